@@ -1,0 +1,41 @@
+/* Strict cones: is there d with A d > 0 in every row? (Gordan: if not, some u >= 0, u != 0 has
+ * A^T u = 0, and never both.)
+ *
+ * A float simplex guesses; whatever is returned has been verified in integers. When nothing
+ * verifies the answer is CLARKE_CONE_UNKNOWN, never a guess. */
+#ifndef CLARKE_EXACT_CONE_H
+#define CLARKE_EXACT_CONE_H
+
+#include "status.h"
+
+#include <gmp.h>
+#include <flint/flint.h>
+#include <flint/fmpz_mat.h>
+
+typedef enum {
+  CLARKE_CONE_FEASIBLE, /* d is set: A d > 0 */
+  CLARKE_CONE_EMPTY,    /* u is set: u >= 0, u != 0, A^T u = 0 */
+  CLARKE_CONE_UNKNOWN,
+} clarke_cone_answer;
+
+typedef struct {
+  clarke_cone_answer answer;
+  fmpz_mat_t d; /* n x 1 */
+  fmpz_mat_t u; /* m x 1 */
+  size_t blocks; /* independent blocks (row sets sharing no column) it split into */
+} clarke_cone;
+
+void clarke_cone_init(clarke_cone *cone);
+void clarke_cone_clear(clarke_cone *cone);
+
+/* A: m x n integers (scale each rational row to integers first: the sign of a row's product is
+ * all that matters). m == 0 is feasible (d = 0). Cheap certificates come first: a zero row, an
+ * opposite pair; one row or independent rows; then the linear program, block by block, on distinct
+ * primitive rows. seconds bounds each float solve (<= 0: a default of 10). */
+clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, double seconds,
+                                clarke_error *err);
+
+/* Is the cone's certificate right for A? (UNKNOWN is never.) */
+int clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a);
+
+#endif

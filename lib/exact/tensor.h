@@ -1,0 +1,60 @@
+/* A tensor as a file stores it: a name, a shape, and every entry read exactly.
+ *
+ * fp16, bf16, fp32 and fp64 values are dyadic rationals that a double holds exactly (subnormals
+ * and -0 included), so `real` carries the exact values; integers and booleans are in `integer`.
+ * Exactly one of the two is set (count entries, row-major). NaN and infinity are refused with the
+ * tensor's name and index. */
+#ifndef CLARKE_EXACT_TENSOR_H
+#define CLARKE_EXACT_TENSOR_H
+
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLARKE_MAX_RANK 8
+/* No tensor larger than this is read: 2^31 entries. */
+#define CLARKE_MAX_ENTRIES ((size_t)1 << 31)
+
+typedef enum {
+  CLARKE_F16, CLARKE_BF16, CLARKE_F32, CLARKE_F64,
+  CLARKE_I8, CLARKE_I16, CLARKE_I32, CLARKE_I64,
+  CLARKE_U8, CLARKE_U16, CLARKE_U32, CLARKE_U64, CLARKE_BOOL,
+} clarke_dtype;
+
+typedef struct {
+  char *name;
+  clarke_dtype dtype; /* as stored */
+  size_t rank;
+  size_t dims[CLARKE_MAX_RANK];
+  size_t count;     /* product of dims; 1 for rank 0 */
+  double *real;     /* float dtypes */
+  int64_t *integer; /* integer dtypes; a U64 above INT64_MAX is refused */
+} clarke_tensor;
+
+/* Bytes per entry; "float32" and so on. */
+size_t clarke_dtype_size(clarke_dtype dtype);
+const char *clarke_dtype_name(clarke_dtype dtype);
+bool clarke_dtype_is_float(clarke_dtype dtype);
+
+void clarke_tensor_init(clarke_tensor *t);
+void clarke_tensor_clear(clarke_tensor *t);
+
+/* Sets the name (copied, may be NULL), shape and count, and allocates zeros. Refuses a rank over
+ * CLARKE_MAX_RANK and a product of dims that overflows or is over CLARKE_MAX_ENTRIES. */
+clarke_status clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype,
+                                  size_t rank, const size_t *dims, clarke_error *err);
+
+/* Fills a shaped tensor from count * clarke_dtype_size(dtype) bytes (any alignment), little-endian
+ * unless big_endian. */
+clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian,
+                                   clarke_error *err);
+
+clarke_status clarke_tensor_copy(clarke_tensor *t, const clarke_tensor *from, clarke_error *err);
+
+/* The double equal to the IEEE half, or bfloat16, with these bits. */
+double clarke_f16_value(uint16_t bits);
+double clarke_bf16_value(uint16_t bits);
+
+#endif

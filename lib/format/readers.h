@@ -1,0 +1,44 @@
+/* Readers of files from strangers. Each reads a file wholly or refuses it with a message that says
+ * what is wrong and where; nothing in a file is trusted (sizes, shapes, offsets, nesting), memory
+ * stays proportional to the file, and every *_parse is a fuzz target. `file` is the name used in
+ * messages. Outputs must be initialized and are owned (and cleared) by the caller. */
+#ifndef CLARKE_FORMAT_READERS_H
+#define CLARKE_FORMAT_READERS_H
+
+#include "graph/model.h"
+
+/* A whole file in memory, with its SHA-256. */
+typedef struct {
+  unsigned char *data;
+  size_t size;
+  char sha256[65]; /* lower-case hexadecimal */
+} clarke_file;
+
+clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
+void clarke_file_clear(clarke_file *f);
+
+/* Named tensors, as in a safetensors or .npz file. */
+typedef struct {
+  size_t n;
+  clarke_tensor *tensor;
+} clarke_tensors;
+
+void clarke_tensors_init(clarke_tensors *ts);
+void clarke_tensors_clear(clarke_tensors *ts);
+const clarke_tensor *clarke_tensors_find(const clarke_tensors *ts, const char *name);
+
+clarke_status clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
+                                clarke_error *err);
+clarke_status clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size,
+                                       const char *file, clarke_error *err);
+clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, const char *file,
+                               clarke_error *err);
+/* Members NAME.npy become tensors NAME. *stored: were all members stored uncompressed? */
+clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size,
+                               const char *file, clarke_error *err);
+
+/* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. */
+clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts,
+                                       clarke_error *err);
+
+#endif
