@@ -68,6 +68,8 @@ clarke_status clarke_matrix_trim(clarke_matrix *m, clarke_error *err);
 
 /* The sign of entry (i,j) - c: -1, 0 (only when exact), 1, or 2 when the radius leaves it open. */
 int clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c);
+/* The same for all entries, much faster; sign has rows * cols places. */
+void clarke_matrix_signs(signed char *sign, const clarke_matrix *m, const mpq_t c);
 
 /* C = A B; C = A^T B; C = A B^T. C may not alias. */
 clarke_status clarke_matrix_mul(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
@@ -90,7 +92,8 @@ clarke_status clarke_matrix_scale(clarke_matrix *c, const clarke_matrix *a, cons
                                   clarke_error *err);
 
 /* c(i,:) = a(map[i],:) for i < n; c(map[i],:) += a(i,:), c having n_out rows, zero where unmapped;
- * c(:,j) = a(:,map[j]); c = a 1 (one column). C may not alias. */
+ * c(:,j) = a(:,map[j]); c = a 1 (one column). C may not alias. An index of SIZE_MAX stands for a
+ * row or column of zeros (padding) when gathering, and for nowhere when scattering. */
 clarke_status clarke_matrix_gather_rows(clarke_matrix *c, const clarke_matrix *a,
                                         const size_t *map, size_t n, clarke_error *err);
 clarke_status clarke_matrix_scatter_rows(clarke_matrix *c, const clarke_matrix *a,
@@ -103,7 +106,7 @@ clarke_status clarke_matrix_row_sums(clarke_matrix *c, const clarke_matrix *a, c
 bool clarke_matrix_equal(const clarke_matrix *a, const clarke_matrix *b);
 
 /* The residues of the integers word(i,j) modulo p (the scale left out), rows * cols of them,
- * row-major. p < 2^31. */
+ * row-major. 2 <= p < 2^31. */
 void clarke_matrix_residues(uint64_t *residue, const clarke_matrix *m, uint64_t p);
 
 #endif

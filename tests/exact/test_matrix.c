@@ -1,0 +1,747 @@
+/* Matrices against plain rational arithmetic, over many shapes, widths, scales and denominators;
+ * with radii, against points taken from inside and from the ends of the balls. */
+#include "samples.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <mpfr.h>
+#include <string.h>
+
+#define OK(call) ck_assert_int_eq((call), CLARKE_OK)
+
+/* A random matrix of integers of up to `bits` bits, any scale, perhaps any denominator. */
+static void
+sample_matrix(clarke_matrix *m, size_t rows, size_t cols, size_t bits, bool den, uint64_t *state)
+{
+  mpz_t z;
+
+  mpz_init(z);
+  OK(clarke_matrix_resize(m, rows, cols, 1 + sample_below(state, 2), NULL));
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++) {
+      sample_integer(z, state, bits);
+      OK(clarke_matrix_store(m, i, j, z, NULL));
+    }
+  m->exp = (long)sample_below(state, 100) - 50;
+  if (den && sample(state) % 2)
+    mpz_set_ui(m->den, 1 + 2 * sample_below(state, 50));
+  mpz_clear(z);
+}
+
+static size_t
+sample_bits(uint64_t *state)
+{
+  static const size_t bits[] = { 0, 1, 5, 20, 21, 31, 41, 42, 62, 63, 64, 65, 100, 125, 126, 127,
+                                 128, 129, 200, 500 };
+
+  return bits[sample_below(state, sizeof bits / sizeof bits[0])];
+}
+
+static void
+assert_grid(const clarke_matrix *m, const grid *want)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  ck_assert_uint_eq(m->rows, want->rows);
+  ck_assert_uint_eq(m->cols, want->cols);
+  ck_assert(mpz_sgn(m->den) > 0 && mpz_odd_p(m->den));
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++) {
+      clarke_matrix_get(q, m, i, j);
+      ck_assert_msg(mpq_equal(q, want->at[i * m->cols + j]), "entry %zu %zu", i, j);
+    }
+  mpq_clear(q);
+}
+
+static grid
+grid_mul(const grid *a, const grid *b)
+{
+  grid c = grid_new(a->rows, b->cols);
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t i = 0; i < a->rows; i++)
+    for (size_t j = 0; j < b->cols; j++)
+      for (size_t k = 0; k < a->cols; k++) {
+        mpq_mul(q, a->at[i * a->cols + k], b->at[k * b->cols + j]);
+        mpq_add(c.at[i * c.cols + j], c.at[i * c.cols + j], q);
+      }
+  mpq_clear(q);
+  return c;
+}
+
+START_TEST(products)
+{
+  uint64_t state = 1;
+  clarke_matrix a, b, at, bt, c;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&at);
+  clarke_matrix_init(&bt);
+  clarke_matrix_init(&c);
+  for (int round = 0; round < 300; round++) {
+    const size_t n = sample_below(&state, 9), k = sample_below(&state, 20), m = sample_below(&state, 9);
+    grid ga, gb, gc;
+
+    sample_matrix(&a, n, k, sample_bits(&state), true, &state);
+    sample_matrix(&b, k, m, sample_bits(&state), true, &state);
+    ga = grid_of(&a);
+    gb = grid_of(&b);
+    gc = grid_mul(&ga, &gb);
+    OK(clarke_matrix_mul(&c, &a, &b, NULL));
+    assert_grid(&c, &gc);
+    OK(clarke_matrix_transpose(&at, &a, NULL));
+    OK(clarke_matrix_mul_tn(&c, &at, &b, NULL));
+    assert_grid(&c, &gc);
+    OK(clarke_matrix_transpose(&bt, &b, NULL));
+    OK(clarke_matrix_mul_nt(&c, &a, &bt, NULL));
+    assert_grid(&c, &gc);
+    OK(clarke_matrix_trim(&c, NULL));
+    assert_grid(&c, &gc);
+    grid_free(&ga);
+    grid_free(&gb);
+    grid_free(&gc);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&at);
+  clarke_matrix_clear(&bt);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* Extreme digits, long sums: every product in a sum is as large as a product of digits can be. */
+START_TEST(long_sums)
+{
+  static const size_t inner[] = { 8191, 8192, 8193, 20000 };
+  clarke_matrix a, b, c;
+  mpz_t x, y, want, got;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  mpz_inits(x, y, want, got, NULL);
+  for (size_t t = 0; t < sizeof inner / sizeof inner[0]; t++)
+    for (size_t slices = 1; slices <= 5; slices += 2)
+      for (int sign = 0; sign < 2; sign++) {
+        OK(clarke_matrix_resize(&a, 1, inner[t], 1, NULL));
+        OK(clarke_matrix_resize(&b, inner[t], 1, 1, NULL));
+        mpz_set_ui(x, 0);
+        for (size_t s = 0; s < slices; s++) {
+          mpz_mul_2exp(x, x, 21);
+          mpz_sub_ui(x, x, 1u << 20);
+        }
+        mpz_add_ui(y, x, (unsigned long)sign);
+        if (sign)
+          mpz_neg(y, y);
+        for (size_t k = 0; k < inner[t]; k++) {
+          OK(clarke_matrix_store(&a, 0, k, x, NULL));
+          OK(clarke_matrix_store(&b, k, 0, y, NULL));
+        }
+        OK(clarke_matrix_mul(&c, &a, &b, NULL));
+        mpz_mul(want, x, y);
+        mpz_mul_ui(want, want, inner[t]);
+        clarke_matrix_load(got, &c, 0, 0);
+        ck_assert_int_eq(mpz_cmp(want, got), 0);
+      }
+  mpz_clears(x, y, want, got, NULL);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* Shapes that need several panels, against residues modulo two primes. */
+START_TEST(panels)
+{
+  static const size_t shapes[][3] = { { 1100, 7, 1050 }, { 3, 70000, 2 }, { 40, 3000, 40 } };
+  const uint64_t primes[] = { 2147483647, 2147483629 };
+  uint64_t state = 2;
+  clarke_matrix a, b, c;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  for (size_t t = 0; t < 3; t++) {
+    const size_t n = shapes[t][0], k = shapes[t][1], m = shapes[t][2];
+    uint64_t *ra = malloc(n * k * sizeof *ra), *rb = malloc(k * m * sizeof *rb);
+    uint64_t *rc = malloc(n * m * sizeof *rc);
+
+    sample_matrix(&a, n, k, t == 1 ? 1500 : 130, false, &state);
+    sample_matrix(&b, k, m, t == 1 ? 1500 : 60, false, &state);
+    OK(clarke_matrix_mul(&c, &a, &b, NULL));
+    for (int p = 0; p < 2; p++) {
+      clarke_matrix_residues(ra, &a, primes[p]);
+      clarke_matrix_residues(rb, &b, primes[p]);
+      clarke_matrix_residues(rc, &c, primes[p]);
+      for (int probe = 0; probe < 500; probe++) {
+        const size_t i = sample_below(&state, n), j = sample_below(&state, m);
+        uint64_t sum = 0;
+
+        for (size_t l = 0; l < k; l++)
+          sum = (sum + ra[i * k + l] * rb[l * m + j]) % primes[p];
+        ck_assert_uint_eq(sum, rc[i * m + j]);
+      }
+    }
+    free(ra);
+    free(rb);
+    free(rc);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+enum { ADD, SUB, TIMES };
+
+static grid
+grid_entrywise(const grid *a, const grid *b, int what)
+{
+  grid c = grid_new(a->rows, a->cols);
+
+  for (size_t i = 0; i < a->rows; i++)
+    for (size_t j = 0; j < a->cols; j++) {
+      mpq_t *x = &a->at[i * a->cols + j], *y = &b->at[b->cols == 1 ? i : i * b->cols + j];
+
+      (what == ADD ? mpq_add : what == SUB ? mpq_sub : mpq_mul)(c.at[i * c.cols + j], *x, *y);
+    }
+  return c;
+}
+
+static clarke_status
+entrywise(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b, int what)
+{
+  return what == ADD   ? clarke_matrix_add(c, a, b, NULL)
+         : what == SUB ? clarke_matrix_sub(c, a, b, NULL)
+                       : clarke_matrix_hadamard(c, a, b, NULL);
+}
+
+START_TEST(entry_by_entry)
+{
+  uint64_t state = 3;
+  clarke_matrix a, b, c;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  for (int round = 0; round < 900; round++) {
+    const size_t n = sample_below(&state, 6), m = sample_below(&state, 6);
+    const int what = round % 3;
+    grid ga, gb, gc;
+
+    sample_matrix(&a, n, m, sample_bits(&state), true, &state);
+    sample_matrix(&b, n, round % 2 ? m : 1, sample_bits(&state), true, &state);
+    ga = grid_of(&a);
+    gb = grid_of(&b);
+    gc = grid_entrywise(&ga, &gb, what);
+    OK(entrywise(&c, &a, &b, what));
+    assert_grid(&c, &gc);
+    if (b.cols == m && round % 4 == 1) {
+      OK(entrywise(&b, &a, &b, what));
+      assert_grid(&b, &gc);
+    }
+    OK(entrywise(&a, &a, round % 2 ? &c : &b, ADD));
+    grid_free(&ga);
+    grid_free(&gb);
+    grid_free(&gc);
+  }
+  OK(clarke_matrix_resize(&a, 2, 3, 1, NULL));
+  OK(clarke_matrix_resize(&b, 3, 2, 1, NULL));
+  ck_assert_int_eq(clarke_matrix_add(&c, &a, &b, NULL), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_matrix_mul_nt(&c, &a, &b, NULL), CLARKE_EINPUT);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+START_TEST(multiples)
+{
+  uint64_t state = 4;
+  clarke_matrix a, c;
+  mpq_t q;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  mpq_init(q);
+  for (int round = 0; round < 300; round++) {
+    grid g;
+
+    sample_matrix(&a, 3, 4, sample_bits(&state), true, &state);
+    sample_integer(mpq_numref(q), &state, sample_bits(&state));
+    mpz_set_ui(mpq_denref(q), 1 + sample_below(&state, 1000));
+    mpq_canonicalize(q);
+    g = grid_of(&a);
+    for (size_t k = 0; k < 12; k++)
+      mpq_mul(g.at[k], g.at[k], q);
+    OK(clarke_matrix_scale(&c, &a, q, NULL));
+    assert_grid(&c, &g);
+    OK(clarke_matrix_trim(&c, NULL));
+    assert_grid(&c, &g);
+    OK(clarke_matrix_scale(&a, &a, q, NULL));
+    assert_grid(&a, &g);
+    ck_assert(clarke_matrix_equal(&a, &c));
+    grid_free(&g);
+  }
+  mpq_clear(q);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+START_TEST(maps)
+{
+  uint64_t state = 5;
+  clarke_matrix a, c;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  for (int round = 0; round < 200; round++) {
+    const size_t rows = 1 + sample_below(&state, 6), cols = 1 + sample_below(&state, 6);
+    size_t map[8];
+    grid g, want;
+
+    sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
+    g = grid_of(&a);
+    for (size_t k = 0; k < 8; k++)
+      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, rows);
+    OK(clarke_matrix_gather_rows(&c, &a, map, 8, NULL));
+    want = grid_new(8, cols);
+    for (size_t k = 0; k < 8 * cols; k++)
+      if (map[k / cols] != SIZE_MAX)
+        mpq_set(want.at[k], g.at[map[k / cols] * cols + k % cols]);
+    assert_grid(&c, &want);
+    grid_free(&want);
+
+    for (size_t k = 0; k < 8; k++)
+      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, cols);
+    OK(clarke_matrix_gather_cols(&c, &a, map, 8, NULL));
+    want = grid_new(rows, 8);
+    for (size_t k = 0; k < rows * 8; k++)
+      if (map[k % 8] != SIZE_MAX)
+        mpq_set(want.at[k], g.at[k / 8 * cols + map[k % 8]]);
+    assert_grid(&c, &want);
+    grid_free(&want);
+
+    for (size_t k = 0; k < 8; k++)
+      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, 3);
+    OK(clarke_matrix_scatter_rows(&c, &a, map, 3, NULL));
+    want = grid_new(3, cols);
+    for (size_t k = 0; k < rows * cols; k++)
+      if (map[k / cols] != SIZE_MAX) {
+        mpq_t *sum = &want.at[map[k / cols] * cols + k % cols];
+        mpq_add(*sum, *sum, g.at[k]);
+      }
+    assert_grid(&c, &want);
+    grid_free(&want);
+
+    OK(clarke_matrix_row_sums(&c, &a, NULL));
+    want = grid_new(rows, 1);
+    for (size_t k = 0; k < rows * cols; k++)
+      mpq_add(want.at[k / cols], want.at[k / cols], g.at[k]);
+    assert_grid(&c, &want);
+    grid_free(&want);
+    grid_free(&g);
+  }
+  ck_assert_int_eq(clarke_matrix_gather_rows(&c, &a, (size_t[]){ a.rows }, 1, NULL),
+                   CLARKE_EINTERNAL);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* The nearest double by MPFR, subnormals included. */
+static double
+nearest(const mpq_t q)
+{
+  mpfr_t x;
+  double d;
+  int inexact;
+
+  mpfr_set_emin(-1073);
+  mpfr_set_emax(1024);
+  mpfr_init2(x, 53);
+  inexact = mpfr_set_q(x, q, MPFR_RNDN);
+  mpfr_subnormalize(x, inexact, MPFR_RNDN);
+  d = mpfr_get_d(x, MPFR_RNDN);
+  mpfr_clear(x);
+  return d;
+}
+
+START_TEST(doubles_out)
+{
+  static const long exps[] = { 0, -60, -1074, -1100, -1130, -1140, -1200, 900, 960, 970, 1000 };
+  uint64_t state = 6;
+  clarke_matrix a;
+  mpq_t q;
+
+  clarke_matrix_init(&a);
+  mpq_init(q);
+  for (int round = 0; round < 1000; round++) {
+    sample_matrix(&a, 2, 2, sample_bits(&state), true, &state);
+    a.exp = exps[sample_below(&state, sizeof exps / sizeof exps[0])];
+    for (size_t k = 0; k < 4; k++) {
+      clarke_matrix_get(q, &a, k / 2, k % 2);
+      ck_assert(clarke_matrix_get_double(&a, k / 2, k % 2) == nearest(q));
+    }
+  }
+  mpq_clear(q);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
+START_TEST(doubles_in)
+{
+  uint64_t state = 7;
+  clarke_matrix a;
+  double values[6], bad[2] = { 1, NAN };
+  clarke_error err;
+  mpq_t q, want;
+
+  clarke_matrix_init(&a);
+  mpq_inits(q, want, NULL);
+  for (int round = 0; round < 1000; round++) {
+    for (int k = 0; k < 6; k++) {
+      const int spread = round % 3 == 0 ? 3 : round % 3 == 1 ? 40 : 1000;
+
+      values[k] = ldexp((double)(int64_t)sample(&state), (int)sample_below(&state, spread) - spread);
+      if (sample_below(&state, 8) == 0)
+        values[k] = sample(&state) & 1 ? -0.0 : -0x1p-1074;
+      if (sample_below(&state, 4) == 0)
+        values[k] = (double)(float)values[k];
+      if (!isfinite(values[k]))
+        values[k] = 1;
+    }
+    OK(clarke_matrix_set_doubles(&a, 2, 3, values, NULL));
+    for (size_t k = 0; k < 6; k++) {
+      clarke_matrix_get(q, &a, k / 3, k % 3);
+      mpq_set_d(want, values[k]);
+      ck_assert(mpq_equal(q, want));
+      ck_assert(clarke_matrix_get_double(&a, k / 3, k % 3) == values[k]);
+    }
+  }
+  ck_assert_int_eq(clarke_matrix_set_doubles(&a, 1, 2, bad, &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "entry (0, 1) is NaN; it must be finite");
+  mpq_clears(q, want, NULL);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
+START_TEST(rationals_in)
+{
+  uint64_t state = 8;
+  clarke_matrix a, b;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  for (int round = 0; round < 200; round++) {
+    grid g = grid_new(3, 2);
+
+    for (size_t k = 0; k < 6; k++) {
+      sample_integer(mpq_numref(g.at[k]), &state, sample_bits(&state));
+      mpz_set_ui(mpq_denref(g.at[k]), 1 + sample_below(&state, 99));
+      mpq_canonicalize(g.at[k]);
+      mpq_div_2exp(g.at[k], g.at[k], sample_below(&state, 80));
+    }
+    OK(clarke_matrix_set_rationals(&a, 3, 2, g.at, NULL));
+    assert_grid(&a, &g);
+    OK(clarke_matrix_copy(&b, &a, NULL));
+    ck_assert(clarke_matrix_equal(&a, &b));
+    grid_free(&g);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+}
+END_TEST
+
+START_TEST(sizes_and_signs)
+{
+  uint64_t state = 9;
+  clarke_matrix a;
+  mpz_t z;
+  mpq_t c, q;
+
+  clarke_matrix_init(&a);
+  mpz_init(z);
+  mpq_inits(c, q, NULL);
+  for (int round = 0; round < 500; round++) {
+    const uint64_t p = round % 2 ? 2147483647 : 2 + sample_below(&state, 1000);
+    uint64_t residue[6];
+    signed char sign[6];
+    size_t bits = 0;
+
+    sample_matrix(&a, 2, 3, sample_bits(&state), true, &state);
+    clarke_matrix_residues(residue, &a, p);
+    clarke_matrix_get(c, &a, 1, 1);
+    if (round % 3 == 0)
+      mpq_set_si(c, (long)sample_below(&state, 7) - 3, 3);
+    if (round % 3 == 1)
+      mpq_set_ui(c, 0, 1);
+    mpq_canonicalize(c);
+    clarke_matrix_signs(sign, &a, c);
+    for (size_t k = 0; k < 6; k++) {
+      clarke_matrix_load(z, &a, k / 3, k % 3);
+      if (mpz_sgn(z) != 0 && mpz_sizeinbase(z, 2) > bits)
+        bits = mpz_sizeinbase(z, 2);
+      ck_assert_uint_eq(residue[k], mpz_fdiv_ui(z, p));
+      clarke_matrix_get(q, &a, k / 3, k % 3);
+      ck_assert_int_eq(sign[k], (mpq_cmp(q, c) > 0) - (mpq_cmp(q, c) < 0));
+      ck_assert_int_eq(sign[k], clarke_matrix_compare(&a, k / 3, k % 3, c));
+    }
+    ck_assert_uint_eq(bits, clarke_matrix_bits(&a));
+  }
+  mpz_clear(z);
+  mpq_clears(c, q, NULL);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
+/* Gives m random radii, some zero, on the scale of its entries. */
+static void
+sample_radius(clarke_matrix *m, uint64_t *state)
+{
+  m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
+  for (size_t k = 0; k < m->rows * m->cols; k++)
+    if (sample_below(state, 4) != 0)
+      m->radius[k] = ldexp(1 + (double)sample_below(state, 1000) / 7,
+                           (int)m->exp + (int)sample_below(state, 80) - 40);
+}
+
+/* One true value for each entry of m: an end of its ball, its centre, or between. */
+static grid
+inside(const clarke_matrix *m, uint64_t *state)
+{
+  grid g = grid_of(m);
+  mpq_t r, part;
+
+  mpq_inits(r, part, NULL);
+  for (size_t k = 0; k < m->rows * m->cols && m->radius != NULL; k++) {
+    mpq_set_d(r, m->radius[k]);
+    mpq_set_si(part, (long)sample_below(state, 5) - 2, 2);
+    mpq_canonicalize(part);
+    mpq_mul(r, r, part);
+    mpq_add(g.at[k], g.at[k], r);
+  }
+  mpq_clears(r, part, NULL);
+  return g;
+}
+
+static void
+assert_encloses(const clarke_matrix *m, const grid *truth)
+{
+  mpq_t gap, r;
+
+  mpq_inits(gap, r, NULL);
+  for (size_t k = 0; k < m->rows * m->cols; k++) {
+    const double radius = clarke_matrix_radius(m, k / m->cols, k % m->cols);
+
+    clarke_matrix_get(gap, m, k / m->cols, k % m->cols);
+    mpq_sub(gap, gap, truth->at[k]);
+    mpq_abs(gap, gap);
+    if (!isfinite(radius))
+      continue;
+    mpq_set_d(r, radius);
+    ck_assert_msg(mpq_cmp(gap, r) <= 0, "entry %zu escapes", k);
+  }
+  mpq_clears(gap, r, NULL);
+}
+
+START_TEST(enclosures)
+{
+  uint64_t state = 10;
+  clarke_matrix a, b, c;
+  const size_t map[] = { 1, 0, 1, SIZE_MAX };
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  for (int round = 0; round < 600; round++) {
+    const size_t k = 1 + sample_below(&state, 12);
+    grid ga, gb, want;
+
+    sample_matrix(&a, 4, k, sample_bits(&state), true, &state);
+    sample_matrix(&b, round % 2 ? k : 4, round % 2 ? 3 : round % 4 ? 1 : k, sample_bits(&state), true,
+                  &state);
+    if (round % 3 != 0)
+      sample_radius(&a, &state);
+    if (round % 3 != 1)
+      sample_radius(&b, &state);
+    ga = inside(&a, &state);
+    gb = inside(&b, &state);
+    if (round % 2) {
+      want = grid_mul(&ga, &gb);
+      OK(clarke_matrix_mul(&c, &a, &b, NULL));
+    } else {
+      const int what = (round / 2) % 3;
+      want = grid_entrywise(&ga, &gb, what);
+      OK(entrywise(&c, &a, &b, what));
+    }
+    assert_encloses(&c, &want);
+    grid_free(&want);
+    OK(clarke_matrix_scatter_rows(&c, &a, map, 2, NULL));
+    want = grid_new(2, k);
+    for (size_t e = 0; e < 3 * k; e++)
+      mpq_add(want.at[map[e / k] * k + e % k], want.at[map[e / k] * k + e % k], ga.at[e]);
+    assert_encloses(&c, &want);
+    grid_free(&want);
+    OK(clarke_matrix_row_sums(&c, &a, NULL));
+    want = grid_new(4, 1);
+    for (size_t e = 0; e < 4 * k; e++)
+      mpq_add(want.at[e / k], want.at[e / k], ga.at[e]);
+    assert_encloses(&c, &want);
+    grid_free(&want);
+    grid_free(&ga);
+    grid_free(&gb);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* Huge, tiny and infinite radii stay upper bounds. */
+START_TEST(extreme_radii)
+{
+  const double radii[] = { 0, 0x1p-1074, 0x1p-1022, 1, DBL_MAX, INFINITY };
+  clarke_matrix a, b, c;
+  mpq_t zero, q;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  mpq_inits(zero, q, NULL);
+  for (int k = 0; k < 6; k++)
+    for (int e = -1200; e <= 1200; e += 300) {
+      OK(clarke_matrix_resize(&a, 1, 1, 1, NULL));
+      OK(clarke_matrix_resize(&b, 1, 1, 1, NULL));
+      a.radius = calloc(1, sizeof *a.radius);
+      a.radius[0] = radii[k];
+      b.word[0] = 3;
+      b.exp = e;
+      mpz_set_ui(b.den, 7);
+      OK(clarke_matrix_mul(&c, &a, &b, NULL));
+      ck_assert(c.radius[0] >= 0 && (radii[k] == 0 || c.radius[0] > 0));
+      if (isfinite(c.radius[0])) {
+        grid g = grid_new(1, 1);
+        mpq_set_d(g.at[0], radii[k]);
+        clarke_matrix_get(q, &b, 0, 0);
+        mpq_mul(g.at[0], g.at[0], q);
+        assert_encloses(&c, &g);
+        grid_free(&g);
+      }
+      ck_assert_int_eq(clarke_matrix_compare(&c, 0, 0, zero), c.radius[0] == 0 ? 0 : 2);
+      clarke_matrix_get(q, &b, 0, 0);
+      OK(clarke_matrix_scale(&c, &a, q, NULL));
+      ck_assert(c.radius[0] >= 0 && (radii[k] == 0) == (c.radius[0] == 0));
+    }
+  mpq_clears(zero, q, NULL);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+START_TEST(comparisons_with_radius)
+{
+  uint64_t state = 11;
+  clarke_matrix a;
+  mpq_t c, gap, r;
+
+  clarke_matrix_init(&a);
+  mpq_inits(c, gap, r, NULL);
+  for (int round = 0; round < 500; round++) {
+    sample_matrix(&a, 2, 2, sample_bits(&state), true, &state);
+    sample_radius(&a, &state);
+    clarke_matrix_get(c, &a, 0, 1);
+    if (a.radius[1] > 0 && round % 2) {
+      mpq_set_d(r, a.radius[1]);
+      mpq_add(c, c, r);
+    }
+    for (size_t k = 0; k < 4; k++) {
+      const int sign = clarke_matrix_compare(&a, k / 2, k % 2, c);
+      int want;
+
+      clarke_matrix_get(gap, &a, k / 2, k % 2);
+      mpq_sub(gap, gap, c);
+      want = mpq_sgn(gap);
+      mpq_abs(gap, gap);
+      mpq_set_d(r, a.radius[k]);
+      if (mpq_sgn(r) != 0 && mpq_cmp(gap, r) <= 0)
+        want = 2;
+      ck_assert_int_eq(sign, want);
+    }
+  }
+  mpq_clears(c, gap, r, NULL);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
+START_TEST(limits)
+{
+  const double far[] = { 0x1p1023, 0x1p-1074 };
+  clarke_matrix a, b, c;
+  clarke_error err;
+  mpq_t q;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  clarke_matrix_init(&c);
+  mpq_init(q);
+  ck_assert_int_eq(clarke_matrix_resize(&a, SIZE_MAX / 2, 3, 1, &err), CLARKE_ENOMEM);
+  ck_assert_int_eq(clarke_matrix_resize(&a, 1, 1, CLARKE_MAX_LIMBS + 1, &err), CLARKE_ENOMEM);
+  OK(clarke_matrix_set_doubles(&a, 1, 2, far, NULL));
+  ck_assert_uint_eq(a.limbs, 33);
+  OK(clarke_matrix_transpose(&b, &a, NULL));
+  for (int k = 0; k < 4; k++) {
+    OK(clarke_matrix_hadamard(&a, &a, &a, NULL));
+    OK(clarke_matrix_trim(&a, NULL));
+  }
+  ck_assert_int_eq(clarke_matrix_hadamard(&c, &a, &a, &err), CLARKE_ENOMEM);
+  OK(clarke_matrix_resize(&c, 1, 1, 1, NULL));
+  c.word[0] = 1;
+  mpq_set_ui(q, 1, 1);
+  mpq_mul_2exp(q, q, 100000);
+  OK(clarke_matrix_scale(&b, &c, q, NULL));
+  ck_assert_int_eq(clarke_matrix_add(&a, &b, &c, &err), CLARKE_ENOMEM);
+  ck_assert(!clarke_matrix_equal(&b, &c));
+  mpq_clear(q);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("matrix");
+  TCase *tests = tcase_create("matrix");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tests, 300);
+  tcase_add_test(tests, products);
+  tcase_add_test(tests, long_sums);
+  tcase_add_test(tests, panels);
+  tcase_add_test(tests, entry_by_entry);
+  tcase_add_test(tests, multiples);
+  tcase_add_test(tests, maps);
+  tcase_add_test(tests, doubles_out);
+  tcase_add_test(tests, doubles_in);
+  tcase_add_test(tests, rationals_in);
+  tcase_add_test(tests, sizes_and_signs);
+  tcase_add_test(tests, enclosures);
+  tcase_add_test(tests, extreme_radii);
+  tcase_add_test(tests, comparisons_with_radius);
+  tcase_add_test(tests, limits);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}

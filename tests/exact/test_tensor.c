@@ -1,0 +1,173 @@
+/* Tensors: every 16-bit float against its definition, wider floats and integers by round trips,
+ * and what must be refused. */
+#include "exact/tensor.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* (-1)^s 2^(e - bias) 1.f by repeated halving and doubling, apart from ldexp. */
+static double
+by_definition(unsigned bits, int exponent, int fraction)
+{
+  const int bias = (1 << (exponent - 1)) - 1;
+  const int e = (int)(bits >> fraction) & ((1 << exponent) - 1);
+  double value = bits & ((1u << fraction) - 1);
+  int scale = (e == 0 ? 1 : e) - bias - fraction;
+
+  if (e != 0)
+    value += 1 << fraction;
+  for (; scale > 0; scale--)
+    value *= 2;
+  for (; scale < 0; scale++)
+    value /= 2;
+  return bits >> (exponent + fraction) ? -value : value;
+}
+
+START_TEST(small_floats)
+{
+  for (unsigned bits = 0; bits < 65536; bits++) {
+    const double half = clarke_f16_value((uint16_t)bits), brain = clarke_bf16_value((uint16_t)bits);
+    const uint32_t wide = bits << 16;
+    float same;
+
+    if ((bits >> 10 & 31) == 31)
+      ck_assert(!isfinite(half));
+    else
+      ck_assert(half == by_definition(bits, 5, 10) && !signbit(half) == !(bits >> 15));
+    memcpy(&same, &wide, sizeof same);
+    if (!isfinite(same))
+      ck_assert(!isfinite(brain));
+    else
+      ck_assert(brain == (double)same && !signbit(brain) == !signbit(same));
+  }
+}
+END_TEST
+
+/* Decodes `count` entries from bytes at an odd address. */
+static clarke_status
+decode(clarke_tensor *t, clarke_dtype dtype, const void *bytes, size_t count, bool big,
+       clarke_error *err)
+{
+  const size_t size = count * clarke_dtype_size(dtype);
+  unsigned char *copy = malloc(size + 1);
+  clarke_status status = clarke_tensor_shape(t, "w", dtype, 1, &count, err);
+
+  ck_assert_int_eq(status, CLARKE_OK);
+  memcpy(copy + 1, bytes, size);
+  status = clarke_tensor_decode(t, copy + 1, big, err);
+  free(copy);
+  return status;
+}
+
+START_TEST(wide_floats)
+{
+  const float f[] = { 0.1f, -0.0f, 0x1p-149f, -0x1.fffffep127f, 3 };
+  const double d[] = { 0.1, -0.0, 0x1p-1074, -0x1.fffffffffffffp1023, 3 };
+  const unsigned char third[] = { 0x3f, 0xd5, 0x55, 0x55, 0x55, 0x55, 0x55, 0x55 };
+  clarke_tensor t;
+
+  clarke_tensor_init(&t);
+  ck_assert_int_eq(decode(&t, CLARKE_F32, f, 5, false, NULL), CLARKE_OK);
+  for (int k = 0; k < 5; k++)
+    ck_assert(t.real[k] == (double)f[k] && !signbit(t.real[k]) == !signbit(f[k]));
+  ck_assert_int_eq(decode(&t, CLARKE_F64, d, 5, false, NULL), CLARKE_OK);
+  ck_assert(memcmp(t.real, d, sizeof d) == 0);
+  ck_assert_int_eq(decode(&t, CLARKE_F64, third, 1, true, NULL), CLARKE_OK);
+  ck_assert(t.real[0] == 1.0 / 3);
+  ck_assert(t.integer == NULL);
+  clarke_tensor_clear(&t);
+}
+END_TEST
+
+START_TEST(integers)
+{
+  const unsigned char bytes[] = { 0xff, 0xfe, 0xfd, 0xfc, 0xfb, 0xfa, 0xf9, 0x78 };
+  static const struct {
+    clarke_dtype dtype;
+    bool big;
+    int64_t first;
+  } cases[] = {
+    { CLARKE_I8, false, -1 },          { CLARKE_U8, false, 255 },
+    { CLARKE_BOOL, false, 1 },         { CLARKE_I16, false, -257 },
+    { CLARKE_I16, true, -2 },          { CLARKE_U16, false, 0xfeff },
+    { CLARKE_U16, true, 0xfffe },      { CLARKE_I32, true, (int32_t)0xfffefdfc },
+    { CLARKE_U32, true, 0xfffefdfc },  { CLARKE_I32, false, (int32_t)0xfcfdfeff },
+    { CLARKE_I64, false, 0x78f9fafbfcfdfeff }, { CLARKE_U64, false, 0x78f9fafbfcfdfeff },
+  };
+  clarke_tensor t;
+  clarke_error err;
+
+  clarke_tensor_init(&t);
+  for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+    ck_assert_int_eq(decode(&t, cases[k].dtype, bytes, 1, cases[k].big, NULL), CLARKE_OK);
+    ck_assert(t.real == NULL && t.integer[0] == cases[k].first);
+  }
+  ck_assert_int_eq(decode(&t, CLARKE_U64, bytes, 1, true, &err), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(err.text, "tensor w: entry 0"));
+  clarke_tensor_clear(&t);
+}
+END_TEST
+
+START_TEST(refused)
+{
+  const size_t dims[9] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
+  const size_t huge[3] = { SIZE_MAX / 2, 4, 0 }, large[2] = { (size_t)1 << 31, 2 };
+  const float bad[] = { 1, 2, NAN, INFINITY };
+  clarke_tensor t;
+  clarke_error err;
+
+  clarke_tensor_init(&t);
+  ck_assert_int_eq(decode(&t, CLARKE_F32, bad, 4, false, &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "tensor w: entry 2 is NaN; it must be finite");
+  ck_assert_int_eq(decode(&t, CLARKE_F32, bad + 3, 1, false, &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "tensor w: entry 0 is infinite; it must be finite");
+  ck_assert_int_eq(clarke_tensor_shape(&t, NULL, CLARKE_F32, 9, dims, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_tensor_shape(&t, NULL, CLARKE_F32, 2, huge, &err), CLARKE_ENOMEM);
+  ck_assert_int_eq(clarke_tensor_shape(&t, NULL, CLARKE_F32, 2, large, &err), CLARKE_ENOMEM);
+  ck_assert_int_eq(clarke_tensor_shape(&t, NULL, CLARKE_F32, 3, huge, &err), CLARKE_OK);
+  ck_assert_uint_eq(t.count, 0);
+  ck_assert_int_eq(clarke_tensor_shape(&t, NULL, CLARKE_I8, 0, NULL, &err), CLARKE_OK);
+  ck_assert_uint_eq(t.count, 1);
+  clarke_tensor_clear(&t);
+}
+END_TEST
+
+START_TEST(copies)
+{
+  const double d[] = { 1, 2, 3 };
+  clarke_tensor t, u;
+
+  clarke_tensor_init(&t);
+  clarke_tensor_init(&u);
+  ck_assert_int_eq(decode(&t, CLARKE_F64, d, 3, false, NULL), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_copy(&u, &t, NULL), CLARKE_OK);
+  clarke_tensor_clear(&t);
+  ck_assert_int_eq(clarke_tensor_copy(&u, &u, NULL), CLARKE_OK);
+  ck_assert(memcmp(u.real, d, sizeof d) == 0);
+  ck_assert_str_eq(u.name, "w");
+  clarke_tensor_clear(&u);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("tensor");
+  TCase *tests = tcase_create("tensor");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_test(tests, small_floats);
+  tcase_add_test(tests, wide_floats);
+  tcase_add_test(tests, integers);
+  tcase_add_test(tests, refused);
+  tcase_add_test(tests, copies);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
