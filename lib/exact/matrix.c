@@ -669,6 +669,7 @@ clarke_matrix_set_doubles(clarke_matrix *m, size_t rows, size_t cols, const doub
                           clarke_error *err)
 {
   int low = INT32_MAX, high = INT32_MIN, e;
+  int64_t odd;
   size_t count;
   clarke_status status;
 
@@ -680,9 +681,9 @@ clarke_matrix_set_doubles(clarke_matrix *m, size_t rows, size_t cols, const doub
                          k % cols, isnan(values[k]) ? "NaN" : "infinite");
     if (values[k] == 0)
       continue;
-    split_double(values[k], &e);
+    odd = split_double(values[k], &e);
     low = e < low ? e : low;
-    e = ilogb(values[k]);
+    e += 63 - __builtin_clzll((unsigned long long)(odd < 0 ? -odd : odd));
     high = e > high ? e : high;
   }
   if (low > high)
@@ -692,8 +693,6 @@ clarke_matrix_set_doubles(clarke_matrix *m, size_t rows, size_t cols, const doub
     return status;
   m->exp = low;
   for (size_t k = 0; k < count; k++) {
-    int64_t odd;
-
     if (values[k] == 0)
       continue;
     odd = split_double(values[k], &e);

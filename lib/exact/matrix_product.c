@@ -1,10 +1,10 @@
 /* Exact products of integer matrices by dgemm on slices; docs/exact.md has the argument.
  *
- * An integer is cut into digits of 21 bits, balanced to |d| <= 2^20: w = sum_s d_s 2^(21 s). The
- * products of slices s of A and t of B all carry the weight 2^(21 (s + t)); one double matrix
- * collects those of one weight as long as the number of products in each sum is at most 2^13, for
- * 2^13 * 2^40 = 2^53. A running carry for each entry of C turns the sums, weight by weight, into
- * the bits of its words. */
+ * The integers of A are cut into balanced digits of some u bits, |d| <= 2^(u-1): w = sum_s d_s
+ * 2^(u s); those of B into digits of v bits. The products of slices s of A and t of B carry the weight
+ * 2^(u s + v t); one double matrix collects those of one weight as long as the number of products
+ * in each sum is at most 2^(53 - (u-1) - (v-1)), so that no partial sum passes 2^53. A running
+ * carry for each entry of C turns the sums, weight by weight, into the bits of its words. */
 #include "exact/matrix.h"
 
 #include "exact/matrix_words.h"
@@ -17,22 +17,21 @@
 
 #undef I
 
-#define DIGIT_BITS 21
-#define DIGIT_HALF ((int32_t)1 << (DIGIT_BITS - 1))
-#define DIGIT_MASK (((uint64_t)1 << DIGIT_BITS) - 1)
-/* Products of digits in one sum of doubles, 2^53 / 2^40. */
-#define SUM_LIMIT ((size_t)1 << 13)
-/* Products of digits in all sums of one weight: 2^62 / 2^40, so that carries fit in 63 bits. */
-#define WEIGHT_LIMIT ((size_t)1 << 22)
-/* Doubles in the slices of one panel. */
+/* Widths of digits. Every pair of slices may use the default; a digit and its bias fit in 32 bits. */
+#define DEFAULT_WIDTH 21
+#define MIN_WIDTH 12
+#define MAX_WIDTH 30
+/* Doubles in the slices of one panel, and rows or columns of one. */
 #define PANEL_SIZE ((size_t)1 << 22)
 #define PANEL_SIDE ((size_t)1024)
-#define MAX_SLICES (64 * CLARKE_MAX_LIMBS / DIGIT_BITS + 2)
+#define MAX_SLICES (64 * CLARKE_MAX_LIMBS / MIN_WIDTH + 2)
 
 /* Digits of a rectangle of a matrix: slice s, row-major, at digit + s * rows * cols. */
 typedef struct {
   double *digit;
-  size_t rows, cols, slices;
+  size_t rows, cols;
+  size_t bits;          /* of the integers cut */
+  size_t width, slices; /* of the digits */
   bool used[MAX_SLICES]; /* slices that are not all zero */
 } panel;
 
@@ -42,97 +41,166 @@ typedef struct {
   bool a_transposed, b_transposed;
   size_t k0, k1; /* the range of the inner index */
   panel pa, pb;
+  size_t limit; /* products of digits in one sum of doubles */
   double *sum;
   int64_t *carry;
 } product;
 
-/* With |w| < 2^bits and bits <= 21 n - 1, n balanced digits suffice, the last at most 2^20. */
+/* With |w| < 2^bits and bits <= width n - 1, n balanced digits suffice, the last at most
+ * 2^(width-1). */
 static size_t
-slices_for(size_t bits)
+slices_for(size_t bits, size_t width)
 {
-  return bits / DIGIT_BITS + 1;
+  return bits / width + 1;
+}
+
+/* --- widths ---------------------------------------------------------------------------------- */
+
+/* Products of digits, at most 2^(u+v-2) each, that a sum below 2^53 holds. */
+static size_t
+sum_limit(size_t u, size_t v)
+{
+  return (size_t)1 << (55 - u - v);
+}
+
+/* The inner size up to which all sums of one weight, from `pairs` pairs, stay below 2^61. The carry
+ * loses a bit or more between weights, so it stays below 2^61 + 1, and the two fit in 63 bits. */
+static size_t
+carry_limit(size_t u, size_t v, size_t pairs)
+{
+  return ((size_t)1 << (63 - u - v)) / pairs;
+}
+
+/* Nanoseconds, roughly, that an n x inner by inner x m product takes with digits of u and v bits;
+ * only the choice of widths depends on it. HUGE_VAL when the widths do not serve. */
+static double
+cost(const product *p, size_t u, size_t v)
+{
+  const double n = (double)p->c->rows, m = (double)p->c->cols, inner = (double)p->k1;
+  const size_t s = slices_for(p->pa.bits, u), t = slices_for(p->pb.bits, v);
+  const double pairs = (double)s * (double)t;
+  double weights, blocks;
+
+  if (u + v > 53 || carry_limit(u, v, s < t ? s : t) < (p->k1 < 1024 ? p->k1 : 1024))
+    return HUGE_VAL;
+  weights = u == v ? (double)(s + t) : pairs;
+  blocks = ceil(inner * (u == v ? pairs / weights : 1) / (double)sum_limit(u, v));
+  return pairs * n * m * inner * 0.05 + weights * n * m * (1.5 + 0.8 * blocks)
+         + ((double)s * n + (double)t * m) * inner + weights * (double)s * 5;
+}
+
+/* Sets widths, slices and limit from the bits. */
+static void
+choose_widths(product *p, size_t inner)
+{
+  size_t u = DEFAULT_WIDTH, v = DEFAULT_WIDTH;
+  double best;
+
+  p->k1 = inner;
+  best = cost(p, u, v);
+  for (size_t i = MIN_WIDTH; i <= MAX_WIDTH && p->c->rows * p->c->cols * inner > 4096; i++)
+    for (size_t j = MIN_WIDTH; j <= MAX_WIDTH; j++) {
+      const double here = cost(p, i, j);
+
+      if (here < best) {
+        best = here;
+        u = i;
+        v = j;
+      }
+    }
+  p->pa.width = u;
+  p->pb.width = v;
+  p->pa.slices = slices_for(p->pa.bits, u);
+  p->pb.slices = slices_for(p->pb.bits, v);
+  p->limit = sum_limit(u, v);
 }
 
 /* --- cutting --------------------------------------------------------------------------------- */
 
-/* All cutters add 2^20 (1 + 2^21 + ... + 2^(21 (n - 1))), which makes w nonnegative; its 21-bit
- * fields, the last one unmasked, are then the balanced digits plus 2^20. */
+/* All cutters add 2^(width-1) (1 + 2^width + ... + 2^(width (n-1))), which makes w nonnegative; its
+ * fields of `width` bits, the last one unmasked, are then the balanced digits plus 2^(width-1). */
+
+static inline uint64_t
+field_mask(const panel *p, size_t s)
+{
+  return s + 1 < p->slices ? ((uint64_t)1 << p->width) - 1 : UINT32_MAX;
+}
 
 static void
-cut_row_1(double *to, size_t stride, size_t slices, const uint64_t *word, size_t n, uint64_t *any)
+cut_row_1(const panel *p, double *to, const uint64_t *word, uint64_t *any)
 {
+  const int32_t half = (int32_t)1 << (p->width - 1);
   uint64_t bias = 0;
 
-  for (size_t s = 0; s < slices; s++)
-    bias = bias << DIGIT_BITS | (uint64_t)DIGIT_HALF;
-  for (size_t s = 0; s < slices; s++) {
-    const uint64_t mask = s + 1 < slices ? DIGIT_MASK : UINT32_MAX;
-    const unsigned shift = DIGIT_BITS * (unsigned)s;
-    uint64_t found = 0;
+  for (size_t s = 0; s < p->slices; s++)
+    bias = bias << p->width | (uint64_t)half;
+  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
+    const uint64_t mask = field_mask(p, s);
+    const unsigned shift = (unsigned)(p->width * s);
+    uint32_t found = 0;
 
-    for (size_t j = 0; j < n; j++) {
-      const int32_t digit = (int32_t)((word[j] + bias) >> shift & mask) - DIGIT_HALF;
+    for (size_t j = 0; j < p->cols; j++) {
+      const int32_t digit = (int32_t)((word[j] + bias) >> shift & mask) - half;
 
       found |= (uint32_t)digit;
-      to[s * stride + j] = (double)digit;
+      to[j] = (double)digit;
     }
     any[s] |= found;
   }
 }
 
 static void
-cut_row_2(double *to, size_t stride, size_t slices, const uint64_t *word, size_t n, uint64_t *any)
+cut_row_2(const panel *p, double *to, const uint64_t *word, uint64_t *any)
 {
+  const int32_t half = (int32_t)1 << (p->width - 1);
   clarke_uint128 bias = 0;
 
-  for (size_t s = 0; s < slices; s++)
-    bias = bias << DIGIT_BITS | (uint64_t)DIGIT_HALF;
-  for (size_t s = 0; s < slices; s++) {
-    const uint64_t mask = s + 1 < slices ? DIGIT_MASK : UINT32_MAX;
-    const unsigned shift = DIGIT_BITS * (unsigned)s;
-    uint64_t found = 0;
+  for (size_t s = 0; s < p->slices; s++)
+    bias = bias << p->width | (uint64_t)half;
+  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
+    const uint64_t mask = field_mask(p, s);
+    const unsigned shift = (unsigned)(p->width * s);
+    uint32_t found = 0;
 
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < p->cols; j++) {
       const clarke_uint128 w = (clarke_uint128)word[2 * j + 1] << 64 | word[2 * j];
-      const int32_t digit = (int32_t)((uint64_t)((w + bias) >> shift) & mask) - DIGIT_HALF;
+      const int32_t digit = (int32_t)((uint64_t)((w + bias) >> shift) & mask) - half;
 
       found |= (uint32_t)digit;
-      to[s * stride + j] = (double)digit;
+      to[j] = (double)digit;
     }
     any[s] |= found;
   }
 }
 
-/* The bias of `slices` digits in `limbs` words. */
 static void
-make_bias(uint64_t *bias, size_t limbs, size_t slices)
+make_bias(uint64_t *bias, size_t limbs, const panel *p)
 {
   memset(bias, 0, limbs * sizeof *bias);
-  for (size_t s = 0; s < slices; s++) {
-    const size_t bit = DIGIT_BITS * (s + 1) - 1;
+  for (size_t s = 0; s < p->slices; s++) {
+    const size_t bit = p->width * (s + 1) - 1;
 
     bias[bit / 64] |= (uint64_t)1 << bit % 64;
   }
 }
 
 static void
-cut_row(double *to, size_t stride, size_t slices, const uint64_t *word, size_t limbs, size_t n,
-        uint64_t *any)
+cut_row(const panel *p, double *to, const uint64_t *word, size_t limbs, uint64_t *any)
 {
-  /* One word more than 21 n + 1 bits need, so that every field can read the word above it. */
-  const size_t room = (DIGIT_BITS * slices + 1) / 64 + 2;
+  /* One word more than the biased numbers need, so that every field can read the word above it. */
+  const size_t room = (p->width * p->slices + 1) / 64 + 2, stride = p->rows * p->cols;
+  const int32_t half = (int32_t)1 << (p->width - 1);
   uint64_t bias[CLARKE_MAX_LIMBS + 3], w[CLARKE_MAX_LIMBS + 3];
 
-  make_bias(bias, room, slices);
-  for (size_t j = 0; j < n; j++) {
+  make_bias(bias, room, p);
+  for (size_t j = 0; j < p->cols; j++) {
     clarke_word_shift(w, room, word + j * limbs, limbs, 0);
     mpn_add_n((mp_limb_t *)w, (mp_limb_t *)w, (mp_limb_t *)bias, (mp_size_t)room);
-    for (size_t s = 0; s < slices; s++) {
-      const size_t bit = DIGIT_BITS * s, q = bit / 64;
+    for (size_t s = 0; s < p->slices; s++) {
+      const size_t bit = p->width * s, q = bit / 64;
       const unsigned r = bit % 64;
       const uint64_t field = r == 0 ? w[q] : w[q] >> r | w[q + 1] << (64 - r);
-      const int32_t digit =
-          (int32_t)(field & (s + 1 < slices ? DIGIT_MASK : UINT32_MAX)) - DIGIT_HALF;
+      const int32_t digit = (int32_t)(field & field_mask(p, s)) - half;
 
       any[s] |= (uint32_t)digit;
       to[s * stride + j] = (double)digit;
@@ -144,19 +212,19 @@ cut_row(double *to, size_t stride, size_t slices, const uint64_t *word, size_t l
 static void
 cut(panel *p, const clarke_matrix *m, size_t r0, size_t c0)
 {
-  const size_t stride = p->rows * p->cols;
+  const size_t span = p->width * p->slices; /* the biased integers are at most 2^span */
   uint64_t any[MAX_SLICES] = { 0 };
 
   for (size_t i = 0; i < p->rows; i++) {
     const uint64_t *word = clarke_entry(m, (r0 + i) * m->cols + c0);
     double *to = p->digit + i * p->cols;
 
-    if (m->limbs == 1 && p->slices <= 3)
-      cut_row_1(to, stride, p->slices, word, p->cols, any);
-    else if (m->limbs == 2 && p->slices <= 6)
-      cut_row_2(to, stride, p->slices, word, p->cols, any);
+    if (m->limbs == 1 && span < 64)
+      cut_row_1(p, to, word, any);
+    else if (m->limbs == 2 && span < 128)
+      cut_row_2(p, to, word, any);
     else
-      cut_row(to, stride, p->slices, word, m->limbs, p->cols, any);
+      cut_row(p, to, word, m->limbs, any);
   }
   for (size_t s = 0; s < p->slices; s++)
     p->used[s] = any[s] != 0;
@@ -172,13 +240,16 @@ absorb(int64_t *carry, const double *sum, size_t n)
     carry[e] += (int64_t)sum[e];
 }
 
-/* Moves the low 21 bits of each carry to the bits from `bit` up of its words, rows x cols of them in
- * C at (i0, j0); what falls beyond the words is sign. */
+/* Moves the low `width` bits of each carry to the bits from `bit` up of its words, rows x cols of
+ * them in C at (i0, j0); what falls beyond the words is sign. width < 64. */
 static void
-emit(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, int64_t *carry, size_t bit)
+emit(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, int64_t *carry, size_t bit,
+     size_t width)
 {
   const size_t q = bit / 64, limbs = c->limbs;
   const unsigned r = bit % 64;
+  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  const bool two = r + width > 64 && q + 1 < limbs;
 
   if (q >= limbs)
     return;
@@ -186,12 +257,12 @@ emit(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, int64_t *
     uint64_t *word = clarke_entry(c, (i0 + i) * c->cols + j0) + q;
 
     for (size_t j = 0; j < cols; j++, carry++) {
-      const uint64_t digit = (uint64_t)*carry & DIGIT_MASK;
+      const uint64_t digits = (uint64_t)*carry & mask;
 
-      *carry >>= DIGIT_BITS;
-      word[j * limbs] |= digit << r;
-      if (r > 64 - DIGIT_BITS && q + 1 < limbs)
-        word[j * limbs + 1] |= digit >> (64 - r);
+      *carry >>= width;
+      word[j * limbs] |= digits << r;
+      if (two)
+        word[j * limbs + 1] |= digits >> (64 - r);
     }
   }
 }
@@ -234,30 +305,56 @@ multiply(product *p, size_t s, size_t t, size_t k, size_t n, bool add)
               (int)pa->cols, b, (int)pb->cols, add ? 1.0 : 0.0, p->sum, (int)cols);
 }
 
-/* Adds all products of weight s + t = weight to the carries. */
-static void
-sum_weight(product *p, size_t weight, size_t entries)
+/* Adds the products of slices s and t to the sums, which hold `used` products so far; when they
+ * are full they go to the carries first. Returns how many they hold then. */
+static size_t
+add_pair(product *p, size_t s, size_t t, size_t used, size_t entries)
 {
   const size_t inner = p->k1 - p->k0;
-  size_t used = 0; /* products of digits in each sum so far */
 
-  for (size_t s = weight < p->pb.slices ? 0 : weight - p->pb.slices + 1;
-       s < p->pa.slices && s <= weight; s++) {
-    if (!p->pa.used[s] || !p->pb.used[weight - s])
-      continue;
-    for (size_t k = 0; k < inner; k += SUM_LIMIT) {
-      const size_t n = inner - k < SUM_LIMIT ? inner - k : SUM_LIMIT;
+  for (size_t k = 0; k < inner; k += p->limit) {
+    const size_t n = inner - k < p->limit ? inner - k : p->limit;
 
-      if (used + n > SUM_LIMIT) {
-        absorb(p->carry, p->sum, entries);
-        used = 0;
-      }
-      multiply(p, s, weight - s, k, n, used > 0);
-      used += n;
+    if (used + n > p->limit) {
+      absorb(p->carry, p->sum, entries);
+      used = 0;
     }
+    multiply(p, s, t, k, n, used > 0);
+    used += n;
+  }
+  return used;
+}
+
+/* Adds all products of the weight 2^bit to the carries. */
+static void
+sum_weight(product *p, size_t bit, size_t entries)
+{
+  size_t used = 0;
+
+  for (size_t s = 0; s < p->pa.slices && s * p->pa.width <= bit; s++) {
+    const size_t rest = bit - s * p->pa.width, t = rest / p->pb.width;
+
+    if (rest % p->pb.width == 0 && t < p->pb.slices && p->pa.used[s] && p->pb.used[t])
+      used = add_pair(p, s, t, used, entries);
   }
   if (used > 0)
     absorb(p->carry, p->sum, entries);
+}
+
+/* The smallest weight u s + v t above bit; SIZE_MAX when there is none. */
+static size_t
+next_weight(const product *p, size_t bit)
+{
+  size_t best = SIZE_MAX;
+
+  for (size_t s = 0; s < p->pa.slices; s++) {
+    const size_t first = s * p->pa.width, from = bit + 1;
+    const size_t t = from <= first ? 0 : (from - first + p->pb.width - 1) / p->pb.width;
+
+    if (t < p->pb.slices && first + t * p->pb.width < best)
+      best = first + t * p->pb.width;
+  }
+  return best;
 }
 
 /* The block of C at (i0, j0) from the panels as they are. */
@@ -266,14 +363,17 @@ multiply_panels(product *p, size_t i0, size_t j0)
 {
   const size_t rows = p->a_transposed ? p->pa.cols : p->pa.rows;
   const size_t cols = p->b_transposed ? p->pb.rows : p->pb.cols;
-  const size_t weights = p->pa.slices + p->pb.slices - 1;
+  size_t bit = 0, next;
 
   memset(p->carry, 0, rows * cols * sizeof *p->carry);
-  for (size_t w = 0; w < weights; w++) {
-    sum_weight(p, w, rows * cols);
-    emit(p->c, i0, j0, rows, cols, p->carry, DIGIT_BITS * w);
+  for (;; bit = next) {
+    sum_weight(p, bit, rows * cols);
+    next = next_weight(p, bit);
+    if (next == SIZE_MAX)
+      break;
+    emit(p->c, i0, j0, rows, cols, p->carry, bit, next - bit);
   }
-  emit_last(p->c, i0, j0, rows, cols, p->carry, DIGIT_BITS * weights);
+  emit_last(p->c, i0, j0, rows, cols, p->carry, bit);
 }
 
 static void
@@ -446,9 +546,11 @@ multiply_words(product *p, size_t inner, clarke_error *err)
   status = clarke_matrix_shape_bits(c, rows, cols, a_bits + b_bits + clarke_log2_up(inner), err);
   if (status != CLARKE_OK)
     return status;
-  p->pa.slices = slices_for(a_bits);
-  p->pb.slices = slices_for(b_bits);
-  step = WEIGHT_LIMIT / (p->pa.slices < p->pb.slices ? p->pa.slices : p->pb.slices);
+  p->pa.bits = a_bits;
+  p->pb.bits = b_bits;
+  choose_widths(p, inner);
+  step = carry_limit(p->pa.width, p->pb.width,
+                     p->pa.slices < p->pb.slices ? p->pa.slices : p->pb.slices);
   for (p->k0 = 0; p->k0 < inner && status == CLARKE_OK; p->k0 = p->k1) {
     p->k1 = inner - p->k0 < step ? inner : p->k0 + step;
     status = p->k0 == 0 ? multiply_range(p, err) : add_range(p, err);

@@ -154,41 +154,56 @@ START_TEST(long_sums)
 }
 END_TEST
 
-/* Shapes that need several panels, against residues modulo two primes. */
+/* Is c = a b modulo p, at `probes` entries? */
+static void
+assert_product_modulo(const clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
+                      uint64_t p, size_t probes, uint64_t *state)
+{
+  const size_t n = a->rows, k = a->cols, m = b->cols;
+  uint64_t *ra = malloc(n * k * sizeof *ra), *rb = malloc(k * m * sizeof *rb);
+  uint64_t *rc = malloc(n * m * sizeof *rc);
+
+  clarke_matrix_residues(ra, a, p);
+  clarke_matrix_residues(rb, b, p);
+  clarke_matrix_residues(rc, c, p);
+  for (size_t probe = 0; probe < probes; probe++) {
+    const size_t i = sample_below(state, n), j = sample_below(state, m);
+    uint64_t sum = 0;
+
+    for (size_t l = 0; l < k; l++)
+      sum = (sum + ra[i * k + l] * rb[l * m + j]) % p;
+    ck_assert_uint_eq(sum, rc[i * m + j]);
+  }
+  free(ra);
+  free(rb);
+  free(rc);
+}
+
+/* Shapes that need several panels or ranges, and widths of digits other than the default. */
 START_TEST(panels)
 {
-  static const size_t shapes[][3] = { { 1100, 7, 1050 }, { 3, 70000, 2 }, { 40, 3000, 40 } };
-  const uint64_t primes[] = { 2147483647, 2147483629 };
+  static const size_t shapes[][5] = {
+    { 1100, 7, 1050, 130, 60 }, { 3, 60000, 2, 1500, 1500 }, { 40, 3000, 40, 130, 60 },
+    { 17, 300, 19, 45, 32 },    { 17, 300, 19, 45, 8 },      { 17, 300, 19, 44, 83 },
+    { 17, 300, 19, 24, 24 },    { 17, 300, 19, 63, 63 },     { 17, 300, 19, 127, 64 },
+    { 17, 300, 19, 53, 1 },     { 17, 300, 19, 400, 40 },    { 5, 2000, 9, 300, 300 },
+    { 90, 9, 90, 45, 100 },     { 90, 1, 90, 29, 29 },       { 60, 60, 60, 58, 59 },
+    { 1, 1 << 19, 1, 43, 22 },  { 2, 4000, 1, 20000, 10 },   { 2, 3000, 1, 7000, 7000 },
+  };
   uint64_t state = 2;
   clarke_matrix a, b, c;
 
   clarke_matrix_init(&a);
   clarke_matrix_init(&b);
   clarke_matrix_init(&c);
-  for (size_t t = 0; t < 3; t++) {
-    const size_t n = shapes[t][0], k = shapes[t][1], m = shapes[t][2];
-    uint64_t *ra = malloc(n * k * sizeof *ra), *rb = malloc(k * m * sizeof *rb);
-    uint64_t *rc = malloc(n * m * sizeof *rc);
+  for (size_t t = 0; t < sizeof shapes / sizeof shapes[0]; t++) {
+    const size_t *s = shapes[t];
 
-    sample_matrix(&a, n, k, t == 1 ? 1500 : 130, false, &state);
-    sample_matrix(&b, k, m, t == 1 ? 1500 : 60, false, &state);
+    sample_matrix(&a, s[0], s[1], s[3], false, &state);
+    sample_matrix(&b, s[1], s[2], s[4], false, &state);
     OK(clarke_matrix_mul(&c, &a, &b, NULL));
-    for (int p = 0; p < 2; p++) {
-      clarke_matrix_residues(ra, &a, primes[p]);
-      clarke_matrix_residues(rb, &b, primes[p]);
-      clarke_matrix_residues(rc, &c, primes[p]);
-      for (int probe = 0; probe < 500; probe++) {
-        const size_t i = sample_below(&state, n), j = sample_below(&state, m);
-        uint64_t sum = 0;
-
-        for (size_t l = 0; l < k; l++)
-          sum = (sum + ra[i * k + l] * rb[l * m + j]) % primes[p];
-        ck_assert_uint_eq(sum, rc[i * m + j]);
-      }
-    }
-    free(ra);
-    free(rb);
-    free(rc);
+    assert_product_modulo(&c, &a, &b, 2147483647, 300, &state);
+    assert_product_modulo(&c, &a, &b, 2147483629, 300, &state);
   }
   clarke_matrix_clear(&a);
   clarke_matrix_clear(&b);
