@@ -1,0 +1,17 @@
+/* The extent of a tensor in a file: how many entries and bytes its stated shape asks for, worked
+ * out (and compared with the bytes there are) before anything is allocated. */
+#ifndef CLARKE_FORMAT_EXTENT_H
+#define CLARKE_FORMAT_EXTENT_H
+
+#include "exact/tensor.h"
+
+typedef struct {
+  size_t count, bytes;
+  char text[240]; /* "float32 [2, 3]", for messages */
+} clarke_extent;
+
+/* Refuses more than CLARKE_MAX_ENTRIES entries. rank <= CLARKE_MAX_RANK. */
+clarke_status clarke_extent_of(clarke_extent *e, clarke_dtype dtype, size_t rank,
+                               const size_t *dims, clarke_error *err);
+
+#endif

@@ -1,0 +1,107 @@
+/* A whole file in memory, and its SHA-256. */
+#include "format/readers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No larger file is read: 8 GiB. */
+#define FILE_LIMIT ((size_t)1 << 33)
+
+void
+clarke_file_clear(clarke_file *f)
+{
+  free(f->data);
+  memset(f, 0, sizeof *f);
+}
+
+/* Opens a regular file or a pipe; a device has no end. */
+static clarke_status
+open_readable(int *fd, size_t *expected, const char *path, clarke_error *err)
+{
+  struct stat st;
+
+  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (*fd < 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be opened: %s", path, strerror(errno));
+  if (fstat(*fd, &st) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
+  if (S_ISDIR(st.st_mode))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(EISDIR));
+  if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: is a device; expected a file", path);
+  if (st.st_size > (off_t)FILE_LIMIT)
+    return clarke_fail(err, CLARKE_ENOMEM, "%s: is larger than the 8 GiB that are read", path);
+  *expected = st.st_size > 0 ? (size_t)st.st_size : 0;
+  return CLARKE_OK;
+}
+
+/* Reads to the end, whatever size was expected: the file may grow, and a pipe tells none. */
+static clarke_status
+read_all(clarke_file *f, int fd, size_t expected, const char *path, clarke_error *err)
+{
+  size_t room = expected + 1;
+
+  for (;;) {
+    unsigned char *data = realloc(f->data, room);
+
+    if (data == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its %zu bytes", path, room);
+    f->data = data;
+    while (f->size < room) {
+      const ssize_t got = read(fd, f->data + f->size, room - f->size);
+
+      if (got == 0)
+        return CLARKE_OK;
+      if (got < 0 && errno == EINTR)
+        continue;
+      if (got < 0)
+        return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
+      f->size += (size_t)got;
+    }
+    if (f->size > FILE_LIMIT)
+      return clarke_fail(err, CLARKE_ENOMEM, "%s: is larger than the 8 GiB that are read", path);
+    room = 2 * room + 4096;
+  }
+}
+
+static clarke_status
+digest(clarke_file *f, const char *path, clarke_error *err)
+{
+  static const char hex[] = "0123456789abcdef";
+  unsigned char md[EVP_MAX_MD_SIZE];
+  unsigned int length = 0;
+
+  if (EVP_Digest(f->data, f->size, md, &length, EVP_sha256(), NULL) != 1 || length != 32)
+    return clarke_fail(err, CLARKE_EINTERNAL, "%s: its SHA-256 could not be computed", path);
+  for (size_t i = 0; i < length; i++) {
+    f->sha256[2 * i] = hex[md[i] >> 4];
+    f->sha256[2 * i + 1] = hex[md[i] & 15];
+  }
+  f->sha256[64] = '\0';
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
+{
+  int fd;
+  size_t expected = 0;
+  clarke_status status;
+
+  memset(f, 0, sizeof *f);
+  status = open_readable(&fd, &expected, path, err);
+  if (status == CLARKE_OK)
+    status = read_all(f, fd, expected, path, err);
+  if (fd >= 0)
+    close(fd);
+  if (status == CLARKE_OK)
+    status = digest(f, path, err);
+  if (status != CLARKE_OK)
+    clarke_file_clear(f);
+  return status;
+}

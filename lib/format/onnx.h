@@ -1,0 +1,26 @@
+/* The parts of the ONNX reader (https://github.com/onnx/onnx, onnx.proto), one message a file.
+ * Each takes the bytes of one message and fills one structure of the model; errors name what is
+ * wrong inside it, and the caller puts in front which node, attribute or file it was. */
+#ifndef CLARKE_FORMAT_ONNX_H
+#define CLARKE_FORMAT_ONNX_H
+
+#include "format/wire.h"
+#include "graph/model.h"
+
+/* The name of an element type of ONNX (TensorProto.DataType), and its dtype if it has one. */
+const char *clarke_onnx_type_name(uint64_t code);
+bool clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code);
+
+/* A TensorProto. `unnamed` stands for the name in messages when it has none. */
+clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
+                                 clarke_error *err);
+
+/* NodeProto number `index` of its graph. The node is initialized (zeros) by the caller. */
+clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span,
+                               clarke_error *err);
+
+/* A ValueInfoProto; `kind` is "input" or "output". */
+clarke_status clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span span,
+                               clarke_error *err);
+
+#endif

@@ -1,0 +1,152 @@
+/* ValueInfoProto: the name, element type and shape of one input or output of the graph. */
+#include "format/onnx.h"
+#include "format/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const clarke_wire_rule info_rules[] = {
+  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
+  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "type" },
+};
+static const clarke_wire_message info_message = { "ValueInfoProto", 2, info_rules };
+
+static const clarke_wire_rule type_rules[] = {
+  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "tensor_type" },
+  { 4, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "sequence_type" },
+  { 5, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "map_type" },
+  { 7, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "opaque_type" },
+  { 8, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "sparse_tensor_type" },
+  { 9, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "optional_type" },
+};
+static const clarke_wire_message type_message = { "TypeProto", 6, type_rules };
+
+static const clarke_wire_rule tensor_rules[] = {
+  { 1, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "elem_type" },
+  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "shape" },
+};
+static const clarke_wire_message tensor_type_message = { "TypeProto.Tensor", 2, tensor_rules };
+
+static const clarke_wire_rule shape_rules[] = {
+  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "dim" },
+};
+static const clarke_wire_message shape_message = { "TensorShapeProto", 1, shape_rules };
+
+static const clarke_wire_rule dim_rules[] = {
+  { 1, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "dim_value" },
+  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "dim_param" },
+};
+static const clarke_wire_message dim_message = { "TensorShapeProto.Dimension", 2, dim_rules };
+
+/* -1 when the dimension is named, absent or (as some exporters write it) negative. */
+static clarke_status
+read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
+{
+  bool valued = false, named = false;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  *dim = -1;
+  clarke_wire_open(&w, &dim_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    valued = valued || f.number == 1;
+    named = named || f.number == 2;
+    if (f.number == 1)
+      *dim = f.value <= INT64_MAX ? (int64_t)f.value : -1;
+  }
+  if (status == CLARKE_OK && valued && named)
+    return clarke_fail(err, CLARKE_EINPUT, "a dimension has both a value and a name");
+  return status;
+}
+
+static clarke_status
+read_shape(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+{
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  port->shaped = true;
+  clarke_wire_open(&w, &shape_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (port->rank == CLARKE_MAX_RANK)
+      return clarke_fail(err, CLARKE_EINPUT, "more than %d dimensions", CLARKE_MAX_RANK);
+    status = read_dim(&port->dims[port->rank++], f.span, err);
+    if (status != CLARKE_OK)
+      return status;
+  }
+  return status;
+}
+
+static clarke_status
+read_tensor_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+{
+  uint64_t code = 0;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &tensor_type_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.number == 1)
+      code = f.value;
+    else
+      status = read_shape(port, f.span, err);
+    if (status != CLARKE_OK)
+      return status;
+  }
+  if (status == CLARKE_OK && !clarke_onnx_dtype(&port->dtype, code))
+    return clarke_fail(err, CLARKE_EINPUT, "element type %llu (%s) is not supported",
+                       (unsigned long long)code, clarke_onnx_type_name(code));
+  return status;
+}
+
+static clarke_status
+read_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
+{
+  bool typed = false;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &type_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.number != 1)
+      return clarke_fail(err, CLARKE_EINPUT, "is of %s; expected a tensor", f.rule->name);
+    typed = true;
+    status = read_tensor_type(port, f.span, err);
+    if (status != CLARKE_OK)
+      return status;
+  }
+  if (status == CLARKE_OK && !typed)
+    return clarke_fail(err, CLARKE_EINPUT, "has no type; expected a tensor");
+  return status;
+}
+
+clarke_status
+clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span span,
+                 clarke_error *err)
+{
+  clarke_wire_span name = { span.base, span.base, 0 }, type = name;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &info_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.number == 1)
+      name = f.span;
+    else
+      type = f.span;
+  }
+  if (status == CLARKE_OK && name.size == 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "has no name");
+  if (status == CLARKE_OK)
+    status = clarke_text_copy(&port->name, name.data, name.size, "its name", err);
+  if (status != CLARKE_OK)
+    return clarke_fail_in(err, status, "graph %s", kind);
+  status = read_type(port, type, err);
+  return status == CLARKE_OK ? status
+                             : clarke_fail_in(err, status, "graph %s \"%s\"", kind, port->name);
+}

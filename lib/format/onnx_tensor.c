@@ -1,0 +1,318 @@
+/* TensorProto: a shape, an element type, and the entries either as raw little-endian bytes or in
+ * the typed field that onnx.proto assigns to the element type. */
+#include "format/extent.h"
+#include "format/onnx.h"
+#include "format/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6,
+  INT64_DATA = 7, NAME = 8, RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13,
+  DATA_LOCATION = 14,
+};
+
+static const clarke_wire_rule rules[] = {
+  { DIMS, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "dims" },
+  { DATA_TYPE, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "data_type" },
+  { SEGMENT, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "segment" },
+  { FLOAT_DATA, CLARKE_WIRE_32, CLARKE_WIRE_MANY, "float_data" },
+  { INT32_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "int32_data" },
+  { STRING_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "string_data" },
+  { INT64_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "int64_data" },
+  { NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
+  { RAW_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "raw_data" },
+  { DOUBLE_DATA, CLARKE_WIRE_64, CLARKE_WIRE_MANY, "double_data" },
+  { UINT64_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "uint64_data" },
+  { EXTERNAL_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "external_data" },
+  { DATA_LOCATION, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "data_location" },
+};
+
+static const clarke_wire_message tensor_message = { "TensorProto",
+                                                    sizeof rules / sizeof rules[0], rules };
+
+/* By TensorProto.DataType; typed 0: not read. */
+static const struct {
+  const char *name;
+  clarke_dtype dtype;
+  unsigned typed;
+} types[] = {
+  [0] = { "UNDEFINED", 0, 0 },
+  [1] = { "FLOAT", CLARKE_F32, FLOAT_DATA },
+  [2] = { "UINT8", CLARKE_U8, INT32_DATA },
+  [3] = { "INT8", CLARKE_I8, INT32_DATA },
+  [4] = { "UINT16", CLARKE_U16, INT32_DATA },
+  [5] = { "INT16", CLARKE_I16, INT32_DATA },
+  [6] = { "INT32", CLARKE_I32, INT32_DATA },
+  [7] = { "INT64", CLARKE_I64, INT64_DATA },
+  [8] = { "STRING", 0, 0 },
+  [9] = { "BOOL", CLARKE_BOOL, INT32_DATA },
+  [10] = { "FLOAT16", CLARKE_F16, INT32_DATA },
+  [11] = { "DOUBLE", CLARKE_F64, DOUBLE_DATA },
+  [12] = { "UINT32", CLARKE_U32, UINT64_DATA },
+  [13] = { "UINT64", CLARKE_U64, UINT64_DATA },
+  [14] = { "COMPLEX64", 0, 0 },
+  [15] = { "COMPLEX128", 0, 0 },
+  [16] = { "BFLOAT16", CLARKE_BF16, INT32_DATA },
+  [17] = { "FLOAT8E4M3FN", 0, 0 },
+  [18] = { "FLOAT8E4M3FNUZ", 0, 0 },
+  [19] = { "FLOAT8E5M2", 0, 0 },
+  [20] = { "FLOAT8E5M2FNUZ", 0, 0 },
+  [21] = { "UINT4", 0, 0 },
+  [22] = { "INT4", 0, 0 },
+  [23] = { "FLOAT4E2M1", 0, 0 },
+  [24] = { "FLOAT8E8M0", 0, 0 },
+  [25] = { "UINT2", 0, 0 },
+  [26] = { "INT2", 0, 0 },
+};
+
+#define N_TYPES (sizeof types / sizeof types[0])
+
+const char *
+clarke_onnx_type_name(uint64_t code)
+{
+  return code < N_TYPES ? types[code].name : "unknown";
+}
+
+bool
+clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code)
+{
+  if (code >= N_TYPES || types[code].typed == 0)
+    return false;
+  *dtype = types[code].dtype;
+  return true;
+}
+
+/* What one pass over the message finds, before anything is allocated. */
+typedef struct {
+  clarke_wire_span name, raw;
+  uint64_t type; /* TensorProto.DataType */
+  size_t rank, dims[CLARKE_MAX_RANK];
+  const clarke_wire_rule *typed; /* the typed field that has entries */
+  size_t typed_count;
+  bool external, segmented;
+} survey;
+
+static clarke_status
+survey_dims(survey *s, const clarke_wire_field *f, clarke_error *err)
+{
+  clarke_wire_span run = f->span;
+
+  while (run.size != 0) {
+    uint64_t dim;
+    clarke_status status = clarke_wire_number(&run, CLARKE_WIRE_VARINT, &dim, err);
+
+    if (status != CLARKE_OK)
+      return status;
+    if (s->rank == CLARKE_MAX_RANK)
+      return clarke_fail(err, CLARKE_EINPUT, "more than %d dimensions", CLARKE_MAX_RANK);
+    if (dim > INT64_MAX)
+      return clarke_fail(err, CLARKE_EINPUT, "dimension %zu is negative (%lld)", s->rank,
+                         (long long)(int64_t)dim);
+    s->dims[s->rank++] = (size_t)dim;
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+survey_typed(survey *s, const clarke_wire_field *f, clarke_error *err)
+{
+  size_t count = 1;
+  clarke_status status = CLARKE_OK;
+
+  if (f->rule->type != CLARKE_WIRE_BYTES)
+    status = clarke_wire_count(f, &count, err);
+  if (status != CLARKE_OK || count == 0)
+    return status;
+  if (s->typed != NULL && s->typed != f->rule)
+    return clarke_fail(err, CLARKE_EINPUT, "entries both in %s and in %s", s->typed->name,
+                       f->rule->name);
+  s->typed = f->rule;
+  s->typed_count += count;
+  return CLARKE_OK;
+}
+
+static clarke_status
+survey_field(survey *s, const clarke_wire_field *f, clarke_error *err)
+{
+  switch (f->number) {
+  case DIMS:
+    return survey_dims(s, f, err);
+  case DATA_TYPE:
+    s->type = f->value;
+    return CLARKE_OK;
+  case NAME:
+    s->name = f->span;
+    return CLARKE_OK;
+  case RAW_DATA:
+    s->raw = f->span;
+    return CLARKE_OK;
+  case SEGMENT:
+    s->segmented = true;
+    return CLARKE_OK;
+  case EXTERNAL_DATA:
+    s->external = true;
+    return CLARKE_OK;
+  case DATA_LOCATION:
+    s->external = s->external || f->value != 0;
+    return CLARKE_OK;
+  default:
+    return survey_typed(s, f, err);
+  }
+}
+
+static clarke_status
+survey_tensor(survey *s, clarke_wire_span span, clarke_error *err)
+{
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  memset(s, 0, sizeof *s);
+  clarke_wire_open(&w, &tensor_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    status = survey_field(s, &f, err);
+    if (status != CLARKE_OK)
+      return status;
+  }
+  return status;
+}
+
+/* Are the entries there, in the right field, and exactly as many as the shape says? */
+static clarke_status
+check_entries(const survey *s, const clarke_extent *e, clarke_error *err)
+{
+  const unsigned typed = types[s->type].typed;
+
+  if (s->typed != NULL && s->raw.size != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "entries both in raw_data and in %s", s->typed->name);
+  if (s->typed != NULL && s->typed->number != typed)
+    return clarke_fail(err, CLARKE_EINPUT, "%s is no field for entries of type %s",
+                       s->typed->name, types[s->type].name);
+  if (s->typed != NULL && s->typed_count != e->count)
+    return clarke_fail(err, CLARKE_EINPUT, "%s holds %zu entries; expected %zu for %s",
+                       s->typed->name, s->typed_count, e->count, e->text);
+  if (s->typed == NULL && s->raw.size == 0 && e->bytes != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "has no data; expected %zu bytes for %s", e->bytes,
+                       e->text);
+  if (s->typed == NULL && s->raw.size != e->bytes)
+    return clarke_fail(err, CLARKE_EINPUT, "raw_data holds %zu bytes; expected %zu for %s",
+                       s->raw.size, e->bytes, e->text);
+  return CLARKE_OK;
+}
+
+static clarke_status
+check_survey(const survey *s, clarke_extent *e, clarke_error *err)
+{
+  clarke_status status;
+
+  if (s->external)
+    return clarke_fail(err, CLARKE_EINPUT,
+                       "its data lies in an external file, which is not supported yet; expected "
+                       "the data in the model file");
+  if (s->segmented)
+    return clarke_fail(err, CLARKE_EINPUT, "is stored in segments, which are not supported");
+  if (s->type >= N_TYPES || types[s->type].typed == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "element type %llu (%s) is not supported",
+                       (unsigned long long)s->type, clarke_onnx_type_name(s->type));
+  status = clarke_extent_of(e, types[s->type].dtype, s->rank, s->dims, err);
+  return status == CLARKE_OK ? check_entries(s, e, err) : status;
+}
+
+/* Does the number fit the element type? Typed fields are wider than most types they carry. */
+static bool
+fits(clarke_dtype dtype, uint64_t value)
+{
+  const unsigned bits = 8 * (unsigned)clarke_dtype_size(dtype);
+  const int64_t as_signed = (int64_t)value;
+
+  switch (dtype) {
+  case CLARKE_BOOL:
+    return value <= 1;
+  case CLARKE_I8:
+  case CLARKE_I16:
+  case CLARKE_I32:
+    return as_signed >= -((int64_t)1 << (bits - 1)) && as_signed < (int64_t)1 << (bits - 1);
+  default:
+    return bits == 64 || value >> bits == 0;
+  }
+}
+
+/* The entries of a typed field as the little-endian bytes that raw_data would hold. */
+static clarke_status
+gather_typed(unsigned char *bytes, const clarke_tensor *t, const survey *s, clarke_wire_span span,
+             clarke_error *err)
+{
+  const size_t width = clarke_dtype_size(t->dtype);
+  size_t i = 0;
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, &tensor_message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    clarke_wire_span run = f.span;
+
+    while (f.rule == s->typed && run.size != 0 && i < t->count) {
+      uint64_t value;
+
+      status = clarke_wire_number(&run, f.rule->type, &value, err);
+      if (status != CLARKE_OK)
+        return status;
+      if (!fits(t->dtype, value))
+        return clarke_fail(err, CLARKE_EINPUT, "%s entry %zu (%lld) is no %s", f.rule->name, i,
+                           (long long)(int64_t)value, clarke_dtype_name(t->dtype));
+      for (size_t k = 0; k < width; k++)
+        bytes[i * width + k] = (unsigned char)(value >> (8 * k));
+      i++;
+    }
+  }
+  return status;
+}
+
+static clarke_status
+fill(clarke_tensor *t, const survey *s, const clarke_extent *e, clarke_wire_span span,
+     clarke_error *err)
+{
+  unsigned char *bytes;
+  clarke_status status;
+
+  if (s->typed == NULL)
+    return clarke_tensor_decode(t, s->raw.data, false, err);
+  bytes = calloc(e->bytes, 1);
+  if (bytes == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", e->bytes);
+  status = gather_typed(bytes, t, s, span, err);
+  if (status != CLARKE_OK)
+    clarke_fail_in(err, status, "tensor \"%s\"", t->name);
+  else
+    status = clarke_tensor_decode(t, bytes, false, err);
+  free(bytes);
+  return status;
+}
+
+clarke_status
+clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed, clarke_error *err)
+{
+  survey s;
+  clarke_extent e;
+  char *name;
+  clarke_status status = survey_tensor(&s, span, err), named;
+
+  /* Even a tensor that breaks off is named if its name came before. */
+  named = clarke_text_copy(&name, s.name.data, s.name.size, "a tensor's name",
+                           status == CLARKE_OK ? err : NULL);
+  if (named != CLARKE_OK)
+    return status != CLARKE_OK ? status : named;
+  if (status == CLARKE_OK)
+    status = check_survey(&s, &e, err);
+  if (status != CLARKE_OK)
+    status = clarke_fail_in(err, status, "tensor \"%s\"", *name != '\0' ? name : unnamed);
+  if (status == CLARKE_OK)
+    status = clarke_tensor_shape(t, name, types[s.type].dtype, s.rank, s.dims, err);
+  if (status == CLARKE_OK)
+    status = fill(t, &s, &e, span, err);
+  free(name);
+  return status;
+}

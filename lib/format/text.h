@@ -1,0 +1,20 @@
+/* Text from a file: well-formed UTF-8 (RFC 3629) without control characters. Names that pass can
+ * be printed, put in JSON and compared byte by byte; they hold no NUL. */
+#ifndef CLARKE_FORMAT_TEXT_H
+#define CLARKE_FORMAT_TEXT_H
+
+#include "status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool clarke_text_valid(const void *bytes, size_t size);
+
+/* *copy = the NUL-terminated text (malloc), or an error that says `what` is no text. */
+clarke_status clarke_text_copy(char **copy, const void *bytes, size_t size, const char *what,
+                               clarke_error *err);
+
+/* The part of a path after its last slash. */
+const char *clarke_base_name(const char *path);
+
+#endif
