@@ -1,0 +1,166 @@
+"""Small models that between them use every operator of docs/operators.md, and each in its
+variants: attribute or input, opset before or after a change, batch axis fixed or symbolic.
+
+All numbers are multiples of 1/4, from a fixed seed, so that kinks are met; `graphs(folder)` writes
+the files and lists (name, model, batch, loss).
+"""
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper, save_model
+
+BATCH = 5
+
+
+class Graph:
+    """A model under construction: a chain of nodes from `x`."""
+
+    def __init__(self, rng, shape, opset=17, first="N"):
+        self.rng, self.opset = rng, opset
+        self.shape = list(shape)
+        self.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [first, *shape])
+        self.last, self.nodes, self.initializers = "x", [], []
+
+    def numbers(self, *shape):
+        return (self.rng.integers(-6, 7, shape) / 4).astype(np.float32)
+
+    def parameter(self, *shape, values=None):
+        name = f"p{len(self.initializers)}"
+        array = self.numbers(*shape) if values is None else values
+        self.initializers.append(numpy_helper.from_array(array, name))
+        return name
+
+    def constant(self, values, dtype=np.float32):
+        name = f"c{len(self.nodes)}"
+        tensor = numpy_helper.from_array(np.array(values, dtype), name)
+        self.nodes.append(helper.make_node("Constant", [], [name], value=tensor))
+        return name
+
+    def then(self, op, *others, before=(), **attributes):
+        """Applies op to (before, the last value, others)."""
+        out = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, [*before, self.last, *others], [out], **attributes))
+        self.last = out
+        return self
+
+    def dense(self, n_in, n_out, **attributes):
+        transposed = attributes.get("transB", 0)
+        weight = self.parameter(*((n_out, n_in) if transposed else (n_in, n_out)))
+        return self.then("Gemm", weight, self.parameter(n_out), **attributes)
+
+    def model(self):
+        out = helper.make_tensor_value_info(self.last, TensorProto.FLOAT, None)
+        graph = helper.make_graph(self.nodes, "g", [self.input], [out], self.initializers)
+        return helper.make_model(graph, ir_version=8,
+                                 opset_imports=[helper.make_opsetid("", self.opset)])
+
+
+def pointwise(rng):
+    """Dense, one pointwise operator, dense."""
+    def one(op, *constants, opset=17, parameter=None, **attributes):
+        g = Graph(rng, [4], opset).dense(4, 6, transB=1)
+        others = [c if c == "" else g.constant(c) for c in constants]
+        if parameter is not None:
+            others.append(g.parameter(values=np.array(parameter, np.float32)))
+        return g.then(op, *others, **attributes).dense(6, 3)
+
+    yield "relu", one("Relu")
+    yield "leaky-default", one("LeakyRelu")
+    yield "leaky-dyadic", one("LeakyRelu", alpha=0.25)
+    yield "leaky-linear", one("LeakyRelu", alpha=1.0)
+    yield "prelu-one", one("PRelu", parameter=[0.25])
+    yield "prelu-each", one("PRelu", parameter=[0.25, 0.5, -0.5, 2, 0, 0.125])
+    yield "prelu-constant", one("PRelu", [0.25])
+    yield "clip", one("Clip", 0.0, 1.5)
+    yield "clip-low", one("Clip", -0.5)
+    yield "clip-high", one("Clip", "", 0.75)
+    yield "clip-attributes", one("Clip", opset=10, min=-1.0, max=1.0)
+    yield "hardsigmoid-default", one("HardSigmoid")
+    yield "hardsigmoid-sixth", one("HardSigmoid", alpha=float(np.float32(1) / np.float32(6)))
+    yield "hardsigmoid-dyadic", one("HardSigmoid", alpha=0.25, beta=0.25)
+    yield "hardswish", one("HardSwish")
+    yield "abs", one("Abs")
+    yield "sigmoid", one("Sigmoid")
+    yield "tanh", one("Tanh")
+    yield "identity-dropout", one("Identity").then("Dropout")
+    yield "softmax", one("Softmax", axis=1)
+    yield "logsoftmax", one("LogSoftmax")
+
+
+def arithmetic(rng):
+    g = Graph(rng, [4])
+    g.then("MatMul", g.parameter(4, 6)).then("Add", g.parameter(6)).then("Relu")
+    yield "matmul-add", g.then("MatMul", g.parameter(6, 3))
+
+    g = Graph(rng, [4], first=1).dense(4, 4).then("Relu")
+    first = g.last
+    g.dense(4, 4).then("Relu").then("Add", first).then("Relu")
+    yield "residual", g.then("Sub", first).dense(4, 3)
+
+    g = Graph(rng, [4]).dense(4, 6)
+    g.then("Mul", g.parameter(6)).then("Sub", g.constant([0.25] * 6)).then("Relu")
+    g.then("Div", g.constant([3, -7, 0.5, 5, 1, -2])).then("Abs")
+    yield "scale", g.dense(6, 3)
+
+    g = Graph(rng, [4]).dense(4, 6, alpha=0.5, beta=-2.0, transB=1).then("Relu")
+    yield "gemm-scaled", g.then("Gemm", g.parameter(6, 3))
+
+    g = Graph(rng, [4])
+    g.then("Sub", before=[g.constant([1, 1, 1, 1])]).then("Relu")
+    yield "constant-minus", g.dense(4, 3)
+
+
+def shapes(rng):
+    g = Graph(rng, [2, 3], first=1).then("Flatten").dense(6, 6).then("Relu")
+    g.then("Reshape", g.constant([1, 2, 3], np.int64)).then("Transpose", perm=[0, 2, 1])
+    g.then("MatMul", g.parameter(2, 2)).then("Relu")
+    yield "reshape-transpose", g.then("Reshape", g.constant([0, -1], np.int64)).dense(6, 3)
+
+    g = Graph(rng, [4]).dense(4, 6)
+    g.then("Unsqueeze", g.constant([1, 3], np.int64)).then("Relu")
+    g.then("Squeeze", g.constant([1, -1], np.int64))
+    yield "squeeze", g.dense(6, 3)
+
+    g = Graph(rng, [4], opset=11).dense(4, 6).then("Unsqueeze", axes=[2]).then("Relu")
+    yield "squeeze-attributes", g.then("Squeeze", axes=[2]).dense(6, 3)
+
+    g = Graph(rng, [2, 3], opset=11).then("Reshape", "shape")
+    g.initializers.append(numpy_helper.from_array(np.array([-1, 6], np.int64), "shape"))
+    yield "reshape-initializer", g.dense(6, 3).then("Relu")
+
+    g = Graph(rng, [2, 3], opset=11)
+    g.then("MatMul", g.parameter(3, 3)).then("Relu").then("Softmax", axis=1).then("Flatten")
+    yield "softmax-flattened", g.dense(6, 3)
+
+    g = Graph(rng, [2, 3], opset=13)
+    g.then("MatMul", g.parameter(3, 3)).then("Relu").then("Softmax", axis=1).then("Flatten")
+    yield "softmax-axis", g.dense(6, 3)
+
+    g = Graph(rng, [3, 2])
+    g.then("MatMul", before=[g.parameter(4, 3)]).then("Relu").then("Flatten")
+    yield "matmul-left", g.dense(8, 3)
+
+
+def unbatched(rng):
+    """A declared input without batch axis: every sample is a whole input."""
+    g = Graph(rng, [])
+    g.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    g.shape = [4]
+    g.then("MatMul", g.parameter(4, 5)).then("Add", g.parameter(5)).then("Relu")
+    yield "no-batch-axis", g.then("MatMul", g.parameter(5, 3))
+
+
+def graphs(folder):
+    rng = np.random.default_rng(20)
+    for make in (pointwise, arithmetic, shapes, unbatched):
+        for name, g in make(rng):
+            path = folder / f"{name}.onnx"
+            save_model(g.model(), path)
+            x = g.numbers(BATCH, *g.shape)
+            targets = {"sum": {}, "mse": {"y": g.numbers(BATCH, 3)},
+                       "ce": {"y": rng.integers(0, 3, BATCH)}}
+            if name == "identity-dropout":
+                targets = {"sum": {}}
+            for loss, y in targets.items():
+                batch = folder / f"{name}-{loss}.npz"
+                np.savez(batch, x=x, **y)
+                yield f"{name} ({loss})", path, batch, loss

@@ -1,0 +1,172 @@
+"""Compares `clarke` with PyTorch.
+
+Usage: python tests/interop/interop.py [--clarke build/tools/clarke]
+
+(a) PyTorch's proxies at the kinks are those of docs/operators.md.
+(b) The interpreter used below agrees with ONNX's reference evaluator.
+(c) For every case of cases/audit, and for small models that use every operator, the loss and the
+    gradient that `clarke audit` computes exactly are PyTorch's in float64, up to rounding; for the
+    cases the verdict and the number of touched kinks are those of cases.json too.
+
+Prints one line a check, and `N passed, N failed` last; the exit status is 1 if any failed.
+"""
+
+import argparse
+import json
+import subprocess
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import torch
+from onnx.reference import ReferenceEvaluator
+from safetensors.numpy import load_file
+
+from graphs import graphs
+from interpreter import Model, float64, loss_and_gradient
+from proxies import check_proxies
+from report import Report
+
+CASES = Path(__file__).resolve().parents[2] / "cases" / "audit"
+RELATIVE = 1e-9
+STATUS = {"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1, "undecided": 3}
+
+
+def load_batch(path):
+    with np.load(path) as archive:
+        return dict(archive)
+
+
+def reference_outputs(path, x, batched):
+    """What ONNX's own evaluator gives, a sample at a time: models may fix the batch to 1."""
+    evaluator = ReferenceEvaluator(str(path))
+    name = evaluator.input_names[0]
+    samples = [x[i:i + 1] if batched else x[i] for i in range(len(x))]
+    outs = [evaluator.run(None, {name: s})[0] for s in samples]
+    return np.concatenate(outs) if batched else np.stack(outs)
+
+
+def check_interpreter(report, name, path, batch):
+    model = Model(path)
+    if model.opset < 13 and any(n.op_type == "Softmax" for n in model.proto.graph.node):
+        return  # the reference evaluator reads every Softmax as opset 13 does
+    ours = model.run(float64(batch["x"])).detach().numpy()
+    batched = batch["x"].ndim == len(model.input.type.tensor_type.shape.dim)
+    theirs = reference_outputs(path, batch["x"], batched)
+    ok = ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+    report.check(ok, f"{name}: the interpreter and ONNX's reference evaluator",
+                 "they give different outputs")
+
+
+class Audit:
+    """One run of `clarke audit`; `problem` says why there is nothing to compare."""
+
+    def __init__(self, clarke, folder, model, batch, loss, params=None):
+        gradient = folder / "gradient.safetensors"
+        gradient.unlink(missing_ok=True)
+        command = [clarke, "audit", model, "--batch", batch, "--loss", loss,
+                   "--gradient", gradient, "--json"] + (["--params", params] if params else [])
+        self.problem = self.json = None
+        try:
+            done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                                  timeout=300)
+            self.status = done.returncode
+            if self.status not in STATUS.values():
+                said = done.stderr.strip() or "nothing on standard error"
+                self.problem = f"exit status {self.status}: {said}"
+                return
+            self.json = json.loads(done.stdout)
+            self.gradient = load_file(gradient)
+        except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+            self.problem = f"{type(error).__name__}: {error}"
+        except Exception as error:  # safetensors raises its own class
+            self.problem = f"{gradient.name}: {error}"
+
+
+def wrong_gradient(got, expected):
+    """None, or how the gradient differs."""
+    if set(got) != set(expected):
+        return f"tensors {sorted(got)}, expected {sorted(expected)}"
+    scale = max((np.abs(g).max(initial=0) for g in expected.values()), default=0)
+    for name, g in expected.items():
+        if got[name].dtype != np.float64 or got[name].shape != g.shape:
+            return f"{name} is {got[name].dtype} {got[name].shape}, expected float64 {g.shape}"
+        off = np.abs(got[name] - g)
+        if off.max(initial=0) > RELATIVE * scale:
+            i = np.unravel_index(off.argmax(), g.shape)
+            return (f"{name}{list(map(int, i))} is {got[name][i]!r}, PyTorch {g[i]!r} "
+                    f"(largest entry {scale:.3g})")
+    return None
+
+
+def check_audit(report, name, audit, model, batch, loss):
+    if not report.check(audit.problem is None, f"{name}: clarke audit", audit.problem):
+        return
+    value, gradient = loss_and_gradient(model, batch, loss)
+    text = audit.json.get("loss", {}).get("value")
+    try:
+        ok = abs(float(Fraction(text)) - value) <= RELATIVE * max(1, abs(value))
+    except (TypeError, ValueError):
+        ok = False
+    report.check(ok, f"{name}: loss", f"clarke {text!r}, PyTorch {value!r}")
+    wrong = wrong_gradient(audit.gradient, gradient)
+    report.check(wrong is None, f"{name}: gradient", wrong)
+
+
+def check_expected(report, name, audit, case):
+    """The verdict and the count of the manifest."""
+    verdict = audit.json.get("verdict")
+    ok = verdict == case["verdict"] and audit.status == STATUS[verdict]
+    report.check(ok, f"{name}: verdict", f"{verdict} with exit status {audit.status}, expected "
+                 f"{case['verdict']}")
+    touched = sum(layer["touched"] for layer in audit.json.get("layers", []))
+    report.check(touched == case["touched"], f"{name}: touched kinks",
+                 f"{touched}, expected {case['touched']}")
+
+
+def check_cases(report, clarke, folder):
+    for case in json.loads((CASES / "cases.json").read_text())["cases"]:
+        name, path, batch_path = case["name"], CASES / case["model"], CASES / case["batch"]
+        params = CASES / case["params"] if "params" in case else None
+        batch = load_batch(batch_path)
+        if params is None:
+            check_interpreter(report, name, path, batch)
+        if clarke is None:
+            continue
+        audit = Audit(clarke, folder, path, batch_path, case["loss"], params)
+        model = Model(path, load_file(params) if params else None)
+        check_audit(report, name, audit, model, batch, case["loss"])
+        if audit.problem is None:
+            check_expected(report, name, audit, case)
+
+
+def check_graphs(report, clarke, folder):
+    for name, path, batch_path, loss in graphs(folder):
+        batch = load_batch(batch_path)
+        check_interpreter(report, name, path, batch)
+        if clarke is not None:
+            audit = Audit(clarke, folder, path, batch_path, loss)
+            check_audit(report, name, audit, Model(path), batch, loss)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Compares clarke with PyTorch.")
+    parser.add_argument("--clarke", metavar="PROGRAM",
+                        help="the program; without it only PyTorch and the interpreter are checked")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    report = Report()
+
+    clarke = options.clarke and Path(options.clarke).resolve()
+    if clarke:
+        report.check(clarke.is_file(), f"{options.clarke} is there", "no such file: build it first")
+    check_proxies(report)
+    with tempfile.TemporaryDirectory() as name:
+        check_cases(report, clarke, Path(name))
+        check_graphs(report, clarke, Path(name))
+    return report.close()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

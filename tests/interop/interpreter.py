@@ -1,0 +1,193 @@
+"""Evaluates an ONNX model in float64 PyTorch: the operators of docs/operators.md, as it says them.
+
+The gradient that PyTorch's own reverse mode gives for such an evaluation is what the program's
+exact one is compared with. Rounding can miss a kink that the exact value lies on (after a division
+by six, say), so arguments nearer to a kink than SNAP are moved onto it; only here, where no proof
+is made, is there such a tolerance.
+"""
+
+import numpy as np
+import onnx
+import torch
+import torch.nn.functional as F
+from onnx import numpy_helper
+
+SNAP = 1e-13
+SIXTH = float(np.float32(1) / np.float32(6))
+
+
+def float64(array):
+    array = np.asarray(array)
+    if array.dtype.kind in "iub":
+        return torch.from_numpy(array.astype(np.int64))
+    return torch.from_numpy(array.astype(np.float64))
+
+
+def on_kinks(x, *kinks):
+    with torch.no_grad():
+        shift = sum(torch.where((x - k).abs() < SNAP, k - x, 0) for k in kinks)
+    return x + shift
+
+
+class Model:
+    """A loaded model: `parameters` (name -> float64 leaf) and `run`."""
+
+    def __init__(self, path, params=None):
+        self.proto = onnx.load(path)
+        self.opset = next(o.version for o in self.proto.opset_import if o.domain == "")
+        graph = self.proto.graph
+        initializers = {t.name: float64(numpy_helper.to_array(t)) for t in graph.initializer}
+        initializers.update({k: float64(v) for k, v in (params or {}).items()})
+        # The bounds of Clip are constants wherever they are stored.
+        bounds = {i for n in graph.node if n.op_type == "Clip" for i in n.input[1:]}
+        self.parameters = {k: v.requires_grad_(True) for k, v in initializers.items()
+                           if v.is_floating_point() and k not in bounds}
+        self.constants = {k: v for k, v in initializers.items() if k not in self.parameters}
+        self.input = next(i for i in graph.input if i.name not in initializers)
+        self.output = graph.output[0].name
+
+    def run(self, x):
+        """The outputs for a minibatch x."""
+        declared = len(self.input.type.tensor_type.shape.dim)
+        if x.dim() == declared + 1:
+            return torch.stack([self.run_once(sample, batched=False) for sample in x])
+        return self.run_once(x, batched=True)
+
+    def run_once(self, x, batched):
+        values = {"": None, self.input.name: x, **self.constants, **self.parameters}
+        for node in self.proto.graph.node:
+            attr = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+            if node.op_type == "Constant":
+                values[node.output[0]] = float64(numpy_helper.to_array(attr["value"]))
+                continue
+            args = [values[name] for name in node.input]
+            values[node.output[0]] = OPERATORS[node.op_type](args, attr, self.opset, batched)
+        return values[self.output]
+
+
+def gemm(args, attr, opset, batched):
+    a, b = args[0], args[1].T if attr.get("transB", 0) else args[1]
+    y = attr.get("alpha", 1.0) * (a @ b)
+    return y if len(args) < 3 or args[2] is None else y + attr.get("beta", 1.0) * args[2]
+
+
+def flatten(args, attr, opset, batched):
+    axis, x = attr.get("axis", 1), args[0]
+    return x.reshape(int(np.prod(x.shape[:axis])), -1)
+
+
+def reshape(args, attr, opset, batched):
+    x, shape = args[0], [int(v) for v in args[1]]
+    shape = [x.shape[i] if v == 0 else v for i, v in enumerate(shape)]
+    if batched:
+        shape[0] = x.shape[0]
+    return x.reshape(shape)
+
+
+def transpose(args, attr, opset, batched):
+    x = args[0]
+    return x.permute(attr.get("perm", list(range(x.dim()))[::-1]))
+
+
+def axes_of(args, attr):
+    return [int(v) for v in args[1]] if len(args) > 1 and args[1] is not None else attr.get("axes")
+
+
+def squeeze(args, attr, opset, batched):
+    x, axes = args[0], axes_of(args, attr)
+    if axes is None:
+        axes = [i for i, d in enumerate(x.shape) if d == 1 and not (batched and i == 0)]
+    return x.reshape([d for i, d in enumerate(x.shape) if i not in [a % x.dim() for a in axes]])
+
+
+def unsqueeze(args, attr, opset, batched):
+    x, axes = args[0], axes_of(args, attr)
+    rank = x.dim() + len(axes)
+    left = iter(x.shape)
+    return x.reshape([1 if i in [a % rank for a in axes] else next(left) for i in range(rank)])
+
+
+def leaky(args, attr, opset, batched):
+    return F.leaky_relu(on_kinks(args[0], 0), attr.get("alpha", float(np.float32(0.01))))
+
+
+def prelu(args, attr, opset, batched):
+    x, slope = on_kinks(args[0], 0), args[1]
+    # F.prelu wants the slopes along axis 1; ONNX broadcasts as NumPy does.
+    if slope.numel() == 1:
+        return F.prelu(x, slope.reshape(1))
+    samples, features = (x.shape[0], x.shape[1:]) if batched else (1, x.shape)
+    slopes = slope.expand(features).reshape(-1)
+    return F.prelu(x.reshape(samples, -1), slopes).reshape(x.shape)
+
+
+def clip(args, attr, opset, batched):
+    x, bounds = args[0], [attr.get("min"), attr.get("max")]
+    for i, bound in enumerate(args[1:3]):
+        bounds[i] = None if bound is None else bound.item()
+    lo, hi = bounds
+    x = on_kinks(x, *[b for b in bounds if b is not None])
+    if lo is None and hi is None:
+        return x
+    if hi is None:
+        return F.relu(x - lo) + lo
+    if lo is None:
+        return hi - F.relu(hi - x)
+    return F.hardtanh(x, lo, hi)
+
+
+def hard_sigmoid(args, attr, opset, batched):
+    alpha, beta = attr.get("alpha", float(np.float32(0.2))), attr.get("beta", 0.5)
+    alpha = 1 / 6 if alpha == SIXTH else alpha
+    # PyTorch's own has alpha 1/6 and beta 1/2, and is brought to the others by its argument.
+    x = args[0] if (alpha, beta) == (1 / 6, 0.5) else 6 * (alpha * args[0] + beta) - 3
+    return F.hardsigmoid(on_kinks(x, -3, 3))
+
+
+def softmax(function):
+    def apply(args, attr, opset, batched):
+        x = args[0]
+        if opset >= 13:
+            return function(x, attr.get("axis", -1))
+        axis = attr.get("axis", 1) % x.dim()
+        return function(x.reshape(*x.shape[:axis], -1), -1).reshape(x.shape)
+    return apply
+
+
+def pointwise(function, *kinks):
+    return lambda args, attr, opset, batched: function(on_kinks(args[0], *kinks) if kinks
+                                                       else args[0])
+
+
+def binary(function):
+    return lambda args, attr, opset, batched: function(args[0], args[1])
+
+
+OPERATORS = {
+    "Identity": pointwise(lambda x: x), "Dropout": pointwise(lambda x: x),
+    "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
+    "Squeeze": squeeze, "Unsqueeze": unsqueeze,
+    "MatMul": binary(torch.matmul), "Gemm": gemm,
+    "Add": binary(torch.add), "Sub": binary(torch.sub), "Mul": binary(torch.mul),
+    "Div": binary(torch.div),
+    "Relu": pointwise(F.relu, 0), "LeakyRelu": leaky, "PRelu": prelu, "Clip": clip,
+    "HardSigmoid": hard_sigmoid, "HardSwish": pointwise(F.hardswish, -3, 3),
+    "Abs": pointwise(torch.abs, 0),
+    "Sigmoid": pointwise(torch.sigmoid), "Tanh": pointwise(torch.tanh),
+    "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
+}
+
+
+def loss_and_gradient(model, batch, loss):
+    """The loss and {parameter: gradient}, float64, for a batch with arrays x and perhaps y."""
+    out = model.run(float64(batch["x"]))
+    if loss == "sum":
+        value = out.sum()
+    elif loss == "mse":
+        value = F.mse_loss(out, float64(batch["y"]))
+    else:
+        value = F.cross_entropy(out, float64(batch["y"]))
+    names = list(model.parameters)
+    grads = torch.autograd.grad(value, [model.parameters[n] for n in names], allow_unused=True)
+    return value.item(), {n: (torch.zeros_like(model.parameters[n]) if g is None else g).numpy()
+                          for n, g in zip(names, grads)}
