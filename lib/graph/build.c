@@ -1,0 +1,385 @@
+#define _GNU_SOURCE /* tdestroy */
+/* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
+#include "graph/operator.h"
+
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OPSET_MIN 7
+#define OPSET_MAX 25
+
+/* Values by name, for the time of building. */
+typedef struct {
+  char *name;
+  size_t value;
+} binding;
+
+typedef struct {
+  clarke_graph *g;
+  const clarke_model *m;
+  void *names; /* a tsearch tree of bindings */
+} builder;
+
+static int
+compare_bindings(const void *a, const void *b)
+{
+  return strcmp(((const binding *)a)->name, ((const binding *)b)->name);
+}
+
+static clarke_status
+no_memory(const builder *b, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_ENOMEM, "%s: out of memory", b->m->file);
+}
+
+static clarke_status
+bind(builder *b, const char *name, size_t value, clarke_error *err)
+{
+  binding *entry = malloc(sizeof *entry);
+  void *found;
+
+  if (entry == NULL)
+    return no_memory(b, err);
+  entry->name = strdup(name);
+  entry->value = value;
+  found = entry->name != NULL ? tsearch(entry, &b->names, compare_bindings) : NULL;
+  if (found != NULL && *(binding **)found == entry)
+    return CLARKE_OK;
+  free(entry->name);
+  free(entry);
+  return found == NULL ? no_memory(b, err)
+                       : clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is defined twice", b->m->file,
+                                     name);
+}
+
+static void
+free_binding(void *entry)
+{
+  free(((binding *)entry)->name);
+  free(entry);
+}
+
+static size_t
+lookup(const builder *b, const char *name)
+{
+  binding key = {.name = (char *)(uintptr_t)name};
+  void *found = tfind(&key, &b->names, compare_bindings);
+
+  return found != NULL ? (*(binding **)found)->value : CLARKE_NONE;
+}
+
+static clarke_value *
+add_value(builder *b, const char *name, clarke_error *err)
+{
+  clarke_graph *g = b->g;
+  clarke_value *v;
+
+  if (g->n_values == g->capacity_values) {
+    size_t wanted = 2 * g->capacity_values + 16;
+    clarke_value *grown = realloc(g->values, wanted * sizeof *grown);
+
+    if (grown == NULL) {
+      no_memory(b, err);
+      return NULL;
+    }
+    g->values = grown;
+    g->capacity_values = wanted;
+  }
+  v = &g->values[g->n_values++];
+  memset(v, 0, sizeof *v);
+  v->producer = v->parameter = CLARKE_NONE;
+  v->count = 1;
+  v->name = strdup(name);
+  if (v->name != NULL && bind(b, name, g->n_values - 1, err) == CLARKE_OK)
+    return v;
+  if (v->name == NULL)
+    no_memory(b, err);
+  return NULL;
+}
+
+static clarke_status
+add_constant(builder *b, const char *name, const clarke_tensor *t, bool initializer,
+             clarke_error *err)
+{
+  clarke_value *v = add_value(b, name, err);
+
+  if (v == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  v->constant = true;
+  v->initializer = initializer;
+  v->rank = t->rank;
+  memcpy(v->dims, t->dims, sizeof v->dims);
+  v->count = t->count;
+  if (t->real != NULL) {
+    v->real = malloc((t->count + 1) * sizeof *v->real);
+    if (v->real == NULL)
+      return no_memory(b, err);
+    memcpy(v->real, t->real, t->count * sizeof *v->real);
+  } else {
+    v->integer = malloc((t->count + 1) * sizeof *v->integer);
+    if (v->integer == NULL)
+      return no_memory(b, err);
+    memcpy(v->integer, t->integer, t->count * sizeof *v->integer);
+  }
+  return CLARKE_OK;
+}
+
+/* Constant nodes: the tensor itself, or numbers given as attributes. */
+static clarke_status
+add_constant_node(builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+{
+  const clarke_attr *a = node->n_attr == 1 ? &node->attr[0] : NULL;
+  clarke_tensor t;
+  clarke_status status = CLARKE_OK;
+  size_t n;
+
+  if (a == NULL || node->n_out != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): expected one attribute "
+                       "and one output", b->m->file, place, node->name);
+  if (a->type == CLARKE_ATTR_TENSOR)
+    return add_constant(b, node->out[0], &a->t, false, err);
+  clarke_tensor_init(&t);
+  n = a->type == CLARKE_ATTR_INTS || a->type == CLARKE_ATTR_FLOATS ? a->n : 1;
+  if (a->type == CLARKE_ATTR_INT || a->type == CLARKE_ATTR_INTS) {
+    status = clarke_tensor_shape(&t, node->out[0], CLARKE_I64, a->type == CLARKE_ATTR_INTS, &n, err);
+    if (status == CLARKE_OK && n > 0)
+      memcpy(t.integer, a->type == CLARKE_ATTR_INT ? &a->i : a->ints, n * sizeof *t.integer);
+  } else if (a->type == CLARKE_ATTR_FLOAT || a->type == CLARKE_ATTR_FLOATS) {
+    status = clarke_tensor_shape(&t, node->out[0], CLARKE_F32, a->type == CLARKE_ATTR_FLOATS, &n,
+                                 err);
+    if (status == CLARKE_OK && n > 0)
+      memcpy(t.real, a->type == CLARKE_ATTR_FLOAT ? &a->f : a->floats, n * sizeof *t.real);
+  } else
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): attribute '%s' is not "
+                         "supported", b->m->file, place, node->name, a->name);
+  if (status == CLARKE_OK)
+    status = add_constant(b, node->out[0], &t, false, err);
+  clarke_tensor_clear(&t);
+  return status;
+}
+
+/* Do dims (n of them) agree with the port's from axis `skip` on? Unknown and 0 fit anything. */
+static bool
+fits(const clarke_model_port *port, size_t skip, const size_t *dims, size_t n)
+{
+  if (port->rank != n + skip)
+    return false;
+  for (size_t a = 0; a < n; a++)
+    if (port->dims[a + skip] > 0 && (size_t)port->dims[a + skip] != dims[a])
+      return false;
+  return true;
+}
+
+/* May the port's first axis be the batch? */
+static bool
+first_axis_is_free(const clarke_model_port *port, size_t batch)
+{
+  return port->rank >= 1 && (port->dims[0] <= 1 || (size_t)port->dims[0] == batch);
+}
+
+/* x of shape (batch, n) for a declared sample of n entries on several axes. */
+static bool
+flat_fits(const clarke_model_port *port, const clarke_tensor *x)
+{
+  size_t count = 1;
+
+  for (size_t a = 1; a < port->rank; a++) {
+    if (port->dims[a] <= 0 || count > CLARKE_MAX_ENTRIES / (size_t)port->dims[a])
+      return false;
+    count *= (size_t)port->dims[a];
+  }
+  return x->rank == 2 && x->dims[1] == count;
+}
+
+static void
+describe_port(const clarke_model_port *port, char *text, size_t size)
+{
+  size_t at = 0;
+
+  text[0] = '\0';
+  for (size_t a = 0; a < port->rank && at + 24 < size; a++)
+    at += (size_t)snprintf(text + at, size - at, port->dims[a] > 0 ? "%s%lld" : "%s?",
+                           a > 0 ? ", " : "", (long long)port->dims[a]);
+}
+
+static clarke_status
+add_input(builder *b, const clarke_tensor *x, clarke_error *err)
+{
+  const clarke_model_port *port = &b->m->inputs[0];
+  clarke_value *v;
+  char shape[256];
+  bool flat = false;
+
+  if (x->rank < 1 || x->dims[0] == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples",
+                       x->name != NULL ? x->name : "x");
+  if (!port->shaped || (fits(port, 1, x->dims + 1, x->rank - 1) &&
+                        first_axis_is_free(port, x->dims[0])))
+    b->g->batched = true;
+  else if (fits(port, 0, x->dims + 1, x->rank - 1))
+    b->g->batched = false;
+  else if (first_axis_is_free(port, x->dims[0]) && flat_fits(port, x))
+    b->g->batched = flat = true;
+  else {
+    describe_port(port, shape, sizeof shape);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has shape (%s); the batch has samples of "
+                       "%zu entries on %zu axes, which do not fit", b->m->file, port->name, shape,
+                       x->count / x->dims[0], x->rank - 1);
+  }
+  v = add_value(b, port->name, err);
+  if (v == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  v->rank = flat ? port->rank - 1 : x->rank - 1;
+  for (size_t a = 0; a < v->rank; a++)
+    v->dims[a] = flat ? (size_t)port->dims[a + 1] : x->dims[a + 1];
+  v->count = x->count / x->dims[0];
+  b->g->input = b->g->n_values - 1;
+  return CLARKE_OK;
+}
+
+static clarke_status
+unsupported(const builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+{
+  char list[512] = "Constant";
+  const clarke_op *op;
+
+  for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
+    strncat(list, " ", sizeof list - strlen(list) - 1);
+    strncat(list, op->name, sizeof list - strlen(list) - 1);
+  }
+  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported; "
+                     "supported: %s", b->m->file, place, node->name, node->domain,
+                     node->domain[0] != '\0' ? "." : "", node->op_type, list);
+}
+
+static clarke_status
+resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
+{
+  const clarke_model_node *node = low->node;
+
+  if (node->n_in < low->op->min_in || node->n_in > low->op->max_in || node->n_out < 1)
+    return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
+                             node->n_in, node->n_out, low->op->min_in, low->op->max_in);
+  for (size_t i = 1; i < node->n_out; i++)
+    if (node->out[i][0] != '\0')
+      return clarke_lower_fail(low, err, "only the first output is supported");
+  for (size_t i = 0; i < node->n_in; i++) {
+    low->in[i] = node->in[i][0] != '\0' ? lookup(b, node->in[i]) : CLARKE_NONE;
+    if (node->in[i][0] != '\0' && low->in[i] == CLARKE_NONE)
+      return clarke_lower_fail(low, err, "input '%s' is not defined before this node",
+                               node->in[i]);
+  }
+  low->n_in = node->n_in;
+  return CLARKE_OK;
+}
+
+static clarke_status
+lower_node(builder *b, size_t place, clarke_error *err)
+{
+  const clarke_model_node *node = &b->m->nodes[place];
+  bool standard = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0;
+  clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
+  size_t in[8];
+  clarke_status status;
+
+  if (standard && strcmp(node->op_type, "Constant") == 0)
+    return add_constant_node(b, node, place, err);
+  low.op = standard ? clarke_operator_find(node->op_type) : NULL;
+  if (low.op == NULL)
+    return unsupported(b, node, place, err);
+  low.in = in;
+  status = resolve_inputs(b, &low, err);
+  if (status == CLARKE_OK)
+    status = low.op->lower(&low, err);
+  if (status == CLARKE_OK)
+    status = bind(b, node->out[0], b->g->n_values - 1, err);
+  return status;
+}
+
+static clarke_status
+find_output(builder *b, clarke_error *err)
+{
+  size_t v = lookup(b, b->m->outputs[0].name);
+
+  if (v == CLARKE_NONE || b->g->values[v].constant)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
+                       b->m->outputs[0].name,
+                       v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  b->g->output = v;
+  return CLARKE_OK;
+}
+
+static clarke_status
+check_model(const clarke_model *m, clarke_error *err)
+{
+  if (m->opset < OPSET_MIN || m->opset > OPSET_MAX)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: opset %lld; supported: %d to %d", m->file,
+                       (long long)m->opset, OPSET_MIN, OPSET_MAX);
+  if (m->n_inputs != 1 || m->n_outputs != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each",
+                       m->file, m->n_inputs, m->n_outputs);
+  return CLARKE_OK;
+}
+
+/* Parameters in the order of the file's initializers, whatever the order of use. */
+static clarke_status
+order_parameters(builder *b, clarke_error *err)
+{
+  clarke_graph *g = b->g;
+  size_t n = g->n_parameters, placed = 0;
+  clarke_parameter *sorted = malloc((n + 1) * sizeof *sorted);
+  size_t *now = malloc((n + 1) * sizeof *now);
+
+  if (sorted == NULL || now == NULL) {
+    free(sorted);
+    free(now);
+    return no_memory(b, err);
+  }
+  for (size_t t = 0; t < b->m->n_tensors; t++)
+    for (size_t p = 0; p < n; p++)
+      if (strcmp(g->parameters[p].name, b->m->tensors[t].name) == 0) {
+        now[p] = placed;
+        sorted[placed++] = g->parameters[p];
+      }
+  for (size_t v = 0; v < g->n_values; v++)
+    if (g->values[v].parameter != CLARKE_NONE)
+      g->values[v].parameter = now[g->values[v].parameter];
+  free(g->parameters);
+  free(now);
+  g->parameters = sorted;
+  return CLARKE_OK;
+}
+
+static clarke_status
+build(builder *b, const clarke_tensor *x, clarke_error *err)
+{
+  const clarke_model *m = b->m;
+  clarke_status status = check_model(m, err);
+
+  b->g->file = strdup(m->file);
+  if (b->g->file == NULL)
+    return no_memory(b, err);
+  for (size_t i = 0; status == CLARKE_OK && i < m->n_tensors; i++)
+    status = add_constant(b, m->tensors[i].name, &m->tensors[i], true, err);
+  if (status == CLARKE_OK)
+    status = add_input(b, x, err);
+  for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++)
+    status = lower_node(b, i, err);
+  if (status == CLARKE_OK)
+    status = find_output(b, err);
+  return status == CLARKE_OK ? order_parameters(b, err) : status;
+}
+
+clarke_status
+clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
+                   clarke_error *err)
+{
+  builder b = {.g = g, .m = m};
+  clarke_error local;
+  clarke_status status = build(&b, x, err != NULL ? err : &local);
+
+  tdestroy(b.names, free_binding);
+  return status;
+}

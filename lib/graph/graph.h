@@ -1,0 +1,140 @@
+/* A network as one typed graph.
+ *
+ * Values are constants (initializers and Constant nodes, or rearrangements of them) or
+ * activations. An activation is a matrix, features x samples: its per-sample shape in row-major
+ * order along the rows, one column a sample. Steps, in topological order, each compute one
+ * activation; an operator of a file lowers to one or more steps of the few kinds below, which are
+ * all that evaluators need to know.
+ *
+ *   GATHER     y[f] = x[map[f]]
+ *   SUM        y[f] = sum over operands of coef * operand[map[f]]
+ *   SCALE      y[f] = x[map_x[f]] * c[map_c[f]], or divided by c
+ *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
+ *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
+ *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
+ *   SOFTMAX    softmax or log-softmax along one axis
+ *
+ * A parameter is a floating-point initializer the graph uses as a weight; `wrt` marks those that
+ * the question is about. */
+#ifndef CLARKE_GRAPH_GRAPH_H
+#define CLARKE_GRAPH_GRAPH_H
+
+#include "graph/model.h"
+
+#include <gmp.h>
+
+#define CLARKE_NONE ((size_t)-1)
+#define CLARKE_MAX_KINKS 2
+
+typedef struct {
+  char *name;
+  size_t rank, dims[CLARKE_MAX_RANK], count;
+  double *real; /* row-major, exact */
+  size_t uses;  /* steps that read it */
+  bool wrt;
+} clarke_parameter;
+
+typedef struct {
+  char *name;
+  bool constant;
+  size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation */
+  size_t count;
+  size_t producer;   /* step, or CLARKE_NONE (constants, the input) */
+  /* constants */
+  double *real;      /* floats */
+  int64_t *integer;  /* integers */
+  size_t parameter;  /* CLARKE_NONE when it is none */
+  size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
+  bool initializer;  /* becomes a parameter when used as a weight */
+} clarke_value;
+
+typedef struct {
+  size_t value;
+  double coef;
+  size_t *map; /* NULL: the identity */
+} clarke_operand;
+
+/* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
+ * y[b,:,r] = W x[b,:,r] with W = the weight (outer x inner), or its transpose when it is stored
+ * inner x outer. */
+typedef struct {
+  size_t weight;
+  bool transposed;
+  size_t blocks, inner, outer, repeat;
+} clarke_dense;
+
+/* Pieces p = 0..n_kinks; piece p lives on [kink[p-1], kink[p]] and is
+ * coef[p][0] + coef[p][1] x + coef[p][2] x^2. With slope != CLARKE_NONE (PRelu) piece 0 is
+ * slope[slope_map[f]] x instead. */
+typedef struct {
+  size_t n_kinks;
+  size_t first_kink; /* the operator's number of kink[0]: 1 for a Clip without a lower bound */
+  mpq_t kink[CLARKE_MAX_KINKS];
+  mpq_t coef[CLARKE_MAX_KINKS + 1][3];
+  size_t slope;
+  size_t *slope_map;
+} clarke_pieces;
+
+typedef enum {
+  CLARKE_GATHER, CLARKE_SUM, CLARKE_SCALE, CLARKE_DENSE,
+  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX,
+} clarke_step_kind;
+
+typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
+
+typedef struct clarke_op clarke_op;
+
+typedef struct {
+  clarke_step_kind kind;
+  const clarke_op *op; /* the operator it comes from */
+  size_t node;         /* its place in the file */
+  char *name;          /* the node's name, or OP_PLACE when it has none */
+  size_t out;
+  size_t n_in;
+  clarke_operand *in;  /* SUM: all; SCALE: x, c; the others: x */
+  bool divide;         /* SCALE */
+  clarke_dense dense;
+  clarke_pieces pieces;
+  clarke_function function;
+  bool log;                          /* SOFTMAX */
+  size_t groups, length, stride;     /* SOFTMAX: the feature axis is (groups, length, stride) */
+} clarke_step;
+
+typedef struct {
+  char *file;
+  bool batched; /* the file's tensors carry the batch as their first axis */
+  size_t n_values, n_steps, n_parameters;
+  clarke_value *values;
+  clarke_step *steps;
+  clarke_parameter *parameters; /* in the file's order of initializers */
+  size_t input, output;         /* values */
+  size_t capacity_values, capacity_steps;
+} clarke_graph;
+
+void clarke_graph_init(clarke_graph *g);
+void clarke_graph_clear(clarke_graph *g);
+
+/* Types the model for samples of the batch array's shape x (with its leading batch axis). The
+ * model must have one input and one output. Sets no parameter's wrt. */
+clarke_status clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
+                                 clarke_error *err);
+
+/* Replaces the parameters' values by name: each must be there with its shape; a float tensor that
+ * is no parameter is an error. */
+clarke_status clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n,
+                                   const char *file, clarke_error *err);
+
+/* Marks the named parameters (n == 0: all that are used). */
+clarke_status clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *err);
+
+/* Entries of all wrt parameters. */
+size_t clarke_graph_wrt_count(const clarke_graph *g);
+
+/* Is value a parameter in wrt? */
+bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
+
+/* The values an entry of which some PIECEWISE step's argument depends on: needed[v], n_values of
+ * them; with loss also those the output depends on. */
+void clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed);
+
+#endif

@@ -1,0 +1,30 @@
+/* Identity, and Dropout as inference has it: x. */
+#include "graph/operator.h"
+
+static clarke_status
+lower_identity(clarke_lowering *low, clarke_error *err)
+{
+  size_t rank, dims[CLARKE_MAX_RANK];
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  rank = clarke_lower_value(low, 0)->rank;
+  for (size_t a = 0; a < rank; a++)
+    dims[a] = clarke_lower_value(low, 0)->dims[a];
+  return clarke_lower_rearranged(low, rank, dims, NULL, err);
+}
+
+static clarke_status
+lower_dropout(clarke_lowering *low, clarke_error *err)
+{
+  if (clarke_lower_has(low, 2))
+    return clarke_lower_fail(low, err, "training mode is not supported: export for inference");
+  return lower_identity(low, err);
+}
+
+
+const clarke_op clarke_ops_identity[] = {
+  {.name = "Identity", .min_in = 1, .max_in = 1, .lower = lower_identity},
+  {.name = "Dropout", .min_in = 1, .max_in = 3, .lower = lower_dropout},
+  {.name = NULL},
+};

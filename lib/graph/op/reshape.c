@@ -1,0 +1,191 @@
+/* Flatten, Reshape, Squeeze, Unsqueeze: the same entries in the same order, other axes. */
+#include "graph/operator.h"
+
+/* The whole shape of input 0: a batch axis (standing as 1) first when the graph has one. */
+static size_t
+whole(const clarke_lowering *low, size_t *dims)
+{
+  const clarke_value *x = clarke_lower_value(low, 0);
+  size_t lead = !x->constant && low->graph->batched ? 1 : 0;
+
+  if (lead == 1)
+    dims[0] = 1;
+  for (size_t a = 0; a < x->rank; a++)
+    dims[a + lead] = x->dims[a];
+  return x->rank + lead;
+}
+
+/* Finishes with a whole shape: its batch axis, where there is one, must have stayed first. */
+static clarke_status
+finish(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
+{
+  size_t lead = !clarke_lower_value(low, 0)->constant && low->graph->batched ? 1 : 0;
+
+  if (lead == 1 && (rank == 0 || dims[0] != 1))
+    return clarke_lower_fail(low, err, "the batch axis must stay the first");
+  if (rank - lead > CLARKE_MAX_RANK)
+    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
+  return clarke_lower_rearranged(low, rank - lead, dims + lead, NULL, err);
+}
+
+static clarke_status
+lower_flatten(clarke_lowering *low, clarke_error *err)
+{
+  size_t in[CLARKE_MAX_RANK + 1], out[2] = {1, 1}, rank;
+  int64_t axis = clarke_lower_int(low, "axis", 1);
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  rank = whole(low, in);
+  if (axis < 0)
+    axis += (int64_t)rank;
+  if (axis < 0 || (size_t)axis > rank)
+    return clarke_lower_fail(low, err, "axis out of range for %zu axes", rank);
+  for (size_t a = 0; a < rank; a++)
+    out[a < (size_t)axis ? 0 : 1] *= in[a];
+  return finish(low, 2, out, err);
+}
+
+/* ONNX's rules for 0 (copy, unless allowzero) and one -1 (what is left). */
+static clarke_status
+resolve(const clarke_lowering *low, const int64_t *shape, size_t n, const size_t *in, size_t rank,
+        size_t *out, clarke_error *err)
+{
+  size_t total = clarke_lower_value(low, 0)->count, known = 1, open = CLARKE_NONE;
+  bool copy = clarke_lower_int(low, "allowzero", 0) == 0;
+
+  for (size_t a = 0; a < n; a++) {
+    if (shape[a] == -1 && open == CLARKE_NONE) {
+      open = a;
+      out[a] = 1;
+      continue;
+    }
+    if (shape[a] < 0 || (shape[a] == 0 && copy && a >= rank))
+      return clarke_lower_fail(low, err, "entry %zu of the shape is %lld", a, (long long)shape[a]);
+    out[a] = shape[a] == 0 && copy ? in[a] : (size_t)shape[a];
+    if (out[a] != 0 && known > CLARKE_MAX_ENTRIES / out[a])
+      return clarke_lower_fail(low, err, "the shape has over 2^31 entries");
+    known *= out[a];
+  }
+  if (open != CLARKE_NONE && known != 0 && total % known == 0)
+    out[open] = total / known;
+  return CLARKE_OK;
+}
+
+static clarke_status
+lower_reshape(clarke_lowering *low, clarke_error *err)
+{
+  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0;
+  const int64_t *shape = NULL;
+  int64_t copy[CLARKE_MAX_RANK + 1];
+  const clarke_value *x;
+  clarke_status status;
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  status = clarke_lower_integers(low, 1, &shape, &n, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (n > CLARKE_MAX_RANK)
+    return clarke_lower_fail(low, err, "a shape of %zu axes; at most %d are supported", n,
+                             CLARKE_MAX_RANK);
+  rank = whole(low, in);
+  for (size_t a = 0; a < n; a++)
+    copy[a] = shape[a];
+  x = clarke_lower_value(low, 0);
+  /* A leading -1 is the batch, when the rest takes all entries of a sample. */
+  if (!x->constant && low->graph->batched && n > 0 && copy[0] == -1)
+    copy[0] = 1;
+  status = resolve(low, copy, n, in, rank, out, err);
+  return status != CLARKE_OK ? status : finish(low, n, out, err);
+}
+
+/* axes: an attribute before opset 13, input 1 from it. */
+static clarke_status
+axes(const clarke_lowering *low, size_t rank, bool *chosen, bool *given, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, "axes");
+  const int64_t *list = attr != NULL ? attr->ints : NULL;
+  size_t n = attr != NULL ? attr->n : 0;
+  clarke_status status = CLARKE_OK;
+
+  *given = attr != NULL || clarke_lower_has(low, 1);
+  for (size_t a = 0; a < rank; a++)
+    chosen[a] = false;
+  if (attr == NULL && *given)
+    status = clarke_lower_integers(low, 1, &list, &n, err);
+  for (size_t i = 0; status == CLARKE_OK && i < n; i++) {
+    int64_t a = list[i] < 0 ? list[i] + (int64_t)rank : list[i];
+
+    if (a < 0 || (size_t)a >= rank || chosen[a])
+      return clarke_lower_fail(low, err, "axis %lld is out of range or given twice",
+                               (long long)list[i]);
+    chosen[a] = true;
+  }
+  return status;
+}
+
+static clarke_status
+lower_squeeze(clarke_lowering *low, clarke_error *err)
+{
+  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0;
+  bool chosen[CLARKE_MAX_RANK + 1], given;
+  size_t lead;
+  clarke_status status;
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  lead = !clarke_lower_value(low, 0)->constant && low->graph->batched ? 1 : 0;
+  rank = whole(low, in);
+  status = axes(low, rank, chosen, &given, err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t a = 0; a < rank; a++) {
+    bool drop = given ? chosen[a] : in[a] == 1 && a >= lead;
+
+    if (drop && (in[a] != 1 || a < lead))
+      return clarke_lower_fail(low, err, "axis %zu %s", a,
+                               a < lead ? "is the batch" : "has not one entry");
+    if (!drop)
+      out[n++] = in[a];
+  }
+  return finish(low, n, out, err);
+}
+
+static clarke_status
+lower_unsqueeze(clarke_lowering *low, clarke_error *err)
+{
+  size_t in[CLARKE_MAX_RANK + 1], out[2 * CLARKE_MAX_RANK + 2], rank, n, at = 0, added = 0;
+  bool chosen[2 * CLARKE_MAX_RANK + 2], given;
+  const clarke_attr *attr = clarke_model_attr(low->node, "axes");
+  const int64_t *list;
+  clarke_status status;
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  rank = whole(low, in);
+  if (attr != NULL)
+    added = attr->n;
+  else if ((status = clarke_lower_integers(low, 1, &list, &added, err)) != CLARKE_OK)
+    return status;
+  n = rank + added;
+  if (added > CLARKE_MAX_RANK || n > CLARKE_MAX_RANK)
+    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
+  status = axes(low, n, chosen, &given, err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t a = 0; a < n; a++)
+    out[a] = chosen[a] ? 1 : in[at++];
+  if (n > 0 && chosen[0] && !clarke_lower_value(low, 0)->constant && low->graph->batched)
+    return clarke_lower_fail(low, err, "the batch axis must stay the first");
+  return finish(low, n, out, err);
+}
+
+
+const clarke_op clarke_ops_reshape[] = {
+  {.name = "Flatten", .min_in = 1, .max_in = 1, .lower = lower_flatten},
+  {.name = "Reshape", .min_in = 2, .max_in = 2, .lower = lower_reshape},
+  {.name = "Squeeze", .min_in = 1, .max_in = 2, .lower = lower_squeeze},
+  {.name = "Unsqueeze", .min_in = 1, .max_in = 2, .lower = lower_unsqueeze},
+  {.name = NULL},
+};

@@ -1,0 +1,77 @@
+/* The operator table: to add an operator is to add one file under graph/op/ and its name to the
+ * list in graph/meson.build. A file says, for each operator it holds, the name in ONNX, how a node
+ * lowers to steps (attributes, shape rule, value; its derivative follows from the steps' kinds),
+ * and D^AD at each kink under the profile pytorch-2.13. The Clarke set at a kink of a pointwise
+ * function of one variable is the interval between the slopes on its sides, so it needs no
+ * saying. */
+#ifndef CLARKE_GRAPH_OPERATOR_H
+#define CLARKE_GRAPH_OPERATOR_H
+
+#include "graph/graph.h"
+
+typedef struct {
+  clarke_graph *graph;
+  const clarke_op *op;
+  const clarke_model_node *node;
+  size_t place; /* of the node in the file */
+  int64_t opset;
+  size_t n_in;
+  size_t *in; /* values; CLARKE_NONE for an omitted optional input */
+} clarke_lowering;
+
+struct clarke_op {
+  const char *name;
+  size_t min_in, max_in;
+  clarke_status (*lower)(clarke_lowering *low, clarke_error *err);
+  size_t n_kinks;
+  const char *pytorch_2_13[CLARKE_MAX_KINKS]; /* a rational, "left" or "right" */
+  const char *since; /* NULL, or the opset it appeared in, for messages */
+};
+
+/* NULL when there is none; all of them in turn (NULL past the end). */
+const clarke_op *clarke_operator_find(const char *name);
+const clarke_op *clarke_operator_at(size_t i);
+
+/* What a lower function calls. */
+
+/* "FILE: node 'NAME' (OP): message". */
+clarke_status clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+
+const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i);
+bool clarke_lower_has(const clarke_lowering *low, size_t i);
+/* The input must be an activation; a floating-point constant; an integer constant. */
+clarke_status clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_integers(const clarke_lowering *low, size_t i, const int64_t **list,
+                                    size_t *n, clarke_error *err);
+/* Registers input i, a constant, as a weight: a parameter if it is an initializer. */
+clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err);
+
+int64_t clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent);
+double clarke_lower_float(const clarke_lowering *low, const char *name, double absent);
+
+/* A new step of that kind with one new activation of the given per-sample shape as its output.
+ * The last step of a node carries the node's output name: call clarke_lower_done with it. The
+ * returned pointer is valid until the next call. NULL when out of memory. */
+clarke_step *clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in,
+                               size_t rank, const size_t *dims, clarke_error *err);
+clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
+
+/* A pointwise piecewise step on input 0 with n_kinks kinks, all coefficients zero to begin with:
+ * the caller fills kinks and pieces. */
+clarke_step *clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err);
+/* Drops kinks whose two slopes agree, then finishes the node. */
+clarke_status clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err);
+
+/* A rearrangement of input 0 to the given shape, entry f taken from map[f] (map is taken over;
+ * NULL: the identity). dims of a constant are whole, of an activation per sample. */
+clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims,
+                                      size_t *map, clarke_error *err);
+
+/* NumPy broadcasting of inputs 0 and 1 to per-sample dims, with a map into each (NULL: identity);
+ * at least one is an activation. */
+clarke_status clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims,
+                                     size_t **map0, size_t **map1, clarke_error *err);
+
+#endif
