@@ -10,6 +10,8 @@
 
 #include "exact/matrix.h"
 
+#include <gmp.h>
+
 #include <flint/flint.h>
 #include <flint/fmpz_mat.h>
 
@@ -26,6 +28,12 @@ void clarke_rank_clear(clarke_rank *r);
 
 /* A must be exact (no radius). */
 clarke_status clarke_rank_compute(clarke_rank *r, const clarke_matrix *a, clarke_error *err);
+
+/* out (of m's shape) = the integers word(i,j), without the scale; and a new exact matrix from
+ * integers, with scale 1. */
+void clarke_matrix_get_fmpz_mat(fmpz_mat_t out, const clarke_matrix *m);
+clarke_status clarke_matrix_set_fmpz_mat(clarke_matrix *m, const fmpz_mat_t from,
+                                         clarke_error *err);
 
 /* Checks the certificate against A by other means than those that found it: the determinant of
  * the minor modulo the prime, and A null = 0 with the null vectors independent. */

@@ -1,0 +1,166 @@
+/* The float simplex that guesses (cone_block.h): GLPK, kept from printing and from aborting. */
+#include "exact/cone_block.h"
+
+#include <glpk.h>
+#include <limits.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+clarke_status
+clarke_cone_guess_init(clarke_cone_guess *g, size_t rows, size_t cols, clarke_error *err)
+{
+  g->x = calloc(cols + 1, sizeof *g->x);
+  g->dual = calloc(rows + 1, sizeof *g->dual);
+  g->active = calloc(rows + 1, sizeof *g->active);
+  g->basic = calloc(cols + 1, sizeof *g->basic);
+  if (g->x != NULL && g->dual != NULL && g->active != NULL && g->basic != NULL)
+    return CLARKE_OK;
+  clarke_cone_guess_clear(g);
+  return clarke_fail(err, CLARKE_ENOMEM, "no memory for a cone of %zu rows, %zu columns", rows,
+                     cols);
+}
+
+void
+clarke_cone_guess_clear(clarke_cone_guess *g)
+{
+  free(g->x);
+  free(g->dual);
+  free(g->active);
+  free(g->basic);
+  g->x = g->dual = NULL;
+  g->active = g->basic = NULL;
+}
+
+/* The constraint matrix in GLPK's triplets, counted from 1. */
+typedef struct {
+  int count;
+  int *row, *col;
+  double *value;
+} triplets;
+
+static bool
+triplets_init(triplets *t, const clarke_cone_floats *f)
+{
+  size_t count = f->rows;
+
+  for (size_t k = 0; k < f->rows * f->cols; k++)
+    count += f->scaled[k] != 0;
+  t->row = malloc((count + 1) * sizeof *t->row);
+  t->col = malloc((count + 1) * sizeof *t->col);
+  t->value = malloc((count + 1) * sizeof *t->value);
+  t->count = 0;
+  if (count >= INT_MAX || t->row == NULL || t->col == NULL || t->value == NULL)
+    return false;
+  for (size_t i = 0; i < f->rows; i++)
+    for (size_t j = 0; j <= f->cols; j++) {
+      const double value = j < f->cols ? f->scaled[i * f->cols + j] : -1;
+
+      if (value == 0)
+        continue;
+      t->count++;
+      t->row[t->count] = (int)i + 1;
+      t->col[t->count] = (int)j + 1;
+      t->value[t->count] = value;
+    }
+  return true;
+}
+
+static void
+triplets_clear(triplets *t)
+{
+  free(t->row);
+  free(t->col);
+  free(t->value);
+}
+
+static void
+state_problem(glp_prob *lp, const clarke_cone_floats *f, const triplets *t)
+{
+  glp_set_obj_dir(lp, GLP_MAX);
+  glp_add_rows(lp, (int)f->rows);
+  for (int i = 1; i <= (int)f->rows; i++)
+    glp_set_row_bnds(lp, i, GLP_LO, 0, 0);
+  glp_add_cols(lp, (int)f->cols + 1);
+  for (int j = 1; j <= (int)f->cols; j++)
+    glp_set_col_bnds(lp, j, GLP_FR, 0, 0);
+  glp_set_col_bnds(lp, (int)f->cols + 1, GLP_UP, 0, 1);
+  glp_set_obj_coef(lp, (int)f->cols + 1, 1);
+  glp_load_matrix(lp, t->count, t->row, t->col, t->value);
+}
+
+static void
+read_guess(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f)
+{
+  for (size_t j = 0; j < f->cols; j++) {
+    g->x[j] = glp_get_col_prim(lp, (int)j + 1);
+    g->basic[j] = glp_get_col_stat(lp, (int)j + 1) == GLP_BS;
+  }
+  for (size_t i = 0; i < f->rows; i++) {
+    g->dual[i] = -glp_get_row_dual(lp, (int)i + 1);
+    g->active[i] = glp_get_row_stat(lp, (int)i + 1) != GLP_BS;
+  }
+}
+
+static void
+run_simplex(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f, const triplets *t,
+            double tolerance, double seconds)
+{
+  glp_smcp options;
+
+  state_problem(lp, f, t);
+  glp_init_smcp(&options);
+  options.msg_lev = GLP_MSG_OFF;
+  options.meth = GLP_PRIMAL;
+  options.tol_bnd = options.tol_dj = tolerance;
+  options.tm_lim = seconds >= INT_MAX / 1000 ? INT_MAX : (int)ceil(seconds * 1000);
+  /* A failure leaves some basis, and reading it costs nothing. */
+  (void)glp_simplex(lp, &options);
+  read_guess(g, lp, f);
+}
+
+static void
+escape(void *info)
+{
+  longjmp(*(jmp_buf *)info, 1);
+}
+
+/* GLPK calls abort on an error unless a hook leaves by longjmp; then its environment must be freed. */
+static bool
+guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplets *t,
+                double tolerance, double seconds)
+{
+  const int terminal = glp_term_out(GLP_OFF);
+  jmp_buf out;
+  glp_prob *lp;
+
+  if (setjmp(out) != 0) {
+    glp_error_hook(NULL, NULL);
+    glp_free_env();
+    return false;
+  }
+  glp_error_hook(escape, &out);
+  lp = glp_create_prob();
+  run_simplex(g, lp, f, t, tolerance, seconds);
+  glp_delete_prob(lp);
+  glp_error_hook(NULL, NULL);
+  glp_term_out(terminal);
+  return true;
+}
+
+bool
+clarke_cone_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, double tolerance,
+                    double seconds)
+{
+  triplets t;
+  bool done = false;
+
+  if (f->rows >= INT_MAX / 2 || f->cols >= INT_MAX / 2)
+    return false;
+  if (triplets_init(&t, f))
+    done = guarded_simplex(g, f, &t, tolerance, seconds);
+  triplets_clear(&t);
+  for (size_t j = 0; j < f->cols && done; j++)
+    done = isfinite(g->x[j]);
+  return done;
+}

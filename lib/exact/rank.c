@@ -1,0 +1,395 @@
+/* Rank with a certificate (rank.h): pivots from elimination modulo a prime, and, when the rank is
+ * not full, null vectors from one exact solve of the pivots' minor. */
+#include "exact/rank.h"
+
+#include "exact/matrix_words.h"
+#include "exact/rank_pivots.h"
+
+#include <flint/fmpz.h>
+#include <flint/nmod_mat.h>
+#include <flint/ulong_extras.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The largest primes below 2^30: sixteen products of residues fit in 64 bits. */
+static const uint64_t primes[] = { CLARKE_RANK_PRIME, 1073741783, 1073741741, 1073741723 };
+#define PRIMES (sizeof primes / sizeof primes[0])
+#define UNREDUCED 15
+
+void
+clarke_rank_init(clarke_rank *r)
+{
+  r->known = false;
+  r->rank = 0;
+  r->prime = 0;
+  r->row = r->col = NULL;
+  fmpz_mat_init(r->null, 0, 0);
+}
+
+void
+clarke_rank_clear(clarke_rank *r)
+{
+  free(r->row);
+  free(r->col);
+  fmpz_mat_clear(r->null);
+  r->row = r->col = NULL;
+  r->known = false;
+  r->rank = 0;
+}
+
+/* --- matrices of fmpz ------------------------------------------------------------------------ */
+
+void
+clarke_matrix_get_fmpz_mat(fmpz_mat_t out, const clarke_matrix *m)
+{
+  mpz_t value;
+
+  mpz_init(value);
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++) {
+      fmpz *entry = fmpz_mat_entry(out, (slong)i, (slong)j);
+
+      if (m->limbs == 1) {
+        fmpz_set_si(entry, (slong)m->word[i * m->cols + j]);
+      } else {
+        clarke_matrix_load(value, m, i, j);
+        fmpz_set_mpz(entry, value);
+      }
+    }
+  mpz_clear(value);
+}
+
+clarke_status
+clarke_matrix_set_fmpz_mat(clarke_matrix *m, const fmpz_mat_t from, clarke_error *err)
+{
+  const size_t rows = (size_t)fmpz_mat_nrows(from), cols = (size_t)fmpz_mat_ncols(from);
+  const slong bits = fmpz_mat_max_bits(from);
+  clarke_status status;
+  mpz_t value;
+
+  status = clarke_matrix_shape_bits(m, rows, cols, (size_t)(bits < 0 ? -bits : bits), err);
+  if (status != CLARKE_OK)
+    return status;
+  mpz_init(value);
+  for (size_t i = 0; i < rows; i++)
+    for (size_t j = 0; j < cols; j++) {
+      fmpz_get_mpz(value, fmpz_mat_entry(from, (slong)i, (slong)j));
+      clarke_word_set(clarke_entry(m, i * cols + j), m->limbs, value);
+    }
+  mpz_clear(value);
+  return CLARKE_OK;
+}
+
+/* --- elimination modulo a prime -------------------------------------------------------------- */
+
+/* An echelon basis of the rows seen so far: row k is zero at the pivots before the k-th and 1 at its
+ * own. */
+typedef struct {
+  uint64_t p, inverse;
+  size_t cols, rank;
+  uint32_t *basis;
+  size_t *row, *col;
+} echelon;
+
+static inline uint64_t
+reduce(const echelon *e, uint64_t x)
+{
+  x -= (uint64_t)((clarke_uint128)x * e->inverse >> 64) * e->p;
+  while (x >= e->p)
+    x -= e->p;
+  return x;
+}
+
+static void
+reduce_all(const echelon *e, uint64_t *v)
+{
+  for (size_t j = 0; j < e->cols; j++)
+    v[j] = reduce(e, v[j]);
+}
+
+/* v += factor * basis row k; v[j] stays below 2^64 for UNREDUCED calls after reduce_all. */
+static void
+add_multiple(const echelon *e, uint64_t *restrict v, uint32_t factor, size_t k)
+{
+  const uint32_t *restrict b = e->basis + k * e->cols;
+
+  for (size_t j = 0; j < e->cols; j++)
+    v[j] += (uint64_t)factor * b[j];
+}
+
+/* Reduces the residues v of a row by the basis and, if something is left, adds it. */
+static void
+echelon_add(echelon *e, uint64_t *v, size_t row)
+{
+  size_t pivot = 0, pending = 0;
+  uint64_t inverse;
+  uint32_t *b;
+
+  for (size_t k = 0; k < e->rank; k++) {
+    const uint64_t lead = reduce(e, v[e->col[k]]);
+
+    if (lead == 0)
+      continue;
+    if (pending == UNREDUCED) {
+      reduce_all(e, v);
+      pending = 0;
+    }
+    add_multiple(e, v, (uint32_t)(e->p - lead), k);
+    pending++;
+  }
+  reduce_all(e, v);
+  while (pivot < e->cols && v[pivot] == 0)
+    pivot++;
+  if (pivot == e->cols)
+    return;
+  inverse = n_invmod(v[pivot], e->p);
+  b = e->basis + e->rank * e->cols;
+  for (size_t j = 0; j < e->cols; j++)
+    b[j] = (uint32_t)reduce(e, v[j] * inverse);
+  e->row[e->rank] = row;
+  e->col[e->rank] = pivot;
+  e->rank++;
+}
+
+clarke_status
+clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
+{
+  const size_t full = a->rows < a->cols ? a->rows : a->cols;
+  uint64_t *residue = malloc((a->rows * a->cols + 1) * sizeof *residue);
+  echelon e = { .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols };
+  clarke_status status = CLARKE_OK;
+
+  e.basis = malloc((full * a->cols + 1) * sizeof *e.basis);
+  e.row = malloc((full + 1) * sizeof *e.row);
+  e.col = malloc((full + 1) * sizeof *e.col);
+  if (residue == NULL || e.basis == NULL || e.row == NULL || e.col == NULL) {
+    status = clarke_fail(err, CLARKE_ENOMEM, "no memory for the rank of a %zu x %zu matrix",
+                         a->rows, a->cols);
+    free(e.row);
+    free(e.col);
+  } else {
+    clarke_matrix_residues(residue, a, p);
+    for (size_t i = 0; i < a->rows && e.rank < full; i++)
+      echelon_add(&e, residue + i * a->cols, i);
+    free(r->row);
+    free(r->col);
+    r->row = e.row;
+    r->col = e.col;
+    r->rank = e.rank;
+    r->prime = p;
+  }
+  free(residue);
+  free(e.basis);
+  return status;
+}
+
+/* --- null vectors ---------------------------------------------------------------------------- */
+
+/* minor = a on the pivots; others = minus the pivot rows of the other columns, whose numbers go to
+ * `free_col`. */
+static void
+split_columns(fmpz_mat_t minor, fmpz_mat_t others, size_t *free_col, const clarke_rank *r,
+              const fmpz_mat_t a)
+{
+  const size_t cols = (size_t)fmpz_mat_ncols(a);
+  size_t found = 0;
+
+  for (size_t j = 0; j < cols; j++) {
+    size_t k = 0;
+
+    while (k < r->rank && r->col[k] != j)
+      k++;
+    for (size_t i = 0; i < r->rank; i++) {
+      const fmpz *entry = fmpz_mat_entry(a, (slong)r->row[i], (slong)j);
+
+      if (k < r->rank)
+        fmpz_set(fmpz_mat_entry(minor, (slong)i, (slong)k), entry);
+      else
+        fmpz_neg(fmpz_mat_entry(others, (slong)i, (slong)found), entry);
+    }
+    if (k == r->rank)
+      free_col[found++] = j;
+  }
+}
+
+/* Column j of the null vectors: x/den on the pivot columns and 1 on the free one, made primitive. */
+static void
+set_null(clarke_rank *r, slong j, size_t free_col, const fmpz_mat_t x, const fmpz_t den)
+{
+  fmpz_t content;
+
+  fmpz_init_set(content, den);
+  for (size_t i = 0; i < r->rank; i++)
+    fmpz_gcd(content, content, fmpz_mat_entry(x, (slong)i, j));
+  for (size_t i = 0; i < r->rank; i++)
+    fmpz_divexact(fmpz_mat_entry(r->null, (slong)r->col[i], j), fmpz_mat_entry(x, (slong)i, j),
+                  content);
+  fmpz_divexact(fmpz_mat_entry(r->null, (slong)free_col, j), den, content);
+  fmpz_clear(content);
+}
+
+/* Solves for cols - rank null vectors and keeps them if A null = 0 in every row; false when it is
+ * not, that is when the prime hid a part of the rank. */
+static bool
+find_null(clarke_rank *r, const fmpz_mat_t a, size_t *free_col)
+{
+  const slong rank = (slong)r->rank, cols = fmpz_mat_ncols(a);
+  fmpz_mat_t minor, others, x, zero;
+  bool found;
+  fmpz_t den;
+
+  fmpz_mat_init(minor, rank, rank);
+  fmpz_mat_init(others, rank, cols - rank);
+  fmpz_mat_init(x, rank, cols - rank);
+  fmpz_mat_init(zero, fmpz_mat_nrows(a), cols - rank);
+  fmpz_init_set_ui(den, 1);
+  split_columns(minor, others, free_col, r, a);
+  found = rank == 0 || fmpz_mat_solve_dixon_den(x, den, minor, others);
+  fmpz_mat_clear(r->null);
+  fmpz_mat_init(r->null, cols, cols - rank);
+  for (slong j = 0; j < cols - rank && found; j++)
+    set_null(r, j, free_col[j], x, den);
+  if (found) {
+    fmpz_mat_mul(zero, a, r->null);
+    found = fmpz_mat_is_zero(zero);
+  }
+  fmpz_clear(den);
+  fmpz_mat_clear(minor);
+  fmpz_mat_clear(others);
+  fmpz_mat_clear(x);
+  fmpz_mat_clear(zero);
+  return found;
+}
+
+/* The rank from above, for the pivots in r. */
+static clarke_status
+bound_above(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
+{
+  size_t *free_col = malloc((a->cols + 1) * sizeof *free_col);
+  fmpz_mat_t integers;
+
+  if (free_col == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu null vectors", a->cols - r->rank);
+  fmpz_mat_init(integers, (slong)a->rows, (slong)a->cols);
+  clarke_matrix_get_fmpz_mat(integers, a);
+  r->known = find_null(r, integers, free_col);
+  fmpz_mat_clear(integers);
+  free(free_col);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_rank_compute(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
+{
+  const size_t full = a->rows < a->cols ? a->rows : a->cols;
+  clarke_status status;
+
+  clarke_rank_clear(r);
+  clarke_rank_init(r);
+  if (a->radius != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "the rank of a %zu x %zu matrix of enclosures", a->rows,
+                       a->cols);
+  for (size_t k = 0; k < PRIMES && !r->known; k++) {
+    status = clarke_rank_eliminate(r, a, primes[k], err);
+    if (status != CLARKE_OK)
+      return status;
+    if (r->rank == full) {
+      fmpz_mat_clear(r->null);
+      fmpz_mat_init(r->null, (slong)a->cols, 0);
+      r->known = true;
+    } else {
+      status = bound_above(r, a, err);
+      if (status != CLARKE_OK)
+        return status;
+    }
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_rank_only_null(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
+{
+  clarke_status status = clarke_rank_eliminate(r, a, CLARKE_RANK_PRIME, err);
+
+  if (status == CLARKE_OK && r->rank + 1 == a->cols)
+    status = bound_above(r, a, err);
+  if (status == CLARKE_OK && !r->known) {
+    fmpz_mat_clear(r->null);
+    fmpz_mat_init(r->null, (slong)a->cols, 0);
+  }
+  return status;
+}
+
+/* --- the certificate ------------------------------------------------------------------------- */
+
+/* Is the minor on the pivots invertible modulo the prime? */
+static bool
+minor_invertible(const clarke_rank *r, const clarke_matrix *a)
+{
+  uint64_t *residue = malloc((a->rows * a->cols + 1) * sizeof *residue);
+  bool good = residue != NULL;
+  nmod_mat_t minor;
+
+  if (!good)
+    return false;
+  clarke_matrix_residues(residue, a, r->prime);
+  nmod_mat_init(minor, (slong)r->rank, (slong)r->rank, r->prime);
+  for (size_t i = 0; i < r->rank && good; i++)
+    for (size_t j = 0; j < r->rank && good; j++) {
+      good = r->row[i] < a->rows && r->col[j] < a->cols;
+      if (good)
+        nmod_mat_entry(minor, (slong)i, (slong)j) = residue[r->row[i] * a->cols + r->col[j]];
+    }
+  good = good && nmod_mat_det(minor) != 0;
+  nmod_mat_clear(minor);
+  free(residue);
+  return good;
+}
+
+/* Are all columns independent? */
+static bool
+columns_independent(const fmpz_mat_t m)
+{
+  nmod_mat_t modular;
+  slong rank;
+
+  nmod_mat_init(modular, fmpz_mat_nrows(m), fmpz_mat_ncols(m), UWORD(2147483647));
+  fmpz_mat_get_nmod_mat(modular, m);
+  rank = nmod_mat_rank(modular);
+  nmod_mat_clear(modular);
+  return rank == fmpz_mat_ncols(m) || fmpz_mat_rank(m) == fmpz_mat_ncols(m);
+}
+
+/* Is A null = 0, by the exact product of matrices? */
+static bool
+product_is_zero(const clarke_matrix *a, const fmpz_mat_t null)
+{
+  clarke_matrix n, product;
+  bool zero;
+
+  clarke_matrix_init(&n);
+  clarke_matrix_init(&product);
+  zero = clarke_matrix_set_fmpz_mat(&n, null, NULL) == CLARKE_OK
+         && clarke_matrix_mul(&product, a, &n, NULL) == CLARKE_OK
+         && clarke_matrix_bits(&product) == 0;
+  clarke_matrix_clear(&n);
+  clarke_matrix_clear(&product);
+  return zero;
+}
+
+bool
+clarke_rank_verify(const clarke_rank *r, const clarke_matrix *a)
+{
+  const size_t full = a->rows < a->cols ? a->rows : a->cols;
+
+  if (!r->known || a->radius != NULL || r->rank > full || r->prime >= (uint64_t)1 << 31
+      || !n_is_prime(r->prime))
+    return false;
+  if (r->rank > 0 && !minor_invertible(r, a))
+    return false;
+  if (r->rank == full)
+    return true;
+  return fmpz_mat_nrows(r->null) == (slong)a->cols
+         && fmpz_mat_ncols(r->null) == (slong)(a->cols - r->rank)
+         && columns_independent(r->null) && product_is_zero(a, r->null);
+}

@@ -1,0 +1,194 @@
+/* Ranks against FLINT's, on matrices of planted rank, and what a forged certificate must not pass. */
+#include "exact/rank.h"
+#include "samples.h"
+
+#include <check.h>
+#include <flint/ulong_extras.h>
+#include <math.h>
+
+#define OK(call) ck_assert_int_eq((call), CLARKE_OK)
+
+/* rows x cols of the given rank at most: a product of random factors, with gaps of zeros. */
+static void
+sample_low_rank(clarke_matrix *m, size_t rows, size_t cols, size_t rank, size_t bits,
+                uint64_t *state)
+{
+  clarke_matrix a, b;
+  mpz_t z;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&b);
+  mpz_init(z);
+  OK(clarke_matrix_resize(&a, rows, rank, 1, NULL));
+  OK(clarke_matrix_resize(&b, rank, cols, 1, NULL));
+  for (size_t k = 0; k < rows * rank; k++) {
+    sample_integer(z, state, bits);
+    OK(clarke_matrix_store(&a, k / rank, k % rank, z, NULL));
+  }
+  for (size_t k = 0; k < rank * cols; k++) {
+    sample_integer(z, state, bits);
+    OK(clarke_matrix_store(&b, k / cols, k % cols, z, NULL));
+  }
+  OK(clarke_matrix_mul(m, &a, &b, NULL));
+  mpz_clear(z);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&b);
+}
+
+static void
+assert_rank(clarke_rank *r, const clarke_matrix *m, size_t want)
+{
+  OK(clarke_rank_compute(r, m, NULL));
+  ck_assert(r->known);
+  ck_assert_uint_eq(r->rank, want);
+  ck_assert(n_is_prime(r->prime));
+  ck_assert(clarke_rank_verify(r, m));
+}
+
+START_TEST(against_flint)
+{
+  uint64_t state = 1;
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  for (int round = 0; round < 400; round++) {
+    const size_t rows = sample_below(&state, 9), cols = sample_below(&state, 9);
+    fmpz_mat_t f;
+
+    sample_low_rank(&m, rows, cols, 1 + sample_below(&state, 8), 1 + sample_below(&state, 90),
+                    &state);
+    fmpz_mat_init(f, (slong)rows, (slong)cols);
+    clarke_matrix_get_fmpz_mat(f, &m);
+    assert_rank(&r, &m, (size_t)fmpz_mat_rank(f));
+    fmpz_mat_clear(f);
+  }
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
+/* A multiple of the first primes tried has no rank modulo them. */
+START_TEST(unlucky_primes)
+{
+  clarke_matrix m;
+  clarke_rank r;
+  mpz_t z;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  mpz_init_set_ui(z, 1073741789u);
+  OK(clarke_matrix_resize(&m, 3, 2, 1, NULL));
+  OK(clarke_matrix_store(&m, 0, 0, z, NULL));
+  m.word[3] = 1;
+  assert_rank(&r, &m, 2);
+  mpz_mul_ui(z, z, 1073741783u);
+  OK(clarke_matrix_store(&m, 0, 0, z, NULL));
+  assert_rank(&r, &m, 2);
+  mpz_mul_ui(z, z, 1073741741u);
+  mpz_mul_ui(z, z, 1073741723u);
+  OK(clarke_matrix_store(&m, 0, 0, z, NULL));
+  OK(clarke_rank_compute(&r, &m, NULL));
+  ck_assert(!r.known && !clarke_rank_verify(&r, &m));
+  mpz_clear(z);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
+static double *
+sample_floats(size_t count, uint64_t *state)
+{
+  double *values = malloc(count * sizeof *values);
+
+  for (size_t k = 0; k < count; k++)
+    values[k] = (double)(float)(((double)(sample(state) >> 11) * 0x1p-53 - 0.5) / 16);
+  return values;
+}
+
+/* 784 x 128 floats whose last column is the sum of two others but for one entry, off by 2^-44: rank
+ * 128 with it, 127 without. */
+START_TEST(one_ulp)
+{
+  uint64_t state = 2;
+  const size_t rows = 784, cols = 128;
+  double *values = sample_floats(rows * cols, &state);
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  OK(clarke_matrix_set_doubles(&m, rows, cols, values, NULL));
+  assert_rank(&r, &m, 128);
+  for (size_t i = 0; i < rows; i++)
+    values[i * cols + 127] = values[i * cols + 3] + values[i * cols + 50];
+  OK(clarke_matrix_set_doubles(&m, rows, cols, values, NULL));
+  assert_rank(&r, &m, 127);
+  ck_assert_int_eq(fmpz_mat_ncols(r.null), 1);
+  values[500 * cols + 127] += 0x1p-44;
+  OK(clarke_matrix_set_doubles(&m, rows, cols, values, NULL));
+  assert_rank(&r, &m, 128);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+  free(values);
+}
+END_TEST
+
+START_TEST(forged)
+{
+  uint64_t state = 3;
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  sample_low_rank(&m, 7, 6, 4, 40, &state);
+  assert_rank(&r, &m, 4);
+  fmpz_add_ui(fmpz_mat_entry(r.null, 2, 1), fmpz_mat_entry(r.null, 2, 1), 1);
+  ck_assert(!clarke_rank_verify(&r, &m));
+  fmpz_sub_ui(fmpz_mat_entry(r.null, 2, 1), fmpz_mat_entry(r.null, 2, 1), 1);
+  ck_assert(clarke_rank_verify(&r, &m));
+  fmpz_mat_zero(r.null);
+  ck_assert(!clarke_rank_verify(&r, &m));
+  OK(clarke_rank_compute(&r, &m, NULL));
+  r.row[1] = r.row[0];
+  ck_assert(!clarke_rank_verify(&r, &m));
+  r.row[1] = 1000;
+  ck_assert(!clarke_rank_verify(&r, &m));
+  OK(clarke_rank_compute(&r, &m, NULL));
+  r.prime = 1 << 20;
+  ck_assert(!clarke_rank_verify(&r, &m));
+  OK(clarke_rank_compute(&r, &m, NULL));
+  r.rank = 3;
+  ck_assert(!clarke_rank_verify(&r, &m));
+  r.rank = 4;
+  m.radius = calloc(42, sizeof *m.radius);
+  ck_assert(!clarke_rank_verify(&r, &m));
+  ck_assert_int_eq(clarke_rank_compute(&r, &m, NULL), CLARKE_EINPUT);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("rank");
+  TCase *tests = tcase_create("rank");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tests, 300);
+  tcase_add_test(tests, against_flint);
+  tcase_add_test(tests, unlucky_primes);
+  tcase_add_test(tests, one_ulp);
+  tcase_add_test(tests, forged);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  flint_cleanup_master();
+  return failed == 0 ? 0 : 1;
+}
