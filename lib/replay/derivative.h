@@ -1,0 +1,69 @@
+/* Derivatives of a pass, forward and reverse, with a slope chosen at every touched kink: AD when
+ * they are the profile's proxies, the gradient of a cell when each is a side's. */
+#ifndef CLARKE_REPLAY_DERIVATIVE_H
+#define CLARKE_REPLAY_DERIVATIVE_H
+
+#include "graph/profile.h"
+#include "replay/replay.h"
+
+#define CLARKE_LEFT ((int8_t)-1)
+#define CLARKE_RIGHT ((int8_t)1)
+#define CLARKE_PROXY ((int8_t)0)
+
+/* The slope of every entry of every PIECEWISE and ANALYTIC step, features x columns. */
+typedef struct {
+  size_t n;
+  clarke_matrix *slope; /* by step */
+} clarke_slopes;
+
+void clarke_slopes_init(clarke_slopes *s);
+void clarke_slopes_clear(clarke_slopes *s);
+
+/* The profile's number at a touch; the slope on one of its sides. */
+clarke_status clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
+                                 const clarke_profile *profile, clarke_error *err);
+void clarke_touch_side(mpq_t slope, const clarke_graph *g, const clarke_touch *t, bool right);
+
+/* choice[k] of CLARKE_LEFT, CLARKE_RIGHT, CLARKE_PROXY for each of the n touches, whose columns
+ * are columns of f. Slopes of enclosed arguments are enclosures. */
+clarke_status clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f,
+                                   const clarke_touch *touch, size_t n, const int8_t *choice,
+                                   const clarke_profile *profile, clarke_error *err);
+/* The slopes of one column. */
+clarke_status clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all, size_t column,
+                                   clarke_error *err);
+
+/* Tangents along a direction in parameter space: d[p] is count x 1, or has no rows for zero.
+ * tangent: n_values initialized matrices; those that do not move stay 0 x 0. */
+clarke_status clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f,
+                                 const clarke_slopes *s, const clarke_matrix *d,
+                                 clarke_error *err);
+
+/* What reverse mode meets: step's operand `value` (a constant that shows a wrt parameter) has the
+ * step's output gradient g. The receiver makes of it what it needs. */
+typedef clarke_status (*clarke_sink)(void *context, const clarke_forward *f,
+                                     const clarke_step *step, size_t operand,
+                                     const clarke_matrix *g, clarke_error *err);
+
+/* Reverse mode: grad holds n_values initialized matrices, those seeded having the value's shape;
+ * all end as gradients of the seeded combination. With segment, it stops at the nearest kinks and
+ * transcendental functions: the derivative in a layer's own parameters. */
+clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
+                                 const clarke_slopes *s, bool segment, clarke_sink sink,
+                                 void *context, clarke_error *err);
+
+/* The sink that sums whole gradients: gradient[p], count x 1, for the parameters in wrt. */
+clarke_status clarke_gradient_sink(void *gradient, const clarke_forward *f,
+                                   const clarke_step *step, size_t operand,
+                                   const clarke_matrix *g, clarke_error *err);
+
+/* The sink that emits single entries of one column's derivative: only nonzero ones. */
+typedef struct {
+  clarke_status (*emit)(void *context, size_t parameter, size_t entry, const mpq_t value,
+                        clarke_error *err);
+  void *context;
+} clarke_emitter;
+clarke_status clarke_emit_sink(void *emitter, const clarke_forward *f, const clarke_step *step,
+                               size_t operand, const clarke_matrix *g, clarke_error *err);
+
+#endif

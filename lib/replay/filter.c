@@ -1,0 +1,487 @@
+#include "replay/filter.h"
+
+#include "exact/upward.h"
+#include "replay/piecewise.h"
+
+#include <cblas.h>
+#undef I
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define U 0x1p-53
+
+/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j. */
+typedef struct {
+  double *y, *row, *col;
+  size_t rows;
+  bool known; /* false: computed from something the filter does not follow */
+} enclosure;
+
+typedef struct {
+  const clarke_graph *g;
+  size_t n;
+  enclosure *value; /* n_values */
+  clarke_error *err;
+} filter;
+
+static void
+enclosure_clear(enclosure *e)
+{
+  free(e->y);
+  free(e->row);
+  free(e->col);
+  memset(e, 0, sizeof *e);
+}
+
+static clarke_status
+enclosure_alloc(filter *f, enclosure *e, size_t rows)
+{
+  e->rows = rows;
+  e->known = true;
+  e->y = malloc((rows * f->n + 1) * sizeof *e->y);
+  e->row = malloc((rows + 1) * sizeof *e->row);
+  e->col = malloc((f->n + 1) * sizeof *e->col);
+  return e->y != NULL && e->row != NULL && e->col != NULL
+           ? CLARKE_OK
+           : clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* An upper bound of the 2-norm of n doubles, stride apart. */
+static double
+norm_up(const double *v, size_t n, size_t stride)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < n; i++)
+    sum += v[i * stride] * v[i * stride];
+  /* n products and sums, each within 1 + U, and what underflow took. */
+  return sqrt((sum + (double)n * CLARKE_TINY) * (1 + (double)(2 * n + 8) * U)) * (1 + 4 * U);
+}
+
+/* The largest |y| of each sample, and the 2-norm bound of each sample's column. */
+static void
+column_sizes(const enclosure *e, size_t n, double *largest, double *norm)
+{
+  memset(largest, 0, n * sizeof *largest);
+  memset(norm, 0, n * sizeof *norm);
+  for (size_t i = 0; i < e->rows; i++)
+    for (size_t j = 0; j < n; j++) {
+      double y = e->y[i * n + j];
+
+      if (!(fabs(y) <= largest[j]))
+        largest[j] = fabs(y);
+      norm[j] += y * y;
+    }
+  for (size_t j = 0; j < n; j++)
+    norm[j] = sqrt((norm[j] + (double)e->rows * CLARKE_TINY) *
+                   (1 + (double)(2 * e->rows + 8) * U)) * (1 + 4 * U);
+}
+
+static clarke_status
+load_input(filter *f, const double *x)
+{
+  enclosure *e = &f->value[f->g->input];
+  clarke_status status = enclosure_alloc(f, e, f->g->values[f->g->input].count);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < e->rows; i++) {
+    e->row[i] = 0;
+    for (size_t j = 0; j < f->n; j++)
+      e->y[i * f->n + j] = x[j * e->rows + i];
+  }
+  memset(e->col, 0, f->n * sizeof *e->col);
+  return CLARKE_OK;
+}
+
+/* err(y[o]) <= |w_o| (|err x| + gamma |x|) by Cauchy-Schwarz, per block and repeat; norms of all
+ * of x bound those of its parts. */
+static clarke_status
+dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
+{
+  const clarke_dense *d = &s->dense;
+  const double *w = f->g->values[d->weight].real;
+  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20);
+  double spread = norm_up(x->row, x->rows, 1);
+  double *size = malloc((2 * f->n + 1) * sizeof *size);
+
+  if (size == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  column_sizes(x, f->n, size + f->n, size);
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t o = 0; o < d->outer; o++) {
+      double norm = d->transposed ? norm_up(w + o, d->inner, d->outer)
+                                  : norm_up(w + o * d->inner, d->inner, 1);
+
+      for (size_t r = 0; r < d->repeat; r++)
+        y->row[(b * d->outer + o) * d->repeat + r] = norm + 0x1p-500;
+    }
+  /* The added 2^-500 pairs cover underflow in products: inner * 2^-1074 < 2^-500 * 2^-500. */
+  for (size_t j = 0; j < f->n; j++)
+    y->col[j] = clarke_up_add(clarke_up_mul(spread, x->col[j]),
+                              clarke_up_mul(gamma, size[j])) + 0x1p-500;
+  free(size);
+  return CLARKE_OK;
+}
+
+static clarke_status
+filter_dense(filter *f, const clarke_step *s)
+{
+  const clarke_dense *d = &s->dense;
+  const enclosure *x = &f->value[s->in[0].value];
+  enclosure *y = &f->value[s->out];
+  const double *w = f->g->values[d->weight].real;
+  size_t width = d->repeat * f->n;
+  clarke_status status = enclosure_alloc(f, y, d->blocks * d->outer * d->repeat);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t b = 0; b < d->blocks; b++)
+    cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
+                (int)d->outer, (int)width, (int)d->inner, 1, w,
+                (int)(d->transposed ? d->outer : d->inner), x->y + b * d->inner * width,
+                (int)width, 0, y->y + b * d->outer * width, (int)width);
+  return dense_bounds(f, s, x, y);
+}
+
+/* Adds an operand to y: coef is a float, so a product rounds once, a sum once more. */
+static void
+accumulate(filter *f, enclosure *y, const clarke_operand *o, bool first)
+{
+  const clarke_value *v = &f->g->values[o->value];
+  const enclosure *x = &f->value[o->value];
+
+  for (size_t i = 0; i < y->rows; i++) {
+    size_t from = o->map != NULL ? o->map[i] : i;
+    double *out = y->y + i * f->n;
+
+    for (size_t j = 0; j < f->n; j++) {
+      double term = o->coef * (v->constant ? v->real[from] : x->y[from * f->n + j]);
+
+      out[j] = first ? term : out[j] + term;
+    }
+    y->row[i] = clarke_up_add(first ? 0 : y->row[i],
+                              v->constant ? 0 : clarke_up_mul(fabs(o->coef), x->row[from]));
+  }
+  for (size_t j = 0; j < f->n; j++)
+    y->col[j] = clarke_up_add(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
+}
+
+/* The rounding of k operations whose results are at most `largest` in absolute value. */
+static void
+add_rounding(filter *f, enclosure *y, const double *largest, double operations)
+{
+  for (size_t i = 0; i < y->rows; i++)
+    y->row[i] = clarke_up_add(y->row[i], 1);
+  for (size_t j = 0; j < f->n; j++)
+    y->col[j] = clarke_up_add(y->col[j],
+                              clarke_up_mul(2 * operations * U, largest[j]) + 2 * CLARKE_TINY);
+}
+
+static clarke_status
+filter_sum(filter *f, const clarke_step *s)
+{
+  enclosure *y = &f->value[s->out];
+  double *largest = calloc(f->n + 1, sizeof *largest);
+  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+
+  if (largest == NULL)
+    status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < s->n_in && status == CLARKE_OK; i++) {
+    accumulate(f, y, &s->in[i], i == 0);
+    for (size_t e = 0; e < y->rows; e++)
+      for (size_t j = 0; j < f->n; j++)
+        largest[j] = fmax(largest[j], fabs(y->y[e * f->n + j]));
+  }
+  if (status == CLARKE_OK) {
+    /* |coef * operand| <= |partial sum before| + |after| <= 2 largest (and a rounding). */
+    for (size_t j = 0; j < f->n; j++)
+      largest[j] *= 4;
+    add_rounding(f, y, largest, (double)(2 * s->n_in));
+  }
+  free(largest);
+  return status;
+}
+
+static clarke_status
+filter_scale(filter *f, const clarke_step *s)
+{
+  const enclosure *x = &f->value[s->in[0].value];
+  const clarke_value *c = &f->g->values[s->in[1].value];
+  enclosure *y = &f->value[s->out];
+  double *largest = calloc(2 * f->n + 1, sizeof *largest);
+  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+
+  if (largest == NULL)
+    status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
+    size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
+    double k = c->real[s->in[1].map != NULL ? s->in[1].map[i] : i];
+
+    for (size_t j = 0; j < f->n; j++)
+      y->y[i * f->n + j] = s->divide ? x->y[from * f->n + j] / k : x->y[from * f->n + j] * k;
+    y->row[i] = clarke_up_mul(x->row[from], s->divide ? 1 / fabs(k) * (1 + 4 * U) : fabs(k));
+  }
+  if (status == CLARKE_OK) {
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
+    column_sizes(y, f->n, largest, largest + f->n);
+    add_rounding(f, y, largest, 1);
+  }
+  free(largest);
+  return status;
+}
+
+static clarke_status
+filter_gather(filter *f, const clarke_step *s)
+{
+  const enclosure *x = &f->value[s->in[0].value];
+  enclosure *y = &f->value[s->out];
+  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+
+  for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
+    size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
+
+    memcpy(y->y + i * f->n, x->y + from * f->n, f->n * sizeof *y->y);
+    y->row[i] = x->row[from];
+  }
+  if (status == CLARKE_OK)
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
+  return status;
+}
+
+/* A PIECEWISE step's numbers as doubles, each within a factor 1 + U of the rational. */
+typedef struct {
+  size_t n_kinks;
+  double kink[CLARKE_MAX_KINKS], error[CLARKE_MAX_KINKS];
+  double coef[CLARKE_MAX_KINKS + 1][3];
+  bool only_zero; /* one kink, exactly at 0 */
+  bool relu;      /* and the pieces 0 and x */
+} float_pieces;
+
+static void
+float_pieces_set(float_pieces *p, const clarke_pieces *exact)
+{
+  p->n_kinks = exact->n_kinks;
+  for (size_t k = 0; k < exact->n_kinks; k++) {
+    p->kink[k] = mpq_get_d(exact->kink[k]); /* truncates: within 2U */
+    p->error[k] = 2 * U * fabs(p->kink[k]) + CLARKE_TINY;
+  }
+  for (size_t i = 0; i <= exact->n_kinks; i++)
+    for (size_t c = 0; c < 3; c++)
+      p->coef[i][c] = mpq_get_d(exact->coef[i][c]);
+  p->only_zero = exact->n_kinks == 1 && mpq_sgn(exact->kink[0]) == 0;
+  p->relu = p->only_zero && exact->slope == CLARKE_NONE && p->coef[0][0] == 0 &&
+            p->coef[0][1] == 0 && p->coef[1][0] == 0 && p->coef[1][1] == 1;
+}
+
+/* A place is decided only on a strict inequality between finite numbers: NaN stays open. */
+static int8_t
+decide(const float_pieces *p, double x, double bound)
+{
+  size_t piece = 0;
+
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    double away = (bound + p->error[k]) * (1 + 8 * U) + 4 * U * fabs(p->kink[k]);
+    double distance = x - p->kink[k];
+
+    if (distance > away + 2 * U * fabs(distance))
+      piece = k + 1;
+    else if (!(-distance > away + 2 * U * fabs(distance)))
+      return CLARKE_OPEN;
+    else
+      break;
+  }
+  return (int8_t)piece;
+}
+
+/* One row of a step with its kink at 0: the common case, kept free of calls. */
+static size_t
+decide_row_at_zero(int8_t *piece, const double *x, double row, const double *col, size_t n)
+{
+  size_t open = 0;
+
+  for (size_t j = 0; j < n; j++) {
+    double away = row * col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+
+    piece[j] = x[j] > away ? 1 : x[j] < -away ? 0 : CLARKE_OPEN;
+    open += piece[j] == CLARKE_OPEN;
+  }
+  return open;
+}
+
+static double
+piece_value(const float_pieces *p, size_t piece, double x)
+{
+  const double *c = p->coef[piece];
+
+  return (c[2] * x + c[1]) * x + c[0];
+}
+
+static size_t
+nearest_piece(const float_pieces *p, double x)
+{
+  size_t piece = 0;
+
+  while (piece < p->n_kinks && x > p->kink[piece])
+    piece++;
+  return piece;
+}
+
+/* y and its bounds: Lipschitz continuity carries the error of x through (an open entry too), and
+ * a few roundings of numbers no larger than `size`. */
+static void
+piecewise_values(filter *f, const clarke_step *s, const float_pieces *p, const enclosure *x,
+                 enclosure *y, double *largest)
+{
+  double lipschitz = clarke_piecewise_lipschitz(f->g, s);
+  double bend = fmax(fabs(p->coef[0][2]), fmax(fabs(p->coef[1][2]), 0));
+
+  for (size_t i = 0; i < y->rows; i++) {
+    double slope = s->pieces.slope == CLARKE_NONE
+                     ? 0
+                     : f->g->values[s->pieces.slope].real[s->pieces.slope_map != NULL
+                                                            ? s->pieces.slope_map[i] : i];
+
+    for (size_t j = 0; j < f->n; j++) {
+      double in = x->y[i * f->n + j], size;
+      size_t piece = nearest_piece(p, in);
+
+      y->y[i * f->n + j] = s->pieces.slope != CLARKE_NONE ? (in > 0 ? in : slope * in)
+                                                          : piece_value(p, piece, in);
+      size = fabs(p->coef[piece][0]) + (lipschitz + bend * fabs(in)) * fabs(in);
+      if (!(size <= largest[j]))
+        largest[j] = size;
+    }
+    y->row[i] = clarke_up_mul(lipschitz, x->row[i]);
+  }
+  memcpy(y->col, x->col, f->n * sizeof *y->col);
+}
+
+static clarke_status
+relu_values(filter *f, const enclosure *x, enclosure *y)
+{
+  for (size_t e = 0; e < x->rows * f->n; e++)
+    y->y[e] = x->y[e] > 0 ? x->y[e] : 0;
+  memcpy(y->row, x->row, x->rows * sizeof *y->row);
+  memcpy(y->col, x->col, f->n * sizeof *y->col);
+  return CLARKE_OK;
+}
+
+static size_t
+decide_all(filter *f, const clarke_step *s, const float_pieces *p, const enclosure *x,
+           int8_t *piece)
+{
+  size_t open = 0;
+  bool at_zero = p->only_zero && s->pieces.slope == CLARKE_NONE;
+
+  for (size_t i = 0; i < x->rows; i++) {
+    if (at_zero) {
+      open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, x->row[i], x->col, f->n);
+      continue;
+    }
+    for (size_t j = 0; j < f->n; j++) {
+      int8_t c = decide(p, x->y[i * f->n + j],
+                        x->row[i] * x->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY);
+
+      piece[i * f->n + j] = c;
+      open += c == CLARKE_OPEN;
+    }
+  }
+  return open;
+}
+
+static clarke_status
+filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
+{
+  const enclosure *x = &f->value[s->in[0].value];
+  enclosure *y = &f->value[s->out];
+  float_pieces p = {0};
+  double *largest;
+  clarke_status status = enclosure_alloc(f, y, x->rows);
+
+  if (status != CLARKE_OK)
+    return status;
+  float_pieces_set(&p, &s->pieces);
+  *open += decide_all(f, s, &p, x, piece);
+  if (p.relu)
+    return relu_values(f, x, y);
+  largest = calloc(f->n + 1, sizeof *largest);
+  if (largest == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  piecewise_values(f, s, &p, x, y, largest);
+  add_rounding(f, y, largest, 16);
+  free(largest);
+  return CLARKE_OK;
+}
+
+/* Does the filter follow this step's inputs? */
+static bool
+inputs_known(const filter *f, const clarke_step *s)
+{
+  for (size_t i = 0; i < s->n_in; i++)
+    if (!f->g->values[s->in[i].value].constant && !f->value[s->in[i].value].known)
+      return false;
+  return s->kind != CLARKE_ANALYTIC && s->kind != CLARKE_SOFTMAX;
+}
+
+static clarke_status
+filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
+{
+  const clarke_step *s = &f->g->steps[i];
+  size_t entries = f->g->values[s->out].count * f->n;
+
+  if (s->kind == CLARKE_PIECEWISE) {
+    piece[i] = malloc(entries + 1);
+    if (piece[i] == NULL)
+      return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    memset(piece[i], CLARKE_OPEN, entries);
+  }
+  if (!inputs_known(f, s)) {
+    *open += s->kind == CLARKE_PIECEWISE ? entries : 0;
+    return CLARKE_OK;
+  }
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    return filter_gather(f, s);
+  case CLARKE_SUM:
+    return filter_sum(f, s);
+  case CLARKE_SCALE:
+    return filter_scale(f, s);
+  case CLARKE_DENSE:
+    return filter_dense(f, s);
+  case CLARKE_PIECEWISE:
+    return filter_piecewise(f, s, piece[i], open);
+  case CLARKE_ANALYTIC:
+  case CLARKE_SOFTMAX:
+    break;
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g, const double *x,
+                  size_t samples, clarke_error *err)
+{
+  filter f = {.g = g, .n = samples, .err = err};
+  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  clarke_status status;
+
+  *open = 0;
+  f.value = calloc(g->n_values + 1, sizeof *f.value);
+  if (needed == NULL || f.value == NULL) {
+    free(needed);
+    free(f.value);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  clarke_graph_needed(g, false, needed);
+  status = load_input(&f, x);
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+    if (needed[g->steps[i].out] || g->steps[i].kind == CLARKE_PIECEWISE)
+      status = filter_step(&f, i, piece, open);
+  for (size_t v = 0; v < g->n_values; v++)
+    enclosure_clear(&f.value[v]);
+  free(f.value);
+  free(needed);
+  return status;
+}

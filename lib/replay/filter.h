@@ -1,0 +1,15 @@
+/* The floating-point filter: the whole minibatch in double arithmetic, with an a priori error bound
+ * that holds for any order of summation, with or without FMA (docs/filter.md). An entry's place
+ * is decided only when it is farther from every kink than the bound; the rest stay open. */
+#ifndef CLARKE_REPLAY_FILTER_H
+#define CLARKE_REPLAY_FILTER_H
+
+#include "replay/forward.h"
+
+/* x: samples x features doubles (row-major), exact. piece[step] (n_steps, NULL but for PIECEWISE)
+ * is allocated and filled, feature-major as in clarke_forward. Steps that depend on transcendental
+ * functions are left open. *open counts the entries left open. */
+clarke_status clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g,
+                                const double *x, size_t samples, clarke_error *err);
+
+#endif

@@ -1,0 +1,84 @@
+/* The exact forward pass over some samples of a minibatch.
+ *
+ * Every needed activation becomes a matrix, features x samples, exact while everything before it
+ * is rational, an enclosure after transcendental functions. At every PIECEWISE step each entry's
+ * place is decided: */
+#ifndef CLARKE_REPLAY_FORWARD_H
+#define CLARKE_REPLAY_FORWARD_H
+
+#include "exact/matrix.h"
+#include "graph/graph.h"
+
+/* piece[step][feature * n + column]: p >= 0 strictly inside piece p; CLARKE_AT(k) exactly at kink k
+ * (whose two slopes differ); CLARKE_OPEN when the enclosure does not tell. */
+#define CLARKE_AT(k) ((int8_t)(-1 - (int)(k)))
+#define CLARKE_KINK_OF(code) ((size_t)(-1 - (int)(code)))
+#define CLARKE_OPEN ((int8_t)-128)
+
+typedef struct {
+  const clarke_graph *g;
+  /* The graph's constants as matrices: a weight of two axes in its stored shape, the rest as one
+   * column. Made once, shared by passes. */
+  clarke_matrix *constant; /* n_values */
+} clarke_constants;
+
+clarke_status clarke_constants_init(clarke_constants *c, const clarke_graph *g, clarke_error *err);
+void clarke_constants_clear(clarke_constants *c);
+
+typedef struct {
+  const clarke_graph *g;
+  const clarke_constants *constants;
+  size_t n;            /* columns */
+  long precision;
+  clarke_matrix *value; /* n_values; 0 x 0 when not needed */
+  int8_t **piece;      /* n_steps; NULL but for PIECEWISE */
+  size_t open;         /* entries left open */
+} clarke_forward;
+
+void clarke_forward_init(clarke_forward *f);
+void clarke_forward_clear(clarke_forward *f);
+
+/* input: features x samples, exact. needed: which values to compute (clarke_graph_needed).
+ * precision: bits for transcendental functions. */
+clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
+                                 const clarke_matrix *input, const bool *needed, long precision,
+                                 clarke_error *err);
+
+/* One column of a pass, as a pass of its own. */
+clarke_status clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t column,
+                                    clarke_error *err);
+
+/* --- pieces of the pass that its derivatives share --- */
+
+/* m seen with other rows and cols (their product kept): shares m's memory, is not cleared. */
+clarke_matrix clarke_matrix_view(const clarke_matrix *m, size_t rows, size_t cols);
+
+/* A feature axis of (blocks, extent, repeat) by n samples, rearranged to extent rows, and back. */
+clarke_status clarke_dense_gather(clarke_matrix *c, const clarke_matrix *a, size_t blocks,
+                                  size_t extent, clarke_error *err);
+clarke_status clarke_dense_scatter(clarke_matrix *c, const clarke_matrix *a, size_t blocks,
+                                   size_t extent, clarke_error *err);
+
+/* y = W x of a DENSE step for a weight matrix as stored (the weight itself or a tangent of it). */
+clarke_status clarke_dense_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *w,
+                                 const clarke_matrix *x, clarke_error *err);
+
+/* An operand through its map, times its coefficient. */
+clarke_status clarke_operand_apply(clarke_matrix *y, const clarke_operand *o,
+                                   const clarke_matrix *x, size_t count, clarke_error *err);
+
+/* 1/c of every entry, for a divisor's column. */
+clarke_status clarke_reciprocals(clarke_matrix *r, const clarke_matrix *c, clarke_error *err);
+
+/* Sums over each softmax group, repeated at its entries; softmax itself (of a LogSoftmax step: exp
+ * of its value). */
+clarke_status clarke_softmax_groups(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x,
+                                    clarke_error *err);
+clarke_status clarke_softmax_probabilities(clarke_matrix *y, const clarke_step *s,
+                                           const clarke_forward *f, clarke_error *err);
+
+/* PRelu's slope at every feature, as a column. */
+clarke_status clarke_slope_column(clarke_matrix *s, const clarke_constants *c,
+                                  const clarke_step *step, clarke_error *err);
+
+#endif

@@ -1,0 +1,216 @@
+#include "replay/replay.h"
+
+#include "replay/filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION_FIRST 64
+#define PRECISION_LAST 512
+
+void
+clarke_replay_init(clarke_replay *r)
+{
+  memset(r, 0, sizeof *r);
+  clarke_matrix_init(&r->input);
+  clarke_forward_init(&r->near);
+}
+
+void
+clarke_replay_clear(clarke_replay *r)
+{
+  for (size_t i = 0; r->piece != NULL && i < r->g->n_steps; i++)
+    free(r->piece[i]);
+  free(r->piece);
+  free(r->near_sample);
+  free(r->touch);
+  clarke_forward_clear(&r->near);
+  clarke_matrix_clear(&r->input);
+  if (r->g != NULL)
+    clarke_constants_clear(&r->constants);
+  clarke_replay_init(r);
+}
+
+/* The batch as samples x features doubles; integers (below 2^53) are converted. */
+static clarke_status
+batch_doubles(double **x, const clarke_tensor *t, clarke_error *err)
+{
+  *x = malloc((t->count + 1) * sizeof **x);
+  if (*x == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < t->count; i++) {
+    (*x)[i] = t->real != NULL ? t->real[i] : (double)t->integer[i];
+    if (t->real == NULL && (t->integer[i] > (1LL << 53) || t->integer[i] < -(1LL << 53)))
+      return clarke_fail(err, CLARKE_EINPUT, "x: entry %zu is over 2^53 in absolute value", i);
+  }
+  return CLARKE_OK;
+}
+
+/* features x samples from samples x features */
+static clarke_status
+set_input(clarke_replay *r, const double *x, size_t features, clarke_error *err)
+{
+  clarke_matrix rows;
+  clarke_status status;
+
+  clarke_matrix_init(&rows);
+  status = clarke_matrix_set_doubles(&rows, r->samples, features, x, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_transpose(&r->input, &rows, err);
+  clarke_matrix_clear(&rows);
+  return status;
+}
+
+static void
+mark_open_samples(const clarke_replay *r, bool *open)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t e = 0; e < count * r->samples; e++)
+      if (r->piece[i][e] == CLARKE_OPEN)
+        open[e % r->samples] = true;
+  }
+}
+
+/* All entries open: what --exact begins with. */
+static clarke_status
+leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
+{
+  *open = 0;
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t entries = r->g->values[r->g->steps[i].out].count * r->samples;
+
+    if (r->g->steps[i].kind != CLARKE_PIECEWISE)
+      continue;
+    r->piece[i] = malloc(entries + 1);
+    if (r->piece[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    memset(r->piece[i], CLARKE_OPEN, entries);
+    *open += entries;
+  }
+  return CLARKE_OK;
+}
+
+/* Does an open entry keep the pass from saying more? Growing precision may help. */
+static clarke_status
+run_near(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
+{
+  clarke_matrix input;
+  clarke_status status;
+
+  clarke_matrix_init(&input);
+  status = clarke_matrix_gather_cols(&input, &r->input, r->near_sample, n, err);
+  for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= PRECISION_LAST; p *= 2) {
+    status = clarke_forward_run(&r->near, &r->constants, &input, needed, p, err);
+    if (r->near.open == 0)
+      break;
+  }
+  clarke_matrix_clear(&input);
+  return status;
+}
+
+/* The exact pass's places into the whole batch's; the touches are collected in order. */
+static clarke_status
+collect(clarke_replay *r, clarke_error *err)
+{
+  size_t n = r->near.n, capacity = 0;
+
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < n; j++) {
+        int8_t code = r->near.piece[i][f * n + j];
+
+        r->piece[i][f * r->samples + r->near_sample[j]] = code;
+        r->open += code == CLARKE_OPEN;
+        if (code >= 0 || code == CLARKE_OPEN)
+          continue;
+        if (r->n_touches == capacity) {
+          size_t wanted = 2 * capacity + 64;
+          clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
+
+          if (grown == NULL)
+            return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+          r->touch = grown;
+          capacity = wanted;
+        }
+        r->touch[r->n_touches++] = (clarke_touch){i, f, r->near_sample[j], CLARKE_KINK_OF(code), j};
+      }
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+run_open(clarke_replay *r, clarke_error *err)
+{
+  bool *mark = calloc(r->samples + 1, sizeof *mark);
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+  size_t n = 0;
+  clarke_status status = CLARKE_OK;
+
+  r->near_sample = malloc((r->samples + 1) * sizeof *r->near_sample);
+  if (mark == NULL || needed == NULL || r->near_sample == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK) {
+    mark_open_samples(r, mark);
+    for (size_t j = 0; j < r->samples; j++)
+      if (mark[j])
+        r->near_sample[n++] = j;
+    clarke_graph_needed(r->g, true, needed);
+    status = clarke_constants_init(&r->constants, r->g, err);
+  }
+  if (status == CLARKE_OK)
+    status = run_near(r, n, needed, err);
+  if (status == CLARKE_OK)
+    status = collect(r, err);
+  free(mark);
+  free(needed);
+  return status;
+}
+
+clarke_status
+clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
+                  clarke_error *err)
+{
+  size_t open = 0, entries = 0;
+  double *values = NULL;
+  clarke_status status;
+
+  clarke_replay_clear(r);
+  r->g = g;
+  r->constants.constant = NULL;
+  r->samples = x->dims[0];
+  r->piece = calloc(g->n_steps + 1, sizeof *r->piece);
+  if (r->piece == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = batch_doubles(&values, x, err);
+  if (status == CLARKE_OK)
+    status = exact ? leave_all_open(r, &open, err)
+                   : clarke_filter_run(r->piece, &open, g, values, r->samples, err);
+  if (status == CLARKE_OK)
+    status = set_input(r, values, x->count / r->samples, err);
+  free(values);
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_PIECEWISE)
+      entries += g->values[g->steps[i].out].count * r->samples;
+  r->filtered = entries - open;
+  if (status == CLARKE_OK && open > 0)
+    status = run_open(r, err);
+  return status;
+}
+
+clarke_status
+clarke_replay_all(clarke_forward *f, const clarke_replay *r, long precision, clarke_error *err)
+{
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+  clarke_status status;
+
+  if (needed == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_graph_needed(r->g, true, needed);
+  status = clarke_forward_run(f, &r->constants, &r->input, needed, precision, err);
+  free(needed);
+  return status;
+}

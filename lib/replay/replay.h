@@ -1,0 +1,45 @@
+/* Replay of a minibatch: where every activation lies relative to its kinks, exactly.
+ *
+ * The filter decides what it can; samples with an entry left open are run exactly, at growing
+ * precision when transcendental functions come before a kink. --exact skips the filter: the answer
+ * is the same. */
+#ifndef CLARKE_REPLAY_REPLAY_H
+#define CLARKE_REPLAY_REPLAY_H
+
+#include "replay/forward.h"
+
+/* A touched kink. Numbered in the order of (step, feature, sample), as proofs number them. */
+typedef struct {
+  size_t step, feature, sample;
+  size_t kink;   /* of the step's pieces */
+  size_t column; /* the sample's column in replay->near */
+} clarke_touch;
+
+typedef struct {
+  const clarke_graph *g;
+  size_t samples;
+  clarke_constants constants;
+  clarke_matrix input;  /* features x samples */
+  int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
+  clarke_forward near;  /* the exact pass over the samples the filter left open */
+  size_t *near_sample;  /* their numbers, increasing */
+  size_t n_touches;
+  clarke_touch *touch;
+  size_t open;          /* entries that stayed open at the highest precision */
+  size_t filtered;      /* entries the filter decided */
+} clarke_replay;
+
+void clarke_replay_init(clarke_replay *r);
+void clarke_replay_clear(clarke_replay *r);
+
+/* x: the batch array that g was built for. */
+clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
+                                bool exact, clarke_error *err);
+
+/* The exact pass over all samples, the loss's inputs included. */
+clarke_status clarke_replay_all(clarke_forward *f, const clarke_replay *r, long precision,
+                                clarke_error *err);
+
+/* The touches numbered within an exact pass over all samples (column = sample). */
+
+#endif

@@ -1,0 +1,256 @@
+/* Reverse mode. */
+#include "replay/derivative.h"
+
+#include "replay/piecewise.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const clarke_forward *f;
+  const clarke_slopes *slopes;
+  clarke_matrix *grad; /* by value */
+  bool *carries;       /* by value: does it depend on a wrt parameter (within the segment)? */
+  bool segment;
+  clarke_sink sink;
+  void *context;
+  clarke_error *err;
+} pass;
+
+static bool
+nonlinear(const clarke_step *s)
+{
+  return s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX;
+}
+
+/* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
+static size_t
+inner_constant(const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE       ? s->dense.weight
+         : s->kind == CLARKE_PIECEWISE ? s->pieces.slope
+                                       : CLARKE_NONE;
+}
+
+static void
+find_carriers(pass *p)
+{
+  const clarke_graph *g = p->f->g;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    size_t c = inner_constant(s);
+    bool carries = c != CLARKE_NONE && clarke_value_is_wrt(g, c);
+
+    for (size_t k = 0; k < s->n_in; k++)
+      carries = carries || p->carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
+    p->carries[s->out] = carries && !(p->segment && nonlinear(s));
+  }
+}
+
+static clarke_status
+add_grad(pass *p, size_t value, clarke_matrix *term)
+{
+  clarke_matrix *g = &p->grad[value];
+
+  if (g->rows == 0) {
+    clarke_matrix_swap(g, term);
+    return CLARKE_OK;
+  }
+  return clarke_matrix_add(g, g, term, p->err);
+}
+
+/* The gradient of an operand behind its map and coefficient. */
+static clarke_status
+operand_grad(clarke_matrix *term, const pass *p, const clarke_operand *o, const clarke_matrix *g)
+{
+  clarke_status status =
+    o->map != NULL
+      ? clarke_matrix_scatter_rows(term, g, o->map, p->f->g->values[o->value].count, p->err)
+      : clarke_matrix_copy(term, g, p->err);
+
+  if (status == CLARKE_OK && o->coef != 1) {
+    mpq_t coef;
+
+    mpq_init(coef);
+    mpq_set_d(coef, o->coef);
+    status = clarke_matrix_scale(term, term, coef, p->err);
+    mpq_clear(coef);
+  }
+  return status;
+}
+
+static clarke_status
+sum_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  clarke_status status = CLARKE_OK;
+  clarke_matrix term;
+
+  clarke_matrix_init(&term);
+  for (size_t i = 0; i < s->n_in && status == CLARKE_OK; i++) {
+    size_t in = s->in[i].value;
+
+    if (clarke_value_is_wrt(p->f->g, in))
+      status = p->sink(p->context, p->f, s, i, g, p->err);
+    else if (p->carries[in]) {
+      status = operand_grad(&term, p, &s->in[i], g);
+      if (status == CLARKE_OK)
+        status = add_grad(p, in, &term);
+    }
+  }
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+static clarke_status
+scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  const clarke_matrix *stored = &p->f->constants->constant[s->in[1].value];
+  clarke_matrix view = clarke_matrix_view(stored, stored->rows * stored->cols, 1), c, term;
+  clarke_status status = CLARKE_OK;
+
+  clarke_matrix_init(&c);
+  clarke_matrix_init(&term);
+  if (clarke_value_is_wrt(p->f->g, s->in[1].value))
+    status = p->sink(p->context, p->f, s, 1, g, p->err);
+  if (status == CLARKE_OK && p->carries[s->in[0].value]) {
+    status = clarke_operand_apply(&c, &s->in[1], &view, p->f->g->values[s->out].count, p->err);
+    if (status == CLARKE_OK && s->divide)
+      status = clarke_reciprocals(&c, &c, p->err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_hadamard(&c, g, &c, p->err);
+    if (status == CLARKE_OK)
+      status = operand_grad(&term, p, &s->in[0], &c);
+    if (status == CLARKE_OK)
+      status = add_grad(p, s->in[0].value, &term);
+  }
+  clarke_matrix_clear(&c);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+/* dx = W^T g. */
+static clarke_status
+dense_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  const clarke_dense *d = &s->dense;
+  const clarke_matrix *stored = &p->f->constants->constant[d->weight];
+  clarke_matrix weight = clarke_matrix_view(stored, d->transposed ? d->inner : d->outer,
+                                            d->transposed ? d->outer : d->inner);
+  size_t x = s->in[0].value, n = g->cols;
+  clarke_matrix columns, product;
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_value_is_wrt(p->f->g, d->weight))
+    status = p->sink(p->context, p->f, s, CLARKE_NONE, g, p->err);
+  if (status != CLARKE_OK || !p->carries[x])
+    return status;
+  clarke_matrix_init(&columns);
+  clarke_matrix_init(&product);
+  status = clarke_dense_gather(&columns, g, d->blocks, d->outer, p->err);
+  if (status == CLARKE_OK)
+    status = d->transposed ? clarke_matrix_mul(&product, &weight, &columns, p->err)
+                           : clarke_matrix_mul_tn(&product, &weight, &columns, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_dense_scatter(&columns, &product, d->blocks, d->inner, p->err);
+  if (status == CLARKE_OK) {
+    columns.rows = d->blocks * d->inner * d->repeat;
+    columns.cols = n;
+    status = add_grad(p, x, &columns);
+  }
+  clarke_matrix_clear(&columns);
+  clarke_matrix_clear(&product);
+  return status;
+}
+
+static clarke_status
+pointwise_reverse(pass *p, size_t i, const clarke_matrix *g)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+  clarke_matrix term;
+  clarke_status status = CLARKE_OK;
+
+  if (s->kind == CLARKE_PIECEWISE && s->pieces.slope != CLARKE_NONE &&
+      clarke_value_is_wrt(p->f->g, s->pieces.slope))
+    status = p->sink(p->context, p->f, s, CLARKE_NONE, g, p->err);
+  if (status != CLARKE_OK || !p->carries[s->in[0].value])
+    return status;
+  clarke_matrix_init(&term);
+  status = clarke_matrix_hadamard(&term, g, &p->slopes->slope[i], p->err);
+  if (status == CLARKE_OK)
+    status = add_grad(p, s->in[0].value, &term);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+/* softmax: dx = y (g - sum y g); log-softmax: dx = g - softmax sum g. */
+static clarke_status
+softmax_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  clarke_matrix y, term;
+  clarke_status status;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  clarke_matrix_init(&y);
+  clarke_matrix_init(&term);
+  status = clarke_softmax_probabilities(&y, s, p->f, p->err);
+  if (status == CLARKE_OK)
+    status = s->log ? clarke_matrix_copy(&term, g, p->err)
+                    : clarke_matrix_hadamard(&term, &y, g, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_softmax_groups(&term, s, &term, p->err);
+  if (status == CLARKE_OK && s->log)
+    status = clarke_matrix_hadamard(&term, &term, &y, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_sub(&term, g, &term, p->err);
+  if (status == CLARKE_OK && !s->log)
+    status = clarke_matrix_hadamard(&term, &term, &y, p->err);
+  if (status == CLARKE_OK)
+    status = add_grad(p, s->in[0].value, &term);
+  clarke_matrix_clear(&y);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+static clarke_status
+step_reverse(pass *p, size_t i)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+  const clarke_matrix *g = &p->grad[s->out];
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    return sum_reverse(p, s, g);
+  case CLARKE_SCALE:
+    return scale_reverse(p, s, g);
+  case CLARKE_DENSE:
+    return dense_reverse(p, s, g);
+  case CLARKE_PIECEWISE:
+  case CLARKE_ANALYTIC:
+    return pointwise_reverse(p, i, g);
+  case CLARKE_SOFTMAX:
+    return softmax_reverse(p, s, g);
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s,
+                   bool segment, clarke_sink sink, void *context, clarke_error *err)
+{
+  pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
+            .context = context, .err = err};
+  clarke_status status = CLARKE_OK;
+
+  p.carries = calloc(f->g->n_values + 1, sizeof *p.carries);
+  if (p.carries == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  find_carriers(&p);
+  for (size_t i = f->g->n_steps; i-- > 0 && status == CLARKE_OK;)
+    if (grad[f->g->steps[i].out].rows > 0 && !(segment && nonlinear(&f->g->steps[i])))
+      status = step_reverse(&p, i);
+  free(p.carries);
+  return status;
+}
