@@ -89,6 +89,9 @@ typedef struct {
   size_t cols, rank;
   uint32_t *basis;
   size_t *row, *col;
+  uint32_t *null;  /* cols - rank null vectors of the basis, when null_rank == rank */
+  size_t null_rank; /* SIZE_MAX: none */
+  size_t dependent; /* rows found dependent without null vectors since they were last found */
 } echelon;
 
 static inline uint64_t
@@ -151,12 +154,89 @@ echelon_add(echelon *e, uint64_t *v, size_t row)
   e->rank++;
 }
 
+/* x = the null vector of the basis that is 1 at column `free_col` and 0 at the other columns without a
+ * pivot: from the last row back, since each row is zero at the pivots before its own. */
+static void
+solve_back(const echelon *e, uint32_t *x, size_t free_col)
+{
+  memset(x, 0, e->cols * sizeof *x);
+  x[free_col] = 1;
+  for (size_t k = e->rank; k-- > 0;) {
+    const uint32_t *b = e->basis + k * e->cols;
+    uint64_t sum = 0;
+
+    for (size_t j = 0; j < e->cols; j++)
+      sum = (sum >> 63 ? reduce(e, sum) : sum) + (uint64_t)b[j] * x[j];
+    sum = reduce(e, sum);
+    x[e->col[k]] = sum == 0 ? 0 : (uint32_t)(e->p - sum);
+  }
+}
+
+/* Null vectors of the basis, so that a dependent row costs cols - rank products of vectors and not
+ * `rank` multiples of them. Without memory for them nothing changes. */
+static void
+find_null_modular(echelon *e)
+{
+  bool *pivot = calloc(e->cols + 1, sizeof *pivot);
+  size_t found = 0;
+
+  free(e->null);
+  e->null = malloc(((e->cols - e->rank) * e->cols + 1) * sizeof *e->null);
+  if (pivot != NULL && e->null != NULL) {
+    for (size_t k = 0; k < e->rank; k++)
+      pivot[e->col[k]] = true;
+    for (size_t j = 0; j < e->cols; j++)
+      if (!pivot[j])
+        solve_back(e, e->null + found++ * e->cols, j);
+    e->null_rank = e->rank;
+  }
+  free(pivot);
+}
+
+/* Is the row of residues orthogonal to all null vectors, that is in the span of the basis? */
+static bool
+in_span(const echelon *e, const uint64_t *v)
+{
+  for (size_t k = 0; k < e->cols - e->rank; k++) {
+    const uint32_t *x = e->null + k * e->cols;
+    uint64_t sum = 0;
+
+    for (size_t j = 0; j < e->cols; j++)
+      sum = (sum >> 63 ? reduce(e, sum) : sum) + v[j] * x[j];
+    if (reduce(e, sum) != 0)
+      return false;
+  }
+  return true;
+}
+
+/* Adds the rows in turn. Rows found dependent announce more of them: null vectors, each of which
+ * costs about as much to find as a row to reduce, are worth it if they are few beside the rank, the
+ * rows left and the dependent rows seen. */
+static void
+add_rows(echelon *e, uint64_t *residue, size_t rows, size_t full)
+{
+  for (size_t i = 0; i < rows && e->rank < full; i++) {
+    uint64_t *v = residue + i * e->cols;
+    const size_t before = e->rank, null = e->cols - e->rank;
+
+    if (e->null_rank == e->rank && in_span(e, v))
+      continue;
+    echelon_add(e, v, i);
+    e->dependent += e->rank == before;
+    if (e->rank == before && 2 * null < e->rank && 2 * null < rows - i && 2 * e->dependent > null) {
+      find_null_modular(e);
+      e->dependent = 0;
+    }
+  }
+}
+
 clarke_status
 clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
 {
   const size_t full = a->rows < a->cols ? a->rows : a->cols;
   uint64_t *residue = malloc((a->rows * a->cols + 1) * sizeof *residue);
-  echelon e = { .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols };
+  echelon e = { .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols,
+                .null_rank = SIZE_MAX };
   clarke_status status = CLARKE_OK;
 
   e.basis = malloc((full * a->cols + 1) * sizeof *e.basis);
@@ -169,8 +249,7 @@ clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke
     free(e.col);
   } else {
     clarke_matrix_residues(residue, a, p);
-    for (size_t i = 0; i < a->rows && e.rank < full; i++)
-      echelon_add(&e, residue + i * a->cols, i);
+    add_rows(&e, residue, a->rows, full);
     free(r->row);
     free(r->col);
     r->row = e.row;
@@ -180,6 +259,7 @@ clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke
   }
   free(residue);
   free(e.basis);
+  free(e.null);
   return status;
 }
 
