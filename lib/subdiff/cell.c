@@ -1,0 +1,155 @@
+#include "subdiff/cell.h"
+
+#include "subdiff/structure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_cell_init(clarke_cell *c)
+{
+  memset(c, 0, sizeof *c);
+}
+
+void
+clarke_cell_clear(clarke_cell *c)
+{
+  for (size_t i = 0; i < c->n; i++)
+    clarke_direction_clear(&c->direction[i]);
+  free(c->direction);
+  free(c->side);
+  free(c->flat);
+  clarke_cell_init(c);
+}
+
+clarke_status
+clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  size_t n = q->replay->n_touches;
+
+  clarke_cell_clear(c);
+  c->n_touches = n;
+  c->side = malloc(n + 1);
+  c->flat = calloc(n + 1, sizeof *c->flat);
+  if (c->side == NULL || c->flat == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  memcpy(c->side, side, n);
+  return clarke_flat(c->flat, q, c->side, err);
+}
+
+clarke_direction *
+clarke_cell_direction(clarke_cell *c, clarke_error *err)
+{
+  clarke_direction *grown = realloc(c->direction, (c->n + 1) * sizeof *grown);
+
+  if (grown == NULL) {
+    clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return NULL;
+  }
+  c->direction = grown;
+  clarke_direction_init(&c->direction[c->n]);
+  return &c->direction[c->n++];
+}
+
+clarke_status
+clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
+                   clarke_error *err)
+{
+  int8_t *choice = malloc(c->n_touches + 1);
+  clarke_status status;
+
+  if (choice == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  /* The derivative of a flat argument is zero: any slope will do. */
+  for (size_t k = 0; k < c->n_touches; k++)
+    choice[k] = c->side[k] == CLARKE_PROXY ? CLARKE_LEFT : c->side[k];
+  status = clarke_slopes_choose(s, &q->replay->near, q->replay->touch, c->n_touches, choice,
+                                q->profile, err);
+  free(choice);
+  return status;
+}
+
+/* The sign of the tangent at a touch's argument: 2 when an enclosure leaves it open. */
+static int
+tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t)
+{
+  const clarke_matrix *m = &tangent[g->steps[t->step].in[0].value];
+  mpq_t zero;
+  int sign;
+
+  if (m->rows == 0)
+    return 0;
+  mpq_init(zero);
+  sign = clarke_matrix_compare(m, t->feature, t->column, zero);
+  mpq_clear(zero);
+  return sign;
+}
+
+/* settled[k]: 0 while all derivatives of k were zero, 1 on its side, 2 not. */
+static clarke_status
+along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q,
+                const clarke_slopes *slopes, const clarke_direction *direction, clarke_error *err)
+{
+  const clarke_graph *g = q->g;
+  clarke_matrix *d = malloc((g->n_parameters + 1) * sizeof *d);
+  clarke_matrix *t = malloc((g->n_values + 1) * sizeof *t);
+  clarke_status status = CLARKE_OK;
+
+  if (d == NULL || t == NULL) {
+    free(d);
+    free(t);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t p = 0; p < g->n_parameters; p++)
+    clarke_matrix_init(&d[p]);
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_init(&t[v]);
+  status = clarke_direction_matrices(d, direction, g, err);
+  if (status == CLARKE_OK)
+    status = clarke_tangent_run(t, &q->replay->near, slopes, d, err);
+  for (size_t k = 0; status == CLARKE_OK && k < c->n_touches; k++) {
+    int sign;
+
+    if (c->flat[k] || settled[k] != 0)
+      continue;
+    sign = tangent_sign(t, g, &q->replay->touch[k]);
+    settled[k] = sign == 0 ? 0 : sign == c->side[k] ? 1 : 2;
+  }
+  for (size_t p = 0; p < g->n_parameters; p++)
+    clarke_matrix_clear(&d[p]);
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_clear(&t[v]);
+  free(d);
+  free(t);
+  return status;
+}
+
+clarke_status
+clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const clarke_question *q,
+                   clarke_error *err)
+{
+  uint8_t *settled = calloc(c->n_touches + 1, 1);
+  clarke_slopes slopes;
+  clarke_status status;
+
+  *realized = false;
+  if (settled == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_slopes_init(&slopes);
+  status = c->n_touches > 0 ? clarke_cell_slopes(&slopes, c, q, err) : CLARKE_OK;
+  for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
+    status = along_direction(settled, c, q, &slopes, &c->direction[i], err);
+  if (status == CLARKE_OK) {
+    *realized = true;
+    for (size_t k = 0; k < c->n_touches; k++) {
+      bool bad = !c->flat[k] && (c->side[k] == CLARKE_PROXY || settled[k] != 1);
+
+      if (missed != NULL)
+        missed[k] = bad;
+      *realized = *realized && !bad;
+    }
+  }
+  clarke_slopes_clear(&slopes);
+  free(settled);
+  return status;
+}

@@ -1,0 +1,34 @@
+/* Directions in parameter space, as sums of moves: short to write down and to check. */
+#ifndef CLARKE_SUBDIFF_DIRECTION_H
+#define CLARKE_SUBDIFF_DIRECTION_H
+
+#include "exact/matrix.h"
+#include "graph/graph.h"
+
+typedef enum {
+  CLARKE_MOVE_COPY, /* coef * the parameter's value */
+  CLARKE_MOVE_ADD,  /* coef in every entry */
+  CLARKE_MOVE_AT,   /* coef in one entry */
+} clarke_move_kind;
+
+typedef struct {
+  clarke_move_kind kind;
+  size_t parameter, entry;
+  mpq_t coef;
+} clarke_move;
+
+typedef struct {
+  size_t n, capacity;
+  clarke_move *move;
+} clarke_direction;
+
+void clarke_direction_init(clarke_direction *d);
+void clarke_direction_clear(clarke_direction *d);
+clarke_status clarke_direction_move(clarke_direction *d, clarke_move_kind kind, size_t parameter,
+                                    size_t entry, const mpq_t coef, clarke_error *err);
+
+/* One matrix a parameter (count x 1; no rows where the direction is zero), all initialized. */
+clarke_status clarke_direction_matrices(clarke_matrix *d, const clarke_direction *direction,
+                                        const clarke_graph *g, clarke_error *err);
+
+#endif

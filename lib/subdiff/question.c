@@ -1,0 +1,66 @@
+#include "subdiff/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* proxy = lambda left + (1 - lambda) right; the slopes differ at a touched kink. */
+static clarke_status
+compare_proxy(clarke_question *q, size_t k, clarke_error *err)
+{
+  const clarke_touch *t = &q->replay->touch[k];
+  mpq_t proxy, left, right;
+  clarke_status status;
+
+  mpq_inits(proxy, left, right, NULL);
+  status = clarke_touch_proxy(proxy, q->g, t, q->profile, err);
+  clarke_touch_side(left, q->g, t, false);
+  clarke_touch_side(right, q->g, t, true);
+  if (mpq_equal(proxy, left))
+    q->ad_side[k] = CLARKE_LEFT;
+  else if (mpq_equal(proxy, right))
+    q->ad_side[k] = CLARKE_RIGHT;
+  else
+    q->ad_side[k] = CLARKE_PROXY;
+  mpq_sub(proxy, proxy, right);
+  mpq_sub(left, left, right);
+  if (mpq_sgn(left) != 0)
+    mpq_div(q->lambda[k], proxy, left);
+  mpq_clears(proxy, left, right, NULL);
+  return status;
+}
+
+clarke_status
+clarke_question_init(clarke_question *q, const clarke_replay *replay,
+                     const clarke_profile *profile, const clarke_loss *loss, clarke_error *err)
+{
+  size_t n = replay->n_touches;
+  clarke_status status = CLARKE_OK;
+
+  memset(q, 0, sizeof *q);
+  q->g = replay->g;
+  q->replay = replay;
+  q->profile = profile;
+  q->loss = *loss;
+  q->ad_side = calloc(n + 1, sizeof *q->ad_side);
+  q->lambda = malloc((n + 1) * sizeof *q->lambda);
+  if (q->ad_side == NULL || q->lambda == NULL) {
+    free(q->lambda);
+    q->lambda = NULL;
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t k = 0; k < n; k++)
+    mpq_init(q->lambda[k]);
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    status = compare_proxy(q, k, err);
+  return status;
+}
+
+void
+clarke_question_clear(clarke_question *q)
+{
+  for (size_t k = 0; q->lambda != NULL && k < q->replay->n_touches; k++)
+    mpq_clear(q->lambda[k]);
+  free(q->lambda);
+  free(q->ad_side);
+  memset(q, 0, sizeof *q);
+}

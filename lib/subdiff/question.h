@@ -1,0 +1,25 @@
+/* The question that everything in this room answers parts of: a graph with its parameters, a
+ * replayed minibatch, a loss, a profile. F(w) is the loss as a function of the wrt parameters. */
+#ifndef CLARKE_SUBDIFF_QUESTION_H
+#define CLARKE_SUBDIFF_QUESTION_H
+
+#include "replay/derivative.h"
+#include "replay/loss.h"
+
+typedef struct {
+  const clarke_graph *g;
+  const clarke_replay *replay;
+  const clarke_profile *profile;
+  clarke_loss loss;
+  /* What AD does at each touch: the side whose slope the proxy is (CLARKE_LEFT, CLARKE_RIGHT), or
+   * CLARKE_PROXY when it is neither; then lambda is the weight of the left slope in it. */
+  int8_t *ad_side;
+  mpq_t *lambda;
+} clarke_question;
+
+clarke_status clarke_question_init(clarke_question *q, const clarke_replay *replay,
+                                   const clarke_profile *profile, const clarke_loss *loss,
+                                   clarke_error *err);
+void clarke_question_clear(clarke_question *q);
+
+#endif

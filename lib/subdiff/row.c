@@ -1,0 +1,202 @@
+#include "subdiff/system.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_row_init(clarke_row *r)
+{
+  memset(r, 0, sizeof *r);
+}
+
+void
+clarke_row_clear(clarke_row *r)
+{
+  for (size_t i = 0; i < r->capacity; i++)
+    mpq_clear(r->value[i]);
+  free(r->column);
+  free(r->value);
+  clarke_row_init(r);
+}
+
+clarke_status
+clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *err)
+{
+  if (r->n == r->capacity) {
+    size_t wanted = 2 * r->capacity + 16;
+    size_t *columns = realloc(r->column, wanted * sizeof *columns);
+    mpq_t *values;
+
+    if (columns != NULL)
+      r->column = columns;
+    values = columns != NULL ? realloc(r->value, wanted * sizeof *values) : NULL;
+    if (values == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    r->value = values;
+    for (; r->capacity < wanted; r->capacity++)
+      mpq_init(r->value[r->capacity]);
+  }
+  r->column[r->n] = column;
+  mpq_set(r->value[r->n++], value);
+  return CLARKE_OK;
+}
+
+/* Insertion by binary position would be quadratic; entries mostly come in order, so merge runs. */
+static void
+sort_row(clarke_row *r)
+{
+  for (size_t gap = r->n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+    for (size_t i = gap; i < r->n; i++)
+      for (size_t j = i; j >= gap && r->column[j - gap] > r->column[j]; j -= gap) {
+        size_t column = r->column[j];
+
+        r->column[j] = r->column[j - gap];
+        r->column[j - gap] = column;
+        mpq_swap(r->value[j], r->value[j - gap]);
+      }
+}
+
+void
+clarke_row_finish(clarke_row *r)
+{
+  size_t kept = 0;
+  bool sorted = true;
+
+  for (size_t i = 1; i < r->n; i++)
+    sorted = sorted && r->column[i - 1] < r->column[i];
+  if (!sorted)
+    sort_row(r);
+  for (size_t i = 0; i < r->n; i++) {
+    if (kept > 0 && r->column[kept - 1] == r->column[i]) {
+      mpq_add(r->value[kept - 1], r->value[kept - 1], r->value[i]);
+      continue;
+    }
+    if (kept > 0 && mpq_sgn(r->value[kept - 1]) == 0)
+      kept--;
+    r->column[kept] = r->column[i];
+    if (kept != i)
+      mpq_set(r->value[kept], r->value[i]);
+    kept++;
+  }
+  if (kept > 0 && mpq_sgn(r->value[kept - 1]) == 0)
+    kept--;
+  r->n = kept;
+}
+
+size_t
+clarke_column_base(const clarke_graph *g, size_t parameter)
+{
+  size_t base = 0;
+
+  for (size_t p = 0; p < parameter; p++)
+    base += g->parameters[p].count;
+  return base;
+}
+
+clarke_status
+clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
+                    clarke_error *err)
+{
+  size_t n = q->replay->near.n;
+
+  memset(c, 0, sizeof *c);
+  c->q = q;
+  clarke_slopes_init(&c->slopes);
+  c->forward = malloc((n + 1) * sizeof *c->forward);
+  c->slope = malloc((n + 1) * sizeof *c->slope);
+  if (c->forward == NULL || c->slope == NULL) {
+    free(c->forward);
+    free(c->slope);
+    c->forward = NULL;
+    c->slope = NULL;
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t j = 0; j < n; j++) {
+    clarke_forward_init(&c->forward[j]);
+    clarke_slopes_init(&c->slope[j]);
+  }
+  return clarke_slopes_choose(&c->slopes, &q->replay->near, q->replay->touch,
+                              q->replay->n_touches, side, q->profile, err);
+}
+
+void
+clarke_columns_clear(clarke_columns *c)
+{
+  for (size_t j = 0; c->forward != NULL && j < c->q->replay->near.n; j++) {
+    clarke_forward_clear(&c->forward[j]);
+    clarke_slopes_clear(&c->slope[j]);
+  }
+  free(c->forward);
+  free(c->slope);
+  clarke_slopes_clear(&c->slopes);
+  memset(c, 0, sizeof *c);
+}
+
+typedef struct {
+  clarke_row *row;
+  const clarke_graph *g;
+  int sign;
+} row_receiver;
+
+static clarke_status
+receive(void *context, size_t parameter, size_t entry, const mpq_t value, clarke_error *err)
+{
+  row_receiver *r = context;
+  clarke_status status =
+    clarke_row_add(r->row, clarke_column_base(r->g, parameter) + entry, value, err);
+
+  if (status == CLARKE_OK && r->sign < 0)
+    mpq_neg(r->row->value[r->row->n - 1], r->row->value[r->row->n - 1]);
+  return status;
+}
+
+/* Is everything the touch's derivative is made of exact? */
+static bool
+pass_is_exact(const clarke_forward *f, size_t step)
+{
+  for (size_t i = 0; i <= step; i++) {
+    size_t in = f->g->steps[i].in[0].value;
+
+    if (!f->g->values[in].constant && f->value[in].radius != NULL)
+      return false;
+  }
+  return true;
+}
+
+clarke_status
+clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, bool segment, int sign,
+                 clarke_error *err)
+{
+  const clarke_touch *t = &c->q->replay->touch[k];
+  const clarke_graph *g = c->q->g;
+  clarke_forward *f = &c->forward[t->column];
+  clarke_slopes *s = &c->slope[t->column];
+  size_t value = g->steps[t->step].in[0].value;
+  row_receiver receiver = {row, g, sign};
+  clarke_emitter emitter = {receive, &receiver};
+  clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
+  clarke_status status = CLARKE_OK;
+
+  if (grad == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_init(&grad[v]);
+  if (f->g == NULL)
+    status = clarke_forward_column(f, &c->q->replay->near, t->column, err);
+  if (status == CLARKE_OK && s->slope == NULL)
+    status = clarke_slopes_column(s, &c->slopes, t->column, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_resize(&grad[value], g->values[value].count, 1, 1, err);
+  if (status == CLARKE_OK) {
+    grad[value].word[t->feature * grad[value].limbs] = 1;
+    status = clarke_reverse_run(grad, f, s, segment, clarke_emit_sink, &emitter, err);
+  }
+  if (status == CLARKE_OK) {
+    clarke_row_finish(row);
+    *exact = pass_is_exact(f, t->step);
+  }
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_clear(&grad[v]);
+  free(grad);
+  return status;
+}

@@ -1,0 +1,48 @@
+/* First-order systems: rows s_k grad y_k, one a touch; is there a direction d with all products
+ * positive? Rows are sparse over the entries of all parameters, numbered through. */
+#ifndef CLARKE_SUBDIFF_SYSTEM_H
+#define CLARKE_SUBDIFF_SYSTEM_H
+
+#include "exact/cone.h"
+#include "subdiff/cell.h"
+
+typedef struct {
+  size_t n, capacity;
+  size_t *column; /* increasing once the row is finished */
+  mpq_t *value;   /* nonzero */
+} clarke_row;
+
+void clarke_row_init(clarke_row *r);
+void clarke_row_clear(clarke_row *r);
+clarke_status clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *err);
+/* Sorts, adds up repeated columns, drops zeros. */
+void clarke_row_finish(clarke_row *r);
+
+/* The columns of parameter p begin at clarke_column_base(g, p). */
+size_t clarke_column_base(const clarke_graph *g, size_t parameter);
+
+/* Passes and slopes of single columns, made when first asked for. */
+typedef struct {
+  const clarke_question *q;
+  clarke_slopes slopes; /* of the sides chosen, all columns */
+  clarke_forward *forward;
+  clarke_slopes *slope;
+} clarke_columns;
+
+clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
+                                  clarke_error *err);
+void clarke_columns_clear(clarke_columns *c);
+
+/* The derivative of touch k's argument, times sign: in its layer's own parameters only (segment),
+ * or in all wrt parameters. *exact: false when enclosures came in (then entries are midpoints). */
+clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
+                               bool segment, int sign, clarke_error *err);
+
+/* Solves the system block by block. FEASIBLE: d gets the moves. EMPTY: u[i] (n_rows initialized
+ * rationals) gets the multipliers. More than CLARKE_SYSTEM_LIMIT entries in one block: UNKNOWN. */
+#define CLARKE_SYSTEM_LIMIT ((size_t)16 << 20)
+clarke_status clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
+                                  const clarke_row *row, size_t n_rows, const clarke_graph *g,
+                                  clarke_error *err);
+
+#endif
