@@ -14,15 +14,17 @@
 static void
 sample_matrix(clarke_matrix *m, size_t rows, size_t cols, size_t bits, bool den, uint64_t *state)
 {
+  clarke_status status = CLARKE_OK;
   mpz_t z;
 
   mpz_init(z);
   OK(clarke_matrix_resize(m, rows, cols, 1 + sample_below(state, 2), NULL));
   for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++) {
+    for (size_t j = 0; j < cols && status == CLARKE_OK; j++) {
       sample_integer(z, state, bits);
-      OK(clarke_matrix_store(m, i, j, z, NULL));
+      status = clarke_matrix_store(m, i, j, z, NULL);
     }
+  OK(status);
   m->exp = (long)sample_below(state, 100) - 50;
   if (den && sample(state) % 2)
     mpz_set_ui(m->den, 1 + 2 * sample_below(state, 50));
@@ -138,8 +140,9 @@ START_TEST(long_sums)
         if (sign)
           mpz_neg(y, y);
         for (size_t k = 0; k < inner[t]; k++) {
-          OK(clarke_matrix_store(&a, 0, k, x, NULL));
-          OK(clarke_matrix_store(&b, k, 0, y, NULL));
+          if (clarke_matrix_store(&a, 0, k, x, NULL) != CLARKE_OK
+              || clarke_matrix_store(&b, k, 0, y, NULL) != CLARKE_OK)
+            ck_abort_msg("no memory");
         }
         OK(clarke_matrix_mul(&c, &a, &b, NULL));
         mpz_mul(want, x, y);
@@ -154,26 +157,28 @@ START_TEST(long_sums)
 }
 END_TEST
 
-/* Is c = a b modulo p, at `probes` entries? */
+/* Is c = a b modulo p, at some entries? */
 static void
 assert_product_modulo(const clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
-                      uint64_t p, size_t probes, uint64_t *state)
+                      uint64_t p, uint64_t *state)
 {
-  const size_t n = a->rows, k = a->cols, m = b->cols;
+  const size_t n = a->rows, k = a->cols, m = b->cols, probes = n * m < 200 ? n * m : 200;
+  bool equal = true;
   uint64_t *ra = malloc(n * k * sizeof *ra), *rb = malloc(k * m * sizeof *rb);
   uint64_t *rc = malloc(n * m * sizeof *rc);
 
   clarke_matrix_residues(ra, a, p);
   clarke_matrix_residues(rb, b, p);
   clarke_matrix_residues(rc, c, p);
-  for (size_t probe = 0; probe < probes; probe++) {
+  for (size_t probe = 0; probe < probes && equal; probe++) {
     const size_t i = sample_below(state, n), j = sample_below(state, m);
     uint64_t sum = 0;
 
     for (size_t l = 0; l < k; l++)
       sum = (sum + ra[i * k + l] * rb[l * m + j]) % p;
-    ck_assert_uint_eq(sum, rc[i * m + j]);
+    equal = sum == rc[i * m + j];
   }
+  ck_assert(equal);
   free(ra);
   free(rb);
   free(rc);
@@ -183,7 +188,7 @@ assert_product_modulo(const clarke_matrix *c, const clarke_matrix *a, const clar
 START_TEST(panels)
 {
   static const size_t shapes[][5] = {
-    { 1100, 7, 1050, 130, 60 }, { 3, 60000, 2, 1500, 1500 }, { 40, 3000, 40, 130, 60 },
+    { 1100, 7, 1050, 130, 60 }, { 3, 31000, 2, 1500, 1500 }, { 40, 3000, 40, 130, 60 },
     { 17, 300, 19, 45, 32 },    { 17, 300, 19, 45, 8 },      { 17, 300, 19, 44, 83 },
     { 17, 300, 19, 24, 24 },    { 17, 300, 19, 63, 63 },     { 17, 300, 19, 127, 64 },
     { 17, 300, 19, 53, 1 },     { 17, 300, 19, 400, 40 },    { 5, 2000, 9, 300, 300 },
@@ -202,8 +207,9 @@ START_TEST(panels)
     sample_matrix(&a, s[0], s[1], s[3], false, &state);
     sample_matrix(&b, s[1], s[2], s[4], false, &state);
     OK(clarke_matrix_mul(&c, &a, &b, NULL));
-    assert_product_modulo(&c, &a, &b, 2147483647, 300, &state);
-    assert_product_modulo(&c, &a, &b, 2147483629, 300, &state);
+    ck_assert(c.rows == s[0] && c.cols == s[2]);
+    assert_product_modulo(&c, &a, &b, 2147483647, &state);
+    assert_product_modulo(&c, &a, &b, 2147483629, &state);
   }
   clarke_matrix_clear(&a);
   clarke_matrix_clear(&b);
