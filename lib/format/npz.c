@@ -31,7 +31,9 @@ open_archive(zip_t **zip, const void *data, size_t size, clarke_error *err)
     *zip = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, &why);
   if (*zip == NULL) {
     zip_source_free(source);
-    clarke_fail(err, CLARKE_EINPUT, "the ZIP archive cannot be read: %s", zip_error_strerror(&why));
+    clarke_fail(err, CLARKE_EINPUT, "the ZIP archive cannot be read: %s",
+                zip_error_code_zip(&why) == ZIP_ER_EXISTS ? "two members have the same name"
+                                                          : zip_error_strerror(&why));
   }
   zip_error_fini(&why);
   return *zip == NULL ? CLARKE_EINPUT : CLARKE_OK;

@@ -43,27 +43,10 @@ static const clarke_wire_rule sparse_rules[] = {
 };
 static const clarke_wire_message sparse_message = { "SparseTensorProto", 1, sparse_rules };
 
-static const clarke_wire_rule name_of_tensor[] = {
-  { 8, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-};
-static const clarke_wire_message named_tensor = { "TensorProto", 1, name_of_tensor };
-
 static const clarke_wire_rule name_of_function[] = {
   { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
 };
 static const clarke_wire_message named_function = { "FunctionProto", 1, name_of_function };
-
-/* The first wanted field of a message, for naming what is refused; empty when there is none. */
-static clarke_wire_span
-first_field(clarke_wire_span span, const clarke_wire_message *message)
-{
-  const clarke_wire_span none = { span.base, span.base, 0 };
-  clarke_wire w;
-  clarke_wire_field f;
-
-  clarke_wire_open(&w, message, span);
-  return clarke_wire_next(&w, &f, NULL) == CLARKE_OK && f.number != 0 ? f.span : none;
-}
 
 static clarke_status
 refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_error *err)
@@ -80,9 +63,9 @@ refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_er
 static clarke_status
 refuse_sparse(clarke_wire_span span, clarke_error *err)
 {
-  const clarke_wire_span values = first_field(span, &sparse_message);
+  const clarke_wire_span values = clarke_wire_find(span, &sparse_message);
 
-  return refuse_named("sparse initializer", first_field(values, &named_tensor),
+  return refuse_named("sparse initializer", clarke_onnx_tensor_name(values),
                       "not supported; expected dense initializers", err);
 }
 
@@ -306,7 +289,7 @@ read_header(clarke_model *m, clarke_wire_span *graph, clarke_wire_span span, cla
     else if (f.number == OPSET_IMPORT)
       status = read_opset(m, f.span, err);
     else if (f.number == FUNCTIONS)
-      status = refuse_named("function", first_field(f.span, &named_function),
+      status = refuse_named("function", clarke_wire_find(f.span, &named_function),
                             "model-local functions are not supported", err);
     if (f.number == GRAPH) {
       *graph = f.span;

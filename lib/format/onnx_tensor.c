@@ -32,6 +32,11 @@ static const clarke_wire_rule rules[] = {
 static const clarke_wire_message tensor_message = { "TensorProto",
                                                     sizeof rules / sizeof rules[0], rules };
 
+static const clarke_wire_rule name_rules[] = {
+  { NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
+};
+static const clarke_wire_message named_tensor = { "TensorProto", 1, name_rules };
+
 /* By TensorProto.DataType; typed 0: not read. */
 static const struct {
   const char *name;
@@ -86,7 +91,7 @@ clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code)
 
 /* What one pass over the message finds, before anything is allocated. */
 typedef struct {
-  clarke_wire_span name, raw;
+  clarke_wire_span raw;
   uint64_t type; /* TensorProto.DataType */
   size_t rank, dims[CLARKE_MAX_RANK];
   const clarke_wire_rule *typed; /* the typed field that has entries */
@@ -143,7 +148,6 @@ survey_field(survey *s, const clarke_wire_field *f, clarke_error *err)
     s->type = f->value;
     return CLARKE_OK;
   case NAME:
-    s->name = f->span;
     return CLARKE_OK;
   case RAW_DATA:
     s->raw = f->span;
@@ -292,23 +296,28 @@ fill(clarke_tensor *t, const survey *s, const clarke_extent *e, clarke_wire_span
   return status;
 }
 
+clarke_wire_span
+clarke_onnx_tensor_name(clarke_wire_span span)
+{
+  return clarke_wire_find(span, &named_tensor);
+}
+
 clarke_status
 clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed, clarke_error *err)
 {
+  const clarke_wire_span found = clarke_onnx_tensor_name(span);
   survey s;
   clarke_extent e;
   char *name;
-  clarke_status status = survey_tensor(&s, span, err), named;
+  clarke_status status = clarke_text_copy(&name, found.data, found.size, "a tensor's name", err);
 
-  /* Even a tensor that breaks off is named if its name came before. */
-  named = clarke_text_copy(&name, s.name.data, s.name.size, "a tensor's name",
-                           status == CLARKE_OK ? err : NULL);
-  if (named != CLARKE_OK)
-    return status != CLARKE_OK ? status : named;
+  if (status != CLARKE_OK)
+    return status;
+  status = survey_tensor(&s, span, err);
   if (status == CLARKE_OK)
     status = check_survey(&s, &e, err);
   if (status != CLARKE_OK)
-    status = clarke_fail_in(err, status, "tensor \"%s\"", *name != '\0' ? name : unnamed);
+    clarke_fail_in(err, status, "tensor \"%s\"", *name != '\0' ? name : unnamed);
   if (status == CLARKE_OK)
     status = clarke_tensor_shape(t, name, types[s.type].dtype, s.rank, s.dims, err);
   if (status == CLARKE_OK)

@@ -158,6 +158,17 @@ clarke_wire_next(clarke_wire *w, clarke_wire_field *f, clarke_error *err)
   return CLARKE_OK;
 }
 
+clarke_wire_span
+clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message)
+{
+  const clarke_wire_span none = { span.base, span.base, 0 };
+  clarke_wire w;
+  clarke_wire_field f;
+
+  clarke_wire_open(&w, message, span);
+  return clarke_wire_next(&w, &f, NULL) == CLARKE_OK && f.number != 0 ? f.span : none;
+}
+
 clarke_status
 clarke_wire_count(const clarke_wire_field *f, size_t *count, clarke_error *err)
 {

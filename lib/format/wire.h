@@ -60,6 +60,9 @@ void clarke_wire_open(clarke_wire *w, const clarke_wire_message *message, clarke
 /* The next wanted field; number 0 at the end. */
 clarke_status clarke_wire_next(clarke_wire *w, clarke_wire_field *f, clarke_error *err);
 
+/* The payload of the first wanted field, for naming what is refused; empty when there is none. */
+clarke_wire_span clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message);
+
 /* The numbers in one occurrence of a repeated number field, one by one: set run = f->span first;
  * there is another while run->size != 0. */
 clarke_status clarke_wire_number(clarke_wire_span *run, clarke_wire_type type, uint64_t *value,

@@ -1,0 +1,452 @@
+/* The .npy and .npz readers on arrays and archives written by hand. */
+#include "bytes.h"
+#include "describe.h"
+
+/* An array of version `version` with this dictionary and `size` bytes 0, 1, 2, ... of data. */
+static bytes
+array_of(unsigned version, const char *dictionary, size_t size)
+{
+  bytes b = { 0 };
+
+  put_text(&b, "\x93NUMPY");
+  put_word(&b, version, 2);
+  put_word(&b, strlen(dictionary), (version & 255) == 1 ? 2 : 4);
+  put_text(&b, dictionary);
+  for (size_t i = 0; i < size; i++)
+    put_word(&b, i, 1);
+  return b;
+}
+
+static clarke_status
+parse(clarke_tensor *t, const bytes *b, clarke_error *err)
+{
+  bytes copy = tight(b);
+  clarke_status status = clarke_npy_parse(t, copy.data, copy.size, "dir/a.npy", err);
+
+  bytes_clear(&copy);
+  return status;
+}
+
+#define DICT(descr, fortran, shape) \
+  "{'descr': " descr ", 'fortran_order': " fortran ", 'shape': " shape ", }\n"
+#define DESCR(descr) DICT("'" descr "'", "False", "()")
+#define SHAPE(shape) DICT("'|u1'", "False", shape)
+
+static const struct {
+  unsigned version;
+  const char *dictionary;
+  size_t size;
+  const char *says;
+} refused[] = {
+  { 0, SHAPE("()"), 1, ".npy version 0.0" },
+  { 4, SHAPE("()"), 1, ".npy version 4.0" },
+  { 0x101, SHAPE("()"), 1, ".npy version 1.1" },
+  { 1, "", 0, "it is no dictionary" },
+  { 1, "{", 0, "expected a key" },
+  { 1, "{}\n", 0, "is missing" },
+  { 1, "{'descr': '|u1', 'fortran_order': False}\n", 0, "is missing" },
+  { 1, "{'descr': '|u1', 'descr': '|u1'}\n", 0, "key 'descr' is given twice" },
+  { 1, "{'extra': 1}\n", 0, "key 'extra' is not known" },
+  { 1, "{'a\\'b': 1}\n", 0, "expected a key" },
+  { 1, "{'\x1b': 1}\n", 0, "expected a key" },
+  { 1, "{'descr' '|u1'}\n", 0, "expected a key" },
+  { 1, "{'descr': '|u1' 'shape': ()}\n", 0, "expected a key" },
+  { 1, "{'descr': '|u1", 0, "'descr' has no string" },
+  { 1, "{'descr': |u1}", 0, "'descr' has no string" },
+  { 1, SHAPE("()") " ", 1, "expected the line's end" },
+  { 1, SHAPE("()") "\n", 1, "expected the line's end" },
+  { 1, "{'descr': '|u1', 'fortran_order': False, 'shape': ()}", 1, "expected the line's end" },
+  { 1, DESCR("|O"), 8, "an array of Python objects ('|O')" },
+  { 1, DICT("[('x', '<f4')]", "False", "()"), 4, "a structured array" },
+  { 1, DESCR("<U3"), 12, "element type '<U3' is not supported" },
+  { 1, DESCR("<c8"), 8, "element type '<c8' is not supported" },
+  { 1, DESCR("<f16"), 16, "element type '<f16' is not supported" },
+  { 1, DESCR("<V2"), 2, "'<V2'|bfloat16|float32" },
+  { 1, DESCR("|V2"), 2, "'|V2'|bfloat16|float32" },
+  { 1, DESCR("|f4"), 4, "element type '|f4' is not supported" },
+  { 1, DESCR("=f4"), 4, "element type '=f4' is not supported" },
+  { 1, DESCR("f4"), 4, "element type 'f4' is not supported" },
+  { 1, DESCR(""), 4, "element type '' is not supported" },
+  { 1, DESCR("<"), 4, "element type '<' is not supported" },
+  { 1, DICT("'|u1'", "0", "()"), 1, "'fortran_order' is neither" },
+  { 1, DICT("'|u1'", "true", "()"), 1, "'fortran_order' is neither" },
+  { 1, SHAPE("3"), 3, "'shape' is no tuple" },
+  { 1, SHAPE("(3)"), 3, "'shape' is a number" },
+  { 1, SHAPE("(,)"), 1, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(1,,)"), 1, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(1 2)"), 2, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(-1,)"), 1, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(1.0,)"), 1, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(99999999999999999999,)"), 1, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(18446744073709551616,)"), 0, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(1,1,1,1,1,1,1,1,1)"), 1, "more than 8 dimensions" },
+  { 1, SHAPE("(4294967296, 4294967296)"), 0, "uint8 [4294967296, 4294967296] has more than" },
+  { 1, SHAPE("(2147483648,)"), 5, "5 bytes of data; expected 2147483648 for uint8" },
+  { 1, SHAPE("(2, 3)"), 5, "5 bytes of data; expected 6 for uint8 [2, 3]" },
+  { 1, SHAPE("(2, 3)"), 7, "7 bytes of data; expected 6 for uint8 [2, 3]" },
+  { 1, SHAPE("(0, 3)"), 1, "1 bytes of data; expected 0 for uint8 [0, 3]" },
+  { 1, DESCR("<f8"), 7, "7 bytes of data; expected 8 for float64 []" },
+};
+
+START_TEST(refusals)
+{
+  bytes b = array_of(refused[_i].version, refused[_i].dictionary, refused[_i].size);
+  clarke_tensor t;
+  clarke_error err;
+
+  clarke_tensor_init(&t);
+  strcpy(err.text, "(none)");
+  ck_assert_msg(parse(&t, &b, &err) != CLARKE_OK, "accepted; expected: %s", refused[_i].says);
+  ck_assert_int_eq(strncmp(err.text, "dir/a.npy: ", 11), 0);
+  assert_says(err.text, refused[_i].says);
+  ck_assert(t.real == NULL && t.integer == NULL && t.name == NULL);
+  ck_assert_int_eq(parse(&t, &b, NULL), err.code);
+  bytes_clear(&b);
+}
+END_TEST
+
+START_TEST(long_headers)
+{
+  static const uint64_t lengths[] = { 65536, UINT32_MAX, 100, 65535 };
+
+  for (size_t k = 0; k < 4; k++) {
+    bytes b = { 0 };
+    clarke_tensor t;
+    clarke_error err;
+
+    clarke_tensor_init(&t);
+    put_text(&b, "\x93NUMPY");
+    put_word(&b, 2, 2);
+    put_word(&b, lengths[k], 4);
+    put_text(&b, SHAPE("()"));
+    ck_assert_int_ne(parse(&t, &b, &err), CLARKE_OK);
+    assert_says(err.text, k < 2 ? "at most 65535 are read" : "runs past the end");
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
+START_TEST(truncations)
+{
+  for (unsigned version = 1; version <= 3; version++) {
+    bytes b = array_of(version, DICT("'<i2'", "True", "(2, 3)"), 12);
+    clarke_tensor t;
+
+    clarke_tensor_init(&t);
+    for (size_t size = 0; size < b.size; size++) {
+      const bytes cut = { b.data, size };
+
+      ck_assert_int_ne(parse(&t, &cut, NULL), CLARKE_OK);
+    }
+    ck_assert_int_eq(parse(&t, &b, NULL), CLARKE_OK);
+    clarke_tensor_clear(&t);
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
+/* Keys in any order, either quote, no spaces or many; the name is the file's. */
+START_TEST(accepted)
+{
+  bytes b = array_of(1, "{ \"shape\":(2,1,),\"fortran_order\":True , 'descr' : '>u2' }   \n", 4);
+  clarke_tensor t;
+  clarke_error err = { CLARKE_OK, "" };
+
+  clarke_tensor_init(&t);
+  ck_assert_msg(parse(&t, &b, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_str_eq(t.name, "a");
+  ck_assert(t.dtype == CLARKE_U16 && t.rank == 2 && t.dims[0] == 2 && t.dims[1] == 1);
+  ck_assert(t.integer[0] == 0x0001 && t.integer[1] == 0x0203);
+  clarke_tensor_clear(&t);
+  bytes_clear(&b);
+}
+END_TEST
+
+/* The entry of index (i_0, ..., i_{r-1}) stands in Fortran order at sum i_k prod_{j<k} d_j; look it
+ * up for every index, for every shape of rank up to 4 with sides up to 3. */
+START_TEST(fortran_order)
+{
+  for (unsigned code = 0; code < 256; code++) {
+    const size_t d[4] = { code & 3, code >> 2 & 3, code >> 4 & 3, code >> 6 & 3 };
+    const size_t count = d[0] * d[1] * d[2] * d[3];
+    char dictionary[128];
+    clarke_tensor t;
+    bytes b;
+
+    snprintf(dictionary, sizeof dictionary, DICT("'|u1'", "True", "(%zu, %zu, %zu, %zu)"), d[0],
+             d[1], d[2], d[3]);
+    b = array_of(1, dictionary, count);
+    clarke_tensor_init(&t);
+    ck_assert_int_eq(parse(&t, &b, NULL), CLARKE_OK);
+    for (size_t i = 0; i < count; i++) {
+      const size_t l = i % d[3], k = i / d[3] % d[2], j = i / d[3] / d[2] % d[1];
+      const size_t h = i / d[3] / d[2] / d[1];
+
+      ck_assert_int_eq(t.integer[i], (int64_t)(h + d[0] * (j + d[1] * (k + d[2] * l))));
+    }
+    clarke_tensor_clear(&t);
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
+/* --- archives --- */
+
+/* CRC-32 (ISO 3309), bit by bit. */
+static uint32_t
+crc32_of(const unsigned char *data, size_t size)
+{
+  uint32_t crc = ~0u;
+
+  for (size_t i = 0; i < size; i++) {
+    crc ^= data[i];
+    for (int k = 0; k < 8; k++)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+/* A member as its headers describe it, true or not. */
+typedef struct {
+  const char *name;
+  bytes data;
+  unsigned flags, method;
+  uint32_t crc, packed, size;
+  size_t offset;
+} member;
+
+static member
+member_of(const char *name, bytes data)
+{
+  const member m = { name, data, 0, 0, crc32_of(data.data, data.size), (uint32_t)data.size,
+                     (uint32_t)data.size, SIZE_MAX };
+
+  return m;
+}
+
+static member
+array_member(const char *name, const char *dictionary, size_t size)
+{
+  return member_of(name, array_of(1, dictionary, size));
+}
+
+/* What the local and the central header have in common. */
+static void
+put_common(bytes *b, const member *m)
+{
+  put_word(b, 20, 2);
+  put_word(b, m->flags, 2);
+  put_word(b, m->method, 2);
+  put_word(b, 0x21 << 16, 4);
+  put_word(b, m->crc, 4);
+  put_word(b, m->packed, 4);
+  put_word(b, m->size, 4);
+  put_word(b, strlen(m->name), 2);
+  put_word(b, 0, 2);
+}
+
+static void
+put_local(bytes *b, member *m)
+{
+  if (m->offset != SIZE_MAX)
+    return;
+  m->offset = b->size;
+  put_text(b, "PK\3\4");
+  put_common(b, m);
+  put_text(b, m->name);
+  put(b, m->data.data, m->data.size);
+}
+
+/* Members given an offset share the data of the one there. Clears the members' data. */
+static bytes
+archive_of(member *members, size_t n)
+{
+  bytes b = { 0 };
+  size_t directory, end;
+
+  for (size_t k = 0; k < n; k++)
+    put_local(&b, &members[k]);
+  directory = b.size;
+  for (size_t k = 0; k < n; k++) {
+    put_text(&b, "PK\1\2");
+    put_word(&b, 20, 2);
+    put_common(&b, &members[k]);
+    put_word(&b, 0, 6);
+    put_word(&b, 0, 4);
+    put_word(&b, members[k].offset, 4);
+    put_text(&b, members[k].name);
+    bytes_clear(&members[k].data);
+  }
+  end = b.size;
+  put_text(&b, "PK\5\6");
+  put_word(&b, 0, 4);
+  put_word(&b, n | n << 16, 4);
+  put_word(&b, end - directory, 4);
+  put_word(&b, directory, 4);
+  put_word(&b, 0, 2);
+  return b;
+}
+
+static clarke_status
+parse_archive(clarke_tensors *ts, bool *stored, const bytes *b, clarke_error *err)
+{
+  bytes copy = tight(b);
+  clarke_status status = clarke_npz_parse(ts, stored, copy.data, copy.size, "b.npz", err);
+
+  bytes_clear(&copy);
+  return status;
+}
+
+static void
+refuse_archive(member *members, size_t n, const char *says)
+{
+  bytes b = archive_of(members, n);
+  clarke_tensors ts;
+  clarke_error err = { CLARKE_OK, "(none)" };
+  bool stored = true;
+
+  clarke_tensors_init(&ts);
+  ck_assert_msg(parse_archive(&ts, &stored, &b, &err) != CLARKE_OK, "accepted; expected: %s", says);
+  ck_assert_int_eq(strncmp(err.text, "b.npz: ", 7), 0);
+  assert_says(err.text, says);
+  ck_assert(ts.n == 0 && ts.tensor == NULL && !stored);
+  bytes_clear(&b);
+}
+
+START_TEST(archives)
+{
+  member members[] = { array_member("z.npy", SHAPE("(2,)"), 2),
+                       array_member("a b/c.npy", DESCR("<i4"), 4) };
+  bytes b = archive_of(members, 2);
+  clarke_tensors ts;
+  clarke_error err = { CLARKE_OK, "" };
+  bool stored = false;
+
+  clarke_tensors_init(&ts);
+  ck_assert_msg(parse_archive(&ts, &stored, &b, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(stored && ts.n == 2);
+  ck_assert_str_eq(ts.tensor[0].name, "a b/c");
+  ck_assert_int_eq(ts.tensor[0].integer[0], 0x03020100);
+  ck_assert_str_eq(ts.tensor[1].name, "z");
+  ck_assert_int_eq(ts.tensor[1].integer[1], 1);
+  clarke_tensors_clear(&ts);
+  for (size_t size = 0; size < b.size; size++) {
+    const bytes cut = { b.data, size };
+
+    ck_assert_int_ne(parse_archive(&ts, &stored, &cut, NULL), CLARKE_OK);
+  }
+  bytes_clear(&b);
+}
+END_TEST
+
+START_TEST(refused_names)
+{
+  member twice[] = { array_member("a.npy", SHAPE("()"), 1), array_member("a.npy", SHAPE("()"), 1) };
+  member other[] = { array_member("a.txt", SHAPE("()"), 1) };
+  member folder[] = { array_member("a/", SHAPE("()"), 1) };
+  member empty[] = { array_member(".npy", SHAPE("()"), 1) };
+  member control[] = { array_member("a\nb.npy", SHAPE("()"), 1) };
+  member odd[] = { array_member("\xff.npy", SHAPE("()"), 1) };
+
+  refuse_archive(twice, 2, "two members have the same name");
+  refuse_archive(other, 1, "member \"a.txt\" is no NAME.npy");
+  refuse_archive(folder, 1, "member \"a/\" is no NAME.npy");
+  refuse_archive(empty, 1, "member \".npy\" is no NAME.npy");
+  refuse_archive(control, 1, "a member's name is not text");
+  refuse_archive(odd, 1, "a member's name is not text");
+}
+END_TEST
+
+START_TEST(refused_members)
+{
+  member bad = array_member("a.npy", SHAPE("(3,)"), 2);
+
+  refuse_archive(&bad, 1, "member \"a.npy\": 2 bytes of data; expected 3");
+  bad = array_member("a.npy", DESCR("|O"), 8);
+  refuse_archive(&bad, 1, "member \"a.npy\": an array of Python objects");
+  bad = array_member("a.npy", SHAPE("()"), 1);
+  bad.crc ^= 1;
+  refuse_archive(&bad, 1, "member \"a.npy\": cannot be read: CRC error");
+  bad = array_member("a.npy", SHAPE("()"), 1);
+  bad.method = 12;
+  refuse_archive(&bad, 1, "member \"a.npy\": compression method 12");
+  bad = array_member("a.npy", SHAPE("()"), 1);
+  bad.flags = 1;
+  refuse_archive(&bad, 1, "member \"a.npy\": is encrypted");
+  bad = array_member("a.npy", SHAPE("()"), 1);
+  bad.size += 1;
+  refuse_archive(&bad, 1, "member \"a.npy\": is stored, but with two sizes");
+  bad = member_of("a.npy", (bytes){ 0 });
+  refuse_archive(&bad, 1, "member \"a.npy\": not an .npy array");
+}
+END_TEST
+
+/* Sizes that the bytes cannot bear: more than deflate can pack, more than the archive in all. */
+START_TEST(bombs)
+{
+  member packed = array_member("a.npy", SHAPE("(4000000000,)"), 1);
+  member nested[2];
+  bytes inner = { 0 };
+
+  packed.method = 8;
+  packed.size = 4000000000u;
+  refuse_archive(&packed, 1, "member \"a.npy\": 4000000000 bytes cannot come from");
+  packed = array_member("a.npy", SHAPE("()"), 1);
+  packed.method = 8;
+  refuse_archive(&packed, 1, "member \"a.npy\": cannot be read");
+  /* b.npy holds a.npy, header and all: what lies in both would be unpacked twice. */
+  packed = array_member("a.npy", SHAPE("(2000,)"), 2000);
+  put_local(&inner, &packed);
+  nested[0] = packed;
+  nested[1] = member_of("b.npy", inner);
+  nested[0].offset = 35;
+  refuse_archive(nested, 2, "member \"b.npy\": the members hold more bytes than the archive");
+}
+END_TEST
+
+START_TEST(no_archives)
+{
+  static const char *const files[] = { "", "PK", "PK\3\4", "PK\5\6", "hello, world", "\x93NUMPY" };
+
+  for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
+    bytes b = { 0 };
+    clarke_tensors ts;
+    clarke_error err;
+    bool stored;
+
+    put_text(&b, files[k]);
+    clarke_tensors_init(&ts);
+    ck_assert_int_eq(parse_archive(&ts, &stored, &b, &err), CLARKE_EINPUT);
+    ck_assert(strstr(err.text, "b.npz: not an .npz archive") != NULL
+              || strstr(err.text, "b.npz: the ZIP archive cannot be read") != NULL);
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("npy");
+  TCase *tests = tcase_create("npy");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tests, long_headers);
+  tcase_add_test(tests, truncations);
+  tcase_add_test(tests, accepted);
+  tcase_add_test(tests, fortran_order);
+  tcase_add_test(tests, archives);
+  tcase_add_test(tests, refused_names);
+  tcase_add_test(tests, refused_members);
+  tcase_add_test(tests, bombs);
+  tcase_add_test(tests, no_archives);
+  tcase_set_timeout(tests, 60);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}

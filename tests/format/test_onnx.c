@@ -1,0 +1,618 @@
+/* The ONNX reader on models built field by field: forms the reference library never writes, and
+ * every refusal, with the message naming the culprit. */
+#include "bytes.h"
+#include "describe.h"
+
+#include <math.h>
+
+/* --- protobuf, written --- */
+
+static void
+put_varint(bytes *b, uint64_t v)
+{
+  for (; v >= 0x80; v >>= 7)
+    put_word(b, v | 0x80, 1);
+  put_word(b, v, 1);
+}
+
+static void
+put_int(bytes *b, unsigned field, uint64_t v)
+{
+  put_varint(b, field << 3);
+  put_varint(b, v);
+}
+
+static void
+put_bytes(bytes *b, unsigned field, const void *data, size_t size)
+{
+  put_varint(b, field << 3 | 2);
+  put_varint(b, size);
+  put(b, data, size);
+}
+
+static void
+put_string(bytes *b, unsigned field, const char *s)
+{
+  put_bytes(b, field, s, strlen(s));
+}
+
+static void
+put_float(bytes *b, unsigned field, float x)
+{
+  uint32_t word;
+
+  memcpy(&word, &x, sizeof word);
+  put_varint(b, field << 3 | 5);
+  put_word(b, word, 4);
+}
+
+/* Appends sub as a field of b, and clears it. */
+static void
+put_message(bytes *b, unsigned field, bytes *sub)
+{
+  put_bytes(b, field, sub->data, sub->size);
+  bytes_clear(sub);
+}
+
+/* --- a model in parts --- */
+
+/* y = Op(x) with one attribute and one initializer; a test changes parts before they are joined. */
+typedef struct {
+  bytes model, opset, graph, node, attr, tensor, input, output;
+} parts;
+
+static bytes
+port(const char *name, unsigned elem)
+{
+  bytes value = { 0 }, type = { 0 }, tensor = { 0 }, shape = { 0 }, dim = { 0 };
+
+  put_int(&dim, 1, 2);
+  put_message(&shape, 1, &dim);
+  put_int(&tensor, 1, elem);
+  put_message(&tensor, 2, &shape);
+  put_message(&type, 1, &tensor);
+  put_string(&value, 1, name);
+  put_message(&value, 2, &type);
+  return value;
+}
+
+/* The start of a tensor: name, type, one dimension. */
+static bytes
+tensor(const char *name, unsigned type, uint64_t dim)
+{
+  bytes t = { 0 };
+
+  put_int(&t, 1, dim);
+  put_int(&t, 2, type);
+  put_string(&t, 8, name);
+  return t;
+}
+
+static parts
+sound_parts(void)
+{
+  parts p;
+
+  memset(&p, 0, sizeof p);
+  put_int(&p.model, 1, 8);
+  put_int(&p.opset, 2, 17);
+  put_string(&p.node, 1, "x");
+  put_string(&p.node, 2, "y");
+  put_string(&p.node, 3, "the node");
+  put_string(&p.node, 4, "Op");
+  put_string(&p.attr, 1, "axis");
+  put_int(&p.attr, 3, 1);
+  put_int(&p.attr, 20, 2);
+  p.tensor = tensor("w", 1, 2);
+  put_bytes(&p.tensor, 9, "\0\0\200\77\0\0\0\300", 8);
+  p.input = port("x", 1);
+  p.output = port("y", 1);
+  return p;
+}
+
+static bytes
+join(parts *p)
+{
+  if (p->attr.size != 0)
+    put_message(&p->node, 5, &p->attr);
+  put_message(&p->graph, 1, &p->node);
+  put_message(&p->graph, 5, &p->tensor);
+  put_message(&p->graph, 11, &p->input);
+  put_message(&p->graph, 12, &p->output);
+  if (p->opset.size != 0)
+    put_message(&p->model, 8, &p->opset);
+  put_message(&p->model, 7, &p->graph);
+  return p->model;
+}
+
+static clarke_status
+parse(clarke_model *m, const bytes *b, clarke_error *err)
+{
+  bytes copy = tight(b);
+  clarke_status status = clarke_onnx_parse(m, copy.data, copy.size, "dir/m.onnx", err);
+
+  bytes_clear(&copy);
+  return status;
+}
+
+/* --- what is refused --- */
+
+static void
+retype(parts *p, unsigned type, uint64_t dim)
+{
+  bytes_clear(&p->tensor);
+  p->tensor = tensor("w", type, dim);
+}
+
+static void
+reattr(parts *p, unsigned type)
+{
+  bytes_clear(&p->attr);
+  put_string(&p->attr, 1, "axis");
+  if (type != 0)
+    put_int(&p->attr, 20, type);
+}
+
+static void spoil_group(parts *p) { put_text(&p->model, "\x1b\x1c"); }
+static void spoil_wire(parts *p) { put_text(&p->model, "\x1e\x01"); }
+static void spoil_field(parts *p) { put_word(&p->model, 0x0000, 2); }
+static void spoil_field_huge(parts *p) { put_varint(&p->model, 1ull << 32 | 8); }
+static void spoil_varint(parts *p)
+{
+  put_text(&p->model, "\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02");
+}
+static void spoil_type(parts *p) { put_int(&p->graph, 1, 3); }
+static void spoil_ir(parts *p) { bytes_clear(&p->model), put_int(&p->model, 1, 99); }
+static void spoil_no_ir(parts *p) { bytes_clear(&p->model); }
+static void spoil_ir_twice(parts *p) { put_int(&p->model, 1, 8); }
+static void spoil_no_opset(parts *p) { bytes_clear(&p->opset); }
+static void spoil_other_opset(parts *p) { put_string(&p->opset, 1, "org.example"); }
+static void spoil_opset_negative(parts *p)
+{
+  bytes_clear(&p->opset);
+  put_int(&p->opset, 2, ~0ull);
+}
+static void spoil_opset_twice(parts *p)
+{
+  bytes other = { 0 };
+
+  put_string(&other, 1, "ai.onnx");
+  put_int(&other, 2, 17);
+  put_message(&p->model, 8, &other);
+}
+static void spoil_function(parts *p)
+{
+  bytes f = { 0 };
+
+  put_string(&f, 1, "my_relu");
+  put_message(&p->model, 25, &f);
+}
+static void spoil_sparse(parts *p)
+{
+  bytes sparse = { 0 }, values = { 0 };
+
+  put_string(&values, 8, "thin");
+  put_message(&sparse, 1, &values);
+  put_message(&p->graph, 15, &sparse);
+}
+
+static void spoil_tensor_name(parts *p)
+{
+  retype(p, 1, 0);
+  bytes_clear(&p->tensor);
+  put_int(&p->tensor, 2, 1);
+  put_int(&p->tensor, 1, 0);
+}
+static void spoil_tensor_twice(parts *p)
+{
+  bytes again = tensor("w", 6, 0);
+
+  put_message(&p->graph, 5, &again);
+}
+static void spoil_no_data(parts *p) { retype(p, 1, 2); }
+static void spoil_short(parts *p) { retype(p, 11, 2), put_bytes(&p->tensor, 9, "12345678", 8); }
+static void spoil_long(parts *p) { retype(p, 3, 2), put_bytes(&p->tensor, 9, "123", 3); }
+static void spoil_data_of_none(parts *p) { retype(p, 3, 0), put_bytes(&p->tensor, 9, "123", 3); }
+static void spoil_both(parts *p) { put_int(&p->tensor, 5, 1); }
+static void spoil_two_fields(parts *p)
+{
+  retype(p, 6, 2);
+  put_int(&p->tensor, 5, 1);
+  put_int(&p->tensor, 7, 1);
+}
+static void spoil_wrong_field(parts *p)
+{
+  retype(p, 1, 2);
+  put_int(&p->tensor, 5, 1);
+  put_int(&p->tensor, 5, 1);
+}
+static void spoil_typed_count(parts *p) { retype(p, 6, 3), put_int(&p->tensor, 5, 1); }
+static void spoil_i8(parts *p) { retype(p, 3, 1), put_int(&p->tensor, 5, 128); }
+static void spoil_i16(parts *p) { retype(p, 5, 1), put_int(&p->tensor, 5, (uint64_t)-32769); }
+static void spoil_i32(parts *p) { retype(p, 6, 1), put_int(&p->tensor, 5, 1ull << 31); }
+static void spoil_u8(parts *p) { retype(p, 2, 1), put_int(&p->tensor, 5, (uint64_t)-1); }
+static void spoil_f16(parts *p) { retype(p, 10, 1), put_int(&p->tensor, 5, 65536); }
+static void spoil_bf16(parts *p) { retype(p, 16, 1), put_int(&p->tensor, 5, (uint64_t)-1); }
+static void spoil_bool(parts *p) { retype(p, 9, 1), put_int(&p->tensor, 5, 2); }
+static void spoil_u32(parts *p) { retype(p, 12, 1), put_int(&p->tensor, 11, 1ull << 32); }
+static void spoil_u64(parts *p) { retype(p, 13, 1), put_int(&p->tensor, 11, 1ull << 63); }
+static void spoil_packed_cut(parts *p) { retype(p, 1, 2), put_bytes(&p->tensor, 4, "1234567", 7); }
+static void spoil_packed_varint(parts *p)
+{
+  retype(p, 6, 2);
+  put_bytes(&p->tensor, 5, "\x01\x80", 2);
+}
+static void spoil_packed_long(parts *p)
+{
+  retype(p, 7, 1);
+  put_bytes(&p->tensor, 7, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10);
+}
+static void spoil_nan(parts *p) { retype(p, 10, 2), put_bytes(&p->tensor, 9, "\0\74\1\174", 4); }
+static void spoil_inf(parts *p) { retype(p, 16, 1), put_int(&p->tensor, 5, 0xff80); }
+static void spoil_string_tensor(parts *p) { retype(p, 8, 1), put_string(&p->tensor, 6, "a"); }
+static void spoil_float8(parts *p) { retype(p, 17, 1), put_bytes(&p->tensor, 9, "a", 1); }
+static void spoil_new_type(parts *p) { retype(p, 1000, 1); }
+static void spoil_external(parts *p) { retype(p, 1, 2), put_int(&p->tensor, 14, 1); }
+static void spoil_external_entry(parts *p) { retype(p, 1, 2), put_bytes(&p->tensor, 13, "", 0); }
+static void spoil_segment(parts *p) { put_bytes(&p->tensor, 3, "", 0); }
+static void spoil_dim(parts *p) { retype(p, 1, (uint64_t)-1); }
+static void spoil_rank(parts *p) { put_bytes(&p->tensor, 1, "\1\1\1\1\1\1\1\1", 8); }
+static void spoil_product(parts *p)
+{
+  retype(p, 1, 1ull << 40);
+  put_int(&p->tensor, 1, 1ull << 40);
+}
+static void spoil_huge(parts *p) { retype(p, 1, 1ull << 31); }
+
+static void spoil_op(parts *p) { bytes_clear(&p->node), put_string(&p->node, 2, "y"); }
+static void spoil_nul(parts *p) { put_bytes(&p->node, 1, "a\0b", 3); }
+static void spoil_control(parts *p) { put_string(&p->node, 2, "\x1b[2J"); }
+static void spoil_utf8(parts *p) { put_string(&p->node, 2, "\xc0\xaf"); }
+static void spoil_output_twice(parts *p) { put_string(&p->node, 2, "y"); }
+static void spoil_output_weight(parts *p) { put_string(&p->node, 2, "w"); }
+static void spoil_output_input(parts *p) { put_string(&p->node, 2, "x"); }
+static void spoil_input_twice(parts *p)
+{
+  bytes again = port("x", 1);
+
+  put_message(&p->graph, 11, &again);
+}
+static void spoil_attr_twice(parts *p)
+{
+  bytes again = { 0 };
+
+  put_string(&again, 1, "axis");
+  put_int(&again, 3, 1);
+  put_message(&p->node, 5, &again);
+}
+static void spoil_attr_many(parts *p)
+{
+  for (int k = 0; k < 64; k++)
+    put_string(&p->node, 5, "");
+}
+static void spoil_attr_name(parts *p) { bytes_clear(&p->attr), put_int(&p->attr, 3, 1); }
+static void spoil_attr_type(parts *p) { reattr(p, 77); }
+static void spoil_attr_none(parts *p) { reattr(p, 0); }
+static void spoil_attr_two(parts *p) { put_float(&p->attr, 2, 1); }
+static void spoil_attr_other(parts *p) { reattr(p, 1), put_int(&p->attr, 3, 1); }
+static void spoil_attr_nul(parts *p) { reattr(p, 3), put_bytes(&p->attr, 4, "a\0", 2); }
+static void spoil_attr_inf(parts *p) { reattr(p, 1), put_float(&p->attr, 2, (float)INFINITY); }
+static void spoil_attr_nan(parts *p) { reattr(p, 6), put_float(&p->attr, 7, (float)NAN); }
+static void spoil_attr_tensor(parts *p) { reattr(p, 4); }
+static void spoil_attr_in(parts *p) { reattr(p, 4), put_bytes(&p->attr, 5, "\x08\x05\x10\x01", 4); }
+static void spoil_attr_cut(parts *p) { put_text(&p->attr, "\x0a\x7f"); }
+
+static void spoil_port_name(parts *p) { bytes_clear(&p->input), put_string(&p->input, 1, ""); }
+static void spoil_port_type(parts *p) { bytes_clear(&p->input), put_string(&p->input, 1, "x"); }
+static void spoil_port_elem(parts *p) { bytes_clear(&p->output), p->output = port("y", 8); }
+static void spoil_port_sequence(parts *p)
+{
+  bytes_clear(&p->input);
+  put_string(&p->input, 1, "x");
+  put_bytes(&p->input, 2, "\x22\x00", 2);
+}
+static void spoil_port_rank(parts *p)
+{
+  bytes_clear(&p->input);
+  put_string(&p->input, 1, "x");
+  put_bytes(&p->input, 2, "\x0a\x16\x08\x01\x12\x12\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0\x0a\0",
+            24);
+}
+static void spoil_port_dim(parts *p)
+{
+  bytes_clear(&p->input);
+  put_string(&p->input, 1, "x");
+  put_bytes(&p->input, 2, "\x0a\x0b\x08\x01\x12\x07\x0a\x05\x08\x01\x12\x01N", 13);
+}
+
+static const struct {
+  void (*spoil)(parts *);
+  const char *says;
+} refused[] = {
+  { spoil_group, "not an ONNX model|byte 3|group" },
+  { spoil_wire, "not an ONNX model|no such wire type" },
+  { spoil_field, "no such field number" },
+  { spoil_field_huge, "no such field number" },
+  { spoil_varint, "longer than 64 bits" },
+  { spoil_type, "GraphProto.node has wire type 0; expected 2" },
+  { spoil_ir, "ir_version 99" },
+  { spoil_no_ir, "no ir_version" },
+  { spoil_ir_twice, "ModelProto.ir_version is given twice" },
+  { spoil_no_opset, "no operator set" },
+  { spoil_other_opset, "no operator set" },
+  { spoil_opset_negative, "version -1" },
+  { spoil_opset_twice, "two operator sets" },
+  { spoil_function, "function \"my_relu\"|not supported" },
+  { spoil_sparse, "sparse initializer \"thin\"|not supported" },
+  { spoil_tensor_name, "initializer: has no name" },
+  { spoil_tensor_twice, "\"w\" is defined twice|as initializer and as initializer" },
+  { spoil_no_data, "initializer: tensor \"w\": has no data; expected 8 bytes for float32 [2]" },
+  { spoil_short, "tensor \"w\": raw_data holds 8 bytes; expected 16 for float64 [2]" },
+  { spoil_long, "tensor \"w\": raw_data holds 3 bytes; expected 2 for int8 [2]" },
+  { spoil_data_of_none, "tensor \"w\": raw_data holds 3 bytes; expected 0 for int8 [0]" },
+  { spoil_both, "tensor \"w\": entries both in raw_data and in int32_data" },
+  { spoil_two_fields, "both in int32_data and in int64_data" },
+  { spoil_wrong_field, "tensor \"w\": int32_data is no field for entries of type FLOAT" },
+  { spoil_typed_count, "tensor \"w\": int32_data holds 1 entries; expected 3 for int32 [3]" },
+  { spoil_i8, "tensor \"w\": int32_data entry 0 (128) is no int8" },
+  { spoil_i16, "tensor \"w\": int32_data entry 0 (-32769) is no int16" },
+  { spoil_i32, "(2147483648) is no int32" },
+  { spoil_u8, "(-1) is no uint8" },
+  { spoil_f16, "(65536) is no float16" },
+  { spoil_bf16, "(-1) is no bfloat16" },
+  { spoil_bool, "(2) is no bool" },
+  { spoil_u32, "(4294967296) is no uint32" },
+  { spoil_u64, "tensor w|entry 0|9223372036854775808" },
+  { spoil_packed_cut, "cut short" },
+  { spoil_packed_varint, "runs past the end" },
+  { spoil_packed_long, "longer than 64 bits" },
+  { spoil_nan, "tensor w|entry 1 is NaN" },
+  { spoil_inf, "tensor w|entry 0 is infinite" },
+  { spoil_string_tensor, "tensor \"w\": element type 8 (STRING)" },
+  { spoil_float8, "tensor \"w\": element type 17 (FLOAT8E4M3FN)" },
+  { spoil_new_type, "tensor \"w\": element type 1000" },
+  { spoil_external, "tensor \"w\"|external" },
+  { spoil_external_entry, "tensor \"w\"|external" },
+  { spoil_segment, "tensor \"w\"|segments" },
+  { spoil_dim, "tensor \"w\": dimension 0 is negative (-1)" },
+  { spoil_rank, "more than 8 dimensions" },
+  { spoil_product, "tensor \"w\": float32 [1099511627776, 1099511627776] has more than" },
+  { spoil_huge, "tensor \"w\": has no data; expected 8589934592 bytes" },
+  { spoil_op, "node 0|has no op_type" },
+  { spoil_nul, "node 0 (Op \"the node\"): an input is not text" },
+  { spoil_control, "node 0 (Op \"the node\"): an output is not text" },
+  { spoil_utf8, "node 0 (Op \"the node\"): an output is not text" },
+  { spoil_output_twice, "\"y\" is defined twice: as node output and as node output" },
+  { spoil_output_weight, "\"w\" is defined twice" },
+  { spoil_output_input, "\"x\" is defined twice" },
+  { spoil_input_twice, "\"x\" is defined twice: as graph input and as graph input" },
+  { spoil_attr_twice, "node 0 (Op \"the node\"): attribute \"axis\" is given twice" },
+  { spoil_attr_many, "has 65 attributes; at most 64" },
+  { spoil_attr_name, "node 0 (Op \"the node\"): an attribute has no name" },
+  { spoil_attr_type, "attribute \"axis\": has no value of a known type (type 77)" },
+  { spoil_attr_none, "attribute \"axis\": has no value" },
+  { spoil_attr_two, "both|i|f" },
+  { spoil_attr_other, "attribute \"axis\": is of type 1 but holds i" },
+  { spoil_attr_nul, "attribute \"axis\": its string is not text" },
+  { spoil_attr_inf, "attribute \"axis\": is infinite" },
+  { spoil_attr_nan, "attribute \"axis\": is NaN" },
+  { spoil_attr_tensor, "attribute \"axis\": is a tensor but holds none" },
+  { spoil_attr_in, "attribute \"axis\": tensor \"axis\": has no data; expected 20 bytes" },
+  { spoil_attr_cut, "node 0 (Op \"the node\"): an attribute|runs past the end" },
+  { spoil_port_name, "graph input: has no name" },
+  { spoil_port_type, "graph input \"x\": has no type" },
+  { spoil_port_elem, "graph output \"y\": element type 8 (STRING)" },
+  { spoil_port_sequence, "graph input \"x\": is of sequence_type; expected a tensor" },
+  { spoil_port_rank, "graph input \"x\": more than 8 dimensions" },
+  { spoil_port_dim, "graph input \"x\": a dimension has both" },
+};
+
+START_TEST(refusals)
+{
+  parts p = sound_parts();
+  clarke_model m;
+  clarke_error err;
+  bytes b;
+
+  refused[_i].spoil(&p);
+  b = join(&p);
+  clarke_model_init(&m);
+  strcpy(err.text, "(none)");
+  ck_assert_msg(parse(&m, &b, &err) != CLARKE_OK, "accepted; expected: %s", refused[_i].says);
+  ck_assert_msg(strncmp(err.text, "dir/m.onnx: ", 12) == 0, "%s", err.text);
+  assert_says(err.text, refused[_i].says);
+  ck_assert_int_eq(parse(&m, &b, NULL), err.code);
+  clarke_model_clear(&m);
+  bytes_clear(&b);
+}
+END_TEST
+
+/* --- what is accepted --- */
+
+static char *
+described(const clarke_model *m)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+
+  describe_model(out, m);
+  fclose(out);
+  return text;
+}
+
+/* Parses the joined parts and compares the description. */
+static void
+expect(parts *p, const char *text)
+{
+  clarke_model m;
+  clarke_error err = { CLARKE_OK, "" };
+  bytes b = join(p);
+  char *got;
+
+  clarke_model_init(&m);
+  ck_assert_msg(parse(&m, &b, &err) == CLARKE_OK, "%s", err.text);
+  got = described(&m);
+  ck_assert_str_eq(got, text);
+  ck_assert_str_eq(m.file, "m.onnx");
+  free(got);
+  clarke_model_clear(&m);
+  bytes_clear(&b);
+}
+
+#define PORTS "input x float32 [2]\noutput y float32 [2]\n"
+#define NODE "node Op domain= name=the node in=x out=y\n axis int 1\n"
+
+START_TEST(sound)
+{
+  parts p = sound_parts();
+
+  expect(&p, "opset 17\ntensor w float32 [2] 3ff0000000000000 c000000000000000\n" PORTS NODE);
+}
+END_TEST
+
+/* Repeated numbers may come one by one, packed, or in several runs: all mean the same. */
+START_TEST(packing)
+{
+  const char *const text = "opset 17\ntensor w int16 [4] 1 -2 300 -32768\n" PORTS NODE;
+  static const int64_t values[] = { 1, -2, 300, -32768 };
+
+  for (unsigned cuts = 0; cuts < 16; cuts++) {
+    parts p = sound_parts();
+    bytes run = { 0 };
+
+    retype(&p, 5, 4);
+    for (unsigned k = 0; k < 4; k++) {
+      put_varint(&run, (uint64_t)values[k]);
+      if (cuts >> k & 1)
+        put_message(&p.tensor, 5, &run);
+      else if (run.size != 0 && cuts == 0) {
+        bytes_clear(&run);
+        put_int(&p.tensor, 5, (uint64_t)values[k]);
+      }
+    }
+    if (run.size != 0)
+      put_message(&p.tensor, 5, &run);
+    bytes_clear(&run);
+    expect(&p, text);
+  }
+}
+END_TEST
+
+START_TEST(packed_floats)
+{
+  parts p = sound_parts();
+
+  retype(&p, 1, 3);
+  put_float(&p.tensor, 4, 0.5f);
+  put_bytes(&p.tensor, 4, "\0\0\0\200\0\0\200\77", 8);
+  put_bytes(&p.tensor, 4, "", 0);
+  put_bytes(&p.tensor, 9, "", 0);
+  reattr(&p, 7);
+  put_int(&p.attr, 8, (uint64_t)-5);
+  put_bytes(&p.attr, 8, "\x01\x02", 2);
+  expect(&p, "opset 17\n"
+             "tensor w float32 [3] 3fe0000000000000 8000000000000000 3ff0000000000000\n" PORTS
+             "node Op domain= name=the node in=x out=y\n axis ints -5 1 2\n");
+}
+END_TEST
+
+/* Dimensions packed too; unknown fields of every wire type are passed over. */
+START_TEST(unknown_fields)
+{
+  parts p = sound_parts();
+
+  bytes_clear(&p.tensor);
+  put_bytes(&p.tensor, 1, "\x01\x02", 2);
+  put_int(&p.tensor, 2, 2);
+  put_string(&p.tensor, 8, "w");
+  put_bytes(&p.tensor, 9, "\xff\x07", 2);
+  put_string(&p.tensor, 12, "a comment \xff");
+  put_int(&p.node, 1000, 5);
+  put_float(&p.node, 500, 2);
+  put_varint(&p.graph, 600 << 3 | 1);
+  put_word(&p.graph, 77, 8);
+  put_string(&p.model, 2, "maker");
+  put_string(&p.graph, 10, "doc");
+  expect(&p, "opset 17\ntensor w uint8 [1, 2] 255 7\n" PORTS NODE);
+}
+END_TEST
+
+/* An attribute that refers to an enclosing function's, and the default domain's long name. */
+START_TEST(references)
+{
+  parts p = sound_parts();
+
+  reattr(&p, 2);
+  put_string(&p.attr, 21, "outer");
+  put_string(&p.node, 7, "ai.onnx");
+  put_string(&p.opset, 1, "ai.onnx");
+  expect(&p, "opset 17\ntensor w float32 [2] 3ff0000000000000 c000000000000000\n" PORTS
+             "node Op domain= name=the node in=x out=y\n axis other\n");
+}
+END_TEST
+
+/* Graphs nested in attributes are never entered, however deep: the reader does not recurse. */
+START_TEST(deep_nesting)
+{
+  parts p = sound_parts();
+  bytes inner = { 0 };
+
+  for (int depth = 0; depth < 2000; depth++) {
+    bytes attr = { 0 }, node = { 0 };
+
+    put_message(&attr, 6, &inner);
+    put_message(&node, 5, &attr);
+    put_message(&inner, 1, &node);
+  }
+  reattr(&p, 5);
+  put_message(&p.attr, 6, &inner);
+  expect(&p, "opset 17\ntensor w float32 [2] 3ff0000000000000 c000000000000000\n" PORTS
+             "node Op domain= name=the node in=x out=y\n axis other\n");
+}
+END_TEST
+
+/* Cut anywhere, a model is refused: its last field is the graph. */
+START_TEST(truncations)
+{
+  parts p = sound_parts();
+  bytes whole = join(&p);
+
+  for (size_t size = 0; size < whole.size; size++) {
+    const bytes cut = { whole.data, size };
+    clarke_model m;
+    clarke_error err = { CLARKE_OK, "" };
+
+    clarke_model_init(&m);
+    ck_assert_int_ne(parse(&m, &cut, &err), CLARKE_OK);
+    ck_assert_int_eq(strncmp(err.text, "dir/m.onnx: ", 12), 0);
+    ck_assert(m.nodes == NULL && m.tensors == NULL && m.file == NULL);
+  }
+  bytes_clear(&whole);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("onnx");
+  TCase *tests = tcase_create("onnx");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tests, sound);
+  tcase_add_test(tests, packing);
+  tcase_add_test(tests, packed_floats);
+  tcase_add_test(tests, unknown_fields);
+  tcase_add_test(tests, references);
+  tcase_add_test(tests, deep_nesting);
+  tcase_add_test(tests, truncations);
+  tcase_set_timeout(tests, 60);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}

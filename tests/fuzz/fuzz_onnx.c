@@ -1,0 +1,67 @@
+#include "target.h"
+
+static void
+require_attr(const clarke_model_node *node, const clarke_attr *a)
+{
+  REQUIRE(a->name != NULL && clarke_model_attr(node, a->name) == a);
+  REQUIRE(a->type <= CLARKE_ATTR_OTHER);
+  REQUIRE(a->type != CLARKE_ATTR_STRING || a->s != NULL);
+  REQUIRE(a->type != CLARKE_ATTR_INTS || a->ints != NULL);
+  REQUIRE(a->type != CLARKE_ATTR_FLOATS || a->floats != NULL);
+  REQUIRE(isfinite(a->f));
+  if (a->type == CLARKE_ATTR_TENSOR)
+    require_tensor(&a->t);
+}
+
+static void
+require_node(const clarke_model_node *node)
+{
+  REQUIRE(node->op_type != NULL && *node->op_type != '\0');
+  REQUIRE(node->domain != NULL && node->name != NULL);
+  for (size_t k = 0; k < node->n_in; k++)
+    REQUIRE(node->in[k] != NULL);
+  for (size_t k = 0; k < node->n_out; k++)
+    REQUIRE(node->out[k] != NULL);
+  for (size_t k = 0; k < node->n_attr; k++)
+    require_attr(node, &node->attr[k]);
+}
+
+static void
+require_ports(const clarke_model_port *ports, size_t n)
+{
+  for (size_t i = 0; i < n; i++) {
+    REQUIRE(ports[i].name != NULL && *ports[i].name != '\0');
+    REQUIRE(ports[i].rank <= CLARKE_MAX_RANK && (ports[i].shaped || ports[i].rank == 0));
+    for (size_t k = 0; k < ports[i].rank; k++)
+      REQUIRE(ports[i].dims[k] >= -1);
+  }
+}
+
+static void
+require_model(const clarke_model *m)
+{
+  REQUIRE(strcmp(m->file, "x.onnx") == 0 && m->opset > 0);
+  for (size_t i = 0; i < m->n_tensors; i++)
+    require_tensor(&m->tensors[i]);
+  for (size_t i = 0; i < m->n_nodes; i++)
+    require_node(&m->nodes[i]);
+  require_ports(m->inputs, m->n_inputs);
+  require_ports(m->outputs, m->n_outputs);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  clarke_model m;
+  clarke_error err = { CLARKE_OK, "" };
+  clarke_status status;
+
+  clarke_model_init(&m);
+  status = clarke_onnx_parse(&m, data, size, "x.onnx", &err);
+  if (status == CLARKE_OK)
+    require_model(&m);
+  else
+    require_refusal(status, &err, "x.onnx: ");
+  clarke_model_clear(&m);
+  return 0;
+}
