@@ -15,6 +15,8 @@
 static const uint64_t primes[] = { CLARKE_RANK_PRIME, 1073741783, 1073741741, 1073741723 };
 #define PRIMES (sizeof primes / sizeof primes[0])
 #define UNREDUCED 15
+/* Entries of the null vectors; with more the rank stays unknown from above. */
+#define MAX_NULL ((size_t)1 << 25)
 
 void
 clarke_rank_init(clarke_rank *r)
@@ -89,6 +91,7 @@ typedef struct {
   size_t cols, rank;
   uint32_t *basis;
   size_t *row, *col;
+  bool pivots_lent; /* row and col belong to another */
   uint32_t *null;  /* cols - rank null vectors of the basis, when null_rank == rank */
   size_t null_rank; /* SIZE_MAX: none */
   size_t dependent; /* rows found dependent without null vectors since they were last found */
@@ -230,169 +233,281 @@ add_rows(echelon *e, uint64_t *residue, size_t rows, size_t full)
   }
 }
 
-clarke_status
-clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
+static void
+echelon_clear(echelon *e)
+{
+  free(e->basis);
+  free(e->null);
+  if (e->pivots_lent)
+    return;
+  free(e->row);
+  free(e->col);
+}
+
+/* The echelon basis of a modulo p. Rows are looked at only until the rank is full. */
+static clarke_status
+eliminate(echelon *e, const clarke_matrix *a, uint64_t p, clarke_error *err)
 {
   const size_t full = a->rows < a->cols ? a->rows : a->cols;
   uint64_t *residue = malloc((a->rows * a->cols + 1) * sizeof *residue);
-  echelon e = { .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols,
-                .null_rank = SIZE_MAX };
-  clarke_status status = CLARKE_OK;
 
-  e.basis = malloc((full * a->cols + 1) * sizeof *e.basis);
-  e.row = malloc((full + 1) * sizeof *e.row);
-  e.col = malloc((full + 1) * sizeof *e.col);
-  if (residue == NULL || e.basis == NULL || e.row == NULL || e.col == NULL) {
-    status = clarke_fail(err, CLARKE_ENOMEM, "no memory for the rank of a %zu x %zu matrix",
-                         a->rows, a->cols);
-    free(e.row);
-    free(e.col);
-  } else {
-    clarke_matrix_residues(residue, a, p);
-    add_rows(&e, residue, a->rows, full);
-    free(r->row);
-    free(r->col);
-    r->row = e.row;
-    r->col = e.col;
-    r->rank = e.rank;
-    r->prime = p;
+  *e = (echelon){ .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols,
+                  .null_rank = SIZE_MAX };
+  e->basis = malloc((full * a->cols + 1) * sizeof *e->basis);
+  e->row = malloc((full + 1) * sizeof *e->row);
+  e->col = malloc((full + 1) * sizeof *e->col);
+  if (residue == NULL || e->basis == NULL || e->row == NULL || e->col == NULL) {
+    free(residue);
+    echelon_clear(e);
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for the rank of a %zu x %zu matrix", a->rows,
+                       a->cols);
   }
+  clarke_matrix_residues(residue, a, p);
+  add_rows(e, residue, a->rows, full);
   free(residue);
-  free(e.basis);
-  free(e.null);
-  return status;
+  return CLARKE_OK;
+}
+
+/* The basis's pivots become r's; e borrows them. */
+static void
+take_pivots(clarke_rank *r, echelon *e)
+{
+  free(r->row);
+  free(r->col);
+  r->row = e->row;
+  r->col = e->col;
+  r->rank = e->rank;
+  r->prime = e->p;
+  e->pivots_lent = true;
+}
+
+clarke_status
+clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
+{
+  echelon e;
+  clarke_status status = eliminate(&e, a, p, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  take_pivots(r, &e);
+  echelon_clear(&e);
+  return CLARKE_OK;
 }
 
 /* --- null vectors ---------------------------------------------------------------------------- */
 
-/* minor = a on the pivots; others = minus the pivot rows of the other columns, whose numbers go to
- * `free_col`. */
-static void
-split_columns(fmpz_mat_t minor, fmpz_mat_t others, size_t *free_col, const clarke_rank *r,
-              const fmpz_mat_t a)
+/* The columns without a pivot, and what is known of the null vectors that are 1 there. */
+typedef struct {
+  size_t count;
+  size_t *col;
+  bool *lifted; /* null vector found by lifting */
+  uint32_t *x;  /* room for one vector */
+} free_columns;
+
+static clarke_status
+free_columns_init(free_columns *f, const clarke_rank *r, size_t cols, clarke_error *err)
 {
-  const size_t cols = (size_t)fmpz_mat_ncols(a);
-  size_t found = 0;
+  bool *pivot = calloc(cols + 1, sizeof *pivot);
 
-  for (size_t j = 0; j < cols; j++) {
-    size_t k = 0;
+  f->count = 0;
+  f->col = malloc((cols + 1) * sizeof *f->col);
+  f->lifted = calloc(cols + 1, sizeof *f->lifted);
+  f->x = malloc((cols + 1) * sizeof *f->x);
+  for (size_t k = 0; k < r->rank && pivot != NULL; k++)
+    pivot[r->col[k]] = true;
+  for (size_t j = 0; j < cols && pivot != NULL && f->col != NULL; j++)
+    if (!pivot[j])
+      f->col[f->count++] = j;
+  free(pivot);
+  if (f->col != NULL && f->lifted != NULL && f->x != NULL && f->count == cols - r->rank)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu null vectors", cols - r->rank);
+}
 
-    while (k < r->rank && r->col[k] != j)
-      k++;
-    for (size_t i = 0; i < r->rank; i++) {
-      const fmpz *entry = fmpz_mat_entry(a, (slong)r->row[i], (slong)j);
+static void
+free_columns_clear(free_columns *f)
+{
+  free(f->col);
+  free(f->lifted);
+  free(f->x);
+}
 
-      if (k < r->rank)
-        fmpz_set(fmpz_mat_entry(minor, (slong)i, (slong)k), entry);
-      else
-        fmpz_neg(fmpz_mat_entry(others, (slong)i, (slong)found), entry);
-    }
-    if (k == r->rank)
-      free_col[found++] = j;
+/* Dependencies are often simple (a zero column, a repeated one): null vectors modulo the prime whose
+ * residues are small, of either sign, are taken as they are, to be checked with the rest. */
+static void
+lift_null(clarke_rank *r, const echelon *e, free_columns *f)
+{
+  const uint64_t small = (uint64_t)1 << 12;
+
+  for (size_t j = 0; j < f->count; j++) {
+    bool all = true;
+
+    solve_back(e, f->x, f->col[j]);
+    for (size_t k = 0; k < e->cols && all; k++)
+      all = f->x[k] < small || e->p - f->x[k] < small;
+    f->lifted[j] = all;
+    for (size_t k = 0; k < e->cols && all; k++)
+      fmpz_set_si(fmpz_mat_entry(r->null, (slong)k, (slong)j),
+                  f->x[k] < small ? (slong)f->x[k] : -(slong)(e->p - f->x[k]));
   }
 }
 
 /* Column j of the null vectors: x/den on the pivot columns and 1 on the free one, made primitive. */
 static void
-set_null(clarke_rank *r, slong j, size_t free_col, const fmpz_mat_t x, const fmpz_t den)
+set_null(clarke_rank *r, slong j, size_t free_col, const fmpz_mat_t x, slong from,
+         const fmpz_t den)
 {
   fmpz_t content;
 
   fmpz_init_set(content, den);
   for (size_t i = 0; i < r->rank; i++)
-    fmpz_gcd(content, content, fmpz_mat_entry(x, (slong)i, j));
+    fmpz_gcd(content, content, fmpz_mat_entry(x, (slong)i, from));
   for (size_t i = 0; i < r->rank; i++)
-    fmpz_divexact(fmpz_mat_entry(r->null, (slong)r->col[i], j), fmpz_mat_entry(x, (slong)i, j),
+    fmpz_divexact(fmpz_mat_entry(r->null, (slong)r->col[i], j), fmpz_mat_entry(x, (slong)i, from),
                   content);
   fmpz_divexact(fmpz_mat_entry(r->null, (slong)free_col, j), den, content);
   fmpz_clear(content);
 }
 
-/* Solves for cols - rank null vectors and keeps them if A null = 0 in every row; false when it is
- * not, that is when the prime hid a part of the rank. */
+/* Solves for the null vectors that were not lifted: minor x = -(the column), on the pivot rows. */
 static bool
-find_null(clarke_rank *r, const fmpz_mat_t a, size_t *free_col)
+solve_null(clarke_rank *r, const fmpz_mat_t a, const free_columns *f)
 {
-  const slong rank = (slong)r->rank, cols = fmpz_mat_ncols(a);
-  fmpz_mat_t minor, others, x, zero;
-  bool found;
+  const slong rank = (slong)r->rank;
+  fmpz_mat_t minor, right, x;
+  slong count = 0;
+  bool solved = true;
   fmpz_t den;
 
+  for (size_t j = 0; j < f->count; j++)
+    count += !f->lifted[j];
+  if (count == 0)
+    return true;
   fmpz_mat_init(minor, rank, rank);
-  fmpz_mat_init(others, rank, cols - rank);
-  fmpz_mat_init(x, rank, cols - rank);
-  fmpz_mat_init(zero, fmpz_mat_nrows(a), cols - rank);
+  fmpz_mat_init(right, rank, count);
+  fmpz_mat_init(x, rank, count);
   fmpz_init_set_ui(den, 1);
-  split_columns(minor, others, free_col, r, a);
-  found = rank == 0 || fmpz_mat_solve_dixon_den(x, den, minor, others);
-  fmpz_mat_clear(r->null);
-  fmpz_mat_init(r->null, cols, cols - rank);
-  for (slong j = 0; j < cols - rank && found; j++)
-    set_null(r, j, free_col[j], x, den);
-  if (found) {
-    fmpz_mat_mul(zero, a, r->null);
-    found = fmpz_mat_is_zero(zero);
+  for (slong i = 0; i < rank; i++) {
+    for (slong k = 0; k < rank; k++)
+      fmpz_set(fmpz_mat_entry(minor, i, k),
+               fmpz_mat_entry(a, (slong)r->row[i], (slong)r->col[k]));
+    for (size_t j = 0, to = 0; j < f->count; j++)
+      if (!f->lifted[j])
+        fmpz_neg(fmpz_mat_entry(right, i, (slong)to++),
+                 fmpz_mat_entry(a, (slong)r->row[i], (slong)f->col[j]));
   }
+  solved = rank == 0 || fmpz_mat_solve_dixon_den(x, den, minor, right);
+  for (size_t j = 0, from = 0; j < f->count && solved; j++)
+    if (!f->lifted[j])
+      set_null(r, (slong)j, f->col[j], x, (slong)from++, den);
   fmpz_clear(den);
   fmpz_mat_clear(minor);
-  fmpz_mat_clear(others);
+  fmpz_mat_clear(right);
   fmpz_mat_clear(x);
-  fmpz_mat_clear(zero);
-  return found;
+  return solved;
+}
+
+static bool
+annihilates(const fmpz_mat_t a, const fmpz_mat_t null)
+{
+  fmpz_mat_t product;
+  bool zero;
+
+  fmpz_mat_init(product, fmpz_mat_nrows(a), fmpz_mat_ncols(null));
+  fmpz_mat_mul(product, a, null);
+  zero = fmpz_mat_is_zero(product);
+  fmpz_mat_clear(product);
+  return zero;
+}
+
+/* Keeps cols - rank null vectors if A null = 0 in every row; false when they cannot be had, that is
+ * when the prime hid a part of the rank. */
+static bool
+find_null(clarke_rank *r, const fmpz_mat_t a, const echelon *e, free_columns *f)
+{
+  bool found;
+
+  fmpz_mat_clear(r->null);
+  fmpz_mat_init(r->null, fmpz_mat_ncols(a), (slong)f->count);
+  lift_null(r, e, f);
+  found = solve_null(r, a, f) && annihilates(a, r->null);
+  if (found)
+    return true;
+  memset(f->lifted, 0, f->count * sizeof *f->lifted);
+  fmpz_mat_zero(r->null);
+  return solve_null(r, a, f) && annihilates(a, r->null);
 }
 
 /* The rank from above, for the pivots in r. */
 static clarke_status
-bound_above(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
+bound_above(clarke_rank *r, const clarke_matrix *a, const echelon *e, clarke_error *err)
 {
-  size_t *free_col = malloc((a->cols + 1) * sizeof *free_col);
+  free_columns f;
   fmpz_mat_t integers;
+  clarke_status status;
 
-  if (free_col == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu null vectors", a->cols - r->rank);
-  fmpz_mat_init(integers, (slong)a->rows, (slong)a->cols);
-  clarke_matrix_get_fmpz_mat(integers, a);
-  r->known = find_null(r, integers, free_col);
-  fmpz_mat_clear(integers);
-  free(free_col);
-  return CLARKE_OK;
+  if (a->cols - r->rank > MAX_NULL / a->cols)
+    return CLARKE_OK;
+  status = free_columns_init(&f, r, a->cols, err);
+  if (status == CLARKE_OK) {
+    fmpz_mat_init(integers, (slong)a->rows, (slong)a->cols);
+    clarke_matrix_get_fmpz_mat(integers, a);
+    r->known = find_null(r, integers, e, &f);
+    fmpz_mat_clear(integers);
+  }
+  free_columns_clear(&f);
+  return status;
+}
+
+/* One prime: pivots, and null vectors when the rank is not full. */
+static clarke_status
+try_prime(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
+{
+  const size_t full = a->rows < a->cols ? a->rows : a->cols;
+  echelon e;
+  clarke_status status = eliminate(&e, a, p, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  take_pivots(r, &e);
+  if (r->rank < full) {
+    status = bound_above(r, a, &e, err);
+  } else {
+    fmpz_mat_clear(r->null);
+    fmpz_mat_init(r->null, (slong)a->cols, 0);
+    r->known = true;
+  }
+  echelon_clear(&e);
+  return status;
 }
 
 clarke_status
 clarke_rank_compute(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
 {
-  const size_t full = a->rows < a->cols ? a->rows : a->cols;
-  clarke_status status;
+  clarke_status status = CLARKE_OK;
 
   clarke_rank_clear(r);
   clarke_rank_init(r);
   if (a->radius != NULL)
     return clarke_fail(err, CLARKE_EINPUT, "the rank of a %zu x %zu matrix of enclosures", a->rows,
                        a->cols);
-  for (size_t k = 0; k < PRIMES && !r->known; k++) {
-    status = clarke_rank_eliminate(r, a, primes[k], err);
-    if (status != CLARKE_OK)
-      return status;
-    if (r->rank == full) {
-      fmpz_mat_clear(r->null);
-      fmpz_mat_init(r->null, (slong)a->cols, 0);
-      r->known = true;
-    } else {
-      status = bound_above(r, a, err);
-      if (status != CLARKE_OK)
-        return status;
-    }
-  }
-  return CLARKE_OK;
+  for (size_t k = 0; k < PRIMES && !r->known && status == CLARKE_OK; k++)
+    status = try_prime(r, a, primes[k], err);
+  return status;
 }
 
 clarke_status
 clarke_rank_only_null(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
 {
-  clarke_status status = clarke_rank_eliminate(r, a, CLARKE_RANK_PRIME, err);
+  echelon e;
+  clarke_status status = eliminate(&e, a, CLARKE_RANK_PRIME, err);
 
-  if (status == CLARKE_OK && r->rank + 1 == a->cols)
-    status = bound_above(r, a, err);
+  if (status != CLARKE_OK)
+    return status;
+  take_pivots(r, &e);
+  if (r->rank + 1 == a->cols)
+    status = bound_above(r, a, &e, err);
+  echelon_clear(&e);
   if (status == CLARKE_OK && !r->known) {
     fmpz_mat_clear(r->null);
     fmpz_mat_init(r->null, (slong)a->cols, 0);

@@ -4,7 +4,8 @@
  * not zero modulo p, so it is not zero, and the rank is at least their number. From above: nothing
  * is needed when the rank is min(rows, cols); otherwise `null` holds cols - rank independent
  * vectors (columns) with A null = 0, checked exactly before they are returned. Both bounds meet,
- * or the function reports that it could not (known = false). */
+ * or the function reports that they could not (known = false): the primes were unlucky, or the null
+ * vectors would have more than 2^25 entries. */
 #ifndef CLARKE_EXACT_RANK_H
 #define CLARKE_EXACT_RANK_H
 

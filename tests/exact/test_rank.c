@@ -97,6 +97,47 @@ START_TEST(unlucky_primes)
 }
 END_TEST
 
+/* Null vectors that are small modulo the prime but not over the integers. */
+START_TEST(false_lifts)
+{
+  const uint64_t p = 1073741789u;
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  OK(clarke_matrix_resize(&m, 3, 3, 1, NULL));
+  for (uint64_t i = 0; i < 3; i++) {
+    m.word[3 * i] = i + 1;
+    m.word[3 * i + 1] = (i + 1) * (p + 1);
+    m.word[3 * i + 2] = (i + 1) * 5;
+  }
+  assert_rank(&r, &m, 1);
+  m.word[8] += p;
+  assert_rank(&r, &m, 2);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
+/* Null vectors of 2^26 entries are not attempted. */
+START_TEST(too_wide)
+{
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  OK(clarke_matrix_resize(&m, 2, 8192, 1, NULL));
+  OK(clarke_rank_compute(&r, &m, NULL));
+  ck_assert(!r.known);
+  m.word[5] = m.word[8192] = 1;
+  assert_rank(&r, &m, 2);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
 static double *
 sample_floats(size_t count, uint64_t *state)
 {
@@ -182,6 +223,8 @@ main(void)
   tcase_set_timeout(tests, 300);
   tcase_add_test(tests, against_flint);
   tcase_add_test(tests, unlucky_primes);
+  tcase_add_test(tests, false_lifts);
+  tcase_add_test(tests, too_wide);
   tcase_add_test(tests, one_ulp);
   tcase_add_test(tests, forged);
   suite_add_tcase(suite, tests);
