@@ -301,10 +301,11 @@ allocate_node(clarke_model_node *node, clarke_error *err)
   if (node->n_attr > MAX_ATTRIBUTES)
     return clarke_fail(err, CLARKE_EINPUT, "has %zu attributes; at most %d are read",
                        node->n_attr, MAX_ATTRIBUTES);
-  node->in = calloc(node->n_in + 1, sizeof *node->in);
-  node->out = calloc(node->n_out + 1, sizeof *node->out);
-  node->attr = calloc(node->n_attr + 1, sizeof *node->attr);
-  if (node->in == NULL || node->out == NULL || node->attr == NULL)
+  node->in = calloc(node->n_in, sizeof *node->in);
+  node->out = calloc(node->n_out, sizeof *node->out);
+  node->attr = calloc(node->n_attr, sizeof *node->attr);
+  if ((node->in == NULL && node->n_in != 0) || (node->out == NULL && node->n_out != 0)
+      || (node->attr == NULL && node->n_attr != 0))
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for its %zu inputs, %zu outputs",
                        node->n_in, node->n_out);
   return CLARKE_OK;
