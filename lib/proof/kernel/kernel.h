@@ -1,0 +1,226 @@
+/* The checker: all that `clarke-check` does, in C and GMP alone. It includes nothing from the rest
+ * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
+ * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
+ * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
+ *
+ * There is one way to fail: leave() says why and ends the process. So no function returns an
+ * error, and a function that returns has done what it says. */
+#ifndef CLARKE_KERNEL_H
+#define CLARKE_KERNEL_H
+
+#include <gmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef __mpq_struct rational; /* canonical */
+typedef __mpz_struct integer;
+typedef struct { rational lo, hi; } interval; /* exact when the ends are equal */
+
+#define MAX_RANK 8
+#define MAX_BITS 4096
+#define NONE ((size_t)-1)
+
+/* Local variables that are zero to begin with and clear themselves. */
+#define RATIONAL(q) __attribute__((cleanup(mpq_clear))) rational q = rational_zero()
+#define INTEGER(z) __attribute__((cleanup(mpz_clear))) integer z = integer_zero()
+#define INTERVAL(x) __attribute__((cleanup(interval_clear))) interval x = interval_nought()
+
+/* ---- session.c: failure, memory, files */
+
+typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome; /* exit statuses */
+
+/* FAILED: the proof is wrong, on standard output; REFUSED: an input cannot be read, on standard
+ * error; UNDECIDED: with intervals of more bits it might be decided; at MAX_BITS it is FAILED. */
+_Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define reject(...) leave(FAILED, __VA_ARGS__)
+#define refuse(...) leave(REFUSED, __VA_ARGS__)
+extern size_t session_line;        /* of the proof, for messages */
+extern unsigned long session_bits; /* of intervals */
+
+typedef struct {
+  unsigned char *data;
+  size_t size;
+} bytes;
+
+void *allocate(size_t n, size_t size);           /* zeroed */
+void *grow(void *array, size_t n, size_t size);  /* makes room for one more than n */
+char *copy_text(const void *s, size_t n);        /* NUL-terminated; holds no other NUL */
+bytes read_file(const char *path);
+void sha256(bytes b, char hex[65]);              /* FIPS 180-4 */
+
+/* ---- tensors.c, onnx.c: files of numbers */
+
+typedef struct {
+  char *name;
+  size_t rank, dims[MAX_RANK], count;
+  bool real;               /* of a floating-point type; else integers */
+  bool initializer;        /* of the model; a parameter if it is also a weight */
+  bool weight, bound, wrt; /* bound: of a Clip */
+  rational *value;         /* row-major */
+  rational *move;          /* wrt: the direction at hand */
+  rational *gradient;      /* wrt: what gradient() computed */
+} tensor;
+
+typedef enum { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL } dtype;
+
+size_t dtype_width(dtype d);
+/* Decodes raw little-endian data that must fit t's shape; every number must be finite. */
+void tensor_fill(tensor *t, dtype d, bytes data);
+/* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
+tensor *tensors_read(bytes file, size_t *n);
+
+typedef struct {
+  char *name;
+  tensor *t; /* numbers too; NULL for a string */
+} attribute;
+
+typedef struct {
+  char *op, *name;
+  size_t n_in, n_out, n_attributes;
+  char **in, **out;
+  attribute *attributes;
+} node;
+
+typedef struct {
+  char *name;
+  bool shaped;
+  size_t rank, dims[MAX_RANK]; /* 0: symbolic */
+} port;
+
+typedef struct {
+  uint64_t opset;
+  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  node *nodes;
+  tensor **tensors; /* initializers */
+  port *inputs, *outputs;
+} model;
+
+void onnx_read(model *m, bytes file);
+
+/* ---- network.c: the network as steps */
+
+/* Entry f of an operand: entry map[f] of a tensor, or of an earlier step's output. */
+typedef struct {
+  tensor *constant; /* NULL: a step's */
+  size_t step, *map;
+} operand;
+
+/* What a step computes for each sample from in[0] (x) and, with has_w, in[1] (w):
+ *   INPUT
+ *   SUM        y[f] = coef[0] x[f] + coef[1] w[f]
+ *   SCALE      y[f] = x[f] w[f] or x[f] / w[f]; w constant
+ *   DENSE      y[b,o,r] = sum over i of w[o,i] x[b,i,r], over blocks, outer, inner, repeat
+ *   PIECEWISE  y[f] = piece[p][0] + piece[p][1] x[f] + piece[p][2] x[f]^2 on piece p, between
+ *              at[p-1] and at[p]; with w: w[f] x[f] on piece 0
+ *   LOGISTIC, TANH
+ *   SOFTMAX    of lines of `length` entries, `stride` apart; or its logarithm */
+typedef enum { INPUT, SUM, SCALE, DENSE, PIECEWISE, LOGISTIC, TANH, SOFTMAX } kind;
+
+typedef struct {
+  kind kind;
+  const node *node; /* NULL: the input */
+  size_t place;     /* of the node */
+  size_t count;     /* entries of a sample's output */
+  operand in[2];
+  bool has_w, divide, log;
+  bool varies; /* with the parameters in wrt */
+  rational coef[2];
+  size_t blocks, outer, inner, repeat;
+  size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
+  rational at[2], piece[3][3];
+  size_t length, stride;
+} step;
+
+typedef struct {
+  bool batched; /* the model's tensors carry the batch as their first axis */
+  size_t batch, n_steps, n_tensors;
+  step *steps;
+  tensor **tensors; /* the model's */
+  operand output;
+  size_t rank, dims[MAX_RANK]; /* of the output for a batch of one */
+  const tensor *x;
+} network;
+
+void network_build(network *net, const model *m, const tensor *x);
+/* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */
+const char *network_operator(size_t i, size_t *kinks);
+
+/* ---- value.c: intervals; ends of inexact results are multiples of 2^-session_bits */
+
+rational rational_zero(void);
+integer integer_zero(void);
+interval interval_nought(void);
+void interval_clear(interval *x);
+rational *rationals(size_t n);
+void rationals_free(rational *q, size_t n);
+interval *intervals(size_t n);
+void intervals_free(interval *x, size_t n);
+bool interval_exact(const interval *x);
+bool interval_zero(const interval *x); /* exactly */
+void interval_set(interval *y, const rational *lo, const rational *hi);
+void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
+void interval_mul(interval *y, const interval *a, const interval *b);
+void interval_round(interval *y);
+int interval_sign(const interval *x); /* 2: the interval does not say */
+void interval_logistic(interval *y, const interval *x, bool hyperbolic); /* or tanh */
+/* Of n entries, stride apart; or its logarithm. */
+void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
+
+/* ---- evaluate.c: values, slopes, tangents, gradients */
+
+typedef struct {
+  size_t step, entry, kink; /* entry: feature * batch + sample */
+  rational left, right, ad; /* slopes; ad: by the proxy */
+} touch;
+
+#define TOUCHED 3
+
+typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
+
+/* The network at the stored weights. */
+typedef struct {
+  network *net;
+  loss loss;
+  const tensor *target;
+  size_t n_outputs; /* entries of a sample's output */
+  interval **y;   /* y[step][entry] */
+  size_t **place; /* of a PIECEWISE argument: its piece, or TOUCHED + the touched kink's number */
+  size_t n_touched;
+  touch *touched;
+} point;
+
+void point_evaluate(point *p); /* finds the touched kinks */
+const char *point_kink(const point *p, size_t k); /* for messages; valid until the next call */
+
+/* A choice of sides and what follows from it. */
+typedef struct {
+  int8_t *side; /* of each touched kink: -1, 1, or 0 when none is given */
+  bool *flat;   /* its argument is constant: the side does not matter */
+  rational *slope;
+  uint8_t **degree; /* of each entry in the parameters: 0 constant, 1 affine, 2 anything */
+  size_t open;      /* the first touched kink with neither a side nor flat; or NONE */
+} cell;
+
+void cell_init(cell *c, const point *p);
+/* Fills flat, slope, degree and open from side. In a tree an affine argument with derivative zero
+ * is constant too. */
+void cell_settle(cell *c, const point *p, bool tree);
+uint8_t cell_degree(const cell *c, const point *p, size_t k); /* of touched kink k's argument */
+
+/* Tangents along the tensors' moves; an array is NULL for a step that does not vary. */
+interval **tangents(const point *p, const rational *slope);
+void tangents_free(interval **d, const point *p);
+void tangent_loss(interval *sum, const point *p, interval **d);
+void tangent_argument(interval *a, const point *p, interval **d, size_t k);
+/* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the tensors;
+ * one that is not rational is rejected. */
+void gradient(const point *p, const rational *slope, size_t k);
+bool gradient_zero(const network *net);
+
+/* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
+ * writes the statement when it holds. */
+void clarke_check_proof(const char *path, const char *data);
+
+#endif

@@ -1,0 +1,276 @@
+/* Intervals of rationals. An interval holds the true value; when its ends are equal it is the value.
+ * Sums and products with exact numbers keep exactness: what is exact before a transcendental
+ * operator, or multiplied by an exact zero after it, stays so.
+ *
+ * All transcendental functions come from exp(-t), t >= 0, computed in fixed point, p bits after
+ * the point, every operation rounded outward. */
+#include "kernel.h"
+
+#include <stdlib.h>
+
+rational rational_zero(void) {
+  rational q;
+  mpq_init(&q);
+  return q;
+}
+
+integer integer_zero(void) {
+  integer z;
+  mpz_init(&z);
+  return z;
+}
+
+interval interval_nought(void) {
+  return (interval){rational_zero(), rational_zero()};
+}
+
+void interval_clear(interval *x) {
+  mpq_clears(&x->lo, &x->hi, NULL);
+}
+
+rational *rationals(size_t n) {
+  rational *q = allocate(n, sizeof *q);
+  for (size_t i = 0; i < n; i++)
+    mpq_init(&q[i]);
+  return q;
+}
+
+void rationals_free(rational *q, size_t n) {
+  for (size_t i = 0; q != NULL && i < n; i++)
+    mpq_clear(&q[i]);
+  free(q);
+}
+
+interval *intervals(size_t n) {
+  interval *x = allocate(n, sizeof *x);
+  for (size_t i = 0; i < n; i++)
+    x[i] = interval_nought();
+  return x;
+}
+
+void intervals_free(interval *x, size_t n) {
+  for (size_t i = 0; x != NULL && i < n; i++)
+    interval_clear(&x[i]);
+  free(x);
+}
+
+bool interval_exact(const interval *x) {
+  return mpq_equal(&x->lo, &x->hi) != 0;
+}
+
+bool interval_zero(const interval *x) {
+  return mpq_sgn(&x->lo) == 0 && mpq_sgn(&x->hi) == 0;
+}
+
+void interval_set(interval *y, const rational *lo, const rational *hi) {
+  mpq_set(&y->lo, lo);
+  mpq_set(&y->hi, hi);
+}
+
+void interval_add(interval *y, const interval *x, const rational *c) {
+  bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
+  RATIONAL(t);
+
+  if (mpq_sgn(c) == 0 || interval_zero(x))
+    return;
+  mpq_mul(&t, down ? &x->hi : &x->lo, c);
+  mpq_add(&y->lo, &y->lo, &t);
+  if (!exact) {
+    mpq_mul(&t, down ? &x->lo : &x->hi, c);
+    mpq_add(&y->hi, &y->hi, &t);
+  } else {
+    mpq_set(&y->hi, &y->lo);
+  }
+}
+
+void interval_mul(interval *y, const interval *a, const interval *b) {
+  INTERVAL(t);
+  RATIONAL(q);
+
+  for (int i = 0; i < 4; i++) {
+    mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
+    if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
+      mpq_set(&t.lo, &q);
+    if (i == 0 || mpq_cmp(&q, &t.hi) > 0)
+      mpq_set(&t.hi, &q);
+  }
+  interval_set(y, &t.lo, &t.hi);
+}
+
+/* z = q 2^p, rounded down or up. */
+static void fixed(integer *z, const rational *q, unsigned long p, bool up) {
+  mpz_mul_2exp(z, mpq_numref(q), p);
+  (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+}
+
+/* q = z / 2^p. */
+static void unfixed(rational *q, const integer *z, unsigned long p) {
+  mpq_set_z(q, z);
+  mpq_div_2exp(q, q, p);
+}
+
+void interval_round(interval *y) {
+  INTEGER(z);
+
+  if (interval_exact(y))
+    return;
+  fixed(&z, &y->lo, session_bits, false);
+  unfixed(&y->lo, &z, session_bits);
+  fixed(&z, &y->hi, session_bits, true);
+  unfixed(&y->hi, &z, session_bits);
+}
+
+int interval_sign(const interval *x) {
+  if (mpq_sgn(&x->lo) > 0 || interval_zero(x))
+    return mpq_sgn(&x->hi);
+  return mpq_sgn(&x->hi) < 0 ? -1 : 2;
+}
+
+/* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
+ * ways, until one is a unit at most; what is left is no larger than that one. */
+static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
+  INTEGER(lo);
+  INTEGER(hi);
+
+  mpz_set_ui(end, 0);
+  mpz_setbit(&lo, p);
+  mpz_setbit(&hi, p);
+  for (unsigned long n = 1; mpz_cmp_ui(&hi, 1) > 0; n++) {
+    bool plus = n % 2 == 1; /* the sign of term n - 1 */
+    (plus ? mpz_add : mpz_sub)(end, end, plus == up ? &hi : &lo);
+    mpz_mul(&lo, &lo, u);
+    mpz_fdiv_q_2exp(&lo, &lo, p);
+    mpz_fdiv_q_ui(&lo, &lo, n);
+    mpz_mul(&hi, &hi, u);
+    mpz_cdiv_q_2exp(&hi, &hi, p);
+    mpz_cdiv_q_ui(&hi, &hi, n);
+  }
+  (up ? mpz_add : mpz_sub)(end, end, &hi);
+}
+
+/* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
+static void exp_end(rational *end, const rational *t, bool up) {
+  unsigned long p = session_bits + 64, halvings = 0;
+  RATIONAL(r);
+  INTEGER(u);
+  INTEGER(v);
+
+  mpq_set(&r, t);
+  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
+    mpz_set_ui(&u, up);
+  } else if (mpq_sgn(t) == 0) { /* exactly 1 */
+    mpz_setbit(&u, p);
+  } else {
+    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++)
+      mpq_div_2exp(&r, &r, 1);
+    fixed(&v, &r, p, !up);
+    exp_series(&u, &v, p, up);
+    for (; halvings > 0; halvings--) {
+      mpz_mul(&u, &u, &u);
+      (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
+    }
+  }
+  unfixed(end, &u, p);
+}
+
+/* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
+ * exp(-lo) >= 1/z >= exp(-hi). */
+static void log_end(rational *end, const rational *z, bool up) {
+  RATIONAL(inverse);
+  RATIONAL(one);
+  RATIONAL(e);
+  RATIONAL(middle);
+  INTERVAL(y);
+
+  mpq_inv(&inverse, z);
+  mpq_set_ui(&one, 1, 1);
+  if (mpq_cmp(z, &one) <= 0) {
+    mpq_sub(&y.lo, &one, &inverse);
+    mpq_sub(&y.hi, z, &one);
+  } else {
+    mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
+    for (unsigned long i = 0; i < session_bits + 32; i++) {
+      mpq_add(&middle, &y.lo, &y.hi);
+      mpq_div_2exp(&middle, &middle, 1);
+      exp_end(&e, &middle, true);
+      bool above = mpq_cmp(&e, &inverse) <= 0;
+      exp_end(&e, &middle, false);
+      if (!above && mpq_cmp(&e, &inverse) < 0)
+        break;
+      mpq_set(above ? &y.hi : &y.lo, &middle);
+    }
+  }
+  mpq_set(end, up ? &y.hi : &y.lo);
+}
+
+/* y = e / (e + rest), e, rest >= 0. */
+static void share(rational *y, const rational *e, const rational *rest) {
+  RATIONAL(sum);
+
+  mpq_add(&sum, e, rest);
+  if (mpq_sgn(e) == 0)
+    mpq_set(y, e);
+  else
+    mpq_div(y, e, &sum);
+}
+
+/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or x[i] - top - log sum e. */
+void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {
+  interval *e = intervals(n);
+  INTERVAL(total);
+  RATIONAL(top);
+  RATIONAL(t);
+  RATIONAL(c);
+
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
+      mpq_set(&top, &x[i * stride].hi);
+  mpq_set_ui(&c, 1, 1);
+  for (size_t i = 0; i < n; i++) {
+    mpq_sub(&t, &top, &x[i * stride].lo);
+    exp_end(&e[i].lo, &t, false);
+    mpq_sub(&t, &top, &x[i * stride].hi);
+    exp_end(&e[i].hi, &t, true);
+    interval_add(&total, &e[i], &c);
+  }
+  if (logarithm) {
+    if (mpq_sgn(&total.lo) == 0)
+      leave(UNDECIDED, "cannot decide whether a logarithm's argument is positive");
+    log_end(&total.lo, &total.lo, false);
+    log_end(&total.hi, &total.hi, true);
+    mpq_add(&total.lo, &total.lo, &top);
+    mpq_add(&total.hi, &total.hi, &top);
+    mpq_set_si(&c, -1, 1);
+  }
+  for (size_t i = 0; i < n; i++) {
+    interval *out = &y[i * stride];
+    if (logarithm) {
+      interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
+      interval_add(out, &total, &c);
+    } else {
+      mpq_sub(&t, &total.hi, &e[i].hi);
+      share(&out->lo, &e[i].lo, &t);
+      mpq_sub(&t, &total.lo, &e[i].lo);
+      share(&out->hi, &e[i].hi, &t);
+    }
+    interval_round(out);
+  }
+  intervals_free(e, n);
+}
+
+/* The logistic function of x is the first of softmax(x, 0); tanh x = 2 logistic(2 x) - 1. */
+void interval_logistic(interval *y, const interval *x, bool hyperbolic) {
+  interval *pair = intervals(4);
+  RATIONAL(c);
+
+  mpq_set_ui(&c, 1, 1);
+  interval_set(&pair[2], &c, &c);
+  mpq_set_ui(&c, hyperbolic ? 2 : 1, 1);
+  interval_add(&pair[0], x, &c);
+  interval_softmax(pair, pair, 2, 1, false);
+  interval_add(&pair[3], &pair[0], &c);
+  mpq_set_si(&c, hyperbolic ? -1 : 0, 1);
+  interval_add(&pair[3], &pair[2], &c);
+  interval_set(y, &pair[3].lo, &pair[3].hi);
+  intervals_free(pair, 4);
+}

@@ -1,0 +1,339 @@
+#!/usr/bin/env python3
+"""Makes the models, batches and hand-written proofs of tests/kernel/data.
+
+Each proof that must fail is a right one with one thing wrong, its `end` line made anew. The reason
+it must fail for is the word list `expected` in index.txt: FILE STATUS REASON.
+"""
+import hashlib
+import os
+import shutil
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+DATA = os.path.join(HERE, "data")
+AUDIT = os.path.join(HERE, "..", "..", "cases", "audit")
+
+
+def path(name):
+    return os.path.join(DATA, name)
+
+
+def sha(name):
+    with open(path(name), "rb") as f:
+        return hashlib.sha256(f.read()).hexdigest()
+
+
+def save(name, nodes, shape, out_shape, parameters, opset=17):
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("out", TensorProto.FLOAT, out_shape)],
+        [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model.ir_version = 8
+    with open(path(name), "wb") as f:
+        f.write(model.SerializeToString())
+
+
+def batch(name, x, y=None):
+    arrays = {"x": np.asarray(x, np.float32)}
+    if y is not None:
+        arrays["y"] = np.asarray(y)
+    with open(path(name), "wb") as f:
+        np.savez(f, **arrays)
+    # numpy stamps no times into .npz members, so the file is the same each time.
+
+
+def proof(name, verdict, model, data, touched, evidence, proxies, loss="sum", wrt="*", params=None,
+          hashes=None):
+    lines = ["clarke-proof 1", f"verdict {verdict}", "semantics real",
+             f"model {model} {(hashes or {}).get(model) or sha(model)}"]
+    if params:
+        lines.append(f"params {params} {sha(params)}")
+    lines += [f"batch {data} {sha(data)}", f"loss {loss}", f"wrt {wrt}", "profile pytorch-2.13"]
+    lines += [f"proxy {p}" for p in proxies]
+    lines += [f"touched {touched}"] + evidence.strip().split("\n")
+    body = "\n".join(line.strip() for line in lines) + "\n"
+    body += "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+    with open(path(name), "w") as f:
+        f.write(body)
+
+
+INDEX = []
+
+
+def case(name, status, reason, **rest):
+    """Writes NAME.proof; it must give that exit status and a first line that holds reason."""
+    proof(name + ".proof", **rest)
+    INDEX.append(f"{name}.proof {status} {reason}")
+
+
+def lemma2():
+    base = dict(verdict="not-in-clarke", model="lemma2.onnx", data="lemma2.npz", touched=2,
+                proxies=["Relu 0 0"])
+    tree = """evidence separator
+    v w 0 -1
+    tree
+    branch 0
+    branch 1
+    dead 2
+    u 0 1
+    u 1 1
+    leaf
+    branch 1
+    leaf
+    dead 2
+    u 0 1
+    u 1 1"""
+    case("lemma2", 0, "VERIFIED", evidence=tree, **base)
+    wrong = [
+        ("side", "separated", tree.replace("v w 0 -1", "v w 0 1")),
+        ("missing", "'leaf' is expected", tree[:tree.rindex("leaf")].rstrip()),
+        ("early-leaf", "has not been branched on", tree.replace("branch 1\n    dead 2\n    u 0 1\n"
+                                                                "    u 1 1\n    leaf", "leaf", 1)),
+        ("gordan", "derivatives is not zero", tree.replace("u 1 1", "u 1 2", 1)),
+        ("gordan-negative", "positive values", tree.replace("u 1 1", "u 1 -1", 1)),
+        ("gordan-none", "proves nothing", tree.replace("dead 2\n    u 0 1\n    u 1 1", "dead 0", 1)),
+        ("twice", "after those above", tree.replace("branch 1", "branch 0", 1)),
+        ("more", "'end' is expected", tree + "\nleaf"),
+        ("verdict", "does not prove", "evidence ad\ncell ad\ndirections 0"),
+    ]
+    for name, reason, evidence in wrong:
+        case("lemma2-" + name, 1, reason, evidence=evidence, **base)
+    case("lemma2-hash", 1, "the hash of", evidence=tree, hashes={"lemma2.onnx": "0" * 64}, **base)
+    case("lemma2-touched", 1, "number of touched kinks is 2", evidence=tree, **{**base, "touched": 1})
+    case("lemma2-proxies", 1, "the proxy of kink 0 of Relu", evidence=tree,
+         **{**base, "proxies": ["LeakyRelu 0 0"]})
+    case("lemma2-proxy-half", 1, "separated", evidence=tree, **{**base, "proxies": ["Relu 0 1/2"]})
+    # With the proxy 1/2 AD is right: both cells of the layer's sides are dead, but these are not.
+    half = {**base, "proxies": ["Relu 0 1/2"], "verdict": "in-bouligand"}
+    hull = """evidence hull 1
+    cell 1 -+
+    directions 1
+    direction
+    move w add -1"""
+    case("lemma2-hull", 0, "VERIFIED", evidence=hull, **half)
+    case("lemma2-hull-ad", 1, "gives it no side", evidence="evidence ad\ncell ad\ndirections 0", **half)
+    case("lemma2-hull-side", 1, "moves to the wrong side", evidence=hull.replace("-+", "+-"), **half)
+    case("lemma2-hull-dead", 1, "moves to the wrong side", evidence=hull.replace("-+", "--"), **half)
+
+
+def lemma3():
+    base = dict(verdict="not-in-clarke", model="lemma3.onnx", data="lemma3.npz", touched=2,
+                proxies=["HardSigmoid 0 0", "HardSigmoid 1 0"])
+    # w + 3 at 3 and w - 3 at -3: the sides agree, and every cell has derivative 1/6.
+    tree = """evidence separator
+    v w 0 -1/2
+    tree
+    branch 0
+    branch 1
+    leaf
+    dead 2
+    u 0 2/3
+    u 1 2/3
+    branch 1
+    dead 2
+    u 0 1
+    u 1 1
+    leaf"""
+    case("lemma3", 0, "VERIFIED", evidence=tree, **base)
+    case("lemma3-rational", 1, "not a rational", evidence=tree.replace("2/3", "4/6"), **base)
+
+
+def one_layer_abs():
+    base = dict(verdict="in-clarke", model="abs.onnx", data="abs.npz", touched=1, proxies=["Abs 0 0"])
+    mix = """evidence mix 1
+    mix abs 1/2
+    cell mix -
+    directions 1
+    direction
+    move b at 0 -1
+    cell mix +
+    directions 1
+    direction
+    move b at 0 3/7"""
+    case("abs", 0, "VERIFIED", evidence=mix, **base)
+    case("abs-lambda", 1, "gives it no side", evidence=mix.replace("1/2", "1/3"), **base)
+    case("abs-direction", 1, "wrong side", evidence=mix.replace("at 0 -1", "at 0 1"), **base)
+    case("abs-order", 1, "in order", evidence=mix.replace("mix +", "mix -"), **base)
+    case("abs-still", 1, "no direction moves", evidence=mix.replace("b at 0 -1", "b at 0 -1\n    move b add 1"), **base)
+    case("abs-bouligand", 1, "does not prove", evidence=mix, **{**base, "verdict": "in-bouligand"})
+    hull = """evidence hull 2
+    cell 1/2 -
+    directions 1
+    direction
+    move b add -1
+    cell 1/2 +
+    directions 1
+    direction
+    move b add 1"""
+    case("abs-hull", 0, "VERIFIED", evidence=hull, **base)
+    case("abs-hull-sum", 1, "do not sum to 1", evidence=hull.replace("1/2", "1/3"), **base)
+    case("abs-hull-wrong", 1, "not AD's output",
+         evidence=hull.replace("cell 1/2 -", "cell 1/4 -").replace("cell 1/2 +", "cell 3/4 +"), **base)
+    case("abs-hull-negative", 1, "negative", evidence=hull.replace("cell 1/2 -", "cell -1/2 -"), **base)
+    case("abs-hull-one", 1, "one for this verdict", evidence=hull, **{**base, "verdict": "in-bouligand"})
+
+
+def two_layers():
+    """Two biased Relu layers, all arguments zero; a hidden weight of 0 behind them."""
+    save("two.onnx", [
+        helper.make_node("Gemm", ["x", "w1", "b1"], ["y1"], "dense1", transB=1),
+        helper.make_node("Relu", ["y1"], ["z1"], "rho1"),
+        helper.make_node("Gemm", ["z1", "w2", "b2"], ["y2"], "dense2", transB=1, alpha=0.5),
+        helper.make_node("Relu", ["y2"], ["z2"], "rho2"),
+        helper.make_node("MatMul", ["z2", "w3"], ["out"], "dense3"),
+    ], ["N", 2], ["N", 3], dict(w1=[[1, -1], [2, 0.5]], b1=[0, -2.5], w2=[[1, 1], [-1, 0.25]], b2=[0, 0],
+                               w3=[[1, 2, 3], [0.5, 0, -0.25]]))
+    batch("two.npz", [[1, 1], [1, 1]], np.array([0, 2], np.int64))
+    base = dict(verdict="in-bouligand", model="two.onnx", data="two.npz", touched=8, loss="ce",
+                proxies=["Relu 0 0"])
+    ad = """evidence ad
+    cell ad
+    directions 2
+    direction
+    move b2 add -1
+    direction
+    move b1 add -1"""
+    case("two", 0, "VERIFIED", evidence=ad, **base)
+    case("two-right", 0, "VERIFIED", evidence=ad.replace("-1", "1"), **{**base, "proxies": ["Relu 0 right"]})
+    case("two-sign", 1, "wrong side", evidence=ad.replace("b1 add -1", "b1 add 1"), **base)
+    case("two-narrow", 1, "is not in wrt", evidence=ad, wrt="b1 w3", **base)
+    case("two-flat", 0, "VERIFIED", wrt="b1 w3", loss="sum", evidence="""evidence ad
+    cell ad
+    directions 1
+    direction
+    move b1 at 0 -1
+    move b1 at 1 -2""", **{k: v for k, v in base.items() if k != "loss"})
+    case("two-short", 1, "no direction moves", evidence="""evidence ad
+    cell ad
+    directions 1
+    direction
+    move b1 add -1""", **base)
+    case("two-loss", 1, "y does not have", evidence=ad, **{**base, "loss": "mse"})
+
+
+def cascade():
+    """relu(-relu(w)): the inner value is constant on one side, so the outer kink is flat there."""
+    save("cascade.onnx", [
+        helper.make_node("MatMul", ["x", "w"], ["y1"], "dense1"),
+        helper.make_node("Relu", ["y1"], ["z1"], "rho1"),
+        helper.make_node("Constant", [], ["minus"], value=numpy_helper.from_array(np.float32([[-1]]))),
+        helper.make_node("MatMul", ["z1", "minus"], ["y2"], "dense2"),
+        helper.make_node("Relu", ["y2"], ["out"], "rho2"),
+    ], ["N", 1], ["N", 1], dict(w=[[0]]))
+    batch("cascade.npz", [[2]])
+    base = dict(model="cascade.onnx", data="cascade.npz", touched=2)
+    ad = """evidence ad
+    cell ad
+    directions 1
+    direction
+    move w add -1"""
+    case("cascade", 0, "VERIFIED", verdict="in-bouligand", evidence=ad, proxies=["Relu 0 0"], **base)
+    # With the proxy 1, AD gives -2; the function is 0 everywhere.
+    tree = """evidence separator
+    v w 0 -1
+    tree
+    branch 0
+    leaf
+    branch 1
+    leaf
+    dead 2
+    u 0 1
+    u 1 1"""
+    case("cascade-right", 0, "VERIFIED", verdict="not-in-clarke", evidence=tree,
+         proxies=["Relu 0 right"], **base)
+    # Below: kink 1 has derivative zero when kink 0 is on its left, which kills nothing.
+    dead = tree.replace("leaf\n    branch 1\n    leaf", "dead 1\n    u 0 1\n    branch 1\n    leaf", 1)
+    case("cascade-dead", 1, "derivatives is not zero", verdict="not-in-clarke", evidence=dead,
+         proxies=["Relu 0 right"], **base)
+    zero = """evidence separator
+    v w 0 -1
+    tree
+    branch 0
+    branch 1
+    leaf
+    dead 1
+    u 1 1
+    branch 1
+    leaf
+    dead 2
+    u 0 1
+    u 1 1"""
+    case("cascade-zero", 1, "has derivative zero", verdict="not-in-clarke", evidence=zero,
+         proxies=["Relu 0 right"], **base)
+
+
+def sigmoid():
+    """A transcendental layer below: the second argument is exactly zero, its weight being zero."""
+    save("sigmoid.onnx", [
+        helper.make_node("Gemm", ["x", "w1", "b1"], ["y1"], "dense1"),
+        helper.make_node("Sigmoid", ["y1"], ["z1"], "sigma"),
+        helper.make_node("Gemm", ["z1", "w2", "b2"], ["y2"], "dense2"),
+        helper.make_node("Relu", ["y2"], ["z2"], "rho"),
+        helper.make_node("Gemm", ["z2", "w3", "b3"], ["y3"], "dense3"),
+        helper.make_node("Tanh", ["y3"], ["out"], "tau"),
+    ], ["N", 2], ["N", 2], dict(w1=[[1, -1], [0.5, 2]], b1=[0.1, 0.2], w2=[[0, 1], [0, -3]], b2=[0, 0.7],
+                               w3=[[1, 2], [0.25, -1]], b3=[0, 1]))
+    batch("sigmoid.npz", [[1, 2], [-0.3, 0.4]], np.float32([[0, 1], [1, 0]]))
+    base = dict(verdict="in-bouligand", model="sigmoid.onnx", data="sigmoid.npz", touched=2, loss="mse",
+                proxies=["Relu 0 left"])
+    ad = """evidence ad
+    cell ad
+    directions 1
+    direction
+    move w2 at 0 -1
+    move w2 at 2 -1/3"""
+    case("sigmoid", 0, "VERIFIED", evidence=ad, **base)
+    case("sigmoid-sign", 1, "wrong side", evidence=ad.replace("-1", "1"), **base)
+    case("sigmoid-near", 1, "wrong side", evidence=ad.replace("at 0 -1", "at 0 1000"), **base)
+    # With the proxy 2 AD's output is outside: both sides are leaves, or cannot occur.
+    case("sigmoid-hull", 1, "rational", evidence="evidence hull 1\ncell 1 --\n" + "\n".join(
+        ad.split("\n")[2:]), **base)
+    tree = """evidence separator
+    v b2 0 1
+    tree
+    branch 0
+    branch 1
+    leaf
+    leaf
+    branch 1
+    leaf
+    leaf"""
+    outside = {**base, "verdict": "not-in-clarke", "proxies": ["Relu 0 100"]}
+    case("sigmoid-outside", 0, "VERIFIED", evidence=tree.replace("b2 0 1", "b2 0 -1"), **outside)
+    case("sigmoid-inside", 1, "separated", evidence=tree, **outside)
+
+
+def prelu():
+    """A slope in wrt with value 0: the piece is not constant, though its slope is 0 here."""
+    save("prelu.onnx", [
+        helper.make_node("Add", ["x", "b"], ["y1"], "shift"),
+        helper.make_node("PRelu", ["y1", "a"], ["z1"], "rho1"),
+        helper.make_node("Add", ["z1", "c"], ["y2"], "shift2"),
+        helper.make_node("Relu", ["y2"], ["out"], "rho2"),
+    ], ["N", 1], ["N", 1], dict(b=[0], a=[0], c=[0]))
+    batch("prelu.npz", [[-1]])
+    base = dict(verdict="in-bouligand", model="prelu.onnx", data="prelu.npz", touched=1,
+                proxies=["PRelu 0 left", "Relu 0 0"])
+    case("prelu", 1, "no direction moves", wrt="b a", evidence="evidence ad\ncell ad\ndirections 0", **base)
+    case("prelu-flat", 0, "VERIFIED", wrt="b", evidence="evidence ad\ncell ad\ndirections 0", **base)
+    case("prelu-moved", 0, "VERIFIED", wrt="a", evidence="evidence ad\ncell ad\ndirections 1\ndirection\n"
+         "move a at 0 1", **base)
+
+
+def main():
+    os.makedirs(DATA, exist_ok=True)
+    for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
+        for end in [".onnx", ".npz"]:
+            shutil.copy(os.path.join(AUDIT, name + end), DATA)
+    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu]:
+        make()
+    with open(path("index.txt"), "w") as f:
+        f.write("\n".join(INDEX) + "\n")
+
+
+if __name__ == "__main__":
+    main()

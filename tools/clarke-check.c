@@ -1,0 +1,64 @@
+/* clarke-check: verifies a proof of docs/proof-format.md. The work is in lib/proof/kernel. */
+#include "../lib/proof/kernel/kernel.h"
+
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MEMORY_LIMIT ((rlim_t)16 << 30)
+
+static const char usage[] =
+  "Usage: clarke-check PROOF [--data DIR]\n"
+  "Verifies a proof about what automatic differentiation computes at a network's weights.\n\n"
+  "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
+  "  --help       show this help and exit\n"
+  "  --version    show the version and exit\n\n"
+  "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
+  "Example: clarke-check lemma2.proof --data cases/audit\n";
+
+/* The check in a child, so that running out of memory cannot pass for anything else. */
+static int check(const char *proof, const char *data) {
+  int status;
+  pid_t child = fork();
+
+  if (child == 0) {
+#if !defined __SANITIZE_ADDRESS__
+    setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_LIMIT, MEMORY_LIMIT});
+#endif
+    clarke_check_proof(proof, data);
+    _exit(fflush(stdout) == 0 ? VERIFIED : REFUSED);
+  }
+  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
+    fprintf(stderr, "clarke-check: out of memory\n");
+    return REFUSED;
+  }
+  return WEXITSTATUS(status);
+}
+
+int main(int argc, char **argv) {
+  const char *proof = NULL, *data = NULL;
+  int result = UNDECIDED;
+
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
+      fputs(argv[i][2] == 'h' ? usage : "clarke-check (clarke) 0.1.0\n", stdout);
+      return 0;
+    }
+    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc && data == NULL)
+      data = argv[++i];
+    else if (strncmp(argv[i], "--data=", 7) == 0 && data == NULL)
+      data = argv[i] + 7;
+    else if (argv[i][0] != '-' && proof == NULL)
+      proof = argv[i];
+    else
+      proof = argv[argc] = "";
+  }
+  if (proof == NULL || *proof == '\0') {
+    fputs(usage, stderr);
+    return REFUSED;
+  }
+  for (; result == UNDECIDED && session_bits <= MAX_BITS; session_bits *= 2)
+    result = check(proof, data);
+  return result;
+}
