@@ -4,7 +4,8 @@
  * 2^(u s); those of B into digits of v bits. The products of slices s of A and t of B carry the weight
  * 2^(u s + v t); one double matrix collects those of one weight as long as the number of products
  * in each sum is at most 2^(53 - (u-1) - (v-1)), so that no partial sum passes 2^53. A running
- * carry for each entry of C turns the sums, weight by weight, into the bits of its words. */
+ * carry for each entry of C turns the sums, weight by weight, into the bits of its words; one or two
+ * words take the shifted sums directly. */
 #include "exact/matrix.h"
 
 #include "exact/matrix_words.h"
@@ -42,8 +43,9 @@ typedef struct {
   size_t k0, k1; /* the range of the inner index */
   panel pa, pb;
   size_t limit; /* products of digits in one sum of doubles */
-  double *sum;
-  int64_t *carry;
+  size_t i0, j0, rows, cols; /* the block of C at work */
+  double *sum;               /* rows * cols */
+  int64_t *carry;            /* rows * cols; unused for one or two words */
 } product;
 
 /* With |w| < 2^bits and bits <= width n - 1, n balanced digits suffice, the last at most
@@ -232,31 +234,66 @@ cut(panel *p, const clarke_matrix *m, size_t r0, size_t c0)
 
 /* --- summing --------------------------------------------------------------------------------- */
 
-/* carry += sum, n entries; doubles below 2^53 in magnitude convert exactly. */
+/* word += sum 2^bit for two words an entry, modulo 2^128. */
 static void
-absorb(int64_t *carry, const double *sum, size_t n)
+add_to_two(const product *p, size_t bit)
 {
-  for (size_t e = 0; e < n; e++)
-    carry[e] += (int64_t)sum[e];
+  for (size_t i = 0; i < p->rows; i++) {
+    uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
+    const double *sum = p->sum + i * p->cols;
+
+    for (size_t j = 0; j < p->cols; j++) {
+      const clarke_uint128 old = (clarke_uint128)word[2 * j + 1] << 64 | word[2 * j];
+      const clarke_uint128 now = old + ((clarke_uint128)(clarke_int128)(int64_t)sum[j] << bit);
+
+      word[2 * j] = (uint64_t)now;
+      word[2 * j + 1] = (uint64_t)(now >> 64);
+    }
+  }
 }
 
-/* Moves the low `width` bits of each carry to the bits from `bit` up of its words, rows x cols of
- * them in C at (i0, j0); what falls beyond the words is sign. width < 64. */
 static void
-emit(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, int64_t *carry, size_t bit,
-     size_t width)
+add_to_one(const product *p, size_t bit)
 {
-  const size_t q = bit / 64, limbs = c->limbs;
+  for (size_t i = 0; i < p->rows; i++) {
+    uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
+    const double *sum = p->sum + i * p->cols;
+
+    for (size_t j = 0; j < p->cols; j++)
+      word[j] += (uint64_t)(int64_t)sum[j] << bit;
+  }
+}
+
+/* Takes the sums, of weight 2^bit, to the words of C, or if these are many to the carries. Doubles
+ * below 2^53 in magnitude convert exactly. */
+static void
+absorb(product *p, size_t bit)
+{
+  if (p->c->limbs > 2) {
+    for (size_t e = 0; e < p->rows * p->cols; e++)
+      p->carry[e] += (int64_t)p->sum[e];
+  } else if (bit < 64 * p->c->limbs) {
+    (p->c->limbs == 1 ? add_to_one : add_to_two)(p, bit);
+  }
+}
+
+/* Moves the low `width` bits of each carry to the bits from `bit` up of its words; what falls beyond
+ * the words is sign. width < 64. */
+static void
+emit(product *p, size_t bit, size_t width)
+{
+  const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
   const uint64_t mask = ((uint64_t)1 << width) - 1;
   const bool two = r + width > 64 && q + 1 < limbs;
+  int64_t *carry = p->carry;
 
   if (q >= limbs)
     return;
-  for (size_t i = 0; i < rows; i++) {
-    uint64_t *word = clarke_entry(c, (i0 + i) * c->cols + j0) + q;
+  for (size_t i = 0; i < p->rows; i++) {
+    uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0) + q;
 
-    for (size_t j = 0; j < cols; j++, carry++) {
+    for (size_t j = 0; j < p->cols; j++, carry++) {
       const uint64_t digits = (uint64_t)*carry & mask;
 
       *carry >>= width;
@@ -269,17 +306,17 @@ emit(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, int64_t *
 
 /* The rest of the carries, with their signs, to the bits from `bit` up. */
 static void
-emit_last(clarke_matrix *c, size_t i0, size_t j0, size_t rows, size_t cols, const int64_t *carry,
-          size_t bit)
+emit_last(product *p, size_t bit)
 {
-  const size_t q = bit / 64, limbs = c->limbs;
+  const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
+  const int64_t *carry = p->carry;
 
   if (q >= limbs)
     return;
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++, carry++) {
-      uint64_t *word = clarke_entry(c, (i0 + i) * c->cols + j0 + j);
+  for (size_t i = 0; i < p->rows; i++)
+    for (size_t j = 0; j < p->cols; j++, carry++) {
+      uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0 + j);
       const int64_t sign = *carry < 0 ? -1 : 0;
 
       word[q] |= (uint64_t)*carry << r;
@@ -295,20 +332,18 @@ static void
 multiply(product *p, size_t s, size_t t, size_t k, size_t n, bool add)
 {
   const panel *pa = &p->pa, *pb = &p->pb;
-  const size_t rows = p->a_transposed ? pa->cols : pa->rows;
-  const size_t cols = p->b_transposed ? pb->rows : pb->cols;
   const double *a = pa->digit + s * pa->rows * pa->cols + (p->a_transposed ? k * pa->cols : k);
   const double *b = pb->digit + t * pb->rows * pb->cols + (p->b_transposed ? k : k * pb->cols);
 
   cblas_dgemm(CblasRowMajor, p->a_transposed ? CblasTrans : CblasNoTrans,
-              p->b_transposed ? CblasTrans : CblasNoTrans, (int)rows, (int)cols, (int)n, 1.0, a,
-              (int)pa->cols, b, (int)pb->cols, add ? 1.0 : 0.0, p->sum, (int)cols);
+              p->b_transposed ? CblasTrans : CblasNoTrans, (int)p->rows, (int)p->cols, (int)n, 1.0,
+              a, (int)pa->cols, b, (int)pb->cols, add ? 1.0 : 0.0, p->sum, (int)p->cols);
 }
 
-/* Adds the products of slices s and t to the sums, which hold `used` products so far; when they
- * are full they go to the carries first. Returns how many they hold then. */
+/* Adds the products of slices s and t, of weight 2^bit, to the sums, which hold `used` products so
+ * far; when they are full they are absorbed first. Returns how many they hold then. */
 static size_t
-add_pair(product *p, size_t s, size_t t, size_t used, size_t entries)
+add_pair(product *p, size_t s, size_t t, size_t bit, size_t used)
 {
   const size_t inner = p->k1 - p->k0;
 
@@ -316,7 +351,7 @@ add_pair(product *p, size_t s, size_t t, size_t used, size_t entries)
     const size_t n = inner - k < p->limit ? inner - k : p->limit;
 
     if (used + n > p->limit) {
-      absorb(p->carry, p->sum, entries);
+      absorb(p, bit);
       used = 0;
     }
     multiply(p, s, t, k, n, used > 0);
@@ -325,9 +360,9 @@ add_pair(product *p, size_t s, size_t t, size_t used, size_t entries)
   return used;
 }
 
-/* Adds all products of the weight 2^bit to the carries. */
+/* Absorbs all products of the weight 2^bit. */
 static void
-sum_weight(product *p, size_t bit, size_t entries)
+sum_weight(product *p, size_t bit)
 {
   size_t used = 0;
 
@@ -335,10 +370,10 @@ sum_weight(product *p, size_t bit, size_t entries)
     const size_t rest = bit - s * p->pa.width, t = rest / p->pb.width;
 
     if (rest % p->pb.width == 0 && t < p->pb.slices && p->pa.used[s] && p->pb.used[t])
-      used = add_pair(p, s, t, used, entries);
+      used = add_pair(p, s, t, bit, used);
   }
   if (used > 0)
-    absorb(p->carry, p->sum, entries);
+    absorb(p, bit);
 }
 
 /* The smallest weight u s + v t above bit; SIZE_MAX when there is none. */
@@ -357,23 +392,39 @@ next_weight(const product *p, size_t bit)
   return best;
 }
 
+/* Zeros again the zeros of the block at work: writing first spares a page fault for each page that
+ * calloc has not backed yet, since a read would map the page of zeros. */
+static void
+touch_block(product *p)
+{
+  const size_t bytes = p->cols * p->c->limbs * sizeof *p->c->word;
+
+  for (size_t i = 0; i < p->rows; i++)
+    memset(clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0), 0, bytes);
+}
+
 /* The block of C at (i0, j0) from the panels as they are. */
 static void
 multiply_panels(product *p, size_t i0, size_t j0)
 {
-  const size_t rows = p->a_transposed ? p->pa.cols : p->pa.rows;
-  const size_t cols = p->b_transposed ? p->pb.rows : p->pb.cols;
   size_t bit = 0, next;
 
-  memset(p->carry, 0, rows * cols * sizeof *p->carry);
+  p->i0 = i0;
+  p->j0 = j0;
+  p->rows = p->a_transposed ? p->pa.cols : p->pa.rows;
+  p->cols = p->b_transposed ? p->pb.rows : p->pb.cols;
+  memset(p->carry, 0, p->rows * p->cols * sizeof *p->carry);
+  touch_block(p);
   for (;; bit = next) {
-    sum_weight(p, bit, rows * cols);
+    sum_weight(p, bit);
     next = next_weight(p, bit);
     if (next == SIZE_MAX)
       break;
-    emit(p->c, i0, j0, rows, cols, p->carry, bit, next - bit);
+    if (p->c->limbs > 2)
+      emit(p, bit, next - bit);
   }
-  emit_last(p->c, i0, j0, rows, cols, p->carry, bit);
+  if (p->c->limbs > 2)
+    emit_last(p, bit);
 }
 
 static void
