@@ -41,7 +41,7 @@ clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *er
   return CLARKE_OK;
 }
 
-/* Insertion by binary position would be quadratic; entries mostly come in order, so merge runs. */
+/* Shell sort: the two arrays move together, and rows mostly come in order. */
 static void
 sort_row(clarke_row *r)
 {

@@ -47,7 +47,7 @@ transposed_map(size_t rank, const size_t *dims, const size_t *perm, size_t count
 static clarke_status
 lower_transpose(clarke_lowering *low, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], perm[CLARKE_MAX_RANK + 1];
+  size_t dims[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], perm[CLARKE_MAX_RANK + 1] = {0};
   const clarke_value *x;
   size_t lead, rank;
   size_t *map;

@@ -1,0 +1,344 @@
+#include "proof/write.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The proof goes to memory first: its last line is the digest of the rest. */
+typedef struct {
+  FILE *out;
+  const clarke_question *q;
+  const clarke_audit *a;
+} writer;
+
+/* Bytes outside A-Z a-z 0-9 . _ / : - as %XX. */
+static void
+put_name(writer *w, const char *name)
+{
+  for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
+    if ((*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') ||
+        strchr("._/:-", *c) != NULL)
+      fputc(*c, w->out);
+    else
+      fprintf(w->out, "%%%02X", *c);
+}
+
+static void
+put_rational(writer *w, const mpq_t q)
+{
+  mpq_out_str(w->out, 10, q);
+}
+
+static void
+put_input(writer *w, const char *word, const clarke_proof_input *input)
+{
+  if (input->name == NULL)
+    return;
+  fprintf(w->out, "%s ", word);
+  put_name(w, input->name);
+  fprintf(w->out, " %s\n", input->sha256);
+}
+
+/* --- the statement --- */
+
+typedef struct {
+  const clarke_op *op;
+  size_t kink;
+} proxy_line;
+
+static int
+compare_proxy_lines(const void *a, const void *b)
+{
+  const proxy_line *x = a, *y = b;
+  int order = strcmp(x->op->name, y->op->name);
+
+  return order != 0 ? order : x->kink < y->kink ? -1 : x->kink > y->kink;
+}
+
+/* The kinks of the operators in the model, each operator once. */
+static size_t
+collect_proxies(proxy_line *line, const clarke_graph *g)
+{
+  size_t n = 0, kept = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 0; g->steps[i].kind == CLARKE_PIECEWISE && k < g->steps[i].op->n_kinks; k++)
+      line[n++] = (proxy_line){g->steps[i].op, k};
+  qsort(line, n, sizeof *line, compare_proxy_lines);
+  for (size_t i = 0; i < n; i++)
+    if (kept == 0 || compare_proxy_lines(&line[kept - 1], &line[i]) != 0)
+      line[kept++] = line[i];
+  return kept;
+}
+
+static clarke_status
+put_proxies(writer *w, clarke_error *err)
+{
+  proxy_line *line = malloc((w->q->g->n_steps * CLARKE_MAX_KINKS + 1) * sizeof *line);
+  size_t n;
+
+  if (line == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  n = collect_proxies(line, w->q->g);
+  for (size_t i = 0; i < n; i++) {
+    const clarke_proxy *p = clarke_profile_find(w->q->profile, line[i].op, line[i].kink);
+
+    fprintf(w->out, "proxy %s %zu ", line[i].op->name, line[i].kink);
+    if (p->kind == CLARKE_PROXY_VALUE)
+      put_rational(w, p->value);
+    else
+      fputs(p->kind == CLARKE_PROXY_LEFT ? "left" : "right", w->out);
+    fputc('\n', w->out);
+  }
+  free(line);
+  return CLARKE_OK;
+}
+
+static clarke_status
+put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
+{
+  clarke_status status;
+
+  fprintf(w->out, "clarke-proof 1\nverdict %s\nsemantics real\n",
+          clarke_verdict_name(w->a->verdict));
+  put_input(w, "model", &s->model);
+  put_input(w, "params", &s->params);
+  put_input(w, "batch", &s->batch);
+  fprintf(w->out, "loss %s\nwrt", clarke_loss_name(w->q->loss.kind));
+  if (s->n_wrt == 0)
+    fputs(" *", w->out);
+  for (size_t i = 0; i < s->n_wrt; i++) {
+    fputc(' ', w->out);
+    put_name(w, s->wrt[i]);
+  }
+  fputs("\nprofile ", w->out);
+  put_name(w, w->q->profile->name);
+  fputc('\n', w->out);
+  status = put_proxies(w, err);
+  fprintf(w->out, "touched %zu\n", w->q->replay->n_touches);
+  return status;
+}
+
+/* --- cells --- */
+
+static void
+put_move(writer *w, const clarke_move *m)
+{
+  static const char *const word[] = {"copy", "add", "at"};
+
+  fputs("move ", w->out);
+  put_name(w, w->q->g->parameters[m->parameter].name);
+  fprintf(w->out, " %s ", word[m->kind]);
+  if (m->kind == CLARKE_MOVE_AT)
+    fprintf(w->out, "%zu ", m->entry);
+  put_rational(w, m->coef);
+  fputc('\n', w->out);
+}
+
+static void
+put_directions(writer *w, const clarke_cell *cell)
+{
+  fprintf(w->out, "directions %zu\n", cell->n);
+  for (size_t i = 0; i < cell->n; i++) {
+    fputs("direction\n", w->out);
+    for (size_t k = 0; k < cell->direction[i].n; k++)
+      put_move(w, &cell->direction[i].move[k]);
+  }
+}
+
+static char
+side_character(int8_t side)
+{
+  return side == CLARKE_RIGHT ? '+' : '-';
+}
+
+static void
+put_mix(writer *w)
+{
+  const clarke_audit *a = w->a;
+
+  fprintf(w->out, "evidence mix %zu\n", a->n_mixed);
+  for (size_t i = 0; i < a->n_mixed; i++) {
+    fputs("mix ", w->out);
+    put_name(w, w->q->g->steps[a->layer[a->mixed[i]].step].name);
+    fputc(' ', w->out);
+    put_rational(w, a->lambda[i]);
+    fputc('\n', w->out);
+  }
+  for (size_t m = 0; m < a->n_cells; m++) {
+    fputs("cell mix ", w->out);
+    for (size_t i = 0; i < a->n_mixed; i++)
+      fputc((m >> (a->n_mixed - 1 - i)) & 1 ? '+' : '-', w->out);
+    fputc('\n', w->out);
+    put_directions(w, &a->cell[m]);
+  }
+}
+
+static void
+put_hull(writer *w)
+{
+  fprintf(w->out, "evidence hull %zu\n", w->a->n_cells);
+  for (size_t i = 0; i < w->a->n_cells; i++) {
+    const clarke_cell *cell = &w->a->cell[i];
+
+    fputs("cell ", w->out);
+    put_rational(w, w->a->weight[i]);
+    fputc(' ', w->out);
+    for (size_t k = 0; k < cell->n_touches; k++)
+      fputc(side_character(cell->side[k]), w->out);
+    if (cell->n_touches == 0)
+      fputc('.', w->out);
+    fputc('\n', w->out);
+    put_directions(w, cell);
+  }
+}
+
+/* --- the separator and the tree --- */
+
+static void
+put_node(writer *w, const clarke_node *node)
+{
+  size_t n = 0;
+
+  if (node->kind == CLARKE_BRANCH) {
+    fprintf(w->out, "branch %zu\n", node->touch);
+    return;
+  }
+  if (node->kind == CLARKE_LEAF) {
+    fputs("leaf\n", w->out);
+    return;
+  }
+  for (size_t k = 0; k < w->a->tree.n_touches; k++)
+    n += mpq_sgn(node->u[k]) != 0;
+  fprintf(w->out, "dead %zu\n", n);
+  for (size_t k = 0; k < w->a->tree.n_touches; k++)
+    if (mpq_sgn(node->u[k]) != 0) {
+      fprintf(w->out, "u %zu ", k);
+      put_rational(w, node->u[k]);
+      fputc('\n', w->out);
+    }
+}
+
+static void
+put_separator(writer *w)
+{
+  const clarke_row *v = &w->a->membership.v;
+  const clarke_graph *g = w->q->g;
+  size_t p = 0;
+
+  fputs("evidence separator\n", w->out);
+  for (size_t e = 0; e < v->n; e++) {
+    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
+      p++;
+    fputs("v ", w->out);
+    put_name(w, g->parameters[p].name);
+    fprintf(w->out, " %zu ", v->column[e] - clarke_column_base(g, p));
+    put_rational(w, v->value[e]);
+    fputc('\n', w->out);
+  }
+  fputs("tree\n", w->out);
+  for (size_t i = 0; i < w->a->tree.n; i++)
+    put_node(w, &w->a->tree.node[i]);
+}
+
+static clarke_status
+put_evidence(writer *w, clarke_error *err)
+{
+  switch (w->a->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    fputs("evidence ad\ncell ad\n", w->out);
+    put_directions(w, &w->a->cell[0]);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_MIX:
+    put_mix(w);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_HULL:
+    put_hull(w);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_SEPARATOR:
+    put_separator(w);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_NONE:
+    break;
+  }
+  return clarke_fail(err, CLARKE_EINPUT, "an undecided audit has no proof");
+}
+
+static clarke_status
+digest_line(char line[80], const char *text, size_t size, clarke_error *err)
+{
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned n = 0;
+
+  if (EVP_Digest(text, size, digest, &n, EVP_sha256(), NULL) != 1 || n != 32)
+    return clarke_fail(err, CLARKE_EINTERNAL, "SHA-256 failed");
+  strcpy(line, "end ");
+  for (unsigned i = 0; i < n; i++)
+    sprintf(line + 4 + 2 * i, "%02x", digest[i]);
+  strcat(line, "\n");
+  return CLARKE_OK;
+}
+
+/* All of it or nothing under the final name. */
+static clarke_status
+save(const char *path, const char *text, size_t size, const char *last, clarke_error *err)
+{
+  size_t length = strlen(path) + 16;
+  char *temporary = malloc(length);
+  FILE *f;
+  bool written;
+  int fd;
+
+  if (temporary == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  snprintf(temporary, length, "%s.XXXXXX", path);
+  fd = mkstemp(temporary);
+  f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+  if (f == NULL) {
+    if (fd >= 0)
+      close(fd);
+    free(temporary);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
+  }
+  written = fwrite(text, 1, size, f) == size && fputs(last, f) >= 0 && fchmod(fd, 0644) == 0;
+  written = fclose(f) == 0 && written;
+  written = written && rename(temporary, path) == 0;
+  if (!written) {
+    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
+    unlink(temporary);
+  }
+  free(temporary);
+  return written ? CLARKE_OK : CLARKE_EINPUT;
+}
+
+clarke_status
+clarke_proof_write(const char *path, const clarke_proof_statement *statement,
+                   const clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  char *text = NULL, last[80];
+  size_t size = 0;
+  writer w = {.out = open_memstream(&text, &size), .q = q, .a = a};
+  clarke_status status;
+  bool complete;
+
+  if (w.out == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = put_statement(&w, statement, err);
+  if (status == CLARKE_OK)
+    status = put_evidence(&w, err);
+  complete = ferror(w.out) == 0;
+  complete = fclose(w.out) == 0 && complete;
+  if (status == CLARKE_OK && !complete)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = digest_line(last, text, size, err);
+  if (status == CLARKE_OK)
+    status = save(path, text, size, last, err);
+  free(text);
+  return status;
+}

@@ -1,0 +1,25 @@
+/* Writing proofs: docs/proof-format.md, version 1. */
+#ifndef CLARKE_PROOF_WRITE_H
+#define CLARKE_PROOF_WRITE_H
+
+#include "theorem/audit.h"
+
+/* A file the statement speaks of. */
+typedef struct {
+  const char *name; /* base name; NULL: there is none */
+  const char *sha256;
+} clarke_proof_input;
+
+typedef struct {
+  clarke_proof_input model, params, batch;
+  char *const *wrt; /* the names given, or NULL with n_wrt == 0 for all */
+  size_t n_wrt;
+} clarke_proof_statement;
+
+/* Writes the proof of a decided audit to a temporary file beside path, then renames it. An
+ * undecided one is an error. */
+clarke_status clarke_proof_write(const char *path, const clarke_proof_statement *statement,
+                                 const clarke_audit *a, const clarke_question *q,
+                                 clarke_error *err);
+
+#endif

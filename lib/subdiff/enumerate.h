@@ -1,0 +1,52 @@
+/* Every sign pattern that can occur near w, as a tree: touches are visited in order, branching on
+ * each; a branch is dead when the affine arguments chosen so far satisfy a Gordan relation (then
+ * no point near w follows it: design, section 4). Leaves cover all cells, and may cover some
+ * that do not occur. */
+#ifndef CLARKE_SUBDIFF_ENUMERATE_H
+#define CLARKE_SUBDIFF_ENUMERATE_H
+
+#include "subdiff/system.h"
+
+typedef enum { CLARKE_BRANCH, CLARKE_DEAD, CLARKE_LEAF } clarke_node_kind;
+
+typedef struct {
+  clarke_node_kind kind;
+  size_t touch;  /* BRANCH */
+  mpq_t *u;      /* DEAD: n_touches multipliers, zero but for touches branched on */
+  int8_t *side;  /* LEAF: by touch; those not branched on are CLARKE_LEFT */
+} clarke_node;
+
+typedef struct {
+  size_t n_touches;
+  size_t n, capacity;
+  clarke_node *node; /* in preorder, - before + */
+  bool complete;     /* false: given up at a limit; the nodes then cover nothing */
+} clarke_tree;
+
+#define CLARKE_TREE_NODES 2000
+
+void clarke_tree_init(clarke_tree *t);
+void clarke_tree_clear(clarke_tree *t);
+clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err);
+
+/* The gradient of the loss in all wrt parameters, by the samples that touch kinks (the others
+ * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
+ * proxy): gradient[p], count x 1, no rows for zero. */
+clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q,
+                                      const int8_t *side, clarke_error *err);
+
+/* Where AD's output lies relative to the gradients under n lists of sides. */
+typedef enum { CLARKE_INSIDE, CLARKE_OUTSIDE, CLARKE_UNSETTLED } clarke_place;
+
+typedef struct {
+  clarke_place place;
+  mpq_t *weight; /* INSIDE: n weights, nonnegative, summing to 1 */
+  clarke_row v;  /* OUTSIDE: <v, AD> > <v, gradient i> for every i */
+} clarke_membership;
+
+void clarke_membership_init(clarke_membership *m);
+void clarke_membership_clear(clarke_membership *m, size_t n);
+clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,
+                                     int8_t *const *side, size_t n, clarke_error *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* The verdict on a minibatch: is AD's gradient of the loss in the Bouligand or Clarke set? And the
+ * papers' theorems, each with whether it applies and holds, read off the graph. */
+#ifndef CLARKE_THEOREM_AUDIT_H
+#define CLARKE_THEOREM_AUDIT_H
+
+#include "exact/rank.h"
+#include "subdiff/enumerate.h"
+
+typedef enum {
+  CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE, CLARKE_UNDECIDED,
+} clarke_verdict;
+
+const char *clarke_verdict_name(clarke_verdict v);
+
+typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
+
+/* A PIECEWISE step with what feeds it: y = f(z, u) + bias. */
+typedef struct {
+  size_t step;
+  size_t neurons;       /* features */
+  size_t touched;       /* counted over neurons and samples */
+  size_t moving;        /* of these, not flat under AD's pattern */
+  size_t weight;        /* the parameter of the dense step just before, or CLARKE_NONE */
+  size_t dense;         /* that step, or CLARKE_NONE */
+  size_t bias;          /* a parameter added to every neuron just before, or CLARKE_NONE */
+  double bias_coef;
+  bool bias_distinct;   /* an entry of its own for every neuron, used nowhere else */
+  bool fully_connected; /* y = W z or W z + b, W used nowhere else: Theorem 5's layer */
+  bool plain_sum;       /* nothing but W z and the bias is added */
+  size_t variables;     /* entries of the layer's own wrt parameters */
+  clarke_answer feasible;  /* is P_l not empty? */
+  bool two_kinks;       /* ... known by N-1's direction */
+  bool rank_known;
+  size_t rank, columns; /* of the layer's input over the minibatch; Theorem 5 */
+} clarke_layer;
+
+typedef struct {
+  const char *name;
+  bool applies;
+  clarke_answer holds;
+  char why[256];
+} clarke_theorem;
+
+typedef enum {
+  CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,
+  CLARKE_EVIDENCE_SEPARATOR,
+} clarke_evidence;
+
+#define CLARKE_THEOREMS 6
+
+typedef struct {
+  clarke_verdict verdict;
+  char why[512];
+  clarke_evidence evidence;
+  size_t n_cells;
+  clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL: n_cells */
+  mpq_t *weight;          /* HULL: by cell */
+  size_t n_mixed;
+  size_t *mixed;          /* MIX: layers, with their lambda */
+  mpq_t *lambda;
+  clarke_tree tree;       /* SEPARATOR */
+  clarke_membership membership;
+  size_t n_layers;
+  clarke_layer *layer;
+  clarke_theorem theorem[CLARKE_THEOREMS];
+  size_t flat;            /* touches that are flat under AD's pattern */
+  clarke_answer global;   /* is the global first-order system feasible? */
+  bool global_tried;
+} clarke_audit;
+
+void clarke_audit_init(clarke_audit *a);
+void clarke_audit_clear(clarke_audit *a);
+
+/* all_ranks: the rank of every layer's input, not only of those with a touched kink. */
+clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks,
+                               clarke_error *err);
+
+/* --- one file each --- */
+
+/* structure.c: the layers, read off the graph. */
+clarke_status clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err);
+
+/* two_kinks.c (N-1, docs/two-kinks.md): a direction in the layer's own parameters that brings the
+ * cell's moving touches of this layer to their sides, when there is one of closed form. */
+clarke_status clarke_two_kinks(bool *found, clarke_direction *d, const clarke_layer *layer,
+                               const clarke_cell *cell, const clarke_question *q,
+                               clarke_error *err);
+
+/* layer_system.c (Algorithm 1 for pointwise layers): P_l over the whole minibatch. */
+clarke_status clarke_layer_system(clarke_cone_answer *answer, clarke_direction *d,
+                                  const clarke_layer *layer, const clarke_cell *cell,
+                                  const clarke_question *q, clarke_error *err);
+
+/* first_order.c: the global system, in all parameters at once. */
+clarke_status clarke_first_order(clarke_cone_answer *answer, clarke_direction *d,
+                                 const clarke_cell *cell, const clarke_question *q,
+                                 clarke_error *err);
+
+/* realize.c: directions for a cell, layer by layer and then globally. The layers' feasibility and
+ * the global answer are recorded in a when report is set. */
+clarke_status clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
+                             const clarke_question *q, clarke_error *err);
+
+/* rank.c: z_{l-1}'s column rank over the minibatch, for the layers that Theorem 5 asks about. */
+clarke_status clarke_layer_ranks(clarke_audit *a, const clarke_question *q, bool all,
+                                 clarke_error *err);
+
+/* theorems.c: fills a->theorem. */
+clarke_status clarke_theorems_judge(clarke_audit *a, const clarke_question *q, clarke_error *err);
+
+#endif

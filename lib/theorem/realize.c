@@ -1,0 +1,124 @@
+/* Directions for a cell. Layer by layer first (Theorem 8: nonempty P_l for all l), each by N-1's
+ * closed form or by its system, the deepest layer dominating; else the global system, which
+ * decides strictly more. Nothing counts before the cell's own check has passed. */
+#include "theorem/audit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+layer_moves(const clarke_layer *layer, const clarke_cell *cell, const clarke_question *q)
+{
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    if (q->replay->touch[k].step == layer->step && !cell->flat[k])
+      return true;
+  return false;
+}
+
+static void
+drop_directions(clarke_cell *cell)
+{
+  for (size_t i = 0; i < cell->n; i++)
+    clarke_direction_clear(&cell->direction[i]);
+  cell->n = 0;
+}
+
+/* One layer's direction; *found tells whether there is one. */
+static clarke_status
+layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, bool closed_form, bool report,
+                const clarke_question *q, clarke_error *err)
+{
+  clarke_direction *d = clarke_cell_direction(cell, err);
+  clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
+  clarke_status status = d != NULL ? CLARKE_OK : CLARKE_ENOMEM;
+
+  *found = false;
+  if (status == CLARKE_OK && closed_form)
+    status = clarke_two_kinks(found, d, layer, cell, q, err);
+  if (report)
+    layer->two_kinks = *found;
+  if (status == CLARKE_OK && !*found) {
+    clarke_direction_clear(d);
+    status = clarke_layer_system(&answer, d, layer, cell, q, err);
+    *found = answer == CLARKE_CONE_FEASIBLE;
+  }
+  if (report)
+    layer->feasible = *found                          ? CLARKE_YES
+                      : answer == CLARKE_CONE_EMPTY ? CLARKE_NO
+                                                    : CLARKE_UNKNOWN;
+  return status;
+}
+
+static clarke_status
+by_layers(bool *realized, clarke_cell *cell, clarke_audit *a, bool closed_form, bool report,
+          const clarke_question *q, clarke_error *err)
+{
+  bool all = true;
+  clarke_status status = CLARKE_OK;
+
+  drop_directions(cell);
+  *realized = false;
+  for (size_t i = a->n_layers; i-- > 0 && status == CLARKE_OK;) {
+    bool found;
+
+    if (!layer_moves(&a->layer[i], cell, q))
+      continue;
+    if (!all && !report)
+      break;
+    status = layer_direction(&found, cell, &a->layer[i], closed_form, report, q, err);
+    all = all && found;
+  }
+  return status == CLARKE_OK && all ? clarke_cell_verify(realized, NULL, cell, q, err) : status;
+}
+
+static clarke_status
+globally(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
+         const clarke_question *q, clarke_error *err)
+{
+  clarke_cone_answer answer;
+  clarke_direction *d;
+  clarke_status status;
+
+  drop_directions(cell);
+  d = clarke_cell_direction(cell, err);
+  if (d == NULL)
+    return CLARKE_ENOMEM;
+  status = clarke_first_order(&answer, d, cell, q, err);
+  if (status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE)
+    status = clarke_cell_verify(realized, NULL, cell, q, err);
+  if (report) {
+    a->global_tried = true;
+    a->global = *realized                      ? CLARKE_YES
+                : answer == CLARKE_CONE_EMPTY ? CLARKE_NO
+                                              : CLARKE_UNKNOWN;
+  }
+  return status;
+}
+
+/* Has the cell a moving touch at a proxy that is no side's slope? */
+static bool
+has_open_side(const clarke_cell *cell)
+{
+  for (size_t k = 0; k < cell->n_touches; k++)
+    if (!cell->flat[k] && cell->side[k] == CLARKE_PROXY)
+      return true;
+  return false;
+}
+
+clarke_status
+clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
+               const clarke_question *q, clarke_error *err)
+{
+  clarke_status status;
+
+  *realized = false;
+  if (has_open_side(cell))
+    return CLARKE_OK;
+  status = by_layers(realized, cell, a, true, report, q, err);
+  /* A closed form can miss where parameters are shared between layers. */
+  if (status == CLARKE_OK && !*realized)
+    status = by_layers(realized, cell, a, false, report, q, err);
+  if (status == CLARKE_OK && !*realized)
+    status = globally(realized, cell, a, report, q, err);
+  return status;
+}

@@ -1,0 +1,153 @@
+/* Layers as the papers have them, read off the graph: Condition 1's f_l, u_l and b_l. */
+#include "theorem/audit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Does the map send every feature to an entry of its own? */
+static bool
+injective(const size_t *map, size_t n, size_t entries)
+{
+  bool *seen, distinct = true;
+
+  if (map == NULL)
+    return true;
+  seen = calloc(entries + 1, sizeof *seen);
+  if (seen == NULL)
+    return false;
+  for (size_t f = 0; f < n && distinct; f++) {
+    distinct = !seen[map[f]];
+    seen[map[f]] = true;
+  }
+  free(seen);
+  return distinct;
+}
+
+/* The dense step that makes a value, by a wrt weight, or CLARKE_NONE. */
+static size_t
+dense_before(const clarke_graph *g, size_t value)
+{
+  size_t step = g->values[value].producer;
+
+  return step != CLARKE_NONE && g->steps[step].kind == CLARKE_DENSE &&
+             clarke_value_is_wrt(g, g->steps[step].dense.weight)
+           ? step
+           : CLARKE_NONE;
+}
+
+static void
+set_dense(clarke_layer *layer, const clarke_graph *g, size_t step)
+{
+  const clarke_dense *d = &g->steps[step].dense;
+
+  layer->dense = step;
+  layer->weight = g->values[d->weight].parameter;
+  layer->fully_connected = d->blocks == 1 && d->repeat == 1 &&
+                           g->parameters[layer->weight].uses == 1;
+}
+
+static void
+set_bias(clarke_layer *layer, const clarke_graph *g, const clarke_operand *o)
+{
+  const clarke_value *v = &g->values[o->value];
+
+  layer->bias = v->parameter;
+  layer->bias_coef = o->coef;
+  layer->bias_distinct = g->parameters[v->parameter].uses == 1 &&
+                         injective(o->map, layer->neurons, v->count);
+}
+
+/* The sum just before the kinks: W z, a bias, and perhaps other things. */
+static void
+read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
+{
+  size_t activations = 0;
+
+  layer->plain_sum = true;
+  for (size_t i = 0; i < sum->n_in; i++) {
+    const clarke_operand *o = &sum->in[i];
+
+    if (!g->values[o->value].constant) {
+      size_t dense = dense_before(g, o->value);
+
+      if (dense != CLARKE_NONE && o->map == NULL && activations == 0)
+        set_dense(layer, g, dense);
+      layer->plain_sum = layer->plain_sum && dense != CLARKE_NONE && o->map == NULL;
+      activations++;
+    } else if (clarke_value_is_wrt(g, o->value) && layer->bias == CLARKE_NONE)
+      set_bias(layer, g, o);
+    else
+      layer->plain_sum = false;
+  }
+  layer->plain_sum = layer->plain_sum && activations == 1;
+  layer->fully_connected = layer->fully_connected && layer->plain_sum;
+}
+
+/* wrt entries met between the kinks and the nearest nonlinear functions before them. */
+static size_t
+own_variables(const clarke_graph *g, size_t value)
+{
+  bool *value_seen = calloc(g->n_values + 1, sizeof *value_seen);
+  bool *own = calloc(g->n_parameters + 1, sizeof *own);
+  size_t count = 0;
+
+  if (value_seen != NULL && own != NULL) {
+    value_seen[value] = true;
+    for (size_t i = g->n_steps; i-- > 0;) {
+      const clarke_step *s = &g->steps[i];
+
+      if (!value_seen[s->out] || s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_ANALYTIC ||
+          s->kind == CLARKE_SOFTMAX)
+        continue;
+      for (size_t k = 0; k < s->n_in; k++) {
+        value_seen[s->in[k].value] = true;
+        if (clarke_value_is_wrt(g, s->in[k].value))
+          own[g->values[s->in[k].value].parameter] = true;
+      }
+      if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(g, s->dense.weight))
+        own[g->values[s->dense.weight].parameter] = true;
+    }
+    for (size_t p = 0; p < g->n_parameters; p++)
+      count += own[p] ? g->parameters[p].count : 0;
+  }
+  free(value_seen);
+  free(own);
+  return count;
+}
+
+static void
+read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
+{
+  const clarke_graph *g = q->g;
+  size_t input = g->steps[step].in[0].value, producer = g->values[input].producer;
+
+  memset(layer, 0, sizeof *layer);
+  layer->step = step;
+  layer->neurons = g->values[input].count;
+  layer->weight = layer->dense = layer->bias = CLARKE_NONE;
+  layer->feasible = CLARKE_UNKNOWN;
+  layer->columns = q->replay->samples;
+  layer->variables = own_variables(g, input);
+  if (producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_SUM)
+    read_sum(layer, g, &g->steps[producer]);
+  else if (dense_before(g, input) != CLARKE_NONE) {
+    set_dense(layer, g, producer);
+    layer->plain_sum = true;
+  }
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    layer->touched += q->replay->touch[k].step == step;
+}
+
+clarke_status
+clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  const clarke_graph *g = q->g;
+
+  a->layer = calloc(g->n_steps + 1, sizeof *a->layer);
+  if (a->layer == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_PIECEWISE)
+      read_layer(&a->layer[a->n_layers++], q, i);
+  return CLARKE_OK;
+}

@@ -1,0 +1,254 @@
+/* Theorems 1, 4, 5 and 8 of Park, Chun and Lee, N-1, and the global system: does each apply to this
+ * network and batch, do its conditions hold, and why. Theorems 1, 4, 5 and N-1 are judged by their
+ * own conditions; the verdict rests on directions, not on them. */
+#include "theorem/audit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *
+layer_name(const clarke_question *q, const clarke_layer *layer)
+{
+  return q->g->steps[layer->step].name;
+}
+
+/* The first layer with kinks but no distinct bias, or NULL. */
+static const clarke_layer *
+without_distinct_bias(const clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (a->layer[i].bias == CLARKE_NONE || !a->layer[i].bias_distinct)
+      return &a->layer[i];
+  return NULL;
+}
+
+/* lambda of the profile's proxy at a kink of the step, for feature f; false when the slopes agree. */
+static clarke_status
+kink_lambda(mpq_t lambda, bool *kink, const clarke_question *q, size_t step, size_t f, size_t k,
+            clarke_error *err)
+{
+  clarke_touch t = {.step = step, .feature = f, .kink = k};
+  clarke_status status;
+  mpq_t left, right;
+
+  mpq_inits(left, right, NULL);
+  clarke_touch_side(left, q->g, &t, false);
+  clarke_touch_side(right, q->g, &t, true);
+  status = clarke_touch_proxy(lambda, q->g, &t, q->profile, err);
+  *kink = !mpq_equal(left, right);
+  if (*kink) {
+    mpq_sub(lambda, lambda, right);
+    mpq_sub(left, left, right);
+    mpq_div(lambda, lambda, left);
+  }
+  mpq_clears(left, right, NULL);
+  return status;
+}
+
+/* What the proxies of a layer's kinks are like. */
+typedef struct {
+  bool clarke;    /* all lambdas in [0, 1] */
+  bool one_sided; /* all 0 or 1 */
+  bool shared;    /* all equal */
+} proxy_kind;
+
+static clarke_status
+judge_proxies(proxy_kind *p, const clarke_question *q, const clarke_layer *layer,
+              clarke_error *err)
+{
+  const clarke_step *s = &q->g->steps[layer->step];
+  size_t features = s->pieces.slope != CLARKE_NONE ? layer->neurons : 1;
+  clarke_status status = CLARKE_OK;
+  mpq_t lambda, first;
+  bool begun = false, kink;
+
+  p->clarke = p->one_sided = p->shared = true;
+  mpq_inits(lambda, first, NULL);
+  for (size_t f = 0; f < features; f++)
+    for (size_t k = 0; k < s->pieces.n_kinks && status == CLARKE_OK; k++) {
+      status = kink_lambda(lambda, &kink, q, layer->step, f, k, err);
+      if (status != CLARKE_OK || !kink)
+        continue;
+      if (mpq_sgn(lambda) < 0 || mpq_cmp_ui(lambda, 1, 1) > 0)
+        p->clarke = false;
+      if (mpq_sgn(lambda) != 0 && mpq_cmp_ui(lambda, 1, 1) != 0)
+        p->one_sided = false;
+      if (begun && !mpq_equal(lambda, first))
+        p->shared = false;
+      if (!begun)
+        mpq_set(first, lambda);
+      begun = true;
+    }
+  mpq_clears(lambda, first, NULL);
+  return status;
+}
+
+static void
+say(clarke_theorem *t, const char *name, bool applies, clarke_answer holds, const char *format,
+    const char *layer)
+{
+  t->name = name;
+  t->applies = applies;
+  t->holds = holds;
+  snprintf(t->why, sizeof t->why, format, layer != NULL ? layer : "");
+}
+
+static clarke_status
+judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  const clarke_layer *bare = without_distinct_bias(a);
+  clarke_status status = CLARKE_OK;
+
+  if (bare != NULL)
+    say(t, "Theorem 1", false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
+  else if (q->replay->samples != 1)
+    say(t, "Theorem 1", false, CLARKE_NO, "the minibatch has more than one sample%s", NULL);
+  else
+    say(t, "Theorem 1", true, CLARKE_YES,
+        "one sample, distinct biases, proxies in the Clarke sets%s", NULL);
+  for (size_t i = 0; t->applies && i < a->n_layers && status == CLARKE_OK; i++) {
+    proxy_kind p;
+
+    status = judge_proxies(&p, q, &a->layer[i], err);
+    if (status == CLARKE_OK && !p.clarke)
+      say(t, "Theorem 1", true, CLARKE_NO, "a proxy of layer %.120s lies outside its Clarke set",
+          layer_name(q, &a->layer[i]));
+  }
+  return status;
+}
+
+static clarke_status
+judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  const clarke_layer *bare = without_distinct_bias(a);
+  clarke_status status = CLARKE_OK;
+
+  if (bare != NULL) {
+    say(t, "Theorem 4", false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
+    return CLARKE_OK;
+  }
+  say(t, "Theorem 4", true, CLARKE_YES, "distinct biases and one lambda for each layer%s", NULL);
+  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+    proxy_kind p;
+
+    status = judge_proxies(&p, q, &a->layer[i], err);
+    if (status == CLARKE_OK && (!p.clarke || !p.shared))
+      say(t, "Theorem 4", true, CLARKE_NO,
+          "no one lambda gives all proxies of layer %.120s", layer_name(q, &a->layer[i]));
+  }
+  return status;
+}
+
+static clarke_status
+judge_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  say(t, "Theorem 5", true, CLARKE_YES,
+      "fully connected; the inputs of every layer with a touched kink are independent%s", NULL);
+  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+    const clarke_layer *layer = &a->layer[i];
+    proxy_kind p = {true, true, true};
+
+    if (!layer->fully_connected) {
+      say(t, "Theorem 5", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
+      return CLARKE_OK;
+    }
+    status = judge_proxies(&p, q, layer, err);
+    if (!p.clarke)
+      say(t, "Theorem 5", true, CLARKE_NO, "a proxy of layer %.120s lies outside its Clarke set",
+          layer_name(q, layer));
+    else if (layer->touched > 0 && !layer->rank_known && t->holds != CLARKE_NO)
+      say(t, "Theorem 5", true, CLARKE_UNKNOWN, "the rank before layer %.120s is not known",
+          layer_name(q, layer));
+    else if (layer->touched > 0 && layer->rank_known && layer->rank < layer->columns)
+      say(t, "Theorem 5", true, CLARKE_NO, "the inputs of layer %.120s are dependent",
+          layer_name(q, layer));
+  }
+  return status;
+}
+
+/* Layers with touched kinks: a bias for every neuron, two kinks at most, one-sided proxies. */
+static clarke_status
+judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question *q,
+                clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  say(t, "N-1", true, CLARKE_YES,
+      "every layer is W z + b with two kinks at most, and proxies are one-sided%s", NULL);
+  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+    const clarke_layer *layer = &a->layer[i];
+    proxy_kind p;
+
+    if (layer->bias == CLARKE_NONE || layer->weight == CLARKE_NONE || !layer->plain_sum) {
+      say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
+      return CLARKE_OK;
+    }
+    if (q->g->parameters[layer->bias].uses != 1 || q->g->parameters[layer->weight].uses != 1) {
+      say(t, "N-1", false, CLARKE_NO, "layer %.120s shares its parameters", layer_name(q, layer));
+      return CLARKE_OK;
+    }
+    status = judge_proxies(&p, q, layer, err);
+    if (status == CLARKE_OK && !p.one_sided)
+      say(t, "N-1", true, CLARKE_NO, "a proxy of layer %.120s is no one-sided slope",
+          layer_name(q, layer));
+  }
+  return status;
+}
+
+/* Theorem 8 for pointwise layers: P_l is not empty for any l. */
+static void
+judge_8(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
+{
+  say(t, "Theorem 8", true, CLARKE_YES, "P_l is not empty for any layer%s", NULL);
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    if (q->ad_side[k] == CLARKE_PROXY) {
+      say(t, "Theorem 8", false, CLARKE_NO, "the proxy touched in %.120s is no one-sided slope",
+          q->g->steps[q->replay->touch[k].step].name);
+      return;
+    }
+  for (size_t i = 0; i < a->n_layers; i++) {
+    const clarke_layer *layer = &a->layer[i];
+
+    if (layer->moving == 0 || layer->feasible == CLARKE_YES)
+      continue;
+    say(t, "Theorem 8", true, layer->feasible,
+        layer->feasible == CLARKE_NO ? "P_l of layer %.120s is empty"
+                                     : "P_l of layer %.120s was not decided",
+        layer_name(q, layer));
+    if (layer->feasible == CLARKE_NO)
+      return;
+  }
+}
+
+static void
+judge_global(clarke_theorem *t, const clarke_audit *a)
+{
+  if (!a->global_tried)
+    say(t, "global system", true, a->verdict == CLARKE_IN_BOULIGAND ? CLARKE_YES : CLARKE_UNKNOWN,
+        a->verdict == CLARKE_IN_BOULIGAND ? "follows from the layers' systems%s" : "not asked%s",
+        NULL);
+  else
+    say(t, "global system", true, a->global,
+        a->global == CLARKE_YES  ? "one direction in all parameters realizes AD's pattern%s"
+        : a->global == CLARKE_NO ? "no direction realizes AD's pattern to first order%s"
+                                 : "neither a direction nor a refutation was found%s",
+        NULL);
+}
+
+clarke_status
+clarke_theorems_judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status = judge_1(&a->theorem[0], a, q, err);
+
+  if (status == CLARKE_OK)
+    status = judge_4(&a->theorem[1], a, q, err);
+  if (status == CLARKE_OK)
+    status = judge_5(&a->theorem[2], a, q, err);
+  judge_8(&a->theorem[3], a, q);
+  if (status == CLARKE_OK)
+    status = judge_two_kinks(&a->theorem[4], a, q, err);
+  judge_global(&a->theorem[5], a);
+  return status;
+}

@@ -1,0 +1,141 @@
+/* AD's gradient of the whole minibatch's loss under the profile, and the loss itself. */
+#include "audit_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION 128
+
+/* The replay's touches, with columns as a pass over all samples has them. */
+static clarke_touch *
+touches_of_all(const clarke_replay *r)
+{
+  clarke_touch *t = malloc((r->n_touches + 1) * sizeof *t);
+
+  for (size_t k = 0; t != NULL && k < r->n_touches; k++) {
+    t[k] = r->touch[k];
+    t[k].column = t[k].sample;
+  }
+  return t;
+}
+
+/* Reverse mode over the whole batch: gradient[p] by parameter. */
+static clarke_status
+whole_gradient(clarke_matrix *gradient, const clarke_forward *f, const clarke_audit_session *s,
+               clarke_error *err)
+{
+  const clarke_graph *g = &s->graph;
+  clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
+  clarke_touch *touch = touches_of_all(&s->replay);
+  int8_t *proxies = calloc(s->replay.n_touches + 1, 1);
+  clarke_slopes slopes;
+  clarke_status status = CLARKE_OK;
+
+  clarke_slopes_init(&slopes);
+  for (size_t v = 0; grad != NULL && v < g->n_values; v++)
+    clarke_matrix_init(&grad[v]);
+  if (grad == NULL || touch == NULL || proxies == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = clarke_slopes_choose(&slopes, f, touch, s->replay.n_touches, proxies, &s->profile,
+                                  err);
+  if (status == CLARKE_OK)
+    status = clarke_loss_seed(&grad[g->output], &s->question.loss, f, NULL, err);
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(grad, f, &slopes, false, clarke_gradient_sink, gradient, err);
+  for (size_t v = 0; grad != NULL && v < g->n_values; v++)
+    clarke_matrix_clear(&grad[v]);
+  free(grad);
+  free(touch);
+  free(proxies);
+  clarke_slopes_clear(&slopes);
+  return status;
+}
+
+/* The gradient's midpoints, rounded to float64, with the parameters' names and shapes. */
+static clarke_status
+write_gradient(const char *path, const clarke_matrix *gradient, const clarke_graph *g,
+               clarke_error *err)
+{
+  clarke_tensors ts;
+  clarke_status status = CLARKE_OK;
+
+  clarke_tensors_init(&ts);
+  ts.tensor = calloc(g->n_parameters + 1, sizeof *ts.tensor);
+  if (ts.tensor == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
+    clarke_tensor *t = &ts.tensor[ts.n];
+
+    if (!g->parameters[p].wrt)
+      continue;
+    clarke_tensor_init(t);
+    ts.n++;
+    status = clarke_tensor_shape(t, g->parameters[p].name, CLARKE_F64, g->parameters[p].rank,
+                                 g->parameters[p].dims, err);
+    for (size_t e = 0; status == CLARKE_OK && e < t->count && gradient[p].rows > 0; e++)
+      t->real[e] = clarke_matrix_get_double(&gradient[p], e, 0);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_safetensors_write(path, &ts, err);
+  clarke_tensors_clear(&ts);
+  return status;
+}
+
+static clarke_status
+value_text(clarke_audit_session *s, const clarke_forward *f, clarke_error *err)
+{
+  const clarke_matrix *out = &f->value[s->graph.output];
+  clarke_status status;
+
+  s->loss_exact = out->radius == NULL && clarke_loss_is_rational(&s->question.loss);
+  if (s->loss_exact) {
+    mpq_t q;
+
+    mpq_init(q);
+    status = clarke_loss_exact(q, &s->question.loss, f, err);
+    if (status == CLARKE_OK)
+      s->loss_value = mpq_get_str(NULL, 10, q);
+    mpq_clear(q);
+  } else {
+    arb_t ball;
+
+    arb_init(ball);
+    status = clarke_loss_value(ball, &s->question.loss, f, err);
+    if (status == CLARKE_OK)
+      s->loss_value = arb_get_str(ball, 20, ARB_STR_NO_RADIUS);
+    arb_clear(ball);
+  }
+  s->valued = status == CLARKE_OK;
+  return status;
+}
+
+clarke_status
+clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const clarke_graph *g = &s->graph;
+  clarke_matrix *gradient = malloc((g->n_parameters + 1) * sizeof *gradient);
+  clarke_forward pass;
+  clarke_status status = CLARKE_OK;
+
+  if (gradient == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t p = 0; p < g->n_parameters; p++)
+    clarke_matrix_init(&gradient[p]);
+  clarke_forward_init(&pass);
+  if (s->replay.open > 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "--gradient: the pattern is undecided");
+  if (status == CLARKE_OK)
+    status = clarke_replay_all(&pass, &s->replay, PRECISION, err);
+  if (status == CLARKE_OK)
+    status = value_text(s, &pass, err);
+  if (status == CLARKE_OK)
+    status = whole_gradient(gradient, &pass, s, err);
+  if (status == CLARKE_OK)
+    status = write_gradient(path, gradient, g, err);
+  for (size_t p = 0; p < g->n_parameters; p++)
+    clarke_matrix_clear(&gradient[p]);
+  free(gradient);
+  clarke_forward_clear(&pass);
+  return status;
+}

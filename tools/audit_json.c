@@ -1,0 +1,89 @@
+/* The audit as one JSON object (design: the command line). */
+#include "audit_report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+static json_t *
+answer_json(clarke_answer a)
+{
+  return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
+}
+
+/* An ONNX name may hold any bytes: what is not UTF-8 is replaced. */
+static json_t *
+text_json(const char *text)
+{
+  json_t *j = json_string(text);
+
+  return j != NULL ? j : json_string("(not UTF-8)");
+}
+
+static json_t *
+layer_json(const clarke_layer *l, const clarke_graph *g)
+{
+  const clarke_step *step = &g->steps[l->step];
+
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b}}",
+                   "name", text_json(step->name), "op", step->op->name, "neurons",
+                   (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
+                   (json_int_t)l->moving, "ties", (json_int_t)0, "nontrivial_ties", (json_int_t)0,
+                   "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
+                   "columns", (json_int_t)l->columns, "system", "constraints",
+                   (json_int_t)l->moving, "variables", (json_int_t)l->variables, "feasible",
+                   answer_json(l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
+                   l->two_kinks);
+}
+
+static json_t *
+theorem_json(const clarke_theorem *t)
+{
+  return json_pack("{s:s, s:b, s:o, s:o}", "name", t->name, "applies", t->applies, "holds",
+                   t->applies ? answer_json(t->holds) : json_false(), "why", text_json(t->why));
+}
+
+/* regular: AD's output does not depend on the proxies: no moving kink is touched. Otherwise the
+ * zone needs the conservative set: null. */
+static json_t *
+zone_json(const clarke_audit_session *s)
+{
+  return s->audit.flat == s->replay.n_touches && s->replay.open == 0 ? json_string("regular")
+                                                                     : json_null();
+}
+
+static json_t *
+session_json(const clarke_audit_session *s)
+{
+  const clarke_audit *a = &s->audit;
+  json_t *layers = json_array(), *theorems = json_array(), *j;
+
+  for (size_t i = 0; i < a->n_layers; i++)
+    json_array_append_new(layers, layer_json(&a->layer[i], &s->graph));
+  for (size_t i = 0; i < CLARKE_THEOREMS; i++)
+    json_array_append_new(theorems, theorem_json(&a->theorem[i]));
+  j = json_pack("{s:s, s:s, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+                "verdict", clarke_verdict_name(a->verdict), "why", a->why, "profile",
+                text_json(s->profile.name), "semantics", "real", "loss_kind",
+                clarke_loss_name(s->question.loss.kind), "model", "name",
+                text_json(s->graph.file), "sha256", s->model_file.sha256, "batch",
+                (json_int_t)s->replay.samples, "parameters",
+                (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
+                (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
+                "theorems", theorems, "zone", zone_json(s));
+  if (j != NULL && s->valued)
+    json_object_set_new(j, "loss",
+                        json_pack("{s:s, s:b}", "value", s->loss_value, "exact", s->loss_exact));
+  return j;
+}
+
+clarke_status
+clarke_audit_print_json(const clarke_audit_session *s, clarke_error *err)
+{
+  json_t *j = session_json(s);
+  int failed = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
+
+  json_decref(j);
+  return !failed && fflush(stdout) == 0
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+}

@@ -1,0 +1,232 @@
+#include "audit_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *
+clarke_base_name(const char *path)
+{
+  const char *slash = strrchr(path, '/');
+
+  return slash != NULL ? slash + 1 : path;
+}
+
+static void
+session_init(clarke_audit_session *s)
+{
+  memset(s, 0, sizeof *s);
+  clarke_graph_init(&s->graph);
+  clarke_profile_init(&s->profile);
+  clarke_tensors_init(&s->batch);
+  clarke_replay_init(&s->replay);
+  clarke_audit_init(&s->audit);
+}
+
+static void
+session_clear(clarke_audit_session *s)
+{
+  clarke_audit_clear(&s->audit);
+  if (s->question.g != NULL)
+    clarke_question_clear(&s->question);
+  clarke_replay_clear(&s->replay);
+  clarke_profile_clear(&s->profile);
+  clarke_graph_clear(&s->graph);
+  clarke_tensors_clear(&s->batch);
+  clarke_file_clear(&s->model_file);
+  clarke_file_clear(&s->batch_file);
+  clarke_file_clear(&s->params_file);
+  for (size_t i = 0; i < s->n_wrt; i++)
+    free(s->wrt[i]);
+  free(s->wrt);
+  free(s->loss_value);
+}
+
+static bool
+ends_with(const char *path, const char *ending)
+{
+  size_t n = strlen(path), m = strlen(ending);
+
+  return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+/* x, and y where there is one. */
+static clarke_status
+read_batch(clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const char *name = clarke_base_name(path);
+  clarke_status status = clarke_file_read(&s->batch_file, path, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (ends_with(path, ".npy")) {
+    s->batch.tensor = malloc(sizeof *s->batch.tensor);
+    if (s->batch.tensor == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    s->batch.n = 1;
+    clarke_tensor_init(&s->batch.tensor[0]);
+    s->batch_stored = true;
+    status = clarke_npy_parse(&s->batch.tensor[0], s->batch_file.data, s->batch_file.size, name,
+                              err);
+    s->x = &s->batch.tensor[0];
+    return status;
+  }
+  if (!ends_with(path, ".npz"))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a .npz or .npy file", name);
+  status = clarke_npz_parse(&s->batch, &s->batch_stored, s->batch_file.data, s->batch_file.size,
+                            name, err);
+  if (status != CLARKE_OK)
+    return status;
+  s->x = clarke_tensors_find(&s->batch, "x");
+  s->y = clarke_tensors_find(&s->batch, "y");
+  return s->x != NULL ? CLARKE_OK
+                      : clarke_fail(err, CLARKE_EINPUT, "%s: no array 'x'", name);
+}
+
+static clarke_status
+read_model(clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  clarke_model model;
+  clarke_status status = clarke_file_read(&s->model_file, path, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_model_init(&model);
+  status = clarke_onnx_parse(&model, s->model_file.data, s->model_file.size,
+                             clarke_base_name(path), err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_build(&s->graph, &model, s->x, err);
+  clarke_model_clear(&model);
+  return status;
+}
+
+static clarke_status
+read_params(clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const char *name = clarke_base_name(path);
+  clarke_tensors tensors;
+  clarke_status status = clarke_file_read(&s->params_file, path, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_tensors_init(&tensors);
+  status = clarke_safetensors_parse(&tensors, s->params_file.data, s->params_file.size, name, err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, name, err);
+  clarke_tensors_clear(&tensors);
+  return status;
+}
+
+/* The names between commas. */
+static clarke_status
+split_wrt(clarke_audit_session *s, const char *list, clarke_error *err)
+{
+  while (list != NULL && *list != '\0') {
+    size_t n = strcspn(list, ",");
+    char **grown = realloc(s->wrt, (s->n_wrt + 1) * sizeof *grown);
+
+    if (grown == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    s->wrt = grown;
+    s->wrt[s->n_wrt] = strndup(list, n);
+    if (s->wrt[s->n_wrt++] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    list += n + (list[n] == ',');
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+choose_loss(clarke_loss *loss, const clarke_audit_session *s, const char *name,
+            clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  loss->y = s->y;
+  loss->samples = s->x->dims[0];
+  if (name != NULL)
+    status = clarke_loss_parse(&loss->kind, name, err);
+  else
+    loss->kind = s->y == NULL            ? CLARKE_LOSS_SUM
+                 : s->y->integer != NULL ? CLARKE_LOSS_CE
+                                         : CLARKE_LOSS_MSE;
+  return status == CLARKE_OK ? clarke_loss_check(loss, &s->graph, err) : status;
+}
+
+static clarke_status
+read_all(clarke_audit_session *s, const clarke_audit_request *r, clarke_loss *loss,
+         clarke_error *err)
+{
+  clarke_status status = clarke_profile_load(&s->profile, r->profile, err);
+
+  if (status == CLARKE_OK)
+    status = read_batch(s, r->batch, err);
+  if (status == CLARKE_OK)
+    status = read_model(s, r->model, err);
+  if (status == CLARKE_OK && r->params != NULL)
+    status = read_params(s, r->params, err);
+  if (status == CLARKE_OK)
+    status = split_wrt(s, r->wrt, err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
+  if (status == CLARKE_OK)
+    status = choose_loss(loss, s, r->loss, err);
+  if (status == CLARKE_OK && r->proof != NULL && !s->batch_stored)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs an uncompressed .npz, as "
+                         "numpy.savez writes it (the checker does not decompress)",
+                         clarke_base_name(r->batch));
+  return status;
+}
+
+static clarke_status
+write_proof(const clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_proof_statement statement = {
+    .model = {clarke_base_name(r->model), s->model_file.sha256},
+    .params = {r->params != NULL ? clarke_base_name(r->params) : NULL, s->params_file.sha256},
+    .batch = {clarke_base_name(r->batch), s->batch_file.sha256},
+    .wrt = s->wrt,
+    .n_wrt = s->n_wrt,
+  };
+
+  if (s->audit.verdict == CLARKE_UNDECIDED) {
+    fprintf(stderr, "clarke audit: undecided: no proof was written\n");
+    return CLARKE_OK;
+  }
+  return clarke_proof_write(r->proof, &statement, &s->audit, &s->question, err);
+}
+
+static clarke_status
+answer(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_loss loss = {0};
+  clarke_status status = read_all(s, r, &loss, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, err);
+  if (status == CLARKE_OK)
+    status = clarke_question_init(&s->question, &s->replay, &s->profile, &loss, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_run(&s->audit, &s->question, r->ranks, err);
+  if (status == CLARKE_OK && r->gradient != NULL)
+    status = clarke_audit_gradient(s, r->gradient, err);
+  if (status == CLARKE_OK && r->proof != NULL)
+    status = write_proof(s, r, err);
+  if (status == CLARKE_OK)
+    status = r->json ? clarke_audit_print_json(s, err) : clarke_audit_print_text(s, err);
+  return status;
+}
+
+clarke_status
+clarke_audit_answer(clarke_verdict *verdict, const clarke_audit_request *request,
+                    clarke_error *err)
+{
+  clarke_audit_session s;
+  clarke_status status;
+
+  session_init(&s);
+  status = answer(&s, request, err);
+  *verdict = s.audit.verdict;
+  session_clear(&s);
+  return status;
+}

@@ -1,0 +1,95 @@
+/* The audit as a table a person can read, and the verdict in a sentence. */
+#include "audit_report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *
+answer_word(clarke_answer a)
+{
+  return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
+}
+
+static void
+print_inputs(const clarke_audit_session *s)
+{
+  const clarke_graph *g = &s->graph;
+
+  printf("%s on %zu samples, loss %s, in %zu parameters, AD as %s\n\n", g->file,
+         s->replay.samples, clarke_loss_name(s->question.loss.kind), clarke_graph_wrt_count(g),
+         s->profile.name);
+}
+
+static void
+print_layers(const clarke_audit_session *s)
+{
+  const clarke_audit *a = &s->audit;
+
+  if (a->n_layers == 0) {
+    puts("The network has no kinks.");
+    return;
+  }
+  printf("%-28s %-12s %8s %9s %9s  %s\n", "layer", "op", "neurons", "touched", "rank",
+         "system (constraints x variables)");
+  for (size_t i = 0; i < a->n_layers; i++) {
+    const clarke_layer *l = &a->layer[i];
+    const clarke_step *step = &s->graph.steps[l->step];
+    char rank[48] = "-", system[96] = "-";
+
+    if (l->rank_known)
+      snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
+    if (l->moving > 0)
+      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->moving, l->variables,
+               l->feasible == CLARKE_YES  ? "feasible"
+               : l->feasible == CLARKE_NO ? "infeasible"
+                                          : "not decided",
+               l->two_kinks ? " (closed form)" : "");
+    printf("%-28.28s %-12s %8zu %9zu %9s  %s\n", step->name, step->op->name, l->neurons,
+           l->touched, rank, system);
+  }
+  if (a->flat > 0)
+    printf("%zu of the touched kinks have an argument that is constant near the parameters.\n",
+           a->flat);
+}
+
+static void
+print_theorems(const clarke_audit *a)
+{
+  puts("\ntheorem         applies  holds  why");
+  for (size_t i = 0; i < CLARKE_THEOREMS; i++) {
+    const clarke_theorem *t = &a->theorem[i];
+
+    printf("%-15s %-8s %-6s %s\n", t->name, t->applies ? "yes" : "no",
+           t->applies ? answer_word(t->holds) : "-", t->why);
+  }
+}
+
+static void
+print_verdict(const clarke_audit *a)
+{
+  static const char *const sentence[] = {
+    "AD's gradient is an element of the Bouligand subdifferential of the loss: a limit of true "
+    "gradients at points that approach these parameters.",
+    "AD's gradient is an element of the Clarke subdifferential of the loss: a convex combination of "
+    "limits of true gradients.",
+    "AD's gradient is NOT an element of the Clarke subdifferential of the loss.",
+    "Whether AD's gradient is a generalized derivative of the loss was not decided.",
+  };
+
+  printf("\n%s: %s\nReason: %s.\n", clarke_verdict_name(a->verdict), sentence[a->verdict], a->why);
+  puts("Semantics: the real function at the stored numbers; rounding on a device may branch "
+       "otherwise.");
+}
+
+clarke_status
+clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
+{
+  print_inputs(s);
+  print_layers(s);
+  print_theorems(&s->audit);
+  if (s->valued)
+    printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
+  print_verdict(&s->audit);
+  return fflush(stdout) == 0 ? CLARKE_OK
+                             : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+}

@@ -1,0 +1,50 @@
+/* clarke COMMAND [OPTION...] FILE... */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *question;
+} commands[] = {
+  {"audit", clarke_command_audit,
+   "a checkpoint and a minibatch: is AD's gradient of the loss a generalized derivative?"},
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void
+usage(FILE *out)
+{
+  fputs("Usage: clarke COMMAND [OPTION...] FILE...\n"
+        "Tells, with proof, what automatic differentiation computes where a network is not\n"
+        "differentiable.\n\nCommands:\n", out);
+  for (size_t i = 0; i < N_COMMANDS; i++)
+    fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].question);
+  fputs("\n  clarke COMMAND --help   what a command takes, with an example\n"
+        "  clarke --version\n\n"
+        "Exit status: 0 the property is proved to hold, 1 proved not to, 2 the question could not\n"
+        "be asked, 3 undecided.\n", out);
+}
+
+int
+main(int argc, char **argv)
+{
+  if (argc >= 2 && strcmp(argv[1], "--help") == 0) {
+    usage(stdout);
+    return EXIT_HOLDS;
+  }
+  if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
+    puts("clarke " CLARKE_VERSION);
+    return EXIT_HOLDS;
+  }
+  for (size_t i = 0; argc >= 2 && i < N_COMMANDS; i++)
+    if (strcmp(argv[1], commands[i].name) == 0)
+      return commands[i].run(argc - 1, argv + 1);
+  if (argc >= 2)
+    fprintf(stderr, "clarke: no command '%s'\n", argv[1]);
+  usage(stderr);
+  return EXIT_NOT_ASKED;
+}
