@@ -14,7 +14,7 @@ bool clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code);
 /* The name of a TensorProto, which need not be sound otherwise; empty when it has none. */
 clarke_wire_span clarke_onnx_tensor_name(clarke_wire_span span);
 
-/* A TensorProto. `unnamed` stands for the name in messages when it has none. */
+/* A TensorProto; `unnamed` is its name when it states none. */
 clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
                                  clarke_error *err);
 

@@ -309,7 +309,9 @@ clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
   survey s;
   clarke_extent e;
   char *name;
-  clarke_status status = clarke_text_copy(&name, found.data, found.size, "a tensor's name", err);
+  clarke_status status = found.size != 0
+      ? clarke_text_copy(&name, found.data, found.size, "a tensor's name", err)
+      : clarke_text_copy(&name, unnamed, strlen(unnamed), "a tensor's name", err);
 
   if (status != CLARKE_OK)
     return status;
@@ -317,7 +319,7 @@ clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
   if (status == CLARKE_OK)
     status = check_survey(&s, &e, err);
   if (status != CLARKE_OK)
-    clarke_fail_in(err, status, "tensor \"%s\"", *name != '\0' ? name : unnamed);
+    clarke_fail_in(err, status, "tensor \"%s\"", name);
   if (status == CLARKE_OK)
     status = clarke_tensor_shape(t, name, types[s.type].dtype, s.rank, s.dims, err);
   if (status == CLARKE_OK)

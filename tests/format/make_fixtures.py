@@ -192,7 +192,7 @@ def onnx_attributes():
         "node Odd domain=org.example name=one in=x,,x out=h,\n"
         f" alpha float {bits(tenth)}\n axis int -3\n body other\n mode string edge\n"
         f" pads ints 0 1 -1 {2**62}\n scales floats {bits(0.5)} {bits(-0.0)} {bits(tiny)}\n"
-        " value " + tensor_text("", "float16", [2], [0.25, -3]) + " words other\n"
+        " value " + tensor_text("value", "float16", [2], [0.25, -3]) + " words other\n"
         "node Odd domain= name= in= out=z\n"
         f" f float {bits(0.0)}\n i int 0\n s string \n l ints\n"
         "node Odd domain= name= in=h out=y\n bare int 7\n")
