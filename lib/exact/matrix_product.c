@@ -513,6 +513,18 @@ magnitudes(double *to, const clarke_matrix *m, bool with_radius)
   }
 }
 
+/* Has every product of row i of A by column j of B a zero factor? */
+static bool
+all_products_zero(const product *p, const double *a, const double *b, size_t i, size_t j,
+                  size_t inner)
+{
+  for (size_t k = 0; k < inner; k++)
+    if (a[p->a_transposed ? k * p->a->cols + i : i * p->a->cols + k] != 0 &&
+        b[p->b_transposed ? j * p->b->cols + k : k * p->b->cols + j] != 0)
+      return false;
+  return true;
+}
+
 /* radius += an upper bound of |A| |B| for nonnegative doubles. A dgemm sum of n such products is
  * below the exact one by a factor of at most (1 - 2^-53)^(n + 1), in any order, fused or not, and
  * by n underflows of at most 2^-1075. */
@@ -530,6 +542,9 @@ add_bound(double *radius, const product *p, double *sum, const double *a, const 
   for (size_t k = 0; k < rows * cols; k++) {
     const double r = sum[k] * factor + tiny;
 
+    /* A sum of zeros, not of products that underflowed, leaves the entry exact. */
+    if (sum[k] == 0 && all_products_zero(p, a, b, k / cols, k % cols, inner))
+      continue;
     /* infinity times zero among the products gives a NaN: nothing is known then */
     radius[k] = r <= DBL_MAX ? clarke_up_add(radius[k], r) : (double)INFINITY;
   }
