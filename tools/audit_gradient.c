@@ -126,7 +126,7 @@ clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *e
   if (s->replay.open > 0)
     status = clarke_fail(err, CLARKE_EINPUT, "--gradient: the pattern is undecided");
   if (status == CLARKE_OK)
-    status = clarke_replay_all(&pass, &s->replay, PRECISION, err);
+    status = clarke_replay_all(&pass, &s->replay, true, PRECISION, err);
   if (status == CLARKE_OK)
     status = value_text(s, &pass, err);
   if (status == CLARKE_OK)

@@ -79,7 +79,7 @@ column_sizes(const enclosure *e, size_t n, double *largest, double *norm)
 }
 
 static clarke_status
-load_input(filter *f, const double *x)
+load_input(filter *f, const clarke_tensor *x)
 {
   enclosure *e = &f->value[f->g->input];
   clarke_status status = enclosure_alloc(f, e, f->g->values[f->g->input].count);
@@ -89,7 +89,8 @@ load_input(filter *f, const double *x)
   for (size_t i = 0; i < e->rows; i++) {
     e->row[i] = 0;
     for (size_t j = 0; j < f->n; j++)
-      e->y[i * f->n + j] = x[j * e->rows + i];
+      e->y[i * f->n + j] = x->real != NULL ? x->real[j * e->rows + i]
+                                           : (double)x->integer[j * e->rows + i];
   }
   memset(e->col, 0, f->n * sizeof *e->col);
   return CLARKE_OK;
@@ -460,10 +461,10 @@ filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g, const double *x,
-                  size_t samples, clarke_error *err)
+clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g, const clarke_tensor *x,
+                  clarke_error *err)
 {
-  filter f = {.g = g, .n = samples, .err = err};
+  filter f = {.g = g, .n = x->dims[0], .err = err};
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
   clarke_status status;
 

@@ -6,10 +6,10 @@
 
 #include "replay/forward.h"
 
-/* x: samples x features doubles (row-major), exact. piece[step] (n_steps, NULL but for PIECEWISE)
+/* x: the batch, its first axis the samples; integers below 2^53 in absolute value. piece[step] (n_steps, NULL but for PIECEWISE)
  * is allocated and filled, feature-major as in clarke_forward. Steps that depend on transcendental
  * functions are left open. *open counts the entries left open. */
 clarke_status clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g,
-                                const double *x, size_t samples, clarke_error *err);
+                                const clarke_tensor *x, clarke_error *err);
 
 #endif

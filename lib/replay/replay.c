@@ -12,7 +12,6 @@ void
 clarke_replay_init(clarke_replay *r)
 {
   memset(r, 0, sizeof *r);
-  clarke_matrix_init(&r->input);
   clarke_forward_init(&r->near);
 }
 
@@ -25,39 +24,39 @@ clarke_replay_clear(clarke_replay *r)
   free(r->near_sample);
   free(r->touch);
   clarke_forward_clear(&r->near);
-  clarke_matrix_clear(&r->input);
   if (r->g != NULL)
     clarke_constants_clear(&r->constants);
   clarke_replay_init(r);
 }
 
-/* The batch as samples x features doubles; integers (below 2^53) are converted. */
 static clarke_status
-batch_doubles(double **x, const clarke_tensor *t, clarke_error *err)
+check_batch(const clarke_tensor *x, clarke_error *err)
 {
-  *x = malloc((t->count + 1) * sizeof **x);
-  if (*x == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < t->count; i++) {
-    (*x)[i] = t->real != NULL ? t->real[i] : (double)t->integer[i];
-    if (t->real == NULL && (t->integer[i] > (1LL << 53) || t->integer[i] < -(1LL << 53)))
+  for (size_t i = 0; x->real == NULL && i < x->count; i++)
+    if (x->integer[i] > (1LL << 53) || x->integer[i] < -(1LL << 53))
       return clarke_fail(err, CLARKE_EINPUT, "x: entry %zu is over 2^53 in absolute value", i);
-  }
   return CLARKE_OK;
 }
 
-/* features x samples from samples x features */
+/* Those samples as features x samples, exact. Integers below 2^53 are doubles. */
 static clarke_status
-set_input(clarke_replay *r, const double *x, size_t features, clarke_error *err)
+set_input(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, size_t n,
+          clarke_error *err)
 {
-  clarke_matrix rows;
+  size_t features = x->count / x->dims[0];
+  double *column = malloc((features * n + 1) * sizeof *column);
   clarke_status status;
 
-  clarke_matrix_init(&rows);
-  status = clarke_matrix_set_doubles(&rows, r->samples, features, x, err);
-  if (status == CLARKE_OK)
-    status = clarke_matrix_transpose(&r->input, &rows, err);
-  clarke_matrix_clear(&rows);
+  if (column == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < features; i++) {
+      size_t from = sample[j] * features + i;
+
+      column[i * n + j] = x->real != NULL ? x->real[from] : (double)x->integer[from];
+    }
+  status = clarke_matrix_set_doubles(input, features, n, column, err);
+  free(column);
   return status;
 }
 
@@ -100,7 +99,7 @@ run_near(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
   clarke_status status;
 
   clarke_matrix_init(&input);
-  status = clarke_matrix_gather_cols(&input, &r->input, r->near_sample, n, err);
+  status = set_input(&input, r->x, r->near_sample, n, err);
   for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(&r->near, &r->constants, &input, needed, p, err);
     if (r->near.open == 0)
@@ -175,23 +174,19 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
                   clarke_error *err)
 {
   size_t open = 0, entries = 0;
-  double *values = NULL;
   clarke_status status;
 
   clarke_replay_clear(r);
   r->g = g;
-  r->constants.constant = NULL;
+  r->x = x;
   r->samples = x->dims[0];
   r->piece = calloc(g->n_steps + 1, sizeof *r->piece);
   if (r->piece == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = batch_doubles(&values, x, err);
+  status = check_batch(x, err);
   if (status == CLARKE_OK)
     status = exact ? leave_all_open(r, &open, err)
-                   : clarke_filter_run(r->piece, &open, g, values, r->samples, err);
-  if (status == CLARKE_OK)
-    status = set_input(r, values, x->count / r->samples, err);
-  free(values);
+                   : clarke_filter_run(r->piece, &open, g, x, err);
   for (size_t i = 0; i < g->n_steps; i++)
     if (g->steps[i].kind == CLARKE_PIECEWISE)
       entries += g->values[g->steps[i].out].count * r->samples;
@@ -202,15 +197,29 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
 }
 
 clarke_status
-clarke_replay_all(clarke_forward *f, const clarke_replay *r, long precision, clarke_error *err)
+clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
+                  clarke_error *err)
 {
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
-  clarke_status status;
+  size_t *sample = malloc((r->samples + 1) * sizeof *sample);
+  clarke_matrix input;
+  clarke_status status = CLARKE_OK;
 
-  if (needed == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  clarke_graph_needed(r->g, true, needed);
-  status = clarke_forward_run(f, &r->constants, &r->input, needed, precision, err);
+  clarke_matrix_init(&input);
+  if (needed == NULL || sample == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
+    sample[j] = j;
+  if (status == CLARKE_OK && r->constants.constant == NULL)
+    status = clarke_constants_init(&r->constants, r->g, err);
+  if (status == CLARKE_OK)
+    status = set_input(&input, r->x, sample, r->samples, err);
+  if (status == CLARKE_OK) {
+    clarke_graph_needed(r->g, loss, needed);
+    status = clarke_forward_run(f, &r->constants, &input, needed, precision, err);
+  }
+  clarke_matrix_clear(&input);
   free(needed);
+  free(sample);
   return status;
 }

@@ -18,8 +18,8 @@ typedef struct {
 typedef struct {
   const clarke_graph *g;
   size_t samples;
-  clarke_constants constants;
-  clarke_matrix input;  /* features x samples */
+  const clarke_tensor *x;     /* the batch: outlives the replay */
+  clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
   clarke_forward near;  /* the exact pass over the samples the filter left open */
   size_t *near_sample;  /* their numbers, increasing */
@@ -32,14 +32,12 @@ typedef struct {
 void clarke_replay_init(clarke_replay *r);
 void clarke_replay_clear(clarke_replay *r);
 
-/* x: the batch array that g was built for. */
+/* x: the batch array that g was built for; it is kept by reference. */
 clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
                                 bool exact, clarke_error *err);
 
-/* The exact pass over all samples, the loss's inputs included. */
-clarke_status clarke_replay_all(clarke_forward *f, const clarke_replay *r, long precision,
+/* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. */
+clarke_status clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
                                 clarke_error *err);
-
-/* The touches numbered within an exact pass over all samples (column = sample). */
 
 #endif

@@ -30,7 +30,7 @@ compare_proxy(clarke_question *q, size_t k, clarke_error *err)
 }
 
 clarke_status
-clarke_question_init(clarke_question *q, const clarke_replay *replay,
+clarke_question_init(clarke_question *q, clarke_replay *replay,
                      const clarke_profile *profile, const clarke_loss *loss, clarke_error *err)
 {
   size_t n = replay->n_touches;

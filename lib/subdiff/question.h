@@ -8,7 +8,7 @@
 
 typedef struct {
   const clarke_graph *g;
-  const clarke_replay *replay;
+  clarke_replay *replay; /* makes its constants when first asked for an exact pass */
   const clarke_profile *profile;
   clarke_loss loss;
   /* What AD does at each touch: the side whose slope the proxy is (CLARKE_LEFT, CLARKE_RIGHT), or
@@ -17,7 +17,7 @@ typedef struct {
   mpq_t *lambda;
 } clarke_question;
 
-clarke_status clarke_question_init(clarke_question *q, const clarke_replay *replay,
+clarke_status clarke_question_init(clarke_question *q, clarke_replay *replay,
                                    const clarke_profile *profile, const clarke_loss *loss,
                                    clarke_error *err);
 void clarke_question_clear(clarke_question *q);
