@@ -17,6 +17,7 @@
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
 typedef struct { rational lo, hi; } interval; /* exact when the ends are equal */
+typedef struct { unsigned char *data; size_t size; } bytes;
 
 #define MAX_RANK 8
 #define MAX_BITS 4096
@@ -34,21 +35,18 @@ typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome; /* exit statuses 
 /* FAILED: the proof is wrong, on standard output; REFUSED: an input cannot be read, on standard
  * error; UNDECIDED: with intervals of more bits it might be decided; at MAX_BITS it is FAILED. */
 _Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
-#define reject(...) leave(FAILED, __VA_ARGS__)
-#define refuse(...) leave(REFUSED, __VA_ARGS__)
+/* What must hold of the proof; of an input. */
+#define require(condition, ...) do { if (!(condition)) leave(FAILED, __VA_ARGS__); } while (0)
+#define expect(condition, ...) do { if (!(condition)) leave(REFUSED, __VA_ARGS__); } while (0)
+#define refuse_if(condition, ...) expect(!(condition), __VA_ARGS__)
 extern size_t session_line;        /* of the proof, for messages */
 extern unsigned long session_bits; /* of intervals */
 
-typedef struct {
-  unsigned char *data;
-  size_t size;
-} bytes;
-
-void *allocate(size_t n, size_t size);           /* zeroed */
-void *grow(void *array, size_t n, size_t size);  /* makes room for one more than n */
-char *copy_text(const void *s, size_t n);        /* NUL-terminated; holds no other NUL */
+void *allocate(size_t n, size_t size);          /* zeroed */
+void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
+char *copy_text(const void *s, size_t n);       /* NUL-terminated; holds no other NUL */
 bytes read_file(const char *path);
-void sha256(bytes b, char hex[65]);              /* FIPS 180-4 */
+void sha256(bytes b, char hex[65]);             /* FIPS 180-4 */
 
 /* ---- tensors.c, onnx.c: files of numbers */
 
@@ -56,11 +54,11 @@ typedef struct {
   char *name;
   size_t rank, dims[MAX_RANK], count;
   bool real;               /* of a floating-point type; else integers */
-  bool initializer;        /* of the model; a parameter if it is also a weight */
-  bool weight, bound, wrt; /* bound: of a Clip */
+  bool initializer;        /* of the model */
+  bool weight, bound, wrt; /* weight: a parameter; bound: of a Clip */
   rational *value;         /* row-major */
   rational *move;          /* wrt: the direction at hand */
-  rational *gradient;      /* wrt: what gradient() computed */
+  interval *gradient;      /* wrt: what gradient() computed */
 } tensor;
 
 typedef enum { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL } dtype;
@@ -101,46 +99,44 @@ void onnx_read(model *m, bytes file);
 
 /* ---- network.c: the network as steps */
 
-/* Entry f of an operand: entry map[f] of a tensor, or of an earlier step's output. */
+/* Entry e of an operand: entry map[e] of a tensor, or of an earlier step's output. */
 typedef struct {
   tensor *constant; /* NULL: a step's */
   size_t step, *map;
 } operand;
 
-/* What a step computes for each sample from in[0] (x) and, with has_w, in[1] (w):
+/* What a step computes from in[0] (x) and, with has_w, in[1] (w); entry e = feature * batch + sample:
  *   INPUT
- *   SUM        y[f] = coef[0] x[f] + coef[1] w[f]
- *   SCALE      y[f] = x[f] w[f] or x[f] / w[f]; w constant
- *   DENSE      y[b,o,r] = sum over i of w[o,i] x[b,i,r], over blocks, outer, inner, repeat
- *   PIECEWISE  y[f] = piece[p][0] + piece[p][1] x[f] + piece[p][2] x[f]^2 on piece p, between
- *              at[p-1] and at[p]; with w: w[f] x[f] on piece 0
+ *   SUM        y[e] = coef[0] x[e] + coef[1] w[e]
+ *   SCALE      y[e] = x[e] w[e] or x[e] / w[e]; w constant
+ *   DENSE      y[b,o,c] = sum over i of w[o,i] x[b,i,c], over blocks, outer, inner, columns
+ *   PIECEWISE  y[e] = piece[p][0] + piece[p][1] x[e] + piece[p][2] x[e]^2 on piece p, between
+ *              at[p-1] and at[p]; with w: w[e] x[e] on piece 0
  *   LOGISTIC, TANH
- *   SOFTMAX    of lines of `length` entries, `stride` apart; or its logarithm */
+ *   SOFTMAX    of lines of `inner` entries, `columns` apart; or its logarithm */
 typedef enum { INPUT, SUM, SCALE, DENSE, PIECEWISE, LOGISTIC, TANH, SOFTMAX } kind;
 
 typedef struct {
   kind kind;
   const node *node; /* NULL: the input */
   size_t place;     /* of the node */
-  size_t count;     /* entries of a sample's output */
+  size_t n;         /* entries */
   operand in[2];
   bool has_w, divide, log;
   bool varies; /* with the parameters in wrt */
   rational coef[2];
-  size_t blocks, outer, inner, repeat;
+  size_t outer, inner, columns;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
-  size_t length, stride;
 } step;
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors;
+  size_t batch, n_steps, n_tensors, n_outputs; /* n_outputs: entries of a sample's output */
   step *steps;
   tensor **tensors; /* the model's */
   operand output;
   size_t rank, dims[MAX_RANK]; /* of the output for a batch of one */
-  const tensor *x;
 } network;
 
 void network_build(network *net, const model *m, const tensor *x);
@@ -149,12 +145,13 @@ const char *network_operator(size_t i, size_t *kinks);
 
 /* ---- value.c: intervals; ends of inexact results are multiples of 2^-session_bits */
 
+extern const rational plus_one, minus_one;
+extern const interval exactly_one;
 rational rational_zero(void);
 integer integer_zero(void);
 interval interval_nought(void);
 void interval_clear(interval *x);
 rational *rationals(size_t n);
-void rationals_free(rational *q, size_t n);
 interval *intervals(size_t n);
 void intervals_free(interval *x, size_t n);
 bool interval_exact(const interval *x);
@@ -163,7 +160,7 @@ void interval_set(interval *y, const rational *lo, const rational *hi);
 void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
 void interval_mul(interval *y, const interval *a, const interval *b);
 void interval_round(interval *y);
-int interval_sign(const interval *x); /* 2: the interval does not say */
+int interval_sign(const interval *x, const char *what); /* UNDECIDED when it does not say */
 void interval_logistic(interval *y, const interval *x, bool hyperbolic); /* or tanh */
 /* Of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
@@ -171,20 +168,17 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
 /* ---- evaluate.c: values, slopes, tangents, gradients */
 
 typedef struct {
-  size_t step, entry, kink; /* entry: feature * batch + sample */
-  rational left, right, ad; /* slopes; ad: by the proxy */
+  size_t step, entry, kink;
+  rational left, right; /* slopes */
 } touch;
 
 #define TOUCHED 3
 
-typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
-
 /* The network at the stored weights. */
 typedef struct {
   network *net;
-  loss loss;
-  const tensor *target;
-  size_t n_outputs; /* entries of a sample's output */
+  enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
+  const tensor *x, *target;
   interval **y;   /* y[step][entry] */
   size_t **place; /* of a PIECEWISE argument: its piece, or TOUCHED + the touched kink's number */
   size_t n_touched;
@@ -203,19 +197,19 @@ typedef struct {
   size_t open;      /* the first touched kink with neither a side nor flat; or NONE */
 } cell;
 
-void cell_init(cell *c, const point *p);
+cell cell_new(const point *p);
 /* Fills flat, slope, degree and open from side. In a tree an affine argument with derivative zero
  * is constant too. */
 void cell_settle(cell *c, const point *p, bool tree);
 uint8_t cell_degree(const cell *c, const point *p, size_t k); /* of touched kink k's argument */
 
-/* Tangents along the tensors' moves; an array is NULL for a step that does not vary. */
+/* Tangents along the tensors' moves, of every step, under the slopes. */
 interval **tangents(const point *p, const rational *slope);
 void tangents_free(interval **d, const point *p);
 void tangent_loss(interval *sum, const point *p, interval **d);
-void tangent_argument(interval *a, const point *p, interval **d, size_t k);
+const interval *tangent_argument(const point *p, interval **d, size_t k);
 /* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the tensors;
- * one that is not rational is rejected. */
+ * one that is not rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k);
 bool gradient_zero(const network *net);
 

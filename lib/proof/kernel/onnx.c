@@ -21,7 +21,7 @@ static uint64_t varint(bytes *b) {
     if (c < 0x80)
       return x;
   }
-  refuse("the model is cut off, or holds a number of more than 64 bits");
+  leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits");
 }
 
 /* The next field of a message with that number (0: any); false at its end. */
@@ -29,13 +29,11 @@ static bool next_field(bytes *b, unsigned number, field *f) {
   while (b->size > 0) {
     uint64_t key = varint(b), length;
     *f = (field){(unsigned)(key >> 3), (unsigned)(key & 7), 0, {b->data, 0}};
-    if (key >> 32 != 0 || (f->wire > 2 && f->wire != 5))
-      refuse("the model is no protocol buffer");
+    refuse_if(key >> 32 != 0 || (f->wire > 2 && f->wire != 5), "the model is no protocol buffer");
     if (f->wire == 0)
       f->value = varint(b);
     length = f->wire == 1 ? 8 : f->wire == 5 ? 4 : f->wire == 2 ? varint(b) : 0;
-    if (length > b->size)
-      refuse("the model is cut off");
+    refuse_if(length > b->size, "the model is cut off");
     f->body = (bytes){b->data, length};
     *b = (bytes){b->data + length, b->size - length};
     if (number == 0 || f->number == number)
@@ -50,8 +48,7 @@ static bool next_body(bytes *b, unsigned number, bytes *body) {
 
   if (!next_field(b, number, &f))
     return false;
-  if (f.wire != 2)
-    refuse("the model's field %u is of another type", number);
+  refuse_if(f.wire != 2, "the model's field %u is of another type", number);
   *body = f.body;
   return true;
 }
@@ -79,8 +76,7 @@ static uint64_t whole(bytes b, unsigned number) {
   uint64_t value = 0;
 
   for (field f; next_field(&b, number, &f); value = f.value)
-    if (f.wire != 0)
-      refuse("the model's field %u is of another type", number);
+    refuse_if(f.wire != 0, "the model's field %u is of another type", number);
   return value;
 }
 
@@ -116,22 +112,20 @@ static tensor *read_tensor(bytes b) {
   field f;
 
   t->name = text(b, 8);
-  if (type >= sizeof types / sizeof *types || types[type] < 0)
-    refuse("tensor '%s' is of unsupported type %llu", t->name, (unsigned long long)type);
+  refuse_if(type >= sizeof types / sizeof *types || types[type] < 0,
+            "tensor '%s' is of unsupported type %llu", t->name, (unsigned long long)type);
   if (whole(b, 14) != 0 || next_field(&(bytes){b.data, b.size}, 13, &f)
       || next_field(&(bytes){b.data, b.size}, 3, &f))
-    refuse("tensor '%s' is stored elsewhere, which the model's hash does not cover", t->name);
+    leave(REFUSED, "tensor '%s' is stored elsewhere, which the model's hash does not cover", t->name);
   dtype d = (dtype)types[type];
   t->rank = dims.size / 8;
-  if (t->rank > MAX_RANK)
-    refuse("tensor '%s' has more than %d axes", t->name, MAX_RANK);
+  refuse_if(t->rank > MAX_RANK, "tensor '%s' has more than %d axes", t->name, MAX_RANK);
   for (size_t i = 0; i < dims.size; i++)
     t->dims[i / 8] |= (size_t)dims.data[i] << 8 * (i % 8);
   for (bytes rest = b; next_body(&rest, 9, &body);)
     data = body;
   bytes other = numbers(b, typed[d], dtype_width(d), d == F32 || d == F64);
-  if (data.size > 0 && other.size > 0)
-    refuse("tensor '%s' has two sets of data", t->name);
+  refuse_if(data.size > 0 && other.size > 0, "tensor '%s' has two sets of data", t->name);
   data = data.size > 0 ? data : other;
   tensor_fill(t, d, data);
   return t;
@@ -157,8 +151,8 @@ static attribute read_attribute(bytes b) {
     a.t->dims[0] = data.size / (real ? 4 : 8);
     tensor_fill(a.t, real ? F32 : I64, data);
   }
-  if ((a.t == NULL && type != 3) || *text(b, 21) != '\0')
-    refuse("attribute '%s' is of an unsupported type", a.name);
+  refuse_if((a.t == NULL && type != 3) || *text(b, 21) != '\0',
+            "attribute '%s' is of an unsupported type", a.name);
   return a;
 }
 
@@ -169,8 +163,8 @@ static node read_node(bytes b) {
 
   n.in = texts(b, 1, &n.n_in);
   n.out = texts(b, 2, &n.n_out);
-  if ((*domain != '\0' && strcmp(domain, "ai.onnx") != 0) || *text(b, 8) != '\0')
-    refuse("node '%s' (%s) is of domain '%s', which is not supported", n.name, n.op, domain);
+  refuse_if((*domain != '\0' && strcmp(domain,
+            "ai.onnx") != 0) || *text(b, 8) != '\0', "node '%s' (%s) is of domain '%s', which is not supported", n.name, n.op, domain);
   for (bytes body; next_body(&b, 5, &body);) {
     n.attributes = grow(n.attributes, n.n_attributes, sizeof *n.attributes);
     n.attributes[n.n_attributes++] = read_attribute(body);
@@ -191,8 +185,7 @@ static port *read_ports(bytes graph, unsigned number, size_t *n) {
         || !next_body(&tensor_type, 2, &shape))
       continue;
     for (p->shaped = true; next_body(&shape, 1, &dim); p->rank++) {
-      if (p->rank == MAX_RANK)
-        refuse("'%s' has more than %d axes", p->name, MAX_RANK);
+      refuse_if(p->rank == MAX_RANK, "'%s' has more than %d axes", p->name, MAX_RANK);
       int64_t size = (int64_t)whole(dim, 1);
       p->dims[p->rank] = size > 0 ? (size_t)size : 0;
     }
@@ -209,18 +202,16 @@ void onnx_read(model *m, bytes file) {
   *m = (model){0, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
   for (b = file; next_body(&b, 8, &body);)
     if (*text(body, 1) == '\0' || strcmp(text(body, 1), "ai.onnx") == 0) {
-      if (m->opset != 0)
-        refuse("the model names two versions of the operators");
+      refuse_if(m->opset != 0, "the model names two versions of the operators");
       m->opset = whole(body, 2);
     }
   if (m->opset < 7 || m->opset > 25)
-    refuse("operators of version %llu; supported are 7 to 25", (unsigned long long)m->opset);
+    leave(REFUSED, "operators of version %llu; supported are 7 to 25", (unsigned long long)m->opset);
   for (b = file; next_body(&b, 7, &body); graph = body)
-    if (graph.data != NULL)
-      refuse("the model holds two graphs");
+    refuse_if(graph.data != NULL, "the model holds two graphs");
   if (next_field(&(bytes){file.data, file.size}, 25, &f)
       || next_field(&(bytes){graph.data, graph.size}, 15, &f))
-    refuse("the model holds functions or sparse tensors");
+    leave(REFUSED, "the model holds functions or sparse tensors");
   for (b = graph; next_body(&b, 1, &body);) {
     m->nodes = grow(m->nodes, m->n_nodes, sizeof *m->nodes);
     m->nodes[m->n_nodes++] = read_node(body);

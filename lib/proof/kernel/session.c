@@ -19,20 +19,16 @@ _Noreturn void leave(outcome result, const char *format, ...) {
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
   for (char *c = why; *c != '\0'; c++)
-    if ((unsigned char)*c < ' ' || *c == 127)
-      *c = '?';
-  if (result == REFUSED)
-    fprintf(stderr, "clarke-check: line %zu: %s\n", session_line, why);
-  else
-    printf("FAILED line %zu: %s\n", session_line, why);
+    *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+  fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
+          result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
   fflush(NULL);
   _exit(result == REFUSED ? REFUSED : FAILED);
 }
 
 void *allocate(size_t n, size_t size) {
   void *p = calloc(n > 0 ? n : 1, size);
-  if (p == NULL)
-    refuse("out of memory");
+  expect(p != NULL, "out of memory");
   return p;
 }
 
@@ -48,25 +44,19 @@ void *grow(void *array, size_t n, size_t size) {
 
 char *copy_text(const void *s, size_t n) {
   char *copy = allocate(n + 1, 1);
-  if (n > 0 && memchr(s, 0, n) != NULL)
-    refuse("a name holds a zero byte");
+  expect(n == 0 || memchr(s, 0, n) == NULL, "a name holds a zero byte");
   return n > 0 ? memcpy(copy, s, n) : copy;
 }
 
 bytes read_file(const char *path) {
   FILE *f = fopen(path, "rb");
   bytes b = {NULL, 0};
-  unsigned char part[4096];
-
-  if (f == NULL)
-    refuse("%s cannot be opened", path);
-  for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
-    for (size_t i = 0; i < n; i++, b.size++) {
-      b.data = grow(b.data, b.size, 1);
-      b.data[b.size] = part[i];
-    }
-  if (ferror(f))
-    refuse("%s cannot be read", path);
+  expect(f != NULL, "%s cannot be opened", path);
+  for (int c; (c = getc(f)) != EOF; b.size++) {
+    b.data = grow(b.data, b.size, 1);
+    b.data[b.size] = (unsigned char)c;
+  }
+  expect(!ferror(f), "%s cannot be read", path);
   fclose(f);
   return b;
 }

@@ -57,14 +57,14 @@ void tensor_fill(tensor *t, dtype d, bytes data) {
   t->count = 1;
   t->real = d <= F64;
   for (size_t i = 0; i < t->rank; i++)
-    if (__builtin_mul_overflow(t->count, t->dims[i], &t->count))
-      refuse("tensor '%s' is too large", t->name);
-  if (t->count > data.size / types[d].width || t->count * types[d].width != data.size)
-    refuse("tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
+    refuse_if(__builtin_mul_overflow(t->count, t->dims[i], &t->count),
+              "tensor '%s' is too large", t->name);
+  refuse_if(t->count > data.size / types[d].width || t->count * types[d].width != data.size,
+            "tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
   t->value = rationals(t->count);
   for (size_t i = 0; i < t->count; i++)
-    if (!decode(&t->value[i], d, data.data + i * types[d].width))
-      refuse("tensor '%s', entry %zu: not a finite number", t->name, i);
+    expect(decode(&t->value[i], d, data.data + i * types[d].width),
+           "tensor '%s', entry %zu: not a finite number", t->name, i);
 }
 
 /* Steps over the text, if it is next. */
@@ -77,17 +77,17 @@ static bool skip(bytes *b, const char *text) {
   return true;
 }
 
-static void expect(bytes *b, const char *text) {
-  if (!skip(b, text))
-    refuse("a header in which '%s' is missing, or not where NumPy or safetensors write it", text);
+static void take(bytes *b, const char *text) {
+  expect(skip(b, text),
+         "a header in which '%s' is missing, or not where NumPy or safetensors write it", text);
 }
 
 /* A string up to the quote; without escapes. */
 static char *quoted(bytes *b, char quote) {
   const unsigned char *end = b->size > 0 ? memchr(b->data, quote, b->size) : NULL;
 
-  if (end == NULL || memchr(b->data, '\\', (size_t)(end - b->data)) != NULL)
-    refuse("a header with a string that does not end, or holds an escape");
+  refuse_if(end == NULL || memchr(b->data, '\\', (size_t)(end - b->data)) != NULL,
+            "a header with a string that does not end, or holds an escape");
   size_t n = (size_t)(end - b->data);
   char *s = copy_text(b->data, n);
   *b = (bytes){b->data + n + 1, b->size - n - 1};
@@ -99,12 +99,11 @@ static size_t numbers(bytes *b, size_t *list, size_t most, const char *end) {
   size_t n = 0;
 
   for (; !skip(b, end); n++) {
-    if (n == most || b->size == 0 || *b->data < '0' || *b->data > '9')
-      refuse("a header with a list that is too long, or not of numbers");
+    refuse_if(n == most || b->size == 0 || *b->data < '0' || *b->data > '9',
+              "a header with a list that is too long, or not of numbers");
     for (list[n] = 0; b->size > 0 && *b->data >= '0' && *b->data <= '9'; b->data++, b->size--)
-      if (__builtin_mul_overflow(list[n], 10, &list[n])
-          || __builtin_add_overflow(list[n], (size_t)*b->data - '0', &list[n]))
-        refuse("a header with too large a number");
+      refuse_if(__builtin_mul_overflow(list[n], 10, &list[n])
+          || __builtin_add_overflow(list[n], (size_t)*b->data - '0', &list[n]), "a header with too large a number");
     while (skip(b, ",") || skip(b, " ")) {}
   }
   return n;
@@ -112,21 +111,19 @@ static size_t numbers(bytes *b, size_t *list, size_t most, const char *end) {
 
 /* The header as NumPy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } */
 static void npy(tensor *t, bytes b) {
-  if (b.size < 12 || memcmp(b.data, "\x93NUMPY", 6) != 0 || b.data[6] < 1 || b.data[6] > 3)
-    refuse("'%s' is not an .npy file", t->name);
+  refuse_if(b.size < 12 || memcmp(b.data,
+            "\x93NUMPY", 6) != 0 || b.data[6] < 1 || b.data[6] > 3, "'%s' is not an .npy file", t->name);
   size_t wide = b.data[6] == 1 ? 2 : 4, length = little(b.data + 8, wide), d = 0;
-  if (length > b.size - 8 - wide)
-    refuse("'%s': its header does not end", t->name);
+  refuse_if(length > b.size - 8 - wide, "'%s': its header does not end", t->name);
   bytes h = {b.data + 8 + wide, length};
-  expect(&h, "{'descr': '");
+  take(&h, "{'descr': '");
   char *descr = quoted(&h, '\'');
-  expect(&h, ", 'fortran_order': False, 'shape': (");
+  take(&h, ", 'fortran_order': False, 'shape': (");
   t->rank = numbers(&h, t->dims, MAX_RANK, ")");
-  expect(&h, ", }");
+  take(&h, ", }");
   while (d <= BOOL && strcmp(types[d].npy, descr) != 0)
     d++;
-  if (d > BOOL)
-    refuse("'%s': unsupported type %s", t->name, descr);
+  refuse_if(d > BOOL, "'%s': unsupported type %s", t->name, descr);
   tensor_fill(t, (dtype)d, (bytes){b.data + 8 + wide + length, b.size - 8 - wide - length});
 }
 
@@ -135,15 +132,15 @@ static void npz_member(tensor *t, bytes file, const unsigned char *c) {
   size_t size = little(c + 20, 4), at = little(c + 42, 4), name = little(c + 28, 2);
 
   t->name = copy_text(c + 46, name);
-  if (little(c + 10, 2) != 0 || (c[8] & 1) != 0)
-    refuse("member '%s' is compressed or encrypted: write it with numpy.savez", t->name);
-  if (name < 4 || strcmp(t->name + name - 4, ".npy") != 0)
-    refuse("member '%s' is not an .npy file", t->name);
-  if (at > file.size || file.size - at < 30 || memcmp(file.data + at, "PK\3\4", 4) != 0)
-    refuse("member '%s' is not where the archive says", t->name);
+  refuse_if(little(c + 10, 2) != 0 || (c[8] & 1) != 0,
+            "member '%s' is compressed or encrypted: write it with numpy.savez", t->name);
+  refuse_if(name < 4 || strcmp(t->name + name - 4,
+            ".npy") != 0, "member '%s' is not an .npy file", t->name);
+  refuse_if(at > file.size || file.size - at < 30 || memcmp(file.data + at,
+            "PK\3\4", 4) != 0, "member '%s' is not where the archive says", t->name);
   size_t head = 30 + little(file.data + at + 26, 2) + little(file.data + at + 28, 2);
-  if (file.size - at < head || file.size - at - head < size)
-    refuse("member '%s' is cut off", t->name);
+  refuse_if(file.size - at < head || file.size - at - head < size,
+            "member '%s' is cut off", t->name);
   t->name[name - 4] = '\0';
   npy(t, (bytes){file.data + at + head, size});
 }
@@ -154,16 +151,14 @@ static tensor *npz(bytes file, size_t *n) {
   for (size_t back = 22; back <= file.size && back < 22 + 65536 && end == NULL; back++)
     if (memcmp(file.data + file.size - back, "PK\5\6", 4) == 0)
       end = file.data + file.size - back;
-  if (end == NULL)
-    refuse("an archive without a directory");
+  refuse_if(end == NULL, "an archive without a directory");
   size_t at = little(end + 16, 4);
   *n = little(end + 10, 2);
   tensor *t = allocate(*n, sizeof *t);
   for (size_t i = 0; i < *n; i++) {
     c = file.data + at;
-    if (at > file.size || file.size - at < 46 || memcmp(c, "PK\1\2", 4) != 0
-        || file.size - at - 46 < little(c + 28, 2))
-      refuse("the archive's directory is broken");
+    refuse_if(at > file.size || file.size - at < 46 || memcmp(c, "PK\1\2", 4) != 0
+        || file.size - at - 46 < little(c + 28, 2), "the archive's directory is broken");
     npz_member(&t[i], file, c);
     at += 46 + little(c + 28, 2) + little(c + 30, 2) + little(c + 32, 2);
   }
@@ -177,38 +172,36 @@ static tensor *safetensors(bytes file, size_t *n) {
   tensor *t = NULL;
 
   *n = 0;
-  if (length > file.size - 8)
-    refuse("a header that does not end");
+  refuse_if(length > file.size - 8, "a header that does not end");
   bytes h = {file.data + 8, length}, data = {file.data + 8 + length, file.size - 8 - length};
-  expect(&h, "{");
+  take(&h, "{");
   while (skip(&h, "\"")) {
     char *name = quoted(&h, '"');
     if (strcmp(name, "__metadata__") == 0) {
-      for (expect(&h, ":{"); skip(&h, "\""); skip(&h, ",")) {
+      for (take(&h, ":{"); skip(&h, "\""); skip(&h, ",")) {
         quoted(&h, '"');
-        expect(&h, ":\"");
+        take(&h, ":\"");
         quoted(&h, '"');
       }
     } else {
       t = grow(t, *n, sizeof *t);
       t[*n].name = name;
-      expect(&h, ":{\"dtype\":\"");
+      take(&h, ":{\"dtype\":\"");
       char *type = quoted(&h, '"');
       for (d = 0; d <= BOOL && strcmp(types[d].safetensors, type) != 0;)
         d++;
-      expect(&h, ",\"shape\":[");
+      take(&h, ",\"shape\":[");
       t[*n].rank = numbers(&h, t[*n].dims, MAX_RANK, "]");
-      expect(&h, ",\"data_offsets\":[");
-      if (numbers(&h, offset, 2, "]") != 2 || offset[0] > offset[1] || offset[1] > data.size
-          || d > BOOL)
-        refuse("tensor '%s': its type is not supported, or its data lie outside the file", name);
+      take(&h, ",\"data_offsets\":[");
+      refuse_if(numbers(&h, offset, 2, "]") != 2 || offset[0] > offset[1] || offset[1] > data.size
+          || d > BOOL, "tensor '%s': its type is not supported, or its data lie outside the file", name);
       tensor_fill(&t[(*n)++], (dtype)d, (bytes){data.data + offset[0], offset[1] - offset[0]});
     }
-    expect(&h, "}");
+    take(&h, "}");
     if (!skip(&h, ","))
       break;
   }
-  expect(&h, "}");
+  take(&h, "}");
   return t;
 }
 
@@ -225,11 +218,10 @@ tensor *tensors_read(bytes file, size_t *n) {
   } else if (file.size >= 9 && file.data[8] == '{') {
     t = safetensors(file, n);
   } else {
-    refuse("neither .npy nor .npz nor safetensors");
+    leave(REFUSED, "neither .npy nor .npz nor safetensors");
   }
   for (size_t i = 0; i < *n; i++)
     for (size_t j = 0; j < i; j++)
-      if (strcmp(t[i].name, t[j].name) == 0)
-        refuse("two tensors named '%s'", t[i].name);
+      refuse_if(strcmp(t[i].name, t[j].name) == 0, "two tensors named '%s'", t[i].name);
   return t;
 }

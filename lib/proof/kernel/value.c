@@ -8,6 +8,10 @@
 
 #include <stdlib.h>
 
+static mp_limb_t limb[1] = {1};
+const rational plus_one = {{0, 1, limb}, {0, 1, limb}}, minus_one = {{0, -1, limb}, {0, 1, limb}};
+const interval exactly_one = {{{0, 1, limb}, {0, 1, limb}}, {{0, 1, limb}, {0, 1, limb}}};
+
 rational rational_zero(void) {
   rational q;
   mpq_init(&q);
@@ -31,14 +35,8 @@ void interval_clear(interval *x) {
 rational *rationals(size_t n) {
   rational *q = allocate(n, sizeof *q);
   for (size_t i = 0; i < n; i++)
-    mpq_init(&q[i]);
+    q[i] = rational_zero();
   return q;
-}
-
-void rationals_free(rational *q, size_t n) {
-  for (size_t i = 0; q != NULL && i < n; i++)
-    mpq_clear(&q[i]);
-  free(q);
 }
 
 interval *intervals(size_t n) {
@@ -70,7 +68,6 @@ void interval_set(interval *y, const rational *lo, const rational *hi) {
 void interval_add(interval *y, const interval *x, const rational *c) {
   bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
   RATIONAL(t);
-
   if (mpq_sgn(c) == 0 || interval_zero(x))
     return;
   mpq_mul(&t, down ? &x->hi : &x->lo, c);
@@ -86,7 +83,6 @@ void interval_add(interval *y, const interval *x, const rational *c) {
 void interval_mul(interval *y, const interval *a, const interval *b) {
   INTERVAL(t);
   RATIONAL(q);
-
   for (int i = 0; i < 4; i++) {
     mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
     if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
@@ -97,13 +93,12 @@ void interval_mul(interval *y, const interval *a, const interval *b) {
   interval_set(y, &t.lo, &t.hi);
 }
 
-/* z = q 2^p, rounded down or up. */
+/* z = q 2^p, rounded down or up; q = z / 2^p. */
 static void fixed(integer *z, const rational *q, unsigned long p, bool up) {
   mpz_mul_2exp(z, mpq_numref(q), p);
   (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
 }
 
-/* q = z / 2^p. */
 static void unfixed(rational *q, const integer *z, unsigned long p) {
   mpq_set_z(q, z);
   mpq_div_2exp(q, q, p);
@@ -111,7 +106,6 @@ static void unfixed(rational *q, const integer *z, unsigned long p) {
 
 void interval_round(interval *y) {
   INTEGER(z);
-
   if (interval_exact(y))
     return;
   fixed(&z, &y->lo, session_bits, false);
@@ -120,10 +114,10 @@ void interval_round(interval *y) {
   unfixed(&y->hi, &z, session_bits);
 }
 
-int interval_sign(const interval *x) {
-  if (mpq_sgn(&x->lo) > 0 || interval_zero(x))
-    return mpq_sgn(&x->hi);
-  return mpq_sgn(&x->hi) < 0 ? -1 : 2;
+int interval_sign(const interval *x, const char *what) {
+  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x))
+    return mpq_sgn(&x->lo);
+  leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
 }
 
 /* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
@@ -131,7 +125,6 @@ int interval_sign(const interval *x) {
 static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
   INTEGER(lo);
   INTEGER(hi);
-
   mpz_set_ui(end, 0);
   mpz_setbit(&lo, p);
   mpz_setbit(&hi, p);
@@ -154,7 +147,6 @@ static void exp_end(rational *end, const rational *t, bool up) {
   RATIONAL(r);
   INTEGER(u);
   INTEGER(v);
-
   mpq_set(&r, t);
   if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
     mpz_set_ui(&u, up);
@@ -177,16 +169,13 @@ static void exp_end(rational *end, const rational *t, bool up) {
  * exp(-lo) >= 1/z >= exp(-hi). */
 static void log_end(rational *end, const rational *z, bool up) {
   RATIONAL(inverse);
-  RATIONAL(one);
   RATIONAL(e);
   RATIONAL(middle);
   INTERVAL(y);
-
   mpq_inv(&inverse, z);
-  mpq_set_ui(&one, 1, 1);
-  if (mpq_cmp(z, &one) <= 0) {
-    mpq_sub(&y.lo, &one, &inverse);
-    mpq_sub(&y.hi, z, &one);
+  if (mpq_cmp(z, &plus_one) <= 0) {
+    mpq_sub(&y.lo, &plus_one, &inverse);
+    mpq_sub(&y.hi, z, &plus_one);
   } else {
     mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
     for (unsigned long i = 0; i < session_bits + 32; i++) {
@@ -206,11 +195,9 @@ static void log_end(rational *end, const rational *z, bool up) {
 /* y = e / (e + rest), e, rest >= 0. */
 static void share(rational *y, const rational *e, const rational *rest) {
   RATIONAL(sum);
-
   mpq_add(&sum, e, rest);
-  if (mpq_sgn(e) == 0)
-    mpq_set(y, e);
-  else
+  mpq_set(y, e);
+  if (mpq_sgn(e) != 0)
     mpq_div(y, e, &sum);
 }
 
@@ -220,33 +207,28 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
   INTERVAL(total);
   RATIONAL(top);
   RATIONAL(t);
-  RATIONAL(c);
-
   for (size_t i = 0; i < n; i++)
     if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
       mpq_set(&top, &x[i * stride].hi);
-  mpq_set_ui(&c, 1, 1);
   for (size_t i = 0; i < n; i++) {
     mpq_sub(&t, &top, &x[i * stride].lo);
     exp_end(&e[i].lo, &t, false);
     mpq_sub(&t, &top, &x[i * stride].hi);
     exp_end(&e[i].hi, &t, true);
-    interval_add(&total, &e[i], &c);
+    interval_add(&total, &e[i], &plus_one);
   }
   if (logarithm) {
-    if (mpq_sgn(&total.lo) == 0)
-      leave(UNDECIDED, "cannot decide whether a logarithm's argument is positive");
+    interval_sign(&total, "whether a logarithm's argument is positive");
     log_end(&total.lo, &total.lo, false);
     log_end(&total.hi, &total.hi, true);
     mpq_add(&total.lo, &total.lo, &top);
     mpq_add(&total.hi, &total.hi, &top);
-    mpq_set_si(&c, -1, 1);
   }
   for (size_t i = 0; i < n; i++) {
     interval *out = &y[i * stride];
     if (logarithm) {
       interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
-      interval_add(out, &total, &c);
+      interval_add(out, &total, &minus_one);
     } else {
       mpq_sub(&t, &total.hi, &e[i].hi);
       share(&out->lo, &e[i].lo, &t);
@@ -260,17 +242,14 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
 
 /* The logistic function of x is the first of softmax(x, 0); tanh x = 2 logistic(2 x) - 1. */
 void interval_logistic(interval *y, const interval *x, bool hyperbolic) {
-  interval *pair = intervals(4);
+  interval *pair = intervals(3);
   RATIONAL(c);
-
-  mpq_set_ui(&c, 1, 1);
-  interval_set(&pair[2], &c, &c);
   mpq_set_ui(&c, hyperbolic ? 2 : 1, 1);
   interval_add(&pair[0], x, &c);
   interval_softmax(pair, pair, 2, 1, false);
-  interval_add(&pair[3], &pair[0], &c);
-  mpq_set_si(&c, hyperbolic ? -1 : 0, 1);
-  interval_add(&pair[3], &pair[2], &c);
-  interval_set(y, &pair[3].lo, &pair[3].hi);
-  intervals_free(pair, 4);
+  interval_add(&pair[2], &pair[0], &c);
+  if (hyperbolic)
+    interval_add(&pair[2], &exactly_one, &minus_one);
+  interval_set(y, &pair[2].lo, &pair[2].hi);
+  intervals_free(pair, 3);
 }
