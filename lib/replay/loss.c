@@ -52,7 +52,7 @@ clarke_loss_check(const clarke_loss *loss, const clarke_graph *g, clarke_error *
     return clarke_fail(err, CLARKE_EINPUT, "loss %s needs an array 'y' in the batch",
                        clarke_loss_name(loss->kind));
   if (loss->kind == CLARKE_LOSS_CE) {
-    if (!g->batched || out->rank != 1)
+    if (out->rank != 1)
       return clarke_fail(err, CLARKE_EINPUT, "loss ce needs outputs of shape (batch, classes); "
                          "%s has %zu axes a sample", g->file, out->rank);
     return check_labels(loss, out->count, err);
