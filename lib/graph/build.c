@@ -235,6 +235,11 @@ add_input(builder *b, const clarke_tensor *x, clarke_error *err)
   for (size_t a = 0; a < v->rank; a++)
     v->dims[a] = flat ? (size_t)port->dims[a + 1] : x->dims[a + 1];
   v->count = x->count / x->dims[0];
+  b->g->samples = x->dims[0];
+  if (x->count > CLARKE_MAX_ACTIVATIONS)
+    return clarke_fail(err, CLARKE_EINPUT, "x: %zu entries; at most %zu are taken", x->count,
+                       CLARKE_MAX_ACTIVATIONS);
+  b->g->activations = x->count;
   b->g->input = b->g->n_values - 1;
   return CLARKE_OK;
 }

@@ -25,6 +25,8 @@
 
 #define CLARKE_NONE ((size_t)-1)
 #define CLARKE_MAX_KINKS 2
+/* Activations of all samples together: a small file must not ask for unbounded memory. */
+#define CLARKE_MAX_ACTIVATIONS ((size_t)1 << 29)
 
 typedef struct {
   char *name;
@@ -103,6 +105,8 @@ typedef struct {
 typedef struct {
   char *file;
   bool batched; /* the file's tensors carry the batch as their first axis */
+  size_t samples;
+  size_t activations; /* entries of all activations, samples counted */
   size_t n_values, n_steps, n_parameters;
   clarke_value *values;
   clarke_step *steps;

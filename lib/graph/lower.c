@@ -167,6 +167,20 @@ new_value(clarke_graph *g)
   return v;
 }
 
+/* May one more activation have that many entries a sample? */
+static bool
+affordable(const clarke_graph *g, size_t count)
+{
+  return count <= (CLARKE_MAX_ACTIVATIONS - g->activations) / (g->samples != 0 ? g->samples : 1);
+}
+
+static clarke_status
+too_large(const clarke_lowering *low, clarke_error *err)
+{
+  return clarke_lower_fail(low, err, "with this output the activations of %zu samples would have "
+                           "over %zu entries", low->graph->samples, CLARKE_MAX_ACTIVATIONS);
+}
+
 static bool
 set_shape(clarke_value *v, size_t rank, const size_t *dims)
 {
@@ -219,10 +233,11 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
     return NULL;
   }
   v->producer = g->n_steps;
-  if (!set_shape(v, rank, dims)) {
-    clarke_lower_fail(low, err, "the output would have over 2^31 entries a sample");
+  if (!set_shape(v, rank, dims) || !affordable(g, v->count)) {
+    too_large(low, err);
     return NULL;
   }
+  g->activations += v->count * g->samples;
   s = &g->steps[g->n_steps++];
   memset(s, 0, sizeof *s);
   s->kind = kind;
@@ -447,9 +462,11 @@ clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, s
       return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", d0, d1);
     out[a] = d0 == 1 ? d1 : d0;
     if (out[a] != 0 && count > CLARKE_MAX_ENTRIES / out[a])
-      return clarke_lower_fail(low, err, "the output would have over 2^31 entries a sample");
+      return too_large(low, err);
     count *= out[a];
   }
+  if (!affordable(low->graph, count))
+    return too_large(low, err);
   for (size_t i = 0; i < 2; i++)
     if (!clarke_lower_value(low, i)->constant && (i == 0 ? r0 : r1) != r)
       return clarke_lower_fail(low, err, "broadcasting would add axes before the batch axis");

@@ -1,9 +1,9 @@
 /* A cell: a side for every touched kink, and directions that realize it.
  *
- * Along w + e D_1 + e^2 D_2 + ... a kink's argument leaves to the sign of the first nonzero of its
- * derivatives along D_1, D_2, ... under the cell (Park et al., Lemma 12). When that is the chosen
- * sign for every touch that is not flat, F's gradient near those points tends to the cell's: the
- * cell's gradient is in the Bouligand set. */
+ * Along D = D_1 + d D_2 + d^2 D_3 + ..., d > 0 small, a kink's argument leaves to the sign of the
+ * first nonzero of its derivatives along D_1, D_2, ... under the cell (compare Park et al., Lemma
+ * 12). When that is the chosen sign for every touch that is not flat, F's gradient at w + t D, t
+ * small, tends to the cell's: the cell's gradient is in the Bouligand set. */
 #ifndef CLARKE_SUBDIFF_CELL_H
 #define CLARKE_SUBDIFF_CELL_H
 
