@@ -1,6 +1,7 @@
 /* Stored tensors: bytes in, exact values out (tensor.h says what a tensor is). */
 #include "exact/tensor.h"
 
+#include <endian.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,10 +200,47 @@ integer_value(clarke_dtype dtype, uint64_t word)
   }
 }
 
-clarke_status
-clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clarke_error *err)
+/* The two loops below are what large files are made of: no branch, no call, so that compilers make
+ * vectors of them. Each returns whether all entries are finite. */
+static bool
+decode_f32(double *real, const unsigned char *p, size_t n)
 {
-  const unsigned char *p = bytes;
+  bool finite = true;
+
+  for (size_t i = 0; i < n; i++) {
+    uint32_t word;
+    float f;
+
+    memcpy(&word, p + 4 * i, sizeof word);
+    word = le32toh(word);
+    memcpy(&f, &word, sizeof f);
+    real[i] = (double)f;
+    finite &= (word & 0x7f800000) != 0x7f800000;
+  }
+  return finite;
+}
+
+static bool
+decode_f64(double *real, const unsigned char *p, size_t n)
+{
+  const uint64_t exponent = (uint64_t)0x7ff << 52;
+  bool finite = true;
+
+  for (size_t i = 0; i < n; i++) {
+    uint64_t word;
+
+    memcpy(&word, p + 8 * i, sizeof word);
+    word = le64toh(word);
+    memcpy(&real[i], &word, sizeof word);
+    finite &= (word & exponent) != exponent;
+  }
+  return finite;
+}
+
+/* Entry by entry: any type, and the place of what cannot be read. */
+static clarke_status
+decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, clarke_error *err)
+{
   const size_t size = clarke_dtype_size(t->dtype);
 
   for (size_t i = 0; i < t->count; i++, p += size) {
@@ -222,6 +260,16 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
                          printable(t), i, isnan(t->real[i]) ? "NaN" : "infinite");
   }
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clarke_error *err)
+{
+  if (!big_endian && t->dtype == CLARKE_F32 && decode_f32(t->real, bytes, t->count))
+    return CLARKE_OK;
+  if (!big_endian && t->dtype == CLARKE_F64 && decode_f64(t->real, bytes, t->count))
+    return CLARKE_OK;
+  return decode_each(t, bytes, big_endian, err);
 }
 
 clarke_status
