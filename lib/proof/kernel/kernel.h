@@ -99,43 +99,41 @@ void onnx_read(model *m, bytes file);
 
 /* ---- network.c: the network as steps */
 
-/* Entry e of an operand: entry map[e] of a tensor, or of an earlier step's output. */
+/* coef * weight * x: weight is entry `at` of w, or 1 when w is NULL; x is feature `from` of an earlier
+ * step's output, or 1 when step is NONE. */
 typedef struct {
-  tensor *constant; /* NULL: a step's */
-  size_t step, *map;
-} operand;
+  const rational *coef;
+  tensor *w;
+  size_t at, step, from;
+} term;
 
-/* What a step computes from in[0] (x) and, with has_w, in[1] (w); entry e = feature * batch + sample:
+/* What a step computes, for each sample, feature f from terms[f * width] and those after it:
  *   INPUT
- *   SUM        y[e] = coef[0] x[e] + coef[1] w[e]
- *   SCALE      y[e] = x[e] w[e] or x[e] / w[e]; w constant
- *   DENSE      y[b,o,c] = sum over i of w[o,i] x[b,i,c], over blocks, outer, inner, columns
- *   PIECEWISE  y[e] = piece[p][0] + piece[p][1] x[e] + piece[p][2] x[e]^2 on piece p, between
- *              at[p-1] and at[p]; with w: w[e] x[e] on piece 0
- *   LOGISTIC, TANH
- *   SOFTMAX    of lines of `inner` entries, `columns` apart; or its logarithm */
-typedef enum { INPUT, SUM, SCALE, DENSE, PIECEWISE, LOGISTIC, TANH, SOFTMAX } kind;
+ *   LINEAR     the sum of width terms; with `divide` by their weights
+ *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
+ *              x being the term's; when it has a weight, that times x on piece 0
+ *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm */
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX } kind;
 
 typedef struct {
   kind kind;
-  const node *node; /* NULL: the input */
-  size_t place;     /* of the node */
-  size_t n;         /* entries */
-  operand in[2];
-  bool has_w, divide, log;
+  const node *node;  /* NULL: the input */
+  size_t place;      /* of the node */
+  size_t n, width;   /* features; terms for each */
+  term *terms;
+  bool divide, log;
   bool varies; /* with the parameters in wrt */
-  rational coef[2];
-  size_t outer, inner, columns;
+  size_t length, stride;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
 } step;
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors, n_outputs; /* n_outputs: entries of a sample's output */
+  size_t batch, n_steps, n_tensors, n_outputs; /* n_outputs: features of the output */
   step *steps;
-  tensor **tensors; /* the model's */
-  operand output;
+  tensor **tensors;     /* the model's */
+  size_t output, *map;  /* a step; its feature for each of the output's */
   size_t rank, dims[MAX_RANK]; /* of the output for a batch of one */
 } network;
 
@@ -145,7 +143,7 @@ const char *network_operator(size_t i, size_t *kinks);
 
 /* ---- value.c: intervals; ends of inexact results are multiples of 2^-session_bits */
 
-extern const rational plus_one, minus_one;
+extern const rational zero, plus_one, minus_one, two;
 extern const interval exactly_one;
 rational rational_zero(void);
 integer integer_zero(void);
@@ -161,14 +159,13 @@ void interval_add(interval *y, const interval *x, const rational *c); /* y += c 
 void interval_mul(interval *y, const interval *a, const interval *b);
 void interval_round(interval *y);
 int interval_sign(const interval *x, const char *what); /* UNDECIDED when it does not say */
-void interval_logistic(interval *y, const interval *x, bool hyperbolic); /* or tanh */
 /* Of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
 /* ---- evaluate.c: values, slopes, tangents, gradients */
 
 typedef struct {
-  size_t step, entry, kink;
+  size_t step, entry, kink; /* entry: feature * batch + sample, in arrays [step][entry] */
   rational left, right; /* slopes */
 } touch;
 
@@ -179,7 +176,7 @@ typedef struct {
   network *net;
   enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
   const tensor *x, *target;
-  interval **y;   /* y[step][entry] */
+  interval **y;   /* outputs */
   size_t **place; /* of a PIECEWISE argument: its piece, or TOUCHED + the touched kink's number */
   size_t n_touched;
   touch *touched;

@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-static mp_limb_t limb[1] = {1};
-const rational plus_one = {{0, 1, limb}, {0, 1, limb}}, minus_one = {{0, -1, limb}, {0, 1, limb}};
+static mp_limb_t limb[] = {1, 2};
+const rational zero = {{0, 0, limb}, {0, 1, limb}}, plus_one = {{0, 1, limb}, {0, 1, limb}},
+               minus_one = {{0, -1, limb}, {0, 1, limb}}, two = {{0, 1, limb + 1}, {0, 1, limb}};
 const interval exactly_one = {{{0, 1, limb}, {0, 1, limb}}, {{0, 1, limb}, {0, 1, limb}}};
 
 rational rational_zero(void) {
@@ -238,18 +239,4 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
     interval_round(out);
   }
   intervals_free(e, n);
-}
-
-/* The logistic function of x is the first of softmax(x, 0); tanh x = 2 logistic(2 x) - 1. */
-void interval_logistic(interval *y, const interval *x, bool hyperbolic) {
-  interval *pair = intervals(3);
-  RATIONAL(c);
-  mpq_set_ui(&c, hyperbolic ? 2 : 1, 1);
-  interval_add(&pair[0], x, &c);
-  interval_softmax(pair, pair, 2, 1, false);
-  interval_add(&pair[2], &pair[0], &c);
-  if (hyperbolic)
-    interval_add(&pair[2], &exactly_one, &minus_one);
-  interval_set(y, &pair[2].lo, &pair[2].hi);
-  intervals_free(pair, 3);
 }
