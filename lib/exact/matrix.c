@@ -281,7 +281,8 @@ has_minus_power(const clarke_matrix *m, size_t bits)
   for (size_t e = 0; e < count; e++) {
     const uint64_t *word = m->word + e * limbs;
 
-    if (clarke_word_negative(word, limbs) && (word[q] & mask) == 0 && clarke_word_zero(word, q))
+    /* Of one branch that is hardly ever taken: signs are as good as random. */
+    if ((clarke_word_negative(word, limbs) & ((word[q] & mask) == 0)) && clarke_word_zero(word, q))
       return true;
   }
   return false;
@@ -645,63 +646,112 @@ clarke_matrix_residues(uint64_t *residue, const clarke_matrix *m, uint64_t p)
 
 /* --- exact values in ------------------------------------------------------------------------- */
 
-/* The odd integer and the exponent of a nonzero finite double. */
-static int64_t
-split_double(double value, int *exp)
+/* A finite double is mant * 2^exp, negated when sign is 1; infinities and NaN have exp 972. */
+typedef struct {
+  uint64_t mant, sign;
+  int exp;
+} split_double;
+
+#define SPLIT_NOT_FINITE 972
+
+static inline split_double
+split(double value)
 {
-  uint64_t bits, mant;
-  int e, zeros;
+  uint64_t bits, normal;
+  split_double s;
 
   memcpy(&bits, &value, sizeof bits);
-  mant = bits & (((uint64_t)1 << 52) - 1);
-  e = (int)(bits >> 52 & 2047);
-  if (e == 0)
-    e = 1;
-  else
-    mant |= (uint64_t)1 << 52;
-  zeros = __builtin_ctzll(mant);
-  *exp = e - 1075 + zeros;
-  return bits >> 63 ? -(int64_t)(mant >> zeros) : (int64_t)(mant >> zeros);
+  normal = (bits >> 52 & 2047) != 0;
+  s.mant = (bits & (((uint64_t)1 << 52) - 1)) | normal << 52;
+  s.sign = bits >> 63;
+  s.exp = (int)(bits >> 52 & 2047) - 1074 - (int)normal;
+  return s;
+}
+
+/* All nonzero values are odd multiples of 2^low and up, and below 2^high; low > high when all are
+ * zero. No branch depends on a value: signs and zeros come as they like. */
+static bool
+extent_of_doubles(int *low, int *high, const double *values, size_t count)
+{
+  bool finite = true;
+
+  *low = INT32_MAX;
+  *high = INT32_MIN;
+  for (size_t k = 0; k < count; k++) {
+    const split_double s = split(values[k]);
+    const uint64_t guarded = s.mant | (uint64_t)(s.mant == 0);
+    const int first = s.mant == 0 ? INT32_MAX : s.exp + __builtin_ctzll(guarded);
+    const int end = s.mant == 0 ? INT32_MIN : s.exp + 64 - __builtin_clzll(guarded);
+
+    *low = first < *low ? first : *low;
+    *high = end > *high ? end : *high;
+    finite &= s.exp != SPLIT_NOT_FINITE;
+  }
+  return finite;
+}
+
+static clarke_status
+not_finite(const double *values, size_t count, size_t cols, clarke_error *err)
+{
+  size_t k = 0;
+
+  while (k < count && isfinite(values[k]))
+    k++;
+  return clarke_fail(err, CLARKE_EINPUT, "entry (%zu, %zu) is %s; it must be finite", k / cols,
+                     k % cols, isnan(values[k]) ? "NaN" : "infinite");
+}
+
+/* value / 2^low, which is an integer of 63 bits or fewer. A zero may be shifted by anything. */
+static inline uint64_t
+small_word(double value, int low)
+{
+  const split_double s = split(value);
+  const int up = s.exp - low;
+  const uint64_t left = s.mant << (up & 63), right = s.mant >> (-up & 63);
+
+  return ((up >= 0 ? left : right) ^ -s.sign) + s.sign;
+}
+
+static void
+set_long_word(uint64_t *word, size_t limbs, double value, int low)
+{
+  split_double s = split(value);
+  int up = s.exp - low;
+
+  if (s.mant == 0)
+    return;
+  if (up < 0) {
+    s.mant >>= -up;
+    up = 0;
+  }
+  s.mant = (s.mant ^ -s.sign) + s.sign;
+  clarke_word_shift(word, limbs, &s.mant, 1, (size_t)up);
 }
 
 clarke_status
 clarke_matrix_set_doubles(clarke_matrix *m, size_t rows, size_t cols, const double *values,
                           clarke_error *err)
 {
-  int low = INT32_MAX, high = INT32_MIN, e;
-  int64_t odd;
+  int low, high;
   size_t count;
   clarke_status status;
 
   if (__builtin_mul_overflow(rows, cols, &count))
     return clarke_fail(err, CLARKE_ENOMEM, "a %zu x %zu matrix is too large", rows, cols);
-  for (size_t k = 0; k < count; k++) {
-    if (!isfinite(values[k]))
-      return clarke_fail(err, CLARKE_EINPUT, "entry (%zu, %zu) is %s; it must be finite", k / cols,
-                         k % cols, isnan(values[k]) ? "NaN" : "infinite");
-    if (values[k] == 0)
-      continue;
-    odd = split_double(values[k], &e);
-    low = e < low ? e : low;
-    e += 63 - __builtin_clzll((unsigned long long)(odd < 0 ? -odd : odd));
-    high = e > high ? e : high;
-  }
+  if (!extent_of_doubles(&low, &high, values, count))
+    return not_finite(values, count, cols, err);
   if (low > high)
     low = high = 0;
-  status = clarke_matrix_shape_bits(m, rows, cols, (size_t)(high - low) + 1, err);
+  status = clarke_matrix_shape_bits(m, rows, cols, (size_t)(high - low), err);
   if (status != CLARKE_OK)
     return status;
   m->exp = low;
-  for (size_t k = 0; k < count; k++) {
-    if (values[k] == 0)
-      continue;
-    odd = split_double(values[k], &e);
-    if (m->limbs == 1)
-      m->word[k] = (uint64_t)odd << (e - low);
-    else
-      clarke_word_shift(clarke_entry(m, k), m->limbs, (const uint64_t *)&odd, 1,
-                        (size_t)(e - low));
-  }
+  if (m->limbs == 1)
+    for (size_t k = 0; k < count; k++)
+      m->word[k] = small_word(values[k], low);
+  else
+    for (size_t k = 0; k < count; k++)
+      set_long_word(clarke_entry(m, k), m->limbs, values[k], low);
   return CLARKE_OK;
 }
 
