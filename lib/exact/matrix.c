@@ -271,20 +271,21 @@ clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
 
 /* --- sizes ----------------------------------------------------------------------------------- */
 
-/* Is some entry -2^bits? */
+/* Is some entry -2^bits? Hardly ever is there even a candidate, and signs are as good as random: the
+ * first look takes no branch. */
 static bool
 has_minus_power(const clarke_matrix *m, size_t bits)
 {
-  const size_t count = m->rows * m->cols, limbs = m->limbs, q = bits / 64;
+  const size_t words = m->rows * m->cols * m->limbs, limbs = m->limbs, q = bits / 64;
   const uint64_t mask = ((uint64_t)1 << bits % 64) - 1;
+  uint64_t candidates = 0;
 
-  for (size_t e = 0; e < count; e++) {
-    const uint64_t *word = m->word + e * limbs;
-
-    /* Of one branch that is hardly ever taken: signs are as good as random. */
-    if ((clarke_word_negative(word, limbs) & ((word[q] & mask) == 0)) && clarke_word_zero(word, q))
+  for (size_t e = 0; e < words; e += limbs)
+    candidates |= m->word[e + limbs - 1] >> 63 & (uint64_t)((m->word[e + q] & mask) == 0);
+  for (size_t e = 0; e < words && candidates != 0; e += limbs)
+    if (clarke_word_negative(m->word + e, limbs) && (m->word[e + q] & mask) == 0
+        && clarke_word_zero(m->word + e, q))
       return true;
-  }
   return false;
 }
 

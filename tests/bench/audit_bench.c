@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LEAST_RUNS 3
 #define MAX_SERIES 8
@@ -179,9 +180,14 @@ proof_phase(bench *b, clarke_error *err)
 static clarke_status
 run_verdict(bench *b, clarke_error *err)
 {
-  double t[6] = {now()};
-  clarke_status status = read_phase(b, err);
+  double t[6];
+  clarke_status status;
 
+  /* A new file: replacing one makes some file systems write to the disk. */
+  if (b->proof != NULL)
+    unlink(b->proof);
+  t[0] = now();
+  status = read_phase(b, err);
   t[1] = now();
   if (status == CLARKE_OK)
     status = replay_phase(b, false, err);

@@ -66,8 +66,12 @@ class Bench:
     def tools(self, suffix):
         model, batch = self.folder / f"{self.name}{suffix}.onnx", self.folder / f"batch{suffix}.npz"
         proof = self.folder / f"{self.name}{suffix}.proof"
-        self.time("clarke" + suffix,
-                  lambda: self.shell("clarke", "audit", model, "--batch", batch, "--proof", proof))
+
+        def audit():
+            proof.unlink(missing_ok=True)
+            self.shell("clarke", "audit", model, "--batch", batch, "--proof", proof)
+
+        self.time("clarke" + suffix, audit)
         if (self.build / "tools/clarke-check").exists():
             self.time("check" + suffix, lambda: self.shell("clarke-check", proof))
 
