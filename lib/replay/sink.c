@@ -181,6 +181,17 @@ emit(const clarke_emitter *e, const clarke_value *v, size_t entry, const mpq_t v
                                        v->origin != NULL ? v->origin[entry] : entry, value, err);
 }
 
+static bool
+word_is_zero(const clarke_matrix *m, size_t row)
+{
+  const uint64_t *word = m->word + row * m->cols * m->limbs;
+
+  for (size_t l = 0; l < m->limbs; l++)
+    if (word[l] != 0)
+      return false;
+  return true;
+}
+
 /* The products of nonzero gradients by nonzero inputs. */
 static clarke_status
 emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *s,
@@ -196,9 +207,15 @@ emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *
   for (size_t row = 0; row < g->rows && status == CLARKE_OK; row++) {
     size_t r = row % d->repeat, o = row / d->repeat % d->outer, b = row / d->repeat / d->outer;
 
+    if (word_is_zero(g, row))
+      continue;
     clarke_matrix_get(gq, g, row, 0);
-    for (size_t i = 0; mpq_sgn(gq) != 0 && i < d->inner && status == CLARKE_OK; i++) {
-      clarke_matrix_get(xq, x, (b * d->inner + i) * d->repeat + r, 0);
+    for (size_t i = 0; i < d->inner && status == CLARKE_OK; i++) {
+      size_t from = (b * d->inner + i) * d->repeat + r;
+
+      if (word_is_zero(x, from))
+        continue;
+      clarke_matrix_get(xq, x, from, 0);
       mpq_mul(xq, xq, gq);
       status = emit(e, v, d->transposed ? i * d->outer + o : o * d->inner + i, xq, err);
     }
