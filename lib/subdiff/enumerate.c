@@ -30,7 +30,7 @@ clarke_tree_clear(clarke_tree *t)
 typedef struct {
   clarke_tree *tree;
   const clarke_question *q;
-  int8_t *side;     /* CLARKE_PROXY: not reached, or its side does not matter */
+  int8_t *side;     /* CLARKE_PROXY: not reached */
   size_t *path;     /* touches branched on */
   clarke_row *row;  /* their rows times their side; empty when not affine */
   size_t depth;
@@ -67,7 +67,7 @@ add_leaf(visit *v)
   if (leaf == NULL || leaf->side == NULL)
     return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
   for (size_t k = 0; k < n; k++)
-    leaf->side[k] = v->side[k] == CLARKE_PROXY ? CLARKE_LEFT : v->side[k];
+    leaf->side[k] = v->side[k];
   return CLARKE_OK;
 }
 
@@ -127,21 +127,22 @@ refute(bool *dead, visit *v)
 static clarke_status
 derivative(clarke_row *row, bool *affine, visit *v, size_t k)
 {
-  bool *flags = calloc(v->tree->n_touches + 1, sizeof *flags), exact = false;
+  uint8_t *degree = malloc(v->tree->n_touches + 1);
+  bool exact = false;
   clarke_columns columns;
   clarke_status status;
 
-  if (flags == NULL)
+  if (degree == NULL)
     return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_affine(flags, v->q, v->side, v->err);
-  if (status == CLARKE_OK) {
+  status = clarke_degrees(degree, v->q, v->side, v->err);
+  if (status == CLARKE_OK && degree[k] == 1) {
     status = clarke_columns_init(&columns, v->q, v->side, v->err);
     if (status == CLARKE_OK)
       status = clarke_touch_row(row, &exact, &columns, k, false, 1, v->err);
     clarke_columns_clear(&columns);
   }
-  *affine = flags[k] && exact;
-  free(flags);
+  *affine = degree[k] == 0 || (degree[k] == 1 && exact);
+  free(degree);
   return status;
 }
 
@@ -179,7 +180,6 @@ branch(visit *v, size_t k, clarke_row *row)
     v->depth--;
     negate_row(row);
   }
-  v->side[k] = CLARKE_PROXY;
   return status;
 }
 
@@ -198,13 +198,17 @@ descend(visit *v, size_t k)
     return add_leaf(v);
   clarke_row_init(&row);
   status = derivative(&row, &affine, v, k);
-  if (status == CLARKE_OK && affine && row.n == 0)
-    status = descend(v, k + 1); /* the argument is constant: its side does not matter */
+  if (status == CLARKE_OK && affine && row.n == 0) {
+    /* The argument is constant: its side does not matter, but what follows must have one. */
+    v->side[k] = CLARKE_LEFT;
+    status = descend(v, k + 1);
+  }
   else if (status == CLARKE_OK) {
     if (!affine)
       row.n = 0;
     status = branch(v, k, &row);
   }
+  v->side[k] = CLARKE_PROXY;
   clarke_row_clear(&row);
   return status;
 }

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mark for every entry of every activation of the replay's exact pass. */
+/* A mark for every entry of every activation of the replay's exact pass: its degree in the wrt
+ * parameters near w, 0 constant, 1 affine, 2 anything. */
 typedef struct {
   const clarke_question *q;
   const int8_t *side;
@@ -54,31 +55,6 @@ marking_init(marking *m, const clarke_question *q, const int8_t *side)
 }
 
 static bool
-piece_is_constant(const clarke_step *s, size_t piece)
-{
-  if (piece == 0 && s->pieces.slope != CLARKE_NONE)
-    return false;
-  return mpq_sgn(s->pieces.coef[piece][1]) == 0 && mpq_sgn(s->pieces.coef[piece][2]) == 0;
-}
-
-/* Entry (f, j) of a SUM, GATHER or SCALE step: every operand constant, parameters outside wrt. */
-static bool
-operands_flat(const marking *m, const clarke_step *s, size_t f, size_t j)
-{
-  const clarke_graph *g = m->q->g;
-
-  for (size_t i = 0; i < s->n_in; i++) {
-    const clarke_operand *o = &s->in[i];
-
-    if (g->values[o->value].constant ? clarke_value_is_wrt(g, o->value)
-                                     : !m->mark[o->value][(o->map != NULL ? o->map[f] : f) *
-                                                            m->f->n + j])
-      return false;
-  }
-  return true;
-}
-
-static bool
 entry_is_zero(const clarke_matrix *x, size_t f, size_t j)
 {
   const uint64_t *word = x->word + (f * x->cols + j) * x->limbs;
@@ -89,101 +65,47 @@ entry_is_zero(const clarke_matrix *x, size_t f, size_t j)
   return x->radius == NULL || x->radius[f * x->cols + j] == 0;
 }
 
-/* Every term flat: a constant activation times a weight outside wrt, or a constant zero. */
-static bool
-dense_flat(const marking *m, const clarke_step *s, size_t f, size_t j)
-{
-  const clarke_dense *d = &s->dense;
-  size_t x = s->in[0].value, r = f % d->repeat, b = f / d->repeat / d->outer;
-  bool moves = clarke_value_is_wrt(m->q->g, d->weight);
-
-  for (size_t i = 0; i < d->inner; i++) {
-    size_t from = (b * d->inner + i) * d->repeat + r;
-
-    if (!m->mark[x][from * m->f->n + j] || (moves && !entry_is_zero(&m->f->value[x], from, j)))
-      return false;
-  }
-  return true;
-}
-
-static bool
-piecewise_flat(const marking *m, size_t step, size_t f, size_t j)
-{
-  const clarke_step *s = &m->q->g->steps[step];
-  size_t e = f * m->f->n + j, k = m->index[step][e];
-  int8_t code = m->f->piece[step][e];
-
-  if (m->mark[s->in[0].value][e])
-    return s->pieces.slope == CLARKE_NONE || !clarke_value_is_wrt(m->q->g, s->pieces.slope);
-  if (code >= 0)
-    return piece_is_constant(s, (size_t)code);
-  if (code == CLARKE_OPEN || k == 0 || m->side[k - 1] == CLARKE_PROXY)
-    return false;
-  return piece_is_constant(s, CLARKE_KINK_OF(code) + (m->side[k - 1] == CLARKE_RIGHT ? 1 : 0));
-}
-
-static bool
-entry_flat(const marking *m, size_t step, size_t f, size_t j)
-{
-  const clarke_step *s = &m->q->g->steps[step];
-
-  switch (s->kind) {
-  case CLARKE_GATHER:
-  case CLARKE_SUM:
-  case CLARKE_SCALE:
-    return operands_flat(m, s, f, j);
-  case CLARKE_DENSE:
-    return dense_flat(m, s, f, j);
-  case CLARKE_PIECEWISE:
-    return piecewise_flat(m, step, f, j);
-  case CLARKE_ANALYTIC:
-    return m->mark[s->in[0].value][f * m->f->n + j];
-  case CLARKE_SOFTMAX:
-    return false;
-  }
-  return false;
-}
-
-clarke_status
-clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_error *err)
-{
-  marking m;
-  const clarke_graph *g = q->g;
-
-  if (q->replay->n_touches == 0)
-    return CLARKE_OK;
-  if (!marking_init(&m, q, side)) {
-    marking_clear(&m);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  }
-  memset(m.mark[g->input], 1, g->values[g->input].count * m.f->n);
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-
-    if (m.f->value[s->out].rows == 0)
-      continue;
-    for (size_t f = 0; f < g->values[s->out].count; f++)
-      for (size_t j = 0; j < m.f->n; j++)
-        m.mark[s->out][f * m.f->n + j] = entry_flat(&m, i, f, j);
-  }
-  for (size_t k = 0; k < q->replay->n_touches; k++) {
-    const clarke_touch *t = &q->replay->touch[k];
-
-    flat[k] = m.mark[g->steps[t->step].in[0].value][t->feature * m.f->n + t->column];
-  }
-  marking_clear(&m);
-  return CLARKE_OK;
-}
-
-/* Degrees in the wrt parameters: 0 none, 1 affine, 2 more. */
+/* Of entry (f, j) of an activation times an entry of a constant. */
 static uint8_t
-operand_degree(const marking *m, const clarke_operand *o, size_t f, size_t j)
+product_degree(const marking *m, size_t value, size_t f, size_t j, size_t constant)
+{
+  uint8_t x = m->mark[value][f * m->f->n + j];
+
+  if (x == 0 && entry_is_zero(&m->f->value[value], f, j))
+    return 0;
+  return !clarke_value_is_wrt(m->q->g, constant) ? x : x == 0 ? 1 : 2;
+}
+
+static size_t
+source(const clarke_operand *o, size_t f)
+{
+  return o->map != NULL ? o->map[f] : f;
+}
+
+static uint8_t
+sum_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
 {
   const clarke_graph *g = m->q->g;
+  uint8_t degree = 0;
 
-  if (g->values[o->value].constant)
-    return clarke_value_is_wrt(g, o->value) ? 1 : 0;
-  return m->mark[o->value][(o->map != NULL ? o->map[f] : f) * m->f->n + j];
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    uint8_t one = g->values[o->value].constant
+                    ? clarke_value_is_wrt(g, o->value)
+                    : m->mark[o->value][source(o, f) * m->f->n + j];
+
+    degree = one > degree ? one : degree;
+  }
+  return degree;
+}
+
+static uint8_t
+scale_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  size_t c = s->in[1].value;
+  uint8_t degree = product_degree(m, s->in[0].value, source(&s->in[0], f), j, c);
+
+  return degree > 0 && s->divide && clarke_value_is_wrt(m->q->g, c) ? 2 : degree;
 }
 
 static uint8_t
@@ -193,13 +115,29 @@ dense_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
   size_t r = f % d->repeat, b = f / d->repeat / d->outer;
   uint8_t degree = 0;
 
-  for (size_t i = 0; i < d->inner; i++) {
-    uint8_t x = m->mark[s->in[0].value][((b * d->inner + i) * d->repeat + r) * m->f->n + j];
+  for (size_t i = 0; i < d->inner && degree < 2; i++) {
+    uint8_t one =
+      product_degree(m, s->in[0].value, (b * d->inner + i) * d->repeat + r, j, d->weight);
 
-    degree = x > degree ? x : degree;
+    degree = one > degree ? one : degree;
   }
-  degree = (uint8_t)(degree + (clarke_value_is_wrt(m->q->g, d->weight) ? 1 : 0));
-  return degree > 2 ? 2 : degree;
+  return degree;
+}
+
+/* Of piece p at an argument of that degree. PRelu's left piece is constant when its slope is 0 and
+ * does not move. */
+static uint8_t
+piece_degree(const marking *m, const clarke_step *s, size_t p, size_t f, size_t j, uint8_t degree)
+{
+  size_t slope = s->pieces.slope;
+
+  if (p == 0 && slope != CLARKE_NONE &&
+      (clarke_value_is_wrt(m->q->g, slope) ||
+       m->q->g->values[slope].real[s->pieces.slope_map != NULL ? s->pieces.slope_map[f] : f] != 0))
+    return product_degree(m, s->in[0].value, f, j, slope);
+  if (mpq_sgn(s->pieces.coef[p][2]) != 0)
+    return degree > 0 ? 2 : 0;
+  return mpq_sgn(s->pieces.coef[p][1]) != 0 ? degree : 0;
 }
 
 static uint8_t
@@ -208,39 +146,30 @@ piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
   const clarke_step *s = &m->q->g->steps[step];
   size_t e = f * m->f->n + j, k = m->index[step][e];
   uint8_t degree = m->mark[s->in[0].value][e];
-  bool slope_moves = s->pieces.slope != CLARKE_NONE && clarke_value_is_wrt(m->q->g,
-                                                                           s->pieces.slope);
+  int8_t code = m->f->piece[step][e];
 
-  if (degree == 0 && !slope_moves)
-    return 0;
-  for (size_t p = 0; p <= s->pieces.n_kinks; p++)
-    if (mpq_sgn(s->pieces.coef[p][2]) != 0)
-      return 2;
-  if (slope_moves || m->f->piece[step][e] == CLARKE_OPEN ||
-      (m->f->piece[step][e] < 0 && (k == 0 || m->side[k - 1] == CLARKE_PROXY)))
+  if (code >= 0)
+    return piece_degree(m, s, (size_t)code, f, j, degree);
+  if (code == CLARKE_OPEN)
     return 2;
-  return degree;
+  if (degree == 0) /* at its kink for good: PRelu's slope multiplies a zero */
+    return 0;
+  if (k == 0 || m->side[k - 1] == CLARKE_PROXY)
+    return 2;
+  return piece_degree(m, s, CLARKE_KINK_OF(code) + (m->side[k - 1] == CLARKE_RIGHT), f, j, degree);
 }
 
 static uint8_t
 entry_degree(const marking *m, size_t step, size_t f, size_t j)
 {
   const clarke_step *s = &m->q->g->steps[step];
-  uint8_t degree = 0, c;
 
   switch (s->kind) {
   case CLARKE_GATHER:
   case CLARKE_SUM:
-    for (size_t i = 0; i < s->n_in; i++) {
-      uint8_t one = operand_degree(m, &s->in[i], f, j);
-
-      degree = one > degree ? one : degree;
-    }
-    return degree;
+    return sum_degree(m, s, f, j);
   case CLARKE_SCALE:
-    c = operand_degree(m, &s->in[1], f, j);
-    degree = (uint8_t)(operand_degree(m, &s->in[0], f, j) + (s->divide ? 2 * c : c));
-    return degree > 2 ? 2 : degree;
+    return scale_degree(m, s, f, j);
   case CLARKE_DENSE:
     return dense_degree(m, s, f, j);
   case CLARKE_PIECEWISE:
@@ -258,7 +187,7 @@ entry_degree(const marking *m, size_t step, size_t f, size_t j)
 }
 
 clarke_status
-clarke_affine(bool *affine, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
 {
   marking m;
   const clarke_graph *g = q->g;
@@ -281,8 +210,22 @@ clarke_affine(bool *affine, const clarke_question *q, const int8_t *side, clarke
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
-    affine[k] = m.mark[g->steps[t->step].in[0].value][t->feature * m.f->n + t->column] < 2;
+    degree[k] = m.mark[g->steps[t->step].in[0].value][t->feature * m.f->n + t->column];
   }
   marking_clear(&m);
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  size_t n = q->replay->n_touches;
+  uint8_t *degree = malloc(n + 1);
+  clarke_status status = degree != NULL ? clarke_degrees(degree, q, side, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    flat[k] = degree[k] == 0;
+  free(degree);
+  return status;
 }

@@ -5,13 +5,14 @@
 
 #include "subdiff/question.h"
 
-/* flat[k]: is touch k's argument constant near w within the cell of these sides (CLARKE_LEFT or
- * CLARKE_RIGHT by touch; CLARKE_PROXY: not chosen)? */
+/* degree[k]: how touch k's argument depends on the wrt parameters near w within the cell of these
+ * sides (CLARKE_LEFT or CLARKE_RIGHT by touch; CLARKE_PROXY: not chosen): 0 not at all, 1 it is
+ * affine, 2 nothing is known. */
+clarke_status clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side,
+                             clarke_error *err);
+
+/* flat[k]: is its degree 0? */
 clarke_status clarke_flat(bool *flat, const clarke_question *q, const int8_t *side,
                           clarke_error *err);
-
-/* affine[k]: is touch k's argument affine in the wrt parameters, given the sides chosen? */
-clarke_status clarke_affine(bool *affine, const clarke_question *q, const int8_t *side,
-                            clarke_error *err);
 
 #endif

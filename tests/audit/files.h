@@ -1,0 +1,1 @@
+/* Models and batches as files. */
