@@ -21,7 +21,6 @@ static const char usage[] =
 static int check(const char *proof, const char *data) {
   int status;
   pid_t child = fork();
-
   if (child == 0) {
 #if !defined __SANITIZE_ADDRESS__
     setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_LIMIT, MEMORY_LIMIT});
@@ -39,20 +38,15 @@ static int check(const char *proof, const char *data) {
 int main(int argc, char **argv) {
   const char *proof = NULL, *data = NULL;
   int result = UNDECIDED;
-
   for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
       fputs(argv[i][2] == 'h' ? usage : "clarke-check (clarke) 0.1.0\n", stdout);
       return 0;
     }
-    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc && data == NULL)
-      data = argv[++i];
-    else if (strncmp(argv[i], "--data=", 7) == 0 && data == NULL)
-      data = argv[i] + 7;
-    else if (argv[i][0] != '-' && proof == NULL)
-      proof = argv[i];
-    else
-      proof = argv[argc] = "";
+    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc && data == NULL) data = argv[++i];
+    else if (strncmp(argv[i], "--data=", 7) == 0 && data == NULL) data = argv[i] + 7;
+    else if (argv[i][0] != '-' && proof == NULL) proof = argv[i];
+    else proof = argv[argc] = "";
   }
   if (proof == NULL || *proof == '\0') {
     fputs(usage, stderr);

@@ -324,6 +324,79 @@ def prelu():
          "move a at 0 1", **base)
 
 
+def operators():
+    """One small model an operator or so, its batch, and what ONNX's reference evaluator makes of it.
+    All numbers are small dyadics, so that float32 arithmetic is exact where no exp is taken."""
+    from onnx.reference import ReferenceEvaluator
+    rng = np.random.default_rng(5)
+
+    def dyadic(*shape):
+        return (rng.integers(-12, 13, size=shape) / 4).astype(np.float32)
+
+    def ints(*values):
+        return numpy_helper.from_array(np.array(values, np.int64))
+
+    node = helper.make_node
+    constant = lambda name, value: node("Constant", [], [name], value=value)  # noqa: E731
+    number = lambda name, v: constant(name, numpy_helper.from_array(np.float32(v)))  # noqa: E731
+    cases = {
+        "gemm": ([node("Gemm", ["x", "w", "b"], ["y"], alpha=0.5, beta=2.0),
+                  node("Gemm", ["y", "v"], ["out"], transB=1)],
+                 [3], 4, dict(w=dyadic(3, 5), b=dyadic(1, 5), v=dyadic(2, 5)), 17),
+        "matmul-left": ([node("MatMul", ["w", "x"], ["y"]), node("MatMul", ["y", "v"], ["z"]),
+                         node("MatMul", ["u", "z"], ["out"])],
+                        [2, 3, 2], 3, dict(w=dyadic(4, 3), v=dyadic(2, 5), u=dyadic(4)), 17),
+        "arithmetic": ([node("Add", ["x", "a"], ["y1"]), node("Sub", ["b", "y1"], ["y2"]),
+                        node("Mul", ["y2", "c"], ["y3"]), node("Div", ["y3", "d"], ["y4"]),
+                        node("Sub", ["y4", "y1"], ["y5"]), node("Add", ["y5", "y2"], ["out"])],
+                       [2, 3], 3, dict(a=dyadic(2, 1), b=dyadic(3), c=dyadic(1, 2, 3),
+                                       d=np.float32([[0.5, -2, 4]])), 17),
+        "shapes": ([node("Transpose", ["x"], ["y1"], perm=[0, 2, 1, 3]), constant("s", ints(0, -1, 2)),
+                    node("Reshape", ["y1", "s"], ["y2"]), node("Unsqueeze", ["y2", "ax"], ["y3"]),
+                    node("Identity", ["y3"], ["y4"]), constant("ax", ints(2)),
+                    node("Squeeze", ["y4", "ax"], ["y5"]), node("Flatten", ["y5"], ["y6"]),
+                    node("Transpose", ["w"], ["wt"]), node("MatMul", ["y6", "wt"], ["y7"]),
+                    node("Dropout", ["y7"], ["out"])],
+                   [2, 3, 2], 2, dict(w=dyadic(4, 12)), 17),
+        "pieces": ([node("Relu", ["x"], ["r"]), node("LeakyRelu", ["x"], ["l"], alpha=0.25),
+                    node("PRelu", ["x", "p"], ["q"]), number("lo", -1), number("hi", 2),
+                    node("Clip", ["x", "lo", "hi"], ["c"]), node("Clip", ["x", "", "hi"], ["d"]),
+                    node("HardSigmoid", ["x"], ["h"], alpha=0.25, beta=0.5), node("Abs", ["x"], ["a"]),
+                    node("Add", ["r", "l"], ["s1"]), node("Add", ["s1", "q"], ["s2"]),
+                    node("Add", ["s2", "c"], ["s3"]), node("Add", ["s3", "d"], ["s4"]),
+                    node("Add", ["s4", "h"], ["s5"]), node("Sub", ["s5", "a"], ["s6"]),
+                    node("Mul", ["s6", "w"], ["out"])],
+                   [6], 5, dict(p=dyadic(6), w=dyadic(6)), 17),
+        "clip-old": ([node("Clip", ["x"], ["y"], min=-0.5, max=1.5), node("Clip", ["y"], ["z"], max=1.0),
+                      node("MatMul", ["z", "w"], ["out"])], [3], 4, dict(w=dyadic(3, 2)), 9),
+        "hardswish": ([node("MatMul", ["x", "w"], ["y"]), node("HardSwish", ["y"], ["out"])],
+                      [3], 4, dict(w=dyadic(3, 4)), 17),
+        "smooth": ([node("MatMul", ["x", "w"], ["y"]), node("Sigmoid", ["y"], ["s"]),
+                    node("Tanh", ["y"], ["t"]), node("Add", ["s", "t"], ["z"]),
+                    node("Softmax", ["z"], ["u"], axis=1), node("LogSoftmax", ["u"], ["v"], axis=-1),
+                    node("Mul", ["v", "m"], ["out"])],
+                   [3, 4], 3, dict(w=dyadic(4, 2), m=dyadic(3, 2)), 17),
+        "softmax-old": ([node("Softmax", ["x"], ["y"]), node("Mul", ["y", "w"], ["out"])],
+                        [2, 3], 2, dict(w=dyadic(2, 3)), 11),
+    }
+    for name, (nodes, shape, samples, parameters, opset) in cases.items():
+        if name == "shapes":
+            nodes.insert(0, nodes.pop(5))  # the constant goes before its use
+        save(f"op-{name}.onnx", nodes, ["N"] + shape, None, parameters, opset)
+        x = dyadic(samples, *shape)
+        batch(f"op-{name}.npz", x)
+        out = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx"))).run(None, {"x": x})[0]
+        if name == "softmax-old":  # the reference evaluator knows only the axis rule of opset 13
+            e = np.exp(x.reshape(samples, -1).astype(np.float64))
+            out = (e / e.sum(axis=1, keepdims=True)).reshape(x.shape) * parameters["w"]
+        with open(path(f"op-{name}.npy"), "wb") as f:
+            np.save(f, np.asarray(out, np.float32))
+        OPERATORS.append(f"{name} {0 if name in ['smooth', 'softmax-old', 'hardswish'] else 1}")
+
+
+OPERATORS = []
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -331,6 +404,9 @@ def main():
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu]:
         make()
+    operators()
+    with open(path("operators.txt"), "w") as f:
+        f.write("\n".join(OPERATORS) + "\n")
     with open(path("index.txt"), "w") as f:
         f.write("\n".join(INDEX) + "\n")
 

@@ -64,9 +64,7 @@ static void linear(const point *p, const step *st, interval *out, interval **x, 
   integer **ends = allocate(last, sizeof *ends), *a = allocate(n, sizeof *a);
   integer *sum = allocate(2 * batch, sizeof *sum), one = integer_zero();
   rational *q = rationals(n);
-  RATIONAL(t);
-  INTEGER(den);
-  INTEGER(den_x);
+  RATIONAL(t); INTEGER(den); INTEGER(den_x);
   mpz_set_ui(&den, 1);
   mpz_set_ui(&den_x, 1);
   for (size_t i = 0; i < n; i++) factor(st, &st->terms[i], move, &q[i]);
@@ -132,8 +130,7 @@ const char *point_kink(const point *p, size_t k) {
 /* The piece on which the argument of entry e lies, or a touched kink, which is recorded. */
 static size_t locate(point *p, size_t s, size_t e) {
   const step *st = &p->net->steps[s];
-  INTERVAL(left);
-  INTERVAL(right);
+  INTERVAL(left); INTERVAL(right);
   for (size_t j = 0; j < st->n_kinks; j++) {
     interval_set(&left, &st->at[j], &st->at[j]);
     interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
@@ -191,8 +188,7 @@ void point_evaluate(point *p) {
     for (size_t e = 0; e < n; e++)
       if (st->kind == INPUT)
         interval_add(&y[e], &exactly_one, &p->x->value[e % batch * st->n + e / batch]);
-      else if (st->kind == SOFTMAX)
-        interval_add(&y[e], argument(p, st, e), &plus_one);
+      else if (st->kind == SOFTMAX) interval_add(&y[e], argument(p, st, e), &plus_one);
     for (size_t i = 0; st->kind == SOFTMAX && i < n / st->length; i++)
       interval_softmax(y + line_entry(p, st, i, 0), y + line_entry(p, st, i, 0), st->length,
                        st->stride * batch, st->log);
@@ -340,8 +336,7 @@ static void must_be_rational(bool rational_so_far) {
 static void pull_back(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
   const step *st = &p->net->steps[s];
   const rational *given = &adjoint[s][e].lo;
-  RATIONAL(q);
-  INTERVAL(by);
+  RATIONAL(q); INTERVAL(by);
   for (size_t i = e / p->net->batch * st->width, end = i + st->width; i < end; i++) {
     const term *t = &st->terms[i];
     bool weighs = t->w != NULL && t->w->wrt;
@@ -356,8 +351,7 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
     mpq_mul(&q, &q, given);
     if (term_varies(p, t)) interval_add(term_entry(p, adjoint, t, e), &exactly_one, &q);
     if (!weighs) continue;
-    if (st->divide) { /* coef x / w: -(coef x / w) / w */
-      mpq_div(&q, &q, &t->w->value[t->at]);
+    if (st->divide) { /* coef x / w: -(coef x / w) / w */ mpq_div(&q, &q, &t->w->value[t->at]);
       mpq_neg(&q, &q);
     } else {
       mpq_mul(&q, t->coef, given);

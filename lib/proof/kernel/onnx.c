@@ -13,13 +13,11 @@ typedef struct {
 
 static uint64_t varint(bytes *b) {
   uint64_t x = 0;
-
   for (unsigned shift = 0; shift < 64 && b->size > 0; shift += 7) {
     unsigned char c = *b->data++;
     b->size--;
     x |= (uint64_t)(c & 0x7f) << shift;
-    if (c < 0x80)
-      return x;
+    if (c < 0x80) return x;
   }
   leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits");
 }
@@ -30,14 +28,12 @@ static bool next_field(bytes *b, unsigned number, field *f) {
     uint64_t key = varint(b), length;
     *f = (field){(unsigned)(key >> 3), (unsigned)(key & 7), 0, {b->data, 0}};
     refuse_if(key >> 32 != 0 || (f->wire > 2 && f->wire != 5), "the model is no protocol buffer");
-    if (f->wire == 0)
-      f->value = varint(b);
+    if (f->wire == 0) f->value = varint(b);
     length = f->wire == 1 ? 8 : f->wire == 5 ? 4 : f->wire == 2 ? varint(b) : 0;
     refuse_if(length > b->size, "the model is cut off");
     f->body = (bytes){b->data, length};
     *b = (bytes){b->data + length, b->size - length};
-    if (number == 0 || f->number == number)
-      return true;
+    if (number == 0 || f->number == number) return true;
   }
   return false;
 }
@@ -45,9 +41,7 @@ static bool next_field(bytes *b, unsigned number, field *f) {
 /* The next message or string with that number. */
 static bool next_body(bytes *b, unsigned number, bytes *body) {
   field f;
-
-  if (!next_field(b, number, &f))
-    return false;
+  if (!next_field(b, number, &f)) return false;
   refuse_if(f.wire != 2, "the model's field %u is of another type", number);
   *body = f.body;
   return true;
@@ -56,14 +50,12 @@ static bool next_body(bytes *b, unsigned number, bytes *body) {
 /* The last string with that number; "" when there is none. */
 static char *text(bytes b, unsigned number) {
   bytes body = {NULL, 0};
-
   while (next_body(&b, number, &body)) {}
   return copy_text(body.data, body.size);
 }
 
 static char **texts(bytes b, unsigned number, size_t *n) {
   char **list = NULL;
-
   for (bytes body; next_body(&b, number, &body); (*n)++) {
     list = grow(list, *n, sizeof *list);
     list[*n] = copy_text(body.data, body.size);
@@ -74,7 +66,6 @@ static char **texts(bytes b, unsigned number, size_t *n) {
 /* The last integer with that number; 0 when there is none. */
 static uint64_t whole(bytes b, unsigned number) {
   uint64_t value = 0;
-
   for (field f; next_field(&b, number, &f); value = f.value)
     refuse_if(f.wire != 0, "the model's field %u is of another type", number);
   return value;
@@ -83,7 +74,6 @@ static uint64_t whole(bytes b, unsigned number) {
 /* All numbers with that number, packed or not, as little-endian numbers of that width. */
 static bytes numbers(bytes b, unsigned number, size_t width, bool real) {
   bytes all = {NULL, 0};
-
   for (field f; next_field(&b, number, &f);) {
     bool raw = f.wire == 1 || f.wire == 5 || (f.wire == 2 && real);
     for (bool first = true; f.body.size > 0 || (f.wire == 0 && first); first = false) {
@@ -92,8 +82,7 @@ static bytes numbers(bytes b, unsigned number, size_t width, bool real) {
         all.data = grow(all.data, all.size, 1);
         all.data[all.size] = (unsigned char)(x >> 8 * i);
       }
-      if (raw)
-        f.body = (bytes){f.body.data + 1, f.body.size - 1};
+      if (raw) f.body = (bytes){f.body.data + 1, f.body.size - 1};
     }
   }
   return all;
@@ -110,7 +99,6 @@ static tensor *read_tensor(bytes b) {
   bytes body, dims = numbers(b, 1, 8, false), data = {NULL, 0};
   uint64_t type = whole(b, 2);
   field f;
-
   t->name = text(b, 8);
   refuse_if(type >= sizeof types / sizeof *types || types[type] < 0,
             "tensor '%s' is of unsupported type %llu", t->name, (unsigned long long)type);
@@ -120,10 +108,8 @@ static tensor *read_tensor(bytes b) {
   dtype d = (dtype)types[type];
   t->rank = dims.size / 8;
   refuse_if(t->rank > MAX_RANK, "tensor '%s' has more than %d axes", t->name, MAX_RANK);
-  for (size_t i = 0; i < dims.size; i++)
-    t->dims[i / 8] |= (size_t)dims.data[i] << 8 * (i % 8);
-  for (bytes rest = b; next_body(&rest, 9, &body);)
-    data = body;
+  for (size_t i = 0; i < dims.size; i++) t->dims[i / 8] |= (size_t)dims.data[i] << 8 * (i % 8);
+  for (bytes rest = b; next_body(&rest, 9, &body);) data = body;
   bytes other = numbers(b, typed[d], dtype_width(d), d == F32 || d == F64);
   refuse_if(data.size > 0 && other.size > 0, "tensor '%s' has two sets of data", t->name);
   data = data.size > 0 ? data : other;
@@ -138,10 +124,8 @@ static attribute read_attribute(bytes b) {
   attribute a = {text(b, 1), NULL};
   uint64_t type = whole(b, 20);
   bytes body;
-
   if (type == 4) {
-    while (next_body(&b, 5, &body))
-      a.t = read_tensor(body);
+    while (next_body(&b, 5, &body)) a.t = read_tensor(body);
   } else if (type == 1 || type == 2 || type == 6 || type == 7) {
     bool real = type == 1 || type == 6;
     bytes data = numbers(b, number[type], real ? 4 : 8, real);
@@ -160,7 +144,6 @@ static attribute read_attribute(bytes b) {
 static node read_node(bytes b) {
   node n = {text(b, 4), text(b, 3), 0, 0, 0, NULL, NULL, NULL};
   char *domain = text(b, 7);
-
   n.in = texts(b, 1, &n.n_in);
   n.out = texts(b, 2, &n.n_out);
   refuse_if((*domain != '\0' && strcmp(domain,
@@ -176,7 +159,6 @@ static node read_node(bytes b) {
 static port *read_ports(bytes graph, unsigned number, size_t *n) {
   port *ports = NULL;
   bytes b, type, tensor_type, shape, dim;
-
   for (; next_body(&graph, number, &b); (*n)++) {
     ports = grow(ports, *n, sizeof *ports);
     port *p = &ports[*n];
@@ -198,7 +180,6 @@ static port *read_ports(bytes graph, unsigned number, size_t *n) {
 void onnx_read(model *m, bytes file) {
   bytes b, body, graph = {NULL, 0};
   field f;
-
   *m = (model){0, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
   for (b = file; next_body(&b, 8, &body);)
     if (*text(body, 1) == '\0' || strcmp(text(body, 1), "ai.onnx") == 0) {

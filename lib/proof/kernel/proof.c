@@ -126,14 +126,12 @@ static bytes next_file(const char *keyword, const char *folder, char **name) {
 
 static void clear_moves(void) {
   for (size_t i = 0; i < n_wrt; i++)
-    for (size_t j = 0; j < wrt[i]->count; j++)
-      mpq_set_ui(&wrt[i]->move[j], 0, 1);
+    for (size_t j = 0; j < wrt[i]->count; j++) mpq_set_ui(&wrt[i]->move[j], 0, 1);
 }
 
 /* `direction` and its moves, into the tensors. */
 static void read_direction(void) {
-  RATIONAL(coef);
-  RATIONAL(t);
+  RATIONAL(coef); RATIONAL(t);
   clear_moves();
   next_line("direction");
   end_line();
@@ -167,8 +165,7 @@ static void check_cell(void) {
     read_direction();
     interval **d = tangents(&p, c.slope);
     for (size_t k = 0; k < p.n_touched; k++) {
-      if (found[k] || c.flat[k])
-        continue;
+      if (found[k] || c.flat[k]) continue;
       int sign = interval_sign(tangent_argument(&p, d, k), point_kink(&p, k));
       require(sign != -c.side[k], "%s moves to the wrong side", point_kink(&p, k));
       found[k] = sign != 0;
@@ -190,8 +187,7 @@ static int8_t side_of(const touch *t, const rational *q) {
 static void check_ad(void) {
   end_line();
   known_line("cell", "ad");
-  for (size_t k = 0; k < p.n_touched; k++)
-    c.side[k] = side_of(&p.touched[k], &ad[k]);
+  for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_of(&p.touched[k], &ad[k]);
   check_cell();
 }
 
@@ -200,11 +196,9 @@ static size_t find_node(size_t from, const char *name) {
   char unnamed[64];
   for (size_t s = from; s < net.n_steps; s++) {
     const node *n = net.steps[s].node;
-    if (net.steps[s].kind != PIECEWISE)
-      continue;
+    if (net.steps[s].kind != PIECEWISE) continue;
     snprintf(unnamed, sizeof unnamed, "%s_%zu", n->op, net.steps[s].place);
-    if (strcmp(name, *n->name != '\0' ? n->name : unnamed) == 0)
-      return s;
+    if (strcmp(name, *n->name != '\0' ? n->name : unnamed) == 0) return s;
   }
   return NONE;
 }
@@ -236,8 +230,7 @@ static void check_mix(void) {
       const touch *to = &p.touched[k];
       size_t i = mixed[to->step];
       c.side[k] = side_of(to, &ad[k]);
-      if (i == 0)
-        continue;
+      if (i == 0) continue;
       mpq_sub(&t, &to->left, &to->right);
       mpq_mul(&t, &t, &lambda[i - 1]);
       mpq_add(&t, &t, &to->right);
@@ -250,21 +243,18 @@ static void check_mix(void) {
 /* sum += q * the gradient in the tensors. */
 static void add_gradient(const rational *q) {
   for (size_t i = 0, at = 0; i < n_wrt; at += wrt[i++]->count)
-    for (size_t j = 0; j < wrt[i]->count; j++)
-      interval_add(&sum[at + j], &wrt[i]->gradient[j], q);
+    for (size_t j = 0; j < wrt[i]->count; j++) interval_add(&sum[at + j], &wrt[i]->gradient[j], q);
 }
 
 static bool sum_is_zero(void) {
   for (size_t i = 0; i < n_sum; i++)
-    if (!interval_zero(&sum[i]))
-      return false;
+    if (!interval_zero(&sum[i])) return false;
   return true;
 }
 
 static void check_hull(bool bouligand) {
   size_t n = next_number();
-  RATIONAL(weight);
-  RATIONAL(total);
+  RATIONAL(weight); RATIONAL(total);
   end_line();
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
   for (size_t i = 0; i < n; i++) {
@@ -276,8 +266,7 @@ static void check_hull(bool bouligand) {
     require(p.n_touched == 0 ? strcmp(sides, ".") == 0
             : strlen(sides) == p.n_touched && strspn(sides, "-+") == p.n_touched,
             "one side for each touched kink is expected");
-    for (size_t k = 0; k < p.n_touched; k++)
-      c.side[k] = sides[k] == '+' ? 1 : -1;
+    for (size_t k = 0; k < p.n_touched; k++) c.side[k] = sides[k] == '+' ? 1 : -1;
     check_cell();
     gradient(&p, c.slope, NONE);
     add_gradient(&weight);
@@ -308,8 +297,7 @@ static void check_dead(void) {
     require(cell_degree(&c, &p, k) < 2, "%s: its argument is not affine", point_kink(&p, k));
     gradient(&p, c.slope, k);
     require(!gradient_zero(&net), "%s: its argument has derivative zero", point_kink(&p, k));
-    if (c.side[k] < 0)
-      mpq_neg(&value, &value);
+    if (c.side[k] < 0) mpq_neg(&value, &value);
     add_gradient(&value);
     next = k + 1;
   }
@@ -319,8 +307,7 @@ static void check_dead(void) {
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void check_leaf(const interval *output) {
-  INTERVAL(leaf);
-  INTERVAL(margin);
+  INTERVAL(leaf); INTERVAL(margin);
   end_line();
   cell_settle(&c, &p, true);
   require(c.open == NONE, "%s has not been branched on", point_kink(&p, c.open));
@@ -335,8 +322,7 @@ static void check_leaf(const interval *output) {
 
 static size_t check_separator(void) {
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), order = 0, from = 0;
-  INTERVAL(output);
-  RATIONAL(value);
+  INTERVAL(output); RATIONAL(value);
   end_line();
   do {
     next_line("v");
@@ -344,8 +330,7 @@ static size_t check_separator(void) {
     size_t index = next_number();
     parse_rational(&value, next_word());
     end_line();
-    for (; order < n_wrt && wrt[order] != t; order++)
-      from = 0;
+    for (; order < n_wrt && wrt[order] != t; order++) from = 0;
     require(order < n_wrt && index >= from && index < t->count && mpq_sgn(&value) != 0,
             "nonzero entries of parameters in wrt, in order, are expected");
     mpq_set(&t->move[index], &value);
@@ -369,15 +354,11 @@ static size_t check_separator(void) {
     }
     bool dead = line_is("dead");
     next_line(dead ? "dead" : "leaf");
-    if (dead)
-      check_dead();
-    else
-      check_leaf(&output);
+    if (dead) check_dead();
+    else check_leaf(&output);
     leaves += !dead;
-    for (; depth > 0 && c.side[path[depth - 1]] == 1; depth--)
-      c.side[path[depth - 1]] = 0;
-    if (depth > 0)
-      c.side[path[depth - 1]] = 1;
+    for (; depth > 0 && c.side[path[depth - 1]] == 1; depth--) c.side[path[depth - 1]] = 0;
+    if (depth > 0) c.side[path[depth - 1]] = 1;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
   free(path);
@@ -389,16 +370,11 @@ static size_t check_evidence(const char *verdict) {
   size_t leaves = 0;
   next_line("evidence");
   const char *word = next_word();
-  if (strcmp(word, "ad") == 0 && bouligand)
-    check_ad();
-  else if (strcmp(word, "mix") == 0 && !bouligand && !outside)
-    check_mix();
-  else if (strcmp(word, "hull") == 0 && !outside)
-    check_hull(bouligand);
-  else if (strcmp(word, "separator") == 0 && outside)
-    leaves = check_separator();
-  else
-    leave(FAILED, "evidence '%s' does not prove %s", word, verdict);
+  if (strcmp(word, "ad") == 0 && bouligand) check_ad();
+  else if (strcmp(word, "mix") == 0 && !bouligand && !outside) check_mix();
+  else if (strcmp(word, "hull") == 0 && !outside) check_hull(bouligand);
+  else if (strcmp(word, "separator") == 0 && outside) leaves = check_separator();
+  else leave(FAILED, "evidence '%s' does not prove %s", word, verdict);
   next_line("end");
   require(rest.size == 0, "lines after the evidence");
   return leaves;
@@ -412,8 +388,7 @@ static char *read_proxies(void) {
   const char *op;
   for (size_t i = 0, kinks; (op = network_operator(i, &kinks)) != NULL; i++) {
     bool used = false;
-    for (size_t s = 1; s < net.n_steps; s++)
-      used = used || strcmp(net.steps[s].node->op, op) == 0;
+    for (size_t s = 1; s < net.n_steps; s++) used = used || strcmp(net.steps[s].node->op, op) == 0;
     for (size_t j = 0; used && j < kinks; j++) {
       RATIONAL(value);
       next_line("proxy");
@@ -422,8 +397,7 @@ static char *read_proxies(void) {
       const char *word = next_word();
       bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
       end_line();
-      if (!left && !right)
-        parse_rational(&value, word);
+      if (!left && !right) parse_rational(&value, word);
       for (size_t k = 0; k < p.n_touched; k++) {
         const touch *t = &p.touched[k];
         const step *st = &net.steps[t->step];
@@ -445,10 +419,8 @@ static void replace_parameters(model *m, bytes file, bool *replaced) {
   tensor *t = tensors_read(file, &n);
   for (size_t i = 0; i < n; i++) {
     size_t j = 0, size = t[i].rank * sizeof *t[i].dims;
-    while (j < m->n_tensors && strcmp(m->tensors[j]->name, t[i].name) != 0)
-      j++;
-    if (!t[i].real)
-      continue;
+    while (j < m->n_tensors && strcmp(m->tensors[j]->name, t[i].name) != 0) j++;
+    if (!t[i].real) continue;
     require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
             && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
             "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
@@ -476,8 +448,7 @@ static const char *read_loss(void) {
   end_line();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
-  if (p.loss == LOSS_SUM)
-    return "the sum of all outputs";
+  if (p.loss == LOSS_SUM) return "the sum of all outputs";
   require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "the batch holds no y for each sample");
   require(p.loss == LOSS_CE || (y->rank == rank + 1
           && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0), "y does not have the output's shape");
@@ -494,10 +465,8 @@ static void read_wrt(void) {
   wrt = allocate(net.n_tensors + 1, sizeof *wrt);
   bool all = strcmp(words, "*") == 0;
   for (size_t i = 0; all && i < net.n_tensors; i++)
-    if (net.tensors[i]->weight)
-      wrt[n_wrt++] = net.tensors[i];
-  if (all)
-    next_word();
+    if (net.tensors[i]->weight) wrt[n_wrt++] = net.tensors[i];
+  if (all) next_word();
   while (words < words_end && !all) {
     wrt[n_wrt++] = next_parameter();
     require(n_wrt <= net.n_tensors, "a parameter is named twice");
@@ -516,8 +485,7 @@ static void read_wrt(void) {
 /* The last line is checked first: a proof that was changed is not worth reading. */
 static void check_end(void) {
   char hex[65];
-  for (size_t i = 0; i < rest.size; i++)
-    session_line += rest.data[i] == '\n';
+  for (size_t i = 0; i < rest.size; i++) session_line += rest.data[i] == '\n';
   require(rest.size > 69 && memcmp(rest.data + rest.size - 69, "end ", 4) == 0
           && rest.data[rest.size - 1] == '\n', "the last line is not 'end HASH'");
   sha256((bytes){rest.data, rest.size - 69}, hex);
@@ -539,22 +507,19 @@ void clarke_check_proof(const char *path, const char *data) {
   char *folder = data != NULL ? copy_text(data, strlen(data)) : copy_text(path, length);
   char *names[3] = {NULL, NULL, NULL};
   model m;
-  if (*folder == '\0')
-    folder = copy_text(".", 1);
+  if (*folder == '\0') folder = copy_text(".", 1);
   rest = read_file(path);
   check_end();
   known_line("clarke-proof", "1");
   next_line("verdict");
   const char *word = next_word();
   end_line();
-  while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0)
-    verdict++;
+  while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
   known_line("semantics", "real");
   onnx_read(&m, next_file("model", folder, &names[0]));
   bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
-  if (params)
-    replace_parameters(&m, next_file("params", folder, &names[1]), replaced);
+  if (params) replace_parameters(&m, next_file("params", folder, &names[1]), replaced);
   read_batch(next_file("batch", folder, &names[2]));
   network_build(&net, &m, p.x);
   for (size_t i = 0; i < m.n_tensors && params; i++)
@@ -575,11 +540,9 @@ void clarke_check_proof(const char *path, const char *data) {
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
   end_line();
   size_t leaves = check_evidence(meanings[verdict][0]);
-  for (size_t k = 0; k < p.n_touched; k++)
-    n += flat[k];
+  for (size_t k = 0; k < p.n_touched; k++) n += flat[k];
   printf("VERIFIED\nModel: %s\n", names[0]);
-  if (params)
-    printf("Parameters replaced by: %s\n", names[1]);
+  if (params) printf("Parameters replaced by: %s\n", names[1]);
   printf("Batch: %s, %zu samples\nLoss: %s\nParameters: %zu numbers in %zu tensors\n", names[2],
          net.batch, loss, n_sum, n_wrt);
   if (leaves > 0)

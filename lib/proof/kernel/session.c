@@ -12,14 +12,11 @@ unsigned long session_bits = 64;
 _Noreturn void leave(outcome result, const char *format, ...) {
   char why[1024];
   va_list args;
-
-  if (result == UNDECIDED && session_bits < MAX_BITS)
-    _exit(UNDECIDED);
+  if (result == UNDECIDED && session_bits < MAX_BITS) _exit(UNDECIDED);
   va_start(args, format);
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
-  for (char *c = why; *c != '\0'; c++)
-    *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+  for (char *c = why; *c != '\0'; c++) *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
   fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
           result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
   fflush(NULL);
@@ -33,11 +30,9 @@ void *allocate(size_t n, size_t size) {
 }
 
 void *grow(void *array, size_t n, size_t size) {
-  if ((n & (n - 1)) != 0)
-    return array;
+  if ((n & (n - 1)) != 0) return array;
   char *larger = allocate(n == 0 ? 1 : 2 * n, size);
-  if (n > 0)
-    memcpy(larger, array, n * size);
+  if (n > 0) memcpy(larger, array, n * size);
   free(array);
   return larger;
 }

@@ -9,10 +9,8 @@ static void constants(uint32_t h[8], uint32_t k[64]) {
   INTEGER(root);
   for (unsigned long n = 0, prime = 2; n < 64; prime++) {
     bool composite = false;
-    for (unsigned long d = 2; d * d <= prime; d++)
-      composite = composite || prime % d == 0;
-    if (composite)
-      continue;
+    for (unsigned long d = 2; d * d <= prime; d++) composite = composite || prime % d == 0;
+    if (composite) continue;
     mpz_set_ui(&root, prime);
     mpz_mul_2exp(&root, &root, 96);
     mpz_root(&root, &root, 3);
@@ -20,8 +18,7 @@ static void constants(uint32_t h[8], uint32_t k[64]) {
     mpz_set_ui(&root, prime);
     mpz_mul_2exp(&root, &root, 64);
     mpz_sqrt(&root, &root);
-    if (n < 8)
-      h[n] = (uint32_t)mpz_get_ui(&root);
+    if (n < 8) h[n] = (uint32_t)mpz_get_ui(&root);
     n++;
   }
 }
@@ -51,25 +48,18 @@ static void block(uint32_t h[8], const uint32_t k[64], const unsigned char *m) {
     s[4] += t1;
     s[0] = t1 + t2;
   }
-  for (int i = 0; i < 8; i++)
-    h[i] += s[i];
+  for (int i = 0; i < 8; i++) h[i] += s[i];
 }
 
 void sha256(bytes b, char hex[65]) {
   uint32_t h[8], k[64];
   unsigned char last[128] = {0};
   size_t left = b.size % 64, end = left < 56 ? 64 : 128;
-
   constants(h, k);
-  for (size_t i = 0; i + 64 <= b.size; i += 64)
-    block(h, k, b.data + i);
-  if (left > 0)
-    memcpy(last, b.data + b.size - left, left);
+  for (size_t i = 0; i + 64 <= b.size; i += 64) block(h, k, b.data + i);
+  if (left > 0) memcpy(last, b.data + b.size - left, left);
   last[left] = 0x80;
-  for (size_t i = 0; i < 8; i++)
-    last[end - 1 - i] = (unsigned char)((uint64_t)b.size * 8 >> 8 * i);
-  for (size_t i = 0; i < end; i += 64)
-    block(h, k, last + i);
-  for (int i = 0; i < 8; i++)
-    snprintf(hex + 8 * i, 9, "%08x", (unsigned)h[i]);
+  for (size_t i = 0; i < 8; i++) last[end - 1 - i] = (unsigned char)((uint64_t)b.size * 8 >> 8 * i);
+  for (size_t i = 0; i < end; i += 64) block(h, k, last + i);
+  for (int i = 0; i < 8; i++) snprintf(hex + 8 * i, 9, "%08x", (unsigned)h[i]);
 }

@@ -24,9 +24,7 @@ size_t dtype_width(dtype d) {
 
 static uint64_t little(const unsigned char *p, size_t width) {
   uint64_t x = 0;
-
-  for (size_t i = width; i-- > 0;)
-    x = x << 8 | p[i];
+  for (size_t i = width; i-- > 0;) x = x << 8 | p[i];
   return x;
 }
 
@@ -35,11 +33,9 @@ static bool decode(rational *q, dtype d, const unsigned char *p) {
   uint64_t x = little(p, types[d].width), sign = (uint64_t)1 << (8 * types[d].width - 1);
   bool negative = d <= I64 && (x & sign) != 0;
   long e = 0, top = (1L << types[d].exponent) - 1;
-
   if (d <= F64) { /* IEEE 754: an exponent of 0 is read as 1, without the hidden bit */
     e = (long)(x >> types[d].fraction) & top;
-    if (e == top)
-      return false;
+    if (e == top) return false;
     x &= ((uint64_t)1 << types[d].fraction) - 1;
     x |= (uint64_t)(e > 0) << types[d].fraction;
     e = (e > 0 ? e : 1) - top / 2 - (long)types[d].fraction;
@@ -48,8 +44,7 @@ static bool decode(rational *q, dtype d, const unsigned char *p) {
   }
   mpz_set_ui(mpq_numref(q), x);
   (e < 0 ? mpq_div_2exp : mpq_mul_2exp)(q, q, (unsigned long)labs(e));
-  if (negative)
-    mpq_neg(q, q);
+  if (negative) mpq_neg(q, q);
   return d != BOOL || x <= 1;
 }
 
@@ -70,9 +65,7 @@ void tensor_fill(tensor *t, dtype d, bytes data) {
 /* Steps over the text, if it is next. */
 static bool skip(bytes *b, const char *text) {
   size_t n = strlen(text);
-
-  if (b->size < n || memcmp(b->data, text, n) != 0)
-    return false;
+  if (b->size < n || memcmp(b->data, text, n) != 0) return false;
   *b = (bytes){b->data + n, b->size - n};
   return true;
 }
@@ -85,7 +78,6 @@ static void take(bytes *b, const char *text) {
 /* A string up to the quote; without escapes. */
 static char *quoted(bytes *b, char quote) {
   const unsigned char *end = b->size > 0 ? memchr(b->data, quote, b->size) : NULL;
-
   refuse_if(end == NULL || memchr(b->data, '\\', (size_t)(end - b->data)) != NULL,
             "a header with a string that does not end, or holds an escape");
   size_t n = (size_t)(end - b->data);
@@ -97,7 +89,6 @@ static char *quoted(bytes *b, char quote) {
 /* Numbers up to the end, at most `most`; returns how many. */
 static size_t numbers(bytes *b, size_t *list, size_t most, const char *end) {
   size_t n = 0;
-
   for (; !skip(b, end); n++) {
     refuse_if(n == most || b->size == 0 || *b->data < '0' || *b->data > '9',
               "a header with a list that is too long, or not of numbers");
@@ -121,8 +112,7 @@ static void npy(tensor *t, bytes b) {
   take(&h, ", 'fortran_order': False, 'shape': (");
   t->rank = numbers(&h, t->dims, MAX_RANK, ")");
   take(&h, ", }");
-  while (d <= BOOL && strcmp(types[d].npy, descr) != 0)
-    d++;
+  while (d <= BOOL && strcmp(types[d].npy, descr) != 0) d++;
   refuse_if(d > BOOL, "'%s': unsupported type %s", t->name, descr);
   tensor_fill(t, (dtype)d, (bytes){b.data + 8 + wide + length, b.size - 8 - wide - length});
 }
@@ -130,7 +120,6 @@ static void npy(tensor *t, bytes b) {
 /* One member of an .npz, at central directory entry c. */
 static void npz_member(tensor *t, bytes file, const unsigned char *c) {
   size_t size = little(c + 20, 4), at = little(c + 42, 4), name = little(c + 28, 2);
-
   t->name = copy_text(c + 46, name);
   refuse_if(little(c + 10, 2) != 0 || (c[8] & 1) != 0,
             "member '%s' is compressed or encrypted: write it with numpy.savez", t->name);
@@ -147,10 +136,8 @@ static void npz_member(tensor *t, bytes file, const unsigned char *c) {
 
 static tensor *npz(bytes file, size_t *n) {
   const unsigned char *end = NULL, *c;
-
   for (size_t back = 22; back <= file.size && back < 22 + 65536 && end == NULL; back++)
-    if (memcmp(file.data + file.size - back, "PK\5\6", 4) == 0)
-      end = file.data + file.size - back;
+    if (memcmp(file.data + file.size - back, "PK\5\6", 4) == 0) end = file.data + file.size - back;
   refuse_if(end == NULL, "an archive without a directory");
   size_t at = little(end + 16, 4);
   *n = little(end + 10, 2);
@@ -170,7 +157,6 @@ static tensor *npz(bytes file, size_t *n) {
 static tensor *safetensors(bytes file, size_t *n) {
   size_t length = little(file.data, 8), d, offset[2];
   tensor *t = NULL;
-
   *n = 0;
   refuse_if(length > file.size - 8, "a header that does not end");
   bytes h = {file.data + 8, length}, data = {file.data + 8 + length, file.size - 8 - length};
@@ -188,8 +174,7 @@ static tensor *safetensors(bytes file, size_t *n) {
       t[*n].name = name;
       take(&h, ":{\"dtype\":\"");
       char *type = quoted(&h, '"');
-      for (d = 0; d <= BOOL && strcmp(types[d].safetensors, type) != 0;)
-        d++;
+      for (d = 0; d <= BOOL && strcmp(types[d].safetensors, type) != 0;) d++;
       take(&h, ",\"shape\":[");
       t[*n].rank = numbers(&h, t[*n].dims, MAX_RANK, "]");
       take(&h, ",\"data_offsets\":[");
@@ -198,8 +183,7 @@ static tensor *safetensors(bytes file, size_t *n) {
       tensor_fill(&t[(*n)++], (dtype)d, (bytes){data.data + offset[0], offset[1] - offset[0]});
     }
     take(&h, "}");
-    if (!skip(&h, ","))
-      break;
+    if (!skip(&h, ",")) break;
   }
   take(&h, "}");
   return t;
@@ -207,7 +191,6 @@ static tensor *safetensors(bytes file, size_t *n) {
 
 tensor *tensors_read(bytes file, size_t *n) {
   tensor *t = NULL;
-
   if (file.size >= 6 && memcmp(file.data, "\x93NUMPY", 6) == 0) {
     t = allocate(1, sizeof *t);
     t->name = copy_text("x", 1);

@@ -35,21 +35,18 @@ void interval_clear(interval *x) {
 
 rational *rationals(size_t n) {
   rational *q = allocate(n, sizeof *q);
-  for (size_t i = 0; i < n; i++)
-    q[i] = rational_zero();
+  for (size_t i = 0; i < n; i++) q[i] = rational_zero();
   return q;
 }
 
 interval *intervals(size_t n) {
   interval *x = allocate(n, sizeof *x);
-  for (size_t i = 0; i < n; i++)
-    x[i] = interval_nought();
+  for (size_t i = 0; i < n; i++) x[i] = interval_nought();
   return x;
 }
 
 void intervals_free(interval *x, size_t n) {
-  for (size_t i = 0; x != NULL && i < n; i++)
-    interval_clear(&x[i]);
+  for (size_t i = 0; x != NULL && i < n; i++) interval_clear(&x[i]);
   free(x);
 }
 
@@ -69,8 +66,7 @@ void interval_set(interval *y, const rational *lo, const rational *hi) {
 void interval_add(interval *y, const interval *x, const rational *c) {
   bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
   RATIONAL(t);
-  if (mpq_sgn(c) == 0 || interval_zero(x))
-    return;
+  if (mpq_sgn(c) == 0 || interval_zero(x)) return;
   mpq_mul(&t, down ? &x->hi : &x->lo, c);
   mpq_add(&y->lo, &y->lo, &t);
   if (!exact) {
@@ -82,14 +78,11 @@ void interval_add(interval *y, const interval *x, const rational *c) {
 }
 
 void interval_mul(interval *y, const interval *a, const interval *b) {
-  INTERVAL(t);
-  RATIONAL(q);
+  INTERVAL(t); RATIONAL(q);
   for (int i = 0; i < 4; i++) {
     mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
-    if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
-      mpq_set(&t.lo, &q);
-    if (i == 0 || mpq_cmp(&q, &t.hi) > 0)
-      mpq_set(&t.hi, &q);
+    if (i == 0 || mpq_cmp(&q, &t.lo) < 0) mpq_set(&t.lo, &q);
+    if (i == 0 || mpq_cmp(&q, &t.hi) > 0) mpq_set(&t.hi, &q);
   }
   interval_set(y, &t.lo, &t.hi);
 }
@@ -107,8 +100,7 @@ static void unfixed(rational *q, const integer *z, unsigned long p) {
 
 void interval_round(interval *y) {
   INTEGER(z);
-  if (interval_exact(y))
-    return;
+  if (interval_exact(y)) return;
   fixed(&z, &y->lo, session_bits, false);
   unfixed(&y->lo, &z, session_bits);
   fixed(&z, &y->hi, session_bits, true);
@@ -116,16 +108,14 @@ void interval_round(interval *y) {
 }
 
 int interval_sign(const interval *x, const char *what) {
-  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x))
-    return mpq_sgn(&x->lo);
+  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x)) return mpq_sgn(&x->lo);
   leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
 }
 
 /* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
  * ways, until one is a unit at most; what is left is no larger than that one. */
 static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
-  INTEGER(lo);
-  INTEGER(hi);
+  INTEGER(lo); INTEGER(hi);
   mpz_set_ui(end, 0);
   mpz_setbit(&lo, p);
   mpz_setbit(&hi, p);
@@ -145,17 +135,13 @@ static void exp_series(integer *end, const integer *u, unsigned long p, bool up)
 /* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
 static void exp_end(rational *end, const rational *t, bool up) {
   unsigned long p = session_bits + 64, halvings = 0;
-  RATIONAL(r);
-  INTEGER(u);
-  INTEGER(v);
+  RATIONAL(r); INTEGER(u); INTEGER(v);
   mpq_set(&r, t);
-  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
-    mpz_set_ui(&u, up);
+  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */ mpz_set_ui(&u, up);
   } else if (mpq_sgn(t) == 0) { /* exactly 1 */
     mpz_setbit(&u, p);
   } else {
-    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++)
-      mpq_div_2exp(&r, &r, 1);
+    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++) mpq_div_2exp(&r, &r, 1);
     fixed(&v, &r, p, !up);
     exp_series(&u, &v, p, up);
     for (; halvings > 0; halvings--) {
@@ -169,10 +155,7 @@ static void exp_end(rational *end, const rational *t, bool up) {
 /* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
  * exp(-lo) >= 1/z >= exp(-hi). */
 static void log_end(rational *end, const rational *z, bool up) {
-  RATIONAL(inverse);
-  RATIONAL(e);
-  RATIONAL(middle);
-  INTERVAL(y);
+  RATIONAL(inverse); RATIONAL(e); RATIONAL(middle); INTERVAL(y);
   mpq_inv(&inverse, z);
   if (mpq_cmp(z, &plus_one) <= 0) {
     mpq_sub(&y.lo, &plus_one, &inverse);
@@ -185,8 +168,7 @@ static void log_end(rational *end, const rational *z, bool up) {
       exp_end(&e, &middle, true);
       bool above = mpq_cmp(&e, &inverse) <= 0;
       exp_end(&e, &middle, false);
-      if (!above && mpq_cmp(&e, &inverse) < 0)
-        break;
+      if (!above && mpq_cmp(&e, &inverse) < 0) break;
       mpq_set(above ? &y.hi : &y.lo, &middle);
     }
   }
@@ -198,19 +180,15 @@ static void share(rational *y, const rational *e, const rational *rest) {
   RATIONAL(sum);
   mpq_add(&sum, e, rest);
   mpq_set(y, e);
-  if (mpq_sgn(e) != 0)
-    mpq_div(y, e, &sum);
+  if (mpq_sgn(e) != 0) mpq_div(y, e, &sum);
 }
 
 /* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or x[i] - top - log sum e. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {
   interval *e = intervals(n);
-  INTERVAL(total);
-  RATIONAL(top);
-  RATIONAL(t);
+  INTERVAL(total); RATIONAL(top); RATIONAL(t);
   for (size_t i = 0; i < n; i++)
-    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
-      mpq_set(&top, &x[i * stride].hi);
+    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0) mpq_set(&top, &x[i * stride].hi);
   for (size_t i = 0; i < n; i++) {
     mpq_sub(&t, &top, &x[i * stride].lo);
     exp_end(&e[i].lo, &t, false);

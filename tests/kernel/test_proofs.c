@@ -1,0 +1,250 @@
+/* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
+ * of a right proof may pass, and no changed byte of anything may crash it. */
+#include "kernel.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/clarke-kernel-XXXXXX";
+static unsigned long state = 7;
+
+static unsigned
+draw(unsigned n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 33) % n;
+}
+
+/* Runs the program; its output's beginning in said. */
+static int
+run(const char *proof, const char *data, char *said, size_t size)
+{
+  int ends[2], status;
+
+  ck_assert_int_eq(pipe(ends), 0);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    close(ends[0]);
+    execl(CLARKE_CHECK, "clarke-check", proof, "--data", data, (char *)NULL);
+    _exit(99);
+  }
+  close(ends[1]);
+  size_t n = 0;
+  for (ssize_t got; (got = read(ends[0], said + n, size - 1 - n)) > 0;)
+    n += (size_t)got;
+  said[n] = '\0';
+  close(ends[0]);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert_msg(WIFEXITED(status), "%s: killed: %s", proof, said);
+  return WEXITSTATUS(status);
+}
+
+static void
+write_file(const char *path, bytes b)
+{
+  FILE *f = fopen(path, "wb");
+
+  ck_assert(f != NULL);
+  ck_assert_uint_eq(fwrite(b.data, 1, b.size, f), b.size);
+  fclose(f);
+}
+
+/* Line i of index.txt: FILE STATUS REASON. */
+static bool
+case_at(size_t i, char *path, size_t size, int *status, char *reason)
+{
+  FILE *f = fopen(DATA "/index.txt", "r");
+  char line[512], name[256];
+  bool found = true;
+
+  ck_assert(f != NULL);
+  for (size_t j = 0; j <= i && found; j++)
+    found = fgets(line, sizeof line, f) != NULL;
+  fclose(f);
+  if (!found)
+    return false;
+  line[strcspn(line, "\n")] = '\0';
+  ck_assert_int_eq(sscanf(line, "%255s %d %255[^\n]", name, status, reason), 3);
+  snprintf(path, size, DATA "/%s", name);
+  return true;
+}
+
+START_TEST(proofs_are_judged)
+{
+  char path[512], reason[256], said[4096];
+  int status;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    int got = run(path, DATA, said, sizeof said);
+    ck_assert_msg(got == status, "%s: status %d, expected %d: %s", path, got, status, said);
+    ck_assert_msg(strstr(said, reason) != NULL, "%s: '%s' expected: %s", path, reason, said);
+    ck_assert_msg(status == 0 || strstr(said, "VERIFIED") == NULL, "%s: %s", path, said);
+    ck_assert_msg(strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
+  }
+}
+END_TEST
+
+START_TEST(stored_proofs_hold)
+{
+  char path[512], said[4096];
+  static const char *const names[] = {"lemma2", "lemma3", "abs", "global-only", "leaky-cascade",
+                                      "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later"};
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, ROOT "/proofs-data/%s.proof", names[i]);
+    if (access(path, R_OK) == 0)
+      ck_assert_msg(run(path, ROOT "/cases/audit", said, sizeof said) == 0, "%s: %s", path, said);
+  }
+}
+END_TEST
+
+/* Every byte of every right proof, changed in one way; cut off at some places. */
+START_TEST(changed_proofs_fail)
+{
+  char path[512], changed[512], reason[256], said[4096];
+  int status;
+
+  snprintf(changed, sizeof changed, "%s/changed.proof", folder);
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    if (status != 0)
+      continue;
+    bytes b = read_file(path);
+    bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL;
+    for (size_t at = all ? 0 : draw(60); at < b.size; at += all ? 1 : 1 + draw(100)) {
+      unsigned char old = b.data[at];
+      b.data[at] ^= (unsigned char)(1 + draw(255));
+      write_file(changed, b);
+      ck_assert_msg(run(changed, DATA, said, sizeof said) == 1, "%s, byte %zu: %s", path, at, said);
+      ck_assert(strstr(said, "VERIFIED") == NULL);
+      b.data[at] = old;
+    }
+    for (int cut = 0; cut < 10; cut++) {
+      write_file(changed, (bytes){b.data, draw((unsigned)b.size)});
+      ck_assert_int_eq(run(changed, DATA, said, sizeof said), 1);
+    }
+    free(b.data);
+  }
+}
+END_TEST
+
+/* Ends a proof anew. */
+static bytes
+seal(bytes b)
+{
+  char hex[65];
+  size_t body = b.size - 69;
+
+  sha256((bytes){b.data, body}, hex);
+  memcpy(b.data + body + 4, hex, 64);
+  return b;
+}
+
+/* Changed bytes with a right end must be read to their end, or refused; never more than that. */
+START_TEST(sealed_nonsense_does_no_harm)
+{
+  static const char *const names[] = {"lemma2", "lemma3", "abs", "two", "abs-hull", "sigmoid", "prelu-flat"};
+  char path[512], changed[512], said[4096];
+
+  snprintf(changed, sizeof changed, "%s/sealed.proof", folder);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
+    bytes b = read_file(path);
+    for (int round = 0; round < 150; round++) {
+      size_t at = draw((unsigned)b.size - 69);
+      unsigned char old = b.data[at];
+      b.data[at] = (unsigned char)draw(256);
+      if (draw(2) == 0)
+        b.data[at] = (unsigned char)"0123456789-/ \n"[draw(14)];
+      write_file(changed, seal(b));
+      int status = run(changed, DATA, said, sizeof said);
+      ck_assert_msg(status <= 2, "%s, byte %zu: %s", path, at, said);
+      ck_assert_msg(status == 2 || strncmp(said, status ? "FAILED line " : "VERIFIED\n", 9) == 0, "%s", said);
+      b.data[at] = old;
+    }
+    free(b.data);
+  }
+}
+END_TEST
+
+/* Models, parameters and batches with changed bytes, whose hash the proof states. */
+START_TEST(broken_inputs_do_no_harm)
+{
+  static const char *const names[][3] = {{"lemma2", "lemma2.onnx", "lemma2.npz"},
+    {"two", "two.onnx", "two.npz"}, {"sigmoid", "sigmoid.onnx", "sigmoid.npz"},
+    {"abs", "abs.onnx", "abs.npz"}};
+  char path[512], changed[512], said[4096], old[65], new[65];
+
+  for (size_t i = 0; i < 8; i++) {
+    const char *const *name = names[i / 2];
+    const char *input = name[1 + i % 2], *other = name[2 - i % 2];
+    snprintf(path, sizeof path, DATA "/%s", other);
+    snprintf(changed, sizeof changed, "%s/%s", folder, other);
+    write_file(changed, read_file(path));
+    snprintf(path, sizeof path, DATA "/%s", input);
+    bytes data = read_file(path);
+    snprintf(path, sizeof path, DATA "/%s.proof", name[0]);
+    bytes proof = read_file(path);
+    sha256(data, old);
+    for (int round = 0; round < 200; round++) {
+      size_t at = draw((unsigned)data.size), size = draw(4) == 0 ? at : data.size;
+      unsigned char before = data.data[at];
+      data.data[at] = (unsigned char)(draw(3) == 0 ? 255 : draw(256));
+      sha256((bytes){data.data, size}, new);
+      snprintf(changed, sizeof changed, "%s/%s", folder, input);
+      write_file(changed, (bytes){data.data, size});
+      for (size_t j = 0; j + 64 < proof.size; j++)
+        if (memcmp(proof.data + j, old, 64) == 0)
+          memcpy(proof.data + j, new, 64);
+      memcpy(old, new, 65);
+      snprintf(changed, sizeof changed, "%s/%s.proof", folder, name[0]);
+      write_file(changed, seal(proof));
+      int status = run(changed, folder, said, sizeof said);
+      ck_assert_msg(status <= 2 && strstr(said, "memory") == NULL, "%s, byte %zu: %s", input, at, said);
+      data.data[at] = before;
+    }
+  }
+}
+END_TEST
+
+START_TEST(options_are_gnu)
+{
+  char said[4096];
+
+  ck_assert_int_eq(run("--help", DATA, said, sizeof said), 0);
+  ck_assert(strncmp(said, "Usage: ", 7) == 0);
+  ck_assert_int_eq(run("--version", DATA, said, sizeof said), 0);
+  ck_assert(strncmp(said, "clarke-check ", 13) == 0);
+  ck_assert_int_eq(run("--unknown", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run(DATA "/no-such.proof", DATA, said, sizeof said), 2);
+  ck_assert(strstr(said, "cannot be opened") != NULL);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("kernel proofs");
+  TCase *t = tcase_create("proofs");
+
+  if (mkdtemp(folder) == NULL)
+    return EXIT_FAILURE;
+  tcase_set_timeout(t, 300);
+  tcase_add_test(t, proofs_are_judged);
+  tcase_add_test(t, stored_proofs_hold);
+  tcase_add_test(t, changed_proofs_fail);
+  tcase_add_test(t, sealed_nonsense_does_no_harm);
+  tcase_add_test(t, broken_inputs_do_no_harm);
+  tcase_add_test(t, options_are_gnu);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

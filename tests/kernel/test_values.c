@@ -1,0 +1,331 @@
+/* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
+ * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
+#include "kernel.h"
+
+#include <check.h>
+#include <mpfr.h>
+#include <openssl/sha.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned long state = 20;
+
+static unsigned
+draw(unsigned n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 33) % n;
+}
+
+static void
+draw_rational(rational *q, unsigned size)
+{
+  mpq_set_si(q, (long)draw(2 * size + 1) - (long)size, 1 + draw(64));
+  mpq_canonicalize(q);
+}
+
+START_TEST(hashes_agree_with_libcrypto)
+{
+  unsigned char data[300], digest[32];
+  char hex[65], expected[65];
+
+  for (size_t n = 0; n < sizeof data; n++) {
+    data[n] = (unsigned char)draw(256);
+    SHA256(data, n, digest);
+    for (int i = 0; i < 32; i++)
+      snprintf(expected + 2 * i, 3, "%02x", digest[i]);
+    sha256((bytes){data, n}, hex);
+    ck_assert_str_eq(hex, expected);
+  }
+  sha256((bytes){(unsigned char *)"abc", 3}, hex);
+  ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+END_TEST
+
+/* Is the true value, a little off after rounding to 2000 bits, in x, and x narrow? */
+static void
+check_encloses(const interval *x, mpfr_t value)
+{
+  rational width = rational_zero(), slack = rational_zero();
+  mpfr_t slackened;
+
+  mpfr_init2(slackened, 2000);
+  mpfr_set(slackened, value, MPFR_RNDN);
+  mpfr_add_d(slackened, slackened, 0x1p-1000, MPFR_RNDU);
+  ck_assert(mpfr_cmp_q(slackened, &x->lo) >= 0);
+  mpfr_sub_d(slackened, slackened, 0x1p-999, MPFR_RNDD);
+  ck_assert(mpfr_cmp_q(slackened, &x->hi) <= 0);
+  mpq_sub(&width, &x->hi, &x->lo);
+  mpq_set_ui(&slack, 1, 1);
+  mpq_div_2exp(&slack, &slack, session_bits - 8);
+  ck_assert(mpq_cmp(&width, &slack) <= 0);
+  mpfr_clear(slackened);
+  mpq_clears(&width, &slack, NULL);
+}
+
+START_TEST(softmax_encloses)
+{
+  enum { N = 4 };
+  mpfr_t e[N], total, value;
+
+  session_bits = _i == 0 ? 64 : 500;
+  mpfr_inits2(2000, total, value, (mpfr_ptr)NULL);
+  for (int i = 0; i < N; i++)
+    mpfr_init2(e[i], 2000);
+  for (int round = 0; round < 60; round++) {
+    interval *x = intervals(N), *y = intervals(N);
+    mpfr_set_zero(total, 1);
+    for (int i = 0; i < N; i++) {
+      draw_rational(&x[i].lo, round < 30 ? 64 : 1280);
+      mpq_set(&x[i].hi, &x[i].lo);
+      mpfr_set_q(e[i], &x[i].lo, MPFR_RNDN);
+      mpfr_exp(e[i], e[i], MPFR_RNDN);
+      mpfr_add(total, total, e[i], MPFR_RNDN);
+    }
+    interval_softmax(y, x, N, 1, false);
+    for (int i = 0; i < N; i++) {
+      mpfr_div(value, e[i], total, MPFR_RNDN);
+      check_encloses(&y[i], value);
+    }
+    interval_softmax(y, x, N, 1, true);
+    for (int i = 0; i < N; i++) {
+      mpfr_div(value, e[i], total, MPFR_RNDN);
+      mpfr_log(value, value, MPFR_RNDN);
+      check_encloses(&y[i], value);
+    }
+    intervals_free(x, N);
+    intervals_free(y, N);
+  }
+  for (int i = 0; i < N; i++)
+    mpfr_clear(e[i]);
+  mpfr_clears(total, value, (mpfr_ptr)NULL);
+  session_bits = 64;
+}
+END_TEST
+
+START_TEST(wide_softmax_contains_its_points)
+{
+  for (int round = 0; round < 200; round++) {
+    interval *x = intervals(3), *y = intervals(3), *inner = intervals(3), *z = intervals(3);
+    for (int i = 0; i < 3; i++) {
+      draw_rational(&x[i].lo, 100);
+      draw_rational(&inner[i].lo, 50);
+      mpq_abs(&inner[i].lo, &inner[i].lo);
+      mpq_add(&x[i].hi, &x[i].lo, &inner[i].lo);
+      mpq_set(&inner[i].lo, draw(2) ? &x[i].lo : &x[i].hi);
+      mpq_set(&inner[i].hi, &inner[i].lo);
+    }
+    for (int log = 0; log < 2; log++) {
+      interval_softmax(y, x, 3, 1, log);
+      interval_softmax(z, inner, 3, 1, log);
+      for (int i = 0; i < 3; i++) {
+        ck_assert(mpq_cmp(&y[i].lo, &z[i].hi) <= 0);
+        ck_assert(mpq_cmp(&y[i].hi, &z[i].lo) >= 0);
+      }
+    }
+    intervals_free(x, 3);
+    intervals_free(y, 3);
+    intervals_free(z, 3);
+    intervals_free(inner, 3);
+  }
+}
+END_TEST
+
+START_TEST(what_is_exact_stays_exact)
+{
+  interval *x = intervals(3), *y = intervals(3);
+
+  for (int i = 0; i < 3; i++)
+    mpq_set_ui(&x[i].lo, 7, 3), mpq_set_ui(&x[i].hi, 7, 3);
+  interval_softmax(y, x, 3, 1, false);
+  for (int i = 0; i < 3; i++) {
+    ck_assert(interval_exact(&y[i]));
+    ck_assert_int_eq(mpq_cmp_ui(&y[i].lo, 1, 3), 0);
+  }
+  mpq_set_ui(&x[1].lo, 2, 1);
+  interval_softmax(y, x, 3, 1, false);
+  ck_assert(!interval_exact(&y[0]));
+  interval_mul(&y[0], &y[0], &x[2]);
+  mpq_set_ui(&x[2].lo, 0, 1);
+  mpq_set_ui(&x[2].hi, 0, 1);
+  interval_mul(&y[0], &y[0], &x[2]);
+  ck_assert(interval_zero(&y[0]));
+  intervals_free(x, 3);
+  intervals_free(y, 3);
+}
+END_TEST
+
+/* ---- Networks */
+
+typedef struct {
+  model m;
+  network net;
+  point p;
+} loaded;
+
+static bytes
+data_file(const char *name, const char *end)
+{
+  char path[512];
+
+  snprintf(path, sizeof path, DATA "/op-%s.%s", name, end);
+  return read_file(path);
+}
+
+static void
+load(loaded *l, const char *name)
+{
+  size_t n;
+  tensor *batch = tensors_read(data_file(name, "npz"), &n);
+
+  ck_assert_uint_eq(n, 1);
+  *l = (loaded){.p = {.net = &l->net, .x = &batch[0]}};
+  onnx_read(&l->m, data_file(name, "onnx"));
+  network_build(&l->net, &l->m, l->p.x);
+  for (size_t i = 0; i < l->net.n_tensors; i++) {
+    tensor *t = l->net.tensors[i];
+    t->wrt = t->weight;
+    t->move = rationals(t->count);
+    t->gradient = intervals(t->count);
+    for (size_t j = 0; j < t->count; j++)
+      draw_rational(&t->move[j], 100);
+  }
+  point_evaluate(&l->p);
+}
+
+static const struct {
+  const char *name;
+  bool exact, rational;
+} nets[] = {{"gemm", true, true}, {"matmul-left", true, true}, {"arithmetic", true, true},
+            {"shapes", true, true}, {"pieces", true, true}, {"clip-old", true, true},
+            {"hardswish", false, true}, {"smooth", false, false}, {"softmax-old", false, false}};
+
+START_TEST(values_are_those_of_onnx)
+{
+  loaded l;
+  size_t n;
+
+  load(&l, nets[_i].name);
+  const tensor *expected = tensors_read(data_file(nets[_i].name, "npy"), &n);
+  size_t batch = l.net.batch, outputs = l.net.n_outputs;
+  ck_assert_uint_eq(expected->count, batch * outputs);
+  for (size_t i = 0; i < expected->count; i++) {
+    const interval *y = &l.p.y[l.net.output][l.net.map[i % outputs] * batch + i / outputs];
+    double got = mpq_get_d(&y->lo), want = mpq_get_d(&expected->value[i]);
+    ck_assert(interval_exact(y) || !nets[_i].rational);
+    if (nets[_i].exact)
+      ck_assert(mpq_equal(&y->lo, &expected->value[i]));
+    else
+      ck_assert_double_le(got > want ? got - want : want - got, 1e-5);
+  }
+}
+END_TEST
+
+static rational *
+slopes(const point *p)
+{
+  rational *slope = rationals(p->n_touched);
+
+  for (size_t k = 0; k < p->n_touched; k++)
+    mpq_set(&slope[k], &p->touched[k].left);
+  return slope;
+}
+
+/* <gradient, move> = tangent, whatever the slopes at kinks. */
+START_TEST(gradients_agree_with_tangents)
+{
+  loaded l;
+  INTERVAL(tangent);
+  INTERVAL(sum);
+
+  load(&l, nets[_i].name);
+  rational *slope = slopes(&l.p);
+  tensor y = {.count = l.net.n_outputs * l.net.batch, .real = true};
+  y.value = rationals(y.count);
+  for (size_t i = 0; i < y.count; i++)
+    draw_rational(&y.value[i], 100);
+  l.p.target = &y;
+  for (int mse = 0; mse < 2; mse++) {
+    l.p.loss = mse ? LOSS_MSE : LOSS_SUM;
+    interval **d = tangents(&l.p, slope);
+    tangent_loss(&tangent, &l.p, d);
+    tangents_free(d, &l.p);
+    gradient(&l.p, slope, NONE);
+    interval_set(&sum, &zero, &zero);
+    for (size_t i = 0; i < l.net.n_tensors; i++)
+      for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++)
+        interval_add(&sum, &l.net.tensors[i]->gradient[j], &l.net.tensors[i]->move[j]);
+    ck_assert(interval_exact(&sum) && mpq_sgn(&sum.lo) != 0);
+    ck_assert(mpq_equal(&sum.lo, &tangent.lo) && mpq_equal(&sum.hi, &tangent.hi));
+  }
+  for (size_t k = 0; k < l.p.n_touched; k++) {
+    interval **d = tangents(&l.p, slope);
+    const interval *a = tangent_argument(&l.p, d, k);
+    gradient(&l.p, slope, k);
+    interval_set(&sum, &zero, &zero);
+    for (size_t i = 0; i < l.net.n_tensors; i++)
+      for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++)
+        interval_add(&sum, &l.net.tensors[i]->gradient[j], &l.net.tensors[i]->move[j]);
+    ck_assert(mpq_equal(&sum.lo, &a->lo));
+    tangents_free(d, &l.p);
+  }
+}
+END_TEST
+
+/* The tangent is the limit of differences: F(w + t D) for t = 2^-100, off the touched kinks. */
+START_TEST(tangents_agree_with_differences)
+{
+  loaded l, moved;
+  rational t = rational_zero(), q = rational_zero();
+
+  session_bits = 600;
+  load(&l, nets[_i].name);
+  moved = l;
+  interval **d = tangents(&l.p, slopes(&l.p));
+  mpq_set_ui(&t, 1, 1);
+  mpq_div_2exp(&t, &t, 100);
+  for (size_t i = 0; i < l.net.n_tensors; i++)
+    for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++) {
+      mpq_mul(&q, &t, &l.net.tensors[i]->move[j]);
+      mpq_add(&l.net.tensors[i]->value[j], &l.net.tensors[i]->value[j], &q);
+    }
+  moved.p.net = &moved.net;
+  moved.p.touched = NULL;
+  moved.p.n_touched = 0;
+  point_evaluate(&moved.p);
+  for (size_t e = 0; e < l.net.steps[l.net.output].n * l.net.batch && l.p.n_touched == 0; e++) {
+    size_t s = l.net.output;
+    mpq_sub(&q, &moved.p.y[s][e].lo, &l.p.y[s][e].lo);
+    mpq_div(&q, &q, &t);
+    mpq_sub(&q, &q, &d[s][e].lo);
+    mpq_abs(&q, &q);
+    mpq_mul_2exp(&q, &q, 60);
+    ck_assert(mpq_cmp_ui(&q, 1, 1) < 0);
+  }
+  mpq_clears(&t, &q, NULL);
+  session_bits = 64;
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("kernel values");
+  TCase *t = tcase_create("values");
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 2;
+
+  tcase_set_timeout(t, 120);
+  tcase_add_test(t, hashes_agree_with_libcrypto);
+  tcase_add_loop_test(t, softmax_encloses, 0, 2);
+  tcase_add_test(t, wide_softmax_contains_its_points);
+  tcase_add_test(t, what_is_exact_stays_exact);
+  tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
+  tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
+  tcase_add_loop_test(t, tangents_agree_with_differences, 0, n);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
