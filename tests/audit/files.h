@@ -1,1 +1,270 @@
-/* Models and batches as files. */
+/* Models as ONNX files and arrays as .npz files, written byte by byte: what the programs read. */
+#ifndef CLARKE_TESTS_AUDIT_FILES_H
+#define CLARKE_TESTS_AUDIT_FILES_H
+
+#include "../format/bytes.h"
+#include "../graph/models.h"
+
+/* --- protobuf -------------------------------------------------------------------------------- */
+
+static inline void
+put_varint(bytes *b, uint64_t v)
+{
+  for (; v >= 128; v >>= 7)
+    put_word(b, v | 128, 1);
+  put_word(b, v, 1);
+}
+
+static inline void
+put_number(bytes *b, unsigned field, uint64_t v)
+{
+  put_varint(b, field << 3);
+  put_varint(b, v);
+}
+
+static inline void
+put_span(bytes *b, unsigned field, const void *data, size_t size)
+{
+  put_varint(b, field << 3 | 2);
+  put_varint(b, size);
+  put(b, data, size);
+}
+
+static inline void
+put_string(bytes *b, unsigned field, const char *text)
+{
+  put_span(b, field, text, strlen(text));
+}
+
+/* The message is consumed. */
+static inline void
+put_message(bytes *b, unsigned field, bytes *message)
+{
+  put_span(b, field, message->data, message->size);
+  bytes_clear(message);
+}
+
+static inline void
+put_tensor(bytes *b, unsigned field, const clarke_tensor *t)
+{
+  bytes m = {NULL, 0};
+
+  for (size_t a = 0; a < t->rank; a++)
+    put_number(&m, 1, t->dims[a]);
+  put_number(&m, 2, t->real != NULL ? 11 : 7); /* DOUBLE, INT64 */
+  put_string(&m, 8, t->name);
+  put_span(&m, 9, t->real != NULL ? (const void *)t->real : t->integer, 8 * t->count);
+  put_message(b, field, &m);
+}
+
+static inline void
+put_attribute(bytes *b, const clarke_attr *a)
+{
+  bytes m = {NULL, 0};
+  float f = (float)a->f;
+
+  put_string(&m, 1, a->name);
+  switch (a->type) {
+  case CLARKE_ATTR_FLOAT:
+    put_varint(&m, 2 << 3 | 5);
+    put(&m, &f, 4);
+    put_number(&m, 20, 1);
+    break;
+  case CLARKE_ATTR_INT:
+    put_number(&m, 3, (uint64_t)a->i);
+    put_number(&m, 20, 2);
+    break;
+  case CLARKE_ATTR_INTS:
+    for (size_t i = 0; i < a->n; i++)
+      put_number(&m, 8, (uint64_t)a->ints[i]);
+    put_number(&m, 20, 7);
+    break;
+  default:
+    ck_abort_msg("no such attribute in these tests");
+  }
+  put_message(b, 5, &m);
+}
+
+static inline void
+put_node(bytes *b, const clarke_model_node *node)
+{
+  bytes m = {NULL, 0};
+
+  for (size_t i = 0; i < node->n_in; i++)
+    put_string(&m, 1, node->in[i]);
+  for (size_t i = 0; i < node->n_out; i++)
+    put_string(&m, 2, node->out[i]);
+  put_string(&m, 3, node->name);
+  put_string(&m, 4, node->op_type);
+  for (size_t i = 0; i < node->n_attr; i++)
+    put_attribute(&m, &node->attr[i]);
+  put_message(b, 1, &m);
+}
+
+static inline void
+put_port(bytes *b, unsigned field, const clarke_model_port *p)
+{
+  bytes m = {NULL, 0}, type = {NULL, 0}, tensor = {NULL, 0}, shape = {NULL, 0};
+
+  put_string(&m, 1, p->name);
+  put_number(&tensor, 1, 1);
+  for (size_t a = 0; a < p->rank; a++) {
+    bytes d = {NULL, 0};
+
+    if (p->dims[a] >= 0)
+      put_number(&d, 1, (uint64_t)p->dims[a]);
+    else
+      put_string(&d, 2, "N");
+    put_message(&shape, 1, &d);
+  }
+  if (p->shaped)
+    put_message(&tensor, 2, &shape);
+  put_message(&type, 1, &tensor);
+  put_message(&m, 2, &type);
+  put_message(b, field, &m);
+}
+
+static inline bytes
+onnx_bytes(const clarke_model *model)
+{
+  bytes m = {NULL, 0}, graph = {NULL, 0}, opset = {NULL, 0};
+
+  for (size_t i = 0; i < model->n_nodes; i++)
+    put_node(&graph, &model->nodes[i]);
+  put_string(&graph, 2, "net");
+  for (size_t i = 0; i < model->n_tensors; i++)
+    put_tensor(&graph, 5, &model->tensors[i]);
+  for (size_t i = 0; i < model->n_inputs; i++)
+    put_port(&graph, 11, &model->inputs[i]);
+  for (size_t i = 0; i < model->n_outputs; i++)
+    put_port(&graph, 12, &model->outputs[i]);
+  put_number(&m, 1, 8);
+  put_message(&m, 7, &graph);
+  put_number(&opset, 2, (uint64_t)model->opset);
+  put_message(&m, 8, &opset);
+  return m;
+}
+
+/* --- .npz ------------------------------------------------------------------------------------ */
+
+static inline uint32_t
+crc32_of(const bytes *b)
+{
+  uint32_t crc = ~0u;
+
+  for (size_t i = 0; i < b->size; i++) {
+    crc ^= b->data[i];
+    for (int k = 0; k < 8; k++)
+      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
+static inline bytes
+npy_bytes(const clarke_tensor *t)
+{
+  bytes b = {NULL, 0};
+  char header[256], shape[128] = "";
+
+  for (size_t a = 0; a < t->rank; a++)
+    snprintf(shape + strlen(shape), sizeof shape - strlen(shape), "%zu,", t->dims[a]);
+  snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
+           t->real != NULL ? "<f8" : "<i8", shape);
+  put(&b, "\x93NUMPY\1\0", 8);
+  put_word(&b, 118, 2);
+  snprintf(header + strlen(header), sizeof header - strlen(header), "%*s",
+           (int)(117 - strlen(header)), "");
+  put_text(&b, header);
+  put_text(&b, "\n");
+  put(&b, t->real != NULL ? (const void *)t->real : t->integer, 8 * t->count);
+  return b;
+}
+
+/* What a local header and a central one share. */
+static inline void
+put_zip_entry(bytes *b, const bytes *data, size_t name_length)
+{
+  put_word(b, 20, 2);
+  put_word(b, 0, 2);
+  put_word(b, 0, 2); /* stored */
+  put_word(b, 0x210000, 4);
+  put_word(b, crc32_of(data), 4);
+  put_word(b, data->size, 4);
+  put_word(b, data->size, 4);
+  put_word(b, name_length, 2);
+  put_word(b, 0, 2);
+}
+
+static inline bytes
+npz_bytes(const clarke_tensor *const *t, size_t n)
+{
+  bytes b = {NULL, 0}, central = {NULL, 0};
+
+  for (size_t i = 0; i < n; i++) {
+    bytes data = npy_bytes(t[i]);
+    char name[64];
+    size_t at = b.size;
+
+    snprintf(name, sizeof name, "%s.npy", t[i]->name);
+    put_text(&b, "PK\3\4");
+    put_zip_entry(&b, &data, strlen(name));
+    put_text(&b, name);
+    put(&b, data.data, data.size);
+    put_text(&central, "PK\1\2");
+    put_word(&central, 20, 2);
+    put_zip_entry(&central, &data, strlen(name));
+    put_word(&central, 0, 6); /* no comment, the one disk, no attributes */
+    put_word(&central, 0, 4);
+    put_word(&central, at, 4);
+    put_text(&central, name);
+    bytes_clear(&data);
+  }
+  size_t start = b.size;
+  put(&b, central.data, central.size);
+  put_text(&b, "PK\5\6");
+  put_word(&b, 0, 4);
+  put_word(&b, n, 2);
+  put_word(&b, n, 2);
+  put_word(&b, central.size, 4);
+  put_word(&b, start, 4);
+  put_word(&b, 0, 2);
+  bytes_clear(&central);
+  return b;
+}
+
+/* --- on disk --------------------------------------------------------------------------------- */
+
+/* The bytes are consumed. */
+static inline void
+save_bytes(const char *folder, const char *name, bytes *b)
+{
+  char path[512];
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "wb");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_uint_eq(fwrite(b->data, 1, b->size, f), b->size);
+  ck_assert_int_eq(fclose(f), 0);
+  bytes_clear(b);
+}
+
+static inline void
+save_model(const char *folder, const char *name, const clarke_model *m)
+{
+  bytes b = onnx_bytes(m);
+
+  save_bytes(folder, name, &b);
+}
+
+/* y may be NULL. */
+static inline void
+save_batch(const char *folder, const char *name, const clarke_tensor *x, const clarke_tensor *y)
+{
+  const clarke_tensor *t[2] = {x, y};
+  bytes b = npz_bytes(t, y != NULL ? 2 : 1);
+
+  save_bytes(folder, name, &b);
+}
+
+#endif

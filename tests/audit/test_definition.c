@@ -516,6 +516,7 @@ ad_gradient(const little *net, meeting *met)
 }
 
 #define CASES 6000
+#define PROOFS 150
 
 /* What may be said instead of the truth: a mix of cells that happens to be a limit (Theorem 4 does
  * not look), and nothing where an argument is constant by cancellation, which no rule of
@@ -527,6 +528,80 @@ allowed(const session *s, clarke_verdict truth, const limits *l)
            ? l->resting
            : truth == CLARKE_IN_BOULIGAND && s->audit.evidence == CLARKE_EVIDENCE_MIX;
 }
+
+/* --- proofs ---------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/clarke-definition-XXXXXX";
+
+static int
+run(const char *format, ...)
+{
+  char command[1024];
+  va_list args;
+  int status;
+
+  va_start(args, format);
+  vsnprintf(command, sizeof command, format, args);
+  va_end(args);
+  status = system(command);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The same network as files: clarke's verdict and proof; clarke-check's word. */
+static void
+check_proof(const little *net, const session *s)
+{
+  static const int statuses[] = {0, 0, 1, 3};
+  clarke_model m;
+  bytes profile = {NULL, 0};
+  char names[64] = "";
+  int found;
+
+  little_model(&m, net);
+  save_model(folder, "net.onnx", &m);
+  clarke_model_clear(&m);
+  save_batch(folder, "batch.npz", &s->x, &s->y);
+  put_text(&profile, s->text);
+  save_bytes(folder, "drawn.profile", &profile);
+  for (size_t k = 0; k < s->n_wrt; k++)
+    snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k > 0 ? "," : "",
+             s->wrt[k]);
+  found = run("cd %s && " CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
+              "--profile ./drawn.profile --proof proof > report 2>&1", folder,
+              net->mse ? "mse" : "sum", names);
+  if (found == statuses[s->audit.verdict] &&
+      (found == 3 || run("cd %s && " CHECKER " proof > checked", folder) == 0))
+    return;
+  run("cd %s && cat report proof checked", folder);
+  fprintf(stderr, "clarke exits with %d in %s: ", found, folder);
+  describe(net, s, NULL);
+  ck_abort();
+}
+
+START_TEST(proofs_of_little_networks_verify)
+{
+  uint64_t state = 3;
+  size_t counts[4] = {0};
+
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  for (size_t left = PROOFS; left > 0;) {
+    little net;
+    session s;
+
+    draw_network(&net, &state, left % 2);
+    session_begin(&s, &net);
+    /* Untouched networks are many, and their proofs short: one in twenty. */
+    if (s.replay.n_touches > 0 || draw_below(&state, 20) == 0) {
+      counts[s.audit.verdict]++;
+      check_proof(&net, &s);
+      left--;
+    }
+    session_end(&s);
+  }
+  printf("proofs: verdicts %zu %zu %zu %zu\n", counts[0], counts[1], counts[2], counts[3]);
+  ck_assert_int_eq(run("rm -r %s", folder), 0);
+}
+END_TEST
 
 START_TEST(piecewise_linear_verdicts_are_exact)
 {
@@ -633,6 +708,7 @@ main(void)
   tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, piecewise_linear_verdicts_are_exact);
   tcase_add_test(tcase, other_verdicts_are_sound);
+  tcase_add_test(tcase, proofs_of_little_networks_verify);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
