@@ -1,0 +1,440 @@
+/* clarke audit as its users meet it: exit statuses, the report's keys, the same bytes every time,
+ * nothing written on errors, and every shipped case with its proof. */
+#include "files.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+
+/* A command in the test's folder; standard output goes to `out`, errors to `err`. */
+static int __attribute__((format(printf, 1, 2)))
+run(const char *format, ...)
+{
+  char command[2048], line[2400];
+  va_list args;
+  int status;
+
+  va_start(args, format);
+  vsnprintf(command, sizeof command, format, args);
+  va_end(args);
+  snprintf(line, sizeof line, "cd %s && { %s; } > out 2> err", folder, command);
+  status = system(line);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A file of the folder as a string; the caller frees it. */
+static char *
+text_of(const char *name)
+{
+  char path[512], *text = calloc(1, 1 << 20);
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_uint_lt(fread(text, 1, (1 << 20) - 1, f), (1 << 20) - 1);
+  fclose(f);
+  return text;
+}
+
+static void
+file_says(const char *name, const char *pieces)
+{
+  char *text = text_of(name);
+
+  says(text, pieces);
+  free(text);
+}
+
+static json_t *
+report(void)
+{
+  char *text = text_of("out");
+  json_error_t e;
+  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &e);
+
+  ck_assert_msg(j != NULL, "%s", e.text);
+  free(text);
+  return j;
+}
+
+static bool
+exists(const char *name)
+{
+  char path[512];
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return access(path, F_OK) == 0;
+}
+
+static bool
+is_empty(const char *name)
+{
+  char *text = text_of(name);
+  bool empty = *text == '\0';
+
+  free(text);
+  return empty;
+}
+
+/* Nothing was left in the folder but the files of the test's own, `out` and `err`. */
+static size_t
+files_in_folder(void)
+{
+  DIR *d = opendir(folder);
+  size_t n = 0;
+
+  ck_assert_ptr_nonnull(d);
+  while (readdir(d) != NULL)
+    n++;
+  closedir(d);
+  return n;
+}
+
+/* --- the folder's own files ------------------------------------------------------------------ */
+
+/* y = relu(x W + b), 2 -> 2. */
+static void
+save_little_model(void)
+{
+  clarke_model m;
+  double *w, *b;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  w = model_floats(&m, "W", SHAPE(2, 2,));
+  b = model_floats(&m, "b", SHAPE(2,));
+  w[0] = 1, w[1] = -1, w[2] = 2, w[3] = 0;
+  b[0] = 0, b[1] = 3;
+  model_node(&m, "MatMul", "x,W", "p");
+  model_node(&m, "Add", "p,b", "s");
+  model_node(&m, "Relu", "s", "z");
+  model_output(&m, "z");
+  save_model(folder, "net.onnx", &m);
+  clarke_model_clear(&m);
+}
+
+/* s - s for a sigmoid s is zero, but no enclosure says so. */
+static void
+save_open_model(void)
+{
+  clarke_model m;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  model_floats(&m, "W", SHAPE(2, 1,))[0] = 1;
+  m.tensors[0].real[1] = -1;
+  model_node(&m, "MatMul", "x,W", "p");
+  model_node(&m, "Sigmoid", "p", "s");
+  model_floats(&m, "U", SHAPE(1, 2,))[0] = 1;
+  m.tensors[1].real[1] = -1;
+  model_node(&m, "MatMul", "s,U", "two");
+  model_floats(&m, "V", SHAPE(2, 1,))[0] = 1;
+  m.tensors[2].real[1] = 1;
+  model_node(&m, "MatMul", "two,V", "zero");
+  model_node(&m, "Relu", "zero", "z");
+  model_output(&m, "z");
+  save_model(folder, "open.onnx", &m);
+  clarke_model_clear(&m);
+}
+
+static void
+save_files(void)
+{
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(3, 2,));
+  clarke_tensor y = tensor_of("y", CLARKE_I64, SHAPE(3,));
+  clarke_tensor other = tensor_of("y", CLARKE_I64, SHAPE(3,));
+  clarke_tensor narrow = tensor_of("x", CLARKE_F64, SHAPE(3, 5,));
+  clarke_tensor targets = tensor_of("y", CLARKE_F64, SHAPE(3, 1,));
+  static const double values[] = {1, -0.5, 2, 0, 3, 7};
+
+  memcpy(x.real, values, sizeof values);
+  y.integer[1] = 1;
+  other.integer[2] = 2;
+  save_little_model();
+  save_open_model();
+  save_batch(folder, "batch.npz", &x, &y);
+  save_batch(folder, "inputs.npz", &x, NULL);
+  save_batch(folder, "badlabels.npz", &x, &other);
+  save_batch(folder, "narrow.npz", &narrow, NULL);
+  save_batch(folder, "targets.npz", &x, &targets);
+  clarke_tensor_clear(&x);
+  clarke_tensor_clear(&y);
+  clarke_tensor_clear(&other);
+  clarke_tensor_clear(&narrow);
+  clarke_tensor_clear(&targets);
+}
+
+static void
+begin(void)
+{
+  strcpy(folder, "/tmp/clarke-cli-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  save_files();
+}
+
+static void
+end(void)
+{
+  char command[128];
+
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+START_TEST(exit_statuses)
+{
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz"), 0);
+  file_says("out", "in-bouligand|Relu|net.onnx on 3 samples, loss ce|pytorch-2.13|Theorem 8");
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma2.onnx -b " CASES "/lemma2.npz -l sum"), 1);
+  file_says("out", "not-in-clarke|NOT an element");
+  ck_assert_int_eq(run(CLARKE " audit open.onnx --batch inputs.npz"), 3);
+  file_says("out", "undecided|transcendental");
+  ck_assert_int_eq(run(CLARKE " audit absent.onnx --batch batch.npz"), 2);
+  file_says("err", "clarke audit: |absent.onnx");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx"), 2);
+  file_says("err", "--batch");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx net.onnx --batch batch.npz"), 2);
+  ck_assert_int_eq(run(CLARKE " audit --no-such-option net.onnx --batch batch.npz"), 2);
+  ck_assert_int_eq(run(CLARKE " no-such-command"), 2);
+  file_says("err", "no command 'no-such-command'|audit");
+  ck_assert_int_eq(run(CLARKE), 2);
+  ck_assert_int_eq(run(CLARKE " --help"), 0);
+  file_says("out", "audit|Exit status");
+  ck_assert_int_eq(run(CLARKE " --version"), 0);
+  file_says("out", "clarke 0.");
+  ck_assert_int_eq(run(CLARKE " audit --help"), 0);
+  file_says("out", "--batch|--loss|--wrt|--proof|--json|--exact|Example|Exit status");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz > /dev/full"), 2);
+}
+END_TEST
+
+static void
+has_keys(const json_t *j, const char *keys)
+{
+  char *copy = strdup(keys), *rest = copy;
+
+  for (char *key; (key = strsep(&rest, " ")) != NULL;)
+    ck_assert_msg(json_object_get(j, key) != NULL, "no key '%s'", key);
+  free(copy);
+}
+
+/* The design's list of keys, with their types. */
+static void
+check_report(const json_t *j)
+{
+  const json_t *layers = json_object_get(j, "layers"), *theorems = json_object_get(j, "theorems");
+
+  has_keys(j, "verdict profile semantics batch layers theorems zone");
+  ck_assert(json_is_string(json_object_get(j, "verdict")));
+  ck_assert_str_eq(json_string_value(json_object_get(j, "semantics")), "real");
+  ck_assert_uint_gt(json_array_size(layers), 0);
+  for (size_t i = 0; i < json_array_size(layers); i++) {
+    const json_t *l = json_array_get(layers, i), *system = json_object_get(l, "system");
+
+    has_keys(l, "name op neurons touched ties nontrivial_ties rank columns system");
+    ck_assert(json_is_integer(json_object_get(l, "touched")));
+    has_keys(system, "constraints variables feasible");
+  }
+  ck_assert_uint_gt(json_array_size(theorems), 0);
+  for (size_t i = 0; i < json_array_size(theorems); i++)
+    has_keys(json_array_get(theorems, i), "name applies holds why");
+}
+
+START_TEST(reports_have_the_keys_and_are_the_same_each_time)
+{
+  json_t *j;
+  char *first, *second;
+
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json --ranks"), 0);
+  j = report();
+  check_report(j);
+  ck_assert_str_eq(json_string_value(json_object_get(j, "verdict")), "in-bouligand");
+  ck_assert_int_eq(json_integer_value(json_object_get(j, "batch")), 3);
+  json_decref(j);
+  first = text_of("out");
+  ck_assert_ptr_null(strstr(first, folder));
+  /* From elsewhere, by other paths, with other threads. */
+  ck_assert_int_eq(run("cd / && OPENBLAS_NUM_THREADS=2 " CLARKE " audit %s/net.onnx --batch "
+                       "%s/batch.npz --json --ranks", folder, folder), 0);
+  second = text_of("out");
+  ck_assert_str_eq(first, second);
+  free(first);
+  free(second);
+}
+END_TEST
+
+START_TEST(loss_defaults_and_values)
+{
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch inputs.npz --gradient g.st --json"), 0);
+  /* relu(x W + b) = (0, 2) (2, 1) (17, 0); the sum is 22. */
+  file_says("out", "\"value\": \"22\"|\"exact\": true|\"loss_kind\": \"sum\"");
+  ck_assert(exists("g.st"));
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --gradient g.st --json"), 0);
+  file_says("out", "\"loss_kind\": \"ce\"|\"exact\": false");
+}
+END_TEST
+
+/* What cannot be asked writes nothing. */
+START_TEST(errors_write_nothing)
+{
+  static const struct {
+    const char *arguments, *message;
+  } wrong[] = {
+    {"net.onnx --batch badlabels.npz --loss ce", "entry 2 is 2|0 to 1"},
+    {"net.onnx --batch narrow.npz", "net.onnx|(?, 2)|5 entries"},
+    {"net.onnx --batch targets.npz", "targets 'y'|shape"},
+    {"net.onnx --batch inputs.npz --loss ce", "needs an array 'y'"},
+    {"net.onnx --batch batch.npz --loss hinge", "no loss 'hinge'|sum, mse, ce"},
+    {"net.onnx --batch batch.npz --profile pytorch-1", "pytorch-1|pytorch-2.13"},
+    {"net.onnx --batch batch.npz --wrt W,nothing", "net.onnx has no parameter 'nothing'"},
+    {"net.onnx --batch batch.npz --params net.onnx", "net.onnx"},
+    {"net.onnx --batch net.onnx", "expected a .npz or .npy"},
+    {"batch.npz --batch batch.npz", "batch.npz"},
+    {"cut.onnx --batch batch.npz", "cut.onnx"},
+    {"net.onnx --batch cut.npz", "cut.npz"},
+  };
+  size_t before;
+
+  ck_assert_int_eq(run("head -c 150 net.onnx > cut.onnx; head -c 200 batch.npz > cut.npz"), 0);
+  before = files_in_folder();
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    ck_assert_msg(run(CLARKE " audit %s --proof p.proof --gradient g.st", wrong[i].arguments) == 2,
+                  "%s", wrong[i].arguments);
+    file_says("err", "clarke audit: ");
+    file_says("err", wrong[i].message);
+    ck_assert_msg(is_empty("out"), "'%s' printed a report", wrong[i].arguments);
+    ck_assert_msg(files_in_folder() == before, "'%s' left a file", wrong[i].arguments);
+  }
+  ck_assert_int_eq(run(CLARKE " audit open.onnx --batch inputs.npz --proof p.proof"), 3);
+  file_says("err", "no proof was written");
+  ck_assert_uint_eq(files_in_folder(), before);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --proof no/such/folder"), 2);
+  ck_assert_uint_eq(files_in_folder(), before);
+}
+END_TEST
+
+START_TEST(a_proof_is_of_its_own_files)
+{
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --proof p.proof"), 0);
+  ck_assert_int_eq(run(CHECKER " p.proof"), 0);
+  file_says("out", "VERIFIED");
+  ck_assert_int_eq(run("mkdir other && cp net.onnx batch.npz p.proof other && "
+                       "printf '\\001' | dd of=other/net.onnx bs=1 seek=120 conv=notrunc"), 0);
+  ck_assert_int_ne(run(CHECKER " other/p.proof"), 0);
+  ck_assert_int_ne(run(CHECKER " p.proof --data other"), 0);
+  ck_assert_int_eq(run(CHECKER " other/p.proof --data ."), 0);
+  ck_assert_int_eq(run("cp open.onnx other/net.onnx"), 0);
+  ck_assert_int_ne(run(CHECKER " other/p.proof"), 0);
+  ck_assert_int_eq(run("sed s/in-bouligand/not-in-clarke/ p.proof > q.proof"), 0);
+  ck_assert_int_ne(run(CHECKER " q.proof"), 0);
+}
+END_TEST
+
+/* --- the shipped cases ----------------------------------------------------------------------- */
+
+static size_t
+touched_in(const json_t *layer)
+{
+  const json_t *kinks = json_object_get(layer, "touched");
+  size_t n = 0;
+
+  for (size_t k = 0; k < json_array_size(kinks); k++)
+    n += (size_t)json_integer_value(json_array_get(kinks, k));
+  return n;
+}
+
+static void
+check_layers(const json_t *c, const json_t *j)
+{
+  const json_t *expected = json_object_get(c, "layers"), *found = json_object_get(j, "layers");
+
+  ck_assert_uint_eq(json_array_size(found), json_array_size(expected));
+  for (size_t i = 0; i < json_array_size(expected); i++) {
+    const json_t *e = json_array_get(expected, i), *f = json_array_get(found, i);
+
+    ck_assert_str_eq(json_string_value(json_object_get(f, "name")),
+                     json_string_value(json_object_get(e, "node")));
+    ck_assert_str_eq(json_string_value(json_object_get(f, "op")),
+                     json_string_value(json_object_get(e, "op")));
+    ck_assert_int_eq(json_integer_value(json_object_get(f, "neurons")),
+                     json_integer_value(json_object_get(e, "neurons")));
+    ck_assert_int_eq((json_int_t)touched_in(e),
+                     json_integer_value(json_object_get(f, "touched")));
+  }
+}
+
+static void
+check_case(const json_t *c)
+{
+  const char *model = json_string_value(json_object_get(c, "model"));
+  const char *batch = json_string_value(json_object_get(c, "batch"));
+  const char *params = json_string_value(json_object_get(c, "params"));
+  const char *verdict = json_string_value(json_object_get(c, "verdict"));
+  char arguments[512];
+  int status = strcmp(verdict, "not-in-clarke") == 0 ? 1 : strcmp(verdict, "undecided") == 0 ? 3 : 0;
+  json_t *fast, *exact;
+
+  snprintf(arguments, sizeof arguments,
+           "%s audit " CASES "/%s --batch " CASES "/%s --loss %s --json%s%s", CLARKE, model, batch,
+           json_string_value(json_object_get(c, "loss")),
+           params != NULL ? " --params " CASES "/" : "", params != NULL ? params : "");
+  ck_assert_int_eq(run("%s --proof p.proof", arguments), status);
+  fast = report();
+  ck_assert_str_eq(json_string_value(json_object_get(fast, "verdict")), verdict);
+  ck_assert_int_eq(json_integer_value(json_object_get(fast, "touched")),
+                   json_integer_value(json_object_get(c, "touched")));
+  check_layers(c, fast);
+  ck_assert_int_eq(run("%s --exact", arguments), status);
+  exact = report();
+  ck_assert_msg(json_equal(fast, exact), "%s: --exact says otherwise", model);
+  json_decref(fast);
+  json_decref(exact);
+  if (status == 3)
+    return;
+  ck_assert_int_eq(run(CHECKER " p.proof --data " CASES), 0);
+  file_says("out", "VERIFIED");
+}
+
+START_TEST(shipped_cases)
+{
+  json_error_t e;
+  json_t *all = json_load_file(CASES "/cases.json", JSON_REJECT_DUPLICATES, &e);
+  const json_t *cases = json_object_get(all, "cases");
+
+  ck_assert_uint_gt(json_array_size(cases), 20);
+  for (size_t i = 0; i < json_array_size(cases); i++)
+    check_case(json_array_get(cases, i));
+  json_decref(all);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("audit-cli");
+  TCase *tcase = tcase_create("cli");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tcase, 300);
+  tcase_add_checked_fixture(tcase, begin, end);
+  tcase_add_test(tcase, exit_statuses);
+  tcase_add_test(tcase, reports_have_the_keys_and_are_the_same_each_time);
+  tcase_add_test(tcase, loss_defaults_and_values);
+  tcase_add_test(tcase, errors_write_nothing);
+  tcase_add_test(tcase, a_proof_is_of_its_own_files);
+  tcase_add_test(tcase, shipped_cases);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
