@@ -280,6 +280,32 @@ resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* An attribute that the operator does not know could change its meaning: it is refused, and so is
+ * one of the wrong type. */
+static clarke_status
+check_attributes(const clarke_lowering *low, clarke_error *err)
+{
+  static const char letter[] = {[CLARKE_ATTR_INT] = 'i', [CLARKE_ATTR_FLOAT] = 'f',
+                                [CLARKE_ATTR_STRING] = 's', [CLARKE_ATTR_TENSOR] = 't',
+                                [CLARKE_ATTR_INTS] = 'I', [CLARKE_ATTR_FLOATS] = 'F',
+                                [CLARKE_ATTR_OTHER] = '?'};
+
+  for (size_t i = 0; i < low->node->n_attr; i++) {
+    const clarke_attr *a = &low->node->attr[i];
+    const char *known = low->op->attributes != NULL ? low->op->attributes : "";
+    size_t n = strlen(a->name);
+    bool found = false;
+
+    for (const char *at = known; *at != '\0' && !found; at += strcspn(at, " "), at += *at == ' ')
+      found = strncmp(at, a->name, n) == 0 && at[n] == ':' && at[n + 1] == letter[a->type];
+    if (!found)
+      return clarke_lower_fail(low, err, "attribute '%s' is not known here, or of another type; "
+                                         "expected: %s", a->name,
+                               *known != '\0' ? known : "no attribute");
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 lower_node(builder *b, size_t place, clarke_error *err)
 {
@@ -296,6 +322,8 @@ lower_node(builder *b, size_t place, clarke_error *err)
     return unsupported(b, node, place, err);
   low.in = in;
   status = resolve_inputs(b, &low, err);
+  if (status == CLARKE_OK)
+    status = check_attributes(&low, err);
   if (status == CLARKE_OK)
     status = low.op->lower(&low, err);
   if (status == CLARKE_OK)

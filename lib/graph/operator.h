@@ -23,9 +23,9 @@ struct clarke_op {
   const char *name;
   size_t min_in, max_in;
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err);
+  const char *attributes; /* "name:t ...", t as i (int), f (float), I (ints); NULL: none */
   size_t n_kinks;
   const char *pytorch_2_13[CLARKE_MAX_KINKS]; /* a rational, "left" or "right" */
-  const char *since; /* NULL, or the opset it appeared in, for messages */
 };
 
 /* NULL when there is none; all of them in turn (NULL past the end). */

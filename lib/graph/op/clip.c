@@ -12,6 +12,9 @@ bound(const clarke_lowering *low, size_t input, const char *name, bool *given, d
   const clarke_attr *attr = clarke_model_attr(low->node, name);
   clarke_status status;
 
+  if (low->opset < 11 ? clarke_lower_has(low, input) : attr != NULL)
+    return clarke_lower_fail(low, err, "the bound '%s' is an attribute before opset 11, an input "
+                                       "from it", name);
   if (low->opset < 11) {
     *given = attr != NULL && attr->type == CLARKE_ATTR_FLOAT;
     *value = *given ? attr->f : 0;
@@ -63,7 +66,8 @@ lower_clip(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_clip[] = {
-  {.name = "Clip", .min_in = 1, .max_in = 3, .lower = lower_clip, .n_kinks = 2,
+  {.name = "Clip", .min_in = 1, .max_in = 3, .lower = lower_clip,
+   .attributes = "min:f max:f", .n_kinks = 2,
    .pytorch_2_13 = {"0", "0"}},
   {.name = NULL},
 };

@@ -164,6 +164,7 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_dense[] = {
   {.name = "MatMul", .min_in = 2, .max_in = 2, .lower = lower_matmul},
-  {.name = "Gemm", .min_in = 2, .max_in = 3, .lower = lower_gemm},
+  {.name = "Gemm", .min_in = 2, .max_in = 3, .lower = lower_gemm,
+   .attributes = "alpha:f beta:f transA:i transB:i"},
   {.name = NULL},
 };

@@ -55,7 +55,8 @@ lower_hardswish(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_hard[] = {
-  {.name = "HardSigmoid", .min_in = 1, .max_in = 1, .lower = lower_hardsigmoid, .n_kinks = 2,
+  {.name = "HardSigmoid", .min_in = 1, .max_in = 1, .lower = lower_hardsigmoid,
+   .attributes = "alpha:f beta:f", .n_kinks = 2,
    .pytorch_2_13 = {"0", "0"}},
   {.name = "HardSwish", .min_in = 1, .max_in = 1, .lower = lower_hardswish, .n_kinks = 2,
    .pytorch_2_13 = {"left", "right"}},

@@ -25,6 +25,7 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
 
 const clarke_op clarke_ops_identity[] = {
   {.name = "Identity", .min_in = 1, .max_in = 1, .lower = lower_identity},
-  {.name = "Dropout", .min_in = 1, .max_in = 3, .lower = lower_dropout},
+  {.name = "Dropout", .min_in = 1, .max_in = 3, .lower = lower_dropout,
+   .attributes = "ratio:f seed:i"},
   {.name = NULL},
 };

@@ -64,7 +64,8 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_relu[] = {
   {.name = "Relu", .min_in = 1, .max_in = 1, .lower = lower_relu, .n_kinks = 1,
    .pytorch_2_13 = {"0"}},
-  {.name = "LeakyRelu", .min_in = 1, .max_in = 1, .lower = lower_leaky, .n_kinks = 1,
+  {.name = "LeakyRelu", .min_in = 1, .max_in = 1, .lower = lower_leaky,
+   .attributes = "alpha:f", .n_kinks = 1,
    .pytorch_2_13 = {"left"}},
   {.name = "PRelu", .min_in = 2, .max_in = 2, .lower = lower_prelu, .n_kinks = 1,
    .pytorch_2_13 = {"left"}},

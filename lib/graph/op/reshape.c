@@ -183,9 +183,10 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_reshape[] = {
-  {.name = "Flatten", .min_in = 1, .max_in = 1, .lower = lower_flatten},
-  {.name = "Reshape", .min_in = 2, .max_in = 2, .lower = lower_reshape},
-  {.name = "Squeeze", .min_in = 1, .max_in = 2, .lower = lower_squeeze},
-  {.name = "Unsqueeze", .min_in = 1, .max_in = 2, .lower = lower_unsqueeze},
+  {.name = "Flatten", .min_in = 1, .max_in = 1, .lower = lower_flatten, .attributes = "axis:i"},
+  {.name = "Reshape", .min_in = 2, .max_in = 2, .lower = lower_reshape,
+   .attributes = "allowzero:i"},
+  {.name = "Squeeze", .min_in = 1, .max_in = 2, .lower = lower_squeeze, .attributes = "axes:I"},
+  {.name = "Unsqueeze", .min_in = 1, .max_in = 2, .lower = lower_unsqueeze, .attributes = "axes:I"},
   {.name = NULL},
 };
