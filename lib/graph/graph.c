@@ -97,6 +97,22 @@ check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n,
   return CLARKE_OK;
 }
 
+/* Divisors were checked when the graph was built: the new ones must be, too. */
+static clarke_status
+check_divisors(const clarke_graph *g, const char *file, clarke_error *err)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const clarke_value *c = s->divide ? &g->values[s->in[1].value] : NULL;
+
+    for (size_t e = 0; c != NULL && e < c->count; e++)
+      if (c->real[e] == 0)
+        return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' of %s divides by '%s', whose entry "
+                           "%zu is zero", file, s->name, g->file, c->name, e);
+  }
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file,
                      clarke_error *err)
@@ -119,7 +135,7 @@ clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, co
     memcpy(p->real, t->real, p->count * sizeof *p->real);
   }
   refresh_constants(g);
-  return CLARKE_OK;
+  return check_divisors(g, file, err);
 }
 
 clarke_status

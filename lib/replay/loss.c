@@ -62,6 +62,10 @@ clarke_loss_check(const clarke_loss *loss, const clarke_graph *g, clarke_error *
     return clarke_fail(err, CLARKE_EINPUT, "targets 'y': %zu entries on %zu axes do not have the "
                        "shape of the network's outputs (%zu samples of %zu)", loss->y->count,
                        loss->y->rank, loss->samples, out->count);
+  for (size_t i = 0; loss->y->real == NULL && i < loss->y->count; i++)
+    if (loss->y->integer[i] > (1LL << 53) || loss->y->integer[i] < -(1LL << 53))
+      return clarke_fail(err, CLARKE_EINPUT, "targets 'y': entry %zu is over 2^53 in absolute value",
+                         i);
   return CLARKE_OK;
 }
 
