@@ -193,8 +193,6 @@ integer_value(clarke_dtype dtype, uint64_t word)
     return (int16_t)word;
   case CLARKE_I32:
     return (int32_t)word;
-  case CLARKE_BOOL:
-    return word != 0;
   default:
     return (int64_t)word;
   }
@@ -250,6 +248,9 @@ decode_each(clarke_tensor *t, const unsigned char *p, bool big_endian, clarke_er
       if (t->dtype == CLARKE_U64 && word > INT64_MAX)
         return clarke_fail(err, CLARKE_EINPUT,
                            "tensor %s: entry %zu is %llu; integers up to 2^63 - 1 are read",
+                           printable(t), i, (unsigned long long)word);
+      if (t->dtype == CLARKE_BOOL && word > 1)
+        return clarke_fail(err, CLARKE_EINPUT, "tensor %s: entry %zu is %llu; a boolean is 0 or 1",
                            printable(t), i, (unsigned long long)word);
       t->integer[i] = integer_value(t->dtype, word);
       continue;

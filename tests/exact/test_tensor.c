@@ -90,7 +90,7 @@ START_TEST(integers)
     int64_t first;
   } cases[] = {
     { CLARKE_I8, false, -1 },          { CLARKE_U8, false, 255 },
-    { CLARKE_BOOL, false, 1 },         { CLARKE_I16, false, -257 },
+    { CLARKE_I16, false, -257 },
     { CLARKE_I16, true, -2 },          { CLARKE_U16, false, 0xfeff },
     { CLARKE_U16, true, 0xfffe },      { CLARKE_I32, true, (int32_t)0xfffefdfc },
     { CLARKE_U32, true, 0xfffefdfc },  { CLARKE_I32, false, (int32_t)0xfcfdfeff },
@@ -104,6 +104,10 @@ START_TEST(integers)
     ck_assert_int_eq(decode(&t, cases[k].dtype, bytes, 1, cases[k].big, NULL), CLARKE_OK);
     ck_assert(t.real == NULL && t.integer[0] == cases[k].first);
   }
+  ck_assert_int_eq(decode(&t, CLARKE_BOOL, "\1", 1, false, NULL), CLARKE_OK);
+  ck_assert_int_eq(t.integer[0], 1);
+  ck_assert_int_eq(decode(&t, CLARKE_BOOL, bytes, 1, false, &err), CLARKE_EINPUT);
+  ck_assert_ptr_nonnull(strstr(err.text, "a boolean is 0 or 1"));
   ck_assert_int_eq(decode(&t, CLARKE_U64, bytes, 1, true, &err), CLARKE_EINPUT);
   ck_assert_ptr_nonnull(strstr(err.text, "tensor w: entry 0"));
   clarke_tensor_clear(&t);
