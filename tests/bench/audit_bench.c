@@ -52,12 +52,13 @@ typedef struct {
   clarke_audit audit;
 } bench;
 
+/* Processor time of all threads, in milliseconds: what others do on the machine is left out. */
 static double
 now(void)
 {
   struct timespec t;
 
-  clock_gettime(CLOCK_MONOTONIC, &t);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 

@@ -1,12 +1,15 @@
 """Times an audit beside the float computation that it audits, and prints a Markdown table.
 
 Everything runs on one thread and in turns: each of several rounds times every row for a while, so
-that a machine that slows down or is shared slows all rows alike. Called by tests/bench/run.
+that a machine that slows down slows all rows alike. Times are processor times, of all threads and
+of kernel work done for them, so that other programs on the machine hardly count; on an idle machine
+they are the times on the clock. Called by tests/bench/run.
 """
 
 import argparse
 import json
 import platform
+import resource
 import statistics
 import subprocess
 import tempfile
@@ -22,6 +25,13 @@ import inputs
 UNIT = "float"
 
 
+def processor_time():
+    """Of this process and of the children that have ended."""
+    mine = time.process_time()
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return mine + children.ru_utime + children.ru_stime
+
+
 class Bench:
     """Times of rows, gathered over the rounds for one network."""
 
@@ -33,11 +43,11 @@ class Bench:
     def time(self, row, function):
         """Calls function for a while, at least three times, after once for warmth."""
         function()
-        start = last = time.perf_counter()
+        start = last = processor_time()
         runs = 0
         while runs < 3 or last < start + self.seconds:
             function()
-            now = time.perf_counter()
+            now = processor_time()
             self.times[row].append(1e3 * (now - last))
             last, runs = now, runs + 1
 
@@ -149,7 +159,8 @@ def figure(value):
 
 def print_table(b):
     unit = b.times[UNIT]
-    print(f"\n### {b.name}\n\n| | median ms (least .. most) | ratio | of the least |\n|---|---|---|---|")
+    print(f"\n### {b.name}\n\n| | processor ms, median (least .. most) | ratio | of the least |")
+    print("|---|---|---|---|")
     for row, label in rows(b):
         times = b.times[row]
         if not times:
