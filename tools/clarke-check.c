@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MEMORY_LIMIT ((rlim_t)16 << 30)
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
 
 static const char usage[] =
   "Usage: clarke-check PROOF [--data DIR]\n"
@@ -17,42 +19,39 @@ static const char usage[] =
   "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
   "Example: clarke-check lemma2.proof --data cases/audit\n";
 
-/* The check in a child, so that running out of memory cannot pass for anything else. */
+/* The check in a child with at most 16 GiB, so that running out of memory is told from the rest. */
 static int check(const char *proof, const char *data) {
   int status;
   pid_t child = fork();
   if (child == 0) {
-#if !defined __SANITIZE_ADDRESS__
-    setrlimit(RLIMIT_AS, &(struct rlimit){MEMORY_LIMIT, MEMORY_LIMIT});
+#if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
+    setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)16 << 30, (rlim_t)16 << 30});
 #endif
     clarke_check_proof(proof, data);
     _exit(fflush(stdout) == 0 ? VERIFIED : REFUSED);
   }
-  if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status)) {
-    fprintf(stderr, "clarke-check: out of memory\n");
-    return REFUSED;
-  }
-  return WEXITSTATUS(status);
+  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)) return WEXITSTATUS(status);
+  fprintf(stderr, "clarke-check: out of memory\n");
+  return REFUSED;
 }
 
 int main(int argc, char **argv) {
   const char *proof = NULL, *data = NULL;
   int result = UNDECIDED;
+  bool wrong = false;
   for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "--version") == 0) {
-      fputs(argv[i][2] == 'h' ? usage : "clarke-check (clarke) 0.1.0\n", stdout);
-      return 0;
-    }
-    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc && data == NULL) data = argv[++i];
-    else if (strncmp(argv[i], "--data=", 7) == 0 && data == NULL) data = argv[i] + 7;
+    bool help = strcmp(argv[i], "--help") == 0;
+    if (help || strcmp(argv[i], "--version") == 0)
+      return fputs(help ? usage : "clarke-check (clarke) 0.1.0\n", stdout) == EOF;
+    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc) data = argv[++i];
+    else if (strncmp(argv[i], "--data=", 7) == 0) data = argv[i] + 7;
     else if (argv[i][0] != '-' && proof == NULL) proof = argv[i];
-    else proof = argv[argc] = "";
+    else wrong = true;
   }
-  if (proof == NULL || *proof == '\0') {
+  if (wrong || proof == NULL) {
     fputs(usage, stderr);
     return REFUSED;
   }
-  for (; result == UNDECIDED && session_bits <= MAX_BITS; session_bits *= 2)
-    result = check(proof, data);
+  for (; result == UNDECIDED; session_bits *= 2) result = check(proof, data);
   return result;
 }

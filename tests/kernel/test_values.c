@@ -182,14 +182,21 @@ load(loaded *l, const char *name)
   *l = (loaded){.p = {.net = &l->net, .x = &batch[0]}};
   onnx_read(&l->m, data_file(name, "onnx"));
   network_build(&l->net, &l->m, l->p.x);
-  for (size_t i = 0; i < l->net.n_tensors; i++) {
-    tensor *t = l->net.tensors[i];
-    t->wrt = t->weight;
-    t->move = rationals(t->count);
-    t->gradient = intervals(t->count);
-    for (size_t j = 0; j < t->count; j++)
-      draw_rational(&t->move[j], 100);
+  network *net = &l->net;
+  for (size_t i = 0; i < net->n_tensors; i++) {
+    net->tensors[i]->wrt = net->tensors[i]->weight;
+    net->n_wrt += net->tensors[i]->wrt ? net->tensors[i]->count : 0;
   }
+  net->move = rationals(net->n_wrt);
+  net->gradient = intervals(net->n_wrt);
+  for (size_t i = 0, at = 0; i < net->n_tensors; i++)
+    if (net->tensors[i]->wrt) {
+      net->tensors[i]->move = net->move + at;
+      net->tensors[i]->gradient = net->gradient + at;
+      at += net->tensors[i]->count;
+    }
+  for (size_t i = 0; i < net->n_wrt; i++)
+    draw_rational(&net->move[i], 100);
   point_evaluate(&l->p);
 }
 
@@ -252,9 +259,8 @@ START_TEST(gradients_agree_with_tangents)
     tangents_free(d, &l.p);
     gradient(&l.p, slope, NONE);
     interval_set(&sum, &zero, &zero);
-    for (size_t i = 0; i < l.net.n_tensors; i++)
-      for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++)
-        interval_add(&sum, &l.net.tensors[i]->gradient[j], &l.net.tensors[i]->move[j]);
+    for (size_t i = 0; i < l.net.n_wrt; i++)
+      interval_add(&sum, &l.net.gradient[i], &l.net.move[i]);
     ck_assert(interval_exact(&sum) && mpq_sgn(&sum.lo) != 0);
     ck_assert(mpq_equal(&sum.lo, &tangent.lo) && mpq_equal(&sum.hi, &tangent.hi));
   }
@@ -263,9 +269,8 @@ START_TEST(gradients_agree_with_tangents)
     const interval *a = tangent_argument(&l.p, d, k);
     gradient(&l.p, slope, k);
     interval_set(&sum, &zero, &zero);
-    for (size_t i = 0; i < l.net.n_tensors; i++)
-      for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++)
-        interval_add(&sum, &l.net.tensors[i]->gradient[j], &l.net.tensors[i]->move[j]);
+    for (size_t i = 0; i < l.net.n_wrt; i++)
+      interval_add(&sum, &l.net.gradient[i], &l.net.move[i]);
     ck_assert(mpq_equal(&sum.lo, &a->lo));
     tangents_free(d, &l.p);
   }

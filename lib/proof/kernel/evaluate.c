@@ -35,8 +35,7 @@ static void factor(const step *st, const term *t, bool move, rational *q) {
   if (!move || st->divide) mpq_mul(q, q, &w);
   if (move) mpq_mul(q, q, &t->w->move[t->at]);
   if (!move || !st->divide) return;
-  mpq_mul(q, q, &w);
-  mpq_neg(q, q);
+  mpq_mul(q, q, &w); mpq_neg(q, q);
 }
 
 /* n numbers times den, their common denominator; with z NULL, only makes den one. */
@@ -44,8 +43,7 @@ static void scale(integer *z, integer *den, const rational *q, size_t n) {
   INTEGER(t);
   for (size_t i = 0; i < n; i++, q++)
     if (z != NULL) {
-      mpz_divexact(&t, den, mpq_denref(q));
-      z[i] = integer_zero();
+      mpz_divexact(&t, den, mpq_denref(q)); z[i] = integer_zero();
       mpz_mul(&z[i], mpq_numref(q), &t);
     } else if (!mpz_divisible_p(den, mpq_denref(q))) {
       mpz_lcm(den, den, mpq_denref(q));
@@ -57,27 +55,26 @@ static void integers_free(integer *z, size_t n) {
   free(z);
 }
 
-/* out += what a LINEAR step makes of x's entries, with its factors or their derivatives; with `ones`
- * its constant terms too. All in integers: the factors, then x, each over one denominator. */
-static void linear(const point *p, const step *st, interval *out, interval **x, bool move, bool ones) {
+/* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
+ * with `ones` its constant terms too. In integers: the factors and x, each over a denominator. */
+static void linear(const point *p, const step *st, interval *out, interval **x, bool move,
+                   bool ones) {
   size_t n = st->n * st->width, batch = p->net->batch, last = (size_t)(st - p->net->steps);
   integer **ends = allocate(last, sizeof *ends), *a = allocate(n, sizeof *a);
   integer *sum = allocate(2 * batch, sizeof *sum), one = integer_zero();
   rational *q = rationals(n);
   RATIONAL(t); INTEGER(den); INTEGER(den_x);
-  mpz_set_ui(&den, 1);
-  mpz_set_ui(&den_x, 1);
+  mpz_set_ui(&den, 1); mpz_set_ui(&den_x, 1);
   for (size_t i = 0; i < n; i++) factor(st, &st->terms[i], move, &q[i]);
-  scale(NULL, &den, q, n);
-  scale(a, &den, q, n);
+  scale(NULL, &den, q, n); scale(a, &den, q, n);
   for (int pass = 0; pass < 2; pass++) /* the denominator, then the integers */
     for (size_t i = 0, s; i < n; i++) {
-      if ((s = st->terms[i].step) == NONE || (pass == 0 ? ends[s] != NULL : ends[s] != &one)) continue;
+      s = st->terms[i].step;
+      if (s == NONE || (pass == 0 ? ends[s] != NULL : ends[s] != &one)) continue;
       ends[s] = pass == 0 ? &one : allocate(2 * entries(p, s), sizeof(integer));
       scale(pass == 0 ? NULL : ends[s], &den_x, &x[s]->lo, 2 * entries(p, s));
     }
-  mpz_set(&one, &den_x);
-  mpz_mul(&den, &den, &den_x);
+  mpz_set(&one, &den_x); mpz_mul(&den, &den, &den_x);
   for (size_t j = 0; j < 2 * batch; j++) sum[j] = integer_zero();
   for (size_t f = 0; f < st->n; f++) {
     for (size_t i = f * st->width; i < (f + 1) * st->width; i++) {
@@ -91,21 +88,15 @@ static void linear(const point *p, const step *st, interval *out, interval **x, 
     }
     for (size_t j = 0; j < 2 * batch; j++) {
       rational *end = j % 2 == 0 ? &out[f * batch + j / 2].lo : &out[f * batch + j / 2].hi;
-      mpq_set_z(&t, &sum[j]);
-      mpz_set(mpq_denref(&t), &den);
-      mpq_canonicalize(&t);
-      mpq_add(end, end, &t);
-      mpz_set_ui(&sum[j], 0);
+      mpq_set_z(&t, &sum[j]); mpz_set(mpq_denref(&t), &den); mpq_canonicalize(&t);
+      mpq_add(end, end, &t); mpz_set_ui(&sum[j], 0);
     }
   }
   for (size_t s = 0; s < last; s++)
     if (ends[s] != NULL) integers_free(ends[s], 2 * entries(p, s));
   for (size_t i = 0; i < n; i++) mpq_clear(&q[i]);
-  integers_free(a, n);
-  integers_free(sum, 2 * batch);
-  mpz_clear(&one);
-  free(ends);
-  free(q);
+  integers_free(a, n); integers_free(sum, 2 * batch); mpz_clear(&one);
+  free(ends); free(q);
 }
 
 /* The derivative of piece i of a PIECEWISE step, at entry e. */
@@ -113,8 +104,7 @@ static void piece_slope(const point *p, const step *st, size_t e, size_t i, inte
   const term *t = term_at(p, st, e);
   const rational *c = i == 0 && t->w != NULL ? &t->w->value[t->at] : &st->piece[i][1];
   RATIONAL(twice);
-  interval_set(d, c, c);
-  mpq_add(&twice, &st->piece[i][2], &st->piece[i][2]);
+  interval_set(d, c, c); mpq_add(&twice, &st->piece[i][2], &st->piece[i][2]);
   interval_add(d, argument(p, st, e), &twice);
 }
 
@@ -138,8 +128,7 @@ static size_t locate(point *p, size_t s, size_t e) {
     int sign = interval_sign(&right, "whether an argument is at a kink");
     if (sign < 0) return j;
     if (sign > 0) continue;
-    piece_slope(p, st, e, j, &left);
-    piece_slope(p, st, e, j + 1, &right);
+    piece_slope(p, st, e, j, &left); piece_slope(p, st, e, j + 1, &right);
     if (mpq_equal(&left.lo, &right.lo)) return j;
     p->touched = grow(p->touched, p->n_touched, sizeof *p->touched);
     p->touched[p->n_touched] = (touch){s, e, j, left.lo, right.lo};
@@ -167,14 +156,12 @@ static void evaluate_pieces(point *p, size_t s, interval *y) {
     INTERVAL(square);
     interval_add(&y[e], x, i == 0 && t->w != NULL ? &t->w->value[t->at] : &st->piece[i][1]);
     interval_add(&y[e], &exactly_one, &st->piece[i][0]);
-    interval_mul(&square, x, x);
-    interval_add(&y[e], &square, &st->piece[i][2]);
+    interval_mul(&square, x, x); interval_add(&y[e], &square, &st->piece[i][2]);
   }
 }
 
 void point_evaluate(point *p) {
-  network *net = p->net;
-  p->y = allocate(net->n_steps, sizeof *p->y);
+  network *net = p->net; p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);
   for (size_t s = 0; s < net->n_steps; s++) {
     step *st = &net->steps[s];
@@ -200,8 +187,7 @@ void point_evaluate(point *p) {
 static void multiply_add(interval *y, const interval *a, const interval *b) {
   INTERVAL(t);
   if (interval_zero(a) || interval_zero(b)) return;
-  interval_mul(&t, a, b);
-  interval_add(y, &t, &plus_one);
+  interval_mul(&t, a, b); interval_add(y, &t, &plus_one);
 }
 
 /* The slope of a PIECEWISE step's entry: of its piece, or as chosen for its touched kink. */
@@ -219,8 +205,7 @@ static void softmax_tangent(interval *line, size_t n, bool log) {
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j < n; j++) {
       INTERVAL(t);
-      interval_add(&t, &dx[i], &plus_one);
-      interval_add(&t, &dx[j], &minus_one);
+      interval_add(&t, &dx[i], &plus_one); interval_add(&t, &dx[j], &minus_one);
       multiply_add(&dy[i], &t, &x[j]);
     }
     if (!log) interval_mul(&dy[i], &dy[i], &x[i]);
@@ -251,8 +236,7 @@ interval **tangents(const point *p, const rational *slope) {
     d[s] = intervals(entries(p, s));
     if (!st->varies) continue;
     if (st->kind == LINEAR) {
-      linear(p, st, d[s], d, false, false);
-      linear(p, st, d[s], p->y, true, true);
+      linear(p, st, d[s], d, false, false); linear(p, st, d[s], p->y, true, true);
     } else if (st->kind == SOFTMAX) {
       tangent_lines(p, s, d);
     }
@@ -299,8 +283,7 @@ static void loss_slope(const point *p, size_t f, size_t b, interval *d) {
   RATIONAL(q);
   interval_set(d, &plus_one, &plus_one);
   if (p->loss == LOSS_SUM) return;
-  interval_set(d, &zero, &zero);
-  mpq_set_ui(&q, 2, n * p->net->batch);
+  interval_set(d, &zero, &zero); mpq_set_ui(&q, 2, n * p->net->batch);
   mpq_canonicalize(&q);
   interval_add(d, &p->y[p->net->output][output_entry(p, f, b)], &q);
   mpq_mul(&q, &q, &p->target->value[b * n + f]);
@@ -310,8 +293,7 @@ static void loss_slope(const point *p, size_t f, size_t b, interval *d) {
 void tangent_loss(interval *sum, const point *p, interval **d) {
   size_t n = p->net->n_outputs, batch = p->net->batch, out = p->net->output;
   RATIONAL(q);
-  interval_set(sum, &zero, &zero);
-  mpq_set_si(&q, -1, batch);
+  interval_set(sum, &zero, &zero); mpq_set_si(&q, -1, batch);
   for (size_t b = 0; b < batch; b++) {
     interval *line = intervals(3 * n);
     for (size_t f = 0; f < n; f++) {
@@ -333,7 +315,8 @@ static void must_be_rational(bool rational_so_far) {
 }
 
 /* Takes the adjoint of entry e of step s to its terms; it is exact. */
-static void pull_back(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
+static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
+                      interval **adjoint) {
   const step *st = &p->net->steps[s];
   const rational *given = &adjoint[s][e].lo;
   RATIONAL(q); INTERVAL(by);
@@ -341,10 +324,8 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
     const term *t = &st->terms[i];
     bool weighs = t->w != NULL && t->w->wrt;
     if (st->kind == PIECEWISE) {
-      slope_at(p, s, e, slope, &by);
-      must_be_rational(interval_exact(&by));
-      mpq_set(&q, &by.lo);
-      weighs = weighs && p->place[s][e] == 0;
+      slope_at(p, s, e, slope, &by); must_be_rational(interval_exact(&by));
+      mpq_set(&q, &by.lo); weighs = weighs && p->place[s][e] == 0;
     } else {
       factor(st, t, false, &q);
     }
@@ -365,9 +346,7 @@ void gradient(const point *p, const rational *slope, size_t k) {
   const network *net = p->net;
   interval **adjoint = allocate(net->n_steps, sizeof *adjoint);
   size_t from, entry;
-  for (size_t i = 0; i < net->n_tensors; i++)
-    for (size_t j = 0; net->tensors[i]->wrt && j < net->tensors[i]->count; j++)
-      interval_set(&net->tensors[i]->gradient[j], &zero, &zero);
+  for (size_t i = 0; i < net->n_wrt; i++) interval_set(&net->gradient[i], &zero, &zero);
   for (size_t s = 0; s < net->n_steps; s++) adjoint[s] = intervals(entries(p, s));
   if (k != NONE) {
     find_argument(p, k, &from, &entry);
@@ -387,15 +366,12 @@ void gradient(const point *p, const rational *slope, size_t k) {
     intervals_free(adjoint[s], entries(p, s));
   }
   free(adjoint);
-  for (size_t i = 0; i < net->n_tensors; i++)
-    for (size_t j = 0; net->tensors[i]->wrt && j < net->tensors[i]->count; j++)
-      must_be_rational(interval_exact(&net->tensors[i]->gradient[j]));
+  for (size_t i = 0; i < net->n_wrt; i++) must_be_rational(interval_exact(&net->gradient[i]));
 }
 
 bool gradient_zero(const network *net) {
-  for (size_t i = 0; i < net->n_tensors; i++)
-    for (size_t j = 0; net->tensors[i]->wrt && j < net->tensors[i]->count; j++)
-      if (!interval_zero(&net->tensors[i]->gradient[j])) return false;
+  for (size_t i = 0; i < net->n_wrt; i++)
+    if (!interval_zero(&net->gradient[i])) return false;
   return true;
 }
 
@@ -426,8 +402,7 @@ static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tr
     mpq_set(&c->slope[k], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
     if (tree && x == 1 && c->side[k] == 0) {
-      gradient(p, c->slope, k);
-      c->flat[k] = gradient_zero(p->net);
+      gradient(p, c->slope, k); c->flat[k] = gradient_zero(p->net);
     }
     if (!c->flat[k] && c->side[k] == 0 && c->open == NONE) c->open = k;
     if (c->flat[k] || c->side[k] == 0) return c->flat[k] ? 0 : 2;

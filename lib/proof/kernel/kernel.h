@@ -14,14 +14,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#define MAX_RANK 8
+#define MAX_BITS 4096
+#define NONE ((size_t)-1)
+
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
 typedef struct { rational lo, hi; } interval; /* exact when the ends are equal */
 typedef struct { unsigned char *data; size_t size; } bytes;
-
-#define MAX_RANK 8
-#define MAX_BITS 4096
-#define NONE ((size_t)-1)
 
 /* Local variables that are zero to begin with and clear themselves. */
 #define RATIONAL(q) __attribute__((cleanup(mpq_clear))) rational q = rational_zero()
@@ -30,35 +30,34 @@ typedef struct { unsigned char *data; size_t size; } bytes;
 
 /* ---- session.c: failure, memory, files */
 
-typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome; /* exit statuses */
+/* Exit statuses. FAILED: the proof is wrong, said on standard output; REFUSED: an input cannot be
+ * read, on standard error; UNDECIDED: intervals of more bits might decide it; at MAX_BITS it is
+ * FAILED. */
+typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome;
 
-/* FAILED: the proof is wrong, on standard output; REFUSED: an input cannot be read, on standard
- * error; UNDECIDED: with intervals of more bits it might be decided; at MAX_BITS it is FAILED. */
 _Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What must hold of the proof; of an input. */
+/* What must hold of the proof; what must, and what must not, of an input. */
 #define require(condition, ...) do { if (!(condition)) leave(FAILED, __VA_ARGS__); } while (0)
 #define expect(condition, ...) do { if (!(condition)) leave(REFUSED, __VA_ARGS__); } while (0)
 #define refuse_if(condition, ...) expect(!(condition), __VA_ARGS__)
 extern size_t session_line;        /* of the proof, for messages */
 extern unsigned long session_bits; /* of intervals */
-
 void *allocate(size_t n, size_t size);          /* zeroed */
 void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
 char *copy_text(const void *s, size_t n);       /* NUL-terminated; holds no other NUL */
 bytes read_file(const char *path);
-void sha256(bytes b, char hex[65]);             /* FIPS 180-4 */
+void sha256(bytes b, char hex[65]);             /* FIPS 180-4; sha256.c */
 
 /* ---- tensors.c, onnx.c: files of numbers */
 
 typedef struct {
   char *name;
   size_t rank, dims[MAX_RANK], count;
-  bool real;               /* of a floating-point type; else integers */
-  bool initializer;        /* of the model */
+  bool real, initializer;  /* of a floating-point type (else integers); of the model */
   bool weight, bound, wrt; /* weight: a parameter; bound: of a Clip */
   rational *value;         /* row-major */
-  rational *move;          /* wrt: the direction at hand */
-  interval *gradient;      /* wrt: what gradient() computed */
+  rational *move;          /* wrt: the direction at hand, in the network's */
+  interval *gradient;      /* wrt: what gradient() computed, in the network's */
 } tensor;
 
 typedef enum { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL } dtype;
@@ -69,23 +68,15 @@ void tensor_fill(tensor *t, dtype d, bytes data);
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
 tensor *tensors_read(bytes file, size_t *n);
 
-typedef struct {
-  char *name;
-  tensor *t; /* numbers too; NULL for a string */
-} attribute;
+typedef struct { char *name; tensor *t; } attribute; /* numbers are tensors; NULL: a string */
 
 typedef struct {
-  char *op, *name;
+  char *op, *name, **in, **out;
   size_t n_in, n_out, n_attributes;
-  char **in, **out;
   attribute *attributes;
 } node;
 
-typedef struct {
-  char *name;
-  bool shaped;
-  size_t rank, dims[MAX_RANK]; /* 0: symbolic */
-} port;
+typedef struct { char *name; bool shaped; size_t rank, dims[MAX_RANK]; } port; /* 0: symbolic */
 
 typedef struct {
   uint64_t opset;
@@ -99,13 +90,9 @@ void onnx_read(model *m, bytes file);
 
 /* ---- network.c: the network as steps */
 
-/* coef * weight * x: weight is entry `at` of w, or 1 when w is NULL; x is feature `from` of an earlier
- * step's output, or 1 when step is NONE. */
-typedef struct {
-  const rational *coef;
-  tensor *w;
-  size_t at, step, from;
-} term;
+/* coef * weight * x: weight is entry `at` of w, or 1 when w is NULL; x is feature `from` of an
+ * earlier step's output, or 1 when step is NONE. */
+typedef struct { const rational *coef; tensor *w; size_t at, step, from; } term;
 
 /* What a step computes, for each sample, feature f from terms[f * width] and those after it:
  *   INPUT
@@ -117,12 +104,11 @@ typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX } kind;
 
 typedef struct {
   kind kind;
-  const node *node;  /* NULL: the input */
-  size_t place;      /* of the node */
-  size_t n, width;   /* features; terms for each */
+  const node *node; /* NULL: the input */
+  size_t place;     /* of the node */
+  size_t n, width;  /* features; terms for each */
   term *terms;
-  bool divide, log;
-  bool varies; /* with the parameters in wrt */
+  bool divide, log, varies;  /* varies: with the parameters in wrt */
   size_t length, stride;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
@@ -130,11 +116,14 @@ typedef struct {
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors, n_outputs; /* n_outputs: features of the output */
+  size_t batch, n_steps, n_tensors;
   step *steps;
-  tensor **tensors;     /* the model's */
-  size_t output, *map;  /* a step; its feature for each of the output's */
-  size_t rank, dims[MAX_RANK]; /* of the output for a batch of one */
+  tensor **tensors;                    /* the model's */
+  size_t n_wrt;                        /* the parameters in wrt, end to end */
+  rational *move;
+  interval *gradient;
+  size_t output, n_outputs, *map;      /* a step; its feature for each of the output's */
+  size_t rank, dims[MAX_RANK];         /* of the output for a batch of one */
 } network;
 
 void network_build(network *net, const model *m, const tensor *x);
@@ -162,12 +151,9 @@ int interval_sign(const interval *x, const char *what); /* UNDECIDED when it doe
 /* Of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
-/* ---- evaluate.c: values, slopes, tangents, gradients */
+/* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays */
 
-typedef struct {
-  size_t step, entry, kink; /* entry: feature * batch + sample, in arrays [step][entry] */
-  rational left, right; /* slopes */
-} touch;
+typedef struct { size_t step, entry, kink; rational left, right; } touch; /* slopes */
 
 #define TOUCHED 3
 
@@ -187,10 +173,10 @@ const char *point_kink(const point *p, size_t k); /* for messages; valid until t
 
 /* A choice of sides and what follows from it. */
 typedef struct {
-  int8_t *side; /* of each touched kink: -1, 1, or 0 when none is given */
-  bool *flat;   /* its argument is constant: the side does not matter */
+  int8_t *side;     /* of each touched kink: -1, 1, or 0 when none is given */
+  bool *flat;       /* its argument is constant: the side does not matter */
   rational *slope;
-  uint8_t **degree; /* of each entry in the parameters: 0 constant, 1 affine, 2 anything */
+  uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
   size_t open;      /* the first touched kink with neither a side nor flat; or NONE */
 } cell;
 
@@ -200,12 +186,12 @@ cell cell_new(const point *p);
 void cell_settle(cell *c, const point *p, bool tree);
 uint8_t cell_degree(const cell *c, const point *p, size_t k); /* of touched kink k's argument */
 
-/* Tangents along the tensors' moves, of every step, under the slopes. */
+/* Tangents of all outputs along the tensors' moves, under the slopes. */
 interval **tangents(const point *p, const rational *slope);
 void tangents_free(interval **d, const point *p);
 void tangent_loss(interval *sum, const point *p, interval **d);
 const interval *tangent_argument(const point *p, interval **d, size_t k);
-/* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the tensors;
+/* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the network's;
  * one that is not rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k);
 bool gradient_zero(const network *net);

@@ -15,8 +15,7 @@ typedef struct {
 } value;
 
 typedef struct {
-  network *net;
-  const model *m;
+  network *net; const model *m;
   const node *node;
   const char *op;
   size_t place, n_values;
@@ -34,7 +33,8 @@ static size_t product(const size_t *dims, size_t n) {
 }
 
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
-static size_t *index_map(size_t rank, const size_t *dims, const size_t *stride, const size_t *base) {
+static size_t *index_map(size_t rank, const size_t *dims, const size_t *stride,
+                         const size_t *base) {
   size_t n = product(dims, rank), *map = allocate(n, sizeof *map);
   for (size_t f = 0; f < n; f++) {
     size_t at = 0, rest = f;
@@ -66,8 +66,7 @@ static void put_shaped(builder *b, size_t *map, size_t rank, const size_t *dims)
 static void define(builder *b, const char *name) {
   for (size_t i = 0; i < b->n_values; i++)
     expect(strcmp(b->values[i].name, name) != 0, "two values are named '%s'", name);
-  b->values = grow(b->values, b->n_values, sizeof *b->values);
-  b->out.name = name;
+  b->values = grow(b->values, b->n_values, sizeof *b->values); b->out.name = name;
   b->values[b->n_values++] = b->out;
 }
 
@@ -91,13 +90,11 @@ static term *term_of(const builder *b, term *t, const value *v, size_t i) {
   if (t->coef == NULL) *t = (term){&plus_one, NULL, 0, NONE, 0};
   if (v->constant != NULL) {
     need(t->w == NULL, "at least one operand must be an activation");
-    v->constant->weight = v->constant->initializer;
-    t->w = v->constant;
+    v->constant->weight = v->constant->initializer; t->w = v->constant;
     t->at = v->map[i];
   } else {
     need(t->step == NONE, "one operand must be a constant");
-    t->step = v->step;
-    t->from = v->map[i];
+    t->step = v->step; t->from = v->map[i];
   }
   return t;
 }
@@ -197,8 +194,7 @@ static void lower_transpose(builder *b) {
     long p = perm != NULL ? whole_entry(b, perm, i) : (long)(x->rank - 1 - i);
     need(p >= 0 && (size_t)p < x->rank && !seen[p] && (!is_batch(b, x) || i > 0 || p == 0),
          "perm is no permutation, or moves the batch axis");
-    seen[p] = true;
-    dims[i] = x->dims[p];
+    seen[p] = true; dims[i] = x->dims[p];
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
   put_shaped(b, index_map(x->rank, dims, stride, x->map), x->rank, dims);
@@ -237,8 +233,8 @@ static step *add_dense(builder *b, const value *x, size_t axis, const value *w, 
   step *s = add_step(b, LINEAR, inner + more, n, dims);
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < inner; i++) {
-      size_t o = f / repeat % outer, block = f / repeat / outer;
-      term *t = term_of(b, &s->terms[f * s->width + i], x, (block * inner + i) * repeat + f % repeat);
+      size_t o = f / repeat % outer, in = (f / repeat / outer * inner + i) * repeat + f % repeat;
+      term *t = term_of(b, &s->terms[f * s->width + i], x, in);
       term_of(b, t, w, o * stride[0] + i * stride[1]);
     }
   return s;
@@ -252,7 +248,8 @@ static void lower_matmul(builder *b) {
   size_t axis = right || x->rank < 2 ? x->rank - 1 : x->rank - 2;
   size_t outer = w->rank == 1 ? 1 : w->dims[right], inner = x->dims[axis];
   need(outer > 0 && w->dims[w->rank == 2 && !right] == inner, "the shapes do not fit");
-  add_dense(b, x, axis, w, outer, (size_t[]){right ? 1 : inner, right ? outer : 1}, w->rank == 2, 0);
+  size_t stride[2] = {right ? 1 : inner, right ? outer : 1};
+  add_dense(b, x, axis, w, outer, stride, w->rank == 2, 0);
 }
 
 /* NumPy's common shape. */
@@ -297,7 +294,8 @@ static void lower_gemm(builder *b) {
        && w->dims[trans] == x->dims[1] && whole_attribute(b, "transA", 0) == 0,
        "the shapes do not fit, or transA");
   size_t inner = x->dims[1], outer = w->dims[!trans];
-  step *s = add_dense(b, x, 1, w, outer, (size_t[]){trans ? inner : 1, trans ? 1 : outer}, true, bias);
+  size_t stride[2] = {trans ? inner : 1, trans ? 1 : outer};
+  step *s = add_dense(b, x, 1, w, outer, stride, true, bias);
   value c = bias ? spread_over(b, 2, &b->out) : *w;
   for (size_t f = 0; f < s->n; f++) {
     for (size_t i = 0; i < inner; i++) s->terms[f * s->width + i].coef = &coef[0];
@@ -333,8 +331,7 @@ static bool clip_bound(builder *b, size_t i, rational *q) {
   need(v->name == NULL || (v->constant != NULL && v->constant->real && v->count == 1),
        "a bound must be a constant number");
   if (v->name == NULL) return false;
-  v->constant->bound = true;
-  mpq_set(q, &v->constant->value[v->map[0]]);
+  v->constant->bound = true; mpq_set(q, &v->constant->value[v->map[0]]);
   return true;
 }
 
@@ -343,13 +340,9 @@ static void lower_clip(builder *b) {
   INTERVAL(q);
   bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
   need(!lo || !hi || mpq_cmp(&q.lo, &q.hi) < 0, "the lower bound must be less than the upper");
-  s->n_kinks = lo + hi;
-  s->number[0] = !lo;
-  s->number[1] = 1;
-  mpq_set(&s->at[0], lo ? &q.lo : &q.hi);
-  mpq_set(&s->at[1], &q.hi);
-  mpq_set(&s->piece[0][0], &q.lo);
-  mpq_set(&s->piece[lo + 1][0], &q.hi);
+  s->n_kinks = lo + hi; s->number[0] = !lo; s->number[1] = 1;
+  mpq_set(&s->at[0], lo ? &q.lo : &q.hi); mpq_set(&s->at[1], &q.hi);
+  mpq_set(&s->piece[0][0], &q.lo); mpq_set(&s->piece[lo + 1][0], &q.hi);
   mpq_set(&s->piece[lo][1], &plus_one);
 }
 
@@ -364,13 +357,9 @@ static void lower_hard(builder *b) {
   mpq_set_d(&q, 1.0f / 6.0f);
   if (mpq_equal(alpha, &q) || b->op[5] == 'w') mpq_set_ui(alpha, 1, 6);
   need(mpq_sgn(alpha) > 0, "alpha must be positive");
-  mpq_neg(&q, beta);
-  mpq_div(&s->at[0], &q, alpha);
-  mpq_sub(&q, &plus_one, beta);
-  mpq_div(&s->at[1], &q, alpha);
-  mpq_set(&s->piece[2][0], &plus_one);
-  s->n_kinks = 2;
-  s->number[1] = 1;
+  mpq_neg(&q, beta); mpq_div(&s->at[0], &q, alpha); mpq_sub(&q, &plus_one, beta);
+  mpq_div(&s->at[1], &q, alpha); mpq_set(&s->piece[2][0], &plus_one);
+  s->n_kinks = 2; s->number[1] = 1;
   for (size_t i = 0; i < 6 && b->op[5] == 'w'; i++)
     mpq_swap(&s->piece[2 - i / 2][2 - i % 2], &s->piece[2 - i / 2][1 - i % 2]);
 }
@@ -379,8 +368,7 @@ static void lower_hard(builder *b) {
 static void lower_relu(builder *b) {
   const value *x = &b->in[0];
   step *s = add_function(b, PIECEWISE, x);
-  s->n_kinks = 1;
-  mpq_set(&s->piece[1][1], &plus_one);
+  s->n_kinks = 1; mpq_set(&s->piece[1][1], &plus_one);
   if (b->op[0] == 'A') mpq_set(&s->piece[0][1], &minus_one);
   if (b->op[0] == 'L') real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
   if (b->op[0] != 'P') return;
@@ -410,9 +398,7 @@ static void lower_sigmoid(builder *b) {
   for (size_t f = 0; f < s->n; f++)
     term_of(b, &s->terms[f], x, f / 2)->coef = f % 2 == 0 ? coef : &zero;
   value pairs = b->out;
-  s = add_function(b, SOFTMAX, &pairs);
-  s->length = 2;
-  s->stride = 1;
+  s = add_function(b, SOFTMAX, &pairs); s->length = 2; s->stride = 1;
   value shares = b->out;
   s = add_step(b, LINEAR, 1 + hyperbolic, x->rank, x->dims);
   for (size_t f = 0; f < s->n; f++) {
@@ -487,8 +473,7 @@ static void lower_node(builder *b) {
     need(b->in[i].name != NULL || (*n->in[i] == '\0' && i >= operators[op].least),
          "an input is not computed before it");
   }
-  operators[op].lower(b);
-  define(b, n->out[0]);
+  operators[op].lower(b); define(b, n->out[0]);
 }
 
 /* The batch axis rule of docs/operators.md. */
@@ -497,8 +482,7 @@ static void read_input(builder *b, const port *p, const tensor *x) {
   bool flat = x->rank == 2 && p->rank > 2, fits = from == 1 || x->rank == p->rank || flat;
   expect(p->shaped && x->rank > 0 && x->count > 0,
          "the input's shape is not declared, or the batch is empty");
-  b->net->batch = x->dims[0];
-  b->net->batched = from == 0;
+  b->net->batch = x->dims[0]; b->net->batched = from == 0;
   for (size_t i = 0; i < p->rank && fits; i++) {
     bool first = i == 0 && from == 0;
     dims[i] = first ? 1 : flat ? p->dims[i] : x->dims[i + from];
@@ -506,13 +490,11 @@ static void read_input(builder *b, const port *p, const tensor *x) {
   }
   expect(fits && product(dims, p->rank) * x->dims[0] == x->count,
          "the batch does not have the shape that input '%s' declares", p->name);
-  add_step(b, INPUT, 0, p->rank, dims);
-  define(b, p->name);
+  add_step(b, INPUT, 0, p->rank, dims); define(b, p->name);
 }
 
 void network_build(network *net, const model *m, const tensor *x) {
-  builder b = {.net = net, .m = m};
-  const port *input = NULL;
+  builder b = {.net = net, .m = m}; const port *input = NULL;
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
@@ -528,17 +510,13 @@ void network_build(network *net, const model *m, const tensor *x) {
   expect(input != NULL && m->n_outputs == 1, "the model does not have one input and one output");
   read_input(&b, input, x);
   for (b.place = 0; b.place < m->n_nodes; b.place++) {
-    b.node = &m->nodes[b.place];
-    lower_node(&b);
+    b.node = &m->nodes[b.place]; lower_node(&b);
   }
   for (size_t i = 0; i < b.n_values; i++) {
     const value *v = &b.values[i];
     if (strcmp(v->name, m->outputs[0].name) != 0 || v->constant != NULL) continue;
-    net->output = v->step;
-    net->map = v->map;
-    net->n_outputs = v->count;
-    net->rank = v->rank;
-    memcpy(net->dims, v->dims, sizeof net->dims);
+    net->output = v->step; net->map = v->map; net->n_outputs = v->count;
+    net->rank = v->rank; memcpy(net->dims, v->dims, sizeof net->dims);
   }
   expect(net->map != NULL, "output '%s' is not computed from the input", m->outputs[0].name);
   for (size_t i = 0; i < m->n_tensors; i++)

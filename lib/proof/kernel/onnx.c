@@ -15,8 +15,7 @@ static uint64_t varint(bytes *b) {
   uint64_t x = 0;
   for (unsigned shift = 0; shift < 64 && b->size > 0; shift += 7) {
     unsigned char c = *b->data++;
-    b->size--;
-    x |= (uint64_t)(c & 0x7f) << shift;
+    b->size--; x |= (uint64_t)(c & 0x7f) << shift;
     if (c < 0x80) return x;
   }
   leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits");
@@ -57,8 +56,7 @@ static char *text(bytes b, unsigned number) {
 static char **texts(bytes b, unsigned number, size_t *n) {
   char **list = NULL;
   for (bytes body; next_body(&b, number, &body); (*n)++) {
-    list = grow(list, *n, sizeof *list);
-    list[*n] = copy_text(body.data, body.size);
+    list = grow(list, *n, sizeof *list); list[*n] = copy_text(body.data, body.size);
   }
   return list;
 }
@@ -101,10 +99,10 @@ static tensor *read_tensor(bytes b) {
   field f;
   t->name = text(b, 8);
   refuse_if(type >= sizeof types / sizeof *types || types[type] < 0,
-            "tensor '%s' is of unsupported type %llu", t->name, (unsigned long long)type);
+            "tensor '%s' is of unsupported type %ju", t->name, (uintmax_t)type);
   if (whole(b, 14) != 0 || next_field(&(bytes){b.data, b.size}, 13, &f)
       || next_field(&(bytes){b.data, b.size}, 3, &f))
-    leave(REFUSED, "tensor '%s' is stored elsewhere, which the model's hash does not cover", t->name);
+    leave(REFUSED, "tensor '%s' is stored elsewhere, where the model's hash ends", t->name);
   dtype d = (dtype)types[type];
   t->rank = dims.size / 8;
   refuse_if(t->rank > MAX_RANK, "tensor '%s' has more than %d axes", t->name, MAX_RANK);
@@ -112,8 +110,7 @@ static tensor *read_tensor(bytes b) {
   for (bytes rest = b; next_body(&rest, 9, &body);) data = body;
   bytes other = numbers(b, typed[d], dtype_width(d), d == F32 || d == F64);
   refuse_if(data.size > 0 && other.size > 0, "tensor '%s' has two sets of data", t->name);
-  data = data.size > 0 ? data : other;
-  tensor_fill(t, d, data);
+  data = data.size > 0 ? data : other; tensor_fill(t, d, data);
   return t;
 }
 
@@ -129,9 +126,7 @@ static attribute read_attribute(bytes b) {
   } else if (type == 1 || type == 2 || type == 6 || type == 7) {
     bool real = type == 1 || type == 6;
     bytes data = numbers(b, number[type], real ? 4 : 8, real);
-    a.t = allocate(1, sizeof *a.t);
-    a.t->name = a.name;
-    a.t->rank = type > 2;
+    a.t = allocate(1, sizeof *a.t); a.t->name = a.name; a.t->rank = type > 2;
     a.t->dims[0] = data.size / (real ? 4 : 8);
     tensor_fill(a.t, real ? F32 : I64, data);
   }
@@ -142,12 +137,12 @@ static attribute read_attribute(bytes b) {
 
 /* NodeProto: input 1, output 2, name 3, op_type 4, attribute 5, domain 7, overload 8. */
 static node read_node(bytes b) {
-  node n = {text(b, 4), text(b, 3), 0, 0, 0, NULL, NULL, NULL};
+  node n = {text(b, 4), text(b, 3), NULL, NULL, 0, 0, 0, NULL};
   char *domain = text(b, 7);
-  n.in = texts(b, 1, &n.n_in);
-  n.out = texts(b, 2, &n.n_out);
-  refuse_if((*domain != '\0' && strcmp(domain,
-            "ai.onnx") != 0) || *text(b, 8) != '\0', "node '%s' (%s) is of domain '%s', which is not supported", n.name, n.op, domain);
+  n.in = texts(b, 1, &n.n_in); n.out = texts(b, 2, &n.n_out);
+  refuse_if(strcmp(domain, "") != 0 && strcmp(domain, "ai.onnx") != 0,
+            "node '%s' (%s) is of domain '%s', which is not supported", n.name, n.op, domain);
+  refuse_if(*text(b, 8) != '\0', "node '%s' (%s) is overloaded", n.name, n.op);
   for (bytes body; next_body(&b, 5, &body);) {
     n.attributes = grow(n.attributes, n.n_attributes, sizeof *n.attributes);
     n.attributes[n.n_attributes++] = read_attribute(body);
@@ -160,8 +155,7 @@ static port *read_ports(bytes graph, unsigned number, size_t *n) {
   port *ports = NULL;
   bytes b, type, tensor_type, shape, dim;
   for (; next_body(&graph, number, &b); (*n)++) {
-    ports = grow(ports, *n, sizeof *ports);
-    port *p = &ports[*n];
+    ports = grow(ports, *n, sizeof *ports); port *p = &ports[*n];
     p->name = text(b, 1);
     if (!next_body(&b, 2, &type) || !next_body(&type, 1, &tensor_type)
         || !next_body(&tensor_type, 2, &shape))
@@ -187,7 +181,7 @@ void onnx_read(model *m, bytes file) {
       m->opset = whole(body, 2);
     }
   if (m->opset < 7 || m->opset > 25)
-    leave(REFUSED, "operators of version %llu; supported are 7 to 25", (unsigned long long)m->opset);
+    leave(REFUSED, "operators of version %ju; supported are 7 to 25", (uintmax_t)m->opset);
   for (b = file; next_body(&b, 7, &body); graph = body)
     refuse_if(graph.data != NULL, "the model holds two graphs");
   if (next_field(&(bytes){file.data, file.size}, 25, &f)

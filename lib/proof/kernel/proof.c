@@ -10,10 +10,7 @@ static network net;
 static point p = {.net = &net};
 static cell c;
 static rational *ad;             /* the proxies, as slopes */
-static tensor **wrt;
-static size_t n_wrt;
 static interval *sum;            /* a combination of gradients; wrt's entries end to end */
-static size_t n_sum;
 static bool *flat;               /* touched kinks, in all cells */
 
 static const char *next_word(void) {
@@ -23,18 +20,14 @@ static const char *next_word(void) {
   return word;
 }
 
-static void end_line(void) {
-  require(words == words_end, "'%s' is more than was expected", words);
-}
-
-/* Begins the next line, which must begin with the keyword. */
+/* Begins the next line, which must begin with the keyword; all words of this one must be read. */
 static void next_line(const char *keyword) {
+  require(words == words_end, "'%s' is more than was expected", words);
   const unsigned char *end = rest.size > 0 ? memchr(rest.data, '\n', rest.size) : NULL;
   size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
   session_line++;
   require(n > 0 && n <= (size_t)1 << 20, "the line is missing, empty, too long or not ended");
-  words = (char *)rest.data;
-  words_end = words + n + 1;
+  words = (char *)rest.data; words_end = words + n + 1;
   for (size_t i = 0; i <= n; i++) {
     unsigned char *at = &rest.data[i];
     bool space = *at == ' ' && i > 0 && i + 1 < n && at[-1] != '\0';
@@ -55,7 +48,6 @@ static bool line_is(const char *keyword) {
 static void known_line(const char *keyword, const char *word) {
   next_line(keyword);
   require(strcmp(next_word(), word) == 0, "'%s %s' is expected", keyword, word);
-  end_line();
 }
 
 /* A rational in the one way it may be written, which is GMP's. */
@@ -74,8 +66,8 @@ static void parse_rational(rational *q, const char *word) {
 static size_t next_number(void) {
   RATIONAL(q);
   parse_rational(&q, next_word());
-  require(mpq_sgn(&q) >= 0 && mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q)),
-          "a number is expected, no fraction");
+  bool whole = mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q));
+  require(whole && mpq_sgn(&q) >= 0, "a number is expected, no fraction");
   return mpz_get_ui(mpq_numref(&q));
 }
 
@@ -111,30 +103,24 @@ static tensor *next_parameter(void) {
 static bytes next_file(const char *keyword, const char *folder, char **name) {
   char hex[65];
   next_line(keyword);
-  *name = copy_text(words, strlen(words));
+  const char *word = words;
   char *plain = next_name(), *path = allocate(strlen(folder) + strlen(plain) + 2, 1);
+  *name = copy_text(word, strlen(word));
   require(strchr(plain, '/') == NULL, "'%s' is not a base name", plain);
   sprintf(path, "%s/%s", folder, plain);
   bytes b = read_file(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
-  end_line();
   return b;
 }
 
 /* ---- Evidence */
 
-static void clear_moves(void) {
-  for (size_t i = 0; i < n_wrt; i++)
-    for (size_t j = 0; j < wrt[i]->count; j++) mpq_set_ui(&wrt[i]->move[j], 0, 1);
-}
-
 /* `direction` and its moves, into the tensors. */
 static void read_direction(void) {
   RATIONAL(coef); RATIONAL(t);
-  clear_moves();
+  for (size_t i = 0; i < net.n_wrt; i++) mpq_set(&net.move[i], &zero);
   next_line("direction");
-  end_line();
   do {
     next_line("move");
     tensor *w = next_parameter();
@@ -143,7 +129,6 @@ static void read_direction(void) {
     size_t from = one ? next_number() : 0, to = one ? from + 1 : w->count;
     require(copy || one || strcmp(how, "add") == 0, "copy, add or at is expected, not '%s'", how);
     parse_rational(&coef, next_word());
-    end_line();
     require(w->wrt, "parameter '%s' is not in wrt", w->name);
     require(to <= w->count && mpq_sgn(&coef) != 0, "no entry of '%s', or a coefficient 0", w->name);
     for (size_t i = from; i < to; i++) {
@@ -160,7 +145,6 @@ static void check_cell(void) {
   require(c.open == NONE, "%s is not flat, and its proxy gives it no side", point_kink(&p, c.open));
   next_line("directions");
   size_t n = next_number();
-  end_line();
   for (size_t i = 0; i < n; i++) {
     read_direction();
     interval **d = tangents(&p, c.slope);
@@ -185,7 +169,6 @@ static int8_t side_of(const touch *t, const rational *q) {
 }
 
 static void check_ad(void) {
-  end_line();
   known_line("cell", "ad");
   for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_of(&p.touched[k], &ad[k]);
   check_cell();
@@ -208,12 +191,9 @@ static void check_mix(void) {
   require(n >= 1 && n <= 30, "a mix is of 1 to 30 nodes");
   rational *lambda = rationals(n);
   RATIONAL(t);
-  end_line();
   for (size_t i = 0, s = 0; i < n; i++) {
     next_line("mix");
-    s = find_node(s + 1, next_name());
-    parse_rational(&lambda[i], next_word());
-    end_line();
+    s = find_node(s + 1, next_name()); parse_rational(&lambda[i], next_word());
     require(s != NONE, "there is no such node with kinks after the one before");
     require(mpq_sgn(&lambda[i]) > 0 && mpq_cmp(&lambda[i], &plus_one) < 0, "not between 0 and 1");
     mixed[s] = i + 1;
@@ -222,7 +202,6 @@ static void check_mix(void) {
     next_line("cell");
     require(strcmp(next_word(), "mix") == 0, "'cell mix' is expected");
     const char *signs = next_word();
-    end_line();
     require(strlen(signs) == n, "one sign for each mixed node is expected");
     for (size_t i = 0; i < n; i++)
       require(signs[i] == "-+"[mask >> (n - 1 - i) & 1], "the cells' signs must be in order");
@@ -231,8 +210,7 @@ static void check_mix(void) {
       size_t i = mixed[to->step];
       c.side[k] = side_of(to, &ad[k]);
       if (i == 0) continue;
-      mpq_sub(&t, &to->left, &to->right);
-      mpq_mul(&t, &t, &lambda[i - 1]);
+      mpq_sub(&t, &to->left, &to->right); mpq_mul(&t, &t, &lambda[i - 1]);
       mpq_add(&t, &t, &to->right);
       c.side[k] = !mpq_equal(&t, &ad[k]) ? 0 : signs[i - 1] == '+' ? 1 : -1;
     }
@@ -240,14 +218,13 @@ static void check_mix(void) {
   }
 }
 
-/* sum += q * the gradient in the tensors. */
+/* sum += q * the gradient. */
 static void add_gradient(const rational *q) {
-  for (size_t i = 0, at = 0; i < n_wrt; at += wrt[i++]->count)
-    for (size_t j = 0; j < wrt[i]->count; j++) interval_add(&sum[at + j], &wrt[i]->gradient[j], q);
+  for (size_t i = 0; i < net.n_wrt; i++) interval_add(&sum[i], &net.gradient[i], q);
 }
 
 static bool sum_is_zero(void) {
-  for (size_t i = 0; i < n_sum; i++)
+  for (size_t i = 0; i < net.n_wrt; i++)
     if (!interval_zero(&sum[i])) return false;
   return true;
 }
@@ -255,42 +232,34 @@ static bool sum_is_zero(void) {
 static void check_hull(bool bouligand) {
   size_t n = next_number();
   RATIONAL(weight); RATIONAL(total);
-  end_line();
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
   for (size_t i = 0; i < n; i++) {
     next_line("cell");
     parse_rational(&weight, next_word());
     const char *sides = next_word();
-    end_line();
     require(mpq_sgn(&weight) >= 0, "a weight is negative");
     require(p.n_touched == 0 ? strcmp(sides, ".") == 0
             : strlen(sides) == p.n_touched && strspn(sides, "-+") == p.n_touched,
             "one side for each touched kink is expected");
     for (size_t k = 0; k < p.n_touched; k++) c.side[k] = sides[k] == '+' ? 1 : -1;
-    check_cell();
-    gradient(&p, c.slope, NONE);
-    add_gradient(&weight);
+    check_cell(); gradient(&p, c.slope, NONE); add_gradient(&weight);
     mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  gradient(&p, ad, NONE);
-  add_gradient(&minus_one);
+  gradient(&p, ad, NONE); add_gradient(&minus_one);
   require(sum_is_zero(), "the combination of the cells' gradients is not AD's output");
 }
 
-/* `dead N`: the derivatives of N arguments, turned to their sides, have a positive combination 0. */
+/* `dead N`: a positive combination of N arguments' derivatives, turned to their sides, is 0. */
 static void check_dead(void) {
   size_t n = next_number(), next = 0;
   RATIONAL(value);
-  end_line();
   require(n >= 1, "a combination of no kinks proves nothing");
-  cell_settle(&c, &p, true);
-  sum = intervals(n_sum);
+  cell_settle(&c, &p, true); sum = intervals(net.n_wrt);
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
     parse_rational(&value, next_word());
-    end_line();
     require(k >= next && k < p.n_touched, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
     require(c.side[k] != 0, "%s has not been branched on", point_kink(&p, k));
@@ -298,22 +267,19 @@ static void check_dead(void) {
     gradient(&p, c.slope, k);
     require(!gradient_zero(&net), "%s: its argument has derivative zero", point_kink(&p, k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
-    add_gradient(&value);
-    next = k + 1;
+    add_gradient(&value); next = k + 1;
   }
   require(sum_is_zero(), "the combination of the derivatives is not zero");
-  intervals_free(sum, n_sum);
+  intervals_free(sum, net.n_wrt);
 }
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void check_leaf(const interval *output) {
   INTERVAL(leaf); INTERVAL(margin);
-  end_line();
   cell_settle(&c, &p, true);
   require(c.open == NONE, "%s has not been branched on", point_kink(&p, c.open));
   interval **d = tangents(&p, c.slope);
-  tangent_loss(&leaf, &p, d);
-  tangents_free(d, &p);
+  tangent_loss(&leaf, &p, d); tangents_free(d, &p);
   interval_add(&margin, output, &plus_one);
   interval_add(&margin, &leaf, &minus_one);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
@@ -321,35 +287,27 @@ static void check_leaf(const interval *output) {
 }
 
 static size_t check_separator(void) {
-  size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), order = 0, from = 0;
+  size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output); RATIONAL(value);
-  end_line();
   do {
     next_line("v");
     const tensor *t = next_parameter();
-    size_t index = next_number();
+    size_t index = next_number(), at = (size_t)(t->move - net.move) + index;
     parse_rational(&value, next_word());
-    end_line();
-    for (; order < n_wrt && wrt[order] != t; order++) from = 0;
-    require(order < n_wrt && index >= from && index < t->count && mpq_sgn(&value) != 0,
+    require(t->wrt && index < t->count && at >= next && mpq_sgn(&value) != 0,
             "nonzero entries of parameters in wrt, in order, are expected");
-    mpq_set(&t->move[index], &value);
-    from = index + 1;
+    mpq_set(&net.move[at], &value); next = at + 1;
   } while (line_is("v"));
   interval **d = tangents(&p, ad);
-  tangent_loss(&output, &p, d);
-  tangents_free(d, &p);
+  tangent_loss(&output, &p, d); tangents_free(d, &p);
   next_line("tree");
-  end_line();
   do {
     if (line_is("branch")) {
       next_line("branch");
       size_t k = next_number();
-      end_line();
       require(k < p.n_touched && (depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
-      path[depth++] = k;
-      c.side[k] = -1;
+      path[depth++] = k; c.side[k] = -1;
       continue;
     }
     bool dead = line_is("dead");
@@ -396,7 +354,6 @@ static char *read_proxies(void) {
               "the proxy of kink %zu of %s is expected", j, op);
       const char *word = next_word();
       bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
-      end_line();
       if (!left && !right) parse_rational(&value, word);
       for (size_t k = 0; k < p.n_touched; k++) {
         const touch *t = &p.touched[k];
@@ -406,8 +363,7 @@ static char *read_proxies(void) {
       }
       char *more = allocate(strlen(said) + strlen(op) + strlen(word) + 40, 1);
       sprintf(more, "%s  %s, kink %zu: %s\n", said, op, j, word);
-      free(said);
-      said = more;
+      free(said); said = more;
     }
   }
   return said;
@@ -424,8 +380,7 @@ static void replace_parameters(model *m, bytes file, bool *replaced) {
     require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
             && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
             "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
-    m->tensors[j]->value = t[i].value;
-    replaced[j] = true;
+    m->tensors[j]->value = t[i].value; replaced[j] = true;
   }
 }
 
@@ -445,13 +400,12 @@ static const char *read_loss(void) {
   size_t *dims = net.dims + net.batched, rank = net.rank - net.batched;
   next_line("loss");
   const char *word = next_word();
-  end_line();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
   if (p.loss == LOSS_SUM) return "the sum of all outputs";
-  require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "the batch holds no y for each sample");
-  require(p.loss == LOSS_CE || (y->rank == rank + 1
-          && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0), "y does not have the output's shape");
+  require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
+  bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
+  require(p.loss == LOSS_CE || same, "y does not have the output's shape");
   require(p.loss == LOSS_MSE || (rank == 1 && y->rank == 1 && !y->real),
           "cross entropy is of outputs (batch, classes) and an integer label for each sample");
   for (size_t b = 0; b < net.batch && p.loss == LOSS_CE; b++)
@@ -460,26 +414,29 @@ static const char *read_loss(void) {
   return p.loss == LOSS_MSE ? "the mean squared error" : "the mean cross entropy";
 }
 
-static void read_wrt(void) {
+/* Returns the number of tensors. */
+static size_t read_wrt(void) {
+  tensor **wrt = allocate(net.n_tensors + 1, sizeof *wrt);
+  size_t n = 0;
   next_line("wrt");
-  wrt = allocate(net.n_tensors + 1, sizeof *wrt);
-  bool all = strcmp(words, "*") == 0;
+  bool all = words < words_end && strcmp(words, "*") == 0;
   for (size_t i = 0; all && i < net.n_tensors; i++)
-    if (net.tensors[i]->weight) wrt[n_wrt++] = net.tensors[i];
+    if (net.tensors[i]->weight) wrt[n++] = net.tensors[i];
   if (all) next_word();
   while (words < words_end && !all) {
-    wrt[n_wrt++] = next_parameter();
-    require(n_wrt <= net.n_tensors, "a parameter is named twice");
+    wrt[n++] = next_parameter();
+    require(!wrt[n - 1]->wrt, "parameter '%s' is named twice", wrt[n - 1]->name);
+    wrt[n - 1]->wrt = true;
   }
-  end_line();
-  for (size_t i = 0; i < n_wrt; i++) {
-    require(!wrt[i]->wrt, "parameter '%s' is named twice", wrt[i]->name);
+  require(n > 0, "no parameter is named, or the model has none");
+  for (size_t i = 0; i < n; i++) net.n_wrt += wrt[i]->count;
+  net.move = rationals(net.n_wrt); net.gradient = intervals(net.n_wrt);
+  sum = intervals(net.n_wrt);
+  for (size_t i = 0, at = 0; i < n; at += wrt[i++]->count) {
     wrt[i]->wrt = true;
-    wrt[i]->move = rationals(wrt[i]->count);
-    wrt[i]->gradient = intervals(wrt[i]->count);
-    n_sum += wrt[i]->count;
+    wrt[i]->move = net.move + at; wrt[i]->gradient = net.gradient + at;
   }
-  sum = intervals(n_sum);
+  return n;
 }
 
 /* The last line is checked first: a proof that was changed is not worth reading. */
@@ -489,31 +446,30 @@ static void check_end(void) {
   require(rest.size > 69 && memcmp(rest.data + rest.size - 69, "end ", 4) == 0
           && rest.data[rest.size - 1] == '\n', "the last line is not 'end HASH'");
   sha256((bytes){rest.data, rest.size - 69}, hex);
-  require(memcmp(rest.data + rest.size - 65, hex, 64) == 0, "the proof was changed: its hash is %s", hex);
+  require(memcmp(rest.data + rest.size - 65, hex, 64) == 0, "the proof was changed");
   session_line = 0;
 }
 
 static const char *const meanings[][2] = {
-  {"in-bouligand", "an element of the Bouligand subdifferential: a limit of true gradients, taken at\n"
-                   "points near the weights where the loss is differentiable"},
+  {"in-bouligand", "an element of the Bouligand subdifferential: a limit of true gradients, taken\n"
+                   "at points near the weights where the loss is differentiable"},
   {"in-clarke", "an element of the Clarke subdifferential: a convex combination of limits of true\n"
                 "gradients, taken at points near the weights where the loss is differentiable"},
-  {"not-in-clarke", "NOT an element of the Clarke subdifferential: neither a limit of true gradients,\n"
-                    "taken at points near the weights, nor a convex combination of such limits"}};
+  {"not-in-clarke", "NOT an element of the Clarke subdifferential: neither a limit of true\n"
+                    "gradients, taken near the weights, nor a convex combination of such limits"}};
 
 void clarke_check_proof(const char *path, const char *data) {
   const char *slash = strrchr(path, '/');
-  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path), verdict = 0, n = 0;
+  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+  size_t verdict = 0, flats = 0;
   char *folder = data != NULL ? copy_text(data, strlen(data)) : copy_text(path, length);
   char *names[3] = {NULL, NULL, NULL};
   model m;
   if (*folder == '\0') folder = copy_text(".", 1);
-  rest = read_file(path);
-  check_end();
+  rest = read_file(path); check_end();
   known_line("clarke-proof", "1");
   next_line("verdict");
   const char *word = next_word();
-  end_line();
   while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
   known_line("semantics", "real");
@@ -526,31 +482,26 @@ void clarke_check_proof(const char *path, const char *data) {
     require(replaced[i] == m.tensors[i]->weight,
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
   const char *loss = read_loss();
-  read_wrt();
-  point_evaluate(&p);
-  c = cell_new(&p);
-  ad = rationals(p.n_touched);
-  flat = allocate(p.n_touched, sizeof *flat);
+  size_t n_tensors = read_wrt();
+  point_evaluate(&p); c = cell_new(&p);
+  ad = rationals(p.n_touched); flat = allocate(p.n_touched, sizeof *flat);
   memset(flat, 1, p.n_touched * sizeof *flat);
   next_line("profile");
   const char *profile = next_word();
-  end_line();
   const char *proxies = read_proxies();
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  end_line();
   size_t leaves = check_evidence(meanings[verdict][0]);
-  for (size_t k = 0; k < p.n_touched; k++) n += flat[k];
+  for (size_t k = 0; k < p.n_touched; k++) flats += flat[k];
   printf("VERIFIED\nModel: %s\n", names[0]);
   if (params) printf("Parameters replaced by: %s\n", names[1]);
   printf("Batch: %s, %zu samples\nLoss: %s\nParameters: %zu numbers in %zu tensors\n", names[2],
-         net.batch, loss, n_sum, n_wrt);
-  if (leaves > 0)
-    printf("Touched kinks: %zu; sign patterns near the weights: at most %zu\n", p.n_touched, leaves);
-  else
-    printf("Touched kinks: %zu, %zu of them flat (their argument is constant nearby)\n", p.n_touched, n);
-  printf("Proxies (profile %s):\n%sAt the stored weights, what reverse-mode automatic differentiation"
-         " computes with these\nproxies is %s.\nSemantics: real arithmetic, every stored number taken"
-         " exactly; what a GPU followed in\nfloating point may differ.\n", profile, proxies,
-         meanings[verdict][1]);
+         net.batch, loss, net.n_wrt, n_tensors);
+  printf("Touched kinks: %zu; ", p.n_touched);
+  if (leaves > 0) printf("sign patterns near the weights: at most %zu\n", leaves);
+  else printf("flat, their argument being constant nearby: %zu\n", flats);
+  printf("Proxies (profile %s):\n%sAt the stored weights, what reverse-mode automatic\n"
+         "differentiation computes with these proxies is\n%s.\n"
+         "Semantics: real arithmetic, every stored number taken exactly; what a GPU followed\n"
+         "in floating point may differ.\n", profile, proxies, meanings[verdict][1]);
 }

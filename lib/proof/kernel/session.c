@@ -13,14 +13,11 @@ _Noreturn void leave(outcome result, const char *format, ...) {
   char why[1024];
   va_list args;
   if (result == UNDECIDED && session_bits < MAX_BITS) _exit(UNDECIDED);
-  va_start(args, format);
-  vsnprintf(why, sizeof why, format, args);
-  va_end(args);
+  va_start(args, format); vsnprintf(why, sizeof why, format, args); va_end(args);
   for (char *c = why; *c != '\0'; c++) *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
   fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
           result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
-  fflush(NULL);
-  _exit(result == REFUSED ? REFUSED : FAILED);
+  fflush(NULL); _exit(result == REFUSED ? REFUSED : FAILED);
 }
 
 void *allocate(size_t n, size_t size) {
@@ -48,8 +45,7 @@ bytes read_file(const char *path) {
   bytes b = {NULL, 0};
   expect(f != NULL, "%s cannot be opened", path);
   for (int c; (c = getc(f)) != EOF; b.size++) {
-    b.data = grow(b.data, b.size, 1);
-    b.data[b.size] = (unsigned char)c;
+    b.data = grow(b.data, b.size, 1); b.data[b.size] = (unsigned char)c;
   }
   expect(!ferror(f), "%s cannot be read", path);
   fclose(f);

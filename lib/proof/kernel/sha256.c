@@ -11,12 +11,9 @@ static void constants(uint32_t h[8], uint32_t k[64]) {
     bool composite = false;
     for (unsigned long d = 2; d * d <= prime; d++) composite = composite || prime % d == 0;
     if (composite) continue;
-    mpz_set_ui(&root, prime);
-    mpz_mul_2exp(&root, &root, 96);
-    mpz_root(&root, &root, 3);
-    k[n] = (uint32_t)mpz_get_ui(&root);
-    mpz_set_ui(&root, prime);
-    mpz_mul_2exp(&root, &root, 64);
+    mpz_set_ui(&root, prime); mpz_mul_2exp(&root, &root, 96);
+    mpz_root(&root, &root, 3); k[n] = (uint32_t)mpz_get_ui(&root);
+    mpz_set_ui(&root, prime); mpz_mul_2exp(&root, &root, 64);
     mpz_sqrt(&root, &root);
     if (n < 8) h[n] = (uint32_t)mpz_get_ui(&root);
     n++;
@@ -44,9 +41,7 @@ static void block(uint32_t h[8], const uint32_t k[64], const unsigned char *m) {
     uint32_t t1 = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) + choice + k[t]
                   + w[t];
     uint32_t t2 = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) + majority;
-    memmove(s + 1, s, 7 * sizeof *s);
-    s[4] += t1;
-    s[0] = t1 + t2;
+    memmove(s + 1, s, 7 * sizeof *s); s[4] += t1; s[0] = t1 + t2;
   }
   for (int i = 0; i < 8; i++) h[i] += s[i];
 }

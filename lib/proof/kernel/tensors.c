@@ -49,8 +49,7 @@ static bool decode(rational *q, dtype d, const unsigned char *p) {
 }
 
 void tensor_fill(tensor *t, dtype d, bytes data) {
-  t->count = 1;
-  t->real = d <= F64;
+  t->count = 1; t->real = d <= F64;
   for (size_t i = 0; i < t->rank; i++)
     refuse_if(__builtin_mul_overflow(t->count, t->dims[i], &t->count),
               "tensor '%s' is too large", t->name);
@@ -94,7 +93,8 @@ static size_t numbers(bytes *b, size_t *list, size_t most, const char *end) {
               "a header with a list that is too long, or not of numbers");
     for (list[n] = 0; b->size > 0 && *b->data >= '0' && *b->data <= '9'; b->data++, b->size--)
       refuse_if(__builtin_mul_overflow(list[n], 10, &list[n])
-          || __builtin_add_overflow(list[n], (size_t)*b->data - '0', &list[n]), "a header with too large a number");
+          || __builtin_add_overflow(list[n], (size_t)*b->data - '0', &list[n]),
+                "a header with too large a number");
     while (skip(b, ",") || skip(b, " ")) {}
   }
   return n;
@@ -102,8 +102,8 @@ static size_t numbers(bytes *b, size_t *list, size_t most, const char *end) {
 
 /* The header as NumPy writes it: {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), } */
 static void npy(tensor *t, bytes b) {
-  refuse_if(b.size < 12 || memcmp(b.data,
-            "\x93NUMPY", 6) != 0 || b.data[6] < 1 || b.data[6] > 3, "'%s' is not an .npy file", t->name);
+  refuse_if(b.size < 12 || memcmp(b.data, "\x93NUMPY", 6) != 0 || b.data[6] < 1 || b.data[6] > 3,
+            "'%s' is not an .npy file", t->name);
   size_t wide = b.data[6] == 1 ? 2 : 4, length = little(b.data + 8, wide), d = 0;
   refuse_if(length > b.size - 8 - wide, "'%s': its header does not end", t->name);
   bytes h = {b.data + 8 + wide, length};
@@ -130,8 +130,7 @@ static void npz_member(tensor *t, bytes file, const unsigned char *c) {
   size_t head = 30 + little(file.data + at + 26, 2) + little(file.data + at + 28, 2);
   refuse_if(file.size - at < head || file.size - at - head < size,
             "member '%s' is cut off", t->name);
-  t->name[name - 4] = '\0';
-  npy(t, (bytes){file.data + at + head, size});
+  t->name[name - 4] = '\0'; npy(t, (bytes){file.data + at + head, size});
 }
 
 static tensor *npz(bytes file, size_t *n) {
@@ -170,8 +169,7 @@ static tensor *safetensors(bytes file, size_t *n) {
         quoted(&h, '"');
       }
     } else {
-      t = grow(t, *n, sizeof *t);
-      t[*n].name = name;
+      t = grow(t, *n, sizeof *t); t[*n].name = name;
       take(&h, ":{\"dtype\":\"");
       char *type = quoted(&h, '"');
       for (d = 0; d <= BOOL && strcmp(types[d].safetensors, type) != 0;) d++;
@@ -179,7 +177,7 @@ static tensor *safetensors(bytes file, size_t *n) {
       t[*n].rank = numbers(&h, t[*n].dims, MAX_RANK, "]");
       take(&h, ",\"data_offsets\":[");
       refuse_if(numbers(&h, offset, 2, "]") != 2 || offset[0] > offset[1] || offset[1] > data.size
-          || d > BOOL, "tensor '%s': its type is not supported, or its data lie outside the file", name);
+                || d > BOOL, "tensor '%s': unsupported type, or data outside the file", name);
       tensor_fill(&t[(*n)++], (dtype)d, (bytes){data.data + offset[0], offset[1] - offset[0]});
     }
     take(&h, "}");

@@ -1,4 +1,4 @@
-/* Intervals of rationals. An interval holds the true value; when its ends are equal it is the value.
+/* Intervals of rationals. An interval holds the true value; when its ends are equal it is that.
  * Sums and products with exact numbers keep exactness: what is exact before a transcendental
  * operator, or multiplied by an exact zero after it, stays so.
  *
@@ -59,19 +59,16 @@ bool interval_zero(const interval *x) {
 }
 
 void interval_set(interval *y, const rational *lo, const rational *hi) {
-  mpq_set(&y->lo, lo);
-  mpq_set(&y->hi, hi);
+  mpq_set(&y->lo, lo); mpq_set(&y->hi, hi);
 }
 
 void interval_add(interval *y, const interval *x, const rational *c) {
   bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
   RATIONAL(t);
   if (mpq_sgn(c) == 0 || interval_zero(x)) return;
-  mpq_mul(&t, down ? &x->hi : &x->lo, c);
-  mpq_add(&y->lo, &y->lo, &t);
+  mpq_mul(&t, down ? &x->hi : &x->lo, c); mpq_add(&y->lo, &y->lo, &t);
   if (!exact) {
-    mpq_mul(&t, down ? &x->lo : &x->hi, c);
-    mpq_add(&y->hi, &y->hi, &t);
+    mpq_mul(&t, down ? &x->lo : &x->hi, c); mpq_add(&y->hi, &y->hi, &t);
   } else {
     mpq_set(&y->hi, &y->lo);
   }
@@ -94,17 +91,14 @@ static void fixed(integer *z, const rational *q, unsigned long p, bool up) {
 }
 
 static void unfixed(rational *q, const integer *z, unsigned long p) {
-  mpq_set_z(q, z);
-  mpq_div_2exp(q, q, p);
+  mpq_set_z(q, z); mpq_div_2exp(q, q, p);
 }
 
 void interval_round(interval *y) {
   INTEGER(z);
   if (interval_exact(y)) return;
-  fixed(&z, &y->lo, session_bits, false);
-  unfixed(&y->lo, &z, session_bits);
-  fixed(&z, &y->hi, session_bits, true);
-  unfixed(&y->hi, &z, session_bits);
+  fixed(&z, &y->lo, session_bits, false); unfixed(&y->lo, &z, session_bits);
+  fixed(&z, &y->hi, session_bits, true); unfixed(&y->hi, &z, session_bits);
 }
 
 int interval_sign(const interval *x, const char *what) {
@@ -116,18 +110,12 @@ int interval_sign(const interval *x, const char *what) {
  * ways, until one is a unit at most; what is left is no larger than that one. */
 static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
   INTEGER(lo); INTEGER(hi);
-  mpz_set_ui(end, 0);
-  mpz_setbit(&lo, p);
-  mpz_setbit(&hi, p);
+  mpz_set_ui(end, 0); mpz_setbit(&lo, p); mpz_setbit(&hi, p);
   for (unsigned long n = 1; mpz_cmp_ui(&hi, 1) > 0; n++) {
     bool plus = n % 2 == 1; /* the sign of term n - 1 */
     (plus ? mpz_add : mpz_sub)(end, end, plus == up ? &hi : &lo);
-    mpz_mul(&lo, &lo, u);
-    mpz_fdiv_q_2exp(&lo, &lo, p);
-    mpz_fdiv_q_ui(&lo, &lo, n);
-    mpz_mul(&hi, &hi, u);
-    mpz_cdiv_q_2exp(&hi, &hi, p);
-    mpz_cdiv_q_ui(&hi, &hi, n);
+    mpz_mul(&lo, &lo, u); mpz_fdiv_q_2exp(&lo, &lo, p); mpz_fdiv_q_ui(&lo, &lo, n);
+    mpz_mul(&hi, &hi, u); mpz_cdiv_q_2exp(&hi, &hi, p); mpz_cdiv_q_ui(&hi, &hi, n);
   }
   (up ? mpz_add : mpz_sub)(end, end, &hi);
 }
@@ -142,11 +130,9 @@ static void exp_end(rational *end, const rational *t, bool up) {
     mpz_setbit(&u, p);
   } else {
     for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++) mpq_div_2exp(&r, &r, 1);
-    fixed(&v, &r, p, !up);
-    exp_series(&u, &v, p, up);
+    fixed(&v, &r, p, !up); exp_series(&u, &v, p, up);
     for (; halvings > 0; halvings--) {
-      mpz_mul(&u, &u, &u);
-      (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
+      mpz_mul(&u, &u, &u); (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
     }
   }
   unfixed(end, &u, p);
@@ -158,13 +144,11 @@ static void log_end(rational *end, const rational *z, bool up) {
   RATIONAL(inverse); RATIONAL(e); RATIONAL(middle); INTERVAL(y);
   mpq_inv(&inverse, z);
   if (mpq_cmp(z, &plus_one) <= 0) {
-    mpq_sub(&y.lo, &plus_one, &inverse);
-    mpq_sub(&y.hi, z, &plus_one);
+    mpq_sub(&y.lo, &plus_one, &inverse); mpq_sub(&y.hi, z, &plus_one);
   } else {
     mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
     for (unsigned long i = 0; i < session_bits + 32; i++) {
-      mpq_add(&middle, &y.lo, &y.hi);
-      mpq_div_2exp(&middle, &middle, 1);
+      mpq_add(&middle, &y.lo, &y.hi); mpq_div_2exp(&middle, &middle, 1);
       exp_end(&e, &middle, true);
       bool above = mpq_cmp(&e, &inverse) <= 0;
       exp_end(&e, &middle, false);
@@ -178,30 +162,25 @@ static void log_end(rational *end, const rational *z, bool up) {
 /* y = e / (e + rest), e, rest >= 0. */
 static void share(rational *y, const rational *e, const rational *rest) {
   RATIONAL(sum);
-  mpq_add(&sum, e, rest);
-  mpq_set(y, e);
+  mpq_add(&sum, e, rest); mpq_set(y, e);
   if (mpq_sgn(e) != 0) mpq_div(y, e, &sum);
 }
 
-/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or x[i] - top - log sum e. */
+/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {
   interval *e = intervals(n);
   INTERVAL(total); RATIONAL(top); RATIONAL(t);
   for (size_t i = 0; i < n; i++)
     if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0) mpq_set(&top, &x[i * stride].hi);
   for (size_t i = 0; i < n; i++) {
-    mpq_sub(&t, &top, &x[i * stride].lo);
-    exp_end(&e[i].lo, &t, false);
-    mpq_sub(&t, &top, &x[i * stride].hi);
-    exp_end(&e[i].hi, &t, true);
+    mpq_sub(&t, &top, &x[i * stride].lo); exp_end(&e[i].lo, &t, false);
+    mpq_sub(&t, &top, &x[i * stride].hi); exp_end(&e[i].hi, &t, true);
     interval_add(&total, &e[i], &plus_one);
   }
   if (logarithm) {
     interval_sign(&total, "whether a logarithm's argument is positive");
-    log_end(&total.lo, &total.lo, false);
-    log_end(&total.hi, &total.hi, true);
-    mpq_add(&total.lo, &total.lo, &top);
-    mpq_add(&total.hi, &total.hi, &top);
+    log_end(&total.lo, &total.lo, false); log_end(&total.hi, &total.hi, true);
+    mpq_add(&total.lo, &total.lo, &top); mpq_add(&total.hi, &total.hi, &top);
   }
   for (size_t i = 0; i < n; i++) {
     interval *out = &y[i * stride];
@@ -209,10 +188,8 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
       interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
       interval_add(out, &total, &minus_one);
     } else {
-      mpq_sub(&t, &total.hi, &e[i].hi);
-      share(&out->lo, &e[i].lo, &t);
-      mpq_sub(&t, &total.lo, &e[i].lo);
-      share(&out->hi, &e[i].hi, &t);
+      mpq_sub(&t, &total.hi, &e[i].hi); share(&out->lo, &e[i].lo, &t);
+      mpq_sub(&t, &total.lo, &e[i].lo); share(&out->hi, &e[i].hi, &t);
     }
     interval_round(out);
   }
