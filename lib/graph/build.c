@@ -356,7 +356,21 @@ check_model(const clarke_model *m, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Parameters in the order of the file's initializers, whatever the order of use. */
+/* A Clip's bound is a number of the file's, which no parameter may change. */
+static clarke_status
+check_bounds(const builder *b, clarke_error *err)
+{
+  const clarke_graph *g = b->g;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    if (g->values[v].bound && g->values[v].parameter != CLARKE_NONE)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip",
+                         b->m->file, g->parameters[g->values[v].parameter].name);
+  return CLARKE_OK;
+}
+
+/* Parameters in the order of the file's initializers, whatever the order of use; those only
+ * rearranged, and never used as weights, are none. */
 static clarke_status
 order_parameters(builder *b, clarke_error *err)
 {
@@ -370,19 +384,28 @@ order_parameters(builder *b, clarke_error *err)
     free(now);
     return no_memory(b, err);
   }
+  for (size_t p = 0; p < n; p++)
+    now[p] = CLARKE_NONE;
   for (size_t t = 0; t < b->m->n_tensors; t++)
     for (size_t p = 0; p < n; p++)
-      if (strcmp(g->parameters[p].name, b->m->tensors[t].name) == 0) {
+      if (g->parameters[p].uses > 0 &&
+          strcmp(g->parameters[p].name, b->m->tensors[t].name) == 0) {
         now[p] = placed;
         sorted[placed++] = g->parameters[p];
       }
+  for (size_t p = 0; p < n; p++)
+    if (now[p] == CLARKE_NONE) {
+      free(g->parameters[p].name);
+      free(g->parameters[p].real);
+    }
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].parameter != CLARKE_NONE)
       g->values[v].parameter = now[g->values[v].parameter];
   free(g->parameters);
   free(now);
   g->parameters = sorted;
-  return CLARKE_OK;
+  g->n_parameters = placed;
+  return check_bounds(b, err);
 }
 
 static clarke_status

@@ -48,6 +48,7 @@ typedef struct {
   size_t parameter;  /* CLARKE_NONE when it is none */
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   bool initializer;  /* becomes a parameter when used as a weight */
+  bool bound;        /* of a Clip, read when the graph was built: never a parameter's */
 } clarke_value;
 
 typedef struct {

@@ -237,6 +237,10 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
     too_large(low, err);
     return NULL;
   }
+  if (v->count == 0) {
+    clarke_lower_fail(low, err, "the output would have no entries");
+    return NULL;
+  }
   g->activations += v->count * g->samples;
   s = &g->steps[g->n_steps++];
   memset(s, 0, sizeof *s);

@@ -6,7 +6,7 @@
 #include <float.h>
 
 static clarke_status
-bound(const clarke_lowering *low, size_t input, const char *name, bool *given, double *value,
+bound(clarke_lowering *low, size_t input, const char *name, bool *given, double *value,
       clarke_error *err)
 {
   const clarke_attr *attr = clarke_model_attr(low->node, name);
@@ -31,6 +31,7 @@ bound(const clarke_lowering *low, size_t input, const char *name, bool *given, d
   if (clarke_lower_value(low, input)->count != 1)
     return clarke_lower_fail(low, err, "the bound '%s' must be a scalar", name);
   *value = clarke_lower_value(low, input)->real[0];
+  low->graph->values[low->in[input]].bound = true;
   return CLARKE_OK;
 }
 

@@ -41,6 +41,9 @@ lower_flatten(clarke_lowering *low, clarke_error *err)
     axis += (int64_t)rank;
   if (axis < 0 || (size_t)axis > rank)
     return clarke_lower_fail(low, err, "axis out of range for %zu axes", rank);
+  /* All samples in one row. */
+  if (axis == 0 && low->graph->batched && !clarke_lower_value(low, 0)->constant)
+    return clarke_lower_fail(low, err, "the batch axis must stay the first");
   for (size_t a = 0; a < rank; a++)
     out[a < (size_t)axis ? 0 : 1] *= in[a];
   return finish(low, 2, out, err);

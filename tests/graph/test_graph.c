@@ -1,0 +1,804 @@
+/* Typing a model: shapes operator by operator, what is a parameter, and every refusal's words. */
+#include "models.h"
+
+#include "graph/operator.h"
+
+static clarke_error error;
+
+/* --- a model of a few nodes ------------------------------------------------------------------ */
+
+/* One model, graph and batch shape at a time. */
+static clarke_model m;
+static clarke_graph g;
+
+static void
+begin(int64_t opset, const long *input)
+{
+  model_begin(&m, opset);
+  model_input(&m, "x", input);
+  clarke_graph_init(&g);
+}
+
+static clarke_status
+build(const long *batch)
+{
+  clarke_tensor x = tensor_of("x", CLARKE_F64, batch);
+  clarke_status status;
+
+  if (m.n_outputs == 0)
+    model_output(&m, m.nodes[m.n_nodes - 1].out[0]);
+  status = clarke_graph_build(&g, &m, &x, &error);
+  clarke_tensor_clear(&x);
+  return status;
+}
+
+static void
+end(void)
+{
+  clarke_graph_clear(&g);
+  clarke_model_clear(&m);
+}
+
+/* The output's per-sample shape is that; then the model is done with. */
+static void
+gives(const long *batch, const long *shape)
+{
+  const clarke_value *out;
+
+  ck_assert_msg(build(batch) == CLARKE_OK, "%s", error.text);
+  out = &g.values[g.output];
+  ck_assert_uint_eq(out->rank, shape_rank(shape));
+  for (size_t a = 0; a < out->rank; a++)
+    ck_assert_int_eq((long)out->dims[a], shape[a]);
+  end();
+}
+
+static void
+refused(const long *batch, const char *pieces)
+{
+  ck_assert_msg(build(batch) == CLARKE_EINPUT, "accepted; expected \"%s\"", pieces);
+  says(error.text, "net.onnx");
+  says(error.text, pieces);
+  end();
+}
+
+static clarke_model_node *
+node(const char *op, const char *in)
+{
+  return model_node(&m, op, in, "y");
+}
+
+static void
+floats(const char *name, const long *shape, double value)
+{
+  double *v = model_floats(&m, name, shape);
+
+  for (size_t i = 0; i < m.tensors[m.n_tensors - 1].count; i++)
+    v[i] = value;
+}
+
+static void
+integers(const char *name, const long *list)
+{
+  int64_t *v = model_integers(&m, name, SHAPE((long)shape_rank(list),));
+
+  for (size_t i = 0; i < shape_rank(list); i++)
+    v[i] = list[i];
+}
+
+/* An operator of one input and no attributes. */
+static void
+simple(const char *op)
+{
+  begin(16, SHAPE(-1, 2, 3,));
+  node(op, "x");
+}
+
+/* --- the batch ------------------------------------------------------------------------------- */
+
+START_TEST(batch_sizes)
+{
+  static const struct {
+    const char *input, *batch; /* digits; ? is symbolic */
+    bool accepted, batched;
+  } rules[] = {
+    {"?4", "54", true, true}, {"14", "54", true, true}, {"54", "54", true, true},
+    {"04", "54", true, true}, {"64", "54", false, false}, {"?5", "54", false, false},
+    {"4", "54", true, false}, {"54", "354", true, false}, {"14", "3214", false, false},
+    {"?22", "54", true, true}, {"122", "54", true, true}, {"??", "54", true, true},
+    {"?2?", "54", false, false}, {"64", "354", false, false}, {"", "5", true, false},
+    {"?", "5", true, true}, {"5", "5", true, true}, {"1", "5", true, true}, {"3", "5", false, false},
+  };
+
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    long input[9], batch[9];
+
+    for (size_t a = 0; a <= strlen(rules[i].input); a++)
+      input[a] = rules[i].input[a] == '?'   ? -1
+                 : rules[i].input[a] == '\0' ? SHAPE_END
+                                             : rules[i].input[a] - '0';
+    for (size_t a = 0; a <= strlen(rules[i].batch); a++)
+      batch[a] = rules[i].batch[a] == '\0' ? SHAPE_END : rules[i].batch[a] - '0';
+    begin(16, input);
+    node("Relu", "x");
+    if (!rules[i].accepted) {
+      refused(batch, "input 'x' has shape|the batch has samples of");
+      continue;
+    }
+    ck_assert_msg(build(batch) == CLARKE_OK, "%s for %s: %s", rules[i].batch, rules[i].input,
+                  error.text);
+    ck_assert_int_eq(g.batched, rules[i].batched);
+    end();
+  }
+  begin(16, NULL); /* no declared shape */
+  node("Relu", "x");
+  gives(SHAPE(5, 2, 2,), SHAPE(2, 2,));
+  begin(16, SHAPE(-1, 2,));
+  node("Relu", "x");
+  ck_assert_int_eq(build(SHAPE(0, 2,)), CLARKE_EINPUT);
+  says(error.text, "x: |one or more samples");
+  end();
+  begin(16, SHAPE(-1, 0,));
+  node("Relu", "x");
+  refused(SHAPE(3, 0,), "no entries");
+}
+END_TEST
+
+START_TEST(models)
+{
+  simple("Relu");
+  m.opset = 6;
+  refused(SHAPE(1, 2, 3,), "opset 6|7 to 25");
+  simple("Relu");
+  m.opset = 26;
+  refused(SHAPE(1, 2, 3,), "opset 26");
+  simple("Relu");
+  model_input(&m, "t", SHAPE(1,));
+  refused(SHAPE(1, 2, 3,), "2 inputs and 1 outputs|one of each");
+  simple("Relu");
+  model_output(&m, "nowhere");
+  refused(SHAPE(1, 2, 3,), "output 'nowhere' is computed by no node");
+  simple("Relu");
+  floats("c", SHAPE(2,), 1);
+  model_output(&m, "c");
+  refused(SHAPE(1, 2, 3,), "output 'c' is a constant");
+  simple("Relu");
+  node("Relu", "x");
+  refused(SHAPE(1, 2, 3,), "'y' is defined twice");
+  simple("Conv");
+  refused(SHAPE(1, 2, 3,), "node 0 '/y': operator Conv is not supported|MatMul|Relu");
+  simple("Relu");
+  free(m.nodes[0].domain);
+  m.nodes[0].domain = strdup("com.example");
+  refused(SHAPE(1, 2, 3,), "operator com.example.Relu is not supported");
+  simple("Relu");
+  free(m.nodes[0].domain);
+  m.nodes[0].domain = strdup("ai.onnx");
+  gives(SHAPE(1, 2, 3,), SHAPE(2, 3,));
+  begin(16, SHAPE(1, 2,));
+  node("Relu", "later");
+  refused(SHAPE(1, 2,), "node 0 '/y' (Relu): input 'later' is not defined before this node");
+  begin(16, SHAPE(1, 2,));
+  node("Relu", "x,x");
+  refused(SHAPE(1, 2,), "node 0 '/y' (Relu)|2 inputs|expected 1 to 1");
+  begin(16, SHAPE(1, 2,));
+  model_node(&m, "Dropout", "x", "y,mask");
+  refused(SHAPE(1, 2,), "only the first output is supported");
+}
+END_TEST
+
+/* --- shapes, operator by operator ------------------------------------------------------------ */
+
+START_TEST(pointwise)
+{
+  static const char *const ops[] = {"Relu", "LeakyRelu", "Abs", "HardSigmoid", "HardSwish",
+                                    "Sigmoid", "Tanh", "Identity", "Dropout", "Softmax",
+                                    "LogSoftmax", "Clip"};
+
+  for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {
+    simple(ops[i]);
+    gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+    begin(16, SHAPE(2, 3,));
+    node(ops[i], "x");
+    gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+    begin(16, SHAPE(1, 2,));
+    floats("c", SHAPE(2,), 1);
+    node(ops[i], "c");
+    model_output(&m, "x");
+    if (strcmp(ops[i], "Identity") == 0 || strcmp(ops[i], "Dropout") == 0)
+      gives(SHAPE(1, 2,), SHAPE(2,));
+    else
+      refused(SHAPE(1, 2,), "must be an activation");
+  }
+  begin(16, SHAPE(1, 2,));
+  attr_float(node("LeakyRelu", "x"), "alpha", 1);
+  ck_assert_int_eq(build(SHAPE(1, 2,)), CLARKE_OK);
+  ck_assert_uint_eq(g.steps[0].pieces.n_kinks, 0); /* no kink */
+  end();
+  begin(16, SHAPE(1, 2,));
+  attr_float(node("HardSigmoid", "x"), "alpha", -1);
+  refused(SHAPE(1, 2,), "'/y' (HardSigmoid): expected alpha > 0");
+  begin(16, SHAPE(1, 2,));
+  attr_int(node("LeakyRelu", "x"), "alpha", 2);
+  refused(SHAPE(1, 2,), "attribute 'alpha'");
+  begin(16, SHAPE(1, 2,));
+  attr_float(node("Relu", "x"), "beta", 2);
+  refused(SHAPE(1, 2,), "attribute 'beta'");
+  begin(16, SHAPE(1, 2,));
+  floats("r", SHAPE(), 0);
+  floats("t", SHAPE(), 0);
+  node("Dropout", "x,r,t");
+  refused(SHAPE(1, 2,), "training mode");
+}
+END_TEST
+
+static void
+check_kinks(const clarke_step *s, size_t first, size_t n, double low, double high)
+{
+  ck_assert_uint_eq(s->pieces.n_kinks, n);
+  if (n > 0)
+    ck_assert_uint_eq(s->pieces.first_kink, first);
+  if (n > 0)
+    ck_assert_double_eq(mpq_get_d(s->pieces.kink[0]), first == 0 ? low : high);
+  if (n > 1)
+    ck_assert_double_eq(mpq_get_d(s->pieces.kink[1]), high);
+}
+
+START_TEST(clip_bounds)
+{
+  /* Attributes before opset 11, inputs from it. */
+  for (int bounds = 0; bounds < 4; bounds++)
+    for (int opset = 10; opset <= 11; opset++) {
+      clarke_model_node *clip;
+      bool low = bounds & 1, high = bounds & 2;
+
+      begin(opset, SHAPE(-1, 2,));
+      floats("low", SHAPE(), -1);
+      floats("high", SHAPE(), 6);
+      if (opset == 11)
+        node("Clip", bounds == 0 ? "x" : bounds == 1 ? "x,low" : bounds == 2 ? "x,,high"
+                                                                             : "x,low,high");
+      else {
+        clip = node("Clip", "x");
+        if (low)
+          attr_float(clip, "min", -1);
+        if (high)
+          attr_float(clip, "max", 6);
+      }
+      ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+      check_kinks(&g.steps[0], low ? 0 : 1, (size_t)low + high, -1, 6);
+      ck_assert_uint_eq(g.n_parameters, 0);
+      end();
+    }
+  begin(11, SHAPE(-1, 2,));
+  attr_float(node("Clip", "x"), "min", 0);
+  refused(SHAPE(3, 2,), "'/y' (Clip)|attribute before opset 11");
+  begin(10, SHAPE(-1, 2,));
+  floats("low", SHAPE(), 0);
+  node("Clip", "x,low");
+  refused(SHAPE(3, 2,), "attribute before opset 11, an input from it");
+  begin(11, SHAPE(-1, 2,));
+  floats("low", SHAPE(), 2);
+  node("Clip", "x,low,low");
+  refused(SHAPE(3, 2,), "expected min < max");
+  begin(11, SHAPE(-1, 2,));
+  floats("low", SHAPE(2,), 2);
+  node("Clip", "x,low");
+  refused(SHAPE(3, 2,), "bound 'min' must be a scalar");
+  begin(11, SHAPE(-1, 2,));
+  node("Clip", "x,x");
+  refused(SHAPE(3, 2,), "input 1 must be a constant");
+  begin(11, SHAPE(-1, 2,));
+  integers("low", SHAPE(1,));
+  node("Clip", "x,low");
+  refused(SHAPE(3, 2,), "input 1 must hold floats");
+}
+END_TEST
+
+/* A bound is no parameter, and an initializer cannot be both. */
+START_TEST(bounds_are_no_parameters)
+{
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(1,), 1);
+  model_node(&m, "Identity", "c", "d");
+  model_node(&m, "Clip", "x,d", "y");
+  model_output(&m, "y");
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.n_parameters, 0);
+  end();
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(1,), 1);
+  model_node(&m, "Clip", "x,c", "z");
+  node("Add", "z,c");
+  refused(SHAPE(3, 2,), "'c' is both a weight and a bound of Clip");
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(1,), 1);
+  model_node(&m, "Identity", "c", "d");
+  model_node(&m, "Clip", "x,d", "z");
+  node("Add", "z,c");
+  refused(SHAPE(3, 2,), "'c' is both a weight and a bound of Clip");
+}
+END_TEST
+
+static void
+matmul(const long *input, const long *weight, bool left)
+{
+  begin(16, input);
+  floats("W", weight, 1);
+  node("MatMul", left ? "W,x" : "x,W");
+}
+
+START_TEST(products)
+{
+  matmul(SHAPE(-1, 3,), SHAPE(3, 2,), false);
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  matmul(SHAPE(-1, 4, 3,), SHAPE(3, 2,), false);
+  gives(SHAPE(5, 4, 3,), SHAPE(4, 2,));
+  matmul(SHAPE(-1, 4, 3,), SHAPE(3,), false);
+  gives(SHAPE(5, 4, 3,), SHAPE(4,));
+  matmul(SHAPE(-1, 3,), SHAPE(3,), false);
+  gives(SHAPE(5, 3,), SHAPE());
+  matmul(SHAPE(-1, 3, 7,), SHAPE(2, 3,), true);
+  gives(SHAPE(5, 3, 7,), SHAPE(2, 7,));
+  matmul(SHAPE(-1, 4, 3, 7,), SHAPE(2, 3,), true);
+  gives(SHAPE(5, 4, 3, 7,), SHAPE(4, 2, 7,));
+  matmul(SHAPE(-1, 3, 7,), SHAPE(3,), true);
+  gives(SHAPE(5, 3, 7,), SHAPE(7,));
+  matmul(SHAPE(3,), SHAPE(2, 3,), true); /* unbatched: W x of a vector */
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  matmul(SHAPE(-1, 3,), SHAPE(2, 3,), true); /* would mix the batch */
+  refused(SHAPE(5, 3,), "'/y' (MatMul): |no such axis");
+  matmul(SHAPE(-1, 3,), SHAPE(4, 2,), false);
+  refused(SHAPE(5, 3,), "last axis has 3 entries, the weight 4 rows");
+  matmul(SHAPE(-1, 3,), SHAPE(3, 3, 2,), false);
+  refused(SHAPE(5, 3,), "a constant of 3 axes; 1 or 2 are supported");
+  matmul(SHAPE(-1, 3,), SHAPE(3, 0,), false);
+  refused(SHAPE(5, 3,), "'/y' (MatMul): the output would have no entries");
+  begin(16, SHAPE(-1, 3,));
+  node("MatMul", "x,x");
+  refused(SHAPE(5, 3,), "must be a constant; a product or quotient of two activations");
+}
+END_TEST
+
+static clarke_model_node *
+gemm(const long *weight, const long *bias, bool transposed)
+{
+  clarke_model_node *n;
+
+  begin(16, SHAPE(-1, 3,));
+  floats("W", weight, 1);
+  floats("b", bias, 1);
+  n = node("Gemm", "x,W,b");
+  if (transposed)
+    attr_int(n, "transB", 1);
+  return n;
+}
+
+START_TEST(gemms)
+{
+  gemm(SHAPE(2, 3,), SHAPE(2,), true);
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  gemm(SHAPE(3, 2,), SHAPE(1, 2,), false);
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  gemm(SHAPE(3, 2,), SHAPE(), false);
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  gemm(SHAPE(3, 2,), SHAPE(1,), false);
+  gives(SHAPE(5, 3,), SHAPE(2,));
+  gemm(SHAPE(3, 2,), SHAPE(5, 2,), false);
+  refused(SHAPE(5, 3,), "'/y' (Gemm): a bias of 10 entries for 2 outputs");
+  gemm(SHAPE(3, 2,), SHAPE(2, 1,), false);
+  refused(SHAPE(5, 3,), "bias");
+  gemm(SHAPE(2, 3,), SHAPE(2,), false);
+  refused(SHAPE(5, 3,), "the input has 3 features, the weight takes 2");
+  attr_int(gemm(SHAPE(3, 2,), SHAPE(2,), false), "transA", 1);
+  refused(SHAPE(5, 3,), "transA = 0");
+  attr_int(gemm(SHAPE(3, 2,), SHAPE(2,), false), "transC", 1);
+  refused(SHAPE(5, 3,), "attribute 'transC'|transB");
+}
+END_TEST
+
+static void
+arithmetic(const char *op, const long *input, const long *constant, bool first)
+{
+  begin(16, input);
+  floats("c", constant, 2);
+  node(op, first ? "c,x" : "x,c");
+}
+
+START_TEST(broadcasting)
+{
+  static const char *const ops[] = {"Add", "Sub", "Mul", "Div"};
+
+  for (size_t i = 0; i < 4; i++) {
+    for (int first = 0; first <= (i < 3); first++) {
+      arithmetic(ops[i], SHAPE(-1, 2, 3,), SHAPE(3,), first);
+      gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+      arithmetic(ops[i], SHAPE(-1, 2, 1,), SHAPE(1, 1, 3,), first);
+      gives(SHAPE(5, 2, 1,), SHAPE(2, 3,));
+      arithmetic(ops[i], SHAPE(-1, 2, 3,), SHAPE(), first);
+      gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+      arithmetic(ops[i], SHAPE(2,), SHAPE(3, 1,), first); /* unbatched: axes may be added */
+      if (build(SHAPE(5, 2,)) != CLARKE_OK)
+        says(error.text, "broadcasting would add axes");
+      end();
+      arithmetic(ops[i], SHAPE(-1, 2, 3,), SHAPE(2,), first);
+      refused(SHAPE(5, 2, 3,), "do not broadcast");
+      arithmetic(ops[i], SHAPE(-1, 2, 3,), SHAPE(5, 2, 3,), first);
+      refused(SHAPE(5, 2, 3,), "5 entries along the batch axis");
+      arithmetic(ops[i], SHAPE(-1, 3,), SHAPE(1, 2, 3,), first);
+      refused(SHAPE(5, 3,), "broadcasting would add axes before the batch axis");
+    }
+    begin(16, SHAPE(-1, 2,));
+    floats("c", SHAPE(2,), 1);
+    model_node(&m, ops[i], "c,c", "d");
+    node("Relu", "x");
+    refused(SHAPE(5, 2,), "node 0 '/d'");
+  }
+  begin(16, SHAPE(-1, 2, 3,));
+  model_node(&m, "Relu", "x", "z");
+  node("Add", "x,z");
+  gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+  begin(16, SHAPE(-1, 2,));
+  node("Mul", "x,x");
+  refused(SHAPE(5, 2,), "'/y' (Mul): one operand must be a constant");
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(2,), 1);
+  node("Div", "c,x");
+  refused(SHAPE(5, 2,), "the divisor must be a constant");
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(2,), 0);
+  node("Div", "x,c");
+  refused(SHAPE(5, 2,), "entry 0 of the divisor is zero");
+}
+END_TEST
+
+START_TEST(prelu_slopes)
+{
+  static const struct {
+    long slope[5];
+    const char *refusal;
+  } rules[] = {
+    {{SHAPE_END}, NULL}, {{3, SHAPE_END}, NULL}, {{2, 1, SHAPE_END}, NULL},
+    {{1, 2, 3, SHAPE_END}, NULL}, {{2, SHAPE_END}, "do not broadcast"},
+    {{5, 1, 1, SHAPE_END}, "along the batch axis"},
+  };
+
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    begin(16, SHAPE(-1, 2, 3,));
+    floats("a", rules[i].slope, 0.25);
+    node("PRelu", "x,a");
+    if (rules[i].refusal != NULL) {
+      refused(SHAPE(5, 2, 3,), rules[i].refusal);
+      continue;
+    }
+    gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+  }
+  begin(16, SHAPE(-1, 1,));
+  floats("a", SHAPE(3,), 0.25);
+  node("PRelu", "x,a");
+  refused(SHAPE(5, 1,), "the slope has more entries than the input");
+}
+END_TEST
+
+static void
+reshape(const long *input, const long *shape)
+{
+  begin(16, input);
+  integers("s", shape);
+  node("Reshape", "x,s");
+}
+
+START_TEST(reshapes)
+{
+  static const struct {
+    long shape[5], result[5];
+    const char *refusal;
+  } rules[] = {
+    {{-1, 6, SHAPE_END}, {6, SHAPE_END}, NULL},
+    {{0, -1, SHAPE_END}, {6, SHAPE_END}, NULL},
+    {{1, -1, SHAPE_END}, {6, SHAPE_END}, NULL},
+    {{0, 3, 2, SHAPE_END}, {3, 2, SHAPE_END}, NULL},
+    {{0, 0, -1, 1, SHAPE_END}, {2, 3, 1, SHAPE_END}, NULL},
+    {{-1, 3, SHAPE_END}, {0}, "6 entries a sample cannot take a shape of 3"},
+    {{6, -1, SHAPE_END}, {0}, "the batch axis must stay the first"},
+    {{-1, SHAPE_END}, {0}, "6 entries a sample"},
+    {{0, 4, -1, SHAPE_END}, {0}, "6 entries a sample"},
+    {{0, -2, SHAPE_END}, {0}, "entry 1 of the shape is -2"},
+    {{0, 3, 2, 0, SHAPE_END}, {0}, "entry 3 of the shape is 0"},
+  };
+
+  for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+    reshape(SHAPE(-1, 2, 3,), rules[i].shape);
+    if (rules[i].refusal != NULL)
+      refused(SHAPE(5, 2, 3,), rules[i].refusal);
+    else
+      gives(SHAPE(5, 2, 3,), rules[i].result);
+  }
+  begin(16, SHAPE(-1, 2,));
+  floats("s", SHAPE(2,), 1);
+  node("Reshape", "x,s");
+  refused(SHAPE(5, 2,), "input 1 must be a constant of integers");
+}
+END_TEST
+
+START_TEST(flattens_and_transposes)
+{
+  static const long axes[] = {1, -2, 0, 2, 3, 4, -3, -4};
+  static const char *const words[] = {NULL, NULL, "batch axis", "batch axis", "batch axis",
+                                      "axis out of range", "batch axis", "axis out of range"};
+
+  for (size_t i = 0; i < sizeof axes / sizeof axes[0]; i++) {
+    simple("Flatten");
+    attr_int(&m.nodes[0], "axis", axes[i]);
+    if (words[i] == NULL)
+      gives(SHAPE(5, 2, 3,), SHAPE(6,));
+    else
+      refused(SHAPE(5, 2, 3,), words[i]);
+  }
+  simple("Flatten");
+  gives(SHAPE(5, 2, 3,), SHAPE(6,));
+  begin(16, SHAPE(2, 3,)); /* unbatched */
+  attr_int(node("Flatten", "x"), "axis", 0);
+  gives(SHAPE(5, 2, 3,), SHAPE(1, 6,));
+  simple("Transpose");
+  attr_ints(&m.nodes[0], "perm", SHAPE(0, 2, 1,));
+  gives(SHAPE(5, 2, 3,), SHAPE(3, 2,));
+  simple("Transpose");
+  refused(SHAPE(5, 2, 3,), "'/y' (Transpose): the batch axis must stay the first");
+  simple("Transpose");
+  attr_ints(&m.nodes[0], "perm", SHAPE(0, 1, 1,));
+  refused(SHAPE(5, 2, 3,), "perm is no permutation of 3 axes");
+  simple("Transpose");
+  attr_ints(&m.nodes[0], "perm", SHAPE(0, 1,));
+  refused(SHAPE(5, 2, 3,), "perm has 2 entries for 3 axes");
+  begin(16, SHAPE(2, 3,));
+  node("Transpose", "x");
+  gives(SHAPE(5, 2, 3,), SHAPE(3, 2,));
+}
+END_TEST
+
+/* axes: an attribute before opset 13, an input from it. */
+static void
+squeeze(const char *op, int64_t opset, const long *input, const long *axes)
+{
+  begin(opset, input);
+  if (opset < 13)
+    attr_ints(node(op, "x"), "axes", axes);
+  else {
+    integers("axes", axes);
+    node(op, "x,axes");
+  }
+}
+
+START_TEST(squeezes)
+{
+  for (int64_t opset = 12; opset <= 13; opset++) {
+    squeeze("Squeeze", opset, SHAPE(-1, 1, 3, 1,), SHAPE(1, -1,));
+    gives(SHAPE(5, 1, 3, 1,), SHAPE(3,));
+    squeeze("Squeeze", opset, SHAPE(-1, 1, 3,), SHAPE(0,));
+    refused(SHAPE(5, 1, 3,), "axis 0 is the batch");
+    squeeze("Squeeze", opset, SHAPE(-1, 1, 3,), SHAPE(2,));
+    refused(SHAPE(5, 1, 3,), "'/y' (Squeeze): axis 2 has not one entry");
+    squeeze("Squeeze", opset, SHAPE(-1, 1, 3,), SHAPE(3,));
+    refused(SHAPE(5, 1, 3,), "axis 3 is out of range or given twice");
+    squeeze("Squeeze", opset, SHAPE(-1, 1, 3,), SHAPE(1, -2,));
+    refused(SHAPE(5, 1, 3,), "axis -2 is out of range or given twice");
+    squeeze("Unsqueeze", opset, SHAPE(-1, 3,), SHAPE(1, -1,));
+    gives(SHAPE(5, 3,), SHAPE(1, 3, 1,));
+    squeeze("Unsqueeze", opset, SHAPE(-1, 3,), SHAPE(0,));
+    refused(SHAPE(5, 3,), "batch axis must stay the first");
+    squeeze("Unsqueeze", opset, SHAPE(-1, 3,), SHAPE(3,));
+    refused(SHAPE(5, 3,), "axis 3 is out of range");
+  }
+  begin(13, SHAPE(-1, 1, 3, 1,));
+  node("Squeeze", "x");
+  gives(SHAPE(1, 1, 3, 1,), SHAPE(3,));
+  begin(13, SHAPE(-1, 3,));
+  node("Unsqueeze", "x");
+  refused(SHAPE(1, 3,), "'/y' (Unsqueeze)|input 1 is missing");
+  begin(12, SHAPE(-1, 1,));
+  attr_floats(node("Squeeze", "x"), "axes", 1, (double[]){1});
+  refused(SHAPE(3, 1,), "attribute 'axes'");
+}
+END_TEST
+
+/* What one group of the step is: before opset 13 all axes from `axis`, then `axis` alone. */
+static void
+softmax(int64_t opset, const long *axis, size_t groups, size_t length, size_t stride)
+{
+  begin(opset, SHAPE(-1, 2, 3, 4,));
+  if (axis == NULL)
+    node("Softmax", "x");
+  else
+    attr_int(node("Softmax", "x"), "axis", axis[0]);
+  ck_assert_msg(build(SHAPE(5, 2, 3, 4,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.steps[0].groups, groups);
+  ck_assert_uint_eq(g.steps[0].length, length);
+  ck_assert_uint_eq(g.steps[0].stride, stride);
+  end();
+}
+
+START_TEST(softmaxes)
+{
+  softmax(12, NULL, 1, 24, 1);
+  softmax(12, SHAPE(2,), 2, 12, 1);
+  softmax(12, SHAPE(-1,), 6, 4, 1);
+  softmax(13, NULL, 6, 4, 1);
+  softmax(13, SHAPE(2,), 2, 3, 4);
+  softmax(13, SHAPE(1,), 1, 2, 12);
+  for (int64_t opset = 12; opset <= 13; opset++)
+    for (int64_t axis = -5; axis <= 4; axis += axis == -4 ? 4 : axis == 0 ? 4 : 1) {
+      begin(opset, SHAPE(-1, 2, 3, 4,));
+      attr_int(node("LogSoftmax", "x"), "axis", axis);
+      refused(SHAPE(5, 2, 3, 4,), "'/y' (LogSoftmax): axis |is the batch or out of range");
+    }
+}
+END_TEST
+
+START_TEST(constant_nodes)
+{
+  static const double list[] = {1, 2};
+  clarke_attr *a;
+
+  begin(16, SHAPE(-1, 2,));
+  attr_floats(model_node(&m, "Constant", "", "c"), "value_floats", 2, list);
+  node("Add", "x,c");
+  ck_assert_msg(build(SHAPE(5, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.n_parameters, 0); /* a constant is no parameter */
+  end();
+  begin(16, SHAPE(-1, 2,));
+  attr_float(model_node(&m, "Constant", "", "c"), "value_float", 3);
+  node("Mul", "c,x");
+  gives(SHAPE(5, 2,), SHAPE(2,));
+  begin(16, SHAPE(-1, 2,));
+  attr_ints(model_node(&m, "Constant", "", "s"), "value_ints", SHAPE(0, 2, 1,));
+  node("Reshape", "x,s");
+  gives(SHAPE(5, 2,), SHAPE(2, 1,));
+  begin(16, SHAPE(-1, 2,));
+  a = node_attr(model_node(&m, "Constant", "", "c"), "value", CLARKE_ATTR_TENSOR);
+  a->t = tensor_of("c", CLARKE_F32, SHAPE(2,));
+  a->t.real[0] = a->t.real[1] = 1;
+  node("Div", "x,c");
+  gives(SHAPE(5, 2,), SHAPE(2,));
+  begin(16, SHAPE(-1, 2,));
+  node_attr(model_node(&m, "Constant", "", "c"), "value_string", CLARKE_ATTR_STRING);
+  node("Relu", "x");
+  refused(SHAPE(5, 2,), "node 0 '/c' (Constant): attribute 'value_string' is not supported");
+  begin(16, SHAPE(-1, 2,));
+  model_node(&m, "Constant", "", "c");
+  node("Relu", "x");
+  refused(SHAPE(5, 2,), "node 0 '/c' (Constant): expected one attribute");
+}
+END_TEST
+
+/* --- parameters ------------------------------------------------------------------------------ */
+
+/* x W + b, then + b again as torch exports a tied initializer: through Identity. */
+static void
+tied(void)
+{
+  begin(16, SHAPE(-1, 2,));
+  floats("b", SHAPE(2,), 7);
+  floats("unused", SHAPE(9,), 1);
+  floats("W", SHAPE(2, 2,), 3);
+  model_node(&m, "Identity", "b", "b2");
+  model_node(&m, "Transpose", "W", "V");
+  model_node(&m, "MatMul", "x,W", "p");
+  model_node(&m, "Add", "p,b", "s");
+  model_node(&m, "MatMul", "s,V", "t");
+  node("Add", "t,b2");
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+}
+
+START_TEST(tied_parameters)
+{
+  char *names[] = {(char[]){"W"}}, *stranger[] = {(char[]){"unused"}};
+  double *v;
+
+  tied();
+  ck_assert_uint_eq(g.n_parameters, 2);
+  ck_assert_str_eq(g.parameters[0].name, "b"); /* the file's order of initializers */
+  ck_assert_str_eq(g.parameters[1].name, "W");
+  ck_assert_uint_eq(g.parameters[0].uses, 2);
+  ck_assert_uint_eq(g.parameters[1].uses, 2);
+  ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
+  ck_assert_uint_eq(clarke_graph_wrt_count(&g), 6);
+  ck_assert_int_eq(clarke_graph_wrt(&g, names, 1, &error), CLARKE_OK);
+  ck_assert_uint_eq(clarke_graph_wrt_count(&g), 4);
+  ck_assert_int_eq(clarke_graph_wrt(&g, stranger, 1, &error), CLARKE_EINPUT);
+  says(error.text, "net.onnx has no parameter 'unused'");
+  for (size_t i = 0; i < g.n_values; i++)
+    if (g.values[i].parameter == 1 && strcmp(g.values[i].name, "V") == 0) {
+      ck_assert_uint_eq(g.values[i].origin[1], 2);
+      v = g.values[i].real;
+      ck_assert_double_eq(v[0], 3);
+    }
+  end();
+}
+END_TEST
+
+static clarke_status
+replace(const char *name, const long *shape, bool integer, size_t n)
+{
+  clarke_tensor t[3] = {tensor_of("b", CLARKE_F64, SHAPE(2,)),
+                        tensor_of(name, integer ? CLARKE_I64 : CLARKE_F64, shape),
+                        tensor_of("extra", CLARKE_F64, SHAPE(1,))};
+  clarke_status status;
+
+  t[0].real[0] = 5;
+  for (size_t e = 0; !integer && e < t[1].count; e++)
+    t[1].real[e] = (double)e;
+  status = clarke_graph_replace(&g, t, n, "later.safetensors", &error);
+  for (size_t i = 0; i < 3; i++)
+    clarke_tensor_clear(&t[i]);
+  return status;
+}
+
+START_TEST(replaced_parameters)
+{
+  tied();
+  ck_assert_int_eq(replace("W", SHAPE(2, 2,), false, 2), CLARKE_OK);
+  for (size_t i = 0; i < g.n_values; i++) {
+    if (strcmp(g.values[i].name, "b2") == 0)
+      ck_assert_double_eq(g.values[i].real[0], 5);
+    if (strcmp(g.values[i].name, "V") == 0)
+      ck_assert_double_eq(g.values[i].real[1], 2);
+  }
+  ck_assert_int_eq(replace("W", SHAPE(2, 2,), false, 1), CLARKE_EINPUT);
+  says(error.text, "later.safetensors: no tensor 'W', a parameter of net.onnx");
+  ck_assert_int_eq(replace("W", SHAPE(4,), false, 2), CLARKE_EINPUT);
+  says(error.text, "later.safetensors: tensor 'W'|the shape it has in net.onnx (4 entries)");
+  ck_assert_int_eq(replace("W", SHAPE(2, 2,), true, 2), CLARKE_EINPUT);
+  says(error.text, "later.safetensors: tensor 'W'|expected floats");
+  ck_assert_int_eq(replace("W", SHAPE(2, 2,), false, 3), CLARKE_EINPUT);
+  says(error.text, "later.safetensors: tensor 'extra' is no parameter of net.onnx");
+  end();
+}
+END_TEST
+
+START_TEST(replaced_divisors)
+{
+  begin(16, SHAPE(-1, 2,));
+  floats("b", SHAPE(2,), 7);
+  floats("W", SHAPE(2,), 3);
+  model_node(&m, "Add", "x,b", "s");
+  node("Div", "s,W");
+  ck_assert_int_eq(build(SHAPE(3, 2,)), CLARKE_OK);
+  ck_assert_int_eq(replace("W", SHAPE(2,), false, 2), CLARKE_EINPUT);
+  says(error.text, "later.safetensors: node '/y' of net.onnx divides by 'W', whose entry 0 is zero");
+  end();
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("graph");
+  TCase *tcase = tcase_create("graph");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_test(tcase, batch_sizes);
+  tcase_add_test(tcase, models);
+  tcase_add_test(tcase, pointwise);
+  tcase_add_test(tcase, clip_bounds);
+  tcase_add_test(tcase, bounds_are_no_parameters);
+  tcase_add_test(tcase, products);
+  tcase_add_test(tcase, gemms);
+  tcase_add_test(tcase, broadcasting);
+  tcase_add_test(tcase, prelu_slopes);
+  tcase_add_test(tcase, reshapes);
+  tcase_add_test(tcase, flattens_and_transposes);
+  tcase_add_test(tcase, squeezes);
+  tcase_add_test(tcase, softmaxes);
+  tcase_add_test(tcase, constant_nodes);
+  tcase_add_test(tcase, tied_parameters);
+  tcase_add_test(tcase, replaced_parameters);
+  tcase_add_test(tcase, replaced_divisors);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
