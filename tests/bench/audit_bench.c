@@ -387,6 +387,15 @@ repeat(bench *b, clarke_status (*run)(bench *b, clarke_error *err), clarke_error
   return status;
 }
 
+static clarke_status
+run_part(bench *b, const char *name, clarke_error *err)
+{
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+    if (strcmp(name, parts[i].name) == 0)
+      return repeat(b, parts[i].run, err);
+  return clarke_fail(err, CLARKE_EINPUT, "no part '%s'", name);
+}
+
 static void
 print(const bench *b)
 {
@@ -426,9 +435,8 @@ main(int argc, char **argv)
   run_init(&b);
   if (clarke_file_read(&b.model_file, argv[2], &err) == CLARKE_OK)
     status = clarke_file_read(&b.batch_file, argv[3], &err);
-  for (size_t i = 0; i < sizeof parts / sizeof parts[0] && status == CLARKE_OK; i++)
-    if (strcmp(argv[1], parts[i].name) == 0)
-      status = repeat(&b, parts[i].run, &err);
+  if (status == CLARKE_OK)
+    status = run_part(&b, argv[1], &err);
   if (status == CLARKE_OK)
     print(&b);
   else
