@@ -394,10 +394,8 @@ order_parameters(builder *b, clarke_error *err)
         sorted[placed++] = g->parameters[p];
       }
   for (size_t p = 0; p < n; p++)
-    if (now[p] == CLARKE_NONE) {
+    if (now[p] == CLARKE_NONE)
       free(g->parameters[p].name);
-      free(g->parameters[p].real);
-    }
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].parameter != CLARKE_NONE)
       g->values[v].parameter = now[g->values[v].parameter];
