@@ -40,10 +40,8 @@ clarke_graph_clear(clarke_graph *g)
     free(v->integer);
     free(v->origin);
   }
-  for (size_t i = 0; i < g->n_parameters; i++) {
+  for (size_t i = 0; i < g->n_parameters; i++)
     free(g->parameters[i].name);
-    free(g->parameters[i].real);
-  }
   free(g->steps);
   free(g->values);
   free(g->parameters);
@@ -58,7 +56,8 @@ refresh_constants(clarke_graph *g)
   for (size_t i = 0; i < g->n_values; i++) {
     clarke_value *v = &g->values[i];
 
-    if (v->parameter == CLARKE_NONE || !v->constant)
+    if (v->parameter == CLARKE_NONE || !v->constant ||
+        v->real == g->parameters[v->parameter].real)
       continue;
     for (size_t e = 0; e < v->count; e++)
       v->real[e] = g->parameters[v->parameter].real[v->origin != NULL ? v->origin[e] : e];

@@ -31,7 +31,7 @@
 typedef struct {
   char *name;
   size_t rank, dims[CLARKE_MAX_RANK], count;
-  double *real; /* row-major, exact */
+  double *real; /* row-major, exact: the initializer's own entries, shared with its value */
   size_t uses;  /* steps that read it */
   bool wrt;
 } clarke_parameter;

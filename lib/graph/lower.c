@@ -93,14 +93,13 @@ register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
   p = &grown[g->n_parameters];
   memset(p, 0, sizeof *p);
   p->name = strdup(v->name);
-  p->real = malloc((v->count + 1) * sizeof *p->real);
+  p->real = v->real;
   v->parameter = g->n_parameters++;
-  if (p->name == NULL || p->real == NULL)
+  if (p->name == NULL)
     return out_of_memory(low, err);
   p->rank = v->rank;
   memcpy(p->dims, v->dims, sizeof p->dims);
   p->count = v->count;
-  memcpy(p->real, v->real, v->count * sizeof *p->real);
   return CLARKE_OK;
 }
 

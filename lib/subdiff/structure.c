@@ -186,6 +186,24 @@ entry_degree(const marking *m, size_t step, size_t f, size_t j)
   return 2;
 }
 
+/* All entries of a step's output. Those of a DENSE step do not depend on which output they are. */
+static void
+mark_step(marking *m, size_t step)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+  size_t n = m->f->n, one = s->kind == CLARKE_DENSE ? s->dense.repeat * n : 0;
+  uint8_t *mark = m->mark[s->out];
+
+  for (size_t f = 0; f < m->q->g->values[s->out].count; f++) {
+    if (one != 0 && f / s->dense.repeat % s->dense.outer > 0) {
+      memcpy(mark + f * n, mark + f * n - one, n);
+      continue;
+    }
+    for (size_t j = 0; j < n; j++)
+      mark[f * n + j] = entry_degree(m, step, f, j);
+  }
+}
+
 clarke_status
 clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
 {
@@ -198,15 +216,9 @@ clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, cl
     marking_clear(&m);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-
-    if (m.f->value[s->out].rows == 0)
-      continue;
-    for (size_t f = 0; f < g->values[s->out].count; f++)
-      for (size_t j = 0; j < m.f->n; j++)
-        m.mark[s->out][f * m.f->n + j] = entry_degree(&m, i, f, j);
-  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (m.f->value[g->steps[i].out].rows > 0)
+      mark_step(&m, i);
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 

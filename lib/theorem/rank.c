@@ -23,6 +23,8 @@ one_rank(clarke_layer *layer, const clarke_forward *all, const clarke_graph *g, 
 clarke_status
 clarke_layer_ranks(clarke_audit *a, const clarke_question *q, bool all, clarke_error *err)
 {
+  clarke_replay *r = q->replay;
+  bool whole = r->near.n == r->samples; /* the replay's own exact pass holds every sample */
   clarke_forward pass;
   bool wanted = false;
   clarke_status status;
@@ -32,10 +34,10 @@ clarke_layer_ranks(clarke_audit *a, const clarke_question *q, bool all, clarke_e
   if (!wanted)
     return CLARKE_OK;
   clarke_forward_init(&pass);
-  status = clarke_replay_all(&pass, q->replay, false, PRECISION, err);
+  status = whole ? CLARKE_OK : clarke_replay_all(&pass, r, false, PRECISION, err);
   for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++)
     if (a->layer[i].fully_connected && (all || a->layer[i].touched > 0))
-      status = one_rank(&a->layer[i], &pass, q->g, err);
+      status = one_rank(&a->layer[i], whole ? &r->near : &pass, q->g, err);
   clarke_forward_clear(&pass);
   return status;
 }
