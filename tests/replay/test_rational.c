@@ -1,0 +1,497 @@
+/* Replay, tangents, gradients and losses against the naive evaluator, exactly; and the filter
+ * against the exact pass. */
+#include "naive.h"
+#include "networks.h"
+
+#include "replay/derivative.h"
+#include "replay/loss.h"
+
+#include <float.h>
+#include <math.h>
+
+#define OK(call) \
+  do { \
+    clarke_status status_ = (call); \
+    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
+  } while (0)
+
+static clarke_error error;
+
+/* --- a model run by the library -------------------------------------------------------------- */
+
+typedef struct {
+  clarke_graph g;
+  clarke_profile profile;
+  clarke_replay replay;
+  clarke_forward pass;
+  clarke_slopes slopes;
+  clarke_touch *touch;
+  clarke_matrix *d, *tangent, *grad, *gradient;
+} machine;
+
+static const char profile_text[] =
+  "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
+  "HardSigmoid 0 1/12\nHardSigmoid 1 right\nHardSwish 0 right\nHardSwish 1 5\n";
+
+/* The same table, for the naive evaluator. */
+static void
+drawn_proxy(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right)
+{
+  if (strcmp(op, "Relu") == 0)
+    mpq_set_si(slope, 1, 3);
+  else if (strcmp(op, "Abs") == 0)
+    mpq_set_si(slope, -1, 2);
+  else if (strcmp(op, "Clip") == 0 && kink == 1)
+    mpq_set_si(slope, 2, 7);
+  else if (strcmp(op, "HardSigmoid") == 0 && kink == 0)
+    mpq_set_si(slope, 1, 12);
+  else if (strcmp(op, "HardSwish") == 0 && kink == 1)
+    mpq_set_si(slope, 5, 1);
+  else if (strcmp(op, "PRelu") == 0 || strcmp(op, "Clip") == 0)
+    mpq_set(slope, left);
+  else
+    mpq_set(slope, right);
+}
+
+static clarke_matrix *
+new_matrices(size_t n)
+{
+  clarke_matrix *m = malloc((n + 1) * sizeof *m);
+
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_init(&m[i]);
+  return m;
+}
+
+static void
+free_matrices(clarke_matrix *m, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_clear(&m[i]);
+  free(m);
+}
+
+static void
+machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, bool exact)
+{
+  int8_t *choice;
+
+  memset(k, 0, sizeof *k);
+  clarke_graph_init(&k->g);
+  clarke_profile_init(&k->profile);
+  clarke_replay_init(&k->replay);
+  clarke_forward_init(&k->pass);
+  clarke_slopes_init(&k->slopes);
+  OK(clarke_graph_build(&k->g, m, x, &error));
+  OK(clarke_graph_wrt(&k->g, NULL, 0, &error));
+  OK(clarke_profile_parse(&k->profile, profile_text, strlen(profile_text), "drawn", &error));
+  OK(clarke_replay_run(&k->replay, &k->g, x, exact, &error));
+  OK(clarke_replay_all(&k->pass, &k->replay, true, 64, &error));
+  k->touch = calloc(k->replay.n_touches + 1, sizeof *k->touch);
+  choice = calloc(k->replay.n_touches + 1, 1);
+  for (size_t i = 0; i < k->replay.n_touches; i++) {
+    k->touch[i] = k->replay.touch[i];
+    k->touch[i].column = k->touch[i].sample;
+  }
+  OK(clarke_slopes_choose(&k->slopes, &k->pass, k->touch, k->replay.n_touches, choice,
+                          &k->profile, &error));
+  free(choice);
+  k->d = new_matrices(k->g.n_parameters);
+  k->gradient = new_matrices(k->g.n_parameters);
+  k->tangent = new_matrices(k->g.n_values);
+  k->grad = new_matrices(k->g.n_values);
+}
+
+static void
+machine_end(machine *k)
+{
+  free_matrices(k->d, k->g.n_parameters);
+  free_matrices(k->gradient, k->g.n_parameters);
+  free_matrices(k->tangent, k->g.n_values);
+  free_matrices(k->grad, k->g.n_values);
+  free(k->touch);
+  clarke_slopes_clear(&k->slopes);
+  clarke_forward_clear(&k->pass);
+  clarke_replay_clear(&k->replay);
+  clarke_profile_clear(&k->profile);
+  clarke_graph_clear(&k->g);
+}
+
+/* The same random direction for both; some parameters do not move. */
+static void
+draw_direction(machine *k, naive_run *r, uint64_t *state)
+{
+  for (size_t p = 0; p < k->g.n_parameters; p++) {
+    const clarke_parameter *w = &k->g.parameters[p];
+    naive *x = naive_find(r, w->name);
+    double *d = calloc(w->count + 1, sizeof *d);
+
+    if (draw_below(state, 4) > 0) {
+      for (size_t e = 0; e < w->count; e++) {
+        d[e] = (double)draw_between(state, -9, 9) / 4;
+        mpq_set_d(x->t[e], d[e]);
+      }
+      OK(clarke_matrix_set_doubles(&k->d[p], w->count, 1, d, &error));
+    }
+    free(d);
+  }
+}
+
+/* m (features x samples; none: zero) is the naive tensor's numbers. */
+static bool
+agrees(const clarke_matrix *m, mpq_t *q, size_t samples, size_t count)
+{
+  mpq_t entry;
+  bool all = m->radius == NULL;
+
+  mpq_init(entry);
+  for (size_t j = 0; j < samples && all; j++)
+    for (size_t f = 0; f < count && all; f++) {
+      if (m->rows > 0)
+        clarke_matrix_get(entry, m, f, j);
+      all = mpq_equal(entry, q[j * count + f]);
+    }
+  mpq_clear(entry);
+  return all;
+}
+
+static void
+print_model(const clarke_model *m)
+{
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    fprintf(stderr, "%s =", m->nodes[i].out[0]);
+    for (size_t k = 0; k < m->nodes[i].n_in; k++)
+      fprintf(stderr, " %s", m->nodes[i].in[k]);
+    fprintf(stderr, " %s\n", m->nodes[i].op_type);
+  }
+}
+
+/* Every activation that the pass computed, and its tangent. */
+static size_t
+check_values(const machine *k, naive_run *r, size_t number)
+{
+  size_t checked = 0;
+
+  for (size_t v = 0; v < k->g.n_values; v++) {
+    const clarke_value *value = &k->g.values[v];
+    naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
+
+    if (x == NULL || k->pass.value[v].rows == 0)
+      continue;
+    checked++;
+    if (agrees(&k->pass.value[v], x->v, k->pass.n, value->count) &&
+        agrees(&k->tangent[v], x->t, k->pass.n, value->count))
+      continue;
+    print_model(r->m);
+    ck_abort_msg("network %zu: %s differs", number, value->name);
+  }
+  return checked;
+}
+
+/* --- losses ---------------------------------------------------------------------------------- */
+
+/* The loss and its derivative along the direction. */
+static void
+naive_loss(mpq_t value, mpq_t along, const naive *out, const clarke_tensor *y)
+{
+  mpq_t q, mean;
+
+  mpq_inits(q, mean, NULL);
+  mpq_set_ui(mean, 1, out->count);
+  mpq_set_ui(value, 0, 1);
+  mpq_set_ui(along, 0, 1);
+  for (size_t e = 0; e < out->count; e++) {
+    if (y == NULL) {
+      mpq_add(value, value, out->v[e]);
+      mpq_add(along, along, out->t[e]);
+      continue;
+    }
+    mpq_set_d(q, y->real[e]);
+    mpq_sub(q, out->v[e], q);
+    mpq_mul(mean, q, out->t[e]);
+    mpq_add(along, along, mean);
+    mpq_add(along, along, mean);
+    mpq_mul(q, q, q);
+    mpq_add(value, value, q);
+  }
+  if (y != NULL) {
+    mpq_set_ui(mean, 1, out->count);
+    mpq_mul(value, value, mean);
+    mpq_mul(along, along, mean);
+  }
+  mpq_clears(q, mean, NULL);
+}
+
+/* sum += <a, b> */
+static void
+add_inner(mpq_t sum, const clarke_matrix *a, const clarke_matrix *b)
+{
+  mpq_t p, q;
+
+  mpq_inits(p, q, NULL);
+  for (size_t i = 0; i < a->rows && b->rows > 0; i++)
+    for (size_t j = 0; j < a->cols; j++) {
+      clarke_matrix_get(p, a, i, j);
+      clarke_matrix_get(q, b, i, j);
+      mpq_mul(p, p, q);
+      mpq_add(sum, sum, p);
+    }
+  mpq_clears(p, q, NULL);
+}
+
+static void
+check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
+{
+  clarke_loss loss = {y != NULL ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, y, k->replay.samples};
+  mpq_t value, along, found;
+
+  mpq_inits(value, along, found, NULL);
+  naive_loss(value, along, naive_find(r, r->m->outputs[0].name), y);
+  OK(clarke_loss_check(&loss, &k->g, &error));
+  OK(clarke_loss_exact(found, &loss, &k->pass, &error));
+  ck_assert_msg(mpq_equal(found, value), "network %zu: loss", number);
+  OK(clarke_loss_seed(&k->grad[k->g.output], &loss, &k->pass, NULL, &error));
+  mpq_set_ui(found, 0, 1);
+  add_inner(found, &k->grad[k->g.output], &k->tangent[k->g.output]);
+  ck_assert_msg(mpq_equal(found, along), "network %zu: the loss's own derivative", number);
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, false, clarke_gradient_sink, k->gradient,
+                        &error));
+  mpq_set_ui(found, 0, 1);
+  for (size_t p = 0; p < k->g.n_parameters; p++) {
+    ck_assert(k->gradient[p].rows == 0 || k->gradient[p].rows == k->g.parameters[p].count);
+    add_inner(found, &k->gradient[p], &k->d[p]);
+  }
+  if (!mpq_equal(found, along)) {
+    print_model(r->m);
+    ck_abort_msg("network %zu: reverse mode differs from the tangent", number);
+  }
+  mpq_clears(value, along, found, NULL);
+}
+
+/* --- random networks ------------------------------------------------------------------------- */
+
+/* Small numbers that meet kinks often. */
+static double
+small_number(uint64_t *state)
+{
+  return (double)draw_between(state, -4, 4) / (draw_below(state, 3) == 0 ? 4 : 1);
+}
+
+static clarke_tensor
+draw_targets(const naive *out, uint64_t *state)
+{
+  long shape[NAIVE_RANK + 1];
+  clarke_tensor y;
+
+  for (size_t a = 0; a < out->rank; a++)
+    shape[a] = (long)out->dims[a];
+  shape[out->rank] = SHAPE_END;
+  y = tensor_of("y", CLARKE_F64, shape);
+  for (size_t e = 0; e < y.count; e++)
+    y.real[e] = (double)draw_between(state, -8, 8) / 4;
+  return y;
+}
+
+#define NETWORKS 1500
+
+START_TEST(values_tangents_gradients_and_losses)
+{
+  uint64_t state = 11;
+  size_t touches = 0, checked = 0, parameters = 0;
+
+  for (size_t i = 0; i < NETWORKS; i++) {
+    growing grown;
+    clarke_tensor x = grow_model(&grown, &state, small_number, 2 + draw_below(&state, 9)), y;
+    naive_run r = {.proxy = drawn_proxy};
+    machine k;
+
+    machine_begin(&k, &grown.m, &x, draw_below(&state, 2));
+    naive_begin(&r, &grown.m, &x);
+    draw_direction(&k, &r, &state);
+    naive_go(&r);
+    OK(clarke_tangent_run(k.tangent, &k.pass, &k.slopes, k.d, &error));
+    checked += check_values(&k, &r, i);
+    y = draw_targets(naive_find(&r, grown.m.outputs[0].name), &state);
+    check_loss(&k, &r, draw_below(&state, 2) ? &y : NULL, i);
+    touches += k.replay.n_touches;
+    parameters += k.g.n_parameters;
+    machine_end(&k);
+    naive_clear(&r);
+    clarke_tensor_clear(&x);
+    clarke_tensor_clear(&y);
+    clarke_model_clear(&grown.m);
+  }
+  printf("rational: %zu activations, %zu touches, %zu parameters\n", checked, touches, parameters);
+  ck_assert_uint_gt(touches, NETWORKS);
+}
+END_TEST
+
+/* --- the filter ------------------------------------------------------------------------------ */
+
+/* The filter's answers are the exact ones, entry by entry. */
+static void
+compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filtered, size_t *total)
+{
+  clarke_graph g;
+  clarke_replay fast, exact;
+
+  clarke_graph_init(&g);
+  clarke_replay_init(&fast);
+  clarke_replay_init(&exact);
+  OK(clarke_graph_build(&g, m, x, &error));
+  OK(clarke_graph_wrt(&g, NULL, 0, &error));
+  OK(clarke_replay_run(&fast, &g, x, false, &error));
+  OK(clarke_replay_run(&exact, &g, x, true, &error));
+  for (size_t i = 0; i < g.n_steps; i++) {
+    size_t n = g.values[g.steps[i].out].count * fast.samples;
+
+    ck_assert((fast.piece[i] == NULL) == (exact.piece[i] == NULL));
+    if (fast.piece[i] == NULL)
+      continue;
+    *total += n;
+    if (memcmp(fast.piece[i], exact.piece[i], n) != 0) {
+      print_model(m);
+      ck_abort_msg("%s: the filter decides otherwise", g.steps[i].name);
+    }
+  }
+  *filtered += fast.filtered;
+  ck_assert_uint_eq(exact.filtered, 0);
+  ck_assert_uint_eq(fast.open, exact.open);
+  ck_assert_uint_eq(fast.n_touches, exact.n_touches);
+  for (size_t t = 0; t < fast.n_touches; t++) {
+    ck_assert_uint_eq(fast.touch[t].step, exact.touch[t].step);
+    ck_assert_uint_eq(fast.touch[t].feature, exact.touch[t].feature);
+    ck_assert_uint_eq(fast.touch[t].sample, exact.touch[t].sample);
+    ck_assert_uint_eq(fast.touch[t].kink, exact.touch[t].kink);
+    ck_assert_uint_eq(fast.near_sample[fast.touch[t].column], fast.touch[t].sample);
+  }
+  clarke_replay_clear(&fast);
+  clarke_replay_clear(&exact);
+  clarke_graph_clear(&g);
+}
+
+static void
+filter_networks(double (*number)(uint64_t *state), uint64_t seed, size_t n, size_t nodes)
+{
+  uint64_t state = seed;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    growing grown;
+    clarke_tensor x = grow_model(&grown, &state, number, nodes);
+
+    compare_with_exact(&grown.m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("filter: %zu of %zu entries decided in floating point\n", filtered, total);
+}
+
+static double
+full_double(uint64_t *state)
+{
+  return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
+}
+
+/* From the smallest subnormals to the largest doubles. */
+static double
+any_double(uint64_t *state)
+{
+  static const double special[] = {0, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 1e300, -1e300,
+                                   DBL_MIN, 1, -1};
+
+  if (draw_below(state, 3) == 0)
+    return special[draw_below(state, 10)];
+  return ldexp(full_double(state), (int)draw_between(state, -1060, 1020));
+}
+
+START_TEST(filter_on_random_networks)
+{
+  filter_networks(small_number, 21, 400, 10);
+  filter_networks(full_double, 22, 400, 10);
+  filter_networks(any_double, 23, 400, 6);
+}
+END_TEST
+
+/* W x + b with b the rounded -W x, moved by some units in its last place: sums that cancel just
+ * below and just above what doubles can tell, and exactly. */
+static void
+draw_cancellation(clarke_model *m, clarke_tensor *x, uint64_t *state, const char *op, double kink)
+{
+  size_t n_in = 1 + draw_below(state, 40), n_out = 4;
+  double *w, *b;
+
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, (long)n_in,));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(2, (long)n_in,));
+  w = model_floats(m, "W", SHAPE((long)n_in, (long)n_out,));
+  b = model_floats(m, "b", SHAPE((long)n_out,));
+  int spread = (int)draw_below(state, 3) * 30;
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = ldexp(full_double(state), spread > 0 ? (int)draw_between(state, -spread, spread) : 0);
+  for (size_t i = 0; i < n_in * n_out; i++)
+    w[i] = ldexp(full_double(state), spread > 0 ? (int)draw_between(state, -spread, spread) : 0);
+  if (draw_below(state, 3) == 0) /* few bits: exact sums, ties */
+    for (size_t i = 0; i < n_in * n_out; i++) {
+      w[i] = (double)draw_between(state, -3, 3);
+      x->real[i % x->count] = (double)draw_between(state, -3, 3);
+    }
+  for (size_t o = 0; o < n_out; o++) {
+    size_t sample = draw_below(state, 2);
+    long double sum = 0;
+
+    for (size_t i = 0; i < n_in; i++)
+      sum += (long double)w[i * n_out + o] * x->real[sample * n_in + i];
+    b[o] = (double)((long double)kink - sum);
+    for (size_t k = draw_below(state, 6); k > 0; k--)
+      b[o] = nextafter(b[o], draw_below(state, 2) ? INFINITY : -INFINITY);
+  }
+  model_node(m, "MatMul", "x,W", "p");
+  model_node(m, "Add", "p,b", "s");
+  model_node(m, op, "s", "z");
+  model_node(m, "Relu", "z", "y");
+  model_output(m, "y");
+}
+
+START_TEST(filter_on_cancellations)
+{
+  static const struct {
+    const char *op;
+    double kink;
+  } ops[] = {{"Relu", 0}, {"LeakyRelu", 0}, {"Abs", 0}, {"HardSwish", -3}, {"HardSwish", 3},
+             {"HardSigmoid", -2.5}, {"HardSigmoid", 2.5}};
+  uint64_t state = 31;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 1400; i++) {
+    clarke_model m;
+    clarke_tensor x;
+
+    draw_cancellation(&m, &x, &state, ops[i % 7].op, ops[i % 7].kink);
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("cancellations: %zu of %zu entries decided in floating point\n", filtered, total);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("replay-rational");
+  TCase *tcase = tcase_create("rational");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tcase, 300);
+  tcase_add_test(tcase, values_tangents_gradients_and_losses);
+  tcase_add_test(tcase, filter_on_random_networks);
+  tcase_add_test(tcase, filter_on_cancellations);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
