@@ -3,6 +3,7 @@
 #include "command.h"
 
 #include <argp.h>
+#include <flint/flint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,11 +94,14 @@ clarke_command_audit(int argc, char **argv)
   clarke_audit_request request = {.profile = "pytorch-2.13"};
   clarke_error err = {CLARKE_OK, ""};
   clarke_verdict verdict = CLARKE_UNDECIDED;
+  clarke_status status;
 
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
   argp_parse(&argp, argc, argv, 0, NULL, &request);
-  if (clarke_audit_answer(&verdict, &request, &err) != CLARKE_OK) {
+  status = clarke_audit_answer(&verdict, &request, &err);
+  flint_cleanup_master();
+  if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);
     return EXIT_NOT_ASKED;
   }
