@@ -46,6 +46,8 @@ void *allocate(size_t n, size_t size);          /* zeroed */
 void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
 char *copy_text(const void *s, size_t n);       /* NUL-terminated; holds no other NUL */
 bytes read_file(const char *path);
+bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
+bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
 void sha256(bytes b, char hex[65]);             /* FIPS 180-4; sha256.c */
 
 /* ---- tensors.c, onnx.c: files of numbers */
@@ -60,23 +62,28 @@ typedef struct {
   interval *gradient;      /* wrt: what gradient() computed, in the network's */
 } tensor;
 
-typedef enum { F16, BF16, F32, F64, I8, I16, I32, I64, U8, U16, U32, U64, BOOL } dtype;
+/* Types of numbers, by their number in ONNX. */
+enum { FLOAT = 1, INT64 = 7, BOOL = 9, DOUBLE = 11, N_DTYPES = 17 };
+typedef struct {
+  const char *name[2];              /* in .npy; in safetensors */
+  size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */
+  bool negative;                    /* has negative numbers */
+  unsigned field;                   /* of TensorProto, beside raw_data */
+} dtype;
+extern const dtype dtypes[N_DTYPES];
 
-size_t dtype_width(dtype d);
 /* Decodes raw little-endian data that must fit t's shape; every number must be finite. */
-void tensor_fill(tensor *t, dtype d, bytes data);
+void tensor_fill(tensor *t, size_t type, bytes data);
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
 tensor *tensors_read(bytes file, size_t *n);
-
-typedef struct { char *name; tensor *t; } attribute; /* numbers are tensors; NULL: a string */
 
 typedef struct {
   char *op, *name, **in, **out;
   size_t n_in, n_out, n_attributes;
-  attribute *attributes;
+  tensor *attributes; /* without values: a string */
 } node;
 
-typedef struct { char *name; bool shaped; size_t rank, dims[MAX_RANK]; } port; /* 0: symbolic */
+typedef struct { char *name; bool shaped; size_t rank, *dims; } port; /* 0: symbolic */
 
 typedef struct {
   uint64_t opset;

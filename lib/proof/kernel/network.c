@@ -110,8 +110,8 @@ static step *add_function(builder *b, kind k, const value *x) {
 static const tensor *find_attribute(const builder *b, const char *name) {
   for (size_t i = 0; i < b->node->n_attributes; i++)
     if (strcmp(b->node->attributes[i].name, name) == 0) {
-      need(b->node->attributes[i].t != NULL, "an attribute is not of the right type");
-      return b->node->attributes[i].t;
+      need(b->node->attributes[i].value != NULL, "an attribute is not of the right type");
+      return &b->node->attributes[i];
     }
   return NULL;
 }
@@ -408,8 +408,8 @@ static void lower_sigmoid(builder *b) {
 }
 
 static void lower_constant(builder *b) {
-  need(b->node->n_attributes == 1 && b->node->attributes[0].t != NULL, "not one tensor");
-  tensor *t = b->node->attributes[0].t;
+  tensor *t = b->node->attributes;
+  need(b->node->n_attributes == 1 && t->value != NULL, "not one tensor");
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 

@@ -40,6 +40,17 @@ char *copy_text(const void *s, size_t n) {
   return n > 0 ? memcpy(copy, s, n) : copy;
 }
 
+bytes slice(bytes b, size_t from, size_t n) {
+  expect(from <= b.size && n <= b.size - from, "a file is cut off, or its parts are not inside");
+  return (bytes){b.data + from, n};
+}
+
+bytes take(bytes *b, size_t n) {
+  bytes taken = slice(*b, 0, n);
+  *b = slice(*b, n, b->size - n);
+  return taken;
+}
+
 bytes read_file(const char *path) {
   FILE *f = fopen(path, "rb");
   bytes b = {NULL, 0};
