@@ -369,10 +369,10 @@ void gradient(const point *p, const rational *slope, size_t k) {
   for (size_t i = 0; i < net->n_wrt; i++) must_be_rational(interval_exact(&net->gradient[i]));
 }
 
-bool gradient_zero(const network *net) {
-  for (size_t i = 0; i < net->n_wrt; i++)
-    if (!interval_zero(&net->gradient[i])) return false;
-  return true;
+bool all_zero(const interval *x, size_t n) {
+  size_t i = 0;
+  while (i < n && interval_zero(&x[i])) i++;
+  return i == n;
 }
 
 cell cell_new(const point *p) {
@@ -402,7 +402,7 @@ static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tr
     mpq_set(&c->slope[k], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
     if (tree && x == 1 && c->side[k] == 0) {
-      gradient(p, c->slope, k); c->flat[k] = gradient_zero(p->net);
+      gradient(p, c->slope, k); c->flat[k] = all_zero(p->net->gradient, p->net->n_wrt);
     }
     if (!c->flat[k] && c->side[k] == 0 && c->open == NONE) c->open = k;
     if (c->flat[k] || c->side[k] == 0) return c->flat[k] ? 0 : 2;

@@ -201,7 +201,7 @@ const interval *tangent_argument(const point *p, interval **d, size_t k);
 /* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the network's;
  * one that is not rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k);
-bool gradient_zero(const network *net);
+bool all_zero(const interval *x, size_t n);
 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */

@@ -12,6 +12,7 @@ static cell c;
 static rational *ad;             /* the proxies, as slopes */
 static interval *sum;            /* a combination of gradients; wrt's entries end to end */
 static bool *flat;               /* touched kinks, in all cells */
+static FILE *said;               /* the statement in words */
 
 static const char *next_word(void) {
   const char *word = words;
@@ -51,23 +52,20 @@ static void known_line(const char *keyword, const char *word) {
 }
 
 /* A rational in the one way it may be written, which is GMP's. */
-static void parse_rational(rational *q, const char *word) {
-  size_t n = strlen(word);
-  char *again = allocate(n + 8, 1);
-  bool good = strspn(word, "-/0123456789") == n && mpq_set_str(q, word, 10) == 0
-              && mpz_sgn(mpq_denref(q)) > 0;
-  if (good)
-    mpq_canonicalize(q); /* makes it no longer */
-  good = good && strcmp(mpq_get_str(again, 10, q), word) == 0;
-  require(good, "'%.40s' is not a rational in lowest terms", word);
+static void next_rational(rational *q) {
+  const char *word = next_word();
+  bool good = mpq_set_str(q, word, 10) == 0 && mpz_sgn(mpq_denref(q)) > 0;
+  if (good) mpq_canonicalize(q);
+  char *again = mpq_get_str(NULL, 10, q);
+  require(good && strcmp(again, word) == 0, "'%.40s' is not a rational in lowest terms", word);
   free(again);
 }
 
 static size_t next_number(void) {
   RATIONAL(q);
-  parse_rational(&q, next_word());
-  bool whole = mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q));
-  require(whole && mpq_sgn(&q) >= 0, "a number is expected, no fraction");
+  next_rational(&q);
+  require(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q))
+          && mpq_sgn(&q) >= 0, "a number is expected, no fraction");
   return mpz_get_ui(mpq_numref(&q));
 }
 
@@ -91,23 +89,23 @@ static char *next_name(void) {
 
 static tensor *next_parameter(void) {
   char *name = next_name();
-  for (size_t i = 0; i < net.n_tensors; i++)
-    if (net.tensors[i]->weight && strcmp(net.tensors[i]->name, name) == 0) {
-      free(name);
-      return net.tensors[i];
-    }
-  leave(FAILED, "the model has no parameter '%s'", name);
+  size_t i = 0;
+  while (i < net.n_tensors && (!net.tensors[i]->weight || strcmp(net.tensors[i]->name, name) != 0))
+    i++;
+  require(i < net.n_tensors, "the model has no parameter '%s'", name);
+  free(name);
+  return net.tensors[i];
 }
 
 /* `KEYWORD NAME HASH`: the file, if it has the hash. */
-static bytes next_file(const char *keyword, const char *folder, char **name) {
+static bytes next_file(const char *keyword, const char *folder, const char *what) {
   char hex[65];
   next_line(keyword);
   const char *word = words;
-  char *plain = next_name(), *path = allocate(strlen(folder) + strlen(plain) + 2, 1);
-  *name = copy_text(word, strlen(word));
-  require(strchr(plain, '/') == NULL, "'%s' is not a base name", plain);
-  sprintf(path, "%s/%s", folder, plain);
+  char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
+  require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
+  fprintf(said, "%s: %s\n", what, word);
+  sprintf(path, "%s/%s", folder, name);
   bytes b = read_file(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
@@ -128,7 +126,7 @@ static void read_direction(void) {
     bool copy = strcmp(how, "copy") == 0, one = strcmp(how, "at") == 0;
     size_t from = one ? next_number() : 0, to = one ? from + 1 : w->count;
     require(copy || one || strcmp(how, "add") == 0, "copy, add or at is expected, not '%s'", how);
-    parse_rational(&coef, next_word());
+    next_rational(&coef);
     require(w->wrt, "parameter '%s' is not in wrt", w->name);
     require(to <= w->count && mpq_sgn(&coef) != 0, "no entry of '%s', or a coefficient 0", w->name);
     for (size_t i = from; i < to; i++) {
@@ -163,17 +161,6 @@ static void check_cell(void) {
   free(found);
 }
 
-/* The side whose slope is q; 0 when there is none. */
-static int8_t side_of(const touch *t, const rational *q) {
-  return mpq_equal(q, &t->left) ? -1 : mpq_equal(q, &t->right) ? 1 : 0;
-}
-
-static void check_ad(void) {
-  known_line("cell", "ad");
-  for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_of(&p.touched[k], &ad[k]);
-  check_cell();
-}
-
 /* The step of the next node of that name after step `from`; NONE when there is none. */
 static size_t find_node(size_t from, const char *name) {
   char unnamed[64];
@@ -186,29 +173,28 @@ static size_t find_node(size_t from, const char *name) {
   return NONE;
 }
 
-static void check_mix(void) {
-  size_t n = next_number(), *mixed = allocate(net.n_steps, sizeof *mixed); /* i + 1, or 0 */
-  require(n >= 1 && n <= 30, "a mix is of 1 to 30 nodes");
+/* The cells of `mix`, or with no mixed nodes the one of `ad`. */
+static void check_mix(const char *word, size_t n) {
+  size_t *mixed = allocate(net.n_steps, sizeof *mixed); /* i + 1, or 0 */
   rational *lambda = rationals(n);
   RATIONAL(t);
   for (size_t i = 0, s = 0; i < n; i++) {
     next_line("mix");
-    s = find_node(s + 1, next_name()); parse_rational(&lambda[i], next_word());
+    s = find_node(s + 1, next_name()); next_rational(&lambda[i]);
     require(s != NONE, "there is no such node with kinks after the one before");
     require(mpq_sgn(&lambda[i]) > 0 && mpq_cmp(&lambda[i], &plus_one) < 0, "not between 0 and 1");
     mixed[s] = i + 1;
   }
   for (size_t mask = 0; mask < (size_t)1 << n; mask++) {
-    next_line("cell");
-    require(strcmp(next_word(), "mix") == 0, "'cell mix' is expected");
-    const char *signs = next_word();
+    known_line("cell", word);
+    const char *signs = n > 0 ? next_word() : "";
     require(strlen(signs) == n, "one sign for each mixed node is expected");
     for (size_t i = 0; i < n; i++)
       require(signs[i] == "-+"[mask >> (n - 1 - i) & 1], "the cells' signs must be in order");
     for (size_t k = 0; k < p.n_touched; k++) {
       const touch *to = &p.touched[k];
       size_t i = mixed[to->step];
-      c.side[k] = side_of(to, &ad[k]);
+      c.side[k] = mpq_equal(&ad[k], &to->left) ? -1 : mpq_equal(&ad[k], &to->right);
       if (i == 0) continue;
       mpq_sub(&t, &to->left, &to->right); mpq_mul(&t, &t, &lambda[i - 1]);
       mpq_add(&t, &t, &to->right);
@@ -218,15 +204,10 @@ static void check_mix(void) {
   }
 }
 
-/* sum += q * the gradient. */
-static void add_gradient(const rational *q) {
+/* sum += q * the gradient under those slopes of the loss, or of the argument of touched kink k. */
+static void add_gradient(const rational *slope, size_t k, const rational *q) {
+  gradient(&p, slope, k);
   for (size_t i = 0; i < net.n_wrt; i++) interval_add(&sum[i], &net.gradient[i], q);
-}
-
-static bool sum_is_zero(void) {
-  for (size_t i = 0; i < net.n_wrt; i++)
-    if (!interval_zero(&sum[i])) return false;
-  return true;
 }
 
 static void check_hull(bool bouligand) {
@@ -235,19 +216,19 @@ static void check_hull(bool bouligand) {
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
   for (size_t i = 0; i < n; i++) {
     next_line("cell");
-    parse_rational(&weight, next_word());
+    next_rational(&weight);
     const char *sides = next_word();
     require(mpq_sgn(&weight) >= 0, "a weight is negative");
     require(p.n_touched == 0 ? strcmp(sides, ".") == 0
             : strlen(sides) == p.n_touched && strspn(sides, "-+") == p.n_touched,
             "one side for each touched kink is expected");
     for (size_t k = 0; k < p.n_touched; k++) c.side[k] = sides[k] == '+' ? 1 : -1;
-    check_cell(); gradient(&p, c.slope, NONE); add_gradient(&weight);
+    check_cell(); add_gradient(c.slope, NONE, &weight);
     mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  gradient(&p, ad, NONE); add_gradient(&minus_one);
-  require(sum_is_zero(), "the combination of the cells' gradients is not AD's output");
+  add_gradient(ad, NONE, &minus_one);
+  require(all_zero(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
 /* `dead N`: a positive combination of N arguments' derivatives, turned to their sides, is 0. */
@@ -259,47 +240,51 @@ static void check_dead(void) {
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
-    parse_rational(&value, next_word());
+    next_rational(&value);
     require(k >= next && k < p.n_touched, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
     require(c.side[k] != 0, "%s has not been branched on", point_kink(&p, k));
     require(cell_degree(&c, &p, k) < 2, "%s: its argument is not affine", point_kink(&p, k));
-    gradient(&p, c.slope, k);
-    require(!gradient_zero(&net), "%s: its argument has derivative zero", point_kink(&p, k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
-    add_gradient(&value); next = k + 1;
+    add_gradient(c.slope, k, &value); next = k + 1;
+    require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero",
+            point_kink(&p, k));
   }
-  require(sum_is_zero(), "the combination of the derivatives is not zero");
+  require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
   intervals_free(sum, net.n_wrt);
+}
+
+/* sum += q * the derivative of the loss along the moves under those slopes. */
+static void add_tangent(interval *to, const rational *slope, const rational *q) {
+  INTERVAL(t);
+  interval **d = tangents(&p, slope);
+  tangent_loss(&t, &p, d); tangents_free(d, &p);
+  interval_add(to, &t, q);
 }
 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void check_leaf(const interval *output) {
-  INTERVAL(leaf); INTERVAL(margin);
+  INTERVAL(margin);
   cell_settle(&c, &p, true);
   require(c.open == NONE, "%s has not been branched on", point_kink(&p, c.open));
-  interval **d = tangents(&p, c.slope);
-  tangent_loss(&leaf, &p, d); tangents_free(d, &p);
-  interval_add(&margin, output, &plus_one);
-  interval_add(&margin, &leaf, &minus_one);
+  interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
 
-static size_t check_separator(void) {
+static void check_separator(void) {
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output); RATIONAL(value);
   do {
     next_line("v");
     const tensor *t = next_parameter();
     size_t index = next_number(), at = (size_t)(t->move - net.move) + index;
-    parse_rational(&value, next_word());
+    next_rational(&value);
     require(t->wrt && index < t->count && at >= next && mpq_sgn(&value) != 0,
             "nonzero entries of parameters in wrt, in order, are expected");
     mpq_set(&net.move[at], &value); next = at + 1;
   } while (line_is("v"));
-  interval **d = tangents(&p, ad);
-  tangent_loss(&output, &p, d); tangents_free(d, &p);
+  add_tangent(&output, ad, &plus_one);
   next_line("tree");
   do {
     if (line_is("branch")) {
@@ -319,30 +304,36 @@ static size_t check_separator(void) {
     if (depth > 0) c.side[path[depth - 1]] = 1;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
-  free(path);
-  return leaves;
+  fprintf(said, "sign patterns near the weights: at most %zu\n", leaves);
 }
 
-static size_t check_evidence(const char *verdict) {
+static void check_evidence(const char *verdict) {
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
-  size_t leaves = 0;
+  size_t flats = 0;
   next_line("evidence");
   const char *word = next_word();
-  if (strcmp(word, "ad") == 0 && bouligand) check_ad();
-  else if (strcmp(word, "mix") == 0 && !bouligand && !outside) check_mix();
-  else if (strcmp(word, "hull") == 0 && !outside) check_hull(bouligand);
-  else if (strcmp(word, "separator") == 0 && outside) leaves = check_separator();
-  else leave(FAILED, "evidence '%s' does not prove %s", word, verdict);
+  if (strcmp(word, "ad") == 0 && bouligand) {
+    check_mix(word, 0);
+  } else if (strcmp(word, "mix") == 0 && !bouligand && !outside) {
+    size_t n = next_number();
+    require(n >= 1 && n <= 30, "a mix is of 1 to 30 nodes");
+    check_mix(word, n);
+  } else if (strcmp(word, "hull") == 0 && !outside) {
+    check_hull(bouligand);
+  } else {
+    require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
+    check_separator();
+  }
   next_line("end");
   require(rest.size == 0, "lines after the evidence");
-  return leaves;
+  for (size_t k = 0; k < p.n_touched; k++) flats += flat[k];
+  if (!outside) fprintf(said, "flat, their argument being constant nearby: %zu\n", flats);
 }
 
 /* ---- Statement */
 
-/* The proxy of every kink of every operator in the model; returns what the statement says. */
-static char *read_proxies(void) {
-  char *said = copy_text("", 0);
+/* The proxy of every kink of every operator in the model. */
+static void read_proxies(void) {
   const char *op;
   for (size_t i = 0, kinks; (op = network_operator(i, &kinks)) != NULL; i++) {
     bool used = false;
@@ -352,21 +343,20 @@ static char *read_proxies(void) {
       next_line("proxy");
       require(strcmp(next_word(), op) == 0 && next_number() == j,
               "the proxy of kink %zu of %s is expected", j, op);
-      const char *word = next_word();
+      char *word = words;
+      fprintf(said, "  %s, kink %zu: %s\n", op, j, next_word());
       bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
-      if (!left && !right) parse_rational(&value, word);
+      if (!left && !right) {
+        words = word; next_rational(&value);
+      }
       for (size_t k = 0; k < p.n_touched; k++) {
         const touch *t = &p.touched[k];
         const step *st = &net.steps[t->step];
         if (strcmp(st->node->op, op) == 0 && st->number[t->kink] == j)
           mpq_set(&ad[k], left ? &t->left : right ? &t->right : &value);
       }
-      char *more = allocate(strlen(said) + strlen(op) + strlen(word) + 40, 1);
-      sprintf(more, "%s  %s, kink %zu: %s\n", said, op, j, word);
-      free(said); said = more;
     }
   }
-  return said;
 }
 
 /* Puts the file's tensors in the place of the model's of the same names and shapes. */
@@ -395,14 +385,15 @@ static void read_batch(bytes file) {
   require(p.x != NULL, "the batch holds no x");
 }
 
-static const char *read_loss(void) {
+static void read_loss(void) {
   const tensor *y = p.target;
   size_t *dims = net.dims + net.batched, rank = net.rank - net.batched;
   next_line("loss");
   const char *word = next_word();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
-  if (p.loss == LOSS_SUM) return "the sum of all outputs";
+  fprintf(said, "%zu samples\nLoss: %s\n", net.batch, word);
+  if (p.loss == LOSS_SUM) return;
   require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
   bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
   require(p.loss == LOSS_CE || same, "y does not have the output's shape");
@@ -411,11 +402,9 @@ static const char *read_loss(void) {
   for (size_t b = 0; b < net.batch && p.loss == LOSS_CE; b++)
     require(mpq_sgn(&y->value[b]) >= 0 && mpq_cmp_ui(&y->value[b], dims[0], 1) < 0,
             "label %zu is no class", b);
-  return p.loss == LOSS_MSE ? "the mean squared error" : "the mean cross entropy";
 }
 
-/* Returns the number of tensors. */
-static size_t read_wrt(void) {
+static void read_wrt(void) {
   tensor **wrt = allocate(net.n_tensors + 1, sizeof *wrt);
   size_t n = 0;
   next_line("wrt");
@@ -436,7 +425,7 @@ static size_t read_wrt(void) {
     wrt[i]->wrt = true;
     wrt[i]->move = net.move + at; wrt[i]->gradient = net.gradient + at;
   }
-  return n;
+  fprintf(said, "Parameters: %zu numbers in %zu tensors\n", net.n_wrt, n);
 }
 
 /* The last line is checked first: a proof that was changed is not worth reading. */
@@ -460,12 +449,13 @@ static const char *const meanings[][2] = {
 
 void clarke_check_proof(const char *path, const char *data) {
   const char *slash = strrchr(path, '/');
-  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-  size_t verdict = 0, flats = 0;
-  char *folder = data != NULL ? copy_text(data, strlen(data)) : copy_text(path, length);
-  char *names[3] = {NULL, NULL, NULL};
+  size_t verdict = 0, length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+  const char *folder = data != NULL ? data : copy_text(path, length);
   model m;
-  if (*folder == '\0') folder = copy_text(".", 1);
+  char *text;
+  said = open_memstream(&text, &length);
+  expect(said != NULL, "out of memory");
+  folder = *folder != '\0' ? folder : ".";
   rest = read_file(path); check_end();
   known_line("clarke-proof", "1");
   next_line("verdict");
@@ -473,35 +463,28 @@ void clarke_check_proof(const char *path, const char *data) {
   while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
   known_line("semantics", "real");
-  onnx_read(&m, next_file("model", folder, &names[0]));
+  onnx_read(&m, next_file("model", folder, "Model"));
   bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
-  if (params) replace_parameters(&m, next_file("params", folder, &names[1]), replaced);
-  read_batch(next_file("batch", folder, &names[2]));
+  if (params)
+    replace_parameters(&m, next_file("params", folder, "Parameters replaced by"), replaced);
+  read_batch(next_file("batch", folder, "Batch"));
   network_build(&net, &m, p.x);
   for (size_t i = 0; i < m.n_tensors && params; i++)
     require(replaced[i] == m.tensors[i]->weight,
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
-  const char *loss = read_loss();
-  size_t n_tensors = read_wrt();
-  point_evaluate(&p); c = cell_new(&p);
-  ad = rationals(p.n_touched); flat = allocate(p.n_touched, sizeof *flat);
-  memset(flat, 1, p.n_touched * sizeof *flat);
+  read_loss(); read_wrt(); point_evaluate(&p);
+  c = cell_new(&p); ad = rationals(p.n_touched);
+  flat = allocate(p.n_touched, sizeof *flat); memset(flat, 1, p.n_touched * sizeof *flat);
   next_line("profile");
-  const char *profile = next_word();
-  const char *proxies = read_proxies();
+  fprintf(said, "Proxies (profile %s):\n", next_word());
+  read_proxies();
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  size_t leaves = check_evidence(meanings[verdict][0]);
-  for (size_t k = 0; k < p.n_touched; k++) flats += flat[k];
-  printf("VERIFIED\nModel: %s\n", names[0]);
-  if (params) printf("Parameters replaced by: %s\n", names[1]);
-  printf("Batch: %s, %zu samples\nLoss: %s\nParameters: %zu numbers in %zu tensors\n", names[2],
-         net.batch, loss, net.n_wrt, n_tensors);
-  printf("Touched kinks: %zu; ", p.n_touched);
-  if (leaves > 0) printf("sign patterns near the weights: at most %zu\n", leaves);
-  else printf("flat, their argument being constant nearby: %zu\n", flats);
-  printf("Proxies (profile %s):\n%sAt the stored weights, what reverse-mode automatic\n"
+  fprintf(said, "Touched kinks: %zu; ", p.n_touched);
+  check_evidence(word);
+  fflush(said);
+  printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"
          "differentiation computes with these proxies is\n%s.\n"
          "Semantics: real arithmetic, every stored number taken exactly; what a GPU followed\n"
-         "in floating point may differ.\n", profile, proxies, meanings[verdict][1]);
+         "in floating point may differ.\n", text, meanings[verdict][1]);
 }
