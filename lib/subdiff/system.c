@@ -30,7 +30,8 @@ distinct_columns(column_set *set, const clarke_row *row, const size_t *rows, siz
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   total = 0;
   for (size_t i = 0; i < n_rows; i++) {
-    memcpy(set->column + total, row[rows[i]].column, row[rows[i]].n * sizeof *set->column);
+    if (row[rows[i]].n > 0)
+      memcpy(set->column + total, row[rows[i]].column, row[rows[i]].n * sizeof *set->column);
     total += row[rows[i]].n;
   }
   qsort(set->column, total, sizeof *set->column, compare_sizes);
