@@ -115,6 +115,7 @@ typedef struct {
   size_t n_in, n_out;
   long w[MOST_WIDTH][MOST_WIDTH], b[MOST_WIDTH]; /* w[in][out] */
   bool has_bias, w_trains, b_trains, bias_first;  /* b + W x or W x + b */
+  bool tied;                                      /* W is the layer's before */
   size_t w_base, b_base;                          /* numbers of the first parameters */
   activation act;
   fraction left, slope[MOST_WIDTH]; /* LEAKY; PRELU */
@@ -435,12 +436,12 @@ add_layer(clarke_model *m, const little_layer *l, size_t k, const char *in, cons
   char w[16], b[16], product[16], sum[16], inputs[64];
   double *values;
 
-  snprintf(w, sizeof w, "W%zu", k);
+  snprintf(w, sizeof w, "W%zu", l->tied ? k - 1 : k);
   snprintf(b, sizeof b, "b%zu", k);
   snprintf(product, sizeof product, "p%zu", k);
   snprintf(sum, sizeof sum, "s%zu", k);
-  values = model_floats(m, w, SHAPE((long)l->n_in, (long)l->n_out,));
-  for (size_t i = 0; i < l->n_in; i++)
+  values = l->tied ? NULL : model_floats(m, w, SHAPE((long)l->n_in, (long)l->n_out,));
+  for (size_t i = 0; i < l->n_in && !l->tied; i++)
     for (size_t o = 0; o < l->n_out; o++)
       values[i * l->n_out + o] = (double)l->w[i][o];
   snprintf(inputs, sizeof inputs, "%s,%s", in, w);
@@ -479,7 +480,7 @@ little_wrt(char *names[2 * MOST_LAYERS], const little *net)
   char name[16];
 
   for (size_t k = 0; k < net->n_layers; k++) {
-    if (net->layer[k].w_trains) {
+    if (net->layer[k].w_trains && !net->layer[k].tied) {
       snprintf(name, sizeof name, "W%zu", k);
       names[n++] = strdup(name);
     }

@@ -77,7 +77,7 @@ draw_layer(little_layer *l, uint64_t *state, size_t n_in, size_t n_out, bool las
     l->b[o] = draw_below(state, 2) ? 0 : draw_between(state, -3, 3);
   l->has_bias = draw_below(state, 2);
   l->bias_first = draw_below(state, 2);
-  l->w_trains = l->b_trains = false;
+  l->w_trains = l->b_trains = l->tied = false;
   draw_activation(l, state, last);
 }
 
@@ -91,6 +91,17 @@ fill_zeros(little_layer *l, uint64_t *state)
         l->w[i][o] = draw_below(state, 2) ? 1 : -2;
 }
 
+/* The weights of the layer before, where they fit and are not tied themselves. */
+static void
+tie(little_layer *l)
+{
+  if (l[-1].n_in != l->n_in || l[-1].n_out != l->n_out || l[-1].tied)
+    return;
+  l->tied = true;
+  l->w_trains = l[-1].w_trains;
+  memcpy(l->w, l[-1].w, sizeof l->w);
+}
+
 static void
 number_parameters(little *net)
 {
@@ -99,8 +110,8 @@ number_parameters(little *net)
     little_layer *l = &net->layer[k];
 
     l->b_trains = l->b_trains && l->has_bias;
-    l->w_base = net->n_parameters;
-    net->n_parameters += l->w_trains ? l->n_in * l->n_out : 0;
+    l->w_base = l->tied ? l[-1].w_base : net->n_parameters;
+    net->n_parameters += l->w_trains && !l->tied ? l->n_in * l->n_out : 0;
     l->b_base = net->n_parameters;
     net->n_parameters += l->b_trains ? l->n_out : 0;
   }
@@ -126,6 +137,8 @@ draw_network(little *net, uint64_t *state, bool linear)
     for (size_t k = 0; k < net->n_layers; k++) {
       size_t out = 1 + draw_below(state, k == 0 && linear ? 2 : MOST_WIDTH);
 
+      if (!linear && draw_below(state, 2))
+        out = width; /* layers that may be tied */
       draw_layer(&net->layer[k], state, width, out, k + 1 == net->n_layers);
       width = out;
       net->layer[k].w_trains = linear ? k == 0 : draw_below(state, 2);
@@ -134,6 +147,8 @@ draw_network(little *net, uint64_t *state, bool linear)
       net->layer[k].b_trains = linear ? k == 0 : draw_below(state, 2);
       if (linear && k == 0 && draw_below(state, 3) == 0)
         net->layer[k].act = NOTHING; /* the next layer shares the parameters among its kinks */
+      if (!linear && k > 0 && draw_below(state, 2))
+        tie(&net->layer[k]);
       if (!linear && net->layer[k].act == ABSOLUTE && draw_below(state, 2))
         net->layer[k].act = HARDSWISH;
     }
@@ -488,7 +503,7 @@ describe(const little *net, const session *s, const limits *l)
     const little_layer *y = &net->layer[k];
 
     fprintf(stderr, "layer %s %zu -> %zu%s%s left %g clip %ld %ld W", act_name[y->act], y->n_in,
-            y->n_out, y->w_trains ? " W trains" : "", y->b_trains ? " b trains" : "",
+            y->n_out, y->tied ? " tied" : y->w_trains ? " W trains" : "", y->b_trains ? " b trains" : "",
             rounded(y->left), y->has_low ? y->low : -99, y->has_high ? y->high : 99);
     for (size_t i = 0; i < y->n_in; i++)
       for (size_t o = 0; o < y->n_out; o++)

@@ -476,6 +476,63 @@ START_TEST(filter_on_cancellations)
 }
 END_TEST
 
+/* Cancellation within one operator, a kink right after it: nothing else's bound can hide an
+ * error in its own. */
+START_TEST(filter_on_each_bound)
+{
+  uint64_t state = 51;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 900; i++) {
+    enum { WIDTH = 24 };
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, WIDTH,));
+    long double sum = 0;
+    double *w, near = -3 + fabs(full_double(&state)) * 0x1p-20;
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, WIDTH,));
+    switch (i % 3) {
+    case 0: /* one long inner product: its last term takes the others off, to some units */
+      w = model_floats(&m, "W", SHAPE(WIDTH, 1,));
+      for (size_t k = 0; k + 1 < WIDTH; k++) {
+        w[k] = full_double(&state);
+        x.real[k] = full_double(&state);
+        sum += (long double)w[k] * x.real[k];
+      }
+      x.real[WIDTH - 1] = 1;
+      w[WIDTH - 1] = (double)-sum;
+      model_node(&m, "MatMul", "x,W", "s");
+      break;
+    case 1: /* ((x + c + e + e + e) - c - some units of c), each sum off by half a unit */
+      model_floats(&m, "c", SHAPE(1,))[0] = 0x1p40;
+      model_floats(&m, "e", SHAPE(1,))[0] = full_double(&state) * 0x1p-12;
+      model_floats(&m, "d", SHAPE(1,))[0] = 0x1p40 + 0x1p-12 * (double)draw_between(&state, -4, 4);
+      for (size_t k = 0; k < WIDTH; k++)
+        x.real[k] = full_double(&state) * 0x1p-11;
+      model_node(&m, "Add", "x,c", "t0");
+      model_node(&m, "Add", "t0,e", "t1");
+      model_node(&m, "Add", "t1,e", "t2");
+      model_node(&m, "Add", "e,t2", "t3");
+      model_node(&m, "Sub", "t3,d", "s");
+      break;
+    default: /* x (x + 3) / 6 near -3, next to its value at some x nearby */
+      for (size_t k = 0; k < WIDTH; k++)
+        x.real[k] = near + 0x1p-51 * ((double)k - WIDTH / 2);
+      model_floats(&m, "c", SHAPE())[0] = (double)((long double)near * (near + 3) / 6);
+      model_node(&m, "HardSwish", "x", "h");
+      model_node(&m, "Clip", "h,c", "s");
+    }
+    model_node(&m, "Relu", "s", "y");
+    model_output(&m, "y");
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("single bounds: %zu of %zu entries decided in floating point\n", filtered, total);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -488,6 +545,7 @@ main(void)
   tcase_add_test(tcase, values_tangents_gradients_and_losses);
   tcase_add_test(tcase, filter_on_random_networks);
   tcase_add_test(tcase, filter_on_cancellations);
+  tcase_add_test(tcase, filter_on_each_bound);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
