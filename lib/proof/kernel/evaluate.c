@@ -3,26 +3,23 @@
 
 #include <stdlib.h>
 
-/* The x of term t, in entry e of its step, among the steps' arrays. */
-static interval *term_entry(const point *p, interval **x, const term *t, size_t e) {
-  return &x[t->step][t->from * p->net->batch + e % p->net->batch];
+/* The entry of term t's x for entry e of its step. */
+static size_t entry_of(const point *p, const term *t, size_t e) {
+  return t->from * p->net->batch + e % p->net->batch;
 }
 
-/* The term of a step with one for each feature; its x; its weight. */
+/* The term of a step with one for each feature; its x among the steps' arrays. */
 static const term *term_at(const point *p, const step *st, size_t e) {
   return &st->terms[e / p->net->batch];
 }
 
-static const interval *argument(const point *p, const step *st, size_t e) {
-  return term_entry(p, p->y, term_at(p, st, e), e);
+static interval *argument(const point *p, interval **x, const step *st, size_t e) {
+  const term *t = term_at(p, st, e);
+  return &x[t->step][entry_of(p, t, e)];
 }
 
 static size_t entries(const point *p, size_t s) {
   return p->net->steps[s].n * p->net->batch;
-}
-
-static bool term_varies(const point *p, const term *t) {
-  return t->step != NONE && p->net->steps[t->step].varies;
 }
 
 /* The factor of a term's x; or with move, its derivative along the weight's. */
@@ -38,16 +35,18 @@ static void factor(const step *st, const term *t, bool move, rational *q) {
   mpq_mul(q, q, &w); mpq_neg(q, q);
 }
 
-/* n numbers times den, their common denominator; with z NULL, only makes den one. */
-static void scale(integer *z, integer *den, const rational *q, size_t n) {
+/* n numbers times den, their least common denominator. */
+static integer *scaled(integer *den, const rational *q, size_t n) {
+  integer *z = allocate(n, sizeof *z);
   INTEGER(t);
-  for (size_t i = 0; i < n; i++, q++)
-    if (z != NULL) {
-      mpz_divexact(&t, den, mpq_denref(q)); z[i] = integer_zero();
-      mpz_mul(&z[i], mpq_numref(q), &t);
-    } else if (!mpz_divisible_p(den, mpq_denref(q))) {
-      mpz_lcm(den, den, mpq_denref(q));
-    }
+  mpz_set_ui(den, 1);
+  for (size_t i = 0; i < n; i++)
+    if (!mpz_divisible_p(den, mpq_denref(&q[i]))) mpz_lcm(den, den, mpq_denref(&q[i]));
+  for (size_t i = 0; i < n; i++) {
+    mpz_divexact(&t, den, mpq_denref(&q[i])); z[i] = integer_zero();
+    mpz_mul(&z[i], mpq_numref(&q[i]), &t);
+  }
+  return z;
 }
 
 static void integers_free(integer *z, size_t n) {
@@ -55,48 +54,48 @@ static void integers_free(integer *z, size_t n) {
   free(z);
 }
 
-/* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
- * with `ones` its constant terms too. In integers: the factors and x, each over a denominator. */
-static void linear(const point *p, const step *st, interval *out, interval **x, bool move,
-                   bool ones) {
-  size_t n = st->n * st->width, batch = p->net->batch, last = (size_t)(st - p->net->steps);
-  integer **ends = allocate(last, sizeof *ends), *a = allocate(n, sizeof *a);
-  integer *sum = allocate(2 * batch, sizeof *sum), one = integer_zero();
-  rational *q = rationals(n);
-  RATIONAL(t); INTEGER(den); INTEGER(den_x);
-  mpz_set_ui(&den, 1); mpz_set_ui(&den_x, 1);
-  for (size_t i = 0; i < n; i++) factor(st, &st->terms[i], move, &q[i]);
-  scale(NULL, &den, q, n); scale(a, &den, q, n);
-  for (int pass = 0; pass < 2; pass++) /* the denominator, then the integers */
-    for (size_t i = 0, s; i < n; i++) {
-      s = st->terms[i].step;
-      if (s == NONE || (pass == 0 ? ends[s] != NULL : ends[s] != &one)) continue;
-      ends[s] = pass == 0 ? &one : allocate(2 * entries(p, s), sizeof(integer));
-      scale(pass == 0 ? NULL : ends[s], &den_x, &x[s]->lo, 2 * entries(p, s));
-    }
-  mpz_set(&one, &den_x); mpz_mul(&den, &den, &den_x);
-  for (size_t j = 0; j < 2 * batch; j++) sum[j] = integer_zero();
+/* out += the terms of a LINEAR step whose x is in step s: q[i] x, in integers over den. */
+static void linear_from(const point *p, const step *st, interval *out, const interval *x, size_t s,
+                        const rational *q) {
+  size_t n = st->n * st->width, wide = 2 * p->net->batch; /* lower and upper ends alternate */
+  INTEGER(den); INTEGER(den_x); RATIONAL(t);
+  integer *a = scaled(&den, q, n), *ends = scaled(&den_x, &x->lo, 2 * entries(p, s));
+  integer *sum = allocate(wide, sizeof *sum);
+  for (size_t j = 0; j < wide; j++) sum[j] = integer_zero();
+  mpz_mul(&den, &den, &den_x);
   for (size_t f = 0; f < st->n; f++) {
     for (size_t i = f * st->width; i < (f + 1) * st->width; i++) {
-      const term *to = &st->terms[i];
-      int sign = mpz_sgn(&a[i]);
-      if (sign == 0 || (to->step == NONE && !ones)) continue;
-      for (size_t j = 0; j < 2 * batch; j++) { /* lower and upper ends alternate */
-        size_t end = 2 * to->from * batch + (sign > 0 ? j : j ^ 1);
-        mpz_addmul(&sum[j], &a[i], to->step == NONE ? &one : &ends[to->step][end]);
-      }
+      int sign = st->terms[i].step == s ? mpz_sgn(&a[i]) : 0;
+      for (size_t j = 0; j < wide && sign != 0; j++)
+        mpz_addmul(&sum[j], &a[i], &ends[st->terms[i].from * wide + (sign > 0 ? j : j ^ 1)]);
     }
-    for (size_t j = 0; j < 2 * batch; j++) {
-      rational *end = j % 2 == 0 ? &out[f * batch + j / 2].lo : &out[f * batch + j / 2].hi;
+    for (size_t j = 0; j < wide; j++) {
+      rational *end = &out[f * p->net->batch].lo + j;
       mpq_set_z(&t, &sum[j]); mpz_set(mpq_denref(&t), &den); mpq_canonicalize(&t);
       mpq_add(end, end, &t); mpz_set_ui(&sum[j], 0);
     }
   }
+  integers_free(a, n); integers_free(ends, 2 * entries(p, s)); integers_free(sum, wide);
+}
+
+/* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
+ * with `ones` its constant terms too. */
+static void linear(const point *p, const step *st, interval *out, interval **x, bool move,
+                   bool ones) {
+  size_t n = st->n * st->width, last = (size_t)(st - p->net->steps);
+  rational *q = rationals(n);
+  bool *used = allocate(last, sizeof *used);
+  for (size_t i = 0; i < n; i++) {
+    const term *t = &st->terms[i];
+    factor(st, t, move, &q[i]);
+    if (t->step != NONE) used[t->step] = used[t->step] || mpq_sgn(&q[i]) != 0;
+    for (size_t b = 0; b < p->net->batch && ones && t->step == NONE; b++)
+      interval_add(&out[i / st->width * p->net->batch + b], &exactly_one, &q[i]);
+  }
   for (size_t s = 0; s < last; s++)
-    if (ends[s] != NULL) integers_free(ends[s], 2 * entries(p, s));
+    if (used[s]) linear_from(p, st, out, x[s], s, q);
   for (size_t i = 0; i < n; i++) mpq_clear(&q[i]);
-  integers_free(a, n); integers_free(sum, 2 * batch); mpz_clear(&one);
-  free(ends); free(q);
+  free(q); free(used);
 }
 
 /* The derivative of piece i of a PIECEWISE step, at entry e. */
@@ -105,7 +104,7 @@ static void piece_slope(const point *p, const step *st, size_t e, size_t i, inte
   const rational *c = i == 0 && t->w != NULL ? &t->w->value[t->at] : &st->piece[i][1];
   RATIONAL(twice);
   interval_set(d, c, c); mpq_add(&twice, &st->piece[i][2], &st->piece[i][2]);
-  interval_add(d, argument(p, st, e), &twice);
+  interval_add(d, argument(p, p->y, st, e), &twice);
 }
 
 const char *point_kink(const point *p, size_t k) {
@@ -120,10 +119,11 @@ const char *point_kink(const point *p, size_t k) {
 /* The piece on which the argument of entry e lies, or a touched kink, which is recorded. */
 static size_t locate(point *p, size_t s, size_t e) {
   const step *st = &p->net->steps[s];
+  const term *t = term_at(p, st, e);
   INTERVAL(left); INTERVAL(right);
   for (size_t j = 0; j < st->n_kinks; j++) {
     interval_set(&left, &st->at[j], &st->at[j]);
-    interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
+    interval_set(&right, &argument(p, p->y, st, e)->lo, &argument(p, p->y, st, e)->hi);
     interval_add(&right, &left, &minus_one);
     int sign = interval_sign(&right, "whether an argument is at a kink");
     if (sign < 0) return j;
@@ -131,7 +131,7 @@ static size_t locate(point *p, size_t s, size_t e) {
     piece_slope(p, st, e, j, &left); piece_slope(p, st, e, j + 1, &right);
     if (mpq_equal(&left.lo, &right.lo)) return j;
     p->touched = grow(p->touched, p->n_touched, sizeof *p->touched);
-    p->touched[p->n_touched] = (touch){s, e, j, left.lo, right.lo};
+    p->touched[p->n_touched] = (touch){s, e, j, t->step, entry_of(p, t, e), left.lo, right.lo};
     left.lo = rational_zero(); /* both have moved */
     right.lo = rational_zero();
     return TOUCHED + p->n_touched++;
@@ -150,7 +150,7 @@ static void evaluate_pieces(point *p, size_t s, interval *y) {
   p->place[s] = allocate(entries(p, s), sizeof **p->place);
   for (size_t e = 0; e < entries(p, s); e++) {
     const term *t = term_at(p, st, e);
-    const interval *x = argument(p, st, e);
+    const interval *x = argument(p, p->y, st, e);
     size_t place = p->place[s][e] = locate(p, s, e);
     size_t i = place < TOUCHED ? place : p->touched[place - TOUCHED].kink;
     INTERVAL(square);
@@ -168,14 +168,14 @@ void point_evaluate(point *p) {
     size_t n = entries(p, s), batch = net->batch;
     interval *y = p->y[s] = intervals(n);
     for (size_t i = 0; i < st->n * st->width; i++)
-      st->varies = st->varies || term_varies(p, &st->terms[i])
-                   || (st->terms[i].w != NULL && st->terms[i].w->wrt);
+      st->varies = st->varies || (st->terms[i].w != NULL && st->terms[i].w->wrt)
+                   || (st->terms[i].step != NONE && net->steps[st->terms[i].step].varies);
     if (st->kind == LINEAR) linear(p, st, y, p->y, false, true);
     if (st->kind == PIECEWISE) evaluate_pieces(p, s, y);
     for (size_t e = 0; e < n; e++)
       if (st->kind == INPUT)
         interval_add(&y[e], &exactly_one, &p->x->value[e % batch * st->n + e / batch]);
-      else if (st->kind == SOFTMAX) interval_add(&y[e], argument(p, st, e), &plus_one);
+      else if (st->kind == SOFTMAX) interval_add(&y[e], argument(p, p->y, st, e), &plus_one);
     for (size_t i = 0; st->kind == SOFTMAX && i < n / st->length; i++)
       interval_softmax(y + line_entry(p, st, i, 0), y + line_entry(p, st, i, 0), st->length,
                        st->stride * batch, st->log);
@@ -197,34 +197,26 @@ static void slope_at(const point *p, size_t s, size_t e, const rational *slope, 
   else piece_slope(p, &p->net->steps[s], e, place, d);
 }
 
-/* line = x, dx, dy: makes dy[i] the tangent of log softmax(x)[i], which is the sum over j of
- * softmax(x)[j] (dx[i] - dx[j]), or of softmax(x)[i], that times softmax(x)[i]. */
-static void softmax_tangent(interval *line, size_t n, bool log) {
-  interval *x = line, *dx = line + n, *dy = dx + n;
-  interval_softmax(x, x, n, 1, false);
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < n; j++) {
-      INTERVAL(t);
-      interval_add(&t, &dx[i], &plus_one); interval_add(&t, &dx[j], &minus_one);
-      multiply_add(&dy[i], &t, &x[j]);
-    }
-    if (!log) interval_mul(&dy[i], &dy[i], &x[i]);
-  }
-}
-
-static void tangent_lines(const point *p, size_t s, interval **d) {
+/* The tangent of log softmax(x)[j] is the sum over k of softmax(x)[k] (dx[j] - dx[k]); that of
+ * softmax(x)[j], that times softmax(x)[j]. */
+static void softmax_tangents(const point *p, size_t s, interval **d) {
   const step *st = &p->net->steps[s];
   for (size_t i = 0; i < entries(p, s) / st->length; i++) {
-    interval *line = intervals(3 * st->length);
-    for (size_t j = 0; j < st->length; j++) {
-      size_t e = line_entry(p, st, i, j);
-      interval_add(&line[j], argument(p, st, e), &plus_one);
-      interval_add(&line[st->length + j], term_entry(p, d, term_at(p, st, e), e), &plus_one);
-    }
-    softmax_tangent(line, st->length, st->log);
+    interval *share = intervals(st->length);
     for (size_t j = 0; j < st->length; j++)
-      interval_add(&d[s][line_entry(p, st, i, j)], &line[2 * st->length + j], &plus_one);
-    intervals_free(line, 3 * st->length);
+      interval_add(&share[j], argument(p, p->y, st, line_entry(p, st, i, j)), &plus_one);
+    interval_softmax(share, share, st->length, 1, false);
+    for (size_t j = 0; j < st->length; j++) {
+      interval *dy = &d[s][line_entry(p, st, i, j)];
+      for (size_t k = 0; k < st->length; k++) {
+        INTERVAL(t);
+        interval_add(&t, argument(p, d, st, line_entry(p, st, i, j)), &plus_one);
+        interval_add(&t, argument(p, d, st, line_entry(p, st, i, k)), &minus_one);
+        multiply_add(dy, &t, &share[k]);
+      }
+      if (!st->log) interval_mul(dy, dy, &share[j]);
+    }
+    intervals_free(share, st->length);
   }
 }
 
@@ -237,16 +229,15 @@ interval **tangents(const point *p, const rational *slope) {
     if (!st->varies) continue;
     if (st->kind == LINEAR) {
       linear(p, st, d[s], d, false, false); linear(p, st, d[s], p->y, true, true);
-    } else if (st->kind == SOFTMAX) {
-      tangent_lines(p, s, d);
     }
+    if (st->kind == SOFTMAX) softmax_tangents(p, s, d);
     for (size_t e = 0; e < entries(p, s); e++) {
       if (st->kind == PIECEWISE) {
         const term *t = term_at(p, st, e);
         slope_at(p, s, e, slope, &by);
-        multiply_add(&d[s][e], &by, term_entry(p, d, t, e));
+        multiply_add(&d[s][e], &by, argument(p, d, st, e));
         if (p->place[s][e] == 0 && t->w != NULL && t->w->wrt)
-          interval_add(&d[s][e], argument(p, st, e), &t->w->move[t->at]);
+          interval_add(&d[s][e], argument(p, p->y, st, e), &t->w->move[t->at]);
       }
       interval_round(&d[s][e]);
     }
@@ -259,55 +250,44 @@ void tangents_free(interval **d, const point *p) {
   free(d);
 }
 
-/* Where the argument of touched kink k stands in the steps' arrays: that of entry *e of step *s. */
-static void find_argument(const point *p, size_t k, size_t *s, size_t *e) {
-  const term *t = term_at(p, &p->net->steps[p->touched[k].step], p->touched[k].entry);
-  *s = t->step;
-  *e = t->from * p->net->batch + p->touched[k].entry % p->net->batch;
-}
-
 const interval *tangent_argument(const point *p, interval **d, size_t k) {
-  size_t s, e;
-  find_argument(p, k, &s, &e);
-  return &d[s][e];
+  return &d[p->touched[k].from][p->touched[k].at];
 }
 
-/* The output's entry for feature f of sample b. */
-static size_t output_entry(const point *p, size_t f, size_t b) {
-  return p->net->map[f] * p->net->batch + b;
+/* The output's entry i, of feature i % n_outputs in sample i / n_outputs. */
+static size_t output_entry(const point *p, size_t i) {
+  return p->net->map[i % p->net->n_outputs] * p->net->batch + i / p->net->n_outputs;
 }
 
-/* The derivative of the loss by the output; not of the cross entropy. */
-static void loss_slope(const point *p, size_t f, size_t b, interval *d) {
-  size_t n = p->net->n_outputs;
-  RATIONAL(q);
-  interval_set(d, &plus_one, &plus_one);
-  if (p->loss == LOSS_SUM) return;
-  interval_set(d, &zero, &zero); mpq_set_ui(&q, 2, n * p->net->batch);
-  mpq_canonicalize(&q);
-  interval_add(d, &p->y[p->net->output][output_entry(p, f, b)], &q);
-  mpq_mul(&q, &q, &p->target->value[b * n + f]);
-  interval_add(d, &exactly_one, (mpq_neg(&q, &q), &q));
+/* The derivative of the loss by the output's entries. */
+static interval *loss_slopes(const point *p) {
+  size_t n = p->net->n_outputs, all = n * p->net->batch;
+  interval *d = intervals(all);
+  INTERVAL(scale);
+  mpq_set_ui(&scale.lo, p->loss == LOSS_MSE ? 2 : 1, p->loss == LOSS_MSE ? all : p->net->batch);
+  mpq_canonicalize(&scale.lo); mpq_set(&scale.hi, &scale.lo);
+  for (size_t i = 0; i < all; i++)
+    interval_add(&d[i], p->loss == LOSS_SUM ? &exactly_one : &p->y[p->net->output][output_entry(p, i)],
+                 &plus_one);
+  for (size_t b = 0; p->loss == LOSS_CE && b < p->net->batch; b++) {
+    interval_softmax(&d[b * n], &d[b * n], n, 1, false);
+    interval_add(&d[b * n + mpz_get_ui(mpq_numref(&p->target->value[b]))], &exactly_one, &minus_one);
+  }
+  for (size_t i = 0; p->loss != LOSS_SUM && i < all; i++) {
+    RATIONAL(q);
+    if (p->loss == LOSS_MSE) mpq_neg(&q, &p->target->value[i]);
+    interval_add(&d[i], &exactly_one, &q); interval_mul(&d[i], &d[i], &scale);
+  }
+  return d;
 }
 
 void tangent_loss(interval *sum, const point *p, interval **d) {
-  size_t n = p->net->n_outputs, batch = p->net->batch, out = p->net->output;
-  RATIONAL(q);
-  interval_set(sum, &zero, &zero); mpq_set_si(&q, -1, batch);
-  for (size_t b = 0; b < batch; b++) {
-    interval *line = intervals(3 * n);
-    for (size_t f = 0; f < n; f++) {
-      interval_add(&line[f], &p->y[out][output_entry(p, f, b)], &plus_one);
-      interval_add(&line[n + f], &d[out][output_entry(p, f, b)], &plus_one);
-      if (p->loss != LOSS_CE) loss_slope(p, f, b, &line[2 * n + f]);
-      if (p->loss != LOSS_CE) multiply_add(sum, &line[2 * n + f], &line[n + f]);
-    }
-    if (p->loss == LOSS_CE) {
-      softmax_tangent(line, n, true);
-      interval_add(sum, &line[2 * n + mpz_get_ui(mpq_numref(&p->target->value[b]))], &q);
-    }
-    intervals_free(line, 3 * n);
-  }
+  size_t n = p->net->n_outputs * p->net->batch;
+  interval *by = loss_slopes(p);
+  interval_set(sum, &zero, &zero);
+  for (size_t i = 0; i < n; i++)
+    multiply_add(sum, &by[i], &d[p->net->output][output_entry(p, i)]);
+  intervals_free(by, n);
 }
 
 static void must_be_rational(bool rational_so_far) {
@@ -330,7 +310,8 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
       factor(st, t, false, &q);
     }
     mpq_mul(&q, &q, given);
-    if (term_varies(p, t)) interval_add(term_entry(p, adjoint, t, e), &exactly_one, &q);
+    if (t->step != NONE && p->net->steps[t->step].varies)
+      interval_add(&adjoint[t->step][entry_of(p, t, e)], &exactly_one, &q);
     if (!weighs) continue;
     if (st->divide) { /* coef x / w: -(coef x / w) / w */ mpq_div(&q, &q, &t->w->value[t->at]);
       mpq_neg(&q, &q);
@@ -338,24 +319,24 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
       mpq_mul(&q, t->coef, given);
     }
     interval_add(&t->w->gradient[t->at],
-                 t->step != NONE ? term_entry(p, p->y, t, e) : &exactly_one, &q);
+                 t->step != NONE ? &p->y[t->step][entry_of(p, t, e)] : &exactly_one, &q);
   }
 }
 
 void gradient(const point *p, const rational *slope, size_t k) {
   const network *net = p->net;
   interval **adjoint = allocate(net->n_steps, sizeof *adjoint);
-  size_t from, entry;
   for (size_t i = 0; i < net->n_wrt; i++) interval_set(&net->gradient[i], &zero, &zero);
   for (size_t s = 0; s < net->n_steps; s++) adjoint[s] = intervals(entries(p, s));
   if (k != NONE) {
-    find_argument(p, k, &from, &entry);
-    interval_set(&adjoint[from][entry], &plus_one, &plus_one);
-  }
-  must_be_rational(k != NONE || p->loss != LOSS_CE);
-  for (size_t i = 0; k == NONE && i < net->n_outputs * net->batch; i++) {
-    size_t f = i / net->batch, b = i % net->batch;
-    loss_slope(p, f, b, &adjoint[net->output][output_entry(p, f, b)]);
+    interval_set(&adjoint[p->touched[k].from][p->touched[k].at], &plus_one, &plus_one);
+  } else {
+    size_t n = net->n_outputs * net->batch;
+    interval *by = loss_slopes(p);
+    must_be_rational(p->loss != LOSS_CE);
+    for (size_t i = 0; i < n; i++)
+      interval_add(&adjoint[net->output][output_entry(p, i)], &by[i], &plus_one);
+    intervals_free(by, n);
   }
   for (size_t s = net->n_steps; s-- > 0;) {
     for (size_t e = 0; net->steps[s].varies && e < entries(p, s); e++)
@@ -384,9 +365,8 @@ cell cell_new(const point *p) {
 
 /* The degree of term t of entry e: of w x, or x / w. */
 static uint8_t term_degree(const cell *c, const point *p, const step *st, const term *t, size_t e) {
-  size_t at = t->step == NONE ? 0 : t->from * p->net->batch + e % p->net->batch;
-  uint8_t x = t->step == NONE ? 0 : c->degree[t->step][at];
-  if (x == 0 && t->step != NONE && interval_zero(&p->y[t->step][at])) return 0;
+  uint8_t x = t->step == NONE ? 0 : c->degree[t->step][entry_of(p, t, e)];
+  if (x == 0 && t->step != NONE && interval_zero(&p->y[t->step][entry_of(p, t, e)])) return 0;
   if (t->w == NULL || !t->w->wrt) return x;
   return x > 0 || st->divide ? 2 : 1;
 }
@@ -396,7 +376,7 @@ static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tr
   const step *st = &p->net->steps[s];
   const term *t = term_at(p, st, e);
   size_t i = p->place[s][e], k = i - TOUCHED;
-  uint8_t x = c->degree[t->step][t->from * p->net->batch + e % p->net->batch];
+  uint8_t x = c->degree[t->step][entry_of(p, t, e)];
   if (i >= TOUCHED) {
     i = p->touched[k].kink + (c->side[k] > 0);
     mpq_set(&c->slope[k], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
@@ -432,10 +412,4 @@ void cell_settle(cell *c, const point *p, bool tree) {
         c->degree[s][line_entry(p, st, i, j)] = worst > 0 ? 2 : 0;
     }
   }
-}
-
-uint8_t cell_degree(const cell *c, const point *p, size_t k) {
-  size_t s, e;
-  find_argument(p, k, &s, &e);
-  return c->degree[s][e];
 }

@@ -160,7 +160,8 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
 
 /* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays */
 
-typedef struct { size_t step, entry, kink; rational left, right; } touch; /* slopes */
+/* Entry `at` of step `from` is at a kink of the PIECEWISE step; the slopes on its sides. */
+typedef struct { size_t step, entry, kink, from, at; rational left, right; } touch;
 
 #define TOUCHED 3
 
@@ -191,7 +192,6 @@ cell cell_new(const point *p);
 /* Fills flat, slope, degree and open from side. In a tree an affine argument with derivative zero
  * is constant too. */
 void cell_settle(cell *c, const point *p, bool tree);
-uint8_t cell_degree(const cell *c, const point *p, size_t k); /* of touched kink k's argument */
 
 /* Tangents of all outputs along the tensors' moves, under the slopes. */
 interval **tangents(const point *p, const rational *slope);

@@ -244,7 +244,7 @@ static void check_dead(void) {
     require(k >= next && k < p.n_touched, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
     require(c.side[k] != 0, "%s has not been branched on", point_kink(&p, k));
-    require(cell_degree(&c, &p, k) < 2, "%s: its argument is not affine", point_kink(&p, k));
+    require(c.degree[p.touched[k].from][p.touched[k].at] < 2, "%s: its argument is not affine", point_kink(&p, k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
     add_gradient(c.slope, k, &value); next = k + 1;
     require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero",
