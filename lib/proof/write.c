@@ -1,9 +1,12 @@
+#include <stdio.h> /* before gmp.h, for mpq_out_str */
+
+#include <stdio.h> /* before gmp.h, which then declares mpq_out_str */
+
 #include "proof/write.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
