@@ -1,7 +1,5 @@
 #include <stdio.h> /* before gmp.h, for mpq_out_str */
 
-#include <stdio.h> /* before gmp.h, which then declares mpq_out_str */
-
 #include "proof/write.h"
 
 #include <errno.h>
