@@ -192,8 +192,12 @@ filter_sum(filter *f, const clarke_step *s)
   for (size_t i = 0; i < s->n_in && status == CLARKE_OK; i++) {
     accumulate(f, y, &s->in[i], i == 0);
     for (size_t e = 0; e < y->rows; e++)
-      for (size_t j = 0; j < f->n; j++)
-        largest[j] = fmax(largest[j], fabs(y->y[e * f->n + j]));
+      for (size_t j = 0; j < f->n; j++) {
+        double size = fabs(y->y[e * f->n + j]);
+
+        if (!(size <= largest[j])) /* a NaN is kept */
+          largest[j] = size;
+      }
   }
   if (status == CLARKE_OK) {
     /* |coef * operand| <= |partial sum before| + |after| <= 2 largest (and a rounding). */
