@@ -63,9 +63,14 @@ static void put_shaped(builder *b, size_t *map, size_t rank, const size_t *dims)
   put(b, b->in[0].constant, b->in[0].step, map, rank, dims);
 }
 
+static const value *find(const builder *b, const char *name) {
+  size_t i = 0;
+  while (i < b->n_values && strcmp(b->values[i].name, name) != 0) i++;
+  return i < b->n_values ? &b->values[i] : NULL;
+}
+
 static void define(builder *b, const char *name) {
-  for (size_t i = 0; i < b->n_values; i++)
-    expect(strcmp(b->values[i].name, name) != 0, "two values are named '%s'", name);
+  expect(find(b, name) == NULL, "two values are named '%s'", name);
   b->values = grow(b->values, b->n_values, sizeof *b->values); b->out.name = name;
   b->values[b->n_values++] = b->out;
 }
@@ -108,12 +113,10 @@ static step *add_function(builder *b, kind k, const value *x) {
 }
 
 static const tensor *find_attribute(const builder *b, const char *name) {
-  for (size_t i = 0; i < b->node->n_attributes; i++)
-    if (strcmp(b->node->attributes[i].name, name) == 0) {
-      need(b->node->attributes[i].value != NULL, "an attribute is not of the right type");
-      return &b->node->attributes[i];
-    }
-  return NULL;
+  const tensor *t = b->node->attributes, *end = t + b->node->n_attributes;
+  while (t < end && strcmp(t->name, name) != 0) t++;
+  need(t == end || t->value != NULL, "an attribute is not of the right type");
+  return t < end ? t : NULL;
 }
 
 static long whole_entry(const builder *b, const tensor *t, size_t i) {
@@ -127,12 +130,13 @@ static long whole_attribute(const builder *b, const char *name, long absent) {
   return t != NULL ? whole_entry(b, t, 0) : absent;
 }
 
-/* Its default is the float32 nearest to `absent`. */
-static void real_attribute(const builder *b, const char *name, rational *q, float absent) {
+/* Its default is the float32 nearest to `absent`. False when it is absent. */
+static bool real_attribute(const builder *b, const char *name, rational *q, float absent) {
   const tensor *t = find_attribute(b, name);
   need(t == NULL || (t->real && t->count == 1), "an attribute is not of the right type");
   mpq_set_d(q, absent);
   if (t != NULL) mpq_set(q, t->value);
+  return t != NULL;
 }
 
 static size_t axis_of(const builder *b, long axis, size_t rank) {
@@ -210,49 +214,16 @@ static void lower_squeeze(builder *b) {
   need(rank <= MAX_RANK, "more axes than supported");
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], rank);
-    need(!marked[axis] && (insert || x->dims[axis] == 1) && (!is_batch(b, x) || axis > 0),
-         "an axis is named twice, not of size 1, or the batch's");
+    need(!marked[axis] && (insert || x->dims[axis] == 1), "an axis twice, or not of size 1");
     marked[axis] = true;
   }
-  for (size_t i = 0; i < rank; i++) {
-    if (!marked[i] || insert) dims[n++] = marked[i] ? 1 : x->dims[insert ? from : i];
-    from += !marked[i];
-  }
+  need(!is_batch(b, x) || !marked[0], "an axis is the batch's");
+  for (size_t i = 0; i < rank; i++)
+    if (insert || !marked[i]) dims[n++] = insert && marked[i] ? 1 : x->dims[insert ? from++ : i];
   put_shaped(b, x->map, n, dims);
 }
 
-/* y = W x over one axis of x, in place of which `outer` comes, or nothing; entry (o, i) of W is
- * entry o * stride[0] + i * stride[1] of w. Leaves room for `more` terms. */
-static step *add_dense(builder *b, const value *x, size_t axis, const value *w, size_t outer,
-                       const size_t stride[2], bool keep_axis, size_t more) {
-  size_t inner = x->dims[axis], repeat = product(x->dims + axis + 1, x->rank - axis - 1);
-  size_t dims[MAX_RANK], n = 0;
-  need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
-  for (size_t i = 0; i < x->rank; i++)
-    if (i != axis || keep_axis) dims[n++] = i == axis ? outer : x->dims[i];
-  step *s = add_step(b, LINEAR, inner + more, n, dims);
-  for (size_t f = 0; f < s->n; f++)
-    for (size_t i = 0; i < inner; i++) {
-      size_t o = f / repeat % outer, in = (f / repeat / outer * inner + i) * repeat + f % repeat;
-      term *t = term_of(b, &s->terms[f * s->width + i], x, in);
-      term_of(b, t, w, o * stride[0] + i * stride[1]);
-    }
-  return s;
-}
-
-static void lower_matmul(builder *b) {
-  bool right = b->in[1].constant != NULL; /* x W, else W x */
-  const value *x = &b->in[!right], *w = &b->in[right];
-  need(x->constant == NULL && w->constant != NULL && w->rank >= 1 && w->rank <= 2 && x->rank > 0,
-       "one operand must be an activation, the other a constant of one or two axes");
-  size_t axis = right || x->rank < 2 ? x->rank - 1 : x->rank - 2;
-  size_t outer = w->rank == 1 ? 1 : w->dims[right], inner = x->dims[axis];
-  need(outer > 0 && w->dims[w->rank == 2 && !right] == inner, "the shapes do not fit");
-  size_t stride[2] = {right ? 1 : inner, right ? outer : 1};
-  add_dense(b, x, axis, w, outer, stride, w->rank == 2, 0);
-}
-
-/* NumPy's common shape. */
+/* The shape that both broadcast to, as NumPy's. */
 static size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims) {
   size_t rank = v->rank > w->rank ? v->rank : w->rank;
   need((!is_batch(b, v) || v->rank == rank) && (!is_batch(b, w) || w->rank == rank),
@@ -284,22 +255,36 @@ static value spread_over(const builder *b, size_t i, const value *over) {
   return spread(&b->in[i], rank, dims);
 }
 
-static void lower_gemm(builder *b) {
-  const value *x = &b->in[0], *w = &b->in[1];
-  bool trans = whole_attribute(b, "transB", 0) != 0, bias = b->in[2].name != NULL;
+/* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
+ * o comes in the place of an axis of x, or of nothing when w has one axis. */
+static void lower_product(builder *b) {
+  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = b->in[1].constant == NULL;
+  bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
+  const value *x = &b->in[left], *w = &b->in[!left];
   rational *coef = rationals(2);
   real_attribute(b, "alpha", &coef[0], 1);
   real_attribute(b, "beta", &coef[1], 1);
-  need(x->rank == 2 && x->constant == NULL && w->rank == 2 && w->constant != NULL
-       && w->dims[trans] == x->dims[1] && whole_attribute(b, "transA", 0) == 0,
-       "the shapes do not fit, or transA");
-  size_t inner = x->dims[1], outer = w->dims[!trans];
-  size_t stride[2] = {trans ? inner : 1, trans ? 1 : outer};
-  step *s = add_dense(b, x, 1, w, outer, stride, true, bias);
+  need(x->constant == NULL && w->constant != NULL && x->rank > 0 && w->rank >= 1 && w->rank <= 2
+       && (!gemm || (!left && x->rank == 2 && w->rank == 2 && !whole_attribute(b, "transA", 0))),
+       "not an activation and a constant with the right number of axes; or transA");
+  size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
+  size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
+  size_t stride[2] = {last ? inner : 1, last ? 1 : outer};
+  size_t repeat = product(x->dims + axis + 1, x->rank - axis - 1);
+  need(outer > 0 && w->dims[w->rank == 2 && last] == inner && (!is_batch(b, x) || axis > 0),
+       "the shapes do not fit, or the batch axis would be mixed");
+  for (size_t i = 0; i < x->rank; i++)
+    if (i != axis || w->rank == 2) dims[n++] = i == axis ? outer : x->dims[i];
+  step *s = add_step(b, LINEAR, inner + bias, n, dims);
   value c = bias ? spread_over(b, 2, &b->out) : *w;
   for (size_t f = 0; f < s->n; f++) {
-    for (size_t i = 0; i < inner; i++) s->terms[f * s->width + i].coef = &coef[0];
-    if (bias) term_of(b, &s->terms[f * s->width + inner], &c, f)->coef = &coef[1];
+    term *t = &s->terms[f * s->width];
+    size_t o = f / repeat % outer;
+    for (size_t i = 0; i < inner; i++, t++) {
+      term_of(b, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
+      term_of(b, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
+    }
+    if (bias) term_of(b, t, &c, f)->coef = &coef[1];
   }
 }
 
@@ -323,14 +308,9 @@ static void lower_arithmetic(builder *b) {
 /* Bound i of Clip into q; false when there is none. */
 static bool clip_bound(builder *b, size_t i, rational *q) {
   const value *v = &b->in[1 + i];
-  const char *name = i == 0 ? "min" : "max";
-  if (b->m->opset < 11) {
-    real_attribute(b, name, q, 0);
-    return find_attribute(b, name) != NULL;
-  }
-  need(v->name == NULL || (v->constant != NULL && v->constant->real && v->count == 1),
-       "a bound must be a constant number");
+  if (b->m->opset < 11) return real_attribute(b, i == 0 ? "min" : "max", q, 0);
   if (v->name == NULL) return false;
+  need(v->constant != NULL && v->constant->real && v->count == 1, "a bound must be a constant number");
   v->constant->bound = true; mpq_set(q, &v->constant->value[v->map[0]]);
   return true;
 }
@@ -426,13 +406,13 @@ static const struct {
   {"Div", lower_arithmetic, 2, 2, 0, ""},
   {"Dropout", lower_identity, 1, 3, 0, " ratio seed "},
   {"Flatten", lower_flatten, 1, 1, 0, " axis "},
-  {"Gemm", lower_gemm, 2, 3, 0, " alpha beta transA transB "},
+  {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
   {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
   {"HardSwish", lower_hard, 1, 1, 2, ""},
   {"Identity", lower_identity, 1, 1, 0, ""},
   {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
   {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
-  {"MatMul", lower_matmul, 2, 2, 0, ""},
+  {"MatMul", lower_product, 2, 2, 0, ""},
   {"Mul", lower_arithmetic, 2, 2, 0, ""},
   {"PRelu", lower_relu, 2, 2, 1, ""},
   {"Relu", lower_relu, 1, 1, 1, ""},
@@ -468,10 +448,10 @@ static void lower_node(builder *b) {
   }
   memset(b->in, 0, sizeof b->in);
   for (size_t i = 0; i < n->n_in; i++) {
-    for (size_t j = 0; j < b->n_values && *n->in[i] != '\0'; j++)
-      if (strcmp(b->values[j].name, n->in[i]) == 0) b->in[i] = b->values[j];
-    need(b->in[i].name != NULL || (*n->in[i] == '\0' && i >= operators[op].least),
+    const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
+    need(v != NULL || (*n->in[i] == '\0' && i >= operators[op].least),
          "an input is not computed before it");
+    if (v != NULL) b->in[i] = *v;
   }
   operators[op].lower(b); define(b, n->out[0]);
 }
@@ -501,24 +481,20 @@ void network_build(network *net, const model *m, const tensor *x) {
     define(&b, m->tensors[i]->name);
   }
   for (size_t i = 0; i < m->n_inputs; i++) {
-    bool initialized = false;
-    for (size_t j = 0; j < m->n_tensors; j++)
-      initialized = initialized || strcmp(m->tensors[j]->name, m->inputs[i].name) == 0;
-    expect(initialized || input == NULL, "the model has more than one input");
-    input = initialized ? input : &m->inputs[i];
+    if (find(&b, m->inputs[i].name) != NULL) continue; /* an initializer */
+    expect(input == NULL, "the model has more than one input");
+    input = &m->inputs[i];
   }
   expect(input != NULL && m->n_outputs == 1, "the model does not have one input and one output");
   read_input(&b, input, x);
   for (b.place = 0; b.place < m->n_nodes; b.place++) {
     b.node = &m->nodes[b.place]; lower_node(&b);
   }
-  for (size_t i = 0; i < b.n_values; i++) {
-    const value *v = &b.values[i];
-    if (strcmp(v->name, m->outputs[0].name) != 0 || v->constant != NULL) continue;
-    net->output = v->step; net->map = v->map; net->n_outputs = v->count;
-    net->rank = v->rank; memcpy(net->dims, v->dims, sizeof net->dims);
-  }
-  expect(net->map != NULL, "output '%s' is not computed from the input", m->outputs[0].name);
+  const value *v = find(&b, m->outputs[0].name);
+  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input",
+         m->outputs[0].name);
+  net->output = v->step; net->map = v->map; net->n_outputs = v->count; net->rank = v->rank;
+  memcpy(net->dims, v->dims, sizeof net->dims);
   for (size_t i = 0; i < m->n_tensors; i++)
     expect(!m->tensors[i]->weight || !m->tensors[i]->bound,
            "'%s' is both a weight and a bound of Clip", m->tensors[i]->name);
