@@ -203,6 +203,17 @@ normalize(clarke_membership *m, mpq_t *u, size_t n, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* A gradient that is AD's own, or n: the strongest answer, which a combination could hide. */
+static size_t
+own_gradient(const clarke_row *row, bool exact, size_t n)
+{
+  size_t i = 0;
+
+  while (i < n && (!exact || row[i].n > 0))
+    i++;
+  return i;
+}
+
 /* The cone of the differences AD - gradient i: a direction positive on all separates; Gordan
  * multipliers are a convex combination. */
 static clarke_status
@@ -212,15 +223,20 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_direction d;
   mpq_t *u = malloc((n + 1) * sizeof *u);
-  clarke_status status;
+  clarke_status status = CLARKE_OK;
   bool outside = true;
+  size_t own = own_gradient(row, exact, n);
 
   if (u == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < n; i++)
     mpq_init(u[i]);
   clarke_direction_init(&d);
-  status = clarke_system_solve(&answer, &d, u, row, n, g, err);
+  if (own < n) {
+    mpq_set_ui(u[own], 1, 1);
+    answer = CLARKE_CONE_EMPTY;
+  } else
+    status = clarke_system_solve(&answer, &d, u, row, n, g, err);
   if (status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE) {
     status = direction_row(&m->v, &d, g, err);
     for (size_t i = 0; i < n && status == CLARKE_OK; i++)
