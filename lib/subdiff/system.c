@@ -111,7 +111,8 @@ solve_block(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const cla
     free(set.column);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
-  fmpz_mat_init(a, (long)n_rows, (long)set.n);
+  /* A zero row alone has no columns; FLINT's matrices want one. */
+  fmpz_mat_init(a, (long)n_rows, set.n > 0 ? (long)set.n : 1);
   for (size_t i = 0; i < n_rows; i++) {
     mpz_init(scale[i]);
     integral_row(a, i, &row[rows[i]], &set, scale[i]);
