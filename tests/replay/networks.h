@@ -177,10 +177,12 @@ static inline void
 grow_sum_of_two(growing *g)
 {
   char before[16];
+  bool first;
 
   strcpy(before, g->at);
   grow_node(g, draw_below(g->state, 2) ? "Abs" : "Relu", NULL, false);
-  grow_node(g, draw_below(g->state, 2) ? "Add" : "Sub", before, draw_below(g->state, 2));
+  first = draw_below(g->state, 2); /* draws in a call's arguments would come in any order */
+  grow_node(g, draw_below(g->state, 2) ? "Add" : "Sub", before, first);
 }
 
 static inline void

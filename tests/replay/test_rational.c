@@ -274,7 +274,9 @@ check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
 static double
 small_number(uint64_t *state)
 {
-  return (double)draw_between(state, -4, 4) / (draw_below(state, 3) == 0 ? 4 : 1);
+  double n = (double)draw_between(state, -4, 4);
+
+  return draw_below(state, 3) == 0 ? n / 4 : n;
 }
 
 static clarke_tensor
@@ -393,6 +395,14 @@ full_double(uint64_t *state)
   return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
 }
 
+static double
+scaled_double(uint64_t *state, long low, long high)
+{
+  double u = full_double(state);
+
+  return ldexp(u, (int)draw_between(state, low, high));
+}
+
 /* From the smallest subnormals to the largest doubles. */
 static double
 any_double(uint64_t *state)
@@ -402,7 +412,7 @@ any_double(uint64_t *state)
 
   if (draw_below(state, 3) == 0)
     return special[draw_below(state, 10)];
-  return ldexp(full_double(state), (int)draw_between(state, -1060, 1020));
+  return scaled_double(state, -1060, 1020);
 }
 
 START_TEST(filter_on_random_networks)
@@ -426,11 +436,11 @@ draw_cancellation(clarke_model *m, clarke_tensor *x, uint64_t *state, const char
   *x = tensor_of("x", CLARKE_F64, SHAPE(2, (long)n_in,));
   w = model_floats(m, "W", SHAPE((long)n_in, (long)n_out,));
   b = model_floats(m, "b", SHAPE((long)n_out,));
-  int spread = (int)draw_below(state, 3) * 30;
+  long spread = (long)draw_below(state, 3) * 30;
   for (size_t i = 0; i < x->count; i++)
-    x->real[i] = ldexp(full_double(state), spread > 0 ? (int)draw_between(state, -spread, spread) : 0);
+    x->real[i] = scaled_double(state, -spread, spread);
   for (size_t i = 0; i < n_in * n_out; i++)
-    w[i] = ldexp(full_double(state), spread > 0 ? (int)draw_between(state, -spread, spread) : 0);
+    w[i] = scaled_double(state, -spread, spread);
   if (draw_below(state, 3) == 0) /* few bits: exact sums, ties */
     for (size_t i = 0; i < n_in * n_out; i++) {
       w[i] = (double)draw_between(state, -3, 3);
