@@ -79,9 +79,8 @@ static void linear_from(const point *p, const step *st, interval *out, const int
 }
 
 /* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
- * with `ones` its constant terms too. */
-static void linear(const point *p, const step *st, interval *out, interval **x, bool move,
-                   bool ones) {
+ * of values, its constant terms too. */
+static void linear(const point *p, const step *st, interval *out, interval **x, bool move) {
   size_t n = st->n * st->width, last = (size_t)(st - p->net->steps);
   rational *q = rationals(n);
   bool *used = allocate(last, sizeof *used);
@@ -89,7 +88,7 @@ static void linear(const point *p, const step *st, interval *out, interval **x, 
     const term *t = &st->terms[i];
     factor(st, t, move, &q[i]);
     if (t->step != NONE) used[t->step] = used[t->step] || mpq_sgn(&q[i]) != 0;
-    for (size_t b = 0; b < p->net->batch && ones && t->step == NONE; b++)
+    for (size_t b = 0; x == p->y && b < p->net->batch && t->step == NONE; b++)
       interval_add(&out[i / st->width * p->net->batch + b], &exactly_one, &q[i]);
   }
   for (size_t s = 0; s < last; s++)
@@ -170,7 +169,7 @@ void point_evaluate(point *p) {
     for (size_t i = 0; i < st->n * st->width; i++)
       st->varies = st->varies || (st->terms[i].w != NULL && st->terms[i].w->wrt)
                    || (st->terms[i].step != NONE && net->steps[st->terms[i].step].varies);
-    if (st->kind == LINEAR) linear(p, st, y, p->y, false, true);
+    if (st->kind == LINEAR) linear(p, st, y, p->y, false);
     if (st->kind == PIECEWISE) evaluate_pieces(p, s, y);
     for (size_t e = 0; e < n; e++)
       if (st->kind == INPUT)
@@ -228,7 +227,7 @@ interval **tangents(const point *p, const rational *slope) {
     d[s] = intervals(entries(p, s));
     if (!st->varies) continue;
     if (st->kind == LINEAR) {
-      linear(p, st, d[s], d, false, false); linear(p, st, d[s], p->y, true, true);
+      linear(p, st, d[s], d, false); linear(p, st, d[s], p->y, true);
     }
     if (st->kind == SOFTMAX) softmax_tangents(p, s, d);
     for (size_t e = 0; e < entries(p, s); e++) {
@@ -348,12 +347,6 @@ void gradient(const point *p, const rational *slope, size_t k) {
   }
   free(adjoint);
   for (size_t i = 0; i < net->n_wrt; i++) must_be_rational(interval_exact(&net->gradient[i]));
-}
-
-bool all_zero(const interval *x, size_t n) {
-  size_t i = 0;
-  while (i < n && interval_zero(&x[i])) i++;
-  return i == n;
 }
 
 cell cell_new(const point *p) {

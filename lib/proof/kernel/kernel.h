@@ -150,6 +150,7 @@ interval *intervals(size_t n);
 void intervals_free(interval *x, size_t n);
 bool interval_exact(const interval *x);
 bool interval_zero(const interval *x); /* exactly */
+bool all_zero(const interval *x, size_t n);
 void interval_set(interval *y, const rational *lo, const rational *hi);
 void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
 void interval_mul(interval *y, const interval *a, const interval *b);
@@ -201,7 +202,6 @@ const interval *tangent_argument(const point *p, interval **d, size_t k);
 /* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the network's;
  * one that is not rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k);
-bool all_zero(const interval *x, size_t n);
 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */

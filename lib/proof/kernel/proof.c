@@ -11,7 +11,6 @@ static point p = {.net = &net};
 static cell c;
 static rational *ad;             /* the proxies, as slopes */
 static interval *sum;            /* a combination of gradients; wrt's entries end to end */
-static bool *flat;               /* touched kinks, in all cells */
 static FILE *said;               /* the statement in words */
 
 static const char *next_word(void) {
@@ -21,8 +20,11 @@ static const char *next_word(void) {
   return word;
 }
 
-/* Begins the next line, which must begin with the keyword; all words of this one must be read. */
-static void next_line(const char *keyword) {
+/* Begins the next line, if it begins with the keyword; all words of this one must be read. */
+static bool line_is(const char *keyword) {
+  size_t length = strlen(keyword);
+  if (rest.size <= length || memcmp(rest.data, keyword, length) != 0 || rest.data[length] > ' ')
+    return false;
   require(words == words_end, "'%s' is more than was expected", words);
   const unsigned char *end = rest.size > 0 ? memchr(rest.data, '\n', rest.size) : NULL;
   size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
@@ -36,13 +38,14 @@ static void next_line(const char *keyword) {
     *at = space || i == n ? '\0' : *at;
   }
   rest = (bytes){rest.data + n + 1, rest.size - n - 1};
-  const char *word = next_word();
-  require(strcmp(word, keyword) == 0, "'%s' is expected, not '%s'", keyword, word);
+  next_word();
+  return true;
 }
 
-static bool line_is(const char *keyword) {
-  size_t n = strlen(keyword);
-  return rest.size > n && memcmp(rest.data, keyword, n) == 0 && rest.data[n] <= ' ';
+static void next_line(const char *keyword) {
+  bool begun = line_is(keyword);
+  session_line += !begun;
+  require(begun, "'%s' is expected", keyword);
 }
 
 /* `KEYWORD WORD` with a word that is known. */
@@ -97,10 +100,9 @@ static tensor *next_parameter(void) {
   return net.tensors[i];
 }
 
-/* `KEYWORD NAME HASH`: the file, if it has the hash. */
-static bytes next_file(const char *keyword, const char *folder, const char *what) {
+/* After the keyword, `NAME HASH`: the file, if it has the hash. */
+static bytes next_file(const char *folder, const char *what) {
   char hex[65];
-  next_line(keyword);
   const char *word = words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
@@ -118,9 +120,8 @@ static bytes next_file(const char *keyword, const char *folder, const char *what
 static void read_direction(void) {
   RATIONAL(coef); RATIONAL(t);
   for (size_t i = 0; i < net.n_wrt; i++) mpq_set(&net.move[i], &zero);
-  next_line("direction");
+  next_line("direction"); next_line("move");
   do {
-    next_line("move");
     tensor *w = next_parameter();
     const char *how = next_word();
     bool copy = strcmp(how, "copy") == 0, one = strcmp(how, "at") == 0;
@@ -154,10 +155,8 @@ static void check_cell(void) {
     }
     tangents_free(d, &p);
   }
-  for (size_t k = 0; k < p.n_touched; k++) {
+  for (size_t k = 0; k < p.n_touched; k++)
     require(found[k] || c.flat[k], "no direction moves %s", point_kink(&p, k));
-    flat[k] = flat[k] && c.flat[k];
-  }
   free(found);
 }
 
@@ -265,7 +264,7 @@ static void add_tangent(interval *to, const rational *slope, const rational *q) 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void check_leaf(const interval *output) {
   INTERVAL(margin);
-  cell_settle(&c, &p, true);
+  next_line("leaf"); cell_settle(&c, &p, true);
   require(c.open == NONE, "%s has not been branched on", point_kink(&p, c.open));
   interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
@@ -275,8 +274,8 @@ static void check_leaf(const interval *output) {
 static void check_separator(void) {
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output); RATIONAL(value);
+  next_line("v");
   do {
-    next_line("v");
     const tensor *t = next_parameter();
     size_t index = next_number(), at = (size_t)(t->move - net.move) + index;
     next_rational(&value);
@@ -288,7 +287,6 @@ static void check_separator(void) {
   next_line("tree");
   do {
     if (line_is("branch")) {
-      next_line("branch");
       size_t k = next_number();
       require(k < p.n_touched && (depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
@@ -296,7 +294,6 @@ static void check_separator(void) {
       continue;
     }
     bool dead = line_is("dead");
-    next_line(dead ? "dead" : "leaf");
     if (dead) check_dead();
     else check_leaf(&output);
     leaves += !dead;
@@ -304,12 +301,11 @@ static void check_separator(void) {
     if (depth > 0) c.side[path[depth - 1]] = 1;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
-  fprintf(said, "sign patterns near the weights: at most %zu\n", leaves);
+  fprintf(said, "Sign patterns near the weights: at most %zu\n", leaves);
 }
 
 static void check_evidence(const char *verdict) {
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
-  size_t flats = 0;
   next_line("evidence");
   const char *word = next_word();
   if (strcmp(word, "ad") == 0 && bouligand) {
@@ -326,8 +322,6 @@ static void check_evidence(const char *verdict) {
   }
   next_line("end");
   require(rest.size == 0, "lines after the evidence");
-  for (size_t k = 0; k < p.n_touched; k++) flats += flat[k];
-  if (!outside) fprintf(said, "flat, their argument being constant nearby: %zu\n", flats);
 }
 
 /* ---- Statement */
@@ -463,24 +457,22 @@ void clarke_check_proof(const char *path, const char *data) {
   while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
   known_line("semantics", "real");
-  onnx_read(&m, next_file("model", folder, "Model"));
+  next_line("model"); onnx_read(&m, next_file(folder, "Model"));
   bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
-  if (params)
-    replace_parameters(&m, next_file("params", folder, "Parameters replaced by"), replaced);
-  read_batch(next_file("batch", folder, "Batch"));
+  if (params) replace_parameters(&m, next_file(folder, "Parameters replaced by"), replaced);
+  next_line("batch"); read_batch(next_file(folder, "Batch"));
   network_build(&net, &m, p.x);
   for (size_t i = 0; i < m.n_tensors && params; i++)
     require(replaced[i] == m.tensors[i]->weight,
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
   read_loss(); read_wrt(); point_evaluate(&p);
   c = cell_new(&p); ad = rationals(p.n_touched);
-  flat = allocate(p.n_touched, sizeof *flat); memset(flat, 1, p.n_touched * sizeof *flat);
   next_line("profile");
   fprintf(said, "Proxies (profile %s):\n", next_word());
   read_proxies();
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  fprintf(said, "Touched kinks: %zu; ", p.n_touched);
+  fprintf(said, "Touched kinks: %zu\n", p.n_touched);
   check_evidence(word);
   fflush(said);
   printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"

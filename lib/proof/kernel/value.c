@@ -40,9 +40,7 @@ rational *rationals(size_t n) {
 }
 
 interval *intervals(size_t n) {
-  interval *x = allocate(n, sizeof *x);
-  for (size_t i = 0; i < n; i++) x[i] = interval_nought();
-  return x;
+  return (interval *)rationals(2 * n); /* its ends, in turn */
 }
 
 void intervals_free(interval *x, size_t n) {
@@ -58,6 +56,12 @@ bool interval_zero(const interval *x) {
   return mpq_sgn(&x->lo) == 0 && mpq_sgn(&x->hi) == 0;
 }
 
+bool all_zero(const interval *x, size_t n) {
+  size_t i = 0;
+  while (i < n && interval_zero(&x[i])) i++;
+  return i == n;
+}
+
 void interval_set(interval *y, const rational *lo, const rational *hi) {
   mpq_set(&y->lo, lo); mpq_set(&y->hi, hi);
 }
@@ -67,11 +71,9 @@ void interval_add(interval *y, const interval *x, const rational *c) {
   RATIONAL(t);
   if (mpq_sgn(c) == 0 || interval_zero(x)) return;
   mpq_mul(&t, down ? &x->hi : &x->lo, c); mpq_add(&y->lo, &y->lo, &t);
-  if (!exact) {
-    mpq_mul(&t, down ? &x->lo : &x->hi, c); mpq_add(&y->hi, &y->hi, &t);
-  } else {
-    mpq_set(&y->hi, &y->lo);
-  }
+  if (!exact) mpq_mul(&t, down ? &x->lo : &x->hi, c);
+  if (!exact) mpq_add(&y->hi, &y->hi, &t);
+  else mpq_set(&y->hi, &y->lo);
 }
 
 void interval_mul(interval *y, const interval *a, const interval *b) {
@@ -86,8 +88,7 @@ void interval_mul(interval *y, const interval *a, const interval *b) {
 
 /* z = q 2^p, rounded down or up; q = z / 2^p. */
 static void fixed(integer *z, const rational *q, unsigned long p, bool up) {
-  mpz_mul_2exp(z, mpq_numref(q), p);
-  (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+  mpz_mul_2exp(z, mpq_numref(q), p); (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
 }
 
 static void unfixed(rational *q, const integer *z, unsigned long p) {
@@ -97,8 +98,9 @@ static void unfixed(rational *q, const integer *z, unsigned long p) {
 void interval_round(interval *y) {
   INTEGER(z);
   if (interval_exact(y)) return;
-  fixed(&z, &y->lo, session_bits, false); unfixed(&y->lo, &z, session_bits);
-  fixed(&z, &y->hi, session_bits, true); unfixed(&y->hi, &z, session_bits);
+  for (int up = 0; up < 2; up++) {
+    fixed(&z, up ? &y->hi : &y->lo, session_bits, up); unfixed(up ? &y->hi : &y->lo, &z, session_bits);
+  }
 }
 
 int interval_sign(const interval *x, const char *what) {
@@ -159,14 +161,8 @@ static void log_end(rational *end, const rational *z, bool up) {
   mpq_set(end, up ? &y.hi : &y.lo);
 }
 
-/* y = e / (e + rest), e, rest >= 0. */
-static void share(rational *y, const rational *e, const rational *rest) {
-  RATIONAL(sum);
-  mpq_add(&sum, e, rest); mpq_set(y, e);
-  if (mpq_sgn(e) != 0) mpq_div(y, e, &sum);
-}
-
-/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. */
+/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the
+ * share is e[i] over itself and the opposite ends of the others. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {
   interval *e = intervals(n);
   INTERVAL(total); RATIONAL(top); RATIONAL(t);
@@ -184,12 +180,13 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
   }
   for (size_t i = 0; i < n; i++) {
     interval *out = &y[i * stride];
-    if (logarithm) {
-      interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
-      interval_add(out, &total, &minus_one);
-    } else {
-      mpq_sub(&t, &total.hi, &e[i].hi); share(&out->lo, &e[i].lo, &t);
-      mpq_sub(&t, &total.lo, &e[i].lo); share(&out->hi, &e[i].hi, &t);
+    interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
+    if (logarithm) interval_add(out, &total, &minus_one);
+    for (int up = 0; up < 2 && !logarithm; up++) {
+      const rational *mine = up ? &e[i].hi : &e[i].lo;
+      mpq_sub(&t, up ? &total.lo : &total.hi, up ? &e[i].lo : &e[i].hi); mpq_add(&t, &t, mine);
+      if (mpq_sgn(mine) != 0) mpq_div(&t, mine, &t);
+      mpq_set(up ? &out->hi : &out->lo, mpq_sgn(mine) != 0 ? &t : &zero);
     }
     interval_round(out);
   }
