@@ -24,15 +24,13 @@ static size_t entries(const point *p, size_t s) {
 
 /* The factor of a term's x; or with move, its derivative along the weight's. */
 static void factor(const step *st, const term *t, bool move, rational *q) {
-  RATIONAL(w);
   mpq_set(q, move && (t->w == NULL || !t->w->wrt) ? &zero : t->coef);
   if (t->w == NULL || mpq_sgn(q) == 0) return;
-  mpq_set(&w, &t->w->value[t->at]);
-  if (st->divide) mpq_inv(&w, &w);
-  if (!move || st->divide) mpq_mul(q, q, &w);
+  const rational *w = &t->w->value[t->at];
+  if (!move) (st->divide ? mpq_div : mpq_mul)(q, q, w);
   if (move) mpq_mul(q, q, &t->w->move[t->at]);
   if (!move || !st->divide) return;
-  mpq_mul(q, q, &w); mpq_neg(q, q);
+  mpq_div(q, q, w); mpq_div(q, q, w); mpq_neg(q, q);
 }
 
 /* n numbers times den, their least common denominator. */
@@ -60,22 +58,19 @@ static void linear_from(const point *p, const step *st, interval *out, const int
   size_t n = st->n * st->width, wide = 2 * p->net->batch; /* lower and upper ends alternate */
   INTEGER(den); INTEGER(den_x); RATIONAL(t);
   integer *a = scaled(&den, q, n), *ends = scaled(&den_x, &x->lo, 2 * entries(p, s));
-  integer *sum = allocate(wide, sizeof *sum);
-  for (size_t j = 0; j < wide; j++) sum[j] = integer_zero();
   mpz_mul(&den, &den, &den_x);
-  for (size_t f = 0; f < st->n; f++) {
-    for (size_t i = f * st->width; i < (f + 1) * st->width; i++) {
-      int sign = st->terms[i].step == s ? mpz_sgn(&a[i]) : 0;
-      for (size_t j = 0; j < wide && sign != 0; j++)
-        mpz_addmul(&sum[j], &a[i], &ends[st->terms[i].from * wide + (sign > 0 ? j : j ^ 1)]);
-    }
+  for (size_t f = 0; f < st->n; f++)
     for (size_t j = 0; j < wide; j++) {
       rational *end = &out[f * p->net->batch].lo + j;
-      mpq_set_z(&t, &sum[j]); mpz_set(mpq_denref(&t), &den); mpq_canonicalize(&t);
-      mpq_add(end, end, &t); mpz_set_ui(&sum[j], 0);
+      mpq_set(&t, &zero);
+      for (size_t i = f * st->width; i < (f + 1) * st->width; i++) {
+        int sign = st->terms[i].step == s ? mpz_sgn(&a[i]) : 0;
+        if (sign == 0) continue;
+        mpz_addmul(mpq_numref(&t), &a[i], &ends[st->terms[i].from * wide + (sign > 0 ? j : j ^ 1)]);
+      }
+      mpz_set(mpq_denref(&t), &den); mpq_canonicalize(&t); mpq_add(end, end, &t);
     }
-  }
-  integers_free(a, n); integers_free(ends, 2 * entries(p, s)); integers_free(sum, wide);
+  integers_free(a, n); integers_free(ends, 2 * entries(p, s));
 }
 
 /* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
@@ -104,15 +99,6 @@ static void piece_slope(const point *p, const step *st, size_t e, size_t i, inte
   RATIONAL(twice);
   interval_set(d, c, c); mpq_add(&twice, &st->piece[i][2], &st->piece[i][2]);
   interval_add(d, argument(p, p->y, st, e), &twice);
-}
-
-const char *point_kink(const point *p, size_t k) {
-  static char text[512];
-  const touch *t = &p->touched[k];
-  const step *st = &p->net->steps[t->step];
-  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k,
-           st->place, st->node->name, t->entry / p->net->batch, t->entry % p->net->batch);
-  return text;
 }
 
 /* The piece on which the argument of entry e lies, or a touched kink, which is recorded. */

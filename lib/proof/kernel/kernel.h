@@ -178,7 +178,6 @@ typedef struct {
 } point;
 
 void point_evaluate(point *p); /* finds the touched kinks */
-const char *point_kink(const point *p, size_t k); /* for messages; valid until the next call */
 
 /* A choice of sides and what follows from it. */
 typedef struct {

@@ -26,10 +26,10 @@ static bool line_is(const char *keyword) {
   if (rest.size <= length || memcmp(rest.data, keyword, length) != 0 || rest.data[length] > ' ')
     return false;
   require(words == words_end, "'%s' is more than was expected", words);
-  const unsigned char *end = rest.size > 0 ? memchr(rest.data, '\n', rest.size) : NULL;
+  const unsigned char *end = memchr(rest.data, '\n', rest.size);
   size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
   session_line++;
-  require(n > 0 && n <= (size_t)1 << 20, "the line is missing, empty, too long or not ended");
+  require(end != NULL && n <= (size_t)1 << 20, "the line is too long or not ended");
   words = (char *)rest.data; words_end = words + n + 1;
   for (size_t i = 0; i <= n; i++) {
     unsigned char *at = &rest.data[i];
@@ -37,8 +37,7 @@ static bool line_is(const char *keyword) {
     require(space || i == n || (*at > ' ' && *at < 127), "not words of ASCII one space apart");
     *at = space || i == n ? '\0' : *at;
   }
-  rest = (bytes){rest.data + n + 1, rest.size - n - 1};
-  next_word();
+  take(&rest, n + 1); next_word();
   return true;
 }
 
@@ -116,6 +115,16 @@ static bytes next_file(const char *folder, const char *what) {
 
 /* ---- Evidence */
 
+/* For messages; valid until the next call. */
+static const char *kink(size_t k) {
+  static char text[512];
+  const touch *t = &p.touched[k];
+  const step *st = &net.steps[t->step];
+  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k,
+           st->place, st->node->name, t->entry / net.batch, t->entry % net.batch);
+  return text;
+}
+
 /* `direction` and its moves, into the tensors. */
 static void read_direction(void) {
   RATIONAL(coef); RATIONAL(t);
@@ -141,7 +150,7 @@ static void read_direction(void) {
 static void check_cell(void) {
   bool *found = allocate(p.n_touched, sizeof *found);
   cell_settle(&c, &p, false);
-  require(c.open == NONE, "%s is not flat, and its proxy gives it no side", point_kink(&p, c.open));
+  require(c.open == NONE, "%s is not flat, and its proxy gives it no side", kink(c.open));
   next_line("directions");
   size_t n = next_number();
   for (size_t i = 0; i < n; i++) {
@@ -149,14 +158,14 @@ static void check_cell(void) {
     interval **d = tangents(&p, c.slope);
     for (size_t k = 0; k < p.n_touched; k++) {
       if (found[k] || c.flat[k]) continue;
-      int sign = interval_sign(tangent_argument(&p, d, k), point_kink(&p, k));
-      require(sign != -c.side[k], "%s moves to the wrong side", point_kink(&p, k));
+      int sign = interval_sign(tangent_argument(&p, d, k), kink(k));
+      require(sign != -c.side[k], "%s moves to the wrong side", kink(k));
       found[k] = sign != 0;
     }
     tangents_free(d, &p);
   }
   for (size_t k = 0; k < p.n_touched; k++)
-    require(found[k] || c.flat[k], "no direction moves %s", point_kink(&p, k));
+    require(found[k] || c.flat[k], "no direction moves %s", kink(k));
   free(found);
 }
 
@@ -242,12 +251,11 @@ static void check_dead(void) {
     next_rational(&value);
     require(k >= next && k < p.n_touched, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
-    require(c.side[k] != 0, "%s has not been branched on", point_kink(&p, k));
-    require(c.degree[p.touched[k].from][p.touched[k].at] < 2, "%s: its argument is not affine", point_kink(&p, k));
+    require(c.side[k] != 0, "%s has not been branched on", kink(k));
+    require(c.degree[p.touched[k].from][p.touched[k].at] < 2, "%s: its argument is not affine", kink(k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
     add_gradient(c.slope, k, &value); next = k + 1;
-    require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero",
-            point_kink(&p, k));
+    require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }
   require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
   intervals_free(sum, net.n_wrt);
@@ -265,7 +273,7 @@ static void add_tangent(interval *to, const rational *slope, const rational *q) 
 static void check_leaf(const interval *output) {
   INTERVAL(margin);
   next_line("leaf"); cell_settle(&c, &p, true);
-  require(c.open == NONE, "%s has not been branched on", point_kink(&p, c.open));
+  require(c.open == NONE, "%s has not been branched on", kink(c.open));
   interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
