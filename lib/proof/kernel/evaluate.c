@@ -33,63 +33,43 @@ static void factor(const step *st, const term *t, bool move, rational *q) {
   mpq_div(q, q, w); mpq_div(q, q, w); mpq_neg(q, q);
 }
 
-/* n numbers times den, their least common denominator. */
-static integer *scaled(integer *den, const rational *q, size_t n) {
-  integer *z = allocate(n, sizeof *z);
-  INTEGER(t);
-  mpz_set_ui(den, 1);
-  for (size_t i = 0; i < n; i++)
-    if (!mpz_divisible_p(den, mpq_denref(&q[i]))) mpz_lcm(den, den, mpq_denref(&q[i]));
-  for (size_t i = 0; i < n; i++) {
-    mpz_divexact(&t, den, mpq_denref(&q[i])); z[i] = integer_zero();
-    mpz_mul(&z[i], mpq_numref(&q[i]), &t);
+/* sum += a x; sum is not made canonical, which would cost more than the rest. */
+static void add_product(rational *sum, const rational *a, const rational *x, integer *t,
+                        integer *den) {
+  if (mpq_sgn(x) == 0) return;
+  mpz_mul(den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(sum), den)) {
+    mpz_lcm(t, mpq_denref(sum), den); mpz_swap(mpq_denref(sum), t);
+    mpz_divexact(t, mpq_denref(sum), t); mpz_mul(mpq_numref(sum), mpq_numref(sum), t);
   }
-  return z;
-}
-
-static void integers_free(integer *z, size_t n) {
-  for (size_t i = 0; i < n; i++) mpz_clear(&z[i]);
-  free(z);
-}
-
-/* out += the terms of a LINEAR step whose x is in step s: q[i] x, in integers over den. */
-static void linear_from(const point *p, const step *st, interval *out, const interval *x, size_t s,
-                        const rational *q) {
-  size_t n = st->n * st->width, wide = 2 * p->net->batch; /* lower and upper ends alternate */
-  INTEGER(den); INTEGER(den_x); RATIONAL(t);
-  integer *a = scaled(&den, q, n), *ends = scaled(&den_x, &x->lo, 2 * entries(p, s));
-  mpz_mul(&den, &den, &den_x);
-  for (size_t f = 0; f < st->n; f++)
-    for (size_t j = 0; j < wide; j++) {
-      rational *end = &out[f * p->net->batch].lo + j;
-      mpq_set(&t, &zero);
-      for (size_t i = f * st->width; i < (f + 1) * st->width; i++) {
-        int sign = st->terms[i].step == s ? mpz_sgn(&a[i]) : 0;
-        if (sign == 0) continue;
-        mpz_addmul(mpq_numref(&t), &a[i], &ends[st->terms[i].from * wide + (sign > 0 ? j : j ^ 1)]);
-      }
-      mpz_set(mpq_denref(&t), &den); mpq_canonicalize(&t); mpq_add(end, end, &t);
-    }
-  integers_free(a, n); integers_free(ends, 2 * entries(p, s));
+  mpz_divexact(t, mpq_denref(sum), den); mpz_mul(t, t, mpq_numref(x));
+  mpz_addmul(mpq_numref(sum), t, mpq_numref(a));
 }
 
 /* out += what a LINEAR step makes of x's entries, with its factors or, to move, their derivatives;
  * of values, its constant terms too. */
 static void linear(const point *p, const step *st, interval *out, interval **x, bool move) {
-  size_t n = st->n * st->width, last = (size_t)(st - p->net->steps);
-  rational *q = rationals(n);
-  bool *used = allocate(last, sizeof *used);
-  for (size_t i = 0; i < n; i++) {
-    const term *t = &st->terms[i];
-    factor(st, t, move, &q[i]);
-    if (t->step != NONE) used[t->step] = used[t->step] || mpq_sgn(&q[i]) != 0;
-    for (size_t b = 0; x == p->y && b < p->net->batch && t->step == NONE; b++)
-      interval_add(&out[i / st->width * p->net->batch + b], &exactly_one, &q[i]);
+  size_t batch = p->net->batch, w = st->width;
+  rational *q = rationals(st->n * w);
+  RATIONAL(sum); INTEGER(t); INTEGER(den);
+  for (size_t i = 0; i < st->n * w; i++) factor(st, &st->terms[i], move, &q[i]);
+  for (size_t e = 0; e < entries(p, (size_t)(st - p->net->steps)); e++) {
+    bool exact = true; /* then both ends are the same */
+    for (int up = 0; up < 2; up++) {
+      if (!up || !exact) mpq_set(&sum, &zero);
+      for (size_t i = e / batch * w; i < (e / batch + 1) * w && (!up || !exact); i++) {
+        const term *to = &st->terms[i];
+        if (mpq_sgn(&q[i]) == 0 || (to->step == NONE && x != p->y)) continue;
+        const interval *in = to->step == NONE ? &exactly_one : &x[to->step][entry_of(p, to, e)];
+        if (!up) exact = exact && interval_exact(in);
+        add_product(&sum, &q[i], up == (mpq_sgn(&q[i]) > 0) ? &in->hi : &in->lo, &t, &den);
+      }
+      if (!up || !exact) mpq_canonicalize(&sum);
+      mpq_add(up ? &out[e].hi : &out[e].lo, up ? &out[e].hi : &out[e].lo, &sum);
+    }
   }
-  for (size_t s = 0; s < last; s++)
-    if (used[s]) linear_from(p, st, out, x[s], s, q);
-  for (size_t i = 0; i < n; i++) mpq_clear(&q[i]);
-  free(q); free(used);
+  for (size_t i = 0; i < st->n * w; i++) mpq_clear(&q[i]);
+  free(q);
 }
 
 /* The derivative of piece i of a PIECEWISE step, at entry e. */
