@@ -9,8 +9,7 @@ enum { VARINT = 0, EIGHT = 1, BODY = 2, FOUR = 5 }; /* wire types */
 
 typedef struct {
   unsigned number, wire;
-  uint64_t value; /* of a VARINT */
-  bytes body;     /* of the others */
+  bytes body; /* of a VARINT: its bytes */
 } field;
 
 static uint64_t varint(bytes *b) {
@@ -27,12 +26,12 @@ static uint64_t varint(bytes *b) {
 static bool next_field(bytes *b, unsigned number, field *f) {
   while (b->size > 0) {
     uint64_t key = varint(b);
-    *f = (field){(unsigned)(key >> 3), (unsigned)(key & 7), 0, {NULL, 0}};
+    *f = (field){(unsigned)(key >> 3), (unsigned)(key & 7), *b};
     refuse_if(key >> 32 != 0 || (f->wire > BODY && f->wire != FOUR),
               "the model is no protocol buffer");
-    if (f->wire == VARINT) f->value = varint(b);
-    size_t length = f->wire == EIGHT ? 8 : f->wire == FOUR ? 4 : f->wire == BODY ? varint(b) : 0;
-    f->body = take(b, length);
+    if (f->wire == VARINT) varint(b);
+    else f->body = take(b, f->wire == EIGHT ? 8 : f->wire == FOUR ? 4 : varint(b));
+    if (f->wire == VARINT) f->body.size -= b->size;
     if (f->number == number) return true;
   }
   return false;
@@ -40,14 +39,15 @@ static bool next_field(bytes *b, unsigned number, field *f) {
 
 /* The last field with that number, which counts; nothing but zeros when there is none. */
 static field last(bytes b, unsigned number, unsigned wire) {
-  field found = {0, 0, 0, {NULL, 0}};
+  field found = {0, 0, {NULL, 0}};
   for (field f; next_field(&b, number, &f); found = f)
     refuse_if(f.wire != wire, "the model's field %u is of another type", number);
   return found;
 }
 
 static uint64_t whole(bytes b, unsigned number) {
-  return last(b, number, VARINT).value;
+  bytes body = last(b, number, VARINT).body;
+  return body.size > 0 ? varint(&body) : 0;
 }
 
 static char *text(bytes b, unsigned number) {
@@ -71,8 +71,8 @@ static bytes numbers(bytes b, unsigned number, size_t width, bool real) {
   bytes all = {NULL, 0};
   for (field f; next_field(&b, number, &f);) {
     bool raw = f.wire == EIGHT || f.wire == FOUR || (f.wire == BODY && real);
-    for (bool first = true; f.body.size > 0 || (f.wire == VARINT && first); first = false) {
-      uint64_t x = f.wire == VARINT ? f.value : raw ? *take(&f.body, 1).data : varint(&f.body);
+    while (f.body.size > 0) {
+      uint64_t x = raw ? *take(&f.body, 1).data : varint(&f.body);
       for (size_t i = 0; i < (raw ? 1 : width); i++, all.size++) {
         all.data = grow(all.data, all.size, 1); all.data[all.size] = (unsigned char)(x >> 8 * i);
       }

@@ -244,7 +244,8 @@ static void check_dead(void) {
   size_t n = next_number(), next = 0;
   RATIONAL(value);
   require(n >= 1, "a combination of no kinks proves nothing");
-  cell_settle(&c, &p, true); sum = intervals(net.n_wrt);
+  cell_settle(&c, &p, true);
+  for (size_t i = 0; i < net.n_wrt; i++) interval_set(&sum[i], &zero, &zero);
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
@@ -258,7 +259,6 @@ static void check_dead(void) {
     require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }
   require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
-  intervals_free(sum, net.n_wrt);
 }
 
 /* sum += q * the derivative of the loss along the moves under those slopes. */
@@ -406,28 +406,25 @@ static void read_loss(void) {
             "label %zu is no class", b);
 }
 
+/* Puts a parameter after those in wrt already. */
+static void add_parameter(tensor *t) {
+  require(!t->wrt, "parameter '%s' is named twice", t->name);
+  t->wrt = true; t->move = net.move + net.n_wrt; t->gradient = net.gradient + net.n_wrt;
+  net.n_wrt += t->count;
+}
+
 static void read_wrt(void) {
-  tensor **wrt = allocate(net.n_tensors + 1, sizeof *wrt);
-  size_t n = 0;
+  size_t most = 0;
+  for (size_t i = 0; i < net.n_tensors; i++) most += net.tensors[i]->count;
+  net.move = rationals(most); net.gradient = intervals(most); sum = intervals(most);
   next_line("wrt");
   bool all = words < words_end && strcmp(words, "*") == 0;
   for (size_t i = 0; all && i < net.n_tensors; i++)
-    if (net.tensors[i]->weight) wrt[n++] = net.tensors[i];
+    if (net.tensors[i]->weight) add_parameter(net.tensors[i]);
   if (all) next_word();
-  while (words < words_end && !all) {
-    wrt[n++] = next_parameter();
-    require(!wrt[n - 1]->wrt, "parameter '%s' is named twice", wrt[n - 1]->name);
-    wrt[n - 1]->wrt = true;
-  }
-  require(n > 0, "no parameter is named, or the model has none");
-  for (size_t i = 0; i < n; i++) net.n_wrt += wrt[i]->count;
-  net.move = rationals(net.n_wrt); net.gradient = intervals(net.n_wrt);
-  sum = intervals(net.n_wrt);
-  for (size_t i = 0, at = 0; i < n; at += wrt[i++]->count) {
-    wrt[i]->wrt = true;
-    wrt[i]->move = net.move + at; wrt[i]->gradient = net.gradient + at;
-  }
-  fprintf(said, "Parameters: %zu numbers in %zu tensors\n", net.n_wrt, n);
+  while (!all && words < words_end) add_parameter(next_parameter());
+  require(net.n_wrt > 0, "no parameter is named, or the model has none");
+  fprintf(said, "Parameters: %zu numbers\n", net.n_wrt);
 }
 
 /* The last line is checked first: a proof that was changed is not worth reading. */
