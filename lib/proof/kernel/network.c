@@ -57,10 +57,10 @@ static void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const
          "the batch axis of the output of node %zu does not stay first", b->place);
 }
 
-/* Input 0's entries in another shape, perhaps in another order. */
-static void put_shaped(builder *b, size_t *map, size_t rank, const size_t *dims) {
+/* Input 0's entries in another shape. */
+static void put_shaped(builder *b, size_t rank, const size_t *dims) {
   need(product(dims, rank) == b->in[0].count, "the shapes hold different numbers of entries");
-  put(b, b->in[0].constant, b->in[0].step, map, rank, dims);
+  put(b, b->in[0].constant, b->in[0].step, b->in[0].map, rank, dims);
 }
 
 static const value *find(const builder *b, const char *name) {
@@ -161,7 +161,7 @@ static void lower_identity(builder *b) {
   long training[MAX_RANK] = {0};
   if (b->in[2].name != NULL) whole_list(b, 2, "", training);
   need(training[0] == 0, "Dropout in training mode");
-  put_shaped(b, b->in[0].map, b->in[0].rank, b->in[0].dims);
+  put_shaped(b, b->in[0].rank, b->in[0].dims);
 }
 
 static void lower_flatten(builder *b) {
@@ -169,8 +169,7 @@ static void lower_flatten(builder *b) {
   long given = whole_attribute(b, "axis", 1);
   size_t axis = given == (long)x->rank ? x->rank : axis_of(b, given, x->rank);
   need(!is_batch(b, x) || axis == 1, "the axis must be 1");
-  put_shaped(b, x->map, 2, (size_t[]){product(x->dims, axis),
-                                      product(x->dims + axis, x->rank - axis)});
+  put_shaped(b, 2, (size_t[]){product(x->dims, axis), product(x->dims + axis, x->rank - axis)});
 }
 
 static void lower_reshape(builder *b) {
@@ -185,7 +184,7 @@ static void lower_reshape(builder *b) {
     dims[i] = d == -1 ? 1 : d == 0 ? x->dims[i] : (size_t)d;
   }
   if (open != NONE) dims[open] = x->count / product(dims, n);
-  put_shaped(b, x->map, n, dims);
+  put_shaped(b, n, dims);
 }
 
 static void lower_transpose(builder *b) {
@@ -201,7 +200,7 @@ static void lower_transpose(builder *b) {
     seen[p] = true; dims[i] = x->dims[p];
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
-  put_shaped(b, index_map(x->rank, dims, stride, x->map), x->rank, dims);
+  put(b, x->constant, x->step, index_map(x->rank, dims, stride, x->map), x->rank, dims);
 }
 
 /* Squeeze, Unsqueeze. */
@@ -220,7 +219,7 @@ static void lower_squeeze(builder *b) {
   need(!is_batch(b, x) || !marked[0], "an axis is the batch's");
   for (size_t i = 0; i < rank; i++)
     if (insert || !marked[i]) dims[n++] = insert && marked[i] ? 1 : x->dims[insert ? from++ : i];
-  put_shaped(b, x->map, n, dims);
+  put_shaped(b, n, dims);
 }
 
 /* The shape that both broadcast to, as NumPy's. */
