@@ -113,10 +113,11 @@ static step *add_function(builder *b, kind k, const value *x) {
 }
 
 static const tensor *find_attribute(const builder *b, const char *name) {
-  const tensor *t = b->node->attributes, *end = t + b->node->n_attributes;
-  while (t < end && strcmp(t->name, name) != 0) t++;
-  need(t == end || t->value != NULL, "an attribute is not of the right type");
-  return t < end ? t : NULL;
+  const tensor *t = NULL;
+  for (size_t i = b->node->n_attributes; i-- > 0;)
+    if (strcmp(b->node->attributes[i].name, name) == 0) t = &b->node->attributes[i];
+  need(t == NULL || t->value != NULL, "an attribute is not of the right type");
+  return t;
 }
 
 static long whole_entry(const builder *b, const tensor *t, size_t i) {

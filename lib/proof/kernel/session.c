@@ -42,7 +42,7 @@ char *copy_text(const void *s, size_t n) {
 
 bytes slice(bytes b, size_t from, size_t n) {
   expect(from <= b.size && n <= b.size - from, "a file is cut off, or its parts are not inside");
-  return (bytes){b.data + from, n};
+  return (bytes){from > 0 ? b.data + from : b.data, n};
 }
 
 bytes take(bytes *b, size_t n) {
