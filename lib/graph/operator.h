@@ -19,14 +19,31 @@ typedef struct {
   size_t *in; /* values; CLARKE_NONE for an omitted optional input */
 } clarke_lowering;
 
+/* How programs call a pointwise operator: NAME(x, constants...). */
+typedef struct {
+  const char *name;              /* relu6 */
+  const char *constants;         /* of the operator's pieces, "0 6", or their defaults */
+  size_t n_required, n_optional; /* how many of them a call gives, or may leave out */
+} clarke_spelling;
+
+#define CLARKE_MAX_SPELLINGS 4
+
 struct clarke_op {
-  const char *name;
+  const char *name; /* as ONNX and profiles have it */
   size_t min_in, max_in;
-  clarke_status (*lower)(clarke_lowering *low, clarke_error *err);
+  clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
   const char *attributes; /* "name:t ...", t as i (int), f (float), I (ints); NULL: none */
   size_t n_kinks;
   const char *pytorch_2_13[CLARKE_MAX_KINKS]; /* a rational, "left" or "right" */
+  /* Of programs. pieces fills kinks and coefficients (all zero to begin with, n_kinks set to the
+   * operator's) from the spelling's constants, and says what is wrong with them, or NULL. */
+  clarke_spelling spelling[CLARKE_MAX_SPELLINGS];
+  const char *(*pieces)(clarke_pieces *pieces, mpq_t *constant);
+  const char *tie_pytorch_2_13; /* of an order statistic: first, last, stable, mean */
 };
+
+/* The operator that programs call by this name, with the spelling; NULL when there is none. */
+const clarke_op *clarke_operator_spelled(const char *name, const clarke_spelling **spelling);
 
 /* NULL when there is none; all of them in turn (NULL past the end). */
 const clarke_op *clarke_operator_find(const char *name);

@@ -1,0 +1,77 @@
+/* One real number: a rational, exactly, or else an Arb ball that holds it. Operations on exact
+ * numbers are exact; a transcendental function gives a ball, but for the arguments where its value
+ * is rational (exp 0, log 1, sqrt 9/4, ...). An exact zero times anything is an exact zero. */
+#ifndef CLARKE_EXACT_NUMBER_H
+#define CLARKE_EXACT_NUMBER_H
+
+#include "status.h"
+
+#include <gmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <flint/flint.h>
+#if __FLINT_RELEASE >= 30000
+#include <flint/arb.h>
+#else
+#include <arb.h>
+#endif
+
+typedef struct {
+  bool exact;
+  mpq_t q; /* when exact */
+  arb_t b; /* when not */
+} clarke_number;
+
+void clarke_number_init(clarke_number *x); /* exactly zero */
+void clarke_number_clear(clarke_number *x);
+void clarke_number_set(clarke_number *y, const clarke_number *x);
+void clarke_number_set_q(clarke_number *y, const mpq_t q);
+void clarke_number_set_si(clarke_number *y, long n);
+
+/* n initialized numbers (NULL when out of memory); clears and frees them. */
+clarke_number *clarke_numbers(size_t n);
+void clarke_numbers_free(clarke_number *x, size_t n);
+
+/* Outputs may alias inputs. precision: bits, where balls are involved. */
+void clarke_number_add(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                       long precision);
+void clarke_number_sub(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                       long precision);
+void clarke_number_mul(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                       long precision);
+/* y += a b; y += q b. */
+void clarke_number_addmul(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                          long precision);
+void clarke_number_addmul_q(clarke_number *y, const mpq_t q, const clarke_number *b,
+                            long precision);
+/* b is certainly not zero. */
+void clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                       long precision);
+
+/* -1, 0 (exactly zero), 1, or 2 when the ball holds zero. */
+int clarke_number_sign(const clarke_number *x);
+/* The sign of a - b in the same sense. */
+int clarke_number_compare(const clarke_number *a, const clarke_number *b, long precision);
+
+/* The elementary analytic functions. */
+typedef enum {
+  CLARKE_FN_EXP, CLARKE_FN_LOG, CLARKE_FN_SQRT, CLARKE_FN_SIN, CLARKE_FN_COS, CLARKE_FN_TANH,
+  CLARKE_FN_SIGMOID,
+} clarke_analytic;
+
+/* y = f(x), and dy = f'(x) when dy is not NULL. False when x is not certainly inside the domain
+ * (log: x > 0; sqrt: x >= 0, and x > 0 for dy). y may alias x, dy not. */
+bool clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
+                            const clarke_number *x, long precision);
+
+/* "3/2", or for a ball the digits that are certain, as "0.5403023058681397" (malloc). */
+char *clarke_number_text(const clarke_number *x);
+double clarke_number_double(const clarke_number *x);
+
+/* A literal of programs and command lines, exactly (design, section 3): 3, -1/3, 0.1 (one tenth),
+ * 1e-3, 0x1.99999ap-4, 0.1f (the float32 nearest to one tenth), 0.1h (the nearest float16), 0.1d (float64). The whole text
+ * must be one. False when it is none, or has over 4096 digits or an exponent beyond 4096. */
+bool clarke_literal_parse(mpq_t value, const char *text);
+
+#endif

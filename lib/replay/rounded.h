@@ -1,0 +1,36 @@
+/* A program executed as a framework does it: in IEEE arithmetic, one correctly rounded operation
+ * after another (MPFR, ties to even, subnormals kept), with AD in reverse in the same format.
+ *
+ * The order is this. Forward, instructions in their order; a LINEAR adds its terms from the first
+ * to the last (each product rounded unless its coefficient is 1 or -1; the constant last, unless it
+ * is zero); a NORM adds squares from the first. Backward, groups from the last to the first, the
+ * entries within a group from the first to the last; an instruction's adjoint times a partial
+ * derivative is one rounded product (none when the partial is 1 or -1), added to its argument's
+ * adjoint (assigned when that is the first). A mean over n tied entries divides the adjoint by n. */
+#ifndef CLARKE_REPLAY_ROUNDED_H
+#define CLARKE_REPLAY_ROUNDED_H
+
+#include "replay/execute.h"
+
+typedef enum { CLARKE_IEEE_F16, CLARKE_IEEE_BF16, CLARKE_IEEE_F32, CLARKE_IEEE_F64 } clarke_ieee;
+
+/* "float16", "bfloat16", "float32", "float64". */
+const char *clarke_ieee_name(clarke_ieee format);
+clarke_status clarke_ieee_parse(clarke_ieee *format, const char *name, clarke_error *err);
+/* value rounded to the format (ties to even); false when it overflows to infinity. */
+bool clarke_ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format);
+
+/* value: n_outputs; gradient: n_outputs x wrt_count, NaN and infinities as doubles; every number of
+ * the four formats is a double. Inputs and constants are rounded to the format first. */
+typedef struct {
+  size_t n_values, n_gradient;
+  double *value, *gradient;
+} clarke_rounded;
+
+void clarke_rounded_init(clarke_rounded *r);
+void clarke_rounded_clear(clarke_rounded *r);
+clarke_status clarke_rounded_run(clarke_rounded *r, const clarke_program *p, mpq_t *at,
+                                 clarke_ieee format, const clarke_profile *profile,
+                                 clarke_error *err);
+
+#endif
