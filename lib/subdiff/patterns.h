@@ -1,16 +1,23 @@
 /* All patterns of a program around a point (design, section 4).
  *
  * Near the point an execution may part where a kink is touched. It is followed in demand order
- * under one choice of signs; whenever the sign of a quantity that is zero at the point decides (the
- * argument of a touched kink less the kink, the difference of two tied entries, of a branch's two
- * comparands) and that quantity is not identically zero near the point under the signs chosen so
- * far, the tree branches on it: such a quantity is a *decision*. A branch dies when a Gordan vector
- * over the decisions above shows that no point near follows it.
+ * under the choices made so far; where a quantity that is zero at the point decides and is not
+ * identically zero near it under those choices, it comes to a *fork* with one branch a choice.
+ * Every branch adds *decisions*, quantities that must be positive; they are numbered along a path
+ * from 0.
  *
- * At an ORDER the tied entries are compared in this order: those in S, by increasing index, are
- * inserted one by one into the list of those before, sorted downward, each compared with the list's
- * entries from the last one up until it meets one that is not below it (an identical zero leaves
- * the earlier one ahead). */
+ *   PIECEWISE, ELU, BRANCH: with q the argument less the kink, or the difference of the comparands:
+ *     two choices, q < 0 with the decision -q, q > 0 with the decision q.
+ *   ORDER with tied entries S, the r-th largest of which is its value: when 2 r <= |S| + 1 entries
+ *     are taken from the top until the r-th, else from the bottom until the (|S| + 1 - r)-th. To
+ *     take one: the candidates are the entries left, by increasing index, less those whose difference
+ *     from an earlier candidate is identically zero (its copies). One candidate is taken without a
+ *     fork; else there is a choice for each, with the decisions y_i - y_j (from the bottom:
+ *     y_j - y_i) for the other candidates j in their order. The one taken leaves with its copies,
+ *     all counted.
+ *
+ * A branch dies when a Gordan vector over the decisions above shows that no point near follows
+ * it. */
 #ifndef CLARKE_SUBDIFF_PATTERNS_H
 #define CLARKE_SUBDIFF_PATTERNS_H
 
@@ -18,27 +25,28 @@
 
 typedef enum { CLARKE_PARTING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
 
-/* The tree in preorder, the branch of sign - before that of sign +. */
+/* The tree in preorder, branches in the order of choices. */
 typedef struct {
   clarke_fork_kind kind;
-  size_t depth;     /* decisions above it on its path */
+  size_t depth;       /* decisions above it on its path */
   size_t instruction; /* PARTING: where */
-  size_t n_u;       /* REFUTED: */
-  size_t *decision; /* n_u of the decisions above, by their depth (0: the first), increasing */
-  mpq_t *u;         /* n_u positive multipliers: sum u_i s_i gradient_i = 0 */
-  size_t pattern;   /* PATTERN: its number */
+  size_t n_choices;   /* PARTING */
+  size_t n_u;         /* REFUTED: */
+  size_t *decision;   /* n_u of the decisions above, increasing */
+  mpq_t *u;           /* n_u positive multipliers: sum u_i gradient_i = 0 */
+  size_t pattern;     /* PATTERN: its number */
 } clarke_fork;
 
 typedef struct {
-  size_t n_signs;
-  int8_t *sign;            /* of the decisions on its path, -1 or 1 */
+  size_t n_choices;
+  size_t *choice;          /* at the forks on its path */
   clarke_number *gradient; /* n_outputs x wrt_count: the limit of gradients, when realized */
   bool exact;              /* all of it rational */
   bool realized;           /* proved to occur, by: */
   size_t n_directions;     /* 0: no decision, or not realized */
   mpq_t **direction;       /* n_directions of wrt_count rationals: an arc
                             * w + t d_1 + t^2 d_2 + ... follows the pattern for all small t > 0 */
-  bool first_order;        /* d_1 alone, every decision's derivative along it having its sign */
+  bool first_order;        /* d_1 alone, every decision's derivative along it being positive */
 } clarke_pattern;
 
 typedef struct {
