@@ -251,6 +251,8 @@ unsupported(const builder *b, const clarke_model_node *node, size_t place, clark
   const clarke_op *op;
 
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
+    if (op->lower == NULL)
+      continue;
     strncat(list, " ", sizeof list - strlen(list) - 1);
     strncat(list, op->name, sizeof list - strlen(list) - 1);
   }
@@ -318,7 +320,7 @@ lower_node(builder *b, size_t place, clarke_error *err)
   if (standard && strcmp(node->op_type, "Constant") == 0)
     return add_constant_node(b, node, place, err);
   low.op = standard ? clarke_operator_find(node->op_type) : NULL;
-  if (low.op == NULL)
+  if (low.op == NULL || low.op->lower == NULL)
     return unsupported(b, node, place, err);
   low.in = in;
   status = resolve_inputs(b, &low, err);

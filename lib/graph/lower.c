@@ -328,6 +328,20 @@ clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *
   return clarke_lower_done(low, step->out, err);
 }
 
+clarke_status
+clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_error *err)
+{
+  clarke_step *s = clarke_lower_pointwise(low, low->op->n_kinks, err);
+  const char *wrong;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  wrong = low->op->pieces(&s->pieces, constant);
+  if (wrong != NULL)
+    return clarke_lower_fail(low, err, "%s", wrong);
+  return clarke_lower_pieces_done(low, s, err);
+}
+
 /* A constant whose entries are those of input 0, rearranged. */
 static clarke_status
 rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,

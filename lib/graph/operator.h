@@ -1,9 +1,12 @@
 /* The operator table: to add an operator is to add one file under graph/op/ and its name to the
  * list in graph/meson.build. A file says, for each operator it holds, the name in ONNX, how a node
  * lowers to steps (attributes, shape rule, value; its derivative follows from the steps' kinds),
- * and D^AD at each kink under the profile pytorch-2.13. The Clarke set at a kink of a pointwise
+ * and D^AD at each kink under each known profile. The Clarke set at a kink of a pointwise
  * function of one variable is the interval between the slopes on its sides, so it needs no
- * saying. */
+ * saying.
+ *
+ * Some operators are called in programs only (graph/program.h): Elu, Clamp, the order statistics.
+ * They have no `lower`, and in a file their names are not supported. */
 #ifndef CLARKE_GRAPH_OPERATOR_H
 #define CLARKE_GRAPH_OPERATOR_H
 
@@ -28,18 +31,27 @@ typedef struct {
 
 #define CLARKE_MAX_SPELLINGS 4
 
+/* The profiles that are columns of the table. */
+typedef enum {
+  CLARKE_PYTORCH_2_13, CLARKE_JAX_0_10, CLARKE_TENSORFLOW_2,
+  CLARKE_N_PROFILES,
+} clarke_known_profile;
+
 struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
   size_t min_in, max_in;
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
   const char *attributes; /* "name:t ...", t as i (int), f (float), I (ints); NULL: none */
   size_t n_kinks;
-  const char *pytorch_2_13[CLARKE_MAX_KINKS]; /* a rational, "left" or "right" */
+  /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
+  const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];
   /* Of programs. pieces fills kinks and coefficients (all zero to begin with, n_kinks set to the
    * operator's) from the spelling's constants, and says what is wrong with them, or NULL. */
   clarke_spelling spelling[CLARKE_MAX_SPELLINGS];
   const char *(*pieces)(clarke_pieces *pieces, mpq_t *constant);
-  const char *tie_pytorch_2_13; /* of an order statistic: first, last, stable, mean */
+  /* Of an order statistic, by profile: "first", "last", "stable" or "mean"; NULL: not known. */
+  bool order;
+  const char *tie[CLARKE_N_PROFILES];
 };
 
 /* The operator that programs call by this name, with the spelling; NULL when there is none. */
@@ -78,6 +90,8 @@ clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error
 /* A pointwise piecewise step on input 0 with n_kinks kinks, all coefficients zero to begin with:
  * the caller fills kinks and pieces. */
 clarke_step *clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err);
+/* The whole of a pointwise operator of one input: its pieces, with these constants. */
+clarke_status clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_error *err);
 /* Drops kinks whose two slopes agree, then finishes the node. */
 clarke_status clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err);
 

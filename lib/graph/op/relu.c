@@ -4,33 +4,40 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* x above 0, slope x below. */
-static clarke_status
-finish(clarke_lowering *low, clarke_step *s, double slope, clarke_error *err)
+static const char *
+pieces_relu(clarke_pieces *p, mpq_t *constant)
 {
-  mpq_set_d(s->pieces.coef[0][1], slope);
-  mpq_set_si(s->pieces.coef[1][1], 1, 1);
-  return clarke_lower_pieces_done(low, s, err);
+  (void)constant;
+  mpq_set_si(p->coef[1][1], 1, 1);
+  return NULL;
+}
+
+/* constant: the slope below 0. */
+static const char *
+pieces_leaky(clarke_pieces *p, mpq_t *constant)
+{
+  mpq_set(p->coef[0][1], constant[0]);
+  mpq_set_si(p->coef[1][1], 1, 1);
+  return NULL;
 }
 
 static clarke_status
 lower_relu(clarke_lowering *low, clarke_error *err)
 {
-  clarke_step *s = clarke_lower_pointwise(low, 1, err);
-
-  if (s == NULL)
-    return err != NULL ? err->code : CLARKE_EINPUT;
-  return finish(low, s, 0, err);
+  return clarke_lower_pieces(low, NULL, err);
 }
 
 static clarke_status
 lower_leaky(clarke_lowering *low, clarke_error *err)
 {
-  clarke_step *s = clarke_lower_pointwise(low, 1, err);
+  mpq_t slope;
+  clarke_status status;
 
-  if (s == NULL)
-    return err != NULL ? err->code : CLARKE_EINPUT;
-  return finish(low, s, clarke_lower_float(low, "alpha", (double)0.01f), err);
+  mpq_init(slope);
+  mpq_set_d(slope, clarke_lower_float(low, "alpha", (double)0.01f));
+  status = clarke_lower_pieces(low, &slope, err);
+  mpq_clear(slope);
+  return status;
 }
 
 static clarke_status
@@ -58,16 +65,23 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
   }
   s->pieces.slope = low->in[1];
   s->pieces.slope_map = map[1];
-  return finish(low, s, 0, err);
+  /* Piece 0 is the slope's, whatever is here. */
+  pieces_relu(&s->pieces, NULL);
+  return clarke_lower_pieces_done(low, s, err);
 }
 
 const clarke_op clarke_ops_relu[] = {
   {.name = "Relu", .min_in = 1, .max_in = 1, .lower = lower_relu, .n_kinks = 1,
-   .pytorch_2_13 = {"0"}},
+   .proxy = {[CLARKE_PYTORCH_2_13] = {"0"}, [CLARKE_JAX_0_10] = {"0"},
+             [CLARKE_TENSORFLOW_2] = {"0"}},
+   .spelling = {{.name = "relu"}}, .pieces = pieces_relu},
   {.name = "LeakyRelu", .min_in = 1, .max_in = 1, .lower = lower_leaky,
    .attributes = "alpha:f", .n_kinks = 1,
-   .pytorch_2_13 = {"left"}},
+   .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_JAX_0_10] = {"right"},
+             [CLARKE_TENSORFLOW_2] = {"left"}},
+   .spelling = {{.name = "leaky_relu", .constants = "1/100", .n_optional = 1}},
+   .pieces = pieces_leaky},
   {.name = "PRelu", .min_in = 2, .max_in = 2, .lower = lower_prelu, .n_kinks = 1,
-   .pytorch_2_13 = {"left"}},
+   .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_TENSORFLOW_2] = {"0"}}},
   {.name = NULL},
 };
