@@ -31,11 +31,6 @@ typedef enum {
 
 typedef enum { CLARKE_LT, CLARKE_LE, CLARKE_GT, CLARKE_GE, CLARKE_EQ, CLARKE_NE } clarke_relation;
 
-/* D^AD of an ORDER on a tie: with S the entries equal to its value, in increasing order of index,
- * (1 - beta) e_j + beta mean of e_i over S; j is S's first (FIRST, beta as given), its last (LAST,
- * beta 0), or the one that a stable ascending sort puts at this rank (STABLE, beta 0). */
-typedef enum { CLARKE_TIE_FIRST, CLARKE_TIE_LAST, CLARKE_TIE_STABLE } clarke_tie;
-
 /* A proxy in braces after a function's name; it goes before the profile. */
 typedef struct {
   bool given;
@@ -99,10 +94,12 @@ typedef struct {
 void clarke_program_init(clarke_program *p);
 void clarke_program_clear(clarke_program *p);
 
-/* Entries of all inputs (in order), of those in wrt; the input that entry i of an input belongs
- * to is found by clarke_program_entry, with its place in it. */
+/* Entries of all inputs (in order), of those in wrt. */
 size_t clarke_program_entries(const clarke_program *p);
 size_t clarke_program_wrt_count(const clarke_program *p);
+/* The number of an INPUT instruction among all entries; among those in wrt, or CLARKE_NONE. */
+size_t clarke_program_entry(const clarke_program *p, size_t instruction);
+size_t clarke_program_wrt_entry(const clarke_program *p, size_t instruction);
 /* Marks the named inputs (n == 0: all). An unknown name is an error that lists the inputs. */
 clarke_status clarke_program_wrt(clarke_program *p, char *const *names, size_t n,
                                  clarke_error *err);
@@ -137,6 +134,10 @@ clarke_status clarke_program_add_branch(clarke_program *p, size_t *at, clarke_re
 /* The next instruction begins a new group. */
 void clarke_program_new_group(clarke_program *p);
 clarke_status clarke_program_add_output(clarke_program *p, size_t at, clarke_error *err);
+
+/* "FILE:LINE:COLUMN: message" about an instruction. */
+clarke_status clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *err,
+                                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* --- reading ----------------------------------------------------------------------------------- */
 

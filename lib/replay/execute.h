@@ -6,7 +6,7 @@
 #ifndef CLARKE_REPLAY_EXECUTE_H
 #define CLARKE_REPLAY_EXECUTE_H
 
-#include "graph/program.h"
+#include "replay/elementary.h"
 
 #define CLARKE_PRECISION_FIRST 128L
 #define CLARKE_PRECISION_LAST 4096L
@@ -24,16 +24,17 @@ typedef struct {
   const clarke_program *p;
   mpq_t *at;             /* all entries of all inputs; shared */
   long precision;
-  bool open;             /* a comparison was left open: */
+  bool open;             /* a comparison was left open, and the execution stopped: */
   size_t open_at;        /* at this instruction */
   bool *live;            /* by instruction: executed */
   clarke_number *value;  /* by instruction, where live */
   uint8_t *piece;        /* PIECEWISE, ELU: its piece; at kink k: k (the piece on its left). BRANCH:
-                          * 1 when the condition holds. ORDER: unused */
+                          * 1 when the condition holds, else 0 */
   size_t *order;         /* instructions executed, in demand order */
   size_t n_order;
   size_t n_touched;
   clarke_touched *touched;
+  size_t *touch_of;      /* by instruction: its touched kink, or CLARKE_NONE */
 } clarke_execution;
 
 void clarke_execution_init(clarke_execution *e);
@@ -47,19 +48,18 @@ clarke_status clarke_execute(clarke_execution *e, const clarke_program *p, mpq_t
 clarke_status clarke_execute_at(clarke_execution *e, const clarke_program *p, mpq_t *at,
                                 long precision, clarke_error *err);
 
-/* AD in reverse mode: gradient holds n_outputs x wrt_count numbers, row-major, initialized.
- * proxy (may be NULL) replaces the profile's at touched kinks: see clarke_partials. */
+/* AD in reverse mode: gradient holds n_outputs x wrt_count numbers, row-major, initialized. The
+ * execution is not open. A proxy that the profile does not have is an error, and so is a partial
+ * derivative that is not finite (sqrt at 0). */
 clarke_status clarke_execution_ad(clarke_number *gradient, const clarke_execution *e,
                                   const clarke_profile *profile, clarke_error *err);
 
-/* The partial derivatives that AD multiplies by, of instruction i in each of its arguments: d holds
- * n_in numbers. At a touched kink, the proxy's. */
+/* The partial derivatives that AD multiplies by, of live instruction i in each of its arguments: d
+ * holds n_in numbers. At a touched kink, the proxy's; of a NORM at zero, zeros. */
 clarke_status clarke_partials(clarke_number *d, const clarke_execution *e, size_t i,
                               const clarke_profile *profile, clarke_error *err);
 
-/* The one-sided slopes of a PIECEWISE or ELU at its kink k. */
-void clarke_kink_slopes(mpq_t left, mpq_t right, const clarke_instruction *i, size_t kink);
-/* The same given the touched kink of instruction i, or NULL when it touches none. */
+/* The touched kink of an instruction, or NULL when it touches none. */
 const clarke_touched *clarke_touched_find(const clarke_execution *e, size_t instruction);
 
 #endif

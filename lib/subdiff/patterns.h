@@ -50,9 +50,10 @@ typedef struct {
 } clarke_pattern;
 
 typedef struct {
-  size_t n_forks;
+  size_t dim, width; /* n_outputs x wrt_count; wrt_count */
+  size_t n_forks, capacity_forks;
   clarke_fork *fork;
-  size_t n;
+  size_t n, capacity;
   clarke_pattern *pattern;
   bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, a NORM is
                    * touched at zero, or a comparison cannot be decided */

@@ -1,0 +1,372 @@
+/* Numbers that are rational as long as they can be, balls after that. */
+#include "exact/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_number_init(clarke_number *x)
+{
+  x->exact = true;
+  mpq_init(x->q);
+  arb_init(x->b);
+}
+
+void
+clarke_number_clear(clarke_number *x)
+{
+  mpq_clear(x->q);
+  arb_clear(x->b);
+}
+
+void
+clarke_number_set(clarke_number *y, const clarke_number *x)
+{
+  y->exact = x->exact;
+  if (x->exact)
+    mpq_set(y->q, x->q);
+  else
+    arb_set(y->b, x->b);
+}
+
+void
+clarke_number_set_q(clarke_number *y, const mpq_t q)
+{
+  y->exact = true;
+  mpq_set(y->q, q);
+}
+
+void
+clarke_number_set_si(clarke_number *y, long n)
+{
+  y->exact = true;
+  mpq_set_si(y->q, n, 1);
+}
+
+clarke_number *
+clarke_numbers(size_t n)
+{
+  clarke_number *x = malloc((n + (n == 0)) * sizeof *x);
+
+  for (size_t i = 0; x != NULL && i < n; i++)
+    clarke_number_init(&x[i]);
+  return x;
+}
+
+void
+clarke_numbers_free(clarke_number *x, size_t n)
+{
+  for (size_t i = 0; x != NULL && i < n; i++)
+    clarke_number_clear(&x[i]);
+  free(x);
+}
+
+static void
+ball_of_rational(arb_t b, const mpq_t q, long precision)
+{
+  fmpq_t f;
+
+  fmpq_init(f);
+  fmpq_set_mpq(f, q);
+  arb_set_fmpq(b, f, precision);
+  fmpq_clear(f);
+}
+
+static void
+ball(arb_t b, const clarke_number *x, long precision)
+{
+  if (x->exact)
+    ball_of_rational(b, x->q, precision);
+  else
+    arb_set(b, x->b);
+}
+
+typedef void (*arb_operation)(arb_t, const arb_t, const arb_t, slong);
+
+static void
+in_balls(clarke_number *y, arb_operation operation, const clarke_number *a,
+         const clarke_number *b, long precision)
+{
+  arb_t s, t;
+
+  arb_init(s);
+  arb_init(t);
+  ball(s, a, precision);
+  ball(t, b, precision);
+  operation(y->b, s, t, precision);
+  y->exact = false;
+  arb_clear(s);
+  arb_clear(t);
+}
+
+static bool
+is_zero(const clarke_number *x)
+{
+  return x->exact && mpq_sgn(x->q) == 0;
+}
+
+void
+clarke_number_add(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                  long precision)
+{
+  if (a->exact && b->exact) {
+    mpq_add(y->q, a->q, b->q);
+    y->exact = true;
+  } else if (is_zero(a))
+    clarke_number_set(y, b);
+  else if (is_zero(b))
+    clarke_number_set(y, a);
+  else
+    in_balls(y, arb_add, a, b, precision);
+}
+
+void
+clarke_number_sub(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                  long precision)
+{
+  if (a->exact && b->exact) {
+    mpq_sub(y->q, a->q, b->q);
+    y->exact = true;
+  } else if (is_zero(b))
+    clarke_number_set(y, a);
+  else
+    in_balls(y, arb_sub, a, b, precision);
+}
+
+void
+clarke_number_mul(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                  long precision)
+{
+  if (a->exact && b->exact) {
+    mpq_mul(y->q, a->q, b->q);
+    y->exact = true;
+  } else if (is_zero(a) || is_zero(b))
+    clarke_number_set_si(y, 0);
+  else
+    in_balls(y, arb_mul, a, b, precision);
+}
+
+void
+clarke_number_addmul(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                     long precision)
+{
+  clarke_number product;
+
+  if (is_zero(a) || is_zero(b))
+    return;
+  clarke_number_init(&product);
+  clarke_number_mul(&product, a, b, precision);
+  clarke_number_add(y, y, &product, precision);
+  clarke_number_clear(&product);
+}
+
+void
+clarke_number_addmul_q(clarke_number *y, const mpq_t q, const clarke_number *b, long precision)
+{
+  clarke_number factor;
+
+  if (mpq_sgn(q) == 0 || is_zero(b))
+    return;
+  clarke_number_init(&factor);
+  mpq_set(factor.q, q);
+  clarke_number_addmul(y, &factor, b, precision);
+  clarke_number_clear(&factor);
+}
+
+void
+clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
+                  long precision)
+{
+  if (is_zero(a))
+    clarke_number_set_si(y, 0);
+  else if (a->exact && b->exact) {
+    mpq_div(y->q, a->q, b->q);
+    y->exact = true;
+  } else
+    in_balls(y, arb_div, a, b, precision);
+}
+
+int
+clarke_number_sign(const clarke_number *x)
+{
+  if (x->exact)
+    return mpq_sgn(x->q);
+  return arb_is_positive(x->b) ? 1 : arb_is_negative(x->b) ? -1 : 2;
+}
+
+int
+clarke_number_compare(const clarke_number *a, const clarke_number *b, long precision)
+{
+  clarke_number difference;
+  int sign;
+
+  clarke_number_init(&difference);
+  clarke_number_sub(&difference, a, b, precision);
+  sign = clarke_number_sign(&difference);
+  clarke_number_clear(&difference);
+  return sign;
+}
+
+/* Where f(x) is rational: y, and dy where f'(x) is too. */
+static bool
+rational_value(mpq_t y, mpq_t dy, clarke_analytic f, const mpq_t x)
+{
+  bool zero = mpq_sgn(x) == 0;
+
+  switch (f) {
+  case CLARKE_FN_EXP:
+    mpq_set_si(y, 1, 1);
+    mpq_set_si(dy, 1, 1);
+    return zero;
+  case CLARKE_FN_LOG:
+    mpq_set_si(y, 0, 1);
+    mpq_set_si(dy, 1, 1);
+    return mpq_cmp_si(x, 1, 1) == 0;
+  case CLARKE_FN_SIN:
+  case CLARKE_FN_TANH:
+    mpq_set_si(y, 0, 1);
+    mpq_set_si(dy, 1, 1);
+    return zero;
+  case CLARKE_FN_COS:
+    mpq_set_si(y, 1, 1);
+    mpq_set_si(dy, 0, 1);
+    return zero;
+  case CLARKE_FN_SIGMOID:
+    mpq_set_si(y, 1, 2);
+    mpq_set_si(dy, 1, 4);
+    return zero;
+  case CLARKE_FN_SQRT:
+    if (mpq_sgn(x) < 0 || !mpz_perfect_square_p(mpq_numref(x)) ||
+        !mpz_perfect_square_p(mpq_denref(x)))
+      return false;
+    mpz_sqrt(mpq_numref(y), mpq_numref(x));
+    mpz_sqrt(mpq_denref(y), mpq_denref(x));
+    mpq_set_si(dy, 0, 1);
+    if (!zero) {
+      mpq_add(dy, y, y);
+      mpq_inv(dy, dy);
+    }
+    return true;
+  }
+  return false;
+}
+
+static void
+sigmoid(arb_t y, arb_t dy, const arb_t x, long precision)
+{
+  arb_t t;
+
+  arb_init(t);
+  arb_neg(t, x);
+  arb_exp(t, t, precision);
+  arb_add_ui(t, t, 1, precision);
+  arb_inv(y, t, precision); /* 1 / (1 + exp(-x)) */
+  arb_sub_ui(t, y, 1, precision);
+  arb_neg(t, t);
+  arb_mul(dy, y, t, precision);
+  arb_clear(t);
+}
+
+static void
+ball_value(arb_t y, arb_t dy, clarke_analytic f, const arb_t x, long precision)
+{
+  switch (f) {
+  case CLARKE_FN_EXP:
+    arb_exp(y, x, precision);
+    arb_set(dy, y);
+    break;
+  case CLARKE_FN_LOG:
+    arb_log(y, x, precision);
+    arb_inv(dy, x, precision);
+    break;
+  case CLARKE_FN_SQRT:
+    arb_sqrt(y, x, precision);
+    arb_mul_2exp_si(dy, y, 1);
+    arb_inv(dy, dy, precision);
+    break;
+  case CLARKE_FN_SIN:
+    arb_sin_cos(y, dy, x, precision);
+    break;
+  case CLARKE_FN_COS:
+    arb_sin_cos(dy, y, x, precision);
+    arb_neg(dy, dy);
+    break;
+  case CLARKE_FN_TANH:
+    arb_tanh(y, x, precision);
+    arb_mul(dy, y, y, precision);
+    arb_sub_ui(dy, dy, 1, precision);
+    arb_neg(dy, dy);
+    break;
+  case CLARKE_FN_SIGMOID:
+    sigmoid(y, dy, x, precision);
+    break;
+  }
+}
+
+/* Is x certainly in the domain of f, and of f' when its value is wanted? */
+static bool
+in_domain(clarke_analytic f, const clarke_number *x, bool derivative)
+{
+  int sign = clarke_number_sign(x);
+
+  if (f == CLARKE_FN_LOG || (f == CLARKE_FN_SQRT && derivative))
+    return sign == 1;
+  return f != CLARKE_FN_SQRT || sign == 1 || sign == 0;
+}
+
+bool
+clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
+                       const clarke_number *x, long precision)
+{
+  arb_t in, out, slope;
+  mpq_t q, dq;
+
+  if (!in_domain(f, x, dy != NULL))
+    return false;
+  mpq_init(q);
+  mpq_init(dq);
+  if (x->exact && rational_value(q, dq, f, x->q)) {
+    clarke_number_set_q(y, q);
+    if (dy != NULL)
+      clarke_number_set_q(dy, dq);
+  } else {
+    arb_init(in);
+    arb_init(out);
+    arb_init(slope);
+    ball(in, x, precision);
+    ball_value(out, slope, f, in, precision);
+    y->exact = false;
+    arb_swap(y->b, out);
+    if (dy != NULL) {
+      dy->exact = false;
+      arb_swap(dy->b, slope);
+    }
+    arb_clear(in);
+    arb_clear(out);
+    arb_clear(slope);
+  }
+  mpq_clear(q);
+  mpq_clear(dq);
+  return true;
+}
+
+char *
+clarke_number_text(const clarke_number *x)
+{
+  char *text, *copy;
+
+  if (x->exact) {
+    text = malloc(mpz_sizeinbase(mpq_numref(x->q), 10) + mpz_sizeinbase(mpq_denref(x->q), 10) + 3);
+    return text != NULL ? mpq_get_str(text, 10, x->q) : NULL;
+  }
+  text = arb_get_str(x->b, 17, ARB_STR_NO_RADIUS);
+  copy = text != NULL ? strdup(text) : NULL;
+  flint_free(text);
+  return copy;
+}
+
+double
+clarke_number_double(const clarke_number *x)
+{
+  return x->exact ? mpq_get_d(x->q) : arf_get_d(arb_midref(x->b), ARF_RND_NEAR);
+}
