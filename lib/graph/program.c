@@ -165,7 +165,8 @@ append(clarke_program *p, clarke_do kind, size_t n_in, const size_t *in, size_t 
 {
   clarke_instruction *i;
 
-  if (p->n >= CLARKE_PROGRAM_LIMIT || n_in > CLARKE_PROGRAM_LIMIT - p->arguments) {
+  if (p->n >= CLARKE_PROGRAM_LIMIT || n_in > CLARKE_PROGRAM_LIMIT ||
+      p->arguments > CLARKE_PROGRAM_LIMIT - n_in) {
     clarke_fail(err, CLARKE_ENOMEM, "%s: over %zu instructions or arguments",
                 p->file != NULL ? p->file : "program", CLARKE_PROGRAM_LIMIT);
     return NULL;

@@ -19,11 +19,13 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
   w->value = clarke_numbers(n);
   w->gradient = calloc(n + 1, sizeof *w->gradient);
   w->degree = calloc(n + 1, sizeof *w->degree);
+  w->part = calloc(n + 1, sizeof *w->part);
   w->series = n_arc > 0 ? calloc(n + 1, sizeof *w->series) : NULL;
   w->fork.y = malloc((n + 2) * sizeof *w->fork.y);
   w->local = malloc((n + 2) * sizeof *w->local);
   status = clarke_demand_init(&w->demand, e->p, err);
   if (w->value == NULL || w->gradient == NULL || w->degree == NULL ||
+      w->part == NULL ||
       w->fork.y == NULL || w->local == NULL || (n_arc > 0 && w->series == NULL))
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   return status;
@@ -64,6 +66,7 @@ clarke_walk_clear(clarke_walk *w)
   free(w->fork.y);
   free(w->gradient);
   free(w->degree);
+  free(w->part);
   free(w->series);
   free(w->local);
   memset(w, 0, sizeof *w);
@@ -420,9 +423,8 @@ difference(clarke_number *gradient, uint8_t *degree, const clarke_walk *w, size_
     *degree = w->degree[b];
 }
 
-/* Is y_a - y_b (y_a less a kink), zero at the point, identically zero near it? */
-static bool
-identical(const clarke_walk *w, size_t a, size_t b)
+bool
+clarke_walk_identical(const clarke_walk *w, size_t a, size_t b)
 {
   if (a == b)
     return true;
@@ -462,7 +464,7 @@ sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
   size_t choice;
 
   *sign = 0;
-  if (identical(w, a, b))
+  if (clarke_walk_identical(w, a, b))
     return true;
   if (chosen(w, &choice)) {
     *sign = choice == 1 ? 1 : -1;
@@ -484,7 +486,7 @@ candidates(clarke_walk *w, const size_t *left, size_t n, size_t *copy_of)
   for (size_t k = 0; k < n; k++) {
     size_t c = 0;
 
-    while (c < w->fork.n_choices && !identical(w, w->fork.y[c], left[k]))
+    while (c < w->fork.n_choices && !clarke_walk_identical(w, w->fork.y[c], left[k]))
       c++;
     if (c == w->fork.n_choices)
       w->fork.y[w->fork.n_choices++] = left[k];
@@ -633,6 +635,7 @@ walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error
     }
     piece += sign > 0;
   }
+  w->part[at] = piece;
   clarke_number_init(&slope);
   clarke_pointwise_value(&w->value[at], &slope, i, piece, x, w->e->precision);
   status = gradient_addmul(w, at, &slope, i->in[0], err);
@@ -679,9 +682,10 @@ walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *er
     for (size_t k = 0; k < n; k++)
       tied[k] = i->in[tied[k]];
     w->fork.up = 2 * rank > n + 1;
-    if (take(w, at, tied, n, w->fork.up ? n + 1 - rank : rank, copy_of, &taken))
+    if (take(w, at, tied, n, w->fork.up ? n + 1 - rank : rank, copy_of, &taken)) {
+      w->part[at] = taken;
       status = same_as(w, at, taken, err);
-    else
+    } else
       *state = CLARKE_WALK_FORK;
   }
   free(tied);
@@ -704,7 +708,8 @@ walk_branch(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *e
     *state = CLARKE_WALK_FORK;
     return CLARKE_OK;
   }
-  w->demand.arm[at] = clarke_relation_holds(i->relation, sign) ? 1 : -1;
+  w->part[at] = clarke_relation_holds(i->relation, sign);
+  w->demand.arm[at] = w->part[at] ? 1 : -1;
   return CLARKE_OK;
 }
 

@@ -27,6 +27,9 @@ typedef struct {
   clarke_number *value;     /* by instruction */
   clarke_number **gradient; /* by instruction; NULL stands for zeros */
   uint8_t *degree;
+  /* What was chosen, near the point: the piece of a PIECEWISE or ELU, the instruction that an ORDER
+   * takes, 1 or 0 for a BRANCH whose condition holds or not. */
+  size_t *part;
   /* Along an arc, the coefficients of t^1 .. of each instruction's series (that of t^0 is its
    * value), CLARKE_SERIES - 1 of them; NULL stands for zeros. `series` is NULL without an arc. */
   mpq_t **series;
@@ -54,6 +57,8 @@ void clarke_walk_choose(clarke_walk *w, size_t choice);
 size_t clarke_walk_decisions(const clarke_walk *w);
 void clarke_walk_decision(clarke_number *gradient, uint8_t *degree, const clarke_walk *w,
                           size_t choice, size_t k);
+/* Is y_a - y_b, zero at the point, identically zero near it? (b == CLARKE_NONE: y_a less a kink.) */
+bool clarke_walk_identical(const clarke_walk *w, size_t a, size_t b);
 /* The choice that the arc takes, or CLARKE_NONE when its series do not tell. */
 size_t clarke_walk_arc_choice(const clarke_walk *w);
 

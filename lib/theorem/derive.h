@@ -32,8 +32,10 @@ typedef struct {
   clarke_zone zone;
   clarke_verdict verdict;
   char why[512];
-  /* Evidence, for the proof: */
-  clarke_evidence evidence; /* AD: pattern ad_pattern; HULL: weights; SEPARATOR: v and the tree */
+  /* Evidence, for the proof. AD: at every touched kink AD follows pattern ad_pattern. HULL: weights
+   * of patterns, all rational. SEPARATOR: <separator, ad - gradient> > 0 for every pattern of the
+   * complete tree. */
+  clarke_evidence evidence;
   size_t ad_pattern;
   mpq_t *weight;         /* by pattern */
   mpq_t *separator;      /* dim */
