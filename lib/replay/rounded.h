@@ -1,12 +1,15 @@
 /* A program executed as a framework does it: in IEEE arithmetic, one correctly rounded operation
  * after another (MPFR, ties to even, subnormals kept), with AD in reverse in the same format.
  *
- * The order is this. Forward, instructions in their order; a LINEAR adds its terms from the first
- * to the last (each product rounded unless its coefficient is 1 or -1; the constant last, unless it
- * is zero); a NORM adds squares from the first. Backward, groups from the last to the first, the
- * entries within a group from the first to the last; an instruction's adjoint times a partial
- * derivative is one rounded product (none when the partial is 1 or -1), added to its argument's
- * adjoint (assigned when that is the first). A mean over n tied entries divides the adjoint by n. */
+ * The order is a framework's (docs/rounding.md). Forward, instructions in their order; a LINEAR
+ * adds its terms from the first to the last (each product rounded unless its coefficient is 1 or
+ * -1; the constant last, unless it is zero); a NORM adds squares from the first. Comparisons
+ * (kinks, ties, branches) are made on the rounded values. Backward, groups from the last to the
+ * first. What the entries of a group give to one instruction is summed first, from the first entry
+ * to the last, and the sum is added to its adjoint (assigned when that is the first); the arguments
+ * of a product or quotient have their turns one after the other, the terms of a LINEAR from the
+ * last to the first. An instruction's adjoint times a partial derivative is one rounded product
+ * (none when the partial is 1 or -1). A mean over n tied entries divides the adjoint by n. */
 #ifndef CLARKE_REPLAY_ROUNDED_H
 #define CLARKE_REPLAY_ROUNDED_H
 
@@ -29,6 +32,8 @@ typedef struct {
 
 void clarke_rounded_init(clarke_rounded *r);
 void clarke_rounded_clear(clarke_rounded *r);
+/* p has wrt marked; at: one rational for each entry of the inputs. Overflow and invalid operations
+ * are no errors: they give infinities and NaN, as in a framework. */
 clarke_status clarke_rounded_run(clarke_rounded *r, const clarke_program *p, mpq_t *at,
                                  clarke_ieee format, const clarke_profile *profile,
                                  clarke_error *err);
