@@ -704,6 +704,7 @@ START_TEST(names_and_samples)
   ck_assert_int_eq(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &tiny, NULL, &error), CLARKE_EINPUT);
   says(error.text, "a sample has 2 entries; x has 1 in all");
   ck_assert_ptr_null(u.point);
+  clarke_program_clear(&u.p);
   ck_assert_int_eq(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &tiny, NULL, NULL), CLARKE_EINPUT);
   unrolled_end(&u);
   clarke_tensor_clear(&tiny);
