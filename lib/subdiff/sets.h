@@ -15,6 +15,8 @@ void clarke_points_init(clarke_points *s, size_t dim);
 void clarke_points_clear(clarke_points *s);
 /* Copies v in unless it is there. */
 clarke_status clarke_points_add(clarke_points *s, mpq_t *v, clarke_error *err);
+/* The n vectors of rows (n x dim), sorted, each once, in place of what s held. */
+clarke_status clarke_points_set(clarke_points *s, size_t n, mpq_t *rows, clarke_error *err);
 /* Its row number, or CLARKE_NONE. */
 size_t clarke_points_find(const clarke_points *s, mpq_t *v);
 
@@ -41,9 +43,10 @@ clarke_status clarke_points_least(mpq_t *least, const clarke_points *s, clarke_e
 typedef struct {
   bool known;
   bool singleton;
+  bool singleton_known; /* that much is decided, even where gradients are not rational */
   bool enumerated;     /* vertices holds the hull's vertices */
   clarke_points vertices;
-  mpq_t *element[2];   /* not a singleton: two distinct elements (dim each) */
+  mpq_t *element[2];   /* known: an element; not a singleton: another, else NULL (dim each) */
   size_t n_units;      /* free choices: kinks with two slopes, tied entries but one... */
 } clarke_conservative;
 
@@ -53,7 +56,8 @@ void clarke_conservative_init(clarke_conservative *c);
 void clarke_conservative_clear(clarke_conservative *c);
 /* Singleton or not by the paths of the thesis, Propositions 3 and 4, in polynomial time, whatever
  * the number of units; corners are enumerated while there are at most
- * CLARKE_CONSERVATIVE_CORNERS. Gradients must be rational (known is false otherwise). */
+ * CLARKE_CONSERVATIVE_CORNERS (of the units that matter) with 2^21 entries in all. Gradients must be
+ * rational (known is false otherwise), and both arms of a touched branch equal at the point. */
 clarke_status clarke_conservative_find(clarke_conservative *c, const clarke_execution *e,
                                        clarke_error *err);
 
