@@ -13,5 +13,7 @@ enum {
 };
 
 int clarke_command_audit(int argc, char **argv);
+int clarke_command_derive(int argc, char **argv);
+int clarke_command_reproduce(int argc, char **argv);
 
 #endif

@@ -1,0 +1,144 @@
+/* clarke derive: value, AD's output, generalized derivatives and verdict at one point. */
+#include "command.h"
+#include "derive_report.h"
+
+#include <argp.h>
+#include <flint/flint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_PRINT = 256, OPTION_PLOT, OPTION_SWEEP, OPTION_FLOAT };
+
+static const struct argp_option options[] = {
+  {"at", 'a', "NAME=V,...", 0,
+   "an input's entries, once for each input; or a FILE.npz with an array for each", 0},
+  {"profile", 'P', "NAME", 0, "proxies: pytorch (default), jax, tensorflow or a profile file", 0},
+  {"wrt", 'w', "NAME,...", 0,
+   "differentiate in these inputs only; of a network, parameters or its input (default)", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies (programs)", 0},
+  {"float", OPTION_FLOAT, "FORMAT", 0,
+   "also replay in float16, bfloat16, float32, float64, or all of them", 0},
+  {"sweep", OPTION_SWEEP, "[NAME=]A:B:STEP", 0,
+   "a table over a scalar input from A to B, in place of the report", 0},
+  {"plot", OPTION_PLOT, "FILE.svg", 0,
+   "draw function and AD's output over the sweep (default: 2 to either side of --at)", 0},
+  {"print", OPTION_PRINT, NULL, 0, "print the program in one layout, and nothing else", 0},
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "Executes a program or a small network at a point in exact arithmetic and tells its value, what "
+  "automatic differentiation returns, the kinks it touches, the Bouligand, Clarke and conservative "
+  "sets there, and which of them AD's output belongs to. Numbers are exact: 1/3, 0.1 (one tenth), "
+  "0.1f (the float32 nearest to it), 0x1p-3."
+  "\vExamples:\n"
+  "  clarke derive cases/papers/bolte-relu2.prog --at t=0\n"
+  "  clarke derive cases/audit/lemma2.onnx --at cases/audit/lemma2.npz --wrt w\n\n"
+  "Exit status: 0 in-bouligand or in-clarke (--print, --sweep: done), 1 not-in-clarke, 2 the "
+  "question could not be asked, 3 undecided.";
+
+static void
+add_point(clarke_derive_request *r, char *arg, struct argp_state *state)
+{
+  char **grown = realloc(r->at, (r->n_at + 1) * sizeof *grown);
+
+  if (grown == NULL)
+    argp_failure(state, EXIT_NOT_ASKED, 0, "out of memory");
+  else {
+    r->at = grown;
+    r->at[r->n_at++] = arg;
+  }
+}
+
+static void
+add_format(clarke_derive_request *r, const char *arg, struct argp_state *state)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_ieee format;
+
+  if (strcmp(arg, "all") == 0)
+    for (size_t f = 0; f < 4; f++)
+      r->format[f] = true;
+  else if (clarke_ieee_parse(&format, arg, &err) == CLARKE_OK)
+    r->format[format] = true;
+  else
+    argp_error(state, "--float: %s", err.text);
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  clarke_derive_request *r = state->input;
+
+  switch (key) {
+  case 'a':
+    add_point(r, arg, state);
+    return 0;
+  case 'P':
+    r->profile = arg;
+    return 0;
+  case 'w':
+    r->wrt = arg;
+    return 0;
+  case 'j':
+    r->json = true;
+    return 0;
+  case 'p':
+    r->proof = arg;
+    return 0;
+  case OPTION_FLOAT:
+    add_format(r, arg, state);
+    return 0;
+  case OPTION_SWEEP:
+    r->sweep = arg;
+    return 0;
+  case OPTION_PLOT:
+    r->plot = arg;
+    return 0;
+  case OPTION_PRINT:
+    r->print = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (r->file != NULL)
+      argp_error(state, "one FILE is expected");
+    r->file = arg;
+    return 0;
+  case ARGP_KEY_END:
+    if (r->file == NULL)
+      argp_error(state, "a FILE is needed: a program (.prog) or a network (.onnx)");
+    if (r->sweep != NULL && r->proof != NULL)
+      argp_error(state, "--proof is about one point: it does not go with --sweep");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+int
+clarke_command_derive(int argc, char **argv)
+{
+  static char name[] = "clarke derive";
+  struct argp argp = {options, parse, "FILE --at NAME=V,...", doc, NULL, NULL, NULL};
+  clarke_derive_request request = {.profile = "pytorch-2.13"};
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_verdict verdict = CLARKE_UNDECIDED;
+  bool asked = false;
+  clarke_status status;
+
+  argp_err_exit_status = EXIT_NOT_ASKED;
+  argv[0] = name;
+  argp_parse(&argp, argc, argv, 0, NULL, &request);
+  status = clarke_derive_answer(&verdict, &asked, &request, &err);
+  free(request.at);
+  flint_cleanup_master();
+  if (status != CLARKE_OK) {
+    fprintf(stderr, "clarke derive: %s\n", err.text);
+    return EXIT_NOT_ASKED;
+  }
+  return !asked                            ? EXIT_HOLDS
+         : verdict == CLARKE_UNDECIDED     ? EXIT_UNDECIDED
+         : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
+                                           : EXIT_HOLDS;
+}

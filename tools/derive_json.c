@@ -1,0 +1,251 @@
+/* The report of clarke derive as one JSON object (design: the command line). Keys come in one
+ * order; numbers are strings. */
+#include "derive_report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* A name in a file may hold any bytes: what is not UTF-8 is replaced. */
+static json_t *
+text_json(const char *text)
+{
+  json_t *j = json_string(text);
+
+  return j != NULL ? j : json_string("(not UTF-8)");
+}
+
+static json_t *
+strings_json(char *const *x, size_t n)
+{
+  json_t *j = json_array();
+
+  for (size_t i = 0; i < n; i++)
+    json_array_append_new(j, text_json(x[i]));
+  return j;
+}
+
+/* A gradient: a list, of several outputs a list of rows. */
+static json_t *
+gradient_json(const clarke_vectors *v, size_t row, const clarke_derive_text *t)
+{
+  char *const *x = &v->text[row * v->dim];
+  json_t *j;
+
+  if (!t->rows || v->dim != t->n_outputs * t->width)
+    return strings_json(x, v->dim);
+  j = json_array();
+  for (size_t o = 0; o < t->n_outputs; o++)
+    json_array_append_new(j, strings_json(x + o * t->width, t->width));
+  return j;
+}
+
+static json_t *
+set_json(const clarke_vectors *v, const clarke_derive_text *t)
+{
+  json_t *j;
+
+  if (!v->known)
+    return json_null();
+  j = json_array();
+  for (size_t i = 0; i < v->n; i++)
+    json_array_append_new(j, gradient_json(v, i, t));
+  return j;
+}
+
+static json_t *
+one_json(const clarke_vectors *v, const clarke_derive_text *t)
+{
+  return v->known ? gradient_json(v, 0, t) : json_null();
+}
+
+static json_t *
+value_json(const clarke_vectors *v, const clarke_derive_text *t)
+{
+  return !v->known ? json_null()
+         : t->rows ? strings_json(v->text, v->dim)
+                   : text_json(v->text[0]);
+}
+
+static json_t *
+answer_json(clarke_answer a)
+{
+  return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
+}
+
+/* --- the parts --------------------------------------------------------------------------------- */
+
+static json_t *
+touched_json(const clarke_derive_text *t)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < t->n_touched; i++) {
+    const clarke_touched_text *k = &t->touched[i];
+    json_t *j = json_object();
+
+    json_object_set_new(j, "node", text_json(k->node));
+    json_object_set_new(j, "argument", text_json(k->argument));
+    json_object_set_new(j, "slopes",
+                        k->n_slopes > 0 ? strings_json(k->slope, k->n_slopes) : json_null());
+    json_object_set_new(j, "proxy",
+                        k->several ? strings_json(k->proxy, k->n_proxies) : text_json(k->proxy[0]));
+    if (k->line > 0) {
+      json_object_set_new(j, "line", json_integer((json_int_t)k->line));
+      json_object_set_new(j, "column", json_integer((json_int_t)k->column));
+    }
+    json_array_append_new(list, j);
+  }
+  return list;
+}
+
+/* The point, by input; of a network it is in the file. */
+static json_t *
+point_json(const clarke_derive_session *s)
+{
+  json_t *j = json_object();
+  size_t e = 0;
+
+  for (size_t i = 0; i < s->program.n_inputs; i++) {
+    json_t *entries = json_array();
+
+    for (size_t k = 0; k < s->program.input[i].n; k++, e++) {
+      char *text = mpq_get_str(NULL, 10, s->at[e]);
+
+      json_array_append_new(entries, json_string(text));
+      free(text);
+    }
+    json_object_set_new(j, s->program.input[i].name, entries);
+  }
+  return j;
+}
+
+static json_t *
+wrt_json(const clarke_program *p)
+{
+  json_t *j = json_array();
+
+  for (size_t i = 0; i < p->n_inputs; i++)
+    if (p->input[i].wrt)
+      json_array_append_new(j, text_json(p->input[i].name));
+  return j;
+}
+
+static json_t *
+floats_json(const clarke_derive_text *t)
+{
+  json_t *list = json_object();
+
+  for (size_t f = 0; f < 4; f++) {
+    const clarke_float_text *r = &t->rounded[f];
+    json_t *j;
+
+    if (!r->asked)
+      continue;
+    j = json_object();
+    json_object_set_new(j, "value", value_json(&r->value, t));
+    json_object_set_new(j, "ad", one_json(&r->ad, t));
+    json_object_set_new(j, "agrees", answer_json(r->agrees));
+    json_object_set_new(list, clarke_ieee_name((clarke_ieee)f), j);
+  }
+  return list;
+}
+
+static void
+set_sets(json_t *j, const clarke_derivation *d, const clarke_derive_text *t)
+{
+  const clarke_conservative *c = &d->conservative;
+
+  json_object_set_new(j, "bouligand", set_json(&t->bouligand, t));
+  if (!t->bouligand.known)
+    json_object_set_new(j, "realized", set_json(&t->realized, t));
+  json_object_set_new(j, "clarke", set_json(&t->clarke, t));
+  json_object_set_new(j, "conservative", set_json(&t->conservative, t));
+  json_object_set_new(j, "conservative_singleton",
+                      d->zone == CLARKE_ZONE_REGULAR ? json_true()
+                      : c->known                     ? json_boolean(c->singleton)
+                                                     : json_null());
+  json_object_set_new(j, "selection", set_json(&t->selection, t));
+  json_object_set_new(j, "associated", one_json(&t->associated, t));
+}
+
+static void
+set_representation(json_t *j, const clarke_representation *r)
+{
+  static const char *const answer[] = {"yes", "no", "unknown"};
+
+  json_object_set_new(j, "representation",
+                      r->declared ? json_string(answer[r->answer]) : json_null());
+  if (r->declared && r->why[0] != '\0')
+    json_object_set_new(j, "representation_why", text_json(r->why));
+}
+
+static json_t *
+report_json(const clarke_derive_session *s, const clarke_derivation *d,
+            const clarke_derive_text *t)
+{
+  json_t *j = json_object();
+
+  json_object_set_new(j, "file", text_json(s->program.file));
+  json_object_set_new(j, "profile", text_json(s->profile.name));
+  json_object_set_new(j, "semantics", json_string("real"));
+  if (!s->network)
+    json_object_set_new(j, "at", point_json(s));
+  json_object_set_new(j, "wrt", wrt_json(&s->program));
+  json_object_set_new(j, "value", value_json(&t->value, t));
+  json_object_set_new(j, "ad", one_json(&t->ad, t));
+  json_object_set_new(j, "touched", touched_json(t));
+  set_sets(j, d, t);
+  set_representation(j, &d->representation);
+  json_object_set_new(j, "least", one_json(&t->least, t));
+  json_object_set_new(j, "differentiable", answer_json(d->differentiable));
+  json_object_set_new(j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
+                                   ? json_null()
+                                   : json_string(clarke_zone_name(d->zone)));
+  json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
+  json_object_set_new(j, "why", text_json(d->why));
+  for (size_t f = 0; f < 4; f++)
+    if (t->rounded[f].asked)
+      json_object_set_new(j, "float", floats_json(t));
+  return j;
+}
+
+clarke_status
+clarke_derive_print_json(const clarke_derive_session *s, const clarke_derivation *d,
+                         const clarke_derive_text *t, clarke_error *err)
+{
+  json_t *j = report_json(s, d, t);
+  int failed = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
+
+  json_decref(j);
+  return !failed && fflush(stdout) == 0
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+}
+
+/* --- a row of a sweep -------------------------------------------------------------------------- */
+
+/* why: what went wrong there, in place of an answer (d is NULL then). */
+bool
+clarke_derive_row_json(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
+                       const char *why)
+{
+  json_t *j = json_object();
+  int failed;
+
+  json_object_set_new(j, "t", json_string(at));
+  json_object_set_new(j, "value", value_json(&t->value, t));
+  json_object_set_new(j, "ad", one_json(&t->ad, t));
+  if (d != NULL) {
+    json_object_set_new(j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
+                                     ? json_null()
+                                     : json_string(clarke_zone_name(d->zone)));
+    json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
+  } else
+    json_object_set_new(j, "why", text_json(why));
+  for (size_t f = 0; f < 4; f++)
+    if (t->rounded[f].asked)
+      json_object_set_new(j, "float", floats_json(t));
+  failed = json_dumpf(j, stdout, JSON_COMPACT);
+  json_decref(j);
+  return failed == 0;
+}

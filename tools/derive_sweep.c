@@ -1,0 +1,274 @@
+/* clarke derive --sweep: the answers along a line of points, one a row. */
+#include "derive_report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_derive_range_init(clarke_derive_range *r)
+{
+  r->input = r->entry = r->n = 0;
+  mpq_inits(r->from, r->step, NULL);
+}
+
+void
+clarke_derive_range_clear(clarke_derive_range *r)
+{
+  mpq_clears(r->from, r->step, NULL);
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+/* Is input i named by a --at? (Arrays of files are looked at later: these name none.) */
+static bool
+is_given(const clarke_derive_session *s, size_t i)
+{
+  const char *name = s->program.input[i].name;
+  size_t n = strlen(name);
+
+  for (size_t k = 0; k < s->request->n_at; k++)
+    if (strncmp(s->request->at[k], name, n) == 0 && s->request->at[k][n] == '=')
+      return true;
+  return false;
+}
+
+static clarke_status
+only_free_input(size_t *input, const clarke_derive_session *s, clarke_error *err)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < s->program.n_inputs; i++)
+    if (!is_given(s, i)) {
+      *input = i;
+      n++;
+    }
+  return n == 1 ? CLARKE_OK
+                : clarke_fail(err, CLARKE_EINPUT, "--sweep: %zu inputs are not given by --at; "
+                              "write --sweep NAME=A:B:STEP", n);
+}
+
+static clarke_status
+named_input(size_t *input, const clarke_derive_session *s, const char *name, size_t length,
+            clarke_error *err)
+{
+  const clarke_program *p = &s->program;
+
+  for (*input = 0; *input < p->n_inputs; (*input)++)
+    if (strlen(p->input[*input].name) == length &&
+        memcmp(p->input[*input].name, name, length) == 0)
+      return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "--sweep: %s has no input '%.*s'", p->file,
+                     (int)(length < 80 ? length : 80), name);
+}
+
+/* The part of text before the separator, as a number; *text moves past it. */
+static bool
+take_number(mpq_t x, const char **text, char separator)
+{
+  size_t n = strcspn(*text, ":");
+  char *part;
+  bool good;
+
+  if ((*text)[n] != separator || (part = strndup(*text, n)) == NULL)
+    return false;
+  good = clarke_literal_parse(x, part);
+  free(part);
+  *text += n + (separator != '\0');
+  return good;
+}
+
+/* n = floor((to - from) / step) + 1. */
+static clarke_status
+count_rows(clarke_derive_range *r, const mpq_t to, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t length;
+  mpz_t n;
+
+  if (mpq_sgn(r->step) == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "--sweep: the step is zero");
+  mpq_init(length);
+  mpz_init(n);
+  mpq_sub(length, to, r->from);
+  mpq_div(length, length, r->step);
+  mpz_fdiv_q(n, mpq_numref(length), mpq_denref(length));
+  if (mpz_sgn(n) < 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "--sweep: the step leads away from the end");
+  else if (mpz_cmp_ui(n, CLARKE_SWEEP_ROWS) >= 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "--sweep: more than %zu rows", CLARKE_SWEEP_ROWS);
+  else
+    r->n = mpz_get_ui(n) + 1;
+  mpz_clear(n);
+  mpq_clear(length);
+  return status;
+}
+
+static clarke_status
+choose_input(clarke_derive_range *r, const clarke_derive_session *s, const char **text,
+             clarke_error *err)
+{
+  const char *equals = strchr(*text, '=');
+  clarke_status status = equals == NULL
+                           ? only_free_input(&r->input, s, err)
+                           : named_input(&r->input, s, *text, (size_t)(equals - *text), err);
+
+  if (status != CLARKE_OK)
+    return status;
+  *text = equals != NULL ? equals + 1 : *text;
+  r->entry = 0;
+  for (size_t i = 0; i < r->input; i++)
+    r->entry += s->program.input[i].n;
+  return s->program.input[r->input].n == 1
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_EINPUT, "--sweep: input '%s' has %zu entries, expected one",
+                         s->program.input[r->input].name, s->program.input[r->input].n);
+}
+
+clarke_status
+clarke_derive_range_parse(clarke_derive_range *r, const clarke_derive_session *s,
+                          const char *text, clarke_error *err)
+{
+  clarke_status status = choose_input(r, s, &text, err);
+  mpq_t to;
+
+  if (status != CLARKE_OK)
+    return status;
+  mpq_init(to);
+  if (take_number(r->from, &text, ':') && take_number(to, &text, ':') &&
+      take_number(r->step, &text, '\0'))
+    status = count_rows(r, to, err);
+  else
+    status = clarke_fail(err, CLARKE_EINPUT, "--sweep: expected [NAME=]A:B:STEP, three numbers "
+                         "such as -1:1:1/10");
+  mpq_clear(to);
+  return status;
+}
+
+/* --- the table --------------------------------------------------------------------------------- */
+
+static void
+print_head(const clarke_derive_session *s, const clarke_derive_range *r)
+{
+  printf("%-14s  %-20s  %-20s", s->program.input[r->input].name, "value", "AD");
+  for (size_t f = 0; f < 4; f++)
+    if (s->request->format[f])
+      printf("  AD %-21s", clarke_ieee_name((clarke_ieee)f));
+  printf("  %-12s  %s\n", "zone", "verdict");
+}
+
+/* In a column; wider text pushes the rest along. */
+static clarke_status
+print_cell(const clarke_vectors *v, const clarke_derive_text *t, int width, clarke_error *err)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *f;
+
+  if (!v->known) {
+    printf("  %-*s", width, "-");
+    return CLARKE_OK;
+  }
+  if ((f = open_memstream(&text, &size)) == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_vector_print(f, v, 0, t);
+  if (fclose(f) == 0 && text != NULL)
+    printf("  %-*s", width, text);
+  free(text);
+  return CLARKE_OK;
+}
+
+/* d is NULL where there is no answer, because of why. */
+static clarke_status
+print_row(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
+          const char *why, clarke_error *err)
+{
+  clarke_derive_text flat = {.rows = false};
+  clarke_status status;
+
+  if (d == NULL) {
+    printf("%-14s  undefined: %.*s\n", at, (int)strcspn(why, "\n"), why);
+    return CLARKE_OK;
+  }
+  printf("%-14s", at);
+  status = print_cell(&t->value, &flat, 20, err);
+  if (status == CLARKE_OK)
+    status = print_cell(&t->ad, t, 20, err);
+  for (size_t f = 0; f < 4 && status == CLARKE_OK; f++)
+    if (t->rounded[f].asked)
+      status = print_cell(&t->rounded[f].ad, t, 24, err);
+  printf("  %-12s  %s\n", clarke_zone_name(d->zone), clarke_verdict_name(d->verdict));
+  return status;
+}
+
+/* An input where the program is undefined is a row that says so; anything else ends the table. */
+static clarke_status
+sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
+{
+  clarke_derivation d;
+  clarke_derive_text t;
+  clarke_error wrong = {CLARKE_OK, ""};
+  char *at = mpq_get_str(NULL, 10, s->at[entry]);
+  clarke_status status;
+  bool answered, written = true;
+
+  clarke_derivation_init(&d);
+  clarke_derive_text_init(&t);
+  status = clarke_derive(&d, &s->program, s->at, &s->profile, &wrong);
+  if (status == CLARKE_OK)
+    status = clarke_derive_text_fill(&t, s, &d, &wrong);
+  answered = status == CLARKE_OK;
+  if (status == CLARKE_EINPUT)
+    status = CLARKE_OK;
+  if (status != CLARKE_OK)
+    clarke_fail(err, status, "%s", wrong.text);
+  else if (!s->request->json)
+    status = print_row(at, answered ? &d : NULL, &t, wrong.text, err);
+  else
+    written = clarke_derive_row_json(at, answered ? &d : NULL, &t, wrong.text) &&
+              puts(last ? "" : ",") != EOF;
+  clarke_derive_text_clear(&t);
+  clarke_derivation_clear(&d);
+  free(at);
+  return written ? status
+                 : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+}
+
+static clarke_status
+sweep(clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  mpq_set(s->at[r->entry], r->from);
+  if (s->request->json)
+    puts("[");
+  else
+    print_head(s, r);
+  for (size_t i = 0; i < r->n && status == CLARKE_OK; i++) {
+    status = sweep_row(s, r->entry, i + 1 == r->n, err);
+    mpq_add(s->at[r->entry], s->at[r->entry], r->step);
+  }
+  if (s->request->json && status == CLARKE_OK)
+    puts("]");
+  return status == CLARKE_OK && fflush(stdout) != 0
+           ? clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written")
+           : status;
+}
+
+clarke_status
+clarke_derive_sweep(clarke_derive_session *s, clarke_error *err)
+{
+  clarke_derive_range r;
+  clarke_status status;
+
+  clarke_derive_range_init(&r);
+  status = clarke_derive_range_parse(&r, s, s->request->sweep, err);
+  if (status == CLARKE_OK)
+    status = clarke_derive_point(s, r.input, err);
+  if (status == CLARKE_OK && s->request->plot != NULL)
+    status = clarke_derive_figure(s, &r, err);
+  if (status == CLARKE_OK)
+    status = sweep(s, &r, err);
+  clarke_derive_range_clear(&r);
+  return status;
+}

@@ -1,0 +1,239 @@
+/* The report of clarke derive for a person. */
+#include <stdio.h> /* before GMP, for its printing */
+
+#include "derive_report.h"
+
+#include <string.h>
+
+/* Of a longer list the rest is counted: --json has all of it. */
+#define SHOWN ((size_t)24)
+
+void
+clarke_vector_print(FILE *out, const clarke_vectors *v, size_t row, const clarke_derive_text *t)
+{
+  char *const *x = &v->text[row * v->dim];
+  bool matrix = t->rows && v->dim == t->n_outputs * t->width;
+  size_t height = matrix ? t->n_outputs : 1, width = v->dim / height;
+
+  if (v->dim == 1 && !matrix) {
+    fputs(x[0], out);
+    return;
+  }
+  fputs(matrix ? "[" : "", out);
+  for (size_t i = 0; i < height; i++) {
+    fputs(i > 0 ? ", (" : "(", out);
+    for (size_t j = 0; j < width; j++)
+      fprintf(out, "%s%s", j > 0 ? ", " : "", x[i * width + j]);
+    fputs(")", out);
+  }
+  fputs(matrix ? "]" : "", out);
+}
+
+static void
+print_list(const clarke_vectors *v, const clarke_derive_text *t)
+{
+  for (size_t i = 0; i < v->n && i < SHOWN; i++) {
+    fputs(i > 0 ? ", " : "", stdout);
+    clarke_vector_print(stdout, v, i, t);
+  }
+  if (v->n > SHOWN)
+    printf(", ... (%zu in all; --json lists them)", v->n);
+}
+
+/* A finite set. */
+static void
+print_set(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
+{
+  printf("%-13s{", label);
+  print_list(v, t);
+  puts("}");
+}
+
+/* The convex hull of vertices; of two numbers, an interval. */
+static void
+print_hull(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
+{
+  printf("%-13s", label);
+  if (v->n == 2 && v->dim == 1 && !t->rows)
+    printf("[%s, %s]\n", v->text[0], v->text[1]);
+  else {
+    fputs(v->n > 1 ? "conv {" : "{", stdout);
+    print_list(v, t);
+    puts("}");
+  }
+}
+
+static void
+print_vector(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
+{
+  printf("%-13s", label);
+  clarke_vector_print(stdout, v, 0, t);
+  putchar('\n');
+}
+
+/* --- the parts --------------------------------------------------------------------------------- */
+
+static void
+print_point(const clarke_derive_session *s)
+{
+  const clarke_program *p = &s->program;
+  size_t e = 0;
+
+  printf("%s", p->file);
+  for (size_t i = 0; i < p->n_inputs && !s->network; i++) {
+    printf("%s %s = %s", i > 0 ? "," : " at", p->input[i].name, p->input[i].vector ? "(" : "");
+    for (size_t j = 0; j < p->input[i].n; j++, e++) {
+      if (j >= SHOWN)
+        continue;
+      fputs(j > 0 ? ", " : "", stdout);
+      mpq_out_str(stdout, 10, s->at[e]);
+    }
+    printf("%s%s", p->input[i].n > SHOWN ? ", ..." : "", p->input[i].vector ? ")" : "");
+  }
+  printf(", derivatives in");
+  for (size_t i = 0, n = 0; i < p->n_inputs; i++)
+    if (p->input[i].wrt)
+      printf("%s %s", n++ > 0 ? "," : "", p->input[i].name);
+  printf(", AD as %s\n\n", s->profile.name);
+}
+
+static void
+print_strings(char *const *x, size_t n, const char *between)
+{
+  for (size_t i = 0; i < n; i++)
+    printf("%s%s", i > 0 ? between : "", x[i]);
+}
+
+static void
+print_kink(const clarke_touched_text *k)
+{
+  printf("%s: ", k->node);
+  if (k->several && k->n_slopes > 0) {
+    printf("arguments ");
+    print_strings(k->slope, k->n_slopes, ", ");
+    printf(" (from 0) are all %s, AD weighs them ", k->argument);
+    print_strings(k->proxy, k->n_proxies, ", ");
+  } else if (k->several) {
+    printf("all arguments are 0, AD takes (");
+    print_strings(k->proxy, k->n_proxies, ", ");
+    putchar(')');
+  } else if (strcmp(k->slope[0], "then") == 0)
+    printf("both sides of the comparison are %s, the branch taken is `%s`", k->argument,
+           k->proxy[0]);
+  else
+    printf("argument %s, slopes %s on the left and %s on the right, AD takes %s", k->argument,
+           k->slope[0], k->slope[1], k->proxy[0]);
+  putchar('\n');
+}
+
+static void
+print_touched(const clarke_derive_text *t)
+{
+  if (t->n_touched == 0)
+    printf("%-13snone\n", "touched");
+  for (size_t i = 0; i < t->n_touched && i < SHOWN; i++) {
+    printf("%-13s", i == 0 ? "touched" : "");
+    print_kink(&t->touched[i]);
+  }
+  if (t->n_touched > SHOWN)
+    printf("%-13s... (%zu in all; --json lists them)\n", "", t->n_touched);
+}
+
+static void
+print_sets(const clarke_derivation *d, const clarke_derive_text *t)
+{
+  if (t->bouligand.known)
+    print_set("Bouligand", &t->bouligand, t);
+  else {
+    printf("%-13snot known wholly%s%s\n", "Bouligand", d->patterns.why[0] != '\0' ? ": " : "",
+           d->patterns.why);
+    if (t->realized.n > 0)
+      print_set("  proved", &t->realized, t);
+  }
+  if (t->clarke.known)
+    print_hull("Clarke", &t->clarke, t);
+  if (t->conservative.known)
+    print_hull("conservative", &t->conservative, t);
+  else if (d->conservative.known && !d->conservative.singleton)
+    printf("%-13smore than one element (its corners are too many to list)\n", "conservative");
+  else
+    printf("%-13snot known\n", "conservative");
+  if (t->least.known)
+    print_vector("least norm", &t->least, t);
+}
+
+static void
+print_declared(const clarke_representation *r, const clarke_derive_text *t)
+{
+  static const char *const answer[] = {"yes", "NO", "not known"};
+
+  if (!r->declared)
+    return;
+  printf("%-13s%s%s%s\n", "pieces", answer[r->answer],
+         r->why[0] != '\0' ? ": " : r->answer == CLARKE_REPRESENTS ? ": they represent it" : "",
+         r->why);
+  if (t->selection.known)
+    print_hull("selection", &t->selection, t);
+  else
+    printf("%-13snot known\n", "selection");
+  if (t->associated.known)
+    print_vector("associated", &t->associated, t);
+}
+
+static void
+print_floats(const clarke_derive_text *t)
+{
+  for (size_t f = 0; f < 4; f++) {
+    const clarke_float_text *r = &t->rounded[f];
+
+    if (!r->asked)
+      continue;
+    printf("%-13svalue ", clarke_ieee_name((clarke_ieee)f));
+    clarke_vector_print(stdout, &r->value, 0, t);
+    printf(", AD ");
+    clarke_vector_print(stdout, &r->ad, 0, t);
+    puts(r->agrees == CLARKE_YES  ? ", the exact AD"
+         : r->agrees == CLARKE_NO ? ", NOT the exact AD"
+                                  : "");
+  }
+}
+
+static void
+print_verdict(const clarke_derivation *d)
+{
+  static const char *const sentence[] = {
+    "AD's output is an element of the Bouligand subdifferential: a limit of true gradients at "
+    "points that approach this one.",
+    "AD's output is an element of the Clarke subdifferential: a convex combination of limits of "
+    "true gradients.",
+    "AD's output is NOT an element of the Clarke subdifferential.",
+    "Whether AD's output is a generalized derivative was not decided.",
+  };
+
+  printf("\n%s: %s\n", clarke_verdict_name(d->verdict), sentence[d->verdict]);
+  if (d->why[0] != '\0')
+    printf("Reason: %s.\n", d->why);
+}
+
+clarke_status
+clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
+                         const clarke_derive_text *t, clarke_error *err)
+{
+  static const char *const answer[] = {"yes", "no", "not known"};
+
+  print_point(s);
+  if (t->value.known)
+    print_vector("value", &t->value, t);
+  if (t->ad.known)
+    print_vector("AD", &t->ad, t);
+  print_floats(t);
+  print_touched(t);
+  putchar('\n');
+  print_sets(d, t);
+  print_declared(&d->representation, t);
+  printf("%-13s%s\n%-13s%s\n", "smooth there", answer[d->differentiable], "zone",
+         clarke_zone_name(d->zone));
+  print_verdict(d);
+  return fflush(stdout) == 0 ? CLARKE_OK
+                             : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+}
