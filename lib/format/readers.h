@@ -6,6 +6,7 @@
 #define CLARKE_FORMAT_READERS_H
 
 #include "graph/model.h"
+#include "graph/program.h"
 
 /* A whole file in memory, with its SHA-256. */
 typedef struct {
@@ -36,6 +37,11 @@ clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, 
 /* Members NAME.npy become tensors NAME. *stored: were all members stored uncompressed? */
 clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size,
                                const char *file, clarke_error *err);
+
+/* A program of docs/programs.md (format/prog.h has its syntax tree); p must be initialized, and is
+ * empty after an error. */
+clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
+                                clarke_error *err);
 
 /* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. */
 clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts,
