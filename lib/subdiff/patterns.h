@@ -63,7 +63,7 @@ typedef struct {
   char why[256];  /* when not complete: why */
 } clarke_patterns;
 
-#define CLARKE_PATTERNS_LIMIT ((size_t)20000)
+#define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* forks of all kinds */
 
 void clarke_patterns_init(clarke_patterns *t);
 void clarke_patterns_clear(clarke_patterns *t);
