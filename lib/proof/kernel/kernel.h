@@ -2,17 +2,19 @@
  * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
  * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
  * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
+ * A proof may speak of a program (docs/programs.md) instead; the two files about programs come last.
  *
  * There is one way to fail: leave() says why and ends the process. So no function returns an
  * error, and a function that returns has done what it says. */
 #ifndef CLARKE_KERNEL_H
 #define CLARKE_KERNEL_H
 
+#include <stdio.h> /* before gmp.h, for its printing */
+
 #include <gmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #define MAX_RANK 8
 #define MAX_BITS 4096
@@ -156,6 +158,11 @@ void interval_add(interval *y, const interval *x, const rational *c); /* y += c 
 void interval_mul(interval *y, const interval *a, const interval *b);
 void interval_round(interval *y);
 int interval_sign(const interval *x, const char *what); /* UNDECIDED when it does not say */
+/* One end of exp(-t), t >= 0, and of log z, z >= 1; z = q 2^p rounded; q = z / 2^p. */
+void exp_end(rational *end, const rational *t, bool up);
+void log_end(rational *end, const rational *z, bool up);
+void fixed(integer *z, const rational *q, unsigned long p, bool up);
+void unfixed(rational *q, const integer *z, unsigned long p);
 /* Of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
@@ -205,5 +212,60 @@ void gradient(const point *p, const rational *slope, size_t k);
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */
 void clarke_check_proof(const char *path, const char *data);
+
+/* Reading lines: a word, a rational, a number, a decoded name; a line of that keyword, if it is the
+ * next, or else a failure; a file by `NAME HASH`. */
+extern char *words, *words_end; /* what is left of the line */
+extern FILE *said;              /* the statement in words */
+const char *next_word(void);
+void next_rational(rational *q);
+size_t next_number(void);
+char *next_name(void);
+bytes next_file(const char *folder, const char *what);
+bool line_is(const char *keyword);
+void next_line(const char *keyword);
+void last_line(void);
+
+/* ---- program.c: a program as instructions, and functions of power series */
+
+/* What an instruction does. SUM: coefficients c; CONSTANT, INPUT: c[0]; ANALYTIC: of that name. */
+typedef enum { AN_INPUT, A_CONSTANT, A_SUM, A_PRODUCT, A_QUOTIENT, AN_ANALYTIC, A_POINTWISE, AN_ORDER,
+               A_BRANCH, A_NORM } deed;
+/* The value at a kink, or beta of a tie, and which side or entry. */
+typedef struct { bool given; enum { VALUE, LEFT, RIGHT, FIRST, LAST, STABLE } kind; rational value; } proxy;
+/* Between kinks polynomials, as of a step; ELU: on the left piece[0][1] (exp(x) - 1). */
+typedef struct { bool elu; size_t n_kinks; rational at[2], piece[3][3]; } pieces;
+typedef struct {
+  deed kind;
+  size_t n, *in, line;
+  rational *c;
+  const char *name;        /* ANALYTIC: the function; POINTWISE, ORDER: the operator */
+  pieces *pieces;
+  size_t rank, entry;      /* ORDER: 1 is the largest; INPUT: its place in wrt, or NONE */
+  const char *relation;    /* BRANCH */
+  proxy proxy;
+} instruction;
+typedef struct { char *name; size_t first, n; bool vector; } program_input;
+typedef struct {
+  size_t n, n_inputs, n_outputs, *outputs;
+  instruction *instructions;
+  program_input *inputs;
+} program;
+/* Operators with kinks, sorted by name, those of order (no kinks) too; NULL at the end. */
+typedef struct { const char *name; size_t n_kinks; bool used; proxy proxy[2]; } kinked;
+extern kinked kink_table[];
+
+void program_read(program *p, bytes text);
+bool relation_holds(const char *relation, int sign);
+/* y = f(u), n terms; w = f'(u), or NULL where u is constant. */
+void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n);
+void series_mul(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
+void series_div(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
+void interval_addmul(interval *y, const interval *a, const interval *b);
+int interval_compare(const interval *a, const interval *b); /* -1, 0, 1; 2: it cannot be told */
+
+/* ---- program_proof.c: the lines of the statement from `program` on; the evidence (verdict is
+ * a word of the three), and the statement written. */
+void check_program(const char *folder, const char *verdict);
 
 #endif

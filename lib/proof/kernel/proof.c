@@ -5,15 +5,15 @@
 #include <string.h>
 
 static bytes rest;               /* the lines to come */
-static char *words, *words_end;  /* what is left of this one; every word ends with a NUL */
+char *words, *words_end;         /* what is left of this one; every word ends with a NUL */
+FILE *said;
 static network net;
 static point p = {.net = &net};
 static cell c;
 static rational *ad;             /* the proxies, as slopes */
 static interval *sum;            /* a combination of gradients; wrt's entries end to end */
-static FILE *said;               /* the statement in words */
 
-static const char *next_word(void) {
+const char *next_word(void) {
   const char *word = words;
   require(words < words_end, "the line ends too early");
   words += strlen(word) + 1;
@@ -21,7 +21,7 @@ static const char *next_word(void) {
 }
 
 /* Begins the next line, if it begins with the keyword; all words of this one must be read. */
-static bool line_is(const char *keyword) {
+bool line_is(const char *keyword) {
   size_t length = strlen(keyword);
   if (rest.size <= length || memcmp(rest.data, keyword, length) != 0 || rest.data[length] > ' ')
     return false;
@@ -41,10 +41,15 @@ static bool line_is(const char *keyword) {
   return true;
 }
 
-static void next_line(const char *keyword) {
+void next_line(const char *keyword) {
   bool begun = line_is(keyword);
   session_line += !begun;
   require(begun, "'%s' is expected", keyword);
+}
+
+void last_line(void) {
+  next_line("end");
+  require(rest.size == 0, "lines after the evidence");
 }
 
 /* `KEYWORD WORD` with a word that is known. */
@@ -54,7 +59,7 @@ static void known_line(const char *keyword, const char *word) {
 }
 
 /* A rational in the one way it may be written, which is GMP's. */
-static void next_rational(rational *q) {
+void next_rational(rational *q) {
   const char *word = next_word();
   bool good = mpq_set_str(q, word, 10) == 0 && mpz_sgn(mpq_denref(q)) > 0;
   if (good) mpq_canonicalize(q);
@@ -63,7 +68,7 @@ static void next_rational(rational *q) {
   free(again);
 }
 
-static size_t next_number(void) {
+size_t next_number(void) {
   RATIONAL(q);
   next_rational(&q);
   require(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q))
@@ -72,7 +77,7 @@ static size_t next_number(void) {
 }
 
 /* The next word, decoded; what may stand for itself must. */
-static char *next_name(void) {
+char *next_name(void) {
   static const char digits[] = "0123456789ABCDEF";
   static const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const char *word = next_word();
@@ -100,7 +105,7 @@ static tensor *next_parameter(void) {
 }
 
 /* After the keyword, `NAME HASH`: the file, if it has the hash. */
-static bytes next_file(const char *folder, const char *what) {
+bytes next_file(const char *folder, const char *what) {
   char hex[65];
   const char *word = words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
@@ -328,8 +333,7 @@ static void check_evidence(const char *verdict) {
     require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
     check_separator();
   }
-  next_line("end");
-  require(rest.size == 0, "lines after the evidence");
+  last_line();
 }
 
 /* ---- Statement */
@@ -462,6 +466,11 @@ void clarke_check_proof(const char *path, const char *data) {
   while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
   known_line("semantics", "real");
+  if (line_is("program")) {
+    check_program(folder, word);
+    printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", text);
+    return;
+  }
   next_line("model"); onnx_read(&m, next_file(folder, "Model"));
   bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
   if (params) replace_parameters(&m, next_file(folder, "Parameters replaced by"), replaced);

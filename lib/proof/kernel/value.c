@@ -87,11 +87,11 @@ void interval_mul(interval *y, const interval *a, const interval *b) {
 }
 
 /* z = q 2^p, rounded down or up; q = z / 2^p. */
-static void fixed(integer *z, const rational *q, unsigned long p, bool up) {
+void fixed(integer *z, const rational *q, unsigned long p, bool up) {
   mpz_mul_2exp(z, mpq_numref(q), p); (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
 }
 
-static void unfixed(rational *q, const integer *z, unsigned long p) {
+void unfixed(rational *q, const integer *z, unsigned long p) {
   mpq_set_z(q, z); mpq_div_2exp(q, q, p);
 }
 
@@ -123,7 +123,7 @@ static void exp_series(integer *end, const integer *u, unsigned long p, bool up)
 }
 
 /* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
-static void exp_end(rational *end, const rational *t, bool up) {
+void exp_end(rational *end, const rational *t, bool up) {
   unsigned long p = session_bits + 64, halvings = 0;
   RATIONAL(r); INTEGER(u); INTEGER(v);
   mpq_set(&r, t);
@@ -142,7 +142,7 @@ static void exp_end(rational *end, const rational *t, bool up) {
 
 /* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
  * exp(-lo) >= 1/z >= exp(-hi). */
-static void log_end(rational *end, const rational *z, bool up) {
+void log_end(rational *end, const rational *z, bool up) {
   RATIONAL(inverse); RATIONAL(e); RATIONAL(middle); INTERVAL(y);
   mpq_inv(&inverse, z);
   if (mpq_cmp(z, &plus_one) <= 0) {

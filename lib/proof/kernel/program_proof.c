@@ -1,0 +1,632 @@
+/* Proofs about programs (docs/proof-format.md, section 3): a program followed near a point, along an
+ * arc or down a tree, and what the evidence claims of that. */
+#include "kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ORDER 8 /* of t in the series along an arc */
+
+/* An instruction as it was followed. */
+typedef struct {
+  bool done, same; /* same: AD's derivative of it is surely g */
+  int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen */
+  uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
+  interval *s, *g; /* its series in t, from the value; its gradient in wrt */
+} state;
+
+typedef struct { interval *gradient; uint8_t degree; } decision;
+
+static program prog;
+static state *states;
+static size_t n_wrt, n_touched, *waiting, *next;
+static interval *ad, *values; /* AD's output, row by row; the outputs' values */
+
+/* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
+ * along the arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further. */
+static enum { AT_POINT, ALONG_ARC, BY_CHOICES } mode;
+static size_t n_terms, n_steps;
+static rational *arc;
+static size_t n_choices, n_used, n_decisions, *choices, *among;
+static bool dead, stopped, moved; /* moved: a branch takes not the arm that it takes at the point */
+static decision *decisions;
+
+/* ---- Forks */
+
+static const char *place(size_t at) {
+  static char where[64];
+  snprintf(where, sizeof where, "program line %zu", prog.instructions[at].line);
+  return where;
+}
+
+/* Is a less b (b == NONE: less a kink), zero at the point, identically zero near it? */
+static bool identical(size_t a, size_t b) {
+  bool equal = true;
+  if (a == b) return true;
+  if (states[a].degree > 1 || (b != NONE && states[b].degree > 1)) return false;
+  for (size_t k = 0; k < n_wrt && equal; k++)
+    equal = b == NONE ? interval_zero(&states[a].g[k])
+            : interval_compare(&states[a].g[k], &states[b].g[k]) == 0;
+  return equal;
+}
+
+/* The sign of the first nonzero coefficient of a less b along the arc; 0 when none is found. */
+static int leading(size_t a, size_t b) {
+  int sign = 0;
+  for (size_t k = 1; k < n_terms && sign == 0; k++) {
+    INTERVAL(t);
+    if (a != NONE) interval_add(&t, &states[a].s[k], &plus_one);
+    if (b != NONE) interval_add(&t, &states[b].s[k], &minus_one);
+    sign = interval_sign(&t, "the sign of a decision along the arc");
+  }
+  return sign;
+}
+
+/* The decision that `above` less `below` is positive. */
+static void decide(size_t above, size_t below) {
+  decision d = {intervals(n_wrt), 0};
+  for (int i = 0; i < 2; i++) {
+    size_t y = i == 0 ? above : below;
+    if (y == NONE) continue;
+    d.degree = states[y].degree > d.degree ? states[y].degree : d.degree;
+    for (size_t k = 0; k < n_wrt; k++)
+      interval_add(&d.gradient[k], &states[y].g[k], i == 0 ? &plus_one : &minus_one);
+  }
+  decisions = grow(decisions, n_decisions, sizeof d); decisions[n_decisions++] = d;
+}
+
+/* A fork at an instruction: which of n numbers is the largest near the point (up: the least)? */
+static size_t fork_at(size_t at, size_t n, const size_t *y, bool up) {
+  size_t c = 0;
+  if (stopped) return 0;
+  if (mode == BY_CHOICES) {
+    require(n_used < n_choices, "%s: the leaf is before a fork of %zu choices", place(at), n);
+    require(among[n_used] == n, "%s: this fork has %zu choices", place(at), n);
+    c = choices[n_used++];
+    for (size_t j = 0; j < n; j++)
+      if (j != c) decide(up ? y[j] : y[c], up ? y[c] : y[j]);
+    stopped = dead && n_used == n_choices;
+    return c;
+  }
+  for (bool first = false; !first && c < n; c += !first) {
+    first = true;
+    for (size_t j = 0; j < n && first; j++) first = j == c || leading(y[c], y[j]) == (up ? -1 : 1);
+  }
+  require(c < n, "%s: the arc does not tell what is larger", place(at));
+  return c;
+}
+
+/* The sign near the point of a less b, zero there. */
+static int sign_near(size_t at, size_t a, size_t b) {
+  size_t y[2] = {a, b};
+  return identical(a, b) ? 0 : fork_at(at, 2, y, true) == 1 ? 1 : -1;
+}
+
+/* ---- Instructions */
+
+static void add_gradient(state *y, const interval *c, const state *x) {
+  for (size_t k = 0; k < n_wrt; k++) interval_addmul(&y->g[k], c, &x->g[k]);
+}
+
+static void be_like(state *y, const state *x) {
+  for (size_t k = 0; k < n_terms; k++) interval_set(&y->s[k], &x->s[k].lo, &x->s[k].hi);
+  add_gradient(y, &exactly_one, x);
+  y->degree = x->degree;
+}
+
+static const proxy *proxy_of(const instruction *i, size_t k) {
+  const kinked *o = kink_table;
+  while (strcmp(o->name, i->name) != 0) o++;
+  return i->proxy.given ? &i->proxy : &o->proxy[k];
+}
+
+/* c1 + 2 c2 x on piece k. */
+static void slope_on(rational *slope, const pieces *p, size_t k, const rational *x) {
+  mpq_mul(slope, &p->piece[k][2], x); mpq_add(slope, slope, slope);
+  mpq_add(slope, slope, &p->piece[k][1]);
+}
+
+/* The series of piece k at x and its slope there; its degree, that of x being d. */
+static uint8_t piece_at(interval *s, interval *slope, const pieces *p, size_t k, const interval *x, uint8_t d) {
+  interval *t = intervals(n_terms), *w = intervals(n_terms);
+  RATIONAL(twice);
+  const rational *c = p->piece[k];
+  bool exponential = p->elu && k == 0;
+  if (exponential) { /* c1 (exp(x) - 1) */
+    series_analytic(t, w, "exp", x, n_terms); interval_add(t, &exactly_one, &minus_one);
+    interval_add(slope, w, &c[1]);
+  } else {
+    series_mul(t, x, x, n_terms); mpq_add(&twice, &c[2], &c[2]);
+    interval_add(s, &exactly_one, &c[0]); interval_add(slope, &exactly_one, &c[1]); interval_add(slope, x, &twice);
+  }
+  for (size_t j = 0; j < n_terms; j++) {
+    interval_add(&s[j], exponential ? &t[j] : &x[j], &c[1]);
+    if (!exponential) interval_add(&s[j], &t[j], &c[2]);
+    interval_round(&s[j]);
+  }
+  intervals_free(t, n_terms); intervals_free(w, n_terms);
+  if (d == 0 || (mpq_sgn(&c[1]) == 0 && mpq_sgn(&c[2]) == 0)) return 0;
+  return exponential || mpq_sgn(&c[2]) != 0 ? 2 : d;
+}
+
+static void follow_pointwise(size_t at) {
+  const instruction *i = &prog.instructions[at];
+  const pieces *p = i->pieces;
+  const state *x = &states[*i->in];
+  state *y = &states[at];
+  size_t k = 0;
+  INTERVAL(slope); RATIONAL(left); RATIONAL(right);
+  int sign = 1;
+  for (; k < p->n_kinks; k += sign > 0) {
+    interval kink = {p->at[k], p->at[k]};
+    sign = interval_compare(x->s, &kink);
+    if (sign == 2) leave(UNDECIDED, "%s: on which side of a kink is not decided by %d bits", place(at), MAX_BITS);
+    if (sign <= 0) break;
+  }
+  bool kink = k < p->n_kinks && sign == 0;
+  if (kink) slope_on(&left, p, k, &p->at[k]), slope_on(&right, p, k + 1, &p->at[k]);
+  bool touched = kink && !mpq_equal(&left, &right), agree = true;
+  const proxy *ours = touched ? proxy_of(i, k) : NULL;
+  const rational *value = !touched ? NULL : ours->kind == LEFT ? &left : ours->kind == RIGHT ? &right : &ours->value;
+  n_touched += touched;
+  if (touched && mode != AT_POINT) {
+    bool above = sign_near(at, *i->in, NONE) > 0;
+    agree = mpq_equal(value, above ? &right : &left) || all_zero(x->g, n_wrt); k += above;
+  }
+  if (kink && !touched && leading(*i->in, NONE) > 0) k++; /* elu with parameter 1: smooth, not analytic */
+  y->degree = piece_at(y->s, &slope, p, k, x->s, x->degree);
+  if (kink && !touched && p->elu && x->degree > 0) y->degree = 2;
+  if (touched && mode == AT_POINT) interval_set(&slope, value, value);
+  add_gradient(y, &slope, x); y->same = x->same && agree;
+}
+
+/* Takes numbers from the n left, from the top (up: the bottom), until the rank-th: near the point. */
+static size_t extreme(size_t at, size_t *left, size_t n, size_t rank, bool up) {
+  size_t *candidates = allocate(n, sizeof *candidates), *copy = allocate(n, sizeof *copy), taken = NONE;
+  while (taken == NONE) {
+    size_t m = 0, kept = 0;
+    for (size_t k = 0; k < n; k++) {
+      for (copy[k] = 0; copy[k] < m && !identical(candidates[copy[k]], left[k]);) copy[k]++;
+      if (copy[k] == m) candidates[m++] = left[k];
+    }
+    size_t c = m > 1 ? fork_at(at, m, candidates, up) : 0;
+    for (size_t k = 0; k < n; k++)
+      if (copy[k] != c) left[kept++] = left[k];
+    if (rank <= n - kept) taken = candidates[c];
+    else rank -= n - kept;
+    n = kept;
+  }
+  free(candidates); free(copy);
+  return taken;
+}
+
+/* The entries equal to the value of an ORDER into tied; *rank of them is its own. */
+static size_t find_tied(size_t at, size_t *tied, size_t *rank) {
+  const instruction *i = &prog.instructions[at];
+  for (size_t k = 0; k < i->n; k++) {
+    size_t above = 0, n = 0;
+    bool open = false;
+    for (size_t j = 0; j < i->n && !open; j++) {
+      int sign = i->in[j] == i->in[k] ? 0 : interval_compare(states[i->in[j]].s, states[i->in[k]].s);
+      open = sign == 2; above += sign == 1;
+      if (sign == 0) tied[n++] = i->in[j];
+    }
+    *rank = i->rank - above;
+    if (!open && above < i->rank && above + n >= i->rank) return n;
+  }
+  leave(UNDECIDED, "%s: numbers not told apart with %d bits", place(at), MAX_BITS);
+}
+
+static void follow_order(size_t at) {
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
+  size_t *tied = allocate(i->n, sizeof *tied), *left = allocate(i->n, sizeof *left), rank, n = find_tied(at, tied, &rank);
+  const proxy *p = proxy_of(i, 0);
+  size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank, taken = tied[0];
+  INTERVAL(share);
+  n_touched += n > 1; y->same = true;
+  memcpy(left, tied, n * sizeof *tied);
+  bool up = 2 * rank > n + 1;
+  if (mode != AT_POINT) taken = extreme(at, left, n, up ? n + 1 - rank : rank, up);
+  be_like(y, &states[taken]);
+  for (size_t k = 0; k < n_wrt && mode == AT_POINT; k++) interval_set(&y->g[k], &zero, &zero);
+  for (size_t k = 0; k < n; k++) { /* (1 - beta) e_j + beta times the mean, which sum to 1 */
+    const state *x = &states[tied[k]];
+    RATIONAL(c);
+    mpq_set_ui(&c, 1, n); mpq_mul(&c, &c, &p->value);
+    if (k == j) mpq_add(&c, &c, &plus_one), mpq_sub(&c, &c, &p->value);
+    interval_set(&share, &c, &c);
+    if (mode == AT_POINT) add_gradient(y, &share, x), y->degree = x->degree > y->degree ? x->degree : y->degree;
+    if (mpq_sgn(&c) == 0) continue;
+    y->same = y->same && x->same;
+    for (size_t e = 0; e < n_wrt && tied[k] != taken; e++)
+      y->same = y->same && interval_compare(&x->g[e], &y->g[e]) == 0;
+  }
+  free(tied); free(left);
+}
+
+/* The comparison of a BRANCH. */
+static void choose_arm(size_t at) {
+  const instruction *i = &prog.instructions[at];
+  size_t a = i->in[0], b = i->in[1], before = n_decisions;
+  int sign = a == b ? 0 : interval_compare(states[a].s, states[b].s);
+  bool touched = sign == 0, sure = false;
+  if (sign == 2) leave(UNDECIDED, "%s: a comparison is not decided with %d bits", place(at), MAX_BITS);
+  n_touched += touched;
+  if (touched && mode != AT_POINT) sign = sign_near(at, a, b);
+  /* == and != part where the difference stays zero: in a tree it must be known not to. */
+  if (n_decisions > before && strchr("=!", *i->relation) != NULL)
+    for (size_t k = 0; k < n_wrt; k++) {
+      const interval *g = &decisions[before].gradient[k];
+      sure = sure || mpq_sgn(&g->lo) > 0 || mpq_sgn(&g->hi) < 0;
+    }
+  else sure = true;
+  require(sure, "%s: the two sides of == or != may be equal near the point", place(at));
+  bool holds = relation_holds(i->relation, sign);
+  states[at].arm = holds ? 1 : -1;
+  moved = moved || (touched && holds != relation_holds(i->relation, 0));
+}
+
+static void follow_quotient(state *y, const state *a, const state *b) {
+  INTERVAL(c);
+  series_div(y->s, a->s, b->s, n_terms); series_div(&c, &exactly_one, b->s, 1); /* 1 / b, - y / b */
+  add_gradient(y, &c, a);
+  interval_mul(&c, &c, y->s); mpq_neg(&c.lo, &c.lo); mpq_neg(&c.hi, &c.hi); mpq_swap(&c.lo, &c.hi);
+  add_gradient(y, &c, b);
+  bool nothing = a->degree == 0 && interval_zero(a->s);
+  y->degree = nothing ? 0 : b->degree == 0 ? a->degree : 2;
+}
+
+static void follow_product(state *y, const state *a, const state *b) {
+  series_mul(y->s, a->s, b->s, n_terms);
+  add_gradient(y, b->s, a); add_gradient(y, a->s, b);
+  bool nothing = (a->degree == 0 && interval_zero(a->s)) || (b->degree == 0 && interval_zero(b->s));
+  y->degree = nothing ? 0 : a->degree + b->degree > 2 ? 2 : a->degree + b->degree;
+}
+
+static void follow_norm(size_t at, uint8_t top) {
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
+  interval *square = intervals(n_terms), *sum = intervals(n_terms), *w = intervals(n_terms);
+  bool zeros = true;
+  INTERVAL(c);
+  for (size_t k = 0; k < i->n; k++) {
+    const interval *x = states[i->in[k]].s;
+    zeros = zeros && interval_zero(x);
+    series_mul(square, x, x, n_terms);
+    for (size_t t = 0; t < n_terms; t++) interval_add(&sum[t], &square[t], &plus_one);
+  }
+  n_touched += zeros; y->degree = top > 0 ? 2 : 0;
+  require(!zeros || top == 0 || mode == AT_POINT, "%s: the norm of a vector that is zero here", place(at));
+  if (zeros && mode != AT_POINT) y->degree = 0;
+  if (!zeros) series_analytic(y->s, w, "sqrt", sum, n_terms);
+  for (size_t k = 0; k < i->n && !zeros; k++) {
+    series_div(&c, states[i->in[k]].s, y->s, 1); add_gradient(y, &c, &states[i->in[k]]);
+  }
+  intervals_free(square, n_terms); intervals_free(sum, n_terms); intervals_free(w, n_terms);
+}
+
+static void follow_sum(state *y, const instruction *i) {
+  for (size_t k = 0; k < i->n; k++) {
+    const state *x = &states[i->in[k]];
+    for (size_t t = 0; t < n_terms; t++) interval_add(&y->s[t], &x->s[t], &i->c[k]);
+    for (size_t e = 0; e < n_wrt; e++) interval_add(&y->g[e], &x->g[e], &i->c[k]);
+    if (mpq_sgn(&i->c[k]) != 0 && x->degree > y->degree) y->degree = x->degree;
+  }
+}
+
+static void follow(size_t at) {
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
+  const state *a = i->n > 0 ? &states[i->in[0]] : NULL, *b = i->n > 1 ? &states[i->in[1]] : NULL;
+  size_t arm = y->arm == 1 ? 2 : 3;
+  uint8_t top = 0;
+  y->s = intervals(n_terms); y->g = intervals(n_wrt); y->same = true;
+  for (size_t k = 0; k < i->n; k++) {
+    const state *x = &states[i->in[k]];
+    if (i->kind == A_BRANCH && k != arm) continue;
+    top = x->degree > top ? x->degree : top; y->same = y->same && x->same;
+  }
+  if (i->kind == AN_INPUT || i->kind == A_CONSTANT) interval_set(y->s, i->c, i->c);
+  if (i->kind == AN_INPUT && i->entry != NONE) {
+    y->degree = 1; interval_set(&y->g[i->entry], &plus_one, &plus_one);
+    for (size_t k = 1; k < n_terms && k <= n_steps; k++)
+      interval_add(&y->s[k], &exactly_one, &arc[(k - 1) * n_wrt + i->entry]);
+  }
+  if (i->kind == A_SUM) follow_sum(y, i);
+  if (i->kind == A_PRODUCT) follow_product(y, a, b);
+  if (i->kind == A_QUOTIENT) follow_quotient(y, a, b);
+  if (i->kind == AN_ANALYTIC) {
+    interval *w = top > 0 ? intervals(n_terms) : NULL;
+    series_analytic(y->s, w, i->name, a->s, n_terms);
+    if (w != NULL) add_gradient(y, w, a);
+    intervals_free(w, n_terms); y->degree = top > 0 ? 2 : 0;
+  }
+  if (i->kind == A_POINTWISE) follow_pointwise(at);
+  if (i->kind == AN_ORDER) follow_order(at);
+  if (i->kind == A_BRANCH) be_like(y, &states[i->in[arm]]);
+  if (i->kind == A_NORM) follow_norm(at, top);
+  for (size_t t = 0; t < n_terms; t++) interval_round(&y->s[t]);
+  for (size_t e = 0; e < n_wrt; e++) interval_round(&y->g[e]);
+  if (mode == AT_POINT) y->degree = top > y->degree ? top : y->degree; /* AD knows of no constants */
+  else if (y->degree == 1 && all_zero(y->g, n_wrt)) y->degree = 0;
+  y->done = true;
+}
+
+/* Follows the program in demand order, from the beginning, with series of that many terms. */
+static void run(size_t terms) {
+  for (size_t i = 0; i < prog.n; i++) {
+    intervals_free(states[i].s, states[i].done ? n_terms : 0); intervals_free(states[i].g, states[i].done ? n_wrt : 0);
+    states[i] = (state){0};
+  }
+  for (size_t i = 0; i < n_decisions; i++) intervals_free(decisions[i].gradient, n_wrt);
+  n_terms = terms; n_touched = n_used = n_decisions = 0; stopped = moved = false;
+  for (size_t o = 0, n = 0; (o < prog.n_outputs || n > 0) && !stopped;) {
+    if (n == 0) waiting[0] = prog.outputs[o++], next[n++] = 0;
+    size_t at = waiting[n - 1], wanted = NONE, *k = &next[n - 1];
+    const instruction *i = &prog.instructions[at];
+    size_t ask = i->kind == A_BRANCH ? 2 : i->n;
+    while (*k < ask && states[i->in[*k]].done) ++*k;
+    if (*k < ask) wanted = i->in[*k];
+    else if (i->kind == A_BRANCH && states[at].arm == 0) choose_arm(at);
+    if (*k == ask && i->kind == A_BRANCH && !states[i->in[states[at].arm == 1 ? 2 : 3]].done)
+      wanted = i->in[states[at].arm == 1 ? 2 : 3];
+    if (states[at].done) n--;
+    else if (wanted != NONE) waiting[n] = wanted, next[n++] = 0;
+    else if (!stopped) follow(at);
+  }
+}
+
+/* ---- Evidence */
+
+static void next_rationals(rational *q, size_t n) {
+  for (size_t k = 0; k < n; k++) next_rational(&q[k]);
+}
+
+static const interval *output_gradient(size_t k) {
+  return &states[prog.outputs[k / n_wrt]].g[k % n_wrt];
+}
+
+/* The output tends to its value at the point. */
+static void check_limit(void) {
+  for (size_t o = 0; o < prog.n_outputs && moved; o++)
+    require(interval_compare(states[prog.outputs[o]].s, &values[o]) == 0,
+            "output %zu jumps at the point, or cannot be told not to", o);
+}
+
+/* `arc R` and its steps: the pattern they follow. */
+static void follow_arc(void) {
+  next_line("arc"); n_steps = next_number();
+  require(n_steps <= MAX_ORDER, "an arc has %d steps at most", MAX_ORDER);
+  arc = rationals(n_steps * n_wrt);
+  for (size_t r = 0; r < n_steps; r++) {
+    next_line("step"); next_rationals(arc + r * n_wrt, n_wrt);
+  }
+  mode = ALONG_ARC; run(n_steps > 0 ? MAX_ORDER + 1 : 1); check_limit();
+  for (size_t k = 0; k < n_steps * n_wrt; k++) mpq_clear(&arc[k]);
+  free(arc);
+}
+
+static void check_hull(size_t cells, bool whole) {
+  size_t n = prog.n_outputs * n_wrt;
+  interval *sum = intervals(n);
+  bool same = whole;
+  RATIONAL(weight); RATIONAL(total);
+  for (size_t i = 0; i < cells; i++) {
+    if (whole) {
+      mpq_set(&weight, &plus_one);
+    } else {
+      next_line("cell"); next_rational(&weight);
+    }
+    require(mpq_sgn(&weight) > 0, "a weight is not positive");
+    follow_arc(); mpq_add(&total, &total, &weight);
+    for (size_t k = 0; k < n; k++) interval_add(&sum[k], output_gradient(k), &weight);
+  }
+  require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
+  for (size_t o = 0; o < prog.n_outputs; o++) same = same && states[prog.outputs[o]].same && !moved;
+  for (size_t k = 0; k < n && !same; k++)
+    require(interval_compare(&sum[k], &ad[k]) == 0, "entry %zu of AD's output is not that of the gradients", k);
+}
+
+static void check_dead(void) {
+  size_t n = next_number(), from = 0;
+  interval *sum = intervals(n_wrt);
+  RATIONAL(value);
+  require(n >= 1, "a combination of no decisions proves nothing");
+  for (size_t i = 0; i < n; i++) {
+    next_line("u");
+    size_t k = next_number();
+    bool moves = false;
+    next_rational(&value);
+    require(k >= from && k < n_decisions, "decisions above, in increasing order, are expected");
+    require(mpq_sgn(&value) > 0, "positive values are expected");
+    require(decisions[k].degree < 2, "decision %zu is not affine", k);
+    for (size_t e = 0; e < n_wrt; e++) {
+      const interval *g = &decisions[k].gradient[e];
+      moves = moves || mpq_sgn(&g->lo) > 0 || mpq_sgn(&g->hi) < 0;
+      interval_add(&sum[e], g, &value);
+    }
+    require(moves, "decision %zu has gradient zero", k);
+    from = k + 1;
+  }
+  require(all_zero(sum, n_wrt), "the combination of the decisions' gradients is not zero");
+  intervals_free(sum, n_wrt);
+}
+
+static void put_number(const interval *x) {
+  RATIONAL(middle);
+  mpq_add(&middle, &x->lo, &x->hi); mpq_div_2exp(&middle, &middle, 1);
+  if (interval_exact(x)) gmp_fprintf(said, "%Qd", &x->lo);
+  else fprintf(said, "about %.12g", mpq_get_d(&middle));
+}
+
+/* AD's output, or v: (a, b), or for several outputs ((a, b), (c, d)). */
+static void put_rows(const interval *x) {
+  fputs(prog.n_outputs > 1 ? "((" : "(", said);
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
+    if (k > 0) fputs(k % n_wrt == 0 ? "), (" : ", ", said);
+    put_number(&x[k]);
+  }
+  fputs(prog.n_outputs > 1 ? "))" : ")", said);
+}
+
+static void dot(interval *y, const interval *v, bool output) {
+  interval_set(y, &zero, &zero);
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
+    interval_addmul(y, &v[k], output ? &ad[k] : output_gradient(k));
+}
+
+/* Writes the vector and the two numbers it keeps apart. */
+static void check_separator(void) {
+  size_t depth = 0, leaves = 0, n = prog.n_outputs * n_wrt;
+  interval *v = intervals(n);
+  INTERVAL(ours); INTERVAL(theirs); INTERVAL(most);
+  next_line("v");
+  for (size_t k = 0; k < n; k++) {
+    next_rational(&v[k].lo); mpq_set(&v[k].hi, &v[k].lo);
+  }
+  dot(&ours, v, true); next_line("tree");
+  mode = BY_CHOICES;
+  do {
+    if (line_is("branch")) {
+      choices = grow(choices, depth, sizeof *choices); among = grow(among, depth, sizeof *among);
+      choices[depth] = 0; among[depth] = next_number();
+      require(among[depth++] >= 2, "a branch has two choices or more");
+      continue;
+    }
+    dead = line_is("dead");
+    if (!dead) next_line("leaf");
+    n_choices = depth; run(1);
+    require(n_used == depth, "there is no fork for each branch above");
+    if (dead) check_dead();
+    else check_limit(), dot(&theirs, v, false);
+    if (!dead) require(interval_compare(&ours, &theirs) != 0, "AD's output is not separated from this leaf");
+    if (!dead && interval_compare(&ours, &theirs) == 2)
+      leave(UNDECIDED, "whether AD's output is separated from this leaf is not decided by %d bits", MAX_BITS);
+    require(dead || interval_compare(&ours, &theirs) == 1, "AD's output is not separated from this leaf");
+    if (!dead && (leaves++ == 0 || mpq_cmp(&theirs.hi, &most.hi) > 0)) interval_set(&most, &theirs.lo, &theirs.hi);
+    for (; depth > 0 && choices[depth - 1] + 1 == among[depth - 1];) depth--;
+    if (depth > 0) choices[depth - 1]++;
+  } while (depth > 0);
+  require(leaves > 0, "a tree without a leaf");
+  fputs("It is separated by v = ", said); put_rows(v);
+  fputs(": <v, AD> = ", said); put_number(&ours);
+  fputs(", but <v, gradient> is at most ", said); put_number(&most);
+  fprintf(said, "\nat every limit of gradients (%zu at most).\n", leaves);
+}
+
+static void check_evidence(const char *verdict) {
+  bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
+  next_line("evidence");
+  const char *word = next_word();
+  if (strcmp(word, "ad") == 0 && bouligand) {
+    check_hull(1, true);
+  } else if (strcmp(word, "hull") == 0 && !outside) {
+    size_t n = next_number();
+    require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
+    check_hull(n, false);
+  } else {
+    require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
+    check_separator();
+  }
+  last_line();
+}
+
+/* ---- Statement */
+
+/* The program as it is, no character of it able to steer a terminal. */
+static void put_text(bytes b) {
+  for (size_t i = 0; i < b.size; i++) {
+    unsigned char c = b.data[i], before = i > 0 ? b.data[i - 1] : '\n';
+    if (c == '\r' && i + 1 < b.size && b.data[i + 1] == '\n') continue;
+    if (before == '\n') fputs("  ", said);
+    bool control = (c < ' ' && c != '\n' && c != '\t') || c == 127 || (before == 0xc2 && c < 0xa0);
+    fputc(control ? '?' : c, said);
+    if (i + 1 == b.size && c != '\n') fputc('\n', said);
+  }
+}
+
+static void read_point(void) {
+  fputs("Point w:", said);
+  for (size_t k = 0; k < prog.n_inputs; k++) {
+    const program_input *in = &prog.inputs[k];
+    next_line("at");
+    require(strcmp(next_word(), in->name) == 0, "the values of input '%s' are expected", in->name);
+    fprintf(said, "%s %s = %s", k > 0 ? "," : "", in->name, in->vector ? "(" : "");
+    for (size_t e = 0; e < in->n; e++) {
+      next_rational(prog.instructions[in->first + e].c);
+      gmp_fprintf(said, "%s%Qd", e > 0 ? ", " : "", prog.instructions[in->first + e].c);
+    }
+    fputs(in->vector ? ")" : "", said);
+  }
+  fputs("\n", said);
+}
+
+static void read_wrt(void) {
+  next_line("wrt");
+  bool all = words < words_end && strcmp(words, "*") == 0;
+  fputs("F is a function of:", said);
+  if (all) next_word();
+  for (size_t k = 0; k < prog.n_inputs; k++) {
+    const program_input *in = &prog.inputs[k];
+    if (!all && (words >= words_end || strcmp(words, in->name) != 0)) continue;
+    fprintf(said, " %s", all ? in->name : next_word());
+    for (size_t e = 0; e < in->n; e++) prog.instructions[in->first + e].entry = n_wrt++;
+  }
+  require(words == words_end && n_wrt > 0, "'%s' is no input, or not in their order", words == words_end ? "" : words);
+  fputs(all ? "\n" : "; the other inputs are fixed\n", said);
+}
+
+/* `proxy` lines, then `tie` lines, of the operators that take theirs from here. */
+static void read_proxies(bool ties) {
+  for (kinked *o = kink_table; o->name != NULL; o++)
+    for (size_t k = 0; k < (ties ? o->n_kinks == 0 : o->n_kinks) && o->used; k++) {
+      static const char *const kinds[] = {"", "left", "right", "first", "last", "stable", "mean", "hybrid"};
+      proxy *p = &o->proxy[k];
+      size_t which = ties ? 3 : 1;
+      p->value = rational_zero(); next_line(ties ? "tie" : "proxy");
+      require(strcmp(next_word(), o->name) == 0 && (ties || next_number() == k), "kink %zu of %s is expected", k, o->name);
+      fprintf(said, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
+      while (words < words_end && which < (ties ? 8u : 3u) && strcmp(words, kinds[which]) != 0) which++;
+      require(which < 8, "first, last, stable, mean or hybrid is expected");
+      bool number = which == 7 || (!ties && which == 3);
+      if (!number || ties) fprintf(said, " %s", next_word());
+      if (number) next_rational(&p->value), gmp_fprintf(said, " %Qd", &p->value);
+      fputs("\n", said);
+      if (which == 6) mpq_set(&p->value, &plus_one);
+      p->kind = !ties && number ? VALUE : which >= 6 ? FIRST : which;
+    }
+}
+
+static void keep_results(void) {
+  ad = intervals(prog.n_outputs * n_wrt); values = intervals(prog.n_outputs);
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) interval_add(&ad[k], output_gradient(k), &plus_one);
+  for (size_t o = 0; o < prog.n_outputs; o++) interval_add(&values[o], states[prog.outputs[o]].s, &plus_one);
+}
+
+static const char *const meanings[][2] = {
+  {"in-bouligand", "an element of the Bouligand subdifferential of F at w: a limit of gradients of F,\n"
+                   "taken at points near w where F is differentiable"},
+  {"in-clarke", "an element of the Clarke subdifferential of F at w: a convex combination of limits\n"
+                "of gradients of F, taken at points near w where F is differentiable"},
+  {"not-in-clarke", "NOT an element of the Clarke subdifferential of F at w: neither a limit of\n"
+                    "gradients of F, taken at points near w where F is differentiable, nor a convex\n"
+                    "combination of such limits"}};
+
+void check_program(const char *folder, const char *verdict) {
+  size_t m = 0;
+  while (strcmp(meanings[m][0], verdict) != 0) m++;
+  bytes text = next_file(folder, "Program, whose output is F");
+  put_text(text); program_read(&prog, text);
+  states = allocate(prog.n, sizeof *states); waiting = allocate(prog.n + 1, sizeof *waiting);
+  next = allocate(prog.n + 1, sizeof *next);
+  read_point(); read_wrt(); next_line("profile");
+  fprintf(said, "Proxies (profile %s):\n", next_word());
+  read_proxies(false); read_proxies(true);
+  mode = AT_POINT; run(1); keep_results();
+  next_line("touched");
+  require(next_number() == n_touched, "the number of touched instructions is %zu", n_touched);
+  fprintf(said, "Touched instructions: %zu\nAD returns ", n_touched);
+  put_rows(ad); fprintf(said, ". It is\n%s.\n", meanings[m][1]);
+  check_evidence(verdict); fflush(said);
+}
