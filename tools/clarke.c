@@ -9,6 +9,8 @@ static const struct {
   int (*run)(int argc, char **argv);
   const char *question;
 } commands[] = {
+  {"derive", clarke_command_derive,
+   "a program or a small network at a point: value, AD's output, generalized derivatives"},
   {"audit", clarke_command_audit,
    "a checkpoint and a minibatch: is AD's gradient of the loss a generalized derivative?"},
 };
@@ -19,8 +21,8 @@ static void
 usage(FILE *out)
 {
   fputs("Usage: clarke COMMAND [OPTION...] FILE...\n"
-        "Tells, with proof, what automatic differentiation computes where a network is not\n"
-        "differentiable.\n\nCommands:\n", out);
+        "Tells, with proof, what automatic differentiation computes where a network or a\n"
+        "program is not differentiable.\n\nCommands:\n", out);
   for (size_t i = 0; i < N_COMMANDS; i++)
     fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].question);
   fputs("\n  clarke COMMAND --help   what a command takes, with an example\n"

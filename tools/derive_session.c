@@ -44,11 +44,14 @@ split_wrt(clarke_derive_session *s, const char *list, clarke_error *err)
     size_t n = strcspn(list, ",");
     char **grown = realloc(s->wrt, (s->n_wrt + 1) * sizeof *grown);
 
+    if (grown == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    s->wrt = grown;
+    s->wrt[s->n_wrt] = strndup(list, n);
+    if (s->wrt[s->n_wrt++] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
     if (n == 0)
       return clarke_fail(err, CLARKE_EINPUT, "--wrt: expected names, with commas between");
-    if (grown == NULL || (s->wrt = grown, s->wrt[s->n_wrt] = strndup(list, n)) == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-    s->n_wrt++;
     list = list[n] == ',' ? list + n + 1 : NULL;
   }
   return CLARKE_OK;
@@ -112,13 +115,13 @@ print_program(const clarke_derive_session *s, clarke_error *err)
 }
 
 static clarke_status
-write_proof(const clarke_derive_session *s, const clarke_derivation *d, clarke_error *err)
+write_proof(const clarke_derivation *d, clarke_error *err)
 {
   if (d->verdict == CLARKE_UNDECIDED) {
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
-  return clarke_proof_write_program(s->request->proof, s->program.file, s->source.sha256, d, err);
+  return clarke_fail(err, CLARKE_EINPUT, "--proof: proofs about programs are not written yet");
 }
 
 static clarke_status
@@ -135,7 +138,7 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, clarke_error *er
   if (status == CLARKE_OK)
     status = clarke_derive_text_fill(&t, s, &d, err);
   if (status == CLARKE_OK && s->request->proof != NULL)
-    status = write_proof(s, &d, err);
+    status = write_proof(&d, err);
   if (status == CLARKE_OK && s->request->plot != NULL)
     status = clarke_derive_figure(s, NULL, err);
   if (status == CLARKE_OK)
