@@ -1,32 +1,21 @@
 #include <stdio.h> /* before gmp.h, for mpq_out_str */
 
 #include "proof/write.h"
+#include "proof/text.h"
 
-#include <errno.h>
-#include <openssl/evp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-/* The proof goes to memory first: its last line is the digest of the rest. */
 typedef struct {
   FILE *out;
   const clarke_question *q;
   const clarke_audit *a;
 } writer;
 
-/* Bytes outside A-Z a-z 0-9 . _ / : - as %XX. */
 static void
 put_name(writer *w, const char *name)
 {
-  for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
-    if ((*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') ||
-        strchr("._/:-", *c) != NULL)
-      fputc(*c, w->out);
-    else
-      fprintf(w->out, "%%%02X", *c);
+  clarke_proof_put_name(w->out, name);
 }
 
 static void
@@ -86,16 +75,8 @@ put_proxies(writer *w, clarke_error *err)
   if (line == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   n = collect_proxies(line, w->q->g);
-  for (size_t i = 0; i < n; i++) {
-    const clarke_proxy *p = clarke_profile_find(w->q->profile, line[i].op, line[i].kink);
-
-    fprintf(w->out, "proxy %s %zu ", line[i].op->name, line[i].kink);
-    if (p->kind == CLARKE_PROXY_VALUE)
-      put_rational(w, p->value);
-    else
-      fputs(p->kind == CLARKE_PROXY_LEFT ? "left" : "right", w->out);
-    fputc('\n', w->out);
-  }
+  for (size_t i = 0; i < n; i++)
+    clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
   free(line);
   return CLARKE_OK;
 }
@@ -270,76 +251,20 @@ put_evidence(writer *w, clarke_error *err)
   return clarke_fail(err, CLARKE_EINPUT, "an undecided audit has no proof");
 }
 
-static clarke_status
-digest_line(char line[80], const char *text, size_t size, clarke_error *err)
-{
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned n = 0;
-
-  if (EVP_Digest(text, size, digest, &n, EVP_sha256(), NULL) != 1 || n != 32)
-    return clarke_fail(err, CLARKE_EINTERNAL, "SHA-256 failed");
-  strcpy(line, "end ");
-  for (unsigned i = 0; i < n; i++)
-    sprintf(line + 4 + 2 * i, "%02x", digest[i]);
-  strcat(line, "\n");
-  return CLARKE_OK;
-}
-
-/* All of it or nothing under the final name. */
-static clarke_status
-save(const char *path, const char *text, size_t size, const char *last, clarke_error *err)
-{
-  size_t length = strlen(path) + 16;
-  char *temporary = malloc(length);
-  FILE *f;
-  bool written;
-  int fd;
-
-  if (temporary == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  snprintf(temporary, length, "%s.XXXXXX", path);
-  fd = mkstemp(temporary);
-  f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-  if (f == NULL) {
-    if (fd >= 0)
-      close(fd);
-    free(temporary);
-    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-  }
-  written = fwrite(text, 1, size, f) == size && fputs(last, f) >= 0 && fchmod(fd, 0644) == 0;
-  written = fclose(f) == 0 && written;
-  written = written && rename(temporary, path) == 0;
-  if (!written) {
-    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-    unlink(temporary);
-  }
-  free(temporary);
-  return written ? CLARKE_OK : CLARKE_EINPUT;
-}
-
 clarke_status
 clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                    const clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  char *text = NULL, last[80];
-  size_t size = 0;
-  writer w = {.out = open_memstream(&text, &size), .q = q, .a = a};
-  clarke_status status;
-  bool complete;
+  clarke_proof_text text;
+  clarke_status status = clarke_proof_begin(&text, err);
 
-  if (w.out == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = put_statement(&w, statement, err);
-  if (status == CLARKE_OK)
-    status = put_evidence(&w, err);
-  complete = ferror(w.out) == 0;
-  complete = fclose(w.out) == 0 && complete;
-  if (status == CLARKE_OK && !complete)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  if (status == CLARKE_OK)
-    status = digest_line(last, text, size, err);
-  if (status == CLARKE_OK)
-    status = save(path, text, size, last, err);
-  free(text);
+  if (status == CLARKE_OK) {
+    writer w = {.out = text.out, .q = q, .a = a};
+
+    status = put_statement(&w, statement, err);
+    if (status == CLARKE_OK)
+      status = put_evidence(&w, err);
+    status = clarke_proof_end(&text, status, path, err);
+  }
   return status;
 }

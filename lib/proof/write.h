@@ -3,6 +3,7 @@
 #define CLARKE_PROOF_WRITE_H
 
 #include "theorem/audit.h"
+#include "theorem/derive.h"
 
 /* A file the statement speaks of. */
 typedef struct {
@@ -21,5 +22,9 @@ typedef struct {
 clarke_status clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                                  const clarke_audit *a, const clarke_question *q,
                                  clarke_error *err);
+
+/* The same of a decided question about a program; name: the base name of its file. */
+clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
+                                         const clarke_derivation *d, clarke_error *err);
 
 #endif

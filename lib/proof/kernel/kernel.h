@@ -232,7 +232,7 @@ void last_line(void);
 typedef enum { AN_INPUT, A_CONSTANT, A_SUM, A_PRODUCT, A_QUOTIENT, AN_ANALYTIC, A_POINTWISE, AN_ORDER,
                A_BRANCH, A_NORM } deed;
 /* The value at a kink, or beta of a tie, and which side or entry. */
-typedef struct { bool given; enum { VALUE, LEFT, RIGHT, FIRST, LAST, STABLE } kind; rational value; } proxy;
+typedef struct { bool given; enum { VALUE, LEFT, RIGHT, FIRST, LAST, STABLE, UNKNOWN } kind; rational value; } proxy;
 /* Between kinks polynomials, as of a step; ELU: on the left piece[0][1] (exp(x) - 1). */
 typedef struct { bool elu; size_t n_kinks; rational at[2], piece[3][3]; } pieces;
 typedef struct {

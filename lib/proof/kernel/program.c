@@ -332,10 +332,10 @@ static value order(size_t f, proxy how, value v, size_t k) {
 static value call(size_t f, size_t depth) {
   const char *name = functions[f].name;
   deed what = functions[f].kind;
-  bool infinity = strcmp(name, "norminf") == 0, kth = strcmp(name, "kth") == 0;
+  bool infinity = strcmp(name, "norminf") == 0, one = strcmp(name, "norm1") == 0, kth = strcmp(name, "kth") == 0;
   value each[3];
   size_t n;
-  want(token != '{' || what == A_POINTWISE || (what == AN_ORDER && !infinity), "a proxy of what has no kinks");
+  want(token != '{' || what == A_POINTWISE || what == AN_ORDER || one, "a proxy of what has no kinks");
   proxy how = read_proxy(what == AN_ORDER, depth), none = {.value = rational_zero()};
   must("(");
   value all = list(depth, ")", each, &n);
@@ -343,8 +343,7 @@ static value call(size_t f, size_t depth) {
   if (what == A_POINTWISE) return pointwise(f, how, each[0], each + 1, n - 1);
   want(what != AN_ANALYTIC || n == 1, "one argument is expected");
   if (what == AN_ANALYTIC) return apply((instruction){.kind = what, .name = name}, 1, each);
-  if (infinity || strcmp(name, "norm1") == 0)
-    all = pointwise(find_function("abs"), none, all, NULL, 0);
+  if (infinity || one) all = pointwise(find_function("abs"), one ? how : none, all, NULL, 0);
   if (what == AN_ORDER) {
     const rational *q = kth ? number_of(each[0]) : NULL;
     if (kth) all.n--, all.at++;
@@ -425,6 +424,7 @@ static const char *condition(size_t depth, value *v) {
   expect(token == 'r', "program, line %zu: a comparison is expected, not '%.40s'", line, text);
   const char *relation = copy_text(text, strlen(text));
   advance(); v[1] = expression(depth);
+  want(!v[0].vector && !v[1].vector, "a comparison of vectors");
   return relation;
 }
 

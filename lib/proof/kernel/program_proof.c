@@ -114,9 +114,11 @@ static void be_like(state *y, const state *x) {
   y->degree = x->degree;
 }
 
+/* Of a touched instruction. */
 static const proxy *proxy_of(const instruction *i, size_t k) {
   const kinked *o = kink_table;
   while (strcmp(o->name, i->name) != 0) o++;
+  require(i->proxy.given || o->proxy[k].kind != UNKNOWN, "AD's proxy of %s is unknown", o->name);
   return i->proxy.given ? &i->proxy : &o->proxy[k];
 }
 
@@ -218,10 +220,11 @@ static size_t find_tied(size_t at, size_t *tied, size_t *rank) {
 }
 
 static void follow_order(size_t at) {
+  const proxy only = {.kind = FIRST, .value = zero};
   const instruction *i = &prog.instructions[at];
   state *y = &states[at];
   size_t *tied = allocate(i->n, sizeof *tied), *left = allocate(i->n, sizeof *left), rank, n = find_tied(at, tied, &rank);
-  const proxy *p = proxy_of(i, 0);
+  const proxy *p = n > 1 ? proxy_of(i, 0) : &only;
   size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank, taken = tied[0];
   INTERVAL(share);
   n_touched += n > 1; y->same = true;
@@ -577,24 +580,33 @@ static void read_wrt(void) {
   fputs(all ? "\n" : "; the other inputs are fixed\n", said);
 }
 
+/* `left`, `right`, `unknown` or a rational; of ties `first`, `last`, `stable`, `mean`, `unknown` or
+ * `hybrid B`. */
+static void next_proxy(proxy *p, bool ties) {
+  static const char *const names[] = {"left", "right", "unknown", "first", "last", "stable", "unknown", "mean", "hybrid"};
+  static const int kinds[] = {LEFT, RIGHT, UNKNOWN, FIRST, LAST, STABLE, UNKNOWN, FIRST, FIRST};
+  size_t k = ties ? 3 : 0, end = ties ? 9 : 3;
+  const char *word = next_word();
+  fprintf(said, " %s", word);
+  while (k < end && strcmp(word, names[k]) != 0) k++;
+  require(k < 9, "'%s' is no rule for ties", word);
+  if (k == 3 && !ties) words -= strlen(word) + 1;
+  p->kind = k == 3 && !ties ? VALUE : kinds[k];
+  p->value = rational_zero();
+  if (k == 7) mpq_set(&p->value, &plus_one);
+  if (p->kind == VALUE || k == 8) next_rational(&p->value);
+  if (k == 8) gmp_fprintf(said, " %Qd", &p->value);
+  fputs("\n", said);
+}
+
 /* `proxy` lines, then `tie` lines, of the operators that take theirs from here. */
 static void read_proxies(bool ties) {
   for (kinked *o = kink_table; o->name != NULL; o++)
     for (size_t k = 0; k < (ties ? o->n_kinks == 0 : o->n_kinks) && o->used; k++) {
-      static const char *const kinds[] = {"", "left", "right", "first", "last", "stable", "mean", "hybrid"};
-      proxy *p = &o->proxy[k];
-      size_t which = ties ? 3 : 1;
-      p->value = rational_zero(); next_line(ties ? "tie" : "proxy");
+      next_line(ties ? "tie" : "proxy");
       require(strcmp(next_word(), o->name) == 0 && (ties || next_number() == k), "kink %zu of %s is expected", k, o->name);
       fprintf(said, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
-      while (words < words_end && which < (ties ? 8u : 3u) && strcmp(words, kinds[which]) != 0) which++;
-      require(which < 8, "first, last, stable, mean or hybrid is expected");
-      bool number = which == 7 || (!ties && which == 3);
-      if (!number || ties) fprintf(said, " %s", next_word());
-      if (number) next_rational(&p->value), gmp_fprintf(said, " %Qd", &p->value);
-      fputs("\n", said);
-      if (which == 6) mpq_set(&p->value, &plus_one);
-      p->kind = !ties && number ? VALUE : which >= 6 ? FIRST : which;
+      next_proxy(&o->proxy[k], ties);
     }
 }
 

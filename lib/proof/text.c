@@ -1,0 +1,110 @@
+/* The text of a proof: how it is begun, how names are written, how it is sealed and saved. */
+#include <stdio.h> /* before gmp.h, for mpq_out_str */
+
+#include "proof/text.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void
+clarke_proof_put_name(FILE *out, const char *name)
+{
+  for (const unsigned char *c = (const unsigned char *)name; *c != '\0'; c++)
+    if ((*c >= 'A' && *c <= 'Z') || (*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9') ||
+        strchr("._/:-", *c) != NULL)
+      fputc(*c, out);
+    else
+      fprintf(out, "%%%02X", *c);
+}
+
+void
+clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink, const clarke_profile *profile)
+{
+  const clarke_proxy *p = clarke_profile_find(profile, op, kink);
+
+  fprintf(out, "proxy %s %zu ", op->name, kink);
+  if (p == NULL)
+    fputs("unknown", out);
+  else if (p->kind == CLARKE_PROXY_VALUE)
+    mpq_out_str(out, 10, p->value);
+  else
+    fputs(p->kind == CLARKE_PROXY_LEFT ? "left" : "right", out);
+  fputc('\n', out);
+}
+
+clarke_status
+clarke_proof_begin(clarke_proof_text *t, clarke_error *err)
+{
+  t->text = NULL;
+  t->size = 0;
+  t->out = open_memstream(&t->text, &t->size);
+  return t->out != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+static clarke_status
+digest_line(char line[80], const char *text, size_t size, clarke_error *err)
+{
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned n = 0;
+
+  if (EVP_Digest(text, size, digest, &n, EVP_sha256(), NULL) != 1 || n != 32)
+    return clarke_fail(err, CLARKE_EINTERNAL, "SHA-256 failed");
+  strcpy(line, "end ");
+  for (unsigned i = 0; i < n; i++)
+    sprintf(line + 4 + 2 * i, "%02x", digest[i]);
+  strcat(line, "\n");
+  return CLARKE_OK;
+}
+
+/* All of it or nothing under the final name. */
+static clarke_status
+save(const char *path, const char *text, size_t size, const char *last, clarke_error *err)
+{
+  size_t length = strlen(path) + 16;
+  char *temporary = malloc(length);
+  FILE *f;
+  bool written;
+  int fd;
+
+  if (temporary == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  snprintf(temporary, length, "%s.XXXXXX", path);
+  fd = mkstemp(temporary);
+  f = fd >= 0 ? fdopen(fd, "wb") : NULL;
+  if (f == NULL) {
+    if (fd >= 0)
+      close(fd);
+    free(temporary);
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
+  }
+  written = fwrite(text, 1, size, f) == size && fputs(last, f) >= 0 && fchmod(fd, 0644) == 0;
+  written = fclose(f) == 0 && written;
+  written = written && rename(temporary, path) == 0;
+  if (!written) {
+    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
+    unlink(temporary);
+  }
+  free(temporary);
+  return written ? CLARKE_OK : CLARKE_EINPUT;
+}
+
+clarke_status
+clarke_proof_end(clarke_proof_text *t, clarke_status status, const char *path, clarke_error *err)
+{
+  char last[80];
+  bool complete = ferror(t->out) == 0;
+
+  complete = fclose(t->out) == 0 && complete;
+  if (status == CLARKE_OK && !complete)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = digest_line(last, t->text, t->size, err);
+  if (status == CLARKE_OK)
+    status = save(path, t->text, t->size, last, err);
+  free(t->text);
+  return status;
+}

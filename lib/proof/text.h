@@ -1,0 +1,28 @@
+/* What the writers of proofs share (docs/proof-format.md): names, proxies, the last line, the file. */
+#ifndef CLARKE_PROOF_TEXT_H
+#define CLARKE_PROOF_TEXT_H
+
+#include "graph/profile.h"
+
+#include <stdio.h>
+
+/* The proof goes to memory first: its last line is the digest of the rest. */
+typedef struct {
+  FILE *out;
+  char *text;
+  size_t size;
+} clarke_proof_text;
+
+clarke_status clarke_proof_begin(clarke_proof_text *t, clarke_error *err);
+/* Unless status is an error already: seals the text, writes it to a temporary file beside path and
+ * renames that. Frees the text. */
+clarke_status clarke_proof_end(clarke_proof_text *t, clarke_status status, const char *path,
+                               clarke_error *err);
+
+/* Bytes outside A-Z a-z 0-9 . _ / : - as %XX. */
+void clarke_proof_put_name(FILE *out, const char *name);
+/* `proxy OPERATOR KINK VALUE`; `unknown` where the profile has none. */
+void clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink,
+                            const clarke_profile *profile);
+
+#endif

@@ -1,0 +1,199 @@
+/* Writing proofs about programs: docs/proof-format.md, section 3. */
+#include <stdio.h> /* before gmp.h, for mpq_out_str */
+
+#include "proof/text.h"
+#include "proof/write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A row of rationals, each after a space. */
+static void
+put_row(FILE *out, mpq_t *const q, size_t n)
+{
+  for (size_t k = 0; k < n; k++) {
+    fputc(' ', out);
+    mpq_out_str(out, 10, q[k]);
+  }
+  fputc('\n', out);
+}
+
+/* --- the statement --- */
+
+static void
+put_inputs(FILE *out, const clarke_derivation *d)
+{
+  const clarke_program *p = d->p;
+  bool all = true;
+
+  for (size_t k = 0, at = 0; k < p->n_inputs; at += p->input[k++].n) {
+    fputs("at ", out);
+    clarke_proof_put_name(out, p->input[k].name);
+    put_row(out, d->execution.at + at, p->input[k].n);
+    all = all && p->input[k].wrt;
+  }
+  fputs(all ? "wrt *" : "wrt", out);
+  for (size_t k = 0; k < p->n_inputs && !all; k++)
+    if (p->input[k].wrt) {
+      fputc(' ', out);
+      clarke_proof_put_name(out, p->input[k].name);
+    }
+  fputs("\nprofile ", out);
+  clarke_proof_put_name(out, d->profile->name);
+  fputc('\n', out);
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+  const clarke_op *const *x = a, *const *y = b;
+
+  return strcmp((*x)->name, (*y)->name);
+}
+
+/* The operators that some instruction without braces has, sorted by name; *n of them. */
+static const clarke_op **
+collect_operators(const clarke_program *p, size_t *n)
+{
+  const clarke_op **list = malloc((p->n + 1) * sizeof *list);
+  size_t all = 0;
+
+  for (size_t i = 0; i < p->n && list != NULL; i++)
+    if (p->instruction[i].op != NULL && !p->instruction[i].proxy.given)
+      list[all++] = p->instruction[i].op;
+  if (list != NULL)
+    qsort(list, all, sizeof *list, compare_names);
+  *n = 0;
+  for (size_t i = 0; i < all; i++)
+    if (i == 0 || list[i] != list[i - 1])
+      list[(*n)++] = list[i];
+  return list;
+}
+
+static void
+put_tie(FILE *out, const clarke_op *op, const clarke_profile *profile)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(profile, op);
+
+  fprintf(out, "tie %s ", op->name);
+  if (rule == NULL)
+    fputs("unknown", out);
+  else if (rule->tie != CLARKE_TIE_FIRST)
+    fputs(rule->tie == CLARKE_TIE_LAST ? "last" : "stable", out);
+  else if (mpq_sgn(rule->beta) == 0 || mpq_cmp_ui(rule->beta, 1, 1) == 0)
+    fputs(mpq_sgn(rule->beta) == 0 ? "first" : "mean", out);
+  else {
+    fputs("hybrid ", out);
+    mpq_out_str(out, 10, rule->beta);
+  }
+  fputc('\n', out);
+}
+
+static clarke_status
+put_statement(FILE *out, const char *name, const char *sha256, const clarke_derivation *d,
+              clarke_error *err)
+{
+  size_t n;
+  const clarke_op **op = collect_operators(d->p, &n);
+
+  if (op == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\nprogram ",
+          clarke_verdict_name(d->verdict));
+  clarke_proof_put_name(out, name);
+  fprintf(out, " %s\n", sha256);
+  put_inputs(out, d);
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < op[i]->n_kinks; k++)
+      clarke_proof_put_proxy(out, op[i], k, d->profile);
+  for (size_t i = 0; i < n; i++)
+    if (op[i]->order)
+      put_tie(out, op[i], d->profile);
+  fprintf(out, "touched %zu\n", d->execution.n_touched);
+  free(op);
+  return CLARKE_OK;
+}
+
+/* --- the evidence --- */
+
+static void
+put_arc(FILE *out, const clarke_pattern *p, size_t width)
+{
+  fprintf(out, "arc %zu\n", p->n_directions);
+  for (size_t r = 0; r < p->n_directions; r++) {
+    fputs("step", out);
+    put_row(out, p->direction[r], width);
+  }
+}
+
+static void
+put_hull(FILE *out, const clarke_derivation *d)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < d->patterns.n; i++)
+    n += mpq_sgn(d->weight[i]) != 0;
+  fprintf(out, "evidence hull %zu\n", n);
+  for (size_t i = 0; i < d->patterns.n; i++)
+    if (mpq_sgn(d->weight[i]) != 0) {
+      fputs("cell", out);
+      put_row(out, d->weight + i, 1);
+      put_arc(out, &d->patterns.pattern[i], d->patterns.width);
+    }
+}
+
+static void
+put_fork(FILE *out, const clarke_fork *f)
+{
+  if (f->kind == CLARKE_PARTING)
+    fprintf(out, "branch %zu\n", f->n_choices);
+  else if (f->kind == CLARKE_PATTERN)
+    fputs("leaf\n", out);
+  else {
+    fprintf(out, "dead %zu\n", f->n_u);
+    for (size_t k = 0; k < f->n_u; k++) {
+      fprintf(out, "u %zu", f->decision[k]);
+      put_row(out, f->u + k, 1);
+    }
+  }
+}
+
+static clarke_status
+put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
+{
+  switch (d->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    fputs("evidence ad\n", out);
+    put_arc(out, &d->patterns.pattern[d->ad_pattern], d->patterns.width);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_HULL:
+    put_hull(out, d);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_SEPARATOR:
+    fputs("evidence separator\nv", out);
+    put_row(out, d->separator, d->dim);
+    fputs("tree\n", out);
+    for (size_t k = 0; k < d->patterns.n_forks; k++)
+      put_fork(out, &d->patterns.fork[k]);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_MIX:
+  case CLARKE_EVIDENCE_NONE:
+    break;
+  }
+  return clarke_fail(err, CLARKE_EINPUT, "an undecided question has no proof");
+}
+
+clarke_status
+clarke_proof_write_program(const char *path, const char *name, const char *sha256,
+                           const clarke_derivation *d, clarke_error *err)
+{
+  clarke_proof_text text;
+  clarke_status status = clarke_proof_begin(&text, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  status = put_statement(text.out, name, sha256, d, err);
+  if (status == CLARKE_OK)
+    status = put_evidence(text.out, d, err);
+  return clarke_proof_end(&text, status, path, err);
+}
