@@ -674,6 +674,7 @@ START_TEST(integers_and_dead_steps)
 
   product_model(&m, 3, 1);
   model_node(&m, "Relu", "x", "unused");
+  model_node(&m, "Relu", "unused", "unused_too");
   for (size_t i = 0; i < x.count; i++)
     x.integer[i] = (int64_t)i - 1;
   unrolled_begin(&u, &m, &x);
@@ -682,6 +683,47 @@ START_TEST(integers_and_dead_steps)
   y = outputs_of(&u);
   near(y[0], -1 + 0 + 1, "sum", 0);
   free(y);
+  unrolled_end(&u);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
+/* A weight in wrt that the network sees transposed: x W' with W = (1 2 3; 4 5 6). */
+START_TEST(transposed_weight)
+{
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 3,));
+  mpq_t *value, *adjoint;
+  unrolled u;
+  double *w;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 3,));
+  w = model_floats(&m, "W", SHAPE(2, 3,));
+  for (size_t i = 0; i < 6; i++)
+    w[i] = (double)i + 1;
+  attr_ints(model_node(&m, "Transpose", "W", "T"), "perm", SHAPE(1, 0,));
+  model_node(&m, "MatMul", "x,T", "y");
+  model_output(&m, "y");
+  x.real[0] = 1;
+  x.real[1] = 10;
+  x.real[2] = 100;
+  unrolled_begin(&u, &m, &x);
+  OK(clarke_graph_wrt(&u.g, NULL, 0, &error));
+  OK(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &x, NULL, &error));
+  value = rationals(u.p.n);
+  adjoint = rationals(u.p.n);
+  evaluate(value, adjoint, &u.p, u.point, &u.profile);
+  ck_assert_uint_eq(u.p.n_outputs, 2);
+  ck_assert_int_eq(mpq_cmp_ui(value[u.p.output[0]], 321, 1), 0);
+  ck_assert_int_eq(mpq_cmp_ui(value[u.p.output[1]], 654, 1), 0);
+  for (size_t i = 0; i < 6; i++) /* d(y_0 + y_1)/dW[o][i] = x[i] */
+    ck_assert(mpq_equal(adjoint[u.p.input[1].first + i], u.point[i % 3]));
+  check_replay(&u, &x, value, adjoint, 0, 0);
+  check_execution(&u, value, adjoint, 0, 0);
+  free_rationals(value, u.p.n);
+  free_rationals(adjoint, u.p.n);
   unrolled_end(&u);
   clarke_tensor_clear(&x);
   clarke_model_clear(&m);
@@ -747,6 +789,7 @@ main(void)
   tcase_add_test(tcase, softmax_axes);
   tcase_add_test(tcase, transcendental_gradients);
   tcase_add_test(tcase, integers_and_dead_steps);
+  tcase_add_test(tcase, transposed_weight);
   tcase_add_test(tcase, names_and_samples);
   tcase_add_test(tcase, too_large);
   suite_add_tcase(suite, tcase);
