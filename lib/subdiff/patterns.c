@@ -16,7 +16,8 @@
 /* A decision on the path: it must be positive. */
 typedef struct {
   clarke_number *gradient;
-  bool affine; /* degree 1 and rational: may appear in a refutation */
+  bool affine;          /* of degree 1 and rational */
+  clarke_polynomial *q; /* when not affine, but a polynomial */
 } positive;
 
 /* A branch yet to be followed, or refuted. */
@@ -134,10 +135,22 @@ branch_clear(branch *b, size_t width)
 }
 
 static void
+polynomial_free(clarke_polynomial *q, const clarke_walk *w)
+{
+  if (q != NULL)
+    clarke_polynomial_clear(q, w->ring);
+  free(q);
+}
+
+static void
 rows_drop(search *s, size_t from)
 {
-  while (s->n_rows > from)
-    clarke_numbers_free(s->row[--s->n_rows].gradient, s->width);
+  while (s->n_rows > from) {
+    positive *row = &s->row[--s->n_rows];
+
+    clarke_numbers_free(row->gradient, s->width);
+    polynomial_free(row->q, &s->walk);
+  }
 }
 
 static void
@@ -156,6 +169,23 @@ search_clear(search *s)
 
 /* --- decisions --------------------------------------------------------------------------------- */
 
+/* The k-th decision of a choice as a polynomial; NULL when it is none. */
+static clarke_polynomial *
+decision_polynomial(const clarke_walk *w, size_t choice, size_t k)
+{
+  clarke_polynomial *q = w->polynomial != NULL ? malloc(sizeof *q) : NULL;
+
+  if (q == NULL)
+    return NULL;
+  clarke_polynomial_init(q, w->ring);
+  clarke_walk_decision_polynomial(q, w, choice, k);
+  if (!q->kept) {
+    polynomial_free(q, w);
+    q = NULL;
+  }
+  return q;
+}
+
 /* Appends the decisions of a choice at the fork the walk is at. */
 static clarke_status
 rows_append(search *s, size_t choice, clarke_error *err)
@@ -173,6 +203,8 @@ rows_append(search *s, size_t choice, clarke_error *err)
     s->row[s->n_rows] = (positive){.gradient = g, .affine = degree <= 1};
     for (size_t j = 0; j < s->width; j++)
       s->row[s->n_rows].affine &= g[j].exact;
+    if (!s->row[s->n_rows].affine)
+      s->row[s->n_rows].q = decision_polynomial(&s->walk, choice, k);
     s->n_rows++;
   }
   return CLARKE_OK;
@@ -318,6 +350,63 @@ solve(cone_result *r, const search *s, bool affine_only, clarke_error *err)
 
 /* --- the tree ---------------------------------------------------------------------------------- */
 
+/* b's refutation from multipliers of the decisions named. */
+static clarke_status
+name_multipliers(branch *b, mpq_t *u, const size_t *name, size_t n, clarke_error *err)
+{
+  b->decision = malloc((n + 1) * sizeof *b->decision);
+  b->u = malloc((n + 1) * sizeof *b->u);
+  if (b->decision == NULL || b->u == NULL)
+    return no_memory(err);
+  for (size_t i = 0; i < n; i++) {
+    if (mpq_sgn(u[i]) == 0)
+      continue;
+    mpq_init(b->u[b->n_u]);
+    mpq_set(b->u[b->n_u], u[i]);
+    b->decision[b->n_u++] = name[i];
+  }
+  return CLARKE_OK;
+}
+
+/* A refutation of the path by an identity between polynomials, where some decision is one. */
+static clarke_status
+refute_polynomials(branch *b, search *s, clarke_error *err)
+{
+  clarke_polynomial **q = calloc(s->n_rows + 1, sizeof *q);
+  clarke_polynomial *made = calloc(s->n_rows + 1, sizeof *made);
+  size_t *name = malloc((s->n_rows + 1) * sizeof *name), n = 0, curved = 0;
+  mpq_t *u = rationals(s->n_rows);
+  clarke_number zero;
+  clarke_status status = CLARKE_OK;
+
+  clarke_number_init(&zero);
+  if (q == NULL || made == NULL || name == NULL || u == NULL)
+    status = no_memory(err);
+  for (size_t i = 0; i < s->n_rows && status == CLARKE_OK; i++)
+    curved += s->row[i].q != NULL;
+  for (size_t i = 0; i < s->n_rows && status == CLARKE_OK && curved > 0; i++) {
+    if (!s->row[i].affine && s->row[i].q == NULL)
+      continue;
+    clarke_polynomial_init(&made[n], s->walk.ring);
+    if (s->row[i].affine)
+      clarke_polynomial_affine(&made[n], &zero, s->row[i].gradient, s->width, s->walk.ring);
+    q[n] = s->row[i].affine ? &made[n] : s->row[i].q;
+    name[n++] = i;
+  }
+  if (status == CLARKE_OK && curved > 0)
+    status = clarke_polynomials_refute(&b->refuted, u, q, n, s->width, s->walk.ring, err);
+  if (status == CLARKE_OK && b->refuted)
+    status = name_multipliers(b, u, name, n, err);
+  for (size_t i = 0; i < n; i++)
+    clarke_polynomial_clear(&made[i], s->walk.ring);
+  clarke_number_clear(&zero);
+  rationals_free(u, s->n_rows);
+  free(name);
+  free(made);
+  free(q);
+  return status;
+}
+
 /* Can the path go on with this choice? b gets its refutation, or its witness. */
 static clarke_status
 judge(branch *b, search *s, size_t choice, clarke_error *err)
@@ -346,6 +435,8 @@ judge(branch *b, search *s, size_t choice, clarke_error *err)
     for (size_t k = 0; k < s->width && status == CLARKE_OK; k++)
       mpq_set(b->witness[k], s->witness[k]);
   }
+  if (status == CLARKE_OK && !b->refuted)
+    status = refute_polynomials(b, s, err);
   rows_drop(s, before);
   return status;
 }

@@ -16,8 +16,9 @@
  *     y_j - y_i) for the other candidates j in their order. The one taken leaves with its copies,
  *     all counted.
  *
- * A branch dies when a Gordan vector over the decisions above shows that no point near follows
- * it. */
+ * A branch dies when a positive combination of decisions above it, each a polynomial of the
+ * displacement h (affine ones among them), has only monomials that are squares, with coefficients
+ * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. */
 #ifndef CLARKE_SUBDIFF_PATTERNS_H
 #define CLARKE_SUBDIFF_PATTERNS_H
 
@@ -33,7 +34,7 @@ typedef struct {
   size_t n_choices;   /* PARTING */
   size_t n_u;         /* REFUTED: */
   size_t *decision;   /* n_u of the decisions above, increasing */
-  mpq_t *u;           /* n_u positive multipliers: sum u_i gradient_i = 0 */
+  mpq_t *u;           /* n_u positive multipliers: see above */
   size_t pattern;     /* PATTERN: its number */
 } clarke_fork;
 

@@ -20,6 +20,10 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
   w->gradient = calloc(n + 1, sizeof *w->gradient);
   w->degree = calloc(n + 1, sizeof *w->degree);
   w->part = calloc(n + 1, sizeof *w->part);
+  if (w->width > 0 && w->width <= CLARKE_POLYNOMIAL_VARIABLES) {
+    w->polynomial = calloc(n + 1, sizeof *w->polynomial);
+    fmpq_mpoly_ctx_init(w->ring, (slong)w->width, ORD_LEX);
+  }
   w->series = n_arc > 0 ? calloc(n + 1, sizeof *w->series) : NULL;
   w->fork.y = malloc((n + 2) * sizeof *w->fork.y);
   w->local = malloc((n + 2) * sizeof *w->local);
@@ -42,9 +46,20 @@ forget_series(mpq_t **series)
 }
 
 static void
+forget_polynomial(clarke_walk *w, size_t at)
+{
+  if (w->polynomial == NULL || w->polynomial[at] == NULL)
+    return;
+  clarke_polynomial_clear(w->polynomial[at], w->ring);
+  free(w->polynomial[at]);
+  w->polynomial[at] = NULL;
+}
+
+static void
 forget(clarke_walk *w)
 {
   for (size_t i = 0; i < w->e->p->n; i++) {
+    forget_polynomial(w, i);
     if (w->gradient != NULL && w->gradient[i] != NULL) {
       clarke_numbers_free(w->gradient[i], w->width);
       w->gradient[i] = NULL;
@@ -67,6 +82,9 @@ clarke_walk_clear(clarke_walk *w)
   free(w->gradient);
   free(w->degree);
   free(w->part);
+  if (w->polynomial != NULL)
+    fmpq_mpoly_ctx_clear(w->ring);
+  free(w->polynomial);
   free(w->series);
   free(w->local);
   memset(w, 0, sizeof *w);
@@ -343,6 +361,132 @@ smooth_degree(const clarke_walk *w, const clarke_instruction *i)
   return i->kind == CLARKE_DO_PRODUCT && a == 0 ? b : 2;
 }
 
+/* --- polynomials ------------------------------------------------------------------------------- */
+
+/* Instruction at as a polynomial. */
+static void
+read_polynomial(clarke_polynomial *y, const clarke_walk *w, size_t at)
+{
+  const clarke_polynomial *known = w->polynomial[at];
+
+  if (w->degree[at] <= 1)
+    clarke_polynomial_affine(y, &w->value[at], w->gradient[at], w->width, w->ring);
+  else {
+    y->kept = known != NULL;
+    if (known != NULL)
+      fmpq_mpoly_set(y->p, known->p, w->ring);
+  }
+}
+
+/* y += q times instruction at. */
+static void
+polynomial_addmul(clarke_polynomial *y, const mpq_t q, const clarke_walk *w, size_t at)
+{
+  clarke_polynomial x;
+
+  clarke_polynomial_init(&x, w->ring);
+  read_polynomial(&x, w, at);
+  clarke_polynomial_addmul(y, q, &x, w->ring);
+  clarke_polynomial_clear(&x, w->ring);
+}
+
+static void
+polynomial_product(clarke_polynomial *y, const clarke_walk *w, size_t a, size_t b)
+{
+  clarke_polynomial s, t;
+
+  clarke_polynomial_init(&s, w->ring);
+  clarke_polynomial_init(&t, w->ring);
+  read_polynomial(&s, w, a);
+  read_polynomial(&t, w, b);
+  clarke_polynomial_mul(y, &s, &t, w->ring);
+  clarke_polynomial_clear(&s, w->ring);
+  clarke_polynomial_clear(&t, w->ring);
+}
+
+/* coef[0] + coef[1] x + coef[2] x^2. */
+static void
+piece_polynomial(clarke_polynomial *y, const clarke_walk *w, const clarke_instruction *i,
+                 size_t piece)
+{
+  clarke_polynomial square;
+
+  clarke_polynomial_init(&square, w->ring);
+  polynomial_product(&square, w, i->in[0], i->in[0]);
+  clarke_polynomial_addmul(y, i->pieces->coef[piece][2], &square, w->ring);
+  polynomial_addmul(y, i->pieces->coef[piece][1], w, i->in[0]);
+  clarke_polynomial_add_rational(y, i->pieces->coef[piece][0], w->ring);
+  clarke_polynomial_clear(&square, w->ring);
+}
+
+/* What instruction at is, its parts chosen; not kept when it is no polynomial. */
+static void
+make_polynomial(clarke_polynomial *y, const clarke_walk *w, size_t at)
+{
+  const clarke_instruction *i = &w->e->p->instruction[at];
+  mpq_t q;
+
+  mpq_init(q);
+  mpq_set_si(q, 1, 1);
+  switch (i->kind) {
+  case CLARKE_DO_LINEAR:
+    for (size_t k = 0; k < i->n_in; k++)
+      polynomial_addmul(y, i->coef[k], w, i->in[k]);
+    clarke_polynomial_add_rational(y, i->coef[i->n_in], w->ring);
+    break;
+  case CLARKE_DO_PRODUCT:
+    polynomial_product(y, w, i->in[0], i->in[1]);
+    break;
+  case CLARKE_DO_QUOTIENT:
+    y->kept = w->degree[i->in[1]] == 0 && w->value[i->in[1]].exact;
+    if (y->kept) {
+      mpq_inv(q, w->value[i->in[1]].q);
+      polynomial_addmul(y, q, w, i->in[0]);
+    }
+    break;
+  case CLARKE_DO_PIECEWISE:
+    piece_polynomial(y, w, i, w->part[at]);
+    break;
+  case CLARKE_DO_ELU:
+    y->kept = w->part[at] == 1;
+    polynomial_addmul(y, q, w, i->in[0]);
+    break;
+  case CLARKE_DO_ORDER:
+    polynomial_addmul(y, q, w, w->part[at]);
+    break;
+  case CLARKE_DO_BRANCH:
+    polynomial_addmul(y, q, w, i->in[w->part[at] ? 2 : 3]);
+    break;
+  default:
+    y->kept = false;
+    break;
+  }
+  mpq_clear(q);
+}
+
+/* Instruction at, of degree 2 as far as its arguments' degrees tell, as a polynomial: it may turn out
+ * to be affine or constant. */
+static clarke_status
+refine(clarke_walk *w, size_t at, clarke_error *err)
+{
+  clarke_polynomial *y;
+
+  if (w->polynomial == NULL || w->degree[at] < 2)
+    return CLARKE_OK;
+  y = malloc(sizeof *y);
+  if (y == NULL)
+    return no_memory(err);
+  clarke_polynomial_init(y, w->ring);
+  make_polynomial(y, w, at);
+  forget_polynomial(w, at);
+  w->polynomial[at] = y;
+  if (clarke_polynomial_degree(y, w->ring) < 2)
+    settle(w, at, clarke_polynomial_degree(y, w->ring));
+  if (!y->kept || w->degree[at] < 2)
+    forget_polynomial(w, at);
+  return CLARKE_OK;
+}
+
 static clarke_status
 walk_input(clarke_walk *w, size_t at, clarke_error *err)
 {
@@ -390,6 +534,8 @@ walk_smooth(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *e
   for (size_t k = 0; k < i->n_in && status == CLARKE_OK && *state == CLARKE_WALK_END; k++)
     status = gradient_addmul(w, at, &d[k], i->in[k], err);
   settle(w, at, smooth_degree(w, i));
+  if (status == CLARKE_OK && *state == CLARKE_WALK_END)
+    status = refine(w, at, err);
   if (status == CLARKE_OK && w->series != NULL && *state == CLARKE_WALK_END)
     status = smooth_series(w, at, err);
   clarke_numbers_free(d, i->n_in);
@@ -423,13 +569,33 @@ difference(clarke_number *gradient, uint8_t *degree, const clarke_walk *w, size_
     *degree = w->degree[b];
 }
 
+static bool
+polynomials_equal(const clarke_walk *w, size_t a, size_t b)
+{
+  clarke_polynomial difference;
+  mpq_t minus;
+  bool equal;
+
+  if (w->polynomial == NULL)
+    return false;
+  mpq_init(minus);
+  mpq_set_si(minus, -1, 1);
+  clarke_polynomial_init(&difference, w->ring);
+  read_polynomial(&difference, w, a);
+  polynomial_addmul(&difference, minus, w, b);
+  equal = difference.kept && fmpq_mpoly_is_zero(difference.p, w->ring);
+  clarke_polynomial_clear(&difference, w->ring);
+  mpq_clear(minus);
+  return equal;
+}
+
 bool
 clarke_walk_identical(const clarke_walk *w, size_t a, size_t b)
 {
   if (a == b)
     return true;
   if (w->degree[a] > 1 || (b != CLARKE_NONE && w->degree[b] > 1))
-    return false;
+    return b != CLARKE_NONE && polynomials_equal(w, a, b);
   for (size_t k = 0; k < w->width; k++) {
     const clarke_number *g = w->gradient[a] != NULL ? &w->gradient[a][k] : NULL;
     const clarke_number *h = b != CLARKE_NONE && w->gradient[b] != NULL ? &w->gradient[b][k] : NULL;
@@ -539,6 +705,32 @@ clarke_walk_decision(clarke_number *gradient, uint8_t *degree, const clarke_walk
     difference(gradient, degree, w, y[choice], y[k < choice ? k : k + 1], w->fork.up ? -1 : 1);
 }
 
+void
+clarke_walk_decision_polynomial(clarke_polynomial *q, const clarke_walk *w, size_t choice, size_t k)
+{
+  const size_t *y = w->fork.y;
+  size_t a = w->fork.order ? y[choice] : y[0];
+  size_t b = w->fork.order ? y[k < choice ? k : k + 1] : y[1];
+  bool positive = w->fork.order ? !w->fork.up : choice == 1;
+  mpq_t c;
+
+  fmpq_mpoly_zero(q->p, w->ring);
+  q->kept = w->value[a].exact && (b == CLARKE_NONE || w->value[b].exact);
+  if (!q->kept)
+    return;
+  mpq_init(c);
+  mpq_set_si(c, positive ? 1 : -1, 1);
+  polynomial_addmul(q, c, w, a);
+  mpq_neg(c, c);
+  if (b != CLARKE_NONE)
+    polynomial_addmul(q, c, w, b);
+  else { /* less its value at the point, the kink */
+    mpq_mul(c, c, w->value[a].q);
+    clarke_polynomial_add_rational(q, c, w->ring);
+  }
+  mpq_clear(c);
+}
+
 /* The sign of the first nonzero coefficient of y_a - y_b (y_a: b == CLARKE_NONE). */
 static int
 leading(const clarke_walk *w, size_t a, size_t b)
@@ -640,6 +832,8 @@ walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error
   clarke_pointwise_value(&w->value[at], &slope, i, piece, x, w->e->precision);
   status = gradient_addmul(w, at, &slope, i->in[0], err);
   settle(w, at, pointwise_degree(w, i, piece, silent));
+  if (status == CLARKE_OK && !silent)
+    status = refine(w, at, err);
   if (status == CLARKE_OK && w->series != NULL) {
     if (silent && w->series[i->in[0]] != NULL)
       w->arc_failed = true;
@@ -663,6 +857,8 @@ same_as(clarke_walk *w, size_t at, size_t from, clarke_error *err)
   status = gradient_addmul(w, at, &one, from, err);
   settle(w, at, w->degree[from]);
   clarke_number_clear(&one);
+  if (status == CLARKE_OK)
+    status = refine(w, at, err);
   return status == CLARKE_OK ? copy_series(w, at, from, err) : status;
 }
 

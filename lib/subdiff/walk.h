@@ -6,6 +6,7 @@
 
 #include "replay/demand.h"
 #include "replay/execute.h"
+#include "subdiff/polynomial.h"
 
 typedef enum { CLARKE_WALK_FORK, CLARKE_WALK_END, CLARKE_WALK_STUCK } clarke_walk_state;
 
@@ -26,7 +27,11 @@ typedef struct {
   clarke_demand demand;
   clarke_number *value;     /* by instruction */
   clarke_number **gradient; /* by instruction; NULL stands for zeros */
-  uint8_t *degree;
+  uint8_t *degree;          /* 0: constant near the point, 1: affine, 2: anything */
+  /* Of degree 2: the polynomial it is, where it is one; of a lower one see clarke_walk_polynomial.
+   * NULL where there are too many variables. */
+  clarke_polynomial **polynomial;
+  fmpq_mpoly_ctx_t ring;    /* width variables */
   /* What was chosen, near the point: the piece of a PIECEWISE or ELU, the instruction that an ORDER
    * takes, 1 or 0 for a BRANCH whose condition holds or not. */
   size_t *part;
@@ -57,6 +62,11 @@ void clarke_walk_choose(clarke_walk *w, size_t choice);
 size_t clarke_walk_decisions(const clarke_walk *w);
 void clarke_walk_decision(clarke_number *gradient, uint8_t *degree, const clarke_walk *w,
                           size_t choice, size_t k);
+/* The same decision as a polynomial of the displacement; kept is false when it is not known to be
+ * one. */
+void clarke_walk_decision_polynomial(clarke_polynomial *q, const clarke_walk *w, size_t choice,
+                                     size_t k);
+
 /* Is y_a - y_b, zero at the point, identically zero near it? (b == CLARKE_NONE: y_a less a kink.) */
 bool clarke_walk_identical(const clarke_walk *w, size_t a, size_t b);
 /* The choice that the arc takes, or CLARKE_NONE when its series do not tell. */
