@@ -480,13 +480,13 @@ add_selection(clarke_representation *r, clarke_points *all, const clarke_program
   int sign;
   clarke_status status = sign_at(&sign, p, at, p->piece[piece].value, p->output[0], err);
 
-  if (status != CLARKE_OK || sign == 1 || sign == -1)
+  if (status != CLARKE_OK || (sign != 0 && sign != 2 && piece != r->active))
     return status;
   gradient = clarke_rationals(all->dim);
   if (gradient == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   status = gradient_at(&known, gradient, p, at, p->piece[piece].value, err);
-  r->selection_known = r->selection_known && sign == 0 && known;
+  r->selection_known = r->selection_known && sign != 2 && (known || sign != 0);
   if (status == CLARKE_OK && known && sign == 0)
     status = clarke_points_add(all, gradient, err);
   if (status == CLARKE_OK && known && piece == r->active) {
