@@ -228,7 +228,8 @@ check_whole(prog_lowering *low)
   const clarke_prog *g = low->g;
 
   if (low->output == 0)
-    return clarke_prog_fail(g, g->size, low->err, "no output: expected a line 'output EXPRESSION'");
+    return clarke_prog_fail(g, g->n_statements > 0 ? g->statement[g->n_statements - 1].end : g->size,
+                            low->err, "no output: expected a line 'output EXPRESSION' after this");
   if (low->p->n_inputs == 0)
     return clarke_prog_fail(g, clarke_prog_node_at(low, low->output)->at, low->err,
                             "no input: expected a line 'input NAME' before");

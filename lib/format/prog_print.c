@@ -243,6 +243,16 @@ print_comments(printer *p, size_t *c, uint32_t before, bool inside)
   }
 }
 
+/* Is comment c there, after the statement on its last line? */
+static bool
+trails(const clarke_prog *g, size_t c, const clarke_prog_statement *statement)
+{
+  size_t line, column;
+
+  clarke_prog_place(g, statement->end - 1, &line, &column);
+  return c < g->n_comments && g->comment[c].line == line;
+}
+
 bool
 clarke_prog_print(FILE *out, const clarke_prog *g)
 {
@@ -257,7 +267,7 @@ clarke_prog_print(FILE *out, const clarke_prog *g)
       fputc('\n', out);
     print_comments(&p, &c, statement->end, true);
     print_statement(&p, &g->node[statement->node]);
-    if (c < g->n_comments && !g->comment[c].alone) {
+    if (trails(g, c, statement)) {
       fputc(' ', out);
       print_comment(&p, &g->comment[c++]);
     }
