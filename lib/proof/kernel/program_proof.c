@@ -7,15 +7,21 @@
 
 #define MAX_ORDER 8 /* of t in the series along an arc */
 
+/* Of the displacement from the point: c[k] times its entries to the powers at e + k n_wrt. One of more
+ * than 32 entries, or over 300 terms, or of a degree over 32 is not known. */
+typedef struct { bool known; size_t n; rational *c; unsigned char *e; } polynomial;
+
 /* An instruction as it was followed. */
 typedef struct {
   bool done, same; /* same: AD's derivative of it is surely g */
   int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen */
   uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
+  size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
   interval *s, *g; /* its series in t, from the value; its gradient in wrt */
+  polynomial p;    /* of degree 2: known, or not */
 } state;
 
-typedef struct { interval *gradient; uint8_t degree; } decision;
+typedef struct { interval *gradient; uint8_t degree; polynomial q; } decision;
 
 static program prog;
 static state *states;
@@ -39,11 +45,117 @@ static const char *place(size_t at) {
   return where;
 }
 
+static void polynomial_clear(polynomial *y) {
+  while (y->n > 0) mpq_clear(&y->c[--y->n]);
+  free(y->c); free(y->e);
+  *y = (polynomial){0};
+}
+
+/* y += c times that monomial. */
+static void add_term(polynomial *y, const rational *c, const unsigned char *e) {
+  size_t k = 0;
+  while (k < y->n && memcmp(y->e + k * n_wrt, e, n_wrt) != 0) k++;
+  if (k == y->n) {
+    y->c = grow(y->c, k, sizeof *y->c); y->e = grow(y->e, k, n_wrt);
+    y->c[k] = rational_zero(); memcpy(y->e + k * n_wrt, e, n_wrt); y->n++;
+  }
+  mpq_add(&y->c[k], &y->c[k], c);
+  if (mpq_sgn(&y->c[k]) != 0) return;
+  mpq_swap(&y->c[k], &y->c[--y->n]); mpq_clear(&y->c[y->n]);
+  memmove(y->e + k * n_wrt, y->e + y->n * n_wrt, n_wrt);
+}
+
+/* The largest sum of powers; forgets what is too large. */
+static size_t polynomial_degree(polynomial *y) {
+  size_t most = 0;
+  for (size_t k = 0; k < y->n; k++) {
+    size_t sum = 0;
+    for (size_t j = 0; j < n_wrt; j++) sum += y->e[k * n_wrt + j];
+    most = sum > most ? sum : most;
+  }
+  y->known = y->known && y->n <= 300 && most <= 32;
+  return y->known ? most : 2;
+}
+
+/* y += q times instruction at, as a polynomial. */
+static void add_polynomial(polynomial *y, const rational *q, size_t at) {
+  const state *x = &states[at];
+  unsigned char e[32] = {0};
+  RATIONAL(t);
+  if (mpq_sgn(q) == 0) return;
+  y->known = y->known && n_wrt <= 32 && (x->degree < 2 || x->p.known);
+  for (size_t k = 0; k < x->p.n && y->known && x->degree == 2; k++) {
+    mpq_mul(&t, q, &x->p.c[k]); add_term(y, &t, x->p.e + k * n_wrt);
+  }
+  for (size_t k = 0; k <= n_wrt && y->known && x->degree < 2; k++) {
+    const interval *c = k < n_wrt ? &x->g[k] : x->s;
+    y->known = interval_exact(c); mpq_mul(&t, q, &c->lo);
+    if (k < n_wrt) e[k] = 1;
+    if (mpq_sgn(&t) != 0) add_term(y, &t, e);
+    if (k < n_wrt) e[k] = 0;
+  }
+  polynomial_degree(y);
+}
+
+/* y += q times the product of two instructions. */
+static void add_product(polynomial *y, const rational *q, size_t a, size_t b) {
+  polynomial f[3] = {{.known = true}, {.known = true}, {.known = true}};
+  unsigned char e[32];
+  RATIONAL(t);
+  if (mpq_sgn(q) == 0) return;
+  add_polynomial(&f[0], &plus_one, a); add_polynomial(&f[1], &plus_one, b);
+  f[2].known = f[0].known && f[1].known && f[0].n * f[1].n <= 16 * 300;
+  for (size_t k = 0; f[2].known && k < f[0].n * f[1].n; k++) {
+    size_t i = k % f[0].n, j = k / f[0].n;
+    for (size_t l = 0; l < n_wrt; l++) e[l] = (unsigned char)(f[0].e[i * n_wrt + l] + f[1].e[j * n_wrt + l]);
+    mpq_mul(&t, &f[0].c[i], &f[1].c[j]); mpq_mul(&t, &t, q); add_term(&f[2], &t, e);
+  }
+  polynomial_degree(&f[2]); y->known = y->known && f[2].known;
+  for (size_t k = 0; k < f[2].n && y->known; k++) add_term(y, &f[2].c[k], f[2].e + k * n_wrt);
+  polynomial_degree(y);
+  for (size_t k = 0; k < 3; k++) polynomial_clear(&f[k]);
+}
+
+/* What an instruction of degree 2 is as a polynomial, which may tell a lower degree. */
+static void refine(size_t at) {
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
+  polynomial *p = &y->p;
+  RATIONAL(q);
+  p->known = n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM;
+  if (i->kind == A_SUM)
+    for (size_t k = 0; k < i->n; k++) add_polynomial(p, &i->c[k], i->in[k]);
+  if (i->kind == A_PRODUCT) add_product(p, &plus_one, i->in[0], i->in[1]);
+  if (i->kind == A_QUOTIENT) {
+    const state *b = &states[i->in[1]];
+    p->known = p->known && b->degree == 0 && interval_exact(b->s);
+    if (p->known) mpq_inv(&q, &b->s->lo);
+    add_polynomial(p, &q, i->in[0]);
+  }
+  if (i->kind == A_POINTWISE) {
+    const rational *c = i->pieces->piece[y->part];
+    unsigned char e[32] = {0};
+    p->known = p->known && (!i->pieces->elu || y->part == 1);
+    add_product(p, &c[2], *i->in, *i->in); add_polynomial(p, &c[1], *i->in);
+    if (mpq_sgn(&c[0]) != 0 && p->known) add_term(p, &c[0], e);
+  }
+  if (i->kind == AN_ORDER) add_polynomial(p, &plus_one, y->part);
+  if (i->kind == A_BRANCH) add_polynomial(p, &plus_one, i->in[y->arm == 1 ? 2 : 3]);
+  size_t degree = polynomial_degree(p);
+  y->degree = degree < 2 ? (uint8_t)degree : 2;
+  if (!p->known || degree < 2) polynomial_clear(p);
+}
+
 /* Is a less b (b == NONE: less a kink), zero at the point, identically zero near it? */
 static bool identical(size_t a, size_t b) {
   bool equal = true;
   if (a == b) return true;
-  if (states[a].degree > 1 || (b != NONE && states[b].degree > 1)) return false;
+  if (states[a].degree > 1 || (b != NONE && states[b].degree > 1)) {
+    polynomial t = {.known = b != NONE};
+    if (b != NONE) add_polynomial(&t, &plus_one, a), add_polynomial(&t, &minus_one, b);
+    equal = t.known && t.n == 0; polynomial_clear(&t);
+    return equal;
+  }
   for (size_t k = 0; k < n_wrt && equal; k++)
     equal = b == NONE ? interval_zero(&states[a].g[k])
             : interval_compare(&states[a].g[k], &states[b].g[k]) == 0;
@@ -62,15 +174,22 @@ static int leading(size_t a, size_t b) {
   return sign;
 }
 
-/* The decision that `above` less `below` is positive. */
+/* The decision that `above` less `below` is positive; it is zero at the point. */
 static void decide(size_t above, size_t below) {
-  decision d = {intervals(n_wrt), 0};
+  decision d = {intervals(n_wrt), 0, {.known = true}};
   for (int i = 0; i < 2; i++) {
     size_t y = i == 0 ? above : below;
     if (y == NONE) continue;
+    add_polynomial(&d.q, i == 0 ? &plus_one : &minus_one, y);
     d.degree = states[y].degree > d.degree ? states[y].degree : d.degree;
     for (size_t k = 0; k < n_wrt; k++)
       interval_add(&d.gradient[k], &states[y].g[k], i == 0 ? &plus_one : &minus_one);
+  }
+  if (d.q.known && (above == NONE || below == NONE)) { /* less the kink */
+    static const unsigned char e[32];
+    RATIONAL(kink);
+    (above == NONE ? mpq_set : mpq_neg)(&kink, &states[above == NONE ? below : above].s->lo);
+    if (mpq_sgn(&kink) != 0) add_term(&d.q, &kink, e);
   }
   decisions = grow(decisions, n_decisions, sizeof d); decisions[n_decisions++] = d;
 }
@@ -176,8 +295,8 @@ static void follow_pointwise(size_t at) {
     agree = mpq_equal(value, above ? &right : &left) || all_zero(x->g, n_wrt); k += above;
   }
   if (kink && !touched && leading(*i->in, NONE) > 0) k++; /* elu with parameter 1: smooth, not analytic */
-  y->degree = piece_at(y->s, &slope, p, k, x->s, x->degree);
-  if (kink && !touched && p->elu && x->degree > 0) y->degree = 2;
+  y->degree = piece_at(y->s, &slope, p, k, x->s, x->degree); y->part = k;
+  if (kink && !touched && p->elu && x->degree > 0) y->degree = 2, y->part = 0; /* no polynomial */
   if (touched && mode == AT_POINT) interval_set(&slope, value, value);
   add_gradient(y, &slope, x); y->same = x->same && agree;
 }
@@ -231,7 +350,7 @@ static void follow_order(size_t at) {
   memcpy(left, tied, n * sizeof *tied);
   bool up = 2 * rank > n + 1;
   if (mode != AT_POINT) taken = extreme(at, left, n, up ? n + 1 - rank : rank, up);
-  be_like(y, &states[taken]);
+  be_like(y, &states[taken]); y->part = taken;
   for (size_t k = 0; k < n_wrt && mode == AT_POINT; k++) interval_set(&y->g[k], &zero, &zero);
   for (size_t k = 0; k < n; k++) { /* (1 - beta) e_j + beta times the mean, which sum to 1 */
     const state *x = &states[tied[k]];
@@ -248,6 +367,14 @@ static void follow_order(size_t at) {
   free(tied); free(left);
 }
 
+/* Is it known not to be identically zero? */
+static bool is_not_zero(const decision *d) {
+  bool sure = d->q.known && d->q.n > 0;
+  for (size_t k = 0; k < n_wrt && !sure; k++)
+    sure = mpq_sgn(&d->gradient[k].lo) > 0 || mpq_sgn(&d->gradient[k].hi) < 0;
+  return sure;
+}
+
 /* The comparison of a BRANCH. */
 static void choose_arm(size_t at) {
   const instruction *i = &prog.instructions[at];
@@ -258,12 +385,8 @@ static void choose_arm(size_t at) {
   n_touched += touched;
   if (touched && mode != AT_POINT) sign = sign_near(at, a, b);
   /* == and != part where the difference stays zero: in a tree it must be known not to. */
-  if (n_decisions > before && strchr("=!", *i->relation) != NULL)
-    for (size_t k = 0; k < n_wrt; k++) {
-      const interval *g = &decisions[before].gradient[k];
-      sure = sure || mpq_sgn(&g->lo) > 0 || mpq_sgn(&g->hi) < 0;
-    }
-  else sure = true;
+  if (n_decisions == before || strchr("=!", *i->relation) == NULL) sure = true;
+  else sure = is_not_zero(&decisions[before]);
   require(sure, "%s: the two sides of == or != may be equal near the point", place(at));
   bool holds = relation_holds(i->relation, sign);
   states[at].arm = holds ? 1 : -1;
@@ -352,6 +475,7 @@ static void follow(size_t at) {
   for (size_t t = 0; t < n_terms; t++) interval_round(&y->s[t]);
   for (size_t e = 0; e < n_wrt; e++) interval_round(&y->g[e]);
   if (mode == AT_POINT) y->degree = top > y->degree ? top : y->degree; /* AD knows of no constants */
+  else if (y->degree == 2) refine(at);
   else if (y->degree == 1 && all_zero(y->g, n_wrt)) y->degree = 0;
   y->done = true;
 }
@@ -360,9 +484,9 @@ static void follow(size_t at) {
 static void run(size_t terms) {
   for (size_t i = 0; i < prog.n; i++) {
     intervals_free(states[i].s, states[i].done ? n_terms : 0); intervals_free(states[i].g, states[i].done ? n_wrt : 0);
-    states[i] = (state){0};
+    polynomial_clear(&states[i].p); states[i] = (state){0};
   }
-  for (size_t i = 0; i < n_decisions; i++) intervals_free(decisions[i].gradient, n_wrt);
+  for (size_t i = 0; i < n_decisions; i++) intervals_free(decisions[i].gradient, n_wrt), polynomial_clear(&decisions[i].q);
   n_terms = terms; n_touched = n_used = n_decisions = 0; stopped = moved = false;
   for (size_t o = 0, n = 0; (o < prog.n_outputs || n > 0) && !stopped;) {
     if (n == 0) waiting[0] = prog.outputs[o++], next[n++] = 0;
@@ -431,29 +555,43 @@ static void check_hull(size_t cells, bool whole) {
     require(interval_compare(&sum[k], &ad[k]) == 0, "entry %zu of AD's output is not that of the gradients", k);
 }
 
+/* Decisions, all positive off a null set, whose positive combination is nowhere so: it is zero, or a sum
+ * of squares of monomials, none times a positive number. */
 static void check_dead(void) {
   size_t n = next_number(), from = 0;
   interval *sum = intervals(n_wrt);
-  RATIONAL(value);
+  polynomial q = {0};
+  RATIONAL(value); RATIONAL(t);
   require(n >= 1, "a combination of no decisions proves nothing");
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
-    bool moves = false;
     next_rational(&value);
     require(k >= from && k < n_decisions, "decisions above, in increasing order, are expected");
+    const decision *d = &decisions[k];
     require(mpq_sgn(&value) > 0, "positive values are expected");
-    require(decisions[k].degree < 2, "decision %zu is not affine", k);
-    for (size_t e = 0; e < n_wrt; e++) {
-      const interval *g = &decisions[k].gradient[e];
-      moves = moves || mpq_sgn(&g->lo) > 0 || mpq_sgn(&g->hi) < 0;
-      interval_add(&sum[e], g, &value);
+    require(is_not_zero(d), "decision %zu may be zero", k);
+    require(d->degree < 2 || d->q.known, "decision %zu is not known to be a polynomial", k);
+    for (size_t e = 0; e < n_wrt && d->degree < 2; e++) interval_add(&sum[e], &d->gradient[e], &value);
+    for (size_t m = 0; m < d->q.n && d->degree == 2; m++) {
+      mpq_mul(&t, &value, &d->q.c[m]); add_term(&q, &t, d->q.e + m * n_wrt);
     }
-    require(moves, "decision %zu has gradient zero", k);
     from = k + 1;
   }
-  require(all_zero(sum, n_wrt), "the combination of the decisions' gradients is not zero");
-  intervals_free(sum, n_wrt);
+  for (size_t e = 0; e < n_wrt && q.n > 0; e++) { /* q is known: 32 entries at most */
+    unsigned char power[32] = {0};
+    require(interval_exact(&sum[e]), "the combination of the decisions is not rational");
+    power[e] = 1;
+    if (mpq_sgn(&sum[e].lo) != 0) add_term(&q, &sum[e].lo, power);
+    interval_set(&sum[e], &zero, &zero);
+  }
+  bool good = all_zero(sum, n_wrt);
+  for (size_t m = 0; m < q.n; m++) {
+    good = good && mpq_sgn(&q.c[m]) < 0;
+    for (size_t e = 0; e < n_wrt; e++) good = good && q.e[m * n_wrt + e] % 2 == 0;
+  }
+  require(good, "the combination of the decisions is not zero, nor less by squares");
+  intervals_free(sum, n_wrt); polynomial_clear(&q);
 }
 
 static void put_number(const interval *x) {
