@@ -17,6 +17,7 @@ typedef struct {
   double *sum;       /* by instruction, where summed: what one operation adds to its adjoint */
   bool *summed;
   size_t n_list, *list; /* the instructions summed */
+  bool several;      /* the run at hand has several entries */
   size_t *tied;      /* of the ORDER at hand: its entries equal to its value */
   double *sorted;
 } machine;
@@ -231,14 +232,25 @@ find_runs(machine *m)
   }
 }
 
-/* Part of the adjoint that the operation at hand gives to instruction `at`. */
+static void
+add_to(machine *m, double *total, bool *begun, double x)
+{
+  *total = *begun ? clarke_ieee_add(&m->unit, *total, x) : x;
+  *begun = true;
+}
+
+/* Part of the adjoint that the run at hand gives to instruction `at`: a run of several entries keeps
+ * it until the flush. */
 static void
 give(machine *m, size_t at, double x)
 {
-  m->sum[at] = m->summed[at] ? clarke_ieee_add(&m->unit, m->sum[at], x) : x;
+  if (!m->several) {
+    add_to(m, &m->adjoint[at], &m->reached[at], x);
+    return;
+  }
   if (!m->summed[at])
     m->list[m->n_list++] = at;
-  m->summed[at] = true;
+  add_to(m, &m->sum[at], &m->summed[at], x);
 }
 
 /* Adds what was given to the adjoints. */
@@ -248,9 +260,7 @@ flush(machine *m)
   for (size_t k = 0; k < m->n_list; k++) {
     size_t at = m->list[k];
 
-    m->adjoint[at] = m->reached[at] ? clarke_ieee_add(&m->unit, m->adjoint[at], m->sum[at])
-                                    : m->sum[at];
-    m->reached[at] = true;
+    add_to(m, &m->adjoint[at], &m->reached[at], m->sum[at]);
     m->summed[at] = false;
   }
   m->n_list = 0;
@@ -439,6 +449,7 @@ undo_run(machine *m, size_t start, size_t end, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
+  m->several = end - start > 1;
   for (size_t n = 0; n < turns(&m->p->instruction[start]); n++) {
     for (size_t i = start; i < end && status == CLARKE_OK; i++)
       if (m->reached[i])

@@ -6,10 +6,11 @@
  * -1; the constant last, unless it is zero); a NORM adds squares from the first. Comparisons
  * (kinks, ties, branches) are made on the rounded values. Backward, groups from the last to the
  * first. What the entries of a group give to one instruction is summed first, from the first entry
- * to the last, and the sum is added to its adjoint (assigned when that is the first); the arguments
- * of a product or quotient have their turns one after the other, the terms of a LINEAR from the
- * last to the first. An instruction's adjoint times a partial derivative is one rounded product
- * (none when the partial is 1 or -1). A mean over n tied entries divides the adjoint by n. */
+ * to the last, and the sum is added to its adjoint (assigned when that is the first). Arguments
+ * have their turns from the first to the last, those of a LINEAR as the additions and products it
+ * stands for are undone, from the last. An instruction's adjoint times a partial derivative is one
+ * rounded product (none when the partial is 1 or -1) but for the forms that the page gives for
+ * quotients and analytic functions. A mean over n tied entries divides the adjoint by n. */
 #ifndef CLARKE_REPLAY_ROUNDED_H
 #define CLARKE_REPLAY_ROUNDED_H
 

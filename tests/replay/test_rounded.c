@@ -711,16 +711,10 @@ static step steps[MAX_STEPS];
       case STEP_RELU: give_##NAME(g, seen, s->a, a > 0 ? d : 0); break; \
       case STEP_ABS: give_##NAME(g, seen, s->a, a > 0 ? d : a < 0 ? -d : 0); break; \
       case STEP_LEAKY: give_##NAME(g, seen, s->a, a > 0 ? d : d * (T)0.01); break; \
-      case STEP_MAX: { /* one vector */ \
-        T da = a == b ? d / 2 : a > b ? d : 0, db = a == b ? d / 2 : b > a ? d : 0; \
-        if (s->a == s->b) \
-          give_##NAME(g, seen, s->a, da + db); \
-        else { \
-          give_##NAME(g, seen, s->a, da); \
-          give_##NAME(g, seen, s->b, db); \
-        } \
+      case STEP_MAX: \
+        give_##NAME(g, seen, s->a, a == b ? d / 2 : a > b ? d : 0); \
+        give_##NAME(g, seen, s->b, a == b ? d / 2 : b > a ? d : 0); \
         break; \
-      } \
       case STEP_IF: give_##NAME(g, seen, a < b ? s->a : s->c, d); break; \
       case STEP_SQRT: give_##NAME(g, seen, s->a, d / (2 * v[i])); break; \
       case STEP_POLY: give_##NAME(g, seen, s->a, scaled_##NAME(s->ca, d)); break; \
