@@ -115,13 +115,13 @@ print_program(const clarke_derive_session *s, clarke_error *err)
 }
 
 static clarke_status
-write_proof(const clarke_derivation *d, clarke_error *err)
+write_proof(const clarke_derive_session *s, const clarke_derivation *d, clarke_error *err)
 {
   if (d->verdict == CLARKE_UNDECIDED) {
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
-  return clarke_fail(err, CLARKE_EINPUT, "--proof: proofs about programs are not written yet");
+  return clarke_proof_write_program(s->request->proof, s->program.file, s->source.sha256, d, err);
 }
 
 static clarke_status
@@ -138,7 +138,7 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, clarke_error *er
   if (status == CLARKE_OK)
     status = clarke_derive_text_fill(&t, s, &d, err);
   if (status == CLARKE_OK && s->request->proof != NULL)
-    status = write_proof(&d, err);
+    status = write_proof(s, &d, err);
   if (status == CLARKE_OK && s->request->plot != NULL)
     status = clarke_derive_figure(s, NULL, err);
   if (status == CLARKE_OK)

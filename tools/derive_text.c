@@ -7,6 +7,42 @@
 
 /* Of a longer list the rest is counted: --json has all of it. */
 #define SHOWN ((size_t)24)
+/* A fraction longer than this is shown as ~ and a decimal near it. */
+#define LONG ((size_t)48)
+
+/* A number, or when its fraction is long, about what it is. */
+static void
+print_number(FILE *out, const char *text)
+{
+  mpq_t x;
+
+  if (strlen(text) <= LONG) {
+    fputs(text, out);
+    return;
+  }
+  mpq_init(x);
+  if (mpq_set_str(x, text, 10) == 0)
+    fprintf(out, "~%.10g", mpq_get_d(x));
+  else
+    fputs(text, out);
+  mpq_clear(x);
+}
+
+/* Of more than SHOWN numbers, the first. */
+static void
+print_row(FILE *out, char *const *x, size_t n)
+{
+  size_t shown = n <= SHOWN ? n : SHOWN / 4;
+
+  fputc('(', out);
+  for (size_t j = 0; j < shown; j++) {
+    fputs(j > 0 ? ", " : "", out);
+    print_number(out, x[j]);
+  }
+  if (shown < n)
+    fprintf(out, ", ... %zu in all", n);
+  fputc(')', out);
+}
 
 void
 clarke_vector_print(FILE *out, const clarke_vectors *v, size_t row, const clarke_derive_text *t)
@@ -14,18 +50,19 @@ clarke_vector_print(FILE *out, const clarke_vectors *v, size_t row, const clarke
   char *const *x = &v->text[row * v->dim];
   bool matrix = t->rows && v->dim == t->n_outputs * t->width;
   size_t height = matrix ? t->n_outputs : 1, width = v->dim / height;
+  size_t shown = height <= SHOWN ? height : SHOWN / 4;
 
   if (v->dim == 1 && !matrix) {
-    fputs(x[0], out);
+    print_number(out, x[0]);
     return;
   }
   fputs(matrix ? "[" : "", out);
-  for (size_t i = 0; i < height; i++) {
-    fputs(i > 0 ? ", (" : "(", out);
-    for (size_t j = 0; j < width; j++)
-      fprintf(out, "%s%s", j > 0 ? ", " : "", x[i * width + j]);
-    fputs(")", out);
+  for (size_t i = 0; i < shown; i++) {
+    fputs(i > 0 ? ", " : "", out);
+    print_row(out, x + i * width, width);
   }
+  if (shown < height)
+    fprintf(out, ", ... %zu rows in all", height);
   fputs(matrix ? "]" : "", out);
 }
 
@@ -44,7 +81,7 @@ print_list(const clarke_vectors *v, const clarke_derive_text *t)
 static void
 print_set(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
 {
-  printf("%-13s{", label);
+  printf("%-15s{", label);
   print_list(v, t);
   puts("}");
 }
@@ -53,10 +90,14 @@ print_set(const char *label, const clarke_vectors *v, const clarke_derive_text *
 static void
 print_hull(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
 {
-  printf("%-13s", label);
-  if (v->n == 2 && v->dim == 1 && !t->rows)
-    printf("[%s, %s]\n", v->text[0], v->text[1]);
-  else {
+  printf("%-15s", label);
+  if (v->n == 2 && v->dim == 1 && !t->rows) {
+    putchar('[');
+    print_number(stdout, v->text[0]);
+    fputs(", ", stdout);
+    print_number(stdout, v->text[1]);
+    puts("]");
+  } else {
     fputs(v->n > 1 ? "conv {" : "{", stdout);
     print_list(v, t);
     puts("}");
@@ -66,7 +107,7 @@ print_hull(const char *label, const clarke_vectors *v, const clarke_derive_text 
 static void
 print_vector(const char *label, const clarke_vectors *v, const clarke_derive_text *t)
 {
-  printf("%-13s", label);
+  printf("%-15s", label);
   clarke_vector_print(stdout, v, 0, t);
   putchar('\n');
 }
@@ -130,13 +171,13 @@ static void
 print_touched(const clarke_derive_text *t)
 {
   if (t->n_touched == 0)
-    printf("%-13snone\n", "touched");
+    printf("%-15snone\n", "touched");
   for (size_t i = 0; i < t->n_touched && i < SHOWN; i++) {
-    printf("%-13s", i == 0 ? "touched" : "");
+    printf("%-15s", i == 0 ? "touched" : "");
     print_kink(&t->touched[i]);
   }
   if (t->n_touched > SHOWN)
-    printf("%-13s... (%zu in all; --json lists them)\n", "", t->n_touched);
+    printf("%-15s... (%zu in all; --json lists them)\n", "", t->n_touched);
 }
 
 static void
@@ -145,7 +186,7 @@ print_sets(const clarke_derivation *d, const clarke_derive_text *t)
   if (t->bouligand.known)
     print_set("Bouligand", &t->bouligand, t);
   else {
-    printf("%-13snot known wholly%s%s\n", "Bouligand", d->patterns.why[0] != '\0' ? ": " : "",
+    printf("%-15snot known wholly%s%s\n", "Bouligand", d->patterns.why[0] != '\0' ? ": " : "",
            d->patterns.why);
     if (t->realized.n > 0)
       print_set("  proved", &t->realized, t);
@@ -155,9 +196,9 @@ print_sets(const clarke_derivation *d, const clarke_derive_text *t)
   if (t->conservative.known)
     print_hull("conservative", &t->conservative, t);
   else if (d->conservative.known && !d->conservative.singleton)
-    printf("%-13smore than one element (its corners are too many to list)\n", "conservative");
+    printf("%-15smore than one element (its corners are too many to list)\n", "conservative");
   else
-    printf("%-13snot known\n", "conservative");
+    printf("%-15snot known\n", "conservative");
   if (t->least.known)
     print_vector("least norm", &t->least, t);
 }
@@ -169,13 +210,13 @@ print_declared(const clarke_representation *r, const clarke_derive_text *t)
 
   if (!r->declared)
     return;
-  printf("%-13s%s%s%s\n", "pieces", answer[r->answer],
+  printf("%-15s%s%s%s\n", "pieces", answer[r->answer],
          r->why[0] != '\0' ? ": " : r->answer == CLARKE_REPRESENTS ? ": they represent it" : "",
          r->why);
   if (t->selection.known)
     print_hull("selection", &t->selection, t);
   else
-    printf("%-13snot known\n", "selection");
+    printf("%-15snot known\n", "selection");
   if (t->associated.known)
     print_vector("associated", &t->associated, t);
 }
@@ -188,7 +229,7 @@ print_floats(const clarke_derive_text *t)
 
     if (!r->asked)
       continue;
-    printf("%-13svalue ", clarke_ieee_name((clarke_ieee)f));
+    printf("%-15svalue ", clarke_ieee_name((clarke_ieee)f));
     clarke_vector_print(stdout, &r->value, 0, t);
     printf(", AD ");
     clarke_vector_print(stdout, &r->ad, 0, t);
@@ -231,7 +272,7 @@ clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation
   putchar('\n');
   print_sets(d, t);
   print_declared(&d->representation, t);
-  printf("%-13s%s\n%-13s%s\n", "smooth there", answer[d->differentiable], "zone",
+  printf("%-15s%s\n%-15s%s\n", "differentiable", answer[d->differentiable], "zone",
          clarke_zone_name(d->zone));
   print_verdict(d);
   return fflush(stdout) == 0 ? CLARKE_OK
