@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Branches within arms within arms ...: executed again this many times at most. */
-#define ARM_DEPTH 64
+/* Branches within arms within arms ...: instructions in all executions of them. */
+#define ARM_STEPS ((size_t)1 << 26)
 
 void
 clarke_units_init(clarke_units *u)
@@ -75,7 +75,7 @@ execute_arms(clarke_units *u, const clarke_execution *e, clarke_error *err)
 
   u->p = *e->p;
   u->e = e;
-  for (size_t depth = 0; depth < ARM_DEPTH; depth++) {
+  for (size_t steps = 0; steps <= ARM_STEPS; steps += e->p->n) {
     status = add_arms(&added, u, err);
     if (status != CLARKE_OK || added == 0)
       return status;
