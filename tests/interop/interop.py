@@ -7,6 +7,8 @@ Usage: python tests/interop/interop.py [--clarke build/tools/clarke]
 (c) For every case of cases/audit, and for small models that use every operator, the loss and the
     gradient that `clarke audit` computes exactly are PyTorch's in float64, up to rounding; for the
     cases the verdict and the number of touched kinks are those of cases.json too.
+(d) For random programs, value and AD's output of `clarke derive` are PyTorch's; its replay in
+    float32 and float64 is PyTorch's bit for bit.
 
 Prints one line a check, and `N passed, N failed` last; the exit status is 1 if any failed.
 """
@@ -25,6 +27,7 @@ from safetensors.numpy import load_file
 
 from graphs import graphs
 from interpreter import Model, float64, loss_and_gradient
+from programs import check_programs
 from proxies import check_proxies
 from report import Report
 
@@ -165,6 +168,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         check_cases(report, clarke, Path(name))
         check_graphs(report, clarke, Path(name))
+        if clarke:
+            check_programs(report, clarke, Path(name))
     return report.close()
 
 
