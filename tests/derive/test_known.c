@@ -670,6 +670,103 @@ START_TEST(irrational)
 }
 END_TEST
 
+/* --- how many cells there are ------------------------------------------------------------------ */
+
+/* The number of patterns, all of them known, of the program built so far at the origin. */
+static size_t
+cells(size_t *gradients)
+{
+  clarke_derivation d;
+  mpq_t *origin = rationals(clarke_program_entries(&p));
+  const char *fault;
+  size_t n;
+
+  OK(clarke_program_wrt(&p, NULL, 0, err));
+  clarke_derivation_init(&d);
+  OK(clarke_derive(&d, &p, origin, &profile, err));
+  fault = evidence_fault(&d);
+  ck_assert_msg(fault == NULL, "%s", fault);
+  n = d.patterns.n;
+  *gradients = d.bouligand.n;
+  clarke_derivation_clear(&d);
+  rationals_free(origin, clarke_program_entries(&p));
+  clarke_program_clear(&p);
+  return n;
+}
+
+/* (1, i, i^2) x: any `width` of these are independent. */
+static size_t
+form(size_t x, size_t width, long i)
+{
+  return linear(&p, width, (const size_t[]){ x, x + 1, x + 2 }, (const long[]){ 1, i, i * i, 0 });
+}
+
+static size_t
+plane_form(size_t x, long i)
+{
+  return affine(1, x, i, x + 1, 0);
+}
+
+/* n lines through the origin cut the plane into 2 n sectors, n planes in general position space into
+ * n^2 - n + 2 cones; forty kinks in pairs on twenty planes have as many. */
+START_TEST(arrangements)
+{
+  size_t x, sum, gradients;
+
+  x = inputs(2);
+  sum = constant(&p, 0, 1);
+  for (long i = 1; i <= 40; i++)
+    sum = add(sum, relu(plane_form(x, i)));
+  output(sum);
+  ck_assert_uint_eq(cells(&gradients), 80);
+  ck_assert_uint_eq(gradients, 80);
+  x = inputs(3);
+  sum = constant(&p, 0, 1);
+  for (long i = 1; i <= 12; i++)
+    sum = add(sum, relu(form(x, 3, i)));
+  output(sum);
+  ck_assert_uint_eq(cells(&gradients), 134);
+  ck_assert_uint_eq(gradients, 134);
+  x = inputs(3);
+  sum = constant(&p, 0, 1);
+  for (long i = 1; i <= 20; i++) {
+    size_t q = form(x, 3, i);
+
+    sum = add(sum, sub(relu(q), relu(shift(-1, q, 0))));
+  }
+  output(sum);
+  ck_assert_uint_eq(cells(&gradients), 382);
+  ck_assert_uint_eq(gradients, 1);
+}
+END_TEST
+
+/* n! orders, n largest entries, and for the second of five an ordered choice of two. */
+START_TEST(permutations)
+{
+  size_t x, in[30], gradients;
+
+  x = inputs(30);
+  for (size_t i = 0; i < 30; i++)
+    in[i] = x + i;
+  output(order(&p, "Max", 1, 30, in));
+  ck_assert_uint_eq(cells(&gradients), 30);
+  ck_assert_uint_eq(gradients, 30);
+  x = inputs(5);
+  for (size_t i = 0; i < 5; i++)
+    in[i] = x + i;
+  output(order(&p, "Kth", 2, 5, in));
+  ck_assert_uint_eq(cells(&gradients), 20);
+  ck_assert_uint_eq(gradients, 5);
+  x = inputs(4);
+  for (size_t i = 0; i < 4; i++)
+    in[i] = x + i;
+  for (size_t rank = 4; rank >= 1; rank--)
+    output(order(&p, "Sort", rank, 4, in));
+  cells(&gradients);
+  ck_assert_uint_eq(gradients, 24);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -695,6 +792,8 @@ main(void)
   tcase_add_test(tests, cusps);
   tcase_add_test(tests, transcendental);
   tcase_add_test(tests, irrational);
+  tcase_add_test(tests, arrangements);
+  tcase_add_test(tests, permutations);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
