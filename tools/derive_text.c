@@ -8,7 +8,7 @@
 /* Of a longer list the rest is counted: --json has all of it. */
 #define SHOWN ((size_t)24)
 /* A fraction longer than this is shown as ~ and a decimal near it. */
-#define LONG ((size_t)48)
+#define LONG ((size_t)32)
 
 /* A number, or when its fraction is long, about what it is. */
 static void
@@ -183,6 +183,11 @@ print_touched(const clarke_derive_text *t)
 static void
 print_sets(const clarke_derivation *d, const clarke_derive_text *t)
 {
+  if (d->zone == CLARKE_ZONE_REGULAR && t->bouligand.known) {
+    printf("%-15sAD's output: it is the one element of the Bouligand, Clarke and conservative sets\n",
+           "gradient");
+    return;
+  }
   if (t->bouligand.known)
     print_set("Bouligand", &t->bouligand, t);
   else {
@@ -239,6 +244,15 @@ print_floats(const clarke_derive_text *t)
   }
 }
 
+static bool
+any_long(const clarke_vectors *v)
+{
+  for (size_t i = 0; i < v->n * v->dim; i++)
+    if (strlen(v->text[i]) > LONG)
+      return true;
+  return false;
+}
+
 static void
 print_verdict(const clarke_derivation *d)
 {
@@ -275,6 +289,8 @@ clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation
   printf("%-15s%s\n%-15s%s\n", "differentiable", answer[d->differentiable], "zone",
          clarke_zone_name(d->zone));
   print_verdict(d);
+  if (any_long(&t->value) || any_long(&t->ad))
+    puts("(~ is near a fraction too long to show: --json has them all.)");
   return fflush(stdout) == 0 ? CLARKE_OK
                              : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
 }
