@@ -208,6 +208,11 @@ static const struct {
    "evidence ad\narc 0\n"},
   {0, "AD returns (2)", "input x, y\noutput x + 2*y\n", "in-bouligand", "at x 0\nat y 0\nwrt y\nprofile p\n", "0", "evidence ad\narc 0\n"},
   {1, "is no input", "input x, y\noutput x + 2*y\n", "in-bouligand", "at x 0\nat y 0\nwrt y x\nprofile p\n", "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (0)", "input x\noutput x*relu(x) + 0*abs(x)\n", "in-bouligand",
+   "at x 0\nwrt *\nprofile p\nproxy Abs 0 unknown\nproxy Relu 0 unknown\n", "2", "evidence ad\narc 1\nstep 1\n"},
+  {1, "unknown", "input x\noutput x*relu(x) + abs(x)\n", "in-bouligand",
+   "at x 0\nwrt *\nprofile p\nproxy Abs 0 unknown\nproxy Relu 0 unknown\n", "2", "evidence ad\narc 1\nstep 1\n"},
+  {1, "infinite", "input x\noutput sqrt(x*x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 };

@@ -13,7 +13,7 @@ typedef struct { bool known; size_t n; rational *c; unsigned char *e; } polynomi
 
 /* An instruction as it was followed. */
 typedef struct {
-  bool done, same; /* same: AD's derivative of it is surely g */
+  bool done, same; /* same: AD's derivative of it is surely g (at the point: is known) */
   int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen */
   uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
   size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
@@ -224,6 +224,8 @@ static int sign_near(size_t at, size_t a, size_t b) {
 /* ---- Instructions */
 
 static void add_gradient(state *y, const interval *c, const state *x) {
+  if (interval_zero(c)) return;
+  y->same = y->same && x->same;
   for (size_t k = 0; k < n_wrt; k++) interval_addmul(&y->g[k], c, &x->g[k]);
 }
 
@@ -237,7 +239,6 @@ static void be_like(state *y, const state *x) {
 static const proxy *proxy_of(const instruction *i, size_t k) {
   const kinked *o = kink_table;
   while (strcmp(o->name, i->name) != 0) o++;
-  require(i->proxy.given || o->proxy[k].kind != UNKNOWN, "AD's proxy of %s is unknown", o->name);
   return i->proxy.given ? &i->proxy : &o->proxy[k];
 }
 
@@ -289,16 +290,17 @@ static void follow_pointwise(size_t at) {
   bool touched = kink && !mpq_equal(&left, &right), agree = true;
   const proxy *ours = touched ? proxy_of(i, k) : NULL;
   const rational *value = !touched ? NULL : ours->kind == LEFT ? &left : ours->kind == RIGHT ? &right : &ours->value;
+  bool known = !touched || ours->kind != UNKNOWN;
   n_touched += touched;
   if (touched && mode != AT_POINT) {
     bool above = sign_near(at, *i->in, NONE) > 0;
-    agree = mpq_equal(value, above ? &right : &left) || all_zero(x->g, n_wrt); k += above;
+    agree = (known && mpq_equal(value, above ? &right : &left)) || (x->same && all_zero(x->g, n_wrt)); k += above;
   }
   if (kink && !touched && leading(*i->in, NONE) > 0) k++; /* elu with parameter 1: smooth, not analytic */
   y->degree = piece_at(y->s, &slope, p, k, x->s, x->degree); y->part = k;
   if (kink && !touched && p->elu && x->degree > 0) y->degree = 2, y->part = 0; /* no polynomial */
   if (touched && mode == AT_POINT) interval_set(&slope, value, value);
-  add_gradient(y, &slope, x); y->same = x->same && agree;
+  y->same = mode == AT_POINT ? known : agree; add_gradient(y, &slope, x);
 }
 
 /* Takes numbers from the n left, from the top (up: the bottom), until the rank-th: near the point. */
@@ -346,20 +348,22 @@ static void follow_order(size_t at) {
   const proxy *p = n > 1 ? proxy_of(i, 0) : &only;
   size_t j = p->kind == FIRST ? 0 : p->kind == LAST ? n - 1 : n - rank, taken = tied[0];
   INTERVAL(share);
-  n_touched += n > 1; y->same = true;
+  n_touched += n > 1;
   memcpy(left, tied, n * sizeof *tied);
   bool up = 2 * rank > n + 1;
   if (mode != AT_POINT) taken = extreme(at, left, n, up ? n + 1 - rank : rank, up);
   be_like(y, &states[taken]); y->part = taken;
   for (size_t k = 0; k < n_wrt && mode == AT_POINT; k++) interval_set(&y->g[k], &zero, &zero);
+  y->same = p->kind != UNKNOWN;
   for (size_t k = 0; k < n; k++) { /* (1 - beta) e_j + beta times the mean, which sum to 1 */
     const state *x = &states[tied[k]];
     RATIONAL(c);
     mpq_set_ui(&c, 1, n); mpq_mul(&c, &c, &p->value);
     if (k == j) mpq_add(&c, &c, &plus_one), mpq_sub(&c, &c, &p->value);
     interval_set(&share, &c, &c);
-    if (mode == AT_POINT) add_gradient(y, &share, x), y->degree = x->degree > y->degree ? x->degree : y->degree;
-    if (mpq_sgn(&c) == 0) continue;
+    if (mode == AT_POINT) add_gradient(y, &share, x);
+    if (mode == AT_POINT) y->degree = x->degree > y->degree ? x->degree : y->degree;
+    if (mpq_sgn(&c) == 0 || mode == AT_POINT) continue;
     y->same = y->same && x->same;
     for (size_t e = 0; e < n_wrt && tied[k] != taken; e++)
       y->same = y->same && interval_compare(&x->g[e], &y->g[e]) == 0;
@@ -437,7 +441,8 @@ static void follow_sum(state *y, const instruction *i) {
     const state *x = &states[i->in[k]];
     for (size_t t = 0; t < n_terms; t++) interval_add(&y->s[t], &x->s[t], &i->c[k]);
     for (size_t e = 0; e < n_wrt; e++) interval_add(&y->g[e], &x->g[e], &i->c[k]);
-    if (mpq_sgn(&i->c[k]) != 0 && x->degree > y->degree) y->degree = x->degree;
+    if (mpq_sgn(&i->c[k]) == 0) continue;
+    y->degree = x->degree > y->degree ? x->degree : y->degree; y->same = y->same && x->same;
   }
 }
 
@@ -451,7 +456,7 @@ static void follow(size_t at) {
   for (size_t k = 0; k < i->n; k++) {
     const state *x = &states[i->in[k]];
     if (i->kind == A_BRANCH && k != arm) continue;
-    top = x->degree > top ? x->degree : top; y->same = y->same && x->same;
+    top = x->degree > top ? x->degree : top;
   }
   if (i->kind == AN_INPUT || i->kind == A_CONSTANT) interval_set(y->s, i->c, i->c);
   if (i->kind == AN_INPUT && i->entry != NONE) {
@@ -463,10 +468,11 @@ static void follow(size_t at) {
   if (i->kind == A_PRODUCT) follow_product(y, a, b);
   if (i->kind == A_QUOTIENT) follow_quotient(y, a, b);
   if (i->kind == AN_ANALYTIC) {
-    interval *w = top > 0 ? intervals(n_terms) : NULL;
+    bool infinite = mode == AT_POINT && top > 0 && strcmp(i->name, "sqrt") == 0 && interval_zero(a->s);
+    interval *w = top > 0 && !infinite ? intervals(n_terms) : NULL;
     series_analytic(y->s, w, i->name, a->s, n_terms);
     if (w != NULL) add_gradient(y, w, a);
-    intervals_free(w, n_terms); y->degree = top > 0 ? 2 : 0;
+    intervals_free(w, w != NULL ? n_terms : 0); y->degree = top > 0 ? 2 : 0; y->same = y->same && !infinite;
   }
   if (i->kind == A_POINTWISE) follow_pointwise(at);
   if (i->kind == AN_ORDER) follow_order(at);
@@ -653,7 +659,7 @@ static void check_separator(void) {
   fputs("It is separated by v = ", said); put_rows(v);
   fputs(": <v, AD> = ", said); put_number(&ours);
   fputs(", but <v, gradient> is at most ", said); put_number(&most);
-  fprintf(said, "\nat every limit of gradients (%zu at most).\n", leaves);
+  fprintf(said, "\nat every limit of gradients; there are %zu or fewer.\n", leaves);
 }
 
 static void check_evidence(const char *verdict) {
@@ -773,7 +779,10 @@ void check_program(const char *folder, const char *verdict) {
   read_point(); read_wrt(); next_line("profile");
   fprintf(said, "Proxies (profile %s):\n", next_word());
   read_proxies(false); read_proxies(true);
-  mode = AT_POINT; run(1); keep_results();
+  mode = AT_POINT; run(1);
+  for (size_t o = 0; o < prog.n_outputs; o++)
+    require(states[prog.outputs[o]].same, "AD's output needs a proxy that is unknown, or a derivative that is infinite");
+  keep_results();
   next_line("touched");
   require(next_number() == n_touched, "the number of touched instructions is %zu", n_touched);
   fprintf(said, "Touched instructions: %zu\nAD returns ", n_touched);
