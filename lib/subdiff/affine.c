@@ -58,7 +58,7 @@ clarke_affine_form(const clarke_affine *a, size_t instruction)
   return &a->form[instruction * (a->dim + 1)];
 }
 
-/* --- arithmetic of forms ----------------------------------------------------------------------- */
+/* --- arithmetic of forms ---------------------------------------------------------------------- */
 
 static void
 set_constant(const clarke_affine *a, mpq_t *y, const mpq_t value)
@@ -138,7 +138,7 @@ clarke_affine_compare(int *sign, clarke_affine *a, size_t left, size_t right, cl
   return clarke_face_decide(sign, f, s, a->first, err);
 }
 
-/* --- instructions ------------------------------------------------------------------------------ */
+/* --- instructions ----------------------------------------------------------------------------- */
 
 static clarke_affine_kind
 do_input(const place *w)
@@ -318,8 +318,8 @@ do_order(const place *w)
   return status;
 }
 
-/* sqrt of the sum of the squares of constants. (No form is decided here: whether it would be depends
- * on the face, and the forms decided must not.) */
+/* sqrt of the sum of the squares of constants. (No form is decided here: whether it would be
+ * depends on the face, and the forms decided must not.) */
 static clarke_affine_kind
 set_norm(const place *w)
 {

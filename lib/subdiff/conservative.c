@@ -1,7 +1,7 @@
 /* The conservative set of a program (sets.h): whether it is a single point by the shortest chain of
  * units from the inputs to an output (thesis, Propositions 3 and 4; only a shortest one is sure to
- * give a second element, as its monomial is then the only one that its units make), and its corners,
- * which span its hull, as the polynomial of units.h is of degree one in each site's choice. */
+ * give a second element, as its monomial is then the only one that its units make), and its
+ * corners, which span its hull, as the polynomial of units.h is of degree one in each site's choice. */
 #include "subdiff/sets.h"
 #include "subdiff/units.h"
 
@@ -35,7 +35,7 @@ clarke_conservative_clear(clarke_conservative *c)
   clarke_conservative_init(c);
 }
 
-/* --- links ------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------ */
 
 /* A nonzero derivative of a unit's form in an earlier site's instruction, in an entry of wrt. */
 typedef struct {
@@ -235,7 +235,7 @@ chains_clear(chains *c)
   free(c->n_input);
 }
 
-/* --- corners ----------------------------------------------------------------------------------- */
+/* --- corners ---------------------------------------------------------------------------------- */
 
 static mpq_t *
 rationals(size_t n)
@@ -433,7 +433,7 @@ enumerate(clarke_conservative *c, const chains *found, clarke_error *err)
   return status;
 }
 
-/* --- the set ----------------------------------------------------------------------------------- */
+/* --- the set ---------------------------------------------------------------------------------- */
 
 static void
 choose_chain(const chains *c, bool on)
@@ -468,7 +468,10 @@ find_elements(clarke_conservative *c, chains *found, clarke_error *err)
   choose_chain(found, true);
   c->known = clarke_units_gradient(c->element[1], found->u);
   choose_chain(found, false);
-  if (c->known && same(c->element[0], c->element[1], dim))
+  if (!c->known || !same(c->element[0], c->element[1], dim))
+    return CLARKE_OK;
+  c->known = false; /* a shorter chain may have been passed by, if a link was left open */
+  if (!found->unsure)
     return clarke_fail(err, CLARKE_EINTERNAL, "a shortest chain of units gave no second element");
   return CLARKE_OK;
 }

@@ -25,7 +25,7 @@ clarke_rationals_free(mpq_t *x, size_t n)
   free(x);
 }
 
-/* --- forms ------------------------------------------------------------------------------------- */
+/* --- forms ------------------------------------------------------------------------------------ */
 
 /* y -= a x, n entries. */
 static void
@@ -86,7 +86,7 @@ clarke_form_value(mpq_t value, mpq_t *form, mpq_t *point, size_t dim)
   mpq_clear(term);
 }
 
-/* --- faces ------------------------------------------------------------------------------------- */
+/* --- faces ------------------------------------------------------------------------------------ */
 
 void
 clarke_face_clear(clarke_face *f)
@@ -255,7 +255,7 @@ restrict_face(clarke_face *f, mpq_t *reduced, int sign, clarke_error *err)
   return status;
 }
 
-/* --- the stack --------------------------------------------------------------------------------- */
+/* --- the stack -------------------------------------------------------------------------------- */
 
 void
 clarke_faces_init(clarke_faces *s)
@@ -337,7 +337,7 @@ push_part(clarke_faces *s, const clarke_face *f, mpq_t *reduced, int sign, mpq_t
   return status;
 }
 
-/* --- other points of a face -------------------------------------------------------------------- */
+/* --- other points of a face ------------------------------------------------------------------- */
 
 /* What the equalities say about the pivots' entries, the others given. */
 static void
@@ -403,7 +403,7 @@ clarke_face_leave(mpq_t *point, const clarke_face *f, mpq_t *reduced, int side, 
   return CLARKE_OK;
 }
 
-/* --- the opposite sign ------------------------------------------------------------------------- */
+/* --- the opposite sign ------------------------------------------------------------------------ */
 
 /* The strict forms and side * reduced, homogeneous in the free entries and t > 0. */
 static clarke_status
@@ -524,7 +524,7 @@ static clarke_status
 other_points(bool *split, mpq_t *y, mpq_t *z, const clarke_face *f, clarke_faces *s,
              mpq_t *reduced, int sign, clarke_error *err)
 {
-  clarke_cone_answer answer;
+  clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_status status;
 
   *split = true;

@@ -6,7 +6,7 @@
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>
 
-/* --- membership -------------------------------------------------------------------------------- */
+/* --- membership ------------------------------------------------------------------------------- */
 
 /* Rows v - s_i, times one positive number. */
 static clarke_status
@@ -92,7 +92,7 @@ clarke_points_place(clarke_hull_place *place, mpq_t *weight, mpq_t *separator,
   return status;
 }
 
-/* --- vertices ---------------------------------------------------------------------------------- */
+/* --- vertices --------------------------------------------------------------------------------- */
 
 /* Beyond this many products of entries the vertices are not looked for. */
 #define HULL_WORK ((double)(1 << 27))

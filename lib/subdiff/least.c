@@ -4,6 +4,7 @@
 #include "subdiff/sets.h"
 
 #include <flint/fmpq.h>
+#include <flint/fmpq_vec.h>
 #include <flint/fmpz.h>
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>

@@ -102,7 +102,7 @@ clarke_points_add(clarke_points *s, mpq_t *v, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* --- many at once ------------------------------------------------------------------------------ */
+/* --- many at once ----------------------------------------------------------------------------- */
 
 typedef struct {
   mpq_t *v;

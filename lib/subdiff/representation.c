@@ -30,7 +30,7 @@ clarke_representation_clear(clarke_representation *r)
   clarke_representation_init(r);
 }
 
-/* --- words ------------------------------------------------------------------------------------- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 typedef struct {
   char text[512];
@@ -90,7 +90,7 @@ say_point(words *w, const clarke_program *p, mpq_t *at, mpq_t *point)
   }
 }
 
-/* --- the whole space --------------------------------------------------------------------------- */
+/* --- the whole space -------------------------------------------------------------------------- */
 
 typedef struct {
   clarke_representation *r;
@@ -356,7 +356,7 @@ check_everywhere(clarke_representation *r, const clarke_program *p, mpq_t *at, c
   return status;
 }
 
-/* --- at the point ------------------------------------------------------------------------------ */
+/* --- at the point ----------------------------------------------------------------------------- */
 
 /* Executes the program at the point with these outputs in place of its own. *defined is false where
  * that is an error, *open where a comparison is left open. */
@@ -432,6 +432,7 @@ gradient_at(bool *known, mpq_t *gradient, const clarke_program *p, mpq_t *at, si
   clarke_execution x;
   clarke_status status;
 
+  *known = false;
   if (g == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   clarke_execution_init(&x);
@@ -551,7 +552,7 @@ check_point(clarke_representation *r, const clarke_program *p, mpq_t *at, clarke
   return status;
 }
 
-/* --- the check --------------------------------------------------------------------------------- */
+/* --- the check -------------------------------------------------------------------------------- */
 
 static bool
 too_large(const clarke_program *p)

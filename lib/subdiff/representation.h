@@ -7,16 +7,17 @@
 
 typedef struct {
   bool declared;
-  /* Do the pieces' domains partition the whole space, and does each agree with the function on its
-   * own? Decided where conditions, pieces and the function are piecewise linear; `why` says what
-   * fails (with a witness point) or why it is not known. */
+  /* Do the pieces' domains partition the whole space (of the inputs in wrt, the others fixed), and
+   * does each agree with the function on its own? Decided where conditions, pieces and the function
+   * are piecewise linear; `why` says what fails (with a witness point) or why it is not known. */
   enum { CLARKE_REPRESENTS, CLARKE_MISREPRESENTS, CLARKE_REPRESENTS_UNKNOWN } answer;
   char why[512];
-  size_t active;           /* the piece whose domain holds the point; CLARKE_NONE: none or several */
+  size_t active;           /* the piece that holds at the point; CLARKE_NONE: none or several */
   clarke_points selection; /* vertices of conv {grad f_i(x) : f_i(x) = f(x)} (Bolte and Pauwels,
                             * Definition 5) */
   bool selection_known;    /* rational and decided */
-  mpq_t *associated;       /* the gradient of the active piece (Despres, Definition 1), or NULL */
+  mpq_t *associated;       /* the gradient of the active piece (Despres, Definition 1); NULL when
+                            * it is not rational or the piece touches a kink of its own */
 } clarke_representation;
 
 void clarke_representation_init(clarke_representation *r);

@@ -56,8 +56,8 @@ void clarke_conservative_init(clarke_conservative *c);
 void clarke_conservative_clear(clarke_conservative *c);
 /* Singleton or not by the paths of the thesis, Propositions 3 and 4, in polynomial time, whatever
  * the number of units; corners are enumerated while there are at most
- * CLARKE_CONSERVATIVE_CORNERS (of the units that matter) with 2^21 entries in all. Gradients must be
- * rational (known is false otherwise), and both arms of a touched branch equal at the point. */
+ * CLARKE_CONSERVATIVE_CORNERS (of the units that matter) with 2^21 entries in all. Gradients must
+ * be rational (known is false otherwise), and both arms of a touched branch equal at the point. */
 clarke_status clarke_conservative_find(clarke_conservative *c, const clarke_execution *e,
                                        clarke_error *err);
 

@@ -33,7 +33,7 @@ clarke_units_clear(clarke_units *u)
   clarke_units_init(u);
 }
 
-/* --- the arms of touched branches -------------------------------------------------------------- */
+/* --- the arms of touched branches ------------------------------------------------------------- */
 
 static size_t
 other_arm(const clarke_execution *e, size_t branch)
@@ -70,7 +70,7 @@ static clarke_status
 execute_arms(clarke_units *u, const clarke_execution *e, clarke_error *err)
 {
   clarke_execution next;
-  size_t added;
+  size_t added = 0;
   clarke_status status;
 
   u->p = *e->p;
@@ -104,7 +104,7 @@ arms_agree(const clarke_execution *e, size_t branch)
          clarke_number_compare(&e->value[in[2]], &e->value[in[3]], e->precision) == 0;
 }
 
-/* --- units ------------------------------------------------------------------------------------- */
+/* --- units ------------------------------------------------------------------------------------ */
 
 static clarke_status
 add_unit(clarke_units *u, size_t plus, size_t minus, const mpq_t scale, clarke_error *err)
@@ -178,7 +178,7 @@ is_zero(const clarke_number *x)
   return x->exact && mpq_sgn(x->q) == 0;
 }
 
-/* --- what a sweep needs ------------------------------------------------------------------------ */
+/* --- what a sweep needs ----------------------------------------------------------------------- */
 
 static clarke_status
 allocate(clarke_units *u, clarke_error *err)
@@ -261,7 +261,7 @@ clarke_units_find(clarke_units *u, const clarke_execution *e, clarke_error *err)
   return status == CLARKE_OK ? visit_instructions(u, err) : status;
 }
 
-/* --- sweeps ------------------------------------------------------------------------------------ */
+/* --- sweeps ----------------------------------------------------------------------------------- */
 
 static void
 clear_adjoints(clarke_units *u)

@@ -7,8 +7,8 @@
  * in the tangents of its instruction's arguments and adds it to the instruction's. The units of one
  * instruction exclude each other; the polynomial is of degree one in each instruction's. Its
  * monomials are the chains u1 < u2 < ... of units with all of their links nonzero: from the inputs
- * to u1's form, from u1's instruction to u2's form, ..., from the last one's to an output, each with
- * the base choice in between. */
+ * to u1's form, from u1's instruction to u2's form, ..., from the last one's to an output, each
+ * with the base choice in between. */
 #ifndef CLARKE_SUBDIFF_UNITS_H
 #define CLARKE_SUBDIFF_UNITS_H
 

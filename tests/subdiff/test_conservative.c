@@ -6,7 +6,7 @@
 
 #define MOST 32
 
-/* --- building ---------------------------------------------------------------------------------- */
+/* --- building --------------------------------------------------------------------------------- */
 
 static size_t
 linear(clarke_program *p, size_t n, const size_t *in, const int *coef)
@@ -107,7 +107,7 @@ random_program(clarke_program *p)
   mpq_clear(one);
 }
 
-/* --- all corners ------------------------------------------------------------------------------- */
+/* --- all corners ------------------------------------------------------------------------------ */
 
 typedef struct {
   const clarke_program *p;
@@ -327,7 +327,7 @@ brute_clear(brute *b)
   }
 }
 
-/* --- the comparison ---------------------------------------------------------------------------- */
+/* --- the comparison --------------------------------------------------------------------------- */
 
 static void
 compare_corners(const clarke_conservative *c, const clarke_points *corners)
@@ -401,7 +401,7 @@ START_TEST(random_programs)
 }
 END_TEST
 
-/* --- the thesis -------------------------------------------------------------------------------- */
+/* --- the thesis ------------------------------------------------------------------------------- */
 
 static void
 find(clarke_conservative *c, clarke_program *p, clarke_error *err)
@@ -419,7 +419,7 @@ find(clarke_conservative *c, clarke_program *p, clarke_error *err)
   free_rationals(at, n);
 }
 
-/* relu(x) - relu(relu(x)) at 0: d1 - d1 d2. The chain (d1, d2) alone would give no second element. */
+/* relu(x) - relu(relu(x)) at 0: d1 - d1 d2. The chain (d1, d2) alone gives no second element. */
 START_TEST(only_a_shortest_chain)
 {
   clarke_conservative c;

@@ -1,5 +1,5 @@
-/* Declared representations: the papers' own, right and wrong ones; and random ones, a counterexample
- * being executed and a confirmation sampled. */
+/* Declared representations: the papers' own, right and wrong ones; and random ones, a
+ * counterexample being executed and a confirmation sampled. */
 #include "brute.h"
 
 #include "format/readers.h"
@@ -124,15 +124,15 @@ static const expected papers[] = {
   {"input t\noutput abs(t)\npiece -t if t <= 0\npiece t if t >= 0\n", "0", CLARKE_MISREPRESENTS,
    "both hold at t=0", -1, "-1; 1", NULL},
   /* a piece with a kink of its own; one that the function needs */
-  {"input t\noutput relu(t)\npiece abs(t) if t >= 0\npiece 0 if t < 0\n", "0", CLARKE_REPRESENTS, "",
-   0, NULL, NULL},
+  {"input t\noutput relu(t)\npiece abs(t) if t >= 0\npiece 0 if t < 0\n", "0", CLARKE_REPRESENTS,
+   "", 0, NULL, NULL},
   {"input t\noutput relu(t)\npiece abs(t)\n", "1", CLARKE_MISREPRESENTS, "piece 1 (line 3) is ", 0,
    "1", "1"},
   /* nonlinear: not known, or refuted at the point */
   {"input x, y\noutput x*y\npiece x*y\n", "2 3", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear",
    0, "3 2", "3 2"},
-  {"input x, y\noutput x*y\npiece x + y\n", "2 3", CLARKE_MISREPRESENTS, "less than the function", 0,
-   "", "1 1"},
+  {"input x, y\noutput x*y\npiece x + y\n", "2 3", CLARKE_MISREPRESENTS, "less than the function",
+   0, "", "1 1"},
   {"input x, y\noutput x*y\npiece 0 if x == 0\npiece x*y if x != 0\n", "0 3",
    CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear", 0, "0 0; 3 0", "0 0"},
   {"input t\noutput exp(t)\npiece exp(t)\n", "0", CLARKE_REPRESENTS_UNKNOWN, "not piecewise linear",
@@ -169,7 +169,7 @@ START_TEST(known)
 }
 END_TEST
 
-/* --- the largest of four ----------------------------------------------------------------------- */
+/* --- the largest of four ---------------------------------------------------------------------- */
 
 /* The loop `if x[i] > res`: Despres, (17). */
 START_TEST(largest_by_loop)
@@ -234,7 +234,7 @@ START_TEST(largest_by_set)
 }
 END_TEST
 
-/* --- random ones ------------------------------------------------------------------------------- */
+/* --- random ones ------------------------------------------------------------------------------ */
 
 static void
 affine(char *text, size_t size)
