@@ -1,0 +1,357 @@
+/* clarke reproduce: runs the papers' examples; what is claimed, what is computed, do they agree? */
+#include "command.h"
+#include "proof/write.h"
+#include "reproduce_report.h"
+#include "reproduce_result.h"
+
+#include <argp.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct {
+  const char *pattern, *cases, *proofs;
+  bool json;
+} request;
+
+typedef struct {
+  size_t n;
+  clarke_case *c;
+  size_t unread; /* files that are no cases */
+} library;
+
+static const struct argp_option options[] = {
+  {"cases", 'c', "DIR", 0, "the cases, *.prog (default: cases/papers)", 0},
+  {"proofs", 'p', "DIR", 0, "write CLAIM[-n].proof there for each check with a decided verdict", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "Runs the papers' examples and prints, for each check, what is claimed, what is computed, and "
+  "whether they agree. PATTERN chooses claims by name."
+  "\vExample:\n"
+  "  clarke reproduce 'P-L*' --proofs proofs\n\n"
+  "Exit status: 0 all is as the cases say is true (a paper may be wrong), 1 something is not, 2 a "
+  "case could not be read.";
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *r = state->input;
+
+  switch (key) {
+  case 'c':
+    r->cases = arg;
+    return 0;
+  case 'p':
+    r->proofs = arg;
+    return 0;
+  case 'j':
+    r->json = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (r->pattern != NULL)
+      argp_error(state, "one PATTERN is expected");
+    r->pattern = arg;
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* --- reading the cases ----------------------------------------------------------------------- */
+
+static int
+is_case(const struct dirent *entry)
+{
+  size_t n = strlen(entry->d_name);
+
+  return n > 5 && entry->d_name[0] != '.' && strcmp(entry->d_name + n - 5, ".prog") == 0;
+}
+
+/* By bytes, whatever the locale. */
+static int
+by_name(const struct dirent **a, const struct dirent **b)
+{
+  return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static char *
+joined(const char *folder, const char *name, const char *ending)
+{
+  char *path = NULL;
+
+  return asprintf(&path, "%s/%s%s", folder, name, ending) >= 0 ? path : NULL;
+}
+
+static void
+complain(const clarke_error *err)
+{
+  fprintf(stderr, "clarke reproduce: %s\n", err->text);
+}
+
+static clarke_status
+read_library(library *l, const char *folder, clarke_error *err)
+{
+  struct dirent **entry = NULL;
+  int n = scandir(folder, &entry, is_case, by_name);
+
+  if (n < 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s", folder, strerror(errno));
+  l->c = calloc((size_t)n + 1, sizeof *l->c);
+  for (int i = 0; i < n; i++) {
+    char *path = l->c != NULL ? joined(folder, entry[i]->d_name, "") : NULL;
+
+    if (path != NULL) {
+      clarke_case_init(&l->c[l->n]);
+      if (clarke_case_read(&l->c[l->n++], path, err) != CLARKE_OK) {
+        complain(err);
+        clarke_case_clear(&l->c[--l->n]);
+        l->unread++;
+      }
+    }
+    free(path);
+    free(entry[i]);
+  }
+  free(entry);
+  if (l->c == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return n > 0 ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s: no *.prog in it", folder);
+}
+
+static void
+library_clear(library *l)
+{
+  for (size_t i = 0; i < l->n; i++)
+    clarke_case_clear(&l->c[i]);
+  free(l->c);
+}
+
+/* --- proofs ---------------------------------------------------------------------------------- */
+
+/* The number of a claim's checks in all cases, and which of them this is (from 1). */
+static size_t
+place_in_claim(size_t *of, const library *l, const clarke_run *r)
+{
+  const char *name = r->c->claim[r->check->claim].name;
+  size_t place = 0;
+
+  *of = 0;
+  for (size_t i = 0; i < l->n; i++)
+    for (size_t k = 0; k < l->c[i].n_checks; k++) {
+      const clarke_check *check = &l->c[i].check[k];
+
+      *of += strcmp(l->c[i].claim[check->claim].name, name) == 0;
+      if (check == r->check)
+        place = *of;
+    }
+  return place;
+}
+
+/* CLAIM.proof, or CLAIM-n.proof when the claim has several checks. */
+static clarke_status
+write_proof(char **name, const library *l, const clarke_run *r, const char *folder,
+            clarke_error *err)
+{
+  size_t of, place = place_in_claim(&of, l, r);
+  const char *claim = r->c->claim[r->check->claim].name;
+  char *path;
+  clarke_status status;
+  int n = of > 1 ? asprintf(name, "%s-%zu.proof", claim, place) : asprintf(name, "%s.proof", claim);
+
+  if (n < 0)
+    *name = NULL;
+  path = n >= 0 ? joined(folder, *name, "") : NULL;
+  if (path == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, err);
+  free(path);
+  return status;
+}
+
+/* --- running --------------------------------------------------------------------------------- */
+
+static clarke_table_row *
+new_row(clarke_table *rows, const clarke_case *c, const clarke_claim *claim)
+{
+  clarke_table_row *grown = realloc(rows->row, (rows->n + 1) * sizeof *grown), *row;
+
+  if (grown == NULL)
+    return NULL;
+  rows->row = grown;
+  row = &grown[rows->n++];
+  memset(row, 0, sizeof *row);
+  row->c = c;
+  row->claim = claim;
+  return row;
+}
+
+static void
+rows_clear(clarke_table *rows)
+{
+  for (size_t i = 0; i < rows->n; i++) {
+    clarke_table_row *row = &rows->row[i];
+
+    for (size_t k = 0; row->computed != NULL && k < row->c->facts[row->check->facts].n; k++)
+      free(row->computed[k]);
+    free(row->computed);
+    free(row->agrees);
+    free(row->proof);
+  }
+  free(rows->row);
+}
+
+/* The results of a run, beside what is expected. A run that failed has its message instead. */
+static clarke_status
+compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_error *err)
+{
+  const clarke_facts *f = &row->c->facts[row->check->facts];
+
+  row->computed = calloc(f->n + 1, sizeof *row->computed);
+  row->agrees = calloc(f->n + 1, sizeof *row->agrees);
+  for (size_t i = 0; i < f->n && row->computed != NULL && row->agrees != NULL; i++) {
+    const clarke_fact *fact = &f->fact[i];
+    clarke_result result;
+    clarke_status status = ran;
+
+    clarke_result_init(&result);
+    if (status == CLARKE_OK)
+      status = clarke_result_find(&result, r, fact->key, err);
+    row->computed[i] = strdup(status == CLARKE_OK ? result.text : err->text);
+    row->agrees[i] = status == CLARKE_OK && clarke_result_is(&result, fact->expect);
+    clarke_result_clear(&result);
+    if (row->computed[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    if (!row->agrees[i])
+      row->outcome = CLARKE_ROW_DISAGREES;
+    else if (fact->claimed != NULL && !clarke_texts_agree(fact->claimed, fact->expect)
+             && row->outcome == CLARKE_ROW_AGREES)
+      row->outcome = CLARKE_ROW_PAPER_WRONG;
+  }
+  return row->computed != NULL && row->agrees != NULL
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+static clarke_status
+run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_check *check,
+          const request *q, clarke_error *err)
+{
+  clarke_table_row *row = new_row(rows, c, &c->claim[check->claim]);
+  clarke_run r;
+  clarke_status status;
+
+  if (row == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  row->check = check;
+  clarke_run_init(&r);
+  status = clarke_run_check(&r, c, check, err);
+  bool decided = status == CLARKE_OK && r.d.verdict != CLARKE_UNDECIDED;
+  status = compare(row, &r, status, err);
+  if (status == CLARKE_OK && decided && q->proofs != NULL)
+    status = write_proof(&row->proof, l, &r, q->proofs, err);
+  clarke_run_clear(&r);
+  return status;
+}
+
+static bool
+wanted(const request *q, const clarke_claim *claim)
+{
+  return q->pattern == NULL || fnmatch(q->pattern, claim->name, 0) == 0;
+}
+
+static clarke_status
+run_case(clarke_table *rows, const library *l, clarke_case *c, const request *q, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < c->n_checks && status == CLARKE_OK; i++)
+    if (wanted(q, &c->claim[c->check[i].claim]))
+      status = run_check(rows, l, c, &c->check[i], q, err);
+  for (size_t i = 0; i < c->n_claims && status == CLARKE_OK; i++)
+    if (c->claim[i].cannot != NULL && wanted(q, &c->claim[i])) {
+      clarke_table_row *row = new_row(rows, c, &c->claim[i]);
+
+      if (row == NULL)
+        return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      row->outcome = CLARKE_ROW_CANNOT;
+    }
+  return status;
+}
+
+/* The same bytes whatever the files' names: by claim, in the order they were run. */
+static int
+by_claim(const void *a, const void *b)
+{
+  const clarke_table_row *x = a, *y = b;
+  int order = strcmp(x->claim->name, y->claim->name);
+
+  if (order == 0)
+    order = strcmp(x->c->name, y->c->name);
+  if (order == 0 && x->check != NULL && y->check != NULL)
+    order = x->check->line < y->check->line ? -1 : x->check->line > y->check->line;
+  return order != 0 ? order : (x->check == NULL) - (y->check == NULL);
+}
+
+static void
+summarize(clarke_table *rows)
+{
+  if (rows->n > 0)
+    qsort(rows->row, rows->n, sizeof *rows->row, by_claim);
+  for (size_t i = 0; i < rows->n; i++) {
+    rows->count[rows->row[i].outcome]++;
+    rows->n_claims += i == 0 || strcmp(rows->row[i].claim->name, rows->row[i - 1].claim->name) != 0;
+  }
+}
+
+static clarke_status
+reproduce(clarke_table *rows, library *l, const request *q, clarke_error *err)
+{
+  clarke_status status;
+
+  if (q->proofs != NULL && mkdir(q->proofs, 0777) != 0 && errno != EEXIST)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %s", q->proofs, strerror(errno));
+  status = read_library(l, q->cases, err);
+  for (size_t i = 0; i < l->n && status == CLARKE_OK; i++)
+    status = run_case(rows, l, &l->c[i], q, err);
+  if (status == CLARKE_OK && rows->n == 0 && l->unread == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "no claim matches '%s'", q->pattern);
+  if (status != CLARKE_OK)
+    return status;
+  summarize(rows);
+  if (q->json)
+    return clarke_table_print_json(rows, err);
+  clarke_table_print(rows);
+  return CLARKE_OK;
+}
+
+int
+clarke_command_reproduce(int argc, char **argv)
+{
+  static char name[] = "clarke reproduce";
+  struct argp argp = {options, parse, "[PATTERN]", doc, NULL, NULL, NULL};
+  request q = {.cases = "cases/papers"};
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_table rows = {0, NULL, {0}, 0};
+  library l = {0, NULL, 0};
+  clarke_status status;
+  int answer;
+
+  argp_err_exit_status = EXIT_NOT_ASKED;
+  argv[0] = name;
+  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  status = reproduce(&rows, &l, &q, &err);
+  if (status != CLARKE_OK)
+    complain(&err);
+  answer = status != CLARKE_OK || l.unread > 0         ? EXIT_NOT_ASKED
+           : rows.count[CLARKE_ROW_DISAGREES] > 0 ? EXIT_FAILS
+                                                  : EXIT_HOLDS;
+  rows_clear(&rows);
+  library_clear(&l);
+  flint_cleanup_master();
+  return answer;
+}

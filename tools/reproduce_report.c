@@ -1,0 +1,211 @@
+/* The table of clarke reproduce (Markdown, its narrow columns aligned), and the same as JSON. */
+#include "reproduce_report.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *
+clarke_outcome_name(clarke_outcome outcome)
+{
+  static const char *const name[CLARKE_ROW_OUTCOMES] = {"agree", "paper wrong", "DISAGREE",
+                                                        "cannot check"};
+
+  return name[outcome];
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* A cell's text, with '|' kept from ending it; returns its width. */
+static int
+put_cell(const char *text)
+{
+  int width = 0;
+
+  for (const char *p = text; *p != '\0'; p++) {
+    if (*p == '|') {
+      putchar('\\');
+      width++;
+    }
+    putchar(*p);
+    width++;
+  }
+  return width;
+}
+
+static void
+put_padded(const char *text, int width)
+{
+  int n = put_cell(text);
+
+  printf("%*s | ", n < width ? width - n : 0, "");
+}
+
+static const clarke_facts *
+facts_of(const clarke_table_row *row)
+{
+  return &row->c->facts[row->check->facts];
+}
+
+static void
+put_claimed(const clarke_table_row *row)
+{
+  const clarke_facts *f = facts_of(row);
+
+  for (size_t i = 0; i < f->n; i++) {
+    fputs(i > 0 ? "; " : "", stdout);
+    put_cell(f->fact[i].key);
+    putchar(' ');
+    put_cell(f->fact[i].claimed != NULL ? f->fact[i].claimed : f->fact[i].expect);
+  }
+}
+
+/* What was computed; where it is not what the case says is true, that beside it. */
+static void
+put_computed(const clarke_table_row *row)
+{
+  const clarke_facts *f = facts_of(row);
+
+  for (size_t i = 0; i < f->n; i++) {
+    fputs(i > 0 ? "; " : "", stdout);
+    put_cell(f->fact[i].key);
+    putchar(' ');
+    put_cell(row->computed[i]);
+    if (!row->agrees[i]) {
+      fputs(" (expected ", stdout);
+      put_cell(f->fact[i].expect);
+      putchar(')');
+    }
+  }
+}
+
+static int
+longest_claim(const clarke_table *rows)
+{
+  int most = 5;
+
+  for (size_t i = 0; i < rows->n; i++) {
+    int n = (int)strlen(rows->row[i].claim->name);
+
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static void
+put_row(const clarke_table_row *row, int claim_width)
+{
+  fputs("| ", stdout);
+  put_padded(row->claim->name, claim_width);
+  put_padded(clarke_outcome_name(row->outcome), 12);
+  put_padded(row->check != NULL ? row->check->at : "", 12);
+  if (row->check != NULL)
+    put_claimed(row);
+  else
+    put_cell(row->claim->says);
+  fputs(" | ", stdout);
+  if (row->check != NULL)
+    put_computed(row);
+  else
+    put_cell(row->claim->cannot);
+  fputs(" | ", stdout);
+  put_cell(row->claim->where);
+  puts(" |");
+}
+
+void
+clarke_table_print(const clarke_table *rows)
+{
+  int width = longest_claim(rows);
+
+  fputs("| ", stdout);
+  put_padded("claim", width);
+  put_padded("outcome", 12);
+  put_padded("at", 12);
+  puts("claimed | computed | where |");
+  fputs("|-", stdout);
+  for (int i = 0; i < width; i++)
+    putchar('-');
+  puts("-|--------------|--------------|---|---|---|");
+  for (size_t i = 0; i < rows->n; i++)
+    put_row(&rows->row[i], width);
+  printf("\n%zu checks of %zu claims: %zu agree, the paper is wrong in %zu, %zu disagree; %zu "
+         "claims cannot be checked on a program.\n", rows->n - rows->count[CLARKE_ROW_CANNOT],
+         rows->n_claims, rows->count[CLARKE_ROW_AGREES], rows->count[CLARKE_ROW_PAPER_WRONG],
+         rows->count[CLARKE_ROW_DISAGREES], rows->count[CLARKE_ROW_CANNOT]);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+/* A comment may hold any UTF-8; what jansson refuses is replaced. */
+static json_t *
+text_json(const char *text)
+{
+  json_t *j;
+
+  if (text == NULL)
+    return json_null();
+  j = json_string(text);
+  return j != NULL ? j : json_string("(not UTF-8)");
+}
+
+static json_t *
+facts_json(const clarke_table_row *row)
+{
+  const clarke_facts *f = facts_of(row);
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < f->n; i++)
+    json_array_append_new(list,
+                          json_pack("{s:o, s:o, s:o, s:o, s:b}", "key", text_json(f->fact[i].key),
+                                    "claimed", text_json(f->fact[i].claimed), "expected",
+                                    text_json(f->fact[i].expect), "computed",
+                                    text_json(row->computed[i]), "agrees", (int)row->agrees[i]));
+  return list;
+}
+
+static json_t *
+row_json(const clarke_table_row *row)
+{
+  const clarke_claim *claim = row->claim;
+  const clarke_check *check = row->check;
+  json_t *j = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:s}", "claim", text_json(claim->name),
+                        "where", text_json(claim->where), "says", text_json(claim->says), "note",
+                        text_json(claim->note), "file", text_json(row->c->name), "line",
+                        (json_int_t)(check != NULL ? check->line : claim->line), "outcome",
+                        clarke_outcome_name(row->outcome));
+
+  if (j == NULL)
+    return NULL;
+  if (check == NULL) {
+    json_object_set_new(j, "reason", text_json(claim->cannot));
+    return j;
+  }
+  json_object_set_new(j, "at", text_json(check->at));
+  json_object_set_new(j, "wrt", text_json(check->wrt));
+  json_object_set_new(j, "profile", text_json(check->profile));
+  json_object_set_new(j, "facts", facts_json(row));
+  json_object_set_new(j, "proof", text_json(row->proof));
+  return j;
+}
+
+clarke_status
+clarke_table_print_json(const clarke_table *rows, clarke_error *err)
+{
+  json_t *list = json_array(), *j;
+  bool printed;
+
+  for (size_t i = 0; i < rows->n; i++)
+    json_array_append_new(list, row_json(&rows->row[i]));
+  j = json_pack("{s:o, s:{s:I, s:I, s:I, s:I, s:I, s:I}}", "rows", list, "summary", "checks",
+                (json_int_t)(rows->n - rows->count[CLARKE_ROW_CANNOT]), "claims",
+                (json_int_t)rows->n_claims, "agree", (json_int_t)rows->count[CLARKE_ROW_AGREES],
+                "paper_wrong", (json_int_t)rows->count[CLARKE_ROW_PAPER_WRONG], "disagree",
+                (json_int_t)rows->count[CLARKE_ROW_DISAGREES], "cannot_check",
+                (json_int_t)rows->count[CLARKE_ROW_CANNOT]);
+  printed = j != NULL && json_dumpf(j, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
+  json_decref(j);
+  return printed ? CLARKE_OK
+                 : clarke_fail(err, CLARKE_ENOMEM, "the report could not be written");
+}
