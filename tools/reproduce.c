@@ -80,12 +80,16 @@ by_name(const struct dirent **a, const struct dirent **b)
   return strcmp((*a)->d_name, (*b)->d_name);
 }
 
+/* Three texts as one (malloc). */
 static char *
-joined(const char *folder, const char *name, const char *ending)
+joined(const char *a, const char *b, const char *c)
 {
-  char *path = NULL;
+  size_t size = strlen(a) + strlen(b) + strlen(c) + 1;
+  char *text = malloc(size);
 
-  return asprintf(&path, "%s/%s%s", folder, name, ending) >= 0 ? path : NULL;
+  if (text != NULL)
+    snprintf(text, size, "%s%s%s", a, b, c);
+  return text;
 }
 
 static void
@@ -104,7 +108,7 @@ read_library(library *l, const char *folder, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s", folder, strerror(errno));
   l->c = calloc((size_t)n + 1, sizeof *l->c);
   for (int i = 0; i < n; i++) {
-    char *path = l->c != NULL ? joined(folder, entry[i]->d_name, "") : NULL;
+    char *path = l->c != NULL ? joined(folder, "/", entry[i]->d_name) : NULL;
 
     if (path != NULL) {
       clarke_case_init(&l->c[l->n]);
@@ -158,14 +162,13 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
             clarke_error *err)
 {
   size_t of, place = place_in_claim(&of, l, r);
-  const char *claim = r->c->claim[r->check->claim].name;
-  char *path;
+  char number[32] = "", *path;
   clarke_status status;
-  int n = of > 1 ? asprintf(name, "%s-%zu.proof", claim, place) : asprintf(name, "%s.proof", claim);
 
-  if (n < 0)
-    *name = NULL;
-  path = n >= 0 ? joined(folder, *name, "") : NULL;
+  if (of > 1)
+    snprintf(number, sizeof number, "-%zu", place);
+  *name = joined(r->c->claim[r->check->claim].name, number, ".proof");
+  path = *name != NULL ? joined(folder, "/", *name) : NULL;
   if (path == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, err);
