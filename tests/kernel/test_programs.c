@@ -470,7 +470,7 @@ put_program(writer *w, bool smooth)
 }
 
 typedef struct {
-  unsigned programs, errors, undecided, verified, refused, verdict[4], evidence[5], flipped;
+  unsigned programs, errors, undecided, verified, cancelled, verdict[4], evidence[5], flipped;
 } tally;
 
 /* The other verdicts must not be provable by this evidence. */
@@ -535,9 +535,13 @@ try_program(tally *t, const writer *w, const clarke_profile *profile)
     if (status == CLARKE_OK) {
       int got = run(said, sizeof said, "random.proof");
 
+      /* The checker goes forward: it does not see that paths from an unknown proxy cancel. */
+      bool cancelled = got == 1 && strstr(said, "proxy that is unknown") != NULL;
+
       t->verified += got == 0;
-      ck_assert_msg(got == 0, "%s\n%s", said, w->text);
-      if (draw(8) == 0)
+      t->cancelled += cancelled;
+      ck_assert_msg(got == 0 || cancelled, "%s\n%s", said, w->text);
+      if (got == 0 && draw(8) == 0)
         flip(t, w->text);
     }
   }
@@ -565,11 +569,12 @@ START_TEST(written_by_the_library)
     try_program(&t, &w, &profile);
     clarke_profile_clear(&profile);
   }
-  printf("%u programs: %u errors, %u undecided, %u verified; verdicts %u %u %u %u; evidence %u %u %u %u %u; %u flipped\n",
-         t.programs, t.errors, t.undecided, t.verified, t.verdict[0], t.verdict[1], t.verdict[2], t.verdict[3],
+  printf("%u programs: %u errors, %u undecided, %u verified, %u cancelled; verdicts %u %u %u %u; evidence %u %u %u %u %u; %u flipped\n",
+         t.programs, t.errors, t.undecided, t.verified, t.cancelled, t.verdict[0], t.verdict[1], t.verdict[2], t.verdict[3],
          t.evidence[0], t.evidence[1], t.evidence[2], t.evidence[3], t.evidence[4], t.flipped);
-  ck_assert_uint_eq(t.verified + t.undecided + t.errors, t.programs);
-  ck_assert_uint_ge(4 * t.verified, t.programs);
+  ck_assert_uint_eq(t.verified + t.cancelled + t.undecided + t.errors, t.programs);
+  ck_assert_uint_ge(4 * t.verified, 3 * t.programs);
+  ck_assert_uint_le(50 * t.cancelled, t.programs);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
  * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
  * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
  * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
- * A proof may speak of a program (docs/programs.md) instead; the two files about programs come last.
+ * A proof may speak of a program (docs/programs.md) instead; the files about programs, program*, come last.
  *
  * There is one way to fail: leave() says why and ends the process. So no function returns an
  * error, and a function that returns has done what it says. */
@@ -225,44 +225,6 @@ bytes next_file(const char *folder, const char *what);
 bool line_is(const char *keyword);
 void next_line(const char *keyword);
 void last_line(void);
-
-/* ---- program.c: a program as instructions, and functions of power series */
-
-/* What an instruction does. SUM: coefficients c; CONSTANT, INPUT: c[0]; ANALYTIC: of that name. */
-typedef enum { AN_INPUT, A_CONSTANT, A_SUM, A_PRODUCT, A_QUOTIENT, AN_ANALYTIC, A_POINTWISE, AN_ORDER,
-               A_BRANCH, A_NORM } deed;
-/* The value at a kink, or beta of a tie, and which side or entry. */
-typedef struct { bool given; enum { VALUE, LEFT, RIGHT, FIRST, LAST, STABLE, UNKNOWN } kind; rational value; } proxy;
-/* Between kinks polynomials, as of a step; ELU: on the left piece[0][1] (exp(x) - 1). */
-typedef struct { bool elu; size_t n_kinks; rational at[2], piece[3][3]; } pieces;
-typedef struct {
-  deed kind;
-  size_t n, *in, line;
-  rational *c;
-  const char *name;        /* ANALYTIC: the function; POINTWISE, ORDER: the operator */
-  pieces *pieces;
-  size_t rank, entry;      /* ORDER: 1 is the largest; INPUT: its place in wrt, or NONE */
-  const char *relation;    /* BRANCH */
-  proxy proxy;
-} instruction;
-typedef struct { char *name; size_t first, n; bool vector; } program_input;
-typedef struct {
-  size_t n, n_inputs, n_outputs, *outputs;
-  instruction *instructions;
-  program_input *inputs;
-} program;
-/* Operators with kinks, sorted by name, those of order (no kinks) too; NULL at the end. */
-typedef struct { const char *name; size_t n_kinks; bool used; proxy proxy[2]; } kinked;
-extern kinked kink_table[];
-
-void program_read(program *p, bytes text);
-bool relation_holds(const char *relation, int sign);
-/* y = f(u), n terms; w = f'(u), or NULL where u is constant. */
-void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n);
-void series_mul(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
-void series_div(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
-void interval_addmul(interval *y, const interval *a, const interval *b);
-int interval_compare(const interval *a, const interval *b); /* -1, 0, 1; 2: it cannot be told */
 
 /* ---- program_proof.c: the lines of the statement from `program` on; the evidence (verdict is
  * a word of the three), and the statement written. */

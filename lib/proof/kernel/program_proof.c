@@ -1,6 +1,6 @@
 /* Proofs about programs (docs/proof-format.md, section 3): a program followed near a point, along an
  * arc or down a tree, and what the evidence claims of that. */
-#include "kernel.h"
+#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>
