@@ -1,0 +1,313 @@
+/* clarke reproduce as its users meet it: the shipped cases all come out as they say is true; a case
+ * that says something else fails; what is no case is refused with its line; proofs verify. */
+#include <check.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int __attribute__((format(printf, 1, 2)))
+run(const char *format, ...)
+{
+  char command[2048], line[2400];
+  va_list args;
+  int status;
+
+  va_start(args, format);
+  vsnprintf(command, sizeof command, format, args);
+  va_end(args);
+  snprintf(line, sizeof line, "cd %s && { %s; } > out 2> err", folder, command);
+  status = system(line);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* A file of the folder as a string; the caller frees it. */
+static char *
+text_of(const char *name)
+{
+  char path[512], *text = calloc(1, 1 << 22);
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_uint_lt(fread(text, 1, (1 << 22) - 1, f), (1 << 22) - 1);
+  fclose(f);
+  return text;
+}
+
+static void
+file_has(const char *name, const char *piece)
+{
+  char *text = text_of(name);
+
+  ck_assert_msg(strstr(text, piece) != NULL, "expected '%s' in:\n%s", piece, text);
+  free(text);
+}
+
+/* A case in the folder cases/. */
+static void
+save_case(const char *name, const char *text)
+{
+  char path[512];
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/cases/%s", folder, name);
+  f = fopen(path, "wb");
+  ck_assert_ptr_nonnull(f);
+  fputs(text, f);
+  fclose(f);
+}
+
+static json_t *
+report(void)
+{
+  char *text = text_of("out");
+  json_error_t e;
+  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &e);
+
+  ck_assert_msg(j != NULL, "%s", e.text);
+  free(text);
+  return j;
+}
+
+static void
+setup(void)
+{
+  char path[128];
+
+  strcpy(folder, "/tmp/clarke-reproduce-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/cases", folder);
+  ck_assert_int_eq(mkdir(path, 0777), 0);
+}
+
+static void
+teardown(void)
+{
+  char line[128];
+
+  snprintf(line, sizeof line, "rm -r %s", folder);
+  ck_assert_int_eq(system(line), 0);
+}
+
+#define LEMMA "#: claim L\n#: where here\n#: says so\n#: at w=0\n"
+#define PROGRAM "input w\noutput relu(w) - relu(-w)\n"
+
+START_TEST(test_outcomes)
+{
+  save_case("a.prog", LEMMA "#: expect ad 0\n#: expect clarke {1}\n#: expect verdict not-in-clarke\n"
+                      PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "| L     | agree        | w=0");
+  file_has("out", "1 checks of 1 claims: 1 agree");
+  save_case("a.prog", LEMMA "#: claimed ad 1\n#: expect ad 0\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "| L     | paper wrong  | w=0          | ad 1 | ad 0 | here |");
+  save_case("a.prog", LEMMA "#: expect ad 1\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 1);
+  file_has("out", "| L     | DISAGREE     | w=0          | ad 1 | ad 0 (expected 1) | here |");
+  save_case("a.prog", "#: claim L\n#: where here\n#: says so\n#: cannot-check too hard\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "| L     | cannot check |              | so | too hard | here |");
+}
+END_TEST
+
+/* Each of these is false: a check that could not fail would pass them. */
+START_TEST(test_wrong_expectations)
+{
+  static const char *const facts[] = {
+    "value 1", "ad 1", "ad (0, 0)", "bouligand {0}", "bouligand {1, 2}", "clarke [0, 1]",
+    "clarke {1, 0}", "conservative {1}", "conservative [0, 3]", "conservative-singleton yes",
+    "selection {0}", "associated 0", "representation no", "differentiable no", "zone regular",
+    "least 0", "verdict in-clarke", "touched 1", "instructions 0", "widths 1", "widths (1, 1)",
+    "coefficients {1}", "ascent yes", "float32-ad 1", "float64-value 1/3", "float16-ad unknown",
+    "ad ~0.5", "value ~1", "clarke ~1",
+  };
+
+  for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
+    char text[512];
+
+    snprintf(text, sizeof text, LEMMA "#: expect %s\n" PROGRAM "piece w\n", facts[i]);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 1, "'%s' did not fail", facts[i]);
+  }
+}
+END_TEST
+
+START_TEST(test_right_expectations)
+{
+  save_case("a.prog",
+            LEMMA "#: at w=0\n#: expect value 0\n#: expect ad ~0.0\n#: expect bouligand {1}\n"
+                  "#: expect conservative {2, 0}\n#: expect conservative-singleton no\n"
+                  "#: expect selection {1}\n#: expect associated 1\n#: expect representation yes\n"
+                  "#: expect differentiable yes\n#: expect zone bifurcation\n#: expect least 1\n"
+                  "#: expect touched 2\n#: expect widths 2\n#: expect coefficients {-1, 1}\n"
+                  "#: expect ascent no\n#: expect bfloat16-ad 0\n#: proxy Relu 0 1/3\n#: at w=0\n"
+                  "#: expect ad 2/3\n#: expect ad 2/3\n" PROGRAM "piece w\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 2); /* ad is said twice */
+  file_has("err", "a.prog:25: this is said twice");
+  save_case("a.prog",
+            LEMMA "#: at w=0\n#: expect value 0\n#: expect ad ~0.0\n#: expect bouligand {1}\n"
+                  "#: expect conservative {2, 0}\n#: expect conservative-singleton no\n"
+                  "#: expect selection {1}\n#: expect associated 1\n#: expect representation yes\n"
+                  "#: expect differentiable yes\n#: expect zone bifurcation\n#: expect least 1\n"
+                  "#: expect touched 2\n#: expect widths 2\n#: expect coefficients {-1, 1}\n"
+                  "#: expect ascent no\n#: expect bfloat16-ad 0\n#: proxy Relu 0 1/3\n#: at w=0\n"
+                  "#: expect ad 2/3\n#: expect float32-ad 0.6666667f\n"
+                  "#: claimed verdict in-clarke\n#: expect verdict not-in-clarke\n" PROGRAM
+                  "piece w\n");
+  ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 0);
+  file_has("out", "3 checks of 1 claims: 2 agree, the paper is wrong in 1, 0 disagree");
+}
+END_TEST
+
+/* Decimals stand for what rounds to them, and for nothing else. */
+START_TEST(test_decimals)
+{
+  static const struct {
+    const char *text;
+    int status;
+  } cases[] = {
+    {"value ~0.5", 0},     {"value ~0.54", 0},  {"value ~0.5403023", 0}, {"value ~5.40e-1", 0},
+    {"value ~0.55", 1},    {"value ~0.541", 1}, {"value ~5.41e-1", 1},   {"value ~-0.54", 1},
+    {"value 0.5403023", 1}, {"ad ~-0.8415", 0}, {"ad ~-0.8414", 1},
+  };
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text, "#: claim C\n#: where w\n#: says s\n#: at t=1\n#: expect %s\n"
+                                "input t\noutput cos(t)\n", cases[i].text);
+    save_case("a.prog", text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == cases[i].status, "%s", cases[i].text);
+  }
+}
+END_TEST
+
+START_TEST(test_bad_cases)
+{
+  static const struct {
+    const char *text, *message;
+  } bad[] = {
+    {PROGRAM, "a.prog: no claim in it"},
+    {"#: where x\n" PROGRAM, "a.prog:1: the first header line is a claim"},
+    {"#: claim a/b\n" PROGRAM, "a.prog:1: a claim's name"},
+    {"#: claim L\n#: where x\n#: says y\n" PROGRAM, "a.prog:1: a claim needs"},
+    {"#: claim L\n#: at w=0\n#: expect ad 0\n" PROGRAM, "a.prog:1: a claim needs"},
+    {LEMMA PROGRAM, "a.prog:4: nothing is expected here"},
+    {LEMMA "#: claimed ad 0\n" PROGRAM, "a.prog:5: what is claimed needs an expect"},
+    {LEMMA "#: expect adx 0\n" PROGRAM, "a.prog:5: no such key: 'adx'"},
+    {LEMMA "#: expect ad\n" PROGRAM, "a.prog:5: expected a key and a value"},
+    {LEMMA "#: whither ad\n" PROGRAM, "a.prog:5: 'whither': expected claim"},
+    {"#: claim L\n#: expect ad 0\n" PROGRAM, "a.prog:2: expect and claimed come after an at"},
+    {LEMMA "#: expect ad 0\ninput w\noutput v\n", "a.prog:7:"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    save_case("a.prog", bad[i].text);
+    ck_assert_msg(run(CLARKE " reproduce --cases cases") == 2, "%s", bad[i].message);
+    file_has("err", bad[i].message);
+  }
+  ck_assert_int_eq(run(CLARKE " reproduce --cases nowhere"), 2);
+  ck_assert_int_eq(run(CLARKE " reproduce a b"), 2);
+}
+END_TEST
+
+/* What is wrong at the point is said in the row. */
+START_TEST(test_bad_points)
+{
+  static const struct {
+    const char *at, *message;
+  } bad[] = {
+    {"v=0", "v"}, {"w=1,2", "1"}, {"w=x", "x"}, {"w=0 w=0", "w"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "#: claim L\n#: where here\n#: says so\n#: at %s\n#: expect ad 0\n" PROGRAM, bad[i].at);
+    save_case("a.prog", text);
+    ck_assert_int_eq(run(CLARKE " reproduce --cases cases"), 1);
+    file_has("out", "a.prog:4");
+    file_has("out", bad[i].message);
+  }
+}
+END_TEST
+
+START_TEST(test_pattern_and_json)
+{
+  json_t *j, *row;
+
+  save_case("a.prog", LEMMA "#: expect ad 0\n#: claim M\n#: where there\n#: says more\n#: at w=1\n"
+                            "#: claimed ad 2\n#: expect ad 1\n" PROGRAM);
+  ck_assert_int_eq(run(CLARKE " reproduce 'M*' --cases cases --json"), 0);
+  j = report();
+  ck_assert_uint_eq(json_array_size(json_object_get(j, "rows")), 1);
+  row = json_array_get(json_object_get(j, "rows"), 0);
+  ck_assert_str_eq(json_string_value(json_object_get(row, "claim")), "M");
+  ck_assert_str_eq(json_string_value(json_object_get(row, "outcome")), "paper wrong");
+  row = json_array_get(json_object_get(row, "facts"), 0);
+  ck_assert_str_eq(json_string_value(json_object_get(row, "claimed")), "2");
+  ck_assert_str_eq(json_string_value(json_object_get(row, "computed")), "1");
+  ck_assert(json_is_true(json_object_get(row, "agrees")));
+  json_decref(j);
+  ck_assert_int_eq(run(CLARKE " reproduce 'X*' --cases cases"), 2);
+  file_has("err", "no claim matches 'X*'");
+}
+END_TEST
+
+/* Every shipped case; the same bytes each time; each proof verifies. */
+START_TEST(test_shipped)
+{
+  json_t *j, *row, *proof;
+  size_t i, proofs = 0;
+
+  ck_assert_int_eq(run(CLARKE " reproduce --cases " CASES " --json --proofs proofs > first"), 0);
+  ck_assert_int_eq(run(CLARKE " reproduce --cases " CASES " --json --proofs proofs > second"), 0);
+  ck_assert_int_eq(run("cmp first second && cat first"), 0);
+  j = report();
+  json_array_foreach(json_object_get(j, "rows"), i, row) {
+    proof = json_object_get(row, "proof");
+    if (proof == NULL || !json_is_string(proof))
+      continue;
+    proofs++;
+    ck_assert_msg(run(CHECKER " proofs/%s --data " CASES, json_string_value(proof)) == 0, "%s",
+                  json_string_value(proof));
+  }
+  ck_assert_uint_ge(proofs, 100);
+  json_decref(j);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("reproduce");
+  TCase *c = tcase_create("reproduce");
+  SRunner *runner = srunner_create(suite);
+  int failed;
+
+  tcase_set_timeout(c, 240);
+  tcase_add_checked_fixture(c, setup, teardown);
+  tcase_add_test(c, test_outcomes);
+  tcase_add_test(c, test_wrong_expectations);
+  tcase_add_test(c, test_right_expectations);
+  tcase_add_test(c, test_decimals);
+  tcase_add_test(c, test_bad_cases);
+  tcase_add_test(c, test_bad_points);
+  tcase_add_test(c, test_pattern_and_json);
+  tcase_add_test(c, test_shipped);
+  suite_add_tcase(suite, c);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
