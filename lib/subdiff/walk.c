@@ -623,13 +623,41 @@ clarke_walk_choose(clarke_walk *w, size_t choice)
   w->local[w->n_local++] = choice;
 }
 
+/* An instruction whose sign near the point is, times *factor, that of y_a: of a product the factor
+ * that is zero at the point when the other is not, of a quotient the numerator, of one term the
+ * argument. */
+static size_t
+reduce(const clarke_walk *w, size_t a, int *factor)
+{
+  *factor = 1;
+  while (clarke_number_sign(&w->value[a]) == 0) {
+    const clarke_instruction *i = &w->e->p->instruction[a];
+    size_t kept = 0;
+    int sign = 0;
+
+    if (i->kind == CLARKE_DO_PRODUCT || i->kind == CLARKE_DO_QUOTIENT) {
+      kept = clarke_number_sign(&w->value[i->in[0]]) == 0 ? 0 : 1;
+      sign = clarke_number_sign(&w->value[i->in[1 - kept]]);
+    } else if (i->kind == CLARKE_DO_LINEAR && i->n_in == 1 && mpq_sgn(i->coef[1]) == 0)
+      sign = mpq_sgn(i->coef[0]);
+    if (sign != 1 && sign != -1)
+      break;
+    a = i->in[kept];
+    *factor *= sign;
+  }
+  return a;
+}
+
 /* The sign of y_a - y_b near the point; false: the walk stops at the fork. */
 static bool
 sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
 {
   size_t choice;
+  int factor = 1;
 
   *sign = 0;
+  if (b == CLARKE_NONE)
+    a = reduce(w, a, &factor);
   if (clarke_walk_identical(w, a, b))
     return true;
   if (chosen(w, &choice)) {
@@ -641,6 +669,7 @@ sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
   w->fork.order = false;
   w->fork.y[0] = a;
   w->fork.y[1] = b;
+  w->fork.factor = factor;
   return false;
 }
 
@@ -700,7 +729,7 @@ clarke_walk_decision(clarke_number *gradient, uint8_t *degree, const clarke_walk
   const size_t *y = w->fork.y;
 
   if (!w->fork.order)
-    difference(gradient, degree, w, y[0], y[1], choice == 1 ? 1 : -1);
+    difference(gradient, degree, w, y[0], y[1], choice == 1 ? w->fork.factor : -w->fork.factor);
   else
     difference(gradient, degree, w, y[choice], y[k < choice ? k : k + 1], w->fork.up ? -1 : 1);
 }
@@ -711,7 +740,7 @@ clarke_walk_decision_polynomial(clarke_polynomial *q, const clarke_walk *w, size
   const size_t *y = w->fork.y;
   size_t a = w->fork.order ? y[choice] : y[0];
   size_t b = w->fork.order ? y[k < choice ? k : k + 1] : y[1];
-  bool positive = w->fork.order ? !w->fork.up : choice == 1;
+  bool positive = w->fork.order ? !w->fork.up : (choice == 1) == (w->fork.factor == 1);
   mpq_t c;
 
   fmpq_mpoly_zero(q->p, w->ring);
@@ -758,7 +787,7 @@ clarke_walk_arc_choice(const clarke_walk *w)
   if (w->series == NULL || w->arc_failed)
     return CLARKE_NONE;
   if (!w->fork.order) {
-    sign = leading(w, y[0], y[1]);
+    sign = leading(w, y[0], y[1]) * w->fork.factor;
     return sign == 0 ? CLARKE_NONE : sign > 0;
   }
   for (size_t i = 0; i < w->fork.n_choices; i++) {

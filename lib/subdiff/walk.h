@@ -17,6 +17,7 @@ typedef struct {
   bool order;         /* choices are the candidates y_i; else the two signs of y_0 - y_1 */
   bool up;            /* order: taken from the bottom */
   size_t *y;          /* instructions; y_1 is CLARKE_NONE where y_0 is compared with a kink */
+  int factor;         /* of y_0 in that case: 1 or -1 */
 } clarke_fork_point;
 
 #define CLARKE_SERIES 9 /* coefficients of t^0 .. t^8 */
