@@ -151,7 +151,7 @@ hull_fault(const clarke_derivation *d)
   return fault;
 }
 
-static const char *
+const char *
 verdict_fault(const clarke_derivation *d)
 {
   switch (d->evidence) {

@@ -7,6 +7,8 @@
 /* NULL when all is in order, else what is not. Everything must be decided: for programs whose
  * derivatives are rational and whose patterns are all known. */
 const char *evidence_fault(const clarke_derivation *d);
+/* The same of what the verdict names alone (it is not undecided, AD's output is rational). */
+const char *verdict_fault(const clarke_derivation *d);
 /* The same of the tree alone. */
 const char *tree_fault(const clarke_patterns *t);
 

@@ -17,6 +17,9 @@ greatest_divisor(__int128_t a, __int128_t b)
   return a < 0 ? -a : a;
 }
 
+/* Within an execution: has some number not fitted? Elsewhere that ends the test. */
+static bool executing, overflow;
+
 static frac
 reduced(__int128_t n, __int128_t d)
 {
@@ -24,8 +27,12 @@ reduced(__int128_t n, __int128_t d)
 
   n /= g;
   d /= g;
-  if (n != (int64_t)n || d != (int64_t)d || n == INT64_MIN)
-    ck_abort_msg("a number grew too long");
+  if (n != (int64_t)n || d != (int64_t)d || n == INT64_MIN) {
+    if (!executing)
+      ck_abort_msg("a number grew too long");
+    overflow = true;
+    return (frac){ 0, 1 };
+  }
   return (frac){ (int64_t)n, (int64_t)d };
 }
 
@@ -72,6 +79,7 @@ frac_equal(frac a, frac b)
 
 typedef struct {
   bool done;
+  int degree; /* 0 constant around w, 1 affine, 2 anything */
   frac c[LITTLE_STEPS + 1], g[LITTLE_INPUTS];
 } germ;
 
@@ -80,7 +88,7 @@ typedef enum { ALONG, AD, CORNER } mode;
 typedef struct {
   const little *p;
   mode mode;
-  int n_steps;
+  int n_steps, last; /* coefficients of t^0 .. t^last are kept */
   const int *w;
   frac (*step)[LITTLE_INPUTS];
   germ v[LITTLE_NODES];
@@ -94,19 +102,20 @@ typedef struct {
 static int
 compare(const execution *e, const germ *a, const germ *b)
 {
-  for (int k = 0; k <= e->n_steps; k++)
+  for (int k = 0; k <= e->last; k++)
     if (!frac_equal(a->c[k], b->c[k]))
       return frac_compare(a->c[k], b->c[k]);
   return 0;
 }
 
+/* Of two numbers that are equal along the arc: are they around? */
 static bool
-same_gradient(const execution *e, const germ *a, const germ *b)
+same_around(const execution *e, const germ *a, const germ *b)
 {
-  for (int j = 0; j < e->p->n_inputs; j++)
+  for (int j = 0; j < e->p->n_wrt; j++)
     if (!frac_equal(a->g[j], b->g[j]))
       return false;
-  return true;
+  return a->degree <= 1 && b->degree <= 1;
 }
 
 static germ
@@ -115,6 +124,7 @@ constant_germ(frac value)
   germ v;
 
   v.done = true;
+  v.degree = 0;
   for (int k = 0; k <= LITTLE_STEPS; k++)
     v.c[k] = (frac){ 0, 1 };
   for (int j = 0; j < LITTLE_INPUTS; j++)
@@ -127,14 +137,15 @@ constant_germ(frac value)
 static void
 add_value(const execution *e, germ *y, frac factor, const germ *x)
 {
-  for (int k = 0; k <= e->n_steps; k++)
+  for (int k = 0; k <= e->last; k++)
     y->c[k] = frac_add(y->c[k], frac_mul(factor, x->c[k]));
+  y->degree = x->degree > y->degree ? x->degree : y->degree;
 }
 
 static void
 add_gradient(const execution *e, germ *y, frac factor, const germ *x)
 {
-  for (int j = 0; j < e->p->n_inputs; j++)
+  for (int j = 0; j < e->p->n_wrt; j++)
     y->g[j] = frac_add(y->g[j], frac_mul(factor, x->g[j]));
 }
 
@@ -158,9 +169,29 @@ input(const execution *e, int i)
 {
   germ v = constant_germ((frac){ e->w[i], 1 });
 
+  int j = i - e->p->wrt;
+
+  if (j < 0 || j >= e->p->n_wrt)
+    return v;
   for (int k = 0; k < e->n_steps; k++)
-    v.c[k + 1] = e->step[k][i];
-  v.g[i] = (frac){ 1, 1 };
+    v.c[k + 1] = e->step[k][j];
+  v.g[j] = (frac){ 1, 1 };
+  v.degree = 1;
+  return v;
+}
+
+static germ
+product(execution *e, const little_node *node)
+{
+  const germ *a = evaluate(e, node->in[0]), *b = evaluate(e, node->in[1]);
+  germ v = constant_germ((frac){ 0, 1 });
+
+  for (int k = 0; k <= e->last; k++)
+    for (int i = 0; i <= k; i++)
+      v.c[k] = frac_add(v.c[k], frac_mul(a->c[i], b->c[k - i]));
+  add_gradient(e, &v, a->c[0], b);
+  add_gradient(e, &v, b->c[0], a);
+  v.degree = a->degree + b->degree > 2 ? 2 : a->degree + b->degree;
   return v;
 }
 
@@ -185,7 +216,7 @@ point(execution *e, const little_node *node)
     if (sign != 0 || frac_equal(f->slope[k], f->slope[k + 1]))
       continue;
     e->touched++;
-    here.done = same_gradient(e, x, &here); /* is the argument constant around? */
+    here.done = same_around(e, x, &here); /* is the argument constant around? */
     if (e->mode == ALONG && !here.done)
       e->generic = false;
     if (e->mode == AD)
@@ -213,7 +244,7 @@ tie(execution *e, germ *v, const little_node *node, const int *s, int n, int ahe
 
   e->touched++;
   for (int k = 1; k < n; k++)
-    if (e->mode == ALONG && !same_gradient(e, &e->v[node->in[s[0]]], &e->v[node->in[s[k]]]))
+    if (e->mode == ALONG && !same_around(e, &e->v[node->in[s[0]]], &e->v[node->in[s[k]]]))
       e->generic = false;
   if (e->mode == CORNER)
     chosen = choose(e, n);
@@ -276,7 +307,7 @@ branch(execution *e, const little_node *node)
 
   if (sign == 0) {
     e->touched++;
-    if (e->mode == ALONG && !same_gradient(e, left, right))
+    if (e->mode == ALONG && !same_around(e, left, right))
       e->generic = false;
     if (e->mode == CORNER)
       then = choose(e, 2) == 0;
@@ -305,6 +336,9 @@ evaluate(execution *e, int i)
       add_gradient(e, &v, node->coef[k], x);
     }
     break;
+  case LITTLE_PRODUCT:
+    v = product(e, node);
+    break;
   case LITTLE_POINT:
     v = point(e, node);
     break;
@@ -324,15 +358,20 @@ execute(little_result *r, execution *e)
   for (int i = 0; i < e->p->n; i++)
     e->v[i].done = false;
   e->generic = true;
+  overflow = false;
+  executing = true;
+  e->last = e->mode != ALONG ? 0 : e->p->curved ? LITTLE_STEPS : e->n_steps;
   e->touched = e->n_choices = 0;
   for (int o = 0; o < e->p->n_outputs; o++) {
     const germ *v = evaluate(e, e->p->output[o]);
 
     memcpy(r->value[o], v->c, sizeof v->c);
-    for (int j = 0; j < e->p->n_inputs; j++)
-      r->gradient[o * e->p->n_inputs + j] = v->g[j];
+    for (int j = 0; j < e->p->n_wrt; j++)
+      r->gradient[o * e->p->n_wrt + j] = v->g[j];
   }
-  r->generic = e->generic;
+  executing = false;
+  r->generic = e->generic && !overflow;
+  r->overflow = overflow;
   r->touched = e->touched;
 }
 
@@ -409,6 +448,8 @@ little_corners(frac (*corner)[LITTLE_ENTRIES], bool *even, const little *p, cons
     int k;
 
     execute(&r, &e);
+    if (r.overflow)
+      return -1;
     *even = agrees(first, &e) && *even;
     memcpy(corner[n++], r.gradient, sizeof r.gradient);
     for (k = e.n_choices - 1; k >= 0 && e.choice[k] + 1 == e.arity[k]; k--)

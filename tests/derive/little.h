@@ -1,7 +1,8 @@
-/* Little piecewise-linear programs and the definitions about them, in the plainest way: nothing
- * here is shared with the library. A program is evaluated along an arc w + t d_1 + t^2 d_2 + ...,
- * t > 0 as small as need be: numbers are polynomials in t, compared by their first coefficient that
- * differs, each with the gradient that it has there. */
+/* Little programs of piecewise-linear functions and products, and the definitions about them, in
+ * the plainest way: nothing here is shared with the library. A program is evaluated along an arc
+ * w + t d_1 + t^2 d_2 + ..., t > 0 as small as need be: numbers are polynomials in t (where there
+ * are products, cut off after t^LITTLE_STEPS), compared by their first coefficient that differs,
+ * each with the limit of its gradients there. */
 #ifndef CLARKE_TESTS_DERIVE_LITTLE_H
 #define CLARKE_TESTS_DERIVE_LITTLE_H
 
@@ -13,10 +14,10 @@
 #define LITTLE_ENTRIES (LITTLE_INPUTS * LITTLE_OUTPUTS)
 #define LITTLE_ARGUMENTS 5
 #define LITTLE_NODES 48
-#define LITTLE_STEPS 4
+#define LITTLE_STEPS 8
 #define LITTLE_CORNERS 2048
 
-/* A rational: d > 0, lowest terms. Arithmetic that does not fit fails the test. */
+/* A rational: d > 0, lowest terms. */
 typedef struct {
   int64_t n, d;
 } frac;
@@ -28,7 +29,9 @@ frac frac_mul(frac a, frac b);
 int frac_compare(frac a, frac b);
 bool frac_equal(frac a, frac b);
 
-typedef enum { LITTLE_INPUT, LITTLE_LINEAR, LITTLE_POINT, LITTLE_ORDER, LITTLE_IF } little_kind;
+typedef enum {
+  LITTLE_INPUT, LITTLE_LINEAR, LITTLE_PRODUCT, LITTLE_POINT, LITTLE_ORDER, LITTLE_IF,
+} little_kind;
 typedef enum { LITTLE_LT, LITTLE_LE, LITTLE_GT, LITTLE_GE, LITTLE_EQ, LITTLE_NE } little_relation;
 typedef enum { LITTLE_FIRST, LITTLE_LAST, LITTLE_STABLE } little_tie;
 
@@ -56,26 +59,29 @@ typedef struct {
 } little_node;
 
 typedef struct {
-  int n_inputs, n, n_outputs, output[LITTLE_OUTPUTS];
+  int n_inputs, wrt, n_wrt; /* derivatives are taken in n_wrt inputs, from input wrt on */
+  bool curved;              /* there are products */
+  int n, n_outputs, output[LITTLE_OUTPUTS];
   little_node node[LITTLE_NODES]; /* the inputs are the first ones */
 } little;
 
-/* What an execution finds: outputs as polynomials in t, their gradients, row by row. */
+/* What an execution finds: outputs as polynomials in t, their gradients in wrt, row by row. */
 typedef struct {
   frac value[LITTLE_OUTPUTS][LITTLE_STEPS + 1];
   frac gradient[LITTLE_ENTRIES];
-  bool generic; /* no kink is met but by arguments that are constant around */
+  bool generic;  /* no kink is met but by arguments that are seen to be constant around */
+  bool overflow; /* some number did not fit: nothing above holds */
   int touched;
 } little_result;
 
-/* Along the arc with these steps (none: at w alone). */
+/* Along the arc with these steps, of the inputs in wrt (none: at w alone). */
 void little_along(little_result *r, const little *p, const int *w, int n_steps,
                   frac (*step)[LITTLE_INPUTS]);
 /* AD at w. */
 void little_ad(little_result *r, const little *p, const int *w);
 /* AD's outputs for every choice of an end of each elementary Clarke set that is met; their number,
- * or -1 when there are more than LITTLE_CORNERS. *even: the arms of each branch that parts at w
- * have one value there. */
+ * or -1 when there are more than LITTLE_CORNERS or a number did not fit. *even: the arms of each
+ * branch that parts at w have one value there. */
 int little_corners(frac (*corner)[LITTLE_ENTRIES], bool *even, const little *p, const int *w);
 frac little_value(const little *p, int node, const int *w);
 

@@ -83,6 +83,17 @@ draw_linear(little *p, uint64_t *state)
 }
 
 static void
+draw_product(little *p, uint64_t *state)
+{
+  int a = some_entry(p, state), b = some_entry(p, state);
+  little_node *v = append(p, LITTLE_PRODUCT);
+
+  v->n_in = 2;
+  v->in[0] = a;
+  v->in[1] = b;
+}
+
+static void
 draw_point(little *p, const int *w, uint64_t *state)
 {
   little_function f = functions[draw_below(state, N_FUNCTIONS)];
@@ -162,16 +173,20 @@ draw_if(little *p, const int *w, uint64_t *state, bool jumps)
 }
 
 void
-sample_program(little *p, int *w, uint64_t *state, int size, bool jumps)
+sample_program(little *p, int *w, uint64_t *state, int size, bool jumps,
+               bool curved)
 {
   memset(p, 0, sizeof *p);
   p->n_inputs = 1 + draw_below(state, LITTLE_INPUTS);
+  p->curved = curved;
+  p->n_wrt = draw_below(state, 3) ? p->n_inputs : 1 + draw_below(state, p->n_inputs);
+  p->wrt = draw_below(state, 2) ? 0 : p->n_inputs - p->n_wrt;
   for (int i = 0; i < p->n_inputs; i++) {
     append(p, LITTLE_INPUT);
     w[i] = draw_below(state, 2) ? 0 : draw_below(state, 5) - 2;
   }
   while (p->n < p->n_inputs + size) {
-    switch (draw_below(state, 8)) {
+    switch (draw_below(state, curved ? 10 : 8)) {
     case 0: case 1: case 2:
       draw_linear(p, state);
       break;
@@ -181,8 +196,11 @@ sample_program(little *p, int *w, uint64_t *state, int size, bool jumps)
     case 6:
       draw_order(p, w, state);
       break;
-    default:
+    case 7:
       draw_if(p, w, state, jumps);
+      break;
+    default:
+      draw_product(p, state);
     }
   }
   p->n_outputs = 1 + (draw_below(state, 4) == 0);
@@ -224,6 +242,10 @@ build_node(clarke_program *out, const little_node *v)
   clarke_program_new_group(out);
   if (v->kind == LITTLE_LINEAR)
     return build_linear(out, v, in);
+  if (v->kind == LITTLE_PRODUCT) {
+    OK(clarke_program_add(out, &at, CLARKE_DO_PRODUCT, 2, in, err));
+    return at;
+  }
   if (v->kind == LITTLE_IF) {
     OK(clarke_program_add_branch(out, &at, relations[v->relation], in, err));
     return at;
@@ -242,15 +264,20 @@ build_node(clarke_program *out, const little_node *v)
 void
 sample_build(clarke_program *out, const little *p)
 {
+  const int before = p->wrt, after = p->n_inputs - p->wrt - p->n_wrt;
   size_t at;
 
   clarke_program_init(out);
-  OK(clarke_program_add_input(out, &at, "x", (size_t)p->n_inputs, true, err));
+  if (before > 0)
+    OK(clarke_program_add_input(out, &at, "a", (size_t)before, true, err));
+  OK(clarke_program_add_input(out, &at, "x", (size_t)p->n_wrt, true, err));
+  if (after > 0)
+    OK(clarke_program_add_input(out, &at, "b", (size_t)after, true, err));
   for (int i = p->n_inputs; i < p->n; i++)
     ck_assert_uint_eq(build_node(out, &p->node[i]), (size_t)i);
   for (int o = 0; o < p->n_outputs; o++)
     OK(clarke_program_add_output(out, (size_t)p->output[o], err));
-  OK(clarke_program_wrt(out, NULL, 0, err));
+  OK(clarke_program_wrt(out, (char *[]){ "x" }, 1, err));
 }
 
 /* --- printing --------------------------------------------------------------------------------- */
@@ -285,10 +312,16 @@ say_frac(frac f)
 static void
 say_name(const little *p, int i)
 {
-  if (i < p->n_inputs)
-    say("x[%d]", i);
-  else
+  int in = i - p->wrt;
+
+  if (i >= p->n_inputs)
     say("n%d", i);
+  else if (in < 0)
+    say("a[%d]", i);
+  else if (in < p->n_wrt)
+    say("x[%d]", in);
+  else
+    say("b[%d]", in - p->n_wrt);
 }
 
 static void
@@ -349,6 +382,10 @@ say_node(const little *p, const little_node *v)
       say(" + ");
     }
     say_frac(v->coef[v->n_in]);
+  } else if (v->kind == LITTLE_PRODUCT) {
+    say_name(p, v->in[0]);
+    say(" * ");
+    say_name(p, v->in[1]);
   } else if (v->kind == LITTLE_IF) {
     static const char *const words[] = { "if ", "", " then ", " else " };
 
@@ -367,10 +404,19 @@ const char *
 sample_text(const little *p, const int *w)
 {
   length = 0;
-  say("\n# at x=");
-  for (int i = 0; i < p->n_inputs; i++)
-    say(i > 0 ? ",%d" : "%d", w[i]);
-  say("\ninput x[%d]\n", p->n_inputs);
+  say("\n# wrt x, at");
+  for (int i = 0; i < p->n_inputs; i++) {
+    say(" ");
+    say_name(p, i);
+    say("=%d", w[i]);
+  }
+  say("\ninput ");
+  if (p->wrt > 0)
+    say("a[%d], ", p->wrt);
+  say("x[%d]", p->n_wrt);
+  if (p->wrt + p->n_wrt < p->n_inputs)
+    say(", b[%d]", p->n_inputs - p->wrt - p->n_wrt);
+  say("\n");
   for (int i = p->n_inputs; i < p->n; i++) {
     say("let n%d = ", i);
     say_node(p, &p->node[i]);

@@ -670,7 +670,7 @@ START_TEST(irrational)
 }
 END_TEST
 
-/* --- how many cells there are ------------------------------------------------------------------ */
+/* --- how many cells there are ----------------------------------------------------------------- */
 
 /* The number of patterns, all of them known, of the program built so far at the origin. */
 static size_t
@@ -707,8 +707,8 @@ plane_form(size_t x, long i)
   return affine(1, x, i, x + 1, 0);
 }
 
-/* n lines through the origin cut the plane into 2 n sectors, n planes in general position space into
- * n^2 - n + 2 cones; forty kinks in pairs on twenty planes have as many. */
+/* n lines through the origin cut the plane into 2 n sectors, n planes in general position space
+ * into n^2 - n + 2 cones; forty kinks in pairs on twenty planes have the cones of twenty. */
 START_TEST(arrangements)
 {
   size_t x, sum, gradients;
