@@ -13,6 +13,8 @@ static const struct {
    "a program or a small network at a point: value, AD's output, generalized derivatives"},
   {"audit", clarke_command_audit,
    "a checkpoint and a minibatch: is AD's gradient of the loss a generalized derivative?"},
+  {"reproduce", clarke_command_reproduce,
+   "every example of the papers: claimed, computed, agreed or not"},
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -13,7 +13,7 @@
 /* An order statistic's ties are looked for among all pairs of so many arguments. */
 #define PAIRED_MOST ((size_t)16)
 
-/* --- where kinks may lie ----------------------------------------------------------------------- */
+/* --- where kinks may lie ---------------------------------------------------------------------- */
 
 /* Two executions side by side, and the points between them to look at. */
 typedef struct {
@@ -23,8 +23,8 @@ typedef struct {
   size_t n;
 } interval;
 
-/* The zero of the line through (ta, ya), (tb, yb), when they differ in sign: exact where y is affine
- * between; a guess elsewhere, to be executed like any other point. */
+/* The zero of the line through (ta, ya), (tb, yb), when they differ in sign: exact where y is
+ * affine between; a guess elsewhere, to be executed like any other point. */
 static clarke_status
 suspect(interval *v, const mpq_t ya, const mpq_t yb, clarke_error *err)
 {
@@ -102,7 +102,7 @@ between(interval *v, const clarke_program *p, clarke_error *err)
   return status;
 }
 
-/* --- the range --------------------------------------------------------------------------------- */
+/* --- the range -------------------------------------------------------------------------------- */
 
 /* Without a sweep: 2 to either side of the point, in steps of 1/50. */
 static void
@@ -178,7 +178,7 @@ collect(clarke_points *all, clarke_derive_session *s, const clarke_derive_range 
   return status;
 }
 
-/* --- the drawing ------------------------------------------------------------------------------- */
+/* --- the drawing ------------------------------------------------------------------------------ */
 
 typedef struct {
   size_t n, n_kinks;

@@ -72,7 +72,7 @@ answer_json(clarke_answer a)
   return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
 }
 
-/* --- the parts --------------------------------------------------------------------------------- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static json_t *
 touched_json(const clarke_derive_text *t)
@@ -222,7 +222,7 @@ clarke_derive_print_json(const clarke_derive_session *s, const clarke_derivation
            : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
 }
 
-/* --- a row of a sweep -------------------------------------------------------------------------- */
+/* --- a row of a sweep ------------------------------------------------------------------------- */
 
 /* why: what went wrong there, in place of an answer (d is NULL then). */
 bool

@@ -85,7 +85,7 @@ fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
   return status;
 }
 
-/* --- gradients that are known as enclosures ---------------------------------------------------- */
+/* --- gradients that are known as enclosures --------------------------------------------------- */
 
 typedef struct {
   const clarke_pattern *pattern;
@@ -211,8 +211,9 @@ clarke_derive_text_init(clarke_derive_text *t)
 void
 clarke_derive_text_clear(clarke_derive_text *t)
 {
-  clarke_vectors *all[] = {&t->value,        &t->ad,        &t->bouligand,  &t->clarke, &t->realized,
-                           &t->conservative, &t->selection, &t->associated, &t->least};
+  clarke_vectors *all[] = {&t->value,    &t->ad,           &t->bouligand, &t->clarke,
+                           &t->realized, &t->conservative, &t->selection, &t->associated,
+                           &t->least};
 
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
     clarke_vectors_clear(all[i]);

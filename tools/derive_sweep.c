@@ -18,7 +18,7 @@ clarke_derive_range_clear(clarke_derive_range *r)
   mpq_clears(r->from, r->step, NULL);
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /* Is input i named by a --at? (Arrays of files are looked at later: these name none.) */
 static bool
@@ -145,7 +145,7 @@ clarke_derive_range_parse(clarke_derive_range *r, const clarke_derive_session *s
   return status;
 }
 
-/* --- the table --------------------------------------------------------------------------------- */
+/* --- the table -------------------------------------------------------------------------------- */
 
 static void
 print_head(const clarke_derive_session *s, const clarke_derive_range *r)

@@ -112,7 +112,7 @@ print_vector(const char *label, const clarke_vectors *v, const clarke_derive_tex
   putchar('\n');
 }
 
-/* --- the parts --------------------------------------------------------------------------------- */
+/* --- the parts -------------------------------------------------------------------------------- */
 
 static void
 print_point(const clarke_derive_session *s)
@@ -184,8 +184,8 @@ static void
 print_sets(const clarke_derivation *d, const clarke_derive_text *t)
 {
   if (d->zone == CLARKE_ZONE_REGULAR && t->bouligand.known) {
-    printf("%-15sAD's output: it is the one element of the Bouligand, Clarke and conservative sets\n",
-           "gradient");
+    printf("%-15sAD's output: it is the one element of the Bouligand, Clarke and conservative "
+           "sets\n", "gradient");
     return;
   }
   if (t->bouligand.known)

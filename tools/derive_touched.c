@@ -35,7 +35,7 @@ clarke_touched_text_clear(clarke_touched_text *t)
   free(t->proxy);
 }
 
-/* --- names ------------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 /* The word of the source that an instruction was written with, into word; false: there is none. */
 static bool
@@ -70,9 +70,9 @@ kind_name(const clarke_instruction *i)
 /* Where things stand, found once for all touched kinks. */
 typedef struct {
   const clarke_derive_session *s;
-  size_t *first;                 /* by instruction: the first of its group */
-  size_t *size;                  /* by the first of a group: how many it has */
-  const clarke_step **step;      /* by the first of a group: the pointwise step it unrolls, or NULL */
+  size_t *first;            /* by instruction: the first of its group */
+  size_t *size;             /* by the first of a group: how many it has */
+  const clarke_step **step; /* by the first of a group: the pointwise step it unrolls, or NULL */
 } places;
 
 static void
@@ -146,10 +146,11 @@ name_node(const places *where, size_t i)
   }
   if (at->line > 0)
     snprintf(place, sizeof place, " at line %zu, column %zu", at->line, at->column);
-  return text_of("%s%s%s", word_at(word, sizeof word, &s->prog, at) ? word : kind_name(at), place, part);
+  return text_of("%s%s%s", word_at(word, sizeof word, &s->prog, at) ? word : kind_name(at), place,
+                 part);
 }
 
-/* --- derivatives ------------------------------------------------------------------------------- */
+/* --- derivatives ------------------------------------------------------------------------------ */
 
 static clarke_status
 make_room(clarke_touched_text *t, size_t slopes, size_t proxies, clarke_error *err)
