@@ -1,6 +1,6 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
-#include "kernel.h"
+#include "program.h"
 
 #include <check.h>
 #include <mpfr.h>
@@ -128,6 +128,107 @@ START_TEST(wide_softmax_contains_its_points)
     intervals_free(z, 3);
     intervals_free(inner, 3);
   }
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  int (*mpfr)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+} functions[] = {{"exp", mpfr_exp}, {"log", mpfr_log}, {"sqrt", mpfr_sqrt}, {"sin", mpfr_sin}, {"cos", mpfr_cos},
+                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}};
+
+static void
+by_mpfr(mpfr_t y, size_t f, const rational *q)
+{
+  mpfr_set_q(y, q, MPFR_RNDN);
+  if (functions[f].mpfr != NULL) {
+    functions[f].mpfr(y, y, MPFR_RNDN);
+    return;
+  }
+  mpfr_neg(y, y, MPFR_RNDN);
+  mpfr_exp(y, y, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_ui_div(y, 1, y, MPFR_RNDN);
+}
+
+/* An exact point; then an interval around it. */
+START_TEST(functions_enclose)
+{
+  mpfr_t value;
+
+  mpfr_init2(value, 2000);
+  session_bits = _i % 2 == 0 ? 64 : 200;
+  for (int round = 0; round < 300; round++) {
+    interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
+    rational r = rational_zero();
+    size_t f = (size_t)round % 7;
+
+    draw_rational(&x.lo, draw(2) == 0 ? 200 : 4);
+    if (f == 1 || f == 2)
+      mpq_abs(&x.lo, &x.lo);
+    if ((f == 1 || f == 2) && mpq_sgn(&x.lo) == 0)
+      mpq_set_ui(&x.lo, 1, 3);
+    if (f == 0 && mpq_cmp_ui(&x.lo, 8, 1) > 0)
+      mpq_div_2exp(&x.lo, &x.lo, 5);
+    mpq_set(&x.hi, &x.lo);
+    series_analytic(&y, NULL, functions[f].name, &x, 1);
+    by_mpfr(value, f, &x.lo);
+    check_encloses(&y, value);
+    mpq_set_ui(&r, draw(100), 1000);
+    mpq_canonicalize(&r);
+    mpq_add(&x.hi, &x.hi, &r);
+    mpq_div_2exp(&r, &x.lo, 8);
+    mpq_abs(&r, &r);
+    mpq_sub(&x.lo, &x.lo, &r);
+    series_analytic(&wide, NULL, functions[f].name, &x, 1);
+    ck_assert(mpq_cmp(&wide.lo, &y.hi) <= 0 && mpq_cmp(&wide.hi, &y.lo) >= 0);
+    mpq_clear(&r);
+    interval_clear(&x);
+    interval_clear(&y);
+    interval_clear(&wide);
+  }
+  mpfr_clear(value);
+  session_bits = 64;
+}
+END_TEST
+
+/* The series of f(1/2 + t + t^2) to t^8, summed at a small t, beside the value there. */
+START_TEST(series_are_taylors)
+{
+  enum { TERMS = 9 };
+  interval *u = intervals(TERMS), *y = intervals(TERMS), *w = intervals(TERMS), sum = interval_nought();
+  rational t = rational_zero(), power = rational_zero(), at = rational_zero(), off = rational_zero();
+  mpfr_t value, low;
+
+  session_bits = 400;
+  mpfr_inits2(2000, value, low, (mpfr_ptr)NULL);
+  mpq_set_ui(&t, 1, 1024);
+  mpq_set_ui(&u[0].lo, 1, 2), mpq_set_ui(&u[0].hi, 1, 2);
+  for (int k = 1; k < 3; k++)
+    interval_set(&u[k], &plus_one, &plus_one);
+  series_analytic(y, w, functions[_i].name, u, TERMS);
+  mpq_set(&power, &plus_one);
+  for (int k = 0; k < TERMS; k++) {
+    interval_add(&sum, &y[k], &power);
+    mpq_mul(&power, &power, &t);
+  }
+  mpq_mul(&at, &t, &t);
+  mpq_add(&at, &at, &t);
+  mpq_add(&at, &at, &u[0].lo);
+  by_mpfr(value, (size_t)_i, &at);
+  mpfr_sub_q(low, value, &sum.lo, MPFR_RNDN);
+  /* What is left is of order t^9: below 2^-90 times a coefficient, and with u exact all is narrow. */
+  ck_assert(mpfr_cmpabs(low, value) < 0 && mpfr_get_exp(low) < -74);
+  mpq_sub(&off, &sum.hi, &sum.lo);
+  mpq_mul_2exp(&off, &off, 300);
+  ck_assert(mpq_cmp(&off, &plus_one) < 0);
+  mpfr_clears(value, low, (mpfr_ptr)NULL);
+  mpq_clears(&t, &power, &at, &off, NULL);
+  interval_clear(&sum);
+  intervals_free(u, TERMS);
+  intervals_free(y, TERMS);
+  intervals_free(w, TERMS);
+  session_bits = 64;
 }
 END_TEST
 
@@ -323,6 +424,8 @@ main(void)
   tcase_add_test(t, hashes_agree_with_libcrypto);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);
   tcase_add_test(t, wide_softmax_contains_its_points);
+  tcase_add_loop_test(t, functions_enclose, 0, 2);
+  tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);

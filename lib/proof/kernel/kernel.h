@@ -216,7 +216,7 @@ void clarke_check_proof(const char *path, const char *data);
 /* Reading lines: a word, a rational, a number, a decoded name; a line of that keyword, if it is the
  * next, or else a failure; a file by `NAME HASH`. */
 extern char *words, *words_end; /* what is left of the line */
-extern FILE *said;              /* the statement in words */
+extern FILE *account;           /* the statement in words */
 const char *next_word(void);
 void next_rational(rational *q);
 size_t next_number(void);

@@ -603,18 +603,18 @@ static void check_dead(void) {
 static void put_number(const interval *x) {
   RATIONAL(middle);
   mpq_add(&middle, &x->lo, &x->hi); mpq_div_2exp(&middle, &middle, 1);
-  if (interval_exact(x)) gmp_fprintf(said, "%Qd", &x->lo);
-  else fprintf(said, "about %.12g", mpq_get_d(&middle));
+  if (interval_exact(x)) gmp_fprintf(account, "%Qd", &x->lo);
+  else fprintf(account, "about %.12g", mpq_get_d(&middle));
 }
 
 /* AD's output, or v: (a, b), or for several outputs ((a, b), (c, d)). */
 static void put_rows(const interval *x) {
-  fputs(prog.n_outputs > 1 ? "((" : "(", said);
+  fputs(prog.n_outputs > 1 ? "((" : "(", account);
   for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
-    if (k > 0) fputs(k % n_wrt == 0 ? "), (" : ", ", said);
+    if (k > 0) fputs(k % n_wrt == 0 ? "), (" : ", ", account);
     put_number(&x[k]);
   }
-  fputs(prog.n_outputs > 1 ? "))" : ")", said);
+  fputs(prog.n_outputs > 1 ? "))" : ")", account);
 }
 
 static void dot(interval *y, const interval *v, bool output) {
@@ -656,10 +656,10 @@ static void check_separator(void) {
     if (depth > 0) choices[depth - 1]++;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
-  fputs("It is separated by v = ", said); put_rows(v);
-  fputs(": <v, AD> = ", said); put_number(&ours);
-  fputs(", but <v, gradient> is at most ", said); put_number(&most);
-  fprintf(said, "\nat every limit of gradients; there are %zu or fewer.\n", leaves);
+  fputs("It is separated by v = ", account); put_rows(v);
+  fputs(": <v, AD> = ", account); put_number(&ours);
+  fputs(", but <v, gradient> is at most ", account); put_number(&most);
+  fprintf(account, "\nat every limit of gradients; there are %zu or fewer.\n", leaves);
 }
 
 static void check_evidence(const char *verdict) {
@@ -686,42 +686,42 @@ static void put_text(bytes b) {
   for (size_t i = 0; i < b.size; i++) {
     unsigned char c = b.data[i], before = i > 0 ? b.data[i - 1] : '\n';
     if (c == '\r' && i + 1 < b.size && b.data[i + 1] == '\n') continue;
-    if (before == '\n') fputs("  ", said);
+    if (before == '\n') fputs("  ", account);
     bool control = (c < ' ' && c != '\n' && c != '\t') || c == 127 || (before == 0xc2 && c < 0xa0);
-    fputc(control ? '?' : c, said);
-    if (i + 1 == b.size && c != '\n') fputc('\n', said);
+    fputc(control ? '?' : c, account);
+    if (i + 1 == b.size && c != '\n') fputc('\n', account);
   }
 }
 
 static void read_point(void) {
-  fputs("Point w:", said);
+  fputs("Point w:", account);
   for (size_t k = 0; k < prog.n_inputs; k++) {
     const program_input *in = &prog.inputs[k];
     next_line("at");
     require(strcmp(next_word(), in->name) == 0, "the values of input '%s' are expected", in->name);
-    fprintf(said, "%s %s = %s", k > 0 ? "," : "", in->name, in->vector ? "(" : "");
+    fprintf(account, "%s %s = %s", k > 0 ? "," : "", in->name, in->vector ? "(" : "");
     for (size_t e = 0; e < in->n; e++) {
       next_rational(prog.instructions[in->first + e].c);
-      gmp_fprintf(said, "%s%Qd", e > 0 ? ", " : "", prog.instructions[in->first + e].c);
+      gmp_fprintf(account, "%s%Qd", e > 0 ? ", " : "", prog.instructions[in->first + e].c);
     }
-    fputs(in->vector ? ")" : "", said);
+    fputs(in->vector ? ")" : "", account);
   }
-  fputs("\n", said);
+  fputs("\n", account);
 }
 
 static void read_wrt(void) {
   next_line("wrt");
   bool all = words < words_end && strcmp(words, "*") == 0;
-  fputs("F is a function of:", said);
+  fputs("F is a function of:", account);
   if (all) next_word();
   for (size_t k = 0; k < prog.n_inputs; k++) {
     const program_input *in = &prog.inputs[k];
     if (!all && (words >= words_end || strcmp(words, in->name) != 0)) continue;
-    fprintf(said, " %s", all ? in->name : next_word());
+    fprintf(account, " %s", all ? in->name : next_word());
     for (size_t e = 0; e < in->n; e++) prog.instructions[in->first + e].entry = n_wrt++;
   }
   require(words == words_end && n_wrt > 0, "'%s' is no input, or not in their order", words == words_end ? "" : words);
-  fputs(all ? "\n" : "; the other inputs are fixed\n", said);
+  fputs(all ? "\n" : "; the other inputs are fixed\n", account);
 }
 
 /* `left`, `right`, `unknown` or a rational; of ties `first`, `last`, `stable`, `mean`, `unknown` or
@@ -731,7 +731,7 @@ static void next_proxy(proxy *p, bool ties) {
   static const int kinds[] = {LEFT, RIGHT, UNKNOWN, FIRST, LAST, STABLE, UNKNOWN, FIRST, FIRST};
   size_t k = ties ? 3 : 0, end = ties ? 9 : 3;
   const char *word = next_word();
-  fprintf(said, " %s", word);
+  fprintf(account, " %s", word);
   while (k < end && strcmp(word, names[k]) != 0) k++;
   require(k < 9, "'%s' is no rule for ties", word);
   if (k == 3 && !ties) words -= strlen(word) + 1;
@@ -739,8 +739,8 @@ static void next_proxy(proxy *p, bool ties) {
   p->value = rational_zero();
   if (k == 7) mpq_set(&p->value, &plus_one);
   if (p->kind == VALUE || k == 8) next_rational(&p->value);
-  if (k == 8) gmp_fprintf(said, " %Qd", &p->value);
-  fputs("\n", said);
+  if (k == 8) gmp_fprintf(account, " %Qd", &p->value);
+  fputs("\n", account);
 }
 
 /* `proxy` lines, then `tie` lines, of the operators that take theirs from here. */
@@ -749,7 +749,7 @@ static void read_proxies(bool ties) {
     for (size_t k = 0; k < (ties ? o->n_kinks == 0 : o->n_kinks) && o->used; k++) {
       next_line(ties ? "tie" : "proxy");
       require(strcmp(next_word(), o->name) == 0 && (ties || next_number() == k), "kink %zu of %s is expected", k, o->name);
-      fprintf(said, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
+      fprintf(account, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
       next_proxy(&o->proxy[k], ties);
     }
 }
@@ -777,7 +777,7 @@ void check_program(const char *folder, const char *verdict) {
   states = allocate(prog.n, sizeof *states); waiting = allocate(prog.n + 1, sizeof *waiting);
   next = allocate(prog.n + 1, sizeof *next);
   read_point(); read_wrt(); next_line("profile");
-  fprintf(said, "Proxies (profile %s):\n", next_word());
+  fprintf(account, "Proxies (profile %s):\n", next_word());
   read_proxies(false); read_proxies(true);
   mode = AT_POINT; run(1);
   for (size_t o = 0; o < prog.n_outputs; o++)
@@ -785,7 +785,7 @@ void check_program(const char *folder, const char *verdict) {
   keep_results();
   next_line("touched");
   require(next_number() == n_touched, "the number of touched instructions is %zu", n_touched);
-  fprintf(said, "Touched instructions: %zu\nAD returns ", n_touched);
-  put_rows(ad); fprintf(said, ". It is\n%s.\n", meanings[m][1]);
-  check_evidence(verdict); fflush(said);
+  fprintf(account, "Touched instructions: %zu\nAD returns ", n_touched);
+  put_rows(ad); fprintf(account, ". It is\n%s.\n", meanings[m][1]);
+  check_evidence(verdict); fflush(account);
 }

@@ -6,7 +6,7 @@
 
 static bytes rest;               /* the lines to come */
 char *words, *words_end;         /* what is left of this one; every word ends with a NUL */
-FILE *said;
+FILE *account;
 static network net;
 static point p = {.net = &net};
 static cell c;
@@ -110,7 +110,7 @@ bytes next_file(const char *folder, const char *what) {
   const char *word = words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
-  fprintf(said, "%s: %s\n", what, word);
+  fprintf(account, "%s: %s\n", what, word);
   sprintf(path, "%s/%s", folder, name);
   bytes b = read_file(path);
   sha256(b, hex);
@@ -314,7 +314,7 @@ static void check_separator(void) {
     if (depth > 0) c.side[path[depth - 1]] = 1;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
-  fprintf(said, "Sign patterns near the weights: at most %zu\n", leaves);
+  fprintf(account, "Sign patterns near the weights: at most %zu\n", leaves);
 }
 
 static void check_evidence(const char *verdict) {
@@ -350,7 +350,7 @@ static void read_proxies(void) {
       require(strcmp(next_word(), op) == 0 && next_number() == j,
               "the proxy of kink %zu of %s is expected", j, op);
       char *word = words;
-      fprintf(said, "  %s, kink %zu: %s\n", op, j, next_word());
+      fprintf(account, "  %s, kink %zu: %s\n", op, j, next_word());
       bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
       if (!left && !right) {
         words = word; next_rational(&value);
@@ -398,7 +398,7 @@ static void read_loss(void) {
   const char *word = next_word();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
-  fprintf(said, "%zu samples\nLoss: %s\n", net.batch, word);
+  fprintf(account, "%zu samples\nLoss: %s\n", net.batch, word);
   if (p.loss == LOSS_SUM) return;
   require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
   bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
@@ -428,7 +428,7 @@ static void read_wrt(void) {
   if (all) next_word();
   while (!all && words < words_end) add_parameter(next_parameter());
   require(net.n_wrt > 0, "no parameter is named, or the model has none");
-  fprintf(said, "Parameters: %zu numbers\n", net.n_wrt);
+  fprintf(account, "Parameters: %zu numbers\n", net.n_wrt);
 }
 
 /* The last line is checked first: a proof that was changed is not worth reading. */
@@ -456,8 +456,8 @@ void clarke_check_proof(const char *path, const char *data) {
   const char *folder = data != NULL ? data : copy_text(path, length);
   model m;
   char *text;
-  said = open_memstream(&text, &length);
-  expect(said != NULL, "out of memory");
+  account = open_memstream(&text, &length);
+  expect(account != NULL, "out of memory");
   folder = *folder != '\0' ? folder : ".";
   rest = read_file(path); check_end();
   known_line("clarke-proof", "1");
@@ -482,13 +482,13 @@ void clarke_check_proof(const char *path, const char *data) {
   read_loss(); read_wrt(); point_evaluate(&p);
   c = cell_new(&p); ad = rationals(p.n_touched);
   next_line("profile");
-  fprintf(said, "Proxies (profile %s):\n", next_word());
+  fprintf(account, "Proxies (profile %s):\n", next_word());
   read_proxies();
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  fprintf(said, "Touched kinks: %zu\n", p.n_touched);
+  fprintf(account, "Touched kinks: %zu\n", p.n_touched);
   check_evidence(word);
-  fflush(said);
+  fflush(account);
   printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"
          "differentiation computes with these proxies is\n%s.\n"
          "Semantics: real arithmetic, every stored number taken exactly; what a GPU followed\n"
