@@ -42,6 +42,23 @@ put_padded(const char *text, int width)
   printf("%*s | ", n < width ? width - n : 0, "");
 }
 
+/* The point; in brackets what is not as usual: inputs differentiated in, profile, proxies. */
+static void
+put_point(const clarke_check *check, int width)
+{
+  int n = put_cell(check->at);
+
+  if (check->wrt != NULL)
+    n += printf(" [wrt %s]", check->wrt);
+  for (const char *line = check->profile; *line != '\0'; line += strcspn(line, "\n") + 1) {
+    int length = (int)strcspn(line, "\n");
+
+    if (strncmp(line, "like pytorch-2.13\n", 18) != 0)
+      n += printf(" [%.*s]", length, line);
+  }
+  printf("%*s | ", n < width ? width - n : 0, "");
+}
+
 static const clarke_facts *
 facts_of(const clarke_table_row *row)
 {
@@ -99,11 +116,13 @@ put_row(const clarke_table_row *row, int claim_width)
   fputs("| ", stdout);
   put_padded(row->claim->name, claim_width);
   put_padded(clarke_outcome_name(row->outcome), 12);
-  put_padded(row->check != NULL ? row->check->at : "", 12);
-  if (row->check != NULL)
+  if (row->check != NULL) {
+    put_point(row->check, 12);
     put_claimed(row);
-  else
+  } else {
+    put_padded("", 12);
     put_cell(row->claim->says);
+  }
   fputs(" | ", stdout);
   if (row->check != NULL)
     put_computed(row);
