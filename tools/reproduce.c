@@ -110,7 +110,9 @@ read_library(library *l, const char *folder, clarke_error *err)
   for (int i = 0; i < n; i++) {
     char *path = l->c != NULL ? joined(folder, "/", entry[i]->d_name) : NULL;
 
-    if (path != NULL) {
+    if (path == NULL) {
+      l->unread++;
+    } else {
       clarke_case_init(&l->c[l->n]);
       if (clarke_case_read(&l->c[l->n++], path, err) != CLARKE_OK) {
         complain(err);

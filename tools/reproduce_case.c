@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* No case has more checks, no check more facts. */
+/* No case has more claims or checks, no check more facts; what each check copies is no longer. */
+#define MOST_CLAIMS 10000
 #define MOST_CHECKS 10000
 #define MOST_FACTS 64
+#define MOST_SETTING 4096
 
 /* What header lines set for the checks after them; a claim begins anew. */
 typedef struct {
@@ -129,6 +131,8 @@ begin_claim(reading *r, const char *name)
 
   if (*name == '\0' || strpbrk(name, " \t/\\%") != NULL)
     return wrong(r, "a claim's name is one word without '/', '\\' and '%'");
+  if (r->c->n_claims == MOST_CLAIMS)
+    return wrong(r, "too many claims");
   claim = one_more((void **)&r->c->claim, &r->c->n_claims, sizeof *claim);
   if (claim == NULL)
     return no_memory(r);
@@ -166,6 +170,8 @@ set_proxy(reading *r, const char *line)
 {
   size_t n = two_words(line);
 
+  if (strlen(r->profile) + strlen(line) > MOST_SETTING)
+    return wrong(r, "too many proxies");
   for (char *p = r->profile; *p != '\0';) {
     size_t length = strcspn(p, "\n") + 1;
 
@@ -285,6 +291,8 @@ header_line(reading *r, char *text)
     return wrong(r, "the first header line is a claim");
   if (*value == '\0')
     return wrong(r, "expected a value");
+  if ((strcmp(text, "profile") == 0 || strcmp(text, "wrt") == 0) && strlen(value) > MOST_SETTING)
+    return wrong(r, "too long");
   if (strcmp(text, "profile") == 0)
     return set_profile(r, value);
   if (strcmp(text, "proxy") == 0)
