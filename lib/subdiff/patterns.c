@@ -2,14 +2,13 @@
  * the beginning under their choices. */
 #include "subdiff/patterns.h"
 #include "exact/cone.h"
-#include "subdiff/walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Gradients held at once: instructions times wrt_count. */
-#define PATTERNS_WORK ((size_t)1 << 21)
+#define PATTERNS_ENTRIES ((size_t)1 << 21)
 #define ARCS 3000
 #define ARC_STEPS 3
 
@@ -45,6 +44,7 @@ typedef struct {
   size_t n_waiting, capacity_waiting;
   branch *waiting;
   bool *parted;       /* by instruction */
+  size_t work;        /* entries of the linear systems so far */
 } search;
 
 void
@@ -310,7 +310,7 @@ read_feasible(cone_result *r, const clarke_cone *cone, size_t width, clarke_erro
 
 /* The strict system of the path's rows, or of the affine ones. */
 static clarke_status
-solve(cone_result *r, const search *s, bool affine_only, clarke_error *err)
+solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
 {
   size_t n = 0, *name = malloc((s->n_rows + 1) * sizeof *name);
   mpz_t *denominator = malloc((s->n_rows + 1) * sizeof *denominator);
@@ -327,6 +327,7 @@ solve(cone_result *r, const search *s, bool affine_only, clarke_error *err)
   for (size_t i = 0; i < s->n_rows; i++)
     if (!affine_only || s->row[i].affine)
       name[n++] = i;
+  s->work += n * s->width;
   fmpz_mat_init(a, (slong)n, (slong)s->width);
   for (size_t i = 0; i < n; i++) {
     mpz_init(denominator[i]);
@@ -504,7 +505,8 @@ part(search *s, bool *on, clarke_error *err)
     if (b[c].choice == NULL)
       status = no_memory(err);
     else {
-      memcpy(b[c].choice, s->path, s->n_path * sizeof *s->path);
+      if (s->n_path > 0)
+        memcpy(b[c].choice, s->path, s->n_path * sizeof *s->path);
       b[c].choice[s->n_path] = c;
       b[c].n_choices = s->n_path + 1;
       status = judge(&b[c], s, c, err);
@@ -686,10 +688,10 @@ grow_tree(search *s, clarke_error *err)
   while (status == CLARKE_OK && s->n_waiting > 0) {
     branch b = s->waiting[--s->n_waiting];
 
-    if (s->t->n_forks > CLARKE_PATTERNS_LIMIT) {
+    if (s->t->n_forks > CLARKE_PATTERNS_LIMIT || s->work > CLARKE_PATTERNS_WORK) {
       whole = false;
-      snprintf(s->t->why, sizeof s->t->why, "more than %zu patterns and forks",
-               CLARKE_PATTERNS_LIMIT);
+      snprintf(s->t->why, sizeof s->t->why,
+               "they are too many; after %zu patterns the search was left", s->t->n);
       branch_clear(&b, s->width);
       break;
     }
@@ -794,21 +796,72 @@ try_arcs(search *s, clarke_error *err)
   return status;
 }
 
+static bool
+too_large(const clarke_execution *e)
+{
+  return e->n_order * (clarke_program_wrt_count(e->p) + 1) > PATTERNS_ENTRIES;
+}
+
+static clarke_status
+search_init(search *s, clarke_patterns *t, const clarke_execution *e, clarke_error *err)
+{
+  *s = (search){.t = t, .e = e, .width = clarke_program_wrt_count(e->p)};
+  t->width = s->width;
+  t->dim = e->p->n_outputs * s->width;
+  s->parted = calloc(e->p->n + 1, sizeof *s->parted);
+  return s->parted != NULL ? clarke_walk_init(&s->walk, e, NULL, 0, err) : no_memory(err);
+}
+
+clarke_status
+clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution *e,
+                      clarke_chooser choose, void *context, clarke_error *err)
+{
+  clarke_walk_state state = CLARKE_WALK_FORK;
+  search s;
+  clarke_status status;
+
+  *found = CLARKE_NONE;
+  if (too_large(e))
+    return CLARKE_OK;
+  status = search_init(&s, t, e, err);
+  while (status == CLARKE_OK && state == CLARKE_WALK_FORK) {
+    size_t choice;
+
+    status = clarke_walk_on(&s.walk, &state, err);
+    if (status != CLARKE_OK || state != CLARKE_WALK_FORK)
+      break;
+    status = choose(&choice, context, &s.walk, err);
+    if (status == CLARKE_OK && choice == CLARKE_NONE)
+      break;
+    if (status == CLARKE_OK)
+      status = rows_append(&s, choice, err);
+    clarke_walk_choose(&s.walk, choice);
+    if (status == CLARKE_OK)
+      status = path_append(&s, choice, err);
+  }
+  if (status == CLARKE_OK && state == CLARKE_WALK_END) {
+    *found = t->n;
+    status = add_pattern(&s, err);
+  }
+  search_clear(&s);
+  return status;
+}
+
 clarke_status
 clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error *err)
 {
-  search s = {.t = t, .e = e, .width = clarke_program_wrt_count(e->p)};
+  search s;
+  size_t width = clarke_program_wrt_count(e->p);
   clarke_status status;
 
-  t->width = s.width;
-  t->dim = e->p->n_outputs * s.width;
-  if (e->n_order * (s.width + 1) > PATTERNS_WORK) {
+  if (too_large(e)) {
+    t->width = width;
+    t->dim = e->p->n_outputs * width;
     snprintf(t->why, sizeof t->why, "%zu instructions and %zu variables are too many",
-             e->n_order, s.width);
+             e->n_order, width);
     return CLARKE_OK;
   }
-  s.parted = calloc(e->p->n + 1, sizeof *s.parted);
-  status = s.parted != NULL ? clarke_walk_init(&s.walk, e, NULL, 0, err) : no_memory(err);
+  status = search_init(&s, t, e, err);
   if (status == CLARKE_OK)
     status = grow_tree(&s, err);
   if (status == CLARKE_OK && !all_realized(t))

@@ -25,7 +25,7 @@
 #ifndef CLARKE_SUBDIFF_PATTERNS_H
 #define CLARKE_SUBDIFF_PATTERNS_H
 
-#include "replay/execute.h"
+#include "subdiff/walk.h"
 
 typedef enum { CLARKE_PARTING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
 
@@ -69,11 +69,21 @@ typedef struct {
 
 #define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* forks of all kinds */
 
+/* Entries of linear systems. */
+#define CLARKE_PATTERNS_WORK ((size_t)15000000)
+
 void clarke_patterns_init(clarke_patterns *t);
 void clarke_patterns_clear(clarke_patterns *t);
 
 /* e: an execution that is not open. */
 clarke_status clarke_patterns_find(clarke_patterns *t, const clarke_execution *e,
                                    clarke_error *err);
+
+/* Where the tree was left incomplete: the one pattern that a chooser leads to is added; it says
+ * CLARKE_NONE to give up. *found: its number, or CLARKE_NONE. */
+typedef clarke_status (*clarke_chooser)(size_t *choice, void *context, const clarke_walk *w,
+                                        clarke_error *err);
+clarke_status clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution *e,
+                                    clarke_chooser choose, void *context, clarke_error *err);
 
 #endif

@@ -1,5 +1,4 @@
 #include "theorem/derive.h"
-#include "subdiff/walk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +184,43 @@ find_own(size_t *found, const clarke_derivation *d, clarke_error *err)
   return status;
 }
 
+/* The choice at a fork that does what AD does there; CLARKE_NONE: none does, or it is not the last
+ * entry of an ORDER to be taken. */
+static clarke_status
+ad_choice(size_t *choice, void *context, const clarke_walk *w, clarke_error *err)
+{
+  const clarke_derivation *d = context;
+  const clarke_fork_point *fork = &w->fork;
+  const clarke_instruction *i = &d->p->instruction[fork->instruction];
+  const clarke_touched *t = clarke_touched_find(&d->execution, fork->instruction);
+  clarke_number *partial = clarke_numbers(i->n_in);
+  clarke_status status = partial != NULL ? CLARKE_OK : no_memory(err);
+  mpq_t slope[2];
+
+  *choice = CLARKE_NONE;
+  mpq_inits(slope[0], slope[1], NULL);
+  if (status == CLARKE_OK && t != NULL)
+    status = clarke_partials(partial, &d->execution, fork->instruction, d->profile, err);
+  if (status == CLARKE_OK && t != NULL && i->kind == CLARKE_DO_ORDER) {
+    for (size_t c = 0; c < fork->n_choices && *choice == CLARKE_NONE; c++)
+      if (order_agrees(w, i, fork->y[c], partial))
+        *choice = c;
+  } else if (status == CLARKE_OK && t != NULL && i->kind == CLARKE_DO_BRANCH) {
+    for (size_t c = 0; c < 2 && *choice == CLARKE_NONE; c++)
+      if (clarke_relation_holds(i->relation, c == 1 ? 1 : -1) ==
+          (d->execution.piece[fork->instruction] != 0))
+        *choice = c;
+  } else if (status == CLARKE_OK && t != NULL) {
+    clarke_kink_slopes(slope[0], slope[1], i, t->kink);
+    for (size_t c = 0; c < 2 && *choice == CLARKE_NONE; c++)
+      if (partial[0].exact && mpq_equal(partial[0].q, slope[c]))
+        *choice = c;
+  }
+  mpq_clears(slope[0], slope[1], NULL);
+  clarke_numbers_free(partial, i->n_in);
+  return status;
+}
+
 /* --- membership -------------------------------------------------------------------------------- */
 
 static void
@@ -367,6 +403,13 @@ judge(clarke_derivation *d, clarke_error *err)
     return CLARKE_OK;
   }
   status = find_own(&d->ad_pattern, d, err);
+  if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
+    size_t added;
+
+    status = clarke_patterns_along(&d->patterns, &added, &d->execution, ad_choice, d, err);
+    if (status == CLARKE_OK && added != CLARKE_NONE)
+      status = find_own(&d->ad_pattern, d, err);
+  }
   if (status != CLARKE_OK)
     return status;
   if (d->ad_pattern != CLARKE_NONE) {
@@ -390,6 +433,23 @@ judge(clarke_derivation *d, clarke_error *err)
 
 /* --- the sets ---------------------------------------------------------------------------------- */
 
+/* A branch may do otherwise where its comparands are equal, which near the point can be a set without
+ * interior that no pattern sees: `if x == 0 then y else 0`. Not in one variable, not without a
+ * fork at a branch, and not when all arms have one gradient. */
+static bool
+equality_is_thin(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+
+  if (clarke_program_wrt_count(d->p) <= 1 || (d->conservative.known && d->conservative.singleton))
+    return true;
+  for (size_t i = 0; i < t->n_forks; i++)
+    if (t->fork[i].kind == CLARKE_PARTING &&
+        d->p->instruction[t->fork[i].instruction].kind == CLARKE_DO_BRANCH)
+      return false;
+  return true;
+}
+
 /* Differentiable: every pattern has one rational gradient (and the value's limit). Not: two patterns
  * occur in open cones of directions with different ones. */
 static void
@@ -402,7 +462,8 @@ judge_differentiable(clarke_derivation *d)
   for (size_t i = 0; i < t->n && one; i++)
     one = numbers_equal(t->pattern[i].gradient, t->pattern[0].gradient, d->dim);
   if (one || (t->complete && t->n == 1 && !t->jumps)) {
-    d->differentiable = CLARKE_YES;
+    if (equality_is_thin(d))
+      d->differentiable = CLARKE_YES;
     return;
   }
   if (t->jumps)
