@@ -12,7 +12,7 @@
 
 static const char usage[] =
   "Usage: clarke-check PROOF [--data DIR]\n"
-  "Verifies a proof about what automatic differentiation computes at a network's weights.\n\n"
+  "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
   "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
   "  --help       show this help and exit\n"
   "  --version    show the version and exit\n\n"

@@ -197,6 +197,14 @@ static const struct {
   {1, "not zero, nor less", "input x, y\noutput relu{3}(x) - relu{0}(-x*x + x*y - y*y)\n", "not-in-clarke", "at x 0\nat y 0\n" PLAIN, "2",
    "evidence separator\nv 1 0\ntree\nbranch 2\nbranch 2\nleaf\ndead 1\nu 1 1\nbranch 2\nleaf\ndead 1\nu 1 1\n"},
 
+  /* factors that are not zero */
+  {0, "at most -3", "input x, y\noutput relu(x*y) - relu(-x*y/2)*2\n", "not-in-clarke", "at x 0\nat y 3\n" RELU0, "2",
+   "evidence separator\nv -1 0\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
+  {0, "at most -3", "input x, y\noutput relu(x*y) - relu(-x*y/2)*2\n", "not-in-clarke", "at x 0\nat y -3\n" RELU0, "2",
+   "evidence separator\nv 1 0\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
+  {1, "not zero, nor less", "input x, y\noutput relu(x*y) - relu(-x*y*x)*2\n", "not-in-clarke", "at x 0\nat y 3\n" RELU0, "2",
+   "evidence separator\nv -1 0\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
+
   /* what is not exact */
   {0, "about 2.718281828", "input x\noutput exp(1 + x) + relu(tanh(x))\n", "in-bouligand", "at x 0\n" RELU0, "1",
    "evidence ad\narc 1\nstep -1\n"},

@@ -215,10 +215,34 @@ static size_t fork_at(size_t at, size_t n, const size_t *y, bool up) {
   return c;
 }
 
+/* What is left of an instruction that is zero at the point when factors that are not are left out;
+ * *negative: their product is. */
+static size_t without_factors(size_t a, bool *negative) {
+  const interval nought = {zero, zero};
+  for (*negative = false; interval_zero(states[a].s);) {
+    const instruction *i = &prog.instructions[a];
+    size_t kept = 0, terms = 0;
+    int sign = 0;
+    if (i->kind == A_PRODUCT || i->kind == A_QUOTIENT) {
+      kept = interval_zero(states[i->in[0]].s) ? 0 : 1;
+      sign = interval_compare(states[i->in[1 - kept]].s, &nought);
+    }
+    for (size_t k = 0; i->kind == A_SUM && k < i->n; k++) { /* one term, beside constants 0 */
+      const instruction *x = &prog.instructions[i->in[k]];
+      if (x->kind == A_CONSTANT && mpq_sgn(x->c) == 0) continue;
+      kept = k; terms++; sign = mpq_sgn(&i->c[k]);
+    }
+    if (terms > 1 || (sign != 1 && sign != -1)) break;
+    a = i->in[kept]; *negative = *negative != (sign < 0);
+  }
+  return a;
+}
+
 /* The sign near the point of a less b, zero there. */
 static int sign_near(size_t at, size_t a, size_t b) {
-  size_t y[2] = {a, b};
-  return identical(a, b) ? 0 : fork_at(at, 2, y, true) == 1 ? 1 : -1;
+  bool negative = false;
+  size_t y[2] = {b == NONE ? without_factors(a, &negative) : a, b};
+  return identical(y[0], b) ? 0 : fork_at(at, 2, y, !negative) == 1 ? 1 : -1;
 }
 
 /* ---- Instructions */
