@@ -327,7 +327,7 @@ solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
   for (size_t i = 0; i < s->n_rows; i++)
     if (!affine_only || s->row[i].affine)
       name[n++] = i;
-  s->work += n * s->width;
+  s->work += n * s->width * (n < s->width ? n : s->width);
   fmpz_mat_init(a, (slong)n, (slong)s->width);
   for (size_t i = 0; i < n; i++) {
     mpz_init(denominator[i]);

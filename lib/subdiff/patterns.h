@@ -69,8 +69,8 @@ typedef struct {
 
 #define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* forks of all kinds */
 
-/* Entries of linear systems. */
-#define CLARKE_PATTERNS_WORK ((size_t)15000000)
+/* Entries of linear systems times their ranks. */
+#define CLARKE_PATTERNS_WORK ((size_t)80000000)
 
 void clarke_patterns_init(clarke_patterns *t);
 void clarke_patterns_clear(clarke_patterns *t);

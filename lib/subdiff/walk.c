@@ -918,6 +918,40 @@ walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *er
   return status;
 }
 
+/* Is y_a - y_b, not known to be identically zero near the point, known not to be? */
+static bool
+differs(const clarke_walk *w, size_t a, size_t b)
+{
+  clarke_polynomial q;
+  mpq_t minus;
+  bool known = false;
+
+  for (size_t k = 0; k < w->width && !known; k++) {
+    clarke_number none, difference;
+    int sign;
+
+    clarke_number_init(&none);
+    clarke_number_init(&difference);
+    clarke_number_sub(&difference, w->gradient[a] != NULL ? &w->gradient[a][k] : &none,
+                      w->gradient[b] != NULL ? &w->gradient[b][k] : &none, w->e->precision);
+    sign = clarke_number_sign(&difference);
+    known = sign == 1 || sign == -1;
+    clarke_number_clear(&none);
+    clarke_number_clear(&difference);
+  }
+  if (known || w->polynomial == NULL)
+    return known;
+  mpq_init(minus);
+  mpq_set_si(minus, -1, 1);
+  clarke_polynomial_init(&q, w->ring);
+  read_polynomial(&q, w, a);
+  polynomial_addmul(&q, minus, w, b);
+  known = q.kept && !fmpq_mpoly_is_zero(q.p, w->ring);
+  clarke_polynomial_clear(&q, w->ring);
+  mpq_clear(minus);
+  return known;
+}
+
 static clarke_status
 walk_branch(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err)
 {
@@ -929,6 +963,10 @@ walk_branch(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *e
   sign = clarke_branch_place(i, w->value, w->e->precision);
   if (sign == 2)
     return stuck(w, state, at, "no precision tells whether this condition holds");
+  /* Where the comparands were equal all around, == would take an arm that neither sign takes. */
+  if (sign == 0 && (i->relation == CLARKE_EQ || i->relation == CLARKE_NE) &&
+      !clarke_walk_identical(w, i->in[0], i->in[1]) && !differs(w, i->in[0], i->in[1]))
+    return stuck(w, state, at, "whether these are equal all around the point is not known");
   if (sign == 0 && !sign_near(w, at, i->in[0], i->in[1], &sign)) {
     *state = CLARKE_WALK_FORK;
     return CLARKE_OK;
