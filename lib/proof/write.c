@@ -245,6 +245,7 @@ put_evidence(writer *w, clarke_error *err)
   case CLARKE_EVIDENCE_SEPARATOR:
     put_separator(w);
     return CLARKE_OK;
+  case CLARKE_EVIDENCE_UNANIMOUS:
   case CLARKE_EVIDENCE_NONE:
     break;
   }

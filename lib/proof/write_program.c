@@ -158,6 +158,14 @@ put_fork(FILE *out, const clarke_fork *f)
   }
 }
 
+static void
+put_tree(FILE *out, const clarke_patterns *t)
+{
+  fputs("tree\n", out);
+  for (size_t k = 0; k < t->n_forks; k++)
+    put_fork(out, &t->fork[k]);
+}
+
 static clarke_status
 put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
 {
@@ -172,9 +180,11 @@ put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
   case CLARKE_EVIDENCE_SEPARATOR:
     fputs("evidence separator\nv", out);
     put_row(out, d->separator, d->dim);
-    fputs("tree\n", out);
-    for (size_t k = 0; k < d->patterns.n_forks; k++)
-      put_fork(out, &d->patterns.fork[k]);
+    put_tree(out, &d->patterns);
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_UNANIMOUS:
+    fputs("evidence unanimous\n", out);
+    put_tree(out, &d->patterns);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_MIX:
   case CLARKE_EVIDENCE_NONE:

@@ -247,6 +247,18 @@ middle(mpq_t q, const clarke_number *x)
   fmpq_clear(f);
 }
 
+/* Have all patterns of a complete tree one rational gradient? Some of them occurs, whichever. */
+static bool
+unanimous(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+  bool one = t->complete && !t->jumps && t->n > 0 && t->pattern[0].exact;
+
+  for (size_t i = 1; i < t->n && one; i++)
+    one = numbers_equal(t->pattern[i].gradient, t->pattern[0].gradient, d->dim);
+  return one;
+}
+
 /* The distinct gradients of patterns (realized and rational ones, or the middles of all), with a
  * pattern for each row. */
 typedef struct {
@@ -257,6 +269,7 @@ typedef struct {
 static clarke_status
 gather(gathered *g, const clarke_derivation *d, bool realized, clarke_error *err)
 {
+  bool all = !realized || unanimous(d);
   const clarke_patterns *t = &d->patterns;
   mpq_t *v = rationals(d->dim);
   clarke_status status = CLARKE_OK;
@@ -269,7 +282,7 @@ gather(gathered *g, const clarke_derivation *d, bool realized, clarke_error *err
     for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
       const clarke_pattern *p = &t->pattern[i];
 
-      if (realized && (!p->realized || !p->exact))
+      if (!all && (!p->realized || !p->exact))
         continue;
       for (size_t k = 0; k < d->dim; k++)
         middle(v[k], &p->gradient[k]);
@@ -418,6 +431,12 @@ judge(clarke_derivation *d, clarke_error *err)
                                     : "the pattern that AD follows occurs arbitrarily near");
     return CLARKE_OK;
   }
+  if (d->ad_exact && unanimous(d) &&
+      numbers_equal(d->ad, t->pattern[0].gradient, d->dim)) {
+    say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_UNANIMOUS,
+        "AD's output is the gradient of every pattern that can occur near");
+    return CLARKE_OK;
+  }
   if (d->ad_exact)
     status = try_inside(d, err);
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && t->complete && t->n > 0)
@@ -457,11 +476,8 @@ judge_differentiable(clarke_derivation *d)
 {
   const clarke_patterns *t = &d->patterns;
   const clarke_pattern *first = NULL;
-  bool one = t->complete && !t->jumps && t->n > 0;
 
-  for (size_t i = 0; i < t->n && one; i++)
-    one = numbers_equal(t->pattern[i].gradient, t->pattern[0].gradient, d->dim);
-  if (one || (t->complete && t->n == 1 && !t->jumps)) {
+  if (unanimous(d) || (t->complete && t->n == 1 && !t->jumps)) {
     if (equality_is_thin(d))
       d->differentiable = CLARKE_YES;
     return;
@@ -491,7 +507,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
   gathered g;
   clarke_status status = gather(&g, d, true, err);
 
-  d->sets_known = t->all_known && !t->jumps && t->n > 0;
+  d->sets_known = (t->all_known || unanimous(d)) && !t->jumps && t->n > 0;
   for (size_t i = 0; i < t->n; i++)
     d->sets_known &= t->pattern[i].exact;
   if (status == CLARKE_OK) {

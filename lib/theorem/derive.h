@@ -34,7 +34,7 @@ typedef struct {
   char why[512];
   /* Evidence, for the proof. AD: at every touched kink AD follows pattern ad_pattern. HULL: weights
    * of patterns, all rational. SEPARATOR: <separator, ad - gradient> > 0 for every pattern of the
-   * complete tree. */
+   * complete tree. UNANIMOUS: the tree is complete and every pattern's gradient is AD's output. */
   clarke_evidence evidence;
   size_t ad_pattern;
   mpq_t *weight;         /* by pattern */

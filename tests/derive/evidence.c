@@ -167,9 +167,25 @@ verdict_fault(const clarke_derivation *d)
   case CLARKE_EVIDENCE_SEPARATOR:
     return d->verdict == CLARKE_NOT_IN_CLARKE ? separator_fault(d)
                                               : "a separator does not show the verdict";
+  case CLARKE_EVIDENCE_UNANIMOUS:
+    for (size_t i = 0; i < d->patterns.n; i++)
+      if (!gradient_is(&d->patterns.pattern[i], d->ad, d->dim))
+        return "a pattern's gradient is not AD's output";
+    return d->verdict == CLARKE_IN_BOULIGAND && d->patterns.n > 0 ? NULL
+                                                                  : "no pattern shows the verdict";
   default:
     return "there is no evidence";
   }
+}
+
+/* Of patterns that all have one gradient some occurs, whichever. */
+static bool
+one_gradient(const clarke_patterns *t, size_t dim)
+{
+  for (size_t i = 1; i < t->n; i++)
+    if (!gradient_is(&t->pattern[i], t->pattern[0].gradient, dim))
+      return false;
+  return t->n > 0;
 }
 
 const char *
@@ -179,7 +195,7 @@ evidence_fault(const clarke_derivation *d)
 
   if (fault != NULL)
     return fault;
-  if (!d->patterns.complete || !d->patterns.all_known)
+  if (!d->patterns.complete || (!d->patterns.all_known && !one_gradient(&d->patterns, d->dim)))
     return d->patterns.why[0] != '\0' ? d->patterns.why : "not all patterns are known";
   if (!d->sets_known || !d->ad_exact)
     return "the sets are not known, or AD's output is not rational";

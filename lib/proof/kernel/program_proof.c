@@ -647,16 +647,28 @@ static void dot(interval *y, const interval *v, bool output) {
     interval_addmul(y, &v[k], output ? &ad[k] : output_gradient(k));
 }
 
-/* Writes the vector and the two numbers it keeps apart. */
-static void check_separator(void) {
-  size_t depth = 0, leaves = 0, n = prog.n_outputs * n_wrt;
-  interval *v = intervals(n);
-  INTERVAL(ours); INTERVAL(theirs); INTERVAL(most);
-  next_line("v");
-  for (size_t k = 0; k < n; k++) {
-    next_rational(&v[k].lo); mpq_set(&v[k].hi, &v[k].lo);
-  }
-  dot(&ours, v, true); next_line("tree");
+/* The leaf at hand has AD's output as its gradient. */
+static void check_equal(void) {
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++)
+    require(interval_compare(output_gradient(k), &ad[k]) == 0, "entry %zu of AD's output is not this leaf's", k);
+}
+
+/* A leaf's <v, gradient> is certainly below AD's; the largest is kept. */
+static void check_below(const interval *v, const interval *ours, interval *most, bool first) {
+  INTERVAL(theirs);
+  dot(&theirs, v, false);
+  int order = interval_compare(ours, &theirs);
+  if (order == 2)
+    leave(UNDECIDED, "whether AD's output is separated from this leaf is not decided by %d bits", MAX_BITS);
+  require(order == 1, "AD's output is not separated from this leaf");
+  if (first || mpq_cmp(&theirs.hi, &most->hi) > 0) interval_set(most, &theirs.lo, &theirs.hi);
+}
+
+/* Every pattern near the point is a leaf or dead. With v (NULL: none) all leaves are below AD's output;
+ * else they are equal to it. Returns their number. */
+static size_t check_tree(const interval *v, const interval *ours, interval *most) {
+  size_t depth = 0, leaves = 0;
+  next_line("tree");
   mode = BY_CHOICES;
   do {
     if (line_is("branch")) {
@@ -670,16 +682,27 @@ static void check_separator(void) {
     n_choices = depth; run(1);
     require(n_used == depth, "there is no fork for each branch above");
     if (dead) check_dead();
-    else check_limit(), dot(&theirs, v, false);
-    if (!dead) require(interval_compare(&ours, &theirs) != 0, "AD's output is not separated from this leaf");
-    if (!dead && interval_compare(&ours, &theirs) == 2)
-      leave(UNDECIDED, "whether AD's output is separated from this leaf is not decided by %d bits", MAX_BITS);
-    require(dead || interval_compare(&ours, &theirs) == 1, "AD's output is not separated from this leaf");
-    if (!dead && (leaves++ == 0 || mpq_cmp(&theirs.hi, &most.hi) > 0)) interval_set(&most, &theirs.lo, &theirs.hi);
+    else check_limit(), leaves++;
+    if (!dead && v == NULL) check_equal();
+    if (!dead && v != NULL) check_below(v, ours, most, leaves == 1);
     for (; depth > 0 && choices[depth - 1] + 1 == among[depth - 1];) depth--;
     if (depth > 0) choices[depth - 1]++;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
+  return leaves;
+}
+
+/* Writes the vector and the two numbers it keeps apart. */
+static void check_separator(void) {
+  size_t n = prog.n_outputs * n_wrt;
+  interval *v = intervals(n);
+  INTERVAL(ours); INTERVAL(most);
+  next_line("v");
+  for (size_t k = 0; k < n; k++) {
+    next_rational(&v[k].lo); mpq_set(&v[k].hi, &v[k].lo);
+  }
+  dot(&ours, v, true);
+  size_t leaves = check_tree(v, &ours, &most);
   fputs("It is separated by v = ", account); put_rows(v);
   fputs(": <v, AD> = ", account); put_number(&ours);
   fputs(", but <v, gradient> is at most ", account); put_number(&most);
@@ -696,6 +719,8 @@ static void check_evidence(const char *verdict) {
     size_t n = next_number();
     require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
     check_hull(n, false);
+  } else if (strcmp(word, "unanimous") == 0 && bouligand) {
+    check_tree(NULL, NULL, NULL);
   } else {
     require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
     check_separator();
@@ -705,10 +730,14 @@ static void check_evidence(const char *verdict) {
 
 /* ---- Statement */
 
-/* The program as it is, no character of it able to steer a terminal. */
+/* The program without lines that are comments, no character of it able to steer a terminal. */
 static void put_text(bytes b) {
   for (size_t i = 0; i < b.size; i++) {
     unsigned char c = b.data[i], before = i > 0 ? b.data[i - 1] : '\n';
+    if (before == '\n' && c == '#') {
+      while (i + 1 < b.size && b.data[i] != '\n') i++;
+      continue;
+    }
     if (c == '\r' && i + 1 < b.size && b.data[i + 1] == '\n') continue;
     if (before == '\n') fputs("  ", account);
     bool control = (c < ' ' && c != '\n' && c != '\t') || c == 127 || (before == 0xc2 && c < 0xa0);
