@@ -643,6 +643,17 @@ START_TEST(transcendental)
   EXPECT(.name = "|sin(x)|", .at = "0", .ad = "0", .bouligand = "-1; 1",
          .differentiable = CLARKE_NO, .verdict = CLARKE_IN_CLARKE);
   x = inputs(1);
+  output(relu(mul(x, analytic(CLARKE_FN_SIN, x))));
+  EXPECT(.name = "relu(x sin(x))", .at = "0", .ad = "0", .bouligand = "0", .conservative = "0",
+         .differentiable = CLARKE_YES, .verdict = CLARKE_IN_BOULIGAND, .zone = "compensation");
+  x = inputs(1);
+  e = add(mul(analytic(CLARKE_FN_SIN, x), analytic(CLARKE_FN_SIN, x)),
+          mul(analytic(CLARKE_FN_COS, x), analytic(CLARKE_FN_COS, x)));
+  output(branch(e, CLARKE_EQ, constant(&p, 1, 1), shift(3, x, 0), x));
+  EXPECT(.name = "an identity that == tells and no polynomial does", .at = "0", .ad = "3",
+         .bouligand = "3", .differentiable = CLARKE_YES, .verdict = CLARKE_IN_BOULIGAND,
+         .partial = PARTIAL);
+  x = inputs(1);
   e = analytic(CLARKE_FN_EXP, x);
   output(sub(relu(shift(1, e, -1)), relu(shift(-1, e, 1))));
   EXPECT(.name = "exp(x) - 1 in two halves", .at = "0", .ad = "0", .bouligand = "1",

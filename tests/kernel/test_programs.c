@@ -153,6 +153,15 @@ static const struct {
   {1, "in lowest terms", "input t\noutput abs{0}(t)\n", "in-clarke", "at t 0\n" PLAIN, "1",
    "evidence hull 2\ncell 2/4\narc 1\nstep -1\ncell 1/2\narc 1\nstep 1\n"},
 
+  /* patterns of one gradient */
+  {0, "AD returns (0). It is\nan element of the Bouligand", "input x\noutput relu(x*sin(x))\n", "in-bouligand", "at x 0\n" RELU0, "1",
+   "evidence unanimous\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "does not prove", "input x\noutput relu(x*sin(x))\n", "in-clarke", "at x 0\n" RELU0, "1",
+   "evidence unanimous\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "is not this leaf's", "input t\noutput relu(t)\n", "in-bouligand", "at t 0\n" RELU0, "1",
+   "evidence unanimous\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "before a fork", "input x\noutput relu(x*sin(x))\n", "in-bouligand", "at x 0\n" RELU0, "1", "evidence unanimous\ntree\nleaf\n"},
+
   /* ties */
   {0, "AD returns (1/2, 1/2, 0)", "input x[3]\noutput max(x)\n", "in-clarke", "at x 0 0 -1\n" TIE "mean\n", "1",
    "evidence hull 2\ncell 1/2\narc 1\nstep 1 0 0\ncell 1/2\narc 1\nstep 0 1 0\n"},
