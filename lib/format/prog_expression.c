@@ -184,8 +184,8 @@ clarke_status
 clarke_prog_apply(prog_value *out, prog_lowering *low, char operator, const prog_value *a,
                   const prog_value *b, size_t at)
 {
-  bool vector;
-  size_t n;
+  bool vector = false;
+  size_t n = 0;
   clarke_status status = clarke_prog_common(&vector, &n, low, a, b, at);
 
   *out = (prog_value){ 0 };
@@ -347,8 +347,8 @@ branches(prog_value *v, prog_lowering *low, const clarke_prog_node *node,
 {
   const clarke_relation relation = (clarke_relation)clarke_prog_node_at(low, node->first)->mark;
   size_t (*in)[4];
-  bool vector;
-  size_t n;
+  bool vector = false;
+  size_t n = 0;
   clarke_status status = clarke_prog_common(&vector, &n, low, &arm[0], &arm[1], node->at);
 
   if (status == CLARKE_OK)

@@ -136,7 +136,7 @@ adopt(parser *r, children *list, uint32_t child)
 static clarke_status
 adopt_expression(parser *r, children *list)
 {
-  uint32_t child;
+  uint32_t child = 0;
   clarke_status status = parse_expression(r, &child);
 
   return status == CLARKE_OK ? adopt(r, list, child) : status;
@@ -176,7 +176,7 @@ static clarke_status
 parse_proxy(parser *r, children *call)
 {
   const uint32_t at = r->token.start;
-  uint32_t node;
+  uint32_t node = 0;
   bool number = true;
   clarke_status status = next(r);
 
@@ -292,7 +292,7 @@ parse_operand(parser *r, uint32_t *node)
 static clarke_status
 parse_minus(parser *r, uint32_t *node)
 {
-  uint32_t operand;
+  uint32_t operand = 0;
   clarke_status status;
 
   if (!is_mark(r, '-'))
@@ -372,7 +372,7 @@ parse_sum(parser *r, uint32_t *node)
 static clarke_status
 adopt_sum(parser *r, children *list)
 {
-  uint32_t child;
+  uint32_t child = 0;
   clarke_status status = parse_sum(r, &child);
 
   return status == CLARKE_OK ? adopt(r, list, child) : status;
@@ -450,7 +450,7 @@ parse_new_name(parser *r, uint32_t *node)
 static clarke_status
 parse_input(parser *r, children *list)
 {
-  uint32_t node, length;
+  uint32_t node = 0, length = 0;
   clarke_status status = parse_new_name(r, &node);
 
   if (status == CLARKE_OK && is_mark(r, '[')) {
@@ -482,7 +482,7 @@ parse_inputs(parser *r, children *list)
 static clarke_status
 parse_let(parser *r, children *list)
 {
-  uint32_t name;
+  uint32_t name = 0;
   clarke_status status = parse_new_name(r, &name);
 
   if (status == CLARKE_OK)
