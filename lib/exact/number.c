@@ -61,6 +61,24 @@ clarke_numbers_free(clarke_number *x, size_t n)
   free(x);
 }
 
+mpq_t *
+clarke_rationals(size_t n)
+{
+  mpq_t *x = malloc((n + 1) * sizeof *x);
+
+  for (size_t k = 0; x != NULL && k < n; k++)
+    mpq_init(x[k]);
+  return x;
+}
+
+void
+clarke_rationals_free(mpq_t *x, size_t n)
+{
+  for (size_t k = 0; x != NULL && k < n; k++)
+    mpq_clear(x[k]);
+  free(x);
+}
+
 static void
 ball_of_rational(arb_t b, const mpq_t q, long precision)
 {
@@ -348,6 +366,21 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
   mpq_clear(q);
   mpq_clear(dq);
   return true;
+}
+
+void
+clarke_number_middle(mpq_t q, const clarke_number *x)
+{
+  fmpq_t f;
+
+  if (x->exact) {
+    mpq_set(q, x->q);
+    return;
+  }
+  fmpq_init(f);
+  arf_get_fmpq(f, arb_midref(x->b));
+  fmpq_get_mpq(q, f);
+  fmpq_clear(f);
 }
 
 char *

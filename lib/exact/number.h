@@ -33,6 +33,10 @@ void clarke_number_set_si(clarke_number *y, long n);
 clarke_number *clarke_numbers(size_t n);
 void clarke_numbers_free(clarke_number *x, size_t n);
 
+/* n rationals, zero (NULL when out of memory); clears and frees them. */
+mpq_t *clarke_rationals(size_t n);
+void clarke_rationals_free(mpq_t *x, size_t n);
+
 /* Outputs may alias inputs. precision: bits, where balls are involved. */
 void clarke_number_add(clarke_number *y, const clarke_number *a, const clarke_number *b,
                        long precision);
@@ -64,6 +68,9 @@ typedef enum {
  * (log: x > 0; sqrt: x >= 0, and x > 0 for dy). y may alias x, dy not. */
 bool clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
                             const clarke_number *x, long precision);
+
+/* The number itself when it is rational, else the middle of its ball. */
+void clarke_number_middle(mpq_t q, const clarke_number *x);
 
 /* "3/2", or for a ball the digits that are certain, as "0.5403023058681397" (malloc). */
 char *clarke_number_text(const clarke_number *x);

@@ -238,24 +238,6 @@ chains_clear(chains *c)
 
 /* --- corners ---------------------------------------------------------------------------------- */
 
-static mpq_t *
-rationals(size_t n)
-{
-  mpq_t *x = malloc((n + 1) * sizeof *x);
-
-  for (size_t k = 0; x != NULL && k < n; k++)
-    mpq_init(x[k]);
-  return x;
-}
-
-static void
-rationals_free(mpq_t *x, size_t n)
-{
-  for (size_t k = 0; x != NULL && k < n; k++)
-    mpq_clear(x[k]);
-  free(x);
-}
-
 typedef struct {
   const chains *c;
   size_t n_useful, *useful; /* units on some chain, in order */
@@ -393,19 +375,19 @@ list_corners(corners *k, mpq_t *base, clarke_error *err)
   size_t n_flow = u->n_sites * u->n_wrt, n_sum = (k->n_sites + 1) * k->dim;
   clarke_status status = CLARKE_OK;
 
-  k->flow = rationals(n_flow);
+  k->flow = clarke_rationals(n_flow);
   k->chosen = calloc(u->n_sites + 1, sizeof *k->chosen);
-  k->sum = rationals(n_sum);
-  k->corner = rationals(k->n_corners * k->dim);
+  k->sum = clarke_rationals(n_sum);
+  k->corner = clarke_rationals(k->n_corners * k->dim);
   if (k->flow == NULL || k->chosen == NULL || k->sum == NULL || k->corner == NULL)
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t e = 0; e < k->dim && status == CLARKE_OK; e++)
     mpq_set(k->sum[e], base[e]);
   if (status == CLARKE_OK)
     visit_corners(k, 0);
-  rationals_free(k->flow, n_flow);
+  clarke_rationals_free(k->flow, n_flow);
   free(k->chosen);
-  rationals_free(k->sum, n_sum);
+  clarke_rationals_free(k->sum, n_sum);
   return status;
 }
 
@@ -426,7 +408,7 @@ enumerate(clarke_conservative *c, const chains *found, clarke_error *err)
       status = clarke_points_set(&all, k.n, k.corner, err);
     if (status == CLARKE_OK)
       status = clarke_points_hull(&c->vertices, &c->enumerated, &all, err);
-    rationals_free(k.corner, k.n_corners * k.dim);
+    clarke_rationals_free(k.corner, k.n_corners * k.dim);
   }
   clarke_points_clear(&all);
   free(k.useful);
@@ -459,7 +441,7 @@ find_elements(clarke_conservative *c, chains *found, clarke_error *err)
   size_t dim = c->vertices.dim, n = found->chain == CLARKE_NONE ? 1 : 2;
 
   for (size_t k = 0; k < n; k++) {
-    c->element[k] = rationals(dim);
+    c->element[k] = clarke_rationals(dim);
     if (c->element[k] == NULL)
       return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }

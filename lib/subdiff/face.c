@@ -1,29 +1,12 @@
 /* Faces of an arrangement (face.h). */
 #include "subdiff/face.h"
 
+#include "exact/number.h"
 #include "subdiff/strict.h"
 
 #include <flint/fmpz.h>
 #include <stdlib.h>
 #include <string.h>
-
-mpq_t *
-clarke_rationals(size_t n)
-{
-  mpq_t *x = malloc((n + 1) * sizeof *x);
-
-  for (size_t k = 0; x != NULL && k < n; k++)
-    mpq_init(x[k]);
-  return x;
-}
-
-void
-clarke_rationals_free(mpq_t *x, size_t n)
-{
-  for (size_t k = 0; x != NULL && k < n; k++)
-    mpq_clear(x[k]);
-  free(x);
-}
 
 /* --- forms ------------------------------------------------------------------------------------ */
 

@@ -61,8 +61,4 @@ void clarke_form_value(mpq_t value, mpq_t *form, mpq_t *point, size_t dim);
 clarke_status clarke_face_leave(mpq_t *point, const clarke_face *f, mpq_t *reduced, int side,
                                 clarke_error *err);
 
-/* n zeros (malloc); clears and frees them. */
-mpq_t *clarke_rationals(size_t n);
-void clarke_rationals_free(mpq_t *x, size_t n);
-
 #endif

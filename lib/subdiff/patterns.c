@@ -53,29 +53,11 @@ clarke_patterns_init(clarke_patterns *t)
   memset(t, 0, sizeof *t);
 }
 
-static void
-rationals_free(mpq_t *q, size_t n)
-{
-  for (size_t k = 0; q != NULL && k < n; k++)
-    mpq_clear(q[k]);
-  free(q);
-}
-
-static mpq_t *
-rationals(size_t n)
-{
-  mpq_t *q = malloc((n + 1) * sizeof *q);
-
-  for (size_t k = 0; q != NULL && k < n; k++)
-    mpq_init(q[k]);
-  return q;
-}
-
 void
 clarke_patterns_clear(clarke_patterns *t)
 {
   for (size_t i = 0; i < t->n_forks; i++) {
-    rationals_free(t->fork[i].u, t->fork[i].n_u);
+    clarke_rationals_free(t->fork[i].u, t->fork[i].n_u);
     free(t->fork[i].decision);
   }
   for (size_t i = 0; i < t->n; i++) {
@@ -83,7 +65,7 @@ clarke_patterns_clear(clarke_patterns *t)
 
     clarke_numbers_free(p->gradient, t->dim);
     for (size_t k = 0; k < p->n_directions; k++)
-      rationals_free(p->direction[k], t->width);
+      clarke_rationals_free(p->direction[k], t->width);
     free(p->direction);
     free(p->choice);
   }
@@ -130,8 +112,8 @@ branch_clear(branch *b, size_t width)
 {
   free(b->choice);
   free(b->decision);
-  rationals_free(b->u, b->n_u);
-  rationals_free(b->witness, width);
+  clarke_rationals_free(b->u, b->n_u);
+  clarke_rationals_free(b->witness, width);
 }
 
 static void
@@ -163,7 +145,7 @@ search_clear(search *s)
   free(s->row);
   free(s->path);
   free(s->parted);
-  rationals_free(s->witness, s->width);
+  clarke_rationals_free(s->witness, s->width);
   clarke_walk_clear(&s->walk);
 }
 
@@ -239,22 +221,13 @@ all_positive(const search *s, mpq_t *d, size_t from, bool affine_only)
 static void
 set_row(fmpz_mat_t a, slong r, mpz_t denominator, const positive *row, size_t width)
 {
-  mpq_t *q = rationals(width);
+  mpq_t *q = clarke_rationals(width);
   mpz_t t;
 
   mpz_init(t);
   mpz_set_ui(denominator, 1);
   for (size_t k = 0; k < width; k++) {
-    fmpq_t f;
-
-    fmpq_init(f);
-    if (row->gradient[k].exact)
-      mpq_set(q[k], row->gradient[k].q);
-    else {
-      arf_get_fmpq(f, arb_midref(row->gradient[k].b));
-      fmpq_get_mpq(q[k], f);
-    }
-    fmpq_clear(f);
+    clarke_number_middle(q[k], &row->gradient[k]);
     mpz_lcm(denominator, denominator, mpq_denref(q[k]));
   }
   for (size_t k = 0; k < width; k++) {
@@ -263,7 +236,7 @@ set_row(fmpz_mat_t a, slong r, mpz_t denominator, const positive *row, size_t wi
     fmpz_set_mpz(fmpz_mat_entry(a, r, (slong)k), t);
   }
   mpz_clear(t);
-  rationals_free(q, width);
+  clarke_rationals_free(q, width);
 }
 
 /* What the cone of the path's rows says. */
@@ -300,7 +273,7 @@ read_empty(cone_result *r, const clarke_cone *cone, const size_t *name, mpz_t *d
 static clarke_status
 read_feasible(cone_result *r, const clarke_cone *cone, size_t width, clarke_error *err)
 {
-  r->d = rationals(width);
+  r->d = clarke_rationals(width);
   if (r->d == NULL)
     return no_memory(err);
   for (size_t k = 0; k < width; k++)
@@ -376,7 +349,7 @@ refute_polynomials(branch *b, search *s, clarke_error *err)
   clarke_polynomial **q = calloc(s->n_rows + 1, sizeof *q);
   clarke_polynomial *made = calloc(s->n_rows + 1, sizeof *made);
   size_t *name = malloc((s->n_rows + 1) * sizeof *name), n = 0, curved = 0;
-  mpq_t *u = rationals(s->n_rows);
+  mpq_t *u = clarke_rationals(s->n_rows);
   clarke_number zero;
   clarke_status status = CLARKE_OK;
 
@@ -401,7 +374,7 @@ refute_polynomials(branch *b, search *s, clarke_error *err)
   for (size_t i = 0; i < n; i++)
     clarke_polynomial_clear(&made[i], s->walk.ring);
   clarke_number_clear(&zero);
-  rationals_free(u, s->n_rows);
+  clarke_rationals_free(u, s->n_rows);
   free(name);
   free(made);
   free(q);
@@ -430,7 +403,7 @@ judge(branch *b, search *s, size_t choice, clarke_error *err)
       b->witness = r.d;
     }
   } else if (status == CLARKE_OK) {
-    b->witness = rationals(s->width);
+    b->witness = clarke_rationals(s->width);
     if (b->witness == NULL)
       status = no_memory(err);
     for (size_t k = 0; k < s->width && status == CLARKE_OK; k++)
@@ -476,7 +449,7 @@ follow(search *s, branch *b, clarke_error *err)
   size_t choice = b->choice[b->n_choices - 1];
   clarke_status status = rows_append(s, choice, err);
 
-  rationals_free(s->witness, s->width);
+  clarke_rationals_free(s->witness, s->width);
   s->witness = b->witness;
   b->witness = NULL;
   clarke_walk_choose(&s->walk, choice);
@@ -592,7 +565,7 @@ give_direction(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_
   if (p->direction == NULL)
     return no_memory(err);
   for (; p->n_directions < n; p->n_directions++) {
-    mpq_t *d = rationals(width);
+    mpq_t *d = clarke_rationals(width);
 
     if (d == NULL)
       return no_memory(err);
@@ -621,8 +594,8 @@ realize(clarke_pattern *p, search *s, clarke_error *err)
     status = solve(&r, s, false, err);
     if (status == CLARKE_OK && r.answer == CLARKE_CONE_FEASIBLE && all_positive(s, r.d, 0, false))
       status = give_direction(p, &r.d, 1, s->width, err);
-    rationals_free(r.d, s->width);
-    rationals_free(r.u, r.n_u);
+    clarke_rationals_free(r.d, s->width);
+    clarke_rationals_free(r.u, r.n_u);
     free(r.decision);
   }
   p->first_order = p->realized;
@@ -774,7 +747,7 @@ try_arcs(search *s, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   for (size_t r = 0; r < ARC_STEPS; r++) {
-    arc[r] = rationals(s->width);
+    arc[r] = clarke_rationals(s->width);
     if (arc[r] == NULL)
       status = no_memory(err);
   }
@@ -792,7 +765,7 @@ try_arcs(search *s, clarke_error *err)
   }
   clarke_walk_clear(&w);
   for (size_t r = 0; r < ARC_STEPS; r++)
-    rationals_free(arc[r], s->width);
+    clarke_rationals_free(arc[r], s->width);
   return status;
 }
 

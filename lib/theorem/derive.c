@@ -27,31 +27,13 @@ clarke_derivation_init(clarke_derivation *d)
   d->differentiable = CLARKE_UNKNOWN;
 }
 
-static mpq_t *
-rationals(size_t n)
-{
-  mpq_t *q = malloc((n + 1) * sizeof *q);
-
-  for (size_t k = 0; q != NULL && k < n; k++)
-    mpq_init(q[k]);
-  return q;
-}
-
-static void
-rationals_free(mpq_t *q, size_t n)
-{
-  for (size_t k = 0; q != NULL && k < n; k++)
-    mpq_clear(q[k]);
-  free(q);
-}
-
 void
 clarke_derivation_clear(clarke_derivation *d)
 {
   clarke_numbers_free(d->ad, d->dim);
-  rationals_free(d->least, d->dim);
-  rationals_free(d->weight, d->patterns.n);
-  rationals_free(d->separator, d->dim);
+  clarke_rationals_free(d->least, d->dim);
+  clarke_rationals_free(d->weight, d->patterns.n);
+  clarke_rationals_free(d->separator, d->dim);
   clarke_representation_clear(&d->representation);
   clarke_conservative_clear(&d->conservative);
   clarke_points_clear(&d->bouligand);
@@ -231,22 +213,6 @@ say(clarke_derivation *d, clarke_verdict verdict, clarke_evidence evidence, cons
   snprintf(d->why, sizeof d->why, "%s", why);
 }
 
-/* The middle of a number, exactly it when it is rational. */
-static void
-middle(mpq_t q, const clarke_number *x)
-{
-  fmpq_t f;
-
-  if (x->exact) {
-    mpq_set(q, x->q);
-    return;
-  }
-  fmpq_init(f);
-  arf_get_fmpq(f, arb_midref(x->b));
-  fmpq_get_mpq(q, f);
-  fmpq_clear(f);
-}
-
 /* Have all patterns of a complete tree one rational gradient? Some of them occurs, whichever. */
 static bool
 unanimous(const clarke_derivation *d)
@@ -271,7 +237,7 @@ gather(gathered *g, const clarke_derivation *d, bool realized, clarke_error *err
 {
   bool all = !realized || unanimous(d);
   const clarke_patterns *t = &d->patterns;
-  mpq_t *v = rationals(d->dim);
+  mpq_t *v = clarke_rationals(d->dim);
   clarke_status status = CLARKE_OK;
 
   clarke_points_init(&g->points, d->dim);
@@ -285,13 +251,13 @@ gather(gathered *g, const clarke_derivation *d, bool realized, clarke_error *err
       if (!all && (!p->realized || !p->exact))
         continue;
       for (size_t k = 0; k < d->dim; k++)
-        middle(v[k], &p->gradient[k]);
+        clarke_number_middle(v[k], &p->gradient[k]);
       if (pass == 0)
         status = clarke_points_add(&g->points, v, err);
       else
         g->pattern[clarke_points_find(&g->points, v)] = i;
     }
-  rationals_free(v, d->dim);
+  clarke_rationals_free(v, d->dim);
   return status;
 }
 
@@ -307,19 +273,19 @@ static clarke_status
 place_ad(clarke_hull_place *place, mpq_t **weight, mpq_t **separator, const gathered *g,
          const clarke_derivation *d, clarke_error *err)
 {
-  mpq_t *v = rationals(d->dim);
+  mpq_t *v = clarke_rationals(d->dim);
   clarke_status status;
 
-  *weight = rationals(g->points.n);
-  *separator = rationals(d->dim);
+  *weight = clarke_rationals(g->points.n);
+  *separator = clarke_rationals(d->dim);
   if (v == NULL || *weight == NULL || *separator == NULL)
     status = no_memory(err);
   else {
     for (size_t k = 0; k < d->dim; k++)
-      middle(v[k], &d->ad[k]);
+      clarke_number_middle(v[k], &d->ad[k]);
     status = clarke_points_place(place, *weight, *separator, &g->points, v, err);
   }
-  rationals_free(v, d->dim);
+  clarke_rationals_free(v, d->dim);
   return status;
 }
 
@@ -336,7 +302,7 @@ try_inside(clarke_derivation *d, clarke_error *err)
   if (status == CLARKE_OK && g.points.n > 0)
     status = place_ad(&place, &weight, &separator, &g, d, err);
   if (status == CLARKE_OK && place == CLARKE_HULL_INSIDE) {
-    d->weight = rationals(d->patterns.n);
+    d->weight = clarke_rationals(d->patterns.n);
     if (d->weight == NULL)
       status = no_memory(err);
     for (size_t i = 0; i < g.points.n && status == CLARKE_OK; i++) {
@@ -349,8 +315,8 @@ try_inside(clarke_derivation *d, clarke_error *err)
                     : "AD's output is a convex combination of gradients of patterns that occur "
                       "arbitrarily near, and of no single one that is known");
   }
-  rationals_free(weight, g.points.n);
-  rationals_free(separator, d->dim);
+  clarke_rationals_free(weight, g.points.n);
+  clarke_rationals_free(separator, d->dim);
   gathered_clear(&g);
   return status;
 }
@@ -398,8 +364,8 @@ try_outside(clarke_derivation *d, clarke_error *err)
           "a linear form is larger at AD's output than at every limit of gradients");
     }
   }
-  rationals_free(weight, g.points.n);
-  rationals_free(separator, d->dim);
+  clarke_rationals_free(weight, g.points.n);
+  clarke_rationals_free(separator, d->dim);
   gathered_clear(&g);
   return status;
 }
@@ -518,7 +484,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
     d->sets_known &= known;
   }
   if (status == CLARKE_OK && d->sets_known) {
-    d->least = rationals(d->dim);
+    d->least = clarke_rationals(d->dim);
     status = d->least != NULL ? clarke_points_least(d->least, &d->clarke, err) : no_memory(err);
     d->least_known = status == CLARKE_OK;
   }
