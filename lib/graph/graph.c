@@ -17,6 +17,8 @@ step_clear(clarke_step *s)
   for (size_t i = 0; i < s->n_in; i++)
     free(s->in[i].map);
   free(s->in);
+  if (s->root)
+    mpq_clear(s->epsilon);
   if (s->kind != CLARKE_PIECEWISE)
     return;
   for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
@@ -141,7 +143,7 @@ clarke_status
 clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *err)
 {
   for (size_t i = 0; i < g->n_parameters; i++)
-    g->parameters[i].wrt = n == 0;
+    g->parameters[i].wrt = n == 0 && !g->parameters[i].statistic;
   for (size_t k = 0; k < n; k++) {
     size_t i = 0;
 
@@ -149,6 +151,9 @@ clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *er
       i++;
     if (i == g->n_parameters)
       return clarke_fail(err, CLARKE_EINPUT, "%s has no parameter '%s'", g->file, names[k]);
+    if (g->parameters[i].statistic)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is a statistic of BatchNormalization, not a "
+                         "parameter", g->file, names[k]);
     g->parameters[i].wrt = true;
   }
   return CLARKE_OK;
@@ -173,6 +178,12 @@ clarke_value_is_wrt(const clarke_graph *g, size_t value)
   return v->constant && v->parameter != CLARKE_NONE && g->parameters[v->parameter].wrt;
 }
 
+bool
+clarke_step_has_kinks(const clarke_step *s)
+{
+  return s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_MAX;
+}
+
 void
 clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed)
 {
@@ -182,7 +193,7 @@ clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed)
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
-    if (!needed[s->out] && s->kind != CLARKE_PIECEWISE)
+    if (!needed[s->out] && !clarke_step_has_kinks(s))
       continue;
     for (size_t k = 0; k < s->n_in; k++)
       needed[s->in[k].value] = true;

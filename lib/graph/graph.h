@@ -6,16 +6,18 @@
  * activation; an operator of a file lowers to one or more steps of the few kinds below, which are
  * all that evaluators need to know.
  *
- *   GATHER     y[f] = x[map[f]]
+ *   GATHER     y[f] = x[map[f]], or 0 where map[f] is CLARKE_NONE (padding)
  *   SUM        y[f] = sum over operands of coef * operand[map[f]]
- *   SCALE      y[f] = x[map_x[f]] * c[map_c[f]], or divided by c
+ *   SCALE      y[f] = x[map_x[f]] * c[map_c[f]], or divided by c, or by sqrt(c + epsilon)
  *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
+ *   MAX        y[f] = max over i < width of x[map[f * width + i]], CLARKE_NONE being left out
  *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
  *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
  *   SOFTMAX    softmax or log-softmax along one axis
  *
  * A parameter is a floating-point initializer the graph uses as a weight; `wrt` marks those that
- * the question is about. */
+ * the question is about. A statistic (the mean and variance that BatchNormalization uses in
+ * inference) is a parameter in that a later checkpoint may replace it, but never in wrt. */
 #ifndef CLARKE_GRAPH_GRAPH_H
 #define CLARKE_GRAPH_GRAPH_H
 
@@ -25,6 +27,7 @@
 
 #define CLARKE_NONE ((size_t)-1)
 #define CLARKE_MAX_KINKS 2
+#define CLARKE_MAX_WIDTH 126 /* entries of a MAX window */
 /* Activations of all samples together: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_ACTIVATIONS ((size_t)1 << 29)
 
@@ -34,6 +37,7 @@ typedef struct {
   double *real; /* row-major, exact: the initializer's own entries, shared with its value */
   size_t uses;  /* steps that read it */
   bool wrt;
+  bool statistic;
 } clarke_parameter;
 
 typedef struct {
@@ -59,10 +63,11 @@ typedef struct {
 
 /* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
  * y[b,:,r] = W x[b,:,r] with W = the weight (outer x inner), or its transpose when it is stored
- * inner x outer. */
+ * inner x outer. When grouped (a convolution with groups) there are `blocks` such weights one after
+ * another, never transposed, and W is block b's. */
 typedef struct {
   size_t weight;
-  bool transposed;
+  bool transposed, grouped;
   size_t blocks, inner, outer, repeat;
 } clarke_dense;
 
@@ -80,7 +85,7 @@ typedef struct {
 
 typedef enum {
   CLARKE_GATHER, CLARKE_SUM, CLARKE_SCALE, CLARKE_DENSE,
-  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX,
+  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX, CLARKE_MAX,
 } clarke_step_kind;
 
 typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
@@ -95,7 +100,9 @@ typedef struct {
   size_t out;
   size_t n_in;
   clarke_operand *in;  /* SUM: all; SCALE: x, c; the others: x */
-  bool divide;         /* SCALE */
+  bool divide, root;   /* SCALE: by c; by sqrt(c + epsilon), c never in wrt, c + epsilon > 0 */
+  mpq_t epsilon;       /* SCALE with root; else not initialized */
+  size_t width;        /* MAX: at most CLARKE_MAX_WIDTH; each window has an entry */
   clarke_dense dense;
   clarke_pieces pieces;
   clarke_function function;
@@ -138,8 +145,11 @@ size_t clarke_graph_wrt_count(const clarke_graph *g);
 /* Is value a parameter in wrt? */
 bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 
-/* The values an entry of which some PIECEWISE step's argument depends on: needed[v], n_values of
- * them; with loss also those the output depends on. */
+/* PIECEWISE or MAX? */
+bool clarke_step_has_kinks(const clarke_step *s);
+
+/* The values an entry of which the argument of some step with kinks depends on: needed[v],
+ * n_values of them; with loss also those the output depends on. */
 void clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed);
 
 #endif

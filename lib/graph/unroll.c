@@ -400,6 +400,8 @@ unroll_step(unrolling *u, const clarke_step *s)
     return unroll_analytic(u, s);
   case CLARKE_SOFTMAX:
     return unroll_softmax(u, s);
+  case CLARKE_MAX:
+    break;
   }
   return clarke_fail(u->err, CLARKE_EINTERNAL, "step of an unknown kind");
 }

@@ -459,6 +459,7 @@ filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
     return filter_piecewise(f, s, piece[i], open);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
+  case CLARKE_MAX:
     break;
   }
   return CLARKE_OK;

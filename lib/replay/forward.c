@@ -221,6 +221,8 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
     return run_analytic(f, s, precision, err);
   case CLARKE_SOFTMAX:
     return run_softmax(f, s, precision, err);
+  case CLARKE_MAX:
+    break;
   }
   return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
 }

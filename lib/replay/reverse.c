@@ -232,6 +232,8 @@ step_reverse(pass *p, size_t i)
     return pointwise_reverse(p, i, g);
   case CLARKE_SOFTMAX:
     return softmax_reverse(p, s, g);
+  case CLARKE_MAX:
+    return clarke_fail(p->err, CLARKE_EINTERNAL, "step of an unknown kind");
   }
   return CLARKE_OK;
 }

@@ -248,6 +248,8 @@ step_tangent(const pass *p, size_t i)
     return pointwise_tangent(p, i);
   case CLARKE_SOFTMAX:
     return softmax_tangent(p, s);
+  case CLARKE_MAX:
+    return clarke_fail(p->err, CLARKE_EINTERNAL, "step of an unknown kind");
   }
   return CLARKE_OK;
 }

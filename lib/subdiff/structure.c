@@ -176,6 +176,8 @@ entry_degree(const marking *m, size_t step, size_t f, size_t j)
     return piecewise_degree(m, step, f, j);
   case CLARKE_ANALYTIC:
     return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
+  case CLARKE_MAX:
+    return 2;
   case CLARKE_SOFTMAX:
     for (size_t l = 0; l < s->length; l++)
       if (m->mark[s->in[0].value][((f / (s->length * s->stride) * s->length + l) * s->stride +
