@@ -42,7 +42,7 @@ whole_gradient(clarke_matrix *gradient, const clarke_forward *f, const clarke_au
   if (status == CLARKE_OK)
     status = clarke_loss_seed(&grad[g->output], &s->question.loss, f, NULL, err);
   if (status == CLARKE_OK)
-    status = clarke_reverse_run(grad, f, &slopes, false, clarke_gradient_sink, gradient, err);
+    status = clarke_reverse_run(grad, f, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient, err);
   for (size_t v = 0; grad != NULL && v < g->n_values; v++)
     clarke_matrix_clear(&grad[v]);
   free(grad);

@@ -508,26 +508,31 @@ threshold_sign(const threshold *t, const uint64_t *word, size_t limbs, mpz_t val
   return sign < 0 ? -1 : 1;
 }
 
-/* 2 when the sign of |midpoint - c| - radius is not positive, else `sign`. */
+/* The sign of entry - c, r being an upper bound of what it is off by; 2 when that leaves it open. */
 static int
-within_radius(const clarke_matrix *m, size_t index, const mpq_t c, int sign)
+beyond_radius(const clarke_matrix *m, size_t index, double r, const mpq_t c)
 {
-  const double r = m->radius[index];
   mpq_t gap, radius;
-  int beyond;
+  int sign, beyond;
 
-  if (r == 0)
-    return sign;
-  if (sign == 0 || !isfinite(r))
+  if (!isfinite(r))
     return 2;
   mpq_inits(gap, radius, NULL);
   clarke_matrix_get(gap, m, index / m->cols, index % m->cols);
   mpq_sub(gap, gap, c);
+  sign = mpq_sgn(gap);
   mpq_abs(gap, gap);
   mpq_set_d(radius, r);
   beyond = mpq_cmp(gap, radius);
   mpq_clears(gap, radius, NULL);
-  return beyond > 0 ? sign : 2;
+  return beyond > 0 || r == 0 ? sign : 2;
+}
+
+/* The sign of entry - c, given that of its midpoint. */
+static int
+within_radius(const clarke_matrix *m, size_t index, const mpq_t c, int sign)
+{
+  return m->radius[index] == 0 ? sign : beyond_radius(m, index, m->radius[index], c);
 }
 
 int
@@ -550,6 +555,29 @@ clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c)
     mpz_clear(value);
   }
   return m->radius == NULL ? sign : within_radius(m, index, c, sign);
+}
+
+int
+clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t j)
+{
+  const size_t one = i * m->cols + j, other = k * m->cols + j;
+  const uint64_t *a = clarke_entry(m, one), *b = clarke_entry(m, other);
+  size_t l = m->limbs - 1;
+  int sign = 0;
+  mpq_t c;
+
+  if (m->radius != NULL && (m->radius[one] != 0 || m->radius[other] != 0)) {
+    mpq_init(c);
+    clarke_matrix_get(c, m, k, j);
+    sign = beyond_radius(m, one, clarke_up_add(m->radius[one], m->radius[other]), c);
+    mpq_clear(c);
+    return sign;
+  }
+  if ((int64_t)a[l] != (int64_t)b[l])
+    return (int64_t)a[l] < (int64_t)b[l] ? -1 : 1;
+  while (l-- > 0 && sign == 0)
+    sign = (a[l] > b[l]) - (a[l] < b[l]);
+  return sign;
 }
 
 void

@@ -102,6 +102,23 @@ clarke_status clarke_matrix_gather_cols(clarke_matrix *c, const clarke_matrix *a
                                         const size_t *map, size_t n, clarke_error *err);
 clarke_status clarke_matrix_row_sums(clarke_matrix *c, const clarke_matrix *a, clarke_error *err);
 
+/* c = rows from .. from + n of a; c = the n matrices a[0], a[1], ... one below the other, which must
+ * have one width and one scale. C may not alias. */
+clarke_status clarke_matrix_rows(clarke_matrix *c, const clarke_matrix *a, size_t from, size_t n,
+                                 clarke_error *err);
+clarke_status clarke_matrix_stack(clarke_matrix *c, const clarke_matrix *a, size_t n,
+                                  clarke_error *err);
+
+/* The same with a row of its own for every entry: c(i,j) = a(map[i * cols + j], j) for i < n, and
+ * c(map[i * cols + j], j) += a(i,j). */
+clarke_status clarke_matrix_gather_entries(clarke_matrix *c, const clarke_matrix *a,
+                                           const size_t *map, size_t n, clarke_error *err);
+clarke_status clarke_matrix_scatter_entries(clarke_matrix *c, const clarke_matrix *a,
+                                            const size_t *map, size_t n_out, clarke_error *err);
+
+/* The sign of entry (i,j) - entry (k,j): as clarke_matrix_compare. */
+int clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t j);
+
 /* Are a and b the same shape, exact, and equal in value (their scales may differ)? */
 bool clarke_matrix_equal(const clarke_matrix *a, const clarke_matrix *b);
 

@@ -93,6 +93,46 @@ clarke_matrix_gather_cols(clarke_matrix *c, const clarke_matrix *a, const size_t
   return status;
 }
 
+clarke_status
+clarke_matrix_rows(clarke_matrix *c, const clarke_matrix *a, size_t from, size_t n,
+                   clarke_error *err)
+{
+  clarke_status status = shape_like(c, a, n, a->cols, a->limbs, err);
+
+  if (status != CLARKE_OK || n * a->cols == 0)
+    return status;
+  memcpy(c->word, clarke_entry(a, from * a->cols), n * a->cols * a->limbs * sizeof *a->word);
+  if (a->radius != NULL)
+    memcpy(c->radius, a->radius + from * a->cols, n * a->cols * sizeof *a->radius);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_matrix_stack(clarke_matrix *c, const clarke_matrix *a, size_t n, clarke_error *err)
+{
+  size_t rows = 0, limbs = 1, at = 0;
+  bool enclosed = false;
+  clarke_status status;
+
+  for (size_t k = 0; k < n; k++) {
+    if (a[k].cols != a[0].cols || a[k].exp != a[0].exp || mpz_cmp(a[k].den, a[0].den) != 0)
+      return clarke_fail(err, CLARKE_EINTERNAL, "matrices of different scales stacked");
+    rows += a[k].rows;
+    limbs = a[k].limbs > limbs ? a[k].limbs : limbs;
+    enclosed = enclosed || a[k].radius != NULL;
+  }
+  status = shape_like(c, &a[0], rows, a[0].cols, limbs, err);
+  if (status == CLARKE_OK && enclosed)
+    status = clarke_matrix_need_radius(c, err);
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    for (size_t e = 0; e < a[k].rows * a[k].cols; e++, at++) {
+      clarke_word_shift(clarke_entry(c, at), limbs, clarke_entry(&a[k], e), a[k].limbs, 0);
+      if (a[k].radius != NULL)
+        c->radius[at] = a[k].radius[e];
+    }
+  return status;
+}
+
 /* word[0..limbs) += x, sign extended. */
 static inline void
 accumulate(uint64_t *word, size_t limbs, const uint64_t *x, size_t x_limbs)
@@ -148,6 +188,44 @@ clarke_matrix_scatter_rows(clarke_matrix *c, const clarke_matrix *a, const size_
       if (a->radius != NULL)
         c->radius[to] = clarke_up_add(c->radius[to], a->radius[from]);
     }
+  }
+  return status;
+}
+
+clarke_status
+clarke_matrix_gather_entries(clarke_matrix *c, const clarke_matrix *a, const size_t *map, size_t n,
+                             clarke_error *err)
+{
+  const size_t cols = a->cols;
+  clarke_status status = check_map(map, n * cols, a->rows, err);
+
+  if (status == CLARKE_OK)
+    status = shape_like(c, a, n, cols, a->limbs, err);
+  for (size_t e = 0; e < n * cols && status == CLARKE_OK; e++)
+    if (map[e] != SIZE_MAX)
+      copy_entry(c, e, a, map[e] * cols + e % cols);
+  return status;
+}
+
+/* No entry receives more than all rows of its column. */
+clarke_status
+clarke_matrix_scatter_entries(clarke_matrix *c, const clarke_matrix *a, const size_t *map,
+                              size_t n_out, clarke_error *err)
+{
+  const size_t cols = a->cols, n = a->rows * cols;
+  clarke_status status = check_map(map, n, n_out, err);
+
+  if (status == CLARKE_OK)
+    status = shape_like(c, a, n_out, cols,
+                        clarke_limbs_for(clarke_matrix_bits(a) + clarke_log2_up(a->rows + 1)), err);
+  for (size_t e = 0; e < n && status == CLARKE_OK; e++) {
+    const size_t to = map[e] != SIZE_MAX ? map[e] * cols + e % cols : 0;
+
+    if (map[e] == SIZE_MAX)
+      continue;
+    accumulate(clarke_entry(c, to), c->limbs, clarke_entry(a, e), a->limbs);
+    if (a->radius != NULL)
+      c->radius[to] = clarke_up_add(c->radius[to], a->radius[e]);
   }
   return status;
 }

@@ -178,6 +178,17 @@ clarke_value_is_wrt(const clarke_graph *g, size_t value)
   return v->constant && v->parameter != CLARKE_NONE && g->parameters[v->parameter].wrt;
 }
 
+size_t
+clarke_graph_inner(const clarke_graph *g, size_t step)
+{
+  size_t before = g->values[g->steps[step].in[0].value].producer;
+
+  return g->steps[step].kind == CLARKE_MAX && before != CLARKE_NONE &&
+             g->steps[before].kind == CLARKE_PIECEWISE
+           ? before
+           : CLARKE_NONE;
+}
+
 bool
 clarke_step_has_kinks(const clarke_step *s)
 {

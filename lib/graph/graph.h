@@ -145,6 +145,10 @@ size_t clarke_graph_wrt_count(const clarke_graph *g);
 /* Is value a parameter in wrt? */
 bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 
+/* The PIECEWISE step that makes the operand of a MAX step, with which it is one layer; else
+ * CLARKE_NONE. */
+size_t clarke_graph_inner(const clarke_graph *g, size_t step);
+
 /* PIECEWISE or MAX? */
 bool clarke_step_has_kinks(const clarke_step *s);
 

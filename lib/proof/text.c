@@ -108,3 +108,22 @@ clarke_proof_end(clarke_proof_text *t, clarke_status status, const char *path, c
   free(t->text);
   return status;
 }
+
+void
+clarke_proof_put_tie(FILE *out, const clarke_op *op, const clarke_profile *profile)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(profile, op);
+
+  fprintf(out, "tie %s ", op->name);
+  if (rule == NULL)
+    fputs("unknown", out);
+  else if (rule->tie != CLARKE_TIE_FIRST)
+    fputs(rule->tie == CLARKE_TIE_LAST ? "last" : "stable", out);
+  else if (mpq_sgn(rule->beta) == 0 || mpq_cmp_ui(rule->beta, 1, 1) == 0)
+    fputs(mpq_sgn(rule->beta) == 0 ? "first" : "mean", out);
+  else {
+    fputs("hybrid ", out);
+    mpq_out_str(out, 10, rule->beta);
+  }
+  fputc('\n', out);
+}

@@ -24,5 +24,7 @@ void clarke_proof_put_name(FILE *out, const char *name);
 /* `proxy OPERATOR KINK VALUE`; `unknown` where the profile has none. */
 void clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink,
                             const clarke_profile *profile);
+/* `tie OPERATOR RULE`; `unknown` likewise. */
+void clarke_proof_put_tie(FILE *out, const clarke_op *op, const clarke_profile *profile);
 
 #endif

@@ -78,6 +78,11 @@ put_proxies(writer *w, clarke_error *err)
   for (size_t i = 0; i < n; i++)
     clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
   free(line);
+  for (size_t i = 0; i < w->q->g->n_steps; i++)
+    if (w->q->g->steps[i].kind == CLARKE_MAX) {
+      clarke_proof_put_tie(w->out, w->q->g->steps[i].op, w->q->profile);
+      break;
+    }
   return CLARKE_OK;
 }
 
@@ -133,9 +138,12 @@ put_directions(writer *w, const clarke_cell *cell)
   }
 }
 
+/* A side that does not matter may be none: then it is the first. */
 static char
-side_character(int8_t side)
+side_character(const clarke_touch *t, int8_t side)
 {
+  if (t->n_options > 0)
+    return (char)('a' + (side == CLARKE_PROXY ? 0 : CLARKE_OPTION_OF(side)));
   return side == CLARKE_RIGHT ? '+' : '-';
 }
 
@@ -172,7 +180,7 @@ put_hull(writer *w)
     put_rational(w, w->a->weight[i]);
     fputc(' ', w->out);
     for (size_t k = 0; k < cell->n_touches; k++)
-      fputc(side_character(cell->side[k]), w->out);
+      fputc(side_character(&w->q->replay->touch[k], cell->side[k]), w->out);
     if (cell->n_touches == 0)
       fputc('.', w->out);
     fputc('\n', w->out);
@@ -185,8 +193,6 @@ put_hull(writer *w)
 static void
 put_node(writer *w, const clarke_node *node)
 {
-  size_t n = 0;
-
   if (node->kind == CLARKE_BRANCH) {
     fprintf(w->out, "branch %zu\n", node->touch);
     return;
@@ -195,15 +201,16 @@ put_node(writer *w, const clarke_node *node)
     fputs("leaf\n", w->out);
     return;
   }
-  for (size_t k = 0; k < w->a->tree.n_touches; k++)
-    n += mpq_sgn(node->u[k]) != 0;
-  fprintf(w->out, "dead %zu\n", n);
-  for (size_t k = 0; k < w->a->tree.n_touches; k++)
-    if (mpq_sgn(node->u[k]) != 0) {
-      fprintf(w->out, "u %zu ", k);
-      put_rational(w, node->u[k]);
-      fputc('\n', w->out);
-    }
+  fprintf(w->out, "dead %zu\n", node->n);
+  for (size_t m = 0; m < node->n; m++) {
+    const clarke_multiplier *one = &node->multiplier[m];
+
+    fprintf(w->out, "u %zu ", one->touch);
+    if (w->q->replay->touch[one->touch].n_options > 0)
+      fprintf(w->out, "%c ", 'a' + (int)one->condition);
+    put_rational(w, one->u);
+    fputc('\n', w->out);
+  }
 }
 
 static void

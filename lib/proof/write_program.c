@@ -70,25 +70,6 @@ collect_operators(const clarke_program *p, size_t *n)
   return list;
 }
 
-static void
-put_tie(FILE *out, const clarke_op *op, const clarke_profile *profile)
-{
-  const clarke_tie_rule *rule = clarke_profile_tie(profile, op);
-
-  fprintf(out, "tie %s ", op->name);
-  if (rule == NULL)
-    fputs("unknown", out);
-  else if (rule->tie != CLARKE_TIE_FIRST)
-    fputs(rule->tie == CLARKE_TIE_LAST ? "last" : "stable", out);
-  else if (mpq_sgn(rule->beta) == 0 || mpq_cmp_ui(rule->beta, 1, 1) == 0)
-    fputs(mpq_sgn(rule->beta) == 0 ? "first" : "mean", out);
-  else {
-    fputs("hybrid ", out);
-    mpq_out_str(out, 10, rule->beta);
-  }
-  fputc('\n', out);
-}
-
 static clarke_status
 put_statement(FILE *out, const char *name, const char *sha256, const clarke_derivation *d,
               clarke_error *err)
@@ -108,7 +89,7 @@ put_statement(FILE *out, const char *name, const char *sha256, const clarke_deri
       clarke_proof_put_proxy(out, op[i], k, d->profile);
   for (size_t i = 0; i < n; i++)
     if (op[i]->order)
-      put_tie(out, op[i], d->profile);
+      clarke_proof_put_tie(out, op[i], d->profile);
   fprintf(out, "touched %zu\n", d->execution.n_touched);
   free(op);
   return CLARKE_OK;

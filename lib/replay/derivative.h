@@ -9,11 +9,24 @@
 #define CLARKE_LEFT ((int8_t)-1)
 #define CLARKE_RIGHT ((int8_t)1)
 #define CLARKE_PROXY ((int8_t)0)
+/* Of a touched window: the number of the option that is the largest. */
+#define CLARKE_OPTION(o) ((int8_t)((o) + 1))
+#define CLARKE_OPTION_OF(side) ((size_t)((side) - 1))
 
-/* The slope of every entry of every PIECEWISE and ANALYTIC step, features x columns. */
+/* What the outputs of a MAX step are taken to be: the sum over r < n of weight[r] (0 x 0: 1) times the
+ * entries from[r] of its operand (features, by output and column; CLARKE_NONE: none). */
+typedef struct {
+  size_t n;
+  size_t **from;
+  clarke_matrix *weight;
+} clarke_route;
+
+/* The slope of every entry of every PIECEWISE and ANALYTIC step, features x columns; the route of
+ * every MAX step. */
 typedef struct {
   size_t n;
   clarke_matrix *slope; /* by step */
+  clarke_route *route;  /* by step */
 } clarke_slopes;
 
 void clarke_slopes_init(clarke_slopes *s);
@@ -25,13 +38,17 @@ clarke_status clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clark
 void clarke_touch_side(mpq_t slope, const clarke_graph *g, const clarke_touch *t, bool right);
 
 /* choice[k] of CLARKE_LEFT, CLARKE_RIGHT, CLARKE_PROXY for each of the n touches, whose columns
- * are columns of f. Slopes of enclosed arguments are enclosures. */
+ * are columns of f; of a window CLARKE_OPTION(o) or CLARKE_PROXY. Slopes of enclosed arguments are
+ * enclosures. */
 clarke_status clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f,
                                    const clarke_touch *touch, size_t n, const int8_t *choice,
                                    const clarke_profile *profile, clarke_error *err);
-/* The slopes of one column. */
-clarke_status clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all, size_t column,
-                                   clarke_error *err);
+/* The slopes of one column of f's. */
+clarke_status clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all,
+                                   const clarke_forward *f, size_t column, clarke_error *err);
+/* Does the profile say what AD does at a tied window of the operator? */
+clarke_status clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile,
+                               const clarke_op *op, clarke_error *err);
 
 /* Tangents along a direction in parameter space: d[p] is count x 1, or has no rows for zero.
  * tangent: n_values initialized matrices; those that do not move stay 0 x 0. */
@@ -46,10 +63,11 @@ typedef clarke_status (*clarke_sink)(void *context, const clarke_forward *f,
                                      const clarke_matrix *g, clarke_error *err);
 
 /* Reverse mode: grad holds n_values initialized matrices, those seeded having the value's shape;
- * all end as gradients of the seeded combination. With segment, it stops at the nearest kinks and
- * transcendental functions: the derivative in a layer's own parameters. */
+ * all end as gradients of the seeded combination. With segment, the number of the seeded step with
+ * kinks, it stops at the nearest kinks and transcendental functions (of a MAX at those before the
+ * pointwise function it may pool): the derivative in a layer's own parameters. */
 clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
-                                 const clarke_slopes *s, bool segment, clarke_sink sink,
+                                 const clarke_slopes *s, size_t segment, clarke_sink sink,
                                  void *context, clarke_error *err);
 
 /* The sink that sums whole gradients: gradient[p], count x 1, for the parameters in wrt. */

@@ -112,8 +112,9 @@ dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
   column_sizes(x, f->n, size + f->n, size);
   for (size_t b = 0; b < d->blocks; b++)
     for (size_t o = 0; o < d->outer; o++) {
-      double norm = d->transposed ? norm_up(w + o, d->inner, d->outer)
-                                  : norm_up(w + o * d->inner, d->inner, 1);
+      const double *rows = w + (d->grouped ? b * d->outer * d->inner : 0);
+      double norm = d->transposed ? norm_up(rows + o, d->inner, d->outer)
+                                  : norm_up(rows + o * d->inner, d->inner, 1);
 
       for (size_t r = 0; r < d->repeat; r++)
         y->row[(b * d->outer + o) * d->repeat + r] = norm + 0x1p-500;
@@ -140,7 +141,8 @@ filter_dense(filter *f, const clarke_step *s)
     return status;
   for (size_t b = 0; b < d->blocks; b++)
     cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
-                (int)d->outer, (int)width, (int)d->inner, 1, w,
+                (int)d->outer, (int)width, (int)d->inner, 1,
+                w + (d->grouped ? b * d->outer * d->inner : 0),
                 (int)(d->transposed ? d->outer : d->inner), x->y + b * d->inner * width,
                 (int)width, 0, y->y + b * d->outer * width, (int)width);
   return dense_bounds(f, s, x, y);
@@ -156,14 +158,16 @@ accumulate(filter *f, enclosure *y, const clarke_operand *o, bool first)
   for (size_t i = 0; i < y->rows; i++) {
     size_t from = o->map != NULL ? o->map[i] : i;
     double *out = y->y + i * f->n;
+    bool nothing = from == CLARKE_NONE;
 
     for (size_t j = 0; j < f->n; j++) {
-      double term = o->coef * (v->constant ? v->real[from] : x->y[from * f->n + j]);
+      double term = nothing ? 0 : o->coef * (v->constant ? v->real[from] : x->y[from * f->n + j]);
 
       out[j] = first ? term : out[j] + term;
     }
     y->row[i] = clarke_up_add(first ? 0 : y->row[i],
-                              v->constant ? 0 : clarke_up_mul(fabs(o->coef), x->row[from]));
+                              v->constant || nothing ? 0
+                                                     : clarke_up_mul(fabs(o->coef), x->row[from]));
   }
   for (size_t j = 0; j < f->n; j++)
     y->col[j] = clarke_up_add(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
@@ -216,6 +220,7 @@ filter_scale(filter *f, const clarke_step *s)
   const clarke_value *c = &f->g->values[s->in[1].value];
   enclosure *y = &f->value[s->out];
   double *largest = calloc(2 * f->n + 1, sizeof *largest);
+  double epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
   clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
@@ -224,14 +229,18 @@ filter_scale(filter *f, const clarke_step *s)
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
     double k = c->real[s->in[1].map != NULL ? s->in[1].map[i] : i];
 
+    if (s->root) /* within 4 U of sqrt(c + epsilon): two roundings before the root, which halves them */
+      k = sqrt(k + epsilon);
     for (size_t j = 0; j < f->n; j++)
-      y->y[i * f->n + j] = s->divide ? x->y[from * f->n + j] / k : x->y[from * f->n + j] * k;
-    y->row[i] = clarke_up_mul(x->row[from], s->divide ? 1 / fabs(k) * (1 + 4 * U) : fabs(k));
+      y->y[i * f->n + j] =
+        s->divide || s->root ? x->y[from * f->n + j] / k : x->y[from * f->n + j] * k;
+    y->row[i] = clarke_up_mul(x->row[from],
+                              s->divide || s->root ? 1 / fabs(k) * (1 + 8 * U) : fabs(k));
   }
   if (status == CLARKE_OK) {
     memcpy(y->col, x->col, f->n * sizeof *y->col);
     column_sizes(y, f->n, largest, largest + f->n);
-    add_rounding(f, y, largest, 1);
+    add_rounding(f, y, largest, s->root ? 8 : 1);
   }
   free(largest);
   return status;
@@ -247,6 +256,11 @@ filter_gather(filter *f, const clarke_step *s)
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
 
+    if (from == CLARKE_NONE) {
+      memset(y->y + i * f->n, 0, f->n * sizeof *y->y);
+      y->row[i] = 0;
+      continue;
+    }
     memcpy(y->y + i * f->n, x->y + from * f->n, f->n * sizeof *y->y);
     y->row[i] = x->row[from];
   }
@@ -420,6 +434,59 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   return CLARKE_OK;
 }
 
+/* One row of windows: the largest entry of each column, and its place; open where another's upper end
+ * reaches its lower end. The maximum of entries is off by no more than the worst of them. */
+static size_t
+decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width, double *y,
+               double *row, int8_t *piece)
+{
+  size_t open = 0, begun = 0;
+
+  *row = 0;
+  for (size_t i = 0; i < width; i++) {
+    const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
+
+    if (in == NULL)
+      continue;
+    *row = fmax(*row, x->row[entry[i]]);
+    for (size_t j = 0; j < f->n; j++)
+      if (begun == 0 || in[j] > y[j]) {
+        y[j] = in[j];
+        piece[j] = (int8_t)i;
+      }
+    begun++;
+  }
+  for (size_t i = 0; i < width && begun > 1; i++) {
+    const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
+
+    for (size_t j = 0; in != NULL && j < f->n; j++) {
+      double away = 2 * *row * x->col[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+      double distance = y[j] - in[j];
+
+      if (piece[j] != (int8_t)i && !(distance > away + 2 * U * distance)) {
+        open += piece[j] != CLARKE_OPEN;
+        piece[j] = CLARKE_OPEN;
+      }
+    }
+  }
+  return open;
+}
+
+static clarke_status
+filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
+{
+  const enclosure *x = &f->value[s->in[0].value];
+  enclosure *y = &f->value[s->out];
+  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+
+  for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++)
+    *open += decide_windows(f, x, s->in[0].map + i * s->width, s->width, y->y + i * f->n,
+                            &y->row[i], piece + i * f->n);
+  if (status == CLARKE_OK)
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
+  return status;
+}
+
 /* Does the filter follow this step's inputs? */
 static bool
 inputs_known(const filter *f, const clarke_step *s)
@@ -436,14 +503,14 @@ filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
   const clarke_step *s = &f->g->steps[i];
   size_t entries = f->g->values[s->out].count * f->n;
 
-  if (s->kind == CLARKE_PIECEWISE) {
+  if (clarke_step_has_kinks(s)) {
     piece[i] = malloc(entries + 1);
     if (piece[i] == NULL)
       return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
     memset(piece[i], CLARKE_OPEN, entries);
   }
   if (!inputs_known(f, s)) {
-    *open += s->kind == CLARKE_PIECEWISE ? entries : 0;
+    *open += clarke_step_has_kinks(s) ? entries : 0;
     return CLARKE_OK;
   }
   switch (s->kind) {
@@ -459,8 +526,9 @@ filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
     return filter_piecewise(f, s, piece[i], open);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
-  case CLARKE_MAX:
     break;
+  case CLARKE_MAX:
+    return filter_max(f, s, piece[i], open);
   }
   return CLARKE_OK;
 }
@@ -483,7 +551,7 @@ clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g, const cla
   clarke_graph_needed(g, false, needed);
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
-    if (needed[g->steps[i].out] || g->steps[i].kind == CLARKE_PIECEWISE)
+    if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
       status = filter_step(&f, i, piece, open);
   for (size_t v = 0; v < g->n_values; v++)
     enclosure_clear(&f.value[v]);

@@ -5,6 +5,7 @@
 #include "replay/piecewise.h"
 #include "replay/sign.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,10 +20,14 @@ clarke_forward_clear(clarke_forward *f)
 {
   for (size_t v = 0; f->value != NULL && v < f->g->n_values; v++)
     clarke_matrix_clear(&f->value[v]);
+  for (size_t v = 0; f->identity != NULL && v < f->g->n_values; v++)
+    free(f->identity[v]);
   for (size_t s = 0; f->piece != NULL && s < f->g->n_steps; s++)
     free(f->piece[s]);
   free(f->value);
   free(f->piece);
+  free(f->ties);
+  free(f->identity);
   clarke_forward_init(f);
 }
 
@@ -39,8 +44,11 @@ allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_
   for (size_t v = 0; f->value != NULL && v < g->n_values; v++)
     clarke_matrix_init(&f->value[v]);
   f->piece = calloc(g->n_steps + 1, sizeof *f->piece);
-  return f->value != NULL && f->piece != NULL ? CLARKE_OK
-                                              : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  f->ties = calloc(g->n_steps + 1, sizeof *f->ties);
+  f->identity = calloc(g->n_values + 1, sizeof *f->identity);
+  return f->value != NULL && f->piece != NULL && f->ties != NULL && f->identity != NULL
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 }
 
 /* The matrix of an operand: the activation, or the constant as a column. */
@@ -82,19 +90,68 @@ static clarke_status
 run_scale(clarke_forward *f, const clarke_step *s, clarke_error *err)
 {
   size_t count = f->g->values[s->out].count;
-  clarke_matrix column = operand_matrix(f, s->in[1].value), c;
+  clarke_matrix c;
   clarke_status status;
 
   clarke_matrix_init(&c);
-  status = clarke_operand_apply(&c, &s->in[1], &column, count, err);
-  if (status == CLARKE_OK && s->divide)
-    status = clarke_reciprocals(&c, &c, err);
+  status = clarke_scale_column(&c, f, s, err);
   if (status == CLARKE_OK)
     status = clarke_operand_apply(&f->value[s->out], &s->in[0], &f->value[s->in[0].value], count,
                                   err);
   if (status == CLARKE_OK)
     status = clarke_matrix_hadamard(&f->value[s->out], &f->value[s->out], &c, err);
   clarke_matrix_clear(&c);
+  return status;
+}
+
+/* An open window's output lies somewhere among its entries: the radius of the copy of one of them
+ * grows to hold them all. */
+static void
+widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t feature, size_t column)
+{
+  size_t e = feature * y->cols + column;
+  mpq_t here, there;
+
+  mpq_inits(here, there, NULL);
+  clarke_matrix_get(here, y, feature, column);
+  for (size_t i = 0; i < s->width; i++) {
+    size_t from = s->in[0].map[feature * s->width + i];
+
+    if (from == CLARKE_NONE)
+      continue;
+    clarke_matrix_get(there, x, from, column);
+    mpq_sub(there, there, here);
+    mpq_abs(there, there);
+    y->radius[e] = fmax(y->radius[e], clarke_up_add(mpq_get_d(there) * (1 + 0x1p-50) + CLARKE_TINY,
+                                                    x->radius[from * x->cols + column]));
+  }
+  mpq_clears(here, there, NULL);
+}
+
+/* Each window's output is a copy of one of its largest entries: of the first, where it is tied. */
+static clarke_status
+run_max(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  size_t entries = f->g->values[s->out].count * f->n;
+  size_t *from = malloc((entries + 1) * sizeof *from), tied[CLARKE_MAX_WIDTH];
+  clarke_status status = from != NULL ? clarke_window_decide(f, i, err)
+                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
+    int8_t code = f->piece[i][e];
+
+    if (code < 0)
+      clarke_window_tied(tied, f, i, e / f->n, e % f->n);
+    from[e] = s->in[0].map[e / f->n * s->width + (code < 0 ? tied[0] : (size_t)code)];
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_gather_entries(&f->value[s->out], &f->value[s->in[0].value], from,
+                                          f->g->values[s->out].count, err);
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+    if (f->piece[i][e] == CLARKE_OPEN)
+      widen(&f->value[s->out], &f->value[s->in[0].value], s, e / f->n, e % f->n);
+  free(from);
   return status;
 }
 
@@ -214,7 +271,7 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
     return run_scale(f, s, err);
   case CLARKE_DENSE:
     return clarke_dense_apply(y, s, &f->constants->constant[s->dense.weight],
-                              &f->value[s->in[0].value], err);
+                              &f->value[s->in[0].value], false, err);
   case CLARKE_PIECEWISE:
     return run_piecewise(f, i, err);
   case CLARKE_ANALYTIC:
@@ -222,7 +279,7 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
   case CLARKE_SOFTMAX:
     return run_softmax(f, s, precision, err);
   case CLARKE_MAX:
-    break;
+    return run_max(f, i, err);
   }
   return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
 }
@@ -239,7 +296,7 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   if (status == CLARKE_OK)
     status = clarke_matrix_copy(&f->value[g->input], input, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
-    if (!needed[g->steps[i].out] && g->steps[i].kind != CLARKE_PIECEWISE)
+    if (!needed[g->steps[i].out] && !clarke_step_has_kinks(&g->steps[i]))
       continue;
     status = run_step(f, i, precision, err);
     if (status == CLARKE_OK)

@@ -1,7 +1,7 @@
 /* The exact forward pass over some samples of a minibatch.
  *
  * Every needed activation becomes a matrix, features x samples, exact while everything before it
- * is rational, an enclosure after transcendental functions. At every PIECEWISE step each entry's
+ * is rational, an enclosure after transcendental functions. At every step with kinks each entry's
  * place is decided: */
 #ifndef CLARKE_REPLAY_FORWARD_H
 #define CLARKE_REPLAY_FORWARD_H
@@ -9,8 +9,10 @@
 #include "exact/matrix.h"
 #include "graph/graph.h"
 
-/* piece[step][feature * n + column]: p >= 0 strictly inside piece p; CLARKE_AT(k) exactly at kink k
- * (whose two slopes differ); CLARKE_OPEN when the enclosure does not tell. */
+/* piece[step][feature * n + column]: of a PIECEWISE step p >= 0 strictly inside piece p, CLARKE_AT(k)
+ * exactly at kink k (whose two slopes differ); of a MAX step the place in the window of the
+ * largest entry (of the first of them when all are identical), CLARKE_AT(0) when there are several
+ * that are not; CLARKE_OPEN when the enclosure does not tell. */
 #define CLARKE_AT(k) ((int8_t)(-1 - (int)(k)))
 #define CLARKE_KINK_OF(code) ((size_t)(-1 - (int)(code)))
 #define CLARKE_OPEN ((int8_t)-128)
@@ -31,7 +33,9 @@ typedef struct {
   size_t n;            /* columns */
   long precision;
   clarke_matrix *value; /* n_values; 0 x 0 when not needed */
-  int8_t **piece;      /* n_steps; NULL but for PIECEWISE */
+  int8_t **piece;      /* n_steps; NULL but for steps with kinks */
+  size_t *ties;        /* n_steps: of MAX, windows with several largest entries, identical or not */
+  uint32_t **identity; /* n_values: as replay/identity.h makes them */
   size_t open;         /* entries left open */
 } clarke_forward;
 
@@ -59,16 +63,42 @@ clarke_status clarke_dense_gather(clarke_matrix *c, const clarke_matrix *a, size
 clarke_status clarke_dense_scatter(clarke_matrix *c, const clarke_matrix *a, size_t blocks,
                                    size_t extent, clarke_error *err);
 
-/* y = W x of a DENSE step for a weight matrix as stored (the weight itself or a tangent of it). */
+/* y = W x of a DENSE step for a weight matrix as stored (the weight itself or a tangent of it); back:
+ * y = W^T x, from the outputs' features to the inputs'. */
 clarke_status clarke_dense_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *w,
-                                 const clarke_matrix *x, clarke_error *err);
+                                 const clarke_matrix *x, bool back, clarke_error *err);
+
+/* The products of the blocks of a's rows by those of b's, one after another (b: rows of a product's
+ * second factor, whatever `multiply` does with them). */
+clarke_status clarke_each_block(clarke_matrix *y, size_t blocks, const clarke_matrix *a,
+                                const clarke_matrix *b,
+                                clarke_status (*multiply)(clarke_matrix *, const clarke_matrix *,
+                                                          const clarke_matrix *, clarke_error *),
+                                clarke_error *err);
+
+/* 1/c of every entry, for a divisor's column. */
+clarke_status clarke_reciprocals(clarke_matrix *r, const clarke_matrix *c, clarke_error *err);
 
 /* An operand through its map, times its coefficient. */
 clarke_status clarke_operand_apply(clarke_matrix *y, const clarke_operand *o,
                                    const clarke_matrix *x, size_t count, clarke_error *err);
 
-/* 1/c of every entry, for a divisor's column. */
-clarke_status clarke_reciprocals(clarke_matrix *r, const clarke_matrix *c, clarke_error *err);
+/* The column by which a SCALE step multiplies: c, 1/c, or 1/sqrt(c + epsilon), through its map. That of
+ * a root is exact where it is rational, else enclosed with the pass's precision. */
+clarke_status clarke_scale_column(clarke_matrix *column, const clarke_forward *f,
+                                  const clarke_step *s, clarke_error *err);
+
+/* Fills piece and ties of a MAX step, whose argument has been computed. */
+clarke_status clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err);
+/* The places in the window of the largest entries of (feature, column): tied[0..]; how many. */
+size_t clarke_window_tied(size_t *tied, const clarke_forward *f, size_t step, size_t feature,
+                          size_t column);
+/* Of these the first of each identity: the window's options, a, b, ... Its identities are known. */
+size_t clarke_window_options(size_t *option, const clarke_forward *f, size_t step, size_t feature,
+                             size_t column);
+/* The option that the last tied entry belongs to. */
+size_t clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature,
+                                 size_t column);
 
 /* Sums over each softmax group, repeated at its entries; softmax itself (of a LogSoftmax step: exp
  * of its value). */

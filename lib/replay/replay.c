@@ -20,7 +20,10 @@ clarke_replay_clear(clarke_replay *r)
 {
   for (size_t i = 0; r->piece != NULL && i < r->g->n_steps; i++)
     free(r->piece[i]);
+  for (size_t k = 0; k < r->n_touches; k++)
+    free(r->touch[k].option);
   free(r->piece);
+  free(r->ties);
   free(r->near_sample);
   free(r->touch);
   clarke_forward_clear(&r->near);
@@ -80,7 +83,7 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t entries = r->g->values[r->g->steps[i].out].count * r->samples;
 
-    if (r->g->steps[i].kind != CLARKE_PIECEWISE)
+    if (!clarke_step_has_kinks(&r->g->steps[i]))
       continue;
     r->piece[i] = malloc(entries + 1);
     if (r->piece[i] == NULL)
@@ -109,36 +112,69 @@ run_near(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
   return status;
 }
 
+/* A window's options, as features of the step's operand. */
+static clarke_status
+set_options(clarke_touch *t, const clarke_replay *r, clarke_error *err)
+{
+  const clarke_step *s = &r->g->steps[t->step];
+  size_t place[CLARKE_MAX_WIDTH];
+
+  if (s->kind != CLARKE_MAX)
+    return CLARKE_OK;
+  t->n_options = clarke_window_options(place, &r->near, t->step, t->feature, t->column);
+  t->option = malloc(t->n_options * sizeof *t->option);
+  if (t->option == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t o = 0; o < t->n_options; o++)
+    t->option[o] = s->in[0].map[t->feature * s->width + place[o]];
+  return CLARKE_OK;
+}
+
+static clarke_status
+add_touch(clarke_replay *r, size_t *capacity, clarke_touch touch, clarke_error *err)
+{
+  clarke_status status;
+
+  if (r->n_touches == *capacity) {
+    size_t wanted = 2 * *capacity + 64;
+    clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    r->touch = grown;
+    *capacity = wanted;
+  }
+  r->touch[r->n_touches++] = touch;
+  status = set_options(&r->touch[r->n_touches - 1], r, err);
+  r->touch[r->n_touches - 1].first_condition = r->n_conditions;
+  r->n_conditions += clarke_touch_conditions(&r->touch[r->n_touches - 1]);
+  return status;
+}
+
 /* The exact pass's places into the whole batch's; the touches are collected in order. */
 static clarke_status
 collect(clarke_replay *r, clarke_error *err)
 {
   size_t n = r->near.n, capacity = 0;
+  clarke_status status = CLARKE_OK;
 
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    for (size_t f = 0; f < count; f++)
-      for (size_t j = 0; j < n; j++) {
+    r->ties[i] = r->near.ties[i];
+    for (size_t f = 0; f < count && status == CLARKE_OK; f++)
+      for (size_t j = 0; j < n && status == CLARKE_OK; j++) {
         int8_t code = r->near.piece[i][f * n + j];
 
         r->piece[i][f * r->samples + r->near_sample[j]] = code;
         r->open += code == CLARKE_OPEN;
-        if (code >= 0 || code == CLARKE_OPEN)
-          continue;
-        if (r->n_touches == capacity) {
-          size_t wanted = 2 * capacity + 64;
-          clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
-
-          if (grown == NULL)
-            return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-          r->touch = grown;
-          capacity = wanted;
-        }
-        r->touch[r->n_touches++] = (clarke_touch){i, f, r->near_sample[j], CLARKE_KINK_OF(code), j};
+        if (code < 0 && code != CLARKE_OPEN)
+          status = add_touch(r, &capacity,
+                             (clarke_touch){.step = i, .feature = f, .sample = r->near_sample[j],
+                                            .kink = CLARKE_KINK_OF(code), .column = j}, err);
       }
   }
-  return CLARKE_OK;
+  return status;
 }
 
 static clarke_status
@@ -181,14 +217,15 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   r->x = x;
   r->samples = x->dims[0];
   r->piece = calloc(g->n_steps + 1, sizeof *r->piece);
-  if (r->piece == NULL)
+  r->ties = calloc(g->n_steps + 1, sizeof *r->ties);
+  if (r->piece == NULL || r->ties == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   status = check_batch(x, err);
   if (status == CLARKE_OK)
     status = exact ? leave_all_open(r, &open, err)
                    : clarke_filter_run(r->piece, &open, g, x, err);
   for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].kind == CLARKE_PIECEWISE)
+    if (clarke_step_has_kinks(&g->steps[i]))
       entries += g->values[g->steps[i].out].count * r->samples;
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)

@@ -8,11 +8,17 @@
 
 #include "replay/forward.h"
 
-/* A touched kink. Numbered in the order of (step, feature, sample), as proofs number them. */
+/* A touched kink or window: several largest entries that are not identical. Numbered in the order of
+ * (step, feature, sample), as proofs number them. */
 typedef struct {
   size_t step, feature, sample;
-  size_t kink;   /* of the step's pieces */
-  size_t column; /* the sample's column in replay->near */
+  size_t kink;      /* of the step's pieces */
+  size_t column;    /* the sample's column in replay->near */
+  size_t n_options; /* of a window, at least 2; of a kink 0 */
+  size_t *option;   /* features of the step's operand, the first of each identity */
+  /* What a side asks for: of a kink its argument on that side, of a window the side's option over
+   * each other one. Conditions are numbered through all touches, a window's by its options. */
+  size_t first_condition;
 } clarke_touch;
 
 typedef struct {
@@ -21,13 +27,20 @@ typedef struct {
   const clarke_tensor *x;     /* the batch: outlives the replay */
   clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
+  size_t *ties;         /* n_steps: of MAX, windows with several largest entries */
   clarke_forward near;  /* the exact pass over the samples the filter left open */
   size_t *near_sample;  /* their numbers, increasing */
-  size_t n_touches;
+  size_t n_touches, n_conditions;
   clarke_touch *touch;
   size_t open;          /* entries that stayed open at the highest precision */
   size_t filtered;      /* entries the filter decided */
 } clarke_replay;
+
+static inline size_t
+clarke_touch_conditions(const clarke_touch *t)
+{
+  return t->n_options == 0 ? 1 : t->n_options;
+}
 
 void clarke_replay_init(clarke_replay *r);
 void clarke_replay_clear(clarke_replay *r);

@@ -11,16 +11,20 @@ typedef struct {
   const clarke_slopes *slopes;
   clarke_matrix *grad; /* by value */
   bool *carries;       /* by value: does it depend on a wrt parameter (within the segment)? */
-  bool segment;
+  size_t segment; /* the step whose layer's own parameters are asked for, or CLARKE_NONE */
   clarke_sink sink;
   void *context;
   clarke_error *err;
 } pass;
 
+/* Does a segment end at step i? */
 static bool
-nonlinear(const clarke_step *s)
+ends_segment(const pass *p, size_t i)
 {
-  return s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX;
+  const clarke_step *s = &p->f->g->steps[i];
+
+  return p->segment != CLARKE_NONE && i != clarke_graph_inner(p->f->g, p->segment) &&
+         (clarke_step_has_kinks(s) || s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX);
 }
 
 /* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
@@ -44,7 +48,7 @@ find_carriers(pass *p)
 
     for (size_t k = 0; k < s->n_in; k++)
       carries = carries || p->carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
-    p->carries[s->out] = carries && !(p->segment && nonlinear(s));
+    p->carries[s->out] = carries && !ends_segment(p, i);
   }
 }
 
@@ -105,8 +109,7 @@ sum_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 static clarke_status
 scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_matrix *stored = &p->f->constants->constant[s->in[1].value];
-  clarke_matrix view = clarke_matrix_view(stored, stored->rows * stored->cols, 1), c, term;
+  clarke_matrix c, term;
   clarke_status status = CLARKE_OK;
 
   clarke_matrix_init(&c);
@@ -114,9 +117,7 @@ scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
   if (clarke_value_is_wrt(p->f->g, s->in[1].value))
     status = p->sink(p->context, p->f, s, 1, g, p->err);
   if (status == CLARKE_OK && p->carries[s->in[0].value]) {
-    status = clarke_operand_apply(&c, &s->in[1], &view, p->f->g->values[s->out].count, p->err);
-    if (status == CLARKE_OK && s->divide)
-      status = clarke_reciprocals(&c, &c, p->err);
+    status = clarke_scale_column(&c, p->f, s, p->err);
     if (status == CLARKE_OK)
       status = clarke_matrix_hadamard(&c, g, &c, p->err);
     if (status == CLARKE_OK)
@@ -133,33 +134,47 @@ scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 static clarke_status
 dense_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 {
-  const clarke_dense *d = &s->dense;
-  const clarke_matrix *stored = &p->f->constants->constant[d->weight];
-  clarke_matrix weight = clarke_matrix_view(stored, d->transposed ? d->inner : d->outer,
-                                            d->transposed ? d->outer : d->inner);
-  size_t x = s->in[0].value, n = g->cols;
-  clarke_matrix columns, product;
+  size_t x = s->in[0].value;
+  clarke_matrix term;
   clarke_status status = CLARKE_OK;
 
-  if (clarke_value_is_wrt(p->f->g, d->weight))
+  if (clarke_value_is_wrt(p->f->g, s->dense.weight))
     status = p->sink(p->context, p->f, s, CLARKE_NONE, g, p->err);
   if (status != CLARKE_OK || !p->carries[x])
     return status;
-  clarke_matrix_init(&columns);
-  clarke_matrix_init(&product);
-  status = clarke_dense_gather(&columns, g, d->blocks, d->outer, p->err);
+  clarke_matrix_init(&term);
+  status = clarke_dense_apply(&term, s, &p->f->constants->constant[s->dense.weight], g, true, p->err);
   if (status == CLARKE_OK)
-    status = d->transposed ? clarke_matrix_mul(&product, &weight, &columns, p->err)
-                           : clarke_matrix_mul_tn(&product, &weight, &columns, p->err);
-  if (status == CLARKE_OK)
-    status = clarke_dense_scatter(&columns, &product, d->blocks, d->inner, p->err);
-  if (status == CLARKE_OK) {
-    columns.rows = d->blocks * d->inner * d->repeat;
-    columns.cols = n;
-    status = add_grad(p, x, &columns);
+    status = add_grad(p, x, &term);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+/* Each output's gradient goes to the entries it was taken from. */
+static clarke_status
+max_reverse(pass *p, size_t i, const clarke_matrix *g)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+  const clarke_route *route = &p->slopes->route[i];
+  size_t x = s->in[0].value;
+  clarke_matrix term, share;
+  clarke_status status = CLARKE_OK;
+
+  if (!p->carries[x])
+    return CLARKE_OK;
+  clarke_matrix_init(&term);
+  clarke_matrix_init(&share);
+  for (size_t r = 0; r < route->n && status == CLARKE_OK; r++) {
+    if (route->weight[r].rows > 0)
+      status = clarke_matrix_hadamard(&share, g, &route->weight[r], p->err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_scatter_entries(&term, route->weight[r].rows > 0 ? &share : g,
+                                             route->from[r], p->f->g->values[x].count, p->err);
+    if (status == CLARKE_OK)
+      status = add_grad(p, x, &term);
   }
-  clarke_matrix_clear(&columns);
-  clarke_matrix_clear(&product);
+  clarke_matrix_clear(&term);
+  clarke_matrix_clear(&share);
   return status;
 }
 
@@ -233,14 +248,14 @@ step_reverse(pass *p, size_t i)
   case CLARKE_SOFTMAX:
     return softmax_reverse(p, s, g);
   case CLARKE_MAX:
-    return clarke_fail(p->err, CLARKE_EINTERNAL, "step of an unknown kind");
+    return max_reverse(p, i, g);
   }
   return CLARKE_OK;
 }
 
 clarke_status
 clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s,
-                   bool segment, clarke_sink sink, void *context, clarke_error *err)
+                   size_t segment, clarke_sink sink, void *context, clarke_error *err)
 {
   pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
             .context = context, .err = err};
@@ -251,7 +266,7 @@ clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_sl
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   find_carriers(&p);
   for (size_t i = f->g->n_steps; i-- > 0 && status == CLARKE_OK;)
-    if (grad[f->g->steps[i].out].rows > 0 && !(segment && nonlinear(&f->g->steps[i])))
+    if (grad[f->g->steps[i].out].rows > 0 && !ends_segment(&p, i))
       status = step_reverse(&p, i);
   free(p.carries);
   return status;

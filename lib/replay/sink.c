@@ -78,27 +78,41 @@ scale_constant(clarke_matrix *c, const clarke_forward *f, const clarke_step *s,
   return status;
 }
 
+static void
+as_column(clarke_matrix *c)
+{
+  c->rows *= c->cols;
+  c->cols = 1;
+}
+
 /* dW = g x^T, in the weight's stored order. */
 static clarke_status
 dense_constant(clarke_matrix *c, const clarke_forward *f, const clarke_step *s,
                const clarke_matrix *g, clarke_error *err)
 {
   const clarke_dense *d = &s->dense;
+  const clarke_matrix *x = &f->value[s->in[0].value];
   clarke_matrix gc, xc;
   clarke_status status;
 
+  if (d->grouped) {
+    gc = clarke_matrix_view(g, d->blocks * d->outer, d->repeat * g->cols);
+    xc = clarke_matrix_view(x, d->blocks * d->inner, d->repeat * g->cols);
+    status = clarke_each_block(c, d->blocks, &gc, &xc, clarke_matrix_mul_nt, err);
+    if (status == CLARKE_OK)
+      as_column(c);
+    return status;
+  }
   clarke_matrix_init(&gc);
   clarke_matrix_init(&xc);
   status = clarke_dense_gather(&gc, g, d->blocks, d->outer, err);
   if (status == CLARKE_OK)
-    status = clarke_dense_gather(&xc, &f->value[s->in[0].value], d->blocks, d->inner, err);
+    status = clarke_dense_gather(&xc, x, d->blocks, d->inner, err);
   if (status == CLARKE_OK)
     status = d->transposed ? clarke_matrix_mul_nt(c, &xc, &gc, err)
                            : clarke_matrix_mul_nt(c, &gc, &xc, err);
-  if (status == CLARKE_OK) {
-    c->rows *= c->cols;
-    c->cols = 1;
-  }
+  if (status == CLARKE_OK)
+    as_column(c);
   clarke_matrix_clear(&gc);
   clarke_matrix_clear(&xc);
   return status;
@@ -217,7 +231,8 @@ emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *
         continue;
       clarke_matrix_get(xq, x, from, 0);
       mpq_mul(xq, xq, gq);
-      status = emit(e, v, d->transposed ? i * d->outer + o : o * d->inner + i, xq, err);
+      status = emit(e, v, d->transposed ? i * d->outer + o
+                          : (d->grouped ? b * d->outer + o : o) * d->inner + i, xq, err);
     }
   }
   mpq_clears(gq, xq, NULL);

@@ -12,12 +12,26 @@ clarke_slopes_init(clarke_slopes *s)
   memset(s, 0, sizeof *s);
 }
 
+static void
+route_clear(clarke_route *route)
+{
+  for (size_t r = 0; r < route->n; r++) {
+    free(route->from[r]);
+    clarke_matrix_clear(&route->weight[r]);
+  }
+  free(route->from);
+  free(route->weight);
+}
+
 void
 clarke_slopes_clear(clarke_slopes *s)
 {
   for (size_t i = 0; s->slope != NULL && i < s->n; i++)
     clarke_matrix_clear(&s->slope[i]);
+  for (size_t i = 0; s->route != NULL && i < s->n; i++)
+    route_clear(&s->route[i]);
   free(s->slope);
+  free(s->route);
   clarke_slopes_init(s);
 }
 
@@ -26,8 +40,12 @@ allocate(clarke_slopes *s, size_t n, clarke_error *err)
 {
   clarke_slopes_clear(s);
   s->slope = malloc((n + 1) * sizeof *s->slope);
-  if (s->slope == NULL)
+  s->route = calloc(n + 1, sizeof *s->route);
+  if (s->slope == NULL || s->route == NULL) {
+    free(s->slope);
+    s->slope = NULL;
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
   s->n = n;
   for (size_t i = 0; i < n; i++)
     clarke_matrix_init(&s->slope[i]);
@@ -143,6 +161,8 @@ set_touched(clarke_slopes *s, const clarke_graph *g, const clarke_touch *touch, 
 
   mpq_init(slope);
   for (size_t k = 0; k < n && status == CLARKE_OK; k++) {
+    if (g->steps[touch[k].step].kind == CLARKE_MAX)
+      continue;
     if (choice[k] == CLARKE_PROXY)
       status = clarke_touch_proxy(slope, g, &touch[k], profile, err);
     else
@@ -152,6 +172,111 @@ set_touched(clarke_slopes *s, const clarke_graph *g, const clarke_touch *touch, 
   }
   mpq_clear(slope);
   return status;
+}
+
+/* One more term, of `entries` entries that come from nowhere; its index. */
+static clarke_status
+route_grow(clarke_route *route, size_t entries, clarke_error *err)
+{
+  size_t **from = realloc(route->from, (route->n + 1) * sizeof *from);
+  clarke_matrix *weight;
+
+  if (from != NULL)
+    route->from = from;
+  weight = realloc(route->weight, (route->n + 1) * sizeof *weight);
+  if (weight != NULL)
+    route->weight = weight;
+  if (from == NULL || weight == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  from[route->n] = malloc((entries + 1) * sizeof **from);
+  if (from[route->n] == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_matrix_init(&weight[route->n]);
+  for (size_t e = 0; e < entries; e++)
+    from[route->n][e] = CLARKE_NONE;
+  route->n++;
+  return CLARKE_OK;
+}
+
+/* Every window's winner; those of touched ones come after. */
+static clarke_status
+route_winners(clarke_route *route, const clarke_forward *f, size_t step, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[step];
+  size_t entries = f->g->values[s->out].count * f->n;
+  clarke_status status = route_grow(route, entries, err);
+
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+    if (f->piece[step][e] >= 0)
+      route->from[0][e] = s->in[0].map[e / f->n * s->width + (size_t)f->piece[step][e]];
+  return status;
+}
+
+/* D^AD of a tied window: (1 - beta) of the first or last of the n tied entries, beta of their mean. */
+static clarke_status
+set_shares(clarke_route *route, const clarke_forward *f, const clarke_touch *t, const size_t *tied,
+           size_t n, const clarke_tie_rule *rule, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[t->step];
+  size_t count = f->g->values[s->out].count, one = rule->tie == CLARKE_TIE_LAST ? n - 1 : 0;
+  clarke_status status = CLARKE_OK;
+  mpq_t share, rest;
+
+  mpq_inits(share, rest, NULL);
+  mpq_set_ui(share, 1, n);
+  mpq_canonicalize(share);
+  mpq_mul(share, share, rule->beta);
+  mpq_set_ui(rest, 1, 1);
+  mpq_sub(rest, rest, rule->beta);
+  mpq_add(rest, rest, share);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
+    if (route->n == i + 1)
+      status = route_grow(route, count * f->n, err);
+    if (status == CLARKE_OK && route->weight[i + 1].rows == 0)
+      status = clarke_matrix_resize(&route->weight[i + 1], count, f->n, 1, err);
+    if (status != CLARKE_OK)
+      break;
+    route->from[i + 1][t->feature * f->n + t->column] = s->in[0].map[t->feature * s->width + tied[i]];
+    status = set_entry(&route->weight[i + 1], t->feature, t->column, i == one ? rest : share, err);
+  }
+  mpq_clears(share, rest, NULL);
+  return status;
+}
+
+/* The entry that the choice says, or AD takes. */
+static clarke_status
+route_touched(clarke_slopes *slopes, const clarke_forward *f, const clarke_touch *t, int8_t choice,
+              const clarke_profile *profile, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[t->step];
+  const clarke_tie_rule *rule = clarke_profile_tie(profile, s->op);
+  size_t place[CLARKE_MAX_WIDTH], n;
+
+  size_t *from = &slopes->route[t->step].from[0][t->feature * f->n + t->column];
+  clarke_status status;
+
+  if (choice != CLARKE_PROXY) {
+    *from = t->option[CLARKE_OPTION_OF(choice)];
+    return CLARKE_OK;
+  }
+  status = clarke_tie_check(rule, profile, s->op, err);
+  if (status != CLARKE_OK)
+    return status;
+  n = clarke_window_tied(place, f, t->step, t->feature, t->column);
+  if (mpq_sgn(rule->beta) != 0)
+    return set_shares(&slopes->route[t->step], f, t, place, n, rule, err);
+  *from = s->in[0].map[t->feature * s->width + place[rule->tie == CLARKE_TIE_LAST ? n - 1 : 0]];
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile, const clarke_op *op,
+                 clarke_error *err)
+{
+  return rule != NULL && rule->known && rule->tie != CLARKE_TIE_STABLE
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s: first, last, "
+                         "mean or hybrid", profile->name, op->name);
 }
 
 clarke_status
@@ -170,18 +295,43 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
                                        &f->value[step->in[0].value], f->piece[i], err);
     else if (step->kind == CLARKE_ANALYTIC && f->value[step->out].rows > 0)
       status = analytic_slopes(&s->slope[i], step, &f->value[step->out], err);
+    else if (step->kind == CLARKE_MAX)
+      status = route_winners(&s->route[i], f, i, err);
   }
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    if (g->steps[touch[k].step].kind == CLARKE_MAX)
+      status = route_touched(s, f, &touch[k], choice[k], profile, err);
   return status == CLARKE_OK ? set_touched(s, g, touch, n, choice, profile, err) : status;
 }
 
+/* One column of n of a route. */
+static clarke_status
+route_column(clarke_route *route, const clarke_route *all, size_t entries, size_t n, size_t column,
+             clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t r = 0; r < all->n && status == CLARKE_OK; r++) {
+    status = route_grow(route, entries, err);
+    for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+      route->from[r][e] = all->from[r][e * n + column];
+    if (status == CLARKE_OK && all->weight[r].rows > 0)
+      status = clarke_matrix_gather_cols(&route->weight[r], &all->weight[r], &column, 1, err);
+  }
+  return status;
+}
+
 clarke_status
-clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all, size_t column,
-                     clarke_error *err)
+clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all, const clarke_forward *f,
+                     size_t column, clarke_error *err)
 {
   clarke_status status = allocate(s, all->n, err);
 
   for (size_t i = 0; i < all->n && status == CLARKE_OK; i++)
     if (all->slope[i].rows > 0)
       status = clarke_matrix_gather_cols(&s->slope[i], &all->slope[i], &column, 1, err);
+    else if (all->route[i].n > 0)
+      status = route_column(&s->route[i], &all->route[i], f->g->values[f->g->steps[i].out].count,
+                            f->n, column, err);
   return status;
 }

@@ -70,18 +70,6 @@ sum_tangent(const pass *p, const clarke_step *s)
   return status;
 }
 
-/* The scaling column (c, or 1/c) of a SCALE step. */
-static clarke_status
-scale_column(clarke_matrix *c, const pass *p, const clarke_step *s)
-{
-  const clarke_matrix *stored = &p->f->constants->constant[s->in[1].value];
-  clarke_matrix view = clarke_matrix_view(stored, stored->rows * stored->cols, 1);
-  clarke_status status =
-    clarke_operand_apply(c, &s->in[1], &view, p->f->g->values[s->out].count, p->err);
-
-  return status == CLARKE_OK && s->divide ? clarke_reciprocals(c, c, p->err) : status;
-}
-
 /* d(x c) = dx c + x dc; d(x / c) = (dx - y dc) / c. */
 static clarke_status
 scale_tangent(const pass *p, const clarke_step *s)
@@ -93,7 +81,7 @@ scale_tangent(const pass *p, const clarke_step *s)
   clarke_matrix_init(&c);
   clarke_matrix_init(&dc);
   clarke_matrix_init(&term);
-  status = scale_column(&c, p, s);
+  status = clarke_scale_column(&c, p->f, s, p->err);
   if (status == CLARKE_OK && p->t[s->in[0].value].rows > 0) {
     status = clarke_operand_apply(&term, &s->in[0], &p->t[s->in[0].value], count, p->err);
     if (status == CLARKE_OK)
@@ -141,11 +129,11 @@ dense_tangent(const pass *p, const clarke_step *s)
   clarke_matrix_init(&dw);
   clarke_matrix_init(&term);
   if (p->t[x].rows > 0)
-    status = clarke_dense_apply(&p->t[s->out], s, w, &p->t[x], p->err);
+    status = clarke_dense_apply(&p->t[s->out], s, w, &p->t[x], false, p->err);
   if (status == CLARKE_OK)
     status = constant_tangent(&dw, p, s->dense.weight);
   if (status == CLARKE_OK && dw.rows > 0) {
-    status = clarke_dense_apply(&term, s, &dw, &p->f->value[x], p->err);
+    status = clarke_dense_apply(&term, s, &dw, &p->f->value[x], false, p->err);
     if (status == CLARKE_OK)
       status = add_to(&p->t[s->out], &term, p->f->n, p->err);
   }
@@ -230,6 +218,29 @@ softmax_tangent(const pass *p, const clarke_step *s)
   return status;
 }
 
+/* The tangent of the entries that outputs are taken from. */
+static clarke_status
+max_tangent(const pass *p, size_t i)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+  const clarke_matrix *dx = &p->t[s->in[0].value];
+  const clarke_route *route = &p->slopes->route[i];
+  clarke_matrix term;
+  clarke_status status = CLARKE_OK;
+
+  clarke_matrix_init(&term);
+  for (size_t r = 0; r < route->n && status == CLARKE_OK && dx->rows > 0; r++) {
+    status = clarke_matrix_gather_entries(&term, dx, route->from[r], p->f->g->values[s->out].count,
+                                          p->err);
+    if (status == CLARKE_OK && route->weight[r].rows > 0)
+      status = clarke_matrix_hadamard(&term, &term, &route->weight[r], p->err);
+    if (status == CLARKE_OK)
+      status = add_to(&p->t[s->out], &term, p->f->n, p->err);
+  }
+  clarke_matrix_clear(&term);
+  return status;
+}
+
 static clarke_status
 step_tangent(const pass *p, size_t i)
 {
@@ -249,7 +260,7 @@ step_tangent(const pass *p, size_t i)
   case CLARKE_SOFTMAX:
     return softmax_tangent(p, s);
   case CLARKE_MAX:
-    return clarke_fail(p->err, CLARKE_EINTERNAL, "step of an unknown kind");
+    return max_tangent(p, i);
   }
   return CLARKE_OK;
 }

@@ -60,18 +60,22 @@ clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question
 
   if (choice == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  /* The derivative of a flat argument is zero: any slope will do. */
+  /* The derivative of a flat argument is zero: any slope will do, any option. */
   for (size_t k = 0; k < c->n_touches; k++)
-    choice[k] = c->side[k] == CLARKE_PROXY ? CLARKE_LEFT : c->side[k];
+    choice[k] = c->side[k] != CLARKE_PROXY          ? c->side[k]
+                : q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0)
+                                                    : CLARKE_LEFT;
   status = clarke_slopes_choose(s, &q->replay->near, q->replay->touch, c->n_touches, choice,
                                 q->profile, err);
   free(choice);
   return status;
 }
 
-/* The sign of the tangent at a touch's argument: 2 when an enclosure leaves it open. */
+/* The sign that the side asks of the tangent to be 1, for a condition of the touch: its argument's, or
+ * that of the side's option less another; 2 when an enclosure leaves it open. */
 static int
-tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t)
+tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t,
+             int8_t side, size_t other)
 {
   const clarke_matrix *m = &tangent[g->steps[t->step].in[0].value];
   mpq_t zero;
@@ -79,13 +83,43 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
 
   if (m->rows == 0)
     return 0;
+  if (t->n_options > 0)
+    return clarke_matrix_compare_entries(m, t->option[CLARKE_OPTION_OF(side)], t->option[other],
+                                         t->column);
   mpq_init(zero);
   sign = clarke_matrix_compare(m, t->feature, t->column, zero);
   mpq_clear(zero);
-  return sign;
+  return sign == 2 ? 2 : sign * side;
 }
 
-/* settled[k]: 0 while all derivatives of k were zero, 1 on its side, 2 not. */
+/* Has the side nothing to ask by this condition of the touch? */
+static bool
+asks_nothing(const clarke_touch *t, int8_t side, size_t condition)
+{
+  return t->n_options > 0 && CLARKE_OPTION(condition) == side;
+}
+
+/* settled[condition]: 0 while all derivatives were zero, 1 as the side asks, 2 not. */
+static void
+settle(uint8_t *settled, const clarke_cell *c, const clarke_question *q,
+       const clarke_matrix *tangent)
+{
+  for (size_t k = 0; k < c->n_touches; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    if (c->flat[k] || c->side[k] == CLARKE_PROXY)
+      continue;
+    for (size_t i = 0; i < clarke_touch_conditions(t); i++) {
+      uint8_t *one = &settled[t->first_condition + i];
+      int sign = *one != 0 || asks_nothing(t, c->side[k], i)
+                   ? 0
+                   : tangent_sign(tangent, q->g, t, c->side[k], i);
+
+      *one = sign == 0 ? *one : sign == 1 ? 1 : 2;
+    }
+  }
+}
+
 static clarke_status
 along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q,
                 const clarke_slopes *slopes, const clarke_direction *direction, clarke_error *err)
@@ -107,14 +141,8 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
   status = clarke_direction_matrices(d, direction, g, err);
   if (status == CLARKE_OK)
     status = clarke_tangent_run(t, &q->replay->near, slopes, d, err);
-  for (size_t k = 0; status == CLARKE_OK && k < c->n_touches; k++) {
-    int sign;
-
-    if (c->flat[k] || settled[k] != 0)
-      continue;
-    sign = tangent_sign(t, g, &q->replay->touch[k]);
-    settled[k] = sign == 0 ? 0 : sign == c->side[k] ? 1 : 2;
-  }
+  if (status == CLARKE_OK)
+    settle(settled, c, q, t);
   for (size_t p = 0; p < g->n_parameters; p++)
     clarke_matrix_clear(&d[p]);
   for (size_t v = 0; v < g->n_values; v++)
@@ -124,11 +152,25 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
   return status;
 }
 
+/* Is everything settled as the touch's side asks? */
+static bool
+reached(const uint8_t *settled, const clarke_cell *c, const clarke_touch *t, size_t k)
+{
+  if (c->flat[k])
+    return true;
+  if (c->side[k] == CLARKE_PROXY)
+    return false;
+  for (size_t i = 0; i < clarke_touch_conditions(t); i++)
+    if (!asks_nothing(t, c->side[k], i) && settled[t->first_condition + i] != 1)
+      return false;
+  return true;
+}
+
 clarke_status
 clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const clarke_question *q,
                    clarke_error *err)
 {
-  uint8_t *settled = calloc(c->n_touches + 1, 1);
+  uint8_t *settled = calloc(q->replay->n_conditions + 1, 1);
   clarke_slopes slopes;
   clarke_status status;
 
@@ -142,7 +184,7 @@ clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const cla
   if (status == CLARKE_OK) {
     *realized = true;
     for (size_t k = 0; k < c->n_touches; k++) {
-      bool bad = !c->flat[k] && (c->side[k] == CLARKE_PROXY || settled[k] != 1);
+      bool bad = !reached(settled, c, &q->replay->touch[k], k);
 
       if (missed != NULL)
         missed[k] = bad;

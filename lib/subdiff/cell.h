@@ -11,7 +11,8 @@
 #include "subdiff/question.h"
 
 typedef struct {
-  int8_t *side; /* by touch: CLARKE_LEFT or CLARKE_RIGHT; flat ones may say CLARKE_PROXY */
+  /* by touch: CLARKE_LEFT or CLARKE_RIGHT, CLARKE_OPTION(o); flat ones may say CLARKE_PROXY */
+  int8_t *side;
   bool *flat;
   size_t n_touches;
   size_t n;

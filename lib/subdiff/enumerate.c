@@ -17,23 +17,28 @@ clarke_tree_clear(clarke_tree *t)
   for (size_t i = 0; i < t->n; i++) {
     clarke_node *node = &t->node[i];
 
-    for (size_t k = 0; node->u != NULL && k < t->n_touches; k++)
-      mpq_clear(node->u[k]);
-    free(node->u);
+    for (size_t m = 0; m < node->n; m++)
+      mpq_clear(node->multiplier[m].u);
+    free(node->multiplier);
     free(node->side);
   }
   free(t->node);
   clarke_tree_init(t);
 }
 
-/* The visit: sides chosen so far, and the rows of the touches branched on. */
+/* A row of the path: what a side chosen asks, its argument being affine. */
+typedef struct {
+  size_t touch, condition;
+  clarke_row row;
+} demand;
+
+/* The visit: sides chosen so far, and what they ask. */
 typedef struct {
   clarke_tree *tree;
   const clarke_question *q;
   int8_t *side;     /* CLARKE_PROXY: not reached */
-  size_t *path;     /* touches branched on */
-  clarke_row *row;  /* their rows times their side; empty when not affine */
-  size_t depth;
+  demand *demand;
+  size_t n;         /* demands */
   clarke_error *err;
 } visit;
 
@@ -71,123 +76,154 @@ add_leaf(visit *v)
   return CLARKE_OK;
 }
 
-/* Is the path refuted by its affine rows? Then a DEAD node has been added. */
+/* A DEAD node with the multipliers that are not zero. */
+static clarke_status
+add_dead(visit *v, mpq_t *u)
+{
+  clarke_node *node = add_node(v, CLARKE_DEAD);
+
+  if (node != NULL)
+    node->multiplier = malloc((v->n + 1) * sizeof *node->multiplier);
+  if (node == NULL || node->multiplier == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < v->n; i++) {
+    if (mpq_sgn(u[i]) == 0)
+      continue;
+    node->multiplier[node->n].touch = v->demand[i].touch;
+    node->multiplier[node->n].condition = v->demand[i].condition;
+    mpq_init(node->multiplier[node->n].u);
+    mpq_set(node->multiplier[node->n++].u, u[i]);
+  }
+  return CLARKE_OK;
+}
+
+/* Is the path refuted by what it asks? Then a DEAD node has been added. */
 static clarke_status
 refute(bool *dead, visit *v)
 {
-  mpq_t *u = malloc((v->tree->n_touches + v->depth + 1) * sizeof *u);
-  mpq_t *by_row = u + v->tree->n_touches;
-  clarke_row *affine = malloc((v->depth + 1) * sizeof *affine);
-  size_t *from = malloc((v->depth + 1) * sizeof *from), n = 0;
+  mpq_t *u = malloc((v->n + 1) * sizeof *u);
+  clarke_row *row = malloc((v->n + 1) * sizeof *row);
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_direction unused;
-  clarke_node *node = NULL;
-  clarke_status status = CLARKE_OK;
-
-  *dead = false;
-  if (u == NULL || affine == NULL || from == NULL) {
-    free(u);
-    free(affine);
-    free(from);
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  }
-  for (size_t i = 0; i < v->tree->n_touches + v->depth; i++)
-    mpq_init(u[i]);
-  clarke_direction_init(&unused);
-  for (size_t i = 0; i < v->depth; i++)
-    if (v->row[i].n > 0) {
-      affine[n] = v->row[i]; /* borrowed */
-      from[n++] = v->path[i];
-    }
-  if (n > 1)
-    status = clarke_system_solve(&answer, &unused, by_row, affine, n, v->q->g, v->err);
-  if (status == CLARKE_OK && n > 1 && answer == CLARKE_CONE_EMPTY) {
-    *dead = true;
-    for (size_t i = 0; i < n; i++)
-      mpq_set(u[from[i]], by_row[i]);
-    node = add_node(v, CLARKE_DEAD);
-    status = node != NULL ? status : clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  }
-  for (size_t i = 0; i < v->depth; i++)
-    mpq_clear(by_row[i]);
-  if (node != NULL)
-    node->u = u;
-  else {
-    for (size_t i = 0; i < v->tree->n_touches; i++)
-      mpq_clear(u[i]);
-    free(u);
-  }
-  clarke_direction_clear(&unused);
-  free(affine);
-  free(from);
-  return status;
-}
-
-/* Touch k's derivative under the sides chosen so far; row->n == 0 with affine: it is zero. */
-static clarke_status
-derivative(clarke_row *row, bool *affine, visit *v, size_t k)
-{
-  uint8_t *degree = malloc(v->tree->n_touches + 1);
-  bool exact = false;
-  clarke_columns columns;
   clarke_status status;
 
-  if (degree == NULL)
+  *dead = false;
+  if (u == NULL || row == NULL) {
+    free(u);
+    free(row);
     return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_degrees(degree, v->q, v->side, v->err);
-  if (status == CLARKE_OK && degree[k] == 1) {
-    status = clarke_columns_init(&columns, v->q, v->side, v->err);
-    if (status == CLARKE_OK)
-      status = clarke_touch_row(row, &exact, &columns, k, false, 1, v->err);
-    clarke_columns_clear(&columns);
   }
-  *affine = degree[k] == 0 || (degree[k] == 1 && exact);
-  free(degree);
+  clarke_direction_init(&unused);
+  for (size_t i = 0; i < v->n; i++) {
+    mpq_init(u[i]);
+    row[i] = v->demand[i].row; /* borrowed */
+  }
+  status = clarke_system_solve(&answer, &unused, u, row, v->n, v->q->g, v->err);
+  *dead = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
+  if (*dead)
+    status = add_dead(v, u);
+  for (size_t i = 0; i < v->n; i++)
+    mpq_clear(u[i]);
+  clarke_direction_clear(&unused);
+  free(u);
+  free(row);
   return status;
 }
 
 static void
-negate_row(clarke_row *row)
+drop_demands(visit *v, size_t n)
 {
-  for (size_t e = 0; e < row->n; e++)
-    mpq_neg(row->value[e], row->value[e]);
+  while (v->n > n)
+    clarke_row_clear(&v->demand[--v->n].row);
+}
+
+/* What this side of touch k asks, as rows added to the path: those that are affine and not zero. *open:
+ * one is not affine, or not zero. */
+static clarke_status
+add_demands(bool *open, visit *v, size_t k, int8_t side)
+{
+  const clarke_touch *t = &v->q->replay->touch[k];
+  uint8_t *degree = malloc(v->q->replay->n_conditions + 1);
+  clarke_columns columns = {0};
+  clarke_status status;
+
+  *open = false;
+  if (degree == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_degrees(degree, v->q, v->side, v->err);
+  for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
+    const uint8_t *d = degree + t->first_condition;
+    uint8_t own = t->n_options > 0 ? d[CLARKE_OPTION_OF(side)] : 0;
+    demand *one = &v->demand[v->n];
+    bool exact = false;
+
+    if ((t->n_options > 0 && CLARKE_OPTION(c) == side) || (own == 0 && d[c] == 0))
+      continue;
+    *open = *open || own == 2 || d[c] == 2;
+    if (own == 2 || d[c] == 2)
+      continue;
+    *one = (demand){.touch = k, .condition = c};
+    clarke_row_init(&one->row);
+    if (columns.q == NULL)
+      status = clarke_columns_init(&columns, v->q, v->side, v->err);
+    if (status == CLARKE_OK)
+      status = clarke_touch_row(&one->row, &exact, &columns, k, side, c, false, v->err);
+    *open = *open || !exact || one->row.n > 0;
+    v->n++;
+    if (!exact || one->row.n == 0)
+      drop_demands(v, v->n - 1);
+  }
+  if (columns.q != NULL)
+    clarke_columns_clear(&columns);
+  free(degree);
+  return status;
 }
 
 static clarke_status descend(visit *v, size_t k);
 
-/* Branches on touch k, whose row (left empty when it is not affine) is given. */
+/* One side of touch k, and what is below it. */
 static clarke_status
-branch(visit *v, size_t k, clarke_row *row)
+take_side(visit *v, size_t k, int8_t side)
 {
+  size_t before = v->n;
+  bool open, dead = false;
+  clarke_status status = add_demands(&open, v, k, side);
+
+  v->side[k] = side;
+  if (status == CLARKE_OK && v->n > before && v->n > 1)
+    status = refute(&dead, v);
+  if (status == CLARKE_OK && !dead)
+    status = descend(v, k + 1);
+  v->side[k] = CLARKE_PROXY;
+  drop_demands(v, before);
+  return status;
+}
+
+static clarke_status
+branch(visit *v, size_t k)
+{
+  const clarke_touch *t = &v->q->replay->touch[k];
   clarke_node *node = add_node(v, CLARKE_BRANCH);
   clarke_status status = CLARKE_OK;
 
   if (node == NULL)
     return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
   node->touch = k;
-  v->path[v->depth] = k;
-  negate_row(row); /* the side - first */
-  for (int8_t side = CLARKE_LEFT; side <= CLARKE_RIGHT && status == CLARKE_OK; side += 2) {
-    bool dead = false;
-
-    v->side[k] = side;
-    v->row[v->depth] = *row;
-    v->depth++;
-    if (row->n > 0)
-      status = refute(&dead, v);
-    if (status == CLARKE_OK && !dead)
-      status = descend(v, k + 1);
-    v->depth--;
-    negate_row(row);
+  if (t->n_options == 0) {
+    status = take_side(v, k, CLARKE_LEFT);
+    return status == CLARKE_OK ? take_side(v, k, CLARKE_RIGHT) : status;
   }
+  for (size_t o = 0; o < t->n_options && status == CLARKE_OK; o++)
+    status = take_side(v, k, CLARKE_OPTION(o));
   return status;
 }
 
 static clarke_status
 descend(visit *v, size_t k)
 {
-  clarke_row row;
-  bool affine = false;
+  int8_t first;
+  size_t before = v->n;
+  bool open = false;
   clarke_status status;
 
   if (v->tree->n > CLARKE_TREE_NODES) {
@@ -196,21 +232,28 @@ descend(visit *v, size_t k)
   }
   if (k == v->tree->n_touches)
     return add_leaf(v);
-  clarke_row_init(&row);
-  status = derivative(&row, &affine, v, k);
-  if (status == CLARKE_OK && affine && row.n == 0) {
-    /* The argument is constant: its side does not matter, but what follows must have one. */
-    v->side[k] = CLARKE_LEFT;
-    status = descend(v, k + 1);
-  }
-  else if (status == CLARKE_OK) {
-    if (!affine)
-      row.n = 0;
-    status = branch(v, k, &row);
-  }
+  first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
+  status = add_demands(&open, v, k, first);
+  drop_demands(v, before);
+  if (status != CLARKE_OK || open)
+    return status == CLARKE_OK ? branch(v, k) : status;
+  /* The argument is constant, or the options are equal: the side does not matter, but what follows
+   * must have one. */
+  v->side[k] = first;
+  status = descend(v, k + 1);
   v->side[k] = CLARKE_PROXY;
-  clarke_row_clear(&row);
   return status;
+}
+
+/* May the tree be built? Every touch may double it: past the limit's logarithm only refutations could
+ * help. */
+static bool
+within_reach(const clarke_question *q)
+{
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    if (q->replay->touch[k].n_options > CLARKE_TREE_OPTIONS)
+      return false;
+  return q->replay->n_touches <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
 }
 
 clarke_status
@@ -222,18 +265,15 @@ clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
 
   clarke_tree_clear(t);
   t->n_touches = n;
-  /* Every touch may double the tree: past the limit's logarithm only refutations could help. */
-  t->complete = n <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
+  t->complete = within_reach(q);
   if (!t->complete)
     return CLARKE_OK;
   v.side = calloc(n + 1, 1);
-  v.path = malloc((n + 1) * sizeof *v.path);
-  v.row = malloc((n + 1) * sizeof *v.row);
-  status = v.side != NULL && v.path != NULL && v.row != NULL
-             ? descend(&v, 0)
-             : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  v.demand = malloc((q->replay->n_conditions + 1) * sizeof *v.demand);
+  status = v.side != NULL && v.demand != NULL ? descend(&v, 0)
+                                              : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  drop_demands(&v, 0);
   free(v.side);
-  free(v.path);
-  free(v.row);
+  free(v.demand);
   return status;
 }

@@ -1,5 +1,5 @@
-/* Every sign pattern that can occur near w, as a tree: touches are visited in order, branching on
- * each; a branch is dead when the affine arguments chosen so far satisfy a Gordan relation (then
+/* Every pattern that can occur near w, as a tree: touches are visited in order, branching on each (a
+ * window into its options); a branch is dead when the affine arguments chosen so far satisfy a Gordan relation (then
  * no point near w follows it: design, section 4). Leaves cover all cells, and may cover some
  * that do not occur. */
 #ifndef CLARKE_SUBDIFF_ENUMERATE_H
@@ -9,21 +9,29 @@
 
 typedef enum { CLARKE_BRANCH, CLARKE_DEAD, CLARKE_LEAF } clarke_node_kind;
 
+/* A positive multiplier of what a side asks of a touch branched on. */
+typedef struct {
+  size_t touch, condition;
+  mpq_t u;
+} clarke_multiplier;
+
 typedef struct {
   clarke_node_kind kind;
   size_t touch;  /* BRANCH */
-  mpq_t *u;      /* DEAD: n_touches multipliers, zero but for touches branched on */
-  int8_t *side;  /* LEAF: by touch; those not branched on are CLARKE_LEFT */
+  size_t n;      /* DEAD: in the order of touch, then condition */
+  clarke_multiplier *multiplier;
+  int8_t *side;  /* LEAF: by touch; those not branched on are CLARKE_LEFT, or the first option */
 } clarke_node;
 
 typedef struct {
   size_t n_touches;
   size_t n, capacity;
-  clarke_node *node; /* in preorder, - before + */
+  clarke_node *node; /* in preorder, - before +, options in order */
   bool complete;     /* false: given up at a limit; the nodes then cover nothing */
 } clarke_tree;
 
 #define CLARKE_TREE_NODES 2000
+#define CLARKE_TREE_OPTIONS 26 /* letters of a proof */
 
 void clarke_tree_init(clarke_tree *t);
 void clarke_tree_clear(clarke_tree *t);

@@ -40,7 +40,7 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
   if (status == CLARKE_OK)
     status = clarke_loss_seed(&grad[g->output], &q->loss, &r->near, r->near_sample, err);
   if (status == CLARKE_OK)
-    status = clarke_reverse_run(grad, &r->near, &slopes, false, clarke_gradient_sink, gradient,
+    status = clarke_reverse_run(grad, &r->near, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient,
                                 err);
   for (size_t v = 0; v < g->n_values; v++)
     clarke_matrix_clear(&grad[v]);

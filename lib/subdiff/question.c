@@ -29,6 +29,25 @@ compare_proxy(clarke_question *q, size_t k, clarke_error *err)
   return status;
 }
 
+/* The option AD takes, unless it takes a mean. */
+static clarke_status
+compare_tie(clarke_question *q, size_t k, clarke_error *err)
+{
+  const clarke_touch *t = &q->replay->touch[k];
+  const clarke_op *op = q->g->steps[t->step].op;
+  const clarke_tie_rule *rule = clarke_profile_tie(q->profile, op);
+  clarke_status status = clarke_tie_check(rule, q->profile, op, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  q->ad_side[k] =
+    mpq_sgn(rule->beta) != 0 ? CLARKE_PROXY
+    : rule->tie == CLARKE_TIE_FIRST
+      ? CLARKE_OPTION(0)
+      : CLARKE_OPTION(clarke_window_last_option(&q->replay->near, t->step, t->feature, t->column));
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_question_init(clarke_question *q, clarke_replay *replay,
                      const clarke_profile *profile, const clarke_loss *loss, clarke_error *err)
@@ -51,7 +70,7 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
   for (size_t k = 0; k < n; k++)
     mpq_init(q->lambda[k]);
   for (size_t k = 0; k < n && status == CLARKE_OK; k++)
-    status = compare_proxy(q, k, err);
+    status = replay->touch[k].n_options > 0 ? compare_tie(q, k, err) : compare_proxy(q, k, err);
   return status;
 }
 

@@ -12,7 +12,8 @@ typedef struct {
   const clarke_profile *profile;
   clarke_loss loss;
   /* What AD does at each touch: the side whose slope the proxy is (CLARKE_LEFT, CLARKE_RIGHT), or
-   * CLARKE_PROXY when it is neither; then lambda is the weight of the left slope in it. */
+   * CLARKE_PROXY when it is neither; then lambda is the weight of the left slope in it. At a
+   * window: the option, or CLARKE_PROXY for a mean. */
   int8_t *ad_side;
   mpq_t *lambda;
 } clarke_question;

@@ -163,16 +163,28 @@ pass_is_exact(const clarke_forward *f, size_t step)
   return true;
 }
 
+/* The column of which the row is the gradient. */
+static void
+seed(clarke_matrix *m, const clarke_touch *t, int8_t side, size_t condition)
+{
+  if (t->n_options == 0)
+    m->word[t->feature * m->limbs] = 1;
+  else {
+    m->word[t->option[CLARKE_OPTION_OF(side)] * m->limbs] = 1;
+    m->word[t->option[condition] * m->limbs] = (uint64_t)-1;
+  }
+}
+
 clarke_status
-clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, bool segment, int sign,
-                 clarke_error *err)
+clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8_t side,
+                 size_t condition, bool segment, clarke_error *err)
 {
   const clarke_touch *t = &c->q->replay->touch[k];
   const clarke_graph *g = c->q->g;
   clarke_forward *f = &c->forward[t->column];
   clarke_slopes *s = &c->slope[t->column];
   size_t value = g->steps[t->step].in[0].value;
-  row_receiver receiver = {row, g, sign};
+  row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
   clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
   clarke_status status = CLARKE_OK;
@@ -184,12 +196,13 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, bool
   if (f->g == NULL)
     status = clarke_forward_column(f, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK && s->slope == NULL)
-    status = clarke_slopes_column(s, &c->slopes, t->column, err);
+    status = clarke_slopes_column(s, &c->slopes, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK)
     status = clarke_matrix_resize(&grad[value], g->values[value].count, 1, 1, err);
   if (status == CLARKE_OK) {
-    grad[value].word[t->feature * grad[value].limbs] = 1;
-    status = clarke_reverse_run(grad, f, s, segment, clarke_emit_sink, &emitter, err);
+    seed(&grad[value], t, side, condition);
+    status = clarke_reverse_run(grad, f, s, segment ? t->step : CLARKE_NONE, clarke_emit_sink,
+                                &emitter, err);
   }
   if (status == CLARKE_OK) {
     clarke_row_finish(row);

@@ -42,7 +42,7 @@ marking_init(marking *m, const clarke_question *q, const int8_t *side)
         (m->mark[v] = calloc(g->values[v].count * m->f->n + 1, 1)) == NULL)
       return false;
   for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].kind == CLARKE_PIECEWISE &&
+    if (clarke_step_has_kinks(&g->steps[i]) &&
         (m->index[i] = calloc(g->values[g->steps[i].out].count * m->f->n + 1,
                               sizeof **m->index)) == NULL)
       return false;
@@ -82,17 +82,24 @@ source(const clarke_operand *o, size_t f)
   return o->map != NULL ? o->map[f] : f;
 }
 
+/* Of an operand's entry: padding is the constant 0. */
+static uint8_t
+operand_degree(const marking *m, const clarke_operand *o, size_t f, size_t j)
+{
+  size_t from = source(o, f);
+
+  return from == CLARKE_NONE                    ? 0
+         : m->q->g->values[o->value].constant ? clarke_value_is_wrt(m->q->g, o->value)
+                                                : m->mark[o->value][from * m->f->n + j];
+}
+
 static uint8_t
 sum_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_graph *g = m->q->g;
   uint8_t degree = 0;
 
   for (size_t i = 0; i < s->n_in; i++) {
-    const clarke_operand *o = &s->in[i];
-    uint8_t one = g->values[o->value].constant
-                    ? clarke_value_is_wrt(g, o->value)
-                    : m->mark[o->value][source(o, f) * m->f->n + j];
+    uint8_t one = operand_degree(m, &s->in[i], f, j);
 
     degree = one > degree ? one : degree;
   }
@@ -159,6 +166,28 @@ piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
   return piece_degree(m, s, CLARKE_KINK_OF(code) + (m->side[k - 1] == CLARKE_RIGHT), f, j, degree);
 }
 
+/* A window's output is its largest entry, or the option that is chosen. */
+static uint8_t
+max_degree(const marking *m, size_t step, size_t f, size_t j)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+  const uint8_t *x = m->mark[s->in[0].value];
+  int8_t code = m->f->piece[step][f * m->f->n + j];
+  size_t k = m->index[step][f * m->f->n + j];
+  const clarke_touch *t = k > 0 ? &m->q->replay->touch[k - 1] : NULL;
+
+  if (code >= 0)
+    return x[s->in[0].map[f * s->width + (size_t)code] * m->f->n + j];
+  if (t == NULL)
+    return 2;
+  if (m->side[k - 1] != CLARKE_PROXY)
+    return x[t->option[CLARKE_OPTION_OF(m->side[k - 1])] * m->f->n + j];
+  for (size_t o = 0; o < t->n_options; o++)
+    if (x[t->option[o] * m->f->n + j] != 0)
+      return 2;
+  return 0;
+}
+
 static uint8_t
 entry_degree(const marking *m, size_t step, size_t f, size_t j)
 {
@@ -177,7 +206,7 @@ entry_degree(const marking *m, size_t step, size_t f, size_t j)
   case CLARKE_ANALYTIC:
     return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
   case CLARKE_MAX:
-    return 2;
+    return max_degree(m, step, f, j);
   case CLARKE_SOFTMAX:
     for (size_t l = 0; l < s->length; l++)
       if (m->mark[s->in[0].value][((f / (s->length * s->stride) * s->length + l) * s->stride +
@@ -224,7 +253,11 @@ clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, cl
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
-    degree[k] = m.mark[g->steps[t->step].in[0].value][t->feature * m.f->n + t->column];
+    const uint8_t *x = m.mark[g->steps[t->step].in[0].value];
+
+    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
+      degree[t->first_condition + c] =
+        x[(t->n_options > 0 ? t->option[c] : t->feature) * m.f->n + t->column];
   }
   marking_clear(&m);
   return CLARKE_OK;
@@ -233,13 +266,17 @@ clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, cl
 clarke_status
 clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_error *err)
 {
-  size_t n = q->replay->n_touches;
-  uint8_t *degree = malloc(n + 1);
+  uint8_t *degree = malloc(q->replay->n_conditions + 1);
   clarke_status status = degree != NULL ? clarke_degrees(degree, q, side, err)
                                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
-  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
-    flat[k] = degree[k] == 0;
+  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    flat[k] = true;
+    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
+      flat[k] = flat[k] && degree[t->first_condition + c] == 0;
+  }
   free(degree);
   return status;
 }

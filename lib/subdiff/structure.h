@@ -5,13 +5,13 @@
 
 #include "subdiff/question.h"
 
-/* degree[k]: how touch k's argument depends on the wrt parameters near w within the cell of these
- * sides (CLARKE_LEFT or CLARKE_RIGHT by touch; CLARKE_PROXY: not chosen): 0 not at all, 1 it is
- * affine, 2 nothing is known. */
+/* degree[c], by condition: how touch k's argument, or the entry of a window's option, depends on the wrt
+ * parameters near w within the cell of these sides (by touch; CLARKE_PROXY: not chosen): 0 not at
+ * all, 1 it is affine, 2 nothing is known. */
 clarke_status clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side,
                              clarke_error *err);
 
-/* flat[k]: is its degree 0? */
+/* flat[k]: is its degree 0, of a window that of all options? */
 clarke_status clarke_flat(bool *flat, const clarke_question *q, const int8_t *side,
                           clarke_error *err);
 

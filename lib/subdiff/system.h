@@ -33,10 +33,12 @@ clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, c
                                   clarke_error *err);
 void clarke_columns_clear(clarke_columns *c);
 
-/* The derivative of touch k's argument, times sign: in its layer's own parameters only (segment),
- * or in all wrt parameters. *exact: false when enclosures came in (then entries are midpoints). */
+/* What a side asks of touch k by one of its conditions, as a row whose product with a direction must be
+ * positive: the side's sign times the derivative of a kink's argument, or that of the side's
+ * option of a window less the option `condition`. In all wrt parameters, or in its layer's own
+ * only (segment). *exact: false when enclosures came in (then entries are midpoints). */
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
-                               bool segment, int sign, clarke_error *err);
+                               int8_t side, size_t condition, bool segment, clarke_error *err);
 
 /* Solves the system block by block. FEASIBLE: d gets the moves. EMPTY: u[i] (n_rows initialized
  * rationals) gets the multipliers. More than CLARKE_SYSTEM_LIMIT entries in one block: UNKNOWN. */

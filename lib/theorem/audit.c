@@ -84,6 +84,16 @@ new_cells(clarke_audit *a, size_t n, clarke_error *err)
   return CLARKE_OK;
 }
 
+static void
+count_touch(clarke_layer *layer, const clarke_question *q, const clarke_touch *t)
+{
+  size_t rows = t->n_options > 0 ? t->n_options - 1 : 1;
+
+  layer->moving += t->step == layer->step;
+  if (t->step == layer->step || t->step == clarke_graph_inner(q->g, layer->step))
+    layer->constraints += rows;
+}
+
 /* AD's own pattern: its cell, the flat touches, the layers that move. */
 static clarke_status
 read_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
@@ -95,7 +105,7 @@ read_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
   for (size_t k = 0; status == CLARKE_OK && k < q->replay->n_touches; k++) {
     a->flat += a->cell[0].flat[k];
     for (size_t i = 0; i < a->n_layers && !a->cell[0].flat[k]; i++)
-      a->layer[i].moving += a->layer[i].step == q->replay->touch[k].step;
+      count_touch(&a->layer[i], q, &q->replay->touch[k]);
   }
   return status;
 }
@@ -175,7 +185,7 @@ mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_
   memcpy(side, q->ad_side, q->replay->n_touches);
   for (size_t i = 0; i < a->n_mixed; i++)
     for (size_t k = 0; k < q->replay->n_touches; k++)
-      if (q->replay->touch[k].step == a->layer[a->mixed[i]].step)
+      if (q->replay->touch[k].step == a->layer[a->mixed[i]].step && q->replay->touch[k].n_options == 0)
         side[k] = (m >> (a->n_mixed - 1 - i)) & 1 ? CLARKE_RIGHT : CLARKE_LEFT;
 }
 

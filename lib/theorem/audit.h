@@ -14,16 +14,20 @@ const char *clarke_verdict_name(clarke_verdict v);
 
 typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
 
-/* A PIECEWISE step with what feeds it: y = f(z, u) + bias. */
+/* A step with kinks and what feeds it: y = f(z, u) + bias. A MAX and the pointwise function it may pool
+ * are two here but one layer of the papers: the MAX's system holds both (clarke_graph_inner). */
 typedef struct {
   size_t step;
   size_t neurons;       /* features */
   size_t touched;       /* counted over neurons and samples */
   size_t moving;        /* of these, not flat under AD's pattern */
+  size_t constraints;   /* rows of the system: what AD's sides ask of those */
+  size_t ties;          /* MAX: windows with several largest entries; touched are the nontrivial ones */
   size_t weight;        /* the parameter of the dense step just before, or CLARKE_NONE */
   size_t dense;         /* that step, or CLARKE_NONE */
   size_t bias;          /* a parameter added to every neuron just before, or CLARKE_NONE */
   double bias_coef;
+  bool bias_covers;     /* ... and used nowhere else */
   bool bias_distinct;   /* an entry of its own for every neuron, used nowhere else */
   bool fully_connected; /* y = W z or W z + b, W used nowhere else: Theorem 5's layer */
   bool plain_sum;       /* nothing but W z and the bias is added */
@@ -46,7 +50,7 @@ typedef enum {
   CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_UNANIMOUS /* programs */,
 } clarke_evidence;
 
-#define CLARKE_THEOREMS 6
+#define CLARKE_THEOREMS 7
 
 typedef struct {
   clarke_verdict verdict;

@@ -1,19 +1,53 @@
-/* Algorithm 1's P_l for a pointwise layer, and the global system: the same rows, cut to the layer's
- * own parameters or not. */
+/* Algorithm 1's P_l for a layer, its kinks and windows over the whole minibatch, and the global system:
+ * the same rows, cut to the layer's own parameters or not. */
 #include "theorem/audit.h"
 
 #include <stdlib.h>
 
-/* Solves for the moving touches of one step (or of all: step == CLARKE_NONE). */
+/* The rows of the touches that move: of one layer (its step, and the pointwise one a MAX pools), or of
+ * all (step == CLARKE_NONE). */
+static clarke_status
+make_rows(clarke_row *row, size_t *n, bool *exact, size_t step, const clarke_cell *cell,
+          const clarke_question *q, clarke_error *err)
+{
+  size_t inner = step != CLARKE_NONE ? clarke_graph_inner(q->g, step) : CLARKE_NONE, entries = 0;
+  clarke_columns columns;
+  clarke_status status = clarke_columns_init(&columns, q, cell->side, err);
+
+  *n = 0;
+  *exact = true;
+  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    if ((step != CLARKE_NONE && t->step != step && t->step != inner) || cell->flat[k])
+      continue;
+    for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
+      bool one;
+
+      if (t->n_options > 0 && CLARKE_OPTION(c) == cell->side[k])
+        continue;
+      status = clarke_touch_row(&row[*n], &one, &columns, k, cell->side[k], c, step != CLARKE_NONE,
+                                err);
+      *exact = *exact && one;
+      entries += row[(*n)++].n;
+    }
+    if (entries > CLARKE_SYSTEM_LIMIT)
+      break;
+  }
+  clarke_columns_clear(&columns);
+  if (status == CLARKE_OK && entries > CLARKE_SYSTEM_LIMIT)
+    *n = CLARKE_NONE;
+  return status;
+}
+
 static clarke_status
 solve(clarke_cone_answer *answer, clarke_direction *d, size_t step, const clarke_cell *cell,
       const clarke_question *q, clarke_error *err)
 {
-  size_t n_touches = q->replay->n_touches, n = 0, entries = 0;
-  clarke_row *row = malloc((n_touches + 1) * sizeof *row);
-  mpq_t *u = malloc((n_touches + 1) * sizeof *u);
-  clarke_columns columns;
-  bool exact = true, too_large = false;
+  size_t most = q->replay->n_conditions, n;
+  clarke_row *row = malloc((most + 1) * sizeof *row);
+  mpq_t *u = malloc((most + 1) * sizeof *u);
+  bool exact;
   clarke_status status;
 
   *answer = CLARKE_CONE_UNKNOWN;
@@ -22,28 +56,19 @@ solve(clarke_cone_answer *answer, clarke_direction *d, size_t step, const clarke
     free(u);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
-  for (size_t k = 0; k < n_touches; k++) {
-    clarke_row_init(&row[k]);
-    mpq_init(u[k]);
+  for (size_t i = 0; i < most; i++) {
+    clarke_row_init(&row[i]);
+    mpq_init(u[i]);
   }
-  status = clarke_columns_init(&columns, q, cell->side, err);
-  for (size_t k = 0; k < n_touches && status == CLARKE_OK && !too_large; k++) {
-    if ((step != CLARKE_NONE && q->replay->touch[k].step != step) || cell->flat[k])
-      continue;
-    status = clarke_touch_row(&row[n], &exact, &columns, k, step != CLARKE_NONE, cell->side[k],
-                              err);
-    entries += row[n++].n;
-    too_large = entries > CLARKE_SYSTEM_LIMIT;
-  }
-  clarke_columns_clear(&columns);
-  if (status == CLARKE_OK && !too_large)
+  status = make_rows(row, &n, &exact, step, cell, q, err);
+  if (status == CLARKE_OK && n != CLARKE_NONE)
     status = clarke_system_solve(answer, d, u, row, n, q->g, err);
   /* Midpoints only guess: the cell's own check decides about a direction. */
   if (!exact && *answer == CLARKE_CONE_EMPTY)
     *answer = CLARKE_CONE_UNKNOWN;
-  for (size_t k = 0; k < n_touches; k++) {
-    clarke_row_clear(&row[k]);
-    mpq_clear(u[k]);
+  for (size_t i = 0; i < most; i++) {
+    clarke_row_clear(&row[i]);
+    mpq_clear(u[i]);
   }
   free(row);
   free(u);

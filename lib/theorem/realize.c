@@ -7,12 +7,24 @@
 #include <string.h>
 
 static bool
-layer_moves(const clarke_layer *layer, const clarke_cell *cell, const clarke_question *q)
+step_moves(size_t step, const clarke_cell *cell, const clarke_question *q)
 {
   for (size_t k = 0; k < q->replay->n_touches; k++)
-    if (q->replay->touch[k].step == layer->step && !cell->flat[k])
+    if (q->replay->touch[k].step == step && !cell->flat[k])
       return true;
   return false;
+}
+
+/* The layer of the MAX that pools this one, when windows of it move: its system holds both. */
+static clarke_layer *
+pooled_by(clarke_audit *a, const clarke_layer *layer, const clarke_cell *cell,
+          const clarke_question *q)
+{
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (clarke_graph_inner(q->g, a->layer[i].step) == layer->step &&
+        step_moves(a->layer[i].step, cell, q))
+      return &a->layer[i];
+  return NULL;
 }
 
 static void
@@ -59,10 +71,16 @@ by_layers(bool *realized, clarke_cell *cell, clarke_audit *a, bool closed_form, 
   drop_directions(cell);
   *realized = false;
   for (size_t i = a->n_layers; i-- > 0 && status == CLARKE_OK;) {
+    const clarke_layer *pool = pooled_by(a, &a->layer[i], cell, q);
     bool found;
 
-    if (!layer_moves(&a->layer[i], cell, q))
+    if (!step_moves(a->layer[i].step, cell, q))
       continue;
+    if (pool != NULL) {
+      if (report)
+        a->layer[i].feasible = pool->feasible;
+      continue;
+    }
     if (!all && !report)
       break;
     status = layer_direction(&found, cell, &a->layer[i], closed_form, report, q, err);

@@ -16,34 +16,54 @@ injective(const size_t *map, size_t n, size_t entries)
   if (seen == NULL)
     return false;
   for (size_t f = 0; f < n && distinct; f++) {
-    distinct = !seen[map[f]];
-    seen[map[f]] = true;
+    distinct = map[f] != CLARKE_NONE && !seen[map[f]];
+    if (distinct)
+      seen[map[f]] = true;
   }
   free(seen);
   return distinct;
 }
 
-/* The dense step that makes a value, by a wrt weight, or CLARKE_NONE. */
 static size_t
-dense_before(const clarke_graph *g, size_t value)
+weight_of(const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE                  ? s->dense.weight
+         : s->kind == CLARKE_SCALE && !s->divide ? s->in[1].value
+                                                  : CLARKE_NONE;
+}
+
+/* Has every neuron a bias? */
+static bool
+covers(const size_t *map, size_t n)
+{
+  for (size_t f = 0; map != NULL && f < n; f++)
+    if (map[f] == CLARKE_NONE)
+      return false;
+  return true;
+}
+
+/* The step that makes a value out of another and a wrt weight of its own, linear in it: DENSE, or
+ * SCALE (BatchNormalization's scale). CLARKE_NONE when there is none. */
+static size_t
+linear_before(const clarke_graph *g, size_t value)
 {
   size_t step = g->values[value].producer;
 
-  return step != CLARKE_NONE && g->steps[step].kind == CLARKE_DENSE &&
-             clarke_value_is_wrt(g, g->steps[step].dense.weight)
+  return step != CLARKE_NONE && weight_of(&g->steps[step]) != CLARKE_NONE &&
+             clarke_value_is_wrt(g, weight_of(&g->steps[step]))
            ? step
            : CLARKE_NONE;
 }
 
 static void
-set_dense(clarke_layer *layer, const clarke_graph *g, size_t step)
+set_linear(clarke_layer *layer, const clarke_graph *g, size_t step)
 {
-  const clarke_dense *d = &g->steps[step].dense;
+  const clarke_step *s = &g->steps[step];
 
   layer->dense = step;
-  layer->weight = g->values[d->weight].parameter;
-  layer->fully_connected = d->blocks == 1 && d->repeat == 1 &&
-                           g->parameters[layer->weight].uses == 1;
+  layer->weight = g->values[weight_of(s)].parameter;
+  layer->fully_connected = s->kind == CLARKE_DENSE && s->dense.blocks == 1 &&
+                           s->dense.repeat == 1 && g->parameters[layer->weight].uses == 1;
 }
 
 static void
@@ -53,8 +73,8 @@ set_bias(clarke_layer *layer, const clarke_graph *g, const clarke_operand *o)
 
   layer->bias = v->parameter;
   layer->bias_coef = o->coef;
-  layer->bias_distinct = g->parameters[v->parameter].uses == 1 &&
-                         injective(o->map, layer->neurons, v->count);
+  layer->bias_covers = g->parameters[v->parameter].uses == 1 && covers(o->map, layer->neurons);
+  layer->bias_distinct = layer->bias_covers && injective(o->map, layer->neurons, v->count);
 }
 
 /* The sum just before the kinks: W z, a bias, and perhaps other things. */
@@ -68,10 +88,10 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
     const clarke_operand *o = &sum->in[i];
 
     if (!g->values[o->value].constant) {
-      size_t dense = dense_before(g, o->value);
+      size_t dense = linear_before(g, o->value);
 
       if (dense != CLARKE_NONE && o->map == NULL && activations == 0)
-        set_dense(layer, g, dense);
+        set_linear(layer, g, dense);
       layer->plain_sum = layer->plain_sum && dense != CLARKE_NONE && o->map == NULL;
       activations++;
     } else if (clarke_value_is_wrt(g, o->value) && layer->bias == CLARKE_NONE)
@@ -85,8 +105,9 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
 
 /* wrt entries met between the kinks and the nearest nonlinear functions before them. */
 static size_t
-own_variables(const clarke_graph *g, size_t value)
+own_variables(const clarke_graph *g, size_t step)
 {
+  size_t value = g->steps[step].in[0].value, inner = clarke_graph_inner(g, step);
   bool *value_seen = calloc(g->n_values + 1, sizeof *value_seen);
   bool *own = calloc(g->n_parameters + 1, sizeof *own);
   size_t count = 0;
@@ -96,8 +117,9 @@ own_variables(const clarke_graph *g, size_t value)
     for (size_t i = g->n_steps; i-- > 0;) {
       const clarke_step *s = &g->steps[i];
 
-      if (!value_seen[s->out] || s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_ANALYTIC ||
-          s->kind == CLARKE_SOFTMAX)
+      if (!value_seen[s->out] ||
+          (i != inner && (clarke_step_has_kinks(s) || s->kind == CLARKE_ANALYTIC ||
+                          s->kind == CLARKE_SOFTMAX)))
         continue;
       for (size_t k = 0; k < s->n_in; k++) {
         value_seen[s->in[k].value] = true;
@@ -123,15 +145,18 @@ read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
 
   memset(layer, 0, sizeof *layer);
   layer->step = step;
-  layer->neurons = g->values[input].count;
+  layer->neurons = g->values[g->steps[step].out].count;
+  layer->ties = q->replay->ties[step];
   layer->weight = layer->dense = layer->bias = CLARKE_NONE;
   layer->feasible = CLARKE_UNKNOWN;
   layer->columns = q->replay->samples;
-  layer->variables = own_variables(g, input);
-  if (producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_SUM)
+  layer->variables = own_variables(g, step);
+  if (g->steps[step].kind == CLARKE_MAX)
+    ; /* no bias of its own, no weight */
+  else if (producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_SUM)
     read_sum(layer, g, &g->steps[producer]);
-  else if (dense_before(g, input) != CLARKE_NONE) {
-    set_dense(layer, g, producer);
+  else if (linear_before(g, input) != CLARKE_NONE) {
+    set_linear(layer, g, producer);
     layer->plain_sum = true;
   }
   for (size_t k = 0; k < q->replay->n_touches; k++)
@@ -147,7 +172,7 @@ clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
   if (a->layer == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].kind == CLARKE_PIECEWISE)
+    if (clarke_step_has_kinks(&g->steps[i]))
       read_layer(&a->layer[a->n_layers++], q, i);
   return CLARKE_OK;
 }

@@ -1,5 +1,5 @@
-/* Theorems 1, 4, 5 and 8 of Park, Chun and Lee, N-1, and the global system: does each apply to this
- * network and batch, do its conditions hold, and why. Theorems 1, 4, 5 and N-1 are judged by their
+/* Theorems 1, 4, 5, 6 and 8 of Park, Chun and Lee, N-1, and the global system: does each apply to this
+ * network and batch, do its conditions hold, and why. Theorems 1, 4, 5, 6 and N-1 are judged by their
  * own conditions; the verdict rests on directions, not on them. */
 #include "theorem/audit.h"
 
@@ -18,6 +18,16 @@ without_distinct_bias(const clarke_audit *a)
 {
   for (size_t i = 0; i < a->n_layers; i++)
     if (a->layer[i].bias == CLARKE_NONE || !a->layer[i].bias_distinct)
+      return &a->layer[i];
+  return NULL;
+}
+
+/* The first layer that is no pointwise function, or NULL. */
+static const clarke_layer *
+pooling(const clarke_audit *a, const clarke_question *q)
+{
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (q->g->steps[a->layer[i].step].kind != CLARKE_PIECEWISE)
       return &a->layer[i];
   return NULL;
 }
@@ -99,7 +109,10 @@ judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
   const clarke_layer *bare = without_distinct_bias(a);
   clarke_status status = CLARKE_OK;
 
-  if (bare != NULL)
+  if (pooling(a, q) != NULL)
+    say(t, "Theorem 1", false, CLARKE_NO, "layer %.120s is no pointwise function",
+        layer_name(q, pooling(a, q)));
+  else if (bare != NULL)
     say(t, "Theorem 1", false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
   else if (q->replay->samples != 1)
     say(t, "Theorem 1", false, CLARKE_NO, "the minibatch has more than one sample%s", NULL);
@@ -117,26 +130,61 @@ judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
   return status;
 }
 
+/* Theorems 4 and 6: proxies of one lambda for each layer. */
+static clarke_status
+judge_lambdas(clarke_theorem *t, const char *holds, const clarke_audit *a,
+              const clarke_question *q, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  say(t, t->name, true, CLARKE_YES, holds, NULL);
+  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+    proxy_kind p;
+
+    if (q->g->steps[a->layer[i].step].kind != CLARKE_PIECEWISE)
+      continue;
+    status = judge_proxies(&p, q, &a->layer[i], err);
+    if (status == CLARKE_OK && (!p.clarke || !p.shared))
+      say(t, t->name, true, CLARKE_NO,
+          "no one lambda gives all proxies of layer %.120s", layer_name(q, &a->layer[i]));
+  }
+  return status;
+}
+
 static clarke_status
 judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   const clarke_layer *bare = without_distinct_bias(a);
-  clarke_status status = CLARKE_OK;
 
-  if (bare != NULL) {
-    say(t, "Theorem 4", false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
-    return CLARKE_OK;
-  }
-  say(t, "Theorem 4", true, CLARKE_YES, "distinct biases and one lambda for each layer%s", NULL);
-  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
-    proxy_kind p;
+  t->name = "Theorem 4";
+  if (pooling(a, q) != NULL)
+    say(t, t->name, false, CLARKE_NO, "layer %.120s is no pointwise function",
+        layer_name(q, pooling(a, q)));
+  else if (bare != NULL)
+    say(t, t->name, false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
+  else
+    return judge_lambdas(t, "distinct biases and one lambda for each layer%s", a, q, err);
+  return CLARKE_OK;
+}
 
-    status = judge_proxies(&p, q, &a->layer[i], err);
-    if (status == CLARKE_OK && (!p.clarke || !p.shared))
-      say(t, "Theorem 4", true, CLARKE_NO,
-          "no one lambda gives all proxies of layer %.120s", layer_name(q, &a->layer[i]));
+/* Shared biases; its maxpools are trivial: a touched window is no such thing. */
+static clarke_status
+judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  t->name = "Theorem 6";
+  for (size_t i = 0; i < a->n_layers; i++) {
+    const clarke_layer *layer = &a->layer[i];
+    bool pointwise = q->g->steps[layer->step].kind == CLARKE_PIECEWISE;
+
+    if (pointwise ? layer->bias == CLARKE_NONE || !layer->bias_covers : layer->touched > 0) {
+      say(t, t->name, false, CLARKE_NO,
+          pointwise ? "layer %.120s has no bias that covers its neurons"
+                    : "layer %.120s has ties that are not trivial", layer_name(q, layer));
+      return CLARKE_OK;
+    }
   }
-  return status;
+  return judge_lambdas(t, "shared biases, trivial maxpools and one lambda for each layer%s", a, q,
+                       err);
 }
 
 static clarke_status
@@ -150,7 +198,7 @@ judge_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
     const clarke_layer *layer = &a->layer[i];
     proxy_kind p = {true, true, true};
 
-    if (!layer->fully_connected) {
+    if (!layer->fully_connected || q->g->steps[layer->step].kind != CLARKE_PIECEWISE) {
       say(t, "Theorem 5", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
       return CLARKE_OK;
     }
@@ -181,6 +229,10 @@ judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question 
     const clarke_layer *layer = &a->layer[i];
     proxy_kind p;
 
+    if (q->g->steps[layer->step].kind != CLARKE_PIECEWISE) {
+      say(t, "N-1", false, CLARKE_NO, "layer %.120s is no pointwise function", layer_name(q, layer));
+      return CLARKE_OK;
+    }
     if (layer->bias == CLARKE_NONE || layer->weight == CLARKE_NONE || !layer->plain_sum) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
       return CLARKE_OK;
@@ -197,14 +249,14 @@ judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question 
   return status;
 }
 
-/* Theorem 8 for pointwise layers: P_l is not empty for any l. */
+/* Theorem 8: P_l is not empty for any l. */
 static void
 judge_8(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
   say(t, "Theorem 8", true, CLARKE_YES, "P_l is not empty for any layer%s", NULL);
   for (size_t k = 0; k < q->replay->n_touches; k++)
     if (q->ad_side[k] == CLARKE_PROXY) {
-      say(t, "Theorem 8", false, CLARKE_NO, "the proxy touched in %.120s is no one-sided slope",
+      say(t, "Theorem 8", false, CLARKE_NO, "AD's choice at what is touched in %.120s is no one side",
           q->g->steps[q->replay->touch[k].step].name);
       return;
     }
@@ -246,9 +298,11 @@ clarke_theorems_judge(clarke_audit *a, const clarke_question *q, clarke_error *e
     status = judge_4(&a->theorem[1], a, q, err);
   if (status == CLARKE_OK)
     status = judge_5(&a->theorem[2], a, q, err);
-  judge_8(&a->theorem[3], a, q);
   if (status == CLARKE_OK)
-    status = judge_two_kinks(&a->theorem[4], a, q, err);
-  judge_global(&a->theorem[5], a);
+    status = judge_6(&a->theorem[3], a, q, err);
+  judge_8(&a->theorem[4], a, q);
+  if (status == CLARKE_OK)
+    status = judge_two_kinks(&a->theorem[5], a, q, err);
+  judge_global(&a->theorem[6], a);
   return status;
 }

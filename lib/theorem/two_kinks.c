@@ -74,7 +74,7 @@ clarke_two_kinks(bool *found, clarke_direction *d, const clarke_layer *layer,
   mpq_t amount;
 
   *found = false;
-  if (!wanted_sides(want, layer, cell, q))
+  if (step->kind != CLARKE_PIECEWISE || !wanted_sides(want, layer, cell, q))
     return CLARKE_OK;
   if (want[0] != 0 && want[1] != 0 && want[0] != want[1])
     return move_apart(found, d, layer, want[1], step, err);

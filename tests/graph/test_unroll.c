@@ -259,7 +259,7 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
   k->grad = new_matrices(g->n_values);
   k->gradient = new_matrices(g->n_parameters);
   OK(clarke_loss_seed(&k->grad[g->output], &loss, &k->pass, NULL, &error));
-  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, false, clarke_gradient_sink, k->gradient,
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
                         &error));
 }
 

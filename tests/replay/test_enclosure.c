@@ -306,7 +306,7 @@ check_cross_entropy(const clarke_graph *g, const clarke_forward *pass, const cla
   OK(clarke_loss_value(value, &loss, pass, &error));
   ck_assert(arb_overlaps(value, truth.v));
   OK(clarke_loss_seed(&grad[g->output], &loss, pass, NULL, &error));
-  OK(clarke_reverse_run(grad, pass, slopes, false, clarke_gradient_sink, gradient, &error));
+  OK(clarke_reverse_run(grad, pass, slopes, CLARKE_NONE, clarke_gradient_sink, gradient, &error));
   along(slope, &gradient[0], n->dw, IN * HIDDEN);
   along(slope, &gradient[1], n->dv, HIDDEN * OUT);
   ck_assert_msg(arb_overlaps(slope, truth.t), "%s %s: reverse mode", n->op[0], n->op[1]);

@@ -254,7 +254,7 @@ check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
   mpq_set_ui(found, 0, 1);
   add_inner(found, &k->grad[k->g.output], &k->tangent[k->g.output]);
   ck_assert_msg(mpq_equal(found, along), "network %zu: the loss's own derivative", number);
-  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, false, clarke_gradient_sink, k->gradient,
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
                         &error));
   mpq_set_ui(found, 0, 1);
   for (size_t p = 0; p < k->g.n_parameters; p++) {
