@@ -314,7 +314,6 @@ lower_node(builder *b, size_t place, clarke_error *err)
   const clarke_model_node *node = &b->m->nodes[place];
   bool standard = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0;
   clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
-  size_t in[8];
   clarke_status status;
 
   if (standard && strcmp(node->op_type, "Constant") == 0)
@@ -322,7 +321,9 @@ lower_node(builder *b, size_t place, clarke_error *err)
   low.op = standard ? clarke_operator_find(node->op_type) : NULL;
   if (low.op == NULL || low.op->lower == NULL)
     return unsupported(b, node, place, err);
-  low.in = in;
+  low.in = malloc((node->n_in + 1) * sizeof *low.in);
+  if (low.in == NULL)
+    return no_memory(b, err);
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
@@ -330,6 +331,7 @@ lower_node(builder *b, size_t place, clarke_error *err)
     status = low.op->lower(&low, err);
   if (status == CLARKE_OK)
     status = bind(b, node->out[0], b->g->n_values - 1, err);
+  free(low.in);
   return status;
 }
 
@@ -366,8 +368,8 @@ check_bounds(const builder *b, clarke_error *err)
 
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].bound && g->values[v].parameter != CLARKE_NONE)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip",
-                         b->m->file, g->parameters[g->values[v].parameter].name);
+      return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip or the "
+                         "value of a Pad", b->m->file, g->parameters[g->values[v].parameter].name);
   return CLARKE_OK;
 }
 

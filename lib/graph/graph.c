@@ -98,18 +98,41 @@ check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n,
   return CLARKE_OK;
 }
 
+size_t
+clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *c = s->divide || s->root ? &g->values[s->in[1].value] : NULL;
+  size_t e = 0;
+  mpq_t shifted;
+
+  if (c == NULL)
+    return CLARKE_NONE;
+  mpq_init(shifted);
+  for (; e < c->count; e++) {
+    mpq_set_d(shifted, c->real[e]);
+    if (s->root)
+      mpq_add(shifted, shifted, s->epsilon);
+    if (s->root ? mpq_sgn(shifted) <= 0 : mpq_sgn(shifted) == 0)
+      break;
+  }
+  mpq_clear(shifted);
+  return e < c->count ? e : CLARKE_NONE;
+}
+
 /* Divisors were checked when the graph was built: the new ones must be, too. */
 static clarke_status
 check_divisors(const clarke_graph *g, const char *file, clarke_error *err)
 {
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
-    const clarke_value *c = s->divide ? &g->values[s->in[1].value] : NULL;
+    size_t e = clarke_step_bad_divisor(g, s);
 
-    for (size_t e = 0; c != NULL && e < c->count; e++)
-      if (c->real[e] == 0)
-        return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' of %s divides by '%s', whose entry "
-                           "%zu is zero", file, s->name, g->file, c->name, e);
+    if (e != CLARKE_NONE)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' of %s divides by %s'%s', whose entry "
+                         "%zu is %s", file, s->name, g->file,
+                         s->root ? "the square root of epsilon + " : "",
+                         g->values[s->in[1].value].name, e,
+                         s->root ? "too small" : "zero");
   }
   return CLARKE_OK;
 }

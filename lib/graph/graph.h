@@ -7,7 +7,7 @@
  * all that evaluators need to know.
  *
  *   GATHER     y[f] = x[map[f]], or 0 where map[f] is CLARKE_NONE (padding)
- *   SUM        y[f] = sum over operands of coef * operand[map[f]]
+ *   SUM        y[f] = sum over operands of coef * operand[map[f]], those with CLARKE_NONE left out
  *   SCALE      y[f] = x[map_x[f]] * c[map_c[f]], or divided by c, or by sqrt(c + epsilon)
  *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
  *   MAX        y[f] = max over i < width of x[map[f * width + i]], CLARKE_NONE being left out
@@ -52,13 +52,14 @@ typedef struct {
   size_t parameter;  /* CLARKE_NONE when it is none */
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
   bool initializer;  /* becomes a parameter when used as a weight */
-  bool bound;        /* of a Clip, read when the graph was built: never a parameter's */
+  bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
+                      * parameter's */
 } clarke_value;
 
 typedef struct {
   size_t value;
   double coef;
-  size_t *map; /* NULL: the identity */
+  size_t *map; /* NULL: the identity. map[f] == CLARKE_NONE: 0 (of GATHER, SUM and MAX) */
 } clarke_operand;
 
 /* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
@@ -114,7 +115,7 @@ typedef struct {
   char *file;
   bool batched; /* the file's tensors carry the batch as their first axis */
   size_t samples;
-  size_t activations; /* entries of all activations, samples counted */
+  size_t activations; /* entries of all activations, samples counted, and of long index maps */
   size_t n_values, n_steps, n_parameters;
   clarke_value *values;
   clarke_step *steps;
@@ -148,6 +149,10 @@ bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 /* The PIECEWISE step that makes the operand of a MAX step, with which it is one layer; else
  * CLARKE_NONE. */
 size_t clarke_graph_inner(const clarke_graph *g, size_t step);
+
+/* The first entry of a SCALE's constant by which nothing can be divided: 0, or, with root, one whose
+ * sum with epsilon is not above 0. CLARKE_NONE when there is none. */
+size_t clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s);
 
 /* PIECEWISE or MAX? */
 bool clarke_step_has_kinks(const clarke_step *s);

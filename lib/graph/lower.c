@@ -103,20 +103,41 @@ register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err)
+/* Input i, a constant, as a parameter if it is an initializer; one that is already a weight is no
+ * statistic, nor the other way round. */
+static clarke_status
+use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
 {
   clarke_status status = clarke_lower_constant(low, i, err);
   clarke_value *v;
+  clarke_parameter *p;
 
   if (status != CLARKE_OK)
     return status;
   v = &low->graph->values[low->in[i]];
   if (v->initializer && v->parameter == CLARKE_NONE)
     status = register_parameter(low, low->in[i], err);
-  if (status == CLARKE_OK && v->parameter != CLARKE_NONE)
-    low->graph->parameters[v->parameter].uses++;
-  return status;
+  if (status != CLARKE_OK || v->parameter == CLARKE_NONE)
+    return status;
+  p = &low->graph->parameters[v->parameter];
+  if (p->uses > 0 && p->statistic != statistic)
+    return clarke_lower_fail(low, err, "'%s' is both a weight and a statistic of "
+                                       "BatchNormalization", p->name);
+  p->statistic = statistic;
+  p->uses++;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  return use(low, i, false, err);
+}
+
+clarke_status
+clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  return use(low, i, true, err);
 }
 
 int64_t
@@ -261,6 +282,62 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
     s->in[i].coef = 1;
   }
   return s;
+}
+
+clarke_status
+clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t *value,
+                  clarke_error *err)
+{
+  clarke_value *v = new_value(low->graph);
+
+  if (v == NULL)
+    return out_of_memory(low, err);
+  v->constant = true;
+  if (!set_shape(v, rank, dims) || v->count > CLARKE_MAX_MAP)
+    return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
+  v->name = step_name(low);
+  v->real = calloc(v->count + 1, sizeof *v->real);
+  *value = low->graph->n_values - 1;
+  return v->name != NULL && v->real != NULL ? CLARKE_OK : out_of_memory(low, err);
+}
+
+size_t *
+clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n, clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+
+  if (n > CLARKE_MAX_MAP) {
+    clarke_lower_fail(low, err, "an index map of %zu entries; at most %zu are taken", n,
+                      CLARKE_MAX_MAP);
+    return NULL;
+  }
+  if (n > CLARKE_MAX_ACTIVATIONS - g->activations) {
+    too_large(low, err);
+    return NULL;
+  }
+  g->activations += n;
+  free(s->in[i].map);
+  s->in[i].map = malloc((n + 1) * sizeof *s->in[i].map);
+  if (s->in[i].map == NULL)
+    out_of_memory(low, err);
+  return s->in[i].map;
+}
+
+clarke_status
+clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat, size_t period,
+                      clarke_error *err)
+{
+  size_t count = low->graph->values[s->out].count;
+  size_t *map;
+
+  if (repeat == 1 && period == count)
+    return CLARKE_OK;
+  map = clarke_lower_map(low, s, i, count, err);
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t f = 0; f < count; f++)
+    map[f] = f / repeat % period;
+  return CLARKE_OK;
 }
 
 clarke_status

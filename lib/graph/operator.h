@@ -12,6 +12,9 @@
 
 #include "graph/graph.h"
 
+/* No index map is longer: a small file must not ask for unbounded memory. */
+#define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
+
 typedef struct {
   clarke_graph *graph;
   const clarke_op *op;
@@ -41,7 +44,7 @@ struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
   size_t min_in, max_in;
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
-  const char *attributes; /* "name:t ...", t as i (int), f (float), I (ints); NULL: none */
+  const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), I (ints); NULL: none */
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
   const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];
@@ -77,6 +80,13 @@ clarke_status clarke_lower_integers(const clarke_lowering *low, size_t i, const 
 /* Registers input i, a constant, as a weight: a parameter if it is an initializer. */
 clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err);
 
+/* The same, as a statistic of BatchNormalization. */
+clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no
+ * parameter. It is to be made before the node's last step. */
+clarke_status clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims,
+                                size_t *value, clarke_error *err);
+
 int64_t clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent);
 double clarke_lower_float(const clarke_lowering *low, const char *name, double absent);
 
@@ -85,6 +95,14 @@ double clarke_lower_float(const clarke_lowering *low, const char *name, double a
  * returned pointer is valid until the next call. NULL when out of memory. */
 clarke_step *clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in,
                                size_t rank, const size_t *dims, clarke_error *err);
+/* Gives operand i of the step a map of n entries for the caller to fill; NULL when it would be too
+ * large. */
+size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n,
+                         clarke_error *err);
+/* Gives operand i of the step the map of a constant of `period` entries, each read by `repeat`
+ * features in a row, all over again to the end. */
+clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
+                                    size_t period, clarke_error *err);
 clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
 
 /* A pointwise piecewise step on input 0 with n_kinks kinks, all coefficients zero to begin with:

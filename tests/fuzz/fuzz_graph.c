@@ -2,6 +2,18 @@
 #include "graph/graph.h"
 #include "target.h"
 
+/* An entry of the operand, or padding where a step may have it. */
+static void
+check_map(const clarke_graph *g, const clarke_step *s, const clarke_operand *o)
+{
+  bool padded = s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_MAX;
+  size_t n = g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+
+  REQUIRE(s->kind != CLARKE_MAX || (o->map != NULL && s->width <= CLARKE_MAX_WIDTH));
+  for (size_t f = 0; o->map != NULL && f < n; f++)
+    REQUIRE(o->map[f] < g->values[o->value].count || (padded && o->map[f] == CLARKE_NONE));
+}
+
 static void
 build(const clarke_model *m, size_t rank, const size_t *dims)
 {
@@ -20,8 +32,7 @@ build(const clarke_model *m, size_t rank, const size_t *dims)
         const clarke_operand *o = &g.steps[i].in[k];
 
         REQUIRE(o->value < g.n_values);
-        for (size_t f = 0; o->map != NULL && f < g.values[g.steps[i].out].count; f++)
-          REQUIRE(o->map[f] < g.values[o->value].count);
+        check_map(&g, &g.steps[i], o);
       }
     REQUIRE(clarke_graph_wrt(&g, NULL, 0, &err) == CLARKE_OK);
   }

@@ -17,7 +17,11 @@ lower_identity(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_dropout(clarke_lowering *low, clarke_error *err)
 {
-  if (clarke_lower_has(low, 2))
+  const int64_t *mode;
+  size_t n;
+
+  if (clarke_lower_has(low, 2) && (clarke_lower_integers(low, 2, &mode, &n, NULL) != CLARKE_OK ||
+                                   n != 1 || mode[0] != 0))
     return clarke_lower_fail(low, err, "training mode is not supported: export for inference");
   return lower_identity(low, err);
 }

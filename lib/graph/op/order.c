@@ -1,5 +1,6 @@
 /* The order statistics of programs: the k-th largest of several numbers. They have no kinks of their
- * own but ties, and a tie rule for each profile in place of proxies. */
+ * own but ties, and a tie rule for each profile in place of proxies. MaxPool, which files have too, is
+ * in maxpool.c. */
 #include "graph/operator.h"
 
 const clarke_op clarke_ops_order[] = {
@@ -9,9 +10,6 @@ const clarke_op clarke_ops_order[] = {
   {.name = "Min", .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean",
            [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "MaxPool", .order = true,
-   .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
-           [CLARKE_TENSORFLOW_2] = "first"}},
   {.name = "Kth", .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "stable", [CLARKE_JAX_0_10] = "stable",
            [CLARKE_TENSORFLOW_2] = "stable"}},

@@ -1,25 +1,11 @@
 /* Flatten, Reshape, Squeeze, Unsqueeze: the same entries in the same order, other axes. */
-#include "graph/operator.h"
-
-/* The whole shape of input 0: a batch axis (standing as 1) first when the graph has one. */
-static size_t
-whole(const clarke_lowering *low, size_t *dims)
-{
-  const clarke_value *x = clarke_lower_value(low, 0);
-  size_t lead = !x->constant && low->graph->batched ? 1 : 0;
-
-  if (lead == 1)
-    dims[0] = 1;
-  for (size_t a = 0; a < x->rank; a++)
-    dims[a + lead] = x->dims[a];
-  return x->rank + lead;
-}
+#include "graph/op/axes.h"
 
 /* Finishes with a whole shape: its batch axis, where there is one, must have stayed first. */
 static clarke_status
 finish(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
 {
-  size_t lead = !clarke_lower_value(low, 0)->constant && low->graph->batched ? 1 : 0;
+  size_t lead = clarke_axes_lead(low, 0);
 
   if (lead == 1 && (rank == 0 || dims[0] != 1))
     return clarke_lower_fail(low, err, "the batch axis must stay the first");
@@ -36,7 +22,7 @@ lower_flatten(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = whole(low, in);
+  rank = clarke_axes_whole(low, 0, in);
   if (axis < 0)
     axis += (int64_t)rank;
   if (axis < 0 || (size_t)axis > rank)
@@ -92,7 +78,7 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
   if (n > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "a shape of %zu axes; at most %d are supported", n,
                              CLARKE_MAX_RANK);
-  rank = whole(low, in);
+  rank = clarke_axes_whole(low, 0, in);
   for (size_t a = 0; a < n; a++)
     copy[a] = shape[a];
   x = clarke_lower_value(low, 0);
@@ -103,44 +89,23 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
   return status != CLARKE_OK ? status : finish(low, n, out, err);
 }
 
-/* axes: an attribute before opset 13, input 1 from it. */
-static clarke_status
-axes(const clarke_lowering *low, size_t rank, bool *chosen, bool *given, clarke_error *err)
-{
-  const clarke_attr *attr = clarke_model_attr(low->node, "axes");
-  const int64_t *list = attr != NULL ? attr->ints : NULL;
-  size_t n = attr != NULL ? attr->n : 0;
-  clarke_status status = CLARKE_OK;
-
-  *given = attr != NULL || clarke_lower_has(low, 1);
-  for (size_t a = 0; a < rank; a++)
-    chosen[a] = false;
-  if (attr == NULL && *given)
-    status = clarke_lower_integers(low, 1, &list, &n, err);
-  for (size_t i = 0; status == CLARKE_OK && i < n; i++) {
-    int64_t a = list[i] < 0 ? list[i] + (int64_t)rank : list[i];
-
-    if (a < 0 || (size_t)a >= rank || chosen[a])
-      return clarke_lower_fail(low, err, "axis %lld is out of range or given twice",
-                               (long long)list[i]);
-    chosen[a] = true;
-  }
-  return status;
-}
-
 static clarke_status
 lower_squeeze(clarke_lowering *low, clarke_error *err)
 {
   size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0;
   bool chosen[CLARKE_MAX_RANK + 1], given;
-  size_t lead;
+  const int64_t *list;
+  size_t lead, listed;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  lead = !clarke_lower_value(low, 0)->constant && low->graph->batched ? 1 : 0;
-  rank = whole(low, in);
-  status = axes(low, rank, chosen, &given, err);
+  lead = clarke_axes_lead(low, 0);
+  rank = clarke_axes_whole(low, 0, in);
+  /* An attribute before opset 13, an input from it. */
+  status = clarke_axes_list(low, "axes", 1, &list, &listed, &given, err);
+  if (status == CLARKE_OK)
+    status = clarke_axes_chosen(low, list, listed, rank, chosen, err);
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < rank; a++) {
@@ -160,26 +125,26 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 {
   size_t in[CLARKE_MAX_RANK + 1], out[2 * CLARKE_MAX_RANK + 2], rank, n, at = 0, added = 0;
   bool chosen[2 * CLARKE_MAX_RANK + 2], given;
-  const clarke_attr *attr = clarke_model_attr(low->node, "axes");
   const int64_t *list;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = whole(low, in);
-  if (attr != NULL)
-    added = attr->n;
-  else if ((status = clarke_lower_integers(low, 1, &list, &added, err)) != CLARKE_OK)
+  rank = clarke_axes_whole(low, 0, in);
+  status = clarke_axes_list(low, "axes", 1, &list, &added, &given, err);
+  if (status != CLARKE_OK)
     return status;
+  if (!given)
+    return clarke_lower_fail(low, err, "input 1 is missing");
   n = rank + added;
   if (added > CLARKE_MAX_RANK || n > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
-  status = axes(low, n, chosen, &given, err);
+  status = clarke_axes_chosen(low, list, added, n, chosen, err);
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < n; a++)
     out[a] = chosen[a] ? 1 : in[at++];
-  if (n > 0 && chosen[0] && !clarke_lower_value(low, 0)->constant && low->graph->batched)
+  if (n > 0 && chosen[0] && clarke_axes_lead(low, 0) == 1)
     return clarke_lower_fail(low, err, "the batch axis must stay the first");
   return finish(low, n, out, err);
 }

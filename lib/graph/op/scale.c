@@ -15,22 +15,11 @@ constant_operand(const clarke_lowering *low, bool divide)
 }
 
 static clarke_status
-check_divisor(const clarke_lowering *low, size_t c, clarke_error *err)
-{
-  const clarke_value *v = clarke_lower_value(low, c);
-
-  for (size_t e = 0; e < v->count; e++)
-    if (v->real[e] == 0)
-      return clarke_lower_fail(low, err, "entry %zu of the divisor is zero", e);
-  return CLARKE_OK;
-}
-
-static clarke_status
 lower_scale(clarke_lowering *low, clarke_error *err)
 {
   bool divide = strcmp(low->node->op_type, "Div") == 0;
   size_t c = constant_operand(low, divide), rank, dims[CLARKE_MAX_RANK];
-  size_t *map[2];
+  size_t *map[2], bad;
   clarke_step *s;
   clarke_status status;
 
@@ -40,8 +29,6 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   status = clarke_lower_weight(low, c, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - c, err);
-  if (status == CLARKE_OK && divide)
-    status = check_divisor(low, c, err);
   if (status == CLARKE_OK)
     status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
   if (status != CLARKE_OK)
@@ -57,6 +44,9 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   s->in[1].value = low->in[c];
   s->in[1].map = map[c];
   s->divide = divide;
+  bad = clarke_step_bad_divisor(low->graph, s);
+  if (bad != CLARKE_NONE)
+    return clarke_lower_fail(low, err, "entry %zu of the divisor is zero", bad);
   return clarke_lower_done(low, s->out, err);
 }
 
