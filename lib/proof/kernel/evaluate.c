@@ -1,24 +1,22 @@
 /* Values, the pieces they lie on, tangents and gradients. */
-#include "kernel.h"
+#include "window.h"
 
 #include <stdlib.h>
 
-/* The entry of term t's x for entry e of its step. */
-static size_t entry_of(const point *p, const term *t, size_t e) {
+size_t entry_of(const point *p, const term *t, size_t e) {
   return t->from * p->net->batch + e % p->net->batch;
 }
 
-/* The term of a step with one for each feature; its x among the steps' arrays. */
-static const term *term_at(const point *p, const step *st, size_t e) {
-  return &st->terms[e / p->net->batch];
+const term *terms_at(const point *p, const step *st, size_t e) {
+  return &st->terms[e / p->net->batch * st->width];
 }
 
-static interval *argument(const point *p, interval **x, const step *st, size_t e) {
-  const term *t = term_at(p, st, e);
+interval *argument(const point *p, interval **x, const step *st, size_t e) {
+  const term *t = terms_at(p, st, e);
   return &x[t->step][entry_of(p, t, e)];
 }
 
-static size_t entries(const point *p, size_t s) {
+size_t entries(const point *p, size_t s) {
   return p->net->steps[s].n * p->net->batch;
 }
 
@@ -74,17 +72,22 @@ static void linear(const point *p, const step *st, interval *out, interval **x, 
 
 /* The derivative of piece i of a PIECEWISE step, at entry e. */
 static void piece_slope(const point *p, const step *st, size_t e, size_t i, interval *d) {
-  const term *t = term_at(p, st, e);
+  const term *t = terms_at(p, st, e);
   const rational *c = i == 0 && t->w != NULL ? &t->w->value[t->at] : &st->piece[i][1];
   RATIONAL(twice);
   interval_set(d, c, c); mpq_add(&twice, &st->piece[i][2], &st->piece[i][2]);
   interval_add(d, argument(p, p->y, st, e), &twice);
 }
 
+void touch_add(point *p, touch t) {
+  t.slope = p->n_slopes; p->n_slopes += t.n;
+  p->touched = grow(p->touched, p->n_touched, sizeof t); p->touched[p->n_touched++] = t;
+}
+
 /* The piece on which the argument of entry e lies, or a touched kink, which is recorded. */
 static size_t locate(point *p, size_t s, size_t e) {
   const step *st = &p->net->steps[s];
-  const term *t = term_at(p, st, e);
+  const term *t = terms_at(p, st, e);
   INTERVAL(left); INTERVAL(right);
   for (size_t j = 0; j < st->n_kinks; j++) {
     interval_set(&left, &st->at[j], &st->at[j]);
@@ -95,11 +98,11 @@ static size_t locate(point *p, size_t s, size_t e) {
     if (sign > 0) continue;
     piece_slope(p, st, e, j, &left); piece_slope(p, st, e, j + 1, &right);
     if (mpq_equal(&left.lo, &right.lo)) return j;
-    p->touched = grow(p->touched, p->n_touched, sizeof *p->touched);
-    p->touched[p->n_touched] = (touch){s, e, j, t->step, entry_of(p, t, e), left.lo, right.lo};
+    touch new = {s, e, j, t->step, 1, allocate(1, sizeof(size_t)), NULL, 0, 0, left.lo, right.lo};
+    *new.at = entry_of(p, t, e); touch_add(p, new);
     left.lo = rational_zero(); /* both have moved */
     right.lo = rational_zero();
-    return TOUCHED + p->n_touched++;
+    return TOUCHED + p->n_touched - 1;
   }
   return st->n_kinks;
 }
@@ -114,7 +117,7 @@ static void evaluate_pieces(point *p, size_t s, interval *y) {
   const step *st = &p->net->steps[s];
   p->place[s] = allocate(entries(p, s), sizeof **p->place);
   for (size_t e = 0; e < entries(p, s); e++) {
-    const term *t = term_at(p, st, e);
+    const term *t = terms_at(p, st, e);
     const interval *x = argument(p, p->y, st, e);
     size_t place = p->place[s][e] = locate(p, s, e);
     size_t i = place < TOUCHED ? place : p->touched[place - TOUCHED].kink;
@@ -128,6 +131,7 @@ static void evaluate_pieces(point *p, size_t s, interval *y) {
 void point_evaluate(point *p) {
   network *net = p->net; p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);
+  window_begin(p);
   for (size_t s = 0; s < net->n_steps; s++) {
     step *st = &net->steps[s];
     size_t n = entries(p, s), batch = net->batch;
@@ -137,6 +141,8 @@ void point_evaluate(point *p) {
                    || (st->terms[i].step != NONE && net->steps[st->terms[i].step].varies);
     if (st->kind == LINEAR) linear(p, st, y, p->y, false);
     if (st->kind == PIECEWISE) evaluate_pieces(p, s, y);
+    if (st->kind == ROOT) root_prepare(st), root_multiply(p, s, y, p->y);
+    if (st->kind == WINDOW) window_evaluate(p, s, y);
     for (size_t e = 0; e < n; e++)
       if (st->kind == INPUT)
         interval_add(&y[e], &exactly_one, &p->x->value[e % batch * st->n + e / batch]);
@@ -145,11 +151,11 @@ void point_evaluate(point *p) {
       interval_softmax(y + line_entry(p, st, i, 0), y + line_entry(p, st, i, 0), st->length,
                        st->stride * batch, st->log);
     for (size_t e = 0; e < n; e++) interval_round(&y[e]);
+    if (s < p->last_window) window_identify(p, s);
   }
 }
 
-/* y += a b */
-static void multiply_add(interval *y, const interval *a, const interval *b) {
+void multiply_add(interval *y, const interval *a, const interval *b) {
   INTERVAL(t);
   if (interval_zero(a) || interval_zero(b)) return;
   interval_mul(&t, a, b); interval_add(y, &t, &plus_one);
@@ -158,7 +164,8 @@ static void multiply_add(interval *y, const interval *a, const interval *b) {
 /* The slope of a PIECEWISE step's entry: of its piece, or as chosen for its touched kink. */
 static void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d) {
   size_t place = p->place[s][e];
-  if (place >= TOUCHED) interval_set(d, &slope[place - TOUCHED], &slope[place - TOUCHED]);
+  if (place >= TOUCHED) slope += p->touched[place - TOUCHED].slope;
+  if (place >= TOUCHED) interval_set(d, slope, slope);
   else piece_slope(p, &p->net->steps[s], e, place, d);
 }
 
@@ -196,9 +203,11 @@ interval **tangents(const point *p, const rational *slope) {
       linear(p, st, d[s], d, false); linear(p, st, d[s], p->y, true);
     }
     if (st->kind == SOFTMAX) softmax_tangents(p, s, d);
+    if (st->kind == ROOT) root_multiply(p, s, d[s], d);
+    if (st->kind == WINDOW) window_tangents(p, s, slope, d);
     for (size_t e = 0; e < entries(p, s); e++) {
       if (st->kind == PIECEWISE) {
-        const term *t = term_at(p, st, e);
+        const term *t = terms_at(p, st, e);
         slope_at(p, s, e, slope, &by);
         multiply_add(&d[s][e], &by, argument(p, d, st, e));
         if (p->place[s][e] == 0 && t->w != NULL && t->w->wrt)
@@ -213,10 +222,6 @@ interval **tangents(const point *p, const rational *slope) {
 void tangents_free(interval **d, const point *p) {
   for (size_t s = 0; s < p->net->n_steps; s++) intervals_free(d[s], entries(p, s));
   free(d);
-}
-
-const interval *tangent_argument(const point *p, interval **d, size_t k) {
-  return &d[p->touched[k].from][p->touched[k].at];
 }
 
 /* The output's entry i, of feature i % n_outputs in sample i / n_outputs. */
@@ -255,7 +260,7 @@ void tangent_loss(interval *sum, const point *p, interval **d) {
   intervals_free(by, n);
 }
 
-static void must_be_rational(bool rational_so_far) {
+void must_be_rational(bool rational_so_far) {
   require(rational_so_far, "a gradient is not rational behind a transcendental operator");
 }
 
@@ -265,6 +270,9 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
   const step *st = &p->net->steps[s];
   const rational *given = &adjoint[s][e].lo;
   RATIONAL(q); INTERVAL(by);
+  if (st->kind == ROOT) root_pull(p, s, e, adjoint);
+  if (st->kind == WINDOW) window_pull(p, s, e, slope, adjoint);
+  if (st->kind == ROOT || st->kind == WINDOW) return;
   for (size_t i = e / p->net->batch * st->width, end = i + st->width; i < end; i++) {
     const term *t = &st->terms[i];
     bool weighs = t->w != NULL && t->w->wrt;
@@ -288,13 +296,15 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
   }
 }
 
-void gradient(const point *p, const rational *slope, size_t k) {
+void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b) {
   const network *net = p->net;
   interval **adjoint = allocate(net->n_steps, sizeof *adjoint);
   for (size_t i = 0; i < net->n_wrt; i++) interval_set(&net->gradient[i], &zero, &zero);
   for (size_t s = 0; s < net->n_steps; s++) adjoint[s] = intervals(entries(p, s));
   if (k != NONE) {
-    interval_set(&adjoint[p->touched[k].from][p->touched[k].at], &plus_one, &plus_one);
+    const touch *t = &p->touched[k];
+    interval_add(&adjoint[t->from][t->at[a]], &exactly_one, &plus_one);
+    if (t->n > 1) interval_add(&adjoint[t->from][t->at[b]], &exactly_one, &minus_one);
   } else {
     size_t n = net->n_outputs * net->batch;
     interval *by = loss_slopes(p);
@@ -316,8 +326,8 @@ void gradient(const point *p, const rational *slope, size_t k) {
 }
 
 cell cell_new(const point *p) {
-  cell c = {allocate(p->n_touched, 1), allocate(p->n_touched, sizeof(bool)),
-            rationals(p->n_touched), allocate(p->net->n_steps, sizeof(uint8_t *)), NONE};
+  cell c = {allocate(p->n_touched, sizeof(int)), allocate(p->n_touched, sizeof(bool)),
+            rationals(p->n_slopes), allocate(p->net->n_steps, sizeof(uint8_t *)), NONE};
   for (size_t s = 0; s < p->net->n_steps; s++) c.degree[s] = allocate(entries(p, s), 1);
   return c;
 }
@@ -333,15 +343,16 @@ static uint8_t term_degree(const cell *c, const point *p, const step *st, const 
 /* Of a PIECEWISE entry; settles its touched kink. */
 static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree) {
   const step *st = &p->net->steps[s];
-  const term *t = term_at(p, st, e);
+  const term *t = terms_at(p, st, e);
   size_t i = p->place[s][e], k = i - TOUCHED;
   uint8_t x = c->degree[t->step][entry_of(p, t, e)];
+  if (i >= TOUCHED && c->side == NULL) return x == 0 ? 0 : 2;
   if (i >= TOUCHED) {
     i = p->touched[k].kink + (c->side[k] > 0);
-    mpq_set(&c->slope[k], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
+    mpq_set(&c->slope[p->touched[k].slope], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
     if (tree && x == 1 && c->side[k] == 0) {
-      gradient(p, c->slope, k); c->flat[k] = all_zero(p->net->gradient, p->net->n_wrt);
+      gradient(p, c->slope, k, 0, 0); c->flat[k] = all_zero(p->net->gradient, p->net->n_wrt);
     }
     if (!c->flat[k] && c->side[k] == 0 && c->open == NONE) c->open = k;
     if (c->flat[k] || c->side[k] == 0) return c->flat[k] ? 0 : 2;
@@ -352,23 +363,26 @@ static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tr
   return mpq_sgn(&st->piece[i][1]) != 0 ? x : 0;
 }
 
+void cell_settle_step(cell *c, const point *p, size_t s, bool tree) {
+  const step *st = &p->net->steps[s];
+  for (size_t e = 0; e < entries(p, s); e++) {
+    bool terms = st->kind != PIECEWISE && st->kind != WINDOW;
+    uint8_t worst = terms ? 0 : (st->kind == WINDOW ? window_degree : piece_degree)(c, p, s, e, tree);
+    for (size_t i = 0; terms && i < st->width && worst < 2; i++) {
+      uint8_t d = term_degree(c, p, st, &terms_at(p, st, e)[i], e);
+      worst = d > worst ? d : worst;
+    }
+    c->degree[s][e] = worst;
+  }
+  for (size_t i = 0; st->kind == SOFTMAX && i < entries(p, s) / st->length; i++) {
+    uint8_t worst = 0;
+    for (size_t j = 0; j < st->length; j++) worst |= c->degree[s][line_entry(p, st, i, j)];
+    for (size_t j = 0; j < st->length; j++)
+      c->degree[s][line_entry(p, st, i, j)] = worst > 0 ? 2 : 0;
+  }
+}
+
 void cell_settle(cell *c, const point *p, bool tree) {
   c->open = NONE;
-  for (size_t s = 0; s < p->net->n_steps; s++) {
-    const step *st = &p->net->steps[s];
-    for (size_t e = 0; e < entries(p, s); e++) {
-      uint8_t worst = st->kind == PIECEWISE ? piece_degree(c, p, s, e, tree) : 0;
-      for (size_t i = 0; st->kind != PIECEWISE && i < st->width && worst < 2; i++) {
-        uint8_t d = term_degree(c, p, st, &st->terms[e / p->net->batch * st->width + i], e);
-        worst = d > worst ? d : worst;
-      }
-      c->degree[s][e] = worst;
-    }
-    for (size_t i = 0; st->kind == SOFTMAX && i < entries(p, s) / st->length; i++) {
-      uint8_t worst = 0;
-      for (size_t j = 0; j < st->length; j++) worst |= c->degree[s][line_entry(p, st, i, j)];
-      for (size_t j = 0; j < st->length; j++)
-        c->degree[s][line_entry(p, st, i, j)] = worst > 0 ? 2 : 0;
-    }
-  }
+  for (size_t s = 0; s < p->net->n_steps; s++) cell_settle_step(c, p, s, tree);
 }

@@ -19,6 +19,7 @@
 #define MAX_RANK 8
 #define MAX_BITS 4096
 #define NONE ((size_t)-1)
+#define MOST ((size_t)1 << 28) /* terms of a step, or entries of all samples */
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
@@ -58,8 +59,9 @@ typedef struct {
   char *name;
   size_t rank, dims[MAX_RANK], count;
   bool real, initializer;  /* of a floating-point type (else integers); of the model */
-  bool weight, bound, wrt; /* weight: a parameter; bound: of a Clip */
+  bool weight, bound, statistic, wrt; /* a parameter; of a Clip; of a BatchNormalization */
   rational *value;         /* row-major */
+  char *text;              /* of an attribute that is a string */
   rational *move;          /* wrt: the direction at hand, in the network's */
   interval *gradient;      /* wrt: what gradient() computed, in the network's */
 } tensor;
@@ -82,7 +84,7 @@ tensor *tensors_read(bytes file, size_t *n);
 typedef struct {
   char *op, *name, **in, **out;
   size_t n_in, n_out, n_attributes;
-  tensor *attributes; /* without values: a string */
+  tensor *attributes; /* without values: a string, text */
 } node;
 
 typedef struct { char *name; bool shaped; size_t rank, *dims; } port; /* 0: symbolic */
@@ -108,8 +110,10 @@ typedef struct { const rational *coef; tensor *w; size_t at, step, from; } term;
  *   LINEAR     the sum of width terms; with `divide` by their weights
  *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
  *              x being the term's; when it has a weight, that times x on piece 0
- *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm */
-typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX } kind;
+ *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
+ *   ROOT       the term's x divided by the square root of its weight + at[0]
+ *   WINDOW     the largest x of width terms; padding, a term {&zero, NULL, 0, NONE, 0}, is left out */
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, ROOT, WINDOW } kind;
 
 typedef struct {
   kind kind;
@@ -117,10 +121,11 @@ typedef struct {
   size_t place;     /* of the node */
   size_t n, width;  /* features; terms for each */
   term *terms;
-  bool divide, log, varies;  /* varies: with the parameters in wrt */
+  bool divide, log, copy, varies; /* copy: of entries and zeros; varies: with the parameters in wrt */
   size_t length, stride;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
+  interval *root;            /* of ROOT: what multiplies x, for each entry of the weight's tensor */
 } step;
 
 typedef struct {
@@ -161,6 +166,7 @@ int interval_sign(const interval *x, const char *what); /* UNDECIDED when it doe
 /* One end of exp(-t), t >= 0, and of log z, z >= 1; z = q 2^p rounded; q = z / 2^p. */
 void exp_end(rational *end, const rational *t, bool up);
 void log_end(rational *end, const rational *z, bool up);
+void sqrt_end(rational *end, const rational *q, bool up); /* q >= 0; a rational root is exact */
 void fixed(integer *z, const rational *q, unsigned long p, bool up);
 void unfixed(rational *q, const integer *z, unsigned long p);
 /* Of n entries, stride apart; or its logarithm. */
@@ -168,10 +174,16 @@ void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, b
 
 /* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays */
 
-/* Entry `at` of step `from` is at a kink of the PIECEWISE step; the slopes on its sides. */
-typedef struct { size_t step, entry, kink, from, at; rational left, right; } touch;
+/* An entry of a step that is at a kink, or a window with n > 1 options. at: of a kink, its
+ * argument's entry in step `from`; of a window, the first entry of each option; tied: how many entries
+ * each option has; last: the option of the last. An array of slopes has for a kink its slope, for a
+ * window what multiplies each option's derivative, from [slope]. */
+typedef struct {
+  size_t step, entry, kink, from, n, *at, *tied, last, slope;
+  rational left, right; /* of a kink: the slopes on its sides */
+} touch;
 
-#define TOUCHED 3
+#define TOUCHED ((size_t)1 << 32)
 
 /* The network at the stored weights. */
 typedef struct {
@@ -179,18 +191,22 @@ typedef struct {
   enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
   const tensor *x, *target;
   interval **y;   /* outputs */
-  size_t **place; /* of a PIECEWISE argument: its piece, or TOUCHED + the touched kink's number */
-  size_t n_touched;
+  size_t **place; /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
+                     entry; or TOUCHED + the touched kink's number */
+  size_t n_touched, n_slopes;
   touch *touched;
+  size_t last_window; /* of the WINDOW steps; 0: none, and these two are not computed */
+  uint8_t **degree;   /* with no sides given, as in cell */
+  size_t **same, n_same; /* 0: constant, known by its value; else equal only for the same function */
 } point;
 
 void point_evaluate(point *p); /* finds the touched kinks */
 
 /* A choice of sides and what follows from it. */
 typedef struct {
-  int8_t *side;     /* of each touched kink: -1, 1, or 0 when none is given */
+  int *side;        /* of each touched kink: -1, 1, or 0 when none is given; an option + 1 */
   bool *flat;       /* its argument is constant: the side does not matter */
-  rational *slope;
+  rational *slope;  /* of all touched kinks and windows */
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
   size_t open;      /* the first touched kink with neither a side nor flat; or NONE */
 } cell;
@@ -204,10 +220,9 @@ void cell_settle(cell *c, const point *p, bool tree);
 interval **tangents(const point *p, const rational *slope);
 void tangents_free(interval **d, const point *p);
 void tangent_loss(interval *sum, const point *p, interval **d);
-const interval *tangent_argument(const point *p, interval **d, size_t k);
-/* The gradient of the loss (k == NONE) or of the argument of touched kink k, into the network's;
- * one that is not rational is a failure. */
-void gradient(const point *p, const rational *slope, size_t k);
+/* The gradient of the loss (k == NONE), of the argument of touched kink k, or of the difference
+ * of options a and b of touched window k, into the network's; one that is not rational is a failure. */
+void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b);
 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */
@@ -218,6 +233,7 @@ void clarke_check_proof(const char *path, const char *data);
 extern char *words, *words_end; /* what is left of the line */
 extern FILE *account;           /* the statement in words */
 const char *next_word(void);
+const char *kink(size_t k); /* for messages; valid until the next call */
 void next_rational(rational *q);
 size_t next_number(void);
 char *next_name(void);

@@ -3,37 +3,18 @@
  * Shapes are ONNX's for a batch of one: an activation of a batched graph has 1 as its first axis,
  * and every operator checks that this axis stays first and is not mixed, so that a batch is so
  * many runs of a batch of one. */
-#include "kernel.h"
+#include "convolution.h"
 
 #include <string.h>
 
-/* Entry i: entry map[i] of a constant, or feature map[i] of a step's output. */
-typedef struct {
-  const char *name; /* NULL: omitted */
-  tensor *constant;
-  size_t step, *map, rank, dims[MAX_RANK], count;
-} value;
-
-typedef struct {
-  network *net; const model *m;
-  const node *node;
-  const char *op;
-  size_t place, n_values;
-  value *values, in[4], out; /* in, out: of this node */
-} builder;
-
-#define need(condition, why) \
-  expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
-
-static size_t product(const size_t *dims, size_t n) {
+size_t product(const size_t *dims, size_t n) {
   size_t p = 1;
   for (size_t i = 0; i < n; i++)
     expect(!__builtin_mul_overflow(p, dims[i], &p), "a shape of too many entries");
   return p;
 }
 
-/* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
-static size_t *index_map(size_t rank, const size_t *dims, const size_t *stride,
+size_t *index_map(size_t rank, const size_t *dims, const size_t *stride,
                          const size_t *base) {
   size_t n = product(dims, rank), *map = allocate(n, sizeof *map);
   for (size_t f = 0; f < n; f++) {
@@ -44,7 +25,7 @@ static size_t *index_map(size_t rank, const size_t *dims, const size_t *stride,
   return map;
 }
 
-static bool is_batch(const builder *b, const value *v) {
+bool is_batch(const builder *b, const value *v) {
   return b->net->batched && v->constant == NULL;
 }
 
@@ -75,9 +56,10 @@ static void define(builder *b, const char *name) {
   b->values[b->n_values++] = b->out;
 }
 
-/* A new step, whose output is the node's if it is the last. */
-static step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims) {
+step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims) {
   network *net = b->net;
+  size_t most = MOST / (width > net->batch ? width : net->batch);
+  expect(product(dims, rank) <= most, "node %zu: more entries, or terms of sums, than supported", b->place);
   net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
   put(b, NULL, net->n_steps, NULL, rank, dims);
   expect(b->out.count > 0, "an activation without entries");
@@ -89,8 +71,7 @@ static step *add_step(builder *b, kind k, size_t width, size_t rank, const size_
   return s;
 }
 
-/* Makes entry i of v a term's x; or its weight: a parameter, if it is an initializer. */
-static term *term_of(const builder *b, term *t, const value *v, size_t i) {
+term *term_of(const builder *b, term *t, const value *v, size_t i) {
   need(v->constant == NULL || v->constant->real, "an operand must be a constant of floats");
   if (t->coef == NULL) *t = (term){&plus_one, NULL, 0, NONE, 0};
   if (v->constant != NULL) {
@@ -112,7 +93,7 @@ static step *add_function(builder *b, kind k, const value *x) {
   return s;
 }
 
-static const tensor *find_attribute(const builder *b, const char *name) {
+const tensor *find_attribute(const builder *b, const char *name) {
   const tensor *t = NULL;
   for (size_t i = b->node->n_attributes; i-- > 0;)
     if (strcmp(b->node->attributes[i].name, name) == 0) t = &b->node->attributes[i];
@@ -120,19 +101,18 @@ static const tensor *find_attribute(const builder *b, const char *name) {
   return t;
 }
 
-static long whole_entry(const builder *b, const tensor *t, size_t i) {
+long whole_entry(const builder *b, const tensor *t, size_t i) {
   need(i < t->count && !t->real && mpz_fits_slong_p(mpq_numref(&t->value[i])),
        "an integer is missing or too large");
   return mpz_get_si(mpq_numref(&t->value[i]));
 }
 
-static long whole_attribute(const builder *b, const char *name, long absent) {
+long whole_attribute(const builder *b, const char *name, long absent) {
   const tensor *t = find_attribute(b, name);
   return t != NULL ? whole_entry(b, t, 0) : absent;
 }
 
-/* Its default is the float32 nearest to `absent`. False when it is absent. */
-static bool real_attribute(const builder *b, const char *name, rational *q, float absent) {
+bool real_attribute(const builder *b, const char *name, rational *q, float absent) {
   const tensor *t = find_attribute(b, name);
   need(t == NULL || (t->real && t->count == 1), "an attribute is not of the right type");
   mpq_set_d(q, absent);
@@ -140,15 +120,13 @@ static bool real_attribute(const builder *b, const char *name, rational *q, floa
   return t != NULL;
 }
 
-static size_t axis_of(const builder *b, long axis, size_t rank) {
+size_t axis_of(const builder *b, long axis, size_t rank) {
   axis += axis < 0 ? (long)rank : 0;
   need(axis >= 0 && (size_t)axis < rank, "an axis is out of range");
   return (size_t)axis;
 }
 
-/* The integers of input i, or of the attribute that held them in earlier versions: the number of
- * them, at most MAX_RANK. */
-static size_t whole_list(const builder *b, size_t i, const char *before, long *list) {
+size_t whole_list(const builder *b, size_t i, const char *before, long *list) {
   const tensor *t = b->in[i].name != NULL ? b->in[i].constant : find_attribute(b, before);
   size_t n = b->in[i].name != NULL ? b->in[i].count : t != NULL ? t->count : 0;
   need(t != NULL && n <= MAX_RANK, "a constant list of integers is missing or too long");
@@ -401,20 +379,28 @@ static const struct {
 } operators[] = { /* sorted */
   {"Abs", lower_relu, 1, 1, 1, ""},
   {"Add", lower_arithmetic, 2, 2, 0, ""},
+  {"AveragePool", lower_pool, 1, 1, 0, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides "},
+  {"BatchNormalization", lower_normalization, 5, 5, 0, " epsilon momentum spatial training_mode "},
   {"Clip", lower_clip, 1, 3, 2, " min max "},
+  {"Concat", lower_concat, 1, NONE, 0, " axis "},
   {"Constant", lower_constant, 0, 0, 0, " value value_float value_floats value_int value_ints "},
+  {"Conv", lower_convolution, 2, 3, 0, " auto_pad dilations group kernel_shape pads strides "},
   {"Div", lower_arithmetic, 2, 2, 0, ""},
   {"Dropout", lower_identity, 1, 3, 0, " ratio seed "},
   {"Flatten", lower_flatten, 1, 1, 0, " axis "},
   {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
+  {"GlobalAveragePool", lower_mean, 1, 1, 0, ""},
   {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
   {"HardSwish", lower_hard, 1, 1, 2, ""},
   {"Identity", lower_identity, 1, 1, 0, ""},
   {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
   {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
   {"MatMul", lower_product, 2, 2, 0, ""},
+  {"MaxPool", lower_pool, 1, 1, 0, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides "},
   {"Mul", lower_arithmetic, 2, 2, 0, ""},
   {"PRelu", lower_relu, 2, 2, 1, ""},
+  {"Pad", lower_pad, 1, 4, 0, " mode pads value "},
+  {"ReduceMean", lower_mean, 1, 2, 0, " axes keepdims noop_with_empty_axes "},
   {"Relu", lower_relu, 1, 1, 1, ""},
   {"Reshape", lower_reshape, 2, 2, 0, " allowzero "},
   {"Sigmoid", lower_sigmoid, 1, 1, 0, ""},
@@ -446,7 +432,7 @@ static void lower_node(builder *b) {
     snprintf(word, sizeof word, " %s ", n->attributes[i].name);
     need(strstr(operators[op].attributes, word) != NULL, "an attribute is not supported");
   }
-  memset(b->in, 0, sizeof b->in);
+  b->in = allocate(n->n_in + 5, sizeof *b->in);
   for (size_t i = 0; i < n->n_in; i++) {
     const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
     need(v != NULL || (*n->in[i] == '\0' && i >= operators[op].least),
@@ -496,6 +482,6 @@ void network_build(network *net, const model *m, const tensor *x) {
   net->output = v->step; net->map = v->map; net->n_outputs = v->count; net->rank = v->rank;
   memcpy(net->dims, v->dims, sizeof net->dims);
   for (size_t i = 0; i < m->n_tensors; i++)
-    expect(!m->tensors[i]->weight || !m->tensors[i]->bound,
-           "'%s' is both a weight and a bound of Clip", m->tensors[i]->name);
+    expect(m->tensors[i]->weight + m->tensors[i]->bound + m->tensors[i]->statistic < 2,
+           "'%s' is used in two ways: as a weight, a bound of Clip, or a mean or variance", m->tensors[i]->name);
 }

@@ -122,6 +122,7 @@ static void read_attribute(void *item, bytes b) {
     tensor_fill(t, real ? FLOAT : INT64, data);
   }
   t->name = text(b, 1); /* not the tensor's */
+  t->text = type == 3 ? text(b, 4) : NULL;
   refuse_if((t->value == NULL && type != 3) || *text(b, 21) != '\0',
             "attribute '%s' is of an unsupported type", t->name);
 }

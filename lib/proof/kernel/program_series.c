@@ -26,18 +26,14 @@ static void interval_div(interval *y, const interval *a, const interval *b) {
 /* One end of exp, log, sqrt, tanh or sigmoid of q: they increase. */
 static void increasing_end(rational *y, const char *f, const rational *q, bool up) {
   bool negative = mpq_sgn(q) < 0, below = mpq_cmp(q, &plus_one) < 0;
-  RATIONAL(t); RATIONAL(e); INTEGER(n); INTEGER(d);
+  RATIONAL(t); RATIONAL(e);
   if (strcmp(f, "log") == 0) { /* that of 1 / q is the opposite */
     mpq_set(&t, q);
     if (below) mpq_inv(&t, &t);
     log_end(y, &t, up != below);
     if (below) mpq_neg(y, y);
-  } else if (strcmp(f, "sqrt") == 0) { /* exactly, or in units of 2^-bits */
-    mpz_sqrt(&n, mpq_numref(q)); mpz_sqrt(&d, mpq_denref(q));
-    mpq_set_z(y, &n); mpq_set_z(&t, &d); mpq_div(y, y, &t);
-    if (mpz_perfect_square_p(mpq_numref(q)) && mpz_perfect_square_p(mpq_denref(q))) return;
-    fixed(&n, q, 2 * session_bits, false); mpz_sqrt(&n, &n); mpz_add_ui(&n, &n, up);
-    unfixed(y, &n, session_bits);
+  } else if (strcmp(f, "sqrt") == 0) {
+    sqrt_end(y, q, up);
   } else { /* with e = exp(-|q|): e or 1 / e, e / (1 + e) or 1 / (1 + e); with its square -+ (1 - e) / (1 + e) */
     bool tanh = strcmp(f, "tanh") == 0;
     mpq_abs(&t, q);

@@ -1,5 +1,5 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
-#include "kernel.h"
+#include "window.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@ FILE *account;
 static network net;
 static point p = {.net = &net};
 static cell c;
-static rational *ad;             /* the proxies, as slopes */
+static rational *ad;             /* the proxies, as slopes; of windows, what the tie rule gives */
 static interval *sum;            /* a combination of gradients; wrt's entries end to end */
 
 const char *next_word(void) {
@@ -120,8 +120,7 @@ bytes next_file(const char *folder, const char *what) {
 
 /* ---- Evidence */
 
-/* For messages; valid until the next call. */
-static const char *kink(size_t k) {
+const char *kink(size_t k) {
   static char text[512];
   const touch *t = &p.touched[k];
   const step *st = &net.steps[t->step];
@@ -153,24 +152,17 @@ static void read_direction(void) {
 
 /* The cell with the sides in c is realized, by the directions that follow. */
 static void check_cell(void) {
-  bool *found = allocate(p.n_touched, sizeof *found);
+  bool *found = allocate(p.n_slopes, sizeof *found);
   cell_settle(&c, &p, false);
-  require(c.open == NONE, "%s is not flat, and its proxy gives it no side", kink(c.open));
+  require(c.open == NONE, "%s is not flat, and what AD does gives it no side", kink(c.open));
   next_line("directions");
   size_t n = next_number();
   for (size_t i = 0; i < n; i++) {
     read_direction();
     interval **d = tangents(&p, c.slope);
-    for (size_t k = 0; k < p.n_touched; k++) {
-      if (found[k] || c.flat[k]) continue;
-      int sign = interval_sign(tangent_argument(&p, d, k), kink(k));
-      require(sign != -c.side[k], "%s moves to the wrong side", kink(k));
-      found[k] = sign != 0;
-    }
-    tangents_free(d, &p);
+    note_moves(&p, &c, d, found); tangents_free(d, &p);
   }
-  for (size_t k = 0; k < p.n_touched; k++)
-    require(found[k] || c.flat[k], "no direction moves %s", kink(k));
+  note_moves(&p, &c, NULL, found);
   free(found);
 }
 
@@ -206,20 +198,22 @@ static void check_mix(const char *word, size_t n) {
       require(signs[i] == "-+"[mask >> (n - 1 - i) & 1], "the cells' signs must be in order");
     for (size_t k = 0; k < p.n_touched; k++) {
       const touch *to = &p.touched[k];
+      const rational *proxy = &ad[to->slope];
       size_t i = mixed[to->step];
-      c.side[k] = mpq_equal(&ad[k], &to->left) ? -1 : mpq_equal(&ad[k], &to->right);
+      c.side[k] = is_window(to) ? tie_side(to)
+                  : mpq_equal(proxy, &to->left) ? -1 : mpq_equal(proxy, &to->right);
       if (i == 0) continue;
       mpq_sub(&t, &to->left, &to->right); mpq_mul(&t, &t, &lambda[i - 1]);
       mpq_add(&t, &t, &to->right);
-      c.side[k] = !mpq_equal(&t, &ad[k]) ? 0 : signs[i - 1] == '+' ? 1 : -1;
+      c.side[k] = !mpq_equal(&t, proxy) ? 0 : signs[i - 1] == '+' ? 1 : -1;
     }
     check_cell();
   }
 }
 
-/* sum += q * the gradient under those slopes of the loss, or of the argument of touched kink k. */
-static void add_gradient(const rational *slope, size_t k, const rational *q) {
-  gradient(&p, slope, k);
+/* sum += q * the gradient under those slopes of the loss, or of what gradient() says of touched kink k. */
+static void add_gradient(const rational *slope, size_t k, size_t a, size_t b, const rational *q) {
+  gradient(&p, slope, k, a, b);
   for (size_t i = 0; i < net.n_wrt; i++) interval_add(&sum[i], &net.gradient[i], q);
 }
 
@@ -232,19 +226,19 @@ static void check_hull(bool bouligand) {
     next_rational(&weight);
     const char *sides = next_word();
     require(mpq_sgn(&weight) >= 0, "a weight is negative");
-    require(p.n_touched == 0 ? strcmp(sides, ".") == 0
-            : strlen(sides) == p.n_touched && strspn(sides, "-+") == p.n_touched,
+    require(p.n_touched == 0 ? strcmp(sides, ".") == 0 : strlen(sides) == p.n_touched,
             "one side for each touched kink is expected");
-    for (size_t k = 0; k < p.n_touched; k++) c.side[k] = sides[k] == '+' ? 1 : -1;
-    check_cell(); add_gradient(c.slope, NONE, &weight);
+    for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_named(&p, k, sides[k]);
+    check_cell(); add_gradient(c.slope, NONE, 0, 0, &weight);
     mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  add_gradient(ad, NONE, &minus_one);
+  add_gradient(ad, NONE, 0, 0, &minus_one);
   require(all_zero(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
-/* `dead N`: a positive combination of N arguments' derivatives, turned to their sides, is 0. */
+/* `dead N`: a positive combination of N derivatives, of arguments turned to their sides or of a
+ * side's option less another, is 0. */
 static void check_dead(void) {
   size_t n = next_number(), next = 0;
   RATIONAL(value);
@@ -254,13 +248,17 @@ static void check_dead(void) {
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
-    next_rational(&value);
-    require(k >= next && k < p.n_touched, "touched kinks in increasing order are expected");
-    require(mpq_sgn(&value) > 0, "positive values are expected");
+    require(k < p.n_touched, "there is no touched kink %zu", k);
+    const touch *t = &p.touched[k];
+    const uint8_t *degree = c.degree[t->from];
     require(c.side[k] != 0, "%s has not been branched on", kink(k));
-    require(c.degree[p.touched[k].from][p.touched[k].at] < 2, "%s: its argument is not affine", kink(k));
+    size_t a = is_window(t) ? (size_t)c.side[k] - 1 : 0, b = next_option(&p, &c, k);
+    next_rational(&value);
+    require(t->slope + b >= next, "touched kinks in increasing order are expected");
+    require(mpq_sgn(&value) > 0, "positive values are expected");
+    require(degree[t->at[a]] < 2 && degree[t->at[b]] < 2, "%s: its argument is not affine", kink(k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
-    add_gradient(c.slope, k, &value); next = k + 1;
+    add_gradient(c.slope, k, a, b, &value); next = t->slope + b + 1;
     require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }
   require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
@@ -303,15 +301,16 @@ static void check_separator(void) {
       size_t k = next_number();
       require(k < p.n_touched && (depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
-      path[depth++] = k; c.side[k] = -1;
+      path[depth++] = k; c.side[k] = first_side(&p, k);
       continue;
     }
     bool dead = line_is("dead");
     if (dead) check_dead();
     else check_leaf(&output);
     leaves += !dead;
-    for (; depth > 0 && c.side[path[depth - 1]] == 1; depth--) c.side[path[depth - 1]] = 0;
-    if (depth > 0) c.side[path[depth - 1]] = 1;
+    for (; depth > 0 && c.side[path[depth - 1]] == (int)p.touched[path[depth - 1]].n; depth--)
+      c.side[path[depth - 1]] = 0;
+    if (depth > 0) c.side[path[depth - 1]] += is_window(&p.touched[path[depth - 1]]) ? 1 : 2;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
   fprintf(account, "Sign patterns near the weights: at most %zu\n", leaves);
@@ -359,7 +358,7 @@ static void read_proxies(void) {
         const touch *t = &p.touched[k];
         const step *st = &net.steps[t->step];
         if (strcmp(st->node->op, op) == 0 && st->number[t->kink] == j)
-          mpq_set(&ad[k], left ? &t->left : right ? &t->right : &value);
+          mpq_set(&ad[t->slope], left ? &t->left : right ? &t->right : &value);
       }
     }
   }
@@ -477,16 +476,19 @@ void clarke_check_proof(const char *path, const char *data) {
   next_line("batch"); read_batch(next_file(folder, "Batch"));
   network_build(&net, &m, p.x);
   for (size_t i = 0; i < m.n_tensors && params; i++)
-    require(replaced[i] == m.tensors[i]->weight,
+    require(replaced[i] == (m.tensors[i]->weight || m.tensors[i]->statistic),
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
   read_loss(); read_wrt(); point_evaluate(&p);
-  c = cell_new(&p); ad = rationals(p.n_touched);
+  c = cell_new(&p); ad = rationals(p.n_slopes);
   next_line("profile");
   fprintf(account, "Proxies (profile %s):\n", next_word());
   read_proxies();
+  size_t n_windows = read_ties(&p, ad);
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  fprintf(account, "Touched kinks: %zu\n", p.n_touched);
+  fprintf(account, "Touched kinks: %zu", p.n_touched);
+  if (n_windows > 0) fprintf(account, ", of which windows with ties: %zu", n_windows);
+  fputc('\n', account);
   check_evidence(word);
   fflush(account);
   printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"

@@ -161,6 +161,17 @@ void log_end(rational *end, const rational *z, bool up) {
   mpq_set(end, up ? &y.hi : &y.lo);
 }
 
+/* In units of 2^-bits, when it is not rational. */
+void sqrt_end(rational *end, const rational *q, bool up) {
+  INTEGER(n);
+  if (mpz_perfect_square_p(mpq_numref(q)) && mpz_perfect_square_p(mpq_denref(q))) {
+    mpz_sqrt(mpq_numref(end), mpq_numref(q)); mpz_sqrt(mpq_denref(end), mpq_denref(q));
+  } else {
+    fixed(&n, q, 2 * session_bits, false); mpz_sqrt(&n, &n); mpz_add_ui(&n, &n, up);
+    unfixed(end, &n, session_bits);
+  }
+}
+
 /* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the
  * share is e[i] over itself and the opposite ends of the others. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {

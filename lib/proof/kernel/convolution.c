@@ -1,0 +1,296 @@
+/* Operators of convolutional networks, made into steps (docs/operators.md); division by roots. */
+#include "convolution.h"
+#include "window.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Windows over the last one or two axes of an input (n, channels, rows, columns), [0] and [1]; when
+ * there is one, there is one row. */
+typedef struct { size_t n, channels, in[2], out[2], width[2], stride[2], dilation[2], pad[2], after[2]; } windows;
+
+static const term padding = {&zero, NULL, 0, NONE, 0};
+
+/* The string, or the default when there is none. */
+static const char *text_attribute(const builder *b, const char *name, const char *absent) {
+  for (size_t i = 0; i < b->node->n_attributes; i++) {
+    const tensor *t = &b->node->attributes[i];
+    need(strcmp(t->name, name) != 0 || t->text != NULL, "an attribute is not of the right type");
+    if (t->text != NULL && strcmp(t->name, name) == 0) absent = t->text;
+  }
+  return absent;
+}
+
+/* One integer for each of the last axes, from entry `at` of the attribute; or the default. */
+static void axes_attribute(const builder *b, const char *name, size_t at, size_t *list, size_t absent) {
+  size_t n = b->in[0].rank - 2;
+  const tensor *t = find_attribute(b, name);
+  list[0] = absent;
+  for (size_t i = 0; i < n; i++) {
+    long given = t != NULL ? whole_entry(b, t, at + i) : (long)absent;
+    need((t == NULL || t->count == (*name == 'p' ? 2 * n : n)) && given >= 0 && given <= INT32_MAX,
+         "not one number, from 0 to 2^31 - 1, for each axis");
+    list[2 - n + i] = (size_t)given;
+  }
+}
+
+/* The number of windows along axis i, and its padding when that is automatic. */
+static void place_windows(const builder *b, windows *g, size_t i, const char *how, bool ceil) {
+  long in = (long)g->in[i], reach = (long)((g->width[i] - 1) * g->dilation[i] + 1), by = (long)g->stride[i];
+  if (strncmp(how, "SAME_", 5) == 0) {
+    long total = (in + by - 1) / by * by - by + reach - in;
+    total = total > 0 ? total : 0; g->out[i] = (size_t)((in + by - 1) / by);
+    g->pad[i] = (size_t)(total + (how[5] == 'L')) / 2; g->after[i] = (size_t)total - g->pad[i];
+    return;
+  }
+  long room = in + (long)g->pad[i] + (long)g->after[i] - reach + (ceil ? by - 1 : 0);
+  need(room >= 0, "a window is larger than the input");
+  g->out[i] = (size_t)(room / by) + 1;
+  /* The last window must not start in the padding behind. */
+  if (ceil && (g->out[i] - 1) * g->stride[i] >= g->in[i] + g->pad[i]) g->out[i]--;
+}
+
+/* Of the node's input 0, which they have as many axes as; width: of the windows, by a weight's shape
+ * or NULL. */
+static windows read_windows(const builder *b, const size_t *width) {
+  const value *x = &b->in[0];
+  windows g = {.in = {1, 1}, .width = {1, 1}};
+  need(x->constant == NULL && (x->rank == 3 || x->rank == 4), "its input must be an activation of 3 or 4 axes");
+  size_t n = x->rank - 2;
+  const char *how = text_attribute(b, "auto_pad", "NOTSET");
+  bool given = strcmp(how, "NOTSET") == 0, valid = strcmp(how, "VALID") == 0;
+  need(given || valid || strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0, "unknown auto_pad");
+  need(given || find_attribute(b, "pads") == NULL, "auto_pad with pads");
+  need(width != NULL || find_attribute(b, "kernel_shape") != NULL, "kernel_shape is missing");
+  if (width != NULL) memcpy(g.width + 2 - n, width, n * sizeof *width);
+  size_t same[2] = {g.width[0], g.width[1]};
+  g.n = x->dims[0]; g.channels = x->dims[1]; memcpy(g.in + 2 - n, x->dims + 2, n * sizeof *x->dims);
+  axes_attribute(b, "strides", 0, g.stride, 1); axes_attribute(b, "dilations", 0, g.dilation, 1);
+  axes_attribute(b, "pads", 0, g.pad, 0); axes_attribute(b, "pads", n, g.after, 0);
+  if (find_attribute(b, "kernel_shape") != NULL) axes_attribute(b, "kernel_shape", 0, g.width, 1);
+  for (size_t i = 0; i < 2; i++) {
+    need(width == NULL || g.width[i] == same[i], "kernel_shape is not the weight's");
+    need(g.width[i] > 0 && g.width[i] <= INT32_MAX && g.dilation[i] > 0 && g.stride[i] > 0 && g.in[i] <= INT32_MAX,
+         "a number is 0 or too large");
+    place_windows(b, &g, i, how, given && whole_attribute(b, "ceil_mode", 0) != 0);
+  }
+  return g;
+}
+
+/* Where window (i, j) has its entry (r, c) in a plane of the input; NONE in the padding. */
+static size_t place_in(const windows *g, size_t i, size_t j, size_t r, size_t c) {
+  size_t row = i * g->stride[0] + r * g->dilation[0], column = j * g->stride[1] + c * g->dilation[1];
+  bool inside = row >= g->pad[0] && row - g->pad[0] < g->in[0] && column >= g->pad[1]
+                && column - g->pad[1] < g->in[1];
+  return inside ? (row - g->pad[0]) * g->in[1] + column - g->pad[1] : NONE;
+}
+
+/* The terms of output `place` of a plane: the window's entries in a plane of x. */
+static term *put_window(const builder *b, const windows *g, size_t place, size_t plane, term *t) {
+  for (size_t r = 0; r < g->width[0]; r++)
+    for (size_t c = 0; c < g->width[1]; c++, t++) {
+      size_t at = place_in(g, place / g->out[1], place % g->out[1], r, c);
+      if (at == NONE) *t = padding;
+      else term_of(b, t, &b->in[0], plane * g->in[0] * g->in[1] + at);
+    }
+  return t;
+}
+
+/* The output's shape, with so many channels: its number of axes. */
+static size_t shape(const builder *b, const windows *g, size_t channels, size_t *dims) {
+  size_t n = b->in[0].rank - 2;
+  dims[0] = g->n; dims[1] = channels; memcpy(dims + 2, g->out + 2 - n, n * sizeof *dims);
+  return n + 2;
+}
+
+/* Conv: output channel o is of the channels of group o / (channels of output / groups). */
+void lower_convolution(builder *b) {
+  const value *w = &b->in[1], *c = &b->in[2];
+  need(w->constant != NULL && w->rank == b->in[0].rank && w->rank > 2 && w->count > 0, "the weight does not fit");
+  windows g = read_windows(b, w->dims + 2);
+  size_t outer = w->dims[0], inner = w->dims[1], area = product(g.width, 2), dims[MAX_RANK];
+  long groups = whole_attribute(b, "group", 1);
+  need(groups > 0 && inner <= g.channels && (size_t)groups * inner == g.channels && outer % (size_t)groups == 0,
+       "the groups do not fit");
+  need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
+  step *s = add_step(b, LINEAR, inner * area + (c->name != NULL), shape(b, &g, outer, dims), dims);
+  size_t places = product(g.out, 2);
+  for (size_t f = 0; f < s->n; f++) {
+    size_t o = f / places % outer, first = o / (outer / (size_t)groups) * inner;
+    term *t = &s->terms[f * s->width];
+    for (size_t i = 0; i < inner; i++)
+      put_window(b, &g, f % places, f / places / outer * g.channels + first + i, t + i * area);
+    for (size_t i = 0; i < inner * area; i++, t++)
+      if (t->step != NONE) term_of(b, t, w, o * inner * area + i);
+    if (c->name != NULL) term_of(b, t, c, o);
+  }
+}
+
+/* How many entries of window `place` along axis i are counted: all in the padding, or none. */
+static size_t counted(const windows *g, size_t i, size_t place, bool all) {
+  size_t n = 0, from = all ? 0 : g->pad[i], to = g->pad[i] + g->in[i] + (all ? g->after[i] : 0);
+  for (size_t r = 0; r < g->width[i]; r++) {
+    size_t at = place * g->stride[i] + r * g->dilation[i];
+    n += at >= from && at < to;
+  }
+  return n;
+}
+
+/* AveragePool, MaxPool. */
+void lower_pool(builder *b) {
+  windows g = read_windows(b, NULL);
+  bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
+  size_t dims[MAX_RANK], places = product(g.out, 2);
+  need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");
+  step *s = add_step(b, max ? WINDOW : LINEAR, product(g.width, 2), shape(b, &g, g.channels, dims), dims);
+  rational *share = rationals(max ? 0 : places);
+  for (size_t i = 0; i < places; i++) {
+    size_t inside = counted(&g, 0, i / g.out[1], false) * counted(&g, 1, i % g.out[1], false);
+    need(inside > 0, "a window of padding alone");
+    if (!max) mpq_set_ui(&share[i], 1, counted(&g, 0, i / g.out[1], all) * counted(&g, 1, i % g.out[1], all));
+  }
+  for (size_t f = 0; f < s->n; f++) {
+    term *t = &s->terms[f * s->width], *end = put_window(b, &g, f % places, f / places, t);
+    for (; t < end; t++)
+      if (!max && t->step != NONE) t->coef = &share[f % places];
+  }
+}
+
+/* GlobalAveragePool, over all axes but two; ReduceMean. */
+void lower_mean(builder *b) {
+  const value *x = &b->in[0];
+  bool global = b->op[0] == 'G', over[MAX_RANK] = {false};
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
+  long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
+  bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
+  size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
+  need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
+  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  for (size_t i = 0; i < count; i++) over[axis_of(b, axes[i], x->rank)] = true;
+  for (size_t i = 0; i < x->rank && count == 0; i++) over[i] = !global || i > 1;
+  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
+    stride[i] = next; kept[i] = over[i] ? 1 : x->dims[i]; gone[i] = over[i] ? x->dims[i] : 1;
+  }
+  for (size_t i = 0; i < x->rank; i++)
+    if (!over[i] || keep != 0) dims[n++] = kept[i];
+  size_t *from = index_map(x->rank, kept, stride, NULL), *at = index_map(x->rank, gone, stride, NULL);
+  step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
+  rational *share = rationals(1);
+  mpq_set_ui(share, 1, s->width);
+  for (size_t i = 0; i < s->n * s->width; i++)
+    term_of(b, &s->terms[i], x, from[i / s->width] + at[i % s->width])->coef = share;
+}
+
+/* BatchNormalization: less the mean, divided by the root of the variance + epsilon, times the scale,
+ * and the bias added. */
+void lower_normalization(builder *b) {
+  value x = b->in[0];
+  need(x.constant == NULL && x.rank > 1, "its input must be an activation of two axes or more");
+  need(whole_attribute(b, "training_mode", 0) == 0 && whole_attribute(b, "spatial", 1) == 1,
+       "in training mode, or not for each channel");
+  size_t channels = x.dims[1], apart = product(x.dims + 2, x.rank - 2);
+  for (size_t i = 1; i < 5; i++)
+    need(b->in[i].constant != NULL && b->in[i].constant->real && b->in[i].rank == 1
+         && b->in[i].count == channels, "not a constant number for each channel");
+  for (size_t i = 0; i < 4; i++) { /* inputs 3, 4, 1, 2 */
+    const value *w = &b->in[1 + (i + 2) % 4];
+    step *s = add_step(b, i == 1 ? ROOT : LINEAR, 1 + (i % 3 == 0), x.rank, x.dims);
+    if (i == 1) real_attribute(b, "epsilon", &s->at[0], 1e-5f);
+    if (i < 2) w->constant->statistic = true;
+    for (size_t f = 0; f < s->n; f++) {
+      size_t at = w->map[f / apart % channels];
+      term *t = term_of(b, &s->terms[f * s->width], &x, f) + (i % 3 == 0);
+      if (i > 1) term_of(b, t, w, f / apart % channels);
+      else if (i == 1) t->w = w->constant, t->at = at;
+      else *t = (term){&minus_one, w->constant, at, NONE, 0};
+    }
+    x = b->out;
+  }
+}
+
+void lower_concat(builder *b) {
+  value *x = b->in;
+  size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0;
+  size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
+  memcpy(dims, x->dims, sizeof dims); dims[axis] = 0;
+  need(find_attribute(b, "axis") != NULL && (!is_batch(b, x) || axis > 0), "no axis, or the batch's");
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(x[i].constant == NULL && x[i].rank == x->rank, "not activations with the same axes");
+    for (size_t j = 0; j < x->rank; j++) need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");
+    dims[axis] += x[i].dims[axis];
+  }
+  step *s = add_step(b, LINEAR, 1, x->rank, dims);
+  s->copy = true;
+  for (size_t i = 0; i < b->node->n_in; before += x[i++].dims[axis])
+    for (size_t f = 0; f < x[i].count; f++) {
+      size_t block = x[i].dims[axis] * apart;
+      term_of(b, &s->terms[(f / block * dims[axis] + before) * apart + f % block], &x[i], f);
+    }
+}
+
+/* Pad with zeros; fewer than none cut off. */
+void lower_pad(builder *b) {
+  const value *x = &b->in[0], *with = &b->in[2];
+  long pads[MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
+  size_t dims[MAX_RANK], n = whole_list(b, 1, "pads", pads), count = x->rank;
+  rational *number = rationals(1);
+  real_attribute(b, "value", number, 0);
+  need(strcmp(text_attribute(b, "mode", "constant"), "constant") == 0 && mpq_sgn(number) == 0
+       && (with->name == NULL || (with->constant != NULL && with->constant->real && with->count == 1
+                                  && mpq_sgn(&with->constant->value[with->map[0]]) == 0)), "not with zeros");
+  for (size_t i = 0; i < x->rank; i++) axes[i] = (long)i;
+  if (b->in[3].name != NULL) count = whole_list(b, 3, "", axes);
+  need(x->constant == NULL && n == 2 * count, "its input must be an activation, and pads two for each axis");
+  memcpy(dims, x->dims, sizeof dims);
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = axis_of(b, axes[i], x->rank);
+    need(labs(pads[i]) <= INT32_MAX && labs(pads[count + i]) <= INT32_MAX && dims[axis] <= INT32_MAX
+         && before[axis] == 0 && dims[axis] == x->dims[axis], "an axis twice, or too large a number");
+    long size = (long)dims[axis] + pads[i] + pads[count + i];
+    need(size > 0 && (!is_batch(b, x) || axis > 0 || (pads[i] == 0 && pads[count + i] == 0)),
+         "the batch axis is padded, or nothing is left");
+    before[axis] = pads[i]; dims[axis] = (size_t)size;
+  }
+  step *s = add_step(b, LINEAR, 1, x->rank, dims);
+  s->copy = true;
+  for (size_t f = 0; f < s->n; f++) {
+    size_t rest = f, at = 0, stride = 1;
+    bool inside = true;
+    for (size_t i = x->rank; i-- > 0; stride *= x->dims[i], rest /= dims[i]) {
+      long place = (long)(rest % dims[i]) - before[i];
+      inside = inside && place >= 0 && place < (long)x->dims[i];
+      at += inside ? (size_t)place * stride : 0;
+    }
+    if (inside) term_of(b, &s->terms[f], x, at);
+    else s->terms[f] = padding;
+  }
+}
+
+/* ---- Roots */
+
+void root_prepare(step *st) {
+  const tensor *w = st->terms[0].w;
+  st->root = intervals(w->count);
+  for (size_t i = 0; i < w->count; i++) {
+    RATIONAL(q); INTERVAL(root);
+    mpq_add(&q, &w->value[i], &st->at[0]);
+    expect(mpq_sgn(&q) > 0, "a variance + epsilon in '%s' is not positive", w->name);
+    sqrt_end(&root.lo, &q, false); sqrt_end(&root.hi, &q, true);
+    interval_sign(&root, "whether a root is zero");
+    mpq_inv(&st->root[i].lo, &root.hi); mpq_inv(&st->root[i].hi, &root.lo); interval_round(&st->root[i]);
+  }
+}
+
+void root_multiply(const point *p, size_t s, interval *y, interval **x) {
+  const step *st = &p->net->steps[s];
+  for (size_t e = 0; e < entries(p, s); e++)
+    multiply_add(&y[e], &st->root[terms_at(p, st, e)->at], argument(p, x, st, e));
+}
+
+void root_pull(const point *p, size_t s, size_t e, interval **adjoint) {
+  const step *st = &p->net->steps[s];
+  const interval *root = &st->root[terms_at(p, st, e)->at];
+  must_be_rational(interval_exact(root));
+  interval_add(argument(p, adjoint, st, e), root, &adjoint[s][e].lo);
+}
