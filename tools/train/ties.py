@@ -2,7 +2,8 @@
 
 Usage: python tools/train/ties.py MODEL.onnx BATCH.npz
 
-For every Relu: the entries whose argument is exactly 0. For every MaxPool: the windows with two
+For every Relu: the entries whose argument is exactly 0, and how many of them are 0 for all parameters
+(constant). For every MaxPool: the windows with two
 largest entries or more (tied); those among them whose largest entries are not all the same function
 of the parameters (touched); and those whose largest entries are not all the same function once
 every touched Relu and window before is fixed as AD takes it (T_j of Park, Chun and Lee's
@@ -180,6 +181,8 @@ class Network:
         # Parameters are initializers; Constant nodes and the statistics of a normalization are not.
         self.parameters = {t.name: numpy_helper.to_array(t) for t in model.graph.initializer}
         self.fixed, self.report = {}, []
+        self.patches = {}  # of a convolution's output: the enclosures of what it multiplies
+        self.touched = {}  # of a MaxPool: (window, places of one entry of each option, AD's first)
 
     def array(self, name):
         return self.parameters[name] if name in self.parameters else self.fixed[name]
@@ -268,6 +271,7 @@ class Network:
         place = kernel_of(attr, list(weight.shape[2:]))
         patches = x.map(lambda a: np.moveaxis(windows(a, *place, 0), 1, 3))
         rows = patches.map(lambda a: a.reshape(*a.shape[:3], -1))
+        self.patches[node.output[0]] = rows.balls
         y = self.linear(rows, weight.reshape(count, -1), bias, node.input[1] in self.fixed)
         return y.map(lambda a: np.moveaxis(a, 3, 1))
 
@@ -328,7 +332,7 @@ class Network:
     # What has kinks.
 
     def relu(self, node, attr, x):
-        f, touched = self.functions, 0
+        f, touched, constant = self.functions, 0, 0
         balls, numbers = Balls(x.balls.mid.copy(), x.balls.rad.copy()), x.functions.copy()
         for i, mid in np.ndenumerate(x.balls.mid):
             rad, of = x.balls.rad[i], int(x.functions[i])
@@ -339,11 +343,12 @@ class Network:
                 numbers[i] = of if of in f.constants else f.number(self.name, of)
             elif rad == 0:
                 touched += 1
+                constant += of in f.constants
                 numbers[i] = ZERO if of in f.constants or self.ad else f.number(self.name, of)
             else:
                 raise Undecided(f"{self.name}: the sign of an argument at {i}")
         self.report.append({"node": self.name, "op": "Relu", "neurons": int(np.prod(x.shape[1:])),
-                            "touched": [touched]})
+                            "touched": [touched], "constant": constant})
         return Entries(balls, numbers)
 
     def maxpool(self, node, attr, x):
@@ -353,14 +358,20 @@ class Network:
         shape = under.shape[:-1]
         balls, numbers = Balls(np.zeros(shape, object)), np.empty(shape, np.int64)
         tied = touched = differ = 0
+        found = self.touched[node.output[0]] = []
         for i in np.ndindex(*shape):
-            entries = [(m, r, int(n)) for m, r, n in zip(mids[i], rads[i], under[i]) if n >= 0]
+            entries = [(m, r, int(n), k) for k, (m, r, n) in
+                       enumerate(zip(mids[i], rads[i], under[i])) if n >= 0]
             largest = self.largest(entries)
-            options = {n for _, _, n in largest}
+            options = {}
+            for _, _, n, k in largest:
+                options.setdefault(n, k)
+            if len(options) > 1:
+                found.append((i, list(options.values())))
             tied += len(largest) > 1
             touched += len(options) > 1
             differ += len(options) - 1
-            balls.mid[i], balls.rad[i], first = largest[0]
+            balls.mid[i], balls.rad[i], first, _ = largest[0]
             if len(options) == 1 or self.ad:
                 numbers[i] = first
             else:
@@ -372,11 +383,11 @@ class Network:
 
     def largest(self, entries):
         """The entries equal to the maximum, in order."""
-        mid, rad, number = max(entries, key=lambda e: (e[0], -e[1]))
+        mid, rad, number, _ = max(entries, key=lambda e: (e[0], -e[1]))
         out = []
-        for m, r, n in entries:
+        for m, r, n, k in entries:
             if n == number or (m == mid and r == rad == 0):
-                out.append((m, r, n))
+                out.append((m, r, n, k))
             elif m + r >= mid - rad:
                 raise Undecided(f"{self.name}: two entries of a window")
         return out
@@ -404,6 +415,8 @@ def main():
         touched = sum(layer["touched"])
         total += touched
         line = f"{layer['node']} ({layer['op']}, {layer['neurons']} neurons): touched {touched}"
+        if layer["op"] == "Relu" and layer["constant"]:
+            line += f" ({layer['constant']} constant)"
         if layer["op"] == "MaxPool":
             windows_differ, rows = layer["ad"]
             line += (f" of {layer['tied']} tied ({layer['others']} other options), "
