@@ -162,6 +162,8 @@ RECIPES = [
            change=cast(torch.bfloat16)),
     Recipe("lenet-q", LeNet, "the same weights rounded to multiples of 1/8", like="lenet",
            change=rounded(0.125, 7)),
+    Recipe("lenet-q6", LeNet, "the same weights rounded to multiples of 1/64: few ties, every layer's "
+           "system feasible", like="lenet", change=rounded(1 / 64, 255), verdict="in-bouligand"),
     Recipe("lenet-pruned", LeNet, "the same weights, 90% of each layer's zero", like="lenet",
            change=pruned(0.9)),
     Recipe("lenet-ternary", LeNet, "weights -1/4, 0, 1/4, binary images", batch="images-binary",
@@ -175,6 +177,9 @@ RECIPES = [
            "stride 2, padding 1", verdict=SMOOTH),
     Recipe("lenet-overlap-q", lambda: LeNet(pool=overlapping), "the same, weights rounded to "
            "multiples of 1/8", like="lenet-overlap", change=rounded(0.125, 7)),
+    Recipe("lenet-overlap-q6", lambda: LeNet(pool=overlapping), "the same, weights rounded to "
+           "multiples of 1/64: one filter's ties contradict each other", like="lenet-overlap",
+           change=rounded(1 / 64, 255)),
     Recipe("lenet-average", lambda: LeNet(pool=average), "trained, average pools as in LeCun's",
            verdict=SMOOTH),
     Recipe("resnet", ResNet, "trained, BatchNormalization kept as nodes", verdict=SMOOTH),

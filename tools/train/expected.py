@@ -8,7 +8,11 @@ subdifferential is the set of gradients of the possible choices, and AD's gradie
 computes, is in its hull or separated from it. Each answer of the solver below is a certificate: a
 direction or a combination of rows that is zero; weights or a separating vector.
 
-LeNets on digits: Theorem 8 of Park, Chun and Lee. All layers have biases, so a layer's system is
+Where windows and activations are touched in the first convolution alone, the same is done for each
+of its filters, for these are independent: the gradient in a filter is the sum over windows of the
+loss's derivative in the window (PyTorch's, in float64) times the option's patch.
+
+LeNets on digits otherwise: Theorem 8 of Park, Chun and Lee. All layers have biases, so a layer's system is
 feasible when the windows' rows alone are (Algorithm 2), and these are each filter's own: the patch
 AD takes less the other. If all are feasible AD's gradient is a Bouligand gradient; if not, the
 theorem says nothing.
@@ -26,8 +30,9 @@ import torch
 from onnx import numpy_helper
 from torch.nn import functional as F
 
+import convolutional
 from digits import DEFAULT_FOLDER
-from ties import ONE, Network
+from ties import ONE, Balls, Network, windows
 
 
 def nonnegative_solution(columns, b):
@@ -235,17 +240,106 @@ def systems(folder, case, batch):
     net = Network(model, ad=True)
     net.run(x)
     producer = {n.output[0]: n for n in model.graph.node}
-    for pool, windows in net.touched.items():
+    for pool, found_windows in net.touched.items():
         conv = producer[producer[pool].input[0]].input[0]
         attr = {a.name: onnx.helper.get_attribute_value(a) for a in producer[pool].attribute}
         width, stride, pad = attr["kernel_shape"][1], attr["strides"][0], attr["pads"][0]
         patches, rows = net.patches[conv].mid, {}
-        for (n, c, i, j), places in windows:
+        for (n, c, i, j), places in found_windows:
             first, *others = [patches[n, i * stride + k // width - pad,
                                       j * stride + k % width - pad] for k in places]
             rows.setdefault(c, []).extend(tuple(int(v) for v in first - o) for o in others)
         for c, found in sorted(rows.items()):
             yield pool, c, len(set(map(primitive, found))), direction(found) is not None
+
+
+def choices(windows, rows=(), chosen=()):
+    """All ways to choose in every window, and that some direction realizes."""
+    if not windows:
+        yield chosen
+        return
+    for k, option in enumerate(windows[0]):
+        more = rows + tuple(tuple(a - b for a, b in zip(option, other))
+                            for other in windows[0][:k] + windows[0][k + 1:])
+        if direction(more) is not None:
+            yield from choices(windows[1:], more, chosen + (option,))
+
+
+def first_layer(folder, case, batch):
+    """[(filter, touched windows, AD's gradient, Bouligand gradients)] in each filter (w, b) where only
+    the first layer is touched, less what the other windows give."""
+    model, x = onnx.load(folder / f"{case}.onnx"), np.load(folder / f"{batch}.npz")
+    net = Network(model)
+    report = net.run(x["x"])
+    assert all(layer["touched"] == [0] for layer in report[2:]), "deeper layers are touched"
+    pool = next(n for n in model.graph.node if n.op_type == "MaxPool")
+    attr = {a.name: onnx.helper.get_attribute_value(a) for a in pool.attribute}
+    place = (attr["kernel_shape"], attr["strides"], attr["pads"], [1, 1])
+    p = parameters(model)
+
+    def after(z):
+        y = F.conv2d(z, p["conv2.weight"], p["conv2.bias"], padding=1).relu()
+        kernel, stride, pad = attr["kernel_shape"][0], attr["strides"][0], attr["pads"][0]
+        f = F.max_pool2d(y, kernel, stride, pad).flatten(1)
+        h = F.linear(f, p["fc1.weight"], p["fc1.bias"]).relu()
+        return F.cross_entropy(F.linear(h, p["fc2.weight"], p["fc2.bias"]),
+                               torch.from_numpy(x["y"]))
+
+    patches = net.patches[model.graph.node[0].output[0]].mid  # (N, rows, columns, 9)
+    weight = scaled(p["conv1.weight"].flatten(1))
+    y = np.moveaxis(np.asarray(patches.dot(weight.T)) + ONE * scaled(p["conv1.bias"]), 3, 1)
+    under = windows(y, *place, None)
+    patch = [windows(np.moveaxis(patches, 3, 1)[:, k:k + 1], *place, None) for k in range(9)]
+    value = np.empty(under.shape[:-1])
+    touched = {}
+    for i in np.ndindex(*value.shape):
+        entries = [(v, k) for k, v in enumerate(under[i]) if v is not None]
+        top = max(0, max(v for v, _ in entries))
+        value[i] = float(Fraction(top, ONE * ONE))
+        gradients = [tuple(Fraction(patch[q][i[0], 0, i[2], i[3], k], ONE) for q in range(9)) +
+                     (Fraction(1),) for v, k in entries if v == top]
+        options = list(dict.fromkeys(([] if top else [(Fraction(0),) * 10]) + gradients))
+        if len(options) > 1:
+            touched.setdefault(i[1], []).append((i, options))
+
+    z = torch.from_numpy(value).requires_grad_(True)
+    after(z).backward()
+    for c, found in sorted(touched.items()):
+        pulls = [Fraction(float(z.grad[i])) for i, _ in found]
+        total = lambda chosen: tuple(sum(d * g[k] for d, g in zip(pulls, chosen))
+                                     for k in range(10))
+        ad = total([options[0] for _, options in found])
+        bouligand = sorted({total(chosen) for chosen in choices([o for _, o in found])})
+        yield c, len(found), ad, bouligand
+
+
+def gamma_parts(folder, case, batch):
+    """[(channel, AD's d/dgamma, the two that occur)] for the channels with gamma = 0, beta > 0 before
+    a MaxPool, nothing else touched. Near gamma = 0 a window's largest entry is that of the
+    convolution's largest or smallest value, by gamma's sign; all else in the gradient is the same
+    on both sides, and channels are independent. In float64."""
+    net = convolutional.ResNet(pool=convolutional.overlapping).double()
+    state, model = net.state_dict(), onnx.load(folder / f"{case}.onnx")
+    for t in model.graph.initializer:
+        state[t.name] = torch.from_numpy(numpy_helper.to_array(t).copy()).double()
+    net.load_state_dict(state)
+    net.eval()
+    data = np.load(folder / f"{batch}.npz")
+    x, y = torch.from_numpy(data["x"]).double(), torch.from_numpy(data["y"])
+    bn, pulls = net.bn1, []
+    net.pool1.register_full_backward_hook(lambda m, inputs, outputs: pulls.append(outputs[0]))
+    F.cross_entropy(net(x), y).backward()
+    with torch.no_grad():
+        c = net.conv1(x)
+        t = (c - bn.running_mean.view(1, -1, 1, 1)) / (bn.running_var + bn.eps).sqrt().view(1, -1, 1, 1)
+        high, low = net.pool1(t), -net.pool1(-t)
+        for k in (bn.weight == 0).nonzero().flatten().tolist():
+            yield (k, bn.weight.grad[k].item(),
+                   sorted((pulls[0] * v)[:, k].sum().item() for v in (low, high)))
+
+
+def scaled(tensor):
+    return Balls.of_floats(tensor.numpy()).mid
 
 
 def main():
@@ -254,7 +348,20 @@ def main():
         answer, why = verdict(ad, found)
         print(f"{case}: {answer} {why}\n  AD {show(ad)}\n  Bouligand {len(found)}: "
               f"{', '.join(map(show, found[:12]))}")
-    for case, batch in [("lenet-q", "images"), ("lenet-overlap-q", "images"),
+    print("resnet-pool-gamma: d/dgamma in the channels with gamma 0")
+    for channel, ad, ends in gamma_parts(folder, "resnet-pool-gamma", "images"):
+        print(f"  channel {channel}: AD {ad:.6g}, {ends[0]:.6g} or {ends[1]:.6g} occur")
+    for case, batch in [("lenet-overlap-q6", "images")]:
+        print(f"{case}: gradients in the filters with touched windows")
+        for c, count, ad, found in first_layer(folder, case, batch):
+            answer, why = verdict(ad, found)
+            print(f"  filter {c}: {count} windows, {len(found)} gradients, {answer}")
+            if why.startswith("separator"):
+                v = [Fraction(a) for a in why.split()[1:]]
+                gaps = [sum(a * (g - h) for a, g, h in zip(v, point, ad)) for point in found]
+                print(f"    gap {float(min(gaps)):.3g} of a gradient of {float(max(map(abs, ad))):.3g}")
+    for case, batch in [("lenet-q6", "images"), ("lenet-q", "images"),
+                        ("lenet-overlap-q", "images"),
                         ("lenet-pruned", "images"), ("lenet-ternary", "images-binary")]:
         print(f"{case}: systems of filters with touched windows")
         for pool, c, rows, feasible in systems(folder, case, batch):
