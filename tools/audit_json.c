@@ -27,10 +27,11 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
   return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b}}",
                    "name", text_json(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
-                   (json_int_t)l->moving, "ties", (json_int_t)0, "nontrivial_ties", (json_int_t)0,
+                   (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
+                   (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
                    "rank", l->rank_known ? json_integer((json_int_t)l->rank) : json_null(),
                    "columns", (json_int_t)l->columns, "system", "constraints",
-                   (json_int_t)l->moving, "variables", (json_int_t)l->variables, "feasible",
+                   (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",
                    answer_json(l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
                    l->two_kinks);
 }

@@ -85,22 +85,27 @@ is_constant(clarke_identity id)
   return id == CLARKE_IDENTITY_ZERO || (id & CLARKE_IDENTITY_CONSTANT) != 0;
 }
 
-/* The words of a constant entry; one that is not rational stands alone. */
+static bool
+is_rational(const source *s, size_t item)
+{
+  const clarke_matrix *y = &s->f->value[s->value];
+
+  return y->radius == NULL || y->radius[item] == 0;
+}
+
+/* The words of a constant and rational entry, in place of what the key was. */
 static void
 constant_key(const source *s, size_t item, uint64_t *key)
 {
   const clarke_matrix *y = &s->f->value[s->value];
   bool zero = true;
 
+  memset(key, 0, s->length * sizeof *key);
   for (size_t l = 0; l < y->limbs; l++) {
     key[1 + l] = y->word[item * y->limbs + l];
     zero = zero && key[1 + l] == 0;
   }
   key[0] = zero ? KEY_ZERO : KEY_CONSTANT;
-  if (y->radius != NULL && y->radius[item] != 0) {
-    key[0] = KEY_ALONE;
-    key[1] = item;
-  }
 }
 
 /* An entry of a constant operand: which entry of its parameter, or its number. */
@@ -149,7 +154,7 @@ read_sum(const source *s, size_t item, uint64_t *key)
     }
   }
   key[0] = KEY_STRUCTURE;
-  if (constant)
+  if (constant && is_rational(s, item))
     constant_key(s, item, key);
 }
 
@@ -165,7 +170,7 @@ read_scale(const source *s, size_t item, uint64_t *key)
   key[2] = coefficient(s->f->g, c->value, mapped(c, item / s->n));
   if (x == CLARKE_IDENTITY_ZERO)
     key[0] = KEY_ZERO;
-  else if (is_constant(x) && !clarke_value_is_wrt(s->f->g, c->value))
+  else if (is_constant(x) && !clarke_value_is_wrt(s->f->g, c->value) && is_rational(s, item))
     constant_key(s, item, key);
 }
 
@@ -194,7 +199,7 @@ read_piecewise(const source *s, size_t item, uint64_t *key)
              ? 0
              : coefficient(g, p->slope, p->slope_map != NULL ? p->slope_map[item / s->n]
                                                              : item / s->n);
-  if ((is_constant(s->x[item]) && !moves) || on_constant_piece(s, item))
+  if (((is_constant(s->x[item]) && !moves) || on_constant_piece(s, item)) && is_rational(s, item))
     constant_key(s, item, key);
 }
 
@@ -230,7 +235,7 @@ read_max(const source *s, size_t item, uint64_t *key)
   else {
     key[0] = KEY_STRUCTURE;
     key[1] = s->x[from * s->n + item % s->n];
-    if (is_constant((clarke_identity)key[1]))
+    if (is_constant((clarke_identity)key[1]) && is_rational(s, item))
       constant_key(s, item, key);
   }
 }
@@ -306,9 +311,10 @@ read_product(const source *s, size_t item, uint64_t *key)
   size_t column = row / d->outer * width + item % width;
 
   key[0] = s->kind[column];
-  if (key[0] == KEY_CONSTANT)
+  if (key[0] == KEY_CONSTANT && is_rational(s, item))
     constant_key(s, item, key);
-  else if (key[0] == KEY_STRUCTURE) {
+  else if (key[0] != KEY_ZERO) {
+    key[0] = KEY_STRUCTURE;
     key[1] = s->patch[column];
     key[2] = row % d->outer;
   }

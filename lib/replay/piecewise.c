@@ -129,8 +129,17 @@ integer_pieces_clear(integer_pieces *ip)
   mpz_clear(ip->den);
 }
 
+/* On a piece that is a number nothing is left of an argument's radius. */
+static bool
+is_number(const clarke_pieces *p, int8_t piece)
+{
+  return piece >= 0 && (p->slope == CLARKE_NONE || piece > 0) &&
+         mpq_sgn(p->coef[piece][1]) == 0 && mpq_sgn(p->coef[piece][2]) == 0;
+}
+
 static clarke_status
-widen_radius(clarke_matrix *y, const clarke_matrix *x, double lipschitz, clarke_error *err)
+widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
+             const int8_t *piece, double lipschitz, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
 
@@ -140,7 +149,7 @@ widen_radius(clarke_matrix *y, const clarke_matrix *x, double lipschitz, clarke_
   if (y->radius == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t e = 0; e < n; e++)
-    y->radius[e] = clarke_up_mul(x->radius[e], lipschitz);
+    y->radius[e] = is_number(&step->pieces, piece[e]) ? 0 : clarke_up_mul(x->radius[e], lipschitz);
   return CLARKE_OK;
 }
 
@@ -259,7 +268,7 @@ clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *constants,
     return status;
   free(y->radius);
   y->radius = NULL;
-  return widen_radius(y, x, clarke_piecewise_lipschitz(constants->g, step), err);
+  return widen_radius(y, step, x, piece, clarke_piecewise_lipschitz(constants->g, step), err);
 }
 
 /* The slope polynomial of each piece: the derivative's coefficients as pieces of their own. */
@@ -330,7 +339,7 @@ clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
 
     for (size_t p = 0; p <= step->pieces.n_kinks; p++)
       steepest = fmax(steepest, upper_abs(derivative.pieces.coef[p][1]));
-    status = widen_radius(s, x, steepest, err);
+    status = widen_radius(s, step, x, piece, steepest, err);
   }
   for (size_t i = 0; i <= CLARKE_MAX_KINKS; i++)
     for (size_t k = 0; k < 3; k++)
