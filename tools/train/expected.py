@@ -348,21 +348,19 @@ def main():
         answer, why = verdict(ad, found)
         print(f"{case}: {answer} {why}\n  AD {show(ad)}\n  Bouligand {len(found)}: "
               f"{', '.join(map(show, found[:12]))}")
-    print("resnet-pool-gamma: d/dgamma in the channels with gamma 0")
-    for channel, ad, ends in gamma_parts(folder, "resnet-pool-gamma", "images"):
-        print(f"  channel {channel}: AD {ad:.6g}, {ends[0]:.6g} or {ends[1]:.6g} occur")
-    for case, batch in [("lenet-overlap-q6", "images")]:
-        print(f"{case}: gradients in the filters with touched windows")
+    for batch in "images", "images-96":
+        print(f"resnet-pool-gamma, {batch}: d/dgamma in the channels with gamma 0")
+        for channel, ad, ends in gamma_parts(folder, "resnet-pool-gamma", batch):
+            print(f"  channel {channel}: AD {ad:.6g}; {ends[0]:.6g} or {ends[1]:.6g} occur")
+    for case, batch in [("lenet-q6", "images"), ("lenet-q6", "images-pair"),
+                        ("lenet-q6", "images-96"), ("lenet-overlap-q6", "images"),
+                        ("lenet-overlap-q6", "images-384")]:
+        print(f"{case}, {batch}: gradients in the filters with touched windows")
         for c, count, ad, found in first_layer(folder, case, batch):
-            answer, why = verdict(ad, found)
-            print(f"  filter {c}: {count} windows, {len(found)} gradients, {answer}")
-            if why.startswith("separator"):
-                v = [Fraction(a) for a in why.split()[1:]]
-                gaps = [sum(a * (g - h) for a, g, h in zip(v, point, ad)) for point in found]
-                print(f"    gap {float(min(gaps)):.3g} of a gradient of {float(max(map(abs, ad))):.3g}")
+            print(f"  filter {c}: {count} windows, {len(found)} gradients, {verdict(ad, found)[0]}")
     for case, batch in [("lenet-q6", "images"), ("lenet-q", "images"),
-                        ("lenet-overlap-q", "images"),
-                        ("lenet-pruned", "images"), ("lenet-ternary", "images-binary")]:
+                        ("lenet-overlap-q", "images"), ("lenet-pruned", "images"),
+                        ("lenet-ternary", "images-binary")]:
         print(f"{case}: systems of filters with touched windows")
         for pool, c, rows, feasible in systems(folder, case, batch):
             print(f"  {pool} filter {c}: {rows} rows, {'feasible' if feasible else 'infeasible'}",
