@@ -21,7 +21,6 @@ theorem says nothing.
 import math
 import sys
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -103,16 +102,25 @@ def in_hull(points, target):
     return weights, separator
 
 
-def enumerated(windows, coefficients):
-    """The Bouligand gradients of sum_j coefficients_j max_k <windows_j[k], .>."""
-    found = set()
-    for choice in product(*[range(len(w)) for w in windows]):
-        rows = [tuple(a - b for a, b in zip(w[k], other))
-                for w, k in zip(windows, choice) for other in w if other != w[k]]
-        if direction(rows) is not None:
-            chosen = [[c * v for v in w[k]] for w, k, c in zip(windows, choice, coefficients)]
-            found.add(tuple(map(sum, zip(*chosen))))
-    return sorted(found)
+def choices(touched, rows=(), chosen=()):
+    """All ways to choose in every window, and that some direction realizes."""
+    if not touched:
+        yield chosen
+        return
+    for k, option in enumerate(touched[0]):
+        more = rows + tuple(tuple(a - b for a, b in zip(option, other))
+                            for other in touched[0][:k] + touched[0][k + 1:])
+        if direction(more) is not None:
+            yield from choices(touched[1:], more, chosen + (option,))
+
+
+def enumerated(touched, coefficients):
+    """The Bouligand gradients of sum_j coefficients_j max_k <touched_j[k], .>."""
+    return sorted({combined(chosen, coefficients) for chosen in choices(touched)})
+
+
+def combined(vectors, coefficients):
+    return tuple(sum(c * v for c, v in zip(coefficients, column)) for column in zip(*vectors))
 
 
 def options(model, x, conv, pool):
@@ -253,18 +261,6 @@ def systems(folder, case, batch):
             yield pool, c, len(set(map(primitive, found))), direction(found) is not None
 
 
-def choices(windows, rows=(), chosen=()):
-    """All ways to choose in every window, and that some direction realizes."""
-    if not windows:
-        yield chosen
-        return
-    for k, option in enumerate(windows[0]):
-        more = rows + tuple(tuple(a - b for a, b in zip(option, other))
-                            for other in windows[0][:k] + windows[0][k + 1:])
-        if direction(more) is not None:
-            yield from choices(windows[1:], more, chosen + (option,))
-
-
 def first_layer(folder, case, batch):
     """[(filter, touched windows, AD's gradient, Bouligand gradients)] in each filter (w, b) where only
     the first layer is touched, less what the other windows give."""
@@ -306,11 +302,8 @@ def first_layer(folder, case, batch):
     after(z).backward()
     for c, found in sorted(touched.items()):
         pulls = [Fraction(float(z.grad[i])) for i, _ in found]
-        total = lambda chosen: tuple(sum(d * g[k] for d, g in zip(pulls, chosen))
-                                     for k in range(10))
-        ad = total([options[0] for _, options in found])
-        bouligand = sorted({total(chosen) for chosen in choices([o for _, o in found])})
-        yield c, len(found), ad, bouligand
+        ad = combined([o[0] for _, o in found], pulls)
+        yield c, len(found), ad, enumerated([o for _, o in found], pulls)
 
 
 def gamma_parts(folder, case, batch):
