@@ -149,7 +149,7 @@ def initial(net):
                 nn.init.zeros_(m.bias)
 
 
-SMOOTH = "in-bouligand"
+SMOOTH = "in-bouligand"  # the loss is differentiable there: what is touched is constant
 
 RECIPES = [
     Recipe("lenet", LeNet, "trained, float32 weights: windows tie where patches are the same",
@@ -157,13 +157,18 @@ RECIPES = [
     Recipe("lenet-crops", LeNet, "the same network on shrunk and shifted digits: most windows lie "
            "in the blank and tie", like="lenet", batch="images-crops", verdict=SMOOTH),
     Recipe("lenet-fp16", LeNet, "the same weights rounded to float16", like="lenet",
-           change=cast(torch.float16)),
+           change=cast(torch.float16), verdict=SMOOTH),
     Recipe("lenet-bf16", LeNet, "the same weights rounded to bfloat16", like="lenet",
-           change=cast(torch.bfloat16)),
+           change=cast(torch.bfloat16), verdict=SMOOTH),
     Recipe("lenet-q", LeNet, "the same weights rounded to multiples of 1/8", like="lenet",
            change=rounded(0.125, 7)),
     Recipe("lenet-q6", LeNet, "the same weights rounded to multiples of 1/64: few ties, every layer's "
            "system feasible", like="lenet", change=rounded(1 / 64, 255), verdict="in-bouligand"),
+    Recipe("lenet-q6-pair", LeNet, "the same at two digits, a 1 and a 9: one filter ties a window in "
+           "each, and what AD takes in one excludes what it takes in the other", like="lenet-q6",
+           batch="images-pair", verdict="not-in-clarke"),
+    Recipe("lenet-q6-96", LeNet, "the same at 32 digits, those two among them", like="lenet-q6",
+           batch="images-96", verdict="not-in-clarke"),
     Recipe("lenet-pruned", LeNet, "the same weights, 90% of each layer's zero", like="lenet",
            change=pruned(0.9)),
     Recipe("lenet-ternary", LeNet, "weights -1/4, 0, 1/4, binary images", batch="images-binary",
@@ -172,14 +177,16 @@ RECIPES = [
            "wherever the patch is blank", batch="images-blank", trained=False, change=initial,
            verdict="in-bouligand"),
     Recipe("lenet-nobias", lambda: LeNet(bias=False), "trained without biases: what the blank gives "
-           "is 0 whatever the weights", batch="images-blank"),
+           "is 0 whatever the weights", batch="images-blank", verdict=SMOOTH),
     Recipe("lenet-overlap", lambda: LeNet(pool=overlapping), "trained, overlapping windows of 3x3, "
            "stride 2, padding 1", verdict=SMOOTH),
     Recipe("lenet-overlap-q", lambda: LeNet(pool=overlapping), "the same, weights rounded to "
            "multiples of 1/8", like="lenet-overlap", change=rounded(0.125, 7)),
     Recipe("lenet-overlap-q6", lambda: LeNet(pool=overlapping), "the same, weights rounded to "
            "multiples of 1/64: one filter's ties contradict each other", like="lenet-overlap",
-           change=rounded(1 / 64, 255)),
+           change=rounded(1 / 64, 255), verdict="in-clarke"),
+    Recipe("lenet-overlap-q6-384", lambda: LeNet(pool=overlapping), "the same at other digits",
+           like="lenet-overlap-q6", batch="images-384", verdict="not-in-clarke"),
     Recipe("lenet-average", lambda: LeNet(pool=average), "trained, average pools as in LeCun's",
            verdict=SMOOTH),
     Recipe("resnet", ResNet, "trained, BatchNormalization kept as nodes", verdict=SMOOTH),
@@ -190,8 +197,17 @@ RECIPES = [
     Recipe("resnet-pool", lambda: ResNet(pool=overlapping), "trained, a maximum pool after the first "
            "ReLU as in ResNet18", verdict=SMOOTH),
     Recipe("resnet-pool-gamma", lambda: ResNet(pool=overlapping), "the same with two channels of gamma "
-           "0, beta 1/2: all their windows tie", like="resnet-pool", change=zero_gammas(0.5)),
+           "0, beta 1/2: all their windows tie; AD's d/dgamma lies between the two that occur",
+           like="resnet-pool", change=zero_gammas(0.5), verdict="in-clarke"),
+    Recipe("resnet-pool-gamma-96", lambda: ResNet(pool=overlapping), "the same at other digits: one "
+           "of AD's two d/dgamma lies outside", like="resnet-pool-gamma", batch="images-96",
+           verdict="not-in-clarke"),
 ]
+
+
+def model_of(recipe):
+    """Whose file the recipe's network is: one that changes nothing has none of its own."""
+    return recipe.name if recipe.change or not recipe.like else recipe.like
 
 
 def pictures(inputs="grey"):
@@ -212,6 +228,10 @@ def crops(x):
 
 def write_batches(folder):
     x, y = pictures()
+    for first in 96, 384:
+        some = slice(first, first + SAMPLES)
+        write_batch(folder / f"images-{first}.npz", x=x[some], y=y[some])
+    write_batch(folder / "images-pair.npz", x=x[[107, 119]], y=y[[107, 119]])
     x, y = x[:SAMPLES], y[:SAMPLES]
     write_batch(folder / "images.npz", x=x, y=y)
     write_batch(folder / "images-crops.npz", x=crops(x), y=y)
@@ -273,8 +293,8 @@ def main():
     for recipe in RECIPES:
         net = nets[recipe.name] = make(recipe, nets)
         x, y = map(torch.from_numpy, pictures(recipe.inputs))
-        print(f"{recipe.name}: accuracy {accuracy(net, x, y):.3f}", flush=True)
-        if not recipe.like or recipe.change:  # else the file would be the other's
+        if model_of(recipe) == recipe.name:
+            print(f"{recipe.name}: accuracy {accuracy(net, x, y):.3f}", flush=True)
             write_onnx(folder / f"{recipe.name}.onnx", net, x[0])
 
 

@@ -21,7 +21,6 @@ theorem says nothing.
 import math
 import sys
 from fractions import Fraction
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -103,16 +102,25 @@ def in_hull(points, target):
     return weights, separator
 
 
-def enumerated(windows, coefficients):
-    """The Bouligand gradients of sum_j coefficients_j max_k <windows_j[k], .>."""
-    found = set()
-    for choice in product(*[range(len(w)) for w in windows]):
-        rows = [tuple(a - b for a, b in zip(w[k], other))
-                for w, k in zip(windows, choice) for other in w if other != w[k]]
-        if direction(rows) is not None:
-            chosen = [[c * v for v in w[k]] for w, k, c in zip(windows, choice, coefficients)]
-            found.add(tuple(map(sum, zip(*chosen))))
-    return sorted(found)
+def choices(touched, rows=(), chosen=()):
+    """All ways to choose in every window, and that some direction realizes."""
+    if not touched:
+        yield chosen
+        return
+    for k, option in enumerate(touched[0]):
+        more = rows + tuple(tuple(a - b for a, b in zip(option, other))
+                            for other in touched[0][:k] + touched[0][k + 1:])
+        if direction(more) is not None:
+            yield from choices(touched[1:], more, chosen + (option,))
+
+
+def enumerated(touched, coefficients):
+    """The Bouligand gradients of sum_j coefficients_j max_k <touched_j[k], .>."""
+    return sorted({combined(chosen, coefficients) for chosen in choices(touched)})
+
+
+def combined(vectors, coefficients):
+    return tuple(sum(c * v for c, v in zip(coefficients, column)) for column in zip(*vectors))
 
 
 def options(model, x, conv, pool):
@@ -253,18 +261,6 @@ def systems(folder, case, batch):
             yield pool, c, len(set(map(primitive, found))), direction(found) is not None
 
 
-def choices(windows, rows=(), chosen=()):
-    """All ways to choose in every window, and that some direction realizes."""
-    if not windows:
-        yield chosen
-        return
-    for k, option in enumerate(windows[0]):
-        more = rows + tuple(tuple(a - b for a, b in zip(option, other))
-                            for other in windows[0][:k] + windows[0][k + 1:])
-        if direction(more) is not None:
-            yield from choices(windows[1:], more, chosen + (option,))
-
-
 def first_layer(folder, case, batch):
     """[(filter, touched windows, AD's gradient, Bouligand gradients)] in each filter (w, b) where only
     the first layer is touched, less what the other windows give."""
@@ -306,11 +302,8 @@ def first_layer(folder, case, batch):
     after(z).backward()
     for c, found in sorted(touched.items()):
         pulls = [Fraction(float(z.grad[i])) for i, _ in found]
-        total = lambda chosen: tuple(sum(d * g[k] for d, g in zip(pulls, chosen))
-                                     for k in range(10))
-        ad = total([options[0] for _, options in found])
-        bouligand = sorted({total(chosen) for chosen in choices([o for _, o in found])})
-        yield c, len(found), ad, bouligand
+        ad = combined([o[0] for _, o in found], pulls)
+        yield c, len(found), ad, enumerated([o for _, o in found], pulls)
 
 
 def gamma_parts(folder, case, batch):
@@ -348,21 +341,19 @@ def main():
         answer, why = verdict(ad, found)
         print(f"{case}: {answer} {why}\n  AD {show(ad)}\n  Bouligand {len(found)}: "
               f"{', '.join(map(show, found[:12]))}")
-    print("resnet-pool-gamma: d/dgamma in the channels with gamma 0")
-    for channel, ad, ends in gamma_parts(folder, "resnet-pool-gamma", "images"):
-        print(f"  channel {channel}: AD {ad:.6g}, {ends[0]:.6g} or {ends[1]:.6g} occur")
-    for case, batch in [("lenet-overlap-q6", "images")]:
-        print(f"{case}: gradients in the filters with touched windows")
+    for batch in "images", "images-96":
+        print(f"resnet-pool-gamma, {batch}: d/dgamma in the channels with gamma 0")
+        for channel, ad, ends in gamma_parts(folder, "resnet-pool-gamma", batch):
+            print(f"  channel {channel}: AD {ad:.6g}; {ends[0]:.6g} or {ends[1]:.6g} occur")
+    for case, batch in [("lenet-q6", "images"), ("lenet-q6", "images-pair"),
+                        ("lenet-q6", "images-96"), ("lenet-overlap-q6", "images"),
+                        ("lenet-overlap-q6", "images-384")]:
+        print(f"{case}, {batch}: gradients in the filters with touched windows")
         for c, count, ad, found in first_layer(folder, case, batch):
-            answer, why = verdict(ad, found)
-            print(f"  filter {c}: {count} windows, {len(found)} gradients, {answer}")
-            if why.startswith("separator"):
-                v = [Fraction(a) for a in why.split()[1:]]
-                gaps = [sum(a * (g - h) for a, g, h in zip(v, point, ad)) for point in found]
-                print(f"    gap {float(min(gaps)):.3g} of a gradient of {float(max(map(abs, ad))):.3g}")
+            print(f"  filter {c}: {count} windows, {len(found)} gradients, {verdict(ad, found)[0]}")
     for case, batch in [("lenet-q6", "images"), ("lenet-q", "images"),
-                        ("lenet-overlap-q", "images"),
-                        ("lenet-pruned", "images"), ("lenet-ternary", "images-binary")]:
+                        ("lenet-overlap-q", "images"), ("lenet-pruned", "images"),
+                        ("lenet-ternary", "images-binary")]:
         print(f"{case}: systems of filters with touched windows")
         for pool, c, rows, feasible in systems(folder, case, batch):
             print(f"  {pool} filter {c}: {rows} rows, {'feasible' if feasible else 'infeasible'}",
