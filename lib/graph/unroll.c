@@ -1,6 +1,6 @@
 /* Networks unrolled to programs. Every activation's entry becomes the number of an instruction; the
- * steps' kinds become LINEAR, PRODUCT, QUOTIENT, ANALYTIC and PIECEWISE instructions, and what only
- * moves entries becomes nothing. */
+ * steps' kinds become LINEAR, PRODUCT, QUOTIENT, ANALYTIC, PIECEWISE and ORDER instructions, and what
+ * only moves entries becomes nothing. Padding is the constant 0, and no term of a sum. */
 #include "graph/unroll.h"
 
 #include <stdlib.h>
@@ -20,6 +20,7 @@ typedef struct {
   size_t *in;
   mpq_t *coef;    /* room + 1 */
   mpq_t constant, factor;
+  size_t zero;    /* the constant 0's instruction; CLARKE_NONE: none yet */
   clarke_error *err;
 } unrolling;
 
@@ -97,6 +98,8 @@ make_room(unrolling *u, size_t n)
 static clarke_status
 add_linear(unrolling *u, size_t *at, size_t n, const mpq_t constant)
 {
+  if (n == 0)
+    return clarke_program_add_constant(u->p, at, constant, u->err);
   mpq_set(u->coef[n], constant);
   return clarke_program_add_linear(u->p, at, n, u->in, u->coef, u->err);
 }
@@ -114,9 +117,46 @@ add_product(unrolling *u, size_t *at, clarke_do kind, size_t a, size_t b)
 static clarke_status
 unroll_gather(unrolling *u, const clarke_step *s)
 {
-  for (size_t f = 0; f < u->g->values[s->out].count; f++)
-    u->at[s->out][f] = instruction(u, s->in[0].value, mapped(&s->in[0], f));
-  return CLARKE_OK;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
+    size_t e = mapped(&s->in[0], f);
+
+    mpq_set_ui(u->constant, 0, 1);
+    if (e == CLARKE_NONE && u->zero == CLARKE_NONE)
+      status = clarke_program_add_constant(u->p, &u->zero, u->constant, u->err);
+    u->at[s->out][f] = e == CLARKE_NONE ? u->zero : instruction(u, s->in[0].value, e);
+  }
+  return status;
+}
+
+/* The terms of a SUM's entry f but those of padding, and their number; numbers go to the constant.
+ * *moved: all the others are padding, and the entry is that one term's. */
+static size_t
+sum_terms(unrolling *u, const clarke_step *s, size_t f, bool *moved)
+{
+  size_t n = 0, left = 0;
+
+  mpq_set_ui(u->constant, 0, 1);
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    size_t e = mapped(o, f);
+
+    if (e == CLARKE_NONE)
+      continue;
+    left++;
+    if (is_number(u, o->value)) {
+      mpq_set_d(u->factor, u->g->values[o->value].real[e]);
+      mpq_set_d(u->coef[n], o->coef);
+      mpq_mul(u->factor, u->factor, u->coef[n]);
+      mpq_add(u->constant, u->constant, u->factor);
+      continue;
+    }
+    mpq_set_d(u->coef[n], o->coef);
+    u->in[n++] = instruction(u, o->value, e);
+  }
+  *moved = left < s->n_in && left == 1 && n == 1 && mpq_cmp_ui(u->coef[0], 1, 1) == 0;
+  return n;
 }
 
 static clarke_status
@@ -125,24 +165,13 @@ unroll_sum(unrolling *u, const clarke_step *s)
   clarke_status status = make_room(u, s->n_in);
 
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
-    size_t n = 0;
+    bool moved;
+    size_t n = sum_terms(u, s, f, &moved);
 
-    mpq_set_ui(u->constant, 0, 1);
-    for (size_t i = 0; i < s->n_in; i++) {
-      const clarke_operand *o = &s->in[i];
-      size_t e = mapped(o, f);
-
-      if (is_number(u, o->value)) {
-        mpq_set_d(u->factor, u->g->values[o->value].real[e]);
-        mpq_set_d(u->coef[n], o->coef);
-        mpq_mul(u->factor, u->factor, u->coef[n]);
-        mpq_add(u->constant, u->constant, u->factor);
-        continue;
-      }
-      mpq_set_d(u->coef[n], o->coef);
-      u->in[n++] = instruction(u, o->value, e);
-    }
-    status = add_linear(u, &u->at[s->out][f], n, u->constant);
+    if (moved)
+      u->at[s->out][f] = u->in[0];
+    else
+      status = add_linear(u, &u->at[s->out][f], n, u->constant);
   }
   return status;
 }
@@ -163,12 +192,52 @@ scaled_entry(unrolling *u, const clarke_step *s, size_t f)
   return add_linear(u, &u->at[s->out][f], 1, u->constant);
 }
 
+/* *at becomes sqrt(c + epsilon) for entry e of the constant: itself a rational when it is one. */
+static clarke_status
+add_root(unrolling *u, size_t *at, const clarke_step *s, size_t e)
+{
+  clarke_status status;
+
+  mpq_set_d(u->constant, u->g->values[s->in[1].value].real[e]);
+  mpq_add(u->constant, u->constant, s->epsilon);
+  if (!mpz_perfect_square_p(mpq_numref(u->constant)) ||
+      !mpz_perfect_square_p(mpq_denref(u->constant))) {
+    status = clarke_program_add_constant(u->p, at, u->constant, u->err);
+    return status != CLARKE_OK ? status
+                               : clarke_program_add_analytic(u->p, at, CLARKE_FN_SQRT, *at, u->err);
+  }
+  mpz_sqrt(mpq_numref(u->constant), mpq_numref(u->constant));
+  mpz_sqrt(mpq_denref(u->constant), mpq_denref(u->constant));
+  return clarke_program_add_constant(u->p, at, u->constant, u->err);
+}
+
+/* x / sqrt(c + epsilon), c numbers. */
+static clarke_status
+unroll_root(unrolling *u, const clarke_step *s)
+{
+  const clarke_value *c = &u->g->values[s->in[1].value];
+  size_t *root = malloc((c->count + 1) * sizeof *root);
+  clarke_status status = root != NULL ? CLARKE_OK : out_of_memory(u);
+
+  for (size_t e = 0; status == CLARKE_OK && e < c->count; e++)
+    status = add_root(u, &root[e], s, e);
+  clarke_program_new_group(u->p);
+  for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
+    status = add_product(u, &u->at[s->out][f], CLARKE_DO_QUOTIENT,
+                         instruction(u, s->in[0].value, mapped(&s->in[0], f)),
+                         root[mapped(&s->in[1], f)]);
+  free(root);
+  return status;
+}
+
 static clarke_status
 unroll_scale(unrolling *u, const clarke_step *s)
 {
   bool number = is_number(u, s->in[1].value);
   clarke_status status = make_room(u, 1);
 
+  if (s->root)
+    return unroll_root(u, s);
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
     if (number)
       status = scaled_entry(u, s, f);
@@ -179,41 +248,41 @@ unroll_scale(unrolling *u, const clarke_step *s)
   return status;
 }
 
-/* Of row `outer` of the weight as it is used. */
-static size_t
-weight_entry(const clarke_dense *d, size_t outer, size_t inner)
-{
-  return d->transposed ? inner * d->outer + outer : outer * d->inner + inner;
-}
-
-/* The output's entry f as block, row and place in the repeated axis; the entries of x it sums. */
-static size_t
-dense_input(const clarke_dense *d, size_t f, size_t *outer, size_t inner)
-{
-  size_t repeat = f % d->repeat, block = f / d->repeat / d->outer;
-
-  *outer = f / d->repeat % d->outer;
-  return (block * d->inner + inner) * d->repeat + repeat;
-}
-
-/* The terms of output entry f: with a weight in wrt, products made before (products[i]). */
+/* A term of the output's entry f: the weight's entry and that of x which it multiplies. */
 static void
+dense_term(const clarke_dense *d, size_t f, size_t inner, size_t *weight, size_t *x)
+{
+  size_t repeat = f % d->repeat, outer = f / d->repeat % d->outer;
+  size_t block = f / d->repeat / d->outer;
+
+  *weight = d->transposed ? inner * d->outer + outer : outer * d->inner + inner;
+  if (d->grouped)
+    *weight += block * d->outer * d->inner;
+  *x = (block * d->inner + inner) * d->repeat + repeat;
+}
+
+/* The terms of output entry f but those of padding: with a weight in wrt, products made before
+ * (products[i]). */
+static size_t
 dense_terms(unrolling *u, const clarke_step *s, size_t f, const size_t *products)
 {
-  const clarke_dense *d = &s->dense;
-  size_t outer;
+  size_t n = 0;
 
-  for (size_t i = 0; i < d->inner; i++) {
-    size_t x = dense_input(d, f, &outer, i);
+  for (size_t i = 0; i < s->dense.inner; i++) {
+    size_t weight, x;
 
+    dense_term(&s->dense, f, i, &weight, &x);
+    if (instruction(u, s->in[0].value, x) == u->zero)
+      continue;
     if (products != NULL) {
-      u->in[i] = products[i];
-      mpq_set_ui(u->coef[i], 1, 1);
+      u->in[n] = products[i];
+      mpq_set_ui(u->coef[n++], 1, 1);
       continue;
     }
-    u->in[i] = instruction(u, s->in[0].value, x);
-    mpq_set_d(u->coef[i], u->g->values[d->weight].real[weight_entry(d, outer, i)]);
+    u->in[n] = instruction(u, s->in[0].value, x);
+    mpq_set_d(u->coef[n++], u->g->values[s->dense.weight].real[weight]);
   }
+  return n;
 }
 
 /* All products W x of a step whose weight is in wrt, output by output: one group. */
@@ -221,7 +290,7 @@ static clarke_status
 dense_products(unrolling *u, const clarke_step *s, size_t **products)
 {
   const clarke_dense *d = &s->dense;
-  size_t count = u->g->values[s->out].count, outer;
+  size_t count = u->g->values[s->out].count;
   clarke_status status = CLARKE_OK;
 
   if (d->inner != 0 && count > CLARKE_PROGRAM_LIMIT / d->inner)
@@ -232,11 +301,13 @@ dense_products(unrolling *u, const clarke_step *s, size_t **products)
     return out_of_memory(u);
   for (size_t f = 0; f < count; f++)
     for (size_t i = 0; status == CLARKE_OK && i < d->inner; i++) {
-      size_t x = dense_input(d, f, &outer, i);
+      size_t weight, x;
 
-      status = add_product(u, &(*products)[f * d->inner + i], CLARKE_DO_PRODUCT,
-                           instruction(u, d->weight, weight_entry(d, outer, i)),
-                           instruction(u, s->in[0].value, x));
+      dense_term(d, f, i, &weight, &x);
+      if (instruction(u, s->in[0].value, x) != u->zero)
+        status = add_product(u, &(*products)[f * d->inner + i], CLARKE_DO_PRODUCT,
+                             instruction(u, d->weight, weight),
+                             instruction(u, s->in[0].value, x));
     }
   clarke_program_new_group(u->p);
   return status;
@@ -252,8 +323,9 @@ unroll_dense(unrolling *u, const clarke_step *s)
     status = dense_products(u, s, &products);
   mpq_set_ui(u->constant, 0, 1);
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
-    dense_terms(u, s, f, products != NULL ? products + f * inner : NULL);
-    status = add_linear(u, &u->at[s->out][f], inner, u->constant);
+    size_t n = dense_terms(u, s, f, products != NULL ? products + f * inner : NULL);
+
+    status = add_linear(u, &u->at[s->out][f], n, u->constant);
   }
   free(products);
   return status;
@@ -293,6 +365,29 @@ unroll_piecewise(unrolling *u, const clarke_step *s)
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
     status = clarke_program_add_pieces(u->p, &u->at[s->out][f], s->op,
                                        instruction(u, s->in[0].value, f), &s->pieces, u->err);
+  return status;
+}
+
+/* Windows of one entry only move it. */
+static clarke_status
+unroll_max(unrolling *u, const clarke_step *s)
+{
+  clarke_status status = make_room(u, s->width);
+
+  for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->width; i++) {
+      size_t e = mapped(&s->in[0], f * s->width + i);
+
+      if (e != CLARKE_NONE)
+        u->in[n++] = instruction(u, s->in[0].value, e);
+    }
+    if (n == 1)
+      u->at[s->out][f] = u->in[0];
+    else
+      status = clarke_program_add_order(u->p, &u->at[s->out][f], s->op, 1, n, u->in, u->err);
+  }
   return status;
 }
 
@@ -401,7 +496,7 @@ unroll_step(unrolling *u, const clarke_step *s)
   case CLARKE_SOFTMAX:
     return unroll_softmax(u, s);
   case CLARKE_MAX:
-    break;
+    return unroll_max(u, s);
   }
   return clarke_fail(u->err, CLARKE_EINTERNAL, "step of an unknown kind");
 }
@@ -511,6 +606,7 @@ begin(unrolling *u)
   u->first = calloc(g->n_parameters + 1, sizeof *u->first);
   u->needed = calloc(g->n_values + 1, sizeof *u->needed);
   u->coef = malloc(sizeof *u->coef);
+  u->zero = CLARKE_NONE;
   mpq_inits(u->constant, u->factor, NULL);
   if (u->coef != NULL)
     mpq_init(u->coef[0]);

@@ -172,6 +172,12 @@ attr_float(clarke_model_node *node, const char *name, double f)
 }
 
 static inline void
+attr_string(clarke_model_node *node, const char *name, const char *text)
+{
+  node_attr(node, name, CLARKE_ATTR_STRING)->s = strdup(text);
+}
+
+static inline void
 attr_ints(clarke_model_node *node, const char *name, const long *list)
 {
   clarke_attr *a = node_attr(node, name, CLARKE_ATTR_INTS);

@@ -1,6 +1,7 @@
 /* Networks unrolled to programs: values and AD's gradients of random networks three ways (an
  * evaluator of this file's own, the library's execution of the program, and the replay of the graph
  * itself), networks with transcendental functions against their formulas, and what is refused. */
+#include "../replay/naive.h"
 #include "../replay/networks.h"
 
 #include "exact/matrix.h"
@@ -776,6 +777,175 @@ START_TEST(too_large)
 }
 END_TEST
 
+/* --- convolutional networks --------------------------------------------------------------------- */
+
+static void
+relu_gives_zero(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right)
+{
+  (void)op;
+  (void)kink;
+  (void)left;
+  (void)right;
+  mpq_set_ui(slope, 0, 1);
+}
+
+static void
+weights(clarke_model *m, uint64_t *state, const char *name, const long *shape)
+{
+  double *v = model_floats(m, name, shape);
+
+  for (size_t i = 0; i < m->tensors[m->n_tensors - 1].count; i++)
+    v[i] = (double)draw_between(state, -2, 2);
+}
+
+/* Every operator that a convolutional network adds, once or twice. */
+static void
+convolutional(clarke_model *m, uint64_t *state)
+{
+  clarke_model_node *node;
+
+  model_begin(m, 17);
+  model_input(m, "x", SHAPE(-1, 2, 4, 4,));
+  weights(m, state, "W1", SHAPE(4, 2, 2, 2,));
+  weights(m, state, "b1", SHAPE(4,));
+  weights(m, state, "scale", SHAPE(4,));
+  weights(m, state, "B", SHAPE(4,));
+  weights(m, state, "mean", SHAPE(4,));
+  weights(m, state, "var", SHAPE(4,));
+  for (size_t i = 0; i < 4; i++)
+    m->tensors[5].real[i] = i == 0 ? 0 : 3.75;
+  weights(m, state, "W2", SHAPE(4, 1, 3, 3,));
+  weights(m, state, "c", SHAPE(1, 1, 2, 2,));
+  weights(m, state, "W3", SHAPE(2, 5,));
+  model_integers(m, "pads", SHAPE(8,))[3] = 1;
+  attr_string(model_node(m, "Conv", "x,W1,b1", "v1"), "auto_pad", "SAME_UPPER");
+  attr_float(model_node(m, "BatchNormalization", "v1,scale,B,mean,var", "v2"), "epsilon", 0.25);
+  model_node(m, "Relu", "v2", "v3");
+  node = model_node(m, "MaxPool", "v3", "v4");
+  attr_ints(node, "kernel_shape", SHAPE(2, 2,));
+  attr_ints(node, "strides", SHAPE(2, 2,));
+  attr_ints(node, "pads", SHAPE(0, 0, 0, 1,));
+  node = model_node(m, "Conv", "v4,W2", "v5");
+  attr_int(node, "group", 4);
+  attr_ints(node, "pads", SHAPE(1, 1, 1, 1,));
+  model_node(m, "Add", "v5,v4", "v6");
+  attr_int(model_node(m, "Concat", "v6,c", "v7"), "axis", 1);
+  model_node(m, "Pad", "v7,pads", "v8");
+  node = model_node(m, "AveragePool", "v8", "v9");
+  attr_ints(node, "kernel_shape", SHAPE(2, 2,));
+  attr_ints(node, "pads", SHAPE(0, 1, 0, 0,));
+  model_node(m, "Relu", "v9", "v10");
+  attr_ints(model_node(m, "ReduceMean", "v10", "v11"), "axes", SHAPE(2, 3,));
+  attr_int(&m->nodes[m->n_nodes - 1], "keepdims", 0);
+  attr_int(model_node(m, "Gemm", "v11,W3", "y"), "transB", 1);
+  model_output(m, "y");
+}
+
+/* Row o of the derivative times the direction that the naive values moved in. */
+static void
+directional(mpq_t sum, const unrolled *u, const clarke_number *gradient, size_t o, naive_run *run)
+{
+  size_t n = clarke_program_wrt_count(&u->p), entry = 0;
+  mpq_t term;
+
+  mpq_init(term);
+  mpq_set_ui(sum, 0, 1);
+  for (size_t k = 1; k < u->p.n_inputs; k++)
+    for (size_t i = 0; i < u->p.input[k].n; i++, entry++) {
+      ck_assert(gradient[o * n + entry].exact);
+      mpq_mul(term, gradient[o * n + entry].q, naive_find(run, u->p.input[k].name)->t[i]);
+      mpq_add(sum, sum, term);
+    }
+  mpq_clear(term);
+}
+
+START_TEST(convolutional_networks)
+{
+  uint64_t state = 9;
+  size_t touches = 0;
+
+  for (size_t i = 0; i < 60; i++) {
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2, 4, 4,));
+    static naive_run run = {.proxy = relu_gives_zero};
+    clarke_number *gradient;
+    clarke_execution e;
+    unrolled u = {.n = 0};
+    const naive *y;
+    mpq_t moved;
+
+    convolutional(&m, &state);
+    for (size_t k = 0; k < x.count; k++)
+      x.real[k] = (double)draw_between(&state, -2, 2);
+    clarke_graph_init(&u.g);
+    clarke_program_init(&u.p);
+    OK(clarke_profile_load(&u.profile, "pytorch-2.13", &error));
+    OK(clarke_graph_build(&u.g, &m, &x, &error));
+    OK(clarke_graph_wrt(&u.g, NULL, 0, &error));
+    OK(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &x, NULL, &error));
+    ck_assert_uint_eq(u.p.n_inputs, 8); /* x and all but the statistics */
+    naive_begin(&run, &m, &x);
+    for (size_t k = 1; k < u.p.n_inputs; k++)
+      for (size_t j = 0; j < u.p.input[k].n; j++)
+        mpq_set_si(naive_find(&run, u.p.input[k].name)->t[j], draw_between(&state, -3, 3), 1);
+    naive_go(&run);
+    y = naive_find(&run, "y");
+    clarke_execution_init(&e);
+    OK(clarke_execute(&e, &u.p, u.point, &error));
+    gradient = clarke_numbers(2 * clarke_program_wrt_count(&u.p));
+    OK(clarke_execution_ad(gradient, &e, &u.profile, &error));
+    mpq_init(moved);
+    for (size_t o = 0; o < 2; o++) {
+      ck_assert(mpq_equal(e.value[u.p.output[o]].q, y->v[o]));
+      directional(moved, &u, gradient, o, &run);
+      ck_assert_msg(mpq_equal(moved, y->t[o]), "network %zu: the derivative of output %zu", i, o);
+    }
+    touches += e.n_touched;
+    mpq_clear(moved);
+    clarke_numbers_free(gradient, 2 * clarke_program_wrt_count(&u.p));
+    clarke_execution_clear(&e);
+    naive_clear(&run);
+    unrolled_end(&u);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  ck_assert_uint_gt(touches, 60);
+}
+END_TEST
+
+/* What is no square has its root taken by the program. */
+START_TEST(roots)
+{
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+  unrolled u;
+  double *y;
+
+  model_begin(&m, 15);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  for (size_t i = 0; i < 4; i++)
+    for (size_t c = 0; c < 2; c++) {
+      static const char *const names[] = {"scale", "B", "mean", "var"};
+      double *v = c == 0 ? model_floats(&m, names[i], SHAPE(2,)) : m.tensors[i].real;
+
+      v[c] = (double)(i + 2 * c);
+    }
+  model_node(&m, "BatchNormalization", "x,scale,B,mean,var", "y");
+  model_output(&m, "y");
+  x.real[0] = 7;
+  x.real[1] = -2;
+  unrolled_begin(&u, &m, &x);
+  OK(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &x, NULL, &error));
+  y = outputs_of(&u);
+  ck_assert_double_eq_tol(y[0], 5 / sqrt(3 + (double)1e-5f) * 0 + 1, 1e-14);
+  ck_assert_double_eq_tol(y[1], -6 / sqrt(5 + (double)1e-5f) * 2 + 3, 1e-14);
+  free(y);
+  unrolled_end(&u);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -792,6 +962,8 @@ main(void)
   tcase_add_test(tcase, transposed_weight);
   tcase_add_test(tcase, names_and_samples);
   tcase_add_test(tcase, too_large);
+  tcase_add_test(tcase, convolutional_networks);
+  tcase_add_test(tcase, roots);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

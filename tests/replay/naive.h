@@ -403,6 +403,373 @@ naive_shape_op(naive_run *r, const clarke_model_node *node, const naive *x)
   naive_reshaped(r, node, x, rank, dims);
 }
 
+/* --- windows, means, normalization, and what joins and pads -------------------------------------- */
+
+static inline const clarke_attr *
+naive_attr(const clarke_model_node *node, const char *name)
+{
+  for (size_t i = 0; i < node->n_attr; i++)
+    if (strcmp(node->attr[i].name, name) == 0)
+      return &node->attr[i];
+  return NULL;
+}
+
+/* A convolution's or a pooling's geometry along axes 2 and 3 (the last one of a single entry when
+ * there is none), as ONNX states it. */
+typedef struct {
+  size_t axes;
+  long in[2], kernel[2], stride[2], dilation[2], before[2], after[2], out[2];
+} naive_window;
+
+static inline long
+naive_ceil(long a, long b)
+{
+  return a / b + (a % b != 0);
+}
+
+static inline void
+naive_window_set(naive_window *w, const clarke_model_node *node, const naive *x, const naive *weight)
+{
+  const clarke_attr *kernel = naive_attr(node, "kernel_shape"), *pads = naive_attr(node, "pads");
+  const clarke_attr *strides = naive_attr(node, "strides");
+  const clarke_attr *dilations = naive_attr(node, "dilations");
+  const clarke_attr *automatic = naive_attr(node, "auto_pad");
+  bool ceil_mode = naive_int(node, "ceil_mode", 0) != 0;
+
+  w->axes = x->rank - 2;
+  for (size_t a = 0; a < 2; a++) {
+    bool here = a < w->axes;
+    long reach, room;
+
+    w->in[a] = here ? (long)x->dims[a + 2] : 1;
+    w->kernel[a] = !here ? 1 : weight != NULL ? (long)weight->dims[a + 2] : (long)kernel->ints[a];
+    w->stride[a] = here && strides != NULL ? (long)strides->ints[a] : 1;
+    w->dilation[a] = here && dilations != NULL ? (long)dilations->ints[a] : 1;
+    w->before[a] = here && pads != NULL ? (long)pads->ints[a] : 0;
+    w->after[a] = here && pads != NULL ? (long)pads->ints[a + w->axes] : 0;
+    reach = (w->kernel[a] - 1) * w->dilation[a] + 1;
+    if (automatic != NULL && automatic->s[0] == 'S') {
+      long total;
+
+      w->out[a] = naive_ceil(w->in[a], w->stride[a]);
+      total = (w->out[a] - 1) * w->stride[a] + reach - w->in[a];
+      total = total > 0 ? total : 0;
+      w->before[a] = strcmp(automatic->s, "SAME_LOWER") == 0 ? naive_ceil(total, 2) : total / 2;
+      w->after[a] = total - w->before[a];
+      continue;
+    }
+    room = w->in[a] + w->before[a] + w->after[a] - reach;
+    w->out[a] = room < 0 ? 0 : (ceil_mode ? naive_ceil(room, w->stride[a]) : room / w->stride[a]) + 1;
+    if (ceil_mode && (w->out[a] - 1) * w->stride[a] >= w->in[a] + w->before[a])
+      w->out[a]--;
+  }
+}
+
+/* The entry of plane x[n, c] at the place that tap (i, j) of the window at (p, q) reads; -1 in the
+ * padding, -2 past it. */
+static inline long
+naive_tap(const naive_window *w, long p, long q, long i, long j)
+{
+  const long at[2] = {p * w->stride[0] + i * w->dilation[0] - w->before[0],
+                      q * w->stride[1] + j * w->dilation[1] - w->before[1]};
+
+  for (size_t a = 0; a < 2; a++)
+    if (at[a] >= w->in[a] + w->after[a])
+      return -2;
+  for (size_t a = 0; a < 2; a++)
+    if (at[a] < 0 || at[a] >= w->in[a])
+      return -1;
+  return at[0] * w->in[1] + at[1];
+}
+
+static inline naive *
+naive_windowed(naive_run *r, const clarke_model_node *node, const naive *x, size_t channels,
+               const naive_window *w)
+{
+  size_t dims[4] = {x->dims[0], channels, (size_t)w->out[0], (size_t)w->out[1]};
+
+  ck_assert(w->out[0] > 0 && w->out[1] > 0);
+  return naive_new(r, node->out[0], x->rank, dims);
+}
+
+/* y[n, o, p, q] = b[o] + sum of W[o, c, i, j] x[n, g C + c, ...], g the group of o. */
+static inline void
+naive_conv(naive_run *r, const clarke_model_node *node, const naive *x, const naive *weight,
+           const naive *bias)
+{
+  size_t outputs = weight->dims[0], each = weight->dims[1];
+  size_t per_group = outputs / (size_t)naive_int(node, "group", 1), e = 0;
+  naive_window w;
+  naive *y;
+
+  naive_window_set(&w, node, x, weight);
+  y = naive_windowed(r, node, x, outputs, &w);
+  for (size_t n = 0; n < x->dims[0]; n++)
+    for (size_t o = 0; o < outputs; o++)
+      for (long p = 0; p < w.out[0]; p++)
+        for (long q = 0; q < w.out[1]; q++, e++) {
+          for (size_t c = 0; c < each; c++)
+            for (long k = 0; k < w.kernel[0] * w.kernel[1]; k++) {
+              long at = naive_tap(&w, p, q, k / w.kernel[1], k % w.kernel[1]);
+              size_t plane = n * x->dims[1] + o / per_group * each + c;
+
+              if (at >= 0)
+                naive_fma(y, e, weight,
+                          (o * each + c) * (size_t)(w.kernel[0] * w.kernel[1]) + (size_t)k, x,
+                          plane * (size_t)(w.in[0] * w.in[1]) + (size_t)at);
+            }
+          if (bias == NULL)
+            continue;
+          mpq_add(y->v[e], y->v[e], bias->v[o]);
+          mpq_add(y->t[e], y->t[e], bias->t[o]);
+        }
+}
+
+/* The first of the largest entries, as AD has it; or the mean over the entries, or over those and
+ * the padding. */
+static inline void
+naive_pool(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  bool max = node->op_type[0] == 'M', padding = naive_int(node, "count_include_pad", 0) != 0;
+  size_t planes = x->dims[0] * x->dims[1], e = 0;
+  naive_window w;
+  naive *y;
+  mpq_t n;
+
+  mpq_init(n);
+  naive_window_set(&w, node, x, NULL);
+  y = naive_windowed(r, node, x, x->dims[1], &w);
+  for (size_t plane = 0; plane < planes; plane++)
+    for (long p = 0; p < w.out[0]; p++)
+      for (long q = 0; q < w.out[1]; q++, e++) {
+        bool begun = false;
+        unsigned long count = 0;
+
+        for (long k = 0; k < w.kernel[0] * w.kernel[1]; k++) {
+          long at = naive_tap(&w, p, q, k / w.kernel[1], k % w.kernel[1]);
+          size_t from = plane * (size_t)(w.in[0] * w.in[1]) + (size_t)at;
+
+          count += at >= 0 || (at == -1 && padding);
+          if (at < 0)
+            continue;
+          if (!max) {
+            mpq_add(y->v[e], y->v[e], x->v[from]);
+            mpq_add(y->t[e], y->t[e], x->t[from]);
+          } else if (!begun || mpq_cmp(x->v[from], y->v[e]) > 0) {
+            mpq_set(y->v[e], x->v[from]);
+            mpq_set(y->t[e], x->t[from]);
+          }
+          begun = true;
+        }
+        ck_assert(begun);
+        if (max)
+          continue;
+        mpq_set_ui(n, count, 1);
+        mpq_div(y->v[e], y->v[e], n);
+        mpq_div(y->t[e], y->t[e], n);
+      }
+  mpq_clear(n);
+}
+
+/* The mean over the axes marked, each of one entry in y, or gone. */
+static inline void
+naive_mean(naive_run *r, const clarke_model_node *node, const naive *x, const bool *over, bool keep)
+{
+  size_t dims[NAIVE_RANK], rank = 0, index[NAIVE_RANK];
+  naive *y;
+  mpq_t n;
+
+  for (size_t a = 0; a < x->rank; a++)
+    if (keep || !over[a])
+      dims[rank++] = over[a] ? 1 : x->dims[a];
+  y = naive_new(r, node->out[0], rank, dims);
+  mpq_init(n);
+  mpq_set_ui(n, x->count, y->count);
+  mpq_canonicalize(n);
+  for (size_t f = 0; f < x->count; f++) {
+    size_t e = 0;
+
+    naive_index(index, x, f);
+    for (size_t a = 0; a < x->rank; a++)
+      if (!over[a])
+        e = e * x->dims[a] + index[a];
+    mpq_add(y->v[e], y->v[e], x->v[f]);
+    mpq_add(y->t[e], y->t[e], x->t[f]);
+  }
+  for (size_t e = 0; e < y->count; e++) {
+    mpq_div(y->v[e], y->v[e], n);
+    mpq_div(y->t[e], y->t[e], n);
+  }
+  mpq_clear(n);
+}
+
+static inline void
+naive_reduce_mean(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const clarke_attr *attr = naive_attr(node, "axes");
+  const naive *input = node->n_in > 1 ? naive_find(r, node->in[1]) : NULL;
+  const int64_t *list = attr != NULL ? attr->ints : input != NULL ? input->integer : NULL;
+  size_t n = attr != NULL ? attr->n : input != NULL ? input->count : 0;
+  bool over[NAIVE_RANK], all = n == 0 && naive_int(node, "noop_with_empty_axes", 0) == 0;
+
+  for (size_t a = 0; a < x->rank; a++)
+    over[a] = all;
+  for (size_t i = 0; i < n; i++)
+    over[list[i] < 0 ? list[i] + (int64_t)x->rank : list[i]] = true;
+  naive_mean(r, node, x, over, naive_int(node, "keepdims", 1) != 0);
+}
+
+static inline void
+naive_global_average(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  bool over[NAIVE_RANK];
+
+  for (size_t a = 0; a < x->rank; a++)
+    over[a] = a >= 2;
+  naive_mean(r, node, x, over, true);
+}
+
+/* The root of a square of a rational: tests choose variances so. */
+static inline void
+naive_root(mpq_t y, const mpq_t x)
+{
+  ck_assert(mpz_perfect_square_p(mpq_numref(x)) && mpz_perfect_square_p(mpq_denref(x)));
+  mpz_sqrt(mpq_numref(y), mpq_numref(x));
+  mpz_sqrt(mpq_denref(y), mpq_denref(x));
+}
+
+/* (x - mean) / sqrt(var + epsilon) * scale + B; mean and var do not move. */
+static inline void
+naive_batchnorm(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const naive *scale = naive_find(r, node->in[1]), *b = naive_find(r, node->in[2]);
+  const naive *mean = naive_find(r, node->in[3]), *var = naive_find(r, node->in[4]);
+  naive *y = naive_new(r, node->out[0], x->rank, x->dims);
+  size_t repeat = 1;
+  mpq_t q, root;
+
+  mpq_inits(q, root, NULL);
+  for (size_t a = 2; a < x->rank; a++)
+    repeat *= x->dims[a];
+  for (size_t e = 0; e < y->count; e++) {
+    size_t c = e / repeat % x->dims[1];
+
+    mpq_set_d(q, naive_float(node, "epsilon", (double)1e-5f));
+    mpq_add(q, q, var->v[c]);
+    naive_root(root, q);
+    mpq_sub(q, x->v[e], mean->v[c]);
+    mpq_div(q, q, root); /* normalized */
+    mpq_mul(y->t[e], q, scale->t[c]);
+    mpq_mul(q, q, scale->v[c]);
+    mpq_add(y->v[e], q, b->v[c]);
+    mpq_div(q, x->t[e], root);
+    mpq_mul(q, q, scale->v[c]);
+    mpq_add(y->t[e], y->t[e], q);
+    mpq_add(y->t[e], y->t[e], b->t[c]);
+  }
+  mpq_clears(q, root, NULL);
+}
+
+/* A constant's batch axis of one entry goes to every sample. */
+static inline void
+naive_concat(naive_run *r, const clarke_model_node *node)
+{
+  const naive *part = NULL;
+  size_t dims[NAIVE_RANK], index[NAIVE_RANK], axis, start = 0;
+  naive *y;
+
+  for (size_t i = 0; i < node->n_in; i++)
+    if (part == NULL || naive_find(r, node->in[i])->dims[0] > part->dims[0])
+      part = naive_find(r, node->in[i]);
+  axis = (size_t)(naive_int(node, "axis", 0) + (naive_int(node, "axis", 0) < 0 ? (int64_t)part->rank
+                                                                              : 0));
+  memcpy(dims, part->dims, sizeof dims);
+  dims[axis] = 0;
+  for (size_t i = 0; i < node->n_in; i++)
+    dims[axis] += naive_find(r, node->in[i])->dims[axis];
+  y = naive_new(r, node->out[0], part->rank, dims);
+  for (size_t i = 0; i < node->n_in; i++) {
+    part = naive_find(r, node->in[i]);
+    for (size_t e = 0; e < y->count; e++) {
+      size_t from;
+
+      naive_index(index, y, e);
+      if (index[axis] < start || index[axis] - start >= part->dims[axis])
+        continue;
+      index[axis] -= start;
+      from = 0;
+      for (size_t a = 0; a < part->rank; a++)
+        from = from * part->dims[a] + (part->dims[a] == 1 ? 0 : index[a]);
+      mpq_set(y->v[e], part->v[from]);
+      mpq_set(y->t[e], part->t[from]);
+    }
+    start += part->dims[axis];
+  }
+}
+
+static inline void
+naive_pad(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const clarke_attr *attr = naive_attr(node, "pads");
+  const naive *listed = node->n_in > 3 ? naive_find(r, node->in[3]) : NULL;
+  const int64_t *pads = attr != NULL ? attr->ints : naive_find(r, node->in[1])->integer;
+  size_t n = listed != NULL ? listed->count : x->rank, dims[NAIVE_RANK], index[NAIVE_RANK];
+  long before[NAIVE_RANK] = {0};
+  naive *y;
+
+  memcpy(dims, x->dims, sizeof dims);
+  for (size_t i = 0; i < n; i++) {
+    int64_t named = listed != NULL ? listed->integer[i] : (int64_t)i;
+    size_t a = (size_t)(named < 0 ? named + (int64_t)x->rank : named);
+
+    before[a] = (long)pads[i];
+    dims[a] = (size_t)((int64_t)dims[a] + pads[i] + pads[i + n]);
+  }
+  y = naive_new(r, node->out[0], x->rank, dims);
+  for (size_t e = 0; e < y->count; e++) {
+    size_t from = 0;
+    bool inside = true;
+
+    naive_index(index, y, e);
+    for (size_t a = 0; a < x->rank; a++) {
+      long at = (long)index[a] - before[a];
+
+      inside = inside && at >= 0 && at < (long)x->dims[a];
+      from = from * x->dims[a] + (size_t)at;
+    }
+    if (inside)
+      mpq_set(y->v[e], x->v[from]);
+    if (inside)
+      mpq_set(y->t[e], x->t[from]);
+  }
+}
+
+/* False when the node is none of these. */
+static inline bool
+naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const char *op = node->op_type;
+
+  if (strcmp(op, "Conv") == 0)
+    naive_conv(r, node, x, naive_find(r, node->in[1]),
+               node->n_in > 2 ? naive_find(r, node->in[2]) : NULL);
+  else if (strcmp(op, "MaxPool") == 0 || strcmp(op, "AveragePool") == 0)
+    naive_pool(r, node, x);
+  else if (strcmp(op, "GlobalAveragePool") == 0)
+    naive_global_average(r, node, x);
+  else if (strcmp(op, "ReduceMean") == 0)
+    naive_reduce_mean(r, node, x);
+  else if (strcmp(op, "BatchNormalization") == 0)
+    naive_batchnorm(r, node, x);
+  else if (strcmp(op, "Concat") == 0)
+    naive_concat(r, node);
+  else if (strcmp(op, "Pad") == 0)
+    naive_pad(r, node, x);
+  else
+    return false;
+  return true;
+}
+
 static inline void
 naive_node(naive_run *r, const clarke_model_node *node)
 {
@@ -417,6 +784,8 @@ naive_node(naive_run *r, const clarke_model_node *node)
       naive_piecewise(r, node, x);
       return;
     }
+  if (naive_convolutional(r, node, x))
+    return;
   if (strcmp(op, "MatMul") == 0)
     naive_matmul(r, node, x, b);
   else if (strcmp(op, "Gemm") == 0)

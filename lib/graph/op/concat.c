@@ -56,7 +56,9 @@ read_operands(concatenation *c, clarke_lowering *low, clarke_error *err)
   c->lead = clarke_axes_lead(low, first);
   c->rank = clarke_axes_whole(low, first, c->dims);
   status = clarke_axes_resolve(low, axis->i, c->rank, &c->axis, err);
-  if (status == CLARKE_OK && c->axis < c->lead)
+  if (status != CLARKE_OK)
+    return status;
+  if (c->axis < c->lead)
     return clarke_lower_fail(low, err, "axis %lld is the batch; expected an axis of a sample",
                              (long long)axis->i);
   c->dims[c->axis] = 0;

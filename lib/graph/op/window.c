@@ -81,20 +81,17 @@ read_kernel(clarke_window *w, const clarke_lowering *low, const size_t *kernel, 
   return status;
 }
 
-/* Positions along an axis under the padding: the last window ends in the padded array or, with
- * `up`, starts in the array or the padding before it. */
+/* Positions along an axis under the padding, rounded down, or `up`: then a last window that would
+ * start in the padding after the array is left out (as ONNX's shape inference and PyTorch do). */
 static size_t
 places(const clarke_window *w, size_t a, bool up)
 {
-  size_t all = w->in[a] + w->before[a] + w->after[a], left, n;
+  size_t all = w->in[a] + w->before[a] + w->after[a], n;
 
   if (all < extent(w, a))
     return 0;
-  left = all - extent(w, a);
-  n = left / w->stride[a] + 1;
-  if (up && left % w->stride[a] != 0 && n * w->stride[a] < w->in[a] + w->before[a])
-    n++;
-  return n;
+  n = (all - extent(w, a) + (up ? w->stride[a] - 1 : 0)) / w->stride[a] + 1;
+  return up && (n - 1) * w->stride[a] >= w->in[a] + w->before[a] ? n - 1 : n;
 }
 
 /* auto_pad SAME: in / stride positions, rounded up; an odd one of padding goes after, or before. */
