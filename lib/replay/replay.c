@@ -20,6 +20,8 @@ clarke_replay_clear(clarke_replay *r)
 {
   for (size_t i = 0; r->piece != NULL && i < r->g->n_steps; i++)
     free(r->piece[i]);
+  for (size_t i = 0; r->ties != NULL && i < r->g->n_steps; i++)
+    free(r->ties[i]);
   for (size_t k = 0; k < r->n_touches; k++)
     free(r->touch[k].option);
   free(r->piece);
@@ -86,7 +88,9 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
     if (!clarke_step_has_kinks(&r->g->steps[i]))
       continue;
     r->piece[i] = malloc(entries + 1);
-    if (r->piece[i] == NULL)
+    if (r->g->steps[i].kind == CLARKE_MAX)
+      r->ties[i] = calloc(r->samples + 1, sizeof **r->ties);
+    if (r->piece[i] == NULL || (r->g->steps[i].kind == CLARKE_MAX && r->ties[i] == NULL))
       return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
     memset(r->piece[i], CLARKE_OPEN, entries);
     *open += entries;
@@ -161,7 +165,8 @@ collect(clarke_replay *r, clarke_error *err)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    r->ties[i] = r->near.ties[i];
+    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
+      r->ties[i][r->near_sample[j]] = r->near.ties[i][j];
     for (size_t f = 0; f < count && status == CLARKE_OK; f++)
       for (size_t j = 0; j < n && status == CLARKE_OK; j++) {
         int8_t code = r->near.piece[i][f * n + j];
@@ -223,7 +228,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   status = check_batch(x, err);
   if (status == CLARKE_OK)
     status = exact ? leave_all_open(r, &open, err)
-                   : clarke_filter_run(r->piece, &open, g, x, err);
+                   : clarke_filter_run(r->piece, r->ties, &open, g, x, err);
   for (size_t i = 0; i < g->n_steps; i++)
     if (clarke_step_has_kinks(&g->steps[i]))
       entries += g->values[g->steps[i].out].count * r->samples;

@@ -27,7 +27,7 @@ typedef struct {
   const clarke_tensor *x;     /* the batch: outlives the replay */
   clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
-  size_t *ties;         /* n_steps: of MAX, windows with several largest entries */
+  size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
   clarke_forward near;  /* the exact pass over the samples the filter left open */
   size_t *near_sample;  /* their numbers, increasing */
   size_t n_touches, n_conditions;
