@@ -211,6 +211,8 @@ fits(const clarke_model_node *node, const drawn_input *in, const long *kernel, b
     weight.dims[a + 2] = (size_t)kernel[a];
   }
   naive_window_set(&w, node, &fake, &weight);
+  if (w.out[0] <= 0 || w.out[1] <= 0)
+    return false;
   for (long p = 0; p < w.out[0] * w.out[1]; p++) {
     bool entry = !pool;
 
@@ -220,7 +222,7 @@ fits(const clarke_model_node *node, const drawn_input *in, const long *kernel, b
     if (!entry)
       return false;
   }
-  return w.out[0] > 0 && w.out[1] > 0;
+  return true;
 }
 
 static void
