@@ -19,7 +19,7 @@
 #define MAX_RANK 8
 #define MAX_BITS 4096
 #define NONE ((size_t)-1)
-#define MOST ((size_t)1 << 28) /* terms of a step, or entries of all samples */
+#define MOST ((size_t)1 << 26) /* terms of a step, or entries of all samples */
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
