@@ -519,6 +519,7 @@ def normalized():
     model("norm", [1.5, 2], 1e-5)
     model("norm-exact", [3.5, 1.75], 0.5)
     batch("norm.npz", [[[[1, 2], [3, 4]]], [[[2, 1], [0, -1]]]], np.float32([[[[0]], [[1]]]] * 2))
+    shutil.copy(path("norm.npz"), path("norm-exact.npz"))
     base = dict(verdict="in-bouligand", model="norm.onnx", data="norm.npz", touched=2, proxies=["Relu 0 0"])
     ad = AD.replace("move w", "move shift")
     case("norm", 0, "VERIFIED", evidence=ad, loss="mse", **base)
@@ -529,7 +530,7 @@ def normalized():
     case("norm-wrt", 1, "has no parameter 'mean'", evidence=ad, wrt="shift mean", **base)
     hull = "evidence hull 1\ncell 1 --\n" + "\n".join(ad.split("\n")[2:])
     case("norm-hull", 1, "rational", evidence=hull, **base)
-    exact = {**base, "model": "norm-exact.onnx"}
+    exact = {**base, "model": "norm-exact.onnx", "data": "norm-exact.npz"}
     case("norm-exact", 0, "VERIFIED", evidence=ad, **exact)
     case("norm-exact-hull", 0, "VERIFIED", evidence=hull, **exact)
     case("norm-exact-mse", 0, "VERIFIED", evidence=hull, **{**exact, "loss": "mse"})

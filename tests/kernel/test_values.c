@@ -467,6 +467,55 @@ START_TEST(identities_are_functions)
 }
 END_TEST
 
+static const char *const moving[] = {"tied", "tied-relu", "flat", "opposed", "lemma7", "norm-exact", "two",
+                                     "lemma2", "lemma3", "cascade", "abs"};
+
+/* The gradient a little off the weights is about that of the cell of the sides that are found there. */
+START_TEST(cells_have_the_gradients_nearby)
+{
+  loaded l, moved;
+  rational q = rational_zero();
+
+  load(&l, moving[_i % 11]);
+  const size_t n = l.net.n_wrt;
+  rational *slope = rationals(l.p.n_slopes);
+  interval *nearby = intervals(n);
+  for (int round = 0; round < 8; round++) {
+    for (size_t i = 0; i < n; i++)
+      draw_rational(&l.net.move[i], 100);
+    moved = l;
+    moved.p = (point){.net = &moved.net, .x = l.p.x};
+    move_weights(&l, 60);
+    point_evaluate(&moved.p);
+    gradient(&moved.p, slopes(&moved.p), NONE, 0, 0);
+    for (size_t i = 0; i < n; i++)
+      interval_set(&nearby[i], &l.net.gradient[i].lo, &l.net.gradient[i].hi);
+    for (size_t k = 0; k < l.p.n_touched; k++) {
+      const touch *t = &l.p.touched[k];
+      const interval *y = moved.p.y[t->from];
+      size_t best = 0;
+      for (size_t o = 1; o < t->n; o++)
+        best = mpq_cmp(&y[t->at[o]].lo, &y[t->at[best]].lo) > 0 ? o : best;
+      for (size_t o = 0; o < t->n; o++)
+        mpq_set(&slope[t->slope + o], o == best ? &plus_one : &zero);
+      if (t->n == 1)
+        mpq_set(&slope[t->slope], mpq_cmp(&y[t->at[0]].lo, &l.net.steps[t->step].at[t->kink]) > 0
+                                  ? &t->right : &t->left);
+    }
+    for (size_t i = 0; i < n; i++)
+      mpq_neg(&l.net.move[i], &l.net.move[i]);
+    move_weights(&l, 60);
+    gradient(&l.p, slope, NONE, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+      mpq_sub(&q, &l.net.gradient[i].lo, &nearby[i].lo);
+      mpq_abs(&q, &q);
+      mpq_mul_2exp(&q, &q, 30);
+      ck_assert(mpq_cmp(&q, &plus_one) < 0);
+    }
+  }
+}
+END_TEST
+
 /* Roots of squares are exact; others have the square between those of their ends. */
 START_TEST(roots_enclose)
 {
@@ -508,6 +557,7 @@ main(void)
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
   tcase_add_loop_test(t, tangents_agree_with_differences, 0, n);
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
+  tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);
   tcase_add_test(t, roots_enclose);
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);
