@@ -14,4 +14,9 @@ typedef struct {
 clarke_status clarke_extent_of(clarke_extent *e, clarke_dtype dtype, size_t rank,
                                const size_t *dims, clarke_error *err);
 
+/* Copies e->count entries of `width` bytes, each index's from where its strides (in entries) lead,
+ * into row-major order. They must lie within `from`. */
+void clarke_extent_gather(void *to, const void *from, const clarke_extent *e, size_t width,
+                          size_t rank, const size_t *dims, const size_t *strides);
+
 #endif
