@@ -38,6 +38,11 @@ clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, 
 clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size,
                                const char *file, clarke_error *err);
 
+/* A PyTorch state dict, as torch.save writes it since version 1.6, or the one that a checkpoint's
+ * dictionary holds. The pickle in it is read as data: nothing is executed. */
+clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
+                              clarke_error *err);
+
 /* A program of docs/programs.md (format/prog.h has its syntax tree); p must be initialized, and is
  * empty after an error. */
 clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
