@@ -494,7 +494,8 @@ run(machine *m)
     const size_t offset = (size_t)(m->at - m->p->data);
 
     if (m->at == m->end)
-      return clarke_fail(m->err, CLARKE_EINPUT, "the pickle ends without saying so");
+      return clarke_fail(m->err, CLARKE_EINPUT, "byte %zu: the pickle ends without saying so",
+                         offset);
     status = step(m);
     if (status != CLARKE_OK)
       clarke_fail_in(m->err, status, "byte %zu", offset);

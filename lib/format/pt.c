@@ -59,11 +59,26 @@ checkpoint_clear(checkpoint *c)
   clarke_archive_close(&c->archive);
 }
 
-/* How much of a name is put in a message. */
-static int
-shown(size_t size)
+/* A tensor's name for a message: what of it is text, in part when it is long. */
+typedef struct {
+  char text[204];
+} shown;
+
+static shown
+show(const entry *e)
 {
-  return size < 200 ? (int)size : 200;
+  shown s = { "(not text)" };
+  const size_t most = e->name_size < 200 ? e->name_size : 200;
+  size_t n = most;
+
+  /* A cut may fall inside a character. */
+  while (!clarke_text_valid(e->name, n) && n < e->name_size && n + 4 > most)
+    n--;
+  if (clarke_text_valid(e->name, n)) {
+    memcpy(s.text, e->name, n);
+    s.text[n] = '\0';
+  }
+  return s;
 }
 
 /* --- the archive's members ------------------------------------------------------------------------ */
@@ -286,16 +301,14 @@ read_entry(entry *e, const checkpoint *c, const clarke_pickle_value *key, uint32
 {
   const clarke_pickle_value *storage_key;
 
-  if (key->kind != CLARKE_PICKLE_TEXT
-      || !clarke_text_valid(c->pickle.data + key->first, key->count))
-    return clarke_fail(err, CLARKE_EINPUT, "a key of the state dict is not text without control "
-                       "characters");
+  if (key->kind != CLARKE_PICKLE_TEXT)
+    return clarke_fail(err, CLARKE_EINPUT, "a key of the state dict is not text");
   e->name = (const char *)c->pickle.data + key->first;
   e->name_size = key->count;
   if (c->pickle.value[value].kind != CLARKE_PICKLE_TENSOR)
-    return clarke_fail(err, CLARKE_EINPUT, "entry \"%.*s\" is no tensor; expected a state dict, or "
+    return clarke_fail(err, CLARKE_EINPUT, "entry \"%s\" is no tensor; expected a state dict, or "
                        "a dictionary with one under 'state_dict', 'model_state_dict' or 'model'",
-                       shown(e->name_size), e->name);
+                       show(e).text);
   clarke_pickle_view_of(&e->view, &c->pickle, value);
   e->storage = &c->pickle.value[e->view.storage];
   storage_key = clarke_pickle_key(&c->pickle, e->view.storage);
@@ -347,7 +360,7 @@ by_storage(const void *a, const void *b)
   return order != 0 ? order : by_tensor(a, b);
 }
 
-/* Before names are copied: a text may be used as a key any number of times. */
+/* Before names are looked into or copied: one text may be the key of any number of entries. */
 static clarke_status
 check_unique(checkpoint *c, clarke_error *err)
 {
@@ -355,8 +368,8 @@ check_unique(checkpoint *c, clarke_error *err)
     qsort(c->entries, c->n, sizeof *c->entries, by_tensor);
   for (size_t i = 1; i < c->n; i++)
     if (by_tensor(&c->entries[i - 1], &c->entries[i]) == 0)
-      return clarke_fail(err, CLARKE_EINPUT, "two tensors are named \"%.*s\"",
-                         shown(c->entries[i].name_size), c->entries[i].name);
+      return clarke_fail(err, CLARKE_EINPUT, "two tensors are named \"%s\"",
+                         show(&c->entries[i]).text);
   return CLARKE_OK;
 }
 
@@ -419,8 +432,7 @@ check_entry(entry *e, const checkpoint *c, clarke_error *err)
   if (status == CLARKE_OK)
     status = check_reach(e, err);
   return status == CLARKE_OK ? status
-                             : clarke_fail_in(err, status, "tensor \"%.*s\"", shown(e->name_size),
-                                              e->name);
+                             : clarke_fail_in(err, status, "tensor \"%s\"", show(e).text);
 }
 
 /* A storage has one type: PyTorch takes the first that is stated, whatever others say. */
@@ -430,9 +442,9 @@ check_same_storage(const entry *e, const entry *before, clarke_error *err)
   if (e->member != before->member || e->storage->what == before->storage->what)
     return CLARKE_OK;
   return clarke_fail(err, CLARKE_EINPUT,
-                     "tensors \"%.*s\" and \"%.*s\" share a storage that is %s to one and %s to "
-                     "the other", shown(before->name_size), before->name, shown(e->name_size),
-                     e->name, clarke_dtype_name((clarke_dtype)before->storage->what),
+                     "tensors \"%s\" and \"%s\" share a storage that is %s to one and %s to the "
+                     "other", show(before).text, show(e).text,
+                     clarke_dtype_name((clarke_dtype)before->storage->what),
                      clarke_dtype_name((clarke_dtype)e->storage->what));
 }
 
