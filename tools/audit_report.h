@@ -18,6 +18,7 @@ typedef struct {
   clarke_tensors batch;
   const clarke_tensor *x, *y;
   bool batch_stored;
+  bool external; /* does the model have data in other files? */
   char **wrt;
   size_t n_wrt;
   clarke_replay replay;

@@ -92,8 +92,8 @@ read_model(clarke_audit_session *s, const char *path, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   clarke_model_init(&model);
-  status = clarke_onnx_parse(&model, s->model_file.data, s->model_file.size,
-                             clarke_base_name(path), err);
+  status = clarke_onnx_parse_at(&model, s->model_file.data, s->model_file.size, path, err);
+  s->external = model.external;
   if (status == CLARKE_OK)
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
@@ -175,6 +175,10 @@ read_all(clarke_audit_session *s, const clarke_audit_request *r, clarke_loss *lo
     status = clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs an uncompressed .npz, as "
                          "numpy.savez writes it (the checker does not decompress)",
                          clarke_base_name(r->batch));
+  if (status == CLARKE_OK && r->proof != NULL && s->external)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the model in one file: a proof names "
+                         "the model's file alone, and its weights lie in others; save it with "
+                         "onnx.save_model, save_as_external_data=False", clarke_base_name(r->model));
   return status;
 }
 

@@ -5,6 +5,10 @@
 
 #include "exact/tensor.h"
 
+/* Where tensors may lie in the same bytes of a file, they may hold so many times its size in all:
+ * tied weights come to twice or thrice, without a bound it could be any number. */
+#define CLARKE_MAX_SHARING 16
+
 typedef struct {
   size_t count, bytes;
   char text[240]; /* "float32 [2, 3]", for messages */

@@ -13,9 +13,6 @@
 
 /* The newest version of the archive that PyTorch reads; torch.save writes 3. */
 #define MAX_VERSION 10
-/* Tensors that share storages may hold so many times the file's bytes in all: tied weights come to
- * twice or thrice, expanded scalars to any number. */
-#define MAX_SHARING 16
 /* torch.save numbers the storages; no longer key is read. */
 #define MAX_KEY 200
 
@@ -451,7 +448,7 @@ check_same_storage(const entry *e, const entry *before, clarke_error *err)
 static clarke_status
 check_entries(checkpoint *c, clarke_error *err)
 {
-  size_t limit = MAX_SHARING * c->archive.size, total = 0;
+  size_t limit = CLARKE_MAX_SHARING * c->archive.size, total = 0;
   clarke_status status = CLARKE_OK;
 
   if (c->archive.unpacked > limit)
@@ -462,7 +459,7 @@ check_entries(checkpoint *c, clarke_error *err)
     if (status == CLARKE_OK && total > limit)
       status = clarke_fail(err, CLARKE_ENOMEM,
                            "the tensors share storages so that they hold more than %d times the "
-                           "file's bytes", MAX_SHARING);
+                           "file's bytes", CLARKE_MAX_SHARING);
   }
   if (c->n > 1 && status == CLARKE_OK)
     qsort(c->entries, c->n, sizeof *c->entries, by_storage);

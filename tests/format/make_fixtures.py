@@ -8,7 +8,7 @@ hexadecimal digits of the double equal to the stored number, so comparing text c
   python make_fixtures.py [DIRECTORY]        (default: data, beside this script)
 
 Files that must be refused go to refused/, beside data, each with NAME.says: what the message holds.
-Without an argument it also makes the seeds of the fuzz target for checkpoints.
+Without an argument it also makes the fuzz targets' seeds of checkpoints and of external data.
 """
 import collections
 import io
@@ -23,12 +23,12 @@ import onnx
 import safetensors.numpy
 import safetensors.torch
 import torch
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 HERE = pathlib.Path(__file__).parent
 OUT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "data")
 REFUSED = OUT.with_name("refused")
-SEEDS = HERE.parent / "fuzz/corpus/pt" if len(sys.argv) == 1 else None
+SEEDS = HERE.parent / "fuzz/corpus" if len(sys.argv) == 1 else None
 
 NAMES = {
     TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64", TensorProto.FLOAT16: "float16",
@@ -226,6 +226,35 @@ def onnx_torch():
         "node Gemm domain= name=/2/Gemm in=/1/Relu_output_0,2.weight,2.bias out=y\n " + gemm)
 
 
+def onnx_external():
+    """Weights in a file beside the model, as onnx.save_model puts them there."""
+    w = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3) / 4, "w")
+    b = numpy_helper.from_array(np.array([-1.5, 2.25], np.float64), "b")
+    small = numpy_helper.from_array(np.array([7], np.int64), "small")
+    nodes, inputs, outputs, head = identity()
+    m = model(nodes, [w, b, small], inputs, outputs)
+    text = "opset 17\n" + "".join(
+        array_text(t.name, numpy_helper.to_array(t)) for t in (w, b, small)) + head
+    (OUT / "external.onnx.data").unlink(missing_ok=True)
+    onnx.save_model(m, str(OUT / "external.onnx"), save_as_external_data=True,
+                    location="external.onnx.data", size_threshold=10)
+    (OUT / "external.onnx.expected").write_text(text)
+
+
+def onnx_seed():
+    """The fuzz target's model with data in the file it has beside it: "w", of 64 bytes."""
+    tensors = [TensorProto(name="all", data_type=TensorProto.FLOAT, dims=[4, 4]),
+               TensorProto(name="some", data_type=TensorProto.FLOAT16, dims=[3])]
+    for t, entries in zip(tensors, ({"location": "w"}, {"location": "w", "offset": "2",
+                                                        "length": "6"})):
+        t.data_location = TensorProto.EXTERNAL
+        for key, value in entries.items():
+            t.external_data.add(key=key, value=value)
+    nodes, inputs, outputs, _ = identity()
+    (SEEDS / "onnx/external.onnx").write_bytes(
+        model(nodes, tensors, inputs, outputs).SerializeToString())
+
+
 # --- arrays ------------------------------------------------------------------------------------
 
 def safetensors_all():
@@ -398,7 +427,7 @@ def pt_refused():
            "refers to torch._utils._rebuild_tensor_v3")
     refuse("sparse.pt", saved({"s": torch.eye(2).to_sparse()}),
            "refers to torch._utils._rebuild_sparse_tensor")
-    refuse("legacy.pt", saved(state, _use_new_zipfile_serialization=False),
+    refuse("legacy.pt", saved(state, _use_new_zipfile_serialization=False)[:100],
            "before version 1.6|save it again")
     refuse("protocol4.pt", saved(state, pickle_protocol=4), "pickle protocol 4; protocol 2")
     refuse("tensor.pt", saved(torch.zeros(2)), "holds no dictionary; expected a state dict")
@@ -433,7 +462,7 @@ def pt_seeds():
     """The fuzz target's: whole files, and pickles over storages of 64 bytes."""
     for path in sorted(OUT.glob("*.pt")) + [REFUSED / "command.pt"]:
         if path.stat().st_size < 20000:
-            shutil.copy(path, SEEDS / path.name)
+            shutil.copy(path, SEEDS / "pt" / path.name)
     grid = torch.arange(16, dtype=torch.float32).reshape(4, 4)
     words = torch.zeros(32, dtype=torch.bfloat16)
     states = {"plain": {"a": grid, "b": torch.ones(8, dtype=torch.float64)},
@@ -443,7 +472,7 @@ def pt_seeds():
                              "other": [1, -1, 300, 70000, None, True, (1,), (1, 2), 0.5, {}]}}
     for name, state in states.items():
         with zipfile.ZipFile(io.BytesIO(saved(state))) as archive:
-            (SEEDS / (name + ".pkl")).write_bytes(archive.read("archive/data.pkl"))
+            (SEEDS / "pt" / (name + ".pkl")).write_bytes(archive.read("archive/data.pkl"))
 
 
 OUT.mkdir(exist_ok=True)
@@ -454,6 +483,7 @@ onnx_shapes()
 onnx_ir3()
 onnx_attributes()
 onnx_torch()
+onnx_external()
 safetensors_all()
 numpy_all()
 pt_dtypes()
@@ -461,5 +491,6 @@ pt_views()
 pt_checkpoints()
 pt_refused()
 if SEEDS is not None:
-    SEEDS.mkdir(exist_ok=True)
+    (SEEDS / "pt").mkdir(exist_ok=True)
     pt_seeds()
+    onnx_seed()
