@@ -15,6 +15,8 @@
 #define MAX_VERSION 10
 /* torch.save numbers the storages; no longer key is read. */
 #define MAX_KEY 200
+/* A pickle's values take many times its bytes: a deflated one may not have many times the file's. */
+#define MAX_PICKLE_RATIO 16
 
 typedef struct {
   char *name; /* the folder left out */
@@ -231,6 +233,9 @@ read_pickle(checkpoint *c, clarke_error *err)
   if (m->size > CLARKE_PICKLE_MAX_SIZE)
     return clarke_fail(err, CLARKE_ENOMEM, "\"%s%s\" has %zu bytes; at most %zu are read",
                        c->folder, name, m->size, CLARKE_PICKLE_MAX_SIZE);
+  if (m->size / MAX_PICKLE_RATIO > c->archive.size)
+    return clarke_fail(err, CLARKE_ENOMEM, "\"%s%s\" has %zu bytes, more than %d times the file's",
+                       c->folder, name, m->size, MAX_PICKLE_RATIO);
   c->pickled = malloc(m->size + 1);
   if (c->pickled == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", m->size);
