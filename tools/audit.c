@@ -15,9 +15,11 @@ static const struct argp_option options[] = {
   {"loss", 'l', "ce|mse|sum", 0,
    "default: ce for integer labels y, mse for other y, sum without y", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default) or a profile file", 0},
-  {"params", OPTION_PARAMS, "FILE", 0, "a .safetensors file that replaces all weights by name", 0},
+  {"params", OPTION_PARAMS, "FILE", 0,
+   "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
+   "(.pt), or .npz; files that follow MODEL are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
-  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient, rounded to float64, as .safetensors", 0},
@@ -32,14 +34,22 @@ static char doc[] =
   "and decides whether the gradient that automatic differentiation computes there is an element of "
   "the Bouligand or Clarke subdifferential of the loss."
   "\vExample:\n"
-  "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n\n"
+  "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
+  "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided.";
+  "3 undecided; of several checkpoints the worst, in the order 2, 1, 3, 0.";
+
+/* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
+typedef struct {
+  clarke_audit_request request;
+  bool params;
+} command_line;
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-  clarke_audit_request *r = state->input;
+  command_line *line = state->input;
+  clarke_audit_request *r = &line->request;
 
   switch (key) {
   case 'b':
@@ -61,7 +71,8 @@ parse(int key, char *arg, struct argp_state *state)
     r->json = true;
     return 0;
   case OPTION_PARAMS:
-    r->params = arg;
+    line->params = true;
+    r->params[r->n_params++] = arg;
     return 0;
   case OPTION_GRADIENT:
     r->gradient = arg;
@@ -73,13 +84,16 @@ parse(int key, char *arg, struct argp_state *state)
     r->exact = true;
     return 0;
   case ARGP_KEY_ARG:
-    if (r->model != NULL)
-      argp_error(state, "one MODEL is expected");
-    r->model = arg;
+    if (r->model == NULL)
+      r->model = arg;
+    else
+      r->params[r->n_params++] = arg;
     return 0;
   case ARGP_KEY_END:
     if (r->model == NULL || r->batch == NULL)
       argp_error(state, "a MODEL and --batch FILE are needed");
+    if (r->n_params > 0 && !line->params)
+      argp_error(state, "one MODEL is expected; checkpoints come with --params");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -90,22 +104,27 @@ int
 clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
-  struct argp argp = {options, parse, "MODEL.onnx --batch FILE", doc, NULL, NULL, NULL};
-  clarke_audit_request request = {.profile = "pytorch-2.13"};
+  struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
+  command_line line = {.request = {.profile = "pytorch-2.13"}};
   clarke_error err = {CLARKE_OK, ""};
-  clarke_verdict verdict = CLARKE_UNDECIDED;
+  int exit_status = EXIT_NOT_ASKED;
   clarke_status status;
 
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &request);
-  status = clarke_audit_answer(&verdict, &request, &err);
+  line.request.params = calloc((size_t)argc, sizeof *line.request.params);
+  if (line.request.params == NULL) {
+    fprintf(stderr, "clarke audit: out of memory\n");
+    return EXIT_NOT_ASKED;
+  }
+  /* In order: checkpoints are listed as they are given, whatever stands between them. */
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+  status = clarke_audit_answer(&exit_status, &line.request, &err);
+  free(line.request.params);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);
     return EXIT_NOT_ASKED;
   }
-  return verdict == CLARKE_UNDECIDED       ? EXIT_UNDECIDED
-         : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
-                                           : EXIT_HOLDS;
+  return exit_status;
 }

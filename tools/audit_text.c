@@ -10,13 +10,13 @@ answer_word(clarke_answer a)
   return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
 }
 
-static void
-print_inputs(const clarke_audit_session *s)
+void
+clarke_audit_print_inputs(const clarke_audit_session *s)
 {
   const clarke_graph *g = &s->graph;
 
   printf("%s on %zu samples, loss %s, in %zu parameters, AD as %s\n\n", g->file,
-         s->replay.samples, clarke_loss_name(s->question.loss.kind), clarke_graph_wrt_count(g),
+         s->x->dims[0], clarke_loss_name(s->loss.kind), clarke_graph_wrt_count(g),
          s->profile.name);
 }
 
@@ -84,7 +84,7 @@ print_verdict(const clarke_audit *a)
 clarke_status
 clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
 {
-  print_inputs(s);
+  clarke_audit_print_inputs(s);
   print_layers(s);
   print_theorems(&s->audit);
   if (s->valued)
