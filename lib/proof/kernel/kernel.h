@@ -2,7 +2,8 @@
  * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
  * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
  * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
- * A proof may speak of a program (docs/programs.md) instead; the files about programs, program*, come last.
+ * Convolutional networks add convolution.* and window.*. A proof may speak of a program
+ * (docs/programs.md) instead; the files about programs, program*, come last.
  *
  * There is one way to fail: leave() says why and ends the process. So no function returns an
  * error, and a function that returns has done what it says. */
