@@ -7,8 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS };
+#define MAX_THREADS 256
+
+enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
+       OPTION_THREADS };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -26,6 +30,8 @@ static const struct argp_option options[] = {
   {"ranks", OPTION_RANKS, NULL, 0, "the rank before every layer, not only where a kink is touched",
    0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
+  {"threads", OPTION_THREADS, "N", 0,
+   "at most N threads (default: as many as processors); the answer is the same", 0},
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -44,6 +50,25 @@ typedef struct {
   clarke_audit_request request;
   bool params;
 } command_line;
+
+static size_t
+processors(void)
+{
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (size_t)n;
+}
+
+static size_t
+read_threads(const char *text, struct argp_state *state)
+{
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > MAX_THREADS)
+    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, MAX_THREADS);
+  return n;
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
@@ -80,6 +105,9 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_RANKS:
     r->ranks = true;
     return 0;
+  case OPTION_THREADS:
+    r->threads = read_threads(arg, state);
+    return 0;
   case OPTION_EXACT:
     r->exact = true;
     return 0;
@@ -105,7 +133,7 @@ clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
   struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
-  command_line line = {.request = {.profile = "pytorch-2.13"}};
+  command_line line = {.request = {.profile = "pytorch-2.13", .threads = processors()}};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;

@@ -12,6 +12,7 @@ typedef struct {
   size_t n_params;
   const char **params; /* checkpoints */
   bool json, exact, ranks;
+  size_t threads; /* of the filter */
 } clarke_audit_request;
 
 /* What was read and found: what reports print. */

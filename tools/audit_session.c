@@ -282,7 +282,7 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_request *r, const c
   if (params != NULL)
     status = read_params(s, params, r->proof != NULL, err);
   if (status == CLARKE_OK)
-    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, err);
+    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
   if (status == CLARKE_OK)
     status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
   if (status == CLARKE_OK)

@@ -71,10 +71,14 @@ width_of(const clarke_audit_request *r)
 static void
 print_row(const clarke_audit_session *s, const char *file, int width, const char *why)
 {
+  size_t ties = 0;
+
+  for (size_t i = 0; why == NULL && i < s->audit.n_layers; i++)
+    ties += s->audit.layer[i].ties;
   if (why != NULL)
-    printf("%-*s %9s %9s  could not be asked\n", width, file, "-", "-");
+    printf("%-*s %9s %9s %9s  could not be asked\n", width, file, "-", "-", "-");
   else
-    printf("%-*s %9zu %9zu  %s\n", width, file, s->replay.n_touches, s->audit.flat,
+    printf("%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,
            clarke_verdict_name(s->audit.verdict));
   fflush(stdout);
 }
@@ -83,7 +87,7 @@ static void
 print_head(const clarke_audit_session *s, const clarke_audit_request *r)
 {
   clarke_audit_print_inputs(s);
-  printf("%-*s %9s %9s  verdict\n", width_of(r), "checkpoint", "touched", "flat");
+  printf("%-*s %9s %9s %9s  verdict\n", width_of(r), "checkpoint", "ties", "touched", "flat");
 }
 
 /* Answers for a checkpoint; one that cannot be asked about does not end the run. */

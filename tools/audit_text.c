@@ -29,26 +29,29 @@ print_layers(const clarke_audit_session *s)
     puts("The network has no kinks.");
     return;
   }
-  printf("%-28s %-12s %8s %9s %9s  %s\n", "layer", "op", "neurons", "touched", "rank",
+  printf("%-28s %-12s %8s %9s %9s %9s  %s\n", "layer", "op", "neurons", "ties", "touched", "rank",
          "system (constraints x variables)");
   for (size_t i = 0; i < a->n_layers; i++) {
     const clarke_layer *l = &a->layer[i];
     const clarke_step *step = &s->graph.steps[l->step];
-    char rank[48] = "-", system[96] = "-";
+    char rank[48] = "-", system[96] = "-", ties[32] = "-";
+
+    if (step->kind == CLARKE_MAX)
+      snprintf(ties, sizeof ties, "%zu", l->ties);
 
     if (l->rank_known)
       snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
     if (l->moving > 0)
-      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->moving, l->variables,
+      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->constraints, l->variables,
                l->feasible == CLARKE_YES  ? "feasible"
                : l->feasible == CLARKE_NO ? "infeasible"
                                           : "not decided",
                l->two_kinks ? " (closed form)" : "");
-    printf("%-28.28s %-12s %8zu %9zu %9s  %s\n", step->name, step->op->name, l->neurons,
+    printf("%-28.28s %-12s %8zu %9s %9zu %9s  %s\n", step->name, step->op->name, l->neurons, ties,
            l->touched, rank, system);
   }
   if (a->flat > 0)
-    printf("%zu of the touched kinks have an argument that is constant near the parameters.\n",
+    printf("%zu of what is touched is constant near the parameters and asks for nothing.\n",
            a->flat);
 }
 

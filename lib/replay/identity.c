@@ -209,14 +209,14 @@ by_number(clarke_identities *ids, size_t value, size_t entry)
   return intern(&k, true);
 }
 
-/* Which entry of its parameter a constant's entry is, or its number. */
+/* Which entry of its parameter (in wrt or not) a constant's entry is, or its number. */
 static uint64_t
 coefficient(const clarke_graph *g, size_t value, size_t entry)
 {
   const clarke_value *v = &g->values[value];
   uint64_t bits;
 
-  if (clarke_value_is_wrt(g, value))
+  if (v->parameter != CLARKE_NONE)
     return v->origin != NULL ? v->origin[entry] : entry;
   memcpy(&bits, &v->real[entry], sizeof bits);
   return bits;
