@@ -402,6 +402,45 @@ clarke_matrix_trim(clarke_matrix *m, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Has the word a bit set below 2^bits? */
+static bool
+has_low_bits(const uint64_t *word, size_t bits)
+{
+  for (size_t l = 0; l < bits / 64; l++)
+    if (word[l] != 0)
+      return true;
+  return bits % 64 != 0 && (word[bits / 64] & (((uint64_t)1 << bits % 64) - 1)) != 0;
+}
+
+clarke_status
+clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err)
+{
+  const size_t count = m->rows * m->cols, now = m->radius != NULL ? clarke_matrix_bits(m) : 0;
+  size_t drop, limbs;
+  clarke_scale_bound unit;
+  uint64_t *word;
+
+  if (now <= bits || m->exp + (long)(now - bits) > CLARKE_MAX_EXP)
+    return CLARKE_OK;
+  drop = now - bits;
+  limbs = clarke_limbs_for(bits + 1);
+  word = malloc((count * limbs + 1) * sizeof *word);
+  if (word == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for a %zu x %zu matrix of %zu-word numbers",
+                       m->rows, m->cols, limbs);
+  unit = clarke_matrix_scale_bound(m);
+  for (size_t k = 0; k < count; k++) {
+    if (has_low_bits(clarke_entry(m, k), drop)) /* rounded down by less than one unit in the last place */
+      m->radius[k] = clarke_up_add(m->radius[k], clarke_up_ldexp(unit.mant, unit.exp + (long)drop));
+    shift_down(word + k * limbs, limbs, clarke_entry(m, k), m->limbs, drop);
+  }
+  free(m->word);
+  m->word = word;
+  m->limbs = limbs;
+  m->exp += (long)drop;
+  return CLARKE_OK;
+}
+
 clarke_scale_bound
 clarke_matrix_scale_bound(const clarke_matrix *m)
 {

@@ -65,6 +65,9 @@ double clarke_matrix_radius(const clarke_matrix *m, size_t i, size_t j);
 size_t clarke_matrix_bits(const clarke_matrix *m);
 /* Fewest words per entry, and powers of two common to all entries moved into exp. */
 clarke_status clarke_matrix_trim(clarke_matrix *m, clarke_error *err);
+/* An enclosure's midpoints to at most that many bits, radii growing by what that takes; entries that are
+ * 0 or lose nothing keep theirs. An exact matrix is left alone. */
+clarke_status clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err);
 
 /* The sign of entry (i,j) - c: -1, 0 (only when exact), 1, or 2 when the radius leaves it open. */
 int clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c);

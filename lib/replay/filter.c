@@ -11,9 +11,11 @@
 
 #define U 0x1p-53
 
-/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j. */
+/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j; or, in a fine pass,
+ * <= each[f * n + j]. */
 typedef struct {
   double *y, *row, *col;
+  float *each;
   size_t rows;
   bool known; /* false: computed from something the filter does not follow */
 } enclosure;
@@ -21,7 +23,9 @@ typedef struct {
 typedef struct {
   const clarke_graph *g;
   size_t n;
+  bool fine;
   enclosure *value; /* n_values */
+  double *bound;    /* room for a row of bounds */
   int8_t **piece;
   size_t **ties;
   clarke_identities *ids; /* made when windows are open */
@@ -35,7 +39,9 @@ enclosure_drop(enclosure *e)
   free(e->y);
   free(e->row);
   free(e->col);
+  free(e->each);
   e->y = e->row = e->col = NULL;
+  e->each = NULL;
 }
 
 static clarke_status
@@ -46,9 +52,44 @@ enclosure_alloc(filter *f, enclosure *e, size_t rows)
   e->y = malloc((rows * f->n + 1) * sizeof *e->y);
   e->row = malloc((rows + 1) * sizeof *e->row);
   e->col = malloc((f->n + 1) * sizeof *e->col);
-  return e->y != NULL && e->row != NULL && e->col != NULL
+  if (f->fine)
+    e->each = malloc((rows * f->n + 1) * sizeof *e->each);
+  return e->y != NULL && e->row != NULL && e->col != NULL && (e->each != NULL || !f->fine)
            ? CLARKE_OK
            : clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* The larger, or a NaN if there is one. */
+static inline double
+larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+/* At least v >= 0. */
+static inline float
+up_float(double v)
+{
+  return (float)(v * (1 + 0x1p-22) + 0x1p-140);
+}
+
+static inline double
+bound_at(const filter *f, const enclosure *e, size_t i, size_t j)
+{
+  return f->fine ? (double)e->each[i * f->n + j]
+                 : e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+}
+
+/* The bounds of one row. */
+static void
+row_bounds(const filter *f, const enclosure *e, size_t i, double *bound)
+{
+  if (f->fine)
+    for (size_t j = 0; j < f->n; j++)
+      bound[j] = (double)e->each[i * f->n + j];
+  else
+    for (size_t j = 0; j < f->n; j++)
+      bound[j] = e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
 }
 
 /* An upper bound of the 2-norm of n doubles, stride apart. */
@@ -97,6 +138,8 @@ load_input(filter *f, const clarke_tensor *x)
                                            : (double)x->integer[j * e->rows + i];
   }
   memset(e->col, 0, f->n * sizeof *e->col);
+  if (f->fine)
+    memset(e->each, 0, e->rows * f->n * sizeof *e->each);
   return CLARKE_OK;
 }
 
@@ -166,6 +209,39 @@ largest_of(const double *v, size_t n)
   return most;
 }
 
+/* In a fine pass: |W| err(x) entry by entry, in floats, which round sums of nonnegative terms by a
+ * factor; what that takes from below the least float is added. */
+static clarke_status
+spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, const double *norm,
+            double gamma, const double *size, const enclosure *x, enclosure *y)
+{
+  size_t width = d->repeat * f->n;
+  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
+  float *weight = malloc((count + 1) * sizeof *weight);
+
+  if (weight == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t e = 0; e < count; e++)
+    weight[e] = up_float(fabs(w[e]));
+  if (d->inner > 1 << 16) /* the factor above is no bound then */
+    up = INFINITY;
+  for (size_t b = 0; b < d->blocks; b++)
+    cblas_sgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
+                (int)d->outer, (int)width, (int)d->inner, 1,
+                weight + (d->grouped ? b * d->outer * d->inner : 0),
+                (int)(d->transposed ? d->outer : d->inner), x->each + b * d->inner * width,
+                (int)width, 0, y->each + b * d->outer * width, (int)width);
+  for (size_t i = 0; i < y->rows; i++)
+    for (size_t j = 0; j < f->n; j++) {
+      float *each = &y->each[i * f->n + j];
+
+      *each = up_float((double)*each * up + least +
+                       clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j])));
+    }
+  free(weight);
+  return CLARKE_OK;
+}
+
 /* err(y) <= |W| err(x) + gamma |w| |x|, the first term row by row, the second by Cauchy-Schwarz; each
  * scaled to at most 1 so that one row bounds both. */
 static clarke_status
@@ -184,17 +260,23 @@ dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
   status = patch_norms(f, d, x, size);
   for (size_t e = 0; e < count; e++)
     absolute[e] = fabs(w[e]);
-  spread_rows(d, absolute, x, y);
   for (size_t i = 0; i < rows; i++)
     norm[i] = !d->grouped && i >= d->outer ? norm[i - d->outer]
                                            : weight_norm(d, w, i / d->outer, i % d->outer);
+  if (status == CLARKE_OK && f->fine)
+    status = spread_each(f, d, w, count, norm, gamma, size, x, y);
+  if (status != CLARKE_OK || f->fine) {
+    free(size);
+    return status;
+  }
+  spread_rows(d, absolute, x, y);
   spread = largest_of(y->row, y->rows);
   most = largest_of(norm, rows);
   for (size_t i = 0; i < y->rows; i++) {
     double by_row = spread > 0 ? y->row[i] / spread : 0;
     double by_norm = most > 0 ? norm[i / d->repeat] / most : 0;
 
-    y->row[i] = fmax(by_row, by_norm) * (1 + 4 * U) + 0x1p-500;
+    y->row[i] = larger(by_row, by_norm) * (1 + 4 * U) + 0x1p-500;
   }
   /* The added 2^-500 pairs cover underflow in products: inner * 2^-1074 < 2^-500 * 2^-500. */
   for (size_t j = 0; j < f->n; j++)
@@ -242,12 +324,21 @@ accumulate(filter *f, enclosure *y, const clarke_operand *o, bool first)
 
       out[j] = first ? term : out[j] + term;
     }
+    if (f->fine)
+      for (size_t j = 0; j < f->n; j++) {
+        double error = v->constant || nothing ? 0 : fabs(o->coef) * (double)x->each[from * f->n + j];
+        float *each = &y->each[i * f->n + j];
+
+        *each = up_float((first ? 0 : (double)*each) + error);
+      }
+    if (f->fine)
+      continue;
     y->row[i] = clarke_up_add(first ? 0 : y->row[i],
                               v->constant || nothing ? 0
                                                      : clarke_up_mul(fabs(o->coef), x->row[from]));
   }
-  for (size_t j = 0; j < f->n; j++) /* r c + r' c' <= (r + r') max(c, c') */
-    y->col[j] = fmax(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
+  for (size_t j = 0; j < f->n && !f->fine; j++) /* r c + r' c' <= (r + r') max(c, c') */
+    y->col[j] = larger(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
 }
 
 /* Roundings of at most error[j] in sample j. Where they are small beside what is there the rows grow by
@@ -257,6 +348,11 @@ add_rounding(filter *f, enclosure *y, const double *error)
 {
   double ratio = 0, most;
 
+  if (f->fine) {
+    for (size_t e = 0; e < y->rows * f->n; e++)
+      y->each[e] = up_float((double)y->each[e] + error[e % f->n]);
+    return;
+  }
   for (size_t j = 0; j < f->n; j++) {
     double q = error[j] == 0 ? 0 : error[j] / y->col[j] * (1 + 4 * U);
 
@@ -344,11 +440,16 @@ filter_scale(filter *f, const clarke_step *s)
     for (size_t j = 0; j < f->n; j++)
       y->y[i * f->n + j] =
         s->divide || s->root ? x->y[from * f->n + j] / k : x->y[from * f->n + j] * k;
-    y->row[i] = clarke_up_mul(x->row[from],
-                              s->divide || s->root ? 1 / fabs(k) * (1 + 8 * U) : fabs(k));
+    k = s->divide || s->root ? 1 / fabs(k) * (1 + 8 * U) : fabs(k);
+    if (f->fine)
+      for (size_t j = 0; j < f->n; j++)
+        y->each[i * f->n + j] = up_float(k * (double)x->each[from * f->n + j]);
+    else
+      y->row[i] = clarke_up_mul(x->row[from], k);
   }
   if (status == CLARKE_OK) {
-    memcpy(y->col, x->col, f->n * sizeof *y->col);
+    if (!f->fine)
+      memcpy(y->col, x->col, f->n * sizeof *y->col);
     column_sizes(y, f->n, largest, largest + f->n);
     round_sizes(largest, f->n, s->root ? 16 : 2);
     add_rounding(f, y, largest);
@@ -367,15 +468,18 @@ filter_gather(filter *f, const clarke_step *s)
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
 
-    if (from == CLARKE_NONE) {
+    if (from == CLARKE_NONE)
       memset(y->y + i * f->n, 0, f->n * sizeof *y->y);
-      y->row[i] = 0;
-      continue;
-    }
-    memcpy(y->y + i * f->n, x->y + from * f->n, f->n * sizeof *y->y);
-    y->row[i] = x->row[from];
+    else
+      memcpy(y->y + i * f->n, x->y + from * f->n, f->n * sizeof *y->y);
+    if (f->fine && from == CLARKE_NONE)
+      memset(y->each + i * f->n, 0, f->n * sizeof *y->each);
+    else if (f->fine)
+      memcpy(y->each + i * f->n, x->each + from * f->n, f->n * sizeof *y->each);
+    else
+      y->row[i] = from == CLARKE_NONE ? 0 : x->row[from];
   }
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && !f->fine)
     memcpy(y->col, x->col, f->n * sizeof *y->col);
   return status;
 }
@@ -427,14 +531,12 @@ decide(const float_pieces *p, double x, double bound)
 
 /* One row of a step with its kink at 0: the common case, kept free of calls. */
 static size_t
-decide_row_at_zero(int8_t *piece, const double *x, double row, const double *col, size_t n)
+decide_row_at_zero(int8_t *piece, const double *x, const double *away, size_t n)
 {
   size_t open = 0;
 
   for (size_t j = 0; j < n; j++) {
-    double away = row * col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
-
-    piece[j] = x[j] > away ? 1 : x[j] < -away ? 0 : CLARKE_OPEN;
+    piece[j] = x[j] > away[j] ? 1 : x[j] < -away[j] ? 0 : CLARKE_OPEN;
     open += piece[j] == CLARKE_OPEN;
   }
   return open;
@@ -483,16 +585,26 @@ piecewise_values(filter *f, const clarke_step *s, const float_pieces *p, const e
       if (!(size <= largest[j]))
         largest[j] = size;
     }
-    y->row[i] = clarke_up_mul(lipschitz, x->row[i]);
+    if (f->fine)
+      for (size_t j = 0; j < f->n; j++)
+        y->each[i * f->n + j] = up_float(lipschitz * (double)x->each[i * f->n + j]);
+    else
+      y->row[i] = clarke_up_mul(lipschitz, x->row[i]);
   }
-  memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (!f->fine)
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
 }
 
 static clarke_status
-relu_values(filter *f, const enclosure *x, enclosure *y)
+relu_values(filter *f, const enclosure *x, enclosure *y, const int8_t *piece)
 {
   for (size_t e = 0; e < x->rows * f->n; e++)
     y->y[e] = x->y[e] > 0 ? x->y[e] : 0;
+  if (f->fine) { /* where the argument is certainly negative the value is exactly 0 */
+    for (size_t e = 0; e < x->rows * f->n; e++)
+      y->each[e] = piece[e] == 0 ? 0 : x->each[e];
+    return CLARKE_OK;
+  }
   memcpy(y->row, x->row, x->rows * sizeof *y->row);
   memcpy(y->col, x->col, f->n * sizeof *y->col);
   return CLARKE_OK;
@@ -506,13 +618,13 @@ decide_all(filter *f, const clarke_step *s, const float_pieces *p, const enclosu
   bool at_zero = p->only_zero && s->pieces.slope == CLARKE_NONE;
 
   for (size_t i = 0; i < x->rows; i++) {
+    row_bounds(f, x, i, f->bound);
     if (at_zero) {
-      open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, x->row[i], x->col, f->n);
+      open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->n);
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
-      int8_t c = decide(p, x->y[i * f->n + j],
-                        x->row[i] * x->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY);
+      int8_t c = decide(p, x->y[i * f->n + j], f->bound[j]);
 
       piece[i * f->n + j] = c;
       open += c == CLARKE_OPEN;
@@ -535,7 +647,7 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   float_pieces_set(&p, &s->pieces);
   *open += decide_all(f, s, &p, x, piece);
   if (p.relu)
-    return relu_values(f, x, y);
+    return relu_values(f, x, y, piece);
   largest = calloc(f->n + 1, sizeof *largest);
   if (largest == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
@@ -546,21 +658,41 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   return CLARKE_OK;
 }
 
+/* The bounds of one row of windows: a maximum is off by no more than the worst of its entries. */
+static void
+window_bounds(filter *f, const enclosure *x, const size_t *entry, size_t width, enclosure *y,
+              size_t i, double *bound)
+{
+  y->row[i] = 0;
+  memset(bound, 0, f->n * sizeof *bound);
+  for (size_t p = 0; p < width; p++) {
+    if (entry[p] == CLARKE_NONE)
+      continue;
+    if (!f->fine)
+      y->row[i] = larger(y->row[i], x->row[entry[p]]);
+    for (size_t j = 0; f->fine && j < f->n; j++)
+      bound[j] = larger(bound[j], (double)x->each[entry[p] * f->n + j]);
+  }
+  if (f->fine)
+    for (size_t j = 0; j < f->n; j++)
+      y->each[i * f->n + j] = (float)bound[j];
+  else
+    row_bounds(f, y, i, bound);
+}
+
 /* One row of windows: the largest entry of each column, and its place; open where another's upper end
- * reaches its lower end. The maximum of entries is off by no more than the worst of them. */
+ * reaches its lower end. */
 static size_t
 decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width, double *y,
-               double *row, int8_t *piece)
+               const double *bound, int8_t *piece)
 {
   size_t open = 0, begun = 0;
 
-  *row = 0;
   for (size_t i = 0; i < width; i++) {
     const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
 
     if (in == NULL)
       continue;
-    *row = fmax(*row, x->row[entry[i]]);
     for (size_t j = 0; j < f->n; j++)
       if (begun == 0 || in[j] > y[j]) {
         y[j] = in[j];
@@ -572,7 +704,7 @@ decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width,
     const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
 
     for (size_t j = 0; in != NULL && j < f->n; j++) {
-      double away = 2 * *row * x->col[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+      double away = 2 * bound[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
       double distance = y[j] - in[j];
 
       if (piece[j] != (int8_t)i && !(distance > away + 2 * U * distance)) {
@@ -592,7 +724,7 @@ identical_entries(filter *f, const clarke_step *s, const enclosure *y, size_t i,
 {
   size_t x = s->in[0].value;
   const size_t *entry = s->in[0].map + i * s->width;
-  double away = 2 * y->row[i] * y->col[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+  double away = 2 * bound_at(f, y, i, j) * (1 + 16 * U) + 8 * CLARKE_TINY;
   clarke_identity first = 0;
 
   for (size_t p = 0; p < s->width; p++) {
@@ -644,10 +776,14 @@ filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t 
 
   if (status != CLARKE_OK)
     return status;
-  for (size_t i = 0; i < y->rows; i++)
-    left += decide_windows(f, x, s->in[0].map + i * s->width, s->width, y->y + i * f->n,
-                           &y->row[i], piece + i * f->n);
-  memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (!f->fine)
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
+  for (size_t i = 0; i < y->rows; i++) {
+    const size_t *entry = s->in[0].map + i * s->width;
+
+    window_bounds(f, x, entry, s->width, y, i, f->bound);
+    left += decide_windows(f, x, entry, s->width, y->y + i * f->n, f->bound, piece + i * f->n);
+  }
   if (left > 0)
     status = settle_windows(f, s, y, piece, ties, &left);
   *open += left;
@@ -681,7 +817,7 @@ allocate_places(filter *f, size_t i)
 }
 
 static clarke_status
-filter_step(filter *f, size_t i, size_t *open)
+filter_step(filter *f, size_t i, size_t *open, size_t *foreign)
 {
   const clarke_step *s = &f->g->steps[i];
   clarke_status status = clarke_step_has_kinks(s) ? allocate_places(f, i) : CLARKE_OK;
@@ -689,7 +825,7 @@ filter_step(filter *f, size_t i, size_t *open)
   if (status != CLARKE_OK)
     return status;
   if (!inputs_known(f, s)) {
-    *open += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
+    *foreign += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
     return CLARKE_OK;
   }
   switch (s->kind) {
@@ -724,20 +860,23 @@ find_last_uses(size_t *last, const clarke_graph *g)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, const clarke_graph *g,
-                  const clarke_tensor *x, clarke_error *err)
+clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
+                  const clarke_graph *g, const clarke_tensor *x, bool fine, clarke_error *err)
 {
-  filter f = {.g = g, .n = x->dims[0], .piece = piece, .ties = ties, .x = x, .err = err};
+  filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
+              .err = err};
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
   size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
-  *open = 0;
+  *open = *foreign = 0;
   f.value = calloc(g->n_values + 1, sizeof *f.value);
-  if (needed == NULL || f.value == NULL || last == NULL) {
+  f.bound = malloc((f.n + 1) * sizeof *f.bound);
+  if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL) {
     free(needed);
     free(last);
     free(f.value);
+    free(f.bound);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
   clarke_graph_needed(g, false, needed);
@@ -745,7 +884,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, const clarke_grap
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
-      status = filter_step(&f, i, open);
+      status = filter_step(&f, i, open, foreign);
     for (size_t k = 0; k < g->steps[i].n_in; k++)
       if (last[g->steps[i].in[k].value] == i)
         enclosure_drop(&f.value[g->steps[i].in[k].value]);
@@ -754,6 +893,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, const clarke_grap
     enclosure_drop(&f.value[v]);
   clarke_identities_free(f.ids);
   free(f.value);
+  free(f.bound);
   free(needed);
   free(last);
   return status;

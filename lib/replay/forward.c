@@ -299,6 +299,8 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
       continue;
     status = run_step(f, i, precision, err);
     if (status == CLARKE_OK)
+      status = clarke_matrix_round(&f->value[g->steps[i].out], (size_t)precision + 64, err);
+    if (status == CLARKE_OK)
       status = clarke_matrix_trim(&f->value[g->steps[i].out], err);
     if (status != CLARKE_OK)
       clarke_fail_in(err, status, "%s: node '%s'", g->file, g->steps[i].name);

@@ -11,6 +11,8 @@
 /* Samples the filter takes at a time: enough for its products to be fast, few enough for a layer of
  * theirs to be near. */
 #define CHUNK 32
+/* Entries of activations that the exact pass may hold: several words each, in what follows too. */
+#define GROUP_ENTRIES ((size_t)1 << 24)
 
 void
 clarke_replay_init(clarke_replay *r)
@@ -69,15 +71,16 @@ set_input(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, si
   return status;
 }
 
+/* The samples with an open entry, or with one at a kink. */
 static void
-mark_open_samples(const clarke_replay *r, bool *open)
+mark_samples(const clarke_replay *r, bool *mark, bool touched)
 {
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
     for (size_t e = 0; e < count * r->samples; e++)
-      if (r->piece[i][e] == CLARKE_OPEN)
-        open[e % r->samples] = true;
+      if (r->piece[i][e] == CLARKE_OPEN || (touched && r->piece[i][e] < 0))
+        mark[e % r->samples] = true;
   }
 }
 
@@ -102,15 +105,15 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Does an open entry keep the pass from saying more? Growing precision may help. */
+/* The exact pass over the first n of near_sample. Growing precision may settle what is open. */
 static clarke_status
-run_near(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
+run_near(clarke_replay *r, const size_t *sample, size_t n, const bool *needed, clarke_error *err)
 {
   clarke_matrix input;
   clarke_status status;
 
   clarke_matrix_init(&input);
-  status = set_input(&input, r->x, r->near_sample, n, err);
+  status = set_input(&input, r->x, sample, n, err);
   for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(&r->near, &r->constants, &input, needed, p, err);
     if (r->near.open == 0)
@@ -159,9 +162,28 @@ add_touch(clarke_replay *r, size_t *capacity, clarke_touch touch, clarke_error *
   return status;
 }
 
-/* The exact pass's places into the whole batch's; the touches are collected in order. */
+/* The exact pass's places into the whole batch's. */
+static void
+collect_places(clarke_replay *r, const size_t *sample)
+{
+  size_t n = r->near.n;
+
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
+      r->ties[i][sample[j]] = r->near.ties[i][j];
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < n; j++) {
+        r->piece[i][f * r->samples + sample[j]] = r->near.piece[i][f * n + j];
+        r->open += r->near.piece[i][f * n + j] == CLARKE_OPEN;
+      }
+  }
+}
+
+/* The touches of the pass at hand, in order. */
 static clarke_status
-collect(clarke_replay *r, clarke_error *err)
+collect_touches(clarke_replay *r, clarke_error *err)
 {
   size_t n = r->near.n, capacity = 0;
   clarke_status status = CLARKE_OK;
@@ -169,21 +191,54 @@ collect(clarke_replay *r, clarke_error *err)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
-      r->ties[i][r->near_sample[j]] = r->near.ties[i][j];
-    for (size_t f = 0; f < count && status == CLARKE_OK; f++)
-      for (size_t j = 0; j < n && status == CLARKE_OK; j++) {
-        int8_t code = r->near.piece[i][f * n + j];
+    for (size_t e = 0; e < count * n && status == CLARKE_OK; e++) {
+      int8_t code = r->near.piece[i][e];
 
-        r->piece[i][f * r->samples + r->near_sample[j]] = code;
-        r->open += code == CLARKE_OPEN;
-        if (code < 0 && code != CLARKE_OPEN)
-          status = add_touch(r, &capacity,
-                             (clarke_touch){.step = i, .feature = f, .sample = r->near_sample[j],
-                                            .kink = CLARKE_KINK_OF(code), .column = j}, err);
-      }
+      if (code < 0 && code != CLARKE_OPEN)
+        status = add_touch(r, &capacity,
+                           (clarke_touch){.step = i, .feature = e / n,
+                                          .sample = r->near_sample[e % n],
+                                          .kink = CLARKE_KINK_OF(code), .column = e % n}, err);
+    }
   }
   return status;
+}
+
+/* Samples whose exact pass may be held at a time. */
+static size_t
+group_size(const clarke_replay *r)
+{
+  size_t each = r->g->activations / r->samples + 1;
+
+  return each < GROUP_ENTRIES ? GROUP_ENTRIES / each : 1;
+}
+
+/* near_sample[0..n): those samples, group by group; it ends as those of them that must be kept, with the
+ * pass over them. */
+static clarke_status
+run_groups(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
+{
+  size_t group = group_size(r), kept = 0;
+  bool *touched = calloc(r->samples + 1, sizeof *touched);
+  clarke_status status = touched != NULL ? CLARKE_OK
+                                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t first = 0; first < n && status == CLARKE_OK; first += group) {
+    size_t size = n - first < group ? n - first : group;
+
+    status = run_near(r, r->near_sample + first, size, needed, err);
+    if (status == CLARKE_OK)
+      collect_places(r, r->near_sample + first);
+  }
+  if (status == CLARKE_OK && n > group) {
+    mark_samples(r, touched, true);
+    for (size_t j = 0; j < n; j++)
+      if (touched[r->near_sample[j]])
+        r->near_sample[kept++] = r->near_sample[j];
+    status = run_near(r, r->near_sample, kept, needed, err);
+  }
+  free(touched);
+  return status == CLARKE_OK ? collect_touches(r, err) : status;
 }
 
 static clarke_status
@@ -198,7 +253,7 @@ run_open(clarke_replay *r, clarke_error *err)
   if (mark == NULL || needed == NULL || r->near_sample == NULL)
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK) {
-    mark_open_samples(r, mark);
+    mark_samples(r, mark, false);
     for (size_t j = 0; j < r->samples; j++)
       if (mark[j])
         r->near_sample[n++] = j;
@@ -206,9 +261,7 @@ run_open(clarke_replay *r, clarke_error *err)
     status = clarke_constants_init(&r->constants, r->g, err);
   }
   if (status == CLARKE_OK)
-    status = run_near(r, n, needed, err);
-  if (status == CLARKE_OK)
-    status = collect(r, err);
+    status = run_groups(r, n, needed, err);
   free(mark);
   free(needed);
   return status;
@@ -221,14 +274,45 @@ typedef struct {
   size_t first;
   int8_t **piece;
   size_t **ties, open;
+  size_t lost; /* of the open: those that the filter followed */
   clarke_error err;
   clarke_status status;
 } chunk;
 
+static void
+chunk_clear(chunk *c)
+{
+  for (size_t i = 0; c->piece != NULL && i < c->g->n_steps; i++)
+    free(c->piece[i]);
+  for (size_t i = 0; c->ties != NULL && i < c->g->n_steps; i++)
+    free(c->ties[i]);
+  free(c->piece);
+  free(c->ties);
+  c->piece = NULL;
+  c->ties = NULL;
+}
+
 static clarke_status
-chunk_init(chunk *c, const clarke_replay *r, size_t first, size_t n)
+chunk_filter(chunk *c, bool fine)
+{
+  size_t foreign;
+
+  c->piece = calloc(c->g->n_steps + 1, sizeof *c->piece);
+  c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
+  if (c->piece == NULL || c->ties == NULL)
+    return clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
+  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, &c->err);
+  c->lost = c->open;
+  c->open += foreign;
+  return c->status;
+}
+
+/* Where the coarse pass loses more than an entry or two a sample, a fine one may do better. */
+static clarke_status
+chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
 {
   size_t features = r->x->count / r->x->dims[0];
+  clarke_status status;
 
   memset(c, 0, sizeof *c);
   c->g = r->g;
@@ -240,21 +324,18 @@ chunk_init(chunk *c, const clarke_replay *r, size_t first, size_t n)
     c->x.real += first * features;
   if (c->x.integer != NULL)
     c->x.integer += first * features;
-  c->piece = calloc(r->g->n_steps + 1, sizeof *c->piece);
-  c->ties = calloc(r->g->n_steps + 1, sizeof *c->ties);
-  return c->piece != NULL && c->ties != NULL ? CLARKE_OK
-                                             : clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
-}
+  status = chunk_filter(c, false);
+  if (status == CLARKE_OK && c->lost > 2 * n) {
+    chunk fine = *c;
 
-static void
-chunk_clear(chunk *c)
-{
-  for (size_t i = 0; c->piece != NULL && i < c->g->n_steps; i++)
-    free(c->piece[i]);
-  for (size_t i = 0; c->ties != NULL && i < c->g->n_steps; i++)
-    free(c->ties[i]);
-  free(c->piece);
-  free(c->ties);
+    status = chunk_filter(&fine, true);
+    if (status == CLARKE_OK && fine.open < c->open) {
+      chunk_clear(c);
+      *c = fine;
+    } else
+      chunk_clear(&fine);
+  }
+  return status;
 }
 
 static void
@@ -299,9 +380,7 @@ filter_chunks(void *context)
     pthread_mutex_unlock(&all->lock);
     if (stop)
       return NULL;
-    c.status = chunk_init(&c, all->r, first, left < CHUNK ? left : CHUNK);
-    if (c.status == CLARKE_OK)
-      c.status = clarke_filter_run(c.piece, c.ties, &c.open, c.g, &c.x, &c.err);
+    c.status = chunk_run(&c, all->r, first, left < CHUNK ? left : CHUNK);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
       chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
@@ -343,7 +422,7 @@ clarke_status
 clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
                   size_t threads, clarke_error *err)
 {
-  size_t open = 0, entries;
+  size_t open = 0, entries = 0;
   clarke_status status;
 
   clarke_replay_clear(r);

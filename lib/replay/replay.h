@@ -28,7 +28,9 @@ typedef struct {
   clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
   size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
-  clarke_forward near;  /* the exact pass over the samples the filter left open */
+  /* The exact pass over the samples the filter left open; when it would be too large, over those of
+   * them that touch kinks. */
+  clarke_forward near;
   size_t *near_sample;  /* their numbers, increasing */
   size_t n_touches, n_conditions;
   clarke_touch *touch;
