@@ -20,14 +20,12 @@ clarke_forward_clear(clarke_forward *f)
 {
   for (size_t v = 0; f->value != NULL && v < f->g->n_values; v++)
     clarke_matrix_clear(&f->value[v]);
-  for (size_t v = 0; f->identity != NULL && v < f->g->n_values; v++)
-    free(f->identity[v]);
   for (size_t s = 0; f->piece != NULL && s < f->g->n_steps; s++)
     free(f->piece[s]);
   free(f->value);
   free(f->piece);
   free(f->ties);
-  free(f->identity);
+  clarke_identities_free(f->identities);
   clarke_forward_init(f);
 }
 
@@ -45,8 +43,7 @@ allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_
     clarke_matrix_init(&f->value[v]);
   f->piece = calloc(g->n_steps + 1, sizeof *f->piece);
   f->ties = calloc(g->n_steps + 1, sizeof *f->ties);
-  f->identity = calloc(g->n_values + 1, sizeof *f->identity);
-  return f->value != NULL && f->piece != NULL && f->ties != NULL && f->identity != NULL
+  return f->value != NULL && f->piece != NULL && f->ties != NULL
            ? CLARKE_OK
            : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 }

@@ -8,6 +8,7 @@
 
 #include "exact/matrix.h"
 #include "graph/graph.h"
+#include "replay/identity.h"
 
 /* piece[step][feature * n + column]: of a PIECEWISE step p >= 0 strictly inside piece p, CLARKE_AT(k)
  * exactly at kink k (whose two slopes differ); of a MAX step the place in the window of the
@@ -35,7 +36,7 @@ typedef struct {
   clarke_matrix *value; /* n_values; 0 x 0 when not needed */
   int8_t **piece;      /* n_steps; NULL but for steps with kinks */
   size_t *ties;        /* n_steps: of MAX, windows with several largest entries, identical or not */
-  uint32_t **identity; /* n_values: as replay/identity.h makes them */
+  clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
 } clarke_forward;
 

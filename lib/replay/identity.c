@@ -5,110 +5,211 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an entry's identity depends on, as words: entries with equal keys are identical. */
+/* Constants other than 0 have this bit. */
+#define CONSTANT ((clarke_identity)1 << 31)
+/* Deeper than this an entry is only identical to itself: recursion must end. */
+#define MAX_DEPTH 4000
+
+struct clarke_identities {
+  const clarke_graph *g;
+  size_t n;
+  int8_t *const *piece;
+  const clarke_matrix *value;
+  const clarke_tensor *x;
+  clarke_identity **known;     /* by value, features x columns: 0 where it is not known yet */
+  clarke_identity **patch;     /* by step: of a product's columns */
+  /* Every identity has a key, what it depends on; they are kept one after another. */
+  size_t n_keys, key_capacity; /* key k is words[start[k]] .. words[start[k + 1]] */
+  size_t *start;
+  size_t word_capacity;
+  uint32_t *words;
+  size_t n_slots;              /* a power of two */
+  uint32_t *slot;              /* key + 1 */
+  size_t depth;
+  bool failed;
+};
+
+/* A key under way: words appended to the store behind its last key. */
 typedef struct {
-  clarke_forward *f;
-  const clarke_step *s; /* NULL: the graph's input */
-  size_t value, n;
-  const clarke_identity *x; /* of the step's first operand */
-  size_t length;            /* words of a key */
-  const uint32_t *patch;    /* of a product: the class of each column, and what it is */
-  const uint8_t *kind;
-} source;
+  clarke_identities *ids;
+  uint32_t *word;
+  size_t n, capacity;
+} key;
 
-enum { KEY_ZERO, KEY_CONSTANT, KEY_STRUCTURE, KEY_ALONE };
-
-/* Fills a key of zeros. */
-typedef void reader(const source *s, size_t item, uint64_t *key);
+static bool
+is_constant(clarke_identity id)
+{
+  return id == CLARKE_IDENTITY_ZERO || (id & CONSTANT) != 0;
+}
 
 static void
-read_key(const source *s, reader *read, size_t item, uint64_t *key)
+put(key *k, uint64_t word)
 {
-  memset(key, 0, s->length * sizeof *key);
-  read(s, item, key);
+  if (k->n + 2 > k->capacity) {
+    size_t wanted = 2 * k->capacity + 64;
+    uint32_t *grown = realloc(k->word, wanted * sizeof *grown);
+
+    if (grown == NULL) {
+      k->ids->failed = true;
+      return;
+    }
+    k->word = grown;
+    k->capacity = wanted;
+  }
+  k->word[k->n++] = (uint32_t)word;
+  k->word[k->n++] = (uint32_t)(word >> 32);
 }
 
 static uint64_t
-hash(const uint64_t *key, size_t length)
+hash(const uint32_t *word, size_t n)
 {
-  uint64_t h = 0x9e3779b97f4a7c15;
+  uint64_t h = 0x9e3779b97f4a7c15 ^ n;
 
-  for (size_t i = 0; i < length; i++) {
-    h = (h ^ key[i]) * 0xff51afd7ed558ccd;
+  for (size_t i = 0; i < n; i++) {
+    h = (h ^ word[i]) * 0xff51afd7ed558ccd;
     h ^= h >> 32;
   }
   return h;
 }
 
-/* class[i] of n items: equal keys, equal class, numbered from 0 as they first occur. Keys are compared
- * whole: the hash only says where to look. */
-static clarke_status
-classify(uint32_t *class, size_t *n_classes, const source *s, size_t n, reader *read,
-         clarke_error *err)
+static bool
+grow_table(clarke_identities *ids)
 {
-  size_t size = 64;
-  uint64_t *key = malloc((2 * s->length + 1) * sizeof *key), *other = key + s->length;
-  uint32_t *slot, *first;
+  size_t n = ids->n_slots != 0 ? 2 * ids->n_slots : 1 << 12;
+  uint32_t *slot = calloc(n, sizeof *slot);
 
-  while (size < 2 * n)
-    size *= 2;
-  slot = calloc(size, sizeof *slot);           /* a class + 1 */
-  first = malloc((n + 1) * sizeof *first);     /* item of a class */
-  *n_classes = 0;
-  for (size_t i = 0; key != NULL && slot != NULL && first != NULL && i < n; i++) {
-    size_t at;
+  if (slot == NULL)
+    return false;
+  for (size_t k = 0; k < ids->n_keys; k++) {
+    size_t at = hash(ids->words + ids->start[k], ids->start[k + 1] - ids->start[k]) & (n - 1);
 
-    read_key(s, read, i, key);
-    for (at = hash(key, s->length) & (size - 1); slot[at] != 0; at = (at + 1) & (size - 1)) {
-      read_key(s, read, first[slot[at] - 1], other);
-      if (memcmp(key, other, s->length * sizeof *key) == 0)
+    while (slot[at] != 0)
+      at = (at + 1) & (n - 1);
+    slot[at] = (uint32_t)k + 1;
+  }
+  free(ids->slot);
+  ids->slot = slot;
+  ids->n_slots = n;
+  return true;
+}
+
+static bool
+make_room(clarke_identities *ids, size_t n)
+{
+  size_t used = ids->n_keys > 0 ? ids->start[ids->n_keys] : 0;
+
+  if (ids->n_keys + 2 > ids->key_capacity) {
+    size_t wanted = 2 * ids->key_capacity + 1024;
+    size_t *grown = realloc(ids->start, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return false;
+    ids->start = grown;
+    ids->key_capacity = wanted;
+    ids->start[0] = 0;
+  }
+  if (used + n > ids->word_capacity) {
+    size_t wanted = 2 * (used + n) + 4096;
+    uint32_t *grown = realloc(ids->words, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return false;
+    ids->words = grown;
+    ids->word_capacity = wanted;
+  }
+  return ids->n_keys < CONSTANT - 4 && (2 * ids->n_keys < ids->n_slots || grow_table(ids));
+}
+
+/* The number of the key, a new one if it is new: keys are compared whole, the hash only says where to
+ * look. Numbers begin behind that of zero. The key is freed. */
+static clarke_identity
+intern(key *k, bool constant)
+{
+  clarke_identities *ids = k->ids;
+  clarke_identity id = 0;
+  size_t at;
+
+  if (!ids->failed && !make_room(ids, k->n))
+    ids->failed = true;
+  if (!ids->failed) {
+    for (at = hash(k->word, k->n) & (ids->n_slots - 1); ids->slot[at] != 0;
+         at = (at + 1) & (ids->n_slots - 1)) {
+      size_t other = ids->slot[at] - 1, start = ids->start[other];
+
+      if (ids->start[other + 1] - start == k->n &&
+          memcmp(ids->words + start, k->word, k->n * sizeof *k->word) == 0)
         break;
     }
-    if (slot[at] == 0) {
-      first[*n_classes] = (uint32_t)i;
-      slot[at] = (uint32_t)++*n_classes;
+    if (ids->slot[at] == 0) {
+      memcpy(ids->words + ids->start[ids->n_keys], k->word, k->n * sizeof *k->word);
+      ids->start[ids->n_keys + 1] = ids->start[ids->n_keys] + k->n;
+      ids->slot[at] = (uint32_t)++ids->n_keys;
     }
-    class[i] = slot[at] - 1;
+    id = (ids->slot[at] + CLARKE_IDENTITY_ZERO) | (constant ? CONSTANT : 0);
   }
-  clarke_status status = key != NULL && slot != NULL && first != NULL
-                           ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  free(key);
-  free(slot);
-  free(first);
-  return status;
+  free(k->word);
+  return id;
 }
 
+/* Kinds of keys; a key begins with its kind and the value it is of. */
+enum { BY_NUMBER, BY_STRUCTURE, BY_PLACE };
+
+static key
+begin(clarke_identities *ids, unsigned kind, size_t value)
+{
+  key k = {.ids = ids};
+
+  put(&k, (uint64_t)value << 2 | kind);
+  return k;
+}
+
+/* An entry that is identical to itself only. */
+static clarke_identity
+alone(clarke_identities *ids, size_t value, size_t entry)
+{
+  key k = begin(ids, BY_PLACE, value);
+
+  put(&k, entry);
+  return intern(&k, false);
+}
+
+/* By its number, which is known and rational? */
 static bool
-is_constant(clarke_identity id)
+has_number(const clarke_identities *ids, size_t value, size_t entry)
 {
-  return id == CLARKE_IDENTITY_ZERO || (id & CLARKE_IDENTITY_CONSTANT) != 0;
+  const clarke_matrix *y = ids->value != NULL ? &ids->value[value] : NULL;
+
+  return y != NULL ? y->radius == NULL || y->radius[entry] == 0 : value == ids->g->input;
 }
 
-static bool
-is_rational(const source *s, size_t item)
+static clarke_identity
+by_number(clarke_identities *ids, size_t value, size_t entry)
 {
-  const clarke_matrix *y = &s->f->value[s->value];
-
-  return y->radius == NULL || y->radius[item] == 0;
-}
-
-/* The words of a constant and rational entry, in place of what the key was. */
-static void
-constant_key(const source *s, size_t item, uint64_t *key)
-{
-  const clarke_matrix *y = &s->f->value[s->value];
+  const clarke_matrix *y = ids->value != NULL ? &ids->value[value] : NULL;
+  key k = begin(ids, BY_NUMBER, value);
   bool zero = true;
 
-  memset(key, 0, s->length * sizeof *key);
-  for (size_t l = 0; l < y->limbs; l++) {
-    key[1 + l] = y->word[item * y->limbs + l];
-    zero = zero && key[1 + l] == 0;
+  for (size_t l = 0; y != NULL && l < y->limbs; l++) {
+    put(&k, y->word[entry * y->limbs + l]);
+    zero = zero && y->word[entry * y->limbs + l] == 0;
   }
-  key[0] = zero ? KEY_ZERO : KEY_CONSTANT;
+  if (y == NULL) { /* an input */
+    size_t from = entry % ids->n * ids->g->values[value].count + entry / ids->n;
+    double number = ids->x->real != NULL ? ids->x->real[from] : (double)ids->x->integer[from];
+    uint64_t bits;
+
+    memcpy(&bits, &number, sizeof bits);
+    put(&k, bits);
+    zero = number == 0;
+  }
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return intern(&k, true);
 }
 
-/* An entry of a constant operand: which entry of its parameter, or its number. */
+/* Which entry of its parameter a constant's entry is, or its number. */
 static uint64_t
 coefficient(const clarke_graph *g, size_t value, size_t entry)
 {
@@ -127,313 +228,273 @@ mapped(const clarke_operand *o, size_t f)
   return o->map != NULL ? o->map[f] : f;
 }
 
-static void
-read_input(const source *s, size_t item, uint64_t *key)
+/* A constant by its number if that is known; else by the structure that the key holds. */
+static clarke_identity
+settle(key *k, bool constant, size_t value, size_t entry)
 {
-  constant_key(s, item, key);
+  if (!constant || !has_number(k->ids, value, entry))
+    return intern(k, constant);
+  free(k->word);
+  return by_number(k->ids, value, entry);
 }
 
-static void
-read_sum(const source *s, size_t item, uint64_t *key)
+static clarke_identity
+of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_graph *g = s->f->g;
-  bool constant = true;
+  key k = begin(ids, BY_STRUCTURE, s->out);
+  bool constant = true, zero = true;
 
-  for (size_t i = 0; i < s->s->n_in; i++) {
-    const clarke_operand *o = &s->s->in[i];
-    size_t from = mapped(o, item / s->n);
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    size_t from = mapped(o, f);
+    bool number = from != CLARKE_NONE && ids->g->values[o->value].constant;
 
-    if (from == CLARKE_NONE)
-      key[1 + i] = CLARKE_IDENTITY_ZERO;
-    else if (g->values[o->value].constant) {
-      key[1 + i] = coefficient(g, o->value, from);
-      constant = constant && !clarke_value_is_wrt(g, o->value);
+    if (number) {
+      put(&k, coefficient(ids->g, o->value, from));
+      constant = constant && !clarke_value_is_wrt(ids->g, o->value);
+      zero = false;
     } else {
-      key[1 + i] = s->f->identity[o->value][from * s->n + item % s->n];
-      constant = constant && is_constant((clarke_identity)key[1 + i]);
+      clarke_identity id = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
+                                               : clarke_identity_of(ids, o->value, from, j);
+
+      put(&k, id);
+      constant = constant && is_constant(id);
+      zero = zero && id == CLARKE_IDENTITY_ZERO;
     }
   }
-  key[0] = KEY_STRUCTURE;
-  if (constant && is_rational(s, item))
-    constant_key(s, item, key);
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return settle(&k, constant, s->out, f * ids->n + j);
 }
 
-static void
-read_scale(const source *s, size_t item, uint64_t *key)
+static clarke_identity
+of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_operand *c = &s->s->in[1];
-  size_t from = mapped(&s->s->in[0], item / s->n);
-  clarke_identity x = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO : s->x[from * s->n + item % s->n];
+  size_t from = mapped(&s->in[0], f);
+  clarke_identity x = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
+                                          : clarke_identity_of(ids, s->in[0].value, from, j);
+  key k = {.ids = ids};
 
-  key[0] = KEY_STRUCTURE;
-  key[1] = x;
-  key[2] = coefficient(s->f->g, c->value, mapped(c, item / s->n));
   if (x == CLARKE_IDENTITY_ZERO)
-    key[0] = KEY_ZERO;
-  else if (is_constant(x) && !clarke_value_is_wrt(s->f->g, c->value) && is_rational(s, item))
-    constant_key(s, item, key);
+    return x;
+  k = begin(ids, BY_STRUCTURE, s->out);
+  put(&k, x);
+  put(&k, coefficient(ids->g, s->in[1].value, mapped(&s->in[1], f)));
+  return settle(&k, is_constant(x) && !clarke_value_is_wrt(ids->g, s->in[1].value), s->out,
+                f * ids->n + j);
+}
+
+/* The column of a product: what its places are. */
+static clarke_identity
+patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  clarke_identity *known = &ids->patch[s - ids->g->steps][(b * d->repeat + r) * ids->n + j];
+  bool constant = !clarke_value_is_wrt(ids->g, d->weight), zero = true;
+  key k = {.ids = ids};
+
+  if (*known != 0)
+    return *known;
+  k = begin(ids, BY_PLACE, s->out);
+  put(&k, d->grouped ? b : 0);
+  for (size_t i = 0; i < d->inner; i++) {
+    clarke_identity id =
+      clarke_identity_of(ids, s->in[0].value, (b * d->inner + i) * d->repeat + r, j);
+
+    put(&k, id);
+    constant = constant && is_constant(id);
+    zero = zero && id == CLARKE_IDENTITY_ZERO;
+  }
+  if (zero) {
+    free(k.word);
+    return *known = CLARKE_IDENTITY_ZERO;
+  }
+  return *known = intern(&k, constant);
+}
+
+static clarke_identity
+of_dense(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  size_t row = f / d->repeat;
+  clarke_identity patch = patch_of(ids, s, row / d->outer, f % d->repeat, j);
+  key k = {.ids = ids};
+
+  if (patch == CLARKE_IDENTITY_ZERO)
+    return patch;
+  k = begin(ids, BY_STRUCTURE, s->out);
+  put(&k, patch);
+  put(&k, row % d->outer);
+  return settle(&k, is_constant(patch), s->out, f * ids->n + j);
 }
 
 /* Strictly inside a piece that is a number? */
 static bool
-on_constant_piece(const source *s, size_t item)
+on_constant_piece(const clarke_pieces *p, int8_t code)
 {
-  int8_t code = s->f->piece[s->s - s->f->g->steps][item];
-  const clarke_pieces *p = &s->s->pieces;
-
   return code >= 0 && (p->slope == CLARKE_NONE || code > 0) && mpq_sgn(p->coef[code][1]) == 0 &&
          mpq_sgn(p->coef[code][2]) == 0;
 }
 
-static void
-read_piecewise(const source *s, size_t item, uint64_t *key)
+static clarke_identity
+of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
-  const clarke_graph *g = s->f->g;
-  const clarke_pieces *p = &s->s->pieces;
-  bool moves = p->slope != CLARKE_NONE && clarke_value_is_wrt(g, p->slope) &&
-               s->x[item] != CLARKE_IDENTITY_ZERO;
+  const clarke_pieces *p = &s->pieces;
+  size_t slope = p->slope == CLARKE_NONE ? 0 : p->slope_map != NULL ? p->slope_map[f] : f;
+  int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
+  bool number = on_constant_piece(p, code), constant;
+  clarke_identity x;
+  key k = {.ids = ids};
 
-  key[0] = KEY_STRUCTURE;
-  key[1] = s->x[item];
-  key[2] = p->slope == CLARKE_NONE
-             ? 0
-             : coefficient(g, p->slope, p->slope_map != NULL ? p->slope_map[item / s->n]
-                                                             : item / s->n);
-  if (((is_constant(s->x[item]) && !moves) || on_constant_piece(s, item)) && is_rational(s, item))
-    constant_key(s, item, key);
-}
-
-/* An item is a column of the product: (block, repeat, sample). */
-static void
-read_patch(const source *s, size_t item, uint64_t *key)
-{
-  const clarke_dense *d = &s->s->dense;
-  size_t width = d->repeat * s->n, b = item / width;
-
-  key[0] = d->grouped ? b : 0;
-  for (size_t i = 0; i < d->inner; i++)
-    key[1 + i] = s->x[(b * d->inner + i) * width + item % width];
-}
-
-static void
-read_alone(const source *s, size_t item, uint64_t *key)
-{
-  (void)s;
-  key[0] = KEY_ALONE;
-  key[1] = item;
+  if (number && mpq_sgn(p->coef[code][0]) == 0)
+    return CLARKE_IDENTITY_ZERO;
+  x = number ? (clarke_identity)code : clarke_identity_of(ids, s->in[0].value, f, j);
+  constant = number || (is_constant(x) && (p->slope == CLARKE_NONE || x == CLARKE_IDENTITY_ZERO ||
+                                           !clarke_value_is_wrt(ids->g, p->slope)));
+  k = begin(ids, BY_STRUCTURE, s->out);
+  put(&k, x);
+  put(&k, number);
+  if (p->slope != CLARKE_NONE)
+    put(&k, coefficient(ids->g, p->slope, slope));
+  return settle(&k, constant, s->out, f * ids->n + j);
 }
 
 /* A window's output is its largest entry; the winner stands for tied entries of one identity. */
-static void
-read_max(const source *s, size_t item, uint64_t *key)
+static clarke_identity
+of_max(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
-  int8_t code = s->f->piece[s->s - s->f->g->steps][item];
-  size_t from = code >= 0 ? s->s->in[0].map[item / s->n * s->s->width + (size_t)code] : 0;
+  int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
+  clarke_identity x;
+  key k = {.ids = ids};
 
   if (code < 0)
-    read_alone(s, item, key);
-  else {
-    key[0] = KEY_STRUCTURE;
-    key[1] = s->x[from * s->n + item % s->n];
-    if (is_constant((clarke_identity)key[1]) && is_rational(s, item))
-      constant_key(s, item, key);
-  }
+    return alone(ids, s->out, f * ids->n + j);
+  x = clarke_identity_of(ids, s->in[0].value, s->in[0].map[f * s->width + (size_t)code], j);
+  if (x == CLARKE_IDENTITY_ZERO)
+    return x;
+  k = begin(ids, BY_STRUCTURE, s->out);
+  put(&k, x);
+  return settle(&k, is_constant(x), s->out, f * ids->n + j);
 }
 
-static clarke_status
-too_many(const source *s, clarke_error *err)
+static clarke_identity
+find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
 {
-  return clarke_fail(err, CLARKE_ENOMEM, "%s: over 2^31 different entries in one activation",
-                     s->f->g->file);
-}
-
-/* Identities from the keys of all entries. */
-static clarke_status
-identify(clarke_identity *y, source *s, size_t structure, reader *read, clarke_error *err)
-{
-  const clarke_matrix *m = &s->f->value[s->value];
-  size_t count = m->rows * m->cols, n_classes;
-  uint64_t *key;
-  clarke_status status;
-
-  s->length = 1 + (structure > m->limbs ? structure : m->limbs);
-  if (count >= CLARKE_IDENTITY_CONSTANT)
-    return too_many(s, err);
-  key = calloc(s->length, sizeof *key);
-  if (key == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = classify(y, &n_classes, s, count, read, err);
-  for (size_t e = 0; e < count && status == CLARKE_OK; e++) {
-    read_key(s, read, e, key);
-    y[e] = key[0] == KEY_ZERO ? CLARKE_IDENTITY_ZERO
-                              : (y[e] + 1) | (key[0] == KEY_CONSTANT ? CLARKE_IDENTITY_CONSTANT : 0);
-  }
-  free(key);
-  return status;
-}
-
-static clarke_status
-identify_gather(clarke_identity *y, const source *s)
-{
-  size_t count = s->f->g->values[s->value].count;
-
-  for (size_t f = 0; f < count; f++) {
-    size_t from = mapped(&s->s->in[0], f);
-
-    if (from == CLARKE_NONE)
-      memset(y + f * s->n, 0, s->n * sizeof *y);
-    else
-      memcpy(y + f * s->n, s->x + from * s->n, s->n * sizeof *y);
-  }
-  return CLARKE_OK;
-}
-
-/* What a column of the product is, given its key. Zero in all places: its outputs are 0. */
-static uint8_t
-patch_kind(const source *s, const uint64_t *key)
-{
-  const clarke_dense *d = &s->s->dense;
-  bool zero = true, constant = !clarke_value_is_wrt(s->f->g, d->weight);
-
-  for (size_t i = 0; i < d->inner; i++) {
-    zero = zero && key[1 + i] == CLARKE_IDENTITY_ZERO;
-    constant = constant && is_constant((clarke_identity)key[1 + i]);
-  }
-  return zero ? KEY_ZERO : constant ? KEY_CONSTANT : KEY_STRUCTURE;
-}
-
-/* An entry of the product: its column, and which output of it. */
-static void
-read_product(const source *s, size_t item, uint64_t *key)
-{
-  const clarke_dense *d = &s->s->dense;
-  size_t width = d->repeat * s->n, row = item / width;
-  size_t column = row / d->outer * width + item % width;
-
-  key[0] = s->kind[column];
-  if (key[0] == KEY_CONSTANT && is_rational(s, item))
-    constant_key(s, item, key);
-  else if (key[0] != KEY_ZERO) {
-    key[0] = KEY_STRUCTURE;
-    key[1] = s->patch[column];
-    key[2] = row % d->outer;
-  }
-}
-
-/* The same without a table, where no entry is a constant other than 0. */
-static void
-number_product(clarke_identity *y, const source *s, size_t n)
-{
-  const clarke_dense *d = &s->s->dense;
-  size_t width = d->repeat * s->n;
-
-  for (size_t column = 0; column < n; column++)
-    for (size_t o = 0; o < d->outer; o++)
-      y[(column / width * d->outer + o) * width + column % width] =
-        s->kind[column] == KEY_ZERO ? CLARKE_IDENTITY_ZERO
-                                    : (clarke_identity)(s->patch[column] * d->outer + o + 1);
-}
-
-static clarke_status
-identify_dense(clarke_identity *y, source *s, clarke_error *err)
-{
-  const clarke_dense *d = &s->s->dense;
-  size_t n = d->blocks * d->repeat * s->n, n_classes;
-  uint32_t *class = malloc((n + 1) * sizeof *class);
-  uint8_t *kind = malloc(n + 1);
-  uint64_t *key = malloc((d->inner + 1) * sizeof *key);
-  bool constants = false;
-  clarke_status status = class != NULL && key != NULL && kind != NULL
-                           ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-
-  s->length = 1 + d->inner;
-  if (status == CLARKE_OK)
-    status = classify(class, &n_classes, s, n, read_patch, err);
-  for (size_t item = 0; item < n && status == CLARKE_OK; item++) {
-    read_key(s, read_patch, item, key);
-    kind[item] = patch_kind(s, key);
-    constants = constants || kind[item] == KEY_CONSTANT;
-  }
-  s->patch = class;
-  s->kind = kind;
-  if (status == CLARKE_OK && constants)
-    status = identify(y, s, 2, read_product, err);
-  else if (status == CLARKE_OK && n_classes >= CLARKE_IDENTITY_CONSTANT / d->outer)
-    status = too_many(s, err);
-  else if (status == CLARKE_OK)
-    number_product(y, s, n);
-  free(class);
-  free(kind);
-  free(key);
-  return status;
-}
-
-static clarke_status
-identify_step(clarke_identity *y, source *s, clarke_error *err)
-{
-  switch (s->s->kind) {
-  case CLARKE_GATHER:
-    return identify_gather(y, s);
+  switch (s->kind) {
   case CLARKE_SUM:
-    return identify(y, s, s->s->n_in, read_sum, err);
+    return of_sum(ids, s, f, j);
   case CLARKE_SCALE:
-    return identify(y, s, 2, read_scale, err);
+    return of_scale(ids, s, f, j);
   case CLARKE_DENSE:
-    return identify_dense(y, s, err);
+    return of_dense(ids, s, f, j);
   case CLARKE_PIECEWISE:
-    return identify(y, s, 2, read_piecewise, err);
+    return of_piecewise(ids, s, f, j);
   case CLARKE_MAX:
-    return identify(y, s, 1, read_max, err);
+    return of_max(ids, s, f, j);
+  case CLARKE_GATHER:
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
     break;
   }
-  return identify(y, s, 1, read_alone, err);
+  return alone(ids, value, f * ids->n + j);
 }
 
-static clarke_status
-identify_value(clarke_forward *f, size_t value, clarke_error *err)
+/* The array of what is known of a value's entries, made when first needed. */
+static clarke_identity *
+known_of(clarke_identities *ids, size_t value)
 {
-  const clarke_value *v = &f->g->values[value];
-  source s = {.f = f, .value = value, .n = f->n,
-              .s = v->producer != CLARKE_NONE ? &f->g->steps[v->producer] : NULL};
-  clarke_identity *y = malloc((v->count * f->n + 1) * sizeof *y);
-  clarke_status status;
+  const clarke_value *v = &ids->g->values[value];
+  const clarke_step *s = v->producer != CLARKE_NONE ? &ids->g->steps[v->producer] : NULL;
 
-  if (y == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  if (s.s != NULL)
-    s.x = f->identity[s.s->in[0].value];
-  status = s.s == NULL ? identify(y, &s, 1, read_input, err) : identify_step(y, &s, err);
-  f->identity[value] = y;
-  return status;
+  if (ids->known[value] == NULL)
+    ids->known[value] = calloc(v->count * ids->n + 1, sizeof **ids->known);
+  if (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)
+    ids->patch[v->producer] = calloc(s->dense.blocks * s->dense.repeat * ids->n + 1,
+                                     sizeof **ids->patch);
+  if (ids->known[value] == NULL ||
+      (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)) {
+    ids->failed = true;
+    return NULL;
+  }
+  return ids->known[value];
 }
 
-/* What the value depends on comes first: steps are in topological order. */
-clarke_status
-clarke_identities(const clarke_identity **identity, clarke_forward *f, size_t value,
-                  clarke_error *err)
+static const clarke_step *
+producer(const clarke_identities *ids, size_t value)
 {
-  const clarke_graph *g = f->g;
-  bool *wanted = calloc(g->n_values + 1, sizeof *wanted);
-  clarke_status status = CLARKE_OK;
+  size_t step = ids->g->values[value].producer;
 
-  if (wanted == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  wanted[value] = f->identity[value] == NULL;
-  for (size_t i = g->n_steps; i-- > 0;)
-    for (size_t k = 0; wanted[g->steps[i].out] && k < g->steps[i].n_in; k++) {
-      size_t in = g->steps[i].in[k].value;
+  return step != CLARKE_NONE ? &ids->g->steps[step] : NULL;
+}
 
-      wanted[in] = !g->values[in].constant && f->identity[in] == NULL;
-    }
-  if (wanted[g->input])
-    status = identify_value(f, g->input, err);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
-    if (wanted[g->steps[i].out])
-      status = identify_value(f, g->steps[i].out, err);
-  free(wanted);
-  *identity = f->identity[value];
-  return status;
+clarke_identity
+clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
+{
+  const clarke_step *s = producer(ids, value);
+  clarke_identity *known;
+
+  for (; s != NULL && s->kind == CLARKE_GATHER; s = producer(ids, value)) { /* a copy */
+    feature = mapped(&s->in[0], feature);
+    value = s->in[0].value;
+    if (feature == CLARKE_NONE)
+      return CLARKE_IDENTITY_ZERO;
+  }
+  known = ids->failed ? NULL : known_of(ids, value);
+  if (known == NULL)
+    return 0;
+  known += feature * ids->n + column;
+  if (*known == 0) {
+    ids->depth++;
+    *known = s == NULL                    ? by_number(ids, value, feature * ids->n + column)
+             : ids->depth > MAX_DEPTH ? alone(ids, value, feature * ids->n + column)
+                                          : find(ids, s, value, feature, column);
+    ids->depth--;
+  }
+  return ids->failed ? 0 : *known;
+}
+
+clarke_identities *
+clarke_identities_new(const clarke_graph *g, size_t n, int8_t *const *piece,
+                      const clarke_matrix *value, const clarke_tensor *x)
+{
+  clarke_identities *ids = calloc(1, sizeof *ids);
+
+  if (ids == NULL)
+    return NULL;
+  ids->g = g;
+  ids->n = n;
+  ids->piece = piece;
+  ids->value = value;
+  ids->x = x;
+  ids->known = calloc(g->n_values + 1, sizeof *ids->known);
+  ids->patch = calloc(g->n_steps + 1, sizeof *ids->patch);
+  if (ids->known != NULL && ids->patch != NULL)
+    return ids;
+  clarke_identities_free(ids);
+  return NULL;
+}
+
+void
+clarke_identities_free(clarke_identities *ids)
+{
+  if (ids == NULL)
+    return;
+  for (size_t v = 0; ids->known != NULL && v < ids->g->n_values; v++)
+    free(ids->known[v]);
+  for (size_t i = 0; ids->patch != NULL && i < ids->g->n_steps; i++)
+    free(ids->patch[i]);
+  free(ids->known);
+  free(ids->patch);
+  free(ids->start);
+  free(ids->words);
+  free(ids->slot);
+  free(ids);
+}
+
+bool
+clarke_identities_failed(const clarke_identities *ids)
+{
+  return ids->failed;
 }

@@ -1,20 +1,31 @@
 /* Which entries of a pass are the same function of the wrt parameters near w, as docs/proof-format.md
  * defines identity ("Windows"): the structure shows it, no arithmetic is needed, and ties between
- * them are ties whatever the precision. */
+ * identical entries are ties whatever the precision. Identities are found when asked for, each
+ * with those it takes, and remembered. */
 #ifndef CLARKE_REPLAY_IDENTITY_H
 #define CLARKE_REPLAY_IDENTITY_H
 
-#include "replay/forward.h"
+#include "exact/matrix.h"
+#include "graph/graph.h"
 
 typedef uint32_t clarke_identity;
 
-/* Entries of one value with the same number are identical. The constant 0 is number 0. */
-#define CLARKE_IDENTITY_ZERO ((clarke_identity)0)
-#define CLARKE_IDENTITY_CONSTANT ((clarke_identity)1 << 31) /* constants have this bit (0 but) */
+#define CLARKE_IDENTITY_ZERO ((clarke_identity)1) /* of the constant 0 */
 
-/* The identities of a value's entries (features x columns), made when first asked for together with
- * those it takes. They belong to the pass. Every step before the value must have been run. */
-clarke_status clarke_identities(const clarke_identity **identity, clarke_forward *f, size_t value,
-                                clarke_error *err);
+typedef struct clarke_identities clarke_identities;
+
+/* Of passes over n columns: piece as in clarke_forward, filled as far as the pass has come. value, when
+ * not NULL, are the activations' matrices, in which constants are told by their numbers. Otherwise
+ * only zeros and the inputs x are, and some identical entries may get different numbers. All is
+ * borrowed. NULL when out of memory. */
+clarke_identities *clarke_identities_new(const clarke_graph *g, size_t n, int8_t *const *piece,
+                                         const clarke_matrix *value, const clarke_tensor *x);
+void clarke_identities_free(clarke_identities *ids);
+
+/* The number of (feature, column) of an activation whose steps have been run: entries of one value and
+ * one number are identical. When out of memory all get 0, and clarke_identities_failed says so. */
+clarke_identity clarke_identity_of(clarke_identities *ids, size_t value, size_t feature,
+                                   size_t column);
+bool clarke_identities_failed(const clarke_identities *ids);
 
 #endif

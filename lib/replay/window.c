@@ -1,5 +1,5 @@
 /* MAX steps: which entries of a window are the largest. */
-#include "replay/identity.h"
+#include "replay/forward.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 /* One window: entry[i] is the feature of the i-th place, CLARKE_NONE where there is padding. */
 typedef struct {
   const clarke_matrix *x;
-  const clarke_identity *identity; /* of x; NULL: not needed so far */
+  clarke_identities *ids;
   const size_t *entry;
-  size_t width, column;
+  size_t value, width, column; /* value: x's */
 } window;
 
 static window
@@ -18,19 +18,24 @@ window_at(const clarke_forward *f, size_t step, size_t feature, size_t column)
   const clarke_step *s = &f->g->steps[step];
   size_t x = s->in[0].value;
 
-  return (window){&f->value[x], f->identity[x], s->in[0].map + feature * s->width, s->width, column};
+  return (window){&f->value[x], f->identities, s->in[0].map + feature * s->width, x, s->width,
+                  column};
+}
+
+static bool
+identical(const window *w, size_t i, size_t k)
+{
+  return clarke_identity_of(w->ids, w->value, w->entry[i], w->column) ==
+         clarke_identity_of(w->ids, w->value, w->entry[k], w->column);
 }
 
 /* As clarke_matrix_compare_entries; identical entries are equal. */
 static int
 compare(const window *w, size_t i, size_t k)
 {
-  size_t a = w->entry[i], b = w->entry[k];
+  int sign = clarke_matrix_compare_entries(w->x, w->entry[i], w->entry[k], w->column);
 
-  if (w->identity != NULL &&
-      w->identity[a * w->x->cols + w->column] == w->identity[b * w->x->cols + w->column])
-    return 0;
-  return clarke_matrix_compare_entries(w->x, a, b, w->column);
+  return sign == 2 && w->ids != NULL && identical(w, i, k) ? 0 : sign;
 }
 
 /* The first place than which none is certainly larger. */
@@ -73,8 +78,7 @@ static bool
 all_identical(const window *w, const size_t *tied, size_t n)
 {
   for (size_t i = 1; i < n; i++)
-    if (w->identity[w->entry[tied[i]] * w->x->cols + w->column] !=
-        w->identity[w->entry[tied[0]] * w->x->cols + w->column])
+    if (!identical(w, tied[i], tied[0]))
       return false;
   return true;
 }
@@ -109,8 +113,6 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[step];
   size_t entries = f->g->values[s->out].count * f->n, left = 0;
-  const clarke_identity *identity;
-  clarke_status status;
 
   f->piece[step] = malloc(entries + 1);
   if (f->piece[step] == NULL)
@@ -121,16 +123,19 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
     f->piece[step][e] = alone(&w);
     left += f->piece[step][e] == CLARKE_OPEN;
   }
-  if (left == 0)
-    return CLARKE_OK;
-  status = clarke_identities(&identity, f, s->in[0].value, err);
-  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+  if (left > 0 && f->identities == NULL)
+    f->identities = clarke_identities_new(f->g, f->n, f->piece, f->value, NULL);
+  if (left > 0 && f->identities == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t e = 0; e < entries && left > 0; e++)
     if (f->piece[step][e] == CLARKE_OPEN) {
       window w = window_at(f, step, e / f->n, e % f->n);
 
       f->piece[step][e] = settle(&w, &f->ties[step], &f->open);
     }
-  return status;
+  return f->identities != NULL && clarke_identities_failed(f->identities)
+           ? clarke_fail(err, CLARKE_ENOMEM, "out of memory")
+           : CLARKE_OK;
 }
 
 size_t
