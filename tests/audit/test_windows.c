@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <time.h>
 
 #define OK(call) \
   do { \
@@ -502,43 +501,29 @@ count(tally *t, const network *net, const session *s, clarke_verdict truth, bool
   t->windows += windows;
 }
 
-static void
-compare(tally *t, size_t number, uint64_t *state)
+/* The truth about the network under the session's profile, as far as the derivation finds it; AD's
+ * gradient is compared on the way. */
+static clarke_verdict
+derived_truth(bool *strongest, const network *net, session *s)
 {
-  network net;
-  session s;
   joined j;
   clarke_derivation d;
   clarke_verdict truth;
-  bool strongest, same;
 
-  draw_network(&net, &s, state);
-  OK(clarke_audit_run(&s.audit, &s.question, false, &error));
-  joined_set(&j, &s.graph, &net.x, net.mse ? &net.y : NULL);
+  joined_set(&j, &s->graph, &net->x, net->mse ? &net->y : NULL);
   clarke_derivation_init(&d);
-  clock_t t0 = clock();
-  OK(clarke_derive(&d, &j.p, j.point, &s.profile, &error));
-  if (getenv("SLOW") && clock() - t0 > 20000)
-    fprintf(stderr, "network %zu: %ld us, corners %zu, forks %zu, patterns %zu\n", number, (long)(clock() - t0), corners(&s.replay), d.patterns.n_forks, d.patterns.n);
-  same = ad_agrees(&s, &d);
-  truth = truth_of(&d, &strongest);
-  if (!same || !allowed(&s, truth, strongest)) {
-    describe(&net, &s, &d);
-    ck_abort_msg("network %zu: %s; expected %s", number, same ? "a wrong verdict" : "AD differs",
-                 clarke_verdict_name(truth));
-  }
-  count(t, &net, &s, truth, strongest);
-  if (getenv("UNDECIDED") && net.linear && s.audit.verdict == CLARKE_UNDECIDED && truth != CLARKE_UNDECIDED && d.patterns.touched_decisions >= s.replay.n_touches) {
-    fprintf(stderr, "--- %zu\n", number);
-    describe(&net, &s, &d);
+  OK(clarke_derive(&d, &j.p, j.point, &s->profile, &error));
+  truth = truth_of(&d, strongest);
+  if (!ad_agrees(s, &d) || !allowed(s, truth, *strongest)) {
+    describe(net, s, &d);
+    ck_abort_msg("AD differs, or the verdict: expected %s", clarke_verdict_name(truth));
   }
   clarke_derivation_clear(&d);
   joined_clear(&j);
-  session_end(&s);
-  network_clear(&net);
+  return truth;
 }
 
-static size_t n_networks = 3000;
+static size_t n_networks = 2500;
 static uint64_t seed = 1;
 
 START_TEST(verdicts_are_those_of_the_unrolled_loss)
@@ -546,12 +531,263 @@ START_TEST(verdicts_are_those_of_the_unrolled_loss)
   uint64_t state = seed;
   tally t = {.touched = 0};
 
-  for (size_t i = 0; i < n_networks; i++)
-    compare(&t, i, &state);
+  for (size_t i = 0; i < n_networks; i++) {
+    network net;
+    session s;
+    clarke_verdict truth;
+    bool strongest;
+
+    draw_network(&net, &s, &state);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    truth = derived_truth(&strongest, &net, &s);
+    count(&t, &net, &s, truth, strongest);
+    session_end(&s);
+    network_clear(&net);
+  }
   printf("windows: %zu networks touched, %zu at windows (%zu pools tied only trivially); verdicts %zu %zu "
-         "%zu %zu; derivations %zu %zu %zu %zu; undecided here alone %zu of %zu linear, %zu others; weaker by a mix %zu\n",
-         t.touched, t.windows, t.trivial, t.verdict[0], t.verdict[1], t.verdict[2], t.verdict[3],
-         t.truth[0], t.truth[1], t.truth[2], t.truth[3], t.alone[1], t.linear, t.alone[0], t.weaker);
+         "%zu %zu; derivations %zu %zu %zu %zu; undecided here alone %zu of %zu linear, %zu others; "
+         "weaker by a mix %zu\n", t.touched, t.windows, t.trivial, t.verdict[0], t.verdict[1],
+         t.verdict[2], t.verdict[3], t.truth[0], t.truth[1], t.truth[2], t.truth[3], t.alone[1],
+         t.linear, t.alone[0], t.weaker);
+  for (size_t v = 0; v < 3; v++)
+    ck_assert_uint_gt(t.verdict[v], n_networks / 100);
+  ck_assert_uint_gt(t.windows, n_networks / 2);
+  ck_assert_uint_gt(t.trivial, n_networks / 20);
+  ck_assert_uint_lt(t.truth[CLARKE_UNDECIDED], n_networks / 50);
+  /* Where arguments rest that no rule calls flat: weights of 0, cells in which options coincide. */
+  ck_assert_uint_lt(t.alone[1], t.linear / 6);
+}
+END_TEST
+
+/* --- proofs -------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/clarke-windows-XXXXXX";
+
+static bytes
+read_bytes(const char *name)
+{
+  char path[512];
+  bytes b = {calloc(1, 1 << 22), 0};
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  b.size = fread(b.data, 1, (1 << 22) - 1, f);
+  ck_assert_uint_lt(b.size, (1 << 22) - 1);
+  fclose(f);
+  return b;
+}
+
+static void
+hash_of(char hex[65], const void *data, size_t size)
+{
+  unsigned char hash[32];
+
+  ck_assert_int_eq(EVP_Digest(data, size, hash, NULL, EVP_sha256(), NULL), 1);
+  for (size_t i = 0; i < 32; i++)
+    snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+}
+
+static void
+hash_of_file(char hex[65], const char *name)
+{
+  bytes b = read_bytes(name);
+
+  hash_of(hex, b.data, b.size);
+  bytes_clear(&b);
+}
+
+static int
+run(const char *format, ...)
+{
+  char command[1024];
+  va_list args;
+  int status;
+
+  va_start(args, format);
+  vsnprintf(command, sizeof command, format, args);
+  va_end(args);
+  status = system(command);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static size_t
+wrt_names(char **names, const clarke_graph *g)
+{
+  size_t n = 0;
+
+  for (size_t p = 0; p < g->n_parameters; p++)
+    if (g->parameters[p].wrt)
+      names[n++] = g->parameters[p].name;
+  return n;
+}
+
+static void
+save_network(const network *net)
+{
+  save_model(folder, "net.onnx", &net->grown.m);
+  save_batch(folder, "batch.npz", &net->x, &net->y);
+}
+
+static void
+write_proof(const session *s)
+{
+  char model[65], batch[65], path[128], *names[MODEL_MOST];
+  clarke_proof_statement statement = {.model = {"net.onnx", model}, .batch = {"batch.npz", batch},
+                                      .wrt = names, .n_wrt = wrt_names(names, &s->graph)};
+
+  hash_of_file(model, "net.onnx");
+  hash_of_file(batch, "batch.npz");
+  snprintf(path, sizeof path, "%s/proof", folder);
+  OK(clarke_proof_write(path, &statement, &s->audit, &s->question, &error));
+}
+
+/* The command's own verdict and proof: every twentieth network. */
+static void
+check_command(const network *net, const session *s)
+{
+  static const int statuses[] = {0, 0, 1, 3};
+  char list[512] = "", *names[MODEL_MOST];
+  bytes profile = {NULL, 0};
+  size_t n = wrt_names(names, &s->graph);
+
+  put_text(&profile, net->profile);
+  save_bytes(folder, "drawn", &profile);
+  for (size_t k = 0; k < n; k++)
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k > 0 ? "," : "", names[k]);
+  ck_assert_int_eq(run("cd %s && " CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
+                       "--profile ./drawn --proof again > report 2>&1", folder,
+                       net->mse ? "mse" : "sum", list), statuses[s->audit.verdict]);
+  if (s->audit.verdict != CLARKE_UNDECIDED)
+    ck_assert_int_eq(run("cd %s && cmp -s proof again", folder), 0);
+}
+
+/* The proof with a line changed and sealed anew; the checker's exit status. */
+static int
+checker_says(const char *old, const char *new)
+{
+  bytes b = read_bytes("proof"), changed = {NULL, 0};
+  char hex[65], *at = strstr((char *)b.data, old), *end = (char *)b.data + b.size - 69;
+
+  ck_assert_ptr_nonnull(at);
+  put(&changed, b.data, (size_t)(at - (char *)b.data));
+  put_text(&changed, new);
+  put(&changed, at + strlen(old), (size_t)(end - at) - strlen(old));
+  hash_of(hex, changed.data, changed.size);
+  put_text(&changed, "end ");
+  put_text(&changed, hex);
+  put_text(&changed, "\n");
+  save_bytes(folder, "changed", &changed);
+  bytes_clear(&b);
+  return run("cd %s && " CHECKER " changed > checked 2>&1", folder);
+}
+
+static bool
+is_true(clarke_verdict said, clarke_verdict truth)
+{
+  return said == truth || (said == CLARKE_IN_CLARKE && truth == CLARKE_IN_BOULIGAND);
+}
+
+/* A false statement over right evidence must be refused; of a true one nothing is asked. */
+static size_t
+refuse(const network *net, const session *s, const char *old, const char *new, bool true_anyway)
+{
+  int status = checker_says(old, new);
+
+  if (true_anyway || status == 1)
+    return !true_anyway;
+  describe(net, s, NULL);
+  run("cd %s && cat changed checked", folder);
+  ck_abort_msg("%s in place of %s: the checker ends with %d", new, old, status);
+}
+
+static size_t
+flip_verdict(const network *net, const session *s, clarke_verdict truth)
+{
+  char old[64], new[64];
+  size_t refused = 0;
+
+  snprintf(old, sizeof old, "verdict %s\n", clarke_verdict_name(s->audit.verdict));
+  for (clarke_verdict v = CLARKE_IN_BOULIGAND; v <= CLARKE_NOT_IN_CLARKE; v++) {
+    snprintf(new, sizeof new, "verdict %s\n", clarke_verdict_name(v));
+    if (v != s->audit.verdict && !is_true(v, truth))
+      refused += refuse(net, s, old, new, false);
+  }
+  return refused;
+}
+
+/* The same verdict said of AD under another rule for ties. */
+static size_t
+change_rule(const network *net, const session *s)
+{
+  static const char *const ties[] = {"first\n", "last\n", "mean\n"};
+  const char *old = strstr(net->profile, "tie MaxPool ");
+  size_t refused = 0;
+
+  for (size_t i = 0; i < 3; i++) {
+    char profile[128], new[32];
+    bool strongest;
+    clarke_verdict truth;
+    session other;
+
+    snprintf(new, sizeof new, "tie MaxPool %s", ties[i]);
+    if (strcmp(old, new) == 0)
+      continue;
+    snprintf(profile, sizeof profile, "%.*s%s", (int)(old - net->profile), net->profile, new);
+    session_build(&other, net, profile);
+    session_replay(&other, net);
+    OK(clarke_audit_run(&other.audit, &other.question, false, &error));
+    truth = derived_truth(&strongest, net, &other);
+    if (strongest && !is_true(s->audit.verdict, truth))
+      refused += refuse(net, s, old, new, false);
+    session_end(&other);
+  }
+  return refused;
+}
+
+enum { PROOFS = 240 };
+
+START_TEST(proofs_verify_and_false_statements_do_not)
+{
+  uint64_t state = seed + 1000;
+  size_t counts[4] = {0}, flipped = 0, changed = 0;
+
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  for (size_t left = PROOFS; left > 0;) {
+    network net;
+    session s;
+    bool strongest;
+    clarke_verdict truth;
+
+    draw_network(&net, &s, &state);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    /* Kinds of verdicts in like numbers. */
+    if (s.audit.verdict != CLARKE_UNDECIDED && counts[s.audit.verdict] < PROOFS / 3) {
+      left--;
+      counts[s.audit.verdict]++;
+      truth = derived_truth(&strongest, &net, &s);
+      save_network(&net);
+      write_proof(&s);
+      if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+        describe(&net, &s, NULL);
+        run("cd %s && cat proof checked", folder);
+        ck_abort_msg("a proof is not verified");
+      }
+      if (left % 20 == 0)
+        check_command(&net, &s);
+      if (strongest)
+        flipped += flip_verdict(&net, &s, truth);
+      changed += change_rule(&net, &s);
+    }
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("proofs: verdicts %zu %zu %zu verified; %zu other verdicts and %zu other rules refused\n",
+         counts[0], counts[1], counts[2], flipped, changed);
+  ck_assert_uint_gt(flipped, PROOFS);
+  ck_assert_uint_gt(changed, PROOFS / 10);
+  ck_assert_int_eq(run("rm -r %s", folder), 0);
 }
 END_TEST
 
@@ -569,6 +805,7 @@ main(int argc, char **argv)
     seed = strtoul(argv[2], NULL, 10);
   tcase_set_timeout(tcase, 3600);
   tcase_add_test(tcase, verdicts_are_those_of_the_unrolled_loss);
+  tcase_add_test(tcase, proofs_verify_and_false_statements_do_not);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
