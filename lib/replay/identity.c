@@ -399,12 +399,15 @@ of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return settle(&k, constant, s->out, f * ids->n + j);
 }
 
-/* Strictly inside a piece that is a number? */
+/* Strictly inside a piece that is a number? PRelu's left one is when its slope is 0 for good. */
 static bool
-on_constant_piece(const clarke_pieces *p, int8_t code)
+on_constant_piece(const clarke_graph *g, const clarke_pieces *p, int8_t code, size_t slope)
 {
-  return code >= 0 && (p->slope == CLARKE_NONE || code > 0) && mpq_sgn(p->coef[code][1]) == 0 &&
-         mpq_sgn(p->coef[code][2]) == 0;
+  if (code < 0)
+    return false;
+  if (code == 0 && p->slope != CLARKE_NONE)
+    return !clarke_value_is_wrt(g, p->slope) && g->values[p->slope].real[slope] == 0;
+  return mpq_sgn(p->coef[code][1]) == 0 && mpq_sgn(p->coef[code][2]) == 0;
 }
 
 static clarke_identity
@@ -413,15 +416,16 @@ of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   const clarke_pieces *p = &s->pieces;
   size_t slope = p->slope == CLARKE_NONE ? 0 : p->slope_map != NULL ? p->slope_map[f] : f;
   int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
-  bool number = on_constant_piece(p, code), constant;
+  bool number = on_constant_piece(ids->g, p, code, slope), moves, constant;
   clarke_identity x;
   key k = {.ids = ids};
 
   if (number && mpq_sgn(p->coef[code][0]) == 0)
     return CLARKE_IDENTITY_ZERO;
   x = number ? (clarke_identity)code : clarke_identity_of(ids, s->in[0].value, f, j);
-  constant = number || (is_constant(x) && (p->slope == CLARKE_NONE || x == CLARKE_IDENTITY_ZERO ||
-                                           !clarke_value_is_wrt(ids->g, p->slope)));
+  moves = code <= 0 && x != CLARKE_IDENTITY_ZERO && p->slope != CLARKE_NONE &&
+          clarke_value_is_wrt(ids->g, p->slope);
+  constant = number || (is_constant(x) && !moves);
   k = begin(ids, BY_STRUCTURE, s->out);
   put(&k, x);
   put(&k, number);
