@@ -7,23 +7,31 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS };
+#define MAX_THREADS 256
+
+enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
+       OPTION_THREADS };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
   {"loss", 'l', "ce|mse|sum", 0,
    "default: ce for integer labels y, mse for other y, sum without y", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default) or a profile file", 0},
-  {"params", OPTION_PARAMS, "FILE", 0, "a .safetensors file that replaces all weights by name", 0},
+  {"params", OPTION_PARAMS, "FILE", 0,
+   "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
+   "(.pt), or .npz; files that follow MODEL are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
-  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient, rounded to float64, as .safetensors", 0},
   {"ranks", OPTION_RANKS, NULL, 0, "the rank before every layer, not only where a kink is touched",
    0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
+  {"threads", OPTION_THREADS, "N", 0,
+   "at most N threads (default: as many as processors); the answer is the same", 0},
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -32,14 +40,41 @@ static char doc[] =
   "and decides whether the gradient that automatic differentiation computes there is an element of "
   "the Bouligand or Clarke subdifferential of the loss."
   "\vExample:\n"
-  "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n\n"
+  "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
+  "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided.";
+  "3 undecided; of several checkpoints the worst, in the order 2, 1, 3, 0.";
+
+/* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
+typedef struct {
+  clarke_audit_request request;
+  bool params;
+} command_line;
+
+static size_t
+processors(void)
+{
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (size_t)n;
+}
+
+static size_t
+read_threads(const char *text, struct argp_state *state)
+{
+  char *end;
+  unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > MAX_THREADS)
+    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, MAX_THREADS);
+  return n;
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-  clarke_audit_request *r = state->input;
+  command_line *line = state->input;
+  clarke_audit_request *r = &line->request;
 
   switch (key) {
   case 'b':
@@ -61,7 +96,8 @@ parse(int key, char *arg, struct argp_state *state)
     r->json = true;
     return 0;
   case OPTION_PARAMS:
-    r->params = arg;
+    line->params = true;
+    r->params[r->n_params++] = arg;
     return 0;
   case OPTION_GRADIENT:
     r->gradient = arg;
@@ -69,17 +105,23 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_RANKS:
     r->ranks = true;
     return 0;
+  case OPTION_THREADS:
+    r->threads = read_threads(arg, state);
+    return 0;
   case OPTION_EXACT:
     r->exact = true;
     return 0;
   case ARGP_KEY_ARG:
-    if (r->model != NULL)
-      argp_error(state, "one MODEL is expected");
-    r->model = arg;
+    if (r->model == NULL)
+      r->model = arg;
+    else
+      r->params[r->n_params++] = arg;
     return 0;
   case ARGP_KEY_END:
     if (r->model == NULL || r->batch == NULL)
       argp_error(state, "a MODEL and --batch FILE are needed");
+    if (r->n_params > 0 && !line->params)
+      argp_error(state, "one MODEL is expected; checkpoints come with --params");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -90,22 +132,27 @@ int
 clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
-  struct argp argp = {options, parse, "MODEL.onnx --batch FILE", doc, NULL, NULL, NULL};
-  clarke_audit_request request = {.profile = "pytorch-2.13"};
+  struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
+  command_line line = {.request = {.profile = "pytorch-2.13", .threads = processors()}};
   clarke_error err = {CLARKE_OK, ""};
-  clarke_verdict verdict = CLARKE_UNDECIDED;
+  int exit_status = EXIT_NOT_ASKED;
   clarke_status status;
 
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
-  argp_parse(&argp, argc, argv, 0, NULL, &request);
-  status = clarke_audit_answer(&verdict, &request, &err);
+  line.request.params = calloc((size_t)argc, sizeof *line.request.params);
+  if (line.request.params == NULL) {
+    fprintf(stderr, "clarke audit: out of memory\n");
+    return EXIT_NOT_ASKED;
+  }
+  /* In order: checkpoints are listed as they are given, whatever stands between them. */
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+  status = clarke_audit_answer(&exit_status, &line.request, &err);
+  free(line.request.params);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);
     return EXIT_NOT_ASKED;
   }
-  return verdict == CLARKE_UNDECIDED       ? EXIT_UNDECIDED
-         : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
-                                           : EXIT_HOLDS;
+  return exit_status;
 }

@@ -1,7 +1,6 @@
 /* The audit as one JSON object (design: the command line). */
 #include "audit_report.h"
 
-#include <jansson.h>
 #include <stdio.h>
 
 static json_t *
@@ -77,10 +76,31 @@ session_json(const clarke_audit_session *s)
   return j;
 }
 
+json_t *
+clarke_audit_row_json(const clarke_audit_session *s, const char *file, const char *why)
+{
+  json_t *row = json_object(), *answer = why == NULL ? session_json(s) : json_object();
+
+  json_object_set_new(row, "file", text_json(file));
+  if (why != NULL)
+    json_object_set_new(answer, "error", text_json(why));
+  if (json_object_update(row, answer) != 0) {
+    json_decref(row);
+    row = NULL;
+  }
+  json_decref(answer);
+  return row;
+}
+
 clarke_status
 clarke_audit_print_json(const clarke_audit_session *s, clarke_error *err)
 {
-  json_t *j = session_json(s);
+  return clarke_audit_print_object(session_json(s), err);
+}
+
+clarke_status
+clarke_audit_print_object(json_t *j, clarke_error *err)
+{
   int failed = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
 
   json_decref(j);

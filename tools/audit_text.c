@@ -10,13 +10,13 @@ answer_word(clarke_answer a)
   return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
 }
 
-static void
-print_inputs(const clarke_audit_session *s)
+void
+clarke_audit_print_inputs(const clarke_audit_session *s)
 {
   const clarke_graph *g = &s->graph;
 
   printf("%s on %zu samples, loss %s, in %zu parameters, AD as %s\n\n", g->file,
-         s->replay.samples, clarke_loss_name(s->question.loss.kind), clarke_graph_wrt_count(g),
+         s->x->dims[0], clarke_loss_name(s->loss.kind), clarke_graph_wrt_count(g),
          s->profile.name);
 }
 
@@ -29,26 +29,29 @@ print_layers(const clarke_audit_session *s)
     puts("The network has no kinks.");
     return;
   }
-  printf("%-28s %-12s %8s %9s %9s  %s\n", "layer", "op", "neurons", "touched", "rank",
+  printf("%-28s %-12s %8s %9s %9s %9s  %s\n", "layer", "op", "neurons", "ties", "touched", "rank",
          "system (constraints x variables)");
   for (size_t i = 0; i < a->n_layers; i++) {
     const clarke_layer *l = &a->layer[i];
     const clarke_step *step = &s->graph.steps[l->step];
-    char rank[48] = "-", system[96] = "-";
+    char rank[48] = "-", system[96] = "-", ties[32] = "-";
+
+    if (step->kind == CLARKE_MAX)
+      snprintf(ties, sizeof ties, "%zu", l->ties);
 
     if (l->rank_known)
       snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
     if (l->moving > 0)
-      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->moving, l->variables,
+      snprintf(system, sizeof system, "%zu x %zu: %s%s", l->constraints, l->variables,
                l->feasible == CLARKE_YES  ? "feasible"
                : l->feasible == CLARKE_NO ? "infeasible"
                                           : "not decided",
                l->two_kinks ? " (closed form)" : "");
-    printf("%-28.28s %-12s %8zu %9zu %9s  %s\n", step->name, step->op->name, l->neurons,
+    printf("%-28.28s %-12s %8zu %9s %9zu %9s  %s\n", step->name, step->op->name, l->neurons, ties,
            l->touched, rank, system);
   }
   if (a->flat > 0)
-    printf("%zu of the touched kinks have an argument that is constant near the parameters.\n",
+    printf("%zu of what is touched is constant near the parameters and asks for nothing.\n",
            a->flat);
 }
 
@@ -84,7 +87,7 @@ print_verdict(const clarke_audit *a)
 clarke_status
 clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
 {
-  print_inputs(s);
+  clarke_audit_print_inputs(s);
   print_layers(s);
   print_theorems(&s->audit);
   if (s->valued)

@@ -96,8 +96,7 @@ clarke_derive_network(clarke_derive_session *s, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "of a network, --at FILE.npz is needed once");
   clarke_tensors_init(&arrays);
   clarke_model_init(&model);
-  status = clarke_onnx_parse(&model, s->source.data, s->source.size, clarke_base_name(r->file),
-                             err);
+  status = clarke_onnx_parse_at(&model, s->source.data, s->source.size, r->file, err);
   if (status == CLARKE_OK && model.n_inputs != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs, expected one",
                          clarke_base_name(r->file), model.n_inputs);

@@ -2,6 +2,7 @@
 #include "format/extent.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void
 describe(clarke_extent *e, clarke_dtype dtype, size_t rank, const size_t *dims)
@@ -34,4 +35,23 @@ clarke_extent_of(clarke_extent *e, clarke_dtype dtype, size_t rank, const size_t
   }
   e->bytes = e->count * clarke_dtype_size(dtype);
   return CLARKE_OK;
+}
+
+void
+clarke_extent_gather(void *to, const void *from, const clarke_extent *e, size_t width, size_t rank,
+                     const size_t *dims, const size_t *strides)
+{
+  size_t index[CLARKE_MAX_RANK] = { 0 };
+  size_t at = 0;
+
+  for (size_t i = 0; i < e->count; i++) {
+    memcpy((unsigned char *)to + i * width, (const unsigned char *)from + at * width, width);
+    for (size_t k = rank; k-- > 0;) {
+      at += strides[k];
+      if (++index[k] < dims[k])
+        break;
+      at -= strides[k] * dims[k];
+      index[k] = 0;
+    }
+  }
 }

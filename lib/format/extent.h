@@ -5,6 +5,10 @@
 
 #include "exact/tensor.h"
 
+/* Where tensors may lie in the same bytes of a file, they may hold so many times its size in all:
+ * tied weights come to twice or thrice, without a bound it could be any number. */
+#define CLARKE_MAX_SHARING 16
+
 typedef struct {
   size_t count, bytes;
   char text[240]; /* "float32 [2, 3]", for messages */
@@ -13,5 +17,10 @@ typedef struct {
 /* Refuses more than CLARKE_MAX_ENTRIES entries. rank <= CLARKE_MAX_RANK. */
 clarke_status clarke_extent_of(clarke_extent *e, clarke_dtype dtype, size_t rank,
                                const size_t *dims, clarke_error *err);
+
+/* Copies e->count entries of `width` bytes, each index's from where its strides (in entries) lead,
+ * into row-major order. They must lie within `from`. */
+void clarke_extent_gather(void *to, const void *from, const clarke_extent *e, size_t width,
+                          size_t rank, const size_t *dims, const size_t *strides);
 
 #endif

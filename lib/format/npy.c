@@ -232,25 +232,15 @@ clarke_npy_read_header(clarke_npy_header *h, const void *data, size_t size, size
 static void
 transpose(unsigned char *to, const unsigned char *from, const clarke_npy_header *h)
 {
-  const size_t width = clarke_dtype_size(h->dtype);
-  size_t index[CLARKE_MAX_RANK] = { 0 };
   size_t stride[CLARKE_MAX_RANK];
-  size_t at = 0, step = 1;
+  size_t step = 1;
 
   for (size_t k = 0; k < h->rank; k++) {
     stride[k] = step;
     step *= h->dims[k];
   }
-  for (size_t i = 0; i < h->extent.count; i++) {
-    memcpy(to + i * width, from + at * width, width);
-    for (size_t k = h->rank; k-- > 0;) {
-      at += stride[k];
-      if (++index[k] < h->dims[k])
-        break;
-      at -= stride[k] * h->dims[k];
-      index[k] = 0;
-    }
-  }
+  clarke_extent_gather(to, from, &h->extent, clarke_dtype_size(h->dtype), h->rank, h->dims,
+                       stride);
 }
 
 clarke_status

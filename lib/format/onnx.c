@@ -102,19 +102,20 @@ allocate_graph(clarke_model *m, clarke_error *err)
 }
 
 static clarke_status
-read_initializer(clarke_tensor *t, clarke_wire_span span, clarke_error *err)
+read_initializer(clarke_tensor *t, clarke_wire_span span, clarke_external *external,
+                 clarke_error *err)
 {
   clarke_status status;
 
   clarke_tensor_init(t);
-  status = clarke_onnx_tensor(t, span, "", err);
+  status = clarke_onnx_tensor(t, span, "", external, err);
   if (status == CLARKE_OK && *t->name == '\0')
     status = clarke_fail(err, CLARKE_EINPUT, "has no name");
   return status == CLARKE_OK ? status : clarke_fail_in(err, status, "initializer");
 }
 
 static clarke_status
-fill_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
+fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
 {
   size_t node = 0, tensor = 0, input = 0, output = 0;
   clarke_wire w;
@@ -127,7 +128,7 @@ fill_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
       status = clarke_onnx_node(&m->nodes[node], node, f.span, err);
       node++;
     } else if (f.number == INITIALIZER) {
-      status = read_initializer(&m->tensors[tensor++], f.span, err);
+      status = read_initializer(&m->tensors[tensor++], f.span, external, err);
     } else if (f.number == INPUT) {
       status = clarke_onnx_port(&m->inputs[input++], "input", f.span, err);
     } else if (f.number == OUTPUT) {
@@ -229,14 +230,14 @@ check_definitions(clarke_model *m, clarke_error *err)
 }
 
 static clarke_status
-read_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
+read_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
 {
   clarke_status status = count_graph(m, span, err);
 
   if (status == CLARKE_OK)
     status = allocate_graph(m, err);
   if (status == CLARKE_OK)
-    status = fill_graph(m, span, err);
+    status = fill_graph(m, span, external, err);
   if (status == CLARKE_OK)
     status = check_definitions(m, err);
   return status;
@@ -311,9 +312,9 @@ read_header(clarke_model *m, clarke_wire_span *graph, clarke_wire_span span, cla
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
-                  clarke_error *err)
+static clarke_status
+parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_external *external,
+      clarke_error *err)
 {
   const clarke_wire_span whole = { data, data, size };
   clarke_wire_span graph = whole;
@@ -325,9 +326,31 @@ clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *fi
     return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its name", file);
   status = read_header(m, &graph, whole, err);
   if (status == CLARKE_OK)
-    status = read_graph(m, graph, err);
+    status = read_graph(m, graph, external, err);
   if (status == CLARKE_OK)
     return status;
   clarke_model_clear(m);
   return clarke_fail_in(err, status, "%s", file);
+}
+
+clarke_status
+clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
+                  clarke_error *err)
+{
+  return parse(m, data, size, file, NULL, err);
+}
+
+clarke_status
+clarke_onnx_parse_at(clarke_model *m, const void *data, size_t size, const char *path,
+                     clarke_error *err)
+{
+  clarke_external external;
+  clarke_status status;
+
+  clarke_external_init(&external, path);
+  status = parse(m, data, size, clarke_base_name(path), &external, err);
+  if (status == CLARKE_OK)
+    m->external = external.n != 0;
+  clarke_external_clear(&external);
+  return status;
 }

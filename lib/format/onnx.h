@@ -4,7 +4,7 @@
 #ifndef CLARKE_FORMAT_ONNX_H
 #define CLARKE_FORMAT_ONNX_H
 
-#include "format/wire.h"
+#include "format/external.h"
 #include "graph/model.h"
 
 /* The name of an element type of ONNX (TensorProto.DataType), and its dtype if it has one. */
@@ -14,9 +14,10 @@ bool clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code);
 /* The name of a TensorProto, which need not be sound otherwise; empty when it has none. */
 clarke_wire_span clarke_onnx_tensor_name(clarke_wire_span span);
 
-/* A TensorProto; `unnamed` is its name when it states none. */
+/* A TensorProto; `unnamed` is its name when it states none, `external` where its entries may be
+ * elsewhere than in it (NULL: nowhere). */
 clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
-                                 clarke_error *err);
+                                 clarke_external *external, clarke_error *err);
 
 /* NodeProto number `index` of its graph. The node is initialized (zeros) by the caller. */
 clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span,

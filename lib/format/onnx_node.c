@@ -204,7 +204,7 @@ fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
   case A_S:
     return clarke_text_copy(&a->s, f->span.data, f->span.size, "its string", err);
   case A_T:
-    return clarke_onnx_tensor(&a->t, f->span, a->name, err);
+    return clarke_onnx_tensor(&a->t, f->span, a->name, NULL, err);
   case A_FLOATS:
   case A_INTS:
     return append_numbers(a, f, err);

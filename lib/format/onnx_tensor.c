@@ -72,6 +72,9 @@ static const struct {
   [26] = { "INT2", 0, 0 },
 };
 
+/* TensorProto.DataLocation */
+#define EXTERNAL 1
+
 #define N_TYPES (sizeof types / sizeof types[0])
 
 const char *
@@ -96,7 +99,10 @@ typedef struct {
   size_t rank, dims[CLARKE_MAX_RANK];
   const clarke_wire_rule *typed; /* the typed field that has entries */
   size_t typed_count;
-  bool external, segmented;
+  uint64_t where; /* TensorProto.DataLocation */
+  bool external;  /* is there an external_data? */
+  clarke_external_range range;
+  bool segmented;
 } survey;
 
 static clarke_status
@@ -157,9 +163,9 @@ survey_field(survey *s, const clarke_wire_field *f, clarke_error *err)
     return CLARKE_OK;
   case EXTERNAL_DATA:
     s->external = true;
-    return CLARKE_OK;
+    return clarke_external_entry(&s->range, f->span, err);
   case DATA_LOCATION:
-    s->external = s->external || f->value != 0;
+    s->where = f->value;
     return CLARKE_OK;
   default:
     return survey_typed(s, f, err);
@@ -206,22 +212,36 @@ check_entries(const survey *s, const clarke_extent *e, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* The same where the entries lie in another file. */
+static clarke_status
+check_external(const survey *s, const clarke_extent *e, clarke_error *err)
+{
+  if (s->where != EXTERNAL)
+    return clarke_fail(err, CLARKE_EINPUT, "data_location is %llu, which is no external file's, but "
+                       "it has external_data", (unsigned long long)s->where);
+  if (s->typed != NULL || s->raw.size != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "entries both in the model and in an external file");
+  return clarke_external_check(&s->range, e->bytes, err);
+}
+
 static clarke_status
 check_survey(const survey *s, clarke_extent *e, clarke_error *err)
 {
   clarke_status status;
 
-  if (s->external)
-    return clarke_fail(err, CLARKE_EINPUT,
-                       "its data lies in an external file, which is not supported yet; expected "
-                       "the data in the model file");
+  if (s->where > EXTERNAL)
+    return clarke_fail(err, CLARKE_EINPUT, "data_location %llu is not known",
+                       (unsigned long long)s->where);
   if (s->segmented)
     return clarke_fail(err, CLARKE_EINPUT, "is stored in segments, which are not supported");
   if (s->type >= N_TYPES || types[s->type].typed == 0)
     return clarke_fail(err, CLARKE_EINPUT, "element type %llu (%s) is not supported",
                        (unsigned long long)s->type, clarke_onnx_type_name(s->type));
   status = clarke_extent_of(e, types[s->type].dtype, s->rank, s->dims, err);
-  return status == CLARKE_OK ? check_entries(s, e, err) : status;
+  if (status != CLARKE_OK)
+    return status;
+  return s->external || s->where == EXTERNAL ? check_external(s, e, err)
+                                             : check_entries(s, e, err);
 }
 
 /* Does the number fit the element type? Typed fields are wider than most types they carry. */
@@ -275,13 +295,33 @@ gather_typed(unsigned char *bytes, const clarke_tensor *t, const survey *s, clar
   return status;
 }
 
+/* Reads the entries before any room is made for their values: the file may not have them. */
 static clarke_status
-fill(clarke_tensor *t, const survey *s, const clarke_extent *e, clarke_wire_span span,
-     clarke_error *err)
+read_external(clarke_tensor *t, const char *name, const survey *s, const clarke_extent *e,
+              clarke_external *external, clarke_error *err)
 {
   unsigned char *bytes;
-  clarke_status status;
+  clarke_status status = clarke_external_read(&bytes, external, &s->range, e->bytes, err);
 
+  if (status != CLARKE_OK)
+    return clarke_fail_in(err, status, "tensor \"%s\"", name);
+  status = clarke_tensor_shape(t, name, types[s->type].dtype, s->rank, s->dims, err);
+  if (status == CLARKE_OK)
+    status = clarke_tensor_decode(t, bytes, false, err);
+  free(bytes);
+  return status;
+}
+
+static clarke_status
+read_internal(clarke_tensor *t, const char *name, const survey *s, const clarke_extent *e,
+              clarke_wire_span span, clarke_error *err)
+{
+  unsigned char *bytes;
+  clarke_status status =
+      clarke_tensor_shape(t, name, types[s->type].dtype, s->rank, s->dims, err);
+
+  if (status != CLARKE_OK)
+    return status;
   if (s->typed == NULL)
     return clarke_tensor_decode(t, s->raw.data, false, err);
   bytes = calloc(e->bytes, 1);
@@ -303,7 +343,8 @@ clarke_onnx_tensor_name(clarke_wire_span span)
 }
 
 clarke_status
-clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed, clarke_error *err)
+clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
+                   clarke_external *external, clarke_error *err)
 {
   const clarke_wire_span found = clarke_onnx_tensor_name(span);
   survey s;
@@ -320,10 +361,10 @@ clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
     status = check_survey(&s, &e, err);
   if (status != CLARKE_OK)
     clarke_fail_in(err, status, "tensor \"%s\"", name);
-  if (status == CLARKE_OK)
-    status = clarke_tensor_shape(t, name, types[s.type].dtype, s.rank, s.dims, err);
-  if (status == CLARKE_OK)
-    status = fill(t, &s, &e, span, err);
+  else if (s.external)
+    status = read_external(t, name, &s, &e, external, err);
+  else
+    status = read_internal(t, name, &s, &e, span, err);
   free(name);
   return status;
 }

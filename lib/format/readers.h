@@ -30,6 +30,10 @@ const clarke_tensor *clarke_tensors_find(const clarke_tensors *ts, const char *n
 
 clarke_status clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
                                 clarke_error *err);
+/* The same of the file that lies at `path`, whose base name is used in messages: initializers with
+ * external data are read from its folder. */
+clarke_status clarke_onnx_parse_at(clarke_model *m, const void *data, size_t size,
+                                   const char *path, clarke_error *err);
 clarke_status clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size,
                                        const char *file, clarke_error *err);
 clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, const char *file,
@@ -37,6 +41,11 @@ clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, 
 /* Members NAME.npy become tensors NAME. *stored: were all members stored uncompressed? */
 clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size,
                                const char *file, clarke_error *err);
+
+/* A PyTorch state dict, as torch.save writes it since version 1.6, or the one that a checkpoint's
+ * dictionary holds. The pickle in it is read as data: nothing is executed. */
+clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
+                              clarke_error *err);
 
 /* A program of docs/programs.md (format/prog.h has its syntax tree); p must be initialized, and is
  * empty after an error. */

@@ -41,6 +41,7 @@ typedef struct {
 typedef struct {
   char *file;    /* base name, for messages */
   int64_t opset; /* of the default domain */
+  bool external; /* are there entries that come from other files? */
   size_t n_nodes, n_tensors, n_inputs, n_outputs;
   clarke_model_node *nodes;   /* in the file's (topological) order */
   clarke_tensor *tensors;     /* initializers; names unique */

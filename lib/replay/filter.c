@@ -22,16 +22,20 @@ typedef struct {
   const clarke_graph *g;
   size_t n;
   enclosure *value; /* n_values */
+  int8_t **piece;
+  size_t **ties;
+  clarke_identities *ids; /* made when windows are open */
+  const clarke_tensor *x;
   clarke_error *err;
 } filter;
 
 static void
-enclosure_clear(enclosure *e)
+enclosure_drop(enclosure *e)
 {
   free(e->y);
   free(e->row);
   free(e->col);
-  memset(e, 0, sizeof *e);
+  e->y = e->row = e->col = NULL;
 }
 
 static clarke_status
@@ -96,35 +100,108 @@ load_input(filter *f, const clarke_tensor *x)
   return CLARKE_OK;
 }
 
-/* err(y[o]) <= |w_o| (|err x| + gamma |x|) by Cauchy-Schwarz, per block and repeat; norms of all
- * of x bound those of its parts. */
+/* The largest 2-norm of a column of the product, for each sample. */
+static clarke_status
+patch_norms(filter *f, const clarke_dense *d, const enclosure *x, double *norm)
+{
+  size_t width = d->repeat * f->n;
+  double *sum = malloc((width + 1) * sizeof *sum);
+
+  if (sum == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  memset(norm, 0, f->n * sizeof *norm);
+  for (size_t b = 0; b < d->blocks; b++) {
+    memset(sum, 0, width * sizeof *sum);
+    for (size_t i = 0; i < d->inner; i++) {
+      const double *in = x->y + (b * d->inner + i) * width;
+
+      for (size_t c = 0; c < width; c++)
+        sum[c] += in[c] * in[c];
+    }
+    for (size_t c = 0; c < width; c++)
+      if (!(sum[c] <= norm[c % f->n]))
+        norm[c % f->n] = sum[c];
+  }
+  for (size_t j = 0; j < f->n; j++)
+    norm[j] = sqrt((norm[j] + (double)d->inner * CLARKE_TINY) *
+                   (1 + (double)(2 * d->inner + 8) * U)) * (1 + 4 * U);
+  free(sum);
+  return CLARKE_OK;
+}
+
+/* y->row = |W| x->row, for each block and repeat: nonnegative terms, so the sum is off by a factor. */
+static void
+spread_rows(const clarke_dense *d, const double *w, const enclosure *x, enclosure *y)
+{
+  double up = (1 + 0x1p-20) * (1 + (double)(d->inner + 8) * U);
+
+  for (size_t b = 0; b < d->blocks; b++)
+    cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
+                (int)d->outer, (int)d->repeat, (int)d->inner, 1,
+                w + (d->grouped ? b * d->outer * d->inner : 0),
+                (int)(d->transposed ? d->outer : d->inner), x->row + b * d->inner * d->repeat,
+                (int)d->repeat, 0, y->row + b * d->outer * d->repeat, (int)d->repeat);
+  for (size_t i = 0; i < y->rows; i++)
+    y->row[i] = y->row[i] * up + (double)d->inner * CLARKE_TINY;
+}
+
+/* The norm of each row of a weight, or of each column when it is stored transposed. */
+static double
+weight_norm(const clarke_dense *d, const double *w, size_t b, size_t o)
+{
+  const double *rows = w + (d->grouped ? b * d->outer * d->inner : 0);
+
+  return d->transposed ? norm_up(rows + o, d->inner, d->outer)
+                       : norm_up(rows + o * d->inner, d->inner, 1);
+}
+
+static double
+largest_of(const double *v, size_t n)
+{
+  double most = 0;
+
+  for (size_t i = 0; i < n; i++)
+    if (!(v[i] <= most))
+      most = v[i];
+  return most;
+}
+
+/* err(y) <= |W| err(x) + gamma |w| |x|, the first term row by row, the second by Cauchy-Schwarz; each
+ * scaled to at most 1 so that one row bounds both. */
 static clarke_status
 dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
 {
   const clarke_dense *d = &s->dense;
   const double *w = f->g->values[d->weight].real;
-  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20);
-  double spread = norm_up(x->row, x->rows, 1);
-  double *size = malloc((2 * f->n + 1) * sizeof *size);
+  size_t count = f->g->values[d->weight].count, rows = d->blocks * d->outer;
+  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20), spread, most;
+  double *size = malloc((f->n + rows + count + 1) * sizeof *size);
+  double *norm = size + f->n, *absolute = norm + rows;
+  clarke_status status;
 
   if (size == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-  column_sizes(x, f->n, size + f->n, size);
-  for (size_t b = 0; b < d->blocks; b++)
-    for (size_t o = 0; o < d->outer; o++) {
-      const double *rows = w + (d->grouped ? b * d->outer * d->inner : 0);
-      double norm = d->transposed ? norm_up(rows + o, d->inner, d->outer)
-                                  : norm_up(rows + o * d->inner, d->inner, 1);
+  status = patch_norms(f, d, x, size);
+  for (size_t e = 0; e < count; e++)
+    absolute[e] = fabs(w[e]);
+  spread_rows(d, absolute, x, y);
+  for (size_t i = 0; i < rows; i++)
+    norm[i] = !d->grouped && i >= d->outer ? norm[i - d->outer]
+                                           : weight_norm(d, w, i / d->outer, i % d->outer);
+  spread = largest_of(y->row, y->rows);
+  most = largest_of(norm, rows);
+  for (size_t i = 0; i < y->rows; i++) {
+    double by_row = spread > 0 ? y->row[i] / spread : 0;
+    double by_norm = most > 0 ? norm[i / d->repeat] / most : 0;
 
-      for (size_t r = 0; r < d->repeat; r++)
-        y->row[(b * d->outer + o) * d->repeat + r] = norm + 0x1p-500;
-    }
+    y->row[i] = fmax(by_row, by_norm) * (1 + 4 * U) + 0x1p-500;
+  }
   /* The added 2^-500 pairs cover underflow in products: inner * 2^-1074 < 2^-500 * 2^-500. */
   for (size_t j = 0; j < f->n; j++)
     y->col[j] = clarke_up_add(clarke_up_mul(spread, x->col[j]),
-                              clarke_up_mul(gamma, size[j])) + 0x1p-500;
+                              clarke_up_mul(gamma, clarke_up_mul(most, size[j]))) + 0x1p-500;
   free(size);
-  return CLARKE_OK;
+  return status;
 }
 
 static clarke_status
@@ -169,19 +246,52 @@ accumulate(filter *f, enclosure *y, const clarke_operand *o, bool first)
                               v->constant || nothing ? 0
                                                      : clarke_up_mul(fabs(o->coef), x->row[from]));
   }
-  for (size_t j = 0; j < f->n; j++)
-    y->col[j] = clarke_up_add(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
+  for (size_t j = 0; j < f->n; j++) /* r c + r' c' <= (r + r') max(c, c') */
+    y->col[j] = fmax(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
 }
 
-/* The rounding of k operations whose results are at most `largest` in absolute value. */
+/* Roundings of at most error[j] in sample j. Where they are small beside what is there the rows grow by
+ * their ratio; else all rows become one. */
 static void
-add_rounding(filter *f, enclosure *y, const double *largest, double operations)
+add_rounding(filter *f, enclosure *y, const double *error)
 {
+  double ratio = 0, most;
+
+  for (size_t j = 0; j < f->n; j++) {
+    double q = error[j] == 0 ? 0 : error[j] / y->col[j] * (1 + 4 * U);
+
+    if (!(q <= ratio))
+      ratio = q;
+  }
+  if (ratio <= 0x1p-3) {
+    for (size_t i = 0; i < y->rows; i++)
+      y->row[i] = clarke_up_add(y->row[i], ratio + CLARKE_TINY);
+    return;
+  }
+  most = largest_of(y->row, y->rows);
   for (size_t i = 0; i < y->rows; i++)
-    y->row[i] = clarke_up_add(y->row[i], 1);
+    y->row[i] = 1;
   for (size_t j = 0; j < f->n; j++)
-    y->col[j] = clarke_up_add(y->col[j],
-                              clarke_up_mul(2 * operations * U, largest[j]) + 2 * CLARKE_TINY);
+    y->col[j] = clarke_up_add(clarke_up_mul(most, y->col[j]), error[j]);
+}
+
+/* error[j] = the rounding of `operations` results of at most size[j] in absolute value. */
+static void
+round_sizes(double *size, size_t n, double operations)
+{
+  for (size_t j = 0; j < n; j++)
+    size[j] = clarke_up_mul(operations * U * (1 + 0x1p-20), size[j]) + 2 * CLARKE_TINY;
+}
+
+/* Are all coefficients 1 or -1? Then their products do not round. */
+static bool
+plain_coefficients(const clarke_step *s)
+{
+  bool plain = true;
+
+  for (size_t i = 0; i < s->n_in; i++)
+    plain = plain && fabs(s->in[i].coef) == 1;
+  return plain;
 }
 
 static clarke_status
@@ -204,10 +314,10 @@ filter_sum(filter *f, const clarke_step *s)
       }
   }
   if (status == CLARKE_OK) {
-    /* |coef * operand| <= |partial sum before| + |after| <= 2 largest (and a rounding). */
-    for (size_t j = 0; j < f->n; j++)
-      largest[j] *= 4;
-    add_rounding(f, y, largest, (double)(2 * s->n_in));
+    /* A sum's rounding is at most U times itself, and |coef * operand| <= |partial sum before| +
+     * |after| <= 2 largest (and a rounding). */
+    round_sizes(largest, f->n, plain_coefficients(s) ? (double)s->n_in : (double)(16 * s->n_in));
+    add_rounding(f, y, largest);
   }
   free(largest);
   return status;
@@ -240,7 +350,8 @@ filter_scale(filter *f, const clarke_step *s)
   if (status == CLARKE_OK) {
     memcpy(y->col, x->col, f->n * sizeof *y->col);
     column_sizes(y, f->n, largest, largest + f->n);
-    add_rounding(f, y, largest, s->root ? 8 : 1);
+    round_sizes(largest, f->n, s->root ? 16 : 2);
+    add_rounding(f, y, largest);
   }
   free(largest);
   return status;
@@ -429,7 +540,8 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   if (largest == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
   piecewise_values(f, s, &p, x, y, largest);
-  add_rounding(f, y, largest, 16);
+  round_sizes(largest, f->n, 32);
+  add_rounding(f, y, largest);
   free(largest);
   return CLARKE_OK;
 }
@@ -472,18 +584,73 @@ decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width,
   return open;
 }
 
+/* Are the entries that may be the largest of an open window identical? Then the window is decided, with
+ * the first of them, and tied. */
+static bool
+identical_entries(filter *f, const clarke_step *s, const enclosure *y, size_t i, size_t j,
+                  int8_t *piece)
+{
+  size_t x = s->in[0].value;
+  const size_t *entry = s->in[0].map + i * s->width;
+  double away = 2 * y->row[i] * y->col[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+  clarke_identity first = 0;
+
+  for (size_t p = 0; p < s->width; p++) {
+    double distance;
+    clarke_identity id;
+
+    if (entry[p] == CLARKE_NONE)
+      continue;
+    distance = y->y[i * f->n + j] - f->value[x].y[entry[p] * f->n + j];
+    if (distance > away + 2 * U * distance)
+      continue;
+    id = clarke_identity_of(f->ids, x, entry[p], j);
+    if (first == 0) {
+      first = id;
+      *piece = (int8_t)p;
+    }
+    if (id != first || id == 0) {
+      *piece = CLARKE_OPEN;
+      return false;
+    }
+  }
+  return true;
+}
+
 static clarke_status
-filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
+settle_windows(filter *f, const clarke_step *s, const enclosure *y, int8_t *piece, size_t *ties,
+               size_t *open)
+{
+  if (f->ids == NULL)
+    f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
+  if (f->ids == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t e = 0; e < y->rows * f->n; e++)
+    if (piece[e] == CLARKE_OPEN && identical_entries(f, s, y, e / f->n, e % f->n, &piece[e])) {
+      ties[e % f->n]++;
+      (*open)--;
+    }
+  return clarke_identities_failed(f->ids) ? clarke_fail(f->err, CLARKE_ENOMEM, "out of memory")
+                                          : CLARKE_OK;
+}
+
+static clarke_status
+filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open)
 {
   const enclosure *x = &f->value[s->in[0].value];
   enclosure *y = &f->value[s->out];
+  size_t left = 0;
   clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
 
-  for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++)
-    *open += decide_windows(f, x, s->in[0].map + i * s->width, s->width, y->y + i * f->n,
-                            &y->row[i], piece + i * f->n);
-  if (status == CLARKE_OK)
-    memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < y->rows; i++)
+    left += decide_windows(f, x, s->in[0].map + i * s->width, s->width, y->y + i * f->n,
+                           &y->row[i], piece + i * f->n);
+  memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (left > 0)
+    status = settle_windows(f, s, y, piece, ties, &left);
+  *open += left;
   return status;
 }
 
@@ -497,20 +664,32 @@ inputs_known(const filter *f, const clarke_step *s)
   return s->kind != CLARKE_ANALYTIC && s->kind != CLARKE_SOFTMAX;
 }
 
+/* Every place open, no tie, to begin with. */
 static clarke_status
-filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
+allocate_places(filter *f, size_t i)
 {
   const clarke_step *s = &f->g->steps[i];
   size_t entries = f->g->values[s->out].count * f->n;
 
-  if (clarke_step_has_kinks(s)) {
-    piece[i] = malloc(entries + 1);
-    if (piece[i] == NULL)
-      return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-    memset(piece[i], CLARKE_OPEN, entries);
-  }
+  f->piece[i] = malloc(entries + 1);
+  if (s->kind == CLARKE_MAX)
+    f->ties[i] = calloc(f->n + 1, sizeof **f->ties);
+  if (f->piece[i] == NULL || (s->kind == CLARKE_MAX && f->ties[i] == NULL))
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  memset(f->piece[i], CLARKE_OPEN, entries);
+  return CLARKE_OK;
+}
+
+static clarke_status
+filter_step(filter *f, size_t i, size_t *open)
+{
+  const clarke_step *s = &f->g->steps[i];
+  clarke_status status = clarke_step_has_kinks(s) ? allocate_places(f, i) : CLARKE_OK;
+
+  if (status != CLARKE_OK)
+    return status;
   if (!inputs_known(f, s)) {
-    *open += clarke_step_has_kinks(s) ? entries : 0;
+    *open += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
     return CLARKE_OK;
   }
   switch (s->kind) {
@@ -523,39 +702,59 @@ filter_step(filter *f, size_t i, int8_t **piece, size_t *open)
   case CLARKE_DENSE:
     return filter_dense(f, s);
   case CLARKE_PIECEWISE:
-    return filter_piecewise(f, s, piece[i], open);
+    return filter_piecewise(f, s, f->piece[i], open);
+  case CLARKE_MAX:
+    return filter_max(f, s, f->piece[i], f->ties[i], open);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
     break;
-  case CLARKE_MAX:
-    return filter_max(f, s, piece[i], open);
   }
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g, const clarke_tensor *x,
-                  clarke_error *err)
+/* last[v]: the last step that reads value v; layers are dropped behind it. */
+static void
+find_last_uses(size_t *last, const clarke_graph *g)
 {
-  filter f = {.g = g, .n = x->dims[0], .err = err};
+  for (size_t v = 0; v < g->n_values; v++)
+    last[v] = CLARKE_NONE;
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 0; k < g->steps[i].n_in; k++)
+      last[g->steps[i].in[k].value] = i;
+}
+
+clarke_status
+clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, const clarke_graph *g,
+                  const clarke_tensor *x, clarke_error *err)
+{
+  filter f = {.g = g, .n = x->dims[0], .piece = piece, .ties = ties, .x = x, .err = err};
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
   *open = 0;
   f.value = calloc(g->n_values + 1, sizeof *f.value);
-  if (needed == NULL || f.value == NULL) {
+  if (needed == NULL || f.value == NULL || last == NULL) {
     free(needed);
+    free(last);
     free(f.value);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
   clarke_graph_needed(g, false, needed);
+  find_last_uses(last, g);
   status = load_input(&f, x);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
-      status = filter_step(&f, i, piece, open);
+      status = filter_step(&f, i, open);
+    for (size_t k = 0; k < g->steps[i].n_in; k++)
+      if (last[g->steps[i].in[k].value] == i)
+        enclosure_drop(&f.value[g->steps[i].in[k].value]);
+  }
   for (size_t v = 0; v < g->n_values; v++)
-    enclosure_clear(&f.value[v]);
+    enclosure_drop(&f.value[v]);
+  clarke_identities_free(f.ids);
   free(f.value);
   free(needed);
+  free(last);
   return status;
 }

@@ -6,10 +6,12 @@
 
 #include "replay/forward.h"
 
-/* x: the batch, its first axis the samples; integers below 2^53 in absolute value. piece[step] (n_steps, NULL but for PIECEWISE)
- * is allocated and filled, feature-major as in clarke_forward. Steps that depend on transcendental
- * functions are left open. *open counts the entries left open. */
-clarke_status clarke_filter_run(int8_t **piece, size_t *open, const clarke_graph *g,
+/* x: the batch, its first axis the samples; integers below 2^53 in absolute value. piece[step] (n_steps,
+ * NULL but for steps with kinks) is allocated and filled, feature-major as in clarke_forward; a
+ * window whose largest entries are identical is decided by that. ties[step], of MAX, by sample:
+ * windows so decided. Steps that depend on transcendental functions are left open. *open counts
+ * the entries left open. */
+clarke_status clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, const clarke_graph *g,
                                 const clarke_tensor *x, clarke_error *err);
 
 #endif

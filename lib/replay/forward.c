@@ -22,6 +22,8 @@ clarke_forward_clear(clarke_forward *f)
     clarke_matrix_clear(&f->value[v]);
   for (size_t s = 0; f->piece != NULL && s < f->g->n_steps; s++)
     free(f->piece[s]);
+  for (size_t s = 0; f->ties != NULL && s < f->g->n_steps; s++)
+    free(f->ties[s]);
   free(f->value);
   free(f->piece);
   free(f->ties);

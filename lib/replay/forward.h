@@ -35,7 +35,7 @@ typedef struct {
   long precision;
   clarke_matrix *value; /* n_values; 0 x 0 when not needed */
   int8_t **piece;      /* n_steps; NULL but for steps with kinks */
-  size_t *ties;        /* n_steps: of MAX, windows with several largest entries, identical or not */
+  size_t **ties;       /* n_steps: of MAX, by column, windows with several largest entries, identical or not */
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
 } clarke_forward;

@@ -229,7 +229,7 @@ by_number(clarke_identities *ids, size_t value, size_t entry)
   return intern(&k, true);
 }
 
-/* Which entry of its parameter, in wrt or not, a constant's entry is, or its number. */
+/* Which entry of its parameter (in wrt or not) a constant's entry is, or its number. */
 static uint64_t
 coefficient(const clarke_graph *g, size_t value, size_t entry)
 {

@@ -2,11 +2,15 @@
 
 #include "replay/filter.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PRECISION_FIRST 64
 #define PRECISION_LAST 512
+/* Samples the filter takes at a time: enough for its products to be fast, few enough for a layer of
+ * theirs to be near. */
+#define CHUNK 32
 
 void
 clarke_replay_init(clarke_replay *r)
@@ -20,6 +24,8 @@ clarke_replay_clear(clarke_replay *r)
 {
   for (size_t i = 0; r->piece != NULL && i < r->g->n_steps; i++)
     free(r->piece[i]);
+  for (size_t i = 0; r->ties != NULL && i < r->g->n_steps; i++)
+    free(r->ties[i]);
   for (size_t k = 0; k < r->n_touches; k++)
     free(r->touch[k].option);
   free(r->piece);
@@ -75,7 +81,7 @@ mark_open_samples(const clarke_replay *r, bool *open)
   }
 }
 
-/* All entries open: what --exact begins with. */
+/* All entries open: what is not decided by the filter. */
 static clarke_status
 leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
 {
@@ -86,7 +92,9 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
     if (!clarke_step_has_kinks(&r->g->steps[i]))
       continue;
     r->piece[i] = malloc(entries + 1);
-    if (r->piece[i] == NULL)
+    if (r->g->steps[i].kind == CLARKE_MAX)
+      r->ties[i] = calloc(r->samples + 1, sizeof **r->ties);
+    if (r->piece[i] == NULL || (r->g->steps[i].kind == CLARKE_MAX && r->ties[i] == NULL))
       return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
     memset(r->piece[i], CLARKE_OPEN, entries);
     *open += entries;
@@ -161,7 +169,8 @@ collect(clarke_replay *r, clarke_error *err)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    r->ties[i] = r->near.ties[i];
+    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
+      r->ties[i][r->near_sample[j]] = r->near.ties[i][j];
     for (size_t f = 0; f < count && status == CLARKE_OK; f++)
       for (size_t j = 0; j < n && status == CLARKE_OK; j++) {
         int8_t code = r->near.piece[i][f * n + j];
@@ -205,11 +214,136 @@ run_open(clarke_replay *r, clarke_error *err)
   return status;
 }
 
+/* The filter's part: some samples, and what it finds of them. */
+typedef struct {
+  const clarke_graph *g;
+  clarke_tensor x; /* a view of the batch */
+  size_t first;
+  int8_t **piece;
+  size_t **ties, open;
+  clarke_error err;
+  clarke_status status;
+} chunk;
+
+static clarke_status
+chunk_init(chunk *c, const clarke_replay *r, size_t first, size_t n)
+{
+  size_t features = r->x->count / r->x->dims[0];
+
+  memset(c, 0, sizeof *c);
+  c->g = r->g;
+  c->x = *r->x;
+  c->first = first;
+  c->x.dims[0] = n;
+  c->x.count = features * n;
+  if (c->x.real != NULL)
+    c->x.real += first * features;
+  if (c->x.integer != NULL)
+    c->x.integer += first * features;
+  c->piece = calloc(r->g->n_steps + 1, sizeof *c->piece);
+  c->ties = calloc(r->g->n_steps + 1, sizeof *c->ties);
+  return c->piece != NULL && c->ties != NULL ? CLARKE_OK
+                                             : clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
+}
+
+static void
+chunk_clear(chunk *c)
+{
+  for (size_t i = 0; c->piece != NULL && i < c->g->n_steps; i++)
+    free(c->piece[i]);
+  for (size_t i = 0; c->ties != NULL && i < c->g->n_steps; i++)
+    free(c->ties[i]);
+  free(c->piece);
+  free(c->ties);
+}
+
+static void
+chunk_collect(clarke_replay *r, const chunk *c)
+{
+  size_t n = c->x.dims[0];
+
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = c->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t f = 0; f < count; f++)
+      memcpy(r->piece[i] + f * r->samples + c->first, c->piece[i] + f * n, n);
+    if (c->ties[i] != NULL)
+      memcpy(r->ties[i] + c->first, c->ties[i], n * sizeof **c->ties);
+  }
+}
+
+/* What the threads share: the chunks to come. */
+typedef struct {
+  clarke_replay *r;
+  size_t next, open;
+  clarke_status status;
+  clarke_error err;
+  pthread_mutex_t lock;
+} filtering;
+
+static void *
+filter_chunks(void *context)
+{
+  filtering *all = context;
+
+  for (;;) {
+    chunk c = {0};
+    size_t first, left;
+    bool stop;
+
+    pthread_mutex_lock(&all->lock);
+    first = all->next;
+    left = all->r->samples - first;
+    all->next += left < CHUNK ? left : CHUNK;
+    stop = left == 0 || all->status != CLARKE_OK;
+    pthread_mutex_unlock(&all->lock);
+    if (stop)
+      return NULL;
+    c.status = chunk_init(&c, all->r, first, left < CHUNK ? left : CHUNK);
+    if (c.status == CLARKE_OK)
+      c.status = clarke_filter_run(c.piece, c.ties, &c.open, c.g, &c.x, &c.err);
+    pthread_mutex_lock(&all->lock);
+    if (c.status == CLARKE_OK) {
+      chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
+      all->open += c.open;
+    } else if (all->status == CLARKE_OK) {
+      all->status = c.status;
+      all->err = c.err;
+    }
+    pthread_mutex_unlock(&all->lock);
+    chunk_clear(&c);
+  }
+}
+
+/* Chunk by chunk, on up to `threads` threads; those that cannot be had are done without. */
+static clarke_status
+filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+{
+  filtering all = {.r = r, .lock = PTHREAD_MUTEX_INITIALIZER};
+  size_t chunks = (r->samples + CHUNK - 1) / CHUNK, n = threads < chunks ? threads : chunks;
+  pthread_t *thread = malloc((n + 1) * sizeof *thread);
+  size_t begun = 0;
+
+  clarke_blas_begin();
+  while (thread != NULL && begun + 1 < n &&
+         pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
+    begun++;
+  filter_chunks(&all);
+  for (size_t i = 0; i < begun; i++)
+    pthread_join(thread[i], NULL);
+  free(thread);
+  pthread_mutex_destroy(&all.lock);
+  *open = all.open;
+  if (all.status != CLARKE_OK && err != NULL)
+    *err = all.err;
+  return all.status;
+}
+
 clarke_status
 clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
-                  clarke_error *err)
+                  size_t threads, clarke_error *err)
 {
-  size_t open = 0, entries = 0;
+  size_t open = 0, entries;
   clarke_status status;
 
   clarke_replay_clear(r);
@@ -222,11 +356,10 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   status = check_batch(x, err);
   if (status == CLARKE_OK)
-    status = exact ? leave_all_open(r, &open, err)
-                   : clarke_filter_run(r->piece, &open, g, x, err);
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (clarke_step_has_kinks(&g->steps[i]))
-      entries += g->values[g->steps[i].out].count * r->samples;
+    status = leave_all_open(r, &entries, err);
+  open = entries;
+  if (status == CLARKE_OK && !exact)
+    status = filter_all(r, threads, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
     status = run_open(r, err);

@@ -27,7 +27,7 @@ typedef struct {
   const clarke_tensor *x;     /* the batch: outlives the replay */
   clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
-  size_t *ties;         /* n_steps: of MAX, windows with several largest entries */
+  size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
   clarke_forward near;  /* the exact pass over the samples the filter left open */
   size_t *near_sample;  /* their numbers, increasing */
   size_t n_touches, n_conditions;
@@ -45,9 +45,10 @@ clarke_touch_conditions(const clarke_touch *t)
 void clarke_replay_init(clarke_replay *r);
 void clarke_replay_clear(clarke_replay *r);
 
-/* x: the batch array that g was built for; it is kept by reference. */
+/* x: the batch array that g was built for; it is kept by reference. The filter runs on up to `threads`
+ * threads; the answer does not depend on their number. */
 clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
-                                bool exact, clarke_error *err);
+                                bool exact, size_t threads, clarke_error *err);
 
 /* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. */
 clarke_status clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,

@@ -115,7 +115,8 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
   size_t entries = f->g->values[s->out].count * f->n, left = 0;
 
   f->piece[step] = malloc(entries + 1);
-  if (f->piece[step] == NULL)
+  f->ties[step] = calloc(f->n + 1, sizeof **f->ties);
+  if (f->piece[step] == NULL || f->ties[step] == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t e = 0; e < entries; e++) {
     window w = window_at(f, step, e / f->n, e % f->n);
@@ -131,7 +132,7 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
     if (f->piece[step][e] == CLARKE_OPEN) {
       window w = window_at(f, step, e / f->n, e % f->n);
 
-      f->piece[step][e] = settle(&w, &f->ties[step], &f->open);
+      f->piece[step][e] = settle(&w, &f->ties[step][e % f->n], &f->open);
     }
   return f->identities != NULL && clarke_identities_failed(f->identities)
            ? clarke_fail(err, CLARKE_ENOMEM, "out of memory")

@@ -146,7 +146,8 @@ read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
   memset(layer, 0, sizeof *layer);
   layer->step = step;
   layer->neurons = g->values[g->steps[step].out].count;
-  layer->ties = q->replay->ties[step];
+  for (size_t j = 0; q->replay->ties[step] != NULL && j < q->replay->samples; j++)
+    layer->ties += q->replay->ties[step][j];
   layer->weight = layer->dense = layer->bias = CLARKE_NONE;
   layer->feasible = CLARKE_UNKNOWN;
   layer->columns = q->replay->samples;

@@ -45,15 +45,38 @@ put_message(bytes *b, unsigned field, bytes *message)
 }
 
 static inline void
-put_tensor(bytes *b, unsigned field, const clarke_tensor *t)
+put_external(bytes *b, const char *key, const char *value)
 {
+  bytes m = {NULL, 0};
+
+  put_string(&m, 1, key);
+  put_string(&m, 2, value);
+  put_message(b, 13, &m);
+}
+
+/* The entries go to `beside`, if that is not NULL: the file at the location. */
+static inline void
+put_tensor(bytes *b, unsigned field, const clarke_tensor *t, bytes *beside, const char *location)
+{
+  const void *entries = t->real != NULL ? (const void *)t->real : t->integer;
+  char number[32];
   bytes m = {NULL, 0};
 
   for (size_t a = 0; a < t->rank; a++)
     put_number(&m, 1, t->dims[a]);
   put_number(&m, 2, t->real != NULL ? 11 : 7); /* DOUBLE, INT64 */
   put_string(&m, 8, t->name);
-  put_span(&m, 9, t->real != NULL ? (const void *)t->real : t->integer, 8 * t->count);
+  if (beside == NULL) {
+    put_span(&m, 9, entries, 8 * t->count);
+  } else {
+    put_number(&m, 14, 1);
+    put_external(&m, "location", location);
+    snprintf(number, sizeof number, "%zu", beside->size);
+    put_external(&m, "offset", number);
+    snprintf(number, sizeof number, "%zu", 8 * t->count);
+    put_external(&m, "length", number);
+    put(beside, entries, 8 * t->count);
+  }
   put_message(b, field, &m);
 }
 
@@ -125,7 +148,7 @@ put_port(bytes *b, unsigned field, const clarke_model_port *p)
 }
 
 static inline bytes
-onnx_bytes(const clarke_model *model)
+onnx_bytes_beside(const clarke_model *model, bytes *beside, const char *location)
 {
   bytes m = {NULL, 0}, graph = {NULL, 0}, opset = {NULL, 0};
 
@@ -133,7 +156,7 @@ onnx_bytes(const clarke_model *model)
     put_node(&graph, &model->nodes[i]);
   put_string(&graph, 2, "net");
   for (size_t i = 0; i < model->n_tensors; i++)
-    put_tensor(&graph, 5, &model->tensors[i]);
+    put_tensor(&graph, 5, &model->tensors[i], beside, location);
   for (size_t i = 0; i < model->n_inputs; i++)
     put_port(&graph, 11, &model->inputs[i]);
   for (size_t i = 0; i < model->n_outputs; i++)
@@ -143,6 +166,12 @@ onnx_bytes(const clarke_model *model)
   put_number(&opset, 2, (uint64_t)model->opset);
   put_message(&m, 8, &opset);
   return m;
+}
+
+static inline bytes
+onnx_bytes(const clarke_model *model)
+{
+  return onnx_bytes_beside(model, NULL, NULL);
 }
 
 /* --- .npz ------------------------------------------------------------------------------------ */
@@ -195,41 +224,125 @@ put_zip_entry(bytes *b, const bytes *data, size_t name_length)
   put_word(b, 0, 2);
 }
 
+/* An archive in the making: its members so far, their entries in its directory. */
+typedef struct {
+  bytes members, central;
+  size_t n;
+} zip;
+
+/* The data are consumed. */
+static inline void
+put_member(zip *z, const char *name, bytes *data)
+{
+  size_t at = z->members.size;
+
+  put_text(&z->members, "PK\3\4");
+  put_zip_entry(&z->members, data, strlen(name));
+  put_text(&z->members, name);
+  put(&z->members, data->data, data->size);
+  put_text(&z->central, "PK\1\2");
+  put_word(&z->central, 20, 2);
+  put_zip_entry(&z->central, data, strlen(name));
+  put_word(&z->central, 0, 6); /* no comment, the one disk, no attributes */
+  put_word(&z->central, 0, 4);
+  put_word(&z->central, at, 4);
+  put_text(&z->central, name);
+  z->n++;
+  bytes_clear(data);
+}
+
+/* The archive is consumed. */
+static inline bytes
+zip_bytes(zip *z)
+{
+  bytes b = z->members;
+  size_t start = b.size;
+
+  put(&b, z->central.data, z->central.size);
+  put_text(&b, "PK\5\6");
+  put_word(&b, 0, 4);
+  put_word(&b, z->n, 2);
+  put_word(&b, z->n, 2);
+  put_word(&b, z->central.size, 4);
+  put_word(&b, start, 4);
+  put_word(&b, 0, 2);
+  bytes_clear(&z->central);
+  return b;
+}
+
 static inline bytes
 npz_bytes(const clarke_tensor *const *t, size_t n)
 {
-  bytes b = {NULL, 0}, central = {NULL, 0};
+  zip z = {{NULL, 0}, {NULL, 0}, 0};
 
   for (size_t i = 0; i < n; i++) {
     bytes data = npy_bytes(t[i]);
     char name[64];
-    size_t at = b.size;
 
     snprintf(name, sizeof name, "%s.npy", t[i]->name);
-    put_text(&b, "PK\3\4");
-    put_zip_entry(&b, &data, strlen(name));
-    put_text(&b, name);
-    put(&b, data.data, data.size);
-    put_text(&central, "PK\1\2");
-    put_word(&central, 20, 2);
-    put_zip_entry(&central, &data, strlen(name));
-    put_word(&central, 0, 6); /* no comment, the one disk, no attributes */
-    put_word(&central, 0, 4);
-    put_word(&central, at, 4);
-    put_text(&central, name);
-    bytes_clear(&data);
+    put_member(&z, name, &data);
   }
-  size_t start = b.size;
-  put(&b, central.data, central.size);
-  put_text(&b, "PK\5\6");
-  put_word(&b, 0, 4);
-  put_word(&b, n, 2);
-  put_word(&b, n, 2);
-  put_word(&b, central.size, 4);
-  put_word(&b, start, 4);
-  put_word(&b, 0, 2);
-  bytes_clear(&central);
-  return b;
+  return zip_bytes(&z);
+}
+
+/* --- .pt ------------------------------------------------------------------------------------- */
+
+static inline void
+put_pickled_text(bytes *b, const char *text)
+{
+  put_text(b, "X");
+  put_word(b, strlen(text), 4);
+  put_text(b, text);
+}
+
+/* A tuple of small numbers. */
+static inline void
+put_pickled_sizes(bytes *b, const size_t *sizes, size_t n)
+{
+  put_text(b, "(");
+  for (size_t k = 0; k < n; k++) {
+    put_text(b, "K");
+    put_word(b, sizes[k], 1);
+  }
+  put_text(b, "t");
+}
+
+/* A state dict of small tensors of float64, as torch.save writes it. */
+static inline bytes
+pt_bytes(const clarke_tensor *t, size_t n)
+{
+  zip z = {{NULL, 0}, {NULL, 0}, 0};
+  bytes pickle = {NULL, 0}, version = {NULL, 0};
+
+  put(&pickle, "\x80\2}", 3);
+  for (size_t i = 0; i < n; i++) {
+    size_t strides[CLARKE_MAX_RANK], step = 1;
+    char key[2] = {(char)('0' + i), '\0'}, name[16];
+    bytes data = {NULL, 0};
+
+    for (size_t k = t[i].rank; k-- > 0; step *= t[i].dims[k])
+      strides[k] = step;
+    put_pickled_text(&pickle, t[i].name);
+    put_text(&pickle, "ctorch._utils\n_rebuild_tensor_v2\n((");
+    put_pickled_text(&pickle, "storage");
+    put_text(&pickle, "ctorch\nDoubleStorage\n");
+    put_pickled_text(&pickle, key);
+    put_pickled_text(&pickle, "cpu");
+    put_text(&pickle, "K");
+    put_word(&pickle, t[i].count, 1);
+    put(&pickle, "tQK\0", 4);
+    put_pickled_sizes(&pickle, t[i].dims, t[i].rank);
+    put_pickled_sizes(&pickle, strides, t[i].rank);
+    put_text(&pickle, "\x89" "ccollections\nOrderedDict\n)RtRs");
+    put(&data, t[i].real, 8 * t[i].count);
+    snprintf(name, sizeof name, "pt/data/%s", key);
+    put_member(&z, name, &data);
+  }
+  put_text(&pickle, ".");
+  put_text(&version, "3\n");
+  put_member(&z, "pt/data.pkl", &pickle);
+  put_member(&z, "pt/version", &version);
+  return zip_bytes(&z);
 }
 
 /* --- on disk --------------------------------------------------------------------------------- */
@@ -255,6 +368,19 @@ save_model(const char *folder, const char *name, const clarke_model *m)
   bytes b = onnx_bytes(m);
 
   save_bytes(folder, name, &b);
+}
+
+/* The weights go to NAME.data. */
+static inline void
+save_model_and_data(const char *folder, const char *name, const clarke_model *m)
+{
+  bytes data = {NULL, 0}, b;
+  char location[64];
+
+  snprintf(location, sizeof location, "%s.data", name);
+  b = onnx_bytes_beside(m, &data, location);
+  save_bytes(folder, name, &b);
+  save_bytes(folder, location, &data);
 }
 
 /* y may be NULL. */

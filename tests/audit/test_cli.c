@@ -1,6 +1,7 @@
 /* clarke audit as its users meet it: exit statuses, the report's keys, the same bytes every time,
  * nothing written on errors, and every shipped case with its proof. */
 #include "files.h"
+#include "format/readers.h"
 
 #include <dirent.h>
 #include <jansson.h>
@@ -97,9 +98,9 @@ files_in_folder(void)
 
 /* --- the folder's own files ------------------------------------------------------------------ */
 
-/* y = relu(x W + b), 2 -> 2. */
+/* y = relu(x W + b), 2 -> 2; its weights in NAME.data if they are to lie beside it. */
 static void
-save_little_model(void)
+save_little_model(const char *name, bool beside)
 {
   clarke_model m;
   double *w, *b;
@@ -114,7 +115,10 @@ save_little_model(void)
   model_node(&m, "Add", "p,b", "s");
   model_node(&m, "Relu", "s", "z");
   model_output(&m, "z");
-  save_model(folder, "net.onnx", &m);
+  if (beside)
+    save_model_and_data(folder, name, &m);
+  else
+    save_model(folder, name, &m);
   clarke_model_clear(&m);
 }
 
@@ -142,6 +146,37 @@ save_open_model(void)
   clarke_model_clear(&m);
 }
 
+/* Weights for net.onnx: those of its own, and with a neuron that is 0 for each of the samples, by a
+ * bias of its own. */
+static void
+save_checkpoints(void)
+{
+  clarke_tensor t[2] = {tensor_of("W", CLARKE_F64, SHAPE(2, 2,)), tensor_of("b", CLARKE_F64, SHAPE(2,))};
+  const clarke_tensor *const both[] = {&t[0], &t[1]};
+  static const double w[] = {1, -1, 2, 0}, bias[] = {0, 3};
+  clarke_tensors ts = {2, t};
+  char path[512];
+  bytes b;
+
+  memcpy(t[0].real, w, sizeof w);
+  memcpy(t[1].real, bias, sizeof bias);
+  b = pt_bytes(t, 2);
+  save_bytes(folder, "same.pt", &b);
+  b = npz_bytes(both, 2);
+  save_bytes(folder, "same.npz", &b);
+  snprintf(path, sizeof path, "%s/same.safetensors", folder);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL), CLARKE_OK);
+  t[0].real[1] = t[0].real[3] = t[1].real[1] = 0;
+  b = pt_bytes(t, 2);
+  save_bytes(folder, "zero.pt", &b);
+  snprintf(path, sizeof path, "%s/zero.safetensors", folder);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL), CLARKE_OK);
+  b = pt_bytes(t, 1);
+  save_bytes(folder, "half.pt", &b);
+  clarke_tensor_clear(&t[0]);
+  clarke_tensor_clear(&t[1]);
+}
+
 static void
 save_files(void)
 {
@@ -155,7 +190,8 @@ save_files(void)
   memcpy(x.real, values, sizeof values);
   y.integer[1] = 1;
   other.integer[2] = 2;
-  save_little_model();
+  save_little_model("net.onnx", false);
+  save_checkpoints();
   save_open_model();
   save_batch(folder, "batch.npz", &x, &y);
   save_batch(folder, "inputs.npz", &x, NULL);
@@ -337,6 +373,113 @@ START_TEST(a_proof_is_of_its_own_files)
 }
 END_TEST
 
+/* --- checkpoints ----------------------------------------------------------------------------- */
+
+/* The same weights in any form say the same. */
+START_TEST(checkpoints_of_every_kind)
+{
+  static const char *const files[] = {"same.pt", "same.npz", "same.safetensors"};
+  json_t *own, *j;
+
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json"), 0);
+  own = report();
+  for (size_t i = 0; i < 3; i++) {
+    ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json --params %s", files[i]), 0);
+    j = report();
+    ck_assert(json_equal(own, j));
+    json_decref(j);
+  }
+  json_decref(own);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.pt"), 0);
+  file_says("out", "Relu");
+  ck_assert_int_eq(run("cp same.pt same.checkpoint && " CLARKE
+                       " audit net.onnx --batch batch.npz --params same.checkpoint"), 0);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params half.pt"), 2);
+  file_says("err", "half.pt: no tensor 'b', a parameter of net.onnx");
+  ck_assert_int_eq(run("head -c 300 same.pt > cut.pt; " CLARKE
+                       " audit net.onnx --batch batch.npz --params cut.pt"), 2);
+  file_says("err", "cut.pt: the ZIP archive cannot be read");
+}
+END_TEST
+
+/* What clarke-check cannot read gets no proof. */
+START_TEST(proofs_of_checkpoints)
+{
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.npz --proof p"), 0);
+  ck_assert_int_eq(run(CHECKER " p"), 0);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.pt --proof q"), 2);
+  file_says("err", "same.pt: --proof needs the checkpoint as .safetensors");
+  ck_assert(!exists("q"));
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.safetensors "
+                       "same.safetensors --proof '%%-%%.proof' --gradient %%.st"), 0);
+  ck_assert(exists("zero.safetensors.st") && exists("same.safetensors.st"));
+  ck_assert_int_eq(run(CHECKER " zero.safetensors-zero.safetensors.proof"), 0);
+  ck_assert_int_eq(run(CHECKER " same.safetensors-same.safetensors.proof"), 0);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.safetensors "
+                       "same.safetensors --proof p.proof"), 2);
+  file_says("err", "--proof p.proof: of several checkpoints|%");
+  ck_assert(!exists("p.proof") && is_empty("out"));
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.safetensors "
+                       "./same.safetensors --gradient %%.g"), 2);
+  file_says("err", "--gradient: same.safetensors and ./same.safetensors have one name");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.safetensors "
+                       "--proof %%.alone"), 0);
+  ck_assert(exists("same.safetensors.alone"));
+}
+END_TEST
+
+/* One row each, in the order given; the exit status is the worst. */
+START_TEST(several_checkpoints)
+{
+  char *text;
+  const char *first, *second;
+  json_t *j;
+  const json_t *rows;
+
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --params zero.pt same.npz --batch batch.npz"), 0);
+  ck_assert_int_eq(run(CLARKE " audit --batch batch.npz net.onnx --params zero.pt same.npz "
+                       "--params same.safetensors same.pt"), 0);
+  file_says("out", "net.onnx on 3 samples, loss ce, in 6 parameters|checkpoint|touched|verdict");
+  text = text_of("out");
+  first = strstr(text, "\nzero.pt  ");
+  second = strstr(text, "\nsame.npz  ");
+  ck_assert(first != NULL && second > first);
+  first = strstr(text, "\nsame.safetensors  ");
+  ck_assert(first > second && strstr(text, "\nsame.pt  ") > first);
+  free(text);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json --params zero.pt half.pt "
+                       "same.pt"), 2);
+  file_says("err", "half.pt: no tensor 'b'");
+  j = report();
+  rows = json_object_get(j, "checkpoints");
+  ck_assert_uint_eq(json_array_size(rows), 3);
+  ck_assert_str_eq(json_string_value(json_object_get(json_array_get(rows, 0), "file")), "zero.pt");
+  ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(rows, 0), "touched")), 4);
+  check_report(json_array_get(rows, 0));
+  has_keys(json_array_get(rows, 1), "file error");
+  check_report(json_array_get(rows, 2));
+  ck_assert_int_eq(json_integer_value(json_object_get(json_array_get(rows, 2), "touched")), 2);
+  json_decref(j);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx same.pt --batch batch.npz"), 2);
+  file_says("err", "one MODEL is expected; checkpoints come with --params");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.pt same.pt > "
+                       "/dev/full"), 2);
+}
+END_TEST
+
+/* A model whose weights lie beside it is audited, and proved only in one file. */
+START_TEST(external_data)
+{
+  save_little_model("beside.onnx", true);
+  ck_assert_int_eq(run(CLARKE " audit beside.onnx --batch inputs.npz"), 0);
+  ck_assert_int_eq(run(CLARKE " audit beside.onnx --batch inputs.npz --proof p.proof"), 2);
+  file_says("err", "beside.onnx: --proof needs the model in one file|save_as_external_data=False");
+  ck_assert(!exists("p.proof"));
+  ck_assert_int_eq(run("rm beside.onnx.data; " CLARKE " audit beside.onnx --batch inputs.npz"), 2);
+  file_says("err", "beside.onnx: |external file \"beside.onnx.data\": cannot be opened");
+}
+END_TEST
+
 /* --- the shipped cases ----------------------------------------------------------------------- */
 
 static size_t
@@ -430,6 +573,10 @@ main(void)
   tcase_add_test(tcase, loss_defaults_and_values);
   tcase_add_test(tcase, errors_write_nothing);
   tcase_add_test(tcase, a_proof_is_of_its_own_files);
+  tcase_add_test(tcase, checkpoints_of_every_kind);
+  tcase_add_test(tcase, proofs_of_checkpoints);
+  tcase_add_test(tcase, several_checkpoints);
+  tcase_add_test(tcase, external_data);
   tcase_add_test(tcase, shipped_cases);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);

@@ -6,20 +6,29 @@ text is written here from the values that went in, never from a file read back. 
 hexadecimal digits of the double equal to the stored number, so comparing text compares bits.
 
   python make_fixtures.py [DIRECTORY]        (default: data, beside this script)
+
+Files that must be refused go to refused/, beside data, each with NAME.says: what the message holds.
+Without an argument it also makes the fuzz targets' seeds of checkpoints and of external data.
 """
+import collections
 import io
 import pathlib
+import shutil
 import struct
 import sys
+import zipfile
 
 import numpy as np
 import onnx
 import safetensors.numpy
 import safetensors.torch
 import torch
-from onnx import AttributeProto, TensorProto, helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
-OUT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent / "data")
+HERE = pathlib.Path(__file__).parent
+OUT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "data")
+REFUSED = OUT.with_name("refused")
+SEEDS = HERE.parent / "fuzz/corpus" if len(sys.argv) == 1 else None
 
 NAMES = {
     TensorProto.FLOAT: "float32", TensorProto.DOUBLE: "float64", TensorProto.FLOAT16: "float16",
@@ -217,6 +226,35 @@ def onnx_torch():
         "node Gemm domain= name=/2/Gemm in=/1/Relu_output_0,2.weight,2.bias out=y\n " + gemm)
 
 
+def onnx_external():
+    """Weights in a file beside the model, as onnx.save_model puts them there."""
+    w = numpy_helper.from_array(np.arange(6, dtype=np.float32).reshape(2, 3) / 4, "w")
+    b = numpy_helper.from_array(np.array([-1.5, 2.25], np.float64), "b")
+    small = numpy_helper.from_array(np.array([7], np.int64), "small")
+    nodes, inputs, outputs, head = identity()
+    m = model(nodes, [w, b, small], inputs, outputs)
+    text = "opset 17\n" + "".join(
+        array_text(t.name, numpy_helper.to_array(t)) for t in (w, b, small)) + head
+    (OUT / "external.onnx.data").unlink(missing_ok=True)
+    onnx.save_model(m, str(OUT / "external.onnx"), save_as_external_data=True,
+                    location="external.onnx.data", size_threshold=10)
+    (OUT / "external.onnx.expected").write_text(text)
+
+
+def onnx_seed():
+    """The fuzz target's model with data in the file it has beside it: "w", of 64 bytes."""
+    tensors = [TensorProto(name="all", data_type=TensorProto.FLOAT, dims=[4, 4]),
+               TensorProto(name="some", data_type=TensorProto.FLOAT16, dims=[3])]
+    for t, entries in zip(tensors, ({"location": "w"}, {"location": "w", "offset": "2",
+                                                        "length": "6"})):
+        t.data_location = TensorProto.EXTERNAL
+        for key, value in entries.items():
+            t.external_data.add(key=key, value=value)
+    nodes, inputs, outputs, _ = identity()
+    (SEEDS / "onnx/external.onnx").write_bytes(
+        model(nodes, tensors, inputs, outputs).SerializeToString())
+
+
 # --- arrays ------------------------------------------------------------------------------------
 
 def safetensors_all():
@@ -268,12 +306,194 @@ def numpy_all():
     put("scalar.npy", npy_bytes(np.float16(0.1)), array_text("scalar", np.float16(0.1)))
 
 
+# --- checkpoints -------------------------------------------------------------------------------
+
+def saved(state, **options):
+    buffer = io.BytesIO()
+    torch.save(state, buffer, **options)
+    return buffer.getvalue()
+
+
+def rezipped(data, change, method=zipfile.ZIP_STORED):
+    """The archive with change(name, bytes) in place of each member's bytes (None: left out)."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(buffer, "w", method) as new:
+        for name in old.namelist():
+            kept = change(name.split("/", 1)[1], old.read(name))
+            if kept is not None:
+                member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+                new.writestr(member, kept, method)
+    return buffer.getvalue()
+
+
+def state_text(state):
+    """What a reader must make of a state dict; bfloat16 goes by way of float32."""
+    text = ""
+    for name in sorted(state, key=str.encode):
+        t = state[name].detach()
+        dtype = str(t.dtype).removeprefix("torch.")
+        values = (t.float() if dtype == "bfloat16" else t).numpy().flatten(order="C")
+        text += tensor_text(name, dtype, t.shape, values)
+    return text
+
+
+def pt_dtypes():
+    kinds = [n for n in NAMES.values() if n not in ("uint16", "uint32", "uint64")]
+    state = {}
+    for name in kinds:
+        code = next(c for c in NAMES if NAMES[c] == name)
+        raw = bytearray(raw_bytes(code, values_of(code)[0]))
+        state[name] = torch.frombuffer(raw, dtype=getattr(torch, name)).clone()
+    put("dtypes.pt", saved(state), state_text(state))
+    widths = {str(k): t.element_size() for k, t in enumerate(state.values())}
+
+    def to_big(name, data):
+        if name == "byteorder":
+            return b"big"
+        if not name.startswith("data/"):
+            return data
+        width = widths[name.removeprefix("data/")]
+        return b"".join(data[i:i + width][::-1] for i in range(0, len(data), width))
+
+    put("big.pt", rezipped(saved(state), to_big), state_text(state))
+
+
+def pt_views():
+    """Views that are not contiguous, begin inside their storage, share it, or repeat it."""
+    grid = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4) / 8
+    half = torch.arange(12, dtype=torch.float16).reshape(3, 4) - 5.5
+    tied = torch.nn.Parameter(torch.linspace(-1, 1, 6).reshape(2, 3))
+    state = {"whole": grid, "transposed": grid.permute(2, 0, 1), "slice": grid[1, 1:, ::2],
+             "column": grid[..., 3], "one": grid[1, 2, 3], "none": grid[:, 3:, :],
+             "diagonal": half.diagonal(), "half.t": half.t(), "tied.a": tied, "tied.b": tied,
+             "expanded": torch.tensor(0.1, dtype=torch.float64).expand(3, 1, 2),
+             "ones": torch.ones(5, dtype=torch.bfloat16).as_strided((1, 2, 1), (99, 3, 77), 1),
+             "empty": torch.zeros(0, 4), "scalar": torch.tensor(-7), "été/∂": torch.ones(1)}
+    data = saved(state)
+    put("views.pt", data, state_text(state))
+    put("deflated.pt", rezipped(data, lambda _, b: b, zipfile.ZIP_DEFLATED), state_text(state))
+    keep = ("data.pkl", "version")
+    put("old.pt", rezipped(data, lambda n, b: b if n in keep or n[:5] == "data/" else None),
+        state_text(state))
+
+
+def trained():
+    net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.BatchNorm1d(2), torch.nn.Linear(2, 1))
+    rng = np.random.default_rng(2)
+    for p in net.parameters():
+        p.data = torch.tensor(rng.integers(-64, 64, p.shape) / 32, dtype=torch.float32)
+    optimizer = torch.optim.Adam(net.parameters())
+    net(torch.ones(4, 3)).sum().backward()
+    optimizer.step()
+    return net, optimizer
+
+
+def pt_checkpoints():
+    net, optimizer = trained()
+    state = net.state_dict()
+    put("module.pt", saved(state), state_text(state))
+    put("checkpoint.pt",
+        saved({"epoch": 3, "model_state_dict": state, "optimizer": optimizer.state_dict(),
+               "loss": 0.5, "rates": [1e-3, 1e-4], "big": 2**70, "small": -5, "far": -2**40,
+               "done": None, "shuffled": True, "at": (1, 2, 3, 4), "best": torch.tensor(0.9)}),
+        state_text(state))
+    many = collections.OrderedDict((f"layer.{i}", torch.tensor([i / 2])) for i in range(50))
+    put("many.pt", saved({"model": many}), state_text(many))
+
+
+class Command:
+    def __reduce__(self):
+        import os
+        return os.system, ("echo this must never run",)
+
+
+def refuse(name, data, says):
+    (REFUSED / name).write_bytes(data)
+    (REFUSED / (name + ".says")).write_text(says)
+
+
+def pt_refused():
+    net, optimizer = trained()
+    state = net.state_dict()
+    sound = saved(state)
+    refuse("command.pt", saved({"w": Command()}), "archive/data.pkl|byte 13|posix.system|no code")
+    refuse("beside.pt", saved({"state_dict": state, "then": Command()}), "refers to posix.system")
+    refuse("whole-module.pt", saved(net), "refers to torch.nn.modules.container.Sequential")
+    refuse("set.pt", saved({"model": state, "seen": {1, 2}}), "refers to __builtin__.set")
+    refuse("numpy.pt", saved({"model": state, "loss": np.float64(0.5)}), "refers to numpy.")
+    refuse("complex.pt", saved({"c": torch.zeros(2, dtype=torch.complex64)}),
+           "refers to torch.ComplexFloatStorage")
+    refuse("float8.pt", saved({"c": torch.zeros(2, dtype=torch.float8_e5m2)}),
+           "refers to torch._utils._rebuild_tensor_v3")
+    refuse("sparse.pt", saved({"s": torch.eye(2).to_sparse()}),
+           "refers to torch._utils._rebuild_sparse_tensor")
+    refuse("legacy.pt", saved(state, _use_new_zipfile_serialization=False)[:100],
+           "before version 1.6|save it again")
+    refuse("protocol4.pt", saved(state, pickle_protocol=4), "pickle protocol 4; protocol 2")
+    refuse("tensor.pt", saved(torch.zeros(2)), "holds no dictionary; expected a state dict")
+    refuse("optimizer.pt", saved(optimizer.state_dict()), "entry \"state\" is no tensor")
+    refuse("two.pt", saved({"model": state, "state_dict": state}), "several state dicts")
+    refuse("nan.pt", saved({"a": torch.ones(3), "b": torch.tensor([[0, 1], [float("nan"), 1]])}),
+           "tensor b|entry 2 is NaN")
+    refuse("infinite.pt", saved({"b": torch.tensor([1, float("inf")], dtype=torch.bfloat16)}),
+           "tensor b|entry 1 is infinite")
+    refuse("negative.pt", saved({"n": torch._neg_view(torch.ones(2))}), "negative view")
+    refuse("rank.pt", saved({"n": torch.ones((1,) * 9)}), "a tensor of 9 dimensions; at most 8")
+    refuse("shared.pt", saved({str(k): torch.zeros(1).expand(10000) for k in range(9)}),
+           "more than 16 times")
+    refuse("no-storage.pt", rezipped(sound, lambda n, b: None if n == "data/2" else b),
+           "tensor \"1.weight\"|storage \"archive/data/2\" is missing")
+    refuse("short-storage.pt", rezipped(sound, lambda n, b: b[:-1] if n == "data/2" else b),
+           "tensor \"1.weight\"|\"archive/data/2\" has 7 bytes; expected 2 entries of float32")
+    refuse("middle.pt", rezipped(sound, lambda n, b: b"middle" if n == "byteorder" else b),
+           "\"archive/byteorder\" is neither")
+    refuse("version.pt", rezipped(sound, lambda n, b: b"11\n" if n == "version" else b),
+           "version 11|1 to 10")
+    refuse("no-version.pt", rezipped(sound, lambda n, b: None if n == "version" else b),
+           "archive/version")
+    refuse("no-pickle.pt", rezipped(sound, lambda n, b: None if n == "data.pkl" else b),
+           "archive/data.pkl")
+    bomb = rezipped(sound, lambda n, b: b[:2] + b"]" * 10**6 if n == "data.pkl" else b,
+                    zipfile.ZIP_DEFLATED)
+    refuse("bomb.pt", bomb, "archive/data.pkl|1000002 bytes, more than 16 times")
+    buffer = io.BytesIO()
+    np.savez(buffer, w=np.ones(2))
+    refuse("arrays.pt", buffer.getvalue(), "\"w.npy\" lies in no folder")
+
+
+def pt_seeds():
+    """The fuzz target's: whole files, and pickles over storages of 64 bytes."""
+    for path in sorted(OUT.glob("*.pt")) + [REFUSED / "command.pt"]:
+        if path.stat().st_size < 20000:
+            shutil.copy(path, SEEDS / "pt" / path.name)
+    grid = torch.arange(16, dtype=torch.float32).reshape(4, 4)
+    words = torch.zeros(32, dtype=torch.bfloat16)
+    states = {"plain": {"a": grid, "b": torch.ones(8, dtype=torch.float64)},
+              "views": {"t": grid.t(), "s": grid[1:, ::2], "w": words[5:], "e": words[:0],
+                        "p": torch.nn.Parameter(torch.zeros(32, dtype=torch.float16))},
+              "checkpoint": {"model": {"i": torch.zeros(8, dtype=torch.int64)}, "epoch": 2**70,
+                             "other": [1, -1, 300, 70000, None, True, (1,), (1, 2), 0.5, {}]}}
+    for name, state in states.items():
+        with zipfile.ZipFile(io.BytesIO(saved(state))) as archive:
+            (SEEDS / "pt" / (name + ".pkl")).write_bytes(archive.read("archive/data.pkl"))
+
+
 OUT.mkdir(exist_ok=True)
+REFUSED.mkdir(exist_ok=True)
 torch.manual_seed(0)
 onnx_dtypes()
 onnx_shapes()
 onnx_ir3()
 onnx_attributes()
 onnx_torch()
+onnx_external()
 safetensors_all()
 numpy_all()
+pt_dtypes()
+pt_views()
+pt_checkpoints()
+pt_refused()
+if SEEDS is not None:
+    (SEEDS / "pt").mkdir(exist_ok=True)
+    pt_seeds()
+    onnx_seed()

@@ -1,5 +1,6 @@
 /* Files that the reference libraries wrote, read and compared bit for bit with what went in
  * (make_fixtures.py says how both were made); and reading files as such. */
+#include "bytes.h"
 #include "describe.h"
 
 #include <check.h>
@@ -9,9 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#ifndef DATA
-#define DATA "data"
-#endif
+#define REFUSED DATA "/../refused"
 
 static bool
 ends_with(const char *name, const char *end)
@@ -32,6 +31,8 @@ describe_arrays(FILE *out, const char *name, const clarke_file *f, clarke_error 
   if (ends_with(name, ".npz")) {
     status = clarke_npz_parse(&ts, &stored, f->data, f->size, name, err);
     ck_assert_int_eq(stored, strstr(name, "deflated") == NULL);
+  } else if (ends_with(name, ".pt")) {
+    status = clarke_pt_parse(&ts, f->data, f->size, name, err);
   } else {
     status = clarke_safetensors_parse(&ts, f->data, f->size, name, err);
   }
@@ -41,15 +42,18 @@ describe_arrays(FILE *out, const char *name, const clarke_file *f, clarke_error 
 }
 
 static clarke_status
-describe_file(FILE *out, const char *name, const clarke_file *f, clarke_error *err)
+describe_file(FILE *out, const char *folder, const char *name, const clarke_file *f,
+              clarke_error *err)
 {
+  char path[512];
   clarke_model m;
   clarke_tensor t;
   clarke_status status;
 
   if (ends_with(name, ".onnx")) {
     clarke_model_init(&m);
-    status = clarke_onnx_parse(&m, f->data, f->size, name, err);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    status = clarke_onnx_parse_at(&m, f->data, f->size, path, err);
     if (status == CLARKE_OK)
       ck_assert_str_eq(m.file, name);
     describe_model(out, &m);
@@ -80,7 +84,7 @@ check_fixture(const char *name)
   ck_assert_int_eq(clarke_file_read(&f, path, &err), CLARKE_OK);
   snprintf(path, sizeof path, DATA "/%s.expected", name);
   ck_assert_int_eq(clarke_file_read(&expected, path, &err), CLARKE_OK);
-  ck_assert_msg(describe_file(out, name, &f, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_msg(describe_file(out, DATA, name, &f, &err) == CLARKE_OK, "%s", err.text);
   fclose(out);
   ck_assert_msg(size == expected.size && memcmp(text, expected.data, size) == 0,
                 "%s: read as\n%s\nexpected\n%.*s", name, text, (int)expected.size,
@@ -97,12 +101,52 @@ START_TEST(fixtures)
 
   ck_assert_ptr_nonnull(dir);
   for (const struct dirent *e; (e = readdir(dir)) != NULL;)
-    if (e->d_name[0] != '.' && !ends_with(e->d_name, ".expected")) {
+    if (e->d_name[0] != '.' && !ends_with(e->d_name, ".expected")
+        && !ends_with(e->d_name, ".data")) {
       check_fixture(e->d_name);
       n++;
     }
   closedir(dir);
-  ck_assert_int_ge(n, 19);
+  ck_assert_int_ge(n, 28);
+}
+END_TEST
+
+/* Reads a file as its ending says, and drops what came of it. */
+static void
+check_refused(const char *name)
+{
+  char path[512], message[256] = "";
+  clarke_file f, says;
+  clarke_error err = { CLARKE_OK, "(none)" };
+  FILE *out = fopen("/dev/null", "w");
+
+  snprintf(path, sizeof path, REFUSED "/%s", name);
+  ck_assert_int_eq(clarke_file_read(&f, path, NULL), CLARKE_OK);
+  snprintf(path, sizeof path, REFUSED "/%s.says", name);
+  ck_assert_int_eq(clarke_file_read(&says, path, NULL), CLARKE_OK);
+  ck_assert_uint_lt(says.size, sizeof message);
+  memcpy(message, says.data, says.size);
+  ck_assert_msg(describe_file(out, REFUSED, name, &f, &err) != CLARKE_OK, "%s was read", name);
+  ck_assert_msg(strncmp(err.text, name, strlen(name)) == 0, "%s: %s", name, err.text);
+  assert_says(err.text, message);
+  fclose(out);
+  clarke_file_clear(&f);
+  clarke_file_clear(&says);
+}
+
+START_TEST(refused_fixtures)
+{
+  DIR *dir = opendir(REFUSED);
+  int n = 0;
+
+  ck_assert_ptr_nonnull(dir);
+  for (const struct dirent *e; (e = readdir(dir)) != NULL;)
+    if (e->d_name[0] != '.' && !ends_with(e->d_name, ".says")) {
+      check_refused(e->d_name);
+      n++;
+    }
+  closedir(dir);
+  ck_assert_int_ge(n, 26);
 }
 END_TEST
 
@@ -191,6 +235,7 @@ main(void)
   int failed;
 
   tcase_add_test(tests, fixtures);
+  tcase_add_test(tests, refused_fixtures);
   tcase_add_test(tests, files);
   tcase_add_test(tests, pipes);
   tcase_add_test(tests, unreadable_files);

@@ -68,6 +68,19 @@ try_onnx(const clarke_file *f, clarke_error *err)
 }
 
 static clarke_status
+try_external(const clarke_file *f, clarke_error *err)
+{
+  clarke_model m;
+  clarke_status status;
+
+  clarke_model_init(&m);
+  status = clarke_onnx_parse_at(&m, f->data, f->size, DATA "/external.onnx", err);
+  ck_assert(status == CLARKE_OK || (m.nodes == NULL && m.tensors == NULL && m.file == NULL));
+  clarke_model_clear(&m);
+  return status;
+}
+
+static clarke_status
 try_npy(const clarke_file *f, clarke_error *err)
 {
   clarke_tensor t;
@@ -107,14 +120,29 @@ try_safetensors(const clarke_file *f, clarke_error *err)
   return status;
 }
 
+static clarke_status
+try_pt(const clarke_file *f, clarke_error *err)
+{
+  clarke_tensors ts;
+  clarke_status status;
+
+  clarke_tensors_init(&ts);
+  status = clarke_pt_parse(&ts, f->data, f->size, "x", err);
+  ck_assert(status == CLARKE_OK || (ts.n == 0 && ts.tensor == NULL));
+  clarke_tensors_clear(&ts);
+  return status;
+}
+
 static const struct {
   const char *file;
   clarke_status (*attempt)(const clarke_file *, clarke_error *);
 } readers[] = {
   { "attributes.onnx", try_onnx },      { "dtypes-typed.onnx", try_onnx },
-  { "ir3.onnx", try_onnx },             { "version1.npy", try_npy },
+  { "ir3.onnx", try_onnx },             { "external.onnx", try_external },
+  { "version1.npy", try_npy },
   { "odd-deflated.npz", try_npz },      { "little-stored.npz", try_npz },
-  { "odd.safetensors", try_safetensors },
+  { "odd.safetensors", try_safetensors }, { "views.pt", try_pt },
+  { "deflated.pt", try_pt },            { "checkpoint.pt", try_pt },
 };
 
 START_TEST(readers_out_of_memory)

@@ -1,6 +1,6 @@
 /* The .npy and .npz readers on arrays and archives written by hand. */
-#include "bytes.h"
 #include "describe.h"
+#include "zips.h"
 
 /* An array of version `version` with this dictionary and `size` bytes 0, 1, 2, ... of data. */
 static bytes
@@ -192,99 +192,10 @@ END_TEST
 
 /* --- archives --- */
 
-/* CRC-32 (ISO 3309), bit by bit. */
-static uint32_t
-crc32_of(const unsigned char *data, size_t size)
-{
-  uint32_t crc = ~0u;
-
-  for (size_t i = 0; i < size; i++) {
-    crc ^= data[i];
-    for (int k = 0; k < 8; k++)
-      crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
-  }
-  return ~crc;
-}
-
-/* A member as its headers describe it, true or not. */
-typedef struct {
-  const char *name;
-  bytes data;
-  unsigned flags, method;
-  uint32_t crc, packed, size;
-  size_t offset;
-} member;
-
-static member
-member_of(const char *name, bytes data)
-{
-  const member m = { name, data, 0, 0, crc32_of(data.data, data.size), (uint32_t)data.size,
-                     (uint32_t)data.size, SIZE_MAX };
-
-  return m;
-}
-
 static member
 array_member(const char *name, const char *dictionary, size_t size)
 {
   return member_of(name, array_of(1, dictionary, size));
-}
-
-/* What the local and the central header have in common. */
-static void
-put_common(bytes *b, const member *m)
-{
-  put_word(b, 20, 2);
-  put_word(b, m->flags, 2);
-  put_word(b, m->method, 2);
-  put_word(b, 0x21 << 16, 4);
-  put_word(b, m->crc, 4);
-  put_word(b, m->packed, 4);
-  put_word(b, m->size, 4);
-  put_word(b, strlen(m->name), 2);
-  put_word(b, 0, 2);
-}
-
-static void
-put_local(bytes *b, member *m)
-{
-  if (m->offset != SIZE_MAX)
-    return;
-  m->offset = b->size;
-  put_text(b, "PK\3\4");
-  put_common(b, m);
-  put_text(b, m->name);
-  put(b, m->data.data, m->data.size);
-}
-
-/* Members given an offset share the data of the one there. Clears the members' data. */
-static bytes
-archive_of(member *members, size_t n)
-{
-  bytes b = { 0 };
-  size_t directory, end;
-
-  for (size_t k = 0; k < n; k++)
-    put_local(&b, &members[k]);
-  directory = b.size;
-  for (size_t k = 0; k < n; k++) {
-    put_text(&b, "PK\1\2");
-    put_word(&b, 20, 2);
-    put_common(&b, &members[k]);
-    put_word(&b, 0, 6);
-    put_word(&b, 0, 4);
-    put_word(&b, members[k].offset, 4);
-    put_text(&b, members[k].name);
-    bytes_clear(&members[k].data);
-  }
-  end = b.size;
-  put_text(&b, "PK\5\6");
-  put_word(&b, 0, 4);
-  put_word(&b, n | n << 16, 4);
-  put_word(&b, end - directory, 4);
-  put_word(&b, directory, 4);
-  put_word(&b, 0, 2);
-  return b;
 }
 
 static clarke_status

@@ -4,6 +4,8 @@
 #include "describe.h"
 
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* --- protobuf, written --- */
 
@@ -252,8 +254,70 @@ static void spoil_inf(parts *p) { retype(p, 16, 1), put_int(&p->tensor, 5, 0xff8
 static void spoil_string_tensor(parts *p) { retype(p, 8, 1), put_string(&p->tensor, 6, "a"); }
 static void spoil_float8(parts *p) { retype(p, 17, 1), put_bytes(&p->tensor, 9, "a", 1); }
 static void spoil_new_type(parts *p) { retype(p, 1000, 1); }
+static void
+put_external(parts *p, const char *key, const char *value)
+{
+  bytes pair = { 0 };
+
+  put_string(&pair, 1, key);
+  put_string(&pair, 2, value);
+  put_message(&p->tensor, 13, &pair);
+}
+
+/* Two floats in the file at the location. */
+static void
+place(parts *p, const char *location)
+{
+  retype(p, 1, 2);
+  put_int(&p->tensor, 14, 1);
+  put_external(p, "location", location);
+}
+
 static void spoil_external(parts *p) { retype(p, 1, 2), put_int(&p->tensor, 14, 1); }
 static void spoil_external_entry(parts *p) { retype(p, 1, 2), put_bytes(&p->tensor, 13, "", 0); }
+static void spoil_external_only(parts *p)
+{
+  retype(p, 1, 2);
+  put_external(p, "location", "w.bin");
+}
+static void spoil_external_file(parts *p) { place(p, "w.bin"); }
+static void spoil_external_raw(parts *p) { place(p, "w"), put_bytes(&p->tensor, 9, "12345678", 8); }
+static void spoil_external_typed(parts *p) { place(p, "w"), put_float(&p->tensor, 4, 1); }
+static void spoil_external_where(parts *p) { retype(p, 1, 2), put_int(&p->tensor, 14, 2); }
+static void spoil_external_twice(parts *p) { place(p, "w"), put_external(p, "location", "v"); }
+static void spoil_external_offsets(parts *p)
+{
+  place(p, "w");
+  put_external(p, "offset", "0");
+  put_external(p, "offset", "0");
+}
+static void spoil_external_lengths(parts *p)
+{
+  place(p, "w");
+  put_external(p, "length", "8");
+  put_external(p, "length", "8");
+}
+static void spoil_external_key(parts *p) { place(p, "w"), put_external(p, "checksum", "0"); }
+static void spoil_external_offset(parts *p) { place(p, "w"), put_external(p, "offset", "-1"); }
+static void spoil_external_big(parts *p)
+{
+  place(p, "w");
+  put_external(p, "offset", "9999999999999999999");
+}
+static void spoil_external_empty(parts *p) { place(p, "w"), put_external(p, "length", ""); }
+static void spoil_external_length(parts *p) { place(p, "w"), put_external(p, "length", "9"); }
+static void spoil_external_name(parts *p) { place(p, "a\nb"); }
+static void spoil_external_attr(parts *p)
+{
+  bytes t = tensor("c", 1, 2), pair = { 0 };
+
+  put_string(&pair, 1, "location");
+  put_string(&pair, 2, "w.bin");
+  put_message(&t, 13, &pair);
+  put_int(&t, 14, 1);
+  reattr(p, 4);
+  put_message(&p->attr, 5, &t);
+}
 static void spoil_segment(parts *p) { put_bytes(&p->tensor, 3, "", 0); }
 static void spoil_dim(parts *p) { retype(p, 1, (uint64_t)-1); }
 static void spoil_rank(parts *p) { put_bytes(&p->tensor, 1, "\1\1\1\1\1\1\1\1", 8); }
@@ -371,8 +435,23 @@ static const struct {
   { spoil_string_tensor, "tensor \"w\": element type 8 (STRING)" },
   { spoil_float8, "tensor \"w\": element type 17 (FLOAT8E4M3FN)" },
   { spoil_new_type, "tensor \"w\": element type 1000" },
-  { spoil_external, "tensor \"w\"|external" },
-  { spoil_external_entry, "tensor \"w\"|external" },
+  { spoil_external, "tensor \"w\": external_data names no location" },
+  { spoil_external_entry, "tensor \"w\"|external_data has a key given twice, or other" },
+  { spoil_external_only, "tensor \"w\": data_location is 0" },
+  { spoil_external_file, "initializer: tensor \"w\": external file \"w.bin\"|and not here" },
+  { spoil_external_raw, "tensor \"w\": entries both in the model and in an external file" },
+  { spoil_external_typed, "tensor \"w\": entries both in the model and in an external file" },
+  { spoil_external_where, "tensor \"w\": data_location 2 is not known" },
+  { spoil_external_twice, "external_data has a key given twice" },
+  { spoil_external_offsets, "external_data has a key given twice" },
+  { spoil_external_lengths, "external_data has a key given twice" },
+  { spoil_external_key, "other than location, offset and length" },
+  { spoil_external_offset, "external_data: the offset is no number" },
+  { spoil_external_big, "external_data: the offset is no number" },
+  { spoil_external_empty, "external_data: the length is empty" },
+  { spoil_external_length, "tensor \"w\": external_data holds 9 bytes; expected 8" },
+  { spoil_external_name, "tensor \"w\": its external file's name is not text" },
+  { spoil_external_attr, "attribute \"axis\": tensor \"c\": external file \"w.bin\"|and not here" },
   { spoil_segment, "tensor \"w\"|segments" },
   { spoil_dim, "tensor \"w\": dimension 0 is negative (-1)" },
   { spoil_rank, "more than 8 dimensions" },
@@ -592,15 +671,210 @@ START_TEST(truncations)
 }
 END_TEST
 
+/* --- data in other files --- */
+
+static char folder[64];
+
+static void
+save(const char *name, const void *data, size_t size)
+{
+  char path[128];
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "wb");
+  ck_assert_ptr_nonnull(f);
+  ck_assert_uint_eq(fwrite(data, 1, size, f), size);
+  ck_assert_int_eq(fclose(f), 0);
+}
+
+/* DIR/secret lies outside the model's folder DIR/in; in it are data, a folder with data, and what
+ * leads elsewhere. */
+static void
+begin_folder(void)
+{
+  char command[512];
+
+  strcpy(folder, "/tmp/clarke-onnx-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(command, sizeof command,
+           "cd %s && mkdir in in/sub && ln -s ../secret in/link && ln -s .. in/up && "
+           "ln -s w.bin in/near && mkfifo in/pipe", folder);
+  ck_assert_int_eq(system(command), 0);
+  save("secret", "\0\0\200\77\0\0\0\300", 8);
+  save("in/w.bin", "1234\0\0\200\77\0\0\0\300", 12);
+  save("in/sub/v.bin", "\0\0\200\77\0\0\0\300rest", 12);
+}
+
+static void
+end_folder(void)
+{
+  char command[128];
+
+  snprintf(command, sizeof command, "rm -r %s", folder);
+  ck_assert_int_eq(system(command), 0);
+}
+
+static clarke_status
+parse_in_folder(clarke_model *m, parts *p, clarke_error *err)
+{
+  char path[128];
+  bytes b = join(p);
+  clarke_status status;
+
+  snprintf(path, sizeof path, "%s/in/m.onnx", folder);
+  clarke_model_init(m);
+  status = clarke_onnx_parse_at(m, b.data, b.size, path, err);
+  bytes_clear(&b);
+  return status;
+}
+
+static void
+expect_external(parts *p)
+{
+  clarke_model m;
+  clarke_error err = { CLARKE_OK, "" };
+
+  ck_assert_msg(parse_in_folder(&m, p, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(m.external && m.n_tensors == 1 && m.tensors[0].count == 2);
+  ck_assert(m.tensors[0].real[0] == 1 && m.tensors[0].real[1] == -2);
+  clarke_model_clear(&m);
+}
+
+START_TEST(external_data)
+{
+  parts p = sound_parts();
+  clarke_model m;
+
+  place(&p, "w.bin");
+  put_external(&p, "offset", "4");
+  expect_external(&p);
+  p = sound_parts();
+  place(&p, "w.bin");
+  put_external(&p, "length", "8");
+  put_external(&p, "offset", "004");
+  expect_external(&p);
+  p = sound_parts();
+  place(&p, "sub/v.bin");
+  put_external(&p, "length", "8");
+  expect_external(&p);
+  p = sound_parts();
+  ck_assert_int_eq(parse_in_folder(&m, &p, NULL), CLARKE_OK);
+  ck_assert(!m.external);
+  clarke_model_clear(&m);
+}
+END_TEST
+
+/* In the current folder the model has no folder in its name. */
+START_TEST(external_data_here)
+{
+  parts p = sound_parts();
+  clarke_model m;
+  char *before = getcwd(NULL, 0), path[80];
+  bytes b;
+
+  snprintf(path, sizeof path, "%s/in", folder);
+  place(&p, "w.bin");
+  put_external(&p, "offset", "4");
+  b = join(&p);
+  clarke_model_init(&m);
+  ck_assert_int_eq(chdir(path), 0);
+  ck_assert_int_eq(clarke_onnx_parse_at(&m, b.data, b.size, "m.onnx", NULL), CLARKE_OK);
+  ck_assert_int_eq(chdir(before), 0);
+  ck_assert(m.tensors[0].real[1] == -2);
+  clarke_model_clear(&m);
+  bytes_clear(&b);
+  free(before);
+}
+END_TEST
+
+static const struct {
+  const char *location, *offset, *length, *says;
+} outside[] = {
+  { "../secret", NULL, "8", "is no plain path inside the model's folder" },
+  { "/etc/passwd", NULL, "8", "is no plain path" },
+  { "sub/../../secret", NULL, "8", "is no plain path" },
+  { "./w.bin", "4", NULL, "is no plain path" },
+  { "sub//v.bin", NULL, "8", "is no plain path" },
+  { "sub/", NULL, "8", "is no plain path" },
+  { "..", NULL, "8", "is no plain path" },
+  { "link", NULL, "8", "symbolic links are not followed" },
+  { "near", "4", NULL, "symbolic links are not followed" },
+  { "up/secret", NULL, "8", "symbolic links are not followed" },
+  { "w.bin/v", NULL, "8", "cannot be opened" },
+  { "absent.bin", NULL, "8", "cannot be opened: No such file" },
+  { "pipe", NULL, "8", "is no regular file" },
+  { "sub", NULL, "8", "is no regular file" },
+  { "w.bin", NULL, NULL, "has 12 bytes from byte 0 to its end, and no length is stated; expected 8" },
+  { "w.bin", "5", "8", "has 12 bytes; expected 8 from byte 5" },
+  { "w.bin", "13", "8", "has 12 bytes; expected 8 from byte 13" },
+  { "w.bin", "9000000000000000000", "8", "has 12 bytes; expected 8 from byte" },
+};
+
+START_TEST(external_data_outside)
+{
+  parts p = sound_parts();
+  clarke_model m;
+  clarke_error err = { CLARKE_OK, "(none)" };
+  char says[128];
+
+  place(&p, outside[_i].location);
+  if (outside[_i].offset != NULL)
+    put_external(&p, "offset", outside[_i].offset);
+  if (outside[_i].length != NULL)
+    put_external(&p, "length", outside[_i].length);
+  ck_assert_msg(parse_in_folder(&m, &p, &err) != CLARKE_OK, "read %s", outside[_i].location);
+  snprintf(says, sizeof says, "m.onnx: initializer: tensor \"w\": external file \"%s\": |",
+           outside[_i].location);
+  assert_says(err.text, says);
+  assert_says(err.text, outside[_i].says);
+}
+END_TEST
+
+/* The same 12 bytes for each of many tensors. */
+START_TEST(external_data_shared)
+{
+  for (size_t n = 15; n <= 40; n += 25) {
+    parts p = sound_parts();
+    clarke_model m;
+    clarke_error err = { CLARKE_OK, "" };
+
+    place(&p, "sub/v.bin");
+    put_external(&p, "length", "8");
+    for (size_t k = 1; k < n; k++) {
+      char name[16];
+
+      put_bytes(&p.graph, 5, p.tensor.data, p.tensor.size);
+      snprintf(name, sizeof name, "w%zu", k);
+      bytes_clear(&p.tensor);
+      p.tensor = tensor(name, 1, 2);
+      put_int(&p.tensor, 14, 1);
+      put_external(&p, "location", "sub/v.bin");
+      put_external(&p, "length", "8");
+    }
+    ck_assert_int_eq(parse_in_folder(&m, &p, &err), n == 15 ? CLARKE_OK : CLARKE_ENOMEM);
+    if (n > 15)
+      assert_says(err.text, "more than 16 times the bytes of their files");
+    clarke_model_clear(&m);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
   Suite *suite = suite_create("onnx");
-  TCase *tests = tcase_create("onnx");
+  TCase *tests = tcase_create("onnx"), *files = tcase_create("external data");
   SRunner *runner;
   int failed;
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_checked_fixture(files, begin_folder, end_folder);
+  tcase_add_test(files, external_data);
+  tcase_add_test(files, external_data_here);
+  tcase_add_loop_test(files, external_data_outside, 0, (int)(sizeof outside / sizeof outside[0]));
+  tcase_add_test(files, external_data_shared);
+  suite_add_tcase(suite, files);
   tcase_add_test(tests, sound);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);

@@ -1,5 +1,7 @@
 #include "target.h"
 
+#include <unistd.h>
+
 static void
 require_attr(const clarke_model_node *node, const clarke_attr *a)
 {
@@ -49,6 +51,32 @@ require_model(const clarke_model *m)
   require_ports(m->outputs, m->n_outputs);
 }
 
+/* The folder of the models: there is one file beside them, "w", of 64 bytes. */
+static char folder[] = "/tmp/clarke-fuzz-XXXXXX", beside[64], model[64];
+
+static void
+remove_folder(void)
+{
+  unlink(beside);
+  rmdir(folder);
+}
+
+static void
+make_folder(void)
+{
+  FILE *f;
+
+  REQUIRE(mkdtemp(folder) != NULL);
+  snprintf(beside, sizeof beside, "%s/w", folder);
+  snprintf(model, sizeof model, "%s/x.onnx", folder);
+  f = fopen(beside, "wb");
+  REQUIRE(f != NULL);
+  for (int k = 0; k < 64; k++)
+    putc(k % 4 == 3 ? 63 : k, f);
+  fclose(f);
+  atexit(remove_folder);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -56,8 +84,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   clarke_error err = { CLARKE_OK, "" };
   clarke_status status;
 
+  if (*model == '\0')
+    make_folder();
   clarke_model_init(&m);
-  status = clarke_onnx_parse(&m, data, size, "x.onnx", &err);
+  status = clarke_onnx_parse_at(&m, data, size, model, &err);
   if (status == CLARKE_OK)
     require_model(&m);
   else

@@ -246,7 +246,7 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
   clarke_replay_init(&k->replay);
   clarke_forward_init(&k->pass);
   clarke_slopes_init(&k->slopes);
-  OK(clarke_replay_run(&k->replay, g, x, true, &error));
+  OK(clarke_replay_run(&k->replay, g, x, true, 1, &error));
   OK(clarke_replay_all(&k->pass, &k->replay, true, 128, &error));
   k->touch = calloc(k->replay.n_touches + 1, sizeof *k->touch);
   choice = calloc(k->replay.n_touches + 1, 1);

@@ -149,9 +149,68 @@ def unbatched(rng):
     yield "no-batch-axis", g.then("MatMul", g.parameter(5, 3))
 
 
+def convolutional(rng):
+    """Small convolutional networks; a sample has 64 entries, or 12."""
+    def conv(g, outputs, inputs, *kernel, bias=True, **attributes):
+        others = [g.parameter(outputs, inputs, *kernel)] + ([g.parameter(outputs)] if bias else [])
+        return g.then("Conv", *others, **attributes)
+
+    def normalize(g, channels):
+        mean = g.parameter(channels)
+        var = g.parameter(values=rng.integers(1, 9, channels).astype(np.float32) / 4)
+        scale, shift = g.parameter(channels), g.parameter(channels)
+        return g.then("BatchNormalization", scale, shift, mean, var, epsilon=0.25)
+
+    g = conv(Graph(rng, [1, 8, 8]), 2, 1, 3, 3).then("Relu")
+    g.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2]).then("Flatten")
+    yield "conv-maxpool", g.dense(18, 3)
+
+    g = conv(Graph(rng, [4, 4, 4]), 8, 2, 2, 2, group=2, strides=[2, 1], pads=[1, 0, 0, 1]).then("Abs")
+    yield "conv-groups", conv(g, 3, 8, 1, 1, bias=False).then("Flatten").dense(24, 3)
+
+    g = conv(Graph(rng, [4, 4, 4]), 4, 1, 2, 3, bias=False, group=4, auto_pad="SAME_LOWER")
+    g.then("Relu").then("AveragePool", kernel_shape=[3, 2], pads=[1, 1, 1, 0]).then("Flatten")
+    yield "conv-depthwise", g.dense(64, 3)
+
+    g = conv(Graph(rng, [3, 4], first=1), 4, 3, 2, dilations=[2], pads=[1, 1]).then("Relu")
+    g.then("MaxPool", kernel_shape=[2], strides=[2], pads=[1, 0], ceil_mode=1).then("Flatten")
+    yield "conv-1d", g.dense(12, 3)
+
+    g = conv(Graph(rng, [1, 8, 8]), 3, 1, 3, 3, strides=[2, 2], auto_pad="VALID")
+    normalize(g, 3).then("Relu").then("GlobalAveragePool").then("Flatten")
+    yield "conv-batchnorm", g.dense(3, 3)
+
+    g = conv(Graph(rng, [4, 4, 4]), 4, 4, 3, 3, pads=[1, 1, 1, 1]).then("Relu")
+    first = g.last
+    normalize(conv(g, 4, 4, 3, 3, bias=False, auto_pad="SAME_UPPER"), 4).then("Add", first)
+    g.then("Relu").then("ReduceMean", axes=[2, 3], keepdims=0)
+    yield "conv-residual", g.dense(4, 3)
+
+    g = conv(Graph(rng, [4, 4, 4]), 2, 4, 1, 1).then("Relu")
+    g.then("Concat", before=["x"], axis=1).then("MaxPool", kernel_shape=[3, 3], dilations=[1, 1])
+    yield "conv-concat", g.then("Flatten").dense(24, 3)
+
+    g = Graph(rng, [4, 4, 4], opset=18)
+    g.then("Pad", g.constant([0, 0, 1, 0, 0, 0, 0, 1], np.int64))
+    conv(g, 2, 4, 2, 2).then("Relu").then("ReduceMean", g.constant([1, 3], np.int64))
+    yield "pad-mean", g.then("Flatten").dense(4, 3)
+
+    g = Graph(rng, [4, 4, 4], opset=10).then("Pad", pads=[0, 0, 0, 1, 0, 0, 1, 0])
+    g.then("AveragePool", kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1, count_include_pad=1,
+           pads=[0, 1, 1, 0])
+    yield "average-pool", conv(g, 2, 4, 2, 2).then("Relu").then("Flatten").dense(8, 3)
+
+    g = Graph(rng, [])
+    g.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 5])
+    g.shape = [1, 1, 5]
+    conv(g, 2, 1, 2).then("Relu").then("MaxPool", kernel_shape=[2])
+    g.then("Reshape", g.constant([6], np.int64))
+    yield "conv-no-batch-axis", g.then("MatMul", g.parameter(6, 3))
+
+
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

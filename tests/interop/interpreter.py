@@ -40,6 +40,8 @@ class Model:
         initializers.update({k: float64(v) for k, v in (params or {}).items()})
         # The bounds of Clip are constants wherever they are stored.
         bounds = {i for n in graph.node if n.op_type == "Clip" for i in n.input[1:]}
+        # So are the statistics of BatchNormalization.
+        bounds |= {i for n in graph.node if n.op_type == "BatchNormalization" for i in n.input[3:]}
         self.parameters = {k: v.requires_grad_(True) for k, v in initializers.items()
                            if v.is_floating_point() and k not in bounds}
         self.constants = {k: v for k, v in initializers.items() if k not in self.parameters}
@@ -155,6 +157,82 @@ def softmax(function):
     return apply
 
 
+class Window:
+    """The geometry of a convolution or a pooling: `pad(x)` is x with its padding, `past` entries
+    more where the last window of ceil_mode ends after it."""
+
+    def __init__(self, x, attr, kernel):
+        n = x.dim() - 2
+        self.kernel = list(kernel)
+        self.strides, self.dilations = attr.get("strides", [1] * n), attr.get("dilations", [1] * n)
+        pads, rule = attr.get("pads", [0] * 2 * n), attr.get("auto_pad", b"NOTSET").decode()
+        self.before, self.after, self.past = list(pads[:n]), list(pads[n:]), [0] * n
+        for a in range(n):
+            size, stride = x.shape[a + 2], self.strides[a]
+            reach = (kernel[a] - 1) * self.dilations[a] + 1
+            if rule.startswith("SAME"):
+                total = max(0, (-(-size // stride) - 1) * stride + reach - size)
+                self.before[a] = total // 2 if rule == "SAME_UPPER" else total - total // 2
+                self.after[a] = total - self.before[a]
+            elif attr.get("ceil_mode", 0):
+                left = size + self.before[a] + self.after[a] - reach
+                last = -(-left // stride) * stride
+                if last < size + self.before[a]:
+                    self.past[a] = last - left
+
+    def pad(self, x, value=0.0):
+        sides = [(b, a + p) for b, a, p in zip(self.before, self.after, self.past)]
+        return F.pad(x, [s for pair in sides[::-1] for s in pair], value=value)
+
+
+def conv(args, attr, opset, batched):
+    x, weight = args[:2]
+    w = Window(x, attr, weight.shape[2:])
+    function = F.conv1d if x.dim() == 3 else F.conv2d
+    return function(w.pad(x), weight, args[2] if len(args) > 2 else None, stride=w.strides,
+                    dilation=w.dilations, groups=attr.get("group", 1))
+
+
+def max_pool(args, attr, opset, batched):
+    x = args[0]
+    w = Window(x, attr, attr["kernel_shape"])
+    function = F.max_pool1d if x.dim() == 3 else F.max_pool2d
+    return function(w.pad(x, -torch.inf), w.kernel, w.strides, dilation=w.dilations)
+
+
+def average_pool(args, attr, opset, batched):
+    x = args[0]
+    w = Window(x, attr, attr["kernel_shape"])
+    function = F.conv1d if x.dim() == 3 else F.conv2d
+    ones = torch.ones(x.shape[1], 1, *w.kernel, dtype=x.dtype)
+    counted = torch.ones_like(x)
+    if attr.get("count_include_pad", 0):
+        counted = F.pad(counted, [s for pair in list(zip(w.before, w.after))[::-1] for s in pair],
+                        value=1.0)
+        counted = F.pad(counted, [s for p in w.past[::-1] for s in (0, p)])
+    else:
+        counted = w.pad(counted)
+    sums, counts = (function(v, ones, stride=w.strides, dilation=w.dilations, groups=x.shape[1])
+                    for v in (w.pad(x), counted))
+    return sums / counts
+
+
+def batch_normalization(args, attr, opset, batched):
+    x, *constants = args
+    scale, shift, mean, var = (c.reshape(-1, *[1] * (x.dim() - 2)) for c in constants)
+    return (x - mean) / torch.sqrt(var + attr.get("epsilon", float(np.float32(1e-5)))) * scale + shift
+
+
+def reduce_mean(args, attr, opset, batched):
+    return args[0].mean(axes_of(args, attr), keepdim=bool(attr.get("keepdims", 1)))
+
+
+def pad(args, attr, opset, batched):
+    x = args[0]
+    pads = attr["pads"] if opset < 11 else [int(v) for v in args[1]]
+    return F.pad(x, [p for a in range(x.dim())[::-1] for p in (pads[a], pads[a + x.dim()])])
+
+
 def pointwise(function, *kinks):
     return lambda args, attr, opset, batched: function(on_kinks(args[0], *kinks) if kinks
                                                        else args[0])
@@ -175,6 +253,11 @@ OPERATORS = {
     "HardSigmoid": hard_sigmoid, "HardSwish": pointwise(F.hardswish, -3, 3),
     "Abs": pointwise(torch.abs, 0),
     "Sigmoid": pointwise(torch.sigmoid), "Tanh": pointwise(torch.tanh),
+    "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
+    "GlobalAveragePool": lambda args, attr, opset, batched: args[0].mean(
+        list(range(2, args[0].dim())), keepdim=True),
+    "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
+    "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }
 

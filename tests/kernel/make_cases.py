@@ -7,6 +7,7 @@ it must fail for is the word list `expected` in index.txt: FILE STATUS REASON.
 import hashlib
 import os
 import shutil
+from itertools import chain
 
 import numpy as np
 import onnx
@@ -47,13 +48,14 @@ def batch(name, x, y=None):
 
 
 def proof(name, verdict, model, data, touched, evidence, proxies, loss="sum", wrt="*", params=None,
-          hashes=None):
+          hashes=None, tie=None):
     lines = ["clarke-proof 1", f"verdict {verdict}", "semantics real",
              f"model {model} {(hashes or {}).get(model) or sha(model)}"]
     if params:
         lines.append(f"params {params} {sha(params)}")
     lines += [f"batch {data} {sha(data)}", f"loss {loss}", f"wrt {wrt}", "profile pytorch-2.13"]
     lines += [f"proxy {p}" for p in proxies]
+    lines += [f"tie MaxPool {tie}"] if tie else []
     lines += [f"touched {touched}"] + evidence.strip().split("\n")
     body = "\n".join(line.strip() for line in lines) + "\n"
     body += "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
@@ -324,6 +326,238 @@ def prelu():
          "move a at 0 1", **base)
 
 
+def conv_net(name, parameters, relu=False, norm=False, head=False, pads=(0, 0, 0, 0), opset=17):
+    """A convolution w, b; perhaps a BatchNormalization, a Relu; a 2 x 2 MaxPool; perhaps a Gemm."""
+    c, size = np.shape(parameters["w"])[:2], parameters.pop("size")
+    inputs = ["x", "w"] + (["b"] if "b" in parameters else [])
+    nodes = [helper.make_node("Conv", inputs, ["y"], "conv", pads=list(pads))]
+    if norm:
+        nodes.append(helper.make_node("BatchNormalization", ["y", "scale", "shift", "mean", "var"], ["n"], "norm"))
+    if relu:
+        nodes.append(helper.make_node("Relu", [nodes[-1].output[0]], ["z"], "rho"))
+    nodes.append(helper.make_node("MaxPool", [nodes[-1].output[0]], ["p"], "pool", kernel_shape=[2, 2], strides=[2, 2]))
+    if head:
+        nodes += [helper.make_node("Flatten", ["p"], ["q"], "flat"),
+                  helper.make_node("Gemm", ["q", "v", "d"], ["o"], "dense")]
+    nodes[-1].output[0] = "out"
+    save(name + ".onnx", nodes, ["N", c[1], size, size], None, parameters, opset)
+
+
+AD = """evidence ad
+    cell ad
+    directions 1
+    direction
+    move w at 0 -1"""
+
+
+def convolutions():
+    """Convolutional networks that meet no kink; constant images, whose windows are all tied and not touched."""
+    rng = np.random.default_rng(3)
+    conv_net("conv", dict(w=rng.normal(size=(2, 1, 2, 2)), b=[0.5, -0.25], v=rng.normal(size=(8, 3)), d=[0, 0, 0],
+                          size=5), relu=True, head=True)
+    batch("conv.npz", rng.normal(size=(3, 1, 5, 5)), np.array([0, 2, 1], np.int64))
+    base = dict(verdict="in-bouligand", model="conv.onnx", data="conv.npz", touched=0, loss="ce",
+                proxies=["Relu 0 0"])
+    ad = "evidence ad\ncell ad\ndirections 0"
+    case("conv", 0, "VERIFIED", evidence=ad, tie="first", **base)
+    case("conv-mean", 0, "VERIFIED", evidence=ad, tie="mean", **base)
+    case("conv-untied", 1, "'tie' is expected", evidence=ad, **base)
+    case("conv-rule", 1, "unknown tie rule", evidence=ad, tie="stable", **base)
+    case("conv-tie-extra", 1, "more than was expected", evidence=ad, tie="first 1/2", **base)
+    case("conv-touched", 1, "number of touched kinks is 0", evidence=ad, tie="first", **{**base, "touched": 1})
+    case("conv-order", 1, "'proxy' is expected", evidence=ad, tie="first\nproxy Relu 0 0", **{**base, "proxies": []})
+    case("conv-hull", 0, "VERIFIED", evidence="evidence hull 1\ncell 1 .\ndirections 0", tie="first",
+         **{**base, "loss": "sum"})
+    case("abs-tie", 1, "'touched' is expected", evidence=ad, tie="first", verdict="in-bouligand", model="abs.onnx",
+         data="abs.npz", touched=1, proxies=["Abs 0 0"])
+    # One value in every place: all entries of every window are one function. So they are in the corners of
+    # a blank image, where only the bias is left.
+    for name, value, pads in [("flat", 0.75, (0, 0, 0, 0)), ("blank", 0, (1, 1, 0, 0))]:
+        conv_net(name, dict(w=rng.normal(size=(2, 1, 2, 2)), b=[0.5, -0.25], v=rng.normal(size=(8, 3)), d=[0, 0, 0],
+                            size=5 - pads[0]), relu=True, head=True, pads=pads)
+        batch(name + ".npz", np.full((2, 1, 5 - pads[0], 5 - pads[0]), value), np.array([0, 2], np.int64))
+        one = {**base, "model": name + ".onnx", "data": name + ".npz"}
+        for tie in ["first", "last", "mean", "hybrid 1/3"]:
+            case(f"{name}-{tie[:4]}", 0, "VERIFIED", evidence=ad, tie=tie, **one)
+        case(f"{name}-hull", 0, "VERIFIED", evidence="evidence hull 1\ncell 1 .\ndirections 0", tie="mean",
+             **{**one, "loss": "sum"})
+        case(f"{name}-touched", 1, "number of touched kinks is 0", evidence=ad, tie="first", **{**one, "touched": 1})
+
+
+def tied():
+    """w x + b at w = 0 over the image 1 1 / 1 2: two options, the first of three entries."""
+    conv_net("tied", dict(w=[[[[0]]]], b=[1], size=2))
+    batch("tied.npz", [[[[1, 1], [1, 2]]]])
+    base = dict(verdict="in-bouligand", model="tied.onnx", data="tied.npz", touched=1, proxies=[])
+    right = AD.replace("at 0 -1", "at 0 1/2")
+    case("tied", 0, "Of these, windows with ties: 1", evidence=AD, tie="first", **base)
+    case("tied-hybrid-0", 0, "VERIFIED", evidence=AD, tie="hybrid 0", **base)
+    case("tied-last", 0, "VERIFIED", evidence=right, tie="last", **base)
+    case("tied-wrong", 1, "moves to the wrong side", evidence=right, tie="first", **base)
+    case("tied-last-wrong", 1, "moves to the wrong side", evidence=AD, tie="last", **base)
+    case("tied-still", 1, "no direction moves", evidence=AD.replace("move w", "move b"), tie="first", **base)
+    case("tied-none", 1, "no direction moves", evidence="evidence ad\ncell ad\ndirections 0", tie="first", **base)
+    case("tied-mean-ad", 1, "gives it no side", evidence=AD, tie="mean", **base)
+    case("tied-frozen", 1, "is not in wrt", evidence=AD, tie="first", wrt="b", **base)
+    case("tied-mix", 1, "no such node with kinks", evidence="evidence mix 1\nmix pool 1/2\n", tie="mean",
+         **{**base, "verdict": "in-clarke"})
+    # The mean is 3/4 of the first option and 1/4 of the second; with B = 1/2, 7/8 and 1/8.
+    hull = """evidence hull 2
+    cell 3/4 a
+    directions 1
+    direction
+    move w at 0 -1
+    cell 1/4 b
+    directions 1
+    direction
+    move w at 0 1"""
+    mean = {**base, "verdict": "in-clarke", "tie": "mean"}
+    half = hull.replace("3/4", "7/8").replace("1/4", "1/8")
+    case("tied-mean", 0, "VERIFIED", evidence=hull, **mean)
+    case("tied-hybrid", 0, "VERIFIED", evidence=half, **{**mean, "tie": "hybrid 1/2"})
+    case("tied-mean-half", 1, "not AD's output", evidence=half, **mean)
+    case("tied-hybrid-mean", 1, "not AD's output", evidence=hull, **{**mean, "tie": "hybrid 1/2"})
+    case("tied-sides", 1, "moves to the wrong side", evidence=hull.replace("1/4 b", "1/4 a"), **mean)
+    case("tied-letter", 1, "has no side 'c'", evidence=hull.replace("1/4 b", "1/4 c"), **mean)
+    case("tied-sign", 1, "has no side '+'", evidence=hull.replace("1/4 b", "1/4 +"), **mean)
+    case("tied-long", 1, "one side for each", evidence=hull.replace("1/4 b", "1/4 b-"), **mean)
+    case("tied-capital", 1, "has no side 'A'", evidence=hull.replace("3/4 a", "3/4 A"), **mean)
+    first = """evidence separator
+    v w 0 1
+    tree
+    branch 0
+    leaf
+    leaf"""
+    case("tied-inside", 1, "not separated", evidence=first, **{**base, "verdict": "not-in-clarke", "tie": "first"})
+    # Behind Relus at their kinks: with all on the left the window is flat.
+    conv_net("tied-relu", dict(w=[[[[0]]]], b=[0], size=2), relu=True)
+    batch("tied-relu.npz", [[[[1, 2], [-1, 3]]]])
+    relu = {**base, "model": "tied-relu.onnx", "data": "tied-relu.npz", "touched": 5, "proxies": ["Relu 0 0"]}
+    bias = AD.replace("w at", "b at")
+    case("tied-relu-first", 0, "VERIFIED", evidence=bias, tie="first", **relu)
+    case("tied-relu-mean", 0, "VERIFIED", evidence=bias, tie="mean", **relu)
+    case("tied-relu-tie", 1, "no direction moves", evidence=bias.replace("-1", "1"), tie="first",
+         **{**relu, "proxies": ["Relu 0 1"]})
+    case("tied-relu-up", 0, "VERIFIED", evidence=bias.replace("-1", "1\n    move w at 0 1/9"), tie="last",
+         **{**relu, "proxies": ["Relu 0 1"]})
+    case("tied-relu-other", 1, "wrong side", evidence=bias.replace("-1", "1\n    move w at 0 -1/9"), tie="last",
+         **{**relu, "proxies": ["Relu 0 1"]})
+    # With w not in wrt all options have the derivative of b: a leaf need not choose.
+    case("tied-alike", 0, "VERIFIED", verdict="not-in-clarke", wrt="b", tie="last", model="tied-alike.onnx",
+         data="tied-relu.npz", touched=2, proxies=["Relu 0 2"], evidence=tied_alike())
+
+
+def tied_alike():
+    save("tied-alike.onnx", [
+        helper.make_node("Conv", ["x", "w", "b"], ["y"], "conv"),
+        helper.make_node("MaxPool", ["y"], ["p"], "pool", kernel_shape=[2, 2]),
+        helper.make_node("Relu", ["p"], ["out"], "rho"),
+    ], ["N", 1, 2, 2], None, dict(w=[[[[0]]]], b=[0]))
+    return "evidence separator\nv b 0 1\ntree\nbranch 1\nleaf\nleaf"
+
+
+def opposed():
+    """An image and its negative, w = 0: in one the largest pixel is taken, in the other the smallest, not in
+    both the first. The gradient of the loss is that of the one output less that of the other."""
+    conv_net("opposed", dict(w=[[[[0]]]], b=[1], size=2))
+    batch("opposed.npz", [[[[1, 2], [3, 4]]], [[[-1, -2], [-3, -4]]]], np.float32([[[[0]]], [[[2]]]]))
+    base = dict(verdict="not-in-clarke", model="opposed.onnx", data="opposed.npz", touched=2, loss="mse", proxies=[],
+                tie="first")
+    dead = "dead 2\nu 0 b 1\nu 1 b 1"
+    tree = "evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\n" + dead + "\nleaf\nleaf\nleaf"
+    tree += "\nbranch 1\nleaf\nleaf\nleaf\nleaf" * 3
+    case("opposed", 0, "VERIFIED", evidence=tree, **base)
+    case("opposed-far", 0, "VERIFIED", evidence=tree.replace("u 1 b 1", "u 1 d 1/3"), **base)
+    case("opposed-two", 0, "VERIFIED", evidence=tree.replace("dead 2", "dead 3").replace("u 1 b 1", "u 0 c 1/2\nu 1 b 2"),
+         **base)
+    wrong = [
+        ("leaf", "not separated", tree.replace(dead, "leaf")),
+        ("side", "not separated", tree.replace("v w 0 -1", "v w 0 1")),
+        ("own", "another option", tree.replace("u 1 b", "u 1 a")),
+        ("letter", "has no side 'e'", tree.replace("u 1 b", "u 1 e")),
+        ("word", "another option", tree.replace("u 1 b", "u 1 bb")),
+        ("missing", "has no side '1'", tree.replace("u 1 b", "u 1")),
+        ("sum", "derivatives is not zero", tree.replace("u 1 b", "u 1 c")),
+        ("order", "in increasing order", tree.replace("u 0 b 1\nu 1 b 1", "u 0 c 1\nu 0 b 1")),
+        ("value", "positive values", tree.replace("u 1 b 1", "u 1 b -1")),
+        ("unbranched", "has not been branched on", tree.replace("branch 1\n" + dead, dead, 1)),
+        ("early", "has not been branched on", tree.replace("branch 1\nleaf\nleaf\nleaf\nleaf", "leaf", 1)),
+        ("three", "'leaf' is expected", tree[:-5]),
+        ("five", "'end' is expected", tree + "\nleaf"),
+    ]
+    for name, reason, evidence in wrong:
+        case("opposed-" + name, 1, reason, evidence=evidence, **base)
+    case("opposed-ad", 1, "wrong side", evidence=AD, **{**base, "verdict": "in-bouligand"})
+    # Lemma 7 of Park, Chun, Lee: max(u + b, b) - max(-u + b, b) = u, and AD gives 2.
+    save("lemma7.onnx", [
+        helper.make_node("Conv", ["x", "w", "b"], ["y"], "conv"),
+        helper.make_node("MaxPool", ["y"], ["p"], "pool", kernel_shape=[2], strides=[2]),
+        helper.make_node("Constant", [], ["c"], value=numpy_helper.from_array(np.float32([[1], [-1]]))),
+        helper.make_node("MatMul", ["p", "c"], ["out"], "difference"),
+    ], ["N", 1, 4], None, dict(w=[[[0]]], b=[0]))
+    batch("lemma7.npz", [[[1, 0, -1, 0]]])
+    base = dict(verdict="not-in-clarke", model="lemma7.onnx", data="lemma7.npz", touched=2, proxies=[])
+    tree = "evidence separator\nv w 0 1\ntree\nbranch 0\nbranch 1\n" + dead + "\nleaf\nbranch 1\nleaf\nleaf"
+    case("lemma7", 0, "VERIFIED", evidence=tree, tie="first", **base)
+    case("lemma7-last", 1, "not separated", evidence=tree, tie="last", **base)
+    case("lemma7-mean", 1, "not separated", evidence=tree, tie="mean", **base)
+    hull = "evidence hull 1\ncell 1 ab\ndirections 1\ndirection\nmove w at 0 1"
+    case("lemma7-hull", 0, "VERIFIED", evidence=hull, tie="mean", **{**base, "verdict": "in-bouligand"})
+    case("lemma7-hull-first", 1, "not AD's output", evidence=hull, tie="first", **{**base, "verdict": "in-bouligand"})
+
+
+def normalized():
+    """BatchNormalization: channel 0 has the scale and the shift 0, so its Relus are at their kink."""
+    def model(name, var, epsilon):
+        save(name + ".onnx", [
+            helper.make_node("Conv", ["x", "w"], ["y"], "conv"),
+            helper.make_node("BatchNormalization", ["y", "scale", "shift", "mean", "var"], ["n"], "norm", epsilon=epsilon),
+            helper.make_node("Relu", ["n"], ["z"], "rho"),
+            helper.make_node("GlobalAveragePool", ["z"], ["out"], "average"),
+        ], ["N", 1, 2, 2], None, dict(w=[[[[1, 2], [0.5, 0.25]]], [[[0, 1], [-1, 0.5]]]], scale=[0, 2], shift=[0, 0.5],
+                                     mean=[0.25, 0.5], var=var))
+    model("norm", [1.5, 2], 1e-5)
+    model("norm-exact", [3.5, 1.75], 0.5)
+    batch("norm.npz", [[[[1, 2], [3, 4]]], [[[2, 1], [0, -1]]]], np.float32([[[[0]], [[1]]]] * 2))
+    shutil.copy(path("norm.npz"), path("norm-exact.npz"))
+    base = dict(verdict="in-bouligand", model="norm.onnx", data="norm.npz", touched=2, proxies=["Relu 0 0"])
+    ad = AD.replace("move w", "move shift")
+    case("norm", 0, "VERIFIED", evidence=ad, loss="mse", **base)
+    case("norm-side", 1, "wrong side", evidence=ad.replace("-1", "1"), **base)
+    # Along the scale the Relus move as the normalized entries do, which are positive.
+    case("norm-scale", 0, "VERIFIED", evidence=ad.replace("shift", "scale"), **base)
+    case("norm-scale-up", 1, "wrong side", evidence=ad.replace("shift at 0 -1", "scale at 0 1/3"), **base)
+    case("norm-wrt", 1, "has no parameter 'mean'", evidence=ad, wrt="shift mean", **base)
+    hull = "evidence hull 1\ncell 1 --\n" + "\n".join(ad.split("\n")[2:])
+    case("norm-hull", 1, "rational", evidence=hull, **base)
+    exact = {**base, "model": "norm-exact.onnx", "data": "norm-exact.npz"}
+    case("norm-exact", 0, "VERIFIED", evidence=ad, **exact)
+    case("norm-exact-hull", 0, "VERIFIED", evidence=hull, **exact)
+    case("norm-exact-mse", 0, "VERIFIED", evidence=hull, **{**exact, "loss": "mse"})
+    case("norm-exact-right", 1, "not AD's output", evidence=hull, **{**exact, "proxies": ["Relu 0 right"]})
+    # The statistics are replaced with the weights.
+    replaced = dict(w=np.ones((2, 1, 2, 2)), scale=[0, 0], shift=[0, 1], mean=[0, 0], var=[1, 1])
+    for name, leave in [("norm-params", ""), ("norm-params-mean", "mean")]:
+        with open(path(name + ".npz"), "wb") as f:
+            np.savez(f, **{k: np.float32(v) for k, v in replaced.items() if k != leave})
+        case(name, 1 if leave else 0, "not replaced" if leave else "VERIFIED", evidence=ad, params=name + ".npz", **base)
+    # A pool behind a root that is not rational: entries are told apart by intervals or are one function.
+    rng = np.random.default_rng(4)
+    for name, w, x in [("norm-pool", rng.normal(size=(1, 1, 2, 2)), rng.normal(size=(2, 1, 3, 3))),
+                       ("norm-flat", rng.normal(size=(1, 1, 2, 2)), np.ones((2, 1, 3, 3))),
+                       ("norm-tied", np.zeros((1, 1, 2, 2)), rng.normal(size=(2, 1, 3, 3)))]:
+        conv_net(name, dict(w=w, b=[1], scale=[1.5], shift=[0.5], mean=[0.25], var=[2], size=3), norm=True)
+        batch(name + ".npz", x)
+        tied = name == "norm-tied"
+        case(name, 1 if tied else 0, "cannot tell two entries of a window apart" if tied else "VERIFIED",
+             evidence="evidence ad\ncell ad\ndirections 0", tie="first", verdict="in-bouligand",
+             model=name + ".onnx", data=name + ".npz", touched=0, proxies=[])
+
+
+def later(make):
+    yield from make().items()
+
+
 def operators():
     """One small model an operator or so, its batch, and what ONNX's reference evaluator makes of it.
     All numbers are small dyadics, so that float32 arithmetic is exact where no exp is taken."""
@@ -379,7 +613,51 @@ def operators():
         "softmax-old": ([node("Softmax", ["x"], ["y"]), node("Mul", ["y", "w"], ["out"])],
                         [2, 3], 2, dict(w=dyadic(2, 3)), 11),
     }
-    for name, (nodes, shape, samples, parameters, opset) in cases.items():
+    channels = lambda *values: np.float32(values)  # noqa: E731
+    half = dict(kernel_shape=[2, 2], strides=[2, 1])
+    more = lambda: {  # noqa: E731
+        "conv": ([node("Conv", ["x", "w", "b"], ["y"], group=2, dilations=[2, 1], strides=[1, 2], pads=[2, 0, 1, 1]),
+                  node("Relu", ["y"], ["z"]), node("Conv", ["z", "v"], ["u"], kernel_shape=[1, 1]),
+                  node("Conv", ["x", "s"], ["t"], strides=[1, 2], pads=[1, 0, 1, 1]), node("Add", ["u", "t"], ["out"])],
+                 [4, 4, 5], 2, dict(w=dyadic(6, 2, 2, 3), b=dyadic(6), v=dyadic(2, 6, 1, 1), s=dyadic(2, 4, 2, 3)), 17),
+        "conv-line": ([node("Conv", ["x", "w", "b"], ["y"], auto_pad="SAME_UPPER", strides=[2]),
+                       node("Conv", ["y", "v"], ["z"], auto_pad="SAME_LOWER", kernel_shape=[2]),
+                       node("Conv", ["z", "u"], ["out"], auto_pad="VALID", dilations=[2])],
+                      [2, 9], 2, dict(w=dyadic(3, 2, 4), b=dyadic(3), v=dyadic(2, 3, 2), u=dyadic(2, 2, 2)), 17),
+        "pools": ([node("Mul", ["x", "m"], ["y"]),
+                   node("MaxPool", ["y"], ["p1"], ceil_mode=1, pads=[0, 0, 0, 1], dilations=[1, 2], **half),
+                   node("AveragePool", ["y"], ["p2"], pads=[1, 0, 1, 0], **half),
+                   node("AveragePool", ["y"], ["p3"], pads=[1, 1, 1, 1], count_include_pad=1, **half),
+                   node("MaxPool", ["y"], ["p4"], auto_pad="SAME_LOWER", kernel_shape=[2, 2]),
+                   node("Flatten", ["p1"], ["f1"]), node("Flatten", ["p2"], ["f2"]), node("Flatten", ["p3"], ["f3"]),
+                   node("Flatten", ["p4"], ["f4"]), node("Concat", ["f1", "f2", "f3", "f4"], ["c"], axis=1),
+                   node("Mul", ["c", "w"], ["out"])],
+                  [2, 5, 4], 2, dict(m=dyadic(2, 5, 4), w=dyadic(2 * (9 + 9 + 15 + 20))), 12),
+        "means": ([node("Mul", ["x", "m"], ["y"]), node("GlobalAveragePool", ["y"], ["g"]),
+                   node("ReduceMean", ["y"], ["r"], axes=[-1, 2], keepdims=1),
+                   node("ReduceMean", ["y"], ["s"], axes=[3], keepdims=0), node("Add", ["s", "w"], ["t"]),
+                   node("ReduceMean", ["t"], ["u"], axes=[1, 2]), node("Add", ["g", "r"], ["h"]),
+                   node("Mul", ["h", "v"], ["k"]), node("Sub", ["k", "u2"], ["l"]), node("Flatten", ["l"], ["f"]),
+                   node("Squeeze", ["u"], ["a"], axes=[2]), node("Add", ["f", "a"], ["out"])],
+                  [4, 2, 4], 2, dict(m=dyadic(4, 2, 4), w=dyadic(4, 2), v=dyadic(4, 1, 1), u2=dyadic(1)), 11),
+        "pads": ([node("Mul", ["x", "m"], ["y"]), constant("p", ints(0, 0, 1, 0, 0, 2)), constant("ax", ints(2, 1)),
+                  constant("q", ints(1, 0, 3, 2)), number("z", 0), node("Pad", ["y", "p"], ["a"]),
+                  node("Pad", ["y", "q", "z", "ax"], ["b"], mode="constant"), constant("r", ints(-1)),
+                  node("ReduceMean", ["b", "r"], ["c"], keepdims=0), node("Concat", ["a", "y", "a"], ["d"], axis=-1),
+                  node("Flatten", ["d"], ["e"]), node("MatMul", ["e", "w"], ["f"]), node("Add", ["f", "c"], ["out"])],
+                 [2, 4], 3, dict(m=dyadic(2, 4), w=dyadic(36, 4)), 18),
+        "norm": ([node("Conv", ["x", "w"], ["y"]),
+                  node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["z"], epsilon=0.5), node("Relu", ["z"], ["out"])],
+                 [2, 3, 3], 2, dict(w=dyadic(3, 2, 2, 2), s=dyadic(3), b=dyadic(3), mean=dyadic(3),
+                                    var=channels(3.5, 0.5, 15.5)), 17),
+        "norm-root": ([node("Conv", ["x", "w"], ["y"]),
+                       node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["z"], momentum=0.5),
+                       node("MaxPool", ["z"], ["p"], kernel_shape=[2, 2]), node("Relu", ["p"], ["out"])],
+                      [2, 4, 4], 2, dict(w=dyadic(3, 2, 2, 2), s=dyadic(3), b=dyadic(3), mean=dyadic(3),
+                                         var=channels(0.25, 2, 3)), 14),
+    }
+    # More are drawn when the first are done, which so stay what they were.
+    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more)):
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         save(f"op-{name}.onnx", nodes, ["N"] + shape, None, parameters, opset)
@@ -391,7 +669,7 @@ def operators():
             out = (e / e.sum(axis=1, keepdims=True)).reshape(x.shape) * parameters["w"]
         with open(path(f"op-{name}.npy"), "wb") as f:
             np.save(f, np.asarray(out, np.float32))
-        OPERATORS.append(f"{name} {0 if name in ['smooth', 'softmax-old', 'hardswish'] else 1}")
+        OPERATORS.append(f"{name} {0 if name in ['smooth', 'softmax-old', 'hardswish', 'norm-root'] else 1}")
 
 
 OPERATORS = []
@@ -402,7 +680,8 @@ def main():
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
-    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu]:
+    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
+                 normalized]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -424,7 +424,7 @@ typedef struct {
 static inline long
 naive_ceil(long a, long b)
 {
-  return a / b + (a % b != 0);
+  return a / b + (a % b > 0);
 }
 
 static inline void
@@ -459,7 +459,7 @@ naive_window_set(naive_window *w, const clarke_model_node *node, const naive *x,
       continue;
     }
     room = w->in[a] + w->before[a] + w->after[a] - reach;
-    w->out[a] = room < 0 ? 0 : (ceil_mode ? naive_ceil(room, w->stride[a]) : room / w->stride[a]) + 1;
+    w->out[a] = (ceil_mode ? naive_ceil(room, w->stride[a]) : -naive_ceil(-room, w->stride[a])) + 1;
     if (ceil_mode && (w->out[a] - 1) * w->stride[a] >= w->in[a] + w->before[a])
       w->out[a]--;
   }

@@ -85,7 +85,7 @@ machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, bool ex
   OK(clarke_graph_build(&k->g, m, x, &error));
   OK(clarke_graph_wrt(&k->g, NULL, 0, &error));
   OK(clarke_profile_parse(&k->profile, profile_text, strlen(profile_text), "drawn", &error));
-  OK(clarke_replay_run(&k->replay, &k->g, x, exact, &error));
+  OK(clarke_replay_run(&k->replay, &k->g, x, exact, 1, &error));
   OK(clarke_replay_all(&k->pass, &k->replay, true, 64, &error));
   k->touch = calloc(k->replay.n_touches + 1, sizeof *k->touch);
   choice = calloc(k->replay.n_touches + 1, 1);
@@ -342,8 +342,8 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
   clarke_replay_init(&exact);
   OK(clarke_graph_build(&g, m, x, &error));
   OK(clarke_graph_wrt(&g, NULL, 0, &error));
-  OK(clarke_replay_run(&fast, &g, x, false, &error));
-  OK(clarke_replay_run(&exact, &g, x, true, &error));
+  OK(clarke_replay_run(&fast, &g, x, false, 1, &error));
+  OK(clarke_replay_run(&exact, &g, x, true, 1, &error));
   for (size_t i = 0; i < g.n_steps; i++) {
     size_t n = g.values[g.steps[i].out].count * fast.samples;
 

@@ -81,15 +81,16 @@ read_kernel(clarke_window *w, const clarke_lowering *low, const size_t *kernel, 
   return status;
 }
 
-/* Positions along an axis under the padding, rounded down, or `up`: then a last window that would
- * start in the padding after the array is left out (as ONNX's shape inference and PyTorch do). */
+/* Positions along an axis under the padding, rounded down, or `up`: then a last window may reach past
+ * the padding, but one that would start in the padding after the array is left out (as ONNX's shape
+ * inference and PyTorch have it). */
 static size_t
 places(const clarke_window *w, size_t a, bool up)
 {
   size_t all = w->in[a] + w->before[a] + w->after[a], n;
 
   if (all < extent(w, a))
-    return 0;
+    return up && extent(w, a) - all < w->stride[a] ? 1 : 0;
   n = (all - extent(w, a) + (up ? w->stride[a] - 1 : 0)) / w->stride[a] + 1;
   return up && (n - 1) * w->stride[a] >= w->in[a] + w->before[a] ? n - 1 : n;
 }

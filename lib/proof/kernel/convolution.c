@@ -195,7 +195,7 @@ void lower_normalization(builder *b) {
          && b->in[i].count == channels, "not a constant number for each channel");
   for (size_t i = 0; i < 4; i++) { /* inputs 3, 4, 1, 2 */
     const value *w = &b->in[1 + (i + 2) % 4];
-    step *s = add_step(b, i == 1 ? ROOT : LINEAR, 1 + (i % 3 == 0), x.rank, x.dims);
+    step *s = add_step(b, i == 1 ? OVER_ROOT : LINEAR, 1 + (i % 3 == 0), x.rank, x.dims);
     if (i == 1) real_attribute(b, "epsilon", &s->at[0], 1e-5f);
     if (i < 2) w->constant->statistic = true;
     for (size_t f = 0; f < s->n; f++) {

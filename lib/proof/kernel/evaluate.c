@@ -141,8 +141,7 @@ void point_evaluate(point *p) {
                    || (st->terms[i].step != NONE && net->steps[st->terms[i].step].varies);
     if (st->kind == LINEAR) linear(p, st, y, p->y, false);
     if (st->kind == PIECEWISE) evaluate_pieces(p, s, y);
-    if (st->kind == ROOT) root_prepare(st), root_multiply(p, s, y, p->y);
-    if (st->kind == WINDOW) window_evaluate(p, s, y);
+    other_evaluate(p, s, y);
     for (size_t e = 0; e < n; e++)
       if (st->kind == INPUT)
         interval_add(&y[e], &exactly_one, &p->x->value[e % batch * st->n + e / batch]);
@@ -203,8 +202,7 @@ interval **tangents(const point *p, const rational *slope) {
       linear(p, st, d[s], d, false); linear(p, st, d[s], p->y, true);
     }
     if (st->kind == SOFTMAX) softmax_tangents(p, s, d);
-    if (st->kind == ROOT) root_multiply(p, s, d[s], d);
-    if (st->kind == WINDOW) window_tangents(p, s, slope, d);
+    other_tangents(p, s, slope, d);
     for (size_t e = 0; e < entries(p, s); e++) {
       if (st->kind == PIECEWISE) {
         const term *t = terms_at(p, st, e);
@@ -270,9 +268,7 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
   const step *st = &p->net->steps[s];
   const rational *given = &adjoint[s][e].lo;
   RATIONAL(q); INTERVAL(by);
-  if (st->kind == ROOT) root_pull(p, s, e, adjoint);
-  if (st->kind == WINDOW) window_pull(p, s, e, slope, adjoint);
-  if (st->kind == ROOT || st->kind == WINDOW) return;
+  if (other_pull(p, s, e, slope, adjoint)) return;
   for (size_t i = e / p->net->batch * st->width, end = i + st->width; i < end; i++) {
     const term *t = &st->terms[i];
     bool weighs = t->w != NULL && t->w->wrt;

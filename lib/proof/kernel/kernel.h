@@ -2,7 +2,8 @@
  * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
  * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
  * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
- * A proof may speak of a program (docs/programs.md) instead; the files about programs, program*, come last.
+ * Convolutional networks add convolution.* and window.*. A proof may speak of a program
+ * (docs/programs.md) instead; the files about programs, program*, come last.
  *
  * There is one way to fail: leave() says why and ends the process. So no function returns an
  * error, and a function that returns has done what it says. */
@@ -19,7 +20,7 @@
 #define MAX_RANK 8
 #define MAX_BITS 4096
 #define NONE ((size_t)-1)
-#define MOST ((size_t)1 << 28) /* terms of a step, or entries of all samples */
+#define MOST ((size_t)1 << 26) /* terms of a step, or entries of all samples */
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
@@ -111,9 +112,9 @@ typedef struct { const rational *coef; tensor *w; size_t at, step, from; } term;
  *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
  *              x being the term's; when it has a weight, that times x on piece 0
  *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
- *   ROOT       the term's x divided by the square root of its weight + at[0]
+ *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
  *   WINDOW     the largest x of width terms; padding, a term {&zero, NULL, 0, NONE, 0}, is left out */
-typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, ROOT, WINDOW } kind;
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW } kind;
 
 typedef struct {
   kind kind;
@@ -125,7 +126,7 @@ typedef struct {
   size_t length, stride;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
-  interval *root;            /* of ROOT: what multiplies x, for each entry of the weight's tensor */
+  interval *root;            /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
 } step;
 
 typedef struct {
@@ -193,8 +194,7 @@ typedef struct {
   interval **y;   /* outputs */
   size_t **place; /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
                      entry; or TOUCHED + the touched kink's number */
-  size_t n_touched, n_slopes;
-  touch *touched;
+  size_t n_touched, n_slopes; touch *touched;
   size_t last_window; /* of the WINDOW steps; 0: none, and these two are not computed */
   uint8_t **degree;   /* with no sides given, as in cell */
   size_t **same, n_same; /* 0: constant, known by its value; else equal only for the same function */

@@ -110,8 +110,7 @@ bytes next_file(const char *folder, const char *what) {
   const char *word = words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
-  fprintf(account, "%s: %s\n", what, word);
-  sprintf(path, "%s/%s", folder, name);
+  fprintf(account, "%s: %s\n", what, word); sprintf(path, "%s/%s", folder, name);
   bytes b = read_file(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
@@ -144,8 +143,7 @@ static void read_direction(void) {
     require(w->wrt, "parameter '%s' is not in wrt", w->name);
     require(to <= w->count && mpq_sgn(&coef) != 0, "no entry of '%s', or a coefficient 0", w->name);
     for (size_t i = from; i < to; i++) {
-      mpq_mul(&t, &coef, copy ? &w->value[i] : &plus_one);
-      mpq_add(&w->move[i], &w->move[i], &t);
+      mpq_mul(&t, &coef, copy ? &w->value[i] : &plus_one); mpq_add(&w->move[i], &w->move[i], &t);
     }
   } while (line_is("move"));
 }
@@ -162,8 +160,7 @@ static void check_cell(void) {
     interval **d = tangents(&p, c.slope);
     note_moves(&p, &c, d, found); tangents_free(d, &p);
   }
-  note_moves(&p, &c, NULL, found);
-  free(found);
+  note_moves(&p, &c, NULL, found); free(found);
 }
 
 /* The step of the next node of that name after step `from`; NONE when there is none. */
@@ -222,15 +219,13 @@ static void check_hull(bool bouligand) {
   RATIONAL(weight); RATIONAL(total);
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
   for (size_t i = 0; i < n; i++) {
-    next_line("cell");
-    next_rational(&weight);
+    next_line("cell"); next_rational(&weight);
     const char *sides = next_word();
     require(mpq_sgn(&weight) >= 0, "a weight is negative");
     require(p.n_touched == 0 ? strcmp(sides, ".") == 0 : strlen(sides) == p.n_touched,
             "one side for each touched kink is expected");
     for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_named(&p, k, sides[k]);
-    check_cell(); add_gradient(c.slope, NONE, 0, 0, &weight);
-    mpq_add(&total, &total, &weight);
+    check_cell(); add_gradient(c.slope, NONE, 0, 0, &weight); mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
   add_gradient(ad, NONE, 0, 0, &minus_one);
@@ -294,23 +289,20 @@ static void check_separator(void) {
             "nonzero entries of parameters in wrt, in order, are expected");
     mpq_set(&net.move[at], &value); next = at + 1;
   } while (line_is("v"));
-  add_tangent(&output, ad, &plus_one);
-  next_line("tree");
+  add_tangent(&output, ad, &plus_one); next_line("tree");
   do {
     if (line_is("branch")) {
       size_t k = next_number();
       require(k < p.n_touched && (depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
-      path[depth++] = k; c.side[k] = first_side(&p, k);
+      path[depth++] = k; next_side(&p, &c, k);
       continue;
     }
     bool dead = line_is("dead");
     if (dead) check_dead();
     else check_leaf(&output);
     leaves += !dead;
-    for (; depth > 0 && c.side[path[depth - 1]] == (int)p.touched[path[depth - 1]].n; depth--)
-      c.side[path[depth - 1]] = 0;
-    if (depth > 0) c.side[path[depth - 1]] += is_window(&p.touched[path[depth - 1]]) ? 1 : 2;
+    while (depth > 0 && !next_side(&p, &c, path[depth - 1])) depth--;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
   fprintf(account, "Sign patterns near the weights: at most %zu\n", leaves);
@@ -459,8 +451,7 @@ void clarke_check_proof(const char *path, const char *data) {
   expect(account != NULL, "out of memory");
   folder = *folder != '\0' ? folder : ".";
   rest = read_file(path); check_end();
-  known_line("clarke-proof", "1");
-  next_line("verdict");
+  known_line("clarke-proof", "1"); next_line("verdict");
   const char *word = next_word();
   while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0) verdict++;
   require(verdict < 3, "unknown verdict '%s'", word);
@@ -486,11 +477,9 @@ void clarke_check_proof(const char *path, const char *data) {
   size_t n_windows = read_ties(&p, ad);
   next_line("touched");
   require(next_number() == p.n_touched, "the number of touched kinks is %zu", p.n_touched);
-  fprintf(account, "Touched kinks: %zu", p.n_touched);
-  if (n_windows > 0) fprintf(account, ", of which windows with ties: %zu", n_windows);
-  fputc('\n', account);
-  check_evidence(word);
-  fflush(account);
+  fprintf(account, "Touched kinks: %zu\n", p.n_touched);
+  if (n_windows > 0) fprintf(account, "Of these, windows with ties: %zu\n", n_windows);
+  check_evidence(word); fflush(account);
   printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"
          "differentiation computes with these proxies is\n%s.\n"
          "Semantics: real arithmetic, every stored number taken exactly; what a GPU followed\n"

@@ -72,7 +72,7 @@ static const term *copied(const point *p, const step *st, size_t s, size_t e) {
 void window_identify(point *p, size_t s) {
   const step *st = &p->net->steps[s];
   size_t n = entries(p, s), batch = p->net->batch, *list = allocate(st->n, sizeof *list);
-  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == ROOT;
+  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT;
   cell none = {.degree = p->degree};
   p->degree[s] = allocate(n, 1); p->same[s] = allocate(n, sizeof **p->same);
   cell_settle_step(&none, p, s, false);
@@ -131,7 +131,7 @@ static void add_option(const point *p, touch *t, size_t e) {
   t->tied[o]++; t->last = o;
 }
 
-void window_evaluate(point *p, size_t s, interval *y) {
+static void window_evaluate(point *p, size_t s, interval *y) {
   const step *st = &p->net->steps[s];
   p->place[s] = allocate(entries(p, s), sizeof **p->place);
   for (size_t e = 0; e < entries(p, s); e++) {
@@ -147,6 +147,11 @@ void window_evaluate(point *p, size_t s, interval *y) {
     if (new.n > 1) touch_add(p, new);
     else free(new.at), free(new.tied);
   }
+}
+
+void other_evaluate(point *p, size_t s, interval *y) {
+  if (p->net->steps[s].kind == OVER_ROOT) root_prepare(&p->net->steps[s]), root_multiply(p, s, y, p->y);
+  if (p->net->steps[s].kind == WINDOW) window_evaluate(p, s, y);
 }
 
 /* ---- Derivatives */
@@ -172,7 +177,7 @@ static size_t source(const step *st) {
   return t->step;
 }
 
-void window_tangents(const point *p, size_t s, const rational *slope, interval **d) {
+static void window_tangents(const point *p, size_t s, const rational *slope, interval **d) {
   size_t from = source(&p->net->steps[s]), alone;
   const size_t *at; const rational *by;
   for (size_t e = 0; e < entries(p, s); e++)
@@ -180,11 +185,23 @@ void window_tangents(const point *p, size_t s, const rational *slope, interval *
       interval_add(&d[s][e], &d[from][at[o]], &by[o]);
 }
 
-void window_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
+static void window_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
   size_t from = source(&p->net->steps[s]), alone;
   const size_t *at; const rational *by;
   for (size_t n = options(p, s, e, slope, &at, &by, &alone), o = 0; o < n; o++)
     interval_add(&adjoint[from][at[o]], &adjoint[s][e], &by[o]);
+}
+
+void other_tangents(const point *p, size_t s, const rational *slope, interval **d) {
+  if (p->net->steps[s].kind == OVER_ROOT) root_multiply(p, s, d[s], d);
+  if (p->net->steps[s].kind == WINDOW) window_tangents(p, s, slope, d);
+}
+
+bool other_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
+  kind which = p->net->steps[s].kind;
+  if (which == OVER_ROOT) root_pull(p, s, e, adjoint);
+  if (which == WINDOW) window_pull(p, s, e, slope, adjoint);
+  return which == OVER_ROOT || which == WINDOW;
 }
 
 /* Have all options of touched window k the derivative of the first? */
@@ -257,9 +274,12 @@ int tie_side(const touch *t) {
   return mpq_sgn(&shared) != 0 ? 0 : last_takes ? (int)t->last + 1 : 1;
 }
 
-int first_side(const point *p, size_t k) {
-  require(p->touched[k].n <= 26, "%s has more than 26 options", kink(k));
-  return is_window(&p->touched[k]) ? 1 : -1;
+bool next_side(const point *p, cell *c, size_t k) {
+  int last = (int)p->touched[k].n, *side = &c->side[k];
+  require(last <= 26, "%s has more than 26 options", kink(k));
+  if (is_window(&p->touched[k])) *side = *side < last ? *side + 1 : 0;
+  else *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
+  return *side != 0;
 }
 
 int side_named(const point *p, size_t k, char c) {

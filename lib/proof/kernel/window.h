@@ -20,10 +20,11 @@ void multiply_add(interval *y, const interval *a, const interval *b); /* y += a 
 
 void window_begin(point *p); /* before its steps are evaluated */
 
-/* The values of a WINDOW step, and its touched windows; same must be known for its argument. */
-void window_evaluate(point *p, size_t s, interval *y);
-void window_tangents(const point *p, size_t s, const rational *slope, interval **d);
-void window_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint);
+/* What OVER_ROOT and WINDOW steps do in evaluate.c; nothing for others. Of a WINDOW's argument, same must be
+ * known; its touched windows are noted. */
+void other_evaluate(point *p, size_t s, interval *y);
+void other_tangents(const point *p, size_t s, const rational *slope, interval **d);
+bool other_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint);
 /* The degree of an entry of a WINDOW step; settles its touched window. */
 uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree);
 /* Fills same for a step, from its degrees with no sides given. */
@@ -34,7 +35,7 @@ void window_identify(point *p, size_t s);
 size_t read_ties(const point *p, rational *ad);
 bool is_window(const touch *t);
 int tie_side(const touch *t);                     /* of the option AD takes; 0: it takes several */
-int first_side(const point *p, size_t k);         /* of a branch on touched kink k */
+bool next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
 int side_named(const point *p, size_t k, char c); /* a sign, or a window's letter */
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
 size_t next_option(const point *p, const cell *c, size_t k);

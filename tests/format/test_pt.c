@@ -1,0 +1,527 @@
+/* The reader of checkpoints on pickles and archives written by hand: what each opcode may do, and
+ * every refusal. Files that torch wrote are test_fixtures.c's. */
+#include "describe.h"
+#include "zips.h"
+
+/* --- pickles ---------------------------------------------------------------------------------- */
+
+#define TEXT(length, text) "X" length "\0\0\0" text
+#define STORAGE_OF(tag, class, key, entries) \
+  "(" tag class TEXT("\1", key) TEXT("\3", "cpu") "K" entries "tQ"
+#define STORAGE(class, key, entries) \
+  STORAGE_OF(TEXT("\7", "storage"), "ctorch\n" class "Storage\n", key, entries)
+#define FLOATS STORAGE("Float", "0", "\6")
+#define ORDERED "ccollections\nOrderedDict\n)R"
+#define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
+/* shape and strides push tuples */
+#define VIEW(storage, offset, shape, strides) REBUILD "(" storage offset shape strides "\x89" ORDERED "tR"
+#define PAIR(a, b) "K" a "K" b "\x86"
+#define ONE(a) "K" a "\x85"
+#define GRID VIEW(FLOATS, "K\0", PAIR("\2", "\3"), PAIR("\3", "\1"))
+#define FIRST VIEW(FLOATS, "K\0", ")", ")")
+#define START "\x80\2"
+#define DICT(items) START "}(" items "u."
+#define ENTRY(tensor) DICT(TEXT("\1", "w") tensor)
+#define HUGE_NUMBER "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"
+
+typedef struct {
+  const char *pickle;
+  size_t size;
+  const char *says;
+} pickled;
+
+#define CASE(pickle, says) { pickle, sizeof(pickle) - 1, says }
+
+/* --- archives --------------------------------------------------------------------------------- */
+
+static bytes
+bytes_of(const void *data, size_t size)
+{
+  bytes b = { 0 };
+
+  put(&b, data, size);
+  return b;
+}
+
+/* Six floats: 0, 1, ..., 5; and three eight-byte integers: 1, 2, 3. */
+static bytes
+floats(void)
+{
+  const float values[] = { 0, 1, 2, 3, 4, 5 };
+  bytes b = { 0 };
+
+  for (size_t k = 0; k < 6; k++) {
+    uint32_t word;
+
+    memcpy(&word, &values[k], sizeof word);
+    put_word(&b, word, 4);
+  }
+  return b;
+}
+
+static bytes
+integers(void)
+{
+  bytes b = { 0 };
+
+  for (size_t k = 1; k <= 3; k++)
+    put_word(&b, k, 8);
+  return b;
+}
+
+static bytes
+archive_around(const char *pickle, size_t size)
+{
+  member members[] = { member_of("m/data.pkl", bytes_of(pickle, size)),
+                       member_of("m/version", bytes_of("3\n", 2)),
+                       member_of("m/byteorder", bytes_of("little", 6)),
+                       member_of("m/data/0", floats()), member_of("m/data/1", integers()) };
+
+  return archive_of(members, 5);
+}
+
+static clarke_status
+parse(clarke_tensors *ts, const bytes *b, clarke_error *err)
+{
+  bytes copy = tight(b);
+  clarke_status status = clarke_pt_parse(ts, copy.data, copy.size, "dir/c.pt", err);
+
+  bytes_clear(&copy);
+  return status;
+}
+
+/* Fails unless the archive (consumed) is refused with these words. */
+static void
+refuse_archive(bytes b, const char *says)
+{
+  clarke_tensors ts;
+  clarke_error err = { CLARKE_OK, "(none)" };
+
+  clarke_tensors_init(&ts);
+  ck_assert_msg(parse(&ts, &b, &err) != CLARKE_OK, "accepted; expected: %s", says);
+  ck_assert_int_eq(strncmp(err.text, "dir/c.pt: ", 10), 0);
+  assert_says(err.text, says);
+  ck_assert(ts.n == 0 && ts.tensor == NULL);
+  ck_assert_int_eq(parse(&ts, &b, NULL), err.code);
+  bytes_clear(&b);
+}
+
+/* What the archive (not consumed) holds, as text; NULL when it is refused. */
+static char *
+read_as(const bytes *b, clarke_error *err)
+{
+  clarke_tensors ts;
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+
+  clarke_tensors_init(&ts);
+  if (parse(&ts, b, err) == CLARKE_OK) {
+    describe_tensors(out, &ts);
+    fclose(out);
+  } else {
+    fclose(out);
+    free(text);
+    text = NULL;
+  }
+  clarke_tensors_clear(&ts);
+  return text;
+}
+
+/* --- what is accepted ------------------------------------------------------------------------- */
+
+#define BITS_0 " 0000000000000000"
+#define BITS_1 " 3ff0000000000000"
+#define BITS_2 " 4000000000000000"
+#define BITS_3 " 4008000000000000"
+#define BITS_4 " 4010000000000000"
+#define BITS_5 " 4014000000000000"
+
+static const pickled accepted[] = {
+  CASE(START "}.", ""),
+  CASE(START ORDERED ".", ""),
+  CASE(ENTRY(GRID), "tensor w float32 [2, 3]" BITS_0 BITS_1 BITS_2 BITS_3 BITS_4 BITS_5 "\n"),
+  CASE(ENTRY(FIRST), "tensor w float32 []" BITS_0 "\n"),
+  /* strides: transposed, skipping, repeated; those of a side of 1 lead nowhere */
+  CASE(ENTRY(VIEW(FLOATS, "K\0", PAIR("\3", "\2"), PAIR("\1", "\3"))),
+       "tensor w float32 [3, 2]" BITS_0 BITS_3 BITS_1 BITS_4 BITS_2 BITS_5 "\n"),
+  CASE(ENTRY(VIEW(FLOATS, "K\1", ONE("\3"), ONE("\2"))),
+       "tensor w float32 [3]" BITS_1 BITS_3 BITS_5 "\n"),
+  CASE(ENTRY(VIEW(FLOATS, "K\5", PAIR("\2", "\2"), PAIR("\0", "\0"))),
+       "tensor w float32 [2, 2]" BITS_5 BITS_5 BITS_5 BITS_5 "\n"),
+  CASE(ENTRY(VIEW(FLOATS, "K\5", ONE("\1"), HUGE_NUMBER "\x85")),
+       "tensor w float32 [1]" BITS_5 "\n"),
+  /* no entries: nothing is reached, wherever it begins */
+  CASE(ENTRY(VIEW(FLOATS, "K\7", PAIR("\0", "\7"), PAIR("\7", "\1"))),
+       "tensor w float32 [0, 7]\n"),
+  CASE(ENTRY(VIEW(STORAGE("Long", "1", "\3"), "K\1", ONE("\2"), ONE("\1"))),
+       "tensor w int64 [2] 2 3\n"),
+  /* a parameter is its tensor; metadata that says nothing */
+  CASE(ENTRY("ctorch._utils\n_rebuild_parameter\n" FIRST "\x88" ORDERED "\x87R"),
+       "tensor w float32 []" BITS_0 "\n"),
+  CASE(ENTRY(REBUILD "(" FLOATS "K\0))\x88" ORDERED "}tR"), "tensor w float32 []" BITS_0 "\n"),
+  CASE(ENTRY(REBUILD "(" FLOATS "K\0))\x88" ORDERED "NtR"), "tensor w float32 []" BITS_0 "\n"),
+  /* one tensor under two names, by the memo: short and long places */
+  CASE(DICT(TEXT("\1", "b") FIRST "q\1" TEXT("\1", "a") "h\1"),
+       "tensor a float32 []" BITS_0 "\ntensor b float32 []" BITS_0 "\n"),
+  CASE(DICT(TEXT("\1", "b") FIRST "r\5\0\0\0" TEXT("\1", "a") "j\5\0\0\0"),
+       "tensor a float32 []" BITS_0 "\ntensor b float32 []" BITS_0 "\n"),
+  /* attributes of an OrderedDict are dropped */
+  CASE(START ORDERED TEXT("\1", "w") FIRST "s}" TEXT("\1", "m") "K\1sb.",
+       "tensor w float32 []" BITS_0 "\n"),
+  /* in a checkpoint: everything else is passed over */
+  CASE(DICT(TEXT("\5", "epoch") "K\7" TEXT("\5", "model") "}" TEXT("\1", "w") FIRST "s"),
+       "tensor w float32 []" BITS_0 "\n"),
+  CASE(DICT(TEXT("\12", "state_dict") "}" TEXT("\1", "w") FIRST "s"
+            "K\1](M\1\0J\xff\xff\xff\xff" HUGE_NUMBER "\x8a\x09" "123456789\x8a\0G12345678e"
+            "N]NaK\1a" GRID "(}NK\3)]t"),
+       "tensor w float32 []" BITS_0 "\n"),
+  /* 'model' here is a tensor, not a dictionary */
+  CASE(DICT(TEXT("\5", "model") FIRST), "tensor model float32 []" BITS_0 "\n"),
+  CASE(DICT(TEXT("\20", "model_state_dict") "}"), ""),
+};
+
+START_TEST(acceptances)
+{
+  const pickled *c = &accepted[_i];
+  bytes b = archive_around(c->pickle, c->size);
+  clarke_error err = { CLARKE_OK, "" };
+  char *text = read_as(&b, &err);
+
+  ck_assert_msg(text != NULL, "case %d: %s", _i, err.text);
+  ck_assert_str_eq(text, c->says);
+  free(text);
+  bytes_clear(&b);
+}
+END_TEST
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static const pickled refused[] = {
+  CASE("", "not a pickle"),
+  CASE("\x80", "not a pickle"),
+  CASE("}.", "not a pickle"),
+  CASE("\x80\3}.", "pickle protocol 3"),
+  CASE(START, "byte 2: the pickle ends without saying so"),
+  CASE(START "}", "byte 3: the pickle ends without saying so"),
+  CASE(START ".", "byte 2: takes 1 values from a stack of 0"),
+  CASE(START "}}.", "byte 4: leaves 2 values"),
+  CASE(START "(}.", "byte 4: leaves 1 values"),
+  CASE(START "}..", "byte 3: 1 bytes follow the end"),
+  CASE(START "\x80\2}.", "byte 2: opcode 0x80 is none"),
+  CASE(START "N.", "holds no dictionary"),
+  CASE(START "].", "holds no dictionary"),
+  CASE(START FIRST ".", "holds no dictionary"),
+  /* cut inside an opcode */
+  CASE(START "J123", "byte 2: the pickle ends inside it"),
+  CASE(START "K", "byte 2: the pickle ends inside it"),
+  CASE(START "M1", "byte 2: the pickle ends inside it"),
+  CASE(START "\x8a", "byte 2: the pickle ends inside it"),
+  CASE(START "\x8a\x08" "1234567", "byte 2: the pickle ends inside it"),
+  CASE(START "\x8a\x09" "12345678", "byte 2: the pickle ends inside it"),
+  CASE(START "G1234567", "byte 2: the pickle ends inside it"),
+  CASE(START "X\1\0\0", "byte 2: the pickle ends inside it"),
+  CASE(START "X\2\0\0\0a", "byte 2: a text of 2 bytes runs past the end"),
+  CASE(START "X\xff\xff\xff\xff" "a", "byte 2: a text of 4294967295 bytes runs past the end"),
+  CASE(START "ctorch\nFloatStorage", "byte 2: the pickle ends inside it"),
+  CASE(START "ctorch", "byte 2: the pickle ends inside it"),
+  CASE(START "c", "byte 2: the pickle ends inside it"),
+  /* the stack and its marks */
+  CASE(START "t", "byte 2: there is no mark"),
+  CASE(START "u", "byte 2: there is no mark"),
+  CASE(START "e", "byte 2: there is no mark"),
+  CASE(START "\x85", "byte 2: takes 1 values from a stack of 0"),
+  CASE(START "N(\x85", "byte 4: takes 1 values from a stack of 0"),
+  CASE(START "NN\x87", "byte 4: takes 3 values from a stack of 2"),
+  CASE(START "(u", "byte 3: takes 1 values from a stack of 0"),
+  CASE(START "a", "takes 2 values"),
+  CASE(START "s", "takes 3 values"),
+  CASE(START "R", "takes 2 values"),
+  CASE(START "b", "takes 2 values"),
+  CASE(START "Q", "takes 1 values"),
+  CASE(START "q\0", "takes 1 values"),
+  CASE(START "}Na", "byte 4: adds to what is no list"),
+  CASE(START "]NNs", "byte 5: adds to what is no dictionary"),
+  CASE(START "N(NNu", "byte 6: adds to what is no dictionary"),
+  CASE(START "}(Nu", "byte 5: a key has no value"),
+  /* the memo */
+  CASE(START "h\0", "byte 2: place 0 of the memo is empty"),
+  CASE(START "Nq\1h\0", "byte 5: place 0 of the memo is empty"),
+  CASE(START "j\xff\xff\xff\xff", "byte 2: place 4294967295 of the memo is empty"),
+  CASE(START "Nr\xff\xff\xff\xff", "byte 3: place 4294967295 of the memo in a pickle of 8 bytes"),
+  CASE(START "Nq\5", "place 5 of the memo in a pickle of 5 bytes"),
+  /* names */
+  CASE(START "cos\nsystem\n", "byte 2: refers to os.system, and no code is run"),
+  CASE(START "cbuiltins\neval\n", "refers to builtins.eval"),
+  CASE(START "ctorch\nload\n", "refers to torch.load"),
+  CASE(START "ctorch\nFloatStorageX\n", "refers to torch.FloatStorageX"),
+  CASE(START "ctorch._utils\n_rebuild_tensor\n", "refers to torch._utils._rebuild_tensor"),
+  CASE(START "ccollections\n\nOrderedDict\n", "refers to collections."),
+  CASE(START "c\n\n", "refers to ."),
+  CASE(START "c\x1b[2J\nx\n", "refers to a Python name that is not text"),
+  CASE(START "ccollections\nOrderedDict\n(NtR", "made of something"),
+  CASE(START "ccollections\nOrderedDict\nNR", "calls what is no name, or with no tuple"),
+  CASE(START "N)R", "calls what is no name"),
+  CASE(START "ctorch\nFloatStorage\n)R", "calls torch.FloatStorage"),
+  CASE(START "}}b", "byte 4: gives attributes to what is no OrderedDict"),
+  CASE(START ")}b", "gives attributes to what is no OrderedDict"),
+  /* storages */
+  CASE(START "NQ", "a persistent id is no ('storage'"),
+  CASE(START TEXT("\1", "0") "Q", "a persistent id is no ('storage'"),
+  CASE(START STORAGE_OF(TEXT("\6", "module"), "ctorch\nFloatStorage\n", "0", "\6"),
+       "a persistent id is no ('storage'"),
+  CASE(START STORAGE_OF("N", "ctorch\nFloatStorage\n", "0", "\6"), "a persistent id is no"),
+  CASE(START STORAGE_OF(TEXT("\7", "storage"), "ccollections\nOrderedDict\n", "0", "\6"),
+       "a persistent id is no"),
+  CASE(START STORAGE_OF(TEXT("\7", "storage"), TEXT("\1", "f"), "0", "\6"), "a persistent id is no"),
+  CASE(START "(" TEXT("\7", "storage") "ctorch\nFloatStorage\nNNK\6tQ", "a persistent id is no"),
+  CASE(START "(" TEXT("\7", "storage") "ctorch\nFloatStorage\n" TEXT("\1", "0") TEXT("\1", "c")
+       "J\xff\xff\xff\xfftQ", "a persistent id is no"),
+  CASE(ENTRY(VIEW(STORAGE("Float", "9", "\6"), "K\0", ")", ")")),
+       "tensor \"w\": its storage \"m/data/9\" is missing"),
+  CASE(ENTRY(VIEW(STORAGE("Float", "0", "\5"), "K\0", ")", ")")),
+       "tensor \"w\": its storage \"m/data/0\" has 24 bytes; expected 5 entries of float32"),
+  CASE(ENTRY(VIEW(STORAGE("Double", "0", "\6"), "K\0", ")", ")")), "expected 6 entries of float64"),
+  CASE(ENTRY(VIEW(STORAGE("Float", "\n", "\6"), "K\0", ")", ")")), "storage's key is not text"),
+  CASE(DICT(TEXT("\1", "a") FIRST
+            TEXT("\1", "b") VIEW(STORAGE("Int", "0", "\6"), "K\0", ")", ")")),
+       "tensors \"a\" and \"b\" share a storage that is float32 to one and int32 to the other"),
+  /* tensors */
+  CASE(START REBUILD ")R", "a tensor of 0 parts"),
+  CASE(START REBUILD "(" FLOATS "K\0))\x89tR", "a tensor of 5 parts"),
+  CASE(START REBUILD "(" FLOATS "K\0))\x89" ORDERED "NNtR", "a tensor of 8 parts"),
+  CASE(START REBUILD "(NK\0))\x89" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "J\xff\xff\xff\xff))\x89" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "NNN\x89" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0]]\x89" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0" ONE("\1") ")\x89" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0" "J\xff\xff\xff\xff\x85" ONE("\1") "\x89" ORDERED "tR",
+       "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0" ONE("\1") "J\xff\xff\xff\xff\x85" "\x89" ORDERED "tR",
+       "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0))N" ORDERED "tR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0))\x89NtR", "a tensor's parts are not"),
+  CASE(START REBUILD "(" FLOATS "K\0))\x89" ORDERED "}NNstR", "a tensor with metadata"),
+  CASE(START REBUILD "(" FLOATS "K\0))\x89" ORDERED "K\1tR", "a tensor with metadata"),
+  CASE(START REBUILD "(" FLOATS "K\0(K\1K\1K\1K\1K\1K\1K\1K\1K\1t)\x89" ORDERED "tR",
+       "a tensor of 9 dimensions; at most 8"),
+  CASE(START "ctorch._utils\n_rebuild_parameter\nN\x88}\x87R", "a parameter of no tensor"),
+  CASE(START "ctorch._utils\n_rebuild_parameter\n" FIRST "\x85R", "a parameter of no tensor"),
+  CASE(ENTRY(VIEW(FLOATS, "K\6", ")", ")")), "tensor \"w\": float32 [] begins at entry 6 of a storage of 6"),
+  CASE(ENTRY(VIEW(FLOATS, "K\0", ONE("\7"), ONE("\1"))),
+       "tensor \"w\": float32 [7], from entry 0, reaches past the 6 entries of its storage"),
+  CASE(ENTRY(VIEW(FLOATS, "K\1", PAIR("\2", "\3"), PAIR("\3", "\1"))), "reaches past the 6 entries"),
+  CASE(ENTRY(VIEW(FLOATS, "K\0", PAIR("\2", "\3"), PAIR("\4", "\1"))),
+       "reaches past the 6 entries of its storage (stride 1 of dimension 1)"),
+  CASE(ENTRY(VIEW(FLOATS, "K\0", ONE("\3"), HUGE_NUMBER "\x85")), "reaches past the 6 entries"),
+  CASE(ENTRY(VIEW(FLOATS, HUGE_NUMBER, ONE("\3"), ONE("\1"))), "begins at entry 9223372036854775807"),
+  CASE(ENTRY(VIEW(FLOATS, "K\0", HUGE_NUMBER HUGE_NUMBER "\x86", PAIR("\0", "\0"))),
+       "has more than the 2147483648 entries that are read"),
+  CASE(ENTRY(VIEW(FLOATS, "K\0", "J\0\0\0\x40\x85", ONE("\0"))), "hold more than 16 times"),
+  /* state dicts */
+  CASE(DICT("K\1" FIRST), "a key of the state dict is not text"),
+  CASE(DICT(TEXT("\1", "\n") FIRST), "a tensor's name is not text"),
+  CASE(DICT(TEXT("\1", "\xff") FIRST), "a tensor's name is not text"),
+  CASE(DICT(TEXT("\1", "\xff") "N"), "entry \"(not text)\" is no tensor"),
+  CASE(DICT(TEXT("\1", "w") "K\1"), "entry \"w\" is no tensor; expected a state dict"),
+  CASE(DICT(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
+  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "several state dicts"),
+  /* the dictionary itself as its model */
+  CASE(START "}q\0" TEXT("\5", "model") "h\0s.", "entry \"model\" is no tensor"),
+};
+
+START_TEST(refusals)
+{
+  refuse_archive(archive_around(refused[_i].pickle, refused[_i].size), refused[_i].says);
+}
+END_TEST
+
+/* Every byte that is no opcode of a state dict is refused as such, wherever the stack stands. */
+START_TEST(opcodes)
+{
+  static const char taken[] = "(.N)]}JKMGXtqrhjcQRbsuae\x85\x86\x87\x88\x89\x8a";
+
+  for (int opcode = 1; opcode < 256; opcode++) {
+    const char pickle[] = { (char)0x80, 2, 'N', 'N', (char)opcode, '.' };
+    char says[64];
+
+    if (strchr(taken, opcode) != NULL)
+      continue;
+    snprintf(says, sizeof says, "\"m/data.pkl\": byte 4: opcode 0x%02x", (unsigned)opcode);
+    refuse_archive(archive_around(pickle, sizeof pickle), says);
+  }
+}
+END_TEST
+
+/* `times` copies of a text appended. */
+static void
+put_times(bytes *b, size_t times, const char *text, size_t size)
+{
+  char *all = malloc(times * size + 1);
+
+  for (size_t k = 0; k < times; k++)
+    memcpy(all + k * size, text, size);
+  put(b, all, times * size);
+  free(all);
+}
+
+/* A million marks; lists in lists; and tuples of tuples of ..., each twice the one before. */
+START_TEST(nesting)
+{
+  const size_t n = 1000000;
+  bytes marks = { 0 }, lists = { 0 }, laughs = { 0 };
+
+  put(&marks, START, 2);
+  put_times(&marks, n, "(", 1);
+  refuse_archive(archive_around((char *)marks.data, marks.size),
+                 "byte 1000002: the pickle ends without saying so");
+  put(&lists, START "}" TEXT("\1", "w"), 9);
+  put_times(&lists, n, "]", 1);
+  put_times(&lists, n - 1, "a", 1);
+  put(&lists, "s.", 2);
+  refuse_archive(archive_around((char *)lists.data, lists.size), "entry \"w\" is no tensor");
+  put(&laughs, START "}" TEXT("\1", "w") "N", 10);
+  put_times(&laughs, 1000, "q\1h\1\x86", 5);
+  put(&laughs, "s.", 2);
+  refuse_archive(archive_around((char *)laughs.data, laughs.size), "entry \"w\" is no tensor");
+  bytes_clear(&marks);
+  bytes_clear(&lists);
+  bytes_clear(&laughs);
+}
+END_TEST
+
+/* One long text as the key of many tensors: refused before it is looked into for each. */
+START_TEST(repeated_names)
+{
+  static const char tensor[] = "q\1" FIRST "q\2s";
+  bytes b = { 0 };
+
+  put(&b, START "}X", 4);
+  put_word(&b, 100000, 4);
+  put_times(&b, 100000, "n", 1);
+  put(&b, tensor, sizeof tensor - 1);
+  put_times(&b, 100000, "h\1h\2s", 5);
+  put(&b, ".", 1);
+  refuse_archive(archive_around((char *)b.data, b.size), "two tensors are named \"nnnn");
+  bytes_clear(&b);
+}
+END_TEST
+
+/* --- archives --------------------------------------------------------------------------------- */
+
+static const char sound[] = ENTRY(GRID);
+
+START_TEST(truncations)
+{
+  bytes b;
+  clarke_tensors ts;
+
+  clarke_tensors_init(&ts);
+  for (size_t size = 0; size < sizeof sound - 1; size++)
+    refuse_archive(archive_around(sound, size), "dir/c.pt: ");
+  b = archive_around(sound, sizeof sound - 1);
+  for (size_t size = 0; size < b.size; size++) {
+    const bytes cut = { b.data, size };
+
+    ck_assert_int_ne(parse(&ts, &cut, NULL), CLARKE_OK);
+  }
+  ck_assert_int_eq(parse(&ts, &b, NULL), CLARKE_OK);
+  clarke_tensors_clear(&ts);
+  bytes_clear(&b);
+}
+END_TEST
+
+/* A changed bit is noticed, or lies where it means nothing. */
+START_TEST(bit_flips)
+{
+  bytes b = archive_around(sound, sizeof sound - 1);
+  char *whole = read_as(&b, NULL);
+  size_t read = 0;
+
+  ck_assert_ptr_nonnull(whole);
+  for (size_t bit = 0; bit < 8 * b.size; bit++) {
+    char *text;
+
+    b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    text = read_as(&b, NULL);
+    b.data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    if (text != NULL)
+      ck_assert_str_eq(text, whole);
+    read += text != NULL;
+    free(text);
+  }
+  ck_assert_uint_lt(read, 4 * b.size);
+  free(whole);
+  bytes_clear(&b);
+}
+END_TEST
+
+static bytes
+archive_with(const char *name, const char *text)
+{
+  member members[] = { member_of("m/data.pkl", bytes_of(sound, sizeof sound - 1)),
+                       member_of(name, bytes_of(text, strlen(text))),
+                       member_of("m/data/0", floats()) };
+
+  return archive_of(members, 3);
+}
+
+START_TEST(members)
+{
+  member packed = member_of("m/data.pkl", bytes_of(sound, sizeof sound - 1));
+  bytes none = archive_of(NULL, 0);
+
+  refuse_archive(none, "the archive is empty");
+  refuse_archive(archive_with("version", "3\n"), "\"version\" lies outside the folder \"m/\"");
+  refuse_archive(archive_with("n/version", "3\n"), "\"n/version\" lies outside the folder \"m/\"");
+  refuse_archive(archive_with("m/byteorder", "little"), "\"m/version\" is missing");
+  refuse_archive(archive_with("m/version", "three"), "\"m/version\" is missing or holds no number");
+  refuse_archive(archive_with("m/version", "3 4"), "holds no number");
+  refuse_archive(archive_with("m/version", "0"), "holds no number");
+  refuse_archive(archive_with("m/version", "99"), "version 99 of the archive");
+  refuse_archive(archive_with("m/version", "1234567890123456"), "\"m/version\" has 16 bytes");
+  packed.method = 8;
+  packed.size = 4000000000u;
+  refuse_archive(archive_of(&packed, 1), "member \"m/data.pkl\": 4000000000 bytes cannot come from");
+  packed = member_of("m/data.pkl", bytes_of(sound, sizeof sound - 1));
+  packed.crc ^= 1;
+  member bad[] = { packed, member_of("m/version", bytes_of("3", 1)) };
+  refuse_archive(archive_of(bad, 2), "member \"m/data.pkl\": cannot be read: CRC error");
+}
+END_TEST
+
+START_TEST(no_archives)
+{
+  refuse_archive(bytes_of("", 0), "not an archive of torch.save: it does not begin as a ZIP does");
+  refuse_archive(bytes_of("PK\3\4", 4), "the ZIP archive cannot be read");
+  refuse_archive(bytes_of("\x80\2}.", 4), "not an archive of torch.save");
+  refuse_archive(bytes_of("\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15),
+                 "before version 1.6");
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("pt");
+  TCase *tests = tcase_create("pt");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_loop_test(tests, acceptances, 0, (int)(sizeof accepted / sizeof accepted[0]));
+  tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_test(tests, opcodes);
+  tcase_add_test(tests, nesting);
+  tcase_add_test(tests, repeated_names);
+  tcase_add_test(tests, truncations);
+  tcase_add_test(tests, bit_flips);
+  tcase_add_test(tests, members);
+  tcase_add_test(tests, no_archives);
+  tcase_set_timeout(tests, 60);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
