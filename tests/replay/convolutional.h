@@ -184,18 +184,25 @@ grow_residual(growing *g)
   grow_node(g, "Add", before, draw_below(g->state, 2));
 }
 
-/* The activation beside itself, or beside its positive part, along some axis of a sample. */
+/* The activation beside itself, its positive part, or a constant, along some axis of a sample. */
 static inline void
 grow_concat(growing *g)
 {
-  size_t axis = draw_below(g->state, g->rank);
-  char before[16];
+  size_t axis = draw_below(g->state, g->rank), kind = draw_below(g->state, 3), more = g->dims[axis];
+  char beside[16];
 
-  strcpy(before, g->at);
-  if (draw_below(g->state, 2))
+  strcpy(beside, g->at);
+  if (kind == 0)
     grow_node(g, "Relu", NULL, false);
-  attr_int(grow_node(g, "Concat", before, draw_below(g->state, 2)), "axis", (int64_t)axis + 1);
-  g->dims[axis] *= 2;
+  if (kind == 1) {
+    size_t dims[4] = {1};
+
+    memcpy(dims + 1, g->dims, g->rank * sizeof *dims);
+    dims[axis + 1] = more = 1 + draw_below(g->state, 2);
+    strcpy(beside, a_weight(g, g->rank + 1, dims, false));
+  }
+  attr_int(grow_node(g, "Concat", beside, draw_below(g->state, 2)), "axis", (int64_t)axis + 1);
+  g->dims[axis] += more;
 }
 
 static inline void
