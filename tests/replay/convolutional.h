@@ -255,6 +255,17 @@ grow_dense(growing *g, size_t outputs)
   g->dims[0] = outputs;
 }
 
+static inline void
+grow_kink(growing *g)
+{
+  static const char *const ops[] = {"Relu", "Relu", "Relu", "Abs", "LeakyRelu"};
+  const char *op = ops[draw_below(g->state, 5)];
+  clarke_model_node *node = grow_node(g, op, NULL, false);
+
+  if (op[0] == 'L')
+    attr_float(node, "alpha", draw_below(g->state, 2) ? 0.25 : -1);
+}
+
 /* Begins a model whose sample has these axes. */
 static inline void
 grow_begin(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t rank,
@@ -298,6 +309,65 @@ grow_batch(const growing *g, size_t samples)
                                            : g->number(g->state);
   }
   return x;
+}
+
+/* Anything that keeps channels with an axis or two. */
+static inline void
+grow_anything(growing *g)
+{
+  static const char *const arithmetic[] = {"Add", "Sub", "Mul", "Div"};
+
+  switch (draw_below(g->state, 11)) {
+  case 0:
+  case 1:
+    grow_conv(g, 2, draw_below(g->state, 2));
+    break;
+  case 2:
+    grow_concat(g);
+    break;
+  case 3:
+    grow_pad(g);
+    break;
+  case 4:
+    grow_average(g);
+    break;
+  case 5:
+    grow_batchnorm(g);
+    break;
+  case 6:
+  case 7:
+    grow_arithmetic(g, arithmetic[draw_below(g->state, 4)]);
+    break;
+  case 8:
+    grow_maxpool(g, draw_below(g->state, 2));
+    break;
+  case 9:
+    grow_residual(g);
+    break;
+  default:
+    grow_pointwise(g);
+    break;
+  }
+}
+
+/* A model that pools at its end, whatever is before. */
+static inline void
+grow_convolutional(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {1 + draw_below(state, 2), 1 + draw_below(state, 4), 1 + draw_below(state, 3)};
+
+  grow_begin(g, state, number, 2 + draw_below(state, 2), dims);
+  for (size_t n = 1 + draw_below(state, 6); n > 0 && grown_count(g) < 60; n--)
+    grow_anything(g);
+  if (draw_below(state, 3) == 0) {
+    grow_flatten(g);
+    if (draw_below(state, 2))
+      grow_gemm(g);
+    grow_channels(g, 1);
+  }
+  grow_maxpool(g, draw_below(state, 2));
+  grow_kink(g);
+  model_output(&g->m, g->at);
 }
 
 #endif
