@@ -29,7 +29,7 @@ DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "cases" / "audit"
 UNDECIDED = {"zero-gamma", "lenet-q6-96", "lenet-overlap-q6", "resnet-pool-gamma",
              "resnet-pool-gamma-96"}
 # Seconds, with the proof's check.
-SLOW = {"lenet-q6-96", "lenet-overlap-q6", "lenet-overlap-q6-384", "resnet-gamma-beta",
+SLOW = {"lenet-q6-96", "lenet-overlap-q6", "lenet-overlap-q6-384", "resnet-gamma", "resnet-gamma-beta",
         "resnet-pool-gamma", "resnet-pool-gamma-96"}
 
 
