@@ -343,7 +343,7 @@ clarke_status
 clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
                   size_t threads, clarke_error *err)
 {
-  size_t open = 0, entries;
+  size_t open = 0, entries = 0;
   clarke_status status;
 
   clarke_replay_clear(r);
