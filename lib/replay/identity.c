@@ -182,18 +182,31 @@ has_number(const clarke_identities *ids, size_t value, size_t entry)
   return y != NULL ? y->radius == NULL || y->radius[entry] == 0 : value == ids->g->input;
 }
 
+/* The words of a rational; false when it is 0. */
+static bool
+put_rational(key *k, const mpq_t q)
+{
+  const mpz_srcptr part[2] = {mpq_numref(q), mpq_denref(q)};
+
+  put(k, (uint64_t)mpq_sgn(q) + 1);
+  for (size_t i = 0; i < 2; i++) {
+    size_t n = mpz_size(part[i]);
+
+    put(k, n);
+    for (size_t l = 0; l < n; l++)
+      put(k, mpz_getlimbn(part[i], (mp_size_t)l));
+  }
+  return mpq_sgn(q) != 0;
+}
+
+/* The same for entries of all values: a copy is known by what it copies. */
 static clarke_identity
 by_number(clarke_identities *ids, size_t value, size_t entry)
 {
-  const clarke_matrix *y = ids->value != NULL ? &ids->value[value] : NULL;
-  key k = begin(ids, BY_NUMBER, value);
-  bool zero = true;
+  key k = begin(ids, BY_NUMBER, 0);
+  bool zero;
 
-  for (size_t l = 0; y != NULL && l < y->limbs; l++) {
-    put(&k, y->word[entry * y->limbs + l]);
-    zero = zero && y->word[entry * y->limbs + l] == 0;
-  }
-  if (y == NULL) { /* an input */
+  if (ids->value == NULL) { /* an input */
     size_t from = entry % ids->n * ids->g->values[value].count + entry / ids->n;
     double number = ids->x->real != NULL ? ids->x->real[from] : (double)ids->x->integer[from];
     uint64_t bits;
@@ -201,6 +214,13 @@ by_number(clarke_identities *ids, size_t value, size_t entry)
     memcpy(&bits, &number, sizeof bits);
     put(&k, bits);
     zero = number == 0;
+  } else {
+    mpq_t number;
+
+    mpq_init(number);
+    clarke_matrix_get(number, &ids->value[value], entry / ids->n, entry % ids->n);
+    zero = !put_rational(&k, number);
+    mpq_clear(number);
   }
   if (zero) {
     free(k.word);
@@ -239,37 +259,6 @@ settle(key *k, bool constant, size_t value, size_t entry)
 }
 
 static clarke_identity
-of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
-{
-  key k = begin(ids, BY_STRUCTURE, s->out);
-  bool constant = true, zero = true;
-
-  for (size_t i = 0; i < s->n_in; i++) {
-    const clarke_operand *o = &s->in[i];
-    size_t from = mapped(o, f);
-    bool number = from != CLARKE_NONE && ids->g->values[o->value].constant;
-
-    if (number) {
-      put(&k, coefficient(ids->g, o->value, from));
-      constant = constant && !clarke_value_is_wrt(ids->g, o->value);
-      zero = false;
-    } else {
-      clarke_identity id = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
-                                               : clarke_identity_of(ids, o->value, from, j);
-
-      put(&k, id);
-      constant = constant && is_constant(id);
-      zero = zero && id == CLARKE_IDENTITY_ZERO;
-    }
-  }
-  if (zero) {
-    free(k.word);
-    return CLARKE_IDENTITY_ZERO;
-  }
-  return settle(&k, constant, s->out, f * ids->n + j);
-}
-
-static clarke_identity
 of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
   size_t from = mapped(&s->in[0], f);
@@ -284,6 +273,26 @@ of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   put(&k, coefficient(ids->g, s->in[1].value, mapped(&s->in[1], f)));
   return settle(&k, is_constant(x) && !clarke_value_is_wrt(ids->g, s->in[1].value), s->out,
                 f * ids->n + j);
+}
+
+/* The array of what is known of a value's entries, made when first needed. */
+static clarke_identity *
+known_of(clarke_identities *ids, size_t value)
+{
+  const clarke_value *v = &ids->g->values[value];
+  const clarke_step *s = v->producer != CLARKE_NONE ? &ids->g->steps[v->producer] : NULL;
+
+  if (ids->known[value] == NULL)
+    ids->known[value] = calloc(v->count * ids->n + 1, sizeof **ids->known);
+  if (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)
+    ids->patch[v->producer] = calloc(s->dense.blocks * s->dense.repeat * ids->n + 1,
+                                     sizeof **ids->patch);
+  if (ids->known[value] == NULL ||
+      (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)) {
+    ids->failed = true;
+    return NULL;
+  }
+  return ids->known[value];
 }
 
 /* The column of a product: what its places are. */
@@ -314,28 +323,91 @@ patch_of(clarke_identities *ids, const clarke_step *s, size_t b, size_t r, size_
   return *known = intern(&k, constant);
 }
 
+/* The key of a product's entry: its column, and which output of it. */
+static key
+product_key(clarke_identities *ids, const clarke_step *s, size_t f, clarke_identity patch)
+{
+  key k = begin(ids, BY_STRUCTURE, s->out);
+
+  put(&k, patch);
+  put(&k, f / s->dense.repeat % s->dense.outer);
+  return k;
+}
+
 static clarke_identity
 of_dense(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
   const clarke_dense *d = &s->dense;
-  size_t row = f / d->repeat;
-  clarke_identity patch = patch_of(ids, s, row / d->outer, f % d->repeat, j);
+  clarke_identity patch = patch_of(ids, s, f / d->repeat / d->outer, f % d->repeat, j);
   key k = {.ids = ids};
 
   if (patch == CLARKE_IDENTITY_ZERO)
     return patch;
-  k = begin(ids, BY_STRUCTURE, s->out);
-  put(&k, patch);
-  put(&k, row % d->outer);
+  k = product_key(ids, s, f, patch);
   return settle(&k, is_constant(patch), s->out, f * ids->n + j);
 }
 
-/* Strictly inside a piece that is a number? */
-static bool
-on_constant_piece(const clarke_pieces *p, int8_t code)
+/* An operand of a sum. A product that the same node of the file makes is known by its places alone: node
+ * and bias are one linear node. */
+static clarke_identity
+of_operand(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
 {
-  return code >= 0 && (p->slope == CLARKE_NONE || code > 0) && mpq_sgn(p->coef[code][1]) == 0 &&
-         mpq_sgn(p->coef[code][2]) == 0;
+  size_t step = ids->g->values[value].producer;
+  const clarke_step *p = step != CLARKE_NONE ? &ids->g->steps[step] : NULL;
+  clarke_identity patch;
+  key k = {.ids = ids};
+
+  if (p == NULL || p->kind != CLARKE_DENSE || p->node != s->node)
+    return clarke_identity_of(ids, value, f, j);
+  known_of(ids, value);
+  patch = ids->failed ? CLARKE_IDENTITY_ZERO
+                      : patch_of(ids, p, f / p->dense.repeat / p->dense.outer, f % p->dense.repeat, j);
+  if (patch == CLARKE_IDENTITY_ZERO)
+    return patch;
+  k = product_key(ids, p, f, patch);
+  return intern(&k, is_constant(patch));
+}
+
+static clarke_identity
+of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  key k = begin(ids, BY_STRUCTURE, s->out);
+  bool constant = true, zero = true;
+
+  for (size_t i = 0; i < s->n_in; i++) {
+    const clarke_operand *o = &s->in[i];
+    size_t from = mapped(o, f);
+    bool number = from != CLARKE_NONE && ids->g->values[o->value].constant;
+
+    if (number) {
+      put(&k, coefficient(ids->g, o->value, from));
+      constant = constant && !clarke_value_is_wrt(ids->g, o->value);
+      zero = false;
+    } else {
+      clarke_identity id = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
+                                               : of_operand(ids, s, o->value, from, j);
+
+      put(&k, id);
+      constant = constant && is_constant(id);
+      zero = zero && id == CLARKE_IDENTITY_ZERO;
+    }
+  }
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return settle(&k, constant, s->out, f * ids->n + j);
+}
+
+/* Strictly inside a piece that is a number? PRelu's left one is when its slope is 0 for good. */
+static bool
+on_constant_piece(const clarke_graph *g, const clarke_pieces *p, int8_t code, size_t slope)
+{
+  if (code < 0)
+    return false;
+  if (code == 0 && p->slope != CLARKE_NONE)
+    return !clarke_value_is_wrt(g, p->slope) && g->values[p->slope].real[slope] == 0;
+  return mpq_sgn(p->coef[code][1]) == 0 && mpq_sgn(p->coef[code][2]) == 0;
 }
 
 static clarke_identity
@@ -344,39 +416,22 @@ of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   const clarke_pieces *p = &s->pieces;
   size_t slope = p->slope == CLARKE_NONE ? 0 : p->slope_map != NULL ? p->slope_map[f] : f;
   int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
-  bool number = on_constant_piece(p, code), constant;
+  bool number = on_constant_piece(ids->g, p, code, slope), moves, constant;
   clarke_identity x;
   key k = {.ids = ids};
 
   if (number && mpq_sgn(p->coef[code][0]) == 0)
     return CLARKE_IDENTITY_ZERO;
   x = number ? (clarke_identity)code : clarke_identity_of(ids, s->in[0].value, f, j);
-  constant = number || (is_constant(x) && (p->slope == CLARKE_NONE || x == CLARKE_IDENTITY_ZERO ||
-                                           !clarke_value_is_wrt(ids->g, p->slope)));
+  moves = code <= 0 && x != CLARKE_IDENTITY_ZERO && p->slope != CLARKE_NONE &&
+          clarke_value_is_wrt(ids->g, p->slope);
+  constant = number || (is_constant(x) && !moves);
   k = begin(ids, BY_STRUCTURE, s->out);
   put(&k, x);
   put(&k, number);
   if (p->slope != CLARKE_NONE)
     put(&k, coefficient(ids->g, p->slope, slope));
   return settle(&k, constant, s->out, f * ids->n + j);
-}
-
-/* A window's output is its largest entry; the winner stands for tied entries of one identity. */
-static clarke_identity
-of_max(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
-{
-  int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
-  clarke_identity x;
-  key k = {.ids = ids};
-
-  if (code < 0)
-    return alone(ids, s->out, f * ids->n + j);
-  x = clarke_identity_of(ids, s->in[0].value, s->in[0].map[f * s->width + (size_t)code], j);
-  if (x == CLARKE_IDENTITY_ZERO)
-    return x;
-  k = begin(ids, BY_STRUCTURE, s->out);
-  put(&k, x);
-  return settle(&k, is_constant(x), s->out, f * ids->n + j);
 }
 
 static clarke_identity
@@ -391,34 +446,13 @@ find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_
     return of_dense(ids, s, f, j);
   case CLARKE_PIECEWISE:
     return of_piecewise(ids, s, f, j);
-  case CLARKE_MAX:
-    return of_max(ids, s, f, j);
+  case CLARKE_MAX: /* touched */
   case CLARKE_GATHER:
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
     break;
   }
   return alone(ids, value, f * ids->n + j);
-}
-
-/* The array of what is known of a value's entries, made when first needed. */
-static clarke_identity *
-known_of(clarke_identities *ids, size_t value)
-{
-  const clarke_value *v = &ids->g->values[value];
-  const clarke_step *s = v->producer != CLARKE_NONE ? &ids->g->steps[v->producer] : NULL;
-
-  if (ids->known[value] == NULL)
-    ids->known[value] = calloc(v->count * ids->n + 1, sizeof **ids->known);
-  if (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)
-    ids->patch[v->producer] = calloc(s->dense.blocks * s->dense.repeat * ids->n + 1,
-                                     sizeof **ids->patch);
-  if (ids->known[value] == NULL ||
-      (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)) {
-    ids->failed = true;
-    return NULL;
-  }
-  return ids->known[value];
 }
 
 static const clarke_step *
@@ -429,15 +463,49 @@ producer(const clarke_identities *ids, size_t value)
   return step != CLARKE_NONE ? &ids->g->steps[step] : NULL;
 }
 
+/* What an entry is a copy of, of the step's operand `*operand`: *feature is moved there, to CLARKE_NONE in
+ * padding. Entries are moved by GATHER, and by SUM where the others are not there (Concat); a window's
+ * output is its largest entry, of which the first stands for tied ones of one identity. */
+static bool
+copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size_t *feature,
+       size_t column)
+{
+  size_t there = 0;
+  int8_t code;
+
+  *operand = 0;
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    *feature = mapped(&s->in[0], *feature);
+    return true;
+  case CLARKE_MAX:
+    code = ids->piece[s - ids->g->steps][*feature * ids->n + column];
+    if (code >= 0)
+      *feature = s->in[0].map[*feature * s->width + (size_t)code];
+    return code >= 0;
+  case CLARKE_SUM:
+    for (size_t i = 0; i < s->n_in; i++)
+      if (mapped(&s->in[i], *feature) != CLARKE_NONE) {
+        *operand = i;
+        there++;
+      }
+    if (there != 1 || s->in[*operand].coef != 1 || ids->g->values[s->in[*operand].value].constant)
+      return false;
+    *feature = mapped(&s->in[*operand], *feature);
+    return true;
+  default:
+    return false;
+  }
+}
+
 clarke_identity
 clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
 {
   const clarke_step *s = producer(ids, value);
   clarke_identity *known;
 
-  for (; s != NULL && s->kind == CLARKE_GATHER; s = producer(ids, value)) { /* a copy */
-    feature = mapped(&s->in[0], feature);
-    value = s->in[0].value;
+  for (size_t i; s != NULL && copies(ids, s, &i, &feature, column); s = producer(ids, value)) {
+    value = s->in[i].value;
     if (feature == CLARKE_NONE)
       return CLARKE_IDENTITY_ZERO;
   }

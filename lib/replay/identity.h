@@ -22,8 +22,8 @@ clarke_identities *clarke_identities_new(const clarke_graph *g, size_t n, int8_t
                                          const clarke_matrix *value, const clarke_tensor *x);
 void clarke_identities_free(clarke_identities *ids);
 
-/* The number of (feature, column) of an activation whose steps have been run: entries of one value and
- * one number are identical. When out of memory all get 0, and clarke_identities_failed says so. */
+/* The number of (feature, column) of an activation whose steps have been run: entries of one number
+ * are identical. When out of memory all get 0, and clarke_identities_failed says so. */
 clarke_identity clarke_identity_of(clarke_identities *ids, size_t value, size_t feature,
                                    size_t column);
 bool clarke_identities_failed(const clarke_identities *ids);

@@ -736,6 +736,238 @@ START_TEST(limits)
 }
 END_TEST
 
+/* --- rows and entries in other places ----------------------------------------------------------- */
+
+/* Row of the source for each of n entries, SIZE_MAX now and then. */
+static size_t *
+sample_map(size_t n, size_t rows, uint64_t *state)
+{
+  size_t *map = malloc((n + 1) * sizeof *map);
+
+  for (size_t e = 0; e < n; e++)
+    map[e] = rows == 0 || sample_below(state, 5) == 0 ? SIZE_MAX : sample_below(state, rows);
+  return map;
+}
+
+/* The entries whose indices are listed, those of a, added where they go: value and, from above, radius.
+ * to[e]: the entry of c that entry e of a is added to. */
+static void
+assert_added(const clarke_matrix *c, const clarke_matrix *a, const size_t *to, const size_t *from,
+             size_t n)
+{
+  grid want = grid_new(c->rows, c->cols), radius = grid_new(c->rows, c->cols);
+  mpq_t q, slack;
+
+  mpq_init(q);
+  mpq_init(slack);
+  mpq_set_d(slack, 1 + 0x1p-40);
+  for (size_t e = 0; e < n; e++) {
+    clarke_matrix_get(q, a, from[e] / a->cols, from[e] % a->cols);
+    mpq_add(want.at[to[e]], want.at[to[e]], q);
+    mpq_set_d(q, clarke_matrix_radius(a, from[e] / a->cols, from[e] % a->cols));
+    mpq_add(radius.at[to[e]], radius.at[to[e]], q);
+  }
+  assert_grid(c, &want);
+  for (size_t e = 0; e < c->rows * c->cols; e++) {
+    mpq_set_d(q, clarke_matrix_radius(c, e / c->cols, e % c->cols));
+    ck_assert_msg(mpq_cmp(q, radius.at[e]) >= 0, "the radius of entry %zu is too small", e);
+    mpq_mul(radius.at[e], radius.at[e], slack);
+    ck_assert_msg(mpq_cmp(q, radius.at[e]) <= 0, "the radius of entry %zu is too large", e);
+  }
+  mpq_clear(q);
+  mpq_clear(slack);
+  grid_free(&want);
+  grid_free(&radius);
+}
+
+START_TEST(entries_in_other_places)
+{
+  uint64_t state = 91;
+  clarke_matrix a, c;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  for (int round = 0; round < 1500; round++) {
+    const size_t rows = sample_below(&state, 7), cols = 1 + sample_below(&state, 5);
+    const size_t n = sample_below(&state, 9), most = (n > rows ? n : rows) * cols;
+    size_t *map = sample_map(n * cols, rows, &state), *to = malloc((most + 1) * sizeof *to);
+    size_t *from = malloc((most + 1) * sizeof *from), found = 0;
+
+    sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
+    if (sample(&state) % 2)
+      sample_radius(&a, &state);
+    OK(clarke_matrix_gather_entries(&c, &a, map, n, NULL));
+    ck_assert_uint_eq(c.rows, n);
+    for (size_t e = 0; e < n * cols; e++)
+      if (map[e] != SIZE_MAX) {
+        to[found] = e;
+        from[found++] = map[e] * cols + e % cols;
+      }
+    assert_added(&c, &a, to, from, found);
+    free(map);
+    map = sample_map(rows * cols, n, &state);
+    OK(clarke_matrix_scatter_entries(&c, &a, map, n, NULL));
+    ck_assert_uint_eq(c.rows, n);
+    found = 0;
+    for (size_t e = 0; e < rows * cols; e++)
+      if (map[e] != SIZE_MAX) {
+        to[found] = map[e] * cols + e % cols;
+        from[found++] = e;
+      }
+    assert_added(&c, &a, to, from, found);
+    if (n > 0 && rows > 0) {
+      map[sample_below(&state, rows * cols)] = n;
+      ck_assert_int_ne(clarke_matrix_scatter_entries(&c, &a, map, n, NULL), CLARKE_OK);
+    }
+    free(map);
+    free(to);
+    free(from);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* All entries into one: as many as sums need words for. */
+START_TEST(scattered_sums_do_not_overflow)
+{
+  clarke_matrix a, c;
+  mpz_t z, want;
+  size_t map[64] = {0};
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  mpz_inits(z, want, NULL);
+  for (size_t bits = 60; bits < 68; bits++)
+    for (size_t rows = 1; rows <= 64; rows++)
+      for (int sign = -1; sign < 2; sign += 2) {
+        OK(clarke_matrix_resize(&a, rows, 1, 1, NULL));
+        mpz_set_ui(z, 0);
+        mpz_setbit(z, bits);
+        mpz_sub_ui(z, z, 1);
+        mpz_mul_si(z, z, sign);
+        for (size_t i = 0; i < rows; i++)
+          OK(clarke_matrix_store(&a, i, 0, z, NULL));
+        OK(clarke_matrix_scatter_entries(&c, &a, map, 1, NULL));
+        mpz_mul_ui(want, z, rows);
+        clarke_matrix_load(z, &c, 0, 0);
+        ck_assert(mpz_cmp(z, want) == 0);
+      }
+  mpz_clears(z, want, NULL);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
+/* A matrix cut into blocks of rows, each perhaps of other words and without radii, and stacked. */
+START_TEST(rows_and_stacks)
+{
+  uint64_t state = 92;
+  clarke_matrix a, c, part[4];
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  for (size_t k = 0; k < 4; k++)
+    clarke_matrix_init(&part[k]);
+  for (int round = 0; round < 800; round++) {
+    const size_t rows = sample_below(&state, 9), cols = sample_below(&state, 5);
+    size_t n = 1 + sample_below(&state, 4), at = 0;
+    grid want;
+
+    sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
+    if (sample(&state) % 2)
+      sample_radius(&a, &state);
+    want = grid_of(&a);
+    for (size_t k = 0; k < n; k++) {
+      const size_t left = rows - at, taken = k + 1 == n ? left : sample_below(&state, left + 1);
+
+      OK(clarke_matrix_rows(&part[k], &a, at, taken, NULL));
+      ck_assert_uint_eq(part[k].rows, taken);
+      ck_assert_uint_eq(part[k].cols, cols);
+      for (size_t e = 0; e < taken * cols; e++)
+        ck_assert(clarke_matrix_radius(&part[k], e / cols, e % cols) ==
+                  clarke_matrix_radius(&a, at + e / cols, e % cols));
+      if (taken * cols > 0 && sample(&state) % 2) { /* wider words of the same value */
+        mpz_t z, wide;
+
+        mpz_inits(z, wide, NULL);
+        clarke_matrix_load(z, &part[k], 0, 0);
+        mpz_setbit(wide, 64 * part[k].limbs + 5);
+        OK(clarke_matrix_store(&part[k], 0, 0, wide, NULL));
+        OK(clarke_matrix_store(&part[k], 0, 0, z, NULL));
+        mpz_clears(z, wide, NULL);
+      }
+      at += taken;
+    }
+    OK(clarke_matrix_stack(&c, part, n, NULL));
+    assert_grid(&c, &want);
+    for (size_t e = 0; e < rows * cols; e++)
+      ck_assert(clarke_matrix_radius(&c, e / cols, e % cols) ==
+                clarke_matrix_radius(&a, e / cols, e % cols));
+    if (n > 1 && part[0].exp == part[1].exp) {
+      part[1].exp++;
+      ck_assert_int_eq(clarke_matrix_stack(&c, part, n, NULL), CLARKE_EINTERNAL);
+    }
+    grid_free(&want);
+  }
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+  for (size_t k = 0; k < 4; k++)
+    clarke_matrix_clear(&part[k]);
+}
+END_TEST
+
+/* Two entries of a column: exactly, or as far as their radii allow. */
+START_TEST(entries_compared)
+{
+  uint64_t state = 93;
+  size_t counts[4] = {0};
+  clarke_matrix a;
+  mpq_t p, q, r;
+
+  clarke_matrix_init(&a);
+  mpq_inits(p, q, r, NULL);
+  for (int round = 0; round < 3000; round++) {
+    const size_t rows = 2 + sample_below(&state, 3), cols = 1 + sample_below(&state, 3);
+    const size_t i = sample_below(&state, rows), k = sample_below(&state, rows);
+    const size_t j = sample_below(&state, cols);
+    int sign, exact;
+    mpz_t z;
+
+    sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
+    mpz_init(z);
+    if (round % 3 == 0) { /* next to each other */
+      clarke_matrix_load(z, &a, i, j);
+      mpz_add_ui(z, z, sample_below(&state, 2));
+      OK(clarke_matrix_store(&a, k, j, z, NULL));
+    }
+    mpz_clear(z);
+    if (round % 2 == 1)
+      sample_radius(&a, &state);
+    clarke_matrix_get(p, &a, i, j);
+    clarke_matrix_get(q, &a, k, j);
+    exact = mpq_cmp(p, q) < 0 ? -1 : mpq_cmp(p, q) > 0;
+    sign = clarke_matrix_compare_entries(&a, i, k, j);
+    counts[sign + 1]++;
+    mpq_set_d(r, clarke_matrix_radius(&a, i, j));
+    mpq_sub(p, p, q);
+    mpq_abs(p, p);
+    mpq_set_d(q, clarke_matrix_radius(&a, k, j));
+    mpq_add(r, r, q);
+    if (mpq_sgn(r) == 0 || mpq_cmp(p, r) > 0) {
+      mpq_set_d(q, 1 + 0x1p-40); /* radii are added upward */
+      mpq_mul(r, r, q);
+      ck_assert(sign == exact || (sign == 2 && mpq_cmp(p, r) <= 0));
+    } else
+      ck_assert_int_eq(sign, 2);
+  }
+  for (size_t c = 0; c < 4; c++)
+    ck_assert_uint_gt(counts[c], 100);
+  mpq_clears(p, q, r, NULL);
+  clarke_matrix_clear(&a);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -759,6 +991,10 @@ main(void)
   tcase_add_test(tests, extreme_radii);
   tcase_add_test(tests, comparisons_with_radius);
   tcase_add_test(tests, limits);
+  tcase_add_test(tests, entries_in_other_places);
+  tcase_add_test(tests, scattered_sums_do_not_overflow);
+  tcase_add_test(tests, rows_and_stacks);
+  tcase_add_test(tests, entries_compared);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

@@ -94,7 +94,9 @@ START_TEST(stored_proofs_hold)
 {
   char path[512], said[4096];
   static const char *const names[] = {"lemma2", "lemma3", "abs", "global-only", "leaky-cascade",
-                                      "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later"};
+                                      "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later", "lemma7",
+                                      "two-windows", "opposite-images", "one-window", "zero-gamma-beta",
+                                      "lenet-q6-pair", "lenet-init"};
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, ROOT "/proofs-data/%s.proof", names[i]);

@@ -23,6 +23,10 @@ typedef struct {
   naive value[NAIVE_MOST];
   /* The slope at a kink where the sides' differ; left when it says so. */
   void (*proxy)(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right);
+  /* What AD takes of tied entries: (1 - beta) of the first (last), beta of their mean. */
+  bool last;
+  double beta;
+  size_t ties; /* windows with several largest entries */
 } naive_run;
 
 static inline naive *
@@ -525,8 +529,40 @@ naive_conv(naive_run *r, const clarke_model_node *node, const naive *x, const na
         }
 }
 
-/* The first of the largest entries, as AD has it; or the mean over the entries, or over those and
- * the padding. */
+/* The maximum over the entries of x listed, and what AD takes. */
+static inline void
+naive_maximum(naive_run *r, naive *y, size_t e, const naive *x, const size_t *from, size_t n)
+{
+  size_t tied = 0, one = 0;
+  mpq_t share, q;
+
+  mpq_inits(share, q, NULL);
+  for (size_t i = 0; i < n; i++) {
+    int sign = i == 0 ? 1 : mpq_cmp(x->v[from[i]], y->v[e]);
+
+    if (sign > 0)
+      mpq_set(y->v[e], x->v[from[i]]);
+    tied = sign > 0 ? 1 : tied + (sign == 0);
+    if (sign > 0 || (sign == 0 && r->last))
+      one = from[i];
+  }
+  r->ties += tied > 1;
+  mpq_set_d(share, r->beta);
+  mpq_set_ui(q, tied, 1);
+  mpq_div(share, share, q);
+  for (size_t i = 0; i < n; i++) {
+    if (!mpq_equal(x->v[from[i]], y->v[e]))
+      continue;
+    mpq_mul(q, share, x->t[from[i]]);
+    mpq_add(y->t[e], y->t[e], q);
+  }
+  mpq_set_d(q, 1 - r->beta);
+  mpq_mul(q, q, x->t[one]);
+  mpq_add(y->t[e], y->t[e], q);
+  mpq_clears(share, q, NULL);
+}
+
+/* The maximum, or the mean over the entries, or over those and the padding. */
 static inline void
 naive_pool(naive_run *r, const clarke_model_node *node, const naive *x)
 {
@@ -534,41 +570,38 @@ naive_pool(naive_run *r, const clarke_model_node *node, const naive *x)
   size_t planes = x->dims[0] * x->dims[1], e = 0;
   naive_window w;
   naive *y;
-  mpq_t n;
+  mpq_t all;
 
-  mpq_init(n);
+  mpq_init(all);
   naive_window_set(&w, node, x, NULL);
   y = naive_windowed(r, node, x, x->dims[1], &w);
   for (size_t plane = 0; plane < planes; plane++)
     for (long p = 0; p < w.out[0]; p++)
       for (long q = 0; q < w.out[1]; q++, e++) {
-        bool begun = false;
+        size_t from[CLARKE_MAX_WIDTH], n = 0;
         unsigned long count = 0;
 
         for (long k = 0; k < w.kernel[0] * w.kernel[1]; k++) {
           long at = naive_tap(&w, p, q, k / w.kernel[1], k % w.kernel[1]);
-          size_t from = plane * (size_t)(w.in[0] * w.in[1]) + (size_t)at;
 
           count += at >= 0 || (at == -1 && padding);
-          if (at < 0)
-            continue;
-          if (!max) {
-            mpq_add(y->v[e], y->v[e], x->v[from]);
-            mpq_add(y->t[e], y->t[e], x->t[from]);
-          } else if (!begun || mpq_cmp(x->v[from], y->v[e]) > 0) {
-            mpq_set(y->v[e], x->v[from]);
-            mpq_set(y->t[e], x->t[from]);
-          }
-          begun = true;
+          if (at >= 0)
+            from[n++] = plane * (size_t)(w.in[0] * w.in[1]) + (size_t)at;
         }
-        ck_assert(begun);
-        if (max)
+        ck_assert(n > 0);
+        if (max) {
+          naive_maximum(r, y, e, x, from, n);
           continue;
-        mpq_set_ui(n, count, 1);
-        mpq_div(y->v[e], y->v[e], n);
-        mpq_div(y->t[e], y->t[e], n);
+        }
+        mpq_set_ui(all, count, 1);
+        for (size_t i = 0; i < n; i++) {
+          mpq_add(y->v[e], y->v[e], x->v[from[i]]);
+          mpq_add(y->t[e], y->t[e], x->t[from[i]]);
+        }
+        mpq_div(y->v[e], y->v[e], all);
+        mpq_div(y->t[e], y->t[e], all);
       }
-  mpq_clear(n);
+  mpq_clear(all);
 }
 
 /* The mean over the axes marked, each of one entry in y, or gone. */
@@ -674,12 +707,12 @@ naive_batchnorm(naive_run *r, const clarke_model_node *node, const naive *x)
 static inline void
 naive_concat(naive_run *r, const clarke_model_node *node)
 {
-  const naive *part = NULL;
+  const naive *part = naive_find(r, node->in[0]);
   size_t dims[NAIVE_RANK], index[NAIVE_RANK], axis, start = 0;
   naive *y;
 
-  for (size_t i = 0; i < node->n_in; i++)
-    if (part == NULL || naive_find(r, node->in[i])->dims[0] > part->dims[0])
+  for (size_t i = 1; i < node->n_in; i++)
+    if (naive_find(r, node->in[i])->dims[0] > part->dims[0])
       part = naive_find(r, node->in[i]);
   axis = (size_t)(naive_int(node, "axis", 0) + (naive_int(node, "axis", 0) < 0 ? (int64_t)part->rank
                                                                               : 0));

@@ -38,7 +38,7 @@ static inline const char *
 a_weight(growing *g, size_t rank, const size_t *dims, bool nonzero)
 {
   static char name[16];
-  long shape[CLARKE_MAX_RANK + 1];
+  long shape[CLARKE_MAX_RANK + 2] = {0};
   double *v;
 
   for (size_t i = 0; i < g->m.n_tensors; i++) {
@@ -75,7 +75,7 @@ a_weight(growing *g, size_t rank, const size_t *dims, bool nonzero)
 static inline clarke_model_node *
 grow_node(growing *g, const char *op, const char *second, bool second_first)
 {
-  char in[64];
+  char in[128];
   clarke_model_node *node;
 
   if (second == NULL)

@@ -2,13 +2,14 @@
 
 Usage: python tools/train/cases.py [FOLDER]
 
-`touched` comes from touched.py's exact count. `verdict` is what theory gives for the network (the
-reason is in docs/networks.md), not the output of the program that is tested against it.
+`touched` comes from touched.py's exact count, of convolutional networks from ties.py's. `verdict` is what
+theory or enumeration gives for the network (the reason is in docs/networks.md), not the output of the
+program that is tested against it; `undecided` where they give nothing, or more than the program finds.
+Then `theory` is what they give, null when nothing. `slow` marks cases that the fast tests leave out.
 
-convolutional.json is the same of the convolutional networks, counted by ties.py. Its layers say
-more: of a Relu how many touched entries are constant; of a MaxPool how many windows are tied, how many
-options the touched ones have beyond the first (others), and touched windows and others when all before
-is as AD takes it (ad). A verdict that is not known by theory or by enumeration is null.
+The layers of convolutional networks say more: of a Relu how many touched entries are constant; of a
+MaxPool how many windows are tied, how many options the touched ones have beyond the first (others),
+and touched windows and others when all before is as AD takes it (ad).
 """
 
 import json
@@ -23,6 +24,13 @@ from ties import ties_in_files
 from touched import touched_in_files
 
 DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "cases" / "audit"
+
+# What theory or enumeration decides and the program does not.
+UNDECIDED = {"zero-gamma", "lenet-q6-96", "lenet-overlap-q6", "resnet-pool-gamma",
+             "resnet-pool-gamma-96"}
+# Seconds, with the proof's check.
+SLOW = {"lenet-q6-96", "lenet-overlap-q6", "lenet-overlap-q6-384", "resnet-gamma", "resnet-gamma-beta",
+        "resnet-pool-gamma", "resnet-pool-gamma-96"}
 
 
 def listed():
@@ -62,15 +70,19 @@ def with_ties(folder, case):
     return case | {"touched": sum(sum(l["touched"]) for l in layers), "layers": layers}
 
 
-def write(path, cases):
-    text = json.dumps({"profile": "pytorch-2.13", "cases": cases}, indent=1)
-    path.write_text(text + "\n")
+def expected(case):
+    name, theory = case["name"], case["verdict"]
+    if theory is None or name in UNDECIDED:
+        case = case | {"verdict": "undecided", "theory": theory}
+    return case | ({"slow": True} if name in SLOW else {})
 
 
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_FOLDER
-    write(folder / "cases.json", [counted(folder, case) for case in listed()])
-    write(folder / "convolutional.json", [with_ties(folder, c) for c in convolutional_listed()])
+    cases = [counted(folder, case) for case in listed()]
+    cases += [expected(with_ties(folder, case)) for case in convolutional_listed()]
+    text = json.dumps({"profile": "pytorch-2.13", "cases": cases}, indent=1)
+    (folder / "cases.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

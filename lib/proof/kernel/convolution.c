@@ -209,17 +209,21 @@ void lower_normalization(builder *b) {
   }
 }
 
+/* A constant's part is as a bias is: terms without an x. */
 void lower_concat(builder *b) {
   value *x = b->in;
+  bool activation = false;
   size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0;
   size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
   memcpy(dims, x->dims, sizeof dims); dims[axis] = 0;
-  need(find_attribute(b, "axis") != NULL && (!is_batch(b, x) || axis > 0), "no axis, or the batch's");
+  need(find_attribute(b, "axis") != NULL && (!b->net->batched || axis > 0), "no axis, or the batch's");
   for (size_t i = 0; i < b->node->n_in; i++) {
-    need(x[i].constant == NULL && x[i].rank == x->rank, "not activations with the same axes");
+    need(x[i].rank == x->rank, "not the same axes");
+    activation = activation || x[i].constant == NULL;
     for (size_t j = 0; j < x->rank; j++) need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");
     dims[axis] += x[i].dims[axis];
   }
+  need(activation, "only constants");
   step *s = add_step(b, LINEAR, 1, x->rank, dims);
   s->copy = true;
   for (size_t i = 0; i < b->node->n_in; before += x[i++].dims[axis])

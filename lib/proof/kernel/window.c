@@ -61,12 +61,12 @@ static void number_sorted(point *p, size_t s, size_t sample, size_t *list, size_
   }
 }
 
-/* What an entry copies: the source of a copy, or the first tied entry of a window that is not
- * touched; NULL when it is something else. */
+/* What an entry copies: the source of a copy, if that is no constant's; or the first tied entry of a
+ * window that is not touched; NULL when it is something else. */
 static const term *copied(const point *p, const step *st, size_t s, size_t e) {
   const term *t = terms_at(p, st, e);
   if (st->kind == WINDOW) return p->place[s][e] < TOUCHED ? &t[p->place[s][e]] : NULL;
-  return st->copy ? t : NULL;
+  return st->copy && t->step != NONE ? t : NULL;
 }
 
 void window_identify(point *p, size_t s) {

@@ -1,0 +1,894 @@
+/* Verdicts on random networks with maximum pools, windows tied in every way, against the machinery for
+ * programs: the loss on the batch is unrolled to a program (joined.h) and clarke_derive asked for the
+ * limits of its gradients. The two share arithmetic and linear programs, but neither steps, identity of
+ * entries, degrees, cells, systems nor trees. And clarke-check's word on the proofs. */
+#include "files.h"
+#include "joined.h"
+#include "../replay/convolutional.h"
+
+#include "proof/write.h"
+#include "theorem/derive.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OK(call) \
+  do { \
+    clarke_status status_ = (call); \
+    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
+  } while (0)
+
+static clarke_error error;
+
+/* Products of parameters make the derivation's polynomials large: fewer entries then. */
+enum { MOST_LINEAR = 12, MOST_OTHERWISE = 5, MOST_CORNERS = 256 };
+
+/* --- random networks ------------------------------------------------------------------------- */
+
+typedef struct {
+  growing grown;
+  clarke_tensor x, y;
+  bool mse;
+  char profile[128];
+  bool linear; /* every activation is piecewise linear in what is in wrt */
+  uint64_t draws; /* choose what is in wrt */
+} network;
+
+static double
+ternary(uint64_t *state)
+{
+  return (double)draw_between(state, -1, 1);
+}
+
+/* What a layer may have before its pool, seldom. */
+static void
+grow_extra(growing *g)
+{
+  switch (draw_below(g->state, 12)) {
+  case 0:
+    grow_batchnorm(g);
+    break;
+  case 1:
+    grow_pad(g);
+    break;
+  case 2:
+    if (grown_count(g) <= 8)
+      grow_concat(g);
+    break;
+  case 3:
+    grow_average(g);
+    break;
+  case 4:
+    grow_residual(g);
+    break;
+  default:
+    break;
+  }
+}
+
+static void
+grow_pooled_layer(growing *g)
+{
+  if (draw_below(g->state, 4) > 0)
+    grow_conv(g, 2, draw_below(g->state, 2));
+  grow_extra(g);
+  if (draw_below(g->state, 2))
+    grow_kink(g);
+  grow_maxpool(g, draw_below(g->state, 3) > 0);
+  if (draw_below(g->state, 8) == 0)
+    grow_kink(g);
+}
+
+static void
+grow_dense_pooled_layer(growing *g)
+{
+  size_t channels = 1 + draw_below(g->state, 2);
+
+  grow_dense(g, channels * (1 + draw_below(g->state, 3)));
+  if (draw_below(g->state, 2))
+    grow_kink(g);
+  grow_channels(g, channels);
+  grow_maxpool(g, draw_below(g->state, 2));
+}
+
+static void
+grow_head(growing *g)
+{
+  if (draw_below(g->state, 3) == 0)
+    return;
+  if (g->rank > 1)
+    grow_flatten(g);
+  grow_dense(g, 1 + draw_below(g->state, 2));
+  if (draw_below(g->state, 6) == 0)
+    grow_kink(g);
+}
+
+static void
+grow_layers(growing *g, uint64_t *state)
+{
+  size_t layers = 1 + draw_below(state, 2);
+  bool dense = draw_below(state, 3) == 0, plane = draw_below(state, 4) == 0;
+  size_t line[2] = {1 + draw_below(state, 2), (size_t)draw_between(state, 2, 5)};
+  size_t square[3] = {1, (size_t)draw_between(state, 2, 4), (size_t)draw_between(state, 2, 3)};
+  size_t row = 1 + draw_below(state, 3);
+
+  grow_begin(g, state, ternary, dense ? 1 : plane ? 3 : 2, dense ? &row : plane ? square : line);
+  for (size_t k = 0; k < layers; k++) {
+    if (dense && g->rank > 1 && draw_below(state, 2))
+      grow_flatten(g);
+    if (g->rank == 1)
+      grow_dense_pooled_layer(g);
+    else
+      grow_pooled_layer(g);
+  }
+  grow_head(g);
+  model_output(&g->m, g->at);
+}
+
+static void
+draw_profile(network *net, uint64_t *state)
+{
+  static const char *const numbers[] = {"0", "0", "1", "1/2", "left", "right", "2"};
+  static const char *const ties[] = {"first", "first", "last", "last", "mean", "hybrid 1/3"};
+  const char *relu = numbers[draw_below(state, 7)], *leaky = numbers[draw_below(state, 7)];
+  const char *absolute = numbers[draw_below(state, 7)];
+
+  snprintf(net->profile, sizeof net->profile,
+           "Relu 0 %s\nLeakyRelu 0 %s\nAbs 0 %s\ntie MaxPool %s\n", relu, leaky, absolute,
+           ties[draw_below(state, 6)]);
+}
+
+/* --- the two sides --------------------------------------------------------------------------- */
+
+typedef struct {
+  clarke_graph graph;
+  clarke_profile profile;
+  clarke_replay replay;
+  clarke_question question;
+  clarke_audit audit;
+} session;
+
+static void
+session_end(session *s)
+{
+  clarke_audit_clear(&s->audit);
+  clarke_question_clear(&s->question);
+  clarke_replay_clear(&s->replay);
+  clarke_profile_clear(&s->profile);
+  clarke_graph_clear(&s->graph);
+}
+
+static void
+network_clear(network *net)
+{
+  clarke_tensor_clear(&net->x);
+  clarke_tensor_clear(&net->y);
+  clarke_model_clear(&net->grown.m);
+}
+
+/* Has the convolution that uses the weight this bias? */
+static bool
+is_bias_of(const clarke_model *m, const char *bias, const char *weight)
+{
+  for (size_t i = 0; i < m->n_nodes; i++)
+    if (m->nodes[i].n_in == 3 && strcmp(m->nodes[i].in[1], weight) == 0 &&
+        strcmp(m->nodes[i].in[2], bias) == 0)
+      return true;
+  return false;
+}
+
+/* Each parameter with probability 3/4; or one weight that is used once, and perhaps its bias. */
+static void
+mark_wrt(clarke_graph *g, const network *net)
+{
+  size_t n = g->n_parameters, at = (size_t)(net->draws % n);
+  const clarke_parameter *w = &g->parameters[at];
+
+  for (size_t p = 0; p < n; p++)
+    g->parameters[p].wrt = !net->linear && !g->parameters[p].statistic && (net->draws >> 2 * p & 3) != 0;
+  if (!net->linear || w->rank < 2 || w->uses != 1)
+    return;
+  g->parameters[at].wrt = true;
+  if (at + 1 < n && g->parameters[at + 1].uses == 1 && net->draws >> 63)
+    g->parameters[at + 1].wrt = is_bias_of(&net->grown.m, g->parameters[at + 1].name, w->name);
+}
+
+static void
+session_build(session *s, const network *net, const char *profile)
+{
+  memset(s, 0, sizeof *s);
+  clarke_graph_init(&s->graph);
+  clarke_profile_init(&s->profile);
+  clarke_replay_init(&s->replay);
+  clarke_audit_init(&s->audit);
+  OK(clarke_graph_build(&s->graph, &net->grown.m, &net->x, &error));
+  if (s->graph.n_parameters > 0)
+    mark_wrt(&s->graph, net);
+  OK(clarke_profile_parse(&s->profile, profile, strlen(profile), "drawn", &error));
+}
+
+static clarke_loss
+loss_of(const network *net)
+{
+  return (clarke_loss){net->mse ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, net->mse ? &net->y : NULL,
+                       net->x.dims[0]};
+}
+
+static void
+session_replay(session *s, const network *net)
+{
+  clarke_loss loss = loss_of(net);
+
+  OK(clarke_loss_check(&loss, &s->graph, &error));
+  OK(clarke_replay_run(&s->replay, &s->graph, &net->x, false, 1, &error));
+  OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));
+}
+
+/* The number of sides to choose among, up to a limit. */
+static size_t
+corners(const clarke_replay *r)
+{
+  size_t n = 1;
+
+  for (size_t k = 0; k < r->n_touches && n < 1 << 20; k++)
+    n *= r->touch[k].n_options > 0 ? r->touch[k].n_options : 2;
+  return n;
+}
+
+/* A fixed weight of 0 makes arguments constant that no rule calls flat: seldom where there must be a
+ * verdict. */
+static void
+fill_zeros(network *net, const clarke_graph *g, uint64_t *state)
+{
+  for (size_t i = 0; i < net->grown.m.n_tensors; i++) {
+    clarke_tensor *t = &net->grown.m.tensors[i];
+    bool fixed = t->real != NULL && t->rank >= 2;
+
+    for (size_t p = 0; p < g->n_parameters; p++)
+      fixed = fixed && !(g->parameters[p].wrt && strcmp(g->parameters[p].name, t->name) == 0);
+    for (size_t e = 0; fixed && e < t->count; e++)
+      if (t->real[e] == 0 && draw_below(state, 20) > 0)
+        t->real[e] = draw_below(state, 2) ? 1 : -1;
+  }
+}
+
+static void
+draw_targets(network *net, const clarke_graph *g, uint64_t *state)
+{
+  const clarke_value *out = &g->values[g->output];
+  long shape[CLARKE_MAX_RANK + 2];
+
+  shape[0] = (long)net->x.dims[0];
+  for (size_t a = 0; a < out->rank; a++)
+    shape[a + 1] = (long)out->dims[a];
+  shape[out->rank + 1] = SHAPE_END;
+  net->y = tensor_of("y", CLARKE_F64, shape);
+  for (size_t e = 0; e < net->y.count; e++)
+    net->y.real[e] = ternary(state);
+}
+
+static bool
+has_windows(const clarke_replay *r)
+{
+  for (size_t k = 0; k < r->n_touches; k++)
+    if (r->touch[k].n_options > 0)
+      return true;
+  return false;
+}
+
+/* False when it is too large, or of no interest. */
+static bool
+draw_once(network *net, session *s, uint64_t *state)
+{
+  size_t entries;
+
+  grow_layers(&net->grown, state);
+  net->x = grow_batch(&net->grown, 1 + draw_below(state, 3));
+  net->draws = draw(state);
+  net->linear = draw_below(state, 2);
+  net->mse = draw_below(state, 2);
+  draw_profile(net, state);
+  session_build(s, net, net->profile);
+  draw_targets(net, &s->graph, state);
+  entries = clarke_graph_wrt_count(&s->graph);
+  if (entries == 0 || entries > (net->linear ? MOST_LINEAR : MOST_OTHERWISE))
+    return false;
+  if (net->linear) {
+    fill_zeros(net, &s->graph, state);
+    session_end(s);
+    session_build(s, net, net->profile);
+  }
+  session_replay(s, net);
+  return corners(&s->replay) <= MOST_CORNERS && (has_windows(&s->replay) || draw_below(state, 8) == 0);
+}
+
+/* A network of few parameters, replayed. */
+static void
+draw_network(network *net, session *s, uint64_t *state)
+{
+  while (!draw_once(net, s, state)) {
+    session_end(s);
+    network_clear(net);
+  }
+}
+
+static void
+describe(const network *net, const session *s, const clarke_derivation *d)
+{
+  const clarke_model *m = &net->grown.m;
+
+  fprintf(stderr, "audit: %s (%s)\n", clarke_verdict_name(s->audit.verdict), s->audit.why);
+  if (d != NULL)
+    fprintf(stderr, "derivation: %s (%s); sets %sknown\n", clarke_verdict_name(d->verdict), d->why,
+            d->sets_known ? "" : "un");
+  fprintf(stderr, "%zu samples, %s, %zu touches\n%s", net->x.dims[0], net->mse ? "mse" : "sum",
+          s->replay.n_touches, net->profile);
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const clarke_model_node *node = &m->nodes[i];
+
+    fprintf(stderr, "%s = %s(", node->out[0], node->op_type);
+    for (size_t k = 0; k < node->n_in; k++)
+      fprintf(stderr, "%s%s", k > 0 ? ", " : "", node->in[k]);
+    fprintf(stderr, ")");
+    for (size_t a = 0; a < node->n_attr; a++) {
+      fprintf(stderr, " %s", node->attr[a].name);
+      for (size_t k = 0; k < node->attr[a].n; k++)
+        fprintf(stderr, " %ld", (long)node->attr[a].ints[k]);
+      if (node->attr[a].n == 0)
+        fprintf(stderr, " %g", node->attr[a].type == CLARKE_ATTR_INT ? (double)node->attr[a].i
+                                                                      : node->attr[a].f);
+    }
+    fprintf(stderr, "\n");
+  }
+  for (size_t i = 0; i < m->n_tensors + 2; i++) {
+    const clarke_tensor *t = i < m->n_tensors ? &m->tensors[i] : i == m->n_tensors ? &net->x : &net->y;
+
+    fprintf(stderr, "%s (", t->name);
+    for (size_t a = 0; a < t->rank; a++)
+      fprintf(stderr, " %zu", t->dims[a]);
+    fprintf(stderr, " ):");
+    for (size_t e = 0; e < t->count; e++)
+      fprintf(stderr, " %g", t->real != NULL ? t->real[e] : (double)t->integer[e]);
+    fprintf(stderr, "\n");
+  }
+  for (size_t p = 0; p < s->graph.n_parameters; p++)
+    if (s->graph.parameters[p].wrt)
+      fprintf(stderr, "wrt %s\n", s->graph.parameters[p].name);
+}
+
+/* --- AD ---------------------------------------------------------------------------------------- */
+
+static clarke_matrix *
+new_matrices(size_t n)
+{
+  clarke_matrix *m = malloc((n + 1) * sizeof *m);
+
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_init(&m[i]);
+  return m;
+}
+
+static void
+free_matrices(clarke_matrix *m, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_clear(&m[i]);
+  free(m);
+}
+
+/* Reverse mode over the whole batch, as the question has it: entries of wrt in order. */
+static mpq_t *
+ad_of(session *s)
+{
+  const clarke_graph *g = &s->graph;
+  size_t n = s->replay.n_touches, at = 0;
+  clarke_touch *touch = calloc(n + 1, sizeof *touch);
+  int8_t *choice = calloc(n + 1, 1);
+  clarke_matrix *grad = new_matrices(g->n_values), *gradient = new_matrices(g->n_parameters);
+  mpq_t *ad = clarke_rationals(clarke_graph_wrt_count(g));
+  clarke_forward pass;
+  clarke_slopes slopes;
+
+  clarke_forward_init(&pass);
+  clarke_slopes_init(&slopes);
+  OK(clarke_replay_all(&pass, &s->replay, true, 64, &error));
+  if (n > 0)
+    memcpy(touch, s->replay.touch, n * sizeof *touch);
+  for (size_t k = 0; k < n; k++)
+    touch[k].column = touch[k].sample;
+  OK(clarke_slopes_choose(&slopes, &pass, touch, n, choice, &s->profile, &error));
+  OK(clarke_loss_seed(&grad[g->output], &s->question.loss, &pass, NULL, &error));
+  OK(clarke_reverse_run(grad, &pass, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient, &error));
+  for (size_t p = 0; p < g->n_parameters; p++)
+    for (size_t e = 0; g->parameters[p].wrt && e < g->parameters[p].count; e++, at++)
+      if (gradient[p].rows > 0)
+        clarke_matrix_get(ad[at], &gradient[p], e, 0);
+  free_matrices(grad, g->n_values);
+  free_matrices(gradient, g->n_parameters);
+  clarke_slopes_clear(&slopes);
+  clarke_forward_clear(&pass);
+  free(touch);
+  free(choice);
+  return ad;
+}
+
+static bool
+ad_agrees(session *s, const clarke_derivation *d)
+{
+  mpq_t *ad = ad_of(s);
+  bool same = d->ad_exact;
+
+  for (size_t k = 0; k < d->dim && same; k++)
+    same = mpq_equal(ad[k], d->ad[k].q);
+  clarke_rationals_free(ad, d->dim);
+  return same;
+}
+
+/* --- verdicts ----------------------------------------------------------------------------------- */
+
+/* What the derivation knows: the verdict, and whether it is the strongest true one. */
+static clarke_verdict
+truth_of(const clarke_derivation *d, bool *strongest)
+{
+  clarke_hull_place place = CLARKE_HULL_UNKNOWN;
+  mpq_t *ad = clarke_rationals(d->dim), *weight = clarke_rationals(d->clarke.n);
+  mpq_t *separator = clarke_rationals(d->dim);
+  clarke_verdict truth = d->verdict;
+
+  *strongest = d->verdict != CLARKE_IN_CLARKE && d->verdict != CLARKE_UNDECIDED;
+  for (size_t k = 0; k < d->dim; k++)
+    clarke_number_middle(ad[k], &d->ad[k]);
+  if (d->sets_known && d->ad_exact) {
+    *strongest = true;
+    OK(clarke_points_place(&place, weight, separator, &d->clarke, ad, &error));
+    ck_assert_int_ne(place, CLARKE_HULL_UNKNOWN);
+    truth = clarke_points_find(&d->bouligand, ad) != CLARKE_NONE ? CLARKE_IN_BOULIGAND
+            : place == CLARKE_HULL_INSIDE                          ? CLARKE_IN_CLARKE
+                                                                   : CLARKE_NOT_IN_CLARKE;
+    ck_assert(d->verdict == truth || d->verdict == CLARKE_UNDECIDED ||
+              (d->verdict == CLARKE_IN_CLARKE && truth == CLARKE_IN_BOULIGAND));
+  }
+  clarke_rationals_free(ad, d->dim);
+  clarke_rationals_free(weight, d->clarke.n);
+  clarke_rationals_free(separator, d->dim);
+  return truth;
+}
+
+typedef struct {
+  size_t linear, verdict[4], truth[4], alone[2], touched, windows, weaker, trivial;
+} tally;
+
+/* May the audit say so? In-clarke where more is true: only a mix, which does not look (Theorem 4). */
+static bool
+allowed(const session *s, clarke_verdict truth, bool strongest)
+{
+  clarke_verdict said = s->audit.verdict;
+
+  if (said == CLARKE_UNDECIDED || truth == CLARKE_UNDECIDED)
+    return true;
+  if (truth == CLARKE_NOT_IN_CLARKE || said == CLARKE_NOT_IN_CLARKE)
+    return said == truth;
+  return !strongest || said == truth ||
+         (said == CLARKE_IN_CLARKE && s->audit.evidence == CLARKE_EVIDENCE_MIX);
+}
+
+static size_t
+ties_of(const clarke_replay *r, size_t step)
+{
+  size_t n = 0;
+
+  for (size_t j = 0; r->ties[step] != NULL && j < r->samples; j++)
+    n += r->ties[step][j];
+  return n;
+}
+
+static void
+count(tally *t, const network *net, const session *s, clarke_verdict truth, bool strongest)
+{
+  bool windows = has_windows(&s->replay);
+
+  for (size_t i = 0; i < s->graph.n_steps; i++)
+    t->trivial += ties_of(&s->replay, i) > 0 && !windows;
+  t->verdict[s->audit.verdict]++;
+  t->truth[truth]++;
+  t->linear += net->linear;
+  t->alone[net->linear] += s->audit.verdict == CLARKE_UNDECIDED && truth != CLARKE_UNDECIDED;
+  t->weaker += strongest && truth == CLARKE_IN_BOULIGAND && s->audit.verdict == CLARKE_IN_CLARKE;
+  t->touched += s->replay.n_touches > 0;
+  t->windows += windows;
+}
+
+/* The truth about the network under the session's profile, as far as the derivation finds it; AD's
+ * gradient is compared on the way. */
+static clarke_verdict
+derived_truth(bool *strongest, const network *net, session *s)
+{
+  joined j;
+  clarke_derivation d;
+  clarke_verdict truth;
+
+  joined_set(&j, &s->graph, &net->x, net->mse ? &net->y : NULL);
+  clarke_derivation_init(&d);
+  OK(clarke_derive(&d, &j.p, j.point, &s->profile, &error));
+  truth = truth_of(&d, strongest);
+  if (!ad_agrees(s, &d) || !allowed(s, truth, *strongest)) {
+    describe(net, s, &d);
+    ck_abort_msg("AD differs, or the verdict: expected %s", clarke_verdict_name(truth));
+  }
+  clarke_derivation_clear(&d);
+  joined_clear(&j);
+  return truth;
+}
+
+static size_t n_networks = 600;
+static uint64_t seed = 1;
+
+START_TEST(verdicts_are_those_of_the_unrolled_loss)
+{
+  uint64_t state = seed;
+  tally t = {.touched = 0};
+
+  for (size_t i = 0; i < n_networks; i++) {
+    network net;
+    session s;
+    clarke_verdict truth;
+    bool strongest;
+
+    draw_network(&net, &s, &state);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    truth = derived_truth(&strongest, &net, &s);
+    count(&t, &net, &s, truth, strongest);
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("windows: %zu networks touched, %zu at windows (%zu pools tied only trivially); verdicts %zu %zu "
+         "%zu %zu; derivations %zu %zu %zu %zu; undecided here alone %zu of %zu linear, %zu others; "
+         "weaker by a mix %zu\n", t.touched, t.windows, t.trivial, t.verdict[0], t.verdict[1],
+         t.verdict[2], t.verdict[3], t.truth[0], t.truth[1], t.truth[2], t.truth[3], t.alone[1],
+         t.linear, t.alone[0], t.weaker);
+  for (size_t v = 0; v < 3; v++)
+    ck_assert_uint_gt(t.verdict[v], n_networks / 100);
+  ck_assert_uint_gt(t.windows, n_networks / 2);
+  ck_assert_uint_gt(t.trivial, n_networks / 20);
+  ck_assert_uint_lt(t.truth[CLARKE_UNDECIDED], n_networks / 50);
+  /* Where arguments rest that no rule calls flat: weights of 0, cells in which options coincide. */
+  ck_assert_uint_lt(t.alone[1], t.linear / 6);
+}
+END_TEST
+
+/* --- proofs -------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static void
+make_folder(void)
+{
+  strcpy(folder, "/tmp/clarke-windows-XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+
+static bytes
+read_bytes(const char *name)
+{
+  char path[512];
+  bytes b = {calloc(1, 1 << 22), 0};
+  FILE *f;
+
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  f = fopen(path, "rb");
+  ck_assert_ptr_nonnull(f);
+  b.size = fread(b.data, 1, (1 << 22) - 1, f);
+  ck_assert_uint_lt(b.size, (1 << 22) - 1);
+  fclose(f);
+  return b;
+}
+
+static void
+hash_of(char hex[65], const void *data, size_t size)
+{
+  unsigned char hash[32];
+
+  ck_assert_int_eq(EVP_Digest(data, size, hash, NULL, EVP_sha256(), NULL), 1);
+  for (size_t i = 0; i < 32; i++)
+    snprintf(hex + 2 * i, 3, "%02x", hash[i]);
+}
+
+static void
+hash_of_file(char hex[65], const char *name)
+{
+  bytes b = read_bytes(name);
+
+  hash_of(hex, b.data, b.size);
+  bytes_clear(&b);
+}
+
+static int
+run(const char *format, ...)
+{
+  char command[1024];
+  va_list args;
+  int status;
+
+  va_start(args, format);
+  vsnprintf(command, sizeof command, format, args);
+  va_end(args);
+  status = system(command);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static size_t
+wrt_names(char **names, const clarke_graph *g)
+{
+  size_t n = 0;
+
+  for (size_t p = 0; p < g->n_parameters; p++)
+    if (g->parameters[p].wrt)
+      names[n++] = g->parameters[p].name;
+  return n;
+}
+
+static void
+save_network(const network *net)
+{
+  save_model(folder, "net.onnx", &net->grown.m);
+  save_batch(folder, "batch.npz", &net->x, &net->y);
+}
+
+static void
+write_proof(const session *s)
+{
+  char model[65], batch[65], path[128], *names[MODEL_MOST];
+  clarke_proof_statement statement = {.model = {"net.onnx", model}, .batch = {"batch.npz", batch},
+                                      .wrt = names, .n_wrt = wrt_names(names, &s->graph)};
+
+  hash_of_file(model, "net.onnx");
+  hash_of_file(batch, "batch.npz");
+  snprintf(path, sizeof path, "%s/proof", folder);
+  OK(clarke_proof_write(path, &statement, &s->audit, &s->question, &error));
+}
+
+/* The command's own verdict and proof: every twentieth network. */
+static void
+check_command(const network *net, const session *s)
+{
+  static const int statuses[] = {0, 0, 1, 3};
+  char list[512] = "", *names[MODEL_MOST];
+  bytes profile = {NULL, 0};
+  size_t n = wrt_names(names, &s->graph);
+
+  put_text(&profile, net->profile);
+  save_bytes(folder, "drawn", &profile);
+  for (size_t k = 0; k < n; k++)
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k > 0 ? "," : "", names[k]);
+  ck_assert_int_eq(run("cd %s && " CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
+                       "--profile ./drawn --proof again > report 2>&1", folder,
+                       net->mse ? "mse" : "sum", list), statuses[s->audit.verdict]);
+  if (s->audit.verdict != CLARKE_UNDECIDED)
+    ck_assert_int_eq(run("cd %s && cmp -s proof again", folder), 0);
+}
+
+/* The proof with a line changed and sealed anew; the checker's exit status. */
+static int
+checker_says(const char *old, const char *new)
+{
+  bytes b = read_bytes("proof"), changed = {NULL, 0};
+  char hex[65], *at = strstr((char *)b.data, old), *end = (char *)b.data + b.size - 69;
+
+  ck_assert_ptr_nonnull(at);
+  put(&changed, b.data, (size_t)(at - (char *)b.data));
+  put_text(&changed, new);
+  put(&changed, at + strlen(old), (size_t)(end - at) - strlen(old));
+  hash_of(hex, changed.data, changed.size);
+  put_text(&changed, "end ");
+  put_text(&changed, hex);
+  put_text(&changed, "\n");
+  save_bytes(folder, "changed", &changed);
+  bytes_clear(&b);
+  return run("cd %s && " CHECKER " changed > checked 2>&1", folder);
+}
+
+static bool
+is_true(clarke_verdict said, clarke_verdict truth)
+{
+  return said == truth || (said == CLARKE_IN_CLARKE && truth == CLARKE_IN_BOULIGAND);
+}
+
+/* A false statement over right evidence must be refused; of a true one nothing is asked. */
+static size_t
+refuse(const network *net, const session *s, const char *old, const char *new, bool true_anyway)
+{
+  int status = checker_says(old, new);
+
+  if (true_anyway || status == 1)
+    return !true_anyway;
+  describe(net, s, NULL);
+  run("cd %s && cat changed checked", folder);
+  ck_abort_msg("%s in place of %s: the checker ends with %d", new, old, status);
+}
+
+static size_t
+flip_verdict(const network *net, const session *s, clarke_verdict truth)
+{
+  char old[64], new[64];
+  size_t refused = 0;
+
+  snprintf(old, sizeof old, "verdict %s\n", clarke_verdict_name(s->audit.verdict));
+  for (clarke_verdict v = CLARKE_IN_BOULIGAND; v <= CLARKE_NOT_IN_CLARKE; v++) {
+    snprintf(new, sizeof new, "verdict %s\n", clarke_verdict_name(v));
+    if (v != s->audit.verdict && !is_true(v, truth))
+      refused += refuse(net, s, old, new, false);
+  }
+  return refused;
+}
+
+/* The same verdict said of AD under another rule for ties. */
+static size_t
+change_rule(const network *net, const session *s)
+{
+  static const char *const ties[] = {"first\n", "last\n", "mean\n"};
+  const char *old = strstr(net->profile, "tie MaxPool ");
+  size_t refused = 0;
+
+  for (size_t i = 0; i < 3; i++) {
+    char profile[128], new[32];
+    bool strongest;
+    clarke_verdict truth;
+    session other;
+
+    snprintf(new, sizeof new, "tie MaxPool %s", ties[i]);
+    if (strcmp(old, new) == 0)
+      continue;
+    snprintf(profile, sizeof profile, "%.*s%s", (int)(old - net->profile), net->profile, new);
+    session_build(&other, net, profile);
+    session_replay(&other, net);
+    OK(clarke_audit_run(&other.audit, &other.question, false, &error));
+    truth = derived_truth(&strongest, net, &other);
+    if (strongest && !is_true(s->audit.verdict, truth))
+      refused += refuse(net, s, old, new, false);
+    session_end(&other);
+  }
+  return refused;
+}
+
+START_TEST(proofs_verify_and_false_statements_do_not)
+{
+  uint64_t state = seed + 1000;
+  size_t n_proofs = n_networks * 3 / 20, counts[4] = {0}, flipped = 0, changed = 0;
+
+  make_folder();
+  for (size_t left = n_proofs; left > 0;) {
+    network net;
+    session s;
+    bool strongest;
+    clarke_verdict truth;
+
+    draw_network(&net, &s, &state);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    /* Kinds of verdicts in like numbers. */
+    if (s.audit.verdict != CLARKE_UNDECIDED && counts[s.audit.verdict] < n_proofs / 3) {
+      left--;
+      counts[s.audit.verdict]++;
+      truth = derived_truth(&strongest, &net, &s);
+      save_network(&net);
+      write_proof(&s);
+      if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+        describe(&net, &s, NULL);
+        run("cd %s && cat proof checked", folder);
+        ck_abort_msg("a proof is not verified");
+      }
+      if (left % 20 == 0)
+        check_command(&net, &s);
+      if (strongest)
+        flipped += flip_verdict(&net, &s, truth);
+      changed += change_rule(&net, &s);
+    }
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("proofs: verdicts %zu %zu %zu verified; %zu other verdicts and %zu other rules refused\n",
+         counts[0], counts[1], counts[2], flipped, changed);
+  ck_assert_uint_gt(flipped, n_proofs);
+  ck_assert_uint_gt(changed, n_proofs / 10);
+  ck_assert_int_eq(run("rm -r %s", folder), 0);
+}
+END_TEST
+
+/* --- identity, as the checker has it --------------------------------------------------------------- */
+
+/* A proof of nothing, whose count of touched kinks must be the checker's. */
+static bool
+checker_counts_the_same(session *s)
+{
+  static char said[4096];
+  size_t n;
+  FILE *f;
+
+  ck_assert_uint_eq(s->audit.n_cells, 0);
+  s->audit.cell = malloc(sizeof *s->audit.cell);
+  clarke_cell_init(&s->audit.cell[s->audit.n_cells++]);
+  OK(clarke_cell_set(s->audit.cell, &s->question, s->question.ad_side, &error));
+  s->audit.verdict = CLARKE_IN_BOULIGAND;
+  s->audit.evidence = CLARKE_EVIDENCE_AD;
+  write_proof(s);
+  if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) == 0)
+    return true;
+  snprintf(said, sizeof said, "%s/checked", folder);
+  f = fopen(said, "rb");
+  ck_assert_ptr_nonnull(f);
+  n = fread(said, 1, sizeof said - 1, f);
+  said[n] = '\0';
+  fclose(f);
+  /* Far enough to have counted. */
+  return strstr(said, "no direction moves") != NULL ||
+         strstr(said, "is not flat, and what AD does gives it no side") != NULL;
+}
+
+START_TEST(the_checker_finds_the_same_ties)
+{
+  uint64_t state = seed + 2000;
+  size_t touches = 0, trivial = 0;
+
+  make_folder();
+  for (size_t i = 0; i < n_networks / 2; i++) {
+    network net = {.linear = false};
+    session s;
+
+    grow_convolutional(&net.grown, &state, ternary);
+    net.x = grow_batch(&net.grown, 1 + draw_below(&state, 2));
+    net.draws = draw(&state);
+    draw_profile(&net, &state);
+    session_build(&s, &net, net.profile);
+    draw_targets(&net, &s.graph, &state);
+    session_replay(&s, &net);
+    save_network(&net);
+    if (clarke_graph_wrt_count(&s.graph) > 0 && !checker_counts_the_same(&s)) {
+      describe(&net, &s, NULL);
+      run("cd %s && cat proof checked", folder);
+      ck_abort_msg("network %zu", i);
+    }
+    touches += s.replay.n_touches;
+    for (size_t k = 0; k < s.graph.n_steps; k++)
+      trivial += ties_of(&s.replay, k);
+    for (size_t k = 0; k < s.replay.n_touches; k++)
+      trivial -= s.replay.touch[k].n_options > 0;
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("identity: %zu touches and %zu trivial ties counted alike\n", touches, trivial);
+  ck_assert_int_eq(run("rm -r %s", folder), 0);
+}
+END_TEST
+
+int
+main(int argc, char **argv)
+{
+  Suite *suite = suite_create("audit-windows");
+  const struct {
+    const char *name;
+    const TTest *test;
+  } tests[] = {{"verdicts", verdicts_are_those_of_the_unrolled_loss},
+               {"proofs", proofs_verify_and_false_statements_do_not},
+               {"identity", the_checker_finds_the_same_ties}};
+  SRunner *runner;
+  int failed;
+
+  if (argc > 1)
+    n_networks = strtoul(argv[1], NULL, 10);
+  if (argc > 2)
+    seed = strtoul(argv[2], NULL, 10);
+  for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
+    TCase *tcase = tcase_create(tests[i].name);
+
+    tcase_set_timeout(tcase, 3600);
+    tcase_add_test(tcase, tests[i].test);
+    suite_add_tcase(suite, tcase);
+  }
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

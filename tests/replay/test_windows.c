@@ -1,0 +1,772 @@
+/* Replay of convolutional networks against the naive evaluator, exactly: values, tangents, reverse mode,
+ * ties under every rule; the filter against the exact pass, windows that cancel to a few units among
+ * them; and identity against its definition: identical entries are the same function near w. */
+#include "naive.h"
+#include "convolutional.h"
+
+#include "replay/derivative.h"
+#include "replay/filter.h"
+#include "replay/loss.h"
+
+#include <float.h>
+#include <math.h>
+
+#define OK(call) \
+  do { \
+    clarke_status status_ = (call); \
+    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
+  } while (0)
+
+static clarke_error error;
+
+static double
+small_number(uint64_t *state)
+{
+  return (double)draw_between(state, -2, 2);
+}
+
+static void
+print_model(const clarke_model *m)
+{
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const clarke_model_node *node = &m->nodes[i];
+
+    fprintf(stderr, "%s = %s(", node->out[0], node->op_type);
+    for (size_t k = 0; k < node->n_in; k++)
+      fprintf(stderr, "%s%s", k > 0 ? ", " : "", node->in[k]);
+    fprintf(stderr, ")");
+    for (size_t a = 0; a < node->n_attr; a++) {
+      fprintf(stderr, " %s", node->attr[a].name);
+      for (size_t k = 0; k < node->attr[a].n; k++)
+        fprintf(stderr, " %ld", (long)node->attr[a].ints[k]);
+    }
+    fprintf(stderr, "\n");
+  }
+}
+
+static void
+right_slope(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right)
+{
+  (void)op;
+  (void)kink;
+  (void)left;
+  mpq_set(slope, right);
+}
+
+/* --- a model run by the library ------------------------------------------------------------------ */
+
+typedef struct {
+  clarke_graph g;
+  clarke_profile profile;
+  clarke_replay replay;
+  clarke_forward pass;
+  clarke_slopes slopes;
+  clarke_matrix *d, *tangent, *grad, *gradient;
+} machine;
+
+static clarke_matrix *
+new_matrices(size_t n)
+{
+  clarke_matrix *m = malloc((n + 1) * sizeof *m);
+
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_init(&m[i]);
+  return m;
+}
+
+static void
+free_matrices(clarke_matrix *m, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    clarke_matrix_clear(&m[i]);
+  free(m);
+}
+
+static void
+machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, const char *tie, bool exact)
+{
+  char text[256];
+  clarke_touch *touch;
+  int8_t *choice;
+
+  memset(k, 0, sizeof *k);
+  clarke_graph_init(&k->g);
+  clarke_profile_init(&k->profile);
+  clarke_replay_init(&k->replay);
+  clarke_forward_init(&k->pass);
+  clarke_slopes_init(&k->slopes);
+  snprintf(text, sizeof text, "Relu 0 right\nLeakyRelu 0 right\nPRelu 0 right\nAbs 0 right\nClip 0 right\n"
+           "Clip 1 right\nHardSigmoid 0 right\nHardSigmoid 1 right\nHardSwish 0 right\n"
+           "HardSwish 1 right\ntie MaxPool %s\n", tie);
+  OK(clarke_graph_build(&k->g, m, x, &error));
+  OK(clarke_graph_wrt(&k->g, NULL, 0, &error));
+  OK(clarke_profile_parse(&k->profile, text, strlen(text), "drawn", &error));
+  OK(clarke_replay_run(&k->replay, &k->g, x, exact, 1, &error));
+  OK(clarke_replay_all(&k->pass, &k->replay, true, 64, &error));
+  touch = calloc(k->replay.n_touches + 1, sizeof *touch);
+  choice = calloc(k->replay.n_touches + 1, 1);
+  for (size_t i = 0; i < k->replay.n_touches; i++) {
+    touch[i] = k->replay.touch[i];
+    touch[i].column = touch[i].sample;
+  }
+  OK(clarke_slopes_choose(&k->slopes, &k->pass, touch, k->replay.n_touches, choice, &k->profile,
+                          &error));
+  free(touch);
+  free(choice);
+  k->d = new_matrices(k->g.n_parameters);
+  k->gradient = new_matrices(k->g.n_parameters);
+  k->tangent = new_matrices(k->g.n_values);
+  k->grad = new_matrices(k->g.n_values);
+}
+
+static void
+machine_end(machine *k)
+{
+  free_matrices(k->d, k->g.n_parameters);
+  free_matrices(k->gradient, k->g.n_parameters);
+  free_matrices(k->tangent, k->g.n_values);
+  free_matrices(k->grad, k->g.n_values);
+  clarke_slopes_clear(&k->slopes);
+  clarke_forward_clear(&k->pass);
+  clarke_replay_clear(&k->replay);
+  clarke_profile_clear(&k->profile);
+  clarke_graph_clear(&k->g);
+}
+
+/* The same direction for both. */
+static void
+draw_direction(machine *k, naive_run *r, uint64_t *state)
+{
+  for (size_t p = 0; p < k->g.n_parameters; p++) {
+    const clarke_parameter *w = &k->g.parameters[p];
+    naive *x = naive_find(r, w->name);
+    double *d = calloc(w->count + 1, sizeof *d);
+
+    for (size_t e = 0; e < w->count && !w->statistic; e++) {
+      d[e] = (double)draw_between(state, -9, 9) / 4;
+      mpq_set_d(x->t[e], d[e]);
+    }
+    if (!w->statistic)
+      OK(clarke_matrix_set_doubles(&k->d[p], w->count, 1, d, &error));
+    free(d);
+  }
+}
+
+/* m (features x samples; none: zero) is the naive tensor's numbers. */
+static bool
+agrees(const clarke_matrix *m, mpq_t *q, size_t samples, size_t count)
+{
+  mpq_t entry;
+  bool all = m->radius == NULL;
+
+  mpq_init(entry);
+  for (size_t j = 0; j < samples && all; j++)
+    for (size_t f = 0; f < count && all; f++) {
+      if (m->rows > 0)
+        clarke_matrix_get(entry, m, f, j);
+      all = mpq_equal(entry, q[j * count + f]);
+    }
+  mpq_clear(entry);
+  return all;
+}
+
+static size_t
+check_values(const machine *k, naive_run *r, size_t number)
+{
+  size_t checked = 0;
+
+  for (size_t v = 0; v < k->g.n_values; v++) {
+    const clarke_value *value = &k->g.values[v];
+    naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
+
+    if (x == NULL || k->pass.value[v].rows == 0)
+      continue;
+    checked++;
+    if (agrees(&k->pass.value[v], x->v, k->pass.n, value->count) &&
+        agrees(&k->tangent[v], x->t, k->pass.n, value->count))
+      continue;
+    print_model(r->m);
+    ck_abort_msg("network %zu: %s differs", number, value->name);
+  }
+  return checked;
+}
+
+/* Reverse mode of the outputs' sum along the direction is the outputs' tangents' sum. */
+static void
+check_gradient(machine *k, naive_run *r, size_t number)
+{
+  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  const naive *out = naive_find(r, r->m->outputs[0].name);
+  mpq_t sum, p, q;
+
+  mpq_inits(sum, p, q, NULL);
+  OK(clarke_loss_seed(&k->grad[k->g.output], &loss, &k->pass, NULL, &error));
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
+                        &error));
+  for (size_t e = 0; e < out->count; e++)
+    mpq_sub(sum, sum, out->t[e]);
+  for (size_t i = 0; i < k->g.n_parameters; i++)
+    for (size_t e = 0; e < k->g.parameters[i].count && k->gradient[i].rows > 0; e++) {
+      clarke_matrix_get(p, &k->gradient[i], e, 0);
+      clarke_matrix_get(q, &k->d[i], e, 0);
+      mpq_mul(p, p, q);
+      mpq_add(sum, sum, p);
+    }
+  if (mpq_sgn(sum) != 0) {
+    print_model(r->m);
+    ck_abort_msg("network %zu: reverse mode differs from the tangent", number);
+  }
+  mpq_clears(sum, p, q, NULL);
+}
+
+static size_t
+ties_of(const machine *k)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < k->g.n_steps; i++)
+    for (size_t j = 0; k->replay.ties[i] != NULL && j < k->replay.samples; j++)
+      n += k->replay.ties[i][j];
+  return n;
+}
+
+START_TEST(values_tangents_and_gradients)
+{
+  static const struct {
+    const char *name;
+    bool last;
+    double beta;
+  } rules[] = {{"first", false, 0}, {"last", true, 0}, {"mean", false, 1}, {"hybrid 1/4", false, 0.25}};
+  uint64_t state = 61;
+  size_t checked = 0, ties = 0, touched = 0;
+
+  for (size_t i = 0; i < 800; i++) {
+    naive_run r = {.proxy = right_slope, .last = rules[i % 4].last, .beta = rules[i % 4].beta};
+    growing grown;
+    clarke_tensor x;
+    machine k;
+
+    grow_convolutional(&grown, &state, small_number);
+    x = grow_batch(&grown, 1 + draw_below(&state, 3));
+    machine_begin(&k, &grown.m, &x, rules[i % 4].name, draw_below(&state, 2));
+    naive_begin(&r, &grown.m, &x);
+    draw_direction(&k, &r, &state);
+    naive_go(&r);
+    OK(clarke_tangent_run(k.tangent, &k.pass, &k.slopes, k.d, &error));
+    checked += check_values(&k, &r, i);
+    check_gradient(&k, &r, i);
+    ck_assert_msg(ties_of(&k) == r.ties, "network %zu: %zu windows tied, expected %zu", i, ties_of(&k),
+                  r.ties);
+    ties += r.ties;
+    for (size_t t = 0; t < k.replay.n_touches; t++)
+      touched += k.replay.touch[t].n_options > 0;
+    machine_end(&k);
+    naive_clear(&r);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("windows: %zu activations, %zu windows tied, %zu of them touched\n", checked, ties, touched);
+  ck_assert_uint_gt(touched, 400);
+  ck_assert_uint_gt(ties, touched + 200);
+}
+END_TEST
+
+/* --- the filter ------------------------------------------------------------------------------------ */
+
+static void
+compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filtered, size_t *total)
+{
+  clarke_graph g;
+  clarke_replay fast, exact;
+
+  clarke_graph_init(&g);
+  clarke_replay_init(&fast);
+  clarke_replay_init(&exact);
+  OK(clarke_graph_build(&g, m, x, &error));
+  OK(clarke_graph_wrt(&g, NULL, 0, &error));
+  OK(clarke_replay_run(&fast, &g, x, false, 2, &error));
+  OK(clarke_replay_run(&exact, &g, x, true, 1, &error));
+  for (size_t i = 0; i < g.n_steps; i++) {
+    size_t n = g.values[g.steps[i].out].count * fast.samples;
+
+    ck_assert((fast.piece[i] == NULL) == (exact.piece[i] == NULL));
+    if (fast.piece[i] == NULL)
+      continue;
+    *total += n;
+    if (memcmp(fast.piece[i], exact.piece[i], n) != 0 ||
+        (g.steps[i].kind == CLARKE_MAX &&
+         memcmp(fast.ties[i], exact.ties[i], fast.samples * sizeof **fast.ties) != 0)) {
+      print_model(m);
+      ck_abort_msg("%s: the filter decides otherwise", g.steps[i].name);
+    }
+  }
+  *filtered += fast.filtered;
+  ck_assert_uint_eq(exact.filtered, 0);
+  ck_assert_uint_eq(fast.open, exact.open);
+  ck_assert_uint_eq(fast.n_touches, exact.n_touches);
+  ck_assert_uint_eq(fast.n_conditions, exact.n_conditions);
+  for (size_t t = 0; t < fast.n_touches; t++) {
+    const clarke_touch *a = &fast.touch[t], *b = &exact.touch[t];
+
+    ck_assert(a->step == b->step && a->feature == b->feature && a->sample == b->sample);
+    ck_assert(a->kink == b->kink && a->n_options == b->n_options);
+    ck_assert(a->n_options == 0 ||
+              memcmp(a->option, b->option, a->n_options * sizeof *a->option) == 0);
+  }
+  clarke_replay_clear(&fast);
+  clarke_replay_clear(&exact);
+  clarke_graph_clear(&g);
+}
+
+static double
+full_double(uint64_t *state)
+{
+  return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
+}
+
+/* Few numbers, full doubles: equal patches of long sums. */
+static double
+one_of_few(uint64_t *state)
+{
+  uint64_t few = draw_below(state, 3);
+
+  return full_double(&few);
+}
+
+static double
+any_double(uint64_t *state)
+{
+  static const double special[] = {0, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 1e300, -1e300, DBL_MIN,
+                                   1, -1};
+
+  if (draw_below(state, 3) == 0)
+    return special[draw_below(state, 10)];
+  return ldexp(full_double(state), (int)draw_between(state, -1060, 1020));
+}
+
+START_TEST(filter_on_convolutional_networks)
+{
+  static double (*const number[])(uint64_t *state) = {small_number, one_of_few, full_double, any_double};
+  uint64_t state = 62;
+
+  for (size_t kind = 0; kind < 4; kind++) {
+    size_t filtered = 0, total = 0;
+
+    for (size_t i = 0; i < 300; i++) {
+      growing grown;
+      clarke_tensor x;
+
+      grow_convolutional(&grown, &state, number[kind]);
+      x = grow_batch(&grown, 1 + draw_below(&state, 40));
+      compare_with_exact(&grown.m, &x, &filtered, &total);
+      clarke_tensor_clear(&x);
+      clarke_model_clear(&grown.m);
+    }
+    printf("filter: %zu of %zu entries decided in floating point\n", filtered, total);
+  }
+}
+END_TEST
+
+/* Windows whose entries are one number up to some units in their last places: sums of a filter's
+ * products over the patches of a line, each patch's last entry taking the others off. Overlapping pools
+ * behind, so that what one window decides the next one uses. */
+static void
+draw_near_ties(clarke_model *m, clarke_tensor *x, uint64_t *state)
+{
+  enum { PATCHES = 6 };
+  size_t width = 2 + draw_below(state, 12);
+  bool relu = draw_below(state, 2), coarse = draw_below(state, 3) == 0;
+  double *w, target = full_double(state);
+  clarke_model_node *node;
+
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, 1, (long)(PATCHES * width),));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(2, 1, (long)(PATCHES * width),));
+  w = model_floats(m, "w", SHAPE(1, 1, (long)width,));
+  for (size_t k = 0; k < width; k++)
+    w[k] = k + 1 == width ? 1 : coarse ? (double)draw_between(state, -3, 3) : full_double(state);
+  for (size_t p = 0; p < 2 * PATCHES; p++) {
+    double *patch = x->real + p * width;
+    long double sum = 0;
+
+    for (size_t k = 0; k + 1 < width; k++) {
+      patch[k] = coarse ? (double)draw_between(state, -3, 3) : full_double(state);
+      sum += (long double)w[k] * patch[k];
+    }
+    patch[width - 1] = (double)((long double)target - sum);
+    for (size_t k = draw_below(state, 4); k > 0; k--)
+      patch[width - 1] = nextafter(patch[width - 1], draw_below(state, 2) ? INFINITY : -INFINITY);
+    if (p % PATCHES > 0 && draw_below(state, 5) == 0) /* the patch before, exactly */
+      memcpy(patch, patch - width, width * sizeof *patch);
+  }
+  node = model_node(m, "Conv", "x,w", "c");
+  attr_ints(node, "strides", SHAPE((long)width,));
+  node = model_node(m, relu ? "Relu" : "Abs", "c", "r");
+  node = model_node(m, "MaxPool", "r", "p");
+  attr_ints(node, "kernel_shape", SHAPE(3,));
+  node = model_node(m, "MaxPool", "p", "y");
+  attr_ints(node, "kernel_shape", SHAPE(2,));
+  model_output(m, "y");
+}
+
+START_TEST(filter_on_near_ties)
+{
+  uint64_t state = 63;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 1500; i++) {
+    clarke_model m;
+    clarke_tensor x;
+
+    draw_near_ties(&m, &x, &state);
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("near ties: %zu of %zu entries decided in floating point\n", filtered, total);
+}
+END_TEST
+
+/* Margins around the bound of the filter, from a hundredth of it to a hundred times: the second of two
+ * entries is larger by so much. */
+START_TEST(filter_at_its_bound)
+{
+  uint64_t state = 64;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 600; i++) {
+    enum { WIDTH = 16 };
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2 * WIDTH,));
+    double *w, gap = ldexp(1, (int)draw_between(&state, -56, -40));
+    clarke_model_node *node;
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, 1, 2 * WIDTH,));
+    w = model_floats(&m, "w", SHAPE(1, 1, WIDTH,));
+    for (size_t k = 0; k < WIDTH; k++) {
+      w[k] = k + 1 == WIDTH ? 1 : full_double(&state);
+      x.real[k] = full_double(&state);
+      x.real[(k + 1) % WIDTH + WIDTH] = 0;
+    }
+    /* The same entries; only the last differs. */
+    memcpy(x.real + WIDTH, x.real, WIDTH * sizeof *x.real);
+    x.real[2 * WIDTH - 1] += draw_below(&state, 2) ? gap : -gap;
+    node = model_node(&m, "Conv", "x,w", "c");
+    attr_ints(node, "strides", SHAPE(WIDTH,));
+    node = model_node(&m, "MaxPool", "c", "y");
+    attr_ints(node, "kernel_shape", SHAPE(2,));
+    model_output(&m, "y");
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("at the bound: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 10);
+  ck_assert_uint_lt(filtered, total - total / 10);
+}
+END_TEST
+
+/* --- identity ------------------------------------------------------------------------------------ */
+
+/* Moves the parameters in wrt a little, in any direction. */
+static void
+perturb(naive_run *r, const clarke_graph *g, uint64_t *state)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t p = 0; p < g->n_parameters; p++)
+    for (size_t e = 0; g->parameters[p].wrt && e < g->parameters[p].count; e++) {
+      naive *w = naive_find(r, g->parameters[p].name);
+
+      mpq_set_d(q, ldexp((double)draw_between(state, -1000, 1000), -60));
+      mpq_add(w->v[e], w->v[e], q);
+    }
+  mpq_clear(q);
+}
+
+/* What was last seen of an identity in a column. */
+typedef struct {
+  clarke_identity id;
+  mpq_t value;
+} seen;
+
+typedef struct {
+  size_t n, capacity, shared;
+  seen *list;
+} memory;
+
+/* The number of entries that share an identity with one before. */
+static void
+remember(memory *s, clarke_identity id, const mpq_t value, const clarke_model *m, const char *name)
+{
+  size_t i = 0;
+
+  while (i < s->n && s->list[i].id != id)
+    i++;
+  if (i < s->n) {
+    s->shared++;
+    if (!mpq_equal(s->list[i].value, value)) {
+      print_model(m);
+      ck_abort_msg("entries of one identity come apart (%s)", name);
+    }
+    return;
+  }
+  if (s->n == s->capacity) {
+    s->capacity = 2 * s->capacity + 64;
+    s->list = realloc(s->list, s->capacity * sizeof *s->list);
+  }
+  s->list[s->n].id = id;
+  mpq_init(s->list[s->n].value);
+  mpq_set(s->list[s->n++].value, value);
+}
+
+static void
+memory_clear(memory *s)
+{
+  for (size_t i = 0; i < s->n; i++)
+    mpq_clear(s->list[i].value);
+  free(s->list);
+}
+
+/* All entries of all activations that have a name, column by column. */
+static size_t
+check_identities(clarke_identities *ids, const clarke_graph *g, naive_run *moved, size_t samples)
+{
+  size_t shared = 0;
+
+  for (size_t j = 0; j < samples; j++) {
+    memory s = {.n = 0};
+
+    for (size_t v = 0; v < g->n_values; v++) {
+      const clarke_value *value = &g->values[v];
+      const naive *x = value->constant || value->name == NULL ? NULL : naive_find(moved, value->name);
+
+      for (size_t f = 0; x != NULL && f < value->count; f++)
+        remember(&s, clarke_identity_of(ids, v, f, j), x->v[j * value->count + f], moved->m,
+                 value->name);
+    }
+    shared += s.shared;
+    memory_clear(&s);
+  }
+  ck_assert(!clarke_identities_failed(ids));
+  return shared;
+}
+
+START_TEST(identical_entries_are_one_function)
+{
+  uint64_t state = 65;
+  size_t shared[2] = {0};
+
+  for (size_t i = 0; i < 500; i++) {
+    growing grown;
+    clarke_tensor x;
+    machine k;
+
+    grow_convolutional(&grown, &state, small_number);
+    x = grow_batch(&grown, 1 + draw_below(&state, 2));
+    machine_begin(&k, &grown.m, &x, "first", true);
+    for (size_t p = 0; p < k.g.n_parameters; p++)
+      k.g.parameters[p].wrt = !k.g.parameters[p].statistic && draw_below(&state, 4) > 0;
+    for (size_t way = 0; way < 2; way++) {
+      clarke_identities *ids = clarke_identities_new(&k.g, k.pass.n, k.pass.piece,
+                                                     way == 0 ? k.pass.value : NULL, &x);
+
+      for (size_t point = 0; point < 3; point++) {
+        naive_run moved = {.proxy = right_slope};
+
+        naive_begin(&moved, &grown.m, &x);
+        perturb(&moved, &k.g, &state);
+        naive_go(&moved);
+        shared[way] += check_identities(ids, &k.g, &moved, x.dims[0]);
+        naive_clear(&moved);
+      }
+      clarke_identities_free(ids);
+    }
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("identity: %zu entries are another's function, %zu of them without values\n", shared[0],
+         shared[1]);
+  ck_assert_uint_gt(shared[1], 1000);
+  ck_assert_uint_ge(shared[0], shared[1]);
+}
+END_TEST
+
+/* --- what must be identified --------------------------------------------------------------------- */
+
+/* x (1, 1, 6) -> Conv of two taps and a bias -> ... -> y, one sample. */
+typedef struct {
+  clarke_model m;
+  clarke_tensor x;
+  machine k;
+  clarke_identities *ids;
+} spot;
+
+static void
+spot_begin(spot *s, const double *x)
+{
+  clarke_model_node *node;
+
+  model_begin(&s->m, 16);
+  model_input(&s->m, "x", SHAPE(-1, 1, 6,));
+  s->x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 6,));
+  memcpy(s->x.real, x, 6 * sizeof *x);
+  model_floats(&s->m, "w", SHAPE(1, 1, 2,))[0] = 3;
+  s->m.tensors[0].real[1] = -1;
+  model_floats(&s->m, "b", SHAPE(1,))[0] = 5;
+  node = model_node(&s->m, "Conv", "x,w,b", "c");
+  attr_ints(node, "pads", SHAPE(2, 2,));
+}
+
+/* wrt: one parameter's name, or NULL for all. */
+static void
+spot_go(spot *s, const char *out, const char *wrt)
+{
+  clarke_model_node *node = model_node(&s->m, "MaxPool", out, "y");
+  char *names[] = {(char *)(uintptr_t)wrt};
+
+  attr_ints(node, "kernel_shape", SHAPE(2,));
+  model_output(&s->m, "y");
+  machine_begin(&s->k, &s->m, &s->x, "first", true);
+  OK(clarke_graph_wrt(&s->k.g, names, wrt != NULL, &error));
+  s->ids = clarke_identities_new(&s->k.g, 1, s->k.pass.piece, s->k.pass.value, NULL);
+}
+
+/* The entries' classes, a letter each in the order in which they first occur; '0' for the constant 0. */
+static void
+spot_says(spot *s, const char *name, const char *classes)
+{
+  char found[32] = "";
+  clarke_identity first[26];
+  size_t n = 0, v = 0;
+
+  while (s->k.g.values[v].name == NULL || strcmp(s->k.g.values[v].name, name) != 0)
+    v++;
+  for (size_t f = 0; f < s->k.g.values[v].count; f++) {
+    clarke_identity id = clarke_identity_of(s->ids, v, f, 0);
+    size_t c = 0;
+
+    while (c < n && first[c] != id)
+      c++;
+    if (c == n)
+      first[n++] = id;
+    found[f] = (char)('a' + c);
+  }
+  ck_assert_msg(strcmp(found, classes) == 0, "%s: %s, expected %s", name, found, classes);
+}
+
+static void
+spot_end(spot *s)
+{
+  clarke_identities_free(s->ids);
+  machine_end(&s->k);
+  clarke_tensor_clear(&s->x);
+  clarke_model_clear(&s->m);
+}
+
+static void
+floats(clarke_model *m, const char *name, const long *shape, double a, double b)
+{
+  double *v = model_floats(m, name, shape);
+
+  v[0] = a;
+  if (m->tensors[m->n_tensors - 1].count > 1)
+    v[1] = b;
+}
+
+START_TEST(what_must_be_identified)
+{
+  static const double flat[6] = {2, 2, 2, 0, 0, 2}, steps[6] = {1, 2, 1, 2, 1, 2};
+  spot s;
+
+  /* Flat patches; patches in the padding, and of zeros; one in half the padding. */
+  spot_begin(&s, flat);
+  spot_go(&s, "c", NULL);
+  spot_says(&s, "c", "abccdabda");
+  spot_end(&s);
+  /* The same when the bias alone is in wrt: places, not numbers (3 * 2 - 2 * 2 is not told from others). */
+  spot_begin(&s, steps);
+  spot_go(&s, "c", "b");
+  spot_says(&s, "c", "abcdcdcea");
+  spot_end(&s);
+  /* Nothing in wrt but an unused place: constants by their values. */
+  spot_begin(&s, flat);
+  floats(&s.m, "u", SHAPE(1,), 1, 0);
+  model_node(&s.m, "Mul", "c,u", "d");
+  spot_go(&s, "d", "u");
+  spot_says(&s, "c", "abccdabda");
+  spot_says(&s, "d", "abccdabda");
+  spot_end(&s);
+  /* Strictly inside a constant piece: one constant, whatever the argument. */
+  spot_begin(&s, steps);
+  floats(&s.m, "low", SHAPE(), 100, 0);
+  floats(&s.m, "high", SHAPE(), 101, 0);
+  model_node(&s.m, "Clip", "c,low,high", "d");
+  spot_go(&s, "d", NULL);
+  spot_says(&s, "d", "aaaaaaaaa");
+  spot_end(&s);
+  /* BatchNormalization behind an irrational root. */
+  spot_begin(&s, flat);
+  floats(&s.m, "scale", SHAPE(1,), 2, 0);
+  floats(&s.m, "B", SHAPE(1,), 1, 0);
+  floats(&s.m, "mean", SHAPE(1,), 1, 0);
+  floats(&s.m, "var", SHAPE(1,), 3, 0);
+  model_node(&s.m, "BatchNormalization", "c,scale,B,mean,var", "d");
+  model_node(&s.m, "Relu", "d", "e");
+  spot_go(&s, "e", NULL);
+  spot_says(&s, "d", "abccdabda");
+  ck_assert_uint_eq(s.k.replay.open, 0);
+  spot_end(&s);
+  /* gamma 0, not in wrt, of arguments that move: no constant, as no rule looks at a weight's value. */
+  spot_begin(&s, steps);
+  floats(&s.m, "zero", SHAPE(1,), 0, 0);
+  model_node(&s.m, "Mul", "c,zero", "d");
+  spot_go(&s, "d", "w");
+  spot_says(&s, "d", "abcdcdcea");
+  spot_end(&s);
+  /* Copies: Concat, Pad, and the window's own entries; across them. */
+  spot_begin(&s, steps);
+  attr_int(model_node(&s.m, "Concat", "c,c", "d"), "axis", 2);
+  spot_go(&s, "d", NULL);
+  spot_says(&s, "d", "abcdcdceaabcdcdcea");
+  spot_end(&s);
+  /* The bias of another filter is another place, though the numbers are equal; constants are their numbers. */
+  spot_begin(&s, flat);
+  floats(&s.m, "pair", SHAPE(2, 1, 1,), 1, 1);
+  floats(&s.m, "bias", SHAPE(2,), 4, 4);
+  model_node(&s.m, "Conv", "c,pair,bias", "d");
+  model_integers(&s.m, "shape", SHAPE(3,))[0] = -1;
+  s.m.tensors[s.m.n_tensors - 1].integer[1] = 1;
+  s.m.tensors[s.m.n_tensors - 1].integer[2] = 18;
+  model_node(&s.m, "Reshape", "d,shape", "e");
+  spot_go(&s, "e", "w");
+  spot_says(&s, "e", "abccdabdaaeffgaega");
+  spot_end(&s);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("replay-windows");
+  TCase *tcase = tcase_create("windows");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tcase, 300);
+  tcase_add_test(tcase, values_tangents_and_gradients);
+  tcase_add_test(tcase, filter_on_convolutional_networks);
+  tcase_add_test(tcase, filter_on_near_ties);
+  tcase_add_test(tcase, filter_at_its_bound);
+  tcase_add_test(tcase, identical_entries_are_one_function);
+  tcase_add_test(tcase, what_must_be_identified);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
