@@ -418,6 +418,86 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
   return all.status;
 }
 
+/* Those samples as a batch of their own. */
+static clarke_status
+pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
+             clarke_error *err)
+{
+  size_t features = r->x->count / r->x->dims[0];
+
+  *x = *r->x;
+  x->dims[0] = n;
+  x->count = n * features;
+  x->integer = NULL;
+  x->real = malloc((n * features + 1) * sizeof *x->real);
+  if (x->real == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < features; i++) {
+      size_t from = sample[j] * features + i;
+
+      x->real[j * features + i] = r->x->real != NULL ? r->x->real[from]
+                                                     : (double)r->x->integer[from];
+    }
+  return CLARKE_OK;
+}
+
+/* The fine pass's places of sample j of its own into those of the whole batch. */
+static void
+replace_sample(clarke_replay *r, const chunk *c, size_t j, size_t sample)
+{
+  size_t n = c->x.dims[0];
+
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = c->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t f = 0; f < count; f++)
+      r->piece[i][f * r->samples + sample] = c->piece[i][f * n + j];
+    if (c->ties[i] != NULL)
+      r->ties[i][sample] = c->ties[i][j];
+  }
+}
+
+/* The few samples that the filter left open, once more with a bound for every entry. *open becomes what
+ * that leaves. */
+static clarke_status
+filter_again(clarke_replay *r, size_t *open, clarke_error *err)
+{
+  bool *mark = calloc(r->samples + 1, sizeof *mark);
+  size_t *sample = malloc((r->samples + 1) * sizeof *sample), n = 0;
+  clarke_status status = mark != NULL && sample != NULL
+                           ? CLARKE_OK
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  if (status == CLARKE_OK)
+    mark_samples(r, mark, false);
+  for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
+    if (mark[j])
+      sample[n++] = j;
+  if (n > r->samples / 2) /* not few: all have been tried, or follow transcendental functions */
+    n = 0;
+  *open = n > 0 ? 0 : *open;
+  for (size_t first = 0; first < n && status == CLARKE_OK; first += CHUNK) {
+    chunk c = {.g = r->g};
+    size_t size = n - first < CHUNK ? n - first : CHUNK;
+
+    status = pick_samples(&c.x, r, sample + first, size, err);
+    if (status == CLARKE_OK)
+      status = chunk_filter(&c, true);
+    if (status == CLARKE_OK)
+      for (size_t j = 0; j < size; j++)
+        replace_sample(r, &c, j, sample[first + j]);
+    else if (err != NULL && c.err.text[0] != '\0')
+      *err = c.err;
+    *open += c.open;
+    free(c.x.real);
+    chunk_clear(&c);
+  }
+  free(mark);
+  free(sample);
+  return status;
+}
+
 clarke_status
 clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
                   size_t threads, clarke_error *err)
@@ -439,6 +519,8 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   open = entries;
   if (status == CLARKE_OK && !exact)
     status = filter_all(r, threads, &open, err);
+  if (status == CLARKE_OK && !exact && open > 0)
+    status = filter_again(r, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
     status = run_open(r, err);
