@@ -36,7 +36,8 @@ typedef struct {
 typedef struct {
   clarke_tree *tree;
   const clarke_question *q;
-  int8_t *side;     /* CLARKE_PROXY: not reached */
+  const bool *among; /* touches to branch on; NULL: all */
+  int8_t *side;     /* CLARKE_PROXY: not reached, or left alone */
   demand *demand;
   size_t n;         /* demands */
   clarke_error *err;
@@ -230,6 +231,8 @@ descend(visit *v, size_t k)
     v->tree->complete = false;
     return CLARKE_OK;
   }
+  while (k < v->tree->n_touches && v->among != NULL && !v->among[k])
+    k++;
   if (k == v->tree->n_touches)
     return add_leaf(v);
   first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
@@ -248,24 +251,31 @@ descend(visit *v, size_t k)
 /* May the tree be built? Every touch may double it: past the limit's logarithm only refutations could
  * help. */
 static bool
-within_reach(const clarke_question *q)
+within_reach(const clarke_question *q, const bool *among)
 {
-  for (size_t k = 0; k < q->replay->n_touches; k++)
+  size_t n = 0;
+
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    if (among != NULL && !among[k])
+      continue;
     if (q->replay->touch[k].n_options > CLARKE_TREE_OPTIONS)
       return false;
-  return q->replay->n_touches <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
+    n++;
+  }
+  return n <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
 }
 
 clarke_status
-clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
+clarke_enumerate(clarke_tree *t, const clarke_question *q, const bool *among,
+                 clarke_error *err)
 {
   size_t n = q->replay->n_touches;
-  visit v = {.tree = t, .q = q, .err = err};
+  visit v = {.tree = t, .q = q, .among = among, .err = err};
   clarke_status status;
 
   clarke_tree_clear(t);
   t->n_touches = n;
-  t->complete = within_reach(q);
+  t->complete = within_reach(q, among);
   if (!t->complete)
     return CLARKE_OK;
   v.side = calloc(n + 1, 1);

@@ -35,7 +35,9 @@ typedef struct {
 
 void clarke_tree_init(clarke_tree *t);
 void clarke_tree_clear(clarke_tree *t);
-clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err);
+/* among, when not NULL, marks the touches to branch on: leaves have CLARKE_PROXY for the others. */
+clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, const bool *among,
+                               clarke_error *err);
 
 /* The gradient of the loss in all wrt parameters, by the samples that touch kinks (the others
  * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
@@ -54,7 +56,15 @@ typedef struct {
 
 void clarke_membership_init(clarke_membership *m);
 void clarke_membership_clear(clarke_membership *m, size_t n);
+/* within, when not NULL, marks the columns that v may have, of the entries of all parameters: then the
+ * place is OUTSIDE or UNSETTLED. */
 clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,
-                                     int8_t *const *side, size_t n, clarke_error *err);
+                                     int8_t *const *side, size_t n, const bool *within,
+                                     clarke_error *err);
+
+/* moves[k]: does touch k, which has no side (CLARKE_PROXY) and is not flat, move along v? Its argument,
+ * or an option, has a derivative that is not certainly 0. */
+clarke_status clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side,
+                                 const clarke_row *v, clarke_error *err);
 
 #endif

@@ -156,9 +156,8 @@ compare_incidences(const void *a, const void *b)
   return x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* Rows that share a column, directly or through others, get one block number (a row's index). */
-static clarke_status
-find_blocks(size_t *parent, const clarke_row *row, size_t n_rows, clarke_error *err)
+clarke_status
+clarke_system_blocks(size_t *parent, const clarke_row *row, size_t n_rows, clarke_error *err)
 {
   size_t total = 0, at = 0;
   incidence *list;
@@ -223,7 +222,7 @@ clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
 
   for (size_t i = 0; i < n_rows; i++)
     mpq_set_ui(u[i], 0, 1);
-  status = block != NULL && rows != NULL ? find_blocks(block, row, n_rows, err)
+  status = block != NULL && rows != NULL ? clarke_system_blocks(block, row, n_rows, err)
                                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK)
     status = solve_blocks(answer, d, u, row, n_rows, block, rows, g, err);

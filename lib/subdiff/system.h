@@ -40,6 +40,10 @@ void clarke_columns_clear(clarke_columns *c);
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
                                int8_t side, size_t condition, bool segment, clarke_error *err);
 
+/* Rows that share a column, directly or through others, get one block number: a row's index. */
+clarke_status clarke_system_blocks(size_t *block, const clarke_row *row, size_t n_rows,
+                                   clarke_error *err);
+
 /* Solves the system block by block. FEASIBLE: d gets the moves. EMPTY: u[i] (n_rows initialized
  * rationals) gets the multipliers. More than CLARKE_SYSTEM_LIMIT entries in one block: UNKNOWN. */
 #define CLARKE_SYSTEM_LIMIT ((size_t)16 << 20)

@@ -307,7 +307,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
       side[kept++] = side[i];
     }
   if (status == CLARKE_OK && kept > 0)
-    status = clarke_membership_find(&m, q, side, kept, err);
+    status = clarke_membership_find(&m, q, side, kept, NULL, err);
   if (status == CLARKE_OK && m.place == CLARKE_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
   clarke_membership_clear(&m, kept);
@@ -323,7 +323,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   int8_t **side;
   size_t n;
-  clarke_status status = clarke_enumerate(&a->tree, q, err);
+  clarke_status status = clarke_enumerate(&a->tree, q, NULL, err);
 
   if (status != CLARKE_OK || !a->tree.complete)
     return status == CLARKE_OK
@@ -334,7 +334,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   side = leaves(&a->tree, &n);
   if (side == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_membership_find(&a->membership, q, side, n, err);
+  status = clarke_membership_find(&a->membership, q, side, n, NULL, err);
   if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
     conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
              "a vector separates AD's output from the gradients of all patterns that can occur "
@@ -350,6 +350,22 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   return status;
 }
 
+/* By the filters, or other blocks, that have no direction: their trees are small. */
+static clarke_status
+try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status;
+
+  if (a->n_cells != 1 || a->evidence != CLARKE_EVIDENCE_NONE)
+    return CLARKE_OK;
+  status = clarke_separate_blocks(a, q, err);
+  if (status != CLARKE_OK || a->membership.place != CLARKE_OUTSIDE)
+    return status;
+  return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
+                  "in the parameters of one block of a layer a vector separates AD's output from the "
+                  "gradients of all patterns that can occur nearby");
+}
+
 /* With an open entry nothing is known of the pattern itself. */
 static clarke_status
 judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
@@ -363,6 +379,8 @@ judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
   status = try_own_cell(a, q, err);
   if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
     status = try_mixed(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = try_blocks(a, q, err);
   if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
     status = try_enumeration(a, q, err);
   return status;

@@ -100,6 +100,16 @@ clarke_status clarke_first_order(clarke_cone_answer *answer, clarke_direction *d
                                  const clarke_cell *cell, const clarke_question *q,
                                  clarke_error *err);
 
+/* layer_system.c: the next block of the layer's system under the cell that has no direction, the search
+ * beginning with row *from, which ends behind it: the touches in it, and the columns of its rows. */
+clarke_status clarke_empty_block(bool *found, size_t *from, bool *touch, bool *column,
+                                 const clarke_layer *layer, const clarke_cell *cell,
+                                 const clarke_question *q, clarke_error *err);
+
+/* blocks.c: is AD's output separated in the parameters of such a block, its touches alone being branched
+ * on? Then the verdict is not-in-clarke. */
+clarke_status clarke_separate_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err);
+
 /* realize.c: directions for a cell, layer by layer and then globally. The layers' feasibility and
  * the global answer are recorded in a when report is set. */
 clarke_status clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,

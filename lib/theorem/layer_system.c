@@ -3,12 +3,13 @@
 #include "theorem/audit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* The rows of the touches that move: of one layer (its step, and the pointwise one a MAX pools), or of
+/* The rows of the touches that move, and whose they are: of one layer (its step, and the pointwise one a MAX pools), or of
  * all (step == CLARKE_NONE). */
 static clarke_status
-make_rows(clarke_row *row, size_t *n, bool *exact, size_t step, const clarke_cell *cell,
-          const clarke_question *q, clarke_error *err)
+make_rows(clarke_row *row, size_t *owner, size_t *n, bool *exact, size_t step,
+          const clarke_cell *cell, const clarke_question *q, clarke_error *err)
 {
   size_t inner = step != CLARKE_NONE ? clarke_graph_inner(q->g, step) : CLARKE_NONE, entries = 0;
   clarke_columns columns;
@@ -26,6 +27,7 @@ make_rows(clarke_row *row, size_t *n, bool *exact, size_t step, const clarke_cel
 
       if (t->n_options > 0 && CLARKE_OPTION(c) == cell->side[k])
         continue;
+      owner[*n] = k;
       status = clarke_touch_row(&row[*n], &one, &columns, k, cell->side[k], c, step != CLARKE_NONE,
                                 err);
       *exact = *exact && one;
@@ -40,38 +42,121 @@ make_rows(clarke_row *row, size_t *n, bool *exact, size_t step, const clarke_cel
   return status;
 }
 
+typedef struct {
+  size_t n, most; /* n == CLARKE_NONE: the rows are too large */
+  clarke_row *row;
+  size_t *owner;  /* touch */
+  mpq_t *u;
+  bool exact;
+} layer_rows;
+
+static void
+rows_clear(layer_rows *s)
+{
+  for (size_t i = 0; i < s->most; i++) {
+    clarke_row_clear(&s->row[i]);
+    mpq_clear(s->u[i]);
+  }
+  free(s->row);
+  free(s->owner);
+  free(s->u);
+}
+
+static clarke_status
+rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_question *q,
+            clarke_error *err)
+{
+  size_t most = q->replay->n_conditions;
+
+  memset(s, 0, sizeof *s);
+  s->row = malloc((most + 1) * sizeof *s->row);
+  s->owner = malloc((most + 1) * sizeof *s->owner);
+  s->u = malloc((most + 1) * sizeof *s->u);
+  if (s->row == NULL || s->owner == NULL || s->u == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (; s->most < most; s->most++) {
+    clarke_row_init(&s->row[s->most]);
+    mpq_init(s->u[s->most]);
+  }
+  return make_rows(s->row, s->owner, &s->n, &s->exact, step, cell, q, err);
+}
+
 static clarke_status
 solve(clarke_cone_answer *answer, clarke_direction *d, size_t step, const clarke_cell *cell,
       const clarke_question *q, clarke_error *err)
 {
-  size_t most = q->replay->n_conditions, n;
-  clarke_row *row = malloc((most + 1) * sizeof *row);
-  mpq_t *u = malloc((most + 1) * sizeof *u);
-  bool exact;
-  clarke_status status;
+  layer_rows s;
+  clarke_status status = rows_init(&s, step, cell, q, err);
 
   *answer = CLARKE_CONE_UNKNOWN;
-  if (row == NULL || u == NULL) {
-    free(row);
-    free(u);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  }
-  for (size_t i = 0; i < most; i++) {
-    clarke_row_init(&row[i]);
-    mpq_init(u[i]);
-  }
-  status = make_rows(row, &n, &exact, step, cell, q, err);
-  if (status == CLARKE_OK && n != CLARKE_NONE)
-    status = clarke_system_solve(answer, d, u, row, n, q->g, err);
+  if (status == CLARKE_OK && s.n != CLARKE_NONE)
+    status = clarke_system_solve(answer, d, s.u, s.row, s.n, q->g, err);
   /* Midpoints only guess: the cell's own check decides about a direction. */
-  if (!exact && *answer == CLARKE_CONE_EMPTY)
+  if (!s.exact && *answer == CLARKE_CONE_EMPTY)
     *answer = CLARKE_CONE_UNKNOWN;
-  for (size_t i = 0; i < most; i++) {
-    clarke_row_clear(&row[i]);
-    mpq_clear(u[i]);
-  }
+  rows_clear(&s);
+  return status;
+}
+
+/* The block of row `first`, alone. */
+static clarke_status
+solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, size_t first,
+          const clarke_graph *g, clarke_error *err)
+{
+  clarke_row *row = malloc((s->n + 1) * sizeof *row);
+  clarke_direction unused;
+  size_t n = 0;
+  clarke_status status;
+
+  if (row == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < s->n; i++)
+    if (block[i] == block[first])
+      row[n++] = s->row[i]; /* borrowed */
+  clarke_direction_init(&unused);
+  status = clarke_system_solve(answer, &unused, s->u, row, n, g, err);
+  clarke_direction_clear(&unused);
   free(row);
-  free(u);
+  return status;
+}
+
+static void
+mark_block(bool *touch, bool *column, const layer_rows *s, const size_t *block, size_t first)
+{
+  for (size_t i = 0; i < s->n; i++)
+    if (block[i] == block[first]) {
+      touch[s->owner[i]] = true;
+      for (size_t e = 0; e < s->row[i].n; e++)
+        column[s->row[i].column[e]] = true;
+    }
+}
+
+clarke_status
+clarke_empty_block(bool *found, size_t *from, bool *touch, bool *column, const clarke_layer *layer,
+                   const clarke_cell *cell, const clarke_question *q, clarke_error *err)
+{
+  layer_rows s;
+  size_t *block = NULL;
+  clarke_status status = rows_init(&s, layer->step, cell, q, err);
+
+  *found = false;
+  if (status == CLARKE_OK && s.n != CLARKE_NONE && s.exact) {
+    block = malloc((s.n + 1) * sizeof *block);
+    status = block != NULL ? clarke_system_blocks(block, s.row, s.n, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    for (; status == CLARKE_OK && !*found && *from < s.n; (*from)++) {
+      clarke_cone_answer answer;
+
+      if (block[*from] != *from || s.row[*from].n == 0)
+        continue;
+      status = solve_one(&answer, &s, block, *from, q->g, err);
+      *found = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
+      if (*found)
+        mark_block(touch, column, &s, block, *from);
+    }
+  }
+  free(block);
+  rows_clear(&s);
   return status;
 }
 

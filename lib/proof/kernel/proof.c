@@ -259,10 +259,11 @@ static void check_dead(void) {
   require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
 }
 
-/* sum += q * the derivative of the loss along the moves under those slopes. */
-static void add_tangent(interval *to, const rational *slope, const rational *q) {
+/* sum += q * the derivative of the loss along the moves under those slopes, of a leaf or of AD. */
+static void add_tangent(interval *to, const rational *slope, const rational *q, bool leaf) {
   INTERVAL(t);
   interval **d = tangents(&p, slope);
+  if (leaf) must_be_still(&p, &c, d);
   tangent_loss(&t, &p, d); tangents_free(d, &p);
   interval_add(to, &t, q);
 }
@@ -271,8 +272,7 @@ static void add_tangent(interval *to, const rational *slope, const rational *q) 
 static void check_leaf(const interval *output) {
   INTERVAL(margin);
   next_line("leaf"); cell_settle(&c, &p, true);
-  require(c.open == NONE, "%s has not been branched on", kink(c.open));
-  interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one);
+  interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one, true);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
@@ -289,7 +289,7 @@ static void check_separator(void) {
             "nonzero entries of parameters in wrt, in order, are expected");
     mpq_set(&net.move[at], &value); next = at + 1;
   } while (line_is("v"));
-  add_tangent(&output, ad, &plus_one); next_line("tree");
+  add_tangent(&output, ad, &plus_one, false); next_line("tree");
   do {
     if (line_is("branch")) {
       size_t k = next_number();

@@ -318,3 +318,10 @@ void note_moves(const point *p, const cell *c, interval **d, bool *moved) {
       *done = sign > 0;
     }
 }
+
+void must_be_still(const point *p, const cell *c, interval **d) {
+  for (size_t k = 0; k < p->n_touched; k++)
+    for (size_t o = 0; o < p->touched[k].n && c->side[k] == 0 && !c->flat[k]; o++)
+      require(interval_zero(&d[p->touched[k].from][p->touched[k].at[o]]),
+              "%s has not been branched on, and moves along v", kink(k));
+}

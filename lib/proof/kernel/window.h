@@ -43,6 +43,8 @@ size_t next_option(const point *p, const cell *c, size_t k);
  * side's option above each other, or not at all; notes in moved, an array like slopes, which have.
  * Without d all must have. */
 void note_moves(const point *p, const cell *c, interval **d, bool *moved);
+/* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
+void must_be_still(const point *p, const cell *c, interval **d);
 
 /* ---- convolution.c: roots */
 
