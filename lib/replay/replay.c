@@ -8,9 +8,10 @@
 
 #define PRECISION_FIRST 64
 #define PRECISION_LAST 512
-/* Samples the filter takes at a time: enough for its products to be fast, few enough for a layer of
- * theirs to be near. */
+/* The filter takes at least so many samples at a time, for its products to be fast, and no more than have
+ * so many entries of activations, for a layer of theirs to be near. */
 #define CHUNK 32
+#define CHUNK_ENTRIES ((size_t)1 << 21)
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
 
@@ -356,6 +357,7 @@ chunk_collect(clarke_replay *r, const chunk *c)
 /* What the threads share: the chunks to come. */
 typedef struct {
   clarke_replay *r;
+  size_t size; /* samples of a chunk */
   size_t next, open;
   clarke_status status;
   clarke_error err;
@@ -375,12 +377,12 @@ filter_chunks(void *context)
     pthread_mutex_lock(&all->lock);
     first = all->next;
     left = all->r->samples - first;
-    all->next += left < CHUNK ? left : CHUNK;
+    all->next += left < all->size ? left : all->size;
     stop = left == 0 || all->status != CLARKE_OK;
     pthread_mutex_unlock(&all->lock);
     if (stop)
       return NULL;
-    c.status = chunk_run(&c, all->r, first, left < CHUNK ? left : CHUNK);
+    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
       chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
@@ -398,8 +400,9 @@ filter_chunks(void *context)
 static clarke_status
 filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 {
-  filtering all = {.r = r, .lock = PTHREAD_MUTEX_INITIALIZER};
-  size_t chunks = (r->samples + CHUNK - 1) / CHUNK, n = threads < chunks ? threads : chunks;
+  size_t each = r->g->activations / r->samples + 1, size = CHUNK_ENTRIES / each;
+  filtering all = {.r = r, .size = size > CHUNK ? size : CHUNK, .lock = PTHREAD_MUTEX_INITIALIZER};
+  size_t chunks = (r->samples + all.size - 1) / all.size, n = threads < chunks ? threads : chunks;
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
