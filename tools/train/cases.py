@@ -5,7 +5,7 @@ Usage: python tools/train/cases.py [FOLDER]
 `touched` comes from touched.py's exact count, of convolutional networks from ties.py's. `verdict` is what
 theory or enumeration gives for the network (the reason is in docs/networks.md), not the output of the
 program that is tested against it; `undecided` where they give nothing, or more than the program finds.
-Then `theory` is what they give, null when nothing; so it is where the program alone proves something. `slow` marks cases that the fast tests leave out.
+Then `theory` is what they give, null when nothing. `slow` marks cases that the fast tests leave out.
 
 The layers of convolutional networks say more: of a Relu how many touched entries are constant; of a
 MaxPool how many windows are tied, how many options the touched ones have beyond the first (others),
@@ -27,7 +27,7 @@ DEFAULT_FOLDER = Path(__file__).resolve().parents[2] / "cases" / "audit"
 
 # What theory or enumeration decides and the program does not.
 UNDECIDED = {"zero-gamma", "lenet-overlap-q6", "resnet-pool-gamma", "resnet-pool-gamma-96"}
-# What the program proves, and neither theory nor enumeration reaches.
+# What neither theory nor enumeration reaches: sampled gradients nearby agree with the proof.
 PROVED = {"lenet-q": "not-in-clarke"}
 # Seconds, with the proof's check.
 SLOW = {"lenet-q", "lenet-q6-96", "lenet-pruned", "lenet-overlap-q", "lenet-overlap-q6", "resnet-gamma",
@@ -74,7 +74,7 @@ def with_ties(folder, case):
 def expected(case):
     name, theory = case["name"], case["verdict"]
     if name in PROVED:
-        case = case | {"verdict": PROVED[name], "theory": theory}
+        case = case | {"verdict": PROVED[name]}
     elif theory is None or name in UNDECIDED:
         case = case | {"verdict": "undecided", "theory": theory}
     return case | ({"slow": True} if name in SLOW else {})
