@@ -237,6 +237,7 @@ run_groups(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
       if (touched[r->near_sample[j]])
         r->near_sample[kept++] = r->near_sample[j];
     status = run_near(r, r->near_sample, kept, needed, err);
+    r->open += status == CLARKE_OK ? r->near.open : 0; /* other samples beside one round it otherwise */
   }
   free(touched);
   return status == CLARKE_OK ? collect_touches(r, err) : status;
