@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRECISION 128
+#define PRECISION_FIRST 128
+#define PRECISION_LAST 512
 
 /* The replay's touches, with columns as a pass over all samples has them. */
 static clarke_touch *
@@ -110,6 +111,24 @@ value_text(clarke_audit_session *s, const clarke_forward *f, clarke_error *err)
   return status;
 }
 
+/* All samples, with no entry of them left open: an open one has no slope. */
+static clarke_status
+run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
+{
+  long precision = PRECISION_FIRST;
+  clarke_status status;
+
+  do {
+    clarke_forward_clear(pass);
+    status = clarke_replay_all(pass, &s->replay, true, precision, err);
+    precision *= 2;
+  } while (status == CLARKE_OK && pass->open > 0 && precision <= PRECISION_LAST);
+  return status == CLARKE_OK && pass->open > 0
+           ? clarke_fail(err, CLARKE_EINPUT, "--gradient: %zu arguments of kinks cannot be told from "
+                         "them with %d bits", pass->open, PRECISION_LAST)
+           : status;
+}
+
 clarke_status
 clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err)
 {
@@ -126,7 +145,7 @@ clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *e
   if (s->replay.open > 0)
     status = clarke_fail(err, CLARKE_EINPUT, "--gradient: the pattern is undecided");
   if (status == CLARKE_OK)
-    status = clarke_replay_all(&pass, &s->replay, true, PRECISION, err);
+    status = run_all(&pass, s, err);
   if (status == CLARKE_OK)
     status = value_text(s, &pass, err);
   if (status == CLARKE_OK)
