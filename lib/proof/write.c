@@ -66,24 +66,50 @@ collect_proxies(proxy_line *line, const clarke_graph *g)
   return kept;
 }
 
+/* A statement is about all proxies and rules, those of untouched kinks too: each must be known. */
+static clarke_status
+put_proxy(writer *w, const proxy_line *line, clarke_error *err)
+{
+  if (clarke_profile_find(w->q->profile, line->op, line->kink) == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: profile %s says nothing of %s kink %zu, and a proof "
+                       "states all proxies of the network's operators", w->q->profile->name,
+                       line->op->name, line->kink);
+  clarke_proof_put_proxy(w->out, line->op, line->kink, w->q->profile);
+  return CLARKE_OK;
+}
+
+static clarke_status
+put_tie(writer *w, clarke_error *err)
+{
+  const clarke_graph *g = w->q->g;
+  size_t i = 0;
+  clarke_status status;
+
+  while (i < g->n_steps && g->steps[i].kind != CLARKE_MAX)
+    i++;
+  if (i == g->n_steps)
+    return CLARKE_OK;
+  status = clarke_tie_check(clarke_profile_tie(w->q->profile, g->steps[i].op), w->q->profile,
+                            g->steps[i].op, err);
+  if (status == CLARKE_OK)
+    clarke_proof_put_tie(w->out, g->steps[i].op, w->q->profile);
+  return status;
+}
+
 static clarke_status
 put_proxies(writer *w, clarke_error *err)
 {
   proxy_line *line = malloc((w->q->g->n_steps * CLARKE_MAX_KINKS + 1) * sizeof *line);
   size_t n;
+  clarke_status status = CLARKE_OK;
 
   if (line == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   n = collect_proxies(line, w->q->g);
-  for (size_t i = 0; i < n; i++)
-    clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    status = put_proxy(w, &line[i], err);
   free(line);
-  for (size_t i = 0; i < w->q->g->n_steps; i++)
-    if (w->q->g->steps[i].kind == CLARKE_MAX) {
-      clarke_proof_put_tie(w->out, w->q->g->steps[i].op, w->q->profile);
-      break;
-    }
-  return CLARKE_OK;
+  return status == CLARKE_OK ? put_tie(w, err) : status;
 }
 
 static clarke_status
