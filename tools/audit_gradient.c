@@ -7,48 +7,25 @@
 #define PRECISION_FIRST 128
 #define PRECISION_LAST 512
 
-/* The replay's touches, with columns as a pass over all samples has them. */
-static clarke_touch *
-touches_of_all(const clarke_replay *r)
-{
-  clarke_touch *t = malloc((r->n_touches + 1) * sizeof *t);
-
-  for (size_t k = 0; t != NULL && k < r->n_touches; k++) {
-    t[k] = r->touch[k];
-    t[k].column = t[k].sample;
-  }
-  return t;
-}
-
 /* Reverse mode over the whole batch: gradient[p] by parameter. */
 static clarke_status
 whole_gradient(clarke_matrix *gradient, const clarke_forward *f, const clarke_audit_session *s,
                clarke_error *err)
 {
   const clarke_graph *g = &s->graph;
-  clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
-  clarke_touch *touch = touches_of_all(&s->replay);
-  int8_t *proxies = calloc(s->replay.n_touches + 1, 1);
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
   clarke_slopes slopes;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = grad != NULL ? CLARKE_OK
+                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
   clarke_slopes_init(&slopes);
-  for (size_t v = 0; grad != NULL && v < g->n_values; v++)
-    clarke_matrix_init(&grad[v]);
-  if (grad == NULL || touch == NULL || proxies == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK)
-    status = clarke_slopes_choose(&slopes, f, touch, s->replay.n_touches, proxies, &s->profile,
-                                  err);
+    status = clarke_slopes_of_ad(&slopes, f, &s->replay, &s->profile, err);
   if (status == CLARKE_OK)
     status = clarke_loss_seed(&grad[g->output], &s->question.loss, f, NULL, err);
   if (status == CLARKE_OK)
     status = clarke_reverse_run(grad, f, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient, err);
-  for (size_t v = 0; grad != NULL && v < g->n_values; v++)
-    clarke_matrix_clear(&grad[v]);
-  free(grad);
-  free(touch);
-  free(proxies);
+  clarke_matrices_free(grad, g->n_values);
   clarke_slopes_clear(&slopes);
   return status;
 }
@@ -133,14 +110,12 @@ clarke_status
 clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err)
 {
   const clarke_graph *g = &s->graph;
-  clarke_matrix *gradient = malloc((g->n_parameters + 1) * sizeof *gradient);
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
   clarke_forward pass;
   clarke_status status = CLARKE_OK;
 
   if (gradient == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t p = 0; p < g->n_parameters; p++)
-    clarke_matrix_init(&gradient[p]);
   clarke_forward_init(&pass);
   if (s->replay.open > 0)
     status = clarke_fail(err, CLARKE_EINPUT, "--gradient: the pattern is undecided");
@@ -152,9 +127,7 @@ clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *e
     status = whole_gradient(gradient, &pass, s, err);
   if (status == CLARKE_OK)
     status = write_gradient(path, gradient, g, err);
-  for (size_t p = 0; p < g->n_parameters; p++)
-    clarke_matrix_clear(&gradient[p]);
-  free(gradient);
+  clarke_matrices_free(gradient, g->n_parameters);
   clarke_forward_clear(&pass);
   return status;
 }

@@ -29,6 +29,24 @@ clarke_matrix_clear(clarke_matrix *m)
   m->rows = m->cols = 0;
 }
 
+clarke_matrix *
+clarke_matrices_new(size_t n)
+{
+  clarke_matrix *m = malloc((n + 1) * sizeof *m);
+
+  for (size_t i = 0; m != NULL && i < n; i++)
+    clarke_matrix_init(&m[i]);
+  return m;
+}
+
+void
+clarke_matrices_free(clarke_matrix *m, size_t n)
+{
+  for (size_t i = 0; m != NULL && i < n; i++)
+    clarke_matrix_clear(&m[i]);
+  free(m);
+}
+
 void
 clarke_matrix_swap(clarke_matrix *a, clarke_matrix *b)
 {

@@ -43,6 +43,10 @@ void clarke_touch_side(mpq_t slope, const clarke_graph *g, const clarke_touch *t
 clarke_status clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f,
                                    const clarke_touch *touch, size_t n, const int8_t *choice,
                                    const clarke_profile *profile, clarke_error *err);
+/* AD's slopes over a pass of all samples of the replay's batch (clarke_replay_all). */
+clarke_status clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all,
+                                  const clarke_replay *r, const clarke_profile *profile,
+                                  clarke_error *err);
 /* The slopes of one column of f's. */
 clarke_status clarke_slopes_column(clarke_slopes *s, const clarke_slopes *all,
                                    const clarke_forward *f, size_t column, clarke_error *err);

@@ -304,6 +304,27 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
   return status == CLARKE_OK ? set_touched(s, g, touch, n, choice, profile, err) : status;
 }
 
+clarke_status
+clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all, const clarke_replay *r,
+                    const clarke_profile *profile, clarke_error *err)
+{
+  clarke_touch *touch = malloc((r->n_touches + 1) * sizeof *touch);
+  int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
+  clarke_status status = touch != NULL && proxies != NULL
+                           ? CLARKE_OK
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t k = 0; status == CLARKE_OK && k < r->n_touches; k++) {
+    touch[k] = r->touch[k];
+    touch[k].column = touch[k].sample;
+  }
+  if (status == CLARKE_OK)
+    status = clarke_slopes_choose(s, all, touch, r->n_touches, proxies, profile, err);
+  free(touch);
+  free(proxies);
+  return status;
+}
+
 /* One column of n of a route. */
 static clarke_status
 route_column(clarke_route *route, const clarke_route *all, size_t entries, size_t n, size_t column,

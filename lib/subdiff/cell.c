@@ -125,30 +125,19 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
                 const clarke_slopes *slopes, const clarke_direction *direction, clarke_error *err)
 {
   const clarke_graph *g = q->g;
-  clarke_matrix *d = malloc((g->n_parameters + 1) * sizeof *d);
-  clarke_matrix *t = malloc((g->n_values + 1) * sizeof *t);
-  clarke_status status = CLARKE_OK;
+  clarke_matrix *d = clarke_matrices_new(g->n_parameters);
+  clarke_matrix *t = clarke_matrices_new(g->n_values);
+  clarke_status status = d != NULL && t != NULL ? CLARKE_OK
+                                                : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
-  if (d == NULL || t == NULL) {
-    free(d);
-    free(t);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  }
-  for (size_t p = 0; p < g->n_parameters; p++)
-    clarke_matrix_init(&d[p]);
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_init(&t[v]);
-  status = clarke_direction_matrices(d, direction, g, err);
+  if (status == CLARKE_OK)
+    status = clarke_direction_matrices(d, direction, g, err);
   if (status == CLARKE_OK)
     status = clarke_tangent_run(t, &q->replay->near, slopes, d, err);
   if (status == CLARKE_OK)
     settle(settled, c, q, t);
-  for (size_t p = 0; p < g->n_parameters; p++)
-    clarke_matrix_clear(&d[p]);
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_clear(&t[v]);
-  free(d);
-  free(t);
+  clarke_matrices_free(d, g->n_parameters);
+  clarke_matrices_free(t, g->n_values);
   return status;
 }
 

@@ -27,14 +27,12 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
 {
   const clarke_graph *g = q->g;
   const clarke_replay *r = q->replay;
-  clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
   clarke_slopes slopes;
   clarke_status status;
 
   if (grad == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_init(&grad[v]);
   clarke_slopes_init(&slopes);
   status = clarke_slopes_choose(&slopes, &r->near, r->touch, r->n_touches, side, q->profile, err);
   if (status == CLARKE_OK)
@@ -42,29 +40,9 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
   if (status == CLARKE_OK)
     status = clarke_reverse_run(grad, &r->near, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient,
                                 err);
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_clear(&grad[v]);
-  free(grad);
+  clarke_matrices_free(grad, g->n_values);
   clarke_slopes_clear(&slopes);
   return status;
-}
-
-static clarke_matrix *
-new_gradient(const clarke_graph *g)
-{
-  clarke_matrix *m = malloc((g->n_parameters + 1) * sizeof *m);
-
-  for (size_t p = 0; m != NULL && p < g->n_parameters; p++)
-    clarke_matrix_init(&m[p]);
-  return m;
-}
-
-static void
-free_gradient(clarke_matrix *m, const clarke_graph *g)
-{
-  for (size_t p = 0; m != NULL && p < g->n_parameters; p++)
-    clarke_matrix_clear(&m[p]);
-  free(m);
 }
 
 /* difference = a - b, parameter by parameter; missing ones are zero. */
@@ -259,7 +237,7 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
 {
   const clarke_graph *g = q->g;
   clarke_matrix **difference = calloc(n + 1, sizeof *difference);
-  clarke_matrix *ad = new_gradient(g);
+  clarke_matrix *ad = clarke_matrices_new(g->n_parameters);
   clarke_row *row = malloc((n + 1) * sizeof *row);
   int8_t *proxies = calloc(q->replay->n_touches + 1, 1);
   bool exact = true;
@@ -272,9 +250,9 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   if (status == CLARKE_OK)
     status = clarke_partial_gradient(ad, q, proxies, err);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    clarke_matrix *cell = new_gradient(g);
+    clarke_matrix *cell = clarke_matrices_new(g->n_parameters);
 
-    difference[i] = new_gradient(g);
+    difference[i] = clarke_matrices_new(g->n_parameters);
     if (cell == NULL || difference[i] == NULL)
       status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
     if (status == CLARKE_OK)
@@ -284,7 +262,7 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
       status = subtract(cell, ad, g, err);
     if (status == CLARKE_OK)
       status = subtract(difference[i], cell, g, err);
-    free_gradient(cell, g);
+    clarke_matrices_free(cell, g->n_parameters);
     if (status == CLARKE_OK)
       status = as_row(&row[i], &exact, difference[i], g, within, err);
   }
@@ -294,12 +272,12 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
     status = decide(m, difference, row, exact && within == NULL, n, g, err);
   for (size_t i = 0; i < n; i++) {
     if (difference != NULL)
-      free_gradient(difference[i], g);
+      clarke_matrices_free(difference[i], g->n_parameters);
     if (row != NULL)
       clarke_row_clear(&row[i]);
   }
   free(difference);
-  free_gradient(ad, g);
+  clarke_matrices_free(ad, g->n_parameters);
   free(row);
   free(proxies);
   return status;
@@ -344,8 +322,8 @@ clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side, co
                    clarke_error *err)
 {
   const clarke_graph *g = q->g;
-  clarke_matrix *d = new_gradient(g);
-  clarke_matrix *t = malloc((g->n_values + 1) * sizeof *t);
+  clarke_matrix *d = clarke_matrices_new(g->n_parameters);
+  clarke_matrix *t = clarke_matrices_new(g->n_values);
   clarke_direction direction;
   clarke_cell cell;
   clarke_slopes slopes;
@@ -355,8 +333,6 @@ clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side, co
   clarke_direction_init(&direction);
   clarke_cell_init(&cell);
   clarke_slopes_init(&slopes);
-  for (size_t i = 0; t != NULL && i < g->n_values; i++)
-    clarke_matrix_init(&t[i]);
   if (status == CLARKE_OK)
     status = clarke_cell_set(&cell, q, side, err);
   if (status == CLARKE_OK)
@@ -369,10 +345,8 @@ clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side, co
     status = clarke_tangent_run(t, &q->replay->near, &slopes, d, err);
   for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++)
     moves[k] = side[k] == CLARKE_PROXY && !cell.flat[k] && !is_still(t, g, &q->replay->touch[k]);
-  for (size_t i = 0; t != NULL && i < g->n_values; i++)
-    clarke_matrix_clear(&t[i]);
-  free(t);
-  free_gradient(d, g);
+  clarke_matrices_free(t, g->n_values);
+  clarke_matrices_free(d, g->n_parameters);
   clarke_direction_clear(&direction);
   clarke_cell_clear(&cell);
   clarke_slopes_clear(&slopes);

@@ -186,13 +186,11 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   size_t value = g->steps[t->step].in[0].value;
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
-  clarke_matrix *grad = malloc((g->n_values + 1) * sizeof *grad);
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
   clarke_status status = CLARKE_OK;
 
   if (grad == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_init(&grad[v]);
   if (f->g == NULL)
     status = clarke_forward_column(f, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK && s->slope == NULL)
@@ -208,8 +206,6 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
     clarke_row_finish(row);
     *exact = pass_is_exact(f, t->step);
   }
-  for (size_t v = 0; v < g->n_values; v++)
-    clarke_matrix_clear(&grad[v]);
-  free(grad);
+  clarke_matrices_free(grad, g->n_values);
   return status;
 }
