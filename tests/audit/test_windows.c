@@ -360,33 +360,13 @@ describe(const network *net, const session *s, const clarke_derivation *d)
 
 /* --- AD ---------------------------------------------------------------------------------------- */
 
-static clarke_matrix *
-new_matrices(size_t n)
-{
-  clarke_matrix *m = malloc((n + 1) * sizeof *m);
-
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_init(&m[i]);
-  return m;
-}
-
-static void
-free_matrices(clarke_matrix *m, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_clear(&m[i]);
-  free(m);
-}
-
 /* Reverse mode over the whole batch, as the question has it: entries of wrt in order. */
 static mpq_t *
 ad_of(session *s)
 {
   const clarke_graph *g = &s->graph;
-  size_t n = s->replay.n_touches, at = 0;
-  clarke_touch *touch = calloc(n + 1, sizeof *touch);
-  int8_t *choice = calloc(n + 1, 1);
-  clarke_matrix *grad = new_matrices(g->n_values), *gradient = new_matrices(g->n_parameters);
+  size_t at = 0;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values), *gradient = clarke_matrices_new(g->n_parameters);
   mpq_t *ad = clarke_rationals(clarke_graph_wrt_count(g));
   clarke_forward pass;
   clarke_slopes slopes;
@@ -394,23 +374,17 @@ ad_of(session *s)
   clarke_forward_init(&pass);
   clarke_slopes_init(&slopes);
   OK(clarke_replay_all(&pass, &s->replay, true, 64, &error));
-  if (n > 0)
-    memcpy(touch, s->replay.touch, n * sizeof *touch);
-  for (size_t k = 0; k < n; k++)
-    touch[k].column = touch[k].sample;
-  OK(clarke_slopes_choose(&slopes, &pass, touch, n, choice, &s->profile, &error));
+  OK(clarke_slopes_of_ad(&slopes, &pass, &s->replay, &s->profile, &error));
   OK(clarke_loss_seed(&grad[g->output], &s->question.loss, &pass, NULL, &error));
   OK(clarke_reverse_run(grad, &pass, &slopes, CLARKE_NONE, clarke_gradient_sink, gradient, &error));
   for (size_t p = 0; p < g->n_parameters; p++)
     for (size_t e = 0; g->parameters[p].wrt && e < g->parameters[p].count; e++, at++)
       if (gradient[p].rows > 0)
         clarke_matrix_get(ad[at], &gradient[p], e, 0);
-  free_matrices(grad, g->n_values);
-  free_matrices(gradient, g->n_parameters);
+  clarke_matrices_free(grad, g->n_values);
+  clarke_matrices_free(gradient, g->n_parameters);
   clarke_slopes_clear(&slopes);
   clarke_forward_clear(&pass);
-  free(touch);
-  free(choice);
   return ad;
 }
 

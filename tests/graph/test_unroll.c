@@ -212,27 +212,8 @@ typedef struct {
   clarke_replay replay;
   clarke_forward pass;
   clarke_slopes slopes;
-  clarke_touch *touch;
   clarke_matrix *grad, *gradient;
 } machine;
-
-static clarke_matrix *
-new_matrices(size_t n)
-{
-  clarke_matrix *m = malloc((n + 1) * sizeof *m);
-
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_init(&m[i]);
-  return m;
-}
-
-static void
-free_matrices(clarke_matrix *m, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_clear(&m[i]);
-  free(m);
-}
 
 /* AD of the sum of the outputs on the whole batch. */
 static void
@@ -240,7 +221,6 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
             const clarke_profile *profile)
 {
   clarke_loss loss = {CLARKE_LOSS_SUM, NULL, x->dims[0]};
-  int8_t *choice;
 
   memset(k, 0, sizeof *k);
   clarke_replay_init(&k->replay);
@@ -248,17 +228,9 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
   clarke_slopes_init(&k->slopes);
   OK(clarke_replay_run(&k->replay, g, x, true, 1, &error));
   OK(clarke_replay_all(&k->pass, &k->replay, true, 128, &error));
-  k->touch = calloc(k->replay.n_touches + 1, sizeof *k->touch);
-  choice = calloc(k->replay.n_touches + 1, 1);
-  for (size_t i = 0; i < k->replay.n_touches; i++) {
-    k->touch[i] = k->replay.touch[i];
-    k->touch[i].column = k->touch[i].sample;
-  }
-  OK(clarke_slopes_choose(&k->slopes, &k->pass, k->touch, k->replay.n_touches, choice, profile,
-                          &error));
-  free(choice);
-  k->grad = new_matrices(g->n_values);
-  k->gradient = new_matrices(g->n_parameters);
+  OK(clarke_slopes_of_ad(&k->slopes, &k->pass, &k->replay, profile, &error));
+  k->grad = clarke_matrices_new(g->n_values);
+  k->gradient = clarke_matrices_new(g->n_parameters);
   OK(clarke_loss_seed(&k->grad[g->output], &loss, &k->pass, NULL, &error));
   OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
                         &error));
@@ -267,9 +239,8 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
 static void
 machine_end(machine *k, const clarke_graph *g)
 {
-  free_matrices(k->grad, g->n_values);
-  free_matrices(k->gradient, g->n_parameters);
-  free(k->touch);
+  clarke_matrices_free(k->grad, g->n_values);
+  clarke_matrices_free(k->gradient, g->n_parameters);
   clarke_slopes_clear(&k->slopes);
   clarke_forward_clear(&k->pass);
   clarke_replay_clear(&k->replay);

@@ -1,33 +1,10 @@
 /* Replay, tangents, gradients and losses against the naive evaluator, exactly; and the filter
  * against the exact pass. */
-#include "naive.h"
+#include "machine.h"
 #include "networks.h"
-
-#include "replay/derivative.h"
-#include "replay/loss.h"
 
 #include <float.h>
 #include <math.h>
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
-
-/* --- a model run by the library -------------------------------------------------------------- */
-
-typedef struct {
-  clarke_graph g;
-  clarke_profile profile;
-  clarke_replay replay;
-  clarke_forward pass;
-  clarke_slopes slopes;
-  clarke_touch *touch;
-  clarke_matrix *d, *tangent, *grad, *gradient;
-} machine;
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
@@ -51,141 +28,6 @@ drawn_proxy(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mp
     mpq_set(slope, left);
   else
     mpq_set(slope, right);
-}
-
-static clarke_matrix *
-new_matrices(size_t n)
-{
-  clarke_matrix *m = malloc((n + 1) * sizeof *m);
-
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_init(&m[i]);
-  return m;
-}
-
-static void
-free_matrices(clarke_matrix *m, size_t n)
-{
-  for (size_t i = 0; i < n; i++)
-    clarke_matrix_clear(&m[i]);
-  free(m);
-}
-
-static void
-machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, bool exact)
-{
-  int8_t *choice;
-
-  memset(k, 0, sizeof *k);
-  clarke_graph_init(&k->g);
-  clarke_profile_init(&k->profile);
-  clarke_replay_init(&k->replay);
-  clarke_forward_init(&k->pass);
-  clarke_slopes_init(&k->slopes);
-  OK(clarke_graph_build(&k->g, m, x, &error));
-  OK(clarke_graph_wrt(&k->g, NULL, 0, &error));
-  OK(clarke_profile_parse(&k->profile, profile_text, strlen(profile_text), "drawn", &error));
-  OK(clarke_replay_run(&k->replay, &k->g, x, exact, 1, &error));
-  OK(clarke_replay_all(&k->pass, &k->replay, true, 64, &error));
-  k->touch = calloc(k->replay.n_touches + 1, sizeof *k->touch);
-  choice = calloc(k->replay.n_touches + 1, 1);
-  for (size_t i = 0; i < k->replay.n_touches; i++) {
-    k->touch[i] = k->replay.touch[i];
-    k->touch[i].column = k->touch[i].sample;
-  }
-  OK(clarke_slopes_choose(&k->slopes, &k->pass, k->touch, k->replay.n_touches, choice,
-                          &k->profile, &error));
-  free(choice);
-  k->d = new_matrices(k->g.n_parameters);
-  k->gradient = new_matrices(k->g.n_parameters);
-  k->tangent = new_matrices(k->g.n_values);
-  k->grad = new_matrices(k->g.n_values);
-}
-
-static void
-machine_end(machine *k)
-{
-  free_matrices(k->d, k->g.n_parameters);
-  free_matrices(k->gradient, k->g.n_parameters);
-  free_matrices(k->tangent, k->g.n_values);
-  free_matrices(k->grad, k->g.n_values);
-  free(k->touch);
-  clarke_slopes_clear(&k->slopes);
-  clarke_forward_clear(&k->pass);
-  clarke_replay_clear(&k->replay);
-  clarke_profile_clear(&k->profile);
-  clarke_graph_clear(&k->g);
-}
-
-/* The same random direction for both; some parameters do not move. */
-static void
-draw_direction(machine *k, naive_run *r, uint64_t *state)
-{
-  for (size_t p = 0; p < k->g.n_parameters; p++) {
-    const clarke_parameter *w = &k->g.parameters[p];
-    naive *x = naive_find(r, w->name);
-    double *d = calloc(w->count + 1, sizeof *d);
-
-    if (draw_below(state, 4) > 0) {
-      for (size_t e = 0; e < w->count; e++) {
-        d[e] = (double)draw_between(state, -9, 9) / 4;
-        mpq_set_d(x->t[e], d[e]);
-      }
-      OK(clarke_matrix_set_doubles(&k->d[p], w->count, 1, d, &error));
-    }
-    free(d);
-  }
-}
-
-/* m (features x samples; none: zero) is the naive tensor's numbers. */
-static bool
-agrees(const clarke_matrix *m, mpq_t *q, size_t samples, size_t count)
-{
-  mpq_t entry;
-  bool all = m->radius == NULL;
-
-  mpq_init(entry);
-  for (size_t j = 0; j < samples && all; j++)
-    for (size_t f = 0; f < count && all; f++) {
-      if (m->rows > 0)
-        clarke_matrix_get(entry, m, f, j);
-      all = mpq_equal(entry, q[j * count + f]);
-    }
-  mpq_clear(entry);
-  return all;
-}
-
-static void
-print_model(const clarke_model *m)
-{
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    fprintf(stderr, "%s =", m->nodes[i].out[0]);
-    for (size_t k = 0; k < m->nodes[i].n_in; k++)
-      fprintf(stderr, " %s", m->nodes[i].in[k]);
-    fprintf(stderr, " %s\n", m->nodes[i].op_type);
-  }
-}
-
-/* Every activation that the pass computed, and its tangent. */
-static size_t
-check_values(const machine *k, naive_run *r, size_t number)
-{
-  size_t checked = 0;
-
-  for (size_t v = 0; v < k->g.n_values; v++) {
-    const clarke_value *value = &k->g.values[v];
-    naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
-
-    if (x == NULL || k->pass.value[v].rows == 0)
-      continue;
-    checked++;
-    if (agrees(&k->pass.value[v], x->v, k->pass.n, value->count) &&
-        agrees(&k->tangent[v], x->t, k->pass.n, value->count))
-      continue;
-    print_model(r->m);
-    ck_abort_msg("network %zu: %s differs", number, value->name);
-  }
-  return checked;
 }
 
 /* --- losses ---------------------------------------------------------------------------------- */
@@ -307,7 +149,7 @@ START_TEST(values_tangents_gradients_and_losses)
     naive_run r = {.proxy = drawn_proxy};
     machine k;
 
-    machine_begin(&k, &grown.m, &x, draw_below(&state, 2));
+    machine_begin(&k, &grown.m, &x, profile_text, draw_below(&state, 2));
     naive_begin(&r, &grown.m, &x);
     draw_direction(&k, &r, &state);
     naive_go(&r);
