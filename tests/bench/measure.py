@@ -140,7 +140,7 @@ def arguments():
     parser.add_argument("--mnist", type=Path, help="folder of MNIST's .idx.gz files")
     parser.add_argument("--networks", action="store_true", help="the convolutional networks instead")
     parser.add_argument("--cifar", type=Path, help="folder of CIFAR-10's binary files")
-    parser.add_argument("--only", nargs="*", help="of the networks, these")
+    parser.add_argument("--only", nargs="*", choices=networks.PARTS, help="of the networks' tables")
     parser.add_argument("--steps", type=int, default=20, help="of training, of the networks")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each row of a round")
     parser.add_argument("--rounds", type=int, default=5)

@@ -28,6 +28,7 @@ NETWORKS = {"LeNet": ("lenet", 1.0), "VGG11, channels halved": ("vgg11", 0.5),
             "VGG11": ("vgg11", 1.0), "VGG11-BN, channels halved": ("vgg11-bn", 0.5),
             "ResNet18, channels halved": ("resnet18", 0.5)}
 GROWTH = {"LeNet": (16, 32, 64, 128, 256), "VGG11, channels halved": (16, 32, 64, 128, 256)}
+PARTS = ("lenet", "vgg11", "vgg11-bn", "resnet18", "batches", "depths")
 DEPTHS = (2, 4, 8, 12, 16)
 
 
@@ -124,8 +125,8 @@ ROWS = [(UNIT, "PyTorch, float32, forward and backward"),
 def found(b):
     v = b.found["verdict"]
     checked = b.found.get("check")
-    return (f"Verdict: {v['verdict']}, {v['touched']} touched, {v['filtered']} entries decided by the "
-            f"filter, {v['exact_samples']} of {len(b.x)} samples also run exactly. Peak memory of "
+    return (f"Verdict: {v['verdict']}, {v['touched']} touched, {v['filtered']} entries decided by "
+            f"the filter, {v['exact_samples']} of {len(b.x)} samples also run exactly. Peak memory of "
             f"`clarke audit`: {figure(b.megabytes())} MB" +
             (f"; of `clarke-check`: {figure(checked['megabytes'])} MB, status {checked['status']}."
              if checked else "."))
@@ -149,14 +150,25 @@ def growth_head(*first):
     print("|---" * (len(first) + len(GROWTH_HEAD)) + "|")
 
 
-def measure_networks(options, folder, models):
-    for name, (net, width) in NETWORKS.items():
-        if options.only and net not in options.only:
-            continue
+def wanted(options, part):
+    return not options.only or part in options.only
+
+
+def model_of(options, models, name):
+    """The network's name in published.py, its data, and it, trained once."""
+    if name not in models:
+        net, width = NETWORKS[name]
         data = options.mnist if net == "lenet" else options.cifar
-        batches = Batches(net, data)
-        models[name] = (net, data, trained(net, width, batches, options.steps))
-        b = Bench(options, folder, models[name][2], batches)
+        models[name] = (net, data, trained(net, width, Batches(net, data), options.steps))
+    return models[name]
+
+
+def measure_networks(options, folder, models):
+    for name, (net, _) in NETWORKS.items():
+        if not wanted(options, net):
+            continue
+        net, data, model = model_of(options, models, name)
+        b = Bench(options, folder, model, Batches(net, data))
         for _ in range(options.rounds):
             b.round()
         rows = list(ROWS)
@@ -170,9 +182,7 @@ def measure_networks(options, folder, models):
 
 def measure_batches(options, folder, models):
     for name, sizes in GROWTH.items():
-        if name not in models:
-            continue
-        net, data, model = models[name]
+        net, data, model = model_of(options, models, name)
         print(f"\n### Growth with the minibatch: {name}\n")
         growth_head("samples")
         for size in sizes:
@@ -198,6 +208,7 @@ def measure(options):
     models = {}
     with tempfile.TemporaryDirectory() as folder:
         measure_networks(options, Path(folder), models)
-        measure_batches(options, Path(folder), models)
-        if not options.only:
+        if wanted(options, "batches"):
+            measure_batches(options, Path(folder), models)
+        if wanted(options, "depths"):
             measure_depths(options, Path(folder))

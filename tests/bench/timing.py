@@ -23,7 +23,7 @@ def processor_time():
 
 
 class Timer:
-    """Times of rows, in milliseconds, gathered over the rounds for one network: NAME.onnx in folder."""
+    """Milliseconds by row, gathered over the rounds for one network: NAME.onnx in folder."""
 
     def __init__(self, build, folder, name, model, x, y, seconds):
         self.build, self.folder, self.name, self.seconds = build, folder, name, seconds
@@ -66,8 +66,9 @@ class Timer:
 
 def used(command, *limits):
     """Status, processor seconds and peak megabytes of one run of a program (used.py)."""
-    run = subprocess.run([sys.executable, "-S", Path(__file__).parent / "used.py", *limits, *command],
-                         stdout=subprocess.PIPE, check=True)
+    script = Path(__file__).parent / "used.py"
+    run = subprocess.run([sys.executable, "-S", script, *limits, *command], stdout=subprocess.PIPE,
+                         check=True)
     return json.loads(run.stdout)
 
 
