@@ -280,6 +280,16 @@ clarke_matrix_sub(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix 
 
 /* --- entrywise products ---------------------------------------------------------------------- */
 
+static bool
+is_zero(const uint64_t *word, size_t limbs)
+{
+  for (size_t l = 0; l < limbs; l++)
+    if (word[l] != 0)
+      return false;
+  return true;
+}
+
+/* Derivatives of single entries are mostly zeros: these are not multiplied. */
 static void
 hadamard_words(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b)
 {
@@ -298,6 +308,10 @@ hadamard_words(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b)
         w[0] = (uint64_t)both;
         if (c->limbs == 2)
           w[1] = (uint64_t)(both >> 64);
+        continue;
+      }
+      if (is_zero(u, a->limbs)) {
+        memset(w, 0, c->limbs * sizeof *w);
         continue;
       }
       clarke_word_get(x, u, a->limbs);

@@ -74,6 +74,9 @@ clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
                                  const clarke_slopes *s, size_t segment, clarke_sink sink,
                                  void *context, clarke_error *err);
 
+/* carries[v] (n_values): does the value depend on a wrt parameter, within the segment? */
+void clarke_reverse_carriers(bool *carries, const clarke_graph *g, size_t segment);
+
 /* The sink that sums whole gradients: gradient[p], count x 1, for the parameters in wrt. */
 clarke_status clarke_gradient_sink(void *gradient, const clarke_forward *f,
                                    const clarke_step *step, size_t operand,

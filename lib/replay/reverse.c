@@ -19,11 +19,11 @@ typedef struct {
 
 /* Does a segment end at step i? */
 static bool
-ends_segment(const pass *p, size_t i)
+ends_segment(const clarke_graph *g, size_t segment, size_t i)
 {
-  const clarke_step *s = &p->f->g->steps[i];
+  const clarke_step *s = &g->steps[i];
 
-  return p->segment != CLARKE_NONE && i != clarke_graph_inner(p->f->g, p->segment) &&
+  return segment != CLARKE_NONE && i != clarke_graph_inner(g, segment) &&
          (clarke_step_has_kinks(s) || s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX);
 }
 
@@ -36,19 +36,18 @@ inner_constant(const clarke_step *s)
                                        : CLARKE_NONE;
 }
 
-static void
-find_carriers(pass *p)
+void
+clarke_reverse_carriers(bool *carries, const clarke_graph *g, size_t segment)
 {
-  const clarke_graph *g = p->f->g;
-
+  memset(carries, 0, g->n_values * sizeof *carries);
   for (size_t i = 0; i < g->n_steps; i++) {
     const clarke_step *s = &g->steps[i];
     size_t c = inner_constant(s);
-    bool carries = c != CLARKE_NONE && clarke_value_is_wrt(g, c);
+    bool any = c != CLARKE_NONE && clarke_value_is_wrt(g, c);
 
     for (size_t k = 0; k < s->n_in; k++)
-      carries = carries || p->carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
-    p->carries[s->out] = carries && !ends_segment(p, i);
+      any = any || carries[s->in[k].value] || clarke_value_is_wrt(g, s->in[k].value);
+    carries[s->out] = any && !ends_segment(g, segment, i);
   }
 }
 
@@ -261,12 +260,12 @@ clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_sl
             .context = context, .err = err};
   clarke_status status = CLARKE_OK;
 
-  p.carries = calloc(f->g->n_values + 1, sizeof *p.carries);
+  p.carries = malloc((f->g->n_values + 1) * sizeof *p.carries);
   if (p.carries == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  find_carriers(&p);
+  clarke_reverse_carriers(p.carries, f->g, segment);
   for (size_t i = f->g->n_steps; i-- > 0 && status == CLARKE_OK;)
-    if (grad[f->g->steps[i].out].rows > 0 && !ends_segment(&p, i))
+    if (grad[f->g->steps[i].out].rows > 0 && !ends_segment(f->g, segment, i))
       status = step_reverse(&p, i);
   free(p.carries);
   return status;

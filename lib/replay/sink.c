@@ -239,6 +239,29 @@ emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *
   return status;
 }
 
+/* What is added to is met by the nonzero gradients alone; of one that several meet each is emitted. */
+static clarke_status
+emit_sum(const clarke_emitter *e, const clarke_forward *f, const clarke_operand *o,
+         const clarke_matrix *g, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t gq, coef;
+
+  mpq_inits(gq, coef, NULL);
+  mpq_set_d(coef, o->coef);
+  for (size_t row = 0; row < g->rows && status == CLARKE_OK; row++) {
+    size_t entry = o->map != NULL ? o->map[row] : row;
+
+    if (entry == CLARKE_NONE || word_is_zero(g, row))
+      continue;
+    clarke_matrix_get(gq, g, row, 0);
+    mpq_mul(gq, gq, coef);
+    status = emit(e, &f->g->values[o->value], entry, gq, err);
+  }
+  mpq_clears(gq, coef, NULL);
+  return status;
+}
+
 clarke_status
 clarke_emit_sink(void *emitter, const clarke_forward *f, const clarke_step *step, size_t operand,
                  const clarke_matrix *g, clarke_error *err)
@@ -250,6 +273,8 @@ clarke_emit_sink(void *emitter, const clarke_forward *f, const clarke_step *step
 
   if (operand == CLARKE_NONE && step->kind == CLARKE_DENSE)
     return emit_dense(emitter, f, step, g, err);
+  if (operand != CLARKE_NONE && step->kind != CLARKE_SCALE)
+    return emit_sum(emitter, f, &step->in[operand], g, err);
   clarke_matrix_init(&c);
   mpq_init(q);
   status = constant_gradient(&c, &value, f, step, operand, g, err);

@@ -1,4 +1,4 @@
-#include "subdiff/system.h"
+#include "subdiff/sparse_row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +102,7 @@ clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *s
   memset(c, 0, sizeof *c);
   c->q = q;
   clarke_slopes_init(&c->slopes);
+  clarke_sparse_init(&c->sparse);
   c->forward = malloc((n + 1) * sizeof *c->forward);
   c->slope = malloc((n + 1) * sizeof *c->slope);
   if (c->forward == NULL || c->slope == NULL) {
@@ -129,6 +130,7 @@ clarke_columns_clear(clarke_columns *c)
   free(c->forward);
   free(c->slope);
   clarke_slopes_clear(&c->slopes);
+  clarke_sparse_clear(&c->sparse);
   memset(c, 0, sizeof *c);
 }
 
@@ -163,16 +165,40 @@ pass_is_exact(const clarke_forward *f, size_t step)
   return true;
 }
 
-/* The column of which the row is the gradient. */
-static void
-seed(clarke_matrix *m, const clarke_touch *t, int8_t side, size_t condition)
+/* What the row is the gradient of. */
+static clarke_sparse_seed
+seed_of(const clarke_graph *g, const clarke_touch *t, int8_t side, size_t condition, bool segment)
 {
-  if (t->n_options == 0)
-    m->word[t->feature * m->limbs] = 1;
-  else {
-    m->word[t->option[CLARKE_OPTION_OF(side)] * m->limbs] = 1;
-    m->word[t->option[condition] * m->limbs] = (uint64_t)-1;
+  clarke_sparse_seed seed = {g->steps[t->step].in[0].value, 1, segment ? t->step : CLARKE_NONE,
+                             {t->feature, 0}, {1, -1}};
+
+  if (t->n_options > 0) {
+    seed.n = 2;
+    seed.entry[0] = t->option[CLARKE_OPTION_OF(side)];
+    seed.entry[1] = t->option[condition];
   }
+  return seed;
+}
+
+/* The same by matrices. */
+static clarke_status
+matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke_slopes *s,
+           clarke_emitter *emitter, clarke_error *err)
+{
+  const clarke_graph *g = f->g;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  clarke_status status;
+
+  if (grad == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count, 1, 1, err);
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
+    grad[seed->value].word[seed->entry[k] * grad[seed->value].limbs] =
+      (uint64_t)(int64_t)seed->sign[k];
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(grad, f, s, seed->segment, clarke_emit_sink, emitter, err);
+  clarke_matrices_free(grad, g->n_values);
+  return status;
 }
 
 clarke_status
@@ -181,31 +207,28 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
 {
   const clarke_touch *t = &c->q->replay->touch[k];
   const clarke_graph *g = c->q->g;
+  const clarke_sparse_seed seed = seed_of(g, t, side, condition, segment);
   clarke_forward *f = &c->forward[t->column];
   clarke_slopes *s = &c->slope[t->column];
-  size_t value = g->steps[t->step].in[0].value;
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
-  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  const size_t before = row->n;
   clarke_status status = CLARKE_OK;
+  bool known = true;
 
-  if (grad == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (f->g == NULL)
     status = clarke_forward_column(f, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK && s->slope == NULL)
     status = clarke_slopes_column(s, &c->slopes, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK)
-    status = clarke_matrix_resize(&grad[value], g->values[value].count, 1, 1, err);
-  if (status == CLARKE_OK) {
-    seed(&grad[value], t, side, condition);
-    status = clarke_reverse_run(grad, f, s, segment ? t->step : CLARKE_NONE, clarke_emit_sink,
-                                &emitter, err);
+    status = clarke_sparse_run(&known, &c->sparse, &seed, f, s, &emitter, err);
+  if (status == CLARKE_OK && !known) {
+    row->n = before;
+    status = matrix_row(&seed, f, s, &emitter, err);
   }
   if (status == CLARKE_OK) {
     clarke_row_finish(row);
     *exact = pass_is_exact(f, t->step);
   }
-  clarke_matrices_free(grad, g->n_values);
   return status;
 }

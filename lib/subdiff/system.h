@@ -21,12 +21,25 @@ void clarke_row_finish(clarke_row *r);
 /* The columns of parameter p begin at clarke_column_base(g, p). */
 size_t clarke_column_base(const clarke_graph *g, size_t parameter);
 
+/* What reverse mode over few entries keeps from one row to the next (subdiff/sparse_row.h). */
+typedef struct {
+  const clarke_graph *g;
+  size_t segment;
+  clarke_row *grad; /* by value: entries, not yet added up */
+  bool *carries;
+  clarke_matrix *scale; /* by step: what a SCALE multiplies by; 0 x 0 before it is asked for */
+} clarke_sparse;
+
+void clarke_sparse_init(clarke_sparse *w);
+void clarke_sparse_clear(clarke_sparse *w);
+
 /* Passes and slopes of single columns, made when first asked for. */
 typedef struct {
   const clarke_question *q;
   clarke_slopes slopes; /* of the sides chosen, all columns */
   clarke_forward *forward;
   clarke_slopes *slope;
+  clarke_sparse sparse;
 } clarke_columns;
 
 clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,

@@ -35,10 +35,28 @@ drop_directions(clarke_cell *cell)
   cell->n = 0;
 }
 
+/* What the layers' systems told. */
+typedef struct {
+  bool closed_form; /* a layer had a direction of closed form */
+  bool refuted;     /* the rows of an empty system are rows of the global one too */
+} findings;
+
+/* Does a layer's segment reach back to the inputs? Then its rows are not cut. */
+static bool
+reaches_inputs(const clarke_layer *layer, const clarke_graph *g)
+{
+  for (size_t i = 0; i < layer->step; i++)
+    if (i != clarke_graph_inner(g, layer->step) &&
+        (clarke_step_has_kinks(&g->steps[i]) || g->steps[i].kind == CLARKE_ANALYTIC ||
+         g->steps[i].kind == CLARKE_SOFTMAX))
+      return false;
+  return true;
+}
+
 /* One layer's direction; *found tells whether there is one. */
 static clarke_status
-layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, bool closed_form, bool report,
-                const clarke_question *q, clarke_error *err)
+layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, findings *f, bool closed_form,
+                bool report, const clarke_question *q, clarke_error *err)
 {
   clarke_direction *d = clarke_cell_direction(cell, err);
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
@@ -47,12 +65,14 @@ layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, bool closed
   *found = false;
   if (status == CLARKE_OK && closed_form)
     status = clarke_two_kinks(found, d, layer, cell, q, err);
+  f->closed_form = f->closed_form || *found;
   if (report)
     layer->two_kinks = *found;
   if (status == CLARKE_OK && !*found) {
     clarke_direction_clear(d);
     status = clarke_layer_system(&answer, d, layer, cell, q, err);
     *found = answer == CLARKE_CONE_FEASIBLE;
+    f->refuted = f->refuted || (answer == CLARKE_CONE_EMPTY && reaches_inputs(layer, q->g));
   }
   if (report)
     layer->feasible = *found                          ? CLARKE_YES
@@ -62,8 +82,8 @@ layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, bool closed
 }
 
 static clarke_status
-by_layers(bool *realized, clarke_cell *cell, clarke_audit *a, bool closed_form, bool report,
-          const clarke_question *q, clarke_error *err)
+by_layers(bool *realized, findings *f, clarke_cell *cell, clarke_audit *a, bool closed_form,
+          bool report, const clarke_question *q, clarke_error *err)
 {
   bool all = true;
   clarke_status status = CLARKE_OK;
@@ -83,25 +103,26 @@ by_layers(bool *realized, clarke_cell *cell, clarke_audit *a, bool closed_form, 
     }
     if (!all && !report)
       break;
-    status = layer_direction(&found, cell, &a->layer[i], closed_form, report, q, err);
+    status = layer_direction(&found, cell, &a->layer[i], f, closed_form, report, q, err);
     all = all && found;
   }
   return status == CLARKE_OK && all ? clarke_cell_verify(realized, NULL, cell, q, err) : status;
 }
 
 static clarke_status
-globally(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
+globally(bool *realized, bool refuted, clarke_cell *cell, clarke_audit *a, bool report,
          const clarke_question *q, clarke_error *err)
 {
-  clarke_cone_answer answer;
+  clarke_cone_answer answer = CLARKE_CONE_EMPTY;
   clarke_direction *d;
-  clarke_status status;
+  clarke_status status = CLARKE_OK;
 
   drop_directions(cell);
   d = clarke_cell_direction(cell, err);
   if (d == NULL)
     return CLARKE_ENOMEM;
-  status = clarke_first_order(&answer, d, cell, q, err);
+  if (!refuted)
+    status = clarke_first_order(&answer, d, cell, q, err);
   if (status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE)
     status = clarke_cell_verify(realized, NULL, cell, q, err);
   if (report) {
@@ -127,16 +148,17 @@ clarke_status
 clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
                const clarke_question *q, clarke_error *err)
 {
+  findings f = {false, false};
   clarke_status status;
 
   *realized = false;
   if (has_open_side(cell))
     return CLARKE_OK;
-  status = by_layers(realized, cell, a, true, report, q, err);
+  status = by_layers(realized, &f, cell, a, true, report, q, err);
   /* A closed form can miss where parameters are shared between layers. */
+  if (status == CLARKE_OK && !*realized && f.closed_form)
+    status = by_layers(realized, &f, cell, a, false, report, q, err);
   if (status == CLARKE_OK && !*realized)
-    status = by_layers(realized, cell, a, false, report, q, err);
-  if (status == CLARKE_OK && !*realized)
-    status = globally(realized, cell, a, report, q, err);
+    status = globally(realized, f.refuted, cell, a, report, q, err);
   return status;
 }

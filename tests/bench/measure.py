@@ -7,72 +7,19 @@ they are the times on the clock. Called by tests/bench/run.
 """
 
 import argparse
-import json
-import platform
-import resource
 import statistics
-import subprocess
 import tempfile
-import time
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
 import torch
 
 import inputs
-
-UNIT = "float"
-
-
-def processor_time():
-    """Of this process and of the children that have ended."""
-    mine = time.process_time()
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return mine + children.ru_utime + children.ru_stime
+import networks
+from timing import UNIT, Timer, figure, print_rows, processor
 
 
-class Bench:
-    """Times of rows, gathered over the rounds for one network."""
-
-    def __init__(self, build, folder, name, model, x, y, seconds):
-        self.build, self.folder, self.name, self.seconds = build, folder, name, seconds
-        self.model, self.x, self.y = model, x, y
-        self.times, self.found = defaultdict(list), {}
-
-    def time(self, row, function):
-        """Calls function for a while, at least three times, after once for warmth."""
-        function()
-        start = last = processor_time()
-        runs = 0
-        while runs < 3 or last < start + self.seconds:
-            function()
-            now = processor_time()
-            self.times[row].append(1e3 * (now - last))
-            last, runs = now, runs + 1
-
-    def program(self, part, model, batch, suffix="", proof=None, seconds=None):
-        """One run of audit_bench; its times go to rows PART.SERIES + suffix."""
-        command = [self.build / "tests/bench/audit_bench", part, self.folder / f"{model}.onnx",
-                   self.folder / f"{batch}.npz", str(self.seconds if seconds is None else seconds)]
-        run = subprocess.run(command + ([proof] if proof else []), stdout=subprocess.PIPE)
-        if run.returncode != 0:
-            raise SystemExit(f"audit_bench {part} failed on {model}.onnx")
-        result = json.loads(run.stdout)
-        for series, times in result.pop("times").items():
-            self.times[f"{part}.{series}{suffix}"] += times
-        self.found[part + suffix] = result
-
-    def shell(self, tool, *arguments):
-        run = subprocess.run([self.build / "tools" / tool, *arguments], close_fds=False,
-                             stdout=subprocess.DEVNULL)
-        if run.returncode not in (0, 1):
-            raise SystemExit(f"{tool} {' '.join(map(str, arguments))}: status {run.returncode}")
-
-    def gradient(self):
-        self.model.zero_grad()
-        torch.nn.functional.cross_entropy(self.model(self.x), self.y).backward()
-
+class Bench(Timer):
     def tools(self, suffix):
         model, batch = self.folder / f"{self.name}{suffix}.onnx", self.folder / f"batch{suffix}.npz"
         proof = self.folder / f"{self.name}{suffix}.proof"
@@ -153,24 +100,6 @@ def rows(b):
     ]
 
 
-def figure(value):
-    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def print_table(b):
-    unit = b.times[UNIT]
-    print(f"\n### {b.name}\n\n| | processor ms, median (least .. most) | ratio | of the least |")
-    print("|---|---|---|---|")
-    for row, label in rows(b):
-        times = b.times[row]
-        if not times:
-            print(f"| {label} | not built | | |")
-            continue
-        median = statistics.median(times)
-        print(f"| {label} | {figure(median)} ({figure(min(times))} .. {figure(max(times))}) "
-              f"| {figure(median / statistics.median(unit))} | {figure(min(times) / min(unit))} |")
-
-
 def print_goals(b):
     median = {row: statistics.median(times) for row, times in b.times.items() if times}
     goals = [
@@ -205,17 +134,14 @@ def print_found(b):
           f"{ulp['z_0'][2]}, numpy {b.found['numpy.z_0-ulp']}.")
 
 
-def processor():
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":")[1].strip()
-    return platform.machine()
-
-
 def arguments():
     parser = argparse.ArgumentParser(prog="tests/bench/run PYTHON")
     parser.add_argument("build", type=Path, help="a built meson folder")
     parser.add_argument("--mnist", type=Path, help="folder of MNIST's .idx.gz files")
+    parser.add_argument("--networks", action="store_true", help="the convolutional networks instead")
+    parser.add_argument("--cifar", type=Path, help="folder of CIFAR-10's binary files")
+    parser.add_argument("--only", nargs="*", choices=networks.PARTS, help="of the networks' tables")
+    parser.add_argument("--steps", type=int, default=20, help="of training, of the networks")
     parser.add_argument("--seconds", type=float, default=0.5, help="for each row of a round")
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()
@@ -224,6 +150,8 @@ def arguments():
 def main():
     options = arguments()
     torch.set_num_threads(1)
+    if options.networks:
+        return networks.measure(options)
     images, labels = inputs.mnist(options.mnist) if options.mnist else inputs.generated()
     print(f"{processor()}; torch {torch.__version__}, numpy {np.__version__}; one thread; "
           f"{'MNIST' if options.mnist else 'generated images'}, batch {inputs.BATCH}; "
@@ -235,7 +163,8 @@ def main():
             for _ in range(options.rounds):
                 b.round()
             b.finish()
-            print_table(b)
+            print(f"\n### {b.name}\n")
+            print_rows(b.times, rows(b))
             print_found(b)
             print_goals(b)
 

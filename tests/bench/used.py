@@ -1,0 +1,33 @@
+"""Runs a command and prints what it took, as JSON: its status, processor seconds, peak megabytes.
+
+Usage: python tests/bench/used.py [--memory GIB] [--seconds S] COMMAND...
+
+A process of its own, small, because a child's peak begins at the size of the process that forks it.
+The command's standard output is dropped; errors pass through.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+
+
+def main():
+    arguments, limits = sys.argv[1:], []
+    while arguments[0] in ("--memory", "--seconds"):
+        name, value, *arguments = arguments
+        limits.append((resource.RLIMIT_AS, int(float(value) * 2**30)) if name == "--memory"
+                      else (resource.RLIMIT_CPU, int(value)))
+
+    def restrict():
+        for kind, limit in limits:
+            resource.setrlimit(kind, (limit, limit))
+
+    status = subprocess.run(arguments, stdout=subprocess.DEVNULL, preexec_fn=restrict).returncode
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(json.dumps({"status": status, "seconds": used.ru_utime + used.ru_stime,
+                      "megabytes": used.ru_maxrss / 1024}))
+
+
+if __name__ == "__main__":
+    main()

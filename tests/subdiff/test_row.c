@@ -1,0 +1,186 @@
+/* Rows of touches' conditions, made over the few entries they meet, beside the pass in matrices. */
+#include "format/readers.h"
+#include "subdiff/system.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST_TOUCHES 150
+
+static clarke_error error;
+
+#define OK(call) ck_assert_msg((call) == CLARKE_OK, "%s", error.text)
+
+/* A case of the shipped ones, up to the question. */
+typedef struct {
+  clarke_file model_file, batch_file;
+  clarke_graph graph;
+  clarke_tensors batch;
+  clarke_profile profile;
+  clarke_replay replay;
+  clarke_question question;
+} shipped;
+
+static void
+open_case(shipped *s, const char *model, const char *batch)
+{
+  clarke_loss loss = {CLARKE_LOSS_CE, NULL, 0};
+  clarke_model m;
+  char path[512];
+  bool stored;
+
+  clarke_graph_init(&s->graph);
+  clarke_tensors_init(&s->batch);
+  clarke_profile_init(&s->profile);
+  clarke_replay_init(&s->replay);
+  clarke_model_init(&m);
+  snprintf(path, sizeof path, "%s/%s.npz", CASES, batch);
+  OK(clarke_file_read(&s->batch_file, path, &error));
+  OK(clarke_npz_parse(&s->batch, &stored, s->batch_file.data, s->batch_file.size, batch, &error));
+  snprintf(path, sizeof path, "%s/%s.onnx", CASES, model);
+  OK(clarke_file_read(&s->model_file, path, &error));
+  OK(clarke_onnx_parse(&m, s->model_file.data, s->model_file.size, model, &error));
+  OK(clarke_graph_build(&s->graph, &m, clarke_tensors_find(&s->batch, "x"), &error));
+  clarke_model_clear(&m);
+  OK(clarke_graph_wrt(&s->graph, NULL, 0, &error));
+  OK(clarke_profile_load(&s->profile, "pytorch-2.13", &error));
+  OK(clarke_replay_run(&s->replay, &s->graph, clarke_tensors_find(&s->batch, "x"), false, 1,
+                       &error));
+  loss.y = clarke_tensors_find(&s->batch, "y");
+  loss.samples = s->replay.samples;
+  if (loss.y->integer == NULL)
+    loss.kind = CLARKE_LOSS_MSE;
+  OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));
+}
+
+static void
+close_case(shipped *s)
+{
+  clarke_question_clear(&s->question);
+  clarke_replay_clear(&s->replay);
+  clarke_profile_clear(&s->profile);
+  clarke_graph_clear(&s->graph);
+  clarke_tensors_clear(&s->batch);
+  clarke_file_clear(&s->model_file);
+  clarke_file_clear(&s->batch_file);
+}
+
+typedef struct {
+  clarke_row *row;
+  const clarke_graph *g;
+} receiver;
+
+static clarke_status
+receive(void *context, size_t parameter, size_t entry, const mpq_t value, clarke_error *err)
+{
+  receiver *r = context;
+
+  return clarke_row_add(r->row, clarke_column_base(r->g, parameter) + entry, value, err);
+}
+
+/* The definition: reverse mode over whole columns, seeded at the argument, or at two options. */
+static void
+by_matrices(clarke_row *row, clarke_columns *c, const clarke_touch *t, int8_t side, size_t condition,
+            bool segment)
+{
+  const clarke_graph *g = c->q->g;
+  const size_t in = g->steps[t->step].in[0].value;
+  clarke_matrix *grad = malloc(g->n_values * sizeof *grad);
+  receiver r = {row, g};
+  clarke_emitter emitter = {receive, &r};
+
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_init(&grad[v]);
+  OK(clarke_matrix_resize(&grad[in], g->values[in].count, 1, 1, &error));
+  if (t->n_options == 0)
+    grad[in].word[t->feature] = side > 0 ? 1 : UINT64_MAX;
+  else {
+    grad[in].word[t->option[CLARKE_OPTION_OF(side)]] = 1;
+    grad[in].word[t->option[condition]] = UINT64_MAX;
+  }
+  OK(clarke_reverse_run(grad, &c->forward[t->column], &c->slope[t->column],
+                        segment ? t->step : CLARKE_NONE, clarke_emit_sink, &emitter, &error));
+  clarke_row_finish(row);
+  for (size_t v = 0; v < g->n_values; v++)
+    clarke_matrix_clear(&grad[v]);
+  free(grad);
+}
+
+static void
+compare(clarke_columns *c, size_t k, int8_t side, size_t condition, bool segment)
+{
+  const clarke_touch *t = &c->q->replay->touch[k];
+  clarke_row sparse, whole;
+  bool exact;
+
+  clarke_row_init(&sparse);
+  clarke_row_init(&whole);
+  OK(clarke_touch_row(&sparse, &exact, c, k, side, condition, segment, &error));
+  by_matrices(&whole, c, t, side, condition, segment);
+  ck_assert_uint_eq(sparse.n, whole.n);
+  for (size_t i = 0; i < sparse.n; i++) {
+    const double x = mpq_get_d(sparse.value[i]), y = mpq_get_d(whole.value[i]);
+
+    ck_assert_uint_eq(sparse.column[i], whole.column[i]);
+    ck_assert_msg(exact ? mpq_equal(sparse.value[i], whole.value[i]) : fabs(x - y) < 1e-9 * fabs(y),
+                  "touch %zu, entry %zu: %g, not %g", k, i, x, y);
+  }
+  clarke_row_clear(&sparse);
+  clarke_row_clear(&whole);
+}
+
+static const struct {
+  const char *model, *batch;
+} cases[] = {
+  {"digits-relu-q", "digits"}, {"digits-prelu-q", "digits-mse"}, {"digits-sigmoid-relu", "digits"},
+  {"lenet-q", "images"}, {"lenet-ternary", "images-binary"}, {"lenet-overlap-q", "images"},
+  {"resnet-pool-gamma", "images"}, {"resnet-gamma-beta", "images"},
+};
+
+START_TEST(rows)
+{
+  shipped s = {0};
+  clarke_columns c;
+  int8_t *side;
+  size_t n, stride;
+
+  open_case(&s, cases[_i].model, cases[_i].batch);
+  n = s.replay.n_touches;
+  stride = n / MOST_TOUCHES + 1;
+  ck_assert_uint_gt(n, 0);
+  side = malloc(n);
+  for (size_t k = 0; k < n; k++)
+    side[k] = s.question.ad_side[k] != CLARKE_PROXY  ? s.question.ad_side[k]
+              : s.replay.touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
+  OK(clarke_columns_init(&c, &s.question, side, &error));
+  for (size_t k = 0; k < n; k += stride)
+    for (size_t i = 0; i < clarke_touch_conditions(&s.replay.touch[k]); i++)
+      if (s.replay.touch[k].n_options == 0 || CLARKE_OPTION(i) != side[k]) {
+        compare(&c, k, side[k], i, true);
+        compare(&c, k, side[k], i, false);
+      }
+  clarke_columns_clear(&c);
+  free(side);
+  close_case(&s);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("row");
+  TCase *tests = tcase_create("row");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tests, 120);
+  tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
