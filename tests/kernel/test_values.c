@@ -409,6 +409,78 @@ compute_values(const point *p)
         same_as(p, s, e);
 }
 
+/* Within r units of c, or for an interval at least not apart from that. */
+static void
+check_near(const interval *y, const integer *c, const integer *r)
+{
+  rational lo = rational_zero(), hi = rational_zero();
+  integer z = integer_zero();
+
+  mpz_sub(&z, c, r);
+  unfixed(&lo, &z, session_bits + GUARD);
+  mpz_add(&z, c, r);
+  unfixed(&hi, &z, session_bits + GUARD);
+  ck_assert(mpq_cmp(&y->hi, &lo) >= 0 && mpq_cmp(&y->lo, &hi) <= 0);
+  mpq_clears(&lo, &hi, NULL);
+  mpz_clear(&z);
+}
+
+static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
+  "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
+  "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "near-zero", "near-window", "near-tie"};
+
+/* Near values enclose the exact ones, and the pieces and windows are what exact values say; at the stored
+ * weights and at rational ones, which near values round. */
+START_TEST(near_values_decide_as_exact_ones)
+{
+  loaded l;
+  size_t known = 0;
+
+  load(&l, near_nets[_i / 2]);
+  const point *p = &l.p;
+  if (_i % 2 == 1) {
+    move_weights(&l, 4);
+    l.p = (point){.net = &l.net, .x = l.p.x};
+    point_evaluate(&l.p);
+  }
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    for (size_t e = 0; e < entries(p, s); e++) {
+      const step *st = &l.net.steps[s];
+      size_t place = p->place[s] != NULL ? p->place[s][e] : 0;
+      if (st->kind == PIECEWISE) {
+        const interval *x = argument(p, st, e);
+        size_t left = place < TOUCHED ? place : p->touched[place - TOUCHED].kink;
+        ck_assert(place < TOUCHED || (interval_exact(x) && mpq_equal(&x->lo, &st->at[left])));
+        ck_assert(place >= TOUCHED || left == 0 || mpq_cmp(&x->hi, &st->at[left - 1]) >= 0);
+        ck_assert(place >= TOUCHED || left == st->n_kinks || mpq_cmp(&x->lo, &st->at[left]) <= 0);
+      }
+      size_t ties = 0, tied = place < TOUCHED ? 1 : 0;
+      for (size_t i = 0; st->kind == WINDOW && i < st->width; i++) {
+        source x = term_at(p, st, e, i).x;
+        if (x.step == PADDING)
+          continue;
+        const interval *y = value_at(p, x.step, entry_of(p, x, e));
+        ck_assert(mpq_cmp(&y->lo, &value_at(p, s, e)->hi) <= 0);
+        ties += interval_exact(y) && mpq_equal(&y->lo, &value_at(p, s, e)->lo);
+      }
+      for (size_t o = 0; st->kind == WINDOW && place >= TOUCHED && o < p->touched[place - TOUCHED].n; o++)
+        tied += p->touched[place - TOUCHED].tied[o];
+      ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
+    }
+  for (size_t b = 0; b < l.net.batch; b++) {
+    near *v = near_values(&l.p, b);
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t f = 0; f < l.net.steps[s].n && v[s].known; f++, known++) {
+        check_near(value_at(p, s, f * l.net.batch + b), &v[s].c[f], &v[s].r);
+        ck_assert(mpz_sizeinbase(&v[s].r, 2) < session_bits + 64);
+      }
+    near_free(p, v);
+  }
+  ck_assert_uint_gt(known, 0);
+}
+END_TEST
+
 /* The tangent is the limit of differences: F(w + t D) for t = 2^-100, off the touched kinks. */
 START_TEST(tangents_agree_with_differences)
 {
@@ -572,6 +644,7 @@ main(void)
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
+  tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
   tcase_add_loop_test(t, tangents_agree_with_differences, 0, n);
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);

@@ -310,12 +310,9 @@ void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
   add_multiple(&adjoint[t.x.step][t.x.from], only(&st->root[t.by.at]), &adjoint[s][e / p->net->batch]);
 }
 
-/* ---- Near values. The value of a feature is within r units of c, a unit being 2^-(session_bits + GUARD). Of a
- * LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack` from the true ones,
+/* ---- Near values. Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack` from the true ones,
  * and norm is width times the largest |m|: with |c| <= most, the true sum is at most norm r + width slack
  * (most + r) off from that of m c, which is then rounded down. */
-
-typedef struct { integer *c, r; bool known; } near;
 
 /* How many binary digits q has after the point: ULONG_MAX, when they do not end. */
 static unsigned long digits(const rational *q) {
@@ -491,8 +488,7 @@ static void near_step(point *p, near *v, size_t s, size_t sample) {
   mpz_addmul(&most, &st->norm, &r); mpz_cdiv_q_2exp(&v[s].r, &most, st->shift); mpz_add_ui(&v[s].r, &v[s].r, 2 * cut);
 }
 
-void evaluate_sample(void *of, size_t sample) {
-  point *p = of;
+near *near_values(point *p, size_t sample) {
   cell none = {.degree = p->degree};
   size_t n = p->net->n_steps;
   near *v = allocate(n + 1, sizeof *v);
@@ -505,7 +501,11 @@ void evaluate_sample(void *of, size_t sample) {
     near_step(p, v, s, sample);
     if (s < p->last_window) cell_settle_step(&none, p, s, sample, false);
   }
-  for (size_t s = 0; s <= n; s++) {
+  return v;
+}
+
+void near_free(const point *p, near *v) {
+  for (size_t s = 0, n = p->net->n_steps; s <= n; s++) {
     for (size_t f = 0; f < (s < n ? p->net->steps[s].n : 1); f++) mpz_clear(&v[s].c[f]);
     mpz_clear(&v[s].r); free(v[s].c);
   }

@@ -143,6 +143,10 @@ static int touch_order(const void *a, const void *b) {
   return t->step != u->step ? (t->step > u->step) - (t->step < u->step) : (t->entry > u->entry) - (t->entry < u->entry);
 }
 
+static void evaluate_sample(void *p, size_t sample) {
+  near_free(p, near_values(p, sample));
+}
+
 void point_evaluate(point *p) {
   network *net = p->net; p->y = allocate(net->n_steps, sizeof *p->y);
   p->place = allocate(net->n_steps, sizeof *p->place);

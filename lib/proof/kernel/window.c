@@ -13,9 +13,15 @@ static int order(size_t a, size_t b) {
   return (a > b) - (a < b);
 }
 
+/* Some order of rationals, which takes no products. */
+static int compare_numbers(const rational *a, const rational *b) {
+  int by = mpz_cmp(mpq_numref(a), mpq_numref(b));
+  return by != 0 ? by : mpz_cmp(mpq_denref(a), mpq_denref(b));
+}
+
 static int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2) {
   size_t a = same_as(p, s, e), b = same_as(p, s2, e2);
-  return a == 0 && b == 0 ? mpq_cmp(&value_at(p, s, e)->lo, &value_at(p, s2, e2)->lo) : order(a, b);
+  return a == 0 && b == 0 ? compare_numbers(&value_at(p, s, e)->lo, &value_at(p, s2, e2)->lo) : order(a, b);
 }
 
 /* Constant 0: a place of a sum that is left out. */
@@ -27,7 +33,7 @@ static bool left_out(const point *p, source x, size_t sample) {
 static int compare_weights(const factor *t, const factor *u) {
   if (t->w != u->w) return order((uintptr_t)t->w, (uintptr_t)u->w);
   if (t->w == NULL || t->w->initializer) return order(t->at, u->at);
-  return mpq_cmp(&t->w->value[t->at], &u->w->value[u->at]);
+  return compare_numbers(&t->w->value[t->at], &u->w->value[u->at]);
 }
 
 static _Thread_local struct { const point *p; const step *st; size_t sample; } sorted; /* what compare_features is of */
@@ -43,7 +49,7 @@ static int compare_features(const void *a, const void *b) {
     bool out = left_out(p, x[i], b1), out2 = left_out(p, y[i], b1);
     if (out && out2) continue;
     int by = order(out, out2);
-    if (by == 0) by = mpq_cmp(t[i].coef, u[i].coef);
+    if (by == 0) by = compare_numbers(t[i].coef, u[i].coef);
     if (by == 0) by = compare_weights(&t[i], &u[i]);
     if (by == 0) by = order(x[i].step == NONE, y[i].step == NONE);
     if (by == 0 && x[i].step != NONE)
@@ -116,15 +122,14 @@ void window_begin(point *p) {
   }
 }
 
-/* An entry with the largest lower end: the largest of those, if any is. */
+/* Of those marked, an entry with the largest lower end, but for entries of its identity: the largest, if any is. */
 static source largest(const point *p, const step *st, size_t e, const bool *among) {
-  const rational *top = NULL;
   source best = {NONE, 0};
   for (size_t i = 0; i < st->width; i++) {
     source x = term_at(p, st, e, i).x;
-    const rational *y = among[i] ? &value_at(p, x.step, entry_of(p, x, e))->lo : NULL;
-    if (y == NULL || (top != NULL && mpq_cmp(y, top) <= 0)) continue;
-    top = y; best = x;
+    size_t at = entry_of(p, x, e), top = entry_of(p, best, e);
+    if (!among[i] || (best.step != NONE && compare_entries(p, x.step, at, x.step, top) == 0)) continue;
+    if (best.step == NONE || mpq_cmp(&value_at(p, x.step, at)->lo, &value_at(p, x.step, top)->lo) > 0) best = x;
   }
   return best;
 }

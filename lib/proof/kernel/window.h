@@ -51,8 +51,14 @@ void must_be_still(const point *p, const cell *c, const motion *d);
 
 /* ---- convolution.c: near values, roots */
 
+/* What is known to be near a step's values of one sample: the value of feature f is within r units of c[f], a unit
+ * being 2^-(session_bits + GUARD). */
+typedef struct { integer *c, r; bool known; } near;
+
 void near_prepare(step *st);
-void evaluate_sample(void *p, size_t sample); /* fills place and degree; what decides is near values, if they can */
+/* Fills place and degree for a sample, and returns the near values that decided, where they could. */
+near *near_values(point *p, size_t sample);
+void near_free(const point *p, near *v);
 void root_pull(const point *p, size_t s, size_t e, rational **adjoint);
 
 #endif
