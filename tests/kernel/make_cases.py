@@ -705,6 +705,13 @@ def near_kinks():
     case("near-tie", 0, "VERIFIED", evidence=AD.replace("0 -1", "0 1"), **tie)
     case("near-tie-wrong", 1, "moves to the wrong side", evidence=AD, **tie)
     case("near-tie-missed", 1, "number of touched kinks is 1", evidence=ad, **{**tie, "touched": 0})
+    # -2^-200 is rounded to -2^-192, and that multiplied: the window's entries -2^-190 and -2^-185 seem the other way round.
+    save("near-order.onnx",
+         [helper.make_node("Conv", ["x", "w"], ["y"], "first"), helper.make_node("Conv", ["y", "v"], ["z"], "second"),
+          helper.make_node("MaxPool", ["z"], ["out"], "pool", kernel_shape=[1, 2])], ["N", 1, 1, 3], None,
+         dict(w=[[[[tiny]]]], v=[[[[1024, 1]]]]))
+    batch("near-order.npz", [[[[-tiny, 0, -tiny * 2.0 ** 15]]]])
+    case("near-order", 0, "VERIFIED", evidence=ad, **{**window, "model": "near-order.onnx", "data": "near-order.npz"})
 
 
 def main():

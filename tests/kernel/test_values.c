@@ -428,7 +428,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
   "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
-  "near-zero", "near-window", "near-tie"};
+  "near-zero", "near-window", "near-tie", "near-order"};
 
 /* Near values enclose the exact ones, and the pieces and windows are what exact values say; at the stored
  * weights and at rational ones, which near values round. */
