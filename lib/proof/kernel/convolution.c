@@ -310,9 +310,10 @@ void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
   add_multiple(&adjoint[t.x.step][t.x.from], only(&st->root[t.by.at]), &adjoint[s][e / p->net->batch]);
 }
 
-/* ---- Near values. Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack` from the true ones,
- * and norm is width times the largest |m|: with |c| <= most, the true sum is at most norm r + width slack
- * (most + r) off from that of m c, which is then rounded down. */
+/* ---- Near values. Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack`
+ * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
+ * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
+ * then rounded down to units. */
 
 /* How many binary digits q has after the point: ULONG_MAX, when they do not end. */
 static unsigned long digits(const rational *q) {

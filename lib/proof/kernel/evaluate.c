@@ -162,7 +162,7 @@ void point_evaluate(point *p) {
       st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
   }
   for_each_sample(net->batch, evaluate_sample, p);
-  qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
+  if (p->n_touched > 0) qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
   for (size_t k = 0; k < p->n_touched; k++) {
     touch *t = &p->touched[k];
     p->y[t->step][t->entry] = value_at(p, t->step, t->entry);

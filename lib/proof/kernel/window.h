@@ -22,7 +22,8 @@ void multiply_add(interval *y, const interval *a, const interval *b); /* y += a 
 
 void window_begin(point *p); /* before its steps are evaluated */
 
-/* The place of the first tied entry of a window, of those marked among, which have the largest; + TOUCHED when it is touched, and then noted. */
+/* The place of the first tied entry of a window, the largest being among those marked; + TOUCHED when the
+ * window is touched, which is then noted. */
 size_t window_place(point *p, size_t s, size_t e, const bool *among);
 void window_tangent(const motion *d, size_t s, size_t e, interval *y); /* y += the tangent of entry e */
 /* What pull_back does of OVER_ROOT and WINDOW steps; nothing for others. */
