@@ -410,10 +410,9 @@ static bool near_sums(const point *p, near *v, size_t s) {
 
 /* An entry of x of an open decision: what is near it may be the value itself. */
 static void note_exact(const point *p, const near *v, source x, size_t e) {
-  if (x.step >= PADDING || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0) return;
-  const interval **y = &p->y[x.step][entry_of(p, x, e)];
-  interval *exact = *y == NULL ? intervals(1) : NULL;
-  if (exact == NULL) return;
+  const interval **y = x.step < PADDING ? &p->y[x.step][entry_of(p, x, e)] : NULL;
+  if (y == NULL || *y != NULL || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0) return;
+  interval *exact = intervals(1);
   unfixed(&exact->lo, &v[x.step].c[x.from], session_bits + GUARD);
   mpq_set(&exact->hi, &exact->lo); *y = exact;
 }

@@ -1,7 +1,6 @@
 /* Values, the pieces they lie on, tangents and gradients. */
 #include "window.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 size_t entry_of(const point *p, source x, size_t e) {
@@ -33,7 +32,8 @@ void weigh(const step *st, const factor *t, bool derivative, rational *q) {
 /* y += the sum of a LINEAR entry's terms; given tangents, of those in place of the values; or with move, of
  * the values by the factors' derivatives. */
 static void add_terms(const point *p, const step *st, size_t e, const motion *d, bool move, interval *y) {
-  RATIONAL(q);
+  bool exact = true; /* so far: then the sum's upper end is not held */
+  RATIONAL(q); INTERVAL(sum);
   for (size_t i = 0; i < st->width; i++) {
     const term t = term_at(p, st, e, i);
     size_t from = entry_of(p, t.x, e);
@@ -41,9 +41,15 @@ static void add_terms(const point *p, const step *st, size_t e, const motion *d,
     weigh(st, &t.by, move, &q);
     if (move) mpq_mul(&q, &q, &t.by.w->move[t.by.at]);
     if (mpq_sgn(&q) == 0) continue;
-    interval_add(y, t.x.step == NONE ? &exactly_one : d != NULL ? tangent_at(d, t.x.step, from)
-                                                     : value_at(p, t.x.step, from), &q);
+    const interval *x = t.x.step == NONE ? &exactly_one : d != NULL ? tangent_at(d, t.x.step, from)
+                                                     : value_at(p, t.x.step, from);
+    if (exact && !interval_exact(x)) exact = false, mpq_set(&sum.hi, &sum.lo);
+    add_multiple(&sum.lo, &q, mpq_sgn(&q) < 0 ? &x->hi : &x->lo);
+    if (!exact) add_multiple(&sum.hi, &q, mpq_sgn(&q) < 0 ? &x->lo : &x->hi);
   }
+  mpq_canonicalize(&sum.lo); mpq_canonicalize(&sum.hi);
+  if (exact) mpq_set(&sum.hi, &sum.lo);
+  interval_add(y, &sum, &plus_one);
 }
 
 /* The derivative of piece i of a PIECEWISE step, at entry e. */
@@ -130,19 +136,6 @@ const interval *value_at(const point *p, size_t s, size_t e) {
   return p->y[s][e] = y;
 }
 
-static pthread_mutex_t touching = PTHREAD_MUTEX_INITIALIZER;
-
-void touch_add(point *p, touch t) {
-  pthread_mutex_lock(&touching);
-  p->touched = grow(p->touched, p->n_touched, sizeof t); p->touched[p->n_touched++] = t;
-  pthread_mutex_unlock(&touching);
-}
-
-static int touch_order(const void *a, const void *b) {
-  const touch *t = a, *u = b;
-  return t->step != u->step ? (t->step > u->step) - (t->step < u->step) : (t->entry > u->entry) - (t->entry < u->entry);
-}
-
 static void evaluate_sample(void *p, size_t sample) {
   near_free(p, near_values(p, sample));
 }
@@ -162,12 +155,7 @@ void point_evaluate(point *p) {
       st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
   }
   for_each_sample(net->batch, evaluate_sample, p);
-  if (p->n_touched > 0) qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
-  for (size_t k = 0; k < p->n_touched; k++) {
-    touch *t = &p->touched[k];
-    p->y[t->step][t->entry] = value_at(p, t->step, t->entry);
-    t->slope = p->n_slopes; p->n_slopes += t->n; p->place[t->step][t->entry] = TOUCHED + k;
-  }
+  touches_number(p);
 }
 
 void multiply_add(interval *y, const interval *a, const interval *b) {
@@ -326,10 +314,12 @@ void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t 
     for (size_t s = net->n_steps; s-- > 0;)
       for (size_t f = 0; f < net->steps[s].n; f++) {
         if (mpq_sgn(&adjoint[s][f]) == 0) continue;
+        mpq_canonicalize(&adjoint[s][f]);
         if (net->steps[s].varies) pull_back(p, s, f * net->batch + sample, slope, adjoint);
         mpq_set(&adjoint[s][f], &zero);
       }
   }
+  for (size_t i = 0; i < net->n_wrt; i++) mpq_canonicalize(&net->gradient[i]);
   intervals_free(by, n * net->batch);
   for (size_t s = 0; s < net->n_steps; s++) rationals_free(adjoint[s], net->steps[s].n);
   free(adjoint);

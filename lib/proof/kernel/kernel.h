@@ -176,7 +176,8 @@ void intervals_free(interval *x, size_t n);
 bool interval_exact(const interval *x);
 bool interval_zero(const interval *x); /* exactly */
 bool zeros(const rational *x, size_t n);
-void add_multiple(rational *y, const rational *a, const rational *x); /* y += a x */
+/* y += a x; y is not made canonical, which would cost more than the rest. */
+void add_multiple(rational *y, const rational *a, const rational *x);
 void interval_set(interval *y, const rational *lo, const rational *hi);
 void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
 void interval_mul(interval *y, const interval *a, const interval *b);

@@ -65,9 +65,15 @@ bool zeros(const rational *x, size_t n) {
 }
 
 void add_multiple(rational *y, const rational *a, const rational *x) {
-  RATIONAL(t);
+  INTEGER(t); INTEGER(den);
   if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0) return;
-  mpq_mul(&t, a, x); mpq_add(y, y, &t);
+  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(y), &den)) {
+    mpz_lcm(&t, mpq_denref(y), &den); mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t); mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+  }
+  mpz_divexact(&t, mpq_denref(y), &den); mpz_mul(&t, &t, mpq_numref(x));
+  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
 }
 
 void interval_set(interval *y, const rational *lo, const rational *hi) {

@@ -1,6 +1,7 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
 #include "window.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,10 +83,8 @@ static void identify(const point *p, size_t s, size_t sample) {
   size_t n = entries(p, s), batch = p->net->batch, *list = allocate(st->n, sizeof *list), listed = 0;
   bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT;
   p->identified[s][sample] = true;
-  for (size_t i = 0; i < st->n_sources; i++) {
-    size_t from = st->sources[i].step;
-    if (from < PADDING && !p->identified[from][sample]) identify(p, from, sample);
-  }
+  for (size_t i = 0, from; i < st->n_sources; i++)
+    if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample]) identify(p, from, sample);
   for (size_t e = sample; e < n; e += batch) {
     source x = copied(p, st, s, e);
     const interval *y = p->degree[s][e] == 0 ? value_at(p, s, e) : NULL;
@@ -104,6 +103,30 @@ size_t same_as(const point *p, size_t s, size_t e) {
   if (y != NULL && interval_exact(y)) return interval_zero(y) ? ZERO : 0;
   if (!p->identified[s][sample]) identify(p, s, sample);
   return p->same[s][e];
+}
+
+/* ---- Touched kinks and windows */
+
+static pthread_mutex_t touching = PTHREAD_MUTEX_INITIALIZER;
+
+void touch_add(point *p, touch t) {
+  pthread_mutex_lock(&touching);
+  p->touched = grow(p->touched, p->n_touched, sizeof t); p->touched[p->n_touched++] = t;
+  pthread_mutex_unlock(&touching);
+}
+
+static int touch_order(const void *a, const void *b) {
+  const touch *t = a, *u = b;
+  return t->step != u->step ? (t->step > u->step) - (t->step < u->step) : (t->entry > u->entry) - (t->entry < u->entry);
+}
+
+void touches_number(point *p) {
+  if (p->n_touched > 0) qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    touch *t = &p->touched[k];
+    p->y[t->step][t->entry] = value_at(p, t->step, t->entry);
+    t->slope = p->n_slopes; p->n_slopes += t->n; p->place[t->step][t->entry] = TOUCHED + k;
+  }
 }
 
 /* ---- Values and ties */

@@ -11,7 +11,6 @@ size_t entries(const point *p, size_t s);                       /* of step s */
 size_t entry_of(const point *p, source x, size_t e); /* for entry e of the step that reads x */
 term term_at(const point *p, const step *st, size_t e, size_t i);         /* term i of entry e */
 const interval *argument(const point *p, const step *st, size_t e);       /* x of its first term */
-void touch_add(point *p, touch t);
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 size_t locate(point *p, size_t s, size_t e); /* place of a PIECEWISE entry; a touched kink is noted */
 void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree); /* side NULL: none is given */
@@ -21,6 +20,8 @@ void multiply_add(interval *y, const interval *a, const interval *b); /* y += a 
 /* ---- window.c */
 
 void window_begin(point *p); /* before its steps are evaluated */
+void touch_add(point *p, touch t);
+void touches_number(point *p); /* when all are added */
 
 /* The place of the first tied entry of a window, the largest being among those marked; + TOUCHED when the
  * window is touched, which is then noted. */
