@@ -1,6 +1,7 @@
 /* clarke-check: verifies a proof of docs/proof-format.md. The work is in lib/proof/kernel. */
 #include "../lib/proof/kernel/kernel.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -11,9 +12,10 @@
 #endif
 
 static const char usage[] =
-  "Usage: clarke-check PROOF [--data DIR]\n"
+  "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
   "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
   "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
+  "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
   "  --help       show this help and exit\n"
   "  --version    show the version and exit\n\n"
   "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
@@ -39,12 +41,15 @@ int main(int argc, char **argv) {
   const char *proof = NULL, *data = NULL;
   int result = UNDECIDED;
   bool wrong = false;
+  long threads = sysconf(_SC_NPROCESSORS_ONLN);
   for (int i = 1; i < argc; i++) {
     bool help = strcmp(argv[i], "--help") == 0;
     if (help || strcmp(argv[i], "--version") == 0)
       return fputs(help ? usage : "clarke-check (clarke) 0.1.0\n", stdout) == EOF;
     if (strcmp(argv[i], "--data") == 0 && i + 1 < argc) data = argv[++i];
     else if (strncmp(argv[i], "--data=", 7) == 0) data = argv[i] + 7;
+    else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc) wrong = wrong || (threads = atol(argv[++i])) < 1;
+    else if (strncmp(argv[i], "--threads=", 10) == 0) wrong = wrong || (threads = atol(argv[i] + 10)) < 1;
     else if (argv[i][0] != '-' && proof == NULL) proof = argv[i];
     else wrong = true;
   }
@@ -52,6 +57,7 @@ int main(int argc, char **argv) {
     fputs(usage, stderr);
     return REFUSED;
   }
+  session_threads = threads < 1 ? 1 : threads < MAX_THREADS ? (size_t)threads : MAX_THREADS;
   for (; result == UNDECIDED; session_bits *= 2) result = check(proof, data);
   return result;
 }

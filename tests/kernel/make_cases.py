@@ -675,13 +675,52 @@ def operators():
 OPERATORS = []
 
 
+def near_kinks():
+    """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
+    tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
+    for name in ["near.onnx", "near-zero.onnx"]:
+        save(name, [helper.make_node("Gemm", ["x", "w"], ["y"], "dense"), helper.make_node("Relu", ["y"], ["out"], "rho")],
+             ["N", 2], None, dict(w=[[tiny], [tiny]]))
+    batch("near.npz", [[tiny, 0], [-tiny, 0], [tiny, -tiny * (1 - 2.0 ** -23)], [-1, 1 - 2.0 ** -24]])
+    batch("near-zero.npz", [[tiny, 0], [tiny, -tiny], [-1, 1 - 2.0 ** -24]])
+    base = dict(verdict="in-bouligand", model="near.onnx", data="near.npz", touched=0, proxies=["Relu 0 0"])
+    zero = {**base, "model": "near-zero.onnx", "data": "near-zero.npz", "touched": 1}
+    case("near", 0, "VERIFIED", evidence=ad, **base)
+    case("near-touched", 1, "number of touched kinks is 0", evidence=ad, **{**base, "touched": 1})
+    case("near-zero", 0, "VERIFIED", evidence=AD, **zero)
+    case("near-zero-missed", 1, "number of touched kinks is 1", evidence=ad, **{**zero, "touched": 0})
+    case("near-zero-wrong", 1, "moves to the wrong side", evidence=AD.replace("0 -1", "0 1"), **zero)
+    # The convolution's entries are w0 x0 + w1 x1 and w0 x1 + w1 x2, of images (x0, x1, x2).
+    for name in ["near-window.onnx", "near-tie.onnx"]:
+        save(name, [helper.make_node("Conv", ["x", "w"], ["y"], "conv"),
+                    helper.make_node("MaxPool", ["y"], ["out"], "pool", kernel_shape=[1, 2])], ["N", 1, 1, 3], None,
+             dict(w=[[[[tiny, tiny]]]]))
+    batch("near-window.npz", [[[[tiny, 0, tiny * (1 + 2.0 ** -23)]]], [[[tiny, 0, tiny * (1 - 2.0 ** -24)]]]])
+    batch("near-tie.npz", [[[[tiny, 0, tiny]]], [[[tiny, 1, tiny * (1 + 2.0 ** -23)]]]])
+    window = dict(verdict="in-bouligand", model="near-window.onnx", data="near-window.npz", touched=0, proxies=[],
+                  tie="first")
+    tie = {**window, "model": "near-tie.onnx", "data": "near-tie.npz", "touched": 1}
+    case("near-window", 0, "VERIFIED", evidence=ad, **window)
+    case("near-window-touched", 1, "number of touched kinks is 0", evidence=ad, **{**window, "touched": 1})
+    case("near-tie", 0, "VERIFIED", evidence=AD.replace("0 -1", "0 1"), **tie)
+    case("near-tie-wrong", 1, "moves to the wrong side", evidence=AD, **tie)
+    case("near-tie-missed", 1, "number of touched kinks is 1", evidence=ad, **{**tie, "touched": 0})
+    # -2^-200 is rounded to -2^-192, and that multiplied: the window's entries -2^-190 and -2^-185 seem the other way round.
+    save("near-order.onnx",
+         [helper.make_node("Conv", ["x", "w"], ["y"], "first"), helper.make_node("Conv", ["y", "v"], ["z"], "second"),
+          helper.make_node("MaxPool", ["z"], ["out"], "pool", kernel_shape=[1, 2])], ["N", 1, 1, 3], None,
+         dict(w=[[[[tiny]]]], v=[[[[1024, 1]]]]))
+    batch("near-order.npz", [[[[-tiny, 0, -tiny * 2.0 ** 15]]]])
+    case("near-order", 0, "VERIFIED", evidence=ad, **{**window, "model": "near-order.onnx", "data": "near-order.npz"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized]:
+                 normalized, near_kinks]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -19,9 +19,9 @@ draw(unsigned n)
   return (unsigned)(state >> 33) % n;
 }
 
-/* Runs the program; its output's beginning in said. */
+/* Runs the program with so many threads; its output's beginning in said. */
 static int
-run(const char *proof, const char *data, char *said, size_t size)
+run_in(const char *threads, const char *proof, const char *data, char *said, size_t size)
 {
   int ends[2], status;
 
@@ -31,7 +31,7 @@ run(const char *proof, const char *data, char *said, size_t size)
     dup2(ends[1], STDOUT_FILENO);
     dup2(ends[1], STDERR_FILENO);
     close(ends[0]);
-    execl(CLARKE_CHECK, "clarke-check", proof, "--data", data, (char *)NULL);
+    execl(CLARKE_CHECK, "clarke-check", proof, "--data", data, "--threads", threads, (char *)NULL);
     _exit(99);
   }
   close(ends[1]);
@@ -43,6 +43,12 @@ run(const char *proof, const char *data, char *said, size_t size)
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_msg(WIFEXITED(status), "%s: killed: %s", proof, said);
   return WEXITSTATUS(status);
+}
+
+static int
+run(const char *proof, const char *data, char *said, size_t size)
+{
+  return run_in("2", proof, data, said, size);
 }
 
 static void
@@ -86,6 +92,20 @@ START_TEST(proofs_are_judged)
     ck_assert_msg(strstr(said, reason) != NULL, "%s: '%s' expected: %s", path, reason, said);
     ck_assert_msg(status == 0 || strstr(said, "VERIFIED") == NULL, "%s: %s", path, said);
     ck_assert_msg(strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
+  }
+}
+END_TEST
+
+START_TEST(threads_do_not_matter)
+{
+  static const char *const numbers[] = {"1", "3", "64"};
+  char path[512], reason[256], said[4096], again[4096];
+  int status;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    ck_assert_int_eq(run_in(numbers[0], path, DATA, said, sizeof said), status);
+    ck_assert_int_eq(run_in(numbers[1 + i % 2], path, DATA, again, sizeof again), status);
+    ck_assert_msg(strcmp(said, again) == 0, "%s: %s, or %s", path, said, again);
   }
 }
 END_TEST
@@ -225,6 +245,9 @@ START_TEST(options_are_gnu)
   ck_assert_int_eq(run("--version", DATA, said, sizeof said), 0);
   ck_assert(strncmp(said, "clarke-check ", 13) == 0);
   ck_assert_int_eq(run("--unknown", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("0", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("-1", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("two", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
   ck_assert_int_eq(run(DATA "/no-such.proof", DATA, said, sizeof said), 2);
   ck_assert(strstr(said, "cannot be opened") != NULL);
 }
@@ -240,6 +263,7 @@ main(void)
     return EXIT_FAILURE;
   tcase_set_timeout(t, 300);
   tcase_add_test(t, proofs_are_judged);
+  tcase_add_test(t, threads_do_not_matter);
   tcase_add_test(t, stored_proofs_hold);
   tcase_add_test(t, changed_proofs_fail);
   tcase_add_test(t, sealed_nonsense_does_no_harm);

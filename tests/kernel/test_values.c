@@ -1,6 +1,7 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
 #include "program.h"
+#include "window.h"
 
 #include <check.h>
 #include <mpfr.h>
@@ -289,7 +290,7 @@ load(loaded *l, const char *name)
     net->n_wrt += net->tensors[i]->wrt ? net->tensors[i]->count : 0;
   }
   net->move = rationals(net->n_wrt);
-  net->gradient = intervals(net->n_wrt);
+  net->gradient = rationals(net->n_wrt);
   for (size_t i = 0, at = 0; i < net->n_tensors; i++)
     if (net->tensors[i]->wrt) {
       net->tensors[i]->move = net->move + at;
@@ -321,7 +322,7 @@ START_TEST(values_are_those_of_onnx)
   size_t batch = l.net.batch, outputs = l.net.n_outputs;
   ck_assert_uint_eq(expected->count, batch * outputs);
   for (size_t i = 0; i < expected->count; i++) {
-    const interval *y = &l.p.y[l.net.output][l.net.map[i % outputs] * batch + i / outputs];
+    const interval *y = value_at(&l.p, l.net.output, l.net.map[i % outputs] * batch + i / outputs);
     double got = mpq_get_d(&y->lo), want = mpq_get_d(&expected->value[i]);
     ck_assert(interval_exact(y) || !nets[_i].rational);
     if (nets[_i].exact)
@@ -347,7 +348,7 @@ START_TEST(gradients_agree_with_tangents)
 {
   loaded l;
   INTERVAL(tangent);
-  INTERVAL(sum);
+  RATIONAL(sum);
 
   load(&l, nets[_i].name);
   rational *slope = slopes(&l.p);
@@ -358,29 +359,31 @@ START_TEST(gradients_agree_with_tangents)
   l.p.target = &y;
   for (int mse = 0; mse < 2; mse++) {
     l.p.loss = mse ? LOSS_MSE : LOSS_SUM;
-    interval **d = tangents(&l.p, slope);
-    tangent_loss(&tangent, &l.p, d);
-    tangents_free(d, &l.p);
+    motion d = tangents(&l.p, slope);
+    tangent_loss(&tangent, &d);
+    tangents_free(&d);
     gradient(&l.p, slope, NONE, 0, 0);
-    interval_set(&sum, &zero, &zero);
+    mpq_set(&sum, &zero);
     for (size_t i = 0; i < l.net.n_wrt; i++)
-      interval_add(&sum, &l.net.gradient[i], &l.net.move[i]);
-    ck_assert(interval_exact(&sum) && mpq_sgn(&sum.lo) != 0);
-    ck_assert(mpq_equal(&sum.lo, &tangent.lo) && mpq_equal(&sum.hi, &tangent.hi));
+      add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
+    mpq_canonicalize(&sum);
+    ck_assert(mpq_sgn(&sum) != 0);
+    ck_assert(mpq_equal(&sum, &tangent.lo) && mpq_equal(&sum, &tangent.hi));
   }
   for (size_t k = 0; k < l.p.n_touched; k++) {
-    interval **d = tangents(&l.p, slope);
+    motion d = tangents(&l.p, slope);
     const touch *t = &l.p.touched[k];
     INTERVAL(a);
-    interval_add(&a, &d[t->from][t->at[0]], &plus_one);
+    interval_add(&a, tangent_at(&d, t->from, t->at[0]), &plus_one);
     if (t->n > 1)
-      interval_add(&a, &d[t->from][t->at[1]], &minus_one);
+      interval_add(&a, tangent_at(&d, t->from, t->at[1]), &minus_one);
     gradient(&l.p, slope, k, 0, 1);
-    interval_set(&sum, &zero, &zero);
+    mpq_set(&sum, &zero);
     for (size_t i = 0; i < l.net.n_wrt; i++)
-      interval_add(&sum, &l.net.gradient[i], &l.net.move[i]);
-    ck_assert(mpq_equal(&sum.lo, &a.lo));
-    tangents_free(d, &l.p);
+      add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
+    mpq_canonicalize(&sum);
+    ck_assert(mpq_equal(&sum, &a.lo));
+    tangents_free(&d);
   }
 }
 END_TEST
@@ -398,6 +401,88 @@ move_weights(loaded *l, unsigned long bits)
   mpq_clear(&q);
 }
 
+/* All values and identities that are there to be computed: afterwards the weights may change. */
+static void
+compute_values(const point *p)
+{
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < p->net->steps[s].n * p->net->batch; e++)
+      if (value_at(p, s, e) != NULL && s < p->last_window)
+        same_as(p, s, e);
+}
+
+/* Within r units of c, or for an interval at least not apart from that. */
+static void
+check_near(const interval *y, const integer *c, const integer *r)
+{
+  rational lo = rational_zero(), hi = rational_zero();
+  integer z = integer_zero();
+
+  mpz_sub(&z, c, r);
+  unfixed(&lo, &z, session_bits + GUARD);
+  mpz_add(&z, c, r);
+  unfixed(&hi, &z, session_bits + GUARD);
+  ck_assert(mpq_cmp(&y->hi, &lo) >= 0 && mpq_cmp(&y->lo, &hi) <= 0);
+  mpq_clears(&lo, &hi, NULL);
+  mpz_clear(&z);
+}
+
+static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
+  "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
+  "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "near-zero", "near-window", "near-tie", "near-order"};
+
+/* Near values enclose the exact ones, and the pieces and windows are what exact values say; at the stored
+ * weights and at rational ones, which near values round. */
+START_TEST(near_values_decide_as_exact_ones)
+{
+  loaded l;
+  size_t known = 0;
+
+  load(&l, near_nets[_i / 2]);
+  const point *p = &l.p;
+  if (_i % 2 == 1) {
+    move_weights(&l, 4);
+    l.p = (point){.net = &l.net, .x = l.p.x};
+    point_evaluate(&l.p);
+  }
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    for (size_t e = 0; e < entries(p, s); e++) {
+      const step *st = &l.net.steps[s];
+      size_t place = p->place[s] != NULL ? p->place[s][e] : 0;
+      if (st->kind == PIECEWISE) {
+        const interval *x = argument(p, st, e);
+        size_t left = place < TOUCHED ? place : p->touched[place - TOUCHED].kink;
+        ck_assert(place < TOUCHED || (interval_exact(x) && mpq_equal(&x->lo, &st->at[left])));
+        ck_assert(place >= TOUCHED || left == 0 || mpq_cmp(&x->hi, &st->at[left - 1]) >= 0);
+        ck_assert(place >= TOUCHED || left == st->n_kinks || mpq_cmp(&x->lo, &st->at[left]) <= 0);
+      }
+      size_t ties = 0, tied = place < TOUCHED ? 1 : 0;
+      for (size_t i = 0; st->kind == WINDOW && i < st->width; i++) {
+        source x = term_at(p, st, e, i).x;
+        if (x.step == PADDING)
+          continue;
+        const interval *y = value_at(p, x.step, entry_of(p, x, e));
+        ck_assert(mpq_cmp(&y->lo, &value_at(p, s, e)->hi) <= 0);
+        ties += interval_exact(y) && mpq_equal(&y->lo, &value_at(p, s, e)->lo);
+      }
+      for (size_t o = 0; st->kind == WINDOW && place >= TOUCHED && o < p->touched[place - TOUCHED].n; o++)
+        tied += p->touched[place - TOUCHED].tied[o];
+      ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
+    }
+  for (size_t b = 0; b < l.net.batch; b++) {
+    near *v = near_values(&l.p, b);
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t f = 0; f < l.net.steps[s].n && v[s].known; f++, known++) {
+        check_near(value_at(p, s, f * l.net.batch + b), &v[s].c[f], &v[s].r);
+        ck_assert(mpz_sizeinbase(&v[s].r, 2) < session_bits + 64);
+      }
+    near_free(p, v);
+  }
+  ck_assert_uint_gt(known, 0);
+}
+END_TEST
+
 /* The tangent is the limit of differences: F(w + t D) for t = 2^-100, off the touched kinks. */
 START_TEST(tangents_agree_with_differences)
 {
@@ -407,7 +492,10 @@ START_TEST(tangents_agree_with_differences)
   session_bits = 600;
   load(&l, nets[_i].name);
   moved = l;
-  interval **d = tangents(&l.p, slopes(&l.p));
+  motion d = tangents(&l.p, slopes(&l.p));
+  compute_values(&l.p);
+  for (size_t e = 0; e < l.net.steps[l.net.output].n * l.net.batch; e++)
+    tangent_at(&d, l.net.output, e);
   mpq_set_ui(&t, 1, 1);
   mpq_div_2exp(&t, &t, 100);
   move_weights(&l, 100);
@@ -417,9 +505,9 @@ START_TEST(tangents_agree_with_differences)
   point_evaluate(&moved.p);
   for (size_t e = 0; e < l.net.steps[l.net.output].n * l.net.batch && l.p.n_touched == 0; e++) {
     size_t s = l.net.output;
-    mpq_sub(&q, &moved.p.y[s][e].lo, &l.p.y[s][e].lo);
+    mpq_sub(&q, &value_at(&moved.p, s, e)->lo, &value_at(&l.p, s, e)->lo);
     mpq_div(&q, &q, &t);
-    mpq_sub(&q, &q, &d[s][e].lo);
+    mpq_sub(&q, &q, &tangent_at(&d, s, e)->lo);
     mpq_abs(&q, &q);
     mpq_mul_2exp(&q, &q, 60);
     ck_assert(mpq_cmp_ui(&q, 1, 1) < 0);
@@ -443,6 +531,7 @@ START_TEST(identities_are_functions)
 
   load(&l, alike[_i].name);
   ck_assert(l.p.last_window > 0);
+  compute_values(&l.p);
   moved = l;
   moved.p.net = &moved.net;
   moved.p.touched = NULL;
@@ -452,13 +541,14 @@ START_TEST(identities_are_functions)
   for (size_t s = 0; s < l.p.last_window; s++) {
     size_t n = l.net.steps[s].n * l.net.batch;
     for (size_t e = 0; e < n; e++) {
-      const interval *y = &moved.p.y[s][e];
-      if (l.p.same[s][e] == 0)
-        ck_assert(interval_exact(&l.p.y[s][e]) && mpq_equal(&y->lo, &l.p.y[s][e].lo));
+      const interval *y = value_at(&moved.p, s, e), *before = value_at(&l.p, s, e);
+      if (same_as(&l.p, s, e) <= 1)
+        ck_assert(interval_exact(before) && mpq_equal(&y->lo, &before->lo));
       for (size_t e2 = e % l.net.batch; e2 < e; e2 += l.net.batch) {
-        if (l.p.same[s][e] == 0 || l.p.same[s][e] != l.p.same[s][e2])
+        if (same_as(&l.p, s, e) <= 1 || same_as(&l.p, s, e) != same_as(&l.p, s, e2))
           continue;
-        ck_assert(mpq_equal(&y->lo, &moved.p.y[s][e2].lo) && mpq_equal(&y->hi, &moved.p.y[s][e2].hi));
+        const interval *y2 = value_at(&moved.p, s, e2);
+        ck_assert(mpq_equal(&y->lo, &y2->lo) && mpq_equal(&y->hi, &y2->hi));
         pairs++;
       }
     }
@@ -479,7 +569,8 @@ START_TEST(cells_have_the_gradients_nearby)
   load(&l, moving[_i % 11]);
   const size_t n = l.net.n_wrt;
   rational *slope = rationals(l.p.n_slopes);
-  interval *nearby = intervals(n);
+  compute_values(&l.p);
+  rational *nearby = rationals(n);
   for (int round = 0; round < 8; round++) {
     for (size_t i = 0; i < n; i++)
       draw_rational(&l.net.move[i], 100);
@@ -489,25 +580,25 @@ START_TEST(cells_have_the_gradients_nearby)
     point_evaluate(&moved.p);
     gradient(&moved.p, slopes(&moved.p), NONE, 0, 0);
     for (size_t i = 0; i < n; i++)
-      interval_set(&nearby[i], &l.net.gradient[i].lo, &l.net.gradient[i].hi);
+      mpq_set(&nearby[i], &l.net.gradient[i]);
     for (size_t k = 0; k < l.p.n_touched; k++) {
       const touch *t = &l.p.touched[k];
-      const interval *y = moved.p.y[t->from];
       size_t best = 0;
       for (size_t o = 1; o < t->n; o++)
-        best = mpq_cmp(&y[t->at[o]].lo, &y[t->at[best]].lo) > 0 ? o : best;
+        best = mpq_cmp(&value_at(&moved.p, t->from, t->at[o])->lo,
+                       &value_at(&moved.p, t->from, t->at[best])->lo) > 0 ? o : best;
       for (size_t o = 0; o < t->n; o++)
         mpq_set(&slope[t->slope + o], o == best ? &plus_one : &zero);
       if (t->n == 1)
-        mpq_set(&slope[t->slope], mpq_cmp(&y[t->at[0]].lo, &l.net.steps[t->step].at[t->kink]) > 0
-                                  ? &t->right : &t->left);
+        mpq_set(&slope[t->slope], mpq_cmp(&value_at(&moved.p, t->from, t->at[0])->lo,
+                                          &l.net.steps[t->step].at[t->kink]) > 0 ? &t->right : &t->left);
     }
     for (size_t i = 0; i < n; i++)
       mpq_neg(&l.net.move[i], &l.net.move[i]);
     move_weights(&l, 60);
     gradient(&l.p, slope, NONE, 0, 0);
     for (size_t i = 0; i < n; i++) {
-      mpq_sub(&q, &l.net.gradient[i].lo, &nearby[i].lo);
+      mpq_sub(&q, &l.net.gradient[i], &nearby[i]);
       mpq_abs(&q, &q);
       mpq_mul_2exp(&q, &q, 30);
       ck_assert(mpq_cmp(&q, &plus_one) < 0);
@@ -555,6 +646,7 @@ main(void)
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
+  tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
   tcase_add_loop_test(t, tangents_agree_with_differences, 0, n);
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);

@@ -1,7 +1,9 @@
-/* Operators of convolutional networks, made into steps (docs/operators.md); division by roots. */
+/* Operators of convolutional networks, made into steps (docs/operators.md); division by roots; near values,
+ * without which such networks would take hours. */
 #include "convolution.h"
 #include "window.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +11,17 @@
  * there is one, there is one row. */
 typedef struct { size_t n, channels, in[2], out[2], width[2], stride[2], dilation[2], pad[2], after[2]; } windows;
 
-static const term padding = {&zero, NULL, 0, NONE, 0};
+void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources) {
+  expect(width == 0 || s->n <= MOST / width, "node %zu: more terms of sums than supported", b->place);
+  s->width = width; s->n_factors = factors * width; s->n_sources = sources * width;
+  s->factors = allocate(s->n_factors, sizeof *s->factors); s->factor_row = allocate(s->n, sizeof(size_t));
+  s->sources = allocate(s->n_sources, sizeof *s->sources); s->source_row = allocate(s->n, sizeof(size_t));
+  for (size_t i = 0; i < s->n_factors; i++) s->factors[i].coef = &plus_one;
+  for (size_t i = 0; i < s->n_sources; i++) s->sources[i].step = NONE;
+  for (size_t f = 0; f < s->n; f++) {
+    s->factor_row[f] = factors == s->n ? f : 0; s->source_row[f] = sources == s->n ? f : 0;
+  }
+}
 
 /* The string, or the default when there is none. */
 static const char *text_attribute(const builder *b, const char *name, const char *absent) {
@@ -85,13 +97,14 @@ static size_t place_in(const windows *g, size_t i, size_t j, size_t r, size_t c)
   return inside ? (row - g->pad[0]) * g->in[1] + column - g->pad[1] : NONE;
 }
 
-/* The terms of output `place` of a plane: the window's entries in a plane of x. */
-static term *put_window(const builder *b, const windows *g, size_t place, size_t plane, term *t) {
+/* The sources of output `place` of a plane: the window's entries in a plane of x. */
+static source *put_window(const builder *b, const windows *g, size_t place, size_t plane, source *t) {
+  const value *x = &b->in[0];
   for (size_t r = 0; r < g->width[0]; r++)
     for (size_t c = 0; c < g->width[1]; c++, t++) {
       size_t at = place_in(g, place / g->out[1], place % g->out[1], r, c);
-      if (at == NONE) *t = padding;
-      else term_of(b, t, &b->in[0], plane * g->in[0] * g->in[1] + at);
+      *t = (source){PADDING, 0};
+      if (at != NONE) *t = (source){x->step, x->map[plane * g->in[0] * g->in[1] + at]};
     }
   return t;
 }
@@ -103,7 +116,8 @@ static size_t shape(const builder *b, const windows *g, size_t channels, size_t 
   return n + 2;
 }
 
-/* Conv: output channel o is of the channels of group o / (channels of output / groups). */
+/* Conv: output channel o is of the channels of group o / (channels of output / groups). A row of factors
+ * for each o; one of sources for each image, group and place. */
 void lower_convolution(builder *b) {
   const value *w = &b->in[1], *c = &b->in[2];
   need(w->constant != NULL && w->rank == b->in[0].rank && w->rank > 2 && w->count > 0, "the weight does not fit");
@@ -113,16 +127,20 @@ void lower_convolution(builder *b) {
   need(groups > 0 && inner <= g.channels && (size_t)groups * inner == g.channels && outer % (size_t)groups == 0,
        "the groups do not fit");
   need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
-  step *s = add_step(b, LINEAR, inner * area + (c->name != NULL), shape(b, &g, outer, dims), dims);
-  size_t places = product(g.out, 2);
+  size_t places = product(g.out, 2), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims), of = inner * area;
+  step *s = add_step(b, LINEAR, 0, axes, dims);
+  add_rows(b, s, of + (c->name != NULL), outer, n * places);
   for (size_t f = 0; f < s->n; f++) {
-    size_t o = f / places % outer, first = o / (outer / (size_t)groups) * inner;
-    term *t = &s->terms[f * s->width];
+    size_t o = f / places % outer, group = f / places / outer * (size_t)groups + o / (outer / (size_t)groups);
+    s->factor_row[f] = o; s->source_row[f] = group * places + f % places;
+  }
+  for (size_t row = 0; row < n * places; row++)
     for (size_t i = 0; i < inner; i++)
-      put_window(b, &g, f % places, f / places / outer * g.channels + first + i, t + i * area);
-    for (size_t i = 0; i < inner * area; i++, t++)
-      if (t->step != NONE) term_of(b, t, w, o * inner * area + i);
-    if (c->name != NULL) term_of(b, t, c, o);
+      put_window(b, &g, row % places, row / places * inner + i, &s->sources[row * s->width + i * area]);
+  for (size_t o = 0; o < outer; o++) {
+    factor *t = &s->factors[o * s->width];
+    for (size_t i = 0; i < of; i++) factor_of(b, t + i, w, o * of + i);
+    if (c->name != NULL) factor_of(b, t + of, c, o);
   }
 }
 
@@ -150,9 +168,8 @@ void lower_pool(builder *b) {
     if (!max) mpq_set_ui(&share[i], 1, counted(&g, 0, i / g.out[1], all) * counted(&g, 1, i % g.out[1], all));
   }
   for (size_t f = 0; f < s->n; f++) {
-    term *t = &s->terms[f * s->width], *end = put_window(b, &g, f % places, f / places, t);
-    for (; t < end; t++)
-      if (!max && t->step != NONE) t->coef = &share[f % places];
+    put_window(b, &g, f % places, f / places, &s->sources[f * s->width]);
+    for (size_t i = 0; !max && i < s->width; i++) s->factors[f * s->width + i].coef = &share[f % places];
   }
 }
 
@@ -179,7 +196,7 @@ void lower_mean(builder *b) {
   rational *share = rationals(1);
   mpq_set_ui(share, 1, s->width);
   for (size_t i = 0; i < s->n * s->width; i++)
-    term_of(b, &s->terms[i], x, from[i / s->width] + at[i % s->width])->coef = share;
+    operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
 }
 
 /* BatchNormalization: less the mean, divided by the root of the variance + epsilon, times the scale,
@@ -199,11 +216,10 @@ void lower_normalization(builder *b) {
     if (i == 1) real_attribute(b, "epsilon", &s->at[0], 1e-5f);
     if (i < 2) w->constant->statistic = true;
     for (size_t f = 0; f < s->n; f++) {
-      size_t at = w->map[f / apart % channels];
-      term *t = term_of(b, &s->terms[f * s->width], &x, f) + (i % 3 == 0);
-      if (i > 1) term_of(b, t, w, f / apart % channels);
-      else if (i == 1) t->w = w->constant, t->at = at;
-      else *t = (term){&minus_one, w->constant, at, NONE, 0};
+      size_t channel = f / apart % channels;
+      factor *t = operand(b, s, f * s->width, &x, f) + (i % 3 == 0);
+      if (i > 1) factor_of(b, t, w, channel);
+      else *t = (factor){i == 0 ? &minus_one : &plus_one, w->constant, w->map[channel]};
     }
     x = b->out;
   }
@@ -229,7 +245,7 @@ void lower_concat(builder *b) {
   for (size_t i = 0; i < b->node->n_in; before += x[i++].dims[axis])
     for (size_t f = 0; f < x[i].count; f++) {
       size_t block = x[i].dims[axis] * apart;
-      term_of(b, &s->terms[(f / block * dims[axis] + before) * apart + f % block], &x[i], f);
+      operand(b, s, (f / block * dims[axis] + before) * apart + f % block, &x[i], f);
     }
 }
 
@@ -266,16 +282,17 @@ void lower_pad(builder *b) {
       inside = inside && place >= 0 && place < (long)x->dims[i];
       at += inside ? (size_t)place * stride : 0;
     }
-    if (inside) term_of(b, &s->terms[f], x, at);
-    else s->terms[f] = padding;
+    if (inside) operand(b, s, f, x, at);
+    else s->sources[f].step = PADDING;
   }
 }
 
 /* ---- Roots */
 
-void root_prepare(step *st) {
-  const tensor *w = st->terms[0].w;
-  st->root = intervals(w->count);
+/* To as many bits as near values have. */
+static void root_prepare(step *st) {
+  const tensor *w = st->factors[0].w;
+  st->root = intervals(w->count); session_bits += GUARD;
   for (size_t i = 0; i < w->count; i++) {
     RATIONAL(q); INTERVAL(root);
     mpq_add(&q, &w->value[i], &st->at[0]);
@@ -284,17 +301,213 @@ void root_prepare(step *st) {
     interval_sign(&root, "whether a root is zero");
     mpq_inv(&st->root[i].lo, &root.hi); mpq_inv(&st->root[i].hi, &root.lo); interval_round(&st->root[i]);
   }
+  session_bits -= GUARD;
 }
 
-void root_multiply(const point *p, size_t s, interval *y, interval **x) {
+void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
   const step *st = &p->net->steps[s];
-  for (size_t e = 0; e < entries(p, s); e++)
-    multiply_add(&y[e], &st->root[terms_at(p, st, e)->at], argument(p, x, st, e));
+  const term t = term_at(p, st, e, 0);
+  add_multiple(&adjoint[t.x.step][t.x.from], only(&st->root[t.by.at]), &adjoint[s][e / p->net->batch]);
 }
 
-void root_pull(const point *p, size_t s, size_t e, interval **adjoint) {
+/* ---- Near values. Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack`
+ * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
+ * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
+ * then rounded down to units. */
+
+/* How many binary digits q has after the point: ULONG_MAX, when they do not end. */
+static unsigned long digits(const rational *q) {
+  unsigned long n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
+  return mpz_scan1(mpq_denref(q), 0) == n ? n : ULONG_MAX;
+}
+
+static void larger(integer *y, const integer *z) {
+  if (mpz_cmpabs(z, y) > 0) mpz_abs(y, z);
+}
+
+/* A factor that may not be rational. */
+static void factor_interval(const step *st, const factor *t, interval *q) {
+  if (st->kind == LINEAR) weigh(st, t, false, &q->lo);
+  interval_set(q, st->kind == LINEAR ? &q->lo : &st->root[t->at].lo, st->kind == LINEAR ? &q->lo : &st->root[t->at].hi);
+}
+
+/* Of a PIECEWISE step norm is a whole number not less than any slope. */
+static void steepest(step *st) {
+  INTEGER(z);
+  for (size_t i = 0; i < 3 + st->n_factors; i++) {
+    const factor *t = i < 3 ? NULL : &st->factors[i - 3];
+    const rational *q = t == NULL ? &st->piece[i][1] : t->w != NULL ? &t->w->value[t->at] : &zero;
+    mpz_cdiv_q(&z, mpq_numref(q), mpq_denref(q)); larger(&st->norm, &z);
+    mpz_fdiv_q(&z, mpq_numref(q), mpq_denref(q)); larger(&st->norm, &z);
+  }
+}
+
+void near_prepare(step *st) {
+  INTERVAL(q); INTEGER(z);
+  unsigned long bits = session_bits + GUARD;
+  st->norm = integer_zero(); st->slack = integer_zero();
+  if (st->kind == OVER_ROOT) root_prepare(st);
+  if (st->kind == PIECEWISE) steepest(st);
+  if (st->kind == WINDOW) mpz_set_ui(&st->norm, 1);
+  if (st->kind != LINEAR && st->kind != OVER_ROOT) return;
+  for (size_t i = 0; i < st->n_factors; i++) {
+    factor_interval(st, &st->factors[i], &q);
+    unsigned long n = digits(&q.lo) < bits ? digits(&q.lo) : bits;
+    st->shift = n > st->shift ? n : st->shift;
+  }
+  st->m = allocate(st->n_factors, sizeof *st->m);
+  for (size_t i = 0; i < st->n_factors; i++) {
+    factor_interval(st, &st->factors[i], &q);
+    st->m[i] = integer_zero(); fixed(&st->m[i], &q.lo, st->shift, false); fixed(&z, &q.hi, st->shift, true);
+    mpz_sub(&z, &z, &st->m[i]); larger(&st->slack, &z); larger(&st->norm, &st->m[i]);
+  }
+  mpz_mul_ui(&st->norm, &st->norm, st->width);
+}
+
+/* What is near a source; of NONE, which is 1, the entry behind the steps. */
+static const integer *center(const point *p, const near *v, source x) {
+  return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[x.from];
+}
+
+/* Is something known near all that step s reads? How far off that is at most, and how large. */
+static bool reads(const point *p, const near *v, const step *st, integer *r, integer *most) {
+  for (size_t i = 0; i < st->n_sources; i++) {
+    source x = st->sources[i];
+    if (x.step == PADDING) continue;
+    const near *from = &v[x.step == NONE ? p->net->n_steps : x.step];
+    if (!from->known) return false;
+    larger(r, &from->r);
+    if (mpz_sgn(&st->slack) != 0) larger(most, center(p, v, x));
+  }
+  return true;
+}
+
+/* Puts c near q; is it rounded? */
+static bool put_near(integer *c, const rational *q) {
+  fixed(c, q, session_bits + GUARD, false);
+  return digits(q) > session_bits + GUARD;
+}
+
+/* Sums of a LINEAR step; of OVER_ROOT products. Are some rounded? */
+static bool near_sums(const point *p, near *v, size_t s) {
   const step *st = &p->net->steps[s];
-  const interval *root = &st->root[terms_at(p, st, e)->at];
-  must_be_rational(interval_exact(root));
-  interval_add(argument(p, adjoint, st, e), root, &adjoint[s][e].lo);
+  bool cut = false;
+  INTEGER(sum);
+  for (size_t f = 0; f < st->n; f++) {
+    const source *x = &st->sources[st->source_row[f] * st->width];
+    const integer *m = &st->m[st->factor_row[f] * st->width];
+    mpz_set_ui(&sum, 0);
+    for (size_t i = 0; i < st->width; i++) {
+      if (x[i].step == PADDING) continue;
+      const integer *c = center(p, v, x[i]);
+      if (mpz_sgn(c) != 0) mpz_addmul(&sum, &m[i], c);
+    }
+    cut = cut || !mpz_divisible_2exp_p(&sum, st->shift);
+    mpz_fdiv_q_2exp(&v[s].c[f], &sum, st->shift);
+  }
+  return cut;
+}
+
+/* An entry of x of an open decision: what is near it may be the value itself. */
+static void note_exact(const point *p, const near *v, source x, size_t e) {
+  const interval **y = x.step < PADDING ? &p->y[x.step][entry_of(p, x, e)] : NULL;
+  if (y == NULL || *y != NULL || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0) return;
+  interval *exact = intervals(1);
+  unfixed(&exact->lo, &v[x.step].c[x.from], session_bits + GUARD);
+  mpq_set(&exact->hi, &exact->lo); *y = exact;
+}
+
+/* The piece on which x must lie, being within r of c; or NONE. */
+static size_t near_piece(const step *st, const integer *c, const integer *r) {
+  INTEGER(at); INTEGER(lo); INTEGER(hi);
+  mpz_sub(&lo, c, r); mpz_add(&hi, c, r);
+  for (size_t j = 0; j < st->n_kinks; j++) {
+    fixed(&at, &st->at[j], session_bits + GUARD, false);
+    if (mpz_cmp(&hi, &at) < 0) return j;
+    mpz_add_ui(&at, &at, 1);
+    if (mpz_cmp(&lo, &at) <= 0) return NONE;
+  }
+  return st->n_kinks;
+}
+
+static bool near_pieces(point *p, near *v, size_t s, size_t sample, const integer *r) {
+  const step *st = &p->net->steps[s];
+  bool cut = false;
+  RATIONAL(t);
+  for (size_t f = 0; f < st->n; f++) {
+    size_t e = f * p->net->batch + sample, i = NONE;
+    const term to = term_at(p, st, e, 0);
+    if (v[s].known) i = near_piece(st, center(p, v, to.x), r);
+    if (i == NONE) note_exact(p, v, to.x, e);
+    p->place[s][e] = i != NONE ? i : locate(p, s, e); i = p->place[s][e] & (TOUCHED - 1);
+    if (!v[s].known) continue;
+    unfixed(&t, center(p, v, to.x), session_bits + GUARD);
+    mpq_mul(&t, &t, i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1]);
+    mpq_add(&t, &t, &st->piece[i][0]);
+    cut = put_near(&v[s].c[f], &t) || cut;
+  }
+  return cut;
+}
+
+/* Entries below the largest c by more than 2 r are not the largest. */
+static void near_windows(point *p, near *v, size_t s, size_t sample, const integer *r) {
+  const step *st = &p->net->steps[s];
+  bool *among = allocate(st->width, sizeof *among);
+  INTEGER(least);
+  for (size_t f = 0; f < st->n; f++) {
+    size_t e = f * p->net->batch + sample, n = 0, place = 0;
+    const integer *top = NULL;
+    for (size_t i = 0; i < st->width && v[s].known; i++) {
+      source x = term_at(p, st, e, i).x;
+      if (x.step != PADDING && (top == NULL || mpz_cmp(center(p, v, x), top) > 0)) top = center(p, v, x);
+    }
+    if (v[s].known) mpz_set(&v[s].c[f], top), mpz_sub(&least, top, r), mpz_sub(&least, &least, r);
+    for (size_t i = 0; i < st->width; i++) {
+      source x = term_at(p, st, e, i).x;
+      among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x), &least) >= 0);
+      if (among[i]) note_exact(p, v, x, e), n++, place = i;
+    }
+    p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
+  }
+  free(among);
+}
+
+static void near_step(point *p, near *v, size_t s, size_t sample) {
+  const step *st = &p->net->steps[s];
+  bool cut = false, straight = st->kind != SOFTMAX;
+  INTEGER(r); INTEGER(most);
+  for (size_t i = 0; i < 3; i++) straight = straight && mpq_sgn(&st->piece[i][2]) == 0;
+  v[s].known = straight && reads(p, v, st, &r, &most);
+  for (size_t f = 0; f < st->n && st->kind == INPUT; f++) {
+    cut = put_near(&v[s].c[f], &p->x->value[sample * st->n + f]) || cut;
+  }
+  if (st->kind == PIECEWISE) cut = near_pieces(p, v, s, sample, &r);
+  if (st->kind == WINDOW) near_windows(p, v, s, sample, &r);
+  if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT)) cut = near_sums(p, v, s);
+  mpz_add(&most, &most, &r); mpz_mul(&most, &most, &st->slack); mpz_mul_ui(&most, &most, st->width);
+  mpz_addmul(&most, &st->norm, &r); mpz_cdiv_q_2exp(&v[s].r, &most, st->shift); mpz_add_ui(&v[s].r, &v[s].r, 2 * cut);
+}
+
+near *near_values(point *p, size_t sample) {
+  cell none = {.degree = p->degree};
+  size_t n = p->net->n_steps;
+  near *v = allocate(n + 1, sizeof *v);
+  for (size_t s = 0; s <= n; s++) {
+    v[s].c = allocate(s < n ? p->net->steps[s].n : 1, sizeof *v[s].c); v[s].r = integer_zero();
+    for (size_t f = 0; f < (s < n ? p->net->steps[s].n : 1); f++) v[s].c[f] = integer_zero();
+  }
+  mpz_setbit(v[n].c, session_bits + GUARD); v[n].known = true;
+  for (size_t s = 0; s < n; s++) {
+    near_step(p, v, s, sample);
+    if (s < p->last_window) cell_settle_step(&none, p, s, sample, false);
+  }
+  return v;
+}
+
+void near_free(const point *p, near *v) {
+  for (size_t s = 0, n = p->net->n_steps; s <= n; s++) {
+    for (size_t f = 0; f < (s < n ? p->net->steps[s].n : 1); f++) mpz_clear(&v[s].c[f]);
+    mpz_clear(&v[s].r); free(v[s].c);
+  }
+  free(v);
 }

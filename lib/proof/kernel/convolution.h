@@ -28,10 +28,13 @@ size_t product(const size_t *dims, size_t n);
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
 size_t *index_map(size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
 bool is_batch(const builder *b, const value *v); /* its first axis is the batch */
-/* A new step, whose output is the node's if it is the last. */
+/* A new step, whose output is the node's if it is the last; each feature has its own row of factors and of
+ * sources. */
 step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims);
-/* Makes entry i of v a term's x; or its weight: a parameter, if it is an initializer. */
-term *term_of(const builder *b, term *t, const value *v, size_t i);
+/* Makes entry i of constant v a factor's weight: a parameter, if it is an initializer. */
+factor *factor_of(const builder *b, factor *t, const value *v, size_t i);
+/* In a step that shares none, makes entry i of v the x of term t, or its weight; the term's factor. */
+factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i);
 const tensor *find_attribute(const builder *b, const char *name);
 long whole_entry(const builder *b, const tensor *t, size_t i);
 long whole_attribute(const builder *b, const char *name, long absent);
@@ -42,7 +45,11 @@ size_t axis_of(const builder *b, long axis, size_t rank);
  * them, at most MAX_RANK. */
 size_t whole_list(const builder *b, size_t i, const char *before, long *list);
 
-/* ---- convolution.c: for the table in network.c */
+/* ---- convolution.c: for network.c */
+
+/* Room for so many rows of factors and of sources, for the features to share; for each its own, if there
+ * are as many. */
+void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources);
 
 void lower_convolution(builder *b);   /* Conv */
 void lower_pool(builder *b);          /* AveragePool, MaxPool */

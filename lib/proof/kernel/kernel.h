@@ -1,7 +1,9 @@
 /* The checker: all that `clarke-check` does, in C and GMP alone. It includes nothing from the rest
  * of the library and never searches: it reads a proof (docs/proof-format.md) line by line, reads
- * the files the statement names, evaluates the network (docs/operators.md) in rationals or, behind
- * a transcendental operator, in intervals of rationals, and checks each claim where it stands.
+ * the files the statement names, evaluates the network (docs/operators.md), and checks each claim
+ * where it stands. Values are rationals or, behind a transcendental operator, intervals of rationals,
+ * computed when they are asked for; most of the pieces on which they lie are decided without, by
+ * integers near them (near values, in convolution.c).
  * Convolutional networks add convolution.* and window.*. A proof may speak of a program
  * (docs/programs.md) instead; the files about programs, program*, come last.
  *
@@ -19,8 +21,10 @@
 
 #define MAX_RANK 8
 #define MAX_BITS 4096
+#define MAX_THREADS 64
+#define GUARD 128 /* bits of near values beyond those of intervals */
 #define NONE ((size_t)-1)
-#define MOST ((size_t)1 << 26) /* terms of a step, or entries of all samples */
+#define MOST ((size_t)1 << 26) /* entries of a step's tables, or of all samples */
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
@@ -48,6 +52,9 @@ extern size_t session_line;        /* of the proof, for messages */
 extern unsigned long session_bits; /* of intervals */
 void *allocate(size_t n, size_t size);          /* zeroed */
 void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
+/* Calls work(what, b) for each sample b < n, in session_threads threads: it changes nothing of another sample. */
+void for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what);
+extern size_t session_threads; /* at most MAX_THREADS */
 char *copy_text(const void *s, size_t n);       /* NUL-terminated; holds no other NUL */
 bytes read_file(const char *path);
 bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
@@ -64,7 +71,7 @@ typedef struct {
   rational *value;         /* row-major */
   char *text;              /* of an attribute that is a string */
   rational *move;          /* wrt: the direction at hand, in the network's */
-  interval *gradient;      /* wrt: what gradient() computed, in the network's */
+  rational *gradient;      /* wrt: what gradient() computed, in the network's */
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */
@@ -102,18 +109,24 @@ void onnx_read(model *m, bytes file);
 
 /* ---- network.c: the network as steps */
 
-/* coef * weight * x: weight is entry `at` of w, or 1 when w is NULL; x is feature `from` of an
- * earlier step's output, or 1 when step is NONE. */
-typedef struct { const rational *coef; tensor *w; size_t at, step, from; } term;
+/* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
+ * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
+ * it is PADDING. A term is their product. */
+typedef struct { const rational *coef; tensor *w; size_t at; } factor;
+typedef struct { size_t step, from; } source;
+typedef struct { factor by; source x; } term;
+#define PADDING (NONE - 1)
 
-/* What a step computes, for each sample, feature f from terms[f * width] and those after it:
+/* What a step computes, for each sample, feature f from its terms: term i < width has factor i of row
+ * factor_row[f] and source i of row source_row[f]. The filters of a convolution are rows of
+ * factors, the places where it is applied rows of sources.
  *   INPUT
  *   LINEAR     the sum of width terms; with `divide` by their weights
  *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
  *              x being the term's; when it has a weight, that times x on piece 0
  *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
  *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
- *   WINDOW     the largest x of width terms; padding, a term {&zero, NULL, 0, NONE, 0}, is left out */
+ *   WINDOW     the largest x of width terms */
 typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW } kind;
 
 typedef struct {
@@ -121,12 +134,16 @@ typedef struct {
   const node *node; /* NULL: the input */
   size_t place;     /* of the node */
   size_t n, width;  /* features; terms for each */
-  term *terms;
+  size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
+  factor *factors;
+  source *sources;
   bool divide, log, copy, varies; /* copy: of entries and zeros; varies: with the parameters in wrt */
   size_t length, stride;
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;            /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
+  integer *m, norm, slack;   /* of near values, in convolution.c */
+  unsigned long shift;
 } step;
 
 typedef struct {
@@ -135,8 +152,7 @@ typedef struct {
   step *steps;
   tensor **tensors;                    /* the model's */
   size_t n_wrt;                        /* the parameters in wrt, end to end */
-  rational *move;
-  interval *gradient;
+  rational *move, *gradient;
   size_t output, n_outputs, *map;      /* a step; its feature for each of the output's */
   size_t rank, dims[MAX_RANK];         /* of the output for a batch of one */
 } network;
@@ -145,20 +161,23 @@ void network_build(network *net, const model *m, const tensor *x);
 /* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */
 const char *network_operator(size_t i, size_t *kinks);
 
-/* ---- value.c: intervals; ends of inexact results are multiples of 2^-session_bits */
+/* ---- value.c, program_series.c: intervals; ends of inexact results are multiples of 2^-session_bits */
 
 extern const rational zero, plus_one, minus_one, two;
-extern const interval exactly_one;
+extern const interval exactly_zero, exactly_one;
 rational rational_zero(void);
 integer integer_zero(void);
 interval interval_nought(void);
 void interval_clear(interval *x);
 rational *rationals(size_t n);
+void rationals_free(rational *q, size_t n);
 interval *intervals(size_t n);
 void intervals_free(interval *x, size_t n);
 bool interval_exact(const interval *x);
 bool interval_zero(const interval *x); /* exactly */
-bool all_zero(const interval *x, size_t n);
+bool zeros(const rational *x, size_t n);
+/* y += a x; y is not made canonical, which would cost more than the rest. */
+void add_multiple(rational *y, const rational *a, const rational *x);
 void interval_set(interval *y, const rational *lo, const rational *hi);
 void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
 void interval_mul(interval *y, const interval *a, const interval *b);
@@ -173,7 +192,8 @@ void unfixed(rational *q, const integer *z, unsigned long p);
 /* Of n entries, stride apart; or its logarithm. */
 void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
-/* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays */
+/* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays. Values and
+ * tangents are computed when they are asked for, and what they need with them. */
 
 /* An entry of a step that is at a kink, or a window with n > 1 options. at: of a kink, its
  * argument's entry in step `from`; of a window, the first entry of each option; tied: how many entries
@@ -191,16 +211,19 @@ typedef struct {
   network *net;
   enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
   const tensor *x, *target;
-  interval **y;   /* outputs */
-  size_t **place; /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
-                     entry; or TOUCHED + the touched kink's number */
+  const interval ***y; /* outputs; NULL: not computed. Read by value_at */
+  size_t **place;      /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
+                          entry; or TOUCHED + the touched kink's number (until all are known, + the piece left
+                          of the kink, or that place) */
   size_t n_touched, n_slopes; touch *touched;
-  size_t last_window; /* of the WINDOW steps; 0: none, and these two are not computed */
+  size_t last_window; /* of the WINDOW steps; 0: none, and these are not computed */
   uint8_t **degree;   /* with no sides given, as in cell */
-  size_t **same, n_same; /* 0: constant, known by its value; else equal only for the same function */
+  size_t **same, *n_same; /* read by same_as; how many numbers each sample has */
+  bool **identified;      /* is same known, of the step and sample? */
 } point;
 
 void point_evaluate(point *p); /* finds the touched kinks */
+const interval *value_at(const point *p, size_t s, size_t e);
 
 /* A choice of sides and what follows from it. */
 typedef struct {
@@ -216,10 +239,16 @@ cell cell_new(const point *p);
  * is constant too. */
 void cell_settle(cell *c, const point *p, bool tree);
 
-/* Tangents of all outputs along the tensors' moves, under the slopes. */
-interval **tangents(const point *p, const rational *slope);
-void tangents_free(interval **d, const point *p);
-void tangent_loss(interval *sum, const point *p, interval **d);
+/* Tangents of all outputs along the tensors' moves, under the slopes; both must stay as they are. */
+typedef struct {
+  const point *p; const rational *slope;
+  interval ***x; /* as y; read by tangent_at */
+} motion;
+
+motion tangents(const point *p, const rational *slope);
+const interval *tangent_at(const motion *d, size_t s, size_t e);
+void tangents_free(motion *d);
+void tangent_loss(interval *sum, const motion *d);
 /* The gradient of the loss (k == NONE), of the argument of touched kink k, or of the difference
  * of options a and b of touched window k, into the network's; one that is not rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b);

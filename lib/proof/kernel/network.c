@@ -58,38 +58,38 @@ static void define(builder *b, const char *name) {
 
 step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims) {
   network *net = b->net;
-  size_t most = MOST / (width > net->batch ? width : net->batch);
-  expect(product(dims, rank) <= most, "node %zu: more entries, or terms of sums, than supported", b->place);
+  expect(product(dims, rank) <= MOST / net->batch, "node %zu: more entries than supported", b->place);
   net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
   put(b, NULL, net->n_steps, NULL, rank, dims);
   expect(b->out.count > 0, "an activation without entries");
   step *s = &net->steps[net->n_steps++];
-  *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count, .width = width};
-  s->terms = allocate(s->n, width * sizeof *s->terms + 1);
+  *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count};
+  add_rows(b, s, width, s->n, s->n);
   for (size_t i = 0; i < 2; i++) s->at[i] = rational_zero();
   for (size_t i = 0; i < 9; i++) s->piece[i / 3][i % 3] = rational_zero();
   return s;
 }
 
-term *term_of(const builder *b, term *t, const value *v, size_t i) {
-  need(v->constant == NULL || v->constant->real, "an operand must be a constant of floats");
-  if (t->coef == NULL) *t = (term){&plus_one, NULL, 0, NONE, 0};
-  if (v->constant != NULL) {
-    need(t->w == NULL, "at least one operand must be an activation");
-    v->constant->weight = v->constant->initializer; t->w = v->constant;
-    t->at = v->map[i];
-  } else {
-    need(t->step == NONE, "one operand must be a constant");
-    t->step = v->step; t->from = v->map[i];
-  }
+factor *factor_of(const builder *b, factor *t, const value *v, size_t i) {
+  need(v->constant->real, "an operand must be a constant of floats");
+  need(t->w == NULL, "at least one operand must be an activation");
+  v->constant->weight = v->constant->initializer; t->w = v->constant;
+  t->at = v->map[i];
   return t;
+}
+
+factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i) {
+  if (v->constant != NULL) return factor_of(b, &s->factors[t], v, i);
+  need(s->sources[t].step == NONE, "one operand must be a constant");
+  s->sources[t] = (source){v->step, v->map[i]};
+  return &s->factors[t];
 }
 
 /* A step whose features are functions of x's. */
 static step *add_function(builder *b, kind k, const value *x) {
   need(x->constant == NULL, "its input must be an activation");
   step *s = add_step(b, k, 1, x->rank, x->dims);
-  for (size_t f = 0; f < s->n; f++) term_of(b, &s->terms[f], x, f);
+  for (size_t f = 0; f < s->n; f++) operand(b, s, f, x, f);
   return s;
 }
 
@@ -256,13 +256,12 @@ static void lower_product(builder *b) {
   step *s = add_step(b, LINEAR, inner + bias, n, dims);
   value c = bias ? spread_over(b, 2, &b->out) : *w;
   for (size_t f = 0; f < s->n; f++) {
-    term *t = &s->terms[f * s->width];
-    size_t o = f / repeat % outer;
+    size_t o = f / repeat % outer, t = f * s->width;
     for (size_t i = 0; i < inner; i++, t++) {
-      term_of(b, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
-      term_of(b, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
+      operand(b, s, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
+      operand(b, s, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
     }
-    if (bias) term_of(b, t, &c, f)->coef = &coef[1];
+    if (bias) operand(b, s, t, &c, f)->coef = &coef[1];
   }
 }
 
@@ -276,8 +275,8 @@ static void lower_arithmetic(builder *b) {
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
   s->divide = b->op[0] == 'D';
   for (size_t f = 0; f < s->n; f++) {
-    term_of(b, &s->terms[f * s->width], &v, f);
-    term *t = term_of(b, &s->terms[f * s->width + sum], &w, f);
+    operand(b, s, f * s->width, &v, f);
+    factor *t = operand(b, s, f * s->width + sum, &w, f);
     if (b->op[0] == 'S') t->coef = &minus_one;
     need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
   }
@@ -331,7 +330,7 @@ static void lower_relu(builder *b) {
   if (b->op[0] == 'L') real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
   if (b->op[0] != 'P') return;
   value slope = spread_over(b, 1, x);
-  for (size_t f = 0; f < s->n; f++) term_of(b, &s->terms[f], &slope, f);
+  for (size_t f = 0; f < s->n; f++) operand(b, s, f, &slope, f);
 }
 
 /* Softmax, LogSoftmax. */
@@ -354,14 +353,14 @@ static void lower_sigmoid(builder *b) {
   step *s = add_step(b, LINEAR, 1, 3, (size_t[]){1, x->count, 2});
   need(x->constant == NULL, "its input must be an activation");
   for (size_t f = 0; f < s->n; f++)
-    term_of(b, &s->terms[f], x, f / 2)->coef = f % 2 == 0 ? coef : &zero;
+    operand(b, s, f, x, f / 2)->coef = f % 2 == 0 ? coef : &zero;
   value pairs = b->out;
   s = add_function(b, SOFTMAX, &pairs); s->length = 2; s->stride = 1;
   value shares = b->out;
   s = add_step(b, LINEAR, 1 + hyperbolic, x->rank, x->dims);
   for (size_t f = 0; f < s->n; f++) {
-    term_of(b, &s->terms[f * s->width], &shares, 2 * f)->coef = coef;
-    if (hyperbolic) s->terms[f * 2 + 1] = (term){&minus_one, NULL, 0, NONE, 0};
+    operand(b, s, f * s->width, &shares, 2 * f)->coef = coef;
+    if (hyperbolic) s->factors[f * 2 + 1].coef = &minus_one;
   }
 }
 

@@ -11,7 +11,7 @@ static network net;
 static point p = {.net = &net};
 static cell c;
 static rational *ad;             /* the proxies, as slopes; of windows, what the tie rule gives */
-static interval *sum;            /* a combination of gradients; wrt's entries end to end */
+static rational *sum;            /* a combination of gradients; wrt's entries end to end */
 
 const char *next_word(void) {
   const char *word = words;
@@ -157,8 +157,8 @@ static void check_cell(void) {
   size_t n = next_number();
   for (size_t i = 0; i < n; i++) {
     read_direction();
-    interval **d = tangents(&p, c.slope);
-    note_moves(&p, &c, d, found); tangents_free(d, &p);
+    motion d = tangents(&p, c.slope);
+    note_moves(&p, &c, &d, found); tangents_free(&d);
   }
   note_moves(&p, &c, NULL, found); free(found);
 }
@@ -211,7 +211,7 @@ static void check_mix(const char *word, size_t n) {
 /* sum += q * the gradient under those slopes of the loss, or of what gradient() says of touched kink k. */
 static void add_gradient(const rational *slope, size_t k, size_t a, size_t b, const rational *q) {
   gradient(&p, slope, k, a, b);
-  for (size_t i = 0; i < net.n_wrt; i++) interval_add(&sum[i], &net.gradient[i], q);
+  for (size_t i = 0; i < net.n_wrt; i++) add_multiple(&sum[i], &net.gradient[i], q);
 }
 
 static void check_hull(bool bouligand) {
@@ -229,7 +229,7 @@ static void check_hull(bool bouligand) {
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
   add_gradient(ad, NONE, 0, 0, &minus_one);
-  require(all_zero(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
+  require(zeros(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
 /* `dead N`: a positive combination of N derivatives, of arguments turned to their sides or of a
@@ -239,7 +239,7 @@ static void check_dead(void) {
   RATIONAL(value);
   require(n >= 1, "a combination of no kinks proves nothing");
   cell_settle(&c, &p, true);
-  for (size_t i = 0; i < net.n_wrt; i++) interval_set(&sum[i], &zero, &zero);
+  for (size_t i = 0; i < net.n_wrt; i++) mpq_set(&sum[i], &zero);
   for (size_t i = 0; i < n; i++) {
     next_line("u");
     size_t k = next_number();
@@ -254,17 +254,17 @@ static void check_dead(void) {
     require(degree[t->at[a]] < 2 && degree[t->at[b]] < 2, "%s: its argument is not affine", kink(k));
     if (c.side[k] < 0) mpq_neg(&value, &value);
     add_gradient(c.slope, k, a, b, &value); next = t->slope + b + 1;
-    require(!all_zero(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
+    require(!zeros(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }
-  require(all_zero(sum, net.n_wrt), "the combination of the derivatives is not zero");
+  require(zeros(sum, net.n_wrt), "the combination of the derivatives is not zero");
 }
 
 /* sum += q * the derivative of the loss along the moves under those slopes, of a leaf or of AD. */
 static void add_tangent(interval *to, const rational *slope, const rational *q, bool leaf) {
   INTERVAL(t);
-  interval **d = tangents(&p, slope);
-  if (leaf) must_be_still(&p, &c, d);
-  tangent_loss(&t, &p, d); tangents_free(d, &p);
+  motion d = tangents(&p, slope);
+  if (leaf) must_be_still(&p, &c, &d);
+  tangent_loss(&t, &d); tangents_free(&d);
   interval_add(to, &t, q);
 }
 
@@ -411,7 +411,7 @@ static void add_parameter(tensor *t) {
 static void read_wrt(void) {
   size_t most = 0;
   for (size_t i = 0; i < net.n_tensors; i++) most += net.tensors[i]->count;
-  net.move = rationals(most); net.gradient = intervals(most); sum = intervals(most);
+  net.move = rationals(most); net.gradient = rationals(most); sum = rationals(most);
   next_line("wrt");
   bool all = words < words_end && strcmp(words, "*") == 0;
   for (size_t i = 0; all && i < net.n_tensors; i++)

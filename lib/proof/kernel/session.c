@@ -1,6 +1,7 @@
 /* Failure, memory and files. */
 #include "kernel.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,13 @@
 
 size_t session_line;
 unsigned long session_bits = 64;
+size_t session_threads = 1;
 
 _Noreturn void leave(outcome result, const char *format, ...) {
+  static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   char why[1024];
   va_list args;
+  pthread_mutex_lock(&once); /* of several threads one leaves, and all end with it */
   if (result == UNDECIDED && session_bits < MAX_BITS) _exit(UNDECIDED);
   va_start(args, format); vsnprintf(why, sizeof why, format, args); va_end(args);
   for (char *c = why; *c != '\0'; c++) *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
@@ -32,6 +36,24 @@ void *grow(void *array, size_t n, size_t size) {
   if (n > 0) memcpy(larger, array, n * size);
   free(array);
   return larger;
+}
+
+typedef struct { size_t n, next; void (*work)(void *what, size_t b); void *what; } samples;
+
+static void *take_samples(void *of) {
+  samples *all = of;
+  for (size_t b; (b = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->n;) all->work(all->what, b);
+  return NULL;
+}
+
+void for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what) {
+  samples all = {n, 0, work, what};
+  pthread_t thread[MAX_THREADS];
+  size_t others = 0;
+  while (others + 1 < session_threads && others + 1 < n
+         && pthread_create(&thread[others], NULL, take_samples, &all) == 0) others++;
+  take_samples(&all);
+  while (others > 0) expect(pthread_join(thread[--others], NULL) == 0, "a thread was lost");
 }
 
 char *copy_text(const void *s, size_t n) {

@@ -1,9 +1,6 @@
 /* Intervals of rationals. An interval holds the true value; when its ends are equal it is that.
  * Sums and products with exact numbers keep exactness: what is exact before a transcendental
- * operator, or multiplied by an exact zero after it, stays so.
- *
- * All transcendental functions come from exp(-t), t >= 0, computed in fixed point, p bits after
- * the point, every operation rounded outward. */
+ * operator, or multiplied by an exact zero after it, stays so. */
 #include "kernel.h"
 
 #include <stdlib.h>
@@ -11,6 +8,7 @@
 static mp_limb_t limb[] = {1, 2};
 const rational zero = {{0, 0, limb}, {0, 1, limb}}, plus_one = {{0, 1, limb}, {0, 1, limb}},
                minus_one = {{0, -1, limb}, {0, 1, limb}}, two = {{0, 1, limb + 1}, {0, 1, limb}};
+const interval exactly_zero = {{{0, 0, limb}, {0, 1, limb}}, {{0, 0, limb}, {0, 1, limb}}};
 const interval exactly_one = {{{0, 1, limb}, {0, 1, limb}}, {{0, 1, limb}, {0, 1, limb}}};
 
 rational rational_zero(void) {
@@ -39,13 +37,17 @@ rational *rationals(size_t n) {
   return q;
 }
 
+void rationals_free(rational *q, size_t n) {
+  for (size_t i = 0; q != NULL && i < n; i++) mpq_clear(&q[i]);
+  free(q);
+}
+
 interval *intervals(size_t n) {
   return (interval *)rationals(2 * n); /* its ends, in turn */
 }
 
 void intervals_free(interval *x, size_t n) {
-  for (size_t i = 0; x != NULL && i < n; i++) interval_clear(&x[i]);
-  free(x);
+  rationals_free((rational *)x, 2 * n);
 }
 
 bool interval_exact(const interval *x) {
@@ -56,10 +58,22 @@ bool interval_zero(const interval *x) {
   return mpq_sgn(&x->lo) == 0 && mpq_sgn(&x->hi) == 0;
 }
 
-bool all_zero(const interval *x, size_t n) {
+bool zeros(const rational *x, size_t n) {
   size_t i = 0;
-  while (i < n && interval_zero(&x[i])) i++;
+  while (i < n && mpq_sgn(&x[i]) == 0) i++;
   return i == n;
+}
+
+void add_multiple(rational *y, const rational *a, const rational *x) {
+  INTEGER(t); INTEGER(den);
+  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0) return;
+  mpz_mul(&den, mpq_denref(a), mpq_denref(x));
+  if (!mpz_divisible_p(mpq_denref(y), &den)) {
+    mpz_lcm(&t, mpq_denref(y), &den); mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t); mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+  }
+  mpz_divexact(&t, mpq_denref(y), &den); mpz_mul(&t, &t, mpq_numref(x));
+  mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
 }
 
 void interval_set(interval *y, const rational *lo, const rational *hi) {
@@ -106,70 +120,6 @@ void interval_round(interval *y) {
 int interval_sign(const interval *x, const char *what) {
   if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x)) return mpq_sgn(&x->lo);
   leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
-}
-
-/* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
- * ways, until one is a unit at most; what is left is no larger than that one. */
-static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
-  INTEGER(lo); INTEGER(hi);
-  mpz_set_ui(end, 0); mpz_setbit(&lo, p); mpz_setbit(&hi, p);
-  for (unsigned long n = 1; mpz_cmp_ui(&hi, 1) > 0; n++) {
-    bool plus = n % 2 == 1; /* the sign of term n - 1 */
-    (plus ? mpz_add : mpz_sub)(end, end, plus == up ? &hi : &lo);
-    mpz_mul(&lo, &lo, u); mpz_fdiv_q_2exp(&lo, &lo, p); mpz_fdiv_q_ui(&lo, &lo, n);
-    mpz_mul(&hi, &hi, u); mpz_cdiv_q_2exp(&hi, &hi, p); mpz_cdiv_q_ui(&hi, &hi, n);
-  }
-  (up ? mpz_add : mpz_sub)(end, end, &hi);
-}
-
-/* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
-void exp_end(rational *end, const rational *t, bool up) {
-  unsigned long p = session_bits + 64, halvings = 0;
-  RATIONAL(r); INTEGER(u); INTEGER(v);
-  mpq_set(&r, t);
-  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */ mpz_set_ui(&u, up);
-  } else if (mpq_sgn(t) == 0) { /* exactly 1 */
-    mpz_setbit(&u, p);
-  } else {
-    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++) mpq_div_2exp(&r, &r, 1);
-    fixed(&v, &r, p, !up); exp_series(&u, &v, p, up);
-    for (; halvings > 0; halvings--) {
-      mpz_mul(&u, &u, &u); (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
-    }
-  }
-  unfixed(end, &u, p);
-}
-
-/* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
- * exp(-lo) >= 1/z >= exp(-hi). */
-void log_end(rational *end, const rational *z, bool up) {
-  RATIONAL(inverse); RATIONAL(e); RATIONAL(middle); INTERVAL(y);
-  mpq_inv(&inverse, z);
-  if (mpq_cmp(z, &plus_one) <= 0) {
-    mpq_sub(&y.lo, &plus_one, &inverse); mpq_sub(&y.hi, z, &plus_one);
-  } else {
-    mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
-    for (unsigned long i = 0; i < session_bits + 32; i++) {
-      mpq_add(&middle, &y.lo, &y.hi); mpq_div_2exp(&middle, &middle, 1);
-      exp_end(&e, &middle, true);
-      bool above = mpq_cmp(&e, &inverse) <= 0;
-      exp_end(&e, &middle, false);
-      if (!above && mpq_cmp(&e, &inverse) < 0) break;
-      mpq_set(above ? &y.hi : &y.lo, &middle);
-    }
-  }
-  mpq_set(end, up ? &y.hi : &y.lo);
-}
-
-/* In units of 2^-bits, when it is not rational. */
-void sqrt_end(rational *end, const rational *q, bool up) {
-  INTEGER(n);
-  if (mpz_perfect_square_p(mpq_numref(q)) && mpz_perfect_square_p(mpq_denref(q))) {
-    mpz_sqrt(mpq_numref(end), mpq_numref(q)); mpz_sqrt(mpq_denref(end), mpq_denref(q));
-  } else {
-    fixed(&n, q, 2 * session_bits, false); mpz_sqrt(&n, &n); mpz_add_ui(&n, &n, up);
-    unfixed(end, &n, session_bits);
-  }
 }
 
 /* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the

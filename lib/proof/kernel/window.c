@@ -1,93 +1,132 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
 #include "window.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- Identity. Two entries are one function near the weights when they are constant with one
  * rational value, or have one number in same. */
 
+#define ZERO 1 /* in same, of what is constant and 0; other constants have 0 there */
+
 static int order(size_t a, size_t b) {
   return (a > b) - (a < b);
 }
 
+/* Some order of rationals, which takes no products. */
+static int compare_numbers(const rational *a, const rational *b) {
+  int by = mpz_cmp(mpq_numref(a), mpq_numref(b));
+  return by != 0 ? by : mpz_cmp(mpq_denref(a), mpq_denref(b));
+}
+
 static int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2) {
-  size_t a = p->same[s][e], b = p->same[s2][e2];
-  return a == 0 && b == 0 ? mpq_cmp(&p->y[s][e].lo, &p->y[s2][e2].lo) : order(a, b);
+  size_t a = same_as(p, s, e), b = same_as(p, s2, e2);
+  return a == 0 && b == 0 ? compare_numbers(&value_at(p, s, e)->lo, &value_at(p, s2, e2)->lo) : order(a, b);
 }
 
 /* Constant 0: a place of a sum that is left out. */
-static bool left_out(const point *p, const term *t, size_t sample) {
-  if (t->step == NONE) return t->w == NULL && mpq_sgn(t->coef) == 0;
-  size_t e = entry_of(p, t, sample);
-  return p->same[t->step][e] == 0 && interval_zero(&p->y[t->step][e]);
+static bool left_out(const point *p, source x, size_t sample) {
+  return x.step == PADDING || (x.step != NONE && same_as(p, x.step, entry_of(p, x, sample)) == ZERO);
 }
 
-/* The weights of two terms: entries of an initializer by their place, others by their value. */
-static int compare_weights(const term *t, const term *u) {
+/* The weights of two factors: entries of an initializer by their place, others by their value. */
+static int compare_weights(const factor *t, const factor *u) {
   if (t->w != u->w) return order((uintptr_t)t->w, (uintptr_t)u->w);
   if (t->w == NULL || t->w->initializer) return order(t->at, u->at);
-  return mpq_cmp(&t->w->value[t->at], &u->w->value[u->at]);
+  return compare_numbers(&t->w->value[t->at], &u->w->value[u->at]);
 }
 
-static struct { const point *p; const step *st; size_t sample; } sorted; /* what compare_features is of */
+static _Thread_local struct { const point *p; const step *st; size_t sample; } sorted; /* what compare_features is of */
 
 /* Orders two features of a step by their terms, place by place; 0 when they are one function. */
 static int compare_features(const void *a, const void *b) {
   const point *p = sorted.p;
-  const term *t = &sorted.st->terms[*(const size_t *)a * sorted.st->width];
-  const term *u = &sorted.st->terms[*(const size_t *)b * sorted.st->width];
-  for (const term *end = t + sorted.st->width; t < end; t++, u++) {
-    bool out = left_out(p, t, sorted.sample), out2 = left_out(p, u, sorted.sample);
+  const step *st = sorted.st;
+  size_t f = *(const size_t *)a, f2 = *(const size_t *)b, b1 = sorted.sample;
+  const factor *t = &st->factors[st->factor_row[f] * st->width], *u = &st->factors[st->factor_row[f2] * st->width];
+  const source *x = &st->sources[st->source_row[f] * st->width], *y = &st->sources[st->source_row[f2] * st->width];
+  for (size_t i = 0; i < st->width; i++) {
+    bool out = left_out(p, x[i], b1), out2 = left_out(p, y[i], b1);
     if (out && out2) continue;
     int by = order(out, out2);
-    if (by == 0) by = mpq_cmp(t->coef, u->coef);
-    if (by == 0) by = compare_weights(t, u);
-    if (by == 0) by = order(t->step == NONE, u->step == NONE);
-    if (by == 0 && t->step != NONE)
-      by = compare_entries(p, t->step, entry_of(p, t, sorted.sample), u->step, entry_of(p, u, sorted.sample));
+    if (by == 0) by = compare_numbers(t[i].coef, u[i].coef);
+    if (by == 0) by = compare_weights(&t[i], &u[i]);
+    if (by == 0) by = order(x[i].step == NONE, y[i].step == NONE);
+    if (by == 0 && x[i].step != NONE)
+      by = compare_entries(p, x[i].step, entry_of(p, x[i], b1), y[i].step, entry_of(p, y[i], b1));
     if (by != 0) return by;
   }
   return 0;
 }
 
 /* Numbers the features of one sample that are listed. */
-static void number_sorted(point *p, size_t s, size_t sample, size_t *list, size_t n) {
+static void number_sorted(const point *p, size_t s, size_t sample, size_t *list, size_t n) {
   sorted.p = p; sorted.st = &p->net->steps[s]; sorted.sample = sample;
   qsort(list, n, sizeof *list, compare_features);
   for (size_t i = 0; i < n; i++) {
-    p->n_same += i == 0 || compare_features(&list[i - 1], &list[i]) != 0;
-    p->same[s][list[i] * p->net->batch + sample] = p->n_same;
+    p->n_same[sample] += i == 0 || compare_features(&list[i - 1], &list[i]) != 0;
+    p->same[s][list[i] * p->net->batch + sample] = p->n_same[sample];
   }
 }
 
-/* What an entry copies: the source of a copy, if that is no constant's; or the first tied entry of a
- * window that is not touched; NULL when it is something else. */
-static const term *copied(const point *p, const step *st, size_t s, size_t e) {
-  const term *t = terms_at(p, st, e);
-  if (st->kind == WINDOW) return p->place[s][e] < TOUCHED ? &t[p->place[s][e]] : NULL;
-  return st->copy && t->step != NONE ? t : NULL;
+/* What an entry copies: the source of a copy; or the first tied entry of a window that is not touched;
+ * or else a constant. */
+static source copied(const point *p, const step *st, size_t s, size_t e) {
+  if (st->kind == WINDOW && p->place[s][e] < TOUCHED) return term_at(p, st, e, p->place[s][e]).x;
+  return st->copy ? term_at(p, st, e, 0).x : (source){NONE, 0};
 }
 
-void window_identify(point *p, size_t s) {
+/* Fills same for a sample of a step, and of those that it reads. */
+static void identify(const point *p, size_t s, size_t sample) {
   const step *st = &p->net->steps[s];
-  size_t n = entries(p, s), batch = p->net->batch, *list = allocate(st->n, sizeof *list);
+  size_t n = entries(p, s), batch = p->net->batch, *list = allocate(st->n, sizeof *list), listed = 0;
   bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT;
-  cell none = {.degree = p->degree};
-  p->degree[s] = allocate(n, 1); p->same[s] = allocate(n, sizeof **p->same);
-  cell_settle_step(&none, p, s, false);
-  for (size_t b = 0; b < batch; b++) {
-    size_t listed = 0;
-    for (size_t e = b; e < n; e += batch) {
-      const term *t = copied(p, st, s, e);
-      if (p->degree[s][e] == 0 && interval_exact(&p->y[s][e])) continue;
-      if (t != NULL) p->same[s][e] = p->same[t->step][entry_of(p, t, e)];
-      else if (functions) list[listed++] = e / batch;
-      else p->same[s][e] = ++p->n_same;
-    }
-    number_sorted(p, s, b, list, listed);
+  p->identified[s][sample] = true;
+  for (size_t i = 0, from; i < st->n_sources; i++)
+    if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample]) identify(p, from, sample);
+  for (size_t e = sample; e < n; e += batch) {
+    source x = copied(p, st, s, e);
+    const interval *y = p->degree[s][e] == 0 ? value_at(p, s, e) : NULL;
+    if (y != NULL && interval_exact(y)) p->same[s][e] = interval_zero(y) ? ZERO : 0;
+    else if (x.step < PADDING) p->same[s][e] = same_as(p, x.step, entry_of(p, x, e));
+    else if (functions) list[listed++] = e / batch;
+    else p->same[s][e] = ++p->n_same[sample];
   }
+  number_sorted(p, s, sample, list, listed);
   free(list);
+}
+
+size_t same_as(const point *p, size_t s, size_t e) {
+  size_t sample = e % p->net->batch;
+  const interval *y = p->identified[s][sample] || p->degree[s][e] > 0 ? NULL : value_at(p, s, e);
+  if (y != NULL && interval_exact(y)) return interval_zero(y) ? ZERO : 0;
+  if (!p->identified[s][sample]) identify(p, s, sample);
+  return p->same[s][e];
+}
+
+/* ---- Touched kinks and windows */
+
+static pthread_mutex_t touching = PTHREAD_MUTEX_INITIALIZER;
+
+void touch_add(point *p, touch t) {
+  pthread_mutex_lock(&touching);
+  p->touched = grow(p->touched, p->n_touched, sizeof t); p->touched[p->n_touched++] = t;
+  pthread_mutex_unlock(&touching);
+}
+
+static int touch_order(const void *a, const void *b) {
+  const touch *t = a, *u = b;
+  return t->step != u->step ? (t->step > u->step) - (t->step < u->step) : (t->entry > u->entry) - (t->entry < u->entry);
+}
+
+void touches_number(point *p) {
+  if (p->n_touched > 0) qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    touch *t = &p->touched[k];
+    p->y[t->step][t->entry] = value_at(p, t->step, t->entry);
+    t->slope = p->n_slopes; p->n_slopes += t->n; p->place[t->step][t->entry] = TOUCHED + k;
+  }
 }
 
 /* ---- Values and ties */
@@ -97,23 +136,30 @@ void window_begin(point *p) {
   p->same = allocate(net->n_steps, sizeof *p->same); p->degree = allocate(net->n_steps, sizeof *p->degree);
   for (size_t s = 0; s < net->n_steps; s++)
     if (net->steps[s].kind == WINDOW) p->last_window = s;
+  p->n_same = allocate(net->batch, sizeof *p->n_same);
+  for (size_t b = 0; b < net->batch; b++) p->n_same[b] = ZERO;
+  p->identified = allocate(net->n_steps, sizeof *p->identified);
+  for (size_t s = 0; s < p->last_window; s++) {
+    p->degree[s] = allocate(entries(p, s), 1); p->same[s] = allocate(entries(p, s), sizeof **p->same);
+    p->identified[s] = allocate(net->batch, sizeof **p->identified);
+  }
 }
 
-/* The place of an entry with the largest lower end: the largest of the window, if any is. */
-static size_t largest(const point *p, const term *t, size_t width, size_t e) {
-  const rational *top = NULL;
-  size_t best = 0;
-  for (size_t i = 0; i < width; i++) {
-    const rational *x = t[i].step != NONE ? &p->y[t[i].step][entry_of(p, &t[i], e)].lo : NULL;
-    if (x == NULL || (top != NULL && mpq_cmp(x, top) <= 0)) continue;
-    top = x; best = i;
+/* Of those marked, an entry with the largest lower end, but for entries of its identity: the largest, if any is. */
+static source largest(const point *p, const step *st, size_t e, const bool *among) {
+  source best = {NONE, 0};
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(p, st, e, i).x;
+    size_t at = entry_of(p, x, e), top = entry_of(p, best, e);
+    if (!among[i] || (best.step != NONE && compare_entries(p, x.step, at, x.step, top) == 0)) continue;
+    if (best.step == NONE || mpq_cmp(&value_at(p, x.step, at)->lo, &value_at(p, x.step, top)->lo) > 0) best = x;
   }
   return best;
 }
 
 /* Is an entry equal to the largest? */
 static bool is_tied(const point *p, size_t s, size_t e, size_t best) {
-  const interval *x = &p->y[s][e], *y = &p->y[s][best];
+  const interval *x = value_at(p, s, e), *y = value_at(p, s, best);
   if (compare_entries(p, s, e, s, best) == 0) return true;
   if (mpq_cmp(&x->hi, &y->lo) < 0) return false;
   if (interval_exact(x) && interval_exact(y)) return true;
@@ -131,27 +177,19 @@ static void add_option(const point *p, touch *t, size_t e) {
   t->tied[o]++; t->last = o;
 }
 
-static void window_evaluate(point *p, size_t s, interval *y) {
+size_t window_place(point *p, size_t s, size_t e, const bool *among) {
   const step *st = &p->net->steps[s];
-  p->place[s] = allocate(entries(p, s), sizeof **p->place);
-  for (size_t e = 0; e < entries(p, s); e++) {
-    const term *t = terms_at(p, st, e);
-    size_t best = largest(p, t, st->width, e), from = t[best].step, top = entry_of(p, &t[best], e), first = NONE;
-    touch new = {.step = s, .entry = e, .from = from};
-    for (size_t i = 0; i < st->width; i++) {
-      if (t[i].step == NONE || !is_tied(p, from, entry_of(p, &t[i], e), top)) continue;
-      add_option(p, &new, entry_of(p, &t[i], e)); first = first == NONE ? i : first;
-    }
-    interval_set(&y[e], &p->y[from][top].lo, &p->y[from][top].hi);
-    p->place[s][e] = new.n > 1 ? TOUCHED + p->n_touched : first;
-    if (new.n > 1) touch_add(p, new);
-    else free(new.at), free(new.tied);
+  source best = largest(p, st, e, among);
+  size_t first = NONE;
+  touch new = {.step = s, .entry = e, .from = best.step};
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(p, st, e, i).x;
+    if (!among[i] || !is_tied(p, x.step, entry_of(p, x, e), entry_of(p, best, e))) continue;
+    add_option(p, &new, entry_of(p, x, e)); first = first == NONE ? i : first;
   }
-}
-
-void other_evaluate(point *p, size_t s, interval *y) {
-  if (p->net->steps[s].kind == OVER_ROOT) root_prepare(&p->net->steps[s]), root_multiply(p, s, y, p->y);
-  if (p->net->steps[s].kind == WINDOW) window_evaluate(p, s, y);
+  if (new.n > 1) touch_add(p, new);
+  else free(new.at), free(new.tied);
+  return new.n > 1 ? TOUCHED + first : first;
 }
 
 /* ---- Derivatives */
@@ -162,7 +200,7 @@ static size_t options(const point *p, size_t s, size_t e, const rational *slope,
   const step *st = &p->net->steps[s];
   size_t place = p->place[s][e];
   if (place < TOUCHED) {
-    *alone = entry_of(p, &terms_at(p, st, e)[place], e); *at = alone; *by = &plus_one;
+    *alone = entry_of(p, term_at(p, st, e, place).x, e); *at = alone; *by = &plus_one;
     return 1;
   }
   const touch *t = &p->touched[place - TOUCHED];
@@ -171,33 +209,27 @@ static size_t options(const point *p, size_t s, size_t e, const rational *slope,
 }
 
 /* The step whose entries the windows of a step have. */
-static size_t source(const step *st) {
-  const term *t = st->terms;
-  while (t->step == NONE) t++;
-  return t->step;
+static size_t read_step(const step *st) {
+  const source *x = st->sources;
+  while (x->step == PADDING) x++;
+  return x->step;
 }
 
-static void window_tangents(const point *p, size_t s, const rational *slope, interval **d) {
-  size_t from = source(&p->net->steps[s]), alone;
+void window_tangent(const motion *d, size_t s, size_t e, interval *y) {
+  size_t from = read_step(&d->p->net->steps[s]), alone;
   const size_t *at; const rational *by;
-  for (size_t e = 0; e < entries(p, s); e++)
-    for (size_t n = options(p, s, e, slope, &at, &by, &alone), o = 0; o < n; o++)
-      interval_add(&d[s][e], &d[from][at[o]], &by[o]);
+  for (size_t n = options(d->p, s, e, d->slope, &at, &by, &alone), o = 0; o < n; o++)
+    if (mpq_sgn(&by[o]) != 0) interval_add(y, tangent_at(d, from, at[o]), &by[o]);
 }
 
-static void window_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
-  size_t from = source(&p->net->steps[s]), alone;
+static void window_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
+  size_t from = read_step(&p->net->steps[s]), batch = p->net->batch, alone;
   const size_t *at; const rational *by;
   for (size_t n = options(p, s, e, slope, &at, &by, &alone), o = 0; o < n; o++)
-    interval_add(&adjoint[from][at[o]], &adjoint[s][e], &by[o]);
+    add_multiple(&adjoint[from][at[o] / batch], &adjoint[s][e / batch], &by[o]);
 }
 
-void other_tangents(const point *p, size_t s, const rational *slope, interval **d) {
-  if (p->net->steps[s].kind == OVER_ROOT) root_multiply(p, s, d[s], d);
-  if (p->net->steps[s].kind == WINDOW) window_tangents(p, s, slope, d);
-}
-
-bool other_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint) {
+bool other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
   kind which = p->net->steps[s].kind;
   if (which == OVER_ROOT) root_pull(p, s, e, adjoint);
   if (which == WINDOW) window_pull(p, s, e, slope, adjoint);
@@ -208,7 +240,7 @@ bool other_pull(const point *p, size_t s, size_t e, const rational *slope, inter
 static bool all_alike(const point *p, const rational *slope, size_t k) {
   for (size_t o = 1; o < p->touched[k].n; o++) {
     gradient(p, slope, k, 0, o);
-    if (!all_zero(p->net->gradient, p->net->n_wrt)) return false;
+    if (!zeros(p->net->gradient, p->net->n_wrt)) return false;
   }
   return true;
 }
@@ -216,16 +248,16 @@ static bool all_alike(const point *p, const rational *slope, size_t k) {
 uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree) {
   const step *st = &p->net->steps[s];
   size_t place = p->place[s][e], k = place - TOUCHED;
-  const uint8_t *degree = c->degree[source(st)];
+  const uint8_t *degree = c->degree[read_step(st)];
   uint8_t worst = 0;
-  if (place < TOUCHED) return degree[entry_of(p, &terms_at(p, st, e)[place], e)];
+  if (place < TOUCHED) return degree[entry_of(p, term_at(p, st, e, place).x, e)];
+  if (c->side == NULL) return 2; /* what is constant has a number, and is no option beside another */
   const touch *t = &p->touched[k];
   for (size_t o = 0; o < t->n; o++) worst = degree[t->at[o]] > worst ? degree[t->at[o]] : worst;
-  if (c->side == NULL) return worst == 0 ? 0 : 2;
   size_t side = c->side[k] > 0 ? (size_t)c->side[k] - 1 : 0;
   for (size_t o = 0; o < t->n; o++) mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
   c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c->slope, k));
-  if (!c->flat[k] && c->side[k] == 0 && c->open == NONE) c->open = k;
+  if (!c->flat[k] && c->side[k] == 0 && c->open > k) c->open = k;
   return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
 }
 
@@ -298,16 +330,16 @@ size_t next_option(const point *p, const cell *c, size_t k) {
 
 /* Of the derivative of touched kink k's argument, turned to its side; or of the side's option less
  * option o. */
-static int side_sign(const point *p, const cell *c, interval **d, size_t k, size_t o) {
+static int side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o) {
   const touch *t = &p->touched[k];
   size_t side = is_window(t) ? (size_t)c->side[k] - 1 : 0;
   INTERVAL(x);
-  interval_add(&x, &d[t->from][t->at[side]], c->side[k] < 0 ? &minus_one : &plus_one);
-  if (is_window(t)) interval_add(&x, &d[t->from][t->at[o]], &minus_one);
+  interval_add(&x, tangent_at(d, t->from, t->at[side]), c->side[k] < 0 ? &minus_one : &plus_one);
+  if (is_window(t)) interval_add(&x, tangent_at(d, t->from, t->at[o]), &minus_one);
   return interval_sign(&x, kink(k));
 }
 
-void note_moves(const point *p, const cell *c, interval **d, bool *moved) {
+void note_moves(const point *p, const cell *c, const motion *d, bool *moved) {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n; o++) {
       bool *done = &moved[p->touched[k].slope + o], own = is_window(&p->touched[k]) && (int)o + 1 == c->side[k];
@@ -319,9 +351,9 @@ void note_moves(const point *p, const cell *c, interval **d, bool *moved) {
     }
 }
 
-void must_be_still(const point *p, const cell *c, interval **d) {
+void must_be_still(const point *p, const cell *c, const motion *d) {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n && c->side[k] == 0 && !c->flat[k]; o++)
-      require(interval_zero(&d[p->touched[k].from][p->touched[k].at[o]]),
+      require(interval_zero(tangent_at(d, p->touched[k].from, p->touched[k].at[o])),
               "%s has not been branched on, and moves along v", kink(k));
 }

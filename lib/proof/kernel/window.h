@@ -1,5 +1,5 @@
 /* Steps of convolutional networks: the windows of MaxPool, their values and ties, which entries are the
- * same function of the parameters, and what a proof says of them; division by roots. */
+ * same function of the parameters, and what a proof says of them; division by roots; near values. */
 #ifndef CLARKE_KERNEL_WINDOW_H
 #define CLARKE_KERNEL_WINDOW_H
 
@@ -8,27 +8,32 @@
 /* ---- evaluate.c */
 
 size_t entries(const point *p, size_t s);                       /* of step s */
-size_t entry_of(const point *p, const term *t, size_t e);       /* of t's x, for entry e of its step */
-const term *terms_at(const point *p, const step *st, size_t e); /* the first of entry e */
-interval *argument(const point *p, interval **x, const step *st, size_t e); /* of its first term */
-void touch_add(point *p, touch t);
-void cell_settle_step(cell *c, const point *p, size_t s, bool tree); /* side NULL: none is given */
-void must_be_rational(bool rational_so_far); /* a gradient */
+size_t entry_of(const point *p, source x, size_t e); /* for entry e of the step that reads x */
+term term_at(const point *p, const step *st, size_t e, size_t i);         /* term i of entry e */
+const interval *argument(const point *p, const step *st, size_t e);       /* x of its first term */
+void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
+size_t locate(point *p, size_t s, size_t e); /* place of a PIECEWISE entry; a touched kink is noted */
+void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree); /* side NULL: none is given */
+const rational *only(const interval *x); /* of a gradient: its number, or a failure */
 void multiply_add(interval *y, const interval *a, const interval *b); /* y += a b */
 
 /* ---- window.c */
 
 void window_begin(point *p); /* before its steps are evaluated */
+void touch_add(point *p, touch t);
+void touches_number(point *p); /* when all are added */
 
-/* What OVER_ROOT and WINDOW steps do in evaluate.c; nothing for others. Of a WINDOW's argument, same must be
- * known; its touched windows are noted. */
-void other_evaluate(point *p, size_t s, interval *y);
-void other_tangents(const point *p, size_t s, const rational *slope, interval **d);
-bool other_pull(const point *p, size_t s, size_t e, const rational *slope, interval **adjoint);
+/* The place of the first tied entry of a window, the largest being among those marked; + TOUCHED when the
+ * window is touched, which is then noted. */
+size_t window_place(point *p, size_t s, size_t e, const bool *among);
+void window_tangent(const motion *d, size_t s, size_t e, interval *y); /* y += the tangent of entry e */
+/* What pull_back does of OVER_ROOT and WINDOW steps; nothing for others. */
+bool other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint);
 /* The degree of an entry of a WINDOW step; settles its touched window. */
 uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree);
-/* Fills same for a step, from its degrees with no sides given. */
-void window_identify(point *p, size_t s);
+/* 0: constant, known by its value; else a number that entries of a sample share only if they are one
+ * function, 1 when that is the constant 0. */
+size_t same_as(const point *p, size_t s, size_t e);
 
 /* Reads the tie rule, if there is a MaxPool: what it gives the touched windows, among AD's slopes;
  * how many these are. */
@@ -42,14 +47,20 @@ size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat must move to their sides, the
  * side's option above each other, or not at all; notes in moved, an array like slopes, which have.
  * Without d all must have. */
-void note_moves(const point *p, const cell *c, interval **d, bool *moved);
+void note_moves(const point *p, const cell *c, const motion *d, bool *moved);
 /* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
-void must_be_still(const point *p, const cell *c, interval **d);
+void must_be_still(const point *p, const cell *c, const motion *d);
 
-/* ---- convolution.c: roots */
+/* ---- convolution.c: near values, roots */
 
-void root_prepare(step *st);                                          /* fills its root */
-void root_multiply(const point *p, size_t s, interval *y, interval **x); /* y = x / root */
-void root_pull(const point *p, size_t s, size_t e, interval **adjoint);
+/* What is known to be near a step's values of one sample: the value of feature f is within r units of c[f], a unit
+ * being 2^-(session_bits + GUARD). */
+typedef struct { integer *c, r; bool known; } near;
+
+void near_prepare(step *st);
+/* Fills place and degree for a sample, and returns the near values that decided, where they could. */
+near *near_values(point *p, size_t sample);
+void near_free(const point *p, near *v);
+void root_pull(const point *p, size_t s, size_t e, rational **adjoint);
 
 #endif
