@@ -239,14 +239,49 @@ put_node(writer *w, const clarke_node *node)
   }
 }
 
+/* Of the class that touch j stands for: the others, if there are some. */
 static void
-put_separator(writer *w)
+put_parallel(writer *w, size_t j)
+{
+  const clarke_tree *t = &w->a->tree;
+  bool any = false;
+
+  for (size_t k = j + 1; k < t->n_touches; k++) {
+    if (t->parallel[k] != j)
+      continue;
+    if (!any)
+      fprintf(w->out, "parallel %zu", j);
+    fprintf(w->out, " %zu", k);
+    any = true;
+  }
+  if (any)
+    fputc('\n', w->out);
+}
+
+/* The classes that the tree branches on, in order. */
+static void
+put_parallels(writer *w)
+{
+  const clarke_tree *t = &w->a->tree;
+
+  for (size_t j = 0; j < t->n_touches; j++) {
+    bool branched = false;
+
+    for (size_t i = 0; i < t->n && !branched; i++)
+      branched = t->node[i].kind == CLARKE_BRANCH && t->node[i].touch == j;
+    if (branched)
+      put_parallel(w, j);
+  }
+}
+
+static void
+put_separator(writer *w, const char *evidence)
 {
   const clarke_row *v = &w->a->membership.v;
   const clarke_graph *g = w->q->g;
   size_t p = 0;
 
-  fputs("evidence separator\n", w->out);
+  fprintf(w->out, "evidence %s\n", evidence);
   for (size_t e = 0; e < v->n; e++) {
     while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
       p++;
@@ -256,6 +291,8 @@ put_separator(writer *w)
     put_rational(w, v->value[e]);
     fputc('\n', w->out);
   }
+  if (w->a->tree.parallel != NULL)
+    put_parallels(w);
   fputs("tree\n", w->out);
   for (size_t i = 0; i < w->a->tree.n; i++)
     put_node(w, &w->a->tree.node[i]);
@@ -276,7 +313,10 @@ put_evidence(writer *w, clarke_error *err)
     put_hull(w);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_SEPARATOR:
-    put_separator(w);
+    put_separator(w, "separator");
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_BOUND:
+    put_separator(w, "bound");
     return CLARKE_OK;
   case CLARKE_EVIDENCE_UNANIMOUS:
   case CLARKE_EVIDENCE_NONE:

@@ -168,6 +168,7 @@ put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
     put_tree(out, &d->patterns);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_MIX:
+  case CLARKE_EVIDENCE_BOUND:
   case CLARKE_EVIDENCE_NONE:
     break;
   }

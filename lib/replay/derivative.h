@@ -43,6 +43,11 @@ void clarke_touch_side(mpq_t slope, const clarke_graph *g, const clarke_touch *t
 clarke_status clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f,
                                    const clarke_touch *touch, size_t n, const int8_t *choice,
                                    const clarke_profile *profile, clarke_error *err);
+/* The marked touches' slopes become enclosures that hold those of both sides; a marked window's output
+ * that of each option, with a weight between 0 and 1. f and touch as for clarke_slopes_choose. */
+clarke_status clarke_slopes_loosen(clarke_slopes *s, const clarke_forward *f,
+                                   const clarke_touch *touch, size_t n, const bool *loose,
+                                   clarke_error *err);
 /* AD's slopes over a pass of all samples of the replay's batch (clarke_replay_all). */
 clarke_status clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all,
                                   const clarke_replay *r, const clarke_profile *profile,
@@ -73,6 +78,12 @@ typedef clarke_status (*clarke_sink)(void *context, const clarke_forward *f,
 clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
                                  const clarke_slopes *s, size_t segment, clarke_sink sink,
                                  void *context, clarke_error *err);
+
+/* Reverse mode in enclosures of about that many bits: grad is seeded as above, and holds afterwards the
+ * gradients of the values in keep (n_values) alone. */
+clarke_status clarke_reverse_enclose(clarke_matrix *grad, const bool *keep,
+                                     const clarke_forward *f, const clarke_slopes *s, size_t bits,
+                                     clarke_error *err);
 
 /* carries[v] (n_values): does the value depend on a wrt parameter, within the segment? */
 void clarke_reverse_carriers(bool *carries, const clarke_graph *g, size_t segment);

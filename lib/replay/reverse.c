@@ -252,21 +252,58 @@ step_reverse(pass *p, size_t i)
   return CLARKE_OK;
 }
 
+static clarke_status
+run(pass *p, const bool *keep, size_t bits)
+{
+  const clarke_graph *g = p->f->g;
+  clarke_status status = CLARKE_OK;
+
+  p->carries = malloc((g->n_values + 1) * sizeof *p->carries);
+  if (p->carries == NULL)
+    return clarke_fail(p->err, CLARKE_ENOMEM, "out of memory");
+  clarke_reverse_carriers(p->carries, g, p->segment);
+  for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK;) {
+    size_t out = g->steps[i].out;
+
+    if (p->grad[out].rows == 0 || ends_segment(g, p->segment, i))
+      continue;
+    if (keep != NULL)
+      status = clarke_matrix_round(&p->grad[out], bits, p->err);
+    if (status == CLARKE_OK)
+      status = step_reverse(p, i);
+    if (keep != NULL && !keep[out]) {
+      clarke_matrix_clear(&p->grad[out]);
+      clarke_matrix_init(&p->grad[out]);
+    }
+  }
+  free(p->carries);
+  return status;
+}
+
 clarke_status
 clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s,
                    size_t segment, clarke_sink sink, void *context, clarke_error *err)
 {
   pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
             .context = context, .err = err};
-  clarke_status status = CLARKE_OK;
 
-  p.carries = malloc((f->g->n_values + 1) * sizeof *p.carries);
-  if (p.carries == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  clarke_reverse_carriers(p.carries, f->g, segment);
-  for (size_t i = f->g->n_steps; i-- > 0 && status == CLARKE_OK;)
-    if (grad[f->g->steps[i].out].rows > 0 && !ends_segment(f->g, segment, i))
-      status = step_reverse(&p, i);
-  free(p.carries);
-  return status;
+  return run(&p, NULL, 0);
+}
+
+/* The parameters' part is not asked for. */
+static clarke_status
+ignore(void *context, const clarke_forward *f, const clarke_step *step, size_t operand,
+       const clarke_matrix *g, clarke_error *err)
+{
+  (void)context, (void)f, (void)step, (void)operand, (void)g, (void)err;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_reverse_enclose(clarke_matrix *grad, const bool *keep, const clarke_forward *f,
+                       const clarke_slopes *s, size_t bits, clarke_error *err)
+{
+  pass p = {.f = f, .slopes = s, .grad = grad, .segment = CLARKE_NONE, .sink = ignore, .err = err};
+
+  return run(&p, keep, bits);
 }

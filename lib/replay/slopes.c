@@ -3,6 +3,7 @@
 #include "exact/ball.h"
 #include "replay/piecewise.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,13 +213,31 @@ route_winners(clarke_route *route, const clarke_forward *f, size_t step, clarke_
   return status;
 }
 
+/* A window's output gets `weight` times the entry, as its term `at`. */
+static clarke_status
+route_share(clarke_route *route, const clarke_forward *f, const clarke_touch *t, size_t at,
+            size_t entry, const mpq_t weight, clarke_error *err)
+{
+  size_t count = f->g->values[f->g->steps[t->step].out].count;
+  clarke_status status = CLARKE_OK;
+
+  if (route->n == at)
+    status = route_grow(route, count * f->n, err);
+  if (status == CLARKE_OK && route->weight[at].rows == 0)
+    status = clarke_matrix_resize(&route->weight[at], count, f->n, 1, err);
+  if (status != CLARKE_OK)
+    return status;
+  route->from[at][t->feature * f->n + t->column] = entry;
+  return set_entry(&route->weight[at], t->feature, t->column, weight, err);
+}
+
 /* D^AD of a tied window: (1 - beta) of the first or last of the n tied entries, beta of their mean. */
 static clarke_status
 set_shares(clarke_route *route, const clarke_forward *f, const clarke_touch *t, const size_t *tied,
            size_t n, const clarke_tie_rule *rule, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[t->step];
-  size_t count = f->g->values[s->out].count, one = rule->tie == CLARKE_TIE_LAST ? n - 1 : 0;
+  size_t one = rule->tie == CLARKE_TIE_LAST ? n - 1 : 0;
   clarke_status status = CLARKE_OK;
   mpq_t share, rest;
 
@@ -229,16 +248,9 @@ set_shares(clarke_route *route, const clarke_forward *f, const clarke_touch *t, 
   mpq_set_ui(rest, 1, 1);
   mpq_sub(rest, rest, rule->beta);
   mpq_add(rest, rest, share);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    if (route->n == i + 1)
-      status = route_grow(route, count * f->n, err);
-    if (status == CLARKE_OK && route->weight[i + 1].rows == 0)
-      status = clarke_matrix_resize(&route->weight[i + 1], count, f->n, 1, err);
-    if (status != CLARKE_OK)
-      break;
-    route->from[i + 1][t->feature * f->n + t->column] = s->in[0].map[t->feature * s->width + tied[i]];
-    status = set_entry(&route->weight[i + 1], t->feature, t->column, i == one ? rest : share, err);
-  }
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    status = route_share(route, f, t, i + 1, s->in[0].map[t->feature * s->width + tied[i]],
+                         i == one ? rest : share, err);
   mpq_clears(share, rest, NULL);
   return status;
 }
@@ -302,6 +314,72 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
     if (g->steps[touch[k].step].kind == CLARKE_MAX)
       status = route_touched(s, f, &touch[k], choice[k], profile, err);
   return status == CLARKE_OK ? set_touched(s, g, touch, n, choice, profile, err) : status;
+}
+
+/* Gives an entry a radius. */
+static clarke_status
+set_radius(clarke_matrix *m, size_t i, size_t j, const mpq_t radius, clarke_error *err)
+{
+  if (m->radius == NULL)
+    m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
+  if (m->radius == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  m->radius[i * m->cols + j] = nextafter(mpq_get_d(radius), INFINITY);
+  return CLARKE_OK;
+}
+
+static clarke_status
+loosen_kink(clarke_matrix *slope, const clarke_graph *g, const clarke_touch *t, clarke_error *err)
+{
+  clarke_status status;
+  mpq_t left, right, half;
+
+  mpq_inits(left, right, half, NULL);
+  clarke_touch_side(left, g, t, false);
+  clarke_touch_side(right, g, t, true);
+  mpq_set_ui(half, 1, 2);
+  mpq_sub(right, right, left);
+  mpq_mul(right, right, half);
+  mpq_add(left, left, right);
+  mpq_abs(right, right);
+  status = set_entry(slope, t->feature, t->column, left, err);
+  if (status == CLARKE_OK)
+    status = set_radius(slope, t->feature, t->column, right, err);
+  mpq_clears(left, right, half, NULL);
+  return status;
+}
+
+static clarke_status
+loosen_window(clarke_route *route, const clarke_forward *f, const clarke_touch *t,
+              clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t half;
+
+  mpq_init(half);
+  mpq_set_ui(half, 1, 2);
+  route->from[0][t->feature * f->n + t->column] = CLARKE_NONE;
+  for (size_t o = 0; o < t->n_options && status == CLARKE_OK; o++) {
+    status = route_share(route, f, t, o + 1, t->option[o], half, err);
+    if (status == CLARKE_OK)
+      status = set_radius(&route->weight[o + 1], t->feature, t->column, half, err);
+  }
+  mpq_clear(half);
+  return status;
+}
+
+clarke_status
+clarke_slopes_loosen(clarke_slopes *s, const clarke_forward *f, const clarke_touch *touch, size_t n,
+                     const bool *loose, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+    if (loose[k] && touch[k].n_options > 0)
+      status = loosen_window(&s->route[touch[k].step], f, &touch[k], err);
+    else if (loose[k])
+      status = loosen_kink(&s->slope[touch[k].step], f->g, &touch[k], err);
+  return status;
 }
 
 clarke_status

@@ -23,31 +23,13 @@ clarke_tree_clear(clarke_tree *t)
     free(node->side);
   }
   free(t->node);
+  free(t->parallel);
   clarke_tree_init(t);
 }
 
-/* A row of the path: what a side chosen asks, its argument being affine. */
-typedef struct {
-  size_t touch, condition;
-  clarke_row row;
-} demand;
-
-/* The visit: sides chosen so far, and what they ask. */
-typedef struct {
-  clarke_tree *tree;
-  const clarke_question *q;
-  const bool *among; /* touches to branch on; NULL: all */
-  int8_t *side;     /* CLARKE_PROXY: not reached, or left alone */
-  demand *demand;
-  size_t n;         /* demands */
-  clarke_error *err;
-} visit;
-
-static clarke_node *
-add_node(visit *v, clarke_node_kind kind)
+clarke_node *
+clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
 {
-  clarke_tree *t = v->tree;
-
   if (t->n == t->capacity) {
     size_t wanted = 2 * t->capacity + 16;
     clarke_node *grown = realloc(t->node, wanted * sizeof *grown);
@@ -62,10 +44,38 @@ add_node(visit *v, clarke_node_kind kind)
   return &t->node[t->n++];
 }
 
+int8_t **
+clarke_tree_leaves(const clarke_tree *t, size_t *n)
+{
+  int8_t **side = malloc((t->n + 1) * sizeof *side);
+
+  *n = 0;
+  for (size_t i = 0; side != NULL && i < t->n; i++)
+    if (t->node[i].kind == CLARKE_LEAF)
+      side[(*n)++] = t->node[i].side;
+  return side;
+}
+
+/* A row of the path: what a side chosen asks, its argument being affine. */
+typedef struct {
+  size_t touch, condition;
+  clarke_row row;
+} demand;
+
+/* The visit: sides chosen so far, and what they ask. */
+typedef struct {
+  clarke_tree *tree;
+  const clarke_question *q;
+  int8_t *side;     /* CLARKE_PROXY: not reached */
+  demand *demand;
+  size_t n;         /* demands */
+  clarke_error *err;
+} visit;
+
 static clarke_status
 add_leaf(visit *v)
 {
-  clarke_node *leaf = add_node(v, CLARKE_LEAF);
+  clarke_node *leaf = clarke_tree_add(v->tree, CLARKE_LEAF);
   size_t n = v->tree->n_touches;
 
   if (leaf != NULL)
@@ -81,7 +91,7 @@ add_leaf(visit *v)
 static clarke_status
 add_dead(visit *v, mpq_t *u)
 {
-  clarke_node *node = add_node(v, CLARKE_DEAD);
+  clarke_node *node = clarke_tree_add(v->tree, CLARKE_DEAD);
 
   if (node != NULL)
     node->multiplier = malloc((v->n + 1) * sizeof *node->multiplier);
@@ -204,7 +214,7 @@ static clarke_status
 branch(visit *v, size_t k)
 {
   const clarke_touch *t = &v->q->replay->touch[k];
-  clarke_node *node = add_node(v, CLARKE_BRANCH);
+  clarke_node *node = clarke_tree_add(v->tree, CLARKE_BRANCH);
   clarke_status status = CLARKE_OK;
 
   if (node == NULL)
@@ -231,8 +241,6 @@ descend(visit *v, size_t k)
     v->tree->complete = false;
     return CLARKE_OK;
   }
-  while (k < v->tree->n_touches && v->among != NULL && !v->among[k])
-    k++;
   if (k == v->tree->n_touches)
     return add_leaf(v);
   first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
@@ -251,31 +259,24 @@ descend(visit *v, size_t k)
 /* May the tree be built? Every touch may double it: past the limit's logarithm only refutations could
  * help. */
 static bool
-within_reach(const clarke_question *q, const bool *among)
+within_reach(const clarke_question *q)
 {
-  size_t n = 0;
-
-  for (size_t k = 0; k < q->replay->n_touches; k++) {
-    if (among != NULL && !among[k])
-      continue;
+  for (size_t k = 0; k < q->replay->n_touches; k++)
     if (q->replay->touch[k].n_options > CLARKE_TREE_OPTIONS)
       return false;
-    n++;
-  }
-  return n <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
+  return q->replay->n_touches <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
 }
 
 clarke_status
-clarke_enumerate(clarke_tree *t, const clarke_question *q, const bool *among,
-                 clarke_error *err)
+clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
 {
   size_t n = q->replay->n_touches;
-  visit v = {.tree = t, .q = q, .among = among, .err = err};
+  visit v = {.tree = t, .q = q, .err = err};
   clarke_status status;
 
   clarke_tree_clear(t);
   t->n_touches = n;
-  t->complete = within_reach(q, among);
+  t->complete = within_reach(q);
   if (!t->complete)
     return CLARKE_OK;
   v.side = calloc(n + 1, 1);

@@ -20,13 +20,14 @@ typedef struct {
   size_t touch;  /* BRANCH */
   size_t n;      /* DEAD: in the order of touch, then condition */
   clarke_multiplier *multiplier;
-  int8_t *side;  /* LEAF: by touch; those not branched on are CLARKE_LEFT, or the first option */
+  int8_t *side;  /* LEAF: by touch; CLARKE_PROXY: open (cover.h) */
 } clarke_node;
 
 typedef struct {
   size_t n_touches;
   size_t n, capacity;
   clarke_node *node; /* in preorder, - before +, options in order */
+  size_t *parallel;  /* by touch: the one, branched on, whose sides it takes, or CLARKE_NONE; NULL: none does */
   bool complete;     /* false: given up at a limit; the nodes then cover nothing */
 } clarke_tree;
 
@@ -35,9 +36,11 @@ typedef struct {
 
 void clarke_tree_init(clarke_tree *t);
 void clarke_tree_clear(clarke_tree *t);
-/* among, when not NULL, marks the touches to branch on: leaves have CLARKE_PROXY for the others. */
-clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, const bool *among,
-                               clarke_error *err);
+/* One more node, all zeros but the kind; NULL when out of memory. */
+clarke_node *clarke_tree_add(clarke_tree *t, clarke_node_kind kind);
+/* The sides of all leaves, borrowed: *n of them; NULL when out of memory. */
+int8_t **clarke_tree_leaves(const clarke_tree *t, size_t *n);
+clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err);
 
 /* The gradient of the loss in all wrt parameters, by the samples that touch kinks (the others
  * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
@@ -56,15 +59,7 @@ typedef struct {
 
 void clarke_membership_init(clarke_membership *m);
 void clarke_membership_clear(clarke_membership *m, size_t n);
-/* within, when not NULL, marks the columns that v may have, of the entries of all parameters: then the
- * place is OUTSIDE or UNSETTLED. */
 clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,
-                                     int8_t *const *side, size_t n, const bool *within,
-                                     clarke_error *err);
-
-/* moves[k]: does touch k, which has no side (CLARKE_PROXY) and is not flat, move along v? Its argument,
- * or an option, has a derivative that is not certainly 0. */
-clarke_status clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side,
-                                 const clarke_row *v, clarke_error *err);
+                                     int8_t *const *side, size_t n, clarke_error *err);
 
 #endif

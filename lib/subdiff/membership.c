@@ -65,7 +65,7 @@ subtract(clarke_matrix *a, const clarke_matrix *b, const clarke_graph *g, clarke
 /* The midpoints as a sparse row; *exact tells whether they are the values. */
 static clarke_status
 as_row(clarke_row *row, bool *exact, const clarke_matrix *d, const clarke_graph *g,
-       const bool *within, clarke_error *err)
+       clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   mpq_t q;
@@ -74,8 +74,6 @@ as_row(clarke_row *row, bool *exact, const clarke_matrix *d, const clarke_graph 
   for (size_t p = 0; p < g->n_parameters; p++) {
     *exact = *exact && (d[p].rows == 0 || d[p].radius == NULL);
     for (size_t e = 0; e < d[p].rows && status == CLARKE_OK; e++) {
-      if (within != NULL && !within[clarke_column_base(g, p) + e])
-        continue;
       clarke_matrix_get(q, &d[p], e, 0);
       if (mpq_sgn(q) != 0)
         status = clarke_row_add(row, clarke_column_base(g, p) + e, q, err);
@@ -233,7 +231,7 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
 
 clarke_status
 clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *const *side,
-                       size_t n, const bool *within, clarke_error *err)
+                       size_t n, clarke_error *err)
 {
   const clarke_graph *g = q->g;
   clarke_matrix **difference = calloc(n + 1, sizeof *difference);
@@ -264,12 +262,12 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
       status = subtract(difference[i], cell, g, err);
     clarke_matrices_free(cell, g->n_parameters);
     if (status == CLARKE_OK)
-      status = as_row(&row[i], &exact, difference[i], g, within, err);
+      status = as_row(&row[i], &exact, difference[i], g, err);
   }
   for (size_t i = 0; i < n && status == CLARKE_OK && !exact; i++)
     round_row(&row[i]);
   if (status == CLARKE_OK && n > 0)
-    status = decide(m, difference, row, exact && within == NULL, n, g, err);
+    status = decide(m, difference, row, exact, n, g, err);
   for (size_t i = 0; i < n; i++) {
     if (difference != NULL)
       clarke_matrices_free(difference[i], g->n_parameters);
@@ -280,75 +278,5 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   clarke_matrices_free(ad, g->n_parameters);
   free(row);
   free(proxies);
-  return status;
-}
-
-/* The derivative along the move of one touch's argument or options: is it certainly 0? */
-static bool
-is_still(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t)
-{
-  const clarke_matrix *m = &tangent[g->steps[t->step].in[0].value];
-  bool still = true;
-  mpq_t zero;
-
-  if (m->rows == 0)
-    return true;
-  mpq_init(zero);
-  for (size_t c = 0; c < clarke_touch_conditions(t); c++)
-    still = still && clarke_matrix_compare(m, t->n_options > 0 ? t->option[c] : t->feature,
-                                           t->column, zero) == 0;
-  mpq_clear(zero);
-  return still;
-}
-
-/* v as moves. */
-static clarke_status
-row_direction(clarke_direction *d, const clarke_row *v, const clarke_graph *g, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-  size_t p = 0;
-
-  for (size_t e = 0; e < v->n && status == CLARKE_OK; e++) {
-    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
-    status = clarke_direction_move(d, CLARKE_MOVE_AT, p, v->column[e] - clarke_column_base(g, p),
-                                   v->value[e], err);
-  }
-  return status;
-}
-
-clarke_status
-clarke_moves_along(bool *moves, const clarke_question *q, const int8_t *side, const clarke_row *v,
-                   clarke_error *err)
-{
-  const clarke_graph *g = q->g;
-  clarke_matrix *d = clarke_matrices_new(g->n_parameters);
-  clarke_matrix *t = clarke_matrices_new(g->n_values);
-  clarke_direction direction;
-  clarke_cell cell;
-  clarke_slopes slopes;
-  clarke_status status = d != NULL && t != NULL ? CLARKE_OK
-                                                : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-
-  clarke_direction_init(&direction);
-  clarke_cell_init(&cell);
-  clarke_slopes_init(&slopes);
-  if (status == CLARKE_OK)
-    status = clarke_cell_set(&cell, q, side, err);
-  if (status == CLARKE_OK)
-    status = clarke_cell_slopes(&slopes, &cell, q, err);
-  if (status == CLARKE_OK)
-    status = row_direction(&direction, v, g, err);
-  if (status == CLARKE_OK)
-    status = clarke_direction_matrices(d, &direction, g, err);
-  if (status == CLARKE_OK)
-    status = clarke_tangent_run(t, &q->replay->near, &slopes, d, err);
-  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++)
-    moves[k] = side[k] == CLARKE_PROXY && !cell.flat[k] && !is_still(t, g, &q->replay->touch[k]);
-  clarke_matrices_free(t, g->n_values);
-  clarke_matrices_free(d, g->n_parameters);
-  clarke_direction_clear(&direction);
-  clarke_cell_clear(&cell);
-  clarke_slopes_clear(&slopes);
   return status;
 }

@@ -97,25 +97,13 @@ clarke_status
 clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
                     clarke_error *err)
 {
-  size_t n = q->replay->near.n;
-
   memset(c, 0, sizeof *c);
   c->q = q;
+  c->column = CLARKE_NONE;
   clarke_slopes_init(&c->slopes);
   clarke_sparse_init(&c->sparse);
-  c->forward = malloc((n + 1) * sizeof *c->forward);
-  c->slope = malloc((n + 1) * sizeof *c->slope);
-  if (c->forward == NULL || c->slope == NULL) {
-    free(c->forward);
-    free(c->slope);
-    c->forward = NULL;
-    c->slope = NULL;
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  }
-  for (size_t j = 0; j < n; j++) {
-    clarke_forward_init(&c->forward[j]);
-    clarke_slopes_init(&c->slope[j]);
-  }
+  clarke_forward_init(&c->forward);
+  clarke_slopes_init(&c->slope);
   return clarke_slopes_choose(&c->slopes, &q->replay->near, q->replay->touch,
                               q->replay->n_touches, side, q->profile, err);
 }
@@ -123,15 +111,29 @@ clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *s
 void
 clarke_columns_clear(clarke_columns *c)
 {
-  for (size_t j = 0; c->forward != NULL && j < c->q->replay->near.n; j++) {
-    clarke_forward_clear(&c->forward[j]);
-    clarke_slopes_clear(&c->slope[j]);
-  }
-  free(c->forward);
-  free(c->slope);
+  clarke_forward_clear(&c->forward);
+  clarke_slopes_clear(&c->slope);
   clarke_slopes_clear(&c->slopes);
   clarke_sparse_clear(&c->sparse);
   memset(c, 0, sizeof *c);
+}
+
+static clarke_status
+take_column(clarke_columns *c, size_t column, clarke_error *err)
+{
+  clarke_status status;
+
+  if (column == c->column)
+    return CLARKE_OK;
+  clarke_forward_clear(&c->forward);
+  clarke_slopes_clear(&c->slope);
+  c->column = CLARKE_NONE;
+  status = clarke_forward_column(&c->forward, &c->q->replay->near, column, err);
+  if (status == CLARKE_OK)
+    status = clarke_slopes_column(&c->slope, &c->slopes, &c->q->replay->near, column, err);
+  if (status == CLARKE_OK)
+    c->column = column;
+  return status;
 }
 
 typedef struct {
@@ -208,18 +210,14 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   const clarke_touch *t = &c->q->replay->touch[k];
   const clarke_graph *g = c->q->g;
   const clarke_sparse_seed seed = seed_of(g, t, side, condition, segment);
-  clarke_forward *f = &c->forward[t->column];
-  clarke_slopes *s = &c->slope[t->column];
+  const clarke_forward *f = &c->forward;
+  const clarke_slopes *s = &c->slope;
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
   const size_t before = row->n;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = take_column(c, t->column, err);
   bool known = true;
 
-  if (f->g == NULL)
-    status = clarke_forward_column(f, &c->q->replay->near, t->column, err);
-  if (status == CLARKE_OK && s->slope == NULL)
-    status = clarke_slopes_column(s, &c->slopes, &c->q->replay->near, t->column, err);
   if (status == CLARKE_OK)
     status = clarke_sparse_run(&known, &c->sparse, &seed, f, s, &emitter, err);
   if (status == CLARKE_OK && !known) {

@@ -33,12 +33,14 @@ typedef struct {
 void clarke_sparse_init(clarke_sparse *w);
 void clarke_sparse_clear(clarke_sparse *w);
 
-/* Passes and slopes of single columns, made when first asked for. */
+/* The pass and the slopes of one column, made anew when another one is asked for: rows are best asked for
+ * column by column. */
 typedef struct {
   const clarke_question *q;
   clarke_slopes slopes; /* of the sides chosen, all columns */
-  clarke_forward *forward;
-  clarke_slopes *slope;
+  size_t column;        /* CLARKE_NONE: none yet */
+  clarke_forward forward;
+  clarke_slopes slope;
   clarke_sparse sparse;
 } clarke_columns;
 

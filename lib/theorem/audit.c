@@ -39,16 +39,6 @@ drop_cells(clarke_audit *a)
   a->n_cells = 0;
 }
 
-static size_t
-leaf_count(const clarke_tree *t)
-{
-  size_t n = 0;
-
-  for (size_t i = 0; i < t->n; i++)
-    n += t->node[i].kind == CLARKE_LEAF;
-  return n;
-}
-
 void
 clarke_audit_clear(clarke_audit *a)
 {
@@ -220,19 +210,6 @@ try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
                   "of sides is realized: AD's gradient is their convex combination");
 }
 
-/* Leaves' sides, as a list of pointers. */
-static int8_t **
-leaves(const clarke_tree *t, size_t *n)
-{
-  int8_t **side = malloc((leaf_count(t) + 1) * sizeof *side);
-
-  *n = 0;
-  for (size_t i = 0; side != NULL && i < t->n; i++)
-    if (t->node[i].kind == CLARKE_LEAF)
-      side[(*n)++] = t->node[i].side;
-  return side;
-}
-
 /* The cells among the leaves that directions realize. */
 static clarke_status
 realize_leaves(clarke_cell *cell, bool *realized, int8_t **side, size_t n, clarke_audit *a,
@@ -307,7 +284,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
       side[kept++] = side[i];
     }
   if (status == CLARKE_OK && kept > 0)
-    status = clarke_membership_find(&m, q, side, kept, NULL, err);
+    status = clarke_membership_find(&m, q, side, kept, err);
   if (status == CLARKE_OK && m.place == CLARKE_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
   clarke_membership_clear(&m, kept);
@@ -323,7 +300,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   int8_t **side;
   size_t n;
-  clarke_status status = clarke_enumerate(&a->tree, q, NULL, err);
+  clarke_status status = clarke_enumerate(&a->tree, q, err);
 
   if (status != CLARKE_OK || !a->tree.complete)
     return status == CLARKE_OK
@@ -331,10 +308,10 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
                         "AD's own pattern could not be realized, and there are too many patterns "
                         "to list them all")
              : status;
-  side = leaves(&a->tree, &n);
+  side = clarke_tree_leaves(&a->tree, &n);
   if (side == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_membership_find(&a->membership, q, side, n, NULL, err);
+  status = clarke_membership_find(&a->membership, q, side, n, err);
   if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
     conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
              "a vector separates AD's output from the gradients of all patterns that can occur "
@@ -361,7 +338,7 @@ try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
   status = clarke_separate_blocks(a, q, err);
   if (status != CLARKE_OK || a->membership.place != CLARKE_OUTSIDE)
     return status;
-  return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
+  return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
                   "in the parameters of one block of a layer a vector separates AD's output from the "
                   "gradients of all patterns that can occur nearby");
 }

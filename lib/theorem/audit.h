@@ -47,7 +47,7 @@ typedef struct {
 
 typedef enum {
   CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,
-  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_UNANIMOUS /* programs */,
+  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_BOUND, CLARKE_EVIDENCE_UNANIMOUS /* programs */,
 } clarke_evidence;
 
 #define CLARKE_THEOREMS 7
@@ -62,7 +62,7 @@ typedef struct {
   size_t n_mixed;
   size_t *mixed;          /* MIX: layers, with their lambda */
   mpq_t *lambda;
-  clarke_tree tree;       /* SEPARATOR */
+  clarke_tree tree;       /* SEPARATOR, BOUND */
   clarke_membership membership;
   size_t n_layers;
   clarke_layer *layer;
@@ -101,13 +101,12 @@ clarke_status clarke_first_order(clarke_cone_answer *answer, clarke_direction *d
                                  clarke_error *err);
 
 /* layer_system.c: the next block of the layer's system under the cell that has no direction, the search
- * beginning with row *from, which ends behind it: the touches in it, and the columns of its rows. */
-clarke_status clarke_empty_block(bool *found, size_t *from, bool *touch, bool *column,
-                                 const clarke_layer *layer, const clarke_cell *cell,
-                                 const clarke_question *q, clarke_error *err);
+ * beginning with row *from, which ends behind it: the touches in it. */
+clarke_status clarke_empty_block(bool *found, size_t *from, bool *touch, const clarke_layer *layer,
+                                 const clarke_cell *cell, const clarke_question *q,
+                                 clarke_error *err);
 
-/* blocks.c: is AD's output separated in the parameters of such a block, its touches alone being branched
- * on? Then the verdict is not-in-clarke. */
+/* blocks.c: is AD's output separated in the parameters of such a block? Then the verdict is not-in-clarke. */
 clarke_status clarke_separate_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err);
 
 /* realize.c: directions for a cell, layer by layer and then globally. The layers' feasibility and

@@ -1,109 +1,208 @@
 /* Blocks of a layer's system share no parameters: a convolution's filters are apart from each other. Where
  * one has no direction, AD's output may be separated in its own parameters, whatever all other touches
- * do, as long as none of them moves along the separating vector. */
+ * do: a few of the block's are branched on, the rest is bounded.
+ *
+ * The vector is the point of a hull nearest to the origin: of what cells change in AD's output, as floats have it. Every
+ * cell that it turns out not to separate joins the hull, until a tree covers all of them (or none can). */
 #include "theorem/audit.h"
 
+#include "subdiff/cover.h"
+#include "subdiff/nearest.h"
+
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ATTEMPTS 64
+#define ROUNDS 256
+#define MOST_TOUCHES ((size_t)1 << 14)
+#define LARGEST 4096 /* entry of v */
 
-static int8_t **
-leaf_sides(const clarke_tree *t, size_t *n)
+/* What the search of one block keeps. */
+typedef struct {
+  clarke_parallels classes;
+  double *cell; /* n_cells x columns: AD's output less the cell's gradient */
+  size_t n_cells, most_cells;
+  double *v;
+  size_t *option;
+} search;
+
+static void
+search_clear(search *s)
 {
-  int8_t **side = malloc((t->n + 1) * sizeof *side);
-
-  *n = 0;
-  for (size_t i = 0; side != NULL && i < t->n; i++)
-    if (t->node[i].kind == CLARKE_LEAF)
-      side[(*n)++] = t->node[i].side;
-  return side;
+  clarke_parallels_clear(&s->classes);
+  free(s->cell);
+  free(s->v);
+  free(s->option);
 }
 
-/* The touches that move along v under some leaf though it does not branch on them join the others;
- * *more: there are some. */
-static clarke_status
-add_movers(bool *more, bool *among, int8_t *const *side, size_t n, const clarke_row *v,
-           const clarke_question *q, clarke_error *err)
+static void
+add_cell(search *s)
 {
-  bool *moves = malloc(q->replay->n_touches + 1);
-  clarke_status status = moves != NULL ? CLARKE_OK
-                                       : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  const clarke_parallels *c = &s->classes;
+  double *cell = s->cell + s->n_cells++ * c->n_columns;
 
-  *more = false;
-  for (size_t i = 0; i < n && status == CLARKE_OK && !*more; i++) {
-    status = clarke_moves_along(moves, q, side[i], v, err);
-    for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++)
-      if (moves[k]) {
-        among[k] = *more = true;
-      }
-  }
-  free(moves);
-  return status;
+  memset(cell, 0, c->n_columns * sizeof *cell);
+  for (size_t i = 0; i < c->n; i++)
+    for (size_t j = 0; j < c->n_columns; j++)
+      for (size_t sign = 0; sign < 2; sign++)
+        cell[j] -= c->class[i].gain[sign][s->option[i] * c->n_columns + j];
 }
 
-/* One attempt: *done when AD's output is separated; else *more when other touches have joined. */
-static clarke_status
-attempt(bool *done, bool *more, bool *among, const bool *within, clarke_audit *a,
-        const clarke_question *q, clarke_error *err)
+/* The next number of a fixed sequence, between -1 and 1. */
+static double
+draw(uint64_t *state)
 {
-  int8_t **side = NULL;
-  size_t n = 0;
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(int32_t)(*state >> 32) / 2147483648.0;
+}
+
+static clarke_status
+search_init(search *s, const clarke_margins *m, const bool *among, clarke_error *err)
+{
+  const size_t begin = 64;
+  uint64_t state = 1;
   clarke_status status;
 
-  *done = *more = false;
-  clarke_tree_clear(&a->tree);
-  clarke_membership_clear(&a->membership, 0);
-  status = clarke_enumerate(&a->tree, q, among, err);
-  if (status != CLARKE_OK || !a->tree.complete)
+  memset(s, 0, sizeof *s);
+  clarke_parallels_init(&s->classes);
+  status = clarke_parallels_find(&s->classes, m, among, err);
+  if (status != CLARKE_OK)
     return status;
-  side = leaf_sides(&a->tree, &n);
-  if (side == NULL)
+  s->most_cells = begin + ROUNDS;
+  s->cell = malloc((s->most_cells * s->classes.n_columns + 1) * sizeof *s->cell);
+  s->v = malloc((s->classes.n_columns + 1) * sizeof *s->v);
+  s->option = malloc((s->classes.n + 1) * sizeof *s->option);
+  if (s->cell == NULL || s->v == NULL || s->option == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_membership_find(&a->membership, q, side, n, within, err);
-  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE) {
-    status = add_movers(more, among, side, n, &a->membership.v, q, err);
-    *done = status == CLARKE_OK && !*more;
+  for (size_t i = 0; i < begin; i++) {
+    for (size_t j = 0; j < s->classes.n_columns; j++)
+      s->v[j] = draw(&state);
+    clarke_parallels_along(s->option, &s->classes, s->v);
+    add_cell(s);
   }
-  free(side);
+  return CLARKE_OK;
+}
+
+/* A vector that separates the cells so far, rounded to small integers. */
+static clarke_status
+find_vector(bool *found, clarke_row *row, search *s, clarke_error *err)
+{
+  const clarke_parallels *c = &s->classes;
+  clarke_status status =
+    clarke_nearest(found, s->v, s->cell, s->n_cells, c->n_columns, err);
+  double most = 0;
+  mpq_t x;
+
+  for (size_t j = 0; j < c->n_columns && status == CLARKE_OK; j++)
+    most = fabs(s->v[j]) > most ? fabs(s->v[j]) : most;
+  mpq_init(x);
+  row->n = 0;
+  for (size_t j = 0; j < c->n_columns && status == CLARKE_OK && *found; j++) {
+    s->v[j] = rint(s->v[j] / most * LARGEST);
+    mpq_set_d(x, s->v[j]);
+    if (s->v[j] != 0)
+      status = clarke_row_add(row, c->column[j], x, err);
+  }
+  mpq_clear(x);
+  return status;
+}
+
+/* First by guesses alone; then every leaf is proved. */
+static clarke_status
+cover(clarke_covering *answer, clarke_audit *a, search *s, const clarke_margins *m,
+      clarke_error *err)
+{
+  clarke_margin margin;
+  clarke_status status =
+    clarke_cover(answer, &a->tree, s->option, &s->classes, s->v, NULL, m->q, err);
+
+  if (status != CLARKE_OK || *answer != CLARKE_COVERED)
+    return status;
+  status = clarke_margin_init(&margin, m, &a->membership.v, err);
+  if (status == CLARKE_OK)
+    status = clarke_cover(answer, &a->tree, s->option, &s->classes, s->v, &margin, m->q, err);
+  clarke_margin_clear(&margin);
   return status;
 }
 
 static clarke_status
-separate_layer(bool *done, clarke_audit *a, const clarke_layer *layer, const clarke_question *q,
+separate_block(bool *done, clarke_audit *a, const bool *among, const clarke_margins *m,
                clarke_error *err)
 {
-  size_t columns = clarke_column_base(q->g, q->g->n_parameters), from = 0;
-  bool *among = malloc(q->replay->n_touches + 1), *within = malloc(columns + 1), found = true;
-  clarke_status status = among != NULL && within != NULL
-                           ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_covering answer = CLARKE_CROSSED;
+  bool found = true;
+  search s;
+  clarke_status status = search_init(&s, m, among, err);
+
+  while (status == CLARKE_OK && found && answer == CLARKE_CROSSED && s.n_cells < s.most_cells &&
+         s.classes.n > 0) {
+    status = find_vector(&found, &a->membership.v, &s, err);
+    if (status == CLARKE_OK && found)
+      status = cover(&answer, a, &s, m, err);
+    if (status == CLARKE_OK && found && answer == CLARKE_CROSSED)
+      add_cell(&s);
+  }
+  search_clear(&s);
+  *done = status == CLARKE_OK && answer == CLARKE_COVERED;
+  return status;
+}
+
+static clarke_status
+separate_layer(bool *done, clarke_audit *a, const clarke_layer *layer, const clarke_margins *m,
+               clarke_error *err)
+{
+  const clarke_question *q = m->q;
+  size_t from = 0;
+  bool *among = malloc(q->replay->n_touches + 1), found = true;
+  clarke_status status = among != NULL ? CLARKE_OK
+                                       : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
   *done = false;
   for (size_t i = 0; i < ATTEMPTS && found && !*done && status == CLARKE_OK; i++) {
-    bool more = true;
-
     memset(among, 0, q->replay->n_touches);
-    memset(within, 0, columns);
-    status = clarke_empty_block(&found, &from, among, within, layer, &a->cell[0], q, err);
-    while (status == CLARKE_OK && found && more && !*done)
-      status = attempt(done, &more, among, within, a, q, err);
+    status = clarke_empty_block(&found, &from, among, layer, &a->cell[0], q, err);
+    if (status == CLARKE_OK && found)
+      status = separate_block(done, a, among, m, err);
   }
   free(among);
-  free(within);
   return status;
+}
+
+/* Reverse mode through transcendental functions is not bounded here. */
+static bool
+is_piecewise(const clarke_graph *g)
+{
+  bool *carries = malloc(g->n_values + 1);
+  bool all = carries != NULL;
+
+  if (carries != NULL)
+    clarke_reverse_carriers(carries, g, CLARKE_NONE);
+  for (size_t i = 0; i < g->n_steps && all; i++)
+    all = !carries[g->steps[i].out] ||
+          (g->steps[i].kind != CLARKE_ANALYTIC && g->steps[i].kind != CLARKE_SOFTMAX);
+  free(carries);
+  return all;
 }
 
 clarke_status
 clarke_separate_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   bool done = false;
-  clarke_status status = CLARKE_OK;
+  clarke_margins margins;
+  clarke_status status;
 
+  if (!is_piecewise(q->g))
+    return CLARKE_OK;
+  status = clarke_margins_init(&margins, q, err);
   for (size_t i = 0; i < a->n_layers && !done && status == CLARKE_OK; i++)
-    if (a->layer[i].feasible == CLARKE_NO && a->layer[i].moving > 0)
-      status = separate_layer(&done, a, &a->layer[i], q, err);
-  if (!done) {
+    if (a->layer[i].feasible == CLARKE_NO && a->layer[i].moving > 0 &&
+        a->layer[i].moving <= MOST_TOUCHES)
+      status = separate_layer(&done, a, &a->layer[i], &margins, err);
+  clarke_margins_clear(&margins);
+  if (done)
+    a->membership.place = CLARKE_OUTSIDE;
+  else {
     clarke_tree_clear(&a->tree);
     clarke_membership_clear(&a->membership, 0);
   }

@@ -5,50 +5,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The rows of the touches that move, and whose they are: of one layer (its step, and the pointwise one a MAX pools), or of
- * all (step == CLARKE_NONE). */
-static clarke_status
-make_rows(clarke_row *row, size_t *owner, size_t *n, bool *exact, size_t step,
-          const clarke_cell *cell, const clarke_question *q, clarke_error *err)
-{
-  size_t inner = step != CLARKE_NONE ? clarke_graph_inner(q->g, step) : CLARKE_NONE, entries = 0;
-  clarke_columns columns;
-  clarke_status status = clarke_columns_init(&columns, q, cell->side, err);
-
-  *n = 0;
-  *exact = true;
-  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
-    const clarke_touch *t = &q->replay->touch[k];
-
-    if ((step != CLARKE_NONE && t->step != step && t->step != inner) || cell->flat[k])
-      continue;
-    for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
-      bool one;
-
-      if (t->n_options > 0 && CLARKE_OPTION(c) == cell->side[k])
-        continue;
-      owner[*n] = k;
-      status = clarke_touch_row(&row[*n], &one, &columns, k, cell->side[k], c, step != CLARKE_NONE,
-                                err);
-      *exact = *exact && one;
-      entries += row[(*n)++].n;
-    }
-    if (entries > CLARKE_SYSTEM_LIMIT)
-      break;
-  }
-  clarke_columns_clear(&columns);
-  if (status == CLARKE_OK && entries > CLARKE_SYSTEM_LIMIT)
-    *n = CLARKE_NONE;
-  return status;
-}
+typedef struct {
+  size_t touch, condition;
+} asked;
 
 typedef struct {
   size_t n, most; /* n == CLARKE_NONE: the rows are too large */
   clarke_row *row;
-  size_t *owner;  /* touch */
+  asked *owner;
   mpq_t *u;
   bool exact;
 } layer_rows;
+
+/* What the touches that move ask: of one layer (its step, and the pointwise one a MAX pools), or of all (step ==
+ * CLARKE_NONE). */
+static void
+list_rows(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_question *q)
+{
+  size_t inner = step != CLARKE_NONE ? clarke_graph_inner(q->g, step) : CLARKE_NONE;
+
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    if ((step != CLARKE_NONE && t->step != step && t->step != inner) || cell->flat[k])
+      continue;
+    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
+      if (t->n_options == 0 || CLARKE_OPTION(c) != cell->side[k])
+        s->owner[s->n++] = (asked){.touch = k, .condition = c};
+  }
+}
+
+static clarke_status
+make_rows(layer_rows *s, bool segment, const clarke_cell *cell, const clarke_question *q,
+          clarke_error *err)
+{
+  size_t entries = 0;
+  clarke_columns columns;
+  clarke_status status = clarke_columns_init(&columns, q, cell->side, err);
+
+  s->exact = true;
+  for (size_t j = 0; j < q->replay->near.n; j++)
+    for (size_t i = 0; i < s->n && status == CLARKE_OK && entries <= CLARKE_SYSTEM_LIMIT; i++) {
+      const asked *o = &s->owner[i];
+      bool one;
+
+      if (q->replay->touch[o->touch].column != j)
+        continue;
+      status = clarke_touch_row(&s->row[i], &one, &columns, o->touch, cell->side[o->touch],
+                                o->condition, segment, err);
+      s->exact = s->exact && one;
+      entries += s->row[i].n;
+    }
+  clarke_columns_clear(&columns);
+  if (status == CLARKE_OK && entries > CLARKE_SYSTEM_LIMIT)
+    s->n = CLARKE_NONE;
+  return status;
+}
 
 static void
 rows_clear(layer_rows *s)
@@ -78,7 +90,8 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
     clarke_row_init(&s->row[s->most]);
     mpq_init(s->u[s->most]);
   }
-  return make_rows(s->row, s->owner, &s->n, &s->exact, step, cell, q, err);
+  list_rows(s, step, cell, q);
+  return make_rows(s, step != CLARKE_NONE, cell, q, err);
 }
 
 static clarke_status
@@ -121,18 +134,15 @@ solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, 
 }
 
 static void
-mark_block(bool *touch, bool *column, const layer_rows *s, const size_t *block, size_t first)
+mark_block(bool *touch, const layer_rows *s, const size_t *block, size_t first)
 {
   for (size_t i = 0; i < s->n; i++)
-    if (block[i] == block[first]) {
-      touch[s->owner[i]] = true;
-      for (size_t e = 0; e < s->row[i].n; e++)
-        column[s->row[i].column[e]] = true;
-    }
+    if (block[i] == block[first])
+      touch[s->owner[i].touch] = true;
 }
 
 clarke_status
-clarke_empty_block(bool *found, size_t *from, bool *touch, bool *column, const clarke_layer *layer,
+clarke_empty_block(bool *found, size_t *from, bool *touch, const clarke_layer *layer,
                    const clarke_cell *cell, const clarke_question *q, clarke_error *err)
 {
   layer_rows s;
@@ -152,7 +162,7 @@ clarke_empty_block(bool *found, size_t *from, bool *touch, bool *column, const c
       status = solve_one(&answer, &s, block, *from, q->g, err);
       *found = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
       if (*found)
-        mark_block(touch, column, &s, block, *from);
+        mark_block(touch, &s, block, *from);
     }
   }
   free(block);

@@ -100,7 +100,7 @@ by_matrices(clarke_row *row, clarke_columns *c, const clarke_touch *t, int8_t si
     grad[in].word[t->option[CLARKE_OPTION_OF(side)]] = 1;
     grad[in].word[t->option[condition]] = UINT64_MAX;
   }
-  OK(clarke_reverse_run(grad, &c->forward[t->column], &c->slope[t->column],
+  OK(clarke_reverse_run(grad, &c->forward, &c->slope,
                         segment ? t->step : CLARKE_NONE, clarke_emit_sink, &emitter, &error));
   clarke_row_finish(row);
   for (size_t v = 0; v < g->n_values; v++)

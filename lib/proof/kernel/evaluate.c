@@ -1,4 +1,5 @@
 /* Values, the pieces they lie on, tangents and gradients. */
+#include "bound.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -165,7 +166,7 @@ void multiply_add(interval *y, const interval *a, const interval *b) {
 }
 
 /* The slope of a PIECEWISE step's entry: of its piece, or as chosen for its touched kink. */
-static void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d) {
+void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d) {
   size_t place = p->place[s][e];
   if (place >= TOUCHED) slope += p->touched[place - TOUCHED].slope;
   if (place >= TOUCHED) interval_set(d, slope, slope);
@@ -241,7 +242,7 @@ static size_t output_entry(const point *p, size_t i) {
 }
 
 /* The derivative of the loss by the output's entries. */
-static interval *loss_slopes(const point *p) {
+interval *loss_slopes(const point *p) {
   size_t n = p->net->n_outputs, all = n * p->net->batch;
   interval *d = intervals(all);
   INTERVAL(scale);

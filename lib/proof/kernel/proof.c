@@ -1,4 +1,5 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
+#include "bound.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -234,11 +235,11 @@ static void check_hull(bool bouligand) {
 
 /* `dead N`: a positive combination of N derivatives, of arguments turned to their sides or of a
  * side's option less another, is 0. */
-static void check_dead(void) {
+static void check_dead(bool settled) {
   size_t n = next_number(), next = 0;
   RATIONAL(value);
   require(n >= 1, "a combination of no kinks proves nothing");
-  cell_settle(&c, &p, true);
+  if (!settled) cell_settle(&c, &p, true);
   for (size_t i = 0; i < net.n_wrt; i++) mpq_set(&sum[i], &zero);
   for (size_t i = 0; i < n; i++) {
     next_line("u");
@@ -271,13 +272,13 @@ static void add_tangent(interval *to, const rational *slope, const rational *q, 
 /* `leaf`: along v AD's output exceeds the gradient under the sides. */
 static void check_leaf(const interval *output) {
   INTERVAL(margin);
-  next_line("leaf"); cell_settle(&c, &p, true);
+  cell_settle(&c, &p, true);
   interval_add(&margin, output, &plus_one); add_tangent(&margin, c.slope, &minus_one, true);
   require(interval_sign(&margin, "whether AD's output is separated from this cell") > 0,
           "AD's output is not separated from this cell");
 }
 
-static void check_separator(void) {
+static void check_separator(bool bound) {
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output); RATIONAL(value);
   next_line("v");
@@ -289,23 +290,22 @@ static void check_separator(void) {
             "nonzero entries of parameters in wrt, in order, are expected");
     mpq_set(&net.move[at], &value); next = at + 1;
   } while (line_is("v"));
-  add_tangent(&output, ad, &plus_one, false); next_line("tree");
+  bound ? bound_begin(&p, &c, ad) : add_tangent(&output, ad, &plus_one, false);
+  next_line("tree");
   do {
     if (line_is("branch")) {
       size_t k = next_number();
-      require(k < p.n_touched && (depth == 0 || k > path[depth - 1]),
+      require(k < p.n_touched && (bound ? bound_branches(&c, k) : depth == 0 || k > path[depth - 1]),
               "a branch on a touched kink after those above is expected");
       path[depth++] = k; next_side(&p, &c, k);
       continue;
     }
-    bool dead = line_is("dead");
-    if (dead) check_dead();
-    else check_leaf(&output);
-    leaves += !dead;
+    if (line_is("dead")) check_dead(bound);
+    else next_line("leaf"), leaves++, bound ? bound_leaf(&c) : check_leaf(&output);
     while (depth > 0 && !next_side(&p, &c, path[depth - 1])) depth--;
   } while (depth > 0);
   require(leaves > 0, "a tree without a leaf");
-  fprintf(account, "Sign patterns near the weights: at most %zu\n", leaves);
+  fprintf(account, "%s near the weights: at most %zu\n", bound ? "Families of sign patterns" : "Sign patterns", leaves);
 }
 
 static void check_evidence(const char *verdict) {
@@ -321,8 +321,9 @@ static void check_evidence(const char *verdict) {
   } else if (strcmp(word, "hull") == 0 && !outside) {
     check_hull(bouligand);
   } else {
-    require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
-    check_separator();
+    bool bound = strcmp(word, "bound") == 0;
+    require((bound || strcmp(word, "separator") == 0) && outside, "'%s' does not prove %s", word, verdict);
+    check_separator(bound);
   }
   last_line();
 }

@@ -1,0 +1,208 @@
+/* Bounds: AD's slopes are replaced by those of a cell one touched kink at a time, the last first. That adds to the
+ * loss's derivative along v the sum of u (t - a): u the loss's derivative by the kink's output under the cell, t and a
+ * its output's derivatives along v by its side in the cell and as AD has it, all before it having AD's slopes. Intervals
+ * hold u for all cells at once. */
+#include "bound.h"
+#include "window.h"
+
+#include <stdlib.h>
+
+#define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
+
+static const point *p;
+static size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
+static size_t *at; /* where its gains are, one a side or option */
+static interval *gain, *pull;
+static bool *needed; /* of each sample: does some t differ from a? */
+
+static size_t sides(const touch *t) {
+  return is_window(t) ? t->n : 2;
+}
+
+/* ---- u */
+
+typedef struct { integer *lo, *hi; } ends; /* of each feature's adjoint */
+
+/* x[f] += [m, m + slack] / 2^shift * [lo, hi], rounded outward. */
+static void add_product(ends *x, size_t f, const integer *m, const integer *slack, unsigned long shift,
+                        const integer *lo, const integer *hi) {
+  INTEGER(t);
+  for (int up = 0; up < 2; up++) {
+    const integer *end = up ? hi : lo;
+    mpz_mul(&t, m, (mpz_sgn(m) < 0) == up ? lo : hi);
+    if (mpz_sgn(slack) != 0 && (up ? mpz_sgn(end) > 0 : mpz_sgn(end) < 0)) mpz_addmul(&t, slack, end);
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&t, &t, shift);
+    mpz_add(up ? &x->hi[f] : &x->lo[f], up ? &x->hi[f] : &x->lo[f], &t);
+  }
+}
+
+/* x[f] += a number between 0 and 1 times [lo, hi]; or exactly that. */
+static void add_share(ends *x, size_t f, bool whole, const integer *lo, const integer *hi) {
+  if (whole || mpz_sgn(lo) < 0) mpz_add(&x->lo[f], &x->lo[f], lo);
+  if (whole || mpz_sgn(hi) > 0) mpz_add(&x->hi[f], &x->hi[f], hi);
+}
+
+/* Through a PIECEWISE entry: its slope, or any between those of a touched kink's sides. */
+static void piece_back(size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi) {
+  size_t place = p->place[s][e];
+  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
+  INTERVAL(slope); INTERVAL(y); INTEGER(z);
+  if (t == NULL) slope_at(p, s, e, NULL, &slope);
+  else if (mpq_cmp(&t->left, &t->right) < 0) interval_set(&slope, &t->left, &t->right);
+  else interval_set(&slope, &t->right, &t->left);
+  if (interval_zero(&slope)) return;
+  unfixed(&y.lo, lo, UNIT); unfixed(&y.hi, hi, UNIT); interval_mul(&y, &y, &slope);
+  fixed(&z, &y.lo, UNIT, false); mpz_add(&x->lo[f], &x->lo[f], &z);
+  fixed(&z, &y.hi, UNIT, true); mpz_add(&x->hi[f], &x->hi[f], &z);
+}
+
+/* The adjoint of entry e, which is complete, to what step s reads. */
+static void entry_back(size_t s, size_t e, ends *x) {
+  const step *st = &p->net->steps[s];
+  size_t f = e / p->net->batch, place = p->place[s] != NULL ? p->place[s][e] : 0;
+  const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
+  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
+  if (t != NULL) unfixed(&pull[place - TOUCHED].lo, lo, UNIT), unfixed(&pull[place - TOUCHED].hi, hi, UNIT);
+  expect(st->kind != SOFTMAX, "a bound behind a transcendental operator");
+  if (st->kind == WINDOW) {
+    for (size_t o = 0; t != NULL && o < t->n; o++) add_share(&x[t->from], t->at[o] / p->net->batch, false, lo, hi);
+    source to = term_at(p, st, e, t == NULL ? place : 0).x;
+    if (t == NULL) add_share(&x[to.step], to.from, true, lo, hi);
+    return;
+  }
+  for (size_t i = 0; i < st->width; i++) {
+    source to = term_at(p, st, e, i).x;
+    if (to.step >= PADDING || !p->net->steps[to.step].varies) continue;
+    if (st->kind == PIECEWISE) piece_back(s, e, &x[to.step], to.from, lo, hi);
+    else add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
+  }
+}
+
+static void sample_back(void *loss, size_t sample) {
+  const network *net = p->net;
+  const interval *by = loss;
+  if (!needed[sample]) return;
+  ends *x = allocate(net->n_steps, sizeof *x);
+  for (size_t s = 0; s < net->n_steps; s++) {
+    x[s].lo = allocate(net->steps[s].n, sizeof(integer)); x[s].hi = allocate(net->steps[s].n, sizeof(integer));
+    for (size_t f = 0; f < net->steps[s].n; f++) x[s].lo[f] = integer_zero(), x[s].hi[f] = integer_zero();
+  }
+  for (size_t i = 0; i < net->n_outputs; i++) {
+    INTEGER(z);
+    fixed(&z, &by[sample * net->n_outputs + i].lo, UNIT, false);
+    mpz_add(&x[net->output].lo[net->map[i]], &x[net->output].lo[net->map[i]], &z);
+    fixed(&z, &by[sample * net->n_outputs + i].hi, UNIT, true);
+    mpz_add(&x[net->output].hi[net->map[i]], &x[net->output].hi[net->map[i]], &z);
+  }
+  for (size_t s = net->n_steps; s-- > 0;) {
+    for (size_t f = 0; f < net->steps[s].n; f++) {
+      bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
+      if (any && net->steps[s].varies) entry_back(s, f * net->batch + sample, x);
+    }
+    for (size_t f = 0; f < net->steps[s].n; f++) mpz_clears(&x[s].lo[f], &x[s].hi[f], NULL);
+    free(x[s].lo); free(x[s].hi);
+  }
+  free(x);
+}
+
+/* ---- t - a */
+
+static void find_differences(const rational *ad) {
+  motion d = tangents(p, ad);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    const touch *t = &p->touched[k];
+    for (size_t o = 0; o < sides(t); o++) {
+      interval *x = &gain[at[k] + o];
+      interval_add(x, tangent_at(&d, t->from, t->at[is_window(t) ? o : 0]),
+                   is_window(t) ? &plus_one : o == 0 ? &t->left : &t->right);
+      interval_add(x, tangent_at(&d, t->step, t->entry), &minus_one);
+      needed[t->entry % p->net->batch] |= !interval_zero(x);
+    }
+  }
+  tangents_free(&d);
+}
+
+/* ---- Parallel touched kinks */
+
+static bool affine(const cell *c, const touch *t) {
+  bool all = true;
+  for (size_t o = 0; o < t->n; o++) all = all && c->degree[t->from][t->at[o]] < 2;
+  return all;
+}
+
+/* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */
+static bool multiple(const rational *k, const rational *j, size_t n, rational *by) {
+  RATIONAL(q);
+  for (size_t i = 0; i < n; i++) {
+    if (mpq_sgn(&j[i]) != 0 && mpq_sgn(by) == 0) mpq_div(by, &k[i], &j[i]);
+    mpq_mul(&q, &j[i], by);
+    if (!mpq_equal(&q, &k[i])) return false;
+  }
+  return mpq_sgn(by) > 0;
+}
+
+/* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
+static void read_parallel(const cell *c, size_t j) {
+  const touch *t = &p->touched[j];
+  size_t rows = sides(t) - 1, n = p->net->n_wrt, last = j;
+  rational **row = allocate(rows, sizeof *row);
+  require(affine(c, t), "%s: its argument is not affine", kink(j));
+  for (size_t o = 0; o < rows; o++) {
+    gradient(p, c->slope, j, is_window(t) ? o + 1 : 0, 0);
+    require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
+    row[o] = rationals(n);
+    for (size_t i = 0; i < n; i++) mpq_set(&row[o][i], &p->net->gradient[i]);
+  }
+  do {
+    size_t k = next_number();
+    RATIONAL(by);
+    require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
+    require(is_window(t) == is_window(&p->touched[k]) && t->n == p->touched[k].n && affine(c, &p->touched[k]),
+            "%s is of another kind than %zu", kink(k), j);
+    for (size_t o = 0; o < rows; o++) {
+      gradient(p, c->slope, k, is_window(t) ? o + 1 : 0, 0);
+      require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
+    }
+    as[k] = j; last = k;
+  } while (words < words_end);
+  for (size_t o = 0; o < rows; o++) rationals_free(row[o], n);
+  free(row);
+}
+
+/* ---- The tree */
+
+void bound_begin(const point *of, cell *c, const rational *ad) {
+  size_t n = of->n_touched, all = 0;
+  p = of; as = allocate(n, sizeof *as); at = allocate(n, sizeof *at);
+  needed = allocate(p->net->batch, sizeof *needed); pull = intervals(n);
+  for (size_t k = 0; k < n; k++) as[k] = k, at[k] = all, all += sides(&p->touched[k]);
+  gain = intervals(all);
+  find_differences(ad);
+  interval *loss = loss_slopes(p);
+  for_each_sample(p->net->batch, sample_back, loss);
+  for (size_t k = 0; k < n; k++)
+    for (size_t o = 0; o < sides(&p->touched[k]); o++) interval_mul(&gain[at[k] + o], &gain[at[k] + o], &pull[k]);
+  cell_settle(c, p, false);
+  for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
+    j = next_number();
+    require(j >= least && j < n && as[j] == j, "touched kinks in increasing order are expected");
+    read_parallel(c, j);
+  }
+}
+
+bool bound_branches(const cell *c, size_t k) {
+  return as[k] == k && c->side[k] == 0;
+}
+
+void bound_leaf(const cell *c) {
+  INTERVAL(sum);
+  for (size_t k = 0; k < p->n_touched; k++) {
+    int side = c->side[as[k]];
+    const interval *x = &gain[at[k]], *most = &x[side == 0 ? 0 : is_window(&p->touched[k]) ? side - 1 : side > 0];
+    for (size_t o = 1; side == 0 && o < sides(&p->touched[k]); o++)
+      if (mpq_cmp(&x[o].hi, &most->hi) > 0) most = &x[o];
+    interval_add(&sum, most, &plus_one);
+  }
+  require(interval_sign(&sum, "whether AD's output is separated from these cells") < 0,
+          "AD's output is not separated from these cells");
+}
