@@ -387,6 +387,31 @@ START_TEST(global_averages)
 }
 END_TEST
 
+START_TEST(global_maxima)
+{
+  begin(16, SHAPE(-1, 3, 4, 2,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 3, 4, 2,));
+  lowers_to("m");
+  ck_assert_uint_eq(g.steps[0].width, 8);
+  end();
+  begin(16, SHAPE(2, 3, 4,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 2, 3, 4,));
+  end();
+  begin(16, SHAPE(-1, 1, 2, 3, 2,)); /* three spatial axes */
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(2, 1, 2, 3, 2,));
+  end();
+  begin(16, SHAPE(-1, 3,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(5, 3,), "(GlobalMaxPool): an input of 2 axes; expected a batch, channels and one");
+  begin(16, SHAPE(-1, 1, 127,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(1, 1, 127,), "(GlobalMaxPool): a window of 127 entries; at most 126 are supported");
+}
+END_TEST
+
 /* --- what the lowering leaves out ------------------------------------------------------------ */
 
 START_TEST(lowerings)
@@ -872,6 +897,7 @@ main(void)
   tcase_add_test(tcase, poolings);
   tcase_add_test(tcase, means);
   tcase_add_test(tcase, global_averages);
+  tcase_add_test(tcase, global_maxima);
   tcase_add_test(tcase, lowerings);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);

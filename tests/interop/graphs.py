@@ -200,6 +200,9 @@ def convolutional(rng):
            pads=[0, 1, 1, 0])
     yield "average-pool", conv(g, 2, 4, 2, 2).then("Relu").then("Flatten").dense(8, 3)
 
+    g = conv(Graph(rng, [1, 6, 6]), 3, 1, 3, 3).then("Relu").then("GlobalMaxPool").then("Flatten")
+    yield "global-maxpool", g.dense(3, 3)
+
     g = Graph(rng, [])
     g.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 5])
     g.shape = [1, 1, 5]

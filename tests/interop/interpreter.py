@@ -223,6 +223,11 @@ def batch_normalization(args, attr, opset, batched):
     return (x - mean) / torch.sqrt(var + attr.get("epsilon", float(np.float32(1e-5)))) * scale + shift
 
 
+def global_max_pool(args, attr, opset, batched):
+    x = args[0]
+    return (F.adaptive_max_pool1d if x.dim() == 3 else F.adaptive_max_pool2d)(x, 1)
+
+
 def reduce_mean(args, attr, opset, batched):
     return args[0].mean(axes_of(args, attr), keepdim=bool(attr.get("keepdims", 1)))
 
@@ -257,6 +262,7 @@ OPERATORS = {
     "GlobalAveragePool": lambda args, attr, opset, batched: args[0].mean(
         list(range(2, args[0].dim())), keepdim=True),
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
+    "GlobalMaxPool": global_max_pool,
     "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }

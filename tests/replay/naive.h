@@ -777,6 +777,24 @@ naive_pad(naive_run *r, const clarke_model_node *node, const naive *x)
   }
 }
 
+static inline void
+naive_global_maximum(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  size_t dims[NAIVE_RANK], space = 1, from[CLARKE_MAX_WIDTH];
+  naive *y;
+
+  for (size_t a = 0; a < x->rank; a++) {
+    dims[a] = a < 2 ? x->dims[a] : 1;
+    space *= a < 2 ? 1 : x->dims[a];
+  }
+  y = naive_new(r, node->out[0], x->rank, dims);
+  for (size_t e = 0; e < y->count; e++) {
+    for (size_t i = 0; i < space; i++)
+      from[i] = e * space + i;
+    naive_maximum(r, y, e, x, from, space);
+  }
+}
+
 /* False when the node is none of these. */
 static inline bool
 naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
@@ -794,6 +812,8 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_reduce_mean(r, node, x);
   else if (strcmp(op, "BatchNormalization") == 0)
     naive_batchnorm(r, node, x);
+  else if (strcmp(op, "GlobalMaxPool") == 0)
+    naive_global_maximum(r, node, x);
   else if (strcmp(op, "Concat") == 0)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)
