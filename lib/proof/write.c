@@ -289,10 +289,11 @@ clarke_status
 clarke_proof_readable(const clarke_graph *g, clarke_error *err)
 {
   for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].op->unchecked)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' (%s): --proof: clarke-check does not know this "
-                         "operator yet, so no proof of this network can be written", g->file,
-                         g->steps[i].name, g->steps[i].op->name);
+    if (g->steps[i].op->unchecked || g->steps[i].kind == CLARKE_NORMALIZE)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' (%s%s): --proof: clarke-check does not know "
+                         "this operator yet, so no proof of this network can be written", g->file,
+                         g->steps[i].name, g->steps[i].op->name,
+                         g->steps[i].grouping.couples ? " with the minibatch's statistics" : "");
   return CLARKE_OK;
 }
 
