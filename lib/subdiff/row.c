@@ -250,6 +250,16 @@ coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns 
   return status;
 }
 
+/* May what a step's argument is made of be of several samples? */
+static bool
+couples_before(const clarke_graph *g, size_t step)
+{
+  for (size_t i = 0; i < step; i++)
+    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].grouping.couples)
+      return true;
+  return false;
+}
+
 /* By one column, which is all that the condition depends on. */
 static clarke_status
 column_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clarke_columns *c,
@@ -284,7 +294,7 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
   /* A segment ends behind every normalization. */
-  clarke_status status = !segment && clarke_graph_couples(g)
+  clarke_status status = !segment && couples_before(g, t->step)
                            ? coupled_row(&seed, t->column, c, &emitter, err)
                            : column_row(row, &seed, t->column, c, &emitter, err);
 

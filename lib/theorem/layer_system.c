@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row that is not cut, in a graph that couples samples, takes a pass over all of their activations: no
+ * more than so many entries in all. */
+#define COUPLED_WORK ((size_t)1 << 27)
+
+static bool
+within_reach(size_t step, const clarke_question *q)
+{
+  return step != CLARKE_NONE || !clarke_graph_couples(q->g) ||
+         q->replay->n_conditions <= COUPLED_WORK / (q->g->activations + 1);
+}
+
 /* The rows of the touches that move, and whose they are: of one layer (its step, and the pointwise one a MAX pools), or of
  * all (step == CLARKE_NONE). */
 static clarke_status
@@ -69,6 +80,9 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   size_t most = q->replay->n_conditions;
 
   memset(s, 0, sizeof *s);
+  s->n = CLARKE_NONE;
+  if (!within_reach(step, q))
+    return CLARKE_OK;
   s->row = malloc((most + 1) * sizeof *s->row);
   s->owner = malloc((most + 1) * sizeof *s->owner);
   s->u = malloc((most + 1) * sizeof *s->u);

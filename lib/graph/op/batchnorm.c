@@ -27,9 +27,10 @@ static clarke_status
 check_outputs(const clarke_lowering *low, bool training, clarke_error *err)
 {
   for (size_t i = 1; i < low->node->n_out; i++)
-    if (low->node->out[i][0] != '\0' && !training)
+    if (low->node->out[i][0] != '\0' && (!training || i > 2))
       return clarke_lower_fail(low, err, "only the first output is supported%s",
-                               low->opset < 14 ? " (before opset 14 others mean training)" : "");
+                               low->opset < 14 ? "; others mean training, which is read from opset 14 on"
+                                               : "");
   return CLARKE_OK;
 }
 
@@ -120,7 +121,7 @@ lower_batchnorm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_batchnorm[] = {
-  {.name = "BatchNormalization", .min_in = 5, .max_in = 5, .lower = lower_batchnorm, .n_ignored = 2,
+  {.name = "BatchNormalization", .min_in = 5, .max_in = 5, .lower = lower_batchnorm, .n_ignored = 4,
    .attributes = "epsilon:f momentum:f spatial:i training_mode:i"},
   {.name = NULL},
 };
