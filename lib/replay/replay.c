@@ -14,6 +14,8 @@
 #define CHUNK_ENTRIES ((size_t)1 << 21)
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
+/* Coupled samples are one group, whatever their number: some gigabytes at most. */
+#define COUPLED_ENTRIES ((size_t)1 << 26)
 
 void
 clarke_replay_init(clarke_replay *r)
@@ -246,15 +248,25 @@ run_groups(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
 }
 
 static clarke_status
+check_coupled(const clarke_replay *r, clarke_error *err)
+{
+  return clarke_graph_couples(r->g) && r->g->activations > COUPLED_ENTRIES
+           ? clarke_fail(err, CLARKE_EINPUT, "%s: the %zu samples are normalized together, and an exact pass "
+                         "over them would hold %zu entries; at most %zu are taken: use a smaller minibatch",
+                         r->g->file, r->samples, r->g->activations, COUPLED_ENTRIES)
+           : CLARKE_OK;
+}
+
+static clarke_status
 run_open(clarke_replay *r, clarke_error *err)
 {
   bool *mark = calloc(r->samples + 1, sizeof *mark);
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
   size_t n = 0;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = check_coupled(r, err);
 
   r->near_sample = malloc((r->samples + 1) * sizeof *r->near_sample);
-  if (mark == NULL || needed == NULL || r->near_sample == NULL)
+  if (status == CLARKE_OK && (mark == NULL || needed == NULL || r->near_sample == NULL))
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK) {
     mark_samples(r, mark, false);
