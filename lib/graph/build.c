@@ -269,7 +269,7 @@ resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
   if (node->n_in < low->op->min_in || node->n_in > low->op->max_in || node->n_out < 1)
     return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
                              node->n_in, node->n_out, low->op->min_in, low->op->max_in);
-  for (size_t i = 1; i < node->n_out; i++)
+  for (size_t i = 1 + low->op->n_ignored; i < node->n_out; i++)
     if (node->out[i][0] != '\0')
       return clarke_lower_fail(low, err, "only the first output is supported");
   for (size_t i = 0; i < node->n_in; i++) {
@@ -308,6 +308,18 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* Ignored outputs have names that no other value may have, and none may read. */
+static clarke_status
+bind_outputs(builder *b, const clarke_model_node *node, clarke_error *err)
+{
+  clarke_status status = bind(b, node->out[0], b->g->n_values - 1, err);
+
+  for (size_t i = 1; i < node->n_out && status == CLARKE_OK; i++)
+    if (node->out[i][0] != '\0')
+      status = bind(b, node->out[i], CLARKE_NONE, err);
+  return status;
+}
+
 static clarke_status
 lower_node(builder *b, size_t place, clarke_error *err)
 {
@@ -330,7 +342,7 @@ lower_node(builder *b, size_t place, clarke_error *err)
   if (status == CLARKE_OK)
     status = low.op->lower(&low, err);
   if (status == CLARKE_OK)
-    status = bind(b, node->out[0], b->g->n_values - 1, err);
+    status = bind_outputs(b, node, err);
   free(low.in);
   return status;
 }

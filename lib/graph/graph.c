@@ -17,7 +17,7 @@ step_clear(clarke_step *s)
   for (size_t i = 0; i < s->n_in; i++)
     free(s->in[i].map);
   free(s->in);
-  if (s->root)
+  if (s->root || s->kind == CLARKE_NORMALIZE)
     mpq_clear(s->epsilon);
   if (s->kind != CLARKE_PIECEWISE)
     return;
@@ -216,6 +216,33 @@ bool
 clarke_step_has_kinks(const clarke_step *s)
 {
   return s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_MAX;
+}
+
+bool
+clarke_step_is_analytic(const clarke_step *s)
+{
+  return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_NORMALIZE;
+}
+
+size_t
+clarke_step_group(const clarke_step *s, size_t f)
+{
+  return f / s->grouping.length % s->grouping.groups;
+}
+
+size_t
+clarke_step_group_size(const clarke_step *s, size_t n)
+{
+  return s->grouping.blocks * s->grouping.length * (s->grouping.couples ? n : 1);
+}
+
+bool
+clarke_graph_couples(const clarke_graph *g)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].grouping.couples)
+      return true;
+  return false;
 }
 
 void

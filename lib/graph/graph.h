@@ -14,6 +14,8 @@
  *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
  *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
  *   SOFTMAX    softmax or log-softmax along one axis
+ *   NORMALIZE  y[f] = (x[f] - mean) / sqrt(var + epsilon), mean and (biased) variance over the group
+ *              of entries that f is in (see clarke_grouping)
  *
  * A parameter is a floating-point initializer the graph uses as a weight; `wrt` marks those that
  * the question is about. A statistic (the mean and variance that BatchNormalization uses in
@@ -72,6 +74,14 @@ typedef struct {
   size_t blocks, inner, outer, repeat;
 } clarke_dense;
 
+/* The feature axis is (blocks, groups, length): the entries [., g, .] of one sample are group g. With
+ * `couples` it holds those of all samples: then no sample's activations can be told without the
+ * others'. */
+typedef struct {
+  size_t blocks, groups, length;
+  bool couples;
+} clarke_grouping;
+
 /* Pieces p = 0..n_kinks; piece p lives on [kink[p-1], kink[p]] and is
  * coef[p][0] + coef[p][1] x + coef[p][2] x^2. With slope != CLARKE_NONE (PRelu) piece 0 is
  * slope[slope_map[f]] x instead. */
@@ -86,7 +96,7 @@ typedef struct {
 
 typedef enum {
   CLARKE_GATHER, CLARKE_SUM, CLARKE_SCALE, CLARKE_DENSE,
-  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX, CLARKE_MAX,
+  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX, CLARKE_NORMALIZE, CLARKE_MAX,
 } clarke_step_kind;
 
 typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
@@ -102,13 +112,14 @@ typedef struct {
   size_t n_in;
   clarke_operand *in;  /* SUM: all; SCALE: x, c; the others: x */
   bool divide, root;   /* SCALE: by c; by sqrt(c + epsilon), c never in wrt, c + epsilon > 0 */
-  mpq_t epsilon;       /* SCALE with root; else not initialized */
+  mpq_t epsilon;       /* SCALE with root; NORMALIZE, above 0; else not initialized */
   size_t width;        /* MAX: at most CLARKE_MAX_WIDTH; each window has an entry */
   clarke_dense dense;
   clarke_pieces pieces;
   clarke_function function;
   bool log;                          /* SOFTMAX */
   size_t groups, length, stride;     /* SOFTMAX: the feature axis is (groups, length, stride) */
+  clarke_grouping grouping;          /* NORMALIZE */
 } clarke_step;
 
 typedef struct {
@@ -156,6 +167,16 @@ size_t clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s);
 
 /* PIECEWISE or MAX? */
 bool clarke_step_has_kinks(const clarke_step *s);
+
+/* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
+bool clarke_step_is_analytic(const clarke_step *s);
+
+/* Of a NORMALIZE step: the group of feature f; the entries of a group in a pass over n samples. */
+size_t clarke_step_group(const clarke_step *s, size_t f);
+size_t clarke_step_group_size(const clarke_step *s, size_t n);
+
+/* Does some step couple the samples? Then every pass is over all of them. */
+bool clarke_graph_couples(const clarke_graph *g);
 
 /* The values an entry of which the argument of some step with kinks depends on: needed[v],
  * n_values of them; with loss also those the output depends on. */

@@ -270,6 +270,8 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   s->out = g->n_values - 1;
   if (kind == CLARKE_PIECEWISE)
     pieces_init(&s->pieces);
+  if (kind == CLARKE_NORMALIZE)
+    mpq_init(s->epsilon);
   s->name = step_name(low);
   s->in = calloc(n_in, sizeof *s->in);
   if (s->name == NULL || s->in == NULL) {

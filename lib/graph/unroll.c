@@ -472,6 +472,102 @@ unroll_softmax(unrolling *u, const clarke_step *s)
   return status;
 }
 
+/* --- normalizations: x - mean, their squares, sqrt(variance + epsilon), quotients --- */
+
+/* *at = factor times the sum of the listed entries that are in the group, less or more by a constant. */
+static clarke_status
+group_sum(unrolling *u, size_t *at, const clarke_step *s, size_t group, const size_t *entry,
+          const mpq_t factor, const mpq_t constant)
+{
+  size_t n = 0;
+
+  for (size_t f = 0; f < u->g->values[s->out].count; f++)
+    if (clarke_step_group(s, f) == group) {
+      u->in[n] = entry[f];
+      mpq_set(u->coef[n++], factor);
+    }
+  return add_linear(u, at, n, constant);
+}
+
+/* centred[f] = x[f] - mean, the means made before. */
+static clarke_status
+centre_entries(unrolling *u, const clarke_step *s, size_t *centred, const size_t *mean)
+{
+  clarke_status status = CLARKE_OK;
+
+  mpq_set_ui(u->constant, 0, 1);
+  for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
+    u->in[0] = instruction(u, s->in[0].value, f);
+    u->in[1] = mean[clarke_step_group(s, f)];
+    mpq_set_si(u->coef[0], 1, 1);
+    mpq_set_si(u->coef[1], -1, 1);
+    status = add_linear(u, &centred[f], 2, u->constant);
+  }
+  return status;
+}
+
+/* of = the group's means of the entries, plus a constant. */
+static clarke_status
+group_means(unrolling *u, const clarke_step *s, size_t *of, const size_t *entry, const mpq_t constant)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t factor;
+
+  mpq_init(factor);
+  mpq_set_ui(factor, 1, clarke_step_group_size(s, 1));
+  for (size_t k = 0; status == CLARKE_OK && k < s->grouping.groups; k++)
+    status = group_sum(u, &of[k], s, k, entry, factor, constant);
+  mpq_clear(factor);
+  clarke_program_new_group(u->p);
+  return status;
+}
+
+/* room holds count entries, twice, then a number a group. */
+static clarke_status
+normalize_entries(unrolling *u, const clarke_step *s, size_t *room)
+{
+  size_t count = u->g->values[s->out].count;
+  size_t *square = room, *centred = room + count, *of = centred + count;
+  clarke_status status;
+
+  for (size_t f = 0; f < count; f++)
+    square[f] = instruction(u, s->in[0].value, f);
+  mpq_set_ui(u->constant, 0, 1);
+  status = group_means(u, s, of, square, u->constant);
+  if (status == CLARKE_OK)
+    status = centre_entries(u, s, centred, of);
+  clarke_program_new_group(u->p);
+  for (size_t f = 0; status == CLARKE_OK && f < count; f++)
+    status = add_product(u, &square[f], CLARKE_DO_PRODUCT, centred[f], centred[f]);
+  clarke_program_new_group(u->p);
+  if (status == CLARKE_OK)
+    status = group_means(u, s, of, square, s->epsilon);
+  for (size_t k = 0; status == CLARKE_OK && k < s->grouping.groups; k++)
+    status = clarke_program_add_analytic(u->p, &of[k], CLARKE_FN_SQRT, of[k], u->err);
+  clarke_program_new_group(u->p);
+  for (size_t f = 0; status == CLARKE_OK && f < count; f++)
+    status = add_product(u, &u->at[s->out][f], CLARKE_DO_QUOTIENT, centred[f],
+                         of[clarke_step_group(s, f)]);
+  return status;
+}
+
+/* One sample: its groups are whole. */
+static clarke_status
+unroll_normalize(unrolling *u, const clarke_step *s)
+{
+  size_t count = u->g->values[s->out].count, size = clarke_step_group_size(s, 1);
+  size_t *room = malloc((2 * count + s->grouping.groups + 1) * sizeof *room);
+  clarke_status status = room != NULL ? make_room(u, size > 2 ? size : 2) : out_of_memory(u);
+
+  if (status == CLARKE_OK && s->grouping.couples && u->g->samples != 1)
+    status = clarke_fail(u->err, CLARKE_EINPUT, "%s: node '%s' (%s) takes all samples together; a "
+                         "program is of one", u->g->file, s->name, s->op->name);
+  if (status == CLARKE_OK)
+    status = normalize_entries(u, s, room);
+  free(room);
+  return status;
+}
+
 static clarke_status
 unroll_step(unrolling *u, const clarke_step *s)
 {
@@ -495,6 +591,8 @@ unroll_step(unrolling *u, const clarke_step *s)
     return unroll_analytic(u, s);
   case CLARKE_SOFTMAX:
     return unroll_softmax(u, s);
+  case CLARKE_NORMALIZE:
+    return unroll_normalize(u, s);
   case CLARKE_MAX:
     return unroll_max(u, s);
   }

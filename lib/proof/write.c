@@ -326,12 +326,26 @@ put_evidence(writer *w, clarke_error *err)
 }
 
 clarke_status
+clarke_proof_readable(const clarke_graph *g, clarke_error *err)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].op->unchecked || g->steps[i].kind == CLARKE_NORMALIZE)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' (%s%s): --proof: clarke-check does not know "
+                         "this operator yet, so no proof of this network can be written", g->file,
+                         g->steps[i].name, g->steps[i].op->name,
+                         g->steps[i].grouping.couples ? " with the minibatch's statistics" : "");
+  return CLARKE_OK;
+}
+
+clarke_status
 clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                    const clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   clarke_proof_text text;
-  clarke_status status = clarke_proof_begin(&text, err);
+  clarke_status status = clarke_proof_readable(q->g, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_proof_begin(&text, err);
   if (status == CLARKE_OK) {
     writer w = {.out = text.out, .q = q, .a = a};
 

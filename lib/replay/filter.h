@@ -6,7 +6,7 @@
 
 #include "replay/forward.h"
 
-/* x: the batch, its first axis the samples; integers below 2^53 in absolute value. piece[step] (n_steps,
+/* x: the batch, its first axis the samples (all that g was built for, when a step couples them); integers below 2^53 in absolute value. piece[step] (n_steps,
  * NULL but for steps with kinks) is allocated and filled, feature-major as in clarke_forward; a
  * window whose largest entries are identical is decided by that. ties[step], of MAX, by sample:
  * windows so decided. *open counts the entries left open, *foreign those of steps that depend on

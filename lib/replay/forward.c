@@ -277,6 +277,8 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
     return run_analytic(f, s, precision, err);
   case CLARKE_SOFTMAX:
     return run_softmax(f, s, precision, err);
+  case CLARKE_NORMALIZE:
+    return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_MAX:
     return run_max(f, i, err);
   }
@@ -292,6 +294,8 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   clarke_status status = allocate(f, constants, input->cols, err);
 
   f->precision = precision;
+  if (status == CLARKE_OK && input->cols != g->samples && clarke_graph_couples(g))
+    status = clarke_fail(err, CLARKE_EINTERNAL, "a pass over some of the samples, which are coupled");
   if (status == CLARKE_OK)
     status = clarke_matrix_copy(&f->value[g->input], input, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {

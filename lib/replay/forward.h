@@ -44,7 +44,7 @@ void clarke_forward_init(clarke_forward *f);
 void clarke_forward_clear(clarke_forward *f);
 
 /* input: features x samples, exact. needed: which values to compute (clarke_graph_needed).
- * precision: bits for transcendental functions. */
+ * precision: bits for transcendental functions. When a step couples the samples the input holds all. */
 clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
                                  const clarke_matrix *input, const bool *needed, long precision,
                                  clarke_error *err);
@@ -88,6 +88,21 @@ clarke_status clarke_operand_apply(clarke_matrix *y, const clarke_operand *o,
  * a root is exact where it is rational, else enclosed with the pass's precision. */
 clarke_status clarke_scale_column(clarke_matrix *column, const clarke_forward *f,
                                   const clarke_step *s, clarke_error *err);
+
+/* 1/sqrt(c + epsilon) of every entry, c + epsilon > 0, entries of c being enclosed or not, but none below
+ * 0 when it is. One that is irrational, or enclosed, makes an enclosure of the matrix, in which those
+ * that are dyadic stay exact. */
+clarke_status clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t epsilon,
+                                      long precision, clarke_error *err);
+
+/* NORMALIZE of x, over all samples when it couples them. */
+clarke_status clarke_normalize_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x,
+                                     long precision, clarke_error *err);
+/* Its derivative in a pass times g, which is the tangent of x or, the derivative being symmetric, the
+ * gradient of y. */
+clarke_status clarke_normalize_derivative(clarke_matrix *d, const clarke_step *s,
+                                          const clarke_forward *f, const clarke_matrix *g,
+                                          clarke_error *err);
 
 /* Fills piece and ties of a MAX step, whose argument has been computed. */
 clarke_status clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err);

@@ -17,7 +17,7 @@ struct clarke_identities {
   const clarke_matrix *value;
   const clarke_tensor *x;
   clarke_identity **known;     /* by value, features x columns: 0 where it is not known yet */
-  clarke_identity **patch;     /* by step: of a product's columns */
+  clarke_identity **patch;     /* by step: of a product's columns, or of the groups of a NORMALIZE */
   /* Every identity has a key, what it depends on; they are kept one after another. */
   size_t n_keys, key_capacity; /* key k is words[start[k]] .. words[start[k + 1]] */
   size_t *start;
@@ -275,20 +275,29 @@ of_scale(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
                 f * ids->n + j);
 }
 
+/* How many patches, or groups, of one sample a step's outputs are made of. */
+static size_t
+patches(const clarke_step *s)
+{
+  return s == NULL                        ? 0
+         : s->kind == CLARKE_DENSE        ? s->dense.blocks * s->dense.repeat
+         : s->kind == CLARKE_NORMALIZE ? s->grouping.groups
+                                          : 0;
+}
+
 /* The array of what is known of a value's entries, made when first needed. */
 static clarke_identity *
 known_of(clarke_identities *ids, size_t value)
 {
   const clarke_value *v = &ids->g->values[value];
   const clarke_step *s = v->producer != CLARKE_NONE ? &ids->g->steps[v->producer] : NULL;
+  size_t n = patches(s);
 
   if (ids->known[value] == NULL)
     ids->known[value] = calloc(v->count * ids->n + 1, sizeof **ids->known);
-  if (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)
-    ids->patch[v->producer] = calloc(s->dense.blocks * s->dense.repeat * ids->n + 1,
-                                     sizeof **ids->patch);
-  if (ids->known[value] == NULL ||
-      (s != NULL && s->kind == CLARKE_DENSE && ids->patch[v->producer] == NULL)) {
+  if (n > 0 && ids->patch[v->producer] == NULL)
+    ids->patch[v->producer] = calloc(n * ids->n + 1, sizeof **ids->patch);
+  if (ids->known[value] == NULL || (n > 0 && ids->patch[v->producer] == NULL)) {
     ids->failed = true;
     return NULL;
   }
@@ -434,6 +443,52 @@ of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return settle(&k, constant, s->out, f * ids->n + j);
 }
 
+/* A group of a NORMALIZE step: zero when all of its entries are one function, which is then its own mean;
+ * constant when they all are. */
+static clarke_identity
+group_of(clarke_identities *ids, const clarke_step *s, size_t group, size_t j)
+{
+  const clarke_grouping *o = &s->grouping;
+  size_t from = o->couples ? 0 : j, to = o->couples ? ids->n : j + 1;
+  size_t count = ids->g->values[s->out].count;
+  clarke_identity *known = &ids->patch[s - ids->g->steps][group * ids->n + from], first = 0;
+  bool one = true, constant = true;
+  key k = {.ids = ids};
+
+  for (size_t f = 0; f < count && *known == 0 && (one || constant); f++)
+    for (size_t c = from; c < to && clarke_step_group(s, f) == group && (one || constant); c++) {
+      clarke_identity id = clarke_identity_of(ids, s->in[0].value, f, c);
+
+      first = first == 0 ? id : first;
+      one = one && id == first && id != 0;
+      constant = constant && is_constant(id);
+    }
+  if (*known != 0)
+    return *known;
+  if (one)
+    return *known = CLARKE_IDENTITY_ZERO;
+  k = begin(ids, BY_PLACE, s->out);
+  put(&k, group);
+  put(&k, from);
+  return *known = intern(&k, constant);
+}
+
+/* Entries of one group whose arguments are identical are: they lose one mean, and are divided by one
+ * deviation. */
+static clarke_identity
+of_normalize(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  clarke_identity group = group_of(ids, s, clarke_step_group(s, f), j);
+  key k = {.ids = ids};
+
+  if (group == CLARKE_IDENTITY_ZERO)
+    return group;
+  k = begin(ids, BY_STRUCTURE, s->out);
+  put(&k, group);
+  put(&k, clarke_identity_of(ids, s->in[0].value, f, j));
+  return settle(&k, is_constant(group), s->out, f * ids->n + j);
+}
+
 static clarke_identity
 find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
 {
@@ -446,6 +501,8 @@ find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_
     return of_dense(ids, s, f, j);
   case CLARKE_PIECEWISE:
     return of_piecewise(ids, s, f, j);
+  case CLARKE_NORMALIZE:
+    return of_normalize(ids, s, f, j);
   case CLARKE_MAX: /* touched */
   case CLARKE_GATHER:
   case CLARKE_ANALYTIC:

@@ -206,11 +206,34 @@ root_reciprocal(arb_t y, mpq_t q, bool *rational, long precision)
   fmpq_clear(exact);
 }
 
-/* 1/sqrt(c + epsilon) of every entry. One that is irrational makes an enclosure of the column, in which
- * those that are dyadic stay exact. */
-static clarke_status
-root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t epsilon, long precision,
-                 clarke_error *err)
+/* The same of an enclosed c >= 0 plus epsilon > 0: never above that of epsilon, whatever is known of c. */
+static void
+enclosed_root_reciprocal(arb_t y, const clarke_matrix *c, size_t i, size_t j, const mpq_t epsilon,
+                         long precision)
+{
+  fmpq_t exact;
+  arb_t shift;
+
+  fmpq_init(exact);
+  arb_init(shift);
+  fmpq_set_mpq(exact, epsilon);
+  arb_set_fmpq(shift, exact, precision + 32);
+  clarke_matrix_get_ball(y, c, i, j, precision + 32);
+  arb_nonnegative_part(y, y);
+  arb_add(y, y, shift, precision + 32);
+  arb_rsqrt(y, y, precision + 32);
+  if (!arb_is_finite(y)) {
+    arb_rsqrt(shift, shift, precision + 32);
+    arb_zero(y);
+    arb_union(y, y, shift, precision + 32);
+  }
+  arb_clear(shift);
+  fmpq_clear(exact);
+}
+
+clarke_status
+clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t epsilon,
+                        long precision, clarke_error *err)
 {
   size_t n = c->rows * c->cols;
   mpq_t *q = malloc((n + 1) * sizeof *q);
@@ -226,6 +249,11 @@ root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t epsilon, 
     bool rational;
 
     mpq_init(q[i]);
+    if (clarke_matrix_radius(c, i / c->cols, i % c->cols) != 0) {
+      enclosed_root_reciprocal(y + i, c, i / c->cols, i % c->cols, epsilon, precision);
+      all_rational = false;
+      continue;
+    }
     clarke_matrix_get(q[i], c, i / c->cols, i % c->cols);
     mpq_add(q[i], q[i], epsilon);
     root_reciprocal(y + i, q[i], &rational, precision);
@@ -258,7 +286,7 @@ clarke_scale_column(clarke_matrix *column, const clarke_forward *f, const clarke
 
   clarke_matrix_init(&c);
   if (s->root)
-    status = root_reciprocals(&c, &view, s->epsilon, f->precision, err);
+    status = clarke_root_reciprocals(&c, &view, s->epsilon, f->precision, err);
   if (status == CLARKE_OK)
     status = clarke_operand_apply(column, &s->in[1], s->root ? &c : &view,
                                   f->g->values[s->out].count, err);

@@ -14,6 +14,8 @@
 #define CHUNK_ENTRIES ((size_t)1 << 21)
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
+/* Coupled samples are one group, whatever their number: some gigabytes at most. */
+#define COUPLED_ENTRIES ((size_t)1 << 26)
 
 void
 clarke_replay_init(clarke_replay *r)
@@ -211,6 +213,8 @@ group_size(const clarke_replay *r)
 {
   size_t each = r->g->activations / r->samples + 1;
 
+  if (clarke_graph_couples(r->g))
+    return r->samples;
   return each < GROUP_ENTRIES ? GROUP_ENTRIES / each : 1;
 }
 
@@ -244,20 +248,30 @@ run_groups(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
 }
 
 static clarke_status
+check_coupled(const clarke_replay *r, clarke_error *err)
+{
+  return clarke_graph_couples(r->g) && r->g->activations > COUPLED_ENTRIES
+           ? clarke_fail(err, CLARKE_EINPUT, "%s: the %zu samples are normalized together, and an exact pass "
+                         "over them would hold %zu entries; at most %zu are taken: use a smaller minibatch",
+                         r->g->file, r->samples, r->g->activations, COUPLED_ENTRIES)
+           : CLARKE_OK;
+}
+
+static clarke_status
 run_open(clarke_replay *r, clarke_error *err)
 {
   bool *mark = calloc(r->samples + 1, sizeof *mark);
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
   size_t n = 0;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = check_coupled(r, err);
 
   r->near_sample = malloc((r->samples + 1) * sizeof *r->near_sample);
-  if (mark == NULL || needed == NULL || r->near_sample == NULL)
+  if (status == CLARKE_OK && (mark == NULL || needed == NULL || r->near_sample == NULL))
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK) {
     mark_samples(r, mark, false);
     for (size_t j = 0; j < r->samples; j++)
-      if (mark[j])
+      if (mark[j] || clarke_graph_couples(r->g))
         r->near_sample[n++] = j;
     clarke_graph_needed(r->g, true, needed);
     status = clarke_constants_init(&r->constants, r->g, err);
@@ -309,7 +323,8 @@ chunk_filter(chunk *c, bool fine)
   return c->status;
 }
 
-/* Where the coarse pass loses more than an entry or two a sample, a fine one may do better. */
+/* Where the coarse pass loses more than an entry or two a sample, a fine one may do better. Samples that
+ * are coupled get none by themselves later: then it is tried for a single entry. */
 static clarke_status
 chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
 {
@@ -327,7 +342,7 @@ chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
   if (c->x.integer != NULL)
     c->x.integer += first * features;
   status = chunk_filter(c, false);
-  if (status == CLARKE_OK && c->lost > 2 * n) {
+  if (status == CLARKE_OK && c->lost > (clarke_graph_couples(r->g) ? 0 : 2 * n)) {
     chunk fine = *c;
 
     status = chunk_filter(&fine, true);
@@ -402,7 +417,8 @@ static clarke_status
 filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 {
   size_t each = r->g->activations / r->samples + 1, size = CHUNK_ENTRIES / each;
-  filtering all = {.r = r, .size = size > CHUNK ? size : CHUNK, .lock = PTHREAD_MUTEX_INITIALIZER};
+  size_t least = clarke_graph_couples(r->g) ? r->samples : CHUNK;
+  filtering all = {.r = r, .size = size > least ? size : least, .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t chunks = (r->samples + all.size - 1) / all.size, n = threads < chunks ? threads : chunks;
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
@@ -523,7 +539,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   open = entries;
   if (status == CLARKE_OK && !exact)
     status = filter_all(r, threads, &open, err);
-  if (status == CLARKE_OK && !exact && open > 0)
+  if (status == CLARKE_OK && !exact && open > 0 && !clarke_graph_couples(g))
     status = filter_again(r, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)

@@ -29,7 +29,7 @@ typedef struct {
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
   size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
   /* The exact pass over the samples the filter left open; when it would be too large, over those of
-   * them that touch kinks. */
+   * them that touch kinks. Where a step couples the samples, over all of them if any is open. */
   clarke_forward near;
   size_t *near_sample;  /* their numbers, increasing */
   size_t n_touches, n_conditions;

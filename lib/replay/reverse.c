@@ -24,7 +24,7 @@ ends_segment(const clarke_graph *g, size_t segment, size_t i)
   const clarke_step *s = &g->steps[i];
 
   return segment != CLARKE_NONE && i != clarke_graph_inner(g, segment) &&
-         (clarke_step_has_kinks(s) || s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX);
+         (clarke_step_has_kinks(s) || clarke_step_is_analytic(s));
 }
 
 /* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
@@ -228,6 +228,22 @@ softmax_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 }
 
 static clarke_status
+normalize_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  clarke_matrix term;
+  clarke_status status;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  clarke_matrix_init(&term);
+  status = clarke_normalize_derivative(&term, s, p->f, g, p->err);
+  if (status == CLARKE_OK)
+    status = add_grad(p, s->in[0].value, &term);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+static clarke_status
 step_reverse(pass *p, size_t i)
 {
   const clarke_step *s = &p->f->g->steps[i];
@@ -246,6 +262,8 @@ step_reverse(pass *p, size_t i)
     return pointwise_reverse(p, i, g);
   case CLARKE_SOFTMAX:
     return softmax_reverse(p, s, g);
+  case CLARKE_NORMALIZE:
+    return normalize_reverse(p, s, g);
   case CLARKE_MAX:
     return max_reverse(p, i, g);
   }

@@ -218,6 +218,14 @@ softmax_tangent(const pass *p, const clarke_step *s)
   return status;
 }
 
+static clarke_status
+normalize_tangent(const pass *p, const clarke_step *s)
+{
+  const clarke_matrix *dx = &p->t[s->in[0].value];
+
+  return dx->rows > 0 ? clarke_normalize_derivative(&p->t[s->out], s, p->f, dx, p->err) : CLARKE_OK;
+}
+
 /* The tangent of the entries that outputs are taken from. */
 static clarke_status
 max_tangent(const pass *p, size_t i)
@@ -259,6 +267,8 @@ step_tangent(const pass *p, size_t i)
     return pointwise_tangent(p, i);
   case CLARKE_SOFTMAX:
     return softmax_tangent(p, s);
+  case CLARKE_NORMALIZE:
+    return normalize_tangent(p, s);
   case CLARKE_MAX:
     return max_tangent(p, i);
   }

@@ -154,13 +154,16 @@ receive(void *context, size_t parameter, size_t entry, const mpq_t value, clarke
   return status;
 }
 
-/* Is everything the touch's derivative is made of exact? */
+/* Is everything the touch's derivative is made of exact? That of a NORMALIZE is taken not to be: zeros of
+ * its output may be exact where the root that its derivative is divided by is not. */
 static bool
 pass_is_exact(const clarke_forward *f, size_t step)
 {
   for (size_t i = 0; i <= step; i++) {
     size_t in = f->g->steps[i].in[0].value;
 
+    if (f->g->steps[i].kind == CLARKE_NORMALIZE)
+      return false;
     if (!f->g->values[in].constant && f->value[in].radius != NULL)
       return false;
   }
@@ -203,6 +206,80 @@ matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke
   return status;
 }
 
+/* The nonzero midpoints of whole gradients. */
+static clarke_status
+emit_gradients(const clarke_emitter *emitter, const clarke_matrix *gradient, const clarke_graph *g,
+               clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t p = 0; p < g->n_parameters; p++)
+    for (size_t e = 0; e < gradient[p].rows && status == CLARKE_OK; e++) {
+      clarke_matrix_get(q, &gradient[p], e, 0);
+      if (mpq_sgn(q) != 0)
+        status = emitter->emit(emitter->context, p, e, q, err);
+    }
+  mpq_clear(q);
+  return status;
+}
+
+/* By matrices over all samples, which the graph couples. */
+static clarke_status
+coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns *c,
+            const clarke_emitter *emitter, clarke_error *err)
+{
+  const clarke_forward *f = &c->q->replay->near;
+  const clarke_graph *g = f->g;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
+  clarke_status status = grad != NULL && gradient != NULL
+                           ? clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count,
+                                                  f->n, 1, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
+    grad[seed->value].word[(seed->entry[k] * f->n + column) * grad[seed->value].limbs] =
+      (uint64_t)(int64_t)seed->sign[k];
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(grad, f, &c->slopes, seed->segment, clarke_gradient_sink, gradient,
+                                err);
+  if (status == CLARKE_OK)
+    status = emit_gradients(emitter, gradient, g, err);
+  clarke_matrices_free(grad, g->n_values);
+  clarke_matrices_free(gradient, g->n_parameters);
+  return status;
+}
+
+/* May what a step's argument is made of be of several samples? */
+static bool
+couples_before(const clarke_graph *g, size_t step)
+{
+  for (size_t i = 0; i < step; i++)
+    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].grouping.couples)
+      return true;
+  return false;
+}
+
+/* By one column, which is all that the condition depends on. */
+static clarke_status
+column_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clarke_columns *c,
+           clarke_emitter *emitter, clarke_error *err)
+{
+  const size_t before = row->n;
+  clarke_status status = take_column(c, column, err);
+  bool known = true;
+
+  if (status == CLARKE_OK)
+    status = clarke_sparse_run(&known, &c->sparse, seed, &c->forward, &c->slope, emitter, err);
+  if (status == CLARKE_OK && !known) {
+    row->n = before;
+    status = matrix_row(seed, &c->forward, &c->slope, emitter, err);
+  }
+  return status;
+}
+
 clarke_status
 clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8_t side,
                  size_t condition, bool segment, clarke_error *err)
@@ -210,23 +287,16 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   const clarke_touch *t = &c->q->replay->touch[k];
   const clarke_graph *g = c->q->g;
   const clarke_sparse_seed seed = seed_of(g, t, side, condition, segment);
-  const clarke_forward *f = &c->forward;
-  const clarke_slopes *s = &c->slope;
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
-  const size_t before = row->n;
-  clarke_status status = take_column(c, t->column, err);
-  bool known = true;
+  /* A segment ends behind every normalization. */
+  clarke_status status = !segment && couples_before(g, t->step)
+                           ? coupled_row(&seed, t->column, c, &emitter, err)
+                           : column_row(row, &seed, t->column, c, &emitter, err);
 
-  if (status == CLARKE_OK)
-    status = clarke_sparse_run(&known, &c->sparse, &seed, f, s, &emitter, err);
-  if (status == CLARKE_OK && !known) {
-    row->n = before;
-    status = matrix_row(&seed, f, s, &emitter, err);
-  }
   if (status == CLARKE_OK) {
     clarke_row_finish(row);
-    *exact = pass_is_exact(f, t->step);
+    *exact = pass_is_exact(&c->q->replay->near, t->step);
   }
   return status;
 }

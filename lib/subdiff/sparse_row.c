@@ -244,6 +244,7 @@ through_step(bool *known, pass *p, size_t i)
     return through_scale(known, p, i, g);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
+  case CLARKE_NORMALIZE:
     break;
   }
   *known = false;

@@ -213,8 +213,32 @@ entry_degree(const marking *m, size_t step, size_t f, size_t j)
                                    f % s->stride) * m->f->n + j] != 0)
         return 2;
     return 0;
+  case CLARKE_NORMALIZE: /* mark_groups */
+    break;
   }
   return 2;
+}
+
+/* The first entry, of n columns, of the group that entry e is in. */
+static size_t
+group_place(const clarke_step *s, size_t e, size_t n)
+{
+  return clarke_step_group(s, e / n) * s->grouping.length * n + (s->grouping.couples ? 0 : e % n);
+}
+
+/* An entry of a group is constant when all of them are, or it is alone: then it is its own mean. */
+static void
+mark_groups(marking *m, const clarke_step *s)
+{
+  const uint8_t *x = m->mark[s->in[0].value];
+  size_t n = m->f->n, entries = m->q->g->values[s->out].count * n;
+  uint8_t *mark = m->mark[s->out];
+
+  for (size_t e = 0; e < entries && clarke_step_group_size(s, n) > 1; e++)
+    if (x[e] != 0)
+      mark[group_place(s, e, n)] = 2;
+  for (size_t e = 0; e < entries; e++)
+    mark[e] = mark[group_place(s, e, n)];
 }
 
 /* All entries of a step's output. Those of a DENSE step do not depend on which output they are. */
@@ -225,6 +249,10 @@ mark_step(marking *m, size_t step)
   size_t n = m->f->n, one = s->kind == CLARKE_DENSE ? s->dense.repeat * n : 0;
   uint8_t *mark = m->mark[s->out];
 
+  if (s->kind == CLARKE_NORMALIZE) {
+    mark_groups(m, s);
+    return;
+  }
   for (size_t f = 0; f < m->q->g->values[s->out].count; f++) {
     if (one != 0 && f / s->dense.repeat % s->dense.outer > 0) {
       memcpy(mark + f * n, mark + f * n - one, n);

@@ -169,7 +169,7 @@ separate_layer(bool *done, clarke_audit *a, const clarke_layer *layer, const cla
   return status;
 }
 
-/* Reverse mode through transcendental functions is not bounded here. */
+/* Bounds go through no transcendental functions: the checker has none there. */
 static bool
 is_piecewise(const clarke_graph *g)
 {
@@ -180,7 +180,8 @@ is_piecewise(const clarke_graph *g)
     clarke_reverse_carriers(carries, g, CLARKE_NONE);
   for (size_t i = 0; i < g->n_steps && all; i++)
     all = !carries[g->steps[i].out] ||
-          (g->steps[i].kind != CLARKE_ANALYTIC && g->steps[i].kind != CLARKE_SOFTMAX);
+          (g->steps[i].kind != CLARKE_ANALYTIC && g->steps[i].kind != CLARKE_SOFTMAX &&
+           g->steps[i].kind != CLARKE_NORMALIZE);
   free(carries);
   return all;
 }

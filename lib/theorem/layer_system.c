@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A row that is not cut, in a graph that couples samples, takes a pass over all of their activations: no
+ * more than so many entries in all. */
+#define COUPLED_WORK ((size_t)1 << 27)
+
+static bool
+within_reach(size_t step, const clarke_question *q)
+{
+  return step != CLARKE_NONE || !clarke_graph_couples(q->g) ||
+         q->replay->n_conditions <= COUPLED_WORK / (q->g->activations + 1);
+}
+
 typedef struct {
   size_t touch, condition;
 } asked;
@@ -81,6 +92,10 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   size_t most = q->replay->n_conditions;
 
   memset(s, 0, sizeof *s);
+  if (!within_reach(step, q)) {
+    s->n = CLARKE_NONE;
+    return CLARKE_OK;
+  }
   s->row = malloc((most + 1) * sizeof *s->row);
   s->owner = malloc((most + 1) * sizeof *s->owner);
   s->u = malloc((most + 1) * sizeof *s->u);

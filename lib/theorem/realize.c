@@ -47,8 +47,7 @@ reaches_inputs(const clarke_layer *layer, const clarke_graph *g)
 {
   for (size_t i = 0; i < layer->step; i++)
     if (i != clarke_graph_inner(g, layer->step) &&
-        (clarke_step_has_kinks(&g->steps[i]) || g->steps[i].kind == CLARKE_ANALYTIC ||
-         g->steps[i].kind == CLARKE_SOFTMAX))
+        (clarke_step_has_kinks(&g->steps[i]) || clarke_step_is_analytic(&g->steps[i])))
       return false;
   return true;
 }

@@ -118,8 +118,7 @@ own_variables(const clarke_graph *g, size_t step)
       const clarke_step *s = &g->steps[i];
 
       if (!value_seen[s->out] ||
-          (i != inner && (clarke_step_has_kinks(s) || s->kind == CLARKE_ANALYTIC ||
-                          s->kind == CLARKE_SOFTMAX)))
+          (i != inner && (clarke_step_has_kinks(s) || clarke_step_is_analytic(s))))
         continue;
       for (size_t k = 0; k < s->n_in; k++) {
         value_seen[s->in[k].value] = true;

@@ -1,6 +1,6 @@
 /* The steps of a graph, one sample at a time and in rationals, as the first comment of
  * graph/graph.h defines them: what a lowering means, without the library's evaluators. Of the kinds
- * all but ANALYTIC and SOFTMAX; of PIECEWISE no slopes from constants. */
+ * all but ANALYTIC, SOFTMAX and NORMALIZE; of PIECEWISE no slopes from constants. */
 #ifndef CLARKE_TESTS_GRAPH_STEPS_H
 #define CLARKE_TESTS_GRAPH_STEPS_H
 
@@ -181,6 +181,7 @@ steps_one(steps_run *r, const clarke_step *s, size_t f)
     return;
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
+  case CLARKE_NORMALIZE:
     break;
   }
   ck_abort_msg("a step of kind %d", (int)s->kind);

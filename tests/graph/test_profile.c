@@ -67,6 +67,7 @@ static const struct {
   {"Max", {"mean", "mean", "mean"}},
   {"Min", {"mean", "mean", "mean"}},
   {"MaxPool", {"first", "first", "first"}},
+  {"GlobalMaxPool", {"first", NULL, NULL}},
   {"Kth", {"stable", "stable", "stable"}},
   {"Sort", {"stable", "stable", "stable"}},
   {"Median", {"stable", "stable", NULL}},

@@ -917,6 +917,63 @@ START_TEST(roots)
 }
 END_TEST
 
+/* Of one sample, groups of balanced numbers: their root is 5/4. Minibatches are no program. */
+START_TEST(normalizations)
+{
+  static naive_run run = {.proxy = relu_gives_zero};
+  static const double values[] = {3, 1, 1, 3, -1, 1, -1, 1};
+
+  for (size_t kind = 0; kind < 3; kind++) {
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2, 4,));
+    clarke_model_node *node;
+    clarke_execution e;
+    unrolled u;
+
+    memcpy(x.real, values, sizeof values);
+    model_begin(&m, 18);
+    model_input(&m, "x", SHAPE(-1, 2, 4,));
+    for (size_t i = 0; i < 4; i++) {
+      static const char *const names[] = {"scale", "b", "mean", "var"};
+      double *v = model_floats(&m, names[i], SHAPE(2,));
+
+      v[0] = (double)i - 1;
+      v[1] = 2;
+    }
+    if (kind == 0)
+      node = model_node(&m, "InstanceNormalization", "x,scale,b", "n");
+    else if (kind == 1)
+      node = model_node(&m, "BatchNormalization", "x,scale,b,mean,var", "n");
+    else {
+      node = model_node(&m, "GroupNormalization", "x,scale,b", "n");
+      attr_int(node, "num_groups", 2);
+    }
+    if (kind == 1)
+      attr_int(node, "training_mode", 1);
+    attr_float(node, "epsilon", 0.5625);
+    model_node(&m, "GlobalMaxPool", "n", "p");
+    model_node(&m, "Relu", "p", "y");
+    model_output(&m, "y");
+    unrolled_begin(&u, &m, &x);
+    OK(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &x, NULL, &error));
+    naive_begin(&run, &m, &x);
+    naive_go(&run);
+    clarke_execution_init(&e);
+    OK(clarke_execute(&e, &u.p, u.point, &error));
+    ck_assert_uint_eq(u.p.n_outputs, 2);
+    for (size_t o = 0; o < 2; o++) {
+      ck_assert(e.value[u.p.output[o]].exact);
+      ck_assert(mpq_equal(e.value[u.p.output[o]].q, naive_find(&run, "y")->v[o]));
+    }
+    clarke_execution_clear(&e);
+    naive_clear(&run);
+    unrolled_end(&u);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -935,6 +992,7 @@ main(void)
   tcase_add_test(tcase, too_large);
   tcase_add_test(tcase, convolutional_networks);
   tcase_add_test(tcase, roots);
+  tcase_add_test(tcase, normalizations);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

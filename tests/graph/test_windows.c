@@ -6,6 +6,8 @@
 
 #include "graph/operator.h"
 
+#include <math.h>
+
 static clarke_error error;
 
 /* One model, graph and batch at a time. */
@@ -134,7 +136,7 @@ lowers_to(const char *kinds)
   static const char letter[] = {[CLARKE_GATHER] = 'g', [CLARKE_SUM] = '+', [CLARKE_SCALE] = '*',
                                 [CLARKE_DENSE] = 'd', [CLARKE_PIECEWISE] = 'p',
                                 [CLARKE_ANALYTIC] = 'a', [CLARKE_SOFTMAX] = 's',
-                                [CLARKE_MAX] = 'm'};
+                                [CLARKE_NORMALIZE] = 'n', [CLARKE_MAX] = 'm'};
   char found[64] = "";
 
   for (size_t i = 0; i < g.n_steps; i++)
@@ -387,6 +389,31 @@ START_TEST(global_averages)
 }
 END_TEST
 
+START_TEST(global_maxima)
+{
+  begin(16, SHAPE(-1, 3, 4, 2,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 3, 4, 2,));
+  lowers_to("m");
+  ck_assert_uint_eq(g.steps[0].width, 8);
+  end();
+  begin(16, SHAPE(2, 3, 4,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 2, 3, 4,));
+  end();
+  begin(16, SHAPE(-1, 1, 2, 3, 2,)); /* three spatial axes */
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(2, 1, 2, 3, 2,));
+  end();
+  begin(16, SHAPE(-1, 3,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(5, 3,), "(GlobalMaxPool): an input of 2 axes; expected a batch, channels and one");
+  begin(16, SHAPE(-1, 1, 127,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(1, 1, 127,), "(GlobalMaxPool): a window of 127 entries; at most 126 are supported");
+}
+END_TEST
+
 /* --- what the lowering leaves out ------------------------------------------------------------ */
 
 START_TEST(lowerings)
@@ -535,9 +562,9 @@ START_TEST(bad_normalizations)
 {
   static const double low[] = {1, -0.25, 1};
 
-  normalized(14, SHAPE(-1, 3, 2,), squares);
+  normalized(13, SHAPE(-1, 3, 2,), squares);
   attr_int(&m.nodes[0], "training_mode", 1);
-  refused(SHAPE(4, 3, 2,), "node 0 '/y' (BatchNormalization): training statistics are not supported");
+  refused(SHAPE(4, 3, 2,), "node 0 '/y' (BatchNormalization): training_mode is an attribute from opset");
   normalized(7, SHAPE(-1, 3, 2,), squares);
   attr_int(&m.nodes[0], "spatial", 0);
   refused(SHAPE(4, 3, 2,), "spatial is 0; expected 1");
@@ -554,6 +581,161 @@ START_TEST(bad_normalizations)
   drawn("c", SHAPE(3,));
   model_node(&m, "BatchNormalization", "x,c,c,c,c", "y");
   refused(SHAPE(4, 3,), "'c' is both a weight and a statistic");
+}
+END_TEST
+
+/* --- normalizations by what is given ---------------------------------------------------------- */
+
+/* Is the first step a NORMALIZE with these groups? Then the values are another file's to test. */
+static void
+groups_are(const long *batch, const char *kinds, size_t blocks, size_t groups, size_t length,
+           bool couples)
+{
+  const clarke_grouping *o;
+
+  ck_assert_msg(build(batch) == CLARKE_OK, "%s", error.text);
+  lowers_to(kinds);
+  o = &g.steps[0].grouping;
+  ck_assert_uint_eq(o->blocks, blocks);
+  ck_assert_uint_eq(o->groups, groups);
+  ck_assert_uint_eq(o->length, length);
+  ck_assert_int_eq(o->couples, couples);
+  ck_assert_int_eq(clarke_graph_couples(&g), couples);
+  ck_assert_uint_eq(clarke_step_group_size(&g.steps[0], 5), blocks * length * (couples ? 5 : 1));
+  end();
+}
+
+static clarke_model_node *
+layer_norm(const long *input, const long *scale, bool bias)
+{
+  begin(17, input);
+  drawn("scale", scale);
+  drawn("b", scale);
+  return model_node(&m, "LayerNormalization", bias ? "x,scale,b" : "x,scale", "y");
+}
+
+START_TEST(layer_normalizations)
+{
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true);
+  groups_are(SHAPE(5, 2, 3,), "n*+", 1, 2, 3, false);
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(2, 3,), false), "axis", 1);
+  groups_are(SHAPE(5, 2, 3,), "n*", 1, 1, 6, false);
+  attr_int(layer_norm(SHAPE(4, 2, 3,), SHAPE(1,), true), "axis", -3); /* no batch axis */
+  groups_are(SHAPE(5, 4, 2, 3,), "n*+", 1, 1, 24, false);
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(2, 1,), true), "stash_type", 1);
+  groups_are(SHAPE(5, 2, 3,), "n*+", 1, 2, 3, false);
+
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "axis", 0);
+  refused(SHAPE(5, 2, 3,), "node 0 '/y' (LayerNormalization): axis 0 is the batch");
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "axis", 3);
+  refused(SHAPE(5, 2, 3,), "axis 3 is out of range for 3 axes");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(2,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 2 entries on 1 axes, does not broadcast to a sample");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(5, 2, 3,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 30 entries on 3 axes, does not broadcast to a sample");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(1, 1, 1, 3,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 3 entries on 4 axes, does not broadcast");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true);
+  drawn("c", SHAPE(2, 2,));
+  free(m.nodes[0].in[2]);
+  m.nodes[0].in[2] = strdup("c");
+  refused(SHAPE(5, 2, 3,), "B, of 4 entries on 2 axes, does not broadcast");
+  for (size_t i = 0; i < 4; i++) {
+    static const double bad[] = {0, -0.5, NAN, INFINITY};
+
+    attr_float(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "epsilon", bad[i]);
+    refused(SHAPE(5, 2, 3,), "(LayerNormalization): epsilon is |; expected a number above zero");
+  }
+  layer_norm(SHAPE(-1, 2, 0,), SHAPE(1,), true);
+  refused(SHAPE(5, 2, 0,), "(LayerNormalization): the input has no entries");
+}
+END_TEST
+
+static clarke_model_node *
+by_channel(const char *op, int64_t opset, const long *input, long scales)
+{
+  begin(opset, input);
+  drawn("scale", SHAPE(scales,));
+  drawn("b", SHAPE(scales,));
+  return model_node(&m, op, "x,scale,b", "y");
+}
+
+START_TEST(instance_and_group_normalizations)
+{
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4, 2, 3,), 4);
+  groups_are(SHAPE(5, 4, 2, 3,), "n*+", 1, 4, 6, false);
+  by_channel("InstanceNormalization", 22, SHAPE(2, 4, 3,), 4);
+  groups_are(SHAPE(5, 2, 4, 3,), "n*+", 1, 8, 3, false);
+  attr_int(by_channel("GroupNormalization", 18, SHAPE(-1, 4, 3,), 2), "num_groups", 2);
+  groups_are(SHAPE(5, 4, 3,), "n*+", 1, 2, 6, false);
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(2, 4, 3,), 4), "num_groups", 2);
+  groups_are(SHAPE(5, 2, 4, 3,), "n*+", 1, 4, 6, false);
+
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4,), 4);
+  refused(SHAPE(5, 4,), "an input of 2 axes; expected a batch, channels and one axis or more");
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4, 3,), 3);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
+  attr_int(by_channel("GroupNormalization", 18, SHAPE(-1, 4, 3,), 4), "num_groups", 2);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 4 entries; expected one axis of 2 groups");
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 2), "num_groups", 2);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 2 entries; expected one axis of 4 channels");
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 4), "num_groups", 3);
+  refused(SHAPE(5, 4, 3,), "num_groups is 3; expected a divisor of the 4 channels");
+  by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 4);
+  refused(SHAPE(5, 4, 3,), "num_groups is 0; expected a divisor of the 4 channels");
+}
+END_TEST
+
+static clarke_model_node *
+trained(int64_t opset, const long *input)
+{
+  normalized(opset, input, squares);
+  attr_int(&m.nodes[0], "training_mode", 1);
+  return &m.nodes[0];
+}
+
+/* The node once more, with these outputs. */
+static void
+name_outputs(const char *names)
+{
+  for (size_t i = 0; i < m.nodes[0].n_out; i++)
+    free(m.nodes[0].out[i]);
+  free(m.nodes[0].out);
+  m.nodes[0].out = words_of(names, &m.nodes[0].n_out);
+}
+
+START_TEST(batch_normalization_in_training)
+{
+  trained(14, SHAPE(-1, 3, 2,));
+  groups_are(SHAPE(4, 3, 2,), "n*+", 1, 3, 2, true);
+  trained(15, SHAPE(2, 3, 2,)); /* no batch axis: all of it is in the sample */
+  groups_are(SHAPE(4, 2, 3, 2,), "n*+", 2, 3, 2, false);
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  groups_are(SHAPE(4, 3,), "n*+", 1, 3, 1, true);
+
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  model_node(&m, "Add", "y,new_mean", "z");
+  refused(SHAPE(4, 3,), "node 1 '/z' (Add): input 'new_mean' is not defined before this node");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,mean,");
+  refused(SHAPE(4, 3,), "'mean' is defined twice");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  model_output(&m, "new_var");
+  refused(SHAPE(4, 3,), "output 'new_var' is computed by no node");
+  normalized(15, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean");
+  refused(SHAPE(4, 3,), "only the first output is supported");
+  normalized(9, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean,new_var,a_mean,a_var");
+  refused(SHAPE(4, 3,), "only the first output is supported; others mean training, which is read from");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var,more");
+  refused(SHAPE(4, 3,), "only the first output is supported");
+  trained(15, SHAPE(-1, 4,));
+  refused(SHAPE(4, 4,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
 }
 END_TEST
 
@@ -872,10 +1054,14 @@ main(void)
   tcase_add_test(tcase, poolings);
   tcase_add_test(tcase, means);
   tcase_add_test(tcase, global_averages);
+  tcase_add_test(tcase, global_maxima);
   tcase_add_test(tcase, lowerings);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);
   tcase_add_test(tcase, bad_normalizations);
+  tcase_add_test(tcase, layer_normalizations);
+  tcase_add_test(tcase, instance_and_group_normalizations);
+  tcase_add_test(tcase, batch_normalization_in_training);
   tcase_add_test(tcase, concatenations);
   tcase_add_test(tcase, bad_concatenations);
   tcase_add_test(tcase, paddings);

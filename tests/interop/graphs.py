@@ -200,6 +200,9 @@ def convolutional(rng):
            pads=[0, 1, 1, 0])
     yield "average-pool", conv(g, 2, 4, 2, 2).then("Relu").then("Flatten").dense(8, 3)
 
+    g = conv(Graph(rng, [1, 6, 6]), 3, 1, 3, 3).then("Relu").then("GlobalMaxPool").then("Flatten")
+    yield "global-maxpool", g.dense(3, 3)
+
     g = Graph(rng, [])
     g.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 5])
     g.shape = [1, 1, 5]
@@ -208,9 +211,60 @@ def convolutional(rng):
     yield "conv-no-batch-axis", g.then("MatMul", g.parameter(6, 3))
 
 
+def normalized(rng):
+    """Networks that normalize by what they are given: a sample's groups, or the whole minibatch."""
+    def conv(g, outputs, inputs, *kernel, **attributes):
+        return g.then("Conv", g.parameter(outputs, inputs, *kernel), **attributes)
+
+    def trained(g, channels, **attributes):
+        """A BatchNormalization as training has it, with its running statistics among the outputs."""
+        mean, var = g.parameter(channels), g.parameter(values=np.ones(channels, np.float32))
+        g.then("BatchNormalization", g.parameter(channels), g.parameter(channels), mean, var,
+               training_mode=1, **attributes)
+        g.nodes[-1].output.extend([f"{g.last}-mean", f"{g.last}-var"])
+        return g
+
+    g = Graph(rng, [4]).dense(4, 6)
+    g.then("LayerNormalization", g.parameter(6), g.parameter(6)).then("Relu")
+    yield "layer-norm", g.dense(6, 3)
+
+    g = Graph(rng, [2, 3])
+    g.then("MatMul", g.parameter(3, 4))
+    g.then("LayerNormalization", g.parameter(2, 1), axis=1, epsilon=0.25, stash_type=1)
+    g.then("Abs").then("LayerNormalization", g.parameter(4), g.parameter(1, 4), axis=-1)
+    yield "layer-norms", g.then("Relu").then("Flatten").dense(8, 3)
+
+    g = conv(Graph(rng, [2, 4, 4]), 3, 2, 3, 3)
+    g.then("InstanceNormalization", g.parameter(3), g.parameter(3)).then("Relu").then("Flatten")
+    yield "instance-norm", g.dense(12, 3)
+
+    for opset, scales in ((18, 2), (21, 4)):
+        g = conv(Graph(rng, [2, 4, 4], opset=opset), 4, 2, 2, 2)
+        g.then("GroupNormalization", g.parameter(scales), g.parameter(scales), num_groups=2)
+        yield f"group-norm-{opset}", g.then("Relu").then("Flatten").dense(36, 3)
+
+    g = conv(Graph(rng, [1, 6, 6]), 3, 1, 3, 3).then("Relu").then("GlobalMaxPool")
+    yield "batchnorm-training", trained(g, 3).then("Relu").then("Flatten").dense(3, 3)
+
+    g = trained(Graph(rng, [4], opset=14).dense(4, 6), 6, epsilon=0.125, momentum=0.5).then("Relu")
+    yield "batchnorm-dense", trained(g.dense(6, 4), 4).then("Relu").dense(4, 3)
+
+    g = conv(Graph(rng, [2, 4, 4]), 4, 2, 3, 3, pads=[1, 1, 1, 1]).then("Relu")
+    first = g.last
+    g = trained(conv(trained(conv(g, 4, 4, 3, 3, pads=[1, 1, 1, 1]), 4).then("Relu"), 4, 4, 1, 1), 4)
+    g.then("Add", first).then("Relu").then("GlobalAveragePool").then("Flatten")
+    yield "batchnorm-residual", g.dense(4, 3)
+
+    g = Graph(rng, [])
+    g.input = helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 2, 4])
+    g.shape = [3, 2, 4]
+    trained(g, 2).then("Relu").then("Reshape", g.constant([24], np.int64))
+    yield "batchnorm-no-batch-axis", g.then("MatMul", g.parameter(24, 3))
+
+
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

@@ -217,10 +217,41 @@ def average_pool(args, attr, opset, batched):
     return sums / counts
 
 
+DEFAULT_EPSILON = float(np.float32(1e-5))
+
+
 def batch_normalization(args, attr, opset, batched):
     x, *constants = args
+    if attr.get("training_mode", 0):
+        return F.batch_norm(x, None, None, *constants[:2], training=True,
+                            eps=attr.get("epsilon", DEFAULT_EPSILON))
     scale, shift, mean, var = (c.reshape(-1, *[1] * (x.dim() - 2)) for c in constants)
-    return (x - mean) / torch.sqrt(var + attr.get("epsilon", float(np.float32(1e-5)))) * scale + shift
+    return (x - mean) / torch.sqrt(var + attr.get("epsilon", DEFAULT_EPSILON)) * scale + shift
+
+
+def layer_normalization(args, attr, opset, batched):
+    x, scale = args[:2]
+    shape = x.shape[attr.get("axis", -1):]
+    y = F.layer_norm(x, shape, eps=attr.get("epsilon", DEFAULT_EPSILON)) * scale
+    return y + args[2] if len(args) > 2 else y
+
+
+def instance_normalization(args, attr, opset, batched):
+    return F.instance_norm(args[0], weight=args[1], bias=args[2],
+                           eps=attr.get("epsilon", DEFAULT_EPSILON))
+
+
+def group_normalization(args, attr, opset, batched):
+    x, scale, shift = args
+    groups = attr["num_groups"]
+    if opset < 21:
+        scale, shift = (c.repeat_interleave(x.shape[1] // groups) for c in (scale, shift))
+    return F.group_norm(x, groups, scale, shift, attr.get("epsilon", DEFAULT_EPSILON))
+
+
+def global_max_pool(args, attr, opset, batched):
+    x = args[0]
+    return (F.adaptive_max_pool1d if x.dim() == 3 else F.adaptive_max_pool2d)(x, 1)
 
 
 def reduce_mean(args, attr, opset, batched):
@@ -257,6 +288,8 @@ OPERATORS = {
     "GlobalAveragePool": lambda args, attr, opset, batched: args[0].mean(
         list(range(2, args[0].dim())), keepdim=True),
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
+    "LayerNormalization": layer_normalization, "InstanceNormalization": instance_normalization,
+    "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
     "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }

@@ -46,6 +46,23 @@ def derivatives(function, dtype, kink):
     return x.grad
 
 
+def check_global_maxima(report):
+    """An adaptive maximum pool to one entry gives everything to the first of the tied ones."""
+    generator = torch.Generator().manual_seed(3)
+    for dtype in DTYPES:
+        wrong = 0
+        for axes, pool in enumerate((F.adaptive_max_pool1d, F.adaptive_max_pool2d), 1):
+            for size in (2, 3, 5, 11):
+                x = torch.randint(0, 3, (20, 4) + (size,) * axes, generator=generator).to(dtype)
+                x.requires_grad_(True)
+                pool(x, 1).sum().backward()
+                first = x.detach().flatten(2) == x.detach().flatten(2).amax(2, keepdim=True)
+                first &= first.cumsum(2) == 1
+                wrong += int((x.grad.flatten(2) != first).sum())
+        report.check(wrong == 0, f"GlobalMaxPool of tied entries in {str(dtype)[6:]}: first",
+                     f"{wrong} entries have another derivative")
+
+
 def check_page(report):
     """The page's rows are the ones measured here: neither may change alone."""
     found = {}
@@ -60,6 +77,7 @@ def check_page(report):
 
 def check_proxies(report):
     check_page(report)
+    check_global_maxima(report)
     for name, functions, kinks in TABLE:
         for dtype in DTYPES:
             for kink, value in kinks:

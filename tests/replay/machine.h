@@ -24,7 +24,7 @@ typedef struct {
   clarke_matrix *d, *tangent, *grad, *gradient;
 } machine;
 
-static void
+static inline void
 print_model(const clarke_model *m)
 {
   for (size_t i = 0; i < m->n_nodes; i++) {
@@ -44,7 +44,7 @@ print_model(const clarke_model *m)
 }
 
 /* Replayed, with AD's slopes under the profile's text. */
-static void
+static inline void
 machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, const char *profile,
               bool exact)
 {
@@ -66,7 +66,7 @@ machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, const c
   k->grad = clarke_matrices_new(k->g.n_values);
 }
 
-static void
+static inline void
 machine_end(machine *k)
 {
   clarke_matrices_free(k->d, k->g.n_parameters);
@@ -81,7 +81,7 @@ machine_end(machine *k)
 }
 
 /* The same random direction for both; some parameters do not move. */
-static void
+static inline void
 draw_direction(machine *k, naive_run *r, uint64_t *state)
 {
   for (size_t p = 0; p < k->g.n_parameters; p++) {
@@ -101,7 +101,7 @@ draw_direction(machine *k, naive_run *r, uint64_t *state)
 }
 
 /* m (features x samples; none: zero) is the naive tensor's numbers. */
-static bool
+static inline bool
 agrees(const clarke_matrix *m, mpq_t *q, size_t samples, size_t count)
 {
   mpq_t entry;
@@ -119,7 +119,7 @@ agrees(const clarke_matrix *m, mpq_t *q, size_t samples, size_t count)
 }
 
 /* Every activation that the pass computed, and its tangent. */
-static size_t
+static inline size_t
 check_values(const machine *k, naive_run *r, size_t number)
 {
   size_t checked = 0;

@@ -8,7 +8,7 @@
 
 #include <gmp.h>
 
-enum { NAIVE_RANK = 10, NAIVE_MOST = 128 };
+enum { NAIVE_RANK = 10, NAIVE_MOST = 128, NAIVE_BITS = 400 };
 
 typedef struct {
   char *name;
@@ -777,6 +777,155 @@ naive_pad(naive_run *r, const clarke_model_node *node, const naive *x)
   }
 }
 
+/* 1/sqrt(x): exact when it is rational, else a dyadic less than 2^-NAIVE_BITS below it. */
+static inline void
+naive_root_reciprocal(mpq_t y, const mpq_t x)
+{
+  if (mpz_perfect_square_p(mpq_numref(x)) && mpz_perfect_square_p(mpq_denref(x))) {
+    naive_root(y, x);
+    mpq_inv(y, y);
+    return;
+  }
+  mpq_inv(y, x);
+  mpz_mul_2exp(mpq_numref(y), mpq_numref(y), 2 * NAIVE_BITS);
+  mpz_tdiv_q(mpq_numref(y), mpq_numref(y), mpq_denref(y));
+  mpz_sqrt(mpq_numref(y), mpq_numref(y));
+  mpz_set_ui(mpq_denref(y), 1);
+  mpq_div_2exp(y, y, NAIVE_BITS);
+}
+
+/* Group and channel of every entry of x. */
+static inline void
+naive_groups(const clarke_model_node *node, const naive *x, size_t *group, size_t *channel)
+{
+  size_t index[NAIVE_RANK], space = 1, each = 1, axis = 0;
+  char op = node->op_type[0];
+
+  for (size_t a = 2; a < x->rank; a++)
+    space *= x->dims[a];
+  if (op == 'L')
+    axis = (size_t)(naive_int(node, "axis", -1) + (naive_int(node, "axis", -1) < 0 ? (long)x->rank : 0));
+  for (size_t a = axis; a < x->rank && op == 'L'; a++)
+    each *= x->dims[a];
+  if (op == 'G')
+    each = x->dims[1] / (size_t)naive_int(node, "num_groups", 1) * space;
+  for (size_t e = 0; e < x->count; e++) {
+    naive_index(index, x, e);
+    channel[e] = x->rank > 1 ? index[1] : 0;
+    group[e] = op == 'B' ? channel[e] : op == 'I' ? e / space : e / each;
+  }
+}
+
+/* y = (x - mean) / sqrt(var + epsilon) over the entries of one group, marked; the tangent is
+ * (x' - mean') / root - (x - mean) mean((x - mean) x') / root^3. */
+static inline void
+naive_normalize_group(naive *y, const naive *x, const size_t *group, size_t one, double epsilon)
+{
+  mpq_t n, mean, slope, var, along, root, c, q;
+  size_t count = 0;
+
+  mpq_inits(n, mean, slope, var, along, root, c, q, NULL);
+  for (size_t e = 0; e < x->count; e++)
+    if (group[e] == one) {
+      count++;
+      mpq_add(mean, mean, x->v[e]);
+      mpq_add(slope, slope, x->t[e]);
+    }
+  mpq_set_ui(n, 1, count);
+  mpq_mul(mean, mean, n);
+  mpq_mul(slope, slope, n);
+  for (size_t e = 0; e < x->count; e++)
+    if (group[e] == one) {
+      mpq_sub(c, x->v[e], mean);
+      mpq_mul(q, c, c);
+      mpq_add(var, var, q);
+      mpq_mul(q, c, x->t[e]);
+      mpq_add(along, along, q);
+    }
+  mpq_mul(var, var, n);
+  mpq_mul(along, along, n);
+  mpq_set_d(q, epsilon);
+  mpq_add(var, var, q);
+  naive_root_reciprocal(root, var);
+  for (size_t e = 0; e < x->count; e++)
+    if (group[e] == one) {
+      mpq_sub(c, x->v[e], mean);
+      mpq_mul(y->v[e], c, root);
+      mpq_sub(q, x->t[e], slope);
+      mpq_mul(y->t[e], q, root);
+      mpq_mul(q, y->v[e], along);
+      mpq_mul(q, q, root);
+      mpq_mul(q, q, root);
+      mpq_sub(y->t[e], y->t[e], q);
+    }
+  mpq_clears(n, mean, slope, var, along, root, c, q, NULL);
+}
+
+/* y scale + B, each read as the operator says. */
+static inline void
+naive_affine(naive_run *r, const clarke_model_node *node, naive *y, const size_t *channel)
+{
+  const naive *scale = naive_find(r, node->in[1]);
+  const naive *b = node->n_in > 2 ? naive_find(r, node->in[2]) : NULL;
+  size_t index[NAIVE_RANK];
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t e = 0; e < y->count; e++) {
+    size_t i, j = 0;
+
+    naive_index(index, y, e);
+    if (node->op_type[0] == 'L') {
+      i = naive_at(scale, index, y->rank);
+      j = b != NULL ? naive_at(b, index, y->rank) : 0;
+    } else
+      i = j = channel[e] * scale->count / y->dims[1];
+    mpq_mul(y->t[e], y->t[e], scale->v[i]);
+    mpq_mul(q, y->v[e], scale->t[i]);
+    mpq_add(y->t[e], y->t[e], q);
+    mpq_mul(y->v[e], y->v[e], scale->v[i]);
+    if (b == NULL)
+      continue;
+    mpq_add(y->v[e], y->v[e], b->v[j]);
+    mpq_add(y->t[e], y->t[e], b->t[j]);
+  }
+  mpq_clear(q);
+}
+
+/* LayerNormalization, InstanceNormalization, GroupNormalization, BatchNormalization in training. */
+static inline void
+naive_normalize(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  naive *y = naive_new(r, node->out[0], x->rank, x->dims);
+  size_t *group = malloc((2 * x->count + 1) * sizeof *group), *channel = group + x->count, most = 0;
+
+  naive_groups(node, x, group, channel);
+  for (size_t e = 0; e < x->count; e++)
+    most = group[e] > most ? group[e] : most;
+  for (size_t one = 0; one <= most; one++)
+    naive_normalize_group(y, x, group, one, naive_float(node, "epsilon", (double)1e-5f));
+  naive_affine(r, node, y, channel);
+  free(group);
+}
+
+static inline void
+naive_global_maximum(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  size_t dims[NAIVE_RANK], space = 1, from[CLARKE_MAX_WIDTH];
+  naive *y;
+
+  for (size_t a = 0; a < x->rank; a++) {
+    dims[a] = a < 2 ? x->dims[a] : 1;
+    space *= a < 2 ? 1 : x->dims[a];
+  }
+  y = naive_new(r, node->out[0], x->rank, dims);
+  for (size_t e = 0; e < y->count; e++) {
+    for (size_t i = 0; i < space; i++)
+      from[i] = e * space + i;
+    naive_maximum(r, y, e, x, from, space);
+  }
+}
+
 /* False when the node is none of these. */
 static inline bool
 naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
@@ -792,8 +941,12 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_global_average(r, node, x);
   else if (strcmp(op, "ReduceMean") == 0)
     naive_reduce_mean(r, node, x);
-  else if (strcmp(op, "BatchNormalization") == 0)
+  else if (strcmp(op, "BatchNormalization") == 0 && naive_int(node, "training_mode", 0) == 0)
     naive_batchnorm(r, node, x);
+  else if (strstr(op, "Normalization") != NULL)
+    naive_normalize(r, node, x);
+  else if (strcmp(op, "GlobalMaxPool") == 0)
+    naive_global_maximum(r, node, x);
   else if (strcmp(op, "Concat") == 0)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)

@@ -6,6 +6,7 @@ Usage: python tools/train/cases.py [FOLDER]
 theory or enumeration gives for the network (the reason is in docs/networks.md), not the output of the
 program that is tested against it; `undecided` where they give nothing, or more than the program finds.
 Then `theory` is what they give, null when nothing. `slow` marks cases that the fast tests leave out.
+`proof` is false where clarke-check does not know the network's operators.
 
 The layers of convolutional networks say more: of a Relu how many touched entries are constant; of a
 MaxPool how many windows are tied, how many options the touched ones have beyond the first (others),
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import convolutional
 import digits
+import normalized
 import papers
 import windows
 from ties import ties_in_files
@@ -47,6 +49,12 @@ def listed():
                    "params": f"{r.name}-later.safetensors", "batch": f"{r.batch}.npz",
                    "loss": r.loss, "verdict": r.verdict,
                    "about": f"the same network {digits.LATER_STEPS} training steps later"}
+
+
+def normalized_listed():
+    for r in normalized.RECIPES:
+        yield {"name": r.name, "model": f"{r.name}.onnx", "batch": f"{r.batch}.npz", "loss": "ce",
+               "about": r.about, "verdict": r.verdict, "proof": False}
 
 
 def counted(folder, case):
@@ -83,6 +91,7 @@ def expected(case):
 def main():
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DEFAULT_FOLDER
     cases = [counted(folder, case) for case in listed()]
+    cases += [counted(folder, case) for case in normalized_listed()]
     cases += [expected(with_ties(folder, case)) for case in convolutional_listed()]
     text = json.dumps({"profile": "pytorch-2.13", "cases": cases}, indent=1)
     (folder / "cases.json").write_text(text + "\n")

@@ -4,10 +4,11 @@ Usage: python tools/train/touched.py MODEL.onnx BATCH.npz [PARAMS.safetensors]
 
 A kink is touched at a triple (node, feature, sample) when the exact argument of the elementary
 function there equals one of its kinks and the slopes on the two sides differ. Weights and inputs
-are floats, so dyadic rationals; every operator below except Sigmoid and Tanh keeps values rational
-and they are evaluated as Fractions. After Sigmoid or Tanh values are intervals of 200 bits, and an
-argument counts as zero only when every term of it is (a zero weight or a zero entry): an interval
-that contains a kink without being exact is an error, never a count.
+are floats, so dyadic rationals; every operator below except Sigmoid, Tanh and the normalizations keeps
+values rational and they are evaluated as Fractions. After those values are intervals of 200 bits, and an
+argument counts as zero only when every term of it is (a zero weight or a zero entry; a rational that is
+its group's mean is normalized to zero): an interval that contains a kink without being exact is an error,
+never a count.
 
 This is written apart from lib/ on purpose: the figures it gives are what the program's are
 compared with.
@@ -90,6 +91,35 @@ def tanh(v):
     return Fraction(0) if v == 0 else 1 - 2 / (iv.exp(2 * interval(v)) + 1)
 
 
+def normalize(x, axis, epsilon):
+    """(x - mean) / sqrt(var + epsilon) over the groups along an axis."""
+    out = np.empty_like(x)
+    for group, found in zip(np.moveaxis(x, axis, -1), np.moveaxis(out, axis, -1)):
+        known = is_rational(group)
+        values = [v if known else interval(v) for v in group]
+        mean = sum(values[1:], values[0]) / len(values)
+        centred = [v - mean for v in values]
+        squares = [c * c for c in centred]
+        var = sum(squares[1:], squares[0]) / len(values)
+        root = iv.sqrt(interval(var) + interval(Fraction(epsilon)))
+        for k, c in enumerate(centred):
+            found[k] = Fraction(0) if known and c == 0 else interval(c) / root
+    return out
+
+
+def times(v, factor):
+    return Fraction(0) if v == 0 or factor == 0 else interval(v) * interval(factor)
+
+
+def normalization(node, args, attr):
+    """A BatchNormalization of a minibatch's own statistics, or a LayerNormalization; two axes."""
+    batch = node.op_type == "BatchNormalization"
+    if args[0].ndim != 2 or batch != (attr.get("training_mode", 0) == 1):
+        raise NotImplementedError(f"{node.op_type} of other statistics or axes")
+    y = normalize(args[0], 0 if batch else 1, attr.get("epsilon", float(np.float32(1e-5))))
+    return np.frompyfunc(plus, 2, 1)(np.frompyfunc(times, 2, 1)(y, args[1]), args[2])
+
+
 def float_attributes(node):
     return {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
 
@@ -159,6 +189,8 @@ def touched(model, x, params=None):
             y = dense(*args)
         elif node.op_type == "Add":
             y = np.frompyfunc(plus, 2, 1)(*args)
+        elif node.op_type in ("BatchNormalization", "LayerNormalization"):
+            y = normalization(node, args, attr)
         elif node.op_type in ("Sigmoid", "Tanh"):
             y = np.frompyfunc(sigmoid if node.op_type == "Sigmoid" else tanh, 1, 1)(args[0])
         else:

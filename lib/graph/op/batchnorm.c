@@ -1,82 +1,75 @@
-/* BatchNormalization as inference has it: (x - mean) / sqrt(var + epsilon) * scale + B, in that order,
- * by channel. mean and var are statistics: no question is about them. */
-#include "graph/op/axes.h"
-
-#include <string.h>
+/* BatchNormalization: (x - mean) / sqrt(var + epsilon) * scale + B, in that order, by channel. In
+ * inference mean and var are statistics of the file, about which no question is; in training those of the
+ * whole minibatch, and the file's only go into the running ones, which are no output here. */
+#include "graph/op/normalize.h"
 
 enum { X, SCALE, B, MEAN, VAR };
 
-typedef struct {
-  size_t rank, dims[CLARKE_MAX_RANK]; /* of a sample */
-  size_t channels, repeat;            /* entries of a channel in a row */
-  size_t value;                       /* the last step's */
-} normalization;
-
+/* A statistic, or in training a number that nothing reads: a checkpoint brings it along. */
 static clarke_status
-read_input(normalization *n, const clarke_lowering *low, clarke_error *err)
+check_statistic(const clarke_chain *c, clarke_lowering *low, size_t i, const char *name,
+                clarke_error *err)
 {
-  const clarke_value *x = clarke_lower_value(low, X);
-  size_t dims[CLARKE_MAX_WHOLE], whole = clarke_axes_whole(low, X, dims);
+  clarke_status status = clarke_lower_statistic(low, i, err);
+  const clarke_value *v;
 
-  if (whole < 2)
-    return clarke_lower_fail(low, err, "an input of %zu axes; expected a batch and channels", whole);
-  n->rank = x->rank;
-  memcpy(n->dims, x->dims, sizeof n->dims);
-  n->channels = dims[1];
-  n->repeat = 1;
-  for (size_t a = 2; a < whole; a++)
-    n->repeat *= dims[a];
-  n->value = low->in[X];
+  if (status != CLARKE_OK)
+    return status;
+  v = clarke_lower_value(low, i);
+  return v->rank == 1 && v->count == c->whole[1]
+           ? CLARKE_OK
+           : clarke_lower_fail(low, err, "%s has %zu axes and %zu entries; expected one axis of %zu "
+                                         "channels", name, v->rank, v->count, c->whole[1]);
+}
+
+/* Before opset 14 a node with running statistics among its outputs is one of training. */
+static clarke_status
+check_outputs(const clarke_lowering *low, bool training, clarke_error *err)
+{
+  for (size_t i = 1; i < low->node->n_out; i++)
+    if (low->node->out[i][0] != '\0' && (!training || i > 2))
+      return clarke_lower_fail(low, err, "only the first output is supported%s",
+                               low->opset < 14 ? "; others mean training, which is read from opset 14 on"
+                                               : "");
   return CLARKE_OK;
 }
 
 static clarke_status
-check(const normalization *n, clarke_lowering *low, clarke_error *err)
+check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *err)
 {
-  static const char *const names[] = {[SCALE] = "scale", [B] = "B", [MEAN] = "mean", [VAR] = "var"};
+  clarke_status status = check_outputs(low, training, err);
 
-  if (clarke_lower_int(low, "training_mode", 0) != 0)
-    return clarke_lower_fail(low, err, "training statistics are not supported: expected "
-                                       "training_mode 0, an export for inference");
+  if (status != CLARKE_OK)
+    return status;
+  if (training && low->opset < 14)
+    return clarke_lower_fail(low, err, "training_mode is an attribute from opset 14 on");
   if (clarke_lower_int(low, "spatial", 1) != 1)
     return clarke_lower_fail(low, err, "spatial is %lld; expected 1: statistics by channel",
                              (long long)clarke_lower_int(low, "spatial", 1));
-  for (size_t i = SCALE; i <= VAR; i++) {
-    clarke_status status = i < MEAN ? clarke_lower_weight(low, i, err)
-                                    : clarke_lower_statistic(low, i, err);
-    const clarke_value *v;
-
-    if (status != CLARKE_OK)
-      return status;
-    v = clarke_lower_value(low, i);
-    if (v->rank != 1 || v->count != n->channels)
-      return clarke_lower_fail(low, err, "%s has %zu axes and %zu entries; expected one axis of %zu "
-                                         "channels", names[i], v->rank, v->count, n->channels);
-  }
-  return CLARKE_OK;
+  status = clarke_chain_weight(low, SCALE, "scale", c->whole[1], "channels", err);
+  if (status == CLARKE_OK)
+    status = clarke_chain_weight(low, B, "B", c->whole[1], "channels", err);
+  if (status == CLARKE_OK)
+    status = check_statistic(c, low, MEAN, "mean", err);
+  return status == CLARKE_OK ? check_statistic(c, low, VAR, "var", err) : status;
 }
 
 /* One more step on the last one's value, with constant i by channel. */
 static clarke_step *
-add_step(normalization *n, clarke_lowering *low, clarke_step_kind kind, size_t i,
-         clarke_error *err)
+add_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i, clarke_error *err)
 {
-  clarke_step *s = clarke_lower_step(low, kind, 2, n->rank, n->dims, err);
+  clarke_step *s = clarke_chain_step(c, low, kind, i, err);
 
-  if (s == NULL)
-    return NULL;
-  s->in[0].value = n->value;
-  s->in[1].value = low->in[i];
-  n->value = s->out;
-  return clarke_lower_periodic(low, s, 1, n->repeat, n->channels, err) == CLARKE_OK ? s : NULL;
+  return s != NULL && clarke_lower_periodic(low, s, 1, c->space, c->whole[1], err) == CLARKE_OK ? s
+                                                                                               : NULL;
 }
 
 /* / sqrt(var + epsilon) */
 static clarke_status
-add_root(normalization *n, clarke_lowering *low, clarke_error *err)
+add_root(clarke_chain *c, clarke_lowering *low, clarke_error *err)
 {
   double epsilon = clarke_lower_float(low, "epsilon", (double)1e-5f);
-  clarke_step *s = add_step(n, low, CLARKE_SCALE, VAR, err);
+  clarke_step *s = add_step(c, low, CLARKE_SCALE, VAR, err);
   size_t bad;
 
   if (s == NULL)
@@ -92,34 +85,43 @@ add_root(normalization *n, clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* By the file's mean and var. */
 static clarke_status
-lower_batchnorm(clarke_lowering *low, clarke_error *err)
+by_statistics(clarke_chain *c, clarke_lowering *low, clarke_error *err)
 {
-  normalization n = {.rank = 0};
-  clarke_step *s;
-  clarke_status status = clarke_lower_activation(low, X, err);
+  clarke_step *s = add_step(c, low, CLARKE_SUM, MEAN, err);
 
-  if (status == CLARKE_OK)
-    status = read_input(&n, low, err);
-  if (status == CLARKE_OK)
-    status = check(&n, low, err);
-  if (status != CLARKE_OK)
-    return status;
-  s = add_step(&n, low, CLARKE_SUM, MEAN, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->in[1].coef = -1;
-  status = add_root(&n, low, err);
-  if (status != CLARKE_OK)
-    return status;
-  if (add_step(&n, low, CLARKE_SCALE, SCALE, err) == NULL ||
-      add_step(&n, low, CLARKE_SUM, B, err) == NULL)
-    return err != NULL ? err->code : CLARKE_ENOMEM;
-  return clarke_lower_done(low, n.value, err);
+  return add_root(c, low, err);
+}
+
+/* By the minibatch's: all samples together when each is a column of its own. */
+static clarke_status
+by_minibatch(clarke_chain *c, clarke_lowering *low, clarke_error *err)
+{
+  clarke_grouping grouping = {c->whole[0], c->whole[1], c->space, low->graph->batched};
+
+  return clarke_chain_normalize(c, low, grouping, err);
+}
+
+static clarke_status
+lower_batchnorm(clarke_lowering *low, clarke_error *err)
+{
+  bool training = clarke_lower_int(low, "training_mode", 0) != 0;
+  clarke_chain c;
+  clarke_status status = clarke_chain_begin(&c, low, 2, err);
+
+  if (status == CLARKE_OK)
+    status = check(&c, low, training, err);
+  if (status == CLARKE_OK)
+    status = training ? by_minibatch(&c, low, err) : by_statistics(&c, low, err);
+  return status == CLARKE_OK ? clarke_chain_affine(&c, low, c.space, c.whole[1], err) : status;
 }
 
 const clarke_op clarke_ops_batchnorm[] = {
-  {.name = "BatchNormalization", .min_in = 5, .max_in = 5, .lower = lower_batchnorm,
+  {.name = "BatchNormalization", .min_in = 5, .max_in = 5, .lower = lower_batchnorm, .n_ignored = 4,
    .attributes = "epsilon:f momentum:f spatial:i training_mode:i"},
   {.name = NULL},
 };

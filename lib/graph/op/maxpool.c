@@ -1,5 +1,6 @@
 /* MaxPool: the maximum of every window, padding left out. Of programs it is an order statistic, too:
- * the largest of several numbers, with the same rule for ties. */
+ * the largest of several numbers, with the same rule for ties. GlobalMaxPool: one window, all of space. */
+#include "graph/op/axes.h"
 #include "graph/op/window.h"
 
 static clarke_status
@@ -60,10 +61,56 @@ lower_maxpool(clarke_lowering *low, clarke_error *err)
   return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 
+/* The input's shape, its axes after the channels of one entry each. */
+static size_t
+pooled_shape(const clarke_lowering *low, const size_t *whole, size_t axes, size_t *dims)
+{
+  size_t lead = clarke_axes_lead(low, 0);
+
+  for (size_t a = lead; a < axes; a++)
+    dims[a - lead] = a < 2 ? whole[a] : 1;
+  return axes - lead;
+}
+
+static clarke_status
+lower_global(clarke_lowering *low, clarke_error *err)
+{
+  size_t whole[CLARKE_MAX_WHOLE], dims[CLARKE_MAX_RANK], axes, rank, width = 1, entries, *map;
+  clarke_step *s;
+  clarke_status status = clarke_lower_activation(low, 0, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  axes = clarke_axes_whole(low, 0, whole);
+  entries = clarke_lower_value(low, 0)->count;
+  if (axes < 3)
+    return clarke_lower_fail(low, err, "an input of %zu axes; expected a batch, channels and one "
+                                       "axis or more", axes);
+  if (entries == 0)
+    return clarke_lower_fail(low, err, "the input has no entries");
+  for (size_t a = 2; a < axes; a++)
+    width *= whole[a];
+  if (width > CLARKE_MAX_WIDTH)
+    return clarke_lower_fail(low, err, "a window of %zu entries; at most %d are supported", width,
+                             CLARKE_MAX_WIDTH);
+  rank = pooled_shape(low, whole, axes, dims);
+  s = clarke_lower_step(low, CLARKE_MAX, 1, rank, dims, err);
+  map = s != NULL ? clarke_lower_map(low, s, 0, entries, err) : NULL;
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->width = width;
+  for (size_t e = 0; e < entries; e++)
+    map[e] = e;
+  return clarke_lower_done(low, s->out, err);
+}
+
 const clarke_op clarke_ops_maxpool[] = {
   {.name = "MaxPool", .min_in = 1, .max_in = 1, .lower = lower_maxpool,
    .attributes = CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i storage_order:i", .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},
+  {.name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .lower = lower_global, .unchecked = true,
+   .order = true,
+   .tie = {[CLARKE_PYTORCH_2_13] = "first"}},
   {.name = NULL},
 };
