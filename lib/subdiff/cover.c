@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
   clarke_covering answer;
   clarke_tree *tree;
-  size_t *cell;
+  size_t *cell, *work;
   const clarke_parallels *c;
   const clarke_question *q;
   const clarke_margin *margin;
@@ -164,6 +164,7 @@ follow(clarke_cone_answer *answer, mpq_t *u, visit *v)
     return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < v->n; i++)
     row[i] = v->path[i].row; /* borrowed */
+  *v->work -= *v->work > 0;
   clarke_direction_init(&d);
   status = clarke_system_solve(answer, &d, u, row, v->n, v->q->g, v->err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_FEASIBLE) {
@@ -220,7 +221,8 @@ descend(visit *v, size_t depth, double bound)
 
   if (status != CLARKE_OK || done)
     return status;
-  if (v->tree->n > CLARKE_TREE_NODES || depth == v->c->n || v->order[depth].spread == 0) {
+  if (v->tree->n > CLARKE_TREE_NODES || *v->work == 0 || depth == v->c->n ||
+      v->order[depth].spread == 0) {
     v->answer = CLARKE_STUCK;
     return CLARKE_OK;
   }
@@ -391,11 +393,11 @@ note_parallel(clarke_tree *tree, const clarke_parallels *c, clarke_error *err)
 }
 
 clarke_status
-clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, const clarke_parallels *c,
-             const double *v, const clarke_margin *margin, const clarke_question *q,
-             clarke_error *err)
+clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, size_t *work,
+             const clarke_parallels *c, const double *v, const clarke_margin *margin,
+             const clarke_question *q, clarke_error *err)
 {
-  visit w = {.answer = CLARKE_COVERED, .tree = tree, .cell = cell, .c = c, .q = q,
+  visit w = {.answer = CLARKE_COVERED, .tree = tree, .cell = cell, .work = work, .c = c, .q = q,
              .margin = margin, .err = err};
   clarke_status status = CLARKE_OK;
   double bound;

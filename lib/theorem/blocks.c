@@ -6,6 +6,7 @@
  * cell that it turns out not to separate joins the hull, until a tree covers all of them (or none can). */
 #include "theorem/audit.h"
 
+#include "subdiff/climb.h"
 #include "subdiff/cover.h"
 #include "subdiff/nearest.h"
 
@@ -16,15 +17,19 @@
 #define ATTEMPTS 64
 #define ROUNDS 256
 #define MOST_TOUCHES ((size_t)1 << 14)
+#define MOST_CLASSES 1024 /* with more no tree is small */
 #define LARGEST 4096 /* entry of v */
+#define NEARLY 0.01  /* a cell is worth adding */
+#define WORK 8192    /* systems solved for a block */
 
 /* What the search of one block keeps. */
 typedef struct {
   clarke_parallels classes;
   double *cell; /* n_cells x columns: AD's output less the cell's gradient */
-  size_t n_cells, most_cells;
+  size_t n_cells, most_cells, work;
   double *v;
   size_t *option;
+  uint64_t state;
 } search;
 
 static void
@@ -49,19 +54,10 @@ add_cell(search *s)
         cell[j] -= c->class[i].gain[sign][s->option[i] * c->n_columns + j];
 }
 
-/* The next number of a fixed sequence, between -1 and 1. */
-static double
-draw(uint64_t *state)
-{
-  *state = *state * 6364136223846793005u + 1442695040888963407u;
-  return (double)(int32_t)(*state >> 32) / 2147483648.0;
-}
-
 static clarke_status
 search_init(search *s, const clarke_margins *m, const bool *among, clarke_error *err)
 {
   const size_t begin = 64;
-  uint64_t state = 1;
   clarke_status status;
 
   memset(s, 0, sizeof *s);
@@ -70,6 +66,8 @@ search_init(search *s, const clarke_margins *m, const bool *among, clarke_error 
   if (status != CLARKE_OK)
     return status;
   s->most_cells = begin + ROUNDS;
+  s->work = WORK;
+  s->state = 1;
   s->cell = malloc((s->most_cells * s->classes.n_columns + 1) * sizeof *s->cell);
   s->v = malloc((s->classes.n_columns + 1) * sizeof *s->v);
   s->option = malloc((s->classes.n + 1) * sizeof *s->option);
@@ -77,20 +75,56 @@ search_init(search *s, const clarke_margins *m, const bool *among, clarke_error 
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < begin; i++) {
     for (size_t j = 0; j < s->classes.n_columns; j++)
-      s->v[j] = draw(&state);
+      s->v[j] = clarke_draw(&s->state);
     clarke_parallels_along(s->option, &s->classes, s->v);
     add_cell(s);
   }
   return CLARKE_OK;
 }
 
-/* A vector that separates the cells so far, rounded to small integers. */
+/* The largest gain along v of the cells so far. */
+static double
+most_gained(const search *s)
+{
+  const size_t n = s->classes.n_columns;
+  double most = -INFINITY;
+
+  for (size_t i = 0; i < s->n_cells; i++) {
+    double sum = 0;
+
+    for (size_t j = 0; j < n; j++)
+      sum -= s->cell[i * n + j] * s->v[j];
+    most = sum > most ? sum : most;
+  }
+  return most;
+}
+
+/* A vector that separates the cells so far, and those that it leads to. */
+static clarke_status
+find_nearest(bool *found, search *s, clarke_error *err)
+{
+  double value, before = INFINITY;
+  clarke_status status;
+
+  do {
+    status = clarke_nearest(found, s->v, s->cell, s->n_cells, s->classes.n_columns, err);
+    if (status != CLARKE_OK || !*found)
+      return status;
+    before = most_gained(s);
+    status = clarke_climb(s->option, &value, &s->classes, s->v, &s->state, err);
+    if (status != CLARKE_OK || !(value > before + NEARLY * fabs(before)))
+      return status;
+    add_cell(s);
+  } while (s->n_cells < s->most_cells);
+  return status;
+}
+
+/* The same, rounded to small integers. */
 static clarke_status
 find_vector(bool *found, clarke_row *row, search *s, clarke_error *err)
 {
   const clarke_parallels *c = &s->classes;
-  clarke_status status =
-    clarke_nearest(found, s->v, s->cell, s->n_cells, c->n_columns, err);
+  clarke_status status = find_nearest(found, s, err);
   double most = 0;
   mpq_t x;
 
@@ -115,13 +149,13 @@ cover(clarke_covering *answer, clarke_audit *a, search *s, const clarke_margins 
 {
   clarke_margin margin;
   clarke_status status =
-    clarke_cover(answer, &a->tree, s->option, &s->classes, s->v, NULL, m->q, err);
+    clarke_cover(answer, &a->tree, s->option, &s->work, &s->classes, s->v, NULL, m->q, err);
 
   if (status != CLARKE_OK || *answer != CLARKE_COVERED)
     return status;
   status = clarke_margin_init(&margin, m, &a->membership.v, err);
   if (status == CLARKE_OK)
-    status = clarke_cover(answer, &a->tree, s->option, &s->classes, s->v, &margin, m->q, err);
+    status = clarke_cover(answer, &a->tree, s->option, &s->work, &s->classes, s->v, &margin, m->q, err);
   clarke_margin_clear(&margin);
   return status;
 }
@@ -136,7 +170,7 @@ separate_block(bool *done, clarke_audit *a, const bool *among, const clarke_marg
   clarke_status status = search_init(&s, m, among, err);
 
   while (status == CLARKE_OK && found && answer == CLARKE_CROSSED && s.n_cells < s.most_cells &&
-         s.classes.n > 0) {
+         s.classes.n > 0 && s.classes.n <= MOST_CLASSES) {
     status = find_vector(&found, &a->membership.v, &s, err);
     if (status == CLARKE_OK && found)
       status = cover(&answer, a, &s, m, err);
