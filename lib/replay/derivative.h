@@ -65,6 +65,12 @@ clarke_status clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f
                                  const clarke_slopes *s, const clarke_matrix *d,
                                  clarke_error *err);
 
+/* The same in enclosures of about that many bits; tangent holds afterwards those of the values in keep
+ * (n_values) alone. */
+clarke_status clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep,
+                                     const clarke_forward *f, const clarke_slopes *s,
+                                     const clarke_matrix *d, size_t bits, clarke_error *err);
+
 /* What reverse mode meets: step's operand `value` (a constant that shows a wrt parameter) has the
  * step's output gradient g. The receiver makes of it what it needs. */
 typedef clarke_status (*clarke_sink)(void *context, const clarke_forward *f,

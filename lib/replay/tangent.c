@@ -275,6 +275,13 @@ step_tangent(const pass *p, size_t i)
   return CLARKE_OK;
 }
 
+static void
+drop(clarke_matrix *m)
+{
+  clarke_matrix_clear(m);
+  clarke_matrix_init(m);
+}
+
 clarke_status
 clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f, const clarke_slopes *s,
                    const clarke_matrix *d, clarke_error *err)
@@ -282,12 +289,64 @@ clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f, const clarke
   pass p = {f, s, tangent, d, err};
   clarke_status status = CLARKE_OK;
 
-  for (size_t v = 0; v < f->g->n_values; v++) {
-    clarke_matrix_clear(&tangent[v]);
-    clarke_matrix_init(&tangent[v]);
-  }
+  for (size_t v = 0; v < f->g->n_values; v++)
+    drop(&tangent[v]);
   for (size_t i = 0; i < f->g->n_steps && status == CLARKE_OK; i++)
     if (f->value[f->g->steps[i].out].rows > 0)
       status = step_tangent(&p, i);
+  return status;
+}
+
+/* An enclosure of about that many bits. */
+static clarke_status
+shorten(clarke_matrix *m, size_t bits, clarke_error *err)
+{
+  if (m->radius == NULL && clarke_matrix_bits(m) > bits) {
+    m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
+    if (m->radius == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  return clarke_matrix_round(m, bits, err);
+}
+
+/* last[v]: the last step that reads v. */
+static size_t *
+last_readers(const clarke_graph *g)
+{
+  size_t *last = calloc(g->n_values + 1, sizeof *last);
+
+  for (size_t i = 0; last != NULL && i < g->n_steps; i++)
+    for (size_t k = 0; k < g->steps[i].n_in; k++)
+      last[g->steps[i].in[k].value] = i;
+  return last;
+}
+
+clarke_status
+clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep, const clarke_forward *f,
+                       const clarke_slopes *s, const clarke_matrix *d, size_t bits,
+                       clarke_error *err)
+{
+  const clarke_graph *g = f->g;
+  pass p = {f, s, tangent, d, err};
+  size_t *last = last_readers(g);
+  clarke_status status = last != NULL ? CLARKE_OK
+                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t v = 0; v < g->n_values; v++)
+    drop(&tangent[v]);
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    if (f->value[g->steps[i].out].rows == 0)
+      continue;
+    status = step_tangent(&p, i);
+    if (status == CLARKE_OK)
+      status = shorten(&tangent[g->steps[i].out], bits, err);
+    for (size_t k = 0; k < g->steps[i].n_in; k++) {
+      size_t in = g->steps[i].in[k].value;
+
+      if (last[in] == i && !keep[in])
+        drop(&tangent[in]);
+    }
+  }
+  free(last);
   return status;
 }

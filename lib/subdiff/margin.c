@@ -171,8 +171,9 @@ clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row 
   clarke_matrix *d = clarke_matrices_new(q->g->n_parameters);
   clarke_matrix *tangent = clarke_matrices_new(q->g->n_values);
   int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
+  bool *keep = calloc(q->g->n_values + 1, sizeof *keep);
   clarke_slopes ad;
-  clarke_status status = d != NULL && tangent != NULL && proxies != NULL
+  clarke_status status = d != NULL && tangent != NULL && proxies != NULL && keep != NULL
                            ? as_matrices(d, v, q->g, err)
                            : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
@@ -181,14 +182,20 @@ clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row 
   clarke_slopes_init(&ad);
   if (status == CLARKE_OK)
     status = clarke_slopes_choose(&ad, &r->near, r->touch, r->n_touches, proxies, q->profile, err);
+  for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
+    const clarke_step *step = &q->g->steps[r->touch[k].step];
+
+    keep[step->in[0].value] = keep[step->out] = true;
+  }
   if (status == CLARKE_OK)
-    status = clarke_tangent_run(tangent, &r->near, &ad, d, err);
+    status = clarke_tangent_enclose(tangent, keep, &r->near, &ad, d, PRECISION, err);
   if (status == CLARKE_OK)
     find_gains(m, tangent);
   clarke_slopes_clear(&ad);
   clarke_matrices_free(d, q->g->n_parameters);
   clarke_matrices_free(tangent, q->g->n_values);
   free(proxies);
+  free(keep);
   return status;
 }
 

@@ -173,6 +173,8 @@ RECIPES = [
            change=pruned(0.9)),
     Recipe("lenet-ternary", LeNet, "weights -1/4, 0, 1/4, binary images", batch="images-binary",
            inputs="binary", step=0.25, levels=1),
+    Recipe("lenet-ternary-384", LeNet, "the same at other digits, in grey: thousands of ways to tie, and "
+           "AD's choice is outside them all", like="lenet-ternary", batch="images-384"),
     Recipe("lenet-init", LeNet, "untrained, zero biases, blank images and blank borders: ReLUs at 0 "
            "wherever the patch is blank", batch="images-blank", trained=False, change=initial,
            verdict="in-bouligand"),
