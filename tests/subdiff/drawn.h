@@ -71,6 +71,17 @@ grow_layer(growing *g)
   grow_pieces(g, dense);
 }
 
+/* One filter, or neuron, at 0 or nearly: all its arguments are touched. */
+static inline void
+clear_weights(growing *g)
+{
+  clarke_tensor *t = &g->m.tensors[0];
+
+  for (size_t e = 0; e < t->count; e++)
+    if (draw_below(g->state, 8) > 0)
+      t->real[e] = 0;
+}
+
 static inline void
 grow_drawn(drawn *n, uint64_t *state)
 {
@@ -81,6 +92,8 @@ grow_drawn(drawn *n, uint64_t *state)
   grow_begin(g, state, draw_below(state, 2) ? ternary : half, dense ? 1 : 2, dense ? &row : line);
   n->layers = 1 + draw_below(state, 3);
   grow_layer(g);
+  if (draw_below(state, 3) == 0)
+    clear_weights(g);
   if (g->rank > 1 && draw_below(state, 2))
     grow_flatten(g);
   for (size_t i = 1; i < n->layers; i++)
@@ -182,7 +195,7 @@ draw_once(drawn *n, uint64_t *state)
   clarke_replay_init(&n->replay);
   clarke_tensor_init(&n->y);
   grow_drawn(n, state);
-  n->x = grow_batch(&n->grown, 1 + draw_below(state, 3));
+  n->x = grow_batch(&n->grown, 1 + draw_below(state, 5));
   OK(clarke_graph_build(&n->g, &n->grown.m, &n->x, &error));
   OK(clarke_graph_wrt(&n->g, NULL, 0, &error));
   draw_profile(n, state);
