@@ -358,7 +358,8 @@ loosen_window(clarke_route *route, const clarke_forward *f, const clarke_touch *
 
   mpq_init(half);
   mpq_set_ui(half, 1, 2);
-  route->from[0][t->feature * f->n + t->column] = CLARKE_NONE;
+  for (size_t r = 0; r < route->n; r++) /* a mean has terms of more entries than options */
+    route->from[r][t->feature * f->n + t->column] = CLARKE_NONE;
   for (size_t o = 0; o < t->n_options && status == CLARKE_OK; o++) {
     status = route_share(route, f, t, o + 1, t->option[o], half, err);
     if (status == CLARKE_OK)

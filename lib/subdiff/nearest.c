@@ -60,7 +60,7 @@ clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t d
       gram[i * n + j] = dot(point + i * dim, point + j * dim, dim);
   weight[0] = 1;
   memcpy(along, gram, n * sizeof *along);
-  for (size_t i = 0; i < ROUNDS && move(weight, along, gram, n); i++)
+  for (size_t i = 0; n > 0 && i < ROUNDS && move(weight, along, gram, n); i++)
     continue;
   memset(x, 0, dim * sizeof *x);
   for (size_t i = 0; i < n; i++)

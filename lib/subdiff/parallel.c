@@ -119,6 +119,8 @@ read_touch(clarke_parallel *class, bool *differs, clarke_columns *columns, size_
   clarke_status status = new_class(class, k, t, err);
   mpq_t one;
 
+  if (status != CLARKE_OK)
+    return status;
   mpq_init(one);
   mpq_set_ui(one, 1, 1);
   *differs = true;
@@ -132,6 +134,8 @@ read_touch(clarke_parallel *class, bool *differs, clarke_columns *columns, size_
       *differs = *differs && compare_rows(&class->base[o], one, &class->base[p], one) != 0;
   }
   mpq_clear(one);
+  if (status != CLARKE_OK)
+    class_clear(class);
   return status;
 }
 

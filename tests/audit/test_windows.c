@@ -23,14 +23,14 @@
 static clarke_error error;
 
 /* Products of parameters make the derivation's polynomials large: fewer entries then. */
-enum { MOST_LINEAR = 12, MOST_OTHERWISE = 5, MOST_CORNERS = 256 };
+enum { MOST_LINEAR = 12, MOST_OTHERWISE = 5, MOST_CORNERS = 256, MOST_DERIVED = 1 << 16 };
 
 /* --- random networks ------------------------------------------------------------------------- */
 
 typedef struct {
   growing grown;
   clarke_tensor x, y;
-  bool mse;
+  bool mse, ce;
   char profile[128];
   bool linear; /* every activation is piecewise linear in what is in wrt */
   uint64_t draws; /* choose what is in wrt */
@@ -212,8 +212,10 @@ session_build(session *s, const network *net, const char *profile)
 static clarke_loss
 loss_of(const network *net)
 {
-  return (clarke_loss){net->mse ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, net->mse ? &net->y : NULL,
-                       net->x.dims[0]};
+  return (clarke_loss){net->ce    ? CLARKE_LOSS_CE
+                       : net->mse ? CLARKE_LOSS_MSE
+                                  : CLARKE_LOSS_SUM,
+                       net->mse || net->ce ? &net->y : NULL, net->x.dims[0]};
 }
 
 static void
@@ -700,7 +702,30 @@ flip_verdict(const network *net, const session *s, clarke_verdict truth)
   return refused;
 }
 
-/* The same verdict said of AD under another rule for ties. */
+/* The same verdict said of AD under a profile with another line, which a proof has after those words. */
+static size_t
+change_line(const network *net, const session *s, const char *words, const char *old, const char *new)
+{
+  const char *at = strstr(net->profile, old);
+  char profile[128], before[64], after[64];
+  bool strongest;
+  size_t refused = 0;
+  clarke_verdict truth;
+  session other;
+
+  snprintf(profile, sizeof profile, "%.*s%s%s", (int)(at - net->profile), net->profile, new, at + strlen(old));
+  snprintf(before, sizeof before, "%s%s", words, old);
+  snprintf(after, sizeof after, "%s%s", words, new);
+  session_build(&other, net, profile);
+  session_replay(&other, net);
+  OK(clarke_audit_run(&other.audit, &other.question, false, &error));
+  truth = derived_truth(&strongest, net, &other);
+  if (strongest && !is_true(s->audit.verdict, truth))
+    refused += refuse(net, s, before, after, false);
+  session_end(&other);
+  return refused;
+}
+
 static size_t
 change_rule(const network *net, const session *s)
 {
@@ -709,22 +734,11 @@ change_rule(const network *net, const session *s)
   size_t refused = 0;
 
   for (size_t i = 0; i < 3; i++) {
-    char profile[128], new[32];
-    bool strongest;
-    clarke_verdict truth;
-    session other;
+    char new[32];
 
     snprintf(new, sizeof new, "tie MaxPool %s", ties[i]);
-    if (strcmp(old, new) == 0)
-      continue;
-    snprintf(profile, sizeof profile, "%.*s%s", (int)(old - net->profile), net->profile, new);
-    session_build(&other, net, profile);
-    session_replay(&other, net);
-    OK(clarke_audit_run(&other.audit, &other.question, false, &error));
-    truth = derived_truth(&strongest, net, &other);
-    if (strongest && !is_true(s->audit.verdict, truth))
-      refused += refuse(net, s, old, new, false);
-    session_end(&other);
+    if (strcmp(old, new) != 0)
+      refused += change_line(net, s, "", old, new);
   }
   return refused;
 }
@@ -768,6 +782,167 @@ START_TEST(proofs_verify_and_false_statements_do_not)
          counts[0], counts[1], counts[2], flipped, changed);
   ck_assert_uint_gt(flipped, n_proofs);
   ck_assert_uint_gt(changed, n_proofs / 10);
+  ck_assert_int_eq(run("rm -r %s", folder), 0);
+}
+END_TEST
+
+/* --- bounds ----------------------------------------------------------------------------------------- */
+
+static double
+nonzero(uint64_t *state)
+{
+  long x = draw_between(state, 1, 3);
+
+  return (double)(draw_below(state, 2) ? x : -x);
+}
+
+static void
+grow_leaky(growing *g)
+{
+  attr_float(grow_node(g, "LeakyRelu", NULL, false), "alpha", draw_below(g->state, 2) ? 0.25 : 0.75);
+}
+
+/* One filter at 0 over several images: what AD takes everywhere is then seldom what occurs. Behind it perhaps other
+ * layers, whose touches stay open. */
+static void
+grow_one_filter(growing *g, uint64_t *state)
+{
+  size_t line[2] = {1, (size_t)draw_between(state, 3, 6)};
+  drawn_window w;
+
+  grow_begin(g, state, nonzero, 2, line);
+  draw_window(&w, g, true, 2);
+  grow_conv_of(g, &w, 1);
+  memset(g->m.tensors[0].real, 0, g->m.tensors[0].count * sizeof(double));
+  if (g->dims[1] < 2 || draw_below(state, 2))
+    grow_kink(g);
+  else
+    grow_maxpool(g, true);
+  grow_flatten(g);
+  for (size_t layers = draw_below(state, 3); layers > 0; layers--) {
+    grow_dense(g, 1 + draw_below(state, 3));
+    if (layers > 1 || draw_below(state, 2))
+      grow_leaky(g);
+  }
+  model_output(&g->m, g->at);
+}
+
+static void
+draw_labels(network *net, const clarke_graph *g, uint64_t *state)
+{
+  net->y = tensor_of("y", CLARKE_I64, SHAPE((long)net->x.dims[0],));
+  for (size_t e = 0; e < net->y.count; e++)
+    net->y.integer[e] = (int64_t)draw_below(state, g->values[g->output].count);
+}
+
+/* The filter alone is in wrt, and so every activation piecewise linear in that. */
+static void
+draw_filter_once(network *net, session *s, uint64_t *state)
+{
+  *net = (network){.linear = true, .mse = draw_below(state, 2), .ce = draw_below(state, 4) == 0};
+  grow_one_filter(&net->grown, state);
+  net->x = grow_batch(&net->grown, 2 + draw_below(state, 4));
+  snprintf(net->profile, sizeof net->profile, "Relu 0 %d\nLeakyRelu 0 right\nAbs 0 right\ntie MaxPool %s\n",
+           (int)draw_below(state, 2), draw_below(state, 2) ? "first" : "last");
+  session_build(s, net, net->profile);
+  if (net->ce)
+    draw_labels(net, &s->graph, state);
+  else
+    draw_targets(net, &s->graph, state);
+  session_replay(s, net);
+}
+
+static void
+draw_one_filter(network *net, session *s, uint64_t *state)
+{
+  draw_filter_once(net, s, state);
+  while (s->replay.n_touches < 3) {
+    session_end(s);
+    network_clear(net);
+    draw_filter_once(net, s, state);
+  }
+}
+
+typedef struct {
+  size_t bound, derived, parallel, behind, ce, windows, flipped, changed;
+} bounds;
+
+static void
+count_bound(bounds *t, const network *net, const session *s)
+{
+  size_t parallel = 0;
+
+  for (size_t k = 0; k < s->replay.n_touches; k++)
+    parallel += s->audit.tree.parallel[k] != CLARKE_NONE;
+  t->bound++;
+  t->parallel += parallel > 0;
+  t->behind += s->replay.touch[0].step != s->replay.touch[s->replay.n_touches - 1].step;
+  t->ce += net->ce;
+  t->windows += has_windows(&s->replay);
+}
+
+static size_t
+change_proxy(const network *net, const session *s)
+{
+  static const char *const numbers[] = {"0", "1", "1/2", "2"};
+  size_t refused = 0;
+
+  for (size_t i = 0; i < 2; i++)
+    for (size_t k = 0; k < 4; k++) {
+      char old[32], new[32];
+
+      snprintf(old, sizeof old, "Relu 0 %s\n", numbers[i]);
+      snprintf(new, sizeof new, "Relu 0 %s\n", numbers[k]);
+      if (i != k && strncmp(net->profile, old, strlen(old)) == 0)
+        refused += change_line(net, s, "proxy ", old, new);
+    }
+  return refused;
+}
+
+/* The proof holds; the verdict is that of the sets, where these can be had, and other statements fail. */
+static void
+check_bound(const network *net, session *s, bounds *t)
+{
+  bool strongest;
+
+  count_bound(t, net, s);
+  save_network(net);
+  write_proof(s);
+  if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+    describe(net, s, NULL);
+    run("cd %s && cat proof checked", folder);
+    ck_abort_msg("a proof is not verified");
+  }
+  if (net->ce || corners(&s->replay) > MOST_DERIVED)
+    return;
+  t->derived++;
+  t->flipped += flip_verdict(net, s, derived_truth(&strongest, net, s));
+  t->changed += change_rule(net, s) + change_proxy(net, s);
+}
+
+START_TEST(bounds_verify)
+{
+  uint64_t state = seed + 3000;
+  bounds t = {0};
+
+  make_folder();
+  for (size_t i = 0; i < n_networks; i++) {
+    network net;
+    session s;
+
+    draw_one_filter(&net, &s, &state);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    if (s.audit.evidence == CLARKE_EVIDENCE_BOUND)
+      check_bound(&net, &s, &t);
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("bounds: %zu of %zu networks (%zu with windows, %zu with touches in several steps, %zu with parallel ones, %zu of "
+         "cross entropy) verified, %zu of them with the sets; %zu other verdicts and %zu other profiles refused\n", t.bound,
+         n_networks, t.windows, t.behind, t.parallel, t.ce, t.derived, t.flipped, t.changed);
+  ck_assert_uint_gt(t.bound, n_networks / 30);
+  ck_assert_uint_gt(t.parallel, n_networks / 50);
+  ck_assert_uint_gt(t.flipped, n_networks / 50);
   ck_assert_int_eq(run("rm -r %s", folder), 0);
 }
 END_TEST
@@ -847,6 +1022,7 @@ main(int argc, char **argv)
     const TTest *test;
   } tests[] = {{"verdicts", verdicts_are_those_of_the_unrolled_loss},
                {"proofs", proofs_verify_and_false_statements_do_not},
+               {"bounds", bounds_verify},
                {"identity", the_checker_finds_the_same_ties}};
   SRunner *runner;
   int failed;

@@ -675,6 +675,235 @@ def operators():
 OPERATORS = []
 
 
+def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
+    """w (two entries, both 0) times each patch of an image; Relu, or maxima of `pool` patches; v of all that, or what
+    the tail makes of it. So the sum of v_p relu(<w, patch p>), or of v_g max <w, patch p>."""
+    nodes = [helper.make_node("Conv", ["x", "w"], ["y"], "conv", strides=[2])]
+    if relu:
+        nodes += [helper.make_node("Relu", ["y"], ["r"], "rho"), helper.make_node("Flatten", ["r"], ["f"], "flat")]
+    if pool:
+        nodes += [helper.make_node("MaxPool", ["y"], ["m"], "pool", kernel_shape=[pool], strides=[pool]),
+                  helper.make_node("Flatten", ["m"], ["g"], "flat2")]
+    if pool and relu:
+        nodes.append(helper.make_node("Concat", ["f", "g"], ["h"], "join", axis=1))
+    nodes.append(helper.make_node("MatMul", [nodes[-1].output[0], "v"], ["s"], "head"))
+    nodes += tail
+    nodes[-1].output[0] = "out"
+    save(name + ".onnx", nodes, ["N", 1, 2 * len(patches)], None, dict(w=[[[0, 0]]], v=v, **(more or {})))
+    batch(name + ".npz", [[np.ravel(patches)]])
+
+
+PATCHES = [(1, 1), (0, 1), (0, 2), (0, -1), (0, 0), (1, 0), (0, 3), (2, 2)]
+WEIGHTS = [0.5, 3, -1, -1, 1, 1, -0.25, 0.25]
+
+
+def column(v):
+    return np.reshape(v, (-1, 1))
+
+
+def bounds():
+    """Relus: what w's second entry moves adds up to 1/4 on one side and 1 on the other; AD's output is 0 there."""
+    bound_net("bound", PATCHES, column(WEIGHTS))
+    base = dict(verdict="not-in-clarke", model="bound.onnx", data="bound.npz", touched=8, proxies=["Relu 0 0"], wrt="w")
+    dead = "dead 2\nu 1 1\nu 3 1"
+    tree = f"evidence bound\nv w 1 -1\nparallel 0 7\nparallel 1 2 6\ntree\nbranch 1\nbranch 3\n{dead}\nleaf\nbranch 3\nleaf\n{dead}"
+    case("bound", 0, "Families of sign patterns near the weights: at most 2", evidence=tree, **base)
+    lines = "parallel 0 7\nparallel 1 2 6"
+    order = "touched kinks in increasing order"
+    right = [
+        ("one-line", tree.replace("parallel 0 7\n", "")),
+        ("less", tree.replace(" 2 6", " 2")),
+        ("scaled", tree.replace("v w 1 -1", "v w 1 -2/3")),
+        ("order", tree.replace(f"branch 1\nbranch 3\n{dead}\nleaf\nbranch 3\nleaf",
+                               f"branch 3\nbranch 1\n{dead}\nleaf\nbranch 1\nleaf")),
+        # Kink 2 is branched on in place of being parallel; kink 4, whose argument is 0, may be.
+        ("branched", f"""evidence bound\nv w 1 -1\nparallel 1 6\ntree\nbranch 1\nbranch 3\n{dead}
+        branch 2\nleaf\ndead 2\nu 1 2\nu 2 1
+        branch 3\nbranch 2\nleaf\nleaf\n{dead}"""),
+        ("still", tree.replace("leaf\nbranch 3", "branch 4\nleaf\nleaf\nbranch 3")),
+    ]
+    for name, evidence in right:
+        case("bound-" + name, 0, "VERIFIED", evidence=evidence, **base)
+    wrong = [
+        ("alone", "not separated", tree.replace(lines + "\n", "")),
+        ("pair", "not separated", tree.replace(" 2 6", " 6")),
+        ("side", "not separated", tree.replace("v w 1 -1", "v w 1 1")),
+        ("across", "not separated", tree.replace("v w 1 -1", "v w 0 1")),
+        ("leaf", "not separated", tree[:tree.index("branch")] + "leaf"),
+        ("undead", "not separated", tree.replace(dead, "leaf", 1)),
+        ("opposite", "3 (node 1 'rho', feature 3, sample 0) is not parallel to 1", tree.replace(" 2 6", " 2 3 6")),
+        ("turned", "is not parallel to 0", tree.replace("parallel 0 7\nparallel 1 2 6", "parallel 0 1")),
+        ("turned-2", "is not parallel to 0", tree.replace("parallel 0 7\nparallel 1 2 6", "parallel 0 5")),
+        ("askew", "is not parallel to 1", tree.replace("1 2 6", "1 2 5")),
+        ("wider", "is not parallel to 1", tree.replace("1 2 6", "1 2 7").replace("parallel 0 7\n", "")),
+        ("zero", "is not parallel to 1", tree.replace("1 2 6", "1 2 4")),
+        ("zero-first", "its argument has derivative zero", tree.replace("1 2 6", "1 2 6\nparallel 4 5")),
+        ("lines", order, tree.replace(lines, "parallel 1 2 6\nparallel 0 7")),
+        ("again", order, tree.replace(lines, "parallel 1 2\nparallel 1 6")),
+        ("before", order, tree.replace("1 2 6", "2 1 6")),
+        ("itself", order, tree.replace("1 2 6", "1 1 2 6")),
+        ("twice", order, tree.replace("1 2 6", "1 2 2 6")),
+        ("shared", order, tree.replace("1 2 6", "1 2 6\nparallel 3 6")),
+        ("passed-on", order, tree.replace("1 2 6", "1 2\nparallel 2 6")),
+        ("unsorted", order, tree.replace("1 2 6", "1 6 2")),
+        ("beyond", order, tree.replace("1 2 6", "1 2 8")),
+        ("first-beyond", order, tree.replace("1 2 6", "1 2 6\nparallel 8 9")),
+        ("no-other", "ends too early", tree.replace("1 2 6", "1")),
+        ("branch-parallel", "a branch on", tree.replace("branch 1", "branch 2", 1)),
+        ("branch-beyond", "a branch on", tree.replace("branch 1", "branch 8", 1)),
+        ("branch-twice", "a branch on", tree.replace("branch 3", "branch 1", 1)),
+        ("branch-below", "a branch on", tree.replace("leaf", "branch 0\nbranch 1\nleaf", 1)),
+        ("dead-open", "has not been branched on", tree.replace("u 1 1", "u 0 1", 1)),
+        ("dead-parallel", "has not been branched on", tree.replace("u 1 1\nu 3 1", "u 2 1\nu 3 2", 1)),
+        ("dead-value", "derivatives is not zero", tree.replace("u 3 1", "u 3 2", 1)),
+        ("dead-one", "derivatives is not zero", tree.replace(dead, "dead 1\nu 1 1", 1)),
+        ("dead-leaf", "derivatives is not zero", tree.replace("leaf", dead, 1)),
+        ("dead-order", "in increasing order", tree.replace("u 1 1\nu 3 1", "u 3 1\nu 1 1", 1)),
+        ("dead-negative", "positive values", tree.replace("u 3 1", "u 3 -1", 1)),
+        ("dead-none", "proves nothing", tree.replace(dead, "dead 0", 1)),
+        ("dead-zero", "has derivative zero", tree.replace("branch 3\n" + dead, "branch 4\ndead 1\nu 4 1", 1)),
+        ("no-leaf", "'leaf' is expected", tree[:tree.index("branch") - 1]),
+        ("short", "'leaf' is expected", tree[:tree.rindex("dead") - 1]),
+        ("more", "'end' is expected", tree + "\nleaf"),
+        ("late-line", "'leaf' is expected", tree.replace("tree\n", "tree\nparallel 5 6\n")),
+        ("nothing", "'v' is expected", tree.replace("v w 1 -1\n", "")),
+        ("v-zero", "nonzero entries", tree.replace("v w 1 -1", "v w 1 0")),
+        ("v-frozen", "nonzero entries", tree.replace("v w 1 -1", "v v 1 -1")),
+        ("separator", "'tree' is expected", tree.replace("bound", "separator", 1)),
+    ]
+    for name, reason, evidence in wrong:
+        case("bound-" + name, 1, reason, evidence=evidence, **base)
+    for verdict in ["in-clarke", "in-bouligand"]:
+        case("bound-" + verdict, 1, "does not prove", evidence=tree, **{**base, "verdict": verdict})
+    case("bound-right", 1, "not separated", evidence=tree, **{**base, "proxies": ["Relu 0 1"]})
+    case("bound-two", 0, "VERIFIED", evidence=tree.replace("1 -1", "1 1"), **{**base, "proxies": ["Relu 0 2"]})
+    case("bound-two-side", 1, "not separated", evidence=tree, **{**base, "proxies": ["Relu 0 2"]})
+    bounds_by_how_much(base, tree)
+    bounds_of_losses(base, tree)
+    bounds_behind(base, tree, dead)
+    bounds_of_convex(base, tree, dead)
+    bounds_of_windows(base)
+
+
+def bounds_by_how_much(base, tree):
+    """On the side + w's second entry moves v_1 - 2 - 3/4: the sum at the leaf is that, negated."""
+    for name, v, status in [("just", 2.75 + 2.0 ** -20, 0), ("none", 2.75, 1), ("under", 2.75 - 2.0 ** -20, 1)]:
+        bound_net(f"bound-{name}", PATCHES, column([0.5, v] + WEIGHTS[2:]))
+        case(f"bound-{name}", status, "not separated" if status else "VERIFIED", evidence=tree,
+             **{**base, "model": f"bound-{name}.onnx"})
+
+
+def bounds_of_losses(base, tree):
+    """The loss's derivative by the one output is 1; with two classes, -1/2 and 1/2."""
+    bound_net("bound-ce", PATCHES, np.transpose([np.negative(WEIGHTS), WEIGHTS]))
+    for loss, model, x in [("mse", "bound", np.float32([[-0.5]])), ("ce", "bound-ce", np.array([0], np.int64))]:
+        image = [[np.ravel(PATCHES)]]
+        batch(f"bound-{loss}.npz", image, x)
+        other = {**base, "model": model + ".onnx", "data": f"bound-{loss}.npz", "loss": loss}
+        case(f"bound-{loss}", 0, "VERIFIED", evidence=tree, **other)
+        batch(f"bound-{loss}-other.npz", image, np.float32([[0.5]]) if loss == "mse" else np.array([1], np.int64))
+        other["data"] = f"bound-{loss}-other.npz"
+        case(f"bound-{loss}-other", 1, "not separated", evidence=tree, **other)
+        case(f"bound-{loss}-turned", 0, "VERIFIED", evidence=tree.replace("1 -1", "1 1", 1), **other)
+
+
+def bounds_behind(base, tree, dead):
+    """A second layer: less `more` times the Relu of the sum of all outputs of the first, which is touched and open. Then
+    the sum at the leaf is -1/4 + 6 `more` at most. And what is behind a Sigmoid."""
+    tail = [helper.make_node("MatMul", ["f", "c"], ["t"], "second"), helper.make_node("Relu", ["t"], ["q"], "rho2"),
+            helper.make_node("MatMul", ["q", "d"], ["l"], "last"), helper.make_node("Add", ["s", "l"], ["o"], "sum")]
+    for name, more in [("behind", 1 / 32), ("behind-more", 1 / 16)]:
+        bound_net(f"bound-{name}", PATCHES, column(WEIGHTS), tail, more=dict(c=[[1]] * 8, d=[[-more]]))
+    base = {**base, "model": "bound-behind.onnx", "touched": 9}
+    case("bound-behind", 0, "VERIFIED", evidence=tree, **base)
+    case("bound-behind-more", 1, "output is separated", evidence=tree, **{**base, "model": "bound-behind-more.onnx"})
+    case("bound-behind-branch", 0, "VERIFIED", evidence=tree.replace("leaf", "branch 8\nleaf\nleaf"), **base)
+    case("bound-behind-row", 1, "its argument is not affine",
+         evidence=tree.replace(f"branch 3\n{dead}", "branch 8\ndead 1\nu 8 1", 1), **base)
+    case("bound-behind-line", 1, "is of another kind than 1", evidence=tree.replace("1 2 6", "1 2 6 8"), **base)
+    case("bound-behind-first", 1, "8 (node 5 'rho2', feature 0, sample 0): its argument is not affine",
+         evidence=tree.replace("1 2 6", "1 2 6\nparallel 8 9"), **base)
+    for name, op in [("sigmoid", "Sigmoid"), ("softmax", "Softmax")]:
+        bound_net(f"bound-{name}", PATCHES, column(WEIGHTS), [helper.make_node(op, ["s"], ["o"], "sigma")])
+        case(f"bound-{name}", 2, "a bound behind a transcendental operator", evidence=tree,
+             **{**base, "model": f"bound-{name}.onnx", "touched": 8})
+
+
+def bounds_of_convex(base, tree, dead):
+    """All weights positive: AD's output is in the set, whatever v is and whichever sides are open."""
+    bound_net("bound-convex", PATCHES, column(np.abs(WEIGHTS)))
+    base = {**base, "model": "bound-convex.onnx"}
+    head = tree[:tree.index("tree")]
+    trees = ["leaf", tree[tree.index("branch"):], "branch 0\nleaf\nleaf", "branch 5\nbranch 3\nleaf\nleaf\nleaf",
+             f"branch 1\nbranch 3\n{dead}\nbranch 0\nleaf\nleaf\nbranch 3\nbranch 5\nleaf\nleaf\n{dead}"]
+    for i, proxy in enumerate(["0", "1/2", "1"]):
+        for j, v in enumerate(["v w 1 -1", "v w 1 1", "v w 0 1", "v w 0 -1", "v w 0 1\nv w 1 1", "v w 0 -1\nv w 1 2"]):
+            case(f"bound-convex-{i}{j}", 1, "not separated", **{**base, "proxies": [f"Relu 0 {proxy}"]},
+                 evidence=head.replace("v w 1 -1", v) + "tree\n" + trees[(i + j) % len(trees)])
+
+
+    # relu(w0 + w1) + relu(w1) + relu(-w0 - w1): only were w1 > 0 wherever w0 + w1 > 0, 0 would be outside.
+    bound_net("bound-crossing", [(1, 1), (0, 1), (-1, -1)], column([1, 1, 1]))
+    dead = "dead 2\nu 0 1\nu 2 1"
+    tree = f"evidence bound\nv w 0 3\nv w 1 -2\nparallel 0 1\ntree\nbranch 0\nbranch 2\n{dead}\nleaf\nbranch 2\nleaf\n{dead}"
+    base = {**base, "model": "bound-crossing.onnx", "data": "bound-crossing.npz", "touched": 3, "proxies": ["Relu 0 0"]}
+    case("bound-crossing", 1, "is not parallel to 0", evidence=tree, **base)
+    case("bound-crossing-open", 1, "not separated", evidence=tree.replace("parallel 0 1\n", ""), **base)
+
+
+def bounds_of_windows(base):
+    """Windows of three patches. The first is max(0, w0, w1), the second twice that, and more; the third
+    max(0, -w0, -w1)."""
+    groups = [[(0, 0), (1, 0), (0, 1)], [(1, 1), (3, 1), (1, 3)], [(0, 0), (-1, 0), (0, -1)], [(0, 0), (1, 0), (0, 2)],
+              [(0, 0), (0, 1), (1, 0)], [(0, 0), (1, 0), (1, 0)], [(0, 0), (1, 1), (1, 0)], [(0, 0), (0, 1), (1, 0)]]
+    bound_net("bound-windows", [p for g in groups for p in g], column([3, -1, -1, 0, 0, 0, 0, 0]), pool=3, relu=False)
+    base = {**base, "model": "bound-windows.onnx", "data": "bound-windows.npz", "proxies": [], "tie": "first"}
+    dead = "dead 2\nu 0 b 1\nu 2 b 1"
+    tree = f"evidence bound\nv w 0 -1\nv w 1 -1\nparallel 0 1\ntree\nbranch 0\nbranch 2\n{dead}\nleaf\nleaf\nleaf\nleaf"
+    case("bound-windows", 0, "Of these, windows with ties: 8", evidence=tree, **base)
+    case("bound-windows-c", 0, "VERIFIED", evidence=tree.replace("u 0 b 1\nu 2 b 1", "u 0 c 2\nu 2 c 2"), **base)
+    case("bound-windows-lines", 0, "VERIFIED", evidence=tree.replace("tree", "parallel 4 7\ntree"), **base)
+    wrong = [
+        ("alone", "not separated", tree.replace("parallel 0 1\n", "")),
+        ("last", "not separated", tree.replace("v w 0 -1\nv w 1 -1", "v w 0 1\nv w 1 1")),
+        ("one", "not separated", tree.replace("v w 1 -1\n", "")),
+        ("open", "not separated", tree.replace(f"branch 2\n{dead}\nleaf\nleaf", "leaf", 1)),
+        ("opposite", "is not parallel to 0", tree.replace("0 1\ntree", "0 1 2\ntree")),
+        ("factors", "is not parallel to 0", tree.replace("0 1\ntree", "0 1 3\ntree")),
+        ("permuted", "is not parallel to 0", tree.replace("0 1\ntree", "0 1 4\ntree")),
+        ("options", "is of another kind than 0", tree.replace("0 1\ntree", "0 1 5\ntree")),
+        ("turned", "is not parallel to 6", tree.replace("tree", "parallel 6 7\ntree")),
+        ("letter", "has no side 'd'", tree.replace("u 0 b", "u 0 d")),
+        ("own", "another option", tree.replace("u 0 b", "u 0 a")),
+        ("mixed", "derivatives is not zero", tree.replace("u 0 b", "u 0 c")),
+        ("dead-parallel", "has not been branched on", tree.replace("u 0 b 1\nu 2 b 1", "u 1 b 1\nu 2 b 2")),
+        ("three", "'leaf' is expected", tree[:-5]),
+        ("branch-parallel", "a branch on", tree.replace("branch 2", "branch 1")),
+    ]
+    for name, reason, evidence in wrong:
+        case("bound-windows-" + name, 1, reason, evidence=evidence, **base)
+    # Two of the three tied entries are one option: max(0, w1) - max(0, -w1), which is w1. AD has 2/3 of that by
+    # the mean, 1/3 by `hybrid 1/2`, nothing by the first and twice as much by the last.
+    bound_net("bound-mean", [(0, 0), (0, 0), (0, 1), (0, 0), (0, 0), (0, -1)], column([1, -1]), pool=3, relu=False)
+    base = {**base, "model": "bound-mean.onnx", "data": "bound-mean.npz", "touched": 2}
+    dead = "dead 2\nu 0 {0} 1\nu 1 {0} 1"
+    tree = f"evidence bound\nv w 1 -1\ntree\nbranch 0\nbranch 1\n{dead.format('b')}\nleaf\nbranch 1\nleaf\n{dead.format('a')}"
+    for i, tie in enumerate(["mean", "hybrid 1/2", "first", "hybrid 3/2", "hybrid -1", "last", "hybrid 2"]):
+        less, more = tree, tree.replace("v w 1 -1", "v w 1 1")
+        outside = {"hybrid 3/2": (1, 1), "hybrid 2": (1, 0), "last": (1, 0)}.get(tie, (0, 1))
+        for sign, evidence, status in [("less", less, outside[0]), ("more", more, outside[1])]:
+            case(f"bound-mean-{i}-{sign}", status, "not separated" if status else "VERIFIED", evidence=evidence,
+                 **{**base, "tie": tie})
+    # The third of four kinks and the second of two windows ask for the same.
+    bound_net("bound-both", [(0, 0), (0, -1), (0, 1), (0, 2)], column([0, -1, 3, -1, 0, 0]), pool=2)
+    base = {**base, "model": "bound-both.onnx", "data": "bound-both.npz", "touched": 6, "proxies": ["Relu 0 0"],
+            "tie": "first"}
+    tree = tree.replace("u 0 b 1\nu 1 b 1", "u 1 1\nu 2 1").replace("u 0 a 1\nu 1 a 1", "u 1 1\nu 2 1")
+    tree = tree.replace("branch 1", "branch 2").replace("branch 0", "branch 1").replace("tree", "parallel 2 3\ntree")
+    case("bound-both", 0, "VERIFIED", evidence=tree, **base)
+    case("bound-both-kinds", 1, "is of another kind than 2", evidence=tree.replace("2 3\n", "2 3 5\n"), **base)
+
+
 def near_kinks():
     """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
     tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
@@ -720,7 +949,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized, near_kinks]:
+                 normalized, near_kinks, bounds]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

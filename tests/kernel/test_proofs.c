@@ -91,7 +91,7 @@ START_TEST(proofs_are_judged)
     ck_assert_msg(got == status, "%s: status %d, expected %d: %s", path, got, status, said);
     ck_assert_msg(strstr(said, reason) != NULL, "%s: '%s' expected: %s", path, reason, said);
     ck_assert_msg(status == 0 || strstr(said, "VERIFIED") == NULL, "%s: %s", path, said);
-    ck_assert_msg(strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
+    ck_assert_msg(status == 2 || strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
   }
 }
 END_TEST
@@ -171,7 +171,8 @@ seal(bytes b)
 START_TEST(sealed_nonsense_does_no_harm)
 {
   static const char *const names[] = {"lemma2", "lemma3", "abs", "two", "abs-hull", "sigmoid", "prelu-flat",
-                                      "opposed", "lemma7", "tied-mean", "tied-relu-up", "norm-exact-hull"};
+                                      "opposed", "lemma7", "tied-mean", "tied-relu-up", "norm-exact-hull", "bound",
+                                      "bound-windows", "bound-behind-branch", "bound-both"};
   char path[512], changed[512], said[4096];
 
   snprintf(changed, sizeof changed, "%s/sealed.proof", folder);

@@ -134,11 +134,12 @@ static bool affine(const cell *c, const touch *t) {
 static bool multiple(const rational *k, const rational *j, size_t n, rational *by) {
   RATIONAL(q);
   for (size_t i = 0; i < n; i++) {
-    if (mpq_sgn(&j[i]) != 0 && mpq_sgn(by) == 0) mpq_div(by, &k[i], &j[i]);
+    bool first = mpq_sgn(by) == 0 && mpq_sgn(&j[i]) != 0;
+    if (first) mpq_div(by, &k[i], &j[i]);
     mpq_mul(&q, &j[i], by);
-    if (!mpq_equal(&q, &k[i])) return false;
+    if ((first && mpq_sgn(by) <= 0) || !mpq_equal(&q, &k[i])) return false;
   }
-  return mpq_sgn(by) > 0;
+  return true;
 }
 
 /* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
