@@ -571,13 +571,14 @@ check_cover(search *s, long noise, const clarke_margins *margins, const drawn *n
   clarke_row row;
   clarke_margin m;
   clarke_tree tree;
-  clarke_covering answer = CLARKE_STUCK;
+  size_t work = 10000;
+    clarke_covering answer = CLARKE_STUCK;
 
   clarke_row_init(&row);
   clarke_tree_init(&tree);
   if (guess_vector(&row, s, noise, state)) {
     OK(clarke_margin_init(&m, margins, &row, &error));
-    OK(clarke_cover(&answer, &tree, s->option, s->c, s->v, &m, &net->q, &error));
+    OK(clarke_cover(&answer, &tree, s->option, &work, s->c, s->v, &m, &net->q, &error));
     t->tried++;
     ck_assert(tree.complete == (answer == CLARKE_COVERED));
     if (tree.complete) {
