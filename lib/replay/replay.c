@@ -8,6 +8,12 @@
 
 #define PRECISION_FIRST 64
 #define PRECISION_LAST 512
+/* Bits of the enclosures between filter and exact pass: a word an entry, then three. */
+#define REFINE_FIRST 63
+#define REFINE_LAST 191
+/* Samples at a time: first a few. */
+#define REFINE_BEGIN 8
+#define REFINE_GROUP 32
 /* The filter takes at least so many samples at a time, for its products to be fast, and no more than have
  * so many entries of activations, for a layer of theirs to be near. */
 #define CHUNK 32
@@ -207,6 +213,182 @@ collect_touches(clarke_replay *r, clarke_error *err)
   return status;
 }
 
+/* Those samples as a batch of their own. */
+static clarke_status
+pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
+             clarke_error *err)
+{
+  size_t features = r->x->count / r->x->dims[0];
+
+  *x = *r->x;
+  x->dims[0] = n;
+  x->count = n * features;
+  x->integer = NULL;
+  x->real = malloc((n * features + 1) * sizeof *x->real);
+  if (x->real == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < features; i++) {
+      size_t from = sample[j] * features + i;
+
+      x->real[j * features + i] = r->x->real != NULL ? r->x->real[from]
+                                                     : (double)r->x->integer[from];
+    }
+  return CLARKE_OK;
+}
+
+/* The open ones among places over n samples. */
+static size_t
+count_open(const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  size_t open = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    size_t entries = piece[i] != NULL ? g->values[g->steps[i].out].count * n : 0;
+
+    for (size_t e = 0; e < entries; e++)
+      open += piece[i][e] == CLARKE_OPEN;
+  }
+  return open;
+}
+
+/* Places of those samples: taken out of the whole batch's, or put back there. */
+static void
+move_places(const clarke_replay *r, int8_t **piece, const size_t *sample, size_t n, bool back)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < n; j++) {
+        int8_t *all = &r->piece[i][f * r->samples + sample[j]], *here = &piece[i][f * n + j];
+
+        *(back ? all : here) = *(back ? here : all);
+      }
+  }
+}
+
+/* Those samples' places and no ties yet, as a pass over them wants them. */
+static clarke_status
+take_places(int8_t **piece, size_t **ties, const clarke_replay *r, const size_t *sample, size_t n,
+            clarke_error *err)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    if (r->piece[i] == NULL)
+      continue;
+    piece[i] = malloc(count * n + 1);
+    ties[i] = calloc(n + 1, sizeof **ties);
+    if (piece[i] == NULL || ties[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  move_places(r, piece, sample, n, false);
+  return CLARKE_OK;
+}
+
+/* Open places of those samples in enclosures of that many bits. *worth: half of them are decided. */
+static clarke_status
+refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
+             clarke_error *err)
+{
+  size_t open = 0, left;
+  int8_t **piece = calloc(r->g->n_steps + 1, sizeof *piece);
+  size_t **ties = calloc(r->g->n_steps + 1, sizeof *ties);
+  clarke_tensor x = {0};
+  clarke_matrix input;
+  clarke_status status = piece != NULL && ties != NULL
+                           ? pick_samples(&x, r, sample, n, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  clarke_matrix_init(&input);
+  if (status == CLARKE_OK)
+    status = take_places(piece, ties, r, sample, n, err);
+  if (status == CLARKE_OK)
+    status = set_input(&input, r->x, sample, n, err);
+  if (status == CLARKE_OK) {
+    open = count_open(r->g, piece, n);
+    status = clarke_forward_refine(piece, ties, &r->constants, &input, &x, bits, err);
+  }
+  if (status == CLARKE_OK) {
+    left = count_open(r->g, piece, n);
+    *worth = left <= open / 2;
+    r->refined += open - left;
+    move_places(r, piece, sample, n, true);
+  }
+  for (size_t i = 0; i < r->g->n_steps && status == CLARKE_OK; i++)
+    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
+      r->ties[i][sample[j]] += ties[i][j];
+  for (size_t i = 0; i < r->g->n_steps && piece != NULL && ties != NULL; i++) {
+    free(piece[i]);
+    free(ties[i]);
+  }
+  free(piece);
+  free(ties);
+  free(x.real);
+  clarke_matrix_clear(&input);
+  return status;
+}
+
+/* The samples with an open entry (all where they are coupled), and how many. */
+static clarke_status
+find_open_samples(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err)
+{
+  bool *mark = calloc(r->samples + 1, sizeof *mark), any = false;
+
+  *n = 0;
+  *sample = malloc((r->samples + 1) * sizeof **sample);
+  if (mark == NULL || *sample == NULL) {
+    free(mark);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  mark_samples(r, mark, false);
+  for (size_t j = 0; j < r->samples; j++)
+    any = any || mark[j];
+  for (size_t j = 0; j < r->samples; j++)
+    if (mark[j] || (any && clarke_graph_couples(r->g)))
+      (*sample)[(*n)++] = j;
+  free(mark);
+  return CLARKE_OK;
+}
+
+/* Is every value before a kink one that the filter follows? Enclosures of others are the exact pass's. */
+static bool
+algebraic(const clarke_graph *g, const bool *needed)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (needed[g->steps[i].out] &&
+        (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX))
+      return false;
+  return true;
+}
+
+/* Between filter and exact pass. *left: the samples with entries that are still open. */
+static clarke_status
+refine_open(clarke_replay *r, size_t *left, clarke_error *err)
+{
+  static const size_t bits[] = {REFINE_FIRST, REFINE_LAST};
+  size_t *sample = NULL, n;
+  bool worth = true;
+  clarke_status status = find_open_samples(&sample, &n, r, err);
+
+  for (size_t k = 0; k < sizeof bits / sizeof *bits && n > 0 && worth && status == CLARKE_OK; k++) {
+    for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
+      size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
+      if (size > n - first)
+        size = n - first;
+      status = refine_group(&worth, r, sample + first, size, bits[k], err);
+    }
+    free(sample);
+    sample = NULL;
+    if (status == CLARKE_OK)
+      status = find_open_samples(&sample, &n, r, err);
+  }
+  free(sample);
+  *left = n;
+  return status;
+}
+
 /* Samples whose exact pass may be held at a time. */
 static size_t
 group_size(const clarke_replay *r)
@@ -257,28 +439,25 @@ check_coupled(const clarke_replay *r, clarke_error *err)
            : CLARKE_OK;
 }
 
+/* What the filter left open, with all entries open if there was none: in enclosures, then exactly. */
 static clarke_status
-run_open(clarke_replay *r, clarke_error *err)
+run_open(clarke_replay *r, bool refine, clarke_error *err)
 {
-  bool *mark = calloc(r->samples + 1, sizeof *mark);
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
-  size_t n = 0;
-  clarke_status status = check_coupled(r, err);
+  size_t n = 1;
+  clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
-  r->near_sample = malloc((r->samples + 1) * sizeof *r->near_sample);
-  if (status == CLARKE_OK && (mark == NULL || needed == NULL || r->near_sample == NULL))
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  if (status == CLARKE_OK) {
-    mark_samples(r, mark, false);
-    for (size_t j = 0; j < r->samples; j++)
-      if (mark[j] || clarke_graph_couples(r->g))
-        r->near_sample[n++] = j;
-    clarke_graph_needed(r->g, true, needed);
-    status = clarke_constants_init(&r->constants, r->g, err);
-  }
   if (status == CLARKE_OK)
+    clarke_graph_needed(r->g, true, needed);
+  if (status == CLARKE_OK && refine && algebraic(r->g, needed))
+    status = refine_open(r, &n, err);
+  if (status == CLARKE_OK && n > 0)
+    status = check_coupled(r, err);
+  if (status == CLARKE_OK && n > 0)
+    status = find_open_samples(&r->near_sample, &n, r, err);
+  if (status == CLARKE_OK && n > 0)
     status = run_groups(r, n, needed, err);
-  free(mark);
   free(needed);
   return status;
 }
@@ -438,30 +617,6 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
   return all.status;
 }
 
-/* Those samples as a batch of their own. */
-static clarke_status
-pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
-             clarke_error *err)
-{
-  size_t features = r->x->count / r->x->dims[0];
-
-  *x = *r->x;
-  x->dims[0] = n;
-  x->count = n * features;
-  x->integer = NULL;
-  x->real = malloc((n * features + 1) * sizeof *x->real);
-  if (x->real == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t j = 0; j < n; j++)
-    for (size_t i = 0; i < features; i++) {
-      size_t from = sample[j] * features + i;
-
-      x->real[j * features + i] = r->x->real != NULL ? r->x->real[from]
-                                                     : (double)r->x->integer[from];
-    }
-  return CLARKE_OK;
-}
-
 /* The fine pass's places of sample j of its own into those of the whole batch. */
 static void
 replace_sample(clarke_replay *r, const chunk *c, size_t j, size_t sample)
@@ -543,7 +698,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
     status = filter_again(r, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
-    status = run_open(r, err);
+    status = run_open(r, !exact, err);
   return status;
 }
 
