@@ -1001,7 +1001,8 @@ find_last_uses(size_t *last, const clarke_graph *g)
 
 clarke_status
 clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
-                  const clarke_graph *g, const clarke_tensor *x, bool fine, clarke_error *err)
+                  const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
+                  clarke_error *err)
 {
   filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
               .err = err};
@@ -1024,7 +1025,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   clarke_graph_needed(g, false, needed);
   find_last_uses(last, g);
   status = load_input(&f, x);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
       status = filter_step(&f, i, open, foreign);
     for (size_t k = 0; k < g->steps[i].n_in; k++)

@@ -17,6 +17,7 @@
 /* The filter takes at least so many samples at a time, for its products to be fast, and no more than have
  * so many entries of activations, for a layer of theirs to be near. */
 #define CHUNK 32
+#define PROBE 4
 #define CHUNK_ENTRIES ((size_t)1 << 21)
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
@@ -467,6 +468,7 @@ typedef struct {
   const clarke_graph *g;
   clarke_tensor x; /* a view of the batch */
   size_t first;
+  bool fine;   /* by a fine pass */
   int8_t **piece;
   size_t **ties, open;
   size_t lost; /* of the open: those that the filter followed */
@@ -488,7 +490,7 @@ chunk_clear(chunk *c)
 }
 
 static clarke_status
-chunk_filter(chunk *c, bool fine)
+chunk_filter(chunk *c, bool fine, size_t limit)
 {
   size_t foreign;
 
@@ -496,19 +498,26 @@ chunk_filter(chunk *c, bool fine)
   c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
   if (c->piece == NULL || c->ties == NULL)
     return clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
-  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, &c->err);
+  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, limit,
+                                &c->err);
+  c->fine = fine;
   c->lost = c->open;
   c->open += foreign;
   return c->status;
 }
 
-/* Where the coarse pass loses more than an entry or two a sample, a fine one may do better. Samples that
- * are coupled get none by themselves later: then it is tried for a single entry. */
-static clarke_status
-chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
+/* Where the coarse pass loses more than an entry or two a sample it is given up, for a fine one. Samples that
+ * are coupled get none by themselves later: then a single entry does. */
+static size_t
+most_lost(const clarke_replay *r, size_t n)
+{
+  return clarke_graph_couples(r->g) ? 0 : 2 * n;
+}
+
+static void
+chunk_begin(chunk *c, const clarke_replay *r, size_t first, size_t n)
 {
   size_t features = r->x->count / r->x->dims[0];
-  clarke_status status;
 
   memset(c, 0, sizeof *c);
   c->g = r->g;
@@ -520,17 +529,40 @@ chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
     c->x.real += first * features;
   if (c->x.integer != NULL)
     c->x.integer += first * features;
-  status = chunk_filter(c, false);
-  if (status == CLARKE_OK && c->lost > (clarke_graph_couples(r->g) ? 0 : 2 * n)) {
-    chunk fine = *c;
+}
 
-    status = chunk_filter(&fine, true);
-    if (status == CLARKE_OK && fine.open < c->open) {
-      chunk_clear(c);
-      *c = fine;
-    } else
-      chunk_clear(&fine);
+/* deep: the coarse pass is known to lose too much. */
+static clarke_status
+chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n, bool deep)
+{
+  clarke_status status = CLARKE_OK;
+
+  chunk_begin(c, r, first, n);
+  if (!deep)
+    status = chunk_filter(c, false, most_lost(r, n));
+  if (status == CLARKE_OK && (deep || c->lost > most_lost(r, n))) {
+    chunk_clear(c);
+    status = chunk_filter(c, true, SIZE_MAX);
   }
+  return status;
+}
+
+/* Does the coarse pass lose too much of a few samples? Then it does of the others, as a rule. */
+static clarke_status
+probe(bool *deep, const clarke_replay *r, clarke_error *err)
+{
+  chunk c;
+  clarke_status status;
+
+  *deep = false;
+  if (r->samples < 2 * CHUNK || clarke_graph_couples(r->g))
+    return CLARKE_OK;
+  chunk_begin(&c, r, 0, PROBE);
+  status = chunk_filter(&c, false, most_lost(r, PROBE));
+  *deep = c.lost > most_lost(r, PROBE);
+  if (status != CLARKE_OK && err != NULL)
+    *err = c.err;
+  chunk_clear(&c);
   return status;
 }
 
@@ -552,7 +584,9 @@ chunk_collect(clarke_replay *r, const chunk *c)
 /* What the threads share: the chunks to come. */
 typedef struct {
   clarke_replay *r;
-  size_t size; /* samples of a chunk */
+  bool deep;
+  bool *coarse; /* by sample: no fine pass was run over it */
+  size_t size;  /* samples of a chunk */
   size_t next, open;
   clarke_status status;
   clarke_error err;
@@ -577,11 +611,13 @@ filter_chunks(void *context)
     pthread_mutex_unlock(&all->lock);
     if (stop)
       return NULL;
-    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size);
+    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size, all->deep);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
       chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
       all->open += c.open;
+      for (size_t j = 0; j < c.x.dims[0]; j++)
+        all->coarse[c.first + j] = !c.fine;
     } else if (all->status == CLARKE_OK) {
       all->status = c.status;
       all->err = c.err;
@@ -593,16 +629,18 @@ filter_chunks(void *context)
 
 /* Chunk by chunk, on up to `threads` threads; those that cannot be had are done without. */
 static clarke_status
-filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_error *err)
 {
   size_t each = r->g->activations / r->samples + 1, size = CHUNK_ENTRIES / each;
   size_t least = clarke_graph_couples(r->g) ? r->samples : CHUNK;
-  filtering all = {.r = r, .size = size > least ? size : least, .lock = PTHREAD_MUTEX_INITIALIZER};
+  filtering all = {.r = r, .coarse = coarse, .size = size > least ? size : least,
+                   .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t chunks = (r->samples + all.size - 1) / all.size, n = threads < chunks ? threads : chunks;
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
   clarke_blas_begin();
+  all.status = probe(&all.deep, r, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
     begun++;
@@ -633,10 +671,10 @@ replace_sample(clarke_replay *r, const chunk *c, size_t j, size_t sample)
   }
 }
 
-/* The few samples that the filter left open, once more with a bound for every entry. *open becomes what
- * that leaves. */
+/* The few samples that the coarse filter left open, once more with a bound for every entry. *open becomes
+ * what that leaves. */
 static clarke_status
-filter_again(clarke_replay *r, size_t *open, clarke_error *err)
+filter_again(clarke_replay *r, size_t *open, const bool *coarse, clarke_error *err)
 {
   bool *mark = calloc(r->samples + 1, sizeof *mark);
   size_t *sample = malloc((r->samples + 1) * sizeof *sample), n = 0;
@@ -647,29 +685,42 @@ filter_again(clarke_replay *r, size_t *open, clarke_error *err)
   if (status == CLARKE_OK)
     mark_samples(r, mark, false);
   for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
-    if (mark[j])
+    if (mark[j] && coarse[j])
       sample[n++] = j;
   if (n > r->samples / 2) /* not few: all have been tried, or follow transcendental functions */
     n = 0;
-  *open = n > 0 ? 0 : *open;
   for (size_t first = 0; first < n && status == CLARKE_OK; first += CHUNK) {
     chunk c = {.g = r->g};
     size_t size = n - first < CHUNK ? n - first : CHUNK;
 
     status = pick_samples(&c.x, r, sample + first, size, err);
     if (status == CLARKE_OK)
-      status = chunk_filter(&c, true);
+      status = chunk_filter(&c, true, SIZE_MAX);
     if (status == CLARKE_OK)
       for (size_t j = 0; j < size; j++)
         replace_sample(r, &c, j, sample[first + j]);
     else if (err != NULL && c.err.text[0] != '\0')
       *err = c.err;
-    *open += c.open;
     free(c.x.real);
     chunk_clear(&c);
   }
+  if (n > 0)
+    *open = count_open(r->g, r->piece, r->samples);
   free(mark);
   free(sample);
+  return status;
+}
+
+static clarke_status
+filter_batch(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+{
+  bool *coarse = calloc(r->samples + 1, sizeof *coarse);
+  clarke_status status = coarse != NULL ? filter_all(r, threads, open, coarse, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
+    status = filter_again(r, open, coarse, err);
+  free(coarse);
   return status;
 }
 
@@ -693,9 +744,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
     status = leave_all_open(r, &entries, err);
   open = entries;
   if (status == CLARKE_OK && !exact)
-    status = filter_all(r, threads, &open, err);
-  if (status == CLARKE_OK && !exact && open > 0 && !clarke_graph_couples(g))
-    status = filter_again(r, &open, err);
+    status = filter_batch(r, threads, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
     status = run_open(r, !exact, err);
