@@ -349,8 +349,9 @@ add_rounding(filter *f, enclosure *y, const double *error)
   double ratio = 0, most;
 
   if (f->fine) {
-    for (size_t e = 0; e < y->rows * f->n; e++)
-      y->each[e] = up_float((double)y->each[e] + error[e % f->n]);
+    for (size_t i = 0; i < y->rows; i++)
+      for (size_t j = 0; j < f->n; j++)
+        y->each[i * f->n + j] = up_float((double)y->each[i * f->n + j] + error[j]);
     return;
   }
   for (size_t j = 0; j < f->n; j++) {
@@ -405,8 +406,7 @@ filter_sum(filter *f, const clarke_step *s)
       for (size_t j = 0; j < f->n; j++) {
         double size = fabs(y->y[e * f->n + j]);
 
-        if (!(size <= largest[j])) /* a NaN is kept */
-          largest[j] = size;
+        largest[j] = size <= largest[j] ? largest[j] : size;
       }
   }
   if (status == CLARKE_OK) {
@@ -536,8 +536,10 @@ decide_row_at_zero(int8_t *piece, const double *x, const double *away, size_t n)
   size_t open = 0;
 
   for (size_t j = 0; j < n; j++) {
-    piece[j] = x[j] > away[j] ? 1 : x[j] < -away[j] ? 0 : CLARKE_OPEN;
-    open += piece[j] == CLARKE_OPEN;
+    int right = x[j] > away[j], left = x[j] < -away[j], decided = right | left;
+
+    piece[j] = (int8_t)(right | (CLARKE_OPEN & (decided - 1))); /* no branch: signs are anyone's guess */
+    open += (size_t)(1 - decided);
   }
   return open;
 }
