@@ -218,6 +218,7 @@ spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, con
   size_t width = d->repeat * f->n;
   double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
   float *weight = malloc((count + 1) * sizeof *weight);
+  double *term = f->bound;
 
   if (weight == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
@@ -231,13 +232,14 @@ spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, con
                 weight + (d->grouped ? b * d->outer * d->inner : 0),
                 (int)(d->transposed ? d->outer : d->inner), x->each + b * d->inner * width,
                 (int)width, 0, y->each + b * d->outer * width, (int)width);
-  for (size_t i = 0; i < y->rows; i++)
-    for (size_t j = 0; j < f->n; j++) {
-      float *each = &y->each[i * f->n + j];
+  for (size_t i = 0; i < y->rows; i++) {
+    float *each = y->each + i * f->n;
 
-      *each = up_float((double)*each * up + least +
-                       clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j])));
-    }
+    for (size_t j = 0; i % d->repeat == 0 && j < f->n; j++) /* one weight's rows have one */
+      term[j] = clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j]));
+    for (size_t j = 0; j < f->n; j++)
+      each[j] = up_float((double)each[j] * up + least + term[j]);
+  }
   free(weight);
   return CLARKE_OK;
 }
@@ -603,8 +605,11 @@ relu_values(filter *f, const enclosure *x, enclosure *y, const int8_t *piece)
   for (size_t e = 0; e < x->rows * f->n; e++)
     y->y[e] = x->y[e] > 0 ? x->y[e] : 0;
   if (f->fine) { /* where the argument is certainly negative the value is exactly 0 */
-    for (size_t e = 0; e < x->rows * f->n; e++)
-      y->each[e] = piece[e] == 0 ? 0 : x->each[e];
+    for (size_t e = 0; e < x->rows * f->n; e++) {
+      float bound = x->each[e];
+
+      y->each[e] = piece[e] == 0 ? 0 : bound;
+    }
     return CLARKE_OK;
   }
   memcpy(y->row, x->row, x->rows * sizeof *y->row);

@@ -12,7 +12,7 @@
 #define REFINE_FIRST 63
 #define REFINE_LAST 191
 /* Samples at a time: first a few. */
-#define REFINE_BEGIN 8
+#define REFINE_BEGIN 16
 #define REFINE_GROUP 32
 /* The filter takes at least so many samples at a time, for its products to be fast, and no more than have
  * so many entries of activations, for a layer of theirs to be near. */
@@ -88,9 +88,12 @@ mark_samples(const clarke_replay *r, bool *mark, bool touched)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    for (size_t e = 0; e < count * r->samples; e++)
-      if (r->piece[i][e] == CLARKE_OPEN || (touched && r->piece[i][e] < 0))
-        mark[e % r->samples] = true;
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < r->samples; j++) {
+        int8_t code = r->piece[i][f * r->samples + j];
+
+        mark[j] |= code == CLARKE_OPEN || (touched && code < 0);
+      }
   }
 }
 
