@@ -550,7 +550,8 @@ chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n, bool deep)
   return status;
 }
 
-/* Does the coarse pass lose too much of a few samples? Then it does of the others, as a rule. */
+/* Does the coarse pass lose too much of a few samples? Then it does of the others, as a rule. Windows want
+ * bounds of their own: identities are asked for where entries come within their bounds of one another. */
 static clarke_status
 probe(bool *deep, const clarke_replay *r, clarke_error *err)
 {
@@ -558,7 +559,9 @@ probe(bool *deep, const clarke_replay *r, clarke_error *err)
   clarke_status status;
 
   *deep = false;
-  if (r->samples < 2 * CHUNK || clarke_graph_couples(r->g))
+  for (size_t i = 0; i < r->g->n_steps; i++)
+    *deep = *deep || r->g->steps[i].kind == CLARKE_MAX;
+  if (*deep || r->samples < 2 * CHUNK || clarke_graph_couples(r->g))
     return CLARKE_OK;
   chunk_begin(&c, r, 0, PROBE);
   status = chunk_filter(&c, false, most_lost(r, PROBE));
