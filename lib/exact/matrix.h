@@ -72,6 +72,9 @@ clarke_status clarke_matrix_trim(clarke_matrix *m, clarke_error *err);
  * 0 or lose nothing keep theirs. An exact matrix is left alone. */
 clarke_status clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err);
 
+/* An exact matrix becomes an enclosure with radii 0. */
+clarke_status clarke_matrix_need_radius(clarke_matrix *m, clarke_error *err);
+
 /* The sign of entry (i,j) - c: -1, 0 (only when exact), 1, or 2 when the radius leaves it open. */
 int clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c);
 /* The same for all entries, much faster; sign has rows * cols places. */

@@ -555,6 +555,15 @@ add_bound(double *radius, const product *p, double *sum, const double *a, const 
   }
 }
 
+static bool
+has_radii(const clarke_matrix *m)
+{
+  for (size_t k = 0; m->radius != NULL && k < m->rows * m->cols; k++)
+    if (m->radius[k] != 0)
+      return true;
+  return false;
+}
+
 /* rad(C) = |A| rad(B) + rad(A) (|B| + rad(B)) */
 static clarke_status
 bound_radius(product *p, clarke_error *err)
@@ -567,11 +576,11 @@ bound_radius(product *p, clarke_error *err)
 
   if (a == NULL || b == NULL || sum == NULL)
     status = clarke_fail(err, CLARKE_ENOMEM, "no memory for the radii of a product");
-  if (status == CLARKE_OK && p->b->radius != NULL) {
+  if (status == CLARKE_OK && has_radii(p->b)) {
     magnitudes(a, p->a, false);
     add_bound(p->c->radius, p, sum, a, p->b->radius);
   }
-  if (status == CLARKE_OK && p->a->radius != NULL) {
+  if (status == CLARKE_OK && has_radii(p->a)) {
     magnitudes(b, p->b, true);
     add_bound(p->c->radius, p, sum, p->a->radius, b);
   }

@@ -9,6 +9,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
+#include <string.h>
 
 #define CLARKE_TINY 0x1p-1074
 
@@ -36,7 +38,14 @@ clarke_up_ldexp(double a, long e)
 
   if (a == 0)
     return 0;
-  r = ldexp(a, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e);
+  if (e >= -1022 && e <= 1023) { /* the power is a double, and one product rounds as ldexp does */
+    const uint64_t bits = (uint64_t)(e + 1023) << 52;
+    double power;
+
+    memcpy(&power, &bits, sizeof power);
+    r = a * power;
+  } else
+    r = ldexp(a, e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e);
   return r < DBL_MIN ? r + CLARKE_TINY : r;
 }
 

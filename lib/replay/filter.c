@@ -218,6 +218,7 @@ spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, con
   size_t width = d->repeat * f->n;
   double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
   float *weight = malloc((count + 1) * sizeof *weight);
+  double *term = f->bound;
 
   if (weight == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
@@ -231,13 +232,14 @@ spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, con
                 weight + (d->grouped ? b * d->outer * d->inner : 0),
                 (int)(d->transposed ? d->outer : d->inner), x->each + b * d->inner * width,
                 (int)width, 0, y->each + b * d->outer * width, (int)width);
-  for (size_t i = 0; i < y->rows; i++)
-    for (size_t j = 0; j < f->n; j++) {
-      float *each = &y->each[i * f->n + j];
+  for (size_t i = 0; i < y->rows; i++) {
+    float *each = y->each + i * f->n;
 
-      *each = up_float((double)*each * up + least +
-                       clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j])));
-    }
+    for (size_t j = 0; i % d->repeat == 0 && j < f->n; j++) /* one weight's rows have one */
+      term[j] = clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j]));
+    for (size_t j = 0; j < f->n; j++)
+      each[j] = up_float((double)each[j] * up + least + term[j]);
+  }
   free(weight);
   return CLARKE_OK;
 }
@@ -349,8 +351,9 @@ add_rounding(filter *f, enclosure *y, const double *error)
   double ratio = 0, most;
 
   if (f->fine) {
-    for (size_t e = 0; e < y->rows * f->n; e++)
-      y->each[e] = up_float((double)y->each[e] + error[e % f->n]);
+    for (size_t i = 0; i < y->rows; i++)
+      for (size_t j = 0; j < f->n; j++)
+        y->each[i * f->n + j] = up_float((double)y->each[i * f->n + j] + error[j]);
     return;
   }
   for (size_t j = 0; j < f->n; j++) {
@@ -405,8 +408,7 @@ filter_sum(filter *f, const clarke_step *s)
       for (size_t j = 0; j < f->n; j++) {
         double size = fabs(y->y[e * f->n + j]);
 
-        if (!(size <= largest[j])) /* a NaN is kept */
-          largest[j] = size;
+        largest[j] = size <= largest[j] ? largest[j] : size;
       }
   }
   if (status == CLARKE_OK) {
@@ -536,8 +538,10 @@ decide_row_at_zero(int8_t *piece, const double *x, const double *away, size_t n)
   size_t open = 0;
 
   for (size_t j = 0; j < n; j++) {
-    piece[j] = x[j] > away[j] ? 1 : x[j] < -away[j] ? 0 : CLARKE_OPEN;
-    open += piece[j] == CLARKE_OPEN;
+    int right = x[j] > away[j], left = x[j] < -away[j], decided = right | left;
+
+    piece[j] = (int8_t)(right | (CLARKE_OPEN & (decided - 1))); /* no branch: signs are anyone's guess */
+    open += (size_t)(1 - decided);
   }
   return open;
 }
@@ -601,8 +605,11 @@ relu_values(filter *f, const enclosure *x, enclosure *y, const int8_t *piece)
   for (size_t e = 0; e < x->rows * f->n; e++)
     y->y[e] = x->y[e] > 0 ? x->y[e] : 0;
   if (f->fine) { /* where the argument is certainly negative the value is exactly 0 */
-    for (size_t e = 0; e < x->rows * f->n; e++)
-      y->each[e] = piece[e] == 0 ? 0 : x->each[e];
+    for (size_t e = 0; e < x->rows * f->n; e++) {
+      float bound = x->each[e];
+
+      y->each[e] = piece[e] == 0 ? 0 : bound;
+    }
     return CLARKE_OK;
   }
   memcpy(y->row, x->row, x->rows * sizeof *y->row);
@@ -1001,7 +1008,8 @@ find_last_uses(size_t *last, const clarke_graph *g)
 
 clarke_status
 clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
-                  const clarke_graph *g, const clarke_tensor *x, bool fine, clarke_error *err)
+                  const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
+                  clarke_error *err)
 {
   filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
               .err = err};
@@ -1024,7 +1032,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   clarke_graph_needed(g, false, needed);
   find_last_uses(last, g);
   status = load_input(&f, x);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
       status = filter_step(&f, i, open, foreign);
     for (size_t k = 0; k < g->steps[i].n_in; k++)

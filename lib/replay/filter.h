@@ -11,9 +11,10 @@
  * window whose largest entries are identical is decided by that. ties[step], of MAX, by sample:
  * windows so decided. *open counts the entries left open, *foreign those of steps that depend on
  * transcendental functions, which are left open too. A fine pass keeps a bound for every entry,
- * which stays small in deep networks; it takes about twice the time. */
+ * which stays small in deep networks; it takes about twice the time. With more than `limit` entries open it
+ * stops, and later steps have no places. */
 clarke_status clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
                                 const clarke_graph *g, const clarke_tensor *x, bool fine,
-                                clarke_error *err);
+                                size_t limit, clarke_error *err);
 
 #endif

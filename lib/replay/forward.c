@@ -154,6 +154,29 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
+/* Open places become what their signs say, unless that is a kink. */
+static clarke_status
+refine_signs(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  size_t entries = x->rows * x->cols, open;
+  int8_t *piece = f->piece[i], *found;
+  clarke_status status;
+
+  if (memchr(piece, CLARKE_OPEN, entries) == NULL)
+    return CLARKE_OK;
+  found = malloc(entries + 1);
+  if (found == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_sign_decide(found, &open, f->constants, s, x, err);
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+    if (piece[e] == CLARKE_OPEN && found[e] >= 0)
+      piece[e] = found[e];
+  free(found);
+  return status;
+}
+
 static clarke_status
 run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
 {
@@ -161,10 +184,14 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
   const clarke_matrix *x = &f->value[s->in[0].value];
   clarke_status status;
 
-  f->piece[i] = malloc(x->rows * x->cols + 1);
-  if (f->piece[i] == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
+  if (f->refining)
+    status = refine_signs(f, i, err);
+  else {
+    f->piece[i] = malloc(x->rows * x->cols + 1);
+    if (f->piece[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
+  }
   if (status == CLARKE_OK)
     status = clarke_piecewise_apply(&f->value[s->out], f->constants, s, x, f->piece[i], err);
   return status;
@@ -309,6 +336,95 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
     if (status != CLARKE_OK)
       clarke_fail_in(err, status, "%s: node '%s'", g->file, g->steps[i].name);
   }
+  return status;
+}
+
+/* Which values open places depend on; last[v]: the last step that reads it for one. */
+static void
+find_open_needs(bool *needed, size_t *last, const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  memset(needed, 0, g->n_values * sizeof *needed);
+  for (size_t i = g->n_steps; i-- > 0;) {
+    const clarke_step *s = &g->steps[i];
+
+    if (!needed[s->out] &&
+        (piece[i] == NULL || memchr(piece[i], CLARKE_OPEN, g->values[s->out].count * n) == NULL))
+      continue;
+    for (size_t k = 0; k < s->n_in; k++) {
+      if (!needed[s->in[k].value])
+        last[s->in[k].value] = i;
+      needed[s->in[k].value] = true;
+    }
+    needed[s->out] = true;
+  }
+}
+
+static clarke_status
+refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t bits,
+             clarke_error *err)
+{
+  const clarke_graph *g = f->g;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    if (!needed[s->out])
+      continue;
+    status = run_step(f, i, f->precision, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_round(&f->value[s->out], bits, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_trim(&f->value[s->out], err);
+    for (size_t k = 0; k < s->n_in; k++)
+      if (last[s->in[k].value] == i) {
+        clarke_matrix_clear(&f->value[s->in[k].value]);
+        clarke_matrix_init(&f->value[s->in[k].value]);
+      }
+    if (status != CLARKE_OK)
+      clarke_fail_in(err, status, "%s: node '%s'", g->file, s->name);
+  }
+  return status;
+}
+
+clarke_status
+clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
+                      const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+                      clarke_error *err)
+{
+  const clarke_graph *g = constants->g;
+  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
+  clarke_forward f;
+  clarke_status status;
+
+  clarke_forward_init(&f);
+  status = allocate(&f, constants, input->cols, err);
+  if (status == CLARKE_OK && (needed == NULL || last == NULL))
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  free(f.piece);
+  free(f.ties);
+  f.piece = piece;
+  f.ties = ties;
+  f.refining = true;
+  f.precision = (long)bits;
+  if (status == CLARKE_OK)
+    f.identities = clarke_identities_new(g, f.n, piece, NULL, x);
+  if (status == CLARKE_OK && f.identities == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = clarke_matrix_copy(&f.value[g->input], input, err);
+  if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
+    status = clarke_matrix_need_radius(&f.value[g->input], err);
+  if (status == CLARKE_OK) {
+    find_open_needs(needed, last, g, piece, f.n);
+    status = refine_steps(&f, needed, last, bits, err);
+  }
+  f.piece = NULL;
+  f.ties = NULL;
+  clarke_forward_clear(&f);
+  free(needed);
+  free(last);
   return status;
 }
 

@@ -38,6 +38,7 @@ typedef struct {
   size_t **ties;       /* n_steps: of MAX, by column, windows with several largest entries, identical or not */
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
+  bool refining;       /* places are given; only open ones are looked at */
 } clarke_forward;
 
 void clarke_forward_init(clarke_forward *f);
@@ -48,6 +49,14 @@ void clarke_forward_clear(clarke_forward *f);
 clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
                                  const clarke_matrix *input, const bool *needed, long precision,
                                  clarke_error *err);
+
+/* What a filter left open, once more, in enclosures rounded to that many bits. piece, over the input's
+ * columns: its open places are replaced where an enclosure decides them strictly, or identity does a window;
+ * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are
+ * dropped behind their last use, and nothing is computed on which no open place depends. */
+clarke_status clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
+                                    const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+                                    clarke_error *err);
 
 /* One column of a pass, as a pass of its own. */
 clarke_status clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t column,

@@ -8,9 +8,16 @@
 
 #define PRECISION_FIRST 64
 #define PRECISION_LAST 512
+/* Bits of the enclosures between filter and exact pass: a word an entry, then three. */
+#define REFINE_FIRST 63
+#define REFINE_LAST 191
+/* Samples at a time: first a few. */
+#define REFINE_BEGIN 16
+#define REFINE_GROUP 32
 /* The filter takes at least so many samples at a time, for its products to be fast, and no more than have
  * so many entries of activations, for a layer of theirs to be near. */
 #define CHUNK 32
+#define PROBE 4
 #define CHUNK_ENTRIES ((size_t)1 << 21)
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
@@ -81,9 +88,12 @@ mark_samples(const clarke_replay *r, bool *mark, bool touched)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    for (size_t e = 0; e < count * r->samples; e++)
-      if (r->piece[i][e] == CLARKE_OPEN || (touched && r->piece[i][e] < 0))
-        mark[e % r->samples] = true;
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < r->samples; j++) {
+        int8_t code = r->piece[i][f * r->samples + j];
+
+        mark[j] |= code == CLARKE_OPEN || (touched && code < 0);
+      }
   }
 }
 
@@ -207,6 +217,182 @@ collect_touches(clarke_replay *r, clarke_error *err)
   return status;
 }
 
+/* Those samples as a batch of their own. */
+static clarke_status
+pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
+             clarke_error *err)
+{
+  size_t features = r->x->count / r->x->dims[0];
+
+  *x = *r->x;
+  x->dims[0] = n;
+  x->count = n * features;
+  x->integer = NULL;
+  x->real = malloc((n * features + 1) * sizeof *x->real);
+  if (x->real == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t j = 0; j < n; j++)
+    for (size_t i = 0; i < features; i++) {
+      size_t from = sample[j] * features + i;
+
+      x->real[j * features + i] = r->x->real != NULL ? r->x->real[from]
+                                                     : (double)r->x->integer[from];
+    }
+  return CLARKE_OK;
+}
+
+/* The open ones among places over n samples. */
+static size_t
+count_open(const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  size_t open = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    size_t entries = piece[i] != NULL ? g->values[g->steps[i].out].count * n : 0;
+
+    for (size_t e = 0; e < entries; e++)
+      open += piece[i][e] == CLARKE_OPEN;
+  }
+  return open;
+}
+
+/* Places of those samples: taken out of the whole batch's, or put back there. */
+static void
+move_places(const clarke_replay *r, int8_t **piece, const size_t *sample, size_t n, bool back)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    for (size_t f = 0; f < count; f++)
+      for (size_t j = 0; j < n; j++) {
+        int8_t *all = &r->piece[i][f * r->samples + sample[j]], *here = &piece[i][f * n + j];
+
+        *(back ? all : here) = *(back ? here : all);
+      }
+  }
+}
+
+/* Those samples' places and no ties yet, as a pass over them wants them. */
+static clarke_status
+take_places(int8_t **piece, size_t **ties, const clarke_replay *r, const size_t *sample, size_t n,
+            clarke_error *err)
+{
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
+
+    if (r->piece[i] == NULL)
+      continue;
+    piece[i] = malloc(count * n + 1);
+    ties[i] = calloc(n + 1, sizeof **ties);
+    if (piece[i] == NULL || ties[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  move_places(r, piece, sample, n, false);
+  return CLARKE_OK;
+}
+
+/* Open places of those samples in enclosures of that many bits. *worth: half of them are decided. */
+static clarke_status
+refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size_t bits,
+             clarke_error *err)
+{
+  size_t open = 0, left;
+  int8_t **piece = calloc(r->g->n_steps + 1, sizeof *piece);
+  size_t **ties = calloc(r->g->n_steps + 1, sizeof *ties);
+  clarke_tensor x = {0};
+  clarke_matrix input;
+  clarke_status status = piece != NULL && ties != NULL
+                           ? pick_samples(&x, r, sample, n, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  clarke_matrix_init(&input);
+  if (status == CLARKE_OK)
+    status = take_places(piece, ties, r, sample, n, err);
+  if (status == CLARKE_OK)
+    status = set_input(&input, r->x, sample, n, err);
+  if (status == CLARKE_OK) {
+    open = count_open(r->g, piece, n);
+    status = clarke_forward_refine(piece, ties, &r->constants, &input, &x, bits, err);
+  }
+  if (status == CLARKE_OK) {
+    left = count_open(r->g, piece, n);
+    *worth = left <= open / 2;
+    r->refined += open - left;
+    move_places(r, piece, sample, n, true);
+  }
+  for (size_t i = 0; i < r->g->n_steps && status == CLARKE_OK; i++)
+    for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
+      r->ties[i][sample[j]] += ties[i][j];
+  for (size_t i = 0; i < r->g->n_steps && piece != NULL && ties != NULL; i++) {
+    free(piece[i]);
+    free(ties[i]);
+  }
+  free(piece);
+  free(ties);
+  free(x.real);
+  clarke_matrix_clear(&input);
+  return status;
+}
+
+/* The samples with an open entry (all where they are coupled), and how many. */
+static clarke_status
+find_open_samples(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err)
+{
+  bool *mark = calloc(r->samples + 1, sizeof *mark), any = false;
+
+  *n = 0;
+  *sample = malloc((r->samples + 1) * sizeof **sample);
+  if (mark == NULL || *sample == NULL) {
+    free(mark);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  mark_samples(r, mark, false);
+  for (size_t j = 0; j < r->samples; j++)
+    any = any || mark[j];
+  for (size_t j = 0; j < r->samples; j++)
+    if (mark[j] || (any && clarke_graph_couples(r->g)))
+      (*sample)[(*n)++] = j;
+  free(mark);
+  return CLARKE_OK;
+}
+
+/* Is every value before a kink one that the filter follows? Enclosures of others are the exact pass's. */
+static bool
+algebraic(const clarke_graph *g, const bool *needed)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (needed[g->steps[i].out] &&
+        (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX))
+      return false;
+  return true;
+}
+
+/* Between filter and exact pass. *left: the samples with entries that are still open. */
+static clarke_status
+refine_open(clarke_replay *r, size_t *left, clarke_error *err)
+{
+  static const size_t bits[] = {REFINE_FIRST, REFINE_LAST};
+  size_t *sample = NULL, n;
+  bool worth = true;
+  clarke_status status = find_open_samples(&sample, &n, r, err);
+
+  for (size_t k = 0; k < sizeof bits / sizeof *bits && n > 0 && worth && status == CLARKE_OK; k++) {
+    for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
+      size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
+      if (size > n - first)
+        size = n - first;
+      status = refine_group(&worth, r, sample + first, size, bits[k], err);
+    }
+    free(sample);
+    sample = NULL;
+    if (status == CLARKE_OK)
+      status = find_open_samples(&sample, &n, r, err);
+  }
+  free(sample);
+  *left = n;
+  return status;
+}
+
 /* Samples whose exact pass may be held at a time. */
 static size_t
 group_size(const clarke_replay *r)
@@ -257,28 +443,25 @@ check_coupled(const clarke_replay *r, clarke_error *err)
            : CLARKE_OK;
 }
 
+/* What the filter left open, with all entries open if there was none: in enclosures, then exactly. */
 static clarke_status
-run_open(clarke_replay *r, clarke_error *err)
+run_open(clarke_replay *r, bool refine, clarke_error *err)
 {
-  bool *mark = calloc(r->samples + 1, sizeof *mark);
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
-  size_t n = 0;
-  clarke_status status = check_coupled(r, err);
+  size_t n = 1;
+  clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
-  r->near_sample = malloc((r->samples + 1) * sizeof *r->near_sample);
-  if (status == CLARKE_OK && (mark == NULL || needed == NULL || r->near_sample == NULL))
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  if (status == CLARKE_OK) {
-    mark_samples(r, mark, false);
-    for (size_t j = 0; j < r->samples; j++)
-      if (mark[j] || clarke_graph_couples(r->g))
-        r->near_sample[n++] = j;
-    clarke_graph_needed(r->g, true, needed);
-    status = clarke_constants_init(&r->constants, r->g, err);
-  }
   if (status == CLARKE_OK)
+    clarke_graph_needed(r->g, true, needed);
+  if (status == CLARKE_OK && refine && algebraic(r->g, needed))
+    status = refine_open(r, &n, err);
+  if (status == CLARKE_OK && n > 0)
+    status = check_coupled(r, err);
+  if (status == CLARKE_OK && n > 0)
+    status = find_open_samples(&r->near_sample, &n, r, err);
+  if (status == CLARKE_OK && n > 0)
     status = run_groups(r, n, needed, err);
-  free(mark);
   free(needed);
   return status;
 }
@@ -288,6 +471,7 @@ typedef struct {
   const clarke_graph *g;
   clarke_tensor x; /* a view of the batch */
   size_t first;
+  bool fine;   /* by a fine pass */
   int8_t **piece;
   size_t **ties, open;
   size_t lost; /* of the open: those that the filter followed */
@@ -309,7 +493,7 @@ chunk_clear(chunk *c)
 }
 
 static clarke_status
-chunk_filter(chunk *c, bool fine)
+chunk_filter(chunk *c, bool fine, size_t limit)
 {
   size_t foreign;
 
@@ -317,19 +501,26 @@ chunk_filter(chunk *c, bool fine)
   c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
   if (c->piece == NULL || c->ties == NULL)
     return clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
-  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, &c->err);
+  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, limit,
+                                &c->err);
+  c->fine = fine;
   c->lost = c->open;
   c->open += foreign;
   return c->status;
 }
 
-/* Where the coarse pass loses more than an entry or two a sample, a fine one may do better. Samples that
- * are coupled get none by themselves later: then it is tried for a single entry. */
-static clarke_status
-chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
+/* Where the coarse pass loses more than an entry or two a sample it is given up, for a fine one. Samples that
+ * are coupled get none by themselves later: then a single entry does. */
+static size_t
+most_lost(const clarke_replay *r, size_t n)
+{
+  return clarke_graph_couples(r->g) ? 0 : 2 * n;
+}
+
+static void
+chunk_begin(chunk *c, const clarke_replay *r, size_t first, size_t n)
 {
   size_t features = r->x->count / r->x->dims[0];
-  clarke_status status;
 
   memset(c, 0, sizeof *c);
   c->g = r->g;
@@ -341,17 +532,43 @@ chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n)
     c->x.real += first * features;
   if (c->x.integer != NULL)
     c->x.integer += first * features;
-  status = chunk_filter(c, false);
-  if (status == CLARKE_OK && c->lost > (clarke_graph_couples(r->g) ? 0 : 2 * n)) {
-    chunk fine = *c;
+}
 
-    status = chunk_filter(&fine, true);
-    if (status == CLARKE_OK && fine.open < c->open) {
-      chunk_clear(c);
-      *c = fine;
-    } else
-      chunk_clear(&fine);
+/* deep: the coarse pass is known to lose too much. */
+static clarke_status
+chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n, bool deep)
+{
+  clarke_status status = CLARKE_OK;
+
+  chunk_begin(c, r, first, n);
+  if (!deep)
+    status = chunk_filter(c, false, most_lost(r, n));
+  if (status == CLARKE_OK && (deep || c->lost > most_lost(r, n))) {
+    chunk_clear(c);
+    status = chunk_filter(c, true, SIZE_MAX);
   }
+  return status;
+}
+
+/* Does the coarse pass lose too much of a few samples? Then it does of the others, as a rule. Windows want
+ * bounds of their own: identities are asked for where entries come within their bounds of one another. */
+static clarke_status
+probe(bool *deep, const clarke_replay *r, clarke_error *err)
+{
+  chunk c;
+  clarke_status status;
+
+  *deep = false;
+  for (size_t i = 0; i < r->g->n_steps; i++)
+    *deep = *deep || r->g->steps[i].kind == CLARKE_MAX;
+  if (*deep || r->samples < 2 * CHUNK || clarke_graph_couples(r->g))
+    return CLARKE_OK;
+  chunk_begin(&c, r, 0, PROBE);
+  status = chunk_filter(&c, false, most_lost(r, PROBE));
+  *deep = c.lost > most_lost(r, PROBE);
+  if (status != CLARKE_OK && err != NULL)
+    *err = c.err;
+  chunk_clear(&c);
   return status;
 }
 
@@ -373,7 +590,9 @@ chunk_collect(clarke_replay *r, const chunk *c)
 /* What the threads share: the chunks to come. */
 typedef struct {
   clarke_replay *r;
-  size_t size; /* samples of a chunk */
+  bool deep;
+  bool *coarse; /* by sample: no fine pass was run over it */
+  size_t size;  /* samples of a chunk */
   size_t next, open;
   clarke_status status;
   clarke_error err;
@@ -398,11 +617,13 @@ filter_chunks(void *context)
     pthread_mutex_unlock(&all->lock);
     if (stop)
       return NULL;
-    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size);
+    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size, all->deep);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
       chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
       all->open += c.open;
+      for (size_t j = 0; j < c.x.dims[0]; j++)
+        all->coarse[c.first + j] = !c.fine;
     } else if (all->status == CLARKE_OK) {
       all->status = c.status;
       all->err = c.err;
@@ -414,16 +635,18 @@ filter_chunks(void *context)
 
 /* Chunk by chunk, on up to `threads` threads; those that cannot be had are done without. */
 static clarke_status
-filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_error *err)
 {
   size_t each = r->g->activations / r->samples + 1, size = CHUNK_ENTRIES / each;
   size_t least = clarke_graph_couples(r->g) ? r->samples : CHUNK;
-  filtering all = {.r = r, .size = size > least ? size : least, .lock = PTHREAD_MUTEX_INITIALIZER};
+  filtering all = {.r = r, .coarse = coarse, .size = size > least ? size : least,
+                   .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t chunks = (r->samples + all.size - 1) / all.size, n = threads < chunks ? threads : chunks;
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
   clarke_blas_begin();
+  all.status = probe(&all.deep, r, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
     begun++;
@@ -436,30 +659,6 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
   if (all.status != CLARKE_OK && err != NULL)
     *err = all.err;
   return all.status;
-}
-
-/* Those samples as a batch of their own. */
-static clarke_status
-pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
-             clarke_error *err)
-{
-  size_t features = r->x->count / r->x->dims[0];
-
-  *x = *r->x;
-  x->dims[0] = n;
-  x->count = n * features;
-  x->integer = NULL;
-  x->real = malloc((n * features + 1) * sizeof *x->real);
-  if (x->real == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t j = 0; j < n; j++)
-    for (size_t i = 0; i < features; i++) {
-      size_t from = sample[j] * features + i;
-
-      x->real[j * features + i] = r->x->real != NULL ? r->x->real[from]
-                                                     : (double)r->x->integer[from];
-    }
-  return CLARKE_OK;
 }
 
 /* The fine pass's places of sample j of its own into those of the whole batch. */
@@ -478,10 +677,10 @@ replace_sample(clarke_replay *r, const chunk *c, size_t j, size_t sample)
   }
 }
 
-/* The few samples that the filter left open, once more with a bound for every entry. *open becomes what
- * that leaves. */
+/* The few samples that the coarse filter left open, once more with a bound for every entry. *open becomes
+ * what that leaves. */
 static clarke_status
-filter_again(clarke_replay *r, size_t *open, clarke_error *err)
+filter_again(clarke_replay *r, size_t *open, const bool *coarse, clarke_error *err)
 {
   bool *mark = calloc(r->samples + 1, sizeof *mark);
   size_t *sample = malloc((r->samples + 1) * sizeof *sample), n = 0;
@@ -492,29 +691,42 @@ filter_again(clarke_replay *r, size_t *open, clarke_error *err)
   if (status == CLARKE_OK)
     mark_samples(r, mark, false);
   for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
-    if (mark[j])
+    if (mark[j] && coarse[j])
       sample[n++] = j;
   if (n > r->samples / 2) /* not few: all have been tried, or follow transcendental functions */
     n = 0;
-  *open = n > 0 ? 0 : *open;
   for (size_t first = 0; first < n && status == CLARKE_OK; first += CHUNK) {
     chunk c = {.g = r->g};
     size_t size = n - first < CHUNK ? n - first : CHUNK;
 
     status = pick_samples(&c.x, r, sample + first, size, err);
     if (status == CLARKE_OK)
-      status = chunk_filter(&c, true);
+      status = chunk_filter(&c, true, SIZE_MAX);
     if (status == CLARKE_OK)
       for (size_t j = 0; j < size; j++)
         replace_sample(r, &c, j, sample[first + j]);
     else if (err != NULL && c.err.text[0] != '\0')
       *err = c.err;
-    *open += c.open;
     free(c.x.real);
     chunk_clear(&c);
   }
+  if (n > 0)
+    *open = count_open(r->g, r->piece, r->samples);
   free(mark);
   free(sample);
+  return status;
+}
+
+static clarke_status
+filter_batch(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+{
+  bool *coarse = calloc(r->samples + 1, sizeof *coarse);
+  clarke_status status = coarse != NULL ? filter_all(r, threads, open, coarse, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
+    status = filter_again(r, open, coarse, err);
+  free(coarse);
   return status;
 }
 
@@ -538,12 +750,10 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
     status = leave_all_open(r, &entries, err);
   open = entries;
   if (status == CLARKE_OK && !exact)
-    status = filter_all(r, threads, &open, err);
-  if (status == CLARKE_OK && !exact && open > 0 && !clarke_graph_couples(g))
-    status = filter_again(r, &open, err);
+    status = filter_batch(r, threads, &open, err);
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
-    status = run_open(r, err);
+    status = run_open(r, !exact, err);
   return status;
 }
 

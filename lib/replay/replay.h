@@ -1,8 +1,8 @@
 /* Replay of a minibatch: where every activation lies relative to its kinks, exactly.
  *
- * The filter decides what it can; samples with an entry left open are run exactly, at growing
- * precision when transcendental functions come before a kink. --exact skips the filter: the answer
- * is the same. */
+ * The filter decides what it can; samples with an entry left open are run in rounded enclosures, and
+ * those with one left open then exactly, at growing precision when transcendental functions come before
+ * a kink. --exact skips the filter and the rounded enclosures: the answer is the same. */
 #ifndef CLARKE_REPLAY_REPLAY_H
 #define CLARKE_REPLAY_REPLAY_H
 
@@ -28,7 +28,7 @@ typedef struct {
   clarke_constants constants; /* made when an exact pass is */
   int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
   size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
-  /* The exact pass over the samples the filter left open; when it would be too large, over those of
+  /* The exact pass over the samples that filter and enclosures left open; when it would be too large, over those of
    * them that touch kinks. Where a step couples the samples, over all of them if any is open. */
   clarke_forward near;
   size_t *near_sample;  /* their numbers, increasing */
@@ -36,6 +36,7 @@ typedef struct {
   clarke_touch *touch;
   size_t open;          /* entries that stayed open at the highest precision */
   size_t filtered;      /* entries the filter decided */
+  size_t refined;       /* entries that rounded enclosures decided behind it */
 } clarke_replay;
 
 static inline size_t

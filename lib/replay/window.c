@@ -108,12 +108,35 @@ settle(const window *w, size_t *ties, size_t *n_open)
   return all_identical(w, tied, n) ? (int8_t)tied[0] : CLARKE_AT(0);
 }
 
+/* Open windows: decided where one entry is the largest, or the largest are all identical. */
+static clarke_status
+refine_windows(clarke_forward *f, size_t step, clarke_error *err)
+{
+  size_t entries = f->g->values[f->g->steps[step].out].count * f->n, open;
+
+  for (size_t e = 0; e < entries; e++)
+    if (f->piece[step][e] == CLARKE_OPEN) {
+      window w = window_at(f, step, e / f->n, e % f->n);
+      size_t ties = 0;
+      int8_t code = settle(&w, &ties, &open);
+
+      if (code < 0)
+        continue;
+      f->piece[step][e] = code;
+      f->ties[step][e % f->n] += ties;
+    }
+  return clarke_identities_failed(f->identities) ? clarke_fail(err, CLARKE_ENOMEM, "out of memory")
+                                                 : CLARKE_OK;
+}
+
 clarke_status
 clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[step];
   size_t entries = f->g->values[s->out].count * f->n, left = 0;
 
+  if (f->refining)
+    return refine_windows(f, step, err);
   f->piece[step] = malloc(entries + 1);
   f->ties[step] = calloc(f->n + 1, sizeof **f->ties);
   if (f->piece[step] == NULL || f->ties[step] == NULL)

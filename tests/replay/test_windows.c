@@ -237,6 +237,53 @@ END_TEST
 
 /* --- identity ------------------------------------------------------------------------------------ */
 
+/* What cancels to a gap of 2^-40 to 2^-230, or to nothing: below the filter's precision, just above and below
+ * that of each enclosure, and beyond them. Windows of two such sums, and a Relu of their difference; in two channels
+ * of three the first enclosure decides, so that the second is tried. */
+START_TEST(enclosures_at_their_precision)
+{
+  static const int edge[] = {-44, -56, -63, -66, -128, -188, -194, -220};
+  uint64_t state = 67;
+  size_t filtered = 0, total = 0, before = refined_entries, refined;
+
+  for (size_t i = 0; i < 1200; i++) {
+    enum { WIDTH = 8 };
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2 * WIDTH,));
+    double *w;
+    bool window = draw_below(&state, 2) != 0;
+    clarke_model_node *node;
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, 1, 2 * WIDTH,));
+    w = model_floats(&m, "w", SHAPE(3, 1, window ? WIDTH : 2 * WIDTH,));
+    for (size_t k = 0; k < WIDTH; k++)
+      x.real[k] = x.real[k + WIDTH] = full_double(&state);
+    for (size_t c = 0; c < 3; c++, w += window ? WIDTH : 2 * WIDTH)
+      for (size_t k = 0; k < WIDTH; k++) {
+        w[k] = k + 1 < WIDTH ? full_double(&state)
+                             : ldexp(1, (c < 2 ? -56 : edge[i % 8]) + (int)draw_between(&state, -6, 6));
+        if (!window)
+          w[k + WIDTH] = -w[k];
+      }
+    x.real[2 * WIDTH - 1] = x.real[WIDTH - 1] + (double)draw_between(&state, -1, 1);
+    node = model_node(&m, "Conv", "x,w", "c");
+    attr_ints(node, "strides", SHAPE(window ? WIDTH : 2 * WIDTH,));
+    node = window ? model_node(&m, "MaxPool", "c", "y") : model_node(&m, "Relu", "c", "y");
+    if (window)
+      attr_ints(node, "kernel_shape", SHAPE(2,));
+    model_output(&m, "y");
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  refined = refined_entries - before;
+  printf("enclosures: %zu of %zu entries decided in floating point, %zu in enclosures\n", filtered, total,
+         refined);
+  ck_assert_uint_gt(refined, total / 4);
+  ck_assert_uint_lt(filtered + refined, total - total / 5);
+}
+END_TEST
 START_TEST(identical_entries_are_one_function)
 {
   uint64_t state = 65;
@@ -444,6 +491,7 @@ main(void)
   tcase_add_test(tcase, filter_on_convolutional_networks);
   tcase_add_test(tcase, filter_on_near_ties);
   tcase_add_test(tcase, filter_at_its_bound);
+  tcase_add_test(tcase, enclosures_at_their_precision);
   tcase_add_test(tcase, identical_entries_are_one_function);
   tcase_add_test(tcase, what_must_be_identified);
   suite_add_tcase(suite, tcase);
