@@ -291,6 +291,7 @@ draw_once(network *net, session *s, uint64_t *state)
   net->draws = draw(state);
   net->linear = draw_below(state, 2);
   net->mse = draw_below(state, 2);
+  net->ce = false;
   draw_profile(net, state);
   session_build(s, net, net->profile);
   draw_targets(net, &s->graph, state);
