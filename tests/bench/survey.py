@@ -177,7 +177,7 @@ def arguments():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--memory", type=float, default=4, help="GiB for clarke-check")
     parser.add_argument("--seconds", type=int, default=600, help="for clarke-check")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def main():

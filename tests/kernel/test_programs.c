@@ -487,7 +487,7 @@ put_program(writer *w, bool smooth)
 }
 
 typedef struct {
-  unsigned programs, errors, undecided, verified, cancelled, verdict[4], evidence[6], flipped;
+  unsigned programs, errors, undecided, verified, cancelled, verdict[4], evidence[CLARKE_EVIDENCE_UNANIMOUS + 1], flipped;
 } tally;
 
 /* The other verdicts must not be provable by this evidence. */
@@ -588,7 +588,7 @@ START_TEST(written_by_the_library)
   }
   printf("%u programs: %u errors, %u undecided, %u verified, %u cancelled; verdicts %u %u %u %u; evidence %u %u %u %u %u %u; %u flipped\n",
          t.programs, t.errors, t.undecided, t.verified, t.cancelled, t.verdict[0], t.verdict[1], t.verdict[2], t.verdict[3],
-         t.evidence[0], t.evidence[1], t.evidence[2], t.evidence[3], t.evidence[4], t.evidence[5], t.flipped);
+         t.evidence[0], t.evidence[1], t.evidence[2], t.evidence[3], t.evidence[4], t.evidence[CLARKE_EVIDENCE_UNANIMOUS], t.flipped);
   ck_assert_uint_eq(t.verified + t.cancelled + t.undecided + t.errors, t.programs);
   ck_assert_uint_ge(4 * t.verified, 3 * t.programs);
   ck_assert_uint_le(50 * t.cancelled, t.programs);
