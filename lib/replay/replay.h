@@ -45,6 +45,13 @@ clarke_touch_conditions(const clarke_touch *t)
   return t->n_options == 0 ? 1 : t->n_options;
 }
 
+/* The sides it may take: a kink's left and right, a window's options. */
+static inline size_t
+clarke_touch_sides(const clarke_touch *t)
+{
+  return t->n_options == 0 ? 2 : t->n_options;
+}
+
 void clarke_replay_init(clarke_replay *r);
 void clarke_replay_clear(clarke_replay *r);
 

@@ -5,12 +5,6 @@
 
 #define PRECISION 128
 
-static size_t
-options_of(const clarke_touch *t)
-{
-  return t->n_options > 0 ? t->n_options : 2;
-}
-
 /* u_k for every touch: slopes between those of all sides. */
 static clarke_status
 find_pulls(clarke_margins *m, clarke_error *err)
@@ -67,7 +61,7 @@ clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *e
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t k = 0; k < r->n_touches; k++) {
     m->at[k] = m->n_gains;
-    m->n_gains += options_of(&r->touch[k]);
+    m->n_gains += clarke_touch_sides(&r->touch[k]);
   }
   status = clarke_loss_seed(&m->seed, &q->loss, &r->near, r->near_sample, err);
   return status == CLARKE_OK ? find_pulls(m, err) : status;
@@ -151,7 +145,7 @@ find_gains(clarke_margin *m, const clarke_matrix *tangent)
     arb_zero(ad);
     if (out->rows > 0)
       clarke_matrix_get_ball(ad, out, t->feature, t->column, PRECISION);
-    for (size_t o = 0; o < options_of(t); o++) {
+    for (size_t o = 0; o < clarke_touch_sides(t); o++) {
       arb_ptr gain = m->gain + m->of->at[k] + o;
 
       along_option(gain, q->g, t, o, tangent);
@@ -209,7 +203,7 @@ void
 clarke_margin_open(arb_t most, const clarke_margin *m, size_t k)
 {
   arb_set(most, m->gain + m->of->at[k]);
-  for (size_t o = 1; o < options_of(&m->of->q->replay->touch[k]); o++)
+  for (size_t o = 1; o < clarke_touch_sides(&m->of->q->replay->touch[k]); o++)
     arb_max(most, most, m->gain + m->of->at[k] + o, PRECISION);
 }
 

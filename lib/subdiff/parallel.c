@@ -57,12 +57,6 @@ clarke_parallel_condition(clarke_row *row, const clarke_parallel *class, size_t 
 
 /* --- one touch ------------------------------------------------------------------------------ */
 
-static size_t
-options_of(const clarke_touch *t)
-{
-  return t->n_options > 0 ? t->n_options : 2;
-}
-
 /* Can it be branched on, whatever the sides of others? */
 static bool
 is_affine(const clarke_touch *t, const uint8_t *degree)
@@ -79,14 +73,14 @@ new_class(clarke_parallel *class, size_t k, const clarke_touch *t, clarke_error 
 {
   memset(class, 0, sizeof *class);
   class->touch = malloc(sizeof *class->touch);
-  class->base = malloc(options_of(t) * sizeof *class->base);
+  class->base = malloc(clarke_touch_sides(t) * sizeof *class->base);
   if (class->touch == NULL || class->base == NULL) {
     class_clear(class);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
   class->n = 1;
   class->touch[0] = k;
-  class->options = options_of(t);
+  class->options = clarke_touch_sides(t);
   for (size_t o = 0; o < class->options; o++)
     clarke_row_init(&class->base[o]);
   return CLARKE_OK;
@@ -124,7 +118,7 @@ read_touch(clarke_parallel *class, bool *differs, clarke_columns *columns, size_
   mpq_init(one);
   mpq_set_ui(one, 1, 1);
   *differs = true;
-  for (size_t o = 1; o < options_of(t) && status == CLARKE_OK; o++) {
+  for (size_t o = 1; o < clarke_touch_sides(t) && status == CLARKE_OK; o++) {
     bool exact;
 
     status = clarke_touch_row(&class->base[o], &exact, columns, k,
