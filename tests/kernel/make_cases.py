@@ -771,6 +771,10 @@ def bounds():
         ("v-frozen", "nonzero entries", tree.replace("v w 1 -1", "v v 1 -1")),
         ("separator", "'tree' is expected", tree.replace("bound", "separator", 1)),
     ]
+    for name, number in [("zero-over-less", "0/-1"), ("over-less", "1/-1"), ("over-zero", "1/0"), ("no-number", "0/0"),
+                         ("over-more", "2/1"), ("plus", "+1"), ("over-nothing", "1/")]:
+        wrong += [("v-" + name, f"'{number}' is not a rational", tree.replace("v w 1 -1", "v w 1 " + number)),
+                  ("at-" + name, f"'{number}' is not a rational", tree.replace("v w 1 -1", f"v w {number} -1"))]
     for name, reason, evidence in wrong:
         case("bound-" + name, 1, reason, evidence=evidence, **base)
     for verdict in ["in-clarke", "in-bouligand"]:

@@ -64,8 +64,8 @@ void next_rational(rational *q) {
   const char *word = next_word();
   bool good = mpq_set_str(q, word, 10) == 0 && mpz_sgn(mpq_denref(q)) > 0;
   if (good) mpq_canonicalize(q);
-  char *again = mpq_get_str(NULL, 10, q);
-  require(good && strcmp(again, word) == 0, "'%.40s' is not a rational in lowest terms", word);
+  char *again = good ? mpq_get_str(NULL, 10, q) : NULL; /* GMP writes a denominator above zero only */
+  require(again != NULL && strcmp(again, word) == 0, "'%.40s' is not a rational in lowest terms", word);
   free(again);
 }
 
