@@ -283,11 +283,11 @@ put_separator(writer *w, const char *evidence)
 
   fprintf(w->out, "evidence %s\n", evidence);
   for (size_t e = 0; e < v->n; e++) {
-    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
+    size_t entry = clarke_column_entry(&p, v->column[e], g);
+
     fputs("v ", w->out);
     put_name(w, g->parameters[p].name);
-    fprintf(w->out, " %zu ", v->column[e] - clarke_column_base(g, p));
+    fprintf(w->out, " %zu ", entry);
     put_rational(w, v->value[e]);
     fputc('\n', w->out);
   }

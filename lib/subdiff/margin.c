@@ -87,10 +87,9 @@ as_matrices(clarke_matrix *d, const clarke_row *v, const clarke_graph *g, clarke
 
   clarke_direction_init(&direction);
   for (size_t e = 0; e < v->n && status == CLARKE_OK; e++) {
-    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
-    status = clarke_direction_move(&direction, CLARKE_MOVE_AT, p,
-                                   v->column[e] - clarke_column_base(g, p), v->value[e], err);
+    size_t entry = clarke_column_entry(&p, v->column[e], g);
+
+    status = clarke_direction_move(&direction, CLARKE_MOVE_AT, p, entry, v->value[e], err);
   }
   if (status == CLARKE_OK)
     status = clarke_direction_matrices(d, &direction, g, err);

@@ -129,13 +129,13 @@ certainly_positive(const clarke_row *v, const clarke_matrix *d, const clarke_gra
   fmpq_init(coef);
   mpq_init(q);
   for (size_t e = 0; e < v->n; e++) {
-    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
+    size_t entry = clarke_column_entry(&p, v->column[e], g);
+
     if (d[p].rows == 0)
       continue;
     fmpq_set_mpq(coef, v->value[e]);
     arb_set_fmpq(factor, coef, 256);
-    clarke_matrix_get_ball(term, &d[p], v->column[e] - clarke_column_base(g, p), 0, 256);
+    clarke_matrix_get_ball(term, &d[p], entry, 0, 256);
     arb_mul(term, term, factor, 256);
     arb_add(sum, sum, term, 256);
   }

@@ -93,6 +93,16 @@ clarke_column_base(const clarke_graph *g, size_t parameter)
   return base;
 }
 
+size_t
+clarke_column_entry(size_t *parameter, size_t column, const clarke_graph *g)
+{
+  size_t base = clarke_column_base(g, *parameter);
+
+  while (column - base >= g->parameters[*parameter].count)
+    base += g->parameters[(*parameter)++].count;
+  return column - base;
+}
+
 clarke_status
 clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
                     clarke_error *err)

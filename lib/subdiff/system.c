@@ -78,13 +78,12 @@ add_moves(clarke_direction *d, const fmpz_mat_t x, const column_set *set, const 
 
   mpq_init(coef);
   for (size_t c = 0; c < set->n && status == CLARKE_OK; c++) {
-    while (set->column[c] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
+    size_t entry = clarke_column_entry(&p, set->column[c], g);
+
     if (fmpz_is_zero(fmpz_mat_entry(x, (long)c, 0)))
       continue;
     fmpz_get_mpz(mpq_numref(coef), fmpz_mat_entry(x, (long)c, 0));
-    status = clarke_direction_move(d, CLARKE_MOVE_AT, p, set->column[c] - clarke_column_base(g, p),
-                                   coef, err);
+    status = clarke_direction_move(d, CLARKE_MOVE_AT, p, entry, coef, err);
   }
   mpq_clear(coef);
   return status;

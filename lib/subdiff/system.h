@@ -20,6 +20,8 @@ void clarke_row_finish(clarke_row *r);
 
 /* The columns of parameter p begin at clarke_column_base(g, p). */
 size_t clarke_column_base(const clarke_graph *g, size_t parameter);
+/* The entry that a column is, of *parameter, which moves on to the column's: from 0, columns increasing. */
+size_t clarke_column_entry(size_t *parameter, size_t column, const clarke_graph *g);
 
 /* What reverse mode over few entries keeps from one row to the next (subdiff/sparse_row.h). */
 typedef struct {

@@ -19,15 +19,14 @@ dot(arb_t sum, const clarke_matrix *gradient, const clarke_row *v, const clarke_
   arb_init(x);
   arb_zero(sum);
   for (size_t e = 0, p = 0; e < v->n; e++) {
+    size_t entry = clarke_column_entry(&p, v->column[e], g);
     fmpq_t by;
 
-    while (v->column[e] >= clarke_column_base(g, p) + g->parameters[p].count)
-      p++;
     if (gradient[p].rows == 0)
       continue;
     fmpq_init(by);
     fmpq_set_mpq(by, v->value[e]);
-    clarke_matrix_get_ball(x, &gradient[p], v->column[e] - clarke_column_base(g, p), 0, 256);
+    clarke_matrix_get_ball(x, &gradient[p], entry, 0, 256);
     arb_mul_fmpz(x, x, fmpq_numref(by), 256);
     arb_div_fmpz(x, x, fmpq_denref(by), 256);
     arb_add(sum, sum, x, 256);
