@@ -1,15 +1,11 @@
 #include "subdiff/cover.h"
 
+#include "subdiff/path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define OPEN ((size_t)-1)
-
-/* A row of the path: class `of` has its chosen option over option `other`. */
-typedef struct {
-  size_t of, other;
-  clarke_row row;
-} demand;
 
 /* How much the gains of a class's options differ. */
 typedef struct {
@@ -30,47 +26,11 @@ typedef struct {
   size_t *chosen;  /* by class; OPEN */
   double *direction, *scratch;
   double base;     /* what the touches outside the classes add at most */
-  demand *path;
-  size_t n;        /* of path */
+  clarke_path path;
   clarke_error *err;
 } visit;
 
 /* --- the tree ------------------------------------------------------------------------------- */
-
-static int
-compare_multipliers(const void *left, const void *right)
-{
-  const clarke_multiplier *a = left, *b = right;
-
-  return a->touch != b->touch ? (a->touch > b->touch) - (a->touch < b->touch)
-                              : (a->condition > b->condition) - (a->condition < b->condition);
-}
-
-/* A DEAD node with the multipliers that are not zero. */
-static clarke_status
-add_dead(visit *v, mpq_t *u)
-{
-  clarke_node *node = clarke_tree_add(v->tree, CLARKE_DEAD);
-
-  if (node != NULL)
-    node->multiplier = malloc((v->n + 1) * sizeof *node->multiplier);
-  if (node == NULL || node->multiplier == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < v->n; i++) {
-    clarke_multiplier *one = &node->multiplier[node->n];
-    size_t k = v->c->class[v->path[i].of].touch[0];
-
-    if (mpq_sgn(u[i]) == 0)
-      continue;
-    one->touch = k;
-    one->condition = v->q->replay->touch[k].n_options > 0 ? v->path[i].other : 0;
-    mpq_init(one->u);
-    mpq_set(one->u, u[i]);
-    node->n++;
-  }
-  qsort(node->multiplier, node->n, sizeof *node->multiplier, compare_multipliers);
-  return CLARKE_OK;
-}
 
 /* The sides chosen, by touch. */
 static int8_t *
@@ -115,25 +75,17 @@ try_leaf(bool *done, visit *v, double bound)
 
 /* --- the path ------------------------------------------------------------------------------- */
 
-static void
-drop_demands(visit *v, size_t n)
-{
-  while (v->n > n)
-    clarke_row_clear(&v->path[--v->n].row);
-}
-
 static clarke_status
-add_demands(visit *v, size_t class, size_t option)
+add_demands(visit *v, const clarke_parallel *class, size_t option)
 {
+  const size_t k = class->touch[0];
+  const bool window = v->q->replay->touch[k].n_options > 0;
   clarke_status status = CLARKE_OK;
 
-  for (size_t p = 0; p < v->c->class[class].options && status == CLARKE_OK; p++) {
-    if (p == option)
-      continue;
-    v->path[v->n] = (demand){.of = class, .other = p};
-    clarke_row_init(&v->path[v->n].row);
-    status = clarke_parallel_condition(&v->path[v->n++].row, &v->c->class[class], option, p, v->err);
-  }
+  for (size_t p = 0; p < class->options && status == CLARKE_OK; p++)
+    if (p != option)
+      status = clarke_parallel_condition(clarke_path_add(&v->path, k, window ? p : 0), class, option,
+                                         p, v->err);
   return status;
 }
 
@@ -151,22 +103,18 @@ spread_moves(double *x, const clarke_direction *d, const clarke_parallels *c, co
   }
 }
 
-/* Does some direction follow the path, and one that it leads to a cell that v does not separate? */
+/* Does some direction follow the path, and one that it leads to a cell that v does not separate? When none
+ * does, a DEAD node has been added. */
 static clarke_status
-follow(clarke_cone_answer *answer, mpq_t *u, visit *v)
+follow(clarke_cone_answer *answer, visit *v)
 {
-  clarke_row *row = malloc((v->n + 1) * sizeof *row);
   clarke_direction d;
   double sum;
   clarke_status status;
 
-  if (row == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < v->n; i++)
-    row[i] = v->path[i].row; /* borrowed */
   *v->work -= *v->work > 0;
   clarke_direction_init(&d);
-  status = clarke_system_solve(answer, &d, u, row, v->n, v->q->g, v->err);
+  status = clarke_path_solve(answer, &d, v->tree, &v->path, v->q->g, v->err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_FEASIBLE) {
     spread_moves(v->direction, &d, v->c, v->q->g);
     clarke_parallels_along(v->cell, v->c, v->direction);
@@ -177,7 +125,6 @@ follow(clarke_cone_answer *answer, mpq_t *u, visit *v)
       v->answer = CLARKE_CROSSED;
   }
   clarke_direction_clear(&d);
-  free(row);
   return status;
 }
 
@@ -188,26 +135,17 @@ static clarke_status descend(visit *v, size_t depth, double bound);
 static clarke_status
 take_option(visit *v, size_t depth, size_t option, double bound)
 {
-  const size_t before = v->n;
+  const size_t before = v->path.n, class = v->order[depth].class;
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
-  clarke_status status = add_demands(v, v->order[depth].class, option);
-  mpq_t *u = malloc((v->n + 1) * sizeof *u);
-  const size_t n = v->n;
+  clarke_status status = add_demands(v, &v->c->class[class], option);
 
-  if (u == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < n; i++)
-    mpq_init(u[i]);
   if (status == CLARKE_OK)
-    status = follow(&answer, u, v);
-  v->chosen[v->order[depth].class] = option;
-  if (status == CLARKE_OK && v->answer == CLARKE_COVERED)
-    status = answer == CLARKE_CONE_EMPTY ? add_dead(v, u) : descend(v, depth + 1, bound);
-  v->chosen[v->order[depth].class] = OPEN;
-  drop_demands(v, before);
-  for (size_t i = 0; i < n; i++)
-    mpq_clear(u[i]);
-  free(u);
+    status = follow(&answer, v);
+  v->chosen[class] = option;
+  if (status == CLARKE_OK && answer != CLARKE_CONE_EMPTY && v->answer == CLARKE_COVERED)
+    status = descend(v, depth + 1, bound);
+  v->chosen[class] = OPEN;
+  clarke_path_drop(&v->path, before);
   return status;
 }
 
@@ -333,7 +271,7 @@ rank_classes(visit *v, double *bound)
   qsort(v->order, v->c->n, sizeof *v->order, compare_spreads);
 }
 
-static bool
+static clarke_status
 allocate(visit *v)
 {
   size_t n = v->c->n, conditions = 0, most = 0, done = 0;
@@ -350,16 +288,18 @@ allocate(visit *v)
   v->order = malloc((n + 1) * sizeof *v->order);
   v->chosen = malloc((n + 1) * sizeof *v->chosen);
   v->direction = malloc((v->c->n_columns + 1) * sizeof *v->direction);
-  v->path = malloc((conditions + 1) * sizeof *v->path);
   for (size_t i = 0; v->chosen != NULL && i < n; i++)
     v->chosen[i] = OPEN;
-  return done == n && v->gain != NULL && v->open != NULL && v->scratch != NULL && v->order != NULL && v->chosen != NULL && v->direction != NULL && v->path != NULL;
+  if (done < n || v->gain == NULL || v->open == NULL || v->scratch == NULL || v->order == NULL ||
+      v->chosen == NULL || v->direction == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  return clarke_path_init(&v->path, conditions, v->err);
 }
 
 static void
 release(visit *v)
 {
-  drop_demands(v, 0);
+  clarke_path_clear(&v->path);
   for (size_t i = 0; v->gain != NULL && i < v->c->n; i++)
     free(v->gain[i]);
   free(v->gain);
@@ -368,7 +308,6 @@ release(visit *v)
   free(v->order);
   free(v->chosen);
   free(v->direction);
-  free(v->path);
 }
 
 /* The classes that the tree branches on take their sides together. */
@@ -399,20 +338,19 @@ clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, size_t *w
 {
   visit w = {.answer = CLARKE_COVERED, .tree = tree, .cell = cell, .work = work, .c = c, .q = q,
              .margin = margin, .err = err};
-  clarke_status status = CLARKE_OK;
+  clarke_status status = allocate(&w);
   double bound;
 
   clarke_tree_clear(tree);
   tree->n_touches = q->replay->n_touches;
-  if (allocate(&w)) {
+  if (status == CLARKE_OK) {
     if (margin != NULL)
       weigh_margin(&w);
     else
       weigh_guesses(&w, v);
     rank_classes(&w, &bound);
     status = descend(&w, 0, bound);
-  } else
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
   release(&w);
   *answer = w.answer;
   tree->complete = status == CLARKE_OK && w.answer == CLARKE_COVERED;

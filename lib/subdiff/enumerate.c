@@ -1,5 +1,6 @@
 #include "subdiff/enumerate.h"
 
+#include "subdiff/path.h"
 #include "subdiff/structure.h"
 
 #include <stdlib.h>
@@ -56,19 +57,12 @@ clarke_tree_leaves(const clarke_tree *t, size_t *n)
   return side;
 }
 
-/* A row of the path: what a side chosen asks, its argument being affine. */
-typedef struct {
-  size_t touch, condition;
-  clarke_row row;
-} demand;
-
 /* The visit: sides chosen so far, and what they ask. */
 typedef struct {
   clarke_tree *tree;
   const clarke_question *q;
   int8_t *side;     /* CLARKE_PROXY: not reached */
-  demand *demand;
-  size_t n;         /* demands */
+  clarke_path path;
   clarke_error *err;
 } visit;
 
@@ -87,65 +81,19 @@ add_leaf(visit *v)
   return CLARKE_OK;
 }
 
-/* A DEAD node with the multipliers that are not zero. */
-static clarke_status
-add_dead(visit *v, mpq_t *u)
-{
-  clarke_node *node = clarke_tree_add(v->tree, CLARKE_DEAD);
-
-  if (node != NULL)
-    node->multiplier = malloc((v->n + 1) * sizeof *node->multiplier);
-  if (node == NULL || node->multiplier == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < v->n; i++) {
-    if (mpq_sgn(u[i]) == 0)
-      continue;
-    node->multiplier[node->n].touch = v->demand[i].touch;
-    node->multiplier[node->n].condition = v->demand[i].condition;
-    mpq_init(node->multiplier[node->n].u);
-    mpq_set(node->multiplier[node->n++].u, u[i]);
-  }
-  return CLARKE_OK;
-}
-
 /* Is the path refuted by what it asks? Then a DEAD node has been added. */
 static clarke_status
 refute(bool *dead, visit *v)
 {
-  mpq_t *u = malloc((v->n + 1) * sizeof *u);
-  clarke_row *row = malloc((v->n + 1) * sizeof *row);
-  clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
+  clarke_cone_answer answer;
   clarke_direction unused;
   clarke_status status;
 
-  *dead = false;
-  if (u == NULL || row == NULL) {
-    free(u);
-    free(row);
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
-  }
   clarke_direction_init(&unused);
-  for (size_t i = 0; i < v->n; i++) {
-    mpq_init(u[i]);
-    row[i] = v->demand[i].row; /* borrowed */
-  }
-  status = clarke_system_solve(&answer, &unused, u, row, v->n, v->q->g, v->err);
+  status = clarke_path_solve(&answer, &unused, v->tree, &v->path, v->q->g, v->err);
   *dead = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
-  if (*dead)
-    status = add_dead(v, u);
-  for (size_t i = 0; i < v->n; i++)
-    mpq_clear(u[i]);
   clarke_direction_clear(&unused);
-  free(u);
-  free(row);
   return status;
-}
-
-static void
-drop_demands(visit *v, size_t n)
-{
-  while (v->n > n)
-    clarke_row_clear(&v->demand[--v->n].row);
 }
 
 /* What this side of touch k asks, as rows added to the path: those that are affine and not zero. *open:
@@ -165,7 +113,7 @@ add_demands(bool *open, visit *v, size_t k, int8_t side)
   for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
     const uint8_t *d = degree + t->first_condition;
     uint8_t own = t->n_options > 0 ? d[CLARKE_OPTION_OF(side)] : 0;
-    demand *one = &v->demand[v->n];
+    clarke_row *row;
     bool exact = false;
 
     if ((t->n_options > 0 && CLARKE_OPTION(c) == side) || (own == 0 && d[c] == 0))
@@ -173,16 +121,14 @@ add_demands(bool *open, visit *v, size_t k, int8_t side)
     *open = *open || own == 2 || d[c] == 2;
     if (own == 2 || d[c] == 2)
       continue;
-    *one = (demand){.touch = k, .condition = c};
-    clarke_row_init(&one->row);
+    row = clarke_path_add(&v->path, k, c);
     if (columns.q == NULL)
       status = clarke_columns_init(&columns, v->q, v->side, v->err);
     if (status == CLARKE_OK)
-      status = clarke_touch_row(&one->row, &exact, &columns, k, side, c, false, v->err);
-    *open = *open || !exact || one->row.n > 0;
-    v->n++;
-    if (!exact || one->row.n == 0)
-      drop_demands(v, v->n - 1);
+      status = clarke_touch_row(row, &exact, &columns, k, side, c, false, v->err);
+    *open = *open || !exact || row->n > 0;
+    if (!exact || row->n == 0)
+      clarke_path_drop(&v->path, v->path.n - 1);
   }
   if (columns.q != NULL)
     clarke_columns_clear(&columns);
@@ -196,17 +142,17 @@ static clarke_status descend(visit *v, size_t k);
 static clarke_status
 take_side(visit *v, size_t k, int8_t side)
 {
-  size_t before = v->n;
+  size_t before = v->path.n;
   bool open, dead = false;
   clarke_status status = add_demands(&open, v, k, side);
 
   v->side[k] = side;
-  if (status == CLARKE_OK && v->n > before && v->n > 1)
+  if (status == CLARKE_OK && v->path.n > before && v->path.n > 1)
     status = refute(&dead, v);
   if (status == CLARKE_OK && !dead)
     status = descend(v, k + 1);
   v->side[k] = CLARKE_PROXY;
-  drop_demands(v, before);
+  clarke_path_drop(&v->path, before);
   return status;
 }
 
@@ -233,7 +179,7 @@ static clarke_status
 descend(visit *v, size_t k)
 {
   int8_t first;
-  size_t before = v->n;
+  size_t before = v->path.n;
   bool open = false;
   clarke_status status;
 
@@ -245,7 +191,7 @@ descend(visit *v, size_t k)
     return add_leaf(v);
   first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
   status = add_demands(&open, v, k, first);
-  drop_demands(v, before);
+  clarke_path_drop(&v->path, before);
   if (status != CLARKE_OK || open)
     return status == CLARKE_OK ? branch(v, k) : status;
   /* The argument is constant, or the options are equal: the side does not matter, but what follows
@@ -280,11 +226,11 @@ clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
   if (!t->complete)
     return CLARKE_OK;
   v.side = calloc(n + 1, 1);
-  v.demand = malloc((q->replay->n_conditions + 1) * sizeof *v.demand);
-  status = v.side != NULL && v.demand != NULL ? descend(&v, 0)
-                                              : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  drop_demands(&v, 0);
+  status = v.side != NULL ? clarke_path_init(&v.path, q->replay->n_conditions, err)
+                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = descend(&v, 0);
+  clarke_path_clear(&v.path);
   free(v.side);
-  free(v.demand);
   return status;
 }
