@@ -229,6 +229,9 @@ by_number(clarke_identities *ids, size_t value, size_t entry)
   return intern(&k, true);
 }
 
+/* No coefficient: no entry has this index, no number these bits. */
+#define LEFT_OUT UINT64_MAX
+
 /* Which entry of its parameter (in wrt or not) a constant's entry is, or its number. */
 static uint64_t
 coefficient(const clarke_graph *g, size_t value, size_t entry)
@@ -386,15 +389,14 @@ of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   for (size_t i = 0; i < s->n_in; i++) {
     const clarke_operand *o = &s->in[i];
     size_t from = mapped(o, f);
-    bool number = from != CLARKE_NONE && ids->g->values[o->value].constant;
+    bool there = from != CLARKE_NONE;
 
-    if (number) {
-      put(&k, coefficient(ids->g, o->value, from));
-      constant = constant && !clarke_value_is_wrt(ids->g, o->value);
-      zero = false;
+    if (ids->g->values[o->value].constant) {
+      put(&k, there ? coefficient(ids->g, o->value, from) : LEFT_OUT);
+      constant = constant && !(there && clarke_value_is_wrt(ids->g, o->value));
+      zero = zero && !there;
     } else {
-      clarke_identity id = from == CLARKE_NONE ? CLARKE_IDENTITY_ZERO
-                                               : of_operand(ids, s, o->value, from, j);
+      clarke_identity id = there ? of_operand(ids, s, o->value, from, j) : CLARKE_IDENTITY_ZERO;
 
       put(&k, id);
       constant = constant && is_constant(id);

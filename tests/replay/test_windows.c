@@ -463,6 +463,14 @@ START_TEST(what_must_be_identified)
   spot_go(&s, "d", NULL);
   spot_says(&s, "d", "abcdcdceaabcdcdcea");
   spot_end(&s);
+  /* Entries of two parameters in Concat, at the same places of both. */
+  spot_begin(&s, flat);
+  floats(&s.m, "p", SHAPE(1, 1, 2,), 1, 1);
+  floats(&s.m, "q", SHAPE(1, 1, 2,), 1, 1);
+  attr_int(model_node(&s.m, "Concat", "p,c,q", "d"), "axis", 2);
+  spot_go(&s, "d", NULL);
+  spot_says(&s, "d", "abcdeefcdfcgh");
+  spot_end(&s);
   /* The bias of another filter is another place, though the numbers are equal; constants are their numbers. */
   spot_begin(&s, flat);
   floats(&s.m, "pair", SHAPE(2, 1, 1,), 1, 1);
