@@ -1,6 +1,6 @@
 #include "replay/identity.h"
 
-#include "graph/operator.h"
+#include "replay/piecewise.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -410,15 +410,13 @@ of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return settle(&k, constant, s->out, f * ids->n + j);
 }
 
-/* Strictly inside a piece that is a number? PRelu's left one is when its slope is 0 for good. */
+/* Strictly inside a piece that is a number near w? PRelu's left one is when its slope is 0 for good. */
 static bool
 on_constant_piece(const clarke_graph *g, const clarke_pieces *p, int8_t code, size_t slope)
 {
-  if (code < 0)
-    return false;
   if (code == 0 && p->slope != CLARKE_NONE)
     return !clarke_value_is_wrt(g, p->slope) && g->values[p->slope].real[slope] == 0;
-  return mpq_sgn(p->coef[code][1]) == 0 && mpq_sgn(p->coef[code][2]) == 0;
+  return clarke_piece_is_number(p, code);
 }
 
 static clarke_identity

@@ -129,14 +129,14 @@ integer_pieces_clear(integer_pieces *ip)
   mpz_clear(ip->den);
 }
 
-/* On a piece that is a number nothing is left of an argument's radius. */
-static bool
-is_number(const clarke_pieces *p, int8_t piece)
+bool
+clarke_piece_is_number(const clarke_pieces *p, int8_t piece)
 {
   return piece >= 0 && (p->slope == CLARKE_NONE || piece > 0) &&
          mpq_sgn(p->coef[piece][1]) == 0 && mpq_sgn(p->coef[piece][2]) == 0;
 }
 
+/* On a piece that is a number nothing is left of an argument's radius. */
 static clarke_status
 widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
              const int8_t *piece, double lipschitz, clarke_error *err)
@@ -149,7 +149,9 @@ widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
   if (y->radius == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t e = 0; e < n; e++)
-    y->radius[e] = is_number(&step->pieces, piece[e]) ? 0 : clarke_up_mul(x->radius[e], lipschitz);
+    y->radius[e] = clarke_piece_is_number(&step->pieces, piece[e])
+                     ? 0
+                     : clarke_up_mul(x->radius[e], lipschitz);
   return CLARKE_OK;
 }
 

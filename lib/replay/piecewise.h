@@ -18,6 +18,9 @@ clarke_status clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *
                                       const clarke_step *step, const clarke_matrix *x,
                                       const int8_t *piece, clarke_error *err);
 
+/* Strictly inside a piece (piece < 0: no) that is a number whatever the argument? PRelu's left one has a slope. */
+bool clarke_piece_is_number(const clarke_pieces *p, int8_t piece);
+
 /* An upper bound of |slope| everywhere, PRelu's slopes included. */
 double clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step);
 
