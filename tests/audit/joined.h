@@ -5,15 +5,9 @@
 #define CLARKE_TESTS_AUDIT_JOINED_H
 
 #include "../graph/models.h"
+#include "../ok.h"
 
 #include "graph/unroll.h"
-
-#define JOINED_OK(call) \
-  do { \
-    clarke_error error_; \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error_.text); \
-  } while (0)
 
 typedef struct {
   clarke_program p;
@@ -41,7 +35,7 @@ joined_inputs(joined *j, const clarke_graph *g)
 
     if (!w->wrt)
       continue;
-    JOINED_OK(clarke_program_add_input(&j->p, &first, w->name, w->count, true, &error_));
+    OK(clarke_program_add_input(&j->p, &first, w->name, w->count, true, &error));
     for (size_t e = 0; e < w->count; e++) {
       mpq_init(j->point[j->n]);
       mpq_set_d(j->point[j->n++], w->real[e]);
@@ -62,23 +56,23 @@ joined_copy(joined *j, const clarke_instruction *i, const size_t *at)
     in[k] = at[i->in[k]];
   switch (i->kind) {
   case CLARKE_DO_CONSTANT:
-    JOINED_OK(clarke_program_add_constant(p, &to, i->coef[0], &error_));
+    OK(clarke_program_add_constant(p, &to, i->coef[0], &error));
     break;
   case CLARKE_DO_LINEAR:
-    JOINED_OK(clarke_program_add_linear(p, &to, i->n_in, in, i->coef, &error_));
+    OK(clarke_program_add_linear(p, &to, i->n_in, in, i->coef, &error));
     break;
   case CLARKE_DO_PRODUCT:
   case CLARKE_DO_QUOTIENT:
-    JOINED_OK(clarke_program_add(p, &to, i->kind, i->n_in, in, &error_));
+    OK(clarke_program_add(p, &to, i->kind, i->n_in, in, &error));
     break;
   case CLARKE_DO_PIECEWISE:
-    JOINED_OK(clarke_program_add_pieces(p, &to, i->op, in[0], i->pieces, &error_));
+    OK(clarke_program_add_pieces(p, &to, i->op, in[0], i->pieces, &error));
     break;
   case CLARKE_DO_ORDER:
-    JOINED_OK(clarke_program_add_order(p, &to, i->op, i->rank, i->n_in, in, &error_));
+    OK(clarke_program_add_order(p, &to, i->op, i->rank, i->n_in, in, &error));
     break;
   case CLARKE_DO_ANALYTIC:
-    JOINED_OK(clarke_program_add_analytic(p, &to, i->function, in[0], &error_));
+    OK(clarke_program_add_analytic(p, &to, i->function, in[0], &error));
     break;
   default:
     ck_abort_msg("an instruction of kind %d in a network", i->kind);
@@ -99,7 +93,7 @@ joined_sample(size_t *output, joined *j, const clarke_graph *g, const clarke_ten
   one.count = count;
   one.dims[0] = 1;
   clarke_program_init(&s);
-  JOINED_OK(clarke_unroll(&s, &point, &n, g, &one, NULL, &error_));
+  OK(clarke_unroll(&s, &point, &n, g, &one, NULL, &error));
   at = malloc((s.n + 1) * sizeof *at);
   for (size_t i = 0; i < s.n; i++)
     if (s.instruction[i].kind != CLARKE_DO_INPUT)
@@ -109,7 +103,7 @@ joined_sample(size_t *output, joined *j, const clarke_graph *g, const clarke_ten
       if (entry >= count)
         at[i] = entry - count; /* the inputs are j's first instructions */
       else
-        JOINED_OK(clarke_program_add_constant(&j->p, &at[i], point[entry], &error_));
+        OK(clarke_program_add_constant(&j->p, &at[i], point[entry], &error));
     }
   for (size_t o = 0; o < s.n_outputs; o++)
     output[o] = at[s.output[o]];
@@ -131,7 +125,7 @@ joined_sum(joined *j, const size_t *in, size_t n, const mpq_t coef, const mpq_t 
     mpq_init(c[i]);
     mpq_set(c[i], i < n ? coef : constant);
   }
-  JOINED_OK(clarke_program_add_linear(&j->p, &at, n, in, c, &error_));
+  OK(clarke_program_add_linear(&j->p, &at, n, in, c, &error));
   for (size_t i = 0; i <= n; i++)
     mpq_clear(c[i]);
   free(c);
@@ -157,13 +151,13 @@ joined_set(joined *j, const clarke_graph *g, const clarke_tensor *x, const clark
   for (size_t o = 0; y != NULL && o < n; o++) {
     mpq_set_d(number, -y->real[o]);
     at = joined_sum(j, &output[o], 1, one, number);
-    JOINED_OK(clarke_program_add(&j->p, &output[o], CLARKE_DO_PRODUCT, 2, (size_t[]){at, at}, &error_));
+    OK(clarke_program_add(&j->p, &output[o], CLARKE_DO_PRODUCT, 2, (size_t[]){at, at}, &error));
   }
   if (y != NULL)
     mpq_set_ui(one, 1, n);
   mpq_set_ui(number, 0, 1);
   at = joined_sum(j, output, n, one, number);
-  JOINED_OK(clarke_program_add_output(&j->p, at, &error_));
+  OK(clarke_program_add_output(&j->p, at, &error));
   mpq_clears(one, number, NULL);
   free(output);
 }

@@ -3,6 +3,7 @@
  * the kinks' hyperplanes, and the verdict must be exactly the right one. */
 #include "files.h"
 #include "little.h"
+#include "../ok.h"
 
 #include "exact/cone.h"
 #include "proof/write.h"
@@ -10,14 +11,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
 
 /* --- random networks ------------------------------------------------------------------------- */
 

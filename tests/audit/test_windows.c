@@ -5,6 +5,7 @@
 #include "files.h"
 #include "joined.h"
 #include "../replay/convolutional.h"
+#include "../ok.h"
 
 #include "proof/write.h"
 #include "theorem/derive.h"
@@ -13,14 +14,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
 
 /* Products of parameters make the derivation's polynomials large: fewer entries then. */
 enum { MOST_LINEAR = 12, MOST_OTHERWISE = 5, MOST_CORNERS = 256, MOST_DERIVED = 1 << 16 };

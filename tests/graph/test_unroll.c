@@ -3,6 +3,7 @@
  * itself), networks with transcendental functions against their formulas, and what is refused. */
 #include "../replay/naive.h"
 #include "../replay/networks.h"
+#include "../ok.h"
 
 #include "exact/matrix.h"
 #include "graph/unroll.h"
@@ -11,14 +12,6 @@
 #include "replay/loss.h"
 
 #include <math.h>
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"

@@ -5,6 +5,7 @@
 
 #include "machine.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Every kink at its right slope, and this rule for ties. */
@@ -40,11 +41,33 @@ full_double(uint64_t *state)
   return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
 }
 
+/* The ends of the doubles, or one of an exponent within these. */
+static inline double
+double_within(uint64_t *state, long low, long high)
+{
+  static const double special[] = {0, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 1e300, -1e300, DBL_MIN,
+                                   1, -1};
+  double u;
+
+  if (draw_below(state, 3) == 0)
+    return special[draw_below(state, 10)];
+  u = full_double(state);
+  return ldexp(u, (int)draw_between(state, low, high));
+}
+
+/* From the smallest subnormals to the largest. */
+static inline double
+any_double(uint64_t *state)
+{
+  return double_within(state, -1060, 1020);
+}
+
 /* --- the filter ------------------------------------------------------------------------------------ */
 
 /* Entries that rounded enclosures decided in all comparisons so far. */
 static size_t refined_entries;
 
+/* The filter's answers are the exact ones, entry by entry. */
 static inline void
 compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filtered, size_t *total)
 {
@@ -82,6 +105,7 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
     const clarke_touch *a = &fast.touch[t], *b = &exact.touch[t];
 
     ck_assert(a->step == b->step && a->feature == b->feature && a->sample == b->sample);
+    ck_assert_uint_eq(fast.near_sample[a->column], a->sample);
     ck_assert(a->kink == b->kink && a->n_options == b->n_options);
     ck_assert(a->n_options == 0 ||
               memcmp(a->option, b->option, a->n_options * sizeof *a->option) == 0);

@@ -3,17 +3,12 @@
 #define CLARKE_TEST_MACHINE_H
 
 #include "naive.h"
+#include "../ok.h"
 
 #include "replay/derivative.h"
 #include "replay/loss.h"
 
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
+#include <math.h>
 
 typedef struct {
   clarke_graph g;
@@ -138,6 +133,34 @@ check_values(const machine *k, naive_run *r, size_t number)
     ck_abort_msg("network %zu: %s differs", number, value->name);
   }
   return checked;
+}
+
+/* The gradient of the outputs' sum along the direction, less the sum of their tangents: its midpoint and
+ * its radius, as an upper bound. */
+static inline void
+gradient_difference(mpq_t sum, double *radius, machine *k, naive_run *r)
+{
+  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
+  const naive *out = naive_find(r, r->m->outputs[0].name);
+  mpq_t p, q;
+
+  mpq_inits(p, q, NULL);
+  mpq_set_ui(sum, 0, 1);
+  *radius = 0;
+  OK(clarke_loss_seed(&k->grad[k->g.output], &loss, &k->pass, NULL, &error));
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
+                        &error));
+  for (size_t e = 0; e < out->count; e++)
+    mpq_sub(sum, sum, out->t[e]);
+  for (size_t i = 0; i < k->g.n_parameters; i++)
+    for (size_t e = 0; k->gradient[i].rows > 0 && k->d[i].rows > 0 && e < k->gradient[i].rows; e++) {
+      clarke_matrix_get(p, &k->gradient[i], e, 0);
+      clarke_matrix_get(q, &k->d[i], e, 0);
+      *radius += clarke_matrix_radius(&k->gradient[i], e, 0) * fabs(mpq_get_d(q)) * (1 + 0x1p-40);
+      mpq_mul(p, p, q);
+      mpq_add(sum, sum, p);
+    }
+  mpq_clears(p, q, NULL);
 }
 
 #endif

@@ -1,21 +1,14 @@
 /* Transcendental operators: values, derivatives and losses are enclosed, by other formulas at a
  * much higher precision; and precision grows until a sign is certain. */
 #include "../graph/models.h"
+#include "../ok.h"
 
 #include "replay/derivative.h"
 #include "replay/loss.h"
 
 #include <math.h>
 
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
 #define PRECISION 700 /* of the comparison; the library's pass has 128 */
-
-static clarke_error error;
 
 /* --- duals of balls -------------------------------------------------------------------------- */
 

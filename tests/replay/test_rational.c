@@ -2,9 +2,7 @@
  * against the exact pass. */
 #include "machine.h"
 #include "networks.h"
-
-#include <float.h>
-#include <math.h>
+#include "compared.h"
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
@@ -114,7 +112,7 @@ check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
 
 /* Small numbers that meet kinks often. */
 static double
-small_number(uint64_t *state)
+small_quarter(uint64_t *state)
 {
   double n = (double)draw_between(state, -4, 4);
 
@@ -145,7 +143,7 @@ START_TEST(values_tangents_gradients_and_losses)
 
   for (size_t i = 0; i < NETWORKS; i++) {
     growing grown;
-    clarke_tensor x = grow_model(&grown, &state, small_number, 2 + draw_below(&state, 9)), y;
+    clarke_tensor x = grow_model(&grown, &state, small_quarter, 2 + draw_below(&state, 9)), y;
     naive_run r = {.proxy = drawn_proxy};
     machine k;
 
@@ -172,48 +170,6 @@ END_TEST
 
 /* --- the filter ------------------------------------------------------------------------------ */
 
-/* The filter's answers are the exact ones, entry by entry. */
-static void
-compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filtered, size_t *total)
-{
-  clarke_graph g;
-  clarke_replay fast, exact;
-
-  clarke_graph_init(&g);
-  clarke_replay_init(&fast);
-  clarke_replay_init(&exact);
-  OK(clarke_graph_build(&g, m, x, &error));
-  OK(clarke_graph_wrt(&g, NULL, 0, &error));
-  OK(clarke_replay_run(&fast, &g, x, false, 1, &error));
-  OK(clarke_replay_run(&exact, &g, x, true, 1, &error));
-  for (size_t i = 0; i < g.n_steps; i++) {
-    size_t n = g.values[g.steps[i].out].count * fast.samples;
-
-    ck_assert((fast.piece[i] == NULL) == (exact.piece[i] == NULL));
-    if (fast.piece[i] == NULL)
-      continue;
-    *total += n;
-    if (memcmp(fast.piece[i], exact.piece[i], n) != 0) {
-      print_model(m);
-      ck_abort_msg("%s: the filter decides otherwise", g.steps[i].name);
-    }
-  }
-  *filtered += fast.filtered;
-  ck_assert_uint_eq(exact.filtered, 0);
-  ck_assert_uint_eq(fast.open, exact.open);
-  ck_assert_uint_eq(fast.n_touches, exact.n_touches);
-  for (size_t t = 0; t < fast.n_touches; t++) {
-    ck_assert_uint_eq(fast.touch[t].step, exact.touch[t].step);
-    ck_assert_uint_eq(fast.touch[t].feature, exact.touch[t].feature);
-    ck_assert_uint_eq(fast.touch[t].sample, exact.touch[t].sample);
-    ck_assert_uint_eq(fast.touch[t].kink, exact.touch[t].kink);
-    ck_assert_uint_eq(fast.near_sample[fast.touch[t].column], fast.touch[t].sample);
-  }
-  clarke_replay_clear(&fast);
-  clarke_replay_clear(&exact);
-  clarke_graph_clear(&g);
-}
-
 static void
 filter_networks(double (*number)(uint64_t *state), uint64_t seed, size_t n, size_t nodes)
 {
@@ -232,12 +188,6 @@ filter_networks(double (*number)(uint64_t *state), uint64_t seed, size_t n, size
 }
 
 static double
-full_double(uint64_t *state)
-{
-  return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
-}
-
-static double
 scaled_double(uint64_t *state, long low, long high)
 {
   double u = full_double(state);
@@ -245,21 +195,9 @@ scaled_double(uint64_t *state, long low, long high)
   return ldexp(u, (int)draw_between(state, low, high));
 }
 
-/* From the smallest subnormals to the largest doubles. */
-static double
-any_double(uint64_t *state)
-{
-  static const double special[] = {0, 0x1p-1074, -0x1p-1074, DBL_MAX, -DBL_MAX, 1e300, -1e300,
-                                   DBL_MIN, 1, -1};
-
-  if (draw_below(state, 3) == 0)
-    return special[draw_below(state, 10)];
-  return scaled_double(state, -1060, 1020);
-}
-
 START_TEST(filter_on_random_networks)
 {
-  filter_networks(small_number, 21, 400, 10);
+  filter_networks(small_quarter, 21, 400, 10);
   filter_networks(full_double, 22, 400, 10);
   filter_networks(any_double, 23, 400, 6);
 }

@@ -1,23 +1,16 @@
 /* The replay in floating point: rounding against integers, operations against the machine's own,
  * random programs against a second evaluator in the machine's float and double, and the tables of
  * the thesis whose numbers are rounding errors. */
+#include "../ok.h"
+
 #include "replay/ieee.h"
 
-#include <check.h>
 #include <flint/fmpq.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static clarke_error error;
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
 
 #define ROUNDS 20000
 

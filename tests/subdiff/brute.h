@@ -3,20 +3,13 @@
 #ifndef CLARKE_TESTS_SUBDIFF_BRUTE_H
 #define CLARKE_TESTS_SUBDIFF_BRUTE_H
 
+#include "../ok.h"
+
 #include "subdiff/sets.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
 
 static uint64_t brute_state;
 

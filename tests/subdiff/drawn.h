@@ -4,16 +4,9 @@
 #define CLARKE_TESTS_SUBDIFF_DRAWN_H
 
 #include "../replay/convolutional.h"
+#include "../ok.h"
 
 #include "subdiff/margin.h"
-
-#define OK(call) \
-  do { \
-    clarke_status status_ = (call); \
-    ck_assert_msg(status_ == CLARKE_OK, "%s: %s", #call, error.text); \
-  } while (0)
-
-static clarke_error error;
 
 typedef struct {
   growing grown;

@@ -1,17 +1,14 @@
 /* Rows of touches' conditions, made over the few entries they meet, beside the pass in matrices. */
+#include "../ok.h"
+
 #include "format/readers.h"
 #include "subdiff/system.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MOST_TOUCHES 150
-
-static clarke_error error;
-
-#define OK(call) ck_assert_msg((call) == CLARKE_OK, "%s", error.text)
 
 /* A case of the shipped ones, up to the question. */
 typedef struct {
