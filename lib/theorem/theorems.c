@@ -32,65 +32,65 @@ pooling(const clarke_audit *a, const clarke_question *q)
   return NULL;
 }
 
-/* lambda of the profile's proxy at a kink of the step, for feature f; false when the slopes agree. */
-static clarke_status
-kink_lambda(mpq_t lambda, bool *kink, const clarke_question *q, size_t step, size_t f, size_t k,
-            clarke_error *err)
+/* lambda of the profile's proxy at a kink of the step, for feature f. *kink: the slopes differ; *known: the
+ * profile has a proxy (it need not, where nothing is touched). */
+static void
+kink_lambda(mpq_t lambda, bool *kink, bool *known, const clarke_question *q, size_t step, size_t f,
+            size_t k)
 {
   clarke_touch t = {.step = step, .feature = f, .kink = k};
-  clarke_status status;
   mpq_t left, right;
 
   mpq_inits(left, right, NULL);
   clarke_touch_side(left, q->g, &t, false);
   clarke_touch_side(right, q->g, &t, true);
-  status = clarke_touch_proxy(lambda, q->g, &t, q->profile, err);
+  *known = clarke_touch_proxy(lambda, q->g, &t, q->profile, NULL) == CLARKE_OK;
   *kink = !mpq_equal(left, right);
-  if (*kink) {
+  if (*kink && *known) {
     mpq_sub(lambda, lambda, right);
     mpq_sub(left, left, right);
     mpq_div(lambda, lambda, left);
   }
   mpq_clears(left, right, NULL);
-  return status;
 }
 
 /* What the proxies of a layer's kinks are like. */
 typedef struct {
-  bool clarke;    /* all lambdas in [0, 1] */
-  bool one_sided; /* all 0 or 1 */
-  bool shared;    /* all equal */
+  clarke_answer clarke;    /* all lambdas in [0, 1] */
+  clarke_answer one_sided; /* all 0 or 1 */
+  clarke_answer shared;    /* all equal, in [0, 1] */
 } proxy_kind;
 
-static clarke_status
-judge_proxies(proxy_kind *p, const clarke_question *q, const clarke_layer *layer,
-              clarke_error *err)
+static proxy_kind
+judge_proxies(const clarke_question *q, const clarke_layer *layer)
 {
   const clarke_step *s = &q->g->steps[layer->step];
   size_t features = s->pieces.slope != CLARKE_NONE ? layer->neurons : 1;
-  clarke_status status = CLARKE_OK;
+  bool outside = false, two_sided = false, different = false, unknown = false, begun = false;
+  clarke_answer other;
   mpq_t lambda, first;
-  bool begun = false, kink;
 
-  p->clarke = p->one_sided = p->shared = true;
   mpq_inits(lambda, first, NULL);
   for (size_t f = 0; f < features; f++)
-    for (size_t k = 0; k < s->pieces.n_kinks && status == CLARKE_OK; k++) {
-      status = kink_lambda(lambda, &kink, q, layer->step, f, k, err);
-      if (status != CLARKE_OK || !kink)
+    for (size_t k = 0; k < s->pieces.n_kinks; k++) {
+      bool kink, known;
+
+      kink_lambda(lambda, &kink, &known, q, layer->step, f, k);
+      unknown = unknown || (kink && !known);
+      if (!kink || !known)
         continue;
-      if (mpq_sgn(lambda) < 0 || mpq_cmp_ui(lambda, 1, 1) > 0)
-        p->clarke = false;
-      if (mpq_sgn(lambda) != 0 && mpq_cmp_ui(lambda, 1, 1) != 0)
-        p->one_sided = false;
-      if (begun && !mpq_equal(lambda, first))
-        p->shared = false;
+      outside = outside || mpq_sgn(lambda) < 0 || mpq_cmp_ui(lambda, 1, 1) > 0;
+      two_sided = two_sided || (mpq_sgn(lambda) != 0 && mpq_cmp_ui(lambda, 1, 1) != 0);
+      different = different || (begun && !mpq_equal(lambda, first));
       if (!begun)
         mpq_set(first, lambda);
       begun = true;
     }
   mpq_clears(lambda, first, NULL);
-  return status;
+  other = unknown ? CLARKE_UNKNOWN : CLARKE_YES;
+  return (proxy_kind){.clarke = outside ? CLARKE_NO : other,
+                      .one_sided = two_sided ? CLARKE_NO : other,
+                      .shared = outside || different ? CLARKE_NO : other};
 }
 
 static void
@@ -103,11 +103,20 @@ say(clarke_theorem *t, const char *name, bool applies, clarke_answer holds, cons
   snprintf(t->why, sizeof t->why, format, layer != NULL ? layer : "");
 }
 
-static clarke_status
-judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+/* A condition on a layer's proxies: what it says if it does not hold, or is not known to. */
+static void
+require(clarke_theorem *t, clarke_answer condition, const char *fails, const char *layer)
+{
+  if (condition == CLARKE_NO)
+    say(t, t->name, true, CLARKE_NO, fails, layer);
+  else if (condition == CLARKE_UNKNOWN && t->holds == CLARKE_YES)
+    say(t, t->name, true, CLARKE_UNKNOWN, "the profile has no proxy at a kink of layer %.120s", layer);
+}
+
+static void
+judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
   const clarke_layer *bare = without_distinct_bias(a);
-  clarke_status status = CLARKE_OK;
 
   if (pooling(a, q) != NULL)
     say(t, "Theorem 1", false, CLARKE_NO, "layer %.120s is no pointwise function",
@@ -119,40 +128,24 @@ judge_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
   else
     say(t, "Theorem 1", true, CLARKE_YES,
         "one sample, distinct biases, proxies in the Clarke sets%s", NULL);
-  for (size_t i = 0; t->applies && i < a->n_layers && status == CLARKE_OK; i++) {
-    proxy_kind p;
-
-    status = judge_proxies(&p, q, &a->layer[i], err);
-    if (status == CLARKE_OK && !p.clarke)
-      say(t, "Theorem 1", true, CLARKE_NO, "a proxy of layer %.120s lies outside its Clarke set",
-          layer_name(q, &a->layer[i]));
-  }
-  return status;
+  for (size_t i = 0; t->applies && i < a->n_layers; i++)
+    require(t, judge_proxies(q, &a->layer[i]).clarke,
+            "a proxy of layer %.120s lies outside its Clarke set", layer_name(q, &a->layer[i]));
 }
 
 /* Theorems 4 and 6: proxies of one lambda for each layer. */
-static clarke_status
-judge_lambdas(clarke_theorem *t, const char *holds, const clarke_audit *a,
-              const clarke_question *q, clarke_error *err)
+static void
+judge_lambdas(clarke_theorem *t, const char *holds, const clarke_audit *a, const clarke_question *q)
 {
-  clarke_status status = CLARKE_OK;
-
   say(t, t->name, true, CLARKE_YES, holds, NULL);
-  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
-    proxy_kind p;
-
-    if (q->g->steps[a->layer[i].step].kind != CLARKE_PIECEWISE)
-      continue;
-    status = judge_proxies(&p, q, &a->layer[i], err);
-    if (status == CLARKE_OK && (!p.clarke || !p.shared))
-      say(t, t->name, true, CLARKE_NO,
-          "no one lambda gives all proxies of layer %.120s", layer_name(q, &a->layer[i]));
-  }
-  return status;
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (q->g->steps[a->layer[i].step].kind == CLARKE_PIECEWISE)
+      require(t, judge_proxies(q, &a->layer[i]).shared,
+              "no one lambda gives all proxies of layer %.120s", layer_name(q, &a->layer[i]));
 }
 
-static clarke_status
-judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+static void
+judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
   const clarke_layer *bare = without_distinct_bias(a);
 
@@ -163,13 +156,12 @@ judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
   else if (bare != NULL)
     say(t, t->name, false, CLARKE_NO, "layer %.120s has no distinct bias", layer_name(q, bare));
   else
-    return judge_lambdas(t, "distinct biases and one lambda for each layer%s", a, q, err);
-  return CLARKE_OK;
+    judge_lambdas(t, "distinct biases and one lambda for each layer%s", a, q);
 }
 
 /* Shared biases; its maxpools are trivial: a touched window is no such thing. */
-static clarke_status
-judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+static void
+judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
   t->name = "Theorem 6";
   for (size_t i = 0; i < a->n_layers; i++) {
@@ -180,73 +172,62 @@ judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clar
       say(t, t->name, false, CLARKE_NO,
           pointwise ? "layer %.120s has no bias that covers its neurons"
                     : "layer %.120s has ties that are not trivial", layer_name(q, layer));
-      return CLARKE_OK;
+      return;
     }
   }
-  return judge_lambdas(t, "shared biases, trivial maxpools and one lambda for each layer%s", a, q,
-                       err);
+  judge_lambdas(t, "shared biases, trivial maxpools and one lambda for each layer%s", a, q);
 }
 
-static clarke_status
-judge_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q, clarke_error *err)
+static void
+judge_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
-  clarke_status status = CLARKE_OK;
-
   say(t, "Theorem 5", true, CLARKE_YES,
       "fully connected; the inputs of every layer with a touched kink are independent%s", NULL);
-  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < a->n_layers; i++) {
     const clarke_layer *layer = &a->layer[i];
-    proxy_kind p = {true, true, true};
+    proxy_kind p;
 
     if (!layer->fully_connected || q->g->steps[layer->step].kind != CLARKE_PIECEWISE) {
       say(t, "Theorem 5", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
-      return CLARKE_OK;
+      return;
     }
-    status = judge_proxies(&p, q, layer, err);
-    if (!p.clarke)
-      say(t, "Theorem 5", true, CLARKE_NO, "a proxy of layer %.120s lies outside its Clarke set",
-          layer_name(q, layer));
-    else if (layer->touched > 0 && !layer->rank_known && t->holds != CLARKE_NO)
+    p = judge_proxies(q, layer);
+    require(t, p.clarke, "a proxy of layer %.120s lies outside its Clarke set", layer_name(q, layer));
+    if (p.clarke == CLARKE_NO)
+      continue;
+    if (layer->touched > 0 && !layer->rank_known && t->holds != CLARKE_NO)
       say(t, "Theorem 5", true, CLARKE_UNKNOWN, "the rank before layer %.120s is not known",
           layer_name(q, layer));
     else if (layer->touched > 0 && layer->rank_known && layer->rank < layer->columns)
       say(t, "Theorem 5", true, CLARKE_NO, "the inputs of layer %.120s are dependent",
           layer_name(q, layer));
   }
-  return status;
 }
 
 /* Layers with touched kinks: a bias for every neuron, two kinks at most, one-sided proxies. */
-static clarke_status
-judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question *q,
-                clarke_error *err)
+static void
+judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
 {
-  clarke_status status = CLARKE_OK;
-
   say(t, "N-1", true, CLARKE_YES,
       "every layer is W z + b with two kinks at most, and proxies are one-sided%s", NULL);
-  for (size_t i = 0; i < a->n_layers && status == CLARKE_OK; i++) {
+  for (size_t i = 0; i < a->n_layers; i++) {
     const clarke_layer *layer = &a->layer[i];
-    proxy_kind p;
 
     if (q->g->steps[layer->step].kind != CLARKE_PIECEWISE) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is no pointwise function", layer_name(q, layer));
-      return CLARKE_OK;
+      return;
     }
     if (layer->bias == CLARKE_NONE || layer->weight == CLARKE_NONE || !layer->plain_sum) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
-      return CLARKE_OK;
+      return;
     }
     if (q->g->parameters[layer->bias].uses != 1 || q->g->parameters[layer->weight].uses != 1) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s shares its parameters", layer_name(q, layer));
-      return CLARKE_OK;
+      return;
     }
-    status = judge_proxies(&p, q, layer, err);
-    if (status == CLARKE_OK && !p.one_sided)
-      say(t, "N-1", true, CLARKE_NO, "a proxy of layer %.120s is no one-sided slope",
-          layer_name(q, layer));
+    require(t, judge_proxies(q, layer).one_sided, "a proxy of layer %.120s is no one-sided slope",
+            layer_name(q, layer));
   }
-  return status;
 }
 
 /* Theorem 8: P_l is not empty for any l. */
@@ -289,20 +270,14 @@ judge_global(clarke_theorem *t, const clarke_audit *a)
         NULL);
 }
 
-clarke_status
-clarke_theorems_judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
+void
+clarke_theorems_judge(clarke_audit *a, const clarke_question *q)
 {
-  clarke_status status = judge_1(&a->theorem[0], a, q, err);
-
-  if (status == CLARKE_OK)
-    status = judge_4(&a->theorem[1], a, q, err);
-  if (status == CLARKE_OK)
-    status = judge_5(&a->theorem[2], a, q, err);
-  if (status == CLARKE_OK)
-    status = judge_6(&a->theorem[3], a, q, err);
+  judge_1(&a->theorem[0], a, q);
+  judge_4(&a->theorem[1], a, q);
+  judge_5(&a->theorem[2], a, q);
+  judge_6(&a->theorem[3], a, q);
   judge_8(&a->theorem[4], a, q);
-  if (status == CLARKE_OK)
-    status = judge_two_kinks(&a->theorem[5], a, q, err);
+  judge_two_kinks(&a->theorem[5], a, q);
   judge_global(&a->theorem[6], a);
-  return status;
 }

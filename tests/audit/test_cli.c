@@ -122,6 +122,30 @@ save_little_model(const char *name, bool beside)
   clarke_model_clear(&m);
 }
 
+/* y = the largest of clip(x W + b, -9, 9), which is at no kink. */
+static void
+save_capped_model(void)
+{
+  clarke_model m;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  model_floats(&m, "W", SHAPE(2, 2,))[0] = 1;
+  m.tensors[0].real[3] = -1;
+  model_floats(&m, "b", SHAPE(2,));
+  model_floats(&m, "low", SHAPE())[0] = -9;
+  model_floats(&m, "high", SHAPE())[0] = 9;
+  memcpy(model_integers(&m, "shape", SHAPE(3,)), (int64_t[]){-1, 1, 2}, 3 * sizeof(int64_t));
+  model_node(&m, "MatMul", "x,W", "p");
+  model_node(&m, "Add", "p,b", "s");
+  model_node(&m, "Clip", "s,low,high", "c");
+  model_node(&m, "Reshape", "c,shape", "r");
+  attr_ints(model_node(&m, "MaxPool", "r", "z"), "kernel_shape", SHAPE(2,));
+  model_output(&m, "z");
+  save_model(folder, "capped.onnx", &m);
+  clarke_model_clear(&m);
+}
+
 /* s - s for a sigmoid s is zero, but no enclosure says so. */
 static void
 save_open_model(void)
@@ -193,6 +217,7 @@ save_files(void)
   save_little_model("net.onnx", false);
   save_checkpoints();
   save_open_model();
+  save_capped_model();
   save_batch(folder, "batch.npz", &x, &y);
   save_batch(folder, "inputs.npz", &x, NULL);
   save_batch(folder, "badlabels.npz", &x, &other);
@@ -353,6 +378,16 @@ START_TEST(errors_write_nothing)
   ck_assert_uint_eq(files_in_folder(), before);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --proof no/such/folder"), 2);
   ck_assert_uint_eq(files_in_folder(), before);
+}
+END_TEST
+
+START_TEST(what_is_not_touched_needs_no_proxy)
+{
+  ck_assert_int_eq(run("echo tie MaxPool stable > stable"), 0);
+  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile ./stable"), 0);
+  file_says("out", "no kink is touched");
+  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile jax-0.10"), 0);
+  file_says("out", "no kink is touched|Theorem 6       yes      ?|the profile has no proxy at a kink of layer /c");
 }
 END_TEST
 
@@ -598,8 +633,8 @@ main(int argc, char **argv)
   TCase *tcase = tcase_create("cli");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
-    errors_write_nothing, a_proof_is_of_its_own_files, checkpoints_of_every_kind,
-    proofs_of_checkpoints, several_checkpoints, external_data,
+    errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_is_of_its_own_files,
+    checkpoints_of_every_kind, proofs_of_checkpoints, several_checkpoints, external_data,
   };
   SRunner *runner;
   int failed;
