@@ -211,7 +211,9 @@ clarke_audit_read(clarke_audit_session *s, const clarke_audit_request *r, clarke
     status = clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the model in one file: a proof names "
                          "the model's file alone, and its weights lie in others; save it with "
                          "onnx.save_model, save_as_external_data=False", clarke_base_name(r->model));
-  return status == CLARKE_OK && r->proof != NULL ? clarke_proof_readable(&s->graph, err) : status;
+  return status == CLARKE_OK && r->proof != NULL
+           ? clarke_proof_possible(&s->graph, &s->profile, err)
+           : status;
 }
 
 /* *path = the name of an output, each "%" of it the checkpoint's base name (malloc). */

@@ -66,34 +66,17 @@ collect_proxies(proxy_line *line, const clarke_graph *g)
   return kept;
 }
 
-/* A statement is about all proxies and rules, those of untouched kinks too: each must be known. */
-static clarke_status
-put_proxy(writer *w, const proxy_line *line, clarke_error *err)
-{
-  if (clarke_profile_find(w->q->profile, line->op, line->kink) == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "--proof: profile %s says nothing of %s kink %zu, and a proof "
-                       "states all proxies of the network's operators", w->q->profile->name,
-                       line->op->name, line->kink);
-  clarke_proof_put_proxy(w->out, line->op, line->kink, w->q->profile);
-  return CLARKE_OK;
-}
-
-static clarke_status
-put_tie(writer *w, clarke_error *err)
+/* MaxPool is the only operator with ties that the checker knows. */
+static void
+put_tie(writer *w)
 {
   const clarke_graph *g = w->q->g;
   size_t i = 0;
-  clarke_status status;
 
   while (i < g->n_steps && g->steps[i].kind != CLARKE_MAX)
     i++;
-  if (i == g->n_steps)
-    return CLARKE_OK;
-  status = clarke_tie_check(clarke_profile_tie(w->q->profile, g->steps[i].op), w->q->profile,
-                            g->steps[i].op, err);
-  if (status == CLARKE_OK)
+  if (i < g->n_steps)
     clarke_proof_put_tie(w->out, g->steps[i].op, w->q->profile);
-  return status;
 }
 
 static clarke_status
@@ -101,15 +84,15 @@ put_proxies(writer *w, clarke_error *err)
 {
   proxy_line *line = malloc((w->q->g->n_steps * CLARKE_MAX_KINKS + 1) * sizeof *line);
   size_t n;
-  clarke_status status = CLARKE_OK;
 
   if (line == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   n = collect_proxies(line, w->q->g);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
-    status = put_proxy(w, &line[i], err);
+  for (size_t i = 0; i < n; i++)
+    clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
   free(line);
-  return status == CLARKE_OK ? put_tie(w, err) : status;
+  put_tie(w);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -325,16 +308,37 @@ put_evidence(writer *w, clarke_error *err)
   return clarke_fail(err, CLARKE_EINPUT, "an undecided audit has no proof");
 }
 
-clarke_status
-clarke_proof_readable(const clarke_graph *g, clarke_error *err)
+/* A statement is about all proxies and rules, those of untouched kinks too: each must be known. */
+static clarke_status
+can_state(const clarke_step *s, const clarke_profile *profile, clarke_error *err)
 {
+  const clarke_op *op = s->op;
+
+  for (size_t k = 0; s->kind == CLARKE_PIECEWISE && k < op->n_kinks; k++)
+    if (clarke_profile_find(profile, op, k) == NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "--proof: profile %s says nothing of %s kink %zu, and a proof "
+                         "states all proxies of the network's operators", profile->name, op->name, k);
+  if (s->kind == CLARKE_MAX &&
+      clarke_tie_check(clarke_profile_tie(profile, op), profile, op, NULL) != CLARKE_OK)
+    return clarke_fail(err, CLARKE_EINPUT, "--proof: profile %s has no rule for ties of %s, and a proof "
+                       "states it: first, last, mean or hybrid", profile->name, op->name);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
   for (size_t i = 0; i < g->n_steps; i++)
     if (g->steps[i].op->unchecked || g->steps[i].kind == CLARKE_NORMALIZE)
       return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' (%s%s): --proof: clarke-check does not know "
                          "this operator yet, so no proof of this network can be written", g->file,
                          g->steps[i].name, g->steps[i].op->name,
                          g->steps[i].grouping.couples ? " with the minibatch's statistics" : "");
-  return CLARKE_OK;
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+    status = can_state(&g->steps[i], profile, err);
+  return status;
 }
 
 clarke_status
@@ -342,7 +346,7 @@ clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                    const clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   clarke_proof_text text;
-  clarke_status status = clarke_proof_readable(q->g, err);
+  clarke_status status = clarke_proof_possible(q->g, q->profile, err);
 
   if (status == CLARKE_OK)
     status = clarke_proof_begin(&text, err);

@@ -17,11 +17,13 @@ typedef struct {
   size_t n_wrt;
 } clarke_proof_statement;
 
-/* Does clarke-check know every operator of the network? Else an error that names the node. */
-clarke_status clarke_proof_readable(const clarke_graph *g, clarke_error *err);
+/* Does clarke-check know every operator of the network, and the profile all that a proof states of them?
+ * Else an error that names the node, or the operator. */
+clarke_status clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile,
+                                    clarke_error *err);
 
 /* Writes the proof of a decided audit to a temporary file beside path, then renames it. An
- * undecided one is an error, and one of a network that is not readable. */
+ * undecided one is an error, and one that is not possible. */
 clarke_status clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                                  const clarke_audit *a, const clarke_question *q,
                                  clarke_error *err);

@@ -391,6 +391,31 @@ START_TEST(what_is_not_touched_needs_no_proxy)
 }
 END_TEST
 
+/* A proof states the proxies and the rule for ties of all operators. */
+START_TEST(a_proof_leaves_no_proxy_unsaid)
+{
+  static const struct {
+    const char *profile, *message;
+  } wrong[] = {
+    {"jax-0.10", "--proof: profile jax-0.10 says nothing of Clip kink 0"},
+    {"./stable", "--proof: profile stable has no rule for ties of MaxPool|first, last, mean or hybrid"},
+  };
+  size_t before;
+
+  ck_assert_int_eq(run("echo tie MaxPool stable > stable"), 0);
+  before = files_in_folder();
+  for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+    ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --profile %s --proof p.proof "
+                         "--gradient g.st", wrong[i].profile), 2);
+    file_says("err", wrong[i].message);
+    ck_assert(is_empty("out"));
+    ck_assert_uint_eq(files_in_folder(), before);
+  }
+  ck_assert_int_eq(run(CLARKE " audit capped.onnx --batch inputs.npz --proof p.proof"), 0);
+  ck_assert_int_eq(run(CHECKER " p.proof"), 0);
+}
+END_TEST
+
 START_TEST(a_proof_is_of_its_own_files)
 {
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --proof p.proof"), 0);
@@ -633,8 +658,9 @@ main(int argc, char **argv)
   TCase *tcase = tcase_create("cli");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
-    errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_is_of_its_own_files,
-    checkpoints_of_every_kind, proofs_of_checkpoints, several_checkpoints, external_data,
+    errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
+    a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
+    several_checkpoints, external_data,
   };
   SRunner *runner;
   int failed;
