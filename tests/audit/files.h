@@ -349,12 +349,12 @@ pt_bytes(const clarke_tensor *t, size_t n)
 
 /* The bytes are consumed. */
 static inline void
-save_bytes(const char *folder, const char *name, bytes *b)
+save_bytes(const char *where, const char *name, bytes *b)
 {
   char path[512];
   FILE *f;
 
-  snprintf(path, sizeof path, "%s/%s", folder, name);
+  snprintf(path, sizeof path, "%s/%s", where, name);
   f = fopen(path, "wb");
   ck_assert_ptr_nonnull(f);
   ck_assert_uint_eq(fwrite(b->data, 1, b->size, f), b->size);
@@ -363,34 +363,34 @@ save_bytes(const char *folder, const char *name, bytes *b)
 }
 
 static inline void
-save_model(const char *folder, const char *name, const clarke_model *m)
+save_model(const char *where, const char *name, const clarke_model *m)
 {
   bytes b = onnx_bytes(m);
 
-  save_bytes(folder, name, &b);
+  save_bytes(where, name, &b);
 }
 
 /* The weights go to NAME.data. */
 static inline void
-save_model_and_data(const char *folder, const char *name, const clarke_model *m)
+save_model_and_data(const char *where, const char *name, const clarke_model *m)
 {
   bytes data = {NULL, 0}, b;
   char location[64];
 
   snprintf(location, sizeof location, "%s.data", name);
   b = onnx_bytes_beside(m, &data, location);
-  save_bytes(folder, name, &b);
-  save_bytes(folder, location, &data);
+  save_bytes(where, name, &b);
+  save_bytes(where, location, &data);
 }
 
 /* y may be NULL. */
 static inline void
-save_batch(const char *folder, const char *name, const clarke_tensor *x, const clarke_tensor *y)
+save_batch(const char *where, const char *name, const clarke_tensor *x, const clarke_tensor *y)
 {
   const clarke_tensor *t[2] = {x, y};
   bytes b = npz_bytes(t, y != NULL ? 2 : 1);
 
-  save_bytes(folder, name, &b);
+  save_bytes(where, name, &b);
 }
 
 #endif

@@ -1,100 +1,8 @@
 /* clarke audit as its users meet it: exit statuses, the report's keys, the same bytes every time,
  * nothing written on errors, and every shipped case with its proof. */
 #include "files.h"
+#include "report.h"
 #include "format/readers.h"
-
-#include <dirent.h>
-#include <jansson.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char folder[64];
-
-/* A command in the test's folder; standard output goes to `out`, errors to `err`. */
-static int __attribute__((format(printf, 1, 2)))
-run(const char *format, ...)
-{
-  char command[2048], line[2400];
-  va_list args;
-  int status;
-
-  va_start(args, format);
-  vsnprintf(command, sizeof command, format, args);
-  va_end(args);
-  snprintf(line, sizeof line, "cd %s && { %s; } > out 2> err", folder, command);
-  status = system(line);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* A file of the folder as a string; the caller frees it. */
-static char *
-text_of(const char *name)
-{
-  char path[512], *text = calloc(1, 1 << 20);
-  FILE *f;
-
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  f = fopen(path, "rb");
-  ck_assert_ptr_nonnull(f);
-  ck_assert_uint_lt(fread(text, 1, (1 << 20) - 1, f), (1 << 20) - 1);
-  fclose(f);
-  return text;
-}
-
-static void
-file_says(const char *name, const char *pieces)
-{
-  char *text = text_of(name);
-
-  says(text, pieces);
-  free(text);
-}
-
-static json_t *
-report(void)
-{
-  char *text = text_of("out");
-  json_error_t e;
-  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &e);
-
-  ck_assert_msg(j != NULL, "%s", e.text);
-  free(text);
-  return j;
-}
-
-static bool
-exists(const char *name)
-{
-  char path[512];
-
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  return access(path, F_OK) == 0;
-}
-
-static bool
-is_empty(const char *name)
-{
-  char *text = text_of(name);
-  bool empty = *text == '\0';
-
-  free(text);
-  return empty;
-}
-
-/* Nothing was left in the folder but the files of the test's own, `out` and `err`. */
-static size_t
-files_in_folder(void)
-{
-  DIR *d = opendir(folder);
-  size_t n = 0;
-
-  ck_assert_ptr_nonnull(d);
-  while (readdir(d) != NULL)
-    n++;
-  closedir(d);
-  return n;
-}
 
 /* --- the folder's own files ------------------------------------------------------------------ */
 
@@ -233,18 +141,8 @@ save_files(void)
 static void
 begin(void)
 {
-  strcpy(folder, "/tmp/clarke-cli-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder("cli");
   save_files();
-}
-
-static void
-end(void)
-{
-  char command[128];
-
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  ck_assert_int_eq(system(command), 0);
 }
 
 /* --- tests ----------------------------------------------------------------------------------- */
@@ -667,7 +565,7 @@ main(int argc, char **argv)
 
   slow_cases = argc > 1 && strcmp(argv[1], "slow") == 0;
   tcase_set_timeout(tcase, slow_cases ? 3600 : 300);
-  tcase_add_checked_fixture(tcase, begin, end);
+  tcase_add_checked_fixture(tcase, begin, remove_folder);
   for (size_t i = 0; i < sizeof tests / sizeof tests[0] && !slow_cases; i++)
     tcase_add_test(tcase, tests[i]);
   tcase_add_test(tcase, shipped_cases);

@@ -1,6 +1,7 @@
 /* Verdicts against the definitions: random little networks, often on their kinks. For networks
  * piecewise linear in their parameters every limit of gradients is listed by the arrangement of
  * the kinks' hyperplanes, and the verdict must be exactly the right one. */
+#include "command.h"
 #include "files.h"
 #include "little.h"
 #include "../ok.h"
@@ -9,8 +10,6 @@
 #include "proof/write.h"
 
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* --- random networks ------------------------------------------------------------------------- */
 
@@ -540,22 +539,6 @@ allowed(const session *s, clarke_verdict truth, const limits *l)
 
 /* --- proofs ---------------------------------------------------------------------------------- */
 
-static char folder[] = "/tmp/clarke-definition-XXXXXX";
-
-static int
-run(const char *format, ...)
-{
-  char command[1024];
-  va_list args;
-  int status;
-
-  va_start(args, format);
-  vsnprintf(command, sizeof command, format, args);
-  va_end(args);
-  status = system(command);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 /* The same network as files: clarke's verdict and proof; clarke-check's word. */
 static void
 check_proof(const little *net, const session *s)
@@ -575,13 +558,13 @@ check_proof(const little *net, const session *s)
   for (size_t k = 0; k < s->n_wrt; k++)
     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k > 0 ? "," : "",
              s->wrt[k]);
-  found = run("cd %s && " CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
-              "--profile ./drawn.profile --proof proof > report 2>&1", folder,
+  found = run(CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
+              "--profile ./drawn.profile --proof proof > report 2>&1",
               net->mse ? "mse" : "sum", names);
   if (found == statuses[s->audit.verdict] &&
-      (found == 3 || run("cd %s && " CHECKER " proof > checked", folder) == 0))
+      (found == 3 || run(CHECKER " proof > checked") == 0))
     return;
-  run("cd %s && cat report proof checked", folder);
+  show("report proof checked");
   fprintf(stderr, "clarke exits with %d in %s: ", found, folder);
   describe(net, s, NULL);
   ck_abort();
@@ -592,7 +575,7 @@ START_TEST(proofs_of_little_networks_verify)
   uint64_t state = 3;
   size_t counts[4] = {0};
 
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder("definition");
   for (size_t left = PROOFS; left > 0;) {
     little net;
     session s;
@@ -608,7 +591,7 @@ START_TEST(proofs_of_little_networks_verify)
     session_end(&s);
   }
   printf("proofs: verdicts %zu %zu %zu %zu\n", counts[0], counts[1], counts[2], counts[3]);
-  ck_assert_int_eq(run("rm -r %s", folder), 0);
+  remove_folder();
 }
 END_TEST
 

@@ -2,89 +2,9 @@
  * are known by hand, points of every spelling, sweeps, the printed program, networks, proofs, and
  * messages. */
 #include "files.h"
+#include "report.h"
 
-#include <dirent.h>
-#include <jansson.h>
 #include <math.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char folder[64];
-
-/* A command in the test's folder; standard output goes to `out`, errors to `err`. */
-static int __attribute__((format(printf, 1, 2)))
-run(const char *format, ...)
-{
-  char command[2048], line[2400];
-  va_list args;
-  int status;
-
-  va_start(args, format);
-  vsnprintf(command, sizeof command, format, args);
-  va_end(args);
-  snprintf(line, sizeof line, "cd %s && { %s; } > out 2> err", folder, command);
-  status = system(line);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static char *
-text_of(const char *name)
-{
-  char path[512], *text = calloc(1, 1 << 20);
-  FILE *f;
-
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  f = fopen(path, "rb");
-  ck_assert_ptr_nonnull(f);
-  ck_assert_uint_lt(fread(text, 1, (1 << 20) - 1, f), (1 << 20) - 1);
-  fclose(f);
-  return text;
-}
-
-static void
-file_says(const char *name, const char *pieces)
-{
-  char *text = text_of(name);
-
-  says(text, pieces);
-  free(text);
-}
-
-static json_t *
-report(void)
-{
-  char *text = text_of("out");
-  json_error_t e;
-  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &e);
-
-  ck_assert_msg(j != NULL, "%s in: %s", e.text, text);
-  free(text);
-  return j;
-}
-
-static size_t
-files_in_folder(void)
-{
-  DIR *d = opendir(folder);
-  size_t n = 0;
-
-  ck_assert_ptr_nonnull(d);
-  while (readdir(d) != NULL)
-    n++;
-  closedir(d);
-  return n;
-}
-
-static bool
-is_empty(const char *name)
-{
-  char *text = text_of(name);
-  bool empty = *text == '\0';
-
-  free(text);
-  return empty;
-}
 
 static void
 save(const char *name, const char *text)
@@ -151,19 +71,9 @@ save_arrays(void)
 static void
 begin(void)
 {
-  strcpy(folder, "/tmp/clarke-derive-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder("derive");
   save_programs();
   save_arrays();
-}
-
-static void
-end(void)
-{
-  char command[128];
-
-  snprintf(command, sizeof command, "rm -r %s", folder);
-  ck_assert_int_eq(system(command), 0);
 }
 
 /* --- one point -------------------------------------------------------------------------------- */
@@ -636,7 +546,7 @@ main(void)
   int failed;
 
   tcase_set_timeout(tcase, 120);
-  tcase_add_checked_fixture(tcase, begin, end);
+  tcase_add_checked_fixture(tcase, begin, remove_folder);
   tcase_add_test(tcase, lemma_2);
   tcase_add_test(tcase, profiles);
   tcase_add_test(tcase, relu2_and_zero);

@@ -1,46 +1,8 @@
 /* clarke reproduce as its users meet it: the shipped cases all come out as they say is true; a case
  * that says something else fails; what is no case is refused with its line; proofs verify. */
-#include <check.h>
-#include <jansson.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "report.h"
+
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-static char folder[64];
-
-static int __attribute__((format(printf, 1, 2)))
-run(const char *format, ...)
-{
-  char command[2048], line[2400];
-  va_list args;
-  int status;
-
-  va_start(args, format);
-  vsnprintf(command, sizeof command, format, args);
-  va_end(args);
-  snprintf(line, sizeof line, "cd %s && { %s; } > out 2> err", folder, command);
-  status = system(line);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-/* A file of the folder as a string; the caller frees it. */
-static char *
-text_of(const char *name)
-{
-  char path[512], *text = calloc(1, 1 << 22);
-  FILE *f;
-
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  f = fopen(path, "rb");
-  ck_assert_ptr_nonnull(f);
-  ck_assert_uint_lt(fread(text, 1, (1 << 22) - 1, f), (1 << 22) - 1);
-  fclose(f);
-  return text;
-}
 
 static void
 file_has(const char *name, const char *piece)
@@ -65,36 +27,14 @@ save_case(const char *name, const char *text)
   fclose(f);
 }
 
-static json_t *
-report(void)
-{
-  char *text = text_of("out");
-  json_error_t e;
-  json_t *j = json_loads(text, JSON_REJECT_DUPLICATES, &e);
-
-  ck_assert_msg(j != NULL, "%s", e.text);
-  free(text);
-  return j;
-}
-
 static void
 setup(void)
 {
   char path[128];
 
-  strcpy(folder, "/tmp/clarke-reproduce-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
+  make_folder("reproduce");
   snprintf(path, sizeof path, "%s/cases", folder);
   ck_assert_int_eq(mkdir(path, 0777), 0);
-}
-
-static void
-teardown(void)
-{
-  char line[128];
-
-  snprintf(line, sizeof line, "rm -r %s", folder);
-  ck_assert_int_eq(system(line), 0);
 }
 
 #define LEMMA "#: claim L\n#: where here\n#: says so\n#: at w=0\n"
@@ -296,7 +236,7 @@ main(void)
   int failed;
 
   tcase_set_timeout(c, 240);
-  tcase_add_checked_fixture(c, setup, teardown);
+  tcase_add_checked_fixture(c, setup, remove_folder);
   tcase_add_test(c, test_outcomes);
   tcase_add_test(c, test_wrong_expectations);
   tcase_add_test(c, test_right_expectations);

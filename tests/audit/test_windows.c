@@ -2,6 +2,7 @@
  * programs: the loss on the batch is unrolled to a program (joined.h) and clarke_derive asked for the
  * limits of its gradients. The two share arithmetic and linear programs, but neither steps, identity of
  * entries, degrees, cells, systems nor trees. And clarke-check's word on the proofs. */
+#include "command.h"
 #include "files.h"
 #include "joined.h"
 #include "../replay/convolutional.h"
@@ -12,8 +13,6 @@
 
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Products of parameters make the derivation's polynomials large: fewer entries then. */
 enum { MOST_LINEAR = 12, MOST_OTHERWISE = 5, MOST_CORNERS = 256, MOST_DERIVED = 1 << 16 };
@@ -532,29 +531,12 @@ END_TEST
 
 /* --- proofs -------------------------------------------------------------------------------------- */
 
-static char folder[64];
-
-static void
-make_folder(void)
-{
-  strcpy(folder, "/tmp/clarke-windows-XXXXXX");
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-
 static bytes
 read_bytes(const char *name)
 {
-  char path[512];
-  bytes b = {calloc(1, 1 << 22), 0};
-  FILE *f;
+  bytes b;
 
-  snprintf(path, sizeof path, "%s/%s", folder, name);
-  f = fopen(path, "rb");
-  ck_assert_ptr_nonnull(f);
-  b.size = fread(b.data, 1, (1 << 22) - 1, f);
-  ck_assert_uint_lt(b.size, (1 << 22) - 1);
-  fclose(f);
+  b.data = (uint8_t *)contents_of(name, &b.size);
   return b;
 }
 
@@ -575,20 +557,6 @@ hash_of_file(char hex[65], const char *name)
 
   hash_of(hex, b.data, b.size);
   bytes_clear(&b);
-}
-
-static int
-run(const char *format, ...)
-{
-  char command[1024];
-  va_list args;
-  int status;
-
-  va_start(args, format);
-  vsnprintf(command, sizeof command, format, args);
-  va_end(args);
-  status = system(command);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static size_t
@@ -635,11 +603,11 @@ check_command(const network *net, const session *s)
   save_bytes(folder, "drawn", &profile);
   for (size_t k = 0; k < n; k++)
     snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", k > 0 ? "," : "", names[k]);
-  ck_assert_int_eq(run("cd %s && " CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
-                       "--profile ./drawn --proof again > report 2>&1", folder,
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --loss %s --wrt %s "
+                       "--profile ./drawn --proof again > report 2>&1",
                        net->mse ? "mse" : "sum", list), statuses[s->audit.verdict]);
   if (s->audit.verdict != CLARKE_UNDECIDED)
-    ck_assert_int_eq(run("cd %s && cmp -s proof again", folder), 0);
+    ck_assert_int_eq(run("cmp -s proof again"), 0);
 }
 
 /* The proof with a line changed and sealed anew; the checker's exit status. */
@@ -659,7 +627,7 @@ checker_says(const char *old, const char *new)
   put_text(&changed, "\n");
   save_bytes(folder, "changed", &changed);
   bytes_clear(&b);
-  return run("cd %s && " CHECKER " changed > checked 2>&1", folder);
+  return run(CHECKER " changed > checked 2>&1");
 }
 
 static bool
@@ -677,7 +645,7 @@ refuse(const network *net, const session *s, const char *old, const char *new, b
   if (true_anyway || status == 1)
     return !true_anyway;
   describe(net, s, NULL);
-  run("cd %s && cat changed checked", folder);
+  show("changed checked");
   ck_abort_msg("%s in place of %s: the checker ends with %d", new, old, status);
 }
 
@@ -742,7 +710,7 @@ START_TEST(proofs_verify_and_false_statements_do_not)
   uint64_t state = seed + 1000;
   size_t n_proofs = n_networks * 3 / 20, counts[4] = {0}, flipped = 0, changed = 0;
 
-  make_folder();
+  make_folder("windows");
   for (size_t left = n_proofs; left > 0;) {
     network net;
     session s;
@@ -758,9 +726,9 @@ START_TEST(proofs_verify_and_false_statements_do_not)
       truth = derived_truth(&strongest, &net, &s);
       save_network(&net);
       write_proof(&s);
-      if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+      if (run(CHECKER " proof > checked 2>&1") != 0) {
         describe(&net, &s, NULL);
-        run("cd %s && cat proof checked", folder);
+        show("proof checked");
         ck_abort_msg("a proof is not verified");
       }
       if (left % 20 == 0)
@@ -776,7 +744,7 @@ START_TEST(proofs_verify_and_false_statements_do_not)
          counts[0], counts[1], counts[2], flipped, changed);
   ck_assert_uint_gt(flipped, n_proofs);
   ck_assert_uint_gt(changed, n_proofs / 10);
-  ck_assert_int_eq(run("rm -r %s", folder), 0);
+  remove_folder();
 }
 END_TEST
 
@@ -902,9 +870,9 @@ check_bound(const network *net, session *s, bounds *t)
   count_bound(t, net, s);
   save_network(net);
   write_proof(s);
-  if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+  if (run(CHECKER " proof > checked 2>&1") != 0) {
     describe(net, s, NULL);
-    run("cd %s && cat proof checked", folder);
+    show("proof checked");
     ck_abort_msg("a proof is not verified");
   }
   if (net->ce || corners(&s->replay) > MOST_DERIVED)
@@ -919,7 +887,7 @@ START_TEST(bounds_verify)
   uint64_t state = seed + 3000;
   bounds t = {0};
 
-  make_folder();
+  make_folder("windows");
   for (size_t i = 0; i < n_networks; i++) {
     network net;
     session s;
@@ -937,7 +905,7 @@ START_TEST(bounds_verify)
   ck_assert_uint_gt(t.bound, n_networks / 30);
   ck_assert_uint_gt(t.parallel, n_networks / 50);
   ck_assert_uint_gt(t.flipped, n_networks / 50);
-  ck_assert_int_eq(run("rm -r %s", folder), 0);
+  remove_folder();
 }
 END_TEST
 
@@ -958,7 +926,7 @@ checker_counts_the_same(session *s)
   s->audit.verdict = CLARKE_IN_BOULIGAND;
   s->audit.evidence = CLARKE_EVIDENCE_AD;
   write_proof(s);
-  if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) == 0)
+  if (run(CHECKER " proof > checked 2>&1") == 0)
     return true;
   snprintf(said, sizeof said, "%s/checked", folder);
   f = fopen(said, "rb");
@@ -976,7 +944,7 @@ START_TEST(the_checker_finds_the_same_ties)
   uint64_t state = seed + 2000;
   size_t touches = 0, trivial = 0;
 
-  make_folder();
+  make_folder("windows");
   for (size_t i = 0; i < n_networks / 2; i++) {
     network net = {.linear = false};
     session s;
@@ -991,7 +959,7 @@ START_TEST(the_checker_finds_the_same_ties)
     save_network(&net);
     if (clarke_graph_wrt_count(&s.graph) > 0 && !checker_counts_the_same(&s)) {
       describe(&net, &s, NULL);
-      run("cd %s && cat proof checked", folder);
+      show("proof checked");
       ck_abort_msg("network %zu", i);
     }
     touches += s.replay.n_touches;
@@ -1003,7 +971,7 @@ START_TEST(the_checker_finds_the_same_ties)
     network_clear(&net);
   }
   printf("identity: %zu touches and %zu trivial ties counted alike\n", touches, trivial);
-  ck_assert_int_eq(run("rm -r %s", folder), 0);
+  remove_folder();
 }
 END_TEST
 
