@@ -174,7 +174,7 @@ separate_block(bool *done, clarke_audit *a, const bool *among, const clarke_marg
     status = find_vector(&found, &a->membership.v, &s, err);
     if (status == CLARKE_OK && found)
       status = cover(&answer, a, &s, m, err);
-    if (status == CLARKE_OK && found && answer == CLARKE_CROSSED)
+    if (status == CLARKE_OK && found && answer == CLARKE_CROSSED && s.n_cells < s.most_cells)
       add_cell(&s);
   }
   search_clear(&s);
