@@ -131,6 +131,7 @@ main(void)
   SRunner *runner = srunner_create(suite);
   int failed;
 
+  tcase_set_timeout(c, 300);
   tcase_add_test(c, points_are_the_nearest);
   tcase_add_test(c, few_points);
   suite_add_tcase(suite, c);
