@@ -829,7 +829,7 @@ def bounds_behind(base, tree, dead):
          evidence=tree.replace("1 2 6", "1 2 6\nparallel 8 9"), **base)
     for name, op in [("sigmoid", "Sigmoid"), ("softmax", "Softmax")]:
         bound_net(f"bound-{name}", PATCHES, column(WEIGHTS), [helper.make_node(op, ["s"], ["o"], "sigma")])
-        case(f"bound-{name}", 2, "a bound behind a transcendental operator", evidence=tree,
+        case(f"bound-{name}", 2, "adjoints behind a transcendental operator", evidence=tree,
              **{**base, "model": f"bound-{name}.onnx", "touched": 8})
 
 
@@ -908,6 +908,119 @@ def bounds_of_windows(base):
     case("bound-both-kinds", 1, "is of another kind than 2", evidence=tree.replace("2 3\n", "2 3 5\n"), **base)
 
 
+def simplices():
+    """|w0| and |w1|, more or less: the loss's gradients nearby are (1, 3), (1, -1), (-2, 3), (-2, -1), AD's is 0."""
+    bound_net("simplices", [(1, 0), (-1, 0), (0, 1), (0, -1)], column([1, 2, 3, 1]))
+    base = dict(verdict="in-clarke", model="simplices.onnx", data="simplices.npz", touched=4, proxies=["Relu 0 0"], wrt="w")
+
+    def evidence(blocks, directions, others=()):
+        lines = [f"evidence simplices {len(blocks)}"] + [f"block {b}" for b in blocks]
+        for d in directions:
+            lines += ["direction"] + [f"move w at {i} {x}" for i, x in enumerate(d) if x != 0]
+        lines.append(f"directions {len(others)}")
+        for d in others:
+            lines += ["direction"] + [f"move w at {i} {x}" for i, x in enumerate(d) if x != 0]
+        return "\n".join(lines)
+
+    one, three = ["3 0 1 2 3"], [(2, 1), (-1, -3), ("1/2", -1)]
+    two, four = ["2 0 1", "2 2 3"], [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    for name, blocks, directions in [("", one, three), ("-turned", one, three[::-1]), ("-two", two, four),
+                                     ("-two-turned", ["2 2 3", "2 0 1"], four[2:] + four[:2])]:
+        case("simplices" + name, 0, "VERIFIED", evidence=evidence(blocks, directions), **base)
+    wrong = [
+        ("edge", "cannot tell", one, [(1, 1), (-1, -1), (-1, -1)]),
+        ("outside", "not inside the simplex", one, [(1, 1), (-1, 1), (1, -1)]),
+        ("segment", "changes of a larger dimension", ["2 0 1 2 3"], [(1, 1), (-1, -1)]),
+        ("more", "for changes of dimension 2", ["4 0 1 2 3"], [(1, 1), (-1, -1), (1, -1), (-1, 1)]),
+        ("none", "a block of 0 cells", ["0 0 1 2 3"], []),
+        ("flat", "does not move touched kink 2", one, [(1, 0), (-1, -3), (1, -1)]),
+        ("few", "'direction' is expected", one, three[:2]),
+        ("many", "'directions' is expected", one, three + three[:1]),
+        ("left", "no direction moves touched kink 2", ["2 0 1"], four[:2]),
+        ("order", "touched kinks in increasing order", ["3 0 2 1 3"], three),
+        ("twice", "touched kinks in increasing order", ["3 0 1 1 2 3"], three),
+        ("shared", "touched kinks in increasing order", ["2 0 1", "2 1 2 3"], four),
+        ("beyond", "touched kinks in increasing order", ["3 0 1 2 3 4"], three),
+        ("empty", "ends too early", ["3"], three),
+        ("across", "moves, as it must not", two, [(1, 0), (-1, 1), (0, 1), (0, -1)]),
+        ("same-side", "not inside the simplex", two, [(1, 0), (2, 0), (0, 1), (0, -1)]),
+    ]
+    for name, reason, blocks, directions in wrong:
+        case("simplices-" + name, 1, reason, evidence=evidence(blocks, directions), **base)
+    right = evidence(one, three)
+    for name, reason, changed in [("blocks", "'block' is expected", right.replace("simplices 1", "simplices 2")),
+                                  ("no-block", "one block or more", right.replace("simplices 1", "simplices 0")),
+                                  ("most-blocks", "one block or more", right.replace("simplices 1", "simplices 5")),
+                                  ("no-others", "'directions' is expected", right.replace("\ndirections 0", "")),
+                                  ("more-lines", "'end' is expected", right + "\nleaf")]:
+        case("simplices-" + name, 1, reason, evidence=changed, **base)
+    for verdict in ["in-bouligand", "not-in-clarke"]:
+        case("simplices-" + verdict, 1, "does not prove", evidence=right, **{**base, "verdict": verdict})
+    # AD has a third of |w0|'s jump and of |w1|'s, then none of it from its right ends.
+    case("simplices-third", 0, "VERIFIED", evidence=right, **{**base, "proxies": ["Relu 0 1/3"]})
+    case("simplices-right", 1, "not inside the simplex", evidence=right, **{**base, "proxies": ["Relu 0 3/2"]})
+    case("simplices-one-side", 1, "changes of a larger dimension", evidence=evidence(["1 0 1 2 3"], three[:1]), **base)
+    simplices_of_losses(base, right)
+    simplices_and_others(base, evidence)
+    simplices_of_windows(base, evidence)
+
+
+def simplices_of_losses(base, right):
+    """Two classes with irrational shares; and other weights of the second, by which all gradients have a positive entry."""
+    patches = [(1, 0), (-1, 0), (0, 1), (0, -1)]
+    tail = [helper.make_node("Add", ["s", "c"], ["o"], "shift")]
+    weights = np.transpose([np.negative([1, 2, 3, 1]), [1, 2, 3, 1]])
+    bound_net("simplices-ce", patches, weights, tail, more=dict(c=[[0, 1]]))
+    bound_net("simplices-ce-out", patches, np.transpose([[-1, -2, -3, -1], [1, -5, 3, -9]]), tail, more=dict(c=[[0, 1]]))
+    for label in [0, 1]:
+        batch(f"simplices-ce-{label}.npz", [[np.ravel(patches)]], np.array([label], np.int64))
+        ce = {**base, "model": "simplices-ce.onnx", "data": f"simplices-ce-{label}.npz", "loss": "ce"}
+        case(f"simplices-ce-{label}", 0, "VERIFIED", evidence=right, **ce)
+        case(f"simplices-ce-out-{label}", 1, "not inside", evidence=right, **{**ce, "model": "simplices-ce-out.onnx"})
+
+
+def simplices_and_others(base, evidence):
+    """Of |w0| alone AD's sides contradict each other; w1's kink has its left side nearby."""
+    bound_net("simplices-others", [(1, 0), (-1, 0), (0, 1)], column([1, 2, 3]))
+    base = {**base, "model": "simplices-others.onnx", "data": "simplices-others.npz", "touched": 3}
+    block, cells = ["2 0 1"], [(1, 0), (-1, 0)]
+    for name, status, reason, others in [
+            ("", 0, "VERIFIED", [(0, -1)]), ("-two", 0, "VERIFIED", [(0, -1), (0, 5)]),
+            ("-side", 1, "moves to the wrong side", [(0, 1)]), ("-still", 1, "no direction moves", []),
+            ("-moves", 1, "moves, as it must not", [(1, -1)])]:
+        case("simplices-others" + name, status, reason, evidence=evidence(block, cells, others), **base)
+    case("simplices-others-along", 0, "VERIFIED", evidence=evidence(block, [(1, 7), (-1, 7)], [(0, -1)]), **base)
+    case("simplices-others-proxy", 1, "gives it no side", evidence=evidence(block, cells, [(0, -1)]),
+         **{**base, "proxies": ["Relu 0 1/2"]})
+    # A kink behind those of a block is in none.
+    tail = [helper.make_node("MatMul", ["f", "c"], ["t"], "second"), helper.make_node("Relu", ["t"], ["q"], "rho2"),
+            helper.make_node("MatMul", ["q", "d"], ["l"], "last"), helper.make_node("Add", ["s", "l"], ["o"], "sum")]
+    bound_net("simplices-behind", [(1, 0), (-1, 0)], column([1, 2]), tail, more=dict(c=[[1]] * 2, d=[[1]]))
+    batch("simplices-behind.npz", [[np.ravel([(1, 0), (-1, 0)])]])
+    base = {**base, "model": "simplices-behind.onnx", "data": "simplices-behind.npz", "touched": 3}
+    case("simplices-behind", 1, "2 (node 5 'rho2', feature 0, sample 0): its argument is not affine",
+         evidence=evidence(["2 0 1 2"], cells), **base)
+    case("simplices-behind-others", 1, "no direction moves touched kink 2", evidence=evidence(block, cells), **base)
+    bound_net("simplices-sigmoid", [(1, 0), (-1, 0)], column([1, 2]), [helper.make_node("Sigmoid", ["s"], ["o"], "sigma")])
+    case("simplices-sigmoid", 2, "adjoints behind a transcendental operator", evidence=evidence(block, cells),
+         **{**base, "model": "simplices-sigmoid.onnx", "touched": 2})
+
+
+def simplices_of_windows(base, evidence):
+    """3 max(0, w0, w1) + max(0, -w0, -w1), of which AD has the first entries: gradients (3, -1), (-1, 3), (-1, 0) and others."""
+    groups = [[(0, 0), (1, 0), (0, 1)], [(0, 0), (-1, 0), (0, -1)]]
+    bound_net("simplices-windows", [p for g in groups for p in g], column([3, 1]), pool=3, relu=False)
+    base = {**base, "model": "simplices-windows.onnx", "data": "simplices-windows.npz", "touched": 2, "proxies": []}
+    cells = [(2, -1), (-1, 2), (-2, -1)]
+    for name, status, reason, tie, directions in [
+            ("", 0, "VERIFIED", "first", cells), ("-last", 1, "not inside", "last", cells),
+            ("-mean", 0, "VERIFIED", "mean", cells), ("-hybrid", 0, "VERIFIED", "hybrid 1/2", cells),
+            ("-tied", 1, "does not move touched kink 0", "first", [(2, -1), (1, 1), (-2, -1)]),
+            ("-tied-largest", 1, "does not move touched kink 1", "first", [(2, -1), (-1, 2), (-1, -1)]),
+            ("-outside", 1, "not inside", "first", [(2, -1), (-1, 2), (1, 2)])]:
+        case("simplices-windows" + name, status, reason, evidence=evidence(["3 0 1"], directions), **{**base, "tie": tie})
+
+
 def near_kinks():
     """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
     tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
@@ -953,7 +1066,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized, near_kinks, bounds]:
+                 normalized, near_kinks, bounds, simplices]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

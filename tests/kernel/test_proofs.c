@@ -172,7 +172,8 @@ START_TEST(sealed_nonsense_does_no_harm)
 {
   static const char *const names[] = {"lemma2", "lemma3", "abs", "two", "abs-hull", "sigmoid", "prelu-flat",
                                       "opposed", "lemma7", "tied-mean", "tied-relu-up", "norm-exact-hull", "bound",
-                                      "bound-windows", "bound-behind-branch", "bound-both"};
+                                      "bound-windows", "bound-behind-branch", "bound-both", "simplices", "simplices-two",
+                                      "simplices-others", "simplices-windows", "simplices-ce-0"};
   char path[512], changed[512], said[4096];
 
   snprintf(changed, sizeof changed, "%s/sealed.proof", folder);

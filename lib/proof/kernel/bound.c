@@ -7,102 +7,14 @@
 
 #include <stdlib.h>
 
-#define UNIT (session_bits + 128) /* of adjoints: 2^-UNIT */
-
 static const point *p;
 static size_t *as; /* of each touched kink: the one whose side it takes; itself, when it has its own */
 static size_t *at; /* where its gains are, one a side or option */
-static interval *gain, *pull;
+static interval *gain;
 static bool *needed; /* of each sample: does some t differ from a? */
 
 static size_t sides(const touch *t) {
   return is_window(t) ? t->n : 2;
-}
-
-/* ---- u */
-
-typedef struct { integer *lo, *hi; } ends; /* of each feature's adjoint */
-
-/* x[f] += [m, m + slack] / 2^shift * [lo, hi], rounded outward. */
-static void add_product(ends *x, size_t f, const integer *m, const integer *slack, unsigned long shift,
-                        const integer *lo, const integer *hi) {
-  INTEGER(t);
-  for (int up = 0; up < 2; up++) {
-    const integer *end = up ? hi : lo;
-    mpz_mul(&t, m, (mpz_sgn(m) < 0) == up ? lo : hi);
-    if (mpz_sgn(slack) != 0 && (up ? mpz_sgn(end) > 0 : mpz_sgn(end) < 0)) mpz_addmul(&t, slack, end);
-    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&t, &t, shift);
-    mpz_add(up ? &x->hi[f] : &x->lo[f], up ? &x->hi[f] : &x->lo[f], &t);
-  }
-}
-
-/* x[f] += a number between 0 and 1 times [lo, hi]; or exactly that. */
-static void add_share(ends *x, size_t f, bool whole, const integer *lo, const integer *hi) {
-  if (whole || mpz_sgn(lo) < 0) mpz_add(&x->lo[f], &x->lo[f], lo);
-  if (whole || mpz_sgn(hi) > 0) mpz_add(&x->hi[f], &x->hi[f], hi);
-}
-
-/* Through a PIECEWISE entry: its slope, or any between those of a touched kink's sides. */
-static void piece_back(size_t s, size_t e, ends *x, size_t f, const integer *lo, const integer *hi) {
-  size_t place = p->place[s][e];
-  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
-  INTERVAL(slope); INTERVAL(y); INTEGER(z);
-  if (t == NULL) slope_at(p, s, e, NULL, &slope);
-  else if (mpq_cmp(&t->left, &t->right) < 0) interval_set(&slope, &t->left, &t->right);
-  else interval_set(&slope, &t->right, &t->left);
-  if (interval_zero(&slope)) return;
-  unfixed(&y.lo, lo, UNIT); unfixed(&y.hi, hi, UNIT); interval_mul(&y, &y, &slope);
-  fixed(&z, &y.lo, UNIT, false); mpz_add(&x->lo[f], &x->lo[f], &z);
-  fixed(&z, &y.hi, UNIT, true); mpz_add(&x->hi[f], &x->hi[f], &z);
-}
-
-/* The adjoint of entry e, which is complete, to what step s reads. */
-static void entry_back(size_t s, size_t e, ends *x) {
-  const step *st = &p->net->steps[s];
-  size_t f = e / p->net->batch, place = p->place[s] != NULL ? p->place[s][e] : 0;
-  const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
-  const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
-  if (t != NULL) unfixed(&pull[place - TOUCHED].lo, lo, UNIT), unfixed(&pull[place - TOUCHED].hi, hi, UNIT);
-  expect(st->kind != SOFTMAX, "a bound behind a transcendental operator");
-  if (st->kind == WINDOW) {
-    for (size_t o = 0; t != NULL && o < t->n; o++) add_share(&x[t->from], t->at[o] / p->net->batch, false, lo, hi);
-    source to = term_at(p, st, e, t == NULL ? place : 0).x;
-    if (t == NULL) add_share(&x[to.step], to.from, true, lo, hi);
-    return;
-  }
-  for (size_t i = 0; i < st->width; i++) {
-    source to = term_at(p, st, e, i).x;
-    if (to.step >= PADDING || !p->net->steps[to.step].varies) continue;
-    if (st->kind == PIECEWISE) piece_back(s, e, &x[to.step], to.from, lo, hi);
-    else add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
-  }
-}
-
-static void sample_back(void *loss, size_t sample) {
-  const network *net = p->net;
-  const interval *by = loss;
-  if (!needed[sample]) return;
-  ends *x = allocate(net->n_steps, sizeof *x);
-  for (size_t s = 0; s < net->n_steps; s++) {
-    x[s].lo = allocate(net->steps[s].n, sizeof(integer)); x[s].hi = allocate(net->steps[s].n, sizeof(integer));
-    for (size_t f = 0; f < net->steps[s].n; f++) x[s].lo[f] = integer_zero(), x[s].hi[f] = integer_zero();
-  }
-  for (size_t i = 0; i < net->n_outputs; i++) {
-    INTEGER(z);
-    fixed(&z, &by[sample * net->n_outputs + i].lo, UNIT, false);
-    mpz_add(&x[net->output].lo[net->map[i]], &x[net->output].lo[net->map[i]], &z);
-    fixed(&z, &by[sample * net->n_outputs + i].hi, UNIT, true);
-    mpz_add(&x[net->output].hi[net->map[i]], &x[net->output].hi[net->map[i]], &z);
-  }
-  for (size_t s = net->n_steps; s-- > 0;) {
-    for (size_t f = 0; f < net->steps[s].n; f++) {
-      bool any = mpz_sgn(&x[s].lo[f]) != 0 || mpz_sgn(&x[s].hi[f]) != 0;
-      if (any && net->steps[s].varies) entry_back(s, f * net->batch + sample, x);
-    }
-    for (size_t f = 0; f < net->steps[s].n; f++) mpz_clears(&x[s].lo[f], &x[s].hi[f], NULL);
-    free(x[s].lo); free(x[s].hi);
-  }
-  free(x);
 }
 
 /* ---- t - a */
@@ -175,12 +87,11 @@ static void read_parallel(const cell *c, size_t j) {
 void bound_begin(const point *of, cell *c, const rational *ad) {
   size_t n = of->n_touched, all = 0;
   p = of; as = allocate(n, sizeof *as); at = allocate(n, sizeof *at);
-  needed = allocate(p->net->batch, sizeof *needed); pull = intervals(n);
+  needed = allocate(p->net->batch, sizeof *needed);
   for (size_t k = 0; k < n; k++) as[k] = k, at[k] = all, all += sides(&p->touched[k]);
   gain = intervals(all);
   find_differences(ad);
-  interval *loss = loss_slopes(p);
-  for_each_sample(p->net->batch, sample_back, loss);
+  interval *pull = pulls(p, NULL, needed);
   for (size_t k = 0; k < n; k++)
     for (size_t o = 0; o < sides(&p->touched[k]); o++) interval_mul(&gain[at[k] + o], &gain[at[k] + o], &pull[k]);
   cell_settle(c, p, false);

@@ -1,5 +1,6 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
 #include "bound.h"
+#include "simplex.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -130,7 +131,7 @@ const char *kink(size_t k) {
 }
 
 /* `direction` and its moves, into the tensors. */
-static void read_direction(void) {
+void read_direction(void) {
   RATIONAL(coef); RATIONAL(t);
   for (size_t i = 0; i < net.n_wrt; i++) mpq_set(&net.move[i], &zero);
   next_line("direction"); next_line("move");
@@ -196,14 +197,12 @@ static void check_mix(const char *word, size_t n) {
       require(signs[i] == "-+"[mask >> (n - 1 - i) & 1], "the cells' signs must be in order");
     for (size_t k = 0; k < p.n_touched; k++) {
       const touch *to = &p.touched[k];
-      const rational *proxy = &ad[to->slope];
       size_t i = mixed[to->step];
-      c.side[k] = is_window(to) ? tie_side(to)
-                  : mpq_equal(proxy, &to->left) ? -1 : mpq_equal(proxy, &to->right);
+      c.side[k] = own_side(&p, ad, k);
       if (i == 0) continue;
       mpq_sub(&t, &to->left, &to->right); mpq_mul(&t, &t, &lambda[i - 1]);
       mpq_add(&t, &t, &to->right);
-      c.side[k] = !mpq_equal(&t, proxy) ? 0 : signs[i - 1] == '+' ? 1 : -1;
+      c.side[k] = !mpq_equal(&t, &ad[to->slope]) ? 0 : signs[i - 1] == '+' ? 1 : -1;
     }
     check_cell();
   }
@@ -320,6 +319,8 @@ static void check_evidence(const char *verdict) {
     check_mix(word, n);
   } else if (strcmp(word, "hull") == 0 && !outside) {
     check_hull(bouligand);
+  } else if (strcmp(word, "simplices") == 0 && !bouligand && !outside) {
+    check_simplices(&p, &c, ad);
   } else {
     bool bound = strcmp(word, "bound") == 0;
     require((bound || strcmp(word, "separator") == 0) && outside, "'%s' does not prove %s", word, verdict);
