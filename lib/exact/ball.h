@@ -7,8 +7,10 @@
 #include <flint/flint.h>
 #if __FLINT_RELEASE >= 30000
 #include <flint/arb.h>
+#include <flint/arb_mat.h>
 #else
 #include <arb.h>
+#include <arb_mat.h>
 #endif
 
 /* A ball that holds entry (i,j). */

@@ -137,14 +137,19 @@ put_move(writer *w, const clarke_move *m)
 }
 
 static void
+put_direction(writer *w, const clarke_direction *d)
+{
+  fputs("direction\n", w->out);
+  for (size_t k = 0; k < d->n; k++)
+    put_move(w, &d->move[k]);
+}
+
+static void
 put_directions(writer *w, const clarke_cell *cell)
 {
   fprintf(w->out, "directions %zu\n", cell->n);
-  for (size_t i = 0; i < cell->n; i++) {
-    fputs("direction\n", w->out);
-    for (size_t k = 0; k < cell->direction[i].n; k++)
-      put_move(w, &cell->direction[i].move[k]);
-  }
+  for (size_t i = 0; i < cell->n; i++)
+    put_direction(w, &cell->direction[i]);
 }
 
 /* A side that does not matter may be none: then it is the first. */
@@ -195,6 +200,24 @@ put_hull(writer *w)
     fputc('\n', w->out);
     put_directions(w, cell);
   }
+}
+
+static void
+put_simplices(writer *w)
+{
+  const clarke_audit *a = w->a;
+
+  fprintf(w->out, "evidence simplices %zu\n", a->n_simplices);
+  for (size_t i = 0; i < a->n_simplices; i++) {
+    fprintf(w->out, "block %zu", a->simplex[i].n);
+    for (size_t k = 0; k < a->simplex[i].n_touches; k++)
+      fprintf(w->out, " %zu", a->simplex[i].touch[k]);
+    fputc('\n', w->out);
+  }
+  for (size_t i = 0; i < a->n_simplices; i++)
+    for (size_t k = 0; k < a->simplex[i].n; k++)
+      put_direction(w, &a->simplex[i].direction[k]);
+  put_directions(w, &a->others);
 }
 
 /* --- the separator and the tree --- */
@@ -300,6 +323,9 @@ put_evidence(writer *w, clarke_error *err)
     return CLARKE_OK;
   case CLARKE_EVIDENCE_BOUND:
     put_separator(w, "bound");
+    return CLARKE_OK;
+  case CLARKE_EVIDENCE_SIMPLICES:
+    put_simplices(w);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_UNANIMOUS:
   case CLARKE_EVIDENCE_NONE:

@@ -169,6 +169,7 @@ put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
     return CLARKE_OK;
   case CLARKE_EVIDENCE_MIX:
   case CLARKE_EVIDENCE_BOUND:
+  case CLARKE_EVIDENCE_SIMPLICES:
   case CLARKE_EVIDENCE_NONE:
     break;
   }

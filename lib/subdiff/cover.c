@@ -1,11 +1,14 @@
 #include "subdiff/cover.h"
 
+#include "subdiff/climb.h"
 #include "subdiff/path.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define OPEN ((size_t)-1)
+#define LITTLE 1e-6
 
 /* How much the gains of a class's options differ. */
 typedef struct {
@@ -89,10 +92,14 @@ add_demands(visit *v, const clarke_parallel *class, size_t option)
   return status;
 }
 
-/* The direction's moves by the classes' columns, which hold them all. */
+/* The direction's moves by the classes' columns, which hold them all; and a little of a random one, for what d itself does
+ * not move would have no side. */
 static void
 spread_moves(double *x, const clarke_direction *d, const clarke_parallels *c, const clarke_graph *g)
 {
+  uint64_t state = 1;
+  double most = 0;
+
   memset(x, 0, c->n_columns * sizeof *x);
   for (size_t i = 0; i < d->n; i++) {
     size_t column = clarke_column_base(g, d->move[i].parameter) + d->move[i].entry;
@@ -101,6 +108,10 @@ spread_moves(double *x, const clarke_direction *d, const clarke_parallels *c, co
       if (c->column[j] == column)
         x[j] += mpq_get_d(d->move[i].coef);
   }
+  for (size_t j = 0; j < c->n_columns; j++)
+    most = fabs(x[j]) > most ? fabs(x[j]) : most;
+  for (size_t j = 0; j < c->n_columns; j++)
+    x[j] += LITTLE * most * clarke_draw(&state);
 }
 
 /* Does some direction follow the path, and one that it leads to a cell that v does not separate? When none

@@ -22,6 +22,7 @@ clarke_audit_init(clarke_audit *a)
   a->global = CLARKE_UNKNOWN;
   clarke_tree_init(&a->tree);
   clarke_membership_init(&a->membership);
+  clarke_cell_init(&a->others);
 }
 
 static void
@@ -39,10 +40,22 @@ drop_cells(clarke_audit *a)
   a->n_cells = 0;
 }
 
+static void
+drop_simplices(clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_simplices; i++)
+    clarke_simplex_clear(&a->simplex[i]);
+  free(a->simplex);
+  clarke_cell_clear(&a->others);
+  a->simplex = NULL;
+  a->n_simplices = 0;
+}
+
 void
 clarke_audit_clear(clarke_audit *a)
 {
   drop_cells(a);
+  drop_simplices(a);
   for (size_t i = 0; a->lambda != NULL && i < a->n_mixed; i++)
     mpq_clear(a->lambda[i]);
   free(a->mixed);
@@ -327,7 +340,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   return status;
 }
 
-/* By the filters, or other blocks, that have no direction: their trees are small. */
+/* By the filters, or other blocks, that have no direction: there trees are small, and hulls of few dimensions. */
 static clarke_status
 try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
@@ -335,12 +348,26 @@ try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
 
   if (a->n_cells != 1 || a->evidence != CLARKE_EVIDENCE_NONE)
     return CLARKE_OK;
-  status = clarke_separate_blocks(a, q, err);
-  if (status != CLARKE_OK || a->membership.place != CLARKE_OUTSIDE)
-    return status;
-  return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
-                  "in the parameters of one block of a layer a vector separates AD's output from the "
-                  "gradients of all patterns that can occur nearby");
+  status = clarke_settle_blocks(a, q, err);
+  if (status != CLARKE_OK || a->membership.place != CLARKE_INSIDE)
+    drop_simplices(a);
+  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
+    return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
+                    "in the parameters of one block of a layer a vector separates AD's output from the "
+                    "gradients of all patterns that can occur nearby");
+  clarke_membership_clear(&a->membership, 0);
+  return status;
+}
+
+/* The simplices found, when the list of patterns has said no more: it may hold AD's gradient itself. */
+static clarke_status
+recall_simplices(clarke_audit *a)
+{
+  if (a->n_simplices == 0)
+    return CLARKE_OK;
+  return conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_SIMPLICES,
+                  "in each block of a layer whose system has no direction AD's gradient is a convex "
+                  "combination of gradients of realized patterns; the other touches have directions");
 }
 
 /* With an open entry nothing is known of the pattern itself. */
@@ -360,6 +387,8 @@ judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
     status = try_blocks(a, q, err);
   if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
     status = try_enumeration(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = recall_simplices(a);
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include "exact/rank.h"
 #include "subdiff/enumerate.h"
+#include "subdiff/simplex.h"
 
 typedef enum {
   CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE, CLARKE_UNDECIDED,
@@ -47,7 +48,8 @@ typedef struct {
 
 typedef enum {
   CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,
-  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_BOUND, CLARKE_EVIDENCE_UNANIMOUS /* programs */,
+  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_BOUND, CLARKE_EVIDENCE_SIMPLICES,
+  CLARKE_EVIDENCE_UNANIMOUS /* programs */,
 } clarke_evidence;
 
 #define CLARKE_THEOREMS 7
@@ -64,6 +66,9 @@ typedef struct {
   mpq_t *lambda;
   clarke_tree tree;       /* SEPARATOR, BOUND */
   clarke_membership membership;
+  size_t n_simplices;     /* SIMPLICES: by block */
+  clarke_simplex *simplex;
+  clarke_cell others;     /* SIMPLICES: AD's sides outside of the blocks */
   size_t n_layers;
   clarke_layer *layer;
   clarke_theorem theorem[CLARKE_THEOREMS];
@@ -83,6 +88,8 @@ clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool a
 
 /* structure.c: the layers, read off the graph. */
 clarke_status clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err);
+/* Goes the gradient through no transcendental function? (The evidence of blocks.c and simplices.c needs that.) */
+bool clarke_graph_is_piecewise(const clarke_graph *g);
 
 /* two_kinks.c (N-1, docs/two-kinks.md): a direction in the layer's own parameters that brings the
  * cell's moving touches of this layer to their sides, when there is one of closed form. */
@@ -106,13 +113,18 @@ clarke_status clarke_empty_block(bool *found, size_t *from, bool *touch, const c
                                  const clarke_cell *cell, const clarke_question *q,
                                  clarke_error *err);
 
-/* blocks.c: is AD's output separated in the parameters of such a block? Then the verdict is not-in-clarke. */
-clarke_status clarke_separate_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err);
+/* blocks.c: membership's place is OUTSIDE when AD's output is separated in the parameters of such a block (v and the
+ * tree say how), INSIDE when all such blocks are surrounded by cells (the simplices, and `others`); else UNSETTLED. */
+clarke_status clarke_settle_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err);
 
 /* realize.c: directions for a cell, layer by layer and then globally. The layers' feasibility and
  * the global answer are recorded in a when report is set. */
 clarke_status clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
                              const clarke_question *q, clarke_error *err);
+
+/* The same by the layers' systems alone. */
+clarke_status clarke_realize_by_layers(bool *realized, clarke_cell *cell, clarke_audit *a,
+                                       const clarke_question *q, clarke_error *err);
 
 /* rank.c: z_{l-1}'s column rank over the minibatch, for the layers that Theorem 5 asks about. */
 clarke_status clarke_layer_ranks(clarke_audit *a, const clarke_question *q, bool all,

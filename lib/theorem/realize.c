@@ -161,3 +161,13 @@ clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
     status = globally(realized, f.refuted, cell, a, report, q, err);
   return status;
 }
+
+clarke_status
+clarke_realize_by_layers(bool *realized, clarke_cell *cell, clarke_audit *a,
+                         const clarke_question *q, clarke_error *err)
+{
+  findings f = {false, false};
+
+  *realized = false;
+  return has_open_side(cell) ? CLARKE_OK : by_layers(realized, &f, cell, a, false, false, q, err);
+}

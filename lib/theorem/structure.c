@@ -176,3 +176,19 @@ clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
       read_layer(&a->layer[a->n_layers++], q, i);
   return CLARKE_OK;
 }
+
+bool
+clarke_graph_is_piecewise(const clarke_graph *g)
+{
+  bool *carries = malloc(g->n_values + 1);
+  bool all = carries != NULL;
+
+  if (carries != NULL)
+    clarke_reverse_carriers(carries, g, CLARKE_NONE);
+  for (size_t i = 0; i < g->n_steps && all; i++)
+    all = !carries[g->steps[i].out] ||
+          (g->steps[i].kind != CLARKE_ANALYTIC && g->steps[i].kind != CLARKE_SOFTMAX &&
+           g->steps[i].kind != CLARKE_NORMALIZE);
+  free(carries);
+  return all;
+}

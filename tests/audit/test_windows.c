@@ -429,7 +429,7 @@ typedef struct {
   size_t linear, verdict[4], truth[4], alone[2], touched, windows, weaker, trivial;
 } tally;
 
-/* May the audit say so? In-clarke where more is true: only a mix, which does not look (Theorem 4), or
+/* May the audit say so? In-clarke where more is true: only a mix (Theorem 4) or simplices, which do not look, or
  * where products of parameters keep it from realizing the one pattern that would do. */
 static bool
 allowed(const network *net, const session *s, clarke_verdict truth, bool strongest)
@@ -442,7 +442,8 @@ allowed(const network *net, const session *s, clarke_verdict truth, bool stronge
     return said == truth;
   return !strongest || said == truth ||
          (said == CLARKE_IN_CLARKE &&
-          (s->audit.evidence == CLARKE_EVIDENCE_MIX || !net->linear));
+          (s->audit.evidence == CLARKE_EVIDENCE_MIX ||
+           s->audit.evidence == CLARKE_EVIDENCE_SIMPLICES || !net->linear));
 }
 
 static size_t
@@ -764,17 +765,17 @@ grow_leaky(growing *g)
   attr_float(grow_node(g, "LeakyRelu", NULL, false), "alpha", draw_below(g->state, 2) ? 0.25 : 0.75);
 }
 
-/* One filter at 0 over several images: what AD takes everywhere is then seldom what occurs. Behind it perhaps other
+/* Filters at 0 over several images: what AD takes everywhere is then seldom what occurs. Behind it perhaps other
  * layers, whose touches stay open. */
 static void
-grow_one_filter(growing *g, uint64_t *state)
+grow_filters(growing *g, uint64_t *state, size_t filters)
 {
   size_t line[2] = {1, (size_t)draw_between(state, 3, 6)};
   drawn_window w;
 
   grow_begin(g, state, nonzero, 2, line);
   draw_window(&w, g, true, 2);
-  grow_conv_of(g, &w, 1);
+  grow_conv_of(g, &w, filters);
   memset(g->m.tensors[0].real, 0, g->m.tensors[0].count * sizeof(double));
   if (g->dims[1] < 2 || draw_below(state, 2))
     grow_kink(g);
@@ -797,12 +798,12 @@ draw_labels(network *net, const clarke_graph *g, uint64_t *state)
     net->y.integer[e] = (int64_t)draw_below(state, g->values[g->output].count);
 }
 
-/* The filter alone is in wrt, and so every activation piecewise linear in that. */
+/* The filters alone are in wrt, and so every activation piecewise linear in that. */
 static void
-draw_filter_once(network *net, session *s, uint64_t *state)
+draw_filters_once(network *net, session *s, uint64_t *state, size_t filters)
 {
   *net = (network){.linear = true, .mse = draw_below(state, 2), .ce = draw_below(state, 4) == 0};
-  grow_one_filter(&net->grown, state);
+  grow_filters(&net->grown, state, filters);
   net->x = grow_batch(&net->grown, 2 + draw_below(state, 4));
   snprintf(net->profile, sizeof net->profile, "Relu 0 %d\nLeakyRelu 0 right\nAbs 0 right\ntie MaxPool %s\n",
            (int)draw_below(state, 2), draw_below(state, 2) ? "first" : "last");
@@ -815,13 +816,13 @@ draw_filter_once(network *net, session *s, uint64_t *state)
 }
 
 static void
-draw_one_filter(network *net, session *s, uint64_t *state)
+draw_filters(network *net, session *s, uint64_t *state, size_t filters)
 {
-  draw_filter_once(net, s, state);
+  draw_filters_once(net, s, state, filters);
   while (s->replay.n_touches < 3) {
     session_end(s);
     network_clear(net);
-    draw_filter_once(net, s, state);
+    draw_filters_once(net, s, state, filters);
   }
 }
 
@@ -892,7 +893,7 @@ START_TEST(bounds_verify)
     network net;
     session s;
 
-    draw_one_filter(&net, &s, &state);
+    draw_filters(&net, &s, &state, 1);
     OK(clarke_audit_run(&s.audit, &s.question, false, &error));
     if (s.audit.evidence == CLARKE_EVIDENCE_BOUND)
       check_bound(&net, &s, &t);
@@ -905,6 +906,81 @@ START_TEST(bounds_verify)
   ck_assert_uint_gt(t.bound, n_networks / 30);
   ck_assert_uint_gt(t.parallel, n_networks / 50);
   ck_assert_uint_gt(t.flipped, n_networks / 50);
+  remove_folder();
+}
+END_TEST
+
+/* --- simplices -------------------------------------------------------------------------------------- */
+
+typedef struct {
+  size_t simplices, blocks, several, others, ce, windows, derived, flipped, changed;
+} surrounded;
+
+static void
+count_simplices(surrounded *t, const network *net, const session *s)
+{
+  const clarke_audit *a = &s->audit;
+
+  t->simplices++;
+  t->blocks += a->n_simplices > 1;
+  for (size_t i = 0; i < a->n_simplices; i++)
+    t->several += a->simplex[i].n > 2;
+  t->others += a->others.n > 0;
+  t->ce += net->ce;
+  t->windows += has_windows(&s->replay);
+}
+
+/* Whatever else was found, the simplices alone prove in-clarke. */
+static void
+check_simplices(const network *net, session *s, surrounded *t)
+{
+  bool strongest;
+  clarke_verdict truth;
+
+  count_simplices(t, net, s);
+  s->audit.evidence = CLARKE_EVIDENCE_SIMPLICES;
+  s->audit.verdict = CLARKE_IN_CLARKE;
+  save_network(net);
+  write_proof(s);
+  if (run("cd %s && " CHECKER " proof > checked 2>&1", folder) != 0) {
+    describe(net, s, NULL);
+    run("cd %s && cat proof checked", folder);
+    ck_abort_msg("a proof is not verified");
+  }
+  if (net->ce || corners(&s->replay) > MOST_DERIVED)
+    return;
+  t->derived++;
+  truth = derived_truth(&strongest, net, s);
+  ck_assert_int_ne(truth, CLARKE_NOT_IN_CLARKE);
+  t->flipped += flip_verdict(net, s, truth);
+  t->changed += change_rule(net, s) + change_proxy(net, s);
+}
+
+START_TEST(simplices_verify)
+{
+  uint64_t state = seed + 4000;
+  size_t n = n_networks / 5;
+  surrounded t = {0};
+
+  make_folder("windows");
+  for (size_t i = 0; i < n; i++) {
+    network net;
+    session s;
+
+    draw_filters(&net, &s, &state, 1 + draw_below(&state, 3));
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    if (s.audit.n_simplices > 0) {
+      ck_assert_int_ne(s.audit.verdict, CLARKE_UNDECIDED);
+      ck_assert_int_ne(s.audit.verdict, CLARKE_NOT_IN_CLARKE);
+      check_simplices(&net, &s, &t);
+    }
+    session_end(&s);
+    network_clear(&net);
+  }
+  printf("simplices: %zu of %zu networks (%zu with several blocks, %zu of three cells or more, %zu with other touches, %zu of "
+         "cross entropy, %zu with windows) verified, %zu of them with the sets; %zu other verdicts and %zu other profiles refused\n", t.simplices,
+         n, t.blocks, t.several, t.others, t.ce, t.windows, t.derived, t.flipped, t.changed);
+  ck_assert_uint_gt(t.simplices, n / 20);
   remove_folder();
 }
 END_TEST
@@ -985,6 +1061,7 @@ main(int argc, char **argv)
   } tests[] = {{"verdicts", verdicts_are_those_of_the_unrolled_loss},
                {"proofs", proofs_verify_and_false_statements_do_not},
                {"bounds", bounds_verify},
+               {"simplices", simplices_verify},
                {"identity", the_checker_finds_the_same_ties}};
   SRunner *runner;
   int failed;
