@@ -19,11 +19,19 @@ text_json(const char *text)
 }
 
 static json_t *
+blocks_json(const clarke_block_counts *c)
+{
+  return !c->known ? json_null()
+                   : json_pack("{s:I, s:I, s:I}", "all", (json_int_t)c->n, "infeasible",
+                               (json_int_t)c->empty, "undecided", (json_int_t)c->open);
+}
+
+static json_t *
 layer_json(const clarke_layer *l, const clarke_graph *g)
 {
   const clarke_step *step = &g->steps[l->step];
 
-  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b}}",
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o}}",
                    "name", text_json(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
@@ -32,7 +40,7 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
                    "columns", (json_int_t)l->columns, "system", "constraints",
                    (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",
                    answer_json(l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
-                   l->two_kinks);
+                   l->two_kinks, "blocks", blocks_json(&l->blocks));
 }
 
 static json_t *

@@ -47,6 +47,9 @@ print_layers(const clarke_audit_session *s)
                : l->feasible == CLARKE_NO ? "infeasible"
                                           : "not decided",
                l->two_kinks ? " (closed form)" : "");
+    if (l->blocks.empty > 0 && l->blocks.n > 1)
+      snprintf(system + strlen(system), sizeof system - strlen(system), " in %zu of %zu blocks",
+               l->blocks.empty, l->blocks.n);
     printf("%-28.28s %-12s %8zu %9s %9zu %9s  %s\n", step->name, step->op->name, l->neurons, ties,
            l->touched, rank, system);
   }

@@ -15,6 +15,12 @@ const char *clarke_verdict_name(clarke_verdict v);
 
 typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
 
+/* Independent blocks of a layer's system (a convolution's filters): all, those without a direction, and undecided ones. */
+typedef struct {
+  bool known;
+  size_t n, empty, open;
+} clarke_block_counts;
+
 /* A step with kinks and what feeds it: y = f(z, u) + bias. A MAX and the pointwise function it may pool
  * are two here but one layer of the papers: the MAX's system holds both (clarke_graph_inner). */
 typedef struct {
@@ -35,6 +41,7 @@ typedef struct {
   size_t variables;     /* entries of the layer's own wrt parameters */
   clarke_answer feasible;  /* is P_l not empty? */
   bool two_kinks;       /* ... known by N-1's direction */
+  clarke_block_counts blocks; /* known when its system was solved */
   bool rank_known;
   size_t rank, columns; /* of the layer's input over the minibatch; Theorem 5 */
 } clarke_layer;
@@ -97,21 +104,25 @@ clarke_status clarke_two_kinks(bool *found, clarke_direction *d, const clarke_la
                                const clarke_cell *cell, const clarke_question *q,
                                clarke_error *err);
 
-/* layer_system.c (Algorithm 1 for pointwise layers): P_l over the whole minibatch. */
+/* layer_system.c (Algorithm 1 for pointwise layers): P_l over the whole minibatch. counts: NULL when not asked for. */
 clarke_status clarke_layer_system(clarke_cone_answer *answer, clarke_direction *d,
-                                  const clarke_layer *layer, const clarke_cell *cell,
-                                  const clarke_question *q, clarke_error *err);
+                                  clarke_block_counts *counts, const clarke_layer *layer,
+                                  const clarke_cell *cell, const clarke_question *q,
+                                  clarke_error *err);
 
-/* first_order.c: the global system, in all parameters at once. */
+/* The global system, in all parameters at once. */
 clarke_status clarke_first_order(clarke_cone_answer *answer, clarke_direction *d,
                                  const clarke_cell *cell, const clarke_question *q,
                                  clarke_error *err);
 
-/* layer_system.c: the next block of the layer's system under the cell that has no direction, the search
- * beginning with row *from, which ends behind it: the touches in it. */
-clarke_status clarke_empty_block(bool *found, size_t *from, bool *touch, const clarke_layer *layer,
-                                 const clarke_cell *cell, const clarke_question *q,
-                                 clarke_error *err);
+/* layer_system.c: the blocks of the layer's system under the cell that have no direction, one after another: the
+ * touches in each. clarke_blocks_end is for what begin left, whatever it returned. */
+typedef struct clarke_blocks clarke_blocks;
+clarke_status clarke_blocks_begin(clarke_blocks **b, const clarke_layer *layer,
+                                  const clarke_cell *cell, const clarke_question *q,
+                                  clarke_error *err);
+clarke_status clarke_blocks_next(bool *found, bool *touch, clarke_blocks *b, clarke_error *err);
+void clarke_blocks_end(clarke_blocks *b);
 
 /* blocks.c: membership's place is OUTSIDE when AD's output is separated in the parameters of such a block (v and the
  * tree say how), INSIDE when all such blocks are surrounded by cells (the simplices, and `others`); else UNSETTLED. */

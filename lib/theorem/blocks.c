@@ -107,18 +107,19 @@ settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
              clarke_surrounding *surrounding, clarke_error *err)
 {
   const clarke_question *q = surrounding->m->q;
-  size_t from = 0, attempts = 0;
+  size_t attempts = 0;
   bool *among = malloc(q->replay->n_touches + 1), found = true;
-  clarke_status status = among != NULL ? CLARKE_OK
+  clarke_blocks *blocks = NULL;
+  clarke_status status = among != NULL ? clarke_blocks_begin(&blocks, layer, &a->cell[0], q, err)
                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 
   while (found && !*separated && attempts++ < ATTEMPTS && status == CLARKE_OK) {
-    memset(among, 0, q->replay->n_touches);
-    status = clarke_empty_block(&found, &from, among, layer, &a->cell[0], q, err);
+    status = clarke_blocks_next(&found, among, blocks, err);
     if (status == CLARKE_OK && found)
       status = settle_block(separated, a, among, surrounding, err);
   }
   surrounding->whole = surrounding->whole && !found;
+  clarke_blocks_end(blocks);
   free(among);
   return status;
 }

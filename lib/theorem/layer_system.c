@@ -109,23 +109,6 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   return make_rows(s, step != CLARKE_NONE, cell, q, err);
 }
 
-static clarke_status
-solve(clarke_cone_answer *answer, clarke_direction *d, size_t step, const clarke_cell *cell,
-      const clarke_question *q, clarke_error *err)
-{
-  layer_rows s;
-  clarke_status status = rows_init(&s, step, cell, q, err);
-
-  *answer = CLARKE_CONE_UNKNOWN;
-  if (status == CLARKE_OK && s.n != CLARKE_NONE)
-    status = clarke_system_solve(answer, d, s.u, s.row, s.n, q->g, err);
-  /* Midpoints only guess: the cell's own check decides about a direction. */
-  if (!s.exact && *answer == CLARKE_CONE_EMPTY)
-    *answer = CLARKE_CONE_UNKNOWN;
-  rows_clear(&s);
-  return status;
-}
-
 /* The block of row `first`, alone. */
 static clarke_status
 solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, size_t first,
@@ -148,53 +131,126 @@ solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, 
   return status;
 }
 
-static void
-mark_block(bool *touch, const layer_rows *s, const size_t *block, size_t first)
+/* The blocks, each by its first row that is not 0; rows that are 0 are one block, without a direction. */
+static clarke_status
+count_blocks(clarke_block_counts *counts, const layer_rows *s, clarke_cone_answer all,
+             const clarke_graph *g, clarke_error *err)
 {
-  for (size_t i = 0; i < s->n; i++)
-    if (block[i] == block[first])
-      touch[s->owner[i].touch] = true;
+  size_t *block = malloc((s->n + 1) * sizeof *block);
+  bool zero = false;
+  clarke_status status = block != NULL ? clarke_system_blocks(block, s->row, s->n, err)
+                                       : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t i = 0; i < s->n && status == CLARKE_OK; i++) {
+    clarke_cone_answer answer = CLARKE_CONE_EMPTY;
+
+    if (s->row[i].n == 0 ? zero : block[i] != i)
+      continue;
+    zero = zero || s->row[i].n == 0;
+    if (all == CLARKE_CONE_FEASIBLE)
+      answer = CLARKE_CONE_FEASIBLE;
+    else if (s->row[i].n > 0)
+      status = solve_one(&answer, s, block, i, g, err);
+    counts->n++;
+    counts->empty += answer == CLARKE_CONE_EMPTY && s->exact;
+    counts->open += answer == CLARKE_CONE_UNKNOWN || (answer == CLARKE_CONE_EMPTY && !s->exact);
+  }
+  counts->known = status == CLARKE_OK;
+  free(block);
+  return status;
 }
 
-clarke_status
-clarke_empty_block(bool *found, size_t *from, bool *touch, const clarke_layer *layer,
-                   const clarke_cell *cell, const clarke_question *q, clarke_error *err)
+static clarke_status
+solve(clarke_cone_answer *answer, clarke_direction *d, clarke_block_counts *counts, size_t step,
+      const clarke_cell *cell, const clarke_question *q, clarke_error *err)
 {
   layer_rows s;
-  size_t *block = NULL;
-  clarke_status status = rows_init(&s, layer->step, cell, q, err);
+  clarke_status status = rows_init(&s, step, cell, q, err);
 
-  *found = false;
-  if (status == CLARKE_OK && s.n != CLARKE_NONE && s.exact) {
-    block = malloc((s.n + 1) * sizeof *block);
-    status = block != NULL ? clarke_system_blocks(block, s.row, s.n, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-    for (; status == CLARKE_OK && !*found && *from < s.n; (*from)++) {
-      clarke_cone_answer answer;
-
-      if (block[*from] != *from || s.row[*from].n == 0)
-        continue;
-      status = solve_one(&answer, &s, block, *from, q->g, err);
-      *found = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
-      if (*found)
-        mark_block(touch, &s, block, *from);
-    }
-  }
-  free(block);
+  *answer = CLARKE_CONE_UNKNOWN;
+  if (status == CLARKE_OK && s.n != CLARKE_NONE)
+    status = clarke_system_solve(answer, d, s.u, s.row, s.n, q->g, err);
+  if (status == CLARKE_OK && s.n != CLARKE_NONE && counts != NULL)
+    status = count_blocks(counts, &s, *answer, q->g, err);
+  /* Midpoints only guess: the cell's own check decides about a direction. */
+  if (!s.exact && *answer == CLARKE_CONE_EMPTY)
+    *answer = CLARKE_CONE_UNKNOWN;
   rows_clear(&s);
   return status;
 }
 
+/* --- one block after another ---------------------------------------------------------------- */
+
+struct clarke_blocks {
+  layer_rows rows;
+  size_t *block, next;
+  const clarke_question *q;
+};
+
 clarke_status
-clarke_layer_system(clarke_cone_answer *answer, clarke_direction *d, const clarke_layer *layer,
-                    const clarke_cell *cell, const clarke_question *q, clarke_error *err)
+clarke_blocks_begin(clarke_blocks **b, const clarke_layer *layer, const clarke_cell *cell,
+                    const clarke_question *q, clarke_error *err)
 {
-  return solve(answer, d, layer->step, cell, q, err);
+  clarke_status status;
+
+  *b = calloc(1, sizeof **b);
+  if (*b == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  (*b)->q = q;
+  status = rows_init(&(*b)->rows, layer->step, cell, q, err);
+  if (status != CLARKE_OK || (*b)->rows.n == CLARKE_NONE || !(*b)->rows.exact)
+    return status;
+  (*b)->block = malloc(((*b)->rows.n + 1) * sizeof *(*b)->block);
+  return (*b)->block != NULL
+           ? clarke_system_blocks((*b)->block, (*b)->rows.row, (*b)->rows.n, err)
+           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+void
+clarke_blocks_end(clarke_blocks *b)
+{
+  if (b == NULL)
+    return;
+  free(b->block);
+  rows_clear(&b->rows);
+  free(b);
+}
+
+clarke_status
+clarke_blocks_next(bool *found, bool *touch, clarke_blocks *b, clarke_error *err)
+{
+  const layer_rows *s = &b->rows;
+  clarke_status status = CLARKE_OK;
+
+  *found = false;
+  for (; b->block != NULL && !*found && b->next < s->n && status == CLARKE_OK; b->next++) {
+    clarke_cone_answer answer;
+    size_t first = b->next;
+
+    if (b->block[first] != first || s->row[first].n == 0)
+      continue;
+    status = solve_one(&answer, s, b->block, first, b->q->g, err);
+    *found = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
+    for (size_t k = 0; *found && k < b->q->replay->n_touches; k++)
+      touch[k] = false;
+    for (size_t i = first; *found && i < s->n; i++)
+      if (b->block[i] == first)
+        touch[s->owner[i].touch] = true;
+  }
+  return status;
+}
+
+clarke_status
+clarke_layer_system(clarke_cone_answer *answer, clarke_direction *d, clarke_block_counts *counts,
+                    const clarke_layer *layer, const clarke_cell *cell, const clarke_question *q,
+                    clarke_error *err)
+{
+  return solve(answer, d, counts, layer->step, cell, q, err);
 }
 
 clarke_status
 clarke_first_order(clarke_cone_answer *answer, clarke_direction *d, const clarke_cell *cell,
                    const clarke_question *q, clarke_error *err)
 {
-  return solve(answer, d, CLARKE_NONE, cell, q, err);
+  return solve(answer, d, NULL, CLARKE_NONE, cell, q, err);
 }

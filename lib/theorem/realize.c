@@ -65,11 +65,13 @@ layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, findings *f
   if (status == CLARKE_OK && closed_form)
     status = clarke_two_kinks(found, d, layer, cell, q, err);
   f->closed_form = f->closed_form || *found;
-  if (report)
+  if (report) {
     layer->two_kinks = *found;
+    layer->blocks = (clarke_block_counts){0};
+  }
   if (status == CLARKE_OK && !*found) {
     clarke_direction_clear(d);
-    status = clarke_layer_system(&answer, d, layer, cell, q, err);
+    status = clarke_layer_system(&answer, d, report ? &layer->blocks : NULL, layer, cell, q, err);
     *found = answer == CLARKE_CONE_FEASIBLE;
     f->refuted = f->refuted || (answer == CLARKE_CONE_EMPTY && reaches_inputs(layer, q->g));
   }

@@ -199,7 +199,7 @@ check_report(const json_t *j)
 
     has_keys(l, "name op neurons touched ties nontrivial_ties rank columns system");
     ck_assert(json_is_integer(json_object_get(l, "touched")));
-    has_keys(system, "constraints variables feasible");
+    has_keys(system, "constraints variables feasible blocks");
   }
   ck_assert_uint_gt(json_array_size(theorems), 0);
   for (size_t i = 0; i < json_array_size(theorems); i++)

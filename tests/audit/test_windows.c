@@ -497,9 +497,51 @@ derived_truth(bool *strongest, const network *net, session *s)
 static size_t n_networks = 600;
 static uint64_t seed = 1;
 
+/* A layer's blocks: their counts are its answer, and those without a direction are found again one by one; rows that are
+ * 0 are a block that none has. Returns how many layers have several blocks. */
+static size_t
+recount_blocks(const session *s)
+{
+  bool *among = malloc(s->replay.n_touches + 1);
+  size_t several = 0;
+  clarke_cell own;
+
+  clarke_cell_init(&own);
+  OK(clarke_cell_set(&own, &s->question, s->question.ad_side, &error));
+  for (size_t i = 0; i < s->audit.n_layers; i++) {
+    const clarke_layer *l = &s->audit.layer[i];
+    clarke_blocks *blocks;
+    size_t empty = 0;
+    bool found;
+
+    if (!l->blocks.known)
+      continue;
+    several += l->blocks.n > 1;
+    ck_assert_uint_le(l->blocks.empty + l->blocks.open, l->blocks.n);
+    ck_assert(l->feasible != CLARKE_YES || l->blocks.empty + l->blocks.open == 0);
+    ck_assert(l->feasible != CLARKE_NO || l->blocks.empty > 0);
+    OK(clarke_blocks_begin(&blocks, l, &own, &s->question, &error));
+    OK(clarke_blocks_next(&found, among, blocks, &error));
+    for (; found; empty++) {
+      size_t touches = 0;
+
+      for (size_t k = 0; k < s->replay.n_touches; k++)
+        touches += among[k];
+      ck_assert_uint_gt(touches, 0);
+      OK(clarke_blocks_next(&found, among, blocks, &error));
+    }
+    clarke_blocks_end(blocks);
+    ck_assert(l->blocks.empty == empty || l->blocks.empty == empty + 1);
+  }
+  clarke_cell_clear(&own);
+  free(among);
+  return several;
+}
+
 START_TEST(verdicts_are_those_of_the_unrolled_loss)
 {
   uint64_t state = seed;
+  size_t several = 0;
   tally t = {.touched = 0};
 
   for (size_t i = 0; i < n_networks; i++) {
@@ -512,6 +554,7 @@ START_TEST(verdicts_are_those_of_the_unrolled_loss)
     OK(clarke_audit_run(&s.audit, &s.question, false, &error));
     truth = derived_truth(&strongest, &net, &s);
     count(&t, &net, &s, truth, strongest);
+    several += recount_blocks(&s);
     session_end(&s);
     network_clear(&net);
   }
@@ -523,6 +566,7 @@ START_TEST(verdicts_are_those_of_the_unrolled_loss)
   for (size_t v = 0; v < 3; v++)
     ck_assert_uint_gt(t.verdict[v], n_networks / 100);
   ck_assert_uint_gt(t.windows, n_networks / 2);
+  ck_assert_uint_gt(several, n_networks / 20);
   ck_assert_uint_gt(t.trivial, n_networks / 20);
   ck_assert_uint_lt(t.truth[CLARKE_UNDECIDED], n_networks / 50);
   /* Where arguments rest that no rule calls flat: weights of 0, cells in which options coincide. */
