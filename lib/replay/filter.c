@@ -25,7 +25,8 @@ typedef struct {
   size_t n;
   bool fine;
   enclosure *value; /* n_values */
-  double *bound;    /* room for a row of bounds */
+  const clarke_step **deferred; /* n_values: see find_deferred */
+  double *bound;    /* room for two rows of bounds */
   int8_t **piece;
   size_t **ties;
   clarke_identities *ids; /* made when windows are open */
@@ -209,41 +210,6 @@ largest_of(const double *v, size_t n)
   return most;
 }
 
-/* In a fine pass: |W| err(x) entry by entry, in floats, which round sums of nonnegative terms by a
- * factor; what that takes from below the least float is added. */
-static clarke_status
-spread_each(filter *f, const clarke_dense *d, const double *w, size_t count, const double *norm,
-            double gamma, const double *size, const enclosure *x, enclosure *y)
-{
-  size_t width = d->repeat * f->n;
-  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
-  float *weight = malloc((count + 1) * sizeof *weight);
-  double *term = f->bound;
-
-  if (weight == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t e = 0; e < count; e++)
-    weight[e] = up_float(fabs(w[e]));
-  if (d->inner > 1 << 16) /* the factor above is no bound then */
-    up = INFINITY;
-  for (size_t b = 0; b < d->blocks; b++)
-    cblas_sgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
-                (int)d->outer, (int)width, (int)d->inner, 1,
-                weight + (d->grouped ? b * d->outer * d->inner : 0),
-                (int)(d->transposed ? d->outer : d->inner), x->each + b * d->inner * width,
-                (int)width, 0, y->each + b * d->outer * width, (int)width);
-  for (size_t i = 0; i < y->rows; i++) {
-    float *each = y->each + i * f->n;
-
-    for (size_t j = 0; i % d->repeat == 0 && j < f->n; j++) /* one weight's rows have one */
-      term[j] = clarke_up_mul(gamma, clarke_up_mul(norm[i / d->repeat], size[j]));
-    for (size_t j = 0; j < f->n; j++)
-      each[j] = up_float((double)each[j] * up + least + term[j]);
-  }
-  free(weight);
-  return CLARKE_OK;
-}
-
 /* err(y) <= |W| err(x) + gamma |w| |x|, the first term row by row, the second by Cauchy-Schwarz; each
  * scaled to at most 1 so that one row bounds both. */
 static clarke_status
@@ -265,9 +231,7 @@ dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
   for (size_t i = 0; i < rows; i++)
     norm[i] = !d->grouped && i >= d->outer ? norm[i - d->outer]
                                            : weight_norm(d, w, i / d->outer, i % d->outer);
-  if (status == CLARKE_OK && f->fine)
-    status = spread_each(f, d, w, count, norm, gamma, size, x, y);
-  if (status != CLARKE_OK || f->fine) {
+  if (status != CLARKE_OK) {
     free(size);
     return status;
   }
@@ -288,6 +252,146 @@ dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
   return status;
 }
 
+/* --- products in a fine pass ------------------------------------------------------------------- */
+
+/* Doubles of the columns gathered at a time, and their number at least. */
+#define PANEL ((size_t)1 << 17)
+#define PANEL_COLUMNS ((size_t)256)
+
+/* Columns of a product's argument: inner rows of `width` doubles, and what their bounds are made of. */
+typedef struct {
+  const double *y;
+  const float *size;
+  size_t width;
+} columns;
+
+typedef struct {
+  const clarke_dense *d;
+  const double *w;
+  float *absolute;   /* |W| */
+  const double *x;   /* the entries that the argument's are gathered from */
+  float *size;       /* err(x) + gamma |x|, entry by entry */
+  const size_t *map; /* NULL: they are the argument's */
+  double *panel;     /* what is gathered */
+  float *panel_size;
+} fine_product;
+
+static void
+fine_product_clear(fine_product *p)
+{
+  free(p->absolute);
+  free(p->size);
+  free(p->panel);
+  free(p->panel_size);
+}
+
+/* How many of a block's places are gathered at a time. */
+static size_t
+panel_places(const filter *f, const fine_product *p)
+{
+  size_t places = PANEL / (p->d->inner * f->n + 1), least = PANEL_COLUMNS / f->n + 1;
+
+  if (p->map == NULL)
+    return p->d->repeat;
+  places = places < least ? least : places;
+  return places < p->d->repeat ? places : p->d->repeat;
+}
+
+/* The sizes count for nothing where both parts are 0: an exact zero. */
+static clarke_status
+fine_product_init(fine_product *p, filter *f, const clarke_step *s)
+{
+  const clarke_dense *d = &s->dense;
+  const clarke_step *gather = f->deferred[s->in[0].value];
+  const enclosure *x = &f->value[gather != NULL ? gather->in[0].value : s->in[0].value];
+  size_t count = f->g->values[d->weight].count, entries = x->rows * f->n, room;
+  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20);
+
+  *p = (fine_product){.d = d, .w = f->g->values[d->weight].real, .x = x->y,
+                      .map = gather != NULL ? gather->in[0].map : NULL};
+  room = p->map == NULL ? 0 : d->inner * panel_places(f, p) * f->n;
+  p->absolute = malloc((count + 1) * sizeof *p->absolute);
+  p->size = malloc((entries + 1) * sizeof *p->size);
+  p->panel = malloc((room + 1) * sizeof *p->panel);
+  p->panel_size = malloc((room + 1) * sizeof *p->panel_size);
+  if (p->absolute == NULL || p->size == NULL || p->panel == NULL || p->panel_size == NULL)
+    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t e = 0; e < count; e++)
+    p->absolute[e] = up_float(fabs(p->w[e]));
+  for (size_t e = 0; e < entries; e++) {
+    double size = (double)x->each[e] + gamma * fabs(x->y[e]);
+
+    p->size[e] = size == 0 ? 0 : up_float(size);
+  }
+  return CLARKE_OK;
+}
+
+/* The columns of `places` places of block b, from `first` on. */
+static columns
+fine_columns(const filter *f, const fine_product *p, size_t b, size_t first, size_t places)
+{
+  size_t width = places * f->n, begin = b * p->d->inner * p->d->repeat + first;
+
+  if (p->map == NULL) /* all places */
+    return (columns){p->x + begin * f->n, p->size + begin * f->n, width};
+  for (size_t i = 0; i < p->d->inner; i++)
+    for (size_t r = 0; r < places; r++) {
+      size_t from = p->map[begin + i * p->d->repeat + r], to = i * width + r * f->n;
+
+      if (from == CLARKE_NONE) {
+        memset(p->panel + to, 0, f->n * sizeof *p->panel);
+        memset(p->panel_size + to, 0, f->n * sizeof *p->panel_size);
+        continue;
+      }
+      memcpy(p->panel + to, p->x + from * f->n, f->n * sizeof *p->panel);
+      memcpy(p->panel_size + to, p->size + from * f->n, f->n * sizeof *p->panel_size);
+    }
+  return (columns){p->panel, p->panel_size, width};
+}
+
+/* Places `first` and on of block b of the product, and |W| times their sizes. */
+static void
+multiply_columns(const filter *f, const fine_product *p, size_t b, size_t first, columns x,
+                 enclosure *y)
+{
+  const clarke_dense *d = p->d;
+  CBLAS_TRANSPOSE form = d->transposed ? CblasTrans : CblasNoTrans;
+  int outer = (int)d->outer, inner = (int)d->inner, stored = d->transposed ? outer : inner;
+  int width = (int)x.width, row = (int)(d->repeat * f->n);
+  size_t weight = d->grouped ? b * d->outer * d->inner : 0;
+  size_t out = (b * d->outer * d->repeat + first) * f->n;
+
+  cblas_dgemm(CblasRowMajor, form, CblasNoTrans, outer, width, inner, 1, p->w + weight, stored, x.y,
+              width, 0, y->y + out, row);
+  cblas_sgemm(CblasRowMajor, form, CblasNoTrans, outer, width, inner, 1, p->absolute + weight, stored,
+              x.size, width, 0, y->each + out, row);
+}
+
+/* err(y) <= |W| err(x) + gamma |W| |x| = |W| (err(x) + gamma |x|), entry by entry, in floats, which round
+ * sums of nonnegative terms by a factor; what that takes from below the least float is added. */
+static clarke_status
+dense_fine(filter *f, const clarke_step *s, enclosure *y)
+{
+  const clarke_dense *d = &s->dense;
+  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
+  fine_product p;
+  clarke_status status = fine_product_init(&p, f, s);
+  size_t step = panel_places(f, &p);
+
+  for (size_t b = 0; b < d->blocks && status == CLARKE_OK; b++)
+    for (size_t first = 0; first < d->repeat; first += step) {
+      size_t places = d->repeat - first < step ? d->repeat - first : step;
+
+      multiply_columns(f, &p, b, first, fine_columns(f, &p, b, first, places), y);
+    }
+  if (d->inner > 1 << 16) /* the factor above is no bound then */
+    up = INFINITY;
+  for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e++)
+    y->each[e] = up_float((double)y->each[e] * up + least);
+  fine_product_clear(&p);
+  return status;
+}
+
 static clarke_status
 filter_dense(filter *f, const clarke_step *s)
 {
@@ -300,6 +404,8 @@ filter_dense(filter *f, const clarke_step *s)
 
   if (status != CLARKE_OK)
     return status;
+  if (f->fine)
+    return dense_fine(f, s, y);
   for (size_t b = 0; b < d->blocks; b++)
     cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
                 (int)d->outer, (int)width, (int)d->inner, 1,
@@ -308,6 +414,8 @@ filter_dense(filter *f, const clarke_step *s)
                 (int)width, 0, y->y + b * d->outer * width, (int)width);
   return dense_bounds(f, s, x, y);
 }
+
+/* --- sums --------------------------------------------------------------------------------------- */
 
 /* Adds an operand to y: coef is a float, so a product rounds once, a sum once more. */
 static void
@@ -465,8 +573,13 @@ filter_gather(filter *f, const clarke_step *s)
 {
   const enclosure *x = &f->value[s->in[0].value];
   enclosure *y = &f->value[s->out];
-  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+  clarke_status status;
 
+  if (f->deferred[s->out] != NULL) {
+    y->known = true;
+    return CLARKE_OK;
+  }
+  status = enclosure_alloc(f, y, f->g->values[s->out].count);
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
 
@@ -1006,6 +1119,30 @@ find_last_uses(size_t *last, const clarke_graph *g)
       last[g->steps[i].in[k].value] = i;
 }
 
+/* A GATHER whose output one product alone reads, in a fine pass, is left to that: it gathers its columns piece
+ * by piece, and reads them while they are near. */
+static void
+find_deferred(filter *f, size_t *last)
+{
+  const clarke_graph *g = f->g;
+
+  for (size_t i = 0; i < g->n_steps && f->fine; i++) {
+    const clarke_step *s = &g->steps[i];
+    size_t reader = last[s->out], readers = 0, source = s->in[0].value;
+
+    if (s->kind != CLARKE_GATHER || reader == CLARKE_NONE || g->steps[reader].kind != CLARKE_DENSE)
+      continue;
+    for (size_t k = i + 1; k <= reader; k++)
+      for (size_t o = 0; o < g->steps[k].n_in; o++)
+        readers += g->steps[k].in[o].value == s->out;
+    if (readers != 1)
+      continue;
+    f->deferred[s->out] = s;
+    if (last[source] < reader)
+      last[source] = reader;
+  }
+}
+
 clarke_status
 clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
                   const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
@@ -1021,16 +1158,19 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   if (f.n != g->samples && clarke_graph_couples(g))
     return clarke_fail(err, CLARKE_EINTERNAL, "a filter over some of the samples, which are coupled");
   f.value = calloc(g->n_values + 1, sizeof *f.value);
-  f.bound = malloc((f.n + 1) * sizeof *f.bound);
-  if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL) {
+  f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
+  f.bound = malloc((2 * f.n + 1) * sizeof *f.bound);
+  if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL) {
     free(needed);
     free(last);
     free(f.value);
+    free(f.deferred);
     free(f.bound);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
   clarke_graph_needed(g, false, needed);
   find_last_uses(last, g);
+  find_deferred(&f, last);
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
@@ -1043,6 +1183,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
     enclosure_drop(&f.value[v]);
   clarke_identities_free(f.ids);
   free(f.value);
+  free(f.deferred);
   free(f.bound);
   free(needed);
   free(last);
