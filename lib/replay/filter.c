@@ -26,7 +26,9 @@ typedef struct {
   bool fine;
   enclosure *value; /* n_values */
   const clarke_step **deferred; /* n_values: see find_deferred */
-  double *bound;    /* room for two rows of bounds */
+  double *bound, *near; /* room for two rows each */
+  size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
+  size_t step;      /* the one at work */
   int8_t **piece;
   size_t **ties;
   clarke_identities *ids; /* made when windows are open */
@@ -60,9 +62,38 @@ enclosure_alloc(filter *f, enclosure *e, size_t rows)
            : clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
 }
 
+/* The copy of a value, made of the value itself where no later step reads it. */
+static clarke_status
+inherit(filter *f, enclosure *y, size_t value)
+{
+  enclosure *x = &f->value[value];
+  clarke_status status;
+
+  if (f->last[value] == f->step) {
+    *y = *x;
+    *x = (enclosure){0};
+    return CLARKE_OK;
+  }
+  status = enclosure_alloc(f, y, x->rows);
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(y->y, x->y, x->rows * f->n * sizeof *y->y);
+  memcpy(y->row, x->row, x->rows * sizeof *y->row);
+  memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (f->fine)
+    memcpy(y->each, x->each, x->rows * f->n * sizeof *y->each);
+  return CLARKE_OK;
+}
+
 /* The larger, or a NaN if there is one. */
 static inline double
 larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+static inline float
+larger_float(float a, float b)
 {
   return a >= b ? a : b >= a ? b : NAN;
 }
@@ -274,6 +305,7 @@ typedef struct {
   const size_t *map; /* NULL: they are the argument's */
   double *panel;     /* what is gathered */
   float *panel_size;
+  double up, least;  /* what a sum's bound in floats is multiplied by, and increased */
 } fine_product;
 
 static void
@@ -306,9 +338,12 @@ fine_product_init(fine_product *p, filter *f, const clarke_step *s)
   const enclosure *x = &f->value[gather != NULL ? gather->in[0].value : s->in[0].value];
   size_t count = f->g->values[d->weight].count, entries = x->rows * f->n, room;
   double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20);
+  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24;
 
   *p = (fine_product){.d = d, .w = f->g->values[d->weight].real, .x = x->y,
-                      .map = gather != NULL ? gather->in[0].map : NULL};
+                      .map = gather != NULL ? gather->in[0].map : NULL,
+                      .up = d->inner > 1 << 16 ? INFINITY : up, /* the factor is no bound then */
+                      .least = (double)d->inner * 0x1p-140};
   room = p->map == NULL ? 0 : d->inner * panel_places(f, p) * f->n;
   p->absolute = malloc((count + 1) * sizeof *p->absolute);
   p->size = malloc((entries + 1) * sizeof *p->size);
@@ -321,7 +356,7 @@ fine_product_init(fine_product *p, filter *f, const clarke_step *s)
   for (size_t e = 0; e < entries; e++) {
     double size = (double)x->each[e] + gamma * fabs(x->y[e]);
 
-    p->size[e] = size == 0 ? 0 : up_float(size);
+    p->size[e] = (float)(size * (1 + 0x1p-22) + (size > 0 ? 0x1p-140 : 0)); /* as up_float, or 0 */
   }
   return CLARKE_OK;
 }
@@ -365,6 +400,12 @@ multiply_columns(const filter *f, const fine_product *p, size_t b, size_t first,
               width, 0, y->y + out, row);
   cblas_sgemm(CblasRowMajor, form, CblasNoTrans, outer, width, inner, 1, p->absolute + weight, stored,
               x.size, width, 0, y->each + out, row);
+  for (size_t o = 0; o < d->outer; o++) {
+    float *each = y->each + out + o * d->repeat * f->n;
+
+    for (size_t c = 0; c < x.width; c++)
+      each[c] = up_float((double)each[c] * p->up + p->least);
+  }
 }
 
 /* err(y) <= |W| err(x) + gamma |W| |x| = |W| (err(x) + gamma |x|), entry by entry, in floats, which round
@@ -373,7 +414,6 @@ static clarke_status
 dense_fine(filter *f, const clarke_step *s, enclosure *y)
 {
   const clarke_dense *d = &s->dense;
-  double up = 1 + 1.01 * (double)(d->inner + 8) * 0x1p-24, least = (double)d->inner * 0x1p-140;
   fine_product p;
   clarke_status status = fine_product_init(&p, f, s);
   size_t step = panel_places(f, &p);
@@ -384,10 +424,6 @@ dense_fine(filter *f, const clarke_step *s, enclosure *y)
 
       multiply_columns(f, &p, b, first, fine_columns(f, &p, b, first, places), y);
     }
-  if (d->inner > 1 << 16) /* the factor above is no bound then */
-    up = INFINITY;
-  for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e++)
-    y->each[e] = up_float((double)y->each[e] * up + least);
   fine_product_clear(&p);
   return status;
 }
@@ -434,20 +470,11 @@ accumulate(filter *f, enclosure *y, const clarke_operand *o, bool first)
 
       out[j] = first ? term : out[j] + term;
     }
-    if (f->fine)
-      for (size_t j = 0; j < f->n; j++) {
-        double error = v->constant || nothing ? 0 : fabs(o->coef) * (double)x->each[from * f->n + j];
-        float *each = &y->each[i * f->n + j];
-
-        *each = up_float((first ? 0 : (double)*each) + error);
-      }
-    if (f->fine)
-      continue;
     y->row[i] = clarke_up_add(first ? 0 : y->row[i],
                               v->constant || nothing ? 0
                                                      : clarke_up_mul(fabs(o->coef), x->row[from]));
   }
-  for (size_t j = 0; j < f->n && !f->fine; j++) /* r c + r' c' <= (r + r') max(c, c') */
+  for (size_t j = 0; j < f->n; j++) /* r c + r' c' <= (r + r') max(c, c') */
     y->col[j] = larger(first ? 0 : y->col[j], v->constant ? 0 : x->col[j]);
 }
 
@@ -501,28 +528,87 @@ plain_coefficients(const clarke_step *s)
   return plain;
 }
 
+/* Adds an operand to a row, and its error; *size: the largest partial sum. */
+static void
+add_operand(const filter *f, const clarke_operand *o, size_t i, double *y, double *error,
+            double *size)
+{
+  const clarke_value *v = &f->g->values[o->value];
+  const enclosure *x = &f->value[o->value];
+  size_t from = o->map != NULL ? o->map[i] : i;
+  double coef = o->coef, weight = fabs(coef);
+
+  if (from == CLARKE_NONE)
+    return;
+  for (size_t j = 0; j < f->n && v->constant; j++)
+    y[j] += coef * v->real[from];
+  for (size_t j = 0; j < f->n && !v->constant; j++)
+    y[j] += coef * x->y[from * f->n + j];
+  for (size_t j = 0; j < f->n && !v->constant; j++)
+    error[j] += weight * (double)x->each[from * f->n + j];
+  for (size_t j = 0; j < f->n; j++)
+    size[j] = larger(size[j], fabs(y[j]));
+}
+
+/* In a fine pass: each entry with its own rounding, which is `operations` of its largest partial sum. The
+ * first `begun` operands are there. */
+static void
+sum_fine(const filter *f, const clarke_step *s, enclosure *y, size_t begun, double operations)
+{
+  double *error = f->bound, *size = error + f->n, unit = operations * U * (1 + 0x1p-20);
+
+  for (size_t i = 0; i < y->rows; i++) {
+    double *out = y->y + i * f->n;
+    float *each = y->each + i * f->n;
+
+    for (size_t j = 0; j < f->n; j++) {
+      out[j] = begun > 0 ? out[j] : 0;
+      error[j] = begun > 0 ? (double)each[j] : 0;
+      size[j] = fabs(out[j]);
+    }
+    for (size_t k = begun; k < s->n_in; k++)
+      add_operand(f, &s->in[k], i, out, error, size);
+    for (size_t j = 0; j < f->n; j++)
+      each[j] = up_float(error[j] + unit * size[j]);
+  }
+}
+
+/* Is the first operand of a sum, as it is, of one row for each of the sum's, and there once? */
+static bool
+begins_sum(const filter *f, const clarke_step *s)
+{
+  const clarke_operand *first = &s->in[0];
+  bool once = first->map == NULL && first->coef == 1 && !f->g->values[first->value].constant;
+
+  for (size_t k = 1; k < s->n_in; k++)
+    once = once && s->in[k].value != first->value;
+  return once;
+}
+
 static clarke_status
 filter_sum(filter *f, const clarke_step *s)
 {
   enclosure *y = &f->value[s->out];
   double *largest = calloc(f->n + 1, sizeof *largest);
-  clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
+  /* A sum's rounding is at most U times itself, and |coef * operand| <= |partial sum before| +
+   * |after| <= 2 largest (and a rounding). */
+  double operations = plain_coefficients(s) ? (double)s->n_in : (double)(16 * s->n_in);
+  bool begun = f->fine && begins_sum(f, s);
+  clarke_status status = begun ? inherit(f, y, s->in[0].value)
+                               : enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
     status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < s->n_in && status == CLARKE_OK; i++) {
+  if (status == CLARKE_OK && f->fine)
+    sum_fine(f, s, y, begun, operations);
+  for (size_t i = 0; i < s->n_in && status == CLARKE_OK && !f->fine; i++) {
     accumulate(f, y, &s->in[i], i == 0);
     for (size_t e = 0; e < y->rows; e++)
-      for (size_t j = 0; j < f->n; j++) {
-        double size = fabs(y->y[e * f->n + j]);
-
-        largest[j] = size <= largest[j] ? largest[j] : size;
-      }
+      for (size_t j = 0; j < f->n; j++)
+        largest[j] = larger(largest[j], fabs(y->y[e * f->n + j]));
   }
-  if (status == CLARKE_OK) {
-    /* A sum's rounding is at most U times itself, and |coef * operand| <= |partial sum before| +
-     * |after| <= 2 largest (and a rounding). */
-    round_sizes(largest, f->n, plain_coefficients(s) ? (double)s->n_in : (double)(16 * s->n_in));
+  if (status == CLARKE_OK && !f->fine) {
+    round_sizes(largest, f->n, operations);
     add_rounding(f, y, largest);
   }
   free(largest);
@@ -536,7 +622,8 @@ filter_scale(filter *f, const clarke_step *s)
   const clarke_value *c = &f->g->values[s->in[1].value];
   enclosure *y = &f->value[s->out];
   double *largest = calloc(2 * f->n + 1, sizeof *largest);
-  double epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
+  double epsilon = s->root ? mpq_get_d(s->epsilon) : 0, operations = s->root ? 16 : 2;
+  double unit = operations * U * (1 + 0x1p-20);
   clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
@@ -553,15 +640,15 @@ filter_scale(filter *f, const clarke_step *s)
     k = s->divide || s->root ? 1 / fabs(k) * (1 + 8 * U) : fabs(k);
     if (f->fine)
       for (size_t j = 0; j < f->n; j++)
-        y->each[i * f->n + j] = up_float(k * (double)x->each[from * f->n + j]);
+        y->each[i * f->n + j] = up_float(k * (double)x->each[from * f->n + j] +
+                                         unit * fabs(y->y[i * f->n + j]));
     else
       y->row[i] = clarke_up_mul(x->row[from], k);
   }
-  if (status == CLARKE_OK) {
-    if (!f->fine)
-      memcpy(y->col, x->col, f->n * sizeof *y->col);
+  if (status == CLARKE_OK && !f->fine) {
+    memcpy(y->col, x->col, f->n * sizeof *y->col);
     column_sizes(y, f->n, largest, largest + f->n);
-    round_sizes(largest, f->n, s->root ? 16 : 2);
+    round_sizes(largest, f->n, operations);
     add_rounding(f, y, largest);
   }
   free(largest);
@@ -644,19 +731,30 @@ decide(const float_pieces *p, double x, double bound)
   return (int8_t)piece;
 }
 
-/* One row of a step with its kink at 0: the common case, kept free of calls. */
+/* Codes as places; how many are open. They are made as doubles beside doubles, for loops without branches:
+ * signs are anyone's guess. */
 static size_t
-decide_row_at_zero(int8_t *piece, const double *x, const double *away, size_t n)
+store_places(int8_t *piece, const double *code, size_t n)
 {
   size_t open = 0;
 
-  for (size_t j = 0; j < n; j++) {
-    int right = x[j] > away[j], left = x[j] < -away[j], decided = right | left;
-
-    piece[j] = (int8_t)(right | (CLARKE_OPEN & (decided - 1))); /* no branch: signs are anyone's guess */
-    open += (size_t)(1 - decided);
-  }
+  for (size_t j = 0; j < n; j++)
+    piece[j] = (int8_t)code[j];
+  for (size_t j = 0; memchr(piece, CLARKE_OPEN, n) != NULL && j < n; j++)
+    open += piece[j] == CLARKE_OPEN;
   return open;
+}
+
+/* One row of a step with its kink at 0. */
+static size_t
+decide_row_at_zero(int8_t *piece, const double *x, const double *away, double *code, size_t n)
+{
+  for (size_t j = 0; j < n; j++) {
+    double left = x[j] < -away[j] ? 0 : CLARKE_OPEN;
+
+    code[j] = x[j] > away[j] ? 1 : left;
+  }
+  return store_places(piece, code, n);
 }
 
 static double
@@ -712,22 +810,45 @@ piecewise_values(filter *f, const clarke_step *s, const float_pieces *p, const e
     memcpy(y->col, x->col, f->n * sizeof *y->col);
 }
 
-static clarke_status
-relu_values(filter *f, const enclosure *x, enclosure *y, const int8_t *piece)
+static void
+relu_values(filter *f, const enclosure *x, enclosure *y)
 {
   for (size_t e = 0; e < x->rows * f->n; e++)
     y->y[e] = x->y[e] > 0 ? x->y[e] : 0;
-  if (f->fine) { /* where the argument is certainly negative the value is exactly 0 */
-    for (size_t e = 0; e < x->rows * f->n; e++) {
-      float bound = x->each[e];
-
-      y->each[e] = piece[e] == 0 ? 0 : bound;
-    }
-    return CLARKE_OK;
-  }
   memcpy(y->row, x->row, x->rows * sizeof *y->row);
   memcpy(y->col, x->col, f->n * sizeof *y->col);
-  return CLARKE_OK;
+}
+
+#define RELU_BLOCK 256
+
+/* A relu in place, in a fine pass: where the argument is certainly negative the value is exactly 0. */
+static size_t
+relu_block(double *y, float *each, int8_t *piece, size_t n)
+{
+  double away[RELU_BLOCK], code[RELU_BLOCK];
+  size_t open;
+
+  for (size_t j = 0; j < n; j++)
+    away[j] = (double)each[j];
+  open = decide_row_at_zero(piece, y, away, code, n);
+  for (size_t j = 0; j < n; j++) {
+    away[j] = code[j] == 0 ? 0 : away[j];
+    y[j] = y[j] > 0 ? y[j] : 0;
+  }
+  for (size_t j = 0; j < n; j++)
+    each[j] = (float)away[j];
+  return open;
+}
+
+static size_t
+relu_fine(filter *f, enclosure *y, int8_t *piece)
+{
+  size_t open = 0, entries = y->rows * f->n;
+
+  for (size_t e = 0; e < entries; e += RELU_BLOCK)
+    open += relu_block(y->y + e, y->each + e, piece + e,
+                       entries - e < RELU_BLOCK ? entries - e : RELU_BLOCK);
+  return open;
 }
 
 static size_t
@@ -740,7 +861,7 @@ decide_all(filter *f, const clarke_step *s, const float_pieces *p, const enclosu
   for (size_t i = 0; i < x->rows; i++) {
     row_bounds(f, x, i, f->bound);
     if (at_zero) {
-      open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->n);
+      open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->near, f->n);
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
@@ -760,14 +881,21 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   enclosure *y = &f->value[s->out];
   float_pieces p = {0};
   double *largest;
-  clarke_status status = enclosure_alloc(f, y, x->rows);
+  clarke_status status;
 
+  float_pieces_set(&p, &s->pieces);
+  status = p.relu && f->fine ? inherit(f, y, s->in[0].value) : enclosure_alloc(f, y, x->rows);
   if (status != CLARKE_OK)
     return status;
-  float_pieces_set(&p, &s->pieces);
+  if (p.relu && f->fine) {
+    *open += relu_fine(f, y, piece);
+    return CLARKE_OK;
+  }
   *open += decide_all(f, s, &p, x, piece);
-  if (p.relu)
-    return relu_values(f, x, y, piece);
+  if (p.relu) {
+    relu_values(f, x, y);
+    return CLARKE_OK;
+  }
   largest = calloc(f->n + 1, sizeof *largest);
   if (largest == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
@@ -781,23 +909,22 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
 /* The bounds of one row of windows: a maximum is off by no more than the worst of its entries. */
 static void
 window_bounds(filter *f, const enclosure *x, const size_t *entry, size_t width, enclosure *y,
-              size_t i, double *bound)
+              size_t i)
 {
+  float *each = f->fine ? y->each + i * f->n : NULL;
+
   y->row[i] = 0;
-  memset(bound, 0, f->n * sizeof *bound);
+  for (size_t j = 0; f->fine && j < f->n; j++)
+    each[j] = 0;
   for (size_t p = 0; p < width; p++) {
     if (entry[p] == CLARKE_NONE)
       continue;
     if (!f->fine)
       y->row[i] = larger(y->row[i], x->row[entry[p]]);
     for (size_t j = 0; f->fine && j < f->n; j++)
-      bound[j] = larger(bound[j], (double)x->each[entry[p] * f->n + j]);
+      each[j] = larger_float(each[j], x->each[entry[p] * f->n + j]);
   }
-  if (f->fine)
-    for (size_t j = 0; j < f->n; j++)
-      y->each[i * f->n + j] = (float)bound[j];
-  else
-    row_bounds(f, y, i, bound);
+  row_bounds(f, y, i, f->bound);
 }
 
 /* One row of windows: the largest entry of each column, and its place; open where another's upper end
@@ -806,34 +933,38 @@ static size_t
 decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width, double *y,
                const double *bound, int8_t *piece)
 {
-  size_t open = 0, begun = 0;
+  double *near = f->near, *place = near + f->n; /* entries that may be the largest; the largest's place */
+  size_t begun = 0;
 
   for (size_t i = 0; i < width; i++) {
     const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
 
     if (in == NULL)
       continue;
-    for (size_t j = 0; j < f->n; j++)
-      if (begun == 0 || in[j] > y[j]) {
-        y[j] = in[j];
-        piece[j] = (int8_t)i;
-      }
+    for (size_t j = 0; begun == 0 && j < f->n; j++) {
+      y[j] = in[j];
+      place[j] = (double)i;
+    }
+    for (size_t j = 0; begun > 0 && j < f->n; j++) {
+      place[j] = in[j] > y[j] ? (double)i : place[j];
+      y[j] = in[j] > y[j] ? in[j] : y[j];
+    }
     begun++;
   }
-  for (size_t i = 0; i < width && begun > 1; i++) {
+  memset(near, 0, f->n * sizeof *near);
+  for (size_t i = 0; i < width; i++) {
     const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
 
     for (size_t j = 0; in != NULL && j < f->n; j++) {
       double away = 2 * bound[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
       double distance = y[j] - in[j];
 
-      if (piece[j] != (int8_t)i && !(distance > away + 2 * U * distance)) {
-        open += piece[j] != CLARKE_OPEN;
-        piece[j] = CLARKE_OPEN;
-      }
+      near[j] += distance > away + 2 * U * distance ? 0 : 1;
     }
   }
-  return open;
+  for (size_t j = 0; j < f->n; j++) /* the largest is near itself */
+    place[j] = near[j] > 1 ? CLARKE_OPEN : place[j];
+  return begun > 0 ? store_places(piece, place, f->n) : 0;
 }
 
 /* Are the entries that may be the largest of an open window identical? Then the window is decided, with
@@ -901,7 +1032,7 @@ filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t 
   for (size_t i = 0; i < y->rows; i++) {
     const size_t *entry = s->in[0].map + i * s->width;
 
-    window_bounds(f, x, entry, s->width, y, i, f->bound);
+    window_bounds(f, x, entry, s->width, y, i);
     left += decide_windows(f, x, entry, s->width, y->y + i * f->n, f->bound, piece + i * f->n);
   }
   if (left > 0)
@@ -1080,6 +1211,7 @@ filter_step(filter *f, size_t i, size_t *open, size_t *foreign)
   const clarke_step *s = &f->g->steps[i];
   clarke_status status = clarke_step_has_kinks(s) ? allocate_places(f, i) : CLARKE_OK;
 
+  f->step = i;
   if (status != CLARKE_OK)
     return status;
   if (!inputs_known(f, s)) {
@@ -1108,7 +1240,6 @@ filter_step(filter *f, size_t i, size_t *open, size_t *foreign)
   return CLARKE_OK;
 }
 
-/* last[v]: the last step that reads value v; layers are dropped behind it. */
 static void
 find_last_uses(size_t *last, const clarke_graph *g)
 {
@@ -1154,12 +1285,14 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   size_t *last = malloc((g->n_values + 1) * sizeof *last);
   clarke_status status;
 
+  f.last = last;
   *open = *foreign = 0;
   if (f.n != g->samples && clarke_graph_couples(g))
     return clarke_fail(err, CLARKE_EINTERNAL, "a filter over some of the samples, which are coupled");
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
-  f.bound = malloc((2 * f.n + 1) * sizeof *f.bound);
+  f.bound = malloc((4 * f.n + 1) * sizeof *f.bound);
+  f.near = f.bound + 2 * f.n;
   if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL) {
     free(needed);
     free(last);
