@@ -27,6 +27,7 @@ typedef struct {
   enclosure *value; /* n_values */
   const clarke_step **deferred; /* n_values: see find_deferred */
   double *bound, *near; /* room for two rows each */
+  int8_t *other;    /* a row of marks */
   size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
   size_t step;      /* the one at work */
   int8_t **piece;
@@ -92,17 +93,13 @@ larger(double a, double b)
   return a >= b ? a : b >= a ? b : NAN;
 }
 
-static inline float
-larger_float(float a, float b)
-{
-  return a >= b ? a : b >= a ? b : NAN;
-}
-
-/* At least v >= 0. */
+/* At least v >= 0; infinity for a NaN: bounds that are floats are none. */
 static inline float
 up_float(double v)
 {
-  return (float)(v * (1 + 0x1p-22) + 0x1p-140);
+  double up = v * (1 + 0x1p-22) + 0x1p-140;
+
+  return (float)(v <= 0x1p127 ? up : (double)INFINITY);
 }
 
 static inline double
@@ -917,12 +914,12 @@ window_bounds(filter *f, const enclosure *x, const size_t *entry, size_t width, 
   for (size_t j = 0; f->fine && j < f->n; j++)
     each[j] = 0;
   for (size_t p = 0; p < width; p++) {
-    if (entry[p] == CLARKE_NONE)
-      continue;
-    if (!f->fine)
+    const float *in = f->fine && entry[p] != CLARKE_NONE ? x->each + entry[p] * f->n : NULL;
+
+    if (!f->fine && entry[p] != CLARKE_NONE)
       y->row[i] = larger(y->row[i], x->row[entry[p]]);
-    for (size_t j = 0; f->fine && j < f->n; j++)
-      each[j] = larger_float(each[j], x->each[entry[p] * f->n + j]);
+    for (size_t j = 0; in != NULL && j < f->n; j++)
+      each[j] = in[j] > each[j] ? in[j] : each[j];
   }
   row_bounds(f, y, i, f->bound);
 }
@@ -931,9 +928,10 @@ window_bounds(filter *f, const enclosure *x, const size_t *entry, size_t width, 
  * reaches its lower end. */
 static size_t
 decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width, double *y,
-               const double *bound, int8_t *piece)
+               int8_t *piece)
 {
   double *near = f->near, *place = near + f->n; /* entries that may be the largest; the largest's place */
+  double *away = f->bound;
   size_t begun = 0;
 
   for (size_t i = 0; i < width; i++) {
@@ -945,26 +943,69 @@ decide_windows(filter *f, const enclosure *x, const size_t *entry, size_t width,
       y[j] = in[j];
       place[j] = (double)i;
     }
-    for (size_t j = 0; begun > 0 && j < f->n; j++) {
+    for (size_t j = 0; begun > 0 && j < f->n; j++)
       place[j] = in[j] > y[j] ? (double)i : place[j];
+    for (size_t j = 0; begun > 0 && j < f->n; j++)
       y[j] = in[j] > y[j] ? in[j] : y[j];
-    }
     begun++;
   }
-  memset(near, 0, f->n * sizeof *near);
+  for (size_t j = 0; j < f->n; j++) {
+    away[j] = 2 * away[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
+    near[j] = 0;
+  }
   for (size_t i = 0; i < width; i++) {
     const double *in = entry[i] == CLARKE_NONE ? NULL : x->y + entry[i] * f->n;
 
     for (size_t j = 0; in != NULL && j < f->n; j++) {
-      double away = 2 * bound[j] * (1 + 16 * U) + 8 * CLARKE_TINY;
       double distance = y[j] - in[j];
 
-      near[j] += distance > away + 2 * U * distance ? 0 : 1;
+      near[j] += distance > away[j] + 2 * U * distance ? 0 : 1;
     }
   }
   for (size_t j = 0; j < f->n; j++) /* the largest is near itself */
     place[j] = near[j] > 1 ? CLARKE_OPEN : place[j];
   return begun > 0 ? store_places(piece, place, f->n) : 0;
+}
+
+/* Where the argument is an activation that is 0 left of its first kink: its places. */
+static const int8_t *
+places_of_zeros(const filter *f, const clarke_step *s)
+{
+  size_t step = f->g->values[s->in[0].value].producer;
+  const clarke_step *p = step != CLARKE_NONE ? &f->g->steps[step] : NULL;
+  bool zeros = p != NULL && p->kind == CLARKE_PIECEWISE && p->pieces.slope == CLARKE_NONE;
+
+  for (size_t d = 0; d < 3 && zeros; d++)
+    zeros = mpq_sgn(p->pieces.coef[0][d]) == 0;
+  return zeros ? f->piece[step] : NULL;
+}
+
+/* Open windows of one row that hold nothing but such zeros, which are identical: the first is taken. How
+ * many there are. */
+static size_t
+settle_zeros(filter *f, const int8_t *zero, const size_t *entry, size_t width, int8_t *piece,
+             size_t *ties)
+{
+  size_t first = width, settled = 0;
+  int8_t *other = f->other;
+
+  memset(other, 0, f->n);
+  for (size_t p = width; p-- > 0;) {
+    const int8_t *in = entry[p] == CLARKE_NONE ? NULL : zero + entry[p] * f->n;
+
+    for (size_t j = 0; in != NULL && j < f->n; j++)
+      other[j] |= in[j];
+    first = in != NULL ? p : first;
+  }
+  for (size_t j = 0; j < f->n; j++)
+    other[j] = other[j] == 0 && piece[j] == CLARKE_OPEN;
+  for (size_t j = 0; j < f->n; j++)
+    piece[j] = other[j] ? (int8_t)first : piece[j];
+  for (size_t j = 0; j < f->n; j++) {
+    ties[j] += (size_t)other[j];
+    settled += (size_t)other[j];
+  }
+  return settled;
 }
 
 /* Are the entries that may be the largest of an open window identical? Then the window is decided, with
@@ -1000,17 +1041,18 @@ identical_entries(filter *f, const clarke_step *s, const enclosure *y, size_t i,
   return true;
 }
 
+/* One row of windows. */
 static clarke_status
-settle_windows(filter *f, const clarke_step *s, const enclosure *y, int8_t *piece, size_t *ties,
-               size_t *open)
+settle_windows(filter *f, const clarke_step *s, const enclosure *y, size_t i, int8_t *piece,
+               size_t *ties, size_t *open)
 {
   if (f->ids == NULL)
     f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
   if (f->ids == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t e = 0; e < y->rows * f->n; e++)
-    if (piece[e] == CLARKE_OPEN && identical_entries(f, s, y, e / f->n, e % f->n, &piece[e])) {
-      ties[e % f->n]++;
+  for (size_t j = 0; j < f->n; j++)
+    if (piece[j] == CLARKE_OPEN && identical_entries(f, s, y, i, j, &piece[j])) {
+      ties[j]++;
       (*open)--;
     }
   return clarke_identities_failed(f->ids) ? clarke_fail(f->err, CLARKE_ENOMEM, "out of memory")
@@ -1021,23 +1063,26 @@ static clarke_status
 filter_max(filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open)
 {
   const enclosure *x = &f->value[s->in[0].value];
+  const int8_t *zero = places_of_zeros(f, s);
   enclosure *y = &f->value[s->out];
-  size_t left = 0;
   clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (status != CLARKE_OK)
     return status;
   if (!f->fine)
     memcpy(y->col, x->col, f->n * sizeof *y->col);
-  for (size_t i = 0; i < y->rows; i++) {
+  for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++, piece += f->n) {
     const size_t *entry = s->in[0].map + i * s->width;
+    size_t left;
 
     window_bounds(f, x, entry, s->width, y, i);
-    left += decide_windows(f, x, entry, s->width, y->y + i * f->n, f->bound, piece + i * f->n);
+    left = decide_windows(f, x, entry, s->width, y->y + i * f->n, piece);
+    if (left > 0 && zero != NULL)
+      left -= settle_zeros(f, zero, entry, s->width, piece, ties);
+    if (left > 0)
+      status = settle_windows(f, s, y, i, piece, ties, &left);
+    *open += left;
   }
-  if (left > 0)
-    status = settle_windows(f, s, y, piece, ties, &left);
-  *open += left;
   return status;
 }
 
@@ -1291,8 +1336,9 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
     return clarke_fail(err, CLARKE_EINTERNAL, "a filter over some of the samples, which are coupled");
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
-  f.bound = malloc((4 * f.n + 1) * sizeof *f.bound);
+  f.bound = malloc((5 * f.n + 1) * sizeof *f.bound);
   f.near = f.bound + 2 * f.n;
+  f.other = (int8_t *)(f.bound + 4 * f.n);
   if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL) {
     free(needed);
     free(last);
