@@ -28,6 +28,7 @@ typedef struct {
   const clarke_step **deferred; /* n_values: see find_deferred */
   double *bound, *near; /* room for two rows each */
   int8_t *other;    /* a row of marks */
+  uint64_t *mark;   /* four */
   size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
   size_t step;      /* the one at work */
   int8_t **piece;
@@ -1041,6 +1042,67 @@ identical_entries(filter *f, const clarke_step *s, const enclosure *y, size_t i,
   return true;
 }
 
+/* All bits of mark[j]: may the entry be the largest of its window? away: how far below that others are. */
+static void
+mark_near(uint64_t *mark, const double *largest, const double *entry, const double *away, size_t n)
+{
+  for (size_t j = 0; j < n; j++) {
+    double distance = largest[j] - entry[j];
+
+    mark[j] = distance > away[j] + 2 * U * distance ? 0 : ~(uint64_t)0;
+  }
+}
+
+static bool
+any_marked(const uint64_t *mark, size_t n)
+{
+  uint64_t any = 0;
+
+  for (size_t j = 0; j < n; j++)
+    any |= mark[j];
+  return any != 0;
+}
+
+/* Open windows of one row whose entries that may be the largest are the same, as far as rows tell: the first of
+ * these is taken. How many there are. */
+static size_t
+settle_rows(filter *f, const clarke_step *s, const double *y, const size_t *entry, int8_t *piece,
+            size_t *ties)
+{
+  const enclosure *x = &f->value[s->in[0].value];
+  const double *input = f->value[f->g->input].y, *away = f->bound;
+  uint64_t *same = f->mark, *open = same + f->n, *near = open + f->n, *both = near + f->n;
+  size_t settled = 0;
+
+  for (size_t j = 0; j < f->n; j++)
+    open[j] = piece[j] == CLARKE_OPEN ? ~(uint64_t)0 : 0;
+  for (size_t p = 0; p < s->width && any_marked(open, f->n); p++) {
+    if (entry[p] == CLARKE_NONE)
+      continue;
+    mark_near(same, y, x->y + entry[p] * f->n, away, f->n);
+    for (size_t j = 0; j < f->n; j++) {
+      same[j] &= open[j];
+      open[j] &= ~same[j];
+    }
+    for (size_t q = p + 1; q < s->width && any_marked(same, f->n); q++) {
+      if (entry[q] == CLARKE_NONE)
+        continue;
+      mark_near(near, y, x->y + entry[q] * f->n, away, f->n);
+      memcpy(both, same, f->n * sizeof *both);
+      clarke_identity_compare(both, f->ids, input, s->in[0].value, entry[p], entry[q]);
+      for (size_t j = 0; j < f->n; j++)
+        same[j] &= both[j] | ~near[j];
+    }
+    for (size_t j = 0; j < f->n; j++)
+      if (same[j] != 0) {
+        piece[j] = (int8_t)p;
+        ties[j]++;
+        settled++;
+      }
+  }
+  return settled;
+}
+
 /* One row of windows. */
 static clarke_status
 settle_windows(filter *f, const clarke_step *s, const enclosure *y, size_t i, int8_t *piece,
@@ -1050,7 +1112,8 @@ settle_windows(filter *f, const clarke_step *s, const enclosure *y, size_t i, in
     f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
   if (f->ids == NULL)
     return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
-  for (size_t j = 0; j < f->n; j++)
+  *open -= settle_rows(f, s, y->y + i * f->n, s->in[0].map + i * s->width, piece, ties);
+  for (size_t j = 0; j < f->n && *open > 0; j++)
     if (piece[j] == CLARKE_OPEN && identical_entries(f, s, y, i, j, &piece[j])) {
       ties[j]++;
       (*open)--;
@@ -1337,19 +1400,23 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
   f.bound = malloc((5 * f.n + 1) * sizeof *f.bound);
+  f.mark = malloc((4 * f.n + 1) * sizeof *f.mark);
   f.near = f.bound + 2 * f.n;
   f.other = (int8_t *)(f.bound + 4 * f.n);
-  if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL) {
+  if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL ||
+      f.mark == NULL) {
     free(needed);
     free(last);
     free(f.value);
     free(f.deferred);
     free(f.bound);
+    free(f.mark);
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   }
   clarke_graph_needed(g, false, needed);
   find_last_uses(last, g);
   find_deferred(&f, last);
+  last[g->input] = CLARKE_NONE; /* x stays: windows' entries are compared by it */
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
@@ -1364,6 +1431,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   free(f.value);
   free(f.deferred);
   free(f.bound);
+  free(f.mark);
   free(needed);
   free(last);
   return status;

@@ -26,6 +26,11 @@ void clarke_identities_free(clarke_identities *ids);
  * are identical. When out of memory all get 0, and clarke_identities_failed says so. */
 clarke_identity clarke_identity_of(clarke_identities *ids, size_t value, size_t feature,
                                    size_t column);
+/* Clears same[j] of every column j in which features a and b of a value may be two functions, a row at a time
+ * and without numbers; it looks through one product. input: the values of x, features x columns. What
+ * stays is identical; what does not may be. */
+void clarke_identity_compare(uint64_t *same, const clarke_identities *ids, const double *input,
+                             size_t value, size_t a, size_t b);
 bool clarke_identities_failed(const clarke_identities *ids);
 
 #endif

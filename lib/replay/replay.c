@@ -88,12 +88,14 @@ mark_samples(const clarke_replay *r, bool *mark, bool touched)
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
-    for (size_t f = 0; f < count; f++)
-      for (size_t j = 0; j < r->samples; j++) {
-        int8_t code = r->piece[i][f * r->samples + j];
+    for (size_t f = 0; f < count; f++) {
+      const int8_t *code = r->piece[i] + f * r->samples;
 
-        mark[j] |= code == CLARKE_OPEN || (touched && code < 0);
-      }
+      if (!touched && memchr(code, CLARKE_OPEN, r->samples) == NULL)
+        continue;
+      for (size_t j = 0; j < r->samples; j++)
+        mark[j] |= code[j] == CLARKE_OPEN || (touched && code[j] < 0);
+    }
   }
 }
 
