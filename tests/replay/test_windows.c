@@ -167,18 +167,17 @@ START_TEST(filter_on_near_ties)
 }
 END_TEST
 
-/* Margins around the bound of the filter, from a hundredth of it to a hundred times: the second of two
- * entries is larger by so much. */
-START_TEST(filter_at_its_bound)
+/* The second of two entries is larger or smaller by 2^least to 2^most; `further` products follow. */
+static void
+decide_around(size_t further, int least, int most, size_t *filtered, size_t *total)
 {
   uint64_t state = 64;
-  size_t filtered = 0, total = 0;
 
   for (size_t i = 0; i < 600; i++) {
     enum { WIDTH = 16 };
     clarke_model m;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2 * WIDTH,));
-    double *w, gap = ldexp(1, (int)draw_between(&state, -56, -40));
+    double *w, gap = ldexp(1, (int)draw_between(&state, least, most));
     clarke_model_node *node;
 
     model_begin(&m, 16);
@@ -194,14 +193,42 @@ START_TEST(filter_at_its_bound)
     x.real[2 * WIDTH - 1] += draw_below(&state, 2) ? gap : -gap;
     node = model_node(&m, "Conv", "x,w", "c");
     attr_ints(node, "strides", SHAPE(WIDTH,));
-    node = model_node(&m, "MaxPool", "c", "y");
+    node = model_node(&m, "MaxPool", "c", "y0");
     attr_ints(node, "kernel_shape", SHAPE(2,));
-    model_output(&m, "y");
-    compare_with_exact(&m, &x, &filtered, &total);
+    *model_floats(&m, "one", SHAPE(1, 1, 1,)) = 1;
+    for (size_t k = 0; k < further; k++) {
+      char from[16], to[16];
+
+      snprintf(from, sizeof from, "y%zu,one", k);
+      snprintf(to, sizeof to, "y%zu", k + 1);
+      model_node(&m, "Conv", from, to);
+    }
+    model_output(&m, further > 0 ? "y11" : "y0");
+    compare_with_exact(&m, &x, filtered, total);
     clarke_tensor_clear(&x);
     clarke_model_clear(&m);
   }
+}
+
+/* Margins around the bound of the filter, from a hundredth of it to a hundred times. */
+START_TEST(filter_at_its_bound)
+{
+  size_t filtered = 0, total = 0;
+
+  decide_around(0, -56, -40, &filtered, &total);
   printf("at the bound: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 10);
+  ck_assert_uint_lt(filtered, total - total / 10);
+}
+END_TEST
+
+/* The same where the product is the first of twelve, and split: a rounding or two of the result. */
+START_TEST(filter_at_the_bound_of_split_products)
+{
+  size_t filtered = 0, total = 0;
+
+  decide_around(11, -58, -44, &filtered, &total);
+  printf("at the bound of split products: %zu of %zu entries decided in floating point\n", filtered, total);
   ck_assert_uint_gt(filtered, total / 10);
   ck_assert_uint_lt(filtered, total - total / 10);
 }
@@ -471,6 +498,7 @@ main(void)
   tcase_add_test(tcase, filter_on_convolutional_networks);
   tcase_add_test(tcase, filter_on_near_ties);
   tcase_add_test(tcase, filter_at_its_bound);
+  tcase_add_test(tcase, filter_at_the_bound_of_split_products);
   tcase_add_test(tcase, enclosures_at_their_precision);
   tcase_add_test(tcase, identical_entries_are_one_function);
   tcase_add_test(tcase, what_must_be_identified);
