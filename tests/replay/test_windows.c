@@ -197,7 +197,7 @@ decide_around(size_t further, int least, int most, size_t *filtered, size_t *tot
     attr_ints(node, "kernel_shape", SHAPE(2,));
     *model_floats(&m, "one", SHAPE(1, 1, 1,)) = 1;
     for (size_t k = 0; k < further; k++) {
-      char from[16], to[16];
+      char from[32], to[32];
 
       snprintf(from, sizeof from, "y%zu,one", k);
       snprintf(to, sizeof to, "y%zu", k + 1);
