@@ -55,7 +55,7 @@ def proof(name, verdict, model, data, touched, evidence, proxies, loss="sum", wr
         lines.append(f"params {params} {sha(params)}")
     lines += [f"batch {data} {sha(data)}", f"loss {loss}", f"wrt {wrt}", "profile pytorch-2.13"]
     lines += [f"proxy {p}" for p in proxies]
-    lines += [f"tie MaxPool {tie}"] if tie else []
+    lines += [tie if tie.startswith("tie ") else f"tie MaxPool {tie}"] if tie else []
     lines += [f"touched {touched}"] + evidence.strip().split("\n")
     body = "\n".join(line.strip() for line in lines) + "\n"
     body += "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
@@ -554,6 +554,303 @@ def normalized():
              model=name + ".onnx", data=name + ".npz", touched=0, proxies=[])
 
 
+NOTHING = "evidence ad\ncell ad\ndirections 0"
+SHIFT = AD.replace("move w", "move b")
+
+
+def norm_net(name, op, parameters, shape, tail=(), opset=17, head="MatMul", extra=(), head_attributes=None, **attributes):
+    """w x, normalized with the scale s and the shift b; a Relu, or the tail."""
+    nodes = [helper.make_node(head, ["x", "w"], ["y"], "dense", **(head_attributes or {})),
+             helper.make_node(op, ["y", "s", "b"] + list(extra), ["n"], "norm", **attributes)]
+    nodes += tail or [helper.make_node("Relu", ["n"], ["out"], "rho")]
+    save(name + ".onnx", nodes, ["N"] + shape, None, parameters, opset)
+
+
+def layers():
+    """LayerNormalization: feature 0 has scale and shift 0, so its Relus are at their kink."""
+    rng = np.random.default_rng(6)
+    weights = dict(w=rng.normal(size=(3, 4)), s=[0, 1.5, -1, 0.5], b=[0, 0.25, 0.5, 0.125])
+    norm_net("layer", "LayerNormalization", weights, [3])
+    batch("layer.npz", rng.normal(size=(2, 3)), np.float32(rng.normal(size=(2, 4))))
+    base = dict(verdict="in-bouligand", model="layer.onnx", data="layer.npz", touched=2, proxies=["Relu 0 0"])
+    for loss in ["sum", "mse"]:
+        case("layer-" + loss, 0, "VERIFIED", evidence=SHIFT, loss=loss, **base)
+    case("layer-side", 1, "wrong side", evidence=SHIFT.replace("-1", "1"), **base)
+    case("layer-right", 1, "wrong side", evidence=SHIFT, **{**base, "proxies": ["Relu 0 right"]})
+    case("layer-none", 1, "no direction moves", evidence=NOTHING, **base)
+    case("layer-other", 1, "no direction moves", evidence=SHIFT.replace("at 0", "at 1"), **base)
+    case("layer-touched", 1, "number of touched kinks is 2", evidence=SHIFT, **{**base, "touched": 3})
+    # w moves the normalized entries, and these times the scale 0 nothing.
+    case("layer-weights", 1, "no direction moves", evidence=AD, **base)
+    # The normalized entries at the kinks have signs of their own, here two.
+    y = np.float32(weights["w"]).T.astype(float) @ np.load(path("layer.npz"))["x"].astype(float).T
+    assert (y[0] < y.mean(0)).any() != (y[0] < y.mean(0)).all()
+    case("layer-scale", 1, "wrong side", evidence=SHIFT.replace("move b", "move s"), **base)
+    hull = "evidence hull 1\ncell 1 --\n" + "\n".join(SHIFT.split("\n")[2:])
+    case("layer-hull", 1, "not rational", evidence=hull, **base)
+    mix = """evidence mix 1
+    mix rho 1/3
+    cell mix -
+    directions 1
+    direction
+    move b at 0 -1
+    cell mix +
+    directions 1
+    direction
+    move b at 0 1"""
+    between = {**base, "verdict": "in-clarke", "proxies": ["Relu 0 2/3"]}
+    case("layer-mix", 0, "VERIFIED", evidence=mix, **between)
+    case("layer-mix-lambda", 1, "gives it no side", evidence=mix.replace("1/3", "2/3"), **between)
+    case("layer-mix-side", 1, "wrong side", evidence=mix.replace("0 -1", "0 1"), **between)
+    # With the proxy 2 AD is outside: the shift of feature 0 gets from 0 to 1 a sample.
+    tree = "evidence separator\nv b 0 1\ntree\nbranch 0\nbranch 1\nleaf\nleaf\nbranch 1\nleaf\nleaf"
+    outside = {**base, "verdict": "not-in-clarke", "proxies": ["Relu 0 2"]}
+    case("layer-outside", 0, "VERIFIED", evidence=tree, **outside)
+    case("layer-outside-side", 1, "not separated", evidence=tree.replace("b 0 1", "b 0 -1"), **outside)
+    case("layer-outside-weights", 1, "cannot decide whether AD's output is separated", evidence=tree.replace("v b 0 1", "v w 0 1"), **outside)
+    case("layer-outside-inside", 1, "not separated", evidence=tree, **{**outside, "proxies": ["Relu 0 1"]})
+    case("layer-outside-leaf", 1, "moves along v", evidence=tree[:tree.index("branch")] + "leaf", **outside)
+    # What is behind it is not affine, and has no bounds.
+    dead = tree.replace("leaf", "dead 2\nu 0 1\nu 1 1", 1)
+    case("layer-dead", 1, "its argument is not affine", evidence=dead, **outside)
+    bound = tree.replace("separator", "bound")
+    case("layer-bound", 2, "adjoints in a network that normalizes", evidence=bound, **outside)
+    case("layer-parallel", 2, "adjoints in a network that normalizes",
+         evidence=bound.replace("tree", "parallel 0 1\ntree"), **outside)
+    # Nor are there simplices: not behind it, and not of affine arguments before it.
+    block = "evidence simplices 1\nblock 2 0 1\ndirection\nmove b at 0 1\ndirection\nmove b at 0 -1\ndirections 0"
+    case("layer-simplices", 1, "its argument is not affine", evidence=block, **between)
+    save("layer-before.onnx", [
+        helper.make_node("Gemm", ["x", "w", "c"], ["y"], "dense"), helper.make_node("Relu", ["y"], ["r"], "rho"),
+        helper.make_node("LayerNormalization", ["r", "s", "b"], ["out"], "norm")], ["N", 3], None,
+        dict(w=np.zeros((3, 4)), c=[0, 1, 2, 3], s=[1, 2, 3, 4], b=[0, 0, 0, 0]))
+    before = {**between, "model": "layer-before.onnx", "touched": 2, "proxies": ["Relu 0 1/2"]}
+    case("layer-before-simplices", 2, "adjoints in a network that normalizes", evidence=block.replace("move b", "move c"), **before)
+    case("layer-before-mix", 0, "VERIFIED", evidence=mix.replace("1/3", "1/2").replace("move b", "move c"), **before)
+    # Along the shift alone the arguments are affine, all else being constant.
+    case("layer-shift", 1, "derivatives is not zero", evidence=dead, wrt="b", **outside)
+    turned = tree.replace("branch 1\nleaf\nleaf\nbranch 1\nleaf\nleaf",
+                          "branch 1\nleaf\ndead 2\nu 0 1\nu 1 1\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf")
+    case("layer-turned", 0, "VERIFIED", evidence=turned, wrt="b", **outside)
+    case("layer-turned-bound", 0, "VERIFIED", evidence=turned.replace("separator", "bound"), wrt="b", **outside)
+    case("layer-turned-all", 1, "its argument is not affine", evidence=turned, **outside)
+    ways = [("batch", "the batch axis would be mixed", dict(axis=0)), ("epsilon", "must be above zero", dict(epsilon=0.0)),
+            ("negative", "must be above zero", dict(epsilon=-1.0)), ("axes", "an axis is out of range", dict(axis=2)),
+            ("attribute", "an attribute is not supported", dict(epsilons=1.0))]
+    for name, reason, attributes in ways:
+        norm_net("layer-" + name, "LayerNormalization", weights, [3], **attributes)
+        case("layer-" + name, 2, reason, evidence=SHIFT, **{**base, "model": f"layer-{name}.onnx"})
+    norm_net("layer-broadcast", "LayerNormalization", {**weights, "s": np.ones((2, 4))}, [3])
+    case("layer-broadcast", 2, "the shapes do not fit", evidence=SHIFT, **{**base, "model": "layer-broadcast.onnx"})
+    layer = lambda *out: helper.make_node("LayerNormalization", ["y", "s", "b"], list(out), "norm")  # noqa: E731
+    for name, use, status in [("more", "n", 0), ("mean", "m", 2)]: # other outputs may be named, and not used
+        save(f"layer-{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], "dense"), layer("n", "m", "d"),
+                                    helper.make_node("Relu", [use], ["out"], "rho")], ["N", 3], None, weights)
+        case("layer-" + name, status, "is not computed before it" if status else "VERIFIED", evidence=SHIFT,
+             **{**base, "model": f"layer-{name}.onnx"})
+
+
+def exact_layers():
+    """Entries 2 apart, epsilon 9/16: the root is 5/4, the normalized entries -4/5 and 4/5 in every sample. Beside it samples
+    in which nothing is touched, whose root is not rational: their gradients are those of all cells."""
+    weights = dict(w=[[1, 1], [1, 3]], s=[1, 0], b=[1, 0])
+    norm_net("layer-exact", "LayerNormalization", weights, [2], epsilon=0.5625)
+    batch("layer-exact.npz", [[2, 1], [-3, -1]])
+    base = dict(verdict="in-bouligand", model="layer-exact.onnx", data="layer-exact.npz", touched=2, proxies=["Relu 0 0"])
+    hull = "evidence hull 1\ncell 1 --\n" + "\n".join(SHIFT.replace("at 0", "at 1").split("\n")[2:])
+    case("layer-exact", 0, "VERIFIED", evidence=hull, **base)
+    case("layer-exact-right", 1, "not AD's output", evidence=hull, **{**base, "proxies": ["Relu 0 right"]})
+    case("layer-exact-side", 1, "wrong side", evidence=hull.replace("--", "++"), **base)
+    half = hull.replace("hull 1", "hull 2").replace("cell 1 --", "cell 1/2 --")
+    half += half[half.index("\ncell"):].replace("--", "++").replace("1 -1", "1 1")
+    between = {**base, "verdict": "in-clarke", "proxies": ["Relu 0 1/2"]}
+    case("layer-exact-half", 0, "VERIFIED", evidence=half, **between)
+    case("layer-exact-third", 1, "not AD's output", evidence=half, **{**between, "proxies": ["Relu 0 1/3"]})
+    norm_net("layer-inexact", "LayerNormalization", weights, [2], epsilon=0.5)
+    case("layer-inexact", 1, "not rational", evidence=half, **{**between, "model": "layer-inexact.onnx"})
+    # Moves of w keep the root, or do not; only the normalized entries' gradient has it.
+    norm_net("layer-still", "LayerNormalization", {**weights, "s": [0, 0]}, [2], epsilon=0.5)
+    case("layer-still", 1, "number of touched kinks is 2", evidence=half, **{**between, "touched": 4})
+    # LeakyRelu touches one sample only, in which all is 0: there the root is 3/4.
+    save("layer-beside.onnx", [
+        helper.make_node("MatMul", ["x", "w"], ["y"], "dense"),
+        helper.make_node("LayerNormalization", ["y", "s"], ["n"], "norm", epsilon=0.5625),
+        helper.make_node("Relu", ["n"], ["z"], "rho"), helper.make_node("MatMul", ["z", "v"], ["out"], "head"),
+    ], ["N", 2], None, dict(w=[[1, 0], [0, 1]], s=[1, 1], v=[[1], [1]]))
+    batch("layer-beside.npz", [[1, 1], [1, 3], [1, 2]])
+    base = {**base, "model": "layer-beside.onnx", "data": "layer-beside.npz"}
+    way = "directions 1\ndirection\nmove w at 0 "
+    both = f"evidence hull 2\ncell 1/2 +-\n{way}1\ncell 1/2 -+\n{way}-1"
+    case("layer-beside", 0, "VERIFIED", evidence=both, **{**base, "verdict": "in-clarke"})
+    case("layer-beside-side", 1, "wrong side", evidence=both.replace("0 -1", "0 1"), **{**base, "verdict": "in-clarke"})
+    case("layer-beside-one", 1, "not AD's output", evidence=f"evidence hull 1\ncell 1 +-\n{way}1", **base)
+    # The two are opposite, so that neither leaf nor cell is missing from this tree; but they are not affine.
+    dead = "dead 2\nu 0 1\nu 1 1"
+    case("layer-beside-dead", 1, "its argument is not affine", **{**base, "verdict": "not-in-clarke", "wrt": "w"},
+         evidence=f"evidence separator\nv w 0 1\ntree\nbranch 0\nbranch 1\n{dead}\nleaf\nbranch 1\nleaf\n{dead}")
+    # An entry alone is its mean: 0, whatever w is.
+    norm_net("layer-alone", "LayerNormalization", dict(w=[[1], [1]], s=[1], b=[0]), [2])
+    case("layer-alone", 0, "VERIFIED", evidence=NOTHING, **{**base, "model": "layer-alone.onnx", "touched": 3, "wrt": "w"})
+    case("layer-alone-shift", 1, "no direction moves", evidence=NOTHING,
+         **{**base, "model": "layer-alone.onnx", "touched": 3, "wrt": "w b"})
+    case("layer-beside-up", 1, "wrong side", evidence=f"evidence hull 1\ncell 1 ++\n{way}1", **base)
+
+
+def trained():
+    """BatchNormalization by the minibatch's statistics: what one sample is moves the others."""
+    weights = dict(w=[[1, 0.5, 0], [0.25, -1, 0]], s=[1.5, 0, 1], b=[0.25, 0, 0], mean=[0, 0, 0], var=[1, 1, 1])
+    norm_net("trained", "BatchNormalization", weights, [2], extra=["mean", "var"], training_mode=1)
+    batch("trained.npz", [[1, 2], [-1, 0.5], [3, 1]], np.float32([[0, 1, 0], [1, 0, 1], [0.5, 0, 0]]))
+    base = dict(verdict="in-bouligand", model="trained.onnx", data="trained.npz", touched=6, loss="mse",
+                proxies=["Relu 0 0"])
+    ad = SHIFT.replace("at 0 -1", "at 1 -1\n    move b at 2 -2")
+    case("trained", 0, "VERIFIED", evidence=ad, **base)
+    case("trained-side", 1, "wrong side", evidence=ad.replace("-1", "1"), **base)
+    case("trained-half", 1, "no direction moves", evidence=SHIFT.replace("at 0", "at 1"), **base)
+    case("trained-scale", 1, "wrong side", evidence=ad.replace("b at 1", "s at 1"), **base)
+    # Feature 2 is 0 in every sample. Moved by w, the samples less their mean cannot all go down.
+    case("trained-weights", 1, "wrong side", evidence=ad.replace("move b at 2 -2", "move w at 2 -1"), **base)
+    case("trained-touched", 1, "number of touched kinks is 6", evidence=ad, **{**base, "touched": 5})
+    case("trained-mean", 1, "has no parameter 'mean'", evidence=ad, wrt="b mean", **base)
+    case("trained-hull", 1, "not rational", evidence="evidence hull 1\ncell 1 ------\n" + "\n".join(ad.split("\n")[2:]),
+         **base)
+    # In another batch other numbers; and one sample is its own mean, so that all but the shift 1/4 are 0.
+    batch("trained-one.npz", [[1, 2]], np.float32([[0, 1, 0]]))
+    one = {**base, "data": "trained-one.npz", "touched": 2}
+    case("trained-one", 0, "VERIFIED", evidence=ad, **one)
+    case("trained-one-hull", 0, "VERIFIED", evidence="evidence hull 1\ncell 1 --\n" + "\n".join(ad.split("\n")[2:]),
+         wrt="b", **one)
+    case("trained-one-flat", 0, "VERIFIED", evidence=NOTHING, wrt="w", **one)
+    case("trained-flat", 1, "no direction moves", evidence=NOTHING, wrt="w", **base)
+    # The other statistics do not enter, and are replaced with the weights all the same.
+    for name, leave in [("trained-params", ""), ("trained-params-var", "var")]:
+        with open(path(name + ".npz"), "wb") as f:
+            np.savez(f, **{k: np.float32(v) + (k in ["mean", "var"]) for k, v in weights.items() if k != leave})
+        case(name, 1 if leave else 0, "not replaced" if leave else "VERIFIED", evidence=ad, params=name + ".npz", **base)
+    # With the proxy 2 for the shift of feature 1 alone: 0 to 1 a sample, and these together.
+    tree = "leaf"
+    for k in [4, 3, 1]:
+        tree = f"branch {k}\n{tree}\n{tree}"
+    outside = {**base, "verdict": "not-in-clarke", "proxies": ["Relu 0 2"], "loss": "sum"}
+    leaves = lambda k: "leaf" if k > 2 else f"branch {k}\n{leaves(k + 1)}\n{leaves(k + 1)}"  # noqa: E731
+    tree = "evidence separator\nv b 1 1\ntree\n" + leaves(0)
+    case("trained-outside", 0, "VERIFIED", evidence=tree, **outside)
+    case("trained-outside-side", 1, "not separated", evidence=tree.replace("b 1 1", "b 1 -1"), **outside)
+    case("trained-outside-one", 1, "not separated", evidence=tree, **{**outside, "proxies": ["Relu 0 1"]})
+    case("trained-bound", 2, "adjoints in a network that normalizes", evidence=tree.replace("separator", "bound"), **outside)
+    # Two samples 2 apart in both features, epsilon 9/16. Along w at 0 only the sample moves whose first input is not 0; by the
+    # mean the other does too, the other way.
+    norm_net("trained-exact", "BatchNormalization", {**weights, "w": [[1, 1], [0, 0]], "s": [1, 0], "b": [0, 0], "mean": [0, 0],
+                                                     "var": [1, 1]}, [2], extra=["mean", "var"], training_mode=1, epsilon=0.5625)
+    batch("trained-exact.npz", [[2, 0], [0, 5]])
+    exact = dict(verdict="in-bouligand", model="trained-exact.onnx", data="trained-exact.npz", touched=2,
+                 proxies=["Relu 0 0"])
+    hull = "evidence hull 1\ncell 1 --\n" + "\n".join(SHIFT.replace("at 0", "at 1").split("\n")[2:])
+    case("trained-exact", 0, "VERIFIED", evidence=hull, **exact)
+    case("trained-exact-right", 1, "not AD's output", evidence=hull, **{**exact, "proxies": ["Relu 0 1"]})
+    ways = [("old", "version 14", dict(opset=13)), ("epsilon", "must be above zero", dict(epsilon=0.0)),
+            ("spatial", "not for each channel", dict(spatial=0))]
+    for name, reason, attributes in ways:
+        norm_net("trained-" + name, "BatchNormalization", weights, [2], extra=["mean", "var"], training_mode=1, **attributes)
+        case("trained-" + name, 2, reason, evidence=ad, **{**base, "model": f"trained-{name}.onnx"})
+    for name, training, use, status in [("more", 1, "n", 0), ("running", 1, "m", 2), ("inference", 0, "n", 2)]:
+        save(f"trained-{name}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["y"], "dense"),
+            helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n", "m", "d"], "norm",
+                             training_mode=training),
+            helper.make_node("Relu", [use], ["out"], "rho")], ["N", 2], None, weights)
+        reason = {"more": "VERIFIED", "running": "is not computed before it", "inference": "without it there is one output"}
+        case("trained-" + name, status, reason[name], evidence=ad, **{**base, "model": f"trained-{name}.onnx"})
+
+
+def global_maxima():
+    """GlobalMaxPool behind a convolution by 0: w x + b, tied, with the options of the image's numbers; and behind
+    normalizations, which keep what is one function."""
+    pool = [helper.make_node("Conv", ["x", "w", "b"], ["y"], "conv"), helper.make_node("GlobalMaxPool", ["y"], ["out"], "pool")]
+    save("global.onnx", pool, ["N", 1, 2, 2], None, dict(w=[[[[0]]]], b=[1]))
+    batch("global.npz", [[[[1, 1], [1, 2]]]])
+    rule = "tie GlobalMaxPool "
+    base = dict(verdict="in-bouligand", model="global.onnx", data="global.npz", touched=1, proxies=[])
+    right = AD.replace("at 0 -1", "at 0 1/2")
+    case("global", 0, "Of these, windows with ties: 1", evidence=AD, tie=rule + "first", **base)
+    case("global-last", 0, "VERIFIED", evidence=right, tie=rule + "last", **base)
+    case("global-wrong", 1, "moves to the wrong side", evidence=right, tie=rule + "first", **base)
+    case("global-mean-ad", 1, "gives it no side", evidence=AD, tie=rule + "mean", **base)
+    case("global-max", 1, "the tie rule of GlobalMaxPool", evidence=AD, tie="first", **base)
+    case("global-untied", 1, "'tie' is expected", evidence=AD, **base)
+    case("global-both", 1, "'touched' is expected", evidence=AD, tie=rule + "first\ntie MaxPool first", **base)
+    hull = """evidence hull 2
+    cell 3/4 a
+    directions 1
+    direction
+    move w at 0 -1
+    cell 1/4 b
+    directions 1
+    direction
+    move w at 0 1"""
+    mean = {**base, "verdict": "in-clarke", "tie": rule + "mean"}
+    case("global-mean", 0, "VERIFIED", evidence=hull, **mean)
+    case("global-half", 1, "not AD's output", evidence=hull.replace("3/4", "1/2").replace("1/4", "1/2"), **mean)
+    # Two pools of other rules: MaxPool takes the last.
+    save("global-two.onnx", [
+        helper.make_node("Conv", ["x", "w", "b"], ["y"], "conv"),
+        helper.make_node("MaxPool", ["y"], ["m"], "pool", kernel_shape=[1, 2], strides=[1, 2]),
+        helper.make_node("GlobalMaxPool", ["m"], ["out"], "pools")], ["N", 1, 2, 2], None, dict(w=[[[[0]]]], b=[1]))
+    batch("global-two.npz", [[[[1, 3], [2, 2]]]])
+    two = dict(verdict="in-bouligand", model="global-two.onnx", data="global-two.npz", touched=2, proxies=[])
+    case("global-two", 0, "VERIFIED", evidence=right, tie=rule + "first\ntie MaxPool last", **two)
+    case("global-two-swapped", 1, "wrong side", evidence=right, tie=rule + "last\ntie MaxPool first", **two)
+    case("global-two-order", 1, "the tie rule of GlobalMaxPool", evidence=right, tie="tie MaxPool last\n" + rule + "first",
+         **two)
+    case("global-two-one", 1, "'tie' is expected", evidence=right, tie=rule + "first", **two)
+    # A line that begins with 0: its first entry is constant, the others, of other numbers, are too. Near s = 0 the
+    # maximum is 4/3 |s|.
+    sides = "evidence hull 2\ncell 1/2 b\ndirections 1\ndirection\nmove s at 0 1\ncell 1/2 c\ndirections 1\ndirection\nmove s at 0 -1"
+    for name, epsilon in [("line", 0.0625), ("line-root", 0.25)]:
+        norm_net("global-" + name, "GroupNormalization", dict(w=[[[1]]], s=[0], b=[0]), [1, 4], head="Conv", opset=18,
+                 num_groups=1, epsilon=epsilon, tail=[helper.make_node("GlobalMaxPool", ["n"], ["out"], "pool")])
+    batch("global-line.npz", [[[0, 1, -1, 0]]])
+    line = {**base, "model": "global-line.onnx", "data": "global-line.npz", "wrt": "s"}
+    for tie in ["first", "last", "mean"]:
+        case("global-line-" + tie, 0, "VERIFIED", evidence=sides, tie=rule + tie, **{**line, "verdict": "in-clarke"})
+    case("global-line-root", 1, "not rational", evidence=sides, tie=rule + "first",
+         **{**line, "verdict": "in-clarke", "model": "global-line-root.onnx"})
+    case("global-line-ad", 1, "wrong side", evidence=AD.replace("move w", "move s").replace("-1", "1"),
+         tie=rule + "first", **line)
+    # One function in all places, before the normalization and behind it; all but one; the same in other groups.
+    for name, x, touched in [("flat", np.full((2, 2, 3), 0.5), 0), ("most", [[[1, 1, 2], [1, 1, 1]]] * 2, 2),
+                             ("alike", [[[1, 2, 2], [2, 1, 2]]] * 2, 4)]:
+        for op, opset, more in [("InstanceNormalization", 17, {}), ("GroupNormalization", 18, dict(num_groups=2))]:
+            model = f"global-{name}-{op[0].lower()}"
+            norm_net(model, op, dict(w=[[[1.5]], [[-0.75]]], s=[0, 0], b=[1, 1]), [2, 3], head="Conv", opset=opset,
+                     head_attributes=dict(group=2), tail=[helper.make_node("GlobalMaxPool", ["n"], ["out"], "pool")], **more)
+            batch(model + ".npz", x)
+            at = dict(verdict="in-bouligand", model=model + ".onnx", data=model + ".npz", touched=touched, proxies=[],
+                      tie=rule + "first")
+            case(model, 0 if touched == 0 else 1, "VERIFIED" if touched == 0 else "no direction moves", evidence=NOTHING, **at)
+            case(model + "-touched", 1, f"number of touched kinks is {touched}", evidence=NOTHING,
+                 **{**at, "touched": touched + 1})
+    # Rows normalized each for itself: what is one function in all of a row is 0, and of equal arguments in two rows each is
+    # another function.
+    for name, x, touched in [("zeros", [[[[1, 1, 1], [0, 0, 0]]]], 0), ("others", [[[[1, 2, 2], [1, 2, 5]]]], 1)]:
+        norm_net("global-" + name, "LayerNormalization", dict(w=[[[[1.5]]]], s=[0, 0, 0], b=[1, 1, 1]), [1, 2, 3], head="Conv",
+                 tail=[helper.make_node("GlobalMaxPool", ["n"], ["out"], "pool")])
+        batch(f"global-{name}.npz", x)
+        rows = dict(verdict="in-bouligand", model=f"global-{name}.onnx", data=f"global-{name}.npz", touched=touched,
+                    proxies=[], tie=rule + "first", wrt="w")
+        if touched == 0:
+            case("global-zeros", 0, "VERIFIED", evidence=NOTHING, **rows)
+            continue
+        one = "evidence hull 1\ncell 1 {0}\ndirections 0"
+        case("global-others-f", 1, "no direction moves", evidence=one.format("f"), **rows)
+        case("global-others-g", 1, "has no side 'g'", evidence=one.format("g"), **rows)
+    for name, groups in [("three", 3), ("no", 0)]:
+        norm_net(f"groups-{name}", "GroupNormalization", dict(w=[[[1.5]], [[-0.75]]], s=[0, 0], b=[1, 1]), [2, 3], head="Conv",
+                 opset=18, num_groups=groups, head_attributes=dict(group=2))
+        case(f"groups-{name}", 2, "is no divisor of the channels", evidence=NOTHING, verdict="in-bouligand",
+             model=f"groups-{name}.onnx", data="global-flat-i.npz", touched=0, proxies=["Relu 0 0"])
+
+
 def later(make):
     yield from make().items()
 
@@ -656,23 +953,60 @@ def operators():
                       [2, 4, 4], 2, dict(w=dyadic(3, 2, 2, 2), s=dyadic(3), b=dyadic(3), mean=dyadic(3),
                                          var=channels(0.25, 2, 3)), 14),
     }
+    last = lambda: {  # noqa: E731
+        "layer": ([node("MatMul", ["x", "w"], ["y"]), node("LayerNormalization", ["y", "s", "b"], ["z"], axis=1),
+                   node("LayerNormalization", ["z", "t"], ["u"]), node("Relu", ["u"], ["out"])],
+                  [2, 3], 2, dict(w=dyadic(3, 4), s=dyadic(2, 4), b=dyadic(2, 4), t=dyadic(4)), 17),
+        "instance": ([node("Conv", ["x", "w"], ["y"]), node("InstanceNormalization", ["y", "s", "b"], ["z"], epsilon=0.25),
+                      node("GlobalMaxPool", ["z"], ["p"]), node("Relu", ["p"], ["out"])],
+                     [2, 3, 3], 2, dict(w=dyadic(3, 2, 2, 2), s=dyadic(3), b=dyadic(3)), 17),
+        "group": ([node("Conv", ["x", "w"], ["y"]), node("GroupNormalization", ["y", "s", "b"], ["z"], num_groups=2),
+                   node("Relu", ["z"], ["out"])],
+                  [2, 3], 2, dict(w=dyadic(4, 2, 2), s=dyadic(4), b=dyadic(4)), 21),
+        "trained": ([node("Conv", ["x", "w"], ["y"]),
+                     node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["z", "m1", "v1"], training_mode=1),
+                     node("LayerNormalization", ["z", "t"], ["u"], axis=1), node("Relu", ["u"], ["out"])],
+                    [2, 3], 3, dict(w=dyadic(3, 2, 2), s=dyadic(3), b=dyadic(3), mean=dyadic(3), var=dyadic(3) ** 2,
+                                    t=dyadic(3, 2)), 17),
+        # Rational roots: entries 2 apart with epsilon 9/16; and 0 in all samples, with 1/4.
+        "layer-exact": ([node("Gemm", ["x", "w", "b"], ["y"]), node("LayerNormalization", ["y", "s"], ["z"], epsilon=0.5625),
+                         node("LeakyRelu", ["z"], ["out"], alpha=0.25)],
+                        [3], 2, dict(w=np.repeat(dyadic(3, 1), 2, axis=1), b=channels(0.5, 2.5), s=dyadic(2)), 17),
+        "trained-exact": ([node("Gemm", ["x", "w", "c"], ["y"]),
+                           node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["z"], training_mode=1, epsilon=0.25),
+                           node("Gemm", ["z", "v"], ["out"])],
+                          [2], 3, dict(w=np.zeros((2, 3)), c=dyadic(3), s=dyadic(3), b=dyadic(3), mean=dyadic(3),
+                                       var=dyadic(3) ** 2, v=dyadic(3, 2)), 17),
+        # The file has no batch axis of its own: the statistics are over the rows of each sample.
+        "trained-rows": ([node("Conv", ["x", "w"], ["y"]),
+                          node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["z"], training_mode=1),
+                          node("Relu", ["z"], ["out"])],
+                         [3, 2, 4], 2, dict(w=dyadic(3, 2, 2), s=dyadic(3), b=dyadic(3), mean=dyadic(3), var=dyadic(3) ** 2), 17),
+        "global": ([node("Mul", ["x", "m"], ["y"]), node("GlobalMaxPool", ["y"], ["p"]), node("Mul", ["p", "w"], ["out"])],
+                   [3, 2, 3], 2, dict(m=dyadic(3, 2, 3), w=dyadic(3, 1, 1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
-    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more)):
+    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last)):
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
-        save(f"op-{name}.onnx", nodes, ["N"] + shape, None, parameters, opset)
+        rows = name == "trained-rows"
+        save(f"op-{name}.onnx", nodes, shape if rows else ["N"] + shape, None, parameters, opset)
         x = dyadic(samples, *shape)
         batch(f"op-{name}.npz", x)
-        out = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx"))).run(None, {"x": x})[0]
+        reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")))
+        out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
+        out = np.stack(out) if rows else out[0]
         if name == "softmax-old":  # the reference evaluator knows only the axis rule of opset 13
             e = np.exp(x.reshape(samples, -1).astype(np.float64))
             out = (e / e.sum(axis=1, keepdims=True)).reshape(x.shape) * parameters["w"]
         with open(path(f"op-{name}.npy"), "wb") as f:
-            np.save(f, np.asarray(out, np.float32))
-        OPERATORS.append(f"{name} {0 if name in ['smooth', 'softmax-old', 'hardswish', 'norm-root'] else 1}")
+            np.save(f, np.ascontiguousarray(out, np.float32))
+        OPERATORS.append(f"{name} {0 if name in ROUNDED else 1}")
 
 
 OPERATORS = []
+ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
+           "layer-exact"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -1066,7 +1400,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized, near_kinks, bounds, simplices]:
+                 normalized, near_kinks, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -116,7 +116,8 @@ START_TEST(stored_proofs_hold)
   static const char *const names[] = {"lemma2", "lemma3", "abs", "global-only", "leaky-cascade",
                                       "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later", "lemma7",
                                       "two-windows", "opposite-images", "one-window", "zero-gamma-beta",
-                                      "lenet-q6-pair", "lenet-init"};
+                                      "lenet-q6-pair", "lenet-init", "digits-batchnorm", "digits-batchnorm-pruned",
+                                      "digits-layernorm", "digits-layernorm-gamma-beta"};
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, ROOT "/proofs-data/%s.proof", names[i]);
@@ -137,7 +138,8 @@ START_TEST(changed_proofs_fail)
     if (status != 0)
       continue;
     bytes b = read_file(path);
-    bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL || strstr(path, "lemma7.") != NULL;
+    bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL || strstr(path, "lemma7.") != NULL
+               || strstr(path, "/layer-outside.") != NULL || strstr(path, "/trained.") != NULL || strstr(path, "/global-mean.") != NULL;
     for (size_t at = all ? 0 : draw(60); at < b.size; at += all ? 1 : 1 + draw(100)) {
       unsigned char old = b.data[at];
       b.data[at] ^= (unsigned char)(1 + draw(255));
@@ -173,7 +175,9 @@ START_TEST(sealed_nonsense_does_no_harm)
   static const char *const names[] = {"lemma2", "lemma3", "abs", "two", "abs-hull", "sigmoid", "prelu-flat",
                                       "opposed", "lemma7", "tied-mean", "tied-relu-up", "norm-exact-hull", "bound",
                                       "bound-windows", "bound-behind-branch", "bound-both", "simplices", "simplices-two",
-                                      "simplices-others", "simplices-windows", "simplices-ce-0"};
+                                      "simplices-others", "simplices-windows", "simplices-ce-0", "layer-mix",
+                                      "layer-outside", "layer-exact-half", "trained", "trained-exact", "global-mean",
+                                      "global-two"};
   char path[512], changed[512], said[4096];
 
   snprintf(changed, sizeof changed, "%s/sealed.proof", folder);
@@ -203,7 +207,8 @@ START_TEST(broken_inputs_do_no_harm)
   static const char *const names[][3] = {{"lemma2", "lemma2.onnx", "lemma2.npz"},
     {"two", "two.onnx", "two.npz"}, {"sigmoid", "sigmoid.onnx", "sigmoid.npz"},
     {"abs", "abs.onnx", "abs.npz"}, {"conv", "conv.onnx", "conv.npz"}, {"norm", "norm.onnx", "norm.npz"},
-    {"lemma7", "lemma7.onnx", "lemma7.npz"}};
+    {"lemma7", "lemma7.onnx", "lemma7.npz"}, {"layer-sum", "layer.onnx", "layer.npz"},
+    {"trained", "trained.onnx", "trained.npz"}, {"global-line-mean", "global-line.onnx", "global-line.npz"}};
   char path[512], changed[512], said[4096], old[65], new[65];
 
   for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {

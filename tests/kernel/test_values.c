@@ -1,7 +1,7 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
+#include "normalization.h"
 #include "program.h"
-#include "window.h"
 
 #include <check.h>
 #include <mpfr.h>
@@ -43,9 +43,9 @@ START_TEST(hashes_agree_with_libcrypto)
 }
 END_TEST
 
-/* Is the true value, a little off after rounding to 2000 bits, in x, and x narrow? */
+/* Is the true value, a little off after rounding to 2000 bits, in x, and x narrow, to all but so many bits? */
 static void
-check_encloses(const interval *x, mpfr_t value)
+check_encloses_within(const interval *x, mpfr_t value, unsigned long lost)
 {
   rational width = rational_zero(), slack = rational_zero();
   mpfr_t slackened;
@@ -58,10 +58,16 @@ check_encloses(const interval *x, mpfr_t value)
   ck_assert(mpfr_cmp_q(slackened, &x->hi) <= 0);
   mpq_sub(&width, &x->hi, &x->lo);
   mpq_set_ui(&slack, 1, 1);
-  mpq_div_2exp(&slack, &slack, session_bits - 8);
+  mpq_div_2exp(&slack, &slack, session_bits - lost);
   ck_assert(mpq_cmp(&width, &slack) <= 0);
   mpfr_clear(slackened);
   mpq_clears(&width, &slack, NULL);
+}
+
+static void
+check_encloses(const interval *x, mpfr_t value)
+{
+  check_encloses_within(x, value, 8);
 }
 
 START_TEST(softmax_encloses)
@@ -309,8 +315,10 @@ static const struct {
             {"op-shapes", true, true}, {"op-pieces", true, true}, {"op-clip-old", true, true},
             {"op-conv", true, true}, {"op-conv-line", true, true}, {"op-pools", true, true},
             {"op-means", true, true}, {"op-pads", true, true}, {"op-norm", true, true},
-            {"op-hardswish", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false},
-            {"op-softmax-old", false, false}};
+            {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
+            {"op-trained-exact", true, true}, {"op-norm-root", false, false}, {"op-smooth", false, false},
+            {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
+            {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false}};
 
 START_TEST(values_are_those_of_onnx)
 {
@@ -430,7 +438,9 @@ check_near(const interval *y, const integer *c, const integer *r)
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
   "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
-  "near-zero", "near-window", "near-tie", "near-order"};
+  "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
+  "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
+  "global-alike-i", "global-line"};
 
 /* Near values enclose the exact ones, and the pieces and windows are what exact values say; at the stored
  * weights and at rational ones, which near values round. */
@@ -470,11 +480,11 @@ START_TEST(near_values_decide_as_exact_ones)
         tied += p->touched[place - TOUCHED].tied[o];
       ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
     }
-  for (size_t b = 0; b < l.net.batch; b++) {
+  for (size_t b = 0; b < l.net.apart; b++) {
     near *v = near_values(&l.p, b);
     for (size_t s = 0; s < l.net.n_steps; s++)
-      for (size_t f = 0; f < l.net.steps[s].n && v[s].known; f++, known++) {
-        check_near(value_at(p, s, f * l.net.batch + b), &v[s].c[f], &v[s].r);
+      for (size_t i = 0; i < v[s].n && v[s].known; i++, known++) {
+        check_near(value_at(p, s, i * l.net.apart + b), &v[s].c[i], &v[s].r);
         ck_assert(mpz_sizeinbase(&v[s].r, 2) < session_bits + 64);
       }
     near_free(p, v);
@@ -521,7 +531,8 @@ static const struct {
   const char *name;
   size_t least; /* pairs of entries with one identity that is no constant */
 } alike[] = {{"flat", 100}, {"blank", 50}, {"tied", 3}, {"tied-relu", 0}, {"opposed", 0}, {"norm-flat", 6},
-             {"norm-pool", 0}, {"conv", 0}, {"op-pools", 0}, {"op-norm-root", 0}};
+             {"norm-pool", 0}, {"conv", 0}, {"op-pools", 0}, {"op-norm-root", 0}, {"op-instance", 0},
+             {"global-flat-i", 4}, {"global-most-i", 20}, {"global-most-g", 20}, {"global-alike-g", 6}, {"global-line", 0}};
 
 /* Entries of one identity stay equal when the weights move; what is constant stays. */
 START_TEST(identities_are_functions)
@@ -607,6 +618,137 @@ START_TEST(cells_have_the_gradients_nearby)
 }
 END_TEST
 
+/* S x / m, and the root of the mean square of what is off that, plus epsilon, of the line's arguments. */
+static void
+line_statistics(mpfr_t mean, mpfr_t root, const point *p, const step *st, size_t e)
+{
+  size_t m = line_length(p, st);
+  mpfr_t t;
+
+  mpfr_init2(t, 2000);
+  mpfr_set_zero(mean, 1);
+  mpfr_set_zero(root, 1);
+  for (size_t i = 0; i < m; i++)
+    mpfr_add_q(mean, mean, &argument(p, st, line_entry(p, st, e, i))->lo, MPFR_RNDN);
+  mpfr_div_ui(mean, mean, m, MPFR_RNDN);
+  for (size_t i = 0; i < m; i++) {
+    mpfr_sub_q(t, mean, &argument(p, st, line_entry(p, st, e, i))->lo, MPFR_RNDN);
+    mpfr_fma(root, t, t, root, MPFR_RNDN);
+  }
+  mpfr_div_ui(root, root, m, MPFR_RNDN);
+  mpfr_add_q(root, root, &st->at[0], MPFR_RNDN);
+  mpfr_sqrt(root, root, MPFR_RNDN);
+  mpfr_clear(t);
+}
+
+/* The derivative of (x - mean) / root along dx, from that of each part. */
+static void
+line_tangent(mpfr_t dy, mpfr_t y, mpfr_t root, const motion *d, const step *st, size_t e)
+{
+  size_t m = line_length(d->p, st);
+  mpfr_t moved, turned, t, mean, other;
+
+  mpfr_inits2(2000, moved, turned, t, mean, other, (mpfr_ptr)NULL);
+  line_statistics(mean, other, d->p, st, e);
+  mpfr_set_zero(moved, 1);  /* that of the mean */
+  mpfr_set_zero(turned, 1); /* that of the variance, halved */
+  for (size_t i = 0; i < m; i++) {
+    size_t at = line_entry(d->p, st, e, i);
+
+    mpfr_add_q(moved, moved, &argument_tangent(d, st, at)->lo, MPFR_RNDN);
+    mpfr_sub_q(t, mean, &argument(d->p, st, at)->lo, MPFR_RNDN);
+    mpfr_mul_q(t, t, &argument_tangent(d, st, at)->lo, MPFR_RNDN);
+    mpfr_sub(turned, turned, t, MPFR_RNDN);
+  }
+  mpfr_div_ui(moved, moved, m, MPFR_RNDN);
+  mpfr_div_ui(turned, turned, m, MPFR_RNDN);
+  mpfr_div(turned, turned, root, MPFR_RNDN); /* that of the root */
+  mpfr_set_q(dy, &argument_tangent(d, st, e)->lo, MPFR_RNDN);
+  mpfr_sub(dy, dy, moved, MPFR_RNDN);
+  mpfr_mul(t, y, turned, MPFR_RNDN);
+  mpfr_sub(dy, dy, t, MPFR_RNDN);
+  mpfr_div(dy, dy, root, MPFR_RNDN);
+  mpfr_clears(moved, turned, t, mean, other, (mpfr_ptr)NULL);
+}
+
+static const char *const normalizing[] = {"op-layer", "op-instance", "op-group", "op-trained", "op-trained-rows",
+                                          "op-layer-exact", "op-trained-exact", "layer", "trained", "global-most-g", "global-line"};
+
+/* Values and tangents of steps whose arguments are rational, at weights that are not those stored. */
+START_TEST(normalizations_enclose)
+{
+  loaded l;
+  mpfr_t mean, root, y, dy;
+  size_t met = 0;
+
+  session_bits = _i % 2 == 0 ? 64 : 500;
+  mpfr_inits2(2000, mean, root, y, dy, (mpfr_ptr)NULL);
+  load(&l, normalizing[_i / 2]);
+  for (int round = 0; round < 3; round++) {
+    l.p = (point){.net = &l.net, .x = l.p.x};
+    point_evaluate(&l.p);
+    motion d = tangents(&l.p, slopes(&l.p));
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t e = 0; e < entries(&l.p, s); e++) {
+        const step *st = &l.net.steps[s];
+        if (st->kind != NORMALIZE || !interval_exact(argument(&l.p, st, line_entry(&l.p, st, e, 0))))
+          continue;
+        line_statistics(mean, root, &l.p, st, e);
+        mpfr_sub_q(y, mean, &argument(&l.p, st, e)->lo, MPFR_RNDN);
+        mpfr_div(y, y, root, MPFR_RNDN);
+        mpfr_neg(y, y, MPFR_RNDN);
+        check_encloses(value_at(&l.p, s, e), y);
+        if (mpfr_zero_p(y))
+          ck_assert(interval_zero(value_at(&l.p, s, e)));
+        line_tangent(dy, y, root, &d, st, e);
+        check_encloses_within(tangent_at(&d, s, e), dy, 24);
+        met++;
+      }
+    move_weights(&l, 2);
+  }
+  ck_assert_uint_gt(met, 0);
+  mpfr_clears(mean, root, y, dy, (mpfr_ptr)NULL);
+  session_bits = 64;
+}
+END_TEST
+
+/* An interval argument: its enclosure holds what its points give. */
+START_TEST(wide_normalizations_contain_their_points)
+{
+  loaded l, inner;
+
+  load(&l, "op-layer");
+  inner = l;
+  inner.p = (point){.net = &inner.net, .x = l.p.x};
+  point_evaluate(&inner.p);
+  for (int round = 0; round < 60; round++) {
+    size_t s = 0;
+    while (l.net.steps[s].kind != NORMALIZE)
+      s++;
+    size_t from = l.net.steps[s].sources[0].step;
+    interval *wide = intervals(entries(&l.p, from)), *in = intervals(entries(&l.p, from));
+    for (size_t e = 0; e < entries(&l.p, from); e++) {
+      draw_rational(&wide[e].lo, 100);
+      draw_rational(&in[e].lo, 20);
+      mpq_abs(&in[e].lo, &in[e].lo);
+      if (draw(3) == 0)
+        mpq_set_ui(&in[e].lo, 0, 1);
+      mpq_add(&wide[e].hi, &wide[e].lo, &in[e].lo);
+      mpq_set(&in[e].lo, draw(2) ? &wide[e].lo : &wide[e].hi);
+      mpq_set(&in[e].hi, &in[e].lo);
+      l.p.y[from][e] = &wide[e];
+      inner.p.y[from][e] = &in[e];
+    }
+    for (size_t e = 0; e < entries(&l.p, s); e++)
+      l.p.y[s][e] = inner.p.y[s][e] = NULL;
+    for (size_t e = 0; e < entries(&l.p, s); e++) {
+      const interval *y = value_at(&l.p, s, e), *z = value_at(&inner.p, s, e);
+      ck_assert(mpq_cmp(&y->lo, &z->hi) <= 0 && mpq_cmp(&y->hi, &z->lo) >= 0);
+    }
+  }
+}
+END_TEST
+
 /* Roots of squares are exact; others have the square between those of their ends. */
 START_TEST(roots_enclose)
 {
@@ -635,7 +777,7 @@ main(void)
 {
   Suite *suite = suite_create("kernel values");
   TCase *t = tcase_create("values");
-  const int n = sizeof nets / sizeof *nets, rational_nets = n - 3;
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 8;
 
   tcase_set_timeout(t, 120);
   tcase_add_test(t, hashes_agree_with_libcrypto);
@@ -651,6 +793,8 @@ main(void)
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);
   tcase_add_test(t, roots_enclose);
+  tcase_add_loop_test(t, normalizations_enclose, 0, 2 * sizeof normalizing / sizeof *normalizing);
+  tcase_add_test(t, wide_normalizations_contain_their_points);
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

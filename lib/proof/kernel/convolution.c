@@ -1,7 +1,7 @@
-/* Operators of convolutional networks, made into steps (docs/operators.md); division by roots; near values,
+/* Operators of convolutional networks, made into steps (docs/operators.md); near values,
  * without which such networks would take hours. */
 #include "convolution.h"
-#include "window.h"
+#include "normalization.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -199,32 +199,6 @@ void lower_mean(builder *b) {
     operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
 }
 
-/* BatchNormalization: less the mean, divided by the root of the variance + epsilon, times the scale,
- * and the bias added. */
-void lower_normalization(builder *b) {
-  value x = b->in[0];
-  need(x.constant == NULL && x.rank > 1, "its input must be an activation of two axes or more");
-  need(whole_attribute(b, "training_mode", 0) == 0 && whole_attribute(b, "spatial", 1) == 1,
-       "in training mode, or not for each channel");
-  size_t channels = x.dims[1], apart = product(x.dims + 2, x.rank - 2);
-  for (size_t i = 1; i < 5; i++)
-    need(b->in[i].constant != NULL && b->in[i].constant->real && b->in[i].rank == 1
-         && b->in[i].count == channels, "not a constant number for each channel");
-  for (size_t i = 0; i < 4; i++) { /* inputs 3, 4, 1, 2 */
-    const value *w = &b->in[1 + (i + 2) % 4];
-    step *s = add_step(b, i == 1 ? OVER_ROOT : LINEAR, 1 + (i % 3 == 0), x.rank, x.dims);
-    if (i == 1) real_attribute(b, "epsilon", &s->at[0], 1e-5f);
-    if (i < 2) w->constant->statistic = true;
-    for (size_t f = 0; f < s->n; f++) {
-      size_t channel = f / apart % channels;
-      factor *t = operand(b, s, f * s->width, &x, f) + (i % 3 == 0);
-      if (i > 1) factor_of(b, t, w, channel);
-      else *t = (factor){i == 0 ? &minus_one : &plus_one, w->constant, w->map[channel]};
-    }
-    x = b->out;
-  }
-}
-
 /* A constant's part is as a bias is: terms without an x. */
 void lower_concat(builder *b) {
   value *x = b->in;
@@ -287,29 +261,6 @@ void lower_pad(builder *b) {
   }
 }
 
-/* ---- Roots */
-
-/* To as many bits as near values have. */
-static void root_prepare(step *st) {
-  const tensor *w = st->factors[0].w;
-  st->root = intervals(w->count); session_bits += GUARD;
-  for (size_t i = 0; i < w->count; i++) {
-    RATIONAL(q); INTERVAL(root);
-    mpq_add(&q, &w->value[i], &st->at[0]);
-    expect(mpq_sgn(&q) > 0, "a variance + epsilon in '%s' is not positive", w->name);
-    sqrt_end(&root.lo, &q, false); sqrt_end(&root.hi, &q, true);
-    interval_sign(&root, "whether a root is zero");
-    mpq_inv(&st->root[i].lo, &root.hi); mpq_inv(&st->root[i].hi, &root.lo); interval_round(&st->root[i]);
-  }
-  session_bits -= GUARD;
-}
-
-void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
-  const step *st = &p->net->steps[s];
-  const term t = term_at(p, st, e, 0);
-  add_multiple(&adjoint[t.x.step][t.x.from], only(&st->root[t.by.at]), &adjoint[s][e / p->net->batch]);
-}
-
 /* ---- Near values. Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack`
  * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
  * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
@@ -364,9 +315,9 @@ void near_prepare(step *st) {
   mpz_mul_ui(&st->norm, &st->norm, st->width);
 }
 
-/* What is near a source; of NONE, which is 1, the entry behind the steps. */
-static const integer *center(const point *p, const near *v, source x) {
-  return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[x.from];
+/* Of NONE, which is 1, the entry behind the steps. */
+const integer *center(const point *p, const near *v, source x, size_t e) {
+  return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[entry_of(p, x, e) / p->net->apart];
 }
 
 /* Is something known near all that step s reads? How far off that is at most, and how large. */
@@ -377,7 +328,7 @@ static bool reads(const point *p, const near *v, const step *st, integer *r, int
     const near *from = &v[x.step == NONE ? p->net->n_steps : x.step];
     if (!from->known) return false;
     larger(r, &from->r);
-    if (mpz_sgn(&st->slack) != 0) larger(most, center(p, v, x));
+    for (size_t b = 0; mpz_sgn(&st->slack) != 0 && b < p->net->batch / p->net->apart; b++) larger(most, center(p, v, x, b));
   }
   return true;
 }
@@ -389,21 +340,22 @@ static bool put_near(integer *c, const rational *q) {
 }
 
 /* Sums of a LINEAR step; of OVER_ROOT products. Are some rounded? */
-static bool near_sums(const point *p, near *v, size_t s) {
+static bool near_sums(const point *p, near *v, size_t s, size_t sample) {
   const step *st = &p->net->steps[s];
   bool cut = false;
   INTEGER(sum);
-  for (size_t f = 0; f < st->n; f++) {
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t f = e / p->net->batch;
     const source *x = &st->sources[st->source_row[f] * st->width];
     const integer *m = &st->m[st->factor_row[f] * st->width];
     mpz_set_ui(&sum, 0);
     for (size_t i = 0; i < st->width; i++) {
       if (x[i].step == PADDING) continue;
-      const integer *c = center(p, v, x[i]);
+      const integer *c = center(p, v, x[i], e);
       if (mpz_sgn(c) != 0) mpz_addmul(&sum, &m[i], c);
     }
     cut = cut || !mpz_divisible_2exp_p(&sum, st->shift);
-    mpz_fdiv_q_2exp(&v[s].c[f], &sum, st->shift);
+    mpz_fdiv_q_2exp(&v[s].c[e / p->net->apart], &sum, st->shift);
   }
   return cut;
 }
@@ -413,7 +365,7 @@ static void note_exact(const point *p, const near *v, source x, size_t e) {
   const interval **y = x.step < PADDING ? &p->y[x.step][entry_of(p, x, e)] : NULL;
   if (y == NULL || *y != NULL || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0) return;
   interval *exact = intervals(1);
-  unfixed(&exact->lo, &v[x.step].c[x.from], session_bits + GUARD);
+  unfixed(&exact->lo, center(p, v, x, e), session_bits + GUARD);
   mpq_set(&exact->hi, &exact->lo); *y = exact;
 }
 
@@ -434,17 +386,17 @@ static bool near_pieces(point *p, near *v, size_t s, size_t sample, const intege
   const step *st = &p->net->steps[s];
   bool cut = false;
   RATIONAL(t);
-  for (size_t f = 0; f < st->n; f++) {
-    size_t e = f * p->net->batch + sample, i = NONE;
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t i = NONE;
     const term to = term_at(p, st, e, 0);
-    if (v[s].known) i = near_piece(st, center(p, v, to.x), r);
+    if (v[s].known) i = near_piece(st, center(p, v, to.x, e), r);
     if (i == NONE) note_exact(p, v, to.x, e);
     p->place[s][e] = i != NONE ? i : locate(p, s, e); i = p->place[s][e] & (TOUCHED - 1);
     if (!v[s].known) continue;
-    unfixed(&t, center(p, v, to.x), session_bits + GUARD);
+    unfixed(&t, center(p, v, to.x, e), session_bits + GUARD);
     mpq_mul(&t, &t, i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1]);
     mpq_add(&t, &t, &st->piece[i][0]);
-    cut = put_near(&v[s].c[f], &t) || cut;
+    cut = put_near(&v[s].c[e / p->net->apart], &t) || cut;
   }
   return cut;
 }
@@ -454,17 +406,17 @@ static void near_windows(point *p, near *v, size_t s, size_t sample, const integ
   const step *st = &p->net->steps[s];
   bool *among = allocate(st->width, sizeof *among);
   INTEGER(least);
-  for (size_t f = 0; f < st->n; f++) {
-    size_t e = f * p->net->batch + sample, n = 0, place = 0;
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t n = 0, place = 0;
     const integer *top = NULL;
     for (size_t i = 0; i < st->width && v[s].known; i++) {
       source x = term_at(p, st, e, i).x;
-      if (x.step != PADDING && (top == NULL || mpz_cmp(center(p, v, x), top) > 0)) top = center(p, v, x);
+      if (x.step != PADDING && (top == NULL || mpz_cmp(center(p, v, x, e), top) > 0)) top = center(p, v, x, e);
     }
-    if (v[s].known) mpz_set(&v[s].c[f], top), mpz_sub(&least, top, r), mpz_sub(&least, &least, r);
+    if (v[s].known) mpz_set(&v[s].c[e / p->net->apart], top), mpz_sub(&least, top, r), mpz_sub(&least, &least, r);
     for (size_t i = 0; i < st->width; i++) {
       source x = term_at(p, st, e, i).x;
-      among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x), &least) >= 0);
+      among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x, e), &least) >= 0);
       if (among[i]) note_exact(p, v, x, e), n++, place = i;
     }
     p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
@@ -478,14 +430,17 @@ static void near_step(point *p, near *v, size_t s, size_t sample) {
   INTEGER(r); INTEGER(most);
   for (size_t i = 0; i < 3; i++) straight = straight && mpq_sgn(&st->piece[i][2]) == 0;
   v[s].known = straight && reads(p, v, st, &r, &most);
-  for (size_t f = 0; f < st->n && st->kind == INPUT; f++) {
-    cut = put_near(&v[s].c[f], &p->x->value[sample * st->n + f]) || cut;
+  for (size_t e = sample; e < entries(p, s) && st->kind == INPUT; e += p->net->apart) {
+    size_t f = e / p->net->batch, b = e % p->net->batch;
+    cut = put_near(&v[s].c[e / p->net->apart], &p->x->value[b * st->n + f]) || cut;
   }
   if (st->kind == PIECEWISE) cut = near_pieces(p, v, s, sample, &r);
   if (st->kind == WINDOW) near_windows(p, v, s, sample, &r);
-  if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT)) cut = near_sums(p, v, s);
+  if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT)) cut = near_sums(p, v, s, sample);
+  if (v[s].known && st->kind == NORMALIZE) normalize_near(p, v, s, sample, &r);
   mpz_add(&most, &most, &r); mpz_mul(&most, &most, &st->slack); mpz_mul_ui(&most, &most, st->width);
-  mpz_addmul(&most, &st->norm, &r); mpz_cdiv_q_2exp(&v[s].r, &most, st->shift); mpz_add_ui(&v[s].r, &v[s].r, 2 * cut);
+  mpz_addmul(&most, &st->norm, &r); mpz_cdiv_q_2exp(&most, &most, st->shift); mpz_add_ui(&most, &most, 2 * cut);
+  larger(&v[s].r, &most);
 }
 
 near *near_values(point *p, size_t sample) {
@@ -493,8 +448,9 @@ near *near_values(point *p, size_t sample) {
   size_t n = p->net->n_steps;
   near *v = allocate(n + 1, sizeof *v);
   for (size_t s = 0; s <= n; s++) {
-    v[s].c = allocate(s < n ? p->net->steps[s].n : 1, sizeof *v[s].c); v[s].r = integer_zero();
-    for (size_t f = 0; f < (s < n ? p->net->steps[s].n : 1); f++) v[s].c[f] = integer_zero();
+    v[s].n = s < n ? entries(p, s) / p->net->apart : 1;
+    v[s].c = allocate(v[s].n, sizeof *v[s].c); v[s].r = integer_zero();
+    for (size_t i = 0; i < v[s].n; i++) v[s].c[i] = integer_zero();
   }
   mpz_setbit(v[n].c, session_bits + GUARD); v[n].known = true;
   for (size_t s = 0; s < n; s++) {
@@ -506,7 +462,7 @@ near *near_values(point *p, size_t sample) {
 
 void near_free(const point *p, near *v) {
   for (size_t s = 0, n = p->net->n_steps; s <= n; s++) {
-    for (size_t f = 0; f < (s < n ? p->net->steps[s].n : 1); f++) mpz_clear(&v[s].c[f]);
+    for (size_t i = 0; i < v[s].n; i++) mpz_clear(&v[s].c[i]);
     mpz_clear(&v[s].r); free(v[s].c);
   }
   free(v);

@@ -35,6 +35,9 @@ step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims
 factor *factor_of(const builder *b, factor *t, const value *v, size_t i);
 /* In a step that shares none, makes entry i of v the x of term t, or its weight; the term's factor. */
 factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i);
+step *add_function(builder *b, kind k, const value *x); /* whose features are functions of x's */
+/* Input i, a constant, spread over the shape of an activation. */
+value spread_over(const builder *b, size_t i, const value *over);
 const tensor *find_attribute(const builder *b, const char *name);
 long whole_entry(const builder *b, const tensor *t, size_t i);
 long whole_attribute(const builder *b, const char *name, long absent);
@@ -54,8 +57,14 @@ void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t so
 void lower_convolution(builder *b);   /* Conv */
 void lower_pool(builder *b);          /* AveragePool, MaxPool */
 void lower_mean(builder *b);          /* GlobalAveragePool, ReduceMean */
-void lower_normalization(builder *b); /* BatchNormalization */
 void lower_concat(builder *b);
 void lower_pad(builder *b);
+
+/* ---- normalization.c: for network.c */
+
+void lower_batch(builder *b);          /* BatchNormalization */
+void lower_groups(builder *b);         /* GroupNormalization, InstanceNormalization */
+void lower_layer(builder *b);          /* LayerNormalization */
+void lower_global_maximum(builder *b); /* GlobalMaxPool */
 
 #endif

@@ -1,6 +1,6 @@
 /* Values, the pieces they lie on, tangents and gradients. */
 #include "bound.h"
-#include "window.h"
+#include "normalization.h"
 
 #include <stdlib.h>
 
@@ -84,12 +84,6 @@ size_t locate(point *p, size_t s, size_t e) {
   return st->n_kinks;
 }
 
-/* Entry j of the line of a SOFTMAX step that has entry e. */
-static size_t line_entry(const point *p, const step *st, size_t e, size_t j) {
-  size_t apart = st->stride * p->net->batch;
-  return (e / (apart * st->length) * st->length + j) * apart + e % apart;
-}
-
 static bool zero_piece(const step *st, const factor *by, size_t i) {
   const rational *c = st->piece[i];
   return (i > 0 || by->w == NULL) && mpq_sgn(&c[0]) == 0 && mpq_sgn(&c[1]) == 0 && mpq_sgn(&c[2]) == 0;
@@ -106,25 +100,11 @@ static void piece_value(const point *p, const step *st, size_t e, size_t i, inte
   interval_mul(&square, x, x); interval_add(y, &square, &st->piece[i][2]);
 }
 
-/* Softmax of the arguments of the line that has entry e, or its logarithm. */
-static interval *softmax_line(const point *p, const step *st, size_t e, bool logarithm) {
-  interval *x = intervals(st->length);
-  for (size_t j = 0; j < st->length; j++) interval_add(&x[j], argument(p, st, line_entry(p, st, e, j)), &plus_one);
-  interval_softmax(x, x, st->length, 1, logarithm);
-  return x;
-}
-
-static void softmax_values(const point *p, size_t s, size_t e) {
-  const step *st = &p->net->steps[s];
-  interval *x = softmax_line(p, st, e, st->log);
-  for (size_t j = 0; j < st->length; j++) interval_round(&x[j]), p->y[s][line_entry(p, st, e, j)] = &x[j];
-}
-
 const interval *value_at(const point *p, size_t s, size_t e) {
   const step *st = &p->net->steps[s];
   if (p->y[s][e] != NULL) return p->y[s][e];
   size_t i = p->place[s] != NULL ? p->place[s][e] & (TOUCHED - 1) : 0, batch = p->net->batch;
-  if (st->kind == SOFTMAX) return softmax_values(p, s, e), p->y[s][e];
+  if (st->length > 0) return line_values(p, s, e), p->y[s][e];
   const term t = st->width > 0 ? term_at(p, st, e, st->kind == WINDOW ? i : 0) : (term){.x = {NONE, 0}};
   if (st->kind == WINDOW) return value_at(p, t.x.step, entry_of(p, t.x, e));
   if (st->kind == PIECEWISE && zero_piece(st, &t.by, i)) return &exactly_zero;
@@ -137,7 +117,7 @@ const interval *value_at(const point *p, size_t s, size_t e) {
   return p->y[s][e] = y;
 }
 
-static void evaluate_sample(void *p, size_t sample) {
+static void evaluate_sample(void *p, size_t sample) { /* or all, when they are coupled */
   near_free(p, near_values(p, sample));
 }
 
@@ -155,7 +135,7 @@ void point_evaluate(point *p) {
     for (size_t i = 0; i < st->n_sources; i++)
       st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
   }
-  for_each_sample(net->batch, evaluate_sample, p);
+  for_each_sample(net->apart, evaluate_sample, p);
   touches_number(p);
 }
 
@@ -173,29 +153,9 @@ void slope_at(const point *p, size_t s, size_t e, const rational *slope, interva
   else piece_slope(p, &p->net->steps[s], e, place, d);
 }
 
-static const interval *argument_tangent(const motion *d, const step *st, size_t e) {
+const interval *argument_tangent(const motion *d, const step *st, size_t e) {
   source x = term_at(d->p, st, e, 0).x;
   return tangent_at(d, x.step, entry_of(d->p, x, e));
-}
-
-/* The tangent of log softmax(x)[j] is the sum over k of softmax(x)[k] (dx[j] - dx[k]); that of
- * softmax(x)[j], that times softmax(x)[j]. Of all entries of the line that has entry e. */
-static void softmax_tangents(const motion *d, size_t s, size_t e) {
-  const point *p = d->p;
-  const step *st = &p->net->steps[s];
-  interval *share = softmax_line(p, st, e, false);
-  for (size_t j = 0; j < st->length; j++) {
-    interval *dy = d->x[s][line_entry(p, st, e, j)] = intervals(1);
-    for (size_t k = 0; k < st->length; k++) {
-      INTERVAL(t);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, j)), &plus_one);
-      interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, k)), &minus_one);
-      multiply_add(dy, &t, &share[k]);
-    }
-    if (!st->log) interval_mul(dy, dy, &share[j]);
-    interval_round(dy);
-  }
-  intervals_free(share, st->length);
 }
 
 static void piece_tangent(const motion *d, size_t s, size_t e, interval *y) {
@@ -212,7 +172,7 @@ const interval *tangent_at(const motion *d, size_t s, size_t e) {
   const step *st = &d->p->net->steps[s];
   if (!st->varies) return &exactly_zero;
   if (d->x[s][e] != NULL) return d->x[s][e];
-  if (st->kind == SOFTMAX) return softmax_tangents(d, s, e), d->x[s][e];
+  if (st->length > 0) return line_tangents(d, s, e), d->x[s][e];
   interval *y = intervals(1);
   if (st->kind == LINEAR) add_terms(d->p, st, e, d, false, y), add_terms(d->p, st, e, NULL, true, y);
   if (st->kind == PIECEWISE) piece_tangent(d, s, e, y);
@@ -278,10 +238,10 @@ const rational *only(const interval *x) {
   return &x->lo;
 }
 
-/* Takes the adjoint of entry e to its terms. adjoint: [step][feature], of e's sample. */
+/* Takes the adjoint of entry e to its terms. adjoint: [step][entry / apart], of what is computed together with e. */
 static void pull_back(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
   const step *st = &p->net->steps[s];
-  const rational *given = &adjoint[s][e / p->net->batch];
+  const rational *given = &adjoint[s][e / p->net->apart];
   RATIONAL(q); INTERVAL(by);
   require(st->kind != SOFTMAX, "a gradient is not rational behind a transcendental operator");
   if (other_pull(p, s, e, slope, adjoint)) return;
@@ -291,7 +251,8 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
     if (t.x.step == PADDING) continue;
     if (st->kind == PIECEWISE) slope_at(p, s, e, slope, &by), mpq_set(&q, only(&by));
     else weigh(st, &t.by, false, &q);
-    if (t.x.step != NONE && p->net->steps[t.x.step].varies) add_multiple(&adjoint[t.x.step][t.x.from], &q, given);
+    if (t.x.step != NONE && p->net->steps[t.x.step].varies)
+      add_multiple(&adjoint[t.x.step][entry_of(p, t.x, e) / p->net->apart], &q, given);
     if (!weighs) continue;
     weigh(st, &t.by, true, &q); mpq_mul(&q, &q, given);
     add_multiple(&t.by.w->gradient[t.by.at],
@@ -299,30 +260,39 @@ static void pull_back(const point *p, size_t s, size_t e, const rational *slope,
   }
 }
 
+/* Is a kink touched in the sample (or in any, when they are coupled)? */
+static bool touches(const point *p, size_t sample) {
+  size_t k = 0;
+  while (k < p->n_touched && p->touched[k].entry % p->net->apart != sample) k++;
+  return k < p->n_touched;
+}
+
 void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b) {
   const network *net = p->net;
   const touch *t = k != NONE ? &p->touched[k] : NULL;
-  size_t n = net->n_outputs, first = t != NULL ? t->entry % net->batch : 0;
+  size_t n = net->n_outputs * net->batch, apart = net->apart, first = t != NULL ? t->entry % apart : 0;
   rational **adjoint = allocate(net->n_steps, sizeof *adjoint);
   interval *by = t == NULL ? loss_slopes(p) : NULL;
   for (size_t i = 0; i < net->n_wrt; i++) mpq_set(&net->gradient[i], &zero);
-  for (size_t s = 0; s < net->n_steps; s++) adjoint[s] = rationals(net->steps[s].n);
-  for (size_t sample = first; sample < (t != NULL ? first + 1 : net->batch); sample++) {
-    for (size_t i = 0; t == NULL && i < n; i++)
-      add_multiple(&adjoint[net->output][net->map[i]], only(&by[sample * n + i]), &plus_one);
-    if (t != NULL) add_multiple(&adjoint[t->from][t->at[a] / net->batch], &plus_one, &plus_one);
-    if (t != NULL && t->n > 1) add_multiple(&adjoint[t->from][t->at[b] / net->batch], &plus_one, &minus_one);
+  for (size_t s = 0; s < net->n_steps; s++) adjoint[s] = rationals(entries(p, s) / apart);
+  for (size_t sample = first; sample < (t != NULL ? first + 1 : apart); sample++) {
+    if (t == NULL && a != 0 && !touches(p, sample)) continue;
+    for (size_t i = 0, e; t == NULL && i < n; i++)
+      if ((e = output_entry(p, i)) % apart == sample) add_multiple(&adjoint[net->output][e / apart], only(&by[i]), &plus_one);
+    if (t != NULL) add_multiple(&adjoint[t->from][t->at[a] / apart], &plus_one, &plus_one);
+    if (t != NULL && t->n > 1) add_multiple(&adjoint[t->from][t->at[b] / apart], &plus_one, &minus_one);
     for (size_t s = net->n_steps; s-- > 0;)
-      for (size_t f = 0; f < net->steps[s].n; f++) {
-        if (mpq_sgn(&adjoint[s][f]) == 0) continue;
-        mpq_canonicalize(&adjoint[s][f]);
-        if (net->steps[s].varies) pull_back(p, s, f * net->batch + sample, slope, adjoint);
-        mpq_set(&adjoint[s][f], &zero);
+      for (size_t e = sample; e < entries(p, s); e += apart) {
+        rational *given = &adjoint[s][e / apart];
+        if (mpq_sgn(given) == 0) continue;
+        mpq_canonicalize(given);
+        if (net->steps[s].varies) pull_back(p, s, e, slope, adjoint);
+        mpq_set(given, &zero);
       }
   }
   for (size_t i = 0; i < net->n_wrt; i++) mpq_canonicalize(&net->gradient[i]);
-  intervals_free(by, n * net->batch);
-  for (size_t s = 0; s < net->n_steps; s++) rationals_free(adjoint[s], net->steps[s].n);
+  intervals_free(by, n);
+  for (size_t s = 0; s < net->n_steps; s++) rationals_free(adjoint[s], entries(p, s) / apart);
   free(adjoint);
 }
 
@@ -366,11 +336,15 @@ static uint8_t piece_degree(cell *c, const point *p, size_t s, size_t e, bool tr
 
 void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree) {
   const step *st = &p->net->steps[s];
-  for (size_t e = sample; e < entries(p, s); e += p->net->batch) {
-    bool terms = st->kind != PIECEWISE && st->kind != WINDOW, line = st->kind == SOFTMAX;
+  bool terms = st->kind != PIECEWISE && st->kind != WINDOW, line = st->length > 0;
+  size_t n = line ? line_length(p, st) : st->width, alone = st->kind == NORMALIZE && n == 1; /* which is its mean */
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t first = line ? line_entry(p, st, e, 0) : e;
     uint8_t worst = terms ? 0 : (st->kind == WINDOW ? window_degree : piece_degree)(c, p, s, e, tree);
-    for (size_t i = 0; terms && i < (line ? st->length : st->width) && worst < 2; i++) {
-      uint8_t d = term_degree(c, p, st, line ? term_at(p, st, line_entry(p, st, e, i), 0) : term_at(p, st, e, i), e);
+    if (first < e) worst = c->degree[s][first];
+    for (size_t i = alone; terms && first == e && i < n && worst < 2; i++) {
+      size_t at = line ? line_entry(p, st, e, i) : e;
+      uint8_t d = term_degree(c, p, st, term_at(p, st, at, line ? 0 : i), at);
       worst = d == 0 ? worst : line ? 2 : d > worst ? d : worst;
     }
     c->degree[s][e] = worst;
@@ -380,5 +354,5 @@ void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tre
 void cell_settle(cell *c, const point *p, bool tree) {
   c->open = NONE;
   for (size_t s = 0; s < p->net->n_steps; s++)
-    for (size_t b = 0; b < p->net->batch; b++) cell_settle_step(c, p, s, b, tree);
+    for (size_t b = 0; b < p->net->apart; b++) cell_settle_step(c, p, s, b, tree);
 }

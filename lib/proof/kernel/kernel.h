@@ -4,7 +4,7 @@
  * where it stands. Values are rationals or, behind a transcendental operator, intervals of rationals,
  * computed when they are asked for; most of the pieces on which they lie are decided without, by
  * integers near them (near values, in convolution.c).
- * Convolutional networks add convolution.* and window.*. A proof may speak of a program
+ * Convolutional networks add convolution.* and window.*, normalizations normalization.*. A proof may speak of a program
  * (docs/programs.md) instead; the files about programs, program*, come last.
  *
  * There is one way to fail: leave() says why and ends the process. So no function returns an
@@ -126,8 +126,10 @@ typedef struct { factor by; source x; } term;
  *              x being the term's; when it has a weight, that times x on piece 0
  *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
  *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
- *   WINDOW     the largest x of width terms */
-typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW } kind;
+ *   WINDOW     the largest x of width terms
+ *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
+ *              divided by the root of their variance + at[0] */
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE } kind;
 
 typedef struct {
   kind kind;
@@ -137,8 +139,8 @@ typedef struct {
   size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
   factor *factors;
   source *sources;
-  bool divide, log, copy, varies; /* copy: of entries and zeros; varies: with the parameters in wrt */
-  size_t length, stride;
+  bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
+  size_t length, stride; /* of lines, or 0 */
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;            /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
@@ -148,7 +150,8 @@ typedef struct {
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors;
+  size_t batch, n_steps, n_tensors, apart; /* apart: of entries [feature * batch + sample] that depend on each other, and are
+                          computed together: batch, those of a sample; or 1, all, if a step couples the samples */
   step *steps;
   tensor **tensors;                    /* the model's */
   size_t n_wrt;                        /* the parameters in wrt, end to end */
@@ -218,7 +221,7 @@ typedef struct {
   size_t n_touched, n_slopes; touch *touched;
   size_t last_window; /* of the WINDOW steps; 0: none, and these are not computed */
   uint8_t **degree;   /* with no sides given, as in cell */
-  size_t **same, *n_same; /* read by same_as; how many numbers each sample has */
+  size_t **same, *n_same; /* read by same_as; how many numbers each sample (or all, coupled) has */
   bool **identified;      /* is same known, of the step and sample? */
 } point;
 
@@ -249,8 +252,9 @@ motion tangents(const point *p, const rational *slope);
 const interval *tangent_at(const motion *d, size_t s, size_t e);
 void tangents_free(motion *d);
 void tangent_loss(interval *sum, const motion *d);
-/* The gradient of the loss (k == NONE), of the argument of touched kink k, or of the difference
- * of options a and b of touched window k, into the network's; one that is not rational is a failure. */
+/* The gradient of the loss (k == NONE; when a is not 0 without that of samples in which no kink is touched), of the argument
+ * of touched kink k, or of the difference of options a and b of touched window k, into the network's; one that is not
+ * rational is a failure. */
 void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b);
 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and

@@ -85,8 +85,7 @@ factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i) {
   return &s->factors[t];
 }
 
-/* A step whose features are functions of x's. */
-static step *add_function(builder *b, kind k, const value *x) {
+step *add_function(builder *b, kind k, const value *x) {
   need(x->constant == NULL, "its input must be an activation");
   step *s = add_step(b, k, 1, x->rank, x->dims);
   for (size_t f = 0; f < s->n; f++) operand(b, s, f, x, f);
@@ -225,8 +224,7 @@ static value spread(const value *v, size_t rank, const size_t *dims) {
   return wide;
 }
 
-/* Input i spread over the shape of an activation, which must not grow. */
-static value spread_over(const builder *b, size_t i, const value *over) {
+value spread_over(const builder *b, size_t i, const value *over) {
   size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
   need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0
        && b->in[i].constant != NULL, "the shapes do not fit, or it is not a constant");
@@ -379,7 +377,7 @@ static const struct {
   {"Abs", lower_relu, 1, 1, 1, ""},
   {"Add", lower_arithmetic, 2, 2, 0, ""},
   {"AveragePool", lower_pool, 1, 1, 0, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides "},
-  {"BatchNormalization", lower_normalization, 5, 5, 0, " epsilon momentum spatial training_mode "},
+  {"BatchNormalization", lower_batch, 5, 5, 0, " epsilon momentum spatial training_mode "},
   {"Clip", lower_clip, 1, 3, 2, " min max "},
   {"Concat", lower_concat, 1, NONE, 0, " axis "},
   {"Constant", lower_constant, 0, 0, 0, " value value_float value_floats value_int value_ints "},
@@ -389,9 +387,13 @@ static const struct {
   {"Flatten", lower_flatten, 1, 1, 0, " axis "},
   {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
   {"GlobalAveragePool", lower_mean, 1, 1, 0, ""},
+  {"GlobalMaxPool", lower_global_maximum, 1, 1, 0, ""},
+  {"GroupNormalization", lower_groups, 3, 3, 0, " epsilon num_groups stash_type "},
   {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
   {"HardSwish", lower_hard, 1, 1, 2, ""},
   {"Identity", lower_identity, 1, 1, 0, ""},
+  {"InstanceNormalization", lower_groups, 3, 3, 0, " epsilon "},
+  {"LayerNormalization", lower_layer, 2, 3, 0, " axis epsilon stash_type "},
   {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
   {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
   {"MatMul", lower_product, 2, 2, 0, ""},
@@ -425,7 +427,7 @@ static void lower_node(builder *b) {
   while (op < most && strcmp(operators[op].name, n->op) != 0) op++;
   need(op < most, "the operator is not supported");
   need(n->n_in >= operators[op].least && n->n_in <= operators[op].most && n->n_out > 0
-       && *n->out[0] != '\0' && (n->n_out == 1 || *n->out[1] == '\0'),
+       && *n->out[0] != '\0' && (n->n_out == 1 || *n->out[1] == '\0' || strstr(n->op, "Normalization") != NULL),
        "an unsupported number of inputs or outputs");
   for (size_t i = 0; i < n->n_attributes; i++) {
     snprintf(word, sizeof word, " %s ", n->attributes[i].name);
@@ -447,7 +449,7 @@ static void read_input(builder *b, const port *p, const tensor *x) {
   bool flat = x->rank == 2 && p->rank > 2, fits = from == 1 || x->rank == p->rank || flat;
   expect(p->shaped && x->rank > 0 && x->count > 0,
          "the input's shape is not declared, or the batch is empty");
-  b->net->batch = x->dims[0]; b->net->batched = from == 0;
+  b->net->batch = b->net->apart = x->dims[0]; b->net->batched = from == 0;
   for (size_t i = 0; i < p->rank && fits; i++) {
     bool first = i == 0 && from == 0;
     dims[i] = first ? 1 : flat ? p->dims[i] : x->dims[i + from];

@@ -208,12 +208,13 @@ static void check_mix(const char *word, size_t n) {
   }
 }
 
-/* sum += q * the gradient under those slopes of the loss, or of what gradient() says of touched kink k. */
+/* sum += q * the gradient that gradient() says. */
 static void add_gradient(const rational *slope, size_t k, size_t a, size_t b, const rational *q) {
   gradient(&p, slope, k, a, b);
   for (size_t i = 0; i < net.n_wrt; i++) add_multiple(&sum[i], &net.gradient[i], q);
 }
 
+/* Samples in which nothing is touched have one gradient under all sides, which the sum leaves out. */
 static void check_hull(bool bouligand) {
   size_t n = next_number();
   RATIONAL(weight); RATIONAL(total);
@@ -225,10 +226,10 @@ static void check_hull(bool bouligand) {
     require(p.n_touched == 0 ? strcmp(sides, ".") == 0 : strlen(sides) == p.n_touched,
             "one side for each touched kink is expected");
     for (size_t k = 0; k < p.n_touched; k++) c.side[k] = side_named(&p, k, sides[k]);
-    check_cell(); add_gradient(c.slope, NONE, 0, 0, &weight); mpq_add(&total, &total, &weight);
+    check_cell(); add_gradient(c.slope, NONE, 1, 0, &weight); mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  add_gradient(ad, NONE, 0, 0, &minus_one);
+  add_gradient(ad, NONE, 1, 0, &minus_one);
   require(zeros(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 

@@ -114,6 +114,8 @@ static void sample_back(void *loss, size_t sample) {
 
 interval *pulls(const point *of, const rational *slope, const bool *samples) {
   p = of; under = slope; needed = samples; pull = intervals(p->n_touched);
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
   interval *loss = loss_slopes(p);
   for_each_sample(p->net->batch, sample_back, loss);
   intervals_free(loss, p->net->batch * p->net->n_outputs);

@@ -24,7 +24,7 @@ static interval *pull;
 
 int own_side(const point *at, const rational *slopes, size_t k) {
   const touch *t = &at->touched[k];
-  if (is_window(t)) return tie_side(t);
+  if (is_window(t)) return tie_side(at, t);
   return mpq_equal(&slopes[t->slope], &t->left) ? -1 : mpq_equal(&slopes[t->slope], &t->right);
 }
 

@@ -1,5 +1,5 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
-#include "window.h"
+#include "normalization.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,8 +7,6 @@
 
 /* ---- Identity. Two entries are one function near the weights when they are constant with one
  * rational value, or have one number in same. */
-
-#define ZERO 1 /* in same, of what is constant and 0; other constants have 0 there */
 
 static int order(size_t a, size_t b) {
   return (a > b) - (a < b);
@@ -20,13 +18,12 @@ static int compare_numbers(const rational *a, const rational *b) {
   return by != 0 ? by : mpz_cmp(mpq_denref(a), mpq_denref(b));
 }
 
-static int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2) {
+int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2) {
   size_t a = same_as(p, s, e), b = same_as(p, s2, e2);
   return a == 0 && b == 0 ? compare_numbers(&value_at(p, s, e)->lo, &value_at(p, s2, e2)->lo) : order(a, b);
 }
 
-/* Constant 0: a place of a sum that is left out. */
-static bool left_out(const point *p, source x, size_t sample) {
+bool left_out(const point *p, source x, size_t sample) {
   return x.step == PADDING || (x.step != NONE && same_as(p, x.step, entry_of(p, x, sample)) == ZERO);
 }
 
@@ -37,36 +34,36 @@ static int compare_weights(const factor *t, const factor *u) {
   return compare_numbers(&t->w->value[t->at], &u->w->value[u->at]);
 }
 
-static _Thread_local struct { const point *p; const step *st; size_t sample; } sorted; /* what compare_features is of */
+static _Thread_local struct { const point *p; const step *st; } sorted; /* what compare_features is of */
 
-/* Orders two features of a step by their terms, place by place; 0 when they are one function. */
+/* Orders two entries of a step by their terms, place by place, and their groups; 0 when they are one function. */
 static int compare_features(const void *a, const void *b) {
   const point *p = sorted.p;
   const step *st = sorted.st;
-  size_t f = *(const size_t *)a, f2 = *(const size_t *)b, b1 = sorted.sample;
+  size_t e = *(const size_t *)a, e2 = *(const size_t *)b, f = e / p->net->batch, f2 = e2 / p->net->batch;
   const factor *t = &st->factors[st->factor_row[f] * st->width], *u = &st->factors[st->factor_row[f2] * st->width];
   const source *x = &st->sources[st->source_row[f] * st->width], *y = &st->sources[st->source_row[f2] * st->width];
-  for (size_t i = 0; i < st->width; i++) {
-    bool out = left_out(p, x[i], b1), out2 = left_out(p, y[i], b1);
+  int by = st->kind == NORMALIZE ? order(line_entry(p, st, e, 0), line_entry(p, st, e2, 0)) : 0;
+  for (size_t i = 0; i < st->width && by == 0; i++) {
+    bool out = left_out(p, x[i], e), out2 = left_out(p, y[i], e2);
     if (out && out2) continue;
-    int by = order(out, out2);
+    by = order(out, out2);
     if (by == 0) by = compare_numbers(t[i].coef, u[i].coef);
     if (by == 0) by = compare_weights(&t[i], &u[i]);
     if (by == 0) by = order(x[i].step == NONE, y[i].step == NONE);
     if (by == 0 && x[i].step != NONE)
-      by = compare_entries(p, x[i].step, entry_of(p, x[i], b1), y[i].step, entry_of(p, y[i], b1));
-    if (by != 0) return by;
+      by = compare_entries(p, x[i].step, entry_of(p, x[i], e), y[i].step, entry_of(p, y[i], e2));
   }
-  return 0;
+  return by;
 }
 
-/* Numbers the features of one sample that are listed. */
+/* Numbers the entries that are listed. */
 static void number_sorted(const point *p, size_t s, size_t sample, size_t *list, size_t n) {
-  sorted.p = p; sorted.st = &p->net->steps[s]; sorted.sample = sample;
+  sorted.p = p; sorted.st = &p->net->steps[s];
   qsort(list, n, sizeof *list, compare_features);
   for (size_t i = 0; i < n; i++) {
     p->n_same[sample] += i == 0 || compare_features(&list[i - 1], &list[i]) != 0;
-    p->same[s][list[i] * p->net->batch + sample] = p->n_same[sample];
+    p->same[s][list[i]] = p->n_same[sample];
   }
 }
 
@@ -77,20 +74,24 @@ static source copied(const point *p, const step *st, size_t s, size_t e) {
   return st->copy ? term_at(p, st, e, 0).x : (source){NONE, 0};
 }
 
-/* Fills same for a sample of a step, and of those that it reads. */
+/* Fills same for a sample of a step, or all when they are coupled, and of those that it reads. What it then finds to be
+ * constant has degree 0. */
 static void identify(const point *p, size_t s, size_t sample) {
   const step *st = &p->net->steps[s];
-  size_t n = entries(p, s), batch = p->net->batch, *list = allocate(st->n, sizeof *list), listed = 0;
-  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT;
+  cell none = {.degree = p->degree};
+  size_t n = entries(p, s), apart = p->net->apart, *list = allocate(n / apart, sizeof *list), listed = 0;
+  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT || st->kind == NORMALIZE;
   p->identified[s][sample] = true;
   for (size_t i = 0, from; i < st->n_sources; i++)
     if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample]) identify(p, from, sample);
-  for (size_t e = sample; e < n; e += batch) {
+  cell_settle_step(&none, p, s, sample, false);
+  for (size_t e = sample; e < n; e += apart) {
     source x = copied(p, st, s, e);
     const interval *y = p->degree[s][e] == 0 ? value_at(p, s, e) : NULL;
     if (y != NULL && interval_exact(y)) p->same[s][e] = interval_zero(y) ? ZERO : 0;
     else if (x.step < PADDING) p->same[s][e] = same_as(p, x.step, entry_of(p, x, e));
-    else if (functions) list[listed++] = e / batch;
+    else if (vanishes(p, s, e)) p->same[s][e] = ZERO, p->degree[s][e] = 0;
+    else if (functions) list[listed++] = e;
     else p->same[s][e] = ++p->n_same[sample];
   }
   number_sorted(p, s, sample, list, listed);
@@ -98,7 +99,7 @@ static void identify(const point *p, size_t s, size_t sample) {
 }
 
 size_t same_as(const point *p, size_t s, size_t e) {
-  size_t sample = e % p->net->batch;
+  size_t sample = e % p->net->apart;
   const interval *y = p->identified[s][sample] || p->degree[s][e] > 0 ? NULL : value_at(p, s, e);
   if (y != NULL && interval_exact(y)) return interval_zero(y) ? ZERO : 0;
   if (!p->identified[s][sample]) identify(p, s, sample);
@@ -131,11 +132,19 @@ void touches_number(point *p) {
 
 /* ---- Values and ties */
 
+/* What AD does at ties, of GlobalMaxPool and MaxPool. last: the last tied entry has what the first has otherwise;
+ * shared: B of `hybrid B`: 0 for first and last, 1 for mean. */
+static struct { const char *op; bool used, last; rational shared; } rules[] = {{.op = "GlobalMaxPool"}, {.op = "MaxPool"}};
+
+static size_t rule_of(const point *p, size_t s) {
+  return p->net->steps[s].node->op[0] == 'M';
+}
+
 void window_begin(point *p) {
   const network *net = p->net;
   p->same = allocate(net->n_steps, sizeof *p->same); p->degree = allocate(net->n_steps, sizeof *p->degree);
   for (size_t s = 0; s < net->n_steps; s++)
-    if (net->steps[s].kind == WINDOW) p->last_window = s;
+    if (net->steps[s].kind == WINDOW) p->last_window = s, rules[rule_of(p, s)].used = true;
   p->n_same = allocate(net->batch, sizeof *p->n_same);
   for (size_t b = 0; b < net->batch; b++) p->n_same[b] = ZERO;
   p->identified = allocate(net->n_steps, sizeof *p->identified);
@@ -223,17 +232,18 @@ void window_tangent(const motion *d, size_t s, size_t e, interval *y) {
 }
 
 static void window_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
-  size_t from = read_step(&p->net->steps[s]), batch = p->net->batch, alone;
+  size_t from = read_step(&p->net->steps[s]), apart = p->net->apart, alone;
   const size_t *at; const rational *by;
   for (size_t n = options(p, s, e, slope, &at, &by, &alone), o = 0; o < n; o++)
-    add_multiple(&adjoint[from][at[o] / batch], &adjoint[s][e / batch], &by[o]);
+    add_multiple(&adjoint[from][at[o] / apart], &adjoint[s][e / apart], &by[o]);
 }
 
 bool other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
   kind which = p->net->steps[s].kind;
   if (which == OVER_ROOT) root_pull(p, s, e, adjoint);
   if (which == WINDOW) window_pull(p, s, e, slope, adjoint);
-  return which == OVER_ROOT || which == WINDOW;
+  if (which == NORMALIZE) normalize_pull(p, s, e, adjoint);
+  return which == OVER_ROOT || which == WINDOW || which == NORMALIZE;
 }
 
 /* Have all options of touched window k the derivative of the first? */
@@ -263,37 +273,38 @@ uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree) {
 
 /* ---- Lines of a proof */
 
-static bool last_takes; /* the last tied entry has what the first has otherwise */
-static rational shared; /* B of `hybrid B`: 0 for first and last, 1 for mean */
-
-static void read_rule(void) {
+static void read_rule(size_t i) {
+  const char *op = rules[i].op;
   next_line("tie");
-  require(strcmp(next_word(), "MaxPool") == 0, "the tie rule of MaxPool is expected");
+  require(strcmp(next_word(), op) == 0, "the tie rule of %s is expected", op);
   const char *word = next_word();
-  bool hybrid = strcmp(word, "hybrid") == 0, mean = strcmp(word, "mean") == 0;
-  last_takes = strcmp(word, "last") == 0; shared = rational_zero();
-  require(hybrid || mean || last_takes || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
-  if (hybrid) next_rational(&shared);
-  if (mean) mpq_set(&shared, &plus_one);
-  fprintf(account, "  MaxPool, tied entries of a window: ");
+  bool hybrid = strcmp(word, "hybrid") == 0, mean = strcmp(word, "mean") == 0, last = strcmp(word, "last") == 0;
+  rational *shared = &rules[i].shared;
+  rules[i].last = last; *shared = rational_zero();
+  require(hybrid || mean || last || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
+  if (hybrid) next_rational(shared);
+  if (mean) mpq_set(shared, &plus_one);
+  fprintf(account, "  %s, tied entries of a window: ", op);
   if (mean) fprintf(account, "the mean of their derivatives\n");
   else if (!hybrid) fprintf(account, "the %s's derivative\n", word);
-  else gmp_fprintf(account, "1 - B of the first's derivative and B of their mean, B = %Qd\n", &shared);
+  else gmp_fprintf(account, "1 - B of the first's derivative and B of their mean, B = %Qd\n", shared);
 }
 
 size_t read_ties(const point *p, rational *ad) {
   size_t windows = 0;
-  if (p->last_window != 0) read_rule();
+  for (size_t i = 0; i < 2; i++)
+    if (rules[i].used) read_rule(i);
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
-    rational *weight = &ad[t->slope], *whole = &weight[last_takes ? t->last : 0];
-    size_t all = 0;
+    size_t all = 0, i = rule_of(p, t->step);
+    const rational *shared = &rules[i].shared;
+    rational *weight = &ad[t->slope], *whole = &weight[rules[i].last ? t->last : 0];
     if (!is_window(t)) continue;
     for (size_t o = 0; o < t->n; o++) all += t->tied[o];
     for (size_t o = 0; o < t->n; o++) {
-      mpq_set_ui(&weight[o], t->tied[o], all); mpq_canonicalize(&weight[o]); mpq_mul(&weight[o], &weight[o], &shared);
+      mpq_set_ui(&weight[o], t->tied[o], all); mpq_canonicalize(&weight[o]); mpq_mul(&weight[o], &weight[o], shared);
     }
-    mpq_add(whole, whole, &plus_one); mpq_sub(whole, whole, &shared); windows++;
+    mpq_add(whole, whole, &plus_one); mpq_sub(whole, whole, shared); windows++;
   }
   return windows;
 }
@@ -302,8 +313,9 @@ bool is_window(const touch *t) {
   return t->n > 1;
 }
 
-int tie_side(const touch *t) {
-  return mpq_sgn(&shared) != 0 ? 0 : last_takes ? (int)t->last + 1 : 1;
+int tie_side(const point *p, const touch *t) {
+  size_t i = rule_of(p, t->step);
+  return mpq_sgn(&rules[i].shared) != 0 ? 0 : rules[i].last ? (int)t->last + 1 : 1;
 }
 
 bool next_side(const point *p, cell *c, size_t k) {
