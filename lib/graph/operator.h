@@ -44,7 +44,6 @@ struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
   size_t min_in, max_in;
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
-  bool unchecked;   /* clarke-check does not know it: no proof of a network that has it is written */
   size_t n_ignored; /* outputs after the first that a node may name; nothing may read them */
   const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), I (ints); NULL: none */
   size_t n_kinks;

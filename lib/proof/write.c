@@ -66,17 +66,29 @@ collect_proxies(proxy_line *line, const clarke_graph *g)
   return kept;
 }
 
-/* MaxPool is the only operator with ties that the checker knows. */
+/* The operator with windows whose name comes next after that of `last` (NULL: the first). */
+static const clarke_op *
+next_windows(const clarke_graph *g, const clarke_op *last)
+{
+  const clarke_op *next = NULL;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_op *op = g->steps[i].op;
+
+    if (g->steps[i].kind == CLARKE_MAX && (last == NULL || strcmp(op->name, last->name) > 0) &&
+        (next == NULL || strcmp(op->name, next->name) < 0))
+      next = op;
+  }
+  return next;
+}
+
 static void
-put_tie(writer *w)
+put_ties(writer *w)
 {
   const clarke_graph *g = w->q->g;
-  size_t i = 0;
 
-  while (i < g->n_steps && g->steps[i].kind != CLARKE_MAX)
-    i++;
-  if (i < g->n_steps)
-    clarke_proof_put_tie(w->out, g->steps[i].op, w->q->profile);
+  for (const clarke_op *op = next_windows(g, NULL); op != NULL; op = next_windows(g, op))
+    clarke_proof_put_tie(w->out, op, w->q->profile);
 }
 
 static clarke_status
@@ -91,7 +103,7 @@ put_proxies(writer *w, clarke_error *err)
   for (size_t i = 0; i < n; i++)
     clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
   free(line);
-  put_tie(w);
+  put_ties(w);
   return CLARKE_OK;
 }
 
@@ -356,12 +368,6 @@ clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile, clar
 {
   clarke_status status = CLARKE_OK;
 
-  for (size_t i = 0; i < g->n_steps; i++)
-    if (g->steps[i].op->unchecked || g->steps[i].kind == CLARKE_NORMALIZE)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: node '%s' (%s%s): --proof: clarke-check does not know "
-                         "this operator yet, so no proof of this network can be written", g->file,
-                         g->steps[i].name, g->steps[i].op->name,
-                         g->steps[i].grouping.couples ? " with the minibatch's statistics" : "");
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     status = can_state(&g->steps[i], profile, err);
   return status;

@@ -17,8 +17,7 @@ typedef struct {
   size_t n_wrt;
 } clarke_proof_statement;
 
-/* Does clarke-check know every operator of the network, and the profile all that a proof states of them?
- * Else an error that names the node, or the operator. */
+/* Does the profile know all that a proof states of the network's operators? Else an error that names the operator. */
 clarke_status clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile,
                                     clarke_error *err);
 

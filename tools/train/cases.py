@@ -6,7 +6,6 @@ Usage: python tools/train/cases.py [FOLDER]
 theory or enumeration gives for the network (the reason is in docs/networks.md), not the output of the
 program that is tested against it; `undecided` where they give nothing, or more than the program finds.
 Then `theory` is what they give, null when nothing. `slow` marks cases that the fast tests leave out.
-`proof` is false where clarke-check does not know the network's operators.
 
 The layers of convolutional networks say more: of a Relu how many touched entries are constant; of a
 MaxPool how many windows are tied, how many options the touched ones have beyond the first (others),
@@ -54,7 +53,7 @@ def listed():
 def normalized_listed():
     for r in normalized.RECIPES:
         yield {"name": r.name, "model": f"{r.name}.onnx", "batch": f"{r.batch}.npz", "loss": "ce",
-               "about": r.about, "verdict": r.verdict, "proof": False}
+               "about": r.about, "verdict": r.verdict}
 
 
 def counted(folder, case):

@@ -109,8 +109,7 @@ const clarke_op clarke_ops_maxpool[] = {
    .attributes = CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i storage_order:i", .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},
-  {.name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .lower = lower_global, .unchecked = true,
-   .order = true,
+  {.name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .lower = lower_global, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first"}},
   {.name = NULL},
 };
