@@ -1559,14 +1559,15 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
 {
   filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
               .err = err};
-  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
-  size_t *last = malloc((g->n_values + 1) * sizeof *last);
+  bool *needed;
+  size_t *last;
   clarke_status status;
 
-  f.last = last;
   *open = *foreign = 0;
   if (f.n != g->samples && clarke_graph_couples(g))
     return clarke_fail(err, CLARKE_EINTERNAL, "a filter over some of the samples, which are coupled");
+  needed = malloc((g->n_values + 1) * sizeof *needed);
+  f.last = last = malloc((g->n_values + 1) * sizeof *last);
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
   f.bound = malloc((5 * f.n + 1) * sizeof *f.bound);
