@@ -516,6 +516,25 @@ derived_truth(bool *strongest, const network *net, session *s)
 static size_t n_networks = 600;
 static uint64_t seed = 1;
 
+/* Have the marked touches alone no direction in the layer? */
+static bool
+contradict_themselves(const session *s, const clarke_layer *layer, const bool *among)
+{
+  clarke_cone_answer answer;
+  clarke_direction d;
+  clarke_cell cell;
+
+  clarke_cell_init(&cell);
+  clarke_direction_init(&d);
+  OK(clarke_cell_set(&cell, &s->question, s->question.ad_side, &error));
+  for (size_t k = 0; k < s->replay.n_touches; k++)
+    cell.flat[k] = cell.flat[k] || !among[k];
+  OK(clarke_layer_system(&answer, &d, NULL, layer, &cell, &s->question, &error));
+  clarke_direction_clear(&d);
+  clarke_cell_clear(&cell);
+  return answer == CLARKE_CONE_EMPTY;
+}
+
 /* A layer's blocks: their counts are its answer, and those without a direction are found again one by one; rows that are
  * 0 are a block that none has. Returns how many layers have several blocks. */
 static size_t
@@ -547,6 +566,7 @@ recount_blocks(const session *s)
       for (size_t k = 0; k < s->replay.n_touches; k++)
         touches += among[k];
       ck_assert_uint_gt(touches, 0);
+      ck_assert(contradict_themselves(s, l, among));
       OK(clarke_blocks_next(&found, among, blocks, &error));
     }
     clarke_blocks_end(blocks);
