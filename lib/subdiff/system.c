@@ -173,8 +173,11 @@ clarke_system_blocks(size_t *parent, const clarke_row *row, size_t n_rows, clark
       list[at++] = (incidence){row[i].column[e], i};
   qsort(list, total, sizeof *list, compare_incidences);
   for (size_t e = 1; e < total; e++)
-    if (list[e].column == list[e - 1].column)
-      parent[root(parent, list[e].row)] = root(parent, list[e - 1].row);
+    if (list[e].column == list[e - 1].column) {
+      size_t a = root(parent, list[e - 1].row), b = root(parent, list[e].row);
+
+      parent[a < b ? b : a] = a < b ? a : b;
+    }
   free(list);
   for (size_t i = 0; i < n_rows; i++)
     parent[i] = root(parent, i);

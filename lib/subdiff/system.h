@@ -57,7 +57,7 @@ void clarke_columns_clear(clarke_columns *c);
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
                                int8_t side, size_t condition, bool segment, clarke_error *err);
 
-/* Rows that share a column, directly or through others, get one block number: a row's index. */
+/* Rows that share a column, directly or through others, get one block number: the index of the first of them. */
 clarke_status clarke_system_blocks(size_t *block, const clarke_row *row, size_t n_rows,
                                    clarke_error *err);
 

@@ -136,6 +136,68 @@ static const struct {
   {"resnet-pool-gamma", "images"}, {"resnet-gamma-beta", "images"},
 };
 
+static uint64_t state = 11;
+
+static size_t
+draw_below(size_t n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (size_t)(state >> 33) % n;
+}
+
+#define ROWS 8
+#define COLUMNS 6
+
+/* The first row that can be reached by shared columns, by the definition. */
+static size_t
+first_reached(bool has[ROWS][COLUMNS], size_t from)
+{
+  bool in[ROWS] = {false};
+  size_t first = 0;
+
+  in[from] = true;
+  for (size_t round = 0; round < ROWS; round++)
+    for (size_t a = 0; a < ROWS; a++)
+      for (size_t b = 0; b < ROWS; b++)
+        for (size_t c = 0; c < COLUMNS; c++)
+          in[b] = in[b] || (in[a] && has[a][c] && has[b][c]);
+  while (!in[first])
+    first++;
+  return first;
+}
+
+START_TEST(blocks_are_known_by_their_first_rows)
+{
+  size_t block[ROWS], later = 0;
+  mpq_t one;
+
+  mpq_init(one);
+  mpq_set_ui(one, 1, 1);
+  for (size_t k = 0; k < 2000; k++) {
+    bool has[ROWS][COLUMNS] = {{false}};
+    clarke_row row[ROWS];
+
+    for (size_t i = 0; i < ROWS; i++) {
+      clarke_row_init(&row[i]);
+      for (size_t n = draw_below(3); n > 0; n--)
+        has[i][draw_below(COLUMNS)] = true;
+      for (size_t c = 0; c < COLUMNS; c++)
+        if (has[i][c])
+          OK(clarke_row_add(&row[i], c, one, &error));
+      clarke_row_finish(&row[i]);
+    }
+    OK(clarke_system_blocks(block, row, ROWS, &error));
+    for (size_t i = 0; i < ROWS; i++) {
+      ck_assert_uint_eq(block[i], first_reached(has, i));
+      later += block[i] < i;
+      clarke_row_clear(&row[i]);
+    }
+  }
+  mpq_clear(one);
+  ck_assert_uint_gt(later, 1000);
+}
+END_TEST
+
 START_TEST(rows)
 {
   shipped s = {0};
@@ -173,6 +235,7 @@ main(void)
   int failed;
 
   tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, blocks_are_known_by_their_first_rows);
   tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
