@@ -12,17 +12,19 @@
 #endif
 
 static const char usage[] =
-  "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
-  "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
-  "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
-  "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
-  "  --help       show this help and exit\n"
-  "  --version    show the version and exit\n\n"
-  "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
-  "Example: clarke-check lemma2.proof --data cases/audit\n";
+    "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
+    "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
+    "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
+    "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
+    "  --help       show this help and exit\n"
+    "  --version    show the version and exit\n\n"
+    "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
+    "Example: clarke-check lemma2.proof --data cases/audit\n";
 
 /* The check in a child with at most 16 GiB, so that running out of memory is told from the rest. */
-static int check(const char *proof, const char *data) {
+static int
+check(const char *proof, const char *data)
+{
   int status;
   pid_t child = fork();
   if (child == 0) {
@@ -32,12 +34,15 @@ static int check(const char *proof, const char *data) {
     clarke_check_proof(proof, data);
     _exit(fflush(stdout) == 0 ? VERIFIED : REFUSED);
   }
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status)) return WEXITSTATUS(status);
+  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
+    return WEXITSTATUS(status);
   fprintf(stderr, "clarke-check: out of memory\n");
   return REFUSED;
 }
 
-int main(int argc, char **argv) {
+int
+main(int argc, char **argv)
+{
   const char *proof = NULL, *data = NULL;
   int result = UNDECIDED;
   bool wrong = false;
@@ -46,18 +51,25 @@ int main(int argc, char **argv) {
     bool help = strcmp(argv[i], "--help") == 0;
     if (help || strcmp(argv[i], "--version") == 0)
       return fputs(help ? usage : "clarke-check (clarke) 0.1.0\n", stdout) == EOF;
-    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc) data = argv[++i];
-    else if (strncmp(argv[i], "--data=", 7) == 0) data = argv[i] + 7;
-    else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc) wrong = wrong || (threads = atol(argv[++i])) < 1;
-    else if (strncmp(argv[i], "--threads=", 10) == 0) wrong = wrong || (threads = atol(argv[i] + 10)) < 1;
-    else if (argv[i][0] != '-' && proof == NULL) proof = argv[i];
-    else wrong = true;
+    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
+      data = argv[++i];
+    else if (strncmp(argv[i], "--data=", 7) == 0)
+      data = argv[i] + 7;
+    else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
+      wrong = wrong || (threads = atol(argv[++i])) < 1;
+    else if (strncmp(argv[i], "--threads=", 10) == 0)
+      wrong = wrong || (threads = atol(argv[i] + 10)) < 1;
+    else if (argv[i][0] != '-' && proof == NULL)
+      proof = argv[i];
+    else
+      wrong = true;
   }
   if (wrong || proof == NULL) {
     fputs(usage, stderr);
     return REFUSED;
   }
   session_threads = threads < 1 ? 1 : threads < MAX_THREADS ? (size_t)threads : MAX_THREADS;
-  for (; result == UNDECIDED; session_bits *= 2) result = check(proof, data);
+  for (; result == UNDECIDED; session_bits *= 2)
+    result = check(proof, data);
   return result;
 }

@@ -13,20 +13,26 @@ static size_t *at; /* where its gains are, one a side or option */
 static interval *gain;
 static bool *needed; /* of each sample: does some t differ from a? */
 
-static size_t sides(const touch *t) {
+static size_t
+sides(const touch *t)
+{
   return is_window(t) ? t->n : 2;
 }
 
 /* ---- t - a */
 
-static void find_differences(const rational *ad) {
+static void
+find_differences(const rational *ad)
+{
   motion d = tangents(p, ad);
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
     for (size_t o = 0; o < sides(t); o++) {
       interval *x = &gain[at[k] + o];
       interval_add(x, tangent_at(&d, t->from, t->at[is_window(t) ? o : 0]),
-                   is_window(t) ? &plus_one : o == 0 ? &t->left : &t->right);
+                   is_window(t) ? &plus_one
+                   : o == 0     ? &t->left
+                                : &t->right);
       interval_add(x, tangent_at(&d, t->step, t->entry), &minus_one);
       needed[t->entry % p->net->batch] |= !interval_zero(x);
     }
@@ -36,26 +42,35 @@ static void find_differences(const rational *ad) {
 
 /* ---- Parallel touched kinks */
 
-static bool affine(const cell *c, const touch *t) {
+static bool
+affine(const cell *c, const touch *t)
+{
   bool all = true;
-  for (size_t o = 0; o < t->n; o++) all = all && c->degree[t->from][t->at[o]] < 2;
+  for (size_t o = 0; o < t->n; o++)
+    all = all && c->degree[t->from][t->at[o]] < 2;
   return all;
 }
 
 /* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */
-static bool multiple(const rational *k, const rational *j, size_t n, rational *by) {
+static bool
+multiple(const rational *k, const rational *j, size_t n, rational *by)
+{
   RATIONAL(q);
   for (size_t i = 0; i < n; i++) {
     bool first = mpq_sgn(by) == 0 && mpq_sgn(&j[i]) != 0;
-    if (first) mpq_div(by, &k[i], &j[i]);
+    if (first)
+      mpq_div(by, &k[i], &j[i]);
     mpq_mul(&q, &j[i], by);
-    if ((first && mpq_sgn(by) <= 0) || !mpq_equal(&q, &k[i])) return false;
+    if ((first && mpq_sgn(by) <= 0) || !mpq_equal(&q, &k[i]))
+      return false;
   }
   return true;
 }
 
 /* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
-static void read_parallel(const cell *c, size_t j) {
+static void
+read_parallel(const cell *c, size_t j)
+{
   const touch *t = &p->touched[j];
   size_t rows = sides(t) - 1, n = p->net->n_wrt, last = j;
   rational **row = allocate(rows, sizeof *row);
@@ -64,7 +79,8 @@ static void read_parallel(const cell *c, size_t j) {
     gradient(p, c->slope, j, is_window(t) ? o + 1 : 0, 0);
     require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
     row[o] = rationals(n);
-    for (size_t i = 0; i < n; i++) mpq_set(&row[o][i], &p->net->gradient[i]);
+    for (size_t i = 0; i < n; i++)
+      mpq_set(&row[o][i], &p->net->gradient[i]);
   }
   do {
     size_t k = next_number();
@@ -76,24 +92,35 @@ static void read_parallel(const cell *c, size_t j) {
       gradient(p, c->slope, k, is_window(t) ? o + 1 : 0, 0);
       require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
     }
-    as[k] = j; last = k;
+    as[k] = j;
+    last = k;
   } while (words < words_end);
-  for (size_t o = 0; o < rows; o++) rationals_free(row[o], n);
+  for (size_t o = 0; o < rows; o++)
+    rationals_free(row[o], n);
   free(row);
 }
 
 /* ---- The tree */
 
-void bound_begin(const point *of, cell *c, const rational *ad) {
+void
+bound_begin(const point *of, cell *c, const rational *ad)
+{
   size_t n = of->n_touched, all = 0;
-  p = of; as = allocate(n, sizeof *as); at = allocate(n, sizeof *at);
+  p = of;
+  as = allocate(n, sizeof *as);
+  at = allocate(n, sizeof *at);
   needed = allocate(p->net->batch, sizeof *needed);
-  for (size_t k = 0; k < n; k++) as[k] = k, at[k] = all, all += sides(&p->touched[k]);
+  for (size_t k = 0; k < n; k++) {
+    as[k] = k;
+    at[k] = all;
+    all += sides(&p->touched[k]);
+  }
   gain = intervals(all);
   find_differences(ad);
   interval *pull = pulls(p, NULL, needed);
   for (size_t k = 0; k < n; k++)
-    for (size_t o = 0; o < sides(&p->touched[k]); o++) interval_mul(&gain[at[k] + o], &gain[at[k] + o], &pull[k]);
+    for (size_t o = 0; o < sides(&p->touched[k]); o++)
+      interval_mul(&gain[at[k] + o], &gain[at[k] + o], &pull[k]);
   cell_settle(c, p, false);
   for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
     j = next_number();
@@ -102,17 +129,22 @@ void bound_begin(const point *of, cell *c, const rational *ad) {
   }
 }
 
-bool bound_branches(const cell *c, size_t k) {
+bool
+bound_branches(const cell *c, size_t k)
+{
   return as[k] == k && c->side[k] == 0;
 }
 
-void bound_leaf(const cell *c) {
+void
+bound_leaf(const cell *c)
+{
   INTERVAL(sum);
   for (size_t k = 0; k < p->n_touched; k++) {
     int side = c->side[as[k]];
     const interval *x = &gain[at[k]], *most = &x[side == 0 ? 0 : is_window(&p->touched[k]) ? side - 1 : side > 0];
     for (size_t o = 1; side == 0 && o < sides(&p->touched[k]); o++)
-      if (mpq_cmp(&x[o].hi, &most->hi) > 0) most = &x[o];
+      if (mpq_cmp(&x[o].hi, &most->hi) > 0)
+        most = &x[o];
     interval_add(&sum, most, &plus_one);
   }
   require(interval_sign(&sum, "whether AD's output is separated from these cells") < 0,

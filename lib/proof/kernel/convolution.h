@@ -14,15 +14,15 @@ typedef struct {
 } value;
 
 typedef struct {
-  network *net; const model *m;
+  network *net;
+  const model *m;
   const node *node;
   const char *op;
   size_t place, n_values;
   value *values, *in, out; /* in, out: of this node; what is omitted is among in, to the fifth */
 } builder;
 
-#define need(condition, why) \
-  expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
+#define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
 
 size_t product(const size_t *dims, size_t n);
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
@@ -54,9 +54,9 @@ size_t whole_list(const builder *b, size_t i, const char *before, long *list);
  * are as many. */
 void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources);
 
-void lower_convolution(builder *b);   /* Conv */
-void lower_pool(builder *b);          /* AveragePool, MaxPool */
-void lower_mean(builder *b);          /* GlobalAveragePool, ReduceMean */
+void lower_convolution(builder *b); /* Conv */
+void lower_pool(builder *b);        /* AveragePool, MaxPool */
+void lower_mean(builder *b);        /* GlobalAveragePool, ReduceMean */
 void lower_concat(builder *b);
 void lower_pad(builder *b);
 

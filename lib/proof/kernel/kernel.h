@@ -28,8 +28,13 @@
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
-typedef struct { rational lo, hi; } interval; /* exact when the ends are equal */
-typedef struct { unsigned char *data; size_t size; } bytes;
+typedef struct {
+  rational lo, hi; /* equal: exact */
+} interval;
+typedef struct {
+  unsigned char *data;
+  size_t size;
+} bytes;
 
 /* Local variables that are zero to begin with and clear themselves. */
 #define RATIONAL(q) __attribute__((cleanup(mpq_clear))) rational q = rational_zero()
@@ -45,33 +50,41 @@ typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome;
 
 _Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* What must hold of the proof; what must, and what must not, of an input. */
-#define require(condition, ...) do { if (!(condition)) leave(FAILED, __VA_ARGS__); } while (0)
-#define expect(condition, ...) do { if (!(condition)) leave(REFUSED, __VA_ARGS__); } while (0)
+#define require(condition, ...)                                                                                        \
+  do {                                                                                                                 \
+    if (!(condition))                                                                                                  \
+      leave(FAILED, __VA_ARGS__);                                                                                      \
+  } while (0)
+#define expect(condition, ...)                                                                                         \
+  do {                                                                                                                 \
+    if (!(condition))                                                                                                  \
+      leave(REFUSED, __VA_ARGS__);                                                                                     \
+  } while (0)
 #define refuse_if(condition, ...) expect(!(condition), __VA_ARGS__)
-extern size_t session_line;        /* of the proof, for messages */
-extern unsigned long session_bits; /* of intervals */
+extern size_t session_line;                     /* of the proof, for messages */
+extern unsigned long session_bits;              /* of intervals */
 void *allocate(size_t n, size_t size);          /* zeroed */
 void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
 /* Calls work(what, b) for each sample b < n, in session_threads threads: it changes nothing of another sample. */
 void for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what);
-extern size_t session_threads; /* at most MAX_THREADS */
-char *copy_text(const void *s, size_t n);       /* NUL-terminated; holds no other NUL */
+extern size_t session_threads;            /* at most MAX_THREADS */
+char *copy_text(const void *s, size_t n); /* NUL-terminated; holds no other NUL */
 bytes read_file(const char *path);
 bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
 bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
-void sha256(bytes b, char hex[65]);             /* FIPS 180-4; sha256.c */
+void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
 
 /* ---- tensors.c, onnx.c: files of numbers */
 
 typedef struct {
   char *name;
   size_t rank, dims[MAX_RANK], count;
-  bool real, initializer;  /* of a floating-point type (else integers); of the model */
+  bool real, initializer;             /* of a floating-point type (else integers); of the model */
   bool weight, bound, statistic, wrt; /* a parameter; of a Clip; of a BatchNormalization */
-  rational *value;         /* row-major */
-  char *text;              /* of an attribute that is a string */
-  rational *move;          /* wrt: the direction at hand, in the network's */
-  rational *gradient;      /* wrt: what gradient() computed, in the network's */
+  rational *value;                    /* row-major */
+  char *text;                         /* of an attribute that is a string */
+  rational *move;                     /* wrt: the direction at hand, in the network's */
+  rational *gradient;                 /* wrt: what gradient() computed, in the network's */
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */
@@ -95,7 +108,11 @@ typedef struct {
   tensor *attributes; /* without values: a string, text */
 } node;
 
-typedef struct { char *name; bool shaped; size_t rank, *dims; } port; /* 0: symbolic */
+typedef struct {
+  char *name;
+  bool shaped;
+  size_t rank, *dims; /* 0: symbolic */
+} port;
 
 typedef struct {
   uint64_t opset;
@@ -112,9 +129,18 @@ void onnx_read(model *m, bytes file);
 /* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
  * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
  * it is PADDING. A term is their product. */
-typedef struct { const rational *coef; tensor *w; size_t at; } factor;
-typedef struct { size_t step, from; } source;
-typedef struct { factor by; source x; } term;
+typedef struct {
+  const rational *coef;
+  tensor *w;
+  size_t at;
+} factor;
+typedef struct {
+  size_t step, from;
+} source;
+typedef struct {
+  factor by;
+  source x;
+} term;
 #define PADDING (NONE - 1)
 
 /* What a step computes, for each sample, feature f from its terms: term i < width has factor i of row
@@ -133,31 +159,32 @@ typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE }
 
 typedef struct {
   kind kind;
-  const node *node; /* NULL: the input */
-  size_t place;     /* of the node */
-  size_t n, width;  /* features; terms for each */
+  const node *node;                                      /* NULL: the input */
+  size_t place;                                          /* of the node */
+  size_t n, width;                                       /* features; terms for each */
   size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
   factor *factors;
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
-  size_t length, stride; /* of lines, or 0 */
-  size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
+  size_t length, stride;                   /* of lines, or 0 */
+  size_t n_kinks, number[2];               /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
-  interval *root;            /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
-  integer *m, norm, slack;   /* of near values, in convolution.c */
+  interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
+  integer *m, norm, slack; /* of near values, in convolution.c */
   unsigned long shift;
 } step;
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors, apart; /* apart: of entries [feature * batch + sample] that depend on each other, and are
-                          computed together: batch, those of a sample; or 1, all, if a step couples the samples */
+  size_t batch, n_steps, n_tensors;
+  size_t apart; /* of entries [feature * batch + sample] that depend on each other, and are computed together:
+                   batch, those of a sample; or 1, all, if a step couples the samples */
   step *steps;
-  tensor **tensors;                    /* the model's */
-  size_t n_wrt;                        /* the parameters in wrt, end to end */
+  tensor **tensors; /* the model's */
+  size_t n_wrt;     /* the parameters in wrt, end to end */
   rational *move, *gradient;
-  size_t output, n_outputs, *map;      /* a step; its feature for each of the output's */
-  size_t rank, dims[MAX_RANK];         /* of the output for a batch of one */
+  size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
+  size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */
 } network;
 
 void network_build(network *net, const model *m, const tensor *x);
@@ -218,9 +245,10 @@ typedef struct {
   size_t **place;      /* of a PIECEWISE argument: its piece; of a window: the place of its first tied
                           entry; or TOUCHED + the touched kink's number (until all are known, + the piece left
                           of the kink, or that place) */
-  size_t n_touched, n_slopes; touch *touched;
-  size_t last_window; /* of the WINDOW steps; 0: none, and these are not computed */
-  uint8_t **degree;   /* with no sides given, as in cell */
+  size_t n_touched, n_slopes;
+  touch *touched;
+  size_t last_window;     /* of the WINDOW steps; 0: none, and these are not computed */
+  uint8_t **degree;       /* with no sides given, as in cell */
   size_t **same, *n_same; /* read by same_as; how many numbers each sample (or all, coupled) has */
   bool **identified;      /* is same known, of the step and sample? */
 } point;
@@ -244,7 +272,8 @@ void cell_settle(cell *c, const point *p, bool tree);
 
 /* Tangents of all outputs along the tensors' moves, under the slopes; both must stay as they are. */
 typedef struct {
-  const point *p; const rational *slope;
+  const point *p;
+  const rational *slope;
   interval ***x; /* as y; read by tangent_at */
 } motion;
 

@@ -7,56 +7,75 @@
 
 #include <string.h>
 
-size_t product(const size_t *dims, size_t n) {
+size_t
+product(const size_t *dims, size_t n)
+{
   size_t p = 1;
   for (size_t i = 0; i < n; i++)
     expect(!__builtin_mul_overflow(p, dims[i], &p), "a shape of too many entries");
   return p;
 }
 
-size_t *index_map(size_t rank, const size_t *dims, const size_t *stride,
-                         const size_t *base) {
+size_t *
+index_map(size_t rank, const size_t *dims, const size_t *stride, const size_t *base)
+{
   size_t n = product(dims, rank), *map = allocate(n, sizeof *map);
   for (size_t f = 0; f < n; f++) {
     size_t at = 0, rest = f;
-    for (size_t i = rank; i-- > 0; rest /= dims[i]) at += rest % dims[i] * stride[i];
+    for (size_t i = rank; i-- > 0; rest /= dims[i])
+      at += rest % dims[i] * stride[i];
     map[f] = base != NULL ? base[at] : at;
   }
   return map;
 }
 
-bool is_batch(const builder *b, const value *v) {
+bool
+is_batch(const builder *b, const value *v)
+{
   return b->net->batched && v->constant == NULL;
 }
 
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
-static void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims) {
+static void
+put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
+{
   b->out = (value){NULL, t, s, map, rank, {0}, product(dims, rank)};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
-  if (map == NULL) b->out.map = index_map(1, &b->out.count, &(size_t){1}, NULL);
+  if (map == NULL)
+    b->out.map = index_map(1, &b->out.count, &(size_t){1}, NULL);
   expect(!is_batch(b, &b->out) || (rank > 0 && dims[0] == 1),
          "the batch axis of the output of node %zu does not stay first", b->place);
 }
 
 /* Input 0's entries in another shape. */
-static void put_shaped(builder *b, size_t rank, const size_t *dims) {
+static void
+put_shaped(builder *b, size_t rank, const size_t *dims)
+{
   need(product(dims, rank) == b->in[0].count, "the shapes hold different numbers of entries");
   put(b, b->in[0].constant, b->in[0].step, b->in[0].map, rank, dims);
 }
 
-static const value *find(const builder *b, const char *name) {
+static const value *
+find(const builder *b, const char *name)
+{
   size_t i = 0;
-  while (i < b->n_values && strcmp(b->values[i].name, name) != 0) i++;
+  while (i < b->n_values && strcmp(b->values[i].name, name) != 0)
+    i++;
   return i < b->n_values ? &b->values[i] : NULL;
 }
 
-static void define(builder *b, const char *name) {
+static void
+define(builder *b, const char *name)
+{
   expect(find(b, name) == NULL, "two values are named '%s'", name);
-  b->values = grow(b->values, b->n_values, sizeof *b->values); b->out.name = name;
+  b->values = grow(b->values, b->n_values, sizeof *b->values);
+  b->out.name = name;
   b->values[b->n_values++] = b->out;
 }
 
-step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims) {
+step *
+add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
+{
   network *net = b->net;
   expect(product(dims, rank) <= MOST / net->batch, "node %zu: more entries than supported", b->place);
   net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
@@ -65,67 +84,91 @@ step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims
   step *s = &net->steps[net->n_steps++];
   *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count};
   add_rows(b, s, width, s->n, s->n);
-  for (size_t i = 0; i < 2; i++) s->at[i] = rational_zero();
-  for (size_t i = 0; i < 9; i++) s->piece[i / 3][i % 3] = rational_zero();
+  for (size_t i = 0; i < 2; i++)
+    s->at[i] = rational_zero();
+  for (size_t i = 0; i < 9; i++)
+    s->piece[i / 3][i % 3] = rational_zero();
   return s;
 }
 
-factor *factor_of(const builder *b, factor *t, const value *v, size_t i) {
+factor *
+factor_of(const builder *b, factor *t, const value *v, size_t i)
+{
   need(v->constant->real, "an operand must be a constant of floats");
   need(t->w == NULL, "at least one operand must be an activation");
-  v->constant->weight = v->constant->initializer; t->w = v->constant;
+  v->constant->weight = v->constant->initializer;
+  t->w = v->constant;
   t->at = v->map[i];
   return t;
 }
 
-factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i) {
-  if (v->constant != NULL) return factor_of(b, &s->factors[t], v, i);
+factor *
+operand(const builder *b, step *s, size_t t, const value *v, size_t i)
+{
+  if (v->constant != NULL)
+    return factor_of(b, &s->factors[t], v, i);
   need(s->sources[t].step == NONE, "one operand must be a constant");
   s->sources[t] = (source){v->step, v->map[i]};
   return &s->factors[t];
 }
 
-step *add_function(builder *b, kind k, const value *x) {
+step *
+add_function(builder *b, kind k, const value *x)
+{
   need(x->constant == NULL, "its input must be an activation");
   step *s = add_step(b, k, 1, x->rank, x->dims);
-  for (size_t f = 0; f < s->n; f++) operand(b, s, f, x, f);
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, x, f);
   return s;
 }
 
-const tensor *find_attribute(const builder *b, const char *name) {
+const tensor *
+find_attribute(const builder *b, const char *name)
+{
   const tensor *t = NULL;
   for (size_t i = b->node->n_attributes; i-- > 0;)
-    if (strcmp(b->node->attributes[i].name, name) == 0) t = &b->node->attributes[i];
+    if (strcmp(b->node->attributes[i].name, name) == 0)
+      t = &b->node->attributes[i];
   need(t == NULL || t->value != NULL, "an attribute is not of the right type");
   return t;
 }
 
-long whole_entry(const builder *b, const tensor *t, size_t i) {
-  need(i < t->count && !t->real && mpz_fits_slong_p(mpq_numref(&t->value[i])),
-       "an integer is missing or too large");
+long
+whole_entry(const builder *b, const tensor *t, size_t i)
+{
+  need(i < t->count && !t->real && mpz_fits_slong_p(mpq_numref(&t->value[i])), "an integer is missing or too large");
   return mpz_get_si(mpq_numref(&t->value[i]));
 }
 
-long whole_attribute(const builder *b, const char *name, long absent) {
+long
+whole_attribute(const builder *b, const char *name, long absent)
+{
   const tensor *t = find_attribute(b, name);
   return t != NULL ? whole_entry(b, t, 0) : absent;
 }
 
-bool real_attribute(const builder *b, const char *name, rational *q, float absent) {
+bool
+real_attribute(const builder *b, const char *name, rational *q, float absent)
+{
   const tensor *t = find_attribute(b, name);
   need(t == NULL || (t->real && t->count == 1), "an attribute is not of the right type");
   mpq_set_d(q, absent);
-  if (t != NULL) mpq_set(q, t->value);
+  if (t != NULL)
+    mpq_set(q, t->value);
   return t != NULL;
 }
 
-size_t axis_of(const builder *b, long axis, size_t rank) {
+size_t
+axis_of(const builder *b, long axis, size_t rank)
+{
   axis += axis < 0 ? (long)rank : 0;
   need(axis >= 0 && (size_t)axis < rank, "an axis is out of range");
   return (size_t)axis;
 }
 
-size_t whole_list(const builder *b, size_t i, const char *before, long *list) {
+size_t
+whole_list(const builder *b, size_t i, const char *before, long *list)
+{
   const tensor *t = b->in[i].name != NULL ? b->in[i].constant : find_attribute(b, before);
   size_t n = b->in[i].name != NULL ? b->in[i].count : t != NULL ? t->count : 0;
   need(t != NULL && n <= MAX_RANK, "a constant list of integers is missing or too long");
@@ -135,14 +178,19 @@ size_t whole_list(const builder *b, size_t i, const char *before, long *list) {
 }
 
 /* Identity, Dropout. */
-static void lower_identity(builder *b) {
+static void
+lower_identity(builder *b)
+{
   long training[MAX_RANK] = {0};
-  if (b->in[2].name != NULL) whole_list(b, 2, "", training);
+  if (b->in[2].name != NULL)
+    whole_list(b, 2, "", training);
   need(training[0] == 0, "Dropout in training mode");
   put_shaped(b, b->in[0].rank, b->in[0].dims);
 }
 
-static void lower_flatten(builder *b) {
+static void
+lower_flatten(builder *b)
+{
   const value *x = &b->in[0];
   long given = whole_attribute(b, "axis", 1);
   size_t axis = given == (long)x->rank ? x->rank : axis_of(b, given, x->rank);
@@ -150,7 +198,9 @@ static void lower_flatten(builder *b) {
   put_shaped(b, 2, (size_t[]){product(x->dims, axis), product(x->dims + axis, x->rank - axis)});
 }
 
-static void lower_reshape(builder *b) {
+static void
+lower_reshape(builder *b)
+{
   const value *x = &b->in[0];
   long shape[MAX_RANK];
   size_t dims[MAX_RANK], open = NONE, n = whole_list(b, 1, "", shape);
@@ -161,11 +211,14 @@ static void lower_reshape(builder *b) {
     open = d == -1 ? i : open;
     dims[i] = d == -1 ? 1 : d == 0 ? x->dims[i] : (size_t)d;
   }
-  if (open != NONE) dims[open] = x->count / product(dims, n);
+  if (open != NONE)
+    dims[open] = x->count / product(dims, n);
   put_shaped(b, n, dims);
 }
 
-static void lower_transpose(builder *b) {
+static void
+lower_transpose(builder *b)
+{
   const value *x = &b->in[0];
   const tensor *perm = find_attribute(b, "perm");
   size_t dims[MAX_RANK], stride[MAX_RANK];
@@ -175,14 +228,17 @@ static void lower_transpose(builder *b) {
     long p = perm != NULL ? whole_entry(b, perm, i) : (long)(x->rank - 1 - i);
     need(p >= 0 && (size_t)p < x->rank && !seen[p] && (!is_batch(b, x) || i > 0 || p == 0),
          "perm is no permutation, or moves the batch axis");
-    seen[p] = true; dims[i] = x->dims[p];
+    seen[p] = true;
+    dims[i] = x->dims[p];
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
   put(b, x->constant, x->step, index_map(x->rank, dims, stride, x->map), x->rank, dims);
 }
 
 /* Squeeze, Unsqueeze. */
-static void lower_squeeze(builder *b) {
+static void
+lower_squeeze(builder *b)
+{
   const value *x = &b->in[0];
   bool insert = b->op[0] == 'U', marked[MAX_RANK] = {false};
   long axes[MAX_RANK];
@@ -196,12 +252,15 @@ static void lower_squeeze(builder *b) {
   }
   need(!is_batch(b, x) || !marked[0], "an axis is the batch's");
   for (size_t i = 0; i < rank; i++)
-    if (insert || !marked[i]) dims[n++] = insert && marked[i] ? 1 : x->dims[insert ? from++ : i];
+    if (insert || !marked[i])
+      dims[n++] = insert && marked[i] ? 1 : x->dims[insert ? from++ : i];
   put_shaped(b, n, dims);
 }
 
 /* The shape that both broadcast to, as NumPy's. */
-static size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims) {
+static size_t
+broadcast(const builder *b, const value *v, const value *w, size_t *dims)
+{
   size_t rank = v->rank > w->rank ? v->rank : w->rank;
   need((!is_batch(b, v) || v->rank == rank) && (!is_batch(b, w) || w->rank == rank),
        "the batch axis does not stay first");
@@ -215,7 +274,9 @@ static size_t broadcast(const builder *b, const value *v, const value *w, size_t
 }
 
 /* v spread over such a shape. */
-static value spread(const value *v, size_t rank, const size_t *dims) {
+static value
+spread(const value *v, size_t rank, const size_t *dims)
+{
   size_t stride[MAX_RANK] = {0}, next = 1;
   value wide = *v;
   for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
@@ -224,16 +285,20 @@ static value spread(const value *v, size_t rank, const size_t *dims) {
   return wide;
 }
 
-value spread_over(const builder *b, size_t i, const value *over) {
+value
+spread_over(const builder *b, size_t i, const value *over)
+{
   size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
-  need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0
-       && b->in[i].constant != NULL, "the shapes do not fit, or it is not a constant");
+  need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && b->in[i].constant != NULL,
+       "the shapes do not fit, or it is not a constant");
   return spread(&b->in[i], rank, dims);
 }
 
 /* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
  * o comes in the place of an axis of x, or of nothing when w has one axis. */
-static void lower_product(builder *b) {
+static void
+lower_product(builder *b)
+{
   bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = b->in[1].constant == NULL;
   bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
   const value *x = &b->in[left], *w = &b->in[!left];
@@ -241,7 +306,7 @@ static void lower_product(builder *b) {
   real_attribute(b, "alpha", &coef[0], 1);
   real_attribute(b, "beta", &coef[1], 1);
   need(x->constant == NULL && w->constant != NULL && x->rank > 0 && w->rank >= 1 && w->rank <= 2
-       && (!gemm || (!left && x->rank == 2 && w->rank == 2 && !whole_attribute(b, "transA", 0))),
+           && (!gemm || (!left && x->rank == 2 && w->rank == 2 && !whole_attribute(b, "transA", 0))),
        "not an activation and a constant with the right number of axes; or transA");
   size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
   size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
@@ -250,7 +315,8 @@ static void lower_product(builder *b) {
   need(outer > 0 && w->dims[w->rank == 2 && last] == inner && (!is_batch(b, x) || axis > 0),
        "the shapes do not fit, or the batch axis would be mixed");
   for (size_t i = 0; i < x->rank; i++)
-    if (i != axis || w->rank == 2) dims[n++] = i == axis ? outer : x->dims[i];
+    if (i != axis || w->rank == 2)
+      dims[n++] = i == axis ? outer : x->dims[i];
   step *s = add_step(b, LINEAR, inner + bias, n, dims);
   value c = bias ? spread_over(b, 2, &b->out) : *w;
   for (size_t f = 0; f < s->n; f++) {
@@ -259,12 +325,15 @@ static void lower_product(builder *b) {
       operand(b, s, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
       operand(b, s, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
     }
-    if (bias) operand(b, s, t, &c, f)->coef = &coef[1];
+    if (bias)
+      operand(b, s, t, &c, f)->coef = &coef[1];
   }
 }
 
 /* Add, Sub, Mul, Div. */
-static void lower_arithmetic(builder *b) {
+static void
+lower_arithmetic(builder *b)
+{
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
   value v = spread(&b->in[0], rank, dims), w = spread(&b->in[1], rank, dims);
   bool sum = b->op[0] == 'A' || b->op[0] == 'S';
@@ -275,64 +344,92 @@ static void lower_arithmetic(builder *b) {
   for (size_t f = 0; f < s->n; f++) {
     operand(b, s, f * s->width, &v, f);
     factor *t = operand(b, s, f * s->width + sum, &w, f);
-    if (b->op[0] == 'S') t->coef = &minus_one;
+    if (b->op[0] == 'S')
+      t->coef = &minus_one;
     need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
   }
 }
 
 /* Bound i of Clip into q; false when there is none. */
-static bool clip_bound(builder *b, size_t i, rational *q) {
+static bool
+clip_bound(builder *b, size_t i, rational *q)
+{
   const value *v = &b->in[1 + i];
-  if (b->m->opset < 11) return real_attribute(b, i == 0 ? "min" : "max", q, 0);
-  if (v->name == NULL) return false;
+  if (b->m->opset < 11)
+    return real_attribute(b, i == 0 ? "min" : "max", q, 0);
+  if (v->name == NULL)
+    return false;
   need(v->constant != NULL && v->constant->real && v->count == 1, "a bound must be a constant number");
-  v->constant->bound = true; mpq_set(q, &v->constant->value[v->map[0]]);
+  v->constant->bound = true;
+  mpq_set(q, &v->constant->value[v->map[0]]);
   return true;
 }
 
-static void lower_clip(builder *b) {
+static void
+lower_clip(builder *b)
+{
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   INTERVAL(q);
   bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
   need(!lo || !hi || mpq_cmp(&q.lo, &q.hi) < 0, "the lower bound must be less than the upper");
-  s->n_kinks = lo + hi; s->number[0] = !lo; s->number[1] = 1;
-  mpq_set(&s->at[0], lo ? &q.lo : &q.hi); mpq_set(&s->at[1], &q.hi);
-  mpq_set(&s->piece[0][0], &q.lo); mpq_set(&s->piece[lo + 1][0], &q.hi);
+  s->n_kinks = lo + hi;
+  s->number[0] = !lo;
+  s->number[1] = 1;
+  mpq_set(&s->at[0], lo ? &q.lo : &q.hi);
+  mpq_set(&s->at[1], &q.hi);
+  mpq_set(&s->piece[0][0], &q.lo);
+  mpq_set(&s->piece[lo + 1][0], &q.hi);
   mpq_set(&s->piece[lo][1], &plus_one);
 }
 
 /* alpha x + beta between 0 and 1; the float32 nearest to 1/6 is read as 1/6. HardSwish is x times
  * that with 1/6 and 1/2. */
-static void lower_hard(builder *b) {
+static void
+lower_hard(builder *b)
+{
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   rational *alpha = &s->piece[1][1], *beta = &s->piece[1][0];
   RATIONAL(q);
   real_attribute(b, "alpha", alpha, 0.2f);
   real_attribute(b, "beta", beta, 0.5f);
   mpq_set_d(&q, 1.0f / 6.0f);
-  if (mpq_equal(alpha, &q) || b->op[5] == 'w') mpq_set_ui(alpha, 1, 6);
+  if (mpq_equal(alpha, &q) || b->op[5] == 'w')
+    mpq_set_ui(alpha, 1, 6);
   need(mpq_sgn(alpha) > 0, "alpha must be positive");
-  mpq_neg(&q, beta); mpq_div(&s->at[0], &q, alpha); mpq_sub(&q, &plus_one, beta);
-  mpq_div(&s->at[1], &q, alpha); mpq_set(&s->piece[2][0], &plus_one);
-  s->n_kinks = 2; s->number[1] = 1;
+  mpq_neg(&q, beta);
+  mpq_div(&s->at[0], &q, alpha);
+  mpq_sub(&q, &plus_one, beta);
+  mpq_div(&s->at[1], &q, alpha);
+  mpq_set(&s->piece[2][0], &plus_one);
+  s->n_kinks = 2;
+  s->number[1] = 1;
   for (size_t i = 0; i < 6 && b->op[5] == 'w'; i++)
     mpq_swap(&s->piece[2 - i / 2][2 - i % 2], &s->piece[2 - i / 2][1 - i % 2]);
 }
 
 /* Abs, LeakyRelu, PRelu, Relu. */
-static void lower_relu(builder *b) {
+static void
+lower_relu(builder *b)
+{
   const value *x = &b->in[0];
   step *s = add_function(b, PIECEWISE, x);
-  s->n_kinks = 1; mpq_set(&s->piece[1][1], &plus_one);
-  if (b->op[0] == 'A') mpq_set(&s->piece[0][1], &minus_one);
-  if (b->op[0] == 'L') real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
-  if (b->op[0] != 'P') return;
+  s->n_kinks = 1;
+  mpq_set(&s->piece[1][1], &plus_one);
+  if (b->op[0] == 'A')
+    mpq_set(&s->piece[0][1], &minus_one);
+  if (b->op[0] == 'L')
+    real_attribute(b, "alpha", &s->piece[0][1], 0.01f);
+  if (b->op[0] != 'P')
+    return;
   value slope = spread_over(b, 1, x);
-  for (size_t f = 0; f < s->n; f++) operand(b, s, f, &slope, f);
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, &slope, f);
 }
 
 /* Softmax, LogSoftmax. */
-static void lower_softmax(builder *b) {
+static void
+lower_softmax(builder *b)
+{
   const value *x = &b->in[0];
   step *s = add_function(b, SOFTMAX, x);
   bool flat = b->m->opset < 13;
@@ -344,7 +441,9 @@ static void lower_softmax(builder *b) {
 }
 
 /* Sigmoid, the first of softmax(x, 0); tanh x, 2 sigmoid(2 x) - 1. */
-static void lower_sigmoid(builder *b) {
+static void
+lower_sigmoid(builder *b)
+{
   const value *x = &b->in[0];
   bool hyperbolic = b->op[0] == 'T';
   const rational *coef = hyperbolic ? &two : &plus_one;
@@ -353,16 +452,21 @@ static void lower_sigmoid(builder *b) {
   for (size_t f = 0; f < s->n; f++)
     operand(b, s, f, x, f / 2)->coef = f % 2 == 0 ? coef : &zero;
   value pairs = b->out;
-  s = add_function(b, SOFTMAX, &pairs); s->length = 2; s->stride = 1;
+  s = add_function(b, SOFTMAX, &pairs);
+  s->length = 2;
+  s->stride = 1;
   value shares = b->out;
   s = add_step(b, LINEAR, 1 + hyperbolic, x->rank, x->dims);
   for (size_t f = 0; f < s->n; f++) {
     operand(b, s, f * s->width, &shares, 2 * f)->coef = coef;
-    if (hyperbolic) s->factors[f * 2 + 1].coef = &minus_one;
+    if (hyperbolic)
+      s->factors[f * 2 + 1].coef = &minus_one;
   }
 }
 
-static void lower_constant(builder *b) {
+static void
+lower_constant(builder *b)
+{
   tensor *t = b->node->attributes;
   need(b->node->n_attributes == 1 && t->value != NULL, "not one tensor");
   put(b, t, 0, NULL, t->rank, t->dims);
@@ -373,61 +477,68 @@ static const struct {
   void (*lower)(builder *b);
   size_t least, most, kinks; /* inputs; kinks */
   const char *attributes;
-} operators[] = { /* sorted */
-  {"Abs", lower_relu, 1, 1, 1, ""},
-  {"Add", lower_arithmetic, 2, 2, 0, ""},
-  {"AveragePool", lower_pool, 1, 1, 0, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides "},
-  {"BatchNormalization", lower_batch, 5, 5, 0, " epsilon momentum spatial training_mode "},
-  {"Clip", lower_clip, 1, 3, 2, " min max "},
-  {"Concat", lower_concat, 1, NONE, 0, " axis "},
-  {"Constant", lower_constant, 0, 0, 0, " value value_float value_floats value_int value_ints "},
-  {"Conv", lower_convolution, 2, 3, 0, " auto_pad dilations group kernel_shape pads strides "},
-  {"Div", lower_arithmetic, 2, 2, 0, ""},
-  {"Dropout", lower_identity, 1, 3, 0, " ratio seed "},
-  {"Flatten", lower_flatten, 1, 1, 0, " axis "},
-  {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
-  {"GlobalAveragePool", lower_mean, 1, 1, 0, ""},
-  {"GlobalMaxPool", lower_global_maximum, 1, 1, 0, ""},
-  {"GroupNormalization", lower_groups, 3, 3, 0, " epsilon num_groups stash_type "},
-  {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
-  {"HardSwish", lower_hard, 1, 1, 2, ""},
-  {"Identity", lower_identity, 1, 1, 0, ""},
-  {"InstanceNormalization", lower_groups, 3, 3, 0, " epsilon "},
-  {"LayerNormalization", lower_layer, 2, 3, 0, " axis epsilon stash_type "},
-  {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
-  {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
-  {"MatMul", lower_product, 2, 2, 0, ""},
-  {"MaxPool", lower_pool, 1, 1, 0, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides "},
-  {"Mul", lower_arithmetic, 2, 2, 0, ""},
-  {"PRelu", lower_relu, 2, 2, 1, ""},
-  {"Pad", lower_pad, 1, 4, 0, " mode pads value "},
-  {"ReduceMean", lower_mean, 1, 2, 0, " axes keepdims noop_with_empty_axes "},
-  {"Relu", lower_relu, 1, 1, 1, ""},
-  {"Reshape", lower_reshape, 2, 2, 0, " allowzero "},
-  {"Sigmoid", lower_sigmoid, 1, 1, 0, ""},
-  {"Softmax", lower_softmax, 1, 1, 0, " axis "},
-  {"Squeeze", lower_squeeze, 1, 2, 0, " axes "},
-  {"Sub", lower_arithmetic, 2, 2, 0, ""},
-  {"Tanh", lower_sigmoid, 1, 1, 0, ""},
-  {"Transpose", lower_transpose, 1, 1, 0, " perm "},
-  {"Unsqueeze", lower_squeeze, 1, 2, 0, " axes "},
+} operators[] = {
+    /* sorted */
+    {"Abs", lower_relu, 1, 1, 1, ""},
+    {"Add", lower_arithmetic, 2, 2, 0, ""},
+    {"AveragePool", lower_pool, 1, 1, 0, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides "},
+    {"BatchNormalization", lower_batch, 5, 5, 0, " epsilon momentum spatial training_mode "},
+    {"Clip", lower_clip, 1, 3, 2, " min max "},
+    {"Concat", lower_concat, 1, NONE, 0, " axis "},
+    {"Constant", lower_constant, 0, 0, 0, " value value_float value_floats value_int value_ints "},
+    {"Conv", lower_convolution, 2, 3, 0, " auto_pad dilations group kernel_shape pads strides "},
+    {"Div", lower_arithmetic, 2, 2, 0, ""},
+    {"Dropout", lower_identity, 1, 3, 0, " ratio seed "},
+    {"Flatten", lower_flatten, 1, 1, 0, " axis "},
+    {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
+    {"GlobalAveragePool", lower_mean, 1, 1, 0, ""},
+    {"GlobalMaxPool", lower_global_maximum, 1, 1, 0, ""},
+    {"GroupNormalization", lower_groups, 3, 3, 0, " epsilon num_groups stash_type "},
+    {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
+    {"HardSwish", lower_hard, 1, 1, 2, ""},
+    {"Identity", lower_identity, 1, 1, 0, ""},
+    {"InstanceNormalization", lower_groups, 3, 3, 0, " epsilon "},
+    {"LayerNormalization", lower_layer, 2, 3, 0, " axis epsilon stash_type "},
+    {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
+    {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
+    {"MatMul", lower_product, 2, 2, 0, ""},
+    {"MaxPool", lower_pool, 1, 1, 0, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides "},
+    {"Mul", lower_arithmetic, 2, 2, 0, ""},
+    {"PRelu", lower_relu, 2, 2, 1, ""},
+    {"Pad", lower_pad, 1, 4, 0, " mode pads value "},
+    {"ReduceMean", lower_mean, 1, 2, 0, " axes keepdims noop_with_empty_axes "},
+    {"Relu", lower_relu, 1, 1, 1, ""},
+    {"Reshape", lower_reshape, 2, 2, 0, " allowzero "},
+    {"Sigmoid", lower_sigmoid, 1, 1, 0, ""},
+    {"Softmax", lower_softmax, 1, 1, 0, " axis "},
+    {"Squeeze", lower_squeeze, 1, 2, 0, " axes "},
+    {"Sub", lower_arithmetic, 2, 2, 0, ""},
+    {"Tanh", lower_sigmoid, 1, 1, 0, ""},
+    {"Transpose", lower_transpose, 1, 1, 0, " perm "},
+    {"Unsqueeze", lower_squeeze, 1, 2, 0, " axes "},
 };
 
-const char *network_operator(size_t i, size_t *kinks) {
-  if (i >= sizeof operators / sizeof *operators) return NULL;
+const char *
+network_operator(size_t i, size_t *kinks)
+{
+  if (i >= sizeof operators / sizeof *operators)
+    return NULL;
   *kinks = operators[i].kinks;
   return operators[i].name;
 }
 
-static void lower_node(builder *b) {
+static void
+lower_node(builder *b)
+{
   const node *n = b->node;
   size_t op = 0, most = sizeof operators / sizeof *operators;
   char word[64];
   b->op = n->op;
-  while (op < most && strcmp(operators[op].name, n->op) != 0) op++;
+  while (op < most && strcmp(operators[op].name, n->op) != 0)
+    op++;
   need(op < most, "the operator is not supported");
-  need(n->n_in >= operators[op].least && n->n_in <= operators[op].most && n->n_out > 0
-       && *n->out[0] != '\0' && (n->n_out == 1 || *n->out[1] == '\0' || strstr(n->op, "Normalization") != NULL),
+  need(n->n_in >= operators[op].least && n->n_in <= operators[op].most && n->n_out > 0 && *n->out[0] != '\0'
+           && (n->n_out == 1 || *n->out[1] == '\0' || strstr(n->op, "Normalization") != NULL),
        "an unsupported number of inputs or outputs");
   for (size_t i = 0; i < n->n_attributes; i++) {
     snprintf(word, sizeof word, " %s ", n->attributes[i].name);
@@ -436,20 +547,23 @@ static void lower_node(builder *b) {
   b->in = allocate(n->n_in + 5, sizeof *b->in);
   for (size_t i = 0; i < n->n_in; i++) {
     const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
-    need(v != NULL || (*n->in[i] == '\0' && i >= operators[op].least),
-         "an input is not computed before it");
-    if (v != NULL) b->in[i] = *v;
+    need(v != NULL || (*n->in[i] == '\0' && i >= operators[op].least), "an input is not computed before it");
+    if (v != NULL)
+      b->in[i] = *v;
   }
-  operators[op].lower(b); define(b, n->out[0]);
+  operators[op].lower(b);
+  define(b, n->out[0]);
 }
 
 /* The batch axis rule of docs/operators.md. */
-static void read_input(builder *b, const port *p, const tensor *x) {
+static void
+read_input(builder *b, const port *p, const tensor *x)
+{
   size_t dims[MAX_RANK], from = x->rank == p->rank + 1;
   bool flat = x->rank == 2 && p->rank > 2, fits = from == 1 || x->rank == p->rank || flat;
-  expect(p->shaped && x->rank > 0 && x->count > 0,
-         "the input's shape is not declared, or the batch is empty");
-  b->net->batch = b->net->apart = x->dims[0]; b->net->batched = from == 0;
+  expect(p->shaped && x->rank > 0 && x->count > 0, "the input's shape is not declared, or the batch is empty");
+  b->net->batch = b->net->apart = x->dims[0];
+  b->net->batched = from == 0;
   for (size_t i = 0; i < p->rank && fits; i++) {
     bool first = i == 0 && from == 0;
     dims[i] = first ? 1 : flat ? p->dims[i] : x->dims[i + from];
@@ -457,30 +571,38 @@ static void read_input(builder *b, const port *p, const tensor *x) {
   }
   expect(fits && product(dims, p->rank) * x->dims[0] == x->count,
          "the batch does not have the shape that input '%s' declares", p->name);
-  add_step(b, INPUT, 0, p->rank, dims); define(b, p->name);
+  add_step(b, INPUT, 0, p->rank, dims);
+  define(b, p->name);
 }
 
-void network_build(network *net, const model *m, const tensor *x) {
-  builder b = {.net = net, .m = m}; const port *input = NULL;
+void
+network_build(network *net, const model *m, const tensor *x)
+{
+  builder b = {.net = net, .m = m};
+  const port *input = NULL;
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
     define(&b, m->tensors[i]->name);
   }
   for (size_t i = 0; i < m->n_inputs; i++) {
-    if (find(&b, m->inputs[i].name) != NULL) continue; /* an initializer */
+    if (find(&b, m->inputs[i].name) != NULL)
+      continue; /* an initializer */
     expect(input == NULL, "the model has more than one input");
     input = &m->inputs[i];
   }
   expect(input != NULL && m->n_outputs == 1, "the model does not have one input and one output");
   read_input(&b, input, x);
   for (b.place = 0; b.place < m->n_nodes; b.place++) {
-    b.node = &m->nodes[b.place]; lower_node(&b);
+    b.node = &m->nodes[b.place];
+    lower_node(&b);
   }
   const value *v = find(&b, m->outputs[0].name);
-  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input",
-         m->outputs[0].name);
-  net->output = v->step; net->map = v->map; net->n_outputs = v->count; net->rank = v->rank;
+  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", m->outputs[0].name);
+  net->output = v->step;
+  net->map = v->map;
+  net->n_outputs = v->count;
+  net->rank = v->rank;
   memcpy(net->dims, v->dims, sizeof net->dims);
   for (size_t i = 0; i < m->n_tensors; i++)
     expect(m->tensors[i]->weight + m->tensors[i]->bound + m->tensors[i]->statistic < 2,

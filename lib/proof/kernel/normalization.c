@@ -9,50 +9,68 @@
 /* ---- Operators, made into steps */
 
 /* Input i, which has a number for each of n runs of `apart` features, in turn, spread over all features. */
-static value periodic(const builder *b, size_t i, size_t n, size_t apart) {
+static value
+periodic(const builder *b, size_t i, size_t n, size_t apart)
+{
   value w = b->in[i];
-  need(w.constant != NULL && w.constant->real && w.rank == 1 && w.count == n, "not a constant number for each channel or group");
+  need(w.constant != NULL && w.constant->real && w.rank == 1 && w.count == n,
+       "not a constant number for each channel or group");
   w.map = index_map(3, (size_t[]){b->in[0].count / n / apart, n, apart}, (size_t[]){0, 1, 0}, w.map);
   return w;
 }
 
 /* The node so far times w; or plus w. */
-static void by_weights(builder *b, value w, bool plus) {
+static void
+by_weights(builder *b, value w, bool plus)
+{
   const value x = b->out;
   step *s = add_step(b, LINEAR, 1 + plus, x.rank, x.dims);
-  for (size_t f = 0; f < s->n; f++) factor_of(b, operand(b, s, f * s->width, &x, f) + plus, &w, f);
+  for (size_t f = 0; f < s->n; f++)
+    factor_of(b, operand(b, s, f * s->width, &x, f) + plus, &w, f);
 }
 
 /* x less the mean, w, or divided by the root of the variance, w, + epsilon: statistics, which are no parameters. */
-static void by_statistic(builder *b, value x, value w, bool mean) {
+static void
+by_statistic(builder *b, value x, value w, bool mean)
+{
   step *s = add_step(b, mean ? LINEAR : OVER_ROOT, 1 + mean, x.rank, x.dims);
-  if (!mean) real_attribute(b, "epsilon", &s->at[0], 1e-5f);
+  if (!mean)
+    real_attribute(b, "epsilon", &s->at[0], 1e-5f);
   for (size_t f = 0; f < s->n; f++)
     operand(b, s, f * s->width, &x, f)[mean] = (factor){mean ? &minus_one : &plus_one, w.constant, w.map[f]};
 }
 
 /* Lines of `length` features, one after another. */
-static void add_normalization(builder *b, const value *x, size_t length, bool couples) {
+static void
+add_normalization(builder *b, const value *x, size_t length, bool couples)
+{
   step *s = add_function(b, NORMALIZE, x);
   real_attribute(b, "epsilon", &s->at[0], 1e-5f);
   need(mpq_sgn(&s->at[0]) > 0, "epsilon must be above zero");
-  s->length = length; s->stride = 1; s->couples = couples;
+  s->length = length;
+  s->stride = 1;
+  s->couples = couples;
 }
 
 /* By channel over the whole minibatch: the batch, or where the file has no batch axis of its own all along its first
  * axis, which is put behind the channels and back. */
-static void normalize_channels(builder *b, const value *x, size_t channels, size_t apart) {
+static void
+normalize_channels(builder *b, const value *x, size_t channels, size_t apart)
+{
   size_t rows = x->dims[0], dims[] = {rows, channels, apart};
   value turned = *x;
   turned.map = index_map(3, (size_t[]){channels, rows, apart}, (size_t[]){apart, channels * apart, 1}, x->map);
   add_normalization(b, &turned, rows * apart, b->net->batched);
   b->out.map = index_map(3, dims, (size_t[]){apart, rows * apart, 1}, b->out.map);
-  if (b->net->batched) b->net->apart = session_threads = 1;
+  if (b->net->batched)
+    b->net->apart = session_threads = 1;
 }
 
 /* In training mode the statistics are those of the whole minibatch, the file's are not read, and the running ones, which
  * are other outputs, are not defined here: nothing may use them. */
-void lower_batch(builder *b) {
+void
+lower_batch(builder *b)
+{
   const value *x = &b->in[0];
   bool training = whole_attribute(b, "training_mode", 0) != 0;
   need(x->constant == NULL && x->rank > 1, "its input must be an activation of two axes or more");
@@ -62,13 +80,20 @@ void lower_batch(builder *b) {
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);
   mean.constant->statistic = variance.constant->statistic = true;
-  if (training) normalize_channels(b, x, channels, apart);
-  else by_statistic(b, *x, mean, true), by_statistic(b, b->out, variance, false);
-  by_weights(b, periodic(b, 1, channels, apart), false); by_weights(b, periodic(b, 2, channels, apart), true);
+  if (training)
+    normalize_channels(b, x, channels, apart);
+  else {
+    by_statistic(b, *x, mean, true);
+    by_statistic(b, b->out, variance, false);
+  }
+  by_weights(b, periodic(b, 1, channels, apart), false);
+  by_weights(b, periodic(b, 2, channels, apart), true);
 }
 
 /* Before version 21 GroupNormalization has its weights for groups, else for channels. */
-void lower_groups(builder *b) {
+void
+lower_groups(builder *b)
+{
   const value *x = &b->in[0];
   bool instance = b->op[0] == 'I';
   need(x->constant == NULL && x->rank > (instance ? 2 : 1), "its input must be an activation of enough axes");
@@ -82,43 +107,59 @@ void lower_groups(builder *b) {
     by_weights(b, by_group ? periodic(b, i, n, length) : periodic(b, i, channels, apart), i == 2);
 }
 
-void lower_layer(builder *b) {
+void
+lower_layer(builder *b)
+{
   const value *x = &b->in[0];
   size_t axis = axis_of(b, whole_attribute(b, "axis", -1), x->rank);
   need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
   add_normalization(b, x, product(x->dims + axis, x->rank - axis), false);
   by_weights(b, spread_over(b, 1, x), false);
-  if (b->in[2].name != NULL) by_weights(b, spread_over(b, 2, x), true);
+  if (b->in[2].name != NULL)
+    by_weights(b, spread_over(b, 2, x), true);
 }
 
 /* One window: all of space. */
-void lower_global_maximum(builder *b) {
+void
+lower_global_maximum(builder *b)
+{
   const value *x = &b->in[0];
   size_t dims[MAX_RANK];
   need(x->constant == NULL && x->rank > 2, "its input must be an activation of three axes or more");
-  for (size_t i = 0; i < x->rank; i++) dims[i] = i < 2 ? x->dims[i] : 1;
+  for (size_t i = 0; i < x->rank; i++)
+    dims[i] = i < 2 ? x->dims[i] : 1;
   step *s = add_step(b, WINDOW, product(x->dims + 2, x->rank - 2), x->rank, dims);
-  for (size_t i = 0; i < s->n * s->width; i++) s->sources[i] = (source){x->step, x->map[i]};
+  for (size_t i = 0; i < s->n * s->width; i++)
+    s->sources[i] = (source){x->step, x->map[i]};
 }
 
 /* ---- Division by the roots of statistics, in an OVER_ROOT step */
 
 /* To as many bits as near values have. */
-void root_prepare(step *st) {
+void
+root_prepare(step *st)
+{
   const tensor *w = st->factors[0].w;
-  st->root = intervals(w->count); session_bits += GUARD;
+  st->root = intervals(w->count);
+  session_bits += GUARD;
   for (size_t i = 0; i < w->count; i++) {
-    RATIONAL(q); INTERVAL(root);
+    RATIONAL(q);
+    INTERVAL(root);
     mpq_add(&q, &w->value[i], &st->at[0]);
     expect(mpq_sgn(&q) > 0, "a variance + epsilon in '%s' is not positive", w->name);
-    sqrt_end(&root.lo, &q, false); sqrt_end(&root.hi, &q, true);
+    sqrt_end(&root.lo, &q, false);
+    sqrt_end(&root.hi, &q, true);
     interval_sign(&root, "whether a root is zero");
-    mpq_inv(&st->root[i].lo, &root.hi); mpq_inv(&st->root[i].hi, &root.lo); interval_round(&st->root[i]);
+    mpq_inv(&st->root[i].lo, &root.hi);
+    mpq_inv(&st->root[i].hi, &root.lo);
+    interval_round(&st->root[i]);
   }
   session_bits -= GUARD;
 }
 
-void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
+void
+root_pull(const point *p, size_t s, size_t e, rational **adjoint)
+{
   const step *st = &p->net->steps[s];
   const term t = term_at(p, st, e, 0);
   size_t apart = p->net->apart;
@@ -127,25 +168,34 @@ void root_pull(const point *p, size_t s, size_t e, rational **adjoint) {
 
 /* ---- Lines */
 
-size_t line_length(const point *p, const step *st) {
+size_t
+line_length(const point *p, const step *st)
+{
   return st->couples ? st->length * p->net->batch : st->length;
 }
 
-size_t line_entry(const point *p, const step *st, size_t e, size_t j) {
+size_t
+line_entry(const point *p, const step *st, size_t e, size_t j)
+{
   size_t apart = st->couples ? 1 : st->stride * p->net->batch, length = line_length(p, st);
   return (e / (apart * length) * length + j) * apart + e % apart;
 }
 
-static source read_by(const point *p, const step *st, size_t e) {
+static source
+read_by(const point *p, const step *st, size_t e)
+{
   return term_at(p, st, e, 0).x;
 }
 
-static bool one_function(const point *p, size_t s, size_t e) {
+static bool
+one_function(const point *p, size_t s, size_t e)
+{
   const step *st = &p->net->steps[s];
   size_t first = line_entry(p, st, e, 0), m = line_length(p, st);
   source top = read_by(p, st, first);
   bool one = true;
-  if (e != first && p->degree[s][e] > 0) return p->same[s][first] == ZERO; /* which is then no constant's value */
+  if (e != first && p->degree[s][e] > 0)
+    return p->same[s][first] == ZERO; /* which is then no constant's value */
   for (size_t i = 1; i < m && one; i++) {
     size_t other = line_entry(p, st, e, i);
     source x = read_by(p, st, other);
@@ -154,32 +204,45 @@ static bool one_function(const point *p, size_t s, size_t e) {
   return one;
 }
 
-bool vanishes(const point *p, size_t s, size_t e) {
+bool
+vanishes(const point *p, size_t s, size_t e)
+{
   const step *st = &p->net->steps[s];
   bool all = st->kind == LINEAR || st->kind == OVER_ROOT;
-  for (size_t i = 0; all && i < st->width; i++) all = left_out(p, term_at(p, st, e, i).x, e);
+  for (size_t i = 0; all && i < st->width; i++)
+    all = left_out(p, term_at(p, st, e, i).x, e);
   return all || (st->kind == NORMALIZE && one_function(p, s, e));
 }
 
 /* ---- Softmax: values and derivatives */
 
 /* Softmax of the arguments of the line that has entry e, or its logarithm. */
-static interval *softmax_line(const point *p, const step *st, size_t e, bool logarithm) {
+static interval *
+softmax_line(const point *p, const step *st, size_t e, bool logarithm)
+{
   interval *x = intervals(st->length);
-  for (size_t j = 0; j < st->length; j++) interval_add(&x[j], argument(p, st, line_entry(p, st, e, j)), &plus_one);
+  for (size_t j = 0; j < st->length; j++)
+    interval_add(&x[j], argument(p, st, line_entry(p, st, e, j)), &plus_one);
   interval_softmax(x, x, st->length, 1, logarithm);
   return x;
 }
 
-static void softmax_values(const point *p, size_t s, size_t e) {
+static void
+softmax_values(const point *p, size_t s, size_t e)
+{
   const step *st = &p->net->steps[s];
   interval *x = softmax_line(p, st, e, st->log);
-  for (size_t j = 0; j < st->length; j++) interval_round(&x[j]), p->y[s][line_entry(p, st, e, j)] = &x[j];
+  for (size_t j = 0; j < st->length; j++) {
+    interval_round(&x[j]);
+    p->y[s][line_entry(p, st, e, j)] = &x[j];
+  }
 }
 
 /* The tangent of log softmax(x)[j] is the sum over k of softmax(x)[k] (dx[j] - dx[k]); that of
  * softmax(x)[j], that times softmax(x)[j]. Of all entries of the line that has entry e. */
-static void softmax_tangents(const motion *d, size_t s, size_t e) {
+static void
+softmax_tangents(const motion *d, size_t s, size_t e)
+{
   const point *p = d->p;
   const step *st = &p->net->steps[s];
   interval *share = softmax_line(p, st, e, false);
@@ -191,7 +254,8 @@ static void softmax_tangents(const motion *d, size_t s, size_t e) {
       interval_add(&t, argument_tangent(d, st, line_entry(p, st, e, k)), &minus_one);
       multiply_add(dy, &t, &share[k]);
     }
-    if (!st->log) interval_mul(dy, dy, &share[j]);
+    if (!st->log)
+      interval_mul(dy, dy, &share[j]);
     interval_round(dy);
   }
   intervals_free(share, st->length);
@@ -200,104 +264,152 @@ static void softmax_tangents(const motion *d, size_t s, size_t e) {
 /* ---- Normalizations: values and derivatives */
 
 /* x becomes m (x - mean). */
-static void centre(interval *x, size_t m) {
-  INTERVAL(sum); RATIONAL(q);
+static void
+centre(interval *x, size_t m)
+{
+  INTERVAL(sum);
+  RATIONAL(q);
   mpq_set_ui(&q, m, 1);
-  for (size_t i = 0; i < m; i++) interval_add(&sum, &x[i], &plus_one);
+  for (size_t i = 0; i < m; i++)
+    interval_add(&sum, &x[i], &plus_one);
   for (size_t i = 0; i < m; i++) {
     INTERVAL(c);
-    interval_add(&c, &x[i], &q); interval_add(&c, &sum, &minus_one); interval_set(&x[i], &c.lo, &c.hi);
+    interval_add(&c, &x[i], &q);
+    interval_add(&c, &sum, &minus_one);
+    interval_set(&x[i], &c.lo, &c.hi);
   }
 }
 
 /* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
-static void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more) {
-  INTERVAL(q); INTERVAL(root); RATIONAL(t);
+static void
+inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+{
+  INTERVAL(q);
+  INTERVAL(root);
+  RATIONAL(t);
   for (size_t i = 0; i < m; i++) {
     INTERVAL(square);
     interval_mul(&square, &c[i], &c[i]);
-    if (mpq_sgn(&square.lo) < 0) mpq_set(&square.lo, &zero);
+    if (mpq_sgn(&square.lo) < 0)
+      mpq_set(&square.lo, &zero);
     interval_add(&q, &square, &plus_one);
   }
-  mpq_set_ui(&t, m, 1); mpq_div(&q.lo, &q.lo, &t); mpq_div(&q.hi, &q.hi, &t);
-  mpq_mul(&t, &t, &t); mpq_mul(&t, &t, epsilon); interval_add(&q, &exactly_one, &t);
-  mpq_mul_2exp(&q.lo, &q.lo, 2 * more); mpq_mul_2exp(&q.hi, &q.hi, 2 * more);
-  sqrt_end(&root.lo, &q.lo, false); sqrt_end(&root.hi, &q.hi, true);
+  mpq_set_ui(&t, m, 1);
+  mpq_div(&q.lo, &q.lo, &t);
+  mpq_div(&q.hi, &q.hi, &t);
+  mpq_mul(&t, &t, &t);
+  mpq_mul(&t, &t, epsilon);
+  interval_add(&q, &exactly_one, &t);
+  mpq_mul_2exp(&q.lo, &q.lo, 2 * more);
+  mpq_mul_2exp(&q.hi, &q.hi, 2 * more);
+  sqrt_end(&root.lo, &q.lo, false);
+  sqrt_end(&root.hi, &q.hi, true);
   interval_sign(&root, "whether a root is zero");
-  mpq_inv(&r->lo, &root.hi); mpq_inv(&r->hi, &root.lo);
-  mpq_mul_2exp(&r->lo, &r->lo, more); mpq_mul_2exp(&r->hi, &r->hi, more);
+  mpq_inv(&r->lo, &root.hi);
+  mpq_inv(&r->hi, &root.lo);
+  mpq_mul_2exp(&r->lo, &r->lo, more);
+  mpq_mul_2exp(&r->hi, &r->hi, more);
 }
 
 /* The arguments of the line of entry e, centred. */
-static interval *centred(const point *p, const step *st, size_t e) {
+static interval *
+centred(const point *p, const step *st, size_t e)
+{
   size_t m = line_length(p, st);
   interval *c = intervals(m);
-  for (size_t i = 0; i < m; i++) interval_add(&c[i], argument(p, st, line_entry(p, st, e, i)), &plus_one);
+  for (size_t i = 0; i < m; i++)
+    interval_add(&c[i], argument(p, st, line_entry(p, st, e, i)), &plus_one);
   centre(c, m);
   return c;
 }
 
-static void root_of(const point *p, const step *st, size_t e, interval *r) {
+static void
+root_of(const point *p, const step *st, size_t e, interval *r)
+{
   interval *c = centred(p, st, e);
-  inverse_root(r, c, line_length(p, st), &st->at[0], 0); intervals_free(c, line_length(p, st));
+  inverse_root(r, c, line_length(p, st), &st->at[0], 0);
+  intervals_free(c, line_length(p, st));
 }
 
-static void normalize_values(const point *p, size_t s, size_t e) {
+static void
+normalize_values(const point *p, size_t s, size_t e)
+{
   const step *st = &p->net->steps[s];
   size_t m = line_length(p, st);
   interval *y = centred(p, st, e);
   INTERVAL(r);
   inverse_root(&r, y, m, &st->at[0], 0);
   for (size_t i = 0; i < m; i++) {
-    interval_mul(&y[i], &y[i], &r); interval_round(&y[i]); p->y[s][line_entry(p, st, e, i)] = &y[i];
+    interval_mul(&y[i], &y[i], &r);
+    interval_round(&y[i]);
+    p->y[s][line_entry(p, st, e, i)] = &y[i];
   }
 }
 
-static void normalize_tangents(const motion *d, size_t s, size_t e) {
+static void
+normalize_tangents(const motion *d, size_t s, size_t e)
+{
   const step *st = &d->p->net->steps[s];
   size_t m = line_length(d->p, st);
   interval *g = intervals(m);
   bool still = true; /* then r does not matter */
-  INTERVAL(r); INTERVAL(sum);
+  INTERVAL(r);
+  INTERVAL(sum);
   for (size_t i = 0; i < m; i++) {
     size_t at = line_entry(d->p, st, e, i);
     interval_add(&g[i], argument_tangent(d, st, at), &plus_one);
     still = still && interval_zero(&g[i]);
     multiply_add(&sum, value_at(d->p, s, at), &g[i]);
   }
-  if (!still) centre(g, m), root_of(d->p, st, e, &r);
+  if (!still) {
+    centre(g, m);
+    root_of(d->p, st, e, &r);
+  }
   for (size_t i = 0; i < m; i++) {
     size_t at = line_entry(d->p, st, e, i);
     INTERVAL(t);
     multiply_add(&t, value_at(d->p, s, at), &sum);
-    interval_add(&g[i], &t, &minus_one); interval_mul(&g[i], &g[i], &r); interval_round(&g[i]);
+    interval_add(&g[i], &t, &minus_one);
+    interval_mul(&g[i], &g[i], &r);
+    interval_round(&g[i]);
     interval_add(d->x[s][at] = intervals(1), &g[i], &plus_one);
   }
   intervals_free(g, m);
 }
 
-void line_values(const point *p, size_t s, size_t e) {
+void
+line_values(const point *p, size_t s, size_t e)
+{
   (p->net->steps[s].kind == SOFTMAX ? softmax_values : normalize_values)(p, s, e);
 }
 
-void line_tangents(const motion *d, size_t s, size_t e) {
+void
+line_tangents(const motion *d, size_t s, size_t e)
+{
   (d->p->net->steps[s].kind == SOFTMAX ? softmax_tangents : normalize_tangents)(d, s, e);
 }
 
 /* The column of the derivative at e times e's adjoint, if that is rational. */
-void normalize_pull(const point *p, size_t s, size_t e, rational **adjoint) {
+void
+normalize_pull(const point *p, size_t s, size_t e, rational **adjoint)
+{
   const step *st = &p->net->steps[s];
   size_t m = line_length(p, st), apart = p->net->apart;
-  INTERVAL(r); RATIONAL(all);
-  root_of(p, st, e, &r); mpq_set_ui(&all, m, 1);
+  INTERVAL(r);
+  RATIONAL(all);
+  root_of(p, st, e, &r);
+  mpq_set_ui(&all, m, 1);
   for (size_t i = 0; i < m; i++) {
     size_t at = line_entry(p, st, e, i);
     source x = read_by(p, st, at);
-    INTERVAL(by); INTERVAL(t);
-    if (at == e) interval_add(&by, &exactly_one, &all);
+    INTERVAL(by);
+    INTERVAL(t);
+    if (at == e)
+      interval_add(&by, &exactly_one, &all);
     interval_add(&by, &exactly_one, &minus_one);
     multiply_add(&t, value_at(p, s, at), value_at(p, s, e));
-    interval_add(&by, &t, &minus_one); interval_mul(&by, &by, &r);
+    interval_add(&by, &t, &minus_one);
+    interval_mul(&by, &by, &r);
     add_multiple(&adjoint[x.step][entry_of(p, x, at) / apart], only(&by), &adjoint[s][e / apart]);
   }
 }
@@ -305,27 +417,37 @@ void normalize_pull(const point *p, size_t s, size_t e, rational **adjoint) {
 /* ---- Near values: c and r in intervals, of the numbers within a few units of those that are read; between the ends of
  * what they give is y. */
 
-void normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *off) {
+void
+normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *off)
+{
   const step *st = &p->net->steps[s];
   size_t m = line_length(p, st);
   unsigned long bits = session_bits + GUARD;
   interval *y = intervals(m);
-  INTERVAL(r); INTEGER(z);
+  INTERVAL(r);
+  INTEGER(z);
   mpz_set_ui(&v[s].r, 1);
   for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    if (e != line_entry(p, st, e, 0)) continue;
+    if (e != line_entry(p, st, e, 0))
+      continue;
     for (size_t i = 0; i < m; i++) {
       size_t at = line_entry(p, st, e, i);
       const integer *x = center(p, v, read_by(p, st, at), at);
-      mpz_sub(&z, x, off); unfixed(&y[i].lo, &z, bits);
-      mpz_add(&z, x, off); unfixed(&y[i].hi, &z, bits);
+      mpz_sub(&z, x, off);
+      unfixed(&y[i].lo, &z, bits);
+      mpz_add(&z, x, off);
+      unfixed(&y[i].hi, &z, bits);
     }
-    centre(y, m); inverse_root(&r, y, m, &st->at[0], GUARD);
+    centre(y, m);
+    inverse_root(&r, y, m, &st->at[0], GUARD);
     for (size_t i = 0; i < m; i++) {
       integer *c = &v[s].c[line_entry(p, st, e, i) / p->net->apart];
       interval_mul(&y[i], &y[i], &r);
-      fixed(c, &y[i].lo, bits, false); fixed(&z, &y[i].hi, bits, true); mpz_sub(&z, &z, c);
-      if (mpz_cmp(&z, &v[s].r) > 0) mpz_swap(&z, &v[s].r);
+      fixed(c, &y[i].lo, bits, false);
+      fixed(&z, &y[i].hi, bits, true);
+      mpz_sub(&z, &z, c);
+      if (mpz_cmp(&z, &v[s].r) > 0)
+        mpz_swap(&z, &v[s].r);
     }
   }
   intervals_free(y, m);

@@ -8,7 +8,7 @@
 
 /* ---- Of an OVER_ROOT step */
 
-void root_prepare(step *st); /* what multiplies x */
+void root_prepare(step *st);                                            /* what multiplies x */
 void root_pull(const point *p, size_t s, size_t e, rational **adjoint); /* as pull_back */
 
 /* ---- Lines of a SOFTMAX or NORMALIZE step */

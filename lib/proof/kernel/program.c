@@ -14,122 +14,201 @@ static size_t line, brackets;
 static char token, *text; /* 'a': a name, '0': a number, 'r': a relation, or itself; what it says */
 
 /* A scalar, or a vector: the instructions of its entries. */
-typedef struct { size_t n, *at; bool vector; } value;
-static struct { char *name; value value; } *names;
+typedef struct {
+  size_t n, *at;
+  bool vector;
+} value;
+static struct {
+  char *name;
+  value value;
+} * names;
 static size_t n_names;
 
-kinked kink_table[] = {
-  {.name = "Abs", .n_kinks = 1}, {.name = "Clamp", .n_kinks = 2}, {.name = "Clip", .n_kinks = 2},
-  {.name = "Elu", .n_kinks = 1}, {.name = "HardSigmoid", .n_kinks = 2}, {.name = "HardSwish", .n_kinks = 2},
-  {.name = "Kth"}, {.name = "LeakyRelu", .n_kinks = 1}, {.name = "Max"}, {.name = "MaxPool"},
-  {.name = "Median"}, {.name = "Min"}, {.name = "Relu", .n_kinks = 1}, {.name = "Sort"}, {.name = NULL}};
+kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
+                       {.name = "Clamp", .n_kinks = 2},
+                       {.name = "Clip", .n_kinks = 2},
+                       {.name = "Elu", .n_kinks = 1},
+                       {.name = "HardSigmoid", .n_kinks = 2},
+                       {.name = "HardSwish", .n_kinks = 2},
+                       {.name = "Kth"},
+                       {.name = "LeakyRelu", .n_kinks = 1},
+                       {.name = "Max"},
+                       {.name = "MaxPool"},
+                       {.name = "Median"},
+                       {.name = "Min"},
+                       {.name = "Relu", .n_kinks = 1},
+                       {.name = "Sort"},
+                       {.name = NULL}};
 
 /* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
  * coefficients a piece. */
-static const struct { const char *name, *operator; deed kind; size_t least, most; const char *preset[2], *pieces; }
-functions[] = {
-  {"exp", NULL, AN_ANALYTIC, 0, 0, {0}, NULL}, {"log", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
-  {"sqrt", NULL, AN_ANALYTIC, 0, 0, {0}, NULL}, {"sin", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
-  {"cos", NULL, AN_ANALYTIC, 0, 0, {0}, NULL}, {"tanh", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
-  {"sigmoid", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
-  {"relu", "Relu", A_POINTWISE, 0, 0, {0}, "0 0 0 0 0 1 0"},
-  {"leaky_relu", "LeakyRelu", A_POINTWISE, 0, 1, {"1/100"}, "0 0 a 0 0 1 0"},
-  {"relu6", "Clip", A_POINTWISE, 0, 0, {"0", "6"}, "a b a 0 0 0 1 0 b 0 0"},
-  {"hardtanh", "Clip", A_POINTWISE, 0, 2, {"-1", "1"}, "a b a 0 0 0 1 0 b 0 0"},
-  {"clamp", "Clamp", A_POINTWISE, 2, 2, {"0", "0"}, "a b a 0 0 0 1 0 b 0 0"},
-  {"hardsigmoid", "HardSigmoid", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 1/2 1/6 0 1 0 0"},
-  {"hardswish", "HardSwish", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 0 1/2 1/6 0 1 0"},
-  {"abs", "Abs", A_POINTWISE, 0, 0, {0}, "0 0 -1 0 0 1 0"},
-  {"elu", "Elu", A_POINTWISE, 0, 1, {"1"}, "0 0 a 0 0 1 0"},
-  {"max", "Max", AN_ORDER, 0, 0, {0}, NULL}, {"maxpool", "MaxPool", AN_ORDER, 0, 0, {0}, NULL},
-  {"min", "Min", AN_ORDER, 0, 0, {0}, NULL}, {"kth", "Kth", AN_ORDER, 0, 0, {0}, NULL},
-  {"median", "Median", AN_ORDER, 0, 0, {0}, NULL}, {"sort", "Sort", AN_ORDER, 0, 0, {0}, NULL},
-  {"norminf", "Max", AN_ORDER, 0, 0, {0}, NULL}, {"norm1", NULL, A_SUM, 0, 0, {0}, NULL},
-  {"sum", NULL, A_SUM, 0, 0, {0}, NULL}, {"mean", NULL, A_SUM, 0, 0, {0}, NULL},
-  {"norm2", NULL, A_NORM, 0, 0, {0}, NULL}, {"normpool", NULL, A_NORM, 0, 0, {0}, NULL},
-  {"dot", NULL, A_SUM, 2, 2, {0}, NULL}};
+static const struct {
+  const char *name, *operator;
+  deed kind;
+  size_t least, most;
+  const char *preset[2], *pieces;
+} functions[] = {{"exp", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"log", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"sqrt", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"sin", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"cos", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"tanh", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"sigmoid", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
+                 {"relu", "Relu", A_POINTWISE, 0, 0, {0}, "0 0 0 0 0 1 0"},
+                 {"leaky_relu", "LeakyRelu", A_POINTWISE, 0, 1, {"1/100"}, "0 0 a 0 0 1 0"},
+                 {"relu6", "Clip", A_POINTWISE, 0, 0, {"0", "6"}, "a b a 0 0 0 1 0 b 0 0"},
+                 {"hardtanh", "Clip", A_POINTWISE, 0, 2, {"-1", "1"}, "a b a 0 0 0 1 0 b 0 0"},
+                 {"clamp", "Clamp", A_POINTWISE, 2, 2, {"0", "0"}, "a b a 0 0 0 1 0 b 0 0"},
+                 {"hardsigmoid", "HardSigmoid", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 1/2 1/6 0 1 0 0"},
+                 {"hardswish", "HardSwish", A_POINTWISE, 0, 0, {0}, "-3 3 0 0 0 0 1/2 1/6 0 1 0"},
+                 {"abs", "Abs", A_POINTWISE, 0, 0, {0}, "0 0 -1 0 0 1 0"},
+                 {"elu", "Elu", A_POINTWISE, 0, 1, {"1"}, "0 0 a 0 0 1 0"},
+                 {"max", "Max", AN_ORDER, 0, 0, {0}, NULL},
+                 {"maxpool", "MaxPool", AN_ORDER, 0, 0, {0}, NULL},
+                 {"min", "Min", AN_ORDER, 0, 0, {0}, NULL},
+                 {"kth", "Kth", AN_ORDER, 0, 0, {0}, NULL},
+                 {"median", "Median", AN_ORDER, 0, 0, {0}, NULL},
+                 {"sort", "Sort", AN_ORDER, 0, 0, {0}, NULL},
+                 {"norminf", "Max", AN_ORDER, 0, 0, {0}, NULL},
+                 {"norm1", NULL, A_SUM, 0, 0, {0}, NULL},
+                 {"sum", NULL, A_SUM, 0, 0, {0}, NULL},
+                 {"mean", NULL, A_SUM, 0, 0, {0}, NULL},
+                 {"norm2", NULL, A_NORM, 0, 0, {0}, NULL},
+                 {"normpool", NULL, A_NORM, 0, 0, {0}, NULL},
+                 {"dot", NULL, A_SUM, 2, 2, {0}, NULL}};
 #define N_FUNCTIONS (sizeof functions / sizeof *functions)
 
-static size_t find_function(const char *name) {
+static size_t
+find_function(const char *name)
+{
   size_t f = 0;
-  while (f < N_FUNCTIONS && strcmp(functions[f].name, name) != 0) f++;
+  while (f < N_FUNCTIONS && strcmp(functions[f].name, name) != 0)
+    f++;
   return f;
 }
 
 /* ---- Tokens */
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
+static bool
+digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
 
-static bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+static bool
+letter(char c)
+{
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 /* The character i places on, or 0. */
-static char ahead(size_t i) { return (size_t)(limit - cursor) > i ? cursor[i] : '\0'; }
+static char
+ahead(size_t i)
+{
+  return (size_t)(limit - cursor) > i ? cursor[i] : '\0';
+}
 
-static void pass_blanks(void) {
+static void
+pass_blanks(void)
+{
   for (; cursor < limit; cursor++) {
-    if (*cursor == '#') while (cursor + 1 < limit && cursor[1] != '\n') cursor++;
-    else if (*cursor == '\n' && brackets > 0) line++;
-    else if (*cursor != ' ' && *cursor != '\t' && (*cursor != '\r' || ahead(1) != '\n')) return;
+    if (*cursor == '#')
+      while (cursor + 1 < limit && cursor[1] != '\n')
+        cursor++;
+    else if (*cursor == '\n' && brackets > 0)
+      line++;
+    else if (*cursor != ' ' && *cursor != '\t' && (*cursor != '\r' || ahead(1) != '\n'))
+      return;
   }
 }
 
-static void advance(void) {
+static void
+advance(void)
+{
   size_t n = 1;
-  if (token == '\n') line++;
-  pass_blanks(); free(text);
+  if (token == '\n')
+    line++;
+  pass_blanks();
+  free(text);
   char c = ahead(0), mark = ahead(0) == '0' && (ahead(1) | 32) == 'x' ? 'p' : 'e';
   token = c;
   if (letter(c)) {
-    for (token = 'a'; letter(ahead(n)) || digit(ahead(n));) n++;
+    for (token = 'a'; letter(ahead(n)) || digit(ahead(n));)
+      n++;
   } else if (digit(c) || (c == '.' && digit(ahead(1)))) {
     token = '0';
     while (letter(ahead(n)) || digit(ahead(n)) || ahead(n) == '.'
-           || ((ahead(n) == '+' || ahead(n) == '-') && (ahead(n - 1) | 32) == mark)) n++;
+           || ((ahead(n) == '+' || ahead(n) == '-') && (ahead(n - 1) | 32) == mark))
+      n++;
   } else if (c != '\0' && strchr("<>=!", c) != NULL && (ahead(1) == '=' || c == '<' || c == '>')) {
-    token = 'r'; n += ahead(1) == '=';
+    token = 'r';
+    n += ahead(1) == '=';
   } else {
     want(cursor == limit || (c != '\0' && strchr("\n,=+-*/()[]{}:", c) != NULL), "an unknown character");
   }
   n = cursor == limit ? 0 : n;
-  text = copy_text(cursor, n); cursor += n;
-  if (n == 1) brackets += strchr("([{", c) != NULL, brackets -= brackets > 0 && strchr(")]}", c) != NULL;
+  text = copy_text(cursor, n);
+  cursor += n;
+  if (n == 1) {
+    brackets += strchr("([{", c) != NULL;
+    brackets -= brackets > 0 && strchr(")]}", c) != NULL;
+  }
 }
 
 /* Is the token this one? Then the next is read. */
-static bool is(const char *word) {
+static bool
+is(const char *word)
+{
   bool yes = token != '\0' && strcmp(text, word) == 0;
-  if (yes) advance();
+  if (yes)
+    advance();
   return yes;
 }
 
-static void must(const char *word) {
+static void
+must(const char *word)
+{
   expect(is(word), "program, line %zu: '%s' is expected, not '%.40s'", line, word, text);
 }
 
 /* q >= 0 becomes the nearest m 2^e, m < 2^bits, e >= lowest; of two the one with m even. */
-static void nearest(rational *q, long bits, long lowest, unsigned long top) {
-  RATIONAL(t); INTEGER(rest); INTEGER(m);
+static void
+nearest(rational *q, long bits, long lowest, unsigned long top)
+{
+  RATIONAL(t);
+  INTEGER(rest);
+  INTEGER(m);
   long e = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
-  if (mpq_sgn(q) == 0) return;
+  if (mpq_sgn(q) == 0)
+    return;
   for (int i = 0; i < 2; i++) { /* 2^e <= q < 2^(e + 1), found in the first round; then in units */
     long shift = i == 0 ? e : e - bits + 1 > lowest ? e - bits + 1 : lowest;
-    if (shift < 0) mpq_mul_2exp(&t, q, (mp_bitcnt_t)-shift);
-    else mpq_div_2exp(&t, q, (mp_bitcnt_t)shift);
+    if (shift < 0)
+      mpq_mul_2exp(&t, q, (mp_bitcnt_t)-shift);
+    else
+      mpq_div_2exp(&t, q, (mp_bitcnt_t)shift);
     e -= i == 0 && mpq_cmp(&t, &plus_one) < 0;
-    if (i == 0) continue;
-    mpz_fdiv_qr(&m, &rest, mpq_numref(&t), mpq_denref(&t)); mpz_mul_2exp(&rest, &rest, 1);
+    if (i == 0)
+      continue;
+    mpz_fdiv_qr(&m, &rest, mpq_numref(&t), mpq_denref(&t));
+    mpz_mul_2exp(&rest, &rest, 1);
     int above = mpz_cmp(&rest, mpq_denref(&t));
-    if (above > 0 || (above == 0 && mpz_odd_p(&m))) mpz_add_ui(&m, &m, 1);
+    if (above > 0 || (above == 0 && mpz_odd_p(&m)))
+      mpz_add_ui(&m, &m, 1);
     mpq_set_z(q, &m);
-    if (shift < 0) mpq_div_2exp(q, q, (mp_bitcnt_t)-shift);
-    else mpq_mul_2exp(q, q, (mp_bitcnt_t)shift);
+    if (shift < 0)
+      mpq_div_2exp(q, q, (mp_bitcnt_t)-shift);
+    else
+      mpq_mul_2exp(q, q, (mp_bitcnt_t)shift);
   }
   mpq_div_2exp(&t, q, top);
   want(mpq_cmp(&t, &plus_one) < 0, "a number too large for its format");
 }
 
 /* The token, a number: digits, a point, an exponent, a format. */
-static void literal(rational *q) {
+static void
+literal(rational *q)
+{
   const char *s = text;
   unsigned long base = s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10, power = 0;
   size_t n = 0;
@@ -143,11 +222,14 @@ static void literal(rational *q) {
       continue;
     }
     mpz_mul_ui(mpq_numref(q), mpq_numref(q), base);
-    mpz_add_ui(mpq_numref(q), mpq_numref(q), digit(*s) ? (unsigned long)(*s - '0') : (unsigned long)((*s | 32) - 'a' + 10));
-    exponent -= fraction ? base == 16 ? 4 : 1 : 0; n++;
+    mpz_add_ui(mpq_numref(q), mpq_numref(q),
+               digit(*s) ? (unsigned long)(*s - '0') : (unsigned long)((*s | 32) - 'a' + 10));
+    exponent -= fraction ? base == 16 ? 4 : 1 : 0;
+    n++;
   }
   if ((*s | 32) == (base == 16 ? 'p' : 'e')) {
-    less = s[1] == '-'; s += s[1] == '-' || s[1] == '+' ? 2 : 1;
+    less = s[1] == '-';
+    s += s[1] == '-' || s[1] == '+' ? 2 : 1;
     want(digit(*s), "an exponent without digits");
     for (; digit(*s) && power <= 4096; s++)
       power = 10 * power + (unsigned long)(*s - '0');
@@ -157,9 +239,12 @@ static void literal(rational *q) {
   mpz_ui_pow_ui(&z, base == 16 ? 2 : 10, (unsigned long)labs(exponent));
   mpz_mul(exponent < 0 ? mpq_denref(q) : mpq_numref(q), exponent < 0 ? mpq_denref(q) : mpq_numref(q), &z);
   mpq_canonicalize(q);
-  if (*s == 'f') nearest(q, 24, -149, 128);
-  if (*s == 'h') nearest(q, 11, -24, 16);
-  if (*s == 'd') nearest(q, 53, -1074, 1024);
+  if (*s == 'f')
+    nearest(q, 24, -149, 128);
+  if (*s == 'h')
+    nearest(q, 11, -24, 16);
+  if (*s == 'd')
+    nearest(q, 53, -1074, 1024);
   want(n > 0 && (*s == '\0' || (strchr("fhd", *s) != NULL && s[1] == '\0')), "not a number");
   advance();
 }
@@ -167,47 +252,63 @@ static void literal(rational *q) {
 /* ---- Instructions */
 
 /* Appends one; returns its number. */
-static size_t add(instruction i) {
+static size_t
+add(instruction i)
+{
   want(prog->n < MAX_INSTRUCTIONS, "too many instructions");
   prog->instructions = grow(prog->instructions, prog->n, sizeof i);
-  i.line = line; prog->instructions[prog->n] = i;
+  i.line = line;
+  prog->instructions[prog->n] = i;
   return prog->n++;
 }
 
-static value vector_of(size_t n, bool vector) {
+static value
+vector_of(size_t n, bool vector)
+{
   return (value){n, allocate(n, sizeof(size_t)), vector};
 }
 
 /* One instruction for each entry of the arguments; scalars stand for as many copies. */
-static value apply(instruction i, size_t n, const value *v) {
+static value
+apply(instruction i, size_t n, const value *v)
+{
   size_t length = 1;
   bool vector = false;
   for (size_t k = 0; k < n; k++) {
     want(!v[k].vector || !vector || v[k].n == length, "vectors of two lengths");
-    length = v[k].vector ? v[k].n : length; vector = vector || v[k].vector;
+    length = v[k].vector ? v[k].n : length;
+    vector = vector || v[k].vector;
   }
   value y = vector_of(length, vector);
   for (size_t e = 0; e < length; e++) {
-    i.n = n; i.in = allocate(n, sizeof *i.in);
-    for (size_t k = 0; k < n; k++) i.in[k] = v[k].at[v[k].vector ? e : 0];
+    i.n = n;
+    i.in = allocate(n, sizeof *i.in);
+    for (size_t k = 0; k < n; k++)
+      i.in[k] = v[k].at[v[k].vector ? e : 0];
     y.at[e] = add(i);
   }
   return y;
 }
 
-static value constant(const rational *q) {
+static value
+constant(const rational *q)
+{
   instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
   mpq_set(i.c, q);
   return apply(i, 0, NULL);
 }
 
 /* The number that a literal, or arithmetic on them, is; NULL when v is none. */
-static const rational *number_of(value v) {
+static const rational *
+number_of(value v)
+{
   return !v.vector && prog->instructions[v.at[0]].kind == A_CONSTANT ? prog->instructions[v.at[0]].c : NULL;
 }
 
 /* v0 + v1, v0 - v1 (- v1 when v0 has no entries), v0 v1, v0 / v1. */
-static value arithmetic(char operation, const value *v) {
+static value
+arithmetic(char operation, const value *v)
+{
   bool unary = v[0].n == 0;
   const rational *b = number_of(v[1]), *a = unary ? &zero : number_of(v[0]);
   instruction i = {.kind = operation == '*' ? A_PRODUCT : operation == '/' ? A_QUOTIENT : A_SUM};
@@ -217,16 +318,20 @@ static value arithmetic(char operation, const value *v) {
     (operation == '*' ? mpq_mul : operation == '/' ? mpq_div : operation == '+' ? mpq_add : mpq_sub)(&q, a, b);
     return constant(&q);
   }
-  i.c = rationals(2); mpq_set(&i.c[0], &plus_one);
+  i.c = rationals(2);
+  mpq_set(&i.c[0], &plus_one);
   mpq_set(&i.c[unary ? 0 : 1], operation == '-' ? &minus_one : &plus_one);
   return apply(i, unary ? 1 : 2, unary ? v + 1 : v);
 }
 
 /* c times the sum of the entries. */
-static value sum_of(value v, const rational *c) {
+static value
+sum_of(value v, const rational *c)
+{
   instruction i = {.kind = A_SUM, .n = v.n, .in = v.at, .c = rationals(v.n)};
   value y = vector_of(1, false);
-  for (size_t k = 0; k < v.n; k++) mpq_set(&i.c[k], c);
+  for (size_t k = 0; k < v.n; k++)
+    mpq_set(&i.c[k], c);
   y.at[0] = add(i);
   return y;
 }
@@ -235,66 +340,92 @@ static value sum_of(value v, const rational *c) {
 
 static value expression(size_t depth);
 
-static value join(value a, value b) {
+static value
+join(value a, value b)
+{
   value y = vector_of(a.n + b.n, true);
-  if (a.n > 0) memcpy(y.at, a.at, a.n * sizeof *a.at);
+  if (a.n > 0)
+    memcpy(y.at, a.at, a.n * sizeof *a.at);
   memcpy(y.at + a.n, b.at, b.n * sizeof *b.at);
   return y;
 }
 
 /* E, E, ... up to the closing bracket; the first three apart in each. */
-static value list(size_t depth, const char *closing, value *each, size_t *n) {
+static value
+list(size_t depth, const char *closing, value *each, size_t *n)
+{
   value all = {0, NULL, true};
-  for (*n = 0; ; ++*n) {
+  for (*n = 0;; ++*n) {
     value v = expression(depth);
-    if (*n < 3) each[*n] = v;
+    if (*n < 3)
+      each[*n] = v;
     value longer = join(all, v);
-    free(all.at); all = longer;
-    if (!is(",")) break;
+    free(all.at);
+    all = longer;
+    if (!is(","))
+      break;
   }
-  must(closing); ++*n;
+  must(closing);
+  ++*n;
   return all;
 }
 
 /* `{...}` after a function's name: a proxy at kinks, or of ties. */
-static proxy read_proxy(bool order, size_t depth) {
+static proxy
+read_proxy(bool order, size_t depth)
+{
   static const char *const kinds[] = {"value", "left", "right", "first", "last", "stable", "mean", "hybrid"};
   proxy p = {.value = rational_zero()};
-  if (!is("{")) return p;
-  p.given = true; p.kind = VALUE;
+  if (!is("{"))
+    return p;
+  p.given = true;
+  p.kind = VALUE;
   for (size_t k = order ? 3 : 1; k < (order ? 8u : 3u) && p.kind == VALUE && token == 'a'; k++)
-    if (strcmp(text, kinds[k]) == 0) p.kind = k;
+    if (strcmp(text, kinds[k]) == 0)
+      p.kind = k;
   bool mean = p.kind == 6, hybrid = p.kind == 7;
   want(!order || p.kind != VALUE, "first, last, stable, mean or hybrid is expected");
-  if (p.kind != VALUE) advance();
-  if (mean || hybrid) p.kind = FIRST;
-  if (mean) mpq_set(&p.value, &plus_one);
+  if (p.kind != VALUE)
+    advance();
+  if (mean || hybrid)
+    p.kind = FIRST;
+  if (mean)
+    mpq_set(&p.value, &plus_one);
   if (p.kind == VALUE || hybrid) {
     const rational *q = number_of(expression(depth));
-    want(q != NULL, "a proxy that is no number"); mpq_set(&p.value, q);
+    want(q != NULL, "a proxy that is no number");
+    mpq_set(&p.value, q);
   }
   must("}");
   return p;
 }
 
-static kinked *operator_of(size_t f) {
+static kinked *
+operator_of(size_t f)
+{
   size_t o = 0;
-  while (strcmp(kink_table[o].name, functions[f].operator) != 0) o++;
+  while (strcmp(kink_table[o].name, functions[f].operator) != 0)
+    o++;
   return &kink_table[o];
 }
 
 /* The pieces of function f with the numbers a and b of its call. */
-static pieces *make_pieces(size_t f, value *arguments, size_t n) {
+static pieces *
+make_pieces(size_t f, value *arguments, size_t n)
+{
   pieces *p = allocate(1, sizeof *p);
   rational given[2] = {rational_zero(), rational_zero()};
   const char *s = functions[f].pieces;
   for (size_t k = 0; k < 2; k++) {
     const rational *q = k < n ? number_of(arguments[k]) : NULL;
     want(k >= n || q != NULL, "a parameter that is no number");
-    if (q != NULL) mpq_set(&given[k], q);
-    else if (functions[f].preset[k] != NULL) mpq_set_str(&given[k], functions[f].preset[k], 10);
+    if (q != NULL)
+      mpq_set(&given[k], q);
+    else if (functions[f].preset[k] != NULL)
+      mpq_set_str(&given[k], functions[f].preset[k], 10);
   }
-  for (size_t k = 0; k < 11; k++) mpq_init(k < 2 ? &p->at[k] : &p->piece[(k - 2) / 3][(k - 2) % 3]);
+  for (size_t k = 0; k < 11; k++)
+    mpq_init(k < 2 ? &p->at[k] : &p->piece[(k - 2) / 3][(k - 2) % 3]);
   p->elu = strcmp(functions[f].name, "elu") == 0;
   p->n_kinks = operator_of(f)->n_kinks;
   for (size_t k = 0; *s != '\0'; k++, s += strcspn(s, " "), s += *s == ' ') {
@@ -302,33 +433,42 @@ static pieces *make_pieces(size_t f, value *arguments, size_t n) {
     rational *to = k < p->n_kinks ? &p->at[k] : &p->piece[c / 3][c % 3];
     char word[8] = "";
     memcpy(word, s, strcspn(s, " "));
-    if (*word == 'a' || *word == 'b') mpq_set(to, &given[*word - 'a']);
-    else mpq_set_str(to, word, 10);
+    if (*word == 'a' || *word == 'b')
+      mpq_set(to, &given[*word - 'a']);
+    else
+      mpq_set_str(to, word, 10);
   }
   want(p->n_kinks < 2 || mpq_cmp(&p->at[0], &p->at[1]) < 0, "a lower bound that is not below the upper");
   return p;
 }
 
-static value pointwise(size_t f, proxy how, value x, value *arguments, size_t n) {
-  instruction i = {.kind = A_POINTWISE, .name = functions[f].operator, .proxy = how};
+static value
+pointwise(size_t f, proxy how, value x, value *arguments, size_t n)
+{
+  instruction i = {.kind = A_POINTWISE, .name = functions[f].operator, .proxy = how };
   i.pieces = make_pieces(f, arguments, n);
   operator_of(f)->used |= !how.given;
   return apply(i, 1, &x);
 }
 
 /* The k-th largest of the entries, for one k or, ascending, for all. */
-static value order(size_t f, proxy how, value v, size_t k) {
+static value
+order(size_t f, proxy how, value v, size_t k)
+{
   bool sort = strcmp(functions[f].name, "sort") == 0;
   instruction i = {.kind = AN_ORDER, .name = functions[f].operator, .proxy = how, .n = v.n, .in = v.at};
   value y = vector_of(sort ? v.n : 1, sort);
   operator_of(f)->used |= !how.given;
   for (size_t e = 0; e < y.n; e++) {
-    i.rank = sort ? v.n - e : k; y.at[e] = add(i);
+    i.rank = sort ? v.n - e : k;
+    y.at[e] = add(i);
   }
   return y;
 }
 
-static value call(size_t f, size_t depth) {
+static value
+call(size_t f, size_t depth)
+{
   const char *name = functions[f].name;
   deed what = functions[f].kind;
   bool infinity = strcmp(name, "norminf") == 0, one = strcmp(name, "norm1") == 0, kth = strcmp(name, "kth") == 0;
@@ -338,18 +478,28 @@ static value call(size_t f, size_t depth) {
   proxy how = read_proxy(what == AN_ORDER, depth), none = {.value = rational_zero()};
   must("(");
   value all = list(depth, ")", each, &n);
-  want(what != A_POINTWISE || (n >= 1 + functions[f].least && n <= 1 + functions[f].most), "a wrong number of arguments");
-  if (what == A_POINTWISE) return pointwise(f, how, each[0], each + 1, n - 1);
+  want(what != A_POINTWISE || (n >= 1 + functions[f].least && n <= 1 + functions[f].most),
+       "a wrong number of arguments");
+  if (what == A_POINTWISE)
+    return pointwise(f, how, each[0], each + 1, n - 1);
   want(what != AN_ANALYTIC || n == 1, "one argument is expected");
-  if (what == AN_ANALYTIC) return apply((instruction){.kind = what, .name = name}, 1, each);
-  if (infinity || one) all = pointwise(find_function("abs"), one ? how : none, all, NULL, 0);
+  if (what == AN_ANALYTIC)
+    return apply((instruction){.kind = what, .name = name}, 1, each);
+  if (infinity || one)
+    all = pointwise(find_function("abs"), one ? how : none, all, NULL, 0);
   if (what == AN_ORDER) {
     const rational *q = kth ? number_of(each[0]) : NULL;
-    if (kth) all.n--, all.at++;
+    if (kth) {
+      all.n--;
+      all.at++;
+    }
     bool inside = q != NULL && mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_sgn(q) > 0 && mpq_cmp_ui(q, all.n, 1) <= 0;
     want(!kth || inside, "kth(K, ...) wants 1 <= K <= their number");
-    return order(f, how, all, kth ? mpz_get_ui(mpq_numref(q)) : strcmp(name, "min") == 0 ? all.n
-                 : strcmp(name, "median") == 0 ? all.n - (all.n - 1) / 2 : 1);
+    return order(f, how, all,
+                 kth                           ? mpz_get_ui(mpq_numref(q))
+                 : strcmp(name, "min") == 0    ? all.n
+                 : strcmp(name, "median") == 0 ? all.n - (all.n - 1) / 2
+                                               : 1);
   }
   if (strcmp(name, "dot") == 0) {
     want(n == 2 && each[0].n == each[1].n, "dot wants two vectors of one length");
@@ -357,33 +507,41 @@ static value call(size_t f, size_t depth) {
   }
   RATIONAL(c);
   mpq_set_ui(&c, 1, strcmp(name, "mean") == 0 ? all.n : 1);
-  if (what == A_SUM) return sum_of(all, &c);
+  if (what == A_SUM)
+    return sum_of(all, &c);
   value y = vector_of(1, false);
   y.at[0] = add((instruction){.kind = A_NORM, .n = all.n, .in = all.at});
   return y;
 }
 
 /* A number of entries, or the place of one. */
-static size_t whole(size_t depth, size_t most) {
+static size_t
+whole(size_t depth, size_t most)
+{
   const rational *q = number_of(expression(depth));
   want(q != NULL && mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_sgn(q) >= 0 && mpq_cmp_ui(q, most, 1) <= 0,
        "an entry that is not there");
   return mpz_get_ui(mpq_numref(q));
 }
 
-static value primary(size_t depth) {
+static value
+primary(size_t depth)
+{
   value v = {0, NULL, false}, each[3];
   size_t n = 0;
   RATIONAL(q);
   if (token == '0') {
-    literal(&q); v = constant(&q);
+    literal(&q);
+    v = constant(&q);
   } else if (is("(")) {
-    v = expression(depth); must(")");
+    v = expression(depth);
+    must(")");
   } else if (is("[")) {
     v = list(depth, "]", each, &n);
   } else {
     size_t f = find_function(text);
-    while (n < n_names && strcmp(names[n].name, text) != 0) n++;
+    while (n < n_names && strcmp(names[n].name, text) != 0)
+      n++;
     expect(token == 'a' && (f < N_FUNCTIONS || n < n_names), "program, line %zu: what is '%.40s'?", line, text);
     advance();
     v = f < N_FUNCTIONS ? call(f, depth) : names[n].value;
@@ -392,84 +550,114 @@ static value primary(size_t depth) {
     want(v.vector, "an entry of what is no vector");
     size_t from = token == ':' ? 0 : whole(depth, v.n), to = from + 1;
     bool part = is(":");
-    if (part) to = token == ']' ? v.n : whole(depth, v.n);
-    must("]"); want(from < to && to <= v.n, "an entry that is not there");
+    if (part)
+      to = token == ']' ? v.n : whole(depth, v.n);
+    must("]");
+    want(from < to && to <= v.n, "an entry that is not there");
     v = (value){to - from, v.at + from, part};
   }
   return v;
 }
 
 /* - x; x y and x / y (level 1); x + y and x - y (level 0). */
-static value terms(size_t depth, int level) {
+static value
+terms(size_t depth, int level)
+{
   value v[2] = {{0, NULL, false}, {0, NULL, false}};
   want(depth < MAX_DEPTH, "brackets or signs nested too deeply");
   if (level == 2 && is("-")) {
     v[1] = terms(depth + 1, 2);
     return arithmetic('-', v);
   }
-  if (level == 2) return primary(depth + 1);
+  if (level == 2)
+    return primary(depth + 1);
   v[0] = terms(depth, level + 1);
   while (strlen(text) == 1 && strchr(level == 0 ? "+-" : "*/", *text) != NULL) {
     char operation = *text;
-    advance(); v[1] = terms(depth, level + 1);
+    advance();
+    v[1] = terms(depth, level + 1);
     v[0] = arithmetic(operation, v);
   }
   return v[0];
 }
 
 /* E RELATION E: into v; returns the relation. */
-static const char *condition(size_t depth, value *v) {
+static const char *
+condition(size_t depth, value *v)
+{
   v[0] = expression(depth);
   expect(token == 'r', "program, line %zu: a comparison is expected, not '%.40s'", line, text);
   const char *relation = copy_text(text, strlen(text));
-  advance(); v[1] = expression(depth);
+  advance();
+  v[1] = expression(depth);
   want(!v[0].vector && !v[1].vector, "a comparison of vectors");
   return relation;
 }
 
-static value expression(size_t depth) {
+static value
+expression(size_t depth)
+{
   value v[4];
   want(depth < MAX_DEPTH, "brackets or signs nested too deeply");
-  if (!is("if")) return terms(depth, 0);
+  if (!is("if"))
+    return terms(depth, 0);
   const char *relation = condition(depth + 1, v);
-  must("then"); v[2] = expression(depth + 1);
-  must("else"); v[3] = expression(depth + 1);
+  must("then");
+  v[2] = expression(depth + 1);
+  must("else");
+  v[3] = expression(depth + 1);
   return apply((instruction){.kind = A_BRANCH, .relation = relation}, 4, v);
 }
 
-bool relation_holds(const char *relation, int sign) {
-  if (relation[0] == '=' || relation[0] == '!') return (sign == 0) == (relation[0] == '=');
+bool
+relation_holds(const char *relation, int sign)
+{
+  if (relation[0] == '=' || relation[0] == '!')
+    return (sign == 0) == (relation[0] == '=');
   return (sign == 0 && relation[1] == '=') || sign == (relation[0] == '<' ? -1 : 1);
 }
 
 /* ---- Statements */
 
 /* The token, a name not yet taken. */
-static void bind(value v, char *name) {
+static void
+bind(value v, char *name)
+{
   static const char *const taken[] = {"input", "let", "output", "piece", "if", "then", "else", "and"};
   bool good = find_function(name) == N_FUNCTIONS;
-  for (size_t i = 0; i < 8; i++) good = good && strcmp(taken[i], name) != 0;
-  for (size_t i = 0; i < n_names; i++) good = good && strcmp(names[i].name, name) != 0;
+  for (size_t i = 0; i < 8; i++)
+    good = good && strcmp(taken[i], name) != 0;
+  for (size_t i = 0; i < n_names; i++)
+    good = good && strcmp(names[i].name, name) != 0;
   want(good, "a name that is taken");
   names = grow(names, n_names, sizeof *names);
-  names[n_names].name = name; names[n_names++].value = v;
+  names[n_names].name = name;
+  names[n_names++].value = v;
 }
 
-static char *new_name(void) {
+static char *
+new_name(void)
+{
   char *name = copy_text(text, strlen(text));
-  want(token == 'a', "a name is expected"); advance();
+  want(token == 'a', "a name is expected");
+  advance();
   return name;
 }
 
-static void read_input(void) {
+static void
+read_input(void)
+{
   do {
     program_input in = {.name = new_name(), .n = 1, .first = prog->n};
     if (is("[")) {
       RATIONAL(q);
-      want(token == '0', "a number of entries is expected"); literal(&q); must("]");
+      want(token == '0', "a number of entries is expected");
+      literal(&q);
+      must("]");
       want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0 && mpq_cmp_ui(&q, MAX_INSTRUCTIONS, 1) < 0,
            "a vector has from 1 to 2^21 entries");
-      in.n = mpz_get_ui(mpq_numref(&q)); in.vector = true;
+      in.n = mpz_get_ui(mpq_numref(&q));
+      in.vector = true;
     }
     value v = vector_of(in.n, in.vector);
     for (size_t e = 0; e < in.n; e++)
@@ -480,26 +668,42 @@ static void read_input(void) {
   } while (is(","));
 }
 
-void program_read(program *p, bytes b) {
-  prog = p; cursor = (const char *)b.data; limit = cursor + b.size; line = 1;
+void
+program_read(program *p, bytes b)
+{
+  prog = p;
+  cursor = (const char *)b.data;
+  limit = cursor + b.size;
+  line = 1;
   for (advance(); token != '\0';) {
     value v[2];
-    while (is("\n")) continue;
-    if (token == '\0') break;
+    while (is("\n"))
+      continue;
+    if (token == '\0')
+      break;
     if (is("input")) {
       read_input();
     } else if (is("let")) {
       char *name = new_name();
-      must("="); v[0] = expression(0); bind(v[0], name);
+      must("=");
+      v[0] = expression(0);
+      bind(v[0], name);
     } else if (is("output")) {
       want(p->n_outputs == 0, "a second output");
       do {
-        v[0] = (value){p->n_outputs, p->outputs, true}; v[1] = join(v[0], expression(0));
-        free(p->outputs); p->outputs = v[1].at; p->n_outputs = v[1].n;
+        v[0] = (value){p->n_outputs, p->outputs, true};
+        v[1] = join(v[0], expression(0));
+        free(p->outputs);
+        p->outputs = v[1].at;
+        p->n_outputs = v[1].n;
       } while (is(","));
     } else {
-      must("piece"); expression(0);
-      if (is("if")) do condition(0, v); while (is("and"));
+      must("piece");
+      expression(0);
+      if (is("if"))
+        do
+          condition(0, v);
+        while (is("and"));
     }
     want(token == '\n' || token == '\0', "more than a statement");
   }

@@ -6,50 +6,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-int interval_compare(const interval *a, const interval *b) {
-  if (interval_exact(a) && interval_exact(b) && mpq_equal(&a->lo, &b->lo)) return 0;
+int
+interval_compare(const interval *a, const interval *b)
+{
+  if (interval_exact(a) && interval_exact(b) && mpq_equal(&a->lo, &b->lo))
+    return 0;
   return mpq_cmp(&a->hi, &b->lo) < 0 ? -1 : mpq_cmp(&a->lo, &b->hi) > 0 ? 1 : 2;
 }
 
-bool all_zero(const interval *x, size_t n) {
+bool
+all_zero(const interval *x, size_t n)
+{
   size_t i = 0;
-  while (i < n && interval_zero(&x[i])) i++;
+  while (i < n && interval_zero(&x[i]))
+    i++;
   return i == n;
 }
 
-void interval_addmul(interval *y, const interval *a, const interval *b) {
+void
+interval_addmul(interval *y, const interval *a, const interval *b)
+{
   INTERVAL(t);
-  if (interval_zero(a) || interval_zero(b)) return;
-  interval_mul(&t, a, b); interval_add(y, &t, &plus_one); interval_round(y);
+  if (interval_zero(a) || interval_zero(b))
+    return;
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &plus_one);
+  interval_round(y);
 }
 
 /* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
  * ways, until one is a unit at most; what is left is no larger than that one. */
-static void exp_series(integer *end, const integer *u, unsigned long p, bool up) {
-  INTEGER(lo); INTEGER(hi);
-  mpz_set_ui(end, 0); mpz_setbit(&lo, p); mpz_setbit(&hi, p);
+static void
+exp_series(integer *end, const integer *u, unsigned long p, bool up)
+{
+  INTEGER(lo);
+  INTEGER(hi);
+  mpz_set_ui(end, 0);
+  mpz_setbit(&lo, p);
+  mpz_setbit(&hi, p);
   for (unsigned long n = 1; mpz_cmp_ui(&hi, 1) > 0; n++) {
     bool plus = n % 2 == 1; /* the sign of term n - 1 */
     (plus ? mpz_add : mpz_sub)(end, end, plus == up ? &hi : &lo);
-    mpz_mul(&lo, &lo, u); mpz_fdiv_q_2exp(&lo, &lo, p); mpz_fdiv_q_ui(&lo, &lo, n);
-    mpz_mul(&hi, &hi, u); mpz_cdiv_q_2exp(&hi, &hi, p); mpz_cdiv_q_ui(&hi, &hi, n);
+    mpz_mul(&lo, &lo, u);
+    mpz_fdiv_q_2exp(&lo, &lo, p);
+    mpz_fdiv_q_ui(&lo, &lo, n);
+    mpz_mul(&hi, &hi, u);
+    mpz_cdiv_q_2exp(&hi, &hi, p);
+    mpz_cdiv_q_ui(&hi, &hi, n);
   }
   (up ? mpz_add : mpz_sub)(end, end, &hi);
 }
 
 /* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
-void exp_end(rational *end, const rational *t, bool up) {
+void
+exp_end(rational *end, const rational *t, bool up)
+{
   unsigned long p = session_bits + 64, halvings = 0;
-  RATIONAL(r); INTEGER(u); INTEGER(v);
+  RATIONAL(r);
+  INTEGER(u);
+  INTEGER(v);
   mpq_set(&r, t);
-  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */ mpz_set_ui(&u, up);
+  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
+    mpz_set_ui(&u, up);
   } else if (mpq_sgn(t) == 0) { /* exactly 1 */
     mpz_setbit(&u, p);
   } else {
-    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++) mpq_div_2exp(&r, &r, 1);
-    fixed(&v, &r, p, !up); exp_series(&u, &v, p, up);
+    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++)
+      mpq_div_2exp(&r, &r, 1);
+    fixed(&v, &r, p, !up);
+    exp_series(&u, &v, p, up);
     for (; halvings > 0; halvings--) {
-      mpz_mul(&u, &u, &u); (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
+      mpz_mul(&u, &u, &u);
+      (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
     }
   }
   unfixed(end, &u, p);
@@ -57,19 +85,27 @@ void exp_end(rational *end, const rational *t, bool up) {
 
 /* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
  * exp(-lo) >= 1/z >= exp(-hi). */
-void log_end(rational *end, const rational *z, bool up) {
-  RATIONAL(inverse); RATIONAL(e); RATIONAL(middle); INTERVAL(y);
+void
+log_end(rational *end, const rational *z, bool up)
+{
+  RATIONAL(inverse);
+  RATIONAL(e);
+  RATIONAL(middle);
+  INTERVAL(y);
   mpq_inv(&inverse, z);
   if (mpq_cmp(z, &plus_one) <= 0) {
-    mpq_sub(&y.lo, &plus_one, &inverse); mpq_sub(&y.hi, z, &plus_one);
+    mpq_sub(&y.lo, &plus_one, &inverse);
+    mpq_sub(&y.hi, z, &plus_one);
   } else {
     mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
     for (unsigned long i = 0; i < session_bits + 32; i++) {
-      mpq_add(&middle, &y.lo, &y.hi); mpq_div_2exp(&middle, &middle, 1);
+      mpq_add(&middle, &y.lo, &y.hi);
+      mpq_div_2exp(&middle, &middle, 1);
       exp_end(&e, &middle, true);
       bool above = mpq_cmp(&e, &inverse) <= 0;
       exp_end(&e, &middle, false);
-      if (!above && mpq_cmp(&e, &inverse) < 0) break;
+      if (!above && mpq_cmp(&e, &inverse) < 0)
+        break;
       mpq_set(above ? &y.hi : &y.lo, &middle);
     }
   }
@@ -77,140 +113,217 @@ void log_end(rational *end, const rational *z, bool up) {
 }
 
 /* In units of 2^-bits, when it is not rational. */
-void sqrt_end(rational *end, const rational *q, bool up) {
+void
+sqrt_end(rational *end, const rational *q, bool up)
+{
   INTEGER(n);
   if (mpz_perfect_square_p(mpq_numref(q)) && mpz_perfect_square_p(mpq_denref(q))) {
-    mpz_sqrt(mpq_numref(end), mpq_numref(q)); mpz_sqrt(mpq_denref(end), mpq_denref(q));
+    mpz_sqrt(mpq_numref(end), mpq_numref(q));
+    mpz_sqrt(mpq_denref(end), mpq_denref(q));
   } else {
-    fixed(&n, q, 2 * session_bits, false); mpz_sqrt(&n, &n); mpz_add_ui(&n, &n, up);
+    fixed(&n, q, 2 * session_bits, false);
+    mpz_sqrt(&n, &n);
+    mpz_add_ui(&n, &n, up);
     unfixed(end, &n, session_bits);
   }
 }
 
-static void interval_div(interval *y, const interval *a, const interval *b) {
+static void
+interval_div(interval *y, const interval *a, const interval *b)
+{
   INTERVAL(t);
   require(interval_sign(b, "whether a divisor is zero") != 0, "a division by zero, or a derivative that is infinite");
-  mpq_inv(&t.lo, &b->hi); mpq_inv(&t.hi, &b->lo);
-  interval_mul(y, a, &t); interval_round(y);
+  mpq_inv(&t.lo, &b->hi);
+  mpq_inv(&t.hi, &b->lo);
+  interval_mul(y, a, &t);
+  interval_round(y);
 }
 
 /* One end of exp, log, sqrt, tanh or sigmoid of q: they increase. */
-static void increasing_end(rational *y, const char *f, const rational *q, bool up) {
+static void
+increasing_end(rational *y, const char *f, const rational *q, bool up)
+{
   bool negative = mpq_sgn(q) < 0, below = mpq_cmp(q, &plus_one) < 0;
-  RATIONAL(t); RATIONAL(e);
+  RATIONAL(t);
+  RATIONAL(e);
   if (strcmp(f, "log") == 0) { /* that of 1 / q is the opposite */
     mpq_set(&t, q);
-    if (below) mpq_inv(&t, &t);
+    if (below)
+      mpq_inv(&t, &t);
     log_end(y, &t, up != below);
-    if (below) mpq_neg(y, y);
+    if (below)
+      mpq_neg(y, y);
   } else if (strcmp(f, "sqrt") == 0) {
     sqrt_end(y, q, up);
   } else { /* with e = exp(-|q|): e or 1 / e, e / (1 + e) or 1 / (1 + e); with its square -+ (1 - e) / (1 + e) */
     bool tanh = strcmp(f, "tanh") == 0;
     mpq_abs(&t, q);
-    if (tanh) mpq_add(&t, &t, &t);
+    if (tanh)
+      mpq_add(&t, &t, &t);
     exp_end(&e, &t, up == negative);
     mpq_set(y, negative && !tanh ? &e : &plus_one);
-    if (tanh) mpq_sub(y, y, &e);
-    if (tanh && negative) mpq_neg(y, y);
+    if (tanh)
+      mpq_sub(y, y, &e);
+    if (tanh && negative)
+      mpq_neg(y, y);
     mpq_add(&t, &plus_one, &e);
-    if (strcmp(f, "exp") == 0) mpq_set(&t, negative ? &plus_one : &e);
-    if (mpq_sgn(&t) == 0) leave(UNDECIDED, "cannot bound exp with intervals of %d bits", MAX_BITS);
+    if (strcmp(f, "exp") == 0)
+      mpq_set(&t, negative ? &plus_one : &e);
+    if (mpq_sgn(&t) == 0)
+      leave(UNDECIDED, "cannot bound exp with intervals of %d bits", MAX_BITS);
     mpq_div(y, y, &t);
   }
 }
 
 /* sin and cos of x: Taylor's series where |r| <= 1/4, then angles doubled; all but `error` units of
  * 2^-p. Both have slopes of 1 at most, so x's width is added. */
-static void circle(interval *sine, interval *cosine, const interval *x) {
-  RATIONAL(r); INTEGER(u); INTEGER(t); INTEGER(s); INTEGER(c); INTEGER(error);
+static void
+circle(interval *sine, interval *cosine, const interval *x)
+{
+  RATIONAL(r);
+  INTEGER(u);
+  INTEGER(t);
+  INTEGER(s);
+  INTEGER(c);
+  INTEGER(error);
   size_t halvings = 0;
   for (mpq_set(&r, &x->lo); mpz_cmpabs(mpq_denref(&r), mpq_numref(&r)) < 0 || halvings < 2; halvings++)
     mpq_div_2exp(&r, &r, 1);
   unsigned long p = session_bits + 64 + 6 * halvings, n = 0;
   mpq_div_2exp(&r, &x->lo, halvings);
-  fixed(&u, &r, p, false); mpz_setbit(&t, p);
+  fixed(&u, &r, p, false);
+  mpz_setbit(&t, p);
   for (; mpz_cmpabs_ui(&t, 1) > 0; n++) { /* each term is off by 3 units at most */
     integer *to = n % 2 == 1 ? &s : &c;
     (n % 4 < 2 ? mpz_add : mpz_sub)(to, to, &t);
-    mpz_mul(&t, &t, &u); mpz_tdiv_q_2exp(&t, &t, p); mpz_tdiv_q_ui(&t, &t, n + 1);
+    mpz_mul(&t, &t, &u);
+    mpz_tdiv_q_2exp(&t, &t, p);
+    mpz_tdiv_q_ui(&t, &t, n + 1);
   }
   for (mpz_set_ui(&error, 4 * n + 16); halvings > 0; halvings--) { /* sin 2r = 2 sin r cos r, cos 2r = 2 cos^2 r - 1 */
-    mpz_mul(&s, &s, &c); mpz_fdiv_q_2exp(&s, &s, p - 1);
-    mpz_mul(&c, &c, &c); mpz_fdiv_q_2exp(&c, &c, p - 1);
-    mpz_set_ui(&t, 0); mpz_setbit(&t, p); mpz_sub(&c, &c, &t);
-    mpz_mul_ui(&error, &error, 4); mpz_add_ui(&error, &error, 8);
+    mpz_mul(&s, &s, &c);
+    mpz_fdiv_q_2exp(&s, &s, p - 1);
+    mpz_mul(&c, &c, &c);
+    mpz_fdiv_q_2exp(&c, &c, p - 1);
+    mpz_set_ui(&t, 0);
+    mpz_setbit(&t, p);
+    mpz_sub(&c, &c, &t);
+    mpz_mul_ui(&error, &error, 4);
+    mpz_add_ui(&error, &error, 8);
   }
   for (int i = 0; i < 2; i++) {
     interval *y = i == 0 ? sine : cosine;
-    mpz_sub(&u, i == 0 ? &s : &c, &error); unfixed(&y->lo, &u, p);
-    mpz_add(&u, i == 0 ? &s : &c, &error); unfixed(&y->hi, &u, p);
+    mpz_sub(&u, i == 0 ? &s : &c, &error);
+    unfixed(&y->lo, &u, p);
+    mpz_add(&u, i == 0 ? &s : &c, &error);
+    unfixed(&y->hi, &u, p);
     mpq_sub(&r, &x->hi, &x->lo);
-    mpq_sub(&y->lo, &y->lo, &r); mpq_add(&y->hi, &y->hi, &r); interval_round(y);
+    mpq_sub(&y->lo, &y->lo, &r);
+    mpq_add(&y->hi, &y->hi, &r);
+    interval_round(y);
   }
-  if (!interval_zero(x)) return;
-  interval_set(sine, &zero, &zero); interval_set(cosine, &plus_one, &plus_one);
+  if (!interval_zero(x))
+    return;
+  interval_set(sine, &zero, &zero);
+  interval_set(cosine, &plus_one, &plus_one);
 }
 
-void series_mul(interval *y, const interval *a, const interval *b, size_t n) {
+void
+series_mul(interval *y, const interval *a, const interval *b, size_t n)
+{
   for (size_t k = 0; k < n; k++) {
     interval_set(&y[k], &zero, &zero);
-    for (size_t j = 0; j <= k; j++) interval_addmul(&y[k], &a[j], &b[k - j]);
+    for (size_t j = 0; j <= k; j++)
+      interval_addmul(&y[k], &a[j], &b[k - j]);
   }
 }
 
-void series_div(interval *y, const interval *a, const interval *b, size_t n) {
+void
+series_div(interval *y, const interval *a, const interval *b, size_t n)
+{
   for (size_t k = 0; k < n; k++) {
-    INTERVAL(sum); INTERVAL(t);
-    for (size_t j = 1; j <= k; j++) interval_addmul(&sum, &b[j], &y[k - j]);
-    interval_set(&t, &a[k].lo, &a[k].hi); interval_add(&t, &sum, &minus_one);
+    INTERVAL(sum);
+    INTERVAL(t);
+    for (size_t j = 1; j <= k; j++)
+      interval_addmul(&sum, &b[j], &y[k - j]);
+    interval_set(&t, &a[k].lo, &a[k].hi);
+    interval_add(&t, &sum, &minus_one);
     interval_div(&y[k], &t, &b[0]);
   }
 }
 
 /* y_k from y' = w u': (1/k) sum of j u_j w_(k - j). */
-static void integrate(interval *y, const interval *u, const interval *w, size_t k, const rational *sign) {
-  INTERVAL(t); INTERVAL(sum); RATIONAL(c);
+static void
+integrate(interval *y, const interval *u, const interval *w, size_t k, const rational *sign)
+{
+  INTERVAL(t);
+  INTERVAL(sum);
+  RATIONAL(c);
   for (size_t j = 1; j <= k; j++) {
-    interval_set(&t, &zero, &zero); interval_addmul(&t, &u[j], &w[k - j]);
-    mpq_set_ui(&c, j, k); mpq_canonicalize(&c); mpq_mul(&c, &c, sign); interval_add(&sum, &t, &c);
+    interval_set(&t, &zero, &zero);
+    interval_addmul(&t, &u[j], &w[k - j]);
+    mpq_set_ui(&c, j, k);
+    mpq_canonicalize(&c);
+    mpq_mul(&c, &c, sign);
+    interval_add(&sum, &t, &c);
   }
-  interval_set(&y[k], &sum.lo, &sum.hi); interval_round(&y[k]);
+  interval_set(&y[k], &sum.lo, &sum.hi);
+  interval_round(&y[k]);
 }
 
 /* Term k of w = f'(u) from those of u and y up to k, and of w before. */
-static void derivative_term(interval *w, const char *f, const interval *u, const interval *y, size_t k) {
+static void
+derivative_term(interval *w, const char *f, const interval *u, const interval *y, size_t k)
+{
   bool log = strcmp(f, "log") == 0, root = strcmp(f, "sqrt") == 0, tanh = strcmp(f, "tanh") == 0;
   const interval *divisor = log ? u : y;
-  INTERVAL(sum); INTERVAL(t);
+  INTERVAL(sum);
+  INTERVAL(t);
   if (strcmp(f, "sin") == 0 || strcmp(f, "cos") == 0) { /* w' = -y u'; term 0 is there */
-    if (k > 0) integrate(w, u, y, k, &minus_one);
+    if (k > 0)
+      integrate(w, u, y, k, &minus_one);
   } else if (log || root) { /* 1 / u, 1 / (2 y) */
-    if (k == 0) interval_set(&t, &plus_one, &plus_one);
-    if (k == 0 && root) mpq_div_2exp(&t.lo, &t.lo, 1), mpq_div_2exp(&t.hi, &t.hi, 1);
-    for (size_t j = 1; j <= k; j++) interval_addmul(&sum, &divisor[j], &w[k - j]);
-    interval_add(&t, &sum, &minus_one); interval_div(&w[k], &t, divisor);
+    if (k == 0)
+      interval_set(&t, &plus_one, &plus_one);
+    if (k == 0 && root) {
+      mpq_div_2exp(&t.lo, &t.lo, 1);
+      mpq_div_2exp(&t.hi, &t.hi, 1);
+    }
+    for (size_t j = 1; j <= k; j++)
+      interval_addmul(&sum, &divisor[j], &w[k - j]);
+    interval_add(&t, &sum, &minus_one);
+    interval_div(&w[k], &t, divisor);
   } else { /* y, 1 - y^2, y - y^2 */
     interval_set(&w[k], &zero, &zero);
-    if (!tanh || k == 0) interval_add(&w[k], tanh ? &exactly_one : &y[k], &plus_one);
-    for (size_t j = 0; *f != 'e' && j <= k; j++) interval_addmul(&sum, &y[j], &y[k - j]);
+    if (!tanh || k == 0)
+      interval_add(&w[k], tanh ? &exactly_one : &y[k], &plus_one);
+    for (size_t j = 0; *f != 'e' && j <= k; j++)
+      interval_addmul(&sum, &y[j], &y[k - j]);
     interval_add(&w[k], &sum, &minus_one);
   }
 }
 
-void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n) {
+void
+series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n)
+{
   bool sine = strcmp(f, "sin") == 0, cosine = strcmp(f, "cos") == 0, log = strcmp(f, "log") == 0;
   INTERVAL(other);
   if (sine || cosine) {
     circle(sine ? y : &other, sine ? &other : y, u);
-    if (w != NULL) interval_set(w, &zero, &zero), interval_add(w, &other, sine ? &plus_one : &minus_one);
+    if (w != NULL) {
+      interval_set(w, &zero, &zero);
+      interval_add(w, &other, sine ? &plus_one : &minus_one);
+    }
   } else {
     int sign = log || strcmp(f, "sqrt") == 0 ? interval_sign(u, "whether an argument is in the domain") : 1;
     require(sign >= log, "the argument of a logarithm is not positive, or that of a root is negative");
-    increasing_end(&y->lo, f, &u->lo, false); increasing_end(&y->hi, f, &u->hi, true); interval_round(y);
+    increasing_end(&y->lo, f, &u->lo, false);
+    increasing_end(&y->hi, f, &u->hi, true);
+    interval_round(y);
   }
   for (size_t k = 0; k < n && w != NULL; k++) {
-    if (k > 0) integrate(y, u, w, k, &plus_one);
+    if (k > 0)
+      integrate(y, u, w, k, &plus_one);
     derivative_term(w, f, u, y, k);
   }
 }

@@ -11,74 +11,107 @@ size_t session_line;
 unsigned long session_bits = 64;
 size_t session_threads = 1;
 
-_Noreturn void leave(outcome result, const char *format, ...) {
+_Noreturn void
+leave(outcome result, const char *format, ...)
+{
   static pthread_mutex_t once = PTHREAD_MUTEX_INITIALIZER;
   char why[1024];
   va_list args;
   pthread_mutex_lock(&once); /* of several threads one leaves, and all end with it */
-  if (result == UNDECIDED && session_bits < MAX_BITS) _exit(UNDECIDED);
-  va_start(args, format); vsnprintf(why, sizeof why, format, args); va_end(args);
-  for (char *c = why; *c != '\0'; c++) *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+  if (result == UNDECIDED && session_bits < MAX_BITS)
+    _exit(UNDECIDED);
+  va_start(args, format);
+  vsnprintf(why, sizeof why, format, args);
+  va_end(args);
+  for (char *c = why; *c != '\0'; c++)
+    *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
   fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
           result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
-  fflush(NULL); _exit(result == REFUSED ? REFUSED : FAILED);
+  fflush(NULL);
+  _exit(result == REFUSED ? REFUSED : FAILED);
 }
 
-void *allocate(size_t n, size_t size) {
+void *
+allocate(size_t n, size_t size)
+{
   void *p = calloc(n > 0 ? n : 1, size);
   expect(p != NULL, "out of memory");
   return p;
 }
 
-void *grow(void *array, size_t n, size_t size) {
-  if ((n & (n - 1)) != 0) return array;
+void *
+grow(void *array, size_t n, size_t size)
+{
+  if ((n & (n - 1)) != 0)
+    return array;
   char *larger = allocate(n == 0 ? 1 : 2 * n, size);
-  if (n > 0) memcpy(larger, array, n * size);
+  if (n > 0)
+    memcpy(larger, array, n * size);
   free(array);
   return larger;
 }
 
-typedef struct { size_t n, next; void (*work)(void *what, size_t b); void *what; } samples;
+typedef struct {
+  size_t n, next;
+  void (*work)(void *what, size_t b);
+  void *what;
+} samples;
 
-static void *take_samples(void *of) {
+static void *
+take_samples(void *of)
+{
   samples *all = of;
-  for (size_t b; (b = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->n;) all->work(all->what, b);
+  for (size_t b; (b = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->n;)
+    all->work(all->what, b);
   return NULL;
 }
 
-void for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what) {
+void
+for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what)
+{
   samples all = {n, 0, work, what};
   pthread_t thread[MAX_THREADS];
   size_t others = 0;
   while (others + 1 < session_threads && others + 1 < n
-         && pthread_create(&thread[others], NULL, take_samples, &all) == 0) others++;
+         && pthread_create(&thread[others], NULL, take_samples, &all) == 0)
+    others++;
   take_samples(&all);
-  while (others > 0) expect(pthread_join(thread[--others], NULL) == 0, "a thread was lost");
+  while (others > 0)
+    expect(pthread_join(thread[--others], NULL) == 0, "a thread was lost");
 }
 
-char *copy_text(const void *s, size_t n) {
+char *
+copy_text(const void *s, size_t n)
+{
   char *copy = allocate(n + 1, 1);
   expect(n == 0 || memchr(s, 0, n) == NULL, "a name holds a zero byte");
   return n > 0 ? memcpy(copy, s, n) : copy;
 }
 
-bytes slice(bytes b, size_t from, size_t n) {
+bytes
+slice(bytes b, size_t from, size_t n)
+{
   expect(from <= b.size && n <= b.size - from, "a file is cut off, or its parts are not inside");
   return (bytes){from > 0 ? b.data + from : b.data, n};
 }
 
-bytes take(bytes *b, size_t n) {
+bytes
+take(bytes *b, size_t n)
+{
   bytes taken = slice(*b, 0, n);
   *b = slice(*b, n, b->size - n);
   return taken;
 }
 
-bytes read_file(const char *path) {
+bytes
+read_file(const char *path)
+{
   FILE *f = fopen(path, "rb");
   bytes b = {NULL, 0};
   expect(f != NULL, "%s cannot be opened", path);
   for (int c; (c = getc(f)) != EOF; b.size++) {
-    b.data = grow(b.data, b.size, 1); b.data[b.size] = (unsigned char)c;
+    b.data = grow(b.data, b.size, 1);
+    b.data[b.size] = (unsigned char)c;
   }
   expect(!ferror(f), "%s cannot be read", path);
   fclose(f);

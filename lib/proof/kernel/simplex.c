@@ -10,11 +10,11 @@
 #include <stdlib.h>
 
 typedef struct {
-  size_t n_cells, n, *of; /* of: its touched kinks */
-  int **side;             /* by cell, then kink */
+  size_t n_cells, n, *of;    /* of: its touched kinks */
+  int **side;                /* by cell, then kink */
   size_t n_columns, *column; /* entries of the parameters where a row is not 0 */
-  size_t rank, *pivot;    /* columns */
-  rational **basis;       /* of the span: basis[i], by column, is 1 at pivot[i] and 0 at those before */
+  size_t rank, *pivot;       /* columns */
+  rational **basis;          /* of the span: basis[i], by column, is 1 at pivot[i] and 0 at those before */
 } block;
 
 static const point *p;
@@ -22,16 +22,21 @@ static const rational *ad;
 static size_t *block_of; /* of each touched kink: 1 + its block's number; 0: it is in none */
 static interval *pull;
 
-int own_side(const point *at, const rational *slopes, size_t k) {
+int
+own_side(const point *at, const rational *slopes, size_t k)
+{
   const touch *t = &at->touched[k];
-  if (is_window(t)) return tie_side(at, t);
+  if (is_window(t))
+    return tie_side(at, t);
   return mpq_equal(&slopes[t->slope], &t->left) ? -1 : mpq_equal(&slopes[t->slope], &t->right);
 }
 
 /* ---- Blocks */
 
 /* `block N K K ...`. open: settled with no sides. */
-static void read_block(block *b, size_t number, const cell *open) {
+static void
+read_block(block *b, size_t number, const cell *open)
+{
   next_line("block");
   b->n_cells = next_number();
   do {
@@ -42,46 +47,60 @@ static void read_block(block *b, size_t number, const cell *open) {
     for (size_t o = 0; o < t->n; o++)
       require(open->degree[t->from][t->at[o]] < 2, "%s: its argument is not affine", kink(k));
     b->of = grow(b->of, b->n, sizeof *b->of);
-    b->of[b->n++] = k; block_of[k] = number + 1;
+    b->of[b->n++] = k;
+    block_of[k] = number + 1;
   } while (words < words_end);
 }
 
 /* Under moves with tangents d: which option of touched kink k is the largest. */
-static int side_taken(const motion *d, size_t k) {
+static int
+side_taken(const motion *d, size_t k)
+{
   const touch *t = &p->touched[k];
   size_t best = 0;
   int sign = interval_sign(tangent_at(d, t->from, t->at[0]), kink(k));
-  if (!is_window(t)) return sign;
+  if (!is_window(t))
+    return sign;
   sign = 1;
   for (size_t o = 1; o < t->n; o++) {
     INTERVAL(x);
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &plus_one);
     interval_add(&x, tangent_at(d, t->from, t->at[best]), &minus_one);
     int more = interval_sign(&x, kink(k));
-    if (more >= 0) sign = more, best = more > 0 ? o : best;
+    if (more >= 0) {
+      sign = more;
+      best = more > 0 ? o : best;
+    }
   }
   return sign == 0 ? 0 : (int)best + 1;
 }
 
 /* Of the block's touched kink k nothing is decided: its argument does not move, or a window's options move as one. */
-static void stand_still(const motion *d, size_t k) {
+static void
+stand_still(const motion *d, size_t k)
+{
   const touch *t = &p->touched[k];
   for (size_t o = is_window(t); o < t->n; o++) {
     INTERVAL(x);
     interval_add(&x, tangent_at(d, t->from, t->at[o]), &plus_one);
-    if (is_window(t)) interval_add(&x, tangent_at(d, t->from, t->at[0]), &minus_one);
+    if (is_window(t))
+      interval_add(&x, tangent_at(d, t->from, t->at[0]), &minus_one);
     require(interval_zero(&x), "%s moves, as it must not", kink(k));
   }
 }
 
 /* One direction a cell. */
-static void read_cells(block *b, size_t number) {
+static void
+read_cells(block *b, size_t number)
+{
   for (size_t i = 0; i < b->n_cells; i++) {
     read_direction();
-    b->side = grow(b->side, i, sizeof *b->side); b->side[i] = allocate(b->n, sizeof **b->side);
+    b->side = grow(b->side, i, sizeof *b->side);
+    b->side[i] = allocate(b->n, sizeof **b->side);
     motion d = tangents(p, ad);
     for (size_t k = 0; k < p->n_touched; k++)
-      if (block_of[k] != 0 && block_of[k] != number + 1) stand_still(&d, k);
+      if (block_of[k] != 0 && block_of[k] != number + 1)
+        stand_still(&d, k);
     for (size_t j = 0; j < b->n; j++) {
       b->side[i][j] = side_taken(&d, b->of[j]);
       require(b->side[i][j] != 0, "this direction does not move %s", kink(b->of[j]));
@@ -91,12 +110,16 @@ static void read_cells(block *b, size_t number) {
 }
 
 /* `directions` that bring the touched kinks outside of all blocks to the sides AD has; those inside do not move. */
-static void check_others(cell *c) {
+static void
+check_others(cell *c)
+{
   bool *found = allocate(p->n_slopes, sizeof *found);
-  for (size_t k = 0; k < p->n_touched; k++) c->side[k] = block_of[k] != 0 ? 0 : own_side(p, ad, k);
+  for (size_t k = 0; k < p->n_touched; k++)
+    c->side[k] = block_of[k] != 0 ? 0 : own_side(p, ad, k);
   cell_settle(c, p, false);
   for (size_t k = 0; k < p->n_touched; k++) {
-    require(block_of[k] != 0 || c->flat[k] || c->side[k] != 0, "%s is in no block, and what AD does gives it no side", kink(k));
+    require(block_of[k] != 0 || c->flat[k] || c->side[k] != 0, "%s is in no block, and what AD does gives it no side",
+            kink(k));
     c->flat[k] = c->flat[k] || block_of[k] != 0;
   }
   next_line("directions");
@@ -104,16 +127,21 @@ static void check_others(cell *c) {
     read_direction();
     motion d = tangents(p, c->slope);
     for (size_t k = 0; k < p->n_touched; k++)
-      if (block_of[k] != 0) stand_still(&d, k);
-    note_moves(p, c, &d, found); tangents_free(&d);
+      if (block_of[k] != 0)
+        stand_still(&d, k);
+    note_moves(p, c, &d, found);
+    tangents_free(&d);
   }
-  note_moves(p, c, NULL, found); free(found);
+  note_moves(p, c, NULL, found);
+  free(found);
 }
 
 /* ---- The span */
 
 /* Does AD, or a cell, take option o of the block's kink j? (A kink with one slope in all cells and in AD: no.) */
-static bool in_play(const block *b, size_t j, size_t o) {
+static bool
+in_play(const block *b, size_t j, size_t o)
+{
   const touch *t = &p->touched[b->of[j]];
   bool any = is_window(t) && mpq_sgn(&ad[t->slope + o]) != 0;
   for (size_t i = 0; i < b->n_cells && !any; i++)
@@ -124,62 +152,87 @@ static bool in_play(const block *b, size_t j, size_t o) {
 
 /* Of the block's kink j: its argument's gradient; of a window, what each option in play has over the first that is.
  * Row o goes to work. */
-static void for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o)) {
+static void
+for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o))
+{
   const touch *t = &p->touched[b->of[j]];
   size_t first = 0;
-  if (interval_zero(&pull[b->of[j]])) return;
-  while (first < t->n && !in_play(b, j, first)) first++;
+  if (interval_zero(&pull[b->of[j]]))
+    return;
+  while (first < t->n && !in_play(b, j, first))
+    first++;
   for (size_t o = first + is_window(t); o < t->n; o++) {
-    if (!in_play(b, j, o)) continue;
-    gradient(p, ad, b->of[j], o, first); work(b, j, o);
+    if (!in_play(b, j, o))
+      continue;
+    gradient(p, ad, b->of[j], o, first);
+    work(b, j, o);
   }
 }
 
 static bool *in_row; /* of each entry of the parameters */
 
-static void note_columns(block *b, size_t j, size_t o) {
-  (void)j, (void)o;
+static void
+note_columns(block *b, size_t j, size_t o)
+{
+  (void)j;
+  (void)o;
   for (size_t i = 0; i < p->net->n_wrt; i++) {
-    if (in_row[i] || mpq_sgn(&p->net->gradient[i]) == 0) continue;
+    if (in_row[i] || mpq_sgn(&p->net->gradient[i]) == 0)
+      continue;
     b->column = grow(b->column, b->n_columns, sizeof *b->column);
-    b->column[b->n_columns++] = i; in_row[i] = true;
+    b->column[b->n_columns++] = i;
+    in_row[i] = true;
   }
 }
 
 /* Adds the row to the basis unless it is in the span already. */
-static void extend(block *b, size_t j, size_t o) {
+static void
+extend(block *b, size_t j, size_t o)
+{
   rational *x = rationals(b->n_columns);
   size_t first = 0;
   RATIONAL(by);
-  (void)j, (void)o;
-  for (size_t i = 0; i < b->n_columns; i++) mpq_set(&x[i], &p->net->gradient[b->column[i]]);
+  (void)j;
+  (void)o;
+  for (size_t i = 0; i < b->n_columns; i++)
+    mpq_set(&x[i], &p->net->gradient[b->column[i]]);
   for (size_t r = 0; r < b->rank; r++) {
     mpq_neg(&by, &x[b->pivot[r]]);
     for (size_t i = 0; i < b->n_columns && mpq_sgn(&by) != 0; i++) {
-      add_multiple(&x[i], &by, &b->basis[r][i]); mpq_canonicalize(&x[i]);
+      add_multiple(&x[i], &by, &b->basis[r][i]);
+      mpq_canonicalize(&x[i]);
     }
   }
-  while (first < b->n_columns && mpq_sgn(&x[first]) == 0) first++;
+  while (first < b->n_columns && mpq_sgn(&x[first]) == 0)
+    first++;
   if (first == b->n_columns) {
     rationals_free(x, b->n_columns);
     return;
   }
   require(b->rank + 1 < b->n_cells, "a block of %zu cells, for changes of a larger dimension", b->n_cells);
   mpq_inv(&by, &x[first]);
-  for (size_t i = 0; i < b->n_columns; i++) mpq_mul(&x[i], &x[i], &by);
-  b->basis = grow(b->basis, b->rank, sizeof *b->basis); b->pivot = grow(b->pivot, b->rank, sizeof *b->pivot);
-  b->basis[b->rank] = x; b->pivot[b->rank++] = first;
+  for (size_t i = 0; i < b->n_columns; i++)
+    mpq_mul(&x[i], &x[i], &by);
+  b->basis = grow(b->basis, b->rank, sizeof *b->basis);
+  b->pivot = grow(b->pivot, b->rank, sizeof *b->pivot);
+  b->basis[b->rank] = x;
+  b->pivot[b->rank++] = first;
 }
 
 static interval *change; /* [cell * rank + pivot]: what it adds to AD's gradient there */
 
-static void add_change(block *b, size_t j, size_t o) {
+static void
+add_change(block *b, size_t j, size_t o)
+{
   const touch *t = &p->touched[b->of[j]];
-  RATIONAL(by); RATIONAL(x);
+  RATIONAL(by);
+  RATIONAL(x);
   for (size_t i = 0; i < b->n_cells; i++) {
     int side = b->side[i][j];
-    if (!is_window(t)) mpq_sub(&by, side < 0 ? &t->left : &t->right, &ad[t->slope]);
-    else mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &ad[t->slope + o]);
+    if (!is_window(t))
+      mpq_sub(&by, side < 0 ? &t->left : &t->right, &ad[t->slope]);
+    else
+      mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &ad[t->slope + o]);
     for (size_t r = 0; r < b->rank; r++) {
       mpq_mul(&x, &by, &p->net->gradient[b->column[b->pivot[r]]]);
       interval_add(&change[i * b->rank + r], &pull[b->of[j]], &x);
@@ -190,36 +243,53 @@ static void add_change(block *b, size_t j, size_t o) {
 /* ---- Weights */
 
 /* y = x / by, by not holding 0. */
-static void divide(interval *y, const interval *x, const interval *by) {
+static void
+divide(interval *y, const interval *x, const interval *by)
+{
   INTERVAL(inverse);
-  mpq_inv(&inverse.lo, &by->hi); mpq_inv(&inverse.hi, &by->lo);
-  interval_mul(y, x, &inverse); interval_round(y);
+  mpq_inv(&inverse.lo, &by->hi);
+  mpq_inv(&inverse.hi, &by->lo);
+  interval_mul(y, x, &inverse);
+  interval_round(y);
 }
 
 /* y -= a b */
-static void subtract_product(interval *y, const interval *a, const interval *b) {
+static void
+subtract_product(interval *y, const interval *a, const interval *b)
+{
   INTERVAL(t);
-  interval_mul(&t, a, b); interval_add(y, &t, &minus_one); interval_round(y);
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &minus_one);
+  interval_round(y);
 }
 
 /* Some weights of the cells, that of cell 0 being 1 and all positive, make their changes cancel: Gauss's elimination, in
  * intervals, of the n equations in n unknowns. Column i of the equations is cell i + 1, column -1 cell 0. */
-static void solve_weights(size_t n) {
+static void
+solve_weights(size_t n)
+{
   interval **column = allocate(n + 1, sizeof *column);
-  for (size_t i = 0; i <= n; i++) column[i] = &change[i * n];
+  for (size_t i = 0; i <= n; i++)
+    column[i] = &change[i * n];
   for (size_t i = 0; i < n; i++) {
     size_t from = i;
-    while (from < n && mpq_sgn(&column[i + 1][from].lo) <= 0 && mpq_sgn(&column[i + 1][from].hi) >= 0) from++;
-    if (from == n) leave(UNDECIDED, "cannot tell with intervals of %d bits whether cells span a simplex", MAX_BITS);
+    while (from < n && mpq_sgn(&column[i + 1][from].lo) <= 0 && mpq_sgn(&column[i + 1][from].hi) >= 0)
+      from++;
+    if (from == n)
+      leave(UNDECIDED, "cannot tell with intervals of %d bits whether cells span a simplex", MAX_BITS);
     for (size_t j = 0; j <= n; j++) {
       interval t = column[j][i];
-      column[j][i] = column[j][from]; column[j][from] = t;
+      column[j][i] = column[j][from];
+      column[j][from] = t;
     }
     for (size_t r = 0; r < n; r++) {
       INTERVAL(by);
-      if (r == i) continue;
-      divide(&by, &column[i + 1][r], &column[i + 1][i]); subtract_product(&column[0][r], &by, &column[0][i]);
-      for (size_t j = i + 2; j <= n; j++) subtract_product(&column[j][r], &by, &column[j][i]);
+      if (r == i)
+        continue;
+      divide(&by, &column[i + 1][r], &column[i + 1][i]);
+      subtract_product(&column[0][r], &by, &column[0][i]);
+      for (size_t j = i + 2; j <= n; j++)
+        subtract_product(&column[j][r], &by, &column[j][i]);
     }
   }
   for (size_t i = 0; i < n; i++) {
@@ -230,29 +300,44 @@ static void solve_weights(size_t n) {
   free(column);
 }
 
-static void check_block(block *b) {
+static void
+check_block(block *b)
+{
   in_row = allocate(p->net->n_wrt, sizeof *in_row);
-  for (size_t j = 0; j < b->n; j++) for_each_row(b, j, note_columns);
-  for (size_t j = 0; j < b->n; j++) for_each_row(b, j, extend);
+  for (size_t j = 0; j < b->n; j++)
+    for_each_row(b, j, note_columns);
+  for (size_t j = 0; j < b->n; j++)
+    for_each_row(b, j, extend);
   require(b->n_cells == b->rank + 1, "a block of %zu cells, for changes of dimension %zu", b->n_cells, b->rank);
   change = intervals(b->n_cells * b->rank);
-  for (size_t j = 0; j < b->n; j++) for_each_row(b, j, add_change);
-  for (size_t i = 0; i < b->n_cells * b->rank; i++) interval_round(&change[i]);
+  for (size_t j = 0; j < b->n; j++)
+    for_each_row(b, j, add_change);
+  for (size_t i = 0; i < b->n_cells * b->rank; i++)
+    interval_round(&change[i]);
   solve_weights(b->rank);
-  intervals_free(change, b->n_cells * b->rank); free(in_row);
+  intervals_free(change, b->n_cells * b->rank);
+  free(in_row);
 }
 
-void check_simplices(const point *of, cell *c, const rational *slopes) {
+void
+check_simplices(const point *of, cell *c, const rational *slopes)
+{
   size_t n = next_number();
-  p = of; ad = slopes; block_of = allocate(p->n_touched, sizeof *block_of);
+  p = of;
+  ad = slopes;
+  block_of = allocate(p->n_touched, sizeof *block_of);
   require(n >= 1 && n <= p->n_touched, "one block or more is expected, none of them empty");
   block *b = allocate(n, sizeof *b);
   bool *needed = allocate(p->net->batch, sizeof *needed);
   cell_settle(c, p, false);
-  for (size_t i = 0; i < n; i++) read_block(&b[i], i, c);
-  for (size_t i = 0; i < n; i++) read_cells(&b[i], i);
+  for (size_t i = 0; i < n; i++)
+    read_block(&b[i], i, c);
+  for (size_t i = 0; i < n; i++)
+    read_cells(&b[i], i);
   check_others(c);
-  for (size_t k = 0; k < p->n_touched; k++) needed[p->touched[k].entry % p->net->batch] |= block_of[k] != 0;
+  for (size_t k = 0; k < p->n_touched; k++)
+    needed[p->touched[k].entry % p->net->batch] |= block_of[k] != 0;
   pull = pulls(p, ad, needed);
-  for (size_t i = 0; i < n; i++) check_block(&b[i]);
+  for (size_t i = 0; i < n; i++)
+    check_block(&b[i]);
 }

@@ -11,142 +11,214 @@ const rational zero = {{0, 0, limb}, {0, 1, limb}}, plus_one = {{0, 1, limb}, {0
 const interval exactly_zero = {{{0, 0, limb}, {0, 1, limb}}, {{0, 0, limb}, {0, 1, limb}}};
 const interval exactly_one = {{{0, 1, limb}, {0, 1, limb}}, {{0, 1, limb}, {0, 1, limb}}};
 
-rational rational_zero(void) {
+rational
+rational_zero(void)
+{
   rational q;
   mpq_init(&q);
   return q;
 }
 
-integer integer_zero(void) {
+integer
+integer_zero(void)
+{
   integer z;
   mpz_init(&z);
   return z;
 }
 
-interval interval_nought(void) {
+interval
+interval_nought(void)
+{
   return (interval){rational_zero(), rational_zero()};
 }
 
-void interval_clear(interval *x) {
+void
+interval_clear(interval *x)
+{
   mpq_clears(&x->lo, &x->hi, NULL);
 }
 
-rational *rationals(size_t n) {
+rational *
+rationals(size_t n)
+{
   rational *q = allocate(n, sizeof *q);
-  for (size_t i = 0; i < n; i++) q[i] = rational_zero();
+  for (size_t i = 0; i < n; i++)
+    q[i] = rational_zero();
   return q;
 }
 
-void rationals_free(rational *q, size_t n) {
-  for (size_t i = 0; q != NULL && i < n; i++) mpq_clear(&q[i]);
+void
+rationals_free(rational *q, size_t n)
+{
+  for (size_t i = 0; q != NULL && i < n; i++)
+    mpq_clear(&q[i]);
   free(q);
 }
 
-interval *intervals(size_t n) {
+interval *
+intervals(size_t n)
+{
   return (interval *)rationals(2 * n); /* its ends, in turn */
 }
 
-void intervals_free(interval *x, size_t n) {
+void
+intervals_free(interval *x, size_t n)
+{
   rationals_free((rational *)x, 2 * n);
 }
 
-bool interval_exact(const interval *x) {
+bool
+interval_exact(const interval *x)
+{
   return mpq_equal(&x->lo, &x->hi) != 0;
 }
 
-bool interval_zero(const interval *x) {
+bool
+interval_zero(const interval *x)
+{
   return mpq_sgn(&x->lo) == 0 && mpq_sgn(&x->hi) == 0;
 }
 
-bool zeros(const rational *x, size_t n) {
+bool
+zeros(const rational *x, size_t n)
+{
   size_t i = 0;
-  while (i < n && mpq_sgn(&x[i]) == 0) i++;
+  while (i < n && mpq_sgn(&x[i]) == 0)
+    i++;
   return i == n;
 }
 
-void add_multiple(rational *y, const rational *a, const rational *x) {
-  INTEGER(t); INTEGER(den);
-  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0) return;
+void
+add_multiple(rational *y, const rational *a, const rational *x)
+{
+  INTEGER(t);
+  INTEGER(den);
+  if (mpq_sgn(a) == 0 || mpq_sgn(x) == 0)
+    return;
   mpz_mul(&den, mpq_denref(a), mpq_denref(x));
   if (!mpz_divisible_p(mpq_denref(y), &den)) {
-    mpz_lcm(&t, mpq_denref(y), &den); mpz_swap(mpq_denref(y), &t);
-    mpz_divexact(&t, mpq_denref(y), &t); mpz_mul(mpq_numref(y), mpq_numref(y), &t);
+    mpz_lcm(&t, mpq_denref(y), &den);
+    mpz_swap(mpq_denref(y), &t);
+    mpz_divexact(&t, mpq_denref(y), &t);
+    mpz_mul(mpq_numref(y), mpq_numref(y), &t);
   }
-  mpz_divexact(&t, mpq_denref(y), &den); mpz_mul(&t, &t, mpq_numref(x));
+  mpz_divexact(&t, mpq_denref(y), &den);
+  mpz_mul(&t, &t, mpq_numref(x));
   mpz_addmul(mpq_numref(y), &t, mpq_numref(a));
 }
 
-void interval_set(interval *y, const rational *lo, const rational *hi) {
-  mpq_set(&y->lo, lo); mpq_set(&y->hi, hi);
+void
+interval_set(interval *y, const rational *lo, const rational *hi)
+{
+  mpq_set(&y->lo, lo);
+  mpq_set(&y->hi, hi);
 }
 
-void interval_add(interval *y, const interval *x, const rational *c) {
+void
+interval_add(interval *y, const interval *x, const rational *c)
+{
   bool exact = interval_exact(x) && interval_exact(y), down = mpq_sgn(c) < 0;
   RATIONAL(t);
-  if (mpq_sgn(c) == 0 || interval_zero(x)) return;
-  mpq_mul(&t, down ? &x->hi : &x->lo, c); mpq_add(&y->lo, &y->lo, &t);
-  if (!exact) mpq_mul(&t, down ? &x->lo : &x->hi, c);
-  if (!exact) mpq_add(&y->hi, &y->hi, &t);
-  else mpq_set(&y->hi, &y->lo);
+  if (mpq_sgn(c) == 0 || interval_zero(x))
+    return;
+  mpq_mul(&t, down ? &x->hi : &x->lo, c);
+  mpq_add(&y->lo, &y->lo, &t);
+  if (!exact)
+    mpq_mul(&t, down ? &x->lo : &x->hi, c);
+  if (!exact)
+    mpq_add(&y->hi, &y->hi, &t);
+  else
+    mpq_set(&y->hi, &y->lo);
 }
 
-void interval_mul(interval *y, const interval *a, const interval *b) {
-  INTERVAL(t); RATIONAL(q);
+void
+interval_mul(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  RATIONAL(q);
   for (int i = 0; i < 4; i++) {
     mpq_mul(&q, i & 1 ? &a->hi : &a->lo, i & 2 ? &b->hi : &b->lo);
-    if (i == 0 || mpq_cmp(&q, &t.lo) < 0) mpq_set(&t.lo, &q);
-    if (i == 0 || mpq_cmp(&q, &t.hi) > 0) mpq_set(&t.hi, &q);
+    if (i == 0 || mpq_cmp(&q, &t.lo) < 0)
+      mpq_set(&t.lo, &q);
+    if (i == 0 || mpq_cmp(&q, &t.hi) > 0)
+      mpq_set(&t.hi, &q);
   }
   interval_set(y, &t.lo, &t.hi);
 }
 
 /* z = q 2^p, rounded down or up; q = z / 2^p. */
-void fixed(integer *z, const rational *q, unsigned long p, bool up) {
-  mpz_mul_2exp(z, mpq_numref(q), p); (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+void
+fixed(integer *z, const rational *q, unsigned long p, bool up)
+{
+  mpz_mul_2exp(z, mpq_numref(q), p);
+  (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
 }
 
-void unfixed(rational *q, const integer *z, unsigned long p) {
-  mpq_set_z(q, z); mpq_div_2exp(q, q, p);
+void
+unfixed(rational *q, const integer *z, unsigned long p)
+{
+  mpq_set_z(q, z);
+  mpq_div_2exp(q, q, p);
 }
 
-void interval_round(interval *y) {
+void
+interval_round(interval *y)
+{
   INTEGER(z);
-  if (interval_exact(y)) return;
+  if (interval_exact(y))
+    return;
   for (int up = 0; up < 2; up++) {
-    fixed(&z, up ? &y->hi : &y->lo, session_bits, up); unfixed(up ? &y->hi : &y->lo, &z, session_bits);
+    fixed(&z, up ? &y->hi : &y->lo, session_bits, up);
+    unfixed(up ? &y->hi : &y->lo, &z, session_bits);
   }
 }
 
-int interval_sign(const interval *x, const char *what) {
-  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x)) return mpq_sgn(&x->lo);
+int
+interval_sign(const interval *x, const char *what)
+{
+  if (mpq_sgn(&x->lo) > 0 || mpq_sgn(&x->hi) < 0 || interval_zero(x))
+    return mpq_sgn(&x->lo);
   leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
 }
 
 /* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the
  * share is e[i] over itself and the opposite ends of the others. */
-void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm) {
+void
+interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm)
+{
   interval *e = intervals(n);
-  INTERVAL(total); RATIONAL(top); RATIONAL(t);
+  INTERVAL(total);
+  RATIONAL(top);
+  RATIONAL(t);
   for (size_t i = 0; i < n; i++)
-    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0) mpq_set(&top, &x[i * stride].hi);
+    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
+      mpq_set(&top, &x[i * stride].hi);
   for (size_t i = 0; i < n; i++) {
-    mpq_sub(&t, &top, &x[i * stride].lo); exp_end(&e[i].lo, &t, false);
-    mpq_sub(&t, &top, &x[i * stride].hi); exp_end(&e[i].hi, &t, true);
+    mpq_sub(&t, &top, &x[i * stride].lo);
+    exp_end(&e[i].lo, &t, false);
+    mpq_sub(&t, &top, &x[i * stride].hi);
+    exp_end(&e[i].hi, &t, true);
     interval_add(&total, &e[i], &plus_one);
   }
   if (logarithm) {
     interval_sign(&total, "whether a logarithm's argument is positive");
-    log_end(&total.lo, &total.lo, false); log_end(&total.hi, &total.hi, true);
-    mpq_add(&total.lo, &total.lo, &top); mpq_add(&total.hi, &total.hi, &top);
+    log_end(&total.lo, &total.lo, false);
+    log_end(&total.hi, &total.hi, true);
+    mpq_add(&total.lo, &total.lo, &top);
+    mpq_add(&total.hi, &total.hi, &top);
   }
   for (size_t i = 0; i < n; i++) {
     interval *out = &y[i * stride];
     interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
-    if (logarithm) interval_add(out, &total, &minus_one);
+    if (logarithm)
+      interval_add(out, &total, &minus_one);
     for (int up = 0; up < 2 && !logarithm; up++) {
       const rational *mine = up ? &e[i].hi : &e[i].lo;
-      mpq_sub(&t, up ? &total.lo : &total.hi, up ? &e[i].lo : &e[i].hi); mpq_add(&t, &t, mine);
-      if (mpq_sgn(mine) != 0) mpq_div(&t, mine, &t);
+      mpq_sub(&t, up ? &total.lo : &total.hi, up ? &e[i].lo : &e[i].hi);
+      mpq_add(&t, &t, mine);
+      if (mpq_sgn(mine) != 0)
+        mpq_div(&t, mine, &t);
       mpq_set(up ? &out->hi : &out->lo, mpq_sgn(mine) != 0 ? &t : &zero);
     }
     interval_round(out);

@@ -8,36 +8,53 @@
 /* ---- Identity. Two entries are one function near the weights when they are constant with one
  * rational value, or have one number in same. */
 
-static int order(size_t a, size_t b) {
+static int
+order(size_t a, size_t b)
+{
   return (a > b) - (a < b);
 }
 
 /* Some order of rationals, which takes no products. */
-static int compare_numbers(const rational *a, const rational *b) {
+static int
+compare_numbers(const rational *a, const rational *b)
+{
   int by = mpz_cmp(mpq_numref(a), mpq_numref(b));
   return by != 0 ? by : mpz_cmp(mpq_denref(a), mpq_denref(b));
 }
 
-int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2) {
+int
+compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2)
+{
   size_t a = same_as(p, s, e), b = same_as(p, s2, e2);
   return a == 0 && b == 0 ? compare_numbers(&value_at(p, s, e)->lo, &value_at(p, s2, e2)->lo) : order(a, b);
 }
 
-bool left_out(const point *p, source x, size_t sample) {
+bool
+left_out(const point *p, source x, size_t sample)
+{
   return x.step == PADDING || (x.step != NONE && same_as(p, x.step, entry_of(p, x, sample)) == ZERO);
 }
 
 /* The weights of two factors: entries of an initializer by their place, others by their value. */
-static int compare_weights(const factor *t, const factor *u) {
-  if (t->w != u->w) return order((uintptr_t)t->w, (uintptr_t)u->w);
-  if (t->w == NULL || t->w->initializer) return order(t->at, u->at);
+static int
+compare_weights(const factor *t, const factor *u)
+{
+  if (t->w != u->w)
+    return order((uintptr_t)t->w, (uintptr_t)u->w);
+  if (t->w == NULL || t->w->initializer)
+    return order(t->at, u->at);
   return compare_numbers(&t->w->value[t->at], &u->w->value[u->at]);
 }
 
-static _Thread_local struct { const point *p; const step *st; } sorted; /* what compare_features is of */
+static _Thread_local struct {
+  const point *p;
+  const step *st;
+} sorted; /* what compare_features is of */
 
 /* Orders two entries of a step by their terms, place by place, and their groups; 0 when they are one function. */
-static int compare_features(const void *a, const void *b) {
+static int
+compare_features(const void *a, const void *b)
+{
   const point *p = sorted.p;
   const step *st = sorted.st;
   size_t e = *(const size_t *)a, e2 = *(const size_t *)b, f = e / p->net->batch, f2 = e2 / p->net->batch;
@@ -46,11 +63,15 @@ static int compare_features(const void *a, const void *b) {
   int by = st->kind == NORMALIZE ? order(line_entry(p, st, e, 0), line_entry(p, st, e2, 0)) : 0;
   for (size_t i = 0; i < st->width && by == 0; i++) {
     bool out = left_out(p, x[i], e), out2 = left_out(p, y[i], e2);
-    if (out && out2) continue;
+    if (out && out2)
+      continue;
     by = order(out, out2);
-    if (by == 0) by = compare_numbers(t[i].coef, u[i].coef);
-    if (by == 0) by = compare_weights(&t[i], &u[i]);
-    if (by == 0) by = order(x[i].step == NONE, y[i].step == NONE);
+    if (by == 0)
+      by = compare_numbers(t[i].coef, u[i].coef);
+    if (by == 0)
+      by = compare_weights(&t[i], &u[i]);
+    if (by == 0)
+      by = order(x[i].step == NONE, y[i].step == NONE);
     if (by == 0 && x[i].step != NONE)
       by = compare_entries(p, x[i].step, entry_of(p, x[i], e), y[i].step, entry_of(p, y[i], e2));
   }
@@ -58,8 +79,11 @@ static int compare_features(const void *a, const void *b) {
 }
 
 /* Numbers the entries that are listed. */
-static void number_sorted(const point *p, size_t s, size_t sample, size_t *list, size_t n) {
-  sorted.p = p; sorted.st = &p->net->steps[s];
+static void
+number_sorted(const point *p, size_t s, size_t sample, size_t *list, size_t n)
+{
+  sorted.p = p;
+  sorted.st = &p->net->steps[s];
   qsort(list, n, sizeof *list, compare_features);
   for (size_t i = 0; i < n; i++) {
     p->n_same[sample] += i == 0 || compare_features(&list[i - 1], &list[i]) != 0;
@@ -69,40 +93,56 @@ static void number_sorted(const point *p, size_t s, size_t sample, size_t *list,
 
 /* What an entry copies: the source of a copy; or the first tied entry of a window that is not touched;
  * or else a constant. */
-static source copied(const point *p, const step *st, size_t s, size_t e) {
-  if (st->kind == WINDOW && p->place[s][e] < TOUCHED) return term_at(p, st, e, p->place[s][e]).x;
+static source
+copied(const point *p, const step *st, size_t s, size_t e)
+{
+  if (st->kind == WINDOW && p->place[s][e] < TOUCHED)
+    return term_at(p, st, e, p->place[s][e]).x;
   return st->copy ? term_at(p, st, e, 0).x : (source){NONE, 0};
 }
 
 /* Fills same for a sample of a step, or all when they are coupled, and of those that it reads. What it then finds to be
  * constant has degree 0. */
-static void identify(const point *p, size_t s, size_t sample) {
+static void
+identify(const point *p, size_t s, size_t sample)
+{
   const step *st = &p->net->steps[s];
   cell none = {.degree = p->degree};
   size_t n = entries(p, s), apart = p->net->apart, *list = allocate(n / apart, sizeof *list), listed = 0;
   bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT || st->kind == NORMALIZE;
   p->identified[s][sample] = true;
   for (size_t i = 0, from; i < st->n_sources; i++)
-    if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample]) identify(p, from, sample);
+    if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample])
+      identify(p, from, sample);
   cell_settle_step(&none, p, s, sample, false);
   for (size_t e = sample; e < n; e += apart) {
     source x = copied(p, st, s, e);
     const interval *y = p->degree[s][e] == 0 ? value_at(p, s, e) : NULL;
-    if (y != NULL && interval_exact(y)) p->same[s][e] = interval_zero(y) ? ZERO : 0;
-    else if (x.step < PADDING) p->same[s][e] = same_as(p, x.step, entry_of(p, x, e));
-    else if (vanishes(p, s, e)) p->same[s][e] = ZERO, p->degree[s][e] = 0;
-    else if (functions) list[listed++] = e;
-    else p->same[s][e] = ++p->n_same[sample];
+    if (y != NULL && interval_exact(y))
+      p->same[s][e] = interval_zero(y) ? ZERO : 0;
+    else if (x.step < PADDING)
+      p->same[s][e] = same_as(p, x.step, entry_of(p, x, e));
+    else if (vanishes(p, s, e)) {
+      p->same[s][e] = ZERO;
+      p->degree[s][e] = 0;
+    } else if (functions)
+      list[listed++] = e;
+    else
+      p->same[s][e] = ++p->n_same[sample];
   }
   number_sorted(p, s, sample, list, listed);
   free(list);
 }
 
-size_t same_as(const point *p, size_t s, size_t e) {
+size_t
+same_as(const point *p, size_t s, size_t e)
+{
   size_t sample = e % p->net->apart;
   const interval *y = p->identified[s][sample] || p->degree[s][e] > 0 ? NULL : value_at(p, s, e);
-  if (y != NULL && interval_exact(y)) return interval_zero(y) ? ZERO : 0;
-  if (!p->identified[s][sample]) identify(p, s, sample);
+  if (y != NULL && interval_exact(y))
+    return interval_zero(y) ? ZERO : 0;
+  if (!p->identified[s][sample])
+    identify(p, s, sample);
   return p->same[s][e];
 }
 
@@ -110,23 +150,33 @@ size_t same_as(const point *p, size_t s, size_t e) {
 
 static pthread_mutex_t touching = PTHREAD_MUTEX_INITIALIZER;
 
-void touch_add(point *p, touch t) {
+void
+touch_add(point *p, touch t)
+{
   pthread_mutex_lock(&touching);
-  p->touched = grow(p->touched, p->n_touched, sizeof t); p->touched[p->n_touched++] = t;
+  p->touched = grow(p->touched, p->n_touched, sizeof t);
+  p->touched[p->n_touched++] = t;
   pthread_mutex_unlock(&touching);
 }
 
-static int touch_order(const void *a, const void *b) {
+static int
+touch_order(const void *a, const void *b)
+{
   const touch *t = a, *u = b;
   return t->step != u->step ? (t->step > u->step) - (t->step < u->step) : (t->entry > u->entry) - (t->entry < u->entry);
 }
 
-void touches_number(point *p) {
-  if (p->n_touched > 0) qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
+void
+touches_number(point *p)
+{
+  if (p->n_touched > 0)
+    qsort(p->touched, p->n_touched, sizeof *p->touched, touch_order);
   for (size_t k = 0; k < p->n_touched; k++) {
     touch *t = &p->touched[k];
     p->y[t->step][t->entry] = value_at(p, t->step, t->entry);
-    t->slope = p->n_slopes; p->n_slopes += t->n; p->place[t->step][t->entry] = TOUCHED + k;
+    t->slope = p->n_slopes;
+    p->n_slopes += t->n;
+    p->place[t->step][t->entry] = TOUCHED + k;
   }
 }
 
@@ -134,206 +184,304 @@ void touches_number(point *p) {
 
 /* What AD does at ties, of GlobalMaxPool and MaxPool. last: the last tied entry has what the first has otherwise;
  * shared: B of `hybrid B`: 0 for first and last, 1 for mean. */
-static struct { const char *op; bool used, last; rational shared; } rules[] = {{.op = "GlobalMaxPool"}, {.op = "MaxPool"}};
+static struct {
+  const char *op;
+  bool used, last;
+  rational shared;
+} rules[] = {{.op = "GlobalMaxPool"}, {.op = "MaxPool"}};
 
-static size_t rule_of(const point *p, size_t s) {
+static size_t
+rule_of(const point *p, size_t s)
+{
   return p->net->steps[s].node->op[0] == 'M';
 }
 
-void window_begin(point *p) {
+void
+window_begin(point *p)
+{
   const network *net = p->net;
-  p->same = allocate(net->n_steps, sizeof *p->same); p->degree = allocate(net->n_steps, sizeof *p->degree);
+  p->same = allocate(net->n_steps, sizeof *p->same);
+  p->degree = allocate(net->n_steps, sizeof *p->degree);
   for (size_t s = 0; s < net->n_steps; s++)
-    if (net->steps[s].kind == WINDOW) p->last_window = s, rules[rule_of(p, s)].used = true;
+    if (net->steps[s].kind == WINDOW) {
+      p->last_window = s;
+      rules[rule_of(p, s)].used = true;
+    }
   p->n_same = allocate(net->batch, sizeof *p->n_same);
-  for (size_t b = 0; b < net->batch; b++) p->n_same[b] = ZERO;
+  for (size_t b = 0; b < net->batch; b++)
+    p->n_same[b] = ZERO;
   p->identified = allocate(net->n_steps, sizeof *p->identified);
   for (size_t s = 0; s < p->last_window; s++) {
-    p->degree[s] = allocate(entries(p, s), 1); p->same[s] = allocate(entries(p, s), sizeof **p->same);
+    p->degree[s] = allocate(entries(p, s), 1);
+    p->same[s] = allocate(entries(p, s), sizeof **p->same);
     p->identified[s] = allocate(net->batch, sizeof **p->identified);
   }
 }
 
 /* Of those marked, an entry with the largest lower end, but for entries of its identity: the largest, if any is. */
-static source largest(const point *p, const step *st, size_t e, const bool *among) {
+static source
+largest(const point *p, const step *st, size_t e, const bool *among)
+{
   source best = {NONE, 0};
   for (size_t i = 0; i < st->width; i++) {
     source x = term_at(p, st, e, i).x;
     size_t at = entry_of(p, x, e), top = entry_of(p, best, e);
-    if (!among[i] || (best.step != NONE && compare_entries(p, x.step, at, x.step, top) == 0)) continue;
-    if (best.step == NONE || mpq_cmp(&value_at(p, x.step, at)->lo, &value_at(p, x.step, top)->lo) > 0) best = x;
+    if (!among[i] || (best.step != NONE && compare_entries(p, x.step, at, x.step, top) == 0))
+      continue;
+    if (best.step == NONE || mpq_cmp(&value_at(p, x.step, at)->lo, &value_at(p, x.step, top)->lo) > 0)
+      best = x;
   }
   return best;
 }
 
 /* Is an entry equal to the largest? */
-static bool is_tied(const point *p, size_t s, size_t e, size_t best) {
+static bool
+is_tied(const point *p, size_t s, size_t e, size_t best)
+{
   const interval *x = value_at(p, s, e), *y = value_at(p, s, best);
-  if (compare_entries(p, s, e, s, best) == 0) return true;
-  if (mpq_cmp(&x->hi, &y->lo) < 0) return false;
-  if (interval_exact(x) && interval_exact(y)) return true;
+  if (compare_entries(p, s, e, s, best) == 0)
+    return true;
+  if (mpq_cmp(&x->hi, &y->lo) < 0)
+    return false;
+  if (interval_exact(x) && interval_exact(y))
+    return true;
   leave(UNDECIDED, "cannot tell two entries of a window apart with intervals of %d bits", MAX_BITS);
 }
 
 /* Adds a tied entry to its option, which it may begin. */
-static void add_option(const point *p, touch *t, size_t e) {
+static void
+add_option(const point *p, touch *t, size_t e)
+{
   size_t o = 0;
-  while (o < t->n && compare_entries(p, t->from, t->at[o], t->from, e) != 0) o++;
+  while (o < t->n && compare_entries(p, t->from, t->at[o], t->from, e) != 0)
+    o++;
   if (o == t->n) {
-    t->at = grow(t->at, t->n, sizeof *t->at); t->tied = grow(t->tied, t->n, sizeof *t->tied);
-    t->at[o] = e; t->tied[o] = 0; t->n++;
+    t->at = grow(t->at, t->n, sizeof *t->at);
+    t->tied = grow(t->tied, t->n, sizeof *t->tied);
+    t->at[o] = e;
+    t->tied[o] = 0;
+    t->n++;
   }
-  t->tied[o]++; t->last = o;
+  t->tied[o]++;
+  t->last = o;
 }
 
-size_t window_place(point *p, size_t s, size_t e, const bool *among) {
+size_t
+window_place(point *p, size_t s, size_t e, const bool *among)
+{
   const step *st = &p->net->steps[s];
   source best = largest(p, st, e, among);
   size_t first = NONE;
   touch new = {.step = s, .entry = e, .from = best.step};
   for (size_t i = 0; i < st->width; i++) {
     source x = term_at(p, st, e, i).x;
-    if (!among[i] || !is_tied(p, x.step, entry_of(p, x, e), entry_of(p, best, e))) continue;
-    add_option(p, &new, entry_of(p, x, e)); first = first == NONE ? i : first;
+    if (!among[i] || !is_tied(p, x.step, entry_of(p, x, e), entry_of(p, best, e)))
+      continue;
+    add_option(p, &new, entry_of(p, x, e));
+    first = first == NONE ? i : first;
   }
-  if (new.n > 1) touch_add(p, new);
-  else free(new.at), free(new.tied);
+  if (new.n > 1)
+    touch_add(p, new);
+  else {
+    free(new.at);
+    free(new.tied);
+  }
   return new.n > 1 ? TOUCHED + first : first;
 }
 
 /* ---- Derivatives */
 
 /* For each option of entry e that counts: where it is, and what multiplies its derivative. */
-static size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at,
-                      const rational **by, size_t *alone) {
+static size_t
+options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
+        size_t *alone)
+{
   const step *st = &p->net->steps[s];
   size_t place = p->place[s][e];
   if (place < TOUCHED) {
-    *alone = entry_of(p, term_at(p, st, e, place).x, e); *at = alone; *by = &plus_one;
+    *alone = entry_of(p, term_at(p, st, e, place).x, e);
+    *at = alone;
+    *by = &plus_one;
     return 1;
   }
   const touch *t = &p->touched[place - TOUCHED];
-  *at = t->at; *by = slope + t->slope;
+  *at = t->at;
+  *by = slope + t->slope;
   return t->n;
 }
 
 /* The step whose entries the windows of a step have. */
-static size_t read_step(const step *st) {
+static size_t
+read_step(const step *st)
+{
   const source *x = st->sources;
-  while (x->step == PADDING) x++;
+  while (x->step == PADDING)
+    x++;
   return x->step;
 }
 
-void window_tangent(const motion *d, size_t s, size_t e, interval *y) {
+void
+window_tangent(const motion *d, size_t s, size_t e, interval *y)
+{
   size_t from = read_step(&d->p->net->steps[s]), alone;
-  const size_t *at; const rational *by;
+  const size_t *at;
+  const rational *by;
   for (size_t n = options(d->p, s, e, d->slope, &at, &by, &alone), o = 0; o < n; o++)
-    if (mpq_sgn(&by[o]) != 0) interval_add(y, tangent_at(d, from, at[o]), &by[o]);
+    if (mpq_sgn(&by[o]) != 0)
+      interval_add(y, tangent_at(d, from, at[o]), &by[o]);
 }
 
-static void window_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
+static void
+window_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint)
+{
   size_t from = read_step(&p->net->steps[s]), apart = p->net->apart, alone;
-  const size_t *at; const rational *by;
+  const size_t *at;
+  const rational *by;
   for (size_t n = options(p, s, e, slope, &at, &by, &alone), o = 0; o < n; o++)
     add_multiple(&adjoint[from][at[o] / apart], &adjoint[s][e / apart], &by[o]);
 }
 
-bool other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint) {
+bool
+other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint)
+{
   kind which = p->net->steps[s].kind;
-  if (which == OVER_ROOT) root_pull(p, s, e, adjoint);
-  if (which == WINDOW) window_pull(p, s, e, slope, adjoint);
-  if (which == NORMALIZE) normalize_pull(p, s, e, adjoint);
+  if (which == OVER_ROOT)
+    root_pull(p, s, e, adjoint);
+  if (which == WINDOW)
+    window_pull(p, s, e, slope, adjoint);
+  if (which == NORMALIZE)
+    normalize_pull(p, s, e, adjoint);
   return which == OVER_ROOT || which == WINDOW || which == NORMALIZE;
 }
 
 /* Have all options of touched window k the derivative of the first? */
-static bool all_alike(const point *p, const rational *slope, size_t k) {
+static bool
+all_alike(const point *p, const rational *slope, size_t k)
+{
   for (size_t o = 1; o < p->touched[k].n; o++) {
     gradient(p, slope, k, 0, o);
-    if (!zeros(p->net->gradient, p->net->n_wrt)) return false;
+    if (!zeros(p->net->gradient, p->net->n_wrt))
+      return false;
   }
   return true;
 }
 
-uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree) {
+uint8_t
+window_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
+{
   const step *st = &p->net->steps[s];
   size_t place = p->place[s][e], k = place - TOUCHED;
   const uint8_t *degree = c->degree[read_step(st)];
   uint8_t worst = 0;
-  if (place < TOUCHED) return degree[entry_of(p, term_at(p, st, e, place).x, e)];
-  if (c->side == NULL) return 2; /* what is constant has a number, and is no option beside another */
+  if (place < TOUCHED)
+    return degree[entry_of(p, term_at(p, st, e, place).x, e)];
+  if (c->side == NULL)
+    return 2; /* what is constant has a number, and is no option beside another */
   const touch *t = &p->touched[k];
-  for (size_t o = 0; o < t->n; o++) worst = degree[t->at[o]] > worst ? degree[t->at[o]] : worst;
+  for (size_t o = 0; o < t->n; o++)
+    worst = degree[t->at[o]] > worst ? degree[t->at[o]] : worst;
   size_t side = c->side[k] > 0 ? (size_t)c->side[k] - 1 : 0;
-  for (size_t o = 0; o < t->n; o++) mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
+  for (size_t o = 0; o < t->n; o++)
+    mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
   c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c->slope, k));
-  if (!c->flat[k] && c->side[k] == 0 && c->open > k) c->open = k;
+  if (!c->flat[k] && c->side[k] == 0 && c->open > k)
+    c->open = k;
   return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
 }
 
 /* ---- Lines of a proof */
 
-static void read_rule(size_t i) {
+static void
+read_rule(size_t i)
+{
   const char *op = rules[i].op;
   next_line("tie");
   require(strcmp(next_word(), op) == 0, "the tie rule of %s is expected", op);
   const char *word = next_word();
   bool hybrid = strcmp(word, "hybrid") == 0, mean = strcmp(word, "mean") == 0, last = strcmp(word, "last") == 0;
   rational *shared = &rules[i].shared;
-  rules[i].last = last; *shared = rational_zero();
+  rules[i].last = last;
+  *shared = rational_zero();
   require(hybrid || mean || last || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
-  if (hybrid) next_rational(shared);
-  if (mean) mpq_set(shared, &plus_one);
+  if (hybrid)
+    next_rational(shared);
+  if (mean)
+    mpq_set(shared, &plus_one);
   fprintf(account, "  %s, tied entries of a window: ", op);
-  if (mean) fprintf(account, "the mean of their derivatives\n");
-  else if (!hybrid) fprintf(account, "the %s's derivative\n", word);
-  else gmp_fprintf(account, "1 - B of the first's derivative and B of their mean, B = %Qd\n", shared);
+  if (mean)
+    fprintf(account, "the mean of their derivatives\n");
+  else if (!hybrid)
+    fprintf(account, "the %s's derivative\n", word);
+  else
+    gmp_fprintf(account, "1 - B of the first's derivative and B of their mean, B = %Qd\n", shared);
 }
 
-size_t read_ties(const point *p, rational *ad) {
+size_t
+read_ties(const point *p, rational *ad)
+{
   size_t windows = 0;
   for (size_t i = 0; i < 2; i++)
-    if (rules[i].used) read_rule(i);
+    if (rules[i].used)
+      read_rule(i);
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
     size_t all = 0, i = rule_of(p, t->step);
     const rational *shared = &rules[i].shared;
     rational *weight = &ad[t->slope], *whole = &weight[rules[i].last ? t->last : 0];
-    if (!is_window(t)) continue;
-    for (size_t o = 0; o < t->n; o++) all += t->tied[o];
+    if (!is_window(t))
+      continue;
+    for (size_t o = 0; o < t->n; o++)
+      all += t->tied[o];
     for (size_t o = 0; o < t->n; o++) {
-      mpq_set_ui(&weight[o], t->tied[o], all); mpq_canonicalize(&weight[o]); mpq_mul(&weight[o], &weight[o], shared);
+      mpq_set_ui(&weight[o], t->tied[o], all);
+      mpq_canonicalize(&weight[o]);
+      mpq_mul(&weight[o], &weight[o], shared);
     }
-    mpq_add(whole, whole, &plus_one); mpq_sub(whole, whole, shared); windows++;
+    mpq_add(whole, whole, &plus_one);
+    mpq_sub(whole, whole, shared);
+    windows++;
   }
   return windows;
 }
 
-bool is_window(const touch *t) {
+bool
+is_window(const touch *t)
+{
   return t->n > 1;
 }
 
-int tie_side(const point *p, const touch *t) {
+int
+tie_side(const point *p, const touch *t)
+{
   size_t i = rule_of(p, t->step);
   return mpq_sgn(&rules[i].shared) != 0 ? 0 : rules[i].last ? (int)t->last + 1 : 1;
 }
 
-bool next_side(const point *p, cell *c, size_t k) {
+bool
+next_side(const point *p, cell *c, size_t k)
+{
   int last = (int)p->touched[k].n, *side = &c->side[k];
   require(last <= 26, "%s has more than 26 options", kink(k));
-  if (is_window(&p->touched[k])) *side = *side < last ? *side + 1 : 0;
-  else *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
+  if (is_window(&p->touched[k]))
+    *side = *side < last ? *side + 1 : 0;
+  else
+    *side = *side < 0 ? 1 : *side == 0 ? -1 : 0;
   return *side != 0;
 }
 
-int side_named(const point *p, size_t k, char c) {
+int
+side_named(const point *p, size_t k, char c)
+{
   bool window = is_window(&p->touched[k]), letter = c >= 'a' && c <= 'z' && (size_t)(c - 'a') < p->touched[k].n;
   require(window ? letter : c == '-' || c == '+', "%s has no side '%c'", kink(k), c);
   return window ? c - 'a' + 1 : c == '+' ? 1 : -1;
 }
 
-size_t next_option(const point *p, const cell *c, size_t k) {
-  if (!is_window(&p->touched[k])) return 0;
+size_t
+next_option(const point *p, const cell *c, size_t k)
+{
+  if (!is_window(&p->touched[k]))
+    return 0;
   const char *word = next_word();
   int side = side_named(p, k, *word);
   require(word[1] == '\0' && side != c->side[k], "'%s' is not another option than the one taken", word);
@@ -342,20 +490,26 @@ size_t next_option(const point *p, const cell *c, size_t k) {
 
 /* Of the derivative of touched kink k's argument, turned to its side; or of the side's option less
  * option o. */
-static int side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o) {
+static int
+side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
+{
   const touch *t = &p->touched[k];
   size_t side = is_window(t) ? (size_t)c->side[k] - 1 : 0;
   INTERVAL(x);
   interval_add(&x, tangent_at(d, t->from, t->at[side]), c->side[k] < 0 ? &minus_one : &plus_one);
-  if (is_window(t)) interval_add(&x, tangent_at(d, t->from, t->at[o]), &minus_one);
+  if (is_window(t))
+    interval_add(&x, tangent_at(d, t->from, t->at[o]), &minus_one);
   return interval_sign(&x, kink(k));
 }
 
-void note_moves(const point *p, const cell *c, const motion *d, bool *moved) {
+void
+note_moves(const point *p, const cell *c, const motion *d, bool *moved)
+{
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n; o++) {
       bool *done = &moved[p->touched[k].slope + o], own = is_window(&p->touched[k]) && (int)o + 1 == c->side[k];
-      if (*done || own || c->flat[k]) continue;
+      if (*done || own || c->flat[k])
+        continue;
       require(d != NULL, "no direction moves %s", kink(k));
       int sign = side_sign(p, c, d, k, o);
       require(sign >= 0, "%s moves to the wrong side", kink(k));
@@ -363,7 +517,9 @@ void note_moves(const point *p, const cell *c, const motion *d, bool *moved) {
     }
 }
 
-void must_be_still(const point *p, const cell *c, const motion *d) {
+void
+must_be_still(const point *p, const cell *c, const motion *d)
+{
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n && c->side[k] == 0 && !c->flat[k]; o++)
       require(interval_zero(tangent_at(d, p->touched[k].from, p->touched[k].at[o])),

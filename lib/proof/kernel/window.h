@@ -7,15 +7,15 @@
 
 /* ---- evaluate.c */
 
-size_t entries(const point *p, size_t s);                       /* of step s */
-size_t entry_of(const point *p, source x, size_t e); /* for entry e of the step that reads x */
-term term_at(const point *p, const step *st, size_t e, size_t i);         /* term i of entry e */
-const interval *argument(const point *p, const step *st, size_t e);       /* x of its first term */
+size_t entries(const point *p, size_t s);                                  /* of step s */
+size_t entry_of(const point *p, source x, size_t e);                       /* for entry e of the step that reads x */
+term term_at(const point *p, const step *st, size_t e, size_t i);          /* term i of entry e */
+const interval *argument(const point *p, const step *st, size_t e);        /* x of its first term */
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 size_t locate(point *p, size_t s, size_t e); /* place of a PIECEWISE entry; a touched kink is noted */
 void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree); /* side NULL: none is given */
-const interval *argument_tangent(const motion *d, const step *st, size_t e); /* of argument() */
-const rational *only(const interval *x); /* of a gradient: its number, or a failure */
+const interval *argument_tangent(const motion *d, const step *st, size_t e);        /* of argument() */
+const rational *only(const interval *x);                              /* of a gradient: its number, or a failure */
 void multiply_add(interval *y, const interval *a, const interval *b); /* y += a b */
 
 /* ---- window.c */
@@ -44,9 +44,9 @@ bool left_out(const point *p, source x, size_t e); /* is it constant and 0: a pl
  * how many these are. */
 size_t read_ties(const point *p, rational *ad);
 bool is_window(const touch *t);
-int tie_side(const point *p, const touch *t);     /* of the option AD takes; 0: it takes several */
+int tie_side(const point *p, const touch *t);      /* of the option AD takes; 0: it takes several */
 bool next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
-int side_named(const point *p, size_t k, char c); /* a sign, or a window's letter */
+int side_named(const point *p, size_t k, char c);  /* a sign, or a window's letter */
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
 size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat must move to their sides, the
@@ -60,7 +60,11 @@ void must_be_still(const point *p, const cell *c, const motion *d);
 
 /* What is known to be near a step's values of one sample, or of all when they are coupled: the value of entry e is within r
  * units of c[e / apart], a unit being 2^-(session_bits + GUARD). */
-typedef struct { integer *c, r; size_t n; bool known; } near;
+typedef struct {
+  integer *c, r;
+  size_t n;
+  bool known;
+} near;
 
 void near_prepare(step *st);
 /* Fills place and degree for a sample, or all, and returns the near values that decided, where they could. */
