@@ -76,6 +76,7 @@ parse(int key, char *arg, struct argp_state *state)
   command_line *line = state->input;
   clarke_audit_request *r = &line->request;
 
+  clarke_refuse_empty(arg, state);
   switch (key) {
   case 'b':
     r->batch = arg;

@@ -1,21 +1,11 @@
 /* The audit as one JSON object (design: the command line). */
 #include "audit_report.h"
-
-#include <stdio.h>
+#include "report_json.h"
 
 static json_t *
 answer_json(clarke_answer a)
 {
   return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
-}
-
-/* An ONNX name may hold any bytes: what is not UTF-8 is replaced. */
-static json_t *
-text_json(const char *text)
-{
-  json_t *j = json_string(text);
-
-  return j != NULL ? j : json_string("(not UTF-8)");
 }
 
 static json_t *
@@ -32,7 +22,7 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
   const clarke_step *step = &g->steps[l->step];
 
   return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o}}",
-                   "name", text_json(step->name), "op", step->op->name, "neurons",
+                   "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
                    (json_int_t)(step->kind == CLARKE_MAX ? l->touched : 0),
@@ -47,7 +37,7 @@ static json_t *
 theorem_json(const clarke_theorem *t)
 {
   return json_pack("{s:s, s:b, s:o, s:o}", "name", t->name, "applies", t->applies, "holds",
-                   t->applies ? answer_json(t->holds) : json_false(), "why", text_json(t->why));
+                   t->applies ? answer_json(t->holds) : json_false(), "why", clarke_json_text(t->why));
 }
 
 /* regular: AD's output does not depend on the proxies: no moving kink is touched. Otherwise the
@@ -71,9 +61,9 @@ session_json(const clarke_audit_session *s)
     json_array_append_new(theorems, theorem_json(&a->theorem[i]));
   j = json_pack("{s:s, s:s, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
                 "verdict", clarke_verdict_name(a->verdict), "why", a->why, "profile",
-                text_json(s->profile.name), "semantics", "real", "loss_kind",
+                clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
                 clarke_loss_name(s->question.loss.kind), "model", "name",
-                text_json(s->graph.file), "sha256", s->model_file.sha256, "batch",
+                clarke_json_text(s->graph.file), "sha256", s->model_file.sha256, "batch",
                 (json_int_t)s->replay.samples, "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
                 (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
@@ -89,9 +79,9 @@ clarke_audit_row_json(const clarke_audit_session *s, const char *file, const cha
 {
   json_t *row = json_object(), *answer = why == NULL ? session_json(s) : json_object();
 
-  json_object_set_new(row, "file", text_json(file));
+  json_object_set_new(row, "file", clarke_json_text(file));
   if (why != NULL)
-    json_object_set_new(answer, "error", text_json(why));
+    json_object_set_new(answer, "error", clarke_json_text(why));
   if (json_object_update(row, answer) != 0) {
     json_decref(row);
     row = NULL;
@@ -103,16 +93,5 @@ clarke_audit_row_json(const clarke_audit_session *s, const char *file, const cha
 clarke_status
 clarke_audit_print_json(const clarke_audit_session *s, clarke_error *err)
 {
-  return clarke_audit_print_object(session_json(s), err);
-}
-
-clarke_status
-clarke_audit_print_object(json_t *j, clarke_error *err)
-{
-  int failed = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
-
-  json_decref(j);
-  return !failed && fflush(stdout) == 0
-           ? CLARKE_OK
-           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+  return clarke_json_print(session_json(s), JSON_INDENT(2), "\n", err);
 }

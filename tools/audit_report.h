@@ -53,15 +53,13 @@ clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_reque
                                const char *params, clarke_error *err);
 
 /* audit_text.c, audit_json.c */
-clarke_status clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err);
+void clarke_audit_print_text(const clarke_audit_session *s);
 clarke_status clarke_audit_print_json(const clarke_audit_session *s, clarke_error *err);
 void clarke_audit_print_inputs(const clarke_audit_session *s);
 
 /* One of several: the session's object and the checkpoint's file, or why it could not be asked
  * about. */
 json_t *clarke_audit_row_json(const clarke_audit_session *s, const char *file, const char *why);
-/* Drops the object, which may be NULL (out of memory). */
-clarke_status clarke_audit_print_object(json_t *j, clarke_error *err);
 
 /* audit_gradient.c: AD's gradient of the whole loss to a file, and the loss's value. */
 clarke_status clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err);

@@ -228,6 +228,7 @@ output_path(char **path, const char *pattern, const char *params, clarke_error *
   *path = malloc(size);
   if (*path == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  **path = '\0';
   for (const char *c = pattern; *c != '\0'; c++)
     n += (size_t)snprintf(*path + n, size - n, "%.*s", *c == '%' ? (int)strlen(name) : 1,
                           *c == '%' ? name : c);

@@ -1,6 +1,7 @@
 /* clarke audit of one set of weights, or of several checkpoints in one call. */
 #include "audit_report.h"
 #include "command.h"
+#include "report_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ print_row(const clarke_audit_session *s, const char *file, int width, const char
   else
     printf("%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,
            clarke_verdict_name(s->audit.verdict));
-  fflush(stdout);
+  fflush(stdout); /* a row when it is known */
 }
 
 static void
@@ -123,13 +124,9 @@ answer_several(int *exit_status, clarke_audit_session *s, const clarke_audit_req
   for (size_t i = 0; i < r->n_params && status == CLARKE_OK; i++)
     status = answer_row(exit_status, rows, s, r, i, err);
   if (status == CLARKE_OK && r->json)
-    return clarke_audit_print_object(json_pack("{s:o}", "checkpoints", rows), err);
+    return clarke_json_print(json_pack("{s:o}", "checkpoints", rows), JSON_INDENT(2), "\n", err);
   json_decref(rows);
-  if (status != CLARKE_OK)
-    return status;
-  return fflush(stdout) == 0 && !ferror(stdout)
-           ? CLARKE_OK
-           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+  return status;
 }
 
 static clarke_status
@@ -138,8 +135,10 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_request
 {
   clarke_status status = clarke_audit_one(s, r, r->n_params == 1 ? r->params[0] : NULL, err);
 
-  if (status == CLARKE_OK)
-    status = r->json ? clarke_audit_print_json(s, err) : clarke_audit_print_text(s, err);
+  if (status == CLARKE_OK && r->json)
+    status = clarke_audit_print_json(s, err);
+  else if (status == CLARKE_OK)
+    clarke_audit_print_text(s);
   *exit_status = status_of(s->audit.verdict);
   return status;
 }

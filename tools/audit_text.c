@@ -87,8 +87,8 @@ print_verdict(const clarke_audit *a)
        "otherwise.");
 }
 
-clarke_status
-clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
+void
+clarke_audit_print_text(const clarke_audit_session *s)
 {
   clarke_audit_print_inputs(s);
   print_layers(s);
@@ -96,6 +96,4 @@ clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   print_verdict(&s->audit);
-  return fflush(stdout) == 0 ? CLARKE_OK
-                             : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
 }

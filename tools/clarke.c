@@ -1,5 +1,6 @@
 /* clarke COMMAND [OPTION...] FILE... */
 #include "command.h"
+#include "process.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,9 +37,17 @@ usage(FILE *out)
         "be asked, 3 undecided.\n", out);
 }
 
+void
+clarke_refuse_empty(const char *arg, const struct argp_state *state)
+{
+  if (arg != NULL && *arg == '\0')
+    argp_error(state, "an option's value or a file's name is empty");
+}
+
 int
 main(int argc, char **argv)
 {
+  clarke_process_begin();
 #ifdef __GLIBC__
   /* glibc would hand each large matrix back to the kernel and fault its pages in again for the next. */
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -72,6 +72,7 @@ parse(int key, char *arg, struct argp_state *state)
 {
   clarke_derive_request *r = state->input;
 
+  clarke_refuse_empty(arg, state);
   switch (key) {
   case 'a':
     add_point(r, arg, state);

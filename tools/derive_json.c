@@ -1,18 +1,9 @@
 /* The report of clarke derive as one JSON object (design: the command line). Keys come in one
  * order; numbers are strings. */
 #include "derive_report.h"
+#include "report_json.h"
 
-#include <jansson.h>
 #include <stdio.h>
-
-/* A name in a file may hold any bytes: what is not UTF-8 is replaced. */
-static json_t *
-text_json(const char *text)
-{
-  json_t *j = json_string(text);
-
-  return j != NULL ? j : json_string("(not UTF-8)");
-}
 
 static json_t *
 strings_json(char *const *x, size_t n)
@@ -20,7 +11,7 @@ strings_json(char *const *x, size_t n)
   json_t *j = json_array();
 
   for (size_t i = 0; i < n; i++)
-    json_array_append_new(j, text_json(x[i]));
+    json_array_append_new(j, clarke_json_text(x[i]));
   return j;
 }
 
@@ -63,7 +54,7 @@ value_json(const clarke_vectors *v, const clarke_derive_text *t)
 {
   return !v->known ? json_null()
          : t->rows ? strings_json(v->text, v->dim)
-                   : text_json(v->text[0]);
+                   : clarke_json_text(v->text[0]);
 }
 
 static json_t *
@@ -83,12 +74,12 @@ touched_json(const clarke_derive_text *t)
     const clarke_touched_text *k = &t->touched[i];
     json_t *j = json_object();
 
-    json_object_set_new(j, "node", text_json(k->node));
-    json_object_set_new(j, "argument", text_json(k->argument));
+    json_object_set_new(j, "node", clarke_json_text(k->node));
+    json_object_set_new(j, "argument", clarke_json_text(k->argument));
     json_object_set_new(j, "slopes",
                         k->n_slopes > 0 ? strings_json(k->slope, k->n_slopes) : json_null());
     json_object_set_new(j, "proxy",
-                        k->several ? strings_json(k->proxy, k->n_proxies) : text_json(k->proxy[0]));
+                        k->several ? strings_json(k->proxy, k->n_proxies) : clarke_json_text(k->proxy[0]));
     if (k->line > 0) {
       json_object_set_new(j, "line", json_integer((json_int_t)k->line));
       json_object_set_new(j, "column", json_integer((json_int_t)k->column));
@@ -126,7 +117,7 @@ wrt_json(const clarke_program *p)
 
   for (size_t i = 0; i < p->n_inputs; i++)
     if (p->input[i].wrt)
-      json_array_append_new(j, text_json(p->input[i].name));
+      json_array_append_new(j, clarke_json_text(p->input[i].name));
   return j;
 }
 
@@ -176,7 +167,7 @@ set_representation(json_t *j, const clarke_representation *r)
   json_object_set_new(j, "representation",
                       r->declared ? json_string(answer[r->answer]) : json_null());
   if (r->declared && r->why[0] != '\0')
-    json_object_set_new(j, "representation_why", text_json(r->why));
+    json_object_set_new(j, "representation_why", clarke_json_text(r->why));
 }
 
 static json_t *
@@ -185,8 +176,8 @@ report_json(const clarke_derive_session *s, const clarke_derivation *d,
 {
   json_t *j = json_object();
 
-  json_object_set_new(j, "file", text_json(s->program.file));
-  json_object_set_new(j, "profile", text_json(s->profile.name));
+  json_object_set_new(j, "file", clarke_json_text(s->program.file));
+  json_object_set_new(j, "profile", clarke_json_text(s->profile.name));
   json_object_set_new(j, "semantics", json_string("real"));
   if (!s->network)
     json_object_set_new(j, "at", point_json(s));
@@ -202,7 +193,7 @@ report_json(const clarke_derive_session *s, const clarke_derivation *d,
                                    ? json_null()
                                    : json_string(clarke_zone_name(d->zone)));
   json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
-  json_object_set_new(j, "why", text_json(d->why));
+  json_object_set_new(j, "why", clarke_json_text(d->why));
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
       json_object_set_new(j, "float", floats_json(t));
@@ -213,24 +204,17 @@ clarke_status
 clarke_derive_print_json(const clarke_derive_session *s, const clarke_derivation *d,
                          const clarke_derive_text *t, clarke_error *err)
 {
-  json_t *j = report_json(s, d, t);
-  int failed = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF;
-
-  json_decref(j);
-  return !failed && fflush(stdout) == 0
-           ? CLARKE_OK
-           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+  return clarke_json_print(report_json(s, d, t), JSON_INDENT(2), "\n", err);
 }
 
 /* --- a row of a sweep ------------------------------------------------------------------------- */
 
 /* why: what went wrong there, in place of an answer (d is NULL then). */
-bool
+clarke_status
 clarke_derive_row_json(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
-                       const char *why)
+                       const char *why, bool last, clarke_error *err)
 {
   json_t *j = json_object();
-  int failed;
 
   json_object_set_new(j, "t", json_string(at));
   json_object_set_new(j, "value", value_json(&t->value, t));
@@ -241,11 +225,9 @@ clarke_derive_row_json(const char *at, const clarke_derivation *d, const clarke_
                                      : json_string(clarke_zone_name(d->zone)));
     json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
   } else
-    json_object_set_new(j, "why", text_json(why));
+    json_object_set_new(j, "why", clarke_json_text(why));
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
       json_object_set_new(j, "float", floats_json(t));
-  failed = json_dumpf(j, stdout, JSON_COMPACT);
-  json_decref(j);
-  return failed == 0;
+  return clarke_json_print(j, JSON_COMPACT, last ? "\n" : ",\n", err);
 }

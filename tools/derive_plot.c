@@ -3,16 +3,14 @@
  * and reads alike on light and dark pages. Coordinates are whole hundredths of a pixel and labels
  * are made of integers, so that no locale or library decides a byte of it. */
 #include "derive_plot.h"
+#include "base/output.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define WIDTH 760
 #define HEIGHT 600
@@ -490,59 +488,21 @@ put_page(const figure *f, const char *title)
   fputs("</svg>\n", out);
 }
 
-/* What mkstemp makes only its owner may read: others as any new file. */
-static bool
-set_mode(int fd)
-{
-  mode_t mask = umask(0);
-
-  umask(mask);
-  return fchmod(fd, 0666 & ~mask) == 0;
-}
-
-static clarke_status
-write_file(const char *path, figure *f, const char *title, clarke_error *err)
-{
-  size_t n = strlen(path);
-  char *temporary = malloc(n + 8);
-  int fd;
-  bool good;
-
-  if (temporary == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  memcpy(temporary, path, n);
-  memcpy(temporary + n, ".XXXXXX", 8);
-  fd = mkstemp(temporary);
-  f->out = fd >= 0 ? fdopen(fd, "wb") : NULL;
-  if (f->out == NULL) {
-    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-    if (fd >= 0) {
-      close(fd);
-      unlink(temporary);
-    }
-    free(temporary);
-    return CLARKE_EINPUT;
-  }
-  put_page(f, title);
-  good = ferror(f->out) == 0 && set_mode(fd);
-  good = fclose(f->out) == 0 && good;
-  good = good && rename(temporary, path) == 0;
-  if (!good) {
-    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-    unlink(temporary);
-  }
-  free(temporary);
-  return good ? CLARKE_OK : CLARKE_EINPUT;
-}
-
 clarke_status
 clarke_plot_write(const char *path, const clarke_plot_sample *sample, size_t n_samples,
                   const clarke_plot_kink *kink, size_t n_kinks, const char *title,
                   clarke_error *err)
 {
   figure f = {.sample = sample, .n_samples = n_samples, .kink = kink, .n_kinks = n_kinks};
+  clarke_output o;
+  clarke_status status;
 
   if (!fit(&f))
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  return write_file(path, &f, title, err);
+  status = clarke_output_open(&o, path, err);
+  if (status != CLARKE_OK)
+    return status;
+  f.out = o.to;
+  put_page(&f, title);
+  return clarke_output_close(&o, status, path, err);
 }

@@ -101,15 +101,15 @@ clarke_status clarke_derive_floats(clarke_derive_text *t, const clarke_derive_se
                                    const clarke_derivation *d, clarke_error *err);
 
 /* derive_text.c, derive_json.c */
-clarke_status clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
-                                       const clarke_derive_text *t, clarke_error *err);
+void clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
+                              const clarke_derive_text *t);
 clarke_status clarke_derive_print_json(const clarke_derive_session *s, const clarke_derivation *d,
                                        const clarke_derive_text *t, clarke_error *err);
 
-/* One row of a sweep, compact, without a line's end. Where the program has no answer d is NULL and
- * why says so. False when it cannot be written. */
-bool clarke_derive_row_json(const char *at, const clarke_derivation *d,
-                            const clarke_derive_text *t, const char *why);
+/* One row of a sweep, a compact line, after which others follow but for the last. Where the program has no answer d
+ * is NULL and why says so. */
+clarke_status clarke_derive_row_json(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
+                                     const char *why, bool last, clarke_error *err);
 
 /* derive_sweep.c: from + i step, i < n, in place of one entry of the point. */
 typedef struct {

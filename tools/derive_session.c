@@ -107,14 +107,6 @@ read_all(clarke_derive_session *s, clarke_error *err)
 }
 
 static clarke_status
-print_program(const clarke_derive_session *s, clarke_error *err)
-{
-  return clarke_prog_print(stdout, &s->prog) && fflush(stdout) == 0
-           ? CLARKE_OK
-           : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
-}
-
-static clarke_status
 write_proof(const clarke_derive_session *s, const clarke_derivation *d, clarke_error *err)
 {
   if (d->verdict == CLARKE_UNDECIDED) {
@@ -141,9 +133,10 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, clarke_error *er
     status = write_proof(s, &d, err);
   if (status == CLARKE_OK && s->request->plot != NULL)
     status = clarke_derive_figure(s, NULL, err);
-  if (status == CLARKE_OK)
-    status = s->request->json ? clarke_derive_print_json(s, &d, &t, err)
-                              : clarke_derive_print_text(s, &d, &t, err);
+  if (status == CLARKE_OK && s->request->json)
+    status = clarke_derive_print_json(s, &d, &t, err);
+  else if (status == CLARKE_OK)
+    clarke_derive_print_text(s, &d, &t);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
   return status;
@@ -156,8 +149,10 @@ answer(clarke_verdict *verdict, bool *asked, clarke_derive_session *s, clarke_er
 
   if (status != CLARKE_OK)
     return status;
-  if (s->request->print)
-    return print_program(s, err);
+  if (s->request->print) {
+    clarke_prog_print(stdout, &s->prog); /* standard output remembers its errors: process.h */
+    return CLARKE_OK;
+  }
   if (s->request->sweep != NULL)
     return clarke_derive_sweep(s, err);
   if (!s->network)

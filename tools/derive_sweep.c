@@ -1,5 +1,6 @@
 /* clarke derive --sweep: the answers along a line of points, one a row. */
 #include "derive_report.h"
+#include "base/output.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,21 +162,22 @@ print_head(const clarke_derive_session *s, const clarke_derive_range *r)
 static clarke_status
 print_cell(const clarke_vectors *v, const clarke_derive_text *t, int width, clarke_error *err)
 {
-  char *text = NULL;
-  size_t size;
-  FILE *f;
+  clarke_text text;
+  clarke_status status;
 
   if (!v->known) {
     printf("  %-*s", width, "-");
     return CLARKE_OK;
   }
-  if ((f = open_memstream(&text, &size)) == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  clarke_vector_print(f, v, 0, t);
-  if (fclose(f) == 0 && text != NULL)
-    printf("  %-*s", width, text);
-  free(text);
-  return CLARKE_OK;
+  status = clarke_text_open(&text, err);
+  if (status != CLARKE_OK)
+    return status;
+  clarke_vector_print(text.to, v, 0, t);
+  status = clarke_text_close(&text, status, err);
+  if (status == CLARKE_OK)
+    printf("  %-*s", width, text.text);
+  clarke_text_clear(&text);
+  return status;
 }
 
 /* d is NULL where there is no answer, because of why. */
@@ -210,7 +212,7 @@ sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
   clarke_error wrong = {CLARKE_OK, ""};
   char *at = mpq_get_str(NULL, 10, s->at[entry]);
   clarke_status status;
-  bool answered, written = true;
+  bool answered;
 
   clarke_derivation_init(&d);
   clarke_derive_text_init(&t);
@@ -225,13 +227,11 @@ sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
   else if (!s->request->json)
     status = print_row(at, answered ? &d : NULL, &t, wrong.text, err);
   else
-    written = clarke_derive_row_json(at, answered ? &d : NULL, &t, wrong.text) &&
-              puts(last ? "" : ",") != EOF;
+    status = clarke_derive_row_json(at, answered ? &d : NULL, &t, wrong.text, last, err);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
   free(at);
-  return written ? status
-                 : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
+  return status;
 }
 
 static clarke_status
@@ -250,9 +250,7 @@ sweep(clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
   }
   if (s->request->json && status == CLARKE_OK)
     puts("]");
-  return status == CLARKE_OK && fflush(stdout) != 0
-           ? clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written")
-           : status;
+  return status;
 }
 
 clarke_status

@@ -270,9 +270,9 @@ print_verdict(const clarke_derivation *d)
     printf("Reason: %s.\n", d->why);
 }
 
-clarke_status
+void
 clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation *d,
-                         const clarke_derive_text *t, clarke_error *err)
+                         const clarke_derive_text *t)
 {
   static const char *const answer[] = {"yes", "no", "not known"};
 
@@ -291,6 +291,4 @@ clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation
   print_verdict(d);
   if (any_long(&t->value) || any_long(&t->ad))
     puts("(~ is near a fraction too long to show: --json has them all.)");
-  return fflush(stdout) == 0 ? CLARKE_OK
-                             : clarke_fail(err, CLARKE_EINPUT, "standard output cannot be written");
 }

@@ -43,6 +43,7 @@ parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
 
+  clarke_refuse_empty(arg, state);
   switch (key) {
   case 'c':
     r->cases = arg;

@@ -1,7 +1,7 @@
 /* The table of clarke reproduce (Markdown, its narrow columns aligned), and the same as JSON. */
 #include "reproduce_report.h"
+#include "report_json.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,18 +157,6 @@ clarke_table_print(const clarke_table *rows)
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-/* A comment may hold any UTF-8; what jansson refuses is replaced. */
-static json_t *
-text_json(const char *text)
-{
-  json_t *j;
-
-  if (text == NULL)
-    return json_null();
-  j = json_string(text);
-  return j != NULL ? j : json_string("(not UTF-8)");
-}
-
 static json_t *
 facts_json(const clarke_table_row *row)
 {
@@ -177,10 +165,10 @@ facts_json(const clarke_table_row *row)
 
   for (size_t i = 0; i < f->n; i++)
     json_array_append_new(list,
-                          json_pack("{s:o, s:o, s:o, s:o, s:b}", "key", text_json(f->fact[i].key),
-                                    "claimed", text_json(f->fact[i].claimed), "expected",
-                                    text_json(f->fact[i].expect), "computed",
-                                    text_json(row->computed[i]), "agrees", (int)row->agrees[i]));
+                          json_pack("{s:o, s:o, s:o, s:o, s:b}", "key", clarke_json_text(f->fact[i].key),
+                                    "claimed", clarke_json_text(f->fact[i].claimed), "expected",
+                                    clarke_json_text(f->fact[i].expect), "computed",
+                                    clarke_json_text(row->computed[i]), "agrees", (int)row->agrees[i]));
   return list;
 }
 
@@ -189,23 +177,23 @@ row_json(const clarke_table_row *row)
 {
   const clarke_claim *claim = row->claim;
   const clarke_check *check = row->check;
-  json_t *j = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:s}", "claim", text_json(claim->name),
-                        "where", text_json(claim->where), "says", text_json(claim->says), "note",
-                        text_json(claim->note), "file", text_json(row->c->name), "line",
+  json_t *j = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:s}", "claim", clarke_json_text(claim->name),
+                        "where", clarke_json_text(claim->where), "says", clarke_json_text(claim->says), "note",
+                        clarke_json_text(claim->note), "file", clarke_json_text(row->c->name), "line",
                         (json_int_t)(check != NULL ? check->line : claim->line), "outcome",
                         clarke_outcome_name(row->outcome));
 
   if (j == NULL)
     return NULL;
   if (check == NULL) {
-    json_object_set_new(j, "reason", text_json(claim->cannot));
+    json_object_set_new(j, "reason", clarke_json_text(claim->cannot));
     return j;
   }
-  json_object_set_new(j, "at", text_json(check->at));
-  json_object_set_new(j, "wrt", text_json(check->wrt));
-  json_object_set_new(j, "profile", text_json(check->profile));
+  json_object_set_new(j, "at", clarke_json_text(check->at));
+  json_object_set_new(j, "wrt", clarke_json_text(check->wrt));
+  json_object_set_new(j, "profile", clarke_json_text(check->profile));
   json_object_set_new(j, "facts", facts_json(row));
-  json_object_set_new(j, "proof", text_json(row->proof));
+  json_object_set_new(j, "proof", clarke_json_text(row->proof));
   return j;
 }
 
@@ -213,7 +201,6 @@ clarke_status
 clarke_table_print_json(const clarke_table *rows, clarke_error *err)
 {
   json_t *list = json_array(), *j;
-  bool printed;
 
   for (size_t i = 0; i < rows->n; i++)
     json_array_append_new(list, row_json(&rows->row[i]));
@@ -223,8 +210,5 @@ clarke_table_print_json(const clarke_table *rows, clarke_error *err)
                 "paper_wrong", (json_int_t)rows->count[CLARKE_ROW_PAPER_WRONG], "disagree",
                 (json_int_t)rows->count[CLARKE_ROW_DISAGREES], "cannot_check",
                 (json_int_t)rows->count[CLARKE_ROW_CANNOT]);
-  printed = j != NULL && json_dumpf(j, stdout, JSON_INDENT(2)) == 0 && putchar('\n') != EOF;
-  json_decref(j);
-  return printed ? CLARKE_OK
-                 : clarke_fail(err, CLARKE_ENOMEM, "the report could not be written");
+  return clarke_json_print(j, JSON_INDENT(2), "\n", err);
 }

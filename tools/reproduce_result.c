@@ -1,5 +1,6 @@
 /* Running a check, and the result for each key. */
 #include "reproduce_result.h"
+#include "base/output.h"
 
 #include "exact/cone.h"
 #include "replay/rounded.h"
@@ -152,8 +153,8 @@ yes_no(clarke_result *result, clarke_answer a, clarke_error *err)
 
 /* n numbers to a stream: bare when there is one; rows of width in parentheses within parentheses
  * when there are several rows. */
-static void
-put_numbers(FILE *out, const clarke_number *x, size_t n, size_t width, bool rows)
+static clarke_status
+put_numbers(FILE *out, const clarke_number *x, size_t n, size_t width, bool rows, clarke_error *err)
 {
   bool bare = n == 1 && !rows;
 
@@ -161,30 +162,46 @@ put_numbers(FILE *out, const clarke_number *x, size_t n, size_t width, bool rows
   for (size_t i = 0; i < n; i++) {
     char *text = clarke_number_text(&x[i]);
 
+    if (text == NULL)
+      return no_memory(err);
     fputs(i > 0 ? ", " : "", out);
     fputs(rows && i % width == 0 ? "(" : "", out);
-    fputs(text != NULL ? text : "?", out);
+    fputs(text, out);
     fputs(rows && (i + 1) % width == 0 ? ")" : "", out);
     free(text);
   }
   fputs(bare ? "" : ")", out);
+  return CLARKE_OK;
+}
+
+/* Ends the text, which becomes the result's. */
+static clarke_status
+take_text(clarke_result *result, clarke_text *t, clarke_status status, clarke_error *err)
+{
+  status = clarke_text_close(t, status, err);
+  if (status == CLARKE_OK) {
+    result->text = t->text;
+    t->text = NULL;
+  }
+  clarke_text_clear(t);
+  return status;
 }
 
 /* Takes x, n numbers in rows of width, over. */
 static clarke_status
 numbers(clarke_result *result, clarke_number *x, size_t n, size_t width, clarke_error *err)
 {
-  size_t size;
-  FILE *out;
+  clarke_text text;
+  clarke_status status;
 
   result->kind = CLARKE_RESULT_NUMBERS;
   result->x = x;
   result->n = x != NULL ? n : 0;
-  out = x != NULL ? open_memstream(&result->text, &size) : NULL;
-  if (out == NULL)
-    return no_memory(err);
-  put_numbers(out, x, n, width, width > 0 && n > width);
-  return fclose(out) == 0 ? CLARKE_OK : no_memory(err);
+  status = x != NULL ? clarke_text_open(&text, err) : no_memory(err);
+  if (status != CLARKE_OK)
+    return status;
+  status = put_numbers(text.to, x, n, width, width > 0 && n > width, err);
+  return take_text(result, &text, status, err);
 }
 
 static clarke_number *
@@ -215,25 +232,25 @@ static clarke_status
 set_of(clarke_result *result, const clarke_points *s, size_t width, clarke_error *err)
 {
   bool interval = s->dim == 1 && s->n == 2;
-  size_t size;
-  FILE *out = open_memstream(&result->text, &size);
+  clarke_text text;
+  clarke_status status = clarke_text_open(&text, err);
 
-  if (out == NULL)
-    return no_memory(err);
+  if (status != CLARKE_OK)
+    return status;
   result->kind = CLARKE_RESULT_SET;
   result->dim = s->dim;
-  fputs(interval ? "[" : "{", out);
-  for (size_t i = 0; i < s->n; i++) {
+  fputs(interval ? "[" : "{", text.to);
+  for (size_t i = 0; i < s->n && status == CLARKE_OK; i++) {
     clarke_number *x = from_rationals(s->entry + i * s->dim, s->dim);
 
-    fputs(i > 0 ? ", " : "", out);
-    if (x != NULL)
-      put_numbers(out, x, s->dim, width, width > 0 && s->dim > width);
+    fputs(i > 0 ? ", " : "", text.to);
+    status = x != NULL ? put_numbers(text.to, x, s->dim, width, width > 0 && s->dim > width, err) : no_memory(err);
     clarke_numbers_free(x, s->dim);
   }
-  fputs(interval ? "]" : "}", out);
-  if (fclose(out) != 0)
-    return no_memory(err);
+  fputs(interval ? "]" : "}", text.to);
+  status = take_text(result, &text, status, err);
+  if (status != CLARKE_OK)
+    return status;
   clarke_points_clear(&result->points);
   clarke_points_init(&result->points, s->dim);
   return clarke_points_set(&result->points, s->n, s->entry, err);
@@ -570,8 +587,8 @@ static clarke_status
 doubles(clarke_result *result, const double *v, size_t n, size_t width, clarke_error *err)
 {
   bool rows = width > 0 && n > width;
-  size_t size;
-  FILE *out;
+  clarke_text text;
+  clarke_status status;
   mpq_t q;
 
   for (size_t i = 0; i < n; i++)
@@ -580,22 +597,22 @@ doubles(clarke_result *result, const double *v, size_t n, size_t width, clarke_e
   result->kind = CLARKE_RESULT_NUMBERS;
   result->x = clarke_numbers(n);
   result->n = result->x != NULL ? n : 0;
-  out = result->x != NULL ? open_memstream(&result->text, &size) : NULL;
-  if (out == NULL)
-    return no_memory(err);
+  status = result->x != NULL ? clarke_text_open(&text, err) : no_memory(err);
+  if (status != CLARKE_OK)
+    return status;
   mpq_init(q);
-  fputs(n == 1 ? "" : "(", out);
+  fputs(n == 1 ? "" : "(", text.to);
   for (size_t i = 0; i < n; i++) {
     mpq_set_d(q, v[i]);
     clarke_number_set_q(&result->x[i], q);
-    fputs(i > 0 ? ", " : "", out);
-    fputs(rows && i % width == 0 ? "(" : "", out);
-    put_double(out, v[i]);
-    fputs(rows && (i + 1) % width == 0 ? ")" : "", out);
+    fputs(i > 0 ? ", " : "", text.to);
+    fputs(rows && i % width == 0 ? "(" : "", text.to);
+    put_double(text.to, v[i]);
+    fputs(rows && (i + 1) % width == 0 ? ")" : "", text.to);
   }
-  fputs(n == 1 ? "" : ")", out);
+  fputs(n == 1 ? "" : ")", text.to);
   mpq_clear(q);
-  return fclose(out) == 0 ? CLARKE_OK : no_memory(err);
+  return take_text(result, &text, status, err);
 }
 
 static clarke_status

@@ -1,16 +1,13 @@
-/* Writing float64 tensors as safetensors (safetensors.c says what that is). The file appears under
- * its name only when it is whole: it is written beside it and renamed. */
+/* Writing float64 tensors as safetensors (safetensors.c says what that is). */
+#include "base/output.h"
 #include "format/readers.h"
 #include "format/text.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static clarke_status
 check_tensor(const clarke_tensor *t, clarke_error *err)
@@ -82,92 +79,49 @@ make_header(char **text, const clarke_tensors *ts, clarke_error *err)
   return status;
 }
 
-static bool
+static void
 put_word(FILE *f, uint64_t word)
 {
   unsigned char bytes[8];
 
   for (size_t k = 0; k < 8; k++)
     bytes[k] = (unsigned char)(word >> (8 * k));
-  return fwrite(bytes, 1, 8, f) == 8;
+  fwrite(bytes, 1, 8, f);
 }
 
-/* The length, the header padded with spaces to a multiple of 8, the data. False: see errno. */
-static bool
+/* The length, the header padded with spaces to a multiple of 8, the data. */
+static void
 put_all(FILE *f, const char *header, const clarke_tensors *ts)
 {
   const size_t length = strlen(header), padding = (8 - length % 8) % 8;
-  bool good = put_word(f, length + padding) && fwrite(header, 1, length, f) == length
-              && fwrite("       ", 1, padding, f) == padding;
 
-  for (size_t i = 0; i < ts->n && good; i++)
-    for (size_t k = 0; k < ts->tensor[i].count && good; k++) {
+  put_word(f, length + padding);
+  fwrite(header, 1, length, f);
+  fwrite("       ", 1, padding, f);
+  for (size_t i = 0; i < ts->n; i++)
+    for (size_t k = 0; k < ts->tensor[i].count && ferror(f) == 0; k++) {
       uint64_t word;
 
       memcpy(&word, &ts->tensor[i].real[k], sizeof word);
-      good = put_word(f, word);
+      put_word(f, word);
     }
-  return good && fflush(f) == 0 && fsync(fileno(f)) == 0;
-}
-
-/* Creates a new file beside path, with the permissions the user's mask gives. */
-static clarke_status
-create_beside(FILE **f, char **temporary, const char *path, clarke_error *err)
-{
-  const size_t room = strlen(path) + 40;
-  int fd = -1;
-
-  *f = NULL;
-  *temporary = malloc(room);
-  if (*temporary == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for a file name");
-  for (unsigned k = 0; k < 100 && fd < 0; k++) {
-    snprintf(*temporary, room, "%s.%ld-%u.tmp", path, (long)getpid(), k);
-    fd = open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0 && errno != EEXIST)
-      break;
-  }
-  if (fd >= 0)
-    *f = fdopen(fd, "wb");
-  if (*f != NULL)
-    return CLARKE_OK;
-  clarke_fail(err, CLARKE_EINPUT, "cannot be created: %s", strerror(errno));
-  if (fd >= 0) {
-    close(fd);
-    unlink(*temporary);
-  }
-  return CLARKE_EINPUT;
-}
-
-static clarke_status
-write_file(const char *path, const char *header, const clarke_tensors *ts, clarke_error *err)
-{
-  FILE *f;
-  char *temporary;
-  bool good;
-  clarke_status status = create_beside(&f, &temporary, path, err);
-
-  if (status == CLARKE_OK) {
-    good = put_all(f, header, ts);
-    good = fclose(f) == 0 && good;
-    good = good && rename(temporary, path) == 0;
-    if (!good) {
-      status = clarke_fail(err, CLARKE_EINPUT, "cannot be written: %s", strerror(errno));
-      unlink(temporary);
-    }
-  }
-  free(temporary);
-  return status;
 }
 
 clarke_status
 clarke_safetensors_write(const char *path, const clarke_tensors *ts, clarke_error *err)
 {
   char *header;
+  clarke_output o;
   clarke_status status = make_header(&header, ts, err);
 
   if (status == CLARKE_OK)
-    status = write_file(path, header, ts, err);
+    status = clarke_output_open(&o, path, err);
+  else
+    clarke_fail_in(err, status, "%s", path);
+  if (status == CLARKE_OK) {
+    put_all(o.to, header, ts);
+    status = clarke_output_close(&o, status, path, err);
+  }
   free(header);
-  return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s", path);
+  return status;
 }

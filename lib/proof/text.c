@@ -1,14 +1,10 @@
-/* The text of a proof: how it is begun, how names are written, how it is sealed and saved. */
+/* The text of a proof: how names are written, how it is sealed and saved. */
 #include <stdio.h> /* before gmp.h, for mpq_out_str */
 
 #include "proof/text.h"
 
-#include <errno.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 void
 clarke_proof_put_name(FILE *out, const char *name)
@@ -36,15 +32,6 @@ clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink, const clarke
   fputc('\n', out);
 }
 
-clarke_status
-clarke_proof_begin(clarke_proof_text *t, clarke_error *err)
-{
-  t->text = NULL;
-  t->size = 0;
-  t->out = open_memstream(&t->text, &t->size);
-  return t->out != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
 static clarke_status
 digest_line(char line[80], const char *text, size_t size, clarke_error *err)
 {
@@ -60,52 +47,23 @@ digest_line(char line[80], const char *text, size_t size, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* All of it or nothing under the final name. */
-static clarke_status
-save(const char *path, const char *text, size_t size, const char *last, clarke_error *err)
-{
-  size_t length = strlen(path) + 16;
-  char *temporary = malloc(length);
-  FILE *f;
-  bool written;
-  int fd;
-
-  if (temporary == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  snprintf(temporary, length, "%s.XXXXXX", path);
-  fd = mkstemp(temporary);
-  f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-  if (f == NULL) {
-    if (fd >= 0)
-      close(fd);
-    free(temporary);
-    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-  }
-  written = fwrite(text, 1, size, f) == size && fputs(last, f) >= 0 && fchmod(fd, 0644) == 0;
-  written = fclose(f) == 0 && written;
-  written = written && rename(temporary, path) == 0;
-  if (!written) {
-    clarke_fail(err, CLARKE_EINPUT, "%s: cannot be written: %s", path, strerror(errno));
-    unlink(temporary);
-  }
-  free(temporary);
-  return written ? CLARKE_OK : CLARKE_EINPUT;
-}
-
 clarke_status
-clarke_proof_end(clarke_proof_text *t, clarke_status status, const char *path, clarke_error *err)
+clarke_proof_save(clarke_text *t, clarke_status status, const char *path, clarke_error *err)
 {
   char last[80];
-  bool complete = ferror(t->out) == 0;
+  clarke_output o;
 
-  complete = fclose(t->out) == 0 && complete;
-  if (status == CLARKE_OK && !complete)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_text_close(t, status, err);
   if (status == CLARKE_OK)
     status = digest_line(last, t->text, t->size, err);
   if (status == CLARKE_OK)
-    status = save(path, t->text, t->size, last, err);
-  free(t->text);
+    status = clarke_output_open(&o, path, err);
+  if (status == CLARKE_OK) {
+    fwrite(t->text, 1, t->size, o.to);
+    fputs(last, o.to);
+    status = clarke_output_close(&o, status, path, err);
+  }
+  clarke_text_clear(t);
   return status;
 }
 

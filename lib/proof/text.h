@@ -2,22 +2,14 @@
 #ifndef CLARKE_PROOF_TEXT_H
 #define CLARKE_PROOF_TEXT_H
 
+#include "base/output.h"
 #include "graph/profile.h"
 
 #include <stdio.h>
 
-/* The proof goes to memory first: its last line is the digest of the rest. */
-typedef struct {
-  FILE *out;
-  char *text;
-  size_t size;
-} clarke_proof_text;
-
-clarke_status clarke_proof_begin(clarke_proof_text *t, clarke_error *err);
-/* Unless status is an error already: seals the text, writes it to a temporary file beside path and
- * renames that. Frees the text. */
-clarke_status clarke_proof_end(clarke_proof_text *t, clarke_status status, const char *path,
-                               clarke_error *err);
+/* A proof goes to memory first: its last line is the digest of the rest. Unless status is an error already, closes the
+ * text, adds that line and writes all to path. Clears the text. */
+clarke_status clarke_proof_save(clarke_text *t, clarke_status status, const char *path, clarke_error *err);
 
 /* Bytes outside A-Z a-z 0-9 . _ / : - as %XX. */
 void clarke_proof_put_name(FILE *out, const char *name);

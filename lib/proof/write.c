@@ -377,18 +377,18 @@ clarke_status
 clarke_proof_write(const char *path, const clarke_proof_statement *statement,
                    const clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  clarke_proof_text text;
+  clarke_text text;
   clarke_status status = clarke_proof_possible(q->g, q->profile, err);
 
   if (status == CLARKE_OK)
-    status = clarke_proof_begin(&text, err);
+    status = clarke_text_open(&text, err);
   if (status == CLARKE_OK) {
-    writer w = {.out = text.out, .q = q, .a = a};
+    writer w = {.out = text.to, .q = q, .a = a};
 
     status = put_statement(&w, statement, err);
     if (status == CLARKE_OK)
       status = put_evidence(&w, err);
-    status = clarke_proof_end(&text, status, path, err);
+    status = clarke_proof_save(&text, status, path, err);
   }
   return status;
 }

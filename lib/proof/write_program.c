@@ -180,13 +180,13 @@ clarke_status
 clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                            const clarke_derivation *d, clarke_error *err)
 {
-  clarke_proof_text text;
-  clarke_status status = clarke_proof_begin(&text, err);
+  clarke_text text;
+  clarke_status status = clarke_text_open(&text, err);
 
   if (status != CLARKE_OK)
     return status;
-  status = put_statement(text.out, name, sha256, d, err);
+  status = put_statement(text.to, name, sha256, d, err);
   if (status == CLARKE_OK)
-    status = put_evidence(text.out, d, err);
-  return clarke_proof_end(&text, status, path, err);
+    status = put_evidence(text.to, d, err);
+  return clarke_proof_save(&text, status, path, err);
 }

@@ -265,7 +265,7 @@ START_TEST(failed_writes)
   snprintf(path, sizeof path, "%s/sub", directory);
   ck_assert_int_eq(mkdir(path, 0700), 0);
   ck_assert_int_eq(clarke_safetensors_write(path, &ts, &err), CLARKE_EINPUT);
-  assert_says(err.text, "/sub: cannot be written: Is a directory");
+  assert_says(err.text, "/sub: cannot be created: Is a directory");
   ck_assert_int_eq(entries_in(directory), 1);
   ck_assert_int_eq(rmdir(path), 0);
   ts.n = 2;

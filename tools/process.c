@@ -1,0 +1,133 @@
+#include <stdio.h> /* before gmp.h */
+
+#include "process.h"
+#include "base/output.h"
+#include "command.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <flint/flint.h>
+#include <glpk.h>
+#include <gmp.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void
+say(const char *message)
+{
+  ssize_t ignored = write(STDERR_FILENO, message, strlen(message));
+
+  (void)ignored;
+}
+
+/* In any thread, in the middle of anything: no more memory, no handlers of exit. */
+static _Noreturn void
+out_of_memory(void)
+{
+  clarke_output_abandon();
+  say("clarke: out of memory\n");
+  _exit(EXIT_NOT_ASKED);
+}
+
+static void *
+must_allocate(size_t n)
+{
+  void *p = malloc(n > 0 ? n : 1);
+
+  if (p == NULL)
+    out_of_memory();
+  return p;
+}
+
+static void *
+must_allocate_zeros(size_t n, size_t size)
+{
+  void *p = calloc(n > 0 ? n : 1, size > 0 ? size : 1);
+
+  if (p == NULL)
+    out_of_memory();
+  return p;
+}
+
+static void *
+must_reallocate(void *old, size_t n)
+{
+  void *p = realloc(old, n > 0 ? n : 1);
+
+  if (p == NULL)
+    out_of_memory();
+  return p;
+}
+
+static void *
+gmp_reallocate(void *old, size_t had, size_t n)
+{
+  (void)had;
+  return must_reallocate(old, n);
+}
+
+static void
+gmp_free(void *p, size_t n)
+{
+  (void)n;
+  free(p);
+}
+
+/* FLINT has said why, on standard error. */
+static _Noreturn void
+flint_gave_up(void)
+{
+  clarke_output_abandon();
+  _exit(EXIT_NOT_ASKED);
+}
+
+static void
+glpk_gave_up(void *unused)
+{
+  (void)unused;
+  out_of_memory();
+}
+
+static void
+close_output(void)
+{
+  bool failed = ferror(stdout) != 0;
+  int why;
+
+  errno = 0;
+  failed = fclose(stdout) != 0 || failed;
+  why = errno;
+  if (!failed)
+    return;
+  say("clarke: standard output cannot be written: ");
+  say(why != 0 ? strerror(why) : "an earlier error");
+  say("\n");
+  _exit(EXIT_NOT_ASKED);
+}
+
+static void
+open_standard_streams(void)
+{
+  static const char *const stand_in[] = {"/dev/null", "/dev/full", "/dev/full"};
+
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open(stand_in[fd], fd == 0 ? O_RDONLY : O_WRONLY) != fd)
+      _exit(EXIT_NOT_ASKED);
+}
+
+void
+clarke_process_begin(void)
+{
+  open_standard_streams();
+  signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing */
+  mp_set_memory_functions(must_allocate, gmp_reallocate, gmp_free);
+  __flint_set_memory_functions(must_allocate, must_allocate_zeros, must_reallocate, free);
+  flint_set_abort(flint_gave_up);
+  json_set_alloc_funcs(must_allocate, free);
+  glp_error_hook(glpk_gave_up, NULL);
+  if (atexit(close_output) != 0)
+    out_of_memory();
+}

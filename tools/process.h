@@ -1,0 +1,12 @@
+/* What a process of clarke needs to end well: its standard streams, and what happens when memory runs out. */
+#ifndef CLARKE_TOOLS_PROCESS_H
+#define CLARKE_TOOLS_PROCESS_H
+
+/* Call it first in main. From then on
+ * - the descriptors 0, 1 and 2 are open, so that no file is opened as one of them; writing to one that was closed fails;
+ * - at exit, output that could not be written ends the process with status 2 and a message;
+ * - GMP, MPFR, FLINT and jansson, which cannot return an error, end it so when memory runs out (GLPK too, in this
+ *   thread), and leave no temporary file behind. */
+void clarke_process_begin(void);
+
+#endif
