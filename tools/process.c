@@ -10,6 +10,7 @@
 #include <glpk.h>
 #include <gmp.h>
 #include <jansson.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +77,30 @@ gmp_free(void *p, size_t n)
   free(p);
 }
 
+static void *
+crypto_allocate(size_t n, const char *file, int line)
+{
+  (void)file;
+  (void)line;
+  return must_allocate(n);
+}
+
+static void *
+crypto_reallocate(void *old, size_t n, const char *file, int line)
+{
+  (void)file;
+  (void)line;
+  return must_reallocate(old, n);
+}
+
+static void
+crypto_free(void *p, const char *file, int line)
+{
+  (void)file;
+  (void)line;
+  free(p);
+}
+
 /* FLINT has said why, on standard error. */
 static _Noreturn void
 flint_gave_up(void)
@@ -127,6 +152,7 @@ clarke_process_begin(void)
   __flint_set_memory_functions(must_allocate, must_allocate_zeros, must_reallocate, free);
   flint_set_abort(flint_gave_up);
   json_set_alloc_funcs(must_allocate, free);
+  CRYPTO_set_mem_functions(crypto_allocate, crypto_reallocate, crypto_free);
   glp_error_hook(glpk_gave_up, NULL);
   if (atexit(close_output) != 0)
     out_of_memory();

@@ -99,34 +99,56 @@ complain(const clarke_error *err)
   fprintf(stderr, "clarke reproduce: %s\n", err->text);
 }
 
+/* Does the command end with this error? One of the input is a result: it stands in the table. */
+static bool
+no_result(clarke_status status)
+{
+  return status != CLARKE_OK && status != CLARKE_EINPUT;
+}
+
+/* One that cannot be read is told of and counted; memory that runs out ends the command. */
+static clarke_status
+read_case(library *l, const char *folder, const char *name, clarke_error *err)
+{
+  char *path = joined(folder, "/", name);
+  clarke_case *c = &l->c[l->n];
+  clarke_status status;
+
+  if (path == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_case_init(c);
+  status = clarke_case_read(c, path, err);
+  free(path);
+  l->n += status == CLARKE_OK;
+  if (status == CLARKE_OK)
+    return status;
+  clarke_case_clear(c);
+  if (no_result(status))
+    return status;
+  complain(err);
+  l->unread++;
+  return CLARKE_OK;
+}
+
 static clarke_status
 read_library(library *l, const char *folder, clarke_error *err)
 {
   struct dirent **entry = NULL;
   int n = scandir(folder, &entry, is_case, by_name);
+  clarke_status status;
 
   if (n < 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s", folder, strerror(errno));
   l->c = calloc((size_t)n + 1, sizeof *l->c);
+  status = l->c != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (int i = 0; i < n; i++) {
-    char *path = l->c != NULL ? joined(folder, "/", entry[i]->d_name) : NULL;
-
-    if (path == NULL) {
-      l->unread++;
-    } else {
-      clarke_case_init(&l->c[l->n]);
-      if (clarke_case_read(&l->c[l->n++], path, err) != CLARKE_OK) {
-        complain(err);
-        clarke_case_clear(&l->c[--l->n]);
-        l->unread++;
-      }
-    }
-    free(path);
+    if (status == CLARKE_OK)
+      status = read_case(l, folder, entry[i]->d_name, err);
     free(entry[i]);
   }
   free(entry);
-  if (l->c == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status != CLARKE_OK)
+    return status;
   return n > 0 ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s: no *.prog in it", folder);
 }
 
@@ -227,6 +249,10 @@ compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_er
     clarke_result_init(&result);
     if (status == CLARKE_OK)
       status = clarke_result_find(&result, r, fact->key, err);
+    if (no_result(status)) {
+      clarke_result_clear(&result);
+      return status;
+    }
     row->computed[i] = strdup(status == CLARKE_OK ? result.text : err->text);
     row->agrees[i] = status == CLARKE_OK && clarke_result_is(&result, fact->expect);
     clarke_result_clear(&result);

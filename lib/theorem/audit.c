@@ -154,17 +154,22 @@ shared_lambda(mpq_t lambda, const clarke_question *q, const clarke_cell *own, si
   return begun && mpq_sgn(lambda) > 0 && mpq_cmp_ui(lambda, 1, 1) < 0;
 }
 
+static clarke_status
+mixed_init(clarke_audit *a, clarke_error *err)
+{
+  a->mixed = malloc((a->n_layers + 1) * sizeof *a->mixed);
+  a->lambda = malloc((a->n_layers + 1) * sizeof *a->lambda);
+  if (a->mixed != NULL && a->lambda != NULL)
+    return CLARKE_OK;
+  free(a->lambda);
+  a->lambda = NULL;
+  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
 /* Finds the mixed layers; false when some layer's proxies are neither one-sided nor one mix. */
 static bool
 find_mixed(clarke_audit *a, const clarke_question *q)
 {
-  a->mixed = malloc((a->n_layers + 1) * sizeof *a->mixed);
-  a->lambda = malloc((a->n_layers + 1) * sizeof *a->lambda);
-  if (a->mixed == NULL || a->lambda == NULL) {
-    free(a->lambda);
-    a->lambda = NULL;
-    return false;
-  }
   for (size_t i = 0; i < a->n_layers; i++) {
     bool mixed = false;
 
@@ -196,17 +201,16 @@ mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_
 static clarke_status
 try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  int8_t *side = malloc(q->replay->n_touches + 1);
+  int8_t *side;
   bool realized = true;
   size_t n;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = mixed_init(a, err);
 
+  if (status != CLARKE_OK || !find_mixed(a, q))
+    return status;
+  side = malloc(q->replay->n_touches + 1);
   if (side == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  if (!find_mixed(a, q)) {
-    free(side);
-    return CLARKE_OK;
-  }
   n = (size_t)1 << a->n_mixed;
   status = new_cells(a, n, err);
   for (size_t m = 0; m < n && realized && status == CLARKE_OK; m++) {
