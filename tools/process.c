@@ -153,6 +153,8 @@ clarke_process_begin(void)
   flint_set_abort(flint_gave_up);
   json_set_alloc_funcs(must_allocate, free);
   CRYPTO_set_mem_functions(crypto_allocate, crypto_reallocate, crypto_free);
+  if (glp_init_env() > 1)
+    out_of_memory();
   glp_error_hook(glpk_gave_up, NULL);
   if (atexit(close_output) != 0)
     out_of_memory();

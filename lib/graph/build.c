@@ -212,8 +212,8 @@ add_input(builder *b, const clarke_tensor *x, clarke_error *err)
   char shape[256];
   bool flat = false;
 
-  if (x->rank < 1 || x->dims[0] == 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples",
+  if (x->rank < 1 || x->count == 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples, of one or more entries each",
                        x->name != NULL ? x->name : "x");
   if (!port->shaped || (fits(port, 1, x->dims + 1, x->rank - 1) &&
                         first_axis_is_free(port, x->dims[0])))

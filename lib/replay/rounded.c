@@ -559,8 +559,10 @@ clarke_rounded_run(clarke_rounded *r, const clarke_program *p, mpq_t *at, clarke
     clarke_ieee_begin(&m.unit, format);
     status = run(&m, r, at, err);
     clarke_ieee_end(&m.unit);
-  } else
+  } else {
+    clarke_rounded_clear(r);
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
   machine_free(&m);
   return status;
 }

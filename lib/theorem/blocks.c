@@ -151,10 +151,11 @@ clarke_status
 clarke_settle_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   clarke_margins margins;
-  clarke_status status;
+  bool piecewise;
+  clarke_status status = clarke_graph_is_piecewise(&piecewise, q->g, err);
 
-  if (!clarke_graph_is_piecewise(q->g))
-    return CLARKE_OK;
+  if (status != CLARKE_OK || !piecewise)
+    return status;
   status = clarke_margins_init(&margins, q, err);
   if (status == CLARKE_OK)
     status = settle_layers(a, &margins, err);

@@ -104,14 +104,15 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
 }
 
 /* wrt entries met between the kinks and the nearest nonlinear functions before them. */
-static size_t
-own_variables(const clarke_graph *g, size_t step)
+static clarke_status
+own_variables(size_t *variables, const clarke_graph *g, size_t step, clarke_error *err)
 {
   size_t value = g->steps[step].in[0].value, inner = clarke_graph_inner(g, step);
   bool *value_seen = calloc(g->n_values + 1, sizeof *value_seen);
   bool *own = calloc(g->n_parameters + 1, sizeof *own);
-  size_t count = 0;
+  clarke_status status = CLARKE_OK;
 
+  *variables = 0;
   if (value_seen != NULL && own != NULL) {
     value_seen[value] = true;
     for (size_t i = g->n_steps; i-- > 0;) {
@@ -129,15 +130,16 @@ own_variables(const clarke_graph *g, size_t step)
         own[g->values[s->dense.weight].parameter] = true;
     }
     for (size_t p = 0; p < g->n_parameters; p++)
-      count += own[p] ? g->parameters[p].count : 0;
-  }
+      *variables += own[p] ? g->parameters[p].count : 0;
+  } else
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   free(value_seen);
   free(own);
-  return count;
+  return status;
 }
 
-static void
-read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
+static clarke_status
+read_layer(clarke_layer *layer, const clarke_question *q, size_t step, clarke_error *err)
 {
   const clarke_graph *g = q->g;
   size_t input = g->steps[step].in[0].value, producer = g->values[input].producer;
@@ -150,7 +152,6 @@ read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
   layer->weight = layer->dense = layer->bias = CLARKE_NONE;
   layer->feasible = CLARKE_UNKNOWN;
   layer->columns = q->replay->samples;
-  layer->variables = own_variables(g, step);
   if (g->steps[step].kind == CLARKE_MAX)
     ; /* no bias of its own, no weight */
   else if (producer != CLARKE_NONE && g->steps[producer].kind == CLARKE_SUM)
@@ -161,34 +162,38 @@ read_layer(clarke_layer *layer, const clarke_question *q, size_t step)
   }
   for (size_t k = 0; k < q->replay->n_touches; k++)
     layer->touched += q->replay->touch[k].step == step;
+  return own_variables(&layer->variables, g, step, err);
 }
 
 clarke_status
 clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   const clarke_graph *g = q->g;
+  clarke_status status = CLARKE_OK;
 
   a->layer = calloc(g->n_steps + 1, sizeof *a->layer);
   if (a->layer == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < g->n_steps; i++)
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     if (clarke_step_has_kinks(&g->steps[i]))
-      read_layer(&a->layer[a->n_layers++], q, i);
-  return CLARKE_OK;
+      status = read_layer(&a->layer[a->n_layers++], q, i, err);
+  return status;
 }
 
-bool
-clarke_graph_is_piecewise(const clarke_graph *g)
+clarke_status
+clarke_graph_is_piecewise(bool *piecewise, const clarke_graph *g, clarke_error *err)
 {
   bool *carries = malloc(g->n_values + 1);
-  bool all = carries != NULL;
 
-  if (carries != NULL)
-    clarke_reverse_carriers(carries, g, CLARKE_NONE);
-  for (size_t i = 0; i < g->n_steps && all; i++)
-    all = !carries[g->steps[i].out] ||
+  *piecewise = false;
+  if (carries == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_reverse_carriers(carries, g, CLARKE_NONE);
+  *piecewise = true;
+  for (size_t i = 0; i < g->n_steps && *piecewise; i++)
+    *piecewise = !carries[g->steps[i].out] ||
           (g->steps[i].kind != CLARKE_ANALYTIC && g->steps[i].kind != CLARKE_SOFTMAX &&
            g->steps[i].kind != CLARKE_NORMALIZE);
   free(carries);
-  return all;
+  return CLARKE_OK;
 }

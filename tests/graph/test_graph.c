@@ -140,7 +140,15 @@ START_TEST(batch_sizes)
   end();
   begin(16, SHAPE(-1, 0,));
   node("Relu", "x");
-  refused(SHAPE(3, 0,), "no entries");
+  ck_assert_int_eq(build(SHAPE(3, 0,)), CLARKE_EINPUT);
+  says(error.text, "x: |one or more entries each");
+  end();
+  begin(16, SHAPE(-1, 0,)); /* sums of no terms */
+  model_floats(&m, "w", SHAPE(0, 5,));
+  node("MatMul", "x,w");
+  ck_assert_int_eq(build(SHAPE(6, 0,)), CLARKE_EINPUT);
+  says(error.text, "x: |one or more entries each");
+  end();
 }
 END_TEST
 

@@ -1,10 +1,12 @@
 /* Failure, memory and files. */
 #include "kernel.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 size_t session_line;
@@ -103,17 +105,20 @@ take(bytes *b, size_t n)
   return taken;
 }
 
+/* A pipe may wait for ever and a device has no end: neither is read. */
 bytes
 read_file(const char *path)
 {
-  FILE *f = fopen(path, "rb");
+  int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  struct stat st;
   bytes b = {NULL, 0};
-  expect(f != NULL, "%s cannot be opened", path);
-  for (int c; (c = getc(f)) != EOF; b.size++) {
-    b.data = grow(b.data, b.size, 1);
-    b.data[b.size] = (unsigned char)c;
+  expect(fd >= 0, "%s cannot be opened", path);
+  expect(fstat(fd, &st) == 0 && S_ISREG(st.st_mode), "%s is no regular file", path);
+  b.data = allocate((size_t)st.st_size + 1, 1); /* one more, to see that it ends there */
+  for (ssize_t got = 1; got > 0; b.size += (size_t)got) {
+    got = read(fd, b.data + b.size, (size_t)st.st_size + 1 - b.size);
+    expect(got >= 0 && b.size + (size_t)got <= (size_t)st.st_size, "%s cannot be read, or changes", path);
   }
-  expect(!ferror(f), "%s cannot be read", path);
-  fclose(f);
+  close(fd);
   return b;
 }
