@@ -62,8 +62,10 @@ main(int argc, char **argv)
     return EXIT_HOLDS;
   }
   for (size_t i = 0; argc >= 2 && i < N_COMMANDS; i++)
-    if (strcmp(argv[1], commands[i].name) == 0)
+    if (strcmp(argv[1], commands[i].name) == 0) {
+      clarke_process_needs_room();
       return commands[i].run(argc - 1, argv + 1);
+    }
   if (argc >= 2)
     fprintf(stderr, "clarke: no command '%s'\n", argv[1]);
   usage(stderr);

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* on_exit */
 #include <stdio.h> /* before gmp.h */
 
 #include "process.h"
@@ -14,7 +15,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define ROOM ((size_t)128 << 20) /* bytes */
 
 static void
 say(const char *message)
@@ -133,6 +138,30 @@ close_output(void)
   _exit(EXIT_NOT_ASKED);
 }
 
+#ifdef __GLIBC__
+/* Under a limit of its address space a process may have no room for OpenBLAS's threads; its destructor waits for them all
+ * the same, for ever. So the process ends before the destructors, its output being closed. */
+static void
+end_at_once(int status, void *unused)
+{
+  struct rlimit space;
+
+  (void)unused;
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    _exit(status);
+}
+#endif
+
+/* Is there room left to work in? OpenBLAS begins its threads before main; where one could not begin, its products wait for
+ * it for ever. Room that is left says that all could. */
+static bool
+has_room(void)
+{
+  void *probe = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+  return probe != MAP_FAILED && munmap(probe, ROOM) == 0;
+}
+
 static void
 open_standard_streams(void)
 {
@@ -156,6 +185,19 @@ clarke_process_begin(void)
   if (glp_init_env() > 1)
     out_of_memory();
   glp_error_hook(glpk_gave_up, NULL);
-  if (atexit(close_output) != 0)
+#ifdef __GLIBC__
+  if (on_exit(end_at_once, NULL) != 0)
     out_of_memory();
+#endif
+  if (atexit(close_output) != 0) /* runs before it */
+    out_of_memory();
+}
+
+void
+clarke_process_needs_room(void)
+{
+  if (has_room())
+    return;
+  say("clarke: out of memory: the limit of the address space leaves less than 128 MiB\n");
+  _exit(EXIT_NOT_ASKED);
 }

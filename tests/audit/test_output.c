@@ -100,6 +100,20 @@ START_TEST(nothing_is_written_on_errors)
 }
 END_TEST
 
+/* The libraries too must find their end. */
+START_TEST(little_address_space)
+{
+  static const char *const kilobytes[] = {"100000", "200000", "300000", "400000", "800000"};
+
+  for (size_t i = 0; i < sizeof kilobytes / sizeof kilobytes[0]; i++) {
+    int status = run("(ulimit -v %s; timeout 20 %s)", kilobytes[i], AUDIT);
+
+    ck_assert_msg(status == 1 || (status == 2 && !is_empty("err")), "%s kB: %d", kilobytes[i], status);
+    ck_assert_int_eq(run("(ulimit -v %s; timeout 20 %s --version)", kilobytes[i], CLARKE), 0);
+  }
+}
+END_TEST
+
 START_TEST(empty_values_are_refused)
 {
   static const char *const options[] = {"--proof=", "--gradient=", "--wrt=", "--params=", "--loss=", "--profile=",
@@ -130,6 +144,11 @@ main(void)
   tcase_add_test(tests, what_is_no_file_is_written_through);
   tcase_add_test(tests, plots_and_gradients_likewise);
   tcase_add_test(tests, nothing_is_written_on_errors);
+#ifndef __SANITIZE_ADDRESS__ /* it takes all the space there is */
+  tcase_add_test(tests, little_address_space);
+#else
+  (void)little_address_space;
+#endif
   tcase_add_test(tests, empty_values_are_refused);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
