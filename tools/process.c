@@ -5,6 +5,7 @@
 #include "base/output.h"
 #include "command.h"
 
+#include <cblas.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <flint/flint.h>
@@ -13,13 +14,14 @@
 #include <jansson.h>
 #include <openssl/crypto.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define ROOM ((size_t)128 << 20) /* bytes */
+#define BLAS_BUFFER ((size_t)129 << 20) /* bytes, for each of OpenBLAS's threads, with what malloc adds */
 
 static void
 say(const char *message)
@@ -152,14 +154,19 @@ end_at_once(int status, void *unused)
 }
 #endif
 
-/* Is there room left to work in? OpenBLAS begins its threads before main; where one could not begin, its products wait for
- * it for ever. Room that is left says that all could. */
+/* Has each of the BLAS's threads room for its buffer? Where one has not, OpenBLAS tries again for ever. Buffers that some
+ * have already are asked for again: too much rather than too little. */
 static bool
 has_room(void)
 {
-  void *probe = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  size_t most = (size_t)openblas_get_num_threads() * BLAS_BUFFER;
+  struct rlimit space;
+  void *probe;
 
-  return probe != MAP_FAILED && munmap(probe, ROOM) == 0;
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur == RLIM_INFINITY)
+    return true;
+  probe = mmap(NULL, most, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return probe != MAP_FAILED && munmap(probe, most) == 0;
 }
 
 static void
@@ -198,6 +205,6 @@ clarke_process_needs_room(void)
 {
   if (has_room())
     return;
-  say("clarke: out of memory: the limit of the address space leaves less than 128 MiB\n");
+  say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
   _exit(EXIT_NOT_ASKED);
 }

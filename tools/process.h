@@ -9,7 +9,7 @@
  *   this thread), and leave no temporary file behind. */
 void clarke_process_begin(void);
 
-/* Before a command computes: ends with status 2 where the address space is too limited for the libraries. */
+/* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS. */
 void clarke_process_needs_room(void);
 
 #endif

@@ -103,7 +103,7 @@ END_TEST
 /* The libraries too must find their end. */
 START_TEST(little_address_space)
 {
-  static const char *const kilobytes[] = {"100000", "200000", "300000", "400000", "800000"};
+  static const char *const kilobytes[] = {"100000", "200000", "250000", "300000", "400000", "500000", "800000"};
 
   for (size_t i = 0; i < sizeof kilobytes / sizeof kilobytes[0]; i++) {
     int status = run("(ulimit -v %s; timeout 20 %s)", kilobytes[i], AUDIT);
