@@ -88,7 +88,7 @@ value_text(clarke_audit_session *s, const clarke_forward *f, clarke_error *err)
   return status;
 }
 
-/* All samples, with no entry of them left open: an open one has no slope. */
+/* All samples, at growing precision while entries are open. */
 static clarke_status
 run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
 {
@@ -100,33 +100,30 @@ run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
     status = clarke_replay_all(pass, &s->replay, true, precision, err);
     precision *= 2;
   } while (status == CLARKE_OK && pass->open > 0 && precision <= PRECISION_LAST);
-  return status == CLARKE_OK && pass->open > 0
-           ? clarke_fail(err, CLARKE_EINPUT, "--gradient: %zu arguments of kinks cannot be told from "
-                         "them with %d bits", pass->open, PRECISION_LAST)
-           : status;
+  return status;
 }
 
 clarke_status
-clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err)
+clarke_audit_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err)
 {
   const clarke_graph *g = &s->graph;
   clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
   clarke_forward pass;
-  clarke_status status = CLARKE_OK;
+  clarke_status status;
 
+  *written = false;
   if (gradient == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   clarke_forward_init(&pass);
-  if (s->replay.open > 0)
-    status = clarke_fail(err, CLARKE_EINPUT, "--gradient: the pattern is undecided");
-  if (status == CLARKE_OK)
-    status = run_all(&pass, s, err);
+  status = run_all(&pass, s, err);
   if (status == CLARKE_OK)
     status = value_text(s, &pass, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && s->replay.open == 0 && pass.open == 0) {
     status = whole_gradient(gradient, &pass, s, err);
-  if (status == CLARKE_OK)
-    status = write_gradient(path, gradient, g, err);
+    if (status == CLARKE_OK)
+      status = write_gradient(path, gradient, g, err);
+    *written = status == CLARKE_OK;
+  }
   clarke_matrices_free(gradient, g->n_parameters);
   clarke_forward_clear(&pass);
   return status;

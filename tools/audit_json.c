@@ -40,13 +40,17 @@ theorem_json(const clarke_theorem *t)
                    t->applies ? answer_json(t->holds) : json_false(), "why", clarke_json_text(t->why));
 }
 
-/* regular: AD's output does not depend on the proxies: no moving kink is touched. Otherwise the
- * zone needs the conservative set: null. */
+/* Thesis, Definition 7: regular when each elementary function has one Clarke Jacobian at its argument. A
+ * touched kink has several, be it flat or not; so has a tied window, be its entries identical or not. The
+ * other two zones need the conservative set: null. */
 static json_t *
 zone_json(const clarke_audit_session *s)
 {
-  return s->audit.flat == s->replay.n_touches && s->replay.open == 0 ? json_string("regular")
-                                                                     : json_null();
+  bool touched = s->replay.n_touches > 0 || s->replay.open > 0;
+
+  for (size_t i = 0; i < s->audit.n_layers; i++)
+    touched = touched || s->audit.layer[i].ties > 0;
+  return touched ? json_null() : json_string("regular");
 }
 
 static json_t *

@@ -61,7 +61,9 @@ void clarke_audit_print_inputs(const clarke_audit_session *s);
  * about. */
 json_t *clarke_audit_row_json(const clarke_audit_session *s, const char *file, const char *why);
 
-/* audit_gradient.c: AD's gradient of the whole loss to a file, and the loss's value. */
-clarke_status clarke_audit_gradient(clarke_audit_session *s, const char *path, clarke_error *err);
+/* audit_gradient.c: AD's gradient of the whole loss to a file, and the loss's value. Nothing is written when an
+ * argument cannot be told from its kink: AD's slope there is not known. */
+clarke_status clarke_audit_gradient(bool *written, clarke_audit_session *s, const char *path,
+                                    clarke_error *err);
 
 #endif

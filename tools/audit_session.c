@@ -235,6 +235,15 @@ output_path(char **path, const char *pattern, const char *params, clarke_error *
   return CLARKE_OK;
 }
 
+/* The answer stands without the file: no error. */
+static void
+say_not_written(const clarke_audit_request *r, const char *params, const char *why)
+{
+  const bool several = r->n_params > 1;
+
+  fprintf(stderr, "clarke audit: %s%s%s\n", several ? params : "", several ? ": " : "", why);
+}
+
 static clarke_status
 write_proof(const clarke_audit_session *s, const clarke_audit_request *r, const char *params,
             clarke_error *err)
@@ -250,8 +259,7 @@ write_proof(const clarke_audit_session *s, const clarke_audit_request *r, const 
   clarke_status status;
 
   if (s->audit.verdict == CLARKE_UNDECIDED) {
-    fprintf(stderr, "clarke audit: %s%sundecided: no proof was written\n",
-            r->n_params > 1 ? params : "", r->n_params > 1 ? ": " : "");
+    say_not_written(r, params, "undecided: no proof was written");
     return CLARKE_OK;
   }
   status = output_path(&path, r->proof, params, err);
@@ -263,14 +271,18 @@ write_proof(const clarke_audit_session *s, const clarke_audit_request *r, const 
 }
 
 static clarke_status
-write_gradient(clarke_audit_session *s, const char *pattern, const char *params, clarke_error *err)
+write_gradient(clarke_audit_session *s, const clarke_audit_request *r, const char *params,
+               clarke_error *err)
 {
+  bool written = false;
   char *path;
-  clarke_status status = output_path(&path, pattern, params, err);
+  clarke_status status = output_path(&path, r->gradient, params, err);
 
   if (status != CLARKE_OK)
     return status;
-  status = clarke_audit_gradient(s, path, err);
+  status = clarke_audit_gradient(&written, s, path, err);
+  if (status == CLARKE_OK && !written)
+    say_not_written(r, params, "the pattern is undecided: no gradient was written");
   free(path);
   return status;
 }
@@ -291,7 +303,7 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_request *r, const c
   if (status == CLARKE_OK)
     status = clarke_audit_run(&s->audit, &s->question, r->ranks, err);
   if (status == CLARKE_OK && r->gradient != NULL)
-    status = write_gradient(s, r->gradient, params, err);
+    status = write_gradient(s, r, params, err);
   if (status == CLARKE_OK && r->proof != NULL)
     status = write_proof(s, r, params, err);
   return status;

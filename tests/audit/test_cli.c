@@ -240,6 +240,59 @@ START_TEST(loss_defaults_and_values)
 }
 END_TEST
 
+/* An argument that cannot be told from its kink: AD's slope there is unknown, and the verdict is still printed. */
+START_TEST(an_undecided_pattern_has_a_verdict_and_no_gradient)
+{
+  static const char why[] = "the pattern is undecided: no gradient was written";
+  json_t *j;
+
+  ck_assert_int_eq(run(CLARKE " audit open.onnx --batch inputs.npz --gradient g.st"), 3);
+  file_says("out", "loss about |undecided: |Reason: some arguments of kinks could not be told from the kink");
+  file_says("err", why);
+  ck_assert(!exists("g.st"));
+  ck_assert_int_eq(run(CLARKE " audit open.onnx --batch inputs.npz --gradient g.st --json"), 3);
+  j = report();
+  check_report(j);
+  ck_assert_str_eq(json_string_value(json_object_get(j, "verdict")), "undecided");
+  ck_assert(json_is_null(json_object_get(j, "zone")));
+  ck_assert(json_is_false(json_object_get(json_object_get(j, "loss"), "exact")));
+  json_decref(j);
+  ck_assert(!exists("g.st"));
+}
+END_TEST
+
+/* Thesis, Definition 7: a network on a blank image has its arguments at 0 whatever the weights; a window of equal
+ * entries has several Clarke derivatives too. Only where nothing at all is touched or tied is the zone regular. */
+START_TEST(the_regular_zone)
+{
+  static const struct {
+    const char *files;
+    bool regular;
+    json_int_t touched, flat;
+  } network[] = {
+    {"capped.onnx --batch inputs.npz", true, 0, 0},
+    {CASES "/digits-relu.onnx --batch " CASES "/digits.npz", true, 0, 0},
+    {CASES "/digits-relu-init-nobias.onnx --batch " CASES "/digits-blank.npz", false, 96, 96},
+    {CASES "/lenet-bf16.onnx --batch " CASES "/images.npz", false, 0, 0},
+    {CASES "/lemma2.onnx --batch " CASES "/lemma2.npz", false, 2, 0},
+  };
+
+  for (size_t i = 0; i < sizeof network / sizeof network[0]; i++) {
+    json_t *j;
+    const json_t *zone;
+
+    ck_assert_int_le(run(CLARKE " audit %s --json", network[i].files), 1);
+    j = report();
+    zone = json_object_get(j, "zone");
+    ck_assert_msg(network[i].regular ? json_is_string(zone) && strcmp(json_string_value(zone), "regular") == 0
+                                     : json_is_null(zone), "%s", network[i].files);
+    ck_assert_int_eq(json_integer_value(json_object_get(j, "touched")), network[i].touched);
+    ck_assert_int_eq(json_integer_value(json_object_get(j, "flat")), network[i].flat);
+    json_decref(j);
+  }
+}
+END_TEST
+
 /* What cannot be asked writes nothing. */
 START_TEST(errors_write_nothing)
 {
@@ -453,6 +506,30 @@ touched_in(const json_t *layer)
   return n;
 }
 
+/* Is any kink touched, flat or not, or any window tied? Thesis, Definition 7: then the zone is not the regular one. */
+static bool
+expects_a_choice(const json_t *c)
+{
+  const json_t *layers = json_object_get(c, "layers");
+  bool any = false;
+
+  for (size_t i = 0; i < json_array_size(layers); i++)
+    any = any || touched_in(json_array_get(layers, i)) > 0 ||
+          json_integer_value(json_object_get(json_array_get(layers, i), "tied")) > 0;
+  return any;
+}
+
+static void
+check_zone(const json_t *c, const json_t *j)
+{
+  const json_t *zone = json_object_get(j, "zone");
+
+  if (expects_a_choice(c))
+    ck_assert(json_is_null(zone));
+  else
+    ck_assert_str_eq(json_string_value(zone), "regular");
+}
+
 static void
 check_layers(const json_t *c, const json_t *j)
 {
@@ -516,6 +593,7 @@ check_case(const json_t *c)
   ck_assert_int_eq(json_integer_value(json_object_get(fast, "touched")),
                    json_integer_value(json_object_get(c, "touched")));
   check_layers(c, fast);
+  check_zone(c, fast);
   ck_assert_int_eq(run("%s --exact", arguments), status);
   exact = report();
   ck_assert_msg(json_equal(fast, exact), "%s: --exact says otherwise", model);
@@ -551,6 +629,7 @@ main(int argc, char **argv)
   TCase *tcase = tcase_create("cli");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
+    an_undecided_pattern_has_a_verdict_and_no_gradient, the_regular_zone,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
     several_checkpoints, external_data,
