@@ -500,7 +500,7 @@ find_ascent(clarke_result *result, const clarke_run *r, clarke_error *err)
   clarke_cone_init(&cone);
   for (size_t i = 0; i < m; i++)
     integer_row(a, i, &r->d.ad[i * n], n);
-  status = clarke_cone_solve(&cone, a, 0, err);
+  status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   if (status == CLARKE_OK)
     status = yes_no(result,
                     cone.answer == CLARKE_CONE_FEASIBLE ? CLARKE_YES

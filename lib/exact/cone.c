@@ -8,8 +8,6 @@
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>
 
-#define DEFAULT_SECONDS 10.0
-
 void
 clarke_cone_init(clarke_cone *cone)
 {
@@ -277,7 +275,7 @@ place_u(clarke_cone *cone, const cone_system *s, const cone_part *part, const fm
 
 static clarke_status
 solve_part(clarke_cone *cone, const cone_system *s, const cone_part *part,
-           clarke_cone_answer *answer, double seconds, clarke_error *err)
+           clarke_cone_answer *answer, uint64_t work, clarke_error *err)
 {
   fmpz_mat_t b, d, u;
   clarke_status status;
@@ -290,7 +288,7 @@ solve_part(clarke_cone *cone, const cone_system *s, const cone_part *part,
       fmpz_mul_si(fmpz_mat_entry(b, k, l),
                   fmpz_mat_entry(s->canonical, part->row[k], part->col[l]),
                   s->sign[part->row[k]]);
-  status = clarke_cone_block(answer, d, u, b, seconds, err);
+  status = clarke_cone_block(answer, d, u, b, work, err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_FEASIBLE)
     place_d(cone, part, d);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)
@@ -303,7 +301,7 @@ solve_part(clarke_cone *cone, const cone_system *s, const cone_part *part,
 
 /* The system is empty when a block is; feasible when all are. */
 static clarke_status
-solve_parts(clarke_cone *cone, const cone_system *s, double seconds, clarke_error *err)
+solve_parts(clarke_cone *cone, const cone_system *s, uint64_t work, clarke_error *err)
 {
   const size_t rows = (size_t)s->rows, cols = (size_t)s->cols;
   slong *row_root = malloc((rows + 1) * sizeof *row_root);
@@ -320,7 +318,7 @@ solve_parts(clarke_cone *cone, const cone_system *s, double seconds, clarke_erro
     if (s->root[j] != j)
       continue;
     collect_part(&part, s, row_root, j);
-    status = solve_part(cone, s, &part, &one, seconds, err);
+    status = solve_part(cone, s, &part, &one, work, err);
     if (one != CLARKE_CONE_FEASIBLE)
       all = one;
   }
@@ -334,7 +332,7 @@ solve_parts(clarke_cone *cone, const cone_system *s, double seconds, clarke_erro
 /* --- the cone -------------------------------------------------------------------------------- */
 
 static clarke_status
-solve_system(clarke_cone *cone, cone_system *s, double seconds, clarke_error *err)
+solve_system(clarke_cone *cone, cone_system *s, uint64_t work, clarke_error *err)
 {
   clarke_status status;
   slong p, q;
@@ -344,14 +342,14 @@ solve_system(clarke_cone *cone, cone_system *s, double seconds, clarke_error *er
     return status;
   cone->blocks = join_columns(s);
   if (p < 0)
-    return solve_parts(cone, s, seconds, err);
+    return solve_parts(cone, s, work, err);
   refute_pair(cone->u, s, p, q);
   cone->answer = CLARKE_CONE_EMPTY;
   return CLARKE_OK;
 }
 
 clarke_status
-clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, double seconds, clarke_error *err)
+clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work, clarke_error *err)
 {
   cone_system system;
   clarke_status status;
@@ -364,7 +362,7 @@ clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, double seconds, clarke_
   fmpz_mat_init(cone->u, fmpz_mat_nrows(a), 1);
   status = system_init(&system, a, err);
   if (status == CLARKE_OK)
-    status = solve_system(cone, &system, seconds > 0 ? seconds : DEFAULT_SECONDS, err);
+    status = solve_system(cone, &system, work, err);
   system_clear(&system);
   if (status == CLARKE_OK && cone->answer != CLARKE_CONE_UNKNOWN && !clarke_cone_verify(cone, a))
     cone->answer = CLARKE_CONE_UNKNOWN;
@@ -387,7 +385,7 @@ clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a)
 }
 
 clarke_status
-clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q, double seconds,
+clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q, uint64_t work,
                  clarke_error *err)
 {
   const slong k = fmpz_mat_nrows(points), n = fmpz_mat_ncols(points);
@@ -401,7 +399,7 @@ clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q,
   for (slong i = 0; i < k; i++)
     for (slong j = 0; j < n; j++)
       fmpz_sub(fmpz_mat_entry(gaps, i, j), fmpz_mat_entry(q, 0, j), fmpz_mat_entry(points, i, j));
-  status = clarke_cone_solve(cone, gaps, seconds, err);
+  status = clarke_cone_solve(cone, gaps, work, err);
   fmpz_mat_clear(gaps);
   return status;
 }

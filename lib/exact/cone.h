@@ -9,6 +9,7 @@
 #include "status.h"
 
 #include <gmp.h>
+#include <stdint.h>
 #include <flint/flint.h>
 #include <flint/fmpz_mat.h>
 
@@ -28,11 +29,16 @@ typedef struct {
 void clarke_cone_init(clarke_cone *cone);
 void clarke_cone_clear(clarke_cone *cone);
 
+/* How long a linear program is tried before its answer is UNKNOWN: operations on its entries, counted pivot by
+ * pivot. No clock decides, so that one input always has one answer. Some 10^8 of them take a second. */
+#define CLARKE_CONE_WORK ((uint64_t)1000000000)
+#define CLARKE_CONE_LITTLE_WORK (CLARKE_CONE_WORK / 10) /* for searches with many cones */
+
 /* A: m x n integers (scale each rational row to integers first: the sign of a row's product is
  * all that matters). m == 0 is feasible (d = 0). Cheap certificates come first: a zero row, an
  * opposite pair; one row or independent rows; then the linear program, block by block, on distinct
- * primitive rows. seconds bounds each float solve (<= 0: a default of 10). */
-clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, double seconds,
+ * primitive rows. work bounds each float solve, and the exact pivots. */
+clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work,
                                 clarke_error *err);
 
 /* Is the cone's certificate right for A? (UNKNOWN is never.) */
@@ -42,6 +48,6 @@ int clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a);
  * q - p_i: EMPTY means yes, with weights u_i / sum u; FEASIBLE means no, and <q, d> > <p_i, d> for
  * all i. */
 clarke_status clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q,
-                               double seconds, clarke_error *err);
+                               uint64_t work, clarke_error *err);
 
 #endif

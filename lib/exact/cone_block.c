@@ -304,12 +304,12 @@ gordan_from(fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_guess *g, bool *
 /* One float solve, and what its guess proves. */
 static clarke_cone_answer
 attempt(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_floats *f,
-        clarke_cone_guess *g, double tolerance, double seconds)
+        clarke_cone_guess *g, double tolerance, uint64_t work)
 {
   bool *support;
   bool found;
 
-  if (!clarke_cone_simplex(g, f, tolerance, seconds))
+  if (!clarke_cone_simplex(g, f, tolerance, work))
     return CLARKE_CONE_UNKNOWN;
   if (clarke_cone_round(d, b, f, g->x))
     return CLARKE_CONE_FEASIBLE;
@@ -322,7 +322,7 @@ attempt(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_floats
 /* B of full column rank: floats at two tolerances, then exact pivots. */
 static clarke_status
 solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-              double seconds, clarke_error *err)
+              uint64_t work, clarke_error *err)
 {
   static const double tolerances[] = { 1e-9, 1e-12 };
   clarke_cone_floats f;
@@ -335,9 +335,9 @@ solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
   status = clarke_cone_guess_init(&g, f.rows, f.cols, err);
   if (status == CLARKE_OK) {
     for (int k = 0; k < 2 && *answer == CLARKE_CONE_UNKNOWN; k++)
-      *answer = attempt(d, u, b, &f, &g, tolerances[k], seconds);
+      *answer = attempt(d, u, b, &f, &g, tolerances[k], work);
     if (*answer == CLARKE_CONE_UNKNOWN)
-      *answer = clarke_cone_pivot(d, u, b, seconds);
+      *answer = clarke_cone_pivot(d, u, b, work);
     clarke_cone_guess_clear(&g);
   }
   clarke_cone_floats_clear(&f);
@@ -348,7 +348,7 @@ solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
  * least, which the checks against all of B confirm. */
 static clarke_status
 solve_on_pivots(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-                const clarke_rank *r, double seconds, clarke_error *err)
+                const clarke_rank *r, uint64_t work, clarke_error *err)
 {
   const slong rows = fmpz_mat_nrows(b), cols = (slong)r->rank;
   fmpz_mat_t part, short_d;
@@ -359,7 +359,7 @@ solve_on_pivots(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fm
   for (slong i = 0; i < rows; i++)
     for (slong j = 0; j < cols; j++)
       fmpz_set(fmpz_mat_entry(part, i, j), fmpz_mat_entry(b, i, (slong)r->col[j]));
-  status = solve_program(answer, short_d, u, part, seconds, err);
+  status = solve_program(answer, short_d, u, part, work, err);
   fmpz_mat_zero(d);
   for (slong j = 0; j < cols; j++)
     fmpz_swap(fmpz_mat_entry(d, (slong)r->col[j], 0), fmpz_mat_entry(short_d, j, 0));
@@ -373,7 +373,7 @@ solve_on_pivots(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fm
 /* After the cheap guesses: independent rows, or the program. */
 static clarke_status
 solve_by_rank(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-              const clarke_cone_floats *f, double *x, double seconds, clarke_error *err)
+              const clarke_cone_floats *f, double *x, uint64_t work, clarke_error *err)
 {
   clarke_matrix words;
   clarke_rank r;
@@ -388,14 +388,14 @@ solve_by_rank(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
   if (status == CLARKE_OK && r.rank == f->rows && solve_independent(d, b, f, &r, x))
     *answer = CLARKE_CONE_FEASIBLE;
   else if (status == CLARKE_OK)
-    status = solve_on_pivots(answer, d, u, b, &r, seconds, err);
+    status = solve_on_pivots(answer, d, u, b, &r, work, err);
   clarke_rank_clear(&r);
   return status;
 }
 
 clarke_status
 clarke_cone_block(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-                  double seconds, clarke_error *err)
+                  uint64_t work, clarke_error *err)
 {
   clarke_cone_floats f;
   clarke_status status;
@@ -413,7 +413,7 @@ clarke_cone_block(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const 
   if (x == NULL)
     status = clarke_fail(err, CLARKE_ENOMEM, "no memory for a direction of %zu entries", f.cols);
   else if (!guess_direction(d, b, &f, x))
-    status = solve_by_rank(answer, d, u, b, &f, x, seconds, err);
+    status = solve_by_rank(answer, d, u, b, &f, x, work, err);
   free(x);
   clarke_cone_floats_clear(&f);
   return status;

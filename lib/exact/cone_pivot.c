@@ -4,12 +4,12 @@
  * one common denominator, the last pivot (Edmonds 1967; Bareiss 1968): entries are minors of the
  * starting matrix, so every division is exact and their size is bounded. If the artificials reach 0
  * the basis is a Gordan vector; if not, their multipliers pi give B x >= pi_last > 0 for x = -pi.
- * Largest coefficients choose the pivots; during a stall, Bland's rule, which does not cycle. */
+ * Largest coefficients choose the pivots; during a stall, Bland's rule, which does not cycle. Numbers grow
+ * from pivot to pivot, so each pivot is charged with its entries and their length. */
 #include "exact/cone_block.h"
 
 #include <flint/fmpz.h>
 #include <stdlib.h>
-#include <time.h>
 
 /* Bytes that the tableau may grow to. */
 #define ROOM ((double)((size_t)1 << 29))
@@ -132,31 +132,33 @@ pivot(tableau *s, slong p, slong q)
   fmpz_clear(factor);
 }
 
-static double
-now(void)
+/* What a pivot takes: two products and an exact division an entry, each quadratic in their words. */
+static uint64_t
+pivot_work(const tableau *s)
 {
-  struct timespec t;
+  const slong bits = fmpz_mat_max_bits(s->t);
+  const uint64_t words = (uint64_t)(bits < 0 ? -bits : bits) / FLINT_BITS + 1;
 
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+  return (uint64_t)(s->rows + 1) * (uint64_t)(s->cols + s->rows + 1) * (4 + 2 * words + words * words / 8);
 }
 
-/* Pivots to the optimum; false when time is over. */
+/* Pivots to the optimum; false when the work is used up. */
 static bool
-optimize(tableau *s, double seconds)
+optimize(tableau *s, uint64_t work)
 {
-  const double end = now() + seconds;
   slong stalled = 0;
 
   for (;;) {
     const slong q = entering(s, stalled > 20);
+    const uint64_t each = pivot_work(s);
     slong p;
 
     if (q < 0)
       return true;
     p = leaving(s, q);
-    if (p < 0 || now() > end) /* no row: cannot be, phase one is bounded */
+    if (p < 0 || each > work) /* no row: cannot be, phase one is bounded */
       return false;
+    work -= each;
     stalled = fmpz_is_zero(fmpz_mat_entry(s->t, p, s->cols + s->rows)) ? stalled + 1 : 0;
     pivot(s, p, q);
   }
@@ -181,7 +183,7 @@ read_answer(fmpz_mat_t d, fmpz_mat_t u, const tableau *s)
 }
 
 clarke_cone_answer
-clarke_cone_pivot(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, double seconds)
+clarke_cone_pivot(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, uint64_t work)
 {
   const slong bits = fmpz_mat_max_bits(b);
   const double rows = (double)fmpz_mat_ncols(b) + 2, cols = (double)fmpz_mat_nrows(b) + rows;
@@ -192,7 +194,7 @@ clarke_cone_pivot(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, double seconds
     return CLARKE_CONE_UNKNOWN;
   if (!tableau_init(&s, b))
     return CLARKE_CONE_UNKNOWN;
-  if (optimize(&s, seconds))
+  if (optimize(&s, work))
     answer = read_answer(d, u, &s);
   tableau_clear(&s);
   if ((answer == CLARKE_CONE_FEASIBLE && !clarke_cone_strict(b, d))

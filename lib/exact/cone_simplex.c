@@ -102,9 +102,20 @@ read_guess(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f)
   }
 }
 
+/* An iteration prices the entries, updates a few numbers a row, and solves with the factors of the basis,
+ * which may fill in where columns that are no slacks meet. At least one is made. */
+static int
+iteration_limit(const clarke_cone_floats *f, const triplets *t, uint64_t work)
+{
+  const uint64_t inner = (f->rows < f->cols ? f->rows : f->cols) + 1;
+  const uint64_t each = (uint64_t)t->count + 16 * f->rows + inner * inner, most = work / each;
+
+  return most < 1 ? 1 : most > INT_MAX ? INT_MAX : (int)most;
+}
+
 static void
 run_simplex(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f, const triplets *t,
-            double tolerance, double seconds)
+            double tolerance, uint64_t work)
 {
   glp_smcp options;
 
@@ -113,7 +124,7 @@ run_simplex(clarke_cone_guess *g, glp_prob *lp, const clarke_cone_floats *f, con
   options.msg_lev = GLP_MSG_OFF;
   options.meth = GLP_PRIMAL;
   options.tol_bnd = options.tol_dj = tolerance;
-  options.tm_lim = seconds >= INT_MAX / 1000 ? INT_MAX : (int)ceil(seconds * 1000);
+  options.it_lim = iteration_limit(f, t, work);
   /* A failure leaves some basis, and reading it costs nothing. */
   (void)glp_simplex(lp, &options);
   read_guess(g, lp, f);
@@ -128,7 +139,7 @@ escape(void *info)
 /* GLPK calls abort on an error unless a hook leaves by longjmp; then its environment must be freed. */
 static bool
 guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplets *t,
-                double tolerance, double seconds)
+                double tolerance, uint64_t work)
 {
   const int terminal = glp_term_out(GLP_OFF);
   jmp_buf out;
@@ -141,7 +152,7 @@ guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplet
   }
   glp_error_hook(escape, &out);
   lp = glp_create_prob();
-  run_simplex(g, lp, f, t, tolerance, seconds);
+  run_simplex(g, lp, f, t, tolerance, work);
   glp_delete_prob(lp);
   glp_error_hook(NULL, NULL);
   glp_term_out(terminal);
@@ -150,7 +161,7 @@ guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplet
 
 bool
 clarke_cone_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, double tolerance,
-                    double seconds)
+                    uint64_t work)
 {
   triplets t;
   bool done = false;
@@ -158,7 +169,7 @@ clarke_cone_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, double to
   if (f->rows >= INT_MAX / 2 || f->cols >= INT_MAX / 2)
     return false;
   if (triplets_init(&t, f))
-    done = guarded_simplex(g, f, &t, tolerance, seconds);
+    done = guarded_simplex(g, f, &t, tolerance, work);
   triplets_clear(&t);
   for (size_t j = 0; j < f->cols && done; j++)
     done = isfinite(g->x[j]);

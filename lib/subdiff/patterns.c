@@ -307,7 +307,7 @@ solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
     set_row(a, (slong)i, denominator[i], &s->row[name[i]], s->width);
   }
   clarke_cone_init(&cone);
-  status = clarke_cone_solve(&cone, a, 1, err);
+  status = clarke_cone_solve(&cone, a, CLARKE_CONE_LITTLE_WORK, err);
   r->answer = cone.answer;
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE)
     status = read_feasible(r, &cone, s->width, err);

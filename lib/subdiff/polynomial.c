@@ -246,7 +246,7 @@ clarke_polynomials_refute(bool *refuted, mpq_t *u, clarke_polynomial *const *q, 
     if (is_square(&m, c))
       fmpz_one(fmpz_mat_entry(a, (slong)(n + squares++), (slong)c));
   clarke_cone_init(&cone);
-  status = clarke_cone_solve(&cone, a, 1, err);
+  status = clarke_cone_solve(&cone, a, CLARKE_CONE_LITTLE_WORK, err);
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY) {
     for (size_t k = 0; k < n; k++) {
       fmpz_mul(denominator[k], denominator[k], fmpz_mat_entry(cone.u, (slong)k, 0));

@@ -165,7 +165,7 @@ find_support(size_t *support, size_t *n, const clarke_sample *s, const clarke_ra
                  rint(ldexp(s->change[i * columns + rank->col[j]] / most, DIGITS)));
   }
   clarke_cone_init(&cone);
-  status = clarke_cone_solve(&cone, a, 0, err);
+  status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   for (size_t i = 0; i < s->n && status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY; i++)
     if (fmpz_sgn(fmpz_mat_entry(cone.u, (slong)i, 0)) > 0)
       support[(*n)++] = i;

@@ -58,7 +58,7 @@ clarke_strict_by_norm(clarke_cone *cone, const fmpz_mat_t a, clarke_error *err)
 clarke_status
 clarke_strict_solve(clarke_cone *cone, const fmpz_mat_t a, clarke_error *err)
 {
-  clarke_status status = clarke_cone_solve(cone, a, 0, err);
+  clarke_status status = clarke_cone_solve(cone, a, CLARKE_CONE_WORK, err);
 
   if (status != CLARKE_OK || cone->answer != CLARKE_CONE_UNKNOWN)
     return status;

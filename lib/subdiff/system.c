@@ -117,7 +117,7 @@ solve_block(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const cla
     integral_row(a, i, &row[rows[i]], &set, scale[i]);
   }
   clarke_cone_init(&cone);
-  status = clarke_cone_solve(&cone, a, 0, err);
+  status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   *answer = cone.answer;
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE)
     status = add_moves(d, cone.d, &set, g, err);

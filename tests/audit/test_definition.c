@@ -356,7 +356,7 @@ in_hull(fraction (*point)[MOST_PARAMETERS], size_t n_points, const fraction *g, 
     set_row(points, k, point[k], n, by);
   set_row(q, 0, g, n, by);
   clarke_cone_init(&cone);
-  OK(clarke_cone_hull(&cone, points, q, 0, &error));
+  OK(clarke_cone_hull(&cone, points, q, CLARKE_CONE_WORK, &error));
   ck_assert_int_ne(cone.answer, CLARKE_CONE_UNKNOWN);
   inside = cone.answer == CLARKE_CONE_EMPTY;
   clarke_cone_clear(&cone);

@@ -119,7 +119,7 @@ assert_answer(const fmpz_mat_t a, clarke_cone_answer want)
   clarke_cone cone;
 
   clarke_cone_init(&cone);
-  OK(clarke_cone_solve(&cone, a, 0, NULL));
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   ck_assert_int_eq(cone.answer, want);
   ck_assert(clarke_cone_verify(&cone, a));
   clarke_cone_clear(&cone);
@@ -183,9 +183,9 @@ START_TEST(steps_apart)
     if (round % 3 == 0 && m > 1)
       make_sum_zero(a, 2 + (slong)sample_below(&state, (size_t)m - 1));
     want = solvable(a) ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY;
-    ck_assert_int_eq(clarke_cone_pivot(d, u, a, 10), want);
+    ck_assert_int_eq(clarke_cone_pivot(d, u, a, CLARKE_CONE_WORK), want);
     if (!fmpz_mat_is_zero(a)) {
-      OK(clarke_cone_block(&got, d, u, a, 10, NULL));
+      OK(clarke_cone_block(&got, d, u, a, CLARKE_CONE_WORK, NULL));
       ck_assert_int_eq(got, want);
     }
     fmpz_mat_clear(a);
@@ -250,7 +250,7 @@ START_TEST(thin_systems)
         fmpz_set_si(fmpz_mat_entry(a, k / 10, k % 10), (slong)(sample(&state) >> 17) - (1L << 46));
       make_feasible(a, &state);
       make_thin(a, shift);
-      want = clarke_cone_pivot(d, u, a, 60);
+      want = clarke_cone_pivot(d, u, a, CLARKE_CONE_WORK);
       ck_assert_int_ne(want, CLARKE_CONE_UNKNOWN);
       assert_answer(a, want);
       fmpz_mat_clear(a);
@@ -272,7 +272,7 @@ START_TEST(blocks)
     for (slong k = 0; k < 16; k++)
       fmpz_set_si(fmpz_mat_entry(a, 4 * block + k / 4, 4 * block + k % 4),
                   1 + (slong)sample_below(&state, 9));
-  OK(clarke_cone_solve(&cone, a, 0, NULL));
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   ck_assert_int_eq(cone.answer, CLARKE_CONE_FEASIBLE);
   ck_assert_uint_eq(cone.blocks, 3);
   ck_assert(fmpz_is_zero(fmpz_mat_entry(cone.d, 12, 0)));
@@ -283,7 +283,7 @@ START_TEST(blocks)
     for (slong i = 4; i < 7; i++)
       fmpz_submul_ui(entry, fmpz_mat_entry(a, i, j), 3);
   }
-  OK(clarke_cone_solve(&cone, a, 0, NULL));
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   ck_assert_int_eq(cone.answer, CLARKE_CONE_EMPTY);
   ck_assert(fmpz_is_zero(fmpz_mat_entry(cone.u, 0, 0)) && !fmpz_is_zero(fmpz_mat_entry(cone.u, 7, 0)));
   fmpz_mat_clear(a);
@@ -311,7 +311,7 @@ START_TEST(degenerate_systems)
   fmpz_mat_clear(a);
   fmpz_mat_init(a, 0, 0);
   assert_answer(a, CLARKE_CONE_FEASIBLE);
-  OK(clarke_cone_solve(&cone, a, 0, NULL));
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   cone.answer = CLARKE_CONE_UNKNOWN;
   ck_assert(!clarke_cone_verify(&cone, a));
   fmpz_mat_clear(a);
@@ -327,7 +327,7 @@ START_TEST(forged)
   clarke_cone_init(&cone);
   fmpz_mat_init(a, 2, 2);
   fmpz_mat_one(a);
-  OK(clarke_cone_solve(&cone, a, 0, NULL));
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   ck_assert(clarke_cone_verify(&cone, a));
   fmpz_zero(fmpz_mat_entry(cone.d, 1, 0));
   ck_assert(!clarke_cone_verify(&cone, a));
@@ -364,10 +364,10 @@ START_TEST(hulls)
     for (slong e = 0; e < k * n; e++)
       fmpz_sub(fmpz_mat_entry(gaps, e / n, e % n), fmpz_mat_entry(q, 0, e % n),
                fmpz_mat_entry(points, e / n, e % n));
-    OK(clarke_cone_hull(&cone, points, q, 0, NULL));
+    OK(clarke_cone_hull(&cone, points, q, CLARKE_CONE_WORK, NULL));
     ck_assert_int_eq(cone.answer, solvable(gaps) ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY);
     ck_assert(clarke_cone_verify(&cone, gaps));
-    ck_assert_int_eq(clarke_cone_hull(&cone, points, points, 0, NULL),
+    ck_assert_int_eq(clarke_cone_hull(&cone, points, points, CLARKE_CONE_WORK, NULL),
                      k == 1 ? CLARKE_OK : CLARKE_EINPUT);
     fmpz_mat_clear(points);
     fmpz_mat_clear(q);
