@@ -323,6 +323,58 @@ START_TEST(filter_on_each_bound)
 }
 END_TEST
 
+/* A fine pass at its bound of (n + 4) 2^-53 |w| |x|: 1 + e + e + ... with e just over half a unit, each sum of which
+ * is rounded up by just under half of one. A bias takes the 1 off, and the share `taken` of the errors that doubles
+ * make when they add in this order; so does its opposite. The other samples are far from the kink: only the first
+ * is left to the fine pass. */
+static void
+draw_largest_errors(clarke_model *m, clarke_tensor *x, long n, double taken)
+{
+  const double e = 0x1p-53 * (1 + 0x1p-20);
+  double *w, *b, sum = 1;
+
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, n,));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(4, n,));
+  w = model_floats(m, "W", SHAPE(n, 2,));
+  b = model_floats(m, "b", SHAPE(2,));
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = i < (size_t)n ? 1 : 2;
+  for (long k = 0; k < n; k++) {
+    w[2 * k] = k == 0 ? 1 : e;
+    w[2 * k + 1] = -w[2 * k];
+    sum += k == 0 ? 0 : e;
+  }
+  /* The errors' sum is (n - 1) 2^-53, nearly. */
+  b[0] = -(sum - fmax(1, rint(taken * (double)(n - 1) / 2)) * 0x1p-52);
+  b[1] = -b[0];
+  ck_assert(sum + b[0] > 0 && sum + b[0] < (double)(n - 1) * 0x1p-53 * (1 - 0x1p-20));
+  model_node(m, "MatMul", "x,W", "p");
+  model_node(m, "Add", "p,b", "s");
+  model_node(m, "Relu", "s", "y");
+  model_output(m, "y");
+}
+
+START_TEST(filter_at_the_bound_of_a_fine_pass)
+{
+  size_t filtered = 0, total = 0;
+
+  for (long n = 16; n <= 128; n += 16)
+    for (int share = 1; share < 16; share++) {
+      clarke_model m;
+      clarke_tensor x;
+
+      draw_largest_errors(&m, &x, n, share / 16.0);
+      compare_with_exact(&m, &x, &filtered, &total);
+      clarke_tensor_clear(&x);
+      clarke_model_clear(&m);
+    }
+  printf("largest errors: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 2);
+  ck_assert_uint_lt(filtered, total);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -336,6 +388,7 @@ main(void)
   tcase_add_test(tcase, filter_on_random_networks);
   tcase_add_test(tcase, filter_on_cancellations);
   tcase_add_test(tcase, filter_on_each_bound);
+  tcase_add_test(tcase, filter_at_the_bound_of_a_fine_pass);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
