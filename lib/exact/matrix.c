@@ -3,6 +3,7 @@
 
 #include "exact/matrix_words.h"
 #include "exact/upward.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,18 @@ clarke_matrices_free(clarke_matrix *m, size_t n)
   for (size_t i = 0; m != NULL && i < n; i++)
     clarke_matrix_clear(&m[i]);
   free(m);
+}
+
+bool
+clarke_matrix_is_valid(const clarke_matrix *m)
+{
+  const size_t count = m->rows * m->cols;
+  bool valid = m->limbs >= 1 && m->limbs <= CLARKE_MAX_LIMBS && mpz_sgn(m->den) > 0 && mpz_odd_p(m->den) &&
+               m->exp <= CLARKE_MAX_EXP && m->exp >= -CLARKE_MAX_EXP && (count == 0 || m->word != NULL);
+
+  for (size_t i = 0; valid && m->radius != NULL && i < count; i++)
+    valid = m->radius[i] >= 0;
+  return valid;
 }
 
 void
@@ -172,6 +185,7 @@ clarke_word_set(uint64_t *word, size_t limbs, const mpz_t value)
 void
 clarke_matrix_load(mpz_t value, const clarke_matrix *m, size_t i, size_t j)
 {
+  CLARKE_ASSERT(i < m->rows && j < m->cols);
   clarke_word_get(value, clarke_entry(m, i * m->cols + j), m->limbs);
 }
 
@@ -202,6 +216,7 @@ clarke_matrix_store(clarke_matrix *m, size_t i, size_t j, const mpz_t value, cla
   const size_t limbs = clarke_limbs_for(mpz_sgn(value) == 0 ? 0 : mpz_sizeinbase(value, 2));
   clarke_status status;
 
+  CLARKE_ASSERT(i < m->rows && j < m->cols);
   if (limbs > m->limbs) {
     status = widen(m, limbs, err);
     if (status != CLARKE_OK)
@@ -226,6 +241,7 @@ clarke_matrix_get(mpq_t value, const clarke_matrix *m, size_t i, size_t j)
 double
 clarke_matrix_radius(const clarke_matrix *m, size_t i, size_t j)
 {
+  CLARKE_ASSERT(i < m->rows && j < m->cols);
   return m->radius == NULL ? 0 : m->radius[i * m->cols + j];
 }
 

@@ -39,6 +39,8 @@ void clarke_matrix_clear(clarke_matrix *m);
 /* n matrices, all 0 x 0; NULL when out of memory. Freed with what they hold (m may be NULL). */
 clarke_matrix *clarke_matrices_new(size_t n);
 void clarke_matrices_free(clarke_matrix *m, size_t n);
+/* What is said above: limbs and scale in range, den > 0 odd, no radius below 0. */
+bool clarke_matrix_is_valid(const clarke_matrix *m);
 void clarke_matrix_swap(clarke_matrix *a, clarke_matrix *b);
 clarke_status clarke_matrix_copy(clarke_matrix *c, const clarke_matrix *a, clarke_error *err);
 

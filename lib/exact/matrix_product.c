@@ -10,6 +10,7 @@
 
 #include "exact/matrix_words.h"
 #include "exact/upward.h"
+#include "base/verify.h"
 
 #include <cblas.h>
 #include <pthread.h>
@@ -648,6 +649,7 @@ multiply_all(product *p, clarke_error *err)
   clarke_status status;
   mpz_t den;
 
+  CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(p->a) && clarke_matrix_is_valid(p->b));
   if (inner != inner_b)
     return clarke_fail(err, CLARKE_EINPUT, "a product of %zu x %zu by %zu x %zu does not exist",
                        rows, inner, inner_b, cols);

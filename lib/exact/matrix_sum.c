@@ -3,6 +3,8 @@
 
 #include "exact/matrix_words.h"
 #include "exact/upward.h"
+#include "exact/number.h"
+#include "base/verify.h"
 
 #include <string.h>
 
@@ -82,6 +84,7 @@ clarke_matrix_scale(clarke_matrix *c, const clarke_matrix *a, const mpq_t q, cla
   long twos = 0;
   mpz_t num, den;
 
+  CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_rational_is_canonical(q));
   clarke_matrix_init(&fresh);
   mpz_init_set(num, mpq_numref(q));
   mpz_init_set(den, mpq_denref(q));
@@ -254,10 +257,12 @@ add_or_sub(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b, boo
   clarke_matrix fresh;
   clarke_status status = check_shapes(a, b, err);
 
+  CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_matrix_is_valid(b));
   if (status != CLARKE_OK)
     return status;
   clarke_matrix_init(&fresh);
   status = add_any(&fresh, a, b, minus, err);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_matrix_is_valid(&fresh));
   if (status == CLARKE_OK)
     clarke_matrix_swap(c, &fresh);
   clarke_matrix_clear(&fresh);
@@ -356,6 +361,7 @@ clarke_matrix_hadamard(clarke_matrix *c, const clarke_matrix *a, const clarke_ma
   clarke_matrix fresh;
   mpz_t den;
 
+  CLARKE_VERIFY_CHECK(clarke_matrix_is_valid(a) && clarke_matrix_is_valid(b));
   if (status != CLARKE_OK)
     return status;
   clarke_matrix_init(&fresh);

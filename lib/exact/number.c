@@ -1,5 +1,6 @@
 /* Numbers that are rational as long as they can be, balls after that. */
 #include "exact/number.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,7 @@ void
 clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
                   long precision)
 {
+  CLARKE_ASSERT(!is_zero(b));
   if (is_zero(a))
     clarke_number_set_si(y, 0);
   else if (a->exact && b->exact) {
@@ -202,6 +204,19 @@ clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number 
     y->exact = true;
   } else
     in_balls(y, arb_div, a, b, precision);
+}
+
+bool
+clarke_rational_is_canonical(const mpq_t q)
+{
+  bool canonical = mpz_sgn(mpq_denref(q)) > 0;
+  mpz_t common;
+
+  mpz_init(common);
+  mpz_gcd(common, mpq_numref(q), mpq_denref(q));
+  canonical = canonical && mpz_cmp_ui(common, 1) == 0;
+  mpz_clear(common);
+  return canonical;
 }
 
 int

@@ -33,6 +33,9 @@ void clarke_number_set_si(clarke_number *y, long n);
 clarke_number *clarke_numbers(size_t n);
 void clarke_numbers_free(clarke_number *x, size_t n);
 
+/* Lowest terms, the denominator above 0? */
+bool clarke_rational_is_canonical(const mpq_t q);
+
 /* n rationals, zero (NULL when out of memory); clears and frees them. */
 mpq_t *clarke_rationals(size_t n);
 void clarke_rationals_free(mpq_t *x, size_t n);

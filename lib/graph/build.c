@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* tdestroy */
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
 #include "graph/operator.h"
+#include "base/verify.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -451,5 +452,6 @@ clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *
   clarke_status status = build(&b, x, err != NULL ? err : &local);
 
   tdestroy(b.names, free_binding);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_graph_is_valid(g));
   return status;
 }

@@ -143,6 +143,10 @@ void clarke_graph_clear(clarke_graph *g);
 clarke_status clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
                                  clarke_error *err);
 
+/* Is the graph as it is described above? Steps in topological order, each the producer of what it computes; maps and
+ * weights that fit the shapes; kinks in order. */
+bool clarke_graph_is_valid(const clarke_graph *g);
+
 /* Replaces the parameters' values by name: each must be there with its shape; a float tensor that
  * is no parameter is an error. */
 clarke_status clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n,

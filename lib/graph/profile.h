@@ -52,6 +52,9 @@ clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_er
 clarke_status clarke_profile_parse(clarke_profile *p, const char *text, size_t size,
                                    const char *file, clarke_error *err);
 
+/* Rationals in lowest terms; a mean only where the tie's first entry is taken. */
+bool clarke_profile_is_valid(const clarke_profile *p);
+
 /* NULL when the operator has no such kink, is no order statistic, or the profile knows no rule. */
 const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op *op, size_t kink);
 const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);

@@ -2,6 +2,7 @@
 
 #include "proof/write.h"
 #include "proof/text.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -380,6 +381,7 @@ clarke_proof_write(const char *path, const clarke_proof_statement *statement,
   clarke_text text;
   clarke_status status = clarke_proof_possible(q->g, q->profile, err);
 
+  CLARKE_VERIFY_CHECK(clarke_audit_is_valid(a, q));
   if (status == CLARKE_OK)
     status = clarke_text_open(&text, err);
   if (status == CLARKE_OK) {

@@ -1,6 +1,7 @@
 #include "replay/replay.h"
 
 #include "replay/filter.h"
+#include "base/verify.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -739,6 +740,8 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   size_t open = 0, entries = 0;
   clarke_status status;
 
+  CLARKE_ASSERT(x->rank > 0 && x->dims[0] > 0);
+  CLARKE_VERIFY_CHECK(clarke_graph_is_valid(g));
   clarke_replay_clear(r);
   r->g = g;
   r->x = x;
@@ -756,6 +759,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   r->filtered = entries - open;
   if (status == CLARKE_OK && open > 0)
     status = run_open(r, !exact, err);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_replay_is_valid(r));
   return status;
 }
 

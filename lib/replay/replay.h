@@ -60,6 +60,9 @@ void clarke_replay_clear(clarke_replay *r);
 clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
                                 bool exact, size_t threads, clarke_error *err);
 
+/* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
+bool clarke_replay_is_valid(const clarke_replay *r);
+
 /* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. */
 clarke_status clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
                                 clarke_error *err);

@@ -1,6 +1,7 @@
 #include "subdiff/cell.h"
 
 #include "subdiff/structure.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@ clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, cl
   if (c->side == NULL || c->flat == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   memcpy(c->side, side, n);
+  CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   return clarke_flat(c->flat, q, c->side, err);
 }
 
@@ -163,6 +165,8 @@ clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const cla
   clarke_slopes slopes;
   clarke_status status;
 
+  CLARKE_ASSERT(c->n_touches == q->replay->n_touches);
+  CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   *realized = false;
   if (settled == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");

@@ -26,6 +26,9 @@ void clarke_cell_clear(clarke_cell *c);
 clarke_status clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side,
                               clarke_error *err);
 
+/* Sides that the touches have, and valid directions. */
+bool clarke_cell_is_valid(const clarke_cell *c, const clarke_question *q);
+
 /* Appends an empty direction; NULL when out of memory. */
 clarke_direction *clarke_cell_direction(clarke_cell *c, clarke_error *err);
 

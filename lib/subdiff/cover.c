@@ -2,6 +2,7 @@
 
 #include "subdiff/climb.h"
 #include "subdiff/path.h"
+#include "base/verify.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -365,5 +366,8 @@ clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, size_t *w
   release(&w);
   *answer = w.answer;
   tree->complete = status == CLARKE_OK && w.answer == CLARKE_COVERED;
-  return tree->complete ? note_parallel(tree, c, err) : status;
+  if (tree->complete)
+    status = note_parallel(tree, c, err);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_tree_is_valid(tree, q));
+  return status;
 }

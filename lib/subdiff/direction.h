@@ -27,6 +27,9 @@ void clarke_direction_clear(clarke_direction *d);
 clarke_status clarke_direction_move(clarke_direction *d, clarke_move_kind kind, size_t parameter,
                                     size_t entry, const mpq_t coef, clarke_error *err);
 
+/* Moves of wrt parameters, in entries that they have. */
+bool clarke_direction_is_valid(const clarke_direction *d, const clarke_graph *g);
+
 /* One matrix a parameter (count x 1; no rows where the direction is zero), all initialized. */
 clarke_status clarke_direction_matrices(clarke_matrix *d, const clarke_direction *direction,
                                         const clarke_graph *g, clarke_error *err);

@@ -2,6 +2,7 @@
 
 #include "subdiff/path.h"
 #include "subdiff/structure.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -232,5 +233,6 @@ clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
     status = descend(&v, 0);
   clarke_path_clear(&v.path);
   free(v.side);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_tree_is_valid(t, q));
   return status;
 }

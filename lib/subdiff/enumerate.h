@@ -42,6 +42,10 @@ clarke_node *clarke_tree_add(clarke_tree *t, clarke_node_kind kind);
 int8_t **clarke_tree_leaves(const clarke_tree *t, size_t *n);
 clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err);
 
+/* One tree in preorder: no touch branched on twice on a path; of a dead node the multipliers above 0, in order, of touches
+ * on its path; of a leaf sides that the touches have. */
+bool clarke_tree_is_valid(const clarke_tree *t, const clarke_question *q);
+
 /* The gradient of the loss in all wrt parameters, by the samples that touch kinks (the others
  * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
  * proxy): gradient[p], count x 1, no rows for zero. */
@@ -59,6 +63,10 @@ typedef struct {
 
 void clarke_membership_init(clarke_membership *m);
 void clarke_membership_clear(clarke_membership *m, size_t n);
+/* Nonnegative, with sum 1. */
+bool clarke_weights_are_valid(mpq_t *weight, size_t n);
+/* As its place says; n: gradients, when INSIDE. */
+bool clarke_membership_is_valid(const clarke_membership *m, size_t n);
 clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,
                                      int8_t *const *side, size_t n, clarke_error *err);
 

@@ -1,4 +1,5 @@
 #include "subdiff/enumerate.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,7 @@ normalize(clarke_membership *m, mpq_t *u, size_t n, clarke_error *err)
   mpq_init(sum);
   for (size_t i = 0; i < n; i++)
     mpq_add(sum, sum, u[i]);
+  CLARKE_ASSERT(mpq_sgn(sum) > 0);
   for (size_t i = 0; i < n; i++) {
     mpq_init(m->weight[i]);
     mpq_div(m->weight[i], u[i], sum);
@@ -278,5 +280,6 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   clarke_matrices_free(ad, g->n_parameters);
   free(row);
   free(proxies);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_membership_is_valid(m, n));
   return status;
 }

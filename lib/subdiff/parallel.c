@@ -2,6 +2,7 @@
 
 #include "subdiff/enumerate.h"
 #include "subdiff/structure.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -351,6 +352,7 @@ clarke_parallels_find(clarke_parallels *c, const clarke_margins *m, const bool *
   for (size_t i = 0; i < n; i++)
     class_clear(&own[i]);
   free(own);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_parallels_are_valid(c, m->q));
   return status;
 }
 

@@ -27,6 +27,9 @@ typedef struct {
 void clarke_parallels_init(clarke_parallels *c);
 void clarke_parallels_clear(clarke_parallels *c);
 
+/* Classes without a common touch, their touches and the columns in order, finished rows. */
+bool clarke_parallels_are_valid(const clarke_parallels *c, const clarke_question *q);
+
 /* The classes of the marked touches whose arguments are affine, exactly, whatever the sides; others are left
  * out. */
 clarke_status clarke_parallels_find(clarke_parallels *c, const clarke_margins *m,

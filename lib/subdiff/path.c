@@ -1,4 +1,5 @@
 #include "subdiff/path.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 
@@ -29,6 +30,7 @@ clarke_path_add(clarke_path *p, size_t touch, size_t condition)
 void
 clarke_path_drop(clarke_path *p, size_t n)
 {
+  CLARKE_ASSERT(n <= p->n);
   while (p->n > n)
     clarke_row_clear(&p->demand[--p->n].row);
 }

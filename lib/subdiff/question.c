@@ -1,4 +1,5 @@
 #include "subdiff/question.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,7 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
   size_t n = replay->n_touches;
   clarke_status status = CLARKE_OK;
 
+  CLARKE_VERIFY_CHECK(clarke_replay_is_valid(replay) && clarke_profile_is_valid(profile));
   memset(q, 0, sizeof *q);
   q->g = replay->g;
   q->replay = replay;
@@ -71,6 +73,7 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
     mpq_init(q->lambda[k]);
   for (size_t k = 0; k < n && status == CLARKE_OK; k++)
     status = replay->touch[k].n_options > 0 ? compare_tie(q, k, err) : compare_proxy(q, k, err);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_question_is_valid(q));
   return status;
 }
 

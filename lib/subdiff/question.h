@@ -22,5 +22,7 @@ clarke_status clarke_question_init(clarke_question *q, clarke_replay *replay,
                                    const clarke_profile *profile, const clarke_loss *loss,
                                    clarke_error *err);
 void clarke_question_clear(clarke_question *q);
+/* Sides that the touches have. */
+bool clarke_question_is_valid(const clarke_question *q);
 
 #endif

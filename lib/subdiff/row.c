@@ -1,4 +1,5 @@
 #include "subdiff/sparse_row.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,7 @@ clarke_row_finish(clarke_row *r)
   if (kept > 0 && mpq_sgn(r->value[kept - 1]) == 0)
     kept--;
   r->n = kept;
+  CLARKE_VERIFY_CHECK(clarke_row_is_valid(r));
 }
 
 size_t
@@ -98,8 +100,11 @@ clarke_column_entry(size_t *parameter, size_t column, const clarke_graph *g)
 {
   size_t base = clarke_column_base(g, *parameter);
 
-  while (column - base >= g->parameters[*parameter].count)
+  CLARKE_ASSERT(column >= base);
+  while (column - base >= g->parameters[*parameter].count) {
     base += g->parameters[(*parameter)++].count;
+    CLARKE_ASSERT(*parameter < g->n_parameters);
+  }
   return column - base;
 }
 

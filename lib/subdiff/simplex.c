@@ -3,6 +3,7 @@
 #include "exact/ball.h"
 #include "exact/rank.h"
 #include "subdiff/enumerate.h"
+#include "base/verify.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -399,5 +400,6 @@ clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clar
     status = list_touches(x, &s->classes, err);
   clarke_rank_clear(&all);
   free(support);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || !*found || clarke_simplex_is_valid(x, m->q));
   return status;
 }

@@ -1,4 +1,5 @@
 #include "subdiff/system.h"
+#include "base/verify.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -222,8 +223,10 @@ clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
   size_t *rows = malloc((n_rows + 1) * sizeof *rows);
   clarke_status status;
 
-  for (size_t i = 0; i < n_rows; i++)
+  for (size_t i = 0; i < n_rows; i++) {
+    CLARKE_VERIFY_CHECK(clarke_row_is_valid(&row[i]));
     mpq_set_ui(u[i], 0, 1);
+  }
   status = block != NULL && rows != NULL ? clarke_system_blocks(block, row, n_rows, err)
                                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   if (status == CLARKE_OK)

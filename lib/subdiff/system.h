@@ -18,6 +18,9 @@ clarke_status clarke_row_add(clarke_row *r, size_t column, const mpq_t value, cl
 /* Sorts, adds up repeated columns, drops zeros. */
 void clarke_row_finish(clarke_row *r);
 
+/* Is the row finished? */
+bool clarke_row_is_valid(const clarke_row *r);
+
 /* The columns of parameter p begin at clarke_column_base(g, p). */
 size_t clarke_column_base(const clarke_graph *g, size_t parameter);
 /* The entry that a column is, of *parameter, which moves on to the column's: from 0, columns increasing. */

@@ -1,4 +1,5 @@
 #include "theorem/audit.h"
+#include "base/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -409,5 +410,6 @@ clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks, clar
     status = judge(a, q, err);
   if (status == CLARKE_OK)
     clarke_theorems_judge(a, q);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));
   return status;
 }

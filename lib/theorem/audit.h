@@ -87,6 +87,9 @@ typedef struct {
 void clarke_audit_init(clarke_audit *a);
 void clarke_audit_clear(clarke_audit *a);
 
+/* Evidence of the verdict's kind, whole: weights that sum to 1, a complete tree, cells and simplices that are valid. */
+bool clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q);
+
 /* all_ranks: the rank of every layer's input, not only of those with a touched kink. */
 clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks,
                                clarke_error *err);

@@ -1,0 +1,58 @@
+/* Is an audit's evidence as audit.h says? */
+#include "theorem/audit.h"
+
+static bool
+mix_is_valid(const clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_mixed; i++)
+    if (a->mixed[i] >= a->n_layers || (i > 0 && a->mixed[i - 1] >= a->mixed[i]) || mpq_sgn(a->lambda[i]) <= 0 ||
+        mpq_cmp_ui(a->lambda[i], 1, 1) >= 0)
+      return false;
+  return a->n_mixed > 0 && a->n_cells == (size_t)1 << a->n_mixed;
+}
+
+static bool
+simplices_are_valid(const clarke_audit *a, const clarke_question *q)
+{
+  for (size_t i = 0; i < a->n_simplices; i++)
+    if (!clarke_simplex_is_valid(&a->simplex[i], q))
+      return false;
+  return a->n_simplices > 0 && clarke_cell_is_valid(&a->others, q);
+}
+
+static bool
+evidence_is_valid(const clarke_audit *a, const clarke_question *q)
+{
+  switch (a->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    return a->verdict == CLARKE_IN_BOULIGAND && a->n_cells == 1;
+  case CLARKE_EVIDENCE_MIX:
+    return a->verdict == CLARKE_IN_CLARKE && mix_is_valid(a);
+  case CLARKE_EVIDENCE_HULL:
+    return (a->verdict == CLARKE_IN_CLARKE || a->verdict == CLARKE_IN_BOULIGAND) && a->n_cells > 0 &&
+           clarke_weights_are_valid(a->weight, a->n_cells);
+  case CLARKE_EVIDENCE_SEPARATOR:
+  case CLARKE_EVIDENCE_BOUND:
+    return a->verdict == CLARKE_NOT_IN_CLARKE && a->tree.complete && clarke_tree_is_valid(&a->tree, q) &&
+           clarke_membership_is_valid(&a->membership, 0);
+  case CLARKE_EVIDENCE_SIMPLICES:
+    return a->verdict == CLARKE_IN_CLARKE && simplices_are_valid(a, q);
+  case CLARKE_EVIDENCE_NONE:
+    return a->verdict == CLARKE_UNDECIDED;
+  default:
+    return false;
+  }
+}
+
+bool
+clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
+{
+  for (size_t i = 0; i < a->n_cells; i++)
+    if (a->evidence != CLARKE_EVIDENCE_NONE && !clarke_cell_is_valid(&a->cell[i], q))
+      return false;
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (a->layer[i].step >= q->g->n_steps || a->layer[i].moving > a->layer[i].touched ||
+        (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
+      return false;
+  return a->flat <= q->replay->n_touches && evidence_is_valid(a, q);
+}
