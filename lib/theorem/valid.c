@@ -44,11 +44,19 @@ evidence_is_valid(const clarke_audit *a, const clarke_question *q)
   }
 }
 
+/* Of other evidence the cells are what a try left behind. */
+static bool
+has_cells(const clarke_audit *a)
+{
+  return a->evidence == CLARKE_EVIDENCE_AD || a->evidence == CLARKE_EVIDENCE_MIX ||
+         a->evidence == CLARKE_EVIDENCE_HULL;
+}
+
 bool
 clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
 {
-  for (size_t i = 0; i < a->n_cells; i++)
-    if (a->evidence != CLARKE_EVIDENCE_NONE && !clarke_cell_is_valid(&a->cell[i], q))
+  for (size_t i = 0; has_cells(a) && i < a->n_cells; i++)
+    if (!clarke_cell_is_valid(&a->cell[i], q))
       return false;
   for (size_t i = 0; i < a->n_layers; i++)
     if (a->layer[i].step >= q->g->n_steps || a->layer[i].moving > a->layer[i].touched ||
