@@ -127,6 +127,19 @@ add_constant(builder *b, const char *name, const clarke_tensor *t, bool initiali
   return CLARKE_OK;
 }
 
+/* Is that the name of a Constant's value of this type? Numbers have been attributes since opset 12. */
+static bool
+names_value(const clarke_attr *a, int64_t opset)
+{
+  static const char *const name[] = {[CLARKE_ATTR_TENSOR] = "value",
+                                     [CLARKE_ATTR_INT] = "value_int", [CLARKE_ATTR_INTS] = "value_ints",
+                                     [CLARKE_ATTR_FLOAT] = "value_float",
+                                     [CLARKE_ATTR_FLOATS] = "value_floats"};
+
+  return a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_OTHER
+         && (opset >= 12 || a->type == CLARKE_ATTR_TENSOR) && strcmp(a->name, name[a->type]) == 0;
+}
+
 /* Constant nodes: the tensor itself, or numbers given as attributes. */
 static clarke_status
 add_constant_node(builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
@@ -136,9 +149,13 @@ add_constant_node(builder *b, const clarke_model_node *node, size_t place, clark
   clarke_status status = CLARKE_OK;
   size_t n;
 
-  if (a == NULL || node->n_out != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): expected one attribute "
-                       "and one output", b->m->file, place, node->name);
+  if (a == NULL || node->n_out != 1 || node->n_in != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): expected one attribute, "
+                       "no input and one output", b->m->file, place, node->name);
+  if (!names_value(a, b->m->opset))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): attribute '%s' is not "
+                       "supported in operator set %lld, or of another type", b->m->file, place,
+                       node->name, a->name, (long long)b->m->opset);
   if (a->type == CLARKE_ATTR_TENSOR)
     return add_constant(b, node->out[0], &a->t, false, err);
   clarke_tensor_init(&t);
@@ -147,14 +164,12 @@ add_constant_node(builder *b, const clarke_model_node *node, size_t place, clark
     status = clarke_tensor_shape(&t, node->out[0], CLARKE_I64, a->type == CLARKE_ATTR_INTS, &n, err);
     if (status == CLARKE_OK && n > 0)
       memcpy(t.integer, a->type == CLARKE_ATTR_INT ? &a->i : a->ints, n * sizeof *t.integer);
-  } else if (a->type == CLARKE_ATTR_FLOAT || a->type == CLARKE_ATTR_FLOATS) {
+  } else {
     status = clarke_tensor_shape(&t, node->out[0], CLARKE_F32, a->type == CLARKE_ATTR_FLOATS, &n,
                                  err);
     if (status == CLARKE_OK && n > 0)
       memcpy(t.real, a->type == CLARKE_ATTR_FLOAT ? &a->f : a->floats, n * sizeof *t.real);
-  } else
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (Constant): attribute '%s' is not "
-                         "supported", b->m->file, place, node->name, a->name);
+  }
   if (status == CLARKE_OK)
     status = add_constant(b, node->out[0], &t, false, err);
   clarke_tensor_clear(&t);
@@ -266,13 +281,13 @@ static clarke_status
 resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
 {
   const clarke_model_node *node = low->node;
+  const clarke_form *form = low->form;
 
-  if (node->n_in < low->op->min_in || node->n_in > low->op->max_in || node->n_out < 1)
+  if (node->n_in < form->min_in || node->n_in > form->max_in || node->n_out < 1)
     return clarke_lower_fail(low, err, "%zu inputs and %zu outputs; expected %zu to %zu and 1",
-                             node->n_in, node->n_out, low->op->min_in, low->op->max_in);
-  for (size_t i = 1 + low->op->n_ignored; i < node->n_out; i++)
-    if (node->out[i][0] != '\0')
-      return clarke_lower_fail(low, err, "only the first output is supported");
+                             node->n_in, node->n_out, form->min_in, form->max_in);
+  if (node->out[0][0] == '\0' || node->n_out > form->max_out)
+    return clarke_lower_fail(low, err, "only the first output is supported; it must have a name");
   for (size_t i = 0; i < node->n_in; i++) {
     low->in[i] = node->in[i][0] != '\0' ? lookup(b, node->in[i]) : CLARKE_NONE;
     if (node->in[i][0] != '\0' && low->in[i] == CLARKE_NONE)
@@ -283,8 +298,20 @@ resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* An attribute that the operator does not know could change its meaning: it is refused, and so is
- * one of the wrong type. */
+/* The last form of no later operator set; NULL when the operator is newer than the model. */
+static const clarke_form *
+find_form(const clarke_op *op, int64_t opset)
+{
+  const clarke_form *found = NULL;
+
+  for (size_t i = 0; i < CLARKE_MAX_FORMS; i++)
+    if (op->forms[i].since != 0 && op->forms[i].since <= opset)
+      found = &op->forms[i];
+  return found;
+}
+
+/* An attribute that the operator does not have in the model's operator set could change its
+ * meaning: it is refused, and so is one of the wrong type. */
 static clarke_status
 check_attributes(const clarke_lowering *low, clarke_error *err)
 {
@@ -295,15 +322,15 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
 
   for (size_t i = 0; i < low->node->n_attr; i++) {
     const clarke_attr *a = &low->node->attr[i];
-    const char *known = low->op->attributes != NULL ? low->op->attributes : "";
+    const char *known = low->form->attributes != NULL ? low->form->attributes : "";
     size_t n = strlen(a->name);
     bool found = false;
 
     for (const char *at = known; *at != '\0' && !found; at += strcspn(at, " "), at += *at == ' ')
       found = strncmp(at, a->name, n) == 0 && at[n] == ':' && at[n + 1] == letter[a->type];
     if (!found)
-      return clarke_lower_fail(low, err, "attribute '%s' is not known here, or of another type; "
-                                         "expected: %s", a->name,
+      return clarke_lower_fail(low, err, "attribute '%s' is not known here (opset %lld), or of another "
+                                         "type; expected: %s", a->name, (long long)low->opset,
                                *known != '\0' ? known : "no attribute");
   }
   return CLARKE_OK;
@@ -325,7 +352,7 @@ static clarke_status
 lower_node(builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
-  bool standard = node->domain[0] == '\0' || strcmp(node->domain, "ai.onnx") == 0;
+  bool standard = node->domain[0] == '\0';
   clarke_lowering low = {.graph = b->g, .node = node, .place = place, .opset = b->m->opset};
   clarke_status status;
 
@@ -334,6 +361,10 @@ lower_node(builder *b, size_t place, clarke_error *err)
   low.op = standard ? clarke_operator_find(node->op_type) : NULL;
   if (low.op == NULL || low.op->lower == NULL)
     return unsupported(b, node, place, err);
+  low.form = find_form(low.op, low.opset);
+  if (low.form == NULL)
+    return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
+                             (long long)low.opset);
   low.in = malloc((node->n_in + 1) * sizeof *low.in);
   if (low.in == NULL)
     return no_memory(b, err);

@@ -15,9 +15,19 @@
 /* No index map is longer: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
 
+/* What a node of the operator may have from an operator set on, until the next form's. */
+typedef struct {
+  int64_t since; /* 0: no such form */
+  size_t min_in, max_in, max_out;
+  const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), I (ints); NULL: none */
+} clarke_form;
+
+#define CLARKE_MAX_FORMS 3
+
 typedef struct {
   clarke_graph *graph;
   const clarke_op *op;
+  const clarke_form *form; /* the operator's, of the opset */
   const clarke_model_node *node;
   size_t place; /* of the node in the file */
   int64_t opset;
@@ -42,10 +52,8 @@ typedef enum {
 
 struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
-  size_t min_in, max_in;
+  clarke_form forms[CLARKE_MAX_FORMS]; /* by `since`; outputs after the first may be named, not read */
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
-  size_t n_ignored; /* outputs after the first that a node may name; nothing may read them */
-  const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), I (ints); NULL: none */
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
   const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];

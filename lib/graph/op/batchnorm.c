@@ -41,8 +41,6 @@ check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *
 
   if (status != CLARKE_OK)
     return status;
-  if (training && low->opset < 14)
-    return clarke_lower_fail(low, err, "training_mode is an attribute from opset 14 on");
   if (clarke_lower_int(low, "spatial", 1) != 1)
     return clarke_lower_fail(low, err, "spatial is %lld; expected 1: statistics by channel",
                              (long long)clarke_lower_int(low, "spatial", 1));
@@ -121,7 +119,9 @@ lower_batchnorm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_batchnorm[] = {
-  {.name = "BatchNormalization", .min_in = 5, .max_in = 5, .lower = lower_batchnorm, .n_ignored = 4,
-   .attributes = "epsilon:f momentum:f spatial:i training_mode:i"},
+  {.name = "BatchNormalization",
+   .forms = {{7, 5, 5, 5, "epsilon:f momentum:f spatial:i"}, {9, 5, 5, 5, "epsilon:f momentum:f"},
+             {14, 5, 5, 3, "epsilon:f momentum:f training_mode:i"}},
+   .lower = lower_batchnorm},
   {.name = NULL},
 };

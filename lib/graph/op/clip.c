@@ -42,11 +42,8 @@ bound(clarke_lowering *low, size_t input, const char *name, bool *given, double 
   const clarke_attr *attr = clarke_model_attr(low->node, name);
   clarke_status status;
 
-  if (low->opset < 11 ? clarke_lower_has(low, input) : attr != NULL)
-    return clarke_lower_fail(low, err, "the bound '%s' is an attribute before opset 11, an input "
-                                       "from it", name);
   if (low->opset < 11) {
-    *given = attr != NULL && attr->type == CLARKE_ATTR_FLOAT;
+    *given = attr != NULL;
     *value = *given ? attr->f : 0;
     /* The defaults of opset 6 are the largest floats: no bound. */
     *given = *given && *value > -(double)FLT_MAX && *value < (double)FLT_MAX;
@@ -94,8 +91,9 @@ lower_clip(clarke_lowering *low, clarke_error *err)
 /* relu6 and hardtanh are one operator, as in files, where PyTorch has one rule for both. JAX and Keras
  * have one for each: under those profiles the rule is not known. */
 const clarke_op clarke_ops_clip[] = {
-  {.name = "Clip", .min_in = 1, .max_in = 3, .lower = lower_clip,
-   .attributes = "min:f max:f", .n_kinks = 2,
+  {.name = "Clip",
+   .forms = {{7, 1, 1, 1, "max:f min:f"}, {11, 1, 3, 1, NULL}},
+   .lower = lower_clip, .n_kinks = 2,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"0", "0"}},
    .spelling = {{.name = "relu6", .constants = "0 6"},
                 {.name = "hardtanh", .constants = "-1 1", .n_optional = 2}},

@@ -112,7 +112,6 @@ lower_concat(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_concat[] = {
-  {.name = "Concat", .min_in = 1, .max_in = MOST_INPUTS, .lower = lower_concat,
-   .attributes = "axis:i"},
+  {.name = "Concat", .forms = {{7, 1, MOST_INPUTS, 1, "axis:i"}}, .lower = lower_concat},
   {.name = NULL},
 };

@@ -105,7 +105,8 @@ lower_conv(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_conv[] = {
-  {.name = "Conv", .min_in = 2, .max_in = 3, .lower = lower_conv,
-   .attributes = CLARKE_WINDOW_ATTRIBUTES " group:i"},
+  {.name = "Conv",
+   .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i"}},
+   .lower = lower_conv},
   {.name = NULL},
 };

@@ -163,8 +163,10 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_dense[] = {
-  {.name = "MatMul", .min_in = 2, .max_in = 2, .lower = lower_matmul},
-  {.name = "Gemm", .min_in = 2, .max_in = 3, .lower = lower_gemm,
-   .attributes = "alpha:f beta:f transA:i transB:i"},
+  {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul},
+  {.name = "Gemm",
+   .forms = {{7, 3, 3, 1, "alpha:f beta:f transA:i transB:i"},
+             {11, 2, 3, 1, "alpha:f beta:f transA:i transB:i"}},
+   .lower = lower_gemm},
   {.name = NULL},
 };

@@ -28,8 +28,9 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_identity[] = {
-  {.name = "Identity", .min_in = 1, .max_in = 1, .lower = lower_identity},
-  {.name = "Dropout", .min_in = 1, .max_in = 3, .lower = lower_dropout,
-   .attributes = "ratio:f seed:i"},
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_identity},
+  {.name = "Dropout",
+   .forms = {{7, 1, 1, 1, "ratio:f"}, {12, 1, 3, 1, "seed:i"}},
+   .lower = lower_dropout},
   {.name = NULL},
 };

@@ -105,11 +105,13 @@ lower_global(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_maxpool[] = {
-  {.name = "MaxPool", .min_in = 1, .max_in = 1, .lower = lower_maxpool,
-   .attributes = CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i storage_order:i", .order = true,
+  {.name = "MaxPool",
+   .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES}, {8, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " storage_order:i"},
+             {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i dilations:I storage_order:i"}},
+   .lower = lower_maxpool, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first", [CLARKE_JAX_0_10] = "first",
            [CLARKE_TENSORFLOW_2] = "first"}},
-  {.name = "GlobalMaxPool", .min_in = 1, .max_in = 1, .lower = lower_global, .order = true,
+  {.name = "GlobalMaxPool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "first"}},
   {.name = NULL},
 };

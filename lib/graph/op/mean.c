@@ -244,10 +244,14 @@ lower_mean(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_mean[] = {
-  {.name = "AveragePool", .min_in = 1, .max_in = 1, .lower = lower_average,
-   .attributes = CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i"},
-  {.name = "GlobalAveragePool", .min_in = 1, .max_in = 1, .lower = lower_global},
-  {.name = "ReduceMean", .min_in = 1, .max_in = 2, .lower = lower_mean,
-   .attributes = "axes:I keepdims:i noop_with_empty_axes:i"},
+  {.name = "AveragePool",
+   .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " count_include_pad:i"},
+             {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i"},
+             {19, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i dilations:I"}},
+   .lower = lower_average},
+  {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
+  {.name = "ReduceMean",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_mean},
   {.name = NULL},
 };

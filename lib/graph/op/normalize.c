@@ -226,11 +226,13 @@ lower_layer(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_normalize[] = {
-  {.name = "LayerNormalization", .min_in = 2, .max_in = 3, .lower = lower_layer, .n_ignored = 2,
-   .attributes = "axis:i epsilon:f stash_type:i"},
-  {.name = "InstanceNormalization", .min_in = 3, .max_in = 3, .lower = lower_instance,
-   .attributes = "epsilon:f"},
-  {.name = "GroupNormalization", .min_in = 3, .max_in = 3, .lower = lower_group,
-   .attributes = "epsilon:f num_groups:i stash_type:i"},
+  {.name = "LayerNormalization",
+   .forms = {{17, 2, 3, 3, "axis:i epsilon:f stash_type:i"}},
+   .lower = lower_layer},
+  {.name = "InstanceNormalization", .forms = {{7, 3, 3, 1, "epsilon:f"}}, .lower = lower_instance},
+  {.name = "GroupNormalization",
+   .forms = {{18, 3, 3, 1, "epsilon:f num_groups:i"},
+             {21, 3, 3, 1, "epsilon:f num_groups:i stash_type:i"}},
+   .lower = lower_group},
   {.name = NULL},
 };

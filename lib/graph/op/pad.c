@@ -144,7 +144,8 @@ lower_pad(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_pad[] = {
-  {.name = "Pad", .min_in = 1, .max_in = 4, .lower = lower_pad,
-   .attributes = "mode:s pads:I value:f"},
+  {.name = "Pad",
+   .forms = {{7, 1, 1, 1, "mode:s pads:I value:f"}, {11, 2, 3, 1, "mode:s"}, {18, 2, 4, 1, "mode:s"}},
+   .lower = lower_pad},
   {.name = NULL},
 };

@@ -71,17 +71,16 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_relu[] = {
-  {.name = "Relu", .min_in = 1, .max_in = 1, .lower = lower_relu, .n_kinks = 1,
+  {.name = "Relu", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_relu, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"0"}, [CLARKE_JAX_0_10] = {"0"},
              [CLARKE_TENSORFLOW_2] = {"0"}},
    .spelling = {{.name = "relu"}}, .pieces = pieces_relu},
-  {.name = "LeakyRelu", .min_in = 1, .max_in = 1, .lower = lower_leaky,
-   .attributes = "alpha:f", .n_kinks = 1,
+  {.name = "LeakyRelu", .forms = {{7, 1, 1, 1, "alpha:f"}}, .lower = lower_leaky, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_JAX_0_10] = {"right"},
              [CLARKE_TENSORFLOW_2] = {"left"}},
    .spelling = {{.name = "leaky_relu", .constants = "1/100", .n_optional = 1}},
    .pieces = pieces_leaky},
-  {.name = "PRelu", .min_in = 2, .max_in = 2, .lower = lower_prelu, .n_kinks = 1,
+  {.name = "PRelu", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_prelu, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_TENSORFLOW_2] = {"0"}}},
   {.name = NULL},
 };

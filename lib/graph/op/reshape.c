@@ -151,10 +151,13 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_reshape[] = {
-  {.name = "Flatten", .min_in = 1, .max_in = 1, .lower = lower_flatten, .attributes = "axis:i"},
-  {.name = "Reshape", .min_in = 2, .max_in = 2, .lower = lower_reshape,
-   .attributes = "allowzero:i"},
-  {.name = "Squeeze", .min_in = 1, .max_in = 2, .lower = lower_squeeze, .attributes = "axes:I"},
-  {.name = "Unsqueeze", .min_in = 1, .max_in = 2, .lower = lower_unsqueeze, .attributes = "axes:I"},
+  {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten},
+  {.name = "Reshape",
+   .forms = {{7, 2, 2, 1, NULL}, {14, 2, 2, 1, "allowzero:i"}},
+   .lower = lower_reshape},
+  {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze},
+  {.name = "Unsqueeze",
+   .forms = {{7, 1, 1, 1, "axes:I"}, {13, 2, 2, 1, NULL}},
+   .lower = lower_unsqueeze},
   {.name = NULL},
 };

@@ -52,7 +52,7 @@ lower_scale(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_scale[] = {
-  {.name = "Mul", .min_in = 2, .max_in = 2, .lower = lower_scale},
-  {.name = "Div", .min_in = 2, .max_in = 2, .lower = lower_scale},
+  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
+  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
   {.name = NULL},
 };

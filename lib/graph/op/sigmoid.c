@@ -22,7 +22,7 @@ lower_analytic(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sigmoid[] = {
-  {.name = "Sigmoid", .min_in = 1, .max_in = 1, .lower = lower_analytic},
-  {.name = "Tanh", .min_in = 1, .max_in = 1, .lower = lower_analytic},
+  {.name = "Sigmoid", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
+  {.name = "Tanh", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
   {.name = NULL},
 };

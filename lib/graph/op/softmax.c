@@ -40,7 +40,7 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_softmax[] = {
-  {.name = "Softmax", .min_in = 1, .max_in = 1, .lower = lower_softmax, .attributes = "axis:i"},
-  {.name = "LogSoftmax", .min_in = 1, .max_in = 1, .lower = lower_softmax, .attributes = "axis:i"},
+  {.name = "Softmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax},
+  {.name = "LogSoftmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax},
   {.name = NULL},
 };

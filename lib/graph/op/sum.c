@@ -42,7 +42,7 @@ lower_sum(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_sum[] = {
-  {.name = "Add", .min_in = 2, .max_in = 2, .lower = lower_sum},
-  {.name = "Sub", .min_in = 2, .max_in = 2, .lower = lower_sum},
+  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
+  {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
   {.name = NULL},
 };

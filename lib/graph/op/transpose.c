@@ -75,6 +75,6 @@ lower_transpose(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_transpose[] = {
-  {.name = "Transpose", .min_in = 1, .max_in = 1, .lower = lower_transpose, .attributes = "perm:I"},
+  {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose},
   {.name = NULL},
 };

@@ -10,7 +10,7 @@
 #define CLARKE_MAX_SPATIAL 2
 
 /* What its attributes are called, for a clarke_op. */
-#define CLARKE_WINDOW_ATTRIBUTES "auto_pad:s dilations:I kernel_shape:I pads:I strides:I"
+#define CLARKE_WINDOW_ATTRIBUTES "auto_pad:s kernel_shape:I pads:I strides:I"
 
 typedef struct {
   size_t whole;    /* samples in one activation: 1 when the graph has a batch axis */

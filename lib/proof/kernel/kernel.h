@@ -83,6 +83,7 @@ typedef struct {
   bool weight, bound, statistic, wrt; /* a parameter; of a Clip; of a BatchNormalization */
   rational *value;                    /* row-major */
   char *text;                         /* of an attribute that is a string */
+  bool of_tensor;                     /* an attribute that is a tensor */
   rational *move;                     /* wrt: the direction at hand, in the network's */
   rational *gradient;                 /* wrt: what gradient() computed, in the network's */
 } tensor;

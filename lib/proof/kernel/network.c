@@ -5,6 +5,7 @@
  * many runs of a batch of one. */
 #include "convolution.h"
 
+#include <float.h>
 #include <string.h>
 
 size_t
@@ -355,8 +356,14 @@ static bool
 clip_bound(builder *b, size_t i, rational *q)
 {
   const value *v = &b->in[1 + i];
-  if (b->m->opset < 11)
-    return real_attribute(b, i == 0 ? "min" : "max", q, 0);
+  if (b->m->opset < 11) {
+    RATIONAL(most); /* the defaults, which are the largest floats, are no bounds, given or not */
+    bool given = real_attribute(b, i == 0 ? "min" : "max", q, 0);
+    mpq_set_d(&most, (double)FLT_MAX);
+    bool below = mpq_cmp(q, &most) < 0;
+    mpq_neg(&most, &most);
+    return given && below && mpq_cmp(q, &most) > 0;
+  }
   if (v->name == NULL)
     return false;
   need(v->constant != NULL && v->constant->real && v->count == 1, "a bound must be a constant number");
@@ -472,86 +479,137 @@ lower_constant(builder *b)
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 
+/* A form of an operator: what a node of it may have from operator set `since` on, until the next form's. An attribute is
+ * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, a tensor t. */
 static const struct {
   const char *name;
   void (*lower)(builder *b);
-  size_t least, most, kinks; /* inputs; kinks */
+  uint64_t since;
+  size_t least, most, outputs, kinks; /* inputs; outputs at most; kinks */
   const char *attributes;
 } operators[] = {
     /* sorted */
-    {"Abs", lower_relu, 1, 1, 1, ""},
-    {"Add", lower_arithmetic, 2, 2, 0, ""},
-    {"AveragePool", lower_pool, 1, 1, 0, " auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides "},
-    {"BatchNormalization", lower_batch, 5, 5, 0, " epsilon momentum spatial training_mode "},
-    {"Clip", lower_clip, 1, 3, 2, " min max "},
-    {"Concat", lower_concat, 1, NONE, 0, " axis "},
-    {"Constant", lower_constant, 0, 0, 0, " value value_float value_floats value_int value_ints "},
-    {"Conv", lower_convolution, 2, 3, 0, " auto_pad dilations group kernel_shape pads strides "},
-    {"Div", lower_arithmetic, 2, 2, 0, ""},
-    {"Dropout", lower_identity, 1, 3, 0, " ratio seed "},
-    {"Flatten", lower_flatten, 1, 1, 0, " axis "},
-    {"Gemm", lower_product, 2, 3, 0, " alpha beta transA transB "},
-    {"GlobalAveragePool", lower_mean, 1, 1, 0, ""},
-    {"GlobalMaxPool", lower_global_maximum, 1, 1, 0, ""},
-    {"GroupNormalization", lower_groups, 3, 3, 0, " epsilon num_groups stash_type "},
-    {"HardSigmoid", lower_hard, 1, 1, 2, " alpha beta "},
-    {"HardSwish", lower_hard, 1, 1, 2, ""},
-    {"Identity", lower_identity, 1, 1, 0, ""},
-    {"InstanceNormalization", lower_groups, 3, 3, 0, " epsilon "},
-    {"LayerNormalization", lower_layer, 2, 3, 0, " axis epsilon stash_type "},
-    {"LeakyRelu", lower_relu, 1, 1, 1, " alpha "},
-    {"LogSoftmax", lower_softmax, 1, 1, 0, " axis "},
-    {"MatMul", lower_product, 2, 2, 0, ""},
-    {"MaxPool", lower_pool, 1, 1, 0, " auto_pad ceil_mode dilations kernel_shape pads storage_order strides "},
-    {"Mul", lower_arithmetic, 2, 2, 0, ""},
-    {"PRelu", lower_relu, 2, 2, 1, ""},
-    {"Pad", lower_pad, 1, 4, 0, " mode pads value "},
-    {"ReduceMean", lower_mean, 1, 2, 0, " axes keepdims noop_with_empty_axes "},
-    {"Relu", lower_relu, 1, 1, 1, ""},
-    {"Reshape", lower_reshape, 2, 2, 0, " allowzero "},
-    {"Sigmoid", lower_sigmoid, 1, 1, 0, ""},
-    {"Softmax", lower_softmax, 1, 1, 0, " axis "},
-    {"Squeeze", lower_squeeze, 1, 2, 0, " axes "},
-    {"Sub", lower_arithmetic, 2, 2, 0, ""},
-    {"Tanh", lower_sigmoid, 1, 1, 0, ""},
-    {"Transpose", lower_transpose, 1, 1, 0, " perm "},
-    {"Unsqueeze", lower_squeeze, 1, 2, 0, " axes "},
+    {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:i kernel_shape:I pads:I strides:I"},
+    {"AveragePool", lower_pool, 10, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I pads:I strides:I"},
+    {"AveragePool", lower_pool, 19, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i count_include_pad:i dilations:I kernel_shape:I pads:I strides:I"},
+    {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
+    {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
+    {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
+    {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
+    {"Concat", lower_concat, 7, 1, NONE, 1, 0, "axis:i"},
+    {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
+    {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
+    {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Dropout", lower_identity, 7, 1, 1, 1, 0, "ratio:f"},
+    {"Dropout", lower_identity, 12, 1, 3, 1, 0, "seed:i"},
+    {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
+    {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
+    {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
+    {"GlobalAveragePool", lower_mean, 7, 1, 1, 1, 0, ""},
+    {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
+    {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
+    {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
+    {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
+    {"HardSwish", lower_hard, 14, 1, 1, 1, 2, ""},
+    {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
+    {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
+    {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
+    {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
+    {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
+    {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:i strides:I"},
+    {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
+     "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
+    {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
+    {"Pad", lower_pad, 7, 1, 1, 1, 0, "mode:s pads:I value:f"},
+    {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
+    {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
+    {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"Relu", lower_relu, 7, 1, 1, 1, 1, ""},
+    {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
+    {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
+    {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
+    {"Squeeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
+    {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
+    {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
+    {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
+    {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
 };
+#define N_FORMS (sizeof operators / sizeof *operators)
 
 const char *
 network_operator(size_t i, size_t *kinks)
 {
-  if (i >= sizeof operators / sizeof *operators)
-    return NULL;
-  *kinks = operators[i].kinks;
-  return operators[i].name;
+  for (size_t f = 0; f < N_FORMS; f++) {
+    bool next = f > 0 && strcmp(operators[f].name, operators[f - 1].name) == 0;
+    if (!next && i-- == 0) {
+      *kinks = operators[f].kinks;
+      return operators[f].name;
+    }
+  }
+  return NULL;
+}
+
+/* The node's form: of its operator's the last that is not newer than the model. */
+static size_t
+find_form(const builder *b)
+{
+  size_t found = NONE;
+  for (size_t f = 0; f < N_FORMS; f++)
+    if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->m->opset)
+      found = f;
+  need(found != NONE, "the operator is not supported, or newer than the model's operator set");
+  return found;
+}
+
+static void
+check_attributes(const builder *b, const char *known)
+{
+  for (size_t i = 0; i < b->node->n_attributes; i++) {
+    const tensor *t = &b->node->attributes[i];
+    char type = t->text != NULL ? 's' : t->of_tensor ? 't' : t->real ? 'f' : 'i';
+    size_t length = strlen(t->name);
+    const char *at = known;
+    type = (char)(t->text == NULL && !t->of_tensor && t->rank > 0 ? type - 'a' + 'A' : type);
+    while (at != NULL && (strncmp(at, t->name, length) != 0 || at[length] != ':' || at[length + 1] != type)) {
+      at = strchr(at, ' ');
+      at = at != NULL ? at + 1 : NULL;
+    }
+    need(at != NULL && length > 0,
+         "an attribute is not supported in the model's operator set, or not of the right type");
+  }
 }
 
 static void
 lower_node(builder *b)
 {
   const node *n = b->node;
-  size_t op = 0, most = sizeof operators / sizeof *operators;
-  char word[64];
   b->op = n->op;
-  while (op < most && strcmp(operators[op].name, n->op) != 0)
-    op++;
-  need(op < most, "the operator is not supported");
-  need(n->n_in >= operators[op].least && n->n_in <= operators[op].most && n->n_out > 0 && *n->out[0] != '\0'
-           && (n->n_out == 1 || *n->out[1] == '\0' || strstr(n->op, "Normalization") != NULL),
+  size_t f = find_form(b);
+  need(n->n_in >= operators[f].least && n->n_in <= operators[f].most && n->n_out > 0 && n->n_out <= operators[f].outputs
+           && *n->out[0] != '\0',
        "an unsupported number of inputs or outputs");
-  for (size_t i = 0; i < n->n_attributes; i++) {
-    snprintf(word, sizeof word, " %s ", n->attributes[i].name);
-    need(strstr(operators[op].attributes, word) != NULL, "an attribute is not supported");
-  }
+  check_attributes(b, operators[f].attributes);
   b->in = allocate(n->n_in + 5, sizeof *b->in);
   for (size_t i = 0; i < n->n_in; i++) {
     const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
-    need(v != NULL || (*n->in[i] == '\0' && i >= operators[op].least), "an input is not computed before it");
+    need(v != NULL || (*n->in[i] == '\0' && i >= operators[f].least), "an input is not computed before it");
     if (v != NULL)
       b->in[i] = *v;
   }
-  operators[op].lower(b);
+  operators[f].lower(b);
   define(b, n->out[0]);
 }
 

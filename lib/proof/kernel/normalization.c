@@ -75,8 +75,8 @@ lower_batch(builder *b)
   bool training = whole_attribute(b, "training_mode", 0) != 0;
   need(x->constant == NULL && x->rank > 1, "its input must be an activation of two axes or more");
   need(whole_attribute(b, "spatial", 1) == 1, "not for each channel");
-  need(training ? b->m->opset >= 14 : b->node->n_out == 1 || *b->node->out[1] == '\0',
-       "training mode is an attribute from version 14 on, and without it there is one output");
+  for (size_t i = 1; i < b->node->n_out; i++)
+    need(training || *b->node->out[i] == '\0', "without training mode there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);
   mean.constant->statistic = variance.constant->statistic = true;

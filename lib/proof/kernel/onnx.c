@@ -143,6 +143,7 @@ read_attribute(void *item, bytes b)
   field inner = last(b, 5, BODY);
   if (type == 4 && inner.number != 0) {
     read_tensor(t, inner.body);
+    t->of_tensor = true;
   } else if (type == 1 || type == 2 || type == 6 || type == 7) {
     bool real = type == 1 || type == 6;
     bytes data = numbers(b, fields[type], real ? 4 : 8, real);
