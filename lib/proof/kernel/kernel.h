@@ -74,7 +74,7 @@ bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside 
 bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
 void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
 
-/* ---- tensors.c, onnx.c: files of numbers */
+/* ---- tensors.c, onnx.c (with protobuf.c): files of numbers */
 
 typedef struct {
   char *name;
@@ -89,7 +89,7 @@ typedef struct {
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */
-enum { FLOAT = 1, INT64 = 7, BOOL = 9, DOUBLE = 11, N_DTYPES = 17 };
+enum { FLOAT = 1, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
 typedef struct {
   const char *name[2];              /* in .npy; in safetensors */
   size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */

@@ -1,73 +1,9 @@
-/* ONNX files, by the protocol buffers' wire format: of onnx.proto only what the operators of
- * docs/operators.md need. Numbers in comments are those of the fields. What would change the
- * meaning of these is refused. */
-#include "kernel.h"
+/* ONNX files: of onnx.proto only what the operators of docs/operators.md need. Numbers in comments are those of the
+ * fields. What ONNX's checker refuses, and what would change the meaning of the rest, is refused. */
+#include "protobuf.h"
 
+#include <stdlib.h>
 #include <string.h>
-
-enum { VARINT = 0, EIGHT = 1, BODY = 2, FOUR = 5 }; /* wire types */
-
-typedef struct {
-  unsigned number, wire;
-  bytes body; /* of a VARINT: its bytes */
-} field;
-
-static uint64_t
-varint(bytes *b)
-{
-  uint64_t x = 0;
-  for (unsigned shift = 0; shift < 64 && b->size > 0; shift += 7) {
-    unsigned char c = *take(b, 1).data;
-    x |= (uint64_t)(c & 0x7f) << shift;
-    if (c < 0x80)
-      return x;
-  }
-  leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits");
-}
-
-/* The next field of a message with that number; false at its end. */
-static bool
-next_field(bytes *b, unsigned number, field *f)
-{
-  while (b->size > 0) {
-    uint64_t key = varint(b);
-    *f = (field){(unsigned)(key >> 3), (unsigned)(key & 7), *b};
-    refuse_if(key >> 32 != 0 || (f->wire > BODY && f->wire != FOUR), "the model is no protocol buffer");
-    if (f->wire == VARINT)
-      varint(b);
-    else
-      f->body = take(b, f->wire == EIGHT ? 8 : f->wire == FOUR ? 4 : varint(b));
-    if (f->wire == VARINT)
-      f->body.size -= b->size;
-    if (f->number == number)
-      return true;
-  }
-  return false;
-}
-
-/* The last field with that number, which counts; nothing but zeros when there is none. */
-static field
-last(bytes b, unsigned number, unsigned wire)
-{
-  field found = {0, 0, {NULL, 0}};
-  for (field f; next_field(&b, number, &f); found = f)
-    refuse_if(f.wire != wire, "the model's field %u is of another type", number);
-  return found;
-}
-
-static uint64_t
-whole(bytes b, unsigned number)
-{
-  bytes body = last(b, number, VARINT).body;
-  return body.size > 0 ? varint(&body) : 0;
-}
-
-static char *
-text(bytes b, unsigned number)
-{
-  bytes body = last(b, number, BODY).body;
-  return copy_text(body.data, body.size);
-}
 
 /* All bodies with that number, each read into an item of that size. */
 static void *
@@ -75,52 +11,83 @@ list(bytes b, unsigned number, size_t size, void (*read)(void *, bytes), size_t 
 {
   char *items = NULL;
   *n = 0;
-  for (field f; next_field(&b, number, &f); ++*n) {
-    refuse_if(f.wire != BODY, "the model's field %u is of another type", number);
+  for (field f; next_of(&b, number, &f); ++*n) {
     items = grow(items, *n, size);
     read(items + *n * size, f.body);
   }
   return items;
 }
 
-/* All numbers with that number, packed or not, as little-endian numbers of that width. */
+/* Is x, as a number of 64 bits, one of the type? (An integer that is negative has all 64.) */
+static bool
+fits(const dtype *d, uint64_t x)
+{
+  uint64_t bits = 8 * d->width, high = x >> (bits - 1);
+  bool complement = d->exponent == 0 && d->negative; /* two's */
+  return bits == 64 || (complement ? high == 0 || high == UINT64_MAX >> (bits - 1) : high < 2);
+}
+
+/* Appends the number's little-endian bytes. */
+static void
+append(bytes *all, uint64_t x, size_t width)
+{
+  for (size_t i = 0; i < width; i++, all->size++) {
+    all->data = grow(all->data, all->size, 1);
+    all->data[all->size] = (unsigned char)(x >> 8 * i);
+  }
+}
+
+/* All numbers with that field number, packed or not, as they are stored raw. */
 static bytes
-numbers(bytes b, unsigned number, size_t width, bool real)
+numbers(bytes b, unsigned number, size_t type)
 {
   bytes all = {NULL, 0};
-  for (field f; next_field(&b, number, &f);) {
-    bool raw = f.wire == EIGHT || f.wire == FOUR || (f.wire == BODY && real);
+  for (field f; next_of(&b, number, &f);) {
+    bool raw = type == FLOAT || type == DOUBLE; /* in the field too */
     while (f.body.size > 0) {
       uint64_t x = raw ? *take(&f.body, 1).data : varint(&f.body);
-      for (size_t i = 0; i < (raw ? 1 : width); i++, all.size++) {
-        all.data = grow(all.data, all.size, 1);
-        all.data[all.size] = (unsigned char)(x >> 8 * i);
-      }
+      refuse_if(!raw && !fits(&dtypes[type], x), "the model holds a number out of its type's range");
+      append(&all, x, raw ? 1 : dtypes[type].width);
     }
   }
   return all;
 }
 
-/* TensorProto: dims 1, data_type 2, segment 3, name 8, raw_data 9, external_data 13,
- * data_location 14; fields of numbers as in the table of types. */
-static void
-read_tensor(void *item, bytes b)
+/* Is there anything in the field? Of repeated numbers none may be there, packed. */
+static bool
+holds(bytes b, unsigned number)
 {
-  tensor *t = item;
-  bytes dims = numbers(b, 1, 8, false), raw = last(b, 9, BODY).body;
+  bool some = false;
+  for (field f; next_of(&b, number, &f);)
+    some = some || f.wire != BODY || f.body.size > 0;
+  return some;
+}
+
+/* TensorProto: dims 1, data_type 2, string_data 6, name 8, raw_data 9, data_location 14; fields of numbers as in the
+ * table of types: one of 4, 5, 7, 10, 11. */
+static void
+read_tensor(tensor *t, bytes b)
+{
+  static const unsigned fields[] = {4, 5, 7, 10, 11};
+  bytes dims = numbers(b, 1, INT64);
   uint64_t type = whole(b, 2);
   t->name = text(b, 8);
   refuse_if(type >= N_DTYPES || dtypes[type].width == 0, "tensor '%s' is of unsupported type %ju", t->name,
             (uintmax_t)type);
-  refuse_if(whole(b, 14) != 0 || last(b, 13, BODY).number != 0 || last(b, 3, BODY).number != 0,
-            "tensor '%s' is stored elsewhere, where the model's hash ends", t->name);
+  refuse_if(whole(b, 14) != 0, "tensor '%s' is stored elsewhere, where the model's hash ends", t->name);
   t->rank = dims.size / 8;
   refuse_if(t->rank > MAX_RANK, "tensor '%s' has more than %d axes", t->name, MAX_RANK);
   for (size_t i = 0; i < dims.size; i++)
     t->dims[i / 8] |= (size_t)dims.data[i] << 8 * (i % 8);
-  bytes data = numbers(b, dtypes[type].field, dtypes[type].width, type == FLOAT || type == DOUBLE);
-  refuse_if(data.size > 0 && raw.size > 0, "tensor '%s' has two sets of data", t->name);
-  tensor_fill(t, type, raw.size > 0 ? raw : data);
+  for (size_t i = 0; i < t->rank; i++)
+    refuse_if(t->dims[i] > INT64_MAX, "tensor '%s' has a negative dimension", t->name);
+  bool other = given(b, 6);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    other = other || (fields[i] != dtypes[type].field && holds(b, fields[i]));
+  bytes data = numbers(b, dtypes[type].field, type);
+  refuse_if(other, "tensor '%s' has data in a field of another type", t->name);
+  refuse_if(data.size > 0 && given(b, 9), "tensor '%s' has two sets of data", t->name);
+  tensor_fill(t, type, given(b, 9) ? single(b, 9).body : data);
 }
 
 static void
@@ -128,38 +95,54 @@ read_initializer(void *item, bytes b)
 {
   tensor *t = *(tensor **)item = allocate(1, sizeof *t);
   read_tensor(t, b);
+  refuse_if(*t->name == '\0', "an initializer has no name");
   t->initializer = true;
 }
 
+/* The number of an attribute that has one, 0 if it is not there, or the numbers. */
+static void
+read_numbers(tensor *t, bytes b, unsigned number, size_t type, bool several)
+{
+  static unsigned char nought[8];
+  bytes data = numbers(b, number, type);
+  if (!several && data.size == 0)
+    data = (bytes){nought, dtypes[type].width};
+  t->rank = several;
+  t->dims[0] = data.size / dtypes[type].width;
+  tensor_fill(t, type, data);
+}
+
 /* AttributeProto: name 1, f 2, i 3, s 4, t 5, floats 7, ints 8, type 20 (FLOAT 1, INT 2, STRING 3,
- * TENSOR 4, FLOATS 6, INTS 7), ref_attr_name 21. */
+ * TENSOR 4, FLOATS 6, INTS 7). */
 static void
 read_attribute(void *item, bytes b)
 {
-  static const unsigned fields[] = {[1] = 2, [2] = 3, [6] = 7, [7] = 8};
+  static const unsigned fields[] = {[1] = 2, [2] = 3, [3] = 4, [4] = 5, [6] = 7, [7] = 8};
   tensor *t = item;
   uint64_t type = whole(b, 20);
-  t->name = text(b, 1);
-  field inner = last(b, 5, BODY);
-  if (type == 4 && inner.number != 0) {
-    read_tensor(t, inner.body);
+  char *name = text(b, 1);
+  t->name = name;
+  refuse_if(type >= sizeof fields / sizeof *fields || fields[type] == 0, "attribute '%s' is of an unsupported type",
+            name);
+  for (unsigned i = 2; i <= 8; i++)
+    refuse_if(i != fields[type] && (i < 7 ? given(b, i) : holds(b, i)), "attribute '%s' holds what is not of its type",
+              name);
+  if (type == 3) {
+    t->text = text(b, 4);
+  } else if (type == 4) {
+    refuse_if(!given(b, 5), "attribute '%s' has no tensor", name);
+    read_tensor(t, single(b, 5).body);
     t->of_tensor = true;
-  } else if (type == 1 || type == 2 || type == 6 || type == 7) {
-    bool real = type == 1 || type == 6;
-    bytes data = numbers(b, fields[type], real ? 4 : 8, real);
-    t->rank = type > 2;
-    t->dims[0] = data.size / (real ? 4 : 8);
-    tensor_fill(t, real ? FLOAT : INT64, data);
+    t->name = name;
+  } else {
+    read_numbers(t, b, fields[type], type == 1 || type == 6 ? FLOAT : INT64, type > 5);
   }
-  t->name = text(b, 1); /* not the tensor's */
-  t->text = type == 3 ? text(b, 4) : NULL;
-  refuse_if((t->value == NULL && type != 3) || *text(b, 21) != '\0', "attribute '%s' is of an unsupported type",
-            t->name);
 }
 
 static void
 read_name(void *item, bytes b)
 {
+  refuse_if(!is_text(b), "a name is no text: UTF-8 without control characters");
   *(char **)item = copy_text(b.data, b.size);
 }
 
@@ -174,50 +157,137 @@ read_node(void *item, bytes b)
   n->in = list(b, 1, sizeof *n->in, read_name, &n->n_in);
   n->out = list(b, 2, sizeof *n->out, read_name, &n->n_out);
   n->attributes = list(b, 5, sizeof *n->attributes, read_attribute, &n->n_attributes);
-  refuse_if((strcmp(domain, "") != 0 && strcmp(domain, "ai.onnx") != 0) || *text(b, 8) != '\0',
-            "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op, domain);
+  refuse_if(*domain != '\0' || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op,
+            domain);
+  for (size_t i = 0; i < n->n_attributes; i++)
+    for (size_t j = 0; j < i; j++)
+      refuse_if(strcmp(n->attributes[i].name, n->attributes[j].name) == 0, "node '%s' (%s) has attribute '%s' twice",
+                n->name, n->op, n->attributes[i].name);
 }
 
+/* dim_value 1, dim_param 2 */
 static void
 read_dim(void *item, bytes b)
 {
   int64_t size = (int64_t)whole(b, 1);
+  refuse_if(given(b, 1) && given(b, 2), "a dimension has both a value and a name");
   *(size_t *)item = size > 0 ? (size_t)size : 0;
 }
 
-/* ValueInfoProto: name 1, type 2 { tensor_type 1 { shape 2 { dim 1 { dim_value 1 } } } }. */
+/* ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 } } }. */
 static void
 read_port(void *item, bytes b)
 {
   port *p = item;
-  field shape = last(last(last(b, 2, BODY).body, 1, BODY).body, 2, BODY);
+  bytes type = single(single(b, 2).body, 1).body, shape = single(type, 2).body;
+  uint64_t element = whole(type, 1);
   p->name = text(b, 1);
-  p->shaped = shape.number != 0;
-  p->dims = list(shape.body, 1, sizeof *p->dims, read_dim, &p->rank);
+  p->shaped = given(type, 2);
+  p->dims = list(shape, 1, sizeof *p->dims, read_dim, &p->rank);
+  refuse_if(*p->name == '\0' || element >= N_DTYPES || dtypes[element].width == 0,
+            "input or output '%s' is no tensor of a supported type, or has no name", p->name);
   refuse_if(p->rank > MAX_RANK, "'%s' has more than %d axes", p->name, MAX_RANK);
 }
 
-/* ModelProto: graph 7, opset_import 8 { domain 1, version 2 }, functions 25. GraphProto: node 1,
- * initializer 5, input 11, output 12, sparse_initializer 15. */
+/* StringStringEntryProto: key 1. */
+static void
+read_key(void *item, bytes b)
+{
+  *(bytes *)item = single(b, 1).body;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+  const bytes *x = a, *y = b;
+  size_t least = x->size < y->size ? x->size : y->size;
+  int order = least > 0 ? memcmp(x->data, y->data, least) : 0;
+  return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+static void
+check_once(bytes *all, size_t n, const char *what)
+{
+  if (n > 0)
+    qsort(all, n, sizeof *all, by_bytes);
+  for (size_t i = 1; i < n; i++)
+    refuse_if(by_bytes(&all[i - 1], &all[i]) == 0, "%s '%.*s' twice", what, (int)all[i].size, (char *)all[i].data);
+}
+
+static void
+add(bytes **all, size_t *n, char *name)
+{
+  if (*name == '\0')
+    return;
+  *all = grow(*all, *n, sizeof **all);
+  (*all)[(*n)++] = (bytes){(unsigned char *)name, strlen(name)};
+}
+
+static bool
+among(const bytes *sorted, size_t n, const bytes *name)
+{
+  return n > 0 && bsearch(name, sorted, n, sizeof *name, by_bytes) != NULL;
+}
+
+/* Each name has one value: an initializer's, which may also be listed among the inputs, an input's, or a node's. */
+static void
+check_names(const model *m, bool listed)
+{
+  bytes *inputs = NULL, *tensors = NULL, *values = NULL;
+  size_t n_inputs = 0, n_tensors = 0, n = 0;
+  for (size_t i = 0; i < m->n_inputs; i++)
+    add(&inputs, &n_inputs, m->inputs[i].name);
+  check_once(inputs, n_inputs, "the model has input");
+  for (size_t i = 0; i < m->n_tensors; i++)
+    add(&tensors, &n_tensors, m->tensors[i]->name);
+  check_once(tensors, n_tensors, "the model has initializer");
+  for (size_t i = 0; i < n_tensors; i++) {
+    refuse_if(listed && !among(inputs, n_inputs, &tensors[i]), "initializer '%s' is no input, as IR version 3 wants it",
+              (char *)tensors[i].data);
+    add(&values, &n, (char *)tensors[i].data);
+  }
+  for (size_t i = 0; i < n_inputs; i++)
+    if (!among(tensors, n_tensors, &inputs[i]))
+      add(&values, &n, (char *)inputs[i].data);
+  for (size_t i = 0; i < m->n_nodes; i++)
+    for (size_t j = 0; j < m->nodes[i].n_out; j++)
+      add(&values, &n, m->nodes[i].out[j]);
+  check_once(values, n, "the model defines");
+}
+
+/* OperatorSetIdProto: domain 1, version 2. Of the operators' own domain there is one; others do not matter. */
+static uint64_t
+read_opset(bytes file)
+{
+  uint64_t opset = 0;
+  for (field f; next_of(&file, 8, &f);) {
+    char *domain = text(f.body, 1);
+    if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0)
+      continue;
+    refuse_if(opset != 0, "the model names two versions of the operators");
+    opset = whole(f.body, 2);
+  }
+  refuse_if(opset < 7 || opset > 25, "operators of version %ju; supported are 7 to 25", (uintmax_t)opset);
+  return opset;
+}
+
+/* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
+ * initializer 5, input 11, output 12. */
 void
 onnx_read(model *m, bytes file)
 {
-  bytes rest = file, graph = {NULL, 0};
+  size_t n;
   *m = (model){0, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
-  for (field f; next_field(&rest, 8, &f);) {
-    if (*text(f.body, 1) != '\0' && strcmp(text(f.body, 1), "ai.onnx") != 0)
-      continue;
-    refuse_if(m->opset != 0, "the model names two versions of the operators");
-    m->opset = whole(f.body, 2);
-  }
-  refuse_if(m->opset < 7 || m->opset > 25, "operators of version %ju; supported are 7 to 25", (uintmax_t)m->opset);
-  rest = file;
-  for (field f; next_field(&rest, 7, &f); graph = f.body)
-    refuse_if(graph.data != NULL || f.wire != BODY, "the model holds two graphs");
-  refuse_if(last(file, 25, BODY).number != 0 || last(graph, 15, BODY).number != 0,
-            "the model holds functions or sparse tensors");
+  protobuf_check(file);
+  uint64_t version = whole(file, 1);
+  refuse_if(version < 3 || version > 14, "IR version %ju; supported are 3 to 14", (uintmax_t)version);
+  bytes graph = single(file, 7).body, *keys = list(file, 14, sizeof *keys, read_key, &n);
+  check_once(keys, n, "the model's metadata has key");
+  m->opset = read_opset(file);
+  refuse_if(single(graph, 2).body.size == 0, "the model's graph is missing or has no name");
   m->nodes = list(graph, 1, sizeof *m->nodes, read_node, &m->n_nodes);
   m->tensors = list(graph, 5, sizeof *m->tensors, read_initializer, &m->n_tensors);
   m->inputs = list(graph, 11, sizeof *m->inputs, read_port, &m->n_inputs);
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);
+  check_names(m, version == 3);
 }

@@ -47,7 +47,7 @@ little(bytes b, size_t at, size_t width)
   return x;
 }
 
-/* False for what is no number. */
+/* False for what is no number, or none that is read. */
 static bool
 decode(rational *q, const dtype *d, uint64_t x)
 {
@@ -68,7 +68,7 @@ decode(rational *q, const dtype *d, uint64_t x)
   (e < 0 ? mpq_div_2exp : mpq_mul_2exp)(q, q, (unsigned long)labs(e));
   if (negative)
     mpq_neg(q, q);
-  return d != &dtypes[BOOL] || x <= 1;
+  return d == &dtypes[BOOL] ? x <= 1 : d != &dtypes[UINT64] || x <= INT64_MAX;
 }
 
 void
@@ -84,8 +84,8 @@ tensor_fill(tensor *t, size_t type, bytes data)
             "tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
   t->value = rationals(t->count);
   for (size_t i = 0; i < t->count; i++)
-    expect(decode(&t->value[i], d, little(data, i * d->width, d->width)), "tensor '%s', entry %zu: not a finite number",
-           t->name, i);
+    expect(decode(&t->value[i], d, little(data, i * d->width, d->width)),
+           "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
 }
 
 /* Steps over the text, if it is next. */
