@@ -72,6 +72,7 @@ char *copy_text(const void *s, size_t n); /* NUL-terminated; holds no other NUL 
 bytes read_file(const char *path);
 bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
 bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
+bool is_text(bytes b);                       /* UTF-8 without control characters */
 void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
 
 /* ---- tensors.c, onnx.c (with protobuf.c): files of numbers */

@@ -182,25 +182,3 @@ text(bytes b, unsigned number)
   refuse_if(!is_text(body), "the model's field %u is no text: UTF-8 without control characters", number);
   return copy_text(body.data, body.size);
 }
-
-/* Well-formed: no surrogate, and no point in more bytes than it takes (Unicode, table 3-7). */
-bool
-is_text(bytes b)
-{
-  static const uint32_t least[] = {0x20, 0xa0, 0x800, 0x10000};
-  while (b.size > 0) {
-    uint32_t c = *take(&b, 1).data, more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : 3;
-    if (c > 0xf7 || (c >= 0x7f && c < 0xc0) || b.size < more)
-      return false;
-    c &= more > 0 ? 0x3fu >> more : 0x7f;
-    for (uint32_t i = 0; i < more; i++) {
-      uint32_t next = *take(&b, 1).data;
-      if ((next & 0xc0) != 0x80)
-        return false;
-      c = c << 6 | (next & 0x3f);
-    }
-    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-      return false;
-  }
-  return true;
-}

@@ -23,6 +23,5 @@ field single(bytes b, unsigned number);            /* the one with that number; 
 bool given(bytes b, unsigned number);
 uint64_t whole(bytes b, unsigned number); /* 0 when there is none */
 char *text(bytes b, unsigned number);     /* "" when there is none */
-bool is_text(bytes b);                    /* UTF-8 without control characters */
 
 #endif
