@@ -89,6 +89,10 @@ read_batch(clarke_audit_session *s, const char *path, clarke_error *err)
                             name, err);
   if (status != CLARKE_OK)
     return status;
+  for (size_t i = 0; i < s->batch.n; i++)
+    if (strcmp(s->batch.tensor[i].name, "x") != 0 && strcmp(s->batch.tensor[i].name, "y") != 0)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, and y perhaps", name,
+                         s->batch.tensor[i].name);
   s->x = clarke_tensors_find(&s->batch, "x");
   s->y = clarke_tensors_find(&s->batch, "y");
   return s->x != NULL ? CLARKE_OK

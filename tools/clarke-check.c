@@ -13,17 +13,19 @@
 
 static const char usage[] =
     "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
+    "       clarke-check --show MODEL [BATCH [MODEL BATCH]...]\n"
     "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
     "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
     "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
+    "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
     "  --help       show this help and exit\n"
     "  --version    show the version and exit\n\n"
     "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
     "Example: clarke-check lemma2.proof --data cases/audit\n";
 
-/* The check in a child with at most 16 GiB, so that running out of memory is told from the rest. */
+/* The work in a child with at most 16 GiB, so that running out of memory is told from the rest. */
 static int
-check(const char *proof, const char *data)
+check(void (*work)(const char *, const char *), const char *path, const char *other)
 {
   int status;
   pid_t child = fork();
@@ -31,7 +33,7 @@ check(const char *proof, const char *data)
 #if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
     setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)16 << 30, (rlim_t)16 << 30});
 #endif
-    clarke_check_proof(proof, data);
+    work(path, other);
     if (fflush(stdout) == 0)
       _exit(VERIFIED);
     fprintf(stderr, "clarke-check: standard output cannot be written\n");
@@ -43,9 +45,27 @@ check(const char *proof, const char *data)
   return REFUSED;
 }
 
+/* Shows models, each with the batch after it, and says which are refused. */
+static int
+show(char **paths, size_t n)
+{
+  int worst = VERIFIED;
+  for (size_t i = 0; i < n; i += 2) {
+    const char *batch = i + 1 < n ? paths[i + 1] : NULL;
+    int result = check(clarke_show, paths[i], batch);
+    if (result != VERIFIED)
+      printf("refused %s%s%s\n", paths[i], batch != NULL ? " " : "", batch != NULL ? batch : "");
+    worst = result != VERIFIED ? REFUSED : worst;
+    fflush(stdout);
+  }
+  return worst;
+}
+
 int
 main(int argc, char **argv)
 {
+  if (argc > 2 && strcmp(argv[1], "--show") == 0)
+    return show(argv + 2, (size_t)argc - 2);
   const char *proof = NULL, *data = NULL;
   int result = UNDECIDED;
   bool wrong = false;
@@ -73,6 +93,6 @@ main(int argc, char **argv)
   }
   session_threads = threads < 1 ? 1 : threads < MAX_THREADS ? (size_t)threads : MAX_THREADS;
   for (; result == UNDECIDED; session_bits *= 2)
-    result = check(proof, data);
+    result = check(clarke_check_proof, proof, data);
   return result;
 }

@@ -1,5 +1,6 @@
 /* ZIP archives read from memory (archive.h). */
 #include "format/archive.h"
+#include "format/layout.h"
 #include "format/text.h"
 
 #include <string.h>
@@ -34,7 +35,7 @@ clarke_archive_open(clarke_archive *a, const void *data, size_t size, const char
     a->n = (size_t)zip_get_num_entries(a->zip, ZIP_FL_UNCHANGED);
   }
   zip_error_fini(&why);
-  return a->zip == NULL ? CLARKE_EINPUT : CLARKE_OK;
+  return a->zip == NULL ? CLARKE_EINPUT : clarke_layout_ends(data, size, err);
 }
 
 void

@@ -1,6 +1,7 @@
 /* Files beside a model (external.h). */
 #include "format/external.h"
 #include "format/extent.h"
+#include "format/onnx.h"
 #include "format/text.h"
 
 #include <errno.h>
@@ -11,12 +12,6 @@
 #include <unistd.h>
 
 enum { KEY = 1, VALUE = 2 };
-
-static const clarke_wire_rule rules[] = {
-  { KEY, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "key" },
-  { VALUE, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "value" },
-};
-static const clarke_wire_message message = { "StringStringEntryProto", 2, rules };
 
 void
 clarke_external_init(clarke_external *x, const char *path)
@@ -69,7 +64,7 @@ read_pair(clarke_wire_span *key, clarke_wire_span *value, clarke_wire_span span,
   clarke_status status;
 
   *key = *value = (clarke_wire_span){ span.base, span.data, 0 };
-  clarke_wire_open(&w, &message, span);
+  clarke_wire_open(&w, &clarke_onnx_entry_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0)
     *(f.number == KEY ? key : value) = f.span;
   return status;

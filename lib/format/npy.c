@@ -65,7 +65,7 @@ take_number(cursor *c, size_t *value)
       return false;
     *value = 10 * *value + (size_t)(*c->at - '0');
   }
-  return c->at != first;
+  return c->at != first && (*first != '0' || c->at == first + 1); /* Python takes no 07 */
 }
 
 static clarke_status

@@ -5,8 +5,8 @@
 
 #include "format/extent.h"
 
-/* No longer header is read; one of a supported array has fewer than 300 bytes. */
-#define CLARKE_NPY_MAX_HEADER 65535
+/* No longer header is read, here or by NumPy; one of a supported array has fewer than 300 bytes. */
+#define CLARKE_NPY_MAX_HEADER 10000
 /* A buffer this long holds every header that is read, with the magic and lengths before it. */
 #define CLARKE_NPY_MAX_START (CLARKE_NPY_MAX_HEADER + 12)
 

@@ -1,5 +1,6 @@
 /* .npz archives (numpy.savez, savez_compressed): a ZIP whose members are .npy arrays. */
 #include "format/archive.h"
+#include "format/layout.h"
 #include "format/npy.h"
 #include "format/tensors.h"
 
@@ -70,6 +71,13 @@ array_name(char **name, const clarke_archive *a, size_t index, clarke_error *err
     *name = NULL;
     return status;
   }
+  if (n >= 8 && strncmp(*name + n - 8, ".npy", 4) == 0) {
+    status = clarke_fail(err, CLARKE_EINPUT, "member \"%s\": numpy may take it for NAME.npy or for NAME",
+                         *name);
+    free(*name);
+    *name = NULL;
+    return status;
+  }
   (*name)[n - 4] = '\0';
   return CLARKE_OK;
 }
@@ -105,6 +113,8 @@ clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size
     status = clarke_tensors_alloc(ts, a.n, err);
   for (size_t i = 0; i < a.n && status == CLARKE_OK; i++)
     status = read_one(&ts->tensor[i], &a, i, err);
+  if (status == CLARKE_OK)
+    status = clarke_layout_check(data, size, err);
   if (status == CLARKE_OK)
     status = clarke_tensors_sort(ts, err);
   *stored = status == CLARKE_OK && a.stored;

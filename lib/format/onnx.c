@@ -11,42 +11,25 @@
  * known ones mean. */
 #define MAX_IR_VERSION 14
 
-enum { IR_VERSION = 1, GRAPH = 7, OPSET_IMPORT = 8, FUNCTIONS = 25 };
+/* Before it there is no importing of operator sets. */
+#define MIN_IR_VERSION 3
+/* Until this one initializers had to be among the inputs. */
+#define LISTED_IR_VERSION 3
 
-static const clarke_wire_rule model_rules[] = {
-  { IR_VERSION, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "ir_version" },
-  { GRAPH, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "graph" },
-  { OPSET_IMPORT, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "opset_import" },
-  { FUNCTIONS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "functions" },
-};
-static const clarke_wire_message model_message = { "ModelProto", 4, model_rules };
+enum { IR_VERSION = 1, GRAPH = 7, OPSET_IMPORT = 8, METADATA_PROPS = 14, FUNCTIONS = 25 };
 
-static const clarke_wire_rule opset_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "domain" },
-  { 2, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "version" },
-};
-static const clarke_wire_message opset_message = { "OperatorSetIdProto", 2, opset_rules };
+enum { NODE = 1, GRAPH_NAME = 2, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE_INITIALIZER = 15 };
 
-enum { NODE = 1, INITIALIZER = 5, INPUT = 11, OUTPUT = 12, SPARSE_INITIALIZER = 15 };
-
-static const clarke_wire_rule graph_rules[] = {
-  { NODE, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "node" },
-  { INITIALIZER, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "initializer" },
-  { INPUT, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "input" },
-  { OUTPUT, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "output" },
-  { SPARSE_INITIALIZER, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "sparse_initializer" },
-};
-static const clarke_wire_message graph_message = { "GraphProto", 5, graph_rules };
-
+/* Of messages that are not supported, what names them. */
 static const clarke_wire_rule sparse_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "values" },
+  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "values", NULL },
 };
 static const clarke_wire_message sparse_message = { "SparseTensorProto", 1, sparse_rules };
 
-static const clarke_wire_rule name_of_function[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
+static const clarke_wire_rule function_rules[] = {
+  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name", NULL },
 };
-static const clarke_wire_message named_function = { "FunctionProto", 1, name_of_function };
+static const clarke_wire_message function_message = { "FunctionProto", 1, function_rules };
 
 static clarke_status
 refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_error *err)
@@ -63,7 +46,7 @@ refuse_named(const char *what, clarke_wire_span name, const char *why, clarke_er
 static clarke_status
 refuse_sparse(clarke_wire_span span, clarke_error *err)
 {
-  const clarke_wire_span values = clarke_wire_find(span, &sparse_message);
+  const clarke_wire_span values = clarke_wire_find(span, &sparse_message, 1);
 
   return refuse_named("sparse initializer", clarke_onnx_tensor_name(values),
                       "not supported; expected dense initializers", err);
@@ -76,7 +59,7 @@ count_graph(clarke_model *m, clarke_wire_span span, clarke_error *err)
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &graph_message, span);
+  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     m->n_nodes += f.number == NODE;
     m->n_tensors += f.number == INITIALIZER;
@@ -122,7 +105,7 @@ fill_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, cl
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &graph_message, span);
+  clarke_wire_open(&w, &clarke_onnx_graph_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == NODE) {
       status = clarke_onnx_node(&m->nodes[node], node, f.span, err);
@@ -184,9 +167,25 @@ check_unique(definition *d, size_t n, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Checks that every name is given a value once: by an initializer, an input or a node. */
+/* inputs: all of the model's, sorted by name. */
 static clarke_status
-check_names(clarke_model *m, definition *d, clarke_error *err)
+check_listed(const clarke_model *m, const definition *inputs, clarke_error *err)
+{
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    const definition key = { m->tensors[i].name, "initializer" };
+
+    if (m->n_inputs == 0
+        || bsearch(&key, inputs, m->n_inputs, sizeof *inputs, by_name) == NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "initializer \"%s\" is no input; in IR version %d all "
+                         "must be", key.name, LISTED_IR_VERSION);
+  }
+  return CLARKE_OK;
+}
+
+/* Checks that every name is given a value once: by an initializer, an input or a node. listed: must
+ * initializers be inputs too? */
+static clarke_status
+check_names(clarke_model *m, bool listed, definition *d, clarke_error *err)
 {
   size_t n = 0;
   clarke_status status;
@@ -194,6 +193,8 @@ check_names(clarke_model *m, definition *d, clarke_error *err)
   for (size_t i = 0; i < m->n_inputs; i++)
     d[n++] = (definition){ m->inputs[i].name, "graph input" };
   status = check_unique(d, n, err);
+  if (status == CLARKE_OK && listed)
+    status = check_listed(m, d, err);
   if (status != CLARKE_OK)
     return status;
   n = 0;
@@ -213,7 +214,7 @@ check_names(clarke_model *m, definition *d, clarke_error *err)
 }
 
 static clarke_status
-check_definitions(clarke_model *m, clarke_error *err)
+check_definitions(clarke_model *m, bool listed, clarke_error *err)
 {
   size_t n = m->n_tensors + m->n_inputs;
   definition *d;
@@ -224,22 +225,25 @@ check_definitions(clarke_model *m, clarke_error *err)
   d = calloc(n + 1, sizeof *d);
   if (d == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu names", n);
-  status = check_names(m, d, err);
+  status = check_names(m, listed, d, err);
   free(d);
   return status;
 }
 
 static clarke_status
-read_graph(clarke_model *m, clarke_wire_span span, clarke_external *external, clarke_error *err)
+read_graph(clarke_model *m, bool listed, clarke_wire_span span, clarke_external *external,
+           clarke_error *err)
 {
   clarke_status status = count_graph(m, span, err);
 
+  if (status == CLARKE_OK && clarke_wire_find(span, &clarke_onnx_graph_message, GRAPH_NAME).size == 0)
+    status = clarke_fail(err, CLARKE_EINPUT, "the graph has no name");
   if (status == CLARKE_OK)
     status = allocate_graph(m, err);
   if (status == CLARKE_OK)
     status = fill_graph(m, span, external, err);
   if (status == CLARKE_OK)
-    status = check_definitions(m, err);
+    status = check_definitions(m, listed, err);
   return status;
 }
 
@@ -253,7 +257,7 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &opset_message, span);
+  clarke_wire_open(&w, &clarke_onnx_operator_set_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == 1)
       domain = f.span;
@@ -275,7 +279,8 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
 
 /* Reads what surrounds the graph; *graph is the graph's bytes. */
 static clarke_status
-read_header(clarke_model *m, clarke_wire_span *graph, clarke_wire_span span, clarke_error *err)
+read_header(clarke_model *m, bool *listed, clarke_wire_span *graph, clarke_wire_span span,
+            clarke_error *err)
 {
   uint64_t ir = 0;
   bool found = false;
@@ -283,14 +288,14 @@ read_header(clarke_model *m, clarke_wire_span *graph, clarke_wire_span span, cla
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &model_message, span);
+  clarke_wire_open(&w, &clarke_onnx_model_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == IR_VERSION)
       ir = f.value;
     else if (f.number == OPSET_IMPORT)
       status = read_opset(m, f.span, err);
     else if (f.number == FUNCTIONS)
-      status = refuse_named("function", clarke_wire_find(f.span, &named_function),
+      status = refuse_named("function", clarke_wire_find(f.span, &function_message, 1),
                             "model-local functions are not supported", err);
     if (f.number == GRAPH) {
       *graph = f.span;
@@ -304,12 +309,60 @@ read_header(clarke_model *m, clarke_wire_span *graph, clarke_wire_span span, cla
   if (ir == 0 || !found)
     return clarke_fail(err, CLARKE_EINPUT, "not an ONNX model: it has no %s",
                        ir == 0 ? "ir_version" : "graph");
-  if (ir > MAX_IR_VERSION)
-    return clarke_fail(err, CLARKE_EINPUT, "ir_version %llu; versions 1 to %d are read",
-                       (unsigned long long)ir, MAX_IR_VERSION);
+  if (ir < MIN_IR_VERSION || ir > MAX_IR_VERSION)
+    return clarke_fail(err, CLARKE_EINPUT, "ir_version %llu; versions %d to %d are read",
+                       (unsigned long long)ir, MIN_IR_VERSION, MAX_IR_VERSION);
+  *listed = ir == LISTED_IR_VERSION;
   if (m->opset == 0)
     return clarke_fail(err, CLARKE_EINPUT, "no operator set is imported for the default domain");
   return CLARKE_OK;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+  const clarke_wire_span *x = a, *y = b;
+  const size_t least = x->size < y->size ? x->size : y->size;
+  const int order = least != 0 ? memcmp(x->data, y->data, least) : 0;
+
+  return order != 0 ? order : (x->size > y->size) - (x->size < y->size);
+}
+
+/* The keys of the model's metadata, as many as there is room for; returns how many there are. */
+static size_t
+metadata_keys(clarke_wire_span *key, size_t room, clarke_wire_span span)
+{
+  size_t n = 0;
+  clarke_wire w;
+  clarke_wire_field f;
+
+  clarke_wire_open(&w, &clarke_onnx_model_message, span);
+  while (clarke_wire_next(&w, &f, NULL) == CLARKE_OK && f.number != 0) {
+    if (f.number == METADATA_PROPS && n < room)
+      key[n] = clarke_wire_find(f.span, &clarke_onnx_entry_message, 1);
+    n += f.number == METADATA_PROPS;
+  }
+  return n;
+}
+
+/* ONNX's checker refuses a key given twice. */
+static clarke_status
+check_metadata(clarke_wire_span span, clarke_error *err)
+{
+  const size_t n = metadata_keys(NULL, 0, span);
+  clarke_wire_span *key = calloc(n + 1, sizeof *key);
+  clarke_status status = CLARKE_OK;
+
+  if (key == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu keys", n);
+  metadata_keys(key, n, span);
+  if (n > 1)
+    qsort(key, n, sizeof *key, by_bytes);
+  for (size_t i = 1; i < n && status == CLARKE_OK; i++)
+    if (by_bytes(&key[i - 1], &key[i]) == 0)
+      status = refuse_named("metadata", key[i], "is given twice", err);
+  free(key);
+  return status;
 }
 
 static clarke_status
@@ -318,15 +371,20 @@ parse(clarke_model *m, const void *data, size_t size, const char *file, clarke_e
 {
   const clarke_wire_span whole = { data, data, size };
   clarke_wire_span graph = whole;
+  bool listed = false;
   clarke_status status;
 
   clarke_model_clear(m);
   m->file = strdup(clarke_base_name(file));
   if (m->file == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its name", file);
-  status = read_header(m, &graph, whole, err);
+  status = read_header(m, &listed, &graph, whole, err);
   if (status == CLARKE_OK)
-    status = read_graph(m, graph, external, err);
+    status = read_graph(m, listed, graph, external, err);
+  if (status == CLARKE_OK)
+    status = check_metadata(whole, err);
+  if (status == CLARKE_OK)
+    status = clarke_wire_check(whole, &clarke_onnx_model_message, err);
   if (status == CLARKE_OK)
     return status;
   clarke_model_clear(m);

@@ -7,6 +7,21 @@
 #include "format/external.h"
 #include "graph/model.h"
 
+/* onnx.proto's messages (onnx_messages.c), by their names there, each with all its fields. */
+extern const clarke_wire_message clarke_onnx_model_message,
+    clarke_onnx_operator_set_message,
+    clarke_onnx_graph_message,
+    clarke_onnx_node_message,
+    clarke_onnx_attribute_message,
+    clarke_onnx_tensor_message,
+    clarke_onnx_value_info_message,
+    clarke_onnx_type_message,
+    clarke_onnx_tensor_type_message,
+    clarke_onnx_shape_message,
+    clarke_onnx_dimension_message,
+    clarke_onnx_annotation_message,
+    clarke_onnx_entry_message;
+
 /* The name of an element type of ONNX (TensorProto.DataType), and its dtype if it has one. */
 const char *clarke_onnx_type_name(uint64_t code);
 bool clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code);

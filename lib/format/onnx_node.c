@@ -10,48 +10,14 @@
 /* More than any operator has; keeps looking one up by name cheap. */
 #define MAX_ATTRIBUTES 64
 
-enum { INPUT = 1, OUTPUT = 2, NAME = 3, OP_TYPE = 4, ATTRIBUTE = 5, DOMAIN = 7 };
-
-static const clarke_wire_rule node_rules[] = {
-  { INPUT, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "input" },
-  { OUTPUT, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "output" },
-  { NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-  { OP_TYPE, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "op_type" },
-  { ATTRIBUTE, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "attribute" },
-  { DOMAIN, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "domain" },
-};
-
-static const clarke_wire_message node_message = {
-  "NodeProto", sizeof node_rules / sizeof node_rules[0], node_rules };
+enum { INPUT = 1, OUTPUT = 2, NAME = 3, OP_TYPE = 4, ATTRIBUTE = 5, DOMAIN = 7,
+       OVERLOAD = 8 };
 
 enum {
   A_NAME = 1, A_F = 2, A_I = 3, A_S = 4, A_T = 5, A_G = 6, A_FLOATS = 7, A_INTS = 8,
-  A_STRINGS = 9, A_TENSORS = 10, A_GRAPHS = 11, A_TP = 14, A_TYPE_PROTOS = 15, A_TYPE = 20,
+  A_STRINGS = 9, A_TENSORS = 10, A_GRAPHS = 11, A_DOC_STRING = 13, A_TP = 14, A_TYPE_PROTOS = 15, A_TYPE = 20,
   A_REF_ATTR_NAME = 21, A_SPARSE_TENSOR = 22, A_SPARSE_TENSORS = 23,
 };
-
-static const clarke_wire_rule attr_rules[] = {
-  { A_NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-  { A_F, CLARKE_WIRE_32, CLARKE_WIRE_ONE, "f" },
-  { A_I, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "i" },
-  { A_S, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "s" },
-  { A_T, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "t" },
-  { A_G, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "g" },
-  { A_FLOATS, CLARKE_WIRE_32, CLARKE_WIRE_MANY, "floats" },
-  { A_INTS, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "ints" },
-  { A_STRINGS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "strings" },
-  { A_TENSORS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "tensors" },
-  { A_GRAPHS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "graphs" },
-  { A_TP, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "tp" },
-  { A_TYPE_PROTOS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "type_protos" },
-  { A_TYPE, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "type" },
-  { A_REF_ATTR_NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "ref_attr_name" },
-  { A_SPARSE_TENSOR, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "sparse_tensor" },
-  { A_SPARSE_TENSORS, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "sparse_tensors" },
-};
-
-static const clarke_wire_message attr_message = {
-  "AttributeProto", sizeof attr_rules / sizeof attr_rules[0], attr_rules };
 
 /* By AttributeProto.AttributeType: the field that holds the value. */
 static const struct {
@@ -72,10 +38,9 @@ static const struct {
 
 typedef struct {
   clarke_wire_span name;
-  uint64_t type;               /* AttributeType; 0 when not stated */
+  uint64_t type;               /* AttributeType */
   const clarke_wire_rule *set; /* the field that holds a value */
   size_t count;                /* of floats or ints */
-  bool reference;              /* to an attribute of an enclosing function */
 } attr_survey;
 
 static clarke_status
@@ -103,15 +68,15 @@ survey_attr(attr_survey *s, clarke_wire_span span, clarke_error *err)
   clarke_status status;
 
   memset(s, 0, sizeof *s);
-  clarke_wire_open(&w, &attr_message, span);
+  clarke_wire_open(&w, &clarke_onnx_attribute_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == A_NAME)
       s->name = f.span;
     else if (f.number == A_TYPE)
       s->type = f.value;
     else if (f.number == A_REF_ATTR_NAME)
-      s->reference = f.span.size != 0;
-    else
+      return clarke_fail(err, CLARKE_EINPUT, "refers to an attribute of a function; not supported");
+    else if (f.number != A_DOC_STRING)
       status = survey_value(s, &f, err);
     if (status != CLARKE_OK)
       return status;
@@ -119,17 +84,10 @@ survey_attr(attr_survey *s, clarke_wire_span span, clarke_error *err)
   return status;
 }
 
-/* Settles the attribute's type: as stated, or (IR version 1) as the one field set says. */
+/* The attribute's type as stated; what it holds must be of it. */
 static clarke_status
 settle_type(clarke_attr *a, attr_survey *s, clarke_error *err)
 {
-  if (s->reference) {
-    a->type = CLARKE_ATTR_OTHER;
-    return CLARKE_OK;
-  }
-  for (uint64_t k = 1; k < N_ATTR_TYPES && s->type == 0 && s->set != NULL; k++)
-    if (attr_types[k].field == s->set->number)
-      s->type = k;
   if (s->type == 0 || s->type >= N_ATTR_TYPES)
     return clarke_fail(err, CLARKE_EINPUT, "has no value of a known type (type %llu)",
                        (unsigned long long)s->type);
@@ -224,7 +182,7 @@ fill_attr(clarke_attr *a, attr_survey *s, clarke_wire_span span, clarke_error *e
     status = make_room(a, s->count, err);
   if (status != CLARKE_OK || a->type == CLARKE_ATTR_OTHER)
     return status;
-  clarke_wire_open(&w, &attr_message, span);
+  clarke_wire_open(&w, &clarke_onnx_attribute_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.rule == s->set)
       status = fill_value(a, &f, err);
@@ -261,7 +219,7 @@ survey_node(clarke_model_node *node, clarke_wire_span span, clarke_error *err)
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &node_message, span);
+  clarke_wire_open(&w, &clarke_onnx_node_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     node->n_in += f.number == INPUT;
     node->n_out += f.number == OUTPUT;
@@ -272,13 +230,15 @@ survey_node(clarke_model_node *node, clarke_wire_span span, clarke_error *err)
       status = clarke_text_copy(&node->op_type, f.span.data, f.span.size, "its op_type", err);
     else if (f.number == DOMAIN)
       status = clarke_text_copy(&node->domain, f.span.data, f.span.size, "its domain", err);
+    else if (f.number == OVERLOAD && f.span.size != 0)
+      status = clarke_fail(err, CLARKE_EINPUT, "is a call of a function (overload), not supported");
     if (status != CLARKE_OK)
       return status;
   }
   return status;
 }
 
-/* Absent strings are empty; "ai.onnx" is the default domain's other name. */
+/* Absent strings are empty. */
 static clarke_status
 settle_names(clarke_model_node *node, clarke_error *err)
 {
@@ -290,8 +250,6 @@ settle_names(clarke_model_node *node, clarke_error *err)
     node->domain = calloc(1, 1);
   if (node->name == NULL || node->domain == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for its name");
-  if (strcmp(node->domain, "ai.onnx") == 0)
-    *node->domain = '\0';
   return CLARKE_OK;
 }
 
@@ -319,7 +277,7 @@ fill_node(clarke_model_node *node, clarke_wire_span span, clarke_error *err)
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &node_message, span);
+  clarke_wire_open(&w, &clarke_onnx_node_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == INPUT)
       status = clarke_text_copy(&node->in[in++], f.span.data, f.span.size, "an input", err);

@@ -5,38 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const clarke_wire_rule info_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "type" },
-};
-static const clarke_wire_message info_message = { "ValueInfoProto", 2, info_rules };
-
-static const clarke_wire_rule type_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "tensor_type" },
-  { 4, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "sequence_type" },
-  { 5, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "map_type" },
-  { 7, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "opaque_type" },
-  { 8, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "sparse_tensor_type" },
-  { 9, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "optional_type" },
-};
-static const clarke_wire_message type_message = { "TypeProto", 6, type_rules };
-
-static const clarke_wire_rule tensor_rules[] = {
-  { 1, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "elem_type" },
-  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "shape" },
-};
-static const clarke_wire_message tensor_type_message = { "TypeProto.Tensor", 2, tensor_rules };
-
-static const clarke_wire_rule shape_rules[] = {
-  { 1, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "dim" },
-};
-static const clarke_wire_message shape_message = { "TensorShapeProto", 1, shape_rules };
-
-static const clarke_wire_rule dim_rules[] = {
-  { 1, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "dim_value" },
-  { 2, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "dim_param" },
-};
-static const clarke_wire_message dim_message = { "TensorShapeProto.Dimension", 2, dim_rules };
+enum { DENOTATION = 6 };
 
 /* -1 when the dimension is named, absent or (as some exporters write it) negative. */
 static clarke_status
@@ -48,7 +17,7 @@ read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
   clarke_status status;
 
   *dim = -1;
-  clarke_wire_open(&w, &dim_message, span);
+  clarke_wire_open(&w, &clarke_onnx_dimension_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     valued = valued || f.number == 1;
     named = named || f.number == 2;
@@ -68,7 +37,7 @@ read_shape(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
   clarke_status status;
 
   port->shaped = true;
-  clarke_wire_open(&w, &shape_message, span);
+  clarke_wire_open(&w, &clarke_onnx_shape_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (port->rank == CLARKE_MAX_RANK)
       return clarke_fail(err, CLARKE_EINPUT, "more than %d dimensions", CLARKE_MAX_RANK);
@@ -87,7 +56,7 @@ read_tensor_type(clarke_model_port *port, clarke_wire_span span, clarke_error *e
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &tensor_type_message, span);
+  clarke_wire_open(&w, &clarke_onnx_tensor_type_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == 1)
       code = f.value;
@@ -110,8 +79,10 @@ read_type(clarke_model_port *port, clarke_wire_span span, clarke_error *err)
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &type_message, span);
+  clarke_wire_open(&w, &clarke_onnx_type_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.number == DENOTATION)
+      continue;
     if (f.number != 1)
       return clarke_fail(err, CLARKE_EINPUT, "is of %s; expected a tensor", f.rule->name);
     typed = true;
@@ -133,11 +104,11 @@ clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span spa
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &info_message, span);
+  clarke_wire_open(&w, &clarke_onnx_value_info_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     if (f.number == 1)
       name = f.span;
-    else
+    else if (f.number == 2)
       type = f.span;
   }
   if (status == CLARKE_OK && name.size == 0)

@@ -9,35 +9,11 @@
 
 enum {
   DIMS = 1, DATA_TYPE = 2, SEGMENT = 3, FLOAT_DATA = 4, INT32_DATA = 5, STRING_DATA = 6,
-  INT64_DATA = 7, NAME = 8, RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, EXTERNAL_DATA = 13,
-  DATA_LOCATION = 14,
+  INT64_DATA = 7, NAME = 8, RAW_DATA = 9, DOUBLE_DATA = 10, UINT64_DATA = 11, DOC_STRING = 12,
+  EXTERNAL_DATA = 13, DATA_LOCATION = 14, METADATA_PROPS = 16,
 };
 
-static const clarke_wire_rule rules[] = {
-  { DIMS, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "dims" },
-  { DATA_TYPE, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "data_type" },
-  { SEGMENT, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "segment" },
-  { FLOAT_DATA, CLARKE_WIRE_32, CLARKE_WIRE_MANY, "float_data" },
-  { INT32_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "int32_data" },
-  { STRING_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "string_data" },
-  { INT64_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "int64_data" },
-  { NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-  { RAW_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "raw_data" },
-  { DOUBLE_DATA, CLARKE_WIRE_64, CLARKE_WIRE_MANY, "double_data" },
-  { UINT64_DATA, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "uint64_data" },
-  { EXTERNAL_DATA, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "external_data" },
-  { DATA_LOCATION, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "data_location" },
-};
-
-static const clarke_wire_message tensor_message = { "TensorProto",
-                                                    sizeof rules / sizeof rules[0], rules };
-
-static const clarke_wire_rule name_rules[] = {
-  { NAME, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name" },
-};
-static const clarke_wire_message named_tensor = { "TensorProto", 1, name_rules };
-
-/* By TensorProto.DataType; typed 0: not read. */
+                               /* By TensorProto.DataType; typed 0: not read. */
 static const struct {
   const char *name;
   clarke_dtype dtype;
@@ -95,6 +71,7 @@ clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code)
 /* What one pass over the message finds, before anything is allocated. */
 typedef struct {
   clarke_wire_span raw;
+  bool given;    /* is there a raw_data, which may be empty? */
   uint64_t type; /* TensorProto.DataType */
   size_t rank, dims[CLARKE_MAX_RANK];
   const clarke_wire_rule *typed; /* the typed field that has entries */
@@ -154,9 +131,12 @@ survey_field(survey *s, const clarke_wire_field *f, clarke_error *err)
     s->type = f->value;
     return CLARKE_OK;
   case NAME:
+  case DOC_STRING:
+  case METADATA_PROPS:
     return CLARKE_OK;
   case RAW_DATA:
     s->raw = f->span;
+    s->given = true;
     return CLARKE_OK;
   case SEGMENT:
     s->segmented = true;
@@ -180,7 +160,7 @@ survey_tensor(survey *s, clarke_wire_span span, clarke_error *err)
   clarke_status status;
 
   memset(s, 0, sizeof *s);
-  clarke_wire_open(&w, &tensor_message, span);
+  clarke_wire_open(&w, &clarke_onnx_tensor_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     status = survey_field(s, &f, err);
     if (status != CLARKE_OK)
@@ -195,7 +175,7 @@ check_entries(const survey *s, const clarke_extent *e, clarke_error *err)
 {
   const unsigned typed = types[s->type].typed;
 
-  if (s->typed != NULL && s->raw.size != 0)
+  if (s->typed != NULL && s->given)
     return clarke_fail(err, CLARKE_EINPUT, "entries both in raw_data and in %s", s->typed->name);
   if (s->typed != NULL && s->typed->number != typed)
     return clarke_fail(err, CLARKE_EINPUT, "%s is no field for entries of type %s",
@@ -219,7 +199,7 @@ check_external(const survey *s, const clarke_extent *e, clarke_error *err)
   if (s->where != EXTERNAL)
     return clarke_fail(err, CLARKE_EINPUT, "data_location is %llu, which is no external file's, but "
                        "it has external_data", (unsigned long long)s->where);
-  if (s->typed != NULL || s->raw.size != 0)
+  if (s->typed != NULL || s->given)
     return clarke_fail(err, CLARKE_EINPUT, "entries both in the model and in an external file");
   return clarke_external_check(&s->range, e->bytes, err);
 }
@@ -274,7 +254,7 @@ gather_typed(unsigned char *bytes, const clarke_tensor *t, const survey *s, clar
   clarke_wire_field f;
   clarke_status status;
 
-  clarke_wire_open(&w, &tensor_message, span);
+  clarke_wire_open(&w, &clarke_onnx_tensor_message, span);
   while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
     clarke_wire_span run = f.span;
 
@@ -339,7 +319,7 @@ read_internal(clarke_tensor *t, const char *name, const survey *s, const clarke_
 clarke_wire_span
 clarke_onnx_tensor_name(clarke_wire_span span)
 {
-  return clarke_wire_find(span, &named_tensor);
+  return clarke_wire_find(span, &clarke_onnx_tensor_message, NAME);
 }
 
 clarke_status

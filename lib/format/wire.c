@@ -135,38 +135,78 @@ check_rule(clarke_wire *w, const clarke_wire_field *f, unsigned type, clarke_err
 clarke_status
 clarke_wire_next(clarke_wire *w, clarke_wire_field *f, clarke_error *err)
 {
-  while (w->left.size != 0) {
-    const clarke_wire_span start = w->left;
-    uint64_t tag;
-    clarke_status status = read_varint(&w->left, &tag, err);
+  const clarke_wire_span start = w->left;
+  uint64_t tag;
+  clarke_status status;
 
-    if (status != CLARKE_OK)
-      return status;
-    if (tag >> 3 == 0 || tag >> 32 != 0)
-      return malformed(start, "no such field number", err);
-    status = read_payload(&w->left, (unsigned)(tag & 7), f, err);
-    if (status != CLARKE_OK)
-      return status;
-    f->rule = find_rule(w->message, tag >> 3);
-    if (f->rule == NULL)
-      continue;
-    f->number = f->rule->number;
-    return check_rule(w, f, (unsigned)(tag & 7), err);
-  }
   f->number = 0;
   f->rule = NULL;
-  return CLARKE_OK;
+  if (w->left.size == 0)
+    return CLARKE_OK;
+  status = read_varint(&w->left, &tag, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (tag >> 3 == 0 || tag >> 32 != 0)
+    return malformed(start, "no such field number", err);
+  status = read_payload(&w->left, (unsigned)(tag & 7), f, err);
+  if (status != CLARKE_OK)
+    return status;
+  f->rule = find_rule(w->message, tag >> 3);
+  if (f->rule == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s has a field %u, which is not known", w->message->name,
+                       (unsigned)(tag >> 3));
+  f->number = f->rule->number;
+  return check_rule(w, f, (unsigned)(tag & 7), err);
 }
 
 clarke_wire_span
-clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message)
+clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message, unsigned number)
 {
   const clarke_wire_span none = { span.base, span.base, 0 };
   clarke_wire w;
   clarke_wire_field f;
 
   clarke_wire_open(&w, message, span);
-  return clarke_wire_next(&w, &f, NULL) == CLARKE_OK && f.number != 0 ? f.span : none;
+  while (clarke_wire_next(&w, &f, NULL) == CLARKE_OK && f.number != 0)
+    if (f.number == number)
+      return f.span;
+  return none;
+}
+
+/* Numbers one after another are whole. */
+static clarke_status
+check_numbers(const clarke_wire_field *f, clarke_error *err)
+{
+  clarke_wire_span run = f->span;
+  clarke_status status = CLARKE_OK;
+
+  while (status == CLARKE_OK && run.size != 0) {
+    uint64_t value;
+
+    status = clarke_wire_number(&run, f->rule->type, &value, err);
+  }
+  return status;
+}
+
+clarke_status
+clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message, clarke_error *err)
+{
+  clarke_wire w;
+  clarke_wire_field f;
+  clarke_status status;
+
+  clarke_wire_open(&w, message, span);
+  while ((status = clarke_wire_next(&w, &f, err)) == CLARKE_OK && f.number != 0) {
+    if (f.rule->times == CLARKE_WIRE_NEVER)
+      return clarke_fail(err, CLARKE_EINPUT, "%s.%s is not supported", message->name, f.rule->name);
+    if (f.rule->inner != NULL)
+      status = clarke_wire_check(f.span, f.rule->inner, err);
+    else if (f.rule->type != CLARKE_WIRE_BYTES)
+      status = check_numbers(&f, err);
+    if (status != CLARKE_OK)
+      return status;
+  }
+  return status;
 }
 
 clarke_status

@@ -1,10 +1,10 @@
 /* The protobuf wire format (https://protobuf.dev/programming-guides/encoding), read strictly.
  *
- * A message is a run of (field number, wire type, payload). A reader states the fields it wants as
- * rules; those it does not name are skipped, by length, unseen. A wanted field with another wire
- * type, or a singular one given twice (which protobuf would silently merge or override), is an
- * error, as are groups, overlong varints and lengths past the end. Nothing here allocates or
- * recurses: nested messages are opened one by one by whoever knows their depth. */
+ * A message is a run of (field number, wire type, payload). The fields that it may have are stated as
+ * rules. Any other field, one with another wire type (which protobuf would pass over), or a singular one
+ * given twice (which it would merge or override) is an error, as are groups, varints of more than 64 bits
+ * and lengths past the end. Nothing here allocates; nested messages are opened one by one by whoever
+ * knows their depth, or all checked by clarke_wire_check. */
 #ifndef CLARKE_FORMAT_WIRE_H
 #define CLARKE_FORMAT_WIRE_H
 
@@ -21,20 +21,24 @@ typedef enum {
   CLARKE_WIRE_32 = 5,
 } clarke_wire_type;
 
-typedef enum { CLARKE_WIRE_ONE, CLARKE_WIRE_MANY } clarke_wire_times;
+/* NEVER: a field whose reader refuses it by name; clarke_wire_check refuses it wherever it stands. */
+typedef enum { CLARKE_WIRE_ONE, CLARKE_WIRE_MANY, CLARKE_WIRE_NEVER } clarke_wire_times;
+
+typedef struct clarke_wire_message clarke_wire_message;
 
 typedef struct {
   unsigned number;       /* 1 to 63 */
   clarke_wire_type type; /* of one entry; a repeated number may also come packed */
   clarke_wire_times times;
   const char *name;
+  const clarke_wire_message *inner; /* of a nested message; NULL: numbers, bytes, text */
 } clarke_wire_rule;
 
-typedef struct {
+struct clarke_wire_message {
   const char *name; /* "TensorProto" */
   size_t n;
   const clarke_wire_rule *rules;
-} clarke_wire_message;
+};
 
 /* A run of bytes inside the file that starts at base. */
 typedef struct {
@@ -57,11 +61,17 @@ typedef struct {
 
 void clarke_wire_open(clarke_wire *w, const clarke_wire_message *message, clarke_wire_span span);
 
-/* The next wanted field; number 0 at the end. */
+/* The next field; number 0 at the end. */
 clarke_status clarke_wire_next(clarke_wire *w, clarke_wire_field *f, clarke_error *err);
 
-/* The payload of the first wanted field, for naming what is refused; empty when there is none. */
-clarke_wire_span clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message);
+/* The payload of the field with that number, for naming what is refused; empty when there is none. */
+clarke_wire_span clarke_wire_find(clarke_wire_span span, const clarke_wire_message *message,
+                                  unsigned number);
+
+/* Does the message keep its rules to its last byte, and do all messages in it, read or not? They nest no
+ * deeper than their rules name each other. */
+clarke_status clarke_wire_check(clarke_wire_span span, const clarke_wire_message *message,
+                                clarke_error *err);
 
 /* The numbers in one occurrence of a repeated number field, one by one: set run = f->span first;
  * there is another while run->size != 0. */

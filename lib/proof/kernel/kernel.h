@@ -79,7 +79,7 @@ void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
 
 typedef struct {
   char *name;
-  size_t rank, dims[MAX_RANK], count;
+  size_t type, rank, dims[MAX_RANK], count;
   bool real, initializer;             /* of a floating-point type (else integers); of the model */
   bool weight, bound, statistic, wrt; /* a parameter; of a Clip; of a BatchNormalization */
   rational *value;                    /* row-major */
@@ -103,6 +103,8 @@ extern const dtype dtypes[N_DTYPES];
 void tensor_fill(tensor *t, size_t type, bytes data);
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
 tensor *tensors_read(bytes file, size_t *n);
+/* Of a batch, an .npy or .npz: x, and y (the target) if it is there. */
+const tensor *batch_read(bytes file, const tensor **target);
 
 typedef struct {
   char *op, *name, **in, **out;
@@ -113,7 +115,7 @@ typedef struct {
 typedef struct {
   char *name;
   bool shaped;
-  size_t rank, *dims; /* 0: symbolic */
+  size_t type, rank, *dims; /* 0: symbolic */
 } port;
 
 typedef struct {
@@ -291,6 +293,9 @@ void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */
 void clarke_check_proof(const char *path, const char *data);
+
+/* ---- show.c: prints what was read of the model and the batch (NULL: none), which must fit it. */
+void clarke_show(const char *model_path, const char *batch_path);
 
 /* Reading lines: a word, a rational, a number, a decoded name; a line of that keyword, if it is the
  * next, or else a failure; a file by `NAME HASH`. */

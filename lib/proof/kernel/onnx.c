@@ -182,6 +182,7 @@ read_port(void *item, bytes b)
   bytes type = single(single(b, 2).body, 1).body, shape = single(type, 2).body;
   uint64_t element = whole(type, 1);
   p->name = text(b, 1);
+  p->type = (size_t)element;
   p->shaped = given(type, 2);
   p->dims = list(shape, 1, sizeof *p->dims, read_dim, &p->rank);
   refuse_if(*p->name == '\0' || element >= N_DTYPES || dtypes[element].width == 0,

@@ -466,14 +466,7 @@ replace_parameters(model *m, bytes file, bool *replaced)
 static void
 read_batch(bytes file)
 {
-  size_t n;
-  tensor *t = tensors_read(file, &n);
-  for (size_t i = 0; i < n; i++) {
-    bool x = strcmp(t[i].name, "x") == 0;
-    require(x || strcmp(t[i].name, "y") == 0, "the batch holds '%s' beside x and y", t[i].name);
-    *(x ? &p.x : &p.target) = &t[i];
-  }
-  require(p.x != NULL, "the batch holds no x");
+  p.x = batch_read(file, &p.target);
 }
 
 static void

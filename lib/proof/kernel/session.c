@@ -27,8 +27,11 @@ leave(outcome result, const char *format, ...)
   va_end(args);
   for (char *c = why; *c != '\0'; c++)
     *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
-  fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
-          result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
+  if (result == REFUSED && session_line == 0)
+    fprintf(stderr, "clarke-check: cannot read: %s\n", why);
+  else
+    fprintf(result == REFUSED ? stderr : stdout, "%s line %zu: %s\n",
+            result == REFUSED ? "clarke-check: cannot check" : "FAILED", session_line, why);
   fflush(NULL);
   _exit(result == REFUSED ? REFUSED : FAILED);
 }

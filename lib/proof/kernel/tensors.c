@@ -77,6 +77,7 @@ tensor_fill(tensor *t, size_t type, bytes data)
 {
   const dtype *d = &dtypes[type];
   t->count = 1;
+  t->type = type;
   t->real = d->exponent > 0;
   refuse_if(d->width == 0, "tensor '%s' is of an unsupported type", t->name);
   for (size_t i = 0; i < t->rank; i++)
@@ -453,4 +454,20 @@ tensors_read(bytes file, size_t *n)
     for (size_t j = 0; j < i; j++)
       refuse_if(strcmp(t[i].name, t[j].name) == 0, "two tensors named '%s'", t[i].name);
   return t;
+}
+
+const tensor *
+batch_read(bytes file, const tensor **target)
+{
+  size_t n;
+  const tensor *x = NULL, *t;
+  refuse_if(file.size < 2 || (memcmp(file.data, "PK", 2) != 0 && file.data[0] != 0x93), "the batch is no .npz or .npy");
+  t = tensors_read(file, &n);
+  for (size_t i = 0; i < n; i++) {
+    bool named = strcmp(t[i].name, "x") == 0;
+    refuse_if(!named && strcmp(t[i].name, "y") != 0, "the batch holds '%s' beside x and y", t[i].name);
+    *(named ? &x : target) = &t[i];
+  }
+  refuse_if(x == NULL, "the batch holds no x");
+  return x;
 }
