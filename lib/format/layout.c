@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LOCAL = 30, CENTRAL = 46, END = 22, LOCATOR = 20, END64 = 56, EXTRA64 = 20 };
+enum { LOCAL = 30, CENTRAL = 46, END = 22, LOCATOR = 20, END64 = 56, EXTRA64 = 20,
+       NEWEST = 45 /* version of the format, times ten: sizes in extra fields */ };
 
 typedef struct {
   const unsigned char *data;
@@ -82,8 +83,7 @@ member_fits(size_t *at, const archive *a, const unsigned char *entry)
   if (a->start - *at < header || a->start - *at - header < packed)
     return false;
   *at += header + packed;
-  return memcmp(local, "PK\3\4", 4) == 0 && memcmp(local + 6, entry + 8, 4) == 0
-         && memcmp(local + 14, entry + 16, 4) == 0 && little(local + 26, 2) == name
+  return memcmp(local, "PK\3\4", 4) == 0 && memcmp(local + 6, entry + 8, 12) == 0 && little(local + 26, 2) == name
          && memcmp(local + LOCAL, entry + CENTRAL, name) == 0 && sizes_agree(local, entry);
 }
 
@@ -125,7 +125,7 @@ clarke_layout_check(const void *data, size_t size, clarke_error *err)
       return spread(err);
     name = (size_t)little(entry + 28, 2);
     if (memcmp(entry, "PK\1\2", 4) != 0 || a.end - place - CENTRAL < name
-        || little(entry + 30, 6) != 0)
+        || little(entry + 30, 6) != 0 || little(entry + 6, 2) > NEWEST)
       return spread(err);
     if (!name_is_plain(entry) || !member_fits(&at, &a, entry))
       return clarke_fail(err, CLARKE_EINPUT, "member %zu is not where and what the ZIP archive's directory "

@@ -7,7 +7,7 @@
 
 enum { DENOTATION = 6 };
 
-/* -1 when the dimension is named, absent or (as some exporters write it) negative. */
+/* -1 when the dimension is named or absent. */
 static clarke_status
 read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
 {
@@ -22,8 +22,11 @@ read_dim(int64_t *dim, clarke_wire_span span, clarke_error *err)
     valued = valued || f.number == 1;
     named = named || f.number == 2;
     if (f.number == 1)
-      *dim = f.value <= INT64_MAX ? (int64_t)f.value : -1;
+      *dim = (int64_t)f.value;
   }
+  if (status == CLARKE_OK && valued && *dim < 1)
+    return clarke_fail(err, CLARKE_EINPUT, "a dimension is %lld; expected 1 or more, or a name",
+                       (long long)*dim);
   if (status == CLARKE_OK && valued && named)
     return clarke_fail(err, CLARKE_EINPUT, "a dimension has both a value and a name");
   return status;

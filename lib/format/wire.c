@@ -27,6 +27,8 @@ read_varint(clarke_wire_span *s, uint64_t *value, clarke_error *err)
     byte = s->data[k];
     if (k == 9 && byte > 1)
       break;
+    if (k > 0 && byte == 0)
+      return malformed(*s, "a varint in more bytes than it takes", err);
     *value |= (uint64_t)(byte & 0x7f) << (7 * k);
     if (byte < 0x80) {
       skip(s, k + 1);

@@ -231,8 +231,9 @@ add_input(builder *b, const clarke_tensor *x, clarke_error *err)
   if (x->rank < 1 || x->count == 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples, of one or more entries each",
                        x->name != NULL ? x->name : "x");
-  if (!port->shaped || (fits(port, 1, x->dims + 1, x->rank - 1) &&
-                        first_axis_is_free(port, x->dims[0])))
+  if (!port->shaped)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' declares no shape", b->m->file, port->name);
+  if (fits(port, 1, x->dims + 1, x->rank - 1) && first_axis_is_free(port, x->dims[0]))
     b->g->batched = true;
   else if (fits(port, 0, x->dims + 1, x->rank - 1))
     b->g->batched = false;
@@ -379,6 +380,22 @@ lower_node(builder *b, size_t place, clarke_error *err)
   return status;
 }
 
+/* Does the output have the shape that is declared, if one is? */
+static clarke_status
+check_shape(const builder *b, const clarke_model_port *port, const clarke_value *v, clarke_error *err)
+{
+  size_t lead = b->g->batched ? 1 : 0;
+  bool first = lead == 0 || port->rank == 0 || port->dims[0] <= 1
+               || (size_t)port->dims[0] == b->g->samples;
+  char shape[256];
+
+  if (!port->shaped || (first && port->rank >= lead && fits(port, lead, v->dims, v->rank)))
+    return CLARKE_OK;
+  describe_port(port, shape, sizeof shape);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is declared with shape (%s), and has another",
+                     b->m->file, port->name, shape);
+}
+
 static clarke_status
 find_output(builder *b, clarke_error *err)
 {
@@ -389,7 +406,7 @@ find_output(builder *b, clarke_error *err)
                        b->m->outputs[0].name,
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
   b->g->output = v;
-  return CLARKE_OK;
+  return check_shape(b, &b->m->outputs[0], &b->g->values[v], err);
 }
 
 static clarke_status

@@ -154,14 +154,14 @@ def onnx_shapes():
                helper.make_tensor("empty", TensorProto.FLOAT, [0, 4], []),
                helper.make_tensor("große Matrix", TensorProto.INT8, [2, 1, 2], [1, -2, 3, -4])]
     inputs = [info("a", ["N", 3, None]), info("b", [], TensorProto.DOUBLE),
-              info("c", None, TensorProto.BFLOAT16), info("d", [0], TensorProto.BOOL)]
+              info("c", None, TensorProto.BFLOAT16), info("d", [1], TensorProto.BOOL)]
     nodes = [helper.make_node("Identity", ["a"], ["y"])]
-    m = model(nodes, tensors, inputs, [info("y", [-1, 3, 8])], opset=13)
+    m = model(nodes, tensors, inputs, [info("y", ["N", 3, 8])], opset=13)
     put("shapes.onnx", m.SerializeToString(),
         "opset 13\n"
         + tensor_text("scalar", "float32", [], [2.5]) + tensor_text("empty", "float32", [0, 4], [])
         + tensor_text("große Matrix", "int8", [2, 1, 2], [1, -2, 3, -4])
-        + "input a float32 [?, 3, ?]\ninput b float64 []\ninput c bfloat16\ninput d bool [0]\n"
+        + "input a float32 [?, 3, ?]\ninput b float64 []\ninput c bfloat16\ninput d bool [1]\n"
           "output y float32 [?, 3, 8]\nnode Identity domain= name= in=a out=y\n")
 
 

@@ -727,6 +727,9 @@ START_TEST(batch_normalization_in_training)
   refused(SHAPE(4, 3,), "output 'new_var' is computed by no node");
   normalized(15, SHAPE(-1, 3,), squares);
   name_outputs("y,new_mean");
+  refused(SHAPE(4, 3,), "2 outputs; expected 1 or 3");
+  normalized(15, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean,new_var");
   refused(SHAPE(4, 3,), "only the first output is supported");
   normalized(9, SHAPE(-1, 3,), squares);
   name_outputs("y,new_mean,new_var,a_mean,a_var");

@@ -38,7 +38,15 @@ from report import Report
 # Why Python may refuse a pair that both of ours accept, by what it says.
 ALLOWED = {
     "Field 'shape' of 'type' is required but missing": "an output's shape decides nothing",
+    "has inconsistent type": "numbers of several types: each is read exactly (the checker without full_check accepts it)",
+    "has unsupported type": "as above; so a Constant of integers before operator set 9",
     "is deprecated in domain_version": "GroupNormalization of operator sets 18 to 20, whose meaning is stated",
+}
+# What the library reads and the checker does not (docs/checker.md), by what the checker says.
+ONE_SIDED = {
+    "auto_pad with pads": "pads of zeros beside auto_pad",
+    "noop_with_empty_axes": "a ReduceMean of no axes that changes nothing",
+    "of constants alone": "an operator of constants alone",
 }
 WHOLE = [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 13, 14, 16, 17, 18, 20, 25, 26, -1, -2, 2**31, 2**32 + 1, 2**63 - 1, 2**63]
 ATTRIBUTES = [("min", 0.5), ("max", 1.0), ("axes", [1]), ("axis", 1), ("keepdims", 1), ("training_mode", 1), ("spatial", 1),
@@ -229,7 +237,9 @@ WIRE = [repeat, repeat_changed, remove, reorder, retype, split_message, unknown,
 
 def attribute(m, rng):
     n = rng.choice(m.graph.node)
-    n.attribute.append(helper.make_attribute(*rng.choice(ATTRIBUTES)))
+    known_ = {a for v in range(7, 26) if onnx.defs.has(n.op_type, v, "") for a in onnx.defs.get_schema(n.op_type, v, "").attributes}
+    own = [a for a in ATTRIBUTES if a[0] in known_ and a[0] not in {b.name for b in n.attribute}]
+    n.attribute.append(helper.make_attribute(*rng.choice(own if own and rng.random() < 0.8 else ATTRIBUTES)))
 
 
 def opset(m, rng):
@@ -414,12 +424,12 @@ def archive(members, prefix=b"", comment=b"", between=b"", count=None, shift=0, 
         out += m.gap
         place = len(out) + m.shift
         out += m.header(m.local, b"PK\3\4") + m.data + m.descriptor
-        more = struct.pack("<HHHII", len(m.comment), 0, 0, 0, place)
+        more = struct.pack("<HHHII", len(m.comment), 0, 0, 0, place & 0xFFFFFFFF)
         directory += m.header(m.central, b"PK\1\2" + b"\x14\0", more) + m.comment
     out += between
     place = len(out) + shift
     n = len(members) if count is None else count
-    out += directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, n, n, len(directory), place, len(comment)) + comment
+    out += directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, n, n, len(directory), place & 0xFFFFFFFF, len(comment)) + comment
     return bytes(out) + suffix
 
 
@@ -560,8 +570,6 @@ def complete(model):
     out = model.graph.output[0]
     for value in inferred.graph.output:
         out.type.CopyFrom(value.type)
-    if not out.type.tensor_type.HasField("shape"):
-        out.type.tensor_type.shape.SetInParent()
     return model
 
 
@@ -634,7 +642,7 @@ def run(command, pairs):
     found = sections(done.stdout.decode("ascii"))
     if len(found) != len(pairs):
         raise RuntimeError(f"{command}: {len(found)} answers to {len(pairs)} pairs: {done.stderr[-500:]}")
-    return found
+    return found, done.stderr.decode("utf-8", "replace").splitlines()
 
 
 def python_reads(model, batch):
@@ -651,13 +659,15 @@ def python_reads(model, batch):
     return None, why
 
 
-def judge(case, checker, library):
+def judge(case, checker, library, why):
     """What is wrong with the three answers, or None."""
     model, batch, kinds = case
     if checker is None and library is None:
         return None
+    if checker is None and any(reason in why for reason in ONE_SIDED):
+        checker = library
     if checker is None or library is None:
-        return f"accepted by {'the library' if checker is None else 'the checker'} alone"
+        return f"({why}) accepted by {'the library' if checker is None else 'the checker'} alone"
     if checker != library:
         return "the checker and the library read different things: " + first_difference(checker, library)
     lines, why = python_reads(model, batch)
@@ -689,10 +699,13 @@ def check_structure(report, build, cases, seed, keep=None):
                 pairs.append((folder / f"{i}.onnx", folder / f"{i}.npz"))
                 pairs[-1][0].write_bytes(model)
                 pairs[-1][1].write_bytes(data)
-            for i, (case, a, b) in enumerate(zip(batch, run(checker, pairs), run(library, pairs))):
+            found, said = run(checker, pairs)
+            whys = iter(said)
+            for i, (case, a, b) in enumerate(zip(batch, found, run(library, pairs)[0])):
+                why = next(whys) if a is None else ""
                 counts.update(case[2])
                 accepted.update(case[2] if a is not None else [])
-                problem = judge(case, a, b)
+                problem = judge(case, a, b, why)
                 if problem is None:
                     continue
                 wrong += 1
@@ -706,7 +719,7 @@ def check_structure(report, build, cases, seed, keep=None):
 
 
 # Of these some must be accepted: the changes change nothing that is read, or may.
-ACCEPTED = {reorder, pack, longer, listed, stored, bits, byte, saved, as_array, as_archive, opset, texts, attribute, dimension}
+ACCEPTED = {reorder, pack, listed, stored, bits, byte, saved, as_array, as_archive, opset, texts, attribute, dimension}
 
 
 def check_kinds(report, counts, accepted):

@@ -26,6 +26,9 @@ check_statistic(const clarke_chain *c, clarke_lowering *low, size_t i, const cha
 static clarke_status
 check_outputs(const clarke_lowering *low, bool training, clarke_error *err)
 {
+  if (low->node->n_out != 1 && low->node->n_out != low->form->max_out)
+    return clarke_lower_fail(low, err, "%zu outputs; expected 1 or %zu", low->node->n_out,
+                             low->form->max_out);
   for (size_t i = 1; i < low->node->n_out; i++)
     if (low->node->out[i][0] != '\0' && (!training || i > 2))
       return clarke_lower_fail(low, err, "only the first output is supported%s",

@@ -20,6 +20,10 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
   const int64_t *mode;
   size_t n;
 
+  for (size_t i = 1; i < 3; i++)
+    if (clarke_lower_has(low, i) && (!clarke_lower_value(low, i)->constant
+                                     || clarke_lower_value(low, i)->rank != 0))
+      return clarke_lower_fail(low, err, "input %zu is no constant scalar", i);
   if (clarke_lower_has(low, 2) && (clarke_lower_integers(low, 2, &mode, &n, NULL) != CLARKE_OK ||
                                    n != 1 || mode[0] != 0))
     return clarke_lower_fail(low, err, "training mode is not supported: export for inference");

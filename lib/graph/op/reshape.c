@@ -104,17 +104,17 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
   rank = clarke_axes_whole(low, 0, in);
   /* An attribute before opset 13, an input from it. */
   status = clarke_axes_list(low, "axes", 1, &list, &listed, &given, err);
+  if (status == CLARKE_OK && !given) /* then a batch of one would be dropped too */
+    status = clarke_lower_fail(low, err, "axes are missing: which axes go would depend on the batch");
   if (status == CLARKE_OK)
     status = clarke_axes_chosen(low, list, listed, rank, chosen, err);
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < rank; a++) {
-    bool drop = given ? chosen[a] : in[a] == 1 && a >= lead;
-
-    if (drop && (in[a] != 1 || a < lead))
+    if (chosen[a] && (in[a] != 1 || a < lead))
       return clarke_lower_fail(low, err, "axis %zu %s", a,
                                a < lead ? "is the batch" : "has not one entry");
-    if (!drop)
+    if (!chosen[a])
       out[n++] = in[a];
   }
   return finish(low, n, out, err);

@@ -186,6 +186,9 @@ lower_identity(builder *b)
   if (b->in[2].name != NULL)
     whole_list(b, 2, "", training);
   need(training[0] == 0, "Dropout in training mode");
+  for (size_t i = 1; i < 3; i++)
+    need(b->in[i].name == NULL || (b->in[i].constant != NULL && b->in[i].rank == 0),
+         "a ratio or mode that is no constant scalar");
   put_shaped(b, b->in[0].rank, b->in[0].dims);
 }
 
@@ -633,6 +636,18 @@ read_input(builder *b, const port *p, const tensor *x)
   define(b, p->name);
 }
 
+/* Does the output have the shape that is declared, if one is? */
+static void
+check_output(const network *net, const port *p, const value *v)
+{
+  bool fits = !p->shaped || p->rank == v->rank;
+  for (size_t i = 0; i < p->rank && fits; i++) {
+    bool batch = i == 0 && net->batched && p->dims[0] == net->batch;
+    fits = p->dims[i] == 0 || p->dims[i] == v->dims[i] || batch;
+  }
+  expect(fits, "output '%s' does not have the shape that is declared", p->name);
+}
+
 void
 network_build(network *net, const model *m, const tensor *x)
 {
@@ -657,6 +672,7 @@ network_build(network *net, const model *m, const tensor *x)
   }
   const value *v = find(&b, m->outputs[0].name);
   expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", m->outputs[0].name);
+  check_output(net, &m->outputs[0], v);
   net->output = v->step;
   net->map = v->map;
   net->n_outputs = v->count;

@@ -75,7 +75,9 @@ lower_batch(builder *b)
   bool training = whole_attribute(b, "training_mode", 0) != 0;
   need(x->constant == NULL && x->rank > 1, "its input must be an activation of two axes or more");
   need(whole_attribute(b, "spatial", 1) == 1, "not for each channel");
-  for (size_t i = 1; i < b->node->n_out; i++)
+  size_t n_out = b->node->n_out;
+  need(n_out == 1 || n_out == (b->m->opset < 14 ? 5 : 3), "an unsupported number of outputs");
+  for (size_t i = 1; i < n_out; i++)
     need(training || *b->node->out[i] == '\0', "without training mode there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);

@@ -170,8 +170,8 @@ static void
 read_dim(void *item, bytes b)
 {
   int64_t size = (int64_t)whole(b, 1);
-  refuse_if(given(b, 1) && given(b, 2), "a dimension has both a value and a name");
-  *(size_t *)item = size > 0 ? (size_t)size : 0;
+  refuse_if(given(b, 1) && (given(b, 2) || size < 1), "a dimension has both a value and a name, or is less than 1");
+  *(size_t *)item = (size_t)size;
 }
 
 /* ValueInfoProto: name 1, type 2 { tensor_type 1 { elem_type 1, shape 2 { dim 1 } } }. */
@@ -260,12 +260,12 @@ check_names(const model *m, bool listed)
 static uint64_t
 read_opset(bytes file)
 {
-  uint64_t opset = 0;
+  uint64_t opset = 0, found = 0;
   for (field f; next_of(&file, 8, &f);) {
     char *domain = text(f.body, 1);
     if (*domain != '\0' && strcmp(domain, "ai.onnx") != 0)
       continue;
-    refuse_if(opset != 0, "the model names two versions of the operators");
+    refuse_if(found++ > 0, "the model names two versions of the operators");
     opset = whole(f.body, 2);
   }
   refuse_if(opset < 7 || opset > 25, "operators of version %ju; supported are 7 to 25", (uintmax_t)opset);

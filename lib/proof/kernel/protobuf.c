@@ -81,11 +81,13 @@ varint(bytes *b)
   uint64_t x = 0;
   for (unsigned shift = 0; shift < 64 && b->size > 0; shift += 7) {
     unsigned char c = *take(b, 1).data;
+    if (c == 0 && shift > 0)
+      break;
     x |= (uint64_t)(c & 0x7f) << shift;
     if (c < 0x80 && (shift < 63 || c < 2))
       return x;
   }
-  leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits");
+  leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits, or in more bytes than it takes");
 }
 
 field

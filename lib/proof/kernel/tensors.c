@@ -280,15 +280,15 @@ crc32(bytes b)
   return ~crc;
 }
 
-/* Whether the local header says what the directory's entry e does: version, flags, method, time and CRC in the same
- * places, then the sizes, which may be in an extra field (numpy.savez puts them there); then the name. */
+/* Whether the local header says what the directory's entry e does: flags, method, time, date and CRC in the same order,
+ * then the sizes, which may be in an extra field (numpy.savez puts them there); then the name. */
 static bool
 local_agrees(bytes local, bytes e)
 {
   static const unsigned char wide[4] = {1, 0, 16, 0};
   size_t size = little(e, 20, 4), name = little(e, 28, 2), extra = little(local, 28, 2);
-  bool same = memcmp(slice(local, 0, 4).data, "PK\3\4", 4) == 0 && little(local, 6, 4) == little(e, 8, 4)
-              && little(local, 14, 4) == little(e, 16, 4) && little(local, 26, 2) == name
+  bool same = memcmp(slice(local, 0, 4).data, "PK\3\4", 4) == 0 && little(local, 26, 2) == name
+              && memcmp(slice(local, 6, 12).data, slice(e, 8, 12).data, 12) == 0
               && memcmp(slice(local, 30, name).data, slice(e, 46, name).data, name) == 0;
   if (!same || extra == 0)
     return same && little(local, 18, 4) == size && little(local, 22, 4) == size;
@@ -338,7 +338,8 @@ npz(bytes file, size_t *n)
   for (size_t i = 0; i < *n; i++) {
     size_t name = little(directory, 28, 2);
     bytes e = take(&directory, 46 + name);
-    refuse_if(memcmp(e.data, "PK\1\2", 4) != 0 || little(e, 30, 6) != 0, "the archive's directory is broken");
+    refuse_if(memcmp(e.data, "PK\1\2", 4) != 0 || little(e, 30, 6) != 0 || little(e, 6, 2) > 45,
+              "the archive's directory is broken");
     npz_member(&t[i], members, e, &at);
   }
   refuse_if(directory.size > 0 || at != start, "an archive with bytes that belong to no member");
