@@ -83,7 +83,7 @@ member_fits(size_t *at, const archive *a, const unsigned char *entry)
   if (a->start - *at < header || a->start - *at - header < packed)
     return false;
   *at += header + packed;
-  return memcmp(local, "PK\3\4", 4) == 0 && memcmp(local + 6, entry + 8, 12) == 0 && little(local + 26, 2) == name
+  return memcmp(local, "PK\3\4", 4) == 0 && memcmp(local + 4, entry + 6, 14) == 0 && little(local + 26, 2) == name
          && memcmp(local + LOCAL, entry + CENTRAL, name) == 0 && sizes_agree(local, entry);
 }
 

@@ -280,7 +280,7 @@ crc32(bytes b)
   return ~crc;
 }
 
-/* Whether the local header says what the directory's entry e does: flags, method, time, date and CRC in the same order,
+/* Whether the local header says what the directory's entry e does: version, flags, method, time, date and CRC in the same order,
  * then the sizes, which may be in an extra field (numpy.savez puts them there); then the name. */
 static bool
 local_agrees(bytes local, bytes e)
@@ -288,7 +288,7 @@ local_agrees(bytes local, bytes e)
   static const unsigned char wide[4] = {1, 0, 16, 0};
   size_t size = little(e, 20, 4), name = little(e, 28, 2), extra = little(local, 28, 2);
   bool same = memcmp(slice(local, 0, 4).data, "PK\3\4", 4) == 0 && little(local, 26, 2) == name
-              && memcmp(slice(local, 6, 12).data, slice(e, 8, 12).data, 12) == 0
+              && memcmp(slice(local, 4, 14).data, slice(e, 6, 14).data, 14) == 0
               && memcmp(slice(local, 30, name).data, slice(e, 46, name).data, name) == 0;
   if (!same || extra == 0)
     return same && little(local, 18, 4) == size && little(local, 22, 4) == size;
