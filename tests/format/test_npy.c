@@ -1,4 +1,5 @@
 /* The .npy and .npz readers on arrays and archives written by hand. */
+#include "nonnumbers.h"
 #include "describe.h"
 #include "zips.h"
 
@@ -75,6 +76,7 @@ static const struct {
   { 1, SHAPE("(,)"), 1, "'shape' is no tuple of sizes" },
   { 1, SHAPE("(1,,)"), 1, "'shape' is no tuple of sizes" },
   { 1, SHAPE("(1 2)"), 2, "'shape' is no tuple of sizes" },
+  { 1, SHAPE("(02,)"), 2, "'shape' is no tuple of sizes" },
   { 1, SHAPE("(-1,)"), 1, "'shape' is no tuple of sizes" },
   { 1, SHAPE("(1.0,)"), 1, "'shape' is no tuple of sizes" },
   { 1, SHAPE("(99999999999999999999,)"), 1, "'shape' is no tuple of sizes" },
@@ -102,6 +104,25 @@ START_TEST(refusals)
   ck_assert(t.real == NULL && t.integer == NULL && t.name == NULL);
   ck_assert_int_eq(parse(&t, &b, NULL), err.code);
   bytes_clear(&b);
+}
+END_TEST
+
+START_TEST(no_numbers)
+{
+  for (int k = 0; k < 4 && *nonnumbers[_i].npy != '\0'; k++) {
+    char header[80];
+    bytes b;
+    clarke_tensor t;
+    clarke_error err;
+
+    snprintf(header, sizeof header, DICT("'%s'", "False", "()"), nonnumbers[_i].npy);
+    b = array_of(1, header, 0);
+    put_word(&b, nonnumbers[_i].bits[k], nonnumbers[_i].width);
+    clarke_tensor_init(&t);
+    ck_assert_int_eq(parse(&t, &b, &err), CLARKE_EINPUT);
+    assert_says(err.text, k < 2 ? "is infinite" : "is NaN");
+    bytes_clear(&b);
+  }
 }
 END_TEST
 
@@ -430,6 +451,7 @@ main(void)
   int failed;
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, long_headers);
   tcase_add_test(tests, truncations);
   tcase_add_test(tests, accepted);

@@ -2,6 +2,7 @@
  * every refusal, with the message naming the culprit. */
 #include "bytes.h"
 #include "describe.h"
+#include "nonnumbers.h"
 
 #include <math.h>
 #include <sys/stat.h>
@@ -619,6 +620,36 @@ expect(parts *p, const char *text)
 #define PORTS "input x float32 [2]\noutput y float32 [2]\n"
 #define NODE "node Op domain= name=the node in=x out=y\n axis int 1\n"
 
+/* In raw_data and in the type's field. */
+START_TEST(no_numbers)
+{
+  const unsigned width = nonnumbers[_i].width, field = nonnumbers[_i].field;
+
+  for (int k = 0; k < 8; k++) {
+    const uint64_t bits = nonnumbers[_i].bits[k / 2];
+    parts p = sound_parts();
+    bytes data = { 0 }, b;
+    clarke_model m;
+    clarke_error err;
+
+    retype(&p, nonnumbers[_i].onnx, 1);
+    put_word(&data, bits, width);
+    if (k % 2 == 0)
+      put_bytes(&p.tensor, 9, data.data, data.size);
+    else if (field == 5)
+      put_int(&p.tensor, 5, bits);
+    else
+      put_bytes(&p.tensor, field, data.data, data.size);
+    b = join(&p);
+    clarke_model_init(&m);
+    ck_assert_int_eq(parse(&m, &b, &err), CLARKE_EINPUT);
+    assert_says(err.text, k < 4 ? "entry 0 is infinite" : "entry 0 is NaN");
+    bytes_clear(&b);
+    bytes_clear(&data);
+  }
+}
+END_TEST
+
 START_TEST(sound)
 {
   parts p = sound_parts();
@@ -923,6 +954,7 @@ main(void)
   tcase_add_loop_test(files, external_data_outside, 0, (int)(sizeof outside / sizeof outside[0]));
   tcase_add_test(files, external_data_shared);
   suite_add_tcase(suite, files);
+  tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);

@@ -1,4 +1,5 @@
 /* The safetensors reader on headers written by hand, and the writer by reading back its files. */
+#include "nonnumbers.h"
 #include "bytes.h"
 #include "describe.h"
 
@@ -102,6 +103,27 @@ START_TEST(refusals)
 END_TEST
 
 /* Header keys in any order, escapes in names, spaces, metadata, empty tensors between others. */
+START_TEST(no_numbers)
+{
+  for (int k = 0; k < 4; k++) {
+    char header[96];
+    bytes b = { 0 };
+    clarke_tensors ts;
+    clarke_error err;
+
+    snprintf(header, sizeof header, ONE("\"%s\"", "[]", "[0,%u]"), nonnumbers[_i].safetensors,
+             nonnumbers[_i].width);
+    put_word(&b, strlen(header), 8);
+    put_text(&b, header);
+    put_word(&b, nonnumbers[_i].bits[k], nonnumbers[_i].width);
+    clarke_tensors_init(&ts);
+    ck_assert_int_eq(parse(&ts, &b, &err), CLARKE_EINPUT);
+    assert_says(err.text, k < 2 ? "is infinite" : "is NaN");
+    bytes_clear(&b);
+  }
+}
+END_TEST
+
 START_TEST(accepted)
 {
   const char *header =
@@ -295,6 +317,7 @@ main(void)
   int failed;
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
+  tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, accepted);
   tcase_add_test(tests, truncations);
   tcase_add_test(tests, deep_nesting);

@@ -1,5 +1,6 @@
 /* The checker's readers on files written byte by byte, through `clarke-check --show`: what has two readings, or is none
  * of its format, is refused; what is no number is, in every type and place; sound files have their values. */
+#include "../format/nonnumbers.h"
 #include "../format/zips.h"
 
 #include <stdbool.h>
@@ -330,21 +331,6 @@ END_TEST
 
 /* --- what is no number --- */
 
-/* Infinities and NaNs of each type of floats, as it is stored. */
-static const struct {
-  const char *npy, *safetensors;
-  unsigned onnx, field;
-  size_t width;
-  uint64_t bits[4];
-} floats[] = {
-  { "<f2", "F16", 10, 5, 2, { 0x7c00, 0xfc00, 0x7c01, 0xfe00 } },
-  { "<f4", "F32", 1, 4, 4, { 0x7f800000, 0xff800000, 0x7f800001, 0xffc00000 } },
-  { "<f8", "F64", 11, 10, 8,
-    { 0x7ff0000000000000, 0xfff0000000000000, 0x7ff0000000000001, 0xfff8000000000000 } },
-  { NULL, "BF16", 16, 5, 2, { 0x7f80, 0xff80, 0x7f81, 0xffc0 } },
-};
-#define N_FLOATS (int)(sizeof floats / sizeof floats[0])
-
 static parts
 with_tensor(unsigned type)
 {
@@ -360,25 +346,25 @@ with_tensor(unsigned type)
 START_TEST(no_numbers)
 {
   for (int k = 0; k < 4; k++) {
-    const uint64_t bits = floats[_i].bits[k];
+    const uint64_t bits = nonnumbers[_i].bits[k];
     bytes pair = { 0 };
-    parts p = with_tensor(floats[_i].onnx);
+    parts p = with_tensor(nonnumbers[_i].onnx);
 
-    put_word(&pair, 0, floats[_i].width);
-    put_word(&pair, bits, floats[_i].width);
+    put_word(&pair, 0, nonnumbers[_i].width);
+    put_word(&pair, bits, nonnumbers[_i].width);
     put_bytes(&p.tensor, 9, pair.data, pair.size);
     refused(join(&p), batch(), "tensor 'w', entry 1: not a finite number");
-    p = with_tensor(floats[_i].onnx);
-    if (floats[_i].field == 5) {
+    p = with_tensor(nonnumbers[_i].onnx);
+    if (nonnumbers[_i].field == 5) {
       put_int(&p.tensor, 5, 0);
       put_int(&p.tensor, 5, bits);
     } else {
-      put_bytes(&p.tensor, floats[_i].field, pair.data, pair.size);
+      put_bytes(&p.tensor, nonnumbers[_i].field, pair.data, pair.size);
     }
     refused(join(&p), batch(), "tensor 'w', entry 1: not a finite number");
     p = sound();
-    if (floats[_i].npy != NULL)
-      refused(join(&p), npy(floats[_i].npy, "False", 1, pair.data, pair.size), "entry 1: not a finite number");
+    if (*nonnumbers[_i].npy != '\0')
+      refused(join(&p), npy(nonnumbers[_i].npy, "False", 1, pair.data, pair.size), "entry 1: not a finite number");
     else
       bytes_clear(&p.model);
     bytes_clear(&pair);
@@ -392,11 +378,11 @@ START_TEST(largest_numbers)
   static const char *const says[] = { " 65504 ", " 340282346638528859811704183484516925440 ", " 1797693134862315708",
                                       " 338953138925153547590470800371487866880 " };
   bytes pair = { 0 };
-  parts p = with_tensor(floats[_i].onnx);
+  parts p = with_tensor(nonnumbers[_i].onnx);
   char said[8192];
 
-  put_word(&pair, floats[_i].bits[0] - 1, floats[_i].width);
-  put_word(&pair, 0, floats[_i].width);
+  put_word(&pair, nonnumbers[_i].bits[0] - 1, nonnumbers[_i].width);
+  put_word(&pair, 0, nonnumbers[_i].width);
   put_bytes(&p.tensor, 9, pair.data, pair.size);
   ck_assert_int_eq(show(join(&p), batch(), said, sizeof said), 0);
   assert_says(said, says[_i]);
@@ -510,8 +496,8 @@ main(void)
   suite_add_tcase(suite, t);
   tcase_add_test(t, sound_files);
   tcase_add_loop_test(t, refused_models, 0, (int)(sizeof models / sizeof models[0]));
-  tcase_add_loop_test(t, no_numbers, 0, N_FLOATS);
-  tcase_add_loop_test(t, largest_numbers, 0, N_FLOATS);
+  tcase_add_loop_test(t, no_numbers, 0, N_NONNUMBERS);
+  tcase_add_loop_test(t, largest_numbers, 0, N_NONNUMBERS);
   tcase_add_test(t, two_archives);
   tcase_add_test(t, loose_archives);
   tcase_add_test(t, refused_members);

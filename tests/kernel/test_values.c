@@ -3,11 +3,15 @@
 #include "normalization.h"
 #include "program.h"
 
+#include "../format/nonnumbers.h"
+
 #include <check.h>
 #include <mpfr.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static unsigned long state = 20;
 
@@ -772,6 +776,82 @@ START_TEST(roots_enclose)
 }
 END_TEST
 
+/* The exit status of a process that reads the tensors, which takes the bytes over. */
+static int
+reads(const char *header, const void *data, size_t size)
+{
+  size_t length = strlen(header);
+  bytes b = {calloc(8 + length + size, 1), 8 + length + size};
+  int status;
+
+  for (size_t i = 0; i < 8; i++)
+    b.data[i] = (unsigned char)(length >> 8 * i);
+  memcpy(b.data + 8, header, length);
+  memcpy(b.data + 8 + length, data, size);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    size_t n;
+
+    if (freopen("/dev/null", "w", stderr) == NULL)
+      _exit(99);
+    tensors_read(b, &n);
+    _exit(0);
+  }
+  free(b.data);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+#define ENTRY(dtype, shape, from, to) \
+  "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
+
+START_TEST(safetensors_are_whole)
+{
+  static const struct {
+    const char *header;
+    size_t size;
+    bool sound;
+  } files[] = {
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}", 2, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}  ", 2, true},
+      {"{\"__metadata__\":{\"k\":\"v\"},\"a\":" ENTRY("U8", "[]", "0", "1") "}", 1, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "2", "4") ",\"b\":" ENTRY("U8", "[2]", "0", "2") "}", 4, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}x", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "1", "3") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"b\":" ENTRY("U8", "[2]", "1", "3") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"b\":" ENTRY("U8", "[2]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"a\":" ENTRY("U8", "[2]", "2", "4") "}", 4, false},
+      {"{\"a\":" ENTRY("U8", "[02]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2,]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[1 2]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",}", 2, false},
+      {"{\"\x1b\":" ENTRY("U8", "[2]", "0", "2") "}", 2, false},
+      {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, false},
+  };
+  static const unsigned char data[4] = {1, 2, 3, 4};
+
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    ck_assert_msg(reads(files[i].header, data, files[i].size) == (files[i].sound ? 0 : 2), "%s", files[i].header);
+}
+END_TEST
+
+START_TEST(safetensors_hold_numbers)
+{
+  char header[96];
+
+  for (int k = 0; k < 5; k++) {
+    uint64_t bits = k < 4 ? nonnumbers[_i].bits[k] : nonnumbers[_i].bits[0] - 1;
+
+    snprintf(header, sizeof header, "{\"w\":" ENTRY("%s", "[]", "0", "%u") "}", nonnumbers[_i].safetensors,
+             nonnumbers[_i].width);
+    ck_assert_int_eq(reads(header, &bits, nonnumbers[_i].width), k < 4 ? 2 : 0);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -793,6 +873,8 @@ main(void)
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);
   tcase_add_test(t, roots_enclose);
+  tcase_add_test(t, safetensors_are_whole);
+  tcase_add_loop_test(t, safetensors_hold_numbers, 0, N_NONNUMBERS);
   tcase_add_loop_test(t, normalizations_enclose, 0, 2 * sizeof normalizing / sizeof *normalizing);
   tcase_add_test(t, wide_normalizations_contain_their_points);
   suite_add_tcase(suite, t);
