@@ -749,7 +749,7 @@ def trained():
     case("trained-exact", 0, "VERIFIED", evidence=hull, **exact)
     case("trained-exact-right", 1, "not AD's output", evidence=hull, **{**exact, "proxies": ["Relu 0 1"]})
     ways = [("old", "an attribute is not supported", dict(opset=13)), ("epsilon", "must be above zero", dict(epsilon=0.0)),
-            ("spatial", "not for each channel", dict(spatial=0))]
+            ("spatial", "an attribute is not supported", dict(spatial=0))]
     for name, reason, attributes in ways:
         norm_net("trained-" + name, "BatchNormalization", weights, [2], extra=["mean", "var"], training_mode=1, **attributes)
         case("trained-" + name, 2, reason, evidence=ad, **{**base, "model": f"trained-{name}.onnx"})

@@ -106,7 +106,7 @@ grow_between(growing *g)
 static inline void
 grow_normalized(growing *g, uint64_t *state, double (*number)(uint64_t *state))
 {
-  static const int64_t opsets[] = {17, 18, 21};
+  static const int64_t opsets[] = {18, 20, 21};
   size_t dims[3] = {1 + draw_below(state, 4), 1 + draw_below(state, 4), 1 + draw_below(state, 3)};
 
   grow_begin(g, state, number, 1 + draw_below(state, 3), dims);
