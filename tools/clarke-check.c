@@ -55,8 +55,8 @@ show(char **paths, size_t n)
     int result = check(clarke_show, paths[i], batch);
     if (result != VERIFIED)
       printf("refused %s%s%s\n", paths[i], batch != NULL ? " " : "", batch != NULL ? batch : "");
-    worst = result != VERIFIED ? REFUSED : worst;
-    fflush(stdout);
+    if (result != VERIFIED || fflush(stdout) != 0)
+      worst = REFUSED;
   }
   return worst;
 }
