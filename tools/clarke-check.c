@@ -55,7 +55,7 @@ show(char **paths, size_t n)
     int result = check(clarke_show, paths[i], batch);
     if (result != VERIFIED)
       printf("refused %s%s%s\n", paths[i], batch != NULL ? " " : "", batch != NULL ? batch : "");
-    if (result != VERIFIED || fflush(stdout) != 0)
+    if (fflush(stdout) != 0 || result != VERIFIED) /* flushed in any case: the next child has a copy */
       worst = REFUSED;
   }
   return worst;

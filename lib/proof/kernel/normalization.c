@@ -78,7 +78,7 @@ lower_batch(builder *b)
   size_t n_out = b->node->n_out;
   need(n_out == 1 || n_out == (b->m->opset < 14 ? 5 : 3), "an unsupported number of outputs");
   for (size_t i = 1; i < n_out; i++)
-    need(training || *b->node->out[i] == '\0', "without training mode there is one output");
+    need(training || *b->node->out[i] == '\0', "training mode is off, and without it there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);
   mean.constant->statistic = variance.constant->statistic = true;
