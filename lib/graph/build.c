@@ -253,6 +253,7 @@ add_input(builder *b, const clarke_tensor *x, clarke_error *err)
     v->dims[a] = flat ? (size_t)port->dims[a + 1] : x->dims[a + 1];
   v->count = x->count / x->dims[0];
   b->g->samples = x->dims[0];
+  b->g->together = b->g->batched && (!port->shaped || port->dims[0] != 1) ? x->dims[0] : 1;
   if (x->count > CLARKE_MAX_ACTIVATIONS)
     return clarke_fail(err, CLARKE_EINPUT, "x: %zu entries; at most %zu are taken", x->count,
                        CLARKE_MAX_ACTIVATIONS);

@@ -126,6 +126,8 @@ typedef struct {
   char *file;
   bool batched; /* the file's tensors carry the batch as their first axis */
   size_t samples;
+  size_t together; /* samples in one run of the file's graph, the length of that axis: all; or 1, where the
+                    * input declares 1 (or no such axis) and each sample is a run of its own */
   size_t activations; /* entries of all activations, samples counted, and of long index maps */
   size_t n_values, n_steps, n_parameters;
   clarke_value *values;

@@ -325,6 +325,15 @@ START_TEST(bounds_are_no_parameters)
   model_node(&m, "Clip", "x,d", "z");
   node("Add", "z,c");
   refused(SHAPE(3, 2,), "'c' is both a weight and a bound of Clip");
+  for (size_t named = 0; named < 3; named++) { /* by its name, or that of a copy */
+    begin(16, SHAPE(-1, 2,));
+    floats("c", SHAPE(1,), 0);
+    integers("pads", SHAPE(0, 0, 0, 1,));
+    model_node(&m, "Identity", "c", "d");
+    model_node(&m, "Pad", named == 1 ? "x,pads,d" : "x,pads,c", "z");
+    node("Add", named == 2 ? "z,d" : "z,c");
+    refused(SHAPE(3, 2,), "'c' is both a weight and a bound of Clip or the value of a Pad");
+  }
 }
 END_TEST
 
@@ -501,22 +510,33 @@ START_TEST(reshapes)
   static const struct {
     long shape[5], result[5];
     const char *refusal;
+    long declared;
   } rules[] = {
-    {{-1, 6, SHAPE_END}, {6, SHAPE_END}, NULL},
-    {{0, -1, SHAPE_END}, {6, SHAPE_END}, NULL},
-    {{1, -1, SHAPE_END}, {6, SHAPE_END}, NULL},
-    {{0, 3, 2, SHAPE_END}, {3, 2, SHAPE_END}, NULL},
-    {{0, 0, -1, 1, SHAPE_END}, {2, 3, 1, SHAPE_END}, NULL},
-    {{-1, 3, SHAPE_END}, {0}, "6 entries a sample cannot take a shape of 3"},
-    {{6, -1, SHAPE_END}, {0}, "the batch axis must stay the first"},
-    {{-1, SHAPE_END}, {0}, "6 entries a sample"},
-    {{0, 4, -1, SHAPE_END}, {0}, "6 entries a sample"},
-    {{0, -2, SHAPE_END}, {0}, "entry 1 of the shape is -2"},
-    {{0, 3, 2, 0, SHAPE_END}, {0}, "entry 3 of the shape is 0"},
+    {{-1, 6, SHAPE_END}, {6, SHAPE_END}, NULL, -1},
+    {{0, -1, SHAPE_END}, {6, SHAPE_END}, NULL, -1},
+    {{0, 3, 2, SHAPE_END}, {3, 2, SHAPE_END}, NULL, -1},
+    {{0, 0, -1, 1, SHAPE_END}, {2, 3, 1, SHAPE_END}, NULL, -1},
+    {{5, -1, SHAPE_END}, {6, SHAPE_END}, NULL, -1},
+    {{5, 6, SHAPE_END}, {6, SHAPE_END}, NULL, 5},
+    {{-1, 3, SHAPE_END}, {0}, "10 entries for 5 samples: the batch axis must stay the first", -1},
+    {{6, -1, SHAPE_END}, {0}, "6 entries for 5 samples: the batch axis must stay the first", -1},
+    {{-1, SHAPE_END}, {0}, "30 entries for 5 samples", -1},
+    {{0, 4, -1, SHAPE_END}, {0}, "6 entries a sample", -1},
+    {{0, -2, SHAPE_END}, {0}, "entry 1 of the shape is -2", -1},
+    {{-1, -1, SHAPE_END}, {0}, "entry 1 of the shape is -1", -1},
+    {{0, 3, 2, 0, SHAPE_END}, {0}, "entry 3 of the shape is 0", -1},
+    /* ONNX has all samples in one row; but where the input declares one sample, each is a run of its own. */
+    {{1, -1, SHAPE_END}, {0}, "1 entries for 5 samples", -1},
+    {{1, -1, SHAPE_END}, {0}, "1 entries for 5 samples", 5},
+    {{1, -1, SHAPE_END}, {6, SHAPE_END}, NULL, 1},
+    {{0, -1, SHAPE_END}, {6, SHAPE_END}, NULL, 1},
+    {{-1, 2, 3, SHAPE_END}, {2, 3, SHAPE_END}, NULL, 1},
+    {{5, -1, SHAPE_END}, {0}, "5 entries for 1 samples", 1},
+    {{-1, 3, SHAPE_END}, {0}, "2 entries for 1 samples", 1},
   };
 
   for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-    reshape(SHAPE(-1, 2, 3,), rules[i].shape);
+    reshape(SHAPE(rules[i].declared, 2, 3,), rules[i].shape);
     if (rules[i].refusal != NULL)
       refused(SHAPE(5, 2, 3,), rules[i].refusal);
     else

@@ -718,6 +718,8 @@ START_TEST(batch_normalization_in_training)
   name_outputs("y,new_mean,new_var");
   model_node(&m, "Add", "y,new_mean", "z");
   refused(SHAPE(4, 3,), "node 1 '/z' (Add): input 'new_mean' is not defined before this node");
+  trained(15, SHAPE(1, 3,));
+  refused(SHAPE(4, 3,), "the statistics of the minibatch, where the input declares a batch of one");
   trained(15, SHAPE(-1, 3,));
   name_outputs("y,mean,");
   refused(SHAPE(4, 3,), "'mean' is defined twice");
@@ -767,6 +769,8 @@ START_TEST(concatenations)
       strcat(parts, k > 0 ? "," : "");
       strcat(parts, k == 0 ? "x" : draw_below(&state, 3) == 0 ? "c" : draw_below(&state, 2) ? "z" : "x");
     }
+    if (strchr(parts, 'c') != NULL)
+      m.inputs[0].dims[0] = 1; /* each sample a run of its own, of one entry as c has */
     node = model_node(&m, "Concat", parts, "y");
     attr_int(node, "axis", draw_below(&state, 2) ? (int64_t)axis : (int64_t)axis - (int64_t)rank);
     input[0] = 2;
@@ -780,7 +784,7 @@ END_TEST
 static void
 concatenated(const char *parts, int64_t axis)
 {
-  begin(13, SHAPE(-1, 2, 3,));
+  begin(13, SHAPE(1, 2, 3,));
   drawn("c", SHAPE(1, 2, 3,));
   drawn("d", SHAPE(1, 3, 3,));
   drawn("e", SHAPE(2, 3,));
@@ -802,6 +806,9 @@ START_TEST(bad_concatenations)
   refused(SHAPE(5, 2, 3,), "input 1 has 3 entries along axis 1; expected 2");
   concatenated("x,e", 2);
   refused(SHAPE(5, 2, 3,), "input 1 has 2 axes; expected 3");
+  concatenated("x,c", 2);
+  m.inputs[0].dims[0] = -1;
+  refused(SHAPE(5, 2, 3,), "input 1 is a constant, which has not the axis of all samples");
   concatenated("x,f", 2);
   refused(SHAPE(5, 2, 3,), "input 1 has no entries");
   concatenated("x,,x", 2);

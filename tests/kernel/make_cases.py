@@ -97,6 +97,8 @@ def lemma2():
                                                                 "    u 1 1\n    leaf", "leaf", 1)),
         ("gordan", "derivatives is not zero", tree.replace("u 1 1", "u 1 2", 1)),
         ("gordan-negative", "positive values", tree.replace("u 1 1", "u 1 -1", 1)),
+        ("gordan-zero", "positive values", tree.replace("dead 2\n    u 0 1\n    u 1 1", "dead 1\n    u 0 0", 1)),
+        ("after", "lines after the evidence", tree + "\nend " + "0" * 64 + "\nleaf"),
         ("gordan-none", "proves nothing", tree.replace("dead 2\n    u 0 1\n    u 1 1", "dead 0", 1)),
         ("twice", "after those above", tree.replace("branch 1", "branch 0", 1)),
         ("more", "'end' is expected", tree + "\nleaf"),
@@ -120,6 +122,82 @@ def lemma2():
     case("lemma2-hull-ad", 1, "gives it no side", evidence="evidence ad\ncell ad\ndirections 0", **half)
     case("lemma2-hull-side", 1, "moves to the wrong side", evidence=hull.replace("-+", "+-"), **half)
     case("lemma2-hull-dead", 1, "moves to the wrong side", evidence=hull.replace("-+", "--"), **half)
+
+
+def products_of_parameters():
+    """|z0| - 2 |z1|, z = w U at w = 0, both columns of U alike. Along w alone z0 and z1 have one sign, and the gradients are
+    -1 and 1; but U moves the columns apart, and -3 and 3 are limits too. AD has -2."""
+    save("product.onnx", [
+        helper.make_node("MatMul", ["x", "w"], ["y"], "first"), helper.make_node("MatMul", ["y", "u"], ["z"], "second"),
+        helper.make_node("Abs", ["z"], ["a"], "abs"), helper.make_node("MatMul", ["a", "c"], ["out"], "third")],
+         ["N", 1], ["N", 1], dict(w=[[0, 0]], u=[[1, 1], [0, 0]], c=[[1], [-2]]))
+    batch("product.npz", [[1]])
+    base = dict(verdict="not-in-clarke", model="product.onnx", data="product.npz", touched=2, proxies=["Abs 0 2"])
+    dead = "dead 2\nu 0 1\nu 1 1"
+    tree = f"evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\nleaf\n{dead}\nbranch 1\n{dead}\nleaf"
+    case("product", 0, "VERIFIED", evidence=tree, wrt="w", **base)
+    case("product-all", 1, "its argument is not affine", evidence=tree, wrt="w u", **base)
+
+
+def roles():
+    """A tensor that is read as a number when the network is built must not be moved as a weight: |(3, z)| + z at z = 0 has the
+    limits 1 and 3, AD 2, if z is both; with the padding 0 whatever z is, 2 alone."""
+    base = dict(verdict="in-bouligand", touched=1, proxies=["Abs 0 0"], evidence=NOTHING)
+    pads = helper.make_node("Constant", [], ["pads"], value=numpy_helper.from_array(np.array([0, 0, 0, 1], np.int64)))
+    again = helper.make_node("Identity", ["z"], ["same"])
+    batch("role.npz", [[3]])
+    for name, value, weight, opset in [("pad", "z", "z", 11), ("pad-named", "same", "z", 18), ("weight-named", "z", "same", 13)]:
+        save(f"role-{name}.onnx", [
+            again, pads, helper.make_node("Pad", ["x", "pads", value], ["y"], "pad"), helper.make_node("Abs", ["y"], ["a"], "abs"),
+            helper.make_node("Add", ["a", weight], ["out"], "shift")], ["N", 1], None, dict(z=0), opset=opset)
+        case("role-" + name, 2, "'z' is used in two ways", model=f"role-{name}.onnx", data="role.npz", **base)
+    save("role-apart.onnx", [
+        pads, helper.make_node("Pad", ["x", "pads", "z"], ["y"], "pad"), helper.make_node("Abs", ["y"], ["a"], "abs"),
+        helper.make_node("Add", ["a", "b"], ["out"], "shift")], ["N", 1], None, dict(z=0, b=0))
+    case("role-apart", 0, "VERIFIED", model="role-apart.onnx", data="role.npz", **base)
+    case("role-apart-wrt", 1, "has no parameter 'z'", model="role-apart.onnx", data="role.npz", wrt="b z", **base)
+    clip = [again, helper.make_node("Clip", ["x", "", "same"], ["y"], "clip")]
+    root = lambda *names: [  # noqa: E731
+        helper.make_node("BatchNormalization", ["x", *names], ["y"], "norm"), helper.make_node("Abs", ["y"], ["out"], "abs")]
+    weights = dict(z=[1], s=[1], m=[0])
+    for name, nodes, parameters in [
+            ("clip", [*clip, helper.make_node("Mul", ["y", "z"], ["out"])], dict(z=1)),
+            ("clip-slope", [*clip, helper.make_node("PRelu", ["y", "z"], ["out"])], dict(z=1)),
+            ("clip-variance", [*clip[:1], helper.make_node("BatchNormalization", ["x", "s", "m", "m", "z"], ["y"]),
+                               helper.make_node("Clip", ["y", "", "same"], ["out"])], weights),
+            ("scale", root("z", "m", "m", "z"), weights), ("mean", root("s", "z", "z", "s"), weights)]:
+        save(f"role-{name}.onnx", nodes, ["N", 1], None, parameters)
+        case("role-" + name, 2, "is used in two ways", model=f"role-{name}.onnx", data="role.npz", **base)
+
+
+def runs():
+    """What ONNX does to all samples of a run at once must leave them apart; an input of one sample is a run for each."""
+    batch("runs.npz", [[[1, 2]], [[-1, 1]]])
+    shape = lambda *dims: helper.make_node(  # noqa: E731
+        "Constant", [], ["shape"], value=numpy_helper.from_array(np.array(dims, np.int64)))
+    reshape = lambda *dims: [shape(*dims), helper.make_node("Reshape", ["x", "shape"], ["y"], "turn")]  # noqa: E731
+    join = [helper.make_node("Concat", ["x", "c"], ["y"], "join", axis=2)]
+    mixed = "the batch axis does not stay first, or samples are mixed"
+    for name, first, nodes, reason in [
+            ("row", "N", reshape(1, -1), mixed), ("row-two", 2, reshape(1, -1), mixed), ("row-one", 1, reshape(1, -1), ""),
+            ("rows", "N", reshape(2, -1), ""), ("rows-two", 2, reshape(2, 2), ""), ("rows-one", 1, reshape(2, -1), mixed),
+            ("rest", "N", reshape(-1, 2), ""), ("rest-less", "N", reshape(-1, 1), mixed), ("copy", "N", reshape(0, 2), ""),
+            ("rest-more", "N", reshape(-1, 4), mixed), ("join", "N", join, "a constant, which has not the axis of all samples"),
+            ("join-one", 1, join, ""), ("all", "N", reshape(-1), mixed)]:
+        end = [helper.make_node("MatMul", ["y", "w"], ["out"], "dense")]
+        save(f"runs-{name}.onnx", nodes + end, [first, 1, 2], None,
+             dict(w=np.ones((3 if name.startswith("join") else 2, 1)), c=[[[5]]]))
+        case("runs-" + name, 2 if reason else 0, reason or "VERIFIED", verdict="in-bouligand", model=f"runs-{name}.onnx",
+             data="runs.npz", touched=0, proxies=[], evidence=NOTHING)
+    weights = dict(w=[[1, 2]], s=[1, 1], b=[0, 0], mean=[0, 0], var=[1, 1])
+    batch("runs-trained.npz", [[1], [2]])
+    for first, status, reason in [("N", 0, "VERIFIED"), (2, 0, "VERIFIED"), (1, 2, "declares a batch of one")]:
+        save(f"runs-trained-{first}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["y"], "dense"),
+            helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["out"], "norm", training_mode=1)],
+             [first, 1], None, weights)
+        case(f"runs-trained-{first}", status, reason, verdict="in-bouligand", model=f"runs-trained-{first}.onnx",
+             data="runs-trained.npz", touched=0, proxies=[], evidence=NOTHING)
 
 
 def lemma3():
@@ -1400,7 +1478,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized, near_kinks, bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 normalized, near_kinks, products_of_parameters, roles, runs, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -184,7 +184,8 @@ grow_residual(growing *g)
   grow_node(g, "Add", before, draw_below(g->state, 2));
 }
 
-/* The activation beside itself, its positive part, or a constant, along some axis of a sample. */
+/* The activation beside itself, its positive part, or a constant, along some axis of a sample. A constant has
+ * one entry along the batch axis, so that then each sample must be a run of its own. */
 static inline void
 grow_concat(growing *g)
 {
@@ -198,6 +199,7 @@ grow_concat(growing *g)
     size_t dims[4] = {1};
 
     memcpy(dims + 1, g->dims, g->rank * sizeof *dims);
+    g->m.inputs[0].dims[0] = 1;
     dims[axis + 1] = more = 1 + draw_below(g->state, 2);
     strcpy(beside, a_weight(g, g->rank + 1, dims, false));
   }

@@ -44,6 +44,9 @@ check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *
 
   if (status != CLARKE_OK)
     return status;
+  if (training && low->graph->batched && low->graph->together < low->graph->samples)
+    return clarke_lower_fail(low, err, "training, by the statistics of the minibatch, where the input declares "
+                                       "a batch of one");
   if (clarke_lower_int(low, "spatial", 1) != 1)
     return clarke_lower_fail(low, err, "spatial is %lld; expected 1: statistics by channel",
                              (long long)clarke_lower_int(low, "spatial", 1));

@@ -19,6 +19,8 @@ read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err
 
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
+  if (clarke_lower_value(low, i)->constant && low->graph->together > 1)
+    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples", i);
   if (clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
   if (status != CLARKE_OK)

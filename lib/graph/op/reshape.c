@@ -35,12 +35,12 @@ lower_flatten(clarke_lowering *low, clarke_error *err)
   return finish(low, 2, out, err);
 }
 
-/* ONNX's rules for 0 (copy, unless allowzero) and one -1 (what is left). */
+/* ONNX's rules for 0 (copy, unless allowzero) and one -1 (what is left of `total`). */
 static clarke_status
 resolve(const clarke_lowering *low, const int64_t *shape, size_t n, const size_t *in, size_t rank,
-        size_t *out, clarke_error *err)
+        size_t total, size_t *out, clarke_error *err)
 {
-  size_t total = clarke_lower_value(low, 0)->count, known = 1, open = CLARKE_NONE;
+  size_t known = 1, open = CLARKE_NONE;
   bool copy = clarke_lower_int(low, "allowzero", 0) == 0;
 
   for (size_t a = 0; a < n; a++) {
@@ -61,13 +61,13 @@ resolve(const clarke_lowering *low, const int64_t *shape, size_t n, const size_t
   return CLARKE_OK;
 }
 
+/* ONNX's shape of an activation is that of all samples of a run: it must have their axis first, too, or
+ * samples would be mixed. */
 static clarke_status
 lower_reshape(clarke_lowering *low, clarke_error *err)
 {
-  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0;
+  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0, rows, total;
   const int64_t *shape = NULL;
-  int64_t copy[CLARKE_MAX_RANK + 1];
-  const clarke_value *x;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
@@ -79,14 +79,18 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "a shape of %zu axes; at most %d are supported", n,
                              CLARKE_MAX_RANK);
   rank = clarke_axes_whole(low, 0, in);
-  for (size_t a = 0; a < n; a++)
-    copy[a] = shape[a];
-  x = clarke_lower_value(low, 0);
-  /* A leading -1 is the batch, when the rest takes all entries of a sample. */
-  if (!x->constant && low->graph->batched && n > 0 && copy[0] == -1)
-    copy[0] = 1;
-  status = resolve(low, copy, n, in, rank, out, err);
-  return status != CLARKE_OK ? status : finish(low, n, out, err);
+  rows = clarke_axes_lead(low, 0) == 1 ? low->graph->together : 1;
+  total = rows * clarke_lower_value(low, 0)->count;
+  if (clarke_axes_lead(low, 0) == 1)
+    in[0] = rows;
+  status = resolve(low, shape, n, in, rank, total, out, err);
+  if (status != CLARKE_OK || clarke_axes_lead(low, 0) == 0)
+    return status != CLARKE_OK ? status : finish(low, n, out, err);
+  if (n == 0 || out[0] != rows)
+    return clarke_lower_fail(low, err, "the shape's first axis has %zu entries for %zu samples: the batch "
+                                       "axis must stay the first", n == 0 ? (size_t)0 : out[0], rows);
+  out[0] = 1;
+  return finish(low, n, out, err);
 }
 
 static clarke_status
@@ -110,6 +114,8 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
     status = clarke_axes_chosen(low, list, listed, rank, chosen, err);
   if (status != CLARKE_OK)
     return status;
+  if (!given && lead == 1 && low->graph->together == 1)
+    return clarke_lower_fail(low, err, "without axes the batch axis, of one sample, would go, too");
   for (size_t a = 0; a < rank; a++) {
     if (chosen[a] && (in[a] != 1 || a < lead))
       return clarke_lower_fail(low, err, "axis %zu %s", a,

@@ -267,6 +267,7 @@ lower_concat(builder *b)
   need(find_attribute(b, "axis") != NULL && (!b->net->batched || axis > 0), "no axis, or the batch's");
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(x[i].rank == x->rank, "not the same axes");
+    need(x[i].constant == NULL || b->net->together == 1, "a constant, which has not the axis of all samples");
     activation = activation || x[i].constant == NULL;
     for (size_t j = 0; j < x->rank; j++)
       need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");
@@ -296,6 +297,8 @@ lower_pad(builder *b)
                || (with->constant != NULL && with->constant->real && with->count == 1
                    && mpq_sgn(&with->constant->value[with->map[0]]) == 0)),
        "not with zeros");
+  if (with->name != NULL)
+    with->constant->number = true;
   for (size_t i = 0; i < x->rank; i++)
     axes[i] = (long)i;
   if (b->in[3].name != NULL)

@@ -80,13 +80,16 @@ void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
 typedef struct {
   char *name;
   size_t type, rank, dims[MAX_RANK], count;
-  bool real, initializer;             /* of a floating-point type (else integers); of the model */
-  bool weight, bound, statistic, wrt; /* a parameter; of a Clip; of a BatchNormalization */
-  rational *value;                    /* row-major */
-  char *text;                         /* of an attribute that is a string */
-  bool of_tensor;                     /* an attribute that is a tensor */
-  rational *move;                     /* wrt: the direction at hand, in the network's */
-  rational *gradient;                 /* wrt: what gradient() computed, in the network's */
+  bool real, initializer; /* of a floating-point type (else integers); of the model */
+  /* What it is read as, one of three: a parameter, which steps hold and directions move; a number that was read
+   * when the network was built, and so must not move (a bound of Clip, the value of Pad); a statistic of a
+   * BatchNormalization. wrt: a parameter in wrt. */
+  bool weight, number, statistic, wrt;
+  rational *value;    /* row-major */
+  char *text;         /* of an attribute that is a string */
+  bool of_tensor;     /* an attribute that is a tensor */
+  rational *move;     /* wrt: the direction at hand, in the network's */
+  rational *gradient; /* wrt: what gradient() computed, in the network's */
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */
@@ -180,7 +183,9 @@ typedef struct {
 
 typedef struct {
   bool batched; /* the model's tensors carry the batch as their first axis */
-  size_t batch, n_steps, n_tensors;
+  /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
+   * such axis) and each sample is a run of its own. */
+  size_t batch, together, n_steps, n_tensors;
   size_t apart; /* of entries [feature * batch + sample] that depend on each other, and are computed together:
                    batch, those of a sample; or 1, all, if a step couples the samples */
   step *steps;

@@ -1,8 +1,8 @@
 /* From the model's nodes to steps (docs/operators.md).
  *
  * Shapes are ONNX's for a batch of one: an activation of a batched graph has 1 as its first axis,
- * and every operator checks that this axis stays first and is not mixed, so that a batch is so
- * many runs of a batch of one. */
+ * where ONNX has the samples of a run (net->together). Every operator checks that this axis stays first and
+ * is not mixed, for that number of samples, so that a batch is so many runs of a batch of one. */
 #include "convolution.h"
 
 #include <float.h>
@@ -172,7 +172,7 @@ whole_list(const builder *b, size_t i, const char *before, long *list)
 {
   const tensor *t = b->in[i].name != NULL ? b->in[i].constant : find_attribute(b, before);
   size_t n = b->in[i].name != NULL ? b->in[i].count : t != NULL ? t->count : 0;
-  need(t != NULL && n <= MAX_RANK, "a constant list of integers is missing or too long");
+  need(t != NULL && !t->real && n <= MAX_RANK, "a constant list of integers is missing or too long");
   for (size_t j = 0; j < n; j++)
     list[j] = whole_entry(b, t, b->in[i].name != NULL ? b->in[i].map[j] : j);
   return n;
@@ -202,21 +202,31 @@ lower_flatten(builder *b)
   put_shaped(b, 2, (size_t[]){product(x->dims, axis), product(x->dims + axis, x->rank - axis)});
 }
 
+/* The shape that ONNX makes of the axis of all samples in a run must have that axis, too. */
 static void
 lower_reshape(builder *b)
 {
   const value *x = &b->in[0];
+  bool batch = is_batch(b, x);
+  size_t rows = batch ? b->net->together : 1, dims[MAX_RANK], open = NONE;
   long shape[MAX_RANK];
-  size_t dims[MAX_RANK], open = NONE, n = whole_list(b, 1, "", shape);
+  size_t n = whole_list(b, 1, "", shape);
   need(whole_attribute(b, "allowzero", 0) == 0, "allowzero is not supported");
   for (size_t i = 0; i < n; i++) {
     long d = shape[i];
     need(d > 0 || (d == -1 && open == NONE) || (d == 0 && i < x->rank), "not a shape");
     open = d == -1 ? i : open;
-    dims[i] = d == -1 ? 1 : d == 0 ? x->dims[i] : (size_t)d;
+    dims[i] = d > 0 ? (size_t)d : d == -1 ? 1 : i == 0 ? rows * x->dims[i] : x->dims[i];
   }
-  if (open != NONE)
-    dims[open] = x->count / product(dims, n);
+  if (open != NONE) {
+    size_t rest = product(dims, n);
+    need(rest > 0, "an axis of what is left beside an axis of no entries");
+    dims[open] = rows * x->count / rest;
+  }
+  if (batch) {
+    need(n > 0 && dims[0] == rows, "the batch axis does not stay first, or samples are mixed");
+    dims[0] = 1;
+  }
   put_shaped(b, n, dims);
 }
 
@@ -370,7 +380,7 @@ clip_bound(builder *b, size_t i, rational *q)
   if (v->name == NULL)
     return false;
   need(v->constant != NULL && v->constant->real && v->count == 1, "a bound must be a constant number");
-  v->constant->bound = true;
+  v->constant->number = true;
   mpq_set(q, &v->constant->value[v->map[0]]);
   return true;
 }
@@ -625,6 +635,7 @@ read_input(builder *b, const port *p, const tensor *x)
   expect(p->shaped && x->rank > 0 && x->count > 0, "the input's shape is not declared, or the batch is empty");
   b->net->batch = b->net->apart = x->dims[0];
   b->net->batched = from == 0;
+  b->net->together = from == 0 && p->rank > 0 && p->dims[0] != 1 ? x->dims[0] : 1;
   for (size_t i = 0; i < p->rank && fits; i++) {
     bool first = i == 0 && from == 0;
     dims[i] = first ? 1 : flat ? p->dims[i] : x->dims[i + from];
@@ -679,6 +690,7 @@ network_build(network *net, const model *m, const tensor *x)
   net->rank = v->rank;
   memcpy(net->dims, v->dims, sizeof net->dims);
   for (size_t i = 0; i < m->n_tensors; i++)
-    expect(m->tensors[i]->weight + m->tensors[i]->bound + m->tensors[i]->statistic < 2,
-           "'%s' is used in two ways: as a weight, a bound of Clip, or a mean or variance", m->tensors[i]->name);
+    expect(m->tensors[i]->weight + m->tensors[i]->number + m->tensors[i]->statistic < 2,
+           "'%s' is used in two ways: as a weight, a number (a bound of Clip, the value of Pad), or a mean or variance",
+           m->tensors[i]->name);
 }

@@ -82,6 +82,8 @@ lower_batch(builder *b)
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
   value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);
   mean.constant->statistic = variance.constant->statistic = true;
+  need(!training || !b->net->batched || b->net->together == b->net->batch,
+       "statistics of the minibatch, where the input declares a batch of one");
   if (training)
     normalize_channels(b, x, channels, apart);
   else {
