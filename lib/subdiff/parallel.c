@@ -81,6 +81,7 @@ new_class(clarke_parallel *class, size_t k, const clarke_touch *t, clarke_error 
   }
   class->n = 1;
   class->touch[0] = k;
+  class->window = t->n_options > 0;
   class->options = clarke_touch_sides(t);
   for (size_t o = 0; o < class->options; o++)
     clarke_row_init(&class->base[o]);
@@ -148,6 +149,8 @@ compare_classes(const void *left, const void *right)
   const known *a = left, *b = right;
   int order = (a->of->options > b->of->options) - (a->of->options < b->of->options);
 
+  if (order == 0)
+    order = (a->of->window > b->of->window) - (a->of->window < b->of->window);
   for (size_t o = 1; o < a->of->options && order == 0; o++)
     order = compare_rows(&a->of->base[o], a->scale, &b->of->base[o], b->scale);
   return order;

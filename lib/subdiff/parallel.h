@@ -11,6 +11,7 @@
 
 typedef struct {
   size_t n, *touch;  /* increasing; the first stands for all */
+  bool window;       /* kinks and windows are apart, though two options are as two sides: proofs join each with its like */
   size_t options;
   clarke_row *base;  /* by option; base[0] is empty; the first touch's */
   double *slope;     /* options x columns: base, in floats */

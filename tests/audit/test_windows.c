@@ -993,6 +993,50 @@ START_TEST(bounds_verify)
 }
 END_TEST
 
+/* Windows of two options and kinks of a layer before them may turn together. A line `parallel` joins each with its
+ * like alone: relu's kinks and the pool's windows over w0 x0 + w1 x1 at w = (0, 1), in two samples. */
+START_TEST(kinks_and_windows_are_not_joined)
+{
+  static const struct {
+    const char *proxy;
+    long space[2];
+    double x[16];
+  } rules[] = {
+    {"right", {2, 1}, {2, 0, 2, 2, -2, 2, 0, -1}},
+    {"1", {2, 2}, {2, -1, 0, 1, 0, -2, -2, -1, 2, -2, -2, 2, -2, -1, -1, -1}},
+  };
+  bounds t = {0};
+
+  make_folder("windows");
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+    network net = {.linear = true};
+    clarke_model *m = &net.grown.m;
+    session s;
+
+    model_begin(m, 17);
+    model_input(m, "x", SHAPE(-1, 2, rules[i].space[0], rules[i].space[1],));
+    model_floats(m, "w", SHAPE(1, 2, 1, 1,))[1] = 1;
+    model_node(m, "Conv", "x,w", "y");
+    attr_float(model_node(m, "LeakyRelu", "y", "z"), "alpha", 2);
+    attr_ints(model_node(m, "MaxPool", "z", "out"), "kernel_shape", SHAPE(rules[i].space[0], rules[i].space[1],));
+    model_output(m, "out");
+    net.x = tensor_of("x", CLARKE_F64, SHAPE(2, 2, rules[i].space[0], rules[i].space[1],));
+    memcpy(net.x.real, rules[i].x, net.x.count * sizeof *net.x.real);
+    snprintf(net.profile, sizeof net.profile, "LeakyRelu 0 %s\ntie MaxPool first\n", rules[i].proxy);
+    session_build(&s, &net, net.profile);
+    draw_targets(&net, &s.graph, &(uint64_t){1});
+    session_replay(&s, &net);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    ck_assert_int_eq(s.audit.evidence, CLARKE_EVIDENCE_BOUND);
+    check_bound(&net, &s, &t);
+    ck_assert(t.windows == i + 1 && t.behind == i + 1);
+    session_end(&s);
+    network_clear(&net);
+  }
+  remove_folder();
+}
+END_TEST
+
 /* --- simplices -------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -1253,6 +1297,7 @@ main(int argc, char **argv)
   } tests[] = {{"verdicts", verdicts_are_those_of_the_unrolled_loss},
                {"proofs", proofs_verify_and_false_statements_do_not},
                {"bounds", bounds_verify},
+               {"not-joined", kinks_and_windows_are_not_joined},
                {"simplices", simplices_verify},
                {"identity", the_checker_finds_the_same_ties},
                {"normalized", normalized_networks_have_proofs}};
