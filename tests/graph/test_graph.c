@@ -325,6 +325,11 @@ START_TEST(bounds_are_no_parameters)
   model_node(&m, "Clip", "x,d", "z");
   node("Add", "z,c");
   refused(SHAPE(3, 2,), "'c' is both a weight and a bound of Clip");
+  begin(10, SHAPE(-1, 2,)); /* the largest float is a bound, too, if it is in the file */
+  attr_float(node("Clip", "x"), "max", 0x1.fffffep127);
+  ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.steps[0].pieces.n_kinks, 1);
+  end();
   for (size_t named = 0; named < 3; named++) { /* by its name, or that of a copy */
     begin(16, SHAPE(-1, 2,));
     floats("c", SHAPE(1,), 0);

@@ -9,6 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define SAID 16384 /* more than is said */
+
 static char folder[] = "/tmp/clarke-kernel-XXXXXX";
 static unsigned long state = 7;
 
@@ -83,7 +85,7 @@ case_at(size_t i, char *path, size_t size, int *status, char *reason)
 
 START_TEST(proofs_are_judged)
 {
-  char path[512], reason[256], said[4096];
+  char path[512], reason[256], said[SAID];
   int status;
 
   for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
@@ -96,10 +98,56 @@ START_TEST(proofs_are_judged)
 }
 END_TEST
 
+/* A proof up to its evidence. */
+static bytes
+statement_of(const char *path)
+{
+  bytes b = read_file(path);
+
+  for (size_t at = 0; at + 9 < b.size; at++)
+    if (memcmp(b.data + at, "\nevidence", 9) == 0)
+      b.size = at;
+  return b;
+}
+
+START_TEST(statements_have_words_of_their_own)
+{
+  enum { CASES = 1024 };
+  static char *text[CASES];
+  static bytes statement[CASES];
+  char path[512], reason[256], said[SAID];
+  int status;
+  size_t n = 0, others = 0;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    if (status != 0)
+      continue;
+    ck_assert_uint_lt(n, CASES);
+    ck_assert_int_eq(run(path, DATA, said, sizeof said), 0);
+    statement[n] = statement_of(path);
+    text[n++] = strdup(said);
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < i; j++) {
+      if (statement[i].size == statement[j].size && memcmp(statement[i].data, statement[j].data, statement[i].size) == 0)
+        continue;
+      others++;
+      ck_assert_msg(strcmp(text[i], text[j]) != 0, "two statements, one text: %s", text[i]);
+    }
+  ck_assert_uint_gt(others, 5000);
+  for (size_t i = 0; i < n; i++) {
+    for (const char *c = text[i]; *c != '\0'; c++)
+      ck_assert_msg(*c == '\n' || (*c >= ' ' && *c <= '~'), "a character that may steer a terminal: %s", text[i]);
+    free(text[i]);
+    free(statement[i].data);
+  }
+}
+END_TEST
+
 START_TEST(threads_do_not_matter)
 {
   static const char *const numbers[] = {"1", "3", "64"};
-  char path[512], reason[256], said[4096], again[4096];
+  char path[512], reason[256], said[SAID], again[SAID];
   int status;
 
   for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
@@ -112,7 +160,7 @@ END_TEST
 
 START_TEST(stored_proofs_hold)
 {
-  char path[512], said[4096];
+  char path[512], said[SAID];
   static const char *const names[] = {"lemma2", "lemma3", "abs", "global-only", "leaky-cascade",
                                       "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later", "lemma7",
                                       "two-windows", "opposite-images", "one-window", "zero-gamma-beta",
@@ -130,7 +178,7 @@ END_TEST
 /* Every byte of every right proof, changed in one way; cut off at some places. */
 START_TEST(changed_proofs_fail)
 {
-  char path[512], changed[512], reason[256], said[4096];
+  char path[512], changed[512], reason[256], said[SAID];
   int status;
 
   snprintf(changed, sizeof changed, "%s/changed.proof", folder);
@@ -178,7 +226,7 @@ START_TEST(sealed_nonsense_does_no_harm)
                                       "simplices-others", "simplices-windows", "simplices-ce-0", "layer-mix",
                                       "layer-outside", "layer-exact-half", "trained", "trained-exact", "global-mean",
                                       "global-two"};
-  char path[512], changed[512], said[4096];
+  char path[512], changed[512], said[SAID];
 
   snprintf(changed, sizeof changed, "%s/sealed.proof", folder);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -209,7 +257,7 @@ START_TEST(broken_inputs_do_no_harm)
     {"abs", "abs.onnx", "abs.npz"}, {"conv", "conv.onnx", "conv.npz"}, {"norm", "norm.onnx", "norm.npz"},
     {"lemma7", "lemma7.onnx", "lemma7.npz"}, {"layer-sum", "layer.onnx", "layer.npz"},
     {"trained", "trained.onnx", "trained.npz"}, {"global-line-mean", "global-line.onnx", "global-line.npz"}};
-  char path[512], changed[512], said[4096], old[65], new[65];
+  char path[512], changed[512], said[SAID], old[65], new[65];
 
   for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
     const char *const *name = names[i / 2];
@@ -245,7 +293,7 @@ END_TEST
 
 START_TEST(options_are_gnu)
 {
-  char said[4096];
+  char said[SAID];
 
   ck_assert_int_eq(run("--help", DATA, said, sizeof said), 0);
   ck_assert(strncmp(said, "Usage: ", 7) == 0);
@@ -270,6 +318,7 @@ main(void)
     return EXIT_FAILURE;
   tcase_set_timeout(t, 300);
   tcase_add_test(t, proofs_are_judged);
+  tcase_add_test(t, statements_have_words_of_their_own);
   tcase_add_test(t, threads_do_not_matter);
   tcase_add_test(t, stored_proofs_hold);
   tcase_add_test(t, changed_proofs_fail);

@@ -4,8 +4,6 @@
  * can, where clamp is an operator of its own. */
 #include "graph/operator.h"
 
-#include <float.h>
-
 /* lo or hi, not both, may be NULL: no bound. */
 static void
 clip(clarke_pieces *p, const mpq_t *lo, const mpq_t *hi)
@@ -45,8 +43,6 @@ bound(clarke_lowering *low, size_t input, const char *name, bool *given, double 
   if (low->opset < 11) {
     *given = attr != NULL;
     *value = *given ? attr->f : 0;
-    /* The defaults of opset 6 are the largest floats: no bound. */
-    *given = *given && *value > -(double)FLT_MAX && *value < (double)FLT_MAX;
     return CLARKE_OK;
   }
   *given = clarke_lower_has(low, input);

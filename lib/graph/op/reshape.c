@@ -114,8 +114,6 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
     status = clarke_axes_chosen(low, list, listed, rank, chosen, err);
   if (status != CLARKE_OK)
     return status;
-  if (!given && lead == 1 && low->graph->together == 1)
-    return clarke_lower_fail(low, err, "without axes the batch axis, of one sample, would go, too");
   for (size_t a = 0; a < rank; a++) {
     if (chosen[a] && (in[a] != 1 || a < lead))
       return clarke_lower_fail(low, err, "axis %zu %s", a,

@@ -181,7 +181,13 @@ typedef struct {
   unsigned long shift;
 } step;
 
+/* Where what is computed is more, or less, than ONNX and the stored numbers say. */
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, N_READINGS } reading;
+extern const char *const readings[N_READINGS]; /* in words */
+
 typedef struct {
+  bool read[N_READINGS];
+  const port *input;
   bool batched; /* the model's tensors carry the batch as their first axis */
   /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
    * such axis) and each sample is a run of its own. */

@@ -156,6 +156,8 @@ real_attribute(const builder *b, const char *name, rational *q, float absent)
   mpq_set_d(q, absent);
   if (t != NULL)
     mpq_set(q, t->value);
+  else if (mpz_cmp_ui(mpq_denref(q), 2) > 0)
+    b->net->read[DEFAULTS] = true;
   return t != NULL;
 }
 
@@ -391,6 +393,7 @@ lower_clip(builder *b)
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   INTERVAL(q);
   bool lo = clip_bound(b, 0, &q.lo), hi = clip_bound(b, 1, &q.hi);
+  b->net->read[UNBOUNDED] = b->net->read[UNBOUNDED] || !lo || !hi;
   need(!lo || !hi || mpq_cmp(&q.lo, &q.hi) < 0, "the lower bound must be less than the upper");
   s->n_kinks = lo + hi;
   s->number[0] = !lo;
@@ -410,10 +413,12 @@ lower_hard(builder *b)
   step *s = add_function(b, PIECEWISE, &b->in[0]);
   rational *alpha = &s->piece[1][1], *beta = &s->piece[1][0];
   RATIONAL(q);
-  real_attribute(b, "alpha", alpha, 0.2f);
+  real_attribute(b, "alpha", alpha, b->op[5] == 'w' ? 0 : 0.2f);
   real_attribute(b, "beta", beta, 0.5f);
   mpq_set_d(&q, 1.0f / 6.0f);
-  if (mpq_equal(alpha, &q) || b->op[5] == 'w')
+  bool swish = b->op[5] == 'w', sixth = !swish && mpq_equal(alpha, &q);
+  b->net->read[SIXTH] = b->net->read[SIXTH] || sixth;
+  if (sixth || swish)
     mpq_set_ui(alpha, 1, 6);
   need(mpq_sgn(alpha) > 0, "alpha must be positive");
   mpq_neg(&q, beta);
@@ -423,7 +428,7 @@ lower_hard(builder *b)
   mpq_set(&s->piece[2][0], &plus_one);
   s->n_kinks = 2;
   s->number[1] = 1;
-  for (size_t i = 0; i < 6 && b->op[5] == 'w'; i++)
+  for (size_t i = 0; i < 6 && swish; i++)
     mpq_swap(&s->piece[2 - i / 2][2 - i % 2], &s->piece[2 - i / 2][1 - i % 2]);
 }
 
@@ -633,6 +638,7 @@ read_input(builder *b, const port *p, const tensor *x)
   size_t dims[MAX_RANK], from = x->rank == p->rank + 1;
   bool flat = x->rank == 2 && p->rank > 2, fits = from == 1 || x->rank == p->rank || flat;
   expect(p->shaped && x->rank > 0 && x->count > 0, "the input's shape is not declared, or the batch is empty");
+  b->net->input = p;
   b->net->batch = b->net->apart = x->dims[0];
   b->net->batched = from == 0;
   b->net->together = from == 0 && p->rank > 0 && p->dims[0] != 1 ? x->dims[0] : 1;
@@ -658,6 +664,13 @@ check_output(const network *net, const port *p, const value *v)
   }
   expect(fits, "output '%s' does not have the shape that is declared", p->name);
 }
+
+const char *const readings[N_READINGS] = {
+    [SIXTH] = "HardSigmoid's alpha, stored as the float32 nearest to 1/6, is 1/6",
+    [DEFAULTS] = "an attribute that is not in the file is the float32 nearest to ONNX's default",
+    [UNBOUNDED] = "a Clip without a bound has none, not its type's largest number",
+    [MINIBATCH] =
+        "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's"};
 
 void
 network_build(network *net, const model *m, const tensor *x)

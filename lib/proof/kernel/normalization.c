@@ -84,6 +84,7 @@ lower_batch(builder *b)
   mean.constant->statistic = variance.constant->statistic = true;
   need(!training || !b->net->batched || b->net->together == b->net->batch,
        "statistics of the minibatch, where the input declares a batch of one");
+  b->net->read[MINIBATCH] = b->net->read[MINIBATCH] || training;
   if (training)
     normalize_channels(b, x, channels, apart);
   else {

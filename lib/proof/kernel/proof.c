@@ -1,6 +1,7 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
 #include "bound.h"
 #include "simplex.h"
+#include "statement.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -100,7 +101,6 @@ char *
 next_name(void)
 {
   static const char digits[] = "0123456789ABCDEF";
-  static const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const char *word = next_word();
   char *name = copy_text(word, strlen(word)), *end = name;
   for (const char *at = word; *at != '\0'; at++, end++) {
@@ -135,11 +135,11 @@ next_file(const char *folder, const char *what)
   const char *word = words;
   char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
   require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
-  fprintf(account, "%s: %s\n", what, word);
   sprintf(path, "%s/%s", folder, name);
   bytes b = read_file(path);
   sha256(b, hex);
   require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
+  fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);
   return b;
 }
 
@@ -393,6 +393,7 @@ check_evidence(const char *verdict)
   bool bouligand = strcmp(verdict, "in-bouligand") == 0, outside = *verdict == 'n';
   next_line("evidence");
   const char *word = next_word();
+  fprintf(account, "Evidence: %s\n", word);
   if (strcmp(word, "ad") == 0 && bouligand) {
     check_mix(word, 0);
   } else if (strcmp(word, "mix") == 0 && !bouligand && !outside) {
@@ -478,7 +479,7 @@ read_loss(void)
   const char *word = next_word();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
-  fprintf(account, "%zu samples\nLoss: %s\n", net.batch, word);
+  state_loss(&p);
   if (p.loss == LOSS_SUM)
     return;
   require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
@@ -520,7 +521,7 @@ read_wrt(void)
   while (!all && words < words_end)
     add_parameter(next_parameter());
   require(net.n_wrt > 0, "no parameter is named, or the model has none");
-  fprintf(account, "Parameters: %zu numbers\n", net.n_wrt);
+  state_parameters(&net);
 }
 
 /* The last line is checked first: a proof that was changed is not worth reading. */
@@ -537,19 +538,11 @@ check_end(void)
   session_line = 0;
 }
 
-static const char *const meanings[][2] = {
-    {"in-bouligand", "an element of the Bouligand subdifferential: a limit of true gradients, taken\n"
-                     "at points near the weights where the loss is differentiable"},
-    {"in-clarke", "an element of the Clarke subdifferential: a convex combination of limits of true\n"
-                  "gradients, taken at points near the weights where the loss is differentiable"},
-    {"not-in-clarke", "NOT an element of the Clarke subdifferential: neither a limit of true\n"
-                      "gradients, taken near the weights, nor a convex combination of such limits"}};
-
 void
 clarke_check_proof(const char *path, const char *data)
 {
   const char *slash = strrchr(path, '/');
-  size_t verdict = 0, length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
   const char *folder = data != NULL ? data : copy_text(path, length);
   model m;
   char *text;
@@ -561,9 +554,7 @@ clarke_check_proof(const char *path, const char *data)
   known_line("clarke-proof", "1");
   next_line("verdict");
   const char *word = next_word();
-  while (verdict < 3 && strcmp(meanings[verdict][0], word) != 0)
-    verdict++;
-  require(verdict < 3, "unknown verdict '%s'", word);
+  require(verdict_known(word), "unknown verdict '%s'", word);
   known_line("semantics", "real");
   if (line_is("program")) {
     check_program(folder, word);
@@ -581,6 +572,7 @@ clarke_check_proof(const char *path, const char *data)
   for (size_t i = 0; i < m.n_tensors && params; i++)
     require(replaced[i] == (m.tensors[i]->weight || m.tensors[i]->statistic),
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
+  state_network(&net, &m, p.x);
   read_loss();
   read_wrt();
   point_evaluate(&p);
@@ -597,9 +589,6 @@ clarke_check_proof(const char *path, const char *data)
     fprintf(account, "Of these, windows with ties: %zu\n", n_windows);
   check_evidence(word);
   fflush(account);
-  printf("VERIFIED\n%sAt the stored weights, what reverse-mode automatic\n"
-         "differentiation computes with these proxies is\n%s.\n"
-         "Semantics: real arithmetic, every stored number taken exactly; what a GPU followed\n"
-         "in floating point may differ.\n",
-         text, meanings[verdict][1]);
+  printf("VERIFIED\n%s", text);
+  print_verdict(&net, word);
 }

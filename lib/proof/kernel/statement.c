@@ -1,0 +1,128 @@
+/* What a verified proof of a network says. Two statements that differ in anything have different words: files by their
+ * hashes, names as proofs write them. */
+#include "statement.h"
+
+#include <string.h>
+
+const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+void
+put_name(const char *name)
+{
+  if (*name == '\0')
+    fputs("(no name)", account); /* brackets stand for nothing else */
+  for (; *name != '\0'; name++)
+    fprintf(account, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+}
+
+/* (2, 3); an axis of 0 is one that is not declared. */
+static void
+put_shape(const size_t *dims, size_t rank)
+{
+  fputc('(', account);
+  for (size_t i = 0; i < rank; i++)
+    if (dims[i] == 0)
+      fprintf(account, "%s?", i > 0 ? ", " : "");
+    else
+      fprintf(account, "%s%zu", i > 0 ? ", " : "", dims[i]);
+  fputc(')', account);
+}
+
+/* How a batch is read that is not of the input's declared shape. */
+static void
+state_samples(const network *net, const tensor *x)
+{
+  const port *in = net->input;
+  if (!net->batched)
+    fputs("  no batch axis: each sample is a run of the model of its own\n", account);
+  else if (net->together < net->batch)
+    fputs("  one sample declared: each sample is a run of the model of its own\n", account);
+  if (net->batched && x->rank < in->rank) {
+    fputs("  each sample's entries, in row-major order, are read as ", account);
+    put_shape(in->dims + 1, in->rank - 1);
+    fputc('\n', account);
+  }
+}
+
+void
+state_network(const network *net, const model *m, const tensor *x)
+{
+  fprintf(account, "Operators: ONNX, version %ju\nInput: ", (uintmax_t)m->opset);
+  put_name(net->input->name);
+  fputs(", declared ", account);
+  put_shape(net->input->dims, net->input->rank);
+  fprintf(account, "; %zu samples of ", net->batch);
+  put_shape(x->dims + 1, x->rank - 1);
+  fputc('\n', account);
+  state_samples(net, x);
+  fputs("Output: ", account);
+  put_name(m->outputs[0].name);
+  fputs(", of each sample ", account);
+  put_shape(net->dims + net->batched, net->rank - net->batched);
+  fputc('\n', account);
+  for (size_t i = 0; i < N_READINGS; i++)
+    if (net->read[i])
+      fprintf(account, "Reading rule: %s\n", readings[i]);
+}
+
+void
+state_loss(const point *p)
+{
+  if (p->loss == LOSS_SUM)
+    fputs("Loss: sum, of all entries of the output in all samples\n", account);
+  if (p->loss == LOSS_MSE)
+    fputs("Loss: mse, the mean over all entries of the output in all samples of (output - y)^2\n", account);
+  if (p->loss == LOSS_CE)
+    fputs("Loss: ce, the mean over all samples of log(sum over classes c of exp(output[c])) - output[y]\n", account);
+}
+
+void
+state_parameters(const network *net)
+{
+  fprintf(account, "Parameters: %zu numbers, in\n", net->n_wrt);
+  for (size_t i = 0; i < net->n_tensors; i++) {
+    if (!net->tensors[i]->wrt)
+      continue;
+    fputs("  ", account);
+    put_name(net->tensors[i]->name);
+    fputc(' ', account);
+    put_shape(net->tensors[i]->dims, net->tensors[i]->rank);
+    fputc('\n', account);
+  }
+}
+
+static const char *const meanings[][2] = {
+    {"in-bouligand", "an element of the Bouligand subdifferential: a limit of true gradients, taken\n"
+                     "at points near the weights where the loss is differentiable"},
+    {"in-clarke", "an element of the Clarke subdifferential: a convex combination of limits of true\n"
+                  "gradients, taken at points near the weights where the loss is differentiable"},
+    {"not-in-clarke", "NOT an element of the Clarke subdifferential: neither a limit of true\n"
+                      "gradients, taken near the weights, nor a convex combination of such limits"}};
+
+static const char *
+meaning_of(const char *verdict)
+{
+  for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+    if (strcmp(meanings[i][0], verdict) == 0)
+      return meanings[i][1];
+  return NULL;
+}
+
+bool
+verdict_known(const char *verdict)
+{
+  return meaning_of(verdict) != NULL;
+}
+
+void
+print_verdict(const network *net, const char *verdict)
+{
+  bool rules = false;
+  for (size_t i = 0; i < N_READINGS; i++)
+    rules = rules || net->read[i];
+  printf("Verdict: %s. At the stored weights, what reverse-mode automatic\n"
+         "differentiation computes with these proxies is\n%s.\n"
+         "Semantics: real arithmetic, every stored number taken exactly%s; what a GPU followed\n"
+         "in floating point may differ.\n",
+         verdict, meaning_of(verdict), rules ? ", but for the reading rules above" : "");
+}

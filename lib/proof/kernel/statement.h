@@ -1,0 +1,18 @@
+/* What a verified proof of a network says, in words: all that its truth depends on. */
+#ifndef CLARKE_KERNEL_STATEMENT_H
+#define CLARKE_KERNEL_STATEMENT_H
+
+#include "kernel.h"
+
+/* ---- statement.c: these write on `account` */
+
+extern const char safe[];        /* the characters that stand for themselves in names */
+void put_name(const char *name); /* in the one way proofs write it: no two names alike, and nothing but ASCII */
+void state_network(const network *net, const model *m, const tensor *x); /* input, output, reading rules */
+void state_loss(const point *p);
+void state_parameters(const network *net); /* those in wrt */
+/* What the verdict says of AD's output, to standard output. */
+void print_verdict(const network *net, const char *verdict);
+bool verdict_known(const char *verdict);
+
+#endif
