@@ -9,6 +9,8 @@ Usage: python tests/interop/interop.py [--clarke build/tools/clarke]
     cases the verdict and the number of touched kinks are those of cases.json too.
 (d) For random programs, value and AD's output of `clarke derive` are PyTorch's; its replay in
     float32 and float64 is PyTorch's bit for bit.
+(e) Models that mix the samples of a minibatch are refused by `clarke` and `clarke-check`, which stands beside it; of others
+    the loss is that of ONNX's reference evaluator.
 
 Prints one line a check, and `N passed, N failed` last; the exit status is 1 if any failed.
 """
@@ -27,6 +29,7 @@ from safetensors.numpy import load_file
 
 from graphs import graphs
 from interpreter import Model, float64, loss_and_gradient
+from mixing import check_mixing
 from programs import check_programs
 from proxies import check_proxies
 from report import Report
@@ -174,6 +177,7 @@ def main():
         check_graphs(report, clarke, Path(name))
         if clarke:
             check_programs(report, clarke, Path(name))
+            check_mixing(report, clarke, clarke.with_name("clarke-check"), Path(name))
     return report.close()
 
 
