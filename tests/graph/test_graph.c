@@ -510,6 +510,18 @@ reshape(const long *input, const long *shape)
   node("Reshape", "x,s");
 }
 
+START_TEST(a_bias_times_zero_is_a_parameter)
+{
+  begin(16, SHAPE(-1, 2,));
+  floats("w", SHAPE(2, 3,), 1);
+  floats("c", SHAPE(3,), 1);
+  attr_float(node("Gemm", "x,w,c"), "beta", 0);
+  ck_assert_msg(build(SHAPE(5, 2,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.n_parameters, 2);
+  end();
+}
+END_TEST
+
 START_TEST(reshapes)
 {
   static const struct {
@@ -820,6 +832,7 @@ main(void)
   tcase_add_test(tcase, gemms);
   tcase_add_test(tcase, broadcasting);
   tcase_add_test(tcase, prelu_slopes);
+  tcase_add_test(tcase, a_bias_times_zero_is_a_parameter);
   tcase_add_test(tcase, reshapes);
   tcase_add_test(tcase, flattens_and_transposes);
   tcase_add_test(tcase, squeezes);

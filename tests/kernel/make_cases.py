@@ -221,6 +221,24 @@ def runs():
              data="runs-trained.npz", touched=0, proxies=[], evidence=NOTHING)
 
 
+def lists():
+    """Lists of axes that name one twice, and modes that are no single number."""
+    batch("lists.npz", np.ones((2, 2, 2)))
+    for name, opset, nodes, reason in [
+            ("mean", 18, lambda *of: [helper.make_node("ReduceMean", ["x", of[0]], ["y"])], "an axis twice"),
+            ("pad", 18, lambda *of: [helper.make_node("Pad", ["x", of[1], "", of[0]], ["y"])], "an axis twice"),
+            ("dropout", 13, lambda *of: [helper.make_node("Dropout", ["x", "", of[0]], ["y"])], "Dropout in training mode")]:
+        for more, values in [("", [1, 2]), ("-twice", [1, 1]), ("-below", [1, -2])]:
+            if name == "dropout":
+                values = {"": [0], "-twice": [0, 0], "-below": [1]}[more]
+            constants = [helper.make_node("Constant", [], [n], value=numpy_helper.from_array(v)) for n, v in
+                         [("axes", np.array(values, bool if name == "dropout" else np.int64)), ("pads", np.zeros(4, np.int64))]]
+            save(f"lists-{name}{more}.onnx", constants + nodes("axes", "pads") + [helper.make_node("Add", ["y", "w"], ["out"])],
+                 ["N", 2, 2], None, dict(w=0), opset=opset)
+            case(f"lists-{name}{more}", 2 if more else 0, reason if more else "VERIFIED", verdict="in-bouligand",
+                 model=f"lists-{name}{more}.onnx", data="lists.npz", touched=0, proxies=[], evidence=NOTHING)
+
+
 def lemma3():
     base = dict(verdict="not-in-clarke", model="lemma3.onnx", data="lemma3.npz", touched=2,
                 proxies=["HardSigmoid 0 0", "HardSigmoid 1 0"])
@@ -1499,7 +1517,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
-                 normalized, near_kinks, products_of_parameters, statements, roles, runs, bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 normalized, near_kinks, products_of_parameters, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

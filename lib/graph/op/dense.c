@@ -134,7 +134,7 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
 {
   bool transposed = clarke_lower_int(low, "transB", 0) == 0;
   double alpha = clarke_lower_float(low, "alpha", 1), beta = clarke_lower_float(low, "beta", 1);
-  bool bias = clarke_lower_has(low, 2) && beta != 0;
+  bool bias = clarke_lower_has(low, 2); /* a parameter, whatever beta */
   const clarke_value *x, *w;
   clarke_step *step;
   clarke_status status = clarke_lower_activation(low, 0, err);

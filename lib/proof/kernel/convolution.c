@@ -233,8 +233,11 @@ lower_mean(builder *b)
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
   need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
-  for (size_t i = 0; i < count; i++)
-    over[axis_of(b, axes[i], x->rank)] = true;
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = axis_of(b, axes[i], x->rank);
+    need(!over[axis], "an axis twice");
+    over[axis] = true;
+  }
   for (size_t i = 0; i < x->rank && count == 0; i++)
     over[i] = !global || i > 1;
   need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
@@ -290,6 +293,7 @@ lower_pad(builder *b)
   const value *x = &b->in[0], *with = &b->in[2];
   long pads[MAX_RANK], axes[MAX_RANK], before[MAX_RANK] = {0};
   size_t dims[MAX_RANK], n = whole_list(b, 1, "pads", pads), count = x->rank;
+  bool padded[MAX_RANK] = {false};
   rational *number = rationals(1);
   real_attribute(b, "value", number, 0);
   need(strcmp(text_attribute(b, "mode", "constant"), "constant") == 0 && mpq_sgn(number) == 0
@@ -307,9 +311,9 @@ lower_pad(builder *b)
   memcpy(dims, x->dims, sizeof dims);
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
-    need(labs(pads[i]) <= INT32_MAX && labs(pads[count + i]) <= INT32_MAX && dims[axis] <= INT32_MAX
-             && before[axis] == 0 && dims[axis] == x->dims[axis],
+    need(labs(pads[i]) <= INT32_MAX && labs(pads[count + i]) <= INT32_MAX && dims[axis] <= INT32_MAX && !padded[axis],
          "an axis twice, or too large a number");
+    padded[axis] = true;
     long size = (long)dims[axis] + pads[i] + pads[count + i];
     need(size > 0 && (!is_batch(b, x) || axis > 0 || (pads[i] == 0 && pads[count + i] == 0)),
          "the batch axis is padded, or nothing is left");

@@ -185,9 +185,8 @@ static void
 lower_identity(builder *b)
 {
   long training[MAX_RANK] = {0};
-  if (b->in[2].name != NULL)
-    whole_list(b, 2, "", training);
-  need(training[0] == 0, "Dropout in training mode");
+  size_t n = b->in[2].name != NULL ? whole_list(b, 2, "", training) : 1;
+  need(n == 1 && training[0] == 0, "Dropout in training mode");
   for (size_t i = 1; i < 3; i++)
     need(b->in[i].name == NULL || (b->in[i].constant != NULL && b->in[i].rank == 0),
          "a ratio or mode that is no constant scalar");
