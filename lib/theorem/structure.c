@@ -87,6 +87,10 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
   for (size_t i = 0; i < sum->n_in; i++) {
     const clarke_operand *o = &sum->in[i];
 
+    if (o->coef == 0) { /* alpha or beta of a Gemm: a weight that moves nothing */
+      layer->plain_sum = false;
+      continue;
+    }
     if (!g->values[o->value].constant) {
       size_t dense = linear_before(g, o->value);
 
