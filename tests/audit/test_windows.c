@@ -1037,6 +1037,47 @@ START_TEST(kinks_and_windows_are_not_joined)
 }
 END_TEST
 
+/* alpha W x + beta b with a 0: what is multiplied by it is no weight, or bias, of the layer. */
+START_TEST(weights_times_zero_are_no_layers)
+{
+  make_folder("windows");
+  for (size_t zero = 0; zero < 3; zero++) {
+    network net = {.linear = false, .draws = UINT64_MAX};
+    clarke_model *m = &net.grown.m;
+    clarke_model_node *node;
+    session s;
+
+    model_begin(m, 17);
+    model_input(m, "x", SHAPE(-1, 2,));
+    model_floats(m, "w", SHAPE(2, 1,));
+    model_floats(m, "b", SHAPE(1,));
+    node = model_node(m, "Gemm", "x,w,b", "y");
+    attr_float(node, "alpha", zero != 1);
+    attr_float(node, "beta", zero != 2);
+    model_node(m, "Relu", "y", "out");
+    model_output(m, "out");
+    net.x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+    net.x.real[0] = net.x.real[1] = 1;
+    snprintf(net.profile, sizeof net.profile, "Relu 0 0\n");
+    session_build(&s, &net, net.profile);
+    draw_targets(&net, &s.graph, &(uint64_t){1});
+    session_replay(&s, &net);
+    OK(clarke_audit_run(&s.audit, &s.question, false, &error));
+    ck_assert_uint_eq(s.audit.n_layers, 1);
+    ck_assert((s.audit.layer[0].bias != CLARKE_NONE) == (zero != 2));
+    ck_assert((s.audit.layer[0].weight != CLARKE_NONE) == (zero != 1));
+    ck_assert(s.audit.layer[0].plain_sum == (zero == 0));
+    ck_assert_int_eq(s.audit.verdict, CLARKE_IN_BOULIGAND);
+    save_network(&net);
+    write_proof(&s);
+    ck_assert_int_eq(run(CHECKER " proof > checked 2>&1"), 0);
+    session_end(&s);
+    network_clear(&net);
+  }
+  remove_folder();
+}
+END_TEST
+
 /* --- simplices -------------------------------------------------------------------------------------- */
 
 typedef struct {
@@ -1298,6 +1339,7 @@ main(int argc, char **argv)
                {"proofs", proofs_verify_and_false_statements_do_not},
                {"bounds", bounds_verify},
                {"not-joined", kinks_and_windows_are_not_joined},
+               {"zero", weights_times_zero_are_no_layers},
                {"simplices", simplices_verify},
                {"identity", the_checker_finds_the_same_ties},
                {"normalized", normalized_networks_have_proofs}};
