@@ -143,7 +143,7 @@ audit(scene *s, clarke_verdict *verdict)
     return NULL;
   out = open_memstream(&proof, &size);
   put_statement(out, s, *verdict);
-  fprintf(out, "%s\n", text);
+  fputs(text, out);
   fclose(out);
   verdict_word w = checked(proof, size, 4096);
   free(proof);

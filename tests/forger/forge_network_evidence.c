@@ -548,7 +548,7 @@ try_cell(block *b, const scene *s, const int *ad, const bool *elsewhere, uint64_
       still[rows] = elsewhere[v.of[r]];
       row[rows++] = v.row[r];
     }
-  if (!positive_direction(d, row, still, rows, dim) && !once_in(10, state)) {
+  if ((!positive_direction(d, row, still, rows, dim) && !once_in(10, state)) || is_zero(d, dim)) {
     look_away(&v);
     numbers_free(d, dim);
     return;
@@ -590,8 +590,9 @@ keep_simplex(block *b, size_t dim, uint64_t *state)
   numbers_free(u, 2 * MOST_CELLS);
 }
 
-/* Each touched kink in one of n blocks, or in none; those of a site's feature stay together mostly. */
-static void
+/* Each touched kink in one of n blocks, or in none; those of a site's feature stay together mostly. How many blocks are
+ * not empty. */
+static size_t
 draw_blocks(block *b, size_t n, const scene *s, uint64_t *state)
 {
   bool by_feature = !once_in(3, state);
@@ -608,6 +609,11 @@ draw_blocks(block *b, size_t n, const scene *s, uint64_t *state)
     if (at < n)
       b[at].in[k] = true;
   }
+  if (n > 1 && memchr(b[0].in, true, sizeof b[0].in) == NULL)
+    b[0] = b[1];
+  else if (n == 1 || memchr(b[1].in, true, sizeof b[1].in) != NULL)
+    return n;
+  return 1;
 }
 
 static void
@@ -665,7 +671,7 @@ forge_simplices(FILE *out, scene *s, clarke_verdict verdict, uint64_t *state)
   if (s->n == 0)
     return false;
   scene_ad_sides(ad, s);
-  draw_blocks(b, n, s, state);
+  n = draw_blocks(b, n, s, state);
   for (size_t i = 0; i < n; i++) {
     bool elsewhere[MOST_TOUCHED];
 
@@ -691,6 +697,41 @@ forge_simplices(FILE *out, scene *s, clarke_verdict verdict, uint64_t *state)
 
 /* --- separators --------------------------------------------------------------------------------------------------- */
 
+/* The row of least product with v, if that is not positive; else n. */
+static size_t
+most_violated(mpq_t *v, mpq_t **row, size_t n, size_t dim)
+{
+  size_t worst = n;
+  mpq_t x, least;
+
+  mpq_inits(x, least, NULL);
+  for (size_t r = 0; r < n; r++) {
+    dot(x, v, row[r], dim);
+    if (mpq_cmp(x, least) <= 0) {
+      worst = r;
+      mpq_set(least, x);
+    }
+  }
+  mpq_clears(x, least, NULL);
+  return worst;
+}
+
+/* A v whose product with all rows is positive, if there is one; else with some of them. */
+static void
+separate(mpq_t *v, mpq_t **row, size_t n, size_t dim)
+{
+  for (size_t used = 0, worst; used < 16 && (worst = most_violated(v, row, n, dim)) < n;) {
+    mpq_t *first = row[worst];
+
+    if (worst < used)
+      return;
+    row[worst] = row[used];
+    row[used++] = first;
+    if (!positive_direction(v, row, NULL, used, dim))
+      return;
+  }
+}
+
 /* A v that separates AD's output from the gradients that occur, but for some where it is none of theirs. */
 static void
 draw_separator(mpq_t *v, const scene *s, uint64_t *state)
@@ -712,8 +753,7 @@ draw_separator(mpq_t *v, const scene *s, uint64_t *state)
   if (once_in(8, state))
     draw_direction(v, dim, state);
   else
-    while (!positive_direction(v, row, NULL, n, dim) && n > 0)
-      numbers_free(row[--n], dim);
+    separate(v, row, n, dim);
   for (size_t k = 0; k < dim; k++)
     make_short(v[k]);
   if (is_zero(v, dim))
@@ -865,26 +905,25 @@ typedef struct {
 /* Does the kink's argument, or do its options' differences, have derivative zero under the sides so far? Or rest
  * along v? */
 static bool
-can_skip(const tree *t, size_t k)
+can_skip(const tree *t, const view *w, size_t k)
 {
-  int side[MOST_TOUCHED];
+  size_t n = t->s->site[k].options;
   bool zero = true, still = true;
-  mpq_t x;
-  view w;
+  mpq_t *row = numbers(w->dim), x;
 
-  memcpy(side, t->side, sizeof side);
-  side[k] = 1;
-  look(&w, t->s, side);
   mpq_init(x);
-  for (size_t r = 0; r < w.n; r++) {
-    if (w.of[r] != k)
-      continue;
-    dot(x, w.row[r], t->v, w.dim);
-    zero = zero && is_zero(w.row[r], w.dim);
+  for (size_t o = n > 0; o < (n > 0 ? n : 1); o++) {
+    const series *q = argument_of(w, t->s, k, o);
+
+    if (n > 0)
+      q = series_add(q, argument_of(w, t->s, k, 0), (small){-1, 1});
+    gradient_of(row, q, w->dim);
+    dot(x, row, t->v, w->dim);
+    zero = zero && is_zero(row, w->dim);
     still = still && mpq_sgn(x) == 0;
   }
   mpq_clear(x);
-  look_away(&w);
+  numbers_free(row, w->dim);
   return zero ? !once_in(20, t->state) : still ? once_in(3, t->state) : once_in(40, t->state);
 }
 
@@ -928,7 +967,7 @@ put_tree(tree *t, size_t at)
     look_away(&w);
     return;
   }
-  while (at < t->s->n && can_skip(t, (size_t)t->order[at]))
+  while (at < t->s->n && can_skip(t, &w, (size_t)t->order[at]))
     at++;
   if (at == t->s->n)
     put_leaf(t, &w);

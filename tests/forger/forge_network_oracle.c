@@ -343,6 +343,7 @@ typedef struct {
   const series **y;
   const series *positive[MOST_CONDITIONS]; /* what the pattern asks to be so */
   size_t n_positive, steps;
+  bool *before; /* is the instruction before a kink or window? Of the others only gradients matter */
   gradients *found;
 } walk;
 
@@ -555,11 +556,13 @@ walk_from(walk *w, size_t i)
   for (; i < w->f->n; i++) {
     action what = w->f->at[i].what;
 
+    series_degree = MOST_DEGREE;
     if (what == DO_PIECES || what == DO_LARGEST) {
       (what == DO_PIECES ? walk_pieces : walk_largest)(w, i);
       series_release(mark);
       return;
     }
+    series_degree = w->before[i] ? MOST_DEGREE : 1;
     w->y[i] = smooth(&w->f->at[i], w->c, w->y);
   }
   if (w->found->known)
@@ -567,15 +570,32 @@ walk_from(walk *w, size_t i)
   series_release(mark);
 }
 
+static void
+mark_before(bool *before, const formula *f)
+{
+  for (size_t i = f->n; i-- > 0;) {
+    const instruction *at = &f->at[i];
+    bool kinked = at->what == DO_PIECES || at->what == DO_LARGEST;
+
+    for (size_t k = 0; k < at->n; k++)
+      before[at->in[k]] = before[at->in[k]] || before[i] || kinked;
+    if (at->slope != NOWHERE)
+      before[at->slope] = true;
+  }
+}
+
 void
 gradients_find(gradients *g, const formula *f, const claim *c)
 {
-  walk w = {.f = f, .c = c, .y = malloc((f->n + 1) * sizeof *w.y), .found = g};
+  walk w = {.f = f, .c = c, .y = malloc((f->n + 1) * sizeof *w.y), .before = calloc(f->n + 1, 1), .found = g};
 
   if (arc_power[0][0][0][0] == 0)
     arcs_begin();
   *g = (gradients){.known = true, .dim = c->n_variables};
+  mark_before(w.before, f);
   walk_from(&w, 0);
+  series_degree = MOST_DEGREE;
+  free(w.before);
   free(w.y);
 }
 

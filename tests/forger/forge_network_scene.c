@@ -414,7 +414,7 @@ library_proof(clarke_audit *a, scene *s)
   evidence = strstr(text, "\nevidence ");
   if (evidence == NULL)
     ck_abort_msg("a proof without evidence");
-  *strstr(evidence, "\nend ") = '\0';
+  strstr(evidence, "\nend ")[1] = '\0';
   evidence = strdup(evidence + 1);
   free(text);
   return evidence;

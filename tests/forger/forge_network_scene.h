@@ -7,7 +7,7 @@
 
 #include "theorem/audit.h"
 
-enum { MOST_TOUCHED = 10, MOST_OPTIONS = 26 };
+enum { MOST_TOUCHED = 8, MOST_OPTIONS = 26 };
 
 /* A touched kink or window, as proofs number them. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BITS = 400, SAME = 200 };
+enum { BITS = 192, SAME = 96 };
 
 unsigned series_degree = MOST_DEGREE;
 
@@ -258,13 +258,13 @@ series_sign(const series *a)
 
 /* --- analytic functions --------------------------------------------------------------------------- */
 
-/* exp, log or the root of q to 512 bits. */
+/* exp, log or the root of q to 256 bits. */
 static void
 number_function(mpq_t y, series_function f, const mpq_t q)
 {
   mpfr_t x;
 
-  mpfr_init2(x, 512);
+  mpfr_init2(x, 256);
   mpfr_set_q(x, q, MPFR_RNDN);
   (f == SERIES_EXP ? mpfr_exp : f == SERIES_LOG ? mpfr_log : mpfr_sqrt)(x, x, MPFR_RNDN);
   mpfr_get_q(y, x);

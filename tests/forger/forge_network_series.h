@@ -1,6 +1,6 @@
 /* Taylor polynomials in the displacement of the parameters, with rational coefficients: the arithmetic of the forger's
  * oracle. It shares no code with the library or the checker. Behind exp, log and irrational roots numbers are rounded
- * to 400 bits after the point; two of them that differ by less than 2^-200 are taken as equal. */
+ * to 192 bits after the point; two of them that differ by less than 2^-96 are taken as equal. */
 #ifndef CLARKE_TESTS_FORGE_NETWORK_SERIES_H
 #define CLARKE_TESTS_FORGE_NETWORK_SERIES_H
 
