@@ -489,6 +489,22 @@ of_normalize(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return settle(&k, is_constant(group), s->out, f * ids->n + j);
 }
 
+/* Of ANALYTIC and SOFTMAX: its number where its arguments are constant and that is rational; else itself only. */
+static clarke_identity
+of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  size_t line = s->kind == CLARKE_SOFTMAX ? s->length : 1, stride = s->kind == CLARKE_SOFTMAX ? s->stride : 1;
+  size_t first = line == 1 ? f : f - f / stride % line * stride;
+  bool constant = true;
+  key k = {.ids = ids};
+
+  for (size_t l = 0; l < line && constant; l++)
+    constant = is_constant(clarke_identity_of(ids, s->in[0].value, first + l * stride, j));
+  k = begin(ids, BY_PLACE, s->out);
+  put(&k, f * ids->n + j);
+  return settle(&k, constant, s->out, f * ids->n + j);
+}
+
 static clarke_identity
 find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j)
 {
@@ -503,10 +519,11 @@ find(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_
     return of_piecewise(ids, s, f, j);
   case CLARKE_NORMALIZE:
     return of_normalize(ids, s, f, j);
-  case CLARKE_MAX: /* touched */
-  case CLARKE_GATHER:
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
+    return of_analytic(ids, s, f, j);
+  case CLARKE_MAX: /* touched */
+  case CLARKE_GATHER:
     break;
   }
   return alone(ids, value, f * ids->n + j);

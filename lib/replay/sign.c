@@ -20,7 +20,7 @@ place(const signed char *sign, size_t stride, size_t n_kinks)
   return (int8_t)piece;
 }
 
-/* A PRelu entry of slope 1 has no kink: zero counts as the right piece. */
+/* A PRelu entry of slope 1 has no kink: zero counts as the left piece, which a slope in wrt multiplies. */
 static void
 forget_smooth(int8_t *piece, const clarke_constants *c, const clarke_step *step, size_t n)
 {
@@ -32,7 +32,7 @@ forget_smooth(int8_t *piece, const clarke_constants *c, const clarke_step *step,
       continue;
     for (size_t j = 0; j < n; j++)
       if (piece[f * n + j] == CLARKE_AT(0))
-        piece[f * n + j] = 1;
+        piece[f * n + j] = 0;
   }
 }
 

@@ -231,6 +231,24 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
   return status;
 }
 
+/* Through softmax, and what proofs make of Sigmoid and Tanh, no gradient counts as rational, though some are (of tanh at
+ * 0): the checker takes none back. */
+static clarke_status
+may_be_rational(bool *may, const clarke_graph *g, clarke_error *err)
+{
+  bool *carries = malloc(g->n_values + 1);
+
+  if (carries == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  clarke_reverse_carriers(carries, g, CLARKE_NONE);
+  *may = true;
+  for (size_t i = 0; i < g->n_steps; i++)
+    *may = *may && !(carries[g->steps[i].out] &&
+                     (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX));
+  free(carries);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *const *side,
                        size_t n, clarke_error *err)
@@ -247,6 +265,8 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
     clarke_row_init(&row[i]);
   if (difference == NULL || ad == NULL || row == NULL || proxies == NULL)
     status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = may_be_rational(&exact, g, err);
   if (status == CLARKE_OK)
     status = clarke_partial_gradient(ad, q, proxies, err);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {

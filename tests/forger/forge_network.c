@@ -94,6 +94,8 @@ forge_one(scene *s, evidence_kind kind, uint64_t *state)
   FILE *out;
   bool made;
 
+  if (scene_truth(s, v) == YES && draw_below(state, 2))
+    return; /* what is false is harder to come by */
   if (kind == BY_BOUND) {
     forge_bounds(s, state, say_bound, s);
     return;

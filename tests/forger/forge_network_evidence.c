@@ -23,6 +23,7 @@ typedef struct {
   size_t n;
   mpq_t *row[MOST_ROWS];
   size_t of[MOST_ROWS], option[MOST_ROWS];
+  bool left[MOST_ROWS]; /* of a kink on its left: turned */
 } view;
 
 static const series *
@@ -47,6 +48,7 @@ add_row(view *v, const scene *s, size_t k, int side, size_t option)
   for (size_t i = 0; i < v->dim && side < 0; i++)
     mpq_neg(v->row[v->n][i], v->row[v->n][i]);
   v->of[v->n] = k;
+  v->left[v->n] = side < 0;
   v->option[v->n++] = option;
 }
 
@@ -494,7 +496,7 @@ bool
 forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
 {
   int side[MOST_CELLS][MOST_TOUCHED];
-  size_t dim = s->net->claim.n_variables, most = v == CLARKE_IN_BOULIGAND ? 1 : 2 + draw_below(state, MOST_CELLS - 1);
+  size_t dim = s->net->claim.n_variables, most = v == CLARKE_IN_BOULIGAND ? 1 : s->clarke == NO ? MOST_CELLS : 2 + draw_below(state, MOST_CELLS - 1);
   mpq_t *gradient[MOST_CELLS], *weight = numbers(MOST_CELLS);
   bool rounded = s->rounded;
   size_t n = draw_cells(side, gradient, &rounded, s, most, state);
@@ -809,38 +811,31 @@ put_dead(FILE *out, const scene *s, view *v, bool must, uint64_t *state)
   return right || must;
 }
 
-/* A combination with coefficients of any sign that is zero. */
+/* A combination that is zero of rows some of which are turned, or have negative coefficients. */
 static void
 put_signed_dead(FILE *out, const scene *s, view *v, uint64_t *state)
 {
+  bool turned[MOST_ROWS], negative = once_in(2, state), unsided = once_in(2, state);
+  mpq_t *u = numbers(v->n);
   size_t n = 0;
-  mpq_t **row = malloc((2 * v->n + 1) * sizeof *row), *u = numbers(2 * v->n), minus;
 
-  mpq_init(minus);
-  mpq_set_si(minus, -1, 1);
-  for (size_t r = 0; r < 2 * v->n; r++) {
-    row[r] = numbers(v->dim);
-    for (size_t i = 0; i < v->dim; i++)
-      mpq_set(row[r][i], v->row[r % v->n][i]);
-    for (size_t i = 0; i < v->dim && r >= v->n; i++)
-      mpq_neg(row[r][i], row[r][i]);
+  for (size_t r = 0; r < v->n; r++) {
+    turned[r] = unsided ? v->left[r] : once_in(2, state);
+    for (size_t i = 0; i < v->dim && turned[r]; i++)
+      mpq_neg(v->row[r][i], v->row[r][i]);
   }
   if (v->n > 0)
-    combination(u, row + draw_below(state, v->n), v->n, v->dim, NULL, false);
+    combination(u, v->row, v->n, v->dim, NULL, false);
   for (size_t r = 0; r < v->n; r++)
     n += mpq_sgn(u[r]) != 0;
   fprintf(out, "dead %zu\n", n);
   for (size_t r = 0; r < v->n; r++)
     if (mpq_sgn(u[r]) != 0) {
-      if (once_in(2, state))
+      if (negative && turned[r])
         mpq_neg(u[r], u[r]);
       put_row(out, s, v, r, u[r]);
     }
-  for (size_t r = 0; r < 2 * v->n; r++)
-    numbers_free(row[r], v->dim);
-  free(row);
-  numbers_free(u, 2 * v->n);
-  mpq_clear(minus);
+  numbers_free(u, v->n);
 }
 
 /* One way or other to pass over a cell from which AD's output is not separated. */
@@ -850,6 +845,8 @@ put_cheat(FILE *out, const scene *s, view *v, uint64_t *state)
   size_t r = v->n > 0 ? draw_below(state, v->n) : 0, k = s->n > 0 ? draw_below(state, s->n) : 0;
   mpq_t by;
 
+  for (size_t i = 0; i < v->n && once_in(2, state); i++)
+    r = is_zero(v->row[i], v->dim) ? i : r;
   mpq_init(by);
   mpq_set_si(by, 1, 1);
   switch (draw_below(state, 10)) {
@@ -956,6 +953,22 @@ put_leaf(tree *t, view *branches)
   look_away(&w);
 }
 
+/* `dead` by rows of kinks that have not been branched on, as if these were on some side. */
+static bool
+put_early_dead(tree *t)
+{
+  int side[MOST_TOUCHED];
+  bool done;
+  view w;
+
+  for (size_t k = 0; k < t->s->n; k++)
+    side[k] = t->side[k] != 0 ? t->side[k] : once_in(3, t->state) ? draw_side(&t->s->site[k], t->state) : 1;
+  look(&w, t->s, side);
+  done = put_dead(t->out, t->s, &w, false, t->state);
+  look_away(&w);
+  return done;
+}
+
 static void
 put_tree(tree *t, size_t at)
 {
@@ -963,6 +976,10 @@ put_tree(tree *t, size_t at)
   view w;
 
   look(&w, t->s, t->side);
+  if (once_in(25, t->state) && put_early_dead(t)) {
+    look_away(&w);
+    return;
+  }
   if (at > 0 && !once_in(12, t->state) && put_dead(t->out, t->s, &w, false, t->state)) {
     look_away(&w);
     return;

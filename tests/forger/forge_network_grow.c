@@ -816,6 +816,37 @@ grow_filters(network *net)
     grow_kink(net);
 }
 
+/* Weights of 0 behind others that move, too: what two samples ask then contradicts itself to first order alone. */
+static void
+grow_second_order(network *net)
+{
+  size_t first;
+
+  if (net->now.rank == 2)
+    grow_flatten(net);
+  grow_dense(net, 2);
+  if (draw_below(net->state, 3) == 0)
+    grow_kink(net);
+  first = net->m.n_tensors;
+  for (size_t t = 1; t < first; t++)
+    for (size_t e = 0; e < net->m.tensors[t].count && net->m.tensors[t].rank == 1 && net->role[t] == IS_WEIGHT; e++)
+      set_entry(net, t, e, 0);
+  grow_dense(net, 1 + draw_below(net->state, 2));
+  for (size_t t = first; t < net->m.n_tensors; t++)
+    for (size_t e = 0; e < net->m.tensors[t].count; e++)
+      set_entry(net, t, e, 0);
+  if (net->now.dims[0] > 1 && draw_below(net->state, 2)) {
+    grow_channels(net, 1);
+    grow_maxpool(net);
+  } else {
+    grow_kink(net);
+  }
+  if (net->now.rank == 2)
+    grow_flatten(net);
+  if (draw_below(net->state, 2))
+    grow_dense(net, 1 + draw_below(net->state, 2));
+}
+
 static void
 begin_input(network *net)
 {
@@ -889,7 +920,8 @@ bool
 network_grow(network *net, uint64_t *state)
 {
   size_t layers = 1 + draw_below(state, 3);
-  bool filters = draw_below(state, 3) == 0;
+  size_t kind = draw_below(state, 12);
+  bool filters = kind < 4, second = kind == 4;
 
   memset(net, 0, sizeof *net);
   net->state = state;
@@ -898,7 +930,9 @@ network_grow(network *net, uint64_t *state)
   begin_input(net);
   if (filters)
     grow_filters(net);
-  for (size_t k = 0; k < layers && !filters && has_room(net, row_of(&net->now)); k++)
+  if (second)
+    grow_second_order(net);
+  for (size_t k = 0; k < layers && !filters && !second && has_room(net, row_of(&net->now)); k++)
     grow_layer(net);
   if (net->m.n_nodes == 0)
     grow_kink(net);
@@ -935,12 +969,13 @@ void
 draw_wrt(network *net, uint64_t *state)
 {
   size_t most = 1 + draw_below(state, 3), n = 0, entries = 0, tensors = net->m.n_tensors;
+  size_t room = draw_below(state, 2) ? MOST_VARIABLES : 1 + draw_below(state, 3);
 
   memset(net->wrt, 0, sizeof net->wrt);
   for (size_t tries = 0; tries < 12 && n < most && tensors > 0; tries++) {
     size_t t = draw_below(state, tensors), count = net->m.tensors[t].count;
 
-    if (net->role[t] != IS_WEIGHT || net->wrt[t] || entries + count > MOST_VARIABLES)
+    if (net->role[t] != IS_WEIGHT || net->wrt[t] || entries + count > room)
       continue;
     net->wrt[t] = true;
     entries += count;
