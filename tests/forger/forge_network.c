@@ -94,8 +94,11 @@ forge_one(scene *s, evidence_kind kind, uint64_t *state)
   FILE *out;
   bool made;
 
-  if (scene_truth(s, v) == YES && draw_below(state, 2))
+  if (kind <= BY_SIMPLICES && scene_truth(s, v) == YES && draw_below(state, 3) > 0)
     return; /* what is false is harder to come by */
+  be_careful(state);
+  if (kind == BY_BOUND && scene_truth(s, v) != YES && draw_below(state, 4) > 0)
+    return;
   if (kind == BY_BOUND) {
     forge_bounds(s, state, say_bound, s);
     return;
@@ -104,7 +107,7 @@ forge_one(scene *s, evidence_kind kind, uint64_t *state)
   made = forges[kind](out, s, v, state);
   fclose(out);
   if (made) {
-    if (draw_below(state, 40) == 0) /* of another verdict than its evidence is for */
+    if (draw_below(state, 10) == 0) /* of another verdict than its evidence is for */
       v = (clarke_verdict)draw_below(state, 3);
     judge_evidence(s, kind, v, text);
     changed = altered(text, state);
@@ -294,7 +297,7 @@ expect_both(void)
   } kinds[] = {{BY_AD, CLARKE_IN_BOULIGAND, 10},      {BY_MIX, CLARKE_IN_CLARKE, 200},
                {BY_HULL, CLARKE_IN_BOULIGAND, 50},    {BY_HULL, CLARKE_IN_CLARKE, 50},
                {BY_SIMPLICES, CLARKE_IN_CLARKE, 200}, {BY_SEPARATOR, CLARKE_NOT_IN_CLARKE, 50},
-               {BY_BOUND, CLARKE_NOT_IN_CLARKE, 50}};
+               {BY_BOUND, CLARKE_NOT_IN_CLARKE, 100}};
 
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     size_t (*c)[2] = all.count[kinds[i].e][kinds[i].v];

@@ -10,6 +10,15 @@ once_in(size_t n, uint64_t *state)
   return draw_below(state, n) == 0;
 }
 
+/* Of half the proofs all is right that can be, but for what must be forged. */
+static bool careful;
+
+static bool
+slips(size_t n, uint64_t *state)
+{
+  return !careful && once_in(n, state);
+}
+
 /* --- what a choice of sides makes of the network ------------------------------------------------------- */
 
 enum { MOST_ROWS = 64 };
@@ -241,6 +250,11 @@ put_wrong_directions(FILE *out, const scene *s, mpq_t **row, size_t n, uint64_t 
   size_t dim = s->net->claim.n_variables, count = draw_below(state, 4);
   mpq_t *d = numbers(dim);
 
+  if (once_in(3, state)) {
+    fputs("directions 0\n", out);
+    numbers_free(d, dim);
+    return;
+  }
   if (n > 0 && once_in(2, state)) {
     size_t left = draw_below(state, n);
     mpq_t *last = row[n - 1];
@@ -280,7 +294,7 @@ put_directions(FILE *out, const scene *s, const view *v, uint64_t *state)
   }
   if (n == 0 && !two)
     fputs("directions 0\n", out);
-  else if (!positive_direction(d, row, NULL, n, v->dim) || once_in(8, state))
+  else if (!positive_direction(d, row, NULL, n, v->dim) || slips(8, state))
     put_wrong_directions(out, s, row, n, state);
   else {
     bool more = !is_zero(d, v->dim);
@@ -380,7 +394,7 @@ forge_mix(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
     while (s->net->f.at[s->site[k].instruction].node != node[i])
       k++;
     share_of_left(lambda, s, k);
-    if (mpq_sgn(lambda) <= 0 || mpq_cmp_si(lambda, 1, 1) >= 0 || once_in(20, state))
+    if (mpq_sgn(lambda) <= 0 || mpq_cmp_si(lambda, 1, 1) >= 0 || slips(10, state))
       if (once_in(2, state))
         mpq_set_si(lambda, 1, 2);
     fprintf(out, "mix %s ", s->net->m.nodes[node[i]].name);
@@ -433,7 +447,7 @@ draw_cells(int (*side)[MOST_TOUCHED], mpq_t **gradient, bool *rounded, const sce
     for (size_t r = 0; r < v.n; r++)
       if (!is_zero(v.row[r], dim))
         row[rows++] = v.row[r];
-    if (positive_direction(d, row, NULL, rows, dim) || once_in(8, state)) {
+    if (positive_direction(d, row, NULL, rows, dim) || slips(4, state)) {
       *rounded = *rounded || v.rounded;
       gradient[n] = numbers(dim);
       for (size_t i = 0; i < dim; i++)
@@ -550,7 +564,7 @@ try_cell(block *b, const scene *s, const int *ad, const bool *elsewhere, uint64_
       still[rows] = elsewhere[v.of[r]];
       row[rows++] = v.row[r];
     }
-  if ((!positive_direction(d, row, still, rows, dim) && !once_in(10, state)) || is_zero(d, dim)) {
+  if ((!positive_direction(d, row, still, rows, dim) && !slips(5, state)) || is_zero(d, dim)) {
     look_away(&v);
     numbers_free(d, dim);
     return;
@@ -584,7 +598,7 @@ keep_simplex(block *b, size_t dim, uint64_t *state)
 
   combination(u, b->change, b->n_cells, dim, NULL, true);
   for (size_t i = b->n_cells; i-- > 0;)
-    if (mpq_sgn(u[i]) == 0 && !once_in(40, state)) {
+    if (mpq_sgn(u[i]) == 0 && !slips(20, state)) {
       drop_cell(b, i, dim);
       for (size_t j = i; j < b->n_cells; j++)
         mpq_set(u[j], u[b->n_cells]);
@@ -648,7 +662,7 @@ put_others(FILE *out, const scene *s, const int *ad, const bool *blocked, uint64
   look(&v, s, side);
   for (size_t r = 0; r < v.n; r++)
     if (!is_zero(v.row[r], dim)) {
-      still[rows] = blocked[v.of[r]] && !once_in(30, state);
+      still[rows] = blocked[v.of[r]] && !slips(10, state);
       if (blocked[v.of[r]] && !still[rows])
         continue;
       row[rows++] = v.row[r];
@@ -685,7 +699,7 @@ forge_simplices(FILE *out, scene *s, clarke_verdict verdict, uint64_t *state)
       try_cell(&b[i], s, ad, elsewhere, state);
     if (b[i].n_cells > 0)
       keep_simplex(&b[i], dim, state);
-    if (once_in(12, state) && b[i].n_cells > 1)
+    if (slips(6, state) && b[i].n_cells > 1)
       drop_cell(&b[i], 0, dim);
   }
   fprintf(out, "evidence simplices %zu\n", n);
@@ -921,7 +935,7 @@ can_skip(const tree *t, const view *w, size_t k)
   }
   mpq_clear(x);
   numbers_free(row, w->dim);
-  return zero ? !once_in(20, t->state) : still ? once_in(3, t->state) : once_in(40, t->state);
+  return zero ? !slips(8, t->state) : still ? once_in(3, t->state) : slips(20, t->state);
 }
 
 /* Flat and skipped ones are on the left, or have option a. */
@@ -976,11 +990,11 @@ put_tree(tree *t, size_t at)
   view w;
 
   look(&w, t->s, t->side);
-  if (once_in(25, t->state) && put_early_dead(t)) {
+  if (slips(12, t->state) && put_early_dead(t)) {
     look_away(&w);
     return;
   }
-  if (at > 0 && !once_in(12, t->state) && put_dead(t->out, t->s, &w, false, t->state)) {
+  if (at > 0 && !slips(12, t->state) && put_dead(t->out, t->s, &w, false, t->state)) {
     look_away(&w);
     return;
   }
@@ -1008,7 +1022,7 @@ forge_separator(FILE *out, scene *s, clarke_verdict v, uint64_t *state)
   (void)v;
   for (size_t k = 0; k < s->n; k++)
     t.order[k] = (int)k;
-  for (size_t k = 1; k < s->n && once_in(20, state); k++) {
+  for (size_t k = 1; k < s->n && slips(10, state); k++) {
     size_t other = draw_below(state, k);
 
     t.order[k] = t.order[other];
@@ -1210,10 +1224,16 @@ split_leaf(bound_tree *b, size_t i)
   b->n += site_sides(&b->s->site[at->k]);
   for (size_t c = at->child; c < b->n; c++) {
     b->node[c] = (bound_node){.is = LEAF};
-    if (!once_in(6, b->state))
+    if (!slips(3, b->state))
       end_node(b, c, false);
   }
   return true;
+}
+
+void
+be_careful(uint64_t *state)
+{
+  careful = once_in(2, state);
 }
 
 void

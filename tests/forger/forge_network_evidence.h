@@ -11,6 +11,9 @@ extern const char *const evidence_name[EVIDENCES];
 /* From `evidence` on, without the last line; false when this kind cannot be made of the scene. */
 typedef bool (*forge)(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 
+/* Draws how well what follows is forged: half of it without slips where it can be right. */
+void be_careful(uint64_t *state);
+
 bool forge_ad(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_mix(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
 bool forge_hull(FILE *out, scene *s, clarke_verdict v, uint64_t *state);
