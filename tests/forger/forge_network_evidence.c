@@ -620,7 +620,7 @@ draw_blocks(block *b, size_t n, const scene *s, uint64_t *state)
     uint64_t own = seed + (by_feature ? i->node * 64 + i->feature : k);
     size_t at = draw_below(&own, 4) == 0 && n > 1 ? n : draw_below(&own, n);
 
-    if (i->node > s->net->f.at[s->site[0].instruction].node && !once_in(8, state))
+    if (i->node > s->net->f.at[s->site[0].instruction].node && !slips(3, state))
       at = n; /* behind the first */
     if (at < n)
       b[at].in[k] = true;
@@ -935,7 +935,7 @@ can_skip(const tree *t, const view *w, size_t k)
   }
   mpq_clear(x);
   numbers_free(row, w->dim);
-  return zero ? !slips(8, t->state) : still ? once_in(3, t->state) : slips(20, t->state);
+  return zero ? !slips(8, t->state) : still ? once_in(3, t->state) : slips(8, t->state);
 }
 
 /* Flat and skipped ones are on the left, or have option a. */

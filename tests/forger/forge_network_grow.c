@@ -174,11 +174,11 @@ grow_arithmetic(network *net, char op)
 
 /* x W, or alpha x W' + beta b. */
 static void
-grow_dense(network *net, size_t outputs)
+grow_dense_of(network *net, size_t outputs, bool gemm)
 {
   static const small factors[] = {{1, 1}, {1, 1}, {2, 1}, {-1, 1}, {1, 2}};
   size_t inputs = row_of(&net->now), w, b;
-  bool gemm = draw_below(net->state, 2), turned = gemm && draw_below(net->state, 2);
+  bool turned = gemm && draw_below(net->state, 2);
   small alpha = gemm ? factors[draw_below(net->state, 5)] : factors[0], beta = factors[draw_below(net->state, 5)];
   activation next;
   char more[40];
@@ -211,6 +211,12 @@ grow_dense(network *net, size_t outputs)
       next.y[s][o] = put_linear(net, n, in, coef, (small){0, 1});
     }
   net->now = next;
+}
+
+static void
+grow_dense(network *net, size_t outputs)
+{
+  grow_dense_of(net, outputs, draw_below(net->state, 2));
 }
 
 /* --- pointwise ------------------------------------------------------------------------------------------ */
@@ -280,9 +286,9 @@ put_pieces(network *net, activation *next, pointwise op, const bends *p, size_t 
 static void
 grow_kink(network *net)
 {
-  static const pointwise often[] = {RELU, RELU, RELU, ABS, LEAKYRELU, LEAKYRELU, CLIP, HARDSIGMOID, PRELU, HARDSWISH};
+  static const pointwise often[] = {RELU, RELU, RELU, ABS, LEAKYRELU, LEAKYRELU, CLIP, HARDSIGMOID, PRELU, PRELU, HARDSWISH};
   static const small alphas[] = {{1, 2}, {2, 1}, {-1, 1}, {1, 4}, {0, 1}, {1, 1}};
-  pointwise op = often[draw_below(net->state, 10)];
+  pointwise op = often[draw_below(net->state, 11)];
   bends p = halves;
   char more[40] = "";
   small alpha = alphas[draw_below(net->state, 6)];
@@ -816,6 +822,13 @@ grow_filters(network *net)
     grow_kink(net);
 }
 
+static void
+set_zeros(network *net, size_t tensor)
+{
+  for (size_t e = 0; e < net->m.tensors[tensor].count; e++)
+    set_entry(net, tensor, e, 0);
+}
+
 /* Weights of 0 behind others that move, too: what two samples ask then contradicts itself to first order alone. */
 static void
 grow_second_order(network *net)
@@ -824,27 +837,39 @@ grow_second_order(network *net)
 
   if (net->now.rank == 2)
     grow_flatten(net);
-  grow_dense(net, 2);
+  grow_dense_of(net, 1 + draw_below(net->state, 2), true);
+  set_zeros(net, net->m.n_tensors - 1);
   if (draw_below(net->state, 3) == 0)
     grow_kink(net);
   first = net->m.n_tensors;
-  for (size_t t = 1; t < first; t++)
-    for (size_t e = 0; e < net->m.tensors[t].count && net->m.tensors[t].rank == 1 && net->role[t] == IS_WEIGHT; e++)
-      set_entry(net, t, e, 0);
-  grow_dense(net, 1 + draw_below(net->state, 2));
+  grow_dense_of(net, 1 + draw_below(net->state, 2), draw_below(net->state, 4) == 0);
   for (size_t t = first; t < net->m.n_tensors; t++)
-    for (size_t e = 0; e < net->m.tensors[t].count; e++)
-      set_entry(net, t, e, 0);
+    set_zeros(net, t);
   if (net->now.dims[0] > 1 && draw_below(net->state, 2)) {
     grow_channels(net, 1);
     grow_maxpool(net);
+    grow_flatten(net);
   } else {
     grow_kink(net);
   }
-  if (net->now.rank == 2)
-    grow_flatten(net);
   if (draw_below(net->state, 2))
     grow_dense(net, 1 + draw_below(net->state, 2));
+}
+
+/* All weights from the last one on, while there is room. */
+static void
+take_last_weights(network *net)
+{
+  size_t entries = 0;
+
+  memset(net->wrt, 0, sizeof net->wrt);
+  for (size_t t = net->m.n_tensors; t-- > 0;) {
+    size_t count = net->m.tensors[t].count;
+
+    net->wrt[t] = net->role[t] == IS_WEIGHT && entries + count <= MOST_VARIABLES && draw_below(net->state, 5) > 0;
+    entries += net->wrt[t] ? count : 0;
+  }
+  number_wrt(&net->claim, net);
 }
 
 static void
@@ -920,8 +945,8 @@ bool
 network_grow(network *net, uint64_t *state)
 {
   size_t layers = 1 + draw_below(state, 3);
-  size_t kind = draw_below(state, 12);
-  bool filters = kind < 4, second = kind == 4;
+  size_t kind = draw_below(state, 9);
+  bool filters = kind < 3, second = kind == 3 || kind == 4;
 
   memset(net, 0, sizeof *net);
   net->state = state;
@@ -937,7 +962,10 @@ network_grow(network *net, uint64_t *state)
   if (net->m.n_nodes == 0)
     grow_kink(net);
   end_network(net);
-  draw_wrt(net, state);
+  if (second)
+    take_last_weights(net);
+  else
+    draw_wrt(net, state);
   draw_statement(net, state);
   return net->n_weights < MOST_WEIGHTS && net->claim.n_variables > 0;
 }
