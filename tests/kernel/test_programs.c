@@ -230,6 +230,21 @@ static const struct {
   {1, "unknown", "input x\noutput x*relu(x) + abs(x)\n", "in-bouligand",
    "at x 0\nwrt *\nprofile p\nproxy Abs 0 unknown\nproxy Relu 0 unknown\n", "2", "evidence ad\narc 1\nstep 1\n"},
   {1, "infinite", "input x\noutput sqrt(x*x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+
+  /* an argument that the pattern makes constant, and AD does not */
+  {1, "not that of the gradients", "input t\noutput exp(relu(t) - relu(-t) - t)\n", "in-bouligand", "at t 0\n" RELU0, "2",
+   "evidence ad\narc 1\nstep 1\n"},
+  {1, "not that of the gradients", "input t\noutput exp(relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {1, "not that of the gradients", "input t\noutput exp(1 + relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {1, "not that of the gradients", "input t\noutput sqrt(2 + relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "about 2.718281828", "input t\noutput exp(1 + relu{0}(t)) + exp(1)*t\n", "in-bouligand", "at t 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "AD returns (0)", "input t\noutput cos(relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {1, "infinite", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 };
