@@ -155,7 +155,8 @@ add_patterns(clarke_vectors *v, const clarke_derivation *d, clarke_error *err)
 static bool
 is_one_gradient(const clarke_derivation *d)
 {
-  return d->patterns.all_known && d->patterns.n == 1 && !d->patterns.jumps;
+  return d->patterns.all_known && d->patterns.n == 1 && !d->patterns.jumps &&
+         d->lipschitz;
 }
 
 static clarke_status
@@ -170,7 +171,7 @@ fill_limits(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err
     return status == CLARKE_OK ? add_points(&t->clarke, &d->clarke, err) : status;
   }
   if (!is_one_gradient(d))
-    return d->patterns.jumps ? CLARKE_OK : add_patterns(&t->realized, d, err);
+    return d->patterns.jumps || !d->lipschitz ? CLARKE_OK : add_patterns(&t->realized, d, err);
   status = add_patterns(&t->bouligand, d, err);
   return status == CLARKE_OK ? add_patterns(&t->clarke, d, err) : status;
 }

@@ -381,6 +381,13 @@ judge(clarke_derivation *d, clarke_error *err)
         "the function jumps at this point: it has no generalized derivative there");
     return CLARKE_OK;
   }
+  if (!d->lipschitz) {
+    say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE, "");
+    snprintf(d->why, sizeof d->why,
+             "the function is not known to be Lipschitz near this point, without which it has no "
+             "generalized derivative: %s", d->not_lipschitz);
+    return CLARKE_OK;
+  }
   status = find_own(&d->ad_pattern, d, err);
   if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
     size_t added;
@@ -473,7 +480,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
   gathered g;
   clarke_status status = gather(&g, d, true, err);
 
-  d->sets_known = (t->all_known || unanimous(d)) && !t->jumps && t->n > 0;
+  d->sets_known = (t->all_known || unanimous(d)) && !t->jumps && t->n > 0 && d->lipschitz;
   for (size_t i = 0; i < t->n; i++)
     d->sets_known &= t->pattern[i].exact;
   if (status == CLARKE_OK) {
@@ -500,6 +507,18 @@ zone(const clarke_derivation *d)
   if (!d->conservative.known)
     return CLARKE_ZONE_UNKNOWN;
   return d->conservative.singleton ? CLARKE_ZONE_COMPENSATION : CLARKE_ZONE_BIFURCATION;
+}
+
+/* It takes the arms that AD does not too, which may not be defined. */
+static clarke_status
+find_conservative(clarke_derivation *d, clarke_error *err)
+{
+  clarke_status status = clarke_conservative_find(&d->conservative, &d->execution, err);
+
+  if (status != CLARKE_EINPUT || d->lipschitz)
+    return status;
+  clarke_conservative_clear(&d->conservative);
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -541,13 +560,15 @@ clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
   }
   status = find_ad(d, err);
   if (status == CLARKE_OK)
+    status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->execution, err);
+  if (status == CLARKE_OK)
     status = clarke_patterns_find(&d->patterns, &d->execution, err);
   if (status == CLARKE_OK)
     status = judge(d, err);
   if (status == CLARKE_OK)
     status = find_sets(d, err);
   if (status == CLARKE_OK)
-    status = clarke_conservative_find(&d->conservative, &d->execution, err);
+    status = find_conservative(d, err);
   if (status == CLARKE_OK && p->n_pieces > 0)
     status = clarke_representation_check(&d->representation, &d->execution, err);
   if (status == CLARKE_OK) {

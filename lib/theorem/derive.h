@@ -3,6 +3,7 @@
 #ifndef CLARKE_THEOREM_DERIVE_H
 #define CLARKE_THEOREM_DERIVE_H
 
+#include "subdiff/lipschitz.h"
 #include "subdiff/patterns.h"
 #include "subdiff/representation.h"
 #include "subdiff/sets.h"
@@ -21,6 +22,8 @@ typedef struct {
   clarke_number *ad;     /* dim */
   bool ad_exact;
   clarke_patterns patterns;
+  bool lipschitz;        /* the outputs are known to be, near the point; else, why they may not be */
+  char not_lipschitz[CLARKE_LIPSCHITZ_WHY];
   bool sets_known;       /* bouligand and clarke below are the whole sets */
   clarke_points bouligand; /* gradients of the realized patterns that are rational */
   clarke_points clarke;    /* the vertices of their hull */

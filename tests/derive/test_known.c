@@ -527,11 +527,39 @@ START_TEST(branches)
          .differentiable = CLARKE_YES, .verdict = CLARKE_NOT_IN_CLARKE, .partial = PARTIAL);
   x = inputs(2);
   zero = constant(&p, 0, 1);
-  nested = branch(x + 1, CLARKE_LT, zero, shift(2, x, 0), shift(3, x, 0));
-  output(branch(x, CLARKE_LT, zero, x, nested));
-  EXPECT(.name = "nested branches", .at = "0 0", .ad = "3 0", .bouligand = "1 0; 2 0; 3 0",
-         .clarke = "1 0; 3 0", .conservative = "1 0; 3 0", .differentiable = CLARKE_NO,
+  nested = branch(x + 1, CLARKE_LT, zero, shift(2, x + 1, 0), shift(3, x + 1, 0));
+  output(branch(x, CLARKE_LT, zero, sub(nested, x), nested));
+  EXPECT(.name = "nested branches", .at = "0 0", .ad = "0 3", .bouligand = "-1 2; -1 3; 0 2; 0 3",
+         .conservative = "-1 2; -1 3; 0 2; 0 3", .differentiable = CLARKE_NO,
          .verdict = CLARKE_IN_BOULIGAND);
+  x = inputs(2);
+  output(branch(x, CLARKE_GT, x + 1, mul(x, relu(x + 1)), mul(x + 1, relu(x + 1))));
+  EXPECT(.name = "arms that meet where they must", .at = "0 0", .ad = "0 0", .bouligand = "0 0",
+         .differentiable = CLARKE_YES, .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
+}
+END_TEST
+
+/* Not Lipschitz near the point, or not known to be: there is nothing to be in. The arms are in x (and y). */
+START_TEST(not_lipschitz)
+{
+  static const char *const names[] = { "log", "1/x", "x log(x)", "sqrt", "a pattern that AD does not follow",
+                                       "arms apart on a line", "arms apart near, not here" };
+
+  for (int k = 0; k < 7; k++) {
+    size_t x = inputs(2), zero = constant(&p, 0, 1), one = constant(&p, 1, 1), arm;
+    clarke_relation relation = k == 4 ? CLARKE_LT : CLARKE_GT;
+
+    arm = k == 0   ? analytic(CLARKE_FN_LOG, x)
+          : k == 1 ? two(CLARKE_DO_QUOTIENT, one, x)
+          : k == 2 ? mul(x, analytic(CLARKE_FN_LOG, x))
+          : k == 3 ? analytic(CLARKE_FN_SQRT, x)
+          : k == 4 ? two(CLARKE_DO_QUOTIENT, x + 1, x)
+          : k == 5 ? x + 1
+                   : branch(x + 1, CLARKE_EQ, zero, zero, one);
+    output(branch(x, k == 6 ? CLARKE_EQ : relation, zero, arm, zero)); /* 6: 1 for x = 0, but at 0 */
+    EXPECT(.name = names[k], .at = "0 0", .differentiable = CLARKE_NO, .verdict = CLARKE_UNDECIDED,
+           .partial = PARTIAL);
+  }
 }
 END_TEST
 
@@ -542,17 +570,17 @@ START_TEST(discontinuous)
 
   output(branch(x, CLARKE_GE, zero, constant(&p, 1, 1), zero));
   EXPECT(.name = "a step", .at = "0", .ad = "0", .differentiable = CLARKE_NO,
-         .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
+         .verdict = CLARKE_UNDECIDED, .partial = PARTIAL);
   x = inputs(2);
   zero = constant(&p, 0, 1);
   output(branch(x, CLARKE_EQ, zero, x + 1, zero));
   EXPECT(.name = "y on a line, else 0", .at = "0 0", .ad = "0 1", .bouligand = "0 0",
-         .differentiable = CLARKE_NO, .verdict = CLARKE_NOT_IN_CLARKE, .partial = PARTIAL);
+         .differentiable = CLARKE_NO, .verdict = CLARKE_UNDECIDED, .partial = PARTIAL);
   x = inputs(2);
   zero = constant(&p, 0, 1);
   output(branch(x, CLARKE_LE, zero, branch(x, CLARKE_GE, zero, x + 1, zero), zero));
   EXPECT(.name = "the same by two comparisons", .at = "0 0", .ad = "0 1", .bouligand = "0 0",
-         .differentiable = CLARKE_NO, .verdict = CLARKE_NOT_IN_CLARKE, .partial = PARTIAL);
+         .differentiable = CLARKE_NO, .verdict = CLARKE_UNDECIDED, .partial = PARTIAL);
 }
 END_TEST
 
@@ -798,6 +826,7 @@ main(void)
   tcase_add_test(tests, two_orders);
   tcase_add_test(tests, convolution);
   tcase_add_test(tests, branches);
+  tcase_add_test(tests, not_lipschitz);
   tcase_add_test(tests, discontinuous);
   tcase_add_test(tests, curved);
   tcase_add_test(tests, cusps);

@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
   long verdict[4], patterns, elements, sampled, jumping, differentiable, higher, zone[4], units;
-  long corners, open, unclear, unknown;
+  long corners, open, unclear, unknown, torn, untold;
 } tally;
 
 static clarke_profile profile;
@@ -102,6 +102,43 @@ jumped(const trial *t, const little_result *r)
     if (!frac_equal(r->value[o][0], t->here.value[o][0]))
       return true;
   return false;
+}
+
+/* Along w + t d and w + t d + t^2 e a Lipschitz function differs by no more than t^2: where the first stays on the border
+ * of two arms that do not meet, the second tells. */
+static bool
+tears(trial *t)
+{
+  frac step[2][LITTLE_INPUTS] = { { { 0, 1 } } };
+  little_result r[2];
+
+  for (int j = 0; j < t->p.n_wrt; j++) {
+    step[0][j] = (frac){ draw_below(&t->state, 5) - 2, 1 };
+    step[1][j] = (frac){ 0, 1 };
+  }
+  little_along(&r[0], &t->p, t->w, 2, step);
+  for (int j = 0; j < t->p.n_wrt; j++)
+    step[1][j] = (frac){ draw_below(&t->state, 7) - 3, 1 };
+  little_along(&r[1], &t->p, t->w, 2, step);
+  for (int o = 0; o < t->p.n_outputs && !r[0].overflow && !r[1].overflow; o++)
+    for (int k = 0; k < 2; k++)
+      if (!frac_equal(r[0].value[o][k], r[1].value[o][k]))
+        return true;
+  return false;
+}
+
+/* A function is called Lipschitz near w only if it is. */
+static void
+check_lipschitz(trial *t, tally *count, bool jumps)
+{
+  bool torn = false;
+
+  for (int round = 0; round < DIRECTIONS && !torn; round++)
+    torn = tears(t);
+  TRUE_OF(t, t->d.lipschitz || jumps, "a continuous program: %s", t->d.not_lipschitz);
+  TRUE_OF(t, !torn || !t->d.lipschitz, "said to be Lipschitz");
+  count->torn += torn;
+  count->untold += !torn && !t->d.lipschitz;
 }
 
 /* Every pattern's arc has the pattern's gradient; the Bouligand set is these gradients. */
@@ -354,7 +391,8 @@ check_sets(trial *t)
 static void
 check_verdict(trial *t, tally *count)
 {
-  const char *fault = t->d.patterns.jumps ? tree_fault(&t->d.patterns) : evidence_fault(&t->d);
+  bool even = t->d.lipschitz && !t->d.patterns.jumps;
+  const char *fault = even ? evidence_fault(&t->d) : tree_fault(&t->d.patterns);
   bool in = place_of(&t->d.bouligand, t->here.gradient) != CLARKE_NONE;
 
   TRUE_OF(t, fault == NULL, "%s", fault);
@@ -362,7 +400,7 @@ check_verdict(trial *t, tally *count)
   count->jumping += t->d.patterns.jumps;
   if (t->d.verdict == CLARKE_IN_BOULIGAND)
     TRUE_OF(t, in, "AD's output is not in the Bouligand set");
-  else if (t->d.patterns.jumps)
+  else if (!even)
     TRUE_OF(t, t->d.verdict == CLARKE_UNDECIDED && t->d.why[0] != '\0', "a verdict over a jump");
   else
     TRUE_OF(t, !in, "AD's output is in the Bouligand set");
@@ -506,19 +544,19 @@ static void
 check_all(trial *t, tally *count)
 {
   TRUE_OF(t, t->d.patterns.complete && t->d.patterns.all_known
-                 && t->d.sets_known == !t->d.patterns.jumps,
+                 && t->d.sets_known == (t->d.lipschitz && !t->d.patterns.jumps),
           "not all is known: %s", t->d.patterns.why);
   check_patterns(t, count);
   check_directions(t, count);
   check_differentiable(t, count);
   check_verdict(t, count);
-  if (!t->d.patterns.jumps)
+  if (t->d.sets_known)
     check_sets(t);
   check_conservative(t, count);
 }
 
 static void
-run_trial(trial *t, tally *count)
+run_trial(trial *t, tally *count, bool jumps)
 {
   int m = t->p.n_inputs;
 
@@ -533,6 +571,7 @@ run_trial(trial *t, tally *count)
   clarke_derivation_init(&t->d);
   OK(clarke_derive(&t->d, &t->program, t->at, &profile, err));
   check_execution(t);
+  check_lipschitz(t, count, jumps);
   if (t->p.curved)
     check_claims(t, count);
   else
@@ -553,7 +592,7 @@ run_all(uint64_t first, bool jumps, bool curved)
   for (int round = 0; round < programs; round++) {
     t.state = first + 1000003u * (uint64_t)round;
     sample_program(&t.p, t.w, &t.state, 4 + round % (curved ? 6 : 9), jumps, curved);
-    run_trial(&t, &count);
+    run_trial(&t, &count, jumps);
   }
   clarke_profile_clear(&profile);
   flint_cleanup();
@@ -561,14 +600,16 @@ run_all(uint64_t first, bool jumps, bool curved)
          "unclear here), %ld elements, %ld directions sampled; "
          "in-bouligand %ld, in-clarke %ld, not-in-clarke %ld, undecided %ld; %ld jump; "
          "differentiable %ld, open %ld; regular %ld, compensation %ld, bifurcation %ld; "
-         "%ld corners of %ld units\n",
+         "%ld corners of %ld units; %ld torn, %ld not told to be Lipschitz nor torn\n",
          programs, count.patterns, count.higher, count.unknown, count.unclear, count.elements,
          count.sampled, count.verdict[0], count.verdict[1], count.verdict[2], count.verdict[3],
          count.jumping, count.differentiable, count.open, count.zone[0], count.zone[1],
-         count.zone[2], count.corners, count.units);
+         count.zone[2], count.corners, count.units, count.torn, count.untold);
   fflush(stdout);
   ck_assert_int_gt(count.verdict[CLARKE_IN_CLARKE], programs / 100);
   ck_assert_int_gt(count.verdict[CLARKE_NOT_IN_CLARKE], programs / 100);
+  ck_assert(!jumps || count.torn > programs / 50);
+  ck_assert_int_le(count.untold, programs / 25);
 }
 
 START_TEST(continuous)

@@ -64,6 +64,21 @@ extern kinked kink_table[];
 void program_read(program *p, bytes text);
 bool relation_holds(const char *relation, int sign);
 
+#define MOST_VALUE_BITS ((size_t)1 << 17) /* of a numerator or a denominator */
+void limit_size(const rational *q);       /* fails beyond that */
+
+/* ---- program_lipschitz.c */
+
+/* Of an instruction that may be executed near the point: its value there; of a branch, the arm that is taken near the
+ * point: 1 then, -1 else, or BOTH_ARMS. value: NULL, it is not executed. */
+#define BOTH_ARMS 2
+typedef struct {
+  const interval *value;
+  int8_t arm;
+} near_value;
+/* All values are well inside the domains of what is applied to them: fails if a branch may yet jump. */
+void check_lipschitz(const program *p, const near_value *values);
+
 /* ---- program_series.c */
 
 /* y = f(u), n terms; w = f'(u), or NULL where u is constant. */

@@ -19,7 +19,7 @@ typedef struct {
 /* An instruction as it was followed. */
 typedef struct {
   bool done, same; /* same: AD's derivative of it is surely g (at the point: is known) */
-  int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen */
+  int8_t arm;      /* BRANCH: 1 then, -1 else, 0 not chosen, BOTH_ARMS */
   uint8_t degree;  /* near the point: 0 constant, 1 affine, 2 anything */
   size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
   interval *s, *g; /* its series in t, from the value; its gradient in wrt */
@@ -40,11 +40,19 @@ static interval *ad, *values; /* AD's output, row by row; the outputs' values */
 /* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
  * along the arc point + t arc[0] + t^2 arc[1] + ..., or by choices, in a dead branch no further. */
 static enum { AT_POINT, ALONG_ARC, BY_CHOICES } mode;
+static bool every_arm; /* at the point: with both arms of branches whose comparands are equal */
 static size_t n_terms, n_steps;
 static rational *arc;
 static size_t n_choices, n_used, n_decisions, *choices, *among;
 static bool dead, stopped, moved; /* moved: a branch takes not the arm that it takes at the point */
 static decision *decisions;
+
+void
+limit_size(const rational *q)
+{
+  require(mpz_sizeinbase(mpq_numref(q), 2) <= MOST_VALUE_BITS && mpz_sizeinbase(mpq_denref(q), 2) <= MOST_VALUE_BITS,
+          "a number of more than %zu bits", MOST_VALUE_BITS);
+}
 
 /* ---- Forks */
 
@@ -565,6 +573,10 @@ choose_arm(size_t at)
   if (sign == 2)
     leave(UNDECIDED, "%s: a comparison is not decided with %d bits", place(at), MAX_BITS);
   n_touched += touched;
+  if (every_arm && touched && a != b && (states[a].degree > 0 || states[b].degree > 0)) {
+    states[at].arm = BOTH_ARMS;
+    return;
+  }
   if (touched && mode != AT_POINT)
     sign = sign_near(at, a, b);
   /* == and != part where the difference stays zero: in a tree it must be known not to. */
@@ -653,8 +665,10 @@ follow_sum(state *y, const instruction *i)
 
 /* The argument's derivative is looked at where the pattern makes it constant too: AD's need not be 0 there. */
 static void
-follow_analytic(state *y, const instruction *i, const state *x)
+follow_analytic(size_t at, const state *x)
 {
+  const instruction *i = &prog.instructions[at];
+  state *y = &states[at];
   bool root = strcmp(i->name, "sqrt") == 0 && interval_zero(x->s);
   bool infinite = root && (mode == AT_POINT || x->degree == 0);
   interval *w = infinite ? NULL : intervals(n_terms);
@@ -666,6 +680,7 @@ follow_analytic(state *y, const instruction *i, const state *x)
   intervals_free(w, w != NULL ? n_terms : 0);
   y->degree = x->degree > 0 ? 2 : 0;
   y->same = y->same && !infinite;
+  require(!every_arm || !infinite || x->degree == 0, "%s: near a root of 0 F need not be Lipschitz", place(at));
 }
 
 static void
@@ -674,14 +689,14 @@ follow(size_t at)
   const instruction *i = &prog.instructions[at];
   state *y = &states[at];
   const state *a = i->n > 0 ? &states[i->in[0]] : NULL, *b = i->n > 1 ? &states[i->in[1]] : NULL;
-  size_t arm = y->arm == 1 ? 2 : 3;
+  size_t arm = y->arm == 1 || (y->arm == BOTH_ARMS && relation_holds(i->relation, 0)) ? 2 : 3;
   uint8_t top = 0;
   y->s = intervals(n_terms);
   y->g = intervals(n_wrt);
   y->same = true;
   for (size_t k = 0; k < i->n; k++) {
     const state *x = &states[i->in[k]];
-    if (i->kind == A_BRANCH && k != arm)
+    if (i->kind == A_BRANCH && y->arm != BOTH_ARMS && k != arm)
       continue;
     top = x->degree > top ? x->degree : top;
   }
@@ -700,7 +715,7 @@ follow(size_t at)
   if (i->kind == A_QUOTIENT)
     follow_quotient(y, a, b);
   if (i->kind == AN_ANALYTIC)
-    follow_analytic(y, i, a);
+    follow_analytic(at, a);
   if (i->kind == A_POINTWISE)
     follow_pointwise(at);
   if (i->kind == AN_ORDER)
@@ -753,8 +768,9 @@ run(size_t terms)
       wanted = i->in[*k];
     else if (i->kind == A_BRANCH && states[at].arm == 0)
       choose_arm(at);
-    if (*k == ask && i->kind == A_BRANCH && !states[i->in[states[at].arm == 1 ? 2 : 3]].done)
-      wanted = i->in[states[at].arm == 1 ? 2 : 3];
+    for (size_t arm = 2; arm < 4 && *k == ask && i->kind == A_BRANCH; arm++)
+      if (states[at].arm != (arm == 2 ? -1 : 1) && !states[i->in[arm]].done)
+        wanted = i->in[arm];
     if (states[at].done)
       n--;
     else if (wanted != NONE) {
@@ -1142,6 +1158,20 @@ keep_results(void)
     interval_add(&values[o], states[prog.outputs[o]].s, &plus_one);
 }
 
+/* F is locally Lipschitz near the point: without that it has no generalized derivative to be a member of. */
+static void
+check_neighbourhood(void)
+{
+  near_value *near = allocate(prog.n, sizeof *near);
+  every_arm = true;
+  run(1);
+  every_arm = false;
+  for (size_t i = 0; i < prog.n; i++)
+    near[i] = (near_value){states[i].done ? states[i].s : NULL, states[i].arm};
+  check_lipschitz(&prog, near);
+  free(near);
+}
+
 static const char *const meanings[][2] = {
     {"in-bouligand", "an element of the Bouligand subdifferential of F at w: a limit of gradients of F,\n"
                      "taken at points near w where F is differentiable"},
@@ -1178,6 +1208,7 @@ check_program(const char *folder, const char *verdict)
   next_line("touched");
   require(next_number() == n_touched, "the number of touched instructions is %zu", n_touched);
   fprintf(account, "Touched instructions: %zu\nAD returns ", n_touched);
+  check_neighbourhood();
   put_rows(ad);
   fprintf(account, ". It is\n%s.\n", meanings[m][1]);
   check_evidence(verdict);
