@@ -709,6 +709,46 @@ START_TEST(irrational)
 }
 END_TEST
 
+/* What balls do not tell: whether gradients are equal, whether a form separates, whether a link is zero. Nor is a tree
+ * that was left incomplete the whole. */
+START_TEST(not_told)
+{
+  size_t x = inputs(1), e[2], left, right;
+  long one = 1, minus = -1;
+
+  e[0] = analytic(CLARKE_FN_EXP, constant(&p, one, 1));
+  e[1] = analytic(CLARKE_FN_EXP, constant(&p, 2, 1));
+  output(ordered("Max", 1, mul(e[0], x), mul(e[1], x)));
+  EXPECT(.name = "the larger of e x and e^2 x", .at = "0", .differentiable = CLARKE_NO,
+         .verdict = CLARKE_IN_CLARKE, .partial = PARTIAL);
+  x = inputs(1);
+  e[1] = analytic(CLARKE_FN_EXP, constant(&p, 2, 1));
+  left = relu(mul(e[1], x));
+  right = relu(shift(minus, mul(e[1], x), 0));
+  for (int k = 0; k < 2; k++) {
+    clarke_override *proxy = &p.instruction[k == 0 ? left : right].proxy;
+
+    proxy->given = true;
+    proxy->kind = CLARKE_PROXY_VALUE;
+    mpq_set_si(proxy->value, k + 1, 3);
+  }
+  output(sub(left, right));
+  EXPECT(.name = "e^2 x in two halves", .at = "0", .differentiable = CLARKE_YES,
+         .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
+  x = inputs(2);
+  OK(clarke_program_add(&p, &right, CLARKE_DO_NORM, 1, &x, err));
+  output(add(x + 1, branch(x, CLARKE_GT, constant(&p, 0, 1), shift(2, x, 0), right)));
+  EXPECT(.name = "a norm on one side", .at = "0 0", .ad = "0 1", .bouligand = "-1 1; 2 1",
+         .differentiable = CLARKE_NO, .verdict = CLARKE_IN_CLARKE, .partial = PARTIAL);
+  x = inputs(1);
+  e[0] = analytic(CLARKE_FN_EXP, constant(&p, one, 1));
+  e[1] = analytic(CLARKE_FN_EXP, constant(&p, minus, 1));
+  output(mul(relu(x), sub(mul(e[0], e[1]), constant(&p, 1, 1))));
+  EXPECT(.name = "relu(x) times e/e - 1", .at = "0", .ad = "0", .zone = "unknown",
+         .differentiable = CLARKE_YES, .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
+}
+END_TEST
+
 /* --- how many cells there are ----------------------------------------------------------------- */
 
 /* The number of patterns, all of them known, of the program built so far at the origin. */
@@ -832,6 +872,7 @@ main(void)
   tcase_add_test(tests, cusps);
   tcase_add_test(tests, transcendental);
   tcase_add_test(tests, irrational);
+  tcase_add_test(tests, not_told);
   tcase_add_test(tests, arrangements);
   tcase_add_test(tests, permutations);
   suite_add_tcase(suite, tests);

@@ -206,6 +206,9 @@ static const struct {
   {1, "not zero, nor less", "input x, y\noutput relu{3}(x) - relu{0}(-x*x + x*y - y*y)\n", "not-in-clarke", "at x 0\nat y 0\n" PLAIN, "2",
    "evidence separator\nv 1 0\ntree\nbranch 2\nbranch 2\nleaf\ndead 1\nu 1 1\nbranch 2\nleaf\ndead 1\nu 1 1\n"},
 
+  {1, "not zero, nor less", "input x\noutput if x*x*x > 0 then x else -x\n", "not-in-clarke", "at x 0\n" PLAIN, "1",
+   "evidence separator\nv -1\ntree\nbranch 2\ndead 1\nu 0 1\nleaf\n"},
+
   /* factors that are not zero */
   {0, "at most -3", "input x, y\noutput relu(x*y) - relu(-x*y/2)*2\n", "not-in-clarke", "at x 0\nat y 3\n" RELU0, "2",
    "evidence separator\nv -1 0\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
