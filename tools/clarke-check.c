@@ -23,7 +23,30 @@ static const char usage[] =
     "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
     "Example: clarke-check lemma2.proof --data cases/audit\n";
 
-/* The work in a child with at most 16 GiB, so that running out of memory is told from the rest. */
+/* GMP ends the process when it gets no memory; so that this is said in our words: */
+static void *
+allocate_number(size_t size)
+{
+  return allocate(size, 1);
+}
+
+static void *
+reallocate_number(void *old, size_t before, size_t size)
+{
+  void *p = realloc(old, size);
+  (void)before;
+  expect(p != NULL, "out of memory");
+  return p;
+}
+
+static void
+free_number(void *p, size_t size)
+{
+  (void)size;
+  free(p);
+}
+
+/* The work in a child with at most 16 GiB. */
 static int
 check(void (*work)(const char *, const char *), const char *path, const char *other)
 {
@@ -33,15 +56,21 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
 #if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
     setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)16 << 30, (rlim_t)16 << 30});
 #endif
+    mp_set_memory_functions(allocate_number, reallocate_number, free_number);
     work(path, other);
     if (fflush(stdout) == 0)
       _exit(VERIFIED);
     fprintf(stderr, "clarke-check: standard output cannot be written\n");
     _exit(REFUSED);
   }
-  if (child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status))
+  if (child < 0 || waitpid(child, &status, 0) != child) {
+    perror("clarke-check: cannot run the check");
+    return REFUSED;
+  }
+  if (WIFEXITED(status))
     return WEXITSTATUS(status);
-  fprintf(stderr, "clarke-check: out of memory\n");
+  fprintf(stderr, "clarke-check: cannot check: ended by signal %d (%s)\n", WTERMSIG(status),
+          strsignal(WTERMSIG(status)));
   return REFUSED;
 }
 

@@ -219,6 +219,13 @@ clarke_rational_is_canonical(const mpq_t q)
   return canonical;
 }
 
+bool
+clarke_number_is_large(const clarke_number *x)
+{
+  return x->exact && (mpz_sizeinbase(mpq_numref(x->q), 2) > CLARKE_NUMBER_BITS ||
+                      mpz_sizeinbase(mpq_denref(x->q), 2) > CLARKE_NUMBER_BITS);
+}
+
 int
 clarke_number_sign(const clarke_number *x)
 {

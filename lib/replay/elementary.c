@@ -59,12 +59,27 @@ count(size_t *above, size_t *equal, const clarke_instruction *i, size_t k,
   return true;
 }
 
+/* Of the largest or the least an entry that is it, if that can be told; of other ranks, 0. */
+static size_t
+first_guess(const clarke_instruction *i, const clarke_number *value, long precision)
+{
+  size_t k = 0;
+
+  for (size_t j = 1; j < i->n_in && (i->rank == 1 || i->rank == i->n_in); j++)
+    if (clarke_number_compare(&value[i->in[j]], &value[i->in[k]], precision) ==
+        (i->rank == 1 ? 1 : -1))
+      k = j;
+  return k;
+}
+
 bool
 clarke_order_place(size_t *tied, size_t *n_tied, size_t *rank_in_tie, const clarke_instruction *i,
                    const clarke_number *value, long precision)
 {
-  for (size_t k = 0; k < i->n_in; k++) {
-    size_t above, equal;
+  size_t guess = first_guess(i, value, precision);
+
+  for (size_t turn = 0; turn < i->n_in; turn++) {
+    size_t above, equal, k = (guess + turn) % i->n_in;
 
     /* Of a list in which some pair cannot be told apart another entry may still be certain. */
     if (!count(&above, &equal, i, k, value, precision) || above >= i->rank ||
@@ -173,7 +188,7 @@ linear_value(clarke_number *y, clarke_number *d, const clarke_instruction *i,
              const clarke_number *value, long precision)
 {
   clarke_number_set_q(y, i->coef[i->n_in]);
-  for (size_t k = 0; k < i->n_in; k++) {
+  for (size_t k = 0; k < i->n_in && !clarke_number_is_large(y); k++) {
     clarke_number_addmul_q(y, i->coef[k], &value[i->in[k]], precision);
     if (d != NULL)
       clarke_number_set_q(&d[k], i->coef[k]);
@@ -250,7 +265,7 @@ norm_value(clarke_number *y, clarke_number *d, bool *open, const clarke_instruct
   clarke_number sum;
 
   clarke_number_init(&sum);
-  for (size_t k = 0; k < i->n_in; k++)
+  for (size_t k = 0; k < i->n_in && !clarke_number_is_large(&sum); k++)
     clarke_number_addmul(&sum, &value[i->in[k]], &value[i->in[k]], precision);
   *open = clarke_number_sign(&sum) != 1 ||
           !clarke_number_analytic(y, NULL, CLARKE_FN_SQRT, &sum, precision);
@@ -259,8 +274,8 @@ norm_value(clarke_number *y, clarke_number *d, bool *open, const clarke_instruct
   clarke_number_clear(&sum);
 }
 
-clarke_status
-clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p,
+static clarke_status
+smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p,
                     size_t at, const clarke_number *value, long precision, clarke_error *err)
 {
   const clarke_instruction *i = &p->instruction[at];
@@ -291,4 +306,15 @@ clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke
     break;
   }
   return clarke_fail(err, CLARKE_EINTERNAL, "instruction %zu is not smooth", at);
+}
+
+clarke_status
+clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p,
+                    size_t at, const clarke_number *value, long precision, clarke_error *err)
+{
+  clarke_status status = smooth_value(y, d, open, p, at, value, precision, err);
+
+  if (status == CLARKE_OK && !*open && clarke_number_is_large(y))
+    return clarke_program_fail(p, at, err, "a number of more than %zu bits", CLARKE_NUMBER_BITS);
+  return status;
 }

@@ -350,6 +350,10 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
       return status;
     for (size_t k = 0; k < i->n_in; k++)
       clarke_number_addmul(&adjoint[i->in[k]], &adjoint[at], &d[k], e->precision);
+    for (size_t k = 0; k < i->n_in; k++)
+      if (clarke_number_is_large(&adjoint[i->in[k]]))
+        return clarke_program_fail(p, at, err, "a derivative of more than %zu bits",
+                                   CLARKE_NUMBER_BITS);
   }
   return CLARKE_OK;
 }

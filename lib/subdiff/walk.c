@@ -315,6 +315,10 @@ gradient_addmul(clarke_walk *w, size_t at, const clarke_number *d, size_t from, 
     return no_memory(err);
   for (size_t k = 0; k < w->width; k++)
     clarke_number_addmul(&w->gradient[at][k], d, &w->gradient[from][k], w->e->precision);
+  for (size_t k = 0; k < w->width; k++)
+    if (clarke_number_is_large(&w->gradient[at][k]))
+      return clarke_program_fail(w->e->p, at, err, "a derivative of more than %zu bits",
+                                 CLARKE_NUMBER_BITS);
   return CLARKE_OK;
 }
 

@@ -276,6 +276,23 @@ static const struct {
   {0, "AD returns (1, 3)", "input x, y\noutput (if x > 0 then abs(x)*exp(y) else x*exp(x)) + 3*y\n", "in-bouligand",
    "at x 0\nat y 0\nwrt *\nprofile p\nproxy Abs 0 0\n", "1", "evidence hull 1\ncell 1\narc 1\nstep -1 0\n"},
   {0, "AD returns (2)", "input x\noutput norm2(x, 0) + x\n", "in-clarke", "at x 1\n" PLAIN, "0", "evidence hull 1\ncell 1\narc 0\n"},
+
+  /* past limits; SQUARES makes 3^(2^18) */
+#define SQUARE(a, b) "let " #b " = " #a "*" #a "\n"
+#define SQUARES SQUARE(a, b) SQUARE(b, c) SQUARE(c, d) SQUARE(d, e) SQUARE(e, f) SQUARE(f, g) SQUARE(g, h) SQUARE(h, i) SQUARE(i, j) \
+  SQUARE(j, k) SQUARE(k, l) SQUARE(l, m) SQUARE(m, n) SQUARE(n, o) SQUARE(o, p) SQUARE(p, q) SQUARE(q, r) SQUARE(r, s)
+  {1, "more than 131072 bits", "input x\nlet a = x\n" SQUARES "output s\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "more than 131072 bits", "input x\nlet a = 3\n" SQUARES "output s*x\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "beyond 2^4096", "input x\nlet a = x\n" SQUARES "output sin(o)\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+#define DOUBLE(a, b) "let " #b " = [" #a ", " #a "]\n"
+  {2, "more than 2^24 entries", "input x\nlet a = [x]\n" DOUBLE(a, b) DOUBLE(b, c) DOUBLE(c, d) DOUBLE(d, e) DOUBLE(e, f) DOUBLE(f, g) DOUBLE(g, h)
+   DOUBLE(h, i) DOUBLE(i, j) DOUBLE(j, k) DOUBLE(k, l) DOUBLE(l, m) DOUBLE(m, n) DOUBLE(n, o) DOUBLE(o, p) DOUBLE(p, q) DOUBLE(q, r)
+   DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) DOUBLE(z, aa) DOUBLE(aa, bb) "output bb[0]\n",
+   "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+
+  /* nothing that steers a terminal is shown: an override of the direction, a control of 8 bits, a separator, an escape */
+  {0, "  output x # ???evil ?? ??? ?[2J\n", "input x\noutput x # \xe2\x80\xae" "evil \xc2\x9b \xe2\x80\xa8 \x1b[2J\n", "in-bouligand", "at x 3\n" PLAIN, "0",
+   "evidence ad\narc 0\n"},
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 };

@@ -61,6 +61,9 @@ _Noreturn void leave(outcome result, const char *format, ...) __attribute__((for
       leave(REFUSED, __VA_ARGS__);                                                                                     \
   } while (0)
 #define refuse_if(condition, ...) expect(!(condition), __VA_ARGS__)
+/* What of another's text may go to a terminal: printable ASCII; '?' for the rest, be it a control character or one that turns
+ * the direction of writing. */
+char printable(char c);
 extern size_t session_line;                     /* of the proof, for messages */
 extern unsigned long session_bits;              /* of intervals */
 void *allocate(size_t n, size_t size);          /* zeroed */

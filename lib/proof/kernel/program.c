@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 200 /* of brackets and operators inside each other */
-#define MAX_INSTRUCTIONS ((size_t)1 << 21)
+#define MAX_DEPTH 200                      /* of brackets and operators inside each other */
+#define MAX_INSTRUCTIONS ((size_t)1 << 21) /* and arguments of all */
+#define MAX_TEXT ((size_t)1 << 24)
+#define MAX_ENTRIES ((size_t)1 << 24) /* of all vectors made */
+#define MAX_WORDS ((size_t)1 << 24)   /* of 64 bits, in constants */
 #define want(condition, what) expect(condition, "program, line %zu: %s", line, what)
 
 static program *prog;
@@ -22,7 +25,8 @@ static struct {
   char *name;
   value value;
 } * names;
-static size_t n_names;
+static size_t n_names, *name_table, n_table; /* open addressing: the number of a name and 1, or 0 */
+static size_t n_arguments, n_entries, n_words;
 
 kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
                        {.name = "Clamp", .n_kinks = 2},
@@ -85,6 +89,31 @@ find_function(const char *name)
   while (f < N_FUNCTIONS && strcmp(functions[f].name, name) != 0)
     f++;
   return f;
+}
+
+/* Where a name stands in the table, or would. */
+static size_t *
+find_name(const char *name)
+{
+  size_t h = 14695981039346656037u; /* Fowler, Noll, Vo */
+  for (const char *c = name; *c != '\0'; c++)
+    h = (h ^ (unsigned char)*c) * 1099511628211u;
+  for (h %= n_table; name_table[h] != 0 && strcmp(names[name_table[h] - 1].name, name) != 0;)
+    h = (h + 1) % n_table;
+  return &name_table[h];
+}
+
+/* A table twice as large when it is half full. */
+static void
+make_room_for_name(void)
+{
+  if (2 * (n_names + 1) <= n_table)
+    return;
+  free(name_table);
+  n_table = n_table == 0 ? 64 : 2 * n_table;
+  name_table = allocate(n_table, sizeof *name_table);
+  for (size_t i = 0; i < n_names; i++)
+    *find_name(names[i].name) = i + 1;
 }
 
 /* ---- Tokens */
@@ -255,7 +284,9 @@ literal(rational *q)
 static size_t
 add(instruction i)
 {
-  want(prog->n < MAX_INSTRUCTIONS, "too many instructions");
+  n_arguments += i.n;
+  want(prog->n < MAX_INSTRUCTIONS && n_arguments <= MAX_INSTRUCTIONS,
+       "more than 2^21 instructions, or arguments of them");
   prog->instructions = grow(prog->instructions, prog->n, sizeof i);
   i.line = line;
   prog->instructions[prog->n] = i;
@@ -265,6 +296,8 @@ add(instruction i)
 static value
 vector_of(size_t n, bool vector)
 {
+  n_entries += n;
+  want(n <= MAX_ENTRIES && n_entries <= MAX_ENTRIES, "more than 2^24 entries of vectors");
   return (value){n, allocate(n, sizeof(size_t)), vector};
 }
 
@@ -294,6 +327,9 @@ static value
 constant(const rational *q)
 {
   instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
+  n_words += mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
+  want(n_words <= MAX_WORDS, "constants of more than 2^24 words");
+  limit_size(q);
   mpq_set(i.c, q);
   return apply(i, 0, NULL);
 }
@@ -340,16 +376,6 @@ sum_of(value v, const rational *c)
 
 static value expression(size_t depth);
 
-static value
-join(value a, value b)
-{
-  value y = vector_of(a.n + b.n, true);
-  if (a.n > 0)
-    memcpy(y.at, a.at, a.n * sizeof *a.at);
-  memcpy(y.at + a.n, b.at, b.n * sizeof *b.at);
-  return y;
-}
-
 /* E, E, ... up to the closing bracket; the first three apart in each. */
 static value
 list(size_t depth, const char *closing, value *each, size_t *n)
@@ -359,9 +385,12 @@ list(size_t depth, const char *closing, value *each, size_t *n)
     value v = expression(depth);
     if (*n < 3)
       each[*n] = v;
-    value longer = join(all, v);
-    free(all.at);
-    all = longer;
+    n_entries += v.n;
+    want(n_entries <= MAX_ENTRIES, "more than 2^24 entries of vectors");
+    for (size_t e = 0; e < v.n; e++, all.n++) {
+      all.at = grow(all.at, all.n, sizeof *all.at);
+      all.at[all.n] = v.at[e];
+    }
     if (!is(","))
       break;
   }
@@ -540,11 +569,10 @@ primary(size_t depth)
     v = list(depth, "]", each, &n);
   } else {
     size_t f = find_function(text);
-    while (n < n_names && strcmp(names[n].name, text) != 0)
-      n++;
-    expect(token == 'a' && (f < N_FUNCTIONS || n < n_names), "program, line %zu: what is '%.40s'?", line, text);
+    n = n_names > 0 ? *find_name(text) : 0;
+    expect(token == 'a' && (f < N_FUNCTIONS || n > 0), "program, line %zu: what is '%.40s'?", line, text);
     advance();
-    v = f < N_FUNCTIONS ? call(f, depth) : names[n].value;
+    v = f < N_FUNCTIONS ? call(f, depth) : names[n - 1].value;
   }
   while (is("[")) {
     want(v.vector, "an entry of what is no vector");
@@ -627,12 +655,14 @@ bind(value v, char *name)
   bool good = find_function(name) == N_FUNCTIONS;
   for (size_t i = 0; i < 8; i++)
     good = good && strcmp(taken[i], name) != 0;
-  for (size_t i = 0; i < n_names; i++)
-    good = good && strcmp(names[i].name, name) != 0;
+  make_room_for_name();
+  good = good && *find_name(name) == 0;
   want(good, "a name that is taken");
   names = grow(names, n_names, sizeof *names);
   names[n_names].name = name;
-  names[n_names++].value = v;
+  names[n_names].value = v;
+  *find_name(name) = n_names + 1;
+  n_names++;
 }
 
 static char *
@@ -672,6 +702,7 @@ void
 program_read(program *p, bytes b)
 {
   prog = p;
+  expect(b.size <= MAX_TEXT, "a program has at most 16 MiB");
   cursor = (const char *)b.data;
   limit = cursor + b.size;
   line = 1;
@@ -691,11 +722,11 @@ program_read(program *p, bytes b)
     } else if (is("output")) {
       want(p->n_outputs == 0, "a second output");
       do {
-        v[0] = (value){p->n_outputs, p->outputs, true};
-        v[1] = join(v[0], expression(0));
-        free(p->outputs);
-        p->outputs = v[1].at;
-        p->n_outputs = v[1].n;
+        v[0] = expression(0);
+        for (size_t e = 0; e < v[0].n; e++) {
+          p->outputs = grow(p->outputs, p->n_outputs, sizeof *p->outputs);
+          p->outputs[p->n_outputs++] = v[0].at[e];
+        }
       } while (is(","));
     } else {
       must("piece");

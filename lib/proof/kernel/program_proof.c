@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ORDER 8 /* of t in the series along an arc */
+#define MAX_ORDER 8                      /* of t in the series along an arc */
+#define MOST_TIED 4096                   /* entries of an order statistic */
+#define MOST_GRADIENTS ((size_t)1 << 24) /* entries of the gradients of all instructions */
 
 /* Of the displacement from the point: c[k] times its entries to the powers at e + k n_wrt. One of more
  * than 32 entries, or over 300 terms, or of a degree over 32 is not known. */
@@ -34,7 +36,7 @@ typedef struct {
 
 static program prog;
 static state *states;
-static size_t n_wrt, n_touched, *waiting, *next;
+static size_t n_wrt, n_touched, n_followed, *waiting, *next;
 static interval *ad, *values; /* AD's output, row by row; the outputs' values */
 
 /* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
@@ -52,6 +54,13 @@ limit_size(const rational *q)
 {
   require(mpz_sizeinbase(mpq_numref(q), 2) <= MOST_VALUE_BITS && mpz_sizeinbase(mpq_denref(q), 2) <= MOST_VALUE_BITS,
           "a number of more than %zu bits", MOST_VALUE_BITS);
+}
+
+static void
+limit_interval(const interval *x)
+{
+  limit_size(&x->lo);
+  limit_size(&x->hi);
 }
 
 /* ---- Forks */
@@ -89,6 +98,7 @@ add_term(polynomial *y, const rational *c, const unsigned char *e)
     y->n++;
   }
   mpq_add(&y->c[k], &y->c[k], c);
+  limit_size(&y->c[k]);
   if (mpq_sgn(&y->c[k]) != 0)
     return;
   mpq_swap(&y->c[k], &y->c[--y->n]);
@@ -485,26 +495,35 @@ extreme(size_t at, size_t *left, size_t n, size_t rank, bool up)
   return taken;
 }
 
-/* The entries equal to the value of an ORDER into tied; *rank of them is its own. */
+static int
+compare_low_ends(const void *a, const void *b)
+{
+  return mpq_cmp(&states[*(const size_t *)b].s->lo, &states[*(const size_t *)a].s->lo);
+}
+
+/* The entries equal to the value of an ORDER into tied; *rank of them is its own. Where some entry is certain to have the
+ * rank, it has it by the lower ends too. */
 static size_t
 find_tied(size_t at, size_t *tied, size_t *rank)
 {
   const instruction *i = &prog.instructions[at];
-  for (size_t k = 0; k < i->n; k++) {
-    size_t above = 0, n = 0;
-    bool open = false;
-    for (size_t j = 0; j < i->n && !open; j++) {
-      int sign = i->in[j] == i->in[k] ? 0 : interval_compare(states[i->in[j]].s, states[i->in[k]].s);
-      open = sign == 2;
-      above += sign == 1;
-      if (sign == 0)
-        tied[n++] = i->in[j];
-    }
-    *rank = i->rank - above;
-    if (!open && above < i->rank && above + n >= i->rank)
-      return n;
+  size_t above = 0, n = 0;
+  bool open = false;
+  memcpy(tied, i->in, i->n * sizeof *tied);
+  qsort(tied, i->n, sizeof *tied, compare_low_ends);
+  size_t k = tied[i->rank - 1];
+  for (size_t j = 0; j < i->n; j++) {
+    int sign = i->in[j] == k ? 0 : interval_compare(states[i->in[j]].s, states[k].s);
+    open = open || sign == 2;
+    above += sign == 1;
+    if (sign == 0)
+      tied[n++] = i->in[j];
   }
-  leave(UNDECIDED, "%s: numbers not told apart with %d bits", place(at), MAX_BITS);
+  if (open)
+    leave(UNDECIDED, "%s: numbers not told apart with %d bits", place(at), MAX_BITS);
+  require(n <= MOST_TIED, "%s: more than %d entries are tied", place(at), MOST_TIED);
+  *rank = i->rank - above;
+  return n;
 }
 
 static void
@@ -616,6 +635,14 @@ follow_product(state *y, const state *a, const state *b)
   y->degree = nothing ? 0 : a->degree + b->degree > 2 ? 2 : a->degree + b->degree;
 }
 
+/* y += c x, y's size being looked at: of many terms it may be the product of theirs. */
+static void
+add_limited(interval *y, const interval *x, const rational *c)
+{
+  interval_add(y, x, c);
+  limit_interval(y);
+}
+
 static void
 follow_norm(size_t at, uint8_t top)
 {
@@ -629,7 +656,7 @@ follow_norm(size_t at, uint8_t top)
     zeros = zeros && interval_zero(x);
     series_mul(square, x, x, n_terms);
     for (size_t t = 0; t < n_terms; t++)
-      interval_add(&sum[t], &square[t], &plus_one);
+      add_limited(&sum[t], &square[t], &plus_one);
   }
   n_touched += zeros;
   y->degree = top > 0 ? 2 : 0;
@@ -653,9 +680,9 @@ follow_sum(state *y, const instruction *i)
   for (size_t k = 0; k < i->n; k++) {
     const state *x = &states[i->in[k]];
     for (size_t t = 0; t < n_terms; t++)
-      interval_add(&y->s[t], &x->s[t], &i->c[k]);
+      add_limited(&y->s[t], &x->s[t], &i->c[k]);
     for (size_t e = 0; e < n_wrt; e++)
-      interval_add(&y->g[e], &x->g[e], &i->c[k]);
+      add_limited(&y->g[e], &x->g[e], &i->c[k]);
     if (mpq_sgn(&i->c[k]) == 0)
       continue;
     y->degree = x->degree > y->degree ? x->degree : y->degree;
@@ -691,6 +718,9 @@ follow(size_t at)
   const state *a = i->n > 0 ? &states[i->in[0]] : NULL, *b = i->n > 1 ? &states[i->in[1]] : NULL;
   size_t arm = y->arm == 1 || (y->arm == BOTH_ARMS && relation_holds(i->relation, 0)) ? 2 : 3;
   uint8_t top = 0;
+  n_followed++;
+  require(n_followed <= MOST_GRADIENTS / (n_wrt + 1), "instructions times entries of wrt are more than %zu",
+          MOST_GRADIENTS);
   y->s = intervals(n_terms);
   y->g = intervals(n_wrt);
   y->same = true;
@@ -724,10 +754,14 @@ follow(size_t at)
     be_like(y, &states[i->in[arm]]);
   if (i->kind == A_NORM)
     follow_norm(at, top);
-  for (size_t t = 0; t < n_terms; t++)
+  for (size_t t = 0; t < n_terms; t++) {
     interval_round(&y->s[t]);
-  for (size_t e = 0; e < n_wrt; e++)
+    limit_interval(&y->s[t]);
+  }
+  for (size_t e = 0; e < n_wrt; e++) {
     interval_round(&y->g[e]);
+    limit_interval(&y->g[e]);
+  }
   if (mode == AT_POINT)
     y->degree = top > y->degree ? top : y->degree; /* AD knows of no constants */
   else if (y->degree == 2)
@@ -752,7 +786,7 @@ run(size_t terms)
     polynomial_clear(&decisions[i].q);
   }
   n_terms = terms;
-  n_touched = n_used = n_decisions = 0;
+  n_touched = n_used = n_decisions = n_followed = 0;
   stopped = moved = false;
   for (size_t o = 0, n = 0; (o < prog.n_outputs || n > 0) && !stopped;) {
     if (n == 0) {
@@ -1046,12 +1080,12 @@ check_evidence(const char *verdict)
 
 /* ---- Statement */
 
-/* The program without lines that are comments, no character of it able to steer a terminal. */
+/* The program without lines that are comments. */
 static void
 put_text(bytes b)
 {
   for (size_t i = 0; i < b.size; i++) {
-    unsigned char c = b.data[i], before = i > 0 ? b.data[i - 1] : '\n';
+    char c = (char)b.data[i], before = i > 0 ? (char)b.data[i - 1] : '\n';
     if (before == '\n' && c == '#') {
       while (i + 1 < b.size && b.data[i] != '\n')
         i++;
@@ -1061,8 +1095,7 @@ put_text(bytes b)
       continue;
     if (before == '\n')
       fputs("  ", account);
-    bool control = (c < ' ' && c != '\n' && c != '\t') || c == 127 || (before == 0xc2 && c < 0xa0);
-    fputc(control ? '?' : c, account);
+    fputc(c == '\n' || c == '\t' ? c : printable(c), account);
     if (i + 1 == b.size && c != '\n')
       fputc('\n', account);
   }

@@ -189,6 +189,7 @@ circle(interval *sine, interval *cosine, const interval *x)
   size_t halvings = 0;
   for (mpq_set(&r, &x->lo); mpz_cmpabs(mpq_denref(&r), mpq_numref(&r)) < 0 || halvings < 2; halvings++)
     mpq_div_2exp(&r, &r, 1);
+  require(halvings <= MAX_BITS, "the sine or cosine of a number beyond 2^%d", MAX_BITS);
   unsigned long p = session_bits + 64 + 6 * halvings, n = 0;
   mpq_div_2exp(&r, &x->lo, halvings);
   fixed(&u, &r, p, false);

@@ -13,6 +13,12 @@ size_t session_line;
 unsigned long session_bits = 64;
 size_t session_threads = 1;
 
+char
+printable(char c)
+{
+  return c < ' ' || c > '~' ? '?' : c;
+}
+
 _Noreturn void
 leave(outcome result, const char *format, ...)
 {
@@ -26,7 +32,7 @@ leave(outcome result, const char *format, ...)
   vsnprintf(why, sizeof why, format, args);
   va_end(args);
   for (char *c = why; *c != '\0'; c++)
-    *c = (unsigned char)*c < ' ' || *c == 127 ? '?' : *c;
+    *c = printable(*c);
   if (result == REFUSED && session_line == 0)
     fprintf(stderr, "clarke-check: cannot read: %s\n", why);
   else
