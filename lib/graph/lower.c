@@ -246,6 +246,11 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   clarke_step *s = NULL;
   clarke_value *v = NULL;
 
+  if (g->n_steps == CLARKE_MAX_STEPS) {
+    clarke_lower_fail(low, err, "a network of more than %d steps",
+                      CLARKE_MAX_STEPS);
+    return NULL;
+  }
   if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
     v = new_value(g);
   if (v == NULL) {

@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #define MAX_RANK 8
+#define MAX_STEPS 4096 /* of a network, beside its input: values are asked for through as many calls */
 #define MAX_BITS 4096
 #define MAX_THREADS 64
 #define GUARD 128 /* bits of near values beyond those of intervals */

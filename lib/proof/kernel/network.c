@@ -79,6 +79,7 @@ add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
 {
   network *net = b->net;
   expect(product(dims, rank) <= MOST / net->batch, "node %zu: more entries than supported", b->place);
+  expect(net->n_steps <= MAX_STEPS, "node %zu: a network of more than %d steps", b->place, MAX_STEPS);
   net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
   put(b, NULL, net->n_steps, NULL, rank, dims);
   expect(b->out.count > 0, "an activation without entries");
