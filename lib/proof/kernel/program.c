@@ -698,6 +698,18 @@ read_input(void)
   } while (is(","));
 }
 
+static void
+read_outputs(void)
+{
+  do {
+    value v = expression(0);
+    for (size_t e = 0; e < v.n; e++) {
+      prog->outputs = grow(prog->outputs, prog->n_outputs, sizeof *prog->outputs);
+      prog->outputs[prog->n_outputs++] = v.at[e];
+    }
+  } while (is(","));
+}
+
 void
 program_read(program *p, bytes b)
 {
@@ -721,13 +733,7 @@ program_read(program *p, bytes b)
       bind(v[0], name);
     } else if (is("output")) {
       want(p->n_outputs == 0, "a second output");
-      do {
-        v[0] = expression(0);
-        for (size_t e = 0; e < v[0].n; e++) {
-          p->outputs = grow(p->outputs, p->n_outputs, sizeof *p->outputs);
-          p->outputs[p->n_outputs++] = v[0].at[e];
-        }
-      } while (is(","));
+      read_outputs();
     } else {
       must("piece");
       expression(0);
