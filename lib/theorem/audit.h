@@ -34,11 +34,13 @@ typedef struct {
   size_t dense;         /* that step, or CLARKE_NONE */
   size_t bias;          /* a parameter added to every neuron just before, or CLARKE_NONE */
   double bias_coef;
-  bool bias_covers;     /* ... and used nowhere else */
-  bool bias_distinct;   /* an entry of its own for every neuron, used nowhere else */
-  bool fully_connected; /* y = W z or W z + b, W used nowhere else: Theorem 5's layer */
+  bool alone;           /* no other function with kinks has the same argument */
+  bool bias_covers;     /* ... and used nowhere else, the layer being alone */
+  bool bias_distinct;   /* an entry of its own for every neuron, likewise */
+  bool fully_connected; /* y = W z or W z + b, W used nowhere else, alone: Theorem 5's layer */
   bool plain_sum;       /* nothing but W z and the bias is added */
   size_t variables;     /* entries of the layer's own wrt parameters */
+  bool disturbs;        /* one of these moves the arguments of a layer before it, too */
   clarke_answer feasible;  /* is P_l not empty? */
   bool two_kinks;       /* ... known by N-1's direction */
   clarke_block_counts blocks; /* known when its system was solved */

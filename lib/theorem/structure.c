@@ -92,7 +92,7 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
       continue;
     }
     if (!g->values[o->value].constant) {
-      size_t dense = linear_before(g, o->value);
+      size_t dense = o->coef != 0 ? linear_before(g, o->value) : CLARKE_NONE;
 
       if (dense != CLARKE_NONE && o->map == NULL && activations == 0)
         set_linear(layer, g, dense);
@@ -107,43 +107,67 @@ read_sum(clarke_layer *layer, const clarke_graph *g, const clarke_step *sum)
   layer->fully_connected = layer->fully_connected && layer->plain_sum;
 }
 
-/* wrt entries met between the kinks and the nearest nonlinear functions before them. */
-static clarke_status
-own_variables(size_t *variables, const clarke_graph *g, size_t step, clarke_error *err)
+/* Marks the wrt parameters that the argument of the step's kinks is made of: all, or those met before the nearest
+ * nonlinear functions (the layer's own). false: no memory. */
+static bool
+mark_parameters(bool *parameter, const clarke_graph *g, size_t step, bool own)
 {
-  size_t value = g->steps[step].in[0].value, inner = clarke_graph_inner(g, step);
-  bool *value_seen = calloc(g->n_values + 1, sizeof *value_seen);
-  bool *own = calloc(g->n_parameters + 1, sizeof *own);
-  clarke_status status = CLARKE_OK;
+  size_t inner = clarke_graph_inner(g, step);
+  bool *value = calloc(g->n_values + 1, sizeof *value);
 
-  *variables = 0;
-  if (value_seen != NULL && own != NULL) {
-    value_seen[value] = true;
-    for (size_t i = g->n_steps; i-- > 0;) {
-      const clarke_step *s = &g->steps[i];
+  if (value == NULL)
+    return false;
+  value[g->steps[step].in[0].value] = true;
+  for (size_t i = g->n_steps; i-- > 0;) {
+    const clarke_step *s = &g->steps[i];
 
-      if (!value_seen[s->out] ||
-          (i != inner && (clarke_step_has_kinks(s) || clarke_step_is_analytic(s))))
-        continue;
-      for (size_t k = 0; k < s->n_in; k++) {
-        value_seen[s->in[k].value] = true;
-        if (clarke_value_is_wrt(g, s->in[k].value))
-          own[g->values[s->in[k].value].parameter] = true;
-      }
-      if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(g, s->dense.weight))
-        own[g->values[s->dense.weight].parameter] = true;
+    if (!value[s->out] ||
+        (own && i != inner && (clarke_step_has_kinks(s) || clarke_step_is_analytic(s))))
+      continue;
+    for (size_t k = 0; k < s->n_in; k++) {
+      value[s->in[k].value] = true;
+      if (clarke_value_is_wrt(g, s->in[k].value))
+        parameter[g->values[s->in[k].value].parameter] = true;
     }
-    for (size_t p = 0; p < g->n_parameters; p++)
-      *variables += own[p] ? g->parameters[p].count : 0;
-  } else
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  free(value_seen);
+    if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(g, s->dense.weight))
+      parameter[g->values[s->dense.weight].parameter] = true;
+  }
+  free(value);
+  return true;
+}
+
+/* The layer's own wrt entries; and whether one of them moves the arguments of a layer before it. */
+static clarke_status
+read_parameters(clarke_layer *layer, const clarke_audit *a, const clarke_graph *g, clarke_error *err)
+{
+  bool *own = calloc(g->n_parameters + 1, sizeof *own), *before = calloc(g->n_parameters + 1, sizeof *before);
+  bool known = own != NULL && before != NULL && mark_parameters(own, g, layer->step, true);
+
+  for (size_t i = 0; known && &a->layer[i] != layer; i++)
+    if (a->layer[i].step != clarke_graph_inner(g, layer->step))
+      known = mark_parameters(before, g, a->layer[i].step, false);
+  for (size_t p = 0; p < g->n_parameters && known; p++) {
+    layer->variables += own[p] ? g->parameters[p].count : 0;
+    layer->disturbs = layer->disturbs || (own[p] && before[p]);
+  }
   free(own);
-  return status;
+  free(before);
+  return known ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* Have the step's kinks their argument for themselves? */
+static bool
+is_alone(const clarke_graph *g, size_t step)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (i != step && clarke_step_has_kinks(&g->steps[i]) &&
+        g->steps[i].in[0].value == g->steps[step].in[0].value)
+      return false;
+  return true;
 }
 
 static clarke_status
-read_layer(clarke_layer *layer, const clarke_question *q, size_t step, clarke_error *err)
+read_layer(clarke_layer *layer, const clarke_audit *a, const clarke_question *q, size_t step, clarke_error *err)
 {
   const clarke_graph *g = q->g;
   size_t input = g->steps[step].in[0].value, producer = g->values[input].producer;
@@ -164,9 +188,13 @@ read_layer(clarke_layer *layer, const clarke_question *q, size_t step, clarke_er
     set_linear(layer, g, producer);
     layer->plain_sum = true;
   }
+  layer->alone = is_alone(g, step);
+  layer->bias_covers = layer->bias_covers && layer->alone;
+  layer->bias_distinct = layer->bias_distinct && layer->alone;
+  layer->fully_connected = layer->fully_connected && layer->alone;
   for (size_t k = 0; k < q->replay->n_touches; k++)
     layer->touched += q->replay->touch[k].step == step;
-  return own_variables(&layer->variables, g, step, err);
+  return read_parameters(layer, a, g, err);
 }
 
 clarke_status
@@ -180,7 +208,7 @@ clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     if (clarke_step_has_kinks(&g->steps[i]))
-      status = read_layer(&a->layer[a->n_layers++], q, i, err);
+      status = read_layer(&a->layer[a->n_layers++], a, q, i, err);
   return status;
 }
 

@@ -159,6 +159,14 @@ judge_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
     judge_lambdas(t, "distinct biases and one lambda for each layer%s", a, q);
 }
 
+/* What is touched is not known where arguments could not be told from their kinks. */
+static void
+require_no_open(clarke_theorem *t, const clarke_question *q)
+{
+  if (q->replay->open > 0 && t->holds == CLARKE_YES)
+    say(t, t->name, true, CLARKE_UNKNOWN, "some arguments could not be told from their kinks%s", NULL);
+}
+
 /* Shared biases; its maxpools are trivial: a touched window is no such thing. */
 static void
 judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
@@ -176,6 +184,8 @@ judge_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
     }
   }
   judge_lambdas(t, "shared biases, trivial maxpools and one lambda for each layer%s", a, q);
+  if (pooling(a, q) != NULL)
+    require_no_open(t, q);
 }
 
 static void
@@ -202,6 +212,7 @@ judge_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
       say(t, "Theorem 5", true, CLARKE_NO, "the inputs of layer %.120s are dependent",
           layer_name(q, layer));
   }
+  require_no_open(t, q);
 }
 
 /* Layers with touched kinks: a bias for every neuron, two kinks at most, one-sided proxies. */
@@ -221,13 +232,25 @@ judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question 
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
       return;
     }
-    if (q->g->parameters[layer->bias].uses != 1 || q->g->parameters[layer->weight].uses != 1) {
+    if (!layer->alone || q->g->parameters[layer->bias].uses != 1 ||
+        q->g->parameters[layer->weight].uses != 1) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s shares its parameters", layer_name(q, layer));
       return;
     }
     require(t, judge_proxies(q, layer).one_sided, "a proxy of layer %.120s is no one-sided slope",
             layer_name(q, layer));
   }
+}
+
+/* A layer whose own parameters move the arguments of a layer before it, or NULL: they are tied, or two branches share
+ * them. The layers' directions need not add up to one, as Theorem 8 has it. */
+static const clarke_layer *
+disturbing(const clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (a->layer[i].disturbs)
+      return &a->layer[i];
+  return NULL;
 }
 
 /* Theorem 8: P_l is not empty for any l. */
@@ -253,6 +276,15 @@ judge_8(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
     if (layer->feasible == CLARKE_NO)
       return;
   }
+  require_no_open(t, q);
+  if (t->holds != CLARKE_YES || !a->global_tried)
+    return;
+  /* Directions were found layer by layer, but did not lead to AD's pattern together. */
+  if (disturbing(a) != NULL)
+    say(t, "Theorem 8", false, CLARKE_NO, "parameters of layer %.120s move what is before it, too",
+        layer_name(q, disturbing(a)));
+  else
+    say(t, "Theorem 8", true, CLARKE_UNKNOWN, "the layers' directions were not verified%s", NULL);
 }
 
 static void
