@@ -794,8 +794,8 @@ no_simplices(const asked *a)
   ck_assert_uint_eq(a->audit.n_simplices, 0);
 }
 
-/* relu(w) / 2 + relu(-w) and, of the same w, -3/2 relu(w) - 2 relu(-w), as two layers: AD's 0 lies among each one's gradients,
- * but not among the sum's, which are 1/2 - 3/2 and 2 - 1... */
+/* Two layers of relu(w) and relu(-w): with these targets the gradients are -4 and 2 (times 1/210) in one, 2 and -4 in the other,
+ * AD's 0 among each one's; but the sum's are -2 and -2. With parameters of their own AD is right. */
 START_TEST(blocks_that_share_parameters_are_not_surrounded_apart)
 {
   for (int apart = 0; apart < 2; apart++) {
@@ -833,22 +833,27 @@ START_TEST(a_block_is_surrounded_whole)
   asked a;
 
   many_samples(&a, 2, 4, NUMBERS(0, 1, 0, -1, 1, 1, -1, -1), NUMBERS(1, 1, 1, -1));
-  weight(&a, "u", SHAPE(2, 1,), NUMBERS(1, 0));
+  weight(&a, "left", SHAPE(2, 1,), NUMBERS(1, 0));
+  weight(&a, "right", SHAPE(2, 1,), NUMBERS(0, 1));
+  weight(&a, "u", SHAPE(1, 1,), NUMBERS(1));
   weight(&a, "v", SHAPE(1, 1,), NUMBERS(0));
-  weight(&a, "b", SHAPE(2, 1,), NUMBERS(0, 0));
-  node(&a, "MatMul", "x,u", "h");
+  weight(&a, "b", SHAPE(1, 1,), NUMBERS(0));
+  node(&a, "MatMul", "x,left", "s");
+  node(&a, "MatMul", "x,right", "t");
+  node(&a, "MatMul", "s,u", "h");
   node(&a, "MatMul", "h,v", "p");
-  node(&a, "MatMul", "x,b", "q");
+  node(&a, "MatMul", "t,b", "q");
   node(&a, "Add", "p,q", "y");
   node(&a, "Relu", "y", "out");
+  a.wrt = "u,v,b";
   ask(&a, "out");
   no_simplices(&a);
   asked_end(&a);
 }
 END_TEST
 
-/* relu(w) + 2 relu(-w) in one layer, of which w is the block's; -3 relu(w) in another, whose side only w could bring
- * about. */
+/* The gradients of one layer are -2 and 4 (times 1/210), AD's 0 among them; the other has relu(w), whose side only w could bring
+ * about, and which adds 6: the sum's are 4 and 4. */
 START_TEST(other_touches_leave_the_blocks_parameters_alone)
 {
   asked a;
