@@ -623,6 +623,47 @@ START_TEST(shipped_cases)
 }
 END_TEST
 
+/* Says the stored proof of the case what it must? */
+static void
+check_stored(const json_t *c)
+{
+  static const char *const keys[] = {"verdict", "model", "params", "batch", "loss"};
+  const char *name = json_string_value(json_object_get(c, "name"));
+  char line[256];
+
+  for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+    const char *value = json_string_value(json_object_get(c, keys[k]));
+
+    snprintf(line, sizeof line, "grep -q '^%s %s\\( \\|$\\)' " STORED "/%s.proof", keys[k],
+             value != NULL ? value : "", name);
+    if (value != NULL)
+      ck_assert_msg(run("%s", line) == 0, "%s.proof: no line '%s %s'", name, keys[k], value);
+  }
+}
+
+/* Every decided case has its proof in proofs-data, or is said to be too large for that; every proof there is of a case. */
+START_TEST(stored_proofs_are_those_of_the_cases)
+{
+  json_error_t e;
+  json_t *all = json_load_file(CASES "/cases.json", JSON_REJECT_DUPLICATES, &e);
+  const json_t *cases = json_object_get(all, "cases");
+  size_t wanted = 0;
+
+  for (size_t i = 0; i < json_array_size(cases); i++) {
+    const json_t *c = json_array_get(cases, i);
+
+    if (strcmp(json_string_value(json_object_get(c, "verdict")), "undecided") == 0 ||
+        json_is_true(json_object_get(c, "unstored")))
+      continue;
+    check_stored(c);
+    wanted++;
+  }
+  ck_assert_uint_gt(wanted, 50);
+  ck_assert_int_eq(run("test $(ls " STORED "/*.proof | wc -l) -eq %zu", wanted), 0);
+  json_decref(all);
+}
+END_TEST
+
 /* test_cli slow: the slow cases alone. */
 int
 main(int argc, char **argv)
@@ -634,7 +675,7 @@ main(int argc, char **argv)
     an_undecided_pattern_has_a_verdict_and_no_gradient, the_regular_zone,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
-    several_checkpoints, external_data,
+    several_checkpoints, external_data, stored_proofs_are_those_of_the_cases,
   };
   SRunner *runner;
   int failed;

@@ -591,6 +591,8 @@ START_TEST(proofs_of_little_networks_verify)
     session_end(&s);
   }
   printf("proofs: verdicts %zu %zu %zu %zu\n", counts[0], counts[1], counts[2], counts[3]);
+  for (size_t v = 0; v < 3; v++)
+    ck_assert_uint_gt(counts[v], PROOFS / 30);
   remove_folder();
 }
 END_TEST
@@ -631,6 +633,7 @@ START_TEST(piecewise_linear_verdicts_are_exact)
   for (size_t v = 0; v < 3; v++)
     ck_assert_uint_gt(counts[v], CASES / 100);
   ck_assert_uint_lt(counts[3], CASES / 50);
+  ck_assert_uint_gt(touched, CASES / 5);
 }
 END_TEST
 
@@ -686,6 +689,9 @@ START_TEST(other_verdicts_are_sound)
   }
   printf("others: %zu touched; verdicts %zu %zu %zu %zu\n", touched, counts[0], counts[1],
          counts[2], counts[3]);
+  for (size_t v = 0; v < 3; v++)
+    ck_assert_uint_gt(counts[v], CASES / 200);
+  ck_assert_uint_gt(touched, CASES / 10);
 }
 END_TEST
 

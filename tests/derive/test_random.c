@@ -610,6 +610,13 @@ run_all(uint64_t first, bool jumps, bool curved)
   ck_assert_int_gt(count.verdict[CLARKE_NOT_IN_CLARKE], programs / 100);
   ck_assert(!jumps || count.torn > programs / 50);
   ck_assert_int_le(count.untold, programs / 25);
+  for (size_t z = 0; z < 3; z++)
+    ck_assert_int_gt(count.zone[z], programs / 40);
+  ck_assert_int_gt(count.differentiable, programs / 10);
+  ck_assert_int_gt(count.sampled, 10 * programs);
+  ck_assert_int_gt(count.corners, programs);
+  ck_assert(!jumps || curved || count.jumping > 0);
+  ck_assert(!curved || count.higher > programs / 40);
 }
 
 START_TEST(continuous)

@@ -542,6 +542,8 @@ run(int n_inputs, int n, long every, long programs)
          count.verdict[1][0], count.verdict[1][1], count.verdict[1][2], count.verdict[2][0],
          count.verdict[2][1], count.verdict[2][2]);
   fflush(stdout);
+  for (int v = 0; v < 3 && n >= 4; v++)
+    ck_assert(count.zone[v] > 0 && count.verdict[1][v] > 0);
   if (programs >= 0)
     ck_assert_int_eq(count.programs, programs);
 }

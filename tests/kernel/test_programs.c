@@ -655,6 +655,13 @@ START_TEST(written_by_the_library)
   ck_assert_uint_eq(t.verified + t.cancelled + t.undecided + t.errors, t.programs);
   ck_assert_uint_ge(4 * t.verified, 3 * t.programs);
   ck_assert_uint_le(50 * t.cancelled, t.programs);
+  for (size_t v = 0; v < 3; v++)
+    ck_assert_uint_ge(20 * t.verdict[v], t.programs);
+  ck_assert_uint_ge(4 * t.evidence[CLARKE_EVIDENCE_AD], t.programs);
+  ck_assert_uint_ge(20 * t.evidence[CLARKE_EVIDENCE_HULL], t.programs);
+  ck_assert_uint_ge(20 * t.evidence[CLARKE_EVIDENCE_SEPARATOR], t.programs);
+  ck_assert_uint_ge(200 * t.evidence[CLARKE_EVIDENCE_UNANIMOUS], t.programs);
+  ck_assert_uint_ge(10 * t.flipped, t.programs);
 }
 END_TEST
 

@@ -228,6 +228,8 @@ START_TEST(filter_on_normalized_networks)
       clarke_model_clear(&grown.m);
     }
     printf("normalized: %zu of %zu entries decided in floating point\n", filtered, total);
+    ck_assert_uint_gt(filtered, total / 8);
+    ck_assert_uint_lt(filtered, total);
   }
 }
 END_TEST
@@ -293,6 +295,8 @@ START_TEST(filter_on_cancellations)
     clarke_model_clear(&m);
   }
   printf("cancellations: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
 }
 END_TEST
 

@@ -185,6 +185,8 @@ filter_networks(double (*number)(uint64_t *state), uint64_t seed, size_t n, size
     clarke_model_clear(&grown.m);
   }
   printf("filter: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
 }
 
 static double
@@ -263,6 +265,8 @@ START_TEST(filter_on_cancellations)
     clarke_model_clear(&m);
   }
   printf("cancellations: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
 }
 END_TEST
 
@@ -320,6 +324,8 @@ START_TEST(filter_on_each_bound)
     clarke_model_clear(&m);
   }
   printf("single bounds: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
 }
 END_TEST
 

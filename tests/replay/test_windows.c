@@ -103,6 +103,8 @@ START_TEST(filter_on_convolutional_networks)
       clarke_model_clear(&grown.m);
     }
     printf("filter: %zu of %zu entries decided in floating point\n", filtered, total);
+    ck_assert_uint_gt(filtered, total / 8);
+    ck_assert_uint_lt(filtered, total);
   }
 }
 END_TEST
@@ -164,6 +166,8 @@ START_TEST(filter_on_near_ties)
     clarke_model_clear(&m);
   }
   printf("near ties: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
 }
 END_TEST
 

@@ -629,7 +629,10 @@ START_TEST(covered_cells_are_separated)
   }
   printf("coverings: %zu of %zu, %zu with branches (%zu dead); %zu cells separated, %zu with touches in several "
          "steps\n", t.covered, t.tried, t.branched, t.dead, t.cells, t.beyond);
+  ck_assert_uint_gt(t.covered, n / 10);
   ck_assert_uint_gt(t.branched, n / 40);
+  ck_assert_uint_gt(t.dead, n / 40);
+  ck_assert_uint_gt(t.beyond, n / 10);
   ck_assert_uint_gt(t.cells, n);
 }
 END_TEST

@@ -140,6 +140,7 @@ START_TEST(rows_are_derivatives)
          count.inexact, coupled);
   ck_assert_uint_gt(count.rows, 400);
   ck_assert_uint_gt(count.inexact, 100);
+  ck_assert_uint_gt(count.flat, 100);
   ck_assert_uint_gt(coupled, 30);
 }
 END_TEST
