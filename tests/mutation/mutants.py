@@ -1,7 +1,8 @@
 """Small changes to C code, each of which some test should notice.
 
 Code is read as tokens, not parsed: an operator's sense is told from its neighbours, which the layout of this repository allows.
-What only runs when memory fails, and what frees it, is left alone: no test could tell.
+What only runs when memory fails, and what frees it, is left alone: no test could tell. So is the end of a loop over i < n, which
+would read one entry more of what has room for it.
 """
 
 import re
@@ -20,6 +21,7 @@ SWAPPED = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "==": "!=", "!=": "==", "
 OPPOSITE = [("_add", "_sub"), ("_min", "_max"), ("fmin", "fmax"), ("_lower", "_upper")]
 # Memory and errors, which tests do not make fail; sizes that only have to be large enough.
 UNTESTED = re.compile(r"\bNULL\b|\bCLARKE_OK\b|\bENOMEM\b|CLARKE_ENOMEM|\bstatus\b|\berr\b|alloc\b|\bsizeof\b|clarke_fail")
+FAILED = re.compile(r"== NULL\b|!= CLARKE_OK\b")
 RELEASES = re.compile(r"(?:\w*_)?(?:free|clear|clears|init|inits|end|begin|new)$|^(?:fprintf|printf|snprintf|memset)$")
 TYPES = re.compile(r"^(?:static|const|struct|enum|union|typedef|extern|void|bool|char|int|long|unsigned|size_t|double|"
                    r"u?int\d+_t|mp[qz]_t|ar[bf]_t|fmp[qz]_t|goto|else|do|case|default)$")
@@ -105,6 +107,7 @@ class Finder:
     def __init__(self, path, source):
         self.path, self.source, self.tokens, self.found = path, source, tokens_of(source), []
         self.boolean = self.functions()
+        self.skipped = self.failures()
 
     def functions(self):
         """For each token: is it in the body of a function that returns bool? None: in none."""
@@ -120,6 +123,25 @@ class Finder:
                 i = end
             i += 1
         return inside
+
+    def failures(self):
+        """For each token: is it in what is done when something failed, or in the head of a loop?"""
+        skipped = [""] * len(self.tokens)
+        for i, t in enumerate(self.tokens[:-1]):
+            if t.text not in ("if", "for") or self.tokens[i + 1].text != "(":
+                continue
+            end = closing(self.tokens, i + 1)
+            head = " ".join(x.text for x in self.tokens[i + 2:end])
+            if t.text == "for":
+                skipped[i:end] = ["loop"] * (end - i)
+            elif FAILED.search(head):
+                last = end + 1
+                if self.tokens[last].text == "{":
+                    last = closing(self.tokens, last)
+                while self.tokens[last].text not in (";", "}"):
+                    last += 1
+                skipped[end:last] = ["failure"] * (last - end)
+        return skipped
 
     def opening(self, i):
         depth = 0
@@ -155,7 +177,7 @@ class Finder:
             self.add("sign", t.at, t.at + 1, " ")
         elif t.text in ("&&", "||"):
             self.connective(i)
-        elif t.text in SWAPPED and not self.untested(i):
+        elif t.text in SWAPPED and not self.untested(i) and (self.skipped[i] != "loop" or "<" not in t.text):
             self.add("comparison", t.at, t.at + len(t.text), SWAPPED[t.text])
         elif t.text == "!" and not self.untested(i):
             self.add("negation", t.at, t.at + 1, " ")
@@ -240,7 +262,7 @@ class Finder:
 
     def run(self):
         for i, t in enumerate(self.tokens[:-1]):
-            if self.boolean[i] is None:
+            if self.boolean[i] is None or self.skipped[i] == "failure":
                 continue
             if t.kind == "sign":
                 self.sign(i)

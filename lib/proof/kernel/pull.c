@@ -151,6 +151,21 @@ sample_back(void *loss, size_t sample)
   free(x);
 }
 
+/* The loss's derivatives by its outputs, times the number that its mean is divided by: of adjoints only signs and
+ * ratios are asked, and so what cancels is exactly zero. */
+static interval *
+whole_loss_slopes(void)
+{
+  size_t n = p->net->batch * p->net->n_outputs;
+  interval *loss = loss_slopes(p);
+  INTERVAL(by);
+  mpq_set_ui(&by.lo, p->loss == LOSS_MSE ? n : p->loss == LOSS_CE ? p->net->batch : 1, 1);
+  mpq_set(&by.hi, &by.lo);
+  for (size_t i = 0; i < n; i++)
+    interval_mul(&loss[i], &loss[i], &by);
+  return loss;
+}
+
 interval *
 pulls(const point *of, const rational *slope, const bool *samples)
 {
@@ -160,7 +175,7 @@ pulls(const point *of, const rational *slope, const bool *samples)
   pull = intervals(p->n_touched);
   for (size_t s = 0; s < p->net->n_steps; s++)
     expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
-  interval *loss = loss_slopes(p);
+  interval *loss = whole_loss_slopes();
   for_each_sample(p->net->batch, sample_back, loss);
   intervals_free(loss, p->net->batch * p->net->n_outputs);
   return pull;
