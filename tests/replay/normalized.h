@@ -102,9 +102,9 @@ grow_between(growing *g)
   }
 }
 
-/* One to three normalizations, and a kink at the end, or a pool of all of space. */
+/* One to three normalizations, and a kink at the end, or a pool of all of space; no output yet. */
 static inline void
-grow_normalized(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+grow_normalizing(growing *g, uint64_t *state, double (*number)(uint64_t *state))
 {
   static const int64_t opsets[] = {18, 20, 21};
   size_t dims[3] = {1 + draw_below(state, 4), 1 + draw_below(state, 4), 1 + draw_below(state, 3)};
@@ -122,6 +122,12 @@ grow_normalized(growing *g, uint64_t *state, double (*number)(uint64_t *state))
       g->dims[a] = 1;
   }
   grow_kink(g);
+}
+
+static inline void
+grow_normalized(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  grow_normalizing(g, state, number);
   model_output(&g->m, g->at);
 }
 
