@@ -1427,7 +1427,7 @@ draw_normalized(network *net, session *s, uint64_t *state)
 
   do {
     *net = (network){.mse = draw_below(state, 2)};
-    if (draw_below(state, 4))
+    if (draw_below(state, 3))
       grow_normalizing(&net->grown, state, ternary);
     else
       grow_zero_neurons(net, state);
@@ -1481,7 +1481,7 @@ compare_normalized(normalized_tally *t, const network *net, session *s)
 START_TEST(normalized_networks_have_proofs)
 {
   uint64_t state = seed + 4000;
-  size_t n = n_networks;
+  size_t n = 3 * n_networks / 2;
   normalized_tally t = {0};
 
   make_folder("windows");
@@ -1524,7 +1524,7 @@ START_TEST(normalized_networks_have_proofs)
   for (size_t v = 0; v < 3; v++)
     ck_assert_uint_gt(t.verdict[v], n / 60);
   ck_assert_uint_gt(t.evidence[CLARKE_EVIDENCE_MIX], n / 100);
-  ck_assert_uint_gt(t.evidence[CLARKE_EVIDENCE_HULL], n / 100);
+  ck_assert_uint_gt(t.evidence[CLARKE_EVIDENCE_HULL], n / 200);
   ck_assert_uint_gt(t.evidence[CLARKE_EVIDENCE_SEPARATOR], n / 100);
   ck_assert_uint_gt(t.derived, n / 20);
   ck_assert_uint_gt(t.flipped, n / 20);
