@@ -230,7 +230,7 @@ def lists():
             ("dropout", 13, lambda *of: [helper.make_node("Dropout", ["x", "", of[0]], ["y"])], "Dropout in training mode")]:
         for more, values in [("", [1, 2]), ("-twice", [1, 1]), ("-below", [1, -2])]:
             if name == "dropout":
-                values = {"": [0], "-twice": [0, 0], "-below": [1]}[more]
+                values = {"": 0, "-twice": [0, 0], "-below": 1}[more]  # a scalar, but for the second
             constants = [helper.make_node("Constant", [], [n], value=numpy_helper.from_array(v)) for n, v in
                          [("axes", np.array(values, bool if name == "dropout" else np.int64)), ("pads", np.zeros(4, np.int64))]]
             save(f"lists-{name}{more}.onnx", constants + nodes("axes", "pads") + [helper.make_node("Add", ["y", "w"], ["out"])],
