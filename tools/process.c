@@ -109,7 +109,7 @@ crypto_free(void *p, const char *file, int line)
 }
 
 /* FLINT has said why, on standard error. */
-static _Noreturn void
+static __attribute__((noreturn)) void
 flint_gave_up(void)
 {
   clarke_output_abandon();

@@ -1,10 +1,11 @@
 /* Prints what the library reads of models and batches as `clarke-check --show` prints what it reads, so that the
  * two, and Python, can be compared: reads MODEL BATCH [MODEL BATCH]... */
+#include <stdio.h> /* before gmp.h, for its printing */
+
 #include "format/readers.h"
 #include "graph/graph.h"
 
 #include <gmp.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
