@@ -302,21 +302,27 @@ gordan_from(fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_guess *g, bool *
 /* --- the linear program ---------------------------------------------------------------------- */
 
 /* One float solve, and what its guess proves. */
-static clarke_cone_answer
-attempt(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_floats *f,
-        clarke_cone_guess *g, double tolerance, uint64_t work)
+static clarke_status
+attempt(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, const clarke_cone_floats *f,
+        clarke_cone_guess *g, double tolerance, uint64_t work, clarke_error *err)
 {
-  bool *support;
-  bool found;
+  bool *support, found;
+  clarke_status status = clarke_cone_simplex(&found, g, f, tolerance, work, err);
 
-  if (!clarke_cone_simplex(g, f, tolerance, work))
-    return CLARKE_CONE_UNKNOWN;
-  if (clarke_cone_round(d, b, f, g->x))
-    return CLARKE_CONE_FEASIBLE;
+  *answer = CLARKE_CONE_UNKNOWN;
+  if (status != CLARKE_OK || !found)
+    return status;
+  if (clarke_cone_round(d, b, f, g->x)) {
+    *answer = CLARKE_CONE_FEASIBLE;
+    return CLARKE_OK;
+  }
   support = malloc((f->rows + 1) * sizeof *support);
-  found = support != NULL && gordan_from(u, b, g, support);
+  if (support == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for a cone of %zu rows", f->rows);
+  if (gordan_from(u, b, g, support))
+    *answer = CLARKE_CONE_EMPTY;
   free(support);
-  return found ? CLARKE_CONE_EMPTY : CLARKE_CONE_UNKNOWN;
+  return CLARKE_OK;
 }
 
 /* B of full column rank: floats at two tolerances, then exact pivots. */
@@ -334,10 +340,10 @@ solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
     return status;
   status = clarke_cone_guess_init(&g, f.rows, f.cols, err);
   if (status == CLARKE_OK) {
-    for (int k = 0; k < 2 && *answer == CLARKE_CONE_UNKNOWN; k++)
-      *answer = attempt(d, u, b, &f, &g, tolerances[k], work);
-    if (*answer == CLARKE_CONE_UNKNOWN)
-      *answer = clarke_cone_pivot(d, u, b, work);
+    for (int k = 0; k < 2 && *answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK; k++)
+      status = attempt(answer, d, u, b, &f, &g, tolerances[k], work, err);
+    if (*answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK)
+      status = clarke_cone_pivot(answer, d, u, b, work, err);
     clarke_cone_guess_clear(&g);
   }
   clarke_cone_floats_clear(&f);

@@ -182,23 +182,24 @@ read_answer(fmpz_mat_t d, fmpz_mat_t u, const tableau *s)
   return CLARKE_CONE_FEASIBLE;
 }
 
-clarke_cone_answer
-clarke_cone_pivot(fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, uint64_t work)
+clarke_status
+clarke_cone_pivot(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b, uint64_t work,
+                  clarke_error *err)
 {
   const slong bits = fmpz_mat_max_bits(b);
   const double rows = (double)fmpz_mat_ncols(b) + 2, cols = (double)fmpz_mat_nrows(b) + rows;
-  clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   tableau s;
 
+  *answer = CLARKE_CONE_UNKNOWN;
   if (rows * cols * (16 + rows * (double)(bits < 0 ? -bits : bits) / 8) > ROOM)
-    return CLARKE_CONE_UNKNOWN;
+    return CLARKE_OK;
   if (!tableau_init(&s, b))
-    return CLARKE_CONE_UNKNOWN;
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for a tableau");
   if (optimize(&s, work))
-    answer = read_answer(d, u, &s);
+    *answer = read_answer(d, u, &s);
   tableau_clear(&s);
-  if ((answer == CLARKE_CONE_FEASIBLE && !clarke_cone_strict(b, d))
-      || (answer == CLARKE_CONE_EMPTY && !clarke_cone_gordan(b, u)))
-    answer = CLARKE_CONE_UNKNOWN;
-  return answer;
+  if ((*answer == CLARKE_CONE_FEASIBLE && !clarke_cone_strict(b, d))
+      || (*answer == CLARKE_CONE_EMPTY && !clarke_cone_gordan(b, u)))
+    *answer = CLARKE_CONE_UNKNOWN;
+  return CLARKE_OK;
 }

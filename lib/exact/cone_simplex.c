@@ -4,6 +4,7 @@
 #include <glpk.h>
 #include <limits.h>
 #include <math.h>
+#include <errno.h>
 #include <setjmp.h>
 #include <stdlib.h>
 
@@ -50,7 +51,7 @@ triplets_init(triplets *t, const clarke_cone_floats *f)
   t->col = malloc((count + 1) * sizeof *t->col);
   t->value = malloc((count + 1) * sizeof *t->value);
   t->count = 0;
-  if (count >= INT_MAX || t->row == NULL || t->col == NULL || t->value == NULL)
+  if (t->row == NULL || t->col == NULL || t->value == NULL)
     return false;
   for (size_t i = 0; i < f->rows; i++)
     for (size_t j = 0; j <= f->cols; j++) {
@@ -136,19 +137,24 @@ escape(void *info)
   longjmp(*(jmp_buf *)info, 1);
 }
 
-/* GLPK calls abort on an error unless a hook leaves by longjmp; then its environment must be freed. */
-static bool
-guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplets *t,
-                double tolerance, uint64_t work)
+/* GLPK calls abort on an error unless a hook leaves by longjmp; then its environment must be freed. That memory ran
+ * out is told from its other errors, after which there is no guess, by malloc's errno. */
+static clarke_status
+guarded_simplex(bool *found, clarke_cone_guess *g, const clarke_cone_floats *f, const triplets *t, double tolerance,
+                uint64_t work, clarke_error *err)
 {
   const int terminal = glp_term_out(GLP_OFF);
   jmp_buf out;
   glp_prob *lp;
 
+  *found = false;
+  errno = 0;
   if (setjmp(out) != 0) {
+    const bool no_memory = errno == ENOMEM;
+
     glp_error_hook(NULL, NULL);
     glp_free_env();
-    return false;
+    return no_memory ? clarke_fail(err, CLARKE_ENOMEM, "no memory for a linear program") : CLARKE_OK;
   }
   glp_error_hook(escape, &out);
   lp = glp_create_prob();
@@ -156,22 +162,24 @@ guarded_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, const triplet
   glp_delete_prob(lp);
   glp_error_hook(NULL, NULL);
   glp_term_out(terminal);
-  return true;
+  *found = true;
+  return CLARKE_OK;
 }
 
-bool
-clarke_cone_simplex(clarke_cone_guess *g, const clarke_cone_floats *f, double tolerance,
-                    uint64_t work)
+clarke_status
+clarke_cone_simplex(bool *found, clarke_cone_guess *g, const clarke_cone_floats *f, double tolerance, uint64_t work,
+                    clarke_error *err)
 {
   triplets t;
-  bool done = false;
+  clarke_status status;
 
-  if (f->rows >= INT_MAX / 2 || f->cols >= INT_MAX / 2)
-    return false;
-  if (triplets_init(&t, f))
-    done = guarded_simplex(g, f, &t, tolerance, work);
+  *found = false;
+  if (f->rows >= INT_MAX / 2 || f->cols >= INT_MAX / 2 || f->rows * (f->cols + 1) >= INT_MAX)
+    return CLARKE_OK;
+  status = triplets_init(&t, f) ? guarded_simplex(found, g, f, &t, tolerance, work, err)
+                                : clarke_fail(err, CLARKE_ENOMEM, "no memory for a linear program");
   triplets_clear(&t);
-  for (size_t j = 0; j < f->cols && done; j++)
-    done = isfinite(g->x[j]);
-  return done;
+  for (size_t j = 0; j < f->cols && *found; j++)
+    *found = isfinite(g->x[j]);
+  return status;
 }

@@ -221,22 +221,24 @@ all_positive(const search *s, mpq_t *d, size_t from, bool affine_only)
 static void
 set_row(fmpz_mat_t a, slong r, mpz_t denominator, const positive *row, size_t width)
 {
-  mpq_t *q = clarke_rationals(width);
+  mpq_t q;
   mpz_t t;
 
+  mpq_init(q);
   mpz_init(t);
   mpz_set_ui(denominator, 1);
   for (size_t k = 0; k < width; k++) {
-    clarke_number_middle(q[k], &row->gradient[k]);
-    mpz_lcm(denominator, denominator, mpq_denref(q[k]));
+    clarke_number_middle(q, &row->gradient[k]);
+    mpz_lcm(denominator, denominator, mpq_denref(q));
   }
   for (size_t k = 0; k < width; k++) {
-    mpz_divexact(t, denominator, mpq_denref(q[k]));
-    mpz_mul(t, t, mpq_numref(q[k]));
+    clarke_number_middle(q, &row->gradient[k]);
+    mpz_divexact(t, denominator, mpq_denref(q));
+    mpz_mul(t, t, mpq_numref(q));
     fmpz_set_mpz(fmpz_mat_entry(a, r, (slong)k), t);
   }
   mpz_clear(t);
-  clarke_rationals_free(q, width);
+  mpq_clear(q);
 }
 
 /* What the cone of the path's rows says. */

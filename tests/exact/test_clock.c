@@ -142,8 +142,9 @@ START_TEST(steps_count_their_work)
   uint64_t state = 12;
   clarke_cone_floats f;
   clarke_cone_guess little, enough, jumping;
+  clarke_cone_answer answer;
   fmpz_mat_t a, d, u;
-  bool same = true;
+  bool found, same = true;
 
   sample_cone(a, 40, 10, &state);
   fmpz_mat_init(d, 10, 1);
@@ -152,17 +153,22 @@ START_TEST(steps_count_their_work)
   OK(clarke_cone_guess_init(&little, f.rows, f.cols, NULL));
   OK(clarke_cone_guess_init(&enough, f.rows, f.cols, NULL));
   OK(clarke_cone_guess_init(&jumping, f.rows, f.cols, NULL));
-  ck_assert(clarke_cone_simplex(&little, &f, 1e-9, 1));
-  ck_assert(clarke_cone_simplex(&enough, &f, 1e-9, CLARKE_CONE_WORK));
+  OK(clarke_cone_simplex(&found, &little, &f, 1e-9, 1, NULL));
+  ck_assert(found);
+  OK(clarke_cone_simplex(&found, &enough, &f, 1e-9, CLARKE_CONE_WORK, NULL));
+  ck_assert(found);
   jump = HOUR;
-  ck_assert(clarke_cone_simplex(&jumping, &f, 1e-9, CLARKE_CONE_WORK));
+  OK(clarke_cone_simplex(&found, &jumping, &f, 1e-9, CLARKE_CONE_WORK, NULL));
+  ck_assert(found);
   stand_still();
   ck_assert(clarke_cone_round(d, a, &f, enough.x) && !clarke_cone_round(d, a, &f, little.x));
   for (size_t j = 0; j < f.cols; j++)
     same = same && enough.x[j] == jumping.x[j];
   ck_assert(same);
-  ck_assert_int_eq(clarke_cone_pivot(d, u, a, 1), CLARKE_CONE_UNKNOWN);
-  ck_assert_int_eq(clarke_cone_pivot(d, u, a, CLARKE_CONE_WORK), CLARKE_CONE_FEASIBLE);
+  OK(clarke_cone_pivot(&answer, d, u, a, 1, NULL));
+  ck_assert_int_eq(answer, CLARKE_CONE_UNKNOWN);
+  OK(clarke_cone_pivot(&answer, d, u, a, CLARKE_CONE_WORK, NULL));
+  ck_assert_int_eq(answer, CLARKE_CONE_FEASIBLE);
   clarke_cone_guess_clear(&little);
   clarke_cone_guess_clear(&enough);
   clarke_cone_guess_clear(&jumping);
