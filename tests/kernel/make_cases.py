@@ -443,6 +443,26 @@ def prelu():
          "move a at 0 1", **base)
 
 
+def no_bend():
+    """Between two pieces of one polynomial is no kink, and no sign is asked for. With the slope in `wrt` it is one."""
+    for name, bend in (("leaky", helper.make_node("LeakyRelu", ["zero"], ["y"], alpha=1.0)),
+                       ("slope", helper.make_node("PRelu", ["zero", "a"], ["y"]))):
+        save(f"no-bend-{name}.onnx", [
+            helper.make_node("Tanh", ["x"], ["t"]),
+            helper.make_node("Relu", ["t"], ["r"]),
+            helper.make_node("Sub", ["r", "t"], ["zero"]),
+            bend,
+            helper.make_node("Add", ["y", "b"], ["out"]),
+        ], ["N", 1], ["N", 1], dict(b=[1], a=[1]))
+    batch("no-bend.npz", [[1]])
+    base = dict(verdict="in-bouligand", data="no-bend.npz", touched=0, evidence="evidence ad\ncell ad\ndirections 0")
+    case("no-bend-leaky", 0, "VERIFIED", model="no-bend-leaky.onnx", wrt="b",
+         proxies=["LeakyRelu 0 0", "Relu 0 0"], **base)
+    base.update(model="no-bend-slope.onnx", proxies=["PRelu 0 0", "Relu 0 0"])
+    case("no-bend-slope", 0, "VERIFIED", wrt="b", **base)
+    case("no-bend-slope-moves", 1, "at a kink", wrt="b a", **base)
+
+
 def conv_net(name, parameters, relu=False, norm=False, head=False, pads=(0, 0, 0, 0), opset=17):
     """A convolution w, b; perhaps a BatchNormalization, a Relu; a 2 x 2 MaxPool; perhaps a Gemm."""
     c, size = np.shape(parameters["w"])[:2], parameters.pop("size")
@@ -1516,7 +1536,7 @@ def main():
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
-    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, convolutions, tied, opposed,
+    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()

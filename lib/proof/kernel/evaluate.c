@@ -93,14 +93,28 @@ piece_slope(const point *p, const step *st, size_t e, size_t i, interval *d)
     interval_add(d, argument(p, st, e), &twice);
 }
 
+/* Pieces j and j + 1 are the same polynomial, whatever `wrt` moves: there is no kink between them. */
+static bool
+same_pieces(const step *st, const factor *by, size_t j)
+{
+  const rational *left = st->piece[j], *right = st->piece[j + 1];
+  if (j == 0 && by->w != NULL && by->w->wrt)
+    return false;
+  const rational *slope = j == 0 && by->w != NULL ? &by->w->value[by->at] : &left[1];
+  return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
+}
+
 size_t
 locate(point *p, size_t s, size_t e)
 {
   const step *st = &p->net->steps[s];
   source x = term_at(p, st, e, 0).x;
+  const factor by = term_at(p, st, e, 0).by;
   INTERVAL(left);
   INTERVAL(right);
   for (size_t j = 0; j < st->n_kinks; j++) {
+    if (same_pieces(st, &by, j))
+      continue;
     interval_set(&left, &st->at[j], &st->at[j]);
     interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
     interval_add(&right, &left, &minus_one);
