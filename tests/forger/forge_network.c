@@ -234,6 +234,17 @@ alter_library(const scene *s, clarke_verdict v, const char *text, uint64_t *stat
   free(changed);
 }
 
+/* Kinds that seldom can be forged are forged more than once where they can. */
+static size_t
+times_of(evidence_kind e)
+{
+  size_t most = 0;
+
+  for (evidence_kind k = 0; k < EVIDENCES; k++)
+    most = all.forged[k] > most ? all.forged[k] : most;
+  return all.forged[e] >= wanted ? 0 : 2 * all.forged[e] < most ? 4 : 1;
+}
+
 /* One network: its proof by the library, forged ones of the kinds that are still wanted, and borrowed ones. */
 static void
 forge_network(uint64_t *state)
@@ -251,7 +262,7 @@ forge_network(uint64_t *state)
     all.large += !begun;
     text = audit(&s, &v);
     for (evidence_kind e = 0; begun && e < EVIDENCES; e++)
-      if ((s.n > 0 || draw_below(state, 40) == 0) && all.forged[e] < wanted)
+      for (size_t k = times_of(e); k > 0 && (s.n > 0 || draw_below(state, 40) == 0); k--)
         forge_one(&s, e, state);
     if (begun && text != NULL && draw_below(state, 3) == 0)
       alter_library(&s, v, text, state);

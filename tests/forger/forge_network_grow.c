@@ -390,25 +390,6 @@ grow_flatten(network *net)
   net->now = next;
 }
 
-static void
-grow_channels(network *net, size_t channels)
-{
-  activation next;
-  char shape[16];
-  int64_t *dims;
-
-  name_next(shape, net, 's');
-  net->role[net->m.n_tensors] = IS_OTHER;
-  dims = model_integers(&net->m, shape, SHAPE(3,));
-  dims[1] = (int64_t)channels;
-  dims[2] = (int64_t)(net->now.dims[0] / channels);
-  next_node(net, &next, "Reshape", shape);
-  next.rank = 2;
-  next.dims[0] = channels;
-  next.dims[1] = net->now.dims[0] / channels;
-  net->now = next;
-}
-
 /* Of the rank-2 activation along its last axis. */
 static void
 grow_pad(network *net)
@@ -480,83 +461,168 @@ grow_concat(network *net)
 
 /* --- windows ------------------------------------------------------------------------------------------------ */
 
+/* Along one axis: of `input` entries `length` places. */
 typedef struct {
-  size_t kernel, stride, before, after, length; /* length: of the output */
+  size_t input, kernel, stride, dilation, before, after, length;
 } sliding;
 
-static bool
-draw_sliding(sliding *w, network *net, bool pads)
-{
-  size_t length = net->now.dims[1];
+/* Over rows and columns; a line has one row. */
+typedef struct {
+  sliding tall, wide;
+  bool flat; /* a line: nothing is said of rows */
+} plane;
 
+static bool
+draw_sliding(sliding *w, network *net, size_t input, bool pads, bool dilated)
+{
+  size_t reach;
+
+  w->input = input;
   w->kernel = 1 + draw_below(net->state, 2) + draw_below(net->state, 4) / 3;
   w->stride = 1 + draw_below(net->state, 2);
+  w->dilation = dilated && draw_below(net->state, 6) == 0 ? 2 : 1;
   w->before = pads && w->kernel > 1 && draw_below(net->state, 4) == 0;
   w->after = pads && w->kernel > 1 && draw_below(net->state, 4) == 0;
-  if (w->kernel > length + w->before + w->after)
+  reach = (w->kernel - 1) * w->dilation + 1;
+  if (reach > input + w->before + w->after)
     return false;
-  w->length = (length + w->before + w->after - w->kernel) / w->stride + 1;
+  w->length = (input + w->before + w->after - reach) / w->stride + 1;
   return true;
 }
 
+/* Of the activation's last axis as so many rows. */
+static bool
+draw_plane(plane *p, network *net, size_t rows, bool pads, bool dilated)
+{
+  size_t length = net->now.dims[1];
+
+  p->flat = rows == 0;
+  p->tall = (sliding){1, 1, 1, 1, 0, 0, 1};
+  return (p->flat || draw_sliding(&p->tall, net, rows, pads, dilated)) &&
+         draw_sliding(&p->wide, net, p->flat ? length : length / rows, pads, dilated);
+}
+
 static void
-attr_sliding(clarke_model_node *node, const sliding *w)
+attr_pairs(clarke_model_node *node, const char *name, const plane *p, size_t tall, size_t wide)
 {
-  attr_ints(node, "kernel_shape", SHAPE((long)w->kernel,));
-  attr_ints(node, "strides", SHAPE((long)w->stride,));
-  attr_ints(node, "pads", SHAPE((long)w->before, (long)w->after,));
+  if (p->flat)
+    attr_ints(node, name, SHAPE((long)wide,));
+  else
+    attr_ints(node, name, SHAPE((long)tall, (long)wide,));
 }
 
-/* Where tap i of place l lies; NOWHERE in the padding. */
-static size_t
-tap(const network *net, const sliding *w, size_t l, size_t i)
+static void
+attr_plane(clarke_model_node *node, const plane *p)
 {
-  size_t at = l * w->stride + i;
-
-  return at < w->before || at - w->before >= net->now.dims[1] ? NOWHERE : at - w->before;
+  attr_pairs(node, "kernel_shape", p, p->tall.kernel, p->wide.kernel);
+  attr_pairs(node, "strides", p, p->tall.stride, p->wide.stride);
+  if (p->tall.dilation > 1 || p->wide.dilation > 1)
+    attr_pairs(node, "dilations", p, p->tall.dilation, p->wide.dilation);
+  if (p->flat)
+    attr_ints(node, "pads", SHAPE((long)p->wide.before, (long)p->wide.after,));
+  else
+    attr_ints(node, "pads",
+              SHAPE((long)p->tall.before, (long)p->wide.before, (long)p->tall.after, (long)p->wide.after,));
 }
 
 static size_t
-put_convolved(network *net, const sliding *w, size_t weight, size_t bias, size_t s, size_t o, size_t l)
+places(const plane *p)
 {
-  size_t in[MOST_ROW + 1], n = 0, channels = net->now.dims[0];
+  return p->tall.length * p->wide.length;
+}
+
+/* Where tap i of place l lies along an axis; NOWHERE in the padding. */
+static size_t
+tap_along(const sliding *w, size_t l, size_t i)
+{
+  size_t at = l * w->stride + i * w->dilation;
+
+  return at < w->before || at - w->before >= w->input ? NOWHERE : at - w->before;
+}
+
+/* Of a channel: tap i of place l. */
+static size_t
+tap(const plane *p, size_t l, size_t i)
+{
+  size_t row = tap_along(&p->tall, l / p->wide.length, i / p->wide.kernel);
+  size_t column = tap_along(&p->wide, l % p->wide.length, i % p->wide.kernel);
+
+  return row == NOWHERE || column == NOWHERE ? NOWHERE : row * p->wide.input + column;
+}
+
+/* The taps of place l of channel c that are no padding, as entries of the row; how many. */
+static size_t
+taps(size_t *from, const network *net, const plane *p, size_t c, size_t l)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < p->tall.kernel * p->wide.kernel; i++)
+    if (tap(p, l, i) != NOWHERE)
+      from[n++] = c * net->now.dims[1] + tap(p, l, i);
+  return n;
+}
+
+typedef struct {
+  size_t weight, bias, outputs, groups;
+} filter_bank;
+
+static size_t
+put_convolved(network *net, const plane *p, const filter_bank *w, size_t s, size_t o, size_t l)
+{
+  size_t in[MOST_ROW * 9 + 1], n = 0, channels = net->now.dims[0] / w->groups;
+  size_t kernel = p->tall.kernel * p->wide.kernel, first = o / (w->outputs / w->groups) * channels;
 
   for (size_t c = 0; c < channels; c++)
-    for (size_t i = 0; i < w->kernel; i++) {
-      size_t at = tap(net, w, l, i);
+    for (size_t i = 0; i < kernel; i++) {
+      size_t at = tap(p, l, i);
 
       if (at != NOWHERE)
-        in[n++] = put_product(net, net->now.y[s][c * net->now.dims[1] + at],
-                              put_weight(net, weight, (o * channels + c) * w->kernel + i));
+        in[n++] = put_product(net, net->now.y[s][(first + c) * net->now.dims[1] + at],
+                              put_weight(net, w->weight, (o * channels + c) * kernel + i));
     }
-  if (bias != NOWHERE)
-    in[n++] = put_weight(net, bias, o);
+  if (w->bias != NOWHERE)
+    in[n++] = put_weight(net, w->bias, o);
   return put_linear(net, n, in, NULL, (small){0, 1});
+}
+
+/* The activation's last axis is read as so many rows; 0: it is a line. */
+static void
+grow_conv_of(network *net, size_t outputs, size_t rows)
+{
+  plane p;
+  filter_bank w = {.bias = NOWHERE, .outputs = outputs};
+  size_t channels = net->now.dims[0];
+  char more[40];
+  activation next;
+  clarke_model_node *node;
+
+  if (!draw_plane(&p, net, rows, true, true) || outputs * places(&p) > MOST_ROW)
+    return;
+  w.groups = channels == outputs && draw_below(net->state, 3) == 0 ? channels : 1;
+  w.weight = some_weight(net, p.flat ? SHAPE((long)outputs, (long)(channels / w.groups), (long)p.wide.kernel,)
+                                     : SHAPE((long)outputs, (long)(channels / w.groups), (long)p.tall.kernel,
+                                             (long)p.wide.kernel,));
+  strcpy(more, net->m.tensors[w.weight].name);
+  if (draw_below(net->state, 2)) {
+    w.bias = some_weight(net, SHAPE((long)outputs,));
+    snprintf(more, sizeof more, "%s,%s", net->m.tensors[w.weight].name, net->m.tensors[w.bias].name);
+  }
+  node = next_node(net, &next, "Conv", more);
+  attr_plane(node, &p);
+  if (w.groups > 1)
+    attr_int(node, "group", (long)w.groups);
+  next.dims[0] = outputs;
+  next.dims[1] = places(&p);
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < row_of(&next); f++)
+      next.y[s][f] = put_convolved(net, &p, &w, s, f / next.dims[1], f % next.dims[1]);
+  net->now = next;
 }
 
 static void
 grow_conv(network *net, size_t outputs)
 {
-  sliding w;
-  size_t weight, bias = NOWHERE;
-  char more[40];
-  activation next;
-
-  if (!draw_sliding(&w, net, true) || outputs * w.length > MOST_ROW)
-    return;
-  weight = some_weight(net, SHAPE((long)outputs, (long)net->now.dims[0], (long)w.kernel,));
-  strcpy(more, net->m.tensors[weight].name);
-  if (draw_below(net->state, 2)) {
-    bias = some_weight(net, SHAPE((long)outputs,));
-    snprintf(more, sizeof more, "%s,%s", net->m.tensors[weight].name, net->m.tensors[bias].name);
-  }
-  attr_sliding(next_node(net, &next, "Conv", more), &w);
-  next.dims[0] = outputs;
-  next.dims[1] = w.length;
-  for (size_t s = 0; s < net->samples; s++)
-    for (size_t f = 0; f < outputs * w.length; f++)
-      next.y[s][f] = put_convolved(net, &w, weight, bias, s, f / w.length, f % w.length);
-  net->now = next;
+  grow_conv_of(net, outputs, 0);
 }
 
 static size_t
@@ -574,31 +640,115 @@ put_largest(network *net, pool op, size_t sample, size_t feature, size_t n, cons
 }
 
 static void
-grow_maxpool(network *net)
+grow_maxpool_of(network *net, size_t rows)
 {
-  sliding w;
-  bool global = draw_below(net->state, 2);
+  plane p;
+  bool global = rows == 0 && draw_below(net->state, 2);
   size_t length = net->now.dims[1];
   activation next;
 
   if (global)
-    w = (sliding){length, 1, 0, 0, 1};
-  else if (!draw_sliding(&w, net, false) || w.kernel == 1)
+    p = (plane){{1, 1, 1, 1, 0, 0, 1}, {length, length, 1, 1, 0, 0, 1}, true};
+  else if (!draw_plane(&p, net, rows, true, true) || p.tall.kernel * p.wide.kernel == 1)
+    return;
+  if (net->now.dims[0] * places(&p) > MOST_ROW)
     return;
   if (global)
     next_node(net, &next, "GlobalMaxPool", "");
   else
-    attr_sliding(next_node(net, &next, "MaxPool", ""), &w);
-  next.dims[1] = w.length;
+    attr_plane(next_node(net, &next, "MaxPool", ""), &p);
+  next.dims[1] = places(&p);
   for (size_t s = 0; s < net->samples; s++)
     for (size_t f = 0; f < row_of(&next); f++) {
-      size_t from[MOST_ROW];
+      size_t from[MOST_ROW], n = taps(from, net, &p, f / next.dims[1], f % next.dims[1]);
 
-      for (size_t i = 0; i < w.kernel; i++)
-        from[i] = f / w.length * length + tap(net, &w, f % w.length, i);
-      next.y[s][f] = put_largest(net, global ? GLOBALMAXPOOL : MAXPOOL, s, f, w.kernel, from);
+      next.y[s][f] = put_largest(net, global ? GLOBALMAXPOOL : MAXPOOL, s, f, n, from);
     }
   net->now = next;
+}
+
+static void
+grow_maxpool(network *net)
+{
+  grow_maxpool_of(net, 0);
+}
+
+static void
+grow_average_of(network *net, size_t rows)
+{
+  plane p;
+  bool padding = draw_below(net->state, 2);
+  activation next;
+  clarke_model_node *node;
+
+  if (!draw_plane(&p, net, rows, true, false) || net->now.dims[0] * places(&p) > MOST_ROW)
+    return;
+  node = next_node(net, &next, "AveragePool", "");
+  attr_plane(node, &p);
+  attr_int(node, "count_include_pad", padding);
+  next.dims[1] = places(&p);
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < row_of(&next); f++) {
+      size_t from[MOST_ROW], n = taps(from, net, &p, f / next.dims[1], f % next.dims[1]), sum;
+      long count = padding ? (long)(p.tall.kernel * p.wide.kernel) : (long)n;
+
+      for (size_t k = 0; k < n; k++)
+        from[k] = net->now.y[s][from[k]];
+      sum = put_linear(net, n, from, NULL, (small){0, 1});
+      next.y[s][f] = put_linear(net, 1, &sum, (small[]){{1, count}}, (small){0, 1});
+    }
+  net->now = next;
+}
+
+/* Reshapes to the axes given behind the samples; what the activation counts as its axes stays. */
+static void
+grow_reshape(network *net, const long *axes)
+{
+  activation next;
+  char shape[16];
+  int64_t *dims;
+  size_t rank = shape_rank(axes);
+
+  name_next(shape, net, 's');
+  net->role[net->m.n_tensors] = IS_OTHER;
+  dims = model_integers(&net->m, shape, SHAPE((long)rank + 1,));
+  for (size_t a = 0; a < rank; a++)
+    dims[a + 1] = axes[a];
+  next_node(net, &next, "Reshape", shape);
+  net->now = next;
+}
+
+static void
+grow_channels(network *net, size_t channels)
+{
+  long length = (long)(net->now.dims[0] / channels);
+
+  grow_reshape(net, SHAPE((long)channels, length,));
+  net->now.rank = 2;
+  net->now.dims[0] = channels;
+  net->now.dims[1] = (size_t)length;
+}
+
+/* Lines taken for pictures of two or more rows, convolved or pooled as such, and made lines again. */
+static void
+grow_picture(network *net)
+{
+  size_t length = net->now.dims[1], rows = length % 3 == 0 ? 3 : length % 2 == 0 ? 2 : 1, kept;
+
+  grow_reshape(net, SHAPE((long)net->now.dims[0], (long)rows, (long)(length / rows),));
+  kept = net->n_kept;
+  switch (draw_below(net->state, 3)) {
+  case 0:
+    grow_maxpool_of(net, rows);
+    break;
+  case 1:
+    grow_average_of(net, rows);
+    break;
+  default:
+    grow_conv_of(net, 1 + draw_below(net->state, 2), rows);
+  }
+  grow_reshape(net, SHAPE((long)net->now.dims[0], (long)net->now.dims[1],));
+  net->n_kept = kept; /* pictures are no operands of lines */
 }
 
 static void
@@ -670,6 +820,28 @@ grow_layer_norm(network *net)
     normalize(net, x, n);
   }
   scale_and_shift(net, &next, scale, shift, 1);
+}
+
+/* Of each sample each channel, of the whole activation. */
+static void
+grow_instance_norm(network *net)
+{
+  size_t n = net->now.dims[0], length = net->now.dims[1];
+  size_t scale = some_weight(net, SHAPE((long)n,)), shift = some_weight(net, SHAPE((long)n,));
+  char more[40];
+  activation next;
+
+  snprintf(more, sizeof more, "%s,%s", net->m.tensors[scale].name, net->m.tensors[shift].name);
+  attr_float(next_node(net, &next, "InstanceNormalization", more), "epsilon", 0.25);
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t c = 0; c < n; c++) {
+      size_t *x[MOST_ROW];
+
+      for (size_t l = 0; l < length; l++)
+        x[l] = &next.y[s][c * length + l];
+      normalize(net, x, length);
+    }
+  scale_and_shift(net, &next, scale, shift, length);
 }
 
 static void
@@ -764,6 +936,8 @@ grow_extra(network *net)
   case 8:
     if (net->now.rank == 1 && draw_below(net->state, 2))
       grow_layer_norm(net);
+    else if (net->now.rank == 2 && draw_below(net->state, 2))
+      grow_instance_norm(net);
     break;
   case 9:
     if (net->now.rank == 2 && row + net->now.dims[0] <= MOST_ROW)
@@ -772,6 +946,15 @@ grow_extra(network *net)
   case 10:
     if (net->now.rank == 2)
       grow_mean(net);
+    break;
+  case 11:
+  case 12:
+    if (net->now.rank == 2 && net->now.dims[1] > 1)
+      grow_picture(net);
+    break;
+  case 13:
+    if (net->now.rank == 2)
+      grow_average_of(net, 0);
     break;
   default:
     break;
@@ -876,7 +1059,8 @@ static void
 begin_input(network *net)
 {
   bool line = draw_below(net->state, 2);
-  size_t dims[2] = {1 + draw_below(net->state, 2), 2 + draw_below(net->state, 3)};
+  static const size_t lengths[] = {2, 3, 4, 2, 3, 4, 6, 9};
+  size_t dims[2] = {1 + draw_below(net->state, 2), lengths[draw_below(net->state, 8)]};
 
   net->now = (activation){.rank = line ? 2 : 1, .dims = {dims[0], line ? dims[1] : 1}};
   strcpy(net->now.at, "x");
