@@ -562,6 +562,18 @@ taps(size_t *from, const network *net, const plane *p, size_t c, size_t l)
   return n;
 }
 
+/* Some place of a dilated window may read padding alone. */
+static bool
+reads_padding_alone(const network *net, const plane *p)
+{
+  size_t from[MOST_ROW];
+
+  for (size_t l = 0; l < places(p); l++)
+    if (taps(from, net, p, 0, l) == 0)
+      return true;
+  return false;
+}
+
 typedef struct {
   size_t weight, bias, outputs, groups;
 } filter_bank;
@@ -651,7 +663,7 @@ grow_maxpool_of(network *net, size_t rows)
     p = (plane){{1, 1, 1, 1, 0, 0, 1}, {length, length, 1, 1, 0, 0, 1}, true};
   else if (!draw_plane(&p, net, rows, true, true) || p.tall.kernel * p.wide.kernel == 1)
     return;
-  if (net->now.dims[0] * places(&p) > MOST_ROW)
+  if (net->now.dims[0] * places(&p) > MOST_ROW || reads_padding_alone(net, &p))
     return;
   if (global)
     next_node(net, &next, "GlobalMaxPool", "");
