@@ -329,23 +329,7 @@ describe(const network *net, const session *s, const clarke_derivation *d)
             d->sets_known ? "" : "un");
   fprintf(stderr, "%zu samples, %s, %zu touches\n%s", net->x.dims[0], net->mse ? "mse" : "sum",
           s->replay.n_touches, net->profile);
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    const clarke_model_node *node = &m->nodes[i];
-
-    fprintf(stderr, "%s = %s(", node->out[0], node->op_type);
-    for (size_t k = 0; k < node->n_in; k++)
-      fprintf(stderr, "%s%s", k > 0 ? ", " : "", node->in[k]);
-    fprintf(stderr, ")");
-    for (size_t a = 0; a < node->n_attr; a++) {
-      fprintf(stderr, " %s", node->attr[a].name);
-      for (size_t k = 0; k < node->attr[a].n; k++)
-        fprintf(stderr, " %ld", (long)node->attr[a].ints[k]);
-      if (node->attr[a].n == 0)
-        fprintf(stderr, " %g", node->attr[a].type == CLARKE_ATTR_INT ? (double)node->attr[a].i
-                                                                      : node->attr[a].f);
-    }
-    fprintf(stderr, "\n");
-  }
+  print_model(m);
   for (size_t i = 0; i < m->n_tensors + 2; i++) {
     const clarke_tensor *t = i < m->n_tensors ? &m->tensors[i] : i == m->n_tensors ? &net->x : &net->y;
 

@@ -1,10 +1,12 @@
-/* Compiled into the readers (-include) for test_memory.c: their allocations go through functions
- * that fail on demand. */
+/* Compiled into readers (-include) whose allocations are to fail on demand. */
 #ifndef CLARKE_TESTS_FORMAT_FAILING_H
 #define CLARKE_TESTS_FORMAT_FAILING_H
 
 #include <stdlib.h>
 #include <string.h>
+
+/* How many allocations are left before the one that fails; SIZE_MAX: none fails. */
+extern size_t countdown;
 
 void *failing_malloc(size_t size);
 void *failing_calloc(size_t n, size_t size);

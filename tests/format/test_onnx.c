@@ -1,43 +1,12 @@
 /* The ONNX reader on models built field by field: forms the reference library never writes, and
  * every refusal, with the message naming the culprit. */
-#include "bytes.h"
 #include "describe.h"
 #include "nonnumbers.h"
+#include "protobuf.h"
 
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* --- protobuf, written --- */
-
-static void
-put_varint(bytes *b, uint64_t v)
-{
-  for (; v >= 0x80; v >>= 7)
-    put_word(b, v | 0x80, 1);
-  put_word(b, v, 1);
-}
-
-static void
-put_int(bytes *b, unsigned field, uint64_t v)
-{
-  put_varint(b, field << 3);
-  put_varint(b, v);
-}
-
-static void
-put_bytes(bytes *b, unsigned field, const void *data, size_t size)
-{
-  put_varint(b, field << 3 | 2);
-  put_varint(b, size);
-  put(b, data, size);
-}
-
-static void
-put_string(bytes *b, unsigned field, const char *s)
-{
-  put_bytes(b, field, s, strlen(s));
-}
 
 static void
 put_float(bytes *b, unsigned field, float x)
@@ -47,14 +16,6 @@ put_float(bytes *b, unsigned field, float x)
   memcpy(&word, &x, sizeof word);
   put_varint(b, field << 3 | 5);
   put_word(b, word, 4);
-}
-
-/* Appends sub as a field of b, and clears it. */
-static void
-put_message(bytes *b, unsigned field, bytes *sub)
-{
-  put_bytes(b, field, sub->data, sub->size);
-  bytes_clear(sub);
 }
 
 /* --- a model in parts --- */

@@ -13,44 +13,6 @@
 #undef strdup
 #undef strndup
 
-static size_t countdown = SIZE_MAX; /* allocations before the one that fails */
-
-static bool
-fails(void)
-{
-  return countdown != SIZE_MAX && countdown-- == 0;
-}
-
-void *
-failing_malloc(size_t size)
-{
-  return fails() ? NULL : malloc(size);
-}
-
-void *
-failing_calloc(size_t n, size_t size)
-{
-  return fails() ? NULL : calloc(n, size);
-}
-
-void *
-failing_realloc(void *p, size_t size)
-{
-  return fails() ? NULL : realloc(p, size);
-}
-
-char *
-failing_strdup(const char *s)
-{
-  return fails() ? NULL : strdup(s);
-}
-
-char *
-failing_strndup(const char *s, size_t n)
-{
-  return fails() ? NULL : strndup(s, n);
-}
-
 static const char source[] =
   "# a comment\ninput x[3], y\nlet v = [x[0:2] * 2 / 3, -y, relu{1/2}(x), 1 + y]\n"
   "let w = sort{stable}(v)\nlet z = sort(v)[1:3] * [1, y]\n"

@@ -209,4 +209,26 @@ says(const char *message, const char *pieces)
   free(copy);
 }
 
+/* Its nodes, to stderr. */
+static inline void
+print_model(const clarke_model *m)
+{
+  for (size_t i = 0; i < m->n_nodes; i++) {
+    const clarke_model_node *node = &m->nodes[i];
+
+    fprintf(stderr, "%s = %s(", node->out[0], node->op_type);
+    for (size_t k = 0; k < node->n_in; k++)
+      fprintf(stderr, "%s%s", k > 0 ? ", " : "", node->in[k]);
+    fprintf(stderr, ")");
+    for (size_t a = 0; a < node->n_attr; a++) {
+      fprintf(stderr, " %s", node->attr[a].name);
+      for (size_t k = 0; k < node->attr[a].n; k++)
+        fprintf(stderr, " %ld", (long)node->attr[a].ints[k]);
+      if (node->attr[a].n == 0)
+        fprintf(stderr, " %g", node->attr[a].type == CLARKE_ATTR_INT ? (double)node->attr[a].i : node->attr[a].f);
+    }
+    fprintf(stderr, "\n");
+  }
+}
+
 #endif

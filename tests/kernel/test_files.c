@@ -1,6 +1,7 @@
 /* The checker's readers on files written byte by byte, through `clarke-check --show`: what has two readings, or is none
  * of its format, is refused; what is no number is, in every type and place; sound files have their values. */
 #include "../format/nonnumbers.h"
+#include "../format/protobuf.h"
 #include "../format/zips.h"
 
 #include <stdbool.h>
@@ -8,44 +9,6 @@
 #include <unistd.h>
 
 static char folder[] = "/tmp/clarke-files-XXXXXX";
-
-/* --- protobuf, written --- */
-
-static void
-put_varint(bytes *b, uint64_t v)
-{
-  for (; v >= 0x80; v >>= 7)
-    put_word(b, v | 0x80, 1);
-  put_word(b, v, 1);
-}
-
-static void
-put_int(bytes *b, unsigned field, uint64_t v)
-{
-  put_varint(b, field << 3);
-  put_varint(b, v);
-}
-
-static void
-put_bytes(bytes *b, unsigned field, const void *data, size_t size)
-{
-  put_varint(b, field << 3 | 2);
-  put_varint(b, size);
-  put(b, data, size);
-}
-
-static void
-put_string(bytes *b, unsigned field, const char *s)
-{
-  put_bytes(b, field, s, strlen(s));
-}
-
-static void
-put_message(bytes *b, unsigned field, bytes *inner)
-{
-  put_bytes(b, field, inner->data, inner->size);
-  bytes_clear(inner);
-}
 
 /* --- a model in parts: y = LeakyRelu(x), two entries, and an initializer that no node uses --- */
 

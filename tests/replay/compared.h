@@ -202,4 +202,39 @@ check_identities(clarke_identities *ids, const clarke_graph *g, naive_run *moved
   return shared;
 }
 
+/* Adds to shared how many entries of a network on a minibatch have the identity of another: with the values known, and by
+ * structure alone. These stay equal when the parameters move. */
+static inline void
+perturb_identities(size_t shared[2], const clarke_model *m, const clarke_tensor *x, uint64_t *state)
+{
+  machine k;
+
+  machine_begin(&k, m, x, profile_with("first"), true);
+  for (size_t p = 0; p < k.g.n_parameters; p++)
+    k.g.parameters[p].wrt = !k.g.parameters[p].statistic && draw_below(state, 4) > 0;
+  for (size_t way = 0; way < 2 && k.pass.open == 0; way++) {
+    clarke_identities *ids = clarke_identities_new(&k.g, k.pass.n, k.pass.piece, way == 0 ? k.pass.value : NULL, x);
+
+    for (size_t point = 0; point < 3; point++) {
+      naive_run moved = {.proxy = right_slope};
+
+      naive_begin(&moved, m, x);
+      perturb(&moved, &k.g, state);
+      naive_go(&moved);
+      shared[way] += check_identities(ids, &k.g, &moved, x->dims[0]);
+      naive_clear(&moved);
+    }
+    clarke_identities_free(ids);
+  }
+  machine_end(&k);
+}
+
+static inline void
+expect_shared(const size_t shared[2])
+{
+  printf("identity: %zu entries are another's function, %zu of them without values\n", shared[0], shared[1]);
+  ck_assert_uint_gt(shared[1], 1000);
+  ck_assert_uint_ge(shared[0], shared[1]);
+}
+
 #endif

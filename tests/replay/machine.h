@@ -19,25 +19,6 @@ typedef struct {
   clarke_matrix *d, *tangent, *grad, *gradient;
 } machine;
 
-static inline void
-print_model(const clarke_model *m)
-{
-  for (size_t i = 0; i < m->n_nodes; i++) {
-    const clarke_model_node *node = &m->nodes[i];
-
-    fprintf(stderr, "%s = %s(", node->out[0], node->op_type);
-    for (size_t k = 0; k < node->n_in; k++)
-      fprintf(stderr, "%s%s", k > 0 ? ", " : "", node->in[k]);
-    fprintf(stderr, ")");
-    for (size_t a = 0; a < node->n_attr; a++) {
-      fprintf(stderr, " %s", node->attr[a].name);
-      for (size_t k = 0; k < node->attr[a].n; k++)
-        fprintf(stderr, " %ld", (long)node->attr[a].ints[k]);
-    }
-    fprintf(stderr, "\n");
-  }
-}
-
 /* Replayed, with AD's slopes under the profile's text. */
 static inline void
 machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, const char *profile,
