@@ -18,6 +18,7 @@ typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
 /* Independent blocks of a layer's system (a convolution's filters): all, those without a direction, and undecided ones. */
 typedef struct {
   bool known;
+  bool exact; /* the system's rows are; else a direction of theirs is a guess */
   size_t n, empty, open;
 } clarke_block_counts;
 

@@ -156,6 +156,7 @@ count_blocks(clarke_block_counts *counts, const layer_rows *s, clarke_cone_answe
     counts->open += answer == CLARKE_CONE_UNKNOWN || (answer == CLARKE_CONE_EMPTY && !s->exact);
   }
   counts->known = status == CLARKE_OK;
+  counts->exact = s->exact;
   free(block);
   return status;
 }

@@ -52,6 +52,31 @@ reaches_inputs(const clarke_layer *layer, const clarke_graph *g)
   return true;
 }
 
+/* Does the direction move all of a layer's touches to their sides, by itself? */
+static clarke_status
+moves_layer(bool *moves, clarke_direction *d, const clarke_layer *layer, const clarke_cell *cell,
+            const clarke_question *q, clarke_error *err)
+{
+  const size_t inner = clarke_graph_inner(q->g, layer->step);
+  bool *missed = calloc(cell->n_touches + 1, sizeof *missed), all;
+  clarke_cell alone = *cell; /* borrowed */
+  clarke_status status;
+
+  *moves = missed != NULL;
+  if (missed == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  alone.direction = d;
+  alone.n = 1;
+  status = clarke_cell_verify(&all, missed, &alone, q, err);
+  for (size_t k = 0; k < cell->n_touches; k++) {
+    const size_t step = q->replay->touch[k].step;
+
+    *moves = *moves && !(missed[k] && (step == layer->step || step == inner));
+  }
+  free(missed);
+  return status;
+}
+
 /* One layer's direction; *found tells whether there is one. */
 static clarke_status
 layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, findings *f, bool closed_form,
@@ -60,6 +85,7 @@ layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, findings *f
   clarke_direction *d = clarke_cell_direction(cell, err);
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_status status = d != NULL ? CLARKE_OK : CLARKE_ENOMEM;
+  bool known = true;
 
   *found = false;
   if (status == CLARKE_OK && closed_form)
@@ -75,8 +101,10 @@ layer_direction(bool *found, clarke_cell *cell, clarke_layer *layer, findings *f
     *found = answer == CLARKE_CONE_FEASIBLE;
     f->refuted = f->refuted || (answer == CLARKE_CONE_EMPTY && reaches_inputs(layer, q->g));
   }
+  if (report && *found && !layer->two_kinks && !layer->blocks.exact && status == CLARKE_OK)
+    status = moves_layer(&known, d, layer, cell, q, err);
   if (report)
-    layer->feasible = *found                          ? CLARKE_YES
+    layer->feasible = *found                        ? known ? CLARKE_YES : CLARKE_UNKNOWN
                       : answer == CLARKE_CONE_EMPTY ? CLARKE_NO
                                                     : CLARKE_UNKNOWN;
   return status;

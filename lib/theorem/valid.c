@@ -52,6 +52,16 @@ has_cells(const clarke_audit *a)
          a->evidence == CLARKE_EVIDENCE_HULL;
 }
 
+/* What is told of a layer, one with the other. */
+static bool
+layer_is_valid(const clarke_layer *l, const clarke_graph *g)
+{
+  return l->step < g->n_steps && l->moving <= l->touched && (!l->bias_covers || (l->bias != CLARKE_NONE && l->alone)) &&
+         (!l->bias_distinct || l->bias_covers) && (!l->fully_connected || (l->dense != CLARKE_NONE && l->alone)) &&
+         (!l->two_kinks || l->feasible == CLARKE_YES) &&
+         (!l->blocks.known || l->blocks.empty + l->blocks.open <= l->blocks.n);
+}
+
 bool
 clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
 {
@@ -59,8 +69,7 @@ clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
     if (!clarke_cell_is_valid(&a->cell[i], q))
       return false;
   for (size_t i = 0; i < a->n_layers; i++)
-    if (a->layer[i].step >= q->g->n_steps || a->layer[i].moving > a->layer[i].touched ||
-        (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
+    if (!layer_is_valid(&a->layer[i], q->g) || (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
       return false;
   return a->flat <= q->replay->n_touches && evidence_is_valid(a, q);
 }

@@ -916,10 +916,44 @@ START_TEST(there_are_no_bounds_through_transcendental_functions)
 }
 END_TEST
 
+/* Two layers that share their weight w = 0, their inputs behind a function: LeakyRelu(f(x) w), then of that plus f(x) w. Of
+ * each layer's own system d = -1 is a direction. Moved along it, the first layer's output turns the second's argument
+ * round: where the rows are enclosures, it is no proof that the second's has one. */
+START_TEST(a_direction_of_enclosed_rows_is_tried)
+{
+  static const struct {
+    const char *function;
+    double alpha;
+    clarke_answer second;
+  } cases[] = {{"Identity", 0.5, CLARKE_YES}, {"Sigmoid", 0.5, CLARKE_YES},
+               {"Identity", -3, CLARKE_YES},  {"Sigmoid", -3, CLARKE_UNKNOWN}};
+
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    asked a;
+
+    asked_begin(&a, 1, 1, NUMBERS(1));
+    a.profile = "LeakyRelu 0 left";
+    weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
+    node(&a, cases[i].function, "x", "s");
+    node(&a, "MatMul", "s,w", "p");
+    attr_float(node(&a, "LeakyRelu", "p", "z"), "alpha", cases[i].alpha);
+    node(&a, "Add", "z,p", "q");
+    attr_float(node(&a, "LeakyRelu", "q", "out"), "alpha", cases[i].alpha);
+    a.wrt = "w";
+    ask(&a, "out");
+    ck_assert_uint_eq(a.audit.n_layers, 2);
+    ck_assert_int_eq(a.audit.layer[0].feasible, CLARKE_YES);
+    ck_assert_int_eq(a.audit.layer[1].feasible, cases[i].second);
+    asked_end(&a);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
   const TTest *const tests[] = {
+    a_direction_of_enclosed_rows_is_tried,
     theorem_1_takes_one_sample_with_distinct_biases,
     theorem_1_takes_any_proxy_in_the_clarke_set,
     theorem_1_takes_a_lambda_for_each_kink,
