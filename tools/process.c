@@ -183,7 +183,8 @@ void
 clarke_process_begin(void)
 {
   open_standard_streams();
-  signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing */
+  signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing, */
+  signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
   mp_set_memory_functions(must_allocate, gmp_reallocate, gmp_free);
   __flint_set_memory_functions(must_allocate, must_allocate_zeros, must_reallocate, free);
   flint_set_abort(flint_gave_up);

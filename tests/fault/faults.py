@@ -3,20 +3,30 @@
 Every run must end with exit status 2 and a message, or with the same bytes (standard output and files) and status as
 without the fault. Never by a signal, never in half a file or a temporary one.
 
-    faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--all]
+Three kinds of fault:
+
+* allocations: the n-th fails, alone or with all after it (inject.c);
+* calls: the n-th write, rename, fsync, close, open, read or new thread returns an error (strace); only runs in which one
+  did are counted;
+* disks: no file grows past so many bytes, so that a write is cut short there and the next one fails.
+
+    faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--disks N] [--least A C]
 """
 import argparse
 import os
 import random
+import re
+import resource
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 AUDIT, PAPERS = os.path.join(ROOT, "cases", "audit"), os.path.join(ROOT, "cases", "papers")
-PROOFS = os.path.join(ROOT, "proofs-data")
+PROOFS, FORMAT = os.path.join(ROOT, "proofs-data"), os.path.join(ROOT, "tests", "format", "data")
 
 # Name, program, arguments ({OUT}: a fresh folder).
 COMMANDS = [
@@ -26,28 +36,49 @@ COMMANDS = [
                                "--json --proof {OUT}/p"),
     ("audit --exact", "clarke", "audit {AUDIT}/digits-relu6-q.onnx --batch {AUDIT}/digits.npz --loss ce --threads 1 "
                                 "--exact --ranks --proof {OUT}/p"),
+    ("audit --threads", "clarke", "audit {AUDIT}/lemma7.onnx --batch {AUDIT}/lemma7.npz --loss sum --threads 3 "
+                                  "--proof {OUT}/p --gradient {OUT}/g.safetensors"),
+    ("audit --params", "clarke", "audit {AUDIT}/digits-relu.onnx --batch {AUDIT}/digits.npz --threads 1 "
+                                 "--params {AUDIT}/digits-relu-later.safetensors --proof {OUT}/%.p"),
     ("audit, a hull", "clarke", "audit {AUDIT}/abs.onnx --batch {AUDIT}/abs.npz --loss sum --threads 1 --proof {OUT}/p"),
+    ("audit, windows", "clarke", "audit {AUDIT}/two-windows.onnx --batch {AUDIT}/two-windows.npz --loss sum --threads 1 "
+                                 "--json --proof {OUT}/p --gradient {OUT}/g.safetensors"),
     ("derive", "clarke", "derive {PAPERS}/bolte-zero.prog --at t=0 --proof {OUT}/p --plot {OUT}/f.svg --float all"),
     ("derive --json", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --json"),
     ("derive --sweep", "clarke", "derive {PAPERS}/bolte-zero.prog --sweep t=-1:1:1/2 --float all"),
+    ("derive --print", "clarke", "derive {PAPERS}/bolte-zero.prog --print"),
+    ("derive, a network", "clarke", "derive {AUDIT}/lemma2.onnx --at {AUDIT}/lemma2.npz --wrt w --json"),
     ("reproduce", "clarke", "reproduce P-L2* --cases {PAPERS} --proofs {OUT}"),
-    ("reproduce --json", "clarke", "reproduce P-L3* --cases {PAPERS} --json"),
+    ("reproduce --json", "clarke", "reproduce P-L3* --cases {PAPERS} --json --proofs {OUT}"),
     ("check", "clarke-check", "{PROOFS}/lemma2.proof --data {AUDIT} --threads 1"),
+    ("check --threads", "clarke-check", "{PROOFS}/lemma7.proof --data {AUDIT} --threads 3"),
+    ("check --show", "clarke-check", "--show {AUDIT}/lemma2.onnx {AUDIT}/lemma2.npz {AUDIT}/abs.onnx {AUDIT}/abs.npz"),
     ("check, a network", "clarke-check", "{PROOFS}/lenet-q6-pair.proof --data {AUDIT} --threads 1"),
     ("check, a program", "clarke-check", "{PROOFS}/papers/P-L2-1.proof --data {PAPERS} --threads 1"),
 ]
-# Calls that a full disk or a vanishing file makes fail.
-CALLS = [("write", "ENOSPC"), ("rename", "EACCES"), ("fsync", "EIO"), ("openat", "EMFILE"), ("read", "EIO"),
-         ("close", "EIO")]
+# Calls that a full disk, a vanishing file, a broken device or a limit makes fail: those that make a file, and others.
+MAKING = {"write": ["ENOSPC", "EIO", "EINTR"], "rename": ["EACCES", "ENOSPC", "EXDEV"], "fsync": ["EIO", "ENOSPC"],
+          "close": ["EIO", "ENOSPC"]}
+OTHERS = {"openat": ["EMFILE", "EACCES"], "read": ["EIO"], "newfstatat": ["EIO"], "clone,clone3": ["EAGAIN"],
+          "wait4": ["ECHILD"]}
 
 
 class Run:
     """How a command ended: status (negative: a signal), standard output, whether it said why, the files it left."""
 
-    def __init__(self, command, out, prefix=(), **variables):
+    def __init__(self, command, out, prefix=(), largest=None, **variables):
         environment = dict(os.environ, OPENBLAS_NUM_THREADS="1", LC_ALL="C", **variables)
-        done = subprocess.run(list(prefix) + command, capture_output=True, env=environment, timeout=300)
-        self.status, self.output, self.said = done.returncode, done.stdout, done.stderr
+
+        def limit():
+            if largest is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+
+        # Standard output is a file, so that it, too, fills a disk.
+        with open(out + ".stdout", "w+b") as output:
+            done = subprocess.run(list(prefix) + command, stdout=output, stderr=subprocess.PIPE, env=environment,
+                                  timeout=300, preexec_fn=limit)
+            output.seek(0)
+            self.status, self.output, self.said = done.returncode, output.read(), done.stderr
         self.files = {}
         for name in sorted(os.listdir(out)):
             with open(os.path.join(out, name), "rb") as f:
@@ -75,6 +106,11 @@ def wrong(run, right):
     return None if run.files == right.files else "a file is missing"
 
 
+def spread(n, most, rng):
+    """At most so many of 1 to n."""
+    return range(1, n + 1) if most >= n else sorted(rng.sample(range(1, n + 1), most))
+
+
 def allocations(name, command, out, right, inject, most, rng):
     count = os.path.join(out, "..", "count")
     fresh(out)
@@ -83,7 +119,7 @@ def allocations(name, command, out, right, inject, most, rng):
     Run(command, out, CLARKE_COUNT=count, LD_PRELOAD=inject)
     with open(count) as f:
         n = max(int(line) for line in f)
-    chosen = range(1, n + 1) if most >= n else sorted(rng.sample(range(1, n + 1), most))
+    chosen = spread(n, most, rng)
     bad = []
     for k in chosen:
         for fail in ("%d" % k, "%d+" % k):
@@ -94,25 +130,63 @@ def allocations(name, command, out, right, inject, most, rng):
     return 2 * len(chosen), bad
 
 
-def calls(name, command, out, right, most, rng):
-    """Fails the k-th call of each kind, in the program and its children."""
-    log = os.path.join(out, "..", "calls")
-    done, bad = 0, []
-    for call, error in CALLS:
+def most_by_one(log):
+    """Of the calls in the log of strace, those of the process or thread that made most."""
+    with open(log) as f:
+        by = Counter(line.split(" ", 1)[0] for line in f if "(" in line and " resumed>" not in line)
+    return max(by.values(), default=0)
+
+
+def calls(name, command, out, right, most, rng, errors):
+    """Fails the k-th call of each kind, in the program and its children; the k-th of each."""
+    log = out + ".calls"
+    done, bad = Counter(), []
+    for call in errors:
         fresh(out)
-        Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "trace=" + call])
-        with open(log) as f:
-            n = sum(" %s(" % call in " " + line for line in f)
-        for k in range(1, n + 1) if most >= n else sorted(rng.sample(range(1, n + 1), most)):
-            fresh(out)
-            run = Run(command, out, ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e",
-                                     "inject=%s:error=%s:when=%d" % (call, error, k)])
-            why = wrong(run, right)
-            # The loader, before main, ends with status 127 when a library cannot be opened or read.
-            if why is not None and not (run.status == 127 and b"shared librar" in run.said):
-                bad.append("%s: %s %d of %d: %s" % (name, call, k, n, why))
-            done += 1
+        Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "signal=none", "-e", "trace=" + call])
+        n = most_by_one(log)
+        for k in spread(n, most, rng):
+            for error in errors[call]:
+                fresh(out)
+                run = Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e",
+                                         "inject=%s:error=%s:when=%d" % (call, error, k)])
+                with open(log) as f:
+                    done[call] += "(INJECTED)" in f.read()
+                why = wrong(run, right)
+                # The loader, before main, ends with status 127 when a library cannot be opened or read.
+                if why is not None and not (run.status == 127 and re.search(b"shared librar|cannot stat", run.said)):
+                    bad.append("%s: %s of %s %d of %d: %s" % (name, error, call, k, n, why))
     return done, bad
+
+
+def disks(name, command, out, right, most, rng):
+    """Lets no file grow past k bytes."""
+    n = max([len(right.output)] + [len(data) for data in right.files.values()])
+    chosen, bad = spread(n, most, rng), []
+    for k in chosen:
+        fresh(out)
+        run = Run(command, out, largest=k - 1)
+        why = wrong(run, right)
+        if why is None and run.status != 2:
+            why = "status %d, though a file of %d bytes is needed" % (run.status, n)
+        if why is not None:
+            bad.append("%s: no file over %d of %d bytes: %s" % (name, k - 1, n, why))
+    return len(chosen), bad
+
+
+def commands(build, out, only=None):
+    for name, program, line in COMMANDS:
+        if only is None or name.startswith(only):
+            words = [w.format(AUDIT=AUDIT, PAPERS=PAPERS, PROOFS=PROOFS, FORMAT=FORMAT, OUT=out) for w in line.split()]
+            yield name, [os.path.join(build, "tools", program)] + words
+
+
+def faultless(name, command, out):
+    fresh(out)
+    right = Run(command, out)
+    if right.status not in (0, 1):
+        sys.exit("%s: status %d without any fault: %s" % (name, right.status, right.said.decode()))
+    return right
 
 
 def main():
@@ -120,35 +194,45 @@ def main():
     p.add_argument("--build", required=True)
     p.add_argument("--inject", required=True)
     p.add_argument("--allocations", type=int, default=10, help="of each command, each failing alone and with all after it")
-    p.add_argument("--calls", type=int, default=2, help="of each command and kind; 0: none")
+    p.add_argument("--calls", type=int, default=2, help="of each command and kind, each with all its errors; 0: none")
+    p.add_argument("--disks", type=int, default=2, help="of each command")
+    p.add_argument("--least", type=int, nargs=2, metavar=("A", "C"), default=(1, 1),
+                   help="fail unless there were so many failing allocations, and writes, renames, syncs and closes")
     p.add_argument("--only", help="commands whose name begins so")
     p.add_argument("--seed", type=int, default=1)
     a = p.parse_args()
-    rng, bad, done = random.Random(a.seed), [], [0, 0]
+    rng, bad, memory, made = random.Random(a.seed), [], 0, Counter()
     traced = a.calls > 0 and shutil.which("strace") is not None
     with tempfile.TemporaryDirectory(prefix="clarke-fault-") as work:
         out = os.path.join(work, "out")
-        for name, program, line in COMMANDS:
-            if a.only and not name.startswith(a.only):
-                continue
-            words = [os.path.join(a.build, "tools", program)]
-            words += [w.format(AUDIT=AUDIT, PAPERS=PAPERS, PROOFS=PROOFS, OUT=out) for w in line.split()]
-            fresh(out)
-            right = Run(words, out)
-            if right.status not in (0, 1):
-                sys.exit("%s: status %d without any fault: %s" % (name, right.status, right.said.decode()))
-            n, found = allocations(name, words, out, right, a.inject, a.allocations, rng)
-            done[0] += n
+        for name, command in commands(a.build, out, a.only):
+            right = faultless(name, command, out)
+            n, found = allocations(name, command, out, right, a.inject, a.allocations, rng)
+            memory += n
+            bad += found
+            n, found = disks(name, command, out, right, a.disks, rng)
+            made["disk"] += n
             bad += found
             if traced:
-                n, found = calls(name, words, out, right, a.calls, rng)
-                done[1] += n
+                n, found = calls(name, command, out, right, a.calls, rng, {**MAKING, **OTHERS})
+                made += n
                 bad += found
+            print("%s: %d wrong so far" % (name, len(bad)), flush=True)
+    report(a, bad, memory, made, traced)
+
+
+def report(a, bad, memory, made, traced):
     print("\n".join(bad))
-    print("%d allocations and %d calls failed; %d runs ended as they must not" % (*done, len(bad)))
+    making = sum(made[call] for call in list(MAKING) + ["disk"])
+    print("%d allocations failed, and %d writes, renames, syncs and closes, and %d other calls; %d runs ended as they "
+          "must not" % (memory, making, sum(made.values()) - making, len(bad)))
+    print(", ".join("%s %d" % pair for pair in sorted(made.items())))
     if a.calls > 0 and not traced:
         print("there is no strace: no calls were made to fail")
-    sys.exit(1 if bad or done[0] == 0 else 0)
+    few = memory < a.least[0] or traced and making < a.least[1]
+    if few:
+        print("fewer faults than are asked for")
+    sys.exit(1 if bad or few else 0)
 
 
 if __name__ == "__main__":
