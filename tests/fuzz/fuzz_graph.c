@@ -1,6 +1,9 @@
 /* ONNX files all the way to a typed graph, for a few shapes of minibatch. */
 #include "graph/graph.h"
+#include "mutate.h"
 #include "target.h"
+
+MUTATED_AS(mutate_message)
 
 /* An entry of the operand, or padding where a step may have it. */
 static void

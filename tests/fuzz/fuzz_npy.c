@@ -1,4 +1,7 @@
+#include "mutate.h"
 #include "target.h"
+
+MUTATED_AS(mutate_array)
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

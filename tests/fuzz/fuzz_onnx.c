@@ -1,6 +1,9 @@
+#include "mutate.h"
 #include "target.h"
 
 #include <unistd.h>
+
+MUTATED_AS(mutate_message)
 
 static void
 require_attr(const clarke_model_node *node, const clarke_attr *a)

@@ -1,6 +1,9 @@
 /* Profile files; then every operator is looked up in what came of it. */
 #include "graph/profile.h"
+#include "mutate.h"
 #include "target.h"
+
+MUTATED_AS(mutate_text)
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

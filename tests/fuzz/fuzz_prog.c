@@ -1,7 +1,10 @@
 /* Programs. What is accepted is printed, read and printed again: the same text; and both mean the
  * same instructions, their places aside. */
 #include "format/prog.h"
+#include "mutate.h"
 #include "target.h"
+
+MUTATED_AS(mutate_text)
 
 static char *
 print(const clarke_prog *g, size_t *size)

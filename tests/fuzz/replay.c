@@ -1,9 +1,10 @@
-/* Gives a fuzz target every file of a corpus, and a fixed number of mutations of each: cuts, flipped
- * bits, extreme bytes and words, blocks taken out, doubled, or spliced in from another file. The
- * generator's seed is fixed, so a failure comes again; the last file named is the one it was.
+/* Gives a fuzz target every file of a corpus, and a fixed number of mutations of each: half of them the target's own, which
+ * know the format (mutate.h), half of them cuts, flipped bits, extreme bytes and words, blocks taken out, doubled, or spliced
+ * in from another file. The generator's seed is fixed, so a failure comes again; the last file named is the one it was.
  *
  *   replay CORPUS [MUTATIONS]
  */
+#include "mutate.h"
 #include "target.h"
 
 #include <dirent.h>
@@ -14,15 +15,7 @@ typedef struct {
   size_t size;
 } seed;
 
-static uint64_t random_state = 20240229;
-
-/* A number in 0 .. n - 1. */
-static size_t
-below(size_t n)
-{
-  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-  return n == 0 ? 0 : (size_t)(random_state >> 33) % n;
-}
+static chance random_state = {20240229};
 
 static size_t
 smaller(size_t a, size_t b)
@@ -52,8 +45,8 @@ put_extreme(seed *s, size_t at)
 {
   static const uint64_t extremes[] = { 0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0xffff, INT32_MAX,
                                        UINT32_MAX, INT64_MAX, UINT64_MAX, (uint64_t)1 << 63 };
-  const uint64_t word = extremes[below(sizeof extremes / sizeof extremes[0])];
-  const size_t width = smaller((size_t)1 << below(4), s->size - at);
+  const uint64_t word = extremes[below(&random_state, sizeof extremes / sizeof extremes[0])];
+  const size_t width = smaller((size_t)1 << below(&random_state, 4), s->size - at);
 
   for (size_t k = 0; k < width; k++)
     s->data[at + k] = (unsigned char)(word >> (8 * k));
@@ -62,14 +55,14 @@ put_extreme(seed *s, size_t at)
 static void
 mutate(seed *s, const seed *other)
 {
-  const size_t at = below(s->size), block = 1 + below(smaller(s->size - at, 64));
-  const size_t from = below(other->size);
+  const size_t at = below(&random_state, s->size), block = 1 + below(&random_state, smaller(s->size - at, 64));
+  const size_t from = below(&random_state, other->size);
 
   if (s->size == 0 || other->size == 0)
     return;
-  switch (below(6)) {
+  switch (below(&random_state, 6)) {
   case 0:
-    s->data[at] ^= (unsigned char)(1u << below(8));
+    s->data[at] ^= (unsigned char)(1u << below(&random_state, 8));
     break;
   case 1:
     put_extreme(s, at);
@@ -84,9 +77,42 @@ mutate(seed *s, const seed *other)
     replace(s, at, 0, s->data + at, block);
     break;
   default:
-    replace(s, at, block, other->data + from, smaller(1 + below(64), other->size - from));
+    replace(s, at, block, other->data + from, smaller(1 + below(&random_state, 64), other->size - from));
     break;
   }
+}
+
+/* What the targets' own mutations ask for: some bytes other, more or fewer. */
+size_t
+LLVMFuzzerMutate(uint8_t *data, size_t size, size_t most)
+{
+  seed s = {.size = size}, other = {.size = size};
+
+  if (size == 0 || most < size + 64) {
+    if (size > 0)
+      data[below(&random_state, size)] ^= (uint8_t)(1u << below(&random_state, 8));
+    return size;
+  }
+  s.data = malloc(size);
+  other.data = data;
+  REQUIRE(s.data != NULL);
+  memcpy(s.data, data, size);
+  mutate(&s, &other);
+  size = smaller(s.size, most);
+  if (size > 0)
+    memcpy(data, s.data, size);
+  free(s.data);
+  return size;
+}
+
+static void
+mutate_by_format(seed *s)
+{
+  const size_t most = s->size + 512;
+
+  s->data = realloc(s->data, most);
+  REQUIRE(s->data != NULL);
+  s->size = LLVMFuzzerCustomMutator(s->data, s->size, most, (unsigned)below(&random_state, UINT32_MAX));
 }
 
 /* The bytes in a block of their own length, so that a sanitizer sees any read past them. */
@@ -111,8 +137,11 @@ run_mutations(const seed *seeds, size_t n, size_t which, unsigned mutations)
     s.data = malloc(s.size + 1);
     REQUIRE(s.data != NULL);
     memcpy(s.data, seeds[which].data, s.size);
-    for (size_t times = 1 + below(3); times > 0; times--)
-      mutate(&s, &seeds[below(n)]);
+    for (size_t times = 1 + below(&random_state, 3); times > 0; times--)
+      if (k % 2 == 0)
+        mutate_by_format(&s);
+      else
+        mutate(&s, &seeds[below(&random_state, n)]);
     run(&s);
     free(s.data);
   }

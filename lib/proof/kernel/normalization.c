@@ -36,6 +36,11 @@ by_statistic(builder *b, value x, value w, bool mean)
   step *s = add_step(b, mean ? LINEAR : OVER_ROOT, 1 + mean, x.rank, x.dims);
   if (!mean)
     real_attribute(b, "epsilon", &s->at[0], 1e-5f);
+  for (size_t i = 0; i < w.constant->count && !mean; i++) {
+    RATIONAL(q);
+    mpq_add(&q, &w.constant->value[i], &s->at[0]);
+    need(mpq_sgn(&q) > 0, "a variance + epsilon is not positive");
+  }
   for (size_t f = 0; f < s->n; f++)
     operand(b, s, f * s->width, &x, f)[mean] = (factor){mean ? &minus_one : &plus_one, w.constant, w.map[f]};
 }
@@ -151,7 +156,6 @@ root_prepare(step *st)
     RATIONAL(q);
     INTERVAL(root);
     mpq_add(&q, &w->value[i], &st->at[0]);
-    expect(mpq_sgn(&q) > 0, "a variance + epsilon in '%s' is not positive", w->name);
     sqrt_end(&root.lo, &q, false);
     sqrt_end(&root.hi, &q, true);
     interval_sign(&root, "whether a root is zero");

@@ -137,13 +137,28 @@ ahead(size_t i)
   return (size_t)(limit - cursor) > i ? cursor[i] : '\0';
 }
 
+/* To the end of its line. It is UTF-8 text and tabs, and perhaps the carriage return of that end. */
+static void
+pass_comment(void)
+{
+  const char *end = memchr(cursor, '\n', (size_t)(limit - cursor));
+  size_t n = (size_t)((end != NULL ? end : limit) - cursor);
+  n -= end != NULL && cursor[n - 1] == '\r';
+  for (size_t i = 0, from = 0; i <= n; i++) {
+    if (i < n && cursor[i] != '\t')
+      continue;
+    want(is_text((bytes){(unsigned char *)cursor + from, i - from}), "a comment that is no text");
+    from = i + 1;
+  }
+  cursor += n - 1; /* its last character */
+}
+
 static void
 pass_blanks(void)
 {
   for (; cursor < limit; cursor++) {
     if (*cursor == '#')
-      while (cursor + 1 < limit && cursor[1] != '\n')
-        cursor++;
+      pass_comment();
     else if (*cursor == '\n' && brackets > 0)
       line++;
     else if (*cursor != ' ' && *cursor != '\t' && (*cursor != '\r' || ahead(1) != '\n'))

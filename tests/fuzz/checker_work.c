@@ -1,0 +1,66 @@
+#include "kernel.h"
+
+#include "checker.h"
+
+#include <string.h>
+
+/* In a block of their own length, so that a sanitizer sees any read past them. */
+static bytes
+copy_of(const checker_bytes *of)
+{
+  bytes b = {allocate(of->size, 1), of->size};
+
+  if (of->size > 0)
+    memcpy(b.data, of->data, of->size);
+  return b;
+}
+
+static void
+print_tensor(const tensor *t)
+{
+  printf("%s %s [", t->name, dtypes[t->type].name[1]);
+  for (size_t k = 0; k < t->rank; k++)
+    printf("%zu,", t->dims[k]);
+  printf("]");
+  for (size_t i = 0; i < t->count; i++) {
+    printf(" ");
+    mpq_out_str(stdout, 10, &t->value[i]);
+  }
+  printf("\n");
+}
+
+void
+checker_tensors(const void *of)
+{
+  size_t n;
+  const tensor *t = tensors_read(copy_of(of), &n);
+
+  for (size_t i = 0; i < n; i++)
+    print_tensor(&t[i]);
+}
+
+void
+checker_batch(const void *of)
+{
+  const tensor *y = NULL, *x = batch_read(copy_of(of), &y);
+
+  print_tensor(x);
+  if (y != NULL)
+    print_tensor(y);
+}
+
+void
+checker_show(const void *of)
+{
+  const checker_pair *pair = of;
+
+  clarke_show(pair->model, pair->batch);
+}
+
+void
+checker_check(const void *of)
+{
+  const checker_proof *proof = of;
+
+  clarke_check_proof(proof->proof, proof->folder);
+}

@@ -1,0 +1,293 @@
+"""Makes the seeds in corpus/ and the dictionaries in dictionary/. Seeds are small files that their readers
+accept, which between them reach behind every container; dictionaries are libFuzzer's, words that mutations put in.
+
+    seeds.py [--check]
+
+Most are made here, byte by byte; others are chosen from files that tests or cases hold: of the models and proofs those
+that have something (an operator, an attribute, a line, two lines one after another) that no smaller one has. Seeds that
+the script does not make were found by fuzzing, or come from the reference libraries (tests/format/data): they stay.
+--check: says which seeds are not as the script makes them, and fails.
+"""
+import re
+import struct
+import sys
+import zlib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "interop"))
+
+import wire  # noqa: E402
+
+F4, F8, I8 = "<f4", "<f8", "<i8"
+
+
+# --- files of numbers
+
+
+def npy(descr, shape, data, fortran=False, version=1):
+    dims = "(%s)" % (", ".join(map(str, shape)) + ("," if len(shape) == 1 else ""))
+    header = "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }" % (descr, fortran, dims)
+    wide = "<H" if version == 1 else "<I"
+    header += " " * (-(len(header) + 9 + struct.calcsize(wide)) % 64) + "\n"
+    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack(wide, len(header)) + header.encode() + data
+
+
+def floats(*x):
+    return struct.pack("<%df" % len(x), *x)
+
+
+def zipped(members, deflate=False, wide=False):
+    """As zipfile writes it; wide: the sizes of a local header in an extra field, as numpy.savez has them."""
+    out, directory = b"", b""
+    for name, data in members:
+        packed = zlib.compress(data, 9)[2:-4] if deflate else data
+        sizes = struct.pack("<II", len(packed), len(data))
+        common = struct.pack("<HHHII", 20, 0, 8 if deflate else 0, 0x210000, zlib.crc32(data))
+        extra = struct.pack("<HHQQ", 1, 16, len(data), len(packed)) if wide else b""
+        local = common + (b"\xff" * 8 if wide else sizes) + struct.pack("<HH", len(name), len(extra))
+        directory += b"PK\1\2\x14\0" + common + sizes + struct.pack("<H", len(name)) + bytes(12) + struct.pack("<I", len(out))
+        directory += name.encode()
+        out += b"PK\3\4" + local + name.encode() + extra + packed
+    end = b"PK\5\6\0\0\0\0" + struct.pack("<HHIIH", len(members), len(members), len(directory), len(out), 0)
+    return out + directory + end
+
+
+def safetensors(header, data):
+    return struct.pack("<Q", len(header)) + header.encode() + data
+
+
+X = npy(F4, (2, 2), floats(0.5, -1, 0, 2))
+LABELS = npy(I8, (2,), struct.pack("<2q", 1, 0))
+
+
+def arrays():
+    yield "one-number", npy(F8, (), struct.pack("<d", 0.1))
+    yield "column-order", npy(F4, (2, 3), floats(*range(6)), fortran=True)
+    yield "empty", npy(F4, (0, 3), b"")
+    yield "big-endian", npy(">f8", (2,), struct.pack(">2d", 1, -2))
+    yield "half", npy("<f2", (3,), b"\x00\x3c\x00\x00\x01\x80", version=2)
+    yield "bytes", npy("|u1", (2, 1, 2), b"\0\1\2\xff", version=3)
+    yield "bools", npy("|b1", (2,), b"\0\1")
+    yield "words", npy("<i4", (1,), b"\xff\xff\xff\xff")
+    yield "large", npy("<u8", (1,), b"\xff\xff\xff\xff\xff\xff\xff\x7f")
+
+
+def archives():
+    yield "x", zipped([("x.npy", X)])
+    yield "x-deflated", zipped([("x.npy", X)], deflate=True)
+    yield "batch", zipped([("x.npy", X), ("y.npy", LABELS)])
+    yield "batch-wide", zipped([("x.npy", X), ("y.npy", LABELS)], wide=True)
+    yield "batch-deflated", zipped([("x.npy", X), ("y.npy", LABELS)], deflate=True)
+    yield "parameters", zipped([("w.npy", X), ("layer.bias.npy", npy(F8, (1,), bytes(8))), ("s.npy", npy(F4, (), bytes(4)))])
+    yield "every-type", zipped([("%s.npy" % name, data) for name, data in arrays()])
+
+
+def tensors():
+    yield "one", safetensors('{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}', floats(1, -2))
+    yield "two", safetensors('{"w":{"dtype":"F32","shape":[1,2],"data_offsets":[2,10]},'
+                             '"b":{"dtype":"BF16","shape":[],"data_offsets":[0,2]}}   ', b"\x80\x3f" + floats(1, -2))
+    yield "metadata", safetensors('{"__metadata__":{"format":"pt","k":"v"},'
+                                  '"i":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}', bytes(8))
+    yield "none", safetensors("{}", b"")
+    yield "types", safetensors('{"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},"b":{"dtype":"BOOL","shape":[2],'
+                               '"data_offsets":[4,6]},"c":{"dtype":"U8","shape":[0],"data_offsets":[6,6]},'
+                               '"d":{"dtype":"F64","shape":[1],"data_offsets":[6,14]}}', b"\0\x3c\0\0\0\1" + bytes(8))
+
+
+# --- models
+
+
+def message(*fields):
+    return wire.join([[number, wire.VARINT if isinstance(value, int) else wire.BODY,
+                       value.encode() if isinstance(value, str) else value] for number, value in fields])
+
+
+def port(name, *dims):
+    shape = message(*[(1, message((1, d) if isinstance(d, int) else (2, d))) for d in dims])
+    return message((1, name), (2, message((1, message((1, 1), (2, shape))))))
+
+
+def initializer(name, dims, *x):
+    return message(*[(1, d) for d in dims], (2, 1), (8, name), (9, floats(*x)))
+
+
+def node(op, inputs, output, *attributes):
+    return message(*[(1, i) for i in inputs], (2, output), (4, op), *[(5, a) for a in attributes])
+
+
+def model(nodes, inits, x, y, opset=17):
+    graph = message(*[(1, n) for n in nodes], (2, "g"), *[(5, i) for i in inits], (11, x), (12, y))
+    return message((1, 8), (7, graph), (8, message((2, opset))))
+
+
+def models():
+    w = initializer("w", (2, 2), 1, -1, 0.5, 0)
+    yield "matmul-relu", model([node("MatMul", ["x", "w"], "a"), node("Relu", ["a"], "y")], [w], port("x", "N", 2),
+                               port("y", "N", 2))
+    clip = [node("Clip", ["x", "lo", "hi"], "a"), node("Mul", ["a", "w"], "y")]
+    yield "clip-scaled", model(clip, [initializer("lo", (), 0), initializer("hi", (), 6), initializer("w", (1,), 3)],
+                               port("x", 1, 2), port("y", 1, 2))
+    alpha = message((1, "alpha"), (20, 1)) + wire.field(2, wire.FOUR, floats(0.25))
+    yield "leaky", model([node("LeakyRelu", ["x"], "a", alpha), node("Add", ["a", "w"], "y")], [w], port("x", 2, 2),
+                         port("y", 2, 2), opset=6)
+
+
+def features_of_model(data):
+    """Operators with their attributes, and the operators that follow each other."""
+    found, last = set(), None
+    for number, _, graph in wire.split(data):
+        for inside, _, body in wire.split(graph) if number == 7 else []:
+            if inside != 1:
+                continue
+            fields = wire.split(body)
+            op = next(bytes(p) for n, _, p in fields if n == 4)
+            found |= {op, (last, op)}
+            last = op
+            for n, _, p in fields:
+                if n == 5:
+                    found |= {(op, bytes(next(q for m, _, q in wire.split(p) if m == 1)))}
+    return found
+
+
+# --- proofs, programs, texts
+
+
+def features_of_text(data):
+    """The first words of lines, two and two."""
+    first = [line.split(b" ")[0] + (b" " + line.split(b" ")[1] if line.startswith(b"evidence ") else b"")
+             for line in data.split(b"\n")]
+    return set(zip(first, first[1:]))
+
+
+def features_of_case(data):
+    """The keys of headers, two and two, and what is expected."""
+    keys = [b" ".join(line.split()[1:3 if b"expect" in line or b"claimed" in line else 2])
+            for line in data.split(b"\n") if line.startswith(b"#:")]
+    return set(zip(keys, keys[1:]))
+
+
+def features_of_program(data):
+    return features_of_text(data) | set(re.findall(rb"[a-z_0-9]+(?=[({])|[<>=!]=?|\bif\b", data.split(b"===")[0]))
+
+
+def chosen(files, features):
+    """Those files, the smallest first, that have a feature which none before has."""
+    seen = set()
+    for name, data in sorted(files, key=lambda file: (len(file[1]), file[0])):
+        has = features(data)
+        if not has <= seen:
+            seen |= has
+            yield name, data
+
+
+def files_of(folder, pattern, most):
+    return [(p.stem, p.read_bytes()) for p in (ROOT / folder).glob(pattern) if p.stat().st_size <= most]
+
+
+def programs():
+    for name, proof in files_of("proofs-data/papers", "*.proof", 6000):
+        stated = re.search(rb"^program (\S+) ", proof, re.M).group(1)
+        text = (ROOT / "cases/papers" / stated.decode()).read_bytes()
+        if len(text) <= 3000:
+            yield name, text + b"===\n" + proof.replace(b"program " + stated + b" ", b"program p.prog ")
+
+
+POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
+
+def seeds():
+    """Corpus, name, bytes."""
+    for corpus, extension, made in [
+            ("npy", "npy", arrays()), ("npz", "npz", archives()), ("safetensors", "safetensors", tensors()),
+            ("both-numbers", "npy", arrays()), ("both-numbers", "npz", archives()), ("both-numbers", "safetensors", tensors()),
+            ("onnx", "onnx", models()), ("graph", "onnx", models()),
+            ("graph", "onnx", [("small-" + name, data) for name, data in
+                               chosen(files_of("tests/kernel/data", "*.onnx", 2000), features_of_model)]),
+            ("check-proof", "proof", chosen(files_of("tests/kernel/data", "*.proof", 3000), features_of_text)),
+            ("check-program", "text", chosen(list(programs()), features_of_program)),
+            ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
+            ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
+            ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
+        for name, data in made:
+            yield corpus, "%s.%s" % (name, extension), data
+
+
+# --- dictionaries, for libFuzzer
+
+NUMPY = ["\x93NUMPY\1\0", "'descr': ", "'fortran_order': ", "'shape': ", "True", "False", "(2, 2), ", "(1,)", "()", "'<f4'",
+         "'>f8'", "'|u1'", "'<i8'", "'|b1'", "'<f2'", "}\n"]
+ZIP = ["PK\1\2", "PK\3\4", "PK\5\6", "PK\6\6", "PK\6\7", "PK\7\b", "x.npy", "y.npy", ".npy", "\1\0\x10\0", "\xff\xff\xff\xff"]
+JSON = ['"dtype":"', '"shape":[', '"data_offsets":[', '"__metadata__":{', "F16", "F32", "F64", "BF16", "I8", "I16", "I32", "I64",
+        "U8", "U16", "U32", "U64", "BOOL", "\\u0041", '"},"', "[0,8]", "{}", "null", "1e1"]
+PICKLE = ["\x80\2", "ccollections\nOrderedDict\n", "ctorch._utils\n_rebuild_tensor_v2\n",
+          "ctorch._utils\n_rebuild_parameter\n", "ctorch\nFloatStorage\n", "ctorch\nLongStorage\n",
+          "ctorch\nBFloat16Storage\n", "X\7\0\0\0storage", "X\3\0\0\0cpu", "X\1\0\0\0000", "tQ", "Rq\1", "K\2\x86", "K\1K\2\x86",
+          "\x89", "}q\2(", "u.", "state_dict", "data.pkl", "data/0", "version", "byteorder", "big", "little"]
+LANGUAGE = ["input ", "let ", "output ", "piece ", " if ", " then ", " else ", " and ", "exp(", "log(", "sqrt(", "sin(", "cos(",
+            "tanh(", "sigmoid(", "relu(", "leaky_relu(", "relu6(", "hardtanh(", "clamp(", "hardsigmoid(", "hardswish(", "abs(",
+            "elu(", "sum(", "mean(", "max(", "min(", "maxpool(", "kth(", "median(", "norm1(", "norm2(", "norminf(", "normpool(",
+            "dot(", "sort(", "{first}", "{last}", "{stable}", "{mean}", "{hybrid 1/2}", "{left}", "{right}", "{1/2}", "[0]",
+            "[0:2]", "<=", ">=", "==", "!=", "0x1p-3", "0.1f", "0.1h", "0.1d", "1e-3"]
+RULES = ["like ", "pytorch-2.13", "jax-0.10", "tensorflow-2", "tie ", "first", "last", "stable", "mean", "hybrid ", "left",
+         "right", "unknown"]
+HEADERS = ["#: claim ", "#: where ", "#: says ", "#: note ", "#: at ", "#: expect ", "#: claimed ", "#: profile ", "#: wrt ",
+           "#: cannot-check "]
+PROOF = ["clarke-proof 1", "verdict in-bouligand", "verdict in-clarke", "verdict not-in-clarke", "semantics real", "model ",
+         "params ", "batch ", "program p.prog ", "loss sum", "loss mse", "loss ce", "wrt *", "profile x", "proxy ", "touched ",
+         "===\n", "%41"]
+
+
+def escaped(word):
+    return "".join(c if " " <= c <= "~" and c not in '"\\' else "\\x%02X" % ord(c) for c in word)
+
+
+def dictionaries():
+    """Name, words."""
+    files = {}
+    for corpus, name, data in seeds():
+        files.setdefault(corpus, []).append(data)
+    found = set().union(*[features_of_model(data) for data in files["graph"]])
+    names = {f.decode() for f in found if isinstance(f, bytes)} | {f[1].decode() for f in found if isinstance(f, tuple)}
+    texts = b"\n".join(files["check-proof"] + files["check-program"]).decode("ascii", "replace")
+    keywords = {w + " " for w in re.findall(r"^([a-z]+) ", texts, re.M)} | set(re.findall(r"^evidence [a-z]+", texts, re.M))
+    onnx = sorted(names) + ["ai.onnx", "x", "w", "y", "\x0a\x01", "\x10\x01", "\x1a\0"]
+    yield "onnx", onnx
+    yield "graph", onnx
+    yield "both-model", onnx
+    yield "npy", NUMPY
+    yield "npz", NUMPY + ZIP
+    yield "safetensors", JSON
+    yield "both-numbers", NUMPY + ZIP + JSON
+    yield "pt", PICKLE + ZIP
+    yield "prog", LANGUAGE
+    yield "point", ["t=", "v=", "longer_name=", ",", "1/3", "0x1p-3", "0.1f", "0.1h", "0.1d", "1e-3", "-", "0x1.99999ap-4"]
+    yield "profile", RULES + sorted(name + " 0 " for name in names if name[0].isupper())
+    yield "case", HEADERS + LANGUAGE + RULES
+    yield "check-proof", PROOF + sorted(keywords)
+    yield "check-program", PROOF + sorted(keywords) + LANGUAGE
+
+
+def made():
+    """Path, bytes."""
+    for corpus, name, data in seeds():
+        yield HERE / "corpus" / corpus / name, data
+    for name, words in dictionaries():
+        yield HERE / "dictionary" / (name + ".dict"), "".join('"%s"\n' % escaped(w) for w in dict.fromkeys(words)).encode()
+
+
+def main():
+    check, different = "--check" in sys.argv[1:], []
+    for path, data in made():
+        if check:
+            if not path.is_file() or path.read_bytes() != data:
+                different.append(str(path))
+        else:
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(data)
+    print("\n".join(different))
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
