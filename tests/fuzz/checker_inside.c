@@ -55,10 +55,11 @@ inside_calloc(size_t n, size_t size)
 void
 inside_free(void *p)
 {
-  block *b = (block *)p - 1;
+  block *b;
 
   if (p == NULL)
     return;
+  b = (block *)p - 1;
   b->before->after = b->after;
   b->after->before = b->before;
   free(b);
