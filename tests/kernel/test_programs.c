@@ -290,9 +290,16 @@ static const struct {
    DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) DOUBLE(z, aa) DOUBLE(aa, bb) "output bb[0]\n",
    "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
-  /* nothing that steers a terminal is shown: an override of the direction, a control of 8 bits, a separator, an escape */
-  {0, "  output x # ???evil ?? ??? ?[2J\n", "input x\noutput x # \xe2\x80\xae" "evil \xc2\x9b \xe2\x80\xa8 \x1b[2J\n", "in-bouligand", "at x 3\n" PLAIN, "0",
+  /* nothing that steers a terminal is shown: an override of the direction, a separator; controls are no text */
+  {0, "  output x # ???evil ???\n", "input x\noutput x # \xe2\x80\xae" "evil \xe2\x80\xa8\n", "in-bouligand", "at x 3\n" PLAIN, "0",
    "evidence ad\narc 0\n"},
+#define COMMENT(text) "input x\noutput x # " text "\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"
+  {0, "VERIFIED", COMMENT("a\tb \xe2\x80\xa8 \r")},
+  {2, "line 2: a comment that is no text", COMMENT("\x1b[2J")},
+  {2, "line 2: a comment that is no text", COMMENT("a\tb \xc2\x9b")},
+  {2, "line 2: a comment that is no text", COMMENT("\xff")},
+  {2, "line 2: a comment that is no text", COMMENT("\xe2\x80\t\xae")},
+  {2, "line 2: a comment that is no text", COMMENT("a\rb")},
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 };
