@@ -11,6 +11,7 @@ Usage: python tests/interop/interop.py [--clarke build/tools/clarke]
     float32 and float64 is PyTorch's bit for bit.
 (e) Models that mix the samples of a minibatch are refused by `clarke` and `clarke-check`, which stands beside it; of others
     the loss is that of ONNX's reference evaluator.
+(f) The script of docs/tutorial.md runs, and the audit of what it saves is as in (c).
 
 Prints one line a check, and `N passed, N failed` last; the exit status is 1 if any failed.
 """
@@ -18,6 +19,7 @@ Prints one line a check, and `N passed, N failed` last; the exit status is 1 if 
 import argparse
 import json
 import subprocess
+import sys
 import tempfile
 from fractions import Fraction
 from pathlib import Path
@@ -34,7 +36,8 @@ from programs import check_programs
 from proxies import check_proxies
 from report import Report
 
-CASES = Path(__file__).resolve().parents[2] / "cases" / "audit"
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ROOT / "cases" / "audit"
 RELATIVE = 1e-9
 STATUS = {"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1, "undecided": 3}
 
@@ -160,6 +163,16 @@ def check_graphs(report, clarke, folder):
             check_audit(report, name, audit, Model(path), batch, loss)
 
 
+def check_tutorial(report, clarke, folder):
+    """The first script of the tutorial, run; the networks it saves may differ from the one kept, for floats do."""
+    script = (ROOT / "docs" / "tutorial.md").read_text().split("```python\n")[1].split("```")[0]
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True)
+    if report.check(done.returncode == 0, "tutorial: the script", done.stderr[-500:]):
+        model, batch_path = folder / "digits.onnx", folder / "batch.npz"
+        batch = load_batch(batch_path)
+        check_audit(report, "tutorial", Audit(clarke, folder, model, batch_path, "ce"), Model(model), batch, "ce")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Compares clarke with PyTorch.")
     parser.add_argument("--clarke", metavar="PROGRAM",
@@ -178,6 +191,7 @@ def main():
         if clarke:
             check_programs(report, clarke, Path(name))
             check_mixing(report, clarke, clarke.with_name("clarke-check"), Path(name))
+            check_tutorial(report, clarke, Path(name))
     return report.close()
 
 
