@@ -63,8 +63,8 @@ session_json(const clarke_audit_session *s)
     json_array_append_new(layers, layer_json(&a->layer[i], &s->graph));
   for (size_t i = 0; i < CLARKE_THEOREMS; i++)
     json_array_append_new(theorems, theorem_json(&a->theorem[i]));
-  j = json_pack("{s:s, s:s, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
-                "verdict", clarke_verdict_name(a->verdict), "why", a->why, "profile",
+  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+                "verdict", clarke_verdict_name(a->verdict), "why", clarke_json_text(a->why), "profile",
                 clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
                 clarke_loss_name(s->question.loss.kind), "model", "name",
                 clarke_json_text(s->graph.file), "sha256", s->model_file.sha256, "batch",

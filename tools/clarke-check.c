@@ -75,6 +75,14 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
   return REFUSED;
 }
 
+static void
+print_path(const char *path)
+{
+  putchar(' ');
+  for (; *path != '\0'; path++)
+    putchar(printable(*path));
+}
+
 /* Shows models, each with the batch after it, and says which are refused. */
 static int
 show(char **paths, size_t n)
@@ -83,8 +91,13 @@ show(char **paths, size_t n)
   for (size_t i = 0; i < n; i += 2) {
     const char *batch = i + 1 < n ? paths[i + 1] : NULL;
     int result = check(clarke_show, paths[i], batch);
-    if (result != VERIFIED)
-      printf("refused %s%s%s\n", paths[i], batch != NULL ? " " : "", batch != NULL ? batch : "");
+    if (result != VERIFIED) {
+      printf("refused");
+      print_path(paths[i]);
+      if (batch != NULL)
+        print_path(batch);
+      putchar('\n');
+    }
     if (fflush(stdout) != 0 || result != VERIFIED) /* flushed in any case: the next child has a copy */
       worst = REFUSED;
   }

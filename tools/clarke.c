@@ -2,6 +2,7 @@
 #include "command.h"
 #include "process.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #ifdef __GLIBC__
@@ -44,10 +45,24 @@ clarke_refuse_empty(const char *arg, const struct argp_state *state)
     argp_error(state, "an option's value or a file's name is empty");
 }
 
+/* Messages and reports name files by lines of their own; a name of several lines could say what we do not. */
+static bool
+holds_line_end(int argc, char **argv)
+{
+  for (int i = 1; i < argc; i++)
+    if (strchr(argv[i], '\n') != NULL) {
+      fprintf(stderr, "clarke: argument %d holds the end of a line: no file or name may\n", i);
+      return true;
+    }
+  return false;
+}
+
 int
 main(int argc, char **argv)
 {
   clarke_process_begin();
+  if (holds_line_end(argc, argv))
+    return EXIT_NOT_ASKED;
 #ifdef __GLIBC__
   /* glibc would hand each large matrix back to the kernel and fault its pages in again for the next. */
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

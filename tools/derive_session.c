@@ -2,6 +2,7 @@
 #include "derive_report.h"
 
 #include "format/text.h"
+#include "process.h"
 #include "proof/write.h"
 
 #include <stdio.h>
@@ -150,6 +151,7 @@ answer(clarke_verdict *verdict, bool *asked, clarke_derive_session *s, clarke_er
   if (status != CLARKE_OK)
     return status;
   if (s->request->print) {
+    clarke_process_print_as_is();
     clarke_prog_print(stdout, &s->prog); /* standard output remembers its errors: process.h */
     return CLARKE_OK;
   }

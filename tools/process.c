@@ -1,8 +1,9 @@
-#define _GNU_SOURCE /* on_exit */
+#define _GNU_SOURCE /* on_exit, fopencookie */
 #include <stdio.h> /* before gmp.h */
 
 #include "process.h"
 #include "base/output.h"
+#include "base/printable.h"
 #include "command.h"
 
 #include <cblas.h>
@@ -123,6 +124,85 @@ glpk_gave_up(void *unused)
   out_of_memory();
 }
 
+#ifdef __GLIBC__
+/* Standard output and error write by these, so that nothing that anybody prints steers a terminal. */
+typedef struct {
+  int fd;
+  bool as_is;
+} terminal;
+
+static terminal output = {STDOUT_FILENO, false}, messages = {STDERR_FILENO, false};
+
+static bool
+write_all(int fd, const char *data, size_t n)
+{
+  while (n > 0) {
+    ssize_t written = write(fd, data, n);
+
+    if (written < 0)
+      return false;
+    data += written;
+    n -= (size_t)written;
+  }
+  return true;
+}
+
+/* As a stream's writer returns: how much of data was written; 0 is an error. */
+static ssize_t
+write_printable(void *to, const char *data, size_t n)
+{
+  const terminal *t = to;
+  char text[1024 * CLARKE_PRINTABLE_MOST];
+
+  for (size_t at = 0, part; at < n; at += part) {
+    part = n - at < 1024 ? n - at : 1024;
+    if (t->as_is ? !write_all(t->fd, data + at, part) : !write_all(t->fd, text, clarke_printable(text, data + at, part)))
+      return 0;
+  }
+  return (ssize_t)n;
+}
+
+static int
+close_terminal(void *to)
+{
+  return close(((terminal *)to)->fd);
+}
+
+static FILE *
+printable_stream(terminal *t, int buffering)
+{
+  FILE *f = fopencookie(t, "w", (cookie_io_functions_t){.write = write_printable, .close = close_terminal});
+
+  if (f == NULL || setvbuf(f, NULL, buffering, BUFSIZ) != 0)
+    out_of_memory();
+  return f;
+}
+
+static void
+print_printable(void)
+{
+  stdout = printable_stream(&output, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF);
+  stderr = printable_stream(&messages, _IONBF);
+}
+
+void
+clarke_process_print_as_is(void)
+{
+  fflush(stdout); /* which remembers its errors */
+  output.as_is = true;
+}
+#else
+static void
+print_printable(void)
+{
+}
+
+void
+clarke_process_print_as_is(void)
+{
+}
+#endif
+
 static void
 close_output(void)
 {
@@ -183,6 +263,7 @@ void
 clarke_process_begin(void)
 {
   open_standard_streams();
+  print_printable();
   signal(SIGPIPE, SIG_IGN); /* a pipe that nobody reads is an error of writing, */
   signal(SIGXFSZ, SIG_IGN); /* and so is a file that may grow no more */
   mp_set_memory_functions(must_allocate, gmp_reallocate, gmp_free);

@@ -4,10 +4,14 @@
 
 /* Call it first in main. From then on
  * - the descriptors 0, 1 and 2 are open, so that no file is opened as one of them; writing to one that was closed fails;
+ * - standard output and error show printable ASCII alone (base/printable.h);
  * - at exit, output that could not be written ends the process with status 2 and a message;
  * - GMP, MPFR, FLINT, jansson and libcrypto, which return no error or crash, end it so when memory runs out (GLPK too, in
  *   this thread), and leave no temporary file behind. */
 void clarke_process_begin(void);
+
+/* From here on standard output shows all bytes as they are: for a file's text that is asked for, to be a file again. */
+void clarke_process_print_as_is(void);
 
 /* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS. */
 void clarke_process_needs_room(void);

@@ -117,7 +117,9 @@ read_case(library *l, const char *folder, const char *name, clarke_error *err)
   if (path == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   clarke_case_init(c);
-  status = clarke_case_read(c, path, err);
+  status = strchr(name, '\n') == NULL
+             ? clarke_case_read(c, path, err)
+             : clarke_fail(err, CLARKE_EINPUT, "%s: a case there whose name holds the end of a line", folder);
   free(path);
   l->n += status == CLARKE_OK;
   if (status == CLARKE_OK)

@@ -128,6 +128,115 @@ START_TEST(empty_values_are_refused)
 }
 END_TEST
 
+/* ---- names that could steer a terminal */
+
+#define TURNED "\xe2\x80\xae" /* U+202E: what follows is written from right to left */
+#define ESCAPE "\x1b[2J"
+
+/* Names of files: how they are shown in text and in JSON. */
+static const struct {
+  const char *name, *text, *json;
+} hostile[] = {
+  {TURNED "xnno.onnx", "\\xE2\\x80\\xAExnno.onnx", "\"\\u202Exnno.onnx\""},
+  {ESCAPE "x.onnx", "\\x1B[2Jx.onnx", "\"\\u001B[2Jx.onnx\""},
+  {"\xff\x80x.onnx", "\\xFF\\x80x.onnx", "\"\\\\xFF\\\\x80x.onnx\""},
+  {"\r\x7f\xc2\x9bx.onnx", "\\x0D\\x7F\\xC2\\x9Bx.onnx", "\"\\r\\u007F\\u009Bx.onnx\""},
+};
+
+/* The file holds the text and, beside ends of lines, printable ASCII alone. */
+static void
+shows(const char *name, const char *text)
+{
+  size_t size;
+  char *all = contents_of(name, &size);
+
+  ck_assert_msg(strstr(all, text) != NULL, "'%s' expected: %s", text, all);
+  for (size_t i = 0; i < size; i++)
+    ck_assert_msg((all[i] >= ' ' && all[i] <= '~') || all[i] == '\n', "byte %02x in %s", (unsigned char)all[i], all);
+  free(all);
+}
+
+START_TEST(names_of_files_steer_no_terminal)
+{
+  for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+    const char *name = hostile[i].name;
+
+    ck_assert_int_eq(run("%s audit '%s' --batch %s/audit/lemma2.npz", CLARKE, name, CASES), 2);
+    shows("err", hostile[i].text);
+    ck_assert_int_eq(run("%s derive --wrt '%s'", CLARKE, name), 2);
+    ck_assert_int_eq(run("%s audit '--%s'", CLARKE, name), 2); /* argp's own words */
+    shows("err", hostile[i].text);
+    ck_assert_int_eq(run("%s '%s'", CLARKE, name), 2);
+    shows("err", hostile[i].text);
+    ck_assert_int_eq(run("cp %s/audit/lemma2.onnx '%s'; %s audit '%s' --batch %s/audit/lemma2.npz", CASES, name, CLARKE,
+                         name, CASES), 1);
+    shows("out", hostile[i].text);
+    ck_assert_int_eq(run("%s 'gone%s'", CHECKER, name), 2);
+    shows("err", "cannot read: gone");
+    ck_assert_int_eq(run("%s --show 'gone%s' 'gone%s'", CHECKER, name, name), 2);
+    shows("out", "refused gone");
+  }
+}
+END_TEST
+
+START_TEST(names_in_json_are_ascii)
+{
+  for (size_t i = 0; i < sizeof hostile / sizeof hostile[0]; i++) {
+    const char *name = hostile[i].name;
+
+    ck_assert_int_eq(run("cp %s/audit/lemma2.onnx '%s'; %s audit '%s' --batch %s/audit/lemma2.npz --json", CASES, name,
+                         CLARKE, name, CASES), 1);
+    shows("out", hostile[i].json);
+  }
+}
+END_TEST
+
+/* Of a node, a parameter, a comment; a profile. */
+START_TEST(names_in_files_steer_no_terminal)
+{
+  ck_assert_int_eq(run("LC_ALL=C sed 's/rho/" TURNED "/g' %s/audit/lemma2.onnx >n.onnx; %s audit n.onnx --batch "
+                       "%s/audit/lemma2.npz", CASES, CLARKE, CASES), 1);
+  shows("out", "\\xE2\\x80\\xAE");
+  ck_assert_int_eq(run("%s audit n.onnx --batch %s/audit/lemma2.npz --json", CLARKE, CASES), 1);
+  shows("out", "\"\\u202E\"");
+  ck_assert_int_eq(run("%s audit n.onnx --batch %s/audit/lemma2.npz --wrt '" TURNED "'", CLARKE, CASES), 2);
+  shows("err", "\\xE2\\x80\\xAE");
+  ck_assert_int_eq(run("printf '" ESCAPE " 0 1\\n' >'" TURNED ".profile'; %s audit n.onnx --batch %s/audit/lemma2.npz "
+                       "--profile '" TURNED ".profile'", CLARKE, CASES), 2);
+  shows("err", "\\xE2\\x80\\xAE");
+  ck_assert_int_eq(run("printf 'input x\\noutput x # " TURNED "\\ny" ESCAPE "\\n' >p.prog; %s derive p.prog --at x=1",
+                       CLARKE), 2);
+  shows("err", "p.prog:3");
+}
+END_TEST
+
+/* The formatter's output is a program again: its comments stay. */
+START_TEST(a_printed_program_keeps_its_comments)
+{
+  ck_assert_int_eq(run("printf 'input x\\noutput x # " TURNED "\\n' >p.prog; %s derive p.prog --print", CLARKE), 0);
+  ck_assert_int_eq(run("%s derive p.prog --print | cmp - p.prog", CLARKE), 0);
+  ck_assert_int_eq(run("mkdir c; printf '#: claim A\\n#: where " TURNED "\\n#: says " TURNED "\\n#: at x=1\\n"
+                       "#: expect value 1\\ninput x\\noutput x\\n' >c/a.prog; %s reproduce --cases c", CLARKE), 0);
+  shows("out", "\\xE2\\x80\\xAE");
+  ck_assert_int_eq(run("%s reproduce --cases c --json", CLARKE), 0);
+  shows("out", "\\u202E");
+}
+END_TEST
+
+START_TEST(ends_of_lines_in_names_are_refused)
+{
+  ck_assert_int_eq(run("%s audit 'a\nin-bouligand: .onnx' --batch b.npz", CLARKE), 2);
+  file_says("err", "argument 2 holds the end of a line");
+  ck_assert_int_eq(run("%s '\n'", CLARKE), 2);
+  ck_assert_int_eq(run("mkdir d; cp %s/papers/bolte-zero.prog 'd/a\n.prog'; %s reproduce --cases d", CASES, CLARKE), 2);
+  file_says("err", "d: a case there whose name holds the end of a line");
+  ck_assert_int_eq(run("%s 'a\nVERIFIED'", CHECKER), 2);
+  shows("err", "a?VERIFIED");
+  ck_assert_int_eq(run("%s --show 'a\nVERIFIED'", CHECKER), 2);
+  shows("out", "refused a?VERIFIED\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -150,6 +259,11 @@ main(void)
   (void)little_address_space;
 #endif
   tcase_add_test(tests, empty_values_are_refused);
+  tcase_add_test(tests, names_of_files_steer_no_terminal);
+  tcase_add_test(tests, names_in_json_are_ascii);
+  tcase_add_test(tests, names_in_files_steer_no_terminal);
+  tcase_add_test(tests, a_printed_program_keeps_its_comments);
+  tcase_add_test(tests, ends_of_lines_in_names_are_refused);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
