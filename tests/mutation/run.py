@@ -5,10 +5,11 @@
 A change (mutants.py) is planted in a copy of the repository under DIR, built, and the tests run until one fails. What no test
 notices is printed, with the share that was noticed by room. Changes that give the same object code are not counted, nor are those in
 equivalent.txt, each with the reason why no test could tell. Results are kept in DIR: the same command goes on where it was
-cut off, `--again` begins anew, and `--list` prints the changes alone.
+cut off, `--again` begins anew, `--survivors` asks those again that nothing noticed, and `--list` prints the changes alone.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -27,9 +28,9 @@ from mutants import mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 # The folder of a room, and tests by the beginnings of their names: those likely to notice first.
 ROOMS = {
-    "check": ("lib/proof/kernel", ["kernel", "forger", "audit-definition", "theorem", "audit", "derive-cli", "reproduce"]),
-    "theorem": ("lib/theorem", ["theorem", "audit-definition", "derive", "audit", "subdiff", "reproduce"]),
-    "subdiff": ("lib/subdiff", ["subdiff", "theorem", "audit-definition", "derive", "audit", "reproduce"]),
+    "check": ("lib/proof/kernel", ["kernel", "forge", "audit-definition", "theorem", "audit", "derive-cli", "reproduce"]),
+    "theorem": ("lib/theorem", ["theorem", "audit-definition", "derive", "audit", "subdiff", "forge", "reproduce", "valid"]),
+    "subdiff": ("lib/subdiff", ["subdiff", "theorem", "audit-definition", "derive", "audit", "forge", "reproduce", "valid"]),
     "exact": ("lib/exact", ["exact", "subdiff", "theorem", "replay", "audit", "derive", "kernel"]),
     "replay": ("lib/replay", ["replay", "subdiff", "theorem", "audit", "derive"]),
 }
@@ -49,6 +50,7 @@ class Copy:
                 old.unlink()
         for name in names:
             self.update(name)
+        self.code = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in sorted(names))).hexdigest()
         if not (self.build / "build.ninja").exists():
             subprocess.run(["meson", "setup", str(self.build), str(self.source)], check=True, stdout=subprocess.DEVNULL)
         if not self.make():
@@ -96,43 +98,64 @@ def limits():
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
-def passes(test, seconds):
-    """Has the test passed, and how long did it take?"""
+def passes(test, seconds, log):
+    """Has the test passed, and how long did it take? It is stopped when one of its cases has failed: libcheck lists them in log."""
     begun = time.monotonic()
-    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"]}, cwd=test["workdir"] or "/tmp",
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
-    try:
-        passed = process.wait(timeout=seconds) == 0
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        passed = False
+    log.write_text("")
+    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], "CK_TAP_LOG_FILE_NAME": str(log)},
+                               cwd=test["workdir"] or "/tmp", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
+    passed = None
+    while passed is None:
+        try:
+            passed = process.wait(timeout=0.1) == 0
+        except subprocess.TimeoutExpired:
+            if time.monotonic() - begun > seconds or "not ok" in log.read_text(errors="replace"):
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                passed = False
     return passed, time.monotonic() - begun
 
 
 class Tests:
     """The tests of a room, which have passed on the code as it is; the quickest killers come first."""
 
-    def __init__(self, copy, beginnings):
-        self.tests, self.seconds, self.kills = copy.tests(beginnings), {}, Counter()
+    def __init__(self, copy, beginnings, times, kills):
+        self.tests, self.times, self.kills = copy.tests(beginnings), times, kills
         for test in self.tests:
-            passed, took = passes(test, test["timeout"])
-            if not passed:
-                sys.exit(f"{test['name']} fails on the code as it is")
-            self.seconds[test["name"]] = took
+            if times.seconds(test["name"]) is None:
+                passed, took = passes(test, test["timeout"], times.log)
+                if not passed:
+                    sys.exit(f"{test['name']} fails on the code as it is")
+                times.add(test["name"], took)
 
     def order(self):
         """By kills a second, each having one kill to begin with: quick tests first."""
-        return sorted(self.tests, key=lambda t: -(1 + self.kills[t["name"]]) / (0.5 + self.seconds[t["name"]]))
+        return sorted(self.tests, key=lambda t: -(1 + self.kills[t["name"]]) / (0.5 + self.times.seconds(t["name"])))
 
     def killer(self):
         """The first test that fails, or None."""
         for test in self.order():
-            passed, _ = passes(test, 30 + 5 * self.seconds[test["name"]])
+            passed, _ = passes(test, 30 + 5 * self.times.seconds(test["name"]), self.times.log)
             if not passed:
                 self.kills[test["name"]] += 1
                 return test["name"]
         return None
+
+
+class Times:
+    """How long each test takes that passes on the code as it is; kept while the code is the same."""
+
+    def __init__(self, folder, code):
+        self.path, self.log, self.code = folder / "times", folder / "log", code
+        kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.known = kept["seconds"] if kept.get("code") == code else {}
+
+    def seconds(self, name):
+        return self.known.get(name)
+
+    def add(self, name, seconds):
+        self.known[name] = seconds
+        self.path.write_text(json.dumps({"code": self.code, "seconds": self.known}))
 
 
 def choose(room, number, seed):
@@ -190,7 +213,7 @@ def plant(copy, tests, mutant, known):
 
 
 class Results:
-    def __init__(self, path, again):
+    def __init__(self, path, again, survivors):
         self.path = path
         if again:
             path.unlink(missing_ok=True)
@@ -198,6 +221,8 @@ class Results:
         for line in path.read_text().splitlines() if path.exists() else []:
             entry = json.loads(line)
             self.known[tuple(entry["key"])] = entry
+        if survivors:
+            self.known = {key: e for key, e in self.known.items() if e["outcome"] != "survived"}
 
     def key(self, mutant, source):
         return (mutant.path, str(source.count("\n", 0, mutant.start) + 1), str(mutant.start), *mutant.change(source))
@@ -224,6 +249,7 @@ def report(room, entries):
 
 def run_room(room, options, copy, results):
     mutants = choose(room, options.number, options.seed)
+    kills = Counter(e["by"] for e in results.known.values() if e["outcome"] == "killed")
     tests, known, entries = None, reviewed(), []
     for i, mutant in enumerate(mutants):
         source = (ROOT / mutant.path).read_text()
@@ -232,7 +258,7 @@ def run_room(room, options, copy, results):
             print(f"{mutant.path}:{mutant.line(source)}: {mutant.operator}\n- {key[3]}\n+ {key[4]}")
             continue
         if key not in results.known:
-            tests = tests or Tests(copy, ROOMS[room][1])
+            tests = tests or Tests(copy, ROOMS[room][1], Times(options.folder, copy.code), kills)
             begun = time.monotonic()
             outcome, by = plant(copy, tests, mutant, known)
             results.add(key, operator=mutant.operator, outcome=outcome, by=by, seconds=round(time.monotonic() - begun, 1))
@@ -249,6 +275,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/clarke-mutation"))
     parser.add_argument("--again", action="store_true", help="forget earlier results")
+    parser.add_argument("--survivors", action="store_true", help="plant those again that no test noticed")
     parser.add_argument("--list", action="store_true", help="print the mutants and plant none")
     parser.add_argument("--least", type=float, default=95, help="percent to be noticed in each room, else the exit status is 1 (95)")
     options = parser.parse_args()
@@ -257,7 +284,7 @@ def main():
         parser.error(f"rooms are {', '.join(ROOMS)}")
     options.folder.mkdir(parents=True, exist_ok=True)
     copy = None if options.list else Copy(options.folder)
-    results = Results(options.folder / "results", options.again)
+    results = Results(options.folder / "results", options.again, options.survivors)
     scores = [run_room(room, options, copy, results) for room in rooms]
     sys.exit(any(100 * score < options.least for score in scores))
 
