@@ -139,6 +139,65 @@ def products_of_parameters():
     case("product-all", 1, "its argument is not affine", evidence=tree, wrt="w u", **base)
 
 
+def quotients_by_parameters():
+    """|y| - 2 |z|, y = 1 / w - 1 + b and z = w - 1 - b at w = 1, b = 0. As if y were affine, y = -z, and the gradients were -1 and 1
+    (times (1, -1)); but y + z > 0 off w = 1: where both are positive the gradient is -3. AD has -2."""
+    save("quotient.onnx", [
+        helper.make_node("Div", ["x", "w"], ["q"], "over"), helper.make_node("Sub", ["q", "one"], ["r"], "less"),
+        helper.make_node("Add", ["r", "b"], ["y"], "plus"), helper.make_node("Abs", ["y"], ["s"], "abs"),
+        helper.make_node("Mul", ["x", "w"], ["t"], "times"), helper.make_node("Sub", ["t", "one"], ["u"], "minus"),
+        helper.make_node("Sub", ["u", "b"], ["z"], "without"), helper.make_node("Abs", ["z"], ["a"], "abs2"),
+        helper.make_node("Mul", ["a", "two"], ["v"], "twice"), helper.make_node("Sub", ["s", "v"], ["out"], "rest")],
+         ["N", 1], ["N", 1], dict(w=[1], b=[0], one=[1], two=[2]))
+    batch("quotient.npz", [[1]])
+    base = dict(verdict="not-in-clarke", model="quotient.onnx", data="quotient.npz", touched=2, proxies=["Abs 0 2/3"], wrt="w b")
+    dead = "dead 2\nu 0 1\nu 1 1"
+    tree = f"evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\n{dead}\nleaf\nbranch 1\nleaf\n{dead}"
+    case("quotient", 1, "its argument is not affine", evidence=tree, **base)
+    for wrt in ["b", "w"]:  # b alone is affine; by w alone the sides (+, +) are as impossible, but nothing here shows it
+        case("quotient-" + wrt, 0 if wrt == "b" else 1, "VERIFIED" if wrt == "b" else "its argument is not affine",
+             evidence=tree.replace("v w 0 -1", "v b 0 1" if wrt == "b" else "v w 0 -1"), **{**base, "wrt": wrt})
+
+
+def windows_of_products():
+    """Windows max(w, t), t = u v at 0, beside |w|: t is of the second order, so all four sides of both occur. As if t were
+    affine with derivative zero, w would be the larger where it is positive and nowhere else."""
+    for name, order, share in [("first", ["y", "z"], -3), ("second", ["z", "y"], -3)]:
+        save(f"window-product-{name}.onnx", [
+            helper.make_node("Mul", ["x", "w"], ["y"], "one"), helper.make_node("Abs", ["y"], ["a"], "abs"),
+            helper.make_node("Mul", ["x", "v"], ["t"], "two"), helper.make_node("Mul", ["t", "u"], ["z"], "three"),
+            helper.make_node("Concat", order, ["c"], "join", axis=2),
+            helper.make_node("MaxPool", ["c"], ["m"], "pool", kernel_shape=[2]), helper.make_node("Mul", ["m", "less"], ["b"], "four"),
+            helper.make_node("Mul", ["a", "more"], ["d"], "five"), helper.make_node("Add", ["d", "b"], ["out"], "six")],
+             ["N", 1, 1], ["N", 1, 1], dict(w=[0], v=[0], u=[0], less=[share], more=[1 if name == "first" else 2]))
+    batch("window-product.npz", [[[1]]])
+    base = dict(verdict="not-in-clarke", data="window-product.npz", touched=2, tie="first", wrt="w v u")
+    # Gradients by w: -2, 1 on the right of |w|, -4, -1 on the left. AD's is -3; without the sides (-, w) it would be outside.
+    tree = "evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 b 1\nleaf\nbranch 1\nleaf\nleaf"
+    case("window-product-other", 1, "1 (node 5 'pool', feature 0, sample 0): its argument is not affine", evidence=tree,
+         model="window-product-first.onnx", proxies=["Abs 0 0"], **base)
+    # -1, 2 on the right, -5, -2 on the left; AD's is 1. The sides (+, t): t is the window's first.
+    tree = "evidence separator\nv w 0 1\ntree\nbranch 0\nbranch 1\nleaf\nleaf\nbranch 1\ndead 2\nu 0 1\nu 1 b 1\nleaf"
+    case("window-product-side", 1, "1 (node 5 'pool', feature 0, sample 0): its argument is not affine", evidence=tree,
+         model="window-product-second.onnx", proxies=["Abs 0 2"], **{**base, "tie": "last"})
+
+
+    # max(w, t) and max(w, 0) are not on one side together: gradients by w are 0, 1, -2, -1. AD has 1/2, 3/2 times the second
+    # entries less half the first.
+    zero = helper.make_node("Mul", ["x", "nought"], ["o"], "zero")
+    for order in [["y", "z", "y", "o"], ["y", "o", "y", "z"]]:
+        name = "window-product-line" if order[1] == "z" else "window-product-other-line"
+        save(name + ".onnx", [
+            helper.make_node("Mul", ["x", "w"], ["y"], "one"), helper.make_node("Mul", ["x", "v"], ["t"], "two"),
+            helper.make_node("Mul", ["t", "u"], ["z"], "three"), zero, helper.make_node("Concat", order, ["c"], "join", axis=2),
+            helper.make_node("MaxPool", ["c"], ["m"], "pool", kernel_shape=[2], strides=[2]),
+            helper.make_node("Mul", ["m", "by"], ["out"], "four")],
+             ["N", 1, 1], ["N", 1, 2], dict(w=[0], v=[0], u=[0], nought=[0], by=[[1, -2]]))
+        case(name, 1, "its argument is not affine" if order[1] == "z" else "1 (node 5 'pool', feature 1, sample 0) is of another kind than 0",
+             model=name + ".onnx", proxies=[], evidence="evidence bound\nv w 0 1\nparallel 0 1\ntree\nbranch 0\nleaf\nleaf",
+             **{**base, "tie": "hybrid 3"})
+
+
 def statements():
     """What is printed names all of the statement: parameters in wrt, in characters that steer no terminal; reading rules."""
     odd = "\u202eb[2J %"
@@ -1432,6 +1491,7 @@ def simplices():
     case("simplices-right", 1, "not inside the simplex", evidence=right, **{**base, "proxies": ["Relu 0 3/2"]})
     case("simplices-one-side", 1, "changes of a larger dimension", evidence=evidence(["1 0 1 2 3"], three[:1]), **base)
     simplices_of_losses(base, right)
+    simplices_of_means(evidence)
     simplices_and_others(base, evidence)
     simplices_of_windows(base, evidence)
 
@@ -1448,6 +1508,22 @@ def simplices_of_losses(base, right):
         ce = {**base, "model": "simplices-ce.onnx", "data": f"simplices-ce-{label}.npz", "loss": "ce"}
         case(f"simplices-ce-{label}", 0, "VERIFIED", evidence=right, **ce)
         case(f"simplices-ce-out-{label}", 1, "not inside", evidence=right, **{**ce, "model": "simplices-ce-out.onnx"})
+
+
+def simplices_of_means(evidence):
+    """A mean over 3 outputs: the loss's derivatives by them, 2/3, -2/3 and 0, cancel at the kink. So it does not matter, and
+    one cell is enough."""
+    save("simplices-mean.onnx", [
+        helper.make_node("MatMul", ["x", "w"], ["y"], "first"), helper.make_node("Relu", ["y"], ["r"], "rho"),
+        helper.make_node("MatMul", ["r", "v"], ["out"], "second")], ["N", 1], ["N", 3], dict(w=[[0]], v=[[1, 1, 1]]))
+    batch("simplices-mean.npz", [[1]], np.float32([[-1, 1, 0]]))
+    base = dict(verdict="in-clarke", model="simplices-mean.onnx", data="simplices-mean.npz", touched=1, proxies=["Relu 0 1/2"],
+                wrt="w", loss="mse")
+    case("simplices-mean", 0, "VERIFIED", evidence=evidence(["1 0"], [(1,)]), **base)
+    case("simplices-mean-more", 1, "a block of 2 cells, for changes of dimension 0", evidence=evidence(["2 0"], [(1,), (-1,)]), **base)
+    batch("simplices-mean-other.npz", [[1]], np.float32([[-1, 1, 1]]))
+    case("simplices-mean-other", 1, "changes of a larger dimension", evidence=evidence(["1 0"], [(1,)]),
+         **{**base, "data": "simplices-mean-other.npz"})
 
 
 def simplices_and_others(base, evidence):
@@ -1537,7 +1613,8 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
-                 normalized, near_kinks, products_of_parameters, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 normalized, near_kinks, products_of_parameters,
+                 quotients_by_parameters, windows_of_products, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -86,8 +86,7 @@ read_parallel(const cell *c, size_t j)
     size_t k = next_number();
     RATIONAL(by);
     require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
-    require(is_window(t) == is_window(&p->touched[k]) && t->n == p->touched[k].n && affine(c, &p->touched[k]),
-            "%s is of another kind than %zu", kink(k), j);
+    require(t->n == p->touched[k].n && affine(c, &p->touched[k]), "%s is of another kind than %zu", kink(k), j);
     for (size_t o = 0; o < rows; o++) {
       gradient(p, c->slope, k, is_window(t) ? o + 1 : 0, 0);
       require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
