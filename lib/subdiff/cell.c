@@ -74,7 +74,7 @@ clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question
 }
 
 /* The sign that the side asks of the tangent to be 1, for a condition of the touch: its argument's, or
- * that of the side's option less another; 2 when an enclosure leaves it open. */
+ * that of the side's option less another; 2 or -2 when an enclosure leaves it open. */
 static int
 tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t,
              int8_t side, size_t other)
@@ -91,7 +91,7 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
   mpq_init(zero);
   sign = clarke_matrix_compare(m, t->feature, t->column, zero);
   mpq_clear(zero);
-  return sign == 2 ? 2 : sign * side;
+  return sign * side;
 }
 
 /* Has the side nothing to ask by this condition of the touch? */

@@ -232,9 +232,8 @@ clarke_blocks_next(bool *found, bool *touch, clarke_blocks *b, clarke_error *err
       continue;
     status = solve_one(&answer, s, b->block, first, b->q->g, err);
     *found = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
-    for (size_t k = 0; *found && k < b->q->replay->n_touches; k++)
-      touch[k] = false;
-    for (size_t i = 0; *found && i < s->n; i++)
+    memset(touch, 0, b->q->replay->n_touches);
+    for (size_t i = 0; i < s->n; i++)
       if (b->block[i] == first)
         touch[s->owner[i].touch] = true;
   }

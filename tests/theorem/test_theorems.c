@@ -853,26 +853,67 @@ START_TEST(a_block_is_surrounded_whole)
 END_TEST
 
 /* The gradients of one layer are -2 and 4 (times 1/210), AD's 0 among them; the other has relu(w), whose side only w could bring
- * about, and which adds 6: the sum's are 4 and 4. */
+ * about, and which adds 6: the sum's are 4 and 4. w is one entry of several, the others being of no use here. */
 START_TEST(other_touches_leave_the_blocks_parameters_alone)
 {
-  asked a;
+  for (int entry = 0; entry < 3; entry++) {
+    asked a;
+    double pick[3] = {0};
 
-  many_samples(&a, 2, 3, NUMBERS(1, 0, -1, 0, 0, 1), NUMBERS(1, 2, 3));
-  weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
-  weight(&a, "left", SHAPE(2, 1,), NUMBERS(1, 0));
-  weight(&a, "right", SHAPE(2, 1,), NUMBERS(0, 1));
-  node(&a, "MatMul", "x,left", "s");
-  node(&a, "MatMul", "x,right", "t");
-  node(&a, "MatMul", "s,w", "y");
-  node(&a, "MatMul", "t,w", "u");
-  node(&a, "Relu", "y", "z");
-  node(&a, "Relu", "u", "q");
-  node(&a, "Sub", "z,q", "out");
-  a.wrt = "w";
-  ask(&a, "out");
-  no_simplices(&a);
-  asked_end(&a);
+    pick[entry] = 1;
+    many_samples(&a, 2, 3, NUMBERS(1, 0, -1, 0, 0, 1), NUMBERS(1, 2, 3));
+    weight(&a, "w", SHAPE(1, 3,), NUMBERS(0, 0, 0));
+    weight(&a, "pick", SHAPE(3, 1,), pick);
+    weight(&a, "left", SHAPE(2, 1,), NUMBERS(1, 0));
+    weight(&a, "right", SHAPE(2, 1,), NUMBERS(0, 1));
+    node(&a, "MatMul", "x,left", "s");
+    node(&a, "MatMul", "x,right", "t");
+    node(&a, "MatMul", "s,w", "ys");
+    node(&a, "MatMul", "t,w", "us");
+    node(&a, "MatMul", "ys,pick", "y");
+    node(&a, "MatMul", "us,pick", "u");
+    node(&a, "Relu", "y", "z");
+    node(&a, "Relu", "u", "q");
+    node(&a, "Sub", "z,q", "out");
+    a.wrt = "w";
+    ask(&a, "out");
+    no_simplices(&a);
+    asked_end(&a);
+  }
+}
+END_TEST
+
+/* |y| of as many layers, all at the same mix of their sides: b_1 + ... + b_k, the Abs of each sum being the next one's summand. */
+START_TEST(a_mix_is_of_ten_layers_at_most)
+{
+  for (int layers = 10; layers <= 11; layers++) {
+    asked a;
+
+    asked_begin(&a, 1, 1, NUMBERS(0));
+    a.profile = "Abs 0 1/2\n";
+    for (int i = 0; i < layers; i++) {
+      char in[16], bias[8], sum[8], operands[32];
+
+      snprintf(in, sizeof in, i == 0 ? "x" : "z%d", i);
+      snprintf(bias, sizeof bias, "b%d", i);
+      snprintf(sum, sizeof sum, "y%d", i);
+      weight(&a, bias, SHAPE(1,), NUMBERS(0));
+      snprintf(operands, sizeof operands, "%s,%s", in, bias);
+      node(&a, "Add", operands, sum);
+      snprintf(in, sizeof in, "z%d", i + 1);
+      node(&a, "Abs", sum, in);
+    }
+    ask(&a, layers == 10 ? "z10" : "z11");
+    ck_assert_uint_eq(a.replay.n_touches, (size_t)layers);
+    if (layers == 10) {
+      verdict_is(&a, CLARKE_IN_CLARKE);
+      ck_assert_int_eq(a.audit.evidence, CLARKE_EVIDENCE_MIX);
+      ck_assert_uint_eq(a.audit.n_mixed, 10);
+      ck_assert_uint_eq(a.audit.n_cells, 1024);
+    } else
+      ck_assert_int_ne(a.audit.evidence, CLARKE_EVIDENCE_MIX);
+    asked_end(&a);
+  }
 }
 END_TEST
 
@@ -989,6 +1030,7 @@ main(void)
     blocks_that_share_parameters_are_not_surrounded_apart,
     a_block_is_surrounded_whole,
     other_touches_leave_the_blocks_parameters_alone,
+    a_mix_is_of_ten_layers_at_most,
     there_are_no_bounds_through_transcendental_functions,
   };
   Suite *suite = suite_create("theorem-theorems");
