@@ -198,6 +198,29 @@ def windows_of_products():
              **{**base, "tie": "hybrid 3"})
 
 
+def identities():
+    """Equal values of different functions are options of their own: tanh of two weights, two touched windows, products of two
+    pairs. By their mean AD has another gradient than any near."""
+    tails = {"tanh": [helper.make_node("Tanh", ["y"], ["z"], "tanh")], "softmax": [helper.make_node("Softmax", ["y"], ["z"], "soft", axis=-1)],
+             "windows": [helper.make_node("MaxPool", ["y"], ["z"], "pool1", kernel_shape=[2], strides=[2])],
+             "kinks": [helper.make_node("Relu", ["y"], ["z"], "rho")]}
+    batch("identity.npz", [[[1]]])
+    for name, inner in [("tanh", 0), ("softmax", 0), ("windows", 2), ("kinks", 4)]:
+        save(f"identity-{name}.onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["y"], "dense"), *tails[name],
+            helper.make_node("MaxPool", ["z"], ["out"], "pool", kernel_shape=[2 if inner == 2 else 4])], ["N", 1, 1], ["N", 1, 1],
+             dict(w=[[0, 0, 0, 0]]))
+        base = dict(verdict="in-bouligand", model=f"identity-{name}.onnx", data="identity.npz", touched=inner + 1,
+                    proxies=["Relu 0 right"] if name == "kinks" else [])
+        ad = "evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 2\nmove w at 1 1\nmove w at 2 2\nmove w at 3 1"
+        one = ad.replace("at 2 2", "at 2 1").replace("at 3 1", "at 3 -1" if inner == 2 else "at 3 1/2")
+        case("identity-" + name, 0, "VERIFIED", evidence=one, tie="first", **base)
+        case(f"identity-{name}-mean", 1, "gives it no side", evidence=one, tie="mean", **base)
+        case(f"identity-{name}-one", 1, f"the number of touched kinks is {inner + 1}", tie="mean",
+             evidence="evidence ad\ncell ad\ndirections 0", **{**base, "touched": inner})
+        case(f"identity-{name}-last", 1, "moves to the wrong side", evidence=one, tie="last", **base)
+
+
 def statements():
     """What is printed names all of the statement: parameters in wrt, in characters that steer no terminal; reading rules."""
     odd = "\u202eb[2J %"
@@ -1539,6 +1562,15 @@ def simplices_and_others(base, evidence):
     case("simplices-others-along", 0, "VERIFIED", evidence=evidence(block, [(1, 7), (-1, 7)], [(0, -1)]), **base)
     case("simplices-others-proxy", 1, "gives it no side", evidence=evidence(block, cells, [(0, -1)]),
          **{**base, "proxies": ["Relu 0 1/2"]})
+    # By right slopes the second layer's kink moves with the one before it.
+    tail = [helper.make_node("MatMul", ["f", "c"], ["t"], "second"), helper.make_node("Relu", ["t"], ["q"], "rho2"),
+            helper.make_node("MatMul", ["q", "d"], ["l"], "last"), helper.make_node("Add", ["s", "l"], ["o"], "sum")]
+    bound_net("simplices-deep", [(1, 0), (-1, 0), (0, 1)], column([1, 2, 3]), tail, more=dict(c=[[0], [0], [1]], d=[[1]]))
+    deep = {**base, "model": "simplices-deep.onnx", "touched": 4}
+    for name, status, reason, proxy, others in [
+            ("right", 0, "VERIFIED", "right", [(0, 1)]),
+            ("wrong", 1, "moves to the wrong side", "right", [(0, -1)]), ("still", 1, "no direction moves", "right", [])]:
+        case("simplices-deep-" + name, status, reason, evidence=evidence(block, cells, others), **{**deep, "proxies": ["Relu 0 " + proxy]})
     # A kink behind those of a block is in none.
     tail = [helper.make_node("MatMul", ["f", "c"], ["t"], "second"), helper.make_node("Relu", ["t"], ["q"], "rho2"),
             helper.make_node("MatMul", ["q", "d"], ["l"], "last"), helper.make_node("Add", ["s", "l"], ["o"], "sum")]
@@ -1614,7 +1646,7 @@ def main():
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
-                 quotients_by_parameters, windows_of_products, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
