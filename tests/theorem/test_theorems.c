@@ -146,6 +146,33 @@ START_TEST(theorem_1_does_not_take_a_shared_bias)
 }
 END_TEST
 
+/* The bias of each of four neurons, read by columns; or of two only, the others having the same. */
+START_TEST(theorem_1_takes_a_bias_in_another_order)
+{
+  for (int shared = 0; shared < 2; shared++) {
+    asked a;
+
+    asked_begin(&a, 1, 2, one_point);
+    weight(&a, "W", SHAPE(2, 4,), NUMBERS(1, 2, 3, 4, 1, 2, 3, 4));
+    weight(&a, "b", shared ? SHAPE(1, 2,) : SHAPE(2, 2,), NUMBERS(0, 0, 0, 0));
+    memcpy(model_integers(&a.model, "square", SHAPE(3,)), (const int64_t[]){0, 2, 2}, 24);
+    attr_ints(node(&a, "Transpose", "b", "c"), "perm", SHAPE(1, 0,));
+    node(&a, "MatMul", "x,W", "p");
+    node(&a, "Reshape", "p,square", "q");
+    node(&a, "Add", "q,c", "y");
+    node(&a, "Relu", "y", "out");
+    ask(&a, "out");
+    ck_assert_uint_eq(a.replay.n_touches, 4);
+    if (shared)
+      applies_not(&a, "Theorem 1", "layer /out has no distinct bias");
+    else
+      applies(&a, "Theorem 1", CLARKE_YES, theorem_1_holds);
+    verdict_is(&a, CLARKE_IN_BOULIGAND);
+    asked_end(&a);
+  }
+}
+END_TEST
+
 START_TEST(theorem_1_does_not_take_a_layer_without_bias)
 {
   asked a;
@@ -606,6 +633,25 @@ START_TEST(theorem_8_fails_where_a_layer_has_no_direction)
 }
 END_TEST
 
+/* Nothing is asked of a layer that nothing touches. */
+START_TEST(a_layer_that_is_not_touched_has_no_system)
+{
+  asked a;
+
+  asked_begin(&a, 1, 2, one_point);
+  add_layer(&a, "1", "x", "Relu", SHAPE(2, 2,), NUMBERS(1, 2, 1, 2), 2, NUMBERS(0, 0));
+  add_layer(&a, "2", "z1", "Relu", SHAPE(2, 2,), NUMBERS(1, -1, 3, 2), 2, NUMBERS(4, 5));
+  ask(&a, "z2");
+  applies(&a, "Theorem 8", CLARKE_YES, theorem_8_holds);
+  ck_assert_int_eq(layer(&a, "/z1")->feasible, CLARKE_YES);
+  ck_assert(layer(&a, "/z1")->two_kinks);
+  ck_assert_int_eq(layer(&a, "/z2")->feasible, CLARKE_UNKNOWN);
+  ck_assert(!layer(&a, "/z2")->two_kinks);
+  ck_assert(!layer(&a, "/z2")->blocks.known);
+  asked_end(&a);
+}
+END_TEST
+
 /* One neuron has directions, the other none. */
 START_TEST(a_block_without_direction_is_counted)
 {
@@ -827,6 +873,26 @@ START_TEST(blocks_that_share_parameters_are_not_surrounded_apart)
 }
 END_TEST
 
+/* relu(w) and relu(-w) are surrounded; relu(v), which stands for itself, goes to AD's side by a direction. */
+START_TEST(a_block_with_a_direction_is_not_surrounded)
+{
+  asked a;
+
+  many_samples(&a, 2, 3, NUMBERS(1, 0, -1, 0, 0, 1), NUMBERS(2, 1, 1));
+  weight(&a, "w", SHAPE(2, 1,), NUMBERS(0, 0));
+  node(&a, "MatMul", "x,w", "y");
+  node(&a, "Relu", "y", "out");
+  a.wrt = "w";
+  ask(&a, "out");
+  verdict_is(&a, CLARKE_IN_CLARKE);
+  ck_assert_int_eq(a.audit.evidence, CLARKE_EVIDENCE_SIMPLICES);
+  ck_assert_uint_eq(a.audit.n_simplices, 1);
+  ck_assert_uint_eq(a.audit.simplex[0].n_touches, 2);
+  ck_assert_uint_eq(a.audit.others.n, 1);
+  asked_end(&a);
+}
+END_TEST
+
 /* b, -b, u v + b and -u v - b in one layer: the last two are not affine, and AD's 0 is wrong in them. */
 START_TEST(a_block_is_surrounded_whole)
 {
@@ -1020,7 +1086,10 @@ main(void)
     theorem_5_is_open_where_the_rank_is,
     theorem_8_takes_layers_that_have_directions,
     theorem_8_fails_where_a_layer_has_no_direction,
+    a_layer_that_is_not_touched_has_no_system,
     a_block_without_direction_is_counted,
+    a_block_with_a_direction_is_not_surrounded,
+    theorem_1_takes_a_bias_in_another_order,
     theorem_8_takes_one_sided_proxies_alone,
     theorem_8_is_open_where_a_system_is_not_decided,
     the_global_system_decides_more,

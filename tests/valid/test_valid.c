@@ -386,6 +386,193 @@ START_TEST(audits)
 }
 END_TEST
 
+/* An audit of two layers with cells of AD's sides, whose evidence is filled in by hand. */
+static void
+begin_audit(clarke_audit *audit, clarke_layer *layer, clarke_cell *cell, size_t n)
+{
+  clarke_audit_init(audit);
+  memset(layer, 0, 2 * sizeof *layer);
+  layer[0].step = a.replay.touch[0].step;
+  layer[0].touched = layer[0].moving = 2;
+  layer[1].step = a.replay.touch[2].step;
+  layer[1].touched = 1;
+  audit->layer = layer;
+  audit->n_layers = 2;
+  for (size_t i = 0; i < n; i++) {
+    clarke_cell_init(&cell[i]);
+    OK(clarke_cell_set(&cell[i], &a.q, a.q.ad_side, &error));
+  }
+  audit->cell = cell;
+}
+
+static bool
+sound(const clarke_audit *audit)
+{
+  return clarke_audit_is_valid(audit, &a.q);
+}
+
+START_TEST(audits_without_evidence)
+{
+  clarke_audit audit;
+  clarke_layer layer[2];
+
+  begin_audit(&audit, layer, NULL, 0);
+  BREAK(sound(&audit), audit.verdict, CLARKE_IN_BOULIGAND);
+  BREAK(sound(&audit), audit.verdict, CLARKE_IN_CLARKE);
+  BREAK(sound(&audit), audit.verdict, CLARKE_NOT_IN_CLARKE);
+  BREAK(sound(&audit), audit.evidence, 99);
+  BREAK(sound(&audit), layer[1].step, layer[0].step);
+  BREAK(sound(&audit), layer[1].step, a.g.n_steps);
+  BREAK(sound(&audit), layer[0].step, layer[1].step + 1);
+  BREAK(sound(&audit), layer[1].moving, 2);
+  BREAK(sound(&audit), audit.flat, 4);
+  audit.flat = 3;
+  layer[1].moving = 1;
+  ck_assert(sound(&audit));
+}
+END_TEST
+
+START_TEST(mixes)
+{
+  clarke_audit audit;
+  clarke_layer layer[2];
+  clarke_cell cell[4];
+  size_t mixed[2] = {0, 1};
+  mpq_t lambda[2];
+
+  begin_audit(&audit, layer, cell, 4);
+  mpq_inits(lambda[0], lambda[1], NULL);
+  mpq_set_ui(lambda[0], 1, 2);
+  mpq_set_ui(lambda[1], 1, 3);
+  audit.verdict = CLARKE_IN_CLARKE;
+  audit.evidence = CLARKE_EVIDENCE_MIX;
+  audit.mixed = mixed;
+  audit.lambda = lambda;
+  audit.n_mixed = 2;
+  audit.n_cells = 4;
+  BREAK(sound(&audit), audit.verdict, CLARKE_IN_BOULIGAND);
+  BREAK(sound(&audit), mixed[1], 0);
+  BREAK(sound(&audit), mixed[0], 1);
+  BREAK(sound(&audit), mixed[1], 2);
+  BREAK(sound(&audit), audit.n_cells, 3);
+  BREAK(sound(&audit), audit.n_mixed, 1);
+  BREAK(sound(&audit), audit.n_layers, 1);
+  BREAK(sound(&audit), cell[3].side[0], 7);
+  for (size_t i = 0; i < 2; i++) {
+    BREAK_RATIONAL(sound(&audit), lambda[i], 0, 1);
+    BREAK_RATIONAL(sound(&audit), lambda[i], 1, 1);
+    BREAK_RATIONAL(sound(&audit), lambda[i], -1, 2);
+    BREAK_RATIONAL(sound(&audit), lambda[i], 3, 2);
+  }
+  audit.n_mixed = 0;
+  audit.n_cells = 1;
+  ck_assert(!sound(&audit));
+  mpq_clears(lambda[0], lambda[1], NULL);
+  for (size_t i = 0; i < 4; i++)
+    clarke_cell_clear(&cell[i]);
+}
+END_TEST
+
+START_TEST(hulls)
+{
+  clarke_audit audit;
+  clarke_layer layer[2];
+  clarke_cell cell[2];
+  mpq_t weight[2];
+
+  begin_audit(&audit, layer, cell, 2);
+  mpq_inits(weight[0], weight[1], NULL);
+  mpq_set_ui(weight[1], 1, 1);
+  audit.verdict = CLARKE_IN_CLARKE;
+  audit.evidence = CLARKE_EVIDENCE_HULL;
+  audit.weight = weight;
+  audit.n_cells = 2;
+  BREAK(sound(&audit), audit.verdict, CLARKE_NOT_IN_CLARKE);
+  BREAK(sound(&audit), audit.verdict, CLARKE_UNDECIDED);
+  BREAK(sound(&audit), audit.n_cells, 0);
+  BREAK(sound(&audit), audit.n_cells, 1);
+  BREAK(sound(&audit), cell[1].side[2], CLARKE_LEFT);
+  BREAK_RATIONAL(sound(&audit), weight[0], 1, 2);
+  BREAK_RATIONAL(sound(&audit), weight[1], 2, 2);
+  mpq_set_ui(weight[0], 2, 1);
+  mpq_set_si(weight[1], -1, 1);
+  ck_assert(!sound(&audit));
+  mpq_swap(weight[0], weight[1]);
+  ck_assert(!sound(&audit));
+  mpq_set_ui(weight[0], 1, 4);
+  mpq_set_ui(weight[1], 3, 4);
+  audit.verdict = CLARKE_IN_BOULIGAND;
+  ck_assert(sound(&audit));
+  mpq_clears(weight[0], weight[1], NULL);
+  for (size_t i = 0; i < 2; i++)
+    clarke_cell_clear(&cell[i]);
+}
+END_TEST
+
+START_TEST(separators)
+{
+  clarke_audit audit;
+  clarke_layer layer[2];
+  size_t parallel[3] = {CLARKE_NONE, 0, 2};
+
+  begin_audit(&audit, layer, NULL, 0);
+  OK(clarke_enumerate(&audit.tree, &a.q, &error));
+  fill_row(&audit.membership.v);
+  audit.membership.place = CLARKE_OUTSIDE;
+  audit.verdict = CLARKE_NOT_IN_CLARKE;
+  for (int bound = 0; bound < 2; bound++) {
+    audit.evidence = bound ? CLARKE_EVIDENCE_BOUND : CLARKE_EVIDENCE_SEPARATOR;
+    BREAK(sound(&audit), audit.verdict, CLARKE_IN_CLARKE);
+    BREAK(sound(&audit), audit.verdict, CLARKE_UNDECIDED);
+    BREAK(sound(&audit), audit.tree.complete, false);
+    BREAK(sound(&audit), audit.tree.n, audit.tree.n - 1);
+    BREAK(sound(&audit), audit.tree.n, audit.tree.capacity + 1);
+    BREAK(sound(&audit), audit.membership.v.n, 0);
+    BREAK(sound(&audit), audit.membership.v.column[0], 3);
+  }
+  audit.tree.parallel = parallel;
+  BREAK(sound(&audit), parallel[0], 1);
+  BREAK(sound(&audit), parallel[1], 2);
+  audit.tree.parallel = NULL;
+  clarke_tree_clear(&audit.tree);
+  clarke_membership_clear(&audit.membership, 0);
+}
+END_TEST
+
+START_TEST(surroundings)
+{
+  clarke_audit audit;
+  clarke_layer layer[2];
+  size_t touch[2] = {0, 2};
+  clarke_direction d[2];
+  clarke_simplex x[2] = {{1, touch, 1, d}, {1, touch + 1, 1, d + 1}};
+  mpq_t one;
+
+  begin_audit(&audit, layer, NULL, 0);
+  clarke_direction_init(&d[0]);
+  clarke_direction_init(&d[1]);
+  mpq_init(one);
+  mpq_set_ui(one, 1, 1);
+  OK(clarke_direction_move(&d[1], CLARKE_MOVE_AT, 0, 3, one, &error));
+  mpq_clear(one);
+  OK(clarke_cell_set(&audit.others, &a.q, a.q.ad_side, &error));
+  audit.verdict = CLARKE_IN_CLARKE;
+  audit.evidence = CLARKE_EVIDENCE_SIMPLICES;
+  audit.simplex = x;
+  audit.n_simplices = 2;
+  BREAK(sound(&audit), audit.verdict, CLARKE_IN_BOULIGAND);
+  BREAK(sound(&audit), audit.n_simplices, 0);
+  BREAK(sound(&audit), audit.others.side[0], 3);
+  BREAK(sound(&audit), x[1].n_touches, 0);
+  BREAK(sound(&audit), x[1].n, 0);
+  BREAK(sound(&audit), touch[1], 3);
+  BREAK(sound(&audit), d[1].move[0].entry, 4);
+  BREAK(sound(&audit), d[1].n, d[1].capacity + 1);
+  clarke_direction_clear(&d[1]);
+  clarke_cell_clear(&audit.others);
+}
+END_TEST
+
 /* --- who notices --------------------------------------------------------------------------------- */
 
 static void
@@ -493,7 +680,7 @@ main(void)
 {
   const TTest *const tests[] = {
     numbers_and_matrices, graphs, profiles, replays, rows_directions_and_cells, trees, memberships,
-    simplices_and_classes, audits, assertions_are_always_on, functions_begin_with_checks,
+    simplices_and_classes, audits, audits_without_evidence, mixes, hulls, separators, surroundings, assertions_are_always_on, functions_begin_with_checks,
   };
   Suite *suite = suite_create("valid");
   TCase *tcase = tcase_create("valid");
