@@ -15,8 +15,8 @@ injective(const size_t *map, size_t n, size_t entries)
   seen = calloc(entries + 1, sizeof *seen);
   if (seen == NULL)
     return false;
-  for (size_t f = 0; f < n && distinct; f++) {
-    distinct = map[f] != CLARKE_NONE && !seen[map[f]];
+  for (size_t f = 0; f < n; f++) {
+    distinct = distinct && map[f] != CLARKE_NONE && !seen[map[f]];
     if (distinct)
       seen[map[f]] = true;
   }

@@ -146,6 +146,34 @@ START_TEST(theorem_1_does_not_take_a_shared_bias)
 }
 END_TEST
 
+/* A convolution whose filters have one place each: their biases are distinct; with two places they are not. */
+START_TEST(theorem_1_takes_filters_of_one_place)
+{
+  for (int places = 1; places <= 2; places++) {
+    asked a;
+
+    memset(&a, 0, sizeof a);
+    model_begin(&a.model, 17);
+    model_input(&a.model, "x", SHAPE(-1, 1, 2,));
+    clarke_tensor_init(&a.y);
+    a.x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2,));
+    memcpy(a.x.real, one_point, sizeof one_point);
+    a.profile = "Relu 0 0\n";
+    weight(&a, "W", places == 1 ? SHAPE(3, 1, 2,) : SHAPE(3, 1, 1,), NUMBERS(1, 1, 2, 2, 3, 3));
+    weight(&a, "b", SHAPE(3,), NUMBERS(0, 0, 0));
+    node(&a, "Conv", "x,W,b", "y");
+    node(&a, "Relu", "y", "out");
+    ask(&a, "out");
+    ck_assert_uint_eq(a.audit.layer[0].neurons, 3 * (size_t)places);
+    if (places == 1)
+      applies(&a, "Theorem 1", CLARKE_YES, theorem_1_holds);
+    else
+      applies_not(&a, "Theorem 1", "layer /out has no distinct bias");
+    asked_end(&a);
+  }
+}
+END_TEST
+
 /* The bias of each of four neurons, read by columns; or of two only, the others having the same. */
 START_TEST(theorem_1_takes_a_bias_in_another_order)
 {
@@ -1090,6 +1118,7 @@ main(void)
     a_block_without_direction_is_counted,
     a_block_with_a_direction_is_not_surrounded,
     theorem_1_takes_a_bias_in_another_order,
+    theorem_1_takes_filters_of_one_place,
     theorem_8_takes_one_sided_proxies_alone,
     theorem_8_is_open_where_a_system_is_not_decided,
     the_global_system_decides_more,
