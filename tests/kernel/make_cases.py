@@ -321,6 +321,19 @@ def lists():
                  model=f"lists-{name}{more}.onnx", data="lists.npz", touched=0, proxies=[], evidence=NOTHING)
 
 
+def long_lists():
+    """Lists of eight numbers, the most that there are, and of nine."""
+    batch("long.npz", [[[[1]]]])
+    for name, status, reason, values in [("eight", 0, "VERIFIED", [0, 0, 1, 0, 0, 0, 0, 2]), ("nine", 2, "is missing or too long", [0] * 9)]:
+        save(f"long-{name}.onnx", [
+            helper.make_node("Constant", [], ["pads"], value=numpy_helper.from_array(np.array(values, np.int64))),
+            helper.make_node("Mul", ["x", "w"], ["y"], "scale"), helper.make_node("Pad", ["y", "pads"], ["z"], "pad"),
+            helper.make_node("Conv", ["z", "v"], ["out"], "sum")], ["N", 1, 1, 1], None,
+             dict(w=[2], v=np.ones((1, 1, 2, 3))), opset=13)
+        case("long-" + name, status, reason, verdict="in-bouligand", model=f"long-{name}.onnx", data="long.npz", touched=0,
+             proxies=[], evidence=NOTHING)
+
+
 def lemma3():
     base = dict(verdict="not-in-clarke", model="lemma3.onnx", data="lemma3.npz", touched=2,
                 proxies=["HardSigmoid 0 0", "HardSigmoid 1 0"])
@@ -1646,7 +1659,8 @@ def main():
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
-                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists,
+                 bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

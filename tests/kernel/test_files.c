@@ -306,6 +306,37 @@ with_tensor(unsigned type)
   return p;
 }
 
+/* A number of the field int32_data, in each type that is stored there. */
+START_TEST(numbers_fit_their_type)
+{
+  static const struct {
+    unsigned type;
+    int64_t number;
+    const char *shown; /* or NULL: refused */
+  } numbers[] = {
+    { 2, 255, "U8 [1] 255" }, { 2, 256, NULL }, { 2, -1, NULL }, { 3, 127, "I8 [1] 127" }, { 3, 128, NULL },
+    { 3, -128, "I8 [1] -128" }, { 3, -129, NULL }, { 4, 65535, "U16 [1] 65535" }, { 4, 65536, NULL },
+    { 5, 32767, "I16 [1] 32767" }, { 5, 32768, NULL }, { 5, -32768, "I16 [1] -32768" }, { 5, -32769, NULL },
+    { 6, 2147483647, "I32 [1] 2147483647" }, { 6, 2147483648, NULL }, { 6, -1, "I32 [1] -1" },
+    { 10, 0x3c00, "F16 [1] 1" }, { 10, 0x13c00, NULL }, { 10, -1, NULL }, { 16, 0xbf80, "BF16 [1] -1" }, { 16, 0x1bf80, NULL },
+  };
+  parts p = sound();
+  char said[4096];
+
+  bytes_clear(&p.tensor);
+  put_int(&p.tensor, 1, 1);
+  put_int(&p.tensor, 2, numbers[_i].type);
+  put_int(&p.tensor, 5, (uint64_t)numbers[_i].number);
+  put_string(&p.tensor, 8, "w");
+  if (numbers[_i].shown == NULL)
+    refused(join(&p), batch(), "out of its type's range");
+  else {
+    ck_assert_msg(show(join(&p), batch(), said, sizeof said) == 0, "%s", said);
+    assert_says(said, numbers[_i].shown);
+  }
+}
+END_TEST
+
 START_TEST(no_numbers)
 {
   for (int k = 0; k < 4; k++) {
@@ -458,6 +489,7 @@ main(void)
   tcase_set_timeout(t, 120);
   suite_add_tcase(suite, t);
   tcase_add_test(t, sound_files);
+  tcase_add_loop_test(t, numbers_fit_their_type, 0, 21);
   tcase_add_loop_test(t, refused_models, 0, (int)(sizeof models / sizeof models[0]));
   tcase_add_loop_test(t, no_numbers, 0, N_NONNUMBERS);
   tcase_add_loop_test(t, largest_numbers, 0, N_NONNUMBERS);

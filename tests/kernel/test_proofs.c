@@ -124,6 +124,24 @@ case_at(size_t i, char *path, size_t size, int *status, char *reason)
   return true;
 }
 
+/* The statement names the proof's loss, and no other. */
+static void
+one_loss(const char *path, const char *said)
+{
+  static const char *const names[] = {"sum", "mse", "ce"};
+  char line[32];
+  bytes b = read_file(path);
+
+  b.data[b.size - 1] = '\0';
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(line, sizeof line, "\nloss %s\n", names[i]);
+    bool stated = strstr((const char *)b.data, line) != NULL;
+    snprintf(line, sizeof line, "\nLoss: %s, ", names[i]);
+    ck_assert_msg((strstr(said, line) != NULL) == stated, "%s: loss %s: %s", path, names[i], said);
+  }
+  free(b.data);
+}
+
 START_TEST(proofs_are_judged)
 {
   char path[512], reason[256], said[SAID];
@@ -135,6 +153,8 @@ START_TEST(proofs_are_judged)
     ck_assert_msg(strstr(said, reason) != NULL, "%s: '%s' expected: %s", path, reason, said);
     ck_assert_msg(status == 0 || strstr(said, "VERIFIED") == NULL, "%s: %s", path, said);
     ck_assert_msg(status == 2 || strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
+    if (status == 0)
+      one_loss(path, said);
   }
 }
 END_TEST
