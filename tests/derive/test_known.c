@@ -563,6 +563,20 @@ START_TEST(not_lipschitz)
 }
 END_TEST
 
+/* (1 + x)^33 has too large a degree to be kept as a polynomial: that of the arms' difference is none, not 0. */
+START_TEST(not_lipschitz_by_what_is_too_large)
+{
+  size_t x = inputs(2), power = shift(1, x, 1), base = power;
+
+  for (int i = 0; i < 5; i++)
+    power = mul(power, power);
+  power = mul(power, base);
+  output(branch(x, CLARKE_GT, x + 1, affine(1, power, 1, x + 1, 0), power));
+  EXPECT(.name = "arms of degree 33", .at = "0 0", .ad = "33 0", .differentiable = CLARKE_NO, .verdict = CLARKE_UNDECIDED,
+         .partial = PARTIAL);
+}
+END_TEST
+
 /* What is no continuous function, or is one nearly everywhere only. */
 START_TEST(discontinuous)
 {
@@ -867,6 +881,7 @@ main(void)
   tcase_add_test(tests, convolution);
   tcase_add_test(tests, branches);
   tcase_add_test(tests, not_lipschitz);
+  tcase_add_test(tests, not_lipschitz_by_what_is_too_large);
   tcase_add_test(tests, discontinuous);
   tcase_add_test(tests, curved);
   tcase_add_test(tests, cusps);
