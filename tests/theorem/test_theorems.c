@@ -768,6 +768,32 @@ START_TEST(the_global_system_decides_more)
 }
 END_TEST
 
+/* b alone, the last layer's closed form, moves the layer before it to the wrong side; w and b, by the last layer's system, move
+ * both to the left: 3 w - b and w + b. The global system is not needed. */
+START_TEST(a_system_is_asked_where_a_closed_form_misses)
+{
+  asked a;
+
+  asked_begin(&a, 1, 1, NUMBERS(1));
+  weight(&a, "w", SHAPE(1, 1,), NUMBERS(0));
+  weight(&a, "b", SHAPE(1,), NUMBERS(0));
+  weight(&a, "three", SHAPE(1, 1,), NUMBERS(3));
+  node(&a, "MatMul", "x,w", "p");
+  node(&a, "MatMul", "p,three", "q");
+  node(&a, "Sub", "q,b", "u");
+  node(&a, "Relu", "u", "z");
+  node(&a, "Add", "p,b", "y");
+  node(&a, "Relu", "y", "v");
+  node(&a, "Add", "z,v", "out");
+  a.wrt = "w,b";
+  ask(&a, "out");
+  ck_assert_uint_eq(a.replay.n_touches, 2);
+  verdict_is(&a, CLARKE_IN_BOULIGAND);
+  ck_assert(!a.audit.global_tried);
+  asked_end(&a);
+}
+END_TEST
+
 /* Parameters of two layers are no w_l: each has a direction of its own, and AD is right about neither. */
 START_TEST(theorem_8_does_not_take_tied_weights)
 {
@@ -1122,6 +1148,7 @@ main(void)
     theorem_8_takes_one_sided_proxies_alone,
     theorem_8_is_open_where_a_system_is_not_decided,
     the_global_system_decides_more,
+    a_system_is_asked_where_a_closed_form_misses,
     theorem_8_does_not_take_tied_weights,
     theorems_on_what_is_touched_are_open_where_that_is,
     n_1_takes_both_kinks_of_a_relu6,
