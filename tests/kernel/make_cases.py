@@ -2,7 +2,8 @@
 """Makes the models, batches and hand-written proofs of tests/kernel/data.
 
 Each proof that must fail is a right one with one thing wrong, its `end` line made anew. The reason
-it must fail for is the word list `expected` in index.txt: FILE STATUS REASON.
+it must fail for is the word list `expected` in index.txt: FILE STATUS REASON. What is printed of some (NAME.said) was read, and
+is kept by hand.
 """
 import hashlib
 import os
@@ -292,6 +293,10 @@ def runs():
              dict(w=np.ones((3 if name.startswith("join") else 2, 1)), c=[[[5]]]))
         case("runs-" + name, 2 if reason and "own" not in reason else 0, reason or "VERIFIED", verdict="in-bouligand", model=f"runs-{name}.onnx",
              data="runs.npz", touched=0, proxies=[], evidence=NOTHING)
+    save("runs-line.onnx", [helper.make_node("MatMul", ["x", "w"], ["out"], "dense")], [2], None, dict(w=np.ones((2, 3))))
+    batch("runs-line.npz", [[1, 2], [3, 4], [5, 6]])
+    case("runs-line", 0, "no batch axis: each sample is a run of the model of its own", verdict="in-bouligand",
+         model="runs-line.onnx", data="runs-line.npz", touched=0, proxies=[], evidence=NOTHING)
     weights = dict(w=[[1, 2]], s=[1, 1], b=[0, 0], mean=[0, 0], var=[1, 1])
     batch("runs-trained.npz", [[1], [2]])
     for first, status, reason in [("N", 0, "VERIFIED"), (2, 0, "VERIFIED"), (1, 2, "declares a batch of one")]:

@@ -159,6 +159,24 @@ START_TEST(proofs_are_judged)
 }
 END_TEST
 
+/* All that is printed, to the letter. */
+START_TEST(statements_are_these)
+{
+  static const char *const names[] = {"odd-both", "runs-row-one", "runs-line", "two", "lemma3", "simplices-windows",
+                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained"};
+  char path[512], said[SAID];
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
+    ck_assert_int_eq(run(path, DATA, said, sizeof said), 0);
+    snprintf(path, sizeof path, DATA "/%s.said", names[i]);
+    bytes expected = read_file(path);
+    ck_assert_msg(strlen(said) == expected.size && memcmp(said, expected.data, expected.size) == 0, "%s: %s", path, said);
+    free(expected.data);
+  }
+}
+END_TEST
+
 /* A proof up to its evidence. */
 static bytes
 statement_of(const char *path)
@@ -399,6 +417,7 @@ main(void)
     return EXIT_FAILURE;
   tcase_set_timeout(t, 300);
   tcase_add_test(t, proofs_are_judged);
+  tcase_add_test(t, statements_are_these);
   tcase_add_test(t, statements_have_words_of_their_own);
   tcase_add_test(t, no_proof_is_left_out);
   tcase_add_test(t, threads_do_not_matter);
