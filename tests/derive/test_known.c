@@ -577,6 +577,29 @@ START_TEST(not_lipschitz_by_what_is_too_large)
 }
 END_TEST
 
+/* x s and y s meet for x = y, s being the sum of all inputs: told of so many of them as polynomials may have. */
+START_TEST(many_variables)
+{
+  for (size_t n = CLARKE_POLYNOMIAL_VARIABLES; n <= CLARKE_POLYNOMIAL_VARIABLES + 1; n++) {
+    static char zeros[4 * CLARKE_POLYNOMIAL_VARIABLES];
+    size_t x = inputs(n), sum = x;
+
+    memset(zeros, 0, sizeof zeros);
+    for (size_t i = 0; i < n; i++)
+      strcat(zeros, i > 0 ? " 0" : "0");
+    for (size_t i = 1; i < n; i++)
+      sum = affine(1, sum, 1, x + i, 0);
+    output(branch(x, CLARKE_GT, x + 1, mul(x, sum), mul(x + 1, sum)));
+    if (n == CLARKE_POLYNOMIAL_VARIABLES)
+      EXPECT(.name = "as many variables as there may be", .at = zeros, .ad = zeros, .differentiable = CLARKE_YES,
+             .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
+    else
+      EXPECT(.name = "one variable more", .at = zeros, .differentiable = CLARKE_YES, .verdict = CLARKE_UNDECIDED,
+             .partial = PARTIAL);
+  }
+}
+END_TEST
+
 /* What is no continuous function, or is one nearly everywhere only. */
 START_TEST(discontinuous)
 {
@@ -882,6 +905,7 @@ main(void)
   tcase_add_test(tests, branches);
   tcase_add_test(tests, not_lipschitz);
   tcase_add_test(tests, not_lipschitz_by_what_is_too_large);
+  tcase_add_test(tests, many_variables);
   tcase_add_test(tests, discontinuous);
   tcase_add_test(tests, curved);
   tcase_add_test(tests, cusps);

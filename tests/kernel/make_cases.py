@@ -339,6 +339,21 @@ def long_lists():
              proxies=[], evidence=NOTHING)
 
 
+def orders():
+    """Transpose takes a permutation that leaves the batch axis first."""
+    batch("order.npz", [[[1, 2], [3, 4]]])
+    wrong = "perm is no permutation, or moves the batch axis"
+    for name, status, reason, perm in [
+            ("right", 0, "VERIFIED", [0, 2, 1]), ("twice", 2, wrong, [0, 1, 1]), ("twice-more", 2, wrong, [0, 2, 2]),
+            ("beyond", 2, wrong, [0, 1, 3]), ("below", 2, wrong, [0, -1, 1]), ("batch", 2, wrong, [1, 0, 2]),
+            ("batch-last", 2, wrong, [2, 1, 0]), ("short", 2, "perm does not fit", [0, 1]), ("long", 2, "perm does not fit", [0, 1, 2, 3])]:
+        save(f"order-{name}.onnx", [
+            helper.make_node("Transpose", ["x"], ["y"], "turn", perm=perm), helper.make_node("MatMul", ["y", "w"], ["out"], "dense")],
+             ["N", 2, 2], None, dict(w=[[1], [2]]))
+        case("order-" + name, status, reason, verdict="in-bouligand", model=f"order-{name}.onnx", data="order.npz", touched=0,
+             proxies=[], evidence=NOTHING)
+
+
 def lemma3():
     base = dict(verdict="not-in-clarke", model="lemma3.onnx", data="lemma3.npz", touched=2,
                 proxies=["HardSigmoid 0 0", "HardSigmoid 1 0"])
@@ -1664,7 +1679,7 @@ def main():
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
-                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists,
+                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima]:
         make()
     operators()
