@@ -55,6 +55,15 @@ both_kinks(asked *a, const char *profile)
   ask(a, "z");
 }
 
+static const clarke_layer *
+layer(const asked *a, const char *name)
+{
+  for (size_t i = 0; i < a->audit.n_layers; i++)
+    if (strcmp(a->graph.steps[a->audit.layer[i].step].name, name) == 0)
+      return &a->audit.layer[i];
+  ck_abort_msg("no layer %s", name);
+}
+
 /* --- Theorem 1 ----------------------------------------------------------------------------------------------- */
 
 static const char theorem_1_holds[] = "one sample, distinct biases, proxies in the Clarke sets";
@@ -429,6 +438,7 @@ START_TEST(theorem_6_does_not_take_a_touched_pool)
     ask(&a, "out");
     if (touched) {
       applies_not(&a, "Theorem 6", "layer /m has ties that are not trivial");
+      ck_assert_uint_eq(layer(&a, "/m")->constraints, 2);
       verdict_is(&a, CLARKE_NOT_IN_CLARKE);
     } else {
       applies(&a, "Theorem 6", CLARKE_YES, "shared biases, trivial maxpools and one lambda for each layer");
@@ -524,6 +534,12 @@ START_TEST(theorem_5_takes_proxies_of_the_clarke_set)
   ask(&a, "z1");
   applies(&a, "Theorem 5", CLARKE_NO, "a proxy of layer /z1 lies outside its Clarke set");
   asked_end(&a);
+  asked_begin(&a, 2, 2, NUMBERS(1, 2, 2, 4)); /* dependent, too */
+  a.profile = "Relu 0 3/2\n";
+  add_layer(&a, "1", "x", "Relu", SHAPE(2, 1,), NUMBERS(0, 0), 0, NULL);
+  ask(&a, "z1");
+  applies(&a, "Theorem 5", CLARKE_NO, "a proxy of layer /z1 lies outside its Clarke set");
+  asked_end(&a);
 }
 END_TEST
 
@@ -599,15 +615,6 @@ END_TEST
 
 static const char theorem_8_holds[] = "P_l is not empty for any layer";
 static const char by_the_layers[] = "follows from the layers' systems";
-
-static const clarke_layer *
-layer(const asked *a, const char *name)
-{
-  for (size_t i = 0; i < a->audit.n_layers; i++)
-    if (strcmp(a->graph.steps[a->audit.layer[i].step].name, name) == 0)
-      return &a->audit.layer[i];
-  ck_abort_msg("no layer %s", name);
-}
 
 START_TEST(theorem_8_takes_layers_that_have_directions)
 {
@@ -982,6 +989,7 @@ START_TEST(other_touches_leave_the_blocks_parameters_alone)
 
     pick[entry] = 1;
     many_samples(&a, 2, 3, NUMBERS(1, 0, -1, 0, 0, 1), NUMBERS(1, 2, 3));
+    weight(&a, "first", SHAPE(2, 1,), NUMBERS(0, 0));
     weight(&a, "w", SHAPE(1, 3,), NUMBERS(0, 0, 0));
     weight(&a, "pick", SHAPE(3, 1,), pick);
     weight(&a, "left", SHAPE(2, 1,), NUMBERS(1, 0));
@@ -994,10 +1002,40 @@ START_TEST(other_touches_leave_the_blocks_parameters_alone)
     node(&a, "MatMul", "us,pick", "u");
     node(&a, "Relu", "y", "z");
     node(&a, "Relu", "u", "q");
-    node(&a, "Sub", "z,q", "out");
-    a.wrt = "w";
+    node(&a, "Sub", "z,q", "r");
+    node(&a, "MatMul", "x,first", "v");
+    node(&a, "Add", "r,v", "out");
+    a.wrt = "first,w";
     ask(&a, "out");
     no_simplices(&a);
+    asked_end(&a);
+  }
+}
+END_TEST
+
+/* relu(w) and relu(-w) of each of so many filters: all are surrounded, or no verdict rests on some of them. */
+START_TEST(so_many_blocks_are_surrounded)
+{
+  for (long filters = 63; filters <= 64; filters++) {
+    asked a;
+    double ones[64];
+    static const double zeros[64];
+
+    for (size_t j = 0; j < 64; j++)
+      ones[j] = 1;
+    many_samples(&a, 1, 2, NUMBERS(1, -1), NUMBERS(1, 1));
+    weight(&a, "w", SHAPE(1, filters,), zeros);
+    weight(&a, "v", SHAPE(filters, 1,), ones);
+    node(&a, "MatMul", "x,w", "p");
+    node(&a, "Relu", "p", "z");
+    node(&a, "MatMul", "z,v", "out");
+    a.wrt = "w";
+    ask(&a, "out");
+    if (filters == 63) {
+      verdict_is(&a, CLARKE_IN_CLARKE);
+      ck_assert_uint_eq(a.audit.n_simplices, 63);
+    } else
+      verdict_is(&a, CLARKE_UNDECIDED);
     asked_end(&a);
   }
 }
@@ -1156,6 +1194,7 @@ main(void)
     a_block_is_surrounded_whole,
     other_touches_leave_the_blocks_parameters_alone,
     a_mix_is_of_ten_layers_at_most,
+    so_many_blocks_are_surrounded,
     there_are_no_bounds_through_transcendental_functions,
   };
   Suite *suite = suite_create("theorem-theorems");
