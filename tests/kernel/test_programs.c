@@ -118,6 +118,23 @@ static const struct {
   const char *reason, *program, *verdict, *lines, *touched, *evidence;
 } cases[] = {
   {0, "<v, AD> = 0, but <v, gradient> is at most -1", LEMMA2, "not-in-clarke", "at w 0\n" RELU0, "2", LEMMA2_TREE},
+  /* Literals: touched where the number is. */
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0xaFp0)\n", "in-bouligand", "at x 175\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0xA.bp4)\n", "in-bouligand", "at x 171\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0x1.8p-1)\n", "in-bouligand", "at x 3/4\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 12)\n", "in-bouligand", "at x 12\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 1.25e2)\n", "in-bouligand", "at x 125\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 15E-2)\n", "in-bouligand", "at x 3/20\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 0.1f)\n", "in-bouligand", "at x 13421773/134217728\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
+  {0, "an element of the Bouligand", "input x\noutput relu{0}(x - 1024.0625)\n", "in-bouligand", "at x 16385/16\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1\n"},
   {1, "not separated", LEMMA2, "not-in-clarke", "at w 0\nwrt *\nprofile p\nproxy Relu 0 1/2\n", "2", LEMMA2_TREE},
   {1, "touched instructions is 0", LEMMA2, "not-in-clarke", "at w 1\n" RELU0, "2", LEMMA2_TREE},
   {1, "touched instructions is 2", LEMMA2, "not-in-clarke", "at w 0\n" RELU0, "1", LEMMA2_TREE},

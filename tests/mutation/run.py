@@ -102,8 +102,9 @@ def passes(test, seconds, log):
     """Has the test passed, and how long did it take? It is stopped when one of its cases has failed: libcheck lists them in log."""
     begun = time.monotonic()
     log.write_text("")
-    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], "CK_TAP_LOG_FILE_NAME": str(log)},
-                               cwd=test["workdir"] or "/tmp", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
+    libcheck = {"CK_TAP_LOG_FILE_NAME": str(log), "CK_TIMEOUT_MULTIPLIER": "10"}  # the machine may be busy
+    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **libcheck}, cwd=test["workdir"] or "/tmp",
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
     passed = None
     while passed is None:
         try:
