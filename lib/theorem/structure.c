@@ -136,22 +136,25 @@ mark_parameters(bool *parameter, const clarke_graph *g, size_t step, bool own)
   return true;
 }
 
-/* The layer's own wrt entries; and whether one of them moves the arguments of a layer before it. */
+/* The layer's own wrt entries; and whether one of them moves the arguments of a layer before it (other than the one that it
+ * is one with). moves[p]: how many of the layers before it have arguments that wrt parameter p moves; this one is added. */
 static clarke_status
-read_parameters(clarke_layer *layer, const clarke_audit *a, const clarke_graph *g, clarke_error *err)
+read_parameters(clarke_layer *layer, size_t *moves, const clarke_graph *g, clarke_error *err)
 {
-  bool *own = calloc(g->n_parameters + 1, sizeof *own), *before = calloc(g->n_parameters + 1, sizeof *before);
-  bool known = own != NULL && before != NULL && mark_parameters(own, g, layer->step, true);
+  const size_t n = g->n_parameters, inner = clarke_graph_inner(g, layer->step);
+  bool *own = calloc(n + 1, sizeof *own), *all = calloc(n + 1, sizeof *all), *within = calloc(n + 1, sizeof *within);
+  bool known = own != NULL && all != NULL && within != NULL && mark_parameters(own, g, layer->step, true)
+               && mark_parameters(all, g, layer->step, false)
+               && (inner == CLARKE_NONE || mark_parameters(within, g, inner, false));
 
-  for (size_t i = 0; known && &a->layer[i] != layer; i++)
-    if (a->layer[i].step != clarke_graph_inner(g, layer->step))
-      known = mark_parameters(before, g, a->layer[i].step, false);
-  for (size_t p = 0; p < g->n_parameters && known; p++) {
+  for (size_t p = 0; p < n && known; p++) {
     layer->variables += own[p] ? g->parameters[p].count : 0;
-    layer->disturbs = layer->disturbs || (own[p] && before[p]);
+    layer->disturbs = layer->disturbs || (own[p] && moves[p] > (size_t)within[p]);
+    moves[p] += all[p];
   }
   free(own);
-  free(before);
+  free(all);
+  free(within);
   return known ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 }
 
@@ -167,7 +170,7 @@ is_alone(const clarke_graph *g, size_t step)
 }
 
 static clarke_status
-read_layer(clarke_layer *layer, const clarke_audit *a, const clarke_question *q, size_t step, clarke_error *err)
+read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t step, clarke_error *err)
 {
   const clarke_graph *g = q->g;
   size_t input = g->steps[step].in[0].value, producer = g->values[input].producer;
@@ -194,21 +197,23 @@ read_layer(clarke_layer *layer, const clarke_audit *a, const clarke_question *q,
   layer->fully_connected = layer->fully_connected && layer->alone;
   for (size_t k = 0; k < q->replay->n_touches; k++)
     layer->touched += q->replay->touch[k].step == step;
-  return read_parameters(layer, a, g, err);
+  return read_parameters(layer, moves, g, err);
 }
 
 clarke_status
 clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   const clarke_graph *g = q->g;
+  size_t *moves = calloc(g->n_parameters + 1, sizeof *moves);
   clarke_status status = CLARKE_OK;
 
   a->layer = calloc(g->n_steps + 1, sizeof *a->layer);
-  if (a->layer == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (a->layer == NULL || moves == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     if (clarke_step_has_kinks(&g->steps[i]))
-      status = read_layer(&a->layer[a->n_layers++], a, q, i, err);
+      status = read_layer(&a->layer[a->n_layers++], moves, q, i, err);
+  free(moves);
   return status;
 }
 
