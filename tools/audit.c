@@ -32,6 +32,7 @@ static const struct argp_option options[] = {
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
+  CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -78,6 +79,9 @@ parse(int key, char *arg, struct argp_state *state)
 
   clarke_refuse_empty(arg, state);
   switch (key) {
+  case CLARKE_OPTION_LIMIT:
+    clarke_take_limit(arg, state);
+    return 0;
   case 'b':
     r->batch = arg;
     return 0;

@@ -266,6 +266,10 @@ write_proof(const clarke_audit_session *s, const clarke_audit_request *r, const 
     say_not_written(r, params, "undecided: no proof was written");
     return CLARKE_OK;
   }
+  if (clarke_graph_wrt_count(&s->graph) == 0) { /* clarke-check takes no statement about nothing */
+    say_not_written(r, params, "the network has no parameters: no proof was written");
+    return CLARKE_OK;
+  }
   status = output_path(&path, r->proof, params, err);
   if (status != CLARKE_OK)
     return status;

@@ -19,6 +19,8 @@ static const char usage[] =
     "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
     "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
     "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
+    "  --limit NAME=N\n"
+    "               take inputs that ask for more, or less: docs/formats.md has the names\n"
     "  --help       show this help and exit\n"
     "  --version    show the version and exit\n\n"
     "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
@@ -36,7 +38,8 @@ reallocate_number(void *old, size_t before, size_t size)
 {
   void *p = realloc(old, size);
   (void)before;
-  expect(p != NULL, "out of memory");
+  if (p == NULL)
+    leave_past(LIMIT_MEMORY, "out of memory");
   return p;
 }
 
@@ -47,7 +50,7 @@ free_number(void *p, size_t size)
   free(p);
 }
 
-/* The work in a child with at most 16 GiB. */
+/* The work in a child, whose memory is limited. */
 static int
 check(void (*work)(const char *, const char *), const char *path, const char *other)
 {
@@ -55,7 +58,7 @@ check(void (*work)(const char *, const char *), const char *path, const char *ot
   pid_t child = fork();
   if (child == 0) {
 #if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
-    setrlimit(RLIMIT_AS, &(struct rlimit){(rlim_t)16 << 30, (rlim_t)16 << 30});
+    limit_memory();
 #endif
     mp_set_memory_functions(allocate_number, reallocate_number, free_number);
     work(path, other);
@@ -83,6 +86,19 @@ print_path(const char *path)
     putchar(printable(*path));
 }
 
+/* The option that begins at argv[*i], and its value in *value, if it is this one. */
+static bool
+is_option(const char *name, char **argv, int argc, int *i, const char **value)
+{
+  size_t n = strlen(name);
+  if (strncmp(argv[*i], name, n) != 0 || (argv[*i][n] != '=' && argv[*i][n] != '\0'))
+    return false;
+  if (argv[*i][n] == '\0' && *i + 1 == argc)
+    return false;
+  *value = argv[*i][n] == '=' ? argv[*i] + n + 1 : argv[++*i];
+  return true;
+}
+
 /* Shows models, each with the batch after it, and says which are refused. */
 static int
 show(char **paths, size_t n)
@@ -104,39 +120,77 @@ show(char **paths, size_t n)
   return worst;
 }
 
+/* What the command line asks for. */
+typedef struct {
+  const char *proof, *data;
+  bool shows, wrong;
+  int rest; /* of argv, what to show */
+  long threads;
+} request;
+
+static int
+print_and_end(const char *text)
+{
+  return fputs(text, stdout) == EOF || fflush(stdout) != 0 ? REFUSED : VERIFIED;
+}
+
+static void
+read_limit(request *r, const char *setting)
+{
+  if (limit_set(setting))
+    return;
+  r->wrong = true;
+  fprintf(stderr, "clarke-check: --limit NAME=N: no such limit, or no number that it can be; the names are");
+  for (size_t i = 0; limit_name(i) != NULL; i++)
+    fprintf(stderr, " %s", limit_name(i));
+  fputs("\n", stderr);
+}
+
+/* Options, and the proof. */
+static request
+read_arguments(int argc, char **argv)
+{
+  request r = {.threads = sysconf(_SC_NPROCESSORS_ONLN)};
+  const char *value;
+  for (int i = 1; i < argc && !r.shows; i++) {
+    if (is_option("--data", argv, argc, &i, &r.data))
+      continue;
+    if (is_option("--limit", argv, argc, &i, &value))
+      read_limit(&r, value);
+    else if (is_option("--threads", argv, argc, &i, &value))
+      r.wrong = r.wrong || (r.threads = atol(value)) < 1;
+    else if (strcmp(argv[i], "--show") == 0 && i + 1 < argc) {
+      r.shows = true;
+      r.rest = i + 1;
+    } else if (argv[i][0] != '-' && r.proof == NULL)
+      r.proof = argv[i];
+    else
+      r.wrong = true;
+  }
+  r.wrong = r.wrong || (r.proof == NULL) != r.shows;
+  return r;
+}
+
 int
 main(int argc, char **argv)
 {
   signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing */
-  if (argc > 2 && strcmp(argv[1], "--show") == 0)
-    return show(argv + 2, (size_t)argc - 2);
-  const char *proof = NULL, *data = NULL;
-  int result = UNDECIDED;
-  bool wrong = false;
-  long threads = sysconf(_SC_NPROCESSORS_ONLN);
   for (int i = 1; i < argc; i++) {
-    bool help = strcmp(argv[i], "--help") == 0;
-    if (help || strcmp(argv[i], "--version") == 0)
-      return fputs(help ? usage : "clarke-check (clarke) 0.1.0\n", stdout) == EOF;
-    if (strcmp(argv[i], "--data") == 0 && i + 1 < argc)
-      data = argv[++i];
-    else if (strncmp(argv[i], "--data=", 7) == 0)
-      data = argv[i] + 7;
-    else if (strcmp(argv[i], "--threads") == 0 && i + 1 < argc)
-      wrong = wrong || (threads = atol(argv[++i])) < 1;
-    else if (strncmp(argv[i], "--threads=", 10) == 0)
-      wrong = wrong || (threads = atol(argv[i] + 10)) < 1;
-    else if (argv[i][0] != '-' && proof == NULL)
-      proof = argv[i];
-    else
-      wrong = true;
+    if (strcmp(argv[i], "--help") == 0)
+      return print_and_end(usage);
+    if (strcmp(argv[i], "--version") == 0)
+      return print_and_end("clarke-check (clarke) 0.1.0\n");
   }
-  if (wrong || proof == NULL) {
+  request r = read_arguments(argc, argv);
+  if (r.wrong) {
     fputs(usage, stderr);
     return REFUSED;
   }
-  session_threads = threads < 1 ? 1 : threads < MAX_THREADS ? (size_t)threads : MAX_THREADS;
+  session_threads = r.threads < 1 ? 1 : r.threads < MAX_THREADS ? (size_t)r.threads : MAX_THREADS;
+  if (r.shows)
+    return show(argv + r.rest, (size_t)(argc - r.rest));
+  int result = UNDECIDED;
   for (; result == UNDECIDED; session_bits *= 2)
-    result = check(clarke_check_proof, proof, data);
+    result = check(clarke_check_proof, r.proof, r.data);
   return result;
 }

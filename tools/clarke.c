@@ -1,5 +1,6 @@
 /* clarke COMMAND [OPTION...] FILE... */
 #include "command.h"
+#include "base/limit.h"
 #include "process.h"
 
 #include <stdbool.h>
@@ -55,6 +56,15 @@ holds_line_end(int argc, char **argv)
       return true;
     }
   return false;
+}
+
+void
+clarke_take_limit(const char *arg, const struct argp_state *state)
+{
+  clarke_error err = { CLARKE_OK, "" };
+
+  if (clarke_limit_set(arg, &err) != CLARKE_OK)
+    argp_error(state, "%s", err.text);
 }
 
 int

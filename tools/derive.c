@@ -25,6 +25,7 @@ static const struct argp_option options[] = {
   {"plot", OPTION_PLOT, "FILE.svg", 0,
    "draw function and AD's output over the sweep (default: 2 to either side of --at)", 0},
   {"print", OPTION_PRINT, NULL, 0, "print the program in one layout, and nothing else", 0},
+  CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -74,6 +75,9 @@ parse(int key, char *arg, struct argp_state *state)
 
   clarke_refuse_empty(arg, state);
   switch (key) {
+  case CLARKE_OPTION_LIMIT:
+    clarke_take_limit(arg, state);
+    return 0;
   case 'a':
     add_point(r, arg, state);
     return 0;

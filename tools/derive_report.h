@@ -118,7 +118,6 @@ typedef struct {
   size_t n;
 } clarke_derive_range;
 
-#define CLARKE_SWEEP_ROWS ((size_t)100000)
 
 void clarke_derive_range_init(clarke_derive_range *r);
 void clarke_derive_range_clear(clarke_derive_range *r);

@@ -1,5 +1,6 @@
 /* clarke derive --sweep: the answers along a line of points, one a row. */
 #include "derive_report.h"
+#include "base/limit.h"
 #include "base/output.h"
 
 #include <stdio.h>
@@ -96,8 +97,8 @@ count_rows(clarke_derive_range *r, const mpq_t to, clarke_error *err)
   mpz_fdiv_q(n, mpq_numref(length), mpq_denref(length));
   if (mpz_sgn(n) < 0)
     status = clarke_fail(err, CLARKE_EINPUT, "--sweep: the step leads away from the end");
-  else if (mpz_cmp_ui(n, CLARKE_SWEEP_ROWS) >= 0)
-    status = clarke_fail(err, CLARKE_EINPUT, "--sweep: more than %zu rows", CLARKE_SWEEP_ROWS);
+  else if (mpz_cmp_ui(n, clarke_limit_of(CLARKE_LIMIT_ROWS)) >= 0)
+    status = clarke_limit_fail(err, CLARKE_LIMIT_ROWS, "--sweep: more rows");
   else
     r->n = mpz_get_ui(n) + 1;
   mpz_clear(n);

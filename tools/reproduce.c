@@ -27,6 +27,7 @@ static const struct argp_option options[] = {
   {"cases", 'c', "DIR", 0, "the cases, *.prog (default: cases/papers)", 0},
   {"proofs", 'p', "DIR", 0, "write CLAIM[-n].proof there for each check with a decided verdict", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
@@ -45,6 +46,9 @@ parse(int key, char *arg, struct argp_state *state)
 
   clarke_refuse_empty(arg, state);
   switch (key) {
+  case CLARKE_OPTION_LIMIT:
+    clarke_take_limit(arg, state);
+    return 0;
   case 'c':
     r->cases = arg;
     return 0;

@@ -1,5 +1,6 @@
 /* Numbers that are rational as long as they can be, balls after that. */
 #include "exact/number.h"
+#include "base/limit.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -222,8 +223,9 @@ clarke_rational_is_canonical(const mpq_t q)
 bool
 clarke_number_is_large(const clarke_number *x)
 {
-  return x->exact && (mpz_sizeinbase(mpq_numref(x->q), 2) > CLARKE_NUMBER_BITS ||
-                      mpz_sizeinbase(mpq_denref(x->q), 2) > CLARKE_NUMBER_BITS);
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_BITS);
+
+  return x->exact && (mpz_sizeinbase(mpq_numref(x->q), 2) > most || mpz_sizeinbase(mpq_denref(x->q), 2) > most);
 }
 
 int

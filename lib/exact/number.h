@@ -56,9 +56,8 @@ void clarke_number_addmul_q(clarke_number *y, const mpq_t q, const clarke_number
 void clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
                        long precision);
 
-/* Is it a rational whose numerator or denominator has more than CLARKE_NUMBER_BITS bits? Programs that make such
+/* Is it a rational whose numerator or denominator has more bits than CLARKE_LIMIT_BITS allows? Programs that make such
  * numbers are refused: thirty squarings of 3 fill any memory. */
-#define CLARKE_NUMBER_BITS ((size_t)1 << 17)
 bool clarke_number_is_large(const clarke_number *x);
 
 /* -1, 0 (exactly zero), 1, or 2 when the ball holds zero. */

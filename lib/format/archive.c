@@ -1,13 +1,11 @@
 /* ZIP archives read from memory (archive.h). */
 #include "format/archive.h"
+#include "base/limit.h"
 #include "format/layout.h"
 #include "format/text.h"
 
 #include <string.h>
 
-/* No member larger than this is read, nor an archive with more in all. */
-#define MAX_MEMBER ((zip_uint64_t)1 << 32)
-#define MAX_ALL ((zip_uint64_t)1 << 33)
 /* Deflate cannot do better: 2 bits for each run of 258 bytes. */
 #define MAX_RATIO 1032
 
@@ -73,9 +71,6 @@ check_member(const zip_stat_t *st, clarke_error *err)
                        st->comp_method);
   if (st->comp_method == ZIP_CM_STORE && st->size != st->comp_size)
     return clarke_fail(err, CLARKE_EINPUT, "is stored, but with two sizes");
-  if (st->size > MAX_MEMBER)
-    return clarke_fail(err, CLARKE_ENOMEM, "%llu bytes; at most 4 GiB are read",
-                       (unsigned long long)st->size);
   if (st->size / MAX_RATIO > st->comp_size)
     return clarke_fail(err, CLARKE_EINPUT, "%llu bytes cannot come from %llu compressed ones",
                        (unsigned long long)st->size, (unsigned long long)st->comp_size);
@@ -86,13 +81,16 @@ check_member(const zip_stat_t *st, clarke_error *err)
 static clarke_status
 count_member(clarke_archive *a, const zip_stat_t *st, clarke_error *err)
 {
+  if (st->size > UINT64_MAX - a->unpacked)
+    return clarke_fail(err, CLARKE_EINPUT, "the members' sizes have no sum");
   a->unpacked += st->size;
   a->packed += st->comp_size <= a->size ? st->comp_size : a->size + 1;
   a->stored = a->stored && st->comp_method == ZIP_CM_STORE;
   if (a->packed > a->size)
     return clarke_fail(err, CLARKE_EINPUT, "the members hold more bytes than the archive");
-  if (a->unpacked > MAX_ALL)
-    return clarke_fail(err, CLARKE_ENOMEM, "the members hold more than the 8 GiB that are read");
+  if (a->unpacked > clarke_limit_of(CLARKE_LIMIT_UNPACKED))
+    return clarke_limit_fail(err, CLARKE_LIMIT_UNPACKED, "with it the members hold %llu bytes, unpacked",
+                             (unsigned long long)a->unpacked);
   return CLARKE_OK;
 }
 

@@ -1,5 +1,6 @@
 /* A whole file in memory, and its SHA-256. */
 #include "format/readers.h"
+#include "base/limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* No larger file is read: 8 GiB. */
-#define FILE_LIMIT ((size_t)1 << 33)
 
 void
 clarke_file_clear(clarke_file *f)
@@ -34,8 +32,8 @@ open_readable(int *fd, size_t *expected, const char *path, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(EISDIR));
   if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
     return clarke_fail(err, CLARKE_EINPUT, "%s: is a device; expected a file", path);
-  if (st.st_size > (off_t)FILE_LIMIT)
-    return clarke_fail(err, CLARKE_ENOMEM, "%s: is larger than the 8 GiB that are read", path);
+  if (st.st_size > 0 && (size_t)st.st_size > clarke_limit_of(CLARKE_LIMIT_FILE))
+    return clarke_limit_fail(err, CLARKE_LIMIT_FILE, "%s: %lld bytes", path, (long long)st.st_size);
   *expected = st.st_size > 0 ? (size_t)st.st_size : 0;
   return CLARKE_OK;
 }
@@ -63,8 +61,8 @@ read_all(clarke_file *f, int fd, size_t expected, const char *path, clarke_error
         return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
       f->size += (size_t)got;
     }
-    if (f->size > FILE_LIMIT)
-      return clarke_fail(err, CLARKE_ENOMEM, "%s: is larger than the 8 GiB that are read", path);
+    if (f->size > clarke_limit_of(CLARKE_LIMIT_FILE))
+      return clarke_limit_fail(err, CLARKE_LIMIT_FILE, "%s: a longer file", path);
     room = 2 * room + 4096;
   }
 }
@@ -99,6 +97,7 @@ clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
     status = read_all(f, fd, expected, path, err);
   if (fd >= 0)
     close(fd);
+  clarke_limit_input(f->size);
   if (status == CLARKE_OK)
     status = digest(f, path, err);
   if (status != CLARKE_OK)

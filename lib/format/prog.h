@@ -11,9 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define CLARKE_PROG_MAX_SIZE ((size_t)16 << 20)
 #define CLARKE_PROG_MAX_DEPTH 200
-#define CLARKE_PROG_MAX_NODES ((size_t)1 << 22)
 
 /* Node 0 is no node. Children are a list: first, then each one's next. */
 typedef enum {

@@ -353,13 +353,13 @@ static clarke_status
 add_orders(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op, size_t rank,
            const prog_value *list, const size_t *in, const clarke_override *proxy)
 {
-  const size_t n = rank == 0 ? list->n : 1;
+  const size_t n = rank == 0 ? list->n : 1, most = clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS);
   clarke_status status = CLARKE_OK;
 
   if (op == NULL)
     return clarke_fail(low->err, CLARKE_EINTERNAL, "no operator for %s", c->name);
-  if (list->n > CLARKE_PROGRAM_LIMIT / n)
-    status = clarke_prog_room(low, 0, CLARKE_PROGRAM_LIMIT + 1, c->at);
+  if (list->n > most / n)
+    status = clarke_prog_room(low, 0, most + 1, c->at);
   if (status == CLARKE_OK)
     status = clarke_prog_room(low, n, n * list->n, c->at);
   if (status == CLARKE_OK)

@@ -22,9 +22,9 @@ input_length(size_t *n, prog_lowering *low, uint32_t node)
       && (mpz_cmp_ui(mpq_denref(value), 1) != 0 || mpz_cmp_ui(mpq_numref(value), 1) < 0))
     status = clarke_prog_fail(low->g, number->at, low->err,
                               "a vector's length is an integer from 1 on");
-  else if (status == CLARKE_OK && mpz_cmp_ui(mpq_numref(value), CLARKE_PROGRAM_LIMIT) > 0)
-    status = clarke_prog_fail_limit(low->g, number->at, low->err, "a vector of over %zu entries",
-                                    CLARKE_PROGRAM_LIMIT);
+  else if (status == CLARKE_OK && mpz_cmp_ui(mpq_numref(value), clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS)) > 0)
+    status = clarke_prog_fail_limit(low->g, number->at, low->err, CLARKE_LIMIT_INSTRUCTIONS,
+                                    "the entries of a vector are more");
   else if (status == CLARKE_OK)
     *n = mpz_get_ui(mpq_numref(value));
   mpq_clear(value);

@@ -6,10 +6,6 @@
 
 /* Entries of vectors made in all, constants, and limbs of those with more than two, operands
  * counted: what a small text could blow up. Bits of one constant. */
-#define PROG_MAX_ENTRIES ((size_t)1 << 24)
-#define PROG_MAX_CONSTANTS CLARKE_PROGRAM_LIMIT
-#define PROG_MAX_LIMBS ((size_t)1 << 24)
-#define PROG_MAX_BITS ((size_t)1 << 17)
 
 /* A number of the program: an instruction, or a constant in the pool that is none yet. */
 typedef struct {

@@ -1,6 +1,7 @@
 /* The parser of programs: recursive descent, one token ahead. Brackets, signs and branches nest at
  * most CLARKE_PROG_MAX_DEPTH deep, in the text as in the tree. */
 #include "format/prog_tree.h"
+#include "base/limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +67,7 @@ take_mark(parser *r, char mark, const char *what)
 static clarke_status
 too_deep(parser *r, size_t at)
 {
-  return clarke_prog_fail_limit(r->g, at, r->err, "nested deeper than %d", CLARKE_PROG_MAX_DEPTH);
+  return clarke_prog_fail(r->g, at, r->err, "nested deeper than %d", CLARKE_PROG_MAX_DEPTH);
 }
 
 static clarke_status
@@ -91,9 +92,8 @@ new_node(uint32_t *node, parser *r, clarke_prog_kind kind, uint32_t at)
   clarke_prog *g = r->g;
   clarke_prog_node *grown;
 
-  if (g->n_nodes == CLARKE_PROG_MAX_NODES)
-    return clarke_prog_fail_limit(g, at, r->err, "over %zu names, numbers and operations",
-                                  CLARKE_PROG_MAX_NODES);
+  if (g->n_nodes >= clarke_limit_of(CLARKE_LIMIT_OPERATIONS))
+    return clarke_prog_fail_limit(g, at, r->err, CLARKE_LIMIT_OPERATIONS, "one more name, number or operation");
   grown = clarke_prog_grow(g->node, g->n_nodes, &g->node_capacity, sizeof *grown);
   if (grown == NULL)
     return clarke_fail(r->err, CLARKE_ENOMEM, "%s: out of memory", g->file);
@@ -593,9 +593,8 @@ parse_statements(parser *r)
 static clarke_status
 copy_text(clarke_prog *g, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  if (size > CLARKE_PROG_MAX_SIZE)
-    return clarke_fail(err, CLARKE_ENOMEM, "%s: over %zu bytes: too large for a program", file,
-                       CLARKE_PROG_MAX_SIZE);
+  if (size > clarke_limit_of(CLARKE_LIMIT_TEXT))
+    return clarke_limit_fail(err, CLARKE_LIMIT_TEXT, "%s: a program of %zu bytes", file, size);
   g->file = strdup(file);
   g->text = malloc(size + 1);
   if (g->file == NULL || g->text == NULL)

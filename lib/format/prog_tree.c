@@ -219,8 +219,8 @@ clarke_prog_fail(const clarke_prog *g, size_t at, clarke_error *err, const char 
   return status;
 }
 
-clarke_status
-clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err, const char *format, ...)
+static clarke_status
+past_limit(const clarke_prog *g, size_t at, clarke_error *err, const char *format, ...)
 {
   va_list list;
   clarke_status status;
@@ -229,4 +229,13 @@ clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err, const
   status = fail_at(g, at, err, CLARKE_ENOMEM, format, list);
   va_end(list);
   return status;
+}
+
+clarke_status
+clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err, clarke_limit which, const char *what)
+{
+  clarke_error limit = { CLARKE_OK, "" };
+
+  clarke_limit_fail(&limit, which, "%s", what);
+  return past_limit(g, at, err, "%.400s", limit.text);
 }

@@ -4,6 +4,7 @@
 #define CLARKE_FORMAT_PROG_TREE_H
 
 #include "format/prog.h"
+#include "base/limit.h"
 
 typedef enum {
   TOKEN_NAME, TOKEN_NUMBER, TOKEN_WORD, TOKEN_RELATION, TOKEN_PUNCTUATION, TOKEN_NEWLINE,
@@ -33,9 +34,9 @@ clarke_status clarke_prog_token(prog_token *token, prog_lexer *lexer, clarke_err
 /* "FILE:LINE:COLUMN: message", the source line, a caret; at: an offset in the text. */
 clarke_status clarke_prog_fail(const clarke_prog *g, size_t at, clarke_error *err,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same with CLARKE_ENOMEM: past a stated limit. */
-clarke_status clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err,
-                                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* The same with CLARKE_ENOMEM: past the limit, "the program has more " than so many of what is named. */
+clarke_status clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err, clarke_limit which,
+                                     const char *what);
 /* Line and column (in bytes: all of a line before a token is ASCII) of an offset, from 1. */
 void clarke_prog_place(const clarke_prog *g, size_t at, size_t *line, size_t *column);
 

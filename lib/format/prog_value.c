@@ -36,13 +36,11 @@ clarke_prog_value_clear(prog_value *v)
 clarke_status
 clarke_prog_count(prog_lowering *low, size_t n, size_t at)
 {
-  if (n > CLARKE_PROGRAM_LIMIT)
-    return clarke_prog_fail_limit(low->g, at, low->err, "a vector of over %zu entries",
-                                  CLARKE_PROGRAM_LIMIT);
-  if (n > PROG_MAX_ENTRIES - low->entries)
-    return clarke_prog_fail_limit(low->g, at, low->err,
-                                  "the program's vectors have over %zu entries in all",
-                                  PROG_MAX_ENTRIES);
+  if (n > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_INSTRUCTIONS, "the entries of a vector are more");
+  if (n > clarke_limit_of(CLARKE_LIMIT_VECTORS) - low->entries)
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_VECTORS,
+                                  "the entries of all vectors that the program makes are more");
   low->entries += n;
   return CLARKE_OK;
 }
@@ -81,15 +79,12 @@ clarke_prog_charge(prog_lowering *low, const mpq_t value, size_t at)
 {
   const size_t limbs = mpz_size(mpq_numref(value)) + mpz_size(mpq_denref(value));
 
-  if (mpz_sizeinbase(mpq_numref(value), 2) + mpz_sizeinbase(mpq_denref(value), 2) > PROG_MAX_BITS)
-    return clarke_prog_fail_limit(low->g, at, low->err, "a constant has over %zu bits",
-                                  PROG_MAX_BITS);
+  if (mpz_sizeinbase(mpq_numref(value), 2) + mpz_sizeinbase(mpq_denref(value), 2) > clarke_limit_of(CLARKE_LIMIT_BITS))
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_BITS, "a constant has more bits");
   if (limbs <= 2)
     return CLARKE_OK;
-  if (limbs > PROG_MAX_LIMBS - low->limbs)
-    return clarke_prog_fail_limit(low->g, at, low->err,
-                                  "the program's constants have over %zu words in all",
-                                  PROG_MAX_LIMBS);
+  if (limbs > clarke_limit_of(CLARKE_LIMIT_WORDS) - low->limbs)
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_WORDS, "the program's constants have more words in all");
   low->limbs += limbs;
   return CLARKE_OK;
 }
@@ -102,8 +97,8 @@ clarke_prog_new_constant(prog_scalar *s, prog_lowering *low, const mpq_t value, 
 
   if (status != CLARKE_OK)
     return status;
-  if (low->n_pool == PROG_MAX_CONSTANTS)
-    return clarke_prog_fail_limit(low->g, at, low->err, "over %zu constants", PROG_MAX_CONSTANTS);
+  if (low->n_pool >= clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_INSTRUCTIONS, "one more constant");
   grown = clarke_prog_grow(low->pool, low->n_pool, &low->pool_capacity, sizeof *grown);
   if (grown == NULL)
     return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
@@ -117,13 +112,13 @@ clarke_prog_new_constant(prog_scalar *s, prog_lowering *low, const mpq_t value, 
 clarke_status
 clarke_prog_room(prog_lowering *low, size_t instructions, size_t arguments, size_t at)
 {
-  if (instructions > CLARKE_PROGRAM_LIMIT - low->p->n)
-    return clarke_prog_fail_limit(low->g, at, low->err, "the program has over %zu instructions",
-                                  CLARKE_PROGRAM_LIMIT);
-  if (arguments > CLARKE_PROGRAM_LIMIT - low->p->arguments)
-    return clarke_prog_fail_limit(low->g, at, low->err,
-                                  "the program's instructions have over %zu arguments in all",
-                                  CLARKE_PROGRAM_LIMIT);
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS);
+
+  if (instructions > most - low->p->n)
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_INSTRUCTIONS, "the program has more instructions");
+  if (arguments > most - low->p->arguments)
+    return clarke_prog_fail_limit(low->g, at, low->err, CLARKE_LIMIT_INSTRUCTIONS,
+                                  "the program's instructions have more arguments in all");
   return CLARKE_OK;
 }
 

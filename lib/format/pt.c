@@ -2,6 +2,7 @@
  * tensors (pickle.h), and FOLDER/data/KEY, the entries of each storage; FOLDER/version, and
  * FOLDER/byteorder since 2.1. Tensors are views of storages, several of one perhaps. */
 #include "format/archive.h"
+#include "base/limit.h"
 #include "format/extent.h"
 #include "format/pickle.h"
 #include "format/tensors.h"
@@ -15,8 +16,6 @@
 #define MAX_VERSION 10
 /* torch.save numbers the storages; no longer key is read. */
 #define MAX_KEY 200
-/* A pickle's values take many times its bytes: a deflated one may not have many times the file's. */
-#define MAX_PICKLE_RATIO 16
 
 typedef struct {
   char *name; /* the folder left out */
@@ -230,12 +229,8 @@ read_pickle(checkpoint *c, clarke_error *err)
   if (m == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "not an archive of torch.save: there is no \"%s%s\"",
                        c->folder, name);
-  if (m->size > CLARKE_PICKLE_MAX_SIZE)
-    return clarke_fail(err, CLARKE_ENOMEM, "\"%s%s\" has %zu bytes; at most %zu are read",
-                       c->folder, name, m->size, CLARKE_PICKLE_MAX_SIZE);
-  if (m->size / MAX_PICKLE_RATIO > c->archive.size)
-    return clarke_fail(err, CLARKE_ENOMEM, "\"%s%s\" has %zu bytes, more than %d times the file's",
-                       c->folder, name, m->size, MAX_PICKLE_RATIO);
+  if (m->size > clarke_limit_of(CLARKE_LIMIT_PICKLE))
+    return clarke_limit_fail(err, CLARKE_LIMIT_PICKLE, "\"%s%s\" has %zu bytes", c->folder, name, m->size);
   c->pickled = malloc(m->size + 1);
   if (c->pickled == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", m->size);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* tdestroy */
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
 #include "graph/operator.h"
+#include "base/limit.h"
 #include "base/verify.h"
 
 #include <search.h>
@@ -254,9 +255,8 @@ add_input(builder *b, const clarke_tensor *x, clarke_error *err)
   v->count = x->count / x->dims[0];
   b->g->samples = x->dims[0];
   b->g->together = b->g->batched && (!port->shaped || port->dims[0] != 1) ? x->dims[0] : 1;
-  if (x->count > CLARKE_MAX_ACTIVATIONS)
-    return clarke_fail(err, CLARKE_EINPUT, "x: %zu entries; at most %zu are taken", x->count,
-                       CLARKE_MAX_ACTIVATIONS);
+  if (x->count > clarke_limit_of(CLARKE_LIMIT_ENTRIES))
+    return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "x: %zu entries", x->count);
   b->g->activations = x->count;
   b->g->input = b->g->n_values - 1;
   return CLARKE_OK;
@@ -419,6 +419,35 @@ check_model(const clarke_model *m, clarke_error *err)
   if (m->n_inputs != 1 || m->n_outputs != 1)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each",
                        m->file, m->n_inputs, m->n_outputs);
+  if (m->n_nodes > clarke_limit_of(CLARKE_LIMIT_NODES))
+    return clarke_limit_fail(err, CLARKE_LIMIT_NODES, "%s: a network of %zu nodes", m->file, m->n_nodes);
+  return CLARKE_OK;
+}
+
+/* What the step's entries are made of, each being a product with a weight: so many a sample. */
+static size_t
+products_of(const clarke_graph *g, const clarke_step *s)
+{
+  const size_t each = s->kind == CLARKE_DENSE ? s->dense.inner : s->kind == CLARKE_MAX ? s->width : s->n_in;
+  size_t n;
+
+  return __builtin_mul_overflow(g->values[s->out].count, each, &n) ? SIZE_MAX : n;
+}
+
+/* Counts those of the steps from `first` on. */
+static clarke_status
+count_products(size_t *products, const clarke_graph *g, size_t first, clarke_error *err)
+{
+  for (size_t i = first; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    size_t all;
+
+    if (__builtin_mul_overflow(products_of(g, s), g->samples, &all) || __builtin_add_overflow(all, *products, products)
+        || *products > clarke_limit_of(CLARKE_LIMIT_PRODUCTS))
+      return clarke_limit_fail(err, CLARKE_LIMIT_PRODUCTS, "%s: node %zu '%s' (%s): with it one pass over %zu samples has "
+                               "more products of entries and weights than allowed", g->file, s->node, s->name, s->op->name,
+                               g->samples);
+  }
   return CLARKE_OK;
 }
 
@@ -476,6 +505,7 @@ static clarke_status
 build(builder *b, const clarke_tensor *x, clarke_error *err)
 {
   const clarke_model *m = b->m;
+  size_t products = 0;
   clarke_status status = check_model(m, err);
 
   b->g->file = strdup(m->file);
@@ -485,8 +515,13 @@ build(builder *b, const clarke_tensor *x, clarke_error *err)
     status = add_constant(b, m->tensors[i].name, &m->tensors[i], true, err);
   if (status == CLARKE_OK)
     status = add_input(b, x, err);
-  for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++)
+  for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++) {
+    const size_t first = b->g->n_steps;
+
     status = lower_node(b, i, err);
+    if (status == CLARKE_OK)
+      status = count_products(&products, b->g, first, err);
+  }
   if (status == CLARKE_OK)
     status = find_output(b, err);
   return status == CLARKE_OK ? order_parameters(b, err) : status;

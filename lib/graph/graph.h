@@ -29,10 +29,7 @@
 
 #define CLARKE_NONE ((size_t)-1)
 #define CLARKE_MAX_KINKS 2
-#define CLARKE_MAX_STEPS 4096
 #define CLARKE_MAX_WIDTH 126 /* entries of a MAX window */
-/* Activations of all samples together: a small file must not ask for unbounded memory. */
-#define CLARKE_MAX_ACTIVATIONS ((size_t)1 << 29)
 
 typedef struct {
   char *name;

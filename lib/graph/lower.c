@@ -1,4 +1,5 @@
 #include "graph/operator.h"
+#include "base/limit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -191,14 +192,17 @@ new_value(clarke_graph *g)
 static bool
 affordable(const clarke_graph *g, size_t count)
 {
-  return count <= (CLARKE_MAX_ACTIVATIONS - g->activations) / (g->samples != 0 ? g->samples : 1);
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_ENTRIES);
+
+  return g->activations <= most && count <= (most - g->activations) / (g->samples != 0 ? g->samples : 1);
 }
 
 static clarke_status
 too_large(const clarke_lowering *low, clarke_error *err)
 {
-  return clarke_lower_fail(low, err, "with this output the activations of %zu samples would have "
-                           "over %zu entries", low->graph->samples, CLARKE_MAX_ACTIVATIONS);
+  return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "%s: node %zu '%s' (%s): with this output the activations of %zu "
+                           "samples, with index maps, would have more entries than allowed", low->graph->file, low->place,
+                           low->node->name, low->node->op_type, low->graph->samples);
 }
 
 static bool
@@ -246,11 +250,6 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   clarke_step *s = NULL;
   clarke_value *v = NULL;
 
-  if (g->n_steps == CLARKE_MAX_STEPS) {
-    clarke_lower_fail(low, err, "a network of more than %d steps",
-                      CLARKE_MAX_STEPS);
-    return NULL;
-  }
   if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
     v = new_value(g);
   if (v == NULL) {
@@ -318,7 +317,7 @@ clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n, clark
                       CLARKE_MAX_MAP);
     return NULL;
   }
-  if (n > CLARKE_MAX_ACTIVATIONS - g->activations) {
+  if (n > clarke_limit_of(CLARKE_LIMIT_ENTRIES) - g->activations) {
     too_large(low, err);
     return NULL;
   }

@@ -1,5 +1,6 @@
 /* Building programs, one instruction after another. */
 #include "graph/program.h"
+#include "base/limit.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,6 +130,15 @@ clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *e
   return clarke_fail(err, CLARKE_EINPUT, "%s: instruction %zu: %s", file, instruction, text);
 }
 
+clarke_status
+clarke_program_past(const clarke_program *p, size_t instruction, clarke_error *err, clarke_limit which, const char *what)
+{
+  clarke_error limit = { CLARKE_OK, "" };
+
+  clarke_limit_fail(&limit, which, "%s", what);
+  return clarke_program_fail(p, instruction, err, "%.400s", limit.text);
+}
+
 static clarke_status
 unknown_input(const clarke_program *p, const char *name, clarke_error *err)
 {
@@ -163,12 +173,12 @@ static clarke_instruction *
 append(clarke_program *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_coef,
        clarke_error *err)
 {
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS);
   clarke_instruction *i;
 
-  if (p->n >= CLARKE_PROGRAM_LIMIT || n_in > CLARKE_PROGRAM_LIMIT ||
-      p->arguments > CLARKE_PROGRAM_LIMIT - n_in) {
-    clarke_fail(err, CLARKE_ENOMEM, "%s: over %zu instructions or arguments",
-                p->file != NULL ? p->file : "program", CLARKE_PROGRAM_LIMIT);
+  if (p->n >= most || n_in > most || n_in > PTRDIFF_MAX / sizeof *in || p->arguments > most - n_in) {
+    clarke_limit_fail(err, CLARKE_LIMIT_INSTRUCTIONS, "%s: more instructions or arguments than allowed",
+                      p->file != NULL ? p->file : "program");
     return NULL;
   }
   if (p->n == p->capacity) {

@@ -9,11 +9,9 @@
 #ifndef CLARKE_GRAPH_PROGRAM_H
 #define CLARKE_GRAPH_PROGRAM_H
 
+#include "base/limit.h"
 #include "exact/number.h"
 #include "graph/profile.h"
-
-/* No program has more instructions, or more arguments in all. */
-#define CLARKE_PROGRAM_LIMIT ((size_t)1 << 21)
 
 typedef enum {
   CLARKE_DO_INPUT,     /* an entry of an input */
@@ -138,6 +136,10 @@ clarke_status clarke_program_add_output(clarke_program *p, size_t at, clarke_err
 /* "FILE:LINE:COLUMN: message" about an instruction. */
 clarke_status clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *err,
                                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The same: past the limit at that instruction. */
+clarke_status clarke_program_past(const clarke_program *p, size_t instruction, clarke_error *err, clarke_limit which,
+                                  const char *what);
 
 /* --- reading ----------------------------------------------------------------------------------- */
 

@@ -2,12 +2,13 @@
  * steps' kinds become LINEAR, PRODUCT, QUOTIENT, ANALYTIC, PIECEWISE and ORDER instructions, and what
  * only moves entries becomes nothing. Padding is the constant 0, and no term of a sum. */
 #include "graph/unroll.h"
+#include "base/limit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Entries of all activations together, moved ones counted. */
-#define HELD_MOST (4 * CLARKE_PROGRAM_LIMIT)
+#define HELD_MOST (4 * clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
 
 typedef struct {
   clarke_program *p;
@@ -61,8 +62,8 @@ hold(unrolling *u, size_t value)
   size_t count = u->g->values[value].count;
 
   if (count > HELD_MOST - u->held)
-    return clarke_fail(u->err, CLARKE_ENOMEM, "%s: a program of over %zu entries in all; a network "
-                       "this large is not unrolled", u->g->file, HELD_MOST);
+    return clarke_limit_fail(u->err, CLARKE_LIMIT_INSTRUCTIONS, "%s: as a program more than four times as many "
+                             "entries in all; a network this large is not unrolled", u->g->file);
   u->held += count;
   u->at[value] = malloc((count + 1) * sizeof *u->at[value]);
   return u->at[value] != NULL ? CLARKE_OK : out_of_memory(u);
@@ -77,9 +78,8 @@ make_room(unrolling *u, size_t n)
 
   if (n <= u->room)
     return CLARKE_OK;
-  if (n > CLARKE_PROGRAM_LIMIT)
-    return clarke_fail(u->err, CLARKE_ENOMEM, "%s: a sum of %zu terms; at most %zu are taken",
-                       u->g->file, n, CLARKE_PROGRAM_LIMIT);
+  if (n > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
+    return clarke_limit_fail(u->err, CLARKE_LIMIT_INSTRUCTIONS, "%s: a sum of %zu terms", u->g->file, n);
   in = realloc(u->in, n * sizeof *in);
   if (in == NULL)
     return out_of_memory(u);
@@ -293,9 +293,9 @@ dense_products(unrolling *u, const clarke_step *s, size_t **products)
   size_t count = u->g->values[s->out].count;
   clarke_status status = CLARKE_OK;
 
-  if (d->inner != 0 && count > CLARKE_PROGRAM_LIMIT / d->inner)
-    return clarke_fail(u->err, CLARKE_ENOMEM, "%s: over %zu products; a network this large is not "
-                       "unrolled with these weights in wrt", u->g->file, CLARKE_PROGRAM_LIMIT);
+  if (d->inner != 0 && count > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS) / d->inner)
+    return clarke_limit_fail(u->err, CLARKE_LIMIT_INSTRUCTIONS, "%s: more products than allowed; a network this large is "
+                             "not unrolled with these weights in wrt", u->g->file);
   *products = malloc((count * d->inner + 1) * sizeof **products);
   if (*products == NULL)
     return out_of_memory(u);

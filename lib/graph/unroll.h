@@ -13,7 +13,7 @@
  * of sample 0 of x, then the parameters' stored ones.
  *
  * A step that the output does not depend on is left out, so its kinks are touched by no execution.
- * Errors: a network that needs more than CLARKE_PROGRAM_LIMIT instructions or arguments; a PRelu
+ * Errors: a network that needs more than the limit of instructions or arguments; a PRelu
  * whose slope is in wrt (no pointwise function has a slope that varies). */
 clarke_status clarke_unroll(clarke_program *p, mpq_t **point, size_t *n, const clarke_graph *g,
                             const clarke_tensor *x, const char *input_name, clarke_error *err);

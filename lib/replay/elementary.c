@@ -315,6 +315,6 @@ clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke
   clarke_status status = smooth_value(y, d, open, p, at, value, precision, err);
 
   if (status == CLARKE_OK && !*open && clarke_number_is_large(y))
-    return clarke_program_fail(p, at, err, "a number of more than %zu bits", CLARKE_NUMBER_BITS);
+    return clarke_program_past(p, at, err, CLARKE_LIMIT_BITS, "a number of more bits");
   return status;
 }

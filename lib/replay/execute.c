@@ -101,6 +101,10 @@ execute_order(clarke_execution *e, size_t at, clarke_error *err)
     free(tied);
     return leave_open(e, at);
   }
+  if (n_tied > clarke_limit_of(CLARKE_LIMIT_TIES)) {
+    free(tied);
+    return clarke_program_past(e->p, at, err, CLARKE_LIMIT_TIES, "more tied entries");
+  }
   clarke_number_set(&e->value[at], &e->value[i->in[tied[0]]]);
   if (n_tied > 1)
     t = touch(e, at);
@@ -352,8 +356,7 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
       clarke_number_addmul(&adjoint[i->in[k]], &adjoint[at], &d[k], e->precision);
     for (size_t k = 0; k < i->n_in; k++)
       if (clarke_number_is_large(&adjoint[i->in[k]]))
-        return clarke_program_fail(p, at, err, "a derivative of more than %zu bits",
-                                   CLARKE_NUMBER_BITS);
+        return clarke_program_past(p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
   }
   return CLARKE_OK;
 }

@@ -10,6 +10,7 @@
 /* Gradients held at once: instructions times wrt_count. */
 #define PATTERNS_ENTRIES ((size_t)1 << 21)
 #define ARCS 3000
+#define ROW_WORK 8 /* of a row beside its entries: it is made, and freed */
 #define ARC_STEPS 3
 
 /* A decision on the path: it must be positive. */
@@ -302,7 +303,7 @@ solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
   for (size_t i = 0; i < s->n_rows; i++)
     if (!affine_only || s->row[i].affine)
       name[n++] = i;
-  s->work += n * s->width * (n < s->width ? n : s->width);
+  s->work += n * (ROW_WORK + s->width * (n < s->width ? n : s->width));
   fmpz_mat_init(a, (slong)n, (slong)s->width);
   for (size_t i = 0; i < n; i++) {
     mpz_init(denominator[i]);

@@ -317,8 +317,7 @@ gradient_addmul(clarke_walk *w, size_t at, const clarke_number *d, size_t from, 
     clarke_number_addmul(&w->gradient[at][k], d, &w->gradient[from][k], w->e->precision);
   for (size_t k = 0; k < w->width; k++)
     if (clarke_number_is_large(&w->gradient[at][k]))
-      return clarke_program_fail(w->e->p, at, err, "a derivative of more than %zu bits",
-                                 CLARKE_NUMBER_BITS);
+      return clarke_program_past(w->e->p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
   return CLARKE_OK;
 }
 

@@ -29,7 +29,7 @@ build(const clarke_model *m, size_t rank, const size_t *dims)
   if (clarke_tensor_shape(&x, "x", CLARKE_F32, rank, dims, &err) == CLARKE_OK &&
       clarke_graph_build(&g, m, &x, &err) == CLARKE_OK) {
     REQUIRE(g.output < g.n_values && !g.values[g.output].constant);
-    REQUIRE(g.activations <= CLARKE_MAX_ACTIVATIONS);
+    REQUIRE(g.activations <= clarke_limit_of(CLARKE_LIMIT_ENTRIES));
     for (size_t i = 0; i < g.n_steps; i++)
       for (size_t k = 0; k < g.steps[i].n_in; k++) {
         const clarke_operand *o = &g.steps[i].in[k];

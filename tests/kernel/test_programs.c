@@ -298,11 +298,11 @@ static const struct {
 #define SQUARE(a, b) "let " #b " = " #a "*" #a "\n"
 #define SQUARES SQUARE(a, b) SQUARE(b, c) SQUARE(c, d) SQUARE(d, e) SQUARE(e, f) SQUARE(f, g) SQUARE(g, h) SQUARE(h, i) SQUARE(i, j) \
   SQUARE(j, k) SQUARE(k, l) SQUARE(l, m) SQUARE(m, n) SQUARE(n, o) SQUARE(o, p) SQUARE(p, q) SQUARE(q, r) SQUARE(r, s)
-  {1, "more than 131072 bits", "input x\nlet a = x\n" SQUARES "output s\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
-  {1, "more than 131072 bits", "input x\nlet a = 3\n" SQUARES "output s*x\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {2, "the limit is 131072 (--limit bits=N raises it)", "input x\nlet a = x\n" SQUARES "output s\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {2, "the limit is 131072 (--limit bits=N raises it)", "input x\nlet a = 3\n" SQUARES "output s*x\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {1, "beyond 2^4096", "input x\nlet a = x\n" SQUARES "output sin(o)\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
 #define DOUBLE(a, b) "let " #b " = [" #a ", " #a "]\n"
-  {2, "more than 2^24 entries", "input x\nlet a = [x]\n" DOUBLE(a, b) DOUBLE(b, c) DOUBLE(c, d) DOUBLE(d, e) DOUBLE(e, f) DOUBLE(f, g) DOUBLE(g, h)
+  {2, "the limit is 16777216 (--limit vectors=N raises it)", "input x\nlet a = [x]\n" DOUBLE(a, b) DOUBLE(b, c) DOUBLE(c, d) DOUBLE(d, e) DOUBLE(e, f) DOUBLE(f, g) DOUBLE(g, h)
    DOUBLE(h, i) DOUBLE(i, j) DOUBLE(j, k) DOUBLE(k, l) DOUBLE(l, m) DOUBLE(m, n) DOUBLE(n, o) DOUBLE(o, p) DOUBLE(p, q) DOUBLE(q, r)
    DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) DOUBLE(z, aa) DOUBLE(aa, bb) "output bb[0]\n",
    "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},

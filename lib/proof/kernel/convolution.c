@@ -16,7 +16,12 @@ typedef struct {
 void
 add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources)
 {
-  expect(width == 0 || s->n <= MOST / width, "node %zu: more terms of sums than supported", b->place);
+  size_t *all = &b->net->products, each;
+  bool huge = __builtin_mul_overflow(s->n, b->net->batch, &each) || __builtin_mul_overflow(each, width, &each)
+              || __builtin_add_overflow(*all, each, all);
+  within(LIMIT_PRODUCTS, huge ? NONE : *all, "node %zu: with it one pass has more products", b->place);
+  count_entries(b, factors, width);
+  count_entries(b, sources, width);
   s->width = width;
   s->n_factors = factors * width;
   s->n_sources = sources * width;
@@ -206,6 +211,7 @@ lower_pool(builder *b)
   bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
   size_t dims[MAX_RANK], places = product(g.out, 2);
   need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");
+  need(!max || product(g.width, 2) <= MAX_WINDOW, "a window of more than 126 entries");
   step *s = add_step(b, max ? WINDOW : LINEAR, product(g.width, 2), shape(b, &g, g.channels, dims), dims);
   rational *share = rationals(max ? 0 : places);
   for (size_t i = 0; i < places; i++) {
@@ -249,7 +255,7 @@ lower_mean(builder *b)
   for (size_t i = 0; i < x->rank; i++)
     if (!over[i] || keep != 0)
       dims[n++] = kept[i];
-  size_t *from = index_map(x->rank, kept, stride, NULL), *at = index_map(x->rank, gone, stride, NULL);
+  size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
   rational *share = rationals(1);
   mpq_set_ui(share, 1, s->width);

@@ -26,8 +26,10 @@ typedef struct {
 
 size_t product(const size_t *dims, size_t n);
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
-size_t *index_map(size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
+size_t *index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
 bool is_batch(const builder *b, const value *v); /* its first axis is the batch */
+/* Counts n times `each` entries of activations or tables, before there is room for them. */
+void count_entries(const builder *b, size_t n, size_t each);
 /* A new step, whose output is the node's if it is the last; each feature has its own row of factors and of
  * sources. */
 step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims);

@@ -20,12 +20,11 @@
 #include <stdint.h>
 
 #define MAX_RANK 8
-#define MAX_STEPS 4096 /* of a network, beside its input: values are asked for through as many calls */
+#define MAX_WINDOW 126 /* entries */
 #define MAX_BITS 4096
 #define MAX_THREADS 64
 #define GUARD 128 /* bits of near values beyond those of intervals */
 #define NONE ((size_t)-1)
-#define MOST ((size_t)1 << 26) /* entries of a step's tables, or of all samples */
 
 typedef __mpq_struct rational; /* canonical */
 typedef __mpz_struct integer;
@@ -78,6 +77,39 @@ bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside 
 bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
 bool is_text(bytes b);                       /* UTF-8 without control characters */
 void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
+
+/* ---- limit.c: what an input may ask for */
+
+typedef enum {
+  LIMIT_FILE,     /* bytes of a file */
+  LIMIT_MEMORY,   /* bytes */
+  LIMIT_NODES,    /* of a network: values are asked for through as many calls as it has steps, four a node at most */
+  LIMIT_ENTRIES,  /* of all activations, samples counted, and of tables */
+  LIMIT_PRODUCTS, /* of an entry and a weight, in one pass over all samples */
+  LIMIT_TEXT,     /* bytes of a program */
+  LIMIT_INSTRUCTIONS, /* of a program; and arguments of all */
+  LIMIT_VECTORS,      /* entries of all vectors that a program makes */
+  LIMIT_WORDS,        /* of 64 bits, of its constants that have more than two */
+  LIMIT_BITS,         /* of a number in a program: its numerator, its denominator */
+  LIMIT_TIES,         /* entries tied in an order statistic */
+  LIMIT_GRADIENTS,    /* entries of the gradients of all instructions */
+  LIMIT_BRANCHES,     /* work on branches with equal comparands */
+  LIMIT_LINE,         /* bytes of a line of the proof */
+  N_LIMITS
+} quantity;
+size_t limit_of(quantity which); /* for the files read so far */
+_Noreturn void leave_past(quantity which, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What must not be more than the limit. */
+#define within(which, amount, ...)                                                                                     \
+  do {                                                                                                                 \
+    if ((amount) > limit_of(which))                                                                                    \
+      leave_past(which, __VA_ARGS__);                                                                                  \
+  } while (0)
+bool limit_set(const char *setting);   /* NAME=N; false when it is none */
+const char *limit_name(size_t i);      /* NULL past the last */
+void limit_input(size_t n);            /* n bytes more are read */
+void limit_memory(void);               /* from now on, as LIMIT_MEMORY says, whatever is read */
+#define STACK_BYTES ((size_t)16 << 20) /* of each thread */
 
 /* ---- tensors.c, onnx.c (with protobuf.c): files of numbers */
 
@@ -196,6 +228,7 @@ typedef struct {
   /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
    * such axis) and each sample is a run of its own. */
   size_t batch, together, n_steps, n_tensors;
+  size_t entries, products; /* what it has of LIMIT_ENTRIES, LIMIT_PRODUCTS */
   size_t apart; /* of entries [feature * batch + sample] that depend on each other, and are computed together:
                    batch, those of a sample; or 1, all, if a step couples the samples */
   step *steps;

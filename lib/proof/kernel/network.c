@@ -17,10 +17,20 @@ product(const size_t *dims, size_t n)
   return p;
 }
 
-size_t *
-index_map(size_t rank, const size_t *dims, const size_t *stride, const size_t *base)
+void
+count_entries(const builder *b, size_t n, size_t each)
 {
-  size_t n = product(dims, rank), *map = allocate(n, sizeof *map);
+  size_t *all = &b->net->entries;
+  bool huge = __builtin_mul_overflow(n, each, &n) || __builtin_add_overflow(*all, n, all);
+  within(LIMIT_ENTRIES, huge ? NONE : *all, "node %zu: with it there are more entries", b->place);
+}
+
+size_t *
+index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base)
+{
+  size_t n = product(dims, rank);
+  count_entries(b, n, 1);
+  size_t *map = allocate(n, sizeof *map);
   for (size_t f = 0; f < n; f++) {
     size_t at = 0, rest = f;
     for (size_t i = rank; i-- > 0; rest /= dims[i])
@@ -43,7 +53,7 @@ put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dim
   b->out = (value){NULL, t, s, map, rank, {0}, product(dims, rank)};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
-    b->out.map = index_map(1, &b->out.count, &(size_t){1}, NULL);
+    b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
   expect(!is_batch(b, &b->out) || (rank > 0 && dims[0] == 1),
          "the batch axis of the output of node %zu does not stay first", b->place);
 }
@@ -78,8 +88,7 @@ step *
 add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
 {
   network *net = b->net;
-  expect(product(dims, rank) <= MOST / net->batch, "node %zu: more entries than supported", b->place);
-  expect(net->n_steps <= MAX_STEPS, "node %zu: a network of more than %d steps", b->place, MAX_STEPS);
+  count_entries(b, product(dims, rank), net->batch);
   net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
   put(b, NULL, net->n_steps, NULL, rank, dims);
   expect(b->out.count > 0, "an activation without entries");
@@ -248,7 +257,7 @@ lower_transpose(builder *b)
     dims[i] = x->dims[p];
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
-  put(b, x->constant, x->step, index_map(x->rank, dims, stride, x->map), x->rank, dims);
+  put(b, x->constant, x->step, index_map(b, x->rank, dims, stride, x->map), x->rank, dims);
 }
 
 /* Squeeze, Unsqueeze. */
@@ -291,13 +300,13 @@ broadcast(const builder *b, const value *v, const value *w, size_t *dims)
 
 /* v spread over such a shape. */
 static value
-spread(const value *v, size_t rank, const size_t *dims)
+spread(const builder *b, const value *v, size_t rank, const size_t *dims)
 {
   size_t stride[MAX_RANK] = {0}, next = 1;
   value wide = *v;
   for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
     stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : next;
-  wide.map = index_map(rank, dims, stride, v->map);
+  wide.map = index_map(b, rank, dims, stride, v->map);
   return wide;
 }
 
@@ -307,7 +316,7 @@ spread_over(const builder *b, size_t i, const value *over)
   size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
   need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && b->in[i].constant != NULL,
        "the shapes do not fit, or it is not a constant");
-  return spread(&b->in[i], rank, dims);
+  return spread(b, &b->in[i], rank, dims);
 }
 
 /* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
@@ -351,7 +360,7 @@ static void
 lower_arithmetic(builder *b)
 {
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
-  value v = spread(&b->in[0], rank, dims), w = spread(&b->in[1], rank, dims);
+  value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
   bool sum = b->op[0] == 'A' || b->op[0] == 'S';
   need(v.constant == NULL || (w.constant == NULL && b->op[0] != 'D'),
        "an operand must be an activation, and a divisor a constant");
@@ -519,7 +528,7 @@ static const struct {
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
-    {"Concat", lower_concat, 7, 1, NONE, 1, 0, "axis:i"},
+    {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
@@ -677,6 +686,7 @@ network_build(network *net, const model *m, const tensor *x)
 {
   builder b = {.net = net, .m = m};
   const port *input = NULL;
+  within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);

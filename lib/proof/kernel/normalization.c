@@ -15,7 +15,7 @@ periodic(const builder *b, size_t i, size_t n, size_t apart)
   value w = b->in[i];
   need(w.constant != NULL && w.constant->real && w.rank == 1 && w.count == n,
        "not a constant number for each channel or group");
-  w.map = index_map(3, (size_t[]){b->in[0].count / n / apart, n, apart}, (size_t[]){0, 1, 0}, w.map);
+  w.map = index_map(b, 3, (size_t[]){b->in[0].count / n / apart, n, apart}, (size_t[]){0, 1, 0}, w.map);
   return w;
 }
 
@@ -64,9 +64,9 @@ normalize_channels(builder *b, const value *x, size_t channels, size_t apart)
 {
   size_t rows = x->dims[0], dims[] = {rows, channels, apart};
   value turned = *x;
-  turned.map = index_map(3, (size_t[]){channels, rows, apart}, (size_t[]){apart, channels * apart, 1}, x->map);
+  turned.map = index_map(b, 3, (size_t[]){channels, rows, apart}, (size_t[]){apart, channels * apart, 1}, x->map);
   add_normalization(b, &turned, rows * apart, b->net->batched);
-  b->out.map = index_map(3, dims, (size_t[]){apart, rows * apart, 1}, b->out.map);
+  b->out.map = index_map(b, 3, dims, (size_t[]){apart, rows * apart, 1}, b->out.map);
   if (b->net->batched)
     b->net->apart = session_threads = 1;
 }
@@ -138,6 +138,7 @@ lower_global_maximum(builder *b)
   need(x->constant == NULL && x->rank > 2, "its input must be an activation of three axes or more");
   for (size_t i = 0; i < x->rank; i++)
     dims[i] = i < 2 ? x->dims[i] : 1;
+  need(product(x->dims + 2, x->rank - 2) <= MAX_WINDOW, "a window of more than 126 entries");
   step *s = add_step(b, WINDOW, product(x->dims + 2, x->rank - 2), x->rank, dims);
   for (size_t i = 0; i < s->n * s->width; i++)
     s->sources[i] = (source){x->step, x->map[i]};

@@ -4,11 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_DEPTH 200                      /* of brackets and operators inside each other */
-#define MAX_INSTRUCTIONS ((size_t)1 << 21) /* and arguments of all */
-#define MAX_TEXT ((size_t)1 << 24)
-#define MAX_ENTRIES ((size_t)1 << 24) /* of all vectors made */
-#define MAX_WORDS ((size_t)1 << 24)   /* of 64 bits, in constants */
+#define MAX_DEPTH 200 /* of brackets and operators inside each other */
 #define want(condition, what) expect(condition, "program, line %zu: %s", line, what)
 
 static program *prog;
@@ -300,8 +296,8 @@ static size_t
 add(instruction i)
 {
   n_arguments += i.n;
-  want(prog->n < MAX_INSTRUCTIONS && n_arguments <= MAX_INSTRUCTIONS,
-       "more than 2^21 instructions, or arguments of them");
+  size_t most = prog->n + 1 > n_arguments ? prog->n + 1 : n_arguments;
+  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", line);
   prog->instructions = grow(prog->instructions, prog->n, sizeof i);
   i.line = line;
   prog->instructions[prog->n] = i;
@@ -312,7 +308,7 @@ static value
 vector_of(size_t n, bool vector)
 {
   n_entries += n;
-  want(n <= MAX_ENTRIES && n_entries <= MAX_ENTRIES, "more than 2^24 entries of vectors");
+  within(LIMIT_VECTORS, n > n_entries ? n : n_entries, "program, line %zu: more entries of vectors", line);
   return (value){n, allocate(n, sizeof(size_t)), vector};
 }
 
@@ -342,8 +338,9 @@ static value
 constant(const rational *q)
 {
   instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
-  n_words += mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
-  want(n_words <= MAX_WORDS, "constants of more than 2^24 words");
+  size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
+  n_words += n > 2 ? n : 0;
+  within(LIMIT_WORDS, n_words, "program, line %zu: constants of more words", line);
   limit_size(q);
   mpq_set(i.c, q);
   return apply(i, 0, NULL);
@@ -401,7 +398,7 @@ list(size_t depth, const char *closing, value *each, size_t *n)
     if (*n < 3)
       each[*n] = v;
     n_entries += v.n;
-    want(n_entries <= MAX_ENTRIES, "more than 2^24 entries of vectors");
+    within(LIMIT_VECTORS, n_entries, "program, line %zu: more entries of vectors", line);
     for (size_t e = 0; e < v.n; e++, all.n++) {
       all.at = grow(all.at, all.n, sizeof *all.at);
       all.at[all.n] = v.at[e];
@@ -699,7 +696,7 @@ read_input(void)
       want(token == '0', "a number of entries is expected");
       literal(&q);
       must("]");
-      want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0 && mpq_cmp_ui(&q, MAX_INSTRUCTIONS, 1) < 0,
+      want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0 && mpq_cmp_ui(&q, limit_of(LIMIT_INSTRUCTIONS), 1) < 0,
            "a vector has from 1 to 2^21 entries");
       in.n = mpz_get_ui(mpq_numref(&q));
       in.vector = true;
@@ -729,7 +726,7 @@ void
 program_read(program *p, bytes b)
 {
   prog = p;
-  expect(b.size <= MAX_TEXT, "a program has at most 16 MiB");
+  within(LIMIT_TEXT, b.size, "a program of %zu bytes", b.size);
   cursor = (const char *)b.data;
   limit = cursor + b.size;
   line = 1;

@@ -64,8 +64,7 @@ extern kinked kink_table[];
 void program_read(program *p, bytes text);
 bool relation_holds(const char *relation, int sign);
 
-#define MOST_VALUE_BITS ((size_t)1 << 17) /* of a numerator or a denominator */
-void limit_size(const rational *q);       /* fails beyond that */
+void limit_size(const rational *q); /* fails beyond that */
 
 /* ---- program_lipschitz.c */
 

@@ -8,7 +8,6 @@
 
 #define MOST_TERMS 300
 #define MOST_FACTORS 32
-#define MOST_WORK ((size_t)1 << 28)
 #define SEVERAL (NONE - 1)
 
 typedef struct {
@@ -160,7 +159,7 @@ difference(size_t a, size_t b)
   size_t top = (a > b ? a : b) + 1;
   form y = {0};
   work += top;
-  require(work <= MOST_WORK, "too many branches with equal comparands");
+  within(LIMIT_BRANCHES, work, "too many branches with equal comparands");
   wanted[a] = wanted[b] = true;
   for (size_t at = top; at-- > 0;)
     for (size_t k = 0; k < prog->instructions[at].n && wanted[at] && is_open(at); k++)

@@ -1,13 +1,12 @@
 /* Proofs about programs (docs/proof-format.md, section 3): a program followed near a point, along an
  * arc or down a tree, and what the evidence claims of that. */
 #include "program.h"
+#include "statement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ORDER 8                      /* of t in the series along an arc */
-#define MOST_TIED 4096                   /* entries of an order statistic */
-#define MOST_GRADIENTS ((size_t)1 << 24) /* entries of the gradients of all instructions */
+#define MAX_ORDER 8 /* of t in the series along an arc */
 
 /* Of the displacement from the point: c[k] times its entries to the powers at e + k n_wrt. One of more
  * than 32 entries, or over 300 terms, or of a degree over 32 is not known. */
@@ -52,8 +51,8 @@ static decision *decisions;
 void
 limit_size(const rational *q)
 {
-  require(mpz_sizeinbase(mpq_numref(q), 2) <= MOST_VALUE_BITS && mpz_sizeinbase(mpq_denref(q), 2) <= MOST_VALUE_BITS,
-          "a number of more than %zu bits", MOST_VALUE_BITS);
+  size_t above = mpz_sizeinbase(mpq_numref(q), 2), below = mpz_sizeinbase(mpq_denref(q), 2);
+  within(LIMIT_BITS, above > below ? above : below, "a number of more bits");
 }
 
 static void
@@ -521,7 +520,7 @@ find_tied(size_t at, size_t *tied, size_t *rank)
   }
   if (open)
     leave(UNDECIDED, "%s: numbers not told apart with %d bits", place(at), MAX_BITS);
-  require(n <= MOST_TIED, "%s: more than %d entries are tied", place(at), MOST_TIED);
+  within(LIMIT_TIES, n, "%s: %zu entries are tied", place(at), n);
   *rank = i->rank - above;
   return n;
 }
@@ -719,8 +718,7 @@ follow(size_t at)
   size_t arm = y->arm == 1 || (y->arm == BOTH_ARMS && relation_holds(i->relation, 0)) ? 2 : 3;
   uint8_t top = 0;
   n_followed++;
-  require(n_followed <= MOST_GRADIENTS / (n_wrt + 1), "instructions times entries of wrt are more than %zu",
-          MOST_GRADIENTS);
+  within(LIMIT_GRADIENTS, n_followed * (n_wrt + 1), "instructions times entries of wrt are more");
   y->s = intervals(n_terms);
   y->g = intervals(n_wrt);
   y->same = true;
@@ -1229,7 +1227,7 @@ check_program(const char *folder, const char *verdict)
   read_point();
   read_wrt();
   next_line("profile");
-  fprintf(account, "Proxies (profile %s):\n", next_word());
+  state_profile(next_name());
   read_proxies(false);
   read_proxies(true);
   mode = AT_POINT;

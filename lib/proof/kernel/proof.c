@@ -36,7 +36,8 @@ line_is(const char *keyword)
   const unsigned char *end = memchr(rest.data, '\n', rest.size);
   size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
   session_line++;
-  require(end != NULL && n <= (size_t)1 << 20, "the line is too long or not ended");
+  require(end != NULL, "the line is not ended");
+  within(LIMIT_LINE, n, "a line of %zu bytes", n);
   words = (char *)rest.data;
   words_end = words + n + 1;
   for (size_t i = 0; i <= n; i++) {
@@ -112,6 +113,7 @@ next_name(void)
     at += low != NULL ? 2 : 0;
   }
   *end = '\0';
+  require(is_text((bytes){(unsigned char *)name, strlen(name)}), "'%s' is no text", word);
   return name;
 }
 
@@ -579,7 +581,7 @@ clarke_check_proof(const char *path, const char *data)
   c = cell_new(&p);
   ad = rationals(p.n_slopes);
   next_line("profile");
-  fprintf(account, "Proxies (profile %s):\n", next_word());
+  state_profile(next_name());
   read_proxies();
   size_t n_windows = read_ties(&p, ad);
   next_line("touched");

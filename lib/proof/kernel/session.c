@@ -46,7 +46,8 @@ void *
 allocate(size_t n, size_t size)
 {
   void *p = calloc(n > 0 ? n : 1, size);
-  expect(p != NULL, "out of memory");
+  if (p == NULL)
+    leave_past(LIMIT_MEMORY, "out of memory");
   return p;
 }
 
@@ -83,9 +84,12 @@ for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what)
   samples all = {n, 0, work, what};
   pthread_t thread[MAX_THREADS];
   size_t others = 0;
+  pthread_attr_t how;
+  expect(pthread_attr_init(&how) == 0 && pthread_attr_setstacksize(&how, STACK_BYTES) == 0, "no threads");
   while (others + 1 < session_threads && others + 1 < n
-         && pthread_create(&thread[others], NULL, take_samples, &all) == 0)
+         && pthread_create(&thread[others], &how, take_samples, &all) == 0)
     others++;
+  pthread_attr_destroy(&how);
   take_samples(&all);
   while (others > 0)
     expect(pthread_join(thread[--others], NULL) == 0, "a thread was lost");
@@ -145,6 +149,8 @@ read_file(const char *path)
   bytes b = {NULL, 0};
   expect(fd >= 0, "%s cannot be opened", path);
   expect(fstat(fd, &st) == 0 && S_ISREG(st.st_mode), "%s is no regular file", path);
+  within(LIMIT_FILE, (size_t)st.st_size, "%s has %zu bytes", path, (size_t)st.st_size);
+  limit_input((size_t)st.st_size);
   b.data = allocate((size_t)st.st_size + 1, 1); /* one more, to see that it ends there */
   for (ssize_t got = 1; got > 0; b.size += (size_t)got) {
     got = read(fd, b.data + b.size, (size_t)st.st_size + 1 - b.size);

@@ -2,6 +2,7 @@
  * hashes, names as proofs write them. */
 #include "statement.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -13,6 +14,15 @@ put_name(const char *name)
     fputs("(no name)", account); /* brackets stand for nothing else */
   for (; *name != '\0'; name++)
     fprintf(account, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+}
+
+void
+state_profile(char *name)
+{
+  fputs("Proxies (profile ", account);
+  put_name(name);
+  fputs("):\n", account);
+  free(name);
 }
 
 /* (2, 3); an axis of 0 is one that is not declared. */

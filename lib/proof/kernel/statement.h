@@ -9,6 +9,7 @@
 extern const char safe[];        /* the characters that stand for themselves in names */
 void put_name(const char *name); /* in the one way proofs write it: no two names alike, and nothing but ASCII */
 void state_network(const network *net, const model *m, const tensor *x); /* input, output, reading rules */
+void state_profile(char *name);                                          /* frees it */
 void state_loss(const point *p);
 void state_parameters(const network *net); /* those in wrt */
 /* What the verdict says of AD's output, to standard output. */
