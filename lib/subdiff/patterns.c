@@ -255,8 +255,12 @@ static clarke_status
 read_empty(cone_result *r, const clarke_cone *cone, const size_t *name, mpz_t *denominator,
            size_t n, clarke_error *err)
 {
-  r->decision = malloc((n + 1) * sizeof *r->decision);
-  r->u = malloc((n + 1) * sizeof *r->u);
+  size_t count = 0;
+
+  for (size_t i = 0; i < n; i++)
+    count += !fmpz_is_zero(fmpz_mat_entry(cone->u, (slong)i, 0));
+  r->decision = malloc((count + 1) * sizeof *r->decision);
+  r->u = malloc((count + 1) * sizeof *r->u);
   if (r->decision == NULL || r->u == NULL)
     return no_memory(err);
   for (size_t i = 0; i < n; i++) {
@@ -331,8 +335,12 @@ solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
 static clarke_status
 name_multipliers(branch *b, mpq_t *u, const size_t *name, size_t n, clarke_error *err)
 {
-  b->decision = malloc((n + 1) * sizeof *b->decision);
-  b->u = malloc((n + 1) * sizeof *b->u);
+  size_t count = 0;
+
+  for (size_t i = 0; i < n; i++)
+    count += mpq_sgn(u[i]) != 0;
+  b->decision = malloc((count + 1) * sizeof *b->decision);
+  b->u = malloc((count + 1) * sizeof *b->u);
   if (b->decision == NULL || b->u == NULL)
     return no_memory(err);
   for (size_t i = 0; i < n; i++) {
@@ -485,7 +493,12 @@ part(search *s, bool *on, clarke_error *err)
         memcpy(b[c].choice, s->path, s->n_path * sizeof *s->path);
       b[c].choice[s->n_path] = c;
       b[c].n_choices = s->n_path + 1;
+      s->work += s->n_path;
       status = judge(&b[c], s, c, err);
+    }
+    if (b[c].refuted) { /* it is told of, and not taken up */
+      free(b[c].choice);
+      b[c].choice = NULL;
     }
     if (status == CLARKE_OK && first == n) {
       if (b[c].refuted)
@@ -630,6 +643,16 @@ add_pattern(search *s, clarke_error *err)
   return status == CLARKE_OK ? realize(p, s, err) : status;
 }
 
+/* Is the search too large? Then the tree is not complete. */
+static bool
+is_used_up(search *s)
+{
+  if (s->t->n_forks <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
+    return false;
+  snprintf(s->t->why, sizeof s->t->why, "they are too many; after %zu patterns the search was left", s->t->n);
+  return true;
+}
+
 /* Follows the path at hand to its end; false in *whole when the tree cannot be completed. */
 static clarke_status
 follow_on(search *s, bool *whole, clarke_error *err)
@@ -639,6 +662,11 @@ follow_on(search *s, bool *whole, clarke_error *err)
 
   while (status == CLARKE_OK && on) {
     clarke_walk_state state;
+
+    if (is_used_up(s)) {
+      *whole = false;
+      return CLARKE_OK;
+    }
 
     status = clarke_walk_on(&s->walk, &state, err);
     if (status != CLARKE_OK)
@@ -664,10 +692,8 @@ grow_tree(search *s, clarke_error *err)
   while (status == CLARKE_OK && s->n_waiting > 0) {
     branch b = s->waiting[--s->n_waiting];
 
-    if (s->t->n_forks > CLARKE_PATTERNS_LIMIT || s->work > CLARKE_PATTERNS_WORK) {
+    if (is_used_up(s)) {
       whole = false;
-      snprintf(s->t->why, sizeof s->t->why,
-               "they are too many; after %zu patterns the search was left", s->t->n);
       branch_clear(&b, s->width);
       break;
     }
