@@ -72,7 +72,9 @@ new_tensor(network *net, const char *name, const long *shape, role r)
 static void
 set_entry(network *net, size_t t, size_t e, double x)
 {
-  net->m.tensors[t].real[e] = net->claim.weight[net->base[t] + e] = x;
+  net->m.tensors[t].real[e] = x;
+  if (net->base[t] + e < MOST_WEIGHTS) /* else it is too large a network */
+    net->claim.weight[net->base[t] + e] = x;
 }
 
 /* An earlier weight of the shape, or a new one. */

@@ -1,5 +1,6 @@
 #include "forge_network_oracle.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,14 +217,26 @@ at_tie(const formula *f, const claim *c, size_t i, const bool *tied, size_t n, c
   return sum;
 }
 
-void
+/* An exponential that the series cannot tell from 0, or that hides what is added to it? */
+static bool
+is_steep(const instruction *i, const series *const *y)
+{
+  return i->what == DO_EXP && fabs(mpq_get_d(series_coefficient(y[i->in[0]], 0))) > 40;
+}
+
+bool
 formula_follow(const series **y, const formula *f, const claim *c, const int *side)
 {
+  bool steep = false;
+
   series_degree = 1;
   for (size_t i = 0; i < f->n; i++) {
     const instruction *at = &f->at[i];
     int own = side != NULL ? side[i] : 0;
 
+    steep = is_steep(at, y);
+    if (steep)
+      break;
     if (at->what == DO_PIECES) {
       size_t j = kink_at(f, i, y);
 
@@ -239,6 +252,7 @@ formula_follow(const series **y, const formula *f, const claim *c, const int *si
     }
   }
   series_degree = MOST_DEGREE;
+  return !steep;
 }
 
 void

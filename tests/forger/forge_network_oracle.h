@@ -74,8 +74,9 @@ size_t formula_put(formula *f, instruction i, size_t n, const size_t *in);
 void formula_clear(formula *f);
 
 /* All values with their gradients, in y. Of an instruction that is at a kink or tied, side[i] < 0 means left, > 0 right,
- * or the entry taken, less one; 0, or side == NULL: AD's proxies and rules. */
-void formula_follow(const series **y, const formula *f, const claim *c, const int *side);
+ * or the entry taken, less one; 0, or side == NULL: AD's proxies and rules. False when
+ * an exponential is too steep for series: nothing is said then. */
+bool formula_follow(const series **y, const formula *f, const claim *c, const int *side);
 /* Of an instruction whose value is in y: the kink it is at, or NOWHERE. */
 size_t kink_at(const formula *f, size_t i, const series *const *y);
 /* Its slope on a side (0 left) of its kink j, at the kink. */

@@ -209,7 +209,8 @@ find_site(site *k, const scene *s, const clarke_touch *t)
   }
 }
 
-static void
+/* False when it cannot tell. */
+static bool
 ask_oracle(scene *s)
 {
   const formula *f = &s->net->f;
@@ -217,7 +218,8 @@ ask_oracle(scene *s)
   const series *loss;
 
   s->y = malloc((f->n + 1) * sizeof *s->y);
-  formula_follow(s->y, f, c, NULL);
+  if (!formula_follow(s->y, f, c, NULL))
+    return false;
   loss = s->y[f->loss[c->loss]];
   s->ad = numbers(c->n_variables);
   s->rounded = loss->rounded;
@@ -225,6 +227,7 @@ ask_oracle(scene *s)
   gradients_find(&s->found, f, c);
   s->bouligand = is_bouligand(&s->found, s->ad, s->rounded);
   s->clarke = is_clarke(&s->found, s->ad, s->rounded);
+  return true;
 }
 
 bool
@@ -246,8 +249,7 @@ scene_begin(scene *s, network *net, bool params)
     return false;
   for (size_t k = 0; k < s->n; k++)
     find_site(&s->site[k], s, &s->replay.touch[k]);
-  ask_oracle(s);
-  return true;
+  return ask_oracle(s);
 }
 
 void
