@@ -22,6 +22,7 @@ typedef enum {
   CLARKE_LIMIT_WORDS,        /* of 64 bits, of a program's constants that have more than two */
   CLARKE_LIMIT_BITS,         /* of a number in a program: its numerator, its denominator */
   CLARKE_LIMIT_TIES,         /* entries tied in an order statistic */
+  CLARKE_LIMIT_DERIVATIVES,  /* of a program: outputs times entries of wrt */
   CLARKE_LIMIT_ROWS,         /* of a table over a sweep */
   CLARKE_N_LIMITS
 } clarke_limit;

@@ -467,8 +467,18 @@ follow(search *s, branch *b, clarke_error *err)
   return status == CLARKE_OK ? path_append(s, choice, err) : status;
 }
 
+/* Is the search too large? Then the tree is not complete. */
+static bool
+is_used_up(search *s)
+{
+  if (s->t->n_forks <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
+    return false;
+  snprintf(s->t->why, sizeof s->t->why, "they are too many; after %zu patterns the search was left", s->t->n);
+  return true;
+}
+
 /* At a fork: its branches judged; the first that is not refuted is followed, *on; those after it
- * wait. */
+ * wait. None is when the search is used up. */
 static clarke_status
 part(search *s, bool *on, clarke_error *err)
 {
@@ -484,7 +494,7 @@ part(search *s, bool *on, clarke_error *err)
     s->t->touched_decisions += !s->parted[f->instruction];
     s->parted[f->instruction] = true;
   }
-  for (size_t c = 0; c < n && status == CLARKE_OK; c++) {
+  for (size_t c = 0; c < n && status == CLARKE_OK && !is_used_up(s); c++) {
     b[c].choice = malloc((s->n_path + 1) * sizeof *b[c].choice);
     if (b[c].choice == NULL)
       status = no_memory(err);
@@ -507,6 +517,8 @@ part(search *s, bool *on, clarke_error *err)
         first = c;
     }
   }
+  if (is_used_up(s))
+    first = n;
   for (size_t c = n; c-- > first + 1 && status == CLARKE_OK;) {
     status = room((void **)&s->waiting, s->n_waiting, &s->capacity_waiting, sizeof *s->waiting,
                   err);
@@ -643,16 +655,6 @@ add_pattern(search *s, clarke_error *err)
   return status == CLARKE_OK ? realize(p, s, err) : status;
 }
 
-/* Is the search too large? Then the tree is not complete. */
-static bool
-is_used_up(search *s)
-{
-  if (s->t->n_forks <= CLARKE_PATTERNS_LIMIT && s->work <= CLARKE_PATTERNS_WORK)
-    return false;
-  snprintf(s->t->why, sizeof s->t->why, "they are too many; after %zu patterns the search was left", s->t->n);
-  return true;
-}
-
 /* Follows the path at hand to its end; false in *whole when the tree cannot be completed. */
 static clarke_status
 follow_on(search *s, bool *whole, clarke_error *err)
@@ -663,10 +665,6 @@ follow_on(search *s, bool *whole, clarke_error *err)
   while (status == CLARKE_OK && on) {
     clarke_walk_state state;
 
-    if (is_used_up(s)) {
-      *whole = false;
-      return CLARKE_OK;
-    }
 
     status = clarke_walk_on(&s->walk, &state, err);
     if (status != CLARKE_OK)
@@ -680,6 +678,7 @@ follow_on(search *s, bool *whole, clarke_error *err)
       return add_pattern(s, err);
     status = part(s, &on, err);
   }
+  *whole = *whole && !is_used_up(s);
   return status;
 }
 

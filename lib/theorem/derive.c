@@ -1,4 +1,5 @@
 #include "theorem/derive.h"
+#include "base/limit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -548,6 +549,9 @@ clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
   d->ad_pattern = CLARKE_NONE;
   clarke_points_init(&d->bouligand, d->dim);
   clarke_points_init(&d->clarke, d->dim);
+  if (d->dim > clarke_limit_of(CLARKE_LIMIT_DERIVATIVES))
+    return clarke_limit_fail(err, CLARKE_LIMIT_DERIVATIVES, "%s: %zu outputs in %zu entries of wrt", p->file, p->n_outputs,
+                             clarke_program_wrt_count(p));
   status = clarke_execute(&d->execution, p, at, err);
   if (status != CLARKE_OK)
     return status;

@@ -27,7 +27,7 @@ static struct {
     [LIMIT_WORDS] = {"words", (size_t)1 << 24, 0, (size_t)1 << 40, 0},
     [LIMIT_BITS] = {"bits", (size_t)1 << 17, 0, (size_t)1 << 30, 0},
     [LIMIT_TIES] = {"ties", 4096, 0, (size_t)1 << 20, 0},
-    [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 24, 0, (size_t)1 << 36, 0},
+    [LIMIT_GRADIENTS] = {"gradients", (size_t)1 << 25, 0, (size_t)1 << 36, 0},
     [LIMIT_BRANCHES] = {"branches", (size_t)1 << 28, 0, (size_t)1 << 40, 0},
     [LIMIT_LINE] = {"line", (size_t)1 << 20, 0, (size_t)1 << 30, 0},
 };

@@ -717,8 +717,8 @@ follow(size_t at)
   const state *a = i->n > 0 ? &states[i->in[0]] : NULL, *b = i->n > 1 ? &states[i->in[1]] : NULL;
   size_t arm = y->arm == 1 || (y->arm == BOTH_ARMS && relation_holds(i->relation, 0)) ? 2 : 3;
   uint8_t top = 0;
-  n_followed++;
-  within(LIMIT_GRADIENTS, n_followed * (n_wrt + 1), "instructions times entries of wrt are more");
+  n_followed += 1 + i->n;
+  within(LIMIT_GRADIENTS, n_followed * (n_wrt + 1), "instructions and arguments times entries of wrt are more");
   y->s = intervals(n_terms);
   y->g = intervals(n_wrt);
   y->same = true;
