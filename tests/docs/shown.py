@@ -4,7 +4,7 @@
 
 In a code block that begins with `$ `, every such line is a command, and what follows it up to the next one is its output; a
 line `...` stands for any number of lines. `$ cat NAME` of a file that no command has made shows the reader a file: it
-is written. The blocks of a document run in one folder, in order, with TOOLS (where the programs lie) first on
+is written, and must stand there whole. The blocks of a document run in one folder, in order, with TOOLS (where the programs lie) first on
 the path and the repository's `cases` beside. A table's rows are compared with their spaces.
 """
 
@@ -62,7 +62,7 @@ def matches(shown, printed):
 def run(command, shown, folder, path):
     """None, or what was printed instead."""
     words = command.split()
-    if words[0] == "cat" and not (folder / words[1]).exists():
+    if words[0] == "cat" and not (folder / words[1]).exists() and "..." not in shown:
         (folder / words[1]).write_text("\n".join(shown) + "\n")
         return None
     said = subprocess.run(command, shell=True, cwd=folder, env=dict(os.environ, PATH=path), text=True, timeout=60,
