@@ -2,47 +2,10 @@
 #ifndef CLARKE_TESTS_AUDIT_FILES_H
 #define CLARKE_TESTS_AUDIT_FILES_H
 
-#include "../format/bytes.h"
+#include "../format/protobuf.h"
 #include "../graph/models.h"
 
-/* --- protobuf -------------------------------------------------------------------------------- */
-
-static inline void
-put_varint(bytes *b, uint64_t v)
-{
-  for (; v >= 128; v >>= 7)
-    put_word(b, v | 128, 1);
-  put_word(b, v, 1);
-}
-
-static inline void
-put_number(bytes *b, unsigned field, uint64_t v)
-{
-  put_varint(b, field << 3);
-  put_varint(b, v);
-}
-
-static inline void
-put_span(bytes *b, unsigned field, const void *data, size_t size)
-{
-  put_varint(b, field << 3 | 2);
-  put_varint(b, size);
-  put(b, data, size);
-}
-
-static inline void
-put_string(bytes *b, unsigned field, const char *text)
-{
-  put_span(b, field, text, strlen(text));
-}
-
-/* The message is consumed. */
-static inline void
-put_message(bytes *b, unsigned field, bytes *message)
-{
-  put_span(b, field, message->data, message->size);
-  bytes_clear(message);
-}
+/* --- models --- */
 
 static inline void
 put_external(bytes *b, const char *key, const char *value)
@@ -63,13 +26,13 @@ put_tensor(bytes *b, unsigned field, const clarke_tensor *t, bytes *beside, cons
   bytes m = {NULL, 0};
 
   for (size_t a = 0; a < t->rank; a++)
-    put_number(&m, 1, t->dims[a]);
-  put_number(&m, 2, t->real != NULL ? 11 : 7); /* DOUBLE, INT64 */
+    put_int(&m, 1, t->dims[a]);
+  put_int(&m, 2, t->real != NULL ? 11 : 7); /* DOUBLE, INT64 */
   put_string(&m, 8, t->name);
   if (beside == NULL) {
-    put_span(&m, 9, entries, 8 * t->count);
+    put_bytes(&m, 9, entries, 8 * t->count);
   } else {
-    put_number(&m, 14, 1);
+    put_int(&m, 14, 1);
     put_external(&m, "location", location);
     snprintf(number, sizeof number, "%zu", beside->size);
     put_external(&m, "offset", number);
@@ -91,16 +54,16 @@ put_attribute(bytes *b, const clarke_attr *a)
   case CLARKE_ATTR_FLOAT:
     put_varint(&m, 2 << 3 | 5);
     put(&m, &f, 4);
-    put_number(&m, 20, 1);
+    put_int(&m, 20, 1);
     break;
   case CLARKE_ATTR_INT:
-    put_number(&m, 3, (uint64_t)a->i);
-    put_number(&m, 20, 2);
+    put_int(&m, 3, (uint64_t)a->i);
+    put_int(&m, 20, 2);
     break;
   case CLARKE_ATTR_INTS:
     for (size_t i = 0; i < a->n; i++)
-      put_number(&m, 8, (uint64_t)a->ints[i]);
-    put_number(&m, 20, 7);
+      put_int(&m, 8, (uint64_t)a->ints[i]);
+    put_int(&m, 20, 7);
     break;
   default:
     ck_abort_msg("no such attribute in these tests");
@@ -130,12 +93,12 @@ put_port(bytes *b, unsigned field, const clarke_model_port *p)
   bytes m = {NULL, 0}, type = {NULL, 0}, tensor = {NULL, 0}, shape = {NULL, 0};
 
   put_string(&m, 1, p->name);
-  put_number(&tensor, 1, 1);
+  put_int(&tensor, 1, 1);
   for (size_t a = 0; a < p->rank; a++) {
     bytes d = {NULL, 0};
 
     if (p->dims[a] >= 0)
-      put_number(&d, 1, (uint64_t)p->dims[a]);
+      put_int(&d, 1, (uint64_t)p->dims[a]);
     else
       put_string(&d, 2, "N");
     put_message(&shape, 1, &d);
@@ -161,9 +124,9 @@ onnx_bytes_beside(const clarke_model *model, bytes *beside, const char *location
     put_port(&graph, 11, &model->inputs[i]);
   for (size_t i = 0; i < model->n_outputs; i++)
     put_port(&graph, 12, &model->outputs[i]);
-  put_number(&m, 1, 8);
+  put_int(&m, 1, 8);
   put_message(&m, 7, &graph);
-  put_number(&opset, 2, (uint64_t)model->opset);
+  put_int(&opset, 2, (uint64_t)model->opset);
   put_message(&m, 8, &opset);
   return m;
 }
