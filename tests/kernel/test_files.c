@@ -1,5 +1,6 @@
 /* The checker's readers on files written byte by byte, through `clarke-check --show`: what has two readings, or is none
  * of its format, is refused; what is no number is, in every type and place; sound files have their values. */
+#include "heard.h"
 #include "../format/nonnumbers.h"
 #include "../format/protobuf.h"
 #include "../format/zips.h"
@@ -92,30 +93,19 @@ show(bytes model, bytes batch, char *said, size_t size)
 {
   char model_path[64], batch_path[64];
   int ends[2], status;
-  size_t n = 0;
   pid_t child;
 
   write_file(model_path, sizeof model_path, "m", &model);
   write_file(batch_path, sizeof batch_path, "b", &batch);
-  ck_assert_int_eq(pipe(ends), 0);
-  child = fork();
+  child = fork_heard(ends);
   if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
     execl(CLARKE_CHECK, "clarke-check", "--show", model_path, batch_path, (char *)NULL);
     _exit(99);
   }
-  close(ends[1]);
-  for (ssize_t got; (got = read(ends[0], said + n, size - 1 - n)) > 0;)
-    n += (size_t)got;
-  said[n] = '\0';
-  close(ends[0]);
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert(WIFEXITED(status));
+  status = heard(child, ends, model_path, said, size);
   unlink(model_path);
   unlink(batch_path);
-  return WEXITSTATUS(status);
+  return status;
 }
 
 static bytes

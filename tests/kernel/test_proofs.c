@@ -1,13 +1,12 @@
 /* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
  * of a right proof may pass, and no changed byte of anything may crash it. */
+#include "heard.h"
 #include "kernel.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SAID 16384 /* more than is said */
@@ -29,35 +28,14 @@ draw(unsigned n)
   return (unsigned)(state >> 33) % n;
 }
 
-/* The exit status of a child that writes to a pipe; its output's beginning in said. */
-static int
-heard(pid_t child, const int ends[2], const char *proof, char *said, size_t size)
-{
-  size_t n = 0;
-  int status;
-
-  close(ends[1]);
-  for (ssize_t got; (got = read(ends[0], said + n, size - 1 - n)) > 0;)
-    n += (size_t)got;
-  said[n] = '\0';
-  close(ends[0]);
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert_msg(WIFEXITED(status), "%s: killed: %s", proof, said);
-  return WEXITSTATUS(status);
-}
-
 /* Runs the program with so many threads; its output's beginning in said. */
 static int
 run_in(const char *threads, const char *proof, const char *data, char *said, size_t size)
 {
   int ends[2];
+  pid_t child = fork_heard(ends);
 
-  ck_assert_int_eq(pipe(ends), 0);
-  pid_t child = fork();
   if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
     execl(CLARKE_CHECK, "clarke-check", proof, "--data", data, "--threads", threads, (char *)NULL);
     _exit(99);
   }
@@ -75,14 +53,9 @@ static int
 check_once(const char *proof, const char *data, unsigned long bits, char *said, size_t size)
 {
   int ends[2];
+  pid_t child = fork_heard(ends);
 
-  ck_assert_int_eq(pipe(ends), 0);
-  fflush(NULL);
-  pid_t child = fork();
   if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
     session_bits = bits;
     clarke_check_proof(proof, data);
     fflush(stdout);
