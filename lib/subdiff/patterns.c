@@ -665,7 +665,6 @@ follow_on(search *s, bool *whole, clarke_error *err)
   while (status == CLARKE_OK && on) {
     clarke_walk_state state;
 
-
     status = clarke_walk_on(&s->walk, &state, err);
     if (status != CLARKE_OK)
       break;

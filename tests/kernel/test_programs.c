@@ -1,5 +1,6 @@
 /* clarke-check on proofs about programs: written by hand, with one thing wrong, with bytes changed, and
  * written by the library for random programs. */
+#include "heard.h"
 #include "format/prog.h"
 #include "proof/write.h"
 
@@ -65,28 +66,16 @@ static int
 run(char *said, size_t size, const char *proof)
 {
   char path[256];
-  int ends[2], status;
-  size_t n = 0;
+  int ends[2];
   pid_t child;
 
   snprintf(path, sizeof path, "%s/%s", folder, proof);
-  ck_assert_int_eq(pipe(ends), 0);
-  child = fork();
+  child = fork_heard(ends);
   if (child == 0) {
-    dup2(ends[1], STDOUT_FILENO);
-    dup2(ends[1], STDERR_FILENO);
-    close(ends[0]);
     execl(CLARKE_CHECK, "clarke-check", path, (char *)NULL);
     _exit(99);
   }
-  close(ends[1]);
-  for (ssize_t got; (got = read(ends[0], said + n, size - 1 - n)) > 0;)
-    n += (size_t)got;
-  said[n] = '\0';
-  close(ends[0]);
-  ck_assert_int_eq(waitpid(child, &status, 0), child);
-  ck_assert_msg(WIFEXITED(status), "killed: %s", said);
-  return WEXITSTATUS(status);
+  return heard(child, ends, path, said, size);
 }
 
 /* Ends the text anew: its last line is replaced. */
@@ -149,6 +138,12 @@ static const struct {
    "evidence separator\nv -1\ntree\nbranch 2\nbranch 2\ndead 1\nu 0 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
   {1, "not separated", LEMMA2, "not-in-clarke", "at w 0\n" RELU0, "2",
    "evidence separator\nv 1\ntree\nbranch 2\nbranch 2\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 2\nleaf\ndead 2\nu 0 1\nu 1 1\n"},
+  {2, "a whole number of entries", "input x[25e-1]\noutput sum(x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {2, "a whole number of entries", "input x[0]\noutput sum(x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {2, "line 1: an input of more entries; the limit is 2097152 (--limit instructions=N raises it)", "input x[3000000]\noutput sum(x)\n",
+   "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {2, "line 2: an input of more entries", "input w\ninput x[99999999999999999999999]\noutput sum(x)\n", "in-bouligand",
+   "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {1, "'proxy' is expected", LEMMA2, "not-in-clarke", "at w 0\n" PLAIN, "2", LEMMA2_TREE},
   {1, "is unknown", LEMMA2, "not-in-clarke", "at w 0\nwrt *\nprofile p\nproxy Relu 0 unknown\n", "2", LEMMA2_TREE},
 

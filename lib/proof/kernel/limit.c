@@ -8,13 +8,14 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define FIRST_BYTES                                                                                                    \
-  ((size_t)1 << 20) /* of input, for which the defaults are; each more may claim as much more as stands there */
+/* Of input, for which the standard limits are; each byte more may claim as much more as stands under growth. */
+#define FIRST_BYTES ((size_t)1 << 20)
 
 static struct {
   const char *name;
-  size_t standard, growth, most,
-      chosen; /* most: what the code can do, whatever the memory; chosen: by an option, or 0 */
+  size_t standard, growth;
+  size_t most;   /* what the code can do, whatever the memory */
+  size_t chosen; /* by an option, or 0 */
 } limits[N_LIMITS] = {
     [LIMIT_FILE] = {"file", (size_t)1 << 33, 0, (size_t)1 << 40, 0},
     [LIMIT_MEMORY] = {"memory", (size_t)640 << 20, 1024, (size_t)1 << 46, 0},

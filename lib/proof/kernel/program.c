@@ -696,9 +696,9 @@ read_input(void)
       want(token == '0', "a number of entries is expected");
       literal(&q);
       must("]");
-      want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0 && mpq_cmp_ui(&q, limit_of(LIMIT_INSTRUCTIONS), 1) < 0,
-           "a vector has from 1 to 2^21 entries");
-      in.n = mpz_get_ui(mpq_numref(&q));
+      want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0, "a vector has a whole number of entries, at least 1");
+      in.n = mpz_fits_ulong_p(mpq_numref(&q)) ? mpz_get_ui(mpq_numref(&q)) : NONE;
+      within(LIMIT_INSTRUCTIONS, in.n, "program, line %zu: an input of more entries", line);
       in.vector = true;
     }
     value v = vector_of(in.n, in.vector);
