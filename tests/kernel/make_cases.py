@@ -578,6 +578,29 @@ def no_bend():
     case("no-bend-slope-moves", 1, "at a kink", wrt="b a", **base)
 
 
+def constant_behind():
+    """relu(z) - relu(-z), z = b + tanh(relu(x w)): what is behind the tanh is constant where x w < 0, so z has a rational
+    derivative; at w = 0 it has one under the side - alone."""
+    for name, weight in [("constant-behind", 1), ("constant-behind-open", 0)]:
+        save(name + ".onnx", [
+            helper.make_node("Mul", ["x", "w"], ["y"], "scale"), helper.make_node("Relu", ["y"], ["r"], "rho"),
+            helper.make_node("Tanh", ["r"], ["t"], "tau"), helper.make_node("Add", ["t", "b"], ["z"], "shift"),
+            helper.make_node("Relu", ["z"], ["p"], "plus"), helper.make_node("Mul", ["z", "minus"], ["n"], "turn"),
+            helper.make_node("Relu", ["n"], ["q"], "minus"), helper.make_node("Sub", ["p", "q"], ["out"], "lemma")],
+             ["N", 1], ["N", 1], dict(w=[weight], b=[0], minus=[-1]))
+    batch("constant-behind.npz", [[-1]])
+    base = dict(verdict="not-in-clarke", model="constant-behind.onnx", data="constant-behind.npz", wrt="w b", proxies=["Relu 0 0"])
+    head = "evidence separator\nv b 0 -1\ntree\n"
+    tree = "branch {0}\nbranch {1}\n{2}\nleaf\nbranch {1}\nleaf\n{2}"
+    case("constant-behind", 0, "VERIFIED", touched=2, evidence=head + tree.format(0, 1, "dead 2\nu 0 1\nu 1 1"), **base)
+    case("constant-behind-ad", 1, "not rational behind a transcendental operator", touched=2,
+         evidence="evidence hull 1\ncell 1 +-\ndirections 1\ndirection\nmove b at 0 1",
+         **{**base, "verdict": "in-clarke", "proxies": ["Relu 0 1/2"]})
+    tree = tree.format(1, 2, "dead 2\nu 1 1\nu 2 1")
+    case("constant-behind-open", 1, "1 (node 4 'plus', feature 0, sample 0): its argument is not affine", touched=3,
+         evidence=f"{head}branch 0\n{tree}\n{tree}", **{**base, "model": "constant-behind-open.onnx"})
+
+
 def conv_net(name, parameters, relu=False, norm=False, head=False, pads=(0, 0, 0, 0), opset=17):
     """A convolution w, b; perhaps a BatchNormalization, a Relu; a 2 x 2 MaxPool; perhaps a Gemm."""
     c, size = np.shape(parameters["w"])[:2], parameters.pop("size")
@@ -1677,7 +1700,7 @@ def main():
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
-    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, convolutions, tied, opposed,
+    for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima]:

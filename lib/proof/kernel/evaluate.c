@@ -355,14 +355,17 @@ only(const interval *x)
   return &x->lo;
 }
 
-/* Takes the adjoint of entry e to its terms. adjoint: [step][entry / apart], of what is computed together with e. */
+/* Takes the adjoint of entry e to its terms, under the cell (NULL: of slopes alone). adjoint: [step][entry / apart], of what is
+ * computed together with e. */
 static void
-pull_back(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint)
+pull_back(const point *p, size_t s, size_t e, const rational *slope, const cell *c, rational **adjoint)
 {
   const step *st = &p->net->steps[s];
   const rational *given = &adjoint[s][e / p->net->apart];
   RATIONAL(q);
   INTERVAL(by);
+  if (st->kind == SOFTMAX && c != NULL && c->degree[s][e] == 0)
+    return;
   require(st->kind != SOFTMAX, "a gradient is not rational behind a transcendental operator");
   if (other_pull(p, s, e, slope, adjoint))
     return;
@@ -398,7 +401,7 @@ touches(const point *p, size_t sample)
 }
 
 void
-gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b)
+gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t a, size_t b)
 {
   const network *net = p->net;
   const touch *t = k != NONE ? &p->touched[k] : NULL;
@@ -426,7 +429,7 @@ gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b)
           continue;
         mpq_canonicalize(given);
         if (net->steps[s].varies)
-          pull_back(p, s, e, slope, adjoint);
+          pull_back(p, s, e, slope, c, adjoint);
         mpq_set(given, &zero);
       }
   }
@@ -475,7 +478,7 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
     mpq_set(&c->slope[p->touched[k].slope], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
     c->flat[k] = x == 0;
     if (tree && x == 1 && c->side[k] == 0) {
-      gradient(p, c->slope, k, 0, 0);
+      gradient(p, c->slope, c, k, 0, 0);
       c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
     }
     if (!c->flat[k] && c->side[k] == 0 && c->open > k)

@@ -335,8 +335,8 @@ void tangents_free(motion *d);
 void tangent_loss(interval *sum, const motion *d);
 /* The gradient of the loss (k == NONE; when a is not 0 without that of samples in which no kink is touched), of the argument
  * of touched kink k, or of the difference of options a and b of touched window k, into the network's; one that is not
- * rational is a failure. */
-void gradient(const point *p, const rational *slope, size_t k, size_t a, size_t b);
+ * rational is a failure. Under a cell (or NULL), settled, of those slopes, nothing comes from what is constant. */
+void gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t a, size_t b);
 
 /* ---- proof.c: checks the proof with its inputs in folder data (NULL: the proof's own), and
  * writes the statement when it holds. */

@@ -257,9 +257,9 @@ check_mix(const char *word, size_t n)
 
 /* sum += q * the gradient that gradient() says. */
 static void
-add_gradient(const rational *slope, size_t k, size_t a, size_t b, const rational *q)
+add_gradient(const rational *slope, const cell *of, size_t k, size_t a, size_t b, const rational *q)
 {
-  gradient(&p, slope, k, a, b);
+  gradient(&p, slope, of, k, a, b);
   for (size_t i = 0; i < net.n_wrt; i++)
     add_multiple(&sum[i], &net.gradient[i], q);
 }
@@ -282,11 +282,11 @@ check_hull(bool bouligand)
     for (size_t k = 0; k < p.n_touched; k++)
       c.side[k] = side_named(&p, k, sides[k]);
     check_cell();
-    add_gradient(c.slope, NONE, 1, 0, &weight);
+    add_gradient(c.slope, &c, NONE, 1, 0, &weight);
     mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  add_gradient(ad, NONE, 1, 0, &minus_one);
+  add_gradient(ad, NULL, NONE, 1, 0, &minus_one);
   require(zeros(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
@@ -316,7 +316,7 @@ check_dead(bool settled)
     require(degree[t->at[a]] < 2 && degree[t->at[b]] < 2, "%s: its argument is not affine", kink(k));
     if (c.side[k] < 0)
       mpq_neg(&value, &value);
-    add_gradient(c.slope, k, a, b, &value);
+    add_gradient(c.slope, &c, k, a, b, &value);
     next = t->slope + b + 1;
     require(!zeros(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }

@@ -164,7 +164,7 @@ for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o))
   for (size_t o = first + is_window(t); o < t->n; o++) {
     if (!in_play(b, j, o))
       continue;
-    gradient(p, ad, b->of[j], o, first);
+    gradient(p, ad, NULL, b->of[j], o, first);
     work(b, j, o);
   }
 }

@@ -356,10 +356,10 @@ other_pull(const point *p, size_t s, size_t e, const rational *slope, rational *
 
 /* Have all options of touched window k the derivative of the first? */
 static bool
-all_alike(const point *p, const rational *slope, size_t k)
+all_alike(const point *p, const cell *c, size_t k)
 {
   for (size_t o = 1; o < p->touched[k].n; o++) {
-    gradient(p, slope, k, 0, o);
+    gradient(p, c->slope, c, k, 0, o);
     if (!zeros(p->net->gradient, p->net->n_wrt))
       return false;
   }
@@ -383,7 +383,7 @@ window_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
   size_t side = c->side[k] > 0 ? (size_t)c->side[k] - 1 : 0;
   for (size_t o = 0; o < t->n; o++)
     mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
-  c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c->slope, k));
+  c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c, k));
   if (!c->flat[k] && c->side[k] == 0 && c->open > k)
     c->open = k;
   return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
