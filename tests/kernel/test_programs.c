@@ -273,6 +273,8 @@ static const struct {
   {1, "root of 0", "input x\noutput if x > 0 then sqrt(x) else 0\n", "in-bouligand", "at x 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
   {1, "root of 0", "input x\noutput 0*sqrt(x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "do not meet", "input x, y\noutput if x > 0 then y*y + x else x\n", "in-bouligand", "at x 0\nat y 0\n" PLAIN, "1",
+   "evidence ad\narc 1\nstep -1 0\n"},
   {1, "do not meet", "input x, y\noutput if x > 0 then y else 0\n", "in-bouligand", "at x 0\nat y 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1 0\n"},
   {1, "do not meet", "input x, y\noutput if x > 0 then (if y == 0 then 0 else x + 1) else 0\n", "in-bouligand",
@@ -312,6 +314,87 @@ static const struct {
   {2, "line 2: a comment that is no text", COMMENT("\xff")},
   {2, "line 2: a comment that is no text", COMMENT("\xe2\x80\t\xae")},
   {2, "line 2: a comment that is no text", COMMENT("a\rb")},
+  /* no programs */
+#define NO_PROGRAM(reason, program) {2, reason, program, "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+#define NO_OUTPUT(reason, output) NO_PROGRAM(reason, "input x, y[2], z[3]\noutput " output "\n")
+  NO_OUTPUT("line 2: an unknown character", "x ! y")
+  NO_OUTPUT("line 2: an unknown character", "x; x")
+  NO_OUTPUT("line 2: an unknown character", "x & x")
+  NO_OUTPUT("line 2: ')' is expected, not ']'", "(x + 1]")
+  NO_OUTPUT("a number too large for its format", "x + 65520h")
+  NO_OUTPUT("a number too large for its format", "x + 0x1p128f")
+  NO_OUTPUT("a number too large for its format", "x + 1e309d")
+  NO_OUTPUT("a number with two points", "x + 1.2.3")
+  NO_OUTPUT("a number with two points", "x + 1..")
+  NO_OUTPUT("an exponent without digits", "x + 1e")
+  NO_OUTPUT("an exponent without digits", "x + 1e-")
+  NO_OUTPUT("an exponent without digits", "x + 0x1p+")
+  NO_OUTPUT("an exponent beyond 4096", "x + 1e4097")
+  NO_OUTPUT("an exponent beyond 4096", "x + 1e-99999999999999999999999")
+  NO_OUTPUT("not a number", "x + 1z")
+  NO_OUTPUT("not a number", "x + 1ff")
+  NO_OUTPUT("not a number", "x + 1_")
+  NO_OUTPUT("not a number", "x + 0x")
+  NO_OUTPUT("not a number", "x + 0xp1")
+  NO_OUTPUT("not a number", "x + 0x1e+1p1") /* 1e is of the digits, + of nothing */
+  NO_OUTPUT("vectors of two lengths", "sum(y + z)")
+  NO_OUTPUT("vectors of two lengths", "sum(if x > 0 then y else z)")
+  NO_OUTPUT("first, last, stable, mean or hybrid is expected", "max{left}(x, 0)")
+  NO_OUTPUT("first, last, stable, mean or hybrid is expected", "max{1}(x, 0)")
+  NO_OUTPUT("what is 'first'", "relu{first}(x)")
+  NO_OUTPUT("a proxy that is no number", "relu{x}(x)")
+  NO_OUTPUT("a proxy that is no number", "relu{relu(1)}(x)")
+  NO_OUTPUT("a proxy that is no number", "max{hybrid x}(x, 0)")
+  NO_OUTPUT("'}' is expected, not '1'", "max{mean 1}(x, 0)")
+  NO_OUTPUT("a proxy of what has no kinks", "exp{0}(x)")
+  NO_OUTPUT("a proxy of what has no kinks", "sum{0}(y)")
+  NO_OUTPUT("a proxy of what has no kinks", "norm2{0}(y)")
+  NO_OUTPUT("a wrong number of arguments", "relu(x, x)")
+  NO_OUTPUT("a wrong number of arguments", "clamp(x, 1)")
+  NO_OUTPUT("a wrong number of arguments", "clamp(x, 1, 2, 3)")
+  NO_OUTPUT("what is ')'", "clamp()")
+    NO_OUTPUT("one argument is expected", "exp(x, x)")
+  NO_OUTPUT("one argument is expected", "sqrt(x, 1)")
+  NO_OUTPUT("kth(K, ...) wants 1 <= K", "kth(0, y)")
+  NO_OUTPUT("kth(K, ...) wants 1 <= K", "kth(-1, y)")
+  NO_OUTPUT("kth(K, ...) wants 1 <= K", "kth(3, y)")
+  NO_OUTPUT("kth(K, ...) wants 1 <= K", "kth(15e-1, y)")
+  NO_OUTPUT("kth(K, ...) wants 1 <= K", "kth(x, y)")
+  NO_OUTPUT("dot wants two vectors of one length", "dot(y)")
+  NO_OUTPUT("dot wants two vectors of one length", "dot(y, z)")
+  NO_OUTPUT("dot wants two vectors of one length", "dot(y, y, y)")
+  NO_OUTPUT("an entry that is not there", "y[2]")
+  NO_OUTPUT("an entry that is not there", "y[3]")
+  NO_OUTPUT("an entry that is not there", "y[-1]")
+  NO_OUTPUT("an entry that is not there", "y[5e-1]")
+  NO_OUTPUT("an entry that is not there", "y[x]")
+  NO_OUTPUT("an entry that is not there", "sum(y[1:1])")
+  NO_OUTPUT("an entry that is not there", "sum(y[1:0])")
+  NO_OUTPUT("an entry that is not there", "sum(y[0:3])")
+  NO_OUTPUT("an entry that is not there", "sum(y[-1:2])")
+  NO_OUTPUT("an entry of what is no vector", "x[0]")
+  NO_OUTPUT("an entry of what is no vector", "y[0][0]")
+  NO_OUTPUT("what is 'then'", "if x > then x else x")
+  NO_OUTPUT("a comparison is expected, not 'then'", "if x then x else x")
+  NO_OUTPUT("'else' is expected", "if x > 0 then x")
+  NO_OUTPUT("a comparison of vectors", "if y > x then x else x")
+  NO_OUTPUT("a comparison of vectors", "if x > y then x else x")
+  NO_OUTPUT("more than a statement", "x x")
+  NO_OUTPUT("more than a statement", "x\nlet a = x x")
+  NO_OUTPUT("a second output", "x\noutput x")
+  NO_OUTPUT("what is '", "x +")
+  NO_PROGRAM("a name that is taken", "input x, x\noutput x\n")
+  NO_PROGRAM("a name that is taken", "input x\nlet x = 1\noutput x\n")
+  NO_PROGRAM("a name that is taken", "input x\nlet relu = x\noutput x\n")
+  NO_PROGRAM("a name that is taken", "input x\nlet piece = x\noutput x\n")
+  NO_PROGRAM("a name that is taken", "input input\noutput 1\n")
+  NO_PROGRAM("a name that is taken", "input and\noutput 1\n")
+  NO_PROGRAM("a name is expected", "input 1\noutput 1\n")
+  NO_PROGRAM("a name is expected", "input x\nlet (a) = x\noutput x\n")
+  NO_PROGRAM("'piece' is expected", "input x\nx\noutput x\n")
+  NO_PROGRAM("a program has inputs and an output", "input x\n")
+  NO_PROGRAM("a program has inputs and an output", "output 1\n")
+  NO_PROGRAM("a program has inputs and an output", "")
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 };
@@ -338,16 +421,20 @@ write_case(char *text, size_t size, size_t i)
 START_TEST(hand_written)
 {
   char text[4096], said[8192];
+  size_t wrong = 0;
 
   for (size_t i = 0; i < N_CASES; i++) {
     int status;
 
     write_case(text, sizeof text, i);
     status = run(said, sizeof said, "case.proof");
-    ck_assert_msg(status == cases[i].status, "case %zu: status %d: %s\n%s", i, status, said, text);
-    ck_assert_msg(strstr(said, cases[i].reason) != NULL, "case %zu: '%s' expected: %s", i, cases[i].reason, said);
-    ck_assert_msg((strncmp(said, "VERIFIED\n", 9) == 0) == (status == 0), "case %zu: %s", i, said);
+    if (status == cases[i].status && strstr(said, cases[i].reason) != NULL
+        && (strncmp(said, "VERIFIED\n", 9) == 0) == (status == 0))
+      continue;
+    wrong++;
+    printf("case %zu: status %d, not %d, and '%s' expected: %s\n%s", i, status, cases[i].status, cases[i].reason, said, text);
   }
+  ck_assert_msg(wrong == 0, "%zu cases", wrong);
 }
 END_TEST
 

@@ -715,7 +715,7 @@ follow(size_t at)
   const instruction *i = &prog.instructions[at];
   state *y = &states[at];
   const state *a = i->n > 0 ? &states[i->in[0]] : NULL, *b = i->n > 1 ? &states[i->in[1]] : NULL;
-  size_t arm = y->arm == 1 || (y->arm == BOTH_ARMS && relation_holds(i->relation, 0)) ? 2 : 3;
+  size_t arm = y->arm == -1 ? 3 : 2; /* of both any: they must meet */
   uint8_t top = 0;
   n_followed += 1 + i->n;
   within(LIMIT_GRADIENTS, n_followed * (n_wrt + 1), "instructions and arguments times entries of wrt are more");
