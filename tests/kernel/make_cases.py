@@ -1656,6 +1656,166 @@ def simplices_of_windows(base, evidence):
         case("simplices-windows" + name, status, reason, evidence=evidence(["3 0 1"], directions), **{**base, "tie": tie})
 
 
+def refusals():
+    """Models that are none, or not read: each node once with each thing that its reader asks for missing. (x is 2, 3, 4; w 4, 4;
+    s, b and v of 2; k of 4, 2, 3.)"""
+    node = helper.make_node
+    weights = dict(w=np.ones((4, 4)), s=[1, 1], b=[1, 1], v=[1, 1], zero=0, one=1, k=np.ones((4, 2, 3)))
+    batch("refused.npz", np.ones((2, 2, 4)))
+
+    def ints(*values):
+        return node("Constant", [], ["i"], value=numpy_helper.from_array(np.array(values, np.int64)))
+
+    def models():
+        def one(reason, op, inputs=("x",), before=(), opset=17, **attributes):
+            return reason, [*before, node(op, list(inputs), ["out"], **attributes)], opset
+        fit, mixed = "the shapes do not fit", "the batch axis would be mixed"
+        yield one(mixed, "Softmax", axis=0)
+        yield one(mixed, "LogSoftmax", axis=-3)
+        yield one("an axis is out of range", "Softmax", axis=3)
+        yield one("its input must be an activation", "Softmax", ["w"])
+        yield one("its input must be an activation", "Relu", ["w"])
+        yield one("its input must be an activation", "Tanh", ["w"])
+        yield one("the axis must be 1", "Flatten", axis=2)
+        yield one("the axis must be 1", "Flatten", axis=0)
+        yield one("allowzero is not supported", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
+        for shape in [(0, -2), (0, -1, -1), (0, 2, 4, 0), (0, 2, 4, 1, 0)]:
+            yield one("not a shape", "Reshape", ["x", "i"], [ints(*shape)])
+        for shape in [(0, 7), (0, 2, 2), (0, 3, -1)]:
+            yield one("the shapes hold different numbers of entries", "Reshape", ["x", "i"], [ints(*shape)])
+        for shape in [(16,), (4, 4), (-1,), ()]:
+            yield one("the batch axis does not stay first, or samples are mixed", "Reshape", ["x", "i"], [ints(*shape)])
+        yield one("a constant list of integers is missing", "Reshape", ["x", "w"])
+        yield one("a constant list of integers is missing", "Reshape", ["x", "x"])
+        yield one("perm does not fit", "Transpose", perm=[0, 1])
+        for perm in [[1, 0, 2], [0, 1, 1], [0, 1, 3], [0, -1, 1], [0, 0, 1]]:
+            yield one("perm is no permutation, or moves the batch axis", "Transpose", perm=perm)
+        yield one("perm is no permutation, or moves the batch axis", "Transpose")
+        yield one("an axis twice, or not of size 1", "Squeeze", ["x", "i"], [ints(1)])
+        yield one("an axis twice, or not of size 1", "Unsqueeze", ["x", "i"], [ints(1, 1)])
+        yield one("an axis is the batch's", "Squeeze", ["x", "i"], [ints(0)])
+        yield one("an axis is the batch's", "Unsqueeze", ["x", "i"], [ints(0)])
+        yield one("more axes than supported", "Unsqueeze", ["x", "i"], [ints(*range(1, 7))])
+        yield one("an axis is out of range", "Unsqueeze", ["x", "i"], [ints(4)])
+        yield one(fit, "Add", ["x", "s"])
+        yield one("the batch axis does not stay first", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
+            np.ones((1, 1, 1, 1), np.float32)))])
+        yield one("an operand must be an activation, and a divisor a constant", "Add", ["s", "b"])
+        yield one("an operand must be an activation, and a divisor a constant", "Div", ["one", "x"])
+        yield one("an operand must be an activation, and a divisor a constant", "Div", ["s", "b"])
+        yield one("one operand must be a constant", "Mul", ["x", "x"])
+        yield one("division by zero", "Div", ["x", "zero"])
+        yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
+        for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
+            yield one("not an activation and a constant with the right number of axes", "MatMul", inputs)
+        yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
+        flat = [node("Flatten", ["x"], ["f"])]
+        yield one("or transA", "Gemm", ["f", "w"], flat, transA=1)
+        yield one("or transA", "Gemm", ["w", "f"], flat)
+        yield one(fit, "Gemm", ["f", "w"], flat)
+        yield one(fit, "MatMul", ["x", "s"])
+        yield one(mixed, "MatMul", ["v", "f"], flat)
+        yield one(mixed, "MatMul", ["v", "p"], [node("ReduceMean", ["x"], ["p"], axes=[1, 2], keepdims=0)])
+        yield one("the batch axis does not stay first", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        yield one("or it is not a constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        for low, high in [("one", "zero"), ("one", "one")]:
+            yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
+        for low, high in [("s", ""), ("", "x"), ("x", ""), ("i", "")]:
+            yield one("a bound must be a constant number", "Clip", ["x", low, high], [ints(1)])
+        yield one("alpha must be positive", "HardSigmoid", alpha=0.0)
+        yield one("alpha must be positive", "HardSigmoid", alpha=-0.5)
+        yield one(fit, "PRelu", ["x", "s"])
+        yield one("or it is not a constant", "PRelu", ["x", "x"])
+        yield one("not one tensor", "Constant", [])
+        yield one("an unsupported number of inputs or outputs", "Relu", ["x", "x"])
+        yield one("an unsupported number of inputs or outputs", "Relu", [])
+        yield one("an unsupported number of inputs or outputs", "Add", ["x"])
+        yield one("an input is not computed before it", "Relu", ["none"])
+        yield one("an input is not computed before it", "Relu", [""])
+        yield one("an input is not computed before it", "Clip", ["x", "none"])
+        yield one("the operator is not supported", "HardSwish", opset=13)
+        yield one("the operator is not supported", "Relu6")
+        yield one("an attribute is not supported", "Relu", alpha=1.0)
+        yield one("an attribute is not supported", "Flatten", axis=1.0)
+        yield one("an attribute is not supported", "Flatten", axis=[1])
+        yield one("an attribute is not supported", "Flatten", axi=1)
+        yield one("a ratio or mode that is no constant scalar", "Dropout", ["x", "s"])
+        yield one("a ratio or mode that is no constant scalar", "Dropout", ["x", "x"])
+        yield "the model defines 'y' twice", [node("Relu", ["x"], ["y"]), node("Relu", ["y"], ["y"]), node("Relu", ["y"], ["out"])], 17
+        yield "the model defines 'w' twice", [node("Relu", ["x"], ["w"]), node("Relu", ["w"], ["out"])], 17
+        yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], ["out", "more"])], 17
+        yield "an unsupported number of inputs or outputs", [node("Relu", ["x"], [""]), node("Relu", ["x"], ["out"])], 17
+        # windows
+        yield one("its input must be an activation of 3 or 4 axes", "MaxPool", ["f"], flat, kernel_shape=[1])
+        yield one("the weight does not fit", "Conv", ["w", "k"])
+        yield one("the weight does not fit", "Conv", ["x", "w"])
+        yield one("kernel_shape is missing", "MaxPool")
+        yield one("unknown auto_pad", "MaxPool", kernel_shape=[2], auto_pad="SAME")
+        yield one("auto_pad with pads", "MaxPool", kernel_shape=[2], auto_pad="VALID", pads=[0, 1])
+        for more in [dict(kernel_shape=[0]), dict(kernel_shape=[2], strides=[0]), dict(kernel_shape=[2], dilations=[0]),
+                     dict(kernel_shape=[2 ** 30], dilations=[0])]:
+            yield one("a number is 0 or too large", "MaxPool", **more)
+        for more in [dict(kernel_shape=[2 ** 31]), dict(kernel_shape=[2], pads=[-1, 0]), dict(kernel_shape=[2, 2])]:
+            yield one("not one number, from 0 to 2^31 - 1, for each axis", "MaxPool", **more)
+        yield one("a window is larger than the input", "MaxPool", kernel_shape=[5])
+        yield one("a window is larger than the input", "MaxPool", kernel_shape=[3], dilations=[2])
+        yield one("a window is larger than the input", "Conv", ["x", "k"], dilations=[2])
+        yield one("kernel_shape is not the weight's", "Conv", ["x", "k"], kernel_shape=[2])
+        yield one("a storage_order other than 0", "MaxPool", kernel_shape=[2], storage_order=1)
+        yield one("a window of more than 126 entries", "MaxPool", kernel_shape=[127], pads=[126, 126])
+        yield one("a window of padding alone", "MaxPool", kernel_shape=[2], pads=[2, 0])
+        yield one("a window of padding alone", "AveragePool", kernel_shape=[2], pads=[0, 2])
+        yield one("the bias does not fit", "Conv", ["x", "k", "s"])
+        yield one("the groups do not fit", "Conv", ["x", "k"], group=2)
+        yield one("the groups do not fit", "Conv", ["x", "k"], group=0)
+        yield one("its input must be an activation; of three axes or more", "GlobalAveragePool", ["f"], flat)
+        yield one("its input must be an activation; of three axes or more", "ReduceMean", ["w"])
+        yield one("its input must be an activation of three axes or more", "GlobalMaxPool", ["f"], flat)
+        yield one("noop_with_empty_axes", "ReduceMean", opset=18, noop_with_empty_axes=1)
+        yield one("an axis twice", "ReduceMean", axes=[1, -2])
+        yield one(mixed, "ReduceMean", axes=[0])
+        yield one(mixed, "ReduceMean")
+        yield one("no axis, or the batch's", "Concat", ["x", "x"])
+        yield one("no axis, or the batch's", "Concat", ["x", "x"], axis=0)
+        yield one("not the same axes", "Concat", ["x", "f"], flat, axis=1)
+        yield one(fit, "Concat", ["x", "u"], [node("ReduceMean", ["x"], ["u"], axes=[2])], axis=1)
+        yield one("a constant, which has not the axis of all samples", "Concat", ["t", "t"], [ints(0), node("Unsqueeze", ["s", "i"], ["t"])],
+                  axis=1)
+        for more in [dict(mode="edge"), dict(mode="reflect")]:
+            yield one("not with zeros", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0, 1)], **more)
+        for value in ["one", "s", "x"]:
+            yield one("not with zeros", "Pad", ["x", "i", value], [ints(0, 0, 1, 0, 0, 1)])
+        yield one("not with zeros", "Pad", opset=10, pads=[0, 0, 1, 0, 0, 1], value=1.0)
+        yield one("and pads two for each axis", "Pad", ["x", "i"], [ints(0, 0, 1, 0, 0)])
+        yield one("and pads two for each axis", "Pad", ["w", "i"], [ints(0, 1, 0, 0)])
+        for pads in [(1, 0, 0, 0, 0, 0), (0, 0, 0, 1, 0, 0), (0, 0, -4, 0, 0, 0), (0, -1, 0, 0, -1, 0)]:
+            yield one("the batch axis is padded, or nothing is left", "Pad", ["x", "i"], [ints(*pads)])
+        yield one("too large a number", "Pad", ["x", "i"], [ints(0, 0, 2 ** 31, 0, 0, 0)])
+        axes = node("Constant", [], ["j"], value=numpy_helper.from_array(np.array([1, 1], np.int64)))
+        yield one("an axis twice", "Pad", ["x", "i", "", "j"], [ints(0, 0, 0, 0), axes], opset=18)
+        # normalizations
+        norm = ["x", "s", "b", "v", "v"]
+        yield one("its input must be an activation of two axes or more", "BatchNormalization", ["w", "s", "b", "v", "v"])
+        yield one("a variance + epsilon is not positive", "BatchNormalization", norm, epsilon=-1.0)
+        for i in range(1, 5):
+            yield one("not a constant number for each channel or group", "BatchNormalization", norm[:i] + ["one"] + norm[i + 1:])
+        yield one("not a constant number for each channel or group", "BatchNormalization", ["x", "x", "b", "v", "v"])
+        yield one("not for each channel", "BatchNormalization", norm, opset=7, spatial=0)
+        yield "training mode is off", [node("BatchNormalization", norm, ["out", "m", "v2"])], 17
+        yield "an unsupported number of outputs", [node("BatchNormalization", norm, ["out", "m"], training_mode=1)], 17
+        yield one("its input must be an activation of enough axes", "InstanceNormalization", ["f", "s", "b"], flat)
+        yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18, num_groups=3)
+        yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18)
+        yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18, num_groups=-1)
+        yield one(mixed, "LayerNormalization", ["x", "one"], axis=0)
+
+    for i, (reason, nodes, opset) in enumerate(models()):
+        name = f"refused-{i}"
+        save(name + ".onnx", nodes, ["N", 2, 4], None, weights, opset)
+        case(name, 2, reason, verdict="in-bouligand", model=name + ".onnx", data="refused.npz", touched=0, proxies=[],
+             evidence=NOTHING)
+
+
 def near_kinks():
     """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
     tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
@@ -1703,7 +1863,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
-                 bounds, simplices, layers, exact_layers, trained, global_maxima]:
+                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
