@@ -447,6 +447,12 @@ def two_layers():
     direction
     move b1 add -1""", **base)
     case("two-loss", 1, "y does not have", evidence=ad, **{**base, "loss": "mse"})
+    for name, y, reason in [("above", np.array([0, 3]), "label 1 is no class"), ("below", np.array([-1, 2]), "label 0 is no class"),
+                            ("real", np.array([0.0, 2.0]), "an integer label for each sample"),
+                            ("columns", np.array([[0], [2]]), "an integer label for each sample"),
+                            ("fewer", np.array([0]), "there is no y for each sample"), ("one", np.array(0), "there is no y for each sample")]:
+        batch(f"two-{name}.npz", [[1, 1], [1, 1]], y)
+        case("two-" + name, 1, reason, evidence=ad, **{**base, "data": f"two-{name}.npz"})
 
 
 def cascade():
@@ -1816,6 +1822,80 @@ def refusals():
              evidence=NOTHING)
 
 
+def edited(name, status, reason, source, old, text):
+    """The proof SOURCE with one text in the place of another, which stands there, sealed anew."""
+    with open(path(source + ".proof")) as f:
+        body = f.read()
+    assert old in body, old
+    body = body[:body.rindex("end ")].replace(old, text, 1)
+    with open(path(name + ".proof"), "w") as f:
+        f.write(body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n")
+    INDEX.append(f"{name}.proof {status} {reason}")
+
+
+def words():
+    """Lines that say what is not to be said, or say it in other words: lemma2.proof and others with one line changed."""
+    rational, name = "is not a rational in lowest terms", "is not a name as it must be written"
+    apart = "not words of ASCII one space apart"
+    for i, (status, reason, source, old, text) in enumerate([
+            (1, "'clarke-proof 1' is expected", "lemma2", "clarke-proof 1", "clarke-proof 2"),
+            (1, "'clarke-proof' is expected", "lemma2", "clarke-proof 1\n", ""),
+            (1, "unknown verdict 'outside'", "lemma2", "not-in-clarke", "outside"),
+            (1, "'semantics real' is expected", "lemma2", "real", "float"),
+            (1, "is not a base name", "lemma2", "lemma2.onnx", "data/lemma2.onnx"),
+            (1, "unknown loss 'hinge'", "lemma2", "loss sum", "loss hinge"),
+            (1, "there is no y for each sample", "lemma2", "loss sum", "loss mse"),
+            (1, "'sum' is more than was expected", "lemma2", "loss sum", "loss sum sum"),
+            (1, "the line ends too early", "lemma2", "loss sum", "loss"),
+            (1, "'loss' is expected", "lemma2", "loss sum", "losses sum"),
+            (1, "parameter 'w' is named twice", "lemma2", "wrt *", "wrt w w"),
+            (1, "no parameter is named", "lemma2", "wrt *", "wrt"),
+            (1, "'w' is more than was expected", "lemma2", "wrt *", "wrt * w"),
+            (1, "the model has no parameter 'b'", "lemma2", "wrt *", "wrt b"),
+            (1, "the model has no parameter '*'", "lemma2", "wrt *", "wrt w %2A"),
+            (1, name, "lemma2", "wrt *", "wrt %77"), (1, name, "lemma2", "wrt *", "wrt w%"), (1, name, "lemma2", "wrt *", "wrt w%2"),
+            (1, name, "lemma2", "wrt *", "wrt %2a"), (1, name, "lemma2", "wrt *", "wrt w%00"), (1, name, "lemma2", "wrt *", "wrt w+"),
+            (1, "is no text", "lemma2", "wrt *", "wrt %C3%28"),
+            (1, apart, "lemma2", "touched 2", "touched  2"), (1, apart, "lemma2", "touched 2", "touched 2 "),
+            (1, apart, "lemma2", "touched 2", "touched\t2"), (1, apart, "lemma2", "touched 2", "touched 2\r"),
+            (1, apart, "lemma2", "touched 2", "touched 2\x7f"),
+            (1, "'touched' is expected", "lemma2", "touched 2", " touched 2"),
+            (1, "'touched' is expected", "lemma2", "touched 2", "\ntouched 2"),
+            (1, "a number is expected, no fraction", "lemma2", "touched 2", "touched 5/2"),
+            (1, "a number is expected, no fraction", "lemma2", "touched 2", "touched -2"),
+            (1, "a number is expected, no fraction", "lemma2", "touched 2", "touched 9223372036854775808"),
+            (1, rational, "lemma2", "touched 2", "touched 4/2"), (1, rational, "lemma2", "touched 2", "touched 02"),
+            (1, rational, "lemma2", "touched 2", "touched +2"), (1, rational, "lemma2", "touched 2", "touched 2/1"),
+            (1, rational, "lemma2", "u 0 1", "u 0 -1/-1"), (1, rational, "lemma2", "u 0 1", "u 0 1/0"),
+            (1, rational, "lemma2", "u 0 1", "u 0 1e0"), (1, rational, "lemma2", "u 0 1", "u -0 1"),
+            (0, "VERIFIED", "lemma2", "u 0 1\nu 1 1", "u 0 1/2\nu 1 1/2"),
+            (1, "there is no touched kink 2", "lemma2", "u 1 1", "u 2 1"),
+            (1, "touched kinks in increasing order are expected", "lemma2", "u 0 1\nu 1 1", "u 1 1\nu 0 1"),
+            (1, "the line ends too early", "lemma2", "u 0 1", "u 0"), (1, "'1' is more than was expected", "lemma2", "u 0 1", "u 0 1 1"),
+            (1, "the proxy of kink 0 of Relu is expected", "lemma2", "Relu 0 0", "Relu 1 0"),
+            (1, "the proxy of kink 0 of Relu is expected", "lemma2", "Relu 0 0", "Abs 0 0"),
+            (1, "'proxy' is expected", "lemma2", "proxy Relu 0 0\n", ""),
+            (1, rational, "lemma2", "Relu 0 0", "Relu 0 up"),
+            (1, "'touched' is expected", "lemma2", "Relu 0 0", "Relu 0 0\nproxy Relu 1 0"),
+            (1, "'vector' does not prove not-in-clarke", "lemma2", "evidence separator", "evidence vector"),
+            (1, "copy, add or at is expected, not 'sub'", "lemma2-hull", "add", "sub"),
+            (0, "VERIFIED", "lemma2-hull", "add -1", "at 0 -1"),
+            (1, "no entry of 'w', or a coefficient 0", "lemma2-hull", "add -1", "at 1 -1"),
+            (1, "no entry of 'w', or a coefficient 0", "lemma2-hull", "add -1", "add 0"),
+            (1, "the model has no parameter 'v'", "lemma2-hull", "w add", "v add"),
+            (1, "'move' is expected", "lemma2-hull", "move w add -1\n", ""),
+            (1, "'direction' is expected", "lemma2-hull", "direction\n", ""),
+            (1, "'directions' is expected", "lemma2-hull", "directions 1\n", ""),
+            (1, "one side for each touched kink is expected", "lemma2-hull", "-+", "-+-"),
+            (1, "one side for each touched kink is expected", "lemma2-hull", "-+", "-"),
+            (1, "has no side 'a'", "lemma2-hull", "-+", "-a"), (1, "has no side '0'", "lemma2-hull", "-+", "-0"),
+            (1, "a weight is negative", "lemma2-hull", "cell 1 ", "cell -1 "),
+            (1, "the weights do not sum to 1", "lemma2-hull", "cell 1 ", "cell 1/2 "),
+            (1, "a hull has one cell or more", "lemma2-hull", "hull 1", "hull 0"),
+            (0, "VERIFIED", "constant-behind-ad", "wrt w b", "wrt b")]):
+        edited(f"words-{i}", status, reason, source, old, text)
+
+
 def near_kinks():
     """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
     tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
@@ -1863,7 +1943,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
-                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals]:
+                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
