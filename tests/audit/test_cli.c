@@ -577,6 +577,7 @@ check_case(const json_t *c)
   const char *verdict = json_string_value(json_object_get(c, "verdict"));
   const json_t *theory = json_object_get(c, "theory");
   bool normalizes = strstr(model, "norm") != NULL; /* some by the whole minibatch */
+  const char *name;
   char arguments[512];
   int status = strcmp(verdict, "not-in-clarke") == 0 ? 1 : strcmp(verdict, "undecided") == 0 ? 3 : 0;
   json_t *fast, *exact;
@@ -607,6 +608,9 @@ check_case(const json_t *c)
     return;
   ck_assert_int_eq(run(CHECKER " p.proof --data " CASES), 0);
   file_says("out", "VERIFIED");
+  name = json_string_value(json_object_get(c, "name"));
+  ck_assert_msg(json_is_true(json_object_get(c, "unstored")) || run("cmp p.proof " STORED "/%s.proof", name) == 0,
+                "%s: another proof than the stored one: proofs-data/regenerate", name);
 }
 
 START_TEST(shipped_cases)

@@ -224,8 +224,8 @@ START_TEST(test_shipped)
   }
   ck_assert_uint_ge(proofs, 100);
   json_decref(j);
-  /* What is stored are these proofs: none is missing, and none is of no check. */
-  ck_assert_int_eq(run("ls proofs > written; ls " STORED " > stored; diff written stored"), 0);
+  /* What is stored are these proofs: none is missing or another, and none is of no check. */
+  ck_assert_int_eq(run("diff -r proofs " STORED), 0);
 }
 END_TEST
 
