@@ -438,6 +438,54 @@ START_TEST(proofs)
 }
 END_TEST
 
+/* --- AD's own pattern -------------------------------------------------------------------------- */
+
+/* Too many patterns for all: the one that AD follows is followed, whichever side it takes at a kink, a branch, a tie. */
+START_TEST(ad_among_too_many)
+{
+  static const char *const terms[] = {
+    "relu{0}(x[@])", "relu{1}(x[@])", "(if x[@] >= 0 then 2 * x[@] else x[@])", "(if x[@] > 0 then 2 * x[@] else x[@])",
+    "max{last}(x[@], 0)", "abs{-1}(x[@])", "abs{1}(x[@])", "max{first}(x[@], 0)",
+  };
+  enum { MANY = 40, TERMS = sizeof terms / sizeof *terms };
+  char text[4096] = "input x[40]\noutput 0", zeros[3 * MANY] = "x=0";
+
+  for (size_t k = 0; k < MANY; k++) {
+    char *end = text + strlen(text);
+
+    end += sprintf(end, " + ");
+    for (const char *c = terms[k % TERMS]; *c != '\0'; c++)
+      end += *c == '@' ? sprintf(end, "%zu", k) : sprintf(end, "%c", *c);
+    if (k > 0)
+      strcat(zeros, ",0");
+  }
+  strcat(text, "\n");
+  save("many.prog", text);
+  ck_assert_int_eq(run(CLARKE " derive many.prog --at %s --proof many.proof", zeros), 0);
+  file_says("out", "the search was left|in-bouligand|the pattern that AD follows");
+  ck_assert_int_eq(run(CHECKER " many.proof"), 0);
+}
+END_TEST
+
+/* Irrational derivatives are not compared as numbers: AD's pattern is the one that does what AD does. */
+START_TEST(ad_where_derivatives_are_irrational)
+{
+  save("both.prog", "input x, y\nlet e = exp(1)\noutput relu{0}(e*x) + (if x > y then e*(2*x - y) else e*x)"
+                    " + max{last}(e*x, e*y) + abs{1}(e*y)\n");
+  ck_assert_int_eq(run(CLARKE " derive both.prog --at x=0 --at y=0 --proof both.proof"), 0);
+  file_says("out", "in-bouligand|the pattern that AD follows");
+  ck_assert_int_eq(run(CHECKER " both.proof"), 0);
+  save("equal.prog", "input x\noutput if x == 0 then 3*exp(1)*x else exp(1)*x\n");
+  ck_assert_int_eq(run(CLARKE " derive equal.prog --at x=0 --proof equal.proof"), 1);
+  ck_assert_int_eq(run(CHECKER " equal.proof"), 0);
+  save("half.prog", "input x\noutput exp(1)*relu{1/2}(x)\n");
+  ck_assert_int_ne(run(CLARKE " derive half.prog --at x=0"), 1);
+  save("outside.prog", "input x\noutput exp(1)*relu{0}(x) - exp(1)*relu{0}(-x)\n");
+  ck_assert_int_eq(run(CLARKE " derive outside.prog --at x=0 --proof outside.proof"), 1);
+  ck_assert_int_eq(run(CHECKER " outside.proof"), 0);
+}
+END_TEST
+
 /* --- networks --------------------------------------------------------------------------------- */
 
 START_TEST(networks)
@@ -561,6 +609,8 @@ main(void)
   tcase_add_test(tcase, the_same_bytes);
   tcase_add_test(tcase, figures);
   tcase_add_test(tcase, proofs);
+  tcase_add_test(tcase, ad_among_too_many);
+  tcase_add_test(tcase, ad_where_derivatives_are_irrational);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, messages);
   suite_add_tcase(suite, tcase);
