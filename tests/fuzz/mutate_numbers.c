@@ -5,6 +5,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What was begun of a file, its header and its data become b; they are cleared. */
+static void
+put_in_place(buffer *b, buffer whole, buffer *header, buffer *data)
+{
+  buffer_put(&whole, header->data, header->size);
+  buffer_put(&whole, data->data, data->size);
+  buffer_clear(header);
+  buffer_clear(data);
+  buffer_clear(b);
+  *b = whole;
+}
+
 /* --- .npy --- */
 
 static const char *const types[] = {"<f4", "<f8", "<f2", ">f4", ">f8", "|u1", "|i1", "<i2", ">i2", "<i4", "<i8", ">u8",
@@ -102,12 +114,7 @@ mutate_array(buffer *b, chance *c)
   buffer_put(&whole, &version, 1);
   buffer_put(&whole, "", 1);
   buffer_put_word(&whole, header.size, version > 1 ? 4 : 2);
-  buffer_put(&whole, header.data, header.size);
-  buffer_put(&whole, data.data, data.size);
-  buffer_clear(&header);
-  buffer_clear(&data);
-  buffer_clear(b);
-  *b = whole;
+  put_in_place(b, whole, &header, &data);
   return true;
 }
 
@@ -140,12 +147,7 @@ mutate_safetensors(buffer *b, chance *c)
     break;
   }
   buffer_put_word(&whole, header.size, 8);
-  buffer_put(&whole, header.data, header.size);
-  buffer_put(&whole, data.data, data.size);
-  buffer_clear(&header);
-  buffer_clear(&data);
-  buffer_clear(b);
-  *b = whole;
+  put_in_place(b, whole, &header, &data);
   return true;
 }
 

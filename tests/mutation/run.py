@@ -34,7 +34,7 @@ ROOMS = {
     "exact": ("lib/exact", ["exact", "subdiff", "theorem", "replay", "audit", "derive", "kernel"]),
     "replay": ("lib/replay", ["replay", "subdiff", "theorem", "audit", "derive"]),
 }
-MEMORY = 12 << 30  # of a test: what grows without bound is stopped
+MEMORY, SECONDS = 12 << 30, 600  # of a process: what grows or turns without end is stopped, also when its test has ended
 
 
 class Copy:
@@ -96,6 +96,7 @@ class Copy:
 def limits():
     os.setsid()
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
 def passes(test, seconds, log):
