@@ -131,6 +131,7 @@ START_TEST(an_undecided_tangent_leads_nowhere)
   ck_assert(!leads_to(&a, CLARKE_LEFT, 1, 0));
   ck_assert(!leads_to(&a, CLARKE_RIGHT, 1, -1));
   ck_assert(!leads_to(&a, CLARKE_LEFT, 1, -1));
+  ck_assert(!leads_to(&a, CLARKE_PROXY, 1, 0)); /* no side, no limit */
   asked_clear(&a);
 }
 END_TEST
