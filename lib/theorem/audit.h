@@ -39,7 +39,7 @@ typedef struct {
   bool bias_covers;     /* ... and used nowhere else, the layer being alone */
   bool bias_distinct;   /* an entry of its own for every neuron, likewise */
   bool fully_connected; /* y = W z or W z + b, W used nowhere else, alone: Theorem 5's layer */
-  bool plain_sum;       /* nothing but W z and the bias is added */
+  bool plain_sum;       /* W z, the weight being known, to which nothing but the bias is added */
   size_t variables;     /* entries of the layer's own wrt parameters */
   bool disturbs;        /* one of these moves the arguments of a layer before it, too */
   clarke_answer feasible;  /* is P_l not empty? */

@@ -228,7 +228,7 @@ judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question 
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is no pointwise function", layer_name(q, layer));
       return;
     }
-    if (layer->bias == CLARKE_NONE || layer->weight == CLARKE_NONE || !layer->plain_sum) {
+    if (layer->bias == CLARKE_NONE || !layer->plain_sum) {
       say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", layer_name(q, layer));
       return;
     }

@@ -49,8 +49,7 @@ move_apart(bool *found, clarke_direction *d, const clarke_layer *layer, int8_t u
   mpq_set_si(coef, upper_side, 1);
   mpq_add(middle, step->pieces.kink[0], step->pieces.kink[1]);
   mpq_div_2exp(middle, middle, 1);
-  *found = layer->weight != CLARKE_NONE && layer->plain_sum &&
-           (layer->bias != CLARKE_NONE || mpq_sgn(middle) == 0);
+  *found = layer->plain_sum && (layer->bias != CLARKE_NONE || mpq_sgn(middle) == 0);
   if (*found) {
     status = clarke_direction_move(d, CLARKE_MOVE_COPY, layer->weight, 0, coef, err);
     if (status == CLARKE_OK && layer->bias != CLARKE_NONE)

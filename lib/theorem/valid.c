@@ -58,7 +58,7 @@ layer_is_valid(const clarke_layer *l, const clarke_graph *g)
 {
   return l->step < g->n_steps && l->moving <= l->touched && (!l->bias_covers || (l->bias != CLARKE_NONE && l->alone)) &&
          (!l->bias_distinct || l->bias_covers) && (!l->fully_connected || (l->dense != CLARKE_NONE && l->alone)) &&
-         (!l->two_kinks || l->feasible == CLARKE_YES) &&
+         (!l->plain_sum || l->weight != CLARKE_NONE) && (!l->two_kinks || l->feasible == CLARKE_YES) &&
          (!l->blocks.known || l->blocks.empty + l->blocks.open <= l->blocks.n);
 }
 

@@ -425,6 +425,18 @@ START_TEST(audits_without_evidence)
   BREAK(sound(&audit), layer[1].step, a.g.n_steps);
   BREAK(sound(&audit), layer[0].step, layer[1].step + 1);
   BREAK(sound(&audit), layer[1].moving, 2);
+  layer[0].weight = layer[0].bias = layer[0].dense = CLARKE_NONE;
+  layer[0].feasible = CLARKE_UNKNOWN;
+  BREAK(sound(&audit), layer[0].plain_sum, true);
+  BREAK(sound(&audit), layer[0].bias_distinct, true);
+  BREAK(sound(&audit), layer[0].two_kinks, true);
+  layer[0].alone = true;
+  BREAK(sound(&audit), layer[0].bias_covers, true);
+  BREAK(sound(&audit), layer[0].fully_connected, true);
+  layer[0].bias = layer[0].dense = 0;
+  layer[0].alone = false;
+  BREAK(sound(&audit), layer[0].bias_covers, true);
+  BREAK(sound(&audit), layer[0].fully_connected, true);
   BREAK(sound(&audit), audit.flat, 4);
   audit.flat = 3;
   layer[1].moving = 1;
