@@ -89,6 +89,9 @@ typedef struct {
   size_t groups;
 } clarke_program;
 
+/* Arguments before their instructions, as many as the kind has; inputs and outputs that there are. */
+bool clarke_program_is_valid(const clarke_program *p);
+
 void clarke_program_init(clarke_program *p);
 void clarke_program_clear(clarke_program *p);
 

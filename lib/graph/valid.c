@@ -1,7 +1,5 @@
-/* Is a graph as its header says? Steps in topological order, shapes that fit, entries that exist. */
-#include "graph/profile.h"
-
-#include "exact/number.h"
+/* Are graphs, programs and profiles as their headers say? Steps in topological order, shapes that fit, entries that exist. */
+#include "graph/program.h"
 
 static bool
 map_is_valid(const size_t *map, size_t n, size_t entries, bool holes)
@@ -31,10 +29,10 @@ dense_is_valid(const clarke_graph *g, const clarke_step *s)
          g->values[s->in[0].value].count == d->blocks * d->inner * d->repeat;
 }
 
+/* Kinks that increase. */
 static bool
-pieces_are_valid(const clarke_graph *g, const clarke_step *s)
+kinks_are_valid(const clarke_pieces *p)
 {
-  const clarke_pieces *p = &s->pieces;
   bool valid = p->n_kinks <= CLARKE_MAX_KINKS;
 
   for (size_t k = 0; valid && k < p->n_kinks; k++)
@@ -42,9 +40,18 @@ pieces_are_valid(const clarke_graph *g, const clarke_step *s)
   for (size_t i = 0; valid && i <= p->n_kinks; i++)
     for (size_t c = 0; c < 3; c++)
       valid = valid && clarke_rational_is_canonical(p->coef[i][c]);
-  return valid && (p->slope == CLARKE_NONE ||
-                   (p->slope < g->n_values && g->values[p->slope].constant &&
-                    map_is_valid(p->slope_map, g->values[s->out].count, g->values[p->slope].count, false)));
+  return valid;
+}
+
+static bool
+pieces_are_valid(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_pieces *p = &s->pieces;
+
+  return kinks_are_valid(p) &&
+         (p->slope == CLARKE_NONE ||
+          (p->slope < g->n_values && g->values[p->slope].constant &&
+           map_is_valid(p->slope_map, g->values[s->out].count, g->values[p->slope].count, false)));
 }
 
 static bool
@@ -136,6 +143,101 @@ clarke_graph_is_valid(const clarke_graph *g)
       return false;
   return g->input < g->n_values && g->output < g->n_values && !g->values[g->output].constant;
 }
+
+/* --- programs --- */
+
+/* As many arguments as the kind has; SIZE_MAX: any number of one and more. */
+static size_t
+arguments_of(clarke_do kind)
+{
+  switch (kind) {
+  case CLARKE_DO_INPUT:
+  case CLARKE_DO_CONSTANT:
+    return 0;
+  case CLARKE_DO_ANALYTIC:
+  case CLARKE_DO_PIECEWISE:
+  case CLARKE_DO_ELU:
+    return 1;
+  case CLARKE_DO_PRODUCT:
+  case CLARKE_DO_QUOTIENT:
+    return 2;
+  case CLARKE_DO_BRANCH:
+    return 4;
+  default:
+    return SIZE_MAX;
+  }
+}
+
+static bool
+instruction_is_valid(const clarke_program *p, size_t at)
+{
+  const clarke_instruction *i = &p->instruction[at];
+  const size_t arguments = arguments_of(i->kind);
+  const bool one = i->kind == CLARKE_DO_CONSTANT || i->kind == CLARKE_DO_ELU;
+
+  if (arguments == SIZE_MAX ? i->n_in == 0 && i->kind != CLARKE_DO_LINEAR : i->n_in != arguments)
+    return false;
+  if (i->n_coef != (i->kind == CLARKE_DO_LINEAR ? i->n_in + 1 : one ? 1 : 0))
+    return false;
+  for (size_t k = 0; k < i->n_in; k++)
+    if (i->in[k] >= at)
+      return false;
+  for (size_t k = 0; k < i->n_coef; k++)
+    if (!clarke_rational_is_canonical(i->coef[k]))
+      return false;
+  return (i->kind != CLARKE_DO_PIECEWISE || (i->op != NULL && i->pieces != NULL && kinks_are_valid(i->pieces))) &&
+         (i->kind != CLARKE_DO_ELU || i->op != NULL) &&
+         (i->kind != CLARKE_DO_ORDER || (i->op != NULL && i->rank >= 1 && i->rank <= i->n_in));
+}
+
+/* Entries of inputs are INPUT instructions, each of one input, and there are no others. */
+static bool
+inputs_are_valid(const clarke_program *p)
+{
+  size_t entries = 0, all = 0;
+
+  for (size_t k = 0; k < p->n_inputs; k++) {
+    const clarke_program_input *in = &p->input[k];
+
+    if (in->name == NULL || in->n == 0 || (!in->vector && in->n != 1) || in->first > p->n || in->n > p->n - in->first ||
+        (k > 0 && in->first < p->input[k - 1].first + p->input[k - 1].n))
+      return false;
+    for (size_t e = 0; e < in->n; e++)
+      if (p->instruction[in->first + e].kind != CLARKE_DO_INPUT)
+        return false;
+    entries += in->n;
+  }
+  for (size_t at = 0; at < p->n; at++)
+    all += p->instruction[at].kind == CLARKE_DO_INPUT;
+  return entries == all;
+}
+
+bool
+clarke_program_is_valid(const clarke_program *p)
+{
+  size_t arguments = 0;
+
+  for (size_t at = 0; at < p->n; at++) {
+    if (!instruction_is_valid(p, at))
+      return false;
+    arguments += p->instruction[at].n_in;
+  }
+  for (size_t o = 0; o < p->n_outputs; o++)
+    if (p->output[o] >= p->n)
+      return false;
+  for (size_t k = 0; k < p->n_pieces; k++) {
+    const clarke_piece *piece = &p->piece[k];
+
+    if (piece->value >= p->n)
+      return false;
+    for (size_t c = 0; c < piece->n_conditions; c++)
+      if (piece->condition[c].left >= p->n || piece->condition[c].right >= p->n)
+        return false;
+  }
+  return arguments == p->arguments && inputs_are_valid(p);
+}
+
+/* --- profiles --- */
 
 bool
 clarke_profile_is_valid(const clarke_profile *p)

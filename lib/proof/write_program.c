@@ -1,6 +1,7 @@
 /* Writing proofs about programs: docs/proof-format.md, section 3. */
 #include <stdio.h> /* before gmp.h, for mpq_out_str */
 
+#include "base/verify.h"
 #include "proof/text.h"
 #include "proof/write.h"
 
@@ -183,6 +184,7 @@ clarke_proof_write_program(const char *path, const char *name, const char *sha25
   clarke_text text;
   clarke_status status = clarke_text_open(&text, err);
 
+  CLARKE_VERIFY_CHECK(clarke_derivation_is_valid(d));
   if (status != CLARKE_OK)
     return status;
   status = put_statement(text.to, name, sha256, d, err);

@@ -1,4 +1,5 @@
 #include "replay/execute.h"
+#include "base/verify.h"
 #include "replay/demand.h"
 
 #include <stdlib.h>
@@ -204,6 +205,7 @@ clarke_execute(clarke_execution *e, const clarke_program *p, mpq_t *at, clarke_e
 {
   clarke_status status = CLARKE_OK;
 
+  CLARKE_VERIFY_CHECK(clarke_program_is_valid(p));
   for (long precision = CLARKE_PRECISION_FIRST; precision <= CLARKE_PRECISION_LAST;
        precision *= 2) {
     clarke_execution_clear(e);
@@ -211,6 +213,7 @@ clarke_execute(clarke_execution *e, const clarke_program *p, mpq_t *at, clarke_e
     if (status != CLARKE_OK || !e->open)
       break;
   }
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_execution_is_valid(e));
   return status;
 }
 

@@ -37,6 +37,9 @@ typedef struct {
   size_t *touch_of;      /* by instruction: its touched kink, or CLARKE_NONE */
 } clarke_execution;
 
+/* What was executed, each instruction once and behind its arguments; kinks that there are. Of one left open, nothing. */
+bool clarke_execution_is_valid(const clarke_execution *e);
+
 void clarke_execution_init(clarke_execution *e);
 void clarke_execution_clear(clarke_execution *e);
 

@@ -1,4 +1,5 @@
-/* Is a replay as its header says? Touches in order, each at a kink of the exact pass. */
+/* Are a replay and an execution as their headers say? Touches in order, each at a kink of the exact pass. */
+#include "replay/execute.h"
 #include "replay/replay.h"
 
 /* In the order of (step, feature, sample). */
@@ -48,4 +49,70 @@ clarke_replay_is_valid(const clarke_replay *r)
     conditions += clarke_touch_conditions(&r->touch[k]);
   }
   return conditions == r->n_conditions;
+}
+
+/* --- executions --- */
+
+static bool
+touched_is_valid(const clarke_touched *t, const clarke_execution *e)
+{
+  const clarke_instruction *i = &e->p->instruction[t->instruction];
+
+  switch (i->kind) {
+  case CLARKE_DO_PIECEWISE:
+    return t->kink < i->pieces->n_kinks && e->piece[t->instruction] == t->kink;
+  case CLARKE_DO_ELU:
+    return t->kink == 0 && e->piece[t->instruction] == 0;
+  case CLARKE_DO_ORDER:
+    for (size_t k = 0; k < t->n_tied; k++)
+      if (t->tied[k] >= i->n_in || (k > 0 && t->tied[k - 1] >= t->tied[k]))
+        return false;
+    return t->n_tied > 1 && t->rank_in_tie >= 1 && t->rank_in_tie <= t->n_tied;
+  case CLARKE_DO_BRANCH:
+    return e->piece[t->instruction] <= 1;
+  default:
+    return i->kind == CLARKE_DO_NORM;
+  }
+}
+
+/* Its arguments have been executed; of a branch the comparands and the arm taken. */
+static bool
+is_demanded(const clarke_execution *e, size_t at)
+{
+  const clarke_instruction *i = &e->p->instruction[at];
+
+  for (size_t k = 0; k < i->n_in; k++)
+    if ((i->kind != CLARKE_DO_BRANCH || k < 2 || k == (e->piece[at] == 1 ? 2 : 3)) && !e->live[i->in[k]])
+      return false;
+  return true;
+}
+
+bool
+clarke_execution_is_valid(const clarke_execution *e)
+{
+  size_t live = 0;
+
+  if (e->open)
+    return e->open_at < e->p->n;
+  for (size_t at = 0; at < e->p->n; at++) {
+    const size_t t = e->touch_of[at];
+
+    live += e->live[at];
+    if ((e->live[at] && !is_demanded(e, at)) ||
+        (t != CLARKE_NONE && (t >= e->n_touched || !e->live[at] || e->touched[t].instruction != at)))
+      return false;
+  }
+  for (size_t k = 0; k < e->n_order; k++)
+    if (e->order[k] >= e->p->n || !e->live[e->order[k]])
+      return false;
+  for (size_t t = 0; t < e->n_touched; t++) {
+    const size_t at = e->touched[t].instruction;
+
+    if (at >= e->p->n || !e->live[at] || e->touch_of[at] != t || !touched_is_valid(&e->touched[t], e))
+      return false;
+  }
+  for (size_t o = 0; o < e->p->n_outputs; o++)
+    if (!e->live[e->p->output[o]])
+      return false;
+  return live == e->n_order;
 }

@@ -1,6 +1,7 @@
 /* The tree of patterns: depth first, a path followed on until its end, others taken up again from
  * the beginning under their choices. */
 #include "subdiff/patterns.h"
+#include "base/verify.h"
 #include "exact/cone.h"
 
 #include <stdio.h>
@@ -854,6 +855,7 @@ clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error
   size_t width = clarke_program_wrt_count(e->p);
   clarke_status status;
 
+  CLARKE_VERIFY_CHECK(!e->open && clarke_execution_is_valid(e));
   if (too_large(e)) {
     t->width = width;
     t->dim = e->p->n_outputs * width;
@@ -868,5 +870,6 @@ clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error
     status = try_arcs(&s, err);
   t->all_known = t->complete && all_realized(t);
   search_clear(&s);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_patterns_is_valid(t));
   return status;
 }

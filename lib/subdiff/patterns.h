@@ -72,6 +72,9 @@ typedef struct {
 /* Entries of linear systems times their ranks. */
 #define CLARKE_PATTERNS_WORK ((size_t)80000000)
 
+/* A whole tree when it is complete, each pattern once; refutations by decisions above them; directions of what is realized. */
+bool clarke_patterns_is_valid(const clarke_patterns *t);
+
 void clarke_patterns_init(clarke_patterns *t);
 void clarke_patterns_clear(clarke_patterns *t);
 

@@ -2,6 +2,7 @@
 #include "exact/number.h"
 #include "subdiff/enumerate.h"
 #include "subdiff/parallel.h"
+#include "subdiff/patterns.h"
 #include "subdiff/simplex.h"
 
 #include <stdint.h>
@@ -207,4 +208,64 @@ clarke_tree_is_valid(const clarke_tree *t, const clarke_question *q)
     valid = t->parallel[k] == CLARKE_NONE || t->parallel[k] <= k;
   free(p.chosen);
   return valid;
+}
+
+/* --- patterns of programs --- */
+
+static bool
+refutation_is_valid(const clarke_fork *f)
+{
+  for (size_t k = 0; k < f->n_u; k++)
+    if (f->decision[k] >= f->depth || (k > 0 && f->decision[k - 1] >= f->decision[k]) ||
+        !clarke_rational_is_canonical(f->u[k]) || mpq_sgn(f->u[k]) <= 0)
+      return false;
+  return f->n_u > 0;
+}
+
+/* Forks in preorder: of a whole tree the last one closes the last branch. */
+static bool
+forks_are_valid(const clarke_patterns *t)
+{
+  size_t open = 1, next = 0;
+
+  for (size_t i = 0; i < t->n_forks; i++) {
+    const clarke_fork *f = &t->fork[i];
+
+    if (t->complete && open == 0)
+      return false;
+    open -= f->kind != CLARKE_PARTING;
+    open += f->kind == CLARKE_PARTING ? f->n_choices - 1 : 0;
+    if ((f->kind == CLARKE_PARTING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
+        (f->kind == CLARKE_PATTERN && f->pattern != next++))
+      return false;
+  }
+  return next == t->n && (!t->complete || open == 0);
+}
+
+static bool
+pattern_is_valid(const clarke_pattern *p, const clarke_patterns *t)
+{
+  bool exact = true;
+
+  for (size_t k = 0; p->gradient != NULL && k < t->dim; k++)
+    exact = exact && p->gradient[k].exact;
+  for (size_t r = 0; r < p->n_directions; r++)
+    for (size_t k = 0; k < t->width; k++)
+      if (!clarke_rational_is_canonical(p->direction[r][k]))
+        return false;
+  return p->gradient != NULL && p->exact == exact && (p->realized || p->n_directions == 0) &&
+         (!p->first_order || (p->realized && p->n_directions <= 1));
+}
+
+bool
+clarke_patterns_is_valid(const clarke_patterns *t)
+{
+  bool all = t->complete;
+
+  for (size_t i = 0; i < t->n; i++) {
+    if (!pattern_is_valid(&t->pattern[i], t))
+      return false;
+    all = all && t->pattern[i].realized;
+  }
+  return forks_are_valid(t) && (!t->all_known || all) && (t->complete || t->n_forks == 0 || t->why[0] != '\0');
 }

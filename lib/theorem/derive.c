@@ -1,5 +1,6 @@
 #include "theorem/derive.h"
 #include "base/limit.h"
+#include "base/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -579,5 +580,6 @@ clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
     judge_differentiable(d);
     d->zone = zone(d);
   }
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_derivation_is_valid(d));
   return status;
 }

@@ -44,6 +44,9 @@ typedef struct {
   mpq_t *separator;      /* dim */
 } clarke_derivation;
 
+/* Evidence that can be one of its verdict, of patterns that there are. */
+bool clarke_derivation_is_valid(const clarke_derivation *d);
+
 void clarke_derivation_init(clarke_derivation *d);
 void clarke_derivation_clear(clarke_derivation *d);
 /* at is kept by reference; p has wrt marked. */

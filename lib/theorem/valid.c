@@ -1,5 +1,5 @@
-/* Is an audit's evidence as audit.h says? */
-#include "theorem/audit.h"
+/* Is the evidence of audits and derivations as their headers say? */
+#include "theorem/derive.h"
 
 static bool
 mix_is_valid(const clarke_audit *a)
@@ -72,4 +72,48 @@ clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
     if (!layer_is_valid(&a->layer[i], q->g) || (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
       return false;
   return a->flat <= q->replay->n_touches && evidence_is_valid(a, q);
+}
+
+/* --- derivations --- */
+
+/* Weights of patterns that occur. */
+static bool
+hull_is_valid(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+
+  for (size_t i = 0; i < t->n; i++)
+    if (mpq_sgn(d->weight[i]) != 0 && (!t->pattern[i].exact || !t->pattern[i].realized))
+      return false;
+  return clarke_weights_are_valid(d->weight, t->n);
+}
+
+static bool
+derived_evidence_is_valid(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+
+  switch (d->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_pattern < t->n && t->pattern[d->ad_pattern].realized;
+  case CLARKE_EVIDENCE_HULL:
+    return (d->verdict == CLARKE_IN_BOULIGAND || d->verdict == CLARKE_IN_CLARKE) && d->ad_exact && d->weight != NULL &&
+           hull_is_valid(d);
+  case CLARKE_EVIDENCE_UNANIMOUS:
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && t->complete && t->n > 0;
+  case CLARKE_EVIDENCE_SEPARATOR:
+    return d->verdict == CLARKE_NOT_IN_CLARKE && t->complete && t->n > 0 && d->separator != NULL;
+  default:
+    return d->evidence == CLARKE_EVIDENCE_NONE && d->verdict == CLARKE_UNDECIDED;
+  }
+}
+
+/* Where the function jumps, or may not be Lipschitz, nothing is claimed. */
+bool
+clarke_derivation_is_valid(const clarke_derivation *d)
+{
+  bool defined = d->lipschitz && !d->patterns.jumps;
+
+  return clarke_execution_is_valid(&d->execution) && clarke_patterns_is_valid(&d->patterns) &&
+         (d->verdict == CLARKE_UNDECIDED || defined) && (!d->sets_known || defined) && derived_evidence_is_valid(d);
 }

@@ -1,6 +1,7 @@
 /* Structures that are broken by hand are noticed: by the functions that say whether they are valid, by assertions, and in
  * a build with -Dverify=true wherever a function begins with them. */
 #include "../replay/machine.h"
+#include "break.h"
 
 #include "exact/number.h"
 #include "subdiff/parallel.h"
@@ -17,31 +18,6 @@
 #else
 #define VERIFIES false
 #endif
-
-/* Valid before, not with the field's other value, and again after. */
-#define BREAK(valid, field, value)    \
-  do {                                \
-    __typeof__(field) kept = (field); \
-    ck_assert(valid);                 \
-    (field) = (value);                \
-    ck_assert(!(valid));              \
-    (field) = kept;                   \
-    ck_assert(valid);                 \
-  } while (0)
-
-#define BREAK_RATIONAL(valid, q, num, den)  \
-  do {                                      \
-    mpq_t kept;                             \
-    mpq_init(kept);                         \
-    mpq_set(kept, q);                       \
-    ck_assert(valid);                       \
-    mpz_set_si(mpq_numref(q), num);         \
-    mpz_set_si(mpq_denref(q), den);         \
-    ck_assert(!(valid));                    \
-    mpq_set(q, kept);                       \
-    ck_assert(valid);                       \
-    mpq_clear(kept);                        \
-  } while (0)
 
 #define SWAP(type, a, b) \
   do {                   \
