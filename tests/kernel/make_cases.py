@@ -822,6 +822,15 @@ def normalized():
         with open(path(name + ".npz"), "wb") as f:
             np.savez(f, **{k: np.float32(v) for k, v in replaced.items() if k != leave})
         case(name, 1 if leave else 0, "not replaced" if leave else "VERIFIED", evidence=ad, params=name + ".npz", **base)
+    wrong = dict(more=dict(z=[0]), shape=dict(shift=[[0], [1]]), size=dict(shift=[0, 1, 2]), empty=dict(shift=np.zeros((2, 0))))
+    for name, other in wrong.items():
+        with open(path(f"norm-params-{name}.npz"), "wb") as f:
+            np.savez(f, **{k: np.float32(v) for k, v in {**replaced, **other}.items()})
+        case("norm-params-" + name, 1, "is no parameter of the model, or has another shape", evidence=ad,
+             params=f"norm-params-{name}.npz", **base)
+    with open(path("norm-params-integers.npz"), "wb") as f: # as a count of steps: it is left out
+        np.savez(f, steps=np.int64(7), shift=np.int64([0, 1]), **{k: np.float32(v) for k, v in replaced.items() if k != "shift"})
+    case("norm-params-integers", 1, "'shift' is a parameter and not replaced", evidence=ad, params="norm-params-integers.npz", **base)
     # A pool behind a root that is not rational: entries are told apart by intervals or are one function.
     rng = np.random.default_rng(4)
     for name, w, x in [("norm-pool", rng.normal(size=(1, 1, 2, 2)), rng.normal(size=(2, 1, 3, 3))),

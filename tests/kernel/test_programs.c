@@ -215,6 +215,13 @@ static const struct {
   {0, "AD returns (0, 1)", CROSS, "in-bouligand", "at x 0\nat y 0\n" PLAIN, "3", "evidence ad\narc 1\nstep -1 1\n"},
   {0, "at most 1\n", "input x, y\noutput relu{3}(x) - relu{0}(-x*x - y*y)\n", "not-in-clarke", "at x 0\nat y 0\n" PLAIN, "2",
    "evidence separator\nv 1 0\ntree\nbranch 2\nbranch 2\nleaf\ndead 1\nu 1 1\nbranch 2\nleaf\ndead 1\nu 1 1\n"},
+  /* Polynomials are of 32 variables at most. */
+#define ZEROS30 "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0"
+#define AMONG(n) "input z[" n "], x, y\noutput relu{3}(x) - relu{0}(-x*x - y*y)\n", "not-in-clarke"
+#define SQUARES_DEAD " 1 0\ntree\nbranch 2\nbranch 2\nleaf\ndead 1\nu 1 1\nbranch 2\nleaf\ndead 1\nu 1 1\n"
+  {0, "at most 1\n", AMONG("30"), "at z " ZEROS30 "\nat x 0\nat y 0\n" PLAIN, "2", "evidence separator\nv " ZEROS30 SQUARES_DEAD},
+  {1, "decision 1 may be zero", AMONG("31"), "at z " ZEROS30 " 0\nat x 0\nat y 0\n" PLAIN, "2",
+   "evidence separator\nv " ZEROS30 " 0" SQUARES_DEAD},
   {1, "not zero, nor less", "input x, y\noutput relu{3}(x) - relu{0}(-x*x + x*y - y*y)\n", "not-in-clarke", "at x 0\nat y 0\n" PLAIN, "2",
    "evidence separator\nv 1 0\ntree\nbranch 2\nbranch 2\nleaf\ndead 1\nu 1 1\nbranch 2\nleaf\ndead 1\nu 1 1\n"},
 
@@ -259,6 +266,7 @@ static const struct {
    "evidence ad\narc 1\nstep -1\n"},
   {0, "AD returns (0)", "input t\noutput cos(relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
+  {0, "AD returns (1)", "input t\noutput t + 0*sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {1, "infinite", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
   /* not Lipschitz near the point, or not known to be, whatever pattern the evidence follows */
