@@ -78,7 +78,8 @@ def derivation(clarke, check, folder, point, text):
     program, proof = folder / "p.prog", folder / "p.proof"
     program.write_text(text + "\n")
     proof.unlink(missing_ok=True)
-    at = [word for entry in point.split(" ") for word in ("--at", entry)]
+    at = [word for entry in point.split(" ")
+          for word in (("--wrt", entry[4:]) if entry.startswith("wrt=") else ("--at", entry))]
     done = subprocess.run([clarke, "derive", program, *at, "--json", "--proof", proof], capture_output=True, text=True)
     if proof.exists() and subprocess.run([check, proof], stdout=subprocess.DEVNULL).returncode != 0:
         sys.exit(f"the proof is not verified: {point}: {text}")

@@ -402,6 +402,7 @@ static const struct {
   NO_PROGRAM("'piece' is expected", "input x\nx\noutput x\n")
   NO_PROGRAM("a program has inputs and an output", "input x\n")
   NO_PROGRAM("a program has inputs and an output", "output 1\n")
+  NO_PROGRAM("what is 'x'", "output x\n")
   NO_PROGRAM("a program has inputs and an output", "")
   {2, "line 2: what is 'z'", "input x\noutput x + z\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {2, "two lengths", "input x[2], y[3]\noutput sum(x + y)\n", "in-bouligand", "at x 0 0\nat y 0 0 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
