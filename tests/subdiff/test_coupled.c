@@ -145,6 +145,56 @@ START_TEST(rows_are_derivatives)
 }
 END_TEST
 
+/* The middle one of three entries is their mean, and touched behind the normalization. Moved in the weights it goes 1 up
+ * and 1 down against the mean, divided by the root of the variance 2/3 and epsilon: the other samples count. */
+START_TEST(the_mean_is_of_all_samples)
+{
+  static const double samples[] = {1, 0, 3, -1, 2, 1};
+  const double root = sqrt(2.0 / 3 + 1.0 / 3);
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(3, 2,));
+  clarke_columns c;
+  clarke_question q;
+  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, 3};
+  clarke_row row;
+  clarke_model_node *norm;
+  int8_t side = CLARKE_RIGHT;
+  bool exact;
+  machine k;
+
+  memcpy(x.real, samples, sizeof samples);
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 2,));
+  memcpy(model_floats(&m, "w", SHAPE(2, 1,)), (const double[]){1, 1}, 2 * sizeof(double));
+  model_floats(&m, "s", SHAPE(1,))[0] = 1;
+  model_floats(&m, "b", SHAPE(1,))[0] = 0;
+  model_floats(&m, "mean", SHAPE(1,))[0] = 0;
+  model_floats(&m, "var", SHAPE(1,))[0] = 1;
+  model_node(&m, "MatMul", "x,w", "z");
+  norm = model_node(&m, "BatchNormalization", "z,s,b,mean,var", "n");
+  attr_int(norm, "training_mode", 1);
+  attr_float(norm, "epsilon", 1.0f / 3);
+  model_node(&m, "Relu", "n", "out");
+  model_output(&m, "out");
+  machine_begin(&k, &m, &x, profile_with("first"), false);
+  ck_assert_uint_eq(k.replay.n_touches, 1);
+  ck_assert_uint_eq(k.replay.touch[0].sample, 1);
+  OK(clarke_question_init(&q, &k.replay, &k.profile, &loss, &error));
+  OK(clarke_columns_init(&c, &q, &side, &error));
+  clarke_row_init(&row);
+  OK(clarke_touch_row(&row, &exact, &c, 0, side, 0, false, &error));
+  for (size_t e = 0; e < 2; e++)
+    ck_assert_double_eq_tol(along(&row, e == 0 ? (const double[]){1, 0, 0, 0, 0, 0} : (const double[]){0, 1, 0, 0, 0, 0}),
+                            e == 0 ? 1 / root : -1 / root, 1e-6);
+  clarke_row_clear(&row);
+  clarke_columns_clear(&c);
+  clarke_question_clear(&q);
+  machine_end(&k);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -155,6 +205,7 @@ main(void)
 
   tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, rows_are_derivatives);
+  tcase_add_test(tcase, the_mean_is_of_all_samples);
   suite_add_tcase(suite, tcase);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
