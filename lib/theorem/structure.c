@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Does the map send every feature to an entry of its own? */
+/* Does the map, which has no holes, send every feature to an entry of its own? */
 static bool
 injective(const size_t *map, size_t n, size_t entries)
 {
@@ -16,9 +16,8 @@ injective(const size_t *map, size_t n, size_t entries)
   if (seen == NULL)
     return false;
   for (size_t f = 0; f < n; f++) {
-    distinct = distinct && map[f] != CLARKE_NONE && !seen[map[f]];
-    if (distinct)
-      seen[map[f]] = true;
+    distinct = distinct && !seen[map[f]];
+    seen[map[f]] = true;
   }
   free(seen);
   return distinct;
