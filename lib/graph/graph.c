@@ -177,6 +177,8 @@ clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *er
     if (g->parameters[i].statistic)
       return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is a statistic of BatchNormalization, not a "
                          "parameter", g->file, names[k]);
+    if (g->parameters[i].wrt)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: parameter '%s' is named twice", g->file, names[k]);
     g->parameters[i].wrt = true;
   }
   return CLARKE_OK;

@@ -152,7 +152,7 @@ bool clarke_graph_is_valid(const clarke_graph *g);
 clarke_status clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n,
                                    const char *file, clarke_error *err);
 
-/* Marks the named parameters (n == 0: all that are used). */
+/* Marks the named parameters (n == 0: all that are used). Names that there are not, or twice, are errors. */
 clarke_status clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *err);
 
 /* Entries of all wrt parameters. */

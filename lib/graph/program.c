@@ -163,6 +163,8 @@ clarke_program_wrt(clarke_program *p, char *const *names, size_t n, clarke_error
       i++;
     if (i == p->n_inputs)
       return unknown_input(p, names[k], err);
+    if (p->input[i].wrt)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' is named twice", p->file, names[k]);
     p->input[i].wrt = true;
   }
   return CLARKE_OK;

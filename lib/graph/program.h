@@ -101,7 +101,8 @@ size_t clarke_program_wrt_count(const clarke_program *p);
 /* The number of an INPUT instruction among all entries; among those in wrt, or CLARKE_NONE. */
 size_t clarke_program_entry(const clarke_program *p, size_t instruction);
 size_t clarke_program_wrt_entry(const clarke_program *p, size_t instruction);
-/* Marks the named inputs (n == 0: all). An unknown name is an error that lists the inputs. */
+/* Marks the named inputs (n == 0: all). An unknown name is an error that lists the inputs; so is
+ * one that is given twice. */
 clarke_status clarke_program_wrt(clarke_program *p, char *const *names, size_t n,
                                  clarke_error *err);
 

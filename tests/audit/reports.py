@@ -11,9 +11,11 @@ true is what the other tests ask.
 import argparse
 import json
 import random
+import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 from itertools import chain
 from pathlib import Path
 
@@ -51,6 +53,26 @@ def of_proofs(profile):
                                    *(["--wrt", names] if names else [])]
 
 
+def array(name, rows):
+    """A member of an .npz file: float64."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({len(rows)}, {len(rows[0])}), }}"
+    header += " " * (-(10 + len(header) + 1) % 64) + "\n"
+    numbers = [number for row in rows for number in row]
+    return name + ".npy", b"\x93NUMPY\x01\x00" + struct.pack(f"<H{len(header)}s{len(numbers)}d", len(header), header.encode(), *numbers)
+
+
+def fans(batch):
+    """One weight vector, 0, and samples around it, weighed by their targets: AD's 0 is among the sums of some, or is not."""
+    draw = random.Random(3)
+    for i in range(80):
+        samples = range(3 + i // 8)
+        x, y = [[[draw.randint(-3, 3) for _ in range(n)] for _ in samples] for n in (3, 1)]
+        with zipfile.ZipFile(batch, "w") as archive:
+            for name, data in (array("x", x), array("y", y)):
+                archive.writestr(zipfile.ZipInfo(name), data)
+        yield f"fan {i}", [ROOT / "tests/kernel/data/fan.onnx", "--batch", batch, "--loss", "mse"]
+
+
 def programs():
     """(Point, text): of programs.txt, and sums of products of kinks in three variables."""
     for line in (HERE / "programs.txt").read_text().splitlines():
@@ -73,28 +95,45 @@ def programs():
         yield "x=0 y=0 z=0", "input x, y, z\noutput " + " + ".join(f"{number()}*{term()}" for _ in range(draw.randint(1, 3)))
 
 
-def derivation(clarke, check, folder, point, text):
-    """The options' words that are asked for, the exit status, the output; and whether its proof, if any, is verified."""
-    program, proof = folder / "p.prog", folder / "p.proof"
-    program.write_text(text + "\n")
-    proof.unlink(missing_ok=True)
-    at = [word for entry in point.split(" ")
-          for word in (("--wrt", entry[4:]) if entry.startswith("wrt=") else ("--at", entry))]
-    done = subprocess.run([clarke, "derive", program, *at, "--json", "--proof", proof], capture_output=True, text=True)
-    if proof.exists() and subprocess.run([check, proof], stdout=subprocess.DEVNULL).returncode != 0:
-        sys.exit(f"the proof is not verified: {point}: {text}")
-    return done
+def program(file, point, text):
+    """Options of `clarke derive`, the program being in file then."""
+    file.write_text(text + "\n")
+    return [file, *(word for entry in point.split(" ")
+                    for word in (("--wrt", entry[4:]) if entry.startswith("wrt=") else ("--at", entry)))]
+
+
+def asked(folder):
+    """(Name, command and options), one after another: files in the folder are written anew for each."""
+    audits = chain(shipped(), of_proofs(folder / "profile"), fans(folder / "fan.npz"))
+    yield from ((name, ["audit", *options]) for name, options in audits)
+    yield from ((f"{point}: {text}", ["derive", *program(folder / "p.prog", point, text)]) for point, text in programs())
+
+
+def checked(check, proof, name, words):
+    """How many lines the proof has, which must be verified; 0 when there is none."""
+    if not proof.exists():
+        return 0
+    for option in ("audit", "--batch", "--params"):  # the files that it names lie beside it
+        if option in words:
+            file = words[words.index(option) + 1]
+            (proof.parent / file.name).write_bytes(file.read_bytes())
+    done = subprocess.run([check, proof], capture_output=True, text=True)
+    if not done.stdout.startswith("VERIFIED\n"):
+        sys.exit(f"the proof is not verified: {name}: {done.stdout}{done.stderr}")
+    lines = proof.read_text().count("\n")
+    proof.unlink()
+    return lines
 
 
 def reports(clarke, check):
-    with tempfile.TemporaryDirectory() as folder:
-        audits = ((name, subprocess.run([clarke, "audit", *options, "--json"], capture_output=True, text=True))
-                  for name, options in chain(shipped(), of_proofs(Path(folder) / "profile")))
-        derived = ((f"{point}: {text}", derivation(clarke, check, Path(folder), point, text)) for point, text in programs())
-        for name, done in chain(audits, derived):
-            said = done.stderr.replace(str(ROOT) + "/", "").replace(folder + "/", "").strip()
+    with tempfile.TemporaryDirectory() as name:
+        folder, proof = Path(name), Path(name) / "p.proof"
+        for name, words in asked(folder):
+            done = subprocess.run([clarke, *words, "--json", "--proof", proof], capture_output=True, text=True)
+            said = done.stderr.replace(str(ROOT) + "/", "").replace(str(folder) + "/", "").strip()
             report = json.loads(done.stdout) if done.returncode in (0, 1, 3) else said
-            yield json.dumps({"case": name, "status": done.returncode, "report": report}, separators=(",", ":"))
+            kept = {"case": name, "status": done.returncode, "lines": checked(check, proof, name, words), "report": report}
+            yield json.dumps(kept, separators=(",", ":"))
 
 
 def main():

@@ -1905,6 +1905,12 @@ def words():
         edited(f"words-{i}", status, reason, source, old, text)
 
 
+def fan():
+    """relu(x w) at w = 0 in three dimensions, for batches that others draw (tests/audit/reports.py)."""
+    save("fan.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], "dense"), helper.make_node("Relu", ["y"], ["out"], "rho")],
+         ["N", 3], ["N", 1], dict(w=np.zeros((3, 1))))
+
+
 def near_kinks():
     """Arguments and differences in windows that are 0, or 2^-200 and less from it: beyond near values' units."""
     tiny, ad = 2.0 ** -100, "evidence ad\ncell ad\ndirections 0"
@@ -1952,7 +1958,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
-                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words]:
+                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:
