@@ -451,7 +451,11 @@ tears(const forge_program *p, const long double *d, const long double *c)
 
   here = walk_to(&k, p, false, 0, none, none)->x;
   for (int round = 0; round < 2; round++) {
-    long double e = ldexpl(1, round == 0 ? -20 : -40), x = walk_to(&k, p, false, e, d, none)->x, y;
+    const long double e = ldexpl(1, round == 0 ? -20 : -40);
+    const value *there = walk_to(&k, p, false, e, d, none);
+    const long double x = there->x, all = fabsl(there->g[0]) + fabsl(there->g[1]);
+    const long double steep = isnan(all) ? 0 : all; /* also across d */
+    long double y;
 
     if (isnan(x) || isinf(x))
       return true;
@@ -459,7 +463,7 @@ tears(const forge_program *p, const long double *d, const long double *c)
       return false;
     slope[round] = fabsl(x - here) / e;
     y = walk_to(&l, p, false, e, d, c)->x; /* e^2 away */
-    if (!l.unsure && fabsl(y - x) > 1e2L * e * sqrtl(e) * (1 + slope[round]) + 1e-15L * fabsl(x))
+    if (!l.unsure && fabsl(y - x) > 1e2L * e * sqrtl(e) * (1 + slope[round]) + 8 * e * e * steep + 1e-15L * fabsl(x))
       return true;
   }
   return slope[1] > 1.3L * slope[0] + 1 && slope[1] > 3;
