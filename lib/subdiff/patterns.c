@@ -45,7 +45,6 @@ typedef struct {
   mpq_t *witness;     /* of the path; NULL: not known */
   size_t n_waiting, capacity_waiting;
   branch *waiting;
-  bool *parted;       /* by instruction */
   size_t work;        /* entries of the linear systems so far */
 } search;
 
@@ -146,7 +145,6 @@ search_clear(search *s)
   free(s->waiting);
   free(s->row);
   free(s->path);
-  free(s->parted);
   clarke_rationals_free(s->witness, s->width);
   clarke_walk_clear(&s->walk);
 }
@@ -492,8 +490,6 @@ part(search *s, bool *on, clarke_error *err)
   if (status == CLARKE_OK) {
     f->instruction = s->walk.fork.instruction;
     f->n_choices = n;
-    s->t->touched_decisions += !s->parted[f->instruction];
-    s->parted[f->instruction] = true;
   }
   for (size_t c = 0; c < n && status == CLARKE_OK && !is_used_up(s); c++) {
     b[c].choice = malloc((s->n_path + 1) * sizeof *b[c].choice);
@@ -809,8 +805,7 @@ search_init(search *s, clarke_patterns *t, const clarke_execution *e, clarke_err
   *s = (search){.t = t, .e = e, .width = clarke_program_wrt_count(e->p)};
   t->width = s->width;
   t->dim = e->p->n_outputs * s->width;
-  s->parted = calloc(e->p->n + 1, sizeof *s->parted);
-  return s->parted != NULL ? clarke_walk_init(&s->walk, e, NULL, 0, err) : no_memory(err);
+  return clarke_walk_init(&s->walk, e, NULL, 0, err);
 }
 
 clarke_status

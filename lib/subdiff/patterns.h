@@ -63,7 +63,6 @@ typedef struct {
                    * touched at zero, or a comparison cannot be decided */
   bool all_known; /* complete, and every pattern is realized */
   bool jumps;     /* some pattern's limit value is not the value at the point */
-  size_t touched_decisions; /* distinct instructions with a decision in any branch */
   char why[256];  /* when not complete: why */
 } clarke_patterns;
 
