@@ -457,6 +457,13 @@ START_TEST(broadcasting)
     refused(SHAPE(5, 2,), "node 0 '/d'");
   }
   begin(16, SHAPE(-1, 2, 3,));
+  node("Neg", "x");
+  gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(2,), 1);
+  node("Neg", "c");
+  refused(SHAPE(5, 2,), "'/y' (Neg)");
+  begin(16, SHAPE(-1, 2, 3,));
   model_node(&m, "Relu", "x", "z");
   node("Add", "x,z");
   gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));

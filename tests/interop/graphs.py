@@ -108,6 +108,9 @@ def arithmetic(rng):
     g.then("Sub", before=[g.constant([1, 1, 1, 1])]).then("Relu")
     yield "constant-minus", g.dense(4, 3)
 
+    g = Graph(rng, [4], first=1).dense(4, 4).then("Neg").then("Relu").dense(4, 4).then("Neg")
+    yield "negated", g.then("Relu").then("Neg").dense(4, 3)
+
 
 def shapes(rng):
     g = Graph(rng, [2, 3], first=1).then("Flatten").dense(6, 6).then("Relu")

@@ -279,7 +279,7 @@ OPERATORS = {
     "Squeeze": squeeze, "Unsqueeze": unsqueeze,
     "MatMul": binary(torch.matmul), "Gemm": gemm,
     "Add": binary(torch.add), "Sub": binary(torch.sub), "Mul": binary(torch.mul),
-    "Div": binary(torch.div),
+    "Div": binary(torch.div), "Neg": pointwise(torch.neg),
     "Relu": pointwise(F.relu, 0), "LeakyRelu": leaky, "PRelu": prelu, "Clip": clip,
     "HardSigmoid": hard_sigmoid, "HardSwish": pointwise(F.hardswish, -3, 3),
     "Abs": pointwise(torch.abs, 0),

@@ -591,9 +591,9 @@ def constant_behind():
         save(name + ".onnx", [
             helper.make_node("Mul", ["x", "w"], ["y"], "scale"), helper.make_node("Relu", ["y"], ["r"], "rho"),
             helper.make_node("Tanh", ["r"], ["t"], "tau"), helper.make_node("Add", ["t", "b"], ["z"], "shift"),
-            helper.make_node("Relu", ["z"], ["p"], "plus"), helper.make_node("Mul", ["z", "minus"], ["n"], "turn"),
+            helper.make_node("Relu", ["z"], ["p"], "plus"), helper.make_node("Neg", ["z"], ["n"], "turn"),
             helper.make_node("Relu", ["n"], ["q"], "minus"), helper.make_node("Sub", ["p", "q"], ["out"], "lemma")],
-             ["N", 1], ["N", 1], dict(w=[weight], b=[0], minus=[-1]))
+             ["N", 1], ["N", 1], dict(w=[weight], b=[0]))
     batch("constant-behind.npz", [[-1]])
     base = dict(verdict="not-in-clarke", model="constant-behind.onnx", data="constant-behind.npz", wrt="w b", proxies=["Relu 0 0"])
     head = "evidence separator\nv b 0 -1\ntree\n"
@@ -1275,8 +1275,12 @@ def operators():
         "global": ([node("Mul", ["x", "m"], ["y"]), node("GlobalMaxPool", ["y"], ["p"]), node("Mul", ["p", "w"], ["out"])],
                    [3, 2, 3], 2, dict(m=dyadic(3, 2, 3), w=dyadic(3, 1, 1)), 17),
     }
+    after = lambda: {  # noqa: E731
+        "negated": ([node("Neg", ["x"], ["y1"]), node("Add", ["y1", "a"], ["y2"]), node("Relu", ["y2"], ["y3"]),
+                     node("Neg", ["y3"], ["out"])], [2, 3], 3, dict(a=dyadic(2, 1)), 7),
+    }
     # More are drawn when the first are done, which so stay what they were.
-    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last)):
+    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after)):
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         rows = name == "trained-rows"
@@ -1823,6 +1827,7 @@ def refusals():
         yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18)
         yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18, num_groups=-1)
         yield one(mixed, "LayerNormalization", ["x", "one"], axis=0)
+        yield one("its input must be an activation", "Neg", ["w"])
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"

@@ -1,4 +1,4 @@
-/* Add, Sub: a + b, a - b, with NumPy's broadcasting. */
+/* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a. */
 #include "graph/operator.h"
 
 #include <stdlib.h>
@@ -40,9 +40,26 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   return clarke_lower_done(low, s->out, err);
 }
 
+static clarke_status
+lower_negation(clarke_lowering *low, clarke_error *err)
+{
+  clarke_status status = clarke_lower_activation(low, 0, err);
+  const clarke_value *x;
+  clarke_step *s;
+
+  if (status != CLARKE_OK)
+    return status;
+  x = clarke_lower_value(low, 0);
+  s = clarke_lower_step(low, CLARKE_SUM, 1, x->rank, x->dims, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].coef = -1;
+  return clarke_lower_done(low, s->out, err);
+}
 
 const clarke_op clarke_ops_sum[] = {
   {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
   {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
+  {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation},
   {.name = NULL},
 };

@@ -460,6 +460,14 @@ lower_relu(builder *b)
     operand(b, s, f, &slope, f);
 }
 
+static void
+lower_negation(builder *b)
+{
+  step *s = add_function(b, LINEAR, &b->in[0]);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = &minus_one;
+}
+
 /* Softmax, LogSoftmax. */
 static void
 lower_softmax(builder *b)
@@ -555,6 +563,7 @@ static const struct {
     {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
      "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
     {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
     {"Pad", lower_pad, 7, 1, 1, 1, 0, "mode:s pads:I value:f"},
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
