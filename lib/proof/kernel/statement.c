@@ -61,7 +61,7 @@ state_network(const network *net, const model *m, const tensor *x)
   put_name(net->input->name);
   fputs(", declared ", account);
   put_shape(net->input->dims, net->input->rank);
-  fprintf(account, "; %zu samples of ", net->batch);
+  fprintf(account, "; %zu sample%s of ", net->batch, net->batch == 1 ? "" : "s");
   put_shape(x->dims + 1, x->rank - 1);
   fputc('\n', account);
   state_samples(net, x);
