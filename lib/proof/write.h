@@ -27,12 +27,8 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
                                  const clarke_audit *a, const clarke_question *q,
                                  clarke_error *err);
 
-/* Arguments of exp, and of sin and cos, that clarke-check follows are at most these powers of 2. */
-#define CLARKE_PROOF_EXP 11
-#define CLARKE_PROOF_CIRCLE 4000
-
-/* The same of a decided question about a program; name: the base name of its file. An argument past those powers is an
- * error: what is said holds, but could not be checked. */
+/* The same of a decided question about a program; name: the base name of its file. What is past a proof's reach
+ * (subdiff/lipschitz.h) is an error: the verdict holds, but could not be checked. */
 clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                                          const clarke_derivation *d, clarke_error *err);
 

@@ -15,6 +15,7 @@ typedef struct {
   bool good;           /* it has a value at the point, and is Lipschitz near */
   size_t culprit;      /* when it is not: because of that instruction, */
   const char *fault;   /* which has this fault */
+  size_t far;          /* an instruction needed for it that is past a proof's reach, or CLARKE_NONE */
   int8_t arm;          /* BRANCH: the arm taken near the point, 1 or -1, or BOTH */
   size_t varies;       /* with that entry of wrt alone, CLARKE_NONE or ANY */
   bool asked;          /* of the polynomials at hand */
@@ -252,6 +253,39 @@ complain(neighbourhood *n, size_t at, const char *fault)
   n->at[at].fault = fault;
 }
 
+/* Is it more than 2^bits, or less than -2^bits? */
+static bool
+is_beyond(const clarke_number *x, mp_bitcnt_t bits)
+{
+  mpq_t size, most;
+  bool beyond;
+
+  mpq_inits(size, most, NULL);
+  clarke_number_middle(size, x);
+  mpq_abs(size, size);
+  mpq_set_ui(most, 1, 1);
+  mpq_mul_2exp(most, most, bits);
+  beyond = mpq_cmp(size, most) > 0;
+  mpq_clears(size, most, NULL);
+  return beyond;
+}
+
+static bool
+is_far(const clarke_instruction *i, const clarke_number *x)
+{
+  if (i->kind != CLARKE_DO_ANALYTIC)
+    return false;
+  switch (i->function) {
+  case CLARKE_FN_EXP:
+    return is_beyond(x, CLARKE_REACH_EXP);
+  case CLARKE_FN_SIN:
+  case CLARKE_FN_COS:
+    return is_beyond(x, CLARKE_REACH_CIRCLE);
+  default:
+    return false;
+  }
+}
+
 static clarke_status
 place_smooth(neighbourhood *n, size_t at, clarke_error *err)
 {
@@ -273,6 +307,8 @@ place_smooth(neighbourhood *n, size_t at, clarke_error *err)
     complain(n, at, "this is taken arbitrarily near the end of its domain, or beyond");
   else if (open)
     complain(n, at, "no precision tells whether this is defined");
+  if (i->n_in > 0 && is_far(i, &n->value[i->in[0]]))
+    n->at[at].far = at;
   return CLARKE_OK;
 }
 
@@ -292,10 +328,12 @@ place_order(neighbourhood *n, size_t at, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* An instruction is no better than what it needs. */
+/* An instruction is no better than what it needs, and no nearer. */
 static void
 need(neighbourhood *n, size_t at, size_t from)
 {
+  if (n->at[at].far == CLARKE_NONE)
+    n->at[at].far = n->at[from].far;
   if (!n->at[at].good || n->at[from].good)
     return;
   n->at[at].good = false;
@@ -343,6 +381,7 @@ place(neighbourhood *n, size_t at, clarke_error *err)
   size_t piece;
 
   n->at[at].good = true;
+  n->at[at].far = CLARKE_NONE;
   if (i->kind == CLARKE_DO_BRANCH)
     return place_branch(n, at, err);
   for (size_t k = 0; k < i->n_in; k++)
@@ -388,7 +427,7 @@ widest(const clarke_program *p)
 }
 
 clarke_status
-clarke_lipschitz(bool *known, char *why, const clarke_execution *e, clarke_error *err)
+clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e, clarke_error *err)
 {
   const clarke_program *p = e->p;
   neighbourhood n = {.e = e, .held = CLARKE_NONE};
@@ -406,11 +445,13 @@ clarke_lipschitz(bool *known, char *why, const clarke_execution *e, clarke_error
     vary(&n, i);
   }
   *known = status == CLARKE_OK;
+  *far = CLARKE_NONE;
   for (size_t o = 0; o < p->n_outputs && *known; o++) {
     const near_point *y = &n.at[p->output[o]];
     const clarke_instruction *i = &p->instruction[y->culprit];
 
     *known = y->good;
+    *far = *far == CLARKE_NONE ? y->far : *far;
     if (!y->good)
       snprintf(why, CLARKE_LIPSCHITZ_WHY, "line %zu, column %zu: %s", i->line, i->column,
                n.at[y->culprit].fault);

@@ -14,8 +14,12 @@
  *     a multiple of that of the comparands, all being polynomials of inputs and of instructions taken as variables.
  * Then F is continuous and everywhere one of finitely many functions, each smooth on a ball around the point but for
  * kinks of Lipschitz functions: so it is Lipschitz itself (Scholtes, Introduction to Piecewise Differentiable
- * Equations, Proposition 4.1.2, whose proof takes no more). */
-clarke_status clarke_lipschitz(bool *known, char *why, const clarke_execution *e,
+ * Equations, Proposition 4.1.2, whose proof takes no more).
+ * *far: when it is known, an instruction that may be executed near the point, but not in clarke-check: its argument is past
+ * these powers of 2, and intervals there have 4096 bits behind the point; CLARKE_NONE when there is none. */
+#define CLARKE_REACH_EXP 11
+#define CLARKE_REACH_CIRCLE 4000 /* sin, cos */
+clarke_status clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e,
                                clarke_error *err);
 
 #endif

@@ -547,7 +547,7 @@ clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
   d->p = p;
   d->profile = profile;
   d->dim = p->n_outputs * clarke_program_wrt_count(p);
-  d->ad_pattern = CLARKE_NONE;
+  d->ad_pattern = d->far = CLARKE_NONE;
   clarke_points_init(&d->bouligand, d->dim);
   clarke_points_init(&d->clarke, d->dim);
   if (d->dim > clarke_limit_of(CLARKE_LIMIT_DERIVATIVES))
@@ -565,7 +565,7 @@ clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
   }
   status = find_ad(d, err);
   if (status == CLARKE_OK)
-    status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->execution, err);
+    status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->far, &d->execution, err);
   if (status == CLARKE_OK)
     status = clarke_patterns_find(&d->patterns, &d->execution, err);
   if (status == CLARKE_OK)

@@ -24,6 +24,7 @@ typedef struct {
   clarke_patterns patterns;
   bool lipschitz;        /* the outputs are known to be, near the point; else, why they may not be */
   char not_lipschitz[CLARKE_LIPSCHITZ_WHY];
+  size_t far;            /* an instruction that clarke-check cannot execute near the point (lipschitz.h), or CLARKE_NONE */
   bool sets_known;       /* bouligand and clarke below are the whole sets */
   clarke_points bouligand; /* gradients of the realized patterns that are rational */
   clarke_points clarke;    /* the vertices of their hull */
