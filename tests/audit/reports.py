@@ -132,6 +132,8 @@ def reports(clarke, check):
             done = subprocess.run([clarke, *words, "--json", "--proof", proof], capture_output=True, text=True)
             said = done.stderr.replace(str(ROOT) + "/", "").replace(str(folder) + "/", "").strip()
             report = json.loads(done.stdout) if done.returncode in (0, 1, 3) else said
+            if done.returncode in (0, 1) and not proof.exists() and "no parameters" not in said:
+                sys.exit(f"no proof was written: {name}: {said}")
             kept = {"case": name, "status": done.returncode, "lines": checked(check, proof, name, words), "report": report}
             yield json.dumps(kept, separators=(",", ":"))
 
