@@ -37,7 +37,7 @@ typedef struct {
   size_t *touch_of;      /* by instruction: its touched kink, or CLARKE_NONE */
 } clarke_execution;
 
-/* What was executed, each instruction once and behind its arguments; kinks that there are. Of one left open, nothing. */
+/* What was executed has its arguments, and touches kinks that there are. Of one left open, nothing. */
 bool clarke_execution_is_valid(const clarke_execution *e);
 
 void clarke_execution_init(clarke_execution *e);
