@@ -2,7 +2,7 @@
 #ifndef CLARKE_TESTS_OK_H
 #define CLARKE_TESTS_OK_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <check.h>
 

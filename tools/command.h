@@ -2,7 +2,7 @@
 #ifndef CLARKE_TOOLS_COMMAND_H
 #define CLARKE_TOOLS_COMMAND_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <argp.h>
 

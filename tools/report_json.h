@@ -2,7 +2,7 @@
 #ifndef CLARKE_TOOLS_REPORT_JSON_H
 #define CLARKE_TOOLS_REPORT_JSON_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <jansson.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLARKE_BASE_LIMIT_H
 #define CLARKE_BASE_LIMIT_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

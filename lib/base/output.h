@@ -4,7 +4,7 @@
 #ifndef CLARKE_BASE_OUTPUT_H
 #define CLARKE_BASE_OUTPUT_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

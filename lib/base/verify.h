@@ -1,5 +1,5 @@
 /* What headers promise of structures, checked. A broken promise is our own error, and no answer given after it is worth
- * anything: the program says where and aborts. Errors of users are values (status.h), and never come here.
+ * anything: the program says where and aborts. Errors of users are values (base/status.h), and never come here.
  *
  * CLARKE_ASSERT is for what takes a step or two: it is always on, for a false verdict costs more than the time.
  * CLARKE_VERIFY_CHECK is for whole structures, when a function begins or ends with one: only builds with -Dverify=true

@@ -6,7 +6,7 @@
 #ifndef CLARKE_EXACT_CONE_H
 #define CLARKE_EXACT_CONE_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <gmp.h>
 #include <stdint.h>

@@ -16,7 +16,7 @@
 #ifndef CLARKE_EXACT_MATRIX_H
 #define CLARKE_EXACT_MATRIX_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <gmp.h>
 #include <stdbool.h>

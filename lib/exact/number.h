@@ -4,7 +4,7 @@
 #ifndef CLARKE_EXACT_NUMBER_H
 #define CLARKE_EXACT_NUMBER_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <gmp.h>
 #include <stdbool.h>

@@ -7,7 +7,7 @@
 #ifndef CLARKE_EXACT_TENSOR_H
 #define CLARKE_EXACT_TENSOR_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 #ifndef CLARKE_FORMAT_ARCHIVE_H
 #define CLARKE_FORMAT_ARCHIVE_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

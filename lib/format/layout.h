@@ -3,7 +3,7 @@
 #ifndef CLARKE_FORMAT_LAYOUT_H
 #define CLARKE_FORMAT_LAYOUT_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 

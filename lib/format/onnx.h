@@ -5,7 +5,7 @@
 #define CLARKE_FORMAT_ONNX_H
 
 #include "format/external.h"
-#include "graph/model.h"
+#include "op/model.h"
 
 /* onnx.proto's messages (onnx_messages.c), by their names there, each with all its fields. */
 extern const clarke_wire_message clarke_onnx_model_message,

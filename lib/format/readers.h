@@ -5,8 +5,8 @@
 #ifndef CLARKE_FORMAT_READERS_H
 #define CLARKE_FORMAT_READERS_H
 
-#include "graph/model.h"
-#include "graph/program.h"
+#include "op/model.h"
+#include "program/program.h"
 
 /* A whole file in memory, with its SHA-256. */
 typedef struct {
@@ -47,7 +47,7 @@ clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *dat
 clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
                               clarke_error *err);
 
-/* A program of docs/programs.md (format/prog.h has its syntax tree); p must be initialized, and is
+/* A program of docs/programs.md (program/prog.h has its syntax tree); p must be initialized, and is
  * empty after an error. */
 clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
                                 clarke_error *err);

@@ -3,7 +3,7 @@
 #ifndef CLARKE_FORMAT_TEXT_H
 #define CLARKE_FORMAT_TEXT_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #ifndef CLARKE_FORMAT_WIRE_H
 #define CLARKE_FORMAT_WIRE_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define CLARKE_PROOF_TEXT_H
 
 #include "base/output.h"
-#include "graph/profile.h"
+#include "op/profile.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 #ifndef CLARKE_PROOF_WRITE_H
 #define CLARKE_PROOF_WRITE_H
 
-#include "theorem/audit.h"
-#include "theorem/derive.h"
+#include "audit/audit.h"
+#include "program/derive.h"
 
 /* A file the statement speaks of. */
 typedef struct {
@@ -28,7 +28,7 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
                                  clarke_error *err);
 
 /* The same of a decided question about a program; name: the base name of its file. What is past a proof's reach
- * (subdiff/lipschitz.h) is an error: the verdict holds, but could not be checked. */
+ * (program/lipschitz.h) is an error: the verdict holds, but could not be checked. */
 clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                                          const clarke_derivation *d, clarke_error *err);
 

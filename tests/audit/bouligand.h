@@ -8,8 +8,8 @@
 #define CLARKE_TESTS_AUDIT_BOULIGAND_H
 
 #include "fraction.h"
-#include "graph/profile.h"
-#include "replay/loss.h"
+#include "op/profile.h"
+#include "network/loss.h"
 
 enum { LIMITS_DIM = 12, LIMITS_CELLS = 600, LIMITS_ROWS = 400, LIMITS_DEPTH = 400, LIMITS_WAYS = 12 };
 

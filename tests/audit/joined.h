@@ -7,7 +7,7 @@
 #include "../graph/models.h"
 #include "../ok.h"
 
-#include "graph/unroll.h"
+#include "network/unroll.h"
 
 typedef struct {
   clarke_program p;

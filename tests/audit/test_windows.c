@@ -12,7 +12,7 @@
 #include "../ok.h"
 
 #include "proof/write.h"
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Times parts of clarke audit inside one process, by the calls that tools/audit_session.c makes.
+/* Times parts of clarke audit inside one process, by the calls that tools/audit/audit_session.c makes.
  *
  *   audit_bench PART MODEL.onnx BATCH.npz SECONDS [PROOF]
  *

@@ -6,7 +6,7 @@
  * cells, and for each the processor time of one exact execution, of the tree of patterns, and of the
  * whole derivation, the last two as multiples of the first. Each is the least of as many runs as fit
  * in SECONDS (1), or of one. */
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 #include <stdio.h>
 #include <stdlib.h>

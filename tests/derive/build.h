@@ -3,7 +3,7 @@
 #ifndef CLARKE_TESTS_DERIVE_BUILD_H
 #define CLARKE_TESTS_DERIVE_BUILD_H
 
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 #include <check.h>
 #include <stdint.h>

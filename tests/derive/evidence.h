@@ -2,7 +2,7 @@
 #ifndef CLARKE_TESTS_DERIVE_EVIDENCE_H
 #define CLARKE_TESTS_DERIVE_EVIDENCE_H
 
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 /* NULL when all is in order, else what is not. Everything must be decided: for programs whose
  * derivatives are rational and whose patterns are all known. */

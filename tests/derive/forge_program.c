@@ -4,9 +4,9 @@
  *
  *   forge_program [PROOFS-OF-EACH-KIND [SEED]] */
 #include "forge_program_oracle.h"
-#include "format/prog.h"
+#include "program/prog.h"
 #include "kernel.h"
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 #include <check.h>
 #include <fcntl.h>

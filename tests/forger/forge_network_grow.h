@@ -4,7 +4,7 @@
 
 #include "forge_network_oracle.h"
 
-#include "graph/model.h"
+#include "op/model.h"
 
 enum { MOST_SAMPLES = 5, MOST_ROW = 24, MOST_TENSORS = 40, MOST_KEPT = 12 };
 

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Of lib/proof/kernel, whose headers would clash with those above. */
+/* Of lib/check, whose headers would clash with those above. */
 void clarke_check_proof(const char *path, const char *data);
 extern unsigned long session_bits;
 

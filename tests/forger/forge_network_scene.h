@@ -5,7 +5,7 @@
 
 #include "forge_network_grow.h"
 
-#include "theorem/audit.h"
+#include "audit/audit.h"
 
 enum { MOST_TOUCHED = 8, MOST_OPTIONS = 26 };
 

@@ -1,7 +1,7 @@
 /* The program language. Random programs are made together with their values: read, lowered and
  * executed here, instruction by instruction, they must give those; printed, they must mean the same.
  * Literals are compared with MPFR's reading of them. */
-#include "format/prog.h"
+#include "program/prog.h"
 
 #include <check.h>
 #include <mpfr.h>

@@ -2,7 +2,7 @@
  * program empty and lose nothing (the sanitizers watch that). */
 #include "failing.h"
 
-#include "format/prog.h"
+#include "program/prog.h"
 
 #include <check.h>
 

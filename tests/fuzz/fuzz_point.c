@@ -1,6 +1,6 @@
 /* Points of the command line, NAME=v,v,..., the literals in them, and names of profiles' kinds of numbers. */
 #include "exact/number.h"
-#include "format/prog.h"
+#include "program/prog.h"
 #include "mutate.h"
 #include "target.h"
 

@@ -1,5 +1,5 @@
 /* Profile files; then every operator is looked up in what came of it. */
-#include "graph/profile.h"
+#include "op/profile.h"
 #include "mutate.h"
 #include "target.h"
 

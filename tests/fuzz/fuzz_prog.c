@@ -1,6 +1,6 @@
 /* Programs. What is accepted is printed, read and printed again: the same text; and both mean the
  * same instructions, their places aside. */
-#include "format/prog.h"
+#include "program/prog.h"
 #include "mutate.h"
 #include "target.h"
 

@@ -3,7 +3,7 @@
 #ifndef CLARKE_TESTS_GRAPH_MODELS_H
 #define CLARKE_TESTS_GRAPH_MODELS_H
 
-#include "graph/graph.h"
+#include "network/graph.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* The steps of a graph, one sample at a time and in rationals, as the first comment of
- * graph/graph.h defines them: what a lowering means, without the library's evaluators. Of the kinds
+ * op/step.h defines them: what a lowering means, without the library's evaluators. Of the kinds
  * all but ANALYTIC, SOFTMAX and NORMALIZE; of PIECEWISE no slopes from constants. */
 #ifndef CLARKE_TESTS_GRAPH_STEPS_H
 #define CLARKE_TESTS_GRAPH_STEPS_H

@@ -1,7 +1,7 @@
 /* Typing a model: shapes operator by operator, what is a parameter, and every refusal's words. */
 #include "models.h"
 
-#include "graph/operator.h"
+#include "op/operator.h"
 
 static clarke_error error;
 

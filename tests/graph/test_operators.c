@@ -2,7 +2,7 @@
  * and operators that are in programs only, which files may not name. */
 #include "models.h"
 
-#include "graph/operator.h"
+#include "op/operator.h"
 
 static clarke_error error;
 

@@ -1,7 +1,7 @@
 /* Profiles: the known tables, files, and what a bad line is told. */
 #include "models.h"
 
-#include "graph/profile.h"
+#include "op/profile.h"
 
 #include <unistd.h>
 

@@ -6,10 +6,10 @@
 #include "../ok.h"
 
 #include "exact/matrix.h"
-#include "graph/unroll.h"
-#include "replay/derivative.h"
-#include "replay/execute.h"
-#include "replay/loss.h"
+#include "network/unroll.h"
+#include "network/derivative.h"
+#include "program/execute.h"
+#include "network/loss.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "../replay/naive.h"
 #include "steps.h"
 
-#include "graph/operator.h"
+#include "op/operator.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "reading.h"
-#include "graph/graph.h"
+#include "network/graph.h"
 
 #include <gmp.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "format/readers.h"
-#include "graph/graph.h"
+#include "network/graph.h"
 
 /* Prints nothing unless all is accepted. */
 clarke_status reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,

@@ -1,7 +1,7 @@
 /* clarke-check on proofs about programs: written by hand, with one thing wrong, with bytes changed, and
  * written by the library for random programs. */
 #include "heard.h"
-#include "format/prog.h"
+#include "program/prog.h"
 #include "proof/write.h"
 
 #include <check.h>

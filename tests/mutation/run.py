@@ -28,11 +28,11 @@ from mutants import mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 # The folder of a room, and tests by the beginnings of their names: those likely to notice first.
 ROOMS = {
-    "check": ("lib/proof/kernel", ["kernel", "forge", "audit-definition", "theorem", "audit", "derive-cli", "reproduce"]),
-    "theorem": ("lib/theorem", ["theorem", "audit-definition", "derive", "audit", "subdiff", "forge", "reproduce", "valid"]),
-    "subdiff": ("lib/subdiff", ["subdiff", "theorem", "audit-definition", "derive", "audit", "forge", "reproduce", "valid"]),
+    "check": ("lib/check", ["kernel", "forge", "audit-definition", "theorem", "audit", "derive-cli", "reproduce"]),
+    "audit": ("lib/audit", ["theorem", "subdiff", "audit-definition", "audit", "derive", "forge", "reproduce", "valid"]),
+    "program": ("lib/program", ["derive", "subdiff", "replay", "theorem", "audit", "forge", "reproduce", "valid"]),
     "exact": ("lib/exact", ["exact", "subdiff", "theorem", "replay", "audit", "derive", "kernel"]),
-    "replay": ("lib/replay", ["replay", "subdiff", "theorem", "audit", "derive"]),
+    "network": ("lib/network", ["replay", "graph", "subdiff", "theorem", "audit", "derive"]),
 }
 MEMORY, SECONDS = 12 << 30, 600  # of a process: what grows or turns without end is stopped, also when its test has ended
 
@@ -272,7 +272,7 @@ def run_room(room, options, copy, results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("room", nargs="*", metavar="ROOM", help=f"of {', '.join(ROOMS)}; check, theorem and subdiff when none is given")
+    parser.add_argument("room", nargs="*", metavar="ROOM", help=f"of {', '.join(ROOMS)}; check, audit and program when none is given")
     parser.add_argument("--number", type=int, default=100, help="of mutants a room (100)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/clarke-mutation"))
@@ -281,7 +281,7 @@ def main():
     parser.add_argument("--list", action="store_true", help="print the mutants and plant none")
     parser.add_argument("--least", type=float, default=95, help="percent to be noticed in each room, else the exit status is 1 (95)")
     options = parser.parse_args()
-    rooms = options.room or ["check", "theorem", "subdiff"]
+    rooms = options.room or ["check", "audit", "program"]
     if any(room not in ROOMS for room in rooms):
         parser.error(f"rooms are {', '.join(ROOMS)}")
     options.folder.mkdir(parents=True, exist_ok=True)

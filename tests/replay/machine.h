@@ -5,8 +5,8 @@
 #include "naive.h"
 #include "../ok.h"
 
-#include "replay/derivative.h"
-#include "replay/loss.h"
+#include "network/derivative.h"
+#include "network/loss.h"
 
 #include <math.h>
 

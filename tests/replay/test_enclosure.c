@@ -3,8 +3,8 @@
 #include "../graph/models.h"
 #include "../ok.h"
 
-#include "replay/derivative.h"
-#include "replay/loss.h"
+#include "network/derivative.h"
+#include "network/loss.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * the thesis whose numbers are rounding errors. */
 #include "../ok.h"
 
-#include "replay/ieee.h"
+#include "program/ieee.h"
 
 #include <flint/fmpq.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 
 #include "../ok.h"
 
-#include "subdiff/sets.h"
+#include "program/sets.h"
 
 #include <stdint.h>
 #include <stdlib.h>

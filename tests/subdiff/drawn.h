@@ -6,7 +6,7 @@
 #include "../replay/convolutional.h"
 #include "../ok.h"
 
-#include "subdiff/margin.h"
+#include "audit/margin.h"
 
 typedef struct {
   growing grown;

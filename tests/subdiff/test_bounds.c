@@ -2,8 +2,8 @@
  * reverse mode with those sides chosen. */
 #include "drawn.h"
 
-#include "subdiff/cover.h"
-#include "subdiff/nearest.h"
+#include "audit/cover.h"
+#include "exact/mdm.h"
 
 #include <math.h>
 

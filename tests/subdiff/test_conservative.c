@@ -2,7 +2,7 @@
  * file carries forward itself; and the examples of the thesis. */
 #include "brute.h"
 
-#include "graph/operator.h"
+#include "op/operator.h"
 
 #define MOST 32
 

@@ -3,8 +3,8 @@
 #include "../replay/normalized.h"
 #include "../replay/compared.h"
 
-#include "subdiff/structure.h"
-#include "subdiff/system.h"
+#include "audit/degree.h"
+#include "audit/system.h"
 
 #define MOST_TOUCHES 12
 

@@ -2,7 +2,7 @@
  * Relu stands behind each, so its argument is 0 at the weights. */
 #include "../theorem/asked.h"
 
-#include "subdiff/structure.h"
+#include "audit/degree.h"
 
 typedef void (*build)(asked *a);
 

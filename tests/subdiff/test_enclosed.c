@@ -2,8 +2,8 @@
  * taken to bring a touch to its side by it, and no vector to separate gradients. */
 #include "../replay/machine.h"
 
-#include "subdiff/cell.h"
-#include "subdiff/enumerate.h"
+#include "audit/cell.h"
+#include "audit/enumerate.h"
 
 static const char profile[] = "Relu 0 right\nClip 0 left\n";
 

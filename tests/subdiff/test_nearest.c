@@ -1,7 +1,7 @@
 /* The point of a hull nearest to the origin, in floats, beside its definition over all subsets in rationals. */
 #include "brute.h"
 
-#include "subdiff/nearest.h"
+#include "exact/mdm.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* Sets of points, hulls, membership and least elements against their definitions. */
 #include "brute.h"
 
-#include "subdiff/strict.h"
+#include "exact/strict.h"
 
 #include <flint/fmpz.h>
 

@@ -3,7 +3,7 @@
 #include "brute.h"
 
 #include "format/readers.h"
-#include "subdiff/representation.h"
+#include "program/representation.h"
 
 #include <stdio.h>
 

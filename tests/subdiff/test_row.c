@@ -2,7 +2,7 @@
 #include "../ok.h"
 
 #include "format/readers.h"
-#include "subdiff/system.h"
+#include "audit/system.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #include "../graph/models.h"
 #include "../ok.h"
 
-#include "theorem/audit.h"
+#include "audit/audit.h"
 
 /* To be filled: model, x, profile; perhaps y with its loss, and wrt (comma-separated; NULL: all). */
 typedef struct {

@@ -3,7 +3,7 @@
 #include "../ok.h"
 
 #include "format/readers.h"
-#include "theorem/derive.h"
+#include "program/derive.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #include "break.h"
 
 #include "exact/number.h"
-#include "subdiff/parallel.h"
-#include "theorem/audit.h"
+#include "audit/parallel.h"
+#include "audit/audit.h"
 #include "base/verify.h"
 
 #include <fcntl.h>

@@ -1,0 +1,415 @@
+#include "audit/audit.h"
+#include "base/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIXED_MAX 10 /* layers with mixed proxies: 2^10 cells */
+
+const char *
+clarke_verdict_name(clarke_verdict v)
+{
+  static const char *const name[] = {"in-bouligand", "in-clarke", "not-in-clarke", "undecided"};
+
+  return name[v];
+}
+
+void
+clarke_audit_init(clarke_audit *a)
+{
+  memset(a, 0, sizeof *a);
+  a->verdict = CLARKE_UNDECIDED;
+  a->global = CLARKE_UNKNOWN;
+  clarke_tree_init(&a->tree);
+  clarke_membership_init(&a->membership);
+  clarke_cell_init(&a->others);
+}
+
+static void
+drop_cells(clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_cells; i++) {
+    clarke_cell_clear(&a->cell[i]);
+    if (a->weight != NULL)
+      mpq_clear(a->weight[i]);
+  }
+  free(a->cell);
+  free(a->weight);
+  a->cell = NULL;
+  a->weight = NULL;
+  a->n_cells = 0;
+}
+
+static void
+drop_simplices(clarke_audit *a)
+{
+  for (size_t i = 0; i < a->n_simplices; i++)
+    clarke_simplex_clear(&a->simplex[i]);
+  free(a->simplex);
+  clarke_cell_clear(&a->others);
+  a->simplex = NULL;
+  a->n_simplices = 0;
+}
+
+void
+clarke_audit_clear(clarke_audit *a)
+{
+  drop_cells(a);
+  drop_simplices(a);
+  for (size_t i = 0; a->lambda != NULL && i < a->n_mixed; i++)
+    mpq_clear(a->lambda[i]);
+  free(a->mixed);
+  free(a->lambda);
+  clarke_membership_clear(&a->membership, 0);
+  clarke_tree_clear(&a->tree);
+  free(a->layer);
+  clarke_audit_init(a);
+}
+
+static clarke_status
+conclude(clarke_audit *a, clarke_verdict verdict, clarke_evidence evidence, const char *why)
+{
+  a->verdict = verdict;
+  a->evidence = evidence;
+  snprintf(a->why, sizeof a->why, "%s", why);
+  return CLARKE_OK;
+}
+
+static clarke_status
+new_cells(clarke_audit *a, size_t n, clarke_error *err)
+{
+  drop_cells(a);
+  a->cell = malloc((n + 1) * sizeof *a->cell);
+  if (a->cell == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (; a->n_cells < n; a->n_cells++)
+    clarke_cell_init(&a->cell[a->n_cells]);
+  return CLARKE_OK;
+}
+
+static void
+count_touch(clarke_layer *layer, const clarke_question *q, const clarke_touch *t)
+{
+  size_t rows = t->n_options > 0 ? t->n_options - 1 : 1;
+
+  layer->moving += t->step == layer->step;
+  if (t->step == layer->step || t->step == clarke_graph_inner(q->g, layer->step))
+    layer->constraints += rows;
+}
+
+/* AD's own pattern: its cell, the flat touches, the layers that move. */
+static clarke_status
+read_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status = new_cells(a, 1, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_cell_set(&a->cell[0], q, q->ad_side, err);
+  for (size_t k = 0; status == CLARKE_OK && k < q->replay->n_touches; k++) {
+    a->flat += a->cell[0].flat[k];
+    for (size_t i = 0; i < a->n_layers && !a->cell[0].flat[k]; i++)
+      count_touch(&a->layer[i], q, &q->replay->touch[k]);
+  }
+  return status;
+}
+
+static clarke_status
+try_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  bool realized = false;
+  clarke_status status;
+
+  if (q->replay->n_touches == a->flat)
+    return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_AD,
+                    q->replay->n_touches == 0
+                      ? "no kink is touched: the loss is differentiable there and AD's gradient "
+                        "is its gradient"
+                      : "the arguments of all touched kinks are constant near the parameters: AD's "
+                        "gradient is the gradient");
+  status = clarke_realize(&realized, &a->cell[0], a, true, q, err);
+  if (status != CLARKE_OK || !realized)
+    return status;
+  return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_AD,
+                  a->global_tried
+                    ? "a direction in all parameters at once (the global system; the layers' "
+                      "systems do not suffice) leads to points where the true gradient is AD's"
+                    : "every layer's system P_l has a direction (Theorem 8): it leads to points "
+                      "where the true gradient is AD's");
+}
+
+/* The lambda that a layer's moving touches share, when it lies in (0, 1). */
+static bool
+shared_lambda(mpq_t lambda, const clarke_question *q, const clarke_cell *own, size_t step)
+{
+  bool begun = false;
+
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    if (q->replay->touch[k].step != step || own->flat[k])
+      continue;
+    if (begun && !mpq_equal(lambda, q->lambda[k]))
+      return false;
+    mpq_set(lambda, q->lambda[k]);
+    begun = true;
+  }
+  return begun && mpq_sgn(lambda) > 0 && mpq_cmp_ui(lambda, 1, 1) < 0;
+}
+
+static clarke_status
+mixed_init(clarke_audit *a, clarke_error *err)
+{
+  a->mixed = malloc((a->n_layers + 1) * sizeof *a->mixed);
+  a->lambda = malloc((a->n_layers + 1) * sizeof *a->lambda);
+  if (a->mixed != NULL && a->lambda != NULL)
+    return CLARKE_OK;
+  free(a->lambda);
+  a->lambda = NULL;
+  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* Finds the mixed layers; false when some layer's proxies are neither one-sided nor one mix. */
+static bool
+find_mixed(clarke_audit *a, const clarke_question *q)
+{
+  for (size_t i = 0; i < a->n_layers; i++) {
+    bool mixed = false;
+
+    for (size_t k = 0; k < q->replay->n_touches; k++)
+      mixed = mixed || (q->replay->touch[k].step == a->layer[i].step && !a->cell[0].flat[k] &&
+                        q->ad_side[k] == CLARKE_PROXY);
+    if (!mixed)
+      continue;
+    mpq_init(a->lambda[a->n_mixed]);
+    a->mixed[a->n_mixed++] = i;
+    if (!shared_lambda(a->lambda[a->n_mixed - 1], q, &a->cell[0], a->layer[i].step))
+      return false;
+  }
+  return a->n_mixed > 0 && a->n_mixed <= MIXED_MAX;
+}
+
+/* The sides of the mixed cell number m: the first mixed layer is the highest bit, 0 being -. */
+static void
+mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_t m)
+{
+  memcpy(side, q->ad_side, q->replay->n_touches);
+  for (size_t i = 0; i < a->n_mixed; i++)
+    for (size_t k = 0; k < q->replay->n_touches; k++)
+      if (q->replay->touch[k].step == a->layer[a->mixed[i]].step && q->replay->touch[k].n_options == 0)
+        side[k] = (m >> (a->n_mixed - 1 - i)) & 1 ? CLARKE_RIGHT : CLARKE_LEFT;
+}
+
+/* Theorem 4's argument with any realizing directions: all sign choices of the mixed layers. */
+static clarke_status
+try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  int8_t *side;
+  bool realized = true;
+  size_t n;
+  clarke_status status = mixed_init(a, err);
+
+  if (status != CLARKE_OK || !find_mixed(a, q))
+    return status;
+  side = malloc(q->replay->n_touches + 1);
+  if (side == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  n = (size_t)1 << a->n_mixed;
+  status = new_cells(a, n, err);
+  for (size_t m = 0; m < n && realized && status == CLARKE_OK; m++) {
+    mixed_sides(side, a, q, m);
+    status = clarke_cell_set(&a->cell[m], q, side, err);
+    if (status == CLARKE_OK)
+      status = clarke_realize(&realized, &a->cell[m], a, false, q, err);
+  }
+  free(side);
+  if (status != CLARKE_OK || !realized)
+    return status;
+  return conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_MIX,
+                  "each layer's proxies are one mix of the two sides (Theorem 4), and every choice "
+                  "of sides is realized: AD's gradient is their convex combination");
+}
+
+/* The cells among the leaves that directions realize. */
+static clarke_status
+realize_leaves(clarke_cell *cell, bool *realized, int8_t **side, size_t n, clarke_audit *a,
+               const clarke_question *q, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
+    status = clarke_cell_set(&cell[i], q, side[i], err);
+    if (status == CLARKE_OK)
+      status = clarke_realize(&realized[i], &cell[i], a, false, q, err);
+  }
+  return status;
+}
+
+/* Keeps the realized cells that carry weight. */
+static clarke_status
+keep_hull(clarke_audit *a, clarke_cell *cell, size_t n, clarke_membership *m, clarke_error *err)
+{
+  size_t kept = 0;
+  clarke_status status;
+
+  for (size_t i = 0; i < n; i++)
+    kept += mpq_sgn(m->weight[i]) > 0;
+  status = new_cells(a, kept, err);
+  a->weight = status == CLARKE_OK ? malloc((kept + 1) * sizeof *a->weight) : NULL;
+  if (a->weight == NULL) {
+    drop_cells(a);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (mpq_sgn(m->weight[i]) == 0)
+      continue;
+    a->cell[kept] = cell[i];
+    clarke_cell_init(&cell[i]);
+    mpq_init(a->weight[kept]);
+    mpq_set(a->weight[kept++], m->weight[i]);
+  }
+  return kept == 1 ? conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_HULL,
+                              "a realized pattern (not AD's own) has AD's gradient")
+                   : conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_HULL,
+                              "AD's gradient is a convex combination of gradients of realized "
+                              "patterns");
+}
+
+/* Is AD in the hull of the realized leaves? The first n of side and cell are realized. */
+static clarke_status
+try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, clarke_error *err)
+{
+  clarke_cell *cell = malloc((n + 1) * sizeof *cell);
+  bool *realized = calloc(n + 1, sizeof *realized);
+  clarke_membership m;
+  size_t kept = 0;
+  clarke_status status;
+
+  if (cell == NULL || realized == NULL) {
+    free(cell);
+    free(realized);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < n; i++)
+    clarke_cell_init(&cell[i]);
+  clarke_membership_init(&m);
+  status = realize_leaves(cell, realized, side, n, a, q, err);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    if (realized[i]) {
+      clarke_cell moved = cell[i];
+
+      cell[i] = cell[kept];
+      cell[kept] = moved;
+      side[kept++] = side[i];
+    }
+  if (status == CLARKE_OK && kept > 0)
+    status = clarke_membership_find(&m, q, side, kept, err);
+  if (status == CLARKE_OK && m.place == CLARKE_INSIDE)
+    status = keep_hull(a, cell, kept, &m, err);
+  clarke_membership_clear(&m, kept);
+  for (size_t i = 0; i < n; i++)
+    clarke_cell_clear(&cell[i]);
+  free(cell);
+  free(realized);
+  return status;
+}
+
+static clarke_status
+try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  int8_t **side;
+  size_t n;
+  clarke_status status = clarke_enumerate(&a->tree, q, err);
+
+  if (status != CLARKE_OK || !a->tree.complete)
+    return status == CLARKE_OK
+             ? conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
+                        "AD's own pattern could not be realized, and there are too many patterns "
+                        "to list them all")
+             : status;
+  side = clarke_tree_leaves(&a->tree, &n);
+  if (side == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_membership_find(&a->membership, q, side, n, err);
+  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
+    conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
+             "a vector separates AD's output from the gradients of all patterns that can occur "
+             "nearby");
+  else if (status == CLARKE_OK) {
+    clarke_membership_clear(&a->membership, n);
+    conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
+             "AD's own pattern could not be realized; neither a separation from all patterns nor a "
+             "combination of realized ones was found");
+    status = try_hull(a, side, n, q, err);
+  }
+  free(side);
+  return status;
+}
+
+/* By the filters, or other blocks, that have no direction: there trees are small, and hulls of few dimensions. */
+static clarke_status
+try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status;
+
+  if (a->n_cells != 1 || a->evidence != CLARKE_EVIDENCE_NONE)
+    return CLARKE_OK;
+  status = clarke_settle_blocks(a, q, err);
+  if (status != CLARKE_OK || a->membership.place != CLARKE_INSIDE)
+    drop_simplices(a);
+  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
+    return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
+                    "in the parameters of one block of a layer a vector separates AD's output from the "
+                    "gradients of all patterns that can occur nearby");
+  clarke_membership_clear(&a->membership, 0);
+  return status;
+}
+
+/* The simplices found, when the list of patterns has said no more: it may hold AD's gradient itself. */
+static clarke_status
+recall_simplices(clarke_audit *a)
+{
+  if (a->n_simplices == 0)
+    return CLARKE_OK;
+  return conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_SIMPLICES,
+                  "in each block of a layer whose system has no direction AD's gradient is a convex "
+                  "combination of gradients of realized patterns; the other touches have directions");
+}
+
+/* With an open entry nothing is known of the pattern itself. */
+static clarke_status
+judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_status status;
+
+  if (q->replay->open > 0)
+    return conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
+                    "some arguments of kinks could not be told from the kink at the highest "
+                    "precision: they follow transcendental functions");
+  status = try_own_cell(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = try_mixed(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = try_blocks(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = try_enumeration(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = recall_simplices(a);
+  return status;
+}
+
+clarke_status
+clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks, clarke_error *err)
+{
+  clarke_status status = clarke_layers_read(a, q, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_layer_ranks(a, q, all_ranks, err);
+  if (status == CLARKE_OK)
+    status = read_own_cell(a, q, err);
+  if (status == CLARKE_OK)
+    status = judge(a, q, err);
+  if (status == CLARKE_OK)
+    clarke_theorems_judge(a, q);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));
+  return status;
+}

@@ -1,0 +1,44 @@
+/* A cell: a side for every touched kink, and directions that realize it.
+ *
+ * Along D = D_1 + d D_2 + d^2 D_3 + ..., d > 0 small, a kink's argument leaves to the sign of the
+ * first nonzero of its derivatives along D_1, D_2, ... under the cell (compare Park et al., Lemma
+ * 12). When that is the chosen sign for every touch that is not flat, F's gradient at w + t D, t
+ * small, tends to the cell's: the cell's gradient is in the Bouligand set. */
+#ifndef CLARKE_AUDIT_CELL_H
+#define CLARKE_AUDIT_CELL_H
+
+#include "audit/direction.h"
+#include "audit/question.h"
+
+typedef struct {
+  /* by touch: CLARKE_LEFT or CLARKE_RIGHT, CLARKE_OPTION(o); flat ones may say CLARKE_PROXY */
+  int8_t *side;
+  bool *flat;
+  size_t n_touches;
+  size_t n;
+  clarke_direction *direction; /* n of them, the dominating first */
+} clarke_cell;
+
+void clarke_cell_init(clarke_cell *c);
+void clarke_cell_clear(clarke_cell *c);
+
+/* Copies the sides and finds which touches are flat under them. */
+clarke_status clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side,
+                              clarke_error *err);
+
+/* Sides that the touches have, and valid directions. */
+bool clarke_cell_is_valid(const clarke_cell *c, const clarke_question *q);
+
+/* Appends an empty direction; NULL when out of memory. */
+clarke_direction *clarke_cell_direction(clarke_cell *c, clarke_error *err);
+
+/* Slopes under the cell. */
+clarke_status clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
+                                 clarke_error *err);
+
+/* Do the directions realize the cell? missed[k] (may be NULL) says which touches they do not
+ * bring to their side. */
+clarke_status clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c,
+                                 const clarke_question *q, clarke_error *err);
+
+#endif

@@ -1,0 +1,310 @@
+#include "audit/degree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A mark for every entry of every activation of the replay's exact pass: its degree in the wrt
+ * parameters near w, 0 constant, 1 affine, 2 anything. */
+typedef struct {
+  const clarke_question *q;
+  const int8_t *side;
+  const clarke_forward *f;
+  uint8_t **mark;         /* by value: features x columns */
+  size_t **index;         /* by step */
+} marking;
+
+static void
+marking_clear(marking *m)
+{
+  for (size_t v = 0; m->mark != NULL && v < m->q->g->n_values; v++)
+    free(m->mark[v]);
+  for (size_t i = 0; m->index != NULL && i < m->q->g->n_steps; i++)
+    free(m->index[i]);
+  free(m->mark);
+  free(m->index);
+}
+
+static bool
+marking_init(marking *m, const clarke_question *q, const int8_t *side)
+{
+  const clarke_graph *g = q->g;
+
+  memset(m, 0, sizeof *m);
+  m->q = q;
+  m->side = side;
+  m->f = &q->replay->near;
+  m->mark = calloc(g->n_values + 1, sizeof *m->mark);
+  m->index = calloc(g->n_steps + 1, sizeof *m->index);
+  if (m->mark == NULL || m->index == NULL)
+    return false;
+  for (size_t v = 0; v < g->n_values; v++)
+    if (!g->values[v].constant &&
+        (m->mark[v] = calloc(g->values[v].count * m->f->n + 1, 1)) == NULL)
+      return false;
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_step_has_kinks(&g->steps[i]) &&
+        (m->index[i] = calloc(g->values[g->steps[i].out].count * m->f->n + 1,
+                              sizeof **m->index)) == NULL)
+      return false;
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    m->index[t->step][t->feature * m->f->n + t->column] = k + 1;
+  }
+  return true;
+}
+
+static bool
+entry_is_zero(const clarke_matrix *x, size_t f, size_t j)
+{
+  const uint64_t *word = x->word + (f * x->cols + j) * x->limbs;
+
+  for (size_t l = 0; l < x->limbs; l++)
+    if (word[l] != 0)
+      return false;
+  return x->radius == NULL || x->radius[f * x->cols + j] == 0;
+}
+
+/* Of entry (f, j) of an activation times an entry of a constant. */
+static uint8_t
+product_degree(const marking *m, size_t value, size_t f, size_t j, size_t constant)
+{
+  uint8_t x = m->mark[value][f * m->f->n + j];
+
+  if (x == 0 && entry_is_zero(&m->f->value[value], f, j))
+    return 0;
+  return !clarke_value_is_wrt(m->q->g, constant) ? x : x == 0 ? 1 : 2;
+}
+
+static size_t
+source(const clarke_operand *o, size_t f)
+{
+  return o->map != NULL ? o->map[f] : f;
+}
+
+/* Of an operand's entry: padding is the constant 0. */
+static uint8_t
+operand_degree(const marking *m, const clarke_operand *o, size_t f, size_t j)
+{
+  size_t from = source(o, f);
+
+  return from == CLARKE_NONE                    ? 0
+         : m->q->g->values[o->value].constant ? clarke_value_is_wrt(m->q->g, o->value)
+                                                : m->mark[o->value][from * m->f->n + j];
+}
+
+static uint8_t
+sum_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  uint8_t degree = 0;
+
+  for (size_t i = 0; i < s->n_in; i++) {
+    uint8_t one = operand_degree(m, &s->in[i], f, j);
+
+    degree = one > degree ? one : degree;
+  }
+  return degree;
+}
+
+static uint8_t
+scale_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  size_t c = s->in[1].value;
+  uint8_t degree = product_degree(m, s->in[0].value, source(&s->in[0], f), j, c);
+
+  return degree > 0 && s->divide && clarke_value_is_wrt(m->q->g, c) ? 2 : degree;
+}
+
+static uint8_t
+dense_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  const clarke_dense *d = &s->dense;
+  size_t r = f % d->repeat, b = f / d->repeat / d->outer;
+  uint8_t degree = 0;
+
+  for (size_t i = 0; i < d->inner && degree < 2; i++) {
+    uint8_t one =
+      product_degree(m, s->in[0].value, (b * d->inner + i) * d->repeat + r, j, d->weight);
+
+    degree = one > degree ? one : degree;
+  }
+  return degree;
+}
+
+/* Of piece p at an argument of that degree. PRelu's left piece is constant when its slope is 0 and
+ * does not move. */
+static uint8_t
+piece_degree(const marking *m, const clarke_step *s, size_t p, size_t f, size_t j, uint8_t degree)
+{
+  size_t slope = s->pieces.slope;
+
+  if (p == 0 && slope != CLARKE_NONE &&
+      (clarke_value_is_wrt(m->q->g, slope) ||
+       m->q->g->values[slope].real[s->pieces.slope_map != NULL ? s->pieces.slope_map[f] : f] != 0))
+    return product_degree(m, s->in[0].value, f, j, slope);
+  if (mpq_sgn(s->pieces.coef[p][2]) != 0)
+    return degree > 0 ? 2 : 0;
+  return mpq_sgn(s->pieces.coef[p][1]) != 0 ? degree : 0;
+}
+
+static uint8_t
+piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+  size_t e = f * m->f->n + j, k = m->index[step][e];
+  uint8_t degree = m->mark[s->in[0].value][e];
+  int8_t code = m->f->piece[step][e];
+
+  if (code >= 0)
+    return piece_degree(m, s, (size_t)code, f, j, degree);
+  if (code == CLARKE_OPEN)
+    return 2;
+  if (degree == 0) /* at its kink for good: PRelu's slope multiplies a zero */
+    return 0;
+  if (k == 0 || m->side[k - 1] == CLARKE_PROXY)
+    return 2;
+  return piece_degree(m, s, CLARKE_KINK_OF(code) + (m->side[k - 1] == CLARKE_RIGHT), f, j, degree);
+}
+
+/* A window's output is its largest entry, or the option that is chosen. */
+static uint8_t
+max_degree(const marking *m, size_t step, size_t f, size_t j)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+  const uint8_t *x = m->mark[s->in[0].value];
+  int8_t code = m->f->piece[step][f * m->f->n + j];
+  size_t k = m->index[step][f * m->f->n + j];
+  const clarke_touch *t = k > 0 ? &m->q->replay->touch[k - 1] : NULL;
+
+  if (code >= 0)
+    return x[s->in[0].map[f * s->width + (size_t)code] * m->f->n + j];
+  if (t == NULL)
+    return 2;
+  if (m->side[k - 1] != CLARKE_PROXY)
+    return x[t->option[CLARKE_OPTION_OF(m->side[k - 1])] * m->f->n + j];
+  for (size_t o = 0; o < t->n_options; o++)
+    if (x[t->option[o] * m->f->n + j] != 0)
+      return 2;
+  return 0;
+}
+
+static uint8_t
+entry_degree(const marking *m, size_t step, size_t f, size_t j)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    return sum_degree(m, s, f, j);
+  case CLARKE_SCALE:
+    return scale_degree(m, s, f, j);
+  case CLARKE_DENSE:
+    return dense_degree(m, s, f, j);
+  case CLARKE_PIECEWISE:
+    return piecewise_degree(m, step, f, j);
+  case CLARKE_ANALYTIC:
+    return m->mark[s->in[0].value][f * m->f->n + j] == 0 ? 0 : 2;
+  case CLARKE_MAX:
+    return max_degree(m, step, f, j);
+  case CLARKE_SOFTMAX:
+    for (size_t l = 0; l < s->length; l++)
+      if (m->mark[s->in[0].value][((f / (s->length * s->stride) * s->length + l) * s->stride +
+                                   f % s->stride) * m->f->n + j] != 0)
+        return 2;
+    return 0;
+  case CLARKE_NORMALIZE: /* mark_groups */
+    break;
+  }
+  return 2;
+}
+
+/* The first entry, of n columns, of the group that entry e is in. */
+static size_t
+group_place(const clarke_step *s, size_t e, size_t n)
+{
+  return clarke_step_group(s, e / n) * s->grouping.length * n + (s->grouping.couples ? 0 : e % n);
+}
+
+/* An entry of a group is constant when all of them are, or it is alone: then it is its own mean. */
+static void
+mark_groups(marking *m, const clarke_step *s)
+{
+  const uint8_t *x = m->mark[s->in[0].value];
+  size_t n = m->f->n, entries = m->q->g->values[s->out].count * n;
+  uint8_t *mark = m->mark[s->out];
+
+  for (size_t e = 0; e < entries && clarke_step_group_size(s, n) > 1; e++)
+    if (x[e] != 0)
+      mark[group_place(s, e, n)] = 2;
+  for (size_t e = 0; e < entries; e++)
+    mark[e] = mark[group_place(s, e, n)];
+}
+
+/* All entries of a step's output. Those of a DENSE step do not depend on which output they are. */
+static void
+mark_step(marking *m, size_t step)
+{
+  const clarke_step *s = &m->q->g->steps[step];
+  size_t n = m->f->n, one = s->kind == CLARKE_DENSE ? s->dense.repeat * n : 0;
+  uint8_t *mark = m->mark[s->out];
+
+  if (s->kind == CLARKE_NORMALIZE) {
+    mark_groups(m, s);
+    return;
+  }
+  for (size_t f = 0; f < m->q->g->values[s->out].count; f++) {
+    if (one != 0 && f / s->dense.repeat % s->dense.outer > 0) {
+      memcpy(mark + f * n, mark + f * n - one, n);
+      continue;
+    }
+    for (size_t j = 0; j < n; j++)
+      mark[f * n + j] = entry_degree(m, step, f, j);
+  }
+}
+
+clarke_status
+clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  marking m;
+  const clarke_graph *g = q->g;
+
+  if (q->replay->n_touches == 0)
+    return CLARKE_OK;
+  if (!marking_init(&m, q, side)) {
+    marking_clear(&m);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (m.f->value[g->steps[i].out].rows > 0)
+      mark_step(&m, i);
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    const uint8_t *x = m.mark[g->steps[t->step].in[0].value];
+
+    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
+      degree[t->first_condition + c] =
+        x[(t->n_options > 0 ? t->option[c] : t->feature) * m.f->n + t->column];
+  }
+  marking_clear(&m);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  uint8_t *degree = malloc(q->replay->n_conditions + 1);
+  clarke_status status = degree != NULL ? clarke_degrees(degree, q, side, err)
+                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+
+    flat[k] = true;
+    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
+      flat[k] = flat[k] && degree[t->first_condition + c] == 0;
+  }
+  free(degree);
+  return status;
+}

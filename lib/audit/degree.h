@@ -1,0 +1,18 @@
+/* How entries depend on the parameters near w, read off the graph and the sides chosen.
+ * docs/proof-format.md states both rules; clarke-check applies them by its own code. */
+#ifndef CLARKE_AUDIT_DEGREE_H
+#define CLARKE_AUDIT_DEGREE_H
+
+#include "audit/question.h"
+
+/* degree[c], by condition: how touch k's argument, or the entry of a window's option, depends on the wrt
+ * parameters near w within the cell of these sides (by touch; CLARKE_PROXY: not chosen): 0 not at
+ * all, 1 it is affine, 2 nothing is known. */
+clarke_status clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side,
+                             clarke_error *err);
+
+/* flat[k]: is its degree 0, of a window that of all options? */
+clarke_status clarke_flat(bool *flat, const clarke_question *q, const int8_t *side,
+                          clarke_error *err);
+
+#endif

@@ -1,0 +1,238 @@
+#include "audit/enumerate.h"
+
+#include "audit/path.h"
+#include "audit/degree.h"
+#include "base/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_tree_init(clarke_tree *t)
+{
+  memset(t, 0, sizeof *t);
+}
+
+void
+clarke_tree_clear(clarke_tree *t)
+{
+  for (size_t i = 0; i < t->n; i++) {
+    clarke_node *node = &t->node[i];
+
+    for (size_t m = 0; m < node->n; m++)
+      mpq_clear(node->multiplier[m].u);
+    free(node->multiplier);
+    free(node->side);
+  }
+  free(t->node);
+  free(t->parallel);
+  clarke_tree_init(t);
+}
+
+clarke_node *
+clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
+{
+  if (t->n == t->capacity) {
+    size_t wanted = 2 * t->capacity + 16;
+    clarke_node *grown = realloc(t->node, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return NULL;
+    t->node = grown;
+    t->capacity = wanted;
+  }
+  memset(&t->node[t->n], 0, sizeof *t->node);
+  t->node[t->n].kind = kind;
+  return &t->node[t->n++];
+}
+
+int8_t **
+clarke_tree_leaves(const clarke_tree *t, size_t *n)
+{
+  int8_t **side = malloc((t->n + 1) * sizeof *side);
+
+  *n = 0;
+  for (size_t i = 0; side != NULL && i < t->n; i++)
+    if (t->node[i].kind == CLARKE_LEAF)
+      side[(*n)++] = t->node[i].side;
+  return side;
+}
+
+/* The visit: sides chosen so far, and what they ask. */
+typedef struct {
+  clarke_tree *tree;
+  const clarke_question *q;
+  int8_t *side;     /* CLARKE_PROXY: not reached */
+  clarke_path path;
+  clarke_error *err;
+} visit;
+
+static clarke_status
+add_leaf(visit *v)
+{
+  clarke_node *leaf = clarke_tree_add(v->tree, CLARKE_LEAF);
+  size_t n = v->tree->n_touches;
+
+  if (leaf != NULL)
+    leaf->side = malloc(n + 1);
+  if (leaf == NULL || leaf->side == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  for (size_t k = 0; k < n; k++)
+    leaf->side[k] = v->side[k];
+  return CLARKE_OK;
+}
+
+/* Is the path refuted by what it asks? Then a DEAD node has been added. */
+static clarke_status
+refute(bool *dead, visit *v)
+{
+  clarke_cone_answer answer;
+  clarke_direction unused;
+  clarke_status status;
+
+  clarke_direction_init(&unused);
+  status = clarke_path_solve(&answer, &unused, v->tree, &v->path, v->q->g, v->err);
+  *dead = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
+  clarke_direction_clear(&unused);
+  return status;
+}
+
+/* What this side of touch k asks, as rows added to the path: those that are affine and not zero. *open:
+ * one is not affine, or not zero. */
+static clarke_status
+add_demands(bool *open, visit *v, size_t k, int8_t side)
+{
+  const clarke_touch *t = &v->q->replay->touch[k];
+  uint8_t *degree = malloc(v->q->replay->n_conditions + 1);
+  clarke_columns columns = {0};
+  clarke_status status;
+
+  *open = false;
+  if (degree == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_degrees(degree, v->q, v->side, v->err);
+  for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
+    const uint8_t *d = degree + t->first_condition;
+    uint8_t own = t->n_options > 0 ? d[CLARKE_OPTION_OF(side)] : 0;
+    clarke_row *row;
+    bool exact = false;
+
+    if ((t->n_options > 0 && CLARKE_OPTION(c) == side) || (own == 0 && d[c] == 0))
+      continue;
+    *open = *open || own == 2 || d[c] == 2;
+    if (own == 2 || d[c] == 2)
+      continue;
+    row = clarke_path_add(&v->path, k, c);
+    if (columns.q == NULL)
+      status = clarke_columns_init(&columns, v->q, v->side, v->err);
+    if (status == CLARKE_OK)
+      status = clarke_touch_row(row, &exact, &columns, k, side, c, false, v->err);
+    *open = *open || !exact || row->n > 0;
+    if (!exact || row->n == 0)
+      clarke_path_drop(&v->path, v->path.n - 1);
+  }
+  if (columns.q != NULL)
+    clarke_columns_clear(&columns);
+  free(degree);
+  return status;
+}
+
+static clarke_status descend(visit *v, size_t k);
+
+/* One side of touch k, and what is below it. */
+static clarke_status
+take_side(visit *v, size_t k, int8_t side)
+{
+  size_t before = v->path.n;
+  bool open, dead = false;
+  clarke_status status = add_demands(&open, v, k, side);
+
+  v->side[k] = side;
+  if (status == CLARKE_OK && v->path.n > before && v->path.n > 1)
+    status = refute(&dead, v);
+  if (status == CLARKE_OK && !dead)
+    status = descend(v, k + 1);
+  v->side[k] = CLARKE_PROXY;
+  clarke_path_drop(&v->path, before);
+  return status;
+}
+
+static clarke_status
+branch(visit *v, size_t k)
+{
+  const clarke_touch *t = &v->q->replay->touch[k];
+  clarke_node *node = clarke_tree_add(v->tree, CLARKE_BRANCH);
+  clarke_status status = CLARKE_OK;
+
+  if (node == NULL)
+    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+  node->touch = k;
+  if (t->n_options == 0) {
+    status = take_side(v, k, CLARKE_LEFT);
+    return status == CLARKE_OK ? take_side(v, k, CLARKE_RIGHT) : status;
+  }
+  for (size_t o = 0; o < t->n_options && status == CLARKE_OK; o++)
+    status = take_side(v, k, CLARKE_OPTION(o));
+  return status;
+}
+
+static clarke_status
+descend(visit *v, size_t k)
+{
+  int8_t first;
+  size_t before = v->path.n;
+  bool open = false;
+  clarke_status status;
+
+  if (v->tree->n > CLARKE_TREE_NODES) {
+    v->tree->complete = false;
+    return CLARKE_OK;
+  }
+  if (k == v->tree->n_touches)
+    return add_leaf(v);
+  first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
+  status = add_demands(&open, v, k, first);
+  clarke_path_drop(&v->path, before);
+  if (status != CLARKE_OK || open)
+    return status == CLARKE_OK ? branch(v, k) : status;
+  /* The argument is constant, or the options are equal: the side does not matter, but what follows
+   * must have one. */
+  v->side[k] = first;
+  status = descend(v, k + 1);
+  v->side[k] = CLARKE_PROXY;
+  return status;
+}
+
+/* May the tree be built? Every touch may double it: past the limit's logarithm only refutations could
+ * help. */
+static bool
+within_reach(const clarke_question *q)
+{
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    if (q->replay->touch[k].n_options > CLARKE_TREE_OPTIONS)
+      return false;
+  return q->replay->n_touches <= 200 && clarke_graph_wrt_count(q->g) <= 1 << 20;
+}
+
+clarke_status
+clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
+{
+  size_t n = q->replay->n_touches;
+  visit v = {.tree = t, .q = q, .err = err};
+  clarke_status status;
+
+  clarke_tree_clear(t);
+  t->n_touches = n;
+  t->complete = within_reach(q);
+  if (!t->complete)
+    return CLARKE_OK;
+  v.side = calloc(n + 1, 1);
+  status = v.side != NULL ? clarke_path_init(&v.path, q->replay->n_conditions, err)
+                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = descend(&v, 0);
+  clarke_path_clear(&v.path);
+  free(v.side);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_tree_is_valid(t, q));
+  return status;
+}

@@ -1,0 +1,231 @@
+#include "audit/margin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION 128
+
+/* u_k for every touch: slopes between those of all sides. */
+static clarke_status
+find_pulls(clarke_margins *m, clarke_error *err)
+{
+  const clarke_question *q = m->q;
+  const clarke_replay *r = q->replay;
+  clarke_matrix *grad = clarke_matrices_new(q->g->n_values);
+  int8_t *none = calloc(r->n_touches + 1, sizeof *none);
+  bool *all = malloc(r->n_touches + 1), *keep = calloc(q->g->n_values + 1, sizeof *keep);
+  clarke_slopes slopes;
+  clarke_status status = grad != NULL && none != NULL && all != NULL && keep != NULL
+                           ? CLARKE_OK
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  clarke_slopes_init(&slopes);
+  if (status == CLARKE_OK) {
+    memset(all, true, r->n_touches);
+    for (size_t k = 0; k < r->n_touches; k++)
+      keep[q->g->steps[r->touch[k].step].out] = true;
+    status = clarke_slopes_choose(&slopes, &r->near, r->touch, r->n_touches, none, q->profile, err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_slopes_loosen(&slopes, &r->near, r->touch, r->n_touches, all, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_copy(&grad[q->g->output], &m->seed, err);
+  if (status == CLARKE_OK)
+    status = clarke_reverse_enclose(grad, keep, &r->near, &slopes, PRECISION, err);
+  for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
+    const clarke_matrix *out = &grad[q->g->steps[r->touch[k].step].out];
+
+    if (out->rows > 0)
+      clarke_matrix_get_ball(m->pull + k, out, r->touch[k].feature, r->touch[k].column, PRECISION);
+  }
+  clarke_slopes_clear(&slopes);
+  clarke_matrices_free(grad, q->g->n_values);
+  free(none);
+  free(all);
+  free(keep);
+  return status;
+}
+
+clarke_status
+clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *err)
+{
+  const clarke_replay *r = q->replay;
+  clarke_status status;
+
+  memset(m, 0, sizeof *m);
+  m->q = q;
+  clarke_matrix_init(&m->seed);
+  m->pull = _arb_vec_init((slong)r->n_touches);
+  m->at = malloc((r->n_touches + 1) * sizeof *m->at);
+  if (m->at == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t k = 0; k < r->n_touches; k++) {
+    m->at[k] = m->n_gains;
+    m->n_gains += clarke_touch_sides(&r->touch[k]);
+  }
+  status = clarke_loss_seed(&m->seed, &q->loss, &r->near, r->near_sample, err);
+  return status == CLARKE_OK ? find_pulls(m, err) : status;
+}
+
+void
+clarke_margins_clear(clarke_margins *m)
+{
+  clarke_matrix_clear(&m->seed);
+  _arb_vec_clear(m->pull, (slong)m->q->replay->n_touches);
+  free(m->at);
+}
+
+/* --- along v -------------------------------------------------------------------------------- */
+
+/* v as one matrix a parameter. */
+static clarke_status
+as_matrices(clarke_matrix *d, const clarke_row *v, const clarke_graph *g, clarke_error *err)
+{
+  clarke_direction direction;
+  clarke_status status = CLARKE_OK;
+  size_t p = 0;
+
+  clarke_direction_init(&direction);
+  for (size_t e = 0; e < v->n && status == CLARKE_OK; e++) {
+    size_t entry = clarke_column_entry(&p, v->column[e], g);
+
+    status = clarke_direction_move(&direction, CLARKE_MOVE_AT, p, entry, v->value[e], err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_direction_matrices(d, &direction, g, err);
+  clarke_direction_clear(&direction);
+  return status;
+}
+
+/* x times the slope of a kink's side. */
+static void
+times_slope(arb_t x, const clarke_graph *g, const clarke_touch *t, bool right)
+{
+  fmpq_t slope;
+  mpq_t q;
+
+  fmpq_init(slope);
+  mpq_init(q);
+  clarke_touch_side(q, g, t, right);
+  fmpq_set_mpq(slope, q);
+  arb_mul_fmpz(x, x, fmpq_numref(slope), PRECISION);
+  arb_div_fmpz(x, x, fmpq_denref(slope), PRECISION);
+  fmpq_clear(slope);
+  mpq_clear(q);
+}
+
+/* The derivative along v of the touch's output by its option o, of t its operand's. */
+static void
+along_option(arb_t x, const clarke_graph *g, const clarke_touch *t, size_t o,
+             const clarke_matrix *tangent)
+{
+  const clarke_matrix *in = &tangent[g->steps[t->step].in[0].value];
+
+  arb_zero(x);
+  if (in->rows == 0)
+    return;
+  clarke_matrix_get_ball(x, in, t->n_options > 0 ? t->option[o] : t->feature, t->column, PRECISION);
+  if (t->n_options == 0)
+    times_slope(x, g, t, o == 1);
+}
+
+/* tangent: along v with AD's slopes. */
+static void
+find_gains(clarke_margin *m, const clarke_matrix *tangent)
+{
+  const clarke_question *q = m->of->q;
+  arb_t ad;
+
+  arb_init(ad);
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    const clarke_touch *t = &q->replay->touch[k];
+    const clarke_matrix *out = &tangent[q->g->steps[t->step].out];
+
+    arb_zero(ad);
+    if (out->rows > 0)
+      clarke_matrix_get_ball(ad, out, t->feature, t->column, PRECISION);
+    for (size_t o = 0; o < clarke_touch_sides(t); o++) {
+      arb_ptr gain = m->gain + m->of->at[k] + o;
+
+      along_option(gain, q->g, t, o, tangent);
+      arb_sub(gain, gain, ad, PRECISION);
+      arb_mul(gain, gain, m->of->pull + k, PRECISION);
+    }
+  }
+  arb_clear(ad);
+}
+
+clarke_status
+clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row *v,
+                   clarke_error *err)
+{
+  const clarke_question *q = of->q;
+  const clarke_replay *r = q->replay;
+  clarke_matrix *d = clarke_matrices_new(q->g->n_parameters);
+  clarke_matrix *tangent = clarke_matrices_new(q->g->n_values);
+  int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
+  bool *keep = calloc(q->g->n_values + 1, sizeof *keep);
+  clarke_slopes ad;
+  clarke_status status = d != NULL && tangent != NULL && proxies != NULL && keep != NULL
+                           ? as_matrices(d, v, q->g, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  m->of = of;
+  m->gain = _arb_vec_init((slong)of->n_gains);
+  clarke_slopes_init(&ad);
+  if (status == CLARKE_OK)
+    status = clarke_slopes_choose(&ad, &r->near, r->touch, r->n_touches, proxies, q->profile, err);
+  for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
+    const clarke_step *step = &q->g->steps[r->touch[k].step];
+
+    keep[step->in[0].value] = keep[step->out] = true;
+  }
+  if (status == CLARKE_OK)
+    status = clarke_tangent_enclose(tangent, keep, &r->near, &ad, d, PRECISION, err);
+  if (status == CLARKE_OK)
+    find_gains(m, tangent);
+  clarke_slopes_clear(&ad);
+  clarke_matrices_free(d, q->g->n_parameters);
+  clarke_matrices_free(tangent, q->g->n_values);
+  free(proxies);
+  free(keep);
+  return status;
+}
+
+void
+clarke_margin_clear(clarke_margin *m)
+{
+  _arb_vec_clear(m->gain, (slong)m->of->n_gains);
+}
+
+void
+clarke_margin_open(arb_t most, const clarke_margin *m, size_t k)
+{
+  arb_set(most, m->gain + m->of->at[k]);
+  for (size_t o = 1; o < clarke_touch_sides(&m->of->q->replay->touch[k]); o++)
+    arb_max(most, most, m->gain + m->of->at[k] + o, PRECISION);
+}
+
+bool
+clarke_margin_holds(const clarke_margin *m, const int8_t *side)
+{
+  const clarke_replay *r = m->of->q->replay;
+  arb_t sum, most;
+  bool holds;
+
+  arb_init(sum);
+  arb_init(most);
+  for (size_t k = 0; k < r->n_touches; k++)
+    if (side[k] == CLARKE_PROXY) {
+      clarke_margin_open(most, m, k);
+      arb_add(sum, sum, most, PRECISION);
+    } else {
+      size_t o = r->touch[k].n_options > 0 ? CLARKE_OPTION_OF(side[k]) : side[k] == CLARKE_RIGHT;
+
+      arb_add(sum, sum, m->gain + m->of->at[k] + o, PRECISION);
+    }
+  holds = arb_is_negative(sum);
+  arb_clear(sum);
+  arb_clear(most);
+  return holds;
+}

@@ -1,0 +1,98 @@
+#include "audit/path.h"
+#include "base/verify.h"
+
+#include <stdlib.h>
+
+clarke_status
+clarke_path_init(clarke_path *p, size_t most, clarke_error *err)
+{
+  *p = (clarke_path){.demand = malloc((most + 1) * sizeof *p->demand)};
+  return p->demand != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+void
+clarke_path_clear(clarke_path *p)
+{
+  clarke_path_drop(p, 0);
+  free(p->demand);
+}
+
+clarke_row *
+clarke_path_add(clarke_path *p, size_t touch, size_t condition)
+{
+  clarke_demand *one = &p->demand[p->n++];
+
+  *one = (clarke_demand){.touch = touch, .condition = condition};
+  clarke_row_init(&one->row);
+  return &one->row;
+}
+
+void
+clarke_path_drop(clarke_path *p, size_t n)
+{
+  CLARKE_ASSERT(n <= p->n);
+  while (p->n > n)
+    clarke_row_clear(&p->demand[--p->n].row);
+}
+
+static int
+compare_multipliers(const void *left, const void *right)
+{
+  const clarke_multiplier *a = left, *b = right;
+
+  return a->touch != b->touch ? (a->touch > b->touch) - (a->touch < b->touch)
+                              : (a->condition > b->condition) - (a->condition < b->condition);
+}
+
+/* A DEAD node with the multipliers that are not zero. */
+static clarke_status
+add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
+{
+  clarke_node *node = clarke_tree_add(t, CLARKE_DEAD);
+
+  if (node != NULL)
+    node->multiplier = malloc((p->n + 1) * sizeof *node->multiplier);
+  if (node == NULL || node->multiplier == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t i = 0; i < p->n; i++) {
+    clarke_multiplier *one = &node->multiplier[node->n];
+
+    if (mpq_sgn(u[i]) == 0)
+      continue;
+    one->touch = p->demand[i].touch;
+    one->condition = p->demand[i].condition;
+    mpq_init(one->u);
+    mpq_set(one->u, u[i]);
+    node->n++;
+  }
+  qsort(node->multiplier, node->n, sizeof *node->multiplier, compare_multipliers);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
+                  const clarke_path *p, const clarke_graph *g, clarke_error *err)
+{
+  mpq_t *u = malloc((p->n + 1) * sizeof *u);
+  clarke_row *row = malloc((p->n + 1) * sizeof *row);
+  clarke_status status;
+
+  *answer = CLARKE_CONE_UNKNOWN;
+  if (u == NULL || row == NULL) {
+    free(u);
+    free(row);
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < p->n; i++) {
+    mpq_init(u[i]);
+    row[i] = p->demand[i].row; /* borrowed */
+  }
+  status = clarke_system_solve(answer, d, u, row, p->n, g, err);
+  if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)
+    status = add_dead(t, p, u, err);
+  for (size_t i = 0; i < p->n; i++)
+    mpq_clear(u[i]);
+  free(u);
+  free(row);
+  return status;
+}

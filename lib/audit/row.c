@@ -1,0 +1,317 @@
+#include "audit/sparse_row.h"
+#include "base/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_row_init(clarke_row *r)
+{
+  memset(r, 0, sizeof *r);
+}
+
+void
+clarke_row_clear(clarke_row *r)
+{
+  for (size_t i = 0; i < r->capacity; i++)
+    mpq_clear(r->value[i]);
+  free(r->column);
+  free(r->value);
+  clarke_row_init(r);
+}
+
+clarke_status
+clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *err)
+{
+  if (r->n == r->capacity) {
+    size_t wanted = 2 * r->capacity + 16;
+    size_t *columns = realloc(r->column, wanted * sizeof *columns);
+    mpq_t *values;
+
+    if (columns != NULL)
+      r->column = columns;
+    values = columns != NULL ? realloc(r->value, wanted * sizeof *values) : NULL;
+    if (values == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    r->value = values;
+    for (; r->capacity < wanted; r->capacity++)
+      mpq_init(r->value[r->capacity]);
+  }
+  r->column[r->n] = column;
+  mpq_set(r->value[r->n++], value);
+  return CLARKE_OK;
+}
+
+/* Shell sort: the two arrays move together, and rows mostly come in order. */
+static void
+sort_row(clarke_row *r)
+{
+  for (size_t gap = r->n / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+    for (size_t i = gap; i < r->n; i++)
+      for (size_t j = i; j >= gap && r->column[j - gap] > r->column[j]; j -= gap) {
+        size_t column = r->column[j];
+
+        r->column[j] = r->column[j - gap];
+        r->column[j - gap] = column;
+        mpq_swap(r->value[j], r->value[j - gap]);
+      }
+}
+
+void
+clarke_row_finish(clarke_row *r)
+{
+  size_t kept = 0;
+  bool sorted = true;
+
+  for (size_t i = 1; i < r->n; i++)
+    sorted = sorted && r->column[i - 1] < r->column[i];
+  if (!sorted)
+    sort_row(r);
+  for (size_t i = 0; i < r->n; i++) {
+    if (kept > 0 && r->column[kept - 1] == r->column[i]) {
+      mpq_add(r->value[kept - 1], r->value[kept - 1], r->value[i]);
+      continue;
+    }
+    if (kept > 0 && mpq_sgn(r->value[kept - 1]) == 0)
+      kept--;
+    r->column[kept] = r->column[i];
+    if (kept != i)
+      mpq_set(r->value[kept], r->value[i]);
+    kept++;
+  }
+  if (kept > 0 && mpq_sgn(r->value[kept - 1]) == 0)
+    kept--;
+  r->n = kept;
+  CLARKE_VERIFY_CHECK(clarke_row_is_valid(r));
+}
+
+size_t
+clarke_column_base(const clarke_graph *g, size_t parameter)
+{
+  size_t base = 0;
+
+  for (size_t p = 0; p < parameter; p++)
+    base += g->parameters[p].count;
+  return base;
+}
+
+size_t
+clarke_column_entry(size_t *parameter, size_t column, const clarke_graph *g)
+{
+  size_t base = clarke_column_base(g, *parameter);
+
+  CLARKE_ASSERT(column >= base);
+  while (column - base >= g->parameters[*parameter].count) {
+    base += g->parameters[(*parameter)++].count;
+    CLARKE_ASSERT(*parameter < g->n_parameters);
+  }
+  return column - base;
+}
+
+clarke_status
+clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
+                    clarke_error *err)
+{
+  memset(c, 0, sizeof *c);
+  c->q = q;
+  c->column = CLARKE_NONE;
+  clarke_slopes_init(&c->slopes);
+  clarke_sparse_init(&c->sparse);
+  clarke_forward_init(&c->forward);
+  clarke_slopes_init(&c->slope);
+  return clarke_slopes_choose(&c->slopes, &q->replay->near, q->replay->touch,
+                              q->replay->n_touches, side, q->profile, err);
+}
+
+void
+clarke_columns_clear(clarke_columns *c)
+{
+  clarke_forward_clear(&c->forward);
+  clarke_slopes_clear(&c->slope);
+  clarke_slopes_clear(&c->slopes);
+  clarke_sparse_clear(&c->sparse);
+  memset(c, 0, sizeof *c);
+}
+
+static clarke_status
+take_column(clarke_columns *c, size_t column, clarke_error *err)
+{
+  clarke_status status;
+
+  if (column == c->column)
+    return CLARKE_OK;
+  clarke_forward_clear(&c->forward);
+  clarke_slopes_clear(&c->slope);
+  c->column = CLARKE_NONE;
+  status = clarke_forward_column(&c->forward, &c->q->replay->near, column, err);
+  if (status == CLARKE_OK)
+    status = clarke_slopes_column(&c->slope, &c->slopes, &c->q->replay->near, column, err);
+  if (status == CLARKE_OK)
+    c->column = column;
+  return status;
+}
+
+typedef struct {
+  clarke_row *row;
+  const clarke_graph *g;
+  int sign;
+} row_receiver;
+
+static clarke_status
+receive(void *context, size_t parameter, size_t entry, const mpq_t value, clarke_error *err)
+{
+  row_receiver *r = context;
+  clarke_status status =
+    clarke_row_add(r->row, clarke_column_base(r->g, parameter) + entry, value, err);
+
+  if (status == CLARKE_OK && r->sign < 0)
+    mpq_neg(r->row->value[r->row->n - 1], r->row->value[r->row->n - 1]);
+  return status;
+}
+
+/* Is everything the touch's derivative is made of exact? That of a NORMALIZE is taken not to be: zeros of
+ * its output may be exact where the root that its derivative is divided by is not. */
+static bool
+pass_is_exact(const clarke_forward *f, size_t step)
+{
+  for (size_t i = 0; i <= step; i++) {
+    size_t in = f->g->steps[i].in[0].value;
+
+    if (f->g->steps[i].kind == CLARKE_NORMALIZE)
+      return false;
+    if (!f->g->values[in].constant && f->value[in].radius != NULL)
+      return false;
+  }
+  return true;
+}
+
+/* What the row is the gradient of. */
+static clarke_sparse_seed
+seed_of(const clarke_graph *g, const clarke_touch *t, int8_t side, size_t condition, bool segment)
+{
+  clarke_sparse_seed seed = {g->steps[t->step].in[0].value, 1, segment ? t->step : CLARKE_NONE,
+                             {t->feature, 0}, {1, -1}};
+
+  if (t->n_options > 0) {
+    seed.n = 2;
+    seed.entry[0] = t->option[CLARKE_OPTION_OF(side)];
+    seed.entry[1] = t->option[condition];
+  }
+  return seed;
+}
+
+/* The same by matrices. */
+static clarke_status
+matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke_slopes *s,
+           clarke_emitter *emitter, clarke_error *err)
+{
+  const clarke_graph *g = f->g;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  clarke_status status;
+
+  if (grad == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count, 1, 1, err);
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
+    grad[seed->value].word[seed->entry[k] * grad[seed->value].limbs] =
+      (uint64_t)(int64_t)seed->sign[k];
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(grad, f, s, seed->segment, clarke_emit_sink, emitter, err);
+  clarke_matrices_free(grad, g->n_values);
+  return status;
+}
+
+/* The nonzero midpoints of whole gradients. */
+static clarke_status
+emit_gradients(const clarke_emitter *emitter, const clarke_matrix *gradient, const clarke_graph *g,
+               clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t p = 0; p < g->n_parameters; p++)
+    for (size_t e = 0; e < gradient[p].rows && status == CLARKE_OK; e++) {
+      clarke_matrix_get(q, &gradient[p], e, 0);
+      if (mpq_sgn(q) != 0)
+        status = emitter->emit(emitter->context, p, e, q, err);
+    }
+  mpq_clear(q);
+  return status;
+}
+
+/* By matrices over all samples, which the graph couples. */
+static clarke_status
+coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns *c,
+            const clarke_emitter *emitter, clarke_error *err)
+{
+  const clarke_forward *f = &c->q->replay->near;
+  const clarke_graph *g = f->g;
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
+  clarke_status status = grad != NULL && gradient != NULL
+                           ? clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count,
+                                                  f->n, 1, err)
+                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
+    grad[seed->value].word[(seed->entry[k] * f->n + column) * grad[seed->value].limbs] =
+      (uint64_t)(int64_t)seed->sign[k];
+  if (status == CLARKE_OK)
+    status = clarke_reverse_run(grad, f, &c->slopes, seed->segment, clarke_gradient_sink, gradient,
+                                err);
+  if (status == CLARKE_OK)
+    status = emit_gradients(emitter, gradient, g, err);
+  clarke_matrices_free(grad, g->n_values);
+  clarke_matrices_free(gradient, g->n_parameters);
+  return status;
+}
+
+/* May what a step's argument is made of be of several samples? */
+static bool
+couples_before(const clarke_graph *g, size_t step)
+{
+  for (size_t i = 0; i < step; i++)
+    if (g->steps[i].kind == CLARKE_NORMALIZE && g->steps[i].grouping.couples)
+      return true;
+  return false;
+}
+
+/* By one column, which is all that the condition depends on. */
+static clarke_status
+column_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clarke_columns *c,
+           clarke_emitter *emitter, clarke_error *err)
+{
+  const size_t before = row->n;
+  clarke_status status = take_column(c, column, err);
+  bool known = true;
+
+  if (status == CLARKE_OK)
+    status = clarke_sparse_run(&known, &c->sparse, seed, &c->forward, &c->slope, emitter, err);
+  if (status == CLARKE_OK && !known) {
+    row->n = before;
+    status = matrix_row(seed, &c->forward, &c->slope, emitter, err);
+  }
+  return status;
+}
+
+clarke_status
+clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8_t side,
+                 size_t condition, bool segment, clarke_error *err)
+{
+  const clarke_touch *t = &c->q->replay->touch[k];
+  const clarke_graph *g = c->q->g;
+  const clarke_sparse_seed seed = seed_of(g, t, side, condition, segment);
+  row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
+  clarke_emitter emitter = {receive, &receiver};
+  /* A segment ends behind every normalization. */
+  clarke_status status = !segment && couples_before(g, t->step)
+                           ? coupled_row(&seed, t->column, c, &emitter, err)
+                           : column_row(row, &seed, t->column, c, &emitter, err);
+
+  if (status == CLARKE_OK) {
+    clarke_row_finish(row);
+    *exact = pass_is_exact(&c->q->replay->near, t->step);
+  }
+  return status;
+}

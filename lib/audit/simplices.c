@@ -1,0 +1,118 @@
+#include "audit/simplices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_BLOCKS 256
+
+clarke_status
+clarke_surrounding_init(clarke_surrounding *s, const clarke_margins *m, clarke_error *err)
+{
+  const clarke_graph *g = m->q->g;
+
+  s->m = m;
+  s->whole = true;
+  s->apart = calloc(m->q->replay->n_touches + 1, sizeof *s->apart);
+  s->column = calloc(clarke_column_base(g, g->n_parameters) + 1, sizeof *s->column);
+  return s->apart != NULL && s->column != NULL ? CLARKE_OK
+                                               : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+void
+clarke_surrounding_clear(clarke_surrounding *s)
+{
+  free(s->apart);
+  free(s->column);
+}
+
+/* Marks the classes' columns; false when one is another block's too. */
+static bool
+take_columns(clarke_surrounding *s, const clarke_parallels *c)
+{
+  for (size_t j = 0; j < c->n_columns; j++) {
+    if (s->column[c->column[j]])
+      return false;
+    s->column[c->column[j]] = true;
+  }
+  return true;
+}
+
+/* Are all touches of the block in its classes? */
+static bool
+is_complete(const clarke_surrounding *s, const bool *among, const clarke_parallels *c)
+{
+  size_t all = 0;
+
+  for (size_t k = 0; k < s->m->q->replay->n_touches; k++)
+    all += among[k];
+  for (size_t i = 0; i < c->n; i++)
+    all -= c->class[i].n;
+  return all == 0;
+}
+
+clarke_status
+clarke_surround_block(clarke_surrounding *s, clarke_audit *a, const bool *among,
+                      clarke_sample *sample, clarke_error *err)
+{
+  clarke_simplex *grown;
+
+  s->whole = s->whole && sample != NULL && a->n_simplices < MOST_BLOCKS &&
+             is_complete(s, among, &sample->classes) && take_columns(s, &sample->classes);
+  if (!s->whole)
+    return CLARKE_OK;
+  grown = realloc(a->simplex, (a->n_simplices + 1) * sizeof *grown);
+  if (grown == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  a->simplex = grown;
+  clarke_simplex_init(&grown[a->n_simplices++]);
+  for (size_t k = 0; k < s->m->q->replay->n_touches; k++)
+    s->apart[k] = s->apart[k] || among[k];
+  return clarke_simplex_find(&s->whole, &grown[a->n_simplices - 1], sample, s->m, err);
+}
+
+/* Does the direction leave the blocks' columns alone? */
+static bool
+spares(const clarke_surrounding *s, const clarke_direction *d)
+{
+  const clarke_graph *g = s->m->q->g;
+
+  for (size_t i = 0; i < d->n; i++) {
+    const clarke_move *move = &d->move[i];
+    const bool *column = s->column + clarke_column_base(g, move->parameter);
+    bool one = move->kind == CLARKE_MOVE_AT;
+
+    for (size_t e = one ? move->entry : 0;
+         e < (one ? move->entry + 1 : g->parameters[move->parameter].count); e++)
+      if (column[e])
+        return false;
+  }
+  return true;
+}
+
+clarke_status
+clarke_surround_finish(bool *found, clarke_surrounding *s, clarke_audit *a, clarke_error *err)
+{
+  const clarke_question *q = s->m->q;
+  clarke_cell *cell = &a->others;
+  int8_t *side;
+  clarke_status status;
+
+  *found = false;
+  if (!s->whole || a->n_simplices == 0)
+    return CLARKE_OK;
+  side = malloc(q->replay->n_touches + 1);
+  if (side == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    side[k] = s->apart[k] ? CLARKE_PROXY : q->ad_side[k];
+  status = clarke_cell_set(cell, q, side, err);
+  /* What is in a block is not asked for; with no side it makes nothing flat that lies behind it. */
+  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++)
+    cell->flat[k] = cell->flat[k] || s->apart[k];
+  if (status == CLARKE_OK)
+    status = clarke_realize_by_layers(found, cell, a, q, err);
+  for (size_t i = 0; i < cell->n; i++)
+    *found = *found && spares(s, &cell->direction[i]);
+  free(side);
+  return status;
+}

@@ -1,0 +1,278 @@
+/* Reverse mode of a single condition: of a layer's entries it meets few, so gradients are rows of
+ * (feature, value) instead of matrices. It gives up where it meets many, or steps whose derivative
+ * is enclosed; the pass in matrices (network/reverse.c) then answers the same. */
+#include "audit/sparse_row.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TERMS ((size_t)1 << 14)
+
+void
+clarke_sparse_init(clarke_sparse *w)
+{
+  memset(w, 0, sizeof *w);
+  w->segment = CLARKE_NONE;
+}
+
+void
+clarke_sparse_clear(clarke_sparse *w)
+{
+  for (size_t v = 0; w->grad != NULL && v < w->g->n_values; v++)
+    clarke_row_clear(&w->grad[v]);
+  for (size_t i = 0; w->scale != NULL && i < w->g->n_steps; i++)
+    clarke_matrix_clear(&w->scale[i]);
+  free(w->grad);
+  free(w->carries);
+  free(w->scale);
+  clarke_sparse_init(w);
+}
+
+static clarke_status
+allocate(clarke_sparse *w, const clarke_graph *g, clarke_error *err)
+{
+  w->g = g;
+  w->grad = malloc((g->n_values + 1) * sizeof *w->grad);
+  w->scale = malloc((g->n_steps + 1) * sizeof *w->scale);
+  w->carries = malloc((g->n_values + 1) * sizeof *w->carries);
+  for (size_t v = 0; w->grad != NULL && v < g->n_values; v++)
+    clarke_row_init(&w->grad[v]);
+  for (size_t i = 0; w->scale != NULL && i < g->n_steps; i++)
+    clarke_matrix_init(&w->scale[i]);
+  return w->grad != NULL && w->scale != NULL && w->carries != NULL
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+static clarke_status
+prepare(clarke_sparse *w, const clarke_graph *g, size_t segment, clarke_error *err)
+{
+  const bool fresh = w->g == NULL;
+  clarke_status status = fresh ? allocate(w, g, err) : CLARKE_OK;
+
+  if (status != CLARKE_OK)
+    return status;
+  if (fresh || w->segment != segment)
+    clarke_reverse_carriers(w->carries, g, segment);
+  w->segment = segment;
+  for (size_t v = 0; v < g->n_values; v++)
+    w->grad[v].n = 0;
+  return CLARKE_OK;
+}
+
+typedef struct {
+  clarke_sparse *w;
+  const clarke_forward *f;
+  const clarke_slopes *slopes;
+  const clarke_emitter *emitter;
+  size_t terms;
+  mpq_t product, factor; /* scratch */
+  clarke_error *err;
+} pass;
+
+/* To the gradient of an activation's entry. */
+static clarke_status
+add(pass *p, size_t value, size_t entry, const mpq_t term)
+{
+  p->terms++;
+  return mpq_sgn(term) == 0 ? CLARKE_OK : clarke_row_add(&p->w->grad[value], entry, term, p->err);
+}
+
+/* To that of a parameter's entry. */
+static clarke_status
+emit(pass *p, size_t value, size_t entry, const mpq_t term)
+{
+  const clarke_value *v = &p->w->g->values[value];
+
+  p->terms++;
+  return mpq_sgn(term) == 0
+           ? CLARKE_OK
+           : p->emitter->emit(p->emitter->context, v->parameter,
+                              v->origin != NULL ? v->origin[entry] : entry, term, p->err);
+}
+
+static size_t
+mapped(const clarke_operand *o, size_t f)
+{
+  return o->map != NULL ? o->map[f] : f;
+}
+
+static clarke_status
+through_sum(pass *p, const clarke_step *s, const clarke_row *g)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < s->n_in; k++) {
+    const clarke_operand *o = &s->in[k];
+    const bool wrt = clarke_value_is_wrt(p->w->g, o->value);
+
+    if (!wrt && !p->w->carries[o->value])
+      continue;
+    mpq_set_d(p->factor, o->coef);
+    for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
+      const size_t entry = mapped(o, g->column[e]);
+
+      if (entry == CLARKE_NONE)
+        continue;
+      mpq_mul(p->product, p->factor, g->value[e]);
+      status = wrt ? emit(p, o->value, entry, p->product) : add(p, o->value, entry, p->product);
+    }
+  }
+  return status;
+}
+
+/* y = W x: W's entries get g x, x's get W g. */
+static clarke_status
+through_dense(pass *p, const clarke_step *s, const clarke_row *g)
+{
+  const clarke_dense *d = &s->dense;
+  const size_t x = s->in[0].value;
+  const double *weight = p->w->g->values[d->weight].real;
+  const bool wrt = clarke_value_is_wrt(p->w->g, d->weight);
+  clarke_status status = CLARKE_OK;
+
+  for (size_t e = 0; e < g->n && p->terms <= MOST_TERMS; e++) {
+    const size_t r = g->column[e] % d->repeat, o = g->column[e] / d->repeat % d->outer;
+    const size_t b = g->column[e] / d->repeat / d->outer;
+
+    for (size_t i = 0; i < d->inner && status == CLARKE_OK; i++) {
+      const size_t from = (b * d->inner + i) * d->repeat + r;
+      const size_t at = d->transposed ? i * d->outer + o
+                                      : (d->grouped ? b * d->outer + o : o) * d->inner + i;
+
+      if (wrt) {
+        clarke_matrix_get(p->factor, &p->f->value[x], from, 0);
+        mpq_mul(p->product, p->factor, g->value[e]);
+        status = emit(p, d->weight, at, p->product);
+      }
+      if (p->w->carries[x] && weight[at] != 0 && status == CLARKE_OK) {
+        mpq_set_d(p->factor, weight[at]);
+        mpq_mul(p->product, p->factor, g->value[e]);
+        status = add(p, x, from, p->product);
+      }
+    }
+  }
+  return status;
+}
+
+/* y = x c: c's entries get g x, x's get g c. */
+static clarke_status
+through_scale(bool *known, pass *p, size_t step, const clarke_row *g)
+{
+  const clarke_step *s = &p->w->g->steps[step];
+  const bool wrt = clarke_value_is_wrt(p->w->g, s->in[1].value);
+  clarke_matrix *scale = &p->w->scale[step];
+  clarke_status status = CLARKE_OK;
+
+  *known = !(wrt && s->divide);
+  if (*known && scale->rows == 0)
+    status = clarke_scale_column(scale, p->f, s, p->err);
+  for (size_t e = 0; e < g->n && status == CLARKE_OK && *known; e++) {
+    const size_t x = mapped(&s->in[0], g->column[e]);
+
+    if (wrt) {
+      clarke_matrix_get(p->factor, &p->f->value[s->in[0].value], x, 0);
+      mpq_mul(p->product, p->factor, g->value[e]);
+      status = emit(p, s->in[1].value, mapped(&s->in[1], g->column[e]), p->product);
+    }
+    if (status == CLARKE_OK && p->w->carries[s->in[0].value]) {
+      clarke_matrix_get(p->factor, scale, g->column[e], 0);
+      mpq_mul(p->product, p->factor, g->value[e]);
+      status = add(p, s->in[0].value, x, p->product);
+    }
+  }
+  return status;
+}
+
+static clarke_status
+through_piecewise(pass *p, size_t step, const clarke_row *g)
+{
+  const clarke_matrix *slope = &p->slopes->slope[step];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
+    clarke_matrix_get(p->factor, slope, g->column[e], 0);
+    mpq_mul(p->product, p->factor, g->value[e]);
+    status = add(p, p->w->g->steps[step].in[0].value, g->column[e], p->product);
+  }
+  return status;
+}
+
+static clarke_status
+through_max(pass *p, size_t step, const clarke_row *g)
+{
+  const clarke_route *route = &p->slopes->route[step];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t r = 0; r < route->n; r++)
+    for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
+      const size_t from = route->from[r][g->column[e]];
+
+      if (from == CLARKE_NONE)
+        continue;
+      mpq_set(p->product, g->value[e]);
+      if (route->weight[r].rows > 0) {
+        clarke_matrix_get(p->factor, &route->weight[r], g->column[e], 0);
+        mpq_mul(p->product, p->product, p->factor);
+      }
+      status = add(p, p->w->g->steps[step].in[0].value, from, p->product);
+    }
+  return status;
+}
+
+/* *known: false when this is no pass for the step. */
+static clarke_status
+through_step(bool *known, pass *p, size_t i)
+{
+  const clarke_step *s = &p->w->g->steps[i];
+  clarke_row *g = &p->w->grad[s->out];
+
+  clarke_row_finish(g);
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    return through_sum(p, s, g);
+  case CLARKE_DENSE:
+    return through_dense(p, s, g);
+  case CLARKE_MAX:
+    return through_max(p, i, g);
+  case CLARKE_PIECEWISE:
+    if (s->pieces.slope == CLARKE_NONE)
+      return through_piecewise(p, i, g);
+    break;
+  case CLARKE_SCALE:
+    return through_scale(known, p, i, g);
+  case CLARKE_ANALYTIC:
+  case CLARKE_SOFTMAX:
+  case CLARKE_NORMALIZE:
+    break;
+  }
+  *known = false;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_sparse_run(bool *known, clarke_sparse *w, const clarke_sparse_seed *seed,
+                  const clarke_forward *f, const clarke_slopes *s, const clarke_emitter *emitter,
+                  clarke_error *err)
+{
+  pass p = {.w = w, .f = f, .slopes = s, .emitter = emitter, .err = err};
+  const clarke_graph *g = f->g;
+  clarke_status status = prepare(w, g, seed->segment, err);
+
+  *known = true;
+  mpq_inits(p.product, p.factor, NULL);
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++) {
+    mpq_set_si(p.factor, seed->sign[k], 1);
+    status = clarke_row_add(&w->grad[seed->value], seed->entry[k], p.factor, err);
+  }
+  for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && *known;) {
+    const size_t out = g->steps[i].out;
+
+    if (w->grad[out].n > 0 && w->carries[out])
+      status = through_step(known, &p, i);
+    *known = *known && p.terms <= MOST_TERMS;
+  }
+  mpq_clears(p.product, p.factor, NULL);
+  return status;
+}

@@ -1,0 +1,29 @@
+/* Errors are values. Every function that can fail returns a clarke_status and, when it is not
+ * CLARKE_OK, has written to *err what is wrong, where (file, tensor, node) and what was expected.
+ *
+ * A NULL err is allowed everywhere: the code alone is returned. On failure outputs are left
+ * initialized (safe to clear), their values unspecified. */
+#ifndef CLARKE_BASE_STATUS_H
+#define CLARKE_BASE_STATUS_H
+
+typedef enum {
+  CLARKE_OK = 0,
+  CLARKE_EINPUT,    /* the question could not be asked: a bad file, shape, name or option */
+  CLARKE_ENOMEM,    /* out of memory, or past a stated limit on size */
+  CLARKE_EINTERNAL, /* our own error */
+} clarke_status;
+
+typedef struct {
+  clarke_status code;
+  char text[1024];
+} clarke_error;
+
+/* Records code and the formatted message in *err (if any) and returns code. */
+clarke_status clarke_fail(clarke_error *err, clarke_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "context: " before the message already in *err; returns err's code. */
+clarke_status clarke_fail_in(clarke_error *err, clarke_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

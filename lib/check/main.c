@@ -1,0 +1,196 @@
+/* clarke-check: verifies a proof of docs/proof-format.md. The work is in the files beside it. */
+#include "kernel.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef __has_feature
+#define __has_feature(feature) 0
+#endif
+
+static const char usage[] =
+    "Usage: clarke-check PROOF [--data DIR] [--threads N]\n"
+    "       clarke-check --show MODEL [BATCH [MODEL BATCH]...]\n"
+    "Verifies a proof about what automatic differentiation computes at a network's weights or in a program.\n\n"
+    "  --data DIR   look in DIR for the files that the proof names, not in the proof's folder\n"
+    "  --threads N  at most N threads (default: as many as processors); the answer is the same\n"
+    "  --show       print what is read of the model and the batch, exactly, and check nothing\n"
+    "  --limit NAME=N\n"
+    "               take inputs that ask for more, or less: docs/formats.md has the names\n"
+    "  --help       show this help and exit\n"
+    "  --version    show the version and exit\n\n"
+    "Exit status: 0 verified, 1 not, 2 when a file cannot be read or the command is wrong.\n"
+    "Example: clarke-check lemma2.proof --data cases/audit\n";
+
+/* GMP ends the process when it gets no memory; so that this is said in our words: */
+static void *
+allocate_number(size_t size)
+{
+  return allocate(size, 1);
+}
+
+static void *
+reallocate_number(void *old, size_t before, size_t size)
+{
+  void *p = realloc(old, size);
+  (void)before;
+  if (p == NULL)
+    leave_past(LIMIT_MEMORY, "out of memory");
+  return p;
+}
+
+static void
+free_number(void *p, size_t size)
+{
+  (void)size;
+  free(p);
+}
+
+/* The work in a child, whose memory is limited. */
+static int
+check(void (*work)(const char *, const char *), const char *path, const char *other)
+{
+  int status;
+  pid_t child = fork();
+  if (child == 0) {
+#if !defined __SANITIZE_ADDRESS__ && !__has_feature(address_sanitizer)
+    limit_memory();
+#endif
+    mp_set_memory_functions(allocate_number, reallocate_number, free_number);
+    work(path, other);
+    if (fflush(stdout) == 0)
+      _exit(VERIFIED);
+    fprintf(stderr, "clarke-check: standard output cannot be written\n");
+    _exit(REFUSED);
+  }
+  if (child < 0 || waitpid(child, &status, 0) != child) {
+    perror("clarke-check: cannot run the check");
+    return REFUSED;
+  }
+  if (WIFEXITED(status))
+    return WEXITSTATUS(status);
+  fprintf(stderr, "clarke-check: cannot check: ended by signal %d (%s)\n", WTERMSIG(status),
+          strsignal(WTERMSIG(status)));
+  return REFUSED;
+}
+
+static void
+print_path(const char *path)
+{
+  putchar(' ');
+  for (; *path != '\0'; path++)
+    putchar(printable(*path));
+}
+
+/* The option that begins at argv[*i], and its value in *value, if it is this one. */
+static bool
+is_option(const char *name, char **argv, int argc, int *i, const char **value)
+{
+  size_t n = strlen(name);
+  if (strncmp(argv[*i], name, n) != 0 || (argv[*i][n] != '=' && argv[*i][n] != '\0'))
+    return false;
+  if (argv[*i][n] == '\0' && *i + 1 == argc)
+    return false;
+  *value = argv[*i][n] == '=' ? argv[*i] + n + 1 : argv[++*i];
+  return true;
+}
+
+/* Shows models, each with the batch after it, and says which are refused. */
+static int
+show(char **paths, size_t n)
+{
+  int worst = VERIFIED;
+  for (size_t i = 0; i < n; i += 2) {
+    const char *batch = i + 1 < n ? paths[i + 1] : NULL;
+    int result = check(clarke_show, paths[i], batch);
+    if (result != VERIFIED) {
+      printf("refused");
+      print_path(paths[i]);
+      if (batch != NULL)
+        print_path(batch);
+      putchar('\n');
+    }
+    if (fflush(stdout) != 0 || result != VERIFIED) /* flushed in any case: the next child has a copy */
+      worst = REFUSED;
+  }
+  return worst;
+}
+
+/* What the command line asks for. */
+typedef struct {
+  const char *proof, *data;
+  bool shows, wrong;
+  int rest; /* of argv, what to show */
+  long threads;
+} request;
+
+static int
+print_and_end(const char *text)
+{
+  return fputs(text, stdout) == EOF || fflush(stdout) != 0 ? REFUSED : VERIFIED;
+}
+
+static void
+read_limit(request *r, const char *setting)
+{
+  if (limit_set(setting))
+    return;
+  r->wrong = true;
+  fprintf(stderr, "clarke-check: --limit NAME=N: no such limit, or no number that it can be; the names are");
+  for (size_t i = 0; limit_name(i) != NULL; i++)
+    fprintf(stderr, " %s", limit_name(i));
+  fputs("\n", stderr);
+}
+
+/* Options, and the proof. */
+static request
+read_arguments(int argc, char **argv)
+{
+  request r = {.threads = sysconf(_SC_NPROCESSORS_ONLN)};
+  const char *value;
+  for (int i = 1; i < argc && !r.shows; i++) {
+    if (is_option("--data", argv, argc, &i, &r.data))
+      continue;
+    if (is_option("--limit", argv, argc, &i, &value))
+      read_limit(&r, value);
+    else if (is_option("--threads", argv, argc, &i, &value))
+      r.wrong = r.wrong || (r.threads = atol(value)) < 1;
+    else if (strcmp(argv[i], "--show") == 0 && i + 1 < argc) {
+      r.shows = true;
+      r.rest = i + 1;
+    } else if (argv[i][0] != '-' && r.proof == NULL)
+      r.proof = argv[i];
+    else
+      r.wrong = true;
+  }
+  r.wrong = r.wrong || (r.proof == NULL) != r.shows;
+  return r;
+}
+
+int
+main(int argc, char **argv)
+{
+  signal(SIGXFSZ, SIG_IGN); /* a file that may grow no more is an error of writing */
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0)
+      return print_and_end(usage);
+    if (strcmp(argv[i], "--version") == 0)
+      return print_and_end("clarke-check (clarke) 0.1.0\n");
+  }
+  request r = read_arguments(argc, argv);
+  if (r.wrong) {
+    fputs(usage, stderr);
+    return REFUSED;
+  }
+  session_threads = r.threads < 1 ? 1 : r.threads < MAX_THREADS ? (size_t)r.threads : MAX_THREADS;
+  if (r.shows)
+    return show(argv + r.rest, (size_t)(argc - r.rest));
+  int result = UNDECIDED;
+  for (; result == UNDECIDED; session_bits *= 2)
+    result = check(clarke_check_proof, r.proof, r.data);
+  return result;
+}

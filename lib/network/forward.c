@@ -1,0 +1,454 @@
+#include "network/forward.h"
+
+#include "exact/ball.h"
+#include "exact/upward.h"
+#include "network/piecewise.h"
+#include "network/sign.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_forward_init(clarke_forward *f)
+{
+  memset(f, 0, sizeof *f);
+}
+
+void
+clarke_forward_clear(clarke_forward *f)
+{
+  for (size_t v = 0; f->value != NULL && v < f->g->n_values; v++)
+    clarke_matrix_clear(&f->value[v]);
+  for (size_t s = 0; f->piece != NULL && s < f->g->n_steps; s++)
+    free(f->piece[s]);
+  for (size_t s = 0; f->ties != NULL && s < f->g->n_steps; s++)
+    free(f->ties[s]);
+  free(f->value);
+  free(f->piece);
+  free(f->ties);
+  clarke_identities_free(f->identities);
+  clarke_forward_init(f);
+}
+
+static clarke_status
+allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_error *err)
+{
+  const clarke_graph *g = constants->g;
+
+  clarke_forward_clear(f);
+  f->g = g;
+  f->constants = constants;
+  f->n = n;
+  f->value = malloc((g->n_values + 1) * sizeof *f->value);
+  for (size_t v = 0; f->value != NULL && v < g->n_values; v++)
+    clarke_matrix_init(&f->value[v]);
+  f->piece = calloc(g->n_steps + 1, sizeof *f->piece);
+  f->ties = calloc(g->n_steps + 1, sizeof *f->ties);
+  return f->value != NULL && f->piece != NULL && f->ties != NULL
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* The matrix of an operand: the activation, or the constant as a column. */
+static clarke_matrix
+operand_matrix(const clarke_forward *f, size_t value)
+{
+  const clarke_matrix *m = &f->constants->constant[value];
+
+  return f->g->values[value].constant ? clarke_matrix_view(m, m->rows * m->cols, 1)
+                                      : f->value[value];
+}
+
+/* Activations first, then the constants, which are columns. */
+static clarke_status
+run_sum(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  size_t count = f->g->values[s->out].count;
+  clarke_matrix *y = &f->value[s->out], term;
+  clarke_status status = CLARKE_OK;
+  bool begun = false;
+
+  clarke_matrix_init(&term);
+  for (size_t pass = 0; pass < 2; pass++)
+    for (size_t i = 0; i < s->n_in && status == CLARKE_OK; i++) {
+      clarke_matrix x = operand_matrix(f, s->in[i].value);
+
+      if (f->g->values[s->in[i].value].constant != (pass == 1))
+        continue;
+      status = clarke_operand_apply(begun ? &term : y, &s->in[i], &x, count, err);
+      if (status == CLARKE_OK && begun)
+        status = clarke_matrix_add(y, y, &term, err);
+      begun = true;
+    }
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+static clarke_status
+run_scale(clarke_forward *f, const clarke_step *s, clarke_error *err)
+{
+  size_t count = f->g->values[s->out].count;
+  clarke_matrix c;
+  clarke_status status;
+
+  clarke_matrix_init(&c);
+  status = clarke_scale_column(&c, f, s, err);
+  if (status == CLARKE_OK)
+    status = clarke_operand_apply(&f->value[s->out], &s->in[0], &f->value[s->in[0].value], count,
+                                  err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_hadamard(&f->value[s->out], &f->value[s->out], &c, err);
+  clarke_matrix_clear(&c);
+  return status;
+}
+
+/* An open window's output lies somewhere among its entries: the radius of the copy of one of them
+ * grows to hold them all. */
+static void
+widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t feature, size_t column)
+{
+  size_t e = feature * y->cols + column;
+  mpq_t here, there;
+
+  mpq_inits(here, there, NULL);
+  clarke_matrix_get(here, y, feature, column);
+  for (size_t i = 0; i < s->width; i++) {
+    size_t from = s->in[0].map[feature * s->width + i];
+
+    if (from == CLARKE_NONE)
+      continue;
+    clarke_matrix_get(there, x, from, column);
+    mpq_sub(there, there, here);
+    mpq_abs(there, there);
+    y->radius[e] = fmax(y->radius[e], clarke_up_add(mpq_get_d(there) * (1 + 0x1p-50) + CLARKE_TINY,
+                                                    x->radius[from * x->cols + column]));
+  }
+  mpq_clears(here, there, NULL);
+}
+
+/* Each window's output is a copy of one of its largest entries: of the first, where it is tied. */
+static clarke_status
+run_max(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  size_t entries = f->g->values[s->out].count * f->n;
+  size_t *from = malloc((entries + 1) * sizeof *from), tied[CLARKE_MAX_WIDTH];
+  clarke_status status = from != NULL ? clarke_window_decide(f, i, err)
+                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
+    int8_t code = f->piece[i][e];
+
+    if (code < 0)
+      clarke_window_tied(tied, f, i, e / f->n, e % f->n);
+    from[e] = s->in[0].map[e / f->n * s->width + (code < 0 ? tied[0] : (size_t)code)];
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_gather_entries(&f->value[s->out], &f->value[s->in[0].value], from,
+                                          f->g->values[s->out].count, err);
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+    if (f->piece[i][e] == CLARKE_OPEN)
+      widen(&f->value[s->out], &f->value[s->in[0].value], s, e / f->n, e % f->n);
+  free(from);
+  return status;
+}
+
+/* Open places become what their signs say, unless that is a kink. */
+static clarke_status
+refine_signs(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  size_t entries = x->rows * x->cols, open;
+  int8_t *piece = f->piece[i], *found;
+  clarke_status status;
+
+  if (memchr(piece, CLARKE_OPEN, entries) == NULL)
+    return CLARKE_OK;
+  found = malloc(entries + 1);
+  if (found == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = clarke_sign_decide(found, &open, f->constants, s, x, err);
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
+    if (piece[e] == CLARKE_OPEN && found[e] >= 0)
+      piece[e] = found[e];
+  free(found);
+  return status;
+}
+
+static clarke_status
+run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  clarke_status status;
+
+  if (f->refining)
+    status = refine_signs(f, i, err);
+  else {
+    f->piece[i] = malloc(x->rows * x->cols + 1);
+    if (f->piece[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_piecewise_apply(&f->value[s->out], f->constants, s, x, f->piece[i], err);
+  return status;
+}
+
+/* One ball out for each ball in. */
+static void
+analytic(arb_t y, const arb_t x, clarke_function function, long precision)
+{
+  if (function == CLARKE_TANH) {
+    arb_tanh(y, x, precision);
+    return;
+  }
+  arb_neg(y, x);
+  arb_exp(y, y, precision);
+  arb_add_ui(y, y, 1, precision);
+  arb_inv(y, y, precision);
+}
+
+static clarke_status
+run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
+{
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  size_t n = x->rows * x->cols;
+  arb_ptr y = _arb_vec_init((long)n);
+  clarke_status status;
+
+  for (size_t e = 0; e < n; e++) {
+    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
+    analytic(y + e, y + e, s->function, precision + 10);
+  }
+  status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
+  _arb_vec_clear(y, (long)n);
+  return status;
+}
+
+/* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
+ * the maximum: it cancels exactly. */
+static void
+softmax(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
+{
+  arb_t shift, sum, term;
+
+  arb_init(shift);
+  arb_init(sum);
+  arb_init(term);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || arf_cmp(arb_midref(y + i * stride), arb_midref(shift)) > 0)
+      arf_set(arb_midref(shift), arb_midref(y + i * stride));
+  for (size_t i = 0; i < n; i++) {
+    arb_sub(y + i * stride, y + i * stride, shift, precision);
+    arb_exp(term, y + i * stride, precision);
+    arb_add(sum, sum, term, precision);
+  }
+  if (logarithm)
+    arb_log(sum, sum, precision);
+  for (size_t i = 0; i < n; i++) {
+    if (logarithm) {
+      arb_sub(y + i * stride, y + i * stride, sum, precision);
+      continue;
+    }
+    arb_exp(y + i * stride, y + i * stride, precision);
+    arb_div(y + i * stride, y + i * stride, sum, precision);
+  }
+  arb_clear(shift);
+  arb_clear(sum);
+  arb_clear(term);
+}
+
+static clarke_status
+run_softmax(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
+{
+  const clarke_matrix *x = &f->value[s->in[0].value];
+  size_t n = x->rows * x->cols, block = s->length * s->stride;
+  arb_ptr y = _arb_vec_init((long)n);
+  clarke_status status;
+
+  for (size_t e = 0; e < n; e++)
+    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
+  for (size_t group = 0; group < s->groups; group++)
+    for (size_t r = 0; r < s->stride; r++)
+      for (size_t j = 0; j < f->n; j++)
+        softmax(y + (group * block + r) * f->n + j, s->length, s->stride * f->n, s->log,
+                precision + 10);
+  status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
+  _arb_vec_clear(y, (long)n);
+  return status;
+}
+
+static clarke_status
+run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  clarke_matrix *y = &f->value[s->out];
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    return clarke_operand_apply(y, &s->in[0], &f->value[s->in[0].value],
+                                f->g->values[s->out].count, err);
+  case CLARKE_SUM:
+    return run_sum(f, s, err);
+  case CLARKE_SCALE:
+    return run_scale(f, s, err);
+  case CLARKE_DENSE:
+    return clarke_dense_apply(y, s, &f->constants->constant[s->dense.weight],
+                              &f->value[s->in[0].value], false, err);
+  case CLARKE_PIECEWISE:
+    return run_piecewise(f, i, err);
+  case CLARKE_ANALYTIC:
+    return run_analytic(f, s, precision, err);
+  case CLARKE_SOFTMAX:
+    return run_softmax(f, s, precision, err);
+  case CLARKE_NORMALIZE:
+    return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
+  case CLARKE_MAX:
+    return run_max(f, i, err);
+  }
+  return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
+}
+
+clarke_status
+clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
+                   const clarke_matrix *input, const bool *needed, long precision,
+                   clarke_error *err)
+{
+  const clarke_graph *g = constants->g;
+  clarke_status status = allocate(f, constants, input->cols, err);
+
+  f->precision = precision;
+  if (status == CLARKE_OK && input->cols != g->samples && clarke_graph_couples(g))
+    status = clarke_fail(err, CLARKE_EINTERNAL, "a pass over some of the samples, which are coupled");
+  if (status == CLARKE_OK)
+    status = clarke_matrix_copy(&f->value[g->input], input, err);
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    if (!needed[g->steps[i].out] && !clarke_step_has_kinks(&g->steps[i]))
+      continue;
+    status = run_step(f, i, precision, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_round(&f->value[g->steps[i].out], (size_t)precision + 64, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_trim(&f->value[g->steps[i].out], err);
+    if (status != CLARKE_OK)
+      clarke_fail_in(err, status, "%s: node '%s'", g->file, g->steps[i].name);
+  }
+  return status;
+}
+
+/* Which values open places depend on; last[v]: the last step that reads it for one. */
+static void
+find_open_needs(bool *needed, size_t *last, const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  memset(needed, 0, g->n_values * sizeof *needed);
+  for (size_t i = g->n_steps; i-- > 0;) {
+    const clarke_step *s = &g->steps[i];
+
+    if (!needed[s->out] &&
+        (piece[i] == NULL || memchr(piece[i], CLARKE_OPEN, g->values[s->out].count * n) == NULL))
+      continue;
+    for (size_t k = 0; k < s->n_in; k++) {
+      if (!needed[s->in[k].value])
+        last[s->in[k].value] = i;
+      needed[s->in[k].value] = true;
+    }
+    needed[s->out] = true;
+  }
+}
+
+static clarke_status
+refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t bits,
+             clarke_error *err)
+{
+  const clarke_graph *g = f->g;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_step *s = &g->steps[i];
+
+    if (!needed[s->out])
+      continue;
+    status = run_step(f, i, f->precision, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_round(&f->value[s->out], bits, err);
+    if (status == CLARKE_OK)
+      status = clarke_matrix_trim(&f->value[s->out], err);
+    for (size_t k = 0; k < s->n_in; k++)
+      if (last[s->in[k].value] == i) {
+        clarke_matrix_clear(&f->value[s->in[k].value]);
+        clarke_matrix_init(&f->value[s->in[k].value]);
+      }
+    if (status != CLARKE_OK)
+      clarke_fail_in(err, status, "%s: node '%s'", g->file, s->name);
+  }
+  return status;
+}
+
+clarke_status
+clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
+                      const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+                      clarke_error *err)
+{
+  const clarke_graph *g = constants->g;
+  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
+  clarke_forward f;
+  clarke_status status;
+
+  clarke_forward_init(&f);
+  status = allocate(&f, constants, input->cols, err);
+  if (status == CLARKE_OK && (needed == NULL || last == NULL))
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  free(f.piece);
+  free(f.ties);
+  f.piece = piece;
+  f.ties = ties;
+  f.refining = true;
+  f.precision = (long)bits;
+  if (status == CLARKE_OK)
+    f.identities = clarke_identities_new(g, f.n, piece, NULL, x);
+  if (status == CLARKE_OK && f.identities == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  if (status == CLARKE_OK)
+    status = clarke_matrix_copy(&f.value[g->input], input, err);
+  if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
+    status = clarke_matrix_need_radius(&f.value[g->input], err);
+  if (status == CLARKE_OK) {
+    find_open_needs(needed, last, g, piece, f.n);
+    status = refine_steps(&f, needed, last, bits, err);
+  }
+  f.piece = NULL;
+  f.ties = NULL;
+  clarke_forward_clear(&f);
+  free(needed);
+  free(last);
+  return status;
+}
+
+clarke_status
+clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t column,
+                      clarke_error *err)
+{
+  const clarke_graph *g = all->g;
+  clarke_status status = allocate(f, all->constants, 1, err);
+
+  f->precision = all->precision;
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
+    if (all->value[v].rows > 0)
+      status = clarke_matrix_gather_cols(&f->value[v], &all->value[v], &column, 1, err);
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    size_t count = g->values[g->steps[i].out].count;
+
+    if (all->piece[i] == NULL)
+      continue;
+    f->piece[i] = malloc(count + 1);
+    if (f->piece[i] == NULL)
+      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    for (size_t e = 0; e < count; e++)
+      f->piece[i][e] = all->piece[i][e * all->n + column];
+  }
+  return status;
+}

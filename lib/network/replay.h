@@ -1,0 +1,70 @@
+/* Replay of a minibatch: where every activation lies relative to its kinks, exactly.
+ *
+ * The filter decides what it can; samples with an entry left open are run in rounded enclosures, and
+ * those with one left open then exactly, at growing precision when transcendental functions come before
+ * a kink. --exact skips the filter and the rounded enclosures: the answer is the same. */
+#ifndef CLARKE_NETWORK_REPLAY_H
+#define CLARKE_NETWORK_REPLAY_H
+
+#include "network/forward.h"
+
+/* A touched kink or window: several largest entries that are not identical. Numbered in the order of
+ * (step, feature, sample), as proofs number them. */
+typedef struct {
+  size_t step, feature, sample;
+  size_t kink;      /* of the step's pieces */
+  size_t column;    /* the sample's column in replay->near */
+  size_t n_options; /* of a window, at least 2; of a kink 0 */
+  size_t *option;   /* features of the step's operand, the first of each identity */
+  /* What a side asks for: of a kink its argument on that side, of a window the side's option over
+   * each other one. Conditions are numbered through all touches, a window's by its options. */
+  size_t first_condition;
+} clarke_touch;
+
+typedef struct {
+  const clarke_graph *g;
+  size_t samples;
+  const clarke_tensor *x;     /* the batch: outlives the replay */
+  clarke_constants constants; /* made when an exact pass is */
+  int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
+  size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
+  /* The exact pass over the samples that filter and enclosures left open; when it would be too large, over those of
+   * them that touch kinks. Where a step couples the samples, over all of them if any is open. */
+  clarke_forward near;
+  size_t *near_sample;  /* their numbers, increasing */
+  size_t n_touches, n_conditions;
+  clarke_touch *touch;
+  size_t open;          /* entries that stayed open at the highest precision */
+  size_t filtered;      /* entries the filter decided */
+  size_t refined;       /* entries that rounded enclosures decided behind it */
+} clarke_replay;
+
+static inline size_t
+clarke_touch_conditions(const clarke_touch *t)
+{
+  return t->n_options == 0 ? 1 : t->n_options;
+}
+
+/* The sides it may take: a kink's left and right, a window's options. */
+static inline size_t
+clarke_touch_sides(const clarke_touch *t)
+{
+  return t->n_options == 0 ? 2 : t->n_options;
+}
+
+void clarke_replay_init(clarke_replay *r);
+void clarke_replay_clear(clarke_replay *r);
+
+/* x: the batch array that g was built for; it is kept by reference. The filter runs on up to `threads`
+ * threads; the answer does not depend on their number. */
+clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
+                                bool exact, size_t threads, clarke_error *err);
+
+/* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
+bool clarke_replay_is_valid(const clarke_replay *r);
+
+/* The exact pass over all samples: what kinks' arguments need, with loss the outputs too. */
+clarke_status clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision,
+                                clarke_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+#include "network/sign.h"
+
+#include <stdlib.h>
+
+/* The code of an entry whose signs relative to the kinks are sign[0..k-1], each at `stride`. */
+static int8_t
+place(const signed char *sign, size_t stride, size_t n_kinks)
+{
+  size_t piece = 0;
+
+  for (size_t k = 0; k < n_kinks; k++) {
+    signed char s = sign[k * stride];
+
+    if (s == 2)
+      return CLARKE_OPEN;
+    if (s == 0)
+      return CLARKE_AT(k);
+    piece += s > 0;
+  }
+  return (int8_t)piece;
+}
+
+/* A PRelu entry of slope 1 has no kink: zero counts as the left piece, which a slope in wrt multiplies. */
+static void
+forget_smooth(int8_t *piece, const clarke_constants *c, const clarke_step *step, size_t n)
+{
+  const clarke_value *slope = &c->g->values[step->pieces.slope];
+  size_t count = c->g->values[step->out].count;
+
+  for (size_t f = 0; f < count; f++) {
+    if (slope->real[step->pieces.slope_map != NULL ? step->pieces.slope_map[f] : f] != 1)
+      continue;
+    for (size_t j = 0; j < n; j++)
+      if (piece[f * n + j] == CLARKE_AT(0))
+        piece[f * n + j] = 0;
+  }
+}
+
+clarke_status
+clarke_sign_decide(int8_t *piece, size_t *open, const clarke_constants *constants,
+                   const clarke_step *step, const clarke_matrix *x, clarke_error *err)
+{
+  size_t n_kinks = step->pieces.n_kinks, entries = x->rows * x->cols;
+  signed char *sign = malloc(n_kinks * entries + 1);
+
+  if (sign == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  for (size_t k = 0; k < n_kinks; k++)
+    clarke_matrix_signs(sign + k * entries, x, step->pieces.kink[k]);
+  for (size_t e = 0; e < entries; e++) {
+    piece[e] = place(sign + e, entries, n_kinks);
+    *open += piece[e] == CLARKE_OPEN;
+  }
+  if (step->pieces.slope != CLARKE_NONE)
+    forget_smooth(piece, constants, step, x->cols);
+  free(sign);
+  return CLARKE_OK;
+}

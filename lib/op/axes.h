@@ -1,0 +1,28 @@
+/* The axes of a file's tensors, "whole": those of a constant are its own; those of an activation are
+ * a batch axis, standing as 1, when the graph has one, then the axes of a sample. */
+#ifndef CLARKE_OP_AXES_H
+#define CLARKE_OP_AXES_H
+
+#include "op/operator.h"
+
+#define CLARKE_MAX_WHOLE (CLARKE_MAX_RANK + 1)
+
+/* 1 when the first of input i's whole axes is the batch, else 0. */
+size_t clarke_axes_lead(const clarke_lowering *low, size_t i);
+
+/* Input i's whole axes: their number, with dims[CLARKE_MAX_WHOLE] set. */
+size_t clarke_axes_whole(const clarke_lowering *low, size_t i, size_t *dims);
+
+/* The axis that a number of a file means, which counts from the end when it is negative. */
+clarke_status clarke_axes_resolve(const clarke_lowering *low, int64_t number, size_t rank,
+                                  size_t *axis, clarke_error *err);
+
+/* The list that is the attribute `name` of the node, or else input i; *given: it has one of them. */
+clarke_status clarke_axes_list(const clarke_lowering *low, const char *name, size_t i,
+                               const int64_t **list, size_t *n, bool *given, clarke_error *err);
+
+/* Which of `rank` axes the list names, none twice. */
+clarke_status clarke_axes_chosen(const clarke_lowering *low, const int64_t *list, size_t n,
+                                 size_t rank, bool *chosen, clarke_error *err);
+
+#endif

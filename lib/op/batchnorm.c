@@ -1,0 +1,133 @@
+/* BatchNormalization: (x - mean) / sqrt(var + epsilon) * scale + B, in that order, by channel. In
+ * inference mean and var are statistics of the file, about which no question is; in training those of the
+ * whole minibatch, and the file's only go into the running ones, which are no output here. */
+#include "op/normalize.h"
+
+enum { X, SCALE, B, MEAN, VAR };
+
+/* A statistic, or in training a number that nothing reads: a checkpoint brings it along. */
+static clarke_status
+check_statistic(const clarke_chain *c, clarke_lowering *low, size_t i, const char *name,
+                clarke_error *err)
+{
+  clarke_status status = clarke_lower_statistic(low, i, err);
+  const clarke_value *v;
+
+  if (status != CLARKE_OK)
+    return status;
+  v = clarke_lower_value(low, i);
+  return v->rank == 1 && v->count == c->whole[1]
+           ? CLARKE_OK
+           : clarke_lower_fail(low, err, "%s has %zu axes and %zu entries; expected one axis of %zu "
+                                         "channels", name, v->rank, v->count, c->whole[1]);
+}
+
+/* Before opset 14 a node with running statistics among its outputs is one of training. */
+static clarke_status
+check_outputs(const clarke_lowering *low, bool training, clarke_error *err)
+{
+  if (low->node->n_out != 1 && low->node->n_out != low->form->max_out)
+    return clarke_lower_fail(low, err, "%zu outputs; expected 1 or %zu", low->node->n_out,
+                             low->form->max_out);
+  for (size_t i = 1; i < low->node->n_out; i++)
+    if (low->node->out[i][0] != '\0' && (!training || i > 2))
+      return clarke_lower_fail(low, err, "only the first output is supported%s",
+                               low->opset < 14 ? "; others mean training, which is read from opset 14 on"
+                                               : "");
+  return CLARKE_OK;
+}
+
+static clarke_status
+check(const clarke_chain *c, clarke_lowering *low, bool training, clarke_error *err)
+{
+  clarke_status status = check_outputs(low, training, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (training && low->graph->batched && low->graph->together < low->graph->samples)
+    return clarke_lower_fail(low, err, "training, by the statistics of the minibatch, where the input declares "
+                                       "a batch of one");
+  if (clarke_lower_int(low, "spatial", 1) != 1)
+    return clarke_lower_fail(low, err, "spatial is %lld; expected 1: statistics by channel",
+                             (long long)clarke_lower_int(low, "spatial", 1));
+  status = clarke_chain_weight(low, SCALE, "scale", c->whole[1], "channels", err);
+  if (status == CLARKE_OK)
+    status = clarke_chain_weight(low, B, "B", c->whole[1], "channels", err);
+  if (status == CLARKE_OK)
+    status = check_statistic(c, low, MEAN, "mean", err);
+  return status == CLARKE_OK ? check_statistic(c, low, VAR, "var", err) : status;
+}
+
+/* One more step on the last one's value, with constant i by channel. */
+static clarke_step *
+add_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i, clarke_error *err)
+{
+  clarke_step *s = clarke_chain_step(c, low, kind, i, err);
+
+  return s != NULL && clarke_lower_periodic(low, s, 1, c->space, c->whole[1], err) == CLARKE_OK ? s
+                                                                                               : NULL;
+}
+
+/* / sqrt(var + epsilon) */
+static clarke_status
+add_root(clarke_chain *c, clarke_lowering *low, clarke_error *err)
+{
+  double epsilon = clarke_lower_float(low, "epsilon", (double)1e-5f);
+  clarke_step *s = add_step(c, low, CLARKE_SCALE, VAR, err);
+  size_t bad;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  mpq_init(s->epsilon);
+  mpq_set_d(s->epsilon, epsilon);
+  s->root = true;
+  bad = clarke_step_bad_divisor(low->graph, s);
+  if (bad != CLARKE_NONE)
+    return clarke_lower_fail(low, err, "entry %zu of var is %.17g and epsilon %.17g; expected a sum "
+                                       "above zero", bad,
+                             clarke_lower_value(low, VAR)->real[bad], epsilon);
+  return CLARKE_OK;
+}
+
+/* By the file's mean and var. */
+static clarke_status
+by_statistics(clarke_chain *c, clarke_lowering *low, clarke_error *err)
+{
+  clarke_step *s = add_step(c, low, CLARKE_SUM, MEAN, err);
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[1].coef = -1;
+  return add_root(c, low, err);
+}
+
+/* By the minibatch's: all samples together when each is a column of its own. */
+static clarke_status
+by_minibatch(clarke_chain *c, clarke_lowering *low, clarke_error *err)
+{
+  clarke_grouping grouping = {c->whole[0], c->whole[1], c->space, low->graph->batched};
+
+  return clarke_chain_normalize(c, low, grouping, err);
+}
+
+static clarke_status
+lower_batchnorm(clarke_lowering *low, clarke_error *err)
+{
+  bool training = clarke_lower_int(low, "training_mode", 0) != 0;
+  clarke_chain c;
+  clarke_status status = clarke_chain_begin(&c, low, 2, err);
+
+  if (status == CLARKE_OK)
+    status = check(&c, low, training, err);
+  if (status == CLARKE_OK)
+    status = training ? by_minibatch(&c, low, err) : by_statistics(&c, low, err);
+  return status == CLARKE_OK ? clarke_chain_affine(&c, low, c.space, c.whole[1], err) : status;
+}
+
+const clarke_op clarke_ops_batchnorm[] = {
+  {.name = "BatchNormalization",
+   .forms = {{7, 5, 5, 5, "epsilon:f momentum:f spatial:i"}, {9, 5, 5, 5, "epsilon:f momentum:f"},
+             {14, 5, 5, 3, "epsilon:f momentum:f training_mode:i"}},
+   .lower = lower_batchnorm},
+  {.name = NULL},
+};

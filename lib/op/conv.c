@@ -1,0 +1,112 @@
+/* Conv over one or two spatial axes: the windows laid out, a dense step for every group of channels,
+ * the bias. */
+#include "op/window.h"
+
+#include <string.h>
+
+typedef struct {
+  clarke_window window;
+  size_t groups, outputs; /* channels, of all groups */
+} convolution;
+
+/* The weight is (outputs, channels / groups, kernel...). */
+static clarke_status
+read_weight(convolution *c, const clarke_lowering *low, clarke_error *err)
+{
+  const clarke_value *w = clarke_lower_value(low, 1);
+  int64_t groups = clarke_lower_int(low, "group", 1);
+  size_t axes;
+  clarke_status status = clarke_window_axes(&axes, low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (w->rank != axes + 2 || w->count == 0)
+    return clarke_lower_fail(low, err, "a weight of %zu axes and %zu entries; expected %zu axes: "
+                                       "output channels, input channels of a group, kernel",
+                             w->rank, w->count, axes + 2);
+  status = clarke_window_read(&c->window, low, w->dims + 2, err);
+  if (status != CLARKE_OK)
+    return status;
+  c->outputs = w->dims[0];
+  if (groups < 1 || c->outputs % (size_t)groups != 0 || c->window.channels % (size_t)groups != 0)
+    return clarke_lower_fail(low, err, "group is %lld; expected a divisor of %zu channels and of %zu "
+                                       "outputs", (long long)groups, c->window.channels, c->outputs);
+  c->groups = (size_t)groups;
+  if (w->dims[1] != c->window.channels / c->groups)
+    return clarke_lower_fail(low, err, "the weight takes %zu channels; expected %zu in each of %zu "
+                                       "groups", w->dims[1], c->window.channels / c->groups,
+                             c->groups);
+  if (c->groups > 1 && c->window.whole > 1)
+    return clarke_lower_fail(low, err, "groups, with %zu samples in one input, are not supported: "
+                                       "expected a batch axis of any size", c->window.whole);
+  return CLARKE_OK;
+}
+
+/* y = W x for the windows x, laid out along (whole, groups, channels of a group, taps, positions). */
+static clarke_status
+add_dense(const convolution *c, clarke_lowering *low, size_t *value, clarke_error *err)
+{
+  const clarke_window *w = &c->window;
+  size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(w, low, c->outputs, dims);
+  clarke_step *s = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
+  s->dense = (clarke_dense){.weight = low->in[1], .grouped = c->groups > 1,
+                            .blocks = w->whole * c->groups,
+                            .inner = w->channels / c->groups * w->taps,
+                            .outer = c->outputs / c->groups, .repeat = w->positions};
+  *value = s->out;
+  return CLARKE_OK;
+}
+
+static clarke_status
+add_bias(const convolution *c, clarke_lowering *low, size_t *value, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(&c->window, low, c->outputs, dims);
+  const clarke_value *b;
+  clarke_step *s;
+  clarke_status status = clarke_lower_weight(low, 2, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  b = clarke_lower_value(low, 2);
+  if (b->rank != 1 || b->count != c->outputs)
+    return clarke_lower_fail(low, err, "a bias of %zu axes and %zu entries; expected one axis of %zu",
+                             b->rank, b->count, c->outputs);
+  s = clarke_lower_step(low, CLARKE_SUM, 2, rank, dims, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
+  s->in[1].value = low->in[2];
+  *value = s->out;
+  return clarke_lower_periodic(low, s, 1, c->window.positions, c->outputs, err);
+}
+
+static clarke_status
+lower_conv(clarke_lowering *low, clarke_error *err)
+{
+  convolution c;
+  size_t value = CLARKE_NONE;
+  clarke_status status = clarke_lower_activation(low, 0, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_weight(low, 1, err);
+  if (status == CLARKE_OK)
+    status = read_weight(&c, low, err);
+  if (status == CLARKE_OK)
+    status = clarke_window_gather(&c.window, low, &value, err);
+  if (status == CLARKE_OK)
+    status = add_dense(&c, low, &value, err);
+  if (status == CLARKE_OK && clarke_lower_has(low, 2))
+    status = add_bias(&c, low, &value, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
+}
+
+const clarke_op clarke_ops_conv[] = {
+  {.name = "Conv",
+   .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i"}},
+   .lower = lower_conv},
+  {.name = NULL},
+};

@@ -1,0 +1,40 @@
+/* Identity, and Dropout as inference has it: x. */
+#include "op/operator.h"
+
+static clarke_status
+lower_identity(clarke_lowering *low, clarke_error *err)
+{
+  size_t rank, dims[CLARKE_MAX_RANK];
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  rank = clarke_lower_value(low, 0)->rank;
+  for (size_t a = 0; a < rank; a++)
+    dims[a] = clarke_lower_value(low, 0)->dims[a];
+  return clarke_lower_rearranged(low, rank, dims, NULL, err);
+}
+
+static clarke_status
+lower_dropout(clarke_lowering *low, clarke_error *err)
+{
+  const int64_t *mode;
+  size_t n;
+
+  for (size_t i = 1; i < 3; i++)
+    if (clarke_lower_has(low, i) && (!clarke_lower_value(low, i)->constant
+                                     || clarke_lower_value(low, i)->rank != 0))
+      return clarke_lower_fail(low, err, "input %zu is no constant scalar", i);
+  if (clarke_lower_has(low, 2) && (clarke_lower_integers(low, 2, &mode, &n, NULL) != CLARKE_OK ||
+                                   n != 1 || mode[0] != 0))
+    return clarke_lower_fail(low, err, "training mode is not supported: export for inference");
+  return lower_identity(low, err);
+}
+
+
+const clarke_op clarke_ops_identity[] = {
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_identity},
+  {.name = "Dropout",
+   .forms = {{7, 1, 1, 1, "ratio:f"}, {12, 1, 3, 1, "seed:i"}},
+   .lower = lower_dropout},
+  {.name = NULL},
+};

@@ -1,0 +1,587 @@
+#include "op/operator.h"
+#include "base/limit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+clarke_status
+clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *format, ...)
+{
+  char text[512];
+  va_list args;
+
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s' (%s): %s", low->graph->file,
+                     low->place, low->node->name, low->node->op_type, text);
+}
+
+static clarke_status
+out_of_memory(const clarke_lowering *low, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_ENOMEM, "%s: out of memory", low->graph->file);
+}
+
+bool
+clarke_lower_has(const clarke_lowering *low, size_t i)
+{
+  return i < low->n_in && low->in[i] != CLARKE_NONE;
+}
+
+const clarke_value *
+clarke_lower_value(const clarke_lowering *low, size_t i)
+{
+  return &low->graph->values[low->in[i]];
+}
+
+clarke_status
+clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  if (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant)
+    return clarke_lower_fail(low, err, "input %zu must be an activation, not a constant", i);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  if (!clarke_lower_has(low, i))
+    return clarke_lower_fail(low, err, "input %zu is missing", i);
+  if (!clarke_lower_value(low, i)->constant)
+    return clarke_lower_fail(low, err, "input %zu must be a constant; a product or quotient of "
+                                       "two activations is not supported", i);
+  if (clarke_lower_value(low, i)->real == NULL)
+    return clarke_lower_fail(low, err, "input %zu must hold floats", i);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_integers(const clarke_lowering *low, size_t i, const int64_t **list, size_t *n,
+                      clarke_error *err)
+{
+  const clarke_value *v;
+
+  if (!clarke_lower_has(low, i))
+    return clarke_lower_fail(low, err, "input %zu is missing", i);
+  v = clarke_lower_value(low, i);
+  if (!v->constant || v->integer == NULL)
+    return clarke_lower_fail(low, err, "input %zu must be a constant of integers", i);
+  *list = v->integer;
+  *n = v->count;
+  return CLARKE_OK;
+}
+
+/* The parameter of that initializer, made on first use. */
+static clarke_status
+register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+  clarke_value *v = &g->values[value];
+  clarke_parameter *grown, *p;
+
+  for (size_t i = 0; i < g->n_parameters; i++)
+    if (strcmp(g->parameters[i].name, v->name) == 0) {
+      v->parameter = i;
+      return CLARKE_OK;
+    }
+  grown = realloc(g->parameters, (g->n_parameters + 1) * sizeof *grown);
+  if (grown == NULL)
+    return out_of_memory(low, err);
+  g->parameters = grown;
+  p = &grown[g->n_parameters];
+  memset(p, 0, sizeof *p);
+  p->name = strdup(v->name);
+  p->real = v->real;
+  v->parameter = g->n_parameters++;
+  if (p->name == NULL)
+    return out_of_memory(low, err);
+  p->rank = v->rank;
+  memcpy(p->dims, v->dims, sizeof p->dims);
+  p->count = v->count;
+  return CLARKE_OK;
+}
+
+/* Input i, a constant, as a parameter if it is an initializer; one that is already a weight is no
+ * statistic, nor the other way round. */
+static clarke_status
+use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
+{
+  clarke_status status = clarke_lower_constant(low, i, err);
+  clarke_value *v;
+  clarke_parameter *p;
+
+  if (status != CLARKE_OK)
+    return status;
+  v = &low->graph->values[low->in[i]];
+  if (v->initializer && v->parameter == CLARKE_NONE)
+    status = register_parameter(low, low->in[i], err);
+  if (status != CLARKE_OK || v->parameter == CLARKE_NONE)
+    return status;
+  p = &low->graph->parameters[v->parameter];
+  if (p->uses > 0 && p->statistic != statistic)
+    return clarke_lower_fail(low, err, "'%s' is both a weight and a statistic of "
+                                       "BatchNormalization", p->name);
+  p->statistic = statistic;
+  p->uses++;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  return use(low, i, false, err);
+}
+
+clarke_status
+clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err)
+{
+  return use(low, i, true, err);
+}
+
+int64_t
+clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent)
+{
+  const clarke_attr *a = clarke_model_attr(low->node, name);
+
+  return a != NULL && a->type == CLARKE_ATTR_INT ? a->i : absent;
+}
+
+double
+clarke_lower_float(const clarke_lowering *low, const char *name, double absent)
+{
+  const clarke_attr *a = clarke_model_attr(low->node, name);
+
+  return a != NULL && a->type == CLARKE_ATTR_FLOAT ? a->f : absent;
+}
+
+static bool
+grow(void **array, size_t *capacity, size_t n, size_t size)
+{
+  size_t wanted = *capacity != 0 ? 2 * *capacity : 16;
+  void *grown;
+
+  if (n < *capacity)
+    return true;
+  grown = realloc(*array, wanted * size);
+  if (grown == NULL)
+    return false;
+  *array = grown;
+  *capacity = wanted;
+  return true;
+}
+
+static clarke_value *
+new_value(clarke_graph *g)
+{
+  clarke_value *v;
+
+  if (!grow((void **)&g->values, &g->capacity_values, g->n_values, sizeof *g->values))
+    return NULL;
+  v = &g->values[g->n_values++];
+  memset(v, 0, sizeof *v);
+  v->producer = v->parameter = CLARKE_NONE;
+  v->rank = 0;
+  v->count = 1;
+  return v;
+}
+
+/* May one more activation have that many entries a sample? */
+static bool
+affordable(const clarke_graph *g, size_t count)
+{
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_ENTRIES);
+
+  return g->activations <= most && count <= (most - g->activations) / (g->samples != 0 ? g->samples : 1);
+}
+
+static clarke_status
+too_large(const clarke_lowering *low, clarke_error *err)
+{
+  return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "%s: node %zu '%s' (%s): with this output the activations of %zu "
+                           "samples, with index maps, would have more entries than allowed", low->graph->file, low->place,
+                           low->node->name, low->node->op_type, low->graph->samples);
+}
+
+static bool
+set_shape(clarke_value *v, size_t rank, const size_t *dims)
+{
+  v->rank = rank;
+  v->count = 1;
+  for (size_t i = 0; i < rank; i++) {
+    v->dims[i] = dims[i];
+    if (dims[i] != 0 && v->count > CLARKE_MAX_ENTRIES / dims[i])
+      return false;
+    v->count *= dims[i];
+  }
+  return true;
+}
+
+static void
+pieces_init(clarke_pieces *p)
+{
+  for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
+    mpq_init(p->kink[k]);
+  for (size_t i = 0; i <= CLARKE_MAX_KINKS; i++)
+    for (size_t c = 0; c < 3; c++)
+      mpq_init(p->coef[i][c]);
+  p->slope = CLARKE_NONE;
+}
+
+/* The node's name, or one made of operator and place. */
+static char *
+step_name(const clarke_lowering *low)
+{
+  char made[128];
+
+  if (low->node->name[0] != '\0')
+    return strdup(low->node->name);
+  snprintf(made, sizeof made, "%.80s_%zu", low->node->op_type, low->place);
+  return strdup(made);
+}
+
+clarke_step *
+clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size_t rank,
+                  const size_t *dims, clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+  clarke_step *s = NULL;
+  clarke_value *v = NULL;
+
+  if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
+    v = new_value(g);
+  if (v == NULL) {
+    out_of_memory(low, err);
+    return NULL;
+  }
+  v->producer = g->n_steps;
+  if (!set_shape(v, rank, dims) || !affordable(g, v->count)) {
+    too_large(low, err);
+    return NULL;
+  }
+  if (v->count == 0) {
+    clarke_lower_fail(low, err, "the output would have no entries");
+    return NULL;
+  }
+  g->activations += v->count * g->samples;
+  s = &g->steps[g->n_steps++];
+  memset(s, 0, sizeof *s);
+  s->kind = kind;
+  s->op = low->op;
+  s->node = low->place;
+  s->out = g->n_values - 1;
+  if (kind == CLARKE_PIECEWISE)
+    pieces_init(&s->pieces);
+  if (kind == CLARKE_NORMALIZE)
+    mpq_init(s->epsilon);
+  s->name = step_name(low);
+  s->in = calloc(n_in, sizeof *s->in);
+  if (s->name == NULL || s->in == NULL) {
+    out_of_memory(low, err);
+    return NULL;
+  }
+  s->n_in = n_in;
+  for (size_t i = 0; i < n_in; i++) {
+    s->in[i].value = low->in[i < low->n_in ? i : 0];
+    s->in[i].coef = 1;
+  }
+  return s;
+}
+
+clarke_status
+clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t *value,
+                  clarke_error *err)
+{
+  clarke_value *v = new_value(low->graph);
+
+  if (v == NULL)
+    return out_of_memory(low, err);
+  v->constant = true;
+  if (!set_shape(v, rank, dims) || v->count > CLARKE_MAX_MAP)
+    return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
+  v->name = step_name(low);
+  v->real = calloc(v->count + 1, sizeof *v->real);
+  *value = low->graph->n_values - 1;
+  return v->name != NULL && v->real != NULL ? CLARKE_OK : out_of_memory(low, err);
+}
+
+size_t *
+clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n, clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+
+  if (n > CLARKE_MAX_MAP) {
+    clarke_lower_fail(low, err, "an index map of %zu entries; at most %zu are taken", n,
+                      CLARKE_MAX_MAP);
+    return NULL;
+  }
+  if (n > clarke_limit_of(CLARKE_LIMIT_ENTRIES) - g->activations) {
+    too_large(low, err);
+    return NULL;
+  }
+  g->activations += n;
+  free(s->in[i].map);
+  s->in[i].map = malloc((n + 1) * sizeof *s->in[i].map);
+  if (s->in[i].map == NULL)
+    out_of_memory(low, err);
+  return s->in[i].map;
+}
+
+clarke_status
+clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat, size_t period,
+                      clarke_error *err)
+{
+  size_t count = low->graph->values[s->out].count;
+  size_t *map;
+
+  if (repeat == 1 && period == count)
+    return CLARKE_OK;
+  map = clarke_lower_map(low, s, i, count, err);
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t f = 0; f < count; f++)
+    map[f] = f / repeat % period;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err)
+{
+  clarke_value *v = &low->graph->values[value];
+
+  free(v->name);
+  v->name = strdup(low->node->out[0]);
+  return v->name != NULL ? CLARKE_OK : out_of_memory(low, err);
+}
+
+clarke_step *
+clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
+{
+  const clarke_value *x;
+  clarke_step *s;
+
+  if (clarke_lower_activation(low, 0, err) != CLARKE_OK)
+    return NULL;
+  x = clarke_lower_value(low, 0);
+  size_t rank = x->rank, dims[CLARKE_MAX_RANK];
+  memcpy(dims, x->dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_PIECEWISE, 1, rank, dims, err);
+  if (s != NULL)
+    s->pieces.n_kinks = n_kinks;
+  return s;
+}
+
+/* The slope of piece p at x. */
+static void
+slope_at(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
+{
+  mpq_mul(slope, p->coef[piece][2], x);
+  mpq_add(slope, slope, slope);
+  mpq_add(slope, slope, p->coef[piece][1]);
+}
+
+/* Joins the pieces beside kink k: they are the same polynomial. */
+static void
+drop_kink(clarke_pieces *p, size_t k)
+{
+  for (size_t i = k; i + 1 < p->n_kinks; i++)
+    mpq_swap(p->kink[i], p->kink[i + 1]);
+  for (size_t i = k + 1; i < p->n_kinks; i++)
+    for (size_t c = 0; c < 3; c++)
+      mpq_swap(p->coef[i][c], p->coef[i + 1][c]);
+  p->n_kinks--;
+}
+
+clarke_status
+clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err)
+{
+  clarke_pieces *p = &step->pieces;
+  mpq_t left, right;
+
+  mpq_inits(left, right, NULL);
+  for (size_t k = p->n_kinks; k-- > 0 && p->slope == CLARKE_NONE;) {
+    slope_at(left, p, k, p->kink[k]);
+    slope_at(right, p, k + 1, p->kink[k]);
+    if (mpq_equal(left, right) && mpq_equal(p->coef[k][2], p->coef[k + 1][2]))
+      drop_kink(p, k);
+  }
+  mpq_clears(left, right, NULL);
+  return clarke_lower_done(low, step->out, err);
+}
+
+clarke_status
+clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_error *err)
+{
+  clarke_step *s = clarke_lower_pointwise(low, low->op->n_kinks, err);
+  const char *wrong;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  wrong = low->op->pieces(&s->pieces, constant);
+  if (wrong != NULL)
+    return clarke_lower_fail(low, err, "%s", wrong);
+  return clarke_lower_pieces_done(low, s, err);
+}
+
+/* A constant whose entries are those of input 0, rearranged. */
+static clarke_status
+rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
+                    clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+  clarke_value *v = NULL;
+  const clarke_value *x;
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_lower_value(low, 0)->initializer && clarke_lower_value(low, 0)->real != NULL &&
+      clarke_lower_value(low, 0)->parameter == CLARKE_NONE)
+    status = register_parameter(low, low->in[0], err);
+  if (status == CLARKE_OK)
+    v = new_value(g);
+  if (v == NULL) {
+    free(map);
+    return status != CLARKE_OK ? status : out_of_memory(low, err);
+  }
+  x = clarke_lower_value(low, 0);
+  v->constant = true;
+  v->parameter = x->parameter;
+  if (!set_shape(v, rank, dims) || v->count != x->count) {
+    free(map);
+    return clarke_lower_fail(low, err, "the shapes do not fit");
+  }
+  v->origin = malloc((v->count + 1) * sizeof *v->origin);
+  if (x->real != NULL)
+    v->real = malloc((v->count + 1) * sizeof *v->real);
+  else
+    v->integer = malloc((v->count + 1) * sizeof *v->integer);
+  if (v->origin == NULL || (v->real == NULL && v->integer == NULL)) {
+    free(map);
+    return out_of_memory(low, err);
+  }
+  for (size_t e = 0; e < v->count; e++) {
+    size_t from = map != NULL ? map[e] : e;
+
+    if (v->real != NULL)
+      v->real[e] = x->real[from];
+    else
+      v->integer[e] = x->integer[from];
+    v->origin[e] = x->origin != NULL ? x->origin[from] : from;
+  }
+  free(map);
+  return clarke_lower_done(low, g->n_values - 1, err);
+}
+
+clarke_status
+clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
+                        clarke_error *err)
+{
+  clarke_step *s;
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  if (clarke_lower_value(low, 0)->constant)
+    return rearranged_constant(low, rank, dims, map, err);
+  s = clarke_lower_step(low, CLARKE_GATHER, 1, rank, dims, err);
+  if (s == NULL) {
+    free(map);
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  }
+  s->in[0].map = map;
+  if (low->graph->values[s->out].count != clarke_lower_value(low, 0)->count)
+    return clarke_lower_fail(low, err, "%zu entries a sample cannot take a shape of %zu",
+                             clarke_lower_value(low, 0)->count, low->graph->values[s->out].count);
+  return clarke_lower_done(low, s->out, err);
+}
+
+/* The dims of operand i as broadcasting sees them: whole, the batch axis being 1. */
+static size_t
+whole_dims(const clarke_lowering *low, size_t i, size_t *dims)
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+  size_t lead = !v->constant && low->graph->batched ? 1 : 0;
+
+  for (size_t k = 0; k < lead; k++)
+    dims[k] = 1;
+  memcpy(dims + lead, v->dims, v->rank * sizeof *dims);
+  return v->rank + lead;
+}
+
+/* The map from a whole broadcast shape to an operand's entries; NULL when it is the identity. */
+static size_t *
+broadcast_map(size_t rank, const size_t *dims, size_t count, size_t in_rank, const size_t *in_dims,
+              bool *failed)
+{
+  size_t *map = malloc((count + 1) * sizeof *map);
+  bool identity = true;
+
+  *failed = map == NULL;
+  for (size_t f = 0; !*failed && f < count; f++) {
+    size_t rest = f, entry = 0, step = 1;
+
+    for (size_t a = rank; a-- > 0; rest /= dims[a]) {
+      size_t at = rest % dims[a];
+
+      if (a + in_rank < rank)
+        continue;
+      size_t extent = in_dims[a + in_rank - rank];
+      entry += (extent == 1 ? 0 : at) * step;
+      step *= extent;
+    }
+    map[f] = entry;
+    identity = identity && entry == f;
+  }
+  if (identity && !*failed) {
+    size_t in_count = 1;
+
+    for (size_t a = 0; a < in_rank; a++)
+      in_count *= in_dims[a];
+    if (in_count == count) {
+      free(map);
+      return NULL;
+    }
+  }
+  return map;
+}
+
+clarke_status
+clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
+                       size_t **map1, clarke_error *err)
+{
+  size_t in[2][CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1];
+  size_t r0 = whole_dims(low, 0, in[0]), r1 = whole_dims(low, 1, in[1]);
+  size_t r = r0 > r1 ? r0 : r1, lead = low->graph->batched ? 1 : 0, count = 1;
+  bool failed[2];
+
+  *map0 = *map1 = NULL;
+  for (size_t a = 0; a < r; a++) {
+    size_t d0 = a + r0 < r ? 1 : in[0][a + r0 - r], d1 = a + r1 < r ? 1 : in[1][a + r1 - r];
+
+    if (d0 != d1 && d0 != 1 && d1 != 1)
+      return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", d0, d1);
+    out[a] = d0 == 1 ? d1 : d0;
+    if (out[a] != 0 && count > CLARKE_MAX_ENTRIES / out[a])
+      return too_large(low, err);
+    count *= out[a];
+  }
+  if (!affordable(low->graph, count))
+    return too_large(low, err);
+  for (size_t i = 0; i < 2; i++)
+    if (!clarke_lower_value(low, i)->constant && (i == 0 ? r0 : r1) != r)
+      return clarke_lower_fail(low, err, "broadcasting would add axes before the batch axis");
+  if (lead == 1 && (r == 0 || out[0] != 1))
+    return clarke_lower_fail(low, err, "a constant of %zu entries along the batch axis", out[0]);
+  *rank = r - lead;
+  if (*rank > CLARKE_MAX_RANK)
+    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
+  memcpy(dims, out + lead, *rank * sizeof *dims);
+  *map0 = broadcast_map(r, out, count, r0, in[0], &failed[0]);
+  *map1 = broadcast_map(r, out, count, r1, in[1], &failed[1]);
+  if (!failed[0] && !failed[1])
+    return CLARKE_OK;
+  free(*map0);
+  free(*map1);
+  *map0 = *map1 = NULL;
+  return out_of_memory(low, err);
+}

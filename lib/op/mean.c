@@ -1,0 +1,257 @@
+/* Means: AveragePool, GlobalAveragePool, ReduceMean. The entries to be summed are laid out along
+ * (blocks, inner, repeat), summed by a weight of ones, and the sums divided by how many they are of. */
+#include "op/axes.h"
+#include "op/window.h"
+
+typedef struct {
+  size_t blocks, inner, repeat;
+} layout;
+
+/* The sums of a value laid out so, in an activation of that shape. */
+static clarke_status
+add_sums(clarke_lowering *low, layout l, size_t rank, const size_t *dims, size_t *value,
+         clarke_error *err)
+{
+  const size_t row[2] = {1, l.inner};
+  size_t ones;
+  clarke_step *s;
+  clarke_status status = clarke_lower_made(low, 2, row, &ones, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < l.inner; i++)
+    low->graph->values[ones].real[i] = 1;
+  s = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
+  s->dense = (clarke_dense){.weight = ones, .blocks = l.blocks, .inner = l.inner, .outer = 1,
+                            .repeat = l.repeat};
+  *value = s->out;
+  return CLARKE_OK;
+}
+
+/* Finishes with the sums divided by the constant `counts`: one for all, or one for each place of the
+ * repeated axis. */
+static clarke_status
+add_division(clarke_lowering *low, size_t sums, size_t counts, size_t rank, const size_t *dims,
+             clarke_error *err)
+{
+  clarke_step *s = clarke_lower_step(low, CLARKE_SCALE, 2, rank, dims, err);
+  clarke_status status;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = sums;
+  s->in[1].value = counts;
+  s->divide = true;
+  status = clarke_lower_periodic(low, s, 1, 1, low->graph->values[counts].count, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
+}
+
+/* --- AveragePool --- */
+
+static size_t
+window_count(const clarke_window *w, bool padding, size_t position)
+{
+  return padding ? clarke_window_declared(w, position) : clarke_window_inside(w, position);
+}
+
+/* What each window's sum is divided by: one number when they are all the same. */
+static clarke_status
+window_counts(const clarke_window *w, clarke_lowering *low, size_t *value, clarke_error *err)
+{
+  bool padding = clarke_lower_int(low, "count_include_pad", 0) != 0, same = true;
+  size_t first = window_count(w, padding, 0), n;
+  clarke_status status;
+
+  for (size_t p = 0; p < w->positions; p++) {
+    if (clarke_window_inside(w, p) == 0)
+      return clarke_lower_fail(low, err, "window %zu lies in the padding; expected an entry in each",
+                               p);
+    same = same && window_count(w, padding, p) == first;
+  }
+  n = same ? 1 : w->positions;
+  status = clarke_lower_made(low, 1, &n, value, err);
+  for (size_t p = 0; status == CLARKE_OK && p < n; p++)
+    low->graph->values[*value].real[p] = (double)window_count(w, padding, p);
+  return status;
+}
+
+static clarke_status
+lower_average(clarke_lowering *low, clarke_error *err)
+{
+  clarke_window w;
+  size_t dims[CLARKE_MAX_RANK], rank, value, counts;
+  clarke_status status = clarke_lower_activation(low, 0, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_window_read(&w, low, NULL, err);
+  if (status == CLARKE_OK)
+    status = clarke_window_gather(&w, low, &value, err);
+  if (status == CLARKE_OK)
+    status = window_counts(&w, low, &counts, err);
+  if (status != CLARKE_OK)
+    return status;
+  rank = clarke_window_shape(&w, low, w.channels, dims);
+  status = add_sums(low, (layout){w.planes, w.taps, w.positions}, rank, dims, &value, err);
+  return status == CLARKE_OK ? add_division(low, value, counts, rank, dims, err) : status;
+}
+
+/* --- ReduceMean, GlobalAveragePool --- */
+
+/* An input's whole axes, those that are reduced marked. */
+typedef struct {
+  size_t lead, rank, dims[CLARKE_MAX_WHOLE];
+  bool reduced[CLARKE_MAX_WHOLE];
+} reduction;
+
+/* The offset of the index-th entry, in row-major order, over the axes from `first` on that are
+ * reduced, or over those that are not. */
+static size_t
+offset(const reduction *r, size_t first, bool reduced, size_t index)
+{
+  size_t entry = 0, step = 1;
+
+  for (size_t a = r->rank; a-- > first; step *= r->dims[a])
+    if (r->reduced[a] == reduced) {
+      entry += index % r->dims[a] * step;
+      index /= r->dims[a];
+    }
+  return entry;
+}
+
+/* Blocks are the axes before the first reduced one (returned), repeated the others that are kept. */
+static size_t
+reduction_layout(const reduction *r, layout *l)
+{
+  size_t first = 0;
+
+  *l = (layout){1, 1, 1};
+  while (!r->reduced[first])
+    l->blocks *= r->dims[first++];
+  for (size_t a = first; a < r->rank; a++)
+    *(r->reduced[a] ? &l->inner : &l->repeat) *= r->dims[a];
+  return first;
+}
+
+/* Lays input 0 out; input 0 itself when the reduced axes follow one another. */
+static clarke_status
+gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *value,
+               clarke_error *err)
+{
+  size_t first = reduction_layout(r, l), last = r->rank - 1, size = l->inner * l->repeat;
+  const size_t dims[3] = {l->blocks, l->inner, l->repeat};
+  bool apart = false;
+  clarke_step *s;
+  size_t *map;
+
+  *value = low->in[0];
+  while (!r->reduced[last])
+    last--;
+  for (size_t a = first; a < last; a++)
+    apart = apart || !r->reduced[a];
+  if (!apart)
+    return CLARKE_OK;
+  s = clarke_lower_step(low, CLARKE_GATHER, 1, 3, dims, err);
+  map = s != NULL ? clarke_lower_map(low, s, 0, l->blocks * size, err) : NULL;
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  *value = s->out;
+  for (size_t b = 0; b < l->blocks; b++)
+    for (size_t i = 0; i < l->inner; i++)
+      for (size_t k = 0; k < l->repeat; k++)
+        *map++ = b * size + offset(r, first, true, i) + offset(r, first, false, k);
+  return CLARKE_OK;
+}
+
+/* The per-sample shape of the means; its rank. */
+static size_t
+reduced_shape(const reduction *r, bool keep, size_t *dims)
+{
+  size_t rank = 0;
+
+  for (size_t a = r->lead; a < r->rank; a++)
+    if (keep || !r->reduced[a])
+      dims[rank++] = r->reduced[a] ? 1 : r->dims[a];
+  return rank;
+}
+
+static clarke_status
+reduce(const reduction *r, bool keep, clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], rank = reduced_shape(r, keep, dims), one = 1, value, count;
+  layout l;
+  clarke_status status;
+
+  if (clarke_lower_value(low, 0)->count == 0)
+    return clarke_lower_fail(low, err, "the input has no entries");
+  status = gather_reduced(r, low, &l, &value, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_made(low, 1, &one, &count, err);
+  if (status != CLARKE_OK)
+    return status;
+  low->graph->values[count].real[0] = (double)l.inner;
+  status = add_sums(low, l, rank, dims, &value, err);
+  return status == CLARKE_OK ? add_division(low, value, count, rank, dims, err) : status;
+}
+
+static clarke_status
+lower_global(clarke_lowering *low, clarke_error *err)
+{
+  reduction r = {.rank = 0};
+  clarke_status status = clarke_lower_activation(low, 0, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  r.lead = clarke_axes_lead(low, 0);
+  r.rank = clarke_axes_whole(low, 0, r.dims);
+  if (r.rank < 3)
+    return clarke_lower_fail(low, err, "an input of %zu axes; expected a batch, channels and one "
+                                       "axis or more", r.rank);
+  for (size_t a = 2; a < r.rank; a++)
+    r.reduced[a] = true;
+  return reduce(&r, true, low, err);
+}
+
+/* The axes are an attribute before opset 18, an input from it; none are all, or none at all. */
+static clarke_status
+lower_mean(clarke_lowering *low, clarke_error *err)
+{
+  reduction r = {.rank = 0};
+  const int64_t *list;
+  size_t n, keep = clarke_lower_int(low, "keepdims", 1) != 0;
+  bool given;
+  clarke_status status = clarke_lower_activation(low, 0, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  r.lead = clarke_axes_lead(low, 0);
+  r.rank = clarke_axes_whole(low, 0, r.dims);
+  status = clarke_axes_list(low, "axes", 1, &list, &n, &given, err);
+  if (status == CLARKE_OK)
+    status = clarke_axes_chosen(low, list, n, r.rank, r.reduced, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (n == 0 && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
+    return clarke_lower_rearranged(low, r.rank - r.lead, r.dims + r.lead, NULL, err);
+  for (size_t a = 0; a < r.rank && n == 0; a++)
+    r.reduced[a] = true;
+  if (r.lead == 1 && r.reduced[0])
+    return clarke_lower_fail(low, err, "a mean over the batch axis%s; expected axes of a sample",
+                             n == 0 ? " (no axes are all axes)" : "");
+  return reduce(&r, keep, low, err);
+}
+
+const clarke_op clarke_ops_mean[] = {
+  {.name = "AveragePool",
+   .forms = {{7, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " count_include_pad:i"},
+             {10, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i"},
+             {19, 1, 1, 1, CLARKE_WINDOW_ATTRIBUTES " ceil_mode:i count_include_pad:i dilations:I"}},
+   .lower = lower_average},
+  {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
+  {.name = "ReduceMean",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_mean},
+  {.name = NULL},
+};

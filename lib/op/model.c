@@ -1,0 +1,70 @@
+#include "op/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_model_init(clarke_model *m)
+{
+  memset(m, 0, sizeof *m);
+}
+
+static void
+strings_clear(char **s, size_t n)
+{
+  for (size_t i = 0; s != NULL && i < n; i++)
+    free(s[i]);
+  free(s);
+}
+
+static void
+node_clear(clarke_model_node *node)
+{
+  free(node->op_type);
+  free(node->domain);
+  free(node->name);
+  strings_clear(node->in, node->n_in);
+  strings_clear(node->out, node->n_out);
+  for (size_t i = 0; node->attr != NULL && i < node->n_attr; i++) {
+    clarke_attr *a = &node->attr[i];
+
+    free(a->name);
+    free(a->s);
+    free(a->ints);
+    free(a->floats);
+    clarke_tensor_clear(&a->t);
+  }
+  free(node->attr);
+}
+
+static void
+ports_clear(clarke_model_port *port, size_t n)
+{
+  for (size_t i = 0; port != NULL && i < n; i++)
+    free(port[i].name);
+  free(port);
+}
+
+void
+clarke_model_clear(clarke_model *m)
+{
+  for (size_t i = 0; m->nodes != NULL && i < m->n_nodes; i++)
+    node_clear(&m->nodes[i]);
+  free(m->nodes);
+  for (size_t i = 0; m->tensors != NULL && i < m->n_tensors; i++)
+    clarke_tensor_clear(&m->tensors[i]);
+  free(m->tensors);
+  ports_clear(m->inputs, m->n_inputs);
+  ports_clear(m->outputs, m->n_outputs);
+  free(m->file);
+  clarke_model_init(m);
+}
+
+const clarke_attr *
+clarke_model_attr(const clarke_model_node *node, const char *name)
+{
+  for (size_t i = 0; i < node->n_attr; i++)
+    if (strcmp(node->attr[i].name, name) == 0)
+      return &node->attr[i];
+  return NULL;
+}

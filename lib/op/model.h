@@ -1,0 +1,58 @@
+/* A network as its file states it, before it is given types: nodes by operator name, named
+ * tensors, declared inputs and outputs. Readers fill it; clarke_graph_build reads it. */
+#ifndef CLARKE_OP_MODEL_H
+#define CLARKE_OP_MODEL_H
+
+#include "exact/tensor.h"
+
+typedef enum {
+  CLARKE_ATTR_INT, CLARKE_ATTR_FLOAT, CLARKE_ATTR_STRING, CLARKE_ATTR_TENSOR,
+  CLARKE_ATTR_INTS, CLARKE_ATTR_FLOATS,
+  CLARKE_ATTR_OTHER, /* graphs, sparse tensors...: no supported operator has one */
+} clarke_attr_type;
+
+typedef struct {
+  char *name;
+  clarke_attr_type type;
+  int64_t i;
+  double f;  /* the exact value of the stored float32 */
+  char *s;   /* NUL-terminated; a string holding NUL is refused by readers */
+  size_t n;  /* of ints or floats */
+  int64_t *ints;
+  double *floats;
+  clarke_tensor t;
+} clarke_attr;
+
+typedef struct {
+  char *op_type, *domain /* "" for the default */, *name /* "" when unnamed */;
+  size_t n_in, n_out, n_attr;
+  char **in, **out; /* "" for an omitted optional one */
+  clarke_attr *attr;
+} clarke_model_node;
+
+typedef struct {
+  char *name;
+  clarke_dtype dtype;
+  bool shaped;                   /* does the file give a shape? */
+  size_t rank;
+  int64_t dims[CLARKE_MAX_RANK]; /* -1: symbolic or unknown */
+} clarke_model_port;
+
+typedef struct {
+  char *file;    /* base name, for messages */
+  int64_t opset; /* of the default domain */
+  bool external; /* are there entries that come from other files? */
+  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  clarke_model_node *nodes;   /* in the file's (topological) order */
+  clarke_tensor *tensors;     /* initializers; names unique */
+  clarke_model_port *inputs;  /* those that are no initializer */
+  clarke_model_port *outputs;
+} clarke_model;
+
+void clarke_model_init(clarke_model *m);
+void clarke_model_clear(clarke_model *m);
+
+/* NULL when there is none. */
+const clarke_attr *clarke_model_attr(const clarke_model_node *node, const char *name);
+
+#endif

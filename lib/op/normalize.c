@@ -1,0 +1,238 @@
+/* LayerNormalization, InstanceNormalization, GroupNormalization: the entries of a sample's groups less
+ * their mean, divided by sqrt(variance + epsilon), then times scale, plus B. Real numbers are not rounded:
+ * stash_type, the type of the mean and deviation, means nothing here. */
+#include "op/normalize.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { X, SCALE, B };
+
+clarke_status
+clarke_chain_begin(clarke_chain *c, const clarke_lowering *low, size_t least, clarke_error *err)
+{
+  clarke_status status = clarke_lower_activation(low, X, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  memset(c, 0, sizeof *c);
+  c->axes = clarke_axes_whole(low, X, c->whole);
+  if (c->axes < least)
+    return clarke_lower_fail(low, err, "an input of %zu axes; expected %s", c->axes,
+                             least > 2    ? "a batch, channels and one axis or more"
+                             : least == 2 ? "a batch and channels"
+                                          : "one axis or more");
+  if (clarke_lower_value(low, X)->count == 0)
+    return clarke_lower_fail(low, err, "the input has no entries");
+  c->rank = clarke_lower_value(low, X)->rank;
+  memcpy(c->dims, clarke_lower_value(low, X)->dims, sizeof c->dims);
+  c->space = 1;
+  for (size_t a = 2; a < c->axes; a++)
+    c->space *= c->whole[a];
+  c->value = low->in[X];
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_chain_normalize(clarke_chain *c, clarke_lowering *low, clarke_grouping grouping,
+                       clarke_error *err)
+{
+  double epsilon = clarke_lower_float(low, "epsilon", (double)1e-5f);
+  clarke_step *s;
+
+  if (!(epsilon > 0) || !isfinite(epsilon))
+    return clarke_lower_fail(low, err, "epsilon is %.17g; expected a number above zero", epsilon);
+  s = clarke_lower_step(low, CLARKE_NORMALIZE, 1, c->rank, c->dims, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  mpq_set_d(s->epsilon, epsilon);
+  s->grouping = grouping;
+  s->in[0].value = c->value;
+  c->value = s->out;
+  return CLARKE_OK;
+}
+
+clarke_step *
+clarke_chain_step(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i,
+                  clarke_error *err)
+{
+  clarke_step *s = clarke_lower_step(low, kind, 2, c->rank, c->dims, err);
+
+  if (s == NULL)
+    return NULL;
+  s->in[0].value = c->value;
+  s->in[1].value = low->in[i];
+  c->value = s->out;
+  return s;
+}
+
+clarke_status
+clarke_chain_weight(clarke_lowering *low, size_t i, const char *name, size_t n, const char *per,
+                    clarke_error *err)
+{
+  clarke_status status = clarke_lower_weight(low, i, err);
+  const clarke_value *v;
+
+  if (status != CLARKE_OK)
+    return status;
+  v = clarke_lower_value(low, i);
+  return v->rank == 1 && v->count == n
+           ? CLARKE_OK
+           : clarke_lower_fail(low, err, "%s has %zu axes and %zu entries; expected one axis of %zu %s",
+                               name, v->rank, v->count, n, per);
+}
+
+clarke_status
+clarke_chain_affine(clarke_chain *c, clarke_lowering *low, size_t repeat, size_t period,
+                    clarke_error *err)
+{
+  for (size_t i = SCALE; i <= B; i++) {
+    clarke_step *s = clarke_chain_step(c, low, i == SCALE ? CLARKE_SCALE : CLARKE_SUM, i, err);
+
+    if (s == NULL || clarke_lower_periodic(low, s, 1, repeat, period, err) != CLARKE_OK)
+      return err != NULL ? err->code : CLARKE_ENOMEM;
+  }
+  return clarke_lower_done(low, c->value, err);
+}
+
+/* By groups of channels, each over all of space; opsets before 21 have one scale and B for a group of a
+ * GroupNormalization. */
+static clarke_status
+lower_channels(clarke_lowering *low, size_t groups, bool by_group, clarke_chain *c,
+               clarke_error *err)
+{
+  size_t channels = c->whole[1], each = by_group ? channels / groups * c->space : c->space;
+  size_t n = by_group ? groups : channels;
+  clarke_grouping grouping = {1, c->whole[0] * groups, channels / groups * c->space, false};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = SCALE; i <= B && status == CLARKE_OK; i++)
+    status = clarke_chain_weight(low, i, i == SCALE ? "scale" : "B", n,
+                                 by_group ? "groups" : "channels", err);
+  if (status == CLARKE_OK)
+    status = clarke_chain_normalize(c, low, grouping, err);
+  return status == CLARKE_OK ? clarke_chain_affine(c, low, each, n, err) : status;
+}
+
+static clarke_status
+lower_instance(clarke_lowering *low, clarke_error *err)
+{
+  clarke_chain c;
+  clarke_status status = clarke_chain_begin(&c, low, 3, err);
+
+  return status == CLARKE_OK ? lower_channels(low, c.whole[1], false, &c, err) : status;
+}
+
+static clarke_status
+lower_group(clarke_lowering *low, clarke_error *err)
+{
+  int64_t groups = clarke_lower_int(low, "num_groups", 0);
+  clarke_chain c;
+  clarke_status status = clarke_chain_begin(&c, low, 2, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (groups < 1 || (uint64_t)groups > c.whole[1] || c.whole[1] % (size_t)groups != 0)
+    return clarke_lower_fail(low, err, "num_groups is %lld; expected a divisor of the %zu channels",
+                             (long long)groups, c.whole[1]);
+  return lower_channels(low, (size_t)groups, low->opset < 21, &c, err);
+}
+
+/* The map of a constant of these axes, which must fit the last ones of input 0, each of its size or 1. */
+static clarke_status
+fill_fitted(clarke_lowering *low, clarke_step *s, const clarke_chain *c, const clarke_value *v,
+            clarke_error *err)
+{
+  size_t count = 1, rank = v->rank, dims[CLARKE_MAX_RANK], *map;
+
+  memcpy(dims, v->dims, sizeof dims);
+  for (size_t a = 0; a < c->axes; a++)
+    count *= c->whole[a];
+  map = clarke_lower_map(low, s, 1, count, err);
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t f = 0; f < count; f++) {
+    size_t rest = f, entry = 0, step = 1;
+
+    for (size_t a = 0; a < rank; a++) {
+      size_t extent = dims[rank - 1 - a], whole = c->whole[c->axes - 1 - a];
+
+      entry += (extent == 1 ? 0 : rest % whole) * step;
+      step *= extent;
+      rest /= whole;
+    }
+    map[f] = entry;
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+check_fitted(clarke_lowering *low, const clarke_chain *c, size_t i, const char *name,
+             clarke_error *err)
+{
+  clarke_status status = clarke_lower_weight(low, i, err);
+  const clarke_value *v;
+  bool fits;
+
+  if (status != CLARKE_OK)
+    return status;
+  v = clarke_lower_value(low, i);
+  fits = v->rank <= c->axes;
+  for (size_t a = 0; a < v->rank && fits; a++)
+    fits = v->dims[v->rank - 1 - a] == 1 ||
+           v->dims[v->rank - 1 - a] == c->whole[c->axes - 1 - a];
+  return fits ? CLARKE_OK
+              : clarke_lower_fail(low, err, "%s, of %zu entries on %zu axes, does not broadcast to a "
+                                            "sample of the input", name, v->count, v->rank);
+}
+
+static clarke_status
+add_fitted(clarke_chain *c, clarke_lowering *low, clarke_step_kind kind, size_t i, clarke_error *err)
+{
+  clarke_step *s = clarke_chain_step(c, low, kind, i, err);
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  return fill_fitted(low, s, c, clarke_lower_value(low, i), err);
+}
+
+static clarke_status
+lower_layer(clarke_lowering *low, clarke_error *err)
+{
+  clarke_grouping grouping = {1, 1, 1, false};
+  size_t axis, lead = 0;
+  clarke_chain c;
+  clarke_status status = clarke_chain_begin(&c, low, 1, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", -1), c.axes, &axis, err);
+  if (status != CLARKE_OK)
+    return status;
+  lead = clarke_axes_lead(low, X);
+  if (axis < lead)
+    return clarke_lower_fail(low, err, "axis %zu is the batch; expected an axis of a sample", axis);
+  for (size_t a = 0; a < c.axes; a++)
+    *(a < axis ? &grouping.groups : &grouping.length) *= c.whole[a];
+  status = check_fitted(low, &c, SCALE, "Scale", err);
+  if (status == CLARKE_OK && clarke_lower_has(low, B))
+    status = check_fitted(low, &c, B, "B", err);
+  if (status == CLARKE_OK)
+    status = clarke_chain_normalize(&c, low, grouping, err);
+  if (status == CLARKE_OK)
+    status = add_fitted(&c, low, CLARKE_SCALE, SCALE, err);
+  if (status == CLARKE_OK && clarke_lower_has(low, B))
+    status = add_fitted(&c, low, CLARKE_SUM, B, err);
+  return status == CLARKE_OK ? clarke_lower_done(low, c.value, err) : status;
+}
+
+const clarke_op clarke_ops_normalize[] = {
+  {.name = "LayerNormalization",
+   .forms = {{17, 2, 3, 3, "axis:i epsilon:f stash_type:i"}},
+   .lower = lower_layer},
+  {.name = "InstanceNormalization", .forms = {{7, 3, 3, 1, "epsilon:f"}}, .lower = lower_instance},
+  {.name = "GroupNormalization",
+   .forms = {{18, 3, 3, 1, "epsilon:f num_groups:i"},
+             {21, 3, 3, 1, "epsilon:f num_groups:i stash_type:i"}},
+   .lower = lower_group},
+  {.name = NULL},
+};

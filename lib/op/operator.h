@@ -1,0 +1,135 @@
+/* The operator table: to add an operator is to add one file under graph/op/ and its name to the
+ * list in graph/meson.build. A file says, for each operator it holds, the name in ONNX, how a node
+ * lowers to steps (attributes, shape rule, value; its derivative follows from the steps' kinds),
+ * and D^AD at each kink under each known profile. The Clarke set at a kink of a pointwise
+ * function of one variable is the interval between the slopes on its sides, so it needs no
+ * saying.
+ *
+ * Some operators are called in programs only (program/program.h): Elu, Clamp, the order statistics.
+ * They have no `lower`, and in a file their names are not supported. */
+#ifndef CLARKE_OP_OPERATOR_H
+#define CLARKE_OP_OPERATOR_H
+
+#include "network/graph.h"
+
+/* No index map is longer: a small file must not ask for unbounded memory. */
+#define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
+
+/* What a node of the operator may have from an operator set on, until the next form's. */
+typedef struct {
+  int64_t since; /* 0: no such form */
+  size_t min_in, max_in, max_out;
+  const char *attributes; /* "name:t ...", t as i (int), f (float), s (string), I (ints); NULL: none */
+} clarke_form;
+
+#define CLARKE_MAX_FORMS 3
+
+typedef struct {
+  clarke_graph *graph;
+  const clarke_op *op;
+  const clarke_form *form; /* the operator's, of the opset */
+  const clarke_model_node *node;
+  size_t place; /* of the node in the file */
+  int64_t opset;
+  size_t n_in;
+  size_t *in; /* values; CLARKE_NONE for an omitted optional input */
+} clarke_lowering;
+
+/* How programs call a pointwise operator: NAME(x, constants...). */
+typedef struct {
+  const char *name;              /* relu6 */
+  const char *constants;         /* of the operator's pieces, "0 6", or their defaults */
+  size_t n_required, n_optional; /* how many of them a call gives, or may leave out */
+} clarke_spelling;
+
+#define CLARKE_MAX_SPELLINGS 4
+
+/* The profiles that are columns of the table. */
+typedef enum {
+  CLARKE_PYTORCH_2_13, CLARKE_JAX_0_10, CLARKE_TENSORFLOW_2,
+  CLARKE_N_PROFILES,
+} clarke_known_profile;
+
+struct clarke_op {
+  const char *name; /* as ONNX and profiles have it */
+  clarke_form forms[CLARKE_MAX_FORMS]; /* by `since`; outputs after the first may be named, not read */
+  clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
+  size_t n_kinks;
+  /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
+  const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];
+  /* Of programs. pieces fills kinks and coefficients (all zero to begin with, n_kinks set to the
+   * operator's) from the spelling's constants, and says what is wrong with them, or NULL. */
+  clarke_spelling spelling[CLARKE_MAX_SPELLINGS];
+  const char *(*pieces)(clarke_pieces *pieces, mpq_t *constant);
+  /* Of an order statistic, by profile: "first", "last", "stable" or "mean"; NULL: not known. */
+  bool order;
+  const char *tie[CLARKE_N_PROFILES];
+};
+
+/* The operator that programs call by this name, with the spelling; NULL when there is none. */
+const clarke_op *clarke_operator_spelled(const char *name, const clarke_spelling **spelling);
+
+/* NULL when there is none; all of them in turn (NULL past the end). */
+const clarke_op *clarke_operator_find(const char *name);
+const clarke_op *clarke_operator_at(size_t i);
+
+/* What a lower function calls. */
+
+/* "FILE: node 'NAME' (OP): message". */
+clarke_status clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+
+const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i);
+bool clarke_lower_has(const clarke_lowering *low, size_t i);
+/* The input must be an activation; a floating-point constant; an integer constant. */
+clarke_status clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_integers(const clarke_lowering *low, size_t i, const int64_t **list,
+                                    size_t *n, clarke_error *err);
+/* Registers input i, a constant, as a weight: a parameter if it is an initializer. */
+clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err);
+
+/* The same, as a statistic of BatchNormalization. */
+clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no
+ * parameter. It is to be made before the node's last step. */
+clarke_status clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims,
+                                size_t *value, clarke_error *err);
+
+int64_t clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent);
+double clarke_lower_float(const clarke_lowering *low, const char *name, double absent);
+
+/* A new step of that kind with one new activation of the given per-sample shape as its output.
+ * The last step of a node carries the node's output name: call clarke_lower_done with it. The
+ * returned pointer is valid until the next call. NULL when out of memory. */
+clarke_step *clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in,
+                               size_t rank, const size_t *dims, clarke_error *err);
+/* Gives operand i of the step a map of n entries for the caller to fill; NULL when it would be too
+ * large. */
+size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n,
+                         clarke_error *err);
+/* Gives operand i of the step the map of a constant of `period` entries, each read by `repeat`
+ * features in a row, all over again to the end. */
+clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
+                                    size_t period, clarke_error *err);
+clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
+
+/* A pointwise piecewise step on input 0 with n_kinks kinks, all coefficients zero to begin with:
+ * the caller fills kinks and pieces. */
+clarke_step *clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err);
+/* The whole of a pointwise operator of one input: its pieces, with these constants. */
+clarke_status clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_error *err);
+/* Drops kinks whose two slopes agree, then finishes the node. */
+clarke_status clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err);
+
+/* A rearrangement of input 0 to the given shape, entry f taken from map[f] (map is taken over;
+ * NULL: the identity). dims of a constant are whole, of an activation per sample. */
+clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims,
+                                      size_t *map, clarke_error *err);
+
+/* NumPy broadcasting of inputs 0 and 1 to per-sample dims, with a map into each (NULL: identity);
+ * at least one is an activation. */
+clarke_status clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims,
+                                     size_t **map0, size_t **map1, clarke_error *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* Profiles: named tables of what AD returns where a function is not differentiable. For each kink of
+ * each pointwise operator a proxy, D^AD; for each order statistic a rule for its ties (design: a bare
+ * name means the newest version). The known ones are columns of the operator table. A profile file
+ * has one statement a line:
+ *
+ *   like NAME               a known profile; the first statement, pytorch-2.13 when left out
+ *   OPERATOR KINK VALUE     VALUE a rational, `left` or `right`
+ *   tie OPERATOR RULE       RULE first, last, stable, mean, or hybrid B, B a rational
+ *
+ * `#` begins a comment; what the file does not name is as in the profile it is like. */
+#ifndef CLARKE_OP_PROFILE_H
+#define CLARKE_OP_PROFILE_H
+
+#include "op/operator.h"
+
+typedef enum { CLARKE_PROXY_VALUE, CLARKE_PROXY_LEFT, CLARKE_PROXY_RIGHT } clarke_proxy_kind;
+
+typedef struct {
+  bool known;
+  clarke_proxy_kind kind;
+  mpq_t value;
+} clarke_proxy;
+
+/* D^AD of an order statistic on a tie: with S the entries equal to its value, in increasing order of
+ * index, (1 - beta) e_j + beta mean of e_i over S; j is S's first (FIRST, beta as given), its last
+ * (LAST, beta 0), or the one that a stable ascending sort puts at this rank (STABLE, beta 0). */
+typedef enum { CLARKE_TIE_FIRST, CLARKE_TIE_LAST, CLARKE_TIE_STABLE } clarke_tie;
+
+typedef struct {
+  bool known;
+  clarke_tie tie;
+  mpq_t beta;
+} clarke_tie_rule;
+
+typedef struct {
+  char *name;
+  size_t n;            /* operators with kinks */
+  const clarke_op **op;
+  clarke_proxy (*proxy)[CLARKE_MAX_KINKS];
+  size_t n_orders;     /* order statistics */
+  const clarke_op **order;
+  clarke_tie_rule *rule;
+} clarke_profile;
+
+void clarke_profile_init(clarke_profile *p);
+void clarke_profile_clear(clarke_profile *p);
+
+/* A known name, or else the path of a profile file (one that holds a '/' or '.'). An unknown name
+ * is an error that lists the known ones. */
+clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err);
+/* The text of a profile file (a fuzz target). */
+clarke_status clarke_profile_parse(clarke_profile *p, const char *text, size_t size,
+                                   const char *file, clarke_error *err);
+
+/* Rationals in lowest terms; a mean only where the tie's first entry is taken. */
+bool clarke_profile_is_valid(const clarke_profile *p);
+
+/* NULL when the operator has no such kink, is no order statistic, or the profile knows no rule. */
+const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op *op, size_t kink);
+const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);
+
+/* Sets *rule from "first", "last", "stable", "mean", or "hybrid" with beta ("1/2"; else NULL). False
+ * when they are none of these. */
+bool clarke_tie_parse(clarke_tie_rule *rule, const char *name, const char *beta);
+
+#endif

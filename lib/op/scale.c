@@ -1,0 +1,58 @@
+/* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. */
+#include "op/operator.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Which operand is the constant; 2 when neither may be. */
+static size_t
+constant_operand(const clarke_lowering *low, bool divide)
+{
+  for (size_t i = 2; i-- > (divide ? 1u : 0u);)
+    if (clarke_lower_has(low, i) && clarke_lower_value(low, i)->constant)
+      return i;
+  return 2;
+}
+
+static clarke_status
+lower_scale(clarke_lowering *low, clarke_error *err)
+{
+  bool divide = strcmp(low->node->op_type, "Div") == 0;
+  size_t c = constant_operand(low, divide), rank, dims[CLARKE_MAX_RANK];
+  size_t *map[2], bad;
+  clarke_step *s;
+  clarke_status status;
+
+  if (c == 2)
+    return clarke_lower_fail(low, err, "%s must be a constant", divide ? "the divisor"
+                                                                       : "one operand");
+  status = clarke_lower_weight(low, c, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_activation(low, 1 - c, err);
+  if (status == CLARKE_OK)
+    status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+  if (status != CLARKE_OK)
+    return status;
+  s = clarke_lower_step(low, CLARKE_SCALE, 2, rank, dims, err);
+  if (s == NULL) {
+    free(map[0]);
+    free(map[1]);
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  }
+  s->in[0].value = low->in[1 - c];
+  s->in[0].map = map[1 - c];
+  s->in[1].value = low->in[c];
+  s->in[1].map = map[c];
+  s->divide = divide;
+  bad = clarke_step_bad_divisor(low->graph, s);
+  if (bad != CLARKE_NONE)
+    return clarke_lower_fail(low, err, "entry %zu of the divisor is zero", bad);
+  return clarke_lower_done(low, s->out, err);
+}
+
+
+const clarke_op clarke_ops_scale[] = {
+  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
+  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
+  {.name = NULL},
+};

@@ -1,0 +1,276 @@
+#include "op/window.h"
+
+#include "op/axes.h"
+
+#include <string.h>
+
+/* A list attribute of n integers from `least` on, all `absent` when it is not there. Sizes up to
+ * CLARKE_MAX_ENTRIES keep every sum and product of two of them below in range. */
+static clarke_status
+read_list(size_t *list, const clarke_lowering *low, const char *name, size_t n, int64_t least,
+          size_t absent, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, name);
+
+  if (attr != NULL && attr->n != n)
+    return clarke_lower_fail(low, err, "%s has %zu entries; expected %zu", name, attr->n, n);
+  for (size_t a = 0; a < n; a++) {
+    int64_t entry = attr != NULL ? attr->ints[a] : (int64_t)absent;
+
+    if (entry < least || entry > (int64_t)CLARKE_MAX_ENTRIES)
+      return clarke_lower_fail(low, err, "%s holds %lld; expected %lld to %zu", name,
+                               (long long)entry, (long long)least, CLARKE_MAX_ENTRIES);
+    list[a] = (size_t)entry;
+  }
+  return CLARKE_OK;
+}
+
+/* From the first tap to the last along an axis. */
+static size_t
+extent(const clarke_window *w, size_t a)
+{
+  return (w->kernel[a] - 1) * w->dilation[a] + 1;
+}
+
+clarke_status
+clarke_window_axes(size_t *axes, const clarke_lowering *low, clarke_error *err)
+{
+  size_t rank = clarke_lower_value(low, 0)->rank + clarke_axes_lead(low, 0);
+
+  *axes = rank - 2;
+  if (rank < 3 || *axes > CLARKE_MAX_SPATIAL)
+    return clarke_lower_fail(low, err, "an input of %zu axes; expected (batch, channels, length) or "
+                                       "(batch, channels, height, width)", rank);
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_input(clarke_window *w, const clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE];
+  clarke_status status = clarke_window_axes(&w->axes, low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (clarke_lower_value(low, 0)->count == 0)
+    return clarke_lower_fail(low, err, "the input has no entries");
+  clarke_axes_whole(low, 0, dims);
+  w->whole = dims[0];
+  w->channels = dims[1];
+  w->planes = w->whole * w->channels;
+  w->entries = 1;
+  for (size_t a = 0; a < w->axes; a++)
+    w->entries *= w->in[a] = dims[a + 2];
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_kernel(clarke_window *w, const clarke_lowering *low, const size_t *kernel, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, "kernel_shape");
+  clarke_status status = read_list(w->kernel, low, "kernel_shape", w->axes, 1, 1, err);
+
+  if (status == CLARKE_OK && kernel == NULL && attr == NULL)
+    return clarke_lower_fail(low, err, "kernel_shape is missing");
+  for (size_t a = 0; status == CLARKE_OK && kernel != NULL && a < w->axes; a++) {
+    if (attr != NULL && w->kernel[a] != kernel[a])
+      return clarke_lower_fail(low, err, "kernel_shape holds %zu where the weight has %zu entries",
+                               w->kernel[a], kernel[a]);
+    w->kernel[a] = kernel[a];
+  }
+  return status;
+}
+
+/* Positions along an axis under the padding, rounded down, or `up`: then a last window may reach past
+ * the padding, but one that would start in the padding after the array is left out (as ONNX's shape
+ * inference and PyTorch have it). */
+static size_t
+places(const clarke_window *w, size_t a, bool up)
+{
+  size_t all = w->in[a] + w->before[a] + w->after[a], n;
+
+  if (all < extent(w, a))
+    return up && extent(w, a) - all < w->stride[a] ? 1 : 0;
+  n = (all - extent(w, a) + (up ? w->stride[a] - 1 : 0)) / w->stride[a] + 1;
+  return up && (n - 1) * w->stride[a] >= w->in[a] + w->before[a] ? n - 1 : n;
+}
+
+/* auto_pad SAME: in / stride positions, rounded up; an odd one of padding goes after, or before. */
+static void
+pad_same(clarke_window *w, size_t a, bool upper)
+{
+  size_t n = (w->in[a] + w->stride[a] - 1) / w->stride[a];
+  size_t reach = (n - 1) * w->stride[a] + extent(w, a);
+  size_t total = reach > w->in[a] ? reach - w->in[a] : 0;
+
+  w->before[a] = upper ? total / 2 : total - total / 2;
+  w->after[a] = total - w->before[a];
+  w->out[a] = n;
+}
+
+static clarke_status
+read_padding(clarke_window *w, const clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *attr = clarke_model_attr(low->node, "auto_pad");
+  const char *rule = attr != NULL ? attr->s : "NOTSET";
+  bool upper = strcmp(rule, "SAME_UPPER") == 0, same = upper || strcmp(rule, "SAME_LOWER") == 0;
+  bool given = !same && strcmp(rule, "VALID") != 0, up = clarke_lower_int(low, "ceil_mode", 0) != 0;
+  size_t pads[2 * CLARKE_MAX_SPATIAL] = {0};
+  clarke_status status = read_list(pads, low, "pads", 2 * w->axes, 0, 0, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (given && strcmp(rule, "NOTSET") != 0)
+    return clarke_lower_fail(low, err, "auto_pad is '%.40s'; expected NOTSET, VALID, SAME_UPPER or "
+                                       "SAME_LOWER", rule);
+  if (!given && up)
+    return clarke_lower_fail(low, err, "ceil_mode with auto_pad %s; expected pads", rule);
+  for (size_t a = 0; a < w->axes; a++) {
+    if (!given && (pads[a] != 0 || pads[a + w->axes] != 0))
+      return clarke_lower_fail(low, err, "pads with auto_pad %s; expected one of them", rule);
+    w->before[a] = pads[a];
+    w->after[a] = pads[a + w->axes];
+    if (same)
+      pad_same(w, a, upper);
+    else
+      w->out[a] = places(w, a, up);
+    if (w->out[a] == 0)
+      return clarke_lower_fail(low, err, "a kernel that reaches over %zu entries does not fit into "
+                                         "the %zu of axis %zu, padding counted: the output would "
+                                         "have no entries", extent(w, a),
+                               w->in[a] + w->before[a] + w->after[a], a + 2);
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_window_read(clarke_window *w, const clarke_lowering *low, const size_t *kernel,
+                   clarke_error *err)
+{
+  clarke_status status;
+
+  memset(w, 0, sizeof *w);
+  status = read_input(w, low, err);
+  if (status == CLARKE_OK)
+    status = read_kernel(w, low, kernel, err);
+  if (status == CLARKE_OK)
+    status = read_list(w->stride, low, "strides", w->axes, 1, 1, err);
+  if (status == CLARKE_OK)
+    status = read_list(w->dilation, low, "dilations", w->axes, 1, 1, err);
+  if (status == CLARKE_OK)
+    status = read_padding(w, low, err);
+  if (status != CLARKE_OK)
+    return status;
+  w->taps = w->positions = 1;
+  for (size_t a = 0; a < w->axes; a++) {
+    if (w->kernel[a] > CLARKE_MAX_ENTRIES / w->taps || w->out[a] > CLARKE_MAX_ENTRIES / w->positions)
+      return clarke_lower_fail(low, err, "a kernel or an output of over %zu entries",
+                               CLARKE_MAX_ENTRIES);
+    w->taps *= w->kernel[a];
+    w->positions *= w->out[a];
+  }
+  return CLARKE_OK;
+}
+
+size_t
+clarke_window_entry(const clarke_window *w, size_t position, size_t tap)
+{
+  size_t entry = 0, step = 1;
+
+  for (size_t a = w->axes; a-- > 0;) {
+    size_t padded = position % w->out[a] * w->stride[a] + tap % w->kernel[a] * w->dilation[a];
+
+    if (padded < w->before[a] || padded - w->before[a] >= w->in[a])
+      return CLARKE_NONE;
+    entry += (padded - w->before[a]) * step;
+    step *= w->in[a];
+    position /= w->out[a];
+    tap /= w->kernel[a];
+  }
+  return entry;
+}
+
+/* Taps along axis a at position p that read places low .. high - 1 of the padded array. */
+static size_t
+taps_between(const clarke_window *w, size_t a, size_t p, size_t low, size_t high)
+{
+  size_t start = p * w->stride[a], d = w->dilation[a];
+  size_t first = start >= low ? 0 : (low - start + d - 1) / d;
+  size_t end = start >= high ? 0 : (high - start + d - 1) / d;
+
+  end = end < w->kernel[a] ? end : w->kernel[a];
+  return first < end ? end - first : 0;
+}
+
+size_t
+clarke_window_inside(const clarke_window *w, size_t position)
+{
+  size_t n = 1;
+
+  for (size_t a = w->axes; a-- > 0; position /= w->out[a])
+    n *= taps_between(w, a, position % w->out[a], w->before[a], w->before[a] + w->in[a]);
+  return n;
+}
+
+size_t
+clarke_window_declared(const clarke_window *w, size_t position)
+{
+  size_t n = 1;
+
+  for (size_t a = w->axes; a-- > 0; position /= w->out[a])
+    n *= taps_between(w, a, position % w->out[a], 0, w->before[a] + w->in[a] + w->after[a]);
+  return n;
+}
+
+size_t
+clarke_window_shape(const clarke_window *w, const clarke_lowering *low, size_t channels,
+                    size_t *dims)
+{
+  size_t rank = 0;
+
+  if (!low->graph->batched)
+    dims[rank++] = w->whole;
+  dims[rank++] = channels;
+  for (size_t a = 0; a < w->axes; a++)
+    dims[rank++] = w->out[a];
+  return rank;
+}
+
+/* Are the windows, laid out, the planes as they are? */
+static bool
+is_identity(const clarke_window *w)
+{
+  if (w->taps * w->positions != w->entries)
+    return false;
+  for (size_t tap = 0; tap < w->taps; tap++)
+    for (size_t p = 0; p < w->positions; p++)
+      if (clarke_window_entry(w, p, tap) != tap * w->positions + p)
+        return false;
+  return true;
+}
+
+clarke_status
+clarke_window_gather(const clarke_window *w, clarke_lowering *low, size_t *value,
+                     clarke_error *err)
+{
+  const size_t dims[3] = {w->planes, w->taps, w->positions};
+  clarke_step *s;
+  size_t *map;
+
+  *value = low->in[0];
+  if (is_identity(w))
+    return CLARKE_OK;
+  s = clarke_lower_step(low, CLARKE_GATHER, 1, 3, dims, err);
+  map = s != NULL ? clarke_lower_map(low, s, 0, w->planes * w->taps * w->positions, err) : NULL;
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  *value = s->out;
+  for (size_t plane = 0; plane < w->planes; plane++)
+    for (size_t tap = 0; tap < w->taps; tap++)
+      for (size_t p = 0; p < w->positions; p++) {
+        size_t entry = clarke_window_entry(w, p, tap);
+
+        *map++ = entry != CLARKE_NONE ? plane * w->entries + entry : CLARKE_NONE;
+      }
+  return CLARKE_OK;
+}

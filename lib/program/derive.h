@@ -1,0 +1,57 @@
+/* Everything that is asked about a program at a point: value, AD's output, the generalized
+ * derivatives, and where AD's output lies. */
+#ifndef CLARKE_PROGRAM_DERIVE_H
+#define CLARKE_PROGRAM_DERIVE_H
+
+#include "program/lipschitz.h"
+#include "program/patterns.h"
+#include "program/representation.h"
+#include "program/sets.h"
+#include "audit/audit.h" /* clarke_verdict, clarke_answer */
+
+/* thesis, Definition 7: no kink touched; touched, the conservative set a single point; not one. */
+typedef enum { CLARKE_ZONE_REGULAR, CLARKE_ZONE_COMPENSATION, CLARKE_ZONE_BIFURCATION,
+               CLARKE_ZONE_UNKNOWN } clarke_zone;
+const char *clarke_zone_name(clarke_zone z);
+
+typedef struct {
+  const clarke_program *p;
+  const clarke_profile *profile;
+  clarke_execution execution;
+  size_t dim;            /* n_outputs x wrt_count */
+  clarke_number *ad;     /* dim */
+  bool ad_exact;
+  clarke_patterns patterns;
+  bool lipschitz;        /* the outputs are known to be, near the point; else, why they may not be */
+  char not_lipschitz[CLARKE_LIPSCHITZ_WHY];
+  size_t far;            /* an instruction that clarke-check cannot execute near the point (lipschitz.h), or CLARKE_NONE */
+  bool sets_known;       /* bouligand and clarke below are the whole sets */
+  clarke_points bouligand; /* gradients of the realized patterns that are rational */
+  clarke_points clarke;    /* the vertices of their hull */
+  bool least_known;
+  mpq_t *least;          /* the least element of the Clarke set (dim) */
+  clarke_conservative conservative;
+  clarke_representation representation;
+  clarke_answer differentiable;
+  clarke_zone zone;
+  clarke_verdict verdict;
+  char why[512];
+  /* Evidence, for the proof. AD: at every touched kink AD follows pattern ad_pattern. HULL: weights
+   * of patterns, all rational. SEPARATOR: <separator, ad - gradient> > 0 for every pattern of the
+   * complete tree. UNANIMOUS: the tree is complete and every pattern's gradient is AD's output. */
+  clarke_evidence evidence;
+  size_t ad_pattern;
+  mpq_t *weight;         /* by pattern */
+  mpq_t *separator;      /* dim */
+} clarke_derivation;
+
+/* Evidence that can be one of its verdict, of patterns that there are. */
+bool clarke_derivation_is_valid(const clarke_derivation *d);
+
+void clarke_derivation_init(clarke_derivation *d);
+void clarke_derivation_clear(clarke_derivation *d);
+/* at is kept by reference; p has wrt marked. */
+clarke_status clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
+                            const clarke_profile *profile, clarke_error *err);
+
+#endif

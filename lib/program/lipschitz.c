@@ -1,0 +1,463 @@
+#include "program/lipschitz.h"
+#include "exact/polynomial.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ANY ((size_t)-2)  /* varies with several entries of wrt */
+#define BOTH 2
+#define TERMS 128         /* of a polynomial, or of a product before it is summed up */
+#define STEPS ((size_t)1 << 27)
+
+/* By instruction, whether or not it is executed at the point: */
+typedef struct {
+  bool good;           /* it has a value at the point, and is Lipschitz near */
+  size_t culprit;      /* when it is not: because of that instruction, */
+  const char *fault;   /* which has this fault */
+  size_t far;          /* an instruction needed for it that is past a proof's reach, or CLARKE_NONE */
+  int8_t arm;          /* BRANCH: the arm taken near the point, 1 or -1, or BOTH */
+  size_t varies;       /* with that entry of wrt alone, CLARKE_NONE or ANY */
+  bool asked;          /* of the polynomials at hand */
+  size_t variable;     /* its number among those, or CLARKE_NONE */
+  clarke_polynomial *polynomial;
+} near_point;
+
+typedef struct {
+  const clarke_execution *e;
+  near_point *at;
+  clarke_number *value, *partial; /* by instruction, at the point; room for one's arguments */
+  size_t held;      /* the entry of wrt that is as at the point, or CLARKE_NONE */
+  size_t variables, steps;
+  fmpq_mpoly_ctx_t ring;
+} neighbourhood;
+
+static clarke_status
+no_memory(clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+/* --- polynomials of inputs and of instructions taken as variables ----------------------------- */
+
+static bool
+is_held(const neighbourhood *n, size_t at)
+{
+  return n->at[at].varies == CLARKE_NONE || n->at[at].varies == n->held;
+}
+
+/* Made of its arguments' polynomials? A BRANCH of its arm's. */
+static bool
+is_made(const neighbourhood *n, size_t at)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+
+  if (is_held(n, at))
+    return false;
+  if (i->kind == CLARKE_DO_QUOTIENT) /* by a rational */
+    return is_held(n, i->in[1]) && n->value[i->in[1]].exact;
+  return i->kind == CLARKE_DO_LINEAR || i->kind == CLARKE_DO_PRODUCT ||
+         (i->kind == CLARKE_DO_BRANCH && n->at[at].arm != BOTH);
+}
+
+/* Marks what the polynomials of these four need, and numbers the variables. */
+static void
+ask(neighbourhood *n, const size_t in[4])
+{
+  size_t top = 0;
+
+  n->variables = 0;
+  for (size_t k = 0; k < 4; k++) {
+    n->at[in[k]].asked = true;
+    top = in[k] > top ? in[k] : top;
+  }
+  n->steps += top + 1;
+  for (size_t at = top + 1; at-- > 0;) {
+    const clarke_instruction *i = &n->e->p->instruction[at];
+    size_t arm = n->at[at].arm == 1 ? 2 : 3;
+
+    n->at[at].variable = CLARKE_NONE;
+    if (!n->at[at].asked)
+      continue;
+    for (size_t k = 0; k < i->n_in && is_made(n, at); k++)
+      if (i->kind != CLARKE_DO_BRANCH || k == arm)
+        n->at[i->in[k]].asked = true;
+    if (!is_made(n, at) && !(is_held(n, at) && n->value[at].exact))
+      n->at[at].variable = n->variables++;
+  }
+}
+
+static void
+limit(clarke_polynomial *y, const neighbourhood *n)
+{
+  y->kept = y->kept && fmpq_mpoly_length(y->p, n->ring) <= TERMS;
+}
+
+static void
+make_product(clarke_polynomial *y, const neighbourhood *n, const clarke_polynomial *a,
+             const clarke_polynomial *b)
+{
+  if (!a->kept || !b->kept ||
+      fmpq_mpoly_length(a->p, n->ring) * fmpq_mpoly_length(b->p, n->ring) > TERMS)
+    y->kept = false;
+  else
+    clarke_polynomial_mul(y, a, b, n->ring);
+}
+
+static void
+make(neighbourhood *n, size_t at)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  near_point *y = &n->at[at];
+  mpq_t q;
+
+  if (y->variable != CLARKE_NONE) {
+    fmpq_mpoly_gen(y->polynomial->p, (slong)y->variable, n->ring);
+    return;
+  }
+  if (is_held(n, at)) {
+    clarke_polynomial_add_rational(y->polynomial, n->value[at].q, n->ring);
+    return;
+  }
+  mpq_init(q);
+  mpq_set_si(q, 1, 1);
+  if (i->kind == CLARKE_DO_LINEAR) {
+    for (size_t k = 0; k < i->n_in; k++) {
+      clarke_polynomial_addmul(y->polynomial, i->coef[k], n->at[i->in[k]].polynomial, n->ring);
+      limit(y->polynomial, n);
+    }
+    clarke_polynomial_add_rational(y->polynomial, i->coef[i->n_in], n->ring);
+  } else if (i->kind == CLARKE_DO_PRODUCT)
+    make_product(y->polynomial, n, n->at[i->in[0]].polynomial, n->at[i->in[1]].polynomial);
+  else {
+    size_t from = i->kind == CLARKE_DO_QUOTIENT ? 0 : y->arm == 1 ? 2 : 3;
+
+    if (from == 0)
+      mpq_inv(q, n->value[i->in[1]].q);
+    clarke_polynomial_addmul(y->polynomial, q, n->at[i->in[from]].polynomial, n->ring);
+  }
+  limit(y->polynomial, n);
+  mpq_clear(q);
+}
+
+static clarke_status
+make_all(neighbourhood *n, size_t end, clarke_error *err)
+{
+  for (size_t at = 0; at < end; at++) {
+    if (!n->at[at].asked)
+      continue;
+    n->at[at].polynomial = malloc(sizeof *n->at[at].polynomial);
+    if (n->at[at].polynomial == NULL)
+      return no_memory(err);
+    clarke_polynomial_init(n->at[at].polynomial, n->ring);
+    make(n, at);
+  }
+  return CLARKE_OK;
+}
+
+static void
+forget(neighbourhood *n, size_t end)
+{
+  for (size_t at = 0; at < end; at++) {
+    if (n->at[at].polynomial != NULL)
+      clarke_polynomial_clear(n->at[at].polynomial, n->ring);
+    free(n->at[at].polynomial);
+    n->at[at].polynomial = NULL;
+    n->at[at].asked = false;
+  }
+}
+
+/* y = the polynomial of a less that of b. */
+static void
+subtract(clarke_polynomial *y, const neighbourhood *n, size_t a, size_t b)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  mpq_set_si(q, 1, 1);
+  clarke_polynomial_addmul(y, q, n->at[a].polynomial, n->ring);
+  mpq_neg(q, q);
+  clarke_polynomial_addmul(y, q, n->at[b].polynomial, n->ring);
+  limit(y, n);
+  mpq_clear(q);
+}
+
+/* Is x zero wherever y is? Where y is zero all around, one arm is taken. */
+static bool
+vanishes_with(const clarke_polynomial *x, const clarke_polynomial *y, const neighbourhood *n)
+{
+  fmpq_mpoly_t q;
+  bool divides;
+
+  if (x->kept && fmpq_mpoly_is_zero(x->p, n->ring))
+    return true;
+  if (n->held != CLARKE_NONE || !y->kept)
+    return false;
+  if (fmpq_mpoly_is_zero(y->p, n->ring))
+    return true;
+  if (!x->kept)
+    return false;
+  fmpq_mpoly_init(q, n->ring);
+  divides = fmpq_mpoly_divides(q, x->p, y->p, n->ring) &&
+            fmpq_mpoly_length(q, n->ring) * fmpq_mpoly_length(y->p, n->ring) <= TERMS;
+  fmpq_mpoly_clear(q, n->ring);
+  return divides;
+}
+
+/* Are the arms equal wherever the comparands are? Comparands that vary with one entry of wrt are so where it is as at
+ * the point, or all along on a side of that, where then one arm is taken. */
+static clarke_status
+arms_meet(bool *meet, neighbourhood *n, size_t at, clarke_error *err)
+{
+  const size_t *in = n->e->p->instruction[at].in;
+  size_t a = n->at[in[0]].varies, b = n->at[in[1]].varies;
+  size_t with = a == CLARKE_NONE || a == b ? b : b == CLARKE_NONE ? a : ANY, end = 0;
+  clarke_polynomial arms, gap;
+  clarke_status status;
+
+  *meet = in[2] == in[3] || (in[0] == in[2] && in[1] == in[3]) ||
+          (in[0] == in[3] && in[1] == in[2]);
+  if (*meet)
+    return CLARKE_OK;
+  n->held = with == ANY ? CLARKE_NONE : with;
+  ask(n, in);
+  for (size_t k = 0; k < 4; k++)
+    end = in[k] >= end ? in[k] + 1 : end;
+  if (n->variables > CLARKE_POLYNOMIAL_VARIABLES || n->steps > STEPS) {
+    forget(n, end);
+    return CLARKE_OK;
+  }
+  fmpq_mpoly_ctx_init(n->ring, n->variables > 0 ? (slong)n->variables : 1, ORD_LEX);
+  clarke_polynomial_init(&arms, n->ring);
+  clarke_polynomial_init(&gap, n->ring);
+  status = make_all(n, end, err);
+  if (status == CLARKE_OK) {
+    subtract(&arms, n, in[2], in[3]);
+    subtract(&gap, n, in[0], in[1]);
+    *meet = vanishes_with(&arms, &gap, n);
+  }
+  clarke_polynomial_clear(&arms, n->ring);
+  clarke_polynomial_clear(&gap, n->ring);
+  forget(n, end);
+  fmpq_mpoly_ctx_clear(n->ring);
+  return status;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+static void
+complain(neighbourhood *n, size_t at, const char *fault)
+{
+  n->at[at].good = false;
+  n->at[at].culprit = at;
+  n->at[at].fault = fault;
+}
+
+/* Is it more than 2^bits, or less than -2^bits? */
+static bool
+is_beyond(const clarke_number *x, mp_bitcnt_t bits)
+{
+  mpq_t size, most;
+  bool beyond;
+
+  mpq_inits(size, most, NULL);
+  clarke_number_middle(size, x);
+  mpq_abs(size, size);
+  mpq_set_ui(most, 1, 1);
+  mpq_mul_2exp(most, most, bits);
+  beyond = mpq_cmp(size, most) > 0;
+  mpq_clears(size, most, NULL);
+  return beyond;
+}
+
+static bool
+is_far(const clarke_instruction *i, const clarke_number *x)
+{
+  if (i->kind != CLARKE_DO_ANALYTIC)
+    return false;
+  switch (i->function) {
+  case CLARKE_FN_EXP:
+    return is_beyond(x, CLARKE_REACH_EXP);
+  case CLARKE_FN_SIN:
+  case CLARKE_FN_COS:
+    return is_beyond(x, CLARKE_REACH_CIRCLE);
+  default:
+    return false;
+  }
+}
+
+static clarke_status
+place_smooth(neighbourhood *n, size_t at, clarke_error *err)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  bool slope = n->at[at].varies != CLARKE_NONE && i->kind == CLARKE_DO_ANALYTIC, open = false;
+  clarke_error inner = {CLARKE_OK, ""};
+  clarke_status status = CLARKE_OK;
+
+  if (i->kind == CLARKE_DO_INPUT)
+    clarke_number_set_q(&n->value[at], n->e->at[clarke_program_entry(n->e->p, at)]);
+  else if (i->kind == CLARKE_DO_NORM && clarke_norm_at_zero(i, n->value))
+    clarke_number_set_si(&n->value[at], 0);
+  else
+    status = clarke_smooth_value(&n->value[at], slope ? n->partial : NULL, &open, n->e->p, at,
+                                 n->value, n->e->precision, &inner);
+  if (status != CLARKE_OK && status != CLARKE_EINPUT)
+    return clarke_fail(err, status, "%s", inner.text);
+  if (status == CLARKE_EINPUT)
+    complain(n, at, "this is taken arbitrarily near the end of its domain, or beyond");
+  else if (open)
+    complain(n, at, "no precision tells whether this is defined");
+  if (i->n_in > 0 && is_far(i, &n->value[i->in[0]]))
+    n->at[at].far = at;
+  return CLARKE_OK;
+}
+
+static clarke_status
+place_order(neighbourhood *n, size_t at, clarke_error *err)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  size_t *tied = malloc(i->n_in * sizeof *tied), n_tied, rank;
+
+  if (tied == NULL)
+    return no_memory(err);
+  if (clarke_order_place(tied, &n_tied, &rank, i, n->value, n->e->precision))
+    clarke_number_set(&n->value[at], &n->value[i->in[tied[0]]]);
+  else
+    complain(n, at, "no precision tells these numbers apart");
+  free(tied);
+  return CLARKE_OK;
+}
+
+/* An instruction is no better than what it needs, and no nearer. */
+static void
+need(neighbourhood *n, size_t at, size_t from)
+{
+  if (n->at[at].far == CLARKE_NONE)
+    n->at[at].far = n->at[from].far;
+  if (!n->at[at].good || n->at[from].good)
+    return;
+  n->at[at].good = false;
+  n->at[at].culprit = n->at[from].culprit;
+}
+
+static clarke_status
+place_branch(neighbourhood *n, size_t at, clarke_error *err)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  near_point *y = &n->at[at];
+  bool varies = n->at[i->in[0]].varies != CLARKE_NONE || n->at[i->in[1]].varies != CLARKE_NONE;
+  bool then, meet = true;
+  clarke_status status = CLARKE_OK;
+  int sign;
+
+  need(n, at, i->in[0]);
+  need(n, at, i->in[1]);
+  if (!y->good)
+    return CLARKE_OK;
+  sign = clarke_branch_place(i, n->value, n->e->precision);
+  if (sign == 2) {
+    complain(n, at, "no precision tells whether this condition holds");
+    return CLARKE_OK;
+  }
+  then = clarke_relation_holds(i->relation, sign);
+  y->arm = sign == 0 && i->in[0] != i->in[1] && varies ? BOTH : then ? 1 : -1;
+  for (size_t k = 2; k < 4; k++)
+    if (y->arm != (k == 2 ? -1 : 1))
+      need(n, at, i->in[k]);
+  if (!y->good)
+    return CLARKE_OK;
+  clarke_number_set(&n->value[at], &n->value[i->in[then ? 2 : 3]]);
+  if (y->arm == BOTH)
+    status = arms_meet(&meet, n, at, err);
+  if (!meet)
+    complain(n, at, "the arms of this branch do not meet where its comparands do, or cannot be told to");
+  return status;
+}
+
+static clarke_status
+place(neighbourhood *n, size_t at, clarke_error *err)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  size_t piece;
+
+  n->at[at].good = true;
+  n->at[at].far = CLARKE_NONE;
+  if (i->kind == CLARKE_DO_BRANCH)
+    return place_branch(n, at, err);
+  for (size_t k = 0; k < i->n_in; k++)
+    need(n, at, i->in[k]);
+  if (!n->at[at].good)
+    return CLARKE_OK;
+  if (i->kind == CLARKE_DO_ORDER)
+    return place_order(n, at, err);
+  if (i->kind != CLARKE_DO_PIECEWISE && i->kind != CLARKE_DO_ELU)
+    return place_smooth(n, at, err);
+  if (clarke_pointwise_place(&piece, i, &n->value[i->in[0]], n->e->precision) == CLARKE_PLACE_OPEN)
+    complain(n, at, "no precision tells on which side of its kink this is");
+  else
+    clarke_pointwise_value(&n->value[at], NULL, i, piece, &n->value[i->in[0]], n->e->precision);
+  return CLARKE_OK;
+}
+
+/* What an instruction varies with; a BRANCH, once it is placed, with its one arm or with all. */
+static void
+vary(neighbourhood *n, size_t at)
+{
+  const clarke_instruction *i = &n->e->p->instruction[at];
+  size_t *with = &n->at[at].varies, arm = n->at[at].arm == 1 ? 2 : 3;
+
+  *with = i->kind == CLARKE_DO_INPUT ? clarke_program_wrt_entry(n->e->p, at) : CLARKE_NONE;
+  for (size_t k = 0; k < i->n_in; k++) {
+    size_t x = n->at[i->in[k]].varies;
+
+    if (x == CLARKE_NONE || (i->kind == CLARKE_DO_BRANCH && n->at[at].arm != BOTH && k != arm))
+      continue;
+    *with = *with == CLARKE_NONE || *with == x ? x : ANY;
+  }
+}
+
+static size_t
+widest(const clarke_program *p)
+{
+  size_t n = 1;
+
+  for (size_t i = 0; i < p->n; i++)
+    n = p->instruction[i].n_in > n ? p->instruction[i].n_in : n;
+  return n;
+}
+
+clarke_status
+clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e, clarke_error *err)
+{
+  const clarke_program *p = e->p;
+  neighbourhood n = {.e = e, .held = CLARKE_NONE};
+  size_t wide = widest(p);
+  clarke_status status = CLARKE_OK;
+
+  n.at = calloc(p->n + 1, sizeof *n.at);
+  n.value = clarke_numbers(p->n);
+  n.partial = clarke_numbers(wide);
+  if (n.at == NULL || n.value == NULL || n.partial == NULL)
+    status = no_memory(err);
+  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
+    vary(&n, i);
+    status = place(&n, i, err);
+    vary(&n, i);
+  }
+  *known = status == CLARKE_OK;
+  *far = CLARKE_NONE;
+  for (size_t o = 0; o < p->n_outputs && *known; o++) {
+    const near_point *y = &n.at[p->output[o]];
+    const clarke_instruction *i = &p->instruction[y->culprit];
+
+    *known = y->good;
+    *far = *far == CLARKE_NONE ? y->far : *far;
+    if (!y->good)
+      snprintf(why, CLARKE_LIPSCHITZ_WHY, "line %zu, column %zu: %s", i->line, i->column,
+               n.at[y->culprit].fault);
+  }
+  free(n.at);
+  clarke_numbers_free(n.value, p->n);
+  clarke_numbers_free(n.partial, wide);
+  return status;
+}

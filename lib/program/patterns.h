@@ -1,0 +1,91 @@
+/* All patterns of a program around a point (design, section 4).
+ *
+ * Near the point an execution may part where a kink is touched. It is followed in demand order
+ * under the choices made so far; where a quantity that is zero at the point decides and is not
+ * identically zero near it under those choices, it comes to a *fork* with one branch a choice.
+ * Every branch adds *decisions*, quantities that must be positive; they are numbered along a path
+ * from 0.
+ *
+ *   PIECEWISE, ELU, BRANCH: with q the argument less the kink, or the difference of the comparands:
+ *     two choices, q < 0 with the decision -q, q > 0 with the decision q. Where q is an argument
+ *     with the kink 0, a factor that is not zero at the point is left out with its sign: of a product, with
+ *     one zero and one certainly nonzero factor, of a quotient its divisor, of a LINEAR of one term
+ *     without constant its coefficient, and so on with what is left.
+ *   ORDER with tied entries S, the r-th largest of which is its value: when 2 r <= |S| + 1 entries
+ *     are taken from the top until the r-th, else from the bottom until the (|S| + 1 - r)-th. To
+ *     take one: the candidates are the entries left, by increasing index, less those whose difference
+ *     from an earlier candidate is identically zero (its copies). One candidate is taken without a
+ *     fork; else there is a choice for each, with the decisions y_i - y_j (from the bottom:
+ *     y_j - y_i) for the other candidates j in their order. The one taken leaves with its copies,
+ *     all counted.
+ *
+ * A branch dies when a positive combination of decisions above it, each a polynomial of the
+ * displacement h (affine ones among them), has only monomials that are squares, with coefficients
+ * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. */
+#ifndef CLARKE_PROGRAM_PATTERNS_H
+#define CLARKE_PROGRAM_PATTERNS_H
+
+#include "program/walk.h"
+
+typedef enum { CLARKE_PARTING, CLARKE_REFUTED, CLARKE_PATTERN } clarke_fork_kind;
+
+/* The tree in preorder, branches in the order of choices. */
+typedef struct {
+  clarke_fork_kind kind;
+  size_t depth;       /* decisions above it on its path */
+  size_t instruction; /* PARTING: where */
+  size_t n_choices;   /* PARTING */
+  size_t n_u;         /* REFUTED: */
+  size_t *decision;   /* n_u of the decisions above, increasing */
+  mpq_t *u;           /* n_u positive multipliers: see above */
+  size_t pattern;     /* PATTERN: its number */
+} clarke_fork;
+
+typedef struct {
+  size_t n_choices;
+  size_t *choice;          /* at the forks on its path */
+  clarke_number *gradient; /* n_outputs x wrt_count: the limit of gradients, when realized */
+  bool exact;              /* all of it rational */
+  bool realized;           /* proved to occur, by: */
+  size_t n_directions;     /* 0: no decision, or not realized */
+  mpq_t **direction;       /* n_directions of wrt_count rationals: an arc
+                            * w + t d_1 + t^2 d_2 + ... follows the pattern for all small t > 0 */
+  bool first_order;        /* d_1 alone, every decision's derivative along it being positive */
+} clarke_pattern;
+
+typedef struct {
+  size_t dim, width; /* n_outputs x wrt_count; wrt_count */
+  size_t n_forks, capacity_forks;
+  clarke_fork *fork;
+  size_t n, capacity;
+  clarke_pattern *pattern;
+  bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, a NORM is
+                   * touched at zero, or a comparison cannot be decided */
+  bool all_known; /* complete, and every pattern is realized */
+  bool jumps;     /* some pattern's limit value is not the value at the point */
+  char why[256];  /* when not complete: why */
+} clarke_patterns;
+
+#define CLARKE_PATTERNS_LIMIT ((size_t)400000) /* forks of all kinds */
+
+/* Entries of linear systems times their ranks. */
+#define CLARKE_PATTERNS_WORK ((size_t)80000000)
+
+/* A whole tree when it is complete, each pattern once; refutations by decisions above them; directions of what is realized. */
+bool clarke_patterns_is_valid(const clarke_patterns *t);
+
+void clarke_patterns_init(clarke_patterns *t);
+void clarke_patterns_clear(clarke_patterns *t);
+
+/* e: an execution that is not open. */
+clarke_status clarke_patterns_find(clarke_patterns *t, const clarke_execution *e,
+                                   clarke_error *err);
+
+/* Where the tree was left incomplete: the one pattern that a chooser leads to is added; it says
+ * CLARKE_NONE to give up. *found: its number, or CLARKE_NONE. */
+typedef clarke_status (*clarke_chooser)(size_t *choice, void *context, const clarke_walk *w,
+                                        clarke_error *err);
+clarke_status clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution *e,
+                                    clarke_chooser choose, void *context, clarke_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/* A case: a program with claims about it in its header comments (docs/reproduce.md). */
+#ifndef CLARKE_TOOLS_REPRODUCE_CASE_H
+#define CLARKE_TOOLS_REPRODUCE_CASE_H
+
+#include "program/prog.h"
+#include "format/readers.h"
+
+/* KEY VALUE: what is true, and what is printed where that is something else (or NULL). */
+typedef struct {
+  char *key, *expect, *claimed;
+  size_t line;
+} clarke_fact;
+
+/* What consecutive `at` lines share. */
+typedef struct {
+  size_t n;
+  clarke_fact *fact;
+} clarke_facts;
+
+typedef struct {
+  char *name, *where, *says, *note;
+  char *cannot; /* cannot-check, with the reason; or NULL */
+  size_t line;
+} clarke_claim;
+
+/* One `at`. */
+typedef struct {
+  size_t claim, facts; /* which of the case's */
+  size_t line;
+  char *at;
+  char *profile; /* a profile's text: `like NAME`, then its own proxies */
+  char *wrt;     /* names between commas; NULL: all inputs */
+} clarke_check;
+
+typedef struct {
+  const char *name; /* the file's base name, in path */
+  char *path;
+  clarke_file file;
+  clarke_prog source;
+  clarke_program program; /* when there are checks */
+  size_t n_claims;
+  clarke_claim *claim;
+  size_t n_facts;
+  clarke_facts *facts;
+  size_t n_checks;
+  clarke_check *check;
+} clarke_case;
+
+void clarke_case_init(clarke_case *c);
+void clarke_case_clear(clarke_case *c);
+
+/* Messages are of the form FILE:LINE: what is wrong. */
+clarke_status clarke_case_read(clarke_case *c, const char *path, clarke_error *err);
+
+/* Is it a key that results are found for (reproduce_result.c)? */
+bool clarke_fact_key_known(const char *key);
+
+#endif
