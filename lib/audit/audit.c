@@ -7,14 +7,6 @@
 
 #define MIXED_MAX 10 /* layers with mixed proxies: 2^10 cells */
 
-const char *
-clarke_verdict_name(clarke_verdict v)
-{
-  static const char *const name[] = {"in-bouligand", "in-clarke", "not-in-clarke", "undecided"};
-
-  return name[v];
-}
-
 void
 clarke_audit_init(clarke_audit *a)
 {

@@ -3,17 +3,10 @@
 #ifndef CLARKE_AUDIT_AUDIT_H
 #define CLARKE_AUDIT_AUDIT_H
 
+#include "base/verdict.h"
 #include "exact/rank.h"
 #include "audit/enumerate.h"
 #include "audit/simplex.h"
-
-typedef enum {
-  CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE, CLARKE_UNDECIDED,
-} clarke_verdict;
-
-const char *clarke_verdict_name(clarke_verdict v);
-
-typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
 
 /* Independent blocks of a layer's system (a convolution's filters): all, those without a direction, and undecided ones. */
 typedef struct {
@@ -55,12 +48,6 @@ typedef struct {
   clarke_answer holds;
   char why[256];
 } clarke_theorem;
-
-typedef enum {
-  CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,
-  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_BOUND, CLARKE_EVIDENCE_SIMPLICES,
-  CLARKE_EVIDENCE_UNANIMOUS /* programs */,
-} clarke_evidence;
 
 #define CLARKE_THEOREMS 7
 

@@ -63,8 +63,6 @@ typedef struct {
 
 void clarke_membership_init(clarke_membership *m);
 void clarke_membership_clear(clarke_membership *m, size_t n);
-/* Nonnegative, with sum 1. */
-bool clarke_weights_are_valid(mpq_t *weight, size_t n);
 /* As its place says; n: gradients, when INSIDE. */
 bool clarke_membership_is_valid(const clarke_membership *m, size_t n);
 clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,

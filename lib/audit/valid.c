@@ -1,9 +1,7 @@
 /* Are this room's structures as their headers say? */
 #include "exact/number.h"
-#include "audit/enumerate.h"
+#include "audit/audit.h"
 #include "audit/parallel.h"
-#include "program/patterns.h"
-#include "audit/simplex.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -60,23 +58,6 @@ clarke_cell_is_valid(const clarke_cell *c, const clarke_question *q)
     if (!clarke_direction_is_valid(&c->direction[i], q->g))
       return false;
   return true;
-}
-
-/* Nonnegative numbers whose sum is 1. */
-bool
-clarke_weights_are_valid(mpq_t *weight, size_t n)
-{
-  bool valid = true;
-  mpq_t sum;
-
-  mpq_init(sum);
-  for (size_t i = 0; i < n && valid; i++) {
-    valid = clarke_rational_is_canonical(weight[i]) && mpq_sgn(weight[i]) >= 0;
-    mpq_add(sum, sum, weight[i]);
-  }
-  valid = valid && mpq_cmp_ui(sum, 1, 1) == 0;
-  mpq_clear(sum);
-  return valid;
 }
 
 bool
@@ -210,62 +191,77 @@ clarke_tree_is_valid(const clarke_tree *t, const clarke_question *q)
   return valid;
 }
 
-/* --- patterns of programs --- */
+/* --- evidence --- */
 
 static bool
-refutation_is_valid(const clarke_fork *f)
+mix_is_valid(const clarke_audit *a)
 {
-  for (size_t k = 0; k < f->n_u; k++)
-    if (f->decision[k] >= f->depth || (k > 0 && f->decision[k - 1] >= f->decision[k]) ||
-        !clarke_rational_is_canonical(f->u[k]) || mpq_sgn(f->u[k]) <= 0)
+  for (size_t i = 0; i < a->n_mixed; i++)
+    if (a->mixed[i] >= a->n_layers || (i > 0 && a->mixed[i - 1] >= a->mixed[i]) || mpq_sgn(a->lambda[i]) <= 0 ||
+        mpq_cmp_ui(a->lambda[i], 1, 1) >= 0)
       return false;
-  return f->n_u > 0;
+  return a->n_mixed > 0 && a->n_cells == (size_t)1 << a->n_mixed;
 }
 
-/* Forks in preorder: of a whole tree the last one closes the last branch. */
 static bool
-forks_are_valid(const clarke_patterns *t)
+simplices_are_valid(const clarke_audit *a, const clarke_question *q)
 {
-  size_t open = 1, next = 0;
-
-  for (size_t i = 0; i < t->n_forks; i++) {
-    const clarke_fork *f = &t->fork[i];
-
-    if (t->complete && open == 0)
+  for (size_t i = 0; i < a->n_simplices; i++)
+    if (!clarke_simplex_is_valid(&a->simplex[i], q))
       return false;
-    open -= f->kind != CLARKE_PARTING;
-    open += f->kind == CLARKE_PARTING ? f->n_choices - 1 : 0;
-    if ((f->kind == CLARKE_PARTING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
-        (f->kind == CLARKE_PATTERN && f->pattern != next++))
-      return false;
+  return a->n_simplices > 0 && clarke_cell_is_valid(&a->others, q);
+}
+
+static bool
+evidence_is_valid(const clarke_audit *a, const clarke_question *q)
+{
+  switch (a->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    return a->verdict == CLARKE_IN_BOULIGAND && a->n_cells == 1;
+  case CLARKE_EVIDENCE_MIX:
+    return a->verdict == CLARKE_IN_CLARKE && mix_is_valid(a);
+  case CLARKE_EVIDENCE_HULL:
+    return (a->verdict == CLARKE_IN_CLARKE || a->verdict == CLARKE_IN_BOULIGAND) && a->n_cells > 0 &&
+           clarke_weights_are_valid(a->weight, a->n_cells);
+  case CLARKE_EVIDENCE_SEPARATOR:
+  case CLARKE_EVIDENCE_BOUND:
+    return a->verdict == CLARKE_NOT_IN_CLARKE && a->tree.complete && clarke_tree_is_valid(&a->tree, q) &&
+           clarke_membership_is_valid(&a->membership, 0);
+  case CLARKE_EVIDENCE_SIMPLICES:
+    return a->verdict == CLARKE_IN_CLARKE && simplices_are_valid(a, q);
+  case CLARKE_EVIDENCE_NONE:
+    return a->verdict == CLARKE_UNDECIDED;
+  default:
+    return false;
   }
-  return next == t->n && (!t->complete || open == 0);
 }
 
+/* Of other evidence the cells are what a try left behind. */
 static bool
-pattern_is_valid(const clarke_pattern *p, const clarke_patterns *t)
+has_cells(const clarke_audit *a)
 {
-  bool exact = true;
+  return a->evidence == CLARKE_EVIDENCE_AD || a->evidence == CLARKE_EVIDENCE_MIX ||
+         a->evidence == CLARKE_EVIDENCE_HULL;
+}
 
-  for (size_t k = 0; p->gradient != NULL && k < t->dim; k++)
-    exact = exact && p->gradient[k].exact;
-  for (size_t r = 0; r < p->n_directions; r++)
-    for (size_t k = 0; k < t->width; k++)
-      if (!clarke_rational_is_canonical(p->direction[r][k]))
-        return false;
-  return p->gradient != NULL && p->exact == exact && (p->realized || p->n_directions == 0) &&
-         (!p->first_order || (p->realized && p->n_directions <= 1));
+/* What is told of a layer, one with the other. */
+static bool
+layer_is_valid(const clarke_layer *l, const clarke_graph *g)
+{
+  return l->step < g->n_steps && l->moving <= l->touched && (!l->bias_covers || (l->bias != CLARKE_NONE && l->alone)) &&
+         (!l->bias_distinct || l->bias_covers) && (!l->fully_connected || (l->dense != CLARKE_NONE && l->alone)) &&
+         (!l->plain_sum || l->weight != CLARKE_NONE) && (!l->two_kinks || l->feasible == CLARKE_YES) &&
+         (!l->blocks.known || l->blocks.empty + l->blocks.open <= l->blocks.n);
 }
 
 bool
-clarke_patterns_is_valid(const clarke_patterns *t)
+clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q)
 {
-  bool all = t->complete;
-
-  for (size_t i = 0; i < t->n; i++) {
-    if (!pattern_is_valid(&t->pattern[i], t))
+  for (size_t i = 0; has_cells(a) && i < a->n_cells; i++)
+    if (!clarke_cell_is_valid(&a->cell[i], q))
       return false;
-    all = all && t->pattern[i].realized;
-  }
-  return forks_are_valid(t) && (!t->all_known || all) && (t->complete || t->n_forks == 0 || t->why[0] != '\0');
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (!layer_is_valid(&a->layer[i], q->g) || (i > 0 && a->layer[i - 1].step >= a->layer[i].step))
+      return false;
+  return a->flat <= q->replay->n_touches && evidence_is_valid(a, q);
 }

@@ -1,5 +1,5 @@
 /* Membership in a hull of finitely many points, and its vertices (sets.h). */
-#include "program/sets.h"
+#include "exact/points.h"
 #include "exact/strict.h"
 
 #include <flint/fmpz.h>

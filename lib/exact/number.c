@@ -63,6 +63,22 @@ clarke_numbers_free(clarke_number *x, size_t n)
   free(x);
 }
 
+bool
+clarke_weights_are_valid(mpq_t *weight, size_t n)
+{
+  bool valid = true;
+  mpq_t sum;
+
+  mpq_init(sum);
+  for (size_t i = 0; i < n && valid; i++) {
+    valid = clarke_rational_is_canonical(weight[i]) && mpq_sgn(weight[i]) >= 0;
+    mpq_add(sum, sum, weight[i]);
+  }
+  valid = valid && mpq_cmp_ui(sum, 1, 1) == 0;
+  mpq_clear(sum);
+  return valid;
+}
+
 mpq_t *
 clarke_rationals(size_t n)
 {

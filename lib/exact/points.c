@@ -1,5 +1,5 @@
 /* Finite sets of rational vectors (sets.h), kept sorted. */
-#include "program/sets.h"
+#include "exact/points.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ clarke_points_find(const clarke_points *s, mpq_t *v)
 {
   size_t row = place_of(s, v);
 
-  return row < s->n && compare(&s->entry[row * s->dim], v, s->dim) == 0 ? row : CLARKE_NONE;
+  return row < s->n && compare(&s->entry[row * s->dim], v, s->dim) == 0 ? row : SIZE_MAX;
 }
 
 static clarke_status

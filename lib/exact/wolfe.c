@@ -1,7 +1,7 @@
 /* The element of least norm of a polytope (least.h, sets.h). */
 #include "exact/wolfe.h"
 
-#include "program/sets.h"
+#include "exact/points.h"
 
 #include <flint/fmpq.h>
 #include <flint/fmpq_vec.h>

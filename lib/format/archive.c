@@ -2,7 +2,7 @@
 #include "format/archive.h"
 #include "base/limit.h"
 #include "format/layout.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "format/external.h"
 #include "format/extent.h"
 #include "format/onnx.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

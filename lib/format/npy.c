@@ -3,7 +3,7 @@
  * grammar of just what numpy writes; Python is not parsed, and nothing is unpickled. */
 #include "format/npy.h"
 #include "format/readers.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

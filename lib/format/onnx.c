@@ -2,7 +2,7 @@
  * count and one to fill, so that nothing is allocated which the file does not hold. */
 #include "format/onnx.h"
 #include "format/readers.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

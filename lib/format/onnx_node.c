@@ -1,7 +1,7 @@
 /* NodeProto and AttributeProto: an operator's name, the names of what goes in and out, and its
  * attributes. Attributes that hold graphs or lists of other things are noted, not entered. */
 #include "format/onnx.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

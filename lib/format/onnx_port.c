@@ -1,6 +1,6 @@
 /* ValueInfoProto: the name, element type and shape of one input or output of the graph. */
 #include "format/onnx.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * the typed field that onnx.proto assigns to the element type. */
 #include "format/extent.h"
 #include "format/onnx.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* The names of Python's that a state dict's pickle may hold, and what stands for calling them. */
 #include "format/pickle.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "format/extent.h"
 #include "format/pickle.h"
 #include "format/tensors.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

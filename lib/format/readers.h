@@ -6,7 +6,6 @@
 #define CLARKE_FORMAT_READERS_H
 
 #include "op/model.h"
-#include "program/program.h"
 
 /* A whole file in memory, with its SHA-256. */
 typedef struct {
@@ -46,11 +45,6 @@ clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *dat
  * dictionary holds. The pickle in it is read as data: nothing is executed. */
 clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
                               clarke_error *err);
-
-/* A program of docs/programs.md (program/prog.h has its syntax tree); p must be initialized, and is
- * empty after an error. */
-clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
-                                clarke_error *err);
 
 /* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. */
 clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts,

@@ -3,7 +3,7 @@
  * after them the data, which the ranges must tile: no hole, no overlap, nothing left. */
 #include "format/extent.h"
 #include "format/tensors.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Writing float64 tensors as safetensors (safetensors.c says what that is). */
 #include "base/output.h"
 #include "format/readers.h"
-#include "format/text.h"
+#include "base/text.h"
 
 #include <jansson.h>
 #include <math.h>

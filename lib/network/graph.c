@@ -98,27 +98,6 @@ check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n,
   return CLARKE_OK;
 }
 
-size_t
-clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s)
-{
-  const clarke_value *c = s->divide || s->root ? &g->values[s->in[1].value] : NULL;
-  size_t e = 0;
-  mpq_t shifted;
-
-  if (c == NULL)
-    return CLARKE_NONE;
-  mpq_init(shifted);
-  for (; e < c->count; e++) {
-    mpq_set_d(shifted, c->real[e]);
-    if (s->root)
-      mpq_add(shifted, shifted, s->epsilon);
-    if (s->root ? mpq_sgn(shifted) <= 0 : mpq_sgn(shifted) == 0)
-      break;
-  }
-  mpq_clear(shifted);
-  return e < c->count ? e : CLARKE_NONE;
-}
-
 /* Divisors were checked when the graph was built: the new ones must be, too. */
 static clarke_status
 check_divisors(const clarke_graph *g, const char *file, clarke_error *err)
@@ -212,30 +191,6 @@ clarke_graph_inner(const clarke_graph *g, size_t step)
              g->steps[before].kind == CLARKE_PIECEWISE
            ? before
            : CLARKE_NONE;
-}
-
-bool
-clarke_step_has_kinks(const clarke_step *s)
-{
-  return s->kind == CLARKE_PIECEWISE || s->kind == CLARKE_MAX;
-}
-
-bool
-clarke_step_is_analytic(const clarke_step *s)
-{
-  return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_NORMALIZE;
-}
-
-size_t
-clarke_step_group(const clarke_step *s, size_t f)
-{
-  return f / s->grouping.length % s->grouping.groups;
-}
-
-size_t
-clarke_step_group_size(const clarke_step *s, size_t n)
-{
-  return s->grouping.blocks * s->grouping.length * (s->grouping.couples ? n : 1);
 }
 
 bool

@@ -1,5 +1,6 @@
-/* Are graphs, programs and profiles as their headers say? Steps in topological order, shapes that fit, entries that exist. */
-#include "program/program.h"
+/* Are graphs and replays as their headers say? Steps in topological order, shapes that fit, entries that exist; touches
+ * in order, each at a kink of the exact pass. */
+#include "network/replay.h"
 
 static bool
 map_is_valid(const size_t *map, size_t n, size_t entries, bool holes)
@@ -29,26 +30,12 @@ dense_is_valid(const clarke_graph *g, const clarke_step *s)
          g->values[s->in[0].value].count == d->blocks * d->inner * d->repeat;
 }
 
-/* Kinks that increase. */
-static bool
-kinks_are_valid(const clarke_pieces *p)
-{
-  bool valid = p->n_kinks <= CLARKE_MAX_KINKS;
-
-  for (size_t k = 0; valid && k < p->n_kinks; k++)
-    valid = clarke_rational_is_canonical(p->kink[k]) && (k == 0 || mpq_cmp(p->kink[k - 1], p->kink[k]) < 0);
-  for (size_t i = 0; valid && i <= p->n_kinks; i++)
-    for (size_t c = 0; c < 3; c++)
-      valid = valid && clarke_rational_is_canonical(p->coef[i][c]);
-  return valid;
-}
-
 static bool
 pieces_are_valid(const clarke_graph *g, const clarke_step *s)
 {
   const clarke_pieces *p = &s->pieces;
 
-  return kinks_are_valid(p) &&
+  return clarke_pieces_are_valid(p) &&
          (p->slope == CLARKE_NONE ||
           (p->slope < g->n_values && g->values[p->slope].constant &&
            map_is_valid(p->slope_map, g->values[s->out].count, g->values[p->slope].count, false)));
@@ -144,112 +131,53 @@ clarke_graph_is_valid(const clarke_graph *g)
   return g->input < g->n_values && g->output < g->n_values && !g->values[g->output].constant;
 }
 
-/* --- programs --- */
+/* --- replays --- */
 
-/* As many arguments as the kind has; SIZE_MAX: any number of one and more. */
-static size_t
-arguments_of(clarke_do kind)
+/* In the order of (step, feature, sample). */
+static bool
+comes_before(const clarke_touch *a, const clarke_touch *b)
 {
-  switch (kind) {
-  case CLARKE_DO_INPUT:
-  case CLARKE_DO_CONSTANT:
-    return 0;
-  case CLARKE_DO_ANALYTIC:
-  case CLARKE_DO_PIECEWISE:
-  case CLARKE_DO_ELU:
-    return 1;
-  case CLARKE_DO_PRODUCT:
-  case CLARKE_DO_QUOTIENT:
-    return 2;
-  case CLARKE_DO_BRANCH:
-    return 4;
-  default:
-    return SIZE_MAX;
-  }
+  if (a->step != b->step)
+    return a->step < b->step;
+  return a->feature != b->feature ? a->feature < b->feature : a->sample < b->sample;
 }
 
 static bool
-instruction_is_valid(const clarke_program *p, size_t at)
+options_are_valid(const clarke_touch *t, const clarke_graph *g)
 {
-  const clarke_instruction *i = &p->instruction[at];
-  const size_t arguments = arguments_of(i->kind);
-  const bool one = i->kind == CLARKE_DO_CONSTANT || i->kind == CLARKE_DO_ELU;
+  const clarke_step *s = &g->steps[t->step];
+  const size_t entries = g->values[s->in[0].value].count;
 
-  if (arguments == SIZE_MAX ? i->n_in == 0 && i->kind != CLARKE_DO_LINEAR : i->n_in != arguments)
-    return false;
-  if (i->n_coef != (i->kind == CLARKE_DO_LINEAR ? i->n_in + 1 : one ? 1 : 0))
-    return false;
-  for (size_t k = 0; k < i->n_in; k++)
-    if (i->in[k] >= at)
+  if (s->kind != CLARKE_MAX)
+    return t->n_options == 0 && t->kink < s->pieces.n_kinks;
+  for (size_t o = 0; o < t->n_options; o++)
+    if (t->option[o] >= entries)
       return false;
-  for (size_t k = 0; k < i->n_coef; k++)
-    if (!clarke_rational_is_canonical(i->coef[k]))
-      return false;
-  return (i->kind != CLARKE_DO_PIECEWISE || (i->op != NULL && i->pieces != NULL && kinks_are_valid(i->pieces))) &&
-         (i->kind != CLARKE_DO_ELU || i->op != NULL) &&
-         (i->kind != CLARKE_DO_ORDER || (i->op != NULL && i->rank >= 1 && i->rank <= i->n_in));
+  return t->n_options >= 2 && t->n_options <= s->width;
 }
 
-/* Entries of inputs are INPUT instructions, each of one input, and there are no others. */
 static bool
-inputs_are_valid(const clarke_program *p)
+touch_is_valid(const clarke_touch *t, const clarke_replay *r)
 {
-  size_t entries = 0, all = 0;
-
-  for (size_t k = 0; k < p->n_inputs; k++) {
-    const clarke_program_input *in = &p->input[k];
-
-    if (in->name == NULL || in->n == 0 || (!in->vector && in->n != 1) || in->first > p->n || in->n > p->n - in->first ||
-        (k > 0 && in->first < p->input[k - 1].first + p->input[k - 1].n))
-      return false;
-    for (size_t e = 0; e < in->n; e++)
-      if (p->instruction[in->first + e].kind != CLARKE_DO_INPUT)
-        return false;
-    entries += in->n;
-  }
-  for (size_t at = 0; at < p->n; at++)
-    all += p->instruction[at].kind == CLARKE_DO_INPUT;
-  return entries == all;
+  return t->step < r->g->n_steps && clarke_step_has_kinks(&r->g->steps[t->step]) &&
+         t->feature < r->g->values[r->g->steps[t->step].out].count && t->column < r->near.n &&
+         r->near_sample[t->column] == t->sample && options_are_valid(t, r->g) &&
+         r->piece[t->step][t->feature * r->samples + t->sample] == CLARKE_AT(t->kink);
 }
 
 bool
-clarke_program_is_valid(const clarke_program *p)
+clarke_replay_is_valid(const clarke_replay *r)
 {
-  size_t arguments = 0;
+  size_t conditions = 0;
 
-  for (size_t at = 0; at < p->n; at++) {
-    if (!instruction_is_valid(p, at))
+  for (size_t j = 0; r->near_sample != NULL && j < r->near.n; j++)
+    if (r->near_sample[j] >= r->samples || (j > 0 && r->near_sample[j - 1] >= r->near_sample[j]))
       return false;
-    arguments += p->instruction[at].n_in;
+  for (size_t k = 0; k < r->n_touches; k++) {
+    if (!touch_is_valid(&r->touch[k], r) || r->touch[k].first_condition != conditions ||
+        (k > 0 && !comes_before(&r->touch[k - 1], &r->touch[k])))
+      return false;
+    conditions += clarke_touch_conditions(&r->touch[k]);
   }
-  for (size_t o = 0; o < p->n_outputs; o++)
-    if (p->output[o] >= p->n)
-      return false;
-  for (size_t k = 0; k < p->n_pieces; k++) {
-    const clarke_piece *piece = &p->piece[k];
-
-    if (piece->value >= p->n)
-      return false;
-    for (size_t c = 0; c < piece->n_conditions; c++)
-      if (piece->condition[c].left >= p->n || piece->condition[c].right >= p->n)
-        return false;
-  }
-  return arguments == p->arguments && inputs_are_valid(p);
-}
-
-/* --- profiles --- */
-
-bool
-clarke_profile_is_valid(const clarke_profile *p)
-{
-  for (size_t i = 0; i < p->n; i++)
-    for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
-      if (p->proxy[i][k].known && p->proxy[i][k].kind == CLARKE_PROXY_VALUE &&
-          !clarke_rational_is_canonical(p->proxy[i][k].value))
-        return false;
-  for (size_t i = 0; i < p->n_orders; i++)
-    if (p->rule[i].known && (!clarke_rational_is_canonical(p->rule[i].beta) ||
-                             (p->rule[i].tie != CLARKE_TIE_FIRST && mpq_sgn(p->rule[i].beta) != 0)))
-      return false;
-  return p->name != NULL;
+  return conditions == r->n_conditions;
 }

@@ -10,7 +10,7 @@
 #ifndef CLARKE_OP_OPERATOR_H
 #define CLARKE_OP_OPERATOR_H
 
-#include "network/graph.h"
+#include "op/step.h"
 
 /* No index map is longer: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)

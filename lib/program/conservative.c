@@ -3,7 +3,7 @@
  * give a second element, as its monomial is then the only one that its units make), and its
  * corners, which span its hull, as the polynomial of units.h is of degree one in each site's
  * choice. */
-#include "program/sets.h"
+#include "program/conservative.h"
 #include "program/units.h"
 
 #include <stdlib.h>

@@ -3,11 +3,11 @@
 #ifndef CLARKE_PROGRAM_DERIVE_H
 #define CLARKE_PROGRAM_DERIVE_H
 
+#include "base/verdict.h"
+#include "program/conservative.h"
 #include "program/lipschitz.h"
 #include "program/patterns.h"
 #include "program/representation.h"
-#include "program/sets.h"
-#include "audit/audit.h" /* clarke_verdict, clarke_answer */
 
 /* thesis, Definition 7: no kink touched; touched, the conservative set a single point; not one. */
 typedef enum { CLARKE_ZONE_REGULAR, CLARKE_ZONE_COMPENSATION, CLARKE_ZONE_BIFURCATION,

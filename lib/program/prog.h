@@ -6,7 +6,7 @@
 #ifndef CLARKE_PROGRAM_PROG_H
 #define CLARKE_PROGRAM_PROG_H
 
-#include "format/readers.h"
+#include "program/program.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -82,7 +82,9 @@ clarke_status clarke_prog_read(clarke_prog *g, const void *data, size_t size, co
 /* p must be initialized. After an error it is empty. */
 clarke_status clarke_prog_lower(clarke_program *p, const clarke_prog *g, clarke_error *err);
 
-/* clarke_prog_parse (readers.h) does both. */
+/* Both: p must be initialized, and is empty after an error. */
+clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
+                                clarke_error *err);
 
 /* In the one layout. False when out cannot be written. */
 bool clarke_prog_print(FILE *out, const clarke_prog *g);

@@ -1,7 +1,7 @@
 /* A program's statements, lowered one after another. */
 #include "program/prog_lower.h"
 
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

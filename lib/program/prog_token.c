@@ -1,7 +1,7 @@
 /* The text of a program cut into tokens; its comments are put aside, with their places. */
 #include "program/prog_tree.h"
 
-#include "format/text.h"
+#include "base/text.h"
 
 #include <string.h>
 

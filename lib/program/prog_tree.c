@@ -1,7 +1,7 @@
 /* The syntax tree of a program: its memory, and places in its text. */
 #include "program/prog_tree.h"
 
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 #ifndef CLARKE_PROGRAM_REPRESENTATION_H
 #define CLARKE_PROGRAM_REPRESENTATION_H
 
-#include "program/sets.h"
+#include "exact/points.h"
+#include "program/execute.h"
 
 typedef struct {
   bool declared;

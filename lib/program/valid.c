@@ -1,54 +1,96 @@
-/* Are a replay and an execution as their headers say? Touches in order, each at a kink of the exact pass. */
-#include "program/execute.h"
-#include "network/replay.h"
+/* Are programs, executions, patterns and derivations as their headers say? Arguments before their instructions; what was
+ * executed has its arguments, and touches kinks that there are. */
+#include "program/derive.h"
 
-/* In the order of (step, feature, sample). */
-static bool
-comes_before(const clarke_touch *a, const clarke_touch *b)
+/* As many arguments as the kind has; SIZE_MAX: any number of one and more. */
+static size_t
+arguments_of(clarke_do kind)
 {
-  if (a->step != b->step)
-    return a->step < b->step;
-  return a->feature != b->feature ? a->feature < b->feature : a->sample < b->sample;
+  switch (kind) {
+  case CLARKE_DO_INPUT:
+  case CLARKE_DO_CONSTANT:
+    return 0;
+  case CLARKE_DO_ANALYTIC:
+  case CLARKE_DO_PIECEWISE:
+  case CLARKE_DO_ELU:
+    return 1;
+  case CLARKE_DO_PRODUCT:
+  case CLARKE_DO_QUOTIENT:
+    return 2;
+  case CLARKE_DO_BRANCH:
+    return 4;
+  default:
+    return SIZE_MAX;
+  }
 }
 
 static bool
-options_are_valid(const clarke_touch *t, const clarke_graph *g)
+instruction_is_valid(const clarke_program *p, size_t at)
 {
-  const clarke_step *s = &g->steps[t->step];
-  const size_t entries = g->values[s->in[0].value].count;
+  const clarke_instruction *i = &p->instruction[at];
+  const size_t arguments = arguments_of(i->kind);
+  const bool one = i->kind == CLARKE_DO_CONSTANT || i->kind == CLARKE_DO_ELU;
 
-  if (s->kind != CLARKE_MAX)
-    return t->n_options == 0 && t->kink < s->pieces.n_kinks;
-  for (size_t o = 0; o < t->n_options; o++)
-    if (t->option[o] >= entries)
+  if (arguments == SIZE_MAX ? i->n_in == 0 && i->kind != CLARKE_DO_LINEAR : i->n_in != arguments)
+    return false;
+  if (i->n_coef != (i->kind == CLARKE_DO_LINEAR ? i->n_in + 1 : one ? 1 : 0))
+    return false;
+  for (size_t k = 0; k < i->n_in; k++)
+    if (i->in[k] >= at)
       return false;
-  return t->n_options >= 2 && t->n_options <= s->width;
+  for (size_t k = 0; k < i->n_coef; k++)
+    if (!clarke_rational_is_canonical(i->coef[k]))
+      return false;
+  return (i->kind != CLARKE_DO_PIECEWISE || (i->op != NULL && i->pieces != NULL && clarke_pieces_are_valid(i->pieces))) &&
+         (i->kind != CLARKE_DO_ELU || i->op != NULL) &&
+         (i->kind != CLARKE_DO_ORDER || (i->op != NULL && i->rank >= 1 && i->rank <= i->n_in));
 }
 
+/* Entries of inputs are INPUT instructions, each of one input, and there are no others. */
 static bool
-touch_is_valid(const clarke_touch *t, const clarke_replay *r)
+inputs_are_valid(const clarke_program *p)
 {
-  return t->step < r->g->n_steps && clarke_step_has_kinks(&r->g->steps[t->step]) &&
-         t->feature < r->g->values[r->g->steps[t->step].out].count && t->column < r->near.n &&
-         r->near_sample[t->column] == t->sample && options_are_valid(t, r->g) &&
-         r->piece[t->step][t->feature * r->samples + t->sample] == CLARKE_AT(t->kink);
+  size_t entries = 0, all = 0;
+
+  for (size_t k = 0; k < p->n_inputs; k++) {
+    const clarke_program_input *in = &p->input[k];
+
+    if (in->name == NULL || in->n == 0 || (!in->vector && in->n != 1) || in->first > p->n || in->n > p->n - in->first ||
+        (k > 0 && in->first < p->input[k - 1].first + p->input[k - 1].n))
+      return false;
+    for (size_t e = 0; e < in->n; e++)
+      if (p->instruction[in->first + e].kind != CLARKE_DO_INPUT)
+        return false;
+    entries += in->n;
+  }
+  for (size_t at = 0; at < p->n; at++)
+    all += p->instruction[at].kind == CLARKE_DO_INPUT;
+  return entries == all;
 }
 
 bool
-clarke_replay_is_valid(const clarke_replay *r)
+clarke_program_is_valid(const clarke_program *p)
 {
-  size_t conditions = 0;
+  size_t arguments = 0;
 
-  for (size_t j = 0; r->near_sample != NULL && j < r->near.n; j++)
-    if (r->near_sample[j] >= r->samples || (j > 0 && r->near_sample[j - 1] >= r->near_sample[j]))
+  for (size_t at = 0; at < p->n; at++) {
+    if (!instruction_is_valid(p, at))
       return false;
-  for (size_t k = 0; k < r->n_touches; k++) {
-    if (!touch_is_valid(&r->touch[k], r) || r->touch[k].first_condition != conditions ||
-        (k > 0 && !comes_before(&r->touch[k - 1], &r->touch[k])))
-      return false;
-    conditions += clarke_touch_conditions(&r->touch[k]);
+    arguments += p->instruction[at].n_in;
   }
-  return conditions == r->n_conditions;
+  for (size_t o = 0; o < p->n_outputs; o++)
+    if (p->output[o] >= p->n)
+      return false;
+  for (size_t k = 0; k < p->n_pieces; k++) {
+    const clarke_piece *piece = &p->piece[k];
+
+    if (piece->value >= p->n)
+      return false;
+    for (size_t c = 0; c < piece->n_conditions; c++)
+      if (piece->condition[c].left >= p->n || piece->condition[c].right >= p->n)
+        return false;
+  }
+  return arguments == p->arguments && inputs_are_valid(p);
 }
 
 /* --- executions --- */
@@ -115,4 +157,108 @@ clarke_execution_is_valid(const clarke_execution *e)
     if (!e->live[e->p->output[o]])
       return false;
   return live == e->n_order;
+}
+
+/* --- patterns --- */
+
+static bool
+refutation_is_valid(const clarke_fork *f)
+{
+  for (size_t k = 0; k < f->n_u; k++)
+    if (f->decision[k] >= f->depth || (k > 0 && f->decision[k - 1] >= f->decision[k]) ||
+        !clarke_rational_is_canonical(f->u[k]) || mpq_sgn(f->u[k]) <= 0)
+      return false;
+  return f->n_u > 0;
+}
+
+/* Forks in preorder: of a whole tree the last one closes the last branch. */
+static bool
+forks_are_valid(const clarke_patterns *t)
+{
+  size_t open = 1, next = 0;
+
+  for (size_t i = 0; i < t->n_forks; i++) {
+    const clarke_fork *f = &t->fork[i];
+
+    if (t->complete && open == 0)
+      return false;
+    open -= f->kind != CLARKE_PARTING;
+    open += f->kind == CLARKE_PARTING ? f->n_choices - 1 : 0;
+    if ((f->kind == CLARKE_PARTING && f->n_choices < 2) || (f->kind == CLARKE_REFUTED && !refutation_is_valid(f)) ||
+        (f->kind == CLARKE_PATTERN && f->pattern != next++))
+      return false;
+  }
+  return next == t->n && (!t->complete || open == 0);
+}
+
+static bool
+pattern_is_valid(const clarke_pattern *p, const clarke_patterns *t)
+{
+  bool exact = true;
+
+  for (size_t k = 0; p->gradient != NULL && k < t->dim; k++)
+    exact = exact && p->gradient[k].exact;
+  for (size_t r = 0; r < p->n_directions; r++)
+    for (size_t k = 0; k < t->width; k++)
+      if (!clarke_rational_is_canonical(p->direction[r][k]))
+        return false;
+  return p->gradient != NULL && p->exact == exact && (p->realized || p->n_directions == 0) &&
+         (!p->first_order || (p->realized && p->n_directions <= 1));
+}
+
+bool
+clarke_patterns_is_valid(const clarke_patterns *t)
+{
+  bool all = t->complete;
+
+  for (size_t i = 0; i < t->n; i++) {
+    if (!pattern_is_valid(&t->pattern[i], t))
+      return false;
+    all = all && t->pattern[i].realized;
+  }
+  return forks_are_valid(t) && (!t->all_known || all) && (t->complete || t->n_forks == 0 || t->why[0] != '\0');
+}
+
+/* --- derivations --- */
+
+/* Weights of patterns that occur. */
+static bool
+hull_is_valid(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+
+  for (size_t i = 0; i < t->n; i++)
+    if (mpq_sgn(d->weight[i]) != 0 && (!t->pattern[i].exact || !t->pattern[i].realized))
+      return false;
+  return clarke_weights_are_valid(d->weight, t->n);
+}
+
+static bool
+derived_evidence_is_valid(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+
+  switch (d->evidence) {
+  case CLARKE_EVIDENCE_AD:
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_pattern < t->n && t->pattern[d->ad_pattern].realized;
+  case CLARKE_EVIDENCE_HULL:
+    return (d->verdict == CLARKE_IN_BOULIGAND || d->verdict == CLARKE_IN_CLARKE) && d->ad_exact && d->weight != NULL &&
+           hull_is_valid(d);
+  case CLARKE_EVIDENCE_UNANIMOUS:
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && t->complete && t->n > 0;
+  case CLARKE_EVIDENCE_SEPARATOR:
+    return d->verdict == CLARKE_NOT_IN_CLARKE && t->complete && t->n > 0 && d->separator != NULL;
+  default:
+    return d->evidence == CLARKE_EVIDENCE_NONE && d->verdict == CLARKE_UNDECIDED;
+  }
+}
+
+/* Where the function jumps, or may not be Lipschitz, nothing is claimed. */
+bool
+clarke_derivation_is_valid(const clarke_derivation *d)
+{
+  bool defined = d->lipschitz && !d->patterns.jumps;
+
+  return clarke_execution_is_valid(&d->execution) && clarke_patterns_is_valid(&d->patterns) &&
+         (d->verdict == CLARKE_UNDECIDED || defined) && (!d->sets_known || defined) && derived_evidence_is_valid(d);
 }

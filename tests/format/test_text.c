@@ -1,6 +1,6 @@
 /* Names: UTF-8 checked against its definition by code points, over every start of one to four
  * bytes that can matter. */
-#include "format/text.h"
+#include "base/text.h"
 
 #include <check.h>
 #include <stdint.h>

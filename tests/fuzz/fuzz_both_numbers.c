@@ -6,6 +6,8 @@
 #include "mutate.h"
 #include "target.h"
 
+#include <gmp.h>
+
 MUTATED_AS(mutate_numbers)
 
 static const char *const type_names[] = {

@@ -4,6 +4,7 @@
 #include "mutate.h"
 #include "seal.h"
 #include "target.h"
+#include "program/prog.h"
 
 #include <unistd.h>
 

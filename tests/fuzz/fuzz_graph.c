@@ -1,4 +1,5 @@
 /* ONNX files all the way to a typed graph, for a few shapes of minibatch. */
+#include "base/limit.h"
 #include "network/graph.h"
 #include "mutate.h"
 #include "target.h"

@@ -5,7 +5,7 @@
 
 #include "../ok.h"
 
-#include "program/sets.h"
+#include "program/conservative.h"
 
 #include <stdint.h>
 #include <stdlib.h>

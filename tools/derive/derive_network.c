@@ -1,7 +1,7 @@
 /* A network of an ONNX file as a program, at one sample. */
 #include "derive_report.h"
 
-#include "format/text.h"
+#include "base/text.h"
 #include "network/unroll.h"
 
 #include <stdlib.h>

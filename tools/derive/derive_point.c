@@ -1,7 +1,7 @@
 /* The point of --at: NAME=v,... once for each input, or arrays of an .npz by the inputs' names. */
 #include "derive_report.h"
 
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

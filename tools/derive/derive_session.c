@@ -1,7 +1,7 @@
 /* One run of clarke derive, from the request to the report. */
 #include "derive_report.h"
 
-#include "format/text.h"
+#include "base/text.h"
 #include "process.h"
 #include "proof/write.h"
 

@@ -1,5 +1,5 @@
 /* Text from a file (text.h). */
-#include "format/text.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

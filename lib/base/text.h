@@ -1,7 +1,7 @@
 /* Text from a file: well-formed UTF-8 (RFC 3629) without control characters. Names that pass can
  * be printed, put in JSON and compared byte by byte; they hold no NUL. */
-#ifndef CLARKE_FORMAT_TEXT_H
-#define CLARKE_FORMAT_TEXT_H
+#ifndef CLARKE_BASE_TEXT_H
+#define CLARKE_BASE_TEXT_H
 
 #include "base/status.h"
 

@@ -1,0 +1,9 @@
+#include "base/verdict.h"
+
+const char *
+clarke_verdict_name(clarke_verdict v)
+{
+  static const char *const name[] = {"in-bouligand", "in-clarke", "not-in-clarke", "undecided"};
+
+  return name[v];
+}

@@ -1,0 +1,19 @@
+/* What answers and evidence are called, of networks and of programs. */
+#ifndef CLARKE_BASE_VERDICT_H
+#define CLARKE_BASE_VERDICT_H
+
+typedef enum {
+  CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE, CLARKE_UNDECIDED,
+} clarke_verdict;
+
+const char *clarke_verdict_name(clarke_verdict v);
+
+typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
+
+typedef enum {
+  CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,
+  CLARKE_EVIDENCE_SEPARATOR, CLARKE_EVIDENCE_BOUND, CLARKE_EVIDENCE_SIMPLICES,
+  CLARKE_EVIDENCE_UNANIMOUS /* programs */,
+} clarke_evidence;
+
+#endif

@@ -1,0 +1,154 @@
+/* What a network consists of: values, parameters and steps, which operators lower to.
+ *
+ * Values are constants (initializers and Constant nodes, or rearrangements of them) or
+ * activations. An activation is a matrix, features x samples: its per-sample shape in row-major
+ * order along the rows, one column a sample. Steps, in topological order, each compute one
+ * activation; an operator of a file lowers to one or more steps of the few kinds below, which are
+ * all that evaluators need to know.
+ *
+ *   GATHER     y[f] = x[map[f]], or 0 where map[f] is CLARKE_NONE (padding)
+ *   SUM        y[f] = sum over operands of coef * operand[map[f]], those with CLARKE_NONE left out
+ *   SCALE      y[f] = x[map_x[f]] * c[map_c[f]], or divided by c, or by sqrt(c + epsilon)
+ *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
+ *   MAX        y[f] = max over i < width of x[map[f * width + i]], CLARKE_NONE being left out
+ *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
+ *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
+ *   SOFTMAX    softmax or log-softmax along one axis
+ *   NORMALIZE  y[f] = (x[f] - mean) / sqrt(var + epsilon), mean and (biased) variance over the group
+ *              of entries that f is in (see clarke_grouping)
+ *
+ * A parameter is a floating-point initializer the graph uses as a weight; `wrt` marks those that
+ * the question is about. A statistic (the mean and variance that BatchNormalization uses in
+ * inference) is a parameter in that a later checkpoint may replace it, but never in wrt. */
+#ifndef CLARKE_OP_STEP_H
+#define CLARKE_OP_STEP_H
+
+#include "op/model.h"
+
+#include <gmp.h>
+
+#define CLARKE_NONE ((size_t)-1)
+#define CLARKE_MAX_KINKS 2
+#define CLARKE_MAX_WIDTH 126 /* entries of a MAX window */
+
+typedef struct {
+  char *name;
+  size_t rank, dims[CLARKE_MAX_RANK], count;
+  double *real; /* row-major, exact: the initializer's own entries, shared with its value */
+  size_t uses;  /* steps that read it */
+  bool wrt;
+  bool statistic;
+} clarke_parameter;
+
+typedef struct {
+  char *name;
+  bool constant;
+  size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation */
+  size_t count;
+  size_t producer;   /* step, or CLARKE_NONE (constants, the input) */
+  /* constants */
+  double *real;      /* floats */
+  int64_t *integer;  /* integers */
+  size_t parameter;  /* CLARKE_NONE when it is none */
+  size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
+  bool initializer;  /* becomes a parameter when used as a weight */
+  bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
+                      * parameter's */
+} clarke_value;
+
+typedef struct {
+  size_t value;
+  double coef;
+  size_t *map; /* NULL: the identity. map[f] == CLARKE_NONE: 0 (of GATHER, SUM and MAX) */
+} clarke_operand;
+
+/* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
+ * y[b,:,r] = W x[b,:,r] with W = the weight (outer x inner), or its transpose when it is stored
+ * inner x outer. When grouped (a convolution with groups) there are `blocks` such weights one after
+ * another, never transposed, and W is block b's. */
+typedef struct {
+  size_t weight;
+  bool transposed, grouped;
+  size_t blocks, inner, outer, repeat;
+} clarke_dense;
+
+/* The feature axis is (blocks, groups, length): the entries [., g, .] of one sample are group g. With
+ * `couples` it holds those of all samples: then no sample's activations can be told without the
+ * others'. */
+typedef struct {
+  size_t blocks, groups, length;
+  bool couples;
+} clarke_grouping;
+
+/* Pieces p = 0..n_kinks; piece p lives on [kink[p-1], kink[p]] and is
+ * coef[p][0] + coef[p][1] x + coef[p][2] x^2. With slope != CLARKE_NONE (PRelu) piece 0 is
+ * slope[slope_map[f]] x instead. */
+typedef struct {
+  size_t n_kinks;
+  size_t first_kink; /* the operator's number of kink[0]: 1 for a Clip without a lower bound */
+  mpq_t kink[CLARKE_MAX_KINKS];
+  mpq_t coef[CLARKE_MAX_KINKS + 1][3];
+  size_t slope;
+  size_t *slope_map;
+} clarke_pieces;
+
+typedef enum {
+  CLARKE_GATHER, CLARKE_SUM, CLARKE_SCALE, CLARKE_DENSE,
+  CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX, CLARKE_NORMALIZE, CLARKE_MAX,
+} clarke_step_kind;
+
+typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
+
+typedef struct clarke_op clarke_op;
+
+typedef struct {
+  clarke_step_kind kind;
+  const clarke_op *op; /* the operator it comes from */
+  size_t node;         /* its place in the file */
+  char *name;          /* the node's name, or OP_PLACE when it has none */
+  size_t out;
+  size_t n_in;
+  clarke_operand *in;  /* SUM: all; SCALE: x, c; the others: x */
+  bool divide, root;   /* SCALE: by c; by sqrt(c + epsilon), c never in wrt, c + epsilon > 0 */
+  mpq_t epsilon;       /* SCALE with root; NORMALIZE, above 0; else not initialized */
+  size_t width;        /* MAX: at most CLARKE_MAX_WIDTH; each window has an entry */
+  clarke_dense dense;
+  clarke_pieces pieces;
+  clarke_function function;
+  bool log;                          /* SOFTMAX */
+  size_t groups, length, stride;     /* SOFTMAX: the feature axis is (groups, length, stride) */
+  clarke_grouping grouping;          /* NORMALIZE */
+} clarke_step;
+
+typedef struct {
+  char *file;
+  bool batched; /* the file's tensors carry the batch as their first axis */
+  size_t samples;
+  size_t together; /* samples in one run of the file's graph, the length of that axis: all; or 1, where the
+                    * input declares 1 (or no such axis) and each sample is a run of its own */
+  size_t activations; /* entries of all activations, samples counted, and of long index maps */
+  size_t n_values, n_steps, n_parameters;
+  clarke_value *values;
+  clarke_step *steps;
+  clarke_parameter *parameters; /* in the file's order of initializers */
+  size_t input, output;         /* values */
+  size_t capacity_values, capacity_steps;
+} clarke_graph;
+
+bool clarke_pieces_are_valid(const clarke_pieces *p);
+
+/* The first entry of a SCALE's constant by which nothing can be divided: 0, or, with root, one whose
+ * sum with epsilon is not above 0. CLARKE_NONE when there is none. */
+size_t clarke_step_bad_divisor(const clarke_graph *g, const clarke_step *s);
+
+/* PIECEWISE or MAX? */
+bool clarke_step_has_kinks(const clarke_step *s);
+
+/* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
+bool clarke_step_is_analytic(const clarke_step *s);
+
+/* Of a NORMALIZE step: the group of feature f; the entries of a group in a pass over n samples. */
+size_t clarke_step_group(const clarke_step *s, size_t f);
+size_t clarke_step_group_size(const clarke_step *s, size_t n);
+
+#endif
