@@ -1,0 +1,119 @@
+"""Does data flow one way through lib? Each include is held to rooms.txt, and CONTRIBUTING.md's table to the same list.
+
+    python3 tests/arrows/arrows.py [--table]
+
+With --table the table is printed. The test plants an arrow that points back, and one out of the checker, and must see both.
+"""
+
+import argparse
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.M)
+# What the checker is made of: the C library, POSIX and GMP.
+CHECKER = {"gmp.h"}
+C_LIBRARY = re.compile(r"(assert|ctype|errno|float|inttypes|limits|math|pthread|setjmp|signal|stdarg|stdbool|stddef|stdint|stdio|stdlib|string|"
+                       r"strings|time|unistd|fcntl|sys/[a-z]+)\.h")
+
+
+def read_rooms(path):
+    """By name, in order: what it holds, whose headers it may include."""
+    rooms, name = {}, None
+    for line in path.read_text().splitlines():
+        if line.startswith("  may include:"):
+            rooms[name] = rooms[name][0], line.split(":")[1].split()
+        elif line and not line.startswith("#"):
+            name, _, holds = line.partition(":")
+            rooms[name] = holds.strip(), []
+    return rooms
+
+
+def room_of(path, lib):
+    return path.relative_to(lib).parts[0]
+
+
+def complaint(path, mark, name, lib, rooms):
+    """What is wrong with an include, or None."""
+    room = room_of(path, lib)
+    if room == "check":
+        outside = "/" in name or not (lib / "check" / name).is_file()
+        if mark == '"' and outside or mark == "<" and name not in CHECKER and not C_LIBRARY.fullmatch(name):
+            return "is not the checker's own, the C library's or GMP's"
+        return None
+    if mark == "<":
+        return None
+    if not (lib / name).is_file():
+        return "is no header of lib (write ROOM/FILE.h)"
+    into = name.split("/")[0]
+    alone = rooms.get(str(path.relative_to(lib).with_suffix("")), ("", []))[1]
+    if into != room and into not in rooms[room][1] + alone:
+        return f"points back: {room} may include {', '.join(rooms[room][1] + alone) or 'nothing else'}"
+    return None
+
+
+def complaints(root, rooms):
+    lib, found = root / "lib", []
+    for path in sorted(lib.rglob("*.[ch]")):
+        if path.parent == lib:  # the door
+            continue
+        if room_of(path, lib) not in rooms:
+            found.append(f"{path.relative_to(root)}: in no room of rooms.txt")
+            continue
+        for mark, name in INCLUDE.findall(path.read_text()):
+            why = complaint(path, mark, name, lib, rooms)
+            if why:
+                found.append(f"{path.relative_to(root)}: {name} {why}")
+    for path in sorted((root / "tools").rglob("*.[ch]")):
+        found += [f"{path.relative_to(root)}: {name} is the checker's" for _, name in INCLUDE.findall(path.read_text())
+                  if name.startswith(("check/", "lib/"))]
+    return found
+
+
+def table(rooms):
+    lines = ["| room | holds | may include |", "|---|---|---|"]
+    lines += [f"| `lib/{name}` | {holds} | {', '.join(may) or '-'} |" for name, (holds, may) in rooms.items()]
+    return "\n".join(lines) + "\n"
+
+
+def planted(rooms):
+    """Arrows that point back, each in a small copy: is each one seen?"""
+    lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph.h"',
+             "network/graph.h": '#include "program/program.h"', "check/kernel.h": '#include "../base/status.h"',
+             "check/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
+    for name, line in lines.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "tools").mkdir()
+            for header in {*lines, "op/profile.h", "program/program.h"}:
+                (root / "lib" / header).parent.mkdir(parents=True, exist_ok=True)
+                (root / "lib" / header).write_text("#include <stdio.h>\n")
+            if complaints(root, rooms):
+                return f"complains of nothing: {complaints(root, rooms)}"
+            (root / "lib" / name).write_text(line + "\n")
+            if len(complaints(root, rooms)) != 1:
+                return f"{line} in lib/{name} is not seen"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", action="store_true")
+    rooms = read_rooms(HERE / "rooms.txt")
+    if parser.parse_args().table:
+        print(table(rooms), end="")
+        return
+    found = complaints(ROOT, rooms)
+    if table(rooms) not in (ROOT / "CONTRIBUTING.md").read_text():
+        found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
+    if unseen := planted(rooms):
+        found.append(unseen)
+    print("\n".join(found) or "every arrow points one way")
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()
