@@ -35,7 +35,7 @@ typedef struct {
   bool plain_sum;       /* W z, the weight being known, to which nothing but the bias is added */
   size_t variables;     /* entries of the layer's own wrt parameters */
   bool disturbs;        /* one of these moves the arguments of a layer before it, too */
-  clarke_answer feasible;  /* is P_l not empty? */
+  clarke_truth feasible;  /* is P_l not empty? */
   bool two_kinks;       /* ... known by N-1's direction */
   clarke_block_counts blocks; /* known when its system was solved */
   bool rank_known;
@@ -45,7 +45,7 @@ typedef struct {
 typedef struct {
   const char *name;
   bool applies;
-  clarke_answer holds;
+  clarke_truth holds;
   char why[256];
 } clarke_theorem;
 
@@ -70,7 +70,7 @@ typedef struct {
   clarke_layer *layer;
   clarke_theorem theorem[CLARKE_THEOREMS];
   size_t flat;            /* touches that are flat under AD's pattern */
-  clarke_answer global;   /* is the global first-order system feasible? */
+  clarke_truth global;   /* is the global first-order system feasible? */
   bool global_tried;
 } clarke_audit;
 

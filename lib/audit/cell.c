@@ -83,6 +83,7 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
   mpq_t zero;
   int sign;
 
+  CLARKE_ASSERT(side != CLARKE_PROXY);
   if (m->rows == 0)
     return 0;
   if (t->n_options > 0)

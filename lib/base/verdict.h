@@ -8,7 +8,7 @@ typedef enum {
 
 const char *clarke_verdict_name(clarke_verdict v);
 
-typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_answer;
+typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_truth;
 
 typedef enum {
   CLARKE_EVIDENCE_NONE, CLARKE_EVIDENCE_AD, CLARKE_EVIDENCE_MIX, CLARKE_EVIDENCE_HULL,

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* tdestroy */
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
-#include "op/operator.h"
+#include "network/graph.h"
 #include "base/limit.h"
 #include "base/verify.h"
 

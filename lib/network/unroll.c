@@ -11,7 +11,7 @@
 #define HELD_MOST (4 * clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
 
 typedef struct {
-  clarke_program *p;
+  clarke_code *p;
   const clarke_graph *g;
   size_t **at;    /* by value: its entries' instructions; NULL: none yet, or a constant */
   size_t *first;  /* by parameter in wrt: its first instruction */
@@ -99,9 +99,9 @@ static clarke_status
 add_linear(unrolling *u, size_t *at, size_t n, const mpq_t constant)
 {
   if (n == 0)
-    return clarke_program_add_constant(u->p, at, constant, u->err);
+    return clarke_code_add_constant(u->p, at, constant, u->err);
   mpq_set(u->coef[n], constant);
-  return clarke_program_add_linear(u->p, at, n, u->in, u->coef, u->err);
+  return clarke_code_add_linear(u->p, at, n, u->in, u->coef, u->err);
 }
 
 static clarke_status
@@ -109,7 +109,7 @@ add_product(unrolling *u, size_t *at, clarke_do kind, size_t a, size_t b)
 {
   size_t in[2] = {a, b};
 
-  return clarke_program_add(u->p, at, kind, 2, in, u->err);
+  return clarke_code_add(u->p, at, kind, 2, in, u->err);
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
@@ -124,7 +124,7 @@ unroll_gather(unrolling *u, const clarke_step *s)
 
     mpq_set_ui(u->constant, 0, 1);
     if (e == CLARKE_NONE && u->zero == CLARKE_NONE)
-      status = clarke_program_add_constant(u->p, &u->zero, u->constant, u->err);
+      status = clarke_code_add_constant(u->p, &u->zero, u->constant, u->err);
     u->at[s->out][f] = e == CLARKE_NONE ? u->zero : instruction(u, s->in[0].value, e);
   }
   return status;
@@ -202,13 +202,13 @@ add_root(unrolling *u, size_t *at, const clarke_step *s, size_t e)
   mpq_add(u->constant, u->constant, s->epsilon);
   if (!mpz_perfect_square_p(mpq_numref(u->constant)) ||
       !mpz_perfect_square_p(mpq_denref(u->constant))) {
-    status = clarke_program_add_constant(u->p, at, u->constant, u->err);
+    status = clarke_code_add_constant(u->p, at, u->constant, u->err);
     return status != CLARKE_OK ? status
-                               : clarke_program_add_analytic(u->p, at, CLARKE_FN_SQRT, *at, u->err);
+                               : clarke_code_add_analytic(u->p, at, CLARKE_FN_SQRT, *at, u->err);
   }
   mpz_sqrt(mpq_numref(u->constant), mpq_numref(u->constant));
   mpz_sqrt(mpq_denref(u->constant), mpq_denref(u->constant));
-  return clarke_program_add_constant(u->p, at, u->constant, u->err);
+  return clarke_code_add_constant(u->p, at, u->constant, u->err);
 }
 
 /* x / sqrt(c + epsilon), c numbers. */
@@ -221,7 +221,7 @@ unroll_root(unrolling *u, const clarke_step *s)
 
   for (size_t e = 0; status == CLARKE_OK && e < c->count; e++)
     status = add_root(u, &root[e], s, e);
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
     status = add_product(u, &u->at[s->out][f], CLARKE_DO_QUOTIENT,
                          instruction(u, s->in[0].value, mapped(&s->in[0], f)),
@@ -309,7 +309,7 @@ dense_products(unrolling *u, const clarke_step *s, size_t **products)
                              instruction(u, d->weight, weight),
                              instruction(u, s->in[0].value, x));
     }
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   return status;
 }
 
@@ -348,7 +348,7 @@ unroll_prelu(unrolling *u, const clarke_step *s)
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
     mpq_set_d(pieces.coef[0][1],
               slope->real[s->pieces.slope_map != NULL ? s->pieces.slope_map[f] : f]);
-    status = clarke_program_add_pieces(u->p, &u->at[s->out][f], s->op,
+    status = clarke_code_add_pieces(u->p, &u->at[s->out][f], s->op,
                                        instruction(u, s->in[0].value, f), &pieces, u->err);
   }
   mpq_clear(pieces.coef[0][1]);
@@ -363,7 +363,7 @@ unroll_piecewise(unrolling *u, const clarke_step *s)
   if (s->pieces.slope != CLARKE_NONE)
     return unroll_prelu(u, s);
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
-    status = clarke_program_add_pieces(u->p, &u->at[s->out][f], s->op,
+    status = clarke_code_add_pieces(u->p, &u->at[s->out][f], s->op,
                                        instruction(u, s->in[0].value, f), &s->pieces, u->err);
   return status;
 }
@@ -386,7 +386,7 @@ unroll_max(unrolling *u, const clarke_step *s)
     if (n == 1)
       u->at[s->out][f] = u->in[0];
     else
-      status = clarke_program_add_order(u->p, &u->at[s->out][f], s->op, 1, n, u->in, u->err);
+      status = clarke_code_add_order(u->p, &u->at[s->out][f], s->op, 1, n, u->in, u->err);
   }
   return status;
 }
@@ -398,7 +398,7 @@ unroll_analytic(unrolling *u, const clarke_step *s)
   clarke_status status = CLARKE_OK;
 
   for (size_t e = 0; status == CLARKE_OK && e < u->g->values[s->out].count; e++)
-    status = clarke_program_add_analytic(u->p, &u->at[s->out][e], f,
+    status = clarke_code_add_analytic(u->p, &u->at[s->out][e], f,
                                          instruction(u, s->in[0].value, e), u->err);
   return status;
 }
@@ -417,7 +417,7 @@ softmax_denominator(unrolling *u, const clarke_step *s, size_t *at, const size_t
   mpq_set_ui(u->constant, 0, 1);
   status = add_linear(u, at, s->length, u->constant);
   if (status == CLARKE_OK && s->log)
-    status = clarke_program_add_analytic(u->p, at, CLARKE_FN_LOG, *at, u->err);
+    status = clarke_code_add_analytic(u->p, at, CLARKE_FN_LOG, *at, u->err);
   return status;
 }
 
@@ -444,10 +444,10 @@ softmax_groups(unrolling *u, const clarke_step *s, const size_t *exponential)
     for (size_t r = 0; r < s->stride; r++) {
       size_t base = k * s->length * s->stride + r, denominator = 0;
 
-      clarke_program_new_group(u->p);
+      clarke_code_new_group(u->p);
       if (status == CLARKE_OK)
         status = softmax_denominator(u, s, &denominator, exponential, base);
-      clarke_program_new_group(u->p);
+      clarke_code_new_group(u->p);
       for (size_t i = 0; status == CLARKE_OK && i < s->length; i++)
         status = softmax_entry(u, s, base + i * s->stride, exponential[base + i * s->stride],
                                denominator);
@@ -464,7 +464,7 @@ unroll_softmax(unrolling *u, const clarke_step *s)
                                              : out_of_memory(u);
 
   for (size_t e = 0; status == CLARKE_OK && e < count; e++)
-    status = clarke_program_add_analytic(u->p, &exponential[e], CLARKE_FN_EXP,
+    status = clarke_code_add_analytic(u->p, &exponential[e], CLARKE_FN_EXP,
                                          instruction(u, s->in[0].value, e), u->err);
   if (status == CLARKE_OK)
     status = softmax_groups(u, s, exponential);
@@ -518,7 +518,7 @@ group_means(unrolling *u, const clarke_step *s, size_t *of, const size_t *entry,
   for (size_t k = 0; status == CLARKE_OK && k < s->grouping.groups; k++)
     status = group_sum(u, &of[k], s, k, entry, factor, constant);
   mpq_clear(factor);
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   return status;
 }
 
@@ -536,15 +536,15 @@ normalize_entries(unrolling *u, const clarke_step *s, size_t *room)
   status = group_means(u, s, of, square, u->constant);
   if (status == CLARKE_OK)
     status = centre_entries(u, s, centred, of);
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   for (size_t f = 0; status == CLARKE_OK && f < count; f++)
     status = add_product(u, &square[f], CLARKE_DO_PRODUCT, centred[f], centred[f]);
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   if (status == CLARKE_OK)
     status = group_means(u, s, of, square, s->epsilon);
   for (size_t k = 0; status == CLARKE_OK && k < s->grouping.groups; k++)
-    status = clarke_program_add_analytic(u->p, &of[k], CLARKE_FN_SQRT, of[k], u->err);
-  clarke_program_new_group(u->p);
+    status = clarke_code_add_analytic(u->p, &of[k], CLARKE_FN_SQRT, of[k], u->err);
+  clarke_code_new_group(u->p);
   for (size_t f = 0; status == CLARKE_OK && f < count; f++)
     status = add_product(u, &u->at[s->out][f], CLARKE_DO_QUOTIENT, centred[f],
                          of[clarke_step_group(s, f)]);
@@ -575,7 +575,7 @@ unroll_step(unrolling *u, const clarke_step *s)
 
   if (status != CLARKE_OK)
     return status;
-  clarke_program_new_group(u->p);
+  clarke_code_new_group(u->p);
   switch (s->kind) {
   case CLARKE_GATHER:
     return unroll_gather(u, s);
@@ -622,7 +622,7 @@ add_inputs(unrolling *u, const char *name)
   clarke_status status = hold(u, g->input);
 
   if (status == CLARKE_OK)
-    status = clarke_program_add_input(u->p, &first, name, g->values[g->input].count, true, u->err);
+    status = clarke_code_add_input(u->p, &first, name, g->values[g->input].count, true, u->err);
   for (size_t e = 0; status == CLARKE_OK && e < g->values[g->input].count; e++)
     u->at[g->input][e] = first + e;
   for (size_t i = 0; status == CLARKE_OK && i < g->n_parameters; i++) {
@@ -633,15 +633,15 @@ add_inputs(unrolling *u, const char *name)
     if (strcmp(w->name, name) == 0)
       return clarke_fail(u->err, CLARKE_EINPUT, "%s: '%s' is a parameter's name; the program's "
                          "input needs another", g->file, name);
-    clarke_program_new_group(u->p);
-    status = clarke_program_add_input(u->p, &u->first[i], w->name, w->count, true, u->err);
+    clarke_code_new_group(u->p);
+    status = clarke_code_add_input(u->p, &u->first[i], w->name, w->count, true, u->err);
   }
   return status;
 }
 
 /* Parameters are what the question is about; without any, the input. */
 static void
-mark_wrt(clarke_program *p)
+mark_wrt(clarke_code *p)
 {
   for (size_t i = 0; i < p->n_inputs; i++)
     p->input[i].wrt = i > 0 || p->n_inputs == 1;
@@ -662,7 +662,7 @@ unroll_graph(unrolling *u, const char *input_name)
       clarke_fail_in(u->err, status, "node '%s'", g->steps[i].name);
   }
   for (size_t e = 0; status == CLARKE_OK && e < g->values[g->output].count; e++)
-    status = clarke_program_add_output(u->p, instruction(u, g->output, e), u->err);
+    status = clarke_code_add_output(u->p, instruction(u, g->output, e), u->err);
   mark_wrt(u->p);
   u->p->output_vector = true;
   return status;
@@ -678,7 +678,7 @@ make_point(mpq_t **point, size_t *n, const unrolling *u, const clarke_tensor *x)
   if (x->count < count || (x->real == NULL && x->integer == NULL))
     return clarke_fail(u->err, CLARKE_EINPUT, "%s: a sample has %zu entries; x has %zu in all",
                        g->file, count, x->count);
-  *n = clarke_program_entries(u->p);
+  *n = clarke_code_entries(u->p);
   *point = malloc((*n + 1) * sizeof **point);
   if (*point == NULL)
     return out_of_memory(u);
@@ -729,7 +729,7 @@ end(unrolling *u)
 }
 
 clarke_status
-clarke_unroll(clarke_program *p, mpq_t **point, size_t *n, const clarke_graph *g,
+clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
               const clarke_tensor *x, const char *input_name, clarke_error *err)
 {
   unrolling u = {.p = p, .g = g, .err = err};

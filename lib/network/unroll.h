@@ -2,7 +2,8 @@
 #ifndef CLARKE_NETWORK_UNROLL_H
 #define CLARKE_NETWORK_UNROLL_H
 
-#include "program/program.h"
+#include "network/graph.h"
+#include "program/code.h"
 
 /* p is initialized and empty. The program's inputs are the graph's input, named input_name (NULL for
  * "input") and flattened, then the parameters in the graph's wrt, in their order, flattened; other
@@ -15,7 +16,7 @@
  * A step that the output does not depend on is left out, so its kinks are touched by no execution.
  * Errors: a network that needs more than the limit of instructions or arguments; a PRelu
  * whose slope is in wrt (no pointwise function has a slope that varies). */
-clarke_status clarke_unroll(clarke_program *p, mpq_t **point, size_t *n, const clarke_graph *g,
+clarke_status clarke_unroll(clarke_code *p, mpq_t **point, size_t *n, const clarke_graph *g,
                             const clarke_tensor *x, const char *input_name, clarke_error *err);
 
 #endif

@@ -1,6 +1,8 @@
 /* Are pieces and profiles as their headers say? */
 #include "op/profile.h"
 
+#include "exact/number.h"
+
 bool
 clarke_pieces_are_valid(const clarke_pieces *p)
 {

@@ -23,10 +23,10 @@ clarke_affine_clear(clarke_affine *a)
 }
 
 clarke_status
-clarke_affine_begin(clarke_affine *a, bool *small, const clarke_program *p, mpq_t *at,
+clarke_affine_begin(clarke_affine *a, bool *small, const clarke_code *p, mpq_t *at,
                     clarke_error *err)
 {
-  size_t width = clarke_program_wrt_count(p) + 1;
+  size_t width = clarke_code_wrt_count(p) + 1;
   clarke_status status;
 
   *small = p->n <= CLARKE_AFFINE_ENTRIES / width;
@@ -143,11 +143,11 @@ clarke_affine_compare(int *sign, clarke_affine *a, size_t left, size_t right, cl
 static clarke_affine_kind
 do_input(const place *w)
 {
-  size_t entry = clarke_program_wrt_entry(&w->a->p, w->at);
+  size_t entry = clarke_code_wrt_entry(&w->a->p, w->at);
   mpq_t zero;
 
   if (entry == CLARKE_NONE) {
-    set_constant(w->a, w->y, w->a->at[clarke_program_entry(&w->a->p, w->at)]);
+    set_constant(w->a, w->y, w->a->at[clarke_code_entry(&w->a->p, w->at)]);
     return CLARKE_AFFINE;
   }
   mpq_init(zero);

@@ -3,7 +3,7 @@
 #ifndef CLARKE_PROGRAM_AFFINE_H
 #define CLARKE_PROGRAM_AFFINE_H
 
-#include "program/program.h"
+#include "program/code.h"
 #include "program/demand.h"
 #include "exact/face.h"
 
@@ -18,7 +18,7 @@ typedef enum {
 } clarke_affine_kind;
 
 typedef struct {
-  clarke_program p;  /* the program with one output, target */
+  clarke_code p;  /* the program with one output, target */
   size_t target;
   mpq_t *at;         /* of all entries; those outside wrt are constants */
   size_t dim;        /* entries of wrt */
@@ -31,7 +31,7 @@ typedef struct {
 void clarke_affine_init(clarke_affine *a);
 void clarke_affine_clear(clarke_affine *a);
 /* *small is false, and nothing done, when there would be over CLARKE_AFFINE_ENTRIES. */
-clarke_status clarke_affine_begin(clarke_affine *a, bool *small, const clarke_program *p, mpq_t *at,
+clarke_status clarke_affine_begin(clarke_affine *a, bool *small, const clarke_code *p, mpq_t *at,
                                   clarke_error *err);
 
 /* A new face is visited. */

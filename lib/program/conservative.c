@@ -485,7 +485,7 @@ clarke_conservative_find(clarke_conservative *c, const clarke_execution *e, clar
   clarke_status status;
 
   clarke_conservative_clear(c);
-  c->vertices.dim = e->p->n_outputs * clarke_program_wrt_count(e->p);
+  c->vertices.dim = e->p->n_outputs * clarke_code_wrt_count(e->p);
   clarke_units_init(&u);
   status = clarke_units_find(&u, e, err);
   c->n_units = u.n;

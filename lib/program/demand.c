@@ -4,7 +4,7 @@
 #include <string.h>
 
 clarke_status
-clarke_demand_init(clarke_demand *d, const clarke_program *p, clarke_error *err)
+clarke_demand_init(clarke_demand *d, const clarke_code *p, clarke_error *err)
 {
   memset(d, 0, sizeof *d);
   d->p = p;

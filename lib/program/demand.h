@@ -1,8 +1,8 @@
-/* Demand order (program/program.h): which instruction is next to be executed. */
+/* Demand order (program/code.h): which instruction is next to be executed. */
 #ifndef CLARKE_PROGRAM_DEMAND_H
 #define CLARKE_PROGRAM_DEMAND_H
 
-#include "program/program.h"
+#include "program/code.h"
 
 typedef struct {
   size_t instruction;
@@ -10,7 +10,7 @@ typedef struct {
 } clarke_waiting;
 
 typedef struct {
-  const clarke_program *p;
+  const clarke_code *p;
   bool *done;             /* by instruction */
   int8_t *arm;            /* of a BRANCH: 0 not chosen, 1 then, -1 else */
   size_t output;          /* the next output to ask for */
@@ -18,7 +18,7 @@ typedef struct {
   clarke_waiting *waiting;
 } clarke_demand;
 
-clarke_status clarke_demand_init(clarke_demand *d, const clarke_program *p, clarke_error *err);
+clarke_status clarke_demand_init(clarke_demand *d, const clarke_code *p, clarke_error *err);
 void clarke_demand_clear(clarke_demand *d);
 /* From the beginning again. */
 void clarke_demand_restart(clarke_demand *d);

@@ -435,7 +435,7 @@ equality_is_thin(const clarke_derivation *d)
 {
   const clarke_patterns *t = &d->patterns;
 
-  if (clarke_program_wrt_count(d->p) <= 1 || (d->conservative.known && d->conservative.singleton))
+  if (clarke_code_wrt_count(d->p) <= 1 || (d->conservative.known && d->conservative.singleton))
     return true;
   for (size_t i = 0; i < t->n_forks; i++)
     if (t->fork[i].kind == CLARKE_PARTING &&
@@ -539,20 +539,20 @@ find_ad(clarke_derivation *d, clarke_error *err)
 }
 
 clarke_status
-clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
+clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
               const clarke_profile *profile, clarke_error *err)
 {
   clarke_status status;
 
   d->p = p;
   d->profile = profile;
-  d->dim = p->n_outputs * clarke_program_wrt_count(p);
+  d->dim = p->n_outputs * clarke_code_wrt_count(p);
   d->ad_pattern = d->far = CLARKE_NONE;
   clarke_points_init(&d->bouligand, d->dim);
   clarke_points_init(&d->clarke, d->dim);
   if (d->dim > clarke_limit_of(CLARKE_LIMIT_DERIVATIVES))
     return clarke_limit_fail(err, CLARKE_LIMIT_DERIVATIVES, "%s: %zu outputs in %zu entries of wrt", p->file, p->n_outputs,
-                             clarke_program_wrt_count(p));
+                             clarke_code_wrt_count(p));
   status = clarke_execute(&d->execution, p, at, err);
   if (status != CLARKE_OK)
     return status;

@@ -15,7 +15,7 @@ typedef enum { CLARKE_ZONE_REGULAR, CLARKE_ZONE_COMPENSATION, CLARKE_ZONE_BIFURC
 const char *clarke_zone_name(clarke_zone z);
 
 typedef struct {
-  const clarke_program *p;
+  const clarke_code *p;
   const clarke_profile *profile;
   clarke_execution execution;
   size_t dim;            /* n_outputs x wrt_count */
@@ -32,7 +32,7 @@ typedef struct {
   mpq_t *least;          /* the least element of the Clarke set (dim) */
   clarke_conservative conservative;
   clarke_representation representation;
-  clarke_answer differentiable;
+  clarke_truth differentiable;
   clarke_zone zone;
   clarke_verdict verdict;
   char why[512];
@@ -51,7 +51,7 @@ bool clarke_derivation_is_valid(const clarke_derivation *d);
 void clarke_derivation_init(clarke_derivation *d);
 void clarke_derivation_clear(clarke_derivation *d);
 /* at is kept by reference; p has wrt marked. */
-clarke_status clarke_derive(clarke_derivation *d, const clarke_program *p, mpq_t *at,
+clarke_status clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
                             const clarke_profile *profile, clarke_error *err);
 
 #endif

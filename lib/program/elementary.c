@@ -207,7 +207,7 @@ product_value(clarke_number *y, clarke_number *d, const clarke_instruction *i,
 }
 
 static clarke_status
-quotient_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p, size_t at,
+quotient_value(clarke_number *y, clarke_number *d, bool *open, const clarke_code *p, size_t at,
                const clarke_number *value, long precision, clarke_error *err)
 {
   const clarke_instruction *i = &p->instruction[at];
@@ -215,7 +215,7 @@ quotient_value(clarke_number *y, clarke_number *d, bool *open, const clarke_prog
   int sign = clarke_number_sign(b);
 
   if (sign == 0)
-    return clarke_program_fail(p, at, err, "division by zero: the divisor is exactly 0 here");
+    return clarke_code_fail(p, at, err, "division by zero: the divisor is exactly 0 here");
   *open = sign == 2;
   if (*open)
     return CLARKE_OK;
@@ -231,7 +231,7 @@ quotient_value(clarke_number *y, clarke_number *d, bool *open, const clarke_prog
 }
 
 static clarke_status
-analytic_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p, size_t at,
+analytic_value(clarke_number *y, clarke_number *d, bool *open, const clarke_code *p, size_t at,
                const clarke_number *value, long precision, clarke_error *err)
 {
   const clarke_instruction *i = &p->instruction[at];
@@ -243,10 +243,10 @@ analytic_value(clarke_number *y, clarke_number *d, bool *open, const clarke_prog
   if (*open)
     return CLARKE_OK;
   if (i->function == CLARKE_FN_LOG)
-    return clarke_program_fail(p, at, err, "log of a number that is not positive");
+    return clarke_code_fail(p, at, err, "log of a number that is not positive");
   if (clarke_number_sign(x) < 0)
-    return clarke_program_fail(p, at, err, "sqrt of a negative number");
-  return clarke_program_fail(p, at, err, "the derivative of sqrt at 0 is infinite");
+    return clarke_code_fail(p, at, err, "sqrt of a negative number");
+  return clarke_code_fail(p, at, err, "the derivative of sqrt at 0 is infinite");
 }
 
 bool
@@ -275,7 +275,7 @@ norm_value(clarke_number *y, clarke_number *d, bool *open, const clarke_instruct
 }
 
 static clarke_status
-smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p,
+smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_code *p,
                     size_t at, const clarke_number *value, long precision, clarke_error *err)
 {
   const clarke_instruction *i = &p->instruction[at];
@@ -309,12 +309,12 @@ smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_progra
 }
 
 clarke_status
-clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_program *p,
+clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open, const clarke_code *p,
                     size_t at, const clarke_number *value, long precision, clarke_error *err)
 {
   clarke_status status = smooth_value(y, d, open, p, at, value, precision, err);
 
   if (status == CLARKE_OK && !*open && clarke_number_is_large(y))
-    return clarke_program_past(p, at, err, CLARKE_LIMIT_BITS, "a number of more bits");
+    return clarke_code_past(p, at, err, CLARKE_LIMIT_BITS, "a number of more bits");
   return status;
 }

@@ -3,7 +3,7 @@
 #ifndef CLARKE_PROGRAM_ELEMENTARY_H
 #define CLARKE_PROGRAM_ELEMENTARY_H
 
-#include "program/program.h"
+#include "program/code.h"
 
 typedef enum { CLARKE_PLACE_INSIDE, CLARKE_PLACE_KINK, CLARKE_PLACE_OPEN } clarke_place_kind;
 
@@ -31,7 +31,7 @@ void clarke_kink_slopes(mpq_t left, mpq_t right, const clarke_instruction *i, si
  * and, when d is not NULL, its partial derivatives (n_in numbers). Outside the domain:
  * CLARKE_EINPUT, with the place; *open instead when the precision does not tell. */
 clarke_status clarke_smooth_value(clarke_number *y, clarke_number *d, bool *open,
-                                  const clarke_program *p, size_t i, const clarke_number *value,
+                                  const clarke_code *p, size_t i, const clarke_number *value,
                                   long precision, clarke_error *err);
 
 /* Are all arguments of a NORM exactly zero? */

@@ -26,7 +26,7 @@ clarke_execution_clear(clarke_execution *e)
 }
 
 static clarke_status
-prepare(clarke_execution *e, const clarke_program *p, mpq_t *at, long precision,
+prepare(clarke_execution *e, const clarke_code *p, mpq_t *at, long precision,
         clarke_error *err)
 {
   e->p = p;
@@ -104,7 +104,7 @@ execute_order(clarke_execution *e, size_t at, clarke_error *err)
   }
   if (n_tied > clarke_limit_of(CLARKE_LIMIT_TIES)) {
     free(tied);
-    return clarke_program_past(e->p, at, err, CLARKE_LIMIT_TIES, "more tied entries");
+    return clarke_code_past(e->p, at, err, CLARKE_LIMIT_TIES, "more tied entries");
   }
   clarke_number_set(&e->value[at], &e->value[i->in[tied[0]]]);
   if (n_tied > 1)
@@ -148,7 +148,7 @@ execute_smooth(clarke_execution *e, size_t at, clarke_error *err)
   clarke_status status;
 
   if (i->kind == CLARKE_DO_INPUT) {
-    clarke_number_set_q(&e->value[at], e->at[clarke_program_entry(e->p, at)]);
+    clarke_number_set_q(&e->value[at], e->at[clarke_code_entry(e->p, at)]);
     return CLARKE_OK;
   }
   if (i->kind == CLARKE_DO_NORM && clarke_norm_at_zero(i, e->value)) {
@@ -176,7 +176,7 @@ execute_next(clarke_execution *e, clarke_demand *d, size_t at, clarke_error *err
 }
 
 clarke_status
-clarke_execute_at(clarke_execution *e, const clarke_program *p, mpq_t *at, long precision,
+clarke_execute_at(clarke_execution *e, const clarke_code *p, mpq_t *at, long precision,
                   clarke_error *err)
 {
   clarke_demand d;
@@ -201,11 +201,11 @@ clarke_execute_at(clarke_execution *e, const clarke_program *p, mpq_t *at, long 
 }
 
 clarke_status
-clarke_execute(clarke_execution *e, const clarke_program *p, mpq_t *at, clarke_error *err)
+clarke_execute(clarke_execution *e, const clarke_code *p, mpq_t *at, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
-  CLARKE_VERIFY_CHECK(clarke_program_is_valid(p));
+  CLARKE_VERIFY_CHECK(clarke_code_is_valid(p));
   for (long precision = CLARKE_PRECISION_FIRST; precision <= CLARKE_PRECISION_LAST;
        precision *= 2) {
     clarke_execution_clear(e);
@@ -236,7 +236,7 @@ proxy_partial(clarke_number *d, const clarke_instruction *i, size_t kink,
 
   mpq_inits(left, right, value, NULL);
   clarke_kink_slopes(left, right, i, kink);
-  status = clarke_program_proxy(value, i, kink, left, right, profile, err);
+  status = clarke_code_proxy(value, i, kink, left, right, profile, err);
   clarke_number_set_q(d, value);
   mpq_clears(left, right, value, NULL);
   return status;
@@ -252,7 +252,7 @@ tie_partials(clarke_number *d, const clarke_instruction *i, const clarke_touched
   clarke_status status;
 
   mpq_inits(beta, share, rest, NULL);
-  status = clarke_program_tie(&tie, beta, i, profile, err);
+  status = clarke_code_tie(&tie, beta, i, profile, err);
   if (status == CLARKE_OK) {
     size_t j = clarke_tie_index(tie, t->n_tied, t->rank_in_tie);
 
@@ -333,7 +333,7 @@ static clarke_status
 reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clarke_execution *e,
         size_t output, const clarke_profile *profile, clarke_error *err)
 {
-  const clarke_program *p = e->p;
+  const clarke_code *p = e->p;
 
   for (size_t i = 0; i < p->n; i++)
     clarke_number_set_si(&adjoint[i], 0);
@@ -346,7 +346,7 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
     if (is_zero(&adjoint[at]))
       continue;
     if (i->kind == CLARKE_DO_INPUT) {
-      size_t entry = clarke_program_wrt_entry(p, at);
+      size_t entry = clarke_code_wrt_entry(p, at);
 
       if (entry != CLARKE_NONE)
         clarke_number_set(&row[entry], &adjoint[at]);
@@ -359,13 +359,13 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
       clarke_number_addmul(&adjoint[i->in[k]], &adjoint[at], &d[k], e->precision);
     for (size_t k = 0; k < i->n_in; k++)
       if (clarke_number_is_large(&adjoint[i->in[k]]))
-        return clarke_program_past(p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
+        return clarke_code_past(p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
   }
   return CLARKE_OK;
 }
 
 static size_t
-widest(const clarke_program *p)
+widest(const clarke_code *p)
 {
   size_t n = 1;
 
@@ -378,8 +378,8 @@ clarke_status
 clarke_execution_ad(clarke_number *gradient, const clarke_execution *e,
                     const clarke_profile *profile, clarke_error *err)
 {
-  const clarke_program *p = e->p;
-  size_t n = clarke_program_wrt_count(p), wide = widest(p);
+  const clarke_code *p = e->p;
+  size_t n = clarke_code_wrt_count(p), wide = widest(p);
   clarke_number *adjoint = clarke_numbers(p->n), *d = clarke_numbers(wide);
   clarke_status status = CLARKE_OK;
 

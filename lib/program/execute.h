@@ -21,7 +21,7 @@ typedef struct {
 } clarke_touched;
 
 typedef struct {
-  const clarke_program *p;
+  const clarke_code *p;
   mpq_t *at;             /* all entries of all inputs; shared */
   long precision;
   bool open;             /* a comparison was left open, and the execution stopped: */
@@ -45,10 +45,10 @@ void clarke_execution_clear(clarke_execution *e);
 
 /* at: one rational for each entry of the inputs, kept by reference. Division by zero, log of a
  * number that is not positive, sqrt of a negative one are errors with file, line and column. */
-clarke_status clarke_execute(clarke_execution *e, const clarke_program *p, mpq_t *at,
+clarke_status clarke_execute(clarke_execution *e, const clarke_code *p, mpq_t *at,
                              clarke_error *err);
 /* At that one precision. */
-clarke_status clarke_execute_at(clarke_execution *e, const clarke_program *p, mpq_t *at,
+clarke_status clarke_execute_at(clarke_execution *e, const clarke_code *p, mpq_t *at,
                                 long precision, clarke_error *err);
 
 /* AD in reverse mode: gradient holds n_outputs x wrt_count numbers, row-major, initialized. The

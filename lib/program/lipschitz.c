@@ -295,7 +295,7 @@ place_smooth(neighbourhood *n, size_t at, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   if (i->kind == CLARKE_DO_INPUT)
-    clarke_number_set_q(&n->value[at], n->e->at[clarke_program_entry(n->e->p, at)]);
+    clarke_number_set_q(&n->value[at], n->e->at[clarke_code_entry(n->e->p, at)]);
   else if (i->kind == CLARKE_DO_NORM && clarke_norm_at_zero(i, n->value))
     clarke_number_set_si(&n->value[at], 0);
   else
@@ -406,7 +406,7 @@ vary(neighbourhood *n, size_t at)
   const clarke_instruction *i = &n->e->p->instruction[at];
   size_t *with = &n->at[at].varies, arm = n->at[at].arm == 1 ? 2 : 3;
 
-  *with = i->kind == CLARKE_DO_INPUT ? clarke_program_wrt_entry(n->e->p, at) : CLARKE_NONE;
+  *with = i->kind == CLARKE_DO_INPUT ? clarke_code_wrt_entry(n->e->p, at) : CLARKE_NONE;
   for (size_t k = 0; k < i->n_in; k++) {
     size_t x = n->at[i->in[k]].varies;
 
@@ -417,7 +417,7 @@ vary(neighbourhood *n, size_t at)
 }
 
 static size_t
-widest(const clarke_program *p)
+widest(const clarke_code *p)
 {
   size_t n = 1;
 
@@ -429,7 +429,7 @@ widest(const clarke_program *p)
 clarke_status
 clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e, clarke_error *err)
 {
-  const clarke_program *p = e->p;
+  const clarke_code *p = e->p;
   neighbourhood n = {.e = e, .held = CLARKE_NONE};
   size_t wide = widest(p);
   clarke_status status = CLARKE_OK;

@@ -563,7 +563,7 @@ take_up(search *s, branch *b, clarke_error *err)
 static clarke_status
 read_outputs(clarke_pattern *p, search *s, clarke_error *err)
 {
-  const clarke_program *program = s->e->p;
+  const clarke_code *program = s->e->p;
 
   p->gradient = clarke_numbers(s->t->dim);
   if (p->gradient == NULL)
@@ -796,13 +796,13 @@ try_arcs(search *s, clarke_error *err)
 static bool
 too_large(const clarke_execution *e)
 {
-  return e->n_order * (clarke_program_wrt_count(e->p) + 1) > PATTERNS_ENTRIES;
+  return e->n_order * (clarke_code_wrt_count(e->p) + 1) > PATTERNS_ENTRIES;
 }
 
 static clarke_status
 search_init(search *s, clarke_patterns *t, const clarke_execution *e, clarke_error *err)
 {
-  *s = (search){.t = t, .e = e, .width = clarke_program_wrt_count(e->p)};
+  *s = (search){.t = t, .e = e, .width = clarke_code_wrt_count(e->p)};
   t->width = s->width;
   t->dim = e->p->n_outputs * s->width;
   return clarke_walk_init(&s->walk, e, NULL, 0, err);
@@ -847,7 +847,7 @@ clarke_status
 clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error *err)
 {
   search s;
-  size_t width = clarke_program_wrt_count(e->p);
+  size_t width = clarke_code_wrt_count(e->p);
   clarke_status status;
 
   CLARKE_VERIFY_CHECK(!e->open && clarke_execution_is_valid(e));

@@ -1,12 +1,12 @@
 /* The program language (docs/programs.md): text to a syntax tree, which is printed in one layout or
- * lowered to the instructions of a clarke_program.
+ * lowered to the instructions of a clarke_code.
  *
  * A message about a place in the text is "FILE:LINE:COLUMN: what is wrong, what was expected", then
  * the source line and a caret under the column (columns count characters from 1). */
 #ifndef CLARKE_PROGRAM_PROG_H
 #define CLARKE_PROGRAM_PROG_H
 
-#include "program/program.h"
+#include "program/code.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -80,10 +80,10 @@ clarke_status clarke_prog_read(clarke_prog *g, const void *data, size_t size, co
                                clarke_error *err);
 
 /* p must be initialized. After an error it is empty. */
-clarke_status clarke_prog_lower(clarke_program *p, const clarke_prog *g, clarke_error *err);
+clarke_status clarke_prog_lower(clarke_code *p, const clarke_prog *g, clarke_error *err);
 
 /* Both: p must be initialized, and is empty after an error. */
-clarke_status clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
+clarke_status clarke_prog_parse(clarke_code *p, const void *data, size_t size, const char *file,
                                 clarke_error *err);
 
 /* In the one layout. False when out cannot be written. */
@@ -101,7 +101,7 @@ size_t clarke_prog_headers(clarke_prog_header *header, size_t limit, const clark
 /* A point, one input at a time: NAME=v,v,... in the literals of clarke_literal_parse. at holds one
  * initialized rational for each entry of all inputs, in order, and given (n_inputs of them) is set
  * for the input named. An unknown name lists the inputs; naming one twice is an error. */
-clarke_status clarke_point_parse(mpq_t *at, bool *given, const clarke_program *p, const char *text,
+clarke_status clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *text,
                                  clarke_error *err);
 
 #endif

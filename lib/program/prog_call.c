@@ -174,10 +174,10 @@ analytic_entries(prog_value *v, prog_lowering *low, const call *c, clarke_analyt
   clarke_status status = clarke_prog_room(low, v->n, v->n, c->at);
   size_t number;
 
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < v->n; i++) {
     status = clarke_prog_add_status(
-      low, clarke_program_add_analytic(low->p, &number, f, in[i], &err), &err, c->at);
+      low, clarke_code_add_analytic(low->p, &number, f, in[i], &err), &err, c->at);
     if (status == CLARKE_OK)
       clarke_prog_set(v, i, clarke_prog_added(low, c->at));
   }
@@ -287,13 +287,13 @@ apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *i
   clarke_status status = clarke_prog_room(low, v->n, v->n, c->at);
   size_t number;
 
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < v->n; i++) {
     for (size_t k = 0; status == CLARKE_OK && k < f->n; k++)
       status = clarke_prog_charge(low, f->constant[k], c->at);
     if (status == CLARKE_OK)
       status = clarke_prog_add_status(
-        low, clarke_program_add_pointwise(low->p, &number, f->op, in[i], f->n, f->constant, &err),
+        low, clarke_code_add_pointwise(low->p, &number, f->op, in[i], f->n, f->constant, &err),
         &err, c->at);
     if (status != CLARKE_OK)
       break;
@@ -340,7 +340,7 @@ add_order(prog_value *v, size_t k, prog_lowering *low, const call *c, const clar
   clarke_error err = { .text = "" };
   size_t number;
   clarke_status status = clarke_prog_add_status(
-    low, clarke_program_add_order(low->p, &number, op, rank, list->n, in, &err), &err, c->at);
+    low, clarke_code_add_order(low->p, &number, op, rank, list->n, in, &err), &err, c->at);
 
   if (status != CLARKE_OK)
     return status;
@@ -364,7 +364,7 @@ add_orders(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op
     status = clarke_prog_room(low, n, n * list->n, c->at);
   if (status == CLARKE_OK)
     status = clarke_prog_result(v, low, rank == 0, n, c->at);
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t k = 0; status == CLARKE_OK && k < n; k++)
     status = add_order(v, k, low, c, op, rank == 0 ? n - k : rank, list, in, proxy);
   return status;
@@ -418,7 +418,7 @@ sum_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size_
   prog_value sum = { .n = 1 }, count = { .n = 1 };
   clarke_status status;
 
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   status = clarke_prog_sum(&sum.one, low, in, n, c->at);
   if (status != CLARKE_OK || !mean) {
     *v = sum;
@@ -438,8 +438,8 @@ norm_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size
 
   if (status != CLARKE_OK)
     return status;
-  clarke_program_new_group(low->p);
-  status = clarke_program_add(low->p, &number, CLARKE_DO_NORM, n, in, &err);
+  clarke_code_new_group(low->p);
+  status = clarke_code_add(low->p, &number, CLARKE_DO_NORM, n, in, &err);
   *v = (prog_value){ .n = 1 };
   if (status == CLARKE_OK)
     v->one = clarke_prog_added(low, c->at);

@@ -56,7 +56,7 @@ add_linear(prog_scalar *out, prog_lowering *low, size_t n, const size_t *in, siz
 
   if (status != CLARKE_OK)
     return status;
-  status = clarke_program_add_linear(low->p, &number, n, in, low->coef, &err);
+  status = clarke_code_add_linear(low->p, &number, n, in, low->coef, &err);
   if (status == CLARKE_OK)
     *out = clarke_prog_added(low, at);
   return clarke_prog_add_status(low, status, &err, at);
@@ -94,7 +94,7 @@ add_simple(prog_scalar *out, prog_lowering *low, clarke_do kind, const size_t in
 
   if (status != CLARKE_OK)
     return status;
-  status = clarke_program_add(low->p, &number, kind, 2, in, &err);
+  status = clarke_code_add(low->p, &number, kind, 2, in, &err);
   if (status == CLARKE_OK)
     *out = clarke_prog_added(low, at);
   return clarke_prog_add_status(low, status, &err, at);
@@ -167,7 +167,7 @@ divide(prog_value *out, prog_lowering *low, const prog_value *a, const prog_valu
   if (in == NULL)
     return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
   status = quotient_arguments(in, low, a, b, out->n, at);
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < out->n; i++) {
     const prog_scalar x = clarke_prog_entry(a, i), y = clarke_prog_entry(b, i);
     prog_scalar quotient = x;
@@ -195,7 +195,7 @@ clarke_prog_apply(prog_value *out, prog_lowering *low, char operator, const prog
     return status;
   if (operator == '/')
     return divide(out, low, a, b, at);
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < n; i++) {
     prog_scalar entry = { 0 };
 
@@ -248,7 +248,7 @@ minus(prog_value *v, prog_lowering *low, const clarke_prog_node *node)
 
   if (status == CLARKE_OK)
     status = clarke_prog_result(v, low, operand.vector, operand.n, node->at);
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < operand.n; i++) {
     prog_scalar entry = { 0 };
 
@@ -275,7 +275,7 @@ clarke_prog_sum(prog_scalar *sum, prog_lowering *low, const size_t *in, size_t n
     mpq_init(coef[k]);
     mpq_set_si(coef[k], k < n ? 1 : 0, 1);
   }
-  status = clarke_program_add_linear(low->p, &number, n, in, coef, &err);
+  status = clarke_code_add_linear(low->p, &number, n, in, coef, &err);
   if (status == CLARKE_OK)
     *sum = clarke_prog_added(low, at);
   for (size_t k = 0; k <= n; k++)
@@ -331,10 +331,10 @@ add_branches(prog_value *v, prog_lowering *low, clarke_relation relation, size_t
   clarke_status status = clarke_prog_room(low, v->n, 4 * v->n, at);
   size_t number;
 
-  clarke_program_new_group(low->p);
+  clarke_code_new_group(low->p);
   for (size_t i = 0; status == CLARKE_OK && i < v->n; i++) {
     status = clarke_prog_add_status(
-      low, clarke_program_add_branch(low->p, &number, relation, in[i], &err), &err, at);
+      low, clarke_code_add_branch(low->p, &number, relation, in[i], &err), &err, at);
     if (status == CLARKE_OK)
       clarke_prog_set(v, i, clarke_prog_added(low, at));
   }

@@ -41,8 +41,8 @@ add_input(prog_value *v, prog_lowering *low, const clarke_prog_node *node, size_
 
   if (name == NULL)
     return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
-  clarke_program_new_group(low->p);
-  status = clarke_program_add_input(low->p, &first, name, n, node->first != 0, &err);
+  clarke_code_new_group(low->p);
+  status = clarke_code_add_input(low->p, &first, name, n, node->first != 0, &err);
   free(name);
   if (status != CLARKE_OK)
     return clarke_prog_add_status(low, status, &err, node->at);
@@ -111,7 +111,7 @@ add_outputs(prog_lowering *low, const prog_value *v, size_t at)
   for (size_t i = 0; status == CLARKE_OK && i < v->n; i++)
     status = clarke_prog_solid(&in[i], low, clarke_prog_entry(v, i), at);
   for (size_t i = 0; status == CLARKE_OK && i < v->n; i++)
-    status = clarke_prog_add_status(low, clarke_program_add_output(low->p, in[i], &err), &err, at);
+    status = clarke_prog_add_status(low, clarke_code_add_output(low->p, in[i], &err), &err, at);
   free(in);
   return status;
 }
@@ -182,7 +182,7 @@ add_conditions(clarke_piece *piece, prog_lowering *low, uint32_t compare)
 static clarke_status
 lower_piece(prog_lowering *low, const clarke_prog_node *statement)
 {
-  clarke_program *p = low->p;
+  clarke_code *p = low->p;
   clarke_piece piece = { 0 };
   clarke_piece *grown;
   size_t column;
@@ -256,16 +256,16 @@ lower_statements(prog_lowering *low)
 }
 
 clarke_status
-clarke_prog_lower(clarke_program *p, const clarke_prog *g, clarke_error *err)
+clarke_prog_lower(clarke_code *p, const clarke_prog *g, clarke_error *err)
 {
   prog_lowering low = { .p = p, .g = g, .err = err };
   clarke_status status;
 
-  clarke_program_clear(p);
+  clarke_code_clear(p);
   mpq_inits(low.coef[0], low.coef[1], low.coef[2], NULL);
   status = lower_statements(&low);
   if (status != CLARKE_OK)
-    clarke_program_clear(p);
+    clarke_code_clear(p);
   clarke_prog_names_clear(&low);
   for (size_t k = 0; k < low.n_pool; k++)
     mpq_clear(low.pool[k]);
@@ -275,7 +275,7 @@ clarke_prog_lower(clarke_program *p, const clarke_prog *g, clarke_error *err)
 }
 
 clarke_status
-clarke_prog_parse(clarke_program *p, const void *data, size_t size, const char *file,
+clarke_prog_parse(clarke_code *p, const void *data, size_t size, const char *file,
                   clarke_error *err)
 {
   clarke_prog g;

@@ -29,7 +29,7 @@ typedef struct {
 } prog_name;
 
 typedef struct {
-  clarke_program *p;
+  clarke_code *p;
   const clarke_prog *g;
   clarke_error *err;
   size_t n_pool, pool_capacity;

@@ -12,13 +12,13 @@ is_blank(char c)
 
 /* "x, v[3]": for messages. */
 static void
-list_inputs(char *list, size_t size, const clarke_program *p)
+list_inputs(char *list, size_t size, const clarke_code *p)
 {
   size_t n = 0;
 
   list[0] = '\0';
   for (size_t i = 0; i < p->n_inputs && n < size; i++) {
-    const clarke_program_input *input = &p->input[i];
+    const clarke_code_input *input = &p->input[i];
 
     n += (size_t)snprintf(list + n, size - n, "%s%.40s", i > 0 ? ", " : "", input->name);
     if (input->vector && n < size)
@@ -27,7 +27,7 @@ list_inputs(char *list, size_t size, const clarke_program *p)
 }
 
 static clarke_status
-find_input(size_t *which, size_t *first, const clarke_program *p, const char *name, size_t length,
+find_input(size_t *which, size_t *first, const clarke_code *p, const char *name, size_t length,
            clarke_error *err)
 {
   char list[400];
@@ -81,11 +81,11 @@ count_values(const char *text)
 }
 
 clarke_status
-clarke_point_parse(mpq_t *at, bool *given, const clarke_program *p, const char *text,
+clarke_point_parse(mpq_t *at, bool *given, const clarke_code *p, const char *text,
                    clarke_error *err)
 {
   const char *equals = strchr(text, '=');
-  const clarke_program_input *input;
+  const clarke_code_input *input;
   size_t which, first, n;
   clarke_status status;
 

@@ -155,8 +155,8 @@ clarke_prog_solid(size_t *instruction, prog_lowering *low, prog_scalar s, size_t
     status = clarke_prog_charge(low, low->pool[s.index], at);
   if (status != CLARKE_OK)
     return status;
-  clarke_program_new_group(low->p);
-  status = clarke_program_add_constant(low->p, instruction, low->pool[s.index], &err);
+  clarke_code_new_group(low->p);
+  status = clarke_code_add_constant(low->p, instruction, low->pool[s.index], &err);
   if (status == CLARKE_OK)
     clarke_prog_added(low, at);
   return clarke_prog_add_status(low, status, &err, at);

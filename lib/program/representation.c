@@ -62,7 +62,7 @@ say_number(words *w, const mpq_t q)
 }
 
 static void
-say_piece(words *w, const clarke_program *p, size_t piece)
+say_piece(words *w, const clarke_code *p, size_t piece)
 {
   say(w, "piece %zu", piece + 1);
   if (p->piece[piece].line > 0)
@@ -71,19 +71,19 @@ say_piece(words *w, const clarke_program *p, size_t piece)
 
 /* "at x=0,1 y=2": all inputs, those in wrt from the point. */
 static void
-say_point(words *w, const clarke_program *p, mpq_t *at, mpq_t *point)
+say_point(words *w, const clarke_code *p, mpq_t *at, mpq_t *point)
 {
   say(w, " at");
   for (size_t i = 0; i < p->n_inputs; i++) {
-    const clarke_program_input *input = &p->input[i];
+    const clarke_code_input *input = &p->input[i];
 
     say(w, " %s=", input->name);
     for (size_t k = 0; k < input->n; k++) {
-      size_t entry = clarke_program_wrt_entry(p, input->first + k);
+      size_t entry = clarke_code_wrt_entry(p, input->first + k);
 
       say(w, "%s", k > 0 ? "," : "");
       if (entry == CLARKE_NONE)
-        say_number(w, at[clarke_program_entry(p, input->first + k)]);
+        say_number(w, at[clarke_code_entry(p, input->first + k)]);
       else
         say_number(w, point[entry]);
     }
@@ -94,7 +94,7 @@ say_point(words *w, const clarke_program *p, mpq_t *at, mpq_t *point)
 
 typedef struct {
   clarke_representation *r;
-  const clarke_program *p;
+  const clarke_code *p;
   mpq_t *at;
   clarke_affine a;
   clarke_faces s;
@@ -111,7 +111,7 @@ conclude(search *v, int answer, const words *w)
 }
 
 static void
-say_instruction(words *w, const clarke_program *p, size_t at)
+say_instruction(words *w, const clarke_code *p, size_t at)
 {
   const clarke_instruction *i = &p->instruction[at];
 
@@ -175,7 +175,7 @@ piece_holds(bool *holds, clarke_affine_kind *kind, search *v, size_t piece)
 }
 
 static void
-say_holding(words *w, const clarke_program *p, size_t first, size_t second)
+say_holding(words *w, const clarke_code *p, size_t first, size_t second)
 {
   if (first == CLARKE_NONE) {
     say(w, "no piece holds");
@@ -316,22 +316,22 @@ visit_faces(search *v)
 
 /* The entries of wrt at the point. */
 static void
-wrt_point(mpq_t *point, const clarke_program *p, mpq_t *at)
+wrt_point(mpq_t *point, const clarke_code *p, mpq_t *at)
 {
   for (size_t i = 0; i < p->n_inputs; i++)
     for (size_t k = 0; p->input[i].wrt && k < p->input[i].n; k++) {
       size_t instruction = p->input[i].first + k;
 
-      mpq_set(point[clarke_program_wrt_entry(p, instruction)],
-              at[clarke_program_entry(p, instruction)]);
+      mpq_set(point[clarke_code_wrt_entry(p, instruction)],
+              at[clarke_code_entry(p, instruction)]);
     }
 }
 
 static clarke_status
-check_everywhere(clarke_representation *r, const clarke_program *p, mpq_t *at, clarke_error *err)
+check_everywhere(clarke_representation *r, const clarke_code *p, mpq_t *at, clarke_error *err)
 {
   search v = {.r = r, .p = p, .at = at, .err = err};
-  size_t dim = clarke_program_wrt_count(p);
+  size_t dim = clarke_code_wrt_count(p);
   mpq_t *point;
   bool small;
   clarke_status status;
@@ -361,7 +361,7 @@ check_everywhere(clarke_representation *r, const clarke_program *p, mpq_t *at, c
 /* Executes the program at the point with these outputs in place of its own. *defined is false where
  * that is an error, *open where a comparison is left open. */
 static clarke_status
-execute_for(clarke_execution *x, bool *defined, clarke_program *copy, const clarke_program *p,
+execute_for(clarke_execution *x, bool *defined, clarke_code *copy, const clarke_code *p,
             mpq_t *at, size_t n, size_t *output, clarke_error *err)
 {
   clarke_status status;
@@ -376,11 +376,11 @@ execute_for(clarke_execution *x, bool *defined, clarke_program *copy, const clar
 
 /* The sign of the difference of two instructions at the point; 2: not decided. */
 static clarke_status
-sign_at(int *sign, const clarke_program *p, mpq_t *at, size_t left, size_t right,
+sign_at(int *sign, const clarke_code *p, mpq_t *at, size_t left, size_t right,
         clarke_error *err)
 {
   size_t output[2] = {left, right};
-  clarke_program copy = *p;
+  clarke_code copy = *p;
   clarke_status status = CLARKE_OK;
 
   copy.output = output;
@@ -404,7 +404,7 @@ sign_at(int *sign, const clarke_program *p, mpq_t *at, size_t left, size_t right
 
 /* Does the piece hold at the point? 1, 0, or 2 when that is not decided. */
 static clarke_status
-holds_at(int *holds, const clarke_program *p, mpq_t *at, const clarke_piece *piece,
+holds_at(int *holds, const clarke_code *p, mpq_t *at, const clarke_piece *piece,
          clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -423,12 +423,12 @@ holds_at(int *holds, const clarke_program *p, mpq_t *at, const clarke_piece *pie
 /* The gradient of an instruction at the point, where its execution touches no kink and the gradient
  * is rational (*known). */
 static clarke_status
-gradient_at(bool *known, mpq_t *gradient, const clarke_program *p, mpq_t *at, size_t instruction,
+gradient_at(bool *known, mpq_t *gradient, const clarke_code *p, mpq_t *at, size_t instruction,
             clarke_error *err)
 {
-  size_t n = clarke_program_wrt_count(p);
+  size_t n = clarke_code_wrt_count(p);
   clarke_number *g = clarke_numbers(n);
-  clarke_program copy;
+  clarke_code copy;
   clarke_execution x;
   clarke_status status;
 
@@ -452,7 +452,7 @@ gradient_at(bool *known, mpq_t *gradient, const clarke_program *p, mpq_t *at, si
 
 /* The pieces that hold at the point, the first two of them; *decided is false when one is not. */
 static clarke_status
-holding_at(size_t *first, size_t *second, bool *decided, const clarke_program *p, mpq_t *at,
+holding_at(size_t *first, size_t *second, bool *decided, const clarke_code *p, mpq_t *at,
            clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -473,7 +473,7 @@ holding_at(size_t *first, size_t *second, bool *decided, const clarke_program *p
 }
 
 static clarke_status
-add_selection(clarke_representation *r, clarke_points *all, const clarke_program *p, mpq_t *at,
+add_selection(clarke_representation *r, clarke_points *all, const clarke_code *p, mpq_t *at,
               size_t piece, clarke_error *err)
 {
   mpq_t *gradient;
@@ -500,7 +500,7 @@ add_selection(clarke_representation *r, clarke_points *all, const clarke_program
 
 /* The point alone may show that the pieces do not represent the function. */
 static clarke_status
-refute_at(clarke_representation *r, const clarke_program *p, mpq_t *at, size_t first, size_t second,
+refute_at(clarke_representation *r, const clarke_code *p, mpq_t *at, size_t first, size_t second,
           bool decided, clarke_error *err)
 {
   mpq_t *point = clarke_rationals(r->selection.dim);
@@ -530,7 +530,7 @@ refute_at(clarke_representation *r, const clarke_program *p, mpq_t *at, size_t f
 }
 
 static clarke_status
-check_point(clarke_representation *r, const clarke_program *p, mpq_t *at, clarke_error *err)
+check_point(clarke_representation *r, const clarke_code *p, mpq_t *at, clarke_error *err)
 {
   size_t first, second;
   clarke_points all;
@@ -555,7 +555,7 @@ check_point(clarke_representation *r, const clarke_program *p, mpq_t *at, clarke
 /* --- the check -------------------------------------------------------------------------------- */
 
 static bool
-too_large(const clarke_program *p)
+too_large(const clarke_code *p)
 {
   size_t conditions = 2 * p->n_pieces;
 
@@ -567,11 +567,11 @@ too_large(const clarke_program *p)
 clarke_status
 clarke_representation_check(clarke_representation *r, const clarke_execution *e, clarke_error *err)
 {
-  const clarke_program *p = e->p;
+  const clarke_code *p = e->p;
   clarke_status status;
 
   clarke_representation_clear(r);
-  r->selection.dim = clarke_program_wrt_count(p);
+  r->selection.dim = clarke_code_wrt_count(p);
   r->declared = p->n_pieces > 0;
   if (!r->declared || p->n_outputs == 0)
     return CLARKE_OK;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct {
-  const clarke_program *p;
+  const clarke_code *p;
   const clarke_profile *profile;
   clarke_ieee_unit unit;
   double *value;     /* by instruction; of those in an arm not taken too, where they do no harm */
@@ -327,7 +327,7 @@ kink_slope(machine *m, double *slope, const clarke_instruction *i, size_t kink, 
   if (mpq_equal(left, right))
     mpq_set(proxy, left);
   else
-    status = clarke_program_proxy(proxy, i, kink, left, right, m->profile, err);
+    status = clarke_code_proxy(proxy, i, kink, left, right, m->profile, err);
   *slope = clarke_ieee_rational(&m->unit, proxy);
   mpq_clears(left, right, proxy, NULL);
   return status;
@@ -370,7 +370,7 @@ give_order(machine *m, const clarke_instruction *i, double g, clarke_error *err)
   mpq_t beta, rest;
 
   mpq_inits(beta, rest, NULL);
-  status = n > 1 ? clarke_program_tie(&tie, beta, i, m->profile, err) : CLARKE_OK;
+  status = n > 1 ? clarke_code_tie(&tie, beta, i, m->profile, err) : CLARKE_OK;
   chosen = m->tied[clarke_tie_index(tie, n, rank_in_tie)];
   mpq_set_si(rest, 1, 1);
   mpq_sub(rest, rest, beta);
@@ -519,9 +519,9 @@ machine_free(machine *m)
 }
 
 static bool
-result_alloc(clarke_rounded *r, const clarke_program *p)
+result_alloc(clarke_rounded *r, const clarke_code *p)
 {
-  size_t wrt = clarke_program_wrt_count(p);
+  size_t wrt = clarke_code_wrt_count(p);
 
   if (wrt > 0 && p->n_outputs > SIZE_MAX / sizeof(double) / wrt)
     return false;
@@ -548,7 +548,7 @@ run(machine *m, clarke_rounded *r, mpq_t *at, clarke_error *err)
 }
 
 clarke_status
-clarke_rounded_run(clarke_rounded *r, const clarke_program *p, mpq_t *at, clarke_ieee format,
+clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ieee format,
                    const clarke_profile *profile, clarke_error *err)
 {
   machine m = {.p = p, .profile = profile};

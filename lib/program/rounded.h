@@ -35,7 +35,7 @@ void clarke_rounded_init(clarke_rounded *r);
 void clarke_rounded_clear(clarke_rounded *r);
 /* p has wrt marked; at: one rational for each entry of the inputs. Overflow and invalid operations
  * are no errors: they give infinities and NaN, as in a framework. */
-clarke_status clarke_rounded_run(clarke_rounded *r, const clarke_program *p, mpq_t *at,
+clarke_status clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at,
                                  clarke_ieee format, const clarke_profile *profile,
                                  clarke_error *err);
 

@@ -183,7 +183,7 @@ is_zero(const clarke_number *x)
 static clarke_status
 allocate(clarke_units *u, clarke_error *err)
 {
-  const clarke_program *p = u->e->p;
+  const clarke_code *p = u->e->p;
   size_t arguments = 0;
 
   u->first = malloc((p->n + 1) * sizeof *u->first);
@@ -208,7 +208,7 @@ allocate(clarke_units *u, clarke_error *err)
 static void
 mark_inputs(clarke_units *u)
 {
-  const clarke_program *p = u->e->p;
+  const clarke_code *p = u->e->p;
   size_t n = 0;
 
   for (size_t i = 0; i < p->n_inputs; i++)
@@ -251,7 +251,7 @@ clarke_units_find(clarke_units *u, const clarke_execution *e, clarke_error *err)
   clarke_units_clear(u);
   u->known = !e->open;
   u->n_outputs = e->p->n_outputs;
-  u->n_wrt = clarke_program_wrt_count(e->p);
+  u->n_wrt = clarke_code_wrt_count(e->p);
   if (!u->known)
     return CLARKE_OK;
   status = execute_arms(u, e, err);

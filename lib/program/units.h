@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
   const clarke_execution *e; /* all arms of touched branches executed */
   clarke_execution own;
-  clarke_program p;          /* the program, its outputs lengthened by arms */
+  clarke_code p;          /* the program, its outputs lengthened by arms */
   size_t *output;
   size_t n_outputs, n_wrt;   /* of the program itself */
   bool known;                /* false: an arm cannot be executed, arms differ in value, a touched

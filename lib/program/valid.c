@@ -25,7 +25,7 @@ arguments_of(clarke_do kind)
 }
 
 static bool
-instruction_is_valid(const clarke_program *p, size_t at)
+instruction_is_valid(const clarke_code *p, size_t at)
 {
   const clarke_instruction *i = &p->instruction[at];
   const size_t arguments = arguments_of(i->kind);
@@ -48,12 +48,12 @@ instruction_is_valid(const clarke_program *p, size_t at)
 
 /* Entries of inputs are INPUT instructions, each of one input, and there are no others. */
 static bool
-inputs_are_valid(const clarke_program *p)
+inputs_are_valid(const clarke_code *p)
 {
   size_t entries = 0, all = 0;
 
   for (size_t k = 0; k < p->n_inputs; k++) {
-    const clarke_program_input *in = &p->input[k];
+    const clarke_code_input *in = &p->input[k];
 
     if (in->name == NULL || in->n == 0 || (!in->vector && in->n != 1) || in->first > p->n || in->n > p->n - in->first ||
         (k > 0 && in->first < p->input[k - 1].first + p->input[k - 1].n))
@@ -69,7 +69,7 @@ inputs_are_valid(const clarke_program *p)
 }
 
 bool
-clarke_program_is_valid(const clarke_program *p)
+clarke_code_is_valid(const clarke_code *p)
 {
   size_t arguments = 0;
 

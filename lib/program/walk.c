@@ -13,7 +13,7 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
 
   memset(w, 0, sizeof *w);
   w->e = e;
-  w->width = clarke_program_wrt_count(e->p);
+  w->width = clarke_code_wrt_count(e->p);
   w->arc = arc;
   w->n_arc = n_arc;
   w->value = clarke_numbers(n);
@@ -192,7 +192,7 @@ values_exact(const clarke_walk *w, const clarke_instruction *i)
 static clarke_status
 input_series(clarke_walk *w, size_t at, clarke_error *err)
 {
-  size_t entry = clarke_program_wrt_entry(w->e->p, at);
+  size_t entry = clarke_code_wrt_entry(w->e->p, at);
 
   if (entry == CLARKE_NONE)
     return CLARKE_OK;
@@ -317,7 +317,7 @@ gradient_addmul(clarke_walk *w, size_t at, const clarke_number *d, size_t from, 
     clarke_number_addmul(&w->gradient[at][k], d, &w->gradient[from][k], w->e->precision);
   for (size_t k = 0; k < w->width; k++)
     if (clarke_number_is_large(&w->gradient[at][k]))
-      return clarke_program_past(w->e->p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
+      return clarke_code_past(w->e->p, at, err, CLARKE_LIMIT_BITS, "a derivative of more bits");
   return CLARKE_OK;
 }
 
@@ -493,9 +493,9 @@ refine(clarke_walk *w, size_t at, clarke_error *err)
 static clarke_status
 walk_input(clarke_walk *w, size_t at, clarke_error *err)
 {
-  size_t entry = clarke_program_wrt_entry(w->e->p, at);
+  size_t entry = clarke_code_wrt_entry(w->e->p, at);
 
-  clarke_number_set_q(&w->value[at], w->e->at[clarke_program_entry(w->e->p, at)]);
+  clarke_number_set_q(&w->value[at], w->e->at[clarke_code_entry(w->e->p, at)]);
   w->degree[at] = 0;
   if (entry == CLARKE_NONE)
     return CLARKE_OK;

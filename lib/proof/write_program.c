@@ -24,7 +24,7 @@ put_row(FILE *out, mpq_t *const q, size_t n)
 static void
 put_inputs(FILE *out, const clarke_derivation *d)
 {
-  const clarke_program *p = d->p;
+  const clarke_code *p = d->p;
   bool all = true;
 
   for (size_t k = 0, at = 0; k < p->n_inputs; at += p->input[k++].n) {
@@ -54,7 +54,7 @@ compare_names(const void *a, const void *b)
 
 /* The operators that some instruction without braces has, sorted by name; *n of them. */
 static const clarke_op **
-collect_operators(const clarke_program *p, size_t *n)
+collect_operators(const clarke_code *p, size_t *n)
 {
   const clarke_op **list = malloc((p->n + 1) * sizeof *list);
   size_t all = 0;
@@ -186,7 +186,7 @@ within_reach(const clarke_derivation *d, clarke_error *err)
   if (d->far == CLARKE_NONE)
     return CLARKE_OK;
   exponential = d->p->instruction[d->far].function == CLARKE_FN_EXP;
-  return clarke_program_fail(d->p, d->far, err, "no proof can be checked here: the argument of %s is beyond 2^%d",
+  return clarke_code_fail(d->p, d->far, err, "no proof can be checked here: the argument of %s is beyond 2^%d",
                              exponential ? "exp" : "sin or cos", exponential ? CLARKE_REACH_EXP : CLARKE_REACH_CIRCLE);
 }
 

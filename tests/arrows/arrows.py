@@ -82,13 +82,13 @@ def table(rooms):
 def planted(rooms):
     """Arrows that point back, each in a small copy: is each one seen?"""
     lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph.h"',
-             "network/graph.h": '#include "program/program.h"', "check/kernel.h": '#include "../base/status.h"',
+             "network/graph.h": '#include "program/code.h"', "check/kernel.h": '#include "../base/status.h"',
              "check/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
     for name, line in lines.items():
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder)
             (root / "tools").mkdir()
-            for header in {*lines, "op/profile.h", "program/program.h"}:
+            for header in {*lines, "op/profile.h", "program/code.h"}:
                 (root / "lib" / header).parent.mkdir(parents=True, exist_ok=True)
                 (root / "lib" / header).write_text("#include <stdio.h>\n")
             if complaints(root, rooms):

@@ -13,7 +13,7 @@
 #include <time.h>
 
 typedef struct {
-  clarke_program p;
+  clarke_code p;
   const clarke_op *relu, *max;
   clarke_error err;
   bool failed;
@@ -45,7 +45,7 @@ linear(maker *m, size_t n, const size_t *in, const long *coef)
     mpq_init(c[i]);
     mpq_set_si(c[i], i < n ? coef[i] : 0, 1);
   }
-  m->failed |= clarke_program_add_linear(&m->p, &at, n, in, c, &m->err) != CLARKE_OK;
+  m->failed |= clarke_code_add_linear(&m->p, &at, n, in, c, &m->err) != CLARKE_OK;
   for (size_t i = 0; i <= n; i++)
     mpq_clear(c[i]);
   free(c);
@@ -57,7 +57,7 @@ relu(maker *m, size_t in)
 {
   size_t at = 0;
 
-  m->failed |= clarke_program_add_pointwise(&m->p, &at, m->relu, in, 0, NULL, &m->err)
+  m->failed |= clarke_code_add_pointwise(&m->p, &at, m->relu, in, 0, NULL, &m->err)
                != CLARKE_OK;
   return at;
 }
@@ -67,7 +67,7 @@ inputs(maker *m, size_t n)
 {
   size_t first = 0;
 
-  m->failed |= clarke_program_add_input(&m->p, &first, "x", n, true, &m->err) != CLARKE_OK;
+  m->failed |= clarke_code_add_input(&m->p, &first, "x", n, true, &m->err) != CLARKE_OK;
   return first;
 }
 
@@ -158,7 +158,7 @@ ordered(maker *m, size_t n, const clarke_op *op, size_t rank)
 
   for (size_t i = 0; i < n; i++)
     in[i] = x + i;
-  m->failed |= clarke_program_add_order(&m->p, &at, op, rank, n, in, &m->err) != CLARKE_OK;
+  m->failed |= clarke_code_add_order(&m->p, &at, op, rank, n, in, &m->err) != CLARKE_OK;
   return at;
 }
 
@@ -179,7 +179,7 @@ typedef struct {
 } figures;
 
 static bool
-time_execution(double *seconds, const clarke_program *p, mpq_t *at, clarke_error *err)
+time_execution(double *seconds, const clarke_code *p, mpq_t *at, clarke_error *err)
 {
   clarke_execution e;
   double begin = now();
@@ -193,7 +193,7 @@ time_execution(double *seconds, const clarke_program *p, mpq_t *at, clarke_error
 }
 
 static bool
-time_patterns(double *seconds, const clarke_program *p, mpq_t *at, clarke_error *err)
+time_patterns(double *seconds, const clarke_code *p, mpq_t *at, clarke_error *err)
 {
   clarke_execution e;
   clarke_patterns t;
@@ -211,7 +211,7 @@ time_patterns(double *seconds, const clarke_program *p, mpq_t *at, clarke_error 
 }
 
 static bool
-time_whole(double *seconds, figures *f, const clarke_program *p, mpq_t *at,
+time_whole(double *seconds, figures *f, const clarke_code *p, mpq_t *at,
            const clarke_profile *profile, clarke_error *err)
 {
   clarke_derivation d;
@@ -231,7 +231,7 @@ time_whole(double *seconds, figures *f, const clarke_program *p, mpq_t *at,
 }
 
 static bool
-measure(figures *f, const clarke_program *p, mpq_t *at, const clarke_profile *profile,
+measure(figures *f, const clarke_code *p, mpq_t *at, const clarke_profile *profile,
         double seconds, clarke_error *err)
 {
   double spent = 0, one;
@@ -274,10 +274,10 @@ row(const family *g, size_t n, const clarke_profile *profile, double seconds)
     return false;
   for (size_t i = 0; i < n + 3; i++)
     mpq_init(at[i]);
-  clarke_program_init(&m.p);
+  clarke_code_init(&m.p);
   output = g->make(&m, n);
-  good = !m.failed && clarke_program_add_output(&m.p, output, &m.err) == CLARKE_OK
-         && clarke_program_wrt(&m.p, NULL, 0, &m.err) == CLARKE_OK
+  good = !m.failed && clarke_code_add_output(&m.p, output, &m.err) == CLARKE_OK
+         && clarke_code_wrt(&m.p, NULL, 0, &m.err) == CLARKE_OK
          && measure(&f, &m.p, at, profile, seconds, &m.err);
   if (good)
     printf("| %s | %zu | %zu | %zu | %.3g | %.3g | %.0f | %.0f | %.1f | %s%s |\n", g->name,
@@ -288,7 +288,7 @@ row(const family *g, size_t n, const clarke_profile *profile, double seconds)
   else
     fprintf(stderr, "derive_growth: %s: %s\n", g->name, m.err.text);
   fflush(stdout);
-  clarke_program_clear(&m.p);
+  clarke_code_clear(&m.p);
   for (size_t i = 0; i < n + 3; i++)
     mpq_clear(at[i]);
   free(at);

@@ -53,7 +53,7 @@ read_constants(mpq_t value[4], const char *text)
 }
 
 size_t
-pointwise(clarke_program *p, const char *name, size_t in, size_t n_given, const long (*given)[2])
+pointwise(clarke_code *p, const char *name, size_t in, size_t n_given, const long (*given)[2])
 {
   const clarke_spelling *spelling;
   const clarke_op *op = clarke_operator_spelled(name, &spelling);
@@ -68,27 +68,27 @@ pointwise(clarke_program *p, const char *name, size_t in, size_t n_given, const 
     mpq_set_si(value[i], given[i][0], (unsigned long)given[i][1]);
     mpq_canonicalize(value[i]);
   }
-  OK(clarke_program_add_pointwise(p, &at, op, in, n, value, err));
+  OK(clarke_code_add_pointwise(p, &at, op, in, n, value, err));
   rationals_free(value, 4);
   return at;
 }
 
 size_t
-linear(clarke_program *p, size_t n, const size_t *in, const long *coef)
+linear(clarke_code *p, size_t n, const size_t *in, const long *coef)
 {
   mpq_t *c = rationals(n + 1);
   size_t at;
 
   for (size_t i = 0; i <= n; i++)
     mpq_set_si(c[i], coef[i], 1);
-  clarke_program_new_group(p);
-  OK(clarke_program_add_linear(p, &at, n, in, c, err));
+  clarke_code_new_group(p);
+  OK(clarke_code_add_linear(p, &at, n, in, c, err));
   rationals_free(c, n + 1);
   return at;
 }
 
 size_t
-constant(clarke_program *p, long numerator, unsigned long denominator)
+constant(clarke_code *p, long numerator, unsigned long denominator)
 {
   size_t at;
   mpq_t q;
@@ -96,18 +96,18 @@ constant(clarke_program *p, long numerator, unsigned long denominator)
   mpq_init(q);
   mpq_set_si(q, numerator, denominator);
   mpq_canonicalize(q);
-  OK(clarke_program_add_constant(p, &at, q, err));
+  OK(clarke_code_add_constant(p, &at, q, err));
   mpq_clear(q);
   return at;
 }
 
 size_t
-order(clarke_program *p, const char *name, size_t rank, size_t n, const size_t *in)
+order(clarke_code *p, const char *name, size_t rank, size_t n, const size_t *in)
 {
   const clarke_op *op = clarke_operator_find(name);
   size_t at;
 
   ck_assert_msg(op != NULL, "no operator is named %s", name);
-  OK(clarke_program_add_order(p, &at, op, rank, n, in, err));
+  OK(clarke_code_add_order(p, &at, op, rank, n, in, err));
   return at;
 }

@@ -23,13 +23,13 @@ int draw_below(uint64_t *state, int n);
 
 /* NAME(in, constants...), the constants n_given rationals numerator/denominator, the rest as the
  * spelling has them. */
-size_t pointwise(clarke_program *p, const char *name, size_t in, size_t n_given,
+size_t pointwise(clarke_code *p, const char *name, size_t in, size_t n_given,
                  const long (*given)[2]);
 /* coef[0] in[0] + ... + coef[n], integers. */
-size_t linear(clarke_program *p, size_t n, const size_t *in, const long *coef);
-size_t constant(clarke_program *p, long numerator, unsigned long denominator);
+size_t linear(clarke_code *p, size_t n, const size_t *in, const long *coef);
+size_t constant(clarke_code *p, long numerator, unsigned long denominator);
 /* name: Max, Min, MaxPool, Kth, Sort, Median. */
-size_t order(clarke_program *p, const char *name, size_t rank, size_t n, const size_t *in);
+size_t order(clarke_code *p, const char *name, size_t rank, size_t n, const size_t *in);
 
 mpq_t *rationals(size_t n);
 void rationals_free(mpq_t *q, size_t n);

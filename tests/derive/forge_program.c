@@ -334,7 +334,7 @@ try_program(tally *count, const clarke_profile *profile)
 {
   static subject s;
   clarke_error err = { CLARKE_OK, "" };
-  clarke_program p;
+  clarke_code p;
   clarke_derivation d;
   mpq_t at[FORGE_WRT];
 
@@ -345,7 +345,7 @@ try_program(tally *count, const clarke_profile *profile)
   forge_program_write(s.program, sizeof s.program, &s.p);
   sha256((bytes){ (unsigned char *)s.program, strlen(s.program) }, s.hash);
   save("forged.prog", s.program, strlen(s.program));
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   clarke_derivation_init(&d);
   for (int k = 0; k < FORGE_WRT; k++) {
     mpq_init(at[k]);
@@ -353,7 +353,7 @@ try_program(tally *count, const clarke_profile *profile)
   }
   /* A divisor that is the constant 0 is refused, and so is a point where AD's output is not finite. */
   if (clarke_prog_parse(&p, s.program, strlen(s.program), "forged.prog", &err) == CLARKE_OK
-      && clarke_program_wrt(&p, NULL, 0, &err) == CLARKE_OK && clarke_derive(&d, &p, at, profile, &err) == CLARKE_OK
+      && clarke_code_wrt(&p, NULL, 0, &err) == CLARKE_OK && clarke_derive(&d, &p, at, profile, &err) == CLARKE_OK
       && !d.execution.open) {
     s.d = &d;
     count->programs++;
@@ -363,7 +363,7 @@ try_program(tally *count, const clarke_profile *profile)
         forge(count, &s, (evidence)k);
   }
   clarke_derivation_clear(&d);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   mpq_clears(at[0], at[1], NULL);
 }
 

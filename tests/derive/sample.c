@@ -217,20 +217,20 @@ set_frac(mpq_t q, frac f)
 }
 
 static size_t
-build_linear(clarke_program *out, const little_node *v, const size_t *in)
+build_linear(clarke_code *out, const little_node *v, const size_t *in)
 {
   mpq_t *coef = rationals((size_t)v->n_in + 1);
   size_t at;
 
   for (int k = 0; k <= v->n_in; k++)
     set_frac(coef[k], v->coef[k]);
-  OK(clarke_program_add_linear(out, &at, (size_t)v->n_in, in, coef, err));
+  OK(clarke_code_add_linear(out, &at, (size_t)v->n_in, in, coef, err));
   rationals_free(coef, (size_t)v->n_in + 1);
   return at;
 }
 
 static size_t
-build_node(clarke_program *out, const little_node *v)
+build_node(clarke_code *out, const little_node *v)
 {
   static const clarke_relation relations[] = { CLARKE_LT, CLARKE_LE, CLARKE_GT,
                                                CLARKE_GE, CLARKE_EQ, CLARKE_NE };
@@ -239,15 +239,15 @@ build_node(clarke_program *out, const little_node *v)
 
   for (int k = 0; k < v->n_in; k++)
     in[k] = (size_t)v->in[k];
-  clarke_program_new_group(out);
+  clarke_code_new_group(out);
   if (v->kind == LITTLE_LINEAR)
     return build_linear(out, v, in);
   if (v->kind == LITTLE_PRODUCT) {
-    OK(clarke_program_add(out, &at, CLARKE_DO_PRODUCT, 2, in, err));
+    OK(clarke_code_add(out, &at, CLARKE_DO_PRODUCT, 2, in, err));
     return at;
   }
   if (v->kind == LITTLE_IF) {
-    OK(clarke_program_add_branch(out, &at, relations[v->relation], in, err));
+    OK(clarke_code_add_branch(out, &at, relations[v->relation], in, err));
     return at;
   }
   if (v->kind == LITTLE_POINT)
@@ -262,22 +262,22 @@ build_node(clarke_program *out, const little_node *v)
 }
 
 void
-sample_build(clarke_program *out, const little *p)
+sample_build(clarke_code *out, const little *p)
 {
   const int before = p->wrt, after = p->n_inputs - p->wrt - p->n_wrt;
   size_t at;
 
-  clarke_program_init(out);
+  clarke_code_init(out);
   if (before > 0)
-    OK(clarke_program_add_input(out, &at, "a", (size_t)before, true, err));
-  OK(clarke_program_add_input(out, &at, "x", (size_t)p->n_wrt, true, err));
+    OK(clarke_code_add_input(out, &at, "a", (size_t)before, true, err));
+  OK(clarke_code_add_input(out, &at, "x", (size_t)p->n_wrt, true, err));
   if (after > 0)
-    OK(clarke_program_add_input(out, &at, "b", (size_t)after, true, err));
+    OK(clarke_code_add_input(out, &at, "b", (size_t)after, true, err));
   for (int i = p->n_inputs; i < p->n; i++)
     ck_assert_uint_eq(build_node(out, &p->node[i]), (size_t)i);
   for (int o = 0; o < p->n_outputs; o++)
-    OK(clarke_program_add_output(out, (size_t)p->output[o], err));
-  OK(clarke_program_wrt(out, (char *[]){ "x" }, 1, err));
+    OK(clarke_code_add_output(out, (size_t)p->output[o], err));
+  OK(clarke_code_wrt(out, (char *[]){ "x" }, 1, err));
 }
 
 /* --- printing --------------------------------------------------------------------------------- */

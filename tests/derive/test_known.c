@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static clarke_program p;
+static clarke_code p;
 static clarke_profile profile;
 static char report[4096];
 
@@ -19,7 +19,7 @@ inputs(size_t n)
 {
   size_t first;
 
-  OK(clarke_program_add_input(&p, &first, "x", n, n > 1, err));
+  OK(clarke_code_add_input(&p, &first, "x", n, n > 1, err));
   return first;
 }
 
@@ -52,7 +52,7 @@ two(clarke_do kind, size_t x, size_t y)
 {
   size_t at;
 
-  OK(clarke_program_add(&p, &at, kind, 2, (const size_t[]){ x, y }, err));
+  OK(clarke_code_add(&p, &at, kind, 2, (const size_t[]){ x, y }, err));
   return at;
 }
 
@@ -90,7 +90,7 @@ analytic(clarke_analytic f, size_t x)
 {
   size_t at;
 
-  OK(clarke_program_add_analytic(&p, &at, f, x, err));
+  OK(clarke_code_add_analytic(&p, &at, f, x, err));
   return at;
 }
 
@@ -116,7 +116,7 @@ branch(size_t left, clarke_relation relation, size_t right, size_t then, size_t 
 {
   size_t at;
 
-  OK(clarke_program_add_branch(&p, &at, relation, (const size_t[]){ left, right, then, otherwise },
+  OK(clarke_code_add_branch(&p, &at, relation, (const size_t[]){ left, right, then, otherwise },
                                err));
   return at;
 }
@@ -124,7 +124,7 @@ branch(size_t left, clarke_relation relation, size_t right, size_t then, size_t 
 static void
 output(size_t at)
 {
-  OK(clarke_program_add_output(&p, at, err));
+  OK(clarke_code_add_output(&p, at, err));
 }
 
 /* --- beside the truth ------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ typedef enum { PARTIAL_NO, PARTIAL } partial;
 /* Sets are lists of rows, "0 1; 1 0", sorted. A NULL is not looked at. */
 typedef struct {
   const char *name, *at, *ad, *bouligand, *clarke, *conservative, *least, *zone;
-  clarke_answer differentiable;
+  clarke_truth differentiable;
   clarke_verdict verdict;
   partial partial;
 } truth;
@@ -241,11 +241,11 @@ static void
 expect(const truth *t)
 {
   clarke_derivation d;
-  size_t n = clarke_program_entries(&p);
+  size_t n = clarke_code_entries(&p);
   mpq_t *at = rationals(128);
 
   ck_assert_uint_eq(read_numbers(at, 128, t->at), n);
-  OK(clarke_program_wrt(&p, NULL, 0, err));
+  OK(clarke_code_wrt(&p, NULL, 0, err));
   clarke_derivation_init(&d);
   OK(clarke_derive(&d, &p, at, &profile, err));
   if (t->ad != NULL)
@@ -261,7 +261,7 @@ expect(const truth *t)
     ck_assert_msg(strcmp(clarke_zone_name(d.zone), t->zone) == 0, "%s: zone %s", t->name,
                   clarke_zone_name(d.zone));
   clarke_derivation_clear(&d);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   rationals_free(at, 128);
 }
 
@@ -272,7 +272,7 @@ set_up(void)
 {
   clarke_profile_init(&profile);
   OK(clarke_profile_load(&profile, "pytorch-2.13", err));
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   report[0] = '\0';
 }
 
@@ -280,7 +280,7 @@ static void
 tear_down(void)
 {
   clarke_profile_clear(&profile);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   flint_cleanup();
   if (report[0] != '\0')
     printf("left open:\n%s", report);
@@ -773,7 +773,7 @@ START_TEST(not_told)
   EXPECT(.name = "e^2 x in two halves", .at = "0", .differentiable = CLARKE_YES,
          .verdict = CLARKE_IN_BOULIGAND, .partial = PARTIAL);
   x = inputs(2);
-  OK(clarke_program_add(&p, &right, CLARKE_DO_NORM, 1, &x, err));
+  OK(clarke_code_add(&p, &right, CLARKE_DO_NORM, 1, &x, err));
   output(add(x + 1, branch(x, CLARKE_GT, constant(&p, 0, 1), shift(2, x, 0), right)));
   EXPECT(.name = "a norm on one side", .at = "0 0", .ad = "0 1", .bouligand = "-1 1; 2 1",
          .differentiable = CLARKE_NO, .verdict = CLARKE_IN_CLARKE, .partial = PARTIAL);
@@ -793,11 +793,11 @@ static size_t
 cells(size_t *gradients)
 {
   clarke_derivation d;
-  mpq_t *origin = rationals(clarke_program_entries(&p));
+  mpq_t *origin = rationals(clarke_code_entries(&p));
   const char *fault;
   size_t n;
 
-  OK(clarke_program_wrt(&p, NULL, 0, err));
+  OK(clarke_code_wrt(&p, NULL, 0, err));
   clarke_derivation_init(&d);
   OK(clarke_derive(&d, &p, origin, &profile, err));
   fault = evidence_fault(&d);
@@ -805,8 +805,8 @@ cells(size_t *gradients)
   n = d.patterns.n;
   *gradients = d.bouligand.n;
   clarke_derivation_clear(&d);
-  rationals_free(origin, clarke_program_entries(&p));
-  clarke_program_clear(&p);
+  rationals_free(origin, clarke_code_entries(&p));
+  clarke_code_clear(&p);
   return n;
 }
 

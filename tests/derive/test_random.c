@@ -22,7 +22,7 @@ typedef struct {
   little p;
   int w[LITTLE_INPUTS];
   int dim;
-  clarke_program program;
+  clarke_code program;
   mpq_t *at;
   clarke_derivation d;
   little_result here; /* AD */
@@ -577,7 +577,7 @@ run_trial(trial *t, tally *count, bool jumps)
   else
     check_all(t, count);
   clarke_derivation_clear(&t->d);
-  clarke_program_clear(&t->program);
+  clarke_code_clear(&t->program);
   rationals_free(t->at, (size_t)m);
 }
 

@@ -331,12 +331,12 @@ static clarke_profile profile;
 static mpq_t origin[2];
 
 static void
-build(clarke_program *p, const world *w, int twice)
+build(clarke_code *p, const world *w, int twice)
 {
   size_t first;
 
-  clarke_program_init(p);
-  OK(clarke_program_add_input(p, &first, "x", (size_t)w->n_inputs, true, err));
+  clarke_code_init(p);
+  OK(clarke_code_add_input(p, &first, "x", (size_t)w->n_inputs, true, err));
   for (int k = 0; k < w->n; k++) {
     world_node v = w->node[k];
     size_t in[2] = { (size_t)v.a, (size_t)v.b }, at;
@@ -352,8 +352,8 @@ build(clarke_program *p, const world *w, int twice)
     }
     ck_assert_uint_eq(at, (size_t)(w->n_inputs + k));
   }
-  OK(clarke_program_add_output(p, p->n - 1, err));
-  OK(clarke_program_wrt(p, NULL, 0, err));
+  OK(clarke_code_add_output(p, p->n - 1, err));
+  OK(clarke_code_wrt(p, NULL, 0, err));
 }
 
 static bool
@@ -495,7 +495,7 @@ check(const world *w, void *context)
   n_slopes = slopes_of(slope, w);
   for (int twice = 0; twice <= 2; twice++) {
     clarke_derivation d;
-    clarke_program p;
+    clarke_code p;
 
     build(&p, w, twice);
     clarke_derivation_init(&d);
@@ -504,7 +504,7 @@ check(const world *w, void *context)
       check_sets(&d, w, slope, n_slopes, count);
     check_ad(&d, w, twice, slope, n_slopes, count);
     clarke_derivation_clear(&d);
-    clarke_program_clear(&p);
+    clarke_code_clear(&p);
   }
 }
 

@@ -12,9 +12,9 @@
 /* --- reading, printing --------------------------------------------------------------------------- */
 
 static clarke_status
-parse(clarke_program *p, const char *text, clarke_error *err)
+parse(clarke_code *p, const char *text, clarke_error *err)
 {
-  clarke_program_init(p);
+  clarke_code_init(p);
   return clarke_prog_parse(p, text, strlen(text), "t.prog", err);
 }
 
@@ -133,7 +133,7 @@ static const struct {
 
 START_TEST(messages)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
   char start[64];
 
@@ -144,28 +144,28 @@ START_TEST(messages)
   if (errors[_i].line != NULL)
     ck_assert_msg(strstr(err.text, errors[_i].line) != NULL, "%s", err.text);
   ck_assert(p.n == 0 && p.file == NULL);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   ck_assert(parse(&p, errors[_i].text, NULL) == err.code);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
 START_TEST(nul_is_no_text)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
 
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   ck_assert(clarke_prog_parse(&p, "input x\0\noutput x", 17, "t.prog", &err) == CLARKE_EINPUT);
   ck_assert_ptr_nonnull(strstr(err.text, "t.prog:1:8: byte 0x00"));
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
 /* A long line is shown around its column, the caret under it. */
 START_TEST(long_lines_are_cut)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
   char text[4096] = "input x\noutput x";
   const char *line, *caret;
@@ -177,7 +177,7 @@ START_TEST(long_lines_are_cut)
   caret = strchr(line, '\n') + 1;
   ck_assert_uint_lt((size_t)(caret - line), 110);
   ck_assert_int_eq(strncmp(line + (strchr(caret, '^') - caret), "why", 3), 0);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
@@ -204,7 +204,7 @@ repeated(const char *first, ...)
 static void
 require_limit(char *text, const char *says)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
   clarke_status status = parse(&p, text, &err);
 
@@ -214,7 +214,7 @@ require_limit(char *text, const char *says)
     ck_assert_int_ne(status, CLARKE_OK);
     ck_assert_msg(strstr(err.text, says) != NULL, "%s", err.text);
   }
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   free(text);
 }
 
@@ -250,13 +250,13 @@ START_TEST(size_limit)
 {
   const size_t size = clarke_limit_of(CLARKE_LIMIT_TEXT) + 1;
   char *text = malloc(size);
-  clarke_program p;
+  clarke_code p;
 
   memset(text, ' ', size);
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   ck_assert_int_eq(clarke_prog_parse(&p, text, size, "t.prog", NULL), CLARKE_ENOMEM);
   free(text);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
@@ -275,7 +275,7 @@ START_TEST(instructions)
     CLARKE_DO_NORM, CLARKE_DO_ORDER, CLARKE_DO_ORDER, /* norm2, sort */
     CLARKE_DO_ELU, CLARKE_DO_ANALYTIC, CLARKE_DO_BRANCH,
   };
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
 
   ck_assert_msg(parse(&p, "input x[2], y\noutput [2 * x,\n  x * y, y / 3, mean(x), norm1{1/2}(x),"
@@ -302,7 +302,7 @@ START_TEST(instructions)
   ck_assert_str_eq(p.instruction[17].op->name, "Max");
   ck_assert_str_eq(p.instruction[19].op->name, "Sort");
   ck_assert(p.output_vector && p.n_outputs == 14 && p.input[0].vector && !p.input[1].vector);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
@@ -311,11 +311,11 @@ START_TEST(pieces_and_headers)
   static const char text[] = "#: claim  B-1 \n# no\ninput x # no\n#:\noutput x #: no\n"
                              "piece x if x < 0 and x != 3\npiece 2\n#:end";
   clarke_prog g;
-  clarke_program p;
+  clarke_code p;
   clarke_prog_header header[8];
 
   clarke_prog_init(&g);
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   ck_assert_int_eq(clarke_prog_read(&g, text, sizeof text - 1, "d/t.prog", NULL), CLARKE_OK);
   ck_assert_uint_eq(clarke_prog_headers(header, 8, &g), 3);
   ck_assert(header[0].line == 1 && header[0].length == 10
@@ -327,7 +327,7 @@ START_TEST(pieces_and_headers)
   ck_assert(p.n_pieces == 2 && p.piece[0].n_conditions == 2 && p.piece[1].n_conditions == 0);
   ck_assert(p.piece[0].condition[1].relation == CLARKE_NE && p.piece[0].line == 6);
   ck_assert(!p.output_vector && p.n_outputs == 1 && p.output[0] == 0);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   clarke_prog_clear(&g);
 }
 END_TEST
@@ -349,7 +349,7 @@ static const struct {
 
 START_TEST(points_of_programs)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
   bool given[2] = { false, false };
   mpq_t at[4];
@@ -374,7 +374,7 @@ START_TEST(points_of_programs)
   }
   for (size_t k = 0; k < 4; k++)
     mpq_clear(at[k]);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 END_TEST
 
@@ -776,7 +776,7 @@ make_sum(val *v, unsigned depth, bool vector)
 
 /* Instruction i's value, those before it known. */
 static void
-execute(mpq_t *value, const clarke_program *p, size_t i)
+execute(mpq_t *value, const clarke_code *p, size_t i)
 {
   const clarke_instruction *d = &p->instruction[i];
   mpq_t product, *sorted = malloc((d->n_in + 1) * sizeof *sorted);
@@ -829,7 +829,7 @@ execute(mpq_t *value, const clarke_program *p, size_t i)
 static void
 require_value(const char *source, val *v)
 {
-  clarke_program p;
+  clarke_code p;
   clarke_error err = { CLARKE_OK, "" };
   mpq_t *value;
 
@@ -846,7 +846,7 @@ require_value(const char *source, val *v)
   for (size_t i = 0; i < p.n; i++)
     mpq_clear(value[i]);
   free(value);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 
 START_TEST(random_programs)

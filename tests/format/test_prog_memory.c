@@ -22,12 +22,12 @@ static const char source[] =
 START_TEST(out_of_memory)
 {
   clarke_error err = { CLARKE_OK, "" };
-  clarke_program p;
+  clarke_code p;
   clarke_status status;
   size_t k = 0;
 
   for (;; k++) {
-    clarke_program_init(&p);
+    clarke_code_init(&p);
     countdown = k;
     status = clarke_prog_parse(&p, source, sizeof source - 1, "x", &err);
     countdown = SIZE_MAX;
@@ -36,10 +36,10 @@ START_TEST(out_of_memory)
     ck_assert_int_eq(status, CLARKE_ENOMEM);
     ck_assert_msg(strncmp(err.text, "x: ", 3) == 0, "%s", err.text);
     ck_assert(p.n == 0 && p.instruction == NULL && p.file == NULL);
-    clarke_program_clear(&p);
+    clarke_code_clear(&p);
   }
   ck_assert(p.n > 0);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
   ck_assert_uint_gt(k, 60);
 }
 END_TEST

@@ -57,16 +57,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   answer = checker_run(checker_check, &what);
   REQUIRE(answer.status >= 0 && answer.status <= 3);
   if (answer.status == 0) {
-    clarke_program p;
+    clarke_code p;
     clarke_error err;
 
     REQUIRE(strncmp(answer.said, "VERIFIED\n", 9) == 0);
-    clarke_program_init(&p);
+    clarke_code_init(&p);
     if (clarke_prog_parse(&p, data, n, "p.prog", &err) != CLARKE_OK) {
       fprintf(stderr, "the library refuses what the checker verifies: %s\n", err.text);
       abort();
     }
-    clarke_program_clear(&p);
+    clarke_code_clear(&p);
   }
   buffer_clear(&proof);
   return 0;

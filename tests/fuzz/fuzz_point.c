@@ -29,7 +29,7 @@ require_literal(const char *text)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static clarke_program p;
+  static clarke_code p;
   clarke_error err = {CLARKE_OK, ""};
   mpq_t at[6];
   bool given[3] = {false, false, false};
@@ -39,7 +39,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   memcpy(text, data, size);
   text[size] = '\0';
   if (p.n == 0) {
-    clarke_program_init(&p);
+    clarke_code_init(&p);
     REQUIRE(clarke_prog_parse(&p, inputs, strlen(inputs), "point.prog", &err) == CLARKE_OK);
   }
   for (size_t i = 0; i < 6; i++)

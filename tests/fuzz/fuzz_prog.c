@@ -59,7 +59,7 @@ require_same_piece(const clarke_piece *a, const clarke_piece *b)
 }
 
 static void
-require_same_program(const clarke_program *a, const clarke_program *b)
+require_same_program(const clarke_code *a, const clarke_code *b)
 {
   REQUIRE(a->n == b->n && a->n_inputs == b->n_inputs && a->n_outputs == b->n_outputs);
   REQUIRE(a->output_vector == b->output_vector && a->n_pieces == b->n_pieces);
@@ -79,12 +79,12 @@ require_same_program(const clarke_program *a, const clarke_program *b)
 static void
 require_same_meaning(const clarke_prog *g, const clarke_prog *again)
 {
-  clarke_program a, b;
+  clarke_code a, b;
   clarke_error err = { CLARKE_OK, "" };
   clarke_status status;
 
-  clarke_program_init(&a);
-  clarke_program_init(&b);
+  clarke_code_init(&a);
+  clarke_code_init(&b);
   status = clarke_prog_lower(&a, g, &err);
   REQUIRE(clarke_prog_lower(&b, again, NULL) == status);
   if (status == CLARKE_OK) {
@@ -93,8 +93,8 @@ require_same_meaning(const clarke_prog *g, const clarke_prog *again)
     require_refusal(status, &err, "fuzzed.prog:");
     REQUIRE(a.n == 0 && a.instruction == NULL);
   }
-  clarke_program_clear(&a);
-  clarke_program_clear(&b);
+  clarke_code_clear(&a);
+  clarke_code_clear(&b);
 }
 
 int

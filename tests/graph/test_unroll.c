@@ -38,7 +38,7 @@ free_rationals(mpq_t *q, size_t n)
 /* --- an evaluator of rational programs ---------------------------------------------------------- */
 
 static size_t
-input_entry(const clarke_program *p, size_t instruction)
+input_entry(const clarke_code *p, size_t instruction)
 {
   size_t entry = 0;
 
@@ -145,7 +145,7 @@ give(mpq_t *adjoint, size_t in, size_t at, const mpq_t d)
 }
 
 static void
-pull_back(mpq_t *adjoint, const clarke_program *p, size_t at, mpq_t *value,
+pull_back(mpq_t *adjoint, const clarke_code *p, size_t at, mpq_t *value,
           const clarke_profile *profile, size_t *touched)
 {
   const clarke_instruction *i = &p->instruction[at];
@@ -173,7 +173,7 @@ pull_back(mpq_t *adjoint, const clarke_program *p, size_t at, mpq_t *value,
 
 /* Values of all instructions, and their adjoints for the sum of the outputs. */
 static size_t
-evaluate(mpq_t *value, mpq_t *adjoint, const clarke_program *p, mpq_t *point,
+evaluate(mpq_t *value, mpq_t *adjoint, const clarke_code *p, mpq_t *point,
          const clarke_profile *profile)
 {
   size_t touched = 0;
@@ -270,7 +270,7 @@ needed_touches(const machine *k, const clarke_graph *g)
 typedef struct {
   clarke_graph g;
   clarke_profile profile;
-  clarke_program p;
+  clarke_code p;
   mpq_t *point;
   size_t n;
 } unrolled;
@@ -280,7 +280,7 @@ unrolled_begin(unrolled *u, const clarke_model *m, const clarke_tensor *x)
 {
   memset(u, 0, sizeof *u);
   clarke_graph_init(&u->g);
-  clarke_program_init(&u->p);
+  clarke_code_init(&u->p);
   clarke_profile_init(&u->profile);
   OK(clarke_graph_build(&u->g, m, x, &error));
   OK(clarke_profile_parse(&u->profile, profile_text, strlen(profile_text), "drawn", &error));
@@ -290,7 +290,7 @@ static void
 unrolled_end(unrolled *u)
 {
   free_rationals(u->point, u->n);
-  clarke_program_clear(&u->p);
+  clarke_code_clear(&u->p);
   clarke_profile_clear(&u->profile);
   clarke_graph_clear(&u->g);
 }
@@ -326,14 +326,14 @@ check_layout(const unrolled *u, const char *input_name)
   }
   ck_assert_uint_eq(u->p.n_inputs, k);
   ck_assert(u->p.input[0].wrt == (k == 1));
-  ck_assert_uint_eq(u->n, clarke_program_entries(&u->p));
+  ck_assert_uint_eq(u->n, clarke_code_entries(&u->p));
 }
 
 /* The library's own execution agrees with this file's. */
 static void
 check_execution(const unrolled *u, mpq_t *value, mpq_t *adjoint, size_t touched, size_t number)
 {
-  size_t n = clarke_program_wrt_count(&u->p), outputs = u->p.n_outputs, entry = 0;
+  size_t n = clarke_code_wrt_count(&u->p), outputs = u->p.n_outputs, entry = 0;
   clarke_number *gradient = clarke_numbers(outputs * n), sum;
   clarke_execution e;
 
@@ -423,7 +423,7 @@ unroll_one(unrolled *u, const clarke_tensor *x, size_t number, size_t *refusals)
     ck_assert_ptr_null(u->point);
     ck_assert_msg(drop_slopes(&u->g) > 0, "network %zu: %s", number, error.text);
     *refusals += 1;
-    clarke_program_clear(&u->p);
+    clarke_code_clear(&u->p);
     OK(clarke_unroll(&u->p, &u->point, &u->n, &u->g, x, "in", &error));
   }
   check_layout(u, "in");
@@ -455,7 +455,7 @@ START_TEST(random_networks)
     check_replay(&u, &one, value, adjoint, touched, i);
     touches += touched;
     instructions += u.p.n;
-    entries += clarke_program_wrt_count(&u.p);
+    entries += clarke_code_wrt_count(&u.p);
     free_rationals(value, u.p.n);
     free_rationals(adjoint, u.p.n);
     unrolled_end(&u);
@@ -588,7 +588,7 @@ START_TEST(transcendental_gradients)
     clarke_execution_init(&e);
     clarke_number_init(&sum);
     mpq_init(q);
-    n = clarke_program_wrt_count(&u.p);
+    n = clarke_code_wrt_count(&u.p);
     ck_assert_uint_eq(n, 6 + 9 + 3);
     gradient = clarke_numbers(u.p.n_outputs * n);
     OK(clarke_execute(&e, &u.p, u.point, &error));
@@ -707,11 +707,11 @@ START_TEST(names_and_samples)
   OK(clarke_graph_wrt(&u.g, NULL, 0, &error));
   ck_assert_int_eq(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &x, "W", &error), CLARKE_EINPUT);
   says(error.text, "net.onnx|'W' is a parameter's name");
-  clarke_program_clear(&u.p);
+  clarke_code_clear(&u.p);
   ck_assert_int_eq(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &tiny, NULL, &error), CLARKE_EINPUT);
   says(error.text, "a sample has 2 entries; x has 1 in all");
   ck_assert_ptr_null(u.point);
-  clarke_program_clear(&u.p);
+  clarke_code_clear(&u.p);
   ck_assert_int_eq(clarke_unroll(&u.p, &u.point, &u.n, &u.g, &tiny, NULL, NULL), CLARKE_EINPUT);
   unrolled_end(&u);
   clarke_tensor_clear(&tiny);
@@ -809,7 +809,7 @@ convolutional(clarke_model *m, uint64_t *state)
 static void
 directional(mpq_t sum, const unrolled *u, const clarke_number *gradient, size_t o, naive_run *run)
 {
-  size_t n = clarke_program_wrt_count(&u->p), entry = 0;
+  size_t n = clarke_code_wrt_count(&u->p), entry = 0;
   mpq_t term;
 
   mpq_init(term);
@@ -842,7 +842,7 @@ START_TEST(convolutional_networks)
     for (size_t k = 0; k < x.count; k++)
       x.real[k] = (double)draw_between(&state, -2, 2);
     clarke_graph_init(&u.g);
-    clarke_program_init(&u.p);
+    clarke_code_init(&u.p);
     OK(clarke_profile_load(&u.profile, "pytorch-2.13", &error));
     OK(clarke_graph_build(&u.g, &m, &x, &error));
     OK(clarke_graph_wrt(&u.g, NULL, 0, &error));
@@ -856,7 +856,7 @@ START_TEST(convolutional_networks)
     y = naive_find(&run, "y");
     clarke_execution_init(&e);
     OK(clarke_execute(&e, &u.p, u.point, &error));
-    gradient = clarke_numbers(2 * clarke_program_wrt_count(&u.p));
+    gradient = clarke_numbers(2 * clarke_code_wrt_count(&u.p));
     OK(clarke_execution_ad(gradient, &e, &u.profile, &error));
     mpq_init(moved);
     for (size_t o = 0; o < 2; o++) {
@@ -866,7 +866,7 @@ START_TEST(convolutional_networks)
     }
     touches += e.n_touched;
     mpq_clear(moved);
-    clarke_numbers_free(gradient, 2 * clarke_program_wrt_count(&u.p));
+    clarke_numbers_free(gradient, 2 * clarke_code_wrt_count(&u.p));
     clarke_execution_clear(&e);
     naive_clear(&run);
     unrolled_end(&u);

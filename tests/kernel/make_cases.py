@@ -1279,11 +1279,16 @@ def operators():
         "negated": ([node("Neg", ["x"], ["y1"]), node("Add", ["y1", "a"], ["y2"]), node("Relu", ["y2"], ["y3"]),
                      node("Neg", ["y3"], ["out"])], [2, 3], 3, dict(a=dyadic(2, 1)), 7),
     }
+    newest = lambda: {  # noqa: E731
+        # No batch axis: all axes may be padded.
+        "pad-rows": ([node("Mul", ["x", "m"], ["y"]), constant("p", ints(1, 0, 2, 1)), node("Pad", ["y", "p"], ["out"])],
+                     [3, 2], 2, dict(m=dyadic(3, 2)), 18),
+    }
     # More are drawn when the first are done, which so stay what they were.
-    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after)):
+    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest)):
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
-        rows = name == "trained-rows"
+        rows = name.endswith("-rows")
         save(f"op-{name}.onnx", nodes, shape if rows else ["N"] + shape, None, parameters, opset)
         x = dyadic(samples, *shape)
         batch(f"op-{name}.npz", x)

@@ -150,6 +150,21 @@ START_TEST(sound_files)
 }
 END_TEST
 
+/* An initializer that is listed among the inputs, as old files do, is none of them. */
+START_TEST(an_initializer_is_no_input)
+{
+  parts p = sound();
+  bytes w = port("w");
+  char said[4096];
+
+  put_message(&p.graph, 11, &w);
+  ck_assert_msg(show(join(&p), batch(), said, sizeof said) == 0, "%s", said);
+  ck_assert_ptr_nonnull(strstr(said, "\ninput x "));
+  ck_assert_ptr_nonnull(strstr(said, "\ninitializer w "));
+  ck_assert_ptr_null(strstr(said, "\ninput w "));
+}
+END_TEST
+
 /* --- models --- */
 
 static void twice_type(parts *p) { put_bytes(&p->input, 2, "\x0a\x02\x08\x0b", 4); }
@@ -479,6 +494,7 @@ main(void)
   tcase_set_timeout(t, 120);
   suite_add_tcase(suite, t);
   tcase_add_test(t, sound_files);
+  tcase_add_test(t, an_initializer_is_no_input);
   tcase_add_loop_test(t, numbers_fit_their_type, 0, 21);
   tcase_add_loop_test(t, refused_models, 0, (int)(sizeof models / sizeof models[0]));
   tcase_add_loop_test(t, no_numbers, 0, N_NONNUMBERS);

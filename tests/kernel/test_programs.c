@@ -309,7 +309,7 @@ static const struct {
 #define DOUBLE(a, b) "let " #b " = [" #a ", " #a "]\n"
   {2, "the limit is 16777216 (--limit vectors=N raises it)", "input x\nlet a = [x]\n" DOUBLE(a, b) DOUBLE(b, c) DOUBLE(c, d) DOUBLE(d, e) DOUBLE(e, f) DOUBLE(f, g) DOUBLE(g, h)
    DOUBLE(h, i) DOUBLE(i, j) DOUBLE(j, k) DOUBLE(k, l) DOUBLE(l, m) DOUBLE(m, n) DOUBLE(n, o) DOUBLE(o, p) DOUBLE(p, q) DOUBLE(q, r)
-   DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) DOUBLE(z, aa) DOUBLE(aa, bb) "output bb[0]\n",
+   DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) "output z[0]\n", /* 2^24 entries, and as many before */
    "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
   /* nothing that steers a terminal is shown: an override of the direction, a separator; controls are no text */
@@ -698,13 +698,13 @@ static void
 try_program(tally *t, const writer *w, const clarke_profile *profile)
 {
   clarke_error err = {CLARKE_OK, ""};
-  clarke_program p;
+  clarke_code p;
   clarke_derivation d;
   mpq_t at[3];
   char hex[65], path[256], said[1 << 14];
   clarke_status status;
 
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   clarke_derivation_init(&d);
   for (int k = 0; k < 3; k++) {
     mpq_init(at[k]);
@@ -713,7 +713,7 @@ try_program(tally *t, const writer *w, const clarke_profile *profile)
   }
   status = clarke_prog_parse(&p, w->text, w->n, "random.prog", &err);
   ck_assert_msg(status == CLARKE_OK, "%s", err.text);
-  status = clarke_program_wrt(&p, NULL, 0, &err);
+  status = clarke_code_wrt(&p, NULL, 0, &err);
   if (status == CLARKE_OK)
     status = clarke_derive(&d, &p, at, profile, &err);
   t->programs++;
@@ -743,7 +743,7 @@ try_program(tally *t, const writer *w, const clarke_profile *profile)
   for (int k = 0; k < 3; k++)
     mpq_clear(at[k]);
   clarke_derivation_clear(&d);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 
 static int n_random = 300;

@@ -392,14 +392,14 @@ END_TEST
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-static clarke_program program;
+static clarke_code program;
 static clarke_profile profile;
 static clarke_rounded rounded;
 
 static void
 begin_program(void)
 {
-  clarke_program_init(&program);
+  clarke_code_init(&program);
   program.file = strdup("test");
   clarke_profile_init(&profile);
   clarke_rounded_init(&rounded);
@@ -411,7 +411,7 @@ end_program(void)
 {
   clarke_rounded_clear(&rounded);
   clarke_profile_clear(&profile);
-  clarke_program_clear(&program);
+  clarke_code_clear(&program);
 }
 
 static size_t
@@ -419,8 +419,8 @@ add_input(size_t n)
 {
   size_t at;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add_input(&program, &at, program.n_inputs == 0 ? "x" : "y", n, true, &error));
+  clarke_code_new_group(&program);
+  OK(clarke_code_add_input(&program, &at, program.n_inputs == 0 ? "x" : "y", n, true, &error));
   return at;
 }
 
@@ -436,7 +436,7 @@ add_linear(size_t n, const size_t *in, const char *const *c)
     mpq_set_str(coef[k], c[k], 10);
     mpq_canonicalize(coef[k]);
   }
-  OK(clarke_program_add_linear(&program, &at, n, in, coef, &error));
+  OK(clarke_code_add_linear(&program, &at, n, in, coef, &error));
   for (size_t k = 0; k <= n; k++)
     mpq_clear(coef[k]);
   free(coef);
@@ -446,7 +446,7 @@ add_linear(size_t n, const size_t *in, const char *const *c)
 static size_t
 add_two(size_t a, const char *ca, size_t b, const char *cb)
 {
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   return add_linear(2, (size_t[]){a, b}, (const char *[]){ca, cb, "0"});
 }
 
@@ -455,8 +455,8 @@ add_kind(clarke_do kind, size_t n, const size_t *in)
 {
   size_t at;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add(&program, &at, kind, n, in, &error));
+  clarke_code_new_group(&program);
+  OK(clarke_code_add(&program, &at, kind, n, in, &error));
   return at;
 }
 
@@ -466,8 +466,8 @@ add_order(size_t rank, size_t n, const size_t *in, clarke_tie tie, const char *b
   clarke_instruction *i;
   size_t at;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add_order(&program, &at, clarke_operator_find("Max"), rank, n, in, &error));
+  clarke_code_new_group(&program);
+  OK(clarke_code_add_order(&program, &at, clarke_operator_find("Max"), rank, n, in, &error));
   i = &program.instruction[at];
   i->proxy.given = beta != NULL;
   i->proxy.tie = tie;
@@ -484,11 +484,11 @@ add_pointwise(const char *op, size_t in, size_t n, const char *const *constant, 
   mpq_t c[2];
   size_t at;
 
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   mpq_inits(c[0], c[1], NULL);
   for (size_t k = 0; k < n; k++)
     mpq_set_str(c[k], constant[k], 10);
-  OK(clarke_program_add_pointwise(&program, &at, clarke_operator_find(op), in, n, c, &error));
+  OK(clarke_code_add_pointwise(&program, &at, clarke_operator_find(op), in, n, c, &error));
   mpq_clears(c[0], c[1], NULL);
   i = &program.instruction[at];
   i->proxy.given = proxy != NULL;
@@ -501,20 +501,20 @@ add_pointwise(const char *op, size_t in, size_t n, const char *const *constant, 
 static void
 add_output(size_t at)
 {
-  OK(clarke_program_add_output(&program, at, &error));
+  OK(clarke_code_add_output(&program, at, &error));
 }
 
 static void
 run_program(const double *at, clarke_ieee format)
 {
-  size_t n = clarke_program_entries(&program);
+  size_t n = clarke_code_entries(&program);
   mpq_t *q = malloc((n + 1) * sizeof *q);
 
   for (size_t k = 0; k < n; k++) {
     mpq_init(q[k]);
     mpq_set_d(q[k], at[k]);
   }
-  OK(clarke_program_wrt(&program, NULL, 0, &error));
+  OK(clarke_code_wrt(&program, NULL, 0, &error));
   OK(clarke_rounded_run(&rounded, &program, q, format, &profile, &error));
   for (size_t k = 0; k < n; k++)
     mpq_clear(q[k]);
@@ -529,7 +529,7 @@ static const double table_t[7] = {-1e-3, -1e-2, -1e-1, 0, 10, 1e2, 1e3};
 static void
 add_multiples(size_t z[4], size_t t, const char *const x[4])
 {
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   for (size_t k = 0; k < 4; k++)
     z[k] = add_linear(1, &t, (const char *[]){x[k], "0"});
 }
@@ -583,14 +583,14 @@ add_max_by_relu(size_t a, size_t b, const char *proxy)
   static const char *const half[] = {"1/2", "0"};
   size_t relu_up, relu_down, first;
 
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   sum = add_linear(1, &sum, half);
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   up = add_linear(1, &up, half);
   relu_up = add_pointwise("Relu", up, 0, NULL, proxy);
   first = add_two(sum, "1", relu_up, "1");
   down = add_two(b, "1", a, "-1");
-  clarke_program_new_group(&program);
+  clarke_code_new_group(&program);
   down = add_linear(1, &down, half);
   relu_down = add_pointwise("Relu", down, 0, NULL, "0");
   return add_two(first, "1", relu_down, "1");
@@ -748,8 +748,8 @@ add_branch(const step *s)
 {
   size_t at;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add_branch(&program, &at, CLARKE_LT, (size_t[4]){s->a, s->b, s->a, s->c},
+  clarke_code_new_group(&program);
+  OK(clarke_code_add_branch(&program, &at, CLARKE_LT, (size_t[4]){s->a, s->b, s->a, s->c},
                                &error));
   return at;
 }
@@ -779,11 +779,11 @@ add_step(const step *s)
   case STEP_IF:
     return add_branch(s);
   case STEP_SQRT:
-    clarke_program_new_group(&program);
-    OK(clarke_program_add_analytic(&program, &at, CLARKE_FN_SQRT, s->a, &error));
+    clarke_code_new_group(&program);
+    OK(clarke_code_add_analytic(&program, &at, CLARKE_FN_SQRT, s->a, &error));
     return at;
   case STEP_POLY:
-    clarke_program_new_group(&program);
+    clarke_code_new_group(&program);
     return add_linear(1, &s->a, (const char *[]){eighths(s->ca), "0"});
   }
   return CLARKE_NONE;
@@ -917,8 +917,8 @@ START_TEST(branches_on_rounded_values)
   begin_program();
   size_t x = add_input(2), sum = add_two(x, "1", x + 1, "1"), branch;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add_branch(&program, &branch, CLARKE_GT, (size_t[4]){sum, x, x, x + 1},
+  clarke_code_new_group(&program);
+  OK(clarke_code_add_branch(&program, &branch, CLARKE_GT, (size_t[4]){sum, x, x, x + 1},
                                &error));
   add_output(branch);
   run_program(at, CLARKE_IEEE_F64);
@@ -968,9 +968,9 @@ START_TEST(derivatives_of_functions)
 
     begin_program();
     add_input(1);
-    clarke_program_new_group(&program);
-    OK(clarke_program_add_analytic(&program, &y, expected[k].f, 0, &error));
-    clarke_program_new_group(&program);
+    clarke_code_new_group(&program);
+    OK(clarke_code_add_analytic(&program, &y, expected[k].f, 0, &error));
+    clarke_code_new_group(&program);
     add_output(add_linear(1, &y, (const char *[]){"3", "0"}));
     run_program(&expected[k].at, CLARKE_IEEE_F32);
     ck_assert_msg(rounded.value[0] == expected[k].value &&
@@ -1032,7 +1032,7 @@ START_TEST(only_wrt)
     mpq_init(at[k]);
     mpq_set_si(at[k], (long)k + 2, 1);
   }
-  OK(clarke_program_wrt(&program, names, 1, &error));
+  OK(clarke_code_wrt(&program, names, 1, &error));
   OK(clarke_rounded_run(&rounded, &program, at, CLARKE_IEEE_F64, &profile, &error));
   ck_assert(rounded.n_gradient == 1 && rounded.gradient[0] == 2 && rounded.value[0] == 8);
   for (size_t k = 0; k < 3; k++)
@@ -1049,9 +1049,9 @@ START_TEST(chains_in_a_group)
   begin_program();
   size_t x = add_input(1), y, z;
 
-  clarke_program_new_group(&program);
-  OK(clarke_program_add(&program, &y, CLARKE_DO_PRODUCT, 2, (size_t[]){x, x}, &error));
-  OK(clarke_program_add(&program, &z, CLARKE_DO_PRODUCT, 2, (size_t[]){y, x}, &error));
+  clarke_code_new_group(&program);
+  OK(clarke_code_add(&program, &y, CLARKE_DO_PRODUCT, 2, (size_t[]){x, x}, &error));
+  OK(clarke_code_add(&program, &z, CLARKE_DO_PRODUCT, 2, (size_t[]){y, x}, &error));
   add_output(z);
   run_program(at, CLARKE_IEEE_F32);
   ck_assert(rounded.value[0] == 8 && rounded.gradient[0] == 12);

@@ -9,20 +9,20 @@
 /* --- building --------------------------------------------------------------------------------- */
 
 static size_t
-linear(clarke_program *p, size_t n, const size_t *in, const int *coef)
+linear(clarke_code *p, size_t n, const size_t *in, const int *coef)
 {
   mpq_t *c = new_rationals(n + 1);
   size_t at;
 
   for (size_t k = 0; k <= n; k++)
     mpq_set_si(c[k], coef[k], 1);
-  OK(clarke_program_add_linear(p, &at, n, in, c, &error));
+  OK(clarke_code_add_linear(p, &at, n, in, c, &error));
   free_rationals(c, n + 1);
   return at;
 }
 
 static size_t
-pointwise(clarke_program *p, const char *name, size_t in)
+pointwise(clarke_code *p, const char *name, size_t in)
 {
   const clarke_spelling *spelling;
   const clarke_op *op = clarke_operator_spelled(name, &spelling);
@@ -31,22 +31,22 @@ pointwise(clarke_program *p, const char *name, size_t in)
 
   mpq_set_si(constant[0], 1, 3);
   ck_assert_uint_le(n, 1);
-  OK(clarke_program_add_pointwise(p, &at, op, in, n, constant, &error));
+  OK(clarke_code_add_pointwise(p, &at, op, in, n, constant, &error));
   free_rationals(constant, 1);
   return at;
 }
 
 static size_t
-order(clarke_program *p, size_t rank, size_t n, const size_t *in)
+order(clarke_code *p, size_t rank, size_t n, const size_t *in)
 {
   size_t at;
 
-  OK(clarke_program_add_order(p, &at, clarke_operator_find("Kth"), rank, n, in, &error));
+  OK(clarke_code_add_order(p, &at, clarke_operator_find("Kth"), rank, n, in, &error));
   return at;
 }
 
 static void
-random_instruction(clarke_program *p)
+random_instruction(clarke_code *p)
 {
   size_t in[4], at, n = p->n;
   int coef[4];
@@ -62,7 +62,7 @@ random_instruction(clarke_program *p)
     linear(p, 3, in, coef);
     break;
   case 2:
-    OK(clarke_program_add(p, &at, CLARKE_DO_PRODUCT, 2, in, &error));
+    OK(clarke_code_add(p, &at, CLARKE_DO_PRODUCT, 2, in, &error));
     break;
   case 3:
   case 4:
@@ -81,36 +81,36 @@ random_instruction(clarke_program *p)
       in[2] = in[draw(0, 1)];
       in[3] = in[2] == in[0] ? in[1] : in[0];
     }
-    OK(clarke_program_add_branch(p, &at, (clarke_relation)draw(0, 5), in, &error));
+    OK(clarke_code_add_branch(p, &at, (clarke_relation)draw(0, 5), in, &error));
     break;
   }
 }
 
 static void
-random_program(clarke_program *p)
+random_program(clarke_code *p)
 {
   size_t at;
   mpq_t one;
 
   mpq_init(one);
   mpq_set_si(one, 1, 1);
-  clarke_program_init(p);
-  OK(clarke_program_add_input(p, &at, "x", 2, true, &error));
-  OK(clarke_program_add_input(p, &at, "y", 1, false, &error));
-  OK(clarke_program_add_constant(p, &at, one, &error));
+  clarke_code_init(p);
+  OK(clarke_code_add_input(p, &at, "x", 2, true, &error));
+  OK(clarke_code_add_input(p, &at, "y", 1, false, &error));
+  OK(clarke_code_add_constant(p, &at, one, &error));
   p->input[1].wrt = draw(0, 1);
   for (int k = draw(2, 10); k > 0; k--)
     random_instruction(p);
-  OK(clarke_program_add_output(p, p->n - 1, &error));
+  OK(clarke_code_add_output(p, p->n - 1, &error));
   if (draw(0, 2) == 0)
-    OK(clarke_program_add_output(p, p->n - 2, &error));
+    OK(clarke_code_add_output(p, p->n - 2, &error));
   mpq_clear(one);
 }
 
 /* --- all corners ------------------------------------------------------------------------------ */
 
 typedef struct {
-  const clarke_program *p;
+  const clarke_code *p;
   mpq_t *at;
   mpq_t value[MOST];
   mpq_t tangent[MOST][3];
@@ -297,7 +297,7 @@ all_corners(brute *b, clarke_points *corners, size_t *n_units)
 }
 
 static void
-brute_init(brute *b, const clarke_program *p, mpq_t *at)
+brute_init(brute *b, const clarke_code *p, mpq_t *at)
 {
   memset(b, 0, sizeof *b);
   b->p = p;
@@ -351,7 +351,7 @@ compare_corners(const clarke_conservative *c, const clarke_points *corners)
 static int single, several, jumps;
 
 static void
-check_program(const clarke_program *p, mpq_t *at)
+check_program(const clarke_code *p, mpq_t *at)
 {
   clarke_conservative c;
   clarke_execution e;
@@ -362,7 +362,7 @@ check_program(const clarke_program *p, mpq_t *at)
   brute_init(&b, p, at);
   clarke_execution_init(&e);
   clarke_conservative_init(&c);
-  clarke_points_init(&corners, p->n_outputs * clarke_program_wrt_count(p));
+  clarke_points_init(&corners, p->n_outputs * clarke_code_wrt_count(p));
   OK(clarke_execute(&e, p, at, &error));
   ck_assert(!e.open);
   OK(clarke_conservative_find(&c, &e, &error));
@@ -385,14 +385,14 @@ START_TEST(random_programs)
 {
   brute_state = 23;
   for (int round = 0; round < 600; round++) {
-    clarke_program p;
+    clarke_code p;
     mpq_t *at = new_rationals(3);
 
     random_program(&p);
     for (size_t j = 0; j < 3; j++)
       mpq_set_si(at[j], draw(0, 2) > 0 ? 0 : draw(-1, 2), 1);
     check_program(&p, at);
-    clarke_program_clear(&p);
+    clarke_code_clear(&p);
     free_rationals(at, 3);
   }
   ck_assert_int_gt(single, 30);
@@ -404,7 +404,7 @@ END_TEST
 /* --- the thesis ------------------------------------------------------------------------------- */
 
 static void
-find(clarke_conservative *c, clarke_program *p, clarke_error *err)
+find(clarke_conservative *c, clarke_code *p, clarke_error *err)
 {
   clarke_execution e;
   size_t n = p->n;
@@ -415,7 +415,7 @@ find(clarke_conservative *c, clarke_program *p, clarke_error *err)
   OK(clarke_execute(&e, p, at, err));
   OK(clarke_conservative_find(c, &e, err));
   clarke_execution_clear(&e);
-  clarke_program_clear(p);
+  clarke_code_clear(p);
   free_rationals(at, n);
 }
 
@@ -423,14 +423,14 @@ find(clarke_conservative *c, clarke_program *p, clarke_error *err)
 START_TEST(only_a_shortest_chain)
 {
   clarke_conservative c;
-  clarke_program p;
+  clarke_code p;
   size_t x, in[2];
 
-  clarke_program_init(&p);
-  OK(clarke_program_add_input(&p, &x, "x", 1, false, &error));
+  clarke_code_init(&p);
+  OK(clarke_code_add_input(&p, &x, "x", 1, false, &error));
   in[0] = pointwise(&p, "relu", x);
   in[1] = pointwise(&p, "relu", in[0]);
-  OK(clarke_program_add_output(&p, linear(&p, 2, in, (int[]){1, -1, 0}), &error));
+  OK(clarke_code_add_output(&p, linear(&p, 2, in, (int[]){1, -1, 0}), &error));
   find(&c, &p, &error);
   ck_assert(c.known && !c.singleton && c.enumerated);
   ck_assert_uint_eq(c.n_units, 2);
@@ -448,12 +448,12 @@ START_TEST(many_units)
 {
   for (int times = 0; times < 2; times++) {
     clarke_conservative c;
-    clarke_program p;
+    clarke_code p;
     size_t x, in[60], at;
     int coef[61] = {0};
 
-    clarke_program_init(&p);
-    OK(clarke_program_add_input(&p, &x, "x", 30, true, &error));
+    clarke_code_init(&p);
+    OK(clarke_code_add_input(&p, &x, "x", 30, true, &error));
     for (size_t k = 0; k < 30; k++) {
       size_t minus = linear(&p, 1, &(size_t){x + k}, (int[]){-1, 0});
 
@@ -462,7 +462,7 @@ START_TEST(many_units)
       coef[2 * k] = coef[2 * k + 1] = 1;
     }
     at = linear(&p, 60, in, coef);
-    OK(clarke_program_add_output(&p, linear(&p, 1, &at, (int[]){times, 0}), &error));
+    OK(clarke_code_add_output(&p, linear(&p, 1, &at, (int[]){times, 0}), &error));
     find(&c, &p, &error);
     ck_assert(c.known && c.singleton == (times == 0));
     ck_assert_uint_eq(c.n_units, 60);
@@ -476,14 +476,14 @@ END_TEST
 START_TEST(one_large_tie)
 {
   clarke_conservative c;
-  clarke_program p;
+  clarke_code p;
   size_t x, in[300];
 
-  clarke_program_init(&p);
-  OK(clarke_program_add_input(&p, &x, "x", 300, true, &error));
+  clarke_code_init(&p);
+  OK(clarke_code_add_input(&p, &x, "x", 300, true, &error));
   for (size_t k = 0; k < 300; k++)
     in[k] = x + k;
-  OK(clarke_program_add_output(&p, order(&p, 1, 300, in), &error));
+  OK(clarke_code_add_output(&p, order(&p, 1, 300, in), &error));
   find(&c, &p, &error);
   ck_assert(c.known && !c.singleton && c.enumerated);
   ck_assert_uint_eq(c.n_units, 299);
@@ -496,17 +496,17 @@ END_TEST
 START_TEST(an_arm_that_fails)
 {
   clarke_conservative c;
-  clarke_program p;
+  clarke_code p;
   size_t x, zero, arm, at;
   mpq_t q;
 
   mpq_init(q);
-  clarke_program_init(&p);
-  OK(clarke_program_add_input(&p, &x, "x", 1, false, &error));
-  OK(clarke_program_add_constant(&p, &zero, q, &error));
-  OK(clarke_program_add_analytic(&p, &arm, CLARKE_FN_LOG, x, &error));
-  OK(clarke_program_add_branch(&p, &at, CLARKE_GT, (size_t[]){x, zero, arm, zero}, &error));
-  OK(clarke_program_add_output(&p, at, &error));
+  clarke_code_init(&p);
+  OK(clarke_code_add_input(&p, &x, "x", 1, false, &error));
+  OK(clarke_code_add_constant(&p, &zero, q, &error));
+  OK(clarke_code_add_analytic(&p, &arm, CLARKE_FN_LOG, x, &error));
+  OK(clarke_code_add_branch(&p, &at, CLARKE_GT, (size_t[]){x, zero, arm, zero}, &error));
+  OK(clarke_code_add_output(&p, at, &error));
   find(&c, &p, &error);
   ck_assert(!c.known);
   clarke_conservative_clear(&c);
@@ -520,17 +520,17 @@ START_TEST(transcendental)
 {
   for (int rational = 0; rational < 2; rational++) {
     clarke_conservative c;
-    clarke_program p;
+    clarke_code p;
     size_t x, y, in[2], at;
 
-    clarke_program_init(&p);
-    OK(clarke_program_add_input(&p, &x, "x", 1, false, &error));
-    OK(clarke_program_add_input(&p, &y, "y", 1, false, &error));
+    clarke_code_init(&p);
+    OK(clarke_code_add_input(&p, &x, "x", 1, false, &error));
+    OK(clarke_code_add_input(&p, &y, "y", 1, false, &error));
     in[0] = pointwise(&p, "relu", x);
     at = linear(&p, 1, &y, (int[]){1, !rational});
-    OK(clarke_program_add_analytic(&p, &in[1], CLARKE_FN_EXP, at, &error));
-    OK(clarke_program_add(&p, &at, CLARKE_DO_PRODUCT, 2, in, &error));
-    OK(clarke_program_add_output(&p, at, &error));
+    OK(clarke_code_add_analytic(&p, &in[1], CLARKE_FN_EXP, at, &error));
+    OK(clarke_code_add(&p, &at, CLARKE_DO_PRODUCT, 2, in, &error));
+    OK(clarke_code_add_output(&p, at, &error));
     find(&c, &p, &error);
     ck_assert_int_eq(c.known, rational);
     ck_assert(c.singleton_known && !c.singleton);

@@ -2,13 +2,13 @@
  * counterexample being executed and a confirmation sampled. */
 #include "brute.h"
 
-#include "format/readers.h"
+#include "program/prog.h"
 #include "program/representation.h"
 
 #include <stdio.h>
 
 typedef struct {
-  clarke_program p;
+  clarke_code p;
   clarke_execution e;
   clarke_representation r;
   mpq_t *at;
@@ -33,12 +33,12 @@ set_point(checked *c, const char *point)
 static void
 start(checked *c, const char *text, const char *point)
 {
-  clarke_program_init(&c->p);
+  clarke_code_init(&c->p);
   clarke_execution_init(&c->e);
   clarke_representation_init(&c->r);
   OK(clarke_prog_parse(&c->p, text, strlen(text), "test.prog", &error));
-  OK(clarke_program_wrt(&c->p, NULL, 0, &error));
-  c->n = clarke_program_entries(&c->p);
+  OK(clarke_code_wrt(&c->p, NULL, 0, &error));
+  c->n = clarke_code_entries(&c->p);
   c->at = new_rationals(c->n);
   set_point(c, point);
   OK(clarke_execute(&c->e, &c->p, c->at, &error));
@@ -51,7 +51,7 @@ finish(checked *c)
 {
   clarke_representation_clear(&c->r);
   clarke_execution_clear(&c->e);
-  clarke_program_clear(&c->p);
+  clarke_code_clear(&c->p);
   free_rationals(c->at, c->n);
 }
 
@@ -278,7 +278,7 @@ random_text(char *text, size_t size)
 
 /* What the program itself says at a point: do the pieces and the function agree there? */
 static bool
-agrees_at(clarke_program *p, mpq_t *at)
+agrees_at(clarke_code *p, mpq_t *at)
 {
   size_t *own = p->output, n_own = p->n_outputs, holding = 0;
   bool agrees = true;

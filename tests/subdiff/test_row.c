@@ -226,6 +226,44 @@ START_TEST(rows)
 }
 END_TEST
 
+/* A chain of rows is one block, with more entries than are tried: then nothing is said, whatever the other blocks say. */
+START_TEST(a_block_past_the_limit_is_unknown)
+{
+  const size_t n = 4200;
+  clarke_parameter weight = {.count = n + 3, .wrt = true};
+  clarke_graph g = {.n_parameters = 1, .parameters = &weight};
+  clarke_row *row = malloc((n + 1) * sizeof *row);
+  mpq_t *u = malloc((n + 1) * sizeof *u), one;
+  clarke_cone_answer answer;
+  clarke_direction d;
+
+  ck_assert_uint_gt(n * (n + 1), CLARKE_SYSTEM_LIMIT);
+  mpq_init(one);
+  mpq_set_ui(one, 1, 1);
+  clarke_direction_init(&d);
+  for (size_t i = 0; i <= n; i++) {
+    mpq_init(u[i]);
+    clarke_row_init(&row[i]);
+    OK(clarke_row_add(&row[i], i < n ? i : n + 2, one, &error));
+    if (i < n)
+      OK(clarke_row_add(&row[i], i + 1, one, &error));
+    clarke_row_finish(&row[i]);
+  }
+  OK(clarke_system_solve(&answer, &d, u, row, n + 1, &g, &error));
+  ck_assert_int_eq(answer, CLARKE_CONE_UNKNOWN);
+  OK(clarke_system_solve(&answer, &d, u, row, 3, &g, &error));
+  ck_assert_int_eq(answer, CLARKE_CONE_FEASIBLE);
+  for (size_t i = 0; i <= n; i++) {
+    mpq_clear(u[i]);
+    clarke_row_clear(&row[i]);
+  }
+  clarke_direction_clear(&d);
+  mpq_clear(one);
+  free(row);
+  free(u);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -235,6 +273,7 @@ main(void)
   int failed;
 
   tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, a_block_past_the_limit_is_unknown);
   tcase_add_test(tests, blocks_are_known_by_their_first_rows);
   tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
   suite_add_tcase(suite, tests);

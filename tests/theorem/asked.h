@@ -115,7 +115,7 @@ theorem(const asked *a, const char *name)
 }
 
 static inline void
-applies(const asked *a, const char *name, clarke_answer holds, const char *why)
+applies(const asked *a, const char *name, clarke_truth holds, const char *why)
 {
   const clarke_theorem *t = theorem(a, name);
 

@@ -85,7 +85,7 @@ START_TEST(theorem_1_takes_any_proxy_in_the_clarke_set)
 {
   static const struct {
     const char *profile;
-    clarke_answer holds;
+    clarke_truth holds;
     const char *why;
     clarke_verdict verdict;
   } proxies[] = {
@@ -349,7 +349,7 @@ START_TEST(theorem_4_takes_one_lambda_for_both_kinks)
 {
   static const struct {
     const char *profile;
-    clarke_answer holds;
+    clarke_truth holds;
     clarke_verdict verdict;
   } proxies[] = {
     {"Clip 0 1\nClip 1 0\n", CLARKE_YES, CLARKE_IN_BOULIGAND},
@@ -1123,7 +1123,7 @@ START_TEST(a_direction_of_enclosed_rows_is_tried)
   static const struct {
     const char *function;
     double alpha;
-    clarke_answer second;
+    clarke_truth second;
   } cases[] = {{"Identity", 0.5, CLARKE_YES}, {"Sigmoid", 0.5, CLARKE_YES},
                {"Identity", -3, CLARKE_YES},  {"Sigmoid", -3, CLARKE_UNKNOWN}};
 

@@ -2,14 +2,14 @@
 #include "break.h"
 #include "../ok.h"
 
-#include "format/readers.h"
+#include "program/prog.h"
 #include "program/derive.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static clarke_error error;
-static clarke_program p;
+static clarke_code p;
 static clarke_profile profile;
 static mpq_t *at;
 
@@ -17,24 +17,24 @@ static mpq_t *at;
 static void
 begin(const char *text)
 {
-  clarke_program_init(&p);
+  clarke_code_init(&p);
   clarke_profile_init(&profile);
   OK(clarke_prog_parse(&p, text, strlen(text), "t.prog", &error));
   OK(clarke_profile_parse(&profile, "like pytorch-2.13\n", strlen("like pytorch-2.13\n"), "profile", &error));
-  at = calloc(clarke_program_entries(&p), sizeof *at);
+  at = calloc(clarke_code_entries(&p), sizeof *at);
   ck_assert_ptr_nonnull(at);
-  for (size_t k = 0; k < clarke_program_entries(&p); k++)
+  for (size_t k = 0; k < clarke_code_entries(&p); k++)
     mpq_init(at[k]);
 }
 
 static void
 end(void)
 {
-  for (size_t k = 0; k < clarke_program_entries(&p); k++)
+  for (size_t k = 0; k < clarke_code_entries(&p); k++)
     mpq_clear(at[k]);
   free(at);
   clarke_profile_clear(&profile);
-  clarke_program_clear(&p);
+  clarke_code_clear(&p);
 }
 
 static size_t
@@ -59,29 +59,29 @@ START_TEST(programs)
   pieces = first_of(CLARKE_DO_PIECEWISE);
   branch = first_of(CLARKE_DO_BRANCH);
   constant = first_of(CLARKE_DO_CONSTANT);
-  BREAK(clarke_program_is_valid(&p), p.instruction[linear].in[0], linear);
-  BREAK(clarke_program_is_valid(&p), p.instruction[linear].n_coef, p.instruction[linear].n_in);
-  BREAK(clarke_program_is_valid(&p), p.instruction[linear].kind, CLARKE_DO_PRODUCT);
-  BREAK(clarke_program_is_valid(&p), p.instruction[order].rank, 0);
-  BREAK(clarke_program_is_valid(&p), p.instruction[order].rank, 4);
-  BREAK(clarke_program_is_valid(&p), p.instruction[order].op, NULL);
-  BREAK(clarke_program_is_valid(&p), p.instruction[order].n_in, 2);
-  BREAK(clarke_program_is_valid(&p), p.instruction[pieces].pieces, NULL);
-  BREAK(clarke_program_is_valid(&p), p.instruction[pieces].n_in, 0);
-  BREAK(clarke_program_is_valid(&p), p.instruction[pieces].pieces->n_kinks, CLARKE_MAX_KINKS + 1);
-  BREAK_RATIONAL(clarke_program_is_valid(&p), p.instruction[pieces].pieces->kink[0], 7, 1);
-  BREAK(clarke_program_is_valid(&p), p.instruction[branch].n_in, 3);
-  BREAK_RATIONAL(clarke_program_is_valid(&p), p.instruction[constant].coef[0], 2, 2);
-  BREAK(clarke_program_is_valid(&p), p.instruction[first_of(CLARKE_DO_ELU)].op, NULL);
-  BREAK(clarke_program_is_valid(&p), p.output[0], p.n);
-  BREAK(clarke_program_is_valid(&p), p.piece[0].value, p.n);
-  BREAK(clarke_program_is_valid(&p), p.piece[0].condition[0].right, p.n);
-  BREAK(clarke_program_is_valid(&p), p.arguments, p.arguments + 1);
-  BREAK(clarke_program_is_valid(&p), p.input[0].n, 1);
-  BREAK(clarke_program_is_valid(&p), p.input[0].vector, false);
-  BREAK(clarke_program_is_valid(&p), p.input[1].first, 1);
-  BREAK(clarke_program_is_valid(&p), p.input[1].n, 0);
-  BREAK(clarke_program_is_valid(&p), p.n_inputs, 1);
+  BREAK(clarke_code_is_valid(&p), p.instruction[linear].in[0], linear);
+  BREAK(clarke_code_is_valid(&p), p.instruction[linear].n_coef, p.instruction[linear].n_in);
+  BREAK(clarke_code_is_valid(&p), p.instruction[linear].kind, CLARKE_DO_PRODUCT);
+  BREAK(clarke_code_is_valid(&p), p.instruction[order].rank, 0);
+  BREAK(clarke_code_is_valid(&p), p.instruction[order].rank, 4);
+  BREAK(clarke_code_is_valid(&p), p.instruction[order].op, NULL);
+  BREAK(clarke_code_is_valid(&p), p.instruction[order].n_in, 2);
+  BREAK(clarke_code_is_valid(&p), p.instruction[pieces].pieces, NULL);
+  BREAK(clarke_code_is_valid(&p), p.instruction[pieces].n_in, 0);
+  BREAK(clarke_code_is_valid(&p), p.instruction[pieces].pieces->n_kinks, CLARKE_MAX_KINKS + 1);
+  BREAK_RATIONAL(clarke_code_is_valid(&p), p.instruction[pieces].pieces->kink[0], 7, 1);
+  BREAK(clarke_code_is_valid(&p), p.instruction[branch].n_in, 3);
+  BREAK_RATIONAL(clarke_code_is_valid(&p), p.instruction[constant].coef[0], 2, 2);
+  BREAK(clarke_code_is_valid(&p), p.instruction[first_of(CLARKE_DO_ELU)].op, NULL);
+  BREAK(clarke_code_is_valid(&p), p.output[0], p.n);
+  BREAK(clarke_code_is_valid(&p), p.piece[0].value, p.n);
+  BREAK(clarke_code_is_valid(&p), p.piece[0].condition[0].right, p.n);
+  BREAK(clarke_code_is_valid(&p), p.arguments, p.arguments + 1);
+  BREAK(clarke_code_is_valid(&p), p.input[0].n, 1);
+  BREAK(clarke_code_is_valid(&p), p.input[0].vector, false);
+  BREAK(clarke_code_is_valid(&p), p.input[1].first, 1);
+  BREAK(clarke_code_is_valid(&p), p.input[1].n, 0);
+  BREAK(clarke_code_is_valid(&p), p.n_inputs, 1);
   end();
 }
 END_TEST

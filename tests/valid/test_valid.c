@@ -390,7 +390,7 @@ sound(const clarke_audit *audit)
 START_TEST(audits_without_evidence)
 {
   clarke_audit audit;
-  clarke_layer layer[2];
+  clarke_layer layer[3];
 
   begin_audit(&audit, layer, NULL, 0);
   BREAK(sound(&audit), audit.verdict, CLARKE_IN_BOULIGAND);
@@ -417,6 +417,11 @@ START_TEST(audits_without_evidence)
   audit.flat = 3;
   layer[1].moving = 1;
   ck_assert(sound(&audit));
+  layer[2] = layer[1];
+  layer[1].step = layer[0].step + 1;
+  audit.n_layers = 3;
+  ck_assert(sound(&audit));
+  BREAK(sound(&audit), layer[2].step, layer[0].step);
 }
 END_TEST
 

@@ -48,7 +48,7 @@ static char doc[] =
 
 /* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
 typedef struct {
-  clarke_audit_request request;
+  clarke_audit_command command;
   bool params;
 } command_line;
 
@@ -75,7 +75,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   command_line *line = state->input;
-  clarke_audit_request *r = &line->request;
+  clarke_audit_command *c = &line->command;
 
   clarke_refuse_empty(arg, state);
   switch (key) {
@@ -83,49 +83,49 @@ parse(int key, char *arg, struct argp_state *state)
     clarke_take_limit(arg, state);
     return 0;
   case 'b':
-    r->batch = arg;
+    c->ask.batch_path = arg;
     return 0;
   case 'l':
-    r->loss = arg;
+    c->ask.loss = arg;
     return 0;
   case 'P':
-    r->profile = arg;
+    c->ask.profile = arg;
     return 0;
   case 'w':
-    r->wrt = arg;
+    c->ask.wrt = arg;
     return 0;
   case 'p':
-    r->proof = arg;
+    c->proof = arg;
     return 0;
   case 'j':
-    r->json = true;
+    c->json = true;
     return 0;
   case OPTION_PARAMS:
     line->params = true;
-    r->params[r->n_params++] = arg;
+    c->params[c->n_params++] = arg;
     return 0;
   case OPTION_GRADIENT:
-    r->gradient = arg;
+    c->gradient = arg;
     return 0;
   case OPTION_RANKS:
-    r->ranks = true;
+    c->ask.ranks = true;
     return 0;
   case OPTION_THREADS:
-    r->threads = read_threads(arg, state);
+    c->ask.threads = read_threads(arg, state);
     return 0;
   case OPTION_EXACT:
-    r->exact = true;
+    c->ask.exact = true;
     return 0;
   case ARGP_KEY_ARG:
-    if (r->model == NULL)
-      r->model = arg;
+    if (c->ask.model_path == NULL)
+      c->ask.model_path = arg;
     else
-      r->params[r->n_params++] = arg;
+      c->params[c->n_params++] = arg;
     return 0;
   case ARGP_KEY_END:
-    if (r->model == NULL || r->batch == NULL)
+    if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
       argp_error(state, "a MODEL and --batch FILE are needed");
-    if (r->n_params > 0 && !line->params)
+    if (c->n_params > 0 && !line->params)
       argp_error(state, "one MODEL is expected; checkpoints come with --params");
     return 0;
   default:
@@ -138,22 +138,22 @@ clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
   struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
-  command_line line = {.request = {.profile = "pytorch-2.13", .threads = processors()}};
+  command_line line = {.command.ask = {.profile = "pytorch-2.13", .threads = processors()}};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;
 
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
-  line.request.params = calloc((size_t)argc, sizeof *line.request.params);
-  if (line.request.params == NULL) {
+  line.command.params = calloc((size_t)argc, sizeof *line.command.params);
+  if (line.command.params == NULL) {
     fprintf(stderr, "clarke audit: out of memory\n");
     return EXIT_NOT_ASKED;
   }
   /* In order: checkpoints are listed as they are given, whatever stands between them. */
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
-  status = clarke_audit_answer(&exit_status, &line.request, &err);
-  free(line.request.params);
+  status = clarke_audit_answer(&exit_status, &line.command, &err);
+  free(line.command.params);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);

@@ -1,7 +1,8 @@
 /* clarke audit of one set of weights, or of several checkpoints in one call. */
 #include "audit_report.h"
+#include "base/text.h"
 #include "command.h"
-#include "report_json.h"
+#include "session/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,7 @@ compare_names(const void *a, const void *b)
 
 /* Files of outputs are told apart by the checkpoints' base names. */
 static clarke_status
-check_pattern(const char *option, const char *pattern, const clarke_audit_request *r,
+check_pattern(const char *option, const char *pattern, const clarke_audit_command *c,
               clarke_error *err)
 {
   const char **sorted;
@@ -45,12 +46,12 @@ check_pattern(const char *option, const char *pattern, const clarke_audit_reques
   if (strchr(pattern, '%') == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s %s: of several checkpoints, expected a name with a "
                        "%% in it, for which each checkpoint's name is put", option, pattern);
-  sorted = malloc(r->n_params * sizeof *sorted);
+  sorted = malloc(c->n_params * sizeof *sorted);
   if (sorted == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  memcpy(sorted, r->params, r->n_params * sizeof *sorted);
-  qsort(sorted, r->n_params, sizeof *sorted, compare_names);
-  for (size_t i = 1; i < r->n_params && status == CLARKE_OK; i++)
+  memcpy(sorted, c->params, c->n_params * sizeof *sorted);
+  qsort(sorted, c->n_params, sizeof *sorted, compare_names);
+  for (size_t i = 1; i < c->n_params && status == CLARKE_OK; i++)
     if (compare_names(&sorted[i - 1], &sorted[i]) == 0)
       status = clarke_fail(err, CLARKE_EINPUT, "%s: %s and %s have one name, and would be written to "
                            "one file", option, sorted[i - 1], sorted[i]);
@@ -59,13 +60,13 @@ check_pattern(const char *option, const char *pattern, const clarke_audit_reques
 }
 
 static int
-width_of(const clarke_audit_request *r)
+width_of(const clarke_audit_command *c)
 {
   size_t width = strlen("checkpoint");
 
-  for (size_t i = 0; i < r->n_params; i++)
-    if (strlen(r->params[i]) > width)
-      width = strlen(r->params[i]);
+  for (size_t i = 0; i < c->n_params; i++)
+    if (strlen(c->params[i]) > width)
+      width = strlen(c->params[i]);
   return width < 200 ? (int)width : 200;
 }
 
@@ -85,81 +86,117 @@ print_row(const clarke_audit_session *s, const char *file, int width, const char
 }
 
 static void
-print_head(const clarke_audit_session *s, const clarke_audit_request *r)
+print_head(const clarke_audit_session *s, const clarke_audit_command *c)
 {
   clarke_audit_print_inputs(s);
-  printf("%-*s %9s %9s %9s  verdict\n", width_of(r), "checkpoint", "ties", "touched", "flat");
+  printf("%-*s %9s %9s %9s  verdict\n", width_of(c), "checkpoint", "ties", "touched", "flat");
+}
+
+/* The answer's object and the checkpoint's file, or why it could not be asked about. */
+static json_t *
+row_json(const clarke_audit_session *s, const char *file, const char *why)
+{
+  json_t *row = json_object(), *answer = why == NULL ? clarke_audit_json(s) : json_object();
+
+  clarke_json_set(&row, "file", clarke_json_text(file));
+  if (why != NULL)
+    clarke_json_set(&answer, "error", clarke_json_text(why));
+  if (json_object_update(row, answer) != 0) {
+    json_decref(row);
+    row = NULL;
+  }
+  json_decref(answer);
+  return row;
 }
 
 /* Answers for a checkpoint; one that cannot be asked about does not end the run. */
-static clarke_status
-answer_row(int *exit_status, json_t *rows, clarke_audit_session *s, const clarke_audit_request *r,
-           size_t i, clarke_error *out_of_memory)
+static void
+answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_t i)
 {
   clarke_error err = {CLARKE_OK, ""};
-  const clarke_status status = clarke_audit_one(s, r, r->params[i], &err);
-  const char *why = status == CLARKE_OK ? NULL : err.text;
+  clarke_audit_session s;
+  clarke_status status;
+  const char *why;
 
+  clarke_audit_session_init(&s);
+  status = clarke_audit_session_read(&s, &c->ask, &err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_one(&s, c, c->params[i], &err);
+  why = status == CLARKE_OK ? NULL : err.text;
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
-  *exit_status = worse(*exit_status,
-                       why == NULL ? status_of(s->audit.verdict) : EXIT_NOT_ASKED);
-  if (!r->json)
-    print_row(s, r->params[i], width_of(r), why);
-  else if (json_array_append_new(rows, clarke_audit_row_json(s, r->params[i], why)) != 0)
-    return clarke_fail(out_of_memory, CLARKE_ENOMEM, "out of memory");
-  return CLARKE_OK;
+  *exit_status = worse(*exit_status, why == NULL ? status_of(s.audit.verdict) : EXIT_NOT_ASKED);
+  if (c->json)
+    clarke_json_append(rows, row_json(&s, c->params[i], why));
+  else
+    print_row(&s, c->params[i], width_of(c), why);
+  clarke_audit_session_clear(&s);
 }
 
+/* s was read: what is wrong with the model or the batch ends the run before. */
 static clarke_status
-answer_several(int *exit_status, clarke_audit_session *s, const clarke_audit_request *r,
-               clarke_error *err)
+answer_several(int *exit_status, const clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
-  json_t *rows = json_array();
-  clarke_status status = CLARKE_OK;
+  json_t *rows = c->json ? json_array() : NULL;
 
-  if (!r->json)
-    print_head(s, r);
+  if (!c->json)
+    print_head(s, c);
   *exit_status = EXIT_HOLDS;
-  for (size_t i = 0; i < r->n_params && status == CLARKE_OK; i++)
-    status = answer_row(exit_status, rows, s, r, i, err);
-  if (status == CLARKE_OK && r->json)
-    return clarke_json_print(json_pack("{s:o}", "checkpoints", rows), JSON_INDENT(2), "\n", err);
-  json_decref(rows);
-  return status;
+  for (size_t i = 0; i < c->n_params; i++)
+    answer_row(exit_status, &rows, c, i);
+  return c->json ? clarke_json_print(stdout, json_pack("{s:o}", "checkpoints", rows), JSON_INDENT(2), "\n", err)
+                 : CLARKE_OK;
 }
 
 static clarke_status
-answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_request *r,
-           clarke_error *err)
+answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command *c, clarke_error *err)
 {
-  clarke_status status = clarke_audit_one(s, r, r->n_params == 1 ? r->params[0] : NULL, err);
+  clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
-  if (status == CLARKE_OK && r->json)
-    status = clarke_audit_print_json(s, err);
+  if (status == CLARKE_OK && c->json)
+    status = clarke_json_print(stdout, clarke_audit_json(s), JSON_INDENT(2), "\n", err);
   else if (status == CLARKE_OK)
     clarke_audit_print_text(s);
   *exit_status = status_of(s->audit.verdict);
   return status;
 }
 
-clarke_status
-clarke_audit_answer(int *exit_status, const clarke_audit_request *r, clarke_error *err)
+static clarke_status
+read_and_answer(int *exit_status, const clarke_audit_command *c, clarke_error *err)
 {
-  const bool several = r->n_params > 1;
+  const bool several = c->n_params > 1;
   clarke_audit_session s;
-  clarke_status status = CLARKE_OK;
+  clarke_status status;
 
   clarke_audit_session_init(&s);
-  if (several)
-    status = check_pattern("--proof", r->proof, r, err);
-  if (several && status == CLARKE_OK)
-    status = check_pattern("--gradient", r->gradient, r, err);
+  status = clarke_audit_session_read(&s, &c->ask, err);
   if (status == CLARKE_OK)
-    status = clarke_audit_read(&s, r, err);
-  if (status == CLARKE_OK)
-    status = several ? answer_several(exit_status, &s, r, err)
-                     : answer_one(exit_status, &s, r, err);
+    status = several ? answer_several(exit_status, &s, c, err) : answer_one(exit_status, &s, c, err);
   clarke_audit_session_clear(&s);
+  return status;
+}
+
+clarke_status
+clarke_audit_answer(int *exit_status, const clarke_audit_command *command, clarke_error *err)
+{
+  clarke_audit_command c = *command;
+  clarke_file model = {0}, batch = {0};
+  clarke_status status = CLARKE_OK;
+
+  c.ask.provable = c.proof != NULL;
+  c.ask.model = &model;
+  c.ask.batch = &batch;
+  if (c.n_params > 1)
+    status = check_pattern("--proof", c.proof, &c, err);
+  if (c.n_params > 1 && status == CLARKE_OK)
+    status = check_pattern("--gradient", c.gradient, &c, err);
+  if (status == CLARKE_OK)
+    status = clarke_file_read(&batch, c.ask.batch_path, err);
+  if (status == CLARKE_OK)
+    status = clarke_file_read(&model, c.ask.model_path, err);
+  if (status == CLARKE_OK)
+    status = read_and_answer(exit_status, &c, err);
+  clarke_file_clear(&model);
+  clarke_file_clear(&batch);
   return status;
 }

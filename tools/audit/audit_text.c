@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *
-answer_word(clarke_answer a)
+answer_word(clarke_truth a)
 {
   return a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "?";
 }

@@ -41,29 +41,29 @@ static char doc[] =
   "question could not be asked, 3 undecided.";
 
 static void
-add_point(clarke_derive_request *r, char *arg, struct argp_state *state)
+add_point(clarke_derive_command *r, char *arg, struct argp_state *state)
 {
-  char **grown = realloc(r->at, (r->n_at + 1) * sizeof *grown);
+  char **grown = realloc(r->at, (r->ask.n_at + 1) * sizeof *grown);
 
   if (grown == NULL)
     argp_failure(state, EXIT_NOT_ASKED, 0, "out of memory");
   else {
-    r->at = grown;
-    r->at[r->n_at++] = arg;
+    r->ask.at = r->at = grown;
+    r->at[r->ask.n_at++] = arg;
   }
 }
 
 static void
-add_format(clarke_derive_request *r, const char *arg, struct argp_state *state)
+add_format(clarke_derive_command *r, const char *arg, struct argp_state *state)
 {
   clarke_error err = {CLARKE_OK, ""};
   clarke_ieee format;
 
   if (strcmp(arg, "all") == 0)
-    for (size_t f = 0; f < 4; f++)
-      r->format[f] = true;
+    for (size_t f = 0; f < CLARKE_FORMATS; f++)
+      r->ask.format[f] = true;
   else if (clarke_ieee_parse(&format, arg, &err) == CLARKE_OK)
-    r->format[format] = true;
+    r->ask.format[format] = true;
   else
     argp_error(state, "--float: %s", err.text);
 }
@@ -71,7 +71,7 @@ add_format(clarke_derive_request *r, const char *arg, struct argp_state *state)
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
-  clarke_derive_request *r = state->input;
+  clarke_derive_command *r = state->input;
 
   clarke_refuse_empty(arg, state);
   switch (key) {
@@ -82,10 +82,10 @@ parse(int key, char *arg, struct argp_state *state)
     add_point(r, arg, state);
     return 0;
   case 'P':
-    r->profile = arg;
+    r->ask.profile = arg;
     return 0;
   case 'w':
-    r->wrt = arg;
+    r->ask.wrt = arg;
     return 0;
   case 'j':
     r->json = true;
@@ -106,12 +106,12 @@ parse(int key, char *arg, struct argp_state *state)
     r->print = true;
     return 0;
   case ARGP_KEY_ARG:
-    if (r->file != NULL)
+    if (r->ask.path != NULL)
       argp_error(state, "one FILE is expected");
-    r->file = arg;
+    r->ask.path = arg;
     return 0;
   case ARGP_KEY_END:
-    if (r->file == NULL)
+    if (r->ask.path == NULL)
       argp_error(state, "a FILE is needed: a program (.prog) or a network (.onnx)");
     if (r->sweep != NULL && r->proof != NULL)
       argp_error(state, "--proof is about one point: it does not go with --sweep");
@@ -126,7 +126,7 @@ clarke_command_derive(int argc, char **argv)
 {
   static char name[] = "clarke derive";
   struct argp argp = {options, parse, "FILE --at NAME=V,...", doc, NULL, NULL, NULL};
-  clarke_derive_request request = {.profile = "pytorch-2.13"};
+  clarke_derive_command request = {.ask.profile = "pytorch-2.13"};
   clarke_error err = {CLARKE_OK, ""};
   clarke_verdict verdict = CLARKE_UNDECIDED;
   bool asked = false;

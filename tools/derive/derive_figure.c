@@ -79,7 +79,7 @@ pairs(interval *v, const clarke_instruction *i, clarke_error *err)
 
 /* The instructions' kinks that are passed between the two executions. */
 static clarke_status
-between(interval *v, const clarke_program *p, clarke_error *err)
+between(interval *v, const clarke_code *p, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   mpq_t zero;
@@ -116,16 +116,16 @@ range_around(clarke_derive_range *r, const clarke_derive_session *s)
 
 /* The only input of wrt, of one entry. */
 static clarke_status
-find_axis(clarke_derive_range *r, const clarke_program *p, clarke_error *err)
+find_axis(clarke_derive_range *r, const clarke_code *p, clarke_error *err)
 {
   size_t entry = 0;
 
   if (p->n_outputs != 1)
     return clarke_fail(err, CLARKE_EINPUT, "--plot: %s has %zu outputs, expected one", p->file,
                        p->n_outputs);
-  if (clarke_program_wrt_count(p) != 1)
+  if (clarke_code_wrt_count(p) != 1)
     return clarke_fail(err, CLARKE_EINPUT, "--plot: derivatives are in %zu entries, expected one: "
-                       "name an input of one entry by --wrt", clarke_program_wrt_count(p));
+                       "name an input of one entry by --wrt", clarke_code_wrt_count(p));
   for (size_t i = 0; i < p->n_inputs; entry += p->input[i++].n)
     if (p->input[i].wrt && p->input[i].n == 1) {
       r->input = i;
@@ -223,7 +223,7 @@ add_sample(figure *f, clarke_derive_session *s, const mpq_t t, clarke_error *err
 }
 
 static clarke_status
-draw(const clarke_points *all, clarke_derive_session *s, const clarke_derive_range *r,
+draw(const clarke_points *all, clarke_derive_session *s, const char *path, const clarke_derive_range *r,
      clarke_error *err)
 {
   figure f = {.sample = calloc(all->n + 1, sizeof *f.sample),
@@ -237,7 +237,7 @@ draw(const clarke_points *all, clarke_derive_session *s, const clarke_derive_ran
     status = add_sample(&f, s, all->entry[i], err);
   }
   if (status == CLARKE_OK)
-    status = clarke_plot_write(s->request->plot, f.sample, f.n, f.kink, f.n_kinks,
+    status = clarke_plot_write(path, f.sample, f.n, f.kink, f.n_kinks,
                                s->program.file, err);
   free(f.sample);
   free(f.kink);
@@ -245,7 +245,7 @@ draw(const clarke_points *all, clarke_derive_session *s, const clarke_derive_ran
 }
 
 clarke_status
-clarke_derive_figure(clarke_derive_session *s, const clarke_derive_range *range,
+clarke_derive_figure(clarke_derive_session *s, const char *path, const clarke_derive_range *range,
                      clarke_error *err)
 {
   clarke_points all;
@@ -271,7 +271,7 @@ clarke_derive_figure(clarke_derive_session *s, const clarke_derive_range *range,
     }
     status = collect(&all, s, &r, err);
     if (status == CLARKE_OK)
-      status = draw(&all, s, &r, err);
+      status = draw(&all, s, path, &r, err);
     mpq_set(s->at[r.entry], at);
   }
   mpq_clear(at);

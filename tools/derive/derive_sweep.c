@@ -24,24 +24,24 @@ clarke_derive_range_clear(clarke_derive_range *r)
 
 /* Is input i named by a --at? (Arrays of files are looked at later: these name none.) */
 static bool
-is_given(const clarke_derive_session *s, size_t i)
+is_given(const clarke_derive_session *s, const clarke_derive_command *c, size_t i)
 {
   const char *name = s->program.input[i].name;
   size_t n = strlen(name);
 
-  for (size_t k = 0; k < s->request->n_at; k++)
-    if (strncmp(s->request->at[k], name, n) == 0 && s->request->at[k][n] == '=')
+  for (size_t k = 0; k < c->ask.n_at; k++)
+    if (strncmp(c->ask.at[k], name, n) == 0 && c->ask.at[k][n] == '=')
       return true;
   return false;
 }
 
 static clarke_status
-only_free_input(size_t *input, const clarke_derive_session *s, clarke_error *err)
+only_free_input(size_t *input, const clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
   size_t n = 0;
 
   for (size_t i = 0; i < s->program.n_inputs; i++)
-    if (!is_given(s, i)) {
+    if (!is_given(s, c, i)) {
       *input = i;
       n++;
     }
@@ -54,7 +54,7 @@ static clarke_status
 named_input(size_t *input, const clarke_derive_session *s, const char *name, size_t length,
             clarke_error *err)
 {
-  const clarke_program *p = &s->program;
+  const clarke_code *p = &s->program;
 
   for (*input = 0; *input < p->n_inputs; (*input)++)
     if (strlen(p->input[*input].name) == length &&
@@ -107,12 +107,12 @@ count_rows(clarke_derive_range *r, const mpq_t to, clarke_error *err)
 }
 
 static clarke_status
-choose_input(clarke_derive_range *r, const clarke_derive_session *s, const char **text,
+choose_input(clarke_derive_range *r, const clarke_derive_session *s, const clarke_derive_command *c, const char **text,
              clarke_error *err)
 {
   const char *equals = strchr(*text, '=');
   clarke_status status = equals == NULL
-                           ? only_free_input(&r->input, s, err)
+                           ? only_free_input(&r->input, s, c, err)
                            : named_input(&r->input, s, *text, (size_t)(equals - *text), err);
 
   if (status != CLARKE_OK)
@@ -127,11 +127,12 @@ choose_input(clarke_derive_range *r, const clarke_derive_session *s, const char 
                          s->program.input[r->input].name, s->program.input[r->input].n);
 }
 
-clarke_status
-clarke_derive_range_parse(clarke_derive_range *r, const clarke_derive_session *s,
-                          const char *text, clarke_error *err)
+/* [NAME=]A:B:STEP; without NAME, the one input that --at leaves out. */
+static clarke_status
+parse_range(clarke_derive_range *r, const clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
-  clarke_status status = choose_input(r, s, &text, err);
+  const char *text = c->sweep;
+  clarke_status status = choose_input(r, s, c, &text, err);
   mpq_t to;
 
   if (status != CLARKE_OK)
@@ -153,8 +154,8 @@ static void
 print_head(const clarke_derive_session *s, const clarke_derive_range *r)
 {
   printf("%-14s  %-20s  %-20s", s->program.input[r->input].name, "value", "AD");
-  for (size_t f = 0; f < 4; f++)
-    if (s->request->format[f])
+  for (size_t f = 0; f < CLARKE_FORMATS; f++)
+    if (s->format[f])
       printf("  AD %-21s", clarke_ieee_name((clarke_ieee)f));
   printf("  %-12s  %s\n", "zone", "verdict");
 }
@@ -206,7 +207,7 @@ print_row(const char *at, const clarke_derivation *d, const clarke_derive_text *
 
 /* An input where the program is undefined is a row that says so; anything else ends the table. */
 static clarke_status
-sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
+sweep_row(clarke_derive_session *s, size_t entry, bool json, bool last, clarke_error *err)
 {
   clarke_derivation d;
   clarke_derive_text t;
@@ -225,10 +226,10 @@ sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
     status = CLARKE_OK;
   if (status != CLARKE_OK)
     clarke_fail(err, status, "%s", wrong.text);
-  else if (!s->request->json)
+  else if (!json)
     status = print_row(at, answered ? &d : NULL, &t, wrong.text, err);
   else
-    status = clarke_derive_row_json(at, answered ? &d : NULL, &t, wrong.text, last, err);
+    status = clarke_derive_row_json(stdout, at, answered ? &d : NULL, &t, wrong.text, last, err);
   clarke_derive_text_clear(&t);
   clarke_derivation_clear(&d);
   free(at);
@@ -236,38 +237,38 @@ sweep_row(clarke_derive_session *s, size_t entry, bool last, clarke_error *err)
 }
 
 static clarke_status
-sweep(clarke_derive_session *s, const clarke_derive_range *r, clarke_error *err)
+sweep(clarke_derive_session *s, const clarke_derive_range *r, bool json, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
   mpq_set(s->at[r->entry], r->from);
-  if (s->request->json)
+  if (json)
     puts("[");
   else
     print_head(s, r);
   for (size_t i = 0; i < r->n && status == CLARKE_OK; i++) {
-    status = sweep_row(s, r->entry, i + 1 == r->n, err);
+    status = sweep_row(s, r->entry, json, i + 1 == r->n, err);
     mpq_add(s->at[r->entry], s->at[r->entry], r->step);
   }
-  if (s->request->json && status == CLARKE_OK)
+  if (json && status == CLARKE_OK)
     puts("]");
   return status;
 }
 
 clarke_status
-clarke_derive_sweep(clarke_derive_session *s, clarke_error *err)
+clarke_derive_sweep(clarke_derive_session *s, const clarke_derive_command *c, clarke_error *err)
 {
   clarke_derive_range r;
   clarke_status status;
 
   clarke_derive_range_init(&r);
-  status = clarke_derive_range_parse(&r, s, s->request->sweep, err);
+  status = parse_range(&r, s, c, err);
   if (status == CLARKE_OK)
-    status = clarke_derive_point(s, r.input, err);
-  if (status == CLARKE_OK && s->request->plot != NULL)
-    status = clarke_derive_figure(s, &r, err);
+    status = clarke_derive_point(s, c->ask.at, c->ask.n_at, r.input, err);
+  if (status == CLARKE_OK && c->plot != NULL)
+    status = clarke_derive_figure(s, c->plot, &r, err);
   if (status == CLARKE_OK)
-    status = sweep(s, &r, err);
+    status = sweep(s, &r, c->json, err);
   clarke_derive_range_clear(&r);
   return status;
 }

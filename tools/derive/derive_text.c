@@ -117,7 +117,7 @@ print_vector(const char *label, const clarke_vectors *v, const clarke_derive_tex
 static void
 print_point(const clarke_derive_session *s)
 {
-  const clarke_program *p = &s->program;
+  const clarke_code *p = &s->program;
   size_t e = 0;
 
   printf("%s", p->file);

@@ -24,7 +24,7 @@ clarke_case_init(clarke_case *c)
 {
   memset(c, 0, sizeof *c);
   clarke_prog_init(&c->source);
-  clarke_program_init(&c->program);
+  clarke_code_init(&c->program);
 }
 
 static void
@@ -59,7 +59,7 @@ clarke_case_clear(clarke_case *c)
   free(c->facts);
   free(c->check);
   free(c->path);
-  clarke_program_clear(&c->program);
+  clarke_code_clear(&c->program);
   clarke_prog_clear(&c->source);
   clarke_file_clear(&c->file);
   clarke_case_init(c);

@@ -37,7 +37,7 @@ typedef struct {
   char *path;
   clarke_file file;
   clarke_prog source;
-  clarke_program program; /* when there are checks */
+  clarke_code program; /* when there are checks */
   size_t n_claims;
   clarke_claim *claim;
   size_t n_facts;

@@ -1,6 +1,6 @@
 /* The table of clarke reproduce (Markdown, its narrow columns aligned), and the same as JSON. */
 #include "reproduce_report.h"
-#include "report_json.h"
+#include "session/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,5 +210,5 @@ clarke_table_print_json(const clarke_table *rows, clarke_error *err)
                 "paper_wrong", (json_int_t)rows->count[CLARKE_ROW_PAPER_WRONG], "disagree",
                 (json_int_t)rows->count[CLARKE_ROW_DISAGREES], "cannot_check",
                 (json_int_t)rows->count[CLARKE_ROW_CANNOT]);
-  return clarke_json_print(j, JSON_INDENT(2), "\n", err);
+  return clarke_json_print(stdout, j, JSON_INDENT(2), "\n", err);
 }

@@ -64,7 +64,7 @@ point_word(void *closure, char *word, clarke_error *err)
 static clarke_status
 read_point(clarke_run *r, const char *text, clarke_error *err)
 {
-  size_t n = clarke_program_entries(r->p);
+  size_t n = clarke_code_entries(r->p);
   pointing w = {r, calloc(r->p->n_inputs + 1, 1)};
   clarke_status status;
 
@@ -101,13 +101,13 @@ name_word(void *closure, char *word, clarke_error *err)
 }
 
 static clarke_status
-mark_wrt(clarke_program *p, const char *names, clarke_error *err)
+mark_wrt(clarke_code *p, const char *names, clarke_error *err)
 {
   naming w = {0, {NULL}};
   clarke_status status = names != NULL ? each_word(names, ", \t", name_word, &w, err) : CLARKE_OK;
 
   if (status == CLARKE_OK)
-    status = clarke_program_wrt(p, w.name, w.n, err);
+    status = clarke_code_wrt(p, w.name, w.n, err);
   for (size_t i = 0; i < w.n; i++)
     free(w.name[i]);
   return status;
@@ -146,7 +146,7 @@ word(clarke_result *result, const char *text, clarke_error *err)
 }
 
 static clarke_status
-yes_no(clarke_result *result, clarke_answer a, clarke_error *err)
+yes_no(clarke_result *result, clarke_truth a, clarke_error *err)
 {
   return word(result, a == CLARKE_YES ? "yes" : a == CLARKE_NO ? "no" : "unknown", err);
 }
@@ -218,7 +218,7 @@ from_rationals(mpq_t *q, size_t n)
 static size_t
 row_width(const clarke_run *r)
 {
-  return r->p->n_outputs > 1 ? clarke_program_wrt_count(r->p) : 0;
+  return r->p->n_outputs > 1 ? clarke_code_wrt_count(r->p) : 0;
 }
 
 static clarke_status
@@ -338,7 +338,7 @@ find_associated(clarke_result *result, const clarke_run *r, clarke_error *err)
 
   if (!p->declared || p->associated == NULL)
     return word(result, "unknown", err);
-  return rationals(result, r, p->associated, clarke_program_wrt_count(r->p), err);
+  return rationals(result, r, p->associated, clarke_code_wrt_count(r->p), err);
 }
 
 static clarke_status
@@ -410,7 +410,7 @@ find_instructions(clarke_result *result, const clarke_run *r, clarke_error *err)
 /* Pointwise functions with kinks by their layer: how many of them are on the longest path to one,
  * itself counted. widths[l - 1] of layer l; *layers is how many there are. */
 static long *
-layer_widths(size_t *layers, const clarke_program *p)
+layer_widths(size_t *layers, const clarke_code *p)
 {
   size_t *layer = calloc(p->n + 1, sizeof *layer);
   long *width = calloc(p->n + 1, sizeof *width);
@@ -489,7 +489,7 @@ integer_row(fmpz_mat_t a, size_t i, const clarke_number *row, size_t n)
 static clarke_status
 find_ascent(clarke_result *result, const clarke_run *r, clarke_error *err)
 {
-  size_t m = r->p->n_outputs, n = clarke_program_wrt_count(r->p);
+  size_t m = r->p->n_outputs, n = clarke_code_wrt_count(r->p);
   clarke_cone cone;
   fmpz_mat_t a;
   clarke_status status;
@@ -666,7 +666,7 @@ differentiate(clarke_derivation *d, const clarke_run *r, clarke_error *err)
   d->verdict = CLARKE_UNDECIDED;
   if (status != CLARKE_OK || d->execution.open)
     return status;
-  d->dim = r->p->n_outputs * clarke_program_wrt_count(r->p);
+  d->dim = r->p->n_outputs * clarke_code_wrt_count(r->p);
   d->ad = clarke_numbers(d->dim);
   if (d->ad == NULL)
     return no_memory(err);

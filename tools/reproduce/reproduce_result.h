@@ -9,7 +9,7 @@
 typedef struct {
   const clarke_case *c;
   const clarke_check *check;
-  clarke_program *p; /* the case's, with wrt marked */
+  clarke_code *p; /* the case's, with wrt marked */
   mpq_t *at;
   size_t n_at;
   clarke_profile profile;

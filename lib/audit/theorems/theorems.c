@@ -56,9 +56,9 @@ kink_lambda(mpq_t lambda, bool *kink, bool *known, const clarke_question *q, siz
 
 /* What the proxies of a layer's kinks are like. */
 typedef struct {
-  clarke_answer clarke;    /* all lambdas in [0, 1] */
-  clarke_answer one_sided; /* all 0 or 1 */
-  clarke_answer shared;    /* all equal, in [0, 1] */
+  clarke_truth clarke;    /* all lambdas in [0, 1] */
+  clarke_truth one_sided; /* all 0 or 1 */
+  clarke_truth shared;    /* all equal, in [0, 1] */
 } proxy_kind;
 
 static proxy_kind
@@ -67,7 +67,7 @@ judge_proxies(const clarke_question *q, const clarke_layer *layer)
   const clarke_step *s = &q->g->steps[layer->step];
   size_t features = s->pieces.slope != CLARKE_NONE ? layer->neurons : 1;
   bool outside = false, two_sided = false, different = false, unknown = false, begun = false;
-  clarke_answer other;
+  clarke_truth other;
   mpq_t lambda, first;
 
   mpq_inits(lambda, first, NULL);
@@ -94,7 +94,7 @@ judge_proxies(const clarke_question *q, const clarke_layer *layer)
 }
 
 static void
-say(clarke_theorem *t, const char *name, bool applies, clarke_answer holds, const char *format,
+say(clarke_theorem *t, const char *name, bool applies, clarke_truth holds, const char *format,
     const char *layer)
 {
   t->name = name;
@@ -105,7 +105,7 @@ say(clarke_theorem *t, const char *name, bool applies, clarke_answer holds, cons
 
 /* A condition on a layer's proxies: what it says if it does not hold, or is not known to. */
 static void
-require(clarke_theorem *t, clarke_answer condition, const char *fails, const char *layer)
+require(clarke_theorem *t, clarke_truth condition, const char *fails, const char *layer)
 {
   if (condition == CLARKE_NO)
     say(t, t->name, true, CLARKE_NO, fails, layer);

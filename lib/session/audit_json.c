@@ -1,9 +1,9 @@
 /* The audit as one JSON object (design: the command line). */
-#include "audit_report.h"
-#include "report_json.h"
+#include "session/audit.h"
+#include "session/json.h"
 
 static json_t *
-answer_json(clarke_answer a)
+answer_json(clarke_truth a)
 {
   return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
 }
@@ -53,49 +53,27 @@ zone_json(const clarke_audit_session *s)
   return touched ? json_null() : json_string("regular");
 }
 
-static json_t *
-session_json(const clarke_audit_session *s)
+json_t *
+clarke_audit_json(const clarke_audit_session *s)
 {
   const clarke_audit *a = &s->audit;
   json_t *layers = json_array(), *theorems = json_array(), *j;
 
   for (size_t i = 0; i < a->n_layers; i++)
-    json_array_append_new(layers, layer_json(&a->layer[i], &s->graph));
+    clarke_json_append(&layers, layer_json(&a->layer[i], &s->graph));
   for (size_t i = 0; i < CLARKE_THEOREMS; i++)
-    json_array_append_new(theorems, theorem_json(&a->theorem[i]));
+    clarke_json_append(&theorems, theorem_json(&a->theorem[i]));
   j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
                 "verdict", clarke_verdict_name(a->verdict), "why", clarke_json_text(a->why), "profile",
                 clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
                 clarke_loss_name(s->question.loss.kind), "model", "name",
-                clarke_json_text(s->graph.file), "sha256", s->model_file.sha256, "batch",
+                clarke_json_text(s->graph.file), "sha256", s->model.sha256, "batch",
                 (json_int_t)s->replay.samples, "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
                 (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
                 "theorems", theorems, "zone", zone_json(s));
   if (j != NULL && s->valued)
-    json_object_set_new(j, "loss",
+    clarke_json_set(&j, "loss",
                         json_pack("{s:s, s:b}", "value", s->loss_value, "exact", s->loss_exact));
   return j;
-}
-
-json_t *
-clarke_audit_row_json(const clarke_audit_session *s, const char *file, const char *why)
-{
-  json_t *row = json_object(), *answer = why == NULL ? session_json(s) : json_object();
-
-  json_object_set_new(row, "file", clarke_json_text(file));
-  if (why != NULL)
-    json_object_set_new(answer, "error", clarke_json_text(why));
-  if (json_object_update(row, answer) != 0) {
-    json_decref(row);
-    row = NULL;
-  }
-  json_decref(answer);
-  return row;
-}
-
-clarke_status
-clarke_audit_print_json(const clarke_audit_session *s, clarke_error *err)
-{
-  return clarke_json_print(session_json(s), JSON_INDENT(2), "\n", err);
 }

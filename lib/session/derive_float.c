@@ -1,5 +1,5 @@
 /* The program replayed in floating point, beside the exact answer. */
-#include "derive_report.h"
+#include "session/derive.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,10 +44,10 @@ add_doubles(clarke_vectors *v, const double *x, size_t n, clarke_ieee format, cl
 }
 
 /* Equal as real numbers, entry by entry. */
-static clarke_answer
+static clarke_truth
 compare(const clarke_rounded *r, const clarke_derivation *d)
 {
-  clarke_answer answer = CLARKE_YES;
+  clarke_truth answer = CLARKE_YES;
   mpq_t x;
 
   if (!d->ad_exact || d->execution.open || r->n_gradient != d->dim)
@@ -74,7 +74,7 @@ clarke_derive_floats(clarke_derive_text *t, const clarke_derive_session *s,
   for (clarke_ieee f = CLARKE_IEEE_F16; f <= CLARKE_IEEE_F64 && status == CLARKE_OK; f++) {
     clarke_rounded r;
 
-    if (!s->request->format[f])
+    if (!s->format[f])
       continue;
     clarke_rounded_init(&r);
     status = clarke_rounded_run(&r, &s->program, s->at, f, &s->profile, err);

@@ -1,5 +1,5 @@
 /* Building programs, one instruction after another. */
-#include "program/program.h"
+#include "program/code.h"
 #include "base/limit.h"
 
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 void
-clarke_program_init(clarke_program *p)
+clarke_code_init(clarke_code *p)
 {
   memset(p, 0, sizeof *p);
 }
@@ -50,7 +50,7 @@ instruction_clear(clarke_instruction *i)
 }
 
 void
-clarke_program_clear(clarke_program *p)
+clarke_code_clear(clarke_code *p)
 {
   for (size_t i = 0; i < p->n; i++)
     instruction_clear(&p->instruction[i]);
@@ -63,11 +63,11 @@ clarke_program_clear(clarke_program *p)
   free(p->output);
   free(p->piece);
   free(p->file);
-  clarke_program_init(p);
+  clarke_code_init(p);
 }
 
 size_t
-clarke_program_entries(const clarke_program *p)
+clarke_code_entries(const clarke_code *p)
 {
   size_t n = 0;
 
@@ -77,7 +77,7 @@ clarke_program_entries(const clarke_program *p)
 }
 
 size_t
-clarke_program_wrt_count(const clarke_program *p)
+clarke_code_wrt_count(const clarke_code *p)
 {
   size_t n = 0;
 
@@ -87,12 +87,12 @@ clarke_program_wrt_count(const clarke_program *p)
 }
 
 static size_t
-entry(const clarke_program *p, size_t instruction, bool wrt)
+entry(const clarke_code *p, size_t instruction, bool wrt)
 {
   size_t base = 0;
 
   for (size_t k = 0; k < p->n_inputs; k++) {
-    const clarke_program_input *input = &p->input[k];
+    const clarke_code_input *input = &p->input[k];
 
     if (instruction >= input->first && instruction - input->first < input->n)
       return wrt && !input->wrt ? CLARKE_NONE : base + (instruction - input->first);
@@ -102,19 +102,19 @@ entry(const clarke_program *p, size_t instruction, bool wrt)
 }
 
 size_t
-clarke_program_entry(const clarke_program *p, size_t instruction)
+clarke_code_entry(const clarke_code *p, size_t instruction)
 {
   return entry(p, instruction, false);
 }
 
 size_t
-clarke_program_wrt_entry(const clarke_program *p, size_t instruction)
+clarke_code_wrt_entry(const clarke_code *p, size_t instruction)
 {
   return entry(p, instruction, true);
 }
 
 clarke_status
-clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *err,
+clarke_code_fail(const clarke_code *p, size_t instruction, clarke_error *err,
                     const char *format, ...)
 {
   const clarke_instruction *i = &p->instruction[instruction];
@@ -131,16 +131,16 @@ clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *e
 }
 
 clarke_status
-clarke_program_past(const clarke_program *p, size_t instruction, clarke_error *err, clarke_limit which, const char *what)
+clarke_code_past(const clarke_code *p, size_t instruction, clarke_error *err, clarke_limit which, const char *what)
 {
   clarke_error limit = { CLARKE_OK, "" };
 
   clarke_limit_fail(&limit, which, "%s", what);
-  return clarke_program_fail(p, instruction, err, "%.400s", limit.text);
+  return clarke_code_fail(p, instruction, err, "%.400s", limit.text);
 }
 
 static clarke_status
-unknown_input(const clarke_program *p, const char *name, clarke_error *err)
+unknown_input(const clarke_code *p, const char *name, clarke_error *err)
 {
   char list[512] = "";
   size_t n = 0;
@@ -152,7 +152,7 @@ unknown_input(const clarke_program *p, const char *name, clarke_error *err)
 }
 
 clarke_status
-clarke_program_wrt(clarke_program *p, char *const *names, size_t n, clarke_error *err)
+clarke_code_wrt(clarke_code *p, char *const *names, size_t n, clarke_error *err)
 {
   for (size_t i = 0; i < p->n_inputs; i++)
     p->input[i].wrt = n == 0;
@@ -172,7 +172,7 @@ clarke_program_wrt(clarke_program *p, char *const *names, size_t n, clarke_error
 
 /* A new instruction with copies of its arguments; NULL past a limit or out of memory. */
 static clarke_instruction *
-append(clarke_program *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_coef,
+append(clarke_code *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_coef,
        clarke_error *err)
 {
   const size_t most = clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS);
@@ -219,7 +219,7 @@ append(clarke_program *p, clarke_do kind, size_t n_in, const size_t *in, size_t 
 }
 
 static clarke_status
-appended(const clarke_program *p, const clarke_instruction *i, size_t *at, clarke_error *err)
+appended(const clarke_code *p, const clarke_instruction *i, size_t *at, clarke_error *err)
 {
   if (i == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
@@ -228,23 +228,23 @@ appended(const clarke_program *p, const clarke_instruction *i, size_t *at, clark
 }
 
 void
-clarke_program_new_group(clarke_program *p)
+clarke_code_new_group(clarke_code *p)
 {
   p->groups++;
 }
 
 clarke_status
-clarke_program_add_input(clarke_program *p, size_t *first, const char *name, size_t n, bool vector,
+clarke_code_add_input(clarke_code *p, size_t *first, const char *name, size_t n, bool vector,
                          clarke_error *err)
 {
-  clarke_program_input *grown = realloc(p->input, (p->n_inputs + 1) * sizeof *grown);
-  clarke_program_input *input;
+  clarke_code_input *grown = realloc(p->input, (p->n_inputs + 1) * sizeof *grown);
+  clarke_code_input *input;
 
   if (grown == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
   p->input = grown;
   input = &p->input[p->n_inputs];
-  *input = (clarke_program_input){.name = strdup(name), .vector = vector, .n = 0, .first = p->n,
+  *input = (clarke_code_input){.name = strdup(name), .vector = vector, .n = 0, .first = p->n,
                                   .wrt = true};
   if (input->name == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
@@ -257,7 +257,7 @@ clarke_program_add_input(clarke_program *p, size_t *first, const char *name, siz
 }
 
 clarke_status
-clarke_program_add_constant(clarke_program *p, size_t *at, const mpq_t value, clarke_error *err)
+clarke_code_add_constant(clarke_code *p, size_t *at, const mpq_t value, clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_CONSTANT, 0, NULL, 1, err);
 
@@ -267,7 +267,7 @@ clarke_program_add_constant(clarke_program *p, size_t *at, const mpq_t value, cl
 }
 
 clarke_status
-clarke_program_add_linear(clarke_program *p, size_t *at, size_t n, const size_t *in, mpq_t *coef,
+clarke_code_add_linear(clarke_code *p, size_t *at, size_t n, const size_t *in, mpq_t *coef,
                           clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_LINEAR, n, in, n + 1, err);
@@ -278,14 +278,14 @@ clarke_program_add_linear(clarke_program *p, size_t *at, size_t n, const size_t 
 }
 
 clarke_status
-clarke_program_add(clarke_program *p, size_t *at, clarke_do kind, size_t n, const size_t *in,
+clarke_code_add(clarke_code *p, size_t *at, clarke_do kind, size_t n, const size_t *in,
                    clarke_error *err)
 {
   return appended(p, append(p, kind, n, in, 0, err), at, err);
 }
 
 clarke_status
-clarke_program_add_analytic(clarke_program *p, size_t *at, clarke_analytic f, size_t in,
+clarke_code_add_analytic(clarke_code *p, size_t *at, clarke_analytic f, size_t in,
                             clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_ANALYTIC, 1, &in, 0, err);
@@ -307,7 +307,7 @@ new_pieces(clarke_instruction *i, size_t n_kinks, clarke_error *err)
 }
 
 static clarke_status
-add_elu(clarke_program *p, size_t *at, const clarke_op *op, size_t in, const mpq_t alpha,
+add_elu(clarke_code *p, size_t *at, const clarke_op *op, size_t in, const mpq_t alpha,
         clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_ELU, 1, &in, 1, err);
@@ -320,7 +320,7 @@ add_elu(clarke_program *p, size_t *at, const clarke_op *op, size_t in, const mpq
 }
 
 clarke_status
-clarke_program_add_pointwise(clarke_program *p, size_t *at, const clarke_op *op, size_t in,
+clarke_code_add_pointwise(clarke_code *p, size_t *at, const clarke_op *op, size_t in,
                              size_t n_constants, mpq_t *constant, clarke_error *err)
 {
   clarke_instruction *i;
@@ -341,7 +341,7 @@ clarke_program_add_pointwise(clarke_program *p, size_t *at, const clarke_op *op,
 }
 
 clarke_status
-clarke_program_add_pieces(clarke_program *p, size_t *at, const clarke_op *op, size_t in,
+clarke_code_add_pieces(clarke_code *p, size_t *at, const clarke_op *op, size_t in,
                           const clarke_pieces *pieces, clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_PIECEWISE, 1, &in, 0, err);
@@ -359,7 +359,7 @@ clarke_program_add_pieces(clarke_program *p, size_t *at, const clarke_op *op, si
 }
 
 clarke_status
-clarke_program_add_order(clarke_program *p, size_t *at, const clarke_op *op, size_t rank, size_t n,
+clarke_code_add_order(clarke_code *p, size_t *at, const clarke_op *op, size_t rank, size_t n,
                          const size_t *in, clarke_error *err)
 {
   clarke_instruction *i;
@@ -375,7 +375,7 @@ clarke_program_add_order(clarke_program *p, size_t *at, const clarke_op *op, siz
 }
 
 clarke_status
-clarke_program_add_branch(clarke_program *p, size_t *at, clarke_relation relation,
+clarke_code_add_branch(clarke_code *p, size_t *at, clarke_relation relation,
                           const size_t in[4], clarke_error *err)
 {
   clarke_instruction *i = append(p, CLARKE_DO_BRANCH, 4, in, 0, err);
@@ -386,7 +386,7 @@ clarke_program_add_branch(clarke_program *p, size_t *at, clarke_relation relatio
 }
 
 clarke_status
-clarke_program_add_output(clarke_program *p, size_t at, clarke_error *err)
+clarke_code_add_output(clarke_code *p, size_t at, clarke_error *err)
 {
   size_t *grown = realloc(p->output, (p->n_outputs + 1) * sizeof *grown);
 
@@ -435,7 +435,7 @@ proxy_value(mpq_t value, clarke_proxy_kind kind, const mpq_t number, const mpq_t
 }
 
 clarke_status
-clarke_program_proxy(mpq_t value, const clarke_instruction *i, size_t kink, const mpq_t left,
+clarke_code_proxy(mpq_t value, const clarke_instruction *i, size_t kink, const mpq_t left,
                      const mpq_t right, const clarke_profile *profile, clarke_error *err)
 {
   size_t number = kink + (i->pieces != NULL ? i->pieces->first_kink : 0);
@@ -454,7 +454,7 @@ clarke_program_proxy(mpq_t value, const clarke_instruction *i, size_t kink, cons
 }
 
 clarke_status
-clarke_program_tie(clarke_tie *tie, mpq_t beta, const clarke_instruction *i,
+clarke_code_tie(clarke_tie *tie, mpq_t beta, const clarke_instruction *i,
                    const clarke_profile *profile, clarke_error *err)
 {
   const clarke_tie_rule *rule;

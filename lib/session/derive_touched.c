@@ -1,6 +1,6 @@
 /* Touched kinks in words: where they are in the source, their argument, the derivatives around
  * them and the one AD uses. */
-#include "derive_report.h"
+#include "session/derive.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ places_clear(places *at)
 }
 
 static clarke_status
-places_of_groups(places *at, const clarke_program *p, clarke_error *err)
+places_of_groups(places *at, const clarke_code *p, clarke_error *err)
 {
   at->first = calloc(p->n + 1, sizeof *at->first);
   at->size = calloc(p->n + 1, sizeof *at->size);
@@ -103,7 +103,7 @@ places_of_groups(places *at, const clarke_program *p, clarke_error *err)
 /* The graph's pointwise steps that the output needs are unrolled in their order, each to a group.
  * (Where an operator does not match, the step stays unnamed.) */
 static clarke_status
-places_of_steps(places *at, const clarke_graph *g, const clarke_program *p, clarke_error *err)
+places_of_steps(places *at, const clarke_graph *g, const clarke_code *p, clarke_error *err)
 {
   bool *needed = calloc(g->n_values + 1, sizeof *needed);
   size_t k = 0;

@@ -6,8 +6,8 @@
  * comparands and then for the arm it takes. What is not asked for is not executed, and touches
  * nothing. "Demand order" below is the order in which that evaluates: depth first, arguments
  * from the first to the last, each instruction once. */
-#ifndef CLARKE_PROGRAM_PROGRAM_H
-#define CLARKE_PROGRAM_PROGRAM_H
+#ifndef CLARKE_PROGRAM_CODE_H
+#define CLARKE_PROGRAM_CODE_H
 
 #include "base/limit.h"
 #include "exact/number.h"
@@ -59,7 +59,7 @@ typedef struct {
   bool vector;      /* declared as x[n], n possibly 1 */
   size_t n, first;  /* entries are the instructions first .. first + n - 1 */
   bool wrt;
-} clarke_program_input;
+} clarke_code_input;
 
 /* A condition in[0] RELATION in[1] of a piece. */
 typedef struct {
@@ -80,69 +80,69 @@ typedef struct {
   size_t n, capacity;
   clarke_instruction *instruction;
   size_t n_inputs;
-  clarke_program_input *input;
+  clarke_code_input *input;
   size_t n_outputs, *output;
   bool output_vector; /* written as a vector, n_outputs possibly 1 */
   size_t n_pieces;
   clarke_piece *piece;
   size_t arguments; /* of all instructions */
   size_t groups;
-} clarke_program;
+} clarke_code;
 
 /* Arguments before their instructions, as many as the kind has; inputs and outputs that there are. */
-bool clarke_program_is_valid(const clarke_program *p);
+bool clarke_code_is_valid(const clarke_code *p);
 
-void clarke_program_init(clarke_program *p);
-void clarke_program_clear(clarke_program *p);
+void clarke_code_init(clarke_code *p);
+void clarke_code_clear(clarke_code *p);
 
 /* Entries of all inputs (in order), of those in wrt. */
-size_t clarke_program_entries(const clarke_program *p);
-size_t clarke_program_wrt_count(const clarke_program *p);
+size_t clarke_code_entries(const clarke_code *p);
+size_t clarke_code_wrt_count(const clarke_code *p);
 /* The number of an INPUT instruction among all entries; among those in wrt, or CLARKE_NONE. */
-size_t clarke_program_entry(const clarke_program *p, size_t instruction);
-size_t clarke_program_wrt_entry(const clarke_program *p, size_t instruction);
+size_t clarke_code_entry(const clarke_code *p, size_t instruction);
+size_t clarke_code_wrt_entry(const clarke_code *p, size_t instruction);
 /* Marks the named inputs (n == 0: all). An unknown name is an error that lists the inputs; so is
  * one that is given twice. */
-clarke_status clarke_program_wrt(clarke_program *p, char *const *names, size_t n,
+clarke_status clarke_code_wrt(clarke_code *p, char *const *names, size_t n,
                                  clarke_error *err);
 
 /* --- building: each appends one instruction (inputs: n) and returns its number in *at ----------- */
 
-clarke_status clarke_program_add_input(clarke_program *p, size_t *first, const char *name, size_t n,
+clarke_status clarke_code_add_input(clarke_code *p, size_t *first, const char *name, size_t n,
                                        bool vector, clarke_error *err);
-clarke_status clarke_program_add_constant(clarke_program *p, size_t *at, const mpq_t value,
+clarke_status clarke_code_add_constant(clarke_code *p, size_t *at, const mpq_t value,
                                           clarke_error *err);
 /* coef: n + 1 rationals, copied. Arguments may repeat. */
-clarke_status clarke_program_add_linear(clarke_program *p, size_t *at, size_t n, const size_t *in,
+clarke_status clarke_code_add_linear(clarke_code *p, size_t *at, size_t n, const size_t *in,
                                         mpq_t *coef, clarke_error *err);
 /* PRODUCT, QUOTIENT, NORM. */
-clarke_status clarke_program_add(clarke_program *p, size_t *at, clarke_do kind, size_t n,
+clarke_status clarke_code_add(clarke_code *p, size_t *at, clarke_do kind, size_t n,
                                  const size_t *in, clarke_error *err);
-clarke_status clarke_program_add_analytic(clarke_program *p, size_t *at, clarke_analytic f,
+clarke_status clarke_code_add_analytic(clarke_code *p, size_t *at, clarke_analytic f,
                                           size_t in, clarke_error *err);
 /* A PIECEWISE (or ELU) of an operator with its constants (operator.h, clarke_op.pieces). */
-clarke_status clarke_program_add_pointwise(clarke_program *p, size_t *at, const clarke_op *op,
+clarke_status clarke_code_add_pointwise(clarke_code *p, size_t *at, const clarke_op *op,
                                            size_t in, size_t n_constants, mpq_t *constant,
                                            clarke_error *err);
 /* The same, its pieces copied from a network's step. */
-clarke_status clarke_program_add_pieces(clarke_program *p, size_t *at, const clarke_op *op,
+clarke_status clarke_code_add_pieces(clarke_code *p, size_t *at, const clarke_op *op,
                                         size_t in, const clarke_pieces *pieces, clarke_error *err);
-clarke_status clarke_program_add_order(clarke_program *p, size_t *at, const clarke_op *op,
+clarke_status clarke_code_add_order(clarke_code *p, size_t *at, const clarke_op *op,
                                        size_t rank, size_t n, const size_t *in,
                                        clarke_error *err);
 /* in: left, right, then, else. */
-clarke_status clarke_program_add_branch(clarke_program *p, size_t *at, clarke_relation relation,
+clarke_status clarke_code_add_branch(clarke_code *p, size_t *at, clarke_relation relation,
                                         const size_t in[4], clarke_error *err);
 /* The next instruction begins a new group. */
-void clarke_program_new_group(clarke_program *p);
-clarke_status clarke_program_add_output(clarke_program *p, size_t at, clarke_error *err);
+void clarke_code_new_group(clarke_code *p);
+clarke_status clarke_code_add_output(clarke_code *p, size_t at, clarke_error *err);
 
 /* "FILE:LINE:COLUMN: message" about an instruction. */
-clarke_status clarke_program_fail(const clarke_program *p, size_t instruction, clarke_error *err,
+clarke_status clarke_code_fail(const clarke_code *p, size_t instruction, clarke_error *err,
                                   const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The same: past the limit at that instruction. */
-clarke_status clarke_program_past(const clarke_program *p, size_t instruction, clarke_error *err, clarke_limit which,
+clarke_status clarke_code_past(const clarke_code *p, size_t instruction, clarke_error *err, clarke_limit which,
                                   const char *what);
 
 /* --- reading ----------------------------------------------------------------------------------- */
@@ -153,11 +153,11 @@ const char *clarke_relation_text(clarke_relation r);
 
 /* D^AD at kink k of a PIECEWISE or ELU: the override, else the profile's. left and right are the
  * slopes on its sides. */
-clarke_status clarke_program_proxy(mpq_t value, const clarke_instruction *i, size_t kink,
+clarke_status clarke_code_proxy(mpq_t value, const clarke_instruction *i, size_t kink,
                                    const mpq_t left, const mpq_t right,
                                    const clarke_profile *profile, clarke_error *err);
 /* The tie rule of an ORDER: *beta is set. */
-clarke_status clarke_program_tie(clarke_tie *tie, mpq_t beta, const clarke_instruction *i,
+clarke_status clarke_code_tie(clarke_tie *tie, mpq_t beta, const clarke_instruction *i,
                                  const clarke_profile *profile, clarke_error *err);
 /* The index into S (n_tied entries) that a tie rule names: rank_in_tie counts from 1, the largest. */
 size_t clarke_tie_index(clarke_tie tie, size_t n_tied, size_t rank_in_tie);

@@ -1,5 +1,5 @@
 /* A network of an ONNX file as a program, at one sample. */
-#include "derive_report.h"
+#include "session/derive.h"
 
 #include "base/text.h"
 #include "network/unroll.h"
@@ -77,16 +77,15 @@ unroll(clarke_derive_session *s, const clarke_tensor *x, const char *input_name,
   if (status == CLARKE_OK)
     status = clarke_unroll(&s->program, &s->at, &s->n_at, &s->graph, x, input, err);
   if (status == CLARKE_OK)
-    status = s->n_wrt > 0 ? clarke_program_wrt(&s->program, s->wrt, s->n_wrt, err)
-                          : clarke_program_wrt(&s->program, only, 1, err);
+    status = s->n_wrt > 0 ? clarke_code_wrt(&s->program, s->wrt, s->n_wrt, err)
+                          : clarke_code_wrt(&s->program, only, 1, err);
   free(input);
   return status;
 }
 
 clarke_status
-clarke_derive_network(clarke_derive_session *s, clarke_error *err)
+clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, clarke_error *err)
 {
-  const clarke_derive_request *r = s->request;
   clarke_tensors arrays;
   clarke_model model;
   const clarke_tensor *x = NULL;
@@ -96,10 +95,10 @@ clarke_derive_network(clarke_derive_session *s, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "of a network, --at FILE.npz is needed once");
   clarke_tensors_init(&arrays);
   clarke_model_init(&model);
-  status = clarke_onnx_parse_at(&model, s->source.data, s->source.size, r->file, err);
+  status = clarke_onnx_parse_at(&model, r->file->data, r->file->size, r->path, err);
   if (status == CLARKE_OK && model.n_inputs != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs, expected one",
-                         clarke_base_name(r->file), model.n_inputs);
+                         clarke_base_name(r->path), model.n_inputs);
   if (status == CLARKE_OK)
     status = read_sample(&arrays, &x, r->at[0], model.inputs[0].name, err);
   if (status == CLARKE_OK)

@@ -1,5 +1,5 @@
 /* The numbers of a derivation as text, for both kinds of report. */
-#include "derive_report.h"
+#include "session/derive.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ add_points(clarke_vectors *v, const clarke_points *s, clarke_error *err)
 static clarke_status
 fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
 {
-  const clarke_program *p = d->p;
+  const clarke_code *p = d->p;
   clarke_number *value = clarke_numbers(p->n_outputs);
   clarke_status status = CLARKE_OK;
   bool known = true;
@@ -235,7 +235,7 @@ clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
 
   t->rows = d->p->n_outputs > 1 || (d->p->output_vector && !s->network);
   t->n_outputs = d->p->n_outputs;
-  t->width = clarke_program_wrt_count(d->p);
+  t->width = clarke_code_wrt_count(d->p);
   status = fill_value(t, d, err);
   if (status == CLARKE_OK && !d->execution.open)
     status = clarke_vectors_add_numbers(&t->ad, d->ad, d->dim, err);

@@ -1,5 +1,5 @@
 /* AD's gradient of the whole minibatch's loss under the profile, and the loss itself. */
-#include "audit_report.h"
+#include "session/audit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -104,27 +104,36 @@ run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
 }
 
 clarke_status
-clarke_audit_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err)
+clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err)
 {
-  const clarke_graph *g = &s->graph;
-  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
   clarke_forward pass;
   clarke_status status;
 
-  *written = false;
-  if (gradient == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  *known = false;
+  free(s->loss_value);
+  s->loss_value = NULL;
   clarke_forward_init(&pass);
   status = run_all(&pass, s, err);
   if (status == CLARKE_OK)
     status = value_text(s, &pass, err);
   if (status == CLARKE_OK && s->replay.open == 0 && pass.open == 0) {
     status = whole_gradient(gradient, &pass, s, err);
-    if (status == CLARKE_OK)
-      status = write_gradient(path, gradient, g, err);
-    *written = status == CLARKE_OK;
+    *known = status == CLARKE_OK;
   }
-  clarke_matrices_free(gradient, g->n_parameters);
   clarke_forward_clear(&pass);
+  return status;
+}
+
+clarke_status
+clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  clarke_matrix *gradient = clarke_matrices_new(s->graph.n_parameters);
+  clarke_status status = gradient != NULL ? clarke_audit_gradient(written, gradient, s, err)
+                                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+
+  if (status == CLARKE_OK && *written)
+    status = write_gradient(path, gradient, &s->graph, err);
+  if (gradient != NULL)
+    clarke_matrices_free(gradient, s->graph.n_parameters);
   return status;
 }

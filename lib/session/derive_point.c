@@ -1,5 +1,5 @@
 /* The point of --at: NAME=v,... once for each input, or arrays of an .npz by the inputs' names. */
-#include "derive_report.h"
+#include "session/derive.h"
 
 #include "base/text.h"
 
@@ -15,7 +15,7 @@ ends_with(const char *text, const char *ending)
 }
 
 static size_t
-find_input(size_t *first, const clarke_program *p, const char *name)
+find_input(size_t *first, const clarke_code *p, const char *name)
 {
   *first = 0;
   for (size_t i = 0; i < p->n_inputs; i++) {
@@ -31,7 +31,7 @@ static clarke_status
 set_array(clarke_derive_session *s, const clarke_tensor *t, const char *file, clarke_error *err)
 {
   size_t first, i = find_input(&first, &s->program, t->name);
-  const clarke_program_input *in;
+  const clarke_code_input *in;
 
   if (i == CLARKE_NONE)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s has no input '%s'", file, s->program.file,
@@ -74,10 +74,10 @@ set_arrays(clarke_derive_session *s, const char *path, clarke_error *err)
 static clarke_status
 all_given(const clarke_derive_session *s, size_t without, clarke_error *err)
 {
-  const clarke_program *p = &s->program;
+  const clarke_code *p = &s->program;
 
   for (size_t i = 0; i < p->n_inputs; i++) {
-    const clarke_program_input *in = &p->input[i];
+    const clarke_code_input *in = &p->input[i];
 
     if (i == without && s->given[i])
       return clarke_fail(err, CLARKE_EINPUT, "input '%s' is swept: --at %s=... has no meaning",
@@ -90,21 +90,19 @@ all_given(const clarke_derive_session *s, size_t without, clarke_error *err)
 }
 
 clarke_status
-clarke_derive_point(clarke_derive_session *s, size_t without, clarke_error *err)
+clarke_derive_point(clarke_derive_session *s, char *const *at, size_t n_at, size_t without, clarke_error *err)
 {
-  const clarke_derive_request *r = s->request;
   clarke_status status = CLARKE_OK;
 
-  s->n_at = clarke_program_entries(&s->program);
+  s->n_at = clarke_code_entries(&s->program);
   s->at = malloc((s->n_at + 1) * sizeof *s->at);
   s->given = calloc(s->program.n_inputs + 1, sizeof *s->given);
   for (size_t i = 0; s->at != NULL && i < s->n_at; i++)
     mpq_init(s->at[i]);
   if (s->at == NULL || s->given == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-  for (size_t i = 0; i < r->n_at && status == CLARKE_OK; i++)
-    status = ends_with(r->at[i], ".npz")
-               ? set_arrays(s, r->at[i], err)
-               : clarke_point_parse(s->at, s->given, &s->program, r->at[i], err);
+  for (size_t i = 0; i < n_at && status == CLARKE_OK; i++)
+    status = ends_with(at[i], ".npz") ? set_arrays(s, at[i], err)
+                                      : clarke_point_parse(s->at, s->given, &s->program, at[i], err);
   return status == CLARKE_OK ? all_given(s, without, err) : status;
 }

@@ -1,7 +1,7 @@
 /* The report of clarke derive as one JSON object (design: the command line). Keys come in one
  * order; numbers are strings. */
-#include "derive_report.h"
-#include "report_json.h"
+#include "session/derive.h"
+#include "session/json.h"
 
 #include <stdio.h>
 
@@ -11,7 +11,7 @@ strings_json(char *const *x, size_t n)
   json_t *j = json_array();
 
   for (size_t i = 0; i < n; i++)
-    json_array_append_new(j, clarke_json_text(x[i]));
+    clarke_json_append(&j, clarke_json_text(x[i]));
   return j;
 }
 
@@ -26,7 +26,7 @@ gradient_json(const clarke_vectors *v, size_t row, const clarke_derive_text *t)
     return strings_json(x, v->dim);
   j = json_array();
   for (size_t o = 0; o < t->n_outputs; o++)
-    json_array_append_new(j, strings_json(x + o * t->width, t->width));
+    clarke_json_append(&j, strings_json(x + o * t->width, t->width));
   return j;
 }
 
@@ -39,7 +39,7 @@ set_json(const clarke_vectors *v, const clarke_derive_text *t)
     return json_null();
   j = json_array();
   for (size_t i = 0; i < v->n; i++)
-    json_array_append_new(j, gradient_json(v, i, t));
+    clarke_json_append(&j, gradient_json(v, i, t));
   return j;
 }
 
@@ -58,7 +58,7 @@ value_json(const clarke_vectors *v, const clarke_derive_text *t)
 }
 
 static json_t *
-answer_json(clarke_answer a)
+answer_json(clarke_truth a)
 {
   return a == CLARKE_UNKNOWN ? json_null() : json_boolean(a == CLARKE_YES);
 }
@@ -74,17 +74,17 @@ touched_json(const clarke_derive_text *t)
     const clarke_touched_text *k = &t->touched[i];
     json_t *j = json_object();
 
-    json_object_set_new(j, "node", clarke_json_text(k->node));
-    json_object_set_new(j, "argument", clarke_json_text(k->argument));
-    json_object_set_new(j, "slopes",
+    clarke_json_set(&j, "node", clarke_json_text(k->node));
+    clarke_json_set(&j, "argument", clarke_json_text(k->argument));
+    clarke_json_set(&j, "slopes",
                         k->n_slopes > 0 ? strings_json(k->slope, k->n_slopes) : json_null());
-    json_object_set_new(j, "proxy",
+    clarke_json_set(&j, "proxy",
                         k->several ? strings_json(k->proxy, k->n_proxies) : clarke_json_text(k->proxy[0]));
     if (k->line > 0) {
-      json_object_set_new(j, "line", json_integer((json_int_t)k->line));
-      json_object_set_new(j, "column", json_integer((json_int_t)k->column));
+      clarke_json_set(&j, "line", json_integer((json_int_t)k->line));
+      clarke_json_set(&j, "column", json_integer((json_int_t)k->column));
     }
-    json_array_append_new(list, j);
+    clarke_json_append(&list, j);
   }
   return list;
 }
@@ -102,22 +102,22 @@ point_json(const clarke_derive_session *s)
     for (size_t k = 0; k < s->program.input[i].n; k++, e++) {
       char *text = mpq_get_str(NULL, 10, s->at[e]);
 
-      json_array_append_new(entries, json_string(text));
+      clarke_json_append(&entries, json_string(text));
       free(text);
     }
-    json_object_set_new(j, s->program.input[i].name, entries);
+    clarke_json_set(&j, s->program.input[i].name, entries);
   }
   return j;
 }
 
 static json_t *
-wrt_json(const clarke_program *p)
+wrt_json(const clarke_code *p)
 {
   json_t *j = json_array();
 
   for (size_t i = 0; i < p->n_inputs; i++)
     if (p->input[i].wrt)
-      json_array_append_new(j, clarke_json_text(p->input[i].name));
+      clarke_json_append(&j, clarke_json_text(p->input[i].name));
   return j;
 }
 
@@ -133,101 +133,93 @@ floats_json(const clarke_derive_text *t)
     if (!r->asked)
       continue;
     j = json_object();
-    json_object_set_new(j, "value", value_json(&r->value, t));
-    json_object_set_new(j, "ad", one_json(&r->ad, t));
-    json_object_set_new(j, "agrees", answer_json(r->agrees));
-    json_object_set_new(list, clarke_ieee_name((clarke_ieee)f), j);
+    clarke_json_set(&j, "value", value_json(&r->value, t));
+    clarke_json_set(&j, "ad", one_json(&r->ad, t));
+    clarke_json_set(&j, "agrees", answer_json(r->agrees));
+    clarke_json_set(&list, clarke_ieee_name((clarke_ieee)f), j);
   }
   return list;
 }
 
 static void
-set_sets(json_t *j, const clarke_derivation *d, const clarke_derive_text *t)
+set_sets(json_t **j, const clarke_derivation *d, const clarke_derive_text *t)
 {
   const clarke_conservative *c = &d->conservative;
 
-  json_object_set_new(j, "bouligand", set_json(&t->bouligand, t));
+  clarke_json_set(j, "bouligand", set_json(&t->bouligand, t));
   if (!t->bouligand.known)
-    json_object_set_new(j, "realized", set_json(&t->realized, t));
-  json_object_set_new(j, "clarke", set_json(&t->clarke, t));
-  json_object_set_new(j, "conservative", set_json(&t->conservative, t));
-  json_object_set_new(j, "conservative_singleton",
+    clarke_json_set(j, "realized", set_json(&t->realized, t));
+  clarke_json_set(j, "clarke", set_json(&t->clarke, t));
+  clarke_json_set(j, "conservative", set_json(&t->conservative, t));
+  clarke_json_set(j, "conservative_singleton",
                       d->zone == CLARKE_ZONE_REGULAR ? json_true()
                       : c->known                     ? json_boolean(c->singleton)
                                                      : json_null());
-  json_object_set_new(j, "selection", set_json(&t->selection, t));
-  json_object_set_new(j, "associated", one_json(&t->associated, t));
+  clarke_json_set(j, "selection", set_json(&t->selection, t));
+  clarke_json_set(j, "associated", one_json(&t->associated, t));
 }
 
 static void
-set_representation(json_t *j, const clarke_representation *r)
+set_representation(json_t **j, const clarke_representation *r)
 {
   static const char *const answer[] = {"yes", "no", "unknown"};
 
-  json_object_set_new(j, "representation",
+  clarke_json_set(j, "representation",
                       r->declared ? json_string(answer[r->answer]) : json_null());
   if (r->declared && r->why[0] != '\0')
-    json_object_set_new(j, "representation_why", clarke_json_text(r->why));
+    clarke_json_set(j, "representation_why", clarke_json_text(r->why));
 }
 
-static json_t *
-report_json(const clarke_derive_session *s, const clarke_derivation *d,
-            const clarke_derive_text *t)
+json_t *
+clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t)
 {
   json_t *j = json_object();
 
-  json_object_set_new(j, "file", clarke_json_text(s->program.file));
-  json_object_set_new(j, "profile", clarke_json_text(s->profile.name));
-  json_object_set_new(j, "semantics", json_string("real"));
+  clarke_json_set(&j, "file", clarke_json_text(s->program.file));
+  clarke_json_set(&j, "profile", clarke_json_text(s->profile.name));
+  clarke_json_set(&j, "semantics", json_string("real"));
   if (!s->network)
-    json_object_set_new(j, "at", point_json(s));
-  json_object_set_new(j, "wrt", wrt_json(&s->program));
-  json_object_set_new(j, "value", value_json(&t->value, t));
-  json_object_set_new(j, "ad", one_json(&t->ad, t));
-  json_object_set_new(j, "touched", touched_json(t));
-  set_sets(j, d, t);
-  set_representation(j, &d->representation);
-  json_object_set_new(j, "least", one_json(&t->least, t));
-  json_object_set_new(j, "differentiable", answer_json(d->differentiable));
-  json_object_set_new(j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
+    clarke_json_set(&j, "at", point_json(s));
+  clarke_json_set(&j, "wrt", wrt_json(&s->program));
+  clarke_json_set(&j, "value", value_json(&t->value, t));
+  clarke_json_set(&j, "ad", one_json(&t->ad, t));
+  clarke_json_set(&j, "touched", touched_json(t));
+  set_sets(&j, d, t);
+  set_representation(&j, &d->representation);
+  clarke_json_set(&j, "least", one_json(&t->least, t));
+  clarke_json_set(&j, "differentiable", answer_json(d->differentiable));
+  clarke_json_set(&j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
                                    ? json_null()
                                    : json_string(clarke_zone_name(d->zone)));
-  json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
-  json_object_set_new(j, "why", clarke_json_text(d->why));
+  clarke_json_set(&j, "verdict", json_string(clarke_verdict_name(d->verdict)));
+  clarke_json_set(&j, "why", clarke_json_text(d->why));
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
-      json_object_set_new(j, "float", floats_json(t));
+      clarke_json_set(&j, "float", floats_json(t));
   return j;
-}
-
-clarke_status
-clarke_derive_print_json(const clarke_derive_session *s, const clarke_derivation *d,
-                         const clarke_derive_text *t, clarke_error *err)
-{
-  return clarke_json_print(report_json(s, d, t), JSON_INDENT(2), "\n", err);
 }
 
 /* --- a row of a sweep ------------------------------------------------------------------------- */
 
 /* why: what went wrong there, in place of an answer (d is NULL then). */
 clarke_status
-clarke_derive_row_json(const char *at, const clarke_derivation *d, const clarke_derive_text *t,
+clarke_derive_row_json(FILE *out, const char *at, const clarke_derivation *d, const clarke_derive_text *t,
                        const char *why, bool last, clarke_error *err)
 {
   json_t *j = json_object();
 
-  json_object_set_new(j, "t", json_string(at));
-  json_object_set_new(j, "value", value_json(&t->value, t));
-  json_object_set_new(j, "ad", one_json(&t->ad, t));
+  clarke_json_set(&j, "t", json_string(at));
+  clarke_json_set(&j, "value", value_json(&t->value, t));
+  clarke_json_set(&j, "ad", one_json(&t->ad, t));
   if (d != NULL) {
-    json_object_set_new(j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
+    clarke_json_set(&j, "zone", d->zone == CLARKE_ZONE_UNKNOWN
                                      ? json_null()
                                      : json_string(clarke_zone_name(d->zone)));
-    json_object_set_new(j, "verdict", json_string(clarke_verdict_name(d->verdict)));
+    clarke_json_set(&j, "verdict", json_string(clarke_verdict_name(d->verdict)));
   } else
-    json_object_set_new(j, "why", clarke_json_text(why));
+    clarke_json_set(&j, "why", clarke_json_text(why));
   for (size_t f = 0; f < 4; f++)
     if (t->rounded[f].asked)
-      json_object_set_new(j, "float", floats_json(t));
-  return clarke_json_print(j, JSON_COMPACT, last ? "\n" : ",\n", err);
+      clarke_json_set(&j, "float", floats_json(t));
+  return clarke_json_print(out, j, JSON_COMPACT, last ? "\n" : ",\n", err);
 }

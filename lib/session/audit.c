@@ -1,0 +1,248 @@
+/* A question about a network (audit.h). */
+#include "session/audit.h"
+
+#include "base/text.h"
+#include "session/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_audit_session_init(clarke_audit_session *s)
+{
+  memset(s, 0, sizeof *s);
+  clarke_graph_init(&s->graph);
+  clarke_profile_init(&s->profile);
+  clarke_tensors_init(&s->batch);
+  clarke_replay_init(&s->replay);
+  clarke_audit_init(&s->audit);
+}
+
+void
+clarke_audit_session_clear(clarke_audit_session *s)
+{
+  clarke_audit_clear(&s->audit);
+  if (s->question.g != NULL)
+    clarke_question_clear(&s->question);
+  clarke_replay_clear(&s->replay);
+  clarke_profile_clear(&s->profile);
+  clarke_graph_clear(&s->graph);
+  clarke_tensors_clear(&s->batch);
+  free(s->loss_value);
+  free(s->model.name);
+  free(s->batch_file.name);
+  free(s->params.name);
+  clarke_names_free(s->wrt, s->n_wrt);
+  clarke_audit_session_init(s);
+}
+
+/* The name and digest of what is read. */
+static clarke_status
+name_file(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
+{
+  f->name = strdup(clarke_base_name(path));
+  memcpy(f->sha256, file->sha256, sizeof f->sha256);
+  return f->name != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}
+
+static bool
+ends_with(const char *path, const char *ending)
+{
+  size_t n = strlen(path), m = strlen(ending);
+
+  return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+/* The inputs alone. */
+static clarke_status
+read_npy(clarke_audit_session *s, const clarke_file *f, clarke_error *err)
+{
+  s->batch.tensor = malloc(sizeof *s->batch.tensor);
+  if (s->batch.tensor == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  s->batch.n = 1;
+  clarke_tensor_init(&s->batch.tensor[0]);
+  s->batch_stored = true;
+  s->x = &s->batch.tensor[0];
+  return clarke_npy_parse(&s->batch.tensor[0], f->data, f->size, s->batch_file.name, err);
+}
+
+/* x, and y where there is one. */
+static clarke_status
+read_npz(clarke_audit_session *s, const clarke_file *f, clarke_error *err)
+{
+  const char *name = s->batch_file.name;
+  clarke_status status = clarke_npz_parse(&s->batch, &s->batch_stored, f->data, f->size, name, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < s->batch.n; i++)
+    if (strcmp(s->batch.tensor[i].name, "x") != 0 && strcmp(s->batch.tensor[i].name, "y") != 0)
+      return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, and y perhaps", name,
+                         s->batch.tensor[i].name);
+  s->x = clarke_tensors_find(&s->batch, "x");
+  s->y = clarke_tensors_find(&s->batch, "y");
+  return s->x != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s: no array 'x'", name);
+}
+
+static clarke_status
+read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_status status = name_file(&s->batch_file, r->batch_path, r->batch, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (ends_with(r->batch_path, ".npy"))
+    return read_npy(s, r->batch, err);
+  if (ends_with(r->batch_path, ".npz"))
+    return read_npz(s, r->batch, err);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: expected a .npz or .npy file", s->batch_file.name);
+}
+
+static clarke_status
+read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_model model;
+  clarke_status status = name_file(&s->model, r->model_path, r->model, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_model_init(&model);
+  status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
+  s->external = model.external;
+  if (status == CLARKE_OK)
+    status = clarke_graph_build(&s->graph, &model, s->x, err);
+  clarke_model_clear(&model);
+  return status;
+}
+
+/* A checkpoint's tensors, by what the file is: a ZIP of arrays or of torch.save, or safetensors.
+ * *checked: can clarke-check read it too? */
+static clarke_status
+parse_params(clarke_tensors *ts, bool *checked, const clarke_file *f, const char *name,
+             clarke_error *err)
+{
+  const bool pickled = f->size >= 2 && (memcmp(f->data, "PK", 2) == 0
+                                        || memcmp(f->data, "\x80\2", 2) == 0);
+
+  *checked = true;
+  if (ends_with(name, ".npz"))
+    return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
+  if (!pickled && !ends_with(name, ".pt") && !ends_with(name, ".pth"))
+    return clarke_safetensors_parse(ts, f->data, f->size, name, err);
+  *checked = false;
+  return clarke_pt_parse(ts, f->data, f->size, name, err);
+}
+
+static clarke_status
+check_params(const clarke_audit_session *s, clarke_error *err)
+{
+  if (s->params.name == NULL || s->params_stored)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the checkpoint as .safetensors or as "
+                     "numpy.savez writes it (the checker neither unpickles nor decompresses)", s->params.name);
+}
+
+static clarke_status
+read_params(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_tensors tensors;
+  clarke_status status = name_file(&s->params, r->params_path, r->params, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_tensors_init(&tensors);
+  status = parse_params(&tensors, &s->params_stored, r->params, s->params.name, err);
+  if (status == CLARKE_OK && r->provable)
+    status = check_params(s, err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, s->params.name, err);
+  clarke_tensors_clear(&tensors);
+  return status;
+}
+
+static clarke_status
+choose_loss(clarke_audit_session *s, const char *name, clarke_error *err)
+{
+  clarke_loss *loss = &s->loss;
+  clarke_status status = CLARKE_OK;
+
+  loss->y = s->y;
+  loss->samples = s->x->dims[0];
+  if (name != NULL)
+    status = clarke_loss_parse(&loss->kind, name, err);
+  else
+    loss->kind = s->y == NULL            ? CLARKE_LOSS_SUM
+                 : s->y->integer != NULL ? CLARKE_LOSS_CE
+                                         : CLARKE_LOSS_MSE;
+  return status == CLARKE_OK ? clarke_loss_check(loss, &s->graph, err) : status;
+}
+
+/* The checker reads less than the library does. */
+static clarke_status
+check_provable(const clarke_audit_session *s, clarke_error *err)
+{
+  if (!s->batch_stored)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs an uncompressed .npz, as "
+                       "numpy.savez writes it (the checker does not decompress)", s->batch_file.name);
+  if (s->external)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the model in one file: a proof names "
+                       "the model's file alone, and its weights lie in others; save it with "
+                       "onnx.save_model, save_as_external_data=False", s->model.name);
+  return clarke_proof_possible(&s->graph, &s->profile, err);
+}
+
+clarke_status
+clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_status status = clarke_profile_load(&s->profile, r->profile, err);
+
+  if (status == CLARKE_OK)
+    status = read_batch(s, r, err);
+  if (status == CLARKE_OK)
+    status = read_model(s, r, err);
+  if (status == CLARKE_OK)
+    status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "--wrt", err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
+  if (status == CLARKE_OK)
+    status = choose_loss(s, r->loss, err);
+  return status == CLARKE_OK && r->provable ? check_provable(s, err) : status;
+}
+
+clarke_status
+clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (r->params != NULL)
+    status = read_params(s, r, err);
+  if (status == CLARKE_OK)
+    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
+  if (status == CLARKE_OK)
+    status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
+  return status == CLARKE_OK ? clarke_audit_run(&s->audit, &s->question, r->ranks, err) : status;
+}
+
+clarke_status
+clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err)
+{
+  const clarke_proof_statement statement = {
+    .model = {s->model.name, s->model.sha256},
+    .params = {s->params.name, s->params.sha256},
+    .batch = {s->batch_file.name, s->batch_file.sha256},
+    .wrt = s->wrt,
+    .n_wrt = s->n_wrt,
+  };
+  clarke_status status;
+
+  if (s->audit.verdict == CLARKE_UNDECIDED)
+    return clarke_fail(err, CLARKE_EINPUT, "undecided: there is no proof");
+  if (clarke_graph_wrt_count(&s->graph) == 0) /* clarke-check takes no statement about nothing */
+    return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
+  status = check_provable(s, err);
+  if (status == CLARKE_OK)
+    status = check_params(s, err);
+  return status == CLARKE_OK ? clarke_proof_write(path, &statement, &s->audit, &s->question, err) : status;
+}

@@ -1,0 +1,93 @@
+/* clarke audit of one set of weights: the answer, and the files asked for. */
+#include "audit_report.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* *path = the name of an output, each "%" of it the checkpoint's base name (malloc). */
+static clarke_status
+output_path(char **path, const char *pattern, const char *params, clarke_error *err)
+{
+  const char *name = params != NULL ? clarke_base_name(params) : "%";
+  size_t size = 1, n = 0;
+
+  for (const char *c = pattern; *c != '\0'; c++)
+    size += *c == '%' ? strlen(name) : 1;
+  *path = malloc(size);
+  if (*path == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  **path = '\0';
+  for (const char *c = pattern; *c != '\0'; c++)
+    n += (size_t)snprintf(*path + n, size - n, "%.*s", *c == '%' ? (int)strlen(name) : 1,
+                          *c == '%' ? name : c);
+  return CLARKE_OK;
+}
+
+/* The answer stands without the file: no error. */
+static void
+say_not_written(const clarke_audit_command *r, const char *params, const char *why)
+{
+  const bool several = r->n_params > 1;
+
+  fprintf(stderr, "clarke audit: %s%s%s\n", several ? params : "", several ? ": " : "", why);
+}
+
+static clarke_status
+write_proof(const clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+{
+  char *path;
+  clarke_status status;
+
+  if (s->audit.verdict == CLARKE_UNDECIDED) {
+    say_not_written(c, params, "undecided: no proof was written");
+    return CLARKE_OK;
+  }
+  if (clarke_graph_wrt_count(&s->graph) == 0) {
+    say_not_written(c, params, "the network has no parameters: no proof was written");
+    return CLARKE_OK;
+  }
+  status = output_path(&path, c->proof, params, err);
+  if (status != CLARKE_OK)
+    return status;
+  status = clarke_audit_session_prove(s, path, err);
+  free(path);
+  return status;
+}
+
+static clarke_status
+write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+{
+  bool written = false;
+  char *path;
+  clarke_status status = output_path(&path, c->gradient, params, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  status = clarke_audit_save_gradient(&written, s, path, err);
+  if (status == CLARKE_OK && !written)
+    say_not_written(c, params, "the pattern is undecided: no gradient was written");
+  free(path);
+  return status;
+}
+
+clarke_status
+clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+{
+  clarke_audit_request ask = c->ask;
+  clarke_file file = {0};
+  clarke_status status = params != NULL ? clarke_file_read(&file, params, err) : CLARKE_OK;
+
+  ask.params_path = params;
+  ask.params = params != NULL ? &file : NULL;
+  if (status == CLARKE_OK)
+    status = clarke_audit_session_ask(s, &ask, err);
+  if (status == CLARKE_OK && c->gradient != NULL)
+    status = write_gradient(s, c, params, err);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = write_proof(s, c, params, err);
+  clarke_file_clear(&file);
+  return status;
+}
