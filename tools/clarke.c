@@ -83,12 +83,12 @@ main(int argc, char **argv)
     return EXIT_HOLDS;
   }
   if (argc >= 2 && strcmp(argv[1], "--version") == 0) {
-    puts("clarke " CLARKE_VERSION);
+    printf("clarke %s\n", clarke_version());
     return EXIT_HOLDS;
   }
   for (size_t i = 0; argc >= 2 && i < N_COMMANDS; i++)
     if (strcmp(argv[1], commands[i].name) == 0) {
-      clarke_process_needs_room();
+      clarke_process_computes();
       return commands[i].run(argc - 1, argv + 1);
     }
   if (argc >= 2)

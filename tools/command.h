@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-/* The answers of a command (design: the command line). */
+/* The answers of a command. */
 enum {
   EXIT_HOLDS = 0,     /* proved to hold */
   EXIT_FAILS = 1,     /* proved not to */

@@ -283,10 +283,12 @@ clarke_process_begin(void)
 }
 
 void
-clarke_process_needs_room(void)
+clarke_process_computes(void)
 {
-  if (has_room())
-    return;
-  say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
-  _exit(EXIT_NOT_ASKED);
+  if (!has_room()) {
+    say("clarke: out of memory: the limit of the address space is too low for the BLAS's buffers\n");
+    _exit(EXIT_NOT_ASKED);
+  }
+  if (getenv("OPENBLAS_NUM_THREADS") == NULL) /* so that times can be repeated; results always can */
+    openblas_set_num_threads(1);
 }

@@ -13,7 +13,8 @@ void clarke_process_begin(void);
 /* From here on standard output shows all bytes as they are: for a file's text that is asked for, to be a file again. */
 void clarke_process_print_as_is(void);
 
-/* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS. */
-void clarke_process_needs_room(void);
+/* Before a command computes: ends with status 2 where a limit of the address space leaves too little for the BLAS. The BLAS
+ * has one thread from here on, unless the user's environment asks for more. */
+void clarke_process_computes(void);
 
 #endif

@@ -86,7 +86,7 @@ clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool a
 
 /* --- one file each --- */
 
-/* structure.c: the layers, read off the graph. */
+/* layers.c: the layers, read off the graph. */
 clarke_status clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err);
 /* Goes the gradient through no transcendental function? (The evidence of blocks.c and simplices.c needs that.) */
 clarke_status clarke_graph_is_piecewise(bool *piecewise, const clarke_graph *g, clarke_error *err);
@@ -97,7 +97,7 @@ clarke_status clarke_two_kinks(bool *found, clarke_direction *d, const clarke_la
                                const clarke_cell *cell, const clarke_question *q,
                                clarke_error *err);
 
-/* layer_system.c (Algorithm 1 for pointwise layers): P_l over the whole minibatch. counts: NULL when not asked for. */
+/* layer_system.c (Algorithm 1): P_l over the whole minibatch. counts: NULL when not asked for. */
 clarke_status clarke_layer_system(clarke_cone_answer *answer, clarke_direction *d,
                                   clarke_block_counts *counts, const clarke_layer *layer,
                                   const clarke_cell *cell, const clarke_question *q,

@@ -6,17 +6,7 @@
 #ifndef CLARKE_BASE_STATUS_H
 #define CLARKE_BASE_STATUS_H
 
-typedef enum {
-  CLARKE_OK = 0,
-  CLARKE_EINPUT,    /* the question could not be asked: a bad file, shape, name or option */
-  CLARKE_ENOMEM,    /* out of memory, or past a stated limit on size */
-  CLARKE_EINTERNAL, /* our own error */
-} clarke_status;
-
-typedef struct {
-  clarke_status code;
-  char text[1024];
-} clarke_error;
+#include "clarke.h" /* clarke_status, clarke_error */
 
 /* Records code and the formatted message in *err (if any) and returns code. */
 clarke_status clarke_fail(clarke_error *err, clarke_status code, const char *format, ...)

@@ -2,11 +2,7 @@
 #ifndef CLARKE_BASE_VERDICT_H
 #define CLARKE_BASE_VERDICT_H
 
-typedef enum {
-  CLARKE_IN_BOULIGAND, CLARKE_IN_CLARKE, CLARKE_NOT_IN_CLARKE, CLARKE_UNDECIDED,
-} clarke_verdict;
-
-const char *clarke_verdict_name(clarke_verdict v);
+#include "clarke.h" /* clarke_verdict */
 
 typedef enum { CLARKE_YES, CLARKE_NO, CLARKE_UNKNOWN } clarke_truth;
 

@@ -1,4 +1,4 @@
-/* Membership in a hull of finitely many points, and its vertices (sets.h). */
+/* Membership in a hull of finitely many points, and its vertices (points.h). */
 #include "exact/points.h"
 #include "exact/strict.h"
 

@@ -82,11 +82,9 @@ int clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_
 /* The same for all entries, much faster; sign has rows * cols places. */
 void clarke_matrix_signs(signed char *sign, const clarke_matrix *m, const mpq_t c);
 
-/* What calls BLAS calls this before: one BLAS thread unless the user's environment asks for more, so
- * that times stay reproducible (results always are). */
-void clarke_blas_begin(void);
-
-/* C = A B; C = A^T B; C = A B^T. C may not alias. */
+/* By BLAS, whose number of threads is the process's own affair: the result is exact, and the same.
+ *
+ * C = A B; C = A^T B; C = A B^T. C may not alias. */
 clarke_status clarke_matrix_mul(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                                 clarke_error *err);
 clarke_status clarke_matrix_mul_tn(clarke_matrix *c, const clarke_matrix *a,

@@ -13,7 +13,6 @@
 #include "base/verify.h"
 
 #include <cblas.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -489,21 +488,6 @@ multiply_range(product *p, clarke_error *err)
   return status;
 }
 
-static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
-
-static void
-limit_threads(void)
-{
-  if (getenv("OPENBLAS_NUM_THREADS") == NULL)
-    openblas_set_num_threads(1);
-}
-
-void
-clarke_blas_begin(void)
-{
-  pthread_once(&threads_once, limit_threads);
-}
-
 /* --- radii ----------------------------------------------------------------------------------- */
 
 /* Upper bounds of |entries|, plus their radii if asked. */
@@ -656,7 +640,6 @@ multiply_all(product *p, clarke_error *err)
   if (rows > INT32_MAX || inner > INT32_MAX || cols > INT32_MAX)
     return clarke_fail(err, CLARKE_ENOMEM, "a product of %zu x %zu by %zu x %zu is too large",
                        rows, inner, inner, cols);
-  clarke_blas_begin();
   status = clarke_matrix_resize(p->c, rows, cols, 1, err);
   if (status == CLARKE_OK && inner > 0)
     status = multiply_words(p, inner, err);

@@ -1,4 +1,4 @@
-/* Finite sets of rational vectors (sets.h), kept sorted. */
+/* Finite sets of rational vectors (points.h), kept sorted. */
 #include "exact/points.h"
 
 #include <stdint.h>

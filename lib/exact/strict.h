@@ -1,4 +1,4 @@
-/* Strict homogeneous systems, always decided: exact/cone.h's answer, and where its float guesses
+/* Strict homogeneous systems, decided for all but hard ones: exact/cone.h's answer, and where its float guesses
  * verify nothing, that of the element of least norm of the rows' hull (0 is in it, or it is a
  * solution itself). */
 #ifndef CLARKE_EXACT_STRICT_H

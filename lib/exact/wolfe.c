@@ -1,4 +1,4 @@
-/* The element of least norm of a polytope (least.h, sets.h). */
+/* The element of least norm of a polytope (wolfe.h, points.h). */
 #include "exact/wolfe.h"
 
 #include "exact/points.h"

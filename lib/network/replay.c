@@ -648,7 +648,6 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
-  clarke_blas_begin();
   all.status = probe(&all.deep, r, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)

@@ -1,5 +1,5 @@
-/* The operator table: to add an operator is to add one file under graph/op/ and its name to the
- * list in graph/meson.build. A file says, for each operator it holds, the name in ONNX, how a node
+/* The operator table: to add an operator is to add one file here and its name to the list in
+ * meson.build. A file says, for each operator it holds, the name in ONNX, how a node
  * lowers to steps (attributes, shape rule, value; its derivative follows from the steps' kinds),
  * and D^AD at each kink under each known profile. The Clarke set at a kink of a pointwise
  * function of one variable is the interval between the slopes on its sides, so it needs no

@@ -309,7 +309,7 @@ load_file(clarke_profile *p, const char *path, clarke_error *err)
 clarke_status
 clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err)
 {
-  clarke_known_profile which = find_known(name);
+  clarke_known_profile which = find_known(name != NULL ? name : "pytorch-2.13");
 
   if (which != CLARKE_N_PROFILES)
     return load_known(p, which, known[which].name, err);

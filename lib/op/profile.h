@@ -1,5 +1,5 @@
 /* Profiles: named tables of what AD returns where a function is not differentiable. For each kink of
- * each pointwise operator a proxy, D^AD; for each order statistic a rule for its ties (design: a bare
+ * each pointwise operator a proxy, D^AD; for each order statistic a rule for its ties (a bare
  * name means the newest version). The known ones are columns of the operator table. A profile file
  * has one statement a line:
  *
@@ -45,7 +45,7 @@ typedef struct {
 void clarke_profile_init(clarke_profile *p);
 void clarke_profile_clear(clarke_profile *p);
 
-/* A known name, or else the path of a profile file (one that holds a '/' or '.'). An unknown name
+/* A known name (NULL: pytorch-2.13), or else the path of a profile file (one that holds a '/' or '.'). An unknown name
  * is an error that lists the known ones. */
 clarke_status clarke_profile_load(clarke_profile *p, const char *name, clarke_error *err);
 /* The text of a profile file (a fuzz target). */

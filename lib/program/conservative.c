@@ -1,4 +1,4 @@
-/* The conservative set of a program (sets.h): whether it is a single point by the shortest chain of
+/* The conservative set of a program (conservative.h): whether it is a single point by the shortest chain of
  * units from the inputs to an output (thesis, Propositions 3 and 4; only a shortest one is sure to
  * give a second element, as its monomial is then the only one that its units make), and its
  * corners, which span its hull, as the polynomial of units.h is of degree one in each site's

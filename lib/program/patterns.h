@@ -1,4 +1,4 @@
-/* All patterns of a program around a point (design, section 4).
+/* All patterns of a program around a point (docs/patterns.md).
  *
  * Near the point an execution may part where a kink is touched. It is followed in demand order
  * under the choices made so far; where a quantity that is zero at the point decides and is not

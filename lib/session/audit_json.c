@@ -1,4 +1,4 @@
-/* The audit as one JSON object (design: the command line). */
+/* The audit as one JSON object (docs/tutorial.md). */
 #include "session/audit.h"
 #include "session/json.h"
 

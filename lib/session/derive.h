@@ -19,7 +19,7 @@ typedef struct {
   const clarke_file *file;
   const char *profile;
   const char *wrt;         /* names with commas between; NULL: all inputs, of a network its input */
-  char *const *at;         /* NAME=V,... once for each input, or FILE.npz */
+  const char *const *at;   /* NAME=V,... once for each input, or FILE.npz */
   size_t n_at;
   bool format[CLARKE_FORMATS]; /* replays in floating point */
 } clarke_derive_request;
@@ -48,7 +48,7 @@ clarke_status clarke_derive_session_read(clarke_derive_session *s, const clarke_
 
 /* derive_point.c: a program's point. All inputs must be given but number `without` (CLARKE_NONE: all), which must not and
  * stays 0. */
-clarke_status clarke_derive_point(clarke_derive_session *s, char *const *at, size_t n_at, size_t without, clarke_error *err);
+clarke_status clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at, size_t without, clarke_error *err);
 
 /* derive_network.c: reads the network, the array of --at, and unrolls. */
 clarke_status clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, clarke_error *err);

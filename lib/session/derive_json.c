@@ -1,4 +1,4 @@
-/* The report of clarke derive as one JSON object (design: the command line). Keys come in one
+/* The report of clarke derive as one JSON object (docs/programs.md). Keys come in one
  * order; numbers are strings. */
 #include "session/derive.h"
 #include "session/json.h"

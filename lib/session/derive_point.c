@@ -90,7 +90,7 @@ all_given(const clarke_derive_session *s, size_t without, clarke_error *err)
 }
 
 clarke_status
-clarke_derive_point(clarke_derive_session *s, char *const *at, size_t n_at, size_t without, clarke_error *err)
+clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at, size_t without, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 

@@ -309,7 +309,7 @@ static const struct {
 #define DOUBLE(a, b) "let " #b " = [" #a ", " #a "]\n"
   {2, "the limit is 16777216 (--limit vectors=N raises it)", "input x\nlet a = [x]\n" DOUBLE(a, b) DOUBLE(b, c) DOUBLE(c, d) DOUBLE(d, e) DOUBLE(e, f) DOUBLE(f, g) DOUBLE(g, h)
    DOUBLE(h, i) DOUBLE(i, j) DOUBLE(j, k) DOUBLE(k, l) DOUBLE(l, m) DOUBLE(m, n) DOUBLE(n, o) DOUBLE(o, p) DOUBLE(p, q) DOUBLE(q, r)
-   DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) DOUBLE(y, z) "output z[0]\n", /* 2^24 entries, and as many before */
+   DOUBLE(r, s) DOUBLE(s, t) DOUBLE(t, u) DOUBLE(u, v) DOUBLE(v, w) DOUBLE(w, y) "let z = b + b\noutput y[0] + z[0]\n", /* 2^24 entries before z */
    "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
   /* nothing that steers a terminal is shown: an override of the direction, a separator; controls are no text */

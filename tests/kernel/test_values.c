@@ -326,9 +326,12 @@ static const struct {
             {"op-conv", true, true}, {"op-conv-line", true, true}, {"op-pools", true, true},
             {"op-means", true, true}, {"op-pads", true, true}, {"op-norm", true, true},
             {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
-            {"op-trained-exact", true, true}, {"op-norm-root", false, false}, {"op-smooth", false, false},
+            {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
+            {"op-norm-root", false, false}, {"op-smooth", false, false},
             {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
-            {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false}};
+            {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false},
+            /* no gradient: all of its Relus are off */
+            {"op-negated", true, false}};
 
 START_TEST(values_are_those_of_onnx)
 {

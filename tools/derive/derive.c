@@ -43,7 +43,7 @@ static char doc[] =
 static void
 add_point(clarke_derive_command *r, char *arg, struct argp_state *state)
 {
-  char **grown = realloc(r->at, (r->ask.n_at + 1) * sizeof *grown);
+  const char **grown = realloc(r->at, (r->ask.n_at + 1) * sizeof *grown);
 
   if (grown == NULL)
     argp_failure(state, EXIT_NOT_ASKED, 0, "out of memory");

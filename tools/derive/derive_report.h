@@ -7,7 +7,7 @@
 typedef struct {
   clarke_derive_request ask; /* its file is read when the command runs */
   const char *proof, *plot, *sweep;
-  char **at; /* the values of --at, in their order */
+  const char **at; /* the values of --at, in their order */
   bool json, print;
 } clarke_derive_command;
 
