@@ -87,6 +87,8 @@ write_file(char *path, size_t room, const char *name, bytes *b)
   bytes_clear(b);
 }
 
+static const char *limit = "vectors=1"; /* which no model reaches */
+
 /* Shows the model with the batch, which it clears; its exit status. */
 static int
 show(bytes model, bytes batch, char *said, size_t size)
@@ -99,7 +101,7 @@ show(bytes model, bytes batch, char *said, size_t size)
   write_file(batch_path, sizeof batch_path, "b", &batch);
   child = fork_heard(ends);
   if (child == 0) {
-    execl(CLARKE_CHECK, "clarke-check", "--show", model_path, batch_path, (char *)NULL);
+    execl(CLARKE_CHECK, "clarke-check", "--limit", limit, "--show", model_path, batch_path, (char *)NULL);
     _exit(99);
   }
   status = heard(child, ends, model_path, said, size);
@@ -162,6 +164,21 @@ START_TEST(an_initializer_is_no_input)
   ck_assert_ptr_nonnull(strstr(said, "\ninput x "));
   ck_assert_ptr_nonnull(strstr(said, "\ninitializer w "));
   ck_assert_ptr_null(strstr(said, "\ninput w "));
+}
+END_TEST
+
+/* A limit may be raised to the most that is supported, and no further. */
+START_TEST(limits_have_a_most)
+{
+  parts within = sound(), past = sound();
+  char said[4096];
+
+  limit = "vectors=68719476736";
+  ck_assert_msg(show(join(&within), batch(), said, sizeof said) == 0, "%s", said);
+  limit = "vectors=68719476737";
+  ck_assert_int_eq(show(join(&past), batch(), said, sizeof said), 2);
+  assert_says(said, "Example: clarke-check"); /* what the command wants */
+  limit = "vectors=1";
 }
 END_TEST
 
@@ -495,6 +512,7 @@ main(void)
   suite_add_tcase(suite, t);
   tcase_add_test(t, sound_files);
   tcase_add_test(t, an_initializer_is_no_input);
+  tcase_add_test(t, limits_have_a_most);
   tcase_add_loop_test(t, numbers_fit_their_type, 0, 21);
   tcase_add_loop_test(t, refused_models, 0, (int)(sizeof models / sizeof models[0]));
   tcase_add_loop_test(t, no_numbers, 0, N_NONNUMBERS);

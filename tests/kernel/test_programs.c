@@ -316,6 +316,7 @@ static const struct {
   {0, "  output x # ???evil ???\n", "input x\noutput x # \xe2\x80\xae" "evil \xe2\x80\xa8\n", "in-bouligand", "at x 3\n" PLAIN, "0",
    "evidence ad\narc 0\n"},
 #define COMMENT(text) "input x\noutput x # " text "\n", "in-bouligand", "at x 3\n" PLAIN, "0", "evidence ad\narc 0\n"
+  {0, "VERIFIED", COMMENT("\xf0\x9f\x98\x80")}, /* four bytes */
   {0, "VERIFIED", COMMENT("a\tb \xe2\x80\xa8 \r")},
   {2, "line 2: a comment that is no text", COMMENT("\x1b[2J")},
   {2, "line 2: a comment that is no text", COMMENT("a\tb \xc2\x9b")},
