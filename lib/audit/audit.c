@@ -74,7 +74,7 @@ new_cells(clarke_audit *a, size_t n, clarke_error *err)
   drop_cells(a);
   a->cell = malloc((n + 1) * sizeof *a->cell);
   if (a->cell == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (; a->n_cells < n; a->n_cells++)
     clarke_cell_init(&a->cell[a->n_cells]);
   return CLARKE_OK;
@@ -156,7 +156,7 @@ mixed_init(clarke_audit *a, clarke_error *err)
     return CLARKE_OK;
   free(a->lambda);
   a->lambda = NULL;
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return clarke_no_memory(err);
 }
 
 /* Finds the mixed layers; false when some layer's proxies are neither one-sided nor one mix. */
@@ -203,7 +203,7 @@ try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
     return status;
   side = malloc(q->replay->n_touches + 1);
   if (side == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   n = (size_t)1 << a->n_mixed;
   status = new_cells(a, n, err);
   for (size_t m = 0; m < n && realized && status == CLARKE_OK; m++) {
@@ -248,7 +248,7 @@ keep_hull(clarke_audit *a, clarke_cell *cell, size_t n, clarke_membership *m, cl
   a->weight = status == CLARKE_OK ? malloc((kept + 1) * sizeof *a->weight) : NULL;
   if (a->weight == NULL) {
     drop_cells(a);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   kept = 0;
   for (size_t i = 0; i < n; i++) {
@@ -279,7 +279,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
   if (cell == NULL || realized == NULL) {
     free(cell);
     free(realized);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < n; i++)
     clarke_cell_init(&cell[i]);
@@ -320,7 +320,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
              : status;
   side = clarke_tree_leaves(&a->tree, &n);
   if (side == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = clarke_membership_find(&a->membership, q, side, n, err);
   if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
     conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,

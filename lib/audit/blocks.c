@@ -111,7 +111,7 @@ settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
   bool *among = malloc(q->replay->n_touches + 1), found = true;
   clarke_blocks *blocks = NULL;
   clarke_status status = among != NULL ? clarke_blocks_begin(&blocks, layer, &a->cell[0], q, err)
-                                       : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                       : clarke_no_memory(err);
 
   while (found && !*separated && attempts++ < ATTEMPTS && status == CLARKE_OK) {
     status = clarke_blocks_next(&found, among, blocks, err);

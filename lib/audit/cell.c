@@ -33,7 +33,7 @@ clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, cl
   c->side = malloc(n + 1);
   c->flat = calloc(n + 1, sizeof *c->flat);
   if (c->side == NULL || c->flat == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   memcpy(c->side, side, n);
   CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   return clarke_flat(c->flat, q, c->side, err);
@@ -45,7 +45,7 @@ clarke_cell_direction(clarke_cell *c, clarke_error *err)
   clarke_direction *grown = realloc(c->direction, (c->n + 1) * sizeof *grown);
 
   if (grown == NULL) {
-    clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    clarke_no_memory(err);
     return NULL;
   }
   c->direction = grown;
@@ -61,7 +61,7 @@ clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question
   clarke_status status;
 
   if (choice == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   /* The derivative of a flat argument is zero: any slope will do, any option. */
   for (size_t k = 0; k < c->n_touches; k++)
     choice[k] = c->side[k] != CLARKE_PROXY          ? c->side[k]
@@ -131,7 +131,7 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
   clarke_matrix *d = clarke_matrices_new(g->n_parameters);
   clarke_matrix *t = clarke_matrices_new(g->n_values);
   clarke_status status = d != NULL && t != NULL ? CLARKE_OK
-                                                : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                                : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = clarke_direction_matrices(d, direction, g, err);
@@ -170,7 +170,7 @@ clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const cla
   CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   *realized = false;
   if (settled == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
   status = c->n_touches > 0 ? clarke_cell_slopes(&slopes, c, q, err) : CLARKE_OK;
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)

@@ -172,5 +172,5 @@ clarke_climb(size_t *option, double *value, const clarke_parallels *c, const dou
     climb(&k, option, value);
   }
   end(&k);
-  return begun ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return begun ? CLARKE_OK : clarke_no_memory(err);
 }

@@ -66,12 +66,12 @@ try_leaf(bool *done, visit *v, double bound)
     return CLARKE_OK;
   side = sides(v);
   if (side == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   *done = v->margin == NULL || clarke_margin_holds(v->margin, side);
   node = *done ? clarke_tree_add(v->tree, CLARKE_LEAF) : NULL;
   if (node == NULL) {
     free(side);
-    return *done ? clarke_fail(v->err, CLARKE_ENOMEM, "out of memory") : CLARKE_OK;
+    return *done ? clarke_no_memory(v->err) : CLARKE_OK;
   }
   node->side = side;
   return CLARKE_OK;
@@ -179,7 +179,7 @@ descend(visit *v, size_t depth, double bound)
   class = v->order[depth].class;
   node = clarke_tree_add(v->tree, CLARKE_BRANCH);
   if (node == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   node->touch = v->c->class[class].touch[0];
   for (size_t o = 0; o < v->c->class[class].options && status == CLARKE_OK &&
                      v->answer == CLARKE_COVERED; o++)
@@ -304,7 +304,7 @@ allocate(visit *v)
     v->chosen[i] = OPEN;
   if (done < n || v->gain == NULL || v->open == NULL || v->scratch == NULL || v->order == NULL ||
       v->chosen == NULL || v->direction == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   return clarke_path_init(&v->path, conditions, v->err);
 }
 
@@ -328,7 +328,7 @@ note_parallel(clarke_tree *tree, const clarke_parallels *c, clarke_error *err)
 {
   tree->parallel = malloc((tree->n_touches + 1) * sizeof *tree->parallel);
   if (tree->parallel == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < tree->n_touches; k++)
     tree->parallel[k] = CLARKE_NONE;
   for (size_t i = 0; i < c->n; i++) {

@@ -273,7 +273,7 @@ clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, cl
     return CLARKE_OK;
   if (!marking_init(&m, q, side)) {
     marking_clear(&m);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < g->n_steps; i++)
     if (m.f->value[g->steps[i].out].rows > 0)
@@ -296,7 +296,7 @@ clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_err
 {
   uint8_t *degree = malloc(q->replay->n_conditions + 1);
   clarke_status status = degree != NULL ? clarke_degrees(degree, q, side, err)
-                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                        : clarke_no_memory(err);
 
   for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
     const clarke_touch *t = &q->replay->touch[k];

@@ -27,7 +27,7 @@ clarke_direction_move(clarke_direction *d, clarke_move_kind kind, size_t paramet
     clarke_move *grown = realloc(d->move, wanted * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     d->move = grown;
     d->capacity = wanted;
   }
@@ -67,7 +67,7 @@ parameter_matrix(clarke_matrix *m, const clarke_direction *direction, size_t par
   clarke_status status;
 
   if (entries == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < p->count; e++)
     mpq_init(entries[e]);
   for (size_t i = 0; i < direction->n; i++)

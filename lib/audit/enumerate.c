@@ -76,7 +76,7 @@ add_leaf(visit *v)
   if (leaf != NULL)
     leaf->side = malloc(n + 1);
   if (leaf == NULL || leaf->side == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   for (size_t k = 0; k < n; k++)
     leaf->side[k] = v->side[k];
   return CLARKE_OK;
@@ -109,7 +109,7 @@ add_demands(bool *open, visit *v, size_t k, int8_t side)
 
   *open = false;
   if (degree == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   status = clarke_degrees(degree, v->q, v->side, v->err);
   for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
     const uint8_t *d = degree + t->first_condition;
@@ -165,7 +165,7 @@ branch(visit *v, size_t k)
   clarke_status status = CLARKE_OK;
 
   if (node == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   node->touch = k;
   if (t->n_options == 0) {
     status = take_side(v, k, CLARKE_LEFT);
@@ -228,7 +228,7 @@ clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
     return CLARKE_OK;
   v.side = calloc(n + 1, 1);
   status = v.side != NULL ? clarke_path_init(&v.path, q->replay->n_conditions, err)
-                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                          : clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = descend(&v, 0);
   clarke_path_clear(&v.path);

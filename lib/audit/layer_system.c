@@ -100,7 +100,7 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   s->owner = malloc((most + 1) * sizeof *s->owner);
   s->u = malloc((most + 1) * sizeof *s->u);
   if (s->row == NULL || s->owner == NULL || s->u == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (; s->most < most; s->most++) {
     clarke_row_init(&s->row[s->most]);
     mpq_init(s->u[s->most]);
@@ -120,7 +120,7 @@ solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, 
   clarke_status status;
 
   if (row == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < s->n; i++)
     if (block[i] == block[first])
       row[n++] = s->row[i]; /* borrowed */
@@ -139,7 +139,7 @@ count_blocks(clarke_block_counts *counts, const layer_rows *s, clarke_cone_answe
   size_t *block = malloc((s->n + 1) * sizeof *block);
   bool zero = false;
   clarke_status status = block != NULL ? clarke_system_blocks(block, s->row, s->n, err)
-                                       : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                       : clarke_no_memory(err);
 
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++) {
     clarke_cone_answer answer = CLARKE_CONE_EMPTY;
@@ -196,7 +196,7 @@ clarke_blocks_begin(clarke_blocks **b, const clarke_layer *layer, const clarke_c
 
   *b = calloc(1, sizeof **b);
   if (*b == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   (*b)->q = q;
   status = rows_init(&(*b)->rows, layer->step, cell, q, err);
   if (status != CLARKE_OK || (*b)->rows.n == CLARKE_NONE || !(*b)->rows.exact)
@@ -204,7 +204,7 @@ clarke_blocks_begin(clarke_blocks **b, const clarke_layer *layer, const clarke_c
   (*b)->block = malloc(((*b)->rows.n + 1) * sizeof *(*b)->block);
   return (*b)->block != NULL
            ? clarke_system_blocks((*b)->block, (*b)->rows.row, (*b)->rows.n, err)
-           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+           : clarke_no_memory(err);
 }
 
 void

@@ -154,7 +154,7 @@ read_parameters(clarke_layer *layer, size_t *moves, const clarke_graph *g, clark
   free(own);
   free(all);
   free(within);
-  return known ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return known ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* Have the step's kinks their argument for themselves? */
@@ -208,7 +208,7 @@ clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err)
 
   a->layer = calloc(g->n_steps + 1, sizeof *a->layer);
   if (a->layer == NULL || moves == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
     if (clarke_step_has_kinks(&g->steps[i]))
       status = read_layer(&a->layer[a->n_layers++], moves, q, i, err);
@@ -223,7 +223,7 @@ clarke_graph_is_piecewise(bool *piecewise, const clarke_graph *g, clarke_error *
 
   *piecewise = false;
   if (carries == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_reverse_carriers(carries, g, CLARKE_NONE);
   *piecewise = true;
   for (size_t i = 0; i < g->n_steps && *piecewise; i++)

@@ -17,7 +17,7 @@ find_pulls(clarke_margins *m, clarke_error *err)
   clarke_slopes slopes;
   clarke_status status = grad != NULL && none != NULL && all != NULL && keep != NULL
                            ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   clarke_slopes_init(&slopes);
   if (status == CLARKE_OK) {
@@ -58,7 +58,7 @@ clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *e
   m->pull = _arb_vec_init((slong)r->n_touches);
   m->at = malloc((r->n_touches + 1) * sizeof *m->at);
   if (m->at == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < r->n_touches; k++) {
     m->at[k] = m->n_gains;
     m->n_gains += clarke_touch_sides(&r->touch[k]);
@@ -168,7 +168,7 @@ clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row 
   clarke_slopes ad;
   clarke_status status = d != NULL && tangent != NULL && proxies != NULL && keep != NULL
                            ? as_matrices(d, v, q->g, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   m->of = of;
   m->gain = _arb_vec_init((slong)of->n_gains);

@@ -33,7 +33,7 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
   clarke_status status;
 
   if (grad == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
   status = clarke_slopes_choose(&slopes, &r->near, r->touch, r->n_touches, side, q->profile, err);
   if (status == CLARKE_OK)
@@ -169,7 +169,7 @@ normalize(clarke_membership *m, mpq_t *u, size_t n, clarke_error *err)
 
   m->weight = malloc((n + 1) * sizeof *m->weight);
   if (m->weight == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   mpq_init(sum);
   for (size_t i = 0; i < n; i++)
     mpq_add(sum, sum, u[i]);
@@ -208,7 +208,7 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
   size_t own = own_gradient(row, exact, n);
 
   if (u == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n; i++)
     mpq_init(u[i]);
   clarke_direction_init(&d);
@@ -239,7 +239,7 @@ may_be_rational(bool *may, const clarke_graph *g, clarke_error *err)
   bool *carries = malloc(g->n_values + 1);
 
   if (carries == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_reverse_carriers(carries, g, CLARKE_NONE);
   *may = true;
   for (size_t i = 0; i < g->n_steps; i++)
@@ -264,7 +264,7 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   for (size_t i = 0; row != NULL && i < n; i++)
     clarke_row_init(&row[i]);
   if (difference == NULL || ad == NULL || row == NULL || proxies == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = may_be_rational(&exact, g, err);
   if (status == CLARKE_OK)
@@ -274,7 +274,7 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
 
     difference[i] = clarke_matrices_new(g->n_parameters);
     if (cell == NULL || difference[i] == NULL)
-      status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      status = clarke_no_memory(err);
     if (status == CLARKE_OK)
       status = clarke_partial_gradient(cell, q, side[i], err);
     /* AD - cell = 0 - (cell - AD) */

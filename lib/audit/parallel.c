@@ -77,7 +77,7 @@ new_class(clarke_parallel *class, size_t k, const clarke_touch *t, clarke_error 
   class->base = malloc(clarke_touch_sides(t) * sizeof *class->base);
   if (class->touch == NULL || class->base == NULL) {
     class_clear(class);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   class->n = 1;
   class->touch[0] = k;
@@ -243,7 +243,7 @@ list_columns(clarke_parallels *c, const clarke_parallel *own, size_t n, const cl
       c->column[at++] = j;
   free(used);
   return used != NULL && c->column != NULL ? CLARKE_OK
-                                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                           : clarke_no_memory(err);
 }
 
 /* A class from n equal ones of a touch each, whose first keeps its rows. */
@@ -262,7 +262,7 @@ join(clarke_parallel *class, const clarke_parallels *c, known *same, size_t n,
       class->gain[1] == NULL) {
     class->base = NULL; /* it stays with same[0] */
     class_clear(class);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   class->n = n;
   for (size_t i = 0; i < n; i++) {
@@ -286,7 +286,7 @@ classify(clarke_parallels *c, clarke_parallel *own, size_t n, const clarke_margi
   c->class = malloc((n + 1) * sizeof *c->class);
   if (status != CLARKE_OK || list == NULL || c->class == NULL) {
     free(list);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < n; i++) {
     list[i].of = &own[i];
@@ -318,7 +318,7 @@ read_touches(clarke_parallel *own, size_t *n, const clarke_question *q, const bo
   clarke_columns columns = {0};
   clarke_status status = open != NULL && degree != NULL
                            ? clarke_degrees(degree, q, open, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = clarke_columns_init(&columns, q, open, err);
@@ -348,7 +348,7 @@ clarke_parallels_find(clarke_parallels *c, const clarke_margins *m, const bool *
   clarke_parallel *own = malloc((m->q->replay->n_touches + 1) * sizeof *own);
   size_t n = 0;
   clarke_status status = own != NULL ? read_touches(own, &n, m->q, among, err)
-                                     : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                     : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = classify(c, own, n, m, err);

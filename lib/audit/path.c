@@ -7,7 +7,7 @@ clarke_status
 clarke_path_init(clarke_path *p, size_t most, clarke_error *err)
 {
   *p = (clarke_path){.demand = malloc((most + 1) * sizeof *p->demand)};
-  return p->demand != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return p->demand != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 void
@@ -53,7 +53,7 @@ add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
   if (node != NULL)
     node->multiplier = malloc((p->n + 1) * sizeof *node->multiplier);
   if (node == NULL || node->multiplier == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < p->n; i++) {
     clarke_multiplier *one = &node->multiplier[node->n];
 
@@ -81,7 +81,7 @@ clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *
   if (u == NULL || row == NULL) {
     free(u);
     free(row);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < p->n; i++) {
     mpq_init(u[i]);

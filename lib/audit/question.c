@@ -67,7 +67,7 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
   if (q->ad_side == NULL || q->lambda == NULL) {
     free(q->lambda);
     q->lambda = NULL;
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t k = 0; k < n; k++)
     mpq_init(q->lambda[k]);

@@ -64,7 +64,7 @@ moves_layer(bool *moves, clarke_direction *d, const clarke_layer *layer, const c
 
   *moves = missed != NULL;
   if (missed == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   alone.direction = d;
   alone.n = 1;
   status = clarke_cell_verify(&all, missed, &alone, q, err);

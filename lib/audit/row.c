@@ -32,7 +32,7 @@ clarke_row_add(clarke_row *r, size_t column, const mpq_t value, clarke_error *er
       r->column = columns;
     values = columns != NULL ? realloc(r->value, wanted * sizeof *values) : NULL;
     if (values == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     r->value = values;
     for (; r->capacity < wanted; r->capacity++)
       mpq_init(r->value[r->capacity]);
@@ -210,7 +210,7 @@ matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke
   clarke_status status;
 
   if (grad == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count, 1, 1, err);
   for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
     grad[seed->value].word[seed->entry[k] * grad[seed->value].limbs] =
@@ -252,7 +252,7 @@ coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns 
   clarke_status status = grad != NULL && gradient != NULL
                            ? clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count,
                                                   f->n, 1, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
     grad[seed->value].word[(seed->entry[k] * f->n + column) * grad[seed->value].limbs] =

@@ -65,7 +65,7 @@ clarke_sample_init(clarke_sample *s, const clarke_margins *m, const bool *among,
   s->v = malloc((s->classes.n_columns + 1) * sizeof *s->v);
   s->option = malloc((s->classes.n + 1) * sizeof *s->option);
   if (s->cell == NULL || s->change == NULL || s->v == NULL || s->option == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < BEGIN; i++)
     clarke_sample_draw(s);
   return CLARKE_OK;

@@ -116,7 +116,7 @@ find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t 
   }
   pair = malloc(most * most + 1);
   if (pair == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   fmpz_mat_init(rows, n, (slong)c->n_columns);
   n = 0;
   for (size_t i = 0; i < c->n; i++) {
@@ -195,7 +195,7 @@ find_direction(bool *found, clarke_direction *d, const clarke_parallels *c, cons
   if (row == NULL || u == NULL) {
     free(row);
     free(u);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < all; i++) {
     clarke_row_init(&row[i]);
@@ -228,7 +228,7 @@ put_change(arb_mat_t a, slong at, clarke_matrix *const ad, const clarke_sample *
   arb_t x;
   clarke_status status = gradient != NULL && side != NULL
                            ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
     for (size_t k = 0; k < c->class[i].n; k++) {
@@ -270,7 +270,7 @@ weights_positive(bool *positive, const size_t *support, const clarke_sample *s,
   arb_mat_t a, b, x;
   clarke_status status = ad != NULL && proxies != NULL
                            ? clarke_partial_gradient(ad, q, proxies, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   arb_mat_init(a, d, d);
   arb_mat_init(b, d, 1);
@@ -309,7 +309,7 @@ find_directions(bool *found, clarke_simplex *x, clarke_sample *s, const size_t *
 
   x->direction = malloc((n + 1) * sizeof *x->direction);
   if (x->direction == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   *found = true;
   for (size_t i = 0; i < n && *found && status == CLARKE_OK; i++) {
     clarke_direction_init(&x->direction[x->n++]);
@@ -338,7 +338,7 @@ list_touches(clarke_simplex *x, const clarke_parallels *c, clarke_error *err)
     all += c->class[i].n;
   x->touch = malloc((all + 1) * sizeof *x->touch);
   if (x->touch == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < c->n; i++)
     for (size_t k = 0; k < c->class[i].n; k++)
       x->touch[x->n_touches++] = c->class[i].touch[k];
@@ -386,7 +386,7 @@ clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clar
   size_t *support = malloc((s->most + 1) * sizeof *support);
   clarke_rank all;
   clarke_status status = support != NULL ? CLARKE_OK
-                                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                         : clarke_no_memory(err);
 
   *found = false;
   clarke_rank_init(&all);

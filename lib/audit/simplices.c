@@ -15,7 +15,7 @@ clarke_surrounding_init(clarke_surrounding *s, const clarke_margins *m, clarke_e
   s->apart = calloc(m->q->replay->n_touches + 1, sizeof *s->apart);
   s->column = calloc(clarke_column_base(g, g->n_parameters) + 1, sizeof *s->column);
   return s->apart != NULL && s->column != NULL ? CLARKE_OK
-                                               : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                               : clarke_no_memory(err);
 }
 
 void
@@ -62,7 +62,7 @@ clarke_surround_block(clarke_surrounding *s, clarke_audit *a, const bool *among,
     return CLARKE_OK;
   grown = realloc(a->simplex, (a->n_simplices + 1) * sizeof *grown);
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   a->simplex = grown;
   clarke_simplex_init(&grown[a->n_simplices++]);
   for (size_t k = 0; k < s->m->q->replay->n_touches; k++)
@@ -102,7 +102,7 @@ clarke_surround_finish(bool *found, clarke_surrounding *s, clarke_audit *a, clar
     return CLARKE_OK;
   side = malloc(q->replay->n_touches + 1);
   if (side == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < q->replay->n_touches; k++)
     side[k] = s->apart[k] ? CLARKE_PROXY : q->ad_side[k];
   status = clarke_cell_set(cell, q, side, err);

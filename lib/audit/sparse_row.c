@@ -41,7 +41,7 @@ allocate(clarke_sparse *w, const clarke_graph *g, clarke_error *err)
     clarke_matrix_init(&w->scale[i]);
   return w->grad != NULL && w->scale != NULL && w->carries != NULL
            ? CLARKE_OK
-           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+           : clarke_no_memory(err);
 }
 
 static clarke_status

@@ -28,7 +28,7 @@ distinct_columns(column_set *set, const clarke_row *row, const size_t *rows, siz
     total += row[rows[i]].n;
   set->column = malloc((total + 1) * sizeof *set->column);
   if (set->column == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   total = 0;
   for (size_t i = 0; i < n_rows; i++) {
     if (row[rows[i]].n > 0)
@@ -109,7 +109,7 @@ solve_block(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const cla
   scale = malloc(n_rows * sizeof *scale);
   if (scale == NULL) {
     free(set.column);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   /* A zero row alone has no columns; FLINT's matrices want one. */
   fmpz_mat_init(a, (long)n_rows, set.n > 0 ? (long)set.n : 1);
@@ -168,7 +168,7 @@ clarke_system_blocks(size_t *parent, const clarke_row *row, size_t n_rows, clark
   }
   list = malloc((total + 1) * sizeof *list);
   if (list == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n_rows; i++)
     for (size_t e = 0; e < row[i].n; e++)
       list[at++] = (incidence){row[i].column[e], i};
@@ -228,7 +228,7 @@ clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
     mpq_set_ui(u[i], 0, 1);
   }
   status = block != NULL && rows != NULL ? clarke_system_blocks(block, row, n_rows, err)
-                                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                         : clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = solve_blocks(answer, d, u, row, n_rows, block, rows, g, err);
   free(block);

@@ -33,12 +33,6 @@ static const struct {
 static size_t chosen[CLARKE_N_LIMITS]; /* 0: none was */
 static atomic_size_t input;
 
-const char *
-clarke_limit_name(clarke_limit which)
-{
-  return limits[which].name;
-}
-
 size_t
 clarke_limit_of(clarke_limit which)
 {

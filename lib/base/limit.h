@@ -41,8 +41,7 @@ clarke_status clarke_limit_set(const char *setting, clarke_error *err);
 clarke_status clarke_limit_fail(clarke_error *err, clarke_limit which, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Name and default of a limit, and how much it grows with each byte beyond the first CLARKE_LIMIT_BYTES. */
+/* Some limits grow with each byte beyond the first so many. */
 #define CLARKE_LIMIT_BYTES ((size_t)1 << 20)
-const char *clarke_limit_name(clarke_limit which);
 
 #endif

@@ -49,7 +49,7 @@ clarke_text_open(clarke_text *t, clarke_error *err)
   if (t->to != NULL)
     return CLARKE_OK;
   clarke_text_clear(t);
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return clarke_no_memory(err);
 }
 
 clarke_status
@@ -59,7 +59,7 @@ clarke_text_close(clarke_text *t, clarke_status status, clarke_error *err)
 
   failed = fclose(t->to) != 0 || failed;
   t->to = NULL;
-  return status == CLARKE_OK && failed ? clarke_fail(err, CLARKE_ENOMEM, "out of memory") : status;
+  return status == CLARKE_OK && failed ? clarke_no_memory(err) : status;
 }
 
 void

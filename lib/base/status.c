@@ -37,3 +37,9 @@ clarke_fail_in(clarke_error *err, clarke_status code, const char *format, ...)
     err->text[0] = '\0';
   return code;
 }
+
+clarke_status
+clarke_no_memory(clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+}

@@ -12,6 +12,9 @@
 clarke_status clarke_fail(clarke_error *err, clarke_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* CLARKE_ENOMEM, "out of memory". */
+clarke_status clarke_no_memory(clarke_error *err);
+
 /* Puts "context: " before the message already in *err; returns err's code. */
 clarke_status clarke_fail_in(clarke_error *err, clarke_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

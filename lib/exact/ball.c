@@ -79,7 +79,7 @@ clarke_matrix_set_balls(clarke_matrix *m, size_t rows, size_t cols, arb_srcptr b
     return status;
   m->radius = calloc(rows * cols + 1, sizeof *m->radius);
   if (m->radius == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   m->exp = -precision;
   mpz_init(word);
   for (size_t e = 0; e < rows * cols && status == CLARKE_OK; e++) {

@@ -383,23 +383,3 @@ clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a)
     return 0;
   }
 }
-
-clarke_status
-clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q, uint64_t work,
-                 clarke_error *err)
-{
-  const slong k = fmpz_mat_nrows(points), n = fmpz_mat_ncols(points);
-  clarke_status status;
-  fmpz_mat_t gaps;
-
-  if (fmpz_mat_nrows(q) != 1 || fmpz_mat_ncols(q) != n)
-    return clarke_fail(err, CLARKE_EINPUT, "a hull in %ld dimensions and a point of shape %ld x %ld",
-                       (long)n, (long)fmpz_mat_nrows(q), (long)fmpz_mat_ncols(q));
-  fmpz_mat_init(gaps, k, n);
-  for (slong i = 0; i < k; i++)
-    for (slong j = 0; j < n; j++)
-      fmpz_sub(fmpz_mat_entry(gaps, i, j), fmpz_mat_entry(q, 0, j), fmpz_mat_entry(points, i, j));
-  status = clarke_cone_solve(cone, gaps, work, err);
-  fmpz_mat_clear(gaps);
-  return status;
-}

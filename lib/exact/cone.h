@@ -44,10 +44,4 @@ clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t 
 /* Is the cone's certificate right for A? (UNKNOWN is never.) */
 int clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a);
 
-/* Is q (1 x n) a convex combination of the rows of points (k x n)? The cone of the differences
- * q - p_i: EMPTY means yes, with weights u_i / sum u; FEASIBLE means no, and <q, d> > <p_i, d> for
- * all i. */
-clarke_status clarke_cone_hull(clarke_cone *cone, const fmpz_mat_t points, const fmpz_mat_t q,
-                               uint64_t work, clarke_error *err);
-
 #endif

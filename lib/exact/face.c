@@ -100,7 +100,7 @@ whole_space(clarke_face *f, size_t dim, mpq_t *point, clarke_error *err)
   memset(f, 0, sizeof *f);
   f->dim = dim;
   f->point = copy_rationals(point, dim);
-  return f->point != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return f->point != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* A copy of f with another point. */
@@ -119,7 +119,7 @@ copy_face(clarke_face *to, const clarke_face *f, mpq_t *point, clarke_error *err
   to->pivot = malloc((f->n_equal + 1) * sizeof *to->pivot);
   to->sign = malloc(f->n_signs + 1);
   if (to->equal == NULL || to->strict == NULL || to->pivot == NULL || to->sign == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   if (f->n_equal > 0)
     memcpy(to->pivot, f->pivot, f->n_equal * sizeof *to->pivot);
   if (f->n_signs > 0)
@@ -137,7 +137,7 @@ record_sign(clarke_face *f, int sign, clarke_error *err)
     int8_t *grown = realloc(f->sign, capacity);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     f->sign = grown;
     f->capacity = capacity;
   }
@@ -152,7 +152,7 @@ append_form(mpq_t **forms, size_t *n, size_t width, mpq_t *form, clarke_error *e
   mpq_t *grown = realloc(*forms, (*n + 1) * width * sizeof *grown);
 
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   *forms = grown;
   for (size_t j = 0; j < width; j++) {
     mpq_init(grown[*n * width + j]);
@@ -204,7 +204,7 @@ add_equality(clarke_face *f, mpq_t *reduced, clarke_error *err)
   clarke_status status;
 
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   f->pivot = grown;
   f->pivot[f->n_equal] = j;
   status = append_form(&f->equal, &f->n_equal, width, reduced, err);
@@ -279,7 +279,7 @@ push(clarke_faces *s, const clarke_face *f, clarke_error *err)
     clarke_face *grown = realloc(s->face, capacity * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     s->face = grown;
     s->capacity = capacity;
   }
@@ -399,7 +399,7 @@ homogeneous(fmpz_mat_t a, const clarke_face *f, mpq_t *reduced, int side, const 
   fmpz_t common;
 
   if (row == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   fmpz_mat_init(line, 1, (slong)cols);
   fmpz_init(common);
   for (size_t i = 0; i < rows; i++) {
@@ -467,7 +467,7 @@ find_side(clarke_cone_answer *answer, mpq_t *point, const clarke_face *f, mpq_t 
   clarke_status status;
 
   if (column == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_cone_init(&cone);
   fmpz_mat_init(a, rows, cols);
   status = homogeneous(a, f, reduced, side, column, err);
@@ -532,7 +532,7 @@ split_face(clarke_face *f, clarke_faces *s, mpq_t *reduced, int sign, clarke_err
   bool split = false;
 
   if (y == NULL || z == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = other_points(&split, y, z, f, s, reduced, sign, err);
   if (status == CLARKE_OK && split && !s->open)
@@ -558,7 +558,7 @@ clarke_face_decide(int *sign, clarke_face *f, clarke_faces *s, mpq_t *form, clar
   }
   reduced = clarke_rationals(f->dim + 1);
   if (reduced == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   mpq_init(value);
   clarke_face_reduce(reduced, f, form);
   clarke_form_value(value, reduced, f->point, f->dim);

@@ -17,7 +17,7 @@ gaps(fmpz_mat_t a, const clarke_points *s, mpq_t *v, clarke_error *err)
   fmpz_t common;
 
   if (gap == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < n; k++) {
     mpq_init(gap[k]);
     mpq_sub(gap[k], v[k % s->dim], s->entry[k]);
@@ -154,7 +154,7 @@ hull_init(hull_search *h, const clarke_points *s, clarke_error *err)
   fmpz_clear(scale);
   if (pivot == NULL || h->vertex == NULL) {
     free(pivot);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   free(pivot);
   return CLARKE_OK;
@@ -211,7 +211,7 @@ chain(hull_search *h, int side, clarke_error *err)
   slong *path = malloc((size_t)h->n * sizeof *path), n = 0;
 
   if (path == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (slong i = 0; i < h->n; i++) {
     while (n >= 2 && turn(h, path[n - 2], path[n - 1], i) * side <= 0)
       n--;

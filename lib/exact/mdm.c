@@ -53,7 +53,7 @@ clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t d
     free(gram);
     free(weight);
     free(along);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)

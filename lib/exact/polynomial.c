@@ -232,7 +232,7 @@ clarke_polynomials_refute(bool *refuted, mpq_t *u, clarke_polynomial *const *q, 
   if (denominator == NULL || !collect(&m, q, n, ctx)) {
     free(denominator);
     free(m.exponent);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t c = 0; c < m.n; c++)
     squares += is_square(&m, c);

@@ -272,22 +272,3 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
     return CLARKE_OK;
   return decode_each(t, bytes, big_endian, err);
 }
-
-clarke_status
-clarke_tensor_copy(clarke_tensor *t, const clarke_tensor *from, clarke_error *err)
-{
-  clarke_tensor fresh;
-  clarke_status status;
-
-  clarke_tensor_init(&fresh);
-  status = clarke_tensor_shape(&fresh, from->name, from->dtype, from->rank, from->dims, err);
-  if (status != CLARKE_OK)
-    return status;
-  if (from->real != NULL)
-    memcpy(fresh.real, from->real, from->count * sizeof *fresh.real);
-  if (from->integer != NULL)
-    memcpy(fresh.integer, from->integer, from->count * sizeof *fresh.integer);
-  clarke_tensor_clear(t);
-  *t = fresh;
-  return CLARKE_OK;
-}

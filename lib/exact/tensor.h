@@ -51,8 +51,6 @@ clarke_status clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dty
 clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian,
                                    clarke_error *err);
 
-clarke_status clarke_tensor_copy(clarke_tensor *t, const clarke_tensor *from, clarke_error *err);
-
 /* The double equal to the IEEE half, or bfloat16, with these bits. */
 double clarke_f16_value(uint16_t bits);
 double clarke_bf16_value(uint16_t bits);

@@ -292,7 +292,7 @@ clarke_wolfe(bool *found, fmpz_mat_t x, fmpz_t den, fmpq_mat_t weight, const fmp
   c.x = _fmpz_vec_init(cols);
   fmpz_init(c.den);
   status = c.row != NULL ? search(found, &c, err)
-                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                         : clarke_no_memory(err);
   fmpq_mat_zero(weight);
   for (slong i = 0; i < c.n && status == CLARKE_OK; i++)
     fmpq_set(fmpq_mat_entry(weight, c.row[i], 0), &c.weight[i]);

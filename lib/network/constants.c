@@ -24,7 +24,7 @@ clarke_constants_init(clarke_constants *c, const clarke_graph *g, clarke_error *
   c->g = g;
   c->constant = malloc((g->n_values + 1) * sizeof *c->constant);
   if (c->constant == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t v = 0; v < g->n_values; v++)
     clarke_matrix_init(&c->constant[v]);
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++) {

@@ -61,7 +61,7 @@ enclosure_alloc(filter *f, enclosure *e, size_t rows)
     e->each = malloc((rows * f->n + 1) * sizeof *e->each);
   return e->y != NULL && e->row != NULL && e->col != NULL && (e->each != NULL || !f->fine)
            ? CLARKE_OK
-           : clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+           : clarke_no_memory(f->err);
 }
 
 /* The copy of a value, made of the value itself where no later step reads it. */
@@ -181,7 +181,7 @@ patch_norms(filter *f, const clarke_dense *d, const enclosure *x, double *norm)
   double *sum = malloc((width + 1) * sizeof *sum);
 
   if (sum == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   memset(norm, 0, f->n * sizeof *norm);
   for (size_t b = 0; b < d->blocks; b++) {
     memset(sum, 0, width * sizeof *sum);
@@ -253,7 +253,7 @@ dense_bounds(filter *f, const clarke_step *s, const enclosure *x, enclosure *y)
   clarke_status status;
 
   if (size == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   status = patch_norms(f, d, x, size);
   for (size_t e = 0; e < count; e++)
     absolute[e] = fabs(w[e]);
@@ -424,7 +424,7 @@ fine_product_split(fine_product *p, filter *f, const enclosure *x, size_t room, 
   p->panel_low = malloc((room + 1) * sizeof *p->panel_low);
   if (p->w_high == NULL || p->w_low == NULL || p->x_high == NULL || p->x_low == NULL ||
       p->row == NULL || p->largest == NULL || p->sum == NULL || p->panel_low == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   while (bits > 0 && (size_t)1 << (53 - bits) < d->inner)
     bits--;
   w_bits = bits / 2;
@@ -473,7 +473,7 @@ fine_product_init(fine_product *p, filter *f, const clarke_step *s)
   p->panel = malloc((room + 1) * sizeof *p->panel);
   p->panel_size = malloc((room + 1) * sizeof *p->panel_size);
   if (p->absolute == NULL || p->size == NULL || p->panel == NULL || p->panel_size == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   for (size_t e = 0; e < count; e++)
     p->absolute[e] = up_float(fabs(p->w[e]));
   if (p->split)
@@ -766,7 +766,7 @@ filter_sum(filter *f, const clarke_step *s)
                                : enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
-    status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(f->err);
   if (status == CLARKE_OK && f->fine)
     sum_fine(f, s, y, begun, operations);
   for (size_t i = 0; i < s->n_in && status == CLARKE_OK && !f->fine; i++) {
@@ -795,7 +795,7 @@ filter_scale(filter *f, const clarke_step *s)
   clarke_status status = enclosure_alloc(f, y, f->g->values[s->out].count);
 
   if (largest == NULL)
-    status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(f->err);
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++) {
     size_t from = s->in[0].map != NULL ? s->in[0].map[i] : i;
     double k = c->real[s->in[1].map != NULL ? s->in[1].map[i] : i];
@@ -1066,7 +1066,7 @@ filter_piecewise(filter *f, const clarke_step *s, int8_t *piece, size_t *open)
   }
   largest = calloc(f->n + 1, sizeof *largest);
   if (largest == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   piecewise_values(f, s, &p, x, y, largest);
   round_sizes(largest, f->n, 32);
   add_rounding(f, y, largest);
@@ -1281,14 +1281,14 @@ settle_windows(filter *f, const clarke_step *s, const enclosure *y, size_t i, in
   if (f->ids == NULL)
     f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
   if (f->ids == NULL)
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   *open -= settle_rows(f, s, y->y + i * f->n, s->in[0].map + i * s->width, piece, ties);
   for (size_t j = 0; j < f->n && *open > 0; j++)
     if (piece[j] == CLARKE_OPEN && identical_entries(f, s, y, i, j, &piece[j])) {
       ties[j]++;
       (*open)--;
     }
-  return clarke_identities_failed(f->ids) ? clarke_fail(f->err, CLARKE_ENOMEM, "out of memory")
+  return clarke_identities_failed(f->ids) ? clarke_no_memory(f->err)
                                           : CLARKE_OK;
 }
 
@@ -1447,7 +1447,7 @@ filter_normalize(filter *f, const clarke_step *s)
   clarke_status status = enclosure_alloc(f, y, x->rows);
 
   if (bound == NULL)
-    status = clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(f->err);
   for (size_t group = 0; group < s->grouping.groups && status == CLARKE_OK; group++)
     for (size_t from = 0; from < f->n; from += each)
       normalize_group(f, s, x, y->y, bound, group, from, from + each);
@@ -1478,7 +1478,7 @@ allocate_places(filter *f, size_t i)
   if (s->kind == CLARKE_MAX)
     f->ties[i] = calloc(f->n + 1, sizeof **f->ties);
   if (f->piece[i] == NULL || (s->kind == CLARKE_MAX && f->ties[i] == NULL))
-    return clarke_fail(f->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(f->err);
   memset(f->piece[i], CLARKE_OPEN, entries);
   return CLARKE_OK;
 }
@@ -1582,7 +1582,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
     free(f.deferred);
     free(f.bound);
     free(f.mark);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   clarke_graph_needed(g, false, needed);
   find_last_uses(last, g);

@@ -47,7 +47,7 @@ allocate(clarke_forward *f, const clarke_constants *constants, size_t n, clarke_
   f->ties = calloc(g->n_steps + 1, sizeof *f->ties);
   return f->value != NULL && f->piece != NULL && f->ties != NULL
            ? CLARKE_OK
-           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+           : clarke_no_memory(err);
 }
 
 /* The matrix of an operand: the activation, or the constant as a column. */
@@ -135,7 +135,7 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
   size_t entries = f->g->values[s->out].count * f->n;
   size_t *from = malloc((entries + 1) * sizeof *from), tied[CLARKE_MAX_WIDTH];
   clarke_status status = from != NULL ? clarke_window_decide(f, i, err)
-                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                      : clarke_no_memory(err);
 
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
     int8_t code = f->piece[i][e];
@@ -168,7 +168,7 @@ refine_signs(clarke_forward *f, size_t i, clarke_error *err)
     return CLARKE_OK;
   found = malloc(entries + 1);
   if (found == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = clarke_sign_decide(found, &open, f->constants, s, x, err);
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
     if (piece[e] == CLARKE_OPEN && found[e] >= 0)
@@ -189,7 +189,7 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
   else {
     f->piece[i] = malloc(x->rows * x->cols + 1);
     if (f->piece[i] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
   }
   if (status == CLARKE_OK)
@@ -401,7 +401,7 @@ clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *con
   clarke_forward_init(&f);
   status = allocate(&f, constants, input->cols, err);
   if (status == CLARKE_OK && (needed == NULL || last == NULL))
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   free(f.piece);
   free(f.ties);
   f.piece = piece;
@@ -411,7 +411,7 @@ clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *con
   if (status == CLARKE_OK)
     f.identities = clarke_identities_new(g, f.n, piece, NULL, x);
   if (status == CLARKE_OK && f.identities == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = clarke_matrix_copy(&f.value[g->input], input, err);
   if (status == CLARKE_OK) /* an enclosure, to be rounded from its first step on */
@@ -446,7 +446,7 @@ clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t colum
       continue;
     f->piece[i] = malloc(count + 1);
     if (f->piece[i] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     for (size_t e = 0; e < count; e++)
       f->piece[i][e] = all->piece[i][e * all->n + column];
   }

@@ -24,7 +24,7 @@ swap_axes(clarke_matrix *c, const clarke_matrix *a, size_t n_outer, size_t n_inn
   clarke_status status;
 
   if (map == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t o = 0; o < n_outer; o++)
     for (size_t i = 0; i < n_inner; i++)
       map[o * n_inner + i] = i * n_outer + o;
@@ -70,7 +70,7 @@ clarke_each_block(clarke_matrix *y, size_t blocks, const clarke_matrix *a, const
   clarke_status status = CLARKE_OK;
 
   if (product == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_matrix_init(&left);
   clarke_matrix_init(&right);
   for (size_t k = 0; k < blocks; k++)
@@ -173,7 +173,7 @@ clarke_reciprocals(clarke_matrix *r, const clarke_matrix *c, clarke_error *err)
   clarke_status status;
 
   if (q == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n; i++) {
     mpq_init(q[i]);
     clarke_matrix_get(q[i], c, i / c->cols, i % c->cols);
@@ -243,7 +243,7 @@ clarke_root_reciprocals(clarke_matrix *r, const clarke_matrix *c, const mpq_t ep
 
   if (q == NULL) {
     _arb_vec_clear(y, (long)n);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < n; i++) {
     bool rational;

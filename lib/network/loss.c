@@ -94,7 +94,7 @@ targets(clarke_matrix *t, const clarke_loss *loss, const clarke_forward *f, cons
   clarke_status status;
 
   if (values == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t j = 0; j < n; j++) {
     size_t s = sample != NULL ? sample[j] : j;
 
@@ -154,7 +154,7 @@ ones(clarke_matrix *m, size_t rows, size_t cols, clarke_error *err)
   clarke_status status;
 
   if (values == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < rows * cols; e++)
     values[e] = 1;
   status = clarke_matrix_set_doubles(m, rows, cols, values, err);

@@ -132,7 +132,7 @@ clarke_normalize_apply(clarke_matrix *y, const clarke_step *s, const clarke_matr
   size_t *map = group_map(s, x->rows);
   clarke_matrix r;
   clarke_status status = map != NULL ? centre(y, s, x, map, err)
-                                     : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                     : clarke_no_memory(err);
 
   clarke_matrix_init(&r);
   if (status == CLARKE_OK)
@@ -176,7 +176,7 @@ clarke_normalize_derivative(clarke_matrix *d, const clarke_step *s, const clarke
   size_t *map = group_map(s, x->rows);
   clarke_matrix c, r;
   clarke_status status = map != NULL ? CLARKE_OK
-                                     : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                     : clarke_no_memory(err);
 
   clarke_matrix_init(&c);
   clarke_matrix_init(&r);

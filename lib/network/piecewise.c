@@ -147,7 +147,7 @@ widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
     return CLARKE_OK;
   y->radius = malloc((n + 1) * sizeof *y->radius);
   if (y->radius == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < n; e++)
     y->radius[e] = clarke_piece_is_number(&step->pieces, piece[e])
                      ? 0
@@ -316,7 +316,7 @@ prelu_slopes(clarke_matrix *s, const clarke_constants *constants, const clarke_s
   clarke_status status;
 
   if (slope == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < count * n; e++)
     slope[e] = piece[e] == 0 ? prelu_slope(constants->g, step, e / n) : piece[e] == 1 ? 1 : 0;
   status = clarke_matrix_set_doubles(s, count, n, slope, err);

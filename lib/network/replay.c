@@ -70,7 +70,7 @@ set_input(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, si
   clarke_status status;
 
   if (column == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < features; i++) {
       size_t from = sample[j] * features + i;
@@ -114,7 +114,7 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
     if (r->g->steps[i].kind == CLARKE_MAX)
       r->ties[i] = calloc(r->samples + 1, sizeof **r->ties);
     if (r->piece[i] == NULL || (r->g->steps[i].kind == CLARKE_MAX && r->ties[i] == NULL))
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     memset(r->piece[i], CLARKE_OPEN, entries);
     *open += entries;
   }
@@ -151,7 +151,7 @@ set_options(clarke_touch *t, const clarke_replay *r, clarke_error *err)
   t->n_options = clarke_window_options(place, &r->near, t->step, t->feature, t->column);
   t->option = malloc(t->n_options * sizeof *t->option);
   if (t->option == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t o = 0; o < t->n_options; o++)
     t->option[o] = s->in[0].map[t->feature * s->width + place[o]];
   return CLARKE_OK;
@@ -167,7 +167,7 @@ add_touch(clarke_replay *r, size_t *capacity, clarke_touch touch, clarke_error *
     clarke_touch *grown = realloc(r->touch, wanted * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     r->touch = grown;
     *capacity = wanted;
   }
@@ -233,7 +233,7 @@ pick_samples(clarke_tensor *x, const clarke_replay *r, const size_t *sample, siz
   x->integer = NULL;
   x->real = malloc((n * features + 1) * sizeof *x->real);
   if (x->real == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < features; i++) {
       size_t from = sample[j] * features + i;
@@ -288,7 +288,7 @@ take_places(int8_t **piece, size_t **ties, const clarke_replay *r, const size_t 
     piece[i] = malloc(count * n + 1);
     ties[i] = calloc(n + 1, sizeof **ties);
     if (piece[i] == NULL || ties[i] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   }
   move_places(r, piece, sample, n, false);
   return CLARKE_OK;
@@ -306,7 +306,7 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   clarke_matrix input;
   clarke_status status = piece != NULL && ties != NULL
                            ? pick_samples(&x, r, sample, n, err)
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   clarke_matrix_init(&input);
   if (status == CLARKE_OK)
@@ -347,7 +347,7 @@ find_open_samples(size_t **sample, size_t *n, const clarke_replay *r, clarke_err
   *sample = malloc((r->samples + 1) * sizeof **sample);
   if (mark == NULL || *sample == NULL) {
     free(mark);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   mark_samples(r, mark, false);
   for (size_t j = 0; j < r->samples; j++)
@@ -415,7 +415,7 @@ run_groups(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
   size_t group = group_size(r), kept = 0;
   bool *touched = calloc(r->samples + 1, sizeof *touched);
   clarke_status status = touched != NULL ? CLARKE_OK
-                                         : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                         : clarke_no_memory(err);
 
   for (size_t first = 0; first < n && status == CLARKE_OK; first += group) {
     size_t size = n - first < group ? n - first : group;
@@ -453,7 +453,7 @@ run_open(clarke_replay *r, bool refine, clarke_error *err)
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
   size_t n = 1;
   clarke_status status = needed != NULL ? clarke_constants_init(&r->constants, r->g, err)
-                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                        : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, true, needed);
@@ -503,7 +503,7 @@ chunk_filter(chunk *c, bool fine, size_t limit)
   c->piece = calloc(c->g->n_steps + 1, sizeof *c->piece);
   c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
   if (c->piece == NULL || c->ties == NULL)
-    return clarke_fail(&c->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(&c->err);
   c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, limit,
                                 &c->err);
   c->fine = fine;
@@ -688,7 +688,7 @@ filter_again(clarke_replay *r, size_t *open, const bool *coarse, clarke_error *e
   size_t *sample = malloc((r->samples + 1) * sizeof *sample), n = 0;
   clarke_status status = mark != NULL && sample != NULL
                            ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     mark_samples(r, mark, false);
@@ -724,7 +724,7 @@ filter_batch(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 {
   bool *coarse = calloc(r->samples + 1, sizeof *coarse);
   clarke_status status = coarse != NULL ? filter_all(r, threads, open, coarse, err)
-                                        : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                        : clarke_no_memory(err);
 
   if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
     status = filter_again(r, open, coarse, err);
@@ -748,7 +748,7 @@ clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *
   r->piece = calloc(g->n_steps + 1, sizeof *r->piece);
   r->ties = calloc(g->n_steps + 1, sizeof *r->ties);
   if (r->piece == NULL || r->ties == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = check_batch(x, err);
   if (status == CLARKE_OK)
     status = leave_all_open(r, &entries, err);
@@ -773,7 +773,7 @@ clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision
 
   clarke_matrix_init(&input);
   if (needed == NULL || sample == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   for (size_t j = 0; status == CLARKE_OK && j < r->samples; j++)
     sample[j] = j;
   if (status == CLARKE_OK && r->constants.constant == NULL)

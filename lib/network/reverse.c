@@ -278,7 +278,7 @@ run(pass *p, const bool *keep, size_t bits)
 
   p->carries = malloc((g->n_values + 1) * sizeof *p->carries);
   if (p->carries == NULL)
-    return clarke_fail(p->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(p->err);
   clarke_reverse_carriers(p->carries, g, p->segment);
   for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK;) {
     size_t out = g->steps[i].out;

@@ -44,7 +44,7 @@ clarke_sign_decide(int8_t *piece, size_t *open, const clarke_constants *constant
   signed char *sign = malloc(n_kinks * entries + 1);
 
   if (sign == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < n_kinks; k++)
     clarke_matrix_signs(sign + k * entries, x, step->pieces.kink[k]);
   for (size_t e = 0; e < entries; e++) {

@@ -45,7 +45,7 @@ allocate(clarke_slopes *s, size_t n, clarke_error *err)
   if (s->slope == NULL || s->route == NULL) {
     free(s->slope);
     s->slope = NULL;
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   s->n = n;
   for (size_t i = 0; i < n; i++)
@@ -104,7 +104,7 @@ analytic_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *
       size_t *zeros = calloc(y->rows + 1, sizeof *zeros);
 
       status = zeros != NULL ? clarke_matrix_gather_rows(s, &ones, zeros, y->rows, err)
-                             : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                             : clarke_no_memory(err);
       free(zeros);
     }
     if (status == CLARKE_OK)
@@ -188,10 +188,10 @@ route_grow(clarke_route *route, size_t entries, clarke_error *err)
   if (weight != NULL)
     route->weight = weight;
   if (from == NULL || weight == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   from[route->n] = malloc((entries + 1) * sizeof **from);
   if (from[route->n] == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_matrix_init(&weight[route->n]);
   for (size_t e = 0; e < entries; e++)
     from[route->n][e] = CLARKE_NONE;
@@ -323,7 +323,7 @@ set_radius(clarke_matrix *m, size_t i, size_t j, const mpq_t radius, clarke_erro
   if (m->radius == NULL)
     m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
   if (m->radius == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   m->radius[i * m->cols + j] = nextafter(mpq_get_d(radius), INFINITY);
   return CLARKE_OK;
 }
@@ -391,7 +391,7 @@ clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all, const clarke_re
   int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
   clarke_status status = touch != NULL && proxies != NULL
                            ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   for (size_t k = 0; status == CLARKE_OK && k < r->n_touches; k++) {
     touch[k] = r->touch[k];

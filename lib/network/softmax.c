@@ -14,7 +14,7 @@ clarke_softmax_groups(clarke_matrix *y, const clarke_step *s, const clarke_matri
   clarke_status status;
 
   if (group == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t f = 0; f < n; f++)
     group[f] = f / (s->length * s->stride) * s->stride + f % s->stride;
   clarke_matrix_init(&sums);

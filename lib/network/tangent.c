@@ -304,7 +304,7 @@ shorten(clarke_matrix *m, size_t bits, clarke_error *err)
   if (m->radius == NULL && clarke_matrix_bits(m) > bits) {
     m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
     if (m->radius == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   }
   return clarke_matrix_round(m, bits, err);
 }
@@ -330,7 +330,7 @@ clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep, const clarke_fo
   pass p = {f, s, tangent, d, err};
   size_t *last = last_readers(g);
   clarke_status status = last != NULL ? CLARKE_OK
-                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                      : clarke_no_memory(err);
 
   for (size_t v = 0; v < g->n_values; v++)
     drop(&tangent[v]);

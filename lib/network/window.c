@@ -125,7 +125,7 @@ refine_windows(clarke_forward *f, size_t step, clarke_error *err)
       f->piece[step][e] = code;
       f->ties[step][e % f->n] += ties;
     }
-  return clarke_identities_failed(f->identities) ? clarke_fail(err, CLARKE_ENOMEM, "out of memory")
+  return clarke_identities_failed(f->identities) ? clarke_no_memory(err)
                                                  : CLARKE_OK;
 }
 
@@ -140,7 +140,7 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
   f->piece[step] = malloc(entries + 1);
   f->ties[step] = calloc(f->n + 1, sizeof **f->ties);
   if (f->piece[step] == NULL || f->ties[step] == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < entries; e++) {
     window w = window_at(f, step, e / f->n, e % f->n);
 
@@ -150,7 +150,7 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
   if (left > 0 && f->identities == NULL)
     f->identities = clarke_identities_new(f->g, f->n, f->piece, f->value, NULL);
   if (left > 0 && f->identities == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t e = 0; e < entries && left > 0; e++)
     if (f->piece[step][e] == CLARKE_OPEN) {
       window w = window_at(f, step, e / f->n, e % f->n);
@@ -158,7 +158,7 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
       f->piece[step][e] = settle(&w, &f->ties[step][e % f->n], &f->open);
     }
   return f->identities != NULL && clarke_identities_failed(f->identities)
-           ? clarke_fail(err, CLARKE_ENOMEM, "out of memory")
+           ? clarke_no_memory(err)
            : CLARKE_OK;
 }
 

@@ -95,7 +95,7 @@ bias_map(const clarke_lowering *low, size_t outer, size_t **map, clarke_error *e
   if (b->count == outer)
     return CLARKE_OK;
   *map = calloc(outer, sizeof **map);
-  return *map != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return *map != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* y = alpha (W x) + beta b, when it is more than W x. */

@@ -127,7 +127,7 @@ new_tables(clarke_profile *p, const char *name, clarke_error *err)
   p->order = calloc(n_orders + 1, sizeof *p->order);
   p->rule = calloc(n_orders + 1, sizeof *p->rule);
   if (p->name == NULL || p->op == NULL || p->proxy == NULL || p->order == NULL || p->rule == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
     if (op->order) {
       mpq_init(p->rule[p->n_orders].beta);

@@ -69,7 +69,7 @@ lower_transpose(clarke_lowering *low, clarke_error *err)
     out[a] = dims[perm[a]];
   map = transposed_map(rank, dims, perm, x->count);
   if (map == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   return clarke_lower_rearranged(low, rank - lead, out + lead, map, err);
 }
 

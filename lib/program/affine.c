@@ -42,7 +42,7 @@ clarke_affine_begin(clarke_affine *a, bool *small, const clarke_code *p, mpq_t *
   a->first = clarke_rationals(width);
   a->second = clarke_rationals(width);
   if (status == CLARKE_OK && (a->form == NULL || a->first == NULL || a->second == NULL))
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   return status;
 }
 
@@ -294,7 +294,7 @@ do_order(const place *w)
   mpq_t zero;
 
   if (list == NULL)
-    return clarke_fail(w->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(w->err);
   for (size_t k = 0; k < n && status == CLARKE_OK && !w->s->open; k++) {
     size_t at = k;
     int sign = -1;

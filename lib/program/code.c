@@ -188,7 +188,7 @@ append(clarke_code *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_c
     clarke_instruction *grown = realloc(p->instruction, capacity * sizeof *grown);
 
     if (grown == NULL) {
-      clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      clarke_no_memory(err);
       return NULL;
     }
     p->instruction = grown;
@@ -201,7 +201,7 @@ append(clarke_code *p, clarke_do kind, size_t n_in, const size_t *in, size_t n_c
   if (i->in == NULL || (n_coef > 0 && i->coef == NULL)) {
     free(i->in);
     free(i->coef);
-    clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    clarke_no_memory(err);
     return NULL;
   }
   i->kind = kind;
@@ -241,13 +241,13 @@ clarke_code_add_input(clarke_code *p, size_t *first, const char *name, size_t n,
   clarke_code_input *input;
 
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   p->input = grown;
   input = &p->input[p->n_inputs];
   *input = (clarke_code_input){.name = strdup(name), .vector = vector, .n = 0, .first = p->n,
                                   .wrt = true};
   if (input->name == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   p->n_inputs++;
   *first = p->n;
   for (; input->n < n; input->n++)
@@ -300,7 +300,7 @@ new_pieces(clarke_instruction *i, size_t n_kinks, clarke_error *err)
 {
   i->pieces = malloc(sizeof *i->pieces);
   if (i->pieces == NULL)
-    clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    clarke_no_memory(err);
   else
     pieces_init(i->pieces, n_kinks);
   return i->pieces;
@@ -391,7 +391,7 @@ clarke_code_add_output(clarke_code *p, size_t at, clarke_error *err)
   size_t *grown = realloc(p->output, (p->n_outputs + 1) * sizeof *grown);
 
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   p->output = grown;
   p->output[p->n_outputs++] = at;
   return CLARKE_OK;

@@ -71,7 +71,7 @@ keep_link(links *l, size_t from, const mpq_t value, clarke_error *err)
     link *grown = realloc(l->link, capacity * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     l->link = grown;
     l->capacity = capacity;
   }
@@ -216,7 +216,7 @@ chains_init(chains *c, clarke_units *u, clarke_error *err)
       c->n_site != NULL && c->first_input != NULL && c->n_input != NULL &&
       (c->sink != NULL || !c->kept))
     return CLARKE_OK;
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return clarke_no_memory(err);
 }
 
 static void
@@ -262,7 +262,7 @@ find_useful(corners *k, clarke_error *err)
   k->first = malloc((u->n_sites + 1) * sizeof *k->first);
   if (fed == NULL || k->useful == NULL || k->first == NULL) {
     free(fed);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   for (size_t v = 0; v < u->n; v++) {
     size_t site = u->unit[v].site;
@@ -380,7 +380,7 @@ list_corners(corners *k, mpq_t *base, clarke_error *err)
   k->sum = clarke_rationals(n_sum);
   k->corner = clarke_rationals(k->n_corners * k->dim);
   if (k->flow == NULL || k->chosen == NULL || k->sum == NULL || k->corner == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   for (size_t e = 0; e < k->dim && status == CLARKE_OK; e++)
     mpq_set(k->sum[e], base[e]);
   if (status == CLARKE_OK)
@@ -443,7 +443,7 @@ find_elements(clarke_conservative *c, chains *found, clarke_error *err)
   for (size_t k = 0; k < n; k++) {
     c->element[k] = clarke_rationals(dim);
     if (c->element[k] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   }
   c->known = clarke_units_gradient(c->element[0], found->u);
   if (found->chain == CLARKE_NONE || !c->known)

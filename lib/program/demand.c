@@ -12,7 +12,7 @@ clarke_demand_init(clarke_demand *d, const clarke_code *p, clarke_error *err)
   d->arm = calloc(p->n + 1, sizeof *d->arm);
   d->waiting = malloc((p->n + 1) * sizeof *d->waiting);
   if (d->done == NULL || d->arm == NULL || d->waiting == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   return CLARKE_OK;
 }
 

@@ -45,12 +45,6 @@ clarke_derivation_clear(clarke_derivation *d)
   memset(d, 0, sizeof *d);
 }
 
-static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
 /* --- AD's own pattern -------------------------------------------------------------------------- */
 
 /* Are AD's partial derivatives of an ORDER those of the entry taken, up to entries that are equal to
@@ -106,7 +100,7 @@ walk_agrees(bool *agrees, const clarke_derivation *d, const clarke_walk *w, clar
     clarke_number *partial = clarke_numbers(n);
 
     if (partial == NULL)
-      return no_memory(err);
+      return clarke_no_memory(err);
     /* Arms have agreed so far, so that w has executed this one too. */
     *agrees = w->demand.done[at];
     if (*agrees)
@@ -178,7 +172,7 @@ ad_choice(size_t *choice, void *context, const clarke_walk *w, clarke_error *err
   const clarke_instruction *i = &d->p->instruction[fork->instruction];
   const clarke_touched *t = clarke_touched_find(&d->execution, fork->instruction);
   clarke_number *partial = clarke_numbers(i->n_in);
-  clarke_status status = partial != NULL ? CLARKE_OK : no_memory(err);
+  clarke_status status = partial != NULL ? CLARKE_OK : clarke_no_memory(err);
   mpq_t slope[2];
 
   *choice = CLARKE_NONE;
@@ -245,7 +239,7 @@ gather(gathered *g, const clarke_derivation *d, bool realized, clarke_error *err
   clarke_points_init(&g->points, d->dim);
   g->pattern = malloc((t->n + 1) * sizeof *g->pattern);
   if (v == NULL || g->pattern == NULL)
-    status = no_memory(err);
+    status = clarke_no_memory(err);
   for (int pass = 0; pass < 2; pass++) /* rows move while points are added */
     for (size_t i = 0; i < t->n && status == CLARKE_OK; i++) {
       const clarke_pattern *p = &t->pattern[i];
@@ -281,7 +275,7 @@ place_ad(clarke_hull_place *place, mpq_t **weight, mpq_t **separator, const gath
   *weight = clarke_rationals(g->points.n);
   *separator = clarke_rationals(d->dim);
   if (v == NULL || *weight == NULL || *separator == NULL)
-    status = no_memory(err);
+    status = clarke_no_memory(err);
   else {
     for (size_t k = 0; k < d->dim; k++)
       clarke_number_middle(v[k], &d->ad[k]);
@@ -306,7 +300,7 @@ try_inside(clarke_derivation *d, clarke_error *err)
   if (status == CLARKE_OK && place == CLARKE_HULL_INSIDE) {
     d->weight = clarke_rationals(d->patterns.n);
     if (d->weight == NULL)
-      status = no_memory(err);
+      status = clarke_no_memory(err);
     for (size_t i = 0; i < g.points.n && status == CLARKE_OK; i++) {
       mpq_set(d->weight[g.pattern[i]], weight[i]);
       used += mpq_sgn(weight[i]) != 0;
@@ -494,7 +488,7 @@ find_sets(clarke_derivation *d, clarke_error *err)
   }
   if (status == CLARKE_OK && d->sets_known) {
     d->least = clarke_rationals(d->dim);
-    status = d->least != NULL ? clarke_points_least(d->least, &d->clarke, err) : no_memory(err);
+    status = d->least != NULL ? clarke_points_least(d->least, &d->clarke, err) : clarke_no_memory(err);
     d->least_known = status == CLARKE_OK;
   }
   gathered_clear(&g);
@@ -530,7 +524,7 @@ find_ad(clarke_derivation *d, clarke_error *err)
 
   d->ad = clarke_numbers(d->dim);
   if (d->ad == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   status = clarke_execution_ad(d->ad, &d->execution, d->profile, err);
   d->ad_exact = true;
   for (size_t k = 0; k < d->dim; k++)

@@ -39,7 +39,7 @@ prepare(clarke_execution *e, const clarke_code *p, mpq_t *at, long precision,
   e->value = clarke_numbers(p->n);
   if (e->live == NULL || e->piece == NULL || e->order == NULL || e->touch_of == NULL ||
       e->value == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   memset(e->touch_of, 0xff, (p->n + 1) * sizeof *e->touch_of);
   return CLARKE_OK;
 }
@@ -81,7 +81,7 @@ execute_pointwise(clarke_execution *e, size_t at, clarke_error *err)
   if (place == CLARKE_PLACE_KINK) {
     t = touch(e, at);
     if (t == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     t->kink = piece;
   }
   e->piece[at] = (uint8_t)piece;
@@ -97,7 +97,7 @@ execute_order(clarke_execution *e, size_t at, clarke_error *err)
   clarke_touched *t = NULL;
 
   if (tied == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   if (!clarke_order_place(tied, &n_tied, &rank, i, e->value, e->precision)) {
     free(tied);
     return leave_open(e, at);
@@ -114,7 +114,7 @@ execute_order(clarke_execution *e, size_t at, clarke_error *err)
   else {
     free(tied);
     if (n_tied > 1)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   }
   return CLARKE_OK;
 }
@@ -134,7 +134,7 @@ execute_branch(clarke_execution *e, clarke_demand *d, size_t at, clarke_error *e
   if (sign == 2)
     return leave_open(e, at);
   if (sign == 0 && touch(e, at) == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   e->piece[at] = clarke_relation_holds(i->relation, sign);
   d->arm[at] = e->piece[at] ? 1 : -1;
   return CLARKE_OK;
@@ -153,7 +153,7 @@ execute_smooth(clarke_execution *e, size_t at, clarke_error *err)
   }
   if (i->kind == CLARKE_DO_NORM && clarke_norm_at_zero(i, e->value)) {
     clarke_number_set_si(&e->value[at], 0);
-    return touch(e, at) != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return touch(e, at) != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
   status = clarke_smooth_value(&e->value[at], NULL, &open, e->p, at, e->value, e->precision, err);
   return open ? leave_open(e, at) : status;
@@ -277,7 +277,7 @@ order_partials(clarke_number *d, const clarke_execution *e, size_t at, clarke_er
   size_t *tied = malloc(i->n_in * sizeof *tied), n_tied, rank;
 
   if (tied == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   if (clarke_order_place(tied, &n_tied, &rank, i, e->value, e->precision))
     clarke_number_set_si(&d[tied[0]], 1);
   free(tied);
@@ -384,7 +384,7 @@ clarke_execution_ad(clarke_number *gradient, const clarke_execution *e,
   clarke_status status = CLARKE_OK;
 
   if (adjoint == NULL || d == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   for (size_t k = 0; k < p->n_outputs * n && status == CLARKE_OK; k++)
     clarke_number_set_si(&gradient[k], 0);
   for (size_t o = 0; o < p->n_outputs && status == CLARKE_OK; o++)

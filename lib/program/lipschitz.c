@@ -32,12 +32,6 @@ typedef struct {
   fmpq_mpoly_ctx_t ring;
 } neighbourhood;
 
-static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
 /* --- polynomials of inputs and of instructions taken as variables ----------------------------- */
 
 static bool
@@ -148,7 +142,7 @@ make_all(neighbourhood *n, size_t end, clarke_error *err)
       continue;
     n->at[at].polynomial = malloc(sizeof *n->at[at].polynomial);
     if (n->at[at].polynomial == NULL)
-      return no_memory(err);
+      return clarke_no_memory(err);
     clarke_polynomial_init(n->at[at].polynomial, n->ring);
     make(n, at);
   }
@@ -319,7 +313,7 @@ place_order(neighbourhood *n, size_t at, clarke_error *err)
   size_t *tied = malloc(i->n_in * sizeof *tied), n_tied, rank;
 
   if (tied == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   if (clarke_order_place(tied, &n_tied, &rank, i, n->value, n->e->precision))
     clarke_number_set(&n->value[at], &n->value[i->in[tied[0]]]);
   else
@@ -438,7 +432,7 @@ clarke_lipschitz(bool *known, char *why, size_t *far, const clarke_execution *e,
   n.value = clarke_numbers(p->n);
   n.partial = clarke_numbers(wide);
   if (n.at == NULL || n.value == NULL || n.partial == NULL)
-    status = no_memory(err);
+    status = clarke_no_memory(err);
   for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
     vary(&n, i);
     status = place(&n, i, err);

@@ -75,12 +75,6 @@ clarke_patterns_clear(clarke_patterns *t)
   clarke_patterns_init(t);
 }
 
-static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
 /* Room for one more of n entries of that size; the array moves. */
 static clarke_status
 room(void **array, size_t n, size_t *capacity, size_t size, clarke_error *err)
@@ -91,7 +85,7 @@ room(void **array, size_t n, size_t *capacity, size_t size, clarke_error *err)
     return CLARKE_OK;
   grown = realloc(*array, (2 * *capacity + 16) * size);
   if (grown == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   *array = grown;
   *capacity = 2 * *capacity + 16;
   return CLARKE_OK;
@@ -179,7 +173,7 @@ rows_append(search *s, size_t choice, clarke_error *err)
     if (g == NULL || room((void **)&s->row, s->n_rows, &s->capacity_rows, sizeof *s->row, err) !=
                        CLARKE_OK) {
       clarke_numbers_free(g, s->width);
-      return no_memory(err);
+      return clarke_no_memory(err);
     }
     clarke_walk_decision(g, &degree, &s->walk, choice, k);
     s->row[s->n_rows] = (positive){.gradient = g, .affine = degree <= 1};
@@ -261,7 +255,7 @@ read_empty(cone_result *r, const clarke_cone *cone, const size_t *name, mpz_t *d
   r->decision = malloc((count + 1) * sizeof *r->decision);
   r->u = malloc((count + 1) * sizeof *r->u);
   if (r->decision == NULL || r->u == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n; i++) {
     const fmpz *u = fmpz_mat_entry(cone->u, (slong)i, 0);
 
@@ -281,7 +275,7 @@ read_feasible(cone_result *r, const clarke_cone *cone, size_t width, clarke_erro
 {
   r->d = clarke_rationals(width);
   if (r->d == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (size_t k = 0; k < width; k++)
     fmpz_get_mpz(mpq_numref(r->d[k]), fmpz_mat_entry(cone->d, (slong)k, 0));
   return CLARKE_OK;
@@ -301,7 +295,7 @@ solve(cone_result *r, search *s, bool affine_only, clarke_error *err)
   if (name == NULL || denominator == NULL) {
     free(name);
     free(denominator);
-    return no_memory(err);
+    return clarke_no_memory(err);
   }
   for (size_t i = 0; i < s->n_rows; i++)
     if (!affine_only || s->row[i].affine)
@@ -341,7 +335,7 @@ name_multipliers(branch *b, mpq_t *u, const size_t *name, size_t n, clarke_error
   b->decision = malloc((count + 1) * sizeof *b->decision);
   b->u = malloc((count + 1) * sizeof *b->u);
   if (b->decision == NULL || b->u == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n; i++) {
     if (mpq_sgn(u[i]) == 0)
       continue;
@@ -365,7 +359,7 @@ refute_polynomials(branch *b, search *s, clarke_error *err)
 
   clarke_number_init(&zero);
   if (q == NULL || made == NULL || name == NULL || u == NULL)
-    status = no_memory(err);
+    status = clarke_no_memory(err);
   for (size_t i = 0; i < s->n_rows && status == CLARKE_OK; i++)
     curved += s->row[i].q != NULL;
   for (size_t i = 0; i < s->n_rows && status == CLARKE_OK && curved > 0; i++) {
@@ -415,7 +409,7 @@ judge(branch *b, search *s, size_t choice, clarke_error *err)
   } else if (status == CLARKE_OK) {
     b->witness = clarke_rationals(s->width);
     if (b->witness == NULL)
-      status = no_memory(err);
+      status = clarke_no_memory(err);
     for (size_t k = 0; k < s->width && status == CLARKE_OK; k++)
       mpq_set(b->witness[k], s->witness[k]);
   }
@@ -431,7 +425,7 @@ add_refuted(search *s, branch *b, clarke_error *err)
   clarke_fork *f = add_fork(s, CLARKE_REFUTED, b->depth, err);
 
   if (f == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   f->n_u = b->n_u;
   f->decision = b->decision;
   f->u = b->u;
@@ -485,7 +479,7 @@ part(search *s, bool *on, clarke_error *err)
   clarke_fork *f = add_fork(s, CLARKE_PARTING, s->n_rows, err);
   branch *b = calloc(n, sizeof *b);
   size_t first = n;
-  clarke_status status = f != NULL && b != NULL ? CLARKE_OK : no_memory(err);
+  clarke_status status = f != NULL && b != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status == CLARKE_OK) {
     f->instruction = s->walk.fork.instruction;
@@ -494,7 +488,7 @@ part(search *s, bool *on, clarke_error *err)
   for (size_t c = 0; c < n && status == CLARKE_OK && !is_used_up(s); c++) {
     b[c].choice = malloc((s->n_path + 1) * sizeof *b[c].choice);
     if (b[c].choice == NULL)
-      status = no_memory(err);
+      status = clarke_no_memory(err);
     else {
       if (s->n_path > 0)
         memcpy(b[c].choice, s->path, s->n_path * sizeof *s->path);
@@ -567,7 +561,7 @@ read_outputs(clarke_pattern *p, search *s, clarke_error *err)
 
   p->gradient = clarke_numbers(s->t->dim);
   if (p->gradient == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   p->exact = true;
   for (size_t o = 0; o < program->n_outputs; o++) {
     size_t at = program->output[o];
@@ -588,12 +582,12 @@ give_direction(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_
 {
   p->direction = calloc(n + 1, sizeof *p->direction);
   if (p->direction == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (; p->n_directions < n; p->n_directions++) {
     mpq_t *d = clarke_rationals(width);
 
     if (d == NULL)
-      return no_memory(err);
+      return clarke_no_memory(err);
     for (size_t k = 0; k < width; k++)
       mpq_set(d[k], steps[p->n_directions][k]);
     p->direction[p->n_directions] = d;
@@ -633,7 +627,7 @@ add_pattern(search *s, clarke_error *err)
   clarke_patterns *t = s->t;
   clarke_fork *f = add_fork(s, CLARKE_PATTERN, s->n_rows, err);
   clarke_pattern *p;
-  clarke_status status = f != NULL ? CLARKE_OK : no_memory(err);
+  clarke_status status = f != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = room((void **)&t->pattern, t->n, &t->capacity, sizeof *t->pattern, err);
@@ -645,7 +639,7 @@ add_pattern(search *s, clarke_error *err)
   p->n_choices = s->n_path;
   p->choice = malloc((s->n_path + 1) * sizeof *p->choice);
   if (p->choice == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   if (s->n_path > 0)
     memcpy(p->choice, s->path, s->n_path * sizeof *s->path);
   status = read_outputs(p, s, err);
@@ -773,7 +767,7 @@ try_arcs(search *s, clarke_error *err)
   for (size_t r = 0; r < ARC_STEPS; r++) {
     arc[r] = clarke_rationals(s->width);
     if (arc[r] == NULL)
-      status = no_memory(err);
+      status = clarke_no_memory(err);
   }
   if (status == CLARKE_OK)
     status = clarke_walk_init(&w, s->e, arc, ARC_STEPS, err);

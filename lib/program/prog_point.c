@@ -58,7 +58,7 @@ parse_value(mpq_t value, const char *text, size_t length, const char *name, clar
     length--;
   copy = strndup(text, length);
   if (copy == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   good = clarke_literal_parse(value, copy);
   free(copy);
   if (good)

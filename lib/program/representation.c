@@ -218,7 +218,7 @@ say_difference(search *v, size_t piece, mpq_t *difference)
   clarke_status status = CLARKE_OK;
 
   if (point == NULL)
-    return clarke_fail(v->err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(v->err);
   mpq_init(value);
   clarke_form_value(value, difference, v->f.point, dim);
   for (size_t j = 0; j < dim; j++)
@@ -343,7 +343,7 @@ check_everywhere(clarke_representation *r, const clarke_code *p, mpq_t *at, clar
   if (status == CLARKE_OK && !small)
     not_known(&v, CLARKE_AFFINE_OPEN);
   else if (status == CLARKE_OK && point == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   else if (status == CLARKE_OK) {
     wrt_point(point, p, at);
     status = clarke_faces_begin(&v.s, dim, point, err);
@@ -434,7 +434,7 @@ gradient_at(bool *known, mpq_t *gradient, const clarke_code *p, mpq_t *at, size_
 
   *known = false;
   if (g == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_execution_init(&x);
   status = execute_for(&x, known, &copy, p, at, 1, &instruction, err);
   *known = *known && x.n_touched == 0;
@@ -485,7 +485,7 @@ add_selection(clarke_representation *r, clarke_points *all, const clarke_code *p
     return status;
   gradient = clarke_rationals(all->dim);
   if (gradient == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = gradient_at(&known, gradient, p, at, p->piece[piece].value, err);
   r->selection_known = r->selection_known && sign != 2 && (known || sign != 0);
   if (status == CLARKE_OK && known && sign == 0)
@@ -509,7 +509,7 @@ refute_at(clarke_representation *r, const clarke_code *p, mpq_t *at, size_t firs
   clarke_status status = CLARKE_OK;
 
   if (point == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   wrt_point(point, p, at);
   if (second != CLARKE_NONE || (first == CLARKE_NONE && decided)) {
     say_holding(&w, p, first, second);

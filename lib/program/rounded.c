@@ -561,7 +561,7 @@ clarke_rounded_run(clarke_rounded *r, const clarke_code *p, mpq_t *at, clarke_ie
     clarke_ieee_end(&m.unit);
   } else {
     clarke_rounded_clear(r);
-    status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    status = clarke_no_memory(err);
   }
   machine_free(&m);
   return status;

@@ -49,7 +49,7 @@ add_arms(size_t *added, clarke_units *u, clarke_error *err)
   size_t n = u->p.n_outputs, *grown = malloc((n + e->n_touched + 1) * sizeof *grown);
 
   if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   memcpy(grown, u->p.output, n * sizeof *grown);
   *added = 0;
   for (size_t t = 0; t < e->n_touched; t++) {
@@ -116,7 +116,7 @@ add_unit(clarke_units *u, size_t plus, size_t minus, const mpq_t scale, clarke_e
     clarke_unit *grown = realloc(u->unit, capacity * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     u->unit = grown;
     u->capacity = capacity;
   }
@@ -188,7 +188,7 @@ allocate(clarke_units *u, clarke_error *err)
 
   u->first = malloc((p->n + 1) * sizeof *u->first);
   if (u->first == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < p->n; i++) {
     u->first[i] = arguments;
     arguments += u->e->live[i] ? p->instruction[i].n_in : 0;
@@ -201,7 +201,7 @@ allocate(clarke_units *u, clarke_error *err)
   u->input = malloc((u->n_wrt + 1) * sizeof *u->input);
   if (u->partial == NULL || u->adjoint == NULL || u->depends == NULL || u->site == NULL ||
       u->input == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   return CLARKE_OK;
 }
 

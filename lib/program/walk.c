@@ -31,7 +31,7 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
   if (w->value == NULL || w->gradient == NULL || w->degree == NULL ||
       w->part == NULL ||
       w->fork.y == NULL || w->local == NULL || (n_arc > 0 && w->series == NULL))
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   return status;
 }
 
@@ -97,12 +97,6 @@ clarke_walk_restart(clarke_walk *w, mpq_t **arc)
   w->arc = arc;
   w->arc_failed = false;
   clarke_demand_restart(&w->demand);
-}
-
-static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
 }
 
 /* --- power series ------------------------------------------------------------------------------ */
@@ -198,7 +192,7 @@ input_series(clarke_walk *w, size_t at, clarke_error *err)
     return CLARKE_OK;
   w->series[at] = new_series();
   if (w->series[at] == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (size_t r = 0; r < w->n_arc && r + 1 < CLARKE_SERIES; r++)
     mpq_set(w->series[at][r], w->arc[r][entry]);
   return CLARKE_OK;
@@ -219,7 +213,7 @@ smooth_series(clarke_walk *w, size_t at, clarke_error *err)
   }
   w->series[at] = y = new_series();
   if (y == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   if (i->kind == CLARKE_DO_LINEAR)
     for (size_t k = 0; k < i->n_in; k++)
       series_addmul(y, i->coef[k], w->series[i->in[k]]);
@@ -251,7 +245,7 @@ piece_series(clarke_walk *w, size_t at, size_t piece, clarke_error *err)
   square = new_series();
   if (w->series[at] == NULL || square == NULL) {
     forget_series(&square);
-    return no_memory(err);
+    return clarke_no_memory(err);
   }
   mpq_init(q);
   if (i->kind == CLARKE_DO_ELU)
@@ -278,7 +272,7 @@ copy_series(clarke_walk *w, size_t at, size_t from, clarke_error *err)
     return CLARKE_OK;
   w->series[at] = new_series();
   if (w->series[at] == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   mpq_init(one);
   mpq_set_si(one, 1, 1);
   series_addmul(w->series[at], one, w->series[from]);
@@ -312,7 +306,7 @@ gradient_addmul(clarke_walk *w, size_t at, const clarke_number *d, size_t from, 
   if (w->gradient[at] == NULL)
     w->gradient[at] = clarke_numbers(w->width);
   if (w->gradient[at] == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   for (size_t k = 0; k < w->width; k++)
     clarke_number_addmul(&w->gradient[at][k], d, &w->gradient[from][k], w->e->precision);
   for (size_t k = 0; k < w->width; k++)
@@ -478,7 +472,7 @@ refine(clarke_walk *w, size_t at, clarke_error *err)
     return CLARKE_OK;
   y = malloc(sizeof *y);
   if (y == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   clarke_polynomial_init(y, w->ring);
   make_polynomial(y, w, at);
   forget_polynomial(w, at);
@@ -501,7 +495,7 @@ walk_input(clarke_walk *w, size_t at, clarke_error *err)
     return CLARKE_OK;
   w->gradient[at] = clarke_numbers(w->width);
   if (w->gradient[at] == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   clarke_number_set_si(&w->gradient[at][entry], 1);
   w->degree[at] = 1;
   return w->series != NULL ? input_series(w, at, err) : CLARKE_OK;
@@ -527,7 +521,7 @@ walk_smooth(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *e
   clarke_status status;
 
   if (d == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   status = clarke_smooth_value(&w->value[at], highest(w, i) > 0 ? d : NULL, &open, w->e->p, at,
                                w->value, w->e->precision, &inner);
   if (status == CLARKE_EINPUT) /* in an arm that is not taken at the point, or sqrt at 0 */
@@ -903,7 +897,7 @@ walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *er
   clarke_status status = CLARKE_OK;
 
   if (tied == NULL || copy_of == NULL)
-    status = no_memory(err);
+    status = clarke_no_memory(err);
   else if (!clarke_order_place(tied, &n, &rank, i, w->value, w->e->precision))
     status = stuck(w, state, at, "no precision tells these numbers apart");
   else {

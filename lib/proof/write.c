@@ -99,7 +99,7 @@ put_proxies(writer *w, clarke_error *err)
   size_t n;
 
   if (line == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   n = collect_proxies(line, w->q->g);
   for (size_t i = 0; i < n; i++)
     clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);

@@ -79,7 +79,7 @@ put_statement(FILE *out, const char *name, const char *sha256, const clarke_deri
   const clarke_op **op = collect_operators(d->p, &n);
 
   if (op == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\nprogram ",
           clarke_verdict_name(d->verdict));
   clarke_proof_put_name(out, name);

@@ -114,7 +114,7 @@ put_parameter(double *to, clarke_answer *a, size_t p, size_t n, clarke_error *er
   clarke_matrix *gradient = clarke_matrices_new(s->graph.n_parameters);
   bool known = false;
   clarke_status status = gradient != NULL ? clarke_audit_gradient(&known, gradient, s, err)
-                                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                          : clarke_no_memory(err);
 
   if (status == CLARKE_OK && !known)
     status = not_known(err);
@@ -139,7 +139,7 @@ of_parameter(double **gradient, size_t *n, clarke_answer *a, const char *name, c
   *gradient = malloc((g->parameters[p].count + 1) * sizeof **gradient);
   *n = g->parameters[p].count;
   status = *gradient != NULL ? put_parameter(*gradient, a, p, *n, err)
-                             : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                             : clarke_no_memory(err);
   return status;
 }
 
@@ -159,7 +159,7 @@ of_input(double **gradient, size_t *n, const clarke_answer *a, const char *name,
   *n = p->n_outputs * p->input[i].n;
   *gradient = malloc((*n + 1) * sizeof **gradient);
   if (*gradient == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t k = 0; k < *n; k++)
     (*gradient)[k] = clarke_number_double(&a->found.ad[k / p->input[i].n * width + first + k % p->input[i].n]);
   return CLARKE_OK;

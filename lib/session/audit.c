@@ -43,7 +43,7 @@ name_file(clarke_named_file *f, const char *path, const clarke_file *file, clark
 {
   f->name = strdup(clarke_base_name(path));
   memcpy(f->sha256, file->sha256, sizeof f->sha256);
-  return f->name != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static bool
@@ -60,7 +60,7 @@ read_npy(clarke_audit_session *s, const clarke_file *f, clarke_error *err)
 {
   s->batch.tensor = malloc(sizeof *s->batch.tensor);
   if (s->batch.tensor == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   s->batch.n = 1;
   clarke_tensor_init(&s->batch.tensor[0]);
   s->batch_stored = true;

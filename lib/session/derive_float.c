@@ -31,14 +31,14 @@ add_doubles(clarke_vectors *v, const double *x, size_t n, clarke_ieee format, cl
 
   v->text = calloc(n + 1, sizeof *v->text);
   if (v->text == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   v->known = true;
   v->n = 1;
   v->dim = n;
   for (size_t i = 0; i < n; i++) {
     shortest(text, x[i], format);
     if ((v->text[i] = strdup(text)) == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   }
   return CLARKE_OK;
 }

@@ -24,7 +24,7 @@ read_sample(clarke_tensors *arrays, const clarke_tensor **x, const char *path,
   if (status == CLARKE_OK && npy) {
     arrays->tensor = malloc(sizeof *arrays->tensor);
     if (arrays->tensor == NULL)
-      status = clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      status = clarke_no_memory(err);
     else {
       arrays->n = 1;
       clarke_tensor_init(&arrays->tensor[0]);
@@ -50,7 +50,7 @@ mark_parameters(clarke_derive_session *s, const char *input_name, clarke_error *
   size_t n = 0;
 
   if (names == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < s->n_wrt; i++)
     if (strcmp(s->wrt[i], input_name) != 0)
       names[n++] = s->wrt[i];
@@ -68,7 +68,7 @@ unroll(clarke_derive_session *s, const clarke_tensor *x, const char *input_name,
   clarke_status status = CLARKE_OK;
 
   if (input == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   if (s->graph.samples != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "--at: %zu samples; derive looks at one (clarke audit "
                          "takes a minibatch)", s->graph.samples);

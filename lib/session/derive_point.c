@@ -100,7 +100,7 @@ clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at
   for (size_t i = 0; s->at != NULL && i < s->n_at; i++)
     mpq_init(s->at[i]);
   if (s->at == NULL || s->given == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < n_at && status == CLARKE_OK; i++)
     status = ends_with(at[i], ".npz") ? set_arrays(s, at[i], err)
                                       : clarke_point_parse(s->at, s->given, &s->program, at[i], err);

@@ -35,9 +35,9 @@ add_rationals(clarke_vectors *v, mpq_t *x, size_t n, clarke_error *err)
 
   for (size_t i = 0; row != NULL && i < n; i++)
     if ((row[i] = mpq_get_str(NULL, 10, x[i])) == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   v->known = row != NULL;
-  return row != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return row != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 clarke_status
@@ -47,9 +47,9 @@ clarke_vectors_add_numbers(clarke_vectors *v, const clarke_number *x, size_t n, 
 
   for (size_t i = 0; row != NULL && i < n; i++)
     if ((row[i] = clarke_number_text(&x[i])) == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
   v->known = row != NULL;
-  return row != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return row != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* A set of rational vectors, sorted as it is; known even when it is empty. */
@@ -73,7 +73,7 @@ fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
   bool known = true;
 
   if (value == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t o = 0; o < p->n_outputs; o++) {
     known = known && d->execution.live[p->output[o]];
     if (known)
@@ -136,7 +136,7 @@ add_patterns(clarke_vectors *v, const clarke_derivation *d, clarke_error *err)
   size_t n = 0;
 
   if (order == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < t->n; i++)
     if (t->pattern[i].realized)
       order[n++] = (ranked){&t->pattern[i], d->dim};

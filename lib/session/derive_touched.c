@@ -90,7 +90,7 @@ places_of_groups(places *at, const clarke_code *p, clarke_error *err)
   at->size = calloc(p->n + 1, sizeof *at->size);
   at->step = calloc(p->n + 1, sizeof *at->step);
   if (at->first == NULL || at->size == NULL || at->step == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t i = 0; i < p->n; i++) {
     bool same = i > 0 && p->instruction[i].group == p->instruction[i - 1].group;
 
@@ -109,7 +109,7 @@ places_of_steps(places *at, const clarke_graph *g, const clarke_code *p, clarke_
   size_t k = 0;
 
   if (needed == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   needed[g->output] = true;
   for (size_t j = g->n_steps; j-- > 0;)
     for (size_t i = 0; needed[g->steps[j].out] && i < g->steps[j].n_in; i++)
@@ -160,7 +160,7 @@ make_room(clarke_touched_text *t, size_t slopes, size_t proxies, clarke_error *e
   t->n_slopes = slopes;
   t->n_proxies = proxies;
   return t->slope != NULL && t->proxy != NULL ? CLARKE_OK
-                                              : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                              : clarke_no_memory(err);
 }
 
 static void
@@ -223,7 +223,7 @@ check_texts(const clarke_touched_text *t, clarke_error *err)
     all = all && t->slope[j] != NULL;
   for (size_t j = 0; j < t->n_proxies; j++)
     all = all && t->proxy[j] != NULL;
-  return all ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return all ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static clarke_status
@@ -236,7 +236,7 @@ describe(clarke_touched_text *t, const clarke_touched *k, const places *where,
   clarke_status status;
 
   if (partial == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   if (i->kind == CLARKE_DO_ORDER)
     argument = &d->execution.value[k->instruction];
   t->node = name_node(where, k->instruction);
@@ -262,7 +262,7 @@ clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s,
     return CLARKE_OK;
   t->touched = calloc(e->n_touched, sizeof *t->touched);
   if (t->touched == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = places_of_groups(&where, d->p, err);
   if (status == CLARKE_OK && s->network)
     status = places_of_steps(&where, &s->graph, d->p, err);

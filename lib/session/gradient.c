@@ -16,7 +16,7 @@ whole_gradient(clarke_matrix *gradient, const clarke_forward *f, const clarke_au
   clarke_matrix *grad = clarke_matrices_new(g->n_values);
   clarke_slopes slopes;
   clarke_status status = grad != NULL ? CLARKE_OK
-                                      : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                      : clarke_no_memory(err);
 
   clarke_slopes_init(&slopes);
   if (status == CLARKE_OK)
@@ -41,7 +41,7 @@ write_gradient(const char *path, const clarke_matrix *gradient, const clarke_gra
   clarke_tensors_init(&ts);
   ts.tensor = calloc(g->n_parameters + 1, sizeof *ts.tensor);
   if (ts.tensor == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
     clarke_tensor *t = &ts.tensor[ts.n];
 
@@ -129,7 +129,7 @@ clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *p
 {
   clarke_matrix *gradient = clarke_matrices_new(s->graph.n_parameters);
   clarke_status status = gradient != NULL ? clarke_audit_gradient(written, gradient, s, err)
-                                          : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                                          : clarke_no_memory(err);
 
   if (status == CLARKE_OK && *written)
     status = write_gradient(path, gradient, &s->graph, err);

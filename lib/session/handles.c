@@ -10,18 +10,12 @@ clarke_version(void)
   return CLARKE_VERSION;
 }
 
-static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
 /* The file at path, and a copy of path; both are the caller's to clear, after an error, too. */
 static clarke_status
 open_file(char **copy, clarke_file *file, const char *path, clarke_error *err)
 {
   *copy = strdup(path);
-  return *copy != NULL ? clarke_file_read(file, path, err) : no_memory(err);
+  return *copy != NULL ? clarke_file_read(file, path, err) : clarke_no_memory(err);
 }
 
 /* --- options --- */
@@ -32,7 +26,7 @@ set_text(char **option, const char *value, clarke_error *err)
   char *copy = value != NULL ? strdup(value) : NULL;
 
   if (value != NULL && copy == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   free(*option);
   *option = copy;
   return CLARKE_OK;
@@ -95,7 +89,7 @@ clarke_status
 clarke_batch_open(clarke_batch **batch, const char *path, clarke_error *err)
 {
   clarke_batch *b = calloc(1, sizeof *b);
-  clarke_status status = b != NULL ? open_file(&b->path, &b->file, path, err) : no_memory(err);
+  clarke_status status = b != NULL ? open_file(&b->path, &b->file, path, err) : clarke_no_memory(err);
 
   if (status != CLARKE_OK) {
     clarke_batch_free(b);
@@ -121,7 +115,7 @@ clarke_status
 clarke_network_open(clarke_network **network, const char *path, clarke_error *err)
 {
   clarke_network *n = calloc(1, sizeof *n);
-  clarke_status status = n != NULL ? open_file(&n->path, &n->file, path, err) : no_memory(err);
+  clarke_status status = n != NULL ? open_file(&n->path, &n->file, path, err) : clarke_no_memory(err);
 
   if (status != CLARKE_OK) {
     clarke_network_free(n);
@@ -205,7 +199,7 @@ clarke_network_ask(clarke_answer **answer, const clarke_network *n, const clarke
 {
   const clarke_audit_request r = audit_request(n, b);
   clarke_answer *a = clarke_answer_new(true);
-  clarke_status status = a != NULL ? clarke_audit_session_read(&a->audit, &r, err) : no_memory(err);
+  clarke_status status = a != NULL ? clarke_audit_session_read(&a->audit, &r, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = clarke_audit_session_ask(&a->audit, &r, err);
@@ -223,7 +217,7 @@ clarke_status
 clarke_program_open(clarke_program **program, const char *path, clarke_error *err)
 {
   clarke_program *p = calloc(1, sizeof *p);
-  clarke_status status = p != NULL ? open_file(&p->path, &p->file, path, err) : no_memory(err);
+  clarke_status status = p != NULL ? open_file(&p->path, &p->file, path, err) : clarke_no_memory(err);
 
   if (status != CLARKE_OK) {
     clarke_program_free(p);
@@ -261,7 +255,7 @@ clarke_program_ask(clarke_answer **answer, const clarke_program *p, const char *
 {
   const clarke_derive_request r = {.path = p->path, .file = &p->file, .profile = p->profile, .wrt = p->wrt, .at = at, .n_at = n};
   clarke_answer *a = clarke_answer_new(false);
-  clarke_status status = a != NULL ? derive(a, &r, err) : no_memory(err);
+  clarke_status status = a != NULL ? derive(a, &r, err) : clarke_no_memory(err);
 
   if (status != CLARKE_OK) {
     clarke_answer_free(a);

@@ -72,11 +72,11 @@ clarke_json_print(FILE *out, json_t *j, size_t flags, const char *end, clarke_er
   bool printed;
 
   if (j == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   printed = json_dump_callback(j, print_piece, out, flags | JSON_ENSURE_ASCII) == 0;
   json_decref(j);
   if (!printed)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   fputs(end, out);
   return CLARKE_OK;
 }

@@ -11,11 +11,11 @@ clarke_names_split(char ***names, size_t *n, const char *list, const char *optio
     char **grown = realloc(*names, (*n + 1) * sizeof *grown);
 
     if (grown == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     *names = grown;
     grown[*n] = strndup(list, length);
     if (grown[(*n)++] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     if (length == 0)
       return clarke_fail(err, CLARKE_EINPUT, "%s: expected names, with commas between", option);
     list = list[length] == ',' ? list + length + 1 : NULL;

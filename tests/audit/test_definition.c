@@ -342,7 +342,7 @@ in_hull(fraction (*point)[MOST_PARAMETERS], size_t n_points, const fraction *g, 
 {
   wide by = 1;
   clarke_cone cone;
-  fmpz_mat_t points, q;
+  fmpz_mat_t gaps, q; /* no direction is positive on all q - p_k */
   bool inside;
 
   for (size_t i = 0; i < n; i++) {
@@ -350,17 +350,20 @@ in_hull(fraction (*point)[MOST_PARAMETERS], size_t n_points, const fraction *g, 
     for (size_t k = 0; k < n_points; k++)
       by = by / wide_gcd(by, point[k][i].d) * point[k][i].d;
   }
-  fmpz_mat_init(points, (slong)n_points, (slong)n);
+  fmpz_mat_init(gaps, (slong)n_points, (slong)n);
   fmpz_mat_init(q, 1, (slong)n);
   for (size_t k = 0; k < n_points; k++)
-    set_row(points, k, point[k], n, by);
+    set_row(gaps, k, point[k], n, by);
   set_row(q, 0, g, n, by);
+  for (size_t k = 0; k < n_points; k++)
+    for (slong i = 0; i < (slong)n; i++)
+      fmpz_sub(fmpz_mat_entry(gaps, (slong)k, i), fmpz_mat_entry(q, 0, i), fmpz_mat_entry(gaps, (slong)k, i));
   clarke_cone_init(&cone);
-  OK(clarke_cone_hull(&cone, points, q, CLARKE_CONE_WORK, &error));
+  OK(clarke_cone_solve(&cone, gaps, CLARKE_CONE_WORK, &error));
   ck_assert_int_ne(cone.answer, CLARKE_CONE_UNKNOWN);
   inside = cone.answer == CLARKE_CONE_EMPTY;
   clarke_cone_clear(&cone);
-  fmpz_mat_clear(points);
+  fmpz_mat_clear(gaps);
   fmpz_mat_clear(q);
   return inside;
 }

@@ -347,37 +347,6 @@ START_TEST(forged)
 }
 END_TEST
 
-START_TEST(hulls)
-{
-  uint64_t state = 6;
-
-  for (int round = 0; round < 200; round++) {
-    const slong k = 1 + (slong)sample_below(&state, 7), n = 1 + (slong)sample_below(&state, 4);
-    fmpz_mat_t points, q, gaps;
-    clarke_cone cone;
-
-    clarke_cone_init(&cone);
-    fmpz_mat_init(points, k, n);
-    fmpz_mat_init(q, 1, n);
-    fmpz_mat_init(gaps, k, n);
-    sample_system(points, &state, 5);
-    sample_system(q, &state, 3);
-    for (slong e = 0; e < k * n; e++)
-      fmpz_sub(fmpz_mat_entry(gaps, e / n, e % n), fmpz_mat_entry(q, 0, e % n),
-               fmpz_mat_entry(points, e / n, e % n));
-    OK(clarke_cone_hull(&cone, points, q, CLARKE_CONE_WORK, NULL));
-    ck_assert_int_eq(cone.answer, solvable(gaps) ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY);
-    ck_assert(clarke_cone_verify(&cone, gaps));
-    ck_assert_int_eq(clarke_cone_hull(&cone, points, points, CLARKE_CONE_WORK, NULL),
-                     k == 1 ? CLARKE_OK : CLARKE_EINPUT);
-    fmpz_mat_clear(points);
-    fmpz_mat_clear(q);
-    fmpz_mat_clear(gaps);
-    clarke_cone_clear(&cone);
-  }
-}
-END_TEST
-
 static void
 cleanup(void)
 {
@@ -403,7 +372,6 @@ main(void)
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);
   tcase_add_test(tests, forged);
-  tcase_add_test(tests, hulls);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

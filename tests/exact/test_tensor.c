@@ -138,23 +138,6 @@ START_TEST(refused)
 }
 END_TEST
 
-START_TEST(copies)
-{
-  const double d[] = { 1, 2, 3 };
-  clarke_tensor t, u;
-
-  clarke_tensor_init(&t);
-  clarke_tensor_init(&u);
-  ck_assert_int_eq(decode(&t, CLARKE_F64, d, 3, false, NULL), CLARKE_OK);
-  ck_assert_int_eq(clarke_tensor_copy(&u, &t, NULL), CLARKE_OK);
-  clarke_tensor_clear(&t);
-  ck_assert_int_eq(clarke_tensor_copy(&u, &u, NULL), CLARKE_OK);
-  ck_assert(memcmp(u.real, d, sizeof d) == 0);
-  ck_assert_str_eq(u.name, "w");
-  clarke_tensor_clear(&u);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -167,7 +150,6 @@ main(void)
   tcase_add_test(tests, wide_floats);
   tcase_add_test(tests, integers);
   tcase_add_test(tests, refused);
-  tcase_add_test(tests, copies);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);

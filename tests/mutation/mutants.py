@@ -20,7 +20,7 @@ SWAPPED = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "==": "!=", "!=": "==", "
            "+=": "-=", "-=": "+="}
 OPPOSITE = [("_add", "_sub"), ("_min", "_max"), ("fmin", "fmax"), ("_lower", "_upper")]
 # Memory and errors, which tests do not make fail; sizes that only have to be large enough.
-UNTESTED = re.compile(r"\bNULL\b|\bCLARKE_OK\b|\bENOMEM\b|CLARKE_ENOMEM|\bstatus\b|\berr\b|alloc\b|\bsizeof\b|clarke_fail")
+UNTESTED = re.compile(r"\bNULL\b|\bCLARKE_OK\b|\bENOMEM\b|CLARKE_ENOMEM|\bstatus\b|\berr\b|alloc\b|\bsizeof\b|clarke_fail|no_memory")
 FAILED = re.compile(r"== NULL\b|!= CLARKE_OK\b")
 RELEASES = re.compile(r"(?:\w*_)?(?:free|clear|clears|init|inits|end|begin|new)$|^(?:fprintf|printf|snprintf|memset)$")
 TYPES = re.compile(r"^(?:static|const|struct|enum|union|typedef|extern|void|bool|char|int|long|unsigned|size_t|double|"

@@ -18,7 +18,7 @@ output_path(char **path, const char *pattern, const char *params, clarke_error *
     size += *c == '%' ? strlen(name) : 1;
   *path = malloc(size);
   if (*path == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   **path = '\0';
   for (const char *c = pattern; *c != '\0'; c++)
     n += (size_t)snprintf(*path + n, size - n, "%.*s", *c == '%' ? (int)strlen(name) : 1,

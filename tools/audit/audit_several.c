@@ -48,7 +48,7 @@ check_pattern(const char *option, const char *pattern, const clarke_audit_comman
                        "%% in it, for which each checkpoint's name is put", option, pattern);
   sorted = malloc(c->n_params * sizeof *sorted);
   if (sorted == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   memcpy(sorted, c->params, c->n_params * sizeof *sorted);
   qsort(sorted, c->n_params, sizeof *sorted, compare_names);
   for (size_t i = 1; i < c->n_params && status == CLARKE_OK; i++)

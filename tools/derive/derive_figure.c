@@ -230,7 +230,7 @@ draw(const clarke_points *all, clarke_derive_session *s, const char *path, const
               .kink = calloc(all->n + 1, sizeof *f.kink)};
   clarke_status status = f.sample != NULL && f.kink != NULL
                            ? CLARKE_OK
-                           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+                           : clarke_no_memory(err);
 
   for (size_t i = 0; i < all->n && status == CLARKE_OK; i++) {
     mpq_set(s->at[r->entry], all->entry[i]);

@@ -498,7 +498,7 @@ clarke_plot_write(const char *path, const clarke_plot_sample *sample, size_t n_s
   clarke_status status;
 
   if (!fit(&f))
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = clarke_output_open(&o, path, err);
   if (status != CLARKE_OK)
     return status;

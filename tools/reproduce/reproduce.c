@@ -119,7 +119,7 @@ read_case(library *l, const char *folder, const char *name, clarke_error *err)
   clarke_status status;
 
   if (path == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   clarke_case_init(c);
   status = strchr(name, '\n') == NULL
              ? clarke_case_read(c, path, err)
@@ -146,7 +146,7 @@ read_library(library *l, const char *folder, clarke_error *err)
   if (n < 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: %s", folder, strerror(errno));
   l->c = calloc((size_t)n + 1, sizeof *l->c);
-  status = l->c != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  status = l->c != NULL ? CLARKE_OK : clarke_no_memory(err);
   for (int i = 0; i < n; i++) {
     if (status == CLARKE_OK)
       status = read_case(l, folder, entry[i]->d_name, err);
@@ -201,7 +201,7 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
   *name = joined(r->c->claim[r->check->claim].name, number, ".proof");
   path = *name != NULL ? joined(folder, "/", *name) : NULL;
   if (path == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, err);
   free(path);
   return status;
@@ -263,7 +263,7 @@ compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_er
     row->agrees[i] = status == CLARKE_OK && clarke_result_is(&result, fact->expect);
     clarke_result_clear(&result);
     if (row->computed[i] == NULL)
-      return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+      return clarke_no_memory(err);
     if (!row->agrees[i])
       row->outcome = CLARKE_ROW_DISAGREES;
     else if (fact->claimed != NULL && !clarke_texts_agree(fact->claimed, fact->expect)
@@ -272,7 +272,7 @@ compare(clarke_table_row *row, const clarke_run *r, clarke_status ran, clarke_er
   }
   return row->computed != NULL && row->agrees != NULL
            ? CLARKE_OK
-           : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+           : clarke_no_memory(err);
 }
 
 static clarke_status
@@ -284,7 +284,7 @@ run_check(clarke_table *rows, const library *l, clarke_case *c, const clarke_che
   clarke_status status;
 
   if (row == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   row->check = check;
   clarke_run_init(&r);
   status = clarke_run_check(&r, c, check, err);
@@ -315,7 +315,7 @@ run_case(clarke_table *rows, const library *l, clarke_case *c, const request *q,
       clarke_table_row *row = new_row(rows, c, &c->claim[i]);
 
       if (row == NULL)
-        return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+        return clarke_no_memory(err);
       row->outcome = CLARKE_ROW_CANNOT;
     }
   return status;

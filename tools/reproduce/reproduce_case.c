@@ -74,7 +74,7 @@ wrong(const reading *r, const char *what)
 static clarke_status
 no_memory(const reading *r)
 {
-  return clarke_fail(r->err, CLARKE_ENOMEM, "out of memory");
+  return clarke_no_memory(r->err);
 }
 
 /* Room for one more zeroed element of an array of n; NULL when out of memory. */

@@ -40,7 +40,7 @@ each_word(const char *text, const char *separators,
   clarke_status status = CLARKE_OK;
 
   if (copy == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   for (char *word = strtok_r(copy, separators, &rest); word != NULL && status == CLARKE_OK;
        word = strtok_r(NULL, separators, &rest))
     status = each(closure, word, err);
@@ -73,7 +73,7 @@ read_point(clarke_run *r, const char *text, clarke_error *err)
     mpq_init(r->at[r->n_at]);
   if (r->at == NULL || w.given == NULL) {
     free(w.given);
-    return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+    return clarke_no_memory(err);
   }
   status = each_word(text, " \t", point_word, &w, err);
   for (size_t i = 0; i < r->p->n_inputs && status == CLARKE_OK; i++)
@@ -97,7 +97,7 @@ name_word(void *closure, char *word, clarke_error *err)
   if (w->n == sizeof w->name / sizeof *w->name)
     return clarke_fail(err, CLARKE_EINPUT, "wrt names too many inputs");
   w->name[w->n] = strdup(word);
-  return w->name[w->n++] != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_ENOMEM, "out of memory");
+  return w->name[w->n++] != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static clarke_status
@@ -132,17 +132,11 @@ clarke_result_clear(clarke_result *result)
 }
 
 static clarke_status
-no_memory(clarke_error *err)
-{
-  return clarke_fail(err, CLARKE_ENOMEM, "out of memory");
-}
-
-static clarke_status
 word(clarke_result *result, const char *text, clarke_error *err)
 {
   result->kind = CLARKE_RESULT_WORD;
   result->text = strdup(text);
-  return result->text != NULL ? CLARKE_OK : no_memory(err);
+  return result->text != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static clarke_status
@@ -163,7 +157,7 @@ put_numbers(FILE *out, const clarke_number *x, size_t n, size_t width, bool rows
     char *text = clarke_number_text(&x[i]);
 
     if (text == NULL)
-      return no_memory(err);
+      return clarke_no_memory(err);
     fputs(i > 0 ? ", " : "", out);
     fputs(rows && i % width == 0 ? "(" : "", out);
     fputs(text, out);
@@ -197,7 +191,7 @@ numbers(clarke_result *result, clarke_number *x, size_t n, size_t width, clarke_
   result->kind = CLARKE_RESULT_NUMBERS;
   result->x = x;
   result->n = x != NULL ? n : 0;
-  status = x != NULL ? clarke_text_open(&text, err) : no_memory(err);
+  status = x != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
   if (status != CLARKE_OK)
     return status;
   status = put_numbers(text.to, x, n, width, width > 0 && n > width, err);
@@ -244,7 +238,7 @@ set_of(clarke_result *result, const clarke_points *s, size_t width, clarke_error
     clarke_number *x = from_rationals(s->entry + i * s->dim, s->dim);
 
     fputs(i > 0 ? ", " : "", text.to);
-    status = x != NULL ? put_numbers(text.to, x, s->dim, width, width > 0 && s->dim > width, err) : no_memory(err);
+    status = x != NULL ? put_numbers(text.to, x, s->dim, width, width > 0 && s->dim > width, err) : clarke_no_memory(err);
     clarke_numbers_free(x, s->dim);
   }
   fputs(interval ? "]" : "}", text.to);
@@ -597,7 +591,7 @@ doubles(clarke_result *result, const double *v, size_t n, size_t width, clarke_e
   result->kind = CLARKE_RESULT_NUMBERS;
   result->x = clarke_numbers(n);
   result->n = result->x != NULL ? n : 0;
-  status = result->x != NULL ? clarke_text_open(&text, err) : no_memory(err);
+  status = result->x != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
   if (status != CLARKE_OK)
     return status;
   mpq_init(q);
@@ -669,7 +663,7 @@ differentiate(clarke_derivation *d, const clarke_run *r, clarke_error *err)
   d->dim = r->p->n_outputs * clarke_code_wrt_count(r->p);
   d->ad = clarke_numbers(d->dim);
   if (d->ad == NULL)
-    return no_memory(err);
+    return clarke_no_memory(err);
   status = clarke_execution_ad(d->ad, &d->execution, &r->profile, err);
   d->ad_exact = status == CLARKE_OK;
   for (size_t i = 0; i < d->dim; i++)
