@@ -117,6 +117,8 @@ static const struct {
   { "x = 1", "1:1", "expected a statement", NULL },
   { "input x\nlet y = 1", "2:10", "no output", NULL },
   { "", "1:1", "no output", NULL },
+  { "input x", "1:8", "no output", NULL },
+  { "input x\r\noutput x x\r\n", "2:10", "end of the line", "output x x\n" },
   { "output 1", "1:1", "no input", NULL },
   { "input x\noutput x\noutput x", "3:1", "an output already, in line 2", NULL },
   { "input x\noutput x, x\npiece x", "3:1", "single output, but the program has 2", NULL },
