@@ -290,6 +290,34 @@ START_TEST(trees)
 }
 END_TEST
 
+/* A tree of one branch, both sides of which are refuted, by a touch that is chosen there: only such count. */
+START_TEST(refutations)
+{
+  clarke_tree t;
+  clarke_multiplier m = {.touch = 0};
+
+  clarke_tree_init(&t);
+  mpq_init(m.u);
+  mpq_set_ui(m.u, 1, 2);
+  clarke_tree_add(&t, CLARKE_BRANCH)->touch = 0;
+  for (int side = 0; side < 2; side++) {
+    clarke_node *dead = clarke_tree_add(&t, CLARKE_DEAD);
+
+    dead->multiplier = &m;
+    dead->n = 1;
+  }
+  t.n_touches = a.replay.n_touches;
+  t.complete = true;
+  BREAK(clarke_tree_is_valid(&t, &a.q), m.touch, 1);
+  for (size_t i = 1; i < 3; i++) {
+    t.node[i].multiplier = NULL;
+    t.node[i].n = 0;
+  }
+  mpq_clear(m.u);
+  clarke_tree_clear(&t);
+}
+END_TEST
+
 START_TEST(memberships)
 {
   clarke_membership m;
@@ -672,7 +700,8 @@ int
 main(void)
 {
   const TTest *const tests[] = {
-    numbers_and_matrices, graphs, profiles, replays, rows_directions_and_cells, trees, memberships,
+    numbers_and_matrices, graphs, profiles, replays, rows_directions_and_cells, trees, refutations,
+    memberships,
     simplices_and_classes, audits, audits_without_evidence, mixes, hulls, separators, surroundings, assertions_are_always_on, functions_begin_with_checks,
   };
   Suite *suite = suite_create("valid");
