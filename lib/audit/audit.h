@@ -134,7 +134,7 @@ clarke_status clarke_realize_by_layers(bool *realized, clarke_cell *cell, clarke
 clarke_status clarke_layer_ranks(clarke_audit *a, const clarke_question *q, bool all,
                                  clarke_error *err);
 
-/* theorems.c: fills a->theorem. */
+/* theorems.c: fills a->theorem, each by its own file in theorems. */
 void clarke_theorems_judge(clarke_audit *a, const clarke_question *q);
 
 #endif

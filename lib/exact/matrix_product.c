@@ -6,10 +6,7 @@
  * in each sum is at most 2^(53 - (u-1) - (v-1)), so that no partial sum passes 2^53. A running
  * carry for each entry of C turns the sums, weight by weight, into the bits of its words; one or two
  * words take the shifted sums directly. */
-#include "exact/matrix.h"
-
-#include "exact/matrix_words.h"
-#include "exact/upward.h"
+#include "exact/matrix_slices.h"
 #include "base/verify.h"
 
 #include <cblas.h>
@@ -18,225 +15,15 @@
 
 #undef I
 
-/* Widths of digits. Every pair of slices may use the default; a digit and its bias fit in 32 bits. */
-#define DEFAULT_WIDTH 21
-#define MIN_WIDTH 12
-#define MAX_WIDTH 30
 /* Doubles in the slices of one panel, and rows or columns of one. */
 #define PANEL_SIZE ((size_t)1 << 22)
 #define PANEL_SIDE ((size_t)1024)
-#define MAX_SLICES (64 * CLARKE_MAX_LIMBS / MIN_WIDTH + 2)
-
-/* Digits of a rectangle of a matrix: slice s, row-major, at digit + s * rows * cols. */
-typedef struct {
-  double *digit;
-  size_t rows, cols;
-  size_t bits;          /* of the integers cut */
-  size_t width, slices; /* of the digits */
-  bool used[MAX_SLICES]; /* slices that are not all zero */
-} panel;
-
-typedef struct {
-  clarke_matrix *c;
-  const clarke_matrix *a, *b;
-  bool a_transposed, b_transposed;
-  size_t k0, k1; /* the range of the inner index */
-  panel pa, pb;
-  size_t limit; /* products of digits in one sum of doubles */
-  size_t i0, j0, rows, cols; /* the block of C at work */
-  double *sum;               /* rows * cols */
-  int64_t *carry;            /* rows * cols; unused for one or two words */
-} product;
-
-/* With |w| < 2^bits and bits <= width n - 1, n balanced digits suffice, the last at most
- * 2^(width-1). */
-static size_t
-slices_for(size_t bits, size_t width)
-{
-  return bits / width + 1;
-}
-
-/* --- widths ---------------------------------------------------------------------------------- */
-
-/* Products of digits, at most 2^(u+v-2) each, that a sum below 2^53 holds. */
-static size_t
-sum_limit(size_t u, size_t v)
-{
-  return (size_t)1 << (55 - u - v);
-}
-
-/* The inner size up to which all sums of one weight, from `pairs` pairs, stay below 2^61. The carry
- * loses a bit or more between weights, so it stays below 2^61 + 1, and the two fit in 63 bits. */
-static size_t
-carry_limit(size_t u, size_t v, size_t pairs)
-{
-  return ((size_t)1 << (63 - u - v)) / pairs;
-}
-
-/* Nanoseconds, roughly, that an n x inner by inner x m product takes with digits of u and v bits;
- * only the choice of widths depends on it. HUGE_VAL when the widths do not serve. */
-static double
-cost(const product *p, size_t u, size_t v)
-{
-  const double n = (double)p->c->rows, m = (double)p->c->cols, inner = (double)p->k1;
-  const size_t s = slices_for(p->pa.bits, u), t = slices_for(p->pb.bits, v);
-  const double pairs = (double)s * (double)t;
-  double weights, blocks;
-
-  if (u + v > 53 || carry_limit(u, v, s < t ? s : t) < (p->k1 < 1024 ? p->k1 : 1024))
-    return HUGE_VAL;
-  weights = u == v ? (double)(s + t) : pairs;
-  blocks = ceil(inner * (u == v ? pairs / weights : 1) / (double)sum_limit(u, v));
-  return pairs * n * m * inner * 0.05 + weights * n * m * (1.5 + 0.8 * blocks)
-         + ((double)s * n + (double)t * m) * inner + weights * (double)s * 5;
-}
-
-/* Sets widths, slices and limit from the bits. */
-static void
-choose_widths(product *p, size_t inner)
-{
-  size_t u = DEFAULT_WIDTH, v = DEFAULT_WIDTH;
-  double best;
-
-  p->k1 = inner;
-  best = cost(p, u, v);
-  for (size_t i = MIN_WIDTH; i <= MAX_WIDTH && p->c->rows * p->c->cols * inner > 4096; i++)
-    for (size_t j = MIN_WIDTH; j <= MAX_WIDTH; j++) {
-      const double here = cost(p, i, j);
-
-      if (here < best) {
-        best = here;
-        u = i;
-        v = j;
-      }
-    }
-  p->pa.width = u;
-  p->pb.width = v;
-  p->pa.slices = slices_for(p->pa.bits, u);
-  p->pb.slices = slices_for(p->pb.bits, v);
-  p->limit = sum_limit(u, v);
-}
-
-/* --- cutting --------------------------------------------------------------------------------- */
-
-/* All cutters add 2^(width-1) (1 + 2^width + ... + 2^(width (n-1))), which makes w nonnegative; its
- * fields of `width` bits, the last one unmasked, are then the balanced digits plus 2^(width-1). */
-
-static inline uint64_t
-field_mask(const panel *p, size_t s)
-{
-  return s + 1 < p->slices ? ((uint64_t)1 << p->width) - 1 : UINT32_MAX;
-}
-
-static void
-cut_row_1(const panel *p, double *to, const uint64_t *word, uint64_t *any)
-{
-  const int32_t half = (int32_t)1 << (p->width - 1);
-  uint64_t bias = 0;
-
-  for (size_t s = 0; s < p->slices; s++)
-    bias = bias << p->width | (uint64_t)half;
-  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
-    const uint64_t mask = field_mask(p, s);
-    const unsigned shift = (unsigned)(p->width * s);
-    uint32_t found = 0;
-
-    for (size_t j = 0; j < p->cols; j++) {
-      const int32_t digit = (int32_t)((word[j] + bias) >> shift & mask) - half;
-
-      found |= (uint32_t)digit;
-      to[j] = (double)digit;
-    }
-    any[s] |= found;
-  }
-}
-
-static void
-cut_row_2(const panel *p, double *to, const uint64_t *word, uint64_t *any)
-{
-  const int32_t half = (int32_t)1 << (p->width - 1);
-  clarke_uint128 bias = 0;
-
-  for (size_t s = 0; s < p->slices; s++)
-    bias = bias << p->width | (uint64_t)half;
-  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
-    const uint64_t mask = field_mask(p, s);
-    const unsigned shift = (unsigned)(p->width * s);
-    uint32_t found = 0;
-
-    for (size_t j = 0; j < p->cols; j++) {
-      const clarke_uint128 w = (clarke_uint128)word[2 * j + 1] << 64 | word[2 * j];
-      const int32_t digit = (int32_t)((uint64_t)((w + bias) >> shift) & mask) - half;
-
-      found |= (uint32_t)digit;
-      to[j] = (double)digit;
-    }
-    any[s] |= found;
-  }
-}
-
-static void
-make_bias(uint64_t *bias, size_t limbs, const panel *p)
-{
-  memset(bias, 0, limbs * sizeof *bias);
-  for (size_t s = 0; s < p->slices; s++) {
-    const size_t bit = p->width * (s + 1) - 1;
-
-    bias[bit / 64] |= (uint64_t)1 << bit % 64;
-  }
-}
-
-static void
-cut_row(const panel *p, double *to, const uint64_t *word, size_t limbs, uint64_t *any)
-{
-  /* One word more than the biased numbers need, so that every field can read the word above it. */
-  const size_t room = (p->width * p->slices + 1) / 64 + 2, stride = p->rows * p->cols;
-  const int32_t half = (int32_t)1 << (p->width - 1);
-  uint64_t bias[CLARKE_MAX_LIMBS + 3], w[CLARKE_MAX_LIMBS + 3];
-
-  make_bias(bias, room, p);
-  for (size_t j = 0; j < p->cols; j++) {
-    clarke_word_shift(w, room, word + j * limbs, limbs, 0);
-    mpn_add_n((mp_limb_t *)w, (mp_limb_t *)w, (mp_limb_t *)bias, (mp_size_t)room);
-    for (size_t s = 0; s < p->slices; s++) {
-      const size_t bit = p->width * s, q = bit / 64;
-      const unsigned r = bit % 64;
-      const uint64_t field = r == 0 ? w[q] : w[q] >> r | w[q + 1] << (64 - r);
-      const int32_t digit = (int32_t)(field & field_mask(p, s)) - half;
-
-      any[s] |= (uint32_t)digit;
-      to[s * stride + j] = (double)digit;
-    }
-  }
-}
-
-/* The digits of rows r0.. (p->rows of them) and columns c0.. (p->cols) of m. */
-static void
-cut(panel *p, const clarke_matrix *m, size_t r0, size_t c0)
-{
-  const size_t span = p->width * p->slices; /* the biased integers are at most 2^span */
-  uint64_t any[MAX_SLICES] = { 0 };
-
-  for (size_t i = 0; i < p->rows; i++) {
-    const uint64_t *word = clarke_entry(m, (r0 + i) * m->cols + c0);
-    double *to = p->digit + i * p->cols;
-
-    if (m->limbs == 1 && span < 64)
-      cut_row_1(p, to, word, any);
-    else if (m->limbs == 2 && span < 128)
-      cut_row_2(p, to, word, any);
-    else
-      cut_row(p, to, word, m->limbs, any);
-  }
-  for (size_t s = 0; s < p->slices; s++)
-    p->used[s] = any[s] != 0;
-}
 
 /* --- summing --------------------------------------------------------------------------------- */
 
 /* word += sum 2^bit for two words an entry, modulo 2^128. */
 static void
-add_to_two(const product *p, size_t bit)
+add_to_two(const clarke_product *p, size_t bit)
 {
   for (size_t i = 0; i < p->rows; i++) {
     uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
@@ -253,7 +40,7 @@ add_to_two(const product *p, size_t bit)
 }
 
 static void
-add_to_one(const product *p, size_t bit)
+add_to_one(const clarke_product *p, size_t bit)
 {
   for (size_t i = 0; i < p->rows; i++) {
     uint64_t *word = clarke_entry(p->c, (p->i0 + i) * p->c->cols + p->j0);
@@ -267,7 +54,7 @@ add_to_one(const product *p, size_t bit)
 /* Takes the sums, of weight 2^bit, to the words of C, or if these are many to the carries. Doubles
  * below 2^53 in magnitude convert exactly. */
 static void
-absorb(product *p, size_t bit)
+absorb(clarke_product *p, size_t bit)
 {
   if (p->c->limbs > 2) {
     for (size_t e = 0; e < p->rows * p->cols; e++)
@@ -280,7 +67,7 @@ absorb(product *p, size_t bit)
 /* Moves the low `width` bits of each carry to the bits from `bit` up of its words; what falls beyond
  * the words is sign. width < 64. */
 static void
-emit(product *p, size_t bit, size_t width)
+emit(clarke_product *p, size_t bit, size_t width)
 {
   const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
@@ -306,7 +93,7 @@ emit(product *p, size_t bit, size_t width)
 
 /* The rest of the carries, with their signs, to the bits from `bit` up. */
 static void
-emit_last(product *p, size_t bit)
+emit_last(clarke_product *p, size_t bit)
 {
   const size_t q = bit / 64, limbs = p->c->limbs;
   const unsigned r = bit % 64;
@@ -329,9 +116,9 @@ emit_last(product *p, size_t bit)
 
 /* sum (+)= A_s B_t over the inner indices k, k + n. */
 static void
-multiply(product *p, size_t s, size_t t, size_t k, size_t n, bool add)
+multiply(clarke_product *p, size_t s, size_t t, size_t k, size_t n, bool add)
 {
-  const panel *pa = &p->pa, *pb = &p->pb;
+  const clarke_panel *pa = &p->pa, *pb = &p->pb;
   const double *a = pa->digit + s * pa->rows * pa->cols + (p->a_transposed ? k * pa->cols : k);
   const double *b = pb->digit + t * pb->rows * pb->cols + (p->b_transposed ? k : k * pb->cols);
 
@@ -343,7 +130,7 @@ multiply(product *p, size_t s, size_t t, size_t k, size_t n, bool add)
 /* Adds the products of slices s and t, of weight 2^bit, to the sums, which hold `used` products so
  * far; when they are full they are absorbed first. Returns how many they hold then. */
 static size_t
-add_pair(product *p, size_t s, size_t t, size_t bit, size_t used)
+add_pair(clarke_product *p, size_t s, size_t t, size_t bit, size_t used)
 {
   const size_t inner = p->k1 - p->k0;
 
@@ -362,7 +149,7 @@ add_pair(product *p, size_t s, size_t t, size_t bit, size_t used)
 
 /* Absorbs all products of the weight 2^bit. */
 static void
-sum_weight(product *p, size_t bit)
+sum_weight(clarke_product *p, size_t bit)
 {
   size_t used = 0;
 
@@ -378,7 +165,7 @@ sum_weight(product *p, size_t bit)
 
 /* The smallest weight u s + v t above bit; SIZE_MAX when there is none. */
 static size_t
-next_weight(const product *p, size_t bit)
+next_weight(const clarke_product *p, size_t bit)
 {
   size_t best = SIZE_MAX;
 
@@ -395,7 +182,7 @@ next_weight(const product *p, size_t bit)
 /* Zeros again the zeros of the block at work: writing first spares a page fault for each page that
  * calloc has not backed yet, since a read would map the page of zeros. */
 static void
-touch_block(product *p)
+touch_block(clarke_product *p)
 {
   const size_t bytes = p->cols * p->c->limbs * sizeof *p->c->word;
 
@@ -405,7 +192,7 @@ touch_block(product *p)
 
 /* The block of C at (i0, j0) from the panels as they are. */
 static void
-multiply_panels(product *p, size_t i0, size_t j0)
+multiply_panels(clarke_product *p, size_t i0, size_t j0)
 {
   size_t bit = 0, next;
 
@@ -428,23 +215,23 @@ multiply_panels(product *p, size_t i0, size_t j0)
 }
 
 static void
-cut_a(product *p, size_t i0, size_t n)
+cut_a(clarke_product *p, size_t i0, size_t n)
 {
   const size_t inner = p->k1 - p->k0;
 
   p->pa.rows = p->a_transposed ? inner : n;
   p->pa.cols = p->a_transposed ? n : inner;
-  cut(&p->pa, p->a, p->a_transposed ? p->k0 : i0, p->a_transposed ? i0 : p->k0);
+  clarke_panel_cut(&p->pa, p->a, p->a_transposed ? p->k0 : i0, p->a_transposed ? i0 : p->k0);
 }
 
 static void
-cut_b(product *p, size_t j0, size_t n)
+cut_b(clarke_product *p, size_t j0, size_t n)
 {
   const size_t inner = p->k1 - p->k0;
 
   p->pb.rows = p->b_transposed ? n : inner;
   p->pb.cols = p->b_transposed ? inner : n;
-  cut(&p->pb, p->b, p->b_transposed ? j0 : p->k0, p->b_transposed ? p->k0 : j0);
+  clarke_panel_cut(&p->pb, p->b, p->b_transposed ? j0 : p->k0, p->b_transposed ? p->k0 : j0);
 }
 
 /* Rows (or columns) a panel may have: PANEL_SIZE digits, at least one row, at most PANEL_SIDE. */
@@ -459,7 +246,7 @@ panel_side(size_t side, size_t inner, size_t slices)
 
 /* C = (range k0..k1 of) A B into zeroed words wide enough; p has its operands and slice counts. */
 static clarke_status
-multiply_range(product *p, clarke_error *err)
+multiply_range(clarke_product *p, clarke_error *err)
 {
   const size_t rows = p->c->rows, cols = p->c->cols, inner = p->k1 - p->k0;
   const size_t high = panel_side(rows, inner, p->pa.slices);
@@ -488,98 +275,11 @@ multiply_range(product *p, clarke_error *err)
   return status;
 }
 
-/* --- radii ----------------------------------------------------------------------------------- */
-
-/* Upper bounds of |entries|, plus their radii if asked. */
-static void
-magnitudes(double *to, const clarke_matrix *m, bool with_radius)
-{
-  const clarke_scale_bound bound = clarke_matrix_scale_bound(m);
-
-  for (size_t k = 0; k < m->rows * m->cols; k++) {
-    to[k] = clarke_matrix_magnitude(m, bound, k);
-    if (with_radius && m->radius != NULL)
-      to[k] = clarke_up_add(to[k], m->radius[k]);
-  }
-}
-
-/* Has every product of row i of A by column j of B a zero factor? */
-static bool
-all_products_zero(const product *p, const double *a, const double *b, size_t i, size_t j,
-                  size_t inner)
-{
-  for (size_t k = 0; k < inner; k++)
-    if (a[p->a_transposed ? k * p->a->cols + i : i * p->a->cols + k] != 0 &&
-        b[p->b_transposed ? j * p->b->cols + k : k * p->b->cols + j] != 0)
-      return false;
-  return true;
-}
-
-/* radius += an upper bound of |A| |B| for nonnegative doubles. A dgemm sum of n such products is
- * below the exact one by a factor of at most (1 - 2^-53)^(n + 1), in any order, fused or not, and
- * by n underflows of at most 2^-1075. */
-static void
-add_bound(double *radius, const product *p, double *sum, const double *a, const double *b)
-{
-  const size_t rows = p->c->rows, cols = p->c->cols;
-  const size_t inner = p->a_transposed ? p->a->rows : p->a->cols;
-  const double factor = 1 + (double)(inner + 8) * 0x1p-52;
-  const double tiny = (double)(inner + 8) * CLARKE_TINY;
-
-  cblas_dgemm(CblasRowMajor, p->a_transposed ? CblasTrans : CblasNoTrans,
-              p->b_transposed ? CblasTrans : CblasNoTrans, (int)rows, (int)cols, (int)inner, 1.0,
-              a, (int)p->a->cols, b, (int)p->b->cols, 0.0, sum, (int)cols);
-  for (size_t k = 0; k < rows * cols; k++) {
-    const double r = sum[k] * factor + tiny;
-
-    /* A sum of zeros, not of products that underflowed, leaves the entry exact. */
-    if (sum[k] == 0 && all_products_zero(p, a, b, k / cols, k % cols, inner))
-      continue;
-    /* infinity times zero among the products gives a NaN: nothing is known then */
-    radius[k] = r <= DBL_MAX ? clarke_up_add(radius[k], r) : (double)INFINITY;
-  }
-}
-
-static bool
-has_radii(const clarke_matrix *m)
-{
-  for (size_t k = 0; m->radius != NULL && k < m->rows * m->cols; k++)
-    if (m->radius[k] != 0)
-      return true;
-  return false;
-}
-
-/* rad(C) = |A| rad(B) + rad(A) (|B| + rad(B)) */
-static clarke_status
-bound_radius(product *p, clarke_error *err)
-{
-  const size_t count = p->c->rows * p->c->cols;
-  double *a = malloc((p->a->rows * p->a->cols + 1) * sizeof *a);
-  double *b = malloc((p->b->rows * p->b->cols + 1) * sizeof *b);
-  double *sum = malloc((count + 1) * sizeof *sum);
-  clarke_status status = clarke_matrix_need_radius(p->c, err);
-
-  if (a == NULL || b == NULL || sum == NULL)
-    status = clarke_fail(err, CLARKE_ENOMEM, "no memory for the radii of a product");
-  if (status == CLARKE_OK && has_radii(p->b)) {
-    magnitudes(a, p->a, false);
-    add_bound(p->c->radius, p, sum, a, p->b->radius);
-  }
-  if (status == CLARKE_OK && has_radii(p->a)) {
-    magnitudes(b, p->b, true);
-    add_bound(p->c->radius, p, sum, p->a->radius, b);
-  }
-  free(a);
-  free(b);
-  free(sum);
-  return status;
-}
-
 /* --- products -------------------------------------------------------------------------------- */
 
 /* p->c += p's range, by way of another matrix of the same shape. */
 static clarke_status
-add_range(product *p, clarke_error *err)
+add_range(clarke_product *p, clarke_error *err)
 {
   clarke_matrix *whole = p->c, part;
   clarke_status status;
@@ -598,7 +298,7 @@ add_range(product *p, clarke_error *err)
 }
 
 static clarke_status
-multiply_words(product *p, size_t inner, clarke_error *err)
+multiply_words(clarke_product *p, size_t inner, clarke_error *err)
 {
   const size_t a_bits = clarke_matrix_bits(p->a), b_bits = clarke_matrix_bits(p->b);
   clarke_matrix *c = p->c;
@@ -613,9 +313,9 @@ multiply_words(product *p, size_t inner, clarke_error *err)
     return status;
   p->pa.bits = a_bits;
   p->pb.bits = b_bits;
-  choose_widths(p, inner);
-  step = carry_limit(p->pa.width, p->pb.width,
-                     p->pa.slices < p->pb.slices ? p->pa.slices : p->pb.slices);
+  clarke_product_choose_widths(p, inner);
+  step = clarke_product_carry_limit(p->pa.width, p->pb.width,
+                                    p->pa.slices < p->pb.slices ? p->pa.slices : p->pb.slices);
   for (p->k0 = 0; p->k0 < inner && status == CLARKE_OK; p->k0 = p->k1) {
     p->k1 = inner - p->k0 < step ? inner : p->k0 + step;
     status = p->k0 == 0 ? multiply_range(p, err) : add_range(p, err);
@@ -624,7 +324,7 @@ multiply_words(product *p, size_t inner, clarke_error *err)
 }
 
 static clarke_status
-multiply_all(product *p, clarke_error *err)
+multiply_all(clarke_product *p, clarke_error *err)
 {
   const size_t rows = p->a_transposed ? p->a->cols : p->a->rows;
   const size_t inner = p->a_transposed ? p->a->rows : p->a->cols;
@@ -651,7 +351,7 @@ multiply_all(product *p, clarke_error *err)
   mpz_clear(den);
   if (status == CLARKE_OK && (p->a->radius != NULL || p->b->radius != NULL) && rows > 0
       && inner > 0 && cols > 0)
-    status = bound_radius(p, err);
+    status = clarke_product_bound_radius(p, err);
   return status;
 }
 
@@ -659,7 +359,7 @@ clarke_status
 clarke_matrix_mul(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                   clarke_error *err)
 {
-  product p = { .c = c, .a = a, .b = b };
+  clarke_product p = { .c = c, .a = a, .b = b };
 
   return multiply_all(&p, err);
 }
@@ -668,7 +368,7 @@ clarke_status
 clarke_matrix_mul_tn(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                      clarke_error *err)
 {
-  product p = { .c = c, .a = a, .b = b, .a_transposed = true };
+  clarke_product p = { .c = c, .a = a, .b = b, .a_transposed = true };
 
   return multiply_all(&p, err);
 }
@@ -677,7 +377,7 @@ clarke_status
 clarke_matrix_mul_nt(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
                      clarke_error *err)
 {
-  product p = { .c = c, .a = a, .b = b, .b_transposed = true };
+  clarke_product p = { .c = c, .a = a, .b = b, .b_transposed = true };
 
   return multiply_all(&p, err);
 }

@@ -108,7 +108,6 @@ clarke_status clarke_matrix_shape_bits(clarke_matrix *m, size_t rows, size_t col
                                        clarke_error *err);
 clarke_status clarke_matrix_set_scale(clarke_matrix *m, long exp, const mpz_t den,
                                       clarke_error *err);
-/* Gives m a radius, all zero, when it has none. */
 
 clarke_scale_bound clarke_matrix_scale_bound(const clarke_matrix *m);
 /* At least |midpoint| of the entry with this index. */

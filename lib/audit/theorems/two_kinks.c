@@ -1,7 +1,7 @@
 /* N-1 (docs/two-kinks.md): with y = W z + beta b and kinks at c_1 < c_2, the direction
  * (W, b, -(c_1 + c_2)/2) moves y by y - (c_1 + c_2)/2: down at c_1, up at c_2. The bias alone moves
  * all neurons one way. */
-#include "audit/audit.h"
+#include "audit/theorems/judge.h"
 
 /* The side wanted at each kink: 0 none, CLARKE_LEFT, CLARKE_RIGHT; false when touches of one kink
  * want both. */
@@ -86,4 +86,31 @@ clarke_two_kinks(bool *found, clarke_direction *d, const clarke_layer *layer,
     status = move_bias(d, layer, amount, err);
   mpq_clear(amount);
   return status;
+}
+
+void
+clarke_judge_two_kinks(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)
+{
+  clarke_theorem_say(t, "N-1", true, CLARKE_YES,
+                     "every layer is W z + b with two kinks at most, and proxies are one-sided%s", NULL);
+  for (size_t i = 0; i < a->n_layers; i++) {
+    const clarke_layer *layer = &a->layer[i];
+
+    if (q->g->steps[layer->step].kind != CLARKE_PIECEWISE) {
+      clarke_theorem_say(t, "N-1", false, CLARKE_NO, "layer %.120s is no pointwise function",
+                         clarke_layer_name(q, layer));
+      return;
+    }
+    if (layer->bias == CLARKE_NONE || !layer->plain_sum) {
+      clarke_theorem_say(t, "N-1", false, CLARKE_NO, "layer %.120s is not W z + b", clarke_layer_name(q, layer));
+      return;
+    }
+    if (!layer->alone || q->g->parameters[layer->bias].uses != 1 ||
+        q->g->parameters[layer->weight].uses != 1) {
+      clarke_theorem_say(t, "N-1", false, CLARKE_NO, "layer %.120s shares its parameters", clarke_layer_name(q, layer));
+      return;
+    }
+    clarke_theorem_require(t, clarke_judge_proxies(q, layer).one_sided, "a proxy of layer %.120s is no one-sided slope",
+                           clarke_layer_name(q, layer));
+  }
 }

@@ -1,0 +1,186 @@
+/* Signs of entries of a matrix less a number or each other, and whether two matrices are equal. */
+#include "exact/matrix.h"
+
+#include "exact/matrix_words.h"
+#include "exact/upward.h"
+
+#include <string.h>
+
+/* A number c among the integers of a matrix: word 2^exp / den - c has the sign of word - threshold,
+ * where the threshold is floor(c den / 2^exp), plus 1/2 when that was not an integer. */
+typedef struct {
+  mpz_t floor;
+  bool integral;
+} threshold;
+
+static void
+threshold_init(threshold *t, const clarke_matrix *m, const mpq_t c)
+{
+  mpz_t num, den;
+
+  mpz_init(t->floor);
+  mpz_inits(num, den, NULL);
+  mpz_mul(num, mpq_numref(c), m->den);
+  mpz_set(den, mpq_denref(c));
+  if (m->exp >= 0)
+    mpz_mul_2exp(den, den, (mp_bitcnt_t)m->exp);
+  else
+    mpz_mul_2exp(num, num, (mp_bitcnt_t)-m->exp);
+  mpz_fdiv_qr(t->floor, num, num, den);
+  t->integral = mpz_sgn(num) == 0;
+  mpz_clears(num, den, NULL);
+}
+
+/* The sign of the entry's midpoint - c; value is scratch. */
+static int
+threshold_sign(const threshold *t, const uint64_t *word, size_t limbs, mpz_t value)
+{
+  int sign;
+
+  if (limbs == 1 && mpz_fits_slong_p(t->floor)) {
+    const int64_t w = (int64_t)word[0], f = mpz_get_si(t->floor);
+
+    sign = (w > f) - (w < f);
+  } else if (mpz_sgn(t->floor) == 0) {
+    sign = clarke_word_negative(word, limbs) ? -1 : !clarke_word_zero(word, limbs);
+  } else {
+    clarke_word_get(value, word, limbs);
+    sign = mpz_cmp(value, t->floor);
+  }
+  if (sign == 0)
+    return t->integral ? 0 : -1;
+  return sign < 0 ? -1 : 1;
+}
+
+/* The sign of entry - c, r being an upper bound of what it is off by; 2 when that leaves it open. */
+static int
+beyond_radius(const clarke_matrix *m, size_t index, double r, const mpq_t c)
+{
+  mpq_t gap, radius;
+  int sign, beyond;
+
+  if (!isfinite(r))
+    return 2;
+  mpq_inits(gap, radius, NULL);
+  clarke_matrix_get(gap, m, index / m->cols, index % m->cols);
+  mpq_sub(gap, gap, c);
+  sign = mpq_sgn(gap);
+  mpq_abs(gap, gap);
+  mpq_set_d(radius, r);
+  beyond = mpq_cmp(gap, radius);
+  mpq_clears(gap, radius, NULL);
+  return beyond > 0 || r == 0 ? sign : 2;
+}
+
+/* The sign of entry - c, given that of its midpoint. */
+static int
+within_radius(const clarke_matrix *m, size_t index, const mpq_t c, int sign)
+{
+  return m->radius[index] == 0 ? sign : beyond_radius(m, index, m->radius[index], c);
+}
+
+int
+clarke_matrix_compare(const clarke_matrix *m, size_t i, size_t j, const mpq_t c)
+{
+  const size_t index = i * m->cols + j;
+  const uint64_t *word = clarke_entry(m, index);
+  int sign;
+
+  if (mpq_sgn(c) == 0) {
+    sign = clarke_word_negative(word, m->limbs) ? -1 : !clarke_word_zero(word, m->limbs);
+  } else {
+    threshold t;
+    mpz_t value;
+
+    mpz_init(value);
+    threshold_init(&t, m, c);
+    sign = threshold_sign(&t, word, m->limbs, value);
+    mpz_clear(t.floor);
+    mpz_clear(value);
+  }
+  return m->radius == NULL ? sign : within_radius(m, index, c, sign);
+}
+
+int
+clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t j)
+{
+  const size_t one = i * m->cols + j, other = k * m->cols + j;
+  const uint64_t *a = clarke_entry(m, one), *b = clarke_entry(m, other);
+  size_t l = m->limbs - 1;
+  int sign = 0;
+  mpq_t c;
+
+  if (m->radius != NULL && (m->radius[one] != 0 || m->radius[other] != 0)) {
+    mpq_init(c);
+    clarke_matrix_get(c, m, k, j);
+    sign = beyond_radius(m, one, clarke_up_add(m->radius[one], m->radius[other]), c);
+    mpq_clear(c);
+    return sign;
+  }
+  if ((int64_t)a[l] != (int64_t)b[l])
+    return (int64_t)a[l] < (int64_t)b[l] ? -1 : 1;
+  while (l-- > 0 && sign == 0)
+    sign = (a[l] > b[l]) - (a[l] < b[l]);
+  return sign;
+}
+
+void
+clarke_matrix_signs(signed char *sign, const clarke_matrix *m, const mpq_t c)
+{
+  const size_t count = m->rows * m->cols;
+  threshold t;
+  mpz_t value;
+
+  mpz_init(value);
+  threshold_init(&t, m, c);
+  for (size_t k = 0; k < count; k++) {
+    const int s = threshold_sign(&t, clarke_entry(m, k), m->limbs, value);
+
+    sign[k] = (signed char)(m->radius == NULL ? s : within_radius(m, k, c, s));
+  }
+  mpz_clear(t.floor);
+  mpz_clear(value);
+}
+
+/* Are x 2^e and y 2^f equal? Both are spoiled. */
+static bool
+equal_dyadics(mpz_t x, long e, mpz_t y, long f)
+{
+  mp_bitcnt_t zeros;
+
+  if (mpz_sgn(x) == 0 || mpz_sgn(y) == 0)
+    return mpz_sgn(x) == mpz_sgn(y);
+  zeros = mpz_scan1(x, 0);
+  mpz_tdiv_q_2exp(x, x, zeros);
+  e += (long)zeros;
+  zeros = mpz_scan1(y, 0);
+  mpz_tdiv_q_2exp(y, y, zeros);
+  f += (long)zeros;
+  return e == f && mpz_cmp(x, y) == 0;
+}
+
+bool
+clarke_matrix_equal(const clarke_matrix *a, const clarke_matrix *b)
+{
+  const size_t count = a->rows * a->cols;
+  const bool same_den = mpz_cmp(a->den, b->den) == 0;
+  bool equal = true;
+  mpz_t x, y;
+
+  if (!clarke_same_shape(a, b) || a->radius != NULL || b->radius != NULL)
+    return false;
+  if (same_den && a->exp == b->exp && a->limbs == b->limbs)
+    return count == 0 || memcmp(a->word, b->word, count * a->limbs * sizeof *a->word) == 0;
+  mpz_inits(x, y, NULL);
+  for (size_t k = 0; k < count && equal; k++) {
+    clarke_word_get(x, clarke_entry(a, k), a->limbs);
+    clarke_word_get(y, clarke_entry(b, k), b->limbs);
+    if (!same_den) {
+      mpz_mul(x, x, b->den);
+      mpz_mul(y, y, a->den);
+    }
+    equal = equal_dyadics(x, a->exp, y, b->exp);
+  }
+  mpz_clears(x, y, NULL);
+  return equal;
+}

@@ -1,0 +1,94 @@
+/* What the files of the tree of patterns share: the search, its path of decisions, what refutes a branch and what realizes
+ * a pattern. Private to the files patterns*.c. */
+#ifndef CLARKE_PROGRAM_PATTERNS_INSIDE_H
+#define CLARKE_PROGRAM_PATTERNS_INSIDE_H
+
+#include "program/patterns.h"
+#include "exact/cone.h"
+
+/* A decision on the path: it must be positive. */
+typedef struct {
+  clarke_number *gradient;
+  bool affine;          /* of degree 1 and rational */
+  clarke_polynomial *q; /* when not affine, but a polynomial */
+} clarke_decision;
+
+/* A branch yet to be followed, or refuted. */
+typedef struct {
+  size_t n_choices;
+  size_t *choice;
+  size_t depth;
+  bool refuted;
+  size_t n_u;
+  size_t *decision;
+  mpq_t *u;
+  mpq_t *witness; /* a direction along which all affine decisions are positive; NULL: not known */
+} clarke_search_branch;
+
+typedef struct {
+  clarke_patterns *t;
+  const clarke_execution *e;
+  size_t width;
+  clarke_walk walk;
+  size_t n_path, n_rows, capacity_rows;
+  size_t *path;       /* choices */
+  size_t capacity_path;
+  clarke_decision *row;
+  mpq_t *witness;     /* of the path; NULL: not known */
+  size_t n_waiting, capacity_waiting;
+  clarke_search_branch *waiting;
+  size_t work;        /* entries of the linear systems so far */
+} clarke_search;
+
+/* --- patterns.c --- */
+
+/* Room for one more of n entries of that size; the array moves. */
+clarke_status clarke_search_room(void **array, size_t n, size_t *capacity, size_t size,
+                                 clarke_error *err);
+
+/* The path has one more choice; its decisions are appended apart. */
+clarke_status clarke_search_path_append(clarke_search *s, size_t choice, clarke_error *err);
+
+/* --- patterns_decision.c --- */
+
+/* Appends the decisions of a choice at the fork the walk is at. */
+clarke_status clarke_search_decide(clarke_search *s, size_t choice, clarke_error *err);
+
+/* Drops the decisions from that number on. */
+void clarke_search_drop(clarke_search *s, size_t from);
+
+/* Is the derivative along d of every decision from that number on certainly positive? affine_only: others are not asked. */
+bool clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool affine_only);
+
+/* --- patterns_gordan.c --- */
+
+/* What the cone of the path's decisions says; the caller frees d, decision and u (n_u). */
+typedef struct {
+  clarke_cone_answer answer;
+  mpq_t *d;          /* FEASIBLE */
+  size_t n_u;        /* EMPTY: positive multipliers of the decisions named */
+  size_t *decision;
+  mpq_t *u;
+} clarke_search_cone;
+
+/* The strict system of the path's decisions' gradients, or of the affine ones: of balls the midpoints, so that a direction
+ * must be tried, and EMPTY refutes only affine ones. r is set whatever it returns, and the work is counted. */
+clarke_status clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool affine_only,
+                                  clarke_error *err);
+
+/* Can the path go on with this choice, at the fork the walk is at? b, zero but for its choices, gets its depth, and its
+ * refutation or its witness. The path is as before. */
+clarke_status clarke_search_judge(clarke_search_branch *b, clarke_search *s, size_t choice,
+                                  clarke_error *err);
+
+/* --- patterns_realize.c --- */
+
+/* p, the pattern of the path, is realized if there is one direction along which every decision is positive to first order. */
+clarke_status clarke_search_realize(clarke_pattern *p, clarke_search *s, clarke_error *err);
+
+/* Arcs of small integers until all patterns of the tree are realized, or enough were tried. The path is spoiled. */
+clarke_status clarke_search_arcs(clarke_search *s, clarke_error *err);
+
+bool clarke_patterns_all_realized(const clarke_patterns *t);
+
+#endif
