@@ -88,7 +88,7 @@ clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool a
 
 /* layers.c: the layers, read off the graph. */
 clarke_status clarke_layers_read(clarke_audit *a, const clarke_question *q, clarke_error *err);
-/* Goes the gradient through no transcendental function? (The evidence of blocks.c and simplices.c needs that.) */
+/* Goes the gradient through no transcendental function? (The evidence of blocks.c and block_hulls.c needs that.) */
 clarke_status clarke_graph_is_piecewise(bool *piecewise, const clarke_graph *g, clarke_error *err);
 
 /* two_kinks.c (N-1, docs/two-kinks.md): a direction in the layer's own parameters that brings the

@@ -4,9 +4,9 @@
  *
  * The vector is the point of a hull nearest to the origin: of what cells change in AD's output, as floats have it. Every
  * cell that it turns out not to separate joins the hull, until a tree covers all of them (or none can). */
-#include "audit/simplices.h"
+#include "audit/block_hulls.h"
 
-#include "audit/cover.h"
+#include "audit/branch_and_bound.h"
 #include "audit/sample.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 static clarke_status
 find_vector(bool *found, clarke_row *row, clarke_sample *s, clarke_error *err)
 {
-  const clarke_parallels *c = &s->classes;
+  const clarke_classes *c = &s->classes;
   clarke_status status = clarke_sample_separate(found, s, err);
   double most = 0;
   mpq_t x;
@@ -44,39 +44,39 @@ find_vector(bool *found, clarke_row *row, clarke_sample *s, clarke_error *err)
 
 /* First by guesses alone; then every leaf is proved. */
 static clarke_status
-cover(clarke_covering *answer, size_t *work, clarke_audit *a, clarke_sample *s,
-      const clarke_margins *m, clarke_error *err)
+cover(clarke_bounding *answer, size_t *work, clarke_audit *a, clarke_sample *s,
+      const clarke_adjoints *m, clarke_error *err)
 {
-  clarke_margin margin;
+  clarke_separation separation;
   clarke_status status =
-    clarke_cover(answer, &a->tree, s->option, work, &s->classes, s->v, NULL, m->q, err);
+    clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, NULL, m->q, err);
 
-  if (status != CLARKE_OK || *answer != CLARKE_COVERED)
+  if (status != CLARKE_OK || *answer != CLARKE_BOUNDED)
     return status;
-  status = clarke_margin_init(&margin, m, &a->membership.v, err);
+  status = clarke_separation_init(&separation, m, &a->membership.v, err);
   if (status == CLARKE_OK)
-    status = clarke_cover(answer, &a->tree, s->option, work, &s->classes, s->v, &margin, m->q, err);
-  clarke_margin_clear(&margin);
+    status = clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, &separation, m->q, err);
+  clarke_separation_clear(&separation);
   return status;
 }
 
 /* *answer: COVERED, or what the last search ended with. *inside: floats cannot tell AD's output from the hull of the
  * cells found. */
 static clarke_status
-separate_block(clarke_covering *answer, bool *inside, clarke_audit *a, clarke_sample *s,
-               const clarke_margins *m, clarke_error *err)
+separate_block(clarke_bounding *answer, bool *inside, clarke_audit *a, clarke_sample *s,
+               const clarke_adjoints *m, clarke_error *err)
 {
   size_t work = WORK;
   bool found = true;
   clarke_status status = CLARKE_OK;
 
-  *answer = CLARKE_CROSSED;
-  while (status == CLARKE_OK && found && *answer == CLARKE_CROSSED && s->n < s->most &&
+  *answer = CLARKE_VIOLATED;
+  while (status == CLARKE_OK && found && *answer == CLARKE_VIOLATED && s->n < s->most &&
          s->classes.n > 0 && s->classes.n <= MOST_CLASSES) {
     status = find_vector(&found, &a->membership.v, s, err);
     if (status == CLARKE_OK && found)
       status = cover(answer, &work, a, s, m, err);
-    if (status == CLARKE_OK && found && *answer == CLARKE_CROSSED)
+    if (status == CLARKE_OK && found && *answer == CLARKE_VIOLATED)
       clarke_sample_add(s);
   }
   *inside = !found;
@@ -85,26 +85,26 @@ separate_block(clarke_covering *answer, bool *inside, clarke_audit *a, clarke_sa
 
 /* The block of the marked touches: is AD's output separated there, or surrounded? */
 static clarke_status
-settle_block(bool *separated, clarke_audit *a, const bool *among, clarke_surrounding *surrounding,
+settle_block(bool *separated, clarke_audit *a, const bool *among, clarke_block_hulls *surrounding,
              clarke_error *err)
 {
-  clarke_covering answer = CLARKE_STUCK;
+  clarke_bounding answer = CLARKE_EXHAUSTED;
   bool inside = false;
   clarke_sample s;
   clarke_status status = clarke_sample_init(&s, surrounding->m, among, err);
 
   if (status == CLARKE_OK)
     status = separate_block(&answer, &inside, a, &s, surrounding->m, err);
-  *separated = status == CLARKE_OK && answer == CLARKE_COVERED;
+  *separated = status == CLARKE_OK && answer == CLARKE_BOUNDED;
   if (status == CLARKE_OK && !*separated)
-    status = clarke_surround_block(surrounding, a, among, inside ? &s : NULL, err);
+    status = clarke_block_hulls_add(surrounding, a, among, inside ? &s : NULL, err);
   clarke_sample_clear(&s);
   return status;
 }
 
 static clarke_status
 settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
-             clarke_surrounding *surrounding, clarke_error *err)
+             clarke_block_hulls *surrounding, clarke_error *err)
 {
   const clarke_question *q = surrounding->m->q;
   size_t attempts = 0;
@@ -125,11 +125,11 @@ settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
 }
 
 static clarke_status
-settle_layers(clarke_audit *a, const clarke_margins *m, clarke_error *err)
+settle_layers(clarke_audit *a, const clarke_adjoints *m, clarke_error *err)
 {
   bool separated = false, inside = false;
-  clarke_surrounding surrounding;
-  clarke_status status = clarke_surrounding_init(&surrounding, m, err);
+  clarke_block_hulls surrounding;
+  clarke_status status = clarke_block_hulls_init(&surrounding, m, err);
 
   for (size_t i = 0; i < a->n_layers && !separated && status == CLARKE_OK; i++) {
     if (a->layer[i].feasible != CLARKE_NO || a->layer[i].moving == 0)
@@ -140,26 +140,26 @@ settle_layers(clarke_audit *a, const clarke_margins *m, clarke_error *err)
       surrounding.whole = false;
   }
   if (status == CLARKE_OK && !separated)
-    status = clarke_surround_finish(&inside, &surrounding, a, err);
+    status = clarke_block_hulls_finish(&inside, &surrounding, a, err);
   if (separated || inside)
     a->membership.place = separated ? CLARKE_OUTSIDE : CLARKE_INSIDE;
-  clarke_surrounding_clear(&surrounding);
+  clarke_block_hulls_clear(&surrounding);
   return status;
 }
 
 clarke_status
 clarke_settle_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  clarke_margins margins;
+  clarke_adjoints adjoints;
   bool piecewise;
   clarke_status status = clarke_graph_is_piecewise(&piecewise, q->g, err);
 
   if (status != CLARKE_OK || !piecewise)
     return status;
-  status = clarke_margins_init(&margins, q, err);
+  status = clarke_adjoints_init(&adjoints, q, err);
   if (status == CLARKE_OK)
-    status = settle_layers(a, &margins, err);
-  clarke_margins_clear(&margins);
+    status = settle_layers(a, &adjoints, err);
+  clarke_adjoints_clear(&adjoints);
   if (a->membership.place != CLARKE_OUTSIDE)
     clarke_tree_clear(&a->tree);
   return status;

@@ -100,7 +100,7 @@ refute(bool *dead, visit *v)
 /* What this side of touch k asks, as rows added to the path: those that are affine and not zero. *open:
  * one is not affine, or not zero. */
 static clarke_status
-add_demands(bool *open, visit *v, size_t k, int8_t side)
+add_constraints(bool *open, visit *v, size_t k, int8_t side)
 {
   const clarke_touch *t = &v->q->replay->touch[k];
   uint8_t *degree = malloc(v->q->replay->n_conditions + 1);
@@ -145,7 +145,7 @@ take_side(visit *v, size_t k, int8_t side)
 {
   size_t before = v->path.n;
   bool open, dead = false;
-  clarke_status status = add_demands(&open, v, k, side);
+  clarke_status status = add_constraints(&open, v, k, side);
 
   v->side[k] = side;
   if (status == CLARKE_OK && v->path.n > before && v->path.n > 1)
@@ -191,7 +191,7 @@ descend(visit *v, size_t k)
   if (k == v->tree->n_touches)
     return add_leaf(v);
   first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
-  status = add_demands(&open, v, k, first);
+  status = add_constraints(&open, v, k, first);
   clarke_path_drop(&v->path, before);
   if (status != CLARKE_OK || open)
     return status == CLARKE_OK ? branch(v, k) : status;

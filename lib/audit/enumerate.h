@@ -20,7 +20,7 @@ typedef struct {
   size_t touch;  /* BRANCH */
   size_t n;      /* DEAD: in the order of touch, then condition */
   clarke_multiplier *multiplier;
-  int8_t *side;  /* LEAF: by touch; CLARKE_PROXY: open (cover.h) */
+  int8_t *side;  /* LEAF: by touch; CLARKE_PROXY: open (branch_and_bound.h) */
 } clarke_node;
 
 typedef struct {

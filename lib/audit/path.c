@@ -6,23 +6,23 @@
 clarke_status
 clarke_path_init(clarke_path *p, size_t most, clarke_error *err)
 {
-  *p = (clarke_path){.demand = malloc((most + 1) * sizeof *p->demand)};
-  return p->demand != NULL ? CLARKE_OK : clarke_no_memory(err);
+  *p = (clarke_path){.constraint = malloc((most + 1) * sizeof *p->constraint)};
+  return p->constraint != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 void
 clarke_path_clear(clarke_path *p)
 {
   clarke_path_drop(p, 0);
-  free(p->demand);
+  free(p->constraint);
 }
 
 clarke_row *
 clarke_path_add(clarke_path *p, size_t touch, size_t condition)
 {
-  clarke_demand *one = &p->demand[p->n++];
+  clarke_constraint *one = &p->constraint[p->n++];
 
-  *one = (clarke_demand){.touch = touch, .condition = condition};
+  *one = (clarke_constraint){.touch = touch, .condition = condition};
   clarke_row_init(&one->row);
   return &one->row;
 }
@@ -32,7 +32,7 @@ clarke_path_drop(clarke_path *p, size_t n)
 {
   CLARKE_ASSERT(n <= p->n);
   while (p->n > n)
-    clarke_row_clear(&p->demand[--p->n].row);
+    clarke_row_clear(&p->constraint[--p->n].row);
 }
 
 static int
@@ -59,8 +59,8 @@ add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
 
     if (mpq_sgn(u[i]) == 0)
       continue;
-    one->touch = p->demand[i].touch;
-    one->condition = p->demand[i].condition;
+    one->touch = p->constraint[i].touch;
+    one->condition = p->constraint[i].condition;
     mpq_init(one->u);
     mpq_set(one->u, u[i]);
     node->n++;
@@ -85,7 +85,7 @@ clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *
   }
   for (size_t i = 0; i < p->n; i++) {
     mpq_init(u[i]);
-    row[i] = p->demand[i].row; /* borrowed */
+    row[i] = p->constraint[i].row; /* borrowed */
   }
   status = clarke_system_solve(answer, d, u, row, p->n, g, err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)

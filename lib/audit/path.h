@@ -8,20 +8,20 @@
 typedef struct {
   size_t touch, condition;
   clarke_row row;
-} clarke_demand;
+} clarke_constraint;
 
 typedef struct {
   size_t n;
-  clarke_demand *demand;
+  clarke_constraint *constraint;
 } clarke_path;
 
-/* Of at most so many demands. */
+/* Of at most so many constraints. */
 clarke_status clarke_path_init(clarke_path *p, size_t most, clarke_error *err);
 void clarke_path_clear(clarke_path *p);
 
-/* One more demand: its row, empty. */
+/* One more constraint: its row, empty. */
 clarke_row *clarke_path_add(clarke_path *p, size_t touch, size_t condition);
-/* Back to the first n demands. */
+/* Back to the first n constraints. */
 void clarke_path_drop(clarke_path *p, size_t n);
 
 /* FEASIBLE: d gets the moves of a direction that follows the path. EMPTY: the tree gets a DEAD node. */

@@ -1,6 +1,6 @@
 #include "audit/sample.h"
 
-#include "audit/climb.h"
+#include "audit/ascent.h"
 #include "exact/mdm.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 void
 clarke_sample_clear(clarke_sample *s)
 {
-  clarke_parallels_clear(&s->classes);
+  clarke_classes_clear(&s->classes);
   free(s->cell);
   free(s->change);
   free(s->v);
@@ -25,7 +25,7 @@ clarke_sample_clear(clarke_sample *s)
 void
 clarke_sample_add(clarke_sample *s)
 {
-  const clarke_parallels *c = &s->classes;
+  const clarke_classes *c = &s->classes;
   double *change = s->change + s->n * c->n_columns;
 
   if (s->n == s->most)
@@ -44,18 +44,18 @@ clarke_sample_draw(clarke_sample *s)
 {
   for (size_t j = 0; j < s->classes.n_columns; j++)
     s->v[j] = clarke_draw(&s->state);
-  clarke_parallels_along(s->option, &s->classes, s->v);
+  clarke_classes_along(s->option, &s->classes, s->v);
   clarke_sample_add(s);
 }
 
 clarke_status
-clarke_sample_init(clarke_sample *s, const clarke_margins *m, const bool *among, clarke_error *err)
+clarke_sample_init(clarke_sample *s, const clarke_adjoints *m, const bool *among, clarke_error *err)
 {
   clarke_status status;
 
   memset(s, 0, sizeof *s);
-  clarke_parallels_init(&s->classes);
-  status = clarke_parallels_find(&s->classes, m, among, err);
+  clarke_classes_init(&s->classes);
+  status = clarke_classes_find(&s->classes, m, among, err);
   if (status != CLARKE_OK)
     return status;
   s->most = BEGIN + ROUNDS;
@@ -99,7 +99,7 @@ clarke_sample_separate(bool *found, clarke_sample *s, clarke_error *err)
     if (status != CLARKE_OK || !*found)
       return status;
     before = most_gained(s);
-    status = clarke_climb(s->option, &value, &s->classes, s->v, &s->state, err);
+    status = clarke_ascend(s->option, &value, &s->classes, s->v, &s->state, err);
     if (status != CLARKE_OK || !(value > before + NEARLY * fabs(before)))
       return status;
     clarke_sample_add(s);

@@ -3,12 +3,12 @@
 #ifndef CLARKE_AUDIT_SAMPLE_H
 #define CLARKE_AUDIT_SAMPLE_H
 
-#include "audit/parallel.h"
+#include "audit/classes.h"
 
 #include <stdint.h>
 
 typedef struct {
-  clarke_parallels classes;
+  clarke_classes classes;
   size_t n, most;
   size_t *cell;   /* n x classes: each class's option */
   double *change; /* n x columns: AD's output less the cell's gradient */
@@ -17,8 +17,8 @@ typedef struct {
   uint64_t state;
 } clarke_sample;
 
-/* The marked touches' classes (clarke_parallels_find), and 64 cells; as many as `most` may be added. */
-clarke_status clarke_sample_init(clarke_sample *s, const clarke_margins *m, const bool *among,
+/* The marked touches' classes (clarke_classes_find), and 64 cells; as many as `most` may be added. */
+clarke_status clarke_sample_init(clarke_sample *s, const clarke_adjoints *m, const bool *among,
                                  clarke_error *err);
 void clarke_sample_clear(clarke_sample *s);
 

@@ -50,15 +50,15 @@ in_play(const clarke_sample *s, const size_t *cell, size_t n, size_t class, size
  * touch, the options in play are compared with the first of them. */
 static void
 mark_pairs(bool *pair, const clarke_sample *s, const size_t *cell, size_t n, size_t class,
-           const clarke_margins *m)
+           const clarke_adjoints *m)
 {
-  const clarke_parallel *c = &s->classes.class[class];
+  const clarke_class *c = &s->classes.class[class];
 
   memset(pair, 0, c->options * c->options * sizeof *pair);
   for (size_t k = 0; k < c->n; k++) {
     size_t first = c->options;
 
-    if (arb_is_zero(m->pull + c->touch[k]))
+    if (arb_is_zero(m->adjoint + c->touch[k]))
       continue;
     for (size_t o = 0; o < c->options; o++)
       if (in_play(s, cell, n, class, c->touch[k], o, m->q)) {
@@ -70,7 +70,7 @@ mark_pairs(bool *pair, const clarke_sample *s, const size_t *cell, size_t n, siz
 
 /* The row times a common denominator, by the classes' columns. */
 static void
-put_row(fmpz_mat_t a, slong at, const clarke_row *row, const clarke_parallels *c)
+put_row(fmpz_mat_t a, slong at, const clarke_row *row, const clarke_classes *c)
 {
   fmpz_t common, q;
 
@@ -99,9 +99,9 @@ put_row(fmpz_mat_t a, slong at, const clarke_row *row, const clarke_parallels *c
 /* The rank of the rows by which these cells may change AD's gradient. */
 static clarke_status
 find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t n_cells,
-          const clarke_margins *m, clarke_error *err)
+          const clarke_adjoints *m, clarke_error *err)
 {
-  const clarke_parallels *c = &s->classes;
+  const clarke_classes *c = &s->classes;
   slong n = 0;
   size_t most = 0;
   fmpz_mat_t rows;
@@ -125,7 +125,7 @@ find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t 
       if (!pair[o])
         continue;
       clarke_row_init(&row);
-      status = clarke_parallel_condition(&row, &c->class[i], o / c->class[i].options,
+      status = clarke_class_condition(&row, &c->class[i], o / c->class[i].options,
                                          o % c->class[i].options, err);
       put_row(rows, n++, &row, c);
       clarke_row_clear(&row);
@@ -179,7 +179,7 @@ find_support(size_t *support, size_t *n, const clarke_sample *s, const clarke_ra
 
 /* A direction to the cell, exactly. */
 static clarke_status
-find_direction(bool *found, clarke_direction *d, const clarke_parallels *c, const size_t *option,
+find_direction(bool *found, clarke_direction *d, const clarke_classes *c, const size_t *option,
                const clarke_graph *g, clarke_error *err)
 {
   size_t n = 0, all = 0;
@@ -204,7 +204,7 @@ find_direction(bool *found, clarke_direction *d, const clarke_parallels *c, cons
   for (size_t i = 0; i < c->n; i++)
     for (size_t o = 0; o < c->class[i].options && status == CLARKE_OK; o++)
       if (o != option[i])
-        status = clarke_parallel_condition(&row[n++], &c->class[i], option[i], o, err);
+        status = clarke_class_condition(&row[n++], &c->class[i], option[i], o, err);
   if (status == CLARKE_OK)
     status = clarke_system_solve(&answer, d, u, row, n, g, err);
   *found = status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE;
@@ -222,7 +222,7 @@ static clarke_status
 put_change(arb_mat_t a, slong at, clarke_matrix *const ad, const clarke_sample *s, size_t cell,
            const clarke_rank *rank, const clarke_question *q, clarke_error *err)
 {
-  const clarke_parallels *c = &s->classes;
+  const clarke_classes *c = &s->classes;
   clarke_matrix *gradient = clarke_matrices_new(q->g->n_parameters);
   int8_t *side = calloc(q->replay->n_touches + 1, 1);
   arb_t x;
@@ -330,7 +330,7 @@ compare_touches(const void *a, const void *b)
 }
 
 static clarke_status
-list_touches(clarke_simplex *x, const clarke_parallels *c, clarke_error *err)
+list_touches(clarke_simplex *x, const clarke_classes *c, clarke_error *err)
 {
   size_t all = 0;
 
@@ -357,7 +357,7 @@ draw_more(clarke_sample *s)
 /* all: the rank of all cells' rows. */
 static clarke_status
 try_support(bool *found, clarke_simplex *x, clarke_sample *s, size_t *support,
-            const clarke_rank *all, const clarke_margins *m, clarke_error *err)
+            const clarke_rank *all, const clarke_adjoints *m, clarke_error *err)
 {
   size_t n;
   clarke_rank rank;
@@ -380,7 +380,7 @@ try_support(bool *found, clarke_simplex *x, clarke_sample *s, size_t *support,
 }
 
 clarke_status
-clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clarke_margins *m,
+clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clarke_adjoints *m,
                     clarke_error *err)
 {
   size_t *support = malloc((s->most + 1) * sizeof *support);

@@ -1,7 +1,7 @@
 /* Are this room's structures as their headers say? */
 #include "exact/number.h"
 #include "audit/audit.h"
-#include "audit/parallel.h"
+#include "audit/classes.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ clarke_simplex_is_valid(const clarke_simplex *x, const clarke_question *q)
 }
 
 static bool
-parallel_is_valid(const clarke_parallel *p, const clarke_question *q)
+parallel_is_valid(const clarke_class *p, const clarke_question *q)
 {
   if (p->n == 0 || p->options < 2 || !increasing(p->touch, p->n, q->replay->n_touches) || p->base[0].n > 0)
     return false;
@@ -106,7 +106,7 @@ parallel_is_valid(const clarke_parallel *p, const clarke_question *q)
 }
 
 bool
-clarke_parallels_are_valid(const clarke_parallels *c, const clarke_question *q)
+clarke_classes_are_valid(const clarke_classes *c, const clarke_question *q)
 {
   bool *seen = calloc(q->replay->n_touches + 1, sizeof *seen), valid = true;
 

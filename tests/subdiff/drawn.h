@@ -6,7 +6,7 @@
 #include "../replay/convolutional.h"
 #include "../ok.h"
 
-#include "audit/margin.h"
+#include "audit/separation.h"
 
 typedef struct {
   growing grown;

@@ -2,7 +2,7 @@
  * reverse mode with those sides chosen. */
 #include "drawn.h"
 
-#include "audit/cover.h"
+#include "audit/branch_and_bound.h"
 #include "exact/mdm.h"
 
 #include <math.h>
@@ -85,7 +85,7 @@ typedef struct {
 } tally;
 
 static void
-describe_gap(const clarke_margin *m, const int8_t *side, arb_srcptr sum, arb_srcptr difference)
+describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb_srcptr difference)
 {
   const clarke_question *q = m->of->q;
 
@@ -96,7 +96,7 @@ describe_gap(const clarke_margin *m, const int8_t *side, arb_srcptr sum, arb_src
 
     fprintf(stderr, "touch %zu: step %zu, feature %zu, sample %zu, %zu options, side %d, AD's %d, pull ", k,
             t->step, t->feature, t->sample, t->n_options, side[k], q->ad_side[k]);
-    arb_fprintd(stderr, m->of->pull + k, 10);
+    arb_fprintd(stderr, m->of->adjoint + k, 10);
     for (size_t o = 0; o < options_of(t); o++) {
       fprintf(stderr, ", gain ");
       arb_fprintd(stderr, m->gain + m->of->at[k] + o, 10);
@@ -112,7 +112,7 @@ describe_gap(const clarke_margin *m, const int8_t *side, arb_srcptr sum, arb_src
 
 /* The gains sum up to what the pattern adds; where no touch is behind another, nothing is lost. */
 static void
-check_sum(const clarke_margin *m, const int8_t *side, arb_srcptr difference, bool tight, tally *t)
+check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference, bool tight, tally *t)
 {
   const clarke_replay *r = m->of->q->replay;
   arb_t sum, gap;
@@ -149,15 +149,15 @@ extends(const int8_t *whole, const int8_t *part, size_t n)
   return true;
 }
 
-/* Where the margin holds, it does for every pattern. */
+/* Where the separation holds, it does for every pattern. */
 static void
-check_partial(const clarke_margin *m, const int8_t *side, const patterns *all, arb_srcptr difference,
+check_partial(const clarke_separation *m, const int8_t *side, const patterns *all, arb_srcptr difference,
               tally *t)
 {
   size_t n = m->of->q->replay->n_touches;
 
   t->tried++;
-  if (!clarke_margin_holds(m, side))
+  if (!clarke_separation_holds(m, side))
     return;
   t->held++;
   t->open += memchr(side, CLARKE_PROXY, n) != NULL;
@@ -187,17 +187,17 @@ one_layer(const clarke_replay *r)
 }
 
 static void
-check_vector(const clarke_margins *margins, const drawn *net, const patterns *all, uint64_t *state, tally *t)
+check_vector(const clarke_adjoints *adjoints, const drawn *net, const patterns *all, uint64_t *state, tally *t)
 {
   size_t n = net->replay.n_touches;
   int8_t *side = calloc(n + 1, sizeof *side);
-  clarke_margin m;
+  clarke_separation m;
   clarke_row v;
   arb_ptr difference;
 
   clarke_row_init(&v);
   draw_row(&v, &net->g, state);
-  OK(clarke_margin_init(&m, margins, &v, &error));
+  OK(clarke_separation_init(&m, adjoints, &v, &error));
   difference = differences_along(all, net, &v);
   for (size_t i = 0; i < all->n; i++) {
     check_sum(&m, all->side + i * n, difference + i, one_layer(&net->replay), t);
@@ -208,7 +208,7 @@ check_vector(const clarke_margins *margins, const drawn *net, const patterns *al
     check_partial(&m, side, all, difference, t);
   }
   _arb_vec_clear(difference, (slong)all->n + 1);
-  clarke_margin_clear(&m);
+  clarke_separation_clear(&m);
   clarke_row_clear(&v);
   free(side);
 }
@@ -222,21 +222,21 @@ START_TEST(margins_are_of_all_sides)
   for (size_t i = 0; i < n; i++) {
     drawn net;
     patterns all;
-    clarke_margins margins;
+    clarke_adjoints adjoints;
 
     draw_touched(&net, &state, MOST_PATTERNS);
     patterns_init(&all, &net);
-    OK(clarke_margins_init(&margins, &net.q, &error));
+    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
     for (size_t k = 0; k < N_VECTORS; k++)
-      check_vector(&margins, &net, &all, &state, &t);
+      check_vector(&adjoints, &net, &all, &state, &t);
     for (size_t k = 0, any = 0; k < net.replay.n_touches && !any; k++)
       t.windows += any = net.replay.touch[k].n_options > 0;
     t.behind += !one_layer(&net.replay);
-    clarke_margins_clear(&margins);
+    clarke_adjoints_clear(&adjoints);
     patterns_clear(&all, &net);
     drawn_clear(&net);
   }
-  printf("margins: %zu networks (%zu with windows, %zu with touches in several steps), %zu sums (%zu tight), "
+  printf("adjoints: %zu networks (%zu with windows, %zu with touches in several steps), %zu sums (%zu tight), "
          "%zu of %zu families held (%zu with open touches), of %zu patterns\n", t.networks, t.windows, t.behind,
          t.patterns, t.tight, t.held, t.tried, t.open, t.covered_patterns);
   ck_assert_uint_gt(t.windows, n / 4);
@@ -306,7 +306,7 @@ draw_move(const clarke_graph *g, long most, uint64_t *state)
 
 /* The members' options lie as the first's do; and as the class says. */
 static void
-check_class(const clarke_parallel *class, const drawn *net, const clarke_matrix *tangent, size_t *compared)
+check_class(const clarke_class *class, const drawn *net, const clarke_matrix *tangent, size_t *compared)
 {
   const clarke_touch *first = &net->replay.touch[class->touch[0]];
 
@@ -324,7 +324,7 @@ check_class(const clarke_parallel *class, const drawn *net, const clarke_matrix 
 
 /* No touch is in two classes. */
 static void
-check_classes(const clarke_parallels *c, const drawn *net)
+check_classes(const clarke_classes *c, const drawn *net)
 {
   bool *seen = calloc(net->replay.n_touches + 1, sizeof *seen);
 
@@ -337,13 +337,13 @@ check_classes(const clarke_parallels *c, const drawn *net)
 }
 
 static void
-find_classes(clarke_parallels *c, const clarke_margins *m, const drawn *net)
+find_classes(clarke_classes *c, const clarke_adjoints *m, const drawn *net)
 {
   bool *all = malloc(net->replay.n_touches + 1);
 
   memset(all, true, net->replay.n_touches);
-  clarke_parallels_init(c);
-  OK(clarke_parallels_find(c, m, all, &error));
+  clarke_classes_init(c);
+  OK(clarke_classes_find(c, m, all, &error));
   free(all);
 }
 
@@ -355,14 +355,14 @@ START_TEST(classes_take_their_sides_together)
 
   for (size_t i = 0; i < n; i++) {
     drawn net;
-    clarke_margins margins;
-    clarke_parallels c;
+    clarke_adjoints adjoints;
+    clarke_classes c;
     int8_t *side;
 
     draw_touched(&net, &state, MOST_TOUCHED);
     side = calloc(net.replay.n_touches + 1, sizeof *side);
-    OK(clarke_margins_init(&margins, &net.q, &error));
-    find_classes(&c, &margins, &net);
+    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
+    find_classes(&c, &adjoints, &net);
     check_classes(&c, &net);
     classes += c.n;
     for (size_t k = 0; k < c.n; k++)
@@ -378,8 +378,8 @@ START_TEST(classes_take_their_sides_together)
       clarke_matrices_free(tangent, net.g.n_values);
       free(move);
     }
-    clarke_parallels_clear(&c);
-    clarke_margins_clear(&margins);
+    clarke_classes_clear(&c);
+    clarke_adjoints_clear(&adjoints);
     drawn_clear(&net);
     free(side);
   }
@@ -456,7 +456,7 @@ check_path(const clarke_tree *tree, const int8_t *side, const clarke_replay *r)
 
 /* Cells as the classes have them, and the vector that is tried on them. */
 typedef struct {
-  const clarke_parallels *c;
+  const clarke_classes *c;
   size_t n, *option; /* cells; of the last one, by class */
   double *cell, *v;  /* AD's output less theirs */
 } search;
@@ -466,7 +466,7 @@ enum { FIRST_CELLS = 16, ROUNDS = 24 };
 static void
 add_cell(search *s)
 {
-  const clarke_parallels *c = s->c;
+  const clarke_classes *c = s->c;
 
   for (size_t k = 0; k < c->n; k++)
     for (size_t j = 0; j < c->n_columns; j++)
@@ -476,7 +476,7 @@ add_cell(search *s)
 }
 
 static void
-search_begin(search *s, const clarke_parallels *c, uint64_t *state)
+search_begin(search *s, const clarke_classes *c, uint64_t *state)
 {
   *s = (search){.c = c};
   s->option = calloc(c->n + 1, sizeof *s->option);
@@ -485,7 +485,7 @@ search_begin(search *s, const clarke_parallels *c, uint64_t *state)
   while (s->n < FIRST_CELLS) {
     for (size_t j = 0; j < c->n_columns; j++)
       s->v[j] = (double)draw_between(state, -9, 9);
-    clarke_parallels_along(s->option, c, s->v);
+    clarke_classes_along(s->option, c, s->v);
     add_cell(s);
   }
 }
@@ -565,45 +565,45 @@ count_nodes(const clarke_tree *tree, coverings *t)
 
 /* One vector; false when none was found, or no other will do better. */
 static bool
-check_cover(search *s, long noise, const clarke_margins *margins, const drawn *net, uint64_t *state, coverings *t)
+check_cover(search *s, long noise, const clarke_adjoints *adjoints, const drawn *net, uint64_t *state, coverings *t)
 {
   clarke_row row;
-  clarke_margin m;
+  clarke_separation m;
   clarke_tree tree;
   size_t work = 10000;
-    clarke_covering answer = CLARKE_STUCK;
+    clarke_bounding answer = CLARKE_EXHAUSTED;
 
   clarke_row_init(&row);
   clarke_tree_init(&tree);
   if (guess_vector(&row, s, noise, state)) {
-    OK(clarke_margin_init(&m, margins, &row, &error));
-    OK(clarke_cover(&answer, &tree, s->option, &work, s->c, s->v, &m, &net->q, &error));
+    OK(clarke_separation_init(&m, adjoints, &row, &error));
+    OK(clarke_branch_and_bound(&answer, &tree, s->option, &work, s->c, s->v, &m, &net->q, &error));
     t->tried++;
-    ck_assert(tree.complete == (answer == CLARKE_COVERED));
+    ck_assert(tree.complete == (answer == CLARKE_BOUNDED));
     if (tree.complete) {
       count_nodes(&tree, t);
       check_cells(&tree, &row, net, state, t);
     }
-    clarke_margin_clear(&m);
+    clarke_separation_clear(&m);
   }
   clarke_tree_clear(&tree);
   clarke_row_clear(&row);
-  if (answer == CLARKE_CROSSED && noise == 0)
+  if (answer == CLARKE_VIOLATED && noise == 0)
     add_cell(s);
-  return answer == CLARKE_CROSSED;
+  return answer == CLARKE_VIOLATED;
 }
 
 static void
-check_network(const clarke_margins *margins, const clarke_parallels *c, const drawn *net, uint64_t *state,
+check_network(const clarke_adjoints *adjoints, const clarke_classes *c, const drawn *net, uint64_t *state,
               coverings *t)
 {
   search s;
 
   search_begin(&s, c, state);
-  for (size_t i = 0; i < ROUNDS && check_cover(&s, 0, margins, net, state, t); i++)
+  for (size_t i = 0; i < ROUNDS && check_cover(&s, 0, adjoints, net, state, t); i++)
     continue;
   for (long noise = 10; noise < 60; noise += 10)
-    check_cover(&s, noise, margins, net, state, t);
+    check_cover(&s, noise, adjoints, net, state, t);
   search_end(&s);
 }
 
@@ -615,16 +615,16 @@ START_TEST(covered_cells_are_separated)
 
   for (size_t i = 0; i < n; i++) {
     drawn net;
-    clarke_margins margins;
-    clarke_parallels c;
+    clarke_adjoints adjoints;
+    clarke_classes c;
 
     draw_touched(&net, &state, MOST_TOUCHED);
-    OK(clarke_margins_init(&margins, &net.q, &error));
-    find_classes(&c, &margins, &net);
+    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
+    find_classes(&c, &adjoints, &net);
     if (c.n > 0)
-      check_network(&margins, &c, &net, &state, &t);
-    clarke_parallels_clear(&c);
-    clarke_margins_clear(&margins);
+      check_network(&adjoints, &c, &net, &state, &t);
+    clarke_classes_clear(&c);
+    clarke_adjoints_clear(&adjoints);
     drawn_clear(&net);
   }
   printf("coverings: %zu of %zu, %zu with branches (%zu dead); %zu cells separated, %zu with touches in several "

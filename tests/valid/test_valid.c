@@ -4,7 +4,7 @@
 #include "break.h"
 
 #include "exact/number.h"
-#include "audit/parallel.h"
+#include "audit/classes.h"
 #include "audit/audit.h"
 #include "base/verify.h"
 
@@ -351,8 +351,8 @@ START_TEST(simplices_and_classes)
   clarke_row base[2];
   clarke_direction d;
   clarke_simplex x = {2, touch, 1, &d};
-  clarke_parallel class = {.n = 2, .touch = touch, .options = 2, .base = base};
-  clarke_parallels all = {1, &class, 2, column};
+  clarke_class class = {.n = 2, .touch = touch, .options = 2, .base = base};
+  clarke_classes all = {1, &class, 2, column};
 
   clarke_direction_init(&d);
   clarke_row_init(&base[0]);
@@ -360,11 +360,11 @@ START_TEST(simplices_and_classes)
   BREAK(clarke_simplex_is_valid(&x, &a.q), touch[1], 0);
   BREAK(clarke_simplex_is_valid(&x, &a.q), touch[1], 3);
   BREAK(clarke_simplex_is_valid(&x, &a.q), x.n, 0);
-  BREAK(clarke_parallels_are_valid(&all, &a.q), touch[0], 1);
-  BREAK(clarke_parallels_are_valid(&all, &a.q), touch[1], 2); /* a window among kinks */
-  BREAK(clarke_parallels_are_valid(&all, &a.q), column[0], 3);
-  BREAK(clarke_parallels_are_valid(&all, &a.q), base[1].column[0], 9);
-  BREAK(clarke_parallels_are_valid(&all, &a.q), base[0].n, 1);
+  BREAK(clarke_classes_are_valid(&all, &a.q), touch[0], 1);
+  BREAK(clarke_classes_are_valid(&all, &a.q), touch[1], 2); /* a window among kinks */
+  BREAK(clarke_classes_are_valid(&all, &a.q), column[0], 3);
+  BREAK(clarke_classes_are_valid(&all, &a.q), base[1].column[0], 9);
+  BREAK(clarke_classes_are_valid(&all, &a.q), base[0].n, 1);
   clarke_row_clear(&base[1]);
 }
 END_TEST

@@ -1,6 +1,6 @@
-#include "audit/cover.h"
+#include "audit/branch_and_bound.h"
 
-#include "audit/climb.h"
+#include "audit/ascent.h"
 #include "audit/path.h"
 #include "base/verify.h"
 
@@ -18,12 +18,12 @@ typedef struct {
 } ranked;
 
 typedef struct {
-  clarke_covering answer;
+  clarke_bounding answer;
   clarke_tree *tree;
   size_t *cell, *work;
-  const clarke_parallels *c;
+  const clarke_classes *c;
   const clarke_question *q;
-  const clarke_margin *margin;
+  const clarke_separation *separation;
   double **gain;   /* by class and option: what it adds to the loss's derivative along v, as AD has it */
   double *open;    /* by class: the most that its touches gain, each for itself */
   ranked *order;   /* classes, those whose gains differ most first */
@@ -67,7 +67,7 @@ try_leaf(bool *done, visit *v, double bound)
   side = sides(v);
   if (side == NULL)
     return clarke_no_memory(v->err);
-  *done = v->margin == NULL || clarke_margin_holds(v->margin, side);
+  *done = v->separation == NULL || clarke_separation_holds(v->separation, side);
   node = *done ? clarke_tree_add(v->tree, CLARKE_LEAF) : NULL;
   if (node == NULL) {
     free(side);
@@ -80,7 +80,7 @@ try_leaf(bool *done, visit *v, double bound)
 /* --- the path ------------------------------------------------------------------------------- */
 
 static clarke_status
-add_demands(visit *v, const clarke_parallel *class, size_t option)
+add_constraints(visit *v, const clarke_class *class, size_t option)
 {
   const size_t k = class->touch[0];
   const bool window = v->q->replay->touch[k].n_options > 0;
@@ -88,7 +88,7 @@ add_demands(visit *v, const clarke_parallel *class, size_t option)
 
   for (size_t p = 0; p < class->options && status == CLARKE_OK; p++)
     if (p != option)
-      status = clarke_parallel_condition(clarke_path_add(&v->path, k, window ? p : 0), class, option,
+      status = clarke_class_condition(clarke_path_add(&v->path, k, window ? p : 0), class, option,
                                          p, v->err);
   return status;
 }
@@ -96,7 +96,7 @@ add_demands(visit *v, const clarke_parallel *class, size_t option)
 /* The direction's moves by the classes' columns, which hold them all; and a little of a random one, for what d itself does
  * not move would have no side. */
 static void
-spread_moves(double *x, const clarke_direction *d, const clarke_parallels *c, const clarke_graph *g)
+spread_moves(double *x, const clarke_direction *d, const clarke_classes *c, const clarke_graph *g)
 {
   uint64_t state = 1;
   double most = 0;
@@ -129,12 +129,12 @@ follow(clarke_cone_answer *answer, visit *v)
   status = clarke_path_solve(answer, &d, v->tree, &v->path, v->q->g, v->err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_FEASIBLE) {
     spread_moves(v->direction, &d, v->c, v->q->g);
-    clarke_parallels_along(v->cell, v->c, v->direction);
+    clarke_classes_along(v->cell, v->c, v->direction);
     sum = v->base;
     for (size_t i = 0; i < v->c->n; i++)
       sum += v->gain[i][v->cell[i]];
     if (sum >= 0)
-      v->answer = CLARKE_CROSSED;
+      v->answer = CLARKE_VIOLATED;
   }
   clarke_direction_clear(&d);
   return status;
@@ -149,12 +149,12 @@ take_option(visit *v, size_t depth, size_t option, double bound)
 {
   const size_t before = v->path.n, class = v->order[depth].class;
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
-  clarke_status status = add_demands(v, &v->c->class[class], option);
+  clarke_status status = add_constraints(v, &v->c->class[class], option);
 
   if (status == CLARKE_OK)
     status = follow(&answer, v);
   v->chosen[class] = option;
-  if (status == CLARKE_OK && answer != CLARKE_CONE_EMPTY && v->answer == CLARKE_COVERED)
+  if (status == CLARKE_OK && answer != CLARKE_CONE_EMPTY && v->answer == CLARKE_BOUNDED)
     status = descend(v, depth + 1, bound);
   v->chosen[class] = OPEN;
   clarke_path_drop(&v->path, before);
@@ -173,7 +173,7 @@ descend(visit *v, size_t depth, double bound)
     return status;
   if (v->tree->n > CLARKE_TREE_NODES || *v->work == 0 || depth == v->c->n ||
       v->order[depth].spread == 0) {
-    v->answer = CLARKE_STUCK;
+    v->answer = CLARKE_EXHAUSTED;
     return CLARKE_OK;
   }
   class = v->order[depth].class;
@@ -182,7 +182,7 @@ descend(visit *v, size_t depth, double bound)
     return clarke_no_memory(v->err);
   node->touch = v->c->class[class].touch[0];
   for (size_t o = 0; o < v->c->class[class].options && status == CLARKE_OK &&
-                     v->answer == CLARKE_COVERED; o++)
+                     v->answer == CLARKE_BOUNDED; o++)
     status = take_option(v, depth, o, bound - v->open[class] + v->gain[class][o]);
   return status;
 }
@@ -210,7 +210,7 @@ most_of(const double *x, size_t n)
 static void
 weigh_guesses(visit *v, const double *x)
 {
-  const clarke_parallels *c = v->c;
+  const clarke_classes *c = v->c;
 
   for (size_t i = 0; i < c->n; i++) {
     const size_t n = c->class[i].options;
@@ -239,16 +239,16 @@ middle(arb_srcptr x)
 
 /* By enclosures. Touches outside the classes stay open. */
 static void
-weigh_margin(visit *v)
+weigh_separation(visit *v)
 {
-  const clarke_parallels *c = v->c;
-  const clarke_margin *m = v->margin;
+  const clarke_classes *c = v->c;
+  const clarke_separation *m = v->separation;
   arb_t most;
 
   arb_init(most);
   v->base = 0;
   for (size_t k = 0; k < v->tree->n_touches; k++) {
-    clarke_margin_open(most, m, k);
+    clarke_separation_open(most, m, k);
     v->base += middle(most);
   }
   for (size_t i = 0; i < c->n; i++) {
@@ -257,7 +257,7 @@ weigh_margin(visit *v)
     for (size_t e = 0; e < c->class[i].n; e++) {
       size_t k = c->class[i].touch[e];
 
-      clarke_margin_open(most, m, k);
+      clarke_separation_open(most, m, k);
       v->open[i] += middle(most);
       for (size_t o = 0; o < c->class[i].options; o++)
         v->gain[i][o] += middle(m->gain + m->of->at[k] + o);
@@ -324,7 +324,7 @@ release(visit *v)
 
 /* The classes that the tree branches on take their sides together. */
 static clarke_status
-note_parallel(clarke_tree *tree, const clarke_parallels *c, clarke_error *err)
+note_parallel(clarke_tree *tree, const clarke_classes *c, clarke_error *err)
 {
   tree->parallel = malloc((tree->n_touches + 1) * sizeof *tree->parallel);
   if (tree->parallel == NULL)
@@ -344,20 +344,20 @@ note_parallel(clarke_tree *tree, const clarke_parallels *c, clarke_error *err)
 }
 
 clarke_status
-clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, size_t *work,
-             const clarke_parallels *c, const double *v, const clarke_margin *margin,
+clarke_branch_and_bound(clarke_bounding *answer, clarke_tree *tree, size_t *cell, size_t *work,
+             const clarke_classes *c, const double *v, const clarke_separation *separation,
              const clarke_question *q, clarke_error *err)
 {
-  visit w = {.answer = CLARKE_COVERED, .tree = tree, .cell = cell, .work = work, .c = c, .q = q,
-             .margin = margin, .err = err};
+  visit w = {.answer = CLARKE_BOUNDED, .tree = tree, .cell = cell, .work = work, .c = c, .q = q,
+             .separation = separation, .err = err};
   clarke_status status = allocate(&w);
   double bound;
 
   clarke_tree_clear(tree);
   tree->n_touches = q->replay->n_touches;
   if (status == CLARKE_OK) {
-    if (margin != NULL)
-      weigh_margin(&w);
+    if (separation != NULL)
+      weigh_separation(&w);
     else
       weigh_guesses(&w, v);
     rank_classes(&w, &bound);
@@ -365,7 +365,7 @@ clarke_cover(clarke_covering *answer, clarke_tree *tree, size_t *cell, size_t *w
   }
   release(&w);
   *answer = w.answer;
-  tree->complete = status == CLARKE_OK && w.answer == CLARKE_COVERED;
+  tree->complete = status == CLARKE_OK && w.answer == CLARKE_BOUNDED;
   if (tree->complete)
     status = note_parallel(tree, c, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_tree_is_valid(tree, q));

@@ -4,10 +4,10 @@
  * A kink has the options left (0) and right (1), a window its own. base[o] is what option o's entry has over
  * option 0's (of a kink: o = 1 the argument), as a row over all parameters; option o is taken where
  * <base[o] - base[p], d> > 0 for all other p. */
-#ifndef CLARKE_AUDIT_PARALLEL_H
-#define CLARKE_AUDIT_PARALLEL_H
+#ifndef CLARKE_AUDIT_CLASSES_H
+#define CLARKE_AUDIT_CLASSES_H
 
-#include "audit/margin.h"
+#include "audit/separation.h"
 
 typedef struct {
   size_t n, *touch;  /* increasing; the first stands for all */
@@ -17,30 +17,30 @@ typedef struct {
   double *slope;     /* options x columns: base, in floats */
   double *gain[2];   /* options x columns: what the option adds to AD's output, by the touches for which the loss
                       * grows with their output, and by the others; floats, a guess */
-} clarke_parallel;
+} clarke_class;
 
 typedef struct {
   size_t n;
-  clarke_parallel *class;
+  clarke_class *class;
   size_t n_columns, *column; /* those of the rows, increasing */
-} clarke_parallels;
+} clarke_classes;
 
-void clarke_parallels_init(clarke_parallels *c);
-void clarke_parallels_clear(clarke_parallels *c);
+void clarke_classes_init(clarke_classes *c);
+void clarke_classes_clear(clarke_classes *c);
 
 /* Classes without a common touch, their touches and the columns in order, finished rows. */
-bool clarke_parallels_are_valid(const clarke_parallels *c, const clarke_question *q);
+bool clarke_classes_are_valid(const clarke_classes *c, const clarke_question *q);
 
 /* The classes of the marked touches whose arguments are affine, exactly, whatever the sides; others are left
  * out. */
-clarke_status clarke_parallels_find(clarke_parallels *c, const clarke_margins *m,
+clarke_status clarke_classes_find(clarke_classes *c, const clarke_adjoints *m,
                                     const bool *among, clarke_error *err);
 
 /* option[i], by class: the ones that the direction d (by column) leads to. */
-void clarke_parallels_along(size_t *option, const clarke_parallels *c, const double *d);
+void clarke_classes_along(size_t *option, const clarke_classes *c, const double *d);
 
 /* What option o asks over p: a new row. */
-clarke_status clarke_parallel_condition(clarke_row *row, const clarke_parallel *class, size_t o,
+clarke_status clarke_class_condition(clarke_row *row, const clarke_class *class, size_t o,
                                         size_t p, clarke_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "audit/parallel.h"
+#include "audit/classes.h"
 
 #include "audit/enumerate.h"
 #include "audit/degree.h"
@@ -8,13 +8,13 @@
 #include <string.h>
 
 void
-clarke_parallels_init(clarke_parallels *c)
+clarke_classes_init(clarke_classes *c)
 {
   memset(c, 0, sizeof *c);
 }
 
 static void
-class_clear(clarke_parallel *class)
+class_clear(clarke_class *class)
 {
   for (size_t o = 0; class->base != NULL && o < class->options; o++)
     clarke_row_clear(&class->base[o]);
@@ -26,17 +26,17 @@ class_clear(clarke_parallel *class)
 }
 
 void
-clarke_parallels_clear(clarke_parallels *c)
+clarke_classes_clear(clarke_classes *c)
 {
   for (size_t i = 0; i < c->n; i++)
     class_clear(&c->class[i]);
   free(c->class);
   free(c->column);
-  clarke_parallels_init(c);
+  clarke_classes_init(c);
 }
 
 clarke_status
-clarke_parallel_condition(clarke_row *row, const clarke_parallel *class, size_t o, size_t p,
+clarke_class_condition(clarke_row *row, const clarke_class *class, size_t o, size_t p,
                           clarke_error *err)
 {
   const clarke_row *of[] = {&class->base[o], &class->base[p]};
@@ -70,7 +70,7 @@ is_affine(const clarke_touch *t, const uint8_t *degree)
 }
 
 static clarke_status
-new_class(clarke_parallel *class, size_t k, const clarke_touch *t, clarke_error *err)
+new_class(clarke_class *class, size_t k, const clarke_touch *t, clarke_error *err)
 {
   memset(class, 0, sizeof *class);
   class->touch = malloc(sizeof *class->touch);
@@ -109,7 +109,7 @@ compare_rows(const clarke_row *a, const mpq_t by_a, const clarke_row *b, const m
 
 /* The rows of touch k alone. *differs: its options are told apart, exactly. */
 static clarke_status
-read_touch(clarke_parallel *class, bool *differs, clarke_columns *columns, size_t k,
+read_touch(clarke_class *class, bool *differs, clarke_columns *columns, size_t k,
            const clarke_touch *t, clarke_error *err)
 {
   clarke_status status = new_class(class, k, t, err);
@@ -139,7 +139,7 @@ read_touch(clarke_parallel *class, bool *differs, clarke_columns *columns, size_
 
 /* The rows a class is known by, scaled so that their first number is 1 or -1. */
 typedef struct {
-  clarke_parallel *of;
+  clarke_class *of;
   mpq_t scale;
 } known;
 
@@ -166,7 +166,7 @@ compare_known(const void *left, const void *right)
 }
 
 static void
-add_scaled(double *to, const clarke_parallels *c, const clarke_row *row, double by)
+add_scaled(double *to, const clarke_classes *c, const clarke_row *row, double by)
 {
   for (size_t e = 0, at = 0; e < row->n; e++) {
     while (c->column[at] != row->column[e])
@@ -208,7 +208,7 @@ taken(const clarke_question *q, size_t k, size_t o, size_t p)
 
 /* What the touch, whose rows are those of `own`, adds to the class by each option. */
 static void
-add_gain(clarke_parallel *class, const clarke_parallels *c, const clarke_parallel *own, double pull,
+add_gain(clarke_class *class, const clarke_classes *c, const clarke_class *own, double pull,
          const clarke_question *q)
 {
   const size_t k = own->touch[0];
@@ -225,7 +225,7 @@ add_gain(clarke_parallel *class, const clarke_parallels *c, const clarke_paralle
 }
 
 static clarke_status
-list_columns(clarke_parallels *c, const clarke_parallel *own, size_t n, const clarke_question *q,
+list_columns(clarke_classes *c, const clarke_class *own, size_t n, const clarke_question *q,
              clarke_error *err)
 {
   size_t all = clarke_column_base(q->g, q->g->n_parameters);
@@ -248,8 +248,8 @@ list_columns(clarke_parallels *c, const clarke_parallel *own, size_t n, const cl
 
 /* A class from n equal ones of a touch each, whose first keeps its rows. */
 static clarke_status
-join(clarke_parallel *class, const clarke_parallels *c, known *same, size_t n,
-     const clarke_margins *m, clarke_error *err)
+join(clarke_class *class, const clarke_classes *c, known *same, size_t n,
+     const clarke_adjoints *m, clarke_error *err)
 {
   const size_t size = same[0].of->options * c->n_columns + 1;
 
@@ -267,7 +267,7 @@ join(clarke_parallel *class, const clarke_parallels *c, known *same, size_t n,
   class->n = n;
   for (size_t i = 0; i < n; i++) {
     class->touch[i] = same[i].of->touch[0];
-    add_gain(class, c, same[i].of, arf_get_d(arb_midref(m->pull + class->touch[i]), ARF_RND_NEAR),
+    add_gain(class, c, same[i].of, arf_get_d(arb_midref(m->adjoint + class->touch[i]), ARF_RND_NEAR),
              m->q);
   }
   for (size_t o = 1; o < class->options; o++)
@@ -277,7 +277,7 @@ join(clarke_parallel *class, const clarke_parallels *c, known *same, size_t n,
 }
 
 static clarke_status
-classify(clarke_parallels *c, clarke_parallel *own, size_t n, const clarke_margins *m,
+classify(clarke_classes *c, clarke_class *own, size_t n, const clarke_adjoints *m,
          clarke_error *err)
 {
   known *list = malloc((n + 1) * sizeof *list);
@@ -309,7 +309,7 @@ classify(clarke_parallels *c, clarke_parallel *own, size_t n, const clarke_margi
 
 /* Every touch a class of its own. */
 static clarke_status
-read_touches(clarke_parallel *own, size_t *n, const clarke_question *q, const bool *among,
+read_touches(clarke_class *own, size_t *n, const clarke_question *q, const bool *among,
              clarke_error *err)
 {
   const clarke_replay *r = q->replay;
@@ -342,10 +342,10 @@ read_touches(clarke_parallel *own, size_t *n, const clarke_question *q, const bo
 }
 
 clarke_status
-clarke_parallels_find(clarke_parallels *c, const clarke_margins *m, const bool *among,
+clarke_classes_find(clarke_classes *c, const clarke_adjoints *m, const bool *among,
                       clarke_error *err)
 {
-  clarke_parallel *own = malloc((m->q->replay->n_touches + 1) * sizeof *own);
+  clarke_class *own = malloc((m->q->replay->n_touches + 1) * sizeof *own);
   size_t n = 0;
   clarke_status status = own != NULL ? read_touches(own, &n, m->q, among, err)
                                      : clarke_no_memory(err);
@@ -355,15 +355,15 @@ clarke_parallels_find(clarke_parallels *c, const clarke_margins *m, const bool *
   for (size_t i = 0; i < n; i++)
     class_clear(&own[i]);
   free(own);
-  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_parallels_are_valid(c, m->q));
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_classes_are_valid(c, m->q));
   return status;
 }
 
 void
-clarke_parallels_along(size_t *option, const clarke_parallels *c, const double *d)
+clarke_classes_along(size_t *option, const clarke_classes *c, const double *d)
 {
   for (size_t i = 0; i < c->n; i++) {
-    const clarke_parallel *class = &c->class[i];
+    const clarke_class *class = &c->class[i];
     double most = 0;
 
     option[i] = 0;

@@ -1,6 +1,6 @@
 /* The gain along v jumps where a class changes its side. Ascent is on a smooth one: each class takes its options with
  * the weights of a softmax, which sharpens. */
-#include "audit/climb.h"
+#include "audit/ascent.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@
 #define MOMENTUM 0.9
 
 typedef struct {
-  const clarke_parallels *c;
+  const clarke_classes *c;
   double **gain;                   /* by class and option: along v */
   double *scale;                   /* by class: 1 / its largest slope */
   double *d, *gradient, *momentum; /* by column */
   double *weight;                  /* by option */
   size_t *option;
-} climber;
+} ascent;
 
 double
 clarke_draw(uint64_t *state)
@@ -55,9 +55,9 @@ normalize(double *x, size_t n)
 
 /* A class's part of the gradient. */
 static void
-add_class(climber *k, size_t i, double sharpness)
+add_class(ascent *k, size_t i, double sharpness)
 {
-  const clarke_parallel *class = &k->c->class[i];
+  const clarke_class *class = &k->c->class[i];
   const size_t n = k->c->n_columns;
   double most = 0, sum = 0, mean = 0;
 
@@ -78,7 +78,7 @@ add_class(climber *k, size_t i, double sharpness)
 }
 
 static double
-value_of(const climber *k, const size_t *option)
+value_of(const ascent *k, const size_t *option)
 {
   double sum = 0;
 
@@ -88,7 +88,7 @@ value_of(const climber *k, const size_t *option)
 }
 
 static void
-climb(climber *k, size_t *best, double *value)
+climb(ascent *k, size_t *best, double *value)
 {
   const size_t n = k->c->n_columns;
 
@@ -105,7 +105,7 @@ climb(climber *k, size_t *best, double *value)
     normalize(k->d, n);
     if (step % 5 != 4)
       continue;
-    clarke_parallels_along(k->option, k->c, k->d);
+    clarke_classes_along(k->option, k->c, k->d);
     if (value_of(k, k->option) > *value) {
       *value = value_of(k, k->option);
       memcpy(best, k->option, k->c->n * sizeof *best);
@@ -114,16 +114,16 @@ climb(climber *k, size_t *best, double *value)
 }
 
 static bool
-begin(climber *k, const double *v)
+begin(ascent *k, const double *v)
 {
-  const clarke_parallels *c = k->c;
+  const clarke_classes *c = k->c;
   const size_t n = c->n_columns;
   size_t most = 0, done = 0;
 
   k->gain = calloc(c->n + 1, sizeof *k->gain);
   k->scale = malloc((c->n + 1) * sizeof *k->scale);
   for (size_t i = 0; k->gain != NULL && k->scale != NULL && i < c->n; i++) {
-    const clarke_parallel *class = &c->class[i];
+    const clarke_class *class = &c->class[i];
     double largest = 0;
 
     k->gain[i] = malloc(class->options * sizeof **k->gain);
@@ -145,7 +145,7 @@ begin(climber *k, const double *v)
 }
 
 static void
-end(climber *k)
+end(ascent *k)
 {
   for (size_t i = 0; k->gain != NULL && i < k->c->n; i++)
     free(k->gain[i]);
@@ -159,10 +159,10 @@ end(climber *k)
 }
 
 clarke_status
-clarke_climb(size_t *option, double *value, const clarke_parallels *c, const double *v,
+clarke_ascend(size_t *option, double *value, const clarke_classes *c, const double *v,
              uint64_t *state, clarke_error *err)
 {
-  climber k = {.c = c};
+  ascent k = {.c = c};
   bool begun = begin(&k, v);
 
   *value = -INFINITY;

@@ -1,4 +1,4 @@
-#include "audit/simplices.h"
+#include "audit/block_hulls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #define MOST_BLOCKS 256
 
 clarke_status
-clarke_surrounding_init(clarke_surrounding *s, const clarke_margins *m, clarke_error *err)
+clarke_block_hulls_init(clarke_block_hulls *s, const clarke_adjoints *m, clarke_error *err)
 {
   const clarke_graph *g = m->q->g;
 
@@ -19,7 +19,7 @@ clarke_surrounding_init(clarke_surrounding *s, const clarke_margins *m, clarke_e
 }
 
 void
-clarke_surrounding_clear(clarke_surrounding *s)
+clarke_block_hulls_clear(clarke_block_hulls *s)
 {
   free(s->apart);
   free(s->column);
@@ -27,7 +27,7 @@ clarke_surrounding_clear(clarke_surrounding *s)
 
 /* Marks the classes' columns; false when one is another block's too. */
 static bool
-take_columns(clarke_surrounding *s, const clarke_parallels *c)
+take_columns(clarke_block_hulls *s, const clarke_classes *c)
 {
   for (size_t j = 0; j < c->n_columns; j++) {
     if (s->column[c->column[j]])
@@ -39,7 +39,7 @@ take_columns(clarke_surrounding *s, const clarke_parallels *c)
 
 /* Are all touches of the block in its classes? */
 static bool
-is_complete(const clarke_surrounding *s, const bool *among, const clarke_parallels *c)
+is_complete(const clarke_block_hulls *s, const bool *among, const clarke_classes *c)
 {
   size_t all = 0;
 
@@ -51,7 +51,7 @@ is_complete(const clarke_surrounding *s, const bool *among, const clarke_paralle
 }
 
 clarke_status
-clarke_surround_block(clarke_surrounding *s, clarke_audit *a, const bool *among,
+clarke_block_hulls_add(clarke_block_hulls *s, clarke_audit *a, const bool *among,
                       clarke_sample *sample, clarke_error *err)
 {
   clarke_simplex *grown;
@@ -72,7 +72,7 @@ clarke_surround_block(clarke_surrounding *s, clarke_audit *a, const bool *among,
 
 /* Does the direction leave the blocks' columns alone? */
 static bool
-spares(const clarke_surrounding *s, const clarke_direction *d)
+spares(const clarke_block_hulls *s, const clarke_direction *d)
 {
   const clarke_graph *g = s->m->q->g;
 
@@ -90,7 +90,7 @@ spares(const clarke_surrounding *s, const clarke_direction *d)
 }
 
 clarke_status
-clarke_surround_finish(bool *found, clarke_surrounding *s, clarke_audit *a, clarke_error *err)
+clarke_block_hulls_finish(bool *found, clarke_block_hulls *s, clarke_audit *a, clarke_error *err)
 {
   const clarke_question *q = s->m->q;
   clarke_cell *cell = &a->others;

@@ -7,8 +7,8 @@
  * u_k the loss's derivative by k's output under s, t_k and a_k the derivatives along v of that output by
  * s's side of k and as AD has it, all before k having AD's slopes. Reverse mode over slopes that hold those of all
  * sides encloses u_k for every s at once. So v separates when the sum is negative. */
-#ifndef CLARKE_AUDIT_MARGIN_H
-#define CLARKE_AUDIT_MARGIN_H
+#ifndef CLARKE_AUDIT_SEPARATION_H
+#define CLARKE_AUDIT_SEPARATION_H
 
 #include "audit/system.h"
 
@@ -16,28 +16,28 @@
 typedef struct {
   const clarke_question *q;
   clarke_matrix seed;          /* the loss's derivative by the outputs */
-  arb_ptr pull;                /* by touch: u_k */
+  arb_ptr adjoint;                /* by touch: u_k */
   size_t *at;                  /* by touch: of its gains, one an option (2 of a kink) */
   size_t n_gains;
-} clarke_margins;
+} clarke_adjoints;
 
-clarke_status clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *err);
-void clarke_margins_clear(clarke_margins *m);
+clarke_status clarke_adjoints_init(clarke_adjoints *m, const clarke_question *q, clarke_error *err);
+void clarke_adjoints_clear(clarke_adjoints *m);
 
 typedef struct {
-  const clarke_margins *of;
+  const clarke_adjoints *of;
   arb_ptr gain; /* u_k (t_k - a_k), by touch and option */
-} clarke_margin;
+} clarke_separation;
 
-clarke_status clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row *v,
+clarke_status clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const clarke_row *v,
                                  clarke_error *err);
-void clarke_margin_clear(clarke_margin *m);
+void clarke_separation_clear(clarke_separation *m);
 
 /* What touch k adds at most when its side is open. */
-void clarke_margin_open(arb_t most, const clarke_margin *m, size_t k);
+void clarke_separation_open(arb_t most, const clarke_separation *m, size_t k);
 
 /* Is <v, AD's output> > <v, g> for the gradients g of all cells with these sides (by touch; CLARKE_PROXY:
  * open)? */
-bool clarke_margin_holds(const clarke_margin *m, const int8_t *side);
+bool clarke_separation_holds(const clarke_separation *m, const int8_t *side);
 
 #endif

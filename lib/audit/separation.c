@@ -1,4 +1,4 @@
-#include "audit/margin.h"
+#include "audit/separation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 /* u_k for every touch: slopes between those of all sides. */
 static clarke_status
-find_pulls(clarke_margins *m, clarke_error *err)
+find_adjoints(clarke_adjoints *m, clarke_error *err)
 {
   const clarke_question *q = m->q;
   const clarke_replay *r = q->replay;
@@ -36,7 +36,7 @@ find_pulls(clarke_margins *m, clarke_error *err)
     const clarke_matrix *out = &grad[q->g->steps[r->touch[k].step].out];
 
     if (out->rows > 0)
-      clarke_matrix_get_ball(m->pull + k, out, r->touch[k].feature, r->touch[k].column, PRECISION);
+      clarke_matrix_get_ball(m->adjoint + k, out, r->touch[k].feature, r->touch[k].column, PRECISION);
   }
   clarke_slopes_clear(&slopes);
   clarke_matrices_free(grad, q->g->n_values);
@@ -47,7 +47,7 @@ find_pulls(clarke_margins *m, clarke_error *err)
 }
 
 clarke_status
-clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *err)
+clarke_adjoints_init(clarke_adjoints *m, const clarke_question *q, clarke_error *err)
 {
   const clarke_replay *r = q->replay;
   clarke_status status;
@@ -55,7 +55,7 @@ clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *e
   memset(m, 0, sizeof *m);
   m->q = q;
   clarke_matrix_init(&m->seed);
-  m->pull = _arb_vec_init((slong)r->n_touches);
+  m->adjoint = _arb_vec_init((slong)r->n_touches);
   m->at = malloc((r->n_touches + 1) * sizeof *m->at);
   if (m->at == NULL)
     return clarke_no_memory(err);
@@ -64,14 +64,14 @@ clarke_margins_init(clarke_margins *m, const clarke_question *q, clarke_error *e
     m->n_gains += clarke_touch_sides(&r->touch[k]);
   }
   status = clarke_loss_seed(&m->seed, &q->loss, &r->near, r->near_sample, err);
-  return status == CLARKE_OK ? find_pulls(m, err) : status;
+  return status == CLARKE_OK ? find_adjoints(m, err) : status;
 }
 
 void
-clarke_margins_clear(clarke_margins *m)
+clarke_adjoints_clear(clarke_adjoints *m)
 {
   clarke_matrix_clear(&m->seed);
-  _arb_vec_clear(m->pull, (slong)m->q->replay->n_touches);
+  _arb_vec_clear(m->adjoint, (slong)m->q->replay->n_touches);
   free(m->at);
 }
 
@@ -131,7 +131,7 @@ along_option(arb_t x, const clarke_graph *g, const clarke_touch *t, size_t o,
 
 /* tangent: along v with AD's slopes. */
 static void
-find_gains(clarke_margin *m, const clarke_matrix *tangent)
+find_gains(clarke_separation *m, const clarke_matrix *tangent)
 {
   const clarke_question *q = m->of->q;
   arb_t ad;
@@ -149,14 +149,14 @@ find_gains(clarke_margin *m, const clarke_matrix *tangent)
 
       along_option(gain, q->g, t, o, tangent);
       arb_sub(gain, gain, ad, PRECISION);
-      arb_mul(gain, gain, m->of->pull + k, PRECISION);
+      arb_mul(gain, gain, m->of->adjoint + k, PRECISION);
     }
   }
   arb_clear(ad);
 }
 
 clarke_status
-clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row *v,
+clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const clarke_row *v,
                    clarke_error *err)
 {
   const clarke_question *q = of->q;
@@ -193,13 +193,13 @@ clarke_margin_init(clarke_margin *m, const clarke_margins *of, const clarke_row 
 }
 
 void
-clarke_margin_clear(clarke_margin *m)
+clarke_separation_clear(clarke_separation *m)
 {
   _arb_vec_clear(m->gain, (slong)m->of->n_gains);
 }
 
 void
-clarke_margin_open(arb_t most, const clarke_margin *m, size_t k)
+clarke_separation_open(arb_t most, const clarke_separation *m, size_t k)
 {
   arb_set(most, m->gain + m->of->at[k]);
   for (size_t o = 1; o < clarke_touch_sides(&m->of->q->replay->touch[k]); o++)
@@ -207,7 +207,7 @@ clarke_margin_open(arb_t most, const clarke_margin *m, size_t k)
 }
 
 bool
-clarke_margin_holds(const clarke_margin *m, const int8_t *side)
+clarke_separation_holds(const clarke_separation *m, const int8_t *side)
 {
   const clarke_replay *r = m->of->q->replay;
   arb_t sum, most;
@@ -217,7 +217,7 @@ clarke_margin_holds(const clarke_margin *m, const int8_t *side)
   arb_init(most);
   for (size_t k = 0; k < r->n_touches; k++)
     if (side[k] == CLARKE_PROXY) {
-      clarke_margin_open(most, m, k);
+      clarke_separation_open(most, m, k);
       arb_add(sum, sum, most, PRECISION);
     } else {
       size_t o = r->touch[k].n_options > 0 ? CLARKE_OPTION_OF(side[k]) : side[k] == CLARKE_RIGHT;
