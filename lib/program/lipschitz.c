@@ -264,11 +264,10 @@ is_beyond(const clarke_number *x, mp_bitcnt_t bits)
   return beyond;
 }
 
+/* Of an analytic function: is its argument x beyond the checker's reach? */
 static bool
 is_far(const clarke_instruction *i, const clarke_number *x)
 {
-  if (i->kind != CLARKE_DO_ANALYTIC)
-    return false;
   switch (i->function) {
   case CLARKE_FN_EXP:
     return is_beyond(x, CLARKE_REACH_EXP);
@@ -301,7 +300,7 @@ place_smooth(neighbourhood *n, size_t at, clarke_error *err)
     complain(n, at, "this is taken arbitrarily near the end of its domain, or beyond");
   else if (open)
     complain(n, at, "no precision tells whether this is defined");
-  if (i->n_in > 0 && is_far(i, &n->value[i->in[0]]))
+  if (i->kind == CLARKE_DO_ANALYTIC && is_far(i, &n->value[i->in[0]]))
     n->at[at].far = at;
   return CLARKE_OK;
 }
