@@ -62,6 +62,13 @@ typedef struct {
   size_t *map; /* NULL: the identity. map[f] == CLARKE_NONE: 0 (of GATHER, SUM and MAX) */
 } clarke_operand;
 
+/* Which entry of the operand entry f of the step takes; CLARKE_NONE: none. */
+static inline size_t
+clarke_operand_entry(const clarke_operand *o, size_t f)
+{
+  return o->map != NULL ? o->map[f] : f;
+}
+
 /* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
  * y[b,:,r] = W x[b,:,r] with W = the weight (outer x inner), or its transpose when it is stored
  * inner x outer. When grouped (a convolution with groups) there are `blocks` such weights one after

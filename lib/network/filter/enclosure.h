@@ -1,0 +1,98 @@
+/* What the files of the filter share: activations enclosed in doubles, the pass at work, and a function for each kind
+ * of step that it follows. docs/filter.md has the bounds. */
+#ifndef CLARKE_NETWORK_FILTER_ENCLOSURE_H
+#define CLARKE_NETWORK_FILTER_ENCLOSURE_H
+
+#include "exact/upward.h"
+#include "network/forward.h"
+
+/* Half the distance from 1 to the next double: what one rounding takes at most, relatively. */
+#define U 0x1p-53
+
+/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j; or, in a fine pass,
+ * <= each[f * n + j]. */
+typedef struct {
+  double *y, *row, *col;
+  float *each;
+  size_t rows;
+  bool known; /* false: computed from something the filter does not follow */
+} clarke_enclosure;
+
+typedef struct {
+  const clarke_graph *g;
+  size_t n;
+  bool fine;
+  clarke_enclosure *value; /* n_values */
+  const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
+  double *bound, *near; /* room for two rows each */
+  int8_t *other;    /* a row of marks */
+  uint64_t *mark;   /* four */
+  size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
+  size_t step;      /* the one at work */
+  int8_t **piece;
+  size_t **ties;
+  clarke_identities *ids; /* made when windows are open */
+  const clarke_tensor *x;
+  clarke_error *err;
+} clarke_filter;
+
+/* The larger, or a NaN if there is one. */
+static inline double
+clarke_larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+/* At least v >= 0; infinity for a NaN: bounds that are floats are none. */
+static inline float
+clarke_up_float(double v)
+{
+  double up = v * (1 + 0x1p-22) + 0x1p-140;
+
+  return (float)(v <= 0x1p127 ? up : (double)INFINITY);
+}
+
+/* The bound of feature i, sample j. */
+static inline double
+clarke_enclosure_bound_at(const clarke_filter *f, const clarke_enclosure *e, size_t i, size_t j)
+{
+  return f->fine ? (double)e->each[i * f->n + j]
+                 : e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+}
+
+/* The largest of n numbers >= 0, 0 of none. What comes before a NaN may be lost. */
+double clarke_largest_of(const double *v, size_t n);
+
+/* Room for so many rows, nothing in it yet, of a known activation. What there is is dropped by the other, also
+ * when it failed. */
+clarke_status clarke_enclosure_alloc(clarke_filter *f, clarke_enclosure *e, size_t rows);
+void clarke_enclosure_drop(clarke_enclosure *e);
+/* The copy of a value, made of the value itself where no later step reads it. */
+clarke_status clarke_enclosure_inherit(clarke_filter *f, clarke_enclosure *y, size_t value);
+/* bound[0..n): the bounds of row i. */
+void clarke_enclosure_row_bounds(const clarke_filter *f, const clarke_enclosure *e, size_t i, double *bound);
+
+/* size[j] becomes the rounding of `operations` results of at most size[j] in absolute value. */
+void clarke_round_sizes(double *size, size_t n, double operations);
+/* Roundings of at most error[j] in sample j. Where they are small beside what is there the rows grow by
+ * their ratio; else all rows become one. */
+void clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const double *error);
+
+/* Codes as places; how many are open. They are made as doubles beside doubles, for loops without branches:
+ * signs are anyone's guess. */
+size_t clarke_store_places(int8_t *piece, const double *code, size_t n);
+
+/* A step of each kind: f->value[s->out] is made of the operands' enclosures, which are known. */
+clarke_status clarke_filter_gather(clarke_filter *f, const clarke_step *s);
+clarke_status clarke_filter_sum(clarke_filter *f, const clarke_step *s);
+clarke_status clarke_filter_scale(clarke_filter *f, const clarke_step *s);
+clarke_status clarke_filter_dense(clarke_filter *f, const clarke_step *s);
+/* In a fine pass: y, whose room is there, from an operand that may be a deferred GATHER's. */
+clarke_status clarke_filter_dense_fine(clarke_filter *f, const clarke_step *s, clarke_enclosure *y);
+clarke_status clarke_filter_normalize(clarke_filter *f, const clarke_step *s);
+/* With kinks: piece (entries, feature-major) is filled, *open grows by the entries left open; ties[j] by the windows of
+ * sample j that are decided because their largest entries are identical. */
+clarke_status clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *open);
+clarke_status clarke_filter_max(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open);
+
+#endif

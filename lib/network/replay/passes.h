@@ -1,0 +1,31 @@
+/* What the files of the replay share: its three passes, in their order, and the samples that they are over. */
+#ifndef CLARKE_NETWORK_REPLAY_PASSES_H
+#define CLARKE_NETWORK_REPLAY_PASSES_H
+
+#include "network/replay.h"
+
+/* Those samples as features x samples, exact. Integers below 2^53 are doubles. */
+clarke_status clarke_samples_matrix(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, size_t n,
+                                    clarke_error *err);
+/* Those samples as a batch of their own, whose x->real is the caller's to free. */
+clarke_status clarke_samples_pick(clarke_tensor *x, const clarke_replay *r, const size_t *sample, size_t n,
+                                  clarke_error *err);
+/* Sets mark[j] of the samples with an open entry; touched: of those with one at a kink, too. */
+void clarke_samples_mark(const clarke_replay *r, bool *mark, bool touched);
+/* *sample (malloc, also on failure): the samples with an open entry (all where they are coupled); *n: how many. */
+clarke_status clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err);
+/* The open ones among places over n samples. */
+size_t clarke_places_open(const clarke_graph *g, int8_t *const *piece, size_t n);
+
+/* The filter over all samples, on up to `threads` threads: places that it decides are set, *open is what it leaves. */
+clarke_status clarke_replay_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err);
+/* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are
+ * still open. */
+clarke_status clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err);
+/* near_sample[0..n): those samples exactly, group by group; it ends as those of them that must be kept, with the
+ * pass over them and its touches. */
+clarke_status clarke_replay_exact(clarke_replay *r, size_t n, const bool *needed, clarke_error *err);
+/* Fails where the samples are coupled, and too large together for an exact pass. */
+clarke_status clarke_replay_check_coupled(const clarke_replay *r, clarke_error *err);
+
+#endif
