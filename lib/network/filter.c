@@ -53,7 +53,7 @@ allocate_places(clarke_filter *f, size_t i)
 }
 
 static clarke_status
-filter_step(clarke_filter *f, size_t i, size_t *open, size_t *foreign)
+filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
 {
   const clarke_step *s = &f->g->steps[i];
   clarke_status status = clarke_step_has_kinks(s) ? allocate_places(f, i) : CLARKE_OK;
@@ -62,7 +62,7 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *foreign)
   if (status != CLARKE_OK)
     return status;
   if (!inputs_known(f, s)) {
-    *foreign += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
+    *transcendental += clarke_step_has_kinks(s) ? f->g->values[s->out].count * f->n : 0;
     return CLARKE_OK;
   }
   switch (s->kind) {
@@ -122,7 +122,7 @@ find_deferred(clarke_filter *f, size_t *last)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
+clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *transcendental,
                   const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
                   clarke_error *err)
 {
@@ -132,7 +132,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   size_t *last;
   clarke_status status;
 
-  *open = *foreign = 0;
+  *open = *transcendental = 0;
   if (f.n != g->samples && clarke_graph_couples(g))
     return clarke_fail(err, CLARKE_EINTERNAL, "a filter over some of the samples, which are coupled");
   needed = malloc((g->n_values + 1) * sizeof *needed);
@@ -160,7 +160,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *foreign,
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
-      status = filter_step(&f, i, open, foreign);
+      status = filter_step(&f, i, open, transcendental);
     for (size_t k = 0; k < g->steps[i].n_in; k++)
       if (last[g->steps[i].in[k].value] == i)
         clarke_enclosure_drop(&f.value[g->steps[i].in[k].value]);

@@ -42,17 +42,17 @@ chunk_clear(chunk *c)
 static clarke_status
 chunk_filter(chunk *c, bool fine, size_t limit)
 {
-  size_t foreign;
+  size_t transcendental;
 
   c->piece = calloc(c->g->n_steps + 1, sizeof *c->piece);
   c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
   if (c->piece == NULL || c->ties == NULL)
     return clarke_no_memory(&c->err);
-  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &foreign, c->g, &c->x, fine, limit,
+  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &transcendental, c->g, &c->x, fine, limit,
                                 &c->err);
   c->fine = fine;
   c->lost = c->open;
-  c->open += foreign;
+  c->open += transcendental;
   return c->status;
 }
 
