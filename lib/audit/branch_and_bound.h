@@ -13,8 +13,8 @@ typedef enum {
   CLARKE_EXHAUSTED,   /* too many nodes, no work left, or what is open outside the classes is too much */
 } clarke_bounding;
 
-/* tree: empty before, and complete only when COVERED. *work: systems that may still be solved; it falls. v: by the classes' columns. separation: of the same v; NULL to
- * guess by the classes' gains alone. cell: CROSSED: the option of each class. */
+/* tree: empty before, and complete only when BOUNDED. *work: systems that may still be solved; it falls. v: by the classes'
+ * columns. separation: of the same v; NULL to guess by the classes' gains alone. cell: VIOLATED: the option of each class. */
 clarke_status clarke_branch_and_bound(clarke_bounding *answer, clarke_tree *tree, size_t *cell, size_t *work,
                            const clarke_classes *c, const double *v,
                            const clarke_separation *separation, const clarke_question *q,
