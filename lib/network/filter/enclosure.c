@@ -69,8 +69,7 @@ clarke_largest_of(const double *v, size_t n)
   double most = 0;
 
   for (size_t i = 0; i < n; i++)
-    if (!(v[i] <= most))
-      most = v[i];
+    most = clarke_larger(most, v[i]);
   return most;
 }
 
@@ -88,8 +87,7 @@ clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const doubl
   for (size_t j = 0; j < f->n; j++) {
     double q = error[j] == 0 ? 0 : error[j] / y->col[j] * (1 + 4 * U);
 
-    if (!(q <= ratio))
-      ratio = q;
+    ratio = clarke_larger(ratio, q);
   }
   if (ratio <= 0x1p-3) {
     for (size_t i = 0; i < y->rows; i++)

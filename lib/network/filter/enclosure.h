@@ -60,7 +60,7 @@ clarke_enclosure_bound_at(const clarke_filter *f, const clarke_enclosure *e, siz
                  : e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
 }
 
-/* The largest of n numbers >= 0, 0 of none. What comes before a NaN may be lost. */
+/* The largest of n numbers >= 0, 0 of none; a NaN if there is one. */
 double clarke_largest_of(const double *v, size_t n);
 
 /* Room for so many rows, nothing in it yet, of a known activation. What there is is dropped by the other, also

@@ -103,8 +103,7 @@ piecewise_values(clarke_filter *f, const clarke_step *s, const float_pieces *p, 
       y->y[i * f->n + j] = s->pieces.slope != CLARKE_NONE ? (in > 0 ? in : slope * in)
                                                           : piece_value(p, piece, in);
       size = fabs(p->coef[piece][0]) + (lipschitz + bend * fabs(in)) * fabs(in);
-      if (!(size <= largest[j]))
-        largest[j] = size;
+      largest[j] = clarke_larger(largest[j], size);
     }
     if (f->fine)
       for (size_t j = 0; j < f->n; j++)

@@ -37,8 +37,7 @@ patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, 
         sum[c] += in[c] * in[c];
     }
     for (size_t c = 0; c < width; c++)
-      if (!(sum[c] <= norm[c % f->n]))
-        norm[c % f->n] = sum[c];
+      norm[c % f->n] = clarke_larger(norm[c % f->n], sum[c]);
   }
   for (size_t j = 0; j < f->n; j++)
     norm[j] = sqrt((norm[j] + (double)d->inner * CLARKE_TINY) *

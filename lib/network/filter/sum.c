@@ -137,8 +137,7 @@ column_sizes(const clarke_enclosure *e, size_t n, double *largest, double *norm)
     for (size_t j = 0; j < n; j++) {
       double y = e->y[i * n + j];
 
-      if (!(fabs(y) <= largest[j]))
-        largest[j] = fabs(y);
+      largest[j] = clarke_larger(largest[j], fabs(y));
       norm[j] += y * y;
     }
   for (size_t j = 0; j < n; j++)
