@@ -9,16 +9,20 @@
 bool
 clarke_row_is_valid(const clarke_row *r)
 {
+  if (r->n > r->capacity)
+    return false;
   for (size_t i = 0; i < r->n; i++)
     if ((i > 0 && r->column[i - 1] >= r->column[i]) || mpq_sgn(r->value[i]) == 0 ||
         !clarke_rational_is_canonical(r->value[i]))
       return false;
-  return r->n <= r->capacity;
+  return true;
 }
 
 bool
 clarke_direction_is_valid(const clarke_direction *d, const clarke_graph *g)
 {
+  if (d->n > d->capacity)
+    return false;
   for (size_t i = 0; i < d->n; i++) {
     const clarke_move *m = &d->move[i];
 
@@ -27,7 +31,7 @@ clarke_direction_is_valid(const clarke_direction *d, const clarke_graph *g)
         !clarke_rational_is_canonical(m->coef))
       return false;
   }
-  return d->n <= d->capacity;
+  return true;
 }
 
 static bool
