@@ -49,7 +49,8 @@ def complaint(path, mark, name, lib, rooms):
     if not (lib / name).is_file() and name != "clarke.h":
         return "is no header of lib (write ROOM/FILE.h)"
     into = name.split("/")[0]
-    alone = rooms.get(str(path.relative_to(lib).with_suffix("")), ("", []))[1]
+    own = path.relative_to(lib).with_suffix("")
+    alone = [name for file in (own, own.parent) if "/" in str(file) for name in rooms.get(str(file), ("", []))[1]]
     if into != room and into not in rooms[room][1] + alone:
         return f"points back: {room} may include {', '.join(rooms[room][1] + alone) or 'nothing else'}"
     return None
