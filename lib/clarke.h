@@ -5,11 +5,12 @@
  * below (which take NULL), texts and arrays by free(). Arguments are copied or read during the call; nothing is kept of
  * them. An answer owns all that it needs, and outlives what it was asked of.
  *
- * Errors are values: any status but CLARKE_OK leaves a message in *err (which may be NULL), and *out NULL. When GMP or
- * FLINT run out of memory the process ends, as these libraries do.
+ * Errors are values: any status but CLARKE_OK leaves a message in *err (which may be NULL), *out NULL, and what a handle
+ * held unchanged. When GMP or FLINT run out of memory the process ends, as these libraries do.
  *
- * Threads. A handle is used by one thread at a time; different handles may be used in different threads. A host that
- * computes with OpenBLAS keeps its number of BLAS threads; answers do not depend on it. */
+ * Threads. A handle is used by one thread at a time; different handles may be used in different threads, but files are
+ * written by one at a time. A host that computes with OpenBLAS keeps its number of BLAS threads; answers do not depend on
+ * it. */
 #ifndef CLARKE_H
 #define CLARKE_H
 
@@ -61,7 +62,8 @@ void clarke_batch_free(clarke_batch *batch);
 
 clarke_status clarke_network_open(clarke_network **network, const char *path, clarke_error *err);
 
-/* Takes the weights of a later checkpoint (.safetensors, .npz, or a state dict of torch.save); NULL: the model's own. */
+/* Takes the weights of a later checkpoint (.safetensors, .npz, or a state dict of torch.save); NULL: the model's own. The
+ * file is read here, and understood when it is asked about. */
 clarke_status clarke_network_load(clarke_network *network, const char *path, clarke_error *err);
 
 /* Options, by name; value NULL is the default:
@@ -100,14 +102,16 @@ void clarke_program_free(clarke_program *program);
 clarke_verdict clarke_answer_verdict(const clarke_answer *answer);
 const char *clarke_answer_reason(const clarke_answer *answer); /* the answer's own; a sentence */
 
-/* All that was found, as `clarke audit --json` and `clarke derive --json` print it. Exact numbers are strings. */
+/* All that was found, as `clarke audit --json` and `clarke derive --json` print it. Exact numbers are strings. A network's
+ * loss is in it once its gradient was asked for. */
 clarke_status clarke_answer_json(char **json, const clarke_answer *answer, clarke_error *err);
 
 /* Writes the proof of a decided answer, for clarke-check: whole, or not at all. */
 clarke_status clarke_answer_prove(const clarke_answer *answer, const char *path, clarke_error *err);
 
-/* AD's output in the entries of one parameter, or of one input of a program (of several outputs, one after another), each
- * the nearest number or one beside it. An error where AD's slope at some argument could not be told. */
+/* AD's output in the entries of one parameter, or of one input of a program (of several outputs, one after another), in
+ * doubles: rounded, and of what is known in an enclosure the middle. An error where AD's slope at some argument could not
+ * be told. */
 clarke_status clarke_answer_gradient(double **gradient, size_t *n, clarke_answer *answer, const char *name,
                                      clarke_error *err);
 

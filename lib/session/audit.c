@@ -37,6 +37,18 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_audit_session_init(s);
 }
 
+bool
+clarke_threads_parse(size_t *n, const char *text)
+{
+  char *end;
+  const unsigned long value = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0' || value < 1 || value > CLARKE_MOST_THREADS)
+    return false;
+  *n = value;
+  return true;
+}
+
 /* The name and digest of what is read. */
 static clarke_status
 name_file(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
@@ -44,14 +56,6 @@ name_file(clarke_named_file *f, const char *path, const clarke_file *file, clark
   f->name = strdup(clarke_base_name(path));
   memcpy(f->sha256, file->sha256, sizeof f->sha256);
   return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
-static bool
-ends_with(const char *path, const char *ending)
-{
-  size_t n = strlen(path), m = strlen(ending);
-
-  return n >= m && strcmp(path + n - m, ending) == 0;
 }
 
 /* The inputs alone. */
@@ -93,9 +97,9 @@ read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
 
   if (status != CLARKE_OK)
     return status;
-  if (ends_with(r->batch_path, ".npy"))
+  if (clarke_ends_with(r->batch_path, ".npy"))
     return read_npy(s, r->batch, err);
-  if (ends_with(r->batch_path, ".npz"))
+  if (clarke_ends_with(r->batch_path, ".npz"))
     return read_npz(s, r->batch, err);
   return clarke_fail(err, CLARKE_EINPUT, "%s: expected a .npz or .npy file", s->batch_file.name);
 }
@@ -127,9 +131,9 @@ parse_params(clarke_tensors *ts, bool *checked, const clarke_file *f, const char
                                         || memcmp(f->data, "\x80\2", 2) == 0);
 
   *checked = true;
-  if (ends_with(name, ".npz"))
+  if (clarke_ends_with(name, ".npz"))
     return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
-  if (!pickled && !ends_with(name, ".pt") && !ends_with(name, ".pth"))
+  if (!pickled && !clarke_ends_with(name, ".pt") && !clarke_ends_with(name, ".pth"))
     return clarke_safetensors_parse(ts, f->data, f->size, name, err);
   *checked = false;
   return clarke_pt_parse(ts, f->data, f->size, name, err);

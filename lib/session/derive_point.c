@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool
-ends_with(const char *text, const char *ending)
-{
-  size_t n = strlen(text), m = strlen(ending);
-
-  return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 static size_t
 find_input(size_t *first, const clarke_code *p, const char *name)
 {
@@ -102,7 +94,7 @@ clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at
   if (s->at == NULL || s->given == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < n_at && status == CLARKE_OK; i++)
-    status = ends_with(at[i], ".npz") ? set_arrays(s, at[i], err)
+    status = clarke_ends_with(at[i], ".npz") ? set_arrays(s, at[i], err)
                                       : clarke_point_parse(s->at, s->given, &s->program, at[i], err);
   return status == CLARKE_OK ? all_given(s, without, err) : status;
 }

@@ -112,6 +112,7 @@ clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session
   *known = false;
   free(s->loss_value);
   s->loss_value = NULL;
+  s->valued = false;
   clarke_forward_init(&pass);
   status = run_all(&pass, s, err);
   if (status == CLARKE_OK)

@@ -41,17 +41,11 @@ set_flag(bool *option, const char *name, const char *value, clarke_error *err)
   return CLARKE_OK;
 }
 
-#define MOST_THREADS 256
-
 static clarke_status
 set_threads(size_t *option, const char *value, clarke_error *err)
 {
-  char *end = NULL;
-  const unsigned long n = value != NULL ? strtoul(value, &end, 10) : 1;
-
-  if (value != NULL && (*value < '0' || *value > '9' || *end != '\0' || n < 1 || n > MOST_THREADS))
-    return clarke_fail(err, CLARKE_EINPUT, "option threads: '%s' is no number from 1 to %d", value, MOST_THREADS);
-  *option = n;
+  if (!clarke_threads_parse(option, value != NULL ? value : "1"))
+    return clarke_fail(err, CLARKE_EINPUT, "option threads: '%s' is no number from 1 to %d", value, CLARKE_MOST_THREADS);
   return CLARKE_OK;
 }
 
@@ -126,24 +120,29 @@ clarke_network_open(clarke_network **network, const char *path, clarke_error *er
   return status;
 }
 
+/* Puts what was opened, or nothing, in place of the checkpoint. */
 static void
-drop_params(clarke_network *n)
+set_params(clarke_network *n, char *path, clarke_file file)
 {
   clarke_file_clear(&n->params);
   free(n->params_path);
-  n->params_path = NULL;
+  n->params_path = path;
+  n->params = file;
 }
 
 clarke_status
 clarke_network_load(clarke_network *n, const char *path, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_file file = {0};
+  char *copy = NULL;
+  clarke_status status = path != NULL ? open_file(&copy, &file, path, err) : CLARKE_OK;
 
-  drop_params(n);
-  if (path != NULL)
-    status = open_file(&n->params_path, &n->params, path, err);
-  if (status != CLARKE_OK)
-    drop_params(n);
+  if (status == CLARKE_OK)
+    set_params(n, copy, file);
+  else {
+    clarke_file_clear(&file);
+    free(copy);
+  }
   return status;
 }
 
@@ -152,7 +151,7 @@ clarke_network_free(clarke_network *n)
 {
   if (n == NULL)
     return;
-  drop_params(n);
+  set_params(n, NULL, (clarke_file){0});
   clarke_file_clear(&n->file);
   free(n->path);
   free(n->profile);

@@ -4,7 +4,7 @@
 
 Installs BUILD into a folder of its own. There is one header, which compiles alone, as C and, where there is a compiler, as C++; the library exports what
 it declares and nothing else. The programs of docs/api.md are compiled by way of pkg-config, run, and print what is shown, or what
-`clarke` prints. Wrong use ends in messages.
+`clarke` prints. Wrong use ends in messages; threads get the same answers.
 """
 
 import os
@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 WRONG = r"""
 #include <clarke.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,40 @@ WRONG = r"""
       return 1;                                                                    \
     }                                                                              \
   } while (0)
+/* A network's answer, by handles of this thread's own. */
+static void *
+ask(void *unused)
+{
+  clarke_network *n = NULL;
+  clarke_batch *b = NULL;
+  clarke_answer *a = NULL;
+  char *json = NULL;
+  (void)unused;
+  if (clarke_network_open(&n, "cases/audit/digits-relu.onnx", NULL) == CLARKE_OK &&
+      clarke_batch_open(&b, "cases/audit/digits-binary.npz", NULL) == CLARKE_OK &&
+      clarke_network_ask(&a, n, b, NULL) == CLARKE_OK)
+    clarke_answer_json(&json, a, NULL);
+  clarke_answer_free(a);
+  clarke_network_free(n);
+  clarke_batch_free(b);
+  return json;
+}
+static int
+ask_in_threads(void)
+{
+  pthread_t thread[4];
+  char *text[4], *alone = ask(NULL);
+  int wrong = alone == NULL;
+  for (int i = 0; i < 4; i++)
+    pthread_create(&thread[i], NULL, ask, NULL);
+  for (int i = 0; i < 4; i++) {
+    pthread_join(thread[i], (void **)&text[i]);
+    wrong = wrong || text[i] == NULL || strcmp(text[i], alone) != 0;
+    free(text[i]);
+  }
+  free(alone);
+  return wrong;
+}
 int
 main(void)
 {
@@ -49,7 +84,7 @@ main(void)
   char *json, *again;
   size_t size = 1;
 
-  if (strcmp(clarke_version(), CLARKE_VERSION) != 0)
+  if (strcmp(clarke_version(), CLARKE_VERSION) != 0 || ask_in_threads())
     return 1;
   FAILS(clarke_network_open(&n, "nowhere.onnx", &err), "nowhere.onnx");
   if (n != NULL)
@@ -163,7 +198,7 @@ def main():
         assert len(sources) == 2
         for name, source in zip(("audit", "derive", "wrong"), [*sources, WRONG]):
             (Path(folder) / f"{name}.c").write_text(source)
-            run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *linker, "-o", name, f"{name}.c", *flags, cwd=folder, env=env)
+            run("cc", "-std=c11", "-pthread", "-Wall", "-Wextra", "-Werror", *linker, "-o", name, f"{name}.c", *flags, cwd=folder, env=env)
         shown = [block for block in blocks(text, "") if block.startswith("$ cc")][0].split("\n$ ")
         asked, *expected = shown[1].splitlines()
         assert run(*asked.split(), cwd=folder, env=env) == "\n".join(expected) + "\n"

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_THREADS 256
-
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
        OPTION_THREADS };
 
@@ -57,17 +55,16 @@ processors(void)
 {
   long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-  return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (size_t)n;
+  return n < 1 ? 1 : n > CLARKE_MOST_THREADS ? CLARKE_MOST_THREADS : (size_t)n;
 }
 
 static size_t
 read_threads(const char *text, struct argp_state *state)
 {
-  char *end;
-  unsigned long n = strtoul(text, &end, 10);
+  size_t n = 1;
 
-  if (*text < '0' || *text > '9' || *end != '\0' || n < 1 || n > MAX_THREADS)
-    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, MAX_THREADS);
+  if (!clarke_threads_parse(&n, text))
+    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, CLARKE_MOST_THREADS);
   return n;
 }
 
