@@ -91,12 +91,6 @@ emit(pass *p, size_t value, size_t entry, const mpq_t term)
                               v->origin != NULL ? v->origin[entry] : entry, term, p->err);
 }
 
-static size_t
-mapped(const clarke_operand *o, size_t f)
-{
-  return o->map != NULL ? o->map[f] : f;
-}
-
 static clarke_status
 through_sum(pass *p, const clarke_step *s, const clarke_row *g)
 {
@@ -110,7 +104,7 @@ through_sum(pass *p, const clarke_step *s, const clarke_row *g)
       continue;
     mpq_set_d(p->factor, o->coef);
     for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
-      const size_t entry = mapped(o, g->column[e]);
+      const size_t entry = clarke_operand_entry(o, g->column[e]);
 
       if (entry == CLARKE_NONE)
         continue;
@@ -168,12 +162,12 @@ through_scale(bool *known, pass *p, size_t step, const clarke_row *g)
   if (*known && scale->rows == 0)
     status = clarke_scale_column(scale, p->f, s, p->err);
   for (size_t e = 0; e < g->n && status == CLARKE_OK && *known; e++) {
-    const size_t x = mapped(&s->in[0], g->column[e]);
+    const size_t x = clarke_operand_entry(&s->in[0], g->column[e]);
 
     if (wrt) {
       clarke_matrix_get(p->factor, &p->f->value[s->in[0].value], x, 0);
       mpq_mul(p->product, p->factor, g->value[e]);
-      status = emit(p, s->in[1].value, mapped(&s->in[1], g->column[e]), p->product);
+      status = emit(p, s->in[1].value, clarke_operand_entry(&s->in[1], g->column[e]), p->product);
     }
     if (status == CLARKE_OK && p->w->carries[s->in[0].value]) {
       clarke_matrix_get(p->factor, scale, g->column[e], 0);

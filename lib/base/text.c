@@ -73,3 +73,11 @@ clarke_base_name(const char *path)
 
   return slash != NULL ? slash + 1 : path;
 }
+
+bool
+clarke_ends_with(const char *text, const char *ending)
+{
+  const size_t n = strlen(text), m = strlen(ending);
+
+  return n >= m && strcmp(text + n - m, ending) == 0;
+}

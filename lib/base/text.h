@@ -14,6 +14,9 @@ bool clarke_text_valid(const void *bytes, size_t size);
 clarke_status clarke_text_copy(char **copy, const void *bytes, size_t size, const char *what,
                                clarke_error *err);
 
+/* Does the text end so? */
+bool clarke_ends_with(const char *text, const char *ending);
+
 /* The part of a path after its last slash. */
 const char *clarke_base_name(const char *path);
 
