@@ -8,15 +8,15 @@ static bool
 at_silent_kink(const clarke_walk *w, const clarke_instruction *i, size_t piece)
 {
   const clarke_number *x = &w->value[i->in[0]];
+  bool one = true;
 
   if (i->kind == CLARKE_DO_ELU)
     return clarke_number_sign(x) == 0 && piece == 0;
   if (piece >= i->pieces->n_kinks || !x->exact || !mpq_equal(x->q, i->pieces->kink[piece]))
     return false;
   for (size_t c = 0; c < 3; c++)
-    if (!mpq_equal(i->pieces->coef[piece][c], i->pieces->coef[piece + 1][c]))
-      return true;
-  return false;
+    one = one && mpq_equal(i->pieces->coef[piece][c], i->pieces->coef[piece + 1][c]);
+  return !one;
 }
 
 static uint8_t
