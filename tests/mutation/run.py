@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import re
-import random
 import resource
 import signal
 import shlex
@@ -164,21 +163,23 @@ class Times:
 
 
 def choose(room, number, seed):
-    """Mutants of a room, as many of each operator as of the others while there are some."""
-    by_operator = {}
+    """Mutants of a room, as many of each operator as of the others while there are some. A draw stays when other lines change."""
+    by_operator, seen = {}, Counter()
     for path in sorted((ROOT / "lib").rglob("*.c")):
         name, source = str(path.relative_to(ROOT)), path.read_text()
         if not re.fullmatch(ROOMS[room][0], name):
             continue
-        for mutant in mutants_of(name, path.read_text()):
-            by_operator.setdefault(mutant.operator, []).append(mutant)
-    draw = random.Random(f"{room} {seed}")
-    for operator in sorted(by_operator):
-        draw.shuffle(by_operator[operator])
+        for mutant in mutants_of(name, source):
+            key = (path.name, mutant.operator, *mutant.change(source))
+            seen[key] += 1
+            drawn = hashlib.sha256(repr((seed, seen[key], *key)).encode()).digest()
+            by_operator.setdefault(mutant.operator, []).append((drawn, mutant))
+    for drawn in by_operator.values():
+        drawn.sort(key=lambda d: d[0], reverse=True)
     chosen = []
     while by_operator and len(chosen) < number:
         for operator in sorted(by_operator):
-            chosen.append(by_operator[operator].pop())
+            chosen.append(by_operator[operator].pop()[1])
             if not by_operator[operator]:
                 del by_operator[operator]
     return chosen[:number]
