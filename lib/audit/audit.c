@@ -97,7 +97,7 @@ read_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
   clarke_status status = new_cells(a, 1, err);
 
   if (status == CLARKE_OK)
-    status = clarke_cell_set(&a->cell[0], q, q->ad_side, err);
+    status = clarke_cell_set(&a->cell[0], q, NULL, err);
   for (size_t k = 0; status == CLARKE_OK && k < q->replay->n_touches; k++) {
     a->flat += a->cell[0].flat[k];
     for (size_t i = 0; i < a->n_layers && !a->cell[0].flat[k]; i++)
@@ -139,9 +139,9 @@ shared_lambda(mpq_t lambda, const clarke_question *q, const clarke_cell *own, si
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     if (q->replay->touch[k].step != step || own->flat[k])
       continue;
-    if (begun && !mpq_equal(lambda, q->lambda[k]))
+    if (begun && !mpq_equal(lambda, q->touch[k].lambda))
       return false;
-    mpq_set(lambda, q->lambda[k]);
+    mpq_set(lambda, q->touch[k].lambda);
     begun = true;
   }
   return begun && mpq_sgn(lambda) > 0 && mpq_cmp_ui(lambda, 1, 1) < 0;
@@ -168,7 +168,7 @@ find_mixed(clarke_audit *a, const clarke_question *q)
 
     for (size_t k = 0; k < q->replay->n_touches; k++)
       mixed = mixed || (q->replay->touch[k].step == a->layer[i].step && !a->cell[0].flat[k] &&
-                        q->ad_side[k] == CLARKE_PROXY);
+                        q->touch[k].ad_side == CLARKE_PROXY);
     if (!mixed)
       continue;
     mpq_init(a->lambda[a->n_mixed]);
@@ -183,11 +183,12 @@ find_mixed(clarke_audit *a, const clarke_question *q)
 static void
 mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_t m)
 {
-  memcpy(side, q->ad_side, q->replay->n_touches);
-  for (size_t i = 0; i < a->n_mixed; i++)
-    for (size_t k = 0; k < q->replay->n_touches; k++)
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    side[k] = q->touch[k].ad_side;
+    for (size_t i = 0; i < a->n_mixed; i++)
       if (q->replay->touch[k].step == a->layer[a->mixed[i]].step && q->replay->touch[k].n_options == 0)
         side[k] = (m >> (a->n_mixed - 1 - i)) & 1 ? CLARKE_RIGHT : CLARKE_LEFT;
+  }
 }
 
 /* Theorem 4's argument with any realizing directions: all sign choices of the mixed layers. */
@@ -339,7 +340,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
 
 /* By the filters, or other blocks, that have no direction: there trees are small, and hulls of few dimensions. */
 static clarke_status
-try_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
+try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_status status;
 
@@ -369,7 +370,7 @@ recall_simplices(clarke_audit *a)
 
 /* With an open entry nothing is known of the pattern itself. */
 static clarke_status
-judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
+judge(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_status status;
 
@@ -390,7 +391,7 @@ judge(clarke_audit *a, const clarke_question *q, clarke_error *err)
 }
 
 clarke_status
-clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks, clarke_error *err)
+clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_error *err)
 {
   clarke_status status = clarke_layers_read(a, q, err);
 

@@ -80,9 +80,9 @@ void clarke_audit_clear(clarke_audit *a);
 /* Evidence of the verdict's kind, whole: weights that sum to 1, a complete tree, cells and simplices that are valid. */
 bool clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q);
 
-/* all_ranks: the rank of every layer's input, not only of those with a touched kink. */
-clarke_status clarke_audit_run(clarke_audit *a, const clarke_question *q, bool all_ranks,
-                               clarke_error *err);
+/* all_ranks: the rank of every layer's input, not only of those with a touched kink. The question's adjoints are found when
+ * blocks ask for them. */
+clarke_status clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_error *err);
 
 /* --- one file each --- */
 
@@ -119,7 +119,7 @@ void clarke_blocks_end(clarke_blocks *b);
 
 /* blocks.c: membership's place is OUTSIDE when AD's output is separated in the parameters of such a block (v and the
  * tree say how), INSIDE when all such blocks are surrounded by cells (the simplices, and `others`); else UNSETTLED. */
-clarke_status clarke_settle_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err);
+clarke_status clarke_settle_blocks(clarke_audit *a, clarke_question *q, clarke_error *err);
 
 /* realize.c: directions for a cell, layer by layer and then globally. The layers' feasibility and
  * the global answer are recorded in a when report is set. */

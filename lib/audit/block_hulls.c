@@ -6,22 +6,19 @@
 #define MOST_BLOCKS 256
 
 clarke_status
-clarke_block_hulls_init(clarke_block_hulls *s, const clarke_adjoints *m, clarke_error *err)
+clarke_block_hulls_init(clarke_block_hulls *s, const clarke_question *q, clarke_error *err)
 {
-  const clarke_graph *g = m->q->g;
+  const clarke_graph *g = q->g;
 
-  s->m = m;
+  s->q = q;
   s->whole = true;
-  s->apart = calloc(m->q->replay->n_touches + 1, sizeof *s->apart);
   s->column = calloc(clarke_column_base(g, g->n_parameters) + 1, sizeof *s->column);
-  return s->apart != NULL && s->column != NULL ? CLARKE_OK
-                                               : clarke_no_memory(err);
+  return s->column != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 void
 clarke_block_hulls_clear(clarke_block_hulls *s)
 {
-  free(s->apart);
   free(s->column);
 }
 
@@ -43,7 +40,7 @@ is_complete(const clarke_block_hulls *s, const bool *among, const clarke_classes
 {
   size_t all = 0;
 
-  for (size_t k = 0; k < s->m->q->replay->n_touches; k++)
+  for (size_t k = 0; k < s->q->replay->n_touches; k++)
     all += among[k];
   for (size_t i = 0; i < c->n; i++)
     all -= c->class[i].n;
@@ -65,16 +62,14 @@ clarke_block_hulls_add(clarke_block_hulls *s, clarke_audit *a, const bool *among
     return clarke_no_memory(err);
   a->simplex = grown;
   clarke_simplex_init(&grown[a->n_simplices++]);
-  for (size_t k = 0; k < s->m->q->replay->n_touches; k++)
-    s->apart[k] = s->apart[k] || among[k];
-  return clarke_simplex_find(&s->whole, &grown[a->n_simplices - 1], sample, s->m, err);
+  return clarke_simplex_find(&s->whole, &grown[a->n_simplices - 1], sample, s->q, err);
 }
 
 /* Does the direction leave the blocks' columns alone? */
 static bool
 spares(const clarke_block_hulls *s, const clarke_direction *d)
 {
-  const clarke_graph *g = s->m->q->g;
+  const clarke_graph *g = s->q->g;
 
   for (size_t i = 0; i < d->n; i++) {
     const clarke_move *move = &d->move[i];
@@ -92,7 +87,7 @@ spares(const clarke_block_hulls *s, const clarke_direction *d)
 clarke_status
 clarke_block_hulls_finish(bool *found, clarke_block_hulls *s, clarke_audit *a, clarke_error *err)
 {
-  const clarke_question *q = s->m->q;
+  const clarke_question *q = s->q;
   clarke_cell *cell = &a->others;
   int8_t *side;
   clarke_status status;
@@ -104,11 +99,15 @@ clarke_block_hulls_finish(bool *found, clarke_block_hulls *s, clarke_audit *a, c
   if (side == NULL)
     return clarke_no_memory(err);
   for (size_t k = 0; k < q->replay->n_touches; k++)
-    side[k] = s->apart[k] ? CLARKE_PROXY : q->ad_side[k];
-  status = clarke_cell_set(cell, q, side, err);
+    side[k] = q->touch[k].ad_side;
   /* What is in a block is not asked for; with no side it makes nothing flat that lies behind it. */
-  for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++)
-    cell->flat[k] = cell->flat[k] || s->apart[k];
+  for (size_t i = 0; i < a->n_simplices; i++)
+    for (size_t k = 0; k < a->simplex[i].n_touches; k++)
+      side[a->simplex[i].touch[k]] = CLARKE_PROXY;
+  status = clarke_cell_set(cell, q, side, err);
+  for (size_t i = 0; i < a->n_simplices && status == CLARKE_OK; i++)
+    for (size_t k = 0; k < a->simplex[i].n_touches; k++)
+      cell->flat[a->simplex[i].touch[k]] = true;
   if (status == CLARKE_OK)
     status = clarke_realize_by_layers(found, cell, a, q, err);
   for (size_t i = 0; i < cell->n; i++)

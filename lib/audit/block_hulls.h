@@ -8,13 +8,12 @@
 #include "audit/audit.h"
 
 typedef struct {
-  const clarke_adjoints *m;
-  bool *apart;  /* by touch: in some block */
+  const clarke_question *q;
   bool *column; /* of all parameters: some block's touches depend on it */
   bool whole;   /* all blocks so far are surrounded, the simplices being the audit's */
 } clarke_block_hulls;
 
-clarke_status clarke_block_hulls_init(clarke_block_hulls *s, const clarke_adjoints *m,
+clarke_status clarke_block_hulls_init(clarke_block_hulls *s, const clarke_question *q,
                                       clarke_error *err);
 void clarke_block_hulls_clear(clarke_block_hulls *s);
 

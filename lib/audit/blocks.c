@@ -45,17 +45,17 @@ find_vector(bool *found, clarke_row *row, clarke_sample *s, clarke_error *err)
 /* First by guesses alone; then every leaf is proved. */
 static clarke_status
 cover(clarke_bounding *answer, size_t *work, clarke_audit *a, clarke_sample *s,
-      const clarke_adjoints *m, clarke_error *err)
+      const clarke_question *q, clarke_error *err)
 {
   clarke_separation separation;
   clarke_status status =
-    clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, NULL, m->q, err);
+    clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, NULL, q, err);
 
   if (status != CLARKE_OK || *answer != CLARKE_BOUNDED)
     return status;
-  status = clarke_separation_init(&separation, m, &a->membership.v, err);
+  status = clarke_separation_init(&separation, q, &a->membership.v, err);
   if (status == CLARKE_OK)
-    status = clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, &separation, m->q, err);
+    status = clarke_branch_and_bound(answer, &a->tree, s->option, work, &s->classes, s->v, &separation, q, err);
   clarke_separation_clear(&separation);
   return status;
 }
@@ -64,7 +64,7 @@ cover(clarke_bounding *answer, size_t *work, clarke_audit *a, clarke_sample *s,
  * cells found. */
 static clarke_status
 separate_block(clarke_bounding *answer, bool *inside, clarke_audit *a, clarke_sample *s,
-               const clarke_adjoints *m, clarke_error *err)
+               const clarke_question *q, clarke_error *err)
 {
   size_t work = WORK;
   bool found = true;
@@ -75,7 +75,7 @@ separate_block(clarke_bounding *answer, bool *inside, clarke_audit *a, clarke_sa
          s->classes.n > 0 && s->classes.n <= MOST_CLASSES) {
     status = find_vector(&found, &a->membership.v, s, err);
     if (status == CLARKE_OK && found)
-      status = cover(answer, &work, a, s, m, err);
+      status = cover(answer, &work, a, s, q, err);
     if (status == CLARKE_OK && found && *answer == CLARKE_VIOLATED)
       clarke_sample_add(s);
   }
@@ -91,10 +91,10 @@ settle_block(bool *separated, clarke_audit *a, const bool *among, clarke_block_h
   clarke_bounding answer = CLARKE_EXHAUSTED;
   bool inside = false;
   clarke_sample s;
-  clarke_status status = clarke_sample_init(&s, surrounding->m, among, err);
+  clarke_status status = clarke_sample_init(&s, surrounding->q, among, err);
 
   if (status == CLARKE_OK)
-    status = separate_block(&answer, &inside, a, &s, surrounding->m, err);
+    status = separate_block(&answer, &inside, a, &s, surrounding->q, err);
   *separated = status == CLARKE_OK && answer == CLARKE_BOUNDED;
   if (status == CLARKE_OK && !*separated)
     status = clarke_block_hulls_add(surrounding, a, among, inside ? &s : NULL, err);
@@ -106,7 +106,7 @@ static clarke_status
 settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
              clarke_block_hulls *surrounding, clarke_error *err)
 {
-  const clarke_question *q = surrounding->m->q;
+  const clarke_question *q = surrounding->q;
   size_t attempts = 0;
   bool *among = malloc(q->replay->n_touches + 1), found = true;
   clarke_blocks *blocks = NULL;
@@ -125,11 +125,11 @@ settle_layer(bool *separated, clarke_audit *a, const clarke_layer *layer,
 }
 
 static clarke_status
-settle_layers(clarke_audit *a, const clarke_adjoints *m, clarke_error *err)
+settle_layers(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   bool separated = false, inside = false;
   clarke_block_hulls surrounding;
-  clarke_status status = clarke_block_hulls_init(&surrounding, m, err);
+  clarke_status status = clarke_block_hulls_init(&surrounding, q, err);
 
   for (size_t i = 0; i < a->n_layers && !separated && status == CLARKE_OK; i++) {
     if (a->layer[i].feasible != CLARKE_NO || a->layer[i].moving == 0)
@@ -148,18 +148,16 @@ settle_layers(clarke_audit *a, const clarke_adjoints *m, clarke_error *err)
 }
 
 clarke_status
-clarke_settle_blocks(clarke_audit *a, const clarke_question *q, clarke_error *err)
+clarke_settle_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
-  clarke_adjoints adjoints;
   bool piecewise;
   clarke_status status = clarke_graph_is_piecewise(&piecewise, q->g, err);
 
   if (status != CLARKE_OK || !piecewise)
     return status;
-  status = clarke_adjoints_init(&adjoints, q, err);
+  status = clarke_adjoints_find(q, err);
   if (status == CLARKE_OK)
-    status = settle_layers(a, &adjoints, err);
-  clarke_adjoints_clear(&adjoints);
+    status = settle_layers(a, q, err);
   if (a->membership.place != CLARKE_OUTSIDE)
     clarke_tree_clear(&a->tree);
   return status;

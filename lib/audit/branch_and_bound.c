@@ -46,9 +46,7 @@ sides(const visit *v)
     for (size_t m = 0; v->chosen[i] != OPEN && m < v->c->class[i].n; m++) {
       size_t k = v->c->class[i].touch[m];
 
-      side[k] = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(v->chosen[i])
-                : v->chosen[i] == 1                  ? CLARKE_RIGHT
-                                                     : CLARKE_LEFT;
+      side[k] = clarke_side_numbered(&v->q->replay->touch[k], v->chosen[i]);
     }
   return side;
 }
@@ -247,7 +245,7 @@ weigh_separation(visit *v)
 
   arb_init(most);
   v->base = 0;
-  for (size_t k = 0; k < v->tree->n_touches; k++) {
+  for (size_t k = 0; k < v->q->replay->n_touches; k++) {
     clarke_separation_open(most, m, k);
     v->base += middle(most);
   }
@@ -260,7 +258,7 @@ weigh_separation(visit *v)
       clarke_separation_open(most, m, k);
       v->open[i] += middle(most);
       for (size_t o = 0; o < c->class[i].options; o++)
-        v->gain[i][o] += middle(m->gain + m->of->at[k] + o);
+        v->gain[i][o] += middle(clarke_separation_gain(m, k, o));
     }
     v->base -= v->open[i];
   }
@@ -324,12 +322,12 @@ release(visit *v)
 
 /* The classes that the tree branches on take their sides together. */
 static clarke_status
-note_parallel(clarke_tree *tree, const clarke_classes *c, clarke_error *err)
+note_parallel(clarke_tree *tree, const clarke_classes *c, size_t n_touches, clarke_error *err)
 {
-  tree->parallel = malloc((tree->n_touches + 1) * sizeof *tree->parallel);
+  tree->parallel = malloc((n_touches + 1) * sizeof *tree->parallel);
   if (tree->parallel == NULL)
     return clarke_no_memory(err);
-  for (size_t k = 0; k < tree->n_touches; k++)
+  for (size_t k = 0; k < n_touches; k++)
     tree->parallel[k] = CLARKE_NONE;
   for (size_t i = 0; i < c->n; i++) {
     bool branched = false;
@@ -354,7 +352,6 @@ clarke_branch_and_bound(clarke_bounding *answer, clarke_tree *tree, size_t *cell
   double bound;
 
   clarke_tree_clear(tree);
-  tree->n_touches = q->replay->n_touches;
   if (status == CLARKE_OK) {
     if (separation != NULL)
       weigh_separation(&w);
@@ -367,7 +364,7 @@ clarke_branch_and_bound(clarke_bounding *answer, clarke_tree *tree, size_t *cell
   *answer = w.answer;
   tree->complete = status == CLARKE_OK && w.answer == CLARKE_BOUNDED;
   if (tree->complete)
-    status = note_parallel(tree, c, err);
+    status = note_parallel(tree, c, q->replay->n_touches, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_tree_is_valid(tree, q));
   return status;
 }

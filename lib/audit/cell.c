@@ -29,12 +29,12 @@ clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, cl
   size_t n = q->replay->n_touches;
 
   clarke_cell_clear(c);
-  c->n_touches = n;
   c->side = malloc(n + 1);
   c->flat = calloc(n + 1, sizeof *c->flat);
   if (c->side == NULL || c->flat == NULL)
     return clarke_no_memory(err);
-  memcpy(c->side, side, n);
+  for (size_t k = 0; k < n; k++)
+    c->side[k] = side != NULL ? side[k] : q->touch[k].ad_side;
   CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   return clarke_flat(c->flat, q, c->side, err);
 }
@@ -57,18 +57,16 @@ clarke_status
 clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
                    clarke_error *err)
 {
-  int8_t *choice = malloc(c->n_touches + 1);
+  const clarke_replay *r = q->replay;
+  int8_t *choice = malloc(r->n_touches + 1);
   clarke_status status;
 
   if (choice == NULL)
     return clarke_no_memory(err);
   /* The derivative of a flat argument is zero: any slope will do, any option. */
-  for (size_t k = 0; k < c->n_touches; k++)
-    choice[k] = c->side[k] != CLARKE_PROXY          ? c->side[k]
-                : q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0)
-                                                    : CLARKE_LEFT;
-  status = clarke_slopes_choose(s, &q->replay->near, q->replay->touch, c->n_touches, choice,
-                                q->profile, err);
+  for (size_t k = 0; k < r->n_touches; k++)
+    choice[k] = c->side[k] != CLARKE_PROXY ? c->side[k] : clarke_side_numbered(&r->touch[k], 0);
+  status = clarke_question_slopes(s, q, choice, err);
   free(choice);
   return status;
 }
@@ -107,7 +105,7 @@ static void
 settle(uint8_t *settled, const clarke_cell *c, const clarke_question *q,
        const clarke_matrix *tangent)
 {
-  for (size_t k = 0; k < c->n_touches; k++) {
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
     if (c->flat[k] || c->side[k] == CLARKE_PROXY)
@@ -159,32 +157,26 @@ reached(const uint8_t *settled, const clarke_cell *c, const clarke_touch *t, siz
 }
 
 clarke_status
-clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c, const clarke_question *q,
-                   clarke_error *err)
+clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clarke_question *q, clarke_error *err)
 {
-  uint8_t *settled = calloc(q->replay->n_conditions + 1, 1);
+  const clarke_replay *r = q->replay;
+  const size_t inner = step != CLARKE_NONE ? clarke_graph_inner(q->g, step) : CLARKE_NONE;
+  uint8_t *settled = calloc(r->n_conditions + 1, 1);
   clarke_slopes slopes;
   clarke_status status;
 
-  CLARKE_ASSERT(c->n_touches == q->replay->n_touches);
   CLARKE_VERIFY_CHECK(clarke_cell_is_valid(c, q));
   *realized = false;
   if (settled == NULL)
     return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
-  status = c->n_touches > 0 ? clarke_cell_slopes(&slopes, c, q, err) : CLARKE_OK;
+  status = r->n_touches > 0 ? clarke_cell_slopes(&slopes, c, q, err) : CLARKE_OK;
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
     status = along_direction(settled, c, q, &slopes, &c->direction[i], err);
-  if (status == CLARKE_OK) {
-    *realized = true;
-    for (size_t k = 0; k < c->n_touches; k++) {
-      bool bad = !reached(settled, c, &q->replay->touch[k], k);
-
-      if (missed != NULL)
-        missed[k] = bad;
-      *realized = *realized && !bad;
-    }
-  }
+  *realized = status == CLARKE_OK;
+  for (size_t k = 0; k < r->n_touches && *realized; k++)
+    *realized = (step != CLARKE_NONE && r->touch[k].step != step && r->touch[k].step != inner) ||
+                reached(settled, c, &r->touch[k], k);
   clarke_slopes_clear(&slopes);
   free(settled);
   return status;

@@ -14,7 +14,6 @@ typedef struct {
   /* by touch: CLARKE_LEFT or CLARKE_RIGHT, CLARKE_OPTION(o); flat ones may say CLARKE_PROXY */
   int8_t *side;
   bool *flat;
-  size_t n_touches;
   size_t n;
   clarke_direction *direction; /* n of them, the dominating first */
 } clarke_cell;
@@ -22,7 +21,7 @@ typedef struct {
 void clarke_cell_init(clarke_cell *c);
 void clarke_cell_clear(clarke_cell *c);
 
-/* Copies the sides and finds which touches are flat under them. */
+/* Copies the sides (NULL: AD's) and finds which touches are flat under them. */
 clarke_status clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side,
                               clarke_error *err);
 
@@ -36,9 +35,8 @@ clarke_direction *clarke_cell_direction(clarke_cell *c, clarke_error *err);
 clarke_status clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
                                  clarke_error *err);
 
-/* Do the directions realize the cell? missed[k] (may be NULL) says which touches they do not
- * bring to their side. */
-clarke_status clarke_cell_verify(bool *realized, bool *missed, const clarke_cell *c,
-                                 const clarke_question *q, clarke_error *err);
+/* Do the directions realize the cell? step: CLARKE_NONE, or of one layer's touches alone (those of what a MAX pools, too). */
+clarke_status clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clarke_question *q,
+                                 clarke_error *err);
 
 #endif

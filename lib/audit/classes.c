@@ -181,12 +181,11 @@ share_of(const clarke_question *q, size_t k, size_t o)
 {
   const clarke_touch *t = &q->replay->touch[k];
 
-  if (q->ad_side[k] != CLARKE_PROXY)
-    return t->n_options > 0 ? q->ad_side[k] == CLARKE_OPTION(o)
-                            : q->ad_side[k] == (o == 1 ? CLARKE_RIGHT : CLARKE_LEFT);
+  if (q->touch[k].ad_side != CLARKE_PROXY)
+    return q->touch[k].ad_side == clarke_side_numbered(t, o);
   if (t->n_options > 0)
     return 1 / (double)t->n_options;
-  return o == 0 ? mpq_get_d(q->lambda[k]) : 1 - mpq_get_d(q->lambda[k]);
+  return o == 0 ? mpq_get_d(q->touch[k].lambda) : 1 - mpq_get_d(q->touch[k].lambda);
 }
 
 /* The slope that option o gives to base[p]: a kink's sides have slopes, a window's options are taken. */
@@ -249,7 +248,7 @@ list_columns(clarke_classes *c, const clarke_class *own, size_t n, const clarke_
 /* A class from n equal ones of a touch each, whose first keeps its rows. */
 static clarke_status
 join(clarke_class *class, const clarke_classes *c, known *same, size_t n,
-     const clarke_adjoints *m, clarke_error *err)
+     const clarke_question *q, clarke_error *err)
 {
   const size_t size = same[0].of->options * c->n_columns + 1;
 
@@ -267,8 +266,8 @@ join(clarke_class *class, const clarke_classes *c, known *same, size_t n,
   class->n = n;
   for (size_t i = 0; i < n; i++) {
     class->touch[i] = same[i].of->touch[0];
-    add_gain(class, c, same[i].of, arf_get_d(arb_midref(m->adjoint + class->touch[i]), ARF_RND_NEAR),
-             m->q);
+    add_gain(class, c, same[i].of, arf_get_d(arb_midref(q->touch[class->touch[i]].adjoint), ARF_RND_NEAR),
+             q);
   }
   for (size_t o = 1; o < class->options; o++)
     add_scaled(class->slope + o * c->n_columns, c, &class->base[o], 1);
@@ -277,11 +276,11 @@ join(clarke_class *class, const clarke_classes *c, known *same, size_t n,
 }
 
 static clarke_status
-classify(clarke_classes *c, clarke_class *own, size_t n, const clarke_adjoints *m,
+classify(clarke_classes *c, clarke_class *own, size_t n, const clarke_question *q,
          clarke_error *err)
 {
   known *list = malloc((n + 1) * sizeof *list);
-  clarke_status status = list_columns(c, own, n, m->q, err);
+  clarke_status status = list_columns(c, own, n, q, err);
 
   c->class = malloc((n + 1) * sizeof *c->class);
   if (status != CLARKE_OK || list == NULL || c->class == NULL) {
@@ -298,7 +297,7 @@ classify(clarke_classes *c, clarke_class *own, size_t n, const clarke_adjoints *
   for (size_t i = 0, end; i < n && status == CLARKE_OK; i = end) {
     for (end = i + 1; end < n && compare_classes(&list[i], &list[end]) == 0;)
       end++;
-    status = join(&c->class[c->n], c, &list[i], end - i, m, err);
+    status = join(&c->class[c->n], c, &list[i], end - i, q, err);
     c->n += status == CLARKE_OK;
   }
   for (size_t i = 0; i < n; i++)
@@ -313,15 +312,12 @@ read_touches(clarke_class *own, size_t *n, const clarke_question *q, const bool 
              clarke_error *err)
 {
   const clarke_replay *r = q->replay;
-  int8_t *open = calloc(r->n_touches + 1, sizeof *open);
   uint8_t *degree = malloc(r->n_conditions + 1);
   clarke_columns columns = {0};
-  clarke_status status = open != NULL && degree != NULL
-                           ? clarke_degrees(degree, q, open, err)
-                           : clarke_no_memory(err);
+  clarke_status status = degree != NULL ? clarke_degrees(degree, q, NULL, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
-    status = clarke_columns_init(&columns, q, open, err);
+    status = clarke_columns_init(&columns, q, NULL, err);
   for (size_t j = 0; j < r->near.n; j++)
     for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
       bool differs;
@@ -336,26 +332,25 @@ read_touches(clarke_class *own, size_t *n, const clarke_question *q, const bool 
     }
   if (columns.q != NULL)
     clarke_columns_clear(&columns);
-  free(open);
   free(degree);
   return status;
 }
 
 clarke_status
-clarke_classes_find(clarke_classes *c, const clarke_adjoints *m, const bool *among,
+clarke_classes_find(clarke_classes *c, const clarke_question *q, const bool *among,
                       clarke_error *err)
 {
-  clarke_class *own = malloc((m->q->replay->n_touches + 1) * sizeof *own);
+  clarke_class *own = malloc((q->replay->n_touches + 1) * sizeof *own);
   size_t n = 0;
-  clarke_status status = own != NULL ? read_touches(own, &n, m->q, among, err)
+  clarke_status status = own != NULL ? read_touches(own, &n, q, among, err)
                                      : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
-    status = classify(c, own, n, m, err);
+    status = classify(c, own, n, q, err);
   for (size_t i = 0; i < n; i++)
     class_clear(&own[i]);
   free(own);
-  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_classes_are_valid(c, m->q));
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_classes_are_valid(c, q));
   return status;
 }
 

@@ -33,7 +33,7 @@ bool clarke_classes_are_valid(const clarke_classes *c, const clarke_question *q)
 
 /* The classes of the marked touches whose arguments are affine, exactly, whatever the sides; others are left
  * out. */
-clarke_status clarke_classes_find(clarke_classes *c, const clarke_adjoints *m,
+clarke_status clarke_classes_find(clarke_classes *c, const clarke_question *q,
                                     const bool *among, clarke_error *err);
 
 /* option[i], by class: the ones that the direction d (by column) leads to. */

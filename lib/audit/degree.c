@@ -147,6 +147,12 @@ piece_degree(const marking *m, const clarke_step *s, size_t p, size_t f, size_t 
   return mpq_sgn(s->pieces.coef[p][1]) != 0 ? degree : 0;
 }
 
+static int8_t
+side_of(const marking *m, size_t k)
+{
+  return m->side != NULL ? m->side[k] : CLARKE_PROXY;
+}
+
 static uint8_t
 piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
 {
@@ -161,7 +167,7 @@ piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
     return 2;
   if (degree == 0) /* at its kink for good: PRelu's slope multiplies a zero */
     return 0;
-  if (k == 0 || m->side[k - 1] == CLARKE_PROXY)
+  if (k == 0 || side_of(m, k - 1) == CLARKE_PROXY)
     return 2;
   return piece_degree(m, s, CLARKE_KINK_OF(code) + (m->side[k - 1] == CLARKE_RIGHT), f, j, degree);
 }
@@ -180,7 +186,7 @@ max_degree(const marking *m, size_t step, size_t f, size_t j)
     return x[s->in[0].map[f * s->width + (size_t)code] * m->f->n + j];
   if (t == NULL)
     return 2;
-  if (m->side[k - 1] != CLARKE_PROXY)
+  if (side_of(m, k - 1) != CLARKE_PROXY)
     return x[t->option[CLARKE_OPTION_OF(m->side[k - 1])] * m->f->n + j];
   for (size_t o = 0; o < t->n_options; o++)
     if (x[t->option[o] * m->f->n + j] != 0)

@@ -6,7 +6,7 @@
 #include "audit/question.h"
 
 /* degree[c], by condition: how touch k's argument, or the entry of a window's option, depends on the wrt
- * parameters near w within the cell of these sides (by touch; CLARKE_PROXY: not chosen): 0 not at
+ * parameters near w within the cell of these sides (by touch; CLARKE_PROXY, or NULL: not chosen): 0 not at
  * all, 1 it is affine, 2 nothing is known. */
 clarke_status clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side,
                              clarke_error *err);

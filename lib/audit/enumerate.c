@@ -71,14 +71,13 @@ static clarke_status
 add_leaf(visit *v)
 {
   clarke_node *leaf = clarke_tree_add(v->tree, CLARKE_LEAF);
-  size_t n = v->tree->n_touches;
+  size_t n = v->q->replay->n_touches;
 
   if (leaf != NULL)
     leaf->side = malloc(n + 1);
   if (leaf == NULL || leaf->side == NULL)
     return clarke_no_memory(v->err);
-  for (size_t k = 0; k < n; k++)
-    leaf->side[k] = v->side[k];
+  memcpy(leaf->side, v->side, n);
   return CLARKE_OK;
 }
 
@@ -167,12 +166,8 @@ branch(visit *v, size_t k)
   if (node == NULL)
     return clarke_no_memory(v->err);
   node->touch = k;
-  if (t->n_options == 0) {
-    status = take_side(v, k, CLARKE_LEFT);
-    return status == CLARKE_OK ? take_side(v, k, CLARKE_RIGHT) : status;
-  }
-  for (size_t o = 0; o < t->n_options && status == CLARKE_OK; o++)
-    status = take_side(v, k, CLARKE_OPTION(o));
+  for (size_t o = 0; o < clarke_touch_sides(t) && status == CLARKE_OK; o++)
+    status = take_side(v, k, clarke_side_numbered(t, o));
   return status;
 }
 
@@ -188,9 +183,9 @@ descend(visit *v, size_t k)
     v->tree->complete = false;
     return CLARKE_OK;
   }
-  if (k == v->tree->n_touches)
+  if (k == v->q->replay->n_touches)
     return add_leaf(v);
-  first = v->q->replay->touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
+  first = clarke_side_numbered(&v->q->replay->touch[k], 0);
   status = add_constraints(&open, v, k, first);
   clarke_path_drop(&v->path, before);
   if (status != CLARKE_OK || open)
@@ -217,16 +212,14 @@ within_reach(const clarke_question *q)
 clarke_status
 clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
 {
-  size_t n = q->replay->n_touches;
   visit v = {.tree = t, .q = q, .err = err};
   clarke_status status;
 
   clarke_tree_clear(t);
-  t->n_touches = n;
   t->complete = within_reach(q);
   if (!t->complete)
     return CLARKE_OK;
-  v.side = calloc(n + 1, 1);
+  v.side = calloc(q->replay->n_touches + 1, 1);
   status = v.side != NULL ? clarke_path_init(&v.path, q->replay->n_conditions, err)
                           : clarke_no_memory(err);
   if (status == CLARKE_OK)

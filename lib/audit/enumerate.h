@@ -24,7 +24,6 @@ typedef struct {
 } clarke_node;
 
 typedef struct {
-  size_t n_touches;
   size_t n, capacity;
   clarke_node *node; /* in preorder, - before +, options in order */
   size_t *parallel;  /* by touch: the one, branched on, whose sides it takes, or CLARKE_NONE; NULL: none does */
@@ -48,7 +47,7 @@ bool clarke_tree_is_valid(const clarke_tree *t, const clarke_question *q);
 
 /* The gradient of the loss in all wrt parameters, by the samples that touch kinks (the others
  * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
- * proxy): gradient[p], count x 1, no rows for zero. */
+ * proxy; NULL: of all): gradient[p], count x 1, no rows for zero. */
 clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q,
                                       const int8_t *side, clarke_error *err);
 

@@ -35,7 +35,7 @@ clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const
   if (grad == NULL)
     return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
-  status = clarke_slopes_choose(&slopes, &r->near, r->touch, r->n_touches, side, q->profile, err);
+  status = clarke_question_slopes(&slopes, q, side, err);
   if (status == CLARKE_OK)
     status = clarke_loss_seed(&grad[g->output], &q->loss, &r->near, r->near_sample, err);
   if (status == CLARKE_OK)
@@ -257,18 +257,17 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   clarke_matrix **difference = calloc(n + 1, sizeof *difference);
   clarke_matrix *ad = clarke_matrices_new(g->n_parameters);
   clarke_row *row = malloc((n + 1) * sizeof *row);
-  int8_t *proxies = calloc(q->replay->n_touches + 1, 1);
   bool exact = true;
   clarke_status status = CLARKE_OK;
 
   for (size_t i = 0; row != NULL && i < n; i++)
     clarke_row_init(&row[i]);
-  if (difference == NULL || ad == NULL || row == NULL || proxies == NULL)
+  if (difference == NULL || ad == NULL || row == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK)
     status = may_be_rational(&exact, g, err);
   if (status == CLARKE_OK)
-    status = clarke_partial_gradient(ad, q, proxies, err);
+    status = clarke_partial_gradient(ad, q, NULL, err);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
     clarke_matrix *cell = clarke_matrices_new(g->n_parameters);
 
@@ -299,7 +298,6 @@ clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *c
   free(difference);
   clarke_matrices_free(ad, g->n_parameters);
   free(row);
-  free(proxies);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_membership_is_valid(m, n));
   return status;
 }

@@ -6,9 +6,8 @@
 
 /* proxy = lambda left + (1 - lambda) right; the slopes differ at a touched kink. */
 static clarke_status
-compare_proxy(clarke_question *q, size_t k, clarke_error *err)
+compare_proxy(clarke_asked *a, const clarke_question *q, const clarke_touch *t, clarke_error *err)
 {
-  const clarke_touch *t = &q->replay->touch[k];
   mpq_t proxy, left, right;
   clarke_status status;
 
@@ -17,31 +16,30 @@ compare_proxy(clarke_question *q, size_t k, clarke_error *err)
   clarke_touch_side(left, q->g, t, false);
   clarke_touch_side(right, q->g, t, true);
   if (mpq_equal(proxy, left))
-    q->ad_side[k] = CLARKE_LEFT;
+    a->ad_side = CLARKE_LEFT;
   else if (mpq_equal(proxy, right))
-    q->ad_side[k] = CLARKE_RIGHT;
+    a->ad_side = CLARKE_RIGHT;
   else
-    q->ad_side[k] = CLARKE_PROXY;
+    a->ad_side = CLARKE_PROXY;
   mpq_sub(proxy, proxy, right);
   mpq_sub(left, left, right);
   if (mpq_sgn(left) != 0)
-    mpq_div(q->lambda[k], proxy, left);
+    mpq_div(a->lambda, proxy, left);
   mpq_clears(proxy, left, right, NULL);
   return status;
 }
 
 /* The option AD takes, unless it takes a mean. */
 static clarke_status
-compare_tie(clarke_question *q, size_t k, clarke_error *err)
+compare_tie(clarke_asked *a, const clarke_question *q, const clarke_touch *t, clarke_error *err)
 {
-  const clarke_touch *t = &q->replay->touch[k];
   const clarke_op *op = q->g->steps[t->step].op;
   const clarke_tie_rule *rule = clarke_profile_tie(q->profile, op);
   clarke_status status = clarke_tie_check(rule, q->profile, op, err);
 
   if (status != CLARKE_OK)
     return status;
-  q->ad_side[k] =
+  a->ad_side =
     mpq_sgn(rule->beta) != 0 ? CLARKE_PROXY
     : rule->tie == CLARKE_TIE_FIRST
       ? CLARKE_OPTION(0)
@@ -62,17 +60,17 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
   q->replay = replay;
   q->profile = profile;
   q->loss = *loss;
-  q->ad_side = calloc(n + 1, sizeof *q->ad_side);
-  q->lambda = malloc((n + 1) * sizeof *q->lambda);
-  if (q->ad_side == NULL || q->lambda == NULL) {
-    free(q->lambda);
-    q->lambda = NULL;
+  q->touch = calloc(n + 1, sizeof *q->touch);
+  if (q->touch == NULL)
     return clarke_no_memory(err);
+  for (size_t k = 0; k < n; k++) {
+    mpq_init(q->touch[k].lambda);
+    arb_init(q->touch[k].adjoint);
+    q->touch[k].first_gain = q->n_gains;
+    q->n_gains += clarke_touch_sides(&replay->touch[k]);
   }
-  for (size_t k = 0; k < n; k++)
-    mpq_init(q->lambda[k]);
   for (size_t k = 0; k < n && status == CLARKE_OK; k++)
-    status = replay->touch[k].n_options > 0 ? compare_tie(q, k, err) : compare_proxy(q, k, err);
+    status = (replay->touch[k].n_options > 0 ? compare_tie : compare_proxy)(&q->touch[k], q, &replay->touch[k], err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_question_is_valid(q));
   return status;
 }
@@ -80,9 +78,18 @@ clarke_question_init(clarke_question *q, clarke_replay *replay,
 void
 clarke_question_clear(clarke_question *q)
 {
-  for (size_t k = 0; q->lambda != NULL && k < q->replay->n_touches; k++)
-    mpq_clear(q->lambda[k]);
-  free(q->lambda);
-  free(q->ad_side);
+  for (size_t k = 0; q->touch != NULL && k < q->replay->n_touches; k++) {
+    mpq_clear(q->touch[k].lambda);
+    arb_clear(q->touch[k].adjoint);
+  }
+  free(q->touch);
   memset(q, 0, sizeof *q);
+}
+
+clarke_status
+clarke_question_slopes(clarke_slopes *s, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  const clarke_replay *r = q->replay;
+
+  return clarke_slopes_choose(s, &r->near, r->touch, r->n_touches, side, q->profile, err);
 }

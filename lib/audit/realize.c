@@ -57,24 +57,11 @@ static clarke_status
 moves_layer(bool *moves, clarke_direction *d, const clarke_layer *layer, const clarke_cell *cell,
             const clarke_question *q, clarke_error *err)
 {
-  const size_t inner = clarke_graph_inner(q->g, layer->step);
-  bool *missed = calloc(cell->n_touches + 1, sizeof *missed), all;
   clarke_cell alone = *cell; /* borrowed */
-  clarke_status status;
 
-  *moves = missed != NULL;
-  if (missed == NULL)
-    return clarke_no_memory(err);
   alone.direction = d;
   alone.n = 1;
-  status = clarke_cell_verify(&all, missed, &alone, q, err);
-  for (size_t k = 0; k < cell->n_touches; k++) {
-    const size_t step = q->replay->touch[k].step;
-
-    *moves = *moves && !(missed[k] && (step == layer->step || step == inner));
-  }
-  free(missed);
-  return status;
+  return clarke_cell_verify(moves, layer->step, &alone, q, err);
 }
 
 /* One layer's direction; *found tells whether there is one. */
@@ -135,7 +122,7 @@ by_layers(bool *realized, findings *f, clarke_cell *cell, clarke_audit *a, bool 
     status = layer_direction(&found, cell, &a->layer[i], f, closed_form, report, q, err);
     all = all && found;
   }
-  return status == CLARKE_OK && all ? clarke_cell_verify(realized, NULL, cell, q, err) : status;
+  return status == CLARKE_OK && all ? clarke_cell_verify(realized, CLARKE_NONE, cell, q, err) : status;
 }
 
 static clarke_status
@@ -153,7 +140,7 @@ globally(bool *realized, bool refuted, clarke_cell *cell, clarke_audit *a, bool 
   if (!refuted)
     status = clarke_first_order(&answer, d, cell, q, err);
   if (status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE)
-    status = clarke_cell_verify(realized, NULL, cell, q, err);
+    status = clarke_cell_verify(realized, CLARKE_NONE, cell, q, err);
   if (report) {
     a->global_tried = true;
     a->global = *realized                      ? CLARKE_YES
@@ -165,9 +152,9 @@ globally(bool *realized, bool refuted, clarke_cell *cell, clarke_audit *a, bool 
 
 /* Has the cell a moving touch at a proxy that is no side's slope? */
 static bool
-has_open_side(const clarke_cell *cell)
+has_open_side(const clarke_cell *cell, const clarke_question *q)
 {
-  for (size_t k = 0; k < cell->n_touches; k++)
+  for (size_t k = 0; k < q->replay->n_touches; k++)
     if (!cell->flat[k] && cell->side[k] == CLARKE_PROXY)
       return true;
   return false;
@@ -181,7 +168,7 @@ clarke_realize(bool *realized, clarke_cell *cell, clarke_audit *a, bool report,
   clarke_status status;
 
   *realized = false;
-  if (has_open_side(cell))
+  if (has_open_side(cell, q))
     return CLARKE_OK;
   status = by_layers(realized, &f, cell, a, true, report, q, err);
   /* A closed form can miss where parameters are shared between layers. */
@@ -199,5 +186,5 @@ clarke_realize_by_layers(bool *realized, clarke_cell *cell, clarke_audit *a,
   findings f = {false, false};
 
   *realized = false;
-  return has_open_side(cell) ? CLARKE_OK : by_layers(realized, &f, cell, a, false, false, q, err);
+  return has_open_side(cell, q) ? CLARKE_OK : by_layers(realized, &f, cell, a, false, false, q, err);
 }

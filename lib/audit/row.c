@@ -119,8 +119,7 @@ clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *s
   clarke_sparse_init(&c->sparse);
   clarke_forward_init(&c->forward);
   clarke_slopes_init(&c->slope);
-  return clarke_slopes_choose(&c->slopes, &q->replay->near, q->replay->touch,
-                              q->replay->n_touches, side, q->profile, err);
+  return clarke_question_slopes(&c->slopes, q, side, err);
 }
 
 void

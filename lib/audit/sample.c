@@ -49,13 +49,13 @@ clarke_sample_draw(clarke_sample *s)
 }
 
 clarke_status
-clarke_sample_init(clarke_sample *s, const clarke_adjoints *m, const bool *among, clarke_error *err)
+clarke_sample_init(clarke_sample *s, const clarke_question *q, const bool *among, clarke_error *err)
 {
   clarke_status status;
 
   memset(s, 0, sizeof *s);
   clarke_classes_init(&s->classes);
-  status = clarke_classes_find(&s->classes, m, among, err);
+  status = clarke_classes_find(&s->classes, q, among, err);
   if (status != CLARKE_OK)
     return status;
   s->most = BEGIN + ROUNDS;

@@ -18,7 +18,7 @@ typedef struct {
 } clarke_sample;
 
 /* The marked touches' classes (clarke_classes_find), and 64 cells; as many as `most` may be added. */
-clarke_status clarke_sample_init(clarke_sample *s, const clarke_adjoints *m, const bool *among,
+clarke_status clarke_sample_init(clarke_sample *s, const clarke_question *q, const bool *among,
                                  clarke_error *err);
 void clarke_sample_clear(clarke_sample *s);
 

@@ -1,78 +1,40 @@
 #include "audit/separation.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PRECISION 128
 
-/* u_k for every touch: slopes between those of all sides. */
-static clarke_status
-find_adjoints(clarke_adjoints *m, clarke_error *err)
+clarke_status
+clarke_adjoints_find(clarke_question *q, clarke_error *err)
 {
-  const clarke_question *q = m->q;
+  const clarke_graph *g = q->g;
   const clarke_replay *r = q->replay;
-  clarke_matrix *grad = clarke_matrices_new(q->g->n_values);
-  int8_t *none = calloc(r->n_touches + 1, sizeof *none);
-  bool *all = malloc(r->n_touches + 1), *keep = calloc(q->g->n_values + 1, sizeof *keep);
-  clarke_slopes slopes;
-  clarke_status status = grad != NULL && none != NULL && all != NULL && keep != NULL
-                           ? CLARKE_OK
-                           : clarke_no_memory(err);
+  clarke_matrix *grad = clarke_matrices_new(g->n_values);
+  bool *keep = calloc(g->n_values + 1, sizeof *keep);
+  clarke_slopes slopes; /* between those of all sides */
+  clarke_status status = grad != NULL && keep != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   clarke_slopes_init(&slopes);
-  if (status == CLARKE_OK) {
-    memset(all, true, r->n_touches);
-    for (size_t k = 0; k < r->n_touches; k++)
-      keep[q->g->steps[r->touch[k].step].out] = true;
-    status = clarke_slopes_choose(&slopes, &r->near, r->touch, r->n_touches, none, q->profile, err);
-  }
+  for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++)
+    keep[g->steps[r->touch[k].step].out] = true;
   if (status == CLARKE_OK)
-    status = clarke_slopes_loosen(&slopes, &r->near, r->touch, r->n_touches, all, err);
+    status = clarke_question_slopes(&slopes, q, NULL, err);
   if (status == CLARKE_OK)
-    status = clarke_matrix_copy(&grad[q->g->output], &m->seed, err);
+    status = clarke_slopes_loosen(&slopes, &r->near, r->touch, r->n_touches, err);
+  if (status == CLARKE_OK)
+    status = clarke_loss_seed(&grad[g->output], &q->loss, &r->near, r->near_sample, err);
   if (status == CLARKE_OK)
     status = clarke_reverse_enclose(grad, keep, &r->near, &slopes, PRECISION, err);
   for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
-    const clarke_matrix *out = &grad[q->g->steps[r->touch[k].step].out];
+    const clarke_matrix *out = &grad[g->steps[r->touch[k].step].out];
 
     if (out->rows > 0)
-      clarke_matrix_get_ball(m->adjoint + k, out, r->touch[k].feature, r->touch[k].column, PRECISION);
+      clarke_matrix_get_ball(q->touch[k].adjoint, out, r->touch[k].feature, r->touch[k].column, PRECISION);
   }
   clarke_slopes_clear(&slopes);
-  clarke_matrices_free(grad, q->g->n_values);
-  free(none);
-  free(all);
+  clarke_matrices_free(grad, g->n_values);
   free(keep);
   return status;
-}
-
-clarke_status
-clarke_adjoints_init(clarke_adjoints *m, const clarke_question *q, clarke_error *err)
-{
-  const clarke_replay *r = q->replay;
-  clarke_status status;
-
-  memset(m, 0, sizeof *m);
-  m->q = q;
-  clarke_matrix_init(&m->seed);
-  m->adjoint = _arb_vec_init((slong)r->n_touches);
-  m->at = malloc((r->n_touches + 1) * sizeof *m->at);
-  if (m->at == NULL)
-    return clarke_no_memory(err);
-  for (size_t k = 0; k < r->n_touches; k++) {
-    m->at[k] = m->n_gains;
-    m->n_gains += clarke_touch_sides(&r->touch[k]);
-  }
-  status = clarke_loss_seed(&m->seed, &q->loss, &r->near, r->near_sample, err);
-  return status == CLARKE_OK ? find_adjoints(m, err) : status;
-}
-
-void
-clarke_adjoints_clear(clarke_adjoints *m)
-{
-  clarke_matrix_clear(&m->seed);
-  _arb_vec_clear(m->adjoint, (slong)m->q->replay->n_touches);
-  free(m->at);
 }
 
 /* --- along v -------------------------------------------------------------------------------- */
@@ -133,7 +95,7 @@ along_option(arb_t x, const clarke_graph *g, const clarke_touch *t, size_t o,
 static void
 find_gains(clarke_separation *m, const clarke_matrix *tangent)
 {
-  const clarke_question *q = m->of->q;
+  const clarke_question *q = m->q;
   arb_t ad;
 
   arb_init(ad);
@@ -145,36 +107,34 @@ find_gains(clarke_separation *m, const clarke_matrix *tangent)
     if (out->rows > 0)
       clarke_matrix_get_ball(ad, out, t->feature, t->column, PRECISION);
     for (size_t o = 0; o < clarke_touch_sides(t); o++) {
-      arb_ptr gain = m->gain + m->of->at[k] + o;
+      arb_ptr gain = clarke_separation_gain(m, k, o);
 
       along_option(gain, q->g, t, o, tangent);
       arb_sub(gain, gain, ad, PRECISION);
-      arb_mul(gain, gain, m->of->adjoint + k, PRECISION);
+      arb_mul(gain, gain, q->touch[k].adjoint, PRECISION);
     }
   }
   arb_clear(ad);
 }
 
 clarke_status
-clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const clarke_row *v,
+clarke_separation_init(clarke_separation *m, const clarke_question *q, const clarke_row *v,
                    clarke_error *err)
 {
-  const clarke_question *q = of->q;
   const clarke_replay *r = q->replay;
   clarke_matrix *d = clarke_matrices_new(q->g->n_parameters);
   clarke_matrix *tangent = clarke_matrices_new(q->g->n_values);
-  int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
   bool *keep = calloc(q->g->n_values + 1, sizeof *keep);
   clarke_slopes ad;
-  clarke_status status = d != NULL && tangent != NULL && proxies != NULL && keep != NULL
+  clarke_status status = d != NULL && tangent != NULL && keep != NULL
                            ? as_matrices(d, v, q->g, err)
                            : clarke_no_memory(err);
 
-  m->of = of;
-  m->gain = _arb_vec_init((slong)of->n_gains);
+  m->q = q;
+  m->gain = _arb_vec_init((slong)q->n_gains);
   clarke_slopes_init(&ad);
   if (status == CLARKE_OK)
-    status = clarke_slopes_choose(&ad, &r->near, r->touch, r->n_touches, proxies, q->profile, err);
+    status = clarke_question_slopes(&ad, q, NULL, err);
   for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
     const clarke_step *step = &q->g->steps[r->touch[k].step];
 
@@ -187,7 +147,6 @@ clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const cl
   clarke_slopes_clear(&ad);
   clarke_matrices_free(d, q->g->n_parameters);
   clarke_matrices_free(tangent, q->g->n_values);
-  free(proxies);
   free(keep);
   return status;
 }
@@ -195,21 +154,21 @@ clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const cl
 void
 clarke_separation_clear(clarke_separation *m)
 {
-  _arb_vec_clear(m->gain, (slong)m->of->n_gains);
+  _arb_vec_clear(m->gain, (slong)m->q->n_gains);
 }
 
 void
 clarke_separation_open(arb_t most, const clarke_separation *m, size_t k)
 {
-  arb_set(most, m->gain + m->of->at[k]);
-  for (size_t o = 1; o < clarke_touch_sides(&m->of->q->replay->touch[k]); o++)
-    arb_max(most, most, m->gain + m->of->at[k] + o, PRECISION);
+  arb_set(most, clarke_separation_gain(m, k, 0));
+  for (size_t o = 1; o < clarke_touch_sides(&m->q->replay->touch[k]); o++)
+    arb_max(most, most, clarke_separation_gain(m, k, o), PRECISION);
 }
 
 bool
 clarke_separation_holds(const clarke_separation *m, const int8_t *side)
 {
-  const clarke_replay *r = m->of->q->replay;
+  const clarke_replay *r = m->q->replay;
   arb_t sum, most;
   bool holds;
 
@@ -219,11 +178,8 @@ clarke_separation_holds(const clarke_separation *m, const int8_t *side)
     if (side[k] == CLARKE_PROXY) {
       clarke_separation_open(most, m, k);
       arb_add(sum, sum, most, PRECISION);
-    } else {
-      size_t o = r->touch[k].n_options > 0 ? CLARKE_OPTION_OF(side[k]) : side[k] == CLARKE_RIGHT;
-
-      arb_add(sum, sum, m->gain + m->of->at[k] + o, PRECISION);
-    }
+    } else
+      arb_add(sum, sum, clarke_separation_gain(m, k, clarke_side_number(&r->touch[k], side[k])), PRECISION);
   holds = arb_is_negative(sum);
   arb_clear(sum);
   arb_clear(most);

@@ -12,26 +12,25 @@
 
 #include "audit/system.h"
 
-/* What does not depend on v. */
+/* The question's touches get their adjoints u_k, which do not depend on v. */
+clarke_status clarke_adjoints_find(clarke_question *q, clarke_error *err);
+
 typedef struct {
   const clarke_question *q;
-  clarke_matrix seed;          /* the loss's derivative by the outputs */
-  arb_ptr adjoint;                /* by touch: u_k */
-  size_t *at;                  /* by touch: of its gains, one an option (2 of a kink) */
-  size_t n_gains;
-} clarke_adjoints;
-
-clarke_status clarke_adjoints_init(clarke_adjoints *m, const clarke_question *q, clarke_error *err);
-void clarke_adjoints_clear(clarke_adjoints *m);
-
-typedef struct {
-  const clarke_adjoints *of;
-  arb_ptr gain; /* u_k (t_k - a_k), by touch and option */
+  arb_ptr gain; /* u_k (t_k - a_k), by touch and side */
 } clarke_separation;
 
-clarke_status clarke_separation_init(clarke_separation *m, const clarke_adjoints *of, const clarke_row *v,
+/* The adjoints have been found. */
+clarke_status clarke_separation_init(clarke_separation *m, const clarke_question *q, const clarke_row *v,
                                  clarke_error *err);
 void clarke_separation_clear(clarke_separation *m);
+
+/* What touch k adds by its side number o. */
+static inline arb_ptr
+clarke_separation_gain(const clarke_separation *m, size_t k, size_t o)
+{
+  return m->gain + m->q->touch[k].first_gain + o;
+}
 
 /* What touch k adds at most when its side is open. */
 void clarke_separation_open(arb_t most, const clarke_separation *m, size_t k);

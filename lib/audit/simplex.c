@@ -37,9 +37,8 @@ static bool
 in_play(const clarke_sample *s, const size_t *cell, size_t n, size_t class, size_t touch, size_t o,
         const clarke_question *q)
 {
-  bool any = q->ad_side[touch] == CLARKE_PROXY ||
-             (q->replay->touch[touch].n_options > 0 ? q->ad_side[touch] == CLARKE_OPTION(o)
-                                                    : (q->ad_side[touch] == CLARKE_RIGHT) == (o == 1));
+  const int8_t ad = q->touch[touch].ad_side;
+  bool any = ad == CLARKE_PROXY || ad == clarke_side_numbered(&q->replay->touch[touch], o);
 
   for (size_t i = 0; i < n && !any; i++)
     any = s->cell[cell[i] * s->classes.n + class] == o;
@@ -50,7 +49,7 @@ in_play(const clarke_sample *s, const size_t *cell, size_t n, size_t class, size
  * touch, the options in play are compared with the first of them. */
 static void
 mark_pairs(bool *pair, const clarke_sample *s, const size_t *cell, size_t n, size_t class,
-           const clarke_adjoints *m)
+           const clarke_question *q)
 {
   const clarke_class *c = &s->classes.class[class];
 
@@ -58,10 +57,10 @@ mark_pairs(bool *pair, const clarke_sample *s, const size_t *cell, size_t n, siz
   for (size_t k = 0; k < c->n; k++) {
     size_t first = c->options;
 
-    if (arb_is_zero(m->adjoint + c->touch[k]))
+    if (arb_is_zero(q->touch[c->touch[k]].adjoint))
       continue;
     for (size_t o = 0; o < c->options; o++)
-      if (in_play(s, cell, n, class, c->touch[k], o, m->q)) {
+      if (in_play(s, cell, n, class, c->touch[k], o, q)) {
         first = first == c->options ? o : first;
         pair[o * c->options + first] = o != first;
       }
@@ -99,7 +98,7 @@ put_row(fmpz_mat_t a, slong at, const clarke_row *row, const clarke_classes *c)
 /* The rank of the rows by which these cells may change AD's gradient. */
 static clarke_status
 find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t n_cells,
-          const clarke_adjoints *m, clarke_error *err)
+          const clarke_question *q, clarke_error *err)
 {
   const clarke_classes *c = &s->classes;
   slong n = 0;
@@ -120,7 +119,7 @@ find_rank(clarke_rank *rank, const clarke_sample *s, const size_t *cell, size_t 
   fmpz_mat_init(rows, n, (slong)c->n_columns);
   n = 0;
   for (size_t i = 0; i < c->n; i++) {
-    mark_pairs(pair, s, cell, n_cells, i, m);
+    mark_pairs(pair, s, cell, n_cells, i, q);
     for (size_t o = 0; o < c->class[i].options * c->class[i].options && status == CLARKE_OK; o++) {
       if (!pair[o])
         continue;
@@ -232,11 +231,9 @@ put_change(arb_mat_t a, slong at, clarke_matrix *const ad, const clarke_sample *
 
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
     for (size_t k = 0; k < c->class[i].n; k++) {
-      size_t touch = c->class[i].touch[k], o = s->cell[cell * c->n + i];
+      size_t touch = c->class[i].touch[k];
 
-      side[touch] = q->replay->touch[touch].n_options > 0 ? CLARKE_OPTION(o)
-                    : o == 1                              ? CLARKE_RIGHT
-                                                          : CLARKE_LEFT;
+      side[touch] = clarke_side_numbered(&q->replay->touch[touch], s->cell[cell * c->n + i]);
     }
   if (status == CLARKE_OK)
     status = clarke_partial_gradient(gradient, q, side, err);
@@ -266,11 +263,8 @@ weights_positive(bool *positive, const size_t *support, const clarke_sample *s,
 {
   const slong d = (slong)rank->rank;
   clarke_matrix *ad = clarke_matrices_new(q->g->n_parameters);
-  int8_t *proxies = calloc(q->replay->n_touches + 1, 1);
   arb_mat_t a, b, x;
-  clarke_status status = ad != NULL && proxies != NULL
-                           ? clarke_partial_gradient(ad, q, proxies, err)
-                           : clarke_no_memory(err);
+  clarke_status status = ad != NULL ? clarke_partial_gradient(ad, q, NULL, err) : clarke_no_memory(err);
 
   arb_mat_init(a, d, d);
   arb_mat_init(b, d, 1);
@@ -285,7 +279,6 @@ weights_positive(bool *positive, const size_t *support, const clarke_sample *s,
   arb_mat_clear(b);
   arb_mat_clear(x);
   clarke_matrices_free(ad, q->g->n_parameters);
-  free(proxies);
   return status;
 }
 
@@ -357,7 +350,7 @@ draw_more(clarke_sample *s)
 /* all: the rank of all cells' rows. */
 static clarke_status
 try_support(bool *found, clarke_simplex *x, clarke_sample *s, size_t *support,
-            const clarke_rank *all, const clarke_adjoints *m, clarke_error *err)
+            const clarke_rank *all, const clarke_question *q, clarke_error *err)
 {
   size_t n;
   clarke_rank rank;
@@ -366,21 +359,21 @@ try_support(bool *found, clarke_simplex *x, clarke_sample *s, size_t *support,
   *found = false;
   clarke_rank_init(&rank);
   if (status == CLARKE_OK && n > 0)
-    status = find_rank(&rank, s, support, n, m, err);
+    status = find_rank(&rank, s, support, n, q, err);
   if (status == CLARKE_OK && n > 0 && rank.known && n == rank.rank + 1)
-    status = weights_positive(found, support, s, &rank, m->q, err);
+    status = weights_positive(found, support, s, &rank, q, err);
   if (status == CLARKE_OK && !*found)
     draw_more(s);
   if (status == CLARKE_OK && *found) {
     clarke_simplex_clear(x);
-    status = find_directions(found, x, s, support, n, m->q->g, err);
+    status = find_directions(found, x, s, support, n, q->g, err);
   }
   clarke_rank_clear(&rank);
   return status;
 }
 
 clarke_status
-clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clarke_adjoints *m,
+clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clarke_question *q,
                     clarke_error *err)
 {
   size_t *support = malloc((s->most + 1) * sizeof *support);
@@ -393,13 +386,13 @@ clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clar
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++)
     support[i] = i;
   if (status == CLARKE_OK)
-    status = find_rank(&all, s, support, s->n, m, err);
+    status = find_rank(&all, s, support, s->n, q, err);
   for (size_t i = 0; i < ROUNDS && !*found && status == CLARKE_OK && all.known; i++)
-    status = try_support(found, x, s, support, &all, m, err);
+    status = try_support(found, x, s, support, &all, q, err);
   if (status == CLARKE_OK && *found)
     status = list_touches(x, &s->classes, err);
   clarke_rank_clear(&all);
   free(support);
-  CLARKE_VERIFY_CHECK(status != CLARKE_OK || !*found || clarke_simplex_is_valid(x, m->q));
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || !*found || clarke_simplex_is_valid(x, q));
   return status;
 }

@@ -24,6 +24,6 @@ bool clarke_simplex_is_valid(const clarke_simplex *x, const clarke_question *q);
 /* Proves that AD's output is in such a simplex, of cells in s, all touches of the block being in its classes. Cells that
  * do not occur leave s. Not *found: nothing is known. */
 clarke_status clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s,
-                                  const clarke_adjoints *m, clarke_error *err);
+                                  const clarke_question *q, clarke_error *err);
 
 #endif

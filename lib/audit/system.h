@@ -49,6 +49,7 @@ typedef struct {
   clarke_sparse sparse;
 } clarke_columns;
 
+/* side: as of clarke_question_slopes. */
 clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
                                   clarke_error *err);
 void clarke_columns_clear(clarke_columns *c);

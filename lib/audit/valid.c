@@ -44,18 +44,23 @@ side_is_valid(int8_t side, const clarke_touch *t)
 bool
 clarke_question_is_valid(const clarke_question *q)
 {
-  for (size_t k = 0; k < q->replay->n_touches; k++)
-    if (!side_is_valid(q->ad_side[k], &q->replay->touch[k]) || !clarke_rational_is_canonical(q->lambda[k]))
+  size_t gains = 0;
+
+  for (size_t k = 0; k < q->replay->n_touches; k++) {
+    const clarke_asked *a = &q->touch[k];
+
+    if (!side_is_valid(a->ad_side, &q->replay->touch[k]) || !clarke_rational_is_canonical(a->lambda) ||
+        a->first_gain != gains)
       return false;
-  return q->replay->g == q->g;
+    gains += clarke_touch_sides(&q->replay->touch[k]);
+  }
+  return q->replay->g == q->g && q->n_gains == gains;
 }
 
 bool
 clarke_cell_is_valid(const clarke_cell *c, const clarke_question *q)
 {
-  if (c->n_touches != q->replay->n_touches)
-    return false;
-  for (size_t k = 0; k < c->n_touches; k++)
+  for (size_t k = 0; k < q->replay->n_touches; k++)
     if (!side_is_valid(c->side[k], &q->replay->touch[k]))
       return false;
   for (size_t i = 0; i < c->n; i++)
@@ -139,7 +144,7 @@ dead_is_valid(const place *p, const clarke_node *node)
   for (size_t i = 0; i < node->n; i++) {
     const clarke_multiplier *m = &node->multiplier[i], *before = i > 0 ? m - 1 : NULL;
 
-    if (m->touch >= p->t->n_touches || !p->chosen[m->touch] || mpq_sgn(m->u) <= 0 ||
+    if (m->touch >= p->q->replay->n_touches || !p->chosen[m->touch] || mpq_sgn(m->u) <= 0 ||
         !clarke_rational_is_canonical(m->u) ||
         m->condition >= clarke_touch_conditions(&p->q->replay->touch[m->touch]))
       return false;
@@ -153,7 +158,7 @@ dead_is_valid(const place *p, const clarke_node *node)
 static bool
 leaf_is_valid(const place *p, const clarke_node *node)
 {
-  for (size_t k = 0; node->side != NULL && k < p->t->n_touches; k++)
+  for (size_t k = 0; node->side != NULL && k < p->q->replay->n_touches; k++)
     if (!side_is_valid(node->side[k], &p->q->replay->touch[k]))
       return false;
   return node->side != NULL;
@@ -171,7 +176,7 @@ subtree_is_valid(size_t *at, const place *p)
     return dead_is_valid(p, node);
   if (valid && node->kind == CLARKE_LEAF)
     return leaf_is_valid(p, node);
-  if (!valid || node->touch >= p->t->n_touches || p->chosen[node->touch])
+  if (!valid || node->touch >= p->q->replay->n_touches || p->chosen[node->touch])
     return false;
   p->chosen[node->touch] = true;
   for (size_t o = 0; o < clarke_touch_sides(&p->q->replay->touch[node->touch]) && valid; o++)
@@ -183,13 +188,13 @@ subtree_is_valid(size_t *at, const place *p)
 bool
 clarke_tree_is_valid(const clarke_tree *t, const clarke_question *q)
 {
-  place p = {t, q, calloc(t->n_touches + 1, sizeof *p.chosen)};
+  place p = {t, q, calloc(q->replay->n_touches + 1, sizeof *p.chosen)};
   size_t at = 0;
-  bool valid = t->n_touches == q->replay->n_touches && t->n <= t->capacity;
+  bool valid = t->n <= t->capacity;
 
   if (valid && t->complete && p.chosen != NULL)
     valid = subtree_is_valid(&at, &p) && at == t->n;
-  for (size_t k = 0; valid && t->parallel != NULL && k < t->n_touches; k++)
+  for (size_t k = 0; valid && t->parallel != NULL && k < q->replay->n_touches; k++)
     valid = t->parallel[k] == CLARKE_NONE || t->parallel[k] <= k;
   free(p.chosen);
   return valid;

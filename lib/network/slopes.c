@@ -153,24 +153,21 @@ set_entry(clarke_matrix *m, size_t i, size_t j, const mpq_t q, clarke_error *err
   return status;
 }
 
+/* The slope of the side that the choice says, or AD's proxy. */
 static clarke_status
-set_touched(clarke_slopes *s, const clarke_graph *g, const clarke_touch *touch, size_t n,
-            const int8_t *choice, const clarke_profile *profile, clarke_error *err)
+set_touched(clarke_slopes *slopes, const clarke_graph *g, const clarke_touch *t, int8_t choice,
+            const clarke_profile *profile, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   mpq_t slope;
 
   mpq_init(slope);
-  for (size_t k = 0; k < n && status == CLARKE_OK; k++) {
-    if (g->steps[touch[k].step].kind == CLARKE_MAX)
-      continue;
-    if (choice[k] == CLARKE_PROXY)
-      status = clarke_touch_proxy(slope, g, &touch[k], profile, err);
-    else
-      clarke_touch_side(slope, g, &touch[k], choice[k] == CLARKE_RIGHT);
-    if (status == CLARKE_OK && mpq_sgn(slope) != 0)
-      status = set_entry(&s->slope[touch[k].step], touch[k].feature, touch[k].column, slope, err);
-  }
+  if (choice == CLARKE_PROXY)
+    status = clarke_touch_proxy(slope, g, t, profile, err);
+  else
+    clarke_touch_side(slope, g, t, choice == CLARKE_RIGHT);
+  if (status == CLARKE_OK && mpq_sgn(slope) != 0)
+    status = set_entry(&slopes->slope[t->step], t->feature, t->column, slope, err);
   mpq_clear(slope);
   return status;
 }
@@ -310,10 +307,13 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
     else if (step->kind == CLARKE_MAX)
       status = route_winners(&s->route[i], f, i, err);
   }
-  for (size_t k = 0; k < n && status == CLARKE_OK; k++)
-    if (g->steps[touch[k].step].kind == CLARKE_MAX)
-      status = route_touched(s, f, &touch[k], choice[k], profile, err);
-  return status == CLARKE_OK ? set_touched(s, g, touch, n, choice, profile, err) : status;
+  for (size_t k = 0; k < n && status == CLARKE_OK; k++) {
+    const int8_t side = choice != NULL ? choice[k] : CLARKE_PROXY;
+
+    status = g->steps[touch[k].step].kind == CLARKE_MAX ? route_touched(s, f, &touch[k], side, profile, err)
+                                                        : set_touched(s, g, &touch[k], side, profile, err);
+  }
+  return status;
 }
 
 /* Gives an entry a radius. */
@@ -371,15 +371,13 @@ loosen_window(clarke_route *route, const clarke_forward *f, const clarke_touch *
 
 clarke_status
 clarke_slopes_loosen(clarke_slopes *s, const clarke_forward *f, const clarke_touch *touch, size_t n,
-                     const bool *loose, clarke_error *err)
+                     clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
 
   for (size_t k = 0; k < n && status == CLARKE_OK; k++)
-    if (loose[k] && touch[k].n_options > 0)
-      status = loosen_window(&s->route[touch[k].step], f, &touch[k], err);
-    else if (loose[k])
-      status = loosen_kink(&s->slope[touch[k].step], f->g, &touch[k], err);
+    status = touch[k].n_options > 0 ? loosen_window(&s->route[touch[k].step], f, &touch[k], err)
+                                    : loosen_kink(&s->slope[touch[k].step], f->g, &touch[k], err);
   return status;
 }
 
@@ -388,19 +386,16 @@ clarke_slopes_of_ad(clarke_slopes *s, const clarke_forward *all, const clarke_re
                     const clarke_profile *profile, clarke_error *err)
 {
   clarke_touch *touch = malloc((r->n_touches + 1) * sizeof *touch);
-  int8_t *proxies = calloc(r->n_touches + 1, sizeof *proxies);
-  clarke_status status = touch != NULL && proxies != NULL
-                           ? CLARKE_OK
-                           : clarke_no_memory(err);
+  clarke_status status;
 
-  for (size_t k = 0; status == CLARKE_OK && k < r->n_touches; k++) {
+  if (touch == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < r->n_touches; k++) {
     touch[k] = r->touch[k];
     touch[k].column = touch[k].sample;
   }
-  if (status == CLARKE_OK)
-    status = clarke_slopes_choose(s, all, touch, r->n_touches, proxies, profile, err);
+  status = clarke_slopes_choose(s, all, touch, r->n_touches, NULL, profile, err);
   free(touch);
-  free(proxies);
   return status;
 }
 

@@ -206,9 +206,9 @@ put_hull(writer *w)
     fputs("cell ", w->out);
     put_rational(w, w->a->weight[i]);
     fputc(' ', w->out);
-    for (size_t k = 0; k < cell->n_touches; k++)
+    for (size_t k = 0; k < w->q->replay->n_touches; k++)
       fputc(side_character(&w->q->replay->touch[k], cell->side[k]), w->out);
-    if (cell->n_touches == 0)
+    if (w->q->replay->n_touches == 0)
       fputc('.', w->out);
     fputc('\n', w->out);
     put_directions(w, cell);
@@ -265,7 +265,7 @@ put_parallel(writer *w, size_t j)
   const clarke_tree *t = &w->a->tree;
   bool any = false;
 
-  for (size_t k = j + 1; k < t->n_touches; k++) {
+  for (size_t k = j + 1; k < w->q->replay->n_touches; k++) {
     if (t->parallel[k] != j)
       continue;
     if (!any)
@@ -283,7 +283,7 @@ put_parallels(writer *w)
 {
   const clarke_tree *t = &w->a->tree;
 
-  for (size_t j = 0; j < t->n_touches; j++) {
+  for (size_t j = 0; j < w->q->replay->n_touches; j++) {
     bool branched = false;
 
     for (size_t i = 0; i < t->n && !branched; i++)

@@ -657,7 +657,7 @@ contradict_themselves(const session *s, const clarke_layer *layer, const bool *a
 
   clarke_cell_init(&cell);
   clarke_direction_init(&d);
-  OK(clarke_cell_set(&cell, &s->question, s->question.ad_side, &error));
+  OK(clarke_cell_set(&cell, &s->question, NULL, &error));
   for (size_t k = 0; k < s->replay.n_touches; k++)
     cell.flat[k] = cell.flat[k] || !among[k];
   OK(clarke_layer_system(&answer, &d, NULL, layer, &cell, &s->question, &error));
@@ -676,7 +676,7 @@ recount_blocks(const session *s)
   clarke_cell own;
 
   clarke_cell_init(&own);
-  OK(clarke_cell_set(&own, &s->question, s->question.ad_side, &error));
+  OK(clarke_cell_set(&own, &s->question, NULL, &error));
   for (size_t i = 0; i < s->audit.n_layers; i++) {
     const clarke_layer *l = &s->audit.layer[i];
     clarke_blocks *blocks;
@@ -1315,7 +1315,7 @@ checker_counts_the_same(session *s)
   ck_assert_uint_eq(s->audit.n_cells, 0);
   s->audit.cell = malloc(sizeof *s->audit.cell);
   clarke_cell_init(&s->audit.cell[s->audit.n_cells++]);
-  OK(clarke_cell_set(s->audit.cell, &s->question, s->question.ad_side, &error));
+  OK(clarke_cell_set(s->audit.cell, &s->question, NULL, &error));
   s->audit.verdict = CLARKE_IN_BOULIGAND;
   s->audit.evidence = CLARKE_EVIDENCE_AD;
   write_proof(s);

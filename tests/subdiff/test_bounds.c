@@ -87,7 +87,7 @@ typedef struct {
 static void
 describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb_srcptr difference)
 {
-  const clarke_question *q = m->of->q;
+  const clarke_question *q = m->q;
 
   for (size_t i = 0; i < q->g->n_steps; i++)
     fprintf(stderr, "step %zu: %s\n", i, q->g->steps[i].op->name);
@@ -95,11 +95,11 @@ describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb
     const clarke_touch *t = &q->replay->touch[k];
 
     fprintf(stderr, "touch %zu: step %zu, feature %zu, sample %zu, %zu options, side %d, AD's %d, pull ", k,
-            t->step, t->feature, t->sample, t->n_options, side[k], q->ad_side[k]);
-    arb_fprintd(stderr, m->of->adjoint + k, 10);
+            t->step, t->feature, t->sample, t->n_options, side[k], q->touch[k].ad_side);
+    arb_fprintd(stderr, q->touch[k].adjoint, 10);
     for (size_t o = 0; o < options_of(t); o++) {
       fprintf(stderr, ", gain ");
-      arb_fprintd(stderr, m->gain + m->of->at[k] + o, 10);
+      arb_fprintd(stderr, clarke_separation_gain(m, k, o), 10);
     }
     fprintf(stderr, "\n");
   }
@@ -114,7 +114,7 @@ describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb
 static void
 check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference, bool tight, tally *t)
 {
-  const clarke_replay *r = m->of->q->replay;
+  const clarke_replay *r = m->q->replay;
   arb_t sum, gap;
 
   arb_init(sum);
@@ -124,7 +124,7 @@ check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference,
 
     while (side_of(&r->touch[k], o) != side[k])
       o++;
-    arb_add(sum, sum, m->gain + m->of->at[k] + o, 256);
+    arb_add(sum, sum, clarke_separation_gain(m, k, o), 256);
   }
   arb_sub(gap, sum, difference, 256);
   if (!arb_contains_zero(gap)) {
@@ -133,7 +133,7 @@ check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference,
   }
   if (tight)
     ck_assert_msg(mag_cmp_2exp_si(arb_radref(gap), -50) < 0, "the gains' sum is wide: %g, loss %d",
-                  mag_get_d(arb_radref(gap)), (int)m->of->q->loss.kind);
+                  mag_get_d(arb_radref(gap)), (int)m->q->loss.kind);
   t->patterns++;
   t->tight += tight;
   arb_clear(sum);
@@ -154,7 +154,7 @@ static void
 check_partial(const clarke_separation *m, const int8_t *side, const patterns *all, arb_srcptr difference,
               tally *t)
 {
-  size_t n = m->of->q->replay->n_touches;
+  size_t n = m->q->replay->n_touches;
 
   t->tried++;
   if (!clarke_separation_holds(m, side))
@@ -187,7 +187,7 @@ one_layer(const clarke_replay *r)
 }
 
 static void
-check_vector(const clarke_adjoints *adjoints, const drawn *net, const patterns *all, uint64_t *state, tally *t)
+check_vector(const drawn *net, const patterns *all, uint64_t *state, tally *t)
 {
   size_t n = net->replay.n_touches;
   int8_t *side = calloc(n + 1, sizeof *side);
@@ -197,7 +197,7 @@ check_vector(const clarke_adjoints *adjoints, const drawn *net, const patterns *
 
   clarke_row_init(&v);
   draw_row(&v, &net->g, state);
-  OK(clarke_separation_init(&m, adjoints, &v, &error));
+  OK(clarke_separation_init(&m, &net->q, &v, &error));
   difference = differences_along(all, net, &v);
   for (size_t i = 0; i < all->n; i++) {
     check_sum(&m, all->side + i * n, difference + i, one_layer(&net->replay), t);
@@ -222,17 +222,15 @@ START_TEST(margins_are_of_all_sides)
   for (size_t i = 0; i < n; i++) {
     drawn net;
     patterns all;
-    clarke_adjoints adjoints;
 
     draw_touched(&net, &state, MOST_PATTERNS);
     patterns_init(&all, &net);
-    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
+    OK(clarke_adjoints_find(&net.q, &error));
     for (size_t k = 0; k < N_VECTORS; k++)
-      check_vector(&adjoints, &net, &all, &state, &t);
+      check_vector(&net, &all, &state, &t);
     for (size_t k = 0, any = 0; k < net.replay.n_touches && !any; k++)
       t.windows += any = net.replay.touch[k].n_options > 0;
     t.behind += !one_layer(&net.replay);
-    clarke_adjoints_clear(&adjoints);
     patterns_clear(&all, &net);
     drawn_clear(&net);
   }
@@ -337,13 +335,13 @@ check_classes(const clarke_classes *c, const drawn *net)
 }
 
 static void
-find_classes(clarke_classes *c, const clarke_adjoints *m, const drawn *net)
+find_classes(clarke_classes *c, const drawn *net)
 {
   bool *all = malloc(net->replay.n_touches + 1);
 
   memset(all, true, net->replay.n_touches);
   clarke_classes_init(c);
-  OK(clarke_classes_find(c, m, all, &error));
+  OK(clarke_classes_find(c, &net->q, all, &error));
   free(all);
 }
 
@@ -355,14 +353,13 @@ START_TEST(classes_take_their_sides_together)
 
   for (size_t i = 0; i < n; i++) {
     drawn net;
-    clarke_adjoints adjoints;
     clarke_classes c;
     int8_t *side;
 
     draw_touched(&net, &state, MOST_TOUCHED);
     side = calloc(net.replay.n_touches + 1, sizeof *side);
-    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
-    find_classes(&c, &adjoints, &net);
+    OK(clarke_adjoints_find(&net.q, &error));
+    find_classes(&c, &net);
     check_classes(&c, &net);
     classes += c.n;
     for (size_t k = 0; k < c.n; k++)
@@ -379,7 +376,6 @@ START_TEST(classes_take_their_sides_together)
       free(move);
     }
     clarke_classes_clear(&c);
-    clarke_adjoints_clear(&adjoints);
     drawn_clear(&net);
     free(side);
   }
@@ -565,7 +561,7 @@ count_nodes(const clarke_tree *tree, coverings *t)
 
 /* One vector; false when none was found, or no other will do better. */
 static bool
-check_cover(search *s, long noise, const clarke_adjoints *adjoints, const drawn *net, uint64_t *state, coverings *t)
+check_cover(search *s, long noise, const drawn *net, uint64_t *state, coverings *t)
 {
   clarke_row row;
   clarke_separation m;
@@ -576,7 +572,7 @@ check_cover(search *s, long noise, const clarke_adjoints *adjoints, const drawn 
   clarke_row_init(&row);
   clarke_tree_init(&tree);
   if (guess_vector(&row, s, noise, state)) {
-    OK(clarke_separation_init(&m, adjoints, &row, &error));
+    OK(clarke_separation_init(&m, &net->q, &row, &error));
     OK(clarke_branch_and_bound(&answer, &tree, s->option, &work, s->c, s->v, &m, &net->q, &error));
     t->tried++;
     ck_assert(tree.complete == (answer == CLARKE_BOUNDED));
@@ -594,16 +590,15 @@ check_cover(search *s, long noise, const clarke_adjoints *adjoints, const drawn 
 }
 
 static void
-check_network(const clarke_adjoints *adjoints, const clarke_classes *c, const drawn *net, uint64_t *state,
-              coverings *t)
+check_network(const clarke_classes *c, const drawn *net, uint64_t *state, coverings *t)
 {
   search s;
 
   search_begin(&s, c, state);
-  for (size_t i = 0; i < ROUNDS && check_cover(&s, 0, adjoints, net, state, t); i++)
+  for (size_t i = 0; i < ROUNDS && check_cover(&s, 0, net, state, t); i++)
     continue;
   for (long noise = 10; noise < 60; noise += 10)
-    check_cover(&s, noise, adjoints, net, state, t);
+    check_cover(&s, noise, net, state, t);
   search_end(&s);
 }
 
@@ -615,16 +610,14 @@ START_TEST(covered_cells_are_separated)
 
   for (size_t i = 0; i < n; i++) {
     drawn net;
-    clarke_adjoints adjoints;
     clarke_classes c;
 
     draw_touched(&net, &state, MOST_TOUCHED);
-    OK(clarke_adjoints_init(&adjoints, &net.q, &error));
-    find_classes(&c, &adjoints, &net);
+    OK(clarke_adjoints_find(&net.q, &error));
+    find_classes(&c, &net);
     if (c.n > 0)
-      check_network(&adjoints, &c, &net, &state, &t);
+      check_network(&c, &net, &state, &t);
     clarke_classes_clear(&c);
-    clarke_adjoints_clear(&adjoints);
     drawn_clear(&net);
   }
   printf("coverings: %zu of %zu, %zu with branches (%zu dead); %zu cells separated, %zu with touches in several "

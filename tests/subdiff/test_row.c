@@ -211,7 +211,7 @@ START_TEST(rows)
   ck_assert_uint_gt(n, 0);
   side = malloc(n);
   for (size_t k = 0; k < n; k++)
-    side[k] = s.question.ad_side[k] != CLARKE_PROXY  ? s.question.ad_side[k]
+    side[k] = s.question.touch[k].ad_side != CLARKE_PROXY  ? s.question.touch[k].ad_side
               : s.replay.touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
   OK(clarke_columns_init(&c, &s.question, side, &error));
   for (size_t k = 0; k < n; k += stride)

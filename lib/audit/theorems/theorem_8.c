@@ -17,7 +17,7 @@ clarke_judge_theorem_8(clarke_theorem *t, const clarke_audit *a, const clarke_qu
 {
   clarke_theorem_say(t, "Theorem 8", true, CLARKE_YES, "P_l is not empty for any layer%s", NULL);
   for (size_t k = 0; k < q->replay->n_touches; k++)
-    if (q->ad_side[k] == CLARKE_PROXY) {
+    if (q->touch[k].ad_side == CLARKE_PROXY) {
       clarke_theorem_say(t, "Theorem 8", false, CLARKE_NO, "AD's choice at what is touched in %.120s is no one side",
                          q->g->steps[q->replay->touch[k].step].name);
       return;
