@@ -214,16 +214,6 @@ point_evaluate(point *p)
   touches_number(p);
 }
 
-void
-multiply_add(interval *y, const interval *a, const interval *b)
-{
-  INTERVAL(t);
-  if (interval_zero(a) || interval_zero(b))
-    return;
-  interval_mul(&t, a, b);
-  interval_add(y, &t, &plus_one);
-}
-
 /* The slope of a PIECEWISE step's entry: of its piece, or as chosen for its touched kink. */
 void
 slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d)

@@ -6,110 +6,20 @@
  * integers near them (near values, in convolution.c).
  * Convolutional networks add convolution.* and window.*, normalizations normalization.*. A proof may speak of a program
  * (docs/programs.md) instead; the files about programs, program*, come last.
- *
- * There is one way to fail: leave() says why and ends the process. So no function returns an
- * error, and a function that returns has done what it says. */
+ */
 #ifndef CLARKE_KERNEL_H
 #define CLARKE_KERNEL_H
 
-#include <stdio.h> /* before gmp.h, for its printing */
-
-#include <gmp.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "allocate.h"
+#include "bytes.h"
+#include "elementary.h"
+#include "limit.h"
+#include "parallel.h"
+#include "sha256.h"
 
 #define MAX_RANK 8
 #define MAX_WINDOW 126 /* entries */
-#define MAX_BITS 4096
-#define MAX_THREADS 64
-#define GUARD 128 /* bits of near values beyond those of intervals */
-#define NONE ((size_t)-1)
-
-typedef __mpq_struct rational; /* canonical */
-typedef __mpz_struct integer;
-typedef struct {
-  rational lo, hi; /* equal: exact */
-} interval;
-typedef struct {
-  unsigned char *data;
-  size_t size;
-} bytes;
-
-/* Local variables that are zero to begin with and clear themselves. */
-#define RATIONAL(q) __attribute__((cleanup(mpq_clear))) rational q = rational_zero()
-#define INTEGER(z) __attribute__((cleanup(mpz_clear))) integer z = integer_zero()
-#define INTERVAL(x) __attribute__((cleanup(interval_clear))) interval x = interval_nought()
-
-/* ---- session.c: failure, memory, files */
-
-/* Exit statuses. FAILED: the proof is wrong, said on standard output; REFUSED: an input cannot be
- * read, on standard error; UNDECIDED: intervals of more bits might decide it; at MAX_BITS it is
- * FAILED. */
-typedef enum { VERIFIED, FAILED, REFUSED, UNDECIDED } outcome;
-
-_Noreturn void leave(outcome result, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What must hold of the proof; what must, and what must not, of an input. */
-#define require(condition, ...)                                                                                        \
-  do {                                                                                                                 \
-    if (!(condition))                                                                                                  \
-      leave(FAILED, __VA_ARGS__);                                                                                      \
-  } while (0)
-#define expect(condition, ...)                                                                                         \
-  do {                                                                                                                 \
-    if (!(condition))                                                                                                  \
-      leave(REFUSED, __VA_ARGS__);                                                                                     \
-  } while (0)
-#define refuse_if(condition, ...) expect(!(condition), __VA_ARGS__)
-/* What of another's text may go to a terminal: printable ASCII; '?' for the rest, be it a control character or one that turns
- * the direction of writing. */
-char printable(char c);
-extern size_t session_line;                     /* of the proof, for messages */
-extern unsigned long session_bits;              /* of intervals */
-void *allocate(size_t n, size_t size);          /* zeroed */
-void *grow(void *array, size_t n, size_t size); /* makes room for one more than n */
-/* Calls work(what, b) for each sample b < n, in session_threads threads: it changes nothing of another sample. */
-void for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what);
-extern size_t session_threads;            /* at most MAX_THREADS */
-char *copy_text(const void *s, size_t n); /* NUL-terminated; holds no other NUL */
-bytes read_file(const char *path);
-bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
-bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
-bool is_text(bytes b);                       /* UTF-8 without control characters */
-void sha256(bytes b, char hex[65]);          /* FIPS 180-4; sha256.c */
-
-/* ---- limit.c: what an input may ask for */
-
-typedef enum {
-  LIMIT_FILE,     /* bytes of a file */
-  LIMIT_MEMORY,   /* bytes */
-  LIMIT_NODES,    /* of a network: values are asked for through as many calls as it has steps, four a node at most */
-  LIMIT_ENTRIES,  /* of all activations, samples counted, and of tables */
-  LIMIT_PRODUCTS, /* of an entry and a weight, in one pass over all samples */
-  LIMIT_TEXT,     /* bytes of a program */
-  LIMIT_INSTRUCTIONS, /* of a program; and arguments of all */
-  LIMIT_VECTORS,      /* entries of all vectors that a program makes */
-  LIMIT_WORDS,        /* of 64 bits, of its constants that have more than two */
-  LIMIT_BITS,         /* of a number in a program: its numerator, its denominator */
-  LIMIT_TIES,         /* entries tied in an order statistic */
-  LIMIT_GRADIENTS,    /* entries of the gradients of all instructions */
-  LIMIT_BRANCHES,     /* work on branches with equal comparands */
-  LIMIT_LINE,         /* bytes of a line of the proof */
-  N_LIMITS
-} quantity;
-size_t limit_of(quantity which); /* for the files read so far */
-_Noreturn void leave_past(quantity which, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* What must not be more than the limit. */
-#define within(which, amount, ...)                                                                                     \
-  do {                                                                                                                 \
-    if ((amount) > limit_of(which))                                                                                    \
-      leave_past(which, __VA_ARGS__);                                                                                  \
-  } while (0)
-bool limit_set(const char *setting);   /* NAME=N; false when it is none */
-const char *limit_name(size_t i);      /* NULL past the last */
-void limit_input(size_t n);            /* n bytes more are read */
-void limit_memory(void);               /* from now on, as LIMIT_MEMORY says, whatever is read */
-#define STACK_BYTES ((size_t)16 << 20) /* of each thread */
+#define GUARD 128      /* bits of near values beyond those of intervals */
 
 /* ---- tensors.c, onnx.c (with protobuf.c): files of numbers */
 
@@ -242,37 +152,6 @@ typedef struct {
 void network_build(network *net, const model *m, const tensor *x);
 /* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */
 const char *network_operator(size_t i, size_t *kinks);
-
-/* ---- value.c, program_series.c: intervals; ends of inexact results are multiples of 2^-session_bits */
-
-extern const rational zero, plus_one, minus_one, two;
-extern const interval exactly_zero, exactly_one;
-rational rational_zero(void);
-integer integer_zero(void);
-interval interval_nought(void);
-void interval_clear(interval *x);
-rational *rationals(size_t n);
-void rationals_free(rational *q, size_t n);
-interval *intervals(size_t n);
-void intervals_free(interval *x, size_t n);
-bool interval_exact(const interval *x);
-bool interval_zero(const interval *x); /* exactly */
-bool zeros(const rational *x, size_t n);
-/* y += a x; y is not made canonical, which would cost more than the rest. */
-void add_multiple(rational *y, const rational *a, const rational *x);
-void interval_set(interval *y, const rational *lo, const rational *hi);
-void interval_add(interval *y, const interval *x, const rational *c); /* y += c x */
-void interval_mul(interval *y, const interval *a, const interval *b);
-void interval_round(interval *y);
-int interval_sign(const interval *x, const char *what); /* UNDECIDED when it does not say */
-/* One end of exp(-t), t >= 0, and of log z, z >= 1; z = q 2^p rounded; q = z / 2^p. */
-void exp_end(rational *end, const rational *t, bool up);
-void log_end(rational *end, const rational *z, bool up);
-void sqrt_end(rational *end, const rational *q, bool up); /* q >= 0; a rational root is exact */
-void fixed(integer *z, const rational *q, unsigned long p, bool up);
-void unfixed(rational *q, const integer *z, unsigned long p);
-/* Of n entries, stride apart; or its logarithm. */
-void interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm);
 
 /* ---- evaluate.c: values, tangents, gradients; [step][feature * batch + sample] in all arrays. Values and
  * tangents are computed when they are asked for, and what they need with them. */

@@ -1,9 +1,10 @@
 /* What a check may take (docs/formats.md): each limit has a name and an option. Past one a check is refused; none makes it say
  * another thing of a proof. */
-#include "kernel.h"
+#include "limit.h"
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>

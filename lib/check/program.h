@@ -84,8 +84,5 @@ void check_lipschitz(const program *p, const near_value *values);
 void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n);
 void series_mul(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
 void series_div(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
-void interval_addmul(interval *y, const interval *a, const interval *b);
-bool all_zero(const interval *x, size_t n);
-int interval_compare(const interval *a, const interval *b); /* -1, 0, 1; 2: it cannot be told */
 
 #endif

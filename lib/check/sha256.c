@@ -1,5 +1,6 @@
 /* SHA-256, as FIPS 180-4 defines it. */
-#include "kernel.h"
+#include "sha256.h"
+#include "value.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* Intervals of rationals. An interval holds the true value; when its ends are equal it is that.
  * Sums and products with exact numbers keep exactness: what is exact before a transcendental
  * operator, or multiplied by an exact zero after it, stays so. */
-#include "kernel.h"
+#include "value.h"
+#include "allocate.h"
 
 #include <stdlib.h>
 
@@ -89,6 +90,15 @@ zeros(const rational *x, size_t n)
   return i == n;
 }
 
+bool
+all_zero(const interval *x, size_t n)
+{
+  size_t i = 0;
+  while (i < n && interval_zero(&x[i]))
+    i++;
+  return i == n;
+}
+
 void
 add_multiple(rational *y, const rational *a, const rational *x)
 {
@@ -147,6 +157,16 @@ interval_mul(interval *y, const interval *a, const interval *b)
   interval_set(y, &t.lo, &t.hi);
 }
 
+void
+multiply_add(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  if (interval_zero(a) || interval_zero(b))
+    return;
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &plus_one);
+}
+
 /* z = q 2^p, rounded down or up; q = z / 2^p. */
 void
 fixed(integer *z, const rational *q, unsigned long p, bool up)
@@ -182,46 +202,21 @@ interval_sign(const interval *x, const char *what)
   leave(UNDECIDED, "cannot decide %s with intervals of %d bits", what, MAX_BITS);
 }
 
-/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the
- * share is e[i] over itself and the opposite ends of the others. */
-void
-interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm)
+int
+interval_compare(const interval *a, const interval *b)
 {
-  interval *e = intervals(n);
-  INTERVAL(total);
-  RATIONAL(top);
-  RATIONAL(t);
-  for (size_t i = 0; i < n; i++)
-    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
-      mpq_set(&top, &x[i * stride].hi);
-  for (size_t i = 0; i < n; i++) {
-    mpq_sub(&t, &top, &x[i * stride].lo);
-    exp_end(&e[i].lo, &t, false);
-    mpq_sub(&t, &top, &x[i * stride].hi);
-    exp_end(&e[i].hi, &t, true);
-    interval_add(&total, &e[i], &plus_one);
-  }
-  if (logarithm) {
-    interval_sign(&total, "whether a logarithm's argument is positive");
-    log_end(&total.lo, &total.lo, false);
-    log_end(&total.hi, &total.hi, true);
-    mpq_add(&total.lo, &total.lo, &top);
-    mpq_add(&total.hi, &total.hi, &top);
-  }
-  for (size_t i = 0; i < n; i++) {
-    interval *out = &y[i * stride];
-    interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
-    if (logarithm)
-      interval_add(out, &total, &minus_one);
-    for (int up = 0; up < 2 && !logarithm; up++) {
-      const rational *mine = up ? &e[i].hi : &e[i].lo;
-      mpq_sub(&t, up ? &total.lo : &total.hi, up ? &e[i].lo : &e[i].hi);
-      mpq_add(&t, &t, mine);
-      if (mpq_sgn(mine) != 0)
-        mpq_div(&t, mine, &t);
-      mpq_set(up ? &out->hi : &out->lo, mpq_sgn(mine) != 0 ? &t : &zero);
-    }
-    interval_round(out);
-  }
-  intervals_free(e, n);
+  if (interval_exact(a) && interval_exact(b) && mpq_equal(&a->lo, &b->lo))
+    return 0;
+  return mpq_cmp(&a->hi, &b->lo) < 0 ? -1 : mpq_cmp(&a->lo, &b->hi) > 0 ? 1 : 2;
+}
+
+void
+interval_addmul(interval *y, const interval *a, const interval *b)
+{
+  INTERVAL(t);
+  if (interval_zero(a) || interval_zero(b))
+    return;
+  interval_mul(&t, a, b);
+  interval_add(y, &t, &plus_one);
+  interval_round(y);
 }

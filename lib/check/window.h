@@ -15,8 +15,7 @@ void weigh(const step *st, const factor *t, bool derivative, rational *q); /* it
 size_t locate(point *p, size_t s, size_t e); /* place of a PIECEWISE entry; a touched kink is noted */
 void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree); /* side NULL: none is given */
 const interval *argument_tangent(const motion *d, const step *st, size_t e);        /* of argument() */
-const rational *only(const interval *x);                              /* of a gradient: its number, or a failure */
-void multiply_add(interval *y, const interval *a, const interval *b); /* y += a b */
+const rational *only(const interval *x); /* of a gradient: its number, or a failure */
 
 /* ---- window.c */
 

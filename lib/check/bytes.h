@@ -1,0 +1,17 @@
+/* Bytes of files. */
+#ifndef CLARKE_KERNEL_BYTES_H
+#define CLARKE_KERNEL_BYTES_H
+
+#include "session.h"
+
+typedef struct {
+  unsigned char *data;
+  size_t size;
+} bytes;
+
+bytes read_file(const char *path);
+bytes slice(bytes b, size_t from, size_t n); /* that part, which must be inside */
+bytes take(bytes *b, size_t n);              /* its first n, which it then no longer has */
+bool is_text(bytes b);                       /* UTF-8 without control characters */
+
+#endif

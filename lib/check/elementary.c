@@ -1,0 +1,141 @@
+/* The elementary functions of intervals. They come from exp(-t), t >= 0, computed in fixed point, p bits after the
+ * point, every operation rounded outward. */
+#include "elementary.h"
+
+/* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
+ * ways, until one is a unit at most; what is left is no larger than that one. */
+static void
+exp_series(integer *end, const integer *u, unsigned long p, bool up)
+{
+  INTEGER(lo);
+  INTEGER(hi);
+  mpz_set_ui(end, 0);
+  mpz_setbit(&lo, p);
+  mpz_setbit(&hi, p);
+  for (unsigned long n = 1; mpz_cmp_ui(&hi, 1) > 0; n++) {
+    bool plus = n % 2 == 1; /* the sign of term n - 1 */
+    (plus ? mpz_add : mpz_sub)(end, end, plus == up ? &hi : &lo);
+    mpz_mul(&lo, &lo, u);
+    mpz_fdiv_q_2exp(&lo, &lo, p);
+    mpz_fdiv_q_ui(&lo, &lo, n);
+    mpz_mul(&hi, &hi, u);
+    mpz_cdiv_q_2exp(&hi, &hi, p);
+    mpz_cdiv_q_ui(&hi, &hi, n);
+  }
+  (up ? mpz_add : mpz_sub)(end, end, &hi);
+}
+
+/* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
+void
+exp_end(rational *end, const rational *t, bool up)
+{
+  unsigned long p = session_bits + 64, halvings = 0;
+  RATIONAL(r);
+  INTEGER(u);
+  INTEGER(v);
+  mpq_set(&r, t);
+  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
+    mpz_set_ui(&u, up);
+  } else if (mpq_sgn(t) == 0) { /* exactly 1 */
+    mpz_setbit(&u, p);
+  } else {
+    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++)
+      mpq_div_2exp(&r, &r, 1);
+    fixed(&v, &r, p, !up);
+    exp_series(&u, &v, p, up);
+    for (; halvings > 0; halvings--) {
+      mpz_mul(&u, &u, &u);
+      (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
+    }
+  }
+  unfixed(end, &u, p);
+}
+
+/* One end of log z, z > 0. Up to 1, 1 - 1/z <= log z <= z - 1; above, by bisection, keeping
+ * exp(-lo) >= 1/z >= exp(-hi). */
+void
+log_end(rational *end, const rational *z, bool up)
+{
+  RATIONAL(inverse);
+  RATIONAL(e);
+  RATIONAL(middle);
+  INTERVAL(y);
+  mpq_inv(&inverse, z);
+  if (mpq_cmp(z, &plus_one) <= 0) {
+    mpq_sub(&y.lo, &plus_one, &inverse);
+    mpq_sub(&y.hi, z, &plus_one);
+  } else {
+    mpq_set_ui(&y.hi, mpz_sizeinbase(mpq_numref(z), 2), 1); /* log z < log2 z */
+    for (unsigned long i = 0; i < session_bits + 32; i++) {
+      mpq_add(&middle, &y.lo, &y.hi);
+      mpq_div_2exp(&middle, &middle, 1);
+      exp_end(&e, &middle, true);
+      bool above = mpq_cmp(&e, &inverse) <= 0;
+      exp_end(&e, &middle, false);
+      if (!above && mpq_cmp(&e, &inverse) < 0)
+        break;
+      mpq_set(above ? &y.hi : &y.lo, &middle);
+    }
+  }
+  mpq_set(end, up ? &y.hi : &y.lo);
+}
+
+/* In units of 2^-bits, when it is not rational. */
+void
+sqrt_end(rational *end, const rational *q, bool up)
+{
+  INTEGER(n);
+  if (mpz_perfect_square_p(mpq_numref(q)) && mpz_perfect_square_p(mpq_denref(q))) {
+    mpz_sqrt(mpq_numref(end), mpq_numref(q));
+    mpz_sqrt(mpq_denref(end), mpq_denref(q));
+  } else {
+    fixed(&n, q, 2 * session_bits, false);
+    mpz_sqrt(&n, &n);
+    mpz_add_ui(&n, &n, up);
+    unfixed(end, &n, session_bits);
+  }
+}
+
+/* With e[i] = exp(x[i] - top), top the largest upper end: e[i] / sum e, or its log. An end of the
+ * share is e[i] over itself and the opposite ends of the others. */
+void
+interval_softmax(interval *y, const interval *x, size_t n, size_t stride, bool logarithm)
+{
+  interval *e = intervals(n);
+  INTERVAL(total);
+  RATIONAL(top);
+  RATIONAL(t);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || mpq_cmp(&x[i * stride].hi, &top) > 0)
+      mpq_set(&top, &x[i * stride].hi);
+  for (size_t i = 0; i < n; i++) {
+    mpq_sub(&t, &top, &x[i * stride].lo);
+    exp_end(&e[i].lo, &t, false);
+    mpq_sub(&t, &top, &x[i * stride].hi);
+    exp_end(&e[i].hi, &t, true);
+    interval_add(&total, &e[i], &plus_one);
+  }
+  if (logarithm) {
+    interval_sign(&total, "whether a logarithm's argument is positive");
+    log_end(&total.lo, &total.lo, false);
+    log_end(&total.hi, &total.hi, true);
+    mpq_add(&total.lo, &total.lo, &top);
+    mpq_add(&total.hi, &total.hi, &top);
+  }
+  for (size_t i = 0; i < n; i++) {
+    interval *out = &y[i * stride];
+    interval_set(out, &x[i * stride].lo, &x[i * stride].hi);
+    if (logarithm)
+      interval_add(out, &total, &minus_one);
+    for (int up = 0; up < 2 && !logarithm; up++) {
+      const rational *mine = up ? &e[i].hi : &e[i].lo;
+      mpq_sub(&t, up ? &total.lo : &total.hi, up ? &e[i].lo : &e[i].hi);
+      mpq_add(&t, &t, mine);
+      if (mpq_sgn(mine) != 0)
+        mpq_div(&t, mine, &t);
+      mpq_set(up ? &out->hi : &out->lo, mpq_sgn(mine) != 0 ? &t : &zero);
+    }
+    interval_round(out);
+  }
+  intervals_free(e, n);
+}
