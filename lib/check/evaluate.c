@@ -1,6 +1,6 @@
 /* Values, the pieces they lie on, tangents and gradients. */
 #include "bound.h"
-#include "normalization.h"
+#include "line.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
-#include "normalization.h"
+#include "line.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
-#include "normalization.h"
+#include "line.h"
 #include "program.h"
 
 #include "../format/nonnumbers.h"

@@ -1,0 +1,252 @@
+/* Values and their shapes; steps, their rows of factors and sources; attributes. */
+#include "builder.h"
+#include "allocate.h"
+#include "limit.h"
+
+#include <string.h>
+
+size_t
+product(const size_t *dims, size_t n)
+{
+  size_t p = 1;
+  for (size_t i = 0; i < n; i++)
+    expect(!__builtin_mul_overflow(p, dims[i], &p), "a shape of too many entries");
+  return p;
+}
+
+void
+count_entries(const builder *b, size_t n, size_t each)
+{
+  size_t *all = &b->net->entries;
+  bool huge = __builtin_mul_overflow(n, each, &n) || __builtin_add_overflow(*all, n, all);
+  within(LIMIT_ENTRIES, huge ? NONE : *all, "node %zu: with it there are more entries", b->place);
+}
+
+size_t *
+index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base)
+{
+  size_t n = product(dims, rank);
+  count_entries(b, n, 1);
+  size_t *map = allocate(n, sizeof *map);
+  for (size_t f = 0; f < n; f++) {
+    size_t at = 0, rest = f;
+    for (size_t i = rank; i-- > 0; rest /= dims[i])
+      at += rest % dims[i] * stride[i];
+    map[f] = base != NULL ? base[at] : at;
+  }
+  return map;
+}
+
+bool
+is_batch(const builder *b, const value *v)
+{
+  return b->net->batched && v->constant == NULL;
+}
+
+void
+put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
+{
+  b->out = (value){NULL, t, s, map, rank, {0}, product(dims, rank)};
+  memcpy(b->out.dims, dims, rank * sizeof *dims);
+  if (map == NULL)
+    b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
+  expect(!is_batch(b, &b->out) || (rank > 0 && dims[0] == 1),
+         "the batch axis of the output of node %zu does not stay first", b->place);
+}
+
+const value *
+find(const builder *b, const char *name)
+{
+  size_t i = 0;
+  while (i < b->n_values && strcmp(b->values[i].name, name) != 0)
+    i++;
+  return i < b->n_values ? &b->values[i] : NULL;
+}
+
+void
+define(builder *b, const char *name)
+{
+  expect(find(b, name) == NULL, "two values are named '%s'", name);
+  b->values = grow(b->values, b->n_values, sizeof *b->values);
+  b->out.name = name;
+  b->values[b->n_values++] = b->out;
+}
+
+void
+add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources)
+{
+  size_t *all = &b->net->products, each;
+  bool huge = __builtin_mul_overflow(s->n, b->net->batch, &each) || __builtin_mul_overflow(each, width, &each)
+              || __builtin_add_overflow(*all, each, all);
+  within(LIMIT_PRODUCTS, huge ? NONE : *all, "node %zu: with it one pass has more products", b->place);
+  count_entries(b, factors, width);
+  count_entries(b, sources, width);
+  s->width = width;
+  s->n_factors = factors * width;
+  s->n_sources = sources * width;
+  s->factors = allocate(s->n_factors, sizeof *s->factors);
+  s->factor_row = allocate(s->n, sizeof(size_t));
+  s->sources = allocate(s->n_sources, sizeof *s->sources);
+  s->source_row = allocate(s->n, sizeof(size_t));
+  for (size_t i = 0; i < s->n_factors; i++)
+    s->factors[i].coef = &plus_one;
+  for (size_t i = 0; i < s->n_sources; i++)
+    s->sources[i].step = NONE;
+  for (size_t f = 0; f < s->n; f++) {
+    s->factor_row[f] = factors == s->n ? f : 0;
+    s->source_row[f] = sources == s->n ? f : 0;
+  }
+}
+
+step *
+add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims)
+{
+  network *net = b->net;
+  count_entries(b, product(dims, rank), net->batch);
+  net->steps = grow(net->steps, net->n_steps, sizeof *net->steps);
+  put(b, NULL, net->n_steps, NULL, rank, dims);
+  expect(b->out.count > 0, "an activation without entries");
+  step *s = &net->steps[net->n_steps++];
+  *s = (step){.kind = k, .node = b->node, .place = b->place, .n = b->out.count};
+  add_rows(b, s, width, s->n, s->n);
+  for (size_t i = 0; i < 2; i++)
+    s->at[i] = rational_zero();
+  for (size_t i = 0; i < 9; i++)
+    s->piece[i / 3][i % 3] = rational_zero();
+  return s;
+}
+
+factor *
+factor_of(const builder *b, factor *t, const value *v, size_t i)
+{
+  need(v->constant->real, "an operand must be a constant of floats");
+  need(t->w == NULL, "at least one operand must be an activation");
+  v->constant->weight = v->constant->initializer;
+  t->w = v->constant;
+  t->at = v->map[i];
+  return t;
+}
+
+factor *
+operand(const builder *b, step *s, size_t t, const value *v, size_t i)
+{
+  if (v->constant != NULL)
+    return factor_of(b, &s->factors[t], v, i);
+  need(s->sources[t].step == NONE, "one operand must be a constant");
+  s->sources[t] = (source){v->step, v->map[i]};
+  return &s->factors[t];
+}
+
+step *
+add_function(builder *b, kind k, const value *x)
+{
+  need(x->constant == NULL, "its input must be an activation");
+  step *s = add_step(b, k, 1, x->rank, x->dims);
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, x, f);
+  return s;
+}
+
+const tensor *
+find_attribute(const builder *b, const char *name)
+{
+  const tensor *t = NULL;
+  for (size_t i = b->node->n_attributes; i-- > 0;)
+    if (strcmp(b->node->attributes[i].name, name) == 0)
+      t = &b->node->attributes[i];
+  need(t == NULL || t->value != NULL, "an attribute is not of the right type");
+  return t;
+}
+
+long
+whole_entry(const builder *b, const tensor *t, size_t i)
+{
+  need(i < t->count && !t->real && mpz_fits_slong_p(mpq_numref(&t->value[i])), "an integer is missing or too large");
+  return mpz_get_si(mpq_numref(&t->value[i]));
+}
+
+long
+whole_attribute(const builder *b, const char *name, long absent)
+{
+  const tensor *t = find_attribute(b, name);
+  return t != NULL ? whole_entry(b, t, 0) : absent;
+}
+
+bool
+real_attribute(const builder *b, const char *name, rational *q, float absent)
+{
+  const tensor *t = find_attribute(b, name);
+  need(t == NULL || (t->real && t->count == 1), "an attribute is not of the right type");
+  mpq_set_d(q, absent);
+  if (t != NULL)
+    mpq_set(q, t->value);
+  else if (mpz_cmp_ui(mpq_denref(q), 2) > 0)
+    b->net->read[DEFAULTS] = true;
+  return t != NULL;
+}
+
+const char *
+text_attribute(const builder *b, const char *name, const char *absent)
+{
+  for (size_t i = 0; i < b->node->n_attributes; i++) {
+    const tensor *t = &b->node->attributes[i];
+    need(strcmp(t->name, name) != 0 || t->text != NULL, "an attribute is not of the right type");
+    if (t->text != NULL && strcmp(t->name, name) == 0)
+      absent = t->text;
+  }
+  return absent;
+}
+
+size_t
+axis_of(const builder *b, long axis, size_t rank)
+{
+  axis += axis < 0 ? (long)rank : 0;
+  need(axis >= 0 && (size_t)axis < rank, "an axis is out of range");
+  return (size_t)axis;
+}
+
+size_t
+whole_list(const builder *b, size_t i, const char *before, long *list)
+{
+  const tensor *t = b->in[i].name != NULL ? b->in[i].constant : find_attribute(b, before);
+  size_t n = b->in[i].name != NULL ? b->in[i].count : t != NULL ? t->count : 0;
+  need(t != NULL && !t->real && n <= MAX_RANK, "a constant list of integers is missing or too long");
+  for (size_t j = 0; j < n; j++)
+    list[j] = whole_entry(b, t, b->in[i].name != NULL ? b->in[i].map[j] : j);
+  return n;
+}
+
+size_t
+broadcast(const builder *b, const value *v, const value *w, size_t *dims)
+{
+  size_t rank = v->rank > w->rank ? v->rank : w->rank;
+  need((!is_batch(b, v) || v->rank == rank) && (!is_batch(b, w) || w->rank == rank),
+       "the batch axis does not stay first");
+  for (size_t i = 0; i < rank; i++) {
+    size_t p = i + v->rank < rank ? 1 : v->dims[i + v->rank - rank];
+    size_t q = i + w->rank < rank ? 1 : w->dims[i + w->rank - rank];
+    need(p == q || p == 1 || q == 1, "the shapes do not fit");
+    dims[i] = p == 1 ? q : p;
+  }
+  return rank;
+}
+
+value
+spread(const builder *b, const value *v, size_t rank, const size_t *dims)
+{
+  size_t stride[MAX_RANK] = {0}, next = 1;
+  value wide = *v;
+  for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
+    stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : next;
+  wide.map = index_map(b, rank, dims, stride, v->map);
+  return wide;
+}
+
+value
+spread_over(const builder *b, size_t i, const value *over)
+{
+  size_t dims[MAX_RANK], rank = broadcast(b, over, &b->in[i], dims);
+  need(rank == over->rank && memcmp(dims, over->dims, rank * sizeof *dims) == 0 && b->in[i].constant != NULL,
+       "the shapes do not fit, or it is not a constant");
+  return spread(b, &b->in[i], rank, dims);
+}

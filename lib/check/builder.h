@@ -1,0 +1,76 @@
+/* What every operator makes its steps with (docs/operators.md).
+ *
+ * Shapes are ONNX's for a batch of one: an activation of a batched graph has 1 as its first axis,
+ * where ONNX has the samples of a run (net->together). Every operator checks that this axis stays first and
+ * is not mixed, for that number of samples, so that a batch is so many runs of a batch of one. */
+#ifndef CLARKE_KERNEL_BUILDER_H
+#define CLARKE_KERNEL_BUILDER_H
+
+#include "steps.h"
+
+/* Entry i: entry map[i] of a constant, or feature map[i] of a step's output. */
+typedef struct {
+  const char *name; /* NULL: omitted */
+  tensor *constant;
+  size_t step, *map, rank, dims[MAX_RANK], count;
+} value;
+
+typedef struct {
+  network *net;
+  const model *m;
+  const node *node;
+  const char *op;
+  size_t place, n_values;
+  value *values, *in, out; /* in, out: of this node; what is omitted is among in, to the fifth */
+} builder;
+
+#define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
+
+size_t product(const size_t *dims, size_t n);
+/* Counts n times `each` entries of activations or tables, before there is room for them. */
+void count_entries(const builder *b, size_t n, size_t each);
+
+/* ---- Values */
+
+/* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
+size_t *index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
+bool is_batch(const builder *b, const value *v); /* its first axis is the batch */
+/* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
+void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
+const value *find(const builder *b, const char *name); /* or NULL */
+void define(builder *b, const char *name);             /* the node's output has that name, which is new */
+/* The shape that both broadcast to, as NumPy's. */
+size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims);
+value spread(const builder *b, const value *v, size_t rank, const size_t *dims); /* over such a shape */
+/* Input i, a constant, spread over the shape of an activation. */
+value spread_over(const builder *b, size_t i, const value *over);
+
+/* ---- Steps */
+
+/* A new step, whose output is the node's if it is the last; each feature has its own row of factors and of
+ * sources. */
+step *add_step(builder *b, kind k, size_t width, size_t rank, const size_t *dims);
+/* Room for so many rows of factors and of sources, for the features to share; for each its own, if there
+ * are as many. */
+void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t sources);
+/* Makes entry i of constant v a factor's weight: a parameter, if it is an initializer. */
+factor *factor_of(const builder *b, factor *t, const value *v, size_t i);
+/* In a step that shares none, makes entry i of v the x of term t, or its weight; the term's factor. */
+factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i);
+step *add_function(builder *b, kind k, const value *x); /* whose features are functions of x's */
+
+/* ---- Attributes, and inputs that were attributes */
+
+const tensor *find_attribute(const builder *b, const char *name);
+long whole_entry(const builder *b, const tensor *t, size_t i);
+long whole_attribute(const builder *b, const char *name, long absent);
+/* Its default is the float32 nearest to `absent`. False when it is absent. */
+bool real_attribute(const builder *b, const char *name, rational *q, float absent);
+/* The string, or the default when there is none. */
+const char *text_attribute(const builder *b, const char *name, const char *absent);
+size_t axis_of(const builder *b, long axis, size_t rank);
+/* The integers of input i, or of the attribute that held them in earlier versions: the number of
+ * them, at most MAX_RANK. */
+size_t whole_list(const builder *b, size_t i, const char *before, long *list);
+
+#endif

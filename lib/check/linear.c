@@ -1,0 +1,102 @@
+/* Operators that are linear in activations: products with matrices, arithmetic, means. */
+#include "linear.h"
+
+/* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
+ * o comes in the place of an axis of x, or of nothing when w has one axis. */
+void
+lower_product(builder *b)
+{
+  bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = b->in[1].constant == NULL;
+  bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
+  const value *x = &b->in[left], *w = &b->in[!left];
+  rational *coef = rationals(2);
+  real_attribute(b, "alpha", &coef[0], 1);
+  real_attribute(b, "beta", &coef[1], 1);
+  need(x->constant == NULL && w->constant != NULL && x->rank > 0 && w->rank >= 1 && w->rank <= 2
+           && (!gemm || (!left && x->rank == 2 && w->rank == 2 && !whole_attribute(b, "transA", 0))),
+       "not an activation and a constant with the right number of axes; or transA");
+  size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
+  size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
+  size_t stride[2] = {last ? inner : 1, last ? 1 : outer};
+  size_t repeat = product(x->dims + axis + 1, x->rank - axis - 1);
+  need(outer > 0 && w->dims[w->rank == 2 && last] == inner && (!is_batch(b, x) || axis > 0),
+       "the shapes do not fit, or the batch axis would be mixed");
+  for (size_t i = 0; i < x->rank; i++)
+    if (i != axis || w->rank == 2)
+      dims[n++] = i == axis ? outer : x->dims[i];
+  step *s = add_step(b, LINEAR, inner + bias, n, dims);
+  value c = bias ? spread_over(b, 2, &b->out) : *w;
+  for (size_t f = 0; f < s->n; f++) {
+    size_t o = f / repeat % outer, t = f * s->width;
+    for (size_t i = 0; i < inner; i++, t++) {
+      operand(b, s, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
+      operand(b, s, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
+    }
+    if (bias)
+      operand(b, s, t, &c, f)->coef = &coef[1];
+  }
+}
+
+/* Add, Sub, Mul, Div. */
+void
+lower_arithmetic(builder *b)
+{
+  size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
+  value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
+  bool sum = b->op[0] == 'A' || b->op[0] == 'S';
+  need(v.constant == NULL || (w.constant == NULL && b->op[0] != 'D'),
+       "an operand must be an activation, and a divisor a constant");
+  step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
+  s->divide = b->op[0] == 'D';
+  for (size_t f = 0; f < s->n; f++) {
+    operand(b, s, f * s->width, &v, f);
+    factor *t = operand(b, s, f * s->width + sum, &w, f);
+    if (b->op[0] == 'S')
+      t->coef = &minus_one;
+    need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
+  }
+}
+
+void
+lower_negation(builder *b)
+{
+  step *s = add_function(b, LINEAR, &b->in[0]);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = &minus_one;
+}
+
+/* GlobalAveragePool, over all axes but two; ReduceMean. */
+void
+lower_mean(builder *b)
+{
+  const value *x = &b->in[0];
+  bool global = b->op[0] == 'G', over[MAX_RANK] = {false};
+  size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
+  long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
+  bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
+  size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
+  need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
+  need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  for (size_t i = 0; i < count; i++) {
+    size_t axis = axis_of(b, axes[i], x->rank);
+    need(!over[axis], "an axis twice");
+    over[axis] = true;
+  }
+  for (size_t i = 0; i < x->rank && count == 0; i++)
+    over[i] = !global || i > 1;
+  need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
+  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
+    stride[i] = next;
+    kept[i] = over[i] ? 1 : x->dims[i];
+    gone[i] = over[i] ? x->dims[i] : 1;
+  }
+  for (size_t i = 0; i < x->rank; i++)
+    if (!over[i] || keep != 0)
+      dims[n++] = kept[i];
+  size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
+  step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
+  rational *share = rationals(1);
+  mpq_set_ui(share, 1, s->width);
+  for (size_t i = 0; i < s->n * s->width; i++)
+    operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
+}

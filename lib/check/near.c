@@ -1,0 +1,299 @@
+/* Near values, without which convolutional networks would take hours.
+ *
+ * Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack`
+ * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
+ * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
+ * then rounded down to units. */
+#include "line.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+/* How many binary digits q has after the point: ULONG_MAX, when they do not end. */
+static unsigned long
+digits(const rational *q)
+{
+  unsigned long n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
+  return mpz_scan1(mpq_denref(q), 0) == n ? n : ULONG_MAX;
+}
+
+static void
+larger(integer *y, const integer *z)
+{
+  if (mpz_cmpabs(z, y) > 0)
+    mpz_abs(y, z);
+}
+
+/* A factor that may not be rational. */
+static void
+factor_interval(const step *st, const factor *t, interval *q)
+{
+  if (st->kind == LINEAR)
+    weigh(st, t, false, &q->lo);
+  interval_set(q, st->kind == LINEAR ? &q->lo : &st->root[t->at].lo, st->kind == LINEAR ? &q->lo : &st->root[t->at].hi);
+}
+
+/* Of a PIECEWISE step norm is a whole number not less than any slope. */
+static void
+steepest(step *st)
+{
+  INTEGER(z);
+  for (size_t i = 0; i < 3 + st->n_factors; i++) {
+    const factor *t = i < 3 ? NULL : &st->factors[i - 3];
+    const rational *q = t == NULL ? &st->piece[i][1] : t->w != NULL ? &t->w->value[t->at] : &zero;
+    mpz_cdiv_q(&z, mpq_numref(q), mpq_denref(q));
+    larger(&st->norm, &z);
+    mpz_fdiv_q(&z, mpq_numref(q), mpq_denref(q));
+    larger(&st->norm, &z);
+  }
+}
+
+void
+near_prepare(step *st)
+{
+  INTERVAL(q);
+  INTEGER(z);
+  unsigned long bits = session_bits + GUARD;
+  st->norm = integer_zero();
+  st->slack = integer_zero();
+  if (st->kind == OVER_ROOT)
+    root_prepare(st);
+  if (st->kind == PIECEWISE)
+    steepest(st);
+  if (st->kind == WINDOW)
+    mpz_set_ui(&st->norm, 1);
+  if (st->kind != LINEAR && st->kind != OVER_ROOT)
+    return;
+  for (size_t i = 0; i < st->n_factors; i++) {
+    factor_interval(st, &st->factors[i], &q);
+    unsigned long n = digits(&q.lo) < bits ? digits(&q.lo) : bits;
+    st->shift = n > st->shift ? n : st->shift;
+  }
+  st->m = allocate(st->n_factors, sizeof *st->m);
+  for (size_t i = 0; i < st->n_factors; i++) {
+    factor_interval(st, &st->factors[i], &q);
+    st->m[i] = integer_zero();
+    fixed(&st->m[i], &q.lo, st->shift, false);
+    fixed(&z, &q.hi, st->shift, true);
+    mpz_sub(&z, &z, &st->m[i]);
+    larger(&st->slack, &z);
+    larger(&st->norm, &st->m[i]);
+  }
+  mpz_mul_ui(&st->norm, &st->norm, st->width);
+}
+
+/* Of NONE, which is 1, the entry behind the steps. */
+const integer *
+center(const point *p, const near *v, source x, size_t e)
+{
+  return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[entry_of(p, x, e) / p->net->apart];
+}
+
+/* Is something known near all that step s reads? How far off that is at most, and how large. */
+static bool
+reads(const point *p, const near *v, const step *st, integer *r, integer *most)
+{
+  for (size_t i = 0; i < st->n_sources; i++) {
+    source x = st->sources[i];
+    if (x.step == PADDING)
+      continue;
+    const near *from = &v[x.step == NONE ? p->net->n_steps : x.step];
+    if (!from->known)
+      return false;
+    larger(r, &from->r);
+    for (size_t b = 0; mpz_sgn(&st->slack) != 0 && b < p->net->batch / p->net->apart; b++)
+      larger(most, center(p, v, x, b));
+  }
+  return true;
+}
+
+/* Puts c near q; is it rounded? */
+static bool
+put_near(integer *c, const rational *q)
+{
+  fixed(c, q, session_bits + GUARD, false);
+  return digits(q) > session_bits + GUARD;
+}
+
+/* Sums of a LINEAR step; of OVER_ROOT products. Are some rounded? */
+static bool
+near_sums(const point *p, near *v, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  bool cut = false;
+  INTEGER(sum);
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t f = e / p->net->batch;
+    const source *x = &st->sources[st->source_row[f] * st->width];
+    const integer *m = &st->m[st->factor_row[f] * st->width];
+    mpz_set_ui(&sum, 0);
+    for (size_t i = 0; i < st->width; i++) {
+      if (x[i].step == PADDING)
+        continue;
+      const integer *c = center(p, v, x[i], e);
+      if (mpz_sgn(c) != 0)
+        mpz_addmul(&sum, &m[i], c);
+    }
+    cut = cut || !mpz_divisible_2exp_p(&sum, st->shift);
+    mpz_fdiv_q_2exp(&v[s].c[e / p->net->apart], &sum, st->shift);
+  }
+  return cut;
+}
+
+/* An entry of x of an open decision: what is near it may be the value itself. */
+static void
+note_exact(const point *p, const near *v, source x, size_t e)
+{
+  const interval **y = x.step < PADDING ? &p->y[x.step][entry_of(p, x, e)] : NULL;
+  if (y == NULL || *y != NULL || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0)
+    return;
+  interval *exact = intervals(1);
+  unfixed(&exact->lo, center(p, v, x, e), session_bits + GUARD);
+  mpq_set(&exact->hi, &exact->lo);
+  *y = exact;
+}
+
+/* The piece on which x must lie, being within r of c; or NONE. */
+static size_t
+near_piece(const step *st, const integer *c, const integer *r)
+{
+  INTEGER(at);
+  INTEGER(lo);
+  INTEGER(hi);
+  mpz_sub(&lo, c, r);
+  mpz_add(&hi, c, r);
+  for (size_t j = 0; j < st->n_kinks; j++) {
+    fixed(&at, &st->at[j], session_bits + GUARD, false);
+    if (mpz_cmp(&hi, &at) < 0)
+      return j;
+    mpz_add_ui(&at, &at, 1);
+    if (mpz_cmp(&lo, &at) <= 0)
+      return NONE;
+  }
+  return st->n_kinks;
+}
+
+static bool
+near_pieces(point *p, near *v, size_t s, size_t sample, const integer *r)
+{
+  const step *st = &p->net->steps[s];
+  bool cut = false;
+  RATIONAL(t);
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t i = NONE;
+    const term to = term_at(p, st, e, 0);
+    if (v[s].known)
+      i = near_piece(st, center(p, v, to.x, e), r);
+    if (i == NONE)
+      note_exact(p, v, to.x, e);
+    p->place[s][e] = i != NONE ? i : locate(p, s, e);
+    i = p->place[s][e] & (TOUCHED - 1);
+    if (!v[s].known)
+      continue;
+    unfixed(&t, center(p, v, to.x, e), session_bits + GUARD);
+    mpq_mul(&t, &t, i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1]);
+    mpq_add(&t, &t, &st->piece[i][0]);
+    cut = put_near(&v[s].c[e / p->net->apart], &t) || cut;
+  }
+  return cut;
+}
+
+/* Entries below the largest c by more than 2 r are not the largest. */
+static void
+near_windows(point *p, near *v, size_t s, size_t sample, const integer *r)
+{
+  const step *st = &p->net->steps[s];
+  bool *among = allocate(st->width, sizeof *among);
+  INTEGER(least);
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t n = 0, place = 0;
+    const integer *top = NULL;
+    for (size_t i = 0; i < st->width && v[s].known; i++) {
+      source x = term_at(p, st, e, i).x;
+      if (x.step != PADDING && (top == NULL || mpz_cmp(center(p, v, x, e), top) > 0))
+        top = center(p, v, x, e);
+    }
+    if (v[s].known) {
+      mpz_set(&v[s].c[e / p->net->apart], top);
+      mpz_sub(&least, top, r);
+      mpz_sub(&least, &least, r);
+    }
+    for (size_t i = 0; i < st->width; i++) {
+      source x = term_at(p, st, e, i).x;
+      among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x, e), &least) >= 0);
+      if (among[i]) {
+        note_exact(p, v, x, e);
+        n++;
+        place = i;
+      }
+    }
+    p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
+  }
+  free(among);
+}
+
+static void
+near_step(point *p, near *v, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  bool cut = false, straight = st->kind != SOFTMAX;
+  INTEGER(r);
+  INTEGER(most);
+  for (size_t i = 0; i < 3; i++)
+    straight = straight && mpq_sgn(&st->piece[i][2]) == 0;
+  v[s].known = straight && reads(p, v, st, &r, &most);
+  for (size_t e = sample; e < entries(p, s) && st->kind == INPUT; e += p->net->apart) {
+    size_t f = e / p->net->batch, b = e % p->net->batch;
+    cut = put_near(&v[s].c[e / p->net->apart], &p->x->value[b * st->n + f]) || cut;
+  }
+  if (st->kind == PIECEWISE)
+    cut = near_pieces(p, v, s, sample, &r);
+  if (st->kind == WINDOW)
+    near_windows(p, v, s, sample, &r);
+  if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT))
+    cut = near_sums(p, v, s, sample);
+  if (v[s].known && st->kind == NORMALIZE)
+    normalize_near(p, v, s, sample, &r);
+  mpz_add(&most, &most, &r);
+  mpz_mul(&most, &most, &st->slack);
+  mpz_mul_ui(&most, &most, st->width);
+  mpz_addmul(&most, &st->norm, &r);
+  mpz_cdiv_q_2exp(&most, &most, st->shift);
+  mpz_add_ui(&most, &most, 2 * cut);
+  larger(&v[s].r, &most);
+}
+
+near *
+near_values(point *p, size_t sample)
+{
+  cell none = {.degree = p->degree};
+  size_t n = p->net->n_steps;
+  near *v = allocate(n + 1, sizeof *v);
+  for (size_t s = 0; s <= n; s++) {
+    v[s].n = s < n ? entries(p, s) / p->net->apart : 1;
+    v[s].c = allocate(v[s].n, sizeof *v[s].c);
+    v[s].r = integer_zero();
+    for (size_t i = 0; i < v[s].n; i++)
+      v[s].c[i] = integer_zero();
+  }
+  mpz_setbit(v[n].c, session_bits + GUARD);
+  v[n].known = true;
+  for (size_t s = 0; s < n; s++) {
+    near_step(p, v, s, sample);
+    if (s < p->last_window)
+      cell_settle_step(&none, p, s, sample, false);
+  }
+  return v;
+}
+
+void
+near_free(const point *p, near *v)
+{
+  for (size_t s = 0, n = p->net->n_steps; s <= n; s++) {
+    for (size_t i = 0; i < v[s].n; i++)
+      mpz_clear(&v[s].c[i]);
+    mpz_clear(&v[s].r);
+    free(v[s].c);
+  }
+  free(v);
+}

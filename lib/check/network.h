@@ -1,0 +1,12 @@
+/* From the model's nodes to steps. */
+#ifndef CLARKE_KERNEL_NETWORK_H
+#define CLARKE_KERNEL_NETWORK_H
+
+#include "steps.h"
+
+void network_build(network *net, const model *m, const tensor *x);
+/* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */
+const char *network_operator(size_t i, size_t *kinks);
+extern const char *const readings[N_READINGS]; /* in words */
+
+#endif

@@ -1,0 +1,29 @@
+/* Models, as ONNX files state them. */
+#ifndef CLARKE_KERNEL_ONNX_H
+#define CLARKE_KERNEL_ONNX_H
+
+#include "tensors.h"
+
+typedef struct {
+  char *op, *name, **in, **out;
+  size_t n_in, n_out, n_attributes;
+  tensor *attributes; /* without values: a string, text */
+} node;
+
+typedef struct {
+  char *name;
+  bool shaped;
+  size_t type, rank, *dims; /* 0: symbolic */
+} port;
+
+typedef struct {
+  uint64_t opset;
+  size_t n_nodes, n_tensors, n_inputs, n_outputs;
+  node *nodes;
+  tensor **tensors; /* initializers */
+  port *inputs, *outputs;
+} model;
+
+void onnx_read(model *m, bytes file);
+
+#endif

@@ -1,0 +1,13 @@
+/* Activation functions: with kinks, and of exponentials. */
+#ifndef CLARKE_KERNEL_POINTWISE_H
+#define CLARKE_KERNEL_POINTWISE_H
+
+#include "builder.h"
+
+void lower_clip(builder *b);
+void lower_hard(builder *b);    /* HardSigmoid, HardSwish */
+void lower_relu(builder *b);    /* Abs, LeakyRelu, PRelu, Relu */
+void lower_softmax(builder *b); /* LogSoftmax, Softmax */
+void lower_sigmoid(builder *b); /* Sigmoid, Tanh */
+
+#endif

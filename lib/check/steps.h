@@ -1,0 +1,76 @@
+/* The network as steps: what network_build makes of a model, and all else reads. */
+#ifndef CLARKE_KERNEL_STEPS_H
+#define CLARKE_KERNEL_STEPS_H
+
+#include "onnx.h"
+
+/* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
+ * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
+ * it is PADDING. A term is their product. */
+typedef struct {
+  const rational *coef;
+  tensor *w;
+  size_t at;
+} factor;
+typedef struct {
+  size_t step, from;
+} source;
+typedef struct {
+  factor by;
+  source x;
+} term;
+#define PADDING (NONE - 1)
+
+/* What a step computes, for each sample, feature f from its terms: term i < width has factor i of row
+ * factor_row[f] and source i of row source_row[f]. The filters of a convolution are rows of
+ * factors, the places where it is applied rows of sources.
+ *   INPUT
+ *   LINEAR     the sum of width terms; with `divide` by their weights
+ *   PIECEWISE  piece[p][0] + piece[p][1] x + piece[p][2] x^2 on piece p, between at[p-1] and at[p],
+ *              x being the term's; when it has a weight, that times x on piece 0
+ *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
+ *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
+ *   WINDOW     the largest x of width terms
+ *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
+ *              divided by the root of their variance + at[0] */
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE } kind;
+
+typedef struct {
+  kind kind;
+  const node *node;                                      /* NULL: the input */
+  size_t place;                                          /* of the node */
+  size_t n, width;                                       /* features; terms for each */
+  size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
+  factor *factors;
+  source *sources;
+  bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
+  size_t length, stride;                   /* of lines, or 0 */
+  size_t n_kinks, number[2];               /* number: of the kink in docs/operators.md */
+  rational at[2], piece[3][3];
+  interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
+  integer *m, norm, slack; /* of near values, in convolution.c */
+  unsigned long shift;
+} step;
+
+/* Where what is computed is more, or less, than ONNX and the stored numbers say. */
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, N_READINGS } reading;
+
+typedef struct {
+  bool read[N_READINGS];
+  const port *input;
+  bool batched; /* the model's tensors carry the batch as their first axis */
+  /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
+   * such axis) and each sample is a run of its own. */
+  size_t batch, together, n_steps, n_tensors;
+  size_t entries, products; /* what it has of LIMIT_ENTRIES, LIMIT_PRODUCTS */
+  size_t apart; /* of entries [feature * batch + sample] that depend on each other, and are computed together:
+                   batch, those of a sample; or 1, all, if a step couples the samples */
+  step *steps;
+  tensor **tensors; /* the model's */
+  size_t n_wrt;     /* the parameters in wrt, end to end */
+  rational *move, *gradient;
+  size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
+  size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */
+} network;
+
+#endif

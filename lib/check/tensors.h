@@ -1,0 +1,42 @@
+/* Files of numbers. */
+#ifndef CLARKE_KERNEL_TENSORS_H
+#define CLARKE_KERNEL_TENSORS_H
+
+#include "bytes.h"
+#include "value.h"
+
+#define MAX_RANK 8
+
+typedef struct {
+  char *name;
+  size_t type, rank, dims[MAX_RANK], count;
+  bool real, initializer; /* of a floating-point type (else integers); of the model */
+  /* What it is read as, one of three: a parameter, which steps hold and directions move; a number that was read
+   * when the network was built, and so must not move (a bound of Clip, the value of Pad); a statistic of a
+   * BatchNormalization. wrt: a parameter in wrt. */
+  bool weight, number, statistic, wrt;
+  rational *value;    /* row-major */
+  char *text;         /* of an attribute that is a string */
+  bool of_tensor;     /* an attribute that is a tensor */
+  rational *move;     /* wrt: the direction at hand, in the network's */
+  rational *gradient; /* wrt: what gradient() computed, in the network's */
+} tensor;
+
+/* Types of numbers, by their number in ONNX. */
+enum { FLOAT = 1, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
+typedef struct {
+  const char *name[2];              /* in .npy; in safetensors */
+  size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */
+  bool negative;                    /* has negative numbers */
+  unsigned field;                   /* of TensorProto, beside raw_data */
+} dtype;
+extern const dtype dtypes[N_DTYPES];
+
+/* Decodes raw little-endian data that must fit t's shape; every number must be finite. */
+void tensor_fill(tensor *t, size_t type, bytes data);
+/* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
+tensor *tensors_read(bytes file, size_t *n);
+/* Of a batch, an .npy or .npz: x, and y (the target) if it is there. */
+const tensor *batch_read(bytes file, const tensor **target);
+
+#endif
