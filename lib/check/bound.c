@@ -3,6 +3,8 @@
  * its output's derivatives along v by its side in the cell and as AD has it, all before it having AD's slopes. Intervals
  * hold u for all cells at once. */
 #include "bound.h"
+#include "kernel.h"
+#include "pull.h"
 #include "window.h"
 
 #include <stdlib.h>

@@ -3,20 +3,7 @@
 #ifndef CLARKE_KERNEL_BOUND_H
 #define CLARKE_KERNEL_BOUND_H
 
-#include "kernel.h"
-
-/* ---- evaluate.c */
-
-void slope_at(const point *p, size_t s, size_t e, const rational *slope, interval *d); /* of a PIECEWISE entry */
-interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
-
-/* ---- pull.c */
-
-/* By touched kink: the derivative of the loss by its output under the slopes (NULL: held under those of every cell), in
- * samples that are needed. */
-interval *pulls(const point *p, const rational *slope, const bool *needed);
-
-/* ---- bound.c */
+#include "point.h"
 
 /* After the lines `v`, with c's sides all 0: settles c, and reads the lines `parallel`. */
 void bound_begin(const point *p, cell *c, const rational *ad);

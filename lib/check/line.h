@@ -3,27 +3,20 @@
 #ifndef CLARKE_KERNEL_LINE_H
 #define CLARKE_KERNEL_LINE_H
 
-#include "window.h"
-
-/* ---- Of an OVER_ROOT step */
-
-void root_prepare(step *st);                                            /* what multiplies x */
-void root_pull(const point *p, size_t s, size_t e, rational **adjoint); /* as pull_back */
-
-/* ---- Lines of a SOFTMAX or NORMALIZE step */
+#include "point.h"
 
 size_t line_length(const point *p, const step *st);
 size_t line_entry(const point *p, const step *st, size_t e, size_t j); /* entry j of the line that has entry e */
-void line_values(const point *p, size_t s, size_t e); /* fill in those of all entries of the line that has entry e */
-void line_tangents(const motion *d, size_t s, size_t e);
+source read_by(const point *p, const step *st, size_t e);              /* what entry e reads */
 
-/* ---- Of a NORMALIZE step */
+/* ---- Of an OVER_ROOT step */
 
-void normalize_pull(const point *p, size_t s, size_t e, rational **adjoint); /* as pull_back */
-/* Is the entry 0, a sum of places left out, or in a NORMALIZE step's line of one function, which is its mean? (Of such
- * a line the entries before e have what same holds.) */
-bool vanishes(const point *p, size_t s, size_t e);
-/* Near values, from those it reads, which are within r units. */
-void normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *r);
+void root_prepare(step *st); /* what multiplies x */
+
+/* ---- Of a NORMALIZE step, whose m entries are x */
+
+void centre(interval *x, size_t m); /* x becomes m (x - mean) */
+/* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
+void inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more);
 
 #endif

@@ -4,7 +4,13 @@
  * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
  * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
  * then rounded down to units. */
+#include "near.h"
+#include "allocate.h"
+#include "cell.h"
+#include "evaluate.h"
 #include "line.h"
+#include "parallel.h"
+#include "window.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -48,7 +54,7 @@ steepest(step *st)
   }
 }
 
-void
+static void
 near_prepare(step *st)
 {
   INTERVAL(q);
@@ -83,7 +89,7 @@ near_prepare(step *st)
 }
 
 /* Of NONE, which is 1, the entry behind the steps. */
-const integer *
+static const integer *
 center(const point *p, const near *v, source x, size_t e)
 {
   return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[entry_of(p, x, e) / p->net->apart];
@@ -151,6 +157,52 @@ note_exact(const point *p, const near *v, source x, size_t e)
   unfixed(&exact->lo, center(p, v, x, e), session_bits + GUARD);
   mpq_set(&exact->hi, &exact->lo);
   *y = exact;
+}
+
+/* ---- Pieces and windows */
+
+/* Pieces j and j + 1 are the same polynomial, whatever `wrt` moves: there is no kink between them. */
+static bool
+same_pieces(const step *st, const factor *by, size_t j)
+{
+  const rational *left = st->piece[j], *right = st->piece[j + 1];
+  if (j == 0 && by->w != NULL && by->w->wrt)
+    return false;
+  const rational *slope = j == 0 && by->w != NULL ? &by->w->value[by->at] : &left[1];
+  return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
+}
+
+size_t
+locate(point *p, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  source x = term_at(p, st, e, 0).x;
+  const factor by = term_at(p, st, e, 0).by;
+  INTERVAL(left);
+  INTERVAL(right);
+  for (size_t j = 0; j < st->n_kinks; j++) {
+    if (same_pieces(st, &by, j))
+      continue;
+    interval_set(&left, &st->at[j], &st->at[j]);
+    interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
+    interval_add(&right, &left, &minus_one);
+    int sign = interval_sign(&right, "whether an argument is at a kink");
+    if (sign < 0)
+      return j;
+    if (sign > 0)
+      continue;
+    piece_slope(p, st, e, j, &left);
+    piece_slope(p, st, e, j + 1, &right);
+    if (mpq_equal(&left.lo, &right.lo))
+      return j;
+    touch new = {s, e, j, x.step, 1, allocate(1, sizeof(size_t)), NULL, 0, 0, left.lo, right.lo};
+    *new.at = entry_of(p, x, e);
+    touch_add(p, new);
+    left.lo = rational_zero(); /* both have moved */
+    right.lo = rational_zero();
+    return TOUCHED + j;
+  }
+  return st->n_kinks;
 }
 
 /* The piece on which x must lie, being within r of c; or NONE. */
@@ -232,6 +284,44 @@ near_windows(point *p, near *v, size_t s, size_t sample, const integer *r)
   free(among);
 }
 
+/* ---- Steps */
+
+static void
+normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *off)
+{
+  const step *st = &p->net->steps[s];
+  size_t m = line_length(p, st);
+  unsigned long bits = session_bits + GUARD;
+  interval *y = intervals(m);
+  INTERVAL(r);
+  INTEGER(z);
+  mpz_set_ui(&v[s].r, 1);
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    if (e != line_entry(p, st, e, 0))
+      continue;
+    for (size_t i = 0; i < m; i++) {
+      size_t at = line_entry(p, st, e, i);
+      const integer *x = center(p, v, read_by(p, st, at), at);
+      mpz_sub(&z, x, off);
+      unfixed(&y[i].lo, &z, bits);
+      mpz_add(&z, x, off);
+      unfixed(&y[i].hi, &z, bits);
+    }
+    centre(y, m);
+    inverse_root(&r, y, m, &st->at[0], GUARD);
+    for (size_t i = 0; i < m; i++) {
+      integer *c = &v[s].c[line_entry(p, st, e, i) / p->net->apart];
+      interval_mul(&y[i], &y[i], &r);
+      fixed(c, &y[i].lo, bits, false);
+      fixed(&z, &y[i].hi, bits, true);
+      mpz_sub(&z, &z, c);
+      if (mpz_cmp(&z, &v[s].r) > 0)
+        mpz_swap(&z, &v[s].r);
+    }
+  }
+  intervals_free(y, m);
+}
+
 static void
 near_step(point *p, near *v, size_t s, size_t sample)
 {
@@ -296,4 +386,34 @@ near_free(const point *p, near *v)
     free(v[s].c);
   }
   free(v);
+}
+
+/* ---- All values */
+
+static void
+evaluate_sample(void *p, size_t sample)
+{ /* or all, when they are coupled */
+  near_free(p, near_values(p, sample));
+}
+
+void
+point_evaluate(point *p)
+{
+  network *net = p->net;
+  p->y = allocate(net->n_steps, sizeof *p->y);
+  p->place = allocate(net->n_steps, sizeof *p->place);
+  window_begin(p);
+  for (size_t s = 0; s < net->n_steps; s++) {
+    step *st = &net->steps[s];
+    p->y[s] = allocate(entries(p, s), sizeof *p->y[s]);
+    if (st->kind == PIECEWISE || st->kind == WINDOW)
+      p->place[s] = allocate(entries(p, s), sizeof **p->place);
+    near_prepare(st);
+    for (size_t i = 0; i < st->n_factors; i++)
+      st->varies = st->varies || (st->factors[i].w != NULL && st->factors[i].w->wrt);
+    for (size_t i = 0; i < st->n_sources; i++)
+      st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
+  }
+  for_each_sample(net->apart, evaluate_sample, p);
+  touches_number(p);
 }

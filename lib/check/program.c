@@ -1,5 +1,7 @@
 /* Programs (docs/programs.md): the text as a list of instructions, each applied to earlier ones. */
 #include "program.h"
+#include "allocate.h"
+#include "limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,8 @@
 #ifndef CLARKE_KERNEL_PROGRAM_H
 #define CLARKE_KERNEL_PROGRAM_H
 
-#include "kernel.h"
+#include "bytes.h"
+#include "value.h"
 
 /* ---- program.c: a program as instructions */
 

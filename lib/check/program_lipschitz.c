@@ -2,6 +2,8 @@
  * inside their domains, which the values say; a branch is where its arms meet whenever its comparands do. Here that is
  * proved, by polynomials of *atoms*: instructions taken as variables, whatever they are. */
 #include "program.h"
+#include "allocate.h"
+#include "limit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,9 @@
 /* Adjoints of touched kinks' outputs: the derivative of the loss by each, under some slopes, or in intervals that hold
  * it under the slopes of all cells at once. */
-#include "bound.h"
-#include "window.h"
+#include "pull.h"
+#include "allocate.h"
+#include "gradient.h"
+#include "parallel.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,8 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
+#include "window.h"
+#include "kernel.h"
 #include "line.h"
+#include "vanish.h"
 
 #include <pthread.h>
 #include <stdlib.h>

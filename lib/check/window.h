@@ -1,23 +1,9 @@
-/* Steps of convolutional networks: the windows of MaxPool and GlobalMaxPool, their values and ties, which entries are the
- * same function of the parameters, and what a proof says of them; near values. */
+/* The windows of MaxPool and GlobalMaxPool, their values and ties; which entries are the same function of the parameters;
+ * touched kinks, and what a proof says of them. */
 #ifndef CLARKE_KERNEL_WINDOW_H
 #define CLARKE_KERNEL_WINDOW_H
 
-#include "kernel.h"
-
-/* ---- evaluate.c */
-
-size_t entries(const point *p, size_t s);                                  /* of step s */
-size_t entry_of(const point *p, source x, size_t e);                       /* for entry e of the step that reads x */
-term term_at(const point *p, const step *st, size_t e, size_t i);          /* term i of entry e */
-const interval *argument(const point *p, const step *st, size_t e);        /* x of its first term */
-void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
-size_t locate(point *p, size_t s, size_t e); /* place of a PIECEWISE entry; a touched kink is noted */
-void cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree); /* side NULL: none is given */
-const interval *argument_tangent(const motion *d, const step *st, size_t e);        /* of argument() */
-const rational *only(const interval *x); /* of a gradient: its number, or a failure */
-
-/* ---- window.c */
+#include "evaluate.h"
 
 void window_begin(point *p); /* before its steps are evaluated */
 void touch_add(point *p, touch t);
@@ -54,21 +40,5 @@ size_t next_option(const point *p, const cell *c, size_t k);
 void note_moves(const point *p, const cell *c, const motion *d, bool *moved);
 /* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
 void must_be_still(const point *p, const cell *c, const motion *d);
-
-/* ---- convolution.c: near values */
-
-/* What is known to be near a step's values of one sample, or of all when they are coupled: the value of entry e is within r
- * units of c[e / apart], a unit being 2^-(session_bits + GUARD). */
-typedef struct {
-  integer *c, r;
-  size_t n;
-  bool known;
-} near;
-
-void near_prepare(step *st);
-/* Fills place and degree for a sample, or all, and returns the near values that decided, where they could. */
-const integer *center(const point *p, const near *v, source x, size_t e); /* near what entry e of a step reads */
-near *near_values(point *p, size_t sample);
-void near_free(const point *p, near *v);
 
 #endif

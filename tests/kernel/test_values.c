@@ -1,5 +1,6 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
+#include "kernel.h"
 #include "line.h"
 #include "program.h"
 

@@ -1,0 +1,88 @@
+/* What follows from a choice of sides: slopes, and what is constant or affine. */
+#include "cell.h"
+#include "allocate.h"
+#include "evaluate.h"
+#include "gradient.h"
+#include "line.h"
+#include "window.h"
+
+cell
+cell_new(const point *p)
+{
+  cell c = {allocate(p->n_touched, sizeof(int)), allocate(p->n_touched, sizeof(bool)), rationals(p->n_slopes),
+            allocate(p->net->n_steps, sizeof(uint8_t *)), NONE};
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    c.degree[s] = allocate(entries(p, s), 1);
+  return c;
+}
+
+/* The degree of term t of entry e: of w x, or x / w. */
+static uint8_t
+term_degree(const cell *c, const point *p, const step *st, term t, size_t e)
+{
+  uint8_t x = t.x.step >= PADDING ? 0 : c->degree[t.x.step][entry_of(p, t.x, e)];
+  if (t.by.w == NULL || !t.by.w->wrt || t.x.step == PADDING)
+    return x;
+  if (x == 0 && t.x.step != NONE && interval_zero(value_at(p, t.x.step, entry_of(p, t.x, e))))
+    return 0;
+  return x > 0 || st->divide ? 2 : 1;
+}
+
+/* Of a PIECEWISE entry; settles its touched kink. */
+static uint8_t
+piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
+{
+  const step *st = &p->net->steps[s];
+  const term t = term_at(p, st, e, 0);
+  size_t i = p->place[s][e], k = i - TOUCHED;
+  uint8_t x = c->degree[t.x.step][entry_of(p, t.x, e)];
+  if (i >= TOUCHED && c->side == NULL)
+    return x == 0 ? 0 : 2;
+  if (i >= TOUCHED) {
+    i = p->touched[k].kink + (c->side[k] > 0);
+    mpq_set(&c->slope[p->touched[k].slope], c->side[k] > 0 ? &p->touched[k].right : &p->touched[k].left);
+    c->flat[k] = x == 0;
+    if (tree && x == 1 && c->side[k] == 0) {
+      gradient(p, c->slope, c, k, 0, 0);
+      c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
+    }
+    if (!c->flat[k] && c->side[k] == 0 && c->open > k)
+      c->open = k;
+    if (c->flat[k] || c->side[k] == 0)
+      return c->flat[k] ? 0 : 2;
+  }
+  if (i == 0 && t.by.w != NULL && (t.by.w->wrt || mpq_sgn(&t.by.w->value[t.by.at]) != 0))
+    return term_degree(c, p, st, t, e);
+  if (mpq_sgn(&st->piece[i][2]) != 0)
+    return x > 0 ? 2 : 0;
+  return mpq_sgn(&st->piece[i][1]) != 0 ? x : 0;
+}
+
+void
+cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
+{
+  const step *st = &p->net->steps[s];
+  bool terms = st->kind != PIECEWISE && st->kind != WINDOW, line = st->length > 0;
+  size_t n = line ? line_length(p, st) : st->width, alone = st->kind == NORMALIZE && n == 1; /* which is its mean */
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    size_t first = line ? line_entry(p, st, e, 0) : e;
+    uint8_t worst = terms ? 0 : (st->kind == WINDOW ? window_degree : piece_degree)(c, p, s, e, tree);
+    if (first < e)
+      worst = c->degree[s][first];
+    for (size_t i = alone; terms && first == e && i < n && worst < 2; i++) {
+      size_t at = line ? line_entry(p, st, e, i) : e;
+      uint8_t d = term_degree(c, p, st, term_at(p, st, at, line ? 0 : i), at);
+      worst = d == 0 ? worst : line ? 2 : d > worst ? d : worst;
+    }
+    c->degree[s][e] = worst;
+  }
+}
+
+void
+cell_settle(cell *c, const point *p, bool tree)
+{
+  c->open = NONE;
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t b = 0; b < p->net->apart; b++)
+      cell_settle_step(c, p, s, b, tree);
+}

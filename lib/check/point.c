@@ -1,0 +1,35 @@
+/* Where entries are, and what is read for them. */
+#include "point.h"
+
+size_t
+entries(const point *p, size_t s)
+{
+  return p->net->steps[s].n * p->net->batch;
+}
+
+size_t
+entry_of(const point *p, source x, size_t e)
+{
+  return x.from * p->net->batch + e % p->net->batch;
+}
+
+term
+term_at(const point *p, const step *st, size_t e, size_t i)
+{
+  size_t f = e / p->net->batch;
+  return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
+}
+
+void
+weigh(const step *st, const factor *t, bool derivative, rational *q)
+{
+  const rational *w = t->w != NULL ? &t->w->value[t->at] : NULL;
+  mpq_set(q, t->coef == &plus_one && w != NULL && !derivative && !st->divide ? w : t->coef);
+  if (w == NULL || derivative > st->divide || (t->coef == &plus_one && !st->divide))
+    return;
+  (st->divide ? mpq_div : mpq_mul)(q, q, w);
+  if (derivative) {
+    mpq_div(q, q, w);
+    mpq_neg(q, q);
+  }
+}
