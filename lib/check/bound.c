@@ -3,7 +3,10 @@
  * its output's derivatives along v by its side in the cell and as AD has it, all before it having AD's slopes. Intervals
  * hold u for all cells at once. */
 #include "bound.h"
-#include "kernel.h"
+#include "allocate.h"
+#include "cell.h"
+#include "gradient.h"
+#include "proof.h"
 #include "pull.h"
 #include "window.h"
 

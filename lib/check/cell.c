@@ -1,7 +1,6 @@
 /* What follows from a choice of sides: slopes, and what is constant or affine. */
 #include "cell.h"
 #include "allocate.h"
-#include "evaluate.h"
 #include "gradient.h"
 #include "line.h"
 #include "window.h"

@@ -2,7 +2,6 @@
 #include "gradient.h"
 #include "allocate.h"
 #include "elementary.h"
-#include "evaluate.h"
 #include "line.h"
 #include "window.h"
 

@@ -1,5 +1,8 @@
 /* clarke-check: verifies a proof of docs/proof-format.md. The work is in the files beside it. */
-#include "kernel.h"
+#include "allocate.h"
+#include "limit.h"
+#include "proof.h"
+#include "show.h"
 
 #include <signal.h>
 #include <stdlib.h>

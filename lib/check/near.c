@@ -7,7 +7,6 @@
 #include "near.h"
 #include "allocate.h"
 #include "cell.h"
-#include "evaluate.h"
 #include "line.h"
 #include "parallel.h"
 #include "window.h"
@@ -172,7 +171,7 @@ same_pieces(const step *st, const factor *by, size_t j)
   return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
 }
 
-size_t
+static size_t
 locate(point *p, size_t s, size_t e)
 {
   const step *st = &p->net->steps[s];

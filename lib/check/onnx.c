@@ -1,5 +1,7 @@
 /* ONNX files: of onnx.proto only what the operators of docs/operators.md need. Numbers in comments are those of the
  * fields. What ONNX's checker refuses, and what would change the meaning of the rest, is refused. */
+#include "onnx.h"
+#include "allocate.h"
 #include "protobuf.h"
 
 #include <stdlib.h>

@@ -1,8 +1,10 @@
 /* Proofs about programs (docs/proof-format.md, section 3): a program followed near a point, along an
  * arc or down a tree, and what the evidence claims of that. */
-#include "program.h"
+#include "program_proof.h"
 #include "allocate.h"
 #include "limit.h"
+#include "program.h"
+#include "proof.h"
 #include "statement.h"
 
 #include <stdlib.h>

@@ -1,5 +1,13 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
+#include "proof.h"
+#include "allocate.h"
 #include "bound.h"
+#include "cell.h"
+#include "gradient.h"
+#include "limit.h"
+#include "near.h"
+#include "program_proof.h"
+#include "sha256.h"
 #include "simplex.h"
 #include "statement.h"
 #include "window.h"

@@ -1,5 +1,6 @@
 /* The protocol buffers' wire format, and the messages of onnx.proto: what may stand in a model. */
 #include "protobuf.h"
+#include "allocate.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef CLARKE_KERNEL_PROTOBUF_H
 #define CLARKE_KERNEL_PROTOBUF_H
 
-#include "kernel.h"
+#include "bytes.h"
 
 enum { VARINT = 0, EIGHT = 1, BODY = 2, FOUR = 5 }; /* wire types */
 

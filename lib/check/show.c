@@ -1,6 +1,7 @@
 /* clarke-check --show: what was read of a model and a batch, in one text that a test compares with what the reference
  * libraries read. */
-#include "kernel.h"
+#include "show.h"
+#include "network.h"
 
 #include <stdlib.h>
 #include <string.h>

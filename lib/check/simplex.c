@@ -4,6 +4,10 @@
  * derivative has over AD's. All these sums lie in the span of the r, of dimension d. Where d + 1 of them have a
  * combination of positive weights that is zero in d coordinates which tell the span's vectors apart, it is zero. */
 #include "simplex.h"
+#include "allocate.h"
+#include "cell.h"
+#include "gradient.h"
+#include "proof.h"
 #include "pull.h"
 #include "window.h"
 

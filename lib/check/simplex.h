@@ -2,13 +2,7 @@
 #ifndef CLARKE_KERNEL_SIMPLEX_H
 #define CLARKE_KERNEL_SIMPLEX_H
 
-#include "kernel.h"
-
-/* ---- proof.c */
-
-void read_direction(void); /* `direction` and its moves, into the network's */
-
-/* ---- simplex.c */
+#include "point.h"
 
 /* The side that touched kink k has by AD's slopes; 0: neither. */
 int own_side(const point *p, const rational *ad, size_t k);

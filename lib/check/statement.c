@@ -1,6 +1,7 @@
 /* What a verified proof of a network says. Two statements that differ in anything have different words: files by their
  * hashes, names as proofs write them. */
 #include "statement.h"
+#include "proof.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef CLARKE_KERNEL_STATEMENT_H
 #define CLARKE_KERNEL_STATEMENT_H
 
-#include "kernel.h"
+#include "point.h"
 
-/* ---- statement.c: these write on `account` */
+/* ---- These write on `account` */
 
 extern const char safe[];        /* the characters that stand for themselves in names */
 void put_name(const char *name); /* in the one way proofs write it: no two names alike, and nothing but ASCII */

@@ -1,6 +1,7 @@
 /* Files of numbers: .npy, stored .npz and safetensors. Every number is decoded exactly. What NumPy, Python's zipfile or
  * the safetensors library would read otherwise, or refuse, is refused. */
-#include "kernel.h"
+#include "tensors.h"
+#include "allocate.h"
 
 #include <stdlib.h>
 #include <string.h>

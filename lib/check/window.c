@@ -1,7 +1,10 @@
 /* Windows: the largest of their entries, what is tied, and which entries are one function. */
 #include "window.h"
-#include "kernel.h"
+#include "allocate.h"
+#include "cell.h"
+#include "gradient.h"
 #include "line.h"
+#include "proof.h"
 #include "vanish.h"
 
 #include <pthread.h>

@@ -83,7 +83,7 @@ def table(rooms):
 def planted(rooms):
     """Arrows that point back, each in a small copy: is each one seen?"""
     lines = {"exact/number.h": '#include "op/profile.h"', "program/walk.h": '#  include "network/graph.h"',
-             "network/graph.h": '#include "program/code.h"', "check/kernel.h": '#include "../base/status.h"',
+             "network/graph.h": '#include "program/code.h"', "check/value.h": '#include "../base/status.h"',
              "check/value.c": "#include <jansson.h>", "base/status.h": '#include "number.h"'}
     for name, line in lines.items():
         with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,8 @@
  *   forge_program [PROOFS-OF-EACH-KIND [SEED]] */
 #include "forge_program_oracle.h"
 #include "program/prog.h"
-#include "kernel.h"
+#include "proof.h"
+#include "sha256.h"
 #include "program/derive.h"
 
 #include <check.h>

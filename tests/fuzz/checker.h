@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How it ended (kernel.h: 0 verified, 1 failed, 2 refused, 3 undecided), and all that it wrote, NUL-terminated, which is valid
+/* How it ended (session.h: 0 verified, 1 failed, 2 refused, 3 undecided), and all that it wrote, NUL-terminated, which is valid
  * until the next run. */
 typedef struct {
   int status;

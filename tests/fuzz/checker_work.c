@@ -1,4 +1,6 @@
-#include "kernel.h"
+#include "allocate.h"
+#include "proof.h"
+#include "show.h"
 
 #include "checker.h"
 

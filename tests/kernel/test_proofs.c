@@ -1,7 +1,8 @@
 /* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
  * of a right proof may pass, and no changed byte of anything may crash it. */
 #include "heard.h"
-#include "kernel.h"
+#include "proof.h"
+#include "sha256.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,8 +1,14 @@
 /* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
-#include "kernel.h"
+#include "cell.h"
+#include "elementary.h"
+#include "gradient.h"
 #include "line.h"
+#include "near.h"
+#include "network.h"
 #include "program.h"
+#include "sha256.h"
+#include "window.h"
 
 #include "../format/nonnumbers.h"
 

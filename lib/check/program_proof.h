@@ -1,0 +1,11 @@
+/* Proofs about programs. */
+#ifndef CLARKE_KERNEL_PROGRAM_PROOF_H
+#define CLARKE_KERNEL_PROGRAM_PROOF_H
+
+#include "session.h"
+
+/* The lines of the statement from `program` on; the evidence (verdict is a word of the three), and the statement
+ * written. */
+void check_program(const char *folder, const char *verdict);
+
+#endif
