@@ -2,17 +2,14 @@
 #include "program.h"
 #include "allocate.h"
 #include "limit.h"
+#include "program_text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define MAX_DEPTH 200 /* of brackets and operators inside each other */
-#define want(condition, what) expect(condition, "program, line %zu: %s", line, what)
 
 static program *prog;
-static const char *cursor, *limit;
-static size_t line, brackets;
-static char token, *text; /* 'a': a name, '0': a number, 'r': a relation, or itself; what it says */
 
 /* A scalar, or a vector: the instructions of its entries. */
 typedef struct {
@@ -26,21 +23,21 @@ static struct {
 static size_t n_names, *name_table, n_table; /* open addressing: the number of a name and 1, or 0 */
 static size_t n_arguments, n_entries, n_words;
 
-kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
-                       {.name = "Clamp", .n_kinks = 2},
-                       {.name = "Clip", .n_kinks = 2},
-                       {.name = "Elu", .n_kinks = 1},
-                       {.name = "HardSigmoid", .n_kinks = 2},
-                       {.name = "HardSwish", .n_kinks = 2},
-                       {.name = "Kth"},
-                       {.name = "LeakyRelu", .n_kinks = 1},
-                       {.name = "Max"},
-                       {.name = "MaxPool"},
-                       {.name = "Median"},
-                       {.name = "Min"},
-                       {.name = "Relu", .n_kinks = 1},
-                       {.name = "Sort"},
-                       {.name = NULL}};
+static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
+                              {.name = "Clamp", .n_kinks = 2},
+                              {.name = "Clip", .n_kinks = 2},
+                              {.name = "Elu", .n_kinks = 1},
+                              {.name = "HardSigmoid", .n_kinks = 2},
+                              {.name = "HardSwish", .n_kinks = 2},
+                              {.name = "Kth"},
+                              {.name = "LeakyRelu", .n_kinks = 1},
+                              {.name = "Max"},
+                              {.name = "MaxPool"},
+                              {.name = "Median"},
+                              {.name = "Min"},
+                              {.name = "Relu", .n_kinks = 1},
+                              {.name = "Sort"},
+                              {.name = NULL}};
 
 /* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
  * coefficients a piece. */
@@ -80,6 +77,18 @@ static const struct {
                  {"dot", NULL, A_SUM, 2, 2, {0}, NULL}};
 #define N_FUNCTIONS (sizeof functions / sizeof *functions)
 
+const kinked *
+kink_operator(size_t i)
+{
+  return kink_table[i].name != NULL ? &kink_table[i] : NULL;
+}
+
+void
+kink_take(size_t i, size_t k, const proxy *p)
+{
+  kink_table[i].proxy[k] = *p;
+}
+
 static size_t
 find_function(const char *name)
 {
@@ -114,184 +123,14 @@ make_room_for_name(void)
     *find_name(names[i].name) = i + 1;
 }
 
-/* ---- Tokens */
-
-static bool
-digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
-static bool
-letter(char c)
-{
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-/* The character i places on, or 0. */
-static char
-ahead(size_t i)
-{
-  return (size_t)(limit - cursor) > i ? cursor[i] : '\0';
-}
-
-/* To the end of its line. It is UTF-8 text and tabs, and perhaps the carriage return of that end. */
-static void
-pass_comment(void)
-{
-  const char *end = memchr(cursor, '\n', (size_t)(limit - cursor));
-  size_t n = (size_t)((end != NULL ? end : limit) - cursor);
-  n -= end != NULL && cursor[n - 1] == '\r';
-  for (size_t i = 0, from = 0; i <= n; i++) {
-    if (i < n && cursor[i] != '\t')
-      continue;
-    want(is_text((bytes){(unsigned char *)cursor + from, i - from}), "a comment that is no text");
-    from = i + 1;
-  }
-  cursor += n - 1; /* its last character */
-}
-
-static void
-pass_blanks(void)
-{
-  for (; cursor < limit; cursor++) {
-    if (*cursor == '#')
-      pass_comment();
-    else if (*cursor == '\n' && brackets > 0)
-      line++;
-    else if (*cursor != ' ' && *cursor != '\t' && (*cursor != '\r' || ahead(1) != '\n'))
-      return;
-  }
-}
-
-static void
-advance(void)
-{
-  size_t n = 1;
-  if (token == '\n')
-    line++;
-  pass_blanks();
-  free(text);
-  char c = ahead(0), mark = ahead(0) == '0' && (ahead(1) | 32) == 'x' ? 'p' : 'e';
-  token = c;
-  if (letter(c)) {
-    for (token = 'a'; letter(ahead(n)) || digit(ahead(n));)
-      n++;
-  } else if (digit(c) || (c == '.' && digit(ahead(1)))) {
-    token = '0';
-    while (letter(ahead(n)) || digit(ahead(n)) || ahead(n) == '.'
-           || ((ahead(n) == '+' || ahead(n) == '-') && (ahead(n - 1) | 32) == mark))
-      n++;
-  } else if (c != '\0' && strchr("<>=!", c) != NULL && (ahead(1) == '=' || c == '<' || c == '>')) {
-    token = 'r';
-    n += ahead(1) == '=';
-  } else {
-    want(cursor == limit || (c != '\0' && strchr("\n,=+-*/()[]{}:", c) != NULL), "an unknown character");
-  }
-  n = cursor == limit ? 0 : n;
-  text = copy_text(cursor, n);
-  cursor += n;
-  if (n == 1) {
-    brackets += strchr("([{", c) != NULL;
-    brackets -= brackets > 0 && strchr(")]}", c) != NULL;
-  }
-}
-
-/* Is the token this one? Then the next is read. */
-static bool
-is(const char *word)
-{
-  bool yes = token != '\0' && strcmp(text, word) == 0;
-  if (yes)
-    advance();
-  return yes;
-}
-
-static void
-must(const char *word)
-{
-  expect(is(word), "program, line %zu: '%s' is expected, not '%.40s'", line, word, text);
-}
-
-/* q >= 0 becomes the nearest m 2^e, m < 2^bits, e >= lowest; of two the one with m even. */
-static void
-nearest(rational *q, long bits, long lowest, unsigned long top)
-{
-  RATIONAL(t);
-  INTEGER(rest);
-  INTEGER(m);
-  long e = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2);
-  if (mpq_sgn(q) == 0)
-    return;
-  for (int i = 0; i < 2; i++) { /* 2^e <= q < 2^(e + 1), found in the first round; then in units */
-    long shift = i == 0 ? e : e - bits + 1 > lowest ? e - bits + 1 : lowest;
-    if (shift < 0)
-      mpq_mul_2exp(&t, q, (mp_bitcnt_t)-shift);
-    else
-      mpq_div_2exp(&t, q, (mp_bitcnt_t)shift);
-    e -= i == 0 && mpq_cmp(&t, &plus_one) < 0;
-    if (i == 0)
-      continue;
-    mpz_fdiv_qr(&m, &rest, mpq_numref(&t), mpq_denref(&t));
-    mpz_mul_2exp(&rest, &rest, 1);
-    int above = mpz_cmp(&rest, mpq_denref(&t));
-    if (above > 0 || (above == 0 && mpz_odd_p(&m)))
-      mpz_add_ui(&m, &m, 1);
-    mpq_set_z(q, &m);
-    if (shift < 0)
-      mpq_div_2exp(q, q, (mp_bitcnt_t)-shift);
-    else
-      mpq_mul_2exp(q, q, (mp_bitcnt_t)shift);
-  }
-  mpq_div_2exp(&t, q, top);
-  want(mpq_cmp(&t, &plus_one) < 0, "a number too large for its format");
-}
-
-/* The token, a number: digits, a point, an exponent, a format. */
-static void
-literal(rational *q)
-{
-  const char *s = text;
-  unsigned long base = s[0] == '0' && (s[1] | 32) == 'x' ? 16 : 10, power = 0;
-  size_t n = 0;
-  bool fraction = false, less = false;
-  long exponent = 0;
-  INTEGER(z);
-  for (s += base == 16 ? 2 : 0; digit(*s) || *s == '.' || (base == 16 && (*s | 32) >= 'a' && (*s | 32) <= 'f'); s++) {
-    want((*s != '.' || !fraction) && n < 4096, "a number with two points or over 4096 digits");
-    if (*s == '.') {
-      fraction = true;
-      continue;
-    }
-    mpz_mul_ui(mpq_numref(q), mpq_numref(q), base);
-    mpz_add_ui(mpq_numref(q), mpq_numref(q),
-               digit(*s) ? (unsigned long)(*s - '0') : (unsigned long)((*s | 32) - 'a' + 10));
-    exponent -= fraction ? base == 16 ? 4 : 1 : 0;
-    n++;
-  }
-  if ((*s | 32) == (base == 16 ? 'p' : 'e')) {
-    less = s[1] == '-';
-    s += s[1] == '-' || s[1] == '+' ? 2 : 1;
-    want(digit(*s), "an exponent without digits");
-    for (; digit(*s) && power <= 4096; s++)
-      power = 10 * power + (unsigned long)(*s - '0');
-    want(power <= 4096, "an exponent beyond 4096");
-  }
-  exponent += less ? -(long)power : (long)power;
-  mpz_ui_pow_ui(&z, base == 16 ? 2 : 10, (unsigned long)labs(exponent));
-  mpz_mul(exponent < 0 ? mpq_denref(q) : mpq_numref(q), exponent < 0 ? mpq_denref(q) : mpq_numref(q), &z);
-  mpq_canonicalize(q);
-  if (*s == 'f')
-    nearest(q, 24, -149, 128);
-  if (*s == 'h')
-    nearest(q, 11, -24, 16);
-  if (*s == 'd')
-    nearest(q, 53, -1074, 1024);
-  want(n > 0 && (*s == '\0' || (strchr("fhd", *s) != NULL && s[1] == '\0')), "not a number");
-  advance();
-}
-
 /* ---- Instructions */
+
+void
+limit_size(const rational *q)
+{
+  size_t above = mpz_sizeinbase(mpq_numref(q), 2), below = mpz_sizeinbase(mpq_denref(q), 2);
+  within(LIMIT_BITS, above > below ? above : below, "a number of more bits");
+}
 
 /* Appends one; returns its number. */
 static size_t
@@ -299,9 +138,9 @@ add(instruction i)
 {
   n_arguments += i.n;
   size_t most = prog->n + 1 > n_arguments ? prog->n + 1 : n_arguments;
-  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", line);
+  within(LIMIT_INSTRUCTIONS, most, "program, line %zu: more instructions, or arguments of them", text_line);
   prog->instructions = grow(prog->instructions, prog->n, sizeof i);
-  i.line = line;
+  i.line = text_line;
   prog->instructions[prog->n] = i;
   return prog->n++;
 }
@@ -310,7 +149,7 @@ static value
 vector_of(size_t n, bool vector)
 {
   n_entries += n;
-  within(LIMIT_VECTORS, n > n_entries ? n : n_entries, "program, line %zu: more entries of vectors", line);
+  within(LIMIT_VECTORS, n > n_entries ? n : n_entries, "program, line %zu: more entries of vectors", text_line);
   return (value){n, allocate(n, sizeof(size_t)), vector};
 }
 
@@ -342,7 +181,7 @@ constant(const rational *q)
   instruction i = {.kind = A_CONSTANT, .c = rationals(1)};
   size_t n = mpz_size(mpq_numref(q)) + mpz_size(mpq_denref(q));
   n_words += n > 2 ? n : 0;
-  within(LIMIT_WORDS, n_words, "program, line %zu: constants of more words", line);
+  within(LIMIT_WORDS, n_words, "program, line %zu: constants of more words", text_line);
   limit_size(q);
   mpq_set(i.c, q);
   return apply(i, 0, NULL);
@@ -400,7 +239,7 @@ list(size_t depth, const char *closing, value *each, size_t *n)
     if (*n < 3)
       each[*n] = v;
     n_entries += v.n;
-    within(LIMIT_VECTORS, n_entries, "program, line %zu: more entries of vectors", line);
+    within(LIMIT_VECTORS, n_entries, "program, line %zu: more entries of vectors", text_line);
     for (size_t e = 0; e < v.n; e++, all.n++) {
       all.at = grow(all.at, all.n, sizeof *all.at);
       all.at[all.n] = v.at[e];
@@ -424,7 +263,7 @@ read_proxy(bool order, size_t depth)
   p.given = true;
   p.kind = VALUE;
   for (size_t k = order ? 3 : 1; k < (order ? 8u : 3u) && p.kind == VALUE && token == 'a'; k++)
-    if (strcmp(text, kinds[k]) == 0)
+    if (strcmp(token_text, kinds[k]) == 0)
       p.kind = k;
   bool mean = p.kind == 6, hybrid = p.kind == 7;
   want(!order || p.kind != VALUE, "first, last, stable, mean or hybrid is expected");
@@ -582,9 +421,9 @@ primary(size_t depth)
   } else if (is("[")) {
     v = list(depth, "]", each, &n);
   } else {
-    size_t f = find_function(text);
-    n = n_names > 0 ? *find_name(text) : 0;
-    expect(token == 'a' && (f < N_FUNCTIONS || n > 0), "program, line %zu: what is '%.40s'?", line, text);
+    size_t f = find_function(token_text);
+    n = n_names > 0 ? *find_name(token_text) : 0;
+    expect(token == 'a' && (f < N_FUNCTIONS || n > 0), "program, line %zu: what is '%.40s'?", text_line, token_text);
     advance();
     v = f < N_FUNCTIONS ? call(f, depth) : names[n - 1].value;
   }
@@ -614,8 +453,8 @@ terms(size_t depth, int level)
   if (level == 2)
     return primary(depth + 1);
   v[0] = terms(depth, level + 1);
-  while (strlen(text) == 1 && strchr(level == 0 ? "+-" : "*/", *text) != NULL) {
-    char operation = *text;
+  while (strlen(token_text) == 1 && strchr(level == 0 ? "+-" : "*/", *token_text) != NULL) {
+    char operation = *token_text;
     advance();
     v[1] = terms(depth, level + 1);
     v[0] = arithmetic(operation, v);
@@ -628,8 +467,8 @@ static const char *
 condition(size_t depth, value *v)
 {
   v[0] = expression(depth);
-  expect(token == 'r', "program, line %zu: a comparison is expected, not '%.40s'", line, text);
-  const char *relation = copy_text(text, strlen(text));
+  expect(token == 'r', "program, line %zu: a comparison is expected, not '%.40s'", text_line, token_text);
+  const char *relation = copy_text(token_text, strlen(token_text));
   advance();
   v[1] = expression(depth);
   want(!v[0].vector && !v[1].vector, "a comparison of vectors");
@@ -682,7 +521,7 @@ bind(value v, char *name)
 static char *
 new_name(void)
 {
-  char *name = copy_text(text, strlen(text));
+  char *name = copy_text(token_text, strlen(token_text));
   want(token == 'a', "a name is expected");
   advance();
   return name;
@@ -700,7 +539,7 @@ read_input(void)
       must("]");
       want(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpq_sgn(&q) > 0, "a vector has a whole number of entries, at least 1");
       in.n = mpz_fits_ulong_p(mpq_numref(&q)) ? mpz_get_ui(mpq_numref(&q)) : NONE;
-      within(LIMIT_INSTRUCTIONS, in.n, "program, line %zu: an input of more entries", line);
+      within(LIMIT_INSTRUCTIONS, in.n, "program, line %zu: an input of more entries", text_line);
       in.vector = true;
     }
     value v = vector_of(in.n, in.vector);
@@ -728,11 +567,7 @@ void
 program_read(program *p, bytes b)
 {
   prog = p;
-  within(LIMIT_TEXT, b.size, "a program of %zu bytes", b.size);
-  cursor = (const char *)b.data;
-  limit = cursor + b.size;
-  line = 1;
-  for (advance(); token != '\0';) {
+  for (text_begin(b); token != '\0';) {
     value v[2];
     while (is("\n"))
       continue;

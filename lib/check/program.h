@@ -1,12 +1,9 @@
-/* Programs in the checker: what program.c makes of the text, and the functions of intervals and power
- * series that program_series.c has. program_proof.c follows the program and checks the evidence. */
+/* Programs: what is made of their text. */
 #ifndef CLARKE_KERNEL_PROGRAM_H
 #define CLARKE_KERNEL_PROGRAM_H
 
 #include "bytes.h"
 #include "value.h"
-
-/* ---- program.c: a program as instructions */
 
 /* What an instruction does. SUM: coefficients c; CONSTANT, INPUT: c[0]; ANALYTIC: of that name. */
 typedef enum {
@@ -53,37 +50,20 @@ typedef struct {
   instruction *instructions;
   program_input *inputs;
 } program;
-/* Operators with kinks, sorted by name, those of order (no kinks) too; NULL at the end. */
 typedef struct {
   const char *name;
   size_t n_kinks;
   bool used;
   proxy proxy[2];
 } kinked;
-extern kinked kink_table[];
+/* Operators with kinks, sorted by name, those of order (no kinks) too; NULL past the end. */
+const kinked *kink_operator(size_t i);
+void kink_take(size_t i, size_t k, const proxy *p); /* the proxy at its kink k */
 
 void program_read(program *p, bytes text);
 bool relation_holds(const char *relation, int sign);
+#define BOTH_ARMS 2 /* of a branch: beside 1, the first, and -1 */
 
 void limit_size(const rational *q); /* fails beyond that */
-
-/* ---- program_lipschitz.c */
-
-/* Of an instruction that may be executed near the point: its value there; of a branch, the arm that is taken near the
- * point: 1 then, -1 else, or BOTH_ARMS. value: NULL, it is not executed. */
-#define BOTH_ARMS 2
-typedef struct {
-  const interval *value;
-  int8_t arm;
-} near_value;
-/* All values are well inside the domains of what is applied to them: fails if a branch may yet jump. */
-void check_lipschitz(const program *p, const near_value *values);
-
-/* ---- program_series.c */
-
-/* y = f(u), n terms; w = f'(u), or NULL where u is constant. */
-void series_analytic(interval *y, interval *w, const char *f, const interval *u, size_t n);
-void series_mul(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
-void series_div(interval *y, const interval *a, const interval *b, size_t n); /* y is neither */
 
 #endif

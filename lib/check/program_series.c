@@ -1,6 +1,6 @@
 /* The elementary functions of power series, from y' = w u' where y = f(u), w = f'(u). */
+#include "program_series.h"
 #include "elementary.h"
-#include "program.h"
 
 #include <stdlib.h>
 #include <string.h>

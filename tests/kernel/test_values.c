@@ -6,7 +6,7 @@
 #include "line.h"
 #include "near.h"
 #include "network.h"
-#include "program.h"
+#include "program_series.h"
 #include "sha256.h"
 #include "window.h"
 
