@@ -12,7 +12,7 @@ root_prepare(step *st)
 {
   const tensor *w = st->factors[0].w;
   st->root = intervals(w->count);
-  session_bits += GUARD;
+  session_set_bits(session_bits + GUARD);
   for (size_t i = 0; i < w->count; i++) {
     RATIONAL(q);
     INTERVAL(root);
@@ -24,7 +24,7 @@ root_prepare(step *st)
     mpq_inv(&st->root[i].hi, &root.lo);
     interval_round(&st->root[i]);
   }
-  session_bits -= GUARD;
+  session_set_bits(session_bits - GUARD);
 }
 
 /* ---- Lines */

@@ -189,11 +189,11 @@ main(int argc, char **argv)
     fputs(usage, stderr);
     return REFUSED;
   }
-  session_threads = r.threads < 1 ? 1 : r.threads < MAX_THREADS ? (size_t)r.threads : MAX_THREADS;
+  session_set_threads(r.threads < 1 ? 1 : (size_t)r.threads);
   if (r.shows)
     return show(argv + r.rest, (size_t)(argc - r.rest));
   int result = UNDECIDED;
-  for (; result == UNDECIDED; session_bits *= 2)
+  for (; result == UNDECIDED; session_set_bits(2 * session_bits))
     result = check(clarke_check_proof, r.proof, r.data);
   return result;
 }

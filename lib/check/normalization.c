@@ -60,8 +60,10 @@ normalize_channels(builder *b, const value *x, size_t channels, size_t apart)
   turned.map = index_map(b, 3, (size_t[]){channels, rows, apart}, (size_t[]){apart, channels * apart, 1}, x->map);
   add_normalization(b, &turned, rows * apart, b->net->batched);
   b->out.map = index_map(b, 3, dims, (size_t[]){apart, rows * apart, 1}, b->out.map);
-  if (b->net->batched)
-    b->net->apart = session_threads = 1;
+  if (b->net->batched) {
+    b->net->apart = 1;
+    session_set_threads(1);
+  }
 }
 
 /* In training mode the statistics are those of the whole minibatch, the file's are not read, and the running ones, which

@@ -10,6 +10,18 @@ size_t session_line;
 unsigned long session_bits = 64;
 size_t session_threads = 1;
 
+void
+session_set_bits(unsigned long bits)
+{
+  session_bits = bits;
+}
+
+void
+session_set_threads(size_t n)
+{
+  session_threads = n < 1 ? 1 : n < MAX_THREADS ? n : MAX_THREADS;
+}
+
 char
 printable(char c)
 {

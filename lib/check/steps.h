@@ -48,7 +48,7 @@ typedef struct {
   size_t n_kinks, number[2];               /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
-  integer *m, norm, slack; /* of near values, in convolution.c */
+  integer *m, norm, slack; /* of near values, in near.c */
   unsigned long shift;
 } step;
 

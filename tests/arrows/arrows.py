@@ -1,8 +1,10 @@
-"""Does data flow one way through lib? Each include is held to rooms.txt, and CONTRIBUTING.md's table to the same list.
+"""Does data flow one way through lib? Each include is held to rooms.txt, and CONTRIBUTING.md's table to the same list. In the
+checker it is held to checker.txt, an order of files; and what its files share is set by one file.
 
     python3 tests/arrows/arrows.py [--table]
 
-With --table the table is printed. The test plants an arrow that points back, and one out of the checker, and must see both.
+With --table the table is printed. The test plants arrows that point back, one out of the checker, and a variable that is set
+by a file that does not own it; it must see each.
 """
 
 import argparse
@@ -30,6 +32,69 @@ def read_rooms(path):
             name, _, holds = line.partition(":")
             rooms[name] = holds.strip(), []
     return rooms
+
+
+def read_order(path):
+    """The checker's files in order; includes that may point back, by file and header; variables that a second file sets."""
+    order, back, sets = [], set(), set()
+    for line in path.read_text().splitlines():
+        if line.startswith("back:"):
+            files, header = line[5:].split(">")
+            back |= {(file, header.strip()) for file in files.split()}
+        elif line.startswith("set:"):
+            sets.add(tuple(line[4:].split(" by ")[i].strip() for i in (0, 1)))
+        elif not line.startswith("#"):
+            order += line.split()
+    return order, back, sets
+
+
+def without_comments(text):
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+
+
+def order_complaints(folder, order, back):
+    """Includes of the checker that its order does not allow, and what the list says of files that are not so."""
+    found, used = [], set()
+    for path in sorted(folder.glob("*.[ch]")):
+        if path.stem not in order:
+            found.append(f"check/{path.name}: not in checker.txt")
+            continue
+        for mark, name in INCLUDE.findall(path.read_text()):
+            header = Path(name).stem
+            if mark == "<" or header == path.stem or header not in order:
+                continue
+            if (path.stem, header) in back:
+                used.add((path.stem, header))
+            elif order.index(header) > order.index(path.stem):
+                found.append(f"check/{path.name}: {name} points back: checker.txt has it after {path.stem}")
+    found += [f"checker.txt: no file check/{name}.c or .h" for name in order if not list(folder.glob(f"{name}.[ch]"))]
+    return found + [f"checker.txt: {file} does not include {header}.h" for file, header in sorted(back - used)]
+
+
+def headers_of(path, seen=()):
+    """The headers of its folder that a file includes, by itself or through others."""
+    for mark, name in INCLUDE.findall(path.read_text()):
+        if mark == '"' and name not in seen and (path.parent / name).is_file():
+            seen = headers_of(path.parent / name, (*seen, name))
+    return seen
+
+
+def set_complaints(folder, sets):
+    """Variables of the checker that are set by a file other than the one whose header declares them."""
+    found, used = [], set()
+    for header in sorted(folder.glob("*.h")):
+        for line in re.findall(r"^extern (?!const)([^;(]*);", without_comments(header.read_text()), re.M):
+            for name in re.findall(r"(\w+)(?=,|$)", line):
+                sets_it = re.compile(rf"(?<![\w.>]){name}(\s*([-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(\+\+|--){name}\b")
+                for path in sorted(folder.glob("*.c")):
+                    if path.stem == header.stem or header.name not in headers_of(path):
+                        continue
+                    if not sets_it.search(without_comments(path.read_text())):
+                        continue
+                    used.add((name, path.stem))
+                    if (name, path.stem) not in sets:
+                        found.append(f"check/{path.name}: sets {name}, which is {header.stem}.c's")
+    return found + [f"checker.txt: {file} does not set {name}" for name, file in sorted(sets - used)]
 
 
 def room_of(path, lib):
@@ -100,6 +165,22 @@ def planted(rooms):
     return None
 
 
+def planted_in_checker():
+    """The same of the checker's order, and of what its files share."""
+    files = {"a.h": "extern size_t one, none;", "a.c": '#include "a.h"', "b.h": '#include "a.h"', "b.c": "bool f = one == 1;"}
+    for name, line in {"a.c": '#include "b.h"', "b.c": '#include "b.h"\nvoid f(void) { one++; }', "c.c": "int i;"}.items():
+        with tempfile.TemporaryDirectory() as at:
+            folder = Path(at)
+            for file, text in files.items():
+                (folder / file).write_text(text + "\n")
+            if order_complaints(folder, ["a", "b"], set()) + set_complaints(folder, set()):
+                return "complains of nothing in the checker"
+            (folder / name).write_text(line + "\n")
+            if len(order_complaints(folder, ["a", "b"], set()) + set_complaints(folder, set())) != 1:
+                return f"{line} in lib/check/{name} is not seen"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--table", action="store_true")
@@ -110,8 +191,10 @@ def main():
     found = complaints(ROOT, rooms)
     if table(rooms) not in (ROOT / "CONTRIBUTING.md").read_text():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
-    if unseen := planted(rooms):
-        found.append(unseen)
+    order, back, sets = read_order(HERE / "checker.txt")
+    found += order_complaints(ROOT / "lib" / "check", order, back) + set_complaints(ROOT / "lib" / "check", sets)
+    for unseen in (planted(rooms), planted_in_checker()):
+        found += [unseen] if unseen else []
     print("\n".join(found) or "every arrow points one way")
     sys.exit(bool(found))
 

@@ -281,7 +281,7 @@ check(void)
 
       dup2(nowhere, STDOUT_FILENO);
       dup2(nowhere, STDERR_FILENO);
-      session_bits = bits;
+      session_set_bits(bits);
       clarke_check_proof(path, NULL);
       _exit(VERIFIED);
     }

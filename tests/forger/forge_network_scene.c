@@ -14,7 +14,7 @@
 
 /* Of lib/check, whose headers would clash with those above. */
 void clarke_check_proof(const char *path, const char *data);
-extern unsigned long session_bits;
+void session_set_bits(unsigned long bits);
 
 char forge_folder[64];
 
@@ -439,7 +439,7 @@ check_once(int said, unsigned long bits)
       _exit(99);
     dup2(said, STDOUT_FILENO);
     dup2(said, STDERR_FILENO);
-    session_bits = bits;
+    session_set_bits(bits);
     clarke_check_proof(path, NULL);
     fflush(stdout);
     _exit(0);

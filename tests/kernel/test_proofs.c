@@ -57,7 +57,7 @@ check_once(const char *proof, const char *data, unsigned long bits, char *said, 
   pid_t child = fork_heard(ends);
 
   if (child == 0) {
-    session_bits = bits;
+    session_set_bits(bits);
     clarke_check_proof(proof, data);
     fflush(stdout);
     _exit(VERIFIED);

@@ -86,7 +86,7 @@ START_TEST(softmax_encloses)
   enum { N = 4 };
   mpfr_t e[N], total, value;
 
-  session_bits = _i == 0 ? 64 : 500;
+  session_set_bits(_i == 0 ? 64 : 500);
   mpfr_inits2(2000, total, value, (mpfr_ptr)NULL);
   for (int i = 0; i < N; i++)
     mpfr_init2(e[i], 2000);
@@ -117,7 +117,7 @@ START_TEST(softmax_encloses)
   for (int i = 0; i < N; i++)
     mpfr_clear(e[i]);
   mpfr_clears(total, value, (mpfr_ptr)NULL);
-  session_bits = 64;
+  session_set_bits(64);
 }
 END_TEST
 
@@ -175,7 +175,7 @@ START_TEST(functions_enclose)
   mpfr_t value;
 
   mpfr_init2(value, 2000);
-  session_bits = _i % 2 == 0 ? 64 : 200;
+  session_set_bits(_i % 2 == 0 ? 64 : 200);
   for (int round = 0; round < 300; round++) {
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
@@ -212,7 +212,7 @@ START_TEST(functions_enclose)
     interval_clear(&wide);
   }
   mpfr_clear(value);
-  session_bits = 64;
+  session_set_bits(64);
 }
 END_TEST
 
@@ -224,7 +224,7 @@ START_TEST(series_are_taylors)
   rational t = rational_zero(), power = rational_zero(), at = rational_zero(), off = rational_zero();
   mpfr_t value, low;
 
-  session_bits = 400;
+  session_set_bits(400);
   mpfr_inits2(2000, value, low, (mpfr_ptr)NULL);
   mpq_set_ui(&t, 1, 1024);
   mpq_set_ui(&u[0].lo, 1, 2), mpq_set_ui(&u[0].hi, 1, 2);
@@ -252,7 +252,7 @@ START_TEST(series_are_taylors)
   intervals_free(u, TERMS);
   intervals_free(y, TERMS);
   intervals_free(w, TERMS);
-  session_bits = 64;
+  session_set_bits(64);
 }
 END_TEST
 
@@ -556,7 +556,7 @@ START_TEST(tangents_agree_with_differences)
   rational t = rational_zero(), q = rational_zero();
   size_t turning = 0;
 
-  session_bits = 600;
+  session_set_bits(600);
   state = 7; /* whatever ran before */
   load(&l, differing[_i].name);
   compute_values(&l.p);
@@ -586,7 +586,7 @@ START_TEST(tangents_agree_with_differences)
   ck_assert_uint_gt(turning, 0);
   ck_assert_uint_eq(l.p.n_touched, differing[_i].touched);
   mpq_clears(&t, &q, NULL);
-  session_bits = 64;
+  session_set_bits(64);
 }
 END_TEST
 
@@ -732,7 +732,7 @@ START_TEST(normalizations_enclose)
   mpfr_t mean, root, y, dy;
   size_t met = 0;
 
-  session_bits = _i % 2 == 0 ? 64 : 500;
+  session_set_bits(_i % 2 == 0 ? 64 : 500);
   mpfr_inits2(2000, mean, root, y, dy, (mpfr_ptr)NULL);
   load(&l, normalizing[_i / 2]);
   for (int round = 0; round < 3; round++) {
@@ -759,7 +759,7 @@ START_TEST(normalizations_enclose)
   }
   ck_assert_uint_gt(met, 0);
   mpfr_clears(mean, root, y, dy, (mpfr_ptr)NULL);
-  session_bits = 64;
+  session_set_bits(64);
 }
 END_TEST
 
