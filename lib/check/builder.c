@@ -14,7 +14,8 @@ product(const size_t *dims, size_t n)
   return p;
 }
 
-void
+/* Counts n times `each` entries of activations or tables, before there is room for them. */
+static void
 count_entries(const builder *b, size_t n, size_t each)
 {
   size_t *all = &b->net->entries;

@@ -27,8 +27,6 @@ typedef struct {
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
 
 size_t product(const size_t *dims, size_t n);
-/* Counts n times `each` entries of activations or tables, before there is room for them. */
-void count_entries(const builder *b, size_t n, size_t each);
 
 /* ---- Values */
 

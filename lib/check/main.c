@@ -1,4 +1,8 @@
-/* clarke-check: verifies a proof of docs/proof-format.md. The work is in the files beside it. */
+/* clarke-check: verifies a proof of docs/proof-format.md, in C and GMP alone. The files beside it do the work. They include
+ * nothing from the rest of the library and never search: they read a proof line by line, read the files the statement names,
+ * evaluate the network (docs/operators.md) or the program (docs/programs.md), and check each claim where it stands. Values
+ * are rationals or, behind a transcendental operator, intervals of rationals, computed when they are asked for; most of the
+ * pieces on which they lie are decided without, by integers near them (near.h). */
 #include "allocate.h"
 #include "limit.h"
 #include "proof.h"

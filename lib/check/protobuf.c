@@ -91,7 +91,8 @@ varint(bytes *b)
   leave(REFUSED, "the model is cut off, or holds a number of more than 64 bits, or in more bytes than it takes");
 }
 
-field
+/* Of a message that is not at its end. */
+static field
 next_field(bytes *b)
 {
   uint64_t key = varint(b);

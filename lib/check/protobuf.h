@@ -17,7 +17,6 @@ typedef struct {
 void protobuf_check(bytes file);
 
 uint64_t varint(bytes *b);
-field next_field(bytes *b);                        /* of a message that is not at its end */
 bool next_of(bytes *b, unsigned number, field *f); /* the next with that number; false at the end */
 field single(bytes b, unsigned number);            /* the one with that number; zeros when there is none */
 bool given(bytes b, unsigned number);

@@ -8,7 +8,8 @@
 
 const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-void
+/* In the one way proofs write it: no two names alike, and nothing but ASCII. */
+static void
 put_name(const char *name)
 {
   if (*name == '\0')
