@@ -1,5 +1,5 @@
 /* Strict cones: is there d with A d > 0 in every row? (Gordan: if not, some u >= 0, u != 0 has
- * A^T u = 0, and never both.)
+ * A^T u = 0, and never both.) All strict systems of the library come here.
  *
  * A float simplex guesses; whatever is returned has been verified in integers. When nothing
  * verifies the answer is CLARKE_CONE_UNKNOWN, never a guess. */
@@ -37,7 +37,8 @@ void clarke_cone_clear(clarke_cone *cone);
 /* A: m x n integers (scale each rational row to integers first: the sign of a row's product is
  * all that matters). m == 0 is feasible (d = 0). Cheap certificates come first: a zero row, an
  * opposite pair; one row or independent rows; then the linear program, block by block, on distinct
- * primitive rows. work bounds each float solve, and the exact pivots. */
+ * primitive rows; last the element of least norm of the rows' hull. work bounds each float solve, the exact pivots, and
+ * the search for that element. */
 clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work,
                                 clarke_error *err);
 

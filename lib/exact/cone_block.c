@@ -325,7 +325,7 @@ attempt(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t
   return CLARKE_OK;
 }
 
-/* B of full column rank: floats at two tolerances, then exact pivots. */
+/* B of full column rank: floats at two tolerances, exact pivots, then the least norm. */
 static clarke_status
 solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
               uint64_t work, clarke_error *err)
@@ -344,6 +344,8 @@ solve_program(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz
       status = attempt(answer, d, u, b, &f, &g, tolerances[k], work, err);
     if (*answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK)
       status = clarke_cone_pivot(answer, d, u, b, work, err);
+    if (*answer == CLARKE_CONE_UNKNOWN && status == CLARKE_OK)
+      status = clarke_cone_norm(answer, d, u, b, work, err);
     clarke_cone_guess_clear(&g);
   }
   clarke_cone_floats_clear(&f);

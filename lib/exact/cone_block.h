@@ -47,6 +47,10 @@ clarke_status clarke_cone_simplex(bool *found, clarke_cone_guess *g, const clark
 clarke_status clarke_cone_pivot(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
                                 uint64_t work, clarke_error *err);
 
+/* Decides by the element of least norm (wolfe.h), given work enough: where the tableau finds no room. */
+clarke_status clarke_cone_norm(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
+                               uint64_t work, clarke_error *err);
+
 /* One block: d (cols x 1) or u (rows x 1) is set with the answer. */
 clarke_status clarke_cone_block(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u,
                                 const fmpz_mat_t b, uint64_t work, clarke_error *err);

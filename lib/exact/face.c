@@ -2,7 +2,8 @@
 #include "exact/face.h"
 
 #include "exact/number.h"
-#include "exact/strict.h"
+#include "exact/cone.h"
+#include "exact/wolfe.h"
 
 #include <flint/fmpz.h>
 #include <stdlib.h>
@@ -472,7 +473,7 @@ find_side(clarke_cone_answer *answer, mpq_t *point, const clarke_face *f, mpq_t 
   fmpz_mat_init(a, rows, cols);
   status = homogeneous(a, f, reduced, side, column, err);
   if (status == CLARKE_OK)
-    status = clarke_strict_solve(&cone, a, err);
+    status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   *answer = cone.answer;
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE)
     dehomogenize(point, f, cone.d, column);

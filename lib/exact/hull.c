@@ -1,6 +1,7 @@
 /* Membership in a hull of finitely many points, and its vertices (points.h). */
 #include "exact/points.h"
-#include "exact/strict.h"
+#include "exact/cone.h"
+#include "exact/wolfe.h"
 
 #include <flint/fmpz.h>
 #include <flint/fmpz_vec.h>
@@ -76,7 +77,7 @@ clarke_points_place(clarke_hull_place *place, mpq_t *weight, mpq_t *separator,
   fmpz_mat_init(a, (slong)s->n, (slong)s->dim);
   status = gaps(a, s, v, err);
   if (status == CLARKE_OK)
-    status = clarke_strict_solve(&cone, a, err);
+    status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY) {
     *place = CLARKE_HULL_INSIDE;
     normalize(weight, cone.u);
@@ -257,7 +258,7 @@ compare_with_vertices(clarke_cone *cone, hull_search *h, slong i, clarke_error *
   for (slong k = 0; k < h->n; k++)
     if (h->vertex[k])
       _fmpz_vec_sub(fmpz_mat_entry(a, row++, 0), point_of(h, i), point_of(h, k), h->dim);
-  status = clarke_strict_solve(cone, a, err);
+  status = clarke_cone_solve(cone, a, CLARKE_CONE_WORK, err);
   fmpz_mat_clear(a);
   h->work += HULL_PROGRAM * (double)h->n_vertices * (double)h->dim;
   return status;

@@ -41,6 +41,8 @@ typedef struct {
   fmpq *weight, *next; /* of x; of the least point of the rows' affine hull */
   fmpz *x;             /* x / den */
   fmpz_t den;
+  slong bits;          /* of the largest entry of s */
+  uint64_t work;       /* left */
 } corral;
 
 static const fmpz *
@@ -179,12 +181,26 @@ entering(const corral *c)
   return best;
 }
 
-/* The minor cycle: until the least point of the affine hull is inside the hull. Each turn drops a
- * row, and a single row is its own least point. */
-static clarke_status
-settle(corral *c, clarke_error *err)
+/* What a turn takes: the Gram matrix, a solution by it, and x along all rows; weights are quotients of minors. */
+static bool
+charge(corral *c)
 {
-  for (;;) {
+  const uint64_t n = (uint64_t)c->n, rows = (uint64_t)fmpz_mat_nrows(c->s), cols = (uint64_t)fmpz_mat_ncols(c->s);
+  const uint64_t words = 2 * n * (uint64_t)c->bits / FLINT_BITS + 1;
+  const uint64_t each = (rows * cols + n * n * (cols + n)) * (4 + 2 * words);
+
+  if (each > c->work)
+    return false;
+  c->work -= each;
+  return true;
+}
+
+/* The minor cycle: until the least point of the affine hull is inside the hull. Each turn drops a
+ * row, and a single row is its own least point. Not *settled: the work is used up. */
+static clarke_status
+settle(bool *settled, corral *c, clarke_error *err)
+{
+  while ((*settled = charge(c))) {
     if (c->n == 0 || !affine_least(c))
       return clarke_fail(err, CLARKE_EINTERNAL, "a corral of Wolfe's is dependent");
     if (inside(c)) {
@@ -195,6 +211,7 @@ settle(corral *c, clarke_error *err)
     }
     shrink(c);
   }
+  return CLARKE_OK;
 }
 
 /* The row of least norm. */
@@ -228,6 +245,7 @@ search(bool *found, corral *c, clarke_error *err)
   *found = false;
   for (size_t step = 0; step < CLARKE_WOLFE_STEPS; step++) {
     clarke_status status;
+    bool settled;
 
     if (c->n == c->capacity)
       return clarke_fail(err, CLARKE_EINTERNAL, "a corral of Wolfe's is dependent");
@@ -235,8 +253,8 @@ search(bool *found, corral *c, clarke_error *err)
     if (c->n == 0)
       fmpq_one(&c->weight[0]);
     c->row[c->n++] = row;
-    status = settle(c, err);
-    if (status != CLARKE_OK)
+    status = settle(&settled, c, err);
+    if (status != CLARKE_OK || !settled)
       return status;
     row = entering(c);
     *found = row < 0;
@@ -280,10 +298,10 @@ verified(const fmpz_mat_t x, const fmpz_t den, const fmpq_mat_t weight, const fm
 
 clarke_status
 clarke_wolfe(bool *found, fmpz_mat_t x, fmpz_t den, fmpq_mat_t weight, const fmpz_mat_t s,
-             clarke_error *err)
+             uint64_t work, clarke_error *err)
 {
-  const slong cols = fmpz_mat_ncols(s);
-  corral c = {.s = s, .capacity = cols + 1};
+  const slong cols = fmpz_mat_ncols(s), bits = fmpz_mat_max_bits(s);
+  corral c = {.s = s, .capacity = cols + 1, .bits = bits < 0 ? -bits : bits, .work = work};
   clarke_status status;
 
   c.row = malloc((size_t)c.capacity * sizeof *c.row);
@@ -327,7 +345,7 @@ clarke_points_least(mpq_t *least, const clarke_points *s, clarke_error *err)
   fmpz_init(common);
   fmpz_init(den);
   clarke_integers(integer, common, s->entry);
-  status = clarke_wolfe(&found, x, den, weight, integer, err);
+  status = clarke_wolfe(&found, x, den, weight, integer, UINT64_MAX, err);
   if (status == CLARKE_OK && !found)
     status = clarke_fail(err, CLARKE_ENOMEM, "no least element of %zu vectors within %zu steps",
                          s->n, CLARKE_WOLFE_STEPS);

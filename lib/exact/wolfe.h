@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <gmp.h>
@@ -19,10 +20,10 @@
 
 /* The point of least norm in the hull of the rows of s (at least one): x / *den, den > 0, is
  * sum weight_i s_i with weight >= 0 of sum 1, and <x, s_i> den >= <x, x> for all rows, all checked
- * before the return. x: 1 x columns; weight: rows x 1. *found is false when CLARKE_WOLFE_STEPS
- * were not enough. */
+ * before the return. x: 1 x columns; weight: rows x 1. *found is false when CLARKE_WOLFE_STEPS, or the work (as of
+ * exact/cone.h, counted turn by turn), were not enough. */
 clarke_status clarke_wolfe(bool *found, fmpz_mat_t x, fmpz_t den, fmpq_mat_t weight,
-                           const fmpz_mat_t s, clarke_error *err);
+                           const fmpz_mat_t s, uint64_t work, clarke_error *err);
 
 /* integer (rows x dim) = D times the rationals, D > 0 their common denominator. */
 void clarke_integers(fmpz_mat_t integer, fmpz_t common, mpq_t *rational);

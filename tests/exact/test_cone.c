@@ -166,7 +166,7 @@ START_TEST(all_tiny_systems)
 }
 END_TEST
 
-/* The exact pivots and the float program alone, without the cheap certificates before them. */
+/* The exact pivots, the least norm and the float program alone, without the cheap certificates before them. */
 START_TEST(steps_apart)
 {
   uint64_t state = 2;
@@ -184,6 +184,8 @@ START_TEST(steps_apart)
       make_sum_zero(a, 2 + (slong)sample_below(&state, (size_t)m - 1));
     want = solvable(a) ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY;
     OK(clarke_cone_pivot(&got, d, u, a, CLARKE_CONE_WORK, NULL));
+    ck_assert_int_eq(got, want);
+    OK(clarke_cone_norm(&got, d, u, a, CLARKE_CONE_WORK, NULL));
     ck_assert_int_eq(got, want);
     if (!fmpz_mat_is_zero(a)) {
       OK(clarke_cone_block(&got, d, u, a, CLARKE_CONE_WORK, NULL));
@@ -258,6 +260,53 @@ START_TEST(thin_systems)
       fmpz_mat_clear(d);
       fmpz_mat_clear(u);
     }
+}
+END_TEST
+
+/* (2^shift P, 1) M: floats see P alone, whose rows surround 0. */
+static void
+make_lifted(fmpz_mat_t a, int shift, uint64_t *state)
+{
+  const slong cols = fmpz_mat_ncols(a);
+  fmpz_mat_t m;
+
+  fmpz_mat_init(m, cols, cols);
+  for (slong k = 0; k < cols * cols; k++)
+    fmpz_set_si(fmpz_mat_entry(m, k / cols, k % cols), (slong)sample_below(state, 15) - 7);
+  for (slong i = 0; i < fmpz_mat_nrows(a); i++)
+    for (slong j = 0; j < cols; j++) {
+      fmpz_set_si(fmpz_mat_entry(a, i, j), j == 0 ? 1 : (slong)sample_below(state, 2001) - 1000);
+      fmpz_mul_2exp(fmpz_mat_entry(a, i, j), fmpz_mat_entry(a, i, j), j == 0 ? 0 : (ulong)shift);
+    }
+  fmpz_mat_mul(a, a, m);
+  fmpz_mat_clear(m);
+}
+
+/* Numbers so long that exact pivots run out of work: the least norm decides, given some. */
+START_TEST(a_way_out)
+{
+  const uint64_t work = CLARKE_CONE_WORK / 16;
+  uint64_t state = 6;
+  clarke_cone_answer answer;
+  clarke_cone cone;
+  fmpz_mat_t a, d, u;
+
+  clarke_cone_init(&cone);
+  fmpz_mat_init(a, 300, 4);
+  fmpz_mat_init(d, 4, 1);
+  fmpz_mat_init(u, 300, 1);
+  make_lifted(a, 4000, &state);
+  OK(clarke_cone_pivot(&answer, d, u, a, work, NULL));
+  ck_assert_int_eq(answer, CLARKE_CONE_UNKNOWN);
+  OK(clarke_cone_norm(&answer, d, u, a, 1000, NULL));
+  ck_assert_int_eq(answer, CLARKE_CONE_UNKNOWN);
+  OK(clarke_cone_solve(&cone, a, work, NULL));
+  ck_assert_int_eq(cone.answer, CLARKE_CONE_FEASIBLE);
+  ck_assert(clarke_cone_verify(&cone, a));
+  clarke_cone_clear(&cone);
+  fmpz_mat_clear(a);
+  fmpz_mat_clear(d);
+  fmpz_mat_clear(u);
 }
 END_TEST
 
@@ -369,6 +418,7 @@ main(void)
   tcase_add_test(tests, steps_apart);
   tcase_add_test(tests, larger_systems);
   tcase_add_test(tests, thin_systems);
+  tcase_add_test(tests, a_way_out);
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);
   tcase_add_test(tests, forged);

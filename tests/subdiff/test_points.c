@@ -1,7 +1,6 @@
 /* Sets of points, hulls, membership and least elements against their definitions. */
 #include "brute.h"
 
-#include "exact/strict.h"
 
 #include <flint/fmpz.h>
 
@@ -217,37 +216,6 @@ START_TEST(nothing_and_no_dimension)
 }
 END_TEST
 
-/* The two ways to decide a strict system agree. */
-START_TEST(strict_systems)
-{
-  int feasible = 0;
-
-  brute_state = 19;
-  for (int round = 0; round < 200; round++) {
-    slong rows = draw(1, 8), cols = draw(1, 4);
-    clarke_cone cone, other;
-    fmpz_mat_t a;
-
-    fmpz_mat_init(a, rows, cols);
-    for (slong i = 0; i < rows; i++)
-      for (slong j = 0; j < cols; j++)
-        fmpz_set_si(fmpz_mat_entry(a, i, j), draw(-3, 4));
-    clarke_cone_init(&cone);
-    clarke_cone_init(&other);
-    OK(clarke_strict_solve(&cone, a, &error));
-    OK(clarke_strict_by_norm(&other, a, &error));
-    ck_assert_int_eq(cone.answer, other.answer);
-    ck_assert(clarke_cone_verify(&cone, a) && clarke_cone_verify(&other, a));
-    feasible += cone.answer == CLARKE_CONE_FEASIBLE;
-    clarke_cone_clear(&cone);
-    clarke_cone_clear(&other);
-    fmpz_mat_clear(a);
-  }
-  ck_assert_int_gt(feasible, 20);
-  ck_assert_int_lt(feasible, 180);
-}
-END_TEST
-
 int
 main(void)
 {
@@ -263,7 +231,6 @@ main(void)
   tcase_add_test(tests, places);
   tcase_add_test(tests, least_elements);
   tcase_add_test(tests, nothing_and_no_dimension);
-  tcase_add_test(tests, strict_systems);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
