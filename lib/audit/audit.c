@@ -296,7 +296,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
     }
   if (status == CLARKE_OK && kept > 0)
     status = clarke_membership_find(&m, q, side, kept, err);
-  if (status == CLARKE_OK && m.place == CLARKE_INSIDE)
+  if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
     status = keep_hull(a, cell, kept, &m, err);
   clarke_membership_clear(&m, kept);
   for (size_t i = 0; i < n; i++)
@@ -323,7 +323,7 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   if (side == NULL)
     return clarke_no_memory(err);
   status = clarke_membership_find(&a->membership, q, side, n, err);
-  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
+  if (status == CLARKE_OK && a->membership.place == CLARKE_HULL_OUTSIDE)
     conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
              "a vector separates AD's output from the gradients of all patterns that can occur "
              "nearby");
@@ -347,9 +347,9 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
   if (a->n_cells != 1 || a->evidence != CLARKE_EVIDENCE_NONE)
     return CLARKE_OK;
   status = clarke_settle_blocks(a, q, err);
-  if (status != CLARKE_OK || a->membership.place != CLARKE_INSIDE)
+  if (status != CLARKE_OK || a->membership.place != CLARKE_HULL_INSIDE)
     drop_simplices(a);
-  if (status == CLARKE_OK && a->membership.place == CLARKE_OUTSIDE)
+  if (status == CLARKE_OK && a->membership.place == CLARKE_HULL_OUTSIDE)
     return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
                     "in the parameters of one block of a layer a vector separates AD's output from the "
                     "gradients of all patterns that can occur nearby");

@@ -142,7 +142,7 @@ settle_layers(clarke_audit *a, const clarke_question *q, clarke_error *err)
   if (status == CLARKE_OK && !separated)
     status = clarke_block_hulls_finish(&inside, &surrounding, a, err);
   if (separated || inside)
-    a->membership.place = separated ? CLARKE_OUTSIDE : CLARKE_INSIDE;
+    a->membership.place = separated ? CLARKE_HULL_OUTSIDE : CLARKE_HULL_INSIDE;
   clarke_block_hulls_clear(&surrounding);
   return status;
 }
@@ -158,7 +158,7 @@ clarke_settle_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
   status = clarke_adjoints_find(q, err);
   if (status == CLARKE_OK)
     status = settle_layers(a, q, err);
-  if (a->membership.place != CLARKE_OUTSIDE)
+  if (a->membership.place != CLARKE_HULL_OUTSIDE)
     clarke_tree_clear(&a->tree);
   return status;
 }

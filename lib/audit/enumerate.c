@@ -86,13 +86,9 @@ static clarke_status
 refute(bool *dead, visit *v)
 {
   clarke_cone_answer answer;
-  clarke_direction unused;
-  clarke_status status;
+  clarke_status status = clarke_path_solve(&answer, NULL, v->tree, &v->path, v->q->g, v->err);
 
-  clarke_direction_init(&unused);
-  status = clarke_path_solve(&answer, &unused, v->tree, &v->path, v->q->g, v->err);
   *dead = status == CLARKE_OK && answer == CLARKE_CONE_EMPTY;
-  clarke_direction_clear(&unused);
   return status;
 }
 

@@ -5,6 +5,7 @@
 #ifndef CLARKE_AUDIT_ENUMERATE_H
 #define CLARKE_AUDIT_ENUMERATE_H
 
+#include "exact/points.h"
 #include "audit/system.h"
 
 typedef enum { CLARKE_BRANCH, CLARKE_DEAD, CLARKE_LEAF } clarke_node_kind;
@@ -52,10 +53,8 @@ clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_ques
                                       const int8_t *side, clarke_error *err);
 
 /* Where AD's output lies relative to the gradients under n lists of sides. */
-typedef enum { CLARKE_INSIDE, CLARKE_OUTSIDE, CLARKE_UNSETTLED } clarke_place;
-
 typedef struct {
-  clarke_place place;
+  clarke_hull_place place;
   mpq_t *weight; /* INSIDE: n weights, nonnegative, summing to 1 */
   clarke_row v;  /* OUTSIDE: <v, AD> > <v, gradient i> for every i */
 } clarke_membership;

@@ -24,7 +24,6 @@ typedef struct {
   size_t n, most; /* n == CLARKE_NONE: the rows are too large */
   clarke_row *row;
   asked *owner;
-  mpq_t *u;
   bool exact;
 } layer_rows;
 
@@ -76,13 +75,10 @@ make_rows(layer_rows *s, bool segment, const clarke_cell *cell, const clarke_que
 static void
 rows_clear(layer_rows *s)
 {
-  for (size_t i = 0; i < s->most; i++) {
+  for (size_t i = 0; i < s->most; i++)
     clarke_row_clear(&s->row[i]);
-    mpq_clear(s->u[i]);
-  }
   free(s->row);
   free(s->owner);
-  free(s->u);
 }
 
 static clarke_status
@@ -98,13 +94,10 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   }
   s->row = malloc((most + 1) * sizeof *s->row);
   s->owner = malloc((most + 1) * sizeof *s->owner);
-  s->u = malloc((most + 1) * sizeof *s->u);
-  if (s->row == NULL || s->owner == NULL || s->u == NULL)
+  if (s->row == NULL || s->owner == NULL)
     return clarke_no_memory(err);
-  for (; s->most < most; s->most++) {
+  for (; s->most < most; s->most++)
     clarke_row_init(&s->row[s->most]);
-    mpq_init(s->u[s->most]);
-  }
   list_rows(s, step, cell, q);
   return make_rows(s, step != CLARKE_NONE, cell, q, err);
 }
@@ -115,7 +108,6 @@ solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, 
           const clarke_graph *g, clarke_error *err)
 {
   clarke_row *row = malloc((s->n + 1) * sizeof *row);
-  clarke_direction unused;
   size_t n = 0;
   clarke_status status;
 
@@ -124,9 +116,7 @@ solve_one(clarke_cone_answer *answer, const layer_rows *s, const size_t *block, 
   for (size_t i = 0; i < s->n; i++)
     if (block[i] == block[first])
       row[n++] = s->row[i]; /* borrowed */
-  clarke_direction_init(&unused);
-  status = clarke_system_solve(answer, &unused, s->u, row, n, g, err);
-  clarke_direction_clear(&unused);
+  status = clarke_system_solve(answer, NULL, NULL, row, n, g, err);
   free(row);
   return status;
 }
@@ -170,7 +160,7 @@ solve(clarke_cone_answer *answer, clarke_direction *d, clarke_block_counts *coun
 
   *answer = CLARKE_CONE_UNKNOWN;
   if (status == CLARKE_OK && s.n != CLARKE_NONE)
-    status = clarke_system_solve(answer, d, s.u, s.row, s.n, q->g, err);
+    status = clarke_system_solve(answer, d, NULL, s.row, s.n, q->g, err);
   if (status == CLARKE_OK && s.n != CLARKE_NONE && counts != NULL)
     status = count_blocks(counts, &s, *answer, q->g, err);
   /* Midpoints only guess: the cell's own check decides about a direction. */

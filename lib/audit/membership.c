@@ -1,5 +1,6 @@
 #include "audit/enumerate.h"
 #include "base/verify.h"
+#include "exact/number.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +9,14 @@ void
 clarke_membership_init(clarke_membership *m)
 {
   memset(m, 0, sizeof *m);
-  m->place = CLARKE_UNSETTLED;
+  m->place = CLARKE_HULL_UNKNOWN;
   clarke_row_init(&m->v);
 }
 
 void
 clarke_membership_clear(clarke_membership *m, size_t n)
 {
-  for (size_t i = 0; m->weight != NULL && i < n; i++)
-    mpq_clear(m->weight[i]);
-  free(m->weight);
+  clarke_rationals_free(m->weight, n);
   clarke_row_clear(&m->v);
   clarke_membership_init(m);
 }
@@ -161,28 +160,6 @@ direction_row(clarke_row *v, const clarke_direction *d, const clarke_graph *g, c
   return status;
 }
 
-/* Weights from Gordan multipliers. */
-static clarke_status
-normalize(clarke_membership *m, mpq_t *u, size_t n, clarke_error *err)
-{
-  mpq_t sum;
-
-  m->weight = malloc((n + 1) * sizeof *m->weight);
-  if (m->weight == NULL)
-    return clarke_no_memory(err);
-  mpq_init(sum);
-  for (size_t i = 0; i < n; i++)
-    mpq_add(sum, sum, u[i]);
-  CLARKE_ASSERT(mpq_sgn(sum) > 0);
-  for (size_t i = 0; i < n; i++) {
-    mpq_init(m->weight[i]);
-    mpq_div(m->weight[i], u[i], sum);
-  }
-  mpq_clear(sum);
-  m->place = CLARKE_INSIDE;
-  return CLARKE_OK;
-}
-
 /* A gradient that is AD's own, or n: the strongest answer, which a combination could hide. */
 static size_t
 own_gradient(const clarke_row *row, bool exact, size_t n)
@@ -202,15 +179,13 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
 {
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_direction d;
-  mpq_t *u = malloc((n + 1) * sizeof *u);
+  mpq_t *u = clarke_rationals(n);
   clarke_status status = CLARKE_OK;
   bool outside = true;
   size_t own = own_gradient(row, exact, n);
 
   if (u == NULL)
     return clarke_no_memory(err);
-  for (size_t i = 0; i < n; i++)
-    mpq_init(u[i]);
   clarke_direction_init(&d);
   if (own < n) {
     mpq_set_ui(u[own], 1, 1);
@@ -221,12 +196,14 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
     status = direction_row(&m->v, &d, g, err);
     for (size_t i = 0; i < n && status == CLARKE_OK; i++)
       outside = outside && certainly_positive(&m->v, difference[i], g);
-    m->place = status == CLARKE_OK && outside ? CLARKE_OUTSIDE : CLARKE_UNSETTLED;
-  } else if (status == CLARKE_OK && answer == CLARKE_CONE_EMPTY && exact)
-    status = normalize(m, u, n, err);
-  for (size_t i = 0; i < n; i++)
-    mpq_clear(u[i]);
-  free(u);
+    m->place = status == CLARKE_OK && outside ? CLARKE_HULL_OUTSIDE : CLARKE_HULL_UNKNOWN;
+  } else if (status == CLARKE_OK && answer == CLARKE_CONE_EMPTY && exact) {
+    clarke_weights_normalize(u, n);
+    m->weight = u;
+    m->place = CLARKE_HULL_INSIDE;
+    u = NULL;
+  }
+  clarke_rationals_free(u, n);
   clarke_direction_clear(&d);
   return status;
 }

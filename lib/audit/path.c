@@ -1,5 +1,6 @@
 #include "audit/path.h"
 #include "base/verify.h"
+#include "exact/number.h"
 
 #include <stdlib.h>
 
@@ -73,26 +74,17 @@ clarke_status
 clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
                   const clarke_path *p, const clarke_graph *g, clarke_error *err)
 {
-  mpq_t *u = malloc((p->n + 1) * sizeof *u);
+  mpq_t *u = clarke_rationals(p->n);
   clarke_row *row = malloc((p->n + 1) * sizeof *row);
   clarke_status status;
 
   *answer = CLARKE_CONE_UNKNOWN;
-  if (u == NULL || row == NULL) {
-    free(u);
-    free(row);
-    return clarke_no_memory(err);
-  }
-  for (size_t i = 0; i < p->n; i++) {
-    mpq_init(u[i]);
+  for (size_t i = 0; row != NULL && i < p->n; i++)
     row[i] = p->constraint[i].row; /* borrowed */
-  }
-  status = clarke_system_solve(answer, d, u, row, p->n, g, err);
+  status = u != NULL && row != NULL ? clarke_system_solve(answer, d, u, row, p->n, g, err) : clarke_no_memory(err);
   if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)
     status = add_dead(t, p, u, err);
-  for (size_t i = 0; i < p->n; i++)
-    mpq_clear(u[i]);
-  free(u);
+  clarke_rationals_free(u, p->n);
   free(row);
   return status;
 }

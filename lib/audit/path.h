@@ -24,7 +24,7 @@ clarke_row *clarke_path_add(clarke_path *p, size_t touch, size_t condition);
 /* Back to the first n constraints. */
 void clarke_path_drop(clarke_path *p, size_t n);
 
-/* FEASIBLE: d gets the moves of a direction that follows the path. EMPTY: the tree gets a DEAD node. */
+/* FEASIBLE: d, unless it is NULL, gets the moves of a direction that follows the path. EMPTY: the tree gets a DEAD node. */
 clarke_status clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
                                 const clarke_path *p, const clarke_graph *g, clarke_error *err);
 

@@ -184,35 +184,25 @@ find_direction(bool *found, clarke_direction *d, const clarke_classes *c, const 
   size_t n = 0, all = 0;
   clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
   clarke_row *row;
-  mpq_t *u;
   clarke_status status = CLARKE_OK;
 
   for (size_t i = 0; i < c->n; i++)
     all += c->class[i].options - 1;
   row = malloc((all + 1) * sizeof *row);
-  u = malloc((all + 1) * sizeof *u);
-  if (row == NULL || u == NULL) {
-    free(row);
-    free(u);
+  if (row == NULL)
     return clarke_no_memory(err);
-  }
-  for (size_t i = 0; i < all; i++) {
+  for (size_t i = 0; i < all; i++)
     clarke_row_init(&row[i]);
-    mpq_init(u[i]);
-  }
   for (size_t i = 0; i < c->n; i++)
     for (size_t o = 0; o < c->class[i].options && status == CLARKE_OK; o++)
       if (o != option[i])
         status = clarke_class_condition(&row[n++], &c->class[i], option[i], o, err);
   if (status == CLARKE_OK)
-    status = clarke_system_solve(&answer, d, u, row, n, g, err);
+    status = clarke_system_solve(&answer, d, NULL, row, n, g, err);
   *found = status == CLARKE_OK && answer == CLARKE_CONE_FEASIBLE;
-  for (size_t i = 0; i < all; i++) {
+  for (size_t i = 0; i < all; i++)
     clarke_row_clear(&row[i]);
-    mpq_clear(u[i]);
-  }
   free(row);
-  free(u);
   return status;
 }
 

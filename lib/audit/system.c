@@ -120,10 +120,10 @@ solve_block(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const cla
   clarke_cone_init(&cone);
   status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   *answer = cone.answer;
-  if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE)
+  if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE && d != NULL)
     status = add_moves(d, cone.d, &set, g, err);
   for (size_t i = 0; i < n_rows; i++) {
-    if (status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY) {
+    if (status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY && u != NULL) {
       fmpz_get_mpz(mpq_numref(u[rows[i]]), fmpz_mat_entry(cone.u, (long)i, 0));
       mpz_mul(mpq_numref(u[rows[i]]), mpq_numref(u[rows[i]]), scale[i]);
     }
@@ -225,7 +225,8 @@ clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
 
   for (size_t i = 0; i < n_rows; i++) {
     CLARKE_VERIFY_CHECK(clarke_row_is_valid(&row[i]));
-    mpq_set_ui(u[i], 0, 1);
+    if (u != NULL)
+      mpq_set_ui(u[i], 0, 1);
   }
   status = block != NULL && rows != NULL ? clarke_system_blocks(block, row, n_rows, err)
                                          : clarke_no_memory(err);

@@ -66,7 +66,7 @@ clarke_status clarke_system_blocks(size_t *block, const clarke_row *row, size_t 
                                    clarke_error *err);
 
 /* Solves the system block by block. FEASIBLE: d gets the moves. EMPTY: u[i] (n_rows initialized
- * rationals) gets the multipliers. More than CLARKE_SYSTEM_LIMIT entries in one block: UNKNOWN. */
+ * rationals) gets the multipliers. Either is NULL when not asked for. More than CLARKE_SYSTEM_LIMIT entries in one block: UNKNOWN. */
 #define CLARKE_SYSTEM_LIMIT ((size_t)16 << 20)
 clarke_status clarke_system_solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u,
                                   const clarke_row *row, size_t n_rows, const clarke_graph *g,

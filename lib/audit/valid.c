@@ -73,9 +73,9 @@ bool
 clarke_membership_is_valid(const clarke_membership *m, size_t n)
 {
   switch (m->place) {
-  case CLARKE_INSIDE:
+  case CLARKE_HULL_INSIDE:
     return m->weight != NULL && clarke_weights_are_valid(m->weight, n);
-  case CLARKE_OUTSIDE:
+  case CLARKE_HULL_OUTSIDE:
     return m->v.n > 0 && clarke_row_is_valid(&m->v);
   default:
     return true;

@@ -1,6 +1,7 @@
 /* Membership in a hull of finitely many points, and its vertices (points.h). */
 #include "exact/points.h"
 #include "exact/cone.h"
+#include "exact/number.h"
 #include "exact/wolfe.h"
 
 #include <flint/fmpz.h>
@@ -14,39 +15,28 @@ static clarke_status
 gaps(fmpz_mat_t a, const clarke_points *s, mpq_t *v, clarke_error *err)
 {
   const size_t n = s->n * s->dim;
-  mpq_t *gap = malloc((n + 1) * sizeof *gap);
+  mpq_t *gap = clarke_rationals(n);
   fmpz_t common;
 
   if (gap == NULL)
     return clarke_no_memory(err);
-  for (size_t k = 0; k < n; k++) {
-    mpq_init(gap[k]);
+  for (size_t k = 0; k < n; k++)
     mpq_sub(gap[k], v[k % s->dim], s->entry[k]);
-  }
   fmpz_init(common);
   clarke_integers(a, common, gap);
   fmpz_clear(common);
-  for (size_t k = 0; k < n; k++)
-    mpq_clear(gap[k]);
-  free(gap);
+  clarke_rationals_free(gap, n);
   return CLARKE_OK;
 }
 
-/* weight_i = u_i / sum u. */
+/* A vector of integers as rationals. */
 static void
-normalize(mpq_t *weight, const fmpz_mat_t u)
+read_vector(mpq_t *to, const fmpz_mat_t x)
 {
-  fmpz_t sum;
-
-  fmpz_init(sum);
-  for (slong i = 0; i < fmpz_mat_nrows(u); i++)
-    fmpz_add(sum, sum, fmpz_mat_entry(u, i, 0));
-  for (slong i = 0; i < fmpz_mat_nrows(u); i++) {
-    fmpz_get_mpz(mpq_numref(weight[i]), fmpz_mat_entry(u, i, 0));
-    fmpz_get_mpz(mpq_denref(weight[i]), sum);
-    mpq_canonicalize(weight[i]);
+  for (slong i = 0; i < fmpz_mat_nrows(x); i++) {
+    fmpz_get_mpz(mpq_numref(to[i]), fmpz_mat_entry(x, i, 0));
+    mpz_set_ui(mpq_denref(to[i]), 1);
   }
-  fmpz_clear(sum);
 }
 
 /* Of no points, or in no dimension. */
@@ -80,13 +70,11 @@ clarke_points_place(clarke_hull_place *place, mpq_t *weight, mpq_t *separator,
     status = clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, err);
   if (status == CLARKE_OK && cone.answer == CLARKE_CONE_EMPTY) {
     *place = CLARKE_HULL_INSIDE;
-    normalize(weight, cone.u);
+    read_vector(weight, cone.u);
+    clarke_weights_normalize(weight, s->n);
   } else if (status == CLARKE_OK && cone.answer == CLARKE_CONE_FEASIBLE) {
     *place = CLARKE_HULL_OUTSIDE;
-    for (size_t j = 0; j < s->dim; j++) {
-      fmpz_get_mpz(mpq_numref(separator[j]), fmpz_mat_entry(cone.d, (slong)j, 0));
-      mpz_set_ui(mpq_denref(separator[j]), 1);
-    }
+    read_vector(separator, cone.d);
   }
   fmpz_mat_clear(a);
   clarke_cone_clear(&cone);

@@ -79,6 +79,20 @@ clarke_weights_are_valid(mpq_t *weight, size_t n)
   return valid;
 }
 
+void
+clarke_weights_normalize(mpq_t *weight, size_t n)
+{
+  mpq_t sum;
+
+  mpq_init(sum);
+  for (size_t i = 0; i < n; i++)
+    mpq_add(sum, sum, weight[i]);
+  CLARKE_ASSERT(mpq_sgn(sum) > 0);
+  for (size_t i = 0; i < n; i++)
+    mpq_div(weight[i], weight[i], sum);
+  mpq_clear(sum);
+}
+
 mpq_t *
 clarke_rationals(size_t n)
 {

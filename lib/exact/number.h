@@ -39,6 +39,9 @@ bool clarke_rational_is_canonical(const mpq_t q);
 /* Nonnegative numbers in lowest terms whose sum is 1? */
 bool clarke_weights_are_valid(mpq_t *weight, size_t n);
 
+/* Nonnegative numbers, of which one is not 0: divides them by their sum. */
+void clarke_weights_normalize(mpq_t *weight, size_t n);
+
 /* n rationals, zero (NULL when out of memory); clears and frees them. */
 mpq_t *clarke_rationals(size_t n);
 void clarke_rationals_free(mpq_t *x, size_t n);

@@ -135,12 +135,12 @@ START_TEST(an_undecided_tangent_leads_nowhere)
 }
 END_TEST
 
-static clarke_place
+static clarke_hull_place
 place_beside(asked *a, int8_t relu, int8_t clip)
 {
   int8_t side[] = {relu, clip}, *const list[] = {side};
   clarke_membership m;
-  clarke_place place;
+  clarke_hull_place place;
 
   clarke_membership_init(&m);
   OK(clarke_membership_find(&m, &a->q, list, 1, &error));
@@ -158,9 +158,9 @@ START_TEST(no_separator_within_an_enclosure)
   ck_assert_uint_eq(a.replay.n_touches, 2);
   ck_assert_int_eq(a.q.touch[0].ad_side, CLARKE_RIGHT);
   ck_assert_int_eq(a.q.touch[1].ad_side, CLARKE_LEFT);
-  ck_assert_int_eq(place_beside(&a, CLARKE_LEFT, CLARKE_LEFT), CLARKE_OUTSIDE);
-  ck_assert_int_eq(place_beside(&a, CLARKE_RIGHT, CLARKE_RIGHT), CLARKE_OUTSIDE);
-  ck_assert_int_eq(place_beside(&a, CLARKE_LEFT, CLARKE_RIGHT), CLARKE_UNSETTLED);
+  ck_assert_int_eq(place_beside(&a, CLARKE_LEFT, CLARKE_LEFT), CLARKE_HULL_OUTSIDE);
+  ck_assert_int_eq(place_beside(&a, CLARKE_RIGHT, CLARKE_RIGHT), CLARKE_HULL_OUTSIDE);
+  ck_assert_int_eq(place_beside(&a, CLARKE_LEFT, CLARKE_RIGHT), CLARKE_HULL_UNKNOWN);
   asked_clear(&a);
 }
 END_TEST

@@ -328,14 +328,14 @@ START_TEST(memberships)
   mpq_set_ui(weight[0], 1, 3);
   mpq_set_ui(weight[1], 2, 3);
   m.weight = weight;
-  m.place = CLARKE_INSIDE;
+  m.place = CLARKE_HULL_INSIDE;
   BREAK_RATIONAL(clarke_membership_is_valid(&m, 2), weight[1], 1, 2);
   BREAK_RATIONAL(clarke_membership_is_valid(&m, 2), weight[1], 4, 6);
   mpq_set_si(weight[0], -1, 3);
   mpq_set_ui(weight[1], 4, 3);
   ck_assert(!clarke_membership_is_valid(&m, 2));
   m.weight = NULL;
-  m.place = CLARKE_OUTSIDE;
+  m.place = CLARKE_HULL_OUTSIDE;
   ck_assert(!clarke_membership_is_valid(&m, 2));
   fill_row(&m.v);
   BREAK(clarke_membership_is_valid(&m, 2), m.v.column[2], 1);
@@ -538,7 +538,7 @@ START_TEST(separators)
   begin_audit(&audit, layer, NULL, 0);
   OK(clarke_enumerate(&audit.tree, &a.q, &error));
   fill_row(&audit.membership.v);
-  audit.membership.place = CLARKE_OUTSIDE;
+  audit.membership.place = CLARKE_HULL_OUTSIDE;
   audit.verdict = CLARKE_NOT_IN_CLARKE;
   for (int bound = 0; bound < 2; bound++) {
     audit.evidence = bound ? CLARKE_EVIDENCE_BOUND : CLARKE_EVIDENCE_SEPARATOR;
