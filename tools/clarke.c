@@ -39,13 +39,6 @@ usage(FILE *out)
         "be asked, 3 undecided.\n", out);
 }
 
-void
-clarke_refuse_empty(const char *arg, const struct argp_state *state)
-{
-  if (arg != NULL && *arg == '\0')
-    argp_error(state, "an option's value or a file's name is empty");
-}
-
 /* Messages and reports name files by lines of their own; a name of several lines could say what we do not. */
 static bool
 holds_line_end(int argc, char **argv)
@@ -58,13 +51,31 @@ holds_line_end(int argc, char **argv)
   return false;
 }
 
-void
-clarke_take_limit(const char *arg, const struct argp_state *state)
+static void
+take_limit(const char *arg, const struct argp_state *state)
 {
   clarke_error err = { CLARKE_OK, "" };
 
   if (clarke_limit_set(arg, &err) != CLARKE_OK)
     argp_error(state, "%s", err.text);
+}
+
+bool
+clarke_take_shared(int key, const char *arg, const struct argp_state *state, const clarke_shared_options *to)
+{
+  const char **text = key == 'P' ? to->profile : key == 'w' ? to->wrt : key == 'p' ? to->proof : NULL;
+
+  if (arg != NULL && *arg == '\0')
+    argp_error(state, "an option's value or a file's name is empty");
+  if (key == CLARKE_OPTION_LIMIT)
+    take_limit(arg, state);
+  else if (key == 'j' && to->json != NULL)
+    *to->json = true;
+  else if (text != NULL)
+    *text = arg;
+  else
+    return false;
+  return true;
 }
 
 int

@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <argp.h>
+#include <stdbool.h>
 
 /* The answers of a command. */
 enum {
@@ -14,14 +15,20 @@ enum {
   EXIT_UNDECIDED = 3,
 };
 
-/* Ends the command when an option's value, or a file's name, is empty; arg may be NULL. */
-void clarke_refuse_empty(const char *arg, const struct argp_state *state);
+/* Options that commands share: where a command keeps what they say; NULL: it has no such option. */
+typedef struct {
+  const char **profile, **wrt, **proof;
+  bool *json;
+} clarke_shared_options;
 
-/* The option --limit NAME=N of every command, and what it does; an error ends the command. */
+/* Is it one of them, or --limit? Then it has been taken. An empty value, or file's name, ends the command; arg may be
+ * NULL. */
+bool clarke_take_shared(int key, const char *arg, const struct argp_state *state, const clarke_shared_options *to);
+
+/* The option --limit NAME=N of every command. */
 #define CLARKE_OPTION_LIMIT 'L'
 #define CLARKE_OPTION_OF_LIMIT                                                                                    \
   {"limit", CLARKE_OPTION_LIMIT, "NAME=N", 0, "take inputs that ask for more, or less: docs/formats.md has the names", 0}
-void clarke_take_limit(const char *arg, const struct argp_state *state);
 
 int clarke_command_audit(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);

@@ -1,4 +1,5 @@
 /* .npz archives (numpy.savez, savez_compressed): a ZIP whose members are .npy arrays. */
+#include "base/text.h"
 #include "format/archive.h"
 #include "format/layout.h"
 #include "format/npy.h"
@@ -123,4 +124,17 @@ clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size
     return status;
   clarke_tensors_clear(ts);
   return clarke_fail_in(err, status, "%s", file);
+}
+
+clarke_status
+clarke_arrays_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size, const char *file,
+                    clarke_error *err)
+{
+  clarke_status status;
+
+  if (!clarke_ends_with(file, ".npy"))
+    return clarke_npz_parse(ts, stored, data, size, file, err);
+  *stored = true;
+  status = clarke_tensors_alloc(ts, 1, err);
+  return status == CLARKE_OK ? clarke_npy_parse(&ts->tensor[0], data, size, file, err) : status;
 }

@@ -58,29 +58,12 @@ name_file(clarke_named_file *f, const char *path, const clarke_file *file, clark
   return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* The inputs alone. */
-static clarke_status
-read_npy(clarke_audit_session *s, const clarke_file *f, clarke_error *err)
-{
-  s->batch.tensor = malloc(sizeof *s->batch.tensor);
-  if (s->batch.tensor == NULL)
-    return clarke_no_memory(err);
-  s->batch.n = 1;
-  clarke_tensor_init(&s->batch.tensor[0]);
-  s->batch_stored = true;
-  s->x = &s->batch.tensor[0];
-  return clarke_npy_parse(&s->batch.tensor[0], f->data, f->size, s->batch_file.name, err);
-}
-
 /* x, and y where there is one. */
 static clarke_status
-read_npz(clarke_audit_session *s, const clarke_file *f, clarke_error *err)
+name_arrays(clarke_audit_session *s, clarke_error *err)
 {
   const char *name = s->batch_file.name;
-  clarke_status status = clarke_npz_parse(&s->batch, &s->batch_stored, f->data, f->size, name, err);
 
-  if (status != CLARKE_OK)
-    return status;
   for (size_t i = 0; i < s->batch.n; i++)
     if (strcmp(s->batch.tensor[i].name, "x") != 0 && strcmp(s->batch.tensor[i].name, "y") != 0)
       return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, and y perhaps", name,
@@ -97,11 +80,13 @@ read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
 
   if (status != CLARKE_OK)
     return status;
-  if (clarke_ends_with(r->batch_path, ".npy"))
-    return read_npy(s, r->batch, err);
-  if (clarke_ends_with(r->batch_path, ".npz"))
-    return read_npz(s, r->batch, err);
-  return clarke_fail(err, CLARKE_EINPUT, "%s: expected a .npz or .npy file", s->batch_file.name);
+  if (!clarke_ends_with(r->batch_path, ".npy") && !clarke_ends_with(r->batch_path, ".npz"))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a .npz or .npy file", s->batch_file.name);
+  status = clarke_arrays_parse(&s->batch, &s->batch_stored, r->batch->data, r->batch->size, s->batch_file.name, err);
+  if (status != CLARKE_OK || clarke_ends_with(r->batch_path, ".npz"))
+    return status == CLARKE_OK ? name_arrays(s, err) : status;
+  s->x = &s->batch.tensor[0]; /* the inputs alone */
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -144,7 +129,7 @@ check_params(const clarke_audit_session *s, clarke_error *err)
 {
   if (s->params.name == NULL || s->params_stored)
     return CLARKE_OK;
-  return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the checkpoint as .safetensors or as "
+  return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the checkpoint as .safetensors or as "
                      "numpy.savez writes it (the checker neither unpickles nor decompresses)", s->params.name);
 }
 
@@ -188,10 +173,10 @@ static clarke_status
 check_provable(const clarke_audit_session *s, clarke_error *err)
 {
   if (!s->batch_stored)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs an uncompressed .npz, as "
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs an uncompressed .npz, as "
                        "numpy.savez writes it (the checker does not decompress)", s->batch_file.name);
   if (s->external)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: --proof needs the model in one file: a proof names "
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the model in one file: it names "
                        "the model's file alone, and its weights lie in others; save it with "
                        "onnx.save_model, save_as_external_data=False", s->model.name);
   return clarke_proof_possible(&s->graph, &s->profile, err);
@@ -207,7 +192,7 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   if (status == CLARKE_OK)
     status = read_model(s, r, err);
   if (status == CLARKE_OK)
-    status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "--wrt", err);
+    status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
   if (status == CLARKE_OK)
     status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)

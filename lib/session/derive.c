@@ -62,7 +62,7 @@ clarke_derive_session_read(clarke_derive_session *s, const clarke_derive_request
   memcpy(s->sha256, r->file->sha256, sizeof s->sha256);
   memcpy(s->format, r->format, sizeof s->format);
   if (status == CLARKE_OK)
-    status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "--wrt", err);
+    status = clarke_names_split(&s->wrt, &s->n_wrt, r->wrt, "wrt", err);
   if (status == CLARKE_OK)
     status = tell_kind(s, r->path, err);
   if (status != CLARKE_OK)

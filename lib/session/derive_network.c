@@ -12,29 +12,21 @@ static clarke_status
 read_sample(clarke_tensors *arrays, const clarke_tensor **x, const char *path,
             const char *input_name, clarke_error *err)
 {
-  const char *name = clarke_base_name(path), *ending = strrchr(name, '.');
+  const char *name = clarke_base_name(path);
+  const bool npy = clarke_ends_with(name, ".npy");
   clarke_file file = {0};
-  bool stored, npy = ending != NULL && strcmp(ending, ".npy") == 0;
-  clarke_status status = CLARKE_OK;
+  bool stored;
+  clarke_status status;
 
-  if (!npy && (ending == NULL || strcmp(ending, ".npz") != 0))
-    return clarke_fail(err, CLARKE_EINPUT, "--at %s: of a network, expected a .npz or .npy file",
-                       path);
+  if (!npy && !clarke_ends_with(name, ".npz"))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: of a network, the point is a .npz or .npy file", path);
   status = clarke_file_read(&file, path, err);
-  if (status == CLARKE_OK && npy) {
-    arrays->tensor = malloc(sizeof *arrays->tensor);
-    if (arrays->tensor == NULL)
-      status = clarke_no_memory(err);
-    else {
-      arrays->n = 1;
-      clarke_tensor_init(&arrays->tensor[0]);
-      status = clarke_npy_parse(&arrays->tensor[0], file.data, file.size, name, err);
-      *x = &arrays->tensor[0];
-    }
-  } else if (status == CLARKE_OK) {
-    status = clarke_npz_parse(arrays, &stored, file.data, file.size, name, err);
-    if (status == CLARKE_OK && (*x = clarke_tensors_find(arrays, input_name)) == NULL &&
-        (*x = clarke_tensors_find(arrays, "x")) == NULL)
+  if (status == CLARKE_OK)
+    status = clarke_arrays_parse(arrays, &stored, file.data, file.size, name, err);
+  if (status == CLARKE_OK) {
+    *x = npy ? &arrays->tensor[0] : clarke_tensors_find(arrays, input_name);
+    *x = *x != NULL ? *x : clarke_tensors_find(arrays, "x");
+    if (*x == NULL)
       status = clarke_fail(err, CLARKE_EINPUT, "%s: no array '%s' or 'x'", name, input_name);
   }
   clarke_file_clear(&file);
@@ -70,8 +62,8 @@ unroll(clarke_derive_session *s, const clarke_tensor *x, const char *input_name,
   if (input == NULL)
     return clarke_no_memory(err);
   if (s->graph.samples != 1)
-    status = clarke_fail(err, CLARKE_EINPUT, "--at: %zu samples; derive looks at one (clarke audit "
-                         "takes a minibatch)", s->graph.samples);
+    status = clarke_fail(err, CLARKE_EINPUT, "the point has %zu samples; a derivation looks at one (an audit takes a "
+                         "minibatch)", s->graph.samples);
   if (status == CLARKE_OK)
     status = mark_parameters(s, input, err);
   if (status == CLARKE_OK)
@@ -92,7 +84,7 @@ clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, 
   clarke_status status;
 
   if (r->n_at != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "of a network, --at FILE.npz is needed once");
+    return clarke_fail(err, CLARKE_EINPUT, "of a network, the point is one file, .npz or .npy");
   clarke_tensors_init(&arrays);
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, r->file->data, r->file->size, r->path, err);

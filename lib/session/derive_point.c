@@ -72,11 +72,11 @@ all_given(const clarke_derive_session *s, size_t without, clarke_error *err)
     const clarke_code_input *in = &p->input[i];
 
     if (i == without && s->given[i])
-      return clarke_fail(err, CLARKE_EINPUT, "input '%s' is swept: --at %s=... has no meaning",
-                         in->name, in->name);
+      return clarke_fail(err, CLARKE_EINPUT, "input '%s' is swept: a value given for it has no meaning",
+                         in->name);
     if (i != without && !s->given[i])
-      return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has no value: --at %s=%s is missing",
-                         p->file, in->name, in->name, in->vector ? "V,V,..." : "V");
+      return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has no value: the point wants %s=%s (clarke derive --at %s=...)",
+                         p->file, in->name, in->name, in->vector ? "V,V,..." : "V", in->name);
   }
   return CLARKE_OK;
 }

@@ -348,8 +348,8 @@ START_TEST(a_proof_leaves_no_proxy_unsaid)
   static const struct {
     const char *profile, *message;
   } wrong[] = {
-    {"jax-0.10", "--proof: profile jax-0.10 says nothing of Clip kink 0"},
-    {"./stable", "--proof: profile stable has no rule for ties of MaxPool|first, last, mean or hybrid"},
+    {"jax-0.10", "profile jax-0.10 says nothing of Clip kink 0"},
+    {"./stable", "profile stable has no rule for ties of MaxPool|first, last, mean or hybrid"},
   };
   size_t before;
 
@@ -419,7 +419,7 @@ START_TEST(proofs_of_checkpoints)
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.npz --proof p"), 0);
   ck_assert_int_eq(run(CHECKER " p"), 0);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.pt --proof q"), 2);
-  file_says("err", "same.pt: --proof needs the checkpoint as .safetensors");
+  file_says("err", "same.pt: a proof needs the checkpoint as .safetensors");
   ck_assert(!exists("q"));
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.safetensors "
                        "same.safetensors --proof '%%-%%.proof' --gradient %%.st"), 0);
@@ -484,7 +484,7 @@ START_TEST(external_data)
   save_little_model("beside.onnx", true);
   ck_assert_int_eq(run(CLARKE " audit beside.onnx --batch inputs.npz"), 0);
   ck_assert_int_eq(run(CLARKE " audit beside.onnx --batch inputs.npz --proof p.proof"), 2);
-  file_says("err", "beside.onnx: --proof needs the model in one file|save_as_external_data=False");
+  file_says("err", "beside.onnx: a proof needs the model in one file|save_as_external_data=False");
   ck_assert(!exists("p.proof"));
   ck_assert_int_eq(run("rm beside.onnx.data; " CLARKE " audit beside.onnx --batch inputs.npz"), 2);
   file_says("err", "beside.onnx: |external file \"beside.onnx.data\": cannot be opened");

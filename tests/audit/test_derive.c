@@ -528,7 +528,7 @@ START_TEST(messages)
   } wrong[] = {
     {"", "a FILE is needed"},
     {"lemma2.prog relu2.prog --at w=0", "one FILE"},
-    {"lemma2.prog", "input 'w' has no value|--at w=V"},
+    {"lemma2.prog", "input 'w' has no value|wants w=V|--at w="},
     {"lemma2.prog --at v=0", "'v'|w"},
     {"lemma2.prog --at w=0,1", "w"},
     {"lemma2.prog --at w=zero", "zero"},

@@ -73,29 +73,16 @@ parse(int key, char *arg, struct argp_state *state)
 {
   command_line *line = state->input;
   clarke_audit_command *c = &line->command;
+  const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json};
 
-  clarke_refuse_empty(arg, state);
-  switch (key) {
-  case CLARKE_OPTION_LIMIT:
-    clarke_take_limit(arg, state);
+  if (clarke_take_shared(key, arg, state, &shared))
     return 0;
+  switch (key) {
   case 'b':
     c->ask.batch_path = arg;
     return 0;
   case 'l':
     c->ask.loss = arg;
-    return 0;
-  case 'P':
-    c->ask.profile = arg;
-    return 0;
-  case 'w':
-    c->ask.wrt = arg;
-    return 0;
-  case 'p':
-    c->proof = arg;
-    return 0;
-  case 'j':
-    c->json = true;
     return 0;
   case OPTION_PARAMS:
     line->params = true;

@@ -72,26 +72,13 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   clarke_derive_command *r = state->input;
+  const clarke_shared_options shared = {&r->ask.profile, &r->ask.wrt, &r->proof, &r->json};
 
-  clarke_refuse_empty(arg, state);
-  switch (key) {
-  case CLARKE_OPTION_LIMIT:
-    clarke_take_limit(arg, state);
+  if (clarke_take_shared(key, arg, state, &shared))
     return 0;
+  switch (key) {
   case 'a':
     add_point(r, arg, state);
-    return 0;
-  case 'P':
-    r->ask.profile = arg;
-    return 0;
-  case 'w':
-    r->ask.wrt = arg;
-    return 0;
-  case 'j':
-    r->json = true;
-    return 0;
-  case 'p':
-    r->proof = arg;
     return 0;
   case OPTION_FLOAT:
     add_format(r, arg, state);

@@ -43,20 +43,13 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
+  const clarke_shared_options shared = {.proof = &r->proofs, .json = &r->json};
 
-  clarke_refuse_empty(arg, state);
-  switch (key) {
-  case CLARKE_OPTION_LIMIT:
-    clarke_take_limit(arg, state);
+  if (clarke_take_shared(key, arg, state, &shared))
     return 0;
+  switch (key) {
   case 'c':
     r->cases = arg;
-    return 0;
-  case 'p':
-    r->proofs = arg;
-    return 0;
-  case 'j':
-    r->json = true;
     return 0;
   case ARGP_KEY_ARG:
     if (r->pattern != NULL)
