@@ -84,7 +84,8 @@ clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, 
   clarke_status status;
 
   if (r->n_at != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "of a network, the point is one file, .npz or .npy");
+    return clarke_fail(err, CLARKE_EINPUT, "of a network, the point is one file, .npz or .npy (clarke "
+                       "derive --at FILE.npz)");
   clarke_tensors_init(&arrays);
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, r->file->data, r->file->size, r->path, err);

@@ -546,7 +546,7 @@ START_TEST(messages)
     {"broken.prog --print", "broken.prog:"},
     {"log.prog --at t=-1", "log.prog:2:"},
     {"lemma2.prog --at w=0 --wrt v", "'v'"},
-    {"lemma2.prog --at w=0 --wrt w,", "--wrt"},
+    {"lemma2.prog --at w=0 --wrt w,", "wrt: expected names"},
     {"lemma2.prog --at w=0 --profile pytorch-1", "pytorch-1|pytorch-2.13"},
     {"lemma2.prog --at w=0 --float float80", "float80"},
     {"lemma2.prog --sweep 0:1", "A:B:STEP"},
@@ -561,7 +561,7 @@ START_TEST(messages)
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --proof p", "clarke audit --proof"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --print", "--print is for programs"},
     {CASES "/lemma2.onnx --at x=1", ".npz"},
-    {CASES "/lemma2.onnx", "--at FILE.npz"},
+    {CASES "/lemma2.onnx", "the point is one file|--at FILE.npz"},
     {CASES "/lemma2.onnx --at two-samples.npz", "2 samples"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt nothing", "no parameter 'nothing'"},
   };
