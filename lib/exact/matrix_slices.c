@@ -85,51 +85,37 @@ field_mask(const clarke_panel *p, size_t s)
   return s + 1 < p->slices ? ((uint64_t)1 << p->width) - 1 : UINT32_MAX;
 }
 
-static void
-cut_row_1(const clarke_panel *p, double *to, const uint64_t *word, uint64_t *any)
+/* Digits s of a row's numbers; 0 when all of them are. limbs, 1 or 2: where it is a constant, each has its own loop. */
+static inline uint32_t
+cut_slice(const clarke_panel *p, size_t s, clarke_uint128 bias, double *to, const uint64_t *word, size_t limbs)
 {
   const int32_t half = (int32_t)1 << (p->width - 1);
-  uint64_t bias = 0;
+  const uint64_t mask = field_mask(p, s), low = (uint64_t)bias;
+  const unsigned shift = (unsigned)(p->width * s);
+  uint32_t found = 0;
 
-  for (size_t s = 0; s < p->slices; s++)
-    bias = bias << p->width | (uint64_t)half;
-  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
-    const uint64_t mask = field_mask(p, s);
-    const unsigned shift = (unsigned)(p->width * s);
-    uint32_t found = 0;
+  for (size_t j = 0; j < p->cols; j++) {
+    const uint64_t field =
+      limbs == 1 ? (word[j] + low) >> shift
+                 : (uint64_t)((((clarke_uint128)word[2 * j + 1] << 64 | word[2 * j]) + bias) >> shift);
+    const int32_t digit = (int32_t)(field & mask) - half;
 
-    for (size_t j = 0; j < p->cols; j++) {
-      const int32_t digit = (int32_t)((word[j] + bias) >> shift & mask) - half;
-
-      found |= (uint32_t)digit;
-      to[j] = (double)digit;
-    }
-    any[s] |= found;
+    found |= (uint32_t)digit;
+    to[j] = (double)digit;
   }
+  return found;
 }
 
+/* Of numbers that fit in one or two words with the bias. */
 static void
-cut_row_2(const clarke_panel *p, double *to, const uint64_t *word, uint64_t *any)
+cut_short_row(const clarke_panel *p, double *to, const uint64_t *word, size_t limbs, uint64_t *any)
 {
-  const int32_t half = (int32_t)1 << (p->width - 1);
   clarke_uint128 bias = 0;
 
   for (size_t s = 0; s < p->slices; s++)
-    bias = bias << p->width | (uint64_t)half;
-  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols) {
-    const uint64_t mask = field_mask(p, s);
-    const unsigned shift = (unsigned)(p->width * s);
-    uint32_t found = 0;
-
-    for (size_t j = 0; j < p->cols; j++) {
-      const clarke_uint128 w = (clarke_uint128)word[2 * j + 1] << 64 | word[2 * j];
-      const int32_t digit = (int32_t)((uint64_t)((w + bias) >> shift) & mask) - half;
-
-      found |= (uint32_t)digit;
-      to[j] = (double)digit;
-    }
-    any[s] |= found;
-  }
+    bias = bias << p->width | (uint64_t)1 << (p->width - 1);
+  for (size_t s = 0; s < p->slices; s++, to += p->rows * p->cols)
+    any[s] |= limbs == 1 ? cut_slice(p, s, bias, to, word, 1) : cut_slice(p, s, bias, to, word, 2);
 }
 
 static void
@@ -177,10 +163,8 @@ clarke_panel_cut(clarke_panel *p, const clarke_matrix *m, size_t r0, size_t c0)
     const uint64_t *word = clarke_entry(m, (r0 + i) * m->cols + c0);
     double *to = p->digit + i * p->cols;
 
-    if (m->limbs == 1 && span < 64)
-      cut_row_1(p, to, word, any);
-    else if (m->limbs == 2 && span < 128)
-      cut_row_2(p, to, word, any);
+    if (m->limbs <= 2 && span < 64 * m->limbs)
+      cut_short_row(p, to, word, m->limbs, any);
     else
       cut_row(p, to, word, m->limbs, any);
   }

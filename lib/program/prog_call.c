@@ -166,51 +166,10 @@ wrong_count(prog_lowering *low, const call *c, const char *takes)
                           c->n, c->n == 1 ? "is" : "are");
 }
 
-static clarke_status
-analytic_entries(prog_value *v, prog_lowering *low, const call *c, clarke_analytic f,
-                 const size_t *in)
-{
-  clarke_error err = { .text = "" };
-  clarke_status status = clarke_prog_room(low, v->n, v->n, c->at);
-  size_t number;
-
-  clarke_code_new_group(low->p);
-  for (size_t i = 0; status == CLARKE_OK && i < v->n; i++) {
-    status = clarke_prog_add_status(
-      low, clarke_code_add_analytic(low->p, &number, f, in[i], &err), &err, c->at);
-    if (status == CLARKE_OK)
-      clarke_prog_set(v, i, clarke_prog_added(low, c->at));
-  }
-  return status;
-}
-
-static clarke_status
-call_analytic(prog_value *v, prog_lowering *low, const call *c, clarke_analytic f)
-{
-  prog_value argument = { 0 };
-  size_t *in = NULL;
-  clarke_status status = no_braces(low, c);
-
-  if (status == CLARKE_OK && c->n != 1)
-    status = wrong_count(low, c, "one argument");
-  if (status == CLARKE_OK)
-    status = clarke_prog_value_of(&argument, low, c->first);
-  if (status == CLARKE_OK)
-    status = solid_entries(&in, low, &argument, c->at);
-  if (status == CLARKE_OK)
-    status = clarke_prog_result(v, low, argument.vector, argument.n, c->at);
-  if (status == CLARKE_OK)
-    status = analytic_entries(v, low, c, f, in);
-  free(in);
-  clarke_prog_value_clear(&argument);
-  return status;
-}
-
-/* --- pointwise operators with kinks ---------------------------------------------------------------- */
-
-/* A pointwise operator with its constants and proxy. */
+/* A pointwise operator with its constants and proxy; or an analytic function, which has none of these. */
 typedef struct {
-  const clarke_op *op;
+  const clarke_op *op; /* NULL: analytic */
+  clarke_analytic analytic;
   size_t n;
   mpq_t constant[MAX_CONSTANTS];
   clarke_override proxy;
@@ -293,8 +252,8 @@ apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *i
       status = clarke_prog_charge(low, f->constant[k], c->at);
     if (status == CLARKE_OK)
       status = clarke_prog_add_status(
-        low, clarke_code_add_pointwise(low->p, &number, f->op, in[i], f->n, f->constant, &err),
-        &err, c->at);
+        low, f->op != NULL ? clarke_code_add_pointwise(low->p, &number, f->op, in[i], f->n, f->constant, &err)
+                           : clarke_code_add_analytic(low->p, &number, f->analytic, in[i], &err), &err, c->at);
     if (status != CLARKE_OK)
       break;
     clarke_prog_set(v, i, clarke_prog_added(low, c->at));
@@ -303,12 +262,45 @@ apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *i
   return status;
 }
 
+/* f of each entry of the call's first argument. */
+static clarke_status
+apply_to_first(prog_value *v, prog_lowering *low, pointwise *f, const call *c)
+{
+  prog_value argument = { 0 };
+  size_t *in = NULL;
+  clarke_status status = clarke_prog_value_of(&argument, low, c->first);
+
+  if (status == CLARKE_OK)
+    status = solid_entries(&in, low, &argument, c->at);
+  if (status == CLARKE_OK)
+    status = clarke_prog_result(v, low, argument.vector, argument.n, c->at);
+  if (status == CLARKE_OK)
+    status = apply_pointwise(v, low, f, in, c);
+  free(in);
+  clarke_prog_value_clear(&argument);
+  return status;
+}
+
+static clarke_status
+call_analytic(prog_value *v, prog_lowering *low, const call *c, clarke_analytic analytic)
+{
+  pointwise f;
+  clarke_status status = no_braces(low, c);
+
+  if (status == CLARKE_OK && c->n != 1)
+    status = wrong_count(low, c, "one argument");
+  pointwise_init(&f, NULL);
+  f.analytic = analytic;
+  if (status == CLARKE_OK)
+    status = apply_to_first(v, low, &f, c);
+  pointwise_clear(&f);
+  return status;
+}
+
 static clarke_status
 call_pointwise(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op,
                const clarke_spelling *spelling)
 {
-  prog_value argument = { 0 };
-  size_t *in = NULL;
   pointwise f;
   clarke_status status;
 
@@ -317,15 +309,7 @@ call_pointwise(prog_value *v, prog_lowering *low, const call *c, const clarke_op
   if (status == CLARKE_OK)
     status = kink_proxy(&f.proxy, low, c);
   if (status == CLARKE_OK)
-    status = clarke_prog_value_of(&argument, low, c->first);
-  if (status == CLARKE_OK)
-    status = solid_entries(&in, low, &argument, c->at);
-  if (status == CLARKE_OK)
-    status = clarke_prog_result(v, low, argument.vector, argument.n, c->at);
-  if (status == CLARKE_OK)
-    status = apply_pointwise(v, low, &f, in, c);
-  free(in);
-  clarke_prog_value_clear(&argument);
+    status = apply_to_first(v, low, &f, c);
   pointwise_clear(&f);
   return status;
 }
