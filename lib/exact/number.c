@@ -64,6 +64,15 @@ clarke_numbers_free(clarke_number *x, size_t n)
 }
 
 bool
+clarke_numbers_equal(const clarke_number *a, const clarke_number *b, size_t n)
+{
+  for (size_t k = 0; k < n; k++)
+    if (!a[k].exact || !b[k].exact || !mpq_equal(a[k].q, b[k].q))
+      return false;
+  return true;
+}
+
+bool
 clarke_weights_are_valid(mpq_t *weight, size_t n)
 {
   bool valid = true;

@@ -66,6 +66,9 @@ void clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_nu
  * numbers are refused: thirty squarings of 3 fill any memory. */
 bool clarke_number_is_large(const clarke_number *x);
 
+/* Are all n rational, and equal? */
+bool clarke_numbers_equal(const clarke_number *a, const clarke_number *b, size_t n);
+
 /* -1, 0 (exactly zero), 1, or 2 when the ball holds zero. */
 int clarke_number_sign(const clarke_number *x);
 /* The sign of a - b in the same sense. */

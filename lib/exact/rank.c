@@ -2,6 +2,7 @@
  * not full, null vectors from one exact solve of the pivots' minor. */
 #include "exact/rank.h"
 
+#include "exact/echelon.h"
 #include "exact/matrix_words.h"
 #include "exact/rank_pivots.h"
 
@@ -11,10 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The largest primes below 2^30: sixteen products of residues fit in 64 bits. */
+/* The largest primes below 2^30: sixteen products of residues fit in 64 bits (echelon.c). */
 static const uint64_t primes[] = { CLARKE_RANK_PRIME, 1073741783, 1073741741, 1073741723 };
 #define PRIMES (sizeof primes / sizeof primes[0])
-#define UNREDUCED 15
 /* Entries of the null vectors; with more the rank stays unknown from above. */
 #define MAX_NULL ((size_t)1 << 25)
 
@@ -82,195 +82,11 @@ clarke_matrix_set_fmpz_mat(clarke_matrix *m, const fmpz_mat_t from, clarke_error
   return CLARKE_OK;
 }
 
-/* --- elimination modulo a prime -------------------------------------------------------------- */
-
-/* An echelon basis of the rows seen so far: row k is zero at the pivots before the k-th and 1 at its
- * own. */
-typedef struct {
-  uint64_t p, inverse;
-  size_t cols, rank;
-  uint32_t *basis;
-  size_t *row, *col;
-  bool pivots_lent; /* row and col belong to another */
-  uint32_t *null;  /* cols - rank null vectors of the basis, when null_rank == rank */
-  size_t null_rank; /* SIZE_MAX: none */
-  size_t dependent; /* rows found dependent without null vectors since they were last found */
-} echelon;
-
-static inline uint64_t
-reduce(const echelon *e, uint64_t x)
-{
-  x -= (uint64_t)((clarke_uint128)x * e->inverse >> 64) * e->p;
-  while (x >= e->p)
-    x -= e->p;
-  return x;
-}
-
-static void
-reduce_all(const echelon *e, uint64_t *v)
-{
-  for (size_t j = 0; j < e->cols; j++)
-    v[j] = reduce(e, v[j]);
-}
-
-/* v += factor * basis row k; v[j] stays below 2^64 for UNREDUCED calls after reduce_all. */
-static void
-add_multiple(const echelon *e, uint64_t *restrict v, uint32_t factor, size_t k)
-{
-  const uint32_t *restrict b = e->basis + k * e->cols;
-
-  for (size_t j = 0; j < e->cols; j++)
-    v[j] += (uint64_t)factor * b[j];
-}
-
-/* Reduces the residues v of a row by the basis and, if something is left, adds it. */
-static void
-echelon_add(echelon *e, uint64_t *v, size_t row)
-{
-  size_t pivot = 0, pending = 0;
-  uint64_t inverse;
-  uint32_t *b;
-
-  for (size_t k = 0; k < e->rank; k++) {
-    const uint64_t lead = reduce(e, v[e->col[k]]);
-
-    if (lead == 0)
-      continue;
-    if (pending == UNREDUCED) {
-      reduce_all(e, v);
-      pending = 0;
-    }
-    add_multiple(e, v, (uint32_t)(e->p - lead), k);
-    pending++;
-  }
-  reduce_all(e, v);
-  while (pivot < e->cols && v[pivot] == 0)
-    pivot++;
-  if (pivot == e->cols)
-    return;
-  inverse = n_invmod(v[pivot], e->p);
-  b = e->basis + e->rank * e->cols;
-  for (size_t j = 0; j < e->cols; j++)
-    b[j] = (uint32_t)reduce(e, v[j] * inverse);
-  e->row[e->rank] = row;
-  e->col[e->rank] = pivot;
-  e->rank++;
-}
-
-/* x = the null vector of the basis that is 1 at column `free_col` and 0 at the other columns without a
- * pivot: from the last row back, since each row is zero at the pivots before its own. */
-static void
-solve_back(const echelon *e, uint32_t *x, size_t free_col)
-{
-  memset(x, 0, e->cols * sizeof *x);
-  x[free_col] = 1;
-  for (size_t k = e->rank; k-- > 0;) {
-    const uint32_t *b = e->basis + k * e->cols;
-    uint64_t sum = 0;
-
-    for (size_t j = 0; j < e->cols; j++)
-      sum = (sum >> 63 ? reduce(e, sum) : sum) + (uint64_t)b[j] * x[j];
-    sum = reduce(e, sum);
-    x[e->col[k]] = sum == 0 ? 0 : (uint32_t)(e->p - sum);
-  }
-}
-
-/* Null vectors of the basis, so that a dependent row costs cols - rank products of vectors and not
- * `rank` multiples of them. Without memory for them nothing changes. */
-static void
-find_null_modular(echelon *e)
-{
-  bool *pivot = calloc(e->cols + 1, sizeof *pivot);
-  size_t found = 0;
-
-  free(e->null);
-  e->null = malloc(((e->cols - e->rank) * e->cols + 1) * sizeof *e->null);
-  if (pivot != NULL && e->null != NULL) {
-    for (size_t k = 0; k < e->rank; k++)
-      pivot[e->col[k]] = true;
-    for (size_t j = 0; j < e->cols; j++)
-      if (!pivot[j])
-        solve_back(e, e->null + found++ * e->cols, j);
-    e->null_rank = e->rank;
-  }
-  free(pivot);
-}
-
-/* Is the row of residues orthogonal to all null vectors, that is in the span of the basis? */
-static bool
-in_span(const echelon *e, const uint64_t *v)
-{
-  for (size_t k = 0; k < e->cols - e->rank; k++) {
-    const uint32_t *x = e->null + k * e->cols;
-    uint64_t sum = 0;
-
-    for (size_t j = 0; j < e->cols; j++)
-      sum = (sum >> 63 ? reduce(e, sum) : sum) + v[j] * x[j];
-    if (reduce(e, sum) != 0)
-      return false;
-  }
-  return true;
-}
-
-/* Adds the rows in turn. Rows found dependent announce more of them: null vectors, each of which
- * costs about as much to find as a row to reduce, are worth it if they are few beside the rank, the
- * rows left and the dependent rows seen. */
-static void
-add_rows(echelon *e, uint64_t *residue, size_t rows, size_t full)
-{
-  for (size_t i = 0; i < rows && e->rank < full; i++) {
-    uint64_t *v = residue + i * e->cols;
-    const size_t before = e->rank, null = e->cols - e->rank;
-
-    if (e->null_rank == e->rank && in_span(e, v))
-      continue;
-    echelon_add(e, v, i);
-    e->dependent += e->rank == before;
-    if (e->rank == before && 2 * null < e->rank && 2 * null < rows - i && 2 * e->dependent > null) {
-      find_null_modular(e);
-      e->dependent = 0;
-    }
-  }
-}
-
-static void
-echelon_clear(echelon *e)
-{
-  free(e->basis);
-  free(e->null);
-  if (e->pivots_lent)
-    return;
-  free(e->row);
-  free(e->col);
-}
-
-/* The echelon basis of a modulo p. Rows are looked at only until the rank is full. */
-static clarke_status
-eliminate(echelon *e, const clarke_matrix *a, uint64_t p, clarke_error *err)
-{
-  const size_t full = a->rows < a->cols ? a->rows : a->cols;
-  uint64_t *residue = malloc((a->rows * a->cols + 1) * sizeof *residue);
-
-  *e = (echelon){ .p = p, .inverse = (uint64_t)(((clarke_uint128)1 << 64) / p), .cols = a->cols,
-                  .null_rank = SIZE_MAX };
-  e->basis = malloc((full * a->cols + 1) * sizeof *e->basis);
-  e->row = malloc((full + 1) * sizeof *e->row);
-  e->col = malloc((full + 1) * sizeof *e->col);
-  if (residue == NULL || e->basis == NULL || e->row == NULL || e->col == NULL) {
-    free(residue);
-    echelon_clear(e);
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for the rank of a %zu x %zu matrix", a->rows,
-                       a->cols);
-  }
-  clarke_matrix_residues(residue, a, p);
-  add_rows(e, residue, a->rows, full);
-  free(residue);
-  return CLARKE_OK;
-}
+/* --- pivots ----------------------------------------------------------------------------------- */
 
 /* The basis's pivots become r's; e borrows them. */
 static void
-take_pivots(clarke_rank *r, echelon *e)
+take_pivots(clarke_rank *r, clarke_echelon *e)
 {
   free(r->row);
   free(r->col);
@@ -284,13 +100,13 @@ take_pivots(clarke_rank *r, echelon *e)
 clarke_status
 clarke_rank_eliminate(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
 {
-  echelon e;
-  clarke_status status = eliminate(&e, a, p, err);
+  clarke_echelon e;
+  clarke_status status = clarke_echelon_make(&e, a, p, err);
 
   if (status != CLARKE_OK)
     return status;
   take_pivots(r, &e);
-  echelon_clear(&e);
+  clarke_echelon_clear(&e);
   return CLARKE_OK;
 }
 
@@ -335,14 +151,14 @@ free_columns_clear(free_columns *f)
 /* Dependencies are often simple (a zero column, a repeated one): null vectors modulo the prime whose
  * residues are small, of either sign, are taken as they are, to be checked with the rest. */
 static void
-lift_null(clarke_rank *r, const echelon *e, free_columns *f)
+lift_null(clarke_rank *r, const clarke_echelon *e, free_columns *f)
 {
   const uint64_t small = (uint64_t)1 << 12;
 
   for (size_t j = 0; j < f->count; j++) {
     bool all = true;
 
-    solve_back(e, f->x, f->col[j]);
+    clarke_echelon_null(e, f->x, f->col[j]);
     for (size_t k = 0; k < e->cols && all; k++)
       all = f->x[k] < small || e->p - f->x[k] < small;
     f->lifted[j] = all;
@@ -423,7 +239,7 @@ annihilates(const fmpz_mat_t a, const fmpz_mat_t null)
 /* Keeps cols - rank null vectors if A null = 0 in every row; false when they cannot be had, that is
  * when the prime hid a part of the rank. */
 static bool
-find_null(clarke_rank *r, const fmpz_mat_t a, const echelon *e, free_columns *f)
+find_null(clarke_rank *r, const fmpz_mat_t a, const clarke_echelon *e, free_columns *f)
 {
   bool found;
 
@@ -440,7 +256,7 @@ find_null(clarke_rank *r, const fmpz_mat_t a, const echelon *e, free_columns *f)
 
 /* The rank from above, for the pivots in r. */
 static clarke_status
-bound_above(clarke_rank *r, const clarke_matrix *a, const echelon *e, clarke_error *err)
+bound_above(clarke_rank *r, const clarke_matrix *a, const clarke_echelon *e, clarke_error *err)
 {
   free_columns f;
   fmpz_mat_t integers;
@@ -464,8 +280,8 @@ static clarke_status
 try_prime(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
 {
   const size_t full = a->rows < a->cols ? a->rows : a->cols;
-  echelon e;
-  clarke_status status = eliminate(&e, a, p, err);
+  clarke_echelon e;
+  clarke_status status = clarke_echelon_make(&e, a, p, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -477,7 +293,7 @@ try_prime(clarke_rank *r, const clarke_matrix *a, uint64_t p, clarke_error *err)
     fmpz_mat_init(r->null, (slong)a->cols, 0);
     r->known = true;
   }
-  echelon_clear(&e);
+  clarke_echelon_clear(&e);
   return status;
 }
 
@@ -499,15 +315,15 @@ clarke_rank_compute(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
 clarke_status
 clarke_rank_only_null(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
 {
-  echelon e;
-  clarke_status status = eliminate(&e, a, CLARKE_RANK_PRIME, err);
+  clarke_echelon e;
+  clarke_status status = clarke_echelon_make(&e, a, CLARKE_RANK_PRIME, err);
 
   if (status != CLARKE_OK)
     return status;
   take_pivots(r, &e);
   if (r->rank + 1 == a->cols)
     status = bound_above(r, a, &e, err);
-  echelon_clear(&e);
+  clarke_echelon_clear(&e);
   if (status == CLARKE_OK && !r->known) {
     fmpz_mat_clear(r->null);
     fmpz_mat_init(r->null, (slong)a->cols, 0);

@@ -1,0 +1,271 @@
+/* The replay in floats, backward: AD in reverse, in the order of a framework (docs/rounding.md). */
+#include "program/rounded_inside.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_machine_runs(clarke_machine *m)
+{
+  for (size_t i = 0; i < m->p->n; i++) {
+    const clarke_instruction *this = &m->p->instruction[i];
+    const clarke_instruction *before = &m->p->instruction[i > 0 ? i - 1 : 0];
+    size_t start = i > 0 ? m->start[i - 1] : 0;
+
+    if (this->group != before->group || this->kind != before->kind || this->n_in != before->n_in)
+      start = i;
+    for (size_t k = 0; k < this->n_in && start < i; k++)
+      if (this->in[k] >= start)
+        start = i;
+    m->start[i] = start;
+  }
+}
+
+static void
+add_to(clarke_machine *m, double *total, bool *begun, double x)
+{
+  *total = *begun ? clarke_ieee_add(&m->unit, *total, x) : x;
+  *begun = true;
+}
+
+/* Part of the adjoint that the run at hand gives to instruction `at`: a run of several entries keeps
+ * it until the flush. */
+static void
+give(clarke_machine *m, size_t at, double x)
+{
+  if (!m->several) {
+    add_to(m, &m->adjoint[at], &m->reached[at], x);
+    return;
+  }
+  if (!m->summed[at])
+    m->list[m->n_list++] = at;
+  add_to(m, &m->sum[at], &m->summed[at], x);
+}
+
+/* Adds what was given to the adjoints. */
+static void
+flush(clarke_machine *m)
+{
+  for (size_t k = 0; k < m->n_list; k++) {
+    size_t at = m->list[k];
+
+    add_to(m, &m->adjoint[at], &m->reached[at], m->sum[at]);
+    m->summed[at] = false;
+  }
+  m->n_list = 0;
+}
+
+/* Which argument of a LINEAR comes n-th. As a framework it is a chain of additions, undone from the
+ * last; an addition gives to its first argument, then to its second; a product with a constant was
+ * made before the addition that it enters, and comes after it. */
+static size_t
+linear_turn(const clarke_instruction *i, size_t n)
+{
+  bool first_of_two = n + 2 == i->n_in;
+
+  if (n + 2 < i->n_in)
+    return i->n_in - 1 - n;
+  if (i->n_in < 2)
+    return 0;
+  return first_of_two == (mpq_cmp_si(i->coef[0], 1, 1) == 0) ? 0 : 1;
+}
+
+static double
+analytic_share(clarke_machine *m, const clarke_instruction *i, double x, double y, double g)
+{
+  clarke_ieee_unit *u = &m->unit;
+
+  switch (i->function) {
+  case CLARKE_FN_EXP:
+    return clarke_ieee_mul(u, g, y);
+  case CLARKE_FN_LOG:
+    return clarke_ieee_div(u, g, x);
+  case CLARKE_FN_SQRT:
+    return clarke_ieee_div(u, g, clarke_ieee_mul(u, 2, y));
+  case CLARKE_FN_SIN:
+    return clarke_ieee_mul(u, g, clarke_ieee_analytic(u, CLARKE_FN_COS, x));
+  case CLARKE_FN_COS:
+    return clarke_ieee_mul(u, g, -clarke_ieee_analytic(u, CLARKE_FN_SIN, x));
+  case CLARKE_FN_TANH:
+    return clarke_ieee_mul(u, g, clarke_ieee_one_minus_square(u, y));
+  case CLARKE_FN_SIGMOID:
+    return clarke_ieee_mul(u, clarke_ieee_mul(u, g, clarke_ieee_add(u, 1, -y)), y);
+  }
+  return NAN;
+}
+
+static double
+quotient_share(clarke_machine *m, size_t at, size_t k, double g)
+{
+  double divisor = m->value[m->p->instruction[at].in[1]];
+
+  if (k == 0)
+    return clarke_ieee_div(&m->unit, g, divisor);
+  return clarke_ieee_mul(&m->unit, -g, clarke_ieee_div(&m->unit, m->value[at], divisor));
+}
+
+/* The slope at kink k: the proxy's, or the common slope of both sides when it is no kink. */
+static clarke_status
+kink_slope(clarke_machine *m, double *slope, const clarke_instruction *i, size_t kink, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t left, right, proxy;
+
+  mpq_inits(left, right, proxy, NULL);
+  clarke_kink_slopes(left, right, i, kink);
+  if (mpq_equal(left, right))
+    mpq_set(proxy, left);
+  else
+    status = clarke_code_proxy(proxy, i, kink, left, right, m->profile, err);
+  *slope = clarke_ieee_rational(&m->unit, proxy);
+  mpq_clears(left, right, proxy, NULL);
+  return status;
+}
+
+/* ELU left of its kink: (g alpha) exp(x); else a product with the slope, and a masked zero where
+ * that is zero, whatever g is. */
+static clarke_status
+pointwise_share(clarke_machine *m, double *share, const clarke_instruction *i, double g,
+                clarke_error *err)
+{
+  double x = m->value[i->in[0]], slope = 1, c[3] = {0, 0, 0};
+  clarke_status status = CLARKE_OK;
+  bool at_kink;
+  size_t piece = clarke_machine_piece(m, i, x, &at_kink);
+
+  if (at_kink)
+    status = kink_slope(m, &slope, i, piece, err);
+  else if (i->kind == CLARKE_DO_ELU && piece == 0) {
+    *share = clarke_ieee_mul(&m->unit, clarke_machine_times(m, i->coef[0], g),
+                             clarke_ieee_analytic(&m->unit, CLARKE_FN_EXP, x));
+    return CLARKE_OK;
+  } else if (i->kind != CLARKE_DO_ELU) {
+    c[0] = clarke_ieee_rational(&m->unit, i->pieces->coef[piece][1]);
+    c[1] = 2 * clarke_ieee_rational(&m->unit, i->pieces->coef[piece][2]);
+    slope = clarke_ieee_polynomial(&m->unit, c, x);
+  }
+  *share = isnan(x) ? x : slope == 0 ? 0 : clarke_ieee_mul(&m->unit, g, slope);
+  return status;
+}
+
+/* (1 - beta) g to the entry that the rule names, beta g / n to each of n tied, 0 to the others. */
+static clarke_status
+give_order(clarke_machine *m, const clarke_instruction *i, double g, clarke_error *err)
+{
+  size_t rank_in_tie, n = clarke_machine_tied(m, i, &rank_in_tie), next = 0, chosen;
+  clarke_tie tie = CLARKE_TIE_FIRST;
+  clarke_status status;
+  double each, one;
+  mpq_t beta, rest;
+
+  mpq_inits(beta, rest, NULL);
+  status = n > 1 ? clarke_code_tie(&tie, beta, i, m->profile, err) : CLARKE_OK;
+  chosen = m->tied[clarke_tie_index(tie, n, rank_in_tie)];
+  mpq_set_si(rest, 1, 1);
+  mpq_sub(rest, rest, beta);
+  each = mpq_sgn(beta) == 0 ? 0 : clarke_machine_times(m, beta, clarke_ieee_div(&m->unit, g, (double)n));
+  one = mpq_sgn(beta) == 0   ? g
+        : mpq_sgn(rest) == 0 ? each
+                             : clarke_ieee_add(&m->unit, clarke_machine_times(m, rest, g), each);
+  for (size_t k = 0; k < i->n_in && status == CLARKE_OK; k++) {
+    bool is_tied = next < n && m->tied[next] == k;
+
+    next += is_tied;
+    give(m, i->in[k], k == chosen ? one : is_tied ? each : 0);
+  }
+  mpq_clears(beta, rest, NULL);
+  return status;
+}
+
+/* x / norm, then the product: zero at a norm of zero. */
+static void
+give_norm(clarke_machine *m, size_t at, double g)
+{
+  const clarke_instruction *i = &m->p->instruction[at];
+  double norm = m->value[at];
+
+  for (size_t k = 0; k < i->n_in; k++) {
+    double x = m->value[i->in[k]];
+
+    give(m, i->in[k],
+         clarke_ieee_mul(&m->unit, g, norm == 0 ? 0 : clarke_ieee_div(&m->unit, x, norm)));
+  }
+}
+
+/* Arguments of a run that are given to in turns, one sum each: those of sums, products, quotients.
+ * The arguments of others are one vector. */
+static size_t
+turns(const clarke_instruction *i)
+{
+  bool several = i->kind == CLARKE_DO_LINEAR || i->kind == CLARKE_DO_PRODUCT ||
+                 i->kind == CLARKE_DO_QUOTIENT;
+
+  return several ? i->n_in : i->n_in > 0;
+}
+
+/* What instruction `at` gives in its n-th turn. */
+static clarke_status
+take_turn(clarke_machine *m, size_t at, size_t n, clarke_error *err)
+{
+  const clarke_instruction *i = &m->p->instruction[at];
+  clarke_status status = CLARKE_OK;
+  double g = m->adjoint[at], share;
+  size_t k = i->kind == CLARKE_DO_LINEAR ? linear_turn(i, n) : n;
+
+  if (i->kind == CLARKE_DO_LINEAR)
+    give(m, i->in[k], clarke_machine_times(m, i->coef[k], g));
+  else if (i->kind == CLARKE_DO_PRODUCT)
+    give(m, i->in[k], clarke_ieee_mul(&m->unit, g, m->value[i->in[1 - k]]));
+  else if (i->kind == CLARKE_DO_QUOTIENT)
+    give(m, i->in[k], quotient_share(m, at, k, g));
+  else if (i->kind == CLARKE_DO_ANALYTIC)
+    give(m, i->in[0], analytic_share(m, i, m->value[i->in[0]], m->value[at], g));
+  else if (i->kind == CLARKE_DO_ORDER)
+    status = give_order(m, i, g, err);
+  else if (i->kind == CLARKE_DO_BRANCH)
+    give(m, i->in[clarke_machine_arm(m, i)], g);
+  else if (i->kind == CLARKE_DO_NORM)
+    give_norm(m, at, g);
+  else {
+    status = pointwise_share(m, &share, i, g, err);
+    give(m, i->in[0], share);
+  }
+  return status;
+}
+
+static clarke_status
+undo_run(clarke_machine *m, size_t start, size_t end, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  m->several = end - start > 1;
+  for (size_t n = 0; n < turns(&m->p->instruction[start]); n++) {
+    for (size_t i = start; i < end && status == CLARKE_OK; i++)
+      if (m->reached[i])
+        status = take_turn(m, i, n, err);
+    flush(m);
+  }
+  return status;
+}
+
+/* The gradient of one output, in the order of the inputs in wrt. */
+clarke_status
+clarke_machine_backward(clarke_machine *m, double *gradient, size_t output, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+  size_t n = 0;
+
+  memset(m->reached, 0, m->p->n * sizeof *m->reached);
+  m->adjoint[output] = 1;
+  m->reached[output] = true;
+  for (size_t end = output + 1; end > 0 && status == CLARKE_OK; end = m->start[end - 1])
+    status = undo_run(m, m->start[end - 1], end, err);
+  for (size_t k = 0; k < m->p->n_inputs; k++)
+    for (size_t j = 0; m->p->input[k].wrt && j < m->p->input[k].n; j++) {
+      size_t i = m->p->input[k].first + j;
+
+      gradient[n++] = m->reached[i] ? m->adjoint[i] : 0;
+    }
+  return status;
+}
