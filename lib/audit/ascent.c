@@ -2,6 +2,8 @@
  * the weights of a softmax, which sharpens. */
 #include "audit/ascent.h"
 
+#include "exact/mdm.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,16 +29,6 @@ clarke_draw(uint64_t *state)
   return (double)(int32_t)(*state >> 32) / 2147483648.0;
 }
 
-static double
-dot(const double *a, const double *b, size_t n)
-{
-  double sum = 0;
-
-  for (size_t i = 0; i < n; i++)
-    sum += a[i] * b[i];
-  return sum;
-}
-
 static void
 add(double *a, double by, const double *b, size_t n)
 {
@@ -47,7 +39,7 @@ add(double *a, double by, const double *b, size_t n)
 static void
 normalize(double *x, size_t n)
 {
-  double length = sqrt(dot(x, x, n));
+  double length = sqrt(clarke_dot(x, x, n));
 
   for (size_t i = 0; i < n && length > 0; i++)
     x[i] /= length;
@@ -62,7 +54,7 @@ add_class(ascent *k, size_t i, double sharpness)
   double most = 0, sum = 0, mean = 0;
 
   for (size_t o = 0; o < class->options; o++) {
-    k->weight[o] = sharpness * k->scale[i] * dot(class->slope + o * n, k->d, n);
+    k->weight[o] = sharpness * k->scale[i] * clarke_dot(class->slope + o * n, k->d, n);
     most = k->weight[o] > most ? k->weight[o] : most;
   }
   for (size_t o = 0; o < class->options; o++) {
@@ -129,7 +121,7 @@ begin(ascent *k, const double *v)
     k->gain[i] = malloc(class->options * sizeof **k->gain);
     done += k->gain[i] != NULL;
     for (size_t o = 0; k->gain[i] != NULL && o < class->options; o++)
-      k->gain[i][o] = dot(class->gain[0] + o * n, v, n) + dot(class->gain[1] + o * n, v, n);
+      k->gain[i][o] = clarke_dot(class->gain[0] + o * n, v, n) + clarke_dot(class->gain[1] + o * n, v, n);
     for (size_t e = 0; e < class->options * n; e++)
       largest = fabs(class->slope[e]) > largest ? fabs(class->slope[e]) : largest;
     k->scale[i] = 1 / largest;

@@ -8,8 +8,8 @@
 #define ROUNDS 100000
 #define ACCURACY 0.01 /* of the square of the distance */
 
-static double
-dot(const double *a, const double *b, size_t n)
+double
+clarke_dot(const double *a, const double *b, size_t n)
 {
   double sum = 0;
 
@@ -57,7 +57,7 @@ clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t d
   }
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
-      gram[i * n + j] = dot(point + i * dim, point + j * dim, dim);
+      gram[i * n + j] = clarke_dot(point + i * dim, point + j * dim, dim);
   weight[0] = 1;
   memcpy(along, gram, n * sizeof *along);
   for (size_t i = 0; n > 0 && i < ROUNDS && move(weight, along, gram, n); i++)
@@ -68,7 +68,7 @@ clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t d
       x[j] += weight[i] * point[i * dim + j];
   *outside = n > 0;
   for (size_t i = 0; i < n; i++)
-    *outside = *outside && dot(x, point + i * dim, dim) > 0;
+    *outside = *outside && clarke_dot(x, point + i * dim, dim) > 0;
   free(gram);
   free(weight);
   free(along);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+double clarke_dot(const double *a, const double *b, size_t n);
+
 /* x (dim entries) for n points (n x dim). *outside: <x, point> > 0 for all of them. */
 clarke_status clarke_nearest(bool *outside, double *x, const double *point, size_t n, size_t dim,
                              clarke_error *err);
