@@ -106,6 +106,16 @@ read_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
   return status;
 }
 
+/* Is a condition of the cell at rest? */
+static bool
+any_rests(const clarke_cell *c, const clarke_question *q)
+{
+  for (size_t i = 0; i < q->replay->n_conditions; i++)
+    if (c->rests[i])
+      return true;
+  return false;
+}
+
 static clarke_status
 try_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
@@ -122,6 +132,13 @@ try_own_cell(clarke_audit *a, const clarke_question *q, clarke_error *err)
   status = clarke_realize(&realized, &a->cell[0], a, true, q, err);
   if (status != CLARKE_OK || !realized)
     return status;
+  if (any_rests(&a->cell[0], q))
+    return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_AD,
+                    a->cell[0].n == 0
+                      ? "the arguments of all touched kinks have the gradient zero: whichever sides they take "
+                        "nearby, the gradients there are close to AD's"
+                      : "some touched kinks have arguments whose gradient is zero: their sides do not matter; for "
+                        "the others a direction leads to points where the true gradient is close to AD's");
   return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_AD,
                   a->global_tried
                     ? "a direction in all parameters at once (the global system; the layers' "
@@ -137,7 +154,7 @@ shared_lambda(mpq_t lambda, const clarke_question *q, const clarke_cell *own, si
   bool begun = false;
 
   for (size_t k = 0; k < q->replay->n_touches; k++) {
-    if (q->replay->touch[k].step != step || own->flat[k])
+    if (q->replay->touch[k].step != step || !clarke_cell_moves(own, q, k))
       continue;
     if (begun && !mpq_equal(lambda, q->touch[k].lambda))
       return false;
@@ -167,8 +184,8 @@ find_mixed(clarke_audit *a, const clarke_question *q)
     bool mixed = false;
 
     for (size_t k = 0; k < q->replay->n_touches; k++)
-      mixed = mixed || (q->replay->touch[k].step == a->layer[i].step && !a->cell[0].flat[k] &&
-                        q->touch[k].ad_side == CLARKE_PROXY);
+      mixed = mixed || (q->replay->touch[k].step == a->layer[i].step && q->touch[k].ad_side == CLARKE_PROXY &&
+                        clarke_cell_moves(&a->cell[0], q, k));
     if (!mixed)
       continue;
     mpq_init(a->lambda[a->n_mixed]);

@@ -1,6 +1,7 @@
 #include "audit/cell.h"
 
 #include "audit/degree.h"
+#include "audit/system.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ clarke_cell_clear(clarke_cell *c)
   free(c->direction);
   free(c->side);
   free(c->flat);
+  free(c->rests);
   clarke_cell_init(c);
 }
 
@@ -31,7 +33,8 @@ clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, cl
   clarke_cell_clear(c);
   c->side = malloc(n + 1);
   c->flat = calloc(n + 1, sizeof *c->flat);
-  if (c->side == NULL || c->flat == NULL)
+  c->rests = calloc(q->replay->n_conditions + 1, sizeof *c->rests);
+  if (c->side == NULL || c->flat == NULL || c->rests == NULL)
     return clarke_no_memory(err);
   for (size_t k = 0; k < n; k++)
     c->side[k] = side != NULL ? side[k] : q->touch[k].ad_side;
@@ -53,6 +56,13 @@ clarke_cell_direction(clarke_cell *c, clarke_error *err)
   return &c->direction[c->n++];
 }
 
+/* The side, or one to begin with. */
+static int8_t
+some_side(const clarke_touch *t, int8_t side)
+{
+  return side != CLARKE_PROXY ? side : clarke_side_numbered(t, 0);
+}
+
 clarke_status
 clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
                    clarke_error *err)
@@ -63,9 +73,9 @@ clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question
 
   if (choice == NULL)
     return clarke_no_memory(err);
-  /* The derivative of a flat argument is zero: any slope will do, any option. */
+  /* The derivative of an argument that is flat or at rest is zero: any slope will do, any option. */
   for (size_t k = 0; k < r->n_touches; k++)
-    choice[k] = c->side[k] != CLARKE_PROXY ? c->side[k] : clarke_side_numbered(&r->touch[k], 0);
+    choice[k] = some_side(&r->touch[k], c->side[k]);
   status = clarke_question_slopes(s, q, choice, err);
   free(choice);
   return status;
@@ -93,12 +103,70 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
   return sign * side;
 }
 
-/* Has the side nothing to ask by this condition of the touch? */
-static bool
-asks_nothing(const clarke_touch *t, int8_t side, size_t condition)
+/* --- at rest --------------------------------------------------------------------------------- */
+
+/* What something in its own layer moves is not at rest, as a rule: such rows are short. */
+static clarke_status
+condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, size_t condition,
+                clarke_error *err)
 {
-  return t->n_options > 0 && CLARKE_OPTION(condition) == side;
+  clarke_row row;
+  clarke_status status;
+  bool exact;
+
+  clarke_row_init(&row);
+  status = clarke_touch_row(&row, &exact, columns, k, side, condition, true, err);
+  if (status == CLARKE_OK && row.n == 0)
+    status = clarke_touch_rests(rests, columns, k, side, condition, err);
+  clarke_row_clear(&row);
+  return status;
 }
+
+clarke_status
+clarke_cell_rest(bool *any, clarke_cell *c, const clarke_question *q, clarke_error *err)
+{
+  clarke_columns columns;
+  clarke_status status;
+
+  *any = false;
+  if (!clarke_whole_rows_reachable(q))
+    return CLARKE_OK;
+  status = clarke_columns_init(&columns, q, c->side, err);
+  for (size_t j = 0; j < q->replay->near.n; j++)
+    for (size_t k = 0; k < q->replay->n_touches && status == CLARKE_OK; k++) {
+      const clarke_touch *t = &q->replay->touch[k];
+
+      for (size_t i = 0; t->column == j && i < clarke_touch_conditions(t) && status == CLARKE_OK; i++) {
+        bool *rests = &c->rests[t->first_condition + i];
+
+        if (clarke_cell_asks(c, q, k, i))
+          status = condition_rests(rests, &columns, k, some_side(t, c->side[k]), i, err);
+        *any = *any || *rests;
+      }
+    }
+  clarke_columns_clear(&columns);
+  return status;
+}
+
+bool
+clarke_cell_asks(const clarke_cell *c, const clarke_question *q, size_t k, size_t condition)
+{
+  const clarke_touch *t = &q->replay->touch[k];
+
+  return !c->flat[k] && !c->rests[t->first_condition + condition] &&
+         (t->n_options == 0 || CLARKE_OPTION(condition) != some_side(t, c->side[k]));
+}
+
+bool
+clarke_cell_moves(const clarke_cell *c, const clarke_question *q, size_t k)
+{
+  for (size_t i = 0; i < clarke_touch_conditions(&q->replay->touch[k]); i++)
+    if (clarke_cell_asks(c, q, k, i))
+      return true;
+  return false;
+}
+
+/* --- what directions do ---------------------------------------------------------------------- */
 
 /* settled[condition]: 0 while all derivatives were zero, 1 as the side asks, 2 not. */
 static void
@@ -108,11 +176,9 @@ settle(uint8_t *settled, const clarke_cell *c, const clarke_question *q,
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
-    if (c->flat[k] || c->side[k] == CLARKE_PROXY)
-      continue;
-    for (size_t i = 0; i < clarke_touch_conditions(t); i++) {
+    for (size_t i = 0; i < clarke_touch_conditions(t) && c->side[k] != CLARKE_PROXY; i++) {
       uint8_t *one = &settled[t->first_condition + i];
-      int sign = *one != 0 || asks_nothing(t, c->side[k], i)
+      int sign = *one != 0 || !clarke_cell_asks(c, q, k, i)
                    ? 0
                    : tangent_sign(tangent, q->g, t, c->side[k], i);
 
@@ -142,16 +208,14 @@ along_direction(uint8_t *settled, const clarke_cell *c, const clarke_question *q
   return status;
 }
 
-/* Is everything settled as the touch's side asks? */
+/* Is everything settled as the touch's side asks, or at rest? */
 static bool
-reached(const uint8_t *settled, const clarke_cell *c, const clarke_touch *t, size_t k)
+reached(const uint8_t *settled, const clarke_cell *c, const clarke_question *q, size_t k)
 {
-  if (c->flat[k])
-    return true;
-  if (c->side[k] == CLARKE_PROXY)
-    return false;
+  const clarke_touch *t = &q->replay->touch[k];
+
   for (size_t i = 0; i < clarke_touch_conditions(t); i++)
-    if (!asks_nothing(t, c->side[k], i) && settled[t->first_condition + i] != 1)
+    if (clarke_cell_asks(c, q, k, i) && settled[t->first_condition + i] != 1)
       return false;
   return true;
 }
@@ -176,7 +240,7 @@ clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clar
   *realized = status == CLARKE_OK;
   for (size_t k = 0; k < r->n_touches && *realized; k++)
     *realized = (step != CLARKE_NONE && r->touch[k].step != step && r->touch[k].step != inner) ||
-                reached(settled, c, &r->touch[k], k);
+                reached(settled, c, q, k);
   clarke_slopes_clear(&slopes);
   free(settled);
   return status;

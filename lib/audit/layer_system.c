@@ -5,17 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row that is not cut, in a graph that couples samples, takes a pass over all of their activations: no
- * more than so many entries in all. */
-#define COUPLED_WORK ((size_t)1 << 27)
-
-static bool
-within_reach(size_t step, const clarke_question *q)
-{
-  return step != CLARKE_NONE || !clarke_graph_couples(q->g) ||
-         q->replay->n_conditions <= COUPLED_WORK / (q->g->activations + 1);
-}
-
 typedef struct {
   size_t touch, condition;
 } asked;
@@ -37,10 +26,10 @@ list_rows(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
-    if ((step != CLARKE_NONE && t->step != step && t->step != inner) || cell->flat[k])
+    if (step != CLARKE_NONE && t->step != step && t->step != inner)
       continue;
     for (size_t c = 0; c < clarke_touch_conditions(t); c++)
-      if (t->n_options == 0 || CLARKE_OPTION(c) != cell->side[k])
+      if (clarke_cell_asks(cell, q, k, c))
         s->owner[s->n++] = (asked){.touch = k, .condition = c};
   }
 }
@@ -88,7 +77,7 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   size_t most = q->replay->n_conditions;
 
   memset(s, 0, sizeof *s);
-  if (!within_reach(step, q)) {
+  if (step == CLARKE_NONE && !clarke_whole_rows_reachable(q)) {
     s->n = CLARKE_NONE;
     return CLARKE_OK;
   }

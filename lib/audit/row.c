@@ -108,6 +108,16 @@ clarke_column_entry(size_t *parameter, size_t column, const clarke_graph *g)
   return column - base;
 }
 
+/* A row that is not cut, in a graph that couples samples, takes a pass over all of their activations: no
+ * more than so many entries in all. */
+#define COUPLED_WORK ((size_t)1 << 27)
+
+bool
+clarke_whole_rows_reachable(const clarke_question *q)
+{
+  return !clarke_graph_couples(q->g) || q->replay->n_conditions <= COUPLED_WORK / (q->g->activations + 1);
+}
+
 clarke_status
 clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
                     clarke_error *err)
@@ -239,29 +249,42 @@ emit_gradients(const clarke_emitter *emitter, const clarke_matrix *gradient, con
   return status;
 }
 
-/* By matrices over all samples, which the graph couples. */
+/* The gradient of the condition by all parameters, as matrices: over all samples where the graph couples them before its
+ * step, else over the column at hand. */
 static clarke_status
-coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns *c,
-            const clarke_emitter *emitter, clarke_error *err)
+whole_gradient(clarke_matrix *gradient, const clarke_sparse_seed *seed, size_t column, bool coupled,
+               const clarke_columns *c, clarke_error *err)
 {
-  const clarke_forward *f = &c->q->replay->near;
+  const clarke_forward *f = coupled ? &c->q->replay->near : &c->forward;
+  const size_t at = coupled ? column : 0;
   const clarke_graph *g = f->g;
   clarke_matrix *grad = clarke_matrices_new(g->n_values);
-  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
-  clarke_status status = grad != NULL && gradient != NULL
+  clarke_status status = grad != NULL
                            ? clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count,
                                                   f->n, 1, err)
                            : clarke_no_memory(err);
 
   for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
-    grad[seed->value].word[(seed->entry[k] * f->n + column) * grad[seed->value].limbs] =
+    grad[seed->value].word[(seed->entry[k] * f->n + at) * grad[seed->value].limbs] =
       (uint64_t)(int64_t)seed->sign[k];
   if (status == CLARKE_OK)
-    status = clarke_reverse_run(grad, f, &c->slopes, seed->segment, clarke_gradient_sink, gradient,
-                                err);
+    status = clarke_reverse_run(grad, f, coupled ? &c->slopes : &c->slope, seed->segment,
+                                clarke_gradient_sink, gradient, err);
+  clarke_matrices_free(grad, g->n_values);
+  return status;
+}
+
+static clarke_status
+coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns *c,
+            const clarke_emitter *emitter, clarke_error *err)
+{
+  const clarke_graph *g = c->q->g;
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
+  clarke_status status = gradient != NULL ? whole_gradient(gradient, seed, column, true, c, err)
+                                          : clarke_no_memory(err);
+
   if (status == CLARKE_OK)
     status = emit_gradients(emitter, gradient, g, err);
-  clarke_matrices_free(grad, g->n_values);
   clarke_matrices_free(gradient, g->n_parameters);
   return status;
 }
@@ -312,5 +335,38 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
     clarke_row_finish(row);
     *exact = pass_is_exact(&c->q->replay->near, t->step);
   }
+  return status;
+}
+
+/* Exactly: an enclosure with a radius is not. */
+static bool
+is_zero(const clarke_matrix *m)
+{
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++)
+      if (clarke_matrix_radius(m, i, j) != 0)
+        return false;
+  return clarke_matrix_bits(m) == 0;
+}
+
+clarke_status
+clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t condition,
+                   clarke_error *err)
+{
+  const clarke_touch *t = &c->q->replay->touch[k];
+  const clarke_graph *g = c->q->g;
+  const clarke_sparse_seed seed = seed_of(g, t, side, condition, false);
+  const bool coupled = couples_before(g, t->step);
+  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
+  clarke_status status = gradient != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  *rests = true;
+  if (status == CLARKE_OK && !coupled)
+    status = take_column(c, t->column, err);
+  if (status == CLARKE_OK)
+    status = whole_gradient(gradient, &seed, t->column, coupled, c, err);
+  for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK && *rests; p++)
+    *rests = is_zero(&gradient[p]);
+  clarke_matrices_free(gradient, g->n_parameters);
   return status;
 }

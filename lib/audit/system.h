@@ -49,6 +49,9 @@ typedef struct {
   clarke_sparse sparse;
 } clarke_columns;
 
+/* May rows that are not cut be made of all conditions, with a bounded amount of work? */
+bool clarke_whole_rows_reachable(const clarke_question *q);
+
 /* side: as of clarke_question_slopes. */
 clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
                                   clarke_error *err);
@@ -60,6 +63,10 @@ void clarke_columns_clear(clarke_columns *c);
  * only (segment). *exact: false when enclosures came in (then entries are midpoints). */
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
                                int8_t side, size_t condition, bool segment, clarke_error *err);
+
+/* Is the row in all wrt parameters zero, exactly? */
+clarke_status clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t condition,
+                                 clarke_error *err);
 
 /* Rows that share a column, directly or through others, get one block number: the index of the first of them. */
 clarke_status clarke_system_blocks(size_t *block, const clarke_row *row, size_t n_rows,

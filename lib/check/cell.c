@@ -9,7 +9,7 @@ cell
 cell_new(const point *p)
 {
   cell c = {allocate(p->n_touched, sizeof(int)), allocate(p->n_touched, sizeof(bool)), rationals(p->n_slopes),
-            allocate(p->net->n_steps, sizeof(uint8_t *)), NONE};
+            allocate(p->net->n_steps, sizeof(uint8_t *))};
   for (size_t s = 0; s < p->net->n_steps; s++)
     c.degree[s] = allocate(entries(p, s), 1);
   return c;
@@ -45,8 +45,6 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
       gradient(p, c->slope, c, k, 0, 0);
       c->flat[k] = zeros(p->net->gradient, p->net->n_wrt);
     }
-    if (!c->flat[k] && c->side[k] == 0 && c->open > k)
-      c->open = k;
     if (c->flat[k] || c->side[k] == 0)
       return c->flat[k] ? 0 : 2;
   }
@@ -80,7 +78,6 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
 void
 cell_settle(cell *c, const point *p, bool tree)
 {
-  c->open = NONE;
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t b = 0; b < p->net->apart; b++)
       cell_settle_step(c, p, s, b, tree);

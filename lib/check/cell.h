@@ -5,7 +5,7 @@
 #include "point.h"
 
 cell cell_new(const point *p);
-/* Fills flat, slope, degree and open from side. In a tree an affine argument with derivative zero
+/* Fills flat, slope and degree from side. In a tree an affine argument with derivative zero
  * is constant too. */
 void cell_settle(cell *c, const point *p, bool tree);
 

@@ -41,7 +41,6 @@ typedef struct {
   bool *flat;       /* its argument is constant: the side does not matter */
   rational *slope;  /* of all touched kinks and windows */
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
-  size_t open;      /* the first touched kink with neither a side nor flat; or NONE */
 } cell;
 
 size_t entries(const point *p, size_t s);                                  /* of step s */

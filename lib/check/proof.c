@@ -198,7 +198,6 @@ check_cell(void)
 {
   bool *found = allocate(p.n_slopes, sizeof *found);
   cell_settle(&c, &p, false);
-  require(c.open == NONE, "%s is not flat, and what AD does gives it no side", kink(c.open));
   next_line("directions");
   size_t n = next_number();
   for (size_t i = 0; i < n; i++) {
@@ -207,7 +206,7 @@ check_cell(void)
     note_moves(&p, &c, &d, found);
     tangents_free(&d);
   }
-  note_moves(&p, &c, NULL, found);
+  must_move_or_rest(&p, &c, found);
   free(found);
 }
 

@@ -136,7 +136,7 @@ check_others(cell *c)
     note_moves(p, c, &d, found);
     tangents_free(&d);
   }
-  note_moves(p, c, NULL, found);
+  must_move(p, c, found);
   free(found);
 }
 

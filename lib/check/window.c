@@ -390,8 +390,6 @@ window_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
   for (size_t o = 0; o < t->n; o++)
     mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
   c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c, k));
-  if (!c->flat[k] && c->side[k] == 0 && c->open > k)
-    c->open = k;
   return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
 }
 
@@ -508,18 +506,47 @@ side_sign(const point *p, const cell *c, const motion *d, size_t k, size_t o)
   return interval_sign(&x, kink(k));
 }
 
+/* Of touched kink k a flat argument asks nothing, of a window's options the side itself. */
+static bool
+asks_nothing(const point *p, const cell *c, size_t k, size_t o)
+{
+  return c->flat[k] || (is_window(&p->touched[k]) && (int)o + 1 == c->side[k]);
+}
+
 void
 note_moves(const point *p, const cell *c, const motion *d, bool *moved)
 {
   for (size_t k = 0; k < p->n_touched; k++)
     for (size_t o = 0; o < p->touched[k].n; o++) {
-      bool *done = &moved[p->touched[k].slope + o], own = is_window(&p->touched[k]) && (int)o + 1 == c->side[k];
-      if (*done || own || c->flat[k])
+      bool *done = &moved[p->touched[k].slope + o];
+      if (*done || asks_nothing(p, c, k, o) || c->side[k] == 0)
         continue;
-      require(d != NULL, "no direction moves %s", kink(k));
       int sign = side_sign(p, c, d, k, o);
       require(sign >= 0, "%s moves to the wrong side", kink(k));
       *done = sign > 0;
+    }
+}
+
+void
+must_move(const point *p, const cell *c, const bool *moved)
+{
+  for (size_t k = 0; k < p->n_touched; k++)
+    for (size_t o = 0; o < p->touched[k].n; o++)
+      require(moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o), "no direction moves %s", kink(k));
+}
+
+void
+must_move_or_rest(const point *p, const cell *c, const bool *moved)
+{
+  for (size_t k = 0; k < p->n_touched; k++)
+    for (size_t o = 0; o < p->touched[k].n; o++) {
+      bool window = is_window(&p->touched[k]);
+      if (moved[p->touched[k].slope + o] || asks_nothing(p, c, k, o))
+        continue;
+      gradient(p, c->slope, c, k, window && c->side[k] > 0 ? (size_t)c->side[k] - 1 : 0, o);
+      bool rests = zeros(p->net->gradient, p->net->n_wrt);
+      require(rests || c->side[k] != 0, "%s does not rest, and what AD does gives it no side", kink(k));
+      require(rests, "no direction moves %s", kink(k));
     }
 }
 

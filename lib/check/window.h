@@ -34,10 +34,11 @@ bool next_side(const point *p, cell *c, size_t k); /* of a branch on touched kin
 int side_named(const point *p, size_t k, char c);  /* a sign, or a window's letter */
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
 size_t next_option(const point *p, const cell *c, size_t k);
-/* Under a direction with tangents d, touched kinks that are not flat must move to their sides, the
- * side's option above each other, or not at all; notes in moved, an array like slopes, which have.
- * Without d all must have. */
+/* Under a direction with tangents d, touched kinks that are not flat and have a side must move to it, the
+ * side's option above each other, or not at all; notes in moved, an array like slopes, which have. */
 void note_moves(const point *p, const cell *c, const motion *d, bool *moved);
+void must_move(const point *p, const cell *c, const bool *moved);         /* all that are not flat must have */
+void must_move_or_rest(const point *p, const cell *c, const bool *moved); /* or have a gradient zero under the cell */
 /* Under moves with tangents d, what has no side and is not flat must not move: its side does not matter. */
 void must_be_still(const point *p, const cell *c, const motion *d);
 

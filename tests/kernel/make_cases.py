@@ -216,7 +216,7 @@ def identities():
         ad = "evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 2\nmove w at 1 1\nmove w at 2 2\nmove w at 3 1"
         one = ad.replace("at 2 2", "at 2 1").replace("at 3 1", "at 3 -1" if inner == 2 else "at 3 1/2")
         case("identity-" + name, 0, "VERIFIED", evidence=one, tie="first", **base)
-        case(f"identity-{name}-mean", 1, "gives it no side", evidence=one, tie="mean", **base)
+        case(f"identity-{name}-mean", 1, "not rational" if name in ["tanh", "softmax"] else "gives it no side", evidence=one, tie="mean", **base)
         case(f"identity-{name}-one", 1, f"the number of touched kinks is {inner + 1}", tie="mean",
              evidence="evidence ad\ncell ad\ndirections 0", **{**base, "touched": inner})
         case(f"identity-{name}-last", 1, "moves to the wrong side", evidence=one, tie="last", **base)
@@ -1132,7 +1132,7 @@ def global_maxima():
             case("global-zeros", 0, "VERIFIED", evidence=NOTHING, **rows)
             continue
         one = "evidence hull 1\ncell 1 {0}\ndirections 0"
-        case("global-others-f", 1, "no direction moves", evidence=one.format("f"), **rows)
+        case("global-others-f", 0, "VERIFIED", evidence=one.format("f"), **rows)
         case("global-others-g", 1, "has no side 'g'", evidence=one.format("g"), **rows)
     for name, groups in [("three", 3), ("no", 0)]:
         norm_net(f"groups-{name}", "GroupNormalization", dict(w=[[[1.5]], [[-0.75]]], s=[0, 0], b=[1, 1]), [2, 3], head="Conv",
@@ -1960,13 +1960,87 @@ def near_kinks():
     case("near-order", 0, "VERIFIED", evidence=ad, **{**window, "model": "near-order.onnx", "data": "near-order.npz"})
 
 
+def resting():
+    """Touched kinks and windows whose gradient is zero, so that no side is asked for; and some that only seem so."""
+    dense = lambda x, w, y: helper.make_node("Gemm", [x, w], [y], "dense_" + y)  # noqa: E731
+    rho = lambda x, y: helper.make_node("Relu", [x], [y], "rho_" + y)  # noqa: E731
+    batch("rest.npz", [[1]])
+    base = dict(verdict="in-bouligand", data="rest.npz", touched=1, proxies=["Relu 0 0"])
+
+    def two_layers_net(name, u, w):
+        save(name, [dense("x", "w", "y"), dense("y", "u", "z"), rho("z", "out")], ["N", 1], None, dict(w=[[w]], u=[[u]]))
+        return {**base, "model": name}
+
+    zero, first, last = (two_layers_net(f"rest-{n}.onnx", u, w) for n, u, w in [("zero", 0, 0), ("first", 1, 0), ("last", 0, 1)])
+    case("rest-zero", 0, "VERIFIED", evidence=NOTHING, **zero)
+    for proxy in ["1", "1/2", "-7", "right"]:
+        case("rest-proxy-" + proxy.replace("/", "-"), 0, "VERIFIED", evidence=NOTHING, **{**zero, "proxies": ["Relu 0 " + proxy]})
+    for name, side in [("minus", "-"), ("plus", "+")]:
+        case("rest-hull-" + name, 0, "VERIFIED", evidence=f"evidence hull 1\ncell 1 {side}\ndirections 0", **zero)
+    # The gradient is over all of wrt, not of one layer.
+    case("rest-first", 1, "no direction moves", evidence=NOTHING, **first)
+    case("rest-last", 1, "no direction moves", evidence=NOTHING, **last)
+    case("rest-last-w", 0, "VERIFIED", evidence=NOTHING, wrt="w", **last)
+    case("rest-last-half", 1, "gives it no side", evidence=NOTHING, **{**last, "proxies": ["Relu 0 1/2"]})
+    case("rest-last-moved", 0, "VERIFIED", evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove u at 0 -1", **last)
+    # Still along the direction, but not at rest: u moves, w does not.
+    case("rest-first-still", 1, "no direction moves",
+         evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove u at 0 -1", **first)
+    # Behind a kink at rest: v relu(u w) rests, v relu(u w) + b does not.
+    for name, extra, touched in [("behind", [], 2), ("beside", [helper.make_node("Add", ["t", "b"], ["s"], "sum")], 2)]:
+        save(f"rest-{name}.onnx",
+             [dense("x", "w", "y"), dense("y", "u", "z"), rho("z", "r"), dense("r", "v", "t"), *extra,
+              rho("s" if extra else "t", "out")], ["N", 1], None, dict(w=[[0]], u=[[0]], v=[[3]], **(dict(b=[0]) if extra else {})))
+        at = {**base, "model": f"rest-{name}.onnx", "touched": touched}
+        case(f"rest-{name}", 1 if extra else 0, "no direction moves" if extra else "VERIFIED", evidence=NOTHING, **at)
+        if extra:
+            case("rest-beside-moved", 0, "VERIFIED", evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove b at 0 -1", **at)
+            case("rest-beside-wrong", 1, "wrong side",
+                 evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove b at 0 1", **at)
+    # A mixed layer behind one that rests, whose own proxy is no mix: |relu(u w) + b|, Abs having the proxy 0.
+    save("rest-mix.onnx",
+         [dense("x", "w", "y"), dense("y", "u", "z"), rho("z", "r"), helper.make_node("Add", ["r", "b"], ["s"], "sum"),
+          helper.make_node("Abs", ["s"], ["out"], "size")], ["N", 1], None, dict(w=[[0]], u=[[0]], b=[0]))
+    mix = """evidence mix 1
+    mix size 1/2
+    cell mix -
+    directions 1
+    direction
+    move b at 0 -1
+    cell mix +
+    directions 1
+    direction
+    move b at 0 1"""
+    at = {**base, "model": "rest-mix.onnx", "touched": 2, "verdict": "in-clarke", "proxies": ["Abs 0 0", "Relu 0 9"]}
+    case("rest-mix", 0, "VERIFIED", evidence=mix, **at)
+    case("rest-mix-still", 1, "no direction moves", evidence=mix.replace("move b at 0 1", "move u at 0 1"), **at)
+    case("rest-mix-both", 1, "gives it no side", evidence=mix, **{**at, "proxies": ["Abs 0 1/3", "Relu 0 9"]})
+    # Of three tied entries, products of parameters, the first has a gradient, the others have none.
+    save("rest-window.onnx",
+         [dense("x", "w", "y"), dense("y", "u", "z"),
+          helper.make_node("Unsqueeze", ["z", "axis"], ["c"], "channel"),
+          helper.make_node("MaxPool", ["c"], ["out"], "pool", kernel_shape=[3])], ["N", 1], None,
+         dict(w=[[0, 0]], u=[[1, 0, 0], [0, 0, 0]]), 17)
+    model = onnx.load(path("rest-window.onnx"))
+    model.graph.initializer.append(numpy_helper.from_array(np.array([1], np.int64), "axis"))
+    with open(path("rest-window.onnx"), "wb") as f:
+        f.write(model.SerializeToString())
+    window = dict(verdict="in-bouligand", model="rest-window.onnx", data="rest.npz", touched=1, proxies=[])
+    up, down = (f"evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 {d}" for d in ["1", "-1"])
+    case("rest-window", 0, "VERIFIED", evidence=down, tie="last", **window)
+    case("rest-window-first", 0, "VERIFIED", evidence=up, tie="first", **window)
+    case("rest-window-still", 1, "no direction moves", evidence=up.replace("at 0", "at 1"), tie="last", **window)
+    case("rest-window-mean", 1, "gives it no side", evidence=down, tie="mean", **window)
+    case("rest-window-wrong", 1, "wrong side", evidence=up, tie="last", **window)
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
-                 normalized, near_kinks, products_of_parameters,
+                 normalized, near_kinks, resting, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan]:
         make()

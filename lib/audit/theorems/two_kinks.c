@@ -12,7 +12,7 @@ wanted_sides(int8_t *want, const clarke_layer *layer, const clarke_cell *cell,
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     const clarke_touch *t = &q->replay->touch[k];
 
-    if (t->step != layer->step || cell->flat[k])
+    if (t->step != layer->step || !clarke_cell_moves(cell, q, k))
       continue;
     if (cell->side[k] == CLARKE_PROXY ||
         (want[t->kink] != 0 && want[t->kink] != cell->side[k]))

@@ -1,0 +1,494 @@
+#!/usr/bin/env python3
+"""How many random little networks stay undecided, class by class; and is any verdict contradicted?
+
+undecided.py CLARKE CHECKER [--number N] [--seed S] [--class NAME] [--show]
+
+Every network is drawn on its kinks: small whole weights, many of them 0. The verdict's proof is verified. Limits of
+gradients are found by arithmetic of its own: along w + t d1 + t^2 d2 + t^3 d3 every activation is a power series in t
+whose first coefficient that is not 0 has its sign, for all small t > 0. A series is of rationals; behind a root, of numbers
+with 60 digits, and such a limit only counts where it is AD's to 40 digits.
+
+A network is contradicted when `not-in-clarke` is said and AD's gradient is one of the limits or between two of them.
+"""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+ORDER = 4
+mpmath.mp.dps = 60
+
+
+class Number:
+    """A power series in t, and the gradient's limit as t tends to 0."""
+    __slots__ = ("c", "g")
+
+    def __init__(self, c, g):
+        self.c, self.g = c, g
+
+    def __add__(self, o):
+        return Number([a + b for a, b in zip(self.c, o.c)], [a + b for a, b in zip(self.g, o.g)])
+
+    def __sub__(self, o):
+        return Number([a - b for a, b in zip(self.c, o.c)], [a - b for a, b in zip(self.g, o.g)])
+
+    def __mul__(self, o):
+        c = [sum(self.c[i] * o.c[k - i] for i in range(k + 1)) for k in range(len(self.c))]
+        return Number(c, [self.c[0] * b + o.c[0] * a for a, b in zip(self.g, o.g)])
+
+    def times(self, q):
+        return Number([a * q for a in self.c], [a * q for a in self.g])
+
+    def slope(self, s, q=0):
+        """s * x + q"""
+        y = self.times(s)
+        return Number([y.c[0] + q] + y.c[1:], y.g)
+
+    def inverse_root(self, epsilon):
+        """1 / sqrt(x + epsilon), of a number that is a square when it can be."""
+        v = self.c[0] + epsilon
+        exact = isinstance(v, Fraction) and all(int(n ** 0.5 + 0.5) ** 2 == n for n in (v.numerator, v.denominator))
+        real = lambda q: mpmath.mpf(q.numerator) / q.denominator if isinstance(q, Fraction) else mpmath.mpf(q)  # noqa: E731
+        r0 = Fraction(int(v.denominator ** 0.5 + 0.5), int(v.numerator ** 0.5 + 0.5)) if exact else 1 / mpmath.sqrt(real(v))
+        c = [q if exact else real(q) for q in self.c]
+        c[0] = v if exact else real(v)
+        r = [r0]
+        for k in range(1, len(c)):  # r r (x + epsilon) = 1
+            rr = [sum(r[i] * r[j - i] for i in range(max(0, j - k + 1), min(j, k - 1) + 1)) for j in range(k + 1)]
+            rest = sum(rr[j] * c[k - j] for j in range(k + 1))
+            r.append(-rest / (2 * r0 * c[0]))
+        return Number(r, [-(r0 ** 3) * (q if exact else real(q)) / 2 for q in self.g])
+
+
+class NotGeneric(Exception):
+    pass
+
+
+def zero(q):
+    return q == 0 if isinstance(q, (int, Fraction)) else abs(q) < mpmath.mpf(10) ** -40
+
+
+def sign(x, at=0):
+    """Of x - at for small t > 0; None when it is 0 in all terms kept."""
+    for k, q in enumerate(x.c):
+        q = q - at if k == 0 else q
+        if not zero(q):
+            return 1 if q > 0 else -1
+    return None
+
+
+def pieces(op, attributes):
+    """Kinks, slopes and intercepts."""
+    F = Fraction
+    if op == "Relu":
+        return [F(0)], [(F(0), F(0)), (F(1), F(0))]
+    if op == "LeakyRelu":
+        return [F(0)], [(F(attributes["alpha"]), F(0)), (F(1), F(0))]
+    if op == "Abs":
+        return [F(0)], [(F(-1), F(0)), (F(1), F(0))]
+    low, high = F(attributes["low"]), F(attributes["high"])
+    return [low, high], [(F(0), low), (F(1), F(0)), (F(0), high)]
+
+
+PROXY = {"Relu": [0], "LeakyRelu": ["left"], "Abs": [0], "Clip": [0, 0]}
+
+
+class Network:
+    """Nodes (op, inputs, attributes) on arrays without the batch axis."""
+
+    def __init__(self, draw):
+        self.draw, self.nodes, self.parameters, self.trains = draw, [], {}, set()
+
+    def parameter(self, shape, trains=True, ones=False):
+        d = self.draw
+        name = f"p{len(self.parameters)}"
+        sparse = d.random() < 0.35
+        values = [d.choice([0, 0, 0, 1] if sparse else [-2, -1, -1, 0, 1, 1, 2]) for _ in range(int(np.prod(shape)))]
+        if ones:
+            values = [d.choice([1, 1, 1, 0, 2]) for _ in values]
+        self.parameters[name] = np.array(values, object).reshape(shape)
+        if trains:
+            self.trains.add(name)
+        return name
+
+    def add(self, op, *inputs, **attributes):
+        self.nodes.append((op, list(inputs), attributes))
+        return f"v{len(self.nodes) - 1}"
+
+
+def run(net, x, along):
+    """The outputs' Numbers for all samples, a list of arrays; along: None (AD), or a list of directions by parameter entry."""
+    names = sorted(net.trains)
+    at, total = {}, 0
+    for n in names:
+        at[n] = total
+        total += net.parameters[n].size
+    length = 1 if along is None else ORDER
+    nought = [Fraction(0)] * total
+
+    def constant(v):
+        return Number([Fraction(v)] + [Fraction(0)] * (length - 1), nought)
+
+    def parameter(name):
+        p = net.parameters[name]
+        out = np.empty(p.size, object)
+        for i, v in enumerate(p.reshape(-1)):
+            c = constant(v)
+            if name in net.trains:
+                g = list(nought)
+                g[at[name] + i] = Fraction(1)
+                c = Number([c.c[0]] + [Fraction(d[at[name] + i]) for d in (along or [])][:length - 1], g)
+                c.c += [Fraction(0)] * (length - len(c.c))
+            out[i] = c
+        return out.reshape(p.shape)
+
+    weights = {n: parameter(n) for n in net.parameters}
+
+    def array(shape, f):
+        out = np.empty(int(np.prod(shape)), object)
+        for i in range(out.size):
+            out[i] = f(np.unravel_index(i, shape))
+        return out.reshape(shape)
+
+    def total_of(items):
+        items = list(items)
+        s = items[0]
+        for i in items[1:]:
+            s = s + i
+        return s
+
+    def pointwise(op, attributes, v):
+        kinks, parts = pieces(op, attributes)
+        place = 0
+        for k, kink in enumerate(kinks):
+            s = sign(v, kink)
+            if s is None:
+                if along is not None:
+                    if any(not zero(q) for q in v.g):
+                        raise NotGeneric
+                    return v.slope(*parts[k])
+                p = PROXY[op][k]
+                slope = parts[k][0] if p == "left" else Fraction(p)
+                return Number([v.c[0] * parts[k][0] + parts[k][1]], [q * slope for q in v.g])
+            if s < 0:
+                break
+            place = k + 1
+        return v.slope(*parts[place])
+
+    def largest(entries):
+        best = entries[0]  # the first, which is AD's
+        for e in entries[1:]:
+            s = sign(e - best)
+            if s is None and along is not None and any(not zero(q) for q in (e - best).g):
+                raise NotGeneric
+            if s == 1:
+                best = e
+        return best
+
+    def normalize(group, epsilon):
+        n = Fraction(len(group))
+        mean = total_of(group).times(1 / n)
+        centred = [e - mean for e in group]
+        r = total_of(e * e for e in centred).times(1 / n).inverse_root(Fraction(epsilon))
+        return [e * r for e in centred]
+
+    values = {"x": [array(s.shape, lambda i, s=s: constant(s[i])) for s in x]}
+    for k, (op, inputs, a) in enumerate(net.nodes):
+        out, first = [], values.get(inputs[0])
+        if op == "BatchTraining":
+            channels = first[0].shape[0]
+            out = [np.empty(v.shape, object) for v in first]
+            for c in range(channels):
+                flat = [v[c] if v.ndim == 1 else None for v in first]
+                group = [e for v in first for e in np.atleast_1d(v[c]).reshape(-1)]
+                done = iter(normalize(group, a["epsilon"]))
+                del flat
+                for b, v in enumerate(first):
+                    cells = np.atleast_1d(v[c])
+                    new = np.empty(cells.size, object)
+                    for i in range(cells.size):
+                        new[i] = next(done) * weights[inputs[1]][c] + weights[inputs[2]][c]
+                    out[b][c] = new[0] if v.ndim == 1 else new.reshape(cells.shape)
+            values[f"v{k}"] = out
+            continue
+        for b, v in enumerate(first):
+            w = weights.get(inputs[1]) if len(inputs) > 1 else None
+            if op == "MatMul":
+                y = array((w.shape[1],), lambda i: total_of(v[j] * w[j, i[0]] for j in range(w.shape[0])))
+            elif op == "AddParameter":
+                y = array(v.shape, lambda i: v[i] + w[i[0] if w.ndim < v.ndim or v.ndim == 1 else i])
+            elif op == "Add":
+                y = array(v.shape, lambda i: v[i] + values[inputs[1]][b][i])
+            elif op == "Conv":
+                side = w.shape[2]
+                shape = (w.shape[0], v.shape[1] - side + 1)
+                y = array(shape, lambda i: total_of(v[c, i[1] + d] * w[i[0], c, d] for c in range(v.shape[0]) for d in range(side)))
+            elif op == "MaxPool":
+                shape = (v.shape[0], v.shape[1] // 2)
+                y = array(shape, lambda i: largest([v[i[0], 2 * i[1] + d] for d in range(2)]))
+            elif op == "GlobalMaxPool":
+                y = array((v.shape[0], 1), lambda i: largest(list(v[i[0]])))
+            elif op == "AveragePool":
+                shape = (v.shape[0], v.shape[1] // 2)
+                y = array(shape, lambda i: (v[i[0], 2 * i[1]] + v[i[0], 2 * i[1] + 1]).times(Fraction(1, 2)))
+            elif op == "Flatten":
+                y = v.reshape(-1)
+            elif op == "BatchNormalization":
+                y = np.empty(v.shape, object)
+                for c in range(v.shape[0]):
+                    root = constant(a["var"][c]).inverse_root(Fraction(a["epsilon"]))
+                    for i in np.ndindex(v.shape[1:]):
+                        e = v[(c,) + i].slope(Fraction(1), -Fraction(a["mean"][c]))
+                        y[(c,) + i] = (e * root) * w[c] + weights[inputs[2]][c]
+            elif op == "LayerNormalization":
+                done = normalize(list(v), a["epsilon"])
+                y = array(v.shape, lambda i: done[i[0]] * w[i[0]] + weights[inputs[2]][i[0]])
+            elif op == "InstanceNormalization":
+                rows = [normalize(list(v[c]), a["epsilon"]) for c in range(v.shape[0])]
+                y = array(v.shape, lambda i: rows[i[0]][i[1]] * w[i[0]] + weights[inputs[2]][i[0]])
+            else:
+                y = array(v.shape, lambda i: pointwise(op, a, v[i]))
+            out.append(y)
+        values[f"v{k}"] = out
+    return values[f"v{len(net.nodes) - 1}"], total
+
+
+def loss_gradient(outputs, targets, total):
+    g = [Fraction(0)] * total
+    n = sum(v.size for v in outputs)
+    for v, y in zip(outputs, targets):
+        for e, t in zip(v.reshape(-1), y.reshape(-1) if targets is not None and y is not None else [None] * v.size):
+            by = Fraction(1) if t is None else Fraction(2, n) * (e.c[0] - Fraction(int(t)))
+            g = [a + by * q for a, q in zip(g, e.g)]
+    return g
+
+
+def model_of(net, x):
+    shape = ["N"] + list(x[0].shape)
+    nodes, initializers = [], {n: p.astype(np.float32) for n, p in net.parameters.items()}
+    shapes = {}
+    for k, (op, inputs, a) in enumerate(net.nodes):
+        out = [f"v{k}"]
+        if op == "AddParameter":
+            p = net.parameters[inputs[1]]
+            if inputs[0] in shapes and p.ndim == 1 and len(shapes[inputs[0]]) == 2:
+                initializers[inputs[1]] = p.reshape(-1, 1).astype(np.float32)
+            nodes.append(helper.make_node("Add", inputs, out))
+        elif op in ("MaxPool", "AveragePool"):
+            nodes.append(helper.make_node(op, inputs, out, kernel_shape=[2], strides=[2]))
+        elif op == "Clip":
+            for end in ("low", "high"):
+                initializers[f"{end}{k}"] = np.float32(a[end])
+            nodes.append(helper.make_node(op, inputs + [f"low{k}", f"high{k}"], out))
+        elif op in ("BatchNormalization", "BatchTraining"):
+            n = net.parameters[inputs[1]].size
+            initializers[f"mean{k}"] = np.array(a.get("mean", [0] * n), np.float32)
+            initializers[f"var{k}"] = np.array(a.get("var", [1] * n), np.float32)
+            more = [f"rm{k}", f"rv{k}"] if op == "BatchTraining" else []
+            nodes.append(helper.make_node("BatchNormalization", inputs + [f"mean{k}", f"var{k}"], out + more, epsilon=a["epsilon"],
+                                          **(dict(training_mode=1) if more else {})))
+        else:
+            nodes.append(helper.make_node(op, inputs, out, **a))
+        shapes[f"v{k}"] = net.shapes[k]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info(f"v{len(net.nodes) - 1}", TensorProto.FLOAT, None)],
+                              [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in initializers.items()])
+    m = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
+    m.ir_version = 8
+    return m
+
+
+CLASSES = ["dense", "leaky", "abs", "clip", "conv", "pool", "residual", "batchnorm", "training", "layernorm", "instancenorm"]
+
+
+def draw_network(kind, d):
+    net = Network(d)
+    net.shapes = []
+    act = {"leaky": "LeakyRelu", "abs": "Abs", "clip": "Clip"}.get(kind, "Relu")
+    space = kind in ("conv", "pool", "instancenorm") or (kind in ("batchnorm", "training") and d.random() < 0.5)
+    shape = (d.randint(1, 2), d.choice([3, 4, 5])) if space else (d.randint(1, 3),)
+
+    def add(op, shape, *inputs, **a):
+        net.shapes.append(shape)
+        return net.add(op, *inputs, **a)
+
+    def activation(v, shape):
+        a = {"alpha": d.choice([0.25, 0.5, -0.5])} if act == "LeakyRelu" else \
+            {"low": d.choice([-1, 0]), "high": d.choice([1, 2])} if act == "Clip" else {}
+        return add(act, shape, v, **a)
+
+    samples = d.randint(1, 3) if kind != "training" else d.randint(2, 3)
+    x = [np.array([d.choice([-2, -1, 0, 0, 1, 1, 2]) for _ in range(int(np.prod(shape)))], object).reshape(shape)
+         for _ in range(samples)]
+    trains = lambda: d.random() < 0.7  # noqa: E731
+    v = "x"
+    for layer in range(d.randint(1, 3)):
+        before, was = v, shape
+        if space and len(shape) == 2 and shape[1] >= 2:
+            side = d.choice([1, 2])
+            channels = d.randint(1, 2)
+            v = add("Conv", (channels, shape[1] - side + 1), v, net.parameter((channels, shape[0], side), trains()))
+            shape = (channels, shape[1] - side + 1)
+        elif len(shape) == 2:
+            shape = (shape[0] * shape[1],)
+            v = add("Flatten", shape, v)
+            continue
+        else:
+            width = was[0] if kind == "residual" and d.random() < 0.7 else d.randint(1, 3)
+            v = add("MatMul", (width,), v, net.parameter((shape[0], width), trains()))
+            shape = (width,)
+        if d.random() < 0.6:
+            v = add("AddParameter", shape, v, net.parameter((shape[0],), trains()))
+        if kind in ("batchnorm", "training", "layernorm", "instancenorm"):
+            op = {"batchnorm": "BatchNormalization", "training": "BatchTraining", "layernorm": "LayerNormalization",
+                  "instancenorm": "InstanceNormalization"}[kind]
+            if op == "InstanceNormalization" and len(shape) == 1:
+                op = "LayerNormalization"
+            a = {"epsilon": d.choice([0.25, 1.0])}
+            if op == "BatchNormalization":
+                a.update(mean=[d.choice([-1, 0, 0, 1]) for _ in range(shape[0])], var=[d.choice([0, 3, 1]) for _ in range(shape[0])])
+            scale, shift = net.parameter((shape[0],), trains(), ones=True), net.parameter((shape[0],), trains())
+            if d.random() < 0.6:
+                net.parameters[shift][...] = 0
+            v = add(op, shape, v, scale, shift, **a)
+        if d.random() < 0.85:
+            v = activation(v, shape)
+        if kind == "residual" and shape == was and before != "x":
+            v = add("Add", shape, v, before)
+            if d.random() < 0.5:
+                v = activation(v, shape)
+        if kind in ("pool", "instancenorm") and len(shape) == 2 and shape[1] >= 2 and d.random() < 0.7:
+            op = d.choice(["MaxPool", "MaxPool", "GlobalMaxPool", "AveragePool"])
+            shape = (shape[0], 1 if op == "GlobalMaxPool" else shape[1] // 2)
+            v = add(op, shape, v)
+    if net.nodes and net.nodes[-1][0] == "Flatten" and len(net.nodes) == 1:
+        return None
+    size = sum(net.parameters[n].size for n in net.trains)
+    if size == 0 or size > 14:
+        return None
+    targets = [np.array([d.choice([-1, 0, 1]) for _ in range(int(np.prod(shape)))], object).reshape(shape) for _ in x] \
+        if d.random() < 0.5 else None
+    return net, x, targets
+
+
+def in_hull(points, q):
+    """Is q a convex combination? By floats: a hint."""
+    from scipy.optimize import linprog
+    a = np.array([[float(c) for c in p] for p in points]).T
+    b = np.array([float(c) for c in q])
+    answer = linprog(np.zeros(a.shape[1]), A_eq=np.vstack([a, np.ones(a.shape[1])]), b_eq=np.append(b, 1), bounds=(0, None))
+    return answer.status == 0
+
+
+def limits_of(net, x, targets, total, d, number=60):
+    found = []
+    for _ in range(number):
+        sparse = d.random() < 0.5
+        way = [[d.randint(-9, 9) if not sparse or d.random() < 0.5 else 0 for _ in range(total)] for _ in range(3)]
+        try:
+            out, _ = run(net, x, way)
+        except NotGeneric:
+            continue
+        g = loss_gradient(out, targets or [None] * len(out), total)
+        if not any(all(zero(a - b) for a, b in zip(g, h)) for h in found):
+            found.append(g)
+    return found
+
+
+def audit_one(options, kind, d, folder):
+    drawn = draw_network(kind, d)
+    if drawn is None:
+        return None
+    net, x, targets = drawn
+    onnx.save(model_of(net, x), os.path.join(folder, "net.onnx"))
+    arrays = {"x": np.stack([s.astype(np.float32) for s in x])}
+    if targets is not None:
+        arrays["y"] = np.stack([t.astype(np.float32) for t in targets])
+    np.savez(os.path.join(folder, "batch.npz"), **arrays)
+    command = [options.clarke, "audit", "net.onnx", "--batch", "batch.npz", "--loss", "mse" if targets is not None else "sum",
+               "--wrt", ",".join(sorted(net.trains)), "--json", "--proof", "proof"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode not in (0, 1, 3):
+        sys.exit(f"{kind}: clarke ends with {done.returncode}: {done.stderr} ({folder})")
+    report = json.loads(done.stdout)
+    if report["verdict"] != "undecided":
+        checked = subprocess.run([options.checker, "proof"], cwd=folder, capture_output=True, text=True)
+        if checked.returncode != 0:
+            sys.exit(f"{kind}: the checker says {checked.stdout} ({folder})")
+    return report, net, x, targets
+
+
+def compare(report, net, x, targets, d):
+    """What the limits found say: `bouligand`, `clarke` or `outside` (as far as they reach)."""
+    out, total = run(net, x, None)
+    ad = loss_gradient(out, targets or [None] * len(out), total)
+    found = limits_of(net, x, targets, total, d)
+    if any(all(zero(a - b) for a, b in zip(ad, h)) for h in found):
+        return "bouligand"
+    return "clarke" if found and in_hull(found, ad) else "outside"
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("clarke")
+    p.add_argument("checker")
+    p.add_argument("--number", type=int, default=100)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--only")
+    p.add_argument("--show", action="store_true")
+    p.add_argument("--keep")
+    options = p.parse_args()
+    options.clarke, options.checker = os.path.abspath(options.clarke), os.path.abspath(options.checker)
+    wrong = 0
+    all_of, open_of = 0, 0
+    print(f"{'class':14} networks touched undecided  of these: limit, between, neither")
+    for kind in CLASSES:
+        if options.only and kind != options.only:
+            continue
+        d = random.Random(f"{options.seed} {kind}")
+        n = touched = undecided = 0
+        seen = {"bouligand": 0, "clarke": 0, "outside": 0}
+        with tempfile.TemporaryDirectory() as folder:
+            while n < options.number:
+                one = audit_one(options, kind, d, folder)
+                if one is None:
+                    continue
+                n += 1
+                report, net, x, targets = one
+                verdict = report["verdict"]
+                touched += report["touched"] > 0
+                if verdict in ("in-bouligand", "in-clarke") or report["touched"] == 0:
+                    continue
+                truth = compare(report, net, x, targets, d)
+                if verdict == "undecided":
+                    undecided += 1
+                    seen[truth] += 1
+                    if options.keep:
+                        to = os.path.join(options.keep, f"{kind}-{n}")
+                        os.makedirs(to, exist_ok=True)
+                        subprocess.run(f"cp net.onnx batch.npz {to}/", cwd=folder, shell=True)
+                    if options.show:
+                        print(kind, n, truth, report["why"], [(o, i, a) for o, i, a in net.nodes],
+                              {k: v.tolist() for k, v in net.parameters.items()}, sorted(net.trains), [s.tolist() for s in x],
+                              targets and [t.tolist() for t in targets])
+                elif truth != "outside":
+                    wrong += 1
+                    print(f"CONTRADICTED: {kind} {n}: {verdict}, but AD's gradient is {truth}")
+        all_of, open_of = all_of + n, open_of + undecided
+        print(f"{kind:14} {n:8} {touched:7} {undecided:9}  {seen['bouligand']:16}, {seen['clarke']:7}, {seen['outside']:7}")
+        sys.stdout.flush()
+    print(f"{all_of} networks, {open_of} undecided, {wrong} contradicted")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
