@@ -378,8 +378,16 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
 static clarke_status
 recall_simplices(clarke_audit *a)
 {
+  bool alone = true; /* has every block one cell? */
+
   if (a->n_simplices == 0)
     return CLARKE_OK;
+  for (size_t i = 0; i < a->n_simplices; i++)
+    alone = alone && a->simplex[i].n == 1;
+  if (alone)
+    return conclude(a, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_SIMPLICES,
+                    "in each block of a layer whose system has no direction another realized pattern (not AD's "
+                    "own) has AD's gradient; the other touches have directions");
   return conclude(a, CLARKE_IN_CLARKE, CLARKE_EVIDENCE_SIMPLICES,
                   "in each block of a layer whose system has no direction AD's gradient is a convex "
                   "combination of gradients of realized patterns; the other touches have directions");

@@ -237,7 +237,7 @@ evidence_is_valid(const clarke_audit *a, const clarke_question *q)
     return a->verdict == CLARKE_NOT_IN_CLARKE && a->tree.complete && clarke_tree_is_valid(&a->tree, q) &&
            clarke_membership_is_valid(&a->membership, 0);
   case CLARKE_EVIDENCE_SIMPLICES:
-    return a->verdict == CLARKE_IN_CLARKE && simplices_are_valid(a, q);
+    return (a->verdict == CLARKE_IN_CLARKE || a->verdict == CLARKE_IN_BOULIGAND) && simplices_are_valid(a, q);
   case CLARKE_EVIDENCE_NONE:
     return a->verdict == CLARKE_UNDECIDED;
   default:

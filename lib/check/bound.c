@@ -81,7 +81,7 @@ read_parallel(const cell *c, size_t j)
   rational **row = allocate(rows, sizeof *row);
   require(affine(c, t), "%s: its argument is not affine", kink(j));
   for (size_t o = 0; o < rows; o++) {
-    gradient(p, c->slope, c, j, is_window(t) ? o + 1 : 0, 0);
+    kink_row(p, c, j, is_window(t) ? o + 1 : 0, 0);
     require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
     row[o] = rationals(n);
     for (size_t i = 0; i < n; i++)
@@ -93,7 +93,7 @@ read_parallel(const cell *c, size_t j)
     require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
     require(t->n == p->touched[k].n && affine(c, &p->touched[k]), "%s is of another kind than %zu", kink(k), j);
     for (size_t o = 0; o < rows; o++) {
-      gradient(p, c->slope, c, k, is_window(t) ? o + 1 : 0, 0);
+      kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
       require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
     }
     as[k] = j;

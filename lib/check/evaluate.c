@@ -109,8 +109,7 @@ softmax_values(const point *p, size_t s, size_t e)
   }
 }
 
-/* The arguments of the line of entry e, centred. */
-static interval *
+interval *
 centred(const point *p, const step *st, size_t e)
 {
   size_t m = line_length(p, st);
@@ -121,7 +120,7 @@ centred(const point *p, const step *st, size_t e)
   return c;
 }
 
-void
+static void
 root_of(const point *p, const step *st, size_t e, interval *r)
 {
   interval *c = centred(p, st, e);

@@ -7,7 +7,8 @@
 const interval *value_at(const point *p, size_t s, size_t e);
 const interval *argument(const point *p, const step *st, size_t e);                /* x of its first term */
 void piece_slope(const point *p, const step *st, size_t e, size_t i, interval *d); /* of piece i of a PIECEWISE step */
-void root_of(const point *p, const step *st, size_t e, interval *r); /* r of the line of entry e (line.h) */
+interval *centred(const point *p, const step *st,
+                  size_t e); /* the arguments of the line of entry e, centred (line.h) */
 
 /* Tangents of all outputs along the tensors' moves, under the slopes; both must stay as they are. */
 typedef struct {

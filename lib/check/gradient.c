@@ -53,79 +53,215 @@ tangent_loss(interval *sum, const motion *d)
   intervals_free(by, n);
 }
 
-static const rational *
-only(const interval *x)
+static const char irrational[] = "a gradient is not rational behind a transcendental operator";
+
+/* Adjoints on their way back to wrt's entries. What an irrational number came into is not known, but that it may not be zero:
+ * such an entry is marked. */
+typedef struct {
+  const point *p;
+  const rational *slope;
+  const cell *c;      /* or NULL */
+  rational **adjoint; /* [step][entry / apart], of what is computed together */
+  bool **unknown;     /* likewise */
+  bool *lost;         /* of each entry of the network's gradient */
+  bool up_to_a_root;  /* a common irrational factor may be left out */
+} passage;
+
+static bool
+is_nothing(const passage *b, size_t s, size_t at)
 {
-  require(interval_exact(x), "a gradient is not rational behind a transcendental operator");
-  return &x->lo;
+  return mpq_sgn(&b->adjoint[s][at]) == 0 && !b->unknown[s][at];
 }
 
-void
-root_pull(const point *p, size_t s, size_t e, rational **adjoint)
+/* The adjoint of what entry `reader` of step s has from x grows by `by` times that of entry e. */
+static void
+hand(const passage *b, size_t s, size_t e, size_t reader, source x, const interval *by)
 {
-  const step *st = &p->net->steps[s];
-  const term t = term_at(p, st, e, 0);
-  size_t apart = p->net->apart;
-  add_multiple(&adjoint[t.x.step][entry_of(p, t.x, e) / apart], only(&st->root[t.by.at]), &adjoint[s][e / apart]);
+  size_t apart = b->p->net->apart, from = e / apart;
+  if (x.step >= PADDING || interval_zero(by))
+    return;
+  size_t to = entry_of(b->p, x, reader) / apart;
+  if (b->unknown[s][from] || !interval_exact(by))
+    b->unknown[x.step][to] = true;
+  else
+    add_multiple(&b->adjoint[x.step][to], &by->lo, &b->adjoint[s][from]);
 }
 
-/* The column of the derivative at e times e's adjoint, if that is rational. */
-void
-normalize_pull(const point *p, size_t s, size_t e, rational **adjoint)
+/* The same of a parameter's entry: by q times the value. */
+static void
+hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
+{
+  const interval *x = t->x.step != NONE ? value_at(b->p, t->x.step, entry_of(b->p, t->x, e)) : &exactly_one;
+  size_t from = e / b->p->net->apart;
+  rational *to = &t->by.w->gradient[t->by.at];
+  if (interval_zero(x) || mpq_sgn(q) == 0)
+    return;
+  if (b->unknown[s][from] || !interval_exact(x)) {
+    b->lost[to - b->p->net->gradient] = true;
+    return;
+  }
+  mpq_mul(q, q, &b->adjoint[s][from]);
+  add_multiple(to, &x->lo, q);
+}
+
+/* ---- Roots */
+
+static bool
+same_root(const point *p, size_t s, size_t e, size_t e2)
 {
   const step *st = &p->net->steps[s];
-  size_t m = line_length(p, st), apart = p->net->apart;
+  if (st->kind == NORMALIZE)
+    return line_entry(p, st, e, 0) == line_entry(p, st, e2, 0);
+  return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
+}
+
+/* Is all that is on its way at entries of step s which are multiplied by one root? Then it is a factor of the gradient. */
+static bool
+one_root(const passage *b, size_t s, size_t sample)
+{
+  const point *p = b->p;
+  size_t first = NONE;
+  if (!b->up_to_a_root || !zeros(p->net->gradient, p->net->n_wrt))
+    return false;
+  for (size_t i = 0; i < p->net->n_wrt; i++)
+    if (b->lost[i])
+      return false;
+  for (size_t t = 0; t <= s; t++)
+    for (size_t e = sample; e < entries(p, t); e += p->net->apart) {
+      if (is_nothing(b, t, e / p->net->apart))
+        continue;
+      if (t < s || (first != NONE && !same_root(p, s, first, e)))
+        return false;
+      first = e;
+    }
+  return true;
+}
+
+/* q / sqrt(...), q alone where the root is left out. */
+static void
+root_back(const passage *b, size_t s, size_t e, bool leave_out)
+{
+  const term t = term_at(b->p, &b->p->net->steps[s], e, 0);
+  hand(b, s, e, e, t.x, leave_out ? &exactly_one : &b->p->net->steps[s].root[t.by.at]);
+}
+
+/* The column of the derivative at e times e's adjoint: r (m [i = e] - 1 - y[i] y[e]). With c = m (x - mean) the product
+ * y[i] y[e] is c[i] c[e] r^2, which is rational where c is. */
+static void
+normalize_back(const passage *b, size_t s, size_t e, bool leave_out)
+{
+  const point *p = b->p;
+  const step *st = &p->net->steps[s];
+  size_t m = line_length(p, st), own = 0;
+  interval *c = centred(p, st, e);
   INTERVAL(r);
+  INTERVAL(square);
   RATIONAL(all);
-  root_of(p, st, e, &r);
+  while (line_entry(p, st, e, own) != e)
+    own++;
+  inverse_square(&square, c, m, &st->at[0]);
+  if (leave_out)
+    interval_set(&r, &plus_one, &plus_one);
+  else
+    inverse_root(&r, c, m, &st->at[0], 0);
   mpq_set_ui(&all, m, 1);
   for (size_t i = 0; i < m; i++) {
     size_t at = line_entry(p, st, e, i);
-    source x = read_by(p, st, at);
     INTERVAL(by);
     INTERVAL(t);
-    if (at == e)
+    if (i == own)
       interval_add(&by, &exactly_one, &all);
     interval_add(&by, &exactly_one, &minus_one);
-    multiply_add(&t, value_at(p, s, at), value_at(p, s, e));
+    interval_mul(&t, &c[i], &c[own]);
+    interval_mul(&t, &t, &square);
     interval_add(&by, &t, &minus_one);
     interval_mul(&by, &by, &r);
-    add_multiple(&adjoint[x.step][entry_of(p, x, at) / apart], only(&by), &adjoint[s][e / apart]);
+    hand(b, s, e, at, read_by(p, st, at), &by);
+  }
+  intervals_free(c, m);
+}
+
+/* ---- Other steps */
+
+static void
+softmax_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  INTERVAL(any);
+  mpq_set_ui(&any.hi, 1, 1);
+  for (size_t i = 0; i < st->length; i++) {
+    size_t at = line_entry(b->p, st, e, i);
+    hand(b, s, e, at, read_by(b->p, st, at), &any);
   }
 }
 
-/* Takes the adjoint of entry e to its terms, under the cell (NULL: of slopes alone). adjoint: [step][entry / apart], of what is
- * computed together with e. */
 static void
-pull_back(const point *p, size_t s, size_t e, const rational *slope, const cell *c, rational **adjoint)
+window_back(const passage *b, size_t s, size_t e)
 {
+  const point *p = b->p;
+  size_t from, alone;
+  const size_t *at;
+  const rational *by;
+  for (size_t n = window_options(p, s, e, b->slope, &from, &at, &by, &alone), o = 0; o < n; o++) {
+    INTERVAL(share);
+    interval_set(&share, &by[o], &by[o]);
+    hand(b, s, e, e, (source){from, at[o] / p->net->batch}, &share);
+  }
+}
+
+static void
+terms_back(const passage *b, size_t s, size_t e)
+{
+  const point *p = b->p;
   const step *st = &p->net->steps[s];
-  const rational *given = &adjoint[s][e / p->net->apart];
   RATIONAL(q);
   INTERVAL(by);
-  if (st->kind == SOFTMAX && c != NULL && c->degree[s][e] == 0)
-    return;
-  require(st->kind != SOFTMAX, "a gradient is not rational behind a transcendental operator");
-  if (other_pull(p, s, e, slope, adjoint))
-    return;
   for (size_t i = 0; i < st->width; i++) {
     const term t = term_at(p, st, e, i);
     bool weighs = t.by.w != NULL && t.by.w->wrt && (st->kind != PIECEWISE || p->place[s][e] == 0);
     if (t.x.step == PADDING)
       continue;
     if (st->kind == PIECEWISE) {
-      slope_at(p, s, e, slope, &by);
-      mpq_set(&q, only(&by));
-    } else
+      slope_at(p, s, e, b->slope, &by);
+    } else {
       weigh(st, &t.by, false, &q);
+      interval_set(&by, &q, &q);
+    }
     if (t.x.step != NONE && p->net->steps[t.x.step].varies)
-      add_multiple(&adjoint[t.x.step][entry_of(p, t.x, e) / p->net->apart], &q, given);
+      hand(b, s, e, e, t.x, &by);
     if (!weighs)
       continue;
     weigh(st, &t.by, true, &q);
-    mpq_mul(&q, &q, given);
-    add_multiple(&t.by.w->gradient[t.by.at],
-                 t.x.step != NONE ? only(value_at(p, t.x.step, entry_of(p, t.x, e))) : &plus_one, &q);
+    hand_parameter(b, s, e, &t, &q);
+  }
+}
+
+/* Takes the adjoints of the step's entries, of one sample or of all that are coupled, to what they are made of. */
+static void
+step_back(const passage *b, size_t s, size_t sample)
+{
+  const step *st = &b->p->net->steps[s];
+  size_t apart = b->p->net->apart;
+  bool root = st->varies && (st->kind == OVER_ROOT || st->kind == NORMALIZE),
+       leave_out = root && one_root(b, s, sample);
+  for (size_t e = sample; e < entries(b->p, s); e += apart) {
+    if (is_nothing(b, s, e / apart))
+      continue;
+    mpq_canonicalize(&b->adjoint[s][e / apart]);
+    if (!st->varies || (st->kind == SOFTMAX && b->c != NULL && b->c->degree[s][e] == 0))
+      ; /* constant */
+    else if (st->kind == OVER_ROOT)
+      root_back(b, s, e, leave_out);
+    else if (st->kind == NORMALIZE)
+      normalize_back(b, s, e, leave_out);
+    else if (st->kind == SOFTMAX)
+      softmax_back(b, s, e);
+    else if (st->kind == WINDOW)
+      window_back(b, s, e);
+    else
+      terms_back(b, s, e);
+    mpq_set(&b->adjoint[s][e / apart], &zero);
+    b->unknown[s][e / apart] = false;
   }
 }
 
@@ -139,43 +275,88 @@ touches(const point *p, size_t sample)
   return k < p->n_touched;
 }
 
+static passage
+passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_root)
+{
+  size_t n = p->net->n_steps;
+  passage b = {p,
+               slope,
+               c,
+               allocate(n, sizeof(rational *)),
+               allocate(n, sizeof(bool *)),
+               allocate(p->net->n_wrt, sizeof(bool)),
+               up_to_a_root};
+  for (size_t s = 0; s < n; s++) {
+    b.adjoint[s] = rationals(entries(p, s) / p->net->apart);
+    b.unknown[s] = allocate(entries(p, s) / p->net->apart, sizeof(bool));
+  }
+  for (size_t i = 0; i < p->net->n_wrt; i++)
+    mpq_set(&p->net->gradient[i], &zero);
+  return b;
+}
+
+/* The gradient is complete. Is it known? */
+static bool
+passage_end(passage *b)
+{
+  const network *net = b->p->net;
+  bool known = true;
+  for (size_t i = 0; i < net->n_wrt; i++) {
+    known = known && !b->lost[i];
+    mpq_canonicalize(&net->gradient[i]);
+  }
+  for (size_t s = 0; s < net->n_steps; s++) {
+    rationals_free(b->adjoint[s], entries(b->p, s) / net->apart);
+    free(b->unknown[s]);
+  }
+  free(b->adjoint);
+  free(b->unknown);
+  free(b->lost);
+  return known;
+}
+
 void
-gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t a, size_t b)
+loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched)
 {
   const network *net = p->net;
-  const touch *t = k != NONE ? &p->touched[k] : NULL;
-  size_t n = net->n_outputs * net->batch, apart = net->apart, first = t != NULL ? t->entry % apart : 0;
-  rational **adjoint = allocate(net->n_steps, sizeof *adjoint);
-  interval *by = t == NULL ? loss_slopes(p) : NULL;
-  for (size_t i = 0; i < net->n_wrt; i++)
-    mpq_set(&net->gradient[i], &zero);
-  for (size_t s = 0; s < net->n_steps; s++)
-    adjoint[s] = rationals(entries(p, s) / apart);
-  for (size_t sample = first; sample < (t != NULL ? first + 1 : apart); sample++) {
-    if (t == NULL && a != 0 && !touches(p, sample))
+  size_t n = net->n_outputs * net->batch, apart = net->apart;
+  passage b = passage_new(p, slope, c, false);
+  interval *by = loss_slopes(p);
+  for (size_t sample = 0; sample < apart; sample++) {
+    if (of_touched && !touches(p, sample))
       continue;
-    for (size_t i = 0, e; t == NULL && i < n; i++)
-      if ((e = output_entry(p, i)) % apart == sample)
-        add_multiple(&adjoint[net->output][e / apart], only(&by[i]), &plus_one);
-    if (t != NULL)
-      add_multiple(&adjoint[t->from][t->at[a] / apart], &plus_one, &plus_one);
-    if (t != NULL && t->n > 1)
-      add_multiple(&adjoint[t->from][t->at[b] / apart], &plus_one, &minus_one);
+    for (size_t i = 0, e; i < n; i++) {
+      if ((e = output_entry(p, i)) % apart != sample)
+        continue;
+      if (interval_exact(&by[i]))
+        add_multiple(&b.adjoint[net->output][e / apart], &by[i].lo, &plus_one);
+      else
+        b.unknown[net->output][e / apart] = true;
+    }
     for (size_t s = net->n_steps; s-- > 0;)
-      for (size_t e = sample; e < entries(p, s); e += apart) {
-        rational *given = &adjoint[s][e / apart];
-        if (mpq_sgn(given) == 0)
-          continue;
-        mpq_canonicalize(given);
-        if (net->steps[s].varies)
-          pull_back(p, s, e, slope, c, adjoint);
-        mpq_set(given, &zero);
-      }
+      step_back(&b, s, sample);
   }
-  for (size_t i = 0; i < net->n_wrt; i++)
-    mpq_canonicalize(&net->gradient[i]);
   intervals_free(by, n);
-  for (size_t s = 0; s < net->n_steps; s++)
-    rationals_free(adjoint[s], entries(p, s) / apart);
-  free(adjoint);
+  require(passage_end(&b), irrational);
+}
+
+bool
+kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+              bool up_to_a_root)
+{
+  const touch *t = &p->touched[k];
+  size_t apart = p->net->apart;
+  passage b = passage_new(p, slope, c, up_to_a_root);
+  add_multiple(&b.adjoint[t->from][t->at[option] / apart], &plus_one, &plus_one);
+  if (t->n > 1)
+    add_multiple(&b.adjoint[t->from][t->at[over] / apart], &plus_one, &minus_one);
+  for (size_t s = p->net->n_steps; s-- > 0;)
+    step_back(&b, s, t->entry % apart);
+  return passage_end(&b);
+}
+
+void
+kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
+{
+  require(kink_gradient(p, c->slope, c, k, option, over, true), irrational);
 }

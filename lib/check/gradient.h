@@ -6,12 +6,14 @@
 
 interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
 void tangent_loss(interval *sum, const motion *d);
-/* The gradient of the loss (k == NONE; when a is not 0 without that of samples in which no kink is touched), of the argument
- * of touched kink k, or of the difference of options a and b of touched window k, into the network's; one that is not
- * rational is a failure. Under a cell (or NULL), settled, of those slopes, nothing comes from what is constant. */
-void gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t a, size_t b);
-
-void root_pull(const point *p, size_t s, size_t e, rational **adjoint);      /* as pull_back, of an OVER_ROOT step */
-void normalize_pull(const point *p, size_t s, size_t e, rational **adjoint); /* of a NORMALIZE step */
+/* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.
+ * Of the loss, or without that of samples in which no kink is touched; one that is not rational is a failure. */
+void loss_gradient(const point *p, const rational *slope, const cell *c, bool of_touched);
+/* Of the argument of touched kink k, or of an option of touched window k less another; false: it is not rational.
+ * up_to_a_root: divided by a positive number, where a root is a factor of all of it. */
+bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t k, size_t option, size_t over,
+                   bool up_to_a_root);
+/* The same under the cell, up to a root; one that is not rational is a failure. */
+void kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over);
 
 #endif

@@ -66,25 +66,42 @@ centre(interval *x, size_t m)
 }
 
 /* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
-void
-inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+/* 1 / r^2 = sum c^2 / m + m^2 epsilon. */
+static void
+radicand(interval *q, const interval *c, size_t m, const rational *epsilon)
 {
-  INTERVAL(q);
-  INTERVAL(root);
   RATIONAL(t);
   for (size_t i = 0; i < m; i++) {
     INTERVAL(square);
     interval_mul(&square, &c[i], &c[i]);
     if (mpq_sgn(&square.lo) < 0)
       mpq_set(&square.lo, &zero);
-    interval_add(&q, &square, &plus_one);
+    interval_add(q, &square, &plus_one);
   }
   mpq_set_ui(&t, m, 1);
-  mpq_div(&q.lo, &q.lo, &t);
-  mpq_div(&q.hi, &q.hi, &t);
+  mpq_div(&q->lo, &q->lo, &t);
+  mpq_div(&q->hi, &q->hi, &t);
   mpq_mul(&t, &t, &t);
   mpq_mul(&t, &t, epsilon);
-  interval_add(&q, &exactly_one, &t);
+  interval_add(q, &exactly_one, &t);
+}
+
+void
+inverse_square(interval *r, const interval *c, size_t m, const rational *epsilon)
+{
+  INTERVAL(q);
+  radicand(&q, c, m, epsilon);
+  interval_sign(&q, "whether a root is zero");
+  mpq_inv(&r->lo, &q.hi);
+  mpq_inv(&r->hi, &q.lo);
+}
+
+void
+inverse_root(interval *r, const interval *c, size_t m, const rational *epsilon, unsigned long more)
+{
+  INTERVAL(q);
+  INTERVAL(root);
+  radicand(&q, c, m, epsilon);
   mpq_mul_2exp(&q.lo, &q.lo, 2 * more);
   mpq_mul_2exp(&q.hi, &q.hi, 2 * more);
   sqrt_end(&root.lo, &q.lo, false);

@@ -262,11 +262,10 @@ check_mix(const char *word, size_t n)
   }
 }
 
-/* sum += q * the gradient that gradient() says. */
+/* sum += q * the gradient that was made last. */
 static void
-add_gradient(const rational *slope, const cell *of, size_t k, size_t a, size_t b, const rational *q)
+add_gradient(const rational *q)
 {
-  gradient(&p, slope, of, k, a, b);
   for (size_t i = 0; i < net.n_wrt; i++)
     add_multiple(&sum[i], &net.gradient[i], q);
 }
@@ -289,11 +288,13 @@ check_hull(bool bouligand)
     for (size_t k = 0; k < p.n_touched; k++)
       c.side[k] = side_named(&p, k, sides[k]);
     check_cell();
-    add_gradient(c.slope, &c, NONE, 1, 0, &weight);
+    loss_gradient(&p, c.slope, &c, true);
+    add_gradient(&weight);
     mpq_add(&total, &total, &weight);
   }
   require(mpq_equal(&total, &plus_one), "the weights do not sum to 1");
-  add_gradient(ad, NULL, NONE, 1, 0, &minus_one);
+  loss_gradient(&p, ad, NULL, true);
+  add_gradient(&minus_one);
   require(zeros(sum, net.n_wrt), "the combination of the cells' gradients is not AD's output");
 }
 
@@ -323,7 +324,8 @@ check_dead(bool settled)
     require(degree[t->at[a]] < 2 && degree[t->at[b]] < 2, "%s: its argument is not affine", kink(k));
     if (c.side[k] < 0)
       mpq_neg(&value, &value);
-    add_gradient(c.slope, &c, k, a, b, &value);
+    kink_row(&p, &c, k, a, b);
+    add_gradient(&value);
     next = t->slope + b + 1;
     require(!zeros(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
   }
@@ -411,8 +413,8 @@ check_evidence(const char *verdict)
     check_mix(word, n);
   } else if (strcmp(word, "hull") == 0 && !outside) {
     check_hull(bouligand);
-  } else if (strcmp(word, "simplices") == 0 && !bouligand && !outside) {
-    check_simplices(&p, &c, ad);
+  } else if (strcmp(word, "simplices") == 0 && !outside) {
+    check_simplices(&p, &c, ad, bouligand);
   } else {
     bool bound = strcmp(word, "bound") == 0;
     require((bound || strcmp(word, "separator") == 0) && outside, "'%s' does not prove %s", word, verdict);

@@ -39,10 +39,11 @@ own_side(const point *at, const rational *slopes, size_t k)
 
 /* `block N K K ...`. open: settled with no sides. */
 static void
-read_block(block *b, size_t number, const cell *open)
+read_block(block *b, size_t number, const cell *open, bool bouligand)
 {
   next_line("block");
   b->n_cells = next_number();
+  require(b->n_cells == 1 || !bouligand, "blocks of one cell each are expected for this verdict");
   do {
     size_t k = next_number();
     require(k < p->n_touched && block_of[k] == 0 && (b->n == 0 || k > b->of[b->n - 1]),
@@ -168,7 +169,8 @@ for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o))
   for (size_t o = first + is_window(t); o < t->n; o++) {
     if (!in_play(b, j, o))
       continue;
-    gradient(p, ad, NULL, b->of[j], o, first);
+    require(kink_gradient(p, ad, NULL, b->of[j], o, first, false),
+            "a gradient is not rational behind a transcendental operator");
     work(b, j, o);
   }
 }
@@ -324,7 +326,7 @@ check_block(block *b)
 }
 
 void
-check_simplices(const point *of, cell *c, const rational *slopes)
+check_simplices(const point *of, cell *c, const rational *slopes, bool bouligand)
 {
   size_t n = next_number();
   p = of;
@@ -335,7 +337,7 @@ check_simplices(const point *of, cell *c, const rational *slopes)
   bool *needed = allocate(p->net->batch, sizeof *needed);
   cell_settle(c, p, false);
   for (size_t i = 0; i < n; i++)
-    read_block(&b[i], i, c);
+    read_block(&b[i], i, c, bouligand);
   for (size_t i = 0; i < n; i++)
     read_cells(&b[i], i);
   check_others(c);

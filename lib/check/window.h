@@ -13,8 +13,10 @@ void touches_number(point *p); /* when all are added */
  * window is touched, which is then noted. */
 size_t window_place(point *p, size_t s, size_t e, const bool *among);
 void window_tangent(const motion *d, size_t s, size_t e, interval *y); /* y += the tangent of entry e */
-/* What pull_back does of OVER_ROOT, WINDOW and NORMALIZE steps; nothing for others. */
-bool other_pull(const point *p, size_t s, size_t e, const rational *slope, rational **adjoint);
+/* What entry e of a WINDOW step is made of, its only largest entry or a touched window's options: how many, entries `at` of
+ * step `from`, with their slopes. alone: room for one. */
+size_t window_options(const point *p, size_t s, size_t e, const rational *slope, size_t *from, const size_t **at,
+                      const rational **by, size_t *alone);
 /* The degree of an entry of a WINDOW step; settles its touched window. */
 uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree);
 /* 0: constant, known by its value; else a number that entries of a sample share only if they are one

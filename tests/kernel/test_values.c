@@ -390,7 +390,7 @@ START_TEST(gradients_agree_with_tangents)
     motion d = tangents(&l.p, slope);
     tangent_loss(&tangent, &d);
     tangents_free(&d);
-    gradient(&l.p, slope, NULL, NONE, 0, 0);
+    loss_gradient(&l.p, slope, NULL, false);
     mpq_set(&sum, &zero);
     for (size_t i = 0; i < l.net.n_wrt; i++)
       add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
@@ -405,7 +405,7 @@ START_TEST(gradients_agree_with_tangents)
     interval_add(&a, tangent_at(&d, t->from, t->at[0]), &plus_one);
     if (t->n > 1)
       interval_add(&a, tangent_at(&d, t->from, t->at[1]), &minus_one);
-    gradient(&l.p, slope, NULL, k, 0, 1);
+    kink_gradient(&l.p, slope, NULL, k, 0, 1, false);
     mpq_set(&sum, &zero);
     for (size_t i = 0; i < l.net.n_wrt; i++)
       add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
@@ -652,13 +652,13 @@ START_TEST(cells_have_the_gradients_nearby)
     moved.p = (point){.net = &moved.net, .x = l.p.x};
     move_weights(&l, 60);
     point_evaluate(&moved.p);
-    gradient(&moved.p, slopes(&moved.p), NULL, NONE, 0, 0);
+    loss_gradient(&moved.p, slopes(&moved.p), NULL, false);
     for (size_t i = 0; i < n; i++)
       mpq_set(&nearby[i], &l.net.gradient[i]);
     slopes_found(slope, &l.p, &moved.p);
     turn_round(&l);
     move_weights(&l, 60);
-    gradient(&l.p, slope, NULL, NONE, 0, 0);
+    loss_gradient(&l.p, slope, NULL, false);
     for (size_t i = 0; i < n; i++) {
       mpq_sub(&q, &l.net.gradient[i], &nearby[i]);
       mpq_abs(&q, &q);
