@@ -418,7 +418,10 @@ clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic f,
     ball_value(out, slope, f, in, precision);
     y->exact = false;
     arb_swap(y->b, out);
-    if (dy != NULL) {
+    if (dy != NULL && x->exact && f == CLARKE_FN_LOG) { /* rational where the value is not */
+      mpq_inv(dq, x->q);
+      clarke_number_set_q(dy, dq);
+    } else if (dy != NULL) {
       dy->exact = false;
       arb_swap(dy->b, slope);
     }

@@ -1,6 +1,6 @@
 /* One real number: a rational, exactly, or else an Arb ball that holds it. Operations on exact
  * numbers are exact; a transcendental function gives a ball, but for the arguments where its value
- * is rational (exp 0, log 1, sqrt 9/4, ...). An exact zero times anything is an exact zero. */
+ * is rational (exp 0, log 1, sqrt 9/4, ...). The derivative of a logarithm is as exact as its argument. An exact zero times anything is an exact zero. */
 #ifndef CLARKE_EXACT_NUMBER_H
 #define CLARKE_EXACT_NUMBER_H
 
