@@ -77,6 +77,9 @@ START_TEST(domains)
   set_ball(&x, 0.5, 2);
   ck_assert(clarke_number_analytic(&y, &dy, CLARKE_FN_LOG, &x, PRECISION));
   ck_assert(clarke_number_analytic(&y, &dy, CLARKE_FN_SQRT, &x, PRECISION));
+  clarke_number_set_si(&x, 2); /* log 2 is irrational, 1/2 is not */
+  ck_assert(clarke_number_analytic(&y, &dy, CLARKE_FN_LOG, &x, PRECISION));
+  ck_assert(!y.exact && dy.exact && mpq_cmp_ui(dy.q, 1, 2) == 0);
   clarke_number_set_si(&x, 0);
   ck_assert(!clarke_number_analytic(&y, NULL, CLARKE_FN_LOG, &x, PRECISION));
   ck_assert(!clarke_number_analytic(&y, &dy, CLARKE_FN_SQRT, &x, PRECISION));
