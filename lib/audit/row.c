@@ -252,9 +252,10 @@ emit_gradients(const clarke_emitter *emitter, const clarke_matrix *gradient, con
 /* The gradient of the condition by all parameters, as matrices: over all samples where the graph couples them before its
  * step, else over the column at hand. */
 static clarke_status
-whole_gradient(clarke_matrix *gradient, const clarke_sparse_seed *seed, size_t column, bool coupled,
-               const clarke_columns *c, clarke_error *err)
+whole_gradient(clarke_matrix *gradient, bool up_to_root, const clarke_sparse_seed *seed, size_t column,
+               bool coupled, const clarke_columns *c, clarke_error *err)
 {
+  const clarke_slopes *slopes = coupled ? &c->slopes : &c->slope;
   const clarke_forward *f = coupled ? &c->q->replay->near : &c->forward;
   const size_t at = coupled ? column : 0;
   const clarke_graph *g = f->g;
@@ -268,8 +269,9 @@ whole_gradient(clarke_matrix *gradient, const clarke_sparse_seed *seed, size_t c
     grad[seed->value].word[(seed->entry[k] * f->n + at) * grad[seed->value].limbs] =
       (uint64_t)(int64_t)seed->sign[k];
   if (status == CLARKE_OK)
-    status = clarke_reverse_run(grad, f, coupled ? &c->slopes : &c->slope, seed->segment,
-                                clarke_gradient_sink, gradient, err);
+    status = up_to_root ? clarke_reverse_up_to_root(gradient, grad, f, slopes, err)
+                        : clarke_reverse_run(grad, f, slopes, seed->segment, clarke_gradient_sink,
+                                             gradient, err);
   clarke_matrices_free(grad, g->n_values);
   return status;
 }
@@ -280,7 +282,7 @@ coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns 
 {
   const clarke_graph *g = c->q->g;
   clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
-  clarke_status status = gradient != NULL ? whole_gradient(gradient, seed, column, true, c, err)
+  clarke_status status = gradient != NULL ? whole_gradient(gradient, false, seed, column, true, c, err)
                                           : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
@@ -338,17 +340,6 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   return status;
 }
 
-/* Exactly: an enclosure with a radius is not. */
-static bool
-is_zero(const clarke_matrix *m)
-{
-  for (size_t i = 0; i < m->rows; i++)
-    for (size_t j = 0; j < m->cols; j++)
-      if (clarke_matrix_radius(m, i, j) != 0)
-        return false;
-  return clarke_matrix_bits(m) == 0;
-}
-
 clarke_status
 clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t condition,
                    clarke_error *err)
@@ -364,9 +355,9 @@ clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t
   if (status == CLARKE_OK && !coupled)
     status = take_column(c, t->column, err);
   if (status == CLARKE_OK)
-    status = whole_gradient(gradient, &seed, t->column, coupled, c, err);
+    status = whole_gradient(gradient, true, &seed, t->column, coupled, c, err);
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK && *rests; p++)
-    *rests = is_zero(&gradient[p]);
+    *rests = clarke_matrix_is_zero(&gradient[p]);
   clarke_matrices_free(gradient, g->n_parameters);
   return status;
 }

@@ -245,6 +245,28 @@ clarke_matrix_radius(const clarke_matrix *m, size_t i, size_t j)
   return m->radius == NULL ? 0 : m->radius[i * m->cols + j];
 }
 
+bool
+clarke_matrix_entry_is_zero(const clarke_matrix *m, size_t i, size_t j)
+{
+  const uint64_t *word = m->word + (i * m->cols + j) * m->limbs;
+
+  CLARKE_ASSERT(i < m->rows && j < m->cols);
+  for (size_t l = 0; l < m->limbs; l++)
+    if (word[l] != 0)
+      return false;
+  return clarke_matrix_radius(m, i, j) == 0;
+}
+
+bool
+clarke_matrix_is_zero(const clarke_matrix *m)
+{
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++)
+      if (!clarke_matrix_entry_is_zero(m, i, j))
+        return false;
+  return true;
+}
+
 /* num 2^exp / den rounded to nearest, ties to even; num > 0, den > 0. */
 static double
 nearest_double(const mpz_t num, long exp, const mpz_t den)

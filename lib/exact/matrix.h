@@ -66,6 +66,10 @@ double clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j);
 /* radius (0 when exact) */
 double clarke_matrix_radius(const clarke_matrix *m, size_t i, size_t j);
 
+/* Is the entry, are all, exactly 0: the midpoint, and the radius? */
+bool clarke_matrix_entry_is_zero(const clarke_matrix *m, size_t i, size_t j);
+bool clarke_matrix_is_zero(const clarke_matrix *m);
+
 /* The largest number of bits in |word|; 0 when all are zero. */
 size_t clarke_matrix_bits(const clarke_matrix *m);
 /* Fewest words per entry, and powers of two common to all entries moved into exp. */

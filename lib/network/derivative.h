@@ -97,6 +97,11 @@ clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
                                  const clarke_slopes *s, size_t segment, clarke_sink sink,
                                  void *context, clarke_error *err);
 
+/* The same over all parameters, of which gradient[p] (0 x 0 to begin with) is the sum of what clarke_gradient_sink makes; up to
+ * a positive factor: where all that is on its way is at entries with one irrational root, that is left out. */
+clarke_status clarke_reverse_up_to_root(clarke_matrix *gradient, clarke_matrix *grad, const clarke_forward *f,
+                                        const clarke_slopes *s, clarke_error *err);
+
 /* Reverse mode in enclosures of about that many bits: grad is seeded as above, and holds afterwards the
  * gradients of the values in keep (n_values) alone. */
 clarke_status clarke_reverse_enclose(clarke_matrix *grad, const bool *keep,

@@ -113,6 +113,10 @@ clarke_status clarke_normalize_derivative(clarke_matrix *d, const clarke_step *s
                                           const clarke_forward *f, const clarke_matrix *g,
                                           clarke_error *err);
 
+/* The same divided by each group's root, r > 0: exact, of an exact x. */
+clarke_status clarke_normalize_up_to_root(clarke_matrix *d, const clarke_step *s, const clarke_matrix *x,
+                                          const clarke_matrix *g, clarke_error *err);
+
 /* Fills piece and ties of a MAX step, whose argument has been computed. */
 clarke_status clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err);
 /* The places in the window of the largest entries of (feature, column): tied[0..]; how many. */

@@ -2,8 +2,11 @@
  * r = 1 / (m sqrt(var + epsilon)), both exact where they can be: y = c r. The derivative is a symmetric
  * matrix, one map for tangents and gradients:
  *
- *     J g = r (m g - S g - y S(y g)),    S the sums over groups. */
+ *     J g = r (m g - S g - y S(y g)),    S the sums over groups.
+ *
+ * Where x is rational, J / r is: y S(y g) = c r^2 S(c g). */
 #include "exact/ball.h"
+#include "exact/number.h"
 #include "network/forward.h"
 
 #include <math.h>
@@ -81,31 +84,76 @@ root_bits(const clarke_matrix *v)
   return most / 2 + 1;
 }
 
-/* r, by group, from c: the group's squares sum up to m^3 var. */
+/* m^2 var and m^2 epsilon, by group, from c: the group's squares sum up to m^3 var. */
 static clarke_status
-root_reciprocals(clarke_matrix *r, const clarke_step *s, const clarke_matrix *c, const size_t *map,
-                 long precision, clarke_error *err)
+variances(clarke_matrix *v, mpq_t epsilon, const clarke_step *s, const clarke_matrix *c, const size_t *map,
+          clarke_error *err)
 {
-  clarke_matrix squares, v;
+  clarke_matrix squares;
   clarke_status status;
-  mpq_t m, epsilon;
+  mpq_t m;
 
   clarke_matrix_init(&squares);
-  clarke_matrix_init(&v);
-  mpq_inits(m, epsilon, NULL);
+  mpq_init(m);
   mpq_set_ui(m, clarke_step_group_size(s, c->cols), 1);
   mpq_mul(epsilon, s->epsilon, m);
   mpq_mul(epsilon, epsilon, m);
   mpq_inv(m, m);
   status = clarke_matrix_hadamard(&squares, c, c, err);
   if (status == CLARKE_OK)
-    status = group_sums(&v, s, &squares, map, err);
+    status = group_sums(v, s, &squares, map, err);
   if (status == CLARKE_OK)
-    status = clarke_matrix_scale(&v, &v, m, err);
+    status = clarke_matrix_scale(v, v, m, err);
+  mpq_clear(m);
+  clarke_matrix_clear(&squares);
+  return status;
+}
+
+/* r, by group. */
+static clarke_status
+root_reciprocals(clarke_matrix *r, const clarke_step *s, const clarke_matrix *c, const size_t *map,
+                 long precision, clarke_error *err)
+{
+  clarke_matrix v;
+  clarke_status status;
+  mpq_t epsilon;
+
+  clarke_matrix_init(&v);
+  mpq_init(epsilon);
+  status = variances(&v, epsilon, s, c, map, err);
   if (status == CLARKE_OK)
     status = clarke_root_reciprocals(r, &v, epsilon, precision + root_bits(&v), err);
-  mpq_clears(m, epsilon, NULL);
-  clarke_matrix_clear(&squares);
+  mpq_clear(epsilon);
+  clarke_matrix_clear(&v);
+  return status;
+}
+
+/* r^2, by group, which is rational; c is exact. */
+static clarke_status
+square_reciprocals(clarke_matrix *r, const clarke_step *s, const clarke_matrix *c, const size_t *map,
+                   clarke_error *err)
+{
+  clarke_matrix v;
+  mpq_t *q = NULL, epsilon;
+  size_t n;
+  clarke_status status;
+
+  clarke_matrix_init(&v);
+  mpq_init(epsilon);
+  status = variances(&v, epsilon, s, c, map, err);
+  n = v.rows * v.cols;
+  if (status == CLARKE_OK && (q = clarke_rationals(n)) == NULL)
+    status = clarke_no_memory(err);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
+    clarke_matrix_get(q[i], &v, i / v.cols, i % v.cols);
+    mpq_add(q[i], q[i], epsilon);
+    mpq_inv(q[i], q[i]);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_rationals(r, v.rows, v.cols, q, err);
+  if (q != NULL)
+    clarke_rationals_free(q, n);
+  mpq_clear(epsilon);
   clarke_matrix_clear(&v);
   return status;
 }
@@ -195,6 +243,42 @@ clarke_normalize_derivative(clarke_matrix *d, const clarke_step *s, const clarke
   clarke_matrix_swap(d, &c);
   clarke_matrix_clear(&c);
   clarke_matrix_clear(&r);
+  free(map);
+  return status;
+}
+
+clarke_status
+clarke_normalize_up_to_root(clarke_matrix *d, const clarke_step *s, const clarke_matrix *x,
+                            const clarke_matrix *g, clarke_error *err)
+{
+  size_t *map = group_map(s, x->rows);
+  clarke_matrix c, r, term, sums;
+  clarke_status status = map != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  clarke_matrix_init(&c);
+  clarke_matrix_init(&r);
+  clarke_matrix_init(&term);
+  clarke_matrix_init(&sums);
+  if (status == CLARKE_OK)
+    status = centre(&c, s, x, map, err);
+  if (status == CLARKE_OK)
+    status = square_reciprocals(&r, s, &c, map, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_hadamard(&term, &c, g, err);
+  if (status == CLARKE_OK)
+    status = group_sums(&sums, s, &term, map, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_hadamard(&sums, &sums, &r, err);
+  if (status == CLARKE_OK)
+    status = scale_groups(&c, &sums, map, err);
+  if (status == CLARKE_OK)
+    status = centre(d, s, g, map, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_sub(d, d, &c, err);
+  clarke_matrix_clear(&c);
+  clarke_matrix_clear(&r);
+  clarke_matrix_clear(&term);
+  clarke_matrix_clear(&sums);
   free(map);
   return status;
 }

@@ -14,6 +14,7 @@ typedef struct {
   size_t segment; /* the step whose layer's own parameters are asked for, or CLARKE_NONE */
   clarke_sink sink;
   void *context;
+  const clarke_matrix *gradient; /* up to a root: what the sink adds to, by parameter; else NULL */
   clarke_error *err;
 } pass;
 
@@ -105,9 +106,59 @@ sum_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
   return status;
 }
 
-static clarke_status
-scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+/* --- roots ----------------------------------------------------------------------------------- */
+
+/* Is anything on its way to steps before i, or at a parameter already, besides what step i has? */
+static bool
+others_on_their_way(const pass *p, size_t i)
 {
+  const clarke_graph *g = p->f->g;
+
+  for (size_t v = 0; v < g->n_parameters; v++)
+    if (!clarke_matrix_is_zero(&p->gradient[v]))
+      return true;
+  for (size_t k = 0; k < i; k++)
+    if (p->carries[g->steps[k].out] && !clarke_matrix_is_zero(&p->grad[g->steps[k].out]))
+      return true;
+  return false;
+}
+
+/* Which root entry (f, j) of a step is multiplied by. */
+static size_t
+root_of(const clarke_step *s, size_t f, size_t j)
+{
+  if (s->kind == CLARKE_SCALE)
+    return clarke_operand_entry(&s->in[1], f);
+  return clarke_step_group(s, f) + (s->grouping.couples ? 0 : j * s->grouping.groups);
+}
+
+/* Is one irrational root a factor of all that is on its way? */
+static bool
+leaves_out_root(const pass *p, size_t i)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+  const clarke_matrix *g = &p->grad[s->out];
+  size_t root = CLARKE_NONE;
+
+  if (p->gradient == NULL || others_on_their_way(p, i) ||
+      (s->kind == CLARKE_NORMALIZE && p->f->value[s->in[0].value].radius != NULL))
+    return false;
+  for (size_t f = 0; f < g->rows; f++)
+    for (size_t j = 0; j < g->cols; j++) {
+      if (clarke_matrix_entry_is_zero(g, f, j))
+        continue;
+      if (root != CLARKE_NONE && root != root_of(s, f, j))
+        return false;
+      root = root_of(s, f, j);
+    }
+  return true;
+}
+
+static clarke_status
+scale_reverse(pass *p, size_t i, const clarke_matrix *g)
+{
+  const clarke_step *s = &p->f->g->steps[i];
+
   clarke_matrix c, term;
   clarke_status status = CLARKE_OK;
 
@@ -116,9 +167,13 @@ scale_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
   if (clarke_value_is_wrt(p->f->g, s->in[1].value))
     status = p->sink(p->context, p->f, s, 1, g, p->err);
   if (status == CLARKE_OK && p->carries[s->in[0].value]) {
-    status = clarke_scale_column(&c, p->f, s, p->err);
-    if (status == CLARKE_OK)
-      status = clarke_matrix_hadamard(&c, g, &c, p->err);
+    if (s->root && leaves_out_root(p, i))
+      status = clarke_matrix_copy(&c, g, p->err);
+    else {
+      status = clarke_scale_column(&c, p->f, s, p->err);
+      if (status == CLARKE_OK)
+        status = clarke_matrix_hadamard(&c, g, &c, p->err);
+    }
     if (status == CLARKE_OK)
       status = operand_grad(&term, p, &s->in[0], &c);
     if (status == CLARKE_OK)
@@ -228,15 +283,18 @@ softmax_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
 }
 
 static clarke_status
-normalize_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+normalize_reverse(pass *p, size_t i, const clarke_matrix *g)
 {
+  const clarke_step *s = &p->f->g->steps[i];
   clarke_matrix term;
   clarke_status status;
 
   if (!p->carries[s->in[0].value])
     return CLARKE_OK;
   clarke_matrix_init(&term);
-  status = clarke_normalize_derivative(&term, s, p->f, g, p->err);
+  status = leaves_out_root(p, i)
+             ? clarke_normalize_up_to_root(&term, s, &p->f->value[s->in[0].value], g, p->err)
+             : clarke_normalize_derivative(&term, s, p->f, g, p->err);
   if (status == CLARKE_OK)
     status = add_grad(p, s->in[0].value, &term);
   clarke_matrix_clear(&term);
@@ -254,7 +312,7 @@ step_reverse(pass *p, size_t i)
   case CLARKE_SUM:
     return sum_reverse(p, s, g);
   case CLARKE_SCALE:
-    return scale_reverse(p, s, g);
+    return scale_reverse(p, i, g);
   case CLARKE_DENSE:
     return dense_reverse(p, s, g);
   case CLARKE_PIECEWISE:
@@ -263,7 +321,7 @@ step_reverse(pass *p, size_t i)
   case CLARKE_SOFTMAX:
     return softmax_reverse(p, s, g);
   case CLARKE_NORMALIZE:
-    return normalize_reverse(p, s, g);
+    return normalize_reverse(p, i, g);
   case CLARKE_MAX:
     return max_reverse(p, i, g);
   }
@@ -304,6 +362,16 @@ clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_sl
 {
   pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
             .context = context, .err = err};
+
+  return run(&p, NULL, 0);
+}
+
+clarke_status
+clarke_reverse_up_to_root(clarke_matrix *gradient, clarke_matrix *grad, const clarke_forward *f,
+                          const clarke_slopes *s, clarke_error *err)
+{
+  pass p = {.f = f, .slopes = s, .grad = grad, .segment = CLARKE_NONE, .sink = clarke_gradient_sink,
+            .context = gradient, .gradient = gradient, .err = err};
 
   return run(&p, NULL, 0);
 }

@@ -454,11 +454,12 @@ def main():
     for kind in CLASSES:
         if options.only and kind != options.only:
             continue
-        d = random.Random(f"{options.seed} {kind}")
-        n = touched = undecided = 0
+        n = drawn = touched = undecided = 0
         seen = {"bouligand": 0, "clarke": 0, "outside": 0}
         with tempfile.TemporaryDirectory() as folder:
             while n < options.number:
+                d = random.Random(f"{options.seed} {kind} {drawn}")
+                drawn += 1
                 one = audit_one(options, kind, d, folder)
                 if one is None:
                     continue

@@ -2028,6 +2028,17 @@ def resting():
     case("rest-mix", 0, "VERIFIED", evidence=mix, **at)
     case("rest-mix-still", 1, "no direction moves", evidence=mix.replace("move b at 0 1", "move u at 0 1"), **at)
     case("rest-mix-both", 1, "gives it no side", evidence=mix, **{**at, "proxies": ["Abs 0 1/3", "Relu 0 9"]})
+    # The middle entry of a line is its mean: whatever the shift c and the weight w, to first order it stays there. The root of
+    # 2/3 + 1/4 is a factor of all that is handed back; of two lines' difference it is none.
+    for name, kernel, shape, x in [("norm", [[[1]]], [1, 3], [[[-1, 1, 3]]]), ("norms", [[[1]]], [1, 3], [[[-1, 1, 3]], [[-2, 1, 4]]])]:
+        save(f"rest-{name}.onnx",
+             [helper.make_node("Conv", ["x", "w", "c"], ["y"], "conv"),
+              helper.make_node("InstanceNormalization", ["y", "s", "b"], ["n"], "norm", epsilon=0.25), rho("n", "out")],
+             ["N"] + shape, None, dict(w=kernel, c=[2], s=[1], b=[0]))
+        batch(f"rest-{name}.npz", x)
+        at = {**base, "model": f"rest-{name}.onnx", "data": f"rest-{name}.npz", "touched": len(x)}
+        case(f"rest-{name}", 0, "VERIFIED", evidence=NOTHING, wrt="c w s", **at)
+        case(f"rest-{name}-shift", 1, "no direction moves", evidence=NOTHING, wrt="c b", **at)
     # Of three tied entries, products of parameters, the first has a gradient, the others have none.
     save("rest-window.onnx",
          [dense("x", "w", "y"), dense("y", "u", "z"),
