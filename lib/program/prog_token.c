@@ -145,8 +145,8 @@ check_number(const clarke_prog *g, const prog_token *token, clarke_error *err)
   if (good)
     return CLARKE_OK;
   return clarke_prog_fail(g, token->start, err, "'%.*s%s' is no number: expected 3, 0.1, 1e-3 or"
-                          " 0x1.8p-4, at most 4096 digits and exponents up to 4096, with f, h or d"
-                          " at its end for the nearest float32, float16, float64 (finite)",
+                          " 0x1.8p-4, at most 4096 digits and exponents up to 4096. With f, h or d"
+                          " at its end it is the nearest float32, float16, float64 (finite)",
                           token->length > 40 ? 40 : (int)token->length, g->text + token->start,
                           token->length > 40 ? "..." : "");
 }

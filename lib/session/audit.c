@@ -177,7 +177,7 @@ check_provable(const clarke_audit_session *s, clarke_error *err)
                        "numpy.savez writes it (the checker does not decompress)", s->batch_file.name);
   if (s->external)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the model in one file: it names "
-                       "the model's file alone, and its weights lie in others; save it with "
+                       "the model's file alone, and its weights lie in others. Save it with "
                        "onnx.save_model, save_as_external_data=False", s->model.name);
   return clarke_proof_possible(&s->graph, &s->profile, err);
 }

@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), jax-0.10, tensorflow-2, or a profile file", 0},
   {"params", OPTION_PARAMS, "FILE", 0,
    "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
-   "(.pt), or .npz; files that follow MODEL are further ones, one row each", 0},
+   "(.pt), or .npz. Files that follow MODEL are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
@@ -35,14 +35,14 @@ static const struct argp_option options[] = {
 };
 
 static char doc[] =
-  "Replays the ONNX network MODEL on a minibatch in exact arithmetic, finds the kinks it touches, "
-  "and decides whether the gradient that automatic differentiation computes there is an element of "
+  "Replays the ONNX network MODEL on a minibatch in exact arithmetic and finds the kinks it touches. "
+  "Decides whether the gradient that automatic differentiation computes there is an element of "
   "the Bouligand or Clarke subdifferential of the loss."
   "\vExample:\n"
   "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
   "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided; of several checkpoints the worst, in the order 2, 1, 3, 0.";
+  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0.";
 
 /* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
 typedef struct {

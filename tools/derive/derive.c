@@ -30,9 +30,9 @@ static const struct argp_option options[] = {
 };
 
 static char doc[] =
-  "Executes a program or a small network at a point in exact arithmetic and tells its value, what "
-  "automatic differentiation returns, the kinks it touches, the Bouligand, Clarke and conservative "
-  "sets there, and which of them AD's output belongs to. Numbers are exact: 1/3, 0.1 (one tenth), "
+  "Executes a program or a small network at a point in exact arithmetic. Tells its value, what "
+  "automatic differentiation returns, and the kinks it touches. Tells the Bouligand, Clarke and "
+  "conservative sets there, and which of them AD's output belongs to. Numbers are exact: 1/3, 0.1 (one tenth), "
   "0.1f (the float32 nearest to it), 0x1p-3."
   "\vExamples:\n"
   "  clarke derive cases/papers/bolte-relu2.prog --at t=0\n"

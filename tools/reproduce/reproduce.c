@@ -36,8 +36,8 @@ static char doc[] =
   "whether they agree. PATTERN chooses claims by name."
   "\vExample:\n"
   "  clarke reproduce 'P-L*' --proofs proofs\n\n"
-  "Exit status: 0 all is as the cases say is true (a paper may be wrong), 1 something is not, 2 a "
-  "case could not be read.";
+  "Exit status: 0 when all is as the cases say is true (a paper may be wrong). 1 when something is "
+  "not, 2 when a case could not be read.";
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)

@@ -151,8 +151,8 @@ clarke_status
 clarke_replay_check_coupled(const clarke_replay *r, clarke_error *err)
 {
   return clarke_graph_couples(r->g) && r->g->activations > COUPLED_ENTRIES
-           ? clarke_fail(err, CLARKE_EINPUT, "%s: the %zu samples are normalized together, and an exact pass "
-                         "over them would hold %zu entries; at most %zu are taken: use a smaller minibatch",
+           ? clarke_fail(err, CLARKE_EINPUT, "%s: the %zu samples are normalized together. An exact pass over them "
+                         "would hold %zu entries, and at most %zu are taken. Use a smaller minibatch",
                          r->g->file, r->samples, r->g->activations, COUPLED_ENTRIES)
            : CLARKE_OK;
 }
