@@ -6,7 +6,8 @@
 #include "allocate.h"
 #include "cell.h"
 #include "gradient.h"
-#include "proof.h"
+#include "lines.h"
+#include "names.h"
 #include "pull.h"
 #include "window.h"
 
@@ -98,7 +99,7 @@ read_parallel(const cell *c, size_t j)
     }
     as[k] = j;
     last = k;
-  } while (words < words_end);
+  } while (more_words());
   for (size_t o = 0; o < rows; o++)
     rationals_free(row[o], n);
   free(row);

@@ -7,6 +7,7 @@
 #include "limit.h"
 #include "proof.h"
 #include "show.h"
+#include "value.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * of the program, followed along an arc or down a tree. */
 #include "program_proof.h"
 #include "allocate.h"
+#include "lines.h"
 #include "program_follow.h"
 #include "program_fork.h"
 #include "program_lipschitz.h"
-#include "proof.h"
 #include "statement.h"
 
 #include <stdlib.h>
@@ -321,19 +321,19 @@ static void
 read_wrt(void)
 {
   next_line("wrt");
-  bool all = words < words_end && strcmp(words, "*") == 0;
+  bool all = word_is("*");
   fputs("F is a function of:", account);
   if (all)
     next_word();
   for (size_t k = 0; k < prog.n_inputs; k++) {
     const program_input *in = &prog.inputs[k];
-    if (!all && (words >= words_end || strcmp(words, in->name) != 0))
+    if (!all && !word_is(in->name))
       continue;
     fprintf(account, " %s", all ? in->name : next_word());
     for (size_t e = 0; e < in->n; e++)
       walk_vary(in->first + e);
   }
-  require(words == words_end && n_wrt > 0, "'%s' is no input, or not in their order", words == words_end ? "" : words);
+  require(!more_words() && n_wrt > 0, "'%s' is no input, or not in their order", more_words() ? next_word() : "");
   fputs(all ? "\n" : "; the other inputs are fixed\n", account);
 }
 
@@ -352,7 +352,7 @@ next_proxy(proxy *p, bool ties)
     k++;
   require(k < 9, "'%s' is no rule for ties", word);
   if (k == 3 && !ties)
-    words -= strlen(word) + 1;
+    unread_word(word);
   p->kind = k == 3 && !ties ? VALUE : kinds[k];
   p->value = rational_zero();
   if (k == 7)

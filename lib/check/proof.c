@@ -4,10 +4,11 @@
 #include "bound.h"
 #include "cell.h"
 #include "gradient.h"
-#include "limit.h"
+#include "lines.h"
+#include "names.h"
 #include "near.h"
+#include "network.h"
 #include "program_proof.h"
-#include "sha256.h"
 #include "simplex.h"
 #include "statement.h"
 #include "window.h"
@@ -15,182 +16,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bytes rest;       /* the lines to come */
-char *words, *words_end; /* what is left of this one; every word ends with a NUL */
-FILE *account;
 static network net;
 static point p = {.net = &net};
 static cell c;
 static rational *ad;  /* the proxies, as slopes; of windows, what the tie rule gives */
 static rational *sum; /* a combination of gradients; wrt's entries end to end */
 
-const char *
-next_word(void)
-{
-  const char *word = words;
-  require(words < words_end, "the line ends too early");
-  words += strlen(word) + 1;
-  return word;
-}
-
-/* Begins the next line, if it begins with the keyword; all words of this one must be read. */
-bool
-line_is(const char *keyword)
-{
-  size_t length = strlen(keyword);
-  if (rest.size <= length || memcmp(rest.data, keyword, length) != 0 || rest.data[length] > ' ')
-    return false;
-  require(words == words_end, "'%s' is more than was expected", words);
-  const unsigned char *end = memchr(rest.data, '\n', rest.size);
-  size_t n = end != NULL ? (size_t)(end - rest.data) : 0;
-  session_line++;
-  require(end != NULL, "the line is not ended");
-  within(LIMIT_LINE, n, "a line of %zu bytes", n);
-  words = (char *)rest.data;
-  words_end = words + n + 1;
-  for (size_t i = 0; i <= n; i++) {
-    unsigned char *at = &rest.data[i];
-    bool space = *at == ' ' && i > 0 && i + 1 < n && at[-1] != '\0';
-    require(space || i == n || (*at > ' ' && *at < 127), "not words of ASCII one space apart");
-    *at = space || i == n ? '\0' : *at;
-  }
-  take(&rest, n + 1);
-  next_word();
-  return true;
-}
-
-void
-next_line(const char *keyword)
-{
-  bool begun = line_is(keyword);
-  session_line += !begun;
-  require(begun, "'%s' is expected", keyword);
-}
-
-void
-last_line(void)
-{
-  next_line("end");
-  require(rest.size == 0, "lines after the evidence");
-}
-
-/* `KEYWORD WORD` with a word that is known. */
-static void
-known_line(const char *keyword, const char *word)
-{
-  next_line(keyword);
-  require(strcmp(next_word(), word) == 0, "'%s %s' is expected", keyword, word);
-}
-
-/* A rational in the one way it may be written, which is GMP's. */
-void
-next_rational(rational *q)
-{
-  const char *word = next_word();
-  bool good = mpq_set_str(q, word, 10) == 0 && mpz_sgn(mpq_denref(q)) > 0;
-  if (good)
-    mpq_canonicalize(q);
-  char *again = good ? mpq_get_str(NULL, 10, q) : NULL; /* GMP writes a denominator above zero only */
-  require(again != NULL && strcmp(again, word) == 0, "'%.40s' is not a rational in lowest terms", word);
-  free(again);
-}
-
-size_t
-next_number(void)
-{
-  RATIONAL(q);
-  next_rational(&q);
-  require(mpz_cmp_ui(mpq_denref(&q), 1) == 0 && mpz_fits_slong_p(mpq_numref(&q)) && mpq_sgn(&q) >= 0,
-          "a number is expected, no fraction");
-  return mpz_get_ui(mpq_numref(&q));
-}
-
-/* The next word, decoded; what may stand for itself must. */
-char *
-next_name(void)
-{
-  static const char digits[] = "0123456789ABCDEF";
-  const char *word = next_word();
-  char *name = copy_text(word, strlen(word)), *end = name;
-  for (const char *at = word; *at != '\0'; at++, end++) {
-    const char *high = *at == '%' && at[1] != '\0' ? strchr(digits, at[1]) : NULL;
-    const char *low = high != NULL && at[2] != '\0' ? strchr(digits, at[2]) : NULL;
-    *end = low != NULL ? (char)((high - digits) * 16 + (low - digits)) : *at;
-    require(*end != '\0' && (strchr(safe, *end) != NULL) == (low == NULL), "'%s' is not a name as it must be written",
-            word);
-    at += low != NULL ? 2 : 0;
-  }
-  *end = '\0';
-  require(is_text((bytes){(unsigned char *)name, strlen(name)}), "'%s' is no text", word);
-  return name;
-}
-
-static tensor *
-next_parameter(void)
-{
-  char *name = next_name();
-  size_t i = 0;
-  while (i < net.n_tensors && (!net.tensors[i]->weight || strcmp(net.tensors[i]->name, name) != 0))
-    i++;
-  require(i < net.n_tensors, "the model has no parameter '%s'", name);
-  free(name);
-  return net.tensors[i];
-}
-
-/* After the keyword, `NAME HASH`: the file, if it has the hash. */
-bytes
-next_file(const char *folder, const char *what)
-{
-  char hex[65];
-  const char *word = words;
-  char *name = next_name(), *path = allocate(strlen(folder) + strlen(name) + 2, 1);
-  require(strchr(name, '/') == NULL, "'%s' is not a base name", name);
-  sprintf(path, "%s/%s", folder, name);
-  bytes b = read_file(path);
-  sha256(b, hex);
-  require(strcmp(next_word(), hex) == 0, "the hash of %s is %s", path, hex);
-  fprintf(account, "%s: %s\n  SHA-256 %s\n", what, word, hex);
-  return b;
-}
-
 /* ---- Evidence */
-
-const char *
-kink(size_t k)
-{
-  static char text[512];
-  const touch *t = &p.touched[k];
-  const step *st = &net.steps[t->step];
-  snprintf(text, sizeof text, "touched kink %zu (node %zu '%.200s', feature %zu, sample %zu)", k, st->place,
-           st->node->name, t->entry / net.batch, t->entry % net.batch);
-  return text;
-}
-
-/* `direction` and its moves, into the tensors. */
-void
-read_direction(void)
-{
-  RATIONAL(coef);
-  RATIONAL(t);
-  for (size_t i = 0; i < net.n_wrt; i++)
-    mpq_set(&net.move[i], &zero);
-  next_line("direction");
-  next_line("move");
-  do {
-    tensor *w = next_parameter();
-    const char *how = next_word();
-    bool copy = strcmp(how, "copy") == 0, one = strcmp(how, "at") == 0;
-    size_t from = one ? next_number() : 0, to = one ? from + 1 : w->count;
-    require(copy || one || strcmp(how, "add") == 0, "copy, add or at is expected, not '%s'", how);
-    next_rational(&coef);
-    require(w->wrt, "parameter '%s' is not in wrt", w->name);
-    require(to <= w->count && mpq_sgn(&coef) != 0, "no entry of '%s', or a coefficient 0", w->name);
-    for (size_t i = from; i < to; i++) {
-      mpq_mul(&t, &coef, copy ? &w->value[i] : &plus_one);
-      mpq_add(&w->move[i], &w->move[i], &t);
-    }
-  } while (line_is("move"));
-}
 
 /* The cell with the sides in c is realized, by the directions that follow. */
 static void
@@ -438,11 +270,11 @@ read_proxies(void)
       RATIONAL(value);
       next_line("proxy");
       require(strcmp(next_word(), op) == 0 && next_number() == j, "the proxy of kink %zu of %s is expected", j, op);
-      char *word = words;
-      fprintf(account, "  %s, kink %zu: %s\n", op, j, next_word());
+      const char *word = next_word();
+      fprintf(account, "  %s, kink %zu: %s\n", op, j, word);
       bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
       if (!left && !right) {
-        words = word;
+        unread_word(word);
         next_rational(&value);
       }
       for (size_t k = 0; k < p.n_touched; k++) {
@@ -523,30 +355,16 @@ read_wrt(void)
   net.gradient = rationals(most);
   sum = rationals(most);
   next_line("wrt");
-  bool all = words < words_end && strcmp(words, "*") == 0;
+  bool all = word_is("*");
   for (size_t i = 0; all && i < net.n_tensors; i++)
     if (net.tensors[i]->weight)
       add_parameter(net.tensors[i]);
   if (all)
     next_word();
-  while (!all && words < words_end)
+  while (!all && more_words())
     add_parameter(next_parameter());
   require(net.n_wrt > 0, "no parameter is named, or the model has none");
   state_parameters(&net);
-}
-
-/* The last line is checked first: a proof that was changed is not worth reading. */
-static void
-check_end(void)
-{
-  char hex[65];
-  for (size_t i = 0; i < rest.size; i++)
-    session_line += rest.data[i] == '\n';
-  require(rest.size > 69 && memcmp(rest.data + rest.size - 69, "end ", 4) == 0 && rest.data[rest.size - 1] == '\n',
-          "the last line is not 'end HASH'");
-  sha256((bytes){rest.data, rest.size - 69}, hex);
-  require(memcmp(rest.data + rest.size - 65, hex, 64) == 0, "the proof was changed");
-  session_line = 0;
 }
 
 void
@@ -556,12 +374,9 @@ clarke_check_proof(const char *path, const char *data)
   size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
   const char *folder = data != NULL ? data : copy_text(path, length);
   model m;
-  char *text;
-  account = open_memstream(&text, &length);
-  expect(account != NULL, "out of memory");
+  account_begin();
   folder = *folder != '\0' ? folder : ".";
-  rest = read_file(path);
-  check_end();
+  lines_begin(read_file(path));
   known_line("clarke-proof", "1");
   next_line("verdict");
   const char *word = next_word();
@@ -569,7 +384,7 @@ clarke_check_proof(const char *path, const char *data)
   known_line("semantics", "real");
   if (line_is("program")) {
     check_program(folder, word);
-    printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", text);
+    printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
     return;
   }
   next_line("model");
@@ -580,6 +395,7 @@ clarke_check_proof(const char *path, const char *data)
   next_line("batch");
   read_batch(next_file(folder, "Batch"));
   network_build(&net, &m, p.x);
+  names_begin(&p);
   for (size_t i = 0; i < m.n_tensors && params; i++)
     require(replaced[i] == (m.tensors[i]->weight || m.tensors[i]->statistic),
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
@@ -599,7 +415,6 @@ clarke_check_proof(const char *path, const char *data)
   if (n_windows > 0)
     fprintf(account, "Of these, windows with ties: %zu\n", n_windows);
   check_evidence(word);
-  fflush(account);
-  printf("VERIFIED\n%s", text);
+  printf("VERIFIED\n%s", account_text());
   print_verdict(&net, word);
 }

@@ -11,6 +11,12 @@ unsigned long session_bits = 64;
 size_t session_threads = 1;
 
 void
+session_set_line(size_t line)
+{
+  session_line = line;
+}
+
+void
 session_set_bits(unsigned long bits)
 {
   session_bits = bits;

@@ -35,6 +35,7 @@ char printable(char c);
 extern size_t session_line;        /* of the proof, for messages */
 extern unsigned long session_bits; /* of intervals */
 extern size_t session_threads;     /* at most MAX_THREADS */
+void session_set_line(size_t line);
 void session_set_bits(unsigned long bits);
 void session_set_threads(size_t n); /* as many, or the next number that there can be */
 

@@ -7,7 +7,8 @@
 #include "allocate.h"
 #include "cell.h"
 #include "gradient.h"
-#include "proof.h"
+#include "lines.h"
+#include "names.h"
 #include "pull.h"
 #include "window.h"
 
@@ -54,7 +55,7 @@ read_block(block *b, size_t number, const cell *open, bool bouligand)
     b->of = grow(b->of, b->n, sizeof *b->of);
     b->of[b->n++] = k;
     block_of[k] = number + 1;
-  } while (words < words_end);
+  } while (more_words());
 }
 
 /* Under moves with tangents d: which option of touched kink k is the largest. */

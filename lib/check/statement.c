@@ -1,12 +1,11 @@
 /* What a verified proof of a network says. Two statements that differ in anything have different words: files by their
  * hashes, names as proofs write them. */
 #include "statement.h"
-#include "proof.h"
+#include "lines.h"
+#include "network.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-const char safe[] = "._/:-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /* In the one way proofs write it: no two names alike, and nothing but ASCII. */
 static void

@@ -6,7 +6,6 @@
 
 /* ---- These write on `account` */
 
-extern const char safe[]; /* the characters that stand for themselves in names */
 void state_network(const network *net, const model *m, const tensor *x); /* input, output, reading rules */
 void state_profile(char *name);                                          /* frees it */
 void state_loss(const point *p);

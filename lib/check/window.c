@@ -4,7 +4,8 @@
 #include "cell.h"
 #include "gradient.h"
 #include "line.h"
-#include "proof.h"
+#include "lines.h"
+#include "names.h"
 #include "vanish.h"
 
 #include <pthread.h>

@@ -1,6 +1,7 @@
 #include "allocate.h"
 #include "proof.h"
 #include "show.h"
+#include "tensors.h"
 
 #include "checker.h"
 

@@ -1,6 +1,7 @@
 /* every_byte DATA PROOF...: every byte of every proof, changed in one drawn way, and every space made a
  * tab and every line end dropped besides: none may be verified. Prints the counts. */
 #include "proof.h"
+#include "session.h"
 
 #include <fcntl.h>
 #include <stdio.h>
