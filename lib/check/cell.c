@@ -3,7 +3,6 @@
 #include "allocate.h"
 #include "gradient.h"
 #include "line.h"
-#include "window.h"
 
 cell
 cell_new(const point *p)
@@ -53,6 +52,40 @@ piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
   if (mpq_sgn(&st->piece[i][2]) != 0)
     return x > 0 ? 2 : 0;
   return mpq_sgn(&st->piece[i][1]) != 0 ? x : 0;
+}
+
+/* Have all options of touched window k the derivative of the first? */
+static bool
+all_alike(const point *p, const cell *c, size_t k)
+{
+  for (size_t o = 1; o < p->touched[k].n; o++) {
+    kink_row(p, c, k, 0, o);
+    if (!zeros(p->net->gradient, p->net->n_wrt))
+      return false;
+  }
+  return true;
+}
+
+/* The degree of an entry of a WINDOW step; settles its touched window. */
+static uint8_t
+window_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
+{
+  const step *st = &p->net->steps[s];
+  size_t place = p->place[s][e], k = place - TOUCHED;
+  const uint8_t *degree = c->degree[read_step(st)];
+  uint8_t worst = 0;
+  if (place < TOUCHED)
+    return degree[entry_of(p, term_at(p, st, e, place).x, e)];
+  if (c->side == NULL)
+    return 2; /* what is constant has a number, and is no option beside another */
+  const touch *t = &p->touched[k];
+  for (size_t o = 0; o < t->n; o++)
+    worst = degree[t->at[o]] > worst ? degree[t->at[o]] : worst;
+  size_t side = c->side[k] > 0 ? (size_t)c->side[k] - 1 : 0;
+  for (size_t o = 0; o < t->n; o++)
+    mpq_set(&c->slope[t->slope + o], o == side ? &plus_one : &zero);
+  c->flat[k] = worst == 0 || (tree && worst == 1 && c->side[k] == 0 && all_alike(p, c, k));
+  return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
 }
 
 void

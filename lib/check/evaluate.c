@@ -3,7 +3,6 @@
 #include "allocate.h"
 #include "elementary.h"
 #include "line.h"
-#include "window.h"
 
 #include <stdlib.h>
 
@@ -269,6 +268,18 @@ static void
 line_tangents(const motion *d, size_t s, size_t e)
 {
   (d->p->net->steps[s].kind == SOFTMAX ? softmax_tangents : normalize_tangents)(d, s, e);
+}
+
+/* y += the tangent of entry e of a WINDOW step. */
+static void
+window_tangent(const motion *d, size_t s, size_t e, interval *y)
+{
+  size_t from = read_step(&d->p->net->steps[s]), alone;
+  const size_t *at;
+  const rational *by;
+  for (size_t n = options(d->p, s, e, d->slope, &at, &by, &alone), o = 0; o < n; o++)
+    if (mpq_sgn(&by[o]) != 0)
+      interval_add(y, tangent_at(d, from, at[o]), &by[o]);
 }
 
 const interval *

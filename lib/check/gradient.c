@@ -3,7 +3,6 @@
 #include "allocate.h"
 #include "elementary.h"
 #include "line.h"
-#include "window.h"
 
 #include <stdlib.h>
 
@@ -199,10 +198,10 @@ static void
 window_back(const passage *b, size_t s, size_t e)
 {
   const point *p = b->p;
-  size_t from, alone;
+  size_t from = read_step(&p->net->steps[s]), alone;
   const size_t *at;
   const rational *by;
-  for (size_t n = window_options(p, s, e, b->slope, &from, &at, &by, &alone), o = 0; o < n; o++) {
+  for (size_t n = options(p, s, e, b->slope, &at, &by, &alone), o = 0; o < n; o++) {
     INTERVAL(share);
     interval_set(&share, &by[o], &by[o]);
     hand(b, s, e, e, (source){from, at[o] / p->net->batch}, &share);

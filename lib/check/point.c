@@ -33,3 +33,32 @@ weigh(const step *st, const factor *t, bool derivative, rational *q)
     mpq_neg(q, q);
   }
 }
+
+/* ---- Windows */
+
+size_t
+options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
+        size_t *alone)
+{
+  const step *st = &p->net->steps[s];
+  size_t place = p->place[s][e];
+  if (place < TOUCHED) {
+    *alone = entry_of(p, term_at(p, st, e, place).x, e);
+    *at = alone;
+    *by = &plus_one;
+    return 1;
+  }
+  const touch *t = &p->touched[place - TOUCHED];
+  *at = t->at;
+  *by = slope + t->slope;
+  return t->n;
+}
+
+size_t
+read_step(const step *st)
+{
+  const source *x = st->sources;
+  while (x->step == PADDING)
+    x++;
+  return x->step;
+}

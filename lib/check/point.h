@@ -43,9 +43,14 @@ typedef struct {
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
 } cell;
 
-size_t entries(const point *p, size_t s);                                  /* of step s */
-size_t entry_of(const point *p, source x, size_t e);                       /* for entry e of the step that reads x */
-term term_at(const point *p, const step *st, size_t e, size_t i);          /* term i of entry e */
+size_t entries(const point *p, size_t s);                         /* of step s */
+size_t entry_of(const point *p, source x, size_t e);              /* for entry e of the step that reads x */
+term term_at(const point *p, const step *st, size_t e, size_t i); /* term i of entry e */
+/* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
+ * alone: room for one place. */
+size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,
+               size_t *alone);
+size_t read_step(const step *st); /* the step whose entries the windows of a step have */
 void weigh(const step *st, const factor *t, bool derivative, rational *q); /* its number; or that's by the weight */
 
 #endif

@@ -1,5 +1,4 @@
-/* The windows of MaxPool and GlobalMaxPool, their values and ties; which entries are the same function of the parameters;
- * touched kinks, and what a proof says of them. */
+/* Touched kinks; the windows of MaxPool and GlobalMaxPool, their values and ties; what a proof says of both. */
 #ifndef CLARKE_KERNEL_WINDOW_H
 #define CLARKE_KERNEL_WINDOW_H
 
@@ -12,21 +11,6 @@ void touches_number(point *p); /* when all are added */
 /* The place of the first tied entry of a window, the largest being among those marked; + TOUCHED when the
  * window is touched, which is then noted. */
 size_t window_place(point *p, size_t s, size_t e, const bool *among);
-void window_tangent(const motion *d, size_t s, size_t e, interval *y); /* y += the tangent of entry e */
-/* What entry e of a WINDOW step is made of, its only largest entry or a touched window's options: how many, entries `at` of
- * step `from`, with their slopes. alone: room for one. */
-size_t window_options(const point *p, size_t s, size_t e, const rational *slope, size_t *from, const size_t **at,
-                      const rational **by, size_t *alone);
-/* The degree of an entry of a WINDOW step; settles its touched window. */
-uint8_t window_degree(cell *c, const point *p, size_t s, size_t e, bool tree);
-/* 0: constant, known by its value; else a number that entries of a sample share only if they are one
- * function, ZERO when that is the constant 0. */
-size_t same_as(const point *p, size_t s, size_t e);
-#define ZERO 1
-/* Some order of entries; 0 when they are known to be one function. */
-int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2);
-bool left_out(const point *p, source x, size_t e); /* is it constant and 0: a place of a sum that is left out? */
-
 /* Reads the tie rules of the operators with windows: what they give the touched windows, among AD's slopes;
  * how many these are. */
 size_t read_ties(const point *p, rational *ad);

@@ -35,40 +35,26 @@ def read_rooms(path):
 
 
 def read_order(path):
-    """The checker's files in order; includes that may point back, by file and header; variables that a second file sets."""
-    order, back, sets = [], set(), set()
-    for line in path.read_text().splitlines():
-        if line.startswith("back:"):
-            files, header = line[5:].split(">")
-            back |= {(file, header.strip()) for file in files.split()}
-        elif line.startswith("set:"):
-            sets.add(tuple(line[4:].split(" by ")[i].strip() for i in (0, 1)))
-        elif not line.startswith("#"):
-            order += line.split()
-    return order, back, sets
+    """The checker's files, in order."""
+    return [name for line in path.read_text().splitlines() if not line.startswith("#") for name in line.split()]
 
 
 def without_comments(text):
     return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
 
 
-def order_complaints(folder, order, back):
-    """Includes of the checker that its order does not allow, and what the list says of files that are not so."""
-    found, used = [], set()
+def order_complaints(folder, order):
+    """Includes of the checker that its order does not allow, and what the order says of files that are not so."""
+    found = []
     for path in sorted(folder.glob("*.[ch]")):
         if path.stem not in order:
             found.append(f"check/{path.name}: not in checker.txt")
             continue
         for mark, name in INCLUDE.findall(path.read_text()):
             header = Path(name).stem
-            if mark == "<" or header == path.stem or header not in order:
-                continue
-            if (path.stem, header) in back:
-                used.add((path.stem, header))
-            elif order.index(header) > order.index(path.stem):
+            if mark == '"' and header in order and order.index(header) > order.index(path.stem):
                 found.append(f"check/{path.name}: {name} points back: checker.txt has it after {path.stem}")
-    found += [f"checker.txt: no file check/{name}.c or .h" for name in order if not list(folder.glob(f"{name}.[ch]"))]
-    return found + [f"checker.txt: {file} does not include {header}.h" for file, header in sorted(back - used)]
+    return found + [f"checker.txt: no file check/{name}.c or .h" for name in order if not list(folder.glob(f"{name}.[ch]"))]
 
 
 def headers_of(path, seen=()):
@@ -79,22 +65,17 @@ def headers_of(path, seen=()):
     return seen
 
 
-def set_complaints(folder, sets):
+def set_complaints(folder):
     """Variables of the checker that are set by a file other than the one whose header declares them."""
-    found, used = [], set()
+    found = []
     for header in sorted(folder.glob("*.h")):
         for line in re.findall(r"^extern (?!const)([^;(]*);", without_comments(header.read_text()), re.M):
             for name in re.findall(r"(\w+)(?=,|$)", line):
                 sets_it = re.compile(rf"(?<![\w.>]){name}(\s*([-+*/%&|^]|<<|>>)?=(?!=)|\+\+|--)|(\+\+|--){name}\b")
-                for path in sorted(folder.glob("*.c")):
-                    if path.stem == header.stem or header.name not in headers_of(path):
-                        continue
-                    if not sets_it.search(without_comments(path.read_text())):
-                        continue
-                    used.add((name, path.stem))
-                    if (name, path.stem) not in sets:
-                        found.append(f"check/{path.name}: sets {name}, which is {header.stem}.c's")
-    return found + [f"checker.txt: {file} does not set {name}" for name, file in sorted(sets - used)]
+                found += [f"check/{path.name}: sets {name}, which is {header.stem}.c's" for path in sorted(folder.glob("*.c"))
+                          if path.stem != header.stem and header.name in headers_of(path)
+                          and sets_it.search(without_comments(path.read_text()))]
+    return found
 
 
 def room_of(path, lib):
@@ -173,10 +154,10 @@ def planted_in_checker():
             folder = Path(at)
             for file, text in files.items():
                 (folder / file).write_text(text + "\n")
-            if order_complaints(folder, ["a", "b"], set()) + set_complaints(folder, set()):
+            if order_complaints(folder, ["a", "b"]) + set_complaints(folder):
                 return "complains of nothing in the checker"
             (folder / name).write_text(line + "\n")
-            if len(order_complaints(folder, ["a", "b"], set()) + set_complaints(folder, set())) != 1:
+            if len(order_complaints(folder, ["a", "b"]) + set_complaints(folder)) != 1:
                 return f"{line} in lib/check/{name} is not seen"
     return None
 
@@ -191,8 +172,8 @@ def main():
     found = complaints(ROOT, rooms)
     if table(rooms) not in (ROOT / "CONTRIBUTING.md").read_text():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
-    order, back, sets = read_order(HERE / "checker.txt")
-    found += order_complaints(ROOT / "lib" / "check", order, back) + set_complaints(ROOT / "lib" / "check", sets)
+    checker = ROOT / "lib" / "check"
+    found += order_complaints(checker, read_order(HERE / "checker.txt")) + set_complaints(checker)
     for unseen in (planted(rooms), planted_in_checker()):
         found += [unseen] if unseen else []
     print("\n".join(found) or "every arrow points one way")

@@ -3,12 +3,12 @@
 #include "cell.h"
 #include "elementary.h"
 #include "gradient.h"
+#include "identity.h"
 #include "line.h"
 #include "near.h"
 #include "network.h"
 #include "program_series.h"
 #include "sha256.h"
-#include "window.h"
 
 #include "../format/nonnumbers.h"
 
