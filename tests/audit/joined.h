@@ -4,7 +4,7 @@
 #ifndef CLARKE_TESTS_AUDIT_JOINED_H
 #define CLARKE_TESTS_AUDIT_JOINED_H
 
-#include "../graph/models.h"
+#include "../network/models.h"
 #include "../ok.h"
 
 #include "network/unroll.h"

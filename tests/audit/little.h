@@ -8,7 +8,7 @@
 #ifndef CLARKE_TESTS_AUDIT_LITTLE_H
 #define CLARKE_TESTS_AUDIT_LITTLE_H
 
-#include "../graph/models.h"
+#include "../network/models.h"
 #include "fraction.h"
 
 /* --- the networks ---------------------------------------------------------------------------- */

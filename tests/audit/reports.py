@@ -3,7 +3,7 @@
 
     tests/audit/reports.py CLARKE CLARKE-CHECK [--write]
 
-Audits the quick cases of cases/audit, and the models of tests/kernel/data with the batch, loss, parameters and profile of their
+Audits the quick cases of cases/audit, and the models of tests/check/data with the batch, loss, parameters and profile of their
 proofs; derives programs.txt, and programs drawn here. Compares each exit status and report with its line in reports.jsonl, and
 has each proof of a program checked. --write makes the file anew: read what changed, and why, before it is committed. What is
 true is what the other tests ask.
@@ -35,7 +35,7 @@ def shipped():
 
 def of_proofs(profile):
     """The same for proofs by hand, each question once; their proxies and ties become the profile."""
-    folder, asked = ROOT / "tests/kernel/data", set()
+    folder, asked = ROOT / "tests/check/data", set()
     for proof in sorted(folder.glob("*.proof")):
         lines = proof.read_text(errors="replace").splitlines()
         said = {line.split(" ")[0]: line.split(" ")[1:] for line in reversed(lines)}
@@ -70,7 +70,7 @@ def fans(batch):
         with zipfile.ZipFile(batch, "w") as archive:
             for name, data in (array("x", x), array("y", y)):
                 archive.writestr(zipfile.ZipInfo(name), data)
-        yield f"fan {i}", [ROOT / "tests/kernel/data/fan.onnx", "--batch", batch, "--loss", "mse"]
+        yield f"fan {i}", [ROOT / "tests/check/data/fan.onnx", "--batch", batch, "--loss", "mse"]
 
 
 def programs():

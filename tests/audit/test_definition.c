@@ -1,8 +1,8 @@
 /* Verdicts against the definitions: random little networks, often on their kinks. For networks
  * piecewise linear in their parameters every limit of gradients is listed by the arrangement of
  * the kinks' hyperplanes, and the verdict must be exactly the right one. */
-#include "command.h"
-#include "files.h"
+#include "../tools/command.h"
+#include "../format/files.h"
 #include "little.h"
 #include "../ok.h"
 

@@ -4,11 +4,11 @@
  * When told to be thorough, the machinery for programs is asked, too: the loss on the batch is unrolled to a program
  * (joined.h) and clarke_derive asked for the limits of its gradients. The two share arithmetic and linear programs, but neither
  * steps, identity of entries, degrees, cells, systems nor trees. */
-#include "command.h"
-#include "files.h"
+#include "../tools/command.h"
+#include "../format/files.h"
 #include "joined.h"
 #include "bouligand.h"
-#include "../replay/normalized.h"
+#include "../network/normalized.h"
 #include "../ok.h"
 
 #include "proof/write.h"

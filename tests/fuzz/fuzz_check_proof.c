@@ -1,4 +1,4 @@
-/* Proofs about networks, of models and batches that are in tests/kernel/data. Hashes are put right first, so that the evidence is
+/* Proofs about networks, of models and batches that are in tests/check/data. Hashes are put right first, so that the evidence is
  * read. The target holds that the checker ends as it says it does; what it may verify the forger's tests hold. */
 #include "checker.h"
 #include "mutate.h"

@@ -203,8 +203,8 @@ def seeds():
             ("both-numbers", "npy", arrays()), ("both-numbers", "npz", archives()), ("both-numbers", "safetensors", tensors()),
             ("onnx", "onnx", models()), ("graph", "onnx", models()),
             ("graph", "onnx", [("small-" + name, data) for name, data in
-                               chosen(files_of("tests/kernel/data", "*.onnx", 2000), features_of_model)]),
-            ("check-proof", "proof", chosen(files_of("tests/kernel/data", "*.proof", 3000), features_of_text)),
+                               chosen(files_of("tests/check/data", "*.onnx", 2000), features_of_model)]),
+            ("check-proof", "proof", chosen(files_of("tests/check/data", "*.proof", 3000), features_of_text)),
             ("check-program", "text", chosen(list(programs()), features_of_program)),
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),

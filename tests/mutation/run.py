@@ -29,12 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # The files of a room (a pattern of their names), and tests by the beginnings of their names: those likely to notice first. The
 # language is apart from what is asked of programs.
 ROOMS = {
-    "check": (r"lib/check/.*", ["kernel", "forge", "audit-definition", "theorem", "audit", "derive-cli", "reproduce"]),
-    "audit": (r"lib/audit/.*", ["theorem", "subdiff", "audit-definition", "audit", "derive", "forge", "reproduce", "valid"]),
-    "language": (r"lib/program/prog_.*", ["format-prog", "derive", "audit"]),
-    "program": (r"lib/program/(?!prog_).*", ["derive", "subdiff", "replay", "theorem", "audit", "forge", "reproduce", "valid"]),
-    "exact": (r"lib/exact/.*", ["exact", "subdiff", "theorem", "replay", "audit", "derive", "kernel"]),
-    "network": (r"lib/network/.*", ["replay", "graph", "subdiff", "theorem", "audit", "derive"]),
+    "check": (r"lib/check/.*", ["check", "audit", "tools"]),
+    "audit": (r"lib/audit/.*", ["audit", "tools", "program", "check", "valid"]),
+    "language": (r"lib/program/prog_.*", ["program", "tools", "audit"]),
+    "program": (r"lib/program/(?!prog_).*", ["program", "check", "audit", "tools", "valid"]),
+    "exact": (r"lib/exact/.*", ["exact", "program", "audit", "network", "tools", "check"]),
+    "network": (r"lib/network/.*", ["network", "op", "audit", "program", "tools"]),
 }
 MEMORY, SECONDS = 12 << 30, 600  # of a process: what grows or turns without end is stopped, also when its test has ended
 

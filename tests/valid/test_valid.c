@@ -1,6 +1,6 @@
 /* Structures that are broken by hand are noticed: by the functions that say whether they are valid, by assertions, and in
  * a build with -Dverify=true wherever a function begins with them. */
-#include "../replay/machine.h"
+#include "../network/machine.h"
 #include "break.h"
 
 #include "exact/number.h"

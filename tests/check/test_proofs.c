@@ -1,0 +1,416 @@
+/* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
+ * of a right proof may pass, and no changed byte of anything may crash it. */
+#include "heard.h"
+#include "proof.h"
+#include "sha256.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SAID 16384 /* more than is said */
+
+/* Of the changes one in so many: the sanitizers take a tenth of a second for a child. */
+#ifdef __SANITIZE_ADDRESS__
+enum { ONE_IN = 8 };
+#else
+enum { ONE_IN = 1 };
+#endif
+
+static char folder[] = "/tmp/clarke-kernel-XXXXXX";
+static unsigned long state = 7;
+
+static unsigned
+draw(unsigned n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 33) % n;
+}
+
+/* Runs the program with so many threads; its output's beginning in said. */
+static int
+run_in(const char *threads, const char *proof, const char *data, char *said, size_t size)
+{
+  int ends[2];
+  pid_t child = fork_heard(ends);
+
+  if (child == 0) {
+    execl(CLARKE_CHECK, "clarke-check", proof, "--data", data, "--threads", threads, (char *)NULL);
+    _exit(99);
+  }
+  return heard(child, ends, proof, said, size);
+}
+
+static int
+run(const char *proof, const char *data, char *said, size_t size)
+{
+  return run_in("2", proof, data, said, size);
+}
+
+/* The check itself in a child, as the program has it but for its options: thousands of these take seconds. */
+static int
+check_once(const char *proof, const char *data, unsigned long bits, char *said, size_t size)
+{
+  int ends[2];
+  pid_t child = fork_heard(ends);
+
+  if (child == 0) {
+    session_set_bits(bits);
+    clarke_check_proof(proof, data);
+    fflush(stdout);
+    _exit(VERIFIED);
+  }
+  return heard(child, ends, proof, said, size);
+}
+
+static int
+checked(const char *proof, const char *data, char *said, size_t size)
+{
+  int status = UNDECIDED;
+
+  for (unsigned long bits = session_bits; status == UNDECIDED; bits *= 2)
+    status = check_once(proof, data, bits, said, size);
+  return status;
+}
+
+static void
+write_file(const char *path, bytes b)
+{
+  FILE *f = fopen(path, "wb");
+
+  ck_assert(f != NULL);
+  ck_assert_uint_eq(fwrite(b.data, 1, b.size, f), b.size);
+  fclose(f);
+}
+
+/* Line i of index.txt: FILE STATUS REASON. */
+static bool
+case_at(size_t i, char *path, size_t size, int *status, char *reason)
+{
+  FILE *f = fopen(DATA "/index.txt", "r");
+  char line[512], name[256];
+  bool found = true;
+
+  ck_assert(f != NULL);
+  for (size_t j = 0; j <= i && found; j++)
+    found = fgets(line, sizeof line, f) != NULL;
+  fclose(f);
+  if (!found)
+    return false;
+  line[strcspn(line, "\n")] = '\0';
+  ck_assert_int_eq(sscanf(line, "%255s %d %255[^\n]", name, status, reason), 3);
+  snprintf(path, size, DATA "/%s", name);
+  return true;
+}
+
+/* The statement names the proof's loss, and no other. */
+static void
+one_loss(const char *path, const char *said)
+{
+  static const char *const names[] = {"sum", "mse", "ce"};
+  char line[32];
+  bytes b = read_file(path);
+
+  b.data[b.size - 1] = '\0';
+  for (size_t i = 0; i < 3; i++) {
+    snprintf(line, sizeof line, "\nloss %s\n", names[i]);
+    bool stated = strstr((const char *)b.data, line) != NULL;
+    snprintf(line, sizeof line, "\nLoss: %s, ", names[i]);
+    ck_assert_msg((strstr(said, line) != NULL) == stated, "%s: loss %s: %s", path, names[i], said);
+  }
+  free(b.data);
+}
+
+START_TEST(proofs_are_judged)
+{
+  char path[512], reason[256], said[SAID];
+  int status;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    int got = run(path, DATA, said, sizeof said);
+    ck_assert_msg(got == status, "%s: status %d, expected %d: %s", path, got, status, said);
+    ck_assert_msg(strstr(said, reason) != NULL, "%s: '%s' expected: %s", path, reason, said);
+    ck_assert_msg(status == 0 || strstr(said, "VERIFIED") == NULL, "%s: %s", path, said);
+    ck_assert_msg(status == 2 || strncmp(said, status == 0 ? "VERIFIED\n" : "FAILED line ", 9) == 0, "%s", said);
+    if (status == 0)
+      one_loss(path, said);
+  }
+}
+END_TEST
+
+/* All that is printed, to the letter. */
+START_TEST(statements_are_these)
+{
+  static const char *const names[] = {"odd-both", "runs-row-one", "runs-line", "two", "lemma3", "simplices-windows",
+                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained"};
+  char path[512], said[SAID];
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
+    ck_assert_int_eq(run(path, DATA, said, sizeof said), 0);
+    snprintf(path, sizeof path, DATA "/%s.said", names[i]);
+    bytes expected = read_file(path);
+    ck_assert_msg(strlen(said) == expected.size && memcmp(said, expected.data, expected.size) == 0, "%s: %s", path, said);
+    free(expected.data);
+  }
+}
+END_TEST
+
+/* A proof up to its evidence. */
+static bytes
+statement_of(const char *path)
+{
+  bytes b = read_file(path);
+
+  for (size_t at = 0; at + 9 < b.size; at++)
+    if (memcmp(b.data + at, "\nevidence", 9) == 0)
+      b.size = at;
+  return b;
+}
+
+START_TEST(statements_have_words_of_their_own)
+{
+  enum { CASES = 1024 };
+  static char *text[CASES];
+  static bytes statement[CASES];
+  char path[512], reason[256], said[SAID];
+  int status;
+  size_t n = 0, others = 0;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    if (status != 0)
+      continue;
+    ck_assert_uint_lt(n, CASES);
+    ck_assert_int_eq(run(path, DATA, said, sizeof said), 0);
+    statement[n] = statement_of(path);
+    text[n++] = strdup(said);
+  }
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < i; j++) {
+      if (statement[i].size == statement[j].size && memcmp(statement[i].data, statement[j].data, statement[i].size) == 0)
+        continue;
+      others++;
+      ck_assert_msg(strcmp(text[i], text[j]) != 0, "two statements, one text: %s", text[i]);
+    }
+  ck_assert_uint_gt(others, 5000);
+  for (size_t i = 0; i < n; i++) {
+    for (const char *c = text[i]; *c != '\0'; c++)
+      ck_assert_msg(*c == '\n' || (*c >= ' ' && *c <= '~'), "a character that may steer a terminal: %s", text[i]);
+    free(text[i]);
+    free(statement[i].data);
+  }
+}
+END_TEST
+
+/* The index names every proof of the folder, each once. */
+START_TEST(no_proof_is_left_out)
+{
+  char path[512], reason[256];
+  size_t listed = 0, found = 0;
+  DIR *all = opendir(DATA);
+  int status;
+
+  ck_assert(all != NULL);
+  for (const struct dirent *e; (e = readdir(all)) != NULL;) {
+    size_t n = strlen(e->d_name);
+    found += n > 6 && strcmp(e->d_name + n - 6, ".proof") == 0;
+  }
+  closedir(all);
+  for (; case_at(listed, path, sizeof path, &status, reason); listed++)
+    ck_assert_msg(access(path, R_OK) == 0, "%s", path);
+  ck_assert_uint_gt(listed, 400);
+  ck_assert_uint_eq(listed, found);
+}
+END_TEST
+
+START_TEST(threads_do_not_matter)
+{
+  static const char *const numbers[] = {"1", "3", "64"};
+  char path[512], reason[256], said[SAID], again[SAID];
+  int status;
+
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    ck_assert_int_eq(run_in(numbers[0], path, DATA, said, sizeof said), status);
+    ck_assert_int_eq(run_in(numbers[1 + i % 2], path, DATA, again, sizeof again), status);
+    ck_assert_msg(strcmp(said, again) == 0, "%s: %s, or %s", path, said, again);
+  }
+}
+END_TEST
+
+START_TEST(stored_proofs_hold)
+{
+  char path[512], said[SAID];
+  static const char *const names[] = {"lemma2", "lemma3", "abs", "global-only", "leaky-cascade",
+                                      "digits-relu-init", "digits-sigmoid-relu", "digits-relu-later", "lemma7",
+                                      "two-windows", "opposite-images", "one-window", "zero-gamma-beta",
+                                      "lenet-q6-pair", "lenet-init", "digits-batchnorm", "digits-batchnorm-pruned",
+                                      "digits-layernorm", "digits-layernorm-gamma-beta"};
+
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, ROOT "/proofs-data/%s.proof", names[i]);
+    ck_assert_msg(run(path, ROOT "/cases/audit", said, sizeof said) == 0, "%s: %s", path, said);
+  }
+}
+END_TEST
+
+/* Every byte of every right proof, changed in one way; cut off at some places. */
+START_TEST(changed_proofs_fail)
+{
+  char path[512], changed[512], reason[256], said[SAID];
+  int status;
+
+  snprintf(changed, sizeof changed, "%s/changed.proof", folder);
+  for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
+    if (status != 0)
+      continue;
+    bytes b = read_file(path);
+    bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL || strstr(path, "lemma7.") != NULL
+               || strstr(path, "/layer-outside.") != NULL || strstr(path, "/trained.") != NULL || strstr(path, "/global-mean.") != NULL;
+    for (size_t at = all ? 0 : draw(60); at < b.size; at += all ? ONE_IN : 1 + draw(100 * ONE_IN)) {
+      unsigned char old = b.data[at];
+      b.data[at] ^= (unsigned char)(1 + draw(255));
+      write_file(changed, b);
+      ck_assert_msg(checked(changed, DATA, said, sizeof said) == 1, "%s, byte %zu: %s", path, at, said);
+      ck_assert(strstr(said, "VERIFIED") == NULL);
+      b.data[at] = old;
+    }
+    for (int cut = 0; cut < 1 + 9 / ONE_IN; cut++) {
+      write_file(changed, (bytes){b.data, draw((unsigned)b.size)});
+      ck_assert_int_eq(checked(changed, DATA, said, sizeof said), 1);
+    }
+    free(b.data);
+  }
+}
+END_TEST
+
+/* Ends a proof anew. */
+static bytes
+seal(bytes b)
+{
+  char hex[65];
+  size_t body = b.size - 69;
+
+  sha256((bytes){b.data, body}, hex);
+  memcpy(b.data + body + 4, hex, 64);
+  return b;
+}
+
+/* Changed bytes with a right end must be read to their end, or refused; never more than that. */
+START_TEST(sealed_nonsense_does_no_harm)
+{
+  static const char *const names[] = {"lemma2", "lemma3", "abs", "two", "abs-hull", "sigmoid", "prelu-flat",
+                                      "opposed", "lemma7", "tied-mean", "tied-relu-up", "norm-exact-hull", "bound",
+                                      "bound-windows", "bound-behind-branch", "bound-both", "simplices", "simplices-two",
+                                      "simplices-others", "simplices-windows", "simplices-ce-0", "layer-mix",
+                                      "layer-outside", "layer-exact-half", "trained", "trained-exact", "global-mean",
+                                      "global-two"};
+  char path[512], changed[512], said[SAID];
+
+  snprintf(changed, sizeof changed, "%s/sealed.proof", folder);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
+    bytes b = read_file(path);
+    for (int round = 0; round < 150 / ONE_IN; round++) {
+      size_t at = draw((unsigned)b.size - 69);
+      unsigned char old = b.data[at];
+      b.data[at] = (unsigned char)draw(256);
+      if (draw(2) == 0)
+        b.data[at] = (unsigned char)"0123456789-/ \n"[draw(14)];
+      write_file(changed, seal(b));
+      int status = checked(changed, DATA, said, sizeof said);
+      ck_assert_msg(status <= 2, "%s, byte %zu: %s", path, at, said);
+      ck_assert_msg(status == 2 || strncmp(said, status ? "FAILED line " : "VERIFIED\n", 9) == 0, "%s", said);
+      b.data[at] = old;
+    }
+    free(b.data);
+  }
+}
+END_TEST
+
+/* Models, parameters and batches with changed bytes, whose hash the proof states. */
+START_TEST(broken_inputs_do_no_harm)
+{
+  static const char *const names[][3] = {{"lemma2", "lemma2.onnx", "lemma2.npz"},
+    {"two", "two.onnx", "two.npz"}, {"sigmoid", "sigmoid.onnx", "sigmoid.npz"},
+    {"abs", "abs.onnx", "abs.npz"}, {"conv", "conv.onnx", "conv.npz"}, {"norm", "norm.onnx", "norm.npz"},
+    {"lemma7", "lemma7.onnx", "lemma7.npz"}, {"layer-sum", "layer.onnx", "layer.npz"},
+    {"trained", "trained.onnx", "trained.npz"}, {"global-line-mean", "global-line.onnx", "global-line.npz"}};
+  char path[512], changed[512], said[SAID], old[65], new[65];
+
+  for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+    const char *const *name = names[i / 2];
+    const char *input = name[1 + i % 2], *other = name[2 - i % 2];
+    snprintf(path, sizeof path, DATA "/%s", other);
+    snprintf(changed, sizeof changed, "%s/%s", folder, other);
+    write_file(changed, read_file(path));
+    snprintf(path, sizeof path, DATA "/%s", input);
+    bytes data = read_file(path);
+    snprintf(path, sizeof path, DATA "/%s.proof", name[0]);
+    bytes proof = read_file(path);
+    sha256(data, old);
+    for (int round = 0; round < 200 / ONE_IN; round++) {
+      size_t at = draw((unsigned)data.size), size = draw(4) == 0 ? at : data.size;
+      unsigned char before = data.data[at];
+      data.data[at] = (unsigned char)(draw(3) == 0 ? 255 : draw(256));
+      sha256((bytes){data.data, size}, new);
+      snprintf(changed, sizeof changed, "%s/%s", folder, input);
+      write_file(changed, (bytes){data.data, size});
+      for (size_t j = 0; j + 64 < proof.size; j++)
+        if (memcmp(proof.data + j, old, 64) == 0)
+          memcpy(proof.data + j, new, 64);
+      memcpy(old, new, 65);
+      snprintf(changed, sizeof changed, "%s/%s.proof", folder, name[0]);
+      write_file(changed, seal(proof));
+      int status = checked(changed, folder, said, sizeof said);
+      ck_assert_msg(status <= 2 && strstr(said, "memory") == NULL, "%s, byte %zu: %s", input, at, said);
+      data.data[at] = before;
+    }
+  }
+}
+END_TEST
+
+START_TEST(options_are_gnu)
+{
+  char said[SAID];
+
+  ck_assert_int_eq(run("--help", DATA, said, sizeof said), 0);
+  ck_assert(strncmp(said, "Usage: ", 7) == 0);
+  ck_assert_int_eq(run("--version", DATA, said, sizeof said), 0);
+  ck_assert(strncmp(said, "clarke-check ", 13) == 0);
+  ck_assert_int_eq(run("--unknown", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("0", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("-1", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_in("two", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run(DATA "/no-such.proof", DATA, said, sizeof said), 2);
+  ck_assert(strstr(said, "cannot be opened") != NULL);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("check proofs");
+  TCase *t = tcase_create("proofs");
+
+  if (mkdtemp(folder) == NULL)
+    return EXIT_FAILURE;
+  tcase_set_timeout(t, 300);
+  tcase_add_test(t, proofs_are_judged);
+  tcase_add_test(t, statements_are_these);
+  tcase_add_test(t, statements_have_words_of_their_own);
+  tcase_add_test(t, no_proof_is_left_out);
+  tcase_add_test(t, threads_do_not_matter);
+  tcase_add_test(t, stored_proofs_hold);
+  tcase_add_test(t, changed_proofs_fail);
+  tcase_add_test(t, sealed_nonsense_does_no_harm);
+  tcase_add_test(t, broken_inputs_do_no_harm);
+  tcase_add_test(t, options_are_gnu);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,933 @@
+/* The kernel's own arithmetic, computed a second way: hashes by libcrypto, enclosures by MPFR, values
+ * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
+#include "cell.h"
+#include "elementary.h"
+#include "gradient.h"
+#include "identity.h"
+#include "line.h"
+#include "near.h"
+#include "network.h"
+#include "program_series.h"
+#include "sha256.h"
+
+#include "../format/nonnumbers.h"
+
+#include <check.h>
+#include <mpfr.h>
+#include <openssl/sha.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static unsigned long state = 20;
+
+static unsigned
+draw(unsigned n)
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (unsigned)(state >> 33) % n;
+}
+
+static void
+draw_rational(rational *q, unsigned size)
+{
+  mpq_set_si(q, (long)draw(2 * size + 1) - (long)size, 1 + draw(64));
+  mpq_canonicalize(q);
+}
+
+START_TEST(hashes_agree_with_libcrypto)
+{
+  unsigned char data[300], digest[32];
+  char hex[65], expected[65];
+
+  for (size_t n = 0; n < sizeof data; n++) {
+    data[n] = (unsigned char)draw(256);
+    SHA256(data, n, digest);
+    for (int i = 0; i < 32; i++)
+      snprintf(expected + 2 * i, 3, "%02x", digest[i]);
+    sha256((bytes){data, n}, hex);
+    ck_assert_str_eq(hex, expected);
+  }
+  sha256((bytes){(unsigned char *)"abc", 3}, hex);
+  ck_assert_str_eq(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+END_TEST
+
+/* Is the true value, a little off after rounding to 2000 bits, in x, and x narrow, to all but so many bits? */
+static void
+check_encloses_within(const interval *x, mpfr_t value, unsigned long lost)
+{
+  rational width = rational_zero(), slack = rational_zero();
+  mpfr_t slackened;
+
+  mpfr_init2(slackened, 2000);
+  mpfr_set(slackened, value, MPFR_RNDN);
+  mpfr_add_d(slackened, slackened, 0x1p-1000, MPFR_RNDU);
+  ck_assert(mpfr_cmp_q(slackened, &x->lo) >= 0);
+  mpfr_sub_d(slackened, slackened, 0x1p-999, MPFR_RNDD);
+  ck_assert(mpfr_cmp_q(slackened, &x->hi) <= 0);
+  mpq_sub(&width, &x->hi, &x->lo);
+  mpq_set_ui(&slack, 1, 1);
+  mpq_div_2exp(&slack, &slack, session_bits - lost);
+  ck_assert(mpq_cmp(&width, &slack) <= 0);
+  mpfr_clear(slackened);
+  mpq_clears(&width, &slack, NULL);
+}
+
+static void
+check_encloses(const interval *x, mpfr_t value)
+{
+  check_encloses_within(x, value, 8);
+}
+
+START_TEST(softmax_encloses)
+{
+  enum { N = 4 };
+  mpfr_t e[N], total, value;
+
+  session_set_bits(_i == 0 ? 64 : 500);
+  mpfr_inits2(2000, total, value, (mpfr_ptr)NULL);
+  for (int i = 0; i < N; i++)
+    mpfr_init2(e[i], 2000);
+  for (int round = 0; round < 60; round++) {
+    interval *x = intervals(N), *y = intervals(N);
+    mpfr_set_zero(total, 1);
+    for (int i = 0; i < N; i++) {
+      draw_rational(&x[i].lo, round < 30 ? 64 : 1280);
+      mpq_set(&x[i].hi, &x[i].lo);
+      mpfr_set_q(e[i], &x[i].lo, MPFR_RNDN);
+      mpfr_exp(e[i], e[i], MPFR_RNDN);
+      mpfr_add(total, total, e[i], MPFR_RNDN);
+    }
+    interval_softmax(y, x, N, 1, false);
+    for (int i = 0; i < N; i++) {
+      mpfr_div(value, e[i], total, MPFR_RNDN);
+      check_encloses(&y[i], value);
+    }
+    interval_softmax(y, x, N, 1, true);
+    for (int i = 0; i < N; i++) {
+      mpfr_div(value, e[i], total, MPFR_RNDN);
+      mpfr_log(value, value, MPFR_RNDN);
+      check_encloses(&y[i], value);
+    }
+    intervals_free(x, N);
+    intervals_free(y, N);
+  }
+  for (int i = 0; i < N; i++)
+    mpfr_clear(e[i]);
+  mpfr_clears(total, value, (mpfr_ptr)NULL);
+  session_set_bits(64);
+}
+END_TEST
+
+START_TEST(wide_softmax_contains_its_points)
+{
+  for (int round = 0; round < 200; round++) {
+    interval *x = intervals(3), *y = intervals(3), *inner = intervals(3), *z = intervals(3);
+    for (int i = 0; i < 3; i++) {
+      draw_rational(&x[i].lo, 100);
+      draw_rational(&inner[i].lo, 50);
+      mpq_abs(&inner[i].lo, &inner[i].lo);
+      mpq_add(&x[i].hi, &x[i].lo, &inner[i].lo);
+      mpq_set(&inner[i].lo, draw(2) ? &x[i].lo : &x[i].hi);
+      mpq_set(&inner[i].hi, &inner[i].lo);
+    }
+    for (int log = 0; log < 2; log++) {
+      interval_softmax(y, x, 3, 1, log);
+      interval_softmax(z, inner, 3, 1, log);
+      for (int i = 0; i < 3; i++) {
+        ck_assert(mpq_cmp(&y[i].lo, &z[i].hi) <= 0);
+        ck_assert(mpq_cmp(&y[i].hi, &z[i].lo) >= 0);
+      }
+    }
+    intervals_free(x, 3);
+    intervals_free(y, 3);
+    intervals_free(z, 3);
+    intervals_free(inner, 3);
+  }
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  int (*mpfr)(mpfr_ptr, mpfr_srcptr, mpfr_rnd_t);
+} functions[] = {{"exp", mpfr_exp}, {"log", mpfr_log}, {"sqrt", mpfr_sqrt}, {"sin", mpfr_sin}, {"cos", mpfr_cos},
+                 {"tanh", mpfr_tanh}, {"sigmoid", NULL}};
+
+static void
+by_mpfr(mpfr_t y, size_t f, const rational *q)
+{
+  mpfr_set_q(y, q, MPFR_RNDN);
+  if (functions[f].mpfr != NULL) {
+    functions[f].mpfr(y, y, MPFR_RNDN);
+    return;
+  }
+  mpfr_neg(y, y, MPFR_RNDN);
+  mpfr_exp(y, y, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_ui_div(y, 1, y, MPFR_RNDN);
+}
+
+/* An exact point; then an interval around it. */
+START_TEST(functions_enclose)
+{
+  mpfr_t value;
+
+  mpfr_init2(value, 2000);
+  session_set_bits(_i % 2 == 0 ? 64 : 200);
+  for (int round = 0; round < 300; round++) {
+    interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
+    rational r = rational_zero();
+    size_t f = (size_t)round % 7;
+
+    draw_rational(&x.lo, draw(2) == 0 ? 200 : 4);
+    if (f == 1 || f == 2)
+      mpq_abs(&x.lo, &x.lo);
+    if ((f == 1 || f == 2) && mpq_sgn(&x.lo) == 0)
+      mpq_set_ui(&x.lo, 1, 3);
+    if (f == 0 && mpq_cmp_ui(&x.lo, 8, 1) > 0)
+      mpq_div_2exp(&x.lo, &x.lo, 5);
+    if (f == 0 && draw(2) == 0) /* where the series has two terms that count, or one */
+      mpq_div_2exp(&x.lo, &x.lo, session_bits / 2 + draw((unsigned)session_bits));
+    if (round == 0) {
+      mpq_set_si(&x.lo, -1, 1);
+      mpq_div_2exp(&x.lo, &x.lo, session_bits + 62);
+    }
+    mpq_set(&x.hi, &x.lo);
+    series_analytic(&y, NULL, functions[f].name, &x, 1);
+    by_mpfr(value, f, &x.lo);
+    check_encloses(&y, value);
+    mpq_set_ui(&r, draw(100), 1000);
+    mpq_canonicalize(&r);
+    mpq_add(&x.hi, &x.hi, &r);
+    mpq_div_2exp(&r, &x.lo, 8);
+    mpq_abs(&r, &r);
+    mpq_sub(&x.lo, &x.lo, &r);
+    series_analytic(&wide, NULL, functions[f].name, &x, 1);
+    ck_assert(mpq_cmp(&wide.lo, &y.hi) <= 0 && mpq_cmp(&wide.hi, &y.lo) >= 0);
+    mpq_clear(&r);
+    interval_clear(&x);
+    interval_clear(&y);
+    interval_clear(&wide);
+  }
+  mpfr_clear(value);
+  session_set_bits(64);
+}
+END_TEST
+
+/* The series of f(1/2 + t + t^2) to t^8, summed at a small t, beside the value there. */
+START_TEST(series_are_taylors)
+{
+  enum { TERMS = 9 };
+  interval *u = intervals(TERMS), *y = intervals(TERMS), *w = intervals(TERMS), sum = interval_nought();
+  rational t = rational_zero(), power = rational_zero(), at = rational_zero(), off = rational_zero();
+  mpfr_t value, low;
+
+  session_set_bits(400);
+  mpfr_inits2(2000, value, low, (mpfr_ptr)NULL);
+  mpq_set_ui(&t, 1, 1024);
+  mpq_set_ui(&u[0].lo, 1, 2), mpq_set_ui(&u[0].hi, 1, 2);
+  for (int k = 1; k < 3; k++)
+    interval_set(&u[k], &plus_one, &plus_one);
+  series_analytic(y, w, functions[_i].name, u, TERMS);
+  mpq_set(&power, &plus_one);
+  for (int k = 0; k < TERMS; k++) {
+    interval_add(&sum, &y[k], &power);
+    mpq_mul(&power, &power, &t);
+  }
+  mpq_mul(&at, &t, &t);
+  mpq_add(&at, &at, &t);
+  mpq_add(&at, &at, &u[0].lo);
+  by_mpfr(value, (size_t)_i, &at);
+  mpfr_sub_q(low, value, &sum.lo, MPFR_RNDN);
+  /* What is left is of order t^9: below 2^-90 times a coefficient, and with u exact all is narrow. */
+  ck_assert(mpfr_cmpabs(low, value) < 0 && mpfr_get_exp(low) < -74);
+  mpq_sub(&off, &sum.hi, &sum.lo);
+  mpq_mul_2exp(&off, &off, 300);
+  ck_assert(mpq_cmp(&off, &plus_one) < 0);
+  mpfr_clears(value, low, (mpfr_ptr)NULL);
+  mpq_clears(&t, &power, &at, &off, NULL);
+  interval_clear(&sum);
+  intervals_free(u, TERMS);
+  intervals_free(y, TERMS);
+  intervals_free(w, TERMS);
+  session_set_bits(64);
+}
+END_TEST
+
+START_TEST(what_is_exact_stays_exact)
+{
+  interval *x = intervals(3), *y = intervals(3);
+
+  for (int i = 0; i < 3; i++)
+    mpq_set_ui(&x[i].lo, 7, 3), mpq_set_ui(&x[i].hi, 7, 3);
+  interval_softmax(y, x, 3, 1, false);
+  for (int i = 0; i < 3; i++) {
+    ck_assert(interval_exact(&y[i]));
+    ck_assert_int_eq(mpq_cmp_ui(&y[i].lo, 1, 3), 0);
+  }
+  mpq_set_ui(&x[1].lo, 2, 1);
+  interval_softmax(y, x, 3, 1, false);
+  ck_assert(!interval_exact(&y[0]));
+  interval_mul(&y[0], &y[0], &x[2]);
+  mpq_set_ui(&x[2].lo, 0, 1);
+  mpq_set_ui(&x[2].hi, 0, 1);
+  interval_mul(&y[0], &y[0], &x[2]);
+  ck_assert(interval_zero(&y[0]));
+  intervals_free(x, 3);
+  intervals_free(y, 3);
+}
+END_TEST
+
+/* ---- Networks */
+
+typedef struct {
+  model m;
+  network net;
+  point p;
+} loaded;
+
+static bytes
+data_file(const char *name, const char *end)
+{
+  char path[512];
+
+  snprintf(path, sizeof path, DATA "/%s.%s", name, end);
+  return read_file(path);
+}
+
+static void
+load(loaded *l, const char *name)
+{
+  size_t n;
+  tensor *batch = tensors_read(data_file(name, "npz"), &n);
+
+  ck_assert_str_eq(batch[0].name, "x");
+  *l = (loaded){.p = {.net = &l->net, .x = &batch[0]}};
+  onnx_read(&l->m, data_file(name, "onnx"));
+  network_build(&l->net, &l->m, l->p.x);
+  network *net = &l->net;
+  for (size_t i = 0; i < net->n_tensors; i++) {
+    net->tensors[i]->wrt = net->tensors[i]->weight;
+    net->n_wrt += net->tensors[i]->wrt ? net->tensors[i]->count : 0;
+  }
+  net->move = rationals(net->n_wrt);
+  net->gradient = rationals(net->n_wrt);
+  for (size_t i = 0, at = 0; i < net->n_tensors; i++)
+    if (net->tensors[i]->wrt) {
+      net->tensors[i]->move = net->move + at;
+      net->tensors[i]->gradient = net->gradient + at;
+      at += net->tensors[i]->count;
+    }
+  for (size_t i = 0; i < net->n_wrt; i++)
+    draw_rational(&net->move[i], 100);
+  point_evaluate(&l->p);
+}
+
+static const struct {
+  const char *name;
+  bool exact, rational;
+} nets[] = {{"op-gemm", true, true}, {"op-matmul-left", true, true}, {"op-arithmetic", true, true},
+            {"op-shapes", true, true}, {"op-pieces", true, true}, {"op-clip-old", true, true},
+            {"op-conv", true, true}, {"op-conv-line", true, true}, {"op-pools", true, true},
+            {"op-means", true, true}, {"op-pads", true, true}, {"op-norm", true, true},
+            {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
+            {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
+            {"op-norm-root", false, false}, {"op-smooth", false, false},
+            {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
+            {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false},
+            /* no gradient: all of its Relus are off */
+            {"op-negated", true, false}};
+
+START_TEST(values_are_those_of_onnx)
+{
+  loaded l;
+  size_t n;
+
+  load(&l, nets[_i].name);
+  const tensor *expected = tensors_read(data_file(nets[_i].name, "npy"), &n);
+  size_t batch = l.net.batch, outputs = l.net.n_outputs;
+  ck_assert_uint_eq(expected->count, batch * outputs);
+  for (size_t i = 0; i < expected->count; i++) {
+    const interval *y = value_at(&l.p, l.net.output, l.net.map[i % outputs] * batch + i / outputs);
+    double got = mpq_get_d(&y->lo), want = mpq_get_d(&expected->value[i]);
+    ck_assert(interval_exact(y) || !nets[_i].rational);
+    if (nets[_i].exact)
+      ck_assert(mpq_equal(&y->lo, &expected->value[i]));
+    else
+      ck_assert_double_le(got > want ? got - want : want - got, 1e-5);
+  }
+}
+END_TEST
+
+static rational *
+slopes(const point *p)
+{
+  rational *slope = rationals(p->n_slopes);
+
+  for (size_t k = 0; k < p->n_touched; k++)
+    mpq_set(&slope[p->touched[k].slope], p->touched[k].n > 1 ? &plus_one : &p->touched[k].left);
+  return slope;
+}
+
+/* <gradient, move> = tangent, whatever the slopes at kinks. */
+START_TEST(gradients_agree_with_tangents)
+{
+  loaded l;
+  INTERVAL(tangent);
+  RATIONAL(sum);
+
+  load(&l, nets[_i].name);
+  rational *slope = slopes(&l.p);
+  tensor y = {.count = l.net.n_outputs * l.net.batch, .real = true};
+  y.value = rationals(y.count);
+  for (size_t i = 0; i < y.count; i++)
+    draw_rational(&y.value[i], 100);
+  l.p.target = &y;
+  for (int mse = 0; mse < 2; mse++) {
+    l.p.loss = mse ? LOSS_MSE : LOSS_SUM;
+    motion d = tangents(&l.p, slope);
+    tangent_loss(&tangent, &d);
+    tangents_free(&d);
+    loss_gradient(&l.p, slope, NULL, false);
+    mpq_set(&sum, &zero);
+    for (size_t i = 0; i < l.net.n_wrt; i++)
+      add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
+    mpq_canonicalize(&sum);
+    ck_assert(mpq_sgn(&sum) != 0);
+    ck_assert(mpq_equal(&sum, &tangent.lo) && mpq_equal(&sum, &tangent.hi));
+  }
+  for (size_t k = 0; k < l.p.n_touched; k++) {
+    motion d = tangents(&l.p, slope);
+    const touch *t = &l.p.touched[k];
+    INTERVAL(a);
+    interval_add(&a, tangent_at(&d, t->from, t->at[0]), &plus_one);
+    if (t->n > 1)
+      interval_add(&a, tangent_at(&d, t->from, t->at[1]), &minus_one);
+    kink_gradient(&l.p, slope, NULL, k, 0, 1, false);
+    mpq_set(&sum, &zero);
+    for (size_t i = 0; i < l.net.n_wrt; i++)
+      add_multiple(&sum, &l.net.gradient[i], &l.net.move[i]);
+    mpq_canonicalize(&sum);
+    ck_assert(mpq_equal(&sum, &a.lo));
+    tangents_free(&d);
+  }
+}
+END_TEST
+
+static void
+move_weights(loaded *l, unsigned long bits)
+{
+  rational q = rational_zero();
+
+  for (size_t i = 0; i < l->net.n_tensors; i++)
+    for (size_t j = 0; l->net.tensors[i]->wrt && j < l->net.tensors[i]->count; j++) {
+      mpq_div_2exp(&q, &l->net.tensors[i]->move[j], bits);
+      mpq_add(&l->net.tensors[i]->value[j], &l->net.tensors[i]->value[j], &q);
+    }
+  mpq_clear(&q);
+}
+
+/* All values and identities that are there to be computed: afterwards the weights may change. */
+static void
+compute_values(const point *p)
+{
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = 0; e < p->net->steps[s].n * p->net->batch; e++)
+      if (value_at(p, s, e) != NULL && s < p->last_window)
+        same_as(p, s, e);
+}
+
+/* Within r units of c, or for an interval at least not apart from that. */
+static void
+check_near(const interval *y, const integer *c, const integer *r)
+{
+  rational lo = rational_zero(), hi = rational_zero();
+  integer z = integer_zero();
+
+  mpz_sub(&z, c, r);
+  unfixed(&lo, &z, session_bits + GUARD);
+  mpz_add(&z, c, r);
+  unfixed(&hi, &z, session_bits + GUARD);
+  ck_assert(mpq_cmp(&y->hi, &lo) >= 0 && mpq_cmp(&y->lo, &hi) <= 0);
+  mpq_clears(&lo, &hi, NULL);
+  mpz_clear(&z);
+}
+
+static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
+  "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
+  "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
+  "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
+  "global-alike-i", "global-line"};
+
+/* Near values enclose the exact ones, and the pieces and windows are what exact values say; at the stored
+ * weights and at rational ones, which near values round. */
+START_TEST(near_values_decide_as_exact_ones)
+{
+  loaded l;
+  size_t known = 0;
+
+  load(&l, near_nets[_i / 2]);
+  const point *p = &l.p;
+  if (_i % 2 == 1) {
+    move_weights(&l, 4);
+    l.p = (point){.net = &l.net, .x = l.p.x};
+    point_evaluate(&l.p);
+  }
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    for (size_t e = 0; e < entries(p, s); e++) {
+      const step *st = &l.net.steps[s];
+      size_t place = p->place[s] != NULL ? p->place[s][e] : 0;
+      if (st->kind == PIECEWISE) {
+        const interval *x = argument(p, st, e);
+        size_t left = place < TOUCHED ? place : p->touched[place - TOUCHED].kink;
+        ck_assert(place < TOUCHED || (interval_exact(x) && mpq_equal(&x->lo, &st->at[left])));
+        ck_assert(place >= TOUCHED || left == 0 || mpq_cmp(&x->hi, &st->at[left - 1]) >= 0);
+        ck_assert(place >= TOUCHED || left == st->n_kinks || mpq_cmp(&x->lo, &st->at[left]) <= 0);
+      }
+      size_t ties = 0, tied = place < TOUCHED ? 1 : 0;
+      for (size_t i = 0; st->kind == WINDOW && i < st->width; i++) {
+        source x = term_at(p, st, e, i).x;
+        if (x.step == PADDING)
+          continue;
+        const interval *y = value_at(p, x.step, entry_of(p, x, e));
+        ck_assert(mpq_cmp(&y->lo, &value_at(p, s, e)->hi) <= 0);
+        ties += interval_exact(y) && mpq_equal(&y->lo, &value_at(p, s, e)->lo);
+      }
+      for (size_t o = 0; st->kind == WINDOW && place >= TOUCHED && o < p->touched[place - TOUCHED].n; o++)
+        tied += p->touched[place - TOUCHED].tied[o];
+      ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
+    }
+  for (size_t b = 0; b < l.net.apart; b++) {
+    near *v = near_values(&l.p, b);
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t i = 0; i < v[s].n && v[s].known; i++, known++) {
+        check_near(value_at(p, s, i * l.net.apart + b), &v[s].c[i], &v[s].r);
+        ck_assert(mpz_sizeinbase(&v[s].r, 2) < session_bits + 64);
+      }
+    near_free(p, v);
+  }
+  ck_assert_uint_gt(known, 0);
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  size_t touched;
+} differing[] = {
+    {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
+    {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
+    {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
+    {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
+    {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
+    {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};
+
+static void
+turn_round(loaded *l)
+{
+  for (size_t i = 0; i < l->net.n_wrt; i++)
+    mpq_neg(&l->net.move[i], &l->net.move[i]);
+}
+
+/* The slopes at the touched kinks of p, each on the side that the values of moved are on. */
+static void
+slopes_found(rational *slope, const point *p, const point *moved)
+{
+  for (size_t k = 0; k < p->n_touched; k++) {
+    const touch *t = &p->touched[k];
+    size_t best = 0;
+    for (size_t o = 1; o < t->n; o++)
+      best = mpq_cmp(&value_at(moved, t->from, t->at[o])->lo, &value_at(moved, t->from, t->at[best])->lo) > 0 ? o : best;
+    for (size_t o = 0; o < t->n; o++)
+      mpq_set(&slope[t->slope + o], o == best ? &plus_one : &zero);
+    if (t->n == 1)
+      mpq_set(&slope[t->slope], mpq_cmp(&value_at(moved, t->from, t->at[0])->lo,
+                                        &p->net->steps[t->step].at[t->kink]) > 0 ? &t->right : &t->left);
+  }
+}
+
+/* The tangent is the limit of differences: F(w + t D) for t = 2^-100, on the sides of touched kinks that are found there. */
+START_TEST(tangents_agree_with_differences)
+{
+  loaded l, moved;
+  rational t = rational_zero(), q = rational_zero();
+  size_t turning = 0;
+
+  session_set_bits(600);
+  state = 7; /* whatever ran before */
+  load(&l, differing[_i].name);
+  compute_values(&l.p);
+  moved = l;
+  moved.p = (point){.net = &moved.net, .x = l.p.x};
+  move_weights(&l, 100);
+  point_evaluate(&moved.p);
+  compute_values(&moved.p);
+  rational *slope = rationals(l.p.n_slopes);
+  slopes_found(slope, &l.p, &moved.p);
+  turn_round(&l);
+  move_weights(&l, 100);
+  turn_round(&l);
+  motion d = tangents(&l.p, slope);
+  mpq_set_ui(&t, 1, 1);
+  mpq_div_2exp(&t, &t, 100);
+  for (size_t e = 0; e < entries(&l.p, l.net.output); e++) {
+    size_t s = l.net.output;
+    mpq_sub(&q, &value_at(&moved.p, s, e)->lo, &value_at(&l.p, s, e)->lo);
+    mpq_div(&q, &q, &t);
+    turning += mpq_sgn(&q) != 0;
+    mpq_sub(&q, &q, &tangent_at(&d, s, e)->lo);
+    mpq_abs(&q, &q);
+    mpq_mul_2exp(&q, &q, 60);
+    ck_assert(mpq_cmp_ui(&q, 1, 1) < 0);
+  }
+  ck_assert_uint_gt(turning, 0);
+  ck_assert_uint_eq(l.p.n_touched, differing[_i].touched);
+  mpq_clears(&t, &q, NULL);
+  session_set_bits(64);
+}
+END_TEST
+
+static const struct {
+  const char *name;
+  size_t least; /* pairs of entries with one identity that is no constant */
+} alike[] = {{"flat", 100}, {"blank", 50}, {"tied", 3}, {"tied-relu", 0}, {"opposed", 0}, {"norm-flat", 6},
+             {"norm-pool", 0}, {"conv", 0}, {"op-pools", 0}, {"op-norm-root", 0}, {"op-instance", 0},
+             {"global-flat-i", 4}, {"global-most-i", 20}, {"global-most-g", 20}, {"global-alike-g", 6}, {"global-line", 0}};
+
+/* Entries of one identity stay equal when the weights move; what is constant stays. */
+START_TEST(identities_are_functions)
+{
+  loaded l, moved;
+  size_t pairs = 0;
+
+  load(&l, alike[_i].name);
+  ck_assert(l.p.last_window > 0);
+  compute_values(&l.p);
+  moved = l;
+  moved.p.net = &moved.net;
+  moved.p.touched = NULL;
+  moved.p.n_touched = moved.p.n_slopes = 0;
+  move_weights(&l, 40);
+  point_evaluate(&moved.p);
+  for (size_t s = 0; s < l.p.last_window; s++) {
+    size_t n = l.net.steps[s].n * l.net.batch;
+    for (size_t e = 0; e < n; e++) {
+      const interval *y = value_at(&moved.p, s, e), *before = value_at(&l.p, s, e);
+      if (same_as(&l.p, s, e) <= 1)
+        ck_assert(interval_exact(before) && mpq_equal(&y->lo, &before->lo));
+      for (size_t e2 = e % l.net.batch; e2 < e; e2 += l.net.batch) {
+        if (same_as(&l.p, s, e) <= 1 || same_as(&l.p, s, e) != same_as(&l.p, s, e2))
+          continue;
+        const interval *y2 = value_at(&moved.p, s, e2);
+        ck_assert(mpq_equal(&y->lo, &y2->lo) && mpq_equal(&y->hi, &y2->hi));
+        pairs++;
+      }
+    }
+  }
+  ck_assert_uint_ge(pairs, alike[_i].least);
+}
+END_TEST
+
+static const char *const moving[] = {"tied", "tied-relu", "flat", "opposed", "lemma7", "norm-exact", "two",
+                                     "lemma2", "lemma3", "cascade", "abs"};
+
+/* The gradient a little off the weights is about that of the cell of the sides that are found there. */
+START_TEST(cells_have_the_gradients_nearby)
+{
+  loaded l, moved;
+  rational q = rational_zero();
+
+  load(&l, moving[_i % 11]);
+  const size_t n = l.net.n_wrt;
+  rational *slope = rationals(l.p.n_slopes);
+  compute_values(&l.p);
+  rational *nearby = rationals(n);
+  for (int round = 0; round < 8; round++) {
+    for (size_t i = 0; i < n; i++)
+      draw_rational(&l.net.move[i], 100);
+    moved = l;
+    moved.p = (point){.net = &moved.net, .x = l.p.x};
+    move_weights(&l, 60);
+    point_evaluate(&moved.p);
+    loss_gradient(&moved.p, slopes(&moved.p), NULL, false);
+    for (size_t i = 0; i < n; i++)
+      mpq_set(&nearby[i], &l.net.gradient[i]);
+    slopes_found(slope, &l.p, &moved.p);
+    turn_round(&l);
+    move_weights(&l, 60);
+    loss_gradient(&l.p, slope, NULL, false);
+    for (size_t i = 0; i < n; i++) {
+      mpq_sub(&q, &l.net.gradient[i], &nearby[i]);
+      mpq_abs(&q, &q);
+      mpq_mul_2exp(&q, &q, 30);
+      ck_assert(mpq_cmp(&q, &plus_one) < 0);
+    }
+  }
+}
+END_TEST
+
+/* S x / m, and the root of the mean square of what is off that, plus epsilon, of the line's arguments. */
+static void
+line_statistics(mpfr_t mean, mpfr_t root, const point *p, const step *st, size_t e)
+{
+  size_t m = line_length(p, st);
+  mpfr_t t;
+
+  mpfr_init2(t, 2000);
+  mpfr_set_zero(mean, 1);
+  mpfr_set_zero(root, 1);
+  for (size_t i = 0; i < m; i++)
+    mpfr_add_q(mean, mean, &argument(p, st, line_entry(p, st, e, i))->lo, MPFR_RNDN);
+  mpfr_div_ui(mean, mean, m, MPFR_RNDN);
+  for (size_t i = 0; i < m; i++) {
+    mpfr_sub_q(t, mean, &argument(p, st, line_entry(p, st, e, i))->lo, MPFR_RNDN);
+    mpfr_fma(root, t, t, root, MPFR_RNDN);
+  }
+  mpfr_div_ui(root, root, m, MPFR_RNDN);
+  mpfr_add_q(root, root, &st->at[0], MPFR_RNDN);
+  mpfr_sqrt(root, root, MPFR_RNDN);
+  mpfr_clear(t);
+}
+
+/* The derivative of (x - mean) / root along dx, from that of each part. */
+static void
+line_tangent(mpfr_t dy, mpfr_t y, mpfr_t root, const motion *d, const step *st, size_t e)
+{
+  size_t m = line_length(d->p, st);
+  mpfr_t moved, turned, t, mean, other;
+
+  mpfr_inits2(2000, moved, turned, t, mean, other, (mpfr_ptr)NULL);
+  line_statistics(mean, other, d->p, st, e);
+  mpfr_set_zero(moved, 1);  /* that of the mean */
+  mpfr_set_zero(turned, 1); /* that of the variance, halved */
+  for (size_t i = 0; i < m; i++) {
+    size_t at = line_entry(d->p, st, e, i);
+
+    mpfr_add_q(moved, moved, &argument_tangent(d, st, at)->lo, MPFR_RNDN);
+    mpfr_sub_q(t, mean, &argument(d->p, st, at)->lo, MPFR_RNDN);
+    mpfr_mul_q(t, t, &argument_tangent(d, st, at)->lo, MPFR_RNDN);
+    mpfr_sub(turned, turned, t, MPFR_RNDN);
+  }
+  mpfr_div_ui(moved, moved, m, MPFR_RNDN);
+  mpfr_div_ui(turned, turned, m, MPFR_RNDN);
+  mpfr_div(turned, turned, root, MPFR_RNDN); /* that of the root */
+  mpfr_set_q(dy, &argument_tangent(d, st, e)->lo, MPFR_RNDN);
+  mpfr_sub(dy, dy, moved, MPFR_RNDN);
+  mpfr_mul(t, y, turned, MPFR_RNDN);
+  mpfr_sub(dy, dy, t, MPFR_RNDN);
+  mpfr_div(dy, dy, root, MPFR_RNDN);
+  mpfr_clears(moved, turned, t, mean, other, (mpfr_ptr)NULL);
+}
+
+static const char *const normalizing[] = {"op-layer", "op-instance", "op-group", "op-trained", "op-trained-rows",
+                                          "op-layer-exact", "op-trained-exact", "layer", "trained", "global-most-g", "global-line"};
+
+/* Values and tangents of steps whose arguments are rational, at weights that are not those stored. */
+START_TEST(normalizations_enclose)
+{
+  loaded l;
+  mpfr_t mean, root, y, dy;
+  size_t met = 0;
+
+  session_set_bits(_i % 2 == 0 ? 64 : 500);
+  mpfr_inits2(2000, mean, root, y, dy, (mpfr_ptr)NULL);
+  load(&l, normalizing[_i / 2]);
+  for (int round = 0; round < 3; round++) {
+    l.p = (point){.net = &l.net, .x = l.p.x};
+    point_evaluate(&l.p);
+    motion d = tangents(&l.p, slopes(&l.p));
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t e = 0; e < entries(&l.p, s); e++) {
+        const step *st = &l.net.steps[s];
+        if (st->kind != NORMALIZE || !interval_exact(argument(&l.p, st, line_entry(&l.p, st, e, 0))))
+          continue;
+        line_statistics(mean, root, &l.p, st, e);
+        mpfr_sub_q(y, mean, &argument(&l.p, st, e)->lo, MPFR_RNDN);
+        mpfr_div(y, y, root, MPFR_RNDN);
+        mpfr_neg(y, y, MPFR_RNDN);
+        check_encloses(value_at(&l.p, s, e), y);
+        if (mpfr_zero_p(y))
+          ck_assert(interval_zero(value_at(&l.p, s, e)));
+        line_tangent(dy, y, root, &d, st, e);
+        check_encloses_within(tangent_at(&d, s, e), dy, 24);
+        met++;
+      }
+    move_weights(&l, 2);
+  }
+  ck_assert_uint_gt(met, 0);
+  mpfr_clears(mean, root, y, dy, (mpfr_ptr)NULL);
+  session_set_bits(64);
+}
+END_TEST
+
+/* An interval argument: its enclosure holds what its points give. */
+START_TEST(wide_normalizations_contain_their_points)
+{
+  loaded l, inner;
+
+  load(&l, "op-layer");
+  inner = l;
+  inner.p = (point){.net = &inner.net, .x = l.p.x};
+  point_evaluate(&inner.p);
+  for (int round = 0; round < 60; round++) {
+    size_t s = 0;
+    while (l.net.steps[s].kind != NORMALIZE)
+      s++;
+    size_t from = l.net.steps[s].sources[0].step;
+    interval *wide = intervals(entries(&l.p, from)), *in = intervals(entries(&l.p, from));
+    for (size_t e = 0; e < entries(&l.p, from); e++) {
+      draw_rational(&wide[e].lo, 100);
+      draw_rational(&in[e].lo, 20);
+      mpq_abs(&in[e].lo, &in[e].lo);
+      if (draw(3) == 0)
+        mpq_set_ui(&in[e].lo, 0, 1);
+      mpq_add(&wide[e].hi, &wide[e].lo, &in[e].lo);
+      mpq_set(&in[e].lo, draw(2) ? &wide[e].lo : &wide[e].hi);
+      mpq_set(&in[e].hi, &in[e].lo);
+      l.p.y[from][e] = &wide[e];
+      inner.p.y[from][e] = &in[e];
+    }
+    for (size_t e = 0; e < entries(&l.p, s); e++)
+      l.p.y[s][e] = inner.p.y[s][e] = NULL;
+    for (size_t e = 0; e < entries(&l.p, s); e++) {
+      const interval *y = value_at(&l.p, s, e), *z = value_at(&inner.p, s, e);
+      ck_assert(mpq_cmp(&y->lo, &z->hi) <= 0 && mpq_cmp(&y->hi, &z->lo) >= 0);
+    }
+  }
+}
+END_TEST
+
+/* Roots of squares are exact; others have the square between those of their ends. */
+START_TEST(roots_enclose)
+{
+  rational q = rational_zero(), lo = rational_zero(), hi = rational_zero(), t = rational_zero();
+
+  for (unsigned i = 1; i < 400; i++) {
+    mpq_set_ui(&q, i, 1 + draw(50));
+    mpq_canonicalize(&q);
+    sqrt_end(&lo, &q, false);
+    sqrt_end(&hi, &q, true);
+    mpq_mul(&t, &lo, &lo);
+    ck_assert(mpq_equal(&lo, &hi) ? mpq_equal(&t, &q) : mpq_cmp(&t, &q) < 0);
+    mpq_mul(&t, &hi, &hi);
+    ck_assert(mpq_cmp(&t, &q) >= 0);
+    mpq_mul(&q, &q, &q);
+    sqrt_end(&lo, &q, i % 2 == 0);
+    mpq_mul(&t, &lo, &lo);
+    ck_assert(mpq_equal(&t, &q));
+  }
+  mpq_clears(&q, &lo, &hi, &t, NULL);
+}
+END_TEST
+
+/* The exit status of a process that reads the tensors, which takes the bytes over. */
+static int
+reads(const char *header, const void *data, size_t size)
+{
+  size_t length = strlen(header);
+  bytes b = {calloc(8 + length + size, 1), 8 + length + size};
+  int status;
+
+  for (size_t i = 0; i < 8; i++)
+    b.data[i] = (unsigned char)(length >> 8 * i);
+  memcpy(b.data + 8, header, length);
+  memcpy(b.data + 8 + length, data, size);
+  fflush(NULL);
+  pid_t child = fork();
+  if (child == 0) {
+    size_t n;
+
+    if (freopen("/dev/null", "w", stderr) == NULL)
+      _exit(99);
+    tensors_read(b, &n);
+    _exit(0);
+  }
+  free(b.data);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+#define ENTRY(dtype, shape, from, to) \
+  "{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" from "," to "]}"
+
+START_TEST(safetensors_are_whole)
+{
+  static const struct {
+    const char *header;
+    size_t size;
+    bool sound;
+  } files[] = {
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}", 2, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}  ", 2, true},
+      {"{\"__metadata__\":{\"k\":\"v\"},\"a\":" ENTRY("U8", "[]", "0", "1") "}", 1, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "2", "4") ",\"b\":" ENTRY("U8", "[2]", "0", "2") "}", 4, true},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}x", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "1", "3") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"b\":" ENTRY("U8", "[2]", "1", "3") "}", 3, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"b\":" ENTRY("U8", "[2]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",\"a\":" ENTRY("U8", "[2]", "2", "4") "}", 4, false},
+      {"{\"a\":" ENTRY("U8", "[02]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2,]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[1 2]", "0", "2") "}", 2, false},
+      {"{\"a\":" ENTRY("U8", "[2]", "0", "2") ",}", 2, false},
+      {"{\"\x1b\":" ENTRY("U8", "[2]", "0", "2") "}", 2, false},
+      {"{\"__metadata__\":{},\"__metadata__\":{}}", 0, false},
+  };
+  static const unsigned char data[4] = {1, 2, 3, 4};
+
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    ck_assert_msg(reads(files[i].header, data, files[i].size) == (files[i].sound ? 0 : 2), "%s", files[i].header);
+}
+END_TEST
+
+START_TEST(safetensors_hold_numbers)
+{
+  char header[96];
+
+  for (int k = 0; k < 5; k++) {
+    uint64_t bits = k < 4 ? nonnumbers[_i].bits[k] : nonnumbers[_i].bits[0] - 1;
+
+    snprintf(header, sizeof header, "{\"w\":" ENTRY("%s", "[]", "0", "%u") "}", nonnumbers[_i].safetensors,
+             nonnumbers[_i].width);
+    ck_assert_int_eq(reads(header, &bits, nonnumbers[_i].width), k < 4 ? 2 : 0);
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("check values");
+  TCase *t = tcase_create("values");
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 9;
+
+  tcase_set_timeout(t, 120);
+  tcase_add_test(t, hashes_agree_with_libcrypto);
+  tcase_add_loop_test(t, softmax_encloses, 0, 2);
+  tcase_add_test(t, wide_softmax_contains_its_points);
+  tcase_add_loop_test(t, functions_enclose, 0, 2);
+  tcase_add_loop_test(t, series_are_taylors, 0, 7);
+  tcase_add_test(t, what_is_exact_stays_exact);
+  tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
+  tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
+  tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
+  tcase_add_loop_test(t, tangents_agree_with_differences, 0, sizeof differing / sizeof *differing);
+  tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
+  tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);
+  tcase_add_test(t, roots_enclose);
+  tcase_add_test(t, safetensors_are_whole);
+  tcase_add_loop_test(t, safetensors_hold_numbers, 0, N_NONNUMBERS);
+  tcase_add_loop_test(t, normalizations_enclose, 0, 2 * sizeof normalizing / sizeof *normalizing);
+  tcase_add_test(t, wide_normalizations_contain_their_points);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

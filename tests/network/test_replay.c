@@ -1,0 +1,404 @@
+/* Replay, tangents, gradients and losses against the naive evaluator, exactly; and the filter
+ * against the exact pass. */
+#include "machine.h"
+#include "networks.h"
+#include "compared.h"
+
+static const char profile_text[] =
+  "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
+  "HardSigmoid 0 1/12\nHardSigmoid 1 right\nHardSwish 0 right\nHardSwish 1 5\n";
+
+/* The same table, for the naive evaluator. */
+static void
+drawn_proxy(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right)
+{
+  if (strcmp(op, "Relu") == 0)
+    mpq_set_si(slope, 1, 3);
+  else if (strcmp(op, "Abs") == 0)
+    mpq_set_si(slope, -1, 2);
+  else if (strcmp(op, "Clip") == 0 && kink == 1)
+    mpq_set_si(slope, 2, 7);
+  else if (strcmp(op, "HardSigmoid") == 0 && kink == 0)
+    mpq_set_si(slope, 1, 12);
+  else if (strcmp(op, "HardSwish") == 0 && kink == 1)
+    mpq_set_si(slope, 5, 1);
+  else if (strcmp(op, "PRelu") == 0 || strcmp(op, "Clip") == 0)
+    mpq_set(slope, left);
+  else
+    mpq_set(slope, right);
+}
+
+/* --- losses ---------------------------------------------------------------------------------- */
+
+/* The loss and its derivative along the direction. */
+static void
+naive_loss(mpq_t value, mpq_t along, const naive *out, const clarke_tensor *y)
+{
+  mpq_t q, mean;
+
+  mpq_inits(q, mean, NULL);
+  mpq_set_ui(mean, 1, out->count);
+  mpq_set_ui(value, 0, 1);
+  mpq_set_ui(along, 0, 1);
+  for (size_t e = 0; e < out->count; e++) {
+    if (y == NULL) {
+      mpq_add(value, value, out->v[e]);
+      mpq_add(along, along, out->t[e]);
+      continue;
+    }
+    mpq_set_d(q, y->real[e]);
+    mpq_sub(q, out->v[e], q);
+    mpq_mul(mean, q, out->t[e]);
+    mpq_add(along, along, mean);
+    mpq_add(along, along, mean);
+    mpq_mul(q, q, q);
+    mpq_add(value, value, q);
+  }
+  if (y != NULL) {
+    mpq_set_ui(mean, 1, out->count);
+    mpq_mul(value, value, mean);
+    mpq_mul(along, along, mean);
+  }
+  mpq_clears(q, mean, NULL);
+}
+
+/* sum += <a, b> */
+static void
+add_inner(mpq_t sum, const clarke_matrix *a, const clarke_matrix *b)
+{
+  mpq_t p, q;
+
+  mpq_inits(p, q, NULL);
+  for (size_t i = 0; i < a->rows && b->rows > 0; i++)
+    for (size_t j = 0; j < a->cols; j++) {
+      clarke_matrix_get(p, a, i, j);
+      clarke_matrix_get(q, b, i, j);
+      mpq_mul(p, p, q);
+      mpq_add(sum, sum, p);
+    }
+  mpq_clears(p, q, NULL);
+}
+
+static void
+check_loss(machine *k, naive_run *r, const clarke_tensor *y, size_t number)
+{
+  clarke_loss loss = {y != NULL ? CLARKE_LOSS_MSE : CLARKE_LOSS_SUM, y, k->replay.samples};
+  mpq_t value, along, found;
+
+  mpq_inits(value, along, found, NULL);
+  naive_loss(value, along, naive_find(r, r->m->outputs[0].name), y);
+  OK(clarke_loss_check(&loss, &k->g, &error));
+  OK(clarke_loss_exact(found, &loss, &k->pass, &error));
+  ck_assert_msg(mpq_equal(found, value), "network %zu: loss", number);
+  OK(clarke_loss_seed(&k->grad[k->g.output], &loss, &k->pass, NULL, &error));
+  mpq_set_ui(found, 0, 1);
+  add_inner(found, &k->grad[k->g.output], &k->tangent[k->g.output]);
+  ck_assert_msg(mpq_equal(found, along), "network %zu: the loss's own derivative", number);
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient,
+                        &error));
+  mpq_set_ui(found, 0, 1);
+  for (size_t p = 0; p < k->g.n_parameters; p++) {
+    ck_assert(k->gradient[p].rows == 0 || k->gradient[p].rows == k->g.parameters[p].count);
+    add_inner(found, &k->gradient[p], &k->d[p]);
+  }
+  if (!mpq_equal(found, along)) {
+    print_model(r->m);
+    ck_abort_msg("network %zu: reverse mode differs from the tangent", number);
+  }
+  mpq_clears(value, along, found, NULL);
+}
+
+/* --- random networks ------------------------------------------------------------------------- */
+
+/* Small numbers that meet kinks often. */
+static double
+small_quarter(uint64_t *state)
+{
+  double n = (double)draw_between(state, -4, 4);
+
+  return draw_below(state, 3) == 0 ? n / 4 : n;
+}
+
+static clarke_tensor
+draw_targets(const naive *out, uint64_t *state)
+{
+  long shape[NAIVE_RANK + 1];
+  clarke_tensor y;
+
+  for (size_t a = 0; a < out->rank; a++)
+    shape[a] = (long)out->dims[a];
+  shape[out->rank] = SHAPE_END;
+  y = tensor_of("y", CLARKE_F64, shape);
+  for (size_t e = 0; e < y.count; e++)
+    y.real[e] = (double)draw_between(state, -8, 8) / 4;
+  return y;
+}
+
+#define NETWORKS 1500
+
+START_TEST(values_tangents_gradients_and_losses)
+{
+  uint64_t state = 11;
+  size_t touches = 0, checked = 0, parameters = 0;
+
+  for (size_t i = 0; i < NETWORKS; i++) {
+    growing grown;
+    clarke_tensor x = grow_model(&grown, &state, small_quarter, 2 + draw_below(&state, 9)), y;
+    naive_run r = {.proxy = drawn_proxy};
+    machine k;
+
+    machine_begin(&k, &grown.m, &x, profile_text, draw_below(&state, 2));
+    naive_begin(&r, &grown.m, &x);
+    draw_direction(&k, &r, &state);
+    naive_go(&r);
+    OK(clarke_tangent_run(k.tangent, &k.pass, &k.slopes, k.d, &error));
+    checked += check_values(&k, &r, i);
+    y = draw_targets(naive_find(&r, grown.m.outputs[0].name), &state);
+    check_loss(&k, &r, draw_below(&state, 2) ? &y : NULL, i);
+    touches += k.replay.n_touches;
+    parameters += k.g.n_parameters;
+    machine_end(&k);
+    naive_clear(&r);
+    clarke_tensor_clear(&x);
+    clarke_tensor_clear(&y);
+    clarke_model_clear(&grown.m);
+  }
+  printf("rational: %zu activations, %zu touches, %zu parameters\n", checked, touches, parameters);
+  ck_assert_uint_gt(touches, NETWORKS);
+}
+END_TEST
+
+/* --- the filter ------------------------------------------------------------------------------ */
+
+static void
+filter_networks(double (*number)(uint64_t *state), uint64_t seed, size_t n, size_t nodes)
+{
+  uint64_t state = seed;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    growing grown;
+    clarke_tensor x = grow_model(&grown, &state, number, nodes);
+
+    compare_with_exact(&grown.m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("filter: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
+}
+
+static double
+scaled_double(uint64_t *state, long low, long high)
+{
+  double u = full_double(state);
+
+  return ldexp(u, (int)draw_between(state, low, high));
+}
+
+START_TEST(filter_on_random_networks)
+{
+  filter_networks(small_quarter, 21, 400, 10);
+  filter_networks(full_double, 22, 400, 10);
+  filter_networks(any_double, 23, 400, 6);
+}
+END_TEST
+
+/* W x + b with b the rounded -W x, moved by some units in its last place: sums that cancel just
+ * below and just above what doubles can tell, and exactly. */
+static void
+draw_cancellation(clarke_model *m, clarke_tensor *x, uint64_t *state, const char *op, double kink)
+{
+  size_t n_in = 1 + draw_below(state, 40), n_out = 4;
+  double *w, *b;
+
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, (long)n_in,));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(2, (long)n_in,));
+  w = model_floats(m, "W", SHAPE((long)n_in, (long)n_out,));
+  b = model_floats(m, "b", SHAPE((long)n_out,));
+  long spread = (long)draw_below(state, 3) * 30;
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = scaled_double(state, -spread, spread);
+  for (size_t i = 0; i < n_in * n_out; i++)
+    w[i] = scaled_double(state, -spread, spread);
+  if (draw_below(state, 3) == 0) /* few bits: exact sums, ties */
+    for (size_t i = 0; i < n_in * n_out; i++) {
+      w[i] = (double)draw_between(state, -3, 3);
+      x->real[i % x->count] = (double)draw_between(state, -3, 3);
+    }
+  for (size_t o = 0; o < n_out; o++) {
+    size_t sample = draw_below(state, 2);
+    long double sum = 0;
+
+    for (size_t i = 0; i < n_in; i++)
+      sum += (long double)w[i * n_out + o] * x->real[sample * n_in + i];
+    b[o] = (double)((long double)kink - sum);
+    for (size_t k = draw_below(state, 6); k > 0; k--)
+      b[o] = nextafter(b[o], draw_below(state, 2) ? INFINITY : -INFINITY);
+  }
+  model_node(m, "MatMul", "x,W", "p");
+  model_node(m, "Add", "p,b", "s");
+  model_node(m, op, "s", "z");
+  model_node(m, "Relu", "z", "y");
+  model_output(m, "y");
+}
+
+START_TEST(filter_on_cancellations)
+{
+  static const struct {
+    const char *op;
+    double kink;
+  } ops[] = {{"Relu", 0}, {"LeakyRelu", 0}, {"Abs", 0}, {"HardSwish", -3}, {"HardSwish", 3},
+             {"HardSigmoid", -2.5}, {"HardSigmoid", 2.5}};
+  uint64_t state = 31;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 1400; i++) {
+    clarke_model m;
+    clarke_tensor x;
+
+    draw_cancellation(&m, &x, &state, ops[i % 7].op, ops[i % 7].kink);
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("cancellations: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
+}
+END_TEST
+
+/* Cancellation within one operator, a kink right after it: nothing else's bound can hide an
+ * error in its own. */
+START_TEST(filter_on_each_bound)
+{
+  uint64_t state = 51;
+  size_t filtered = 0, total = 0;
+
+  for (size_t i = 0; i < 900; i++) {
+    enum { WIDTH = 24 };
+    clarke_model m;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, WIDTH,));
+    long double sum = 0;
+    double *w, near = -3 + fabs(full_double(&state)) * 0x1p-20;
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, WIDTH,));
+    switch (i % 3) {
+    case 0: /* one long inner product: its last term takes the others off, to some units */
+      w = model_floats(&m, "W", SHAPE(WIDTH, 1,));
+      for (size_t k = 0; k + 1 < WIDTH; k++) {
+        w[k] = full_double(&state);
+        x.real[k] = full_double(&state);
+        sum += (long double)w[k] * x.real[k];
+      }
+      x.real[WIDTH - 1] = 1;
+      w[WIDTH - 1] = (double)-sum;
+      model_node(&m, "MatMul", "x,W", "s");
+      break;
+    case 1: /* ((x + c + e + e + e) - c - some units of c), each sum off by half a unit */
+      model_floats(&m, "c", SHAPE(1,))[0] = 0x1p40;
+      model_floats(&m, "e", SHAPE(1,))[0] = full_double(&state) * 0x1p-12;
+      model_floats(&m, "d", SHAPE(1,))[0] = 0x1p40 + 0x1p-12 * (double)draw_between(&state, -4, 4);
+      for (size_t k = 0; k < WIDTH; k++)
+        x.real[k] = full_double(&state) * 0x1p-11;
+      model_node(&m, "Add", "x,c", "t0");
+      model_node(&m, "Add", "t0,e", "t1");
+      model_node(&m, "Add", "t1,e", "t2");
+      model_node(&m, "Add", "e,t2", "t3");
+      model_node(&m, "Sub", "t3,d", "s");
+      break;
+    default: /* x (x + 3) / 6 near -3, next to its value at some x nearby */
+      for (size_t k = 0; k < WIDTH; k++)
+        x.real[k] = near + 0x1p-51 * ((double)k - WIDTH / 2);
+      model_floats(&m, "c", SHAPE())[0] = (double)((long double)near * (near + 3) / 6);
+      model_node(&m, "HardSwish", "x", "h");
+      model_node(&m, "Clip", "h,c", "s");
+    }
+    model_node(&m, "Relu", "s", "y");
+    model_output(&m, "y");
+    compare_with_exact(&m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  printf("single bounds: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 8);
+  ck_assert_uint_lt(filtered, total);
+}
+END_TEST
+
+/* A fine pass at its bound of (n + 4) 2^-53 |w| |x|: 1 + e + e + ... with e just over half a unit, each sum of which
+ * is rounded up by just under half of one. A bias takes the 1 off, and the share `taken` of the errors that doubles
+ * make when they add in this order; so does its opposite. The other samples are far from the kink: only the first
+ * is left to the fine pass. */
+static void
+draw_largest_errors(clarke_model *m, clarke_tensor *x, long n, double taken)
+{
+  const double e = 0x1p-53 * (1 + 0x1p-20);
+  double *w, *b, sum = 1;
+
+  model_begin(m, 16);
+  model_input(m, "x", SHAPE(-1, n,));
+  *x = tensor_of("x", CLARKE_F64, SHAPE(4, n,));
+  w = model_floats(m, "W", SHAPE(n, 2,));
+  b = model_floats(m, "b", SHAPE(2,));
+  for (size_t i = 0; i < x->count; i++)
+    x->real[i] = i < (size_t)n ? 1 : 2;
+  for (long k = 0; k < n; k++) {
+    w[2 * k] = k == 0 ? 1 : e;
+    w[2 * k + 1] = -w[2 * k];
+    sum += k == 0 ? 0 : e;
+  }
+  /* The errors' sum is (n - 1) 2^-53, nearly. */
+  b[0] = -(sum - fmax(1, rint(taken * (double)(n - 1) / 2)) * 0x1p-52);
+  b[1] = -b[0];
+  ck_assert(sum + b[0] > 0 && sum + b[0] < (double)(n - 1) * 0x1p-53 * (1 - 0x1p-20));
+  model_node(m, "MatMul", "x,W", "p");
+  model_node(m, "Add", "p,b", "s");
+  model_node(m, "Relu", "s", "y");
+  model_output(m, "y");
+}
+
+START_TEST(filter_at_the_bound_of_a_fine_pass)
+{
+  size_t filtered = 0, total = 0;
+
+  for (long n = 16; n <= 128; n += 16)
+    for (int share = 1; share < 16; share++) {
+      clarke_model m;
+      clarke_tensor x;
+
+      draw_largest_errors(&m, &x, n, share / 16.0);
+      compare_with_exact(&m, &x, &filtered, &total);
+      clarke_tensor_clear(&x);
+      clarke_model_clear(&m);
+    }
+  printf("largest errors: %zu of %zu entries decided in floating point\n", filtered, total);
+  ck_assert_uint_gt(filtered, total / 2);
+  ck_assert_uint_lt(filtered, total);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("network-replay");
+  TCase *tcase = tcase_create("rational");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tcase, 300);
+  tcase_add_test(tcase, values_tangents_gradients_and_losses);
+  tcase_add_test(tcase, filter_on_random_networks);
+  tcase_add_test(tcase, filter_on_cancellations);
+  tcase_add_test(tcase, filter_on_each_bound);
+  tcase_add_test(tcase, filter_at_the_bound_of_a_fine_pass);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

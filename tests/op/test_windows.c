@@ -1,0 +1,1091 @@
+/* Operators of convolutional networks: what their steps compute, read by an interpreter of steps
+ * (steps.h), against the operators' definitions (network/naive.h), exactly; the steps they lower to;
+ * and every refusal's words. */
+#include "../network/naive.h"
+#include "steps.h"
+
+#include "op/operator.h"
+
+#include <math.h>
+
+static clarke_error error;
+
+/* One model, graph and batch at a time. */
+static clarke_model m;
+static clarke_graph g;
+static clarke_tensor x;
+static uint64_t state;
+
+/* --- models ---------------------------------------------------------------------------------- */
+
+static void
+begin(int64_t opset, const long *input)
+{
+  model_begin(&m, opset);
+  model_input(&m, "x", input);
+  clarke_graph_init(&g);
+}
+
+static void
+fill(double *v, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    v[i] = (double)draw_between(&state, -4, 4);
+}
+
+static void
+drawn(const char *name, const long *shape)
+{
+  double *v = model_floats(&m, name, shape);
+
+  fill(v, m.tensors[m.n_tensors - 1].count);
+}
+
+static void
+integers(const char *name, const long *list)
+{
+  int64_t *v = model_integers(&m, name, SHAPE((long)shape_rank(list),));
+
+  for (size_t i = 0; i < shape_rank(list); i++)
+    v[i] = list[i];
+}
+
+static clarke_status
+build(const long *batch)
+{
+  x = tensor_of("x", CLARKE_F64, batch);
+  fill(x.real, x.count);
+  if (m.n_outputs == 0)
+    model_output(&m, m.nodes[m.n_nodes - 1].out[0]);
+  return clarke_graph_build(&g, &m, &x, &error);
+}
+
+static void
+end(void)
+{
+  clarke_tensor_clear(&x);
+  clarke_graph_clear(&g);
+  clarke_model_clear(&m);
+}
+
+static void
+refused(const long *batch, const char *pieces)
+{
+  ck_assert_msg(build(batch) != CLARKE_OK, "accepted; expected \"%s\"", pieces);
+  says(error.text, "net.onnx");
+  says(error.text, pieces);
+  end();
+}
+
+/* Only values are compared here. */
+static void
+any_slope(mpq_t slope, const char *op, size_t kink, const mpq_t left, const mpq_t right)
+{
+  (void)op;
+  (void)kink;
+  (void)right;
+  mpq_set(slope, left);
+}
+
+/* The steps' output at every sample is the definition's. */
+static void
+agree(void)
+{
+  size_t each = x.count / x.dims[0], count = g.values[g.output].count;
+  static naive_run whole = {.proxy = any_slope};
+  steps_run steps;
+
+  steps_begin(&steps, &g);
+  for (size_t s = 0; s < x.dims[0]; s++) {
+    clarke_tensor sample = x;
+    const naive *y;
+
+    sample.real += s * each;
+    sample.count = each;
+    sample.dims[0] = 1;
+    if (!g.batched)
+      memmove(sample.dims, sample.dims + 1, --sample.rank * sizeof sample.dims[0]);
+    naive_begin(&whole, &m, &sample);
+    naive_go(&whole);
+    y = naive_find(&whole, m.outputs[0].name);
+    steps_go(&steps, &x, s);
+    ck_assert_uint_eq(y->count, count);
+    ck_assert_uint_eq(y->rank, g.values[g.output].rank + (g.batched ? 1 : 0));
+    for (size_t a = 0; a < g.values[g.output].rank; a++)
+      ck_assert_uint_eq(y->dims[a + (g.batched ? 1 : 0)], g.values[g.output].dims[a]);
+    for (size_t e = 0; e < count; e++)
+      if (!mpq_equal(y->v[e], steps.value[g.output][e]))
+        ck_abort_msg("entry %zu: %g, expected %g", e, mpq_get_d(steps.value[g.output][e]),
+                     mpq_get_d(y->v[e]));
+    naive_clear(&whole);
+  }
+  steps_end(&steps);
+}
+
+static void
+check(const long *batch)
+{
+  ck_assert_msg(build(batch) == CLARKE_OK, "%s", error.text);
+  agree();
+}
+
+/* The kinds of the steps, a letter each. */
+static void
+lowers_to(const char *kinds)
+{
+  static const char letter[] = {[CLARKE_GATHER] = 'g', [CLARKE_SUM] = '+', [CLARKE_SCALE] = '*',
+                                [CLARKE_DENSE] = 'd', [CLARKE_PIECEWISE] = 'p',
+                                [CLARKE_ANALYTIC] = 'a', [CLARKE_SOFTMAX] = 's',
+                                [CLARKE_NORMALIZE] = 'n', [CLARKE_MAX] = 'm'};
+  char found[64] = "";
+
+  for (size_t i = 0; i < g.n_steps; i++)
+    found[i] = letter[g.steps[i].kind];
+  ck_assert_str_eq(found, kinds);
+}
+
+/* --- random geometries ----------------------------------------------------------------------- */
+
+typedef struct {
+  size_t axes;
+  bool batched;
+  long input[5], batch[6]; /* declared; of the array */
+  long channels;
+} drawn_input;
+
+static drawn_input
+draw_input(size_t axes, long channels)
+{
+  drawn_input in = {.axes = axes, .batched = draw_below(&state, 4) > 0, .channels = channels};
+  long whole = draw_between(&state, 1, 2);
+  size_t n = 0;
+
+  if (!in.batched)
+    in.batch[n++] = 3;
+  in.batch[n++] = whole;
+  in.batch[n++] = channels;
+  in.input[0] = in.batched ? -1 : whole;
+  in.input[1] = channels;
+  for (size_t a = 0; a < axes; a++)
+    in.batch[n++] = in.input[a + 2] = draw_between(&state, 1, axes == 1 ? 9 : 6);
+  in.batch[n] = in.input[axes + 2] = SHAPE_END;
+  return in;
+}
+
+static void
+draw_list(clarke_model_node *node, const char *name, size_t n, long low, long high)
+{
+  long list[5];
+
+  for (size_t i = 0; i < n; i++)
+    list[i] = draw_between(&state, low, high);
+  list[n] = SHAPE_END;
+  attr_ints(node, name, list);
+}
+
+/* Strides, dilations, padding by hand or by rule, for a kernel that is there already. */
+static void
+draw_geometry(clarke_model_node *node, size_t axes, long most, bool pool)
+{
+  static const char *const rules[] = {"NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"};
+  size_t rule = draw_below(&state, 4);
+
+  if (draw_below(&state, 2))
+    draw_list(node, "strides", axes, 1, 3);
+  if (draw_below(&state, 3) == 0 && m.opset >= (!pool ? 7 : node->op_type[0] == 'M' ? 10 : 19))
+    draw_list(node, "dilations", axes, 1, 2);
+  if (rule > 0 || draw_below(&state, 2))
+    attr_string(node, "auto_pad", rules[rule]);
+  if (rule == 0 && draw_below(&state, 3))
+    draw_list(node, "pads", 2 * axes, 0, most);
+  if (pool && m.opset >= 10 && (rule == 0 || draw_below(&state, 2)))
+    attr_int(node, "ceil_mode", rule == 0 && draw_below(&state, 2));
+}
+
+/* Is there an output, and, for a pooling, an entry in every window? */
+static bool
+fits(const clarke_model_node *node, const drawn_input *in, const long *kernel, bool pool)
+{
+  naive fake = {.rank = in->axes + 2}, weight = {.rank = in->axes + 2};
+  naive_window w;
+
+  for (size_t a = 0; a < in->axes; a++) {
+    fake.dims[a + 2] = (size_t)in->input[a + 2];
+    weight.dims[a + 2] = (size_t)kernel[a];
+  }
+  naive_window_set(&w, node, &fake, &weight);
+  if (w.out[0] <= 0 || w.out[1] <= 0)
+    return false;
+  for (long p = 0; p < w.out[0] * w.out[1]; p++) {
+    bool entry = !pool;
+
+    for (long k = 0; k < w.kernel[0] * w.kernel[1]; k++)
+      entry = entry || naive_tap(&w, p / w.out[1], p % w.out[1], k / w.kernel[1],
+                                 k % w.kernel[1]) >= 0;
+    if (!entry)
+      return false;
+  }
+  return true;
+}
+
+static void
+draw_kernel(long *kernel, const drawn_input *in)
+{
+  for (size_t a = 0; a < in->axes; a++) {
+    long most = in->input[a + 2] < 4 ? in->input[a + 2] : 4;
+
+    kernel[a] = draw_between(&state, 1, draw_below(&state, 8) ? most : 4);
+  }
+  kernel[in->axes] = SHAPE_END;
+}
+
+/* True when it was built and agreed; false when it was refused as it must be. */
+static bool
+one_convolution(void)
+{
+  long groups = draw_between(&state, 1, 3), each = draw_between(&state, 1, 2);
+  long outputs = groups * draw_between(&state, 1, 2), kernel[3], weight[5] = {outputs, each};
+  drawn_input in = draw_input(1 + draw_below(&state, 2), groups * each);
+  bool bias = draw_below(&state, 2), whole = !in.batched && in.input[0] > 1 && groups > 1, fine;
+  clarke_model_node *node;
+
+  draw_kernel(kernel, &in);
+  memcpy(weight + 2, kernel, 3 * sizeof *weight);
+  begin((int64_t)draw_between(&state, 7, 25), in.input);
+  drawn("W", weight);
+  drawn("b", SHAPE(outputs,));
+  node = model_node(&m, "Conv", bias ? "x,W,b" : "x,W", "y");
+  if (groups > 1 || draw_below(&state, 2))
+    attr_int(node, "group", groups);
+  if (draw_below(&state, 2))
+    attr_ints(node, "kernel_shape", kernel);
+  draw_geometry(node, in.axes, 3, false);
+  fine = fits(node, &in, kernel, false);
+  if (!fine || whole) {
+    refused(in.batch, whole ? "(Conv)" : "(Conv): a kernel|no entries");
+    return false;
+  }
+  check(in.batch);
+  ck_assert_uint_eq(g.n_parameters, bias ? 2 : 1);
+  ck_assert_int_eq(g.steps[g.n_steps - 1].kind, bias ? CLARKE_SUM : CLARKE_DENSE);
+  ck_assert_int_eq(g.steps[g.n_steps - (bias ? 2 : 1)].dense.grouped, groups > 1);
+  ck_assert_str_eq(g.values[g.output].name, "y");
+  end();
+  return true;
+}
+
+START_TEST(convolutions)
+{
+  size_t built = 0;
+
+  state = 1;
+  for (size_t i = 0; i < 3000; i++)
+    built += one_convolution();
+  ck_assert_uint_gt(built, 2000);
+}
+END_TEST
+
+static bool
+one_pooling(bool max)
+{
+  drawn_input in = draw_input(1 + draw_below(&state, 2), draw_between(&state, 1, 3));
+  clarke_model_node *node;
+  long kernel[3];
+  bool fine;
+
+  draw_kernel(kernel, &in);
+  begin((int64_t)draw_between(&state, 7, 25), in.input);
+  node = model_node(&m, max ? "MaxPool" : "AveragePool", "x", "y");
+  attr_ints(node, "kernel_shape", kernel);
+  draw_geometry(node, in.axes, 2, true);
+  if (!max && draw_below(&state, 2))
+    attr_int(node, "count_include_pad", (int64_t)draw_below(&state, 2));
+  fine = fits(node, &in, kernel, true);
+  if (!fine) {
+    refused(in.batch, max ? "(MaxPool): |entr" : "(AveragePool): |entr");
+    return false;
+  }
+  check(in.batch);
+  if (max) {
+    lowers_to("m");
+    ck_assert_str_eq(g.steps[0].op->name, "MaxPool");
+    ck_assert_uint_eq(g.steps[0].width, (size_t)(kernel[0] * (in.axes == 2 ? kernel[1] : 1)));
+  }
+  end();
+  return true;
+}
+
+START_TEST(poolings)
+{
+  size_t built = 0;
+
+  state = 2;
+  for (size_t i = 0; i < 4000; i++)
+    built += one_pooling(i % 2);
+  ck_assert_uint_gt(built, 2400);
+}
+END_TEST
+
+START_TEST(means)
+{
+  state = 3;
+  for (size_t i = 0; i < 1500; i++) {
+    size_t rank = 1 + draw_below(&state, 4), n = 0;
+    bool batched = draw_below(&state, 4) > 0, late = draw_below(&state, 2);
+    long input[8] = {batched ? -1 : 2}, batch[8], list[8], *at = batch;
+    clarke_model_node *node;
+
+    if (!batched)
+      *at++ = 2;
+    *at++ = 2;
+    for (size_t a = 1; a <= rank; a++) {
+      *at++ = input[a] = draw_between(&state, 1, 4);
+      if (draw_below(&state, 2))
+        list[n++] = draw_below(&state, 2) ? (long)a : (long)a - (long)rank - 1;
+    }
+    *at = input[rank + 1] = list[n] = SHAPE_END;
+    begin(late ? 18 : 13, input);
+    if (late && n > 0)
+      integers("a", list);
+    node = model_node(&m, "ReduceMean", late && n > 0 ? "x,a" : "x", "y");
+    if (!late && n > 0)
+      attr_ints(node, "axes", list);
+    if (draw_below(&state, 2))
+      attr_int(node, "keepdims", (int64_t)draw_below(&state, 2));
+    if (late && draw_below(&state, 2))
+      attr_int(node, "noop_with_empty_axes", 1);
+    if (batched && n == 0 && naive_int(node, "noop_with_empty_axes", 0) == 0) {
+      refused(batch, "'/y' (ReduceMean): a mean over the batch axis (no axes are all axes)");
+      continue;
+    }
+    check(batch);
+    end();
+  }
+}
+END_TEST
+
+START_TEST(global_averages)
+{
+  begin(16, SHAPE(-1, 3, 4, 2,));
+  model_node(&m, "GlobalAveragePool", "x", "y");
+  check(SHAPE(5, 3, 4, 2,));
+  lowers_to("d*"); /* the planes lie as they must */
+  ck_assert_uint_eq(g.n_parameters, 0);
+  ck_assert(g.steps[1].divide && !g.values[g.steps[1].in[1].value].initializer);
+  end();
+  begin(16, SHAPE(2, 3, 4,));
+  model_node(&m, "GlobalAveragePool", "x", "y");
+  check(SHAPE(5, 2, 3, 4,));
+  end();
+  begin(18, SHAPE(-1, 3, 2, 4,)); /* apart */
+  integers("a", SHAPE(1, 3,));
+  model_node(&m, "ReduceMean", "x,a", "y");
+  check(SHAPE(5, 3, 2, 4,));
+  lowers_to("gd*");
+  end();
+  begin(16, SHAPE(-1, 3,));
+  model_node(&m, "GlobalAveragePool", "x", "y");
+  refused(SHAPE(5, 3,), "(GlobalAveragePool): an input of 2 axes; expected a batch, channels and one");
+}
+END_TEST
+
+START_TEST(global_maxima)
+{
+  begin(16, SHAPE(-1, 3, 4, 2,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 3, 4, 2,));
+  lowers_to("m");
+  ck_assert_uint_eq(g.steps[0].width, 8);
+  end();
+  begin(16, SHAPE(2, 3, 4,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(5, 2, 3, 4,));
+  end();
+  begin(16, SHAPE(-1, 1, 2, 3, 2,)); /* three spatial axes */
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  check(SHAPE(2, 1, 2, 3, 2,));
+  end();
+  begin(16, SHAPE(-1, 3,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(5, 3,), "(GlobalMaxPool): an input of 2 axes; expected a batch, channels and one");
+  begin(16, SHAPE(-1, 1, 127,));
+  model_node(&m, "GlobalMaxPool", "x", "y");
+  refused(SHAPE(1, 1, 127,), "(GlobalMaxPool): a window of 127 entries; at most 126 are supported");
+}
+END_TEST
+
+/* --- what the lowering leaves out ------------------------------------------------------------ */
+
+START_TEST(lowerings)
+{
+  begin(16, SHAPE(-1, 4, 3, 3,)); /* 1 x 1: the planes as they are */
+  drawn("W", SHAPE(2, 4, 1, 1,));
+  model_node(&m, "Conv", "x,W", "y");
+  check(SHAPE(2, 4, 3, 3,));
+  lowers_to("d");
+  ck_assert_uint_eq(g.steps[0].dense.repeat, 9);
+  end();
+  begin(16, SHAPE(-1, 4, 3, 3,)); /* the whole plane */
+  drawn("W", SHAPE(2, 4, 3, 3,));
+  drawn("b", SHAPE(2,));
+  model_node(&m, "Conv", "x,W,b", "y");
+  check(SHAPE(2, 4, 3, 3,));
+  lowers_to("d+");
+  ck_assert_ptr_null(g.steps[1].in[1].map);
+  end();
+  begin(16, SHAPE(-1, 4, 3, 3,)); /* depthwise */
+  drawn("W", SHAPE(8, 1, 2, 2,));
+  drawn("b", SHAPE(8,));
+  attr_int(model_node(&m, "Conv", "x,W,b", "y"), "group", 4);
+  check(SHAPE(2, 4, 3, 3,));
+  lowers_to("gd+");
+  ck_assert(g.steps[1].dense.grouped && !g.steps[1].dense.transposed);
+  ck_assert_uint_eq(g.steps[1].dense.blocks, 4);
+  ck_assert_uint_eq(g.steps[1].dense.inner, 4);
+  ck_assert_uint_eq(g.steps[1].dense.outer, 2);
+  ck_assert_uint_eq(g.steps[1].dense.repeat, 4);
+  end();
+  begin(16, SHAPE(-1, 1, 3,)); /* the order of candidates is the kernel's */
+  attr_ints(model_node(&m, "MaxPool", "x", "y"), "kernel_shape", SHAPE(2,));
+  attr_ints(&m.nodes[0], "pads", SHAPE(1, 0,));
+  check(SHAPE(2, 1, 3,));
+  lowers_to("m");
+  ck_assert_uint_eq(g.steps[0].in[0].map[0], CLARKE_NONE);
+  for (size_t i = 0; i < 5; i++)
+    ck_assert_uint_eq(g.steps[0].in[0].map[i + 1], i / 2);
+  end();
+  begin(16, SHAPE(-1, 1, 3,)); /* counts that differ */
+  attr_ints(model_node(&m, "AveragePool", "x", "y"), "kernel_shape", SHAPE(2,));
+  attr_ints(&m.nodes[0], "pads", SHAPE(1, 1,));
+  check(SHAPE(2, 1, 3,));
+  lowers_to("gd*");
+  ck_assert_uint_eq(g.values[g.steps[2].in[1].value].count, 4);
+  ck_assert_double_eq(g.values[g.steps[2].in[1].value].real[0], 1);
+  ck_assert_double_eq(g.values[g.steps[2].in[1].value].real[1], 2);
+  end();
+}
+END_TEST
+
+/* A small residual network of everything. */
+START_TEST(networks)
+{
+  state = 4;
+  for (size_t i = 0; i < 20; i++) {
+    begin(17, SHAPE(-1, 2, 6, 6,));
+    drawn("W1", SHAPE(4, 2, 3, 3,));
+    drawn("b1", SHAPE(4,));
+    drawn("W2", SHAPE(4, 1, 3, 3,));
+    drawn("W3", SHAPE(3, 40,));
+    drawn("b3", SHAPE(3,));
+    attr_ints(model_node(&m, "Conv", "x,W1,b1", "c1"), "pads", SHAPE(1, 1, 1, 1,));
+    model_node(&m, "Relu", "c1", "r1");
+    attr_ints(model_node(&m, "MaxPool", "r1", "p1"), "kernel_shape", SHAPE(2, 2,));
+    attr_ints(&m.nodes[2], "strides", SHAPE(2, 2,));
+    attr_ints(model_node(&m, "Conv", "p1,W2", "c2"), "pads", SHAPE(1, 1, 1, 1,));
+    attr_int(&m.nodes[3], "group", 4);
+    model_node(&m, "Add", "c2,p1", "s");
+    model_node(&m, "Abs", "s", "r2");
+    model_node(&m, "GlobalAveragePool", "r2", "q");
+    model_node(&m, "Flatten", "r2", "f");
+    model_node(&m, "Flatten", "q", "h");
+    attr_int(model_node(&m, "Concat", "f,h", "j"), "axis", 1);
+    attr_int(model_node(&m, "Gemm", "j,W3,b3", "y"), "transB", 1);
+    check(SHAPE(3, 2, 6, 6,));
+    lowers_to("gd+pmgd+pd*gg+d+");
+    end();
+  }
+}
+END_TEST
+
+/* --- batch normalization --------------------------------------------------------------------- */
+
+static void
+normalized(int64_t opset, const long *input, const double *var)
+{
+  begin(opset, input);
+  drawn("scale", SHAPE(3,));
+  drawn("B", SHAPE(3,));
+  drawn("mean", SHAPE(3,));
+  memcpy(model_floats(&m, "var", SHAPE(3,)), var, 3 * sizeof *var);
+  attr_float(model_node(&m, "BatchNormalization", "x,scale,B,mean,var", "y"), "epsilon", 0.25);
+}
+
+static const double squares[] = {2, 0.75, 0}; /* less a quarter */
+
+START_TEST(batch_normalization)
+{
+  clarke_tensor new_values[4];
+  char *names[] = {"mean"};
+
+  state = 5;
+  normalized(7, SHAPE(-1, 3, 2, 2,), squares);
+  attr_int(&m.nodes[0], "spatial", 1);
+  check(SHAPE(4, 3, 2, 2,));
+  lowers_to("+**+");
+  ck_assert_double_eq(g.steps[0].in[1].coef, -1);
+  ck_assert(g.steps[1].root && !g.steps[1].divide && !g.steps[2].root);
+  ck_assert_double_eq(mpq_get_d(g.steps[1].epsilon), 0.25);
+  ck_assert_uint_eq(g.n_parameters, 4); /* in the file's order */
+  for (size_t i = 0; i < 4; i++)
+    ck_assert_int_eq(g.parameters[i].statistic, i >= 2);
+  ck_assert_int_eq(clarke_graph_wrt(&g, NULL, 0, &error), CLARKE_OK);
+  ck_assert_uint_eq(clarke_graph_wrt_count(&g), 6);
+  ck_assert_int_eq(clarke_graph_wrt(&g, names, 1, &error), CLARKE_EINPUT);
+  says(error.text, "'mean' is a statistic");
+  /* Another checkpoint replaces statistics, too. */
+  for (size_t i = 0; i < 4; i++) {
+    new_values[i] = tensor_of(g.parameters[i].name, CLARKE_F64, SHAPE(3,));
+    for (size_t e = 0; e < 3; e++)
+      new_values[i].real[e] = m.tensors[i].real[e] = i == 3 ? squares[2 - e] : (double)(i + e);
+  }
+  ck_assert_int_eq(clarke_graph_replace(&g, new_values, 4, "new.pt", &error), CLARKE_OK);
+  agree();
+  new_values[3].real[1] = -0.25;
+  ck_assert_int_eq(clarke_graph_replace(&g, new_values, 4, "new.pt", &error), CLARKE_EINPUT);
+  says(error.text, "new.pt|node '/y'|'var', whose entry 1 is too small");
+  for (size_t i = 0; i < 4; i++)
+    clarke_tensor_clear(&new_values[i]);
+  end();
+  normalized(15, SHAPE(-1, 3,), squares); /* of one axis */
+  attr_int(&m.nodes[0], "training_mode", 0);
+  attr_float(&m.nodes[0], "momentum", 0.9);
+  check(SHAPE(4, 3,));
+  ck_assert_ptr_null(g.steps[0].in[1].map);
+  end();
+  normalized(15, SHAPE(2, 3, 5,), squares); /* no batch axis */
+  check(SHAPE(4, 2, 3, 5,));
+  end();
+}
+END_TEST
+
+START_TEST(bad_normalizations)
+{
+  static const double low[] = {1, -0.25, 1};
+
+  normalized(13, SHAPE(-1, 3, 2,), squares);
+  attr_int(&m.nodes[0], "training_mode", 1);
+  refused(SHAPE(4, 3, 2,), "node 0 '/y' (BatchNormalization): attribute 'training_mode' is not known here (opset 13)");
+  normalized(7, SHAPE(-1, 3, 2,), squares);
+  attr_int(&m.nodes[0], "spatial", 0);
+  refused(SHAPE(4, 3, 2,), "spatial is 0; expected 1");
+  normalized(15, SHAPE(-1, 3, 2,), low);
+  refused(SHAPE(4, 3, 2,), "entry 1 of var is -0.25 and epsilon 0.25; expected a sum above zero");
+  normalized(15, SHAPE(-1, 4, 2,), squares);
+  refused(SHAPE(4, 4, 2,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
+  normalized(15, SHAPE(-1,), squares);
+  refused(SHAPE(4,), "an input of 1 axes; expected a batch and channels");
+  normalized(15, SHAPE(-1, 3,), squares);
+  model_node(&m, "Add", "y,mean", "z");
+  refused(SHAPE(4, 3,), "'mean' is both a weight and a statistic");
+  begin(15, SHAPE(-1, 3,));
+  drawn("c", SHAPE(3,));
+  model_node(&m, "BatchNormalization", "x,c,c,c,c", "y");
+  refused(SHAPE(4, 3,), "'c' is both a weight and a statistic");
+}
+END_TEST
+
+/* --- normalizations by what is given ---------------------------------------------------------- */
+
+/* Is the first step a NORMALIZE with these groups? Then the values are another file's to test. */
+static void
+groups_are(const long *batch, const char *kinds, size_t blocks, size_t groups, size_t length,
+           bool couples)
+{
+  const clarke_grouping *o;
+
+  ck_assert_msg(build(batch) == CLARKE_OK, "%s", error.text);
+  lowers_to(kinds);
+  o = &g.steps[0].grouping;
+  ck_assert_uint_eq(o->blocks, blocks);
+  ck_assert_uint_eq(o->groups, groups);
+  ck_assert_uint_eq(o->length, length);
+  ck_assert_int_eq(o->couples, couples);
+  ck_assert_int_eq(clarke_graph_couples(&g), couples);
+  ck_assert_uint_eq(clarke_step_group_size(&g.steps[0], 5), blocks * length * (couples ? 5 : 1));
+  end();
+}
+
+static clarke_model_node *
+layer_norm(const long *input, const long *scale, bool bias)
+{
+  begin(17, input);
+  drawn("scale", scale);
+  drawn("b", scale);
+  return model_node(&m, "LayerNormalization", bias ? "x,scale,b" : "x,scale", "y");
+}
+
+START_TEST(layer_normalizations)
+{
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true);
+  groups_are(SHAPE(5, 2, 3,), "n*+", 1, 2, 3, false);
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(2, 3,), false), "axis", 1);
+  groups_are(SHAPE(5, 2, 3,), "n*", 1, 1, 6, false);
+  attr_int(layer_norm(SHAPE(4, 2, 3,), SHAPE(1,), true), "axis", -3); /* no batch axis */
+  groups_are(SHAPE(5, 4, 2, 3,), "n*+", 1, 1, 24, false);
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(2, 1,), true), "stash_type", 1);
+  groups_are(SHAPE(5, 2, 3,), "n*+", 1, 2, 3, false);
+
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "axis", 0);
+  refused(SHAPE(5, 2, 3,), "node 0 '/y' (LayerNormalization): axis 0 is the batch");
+  attr_int(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "axis", 3);
+  refused(SHAPE(5, 2, 3,), "axis 3 is out of range for 3 axes");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(2,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 2 entries on 1 axes, does not broadcast to a sample");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(5, 2, 3,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 30 entries on 3 axes, does not broadcast to a sample");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(1, 1, 1, 3,), true);
+  refused(SHAPE(5, 2, 3,), "Scale, of 3 entries on 4 axes, does not broadcast");
+  layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true);
+  drawn("c", SHAPE(2, 2,));
+  free(m.nodes[0].in[2]);
+  m.nodes[0].in[2] = strdup("c");
+  refused(SHAPE(5, 2, 3,), "B, of 4 entries on 2 axes, does not broadcast");
+  for (size_t i = 0; i < 4; i++) {
+    static const double bad[] = {0, -0.5, NAN, INFINITY};
+
+    attr_float(layer_norm(SHAPE(-1, 2, 3,), SHAPE(3,), true), "epsilon", bad[i]);
+    refused(SHAPE(5, 2, 3,), "(LayerNormalization): epsilon is |; expected a number above zero");
+  }
+  layer_norm(SHAPE(-1, 2, 0,), SHAPE(1,), true);
+  ck_assert_int_eq(build(SHAPE(5, 2, 0,)), CLARKE_EINPUT); /* before any node */
+  says(error.text, "x: |one or more entries each");
+  end();
+}
+END_TEST
+
+static clarke_model_node *
+by_channel(const char *op, int64_t opset, const long *input, long scales)
+{
+  begin(opset, input);
+  drawn("scale", SHAPE(scales,));
+  drawn("b", SHAPE(scales,));
+  return model_node(&m, op, "x,scale,b", "y");
+}
+
+START_TEST(instance_and_group_normalizations)
+{
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4, 2, 3,), 4);
+  groups_are(SHAPE(5, 4, 2, 3,), "n*+", 1, 4, 6, false);
+  by_channel("InstanceNormalization", 22, SHAPE(2, 4, 3,), 4);
+  groups_are(SHAPE(5, 2, 4, 3,), "n*+", 1, 8, 3, false);
+  attr_int(by_channel("GroupNormalization", 18, SHAPE(-1, 4, 3,), 2), "num_groups", 2);
+  groups_are(SHAPE(5, 4, 3,), "n*+", 1, 2, 6, false);
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(2, 4, 3,), 4), "num_groups", 2);
+  groups_are(SHAPE(5, 2, 4, 3,), "n*+", 1, 4, 6, false);
+
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4,), 4);
+  refused(SHAPE(5, 4,), "an input of 2 axes; expected a batch, channels and one axis or more");
+  by_channel("InstanceNormalization", 7, SHAPE(-1, 4, 3,), 3);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
+  attr_int(by_channel("GroupNormalization", 18, SHAPE(-1, 4, 3,), 4), "num_groups", 2);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 4 entries; expected one axis of 2 groups");
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 2), "num_groups", 2);
+  refused(SHAPE(5, 4, 3,), "scale has 1 axes and 2 entries; expected one axis of 4 channels");
+  attr_int(by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 4), "num_groups", 3);
+  refused(SHAPE(5, 4, 3,), "num_groups is 3; expected a divisor of the 4 channels");
+  by_channel("GroupNormalization", 21, SHAPE(-1, 4, 3,), 4);
+  refused(SHAPE(5, 4, 3,), "num_groups is 0; expected a divisor of the 4 channels");
+}
+END_TEST
+
+static clarke_model_node *
+trained(int64_t opset, const long *input)
+{
+  normalized(opset, input, squares);
+  attr_int(&m.nodes[0], "training_mode", 1);
+  return &m.nodes[0];
+}
+
+/* The node once more, with these outputs. */
+static void
+name_outputs(const char *names)
+{
+  for (size_t i = 0; i < m.nodes[0].n_out; i++)
+    free(m.nodes[0].out[i]);
+  free(m.nodes[0].out);
+  m.nodes[0].out = words_of(names, &m.nodes[0].n_out);
+}
+
+START_TEST(batch_normalization_in_training)
+{
+  trained(14, SHAPE(-1, 3, 2,));
+  groups_are(SHAPE(4, 3, 2,), "n*+", 1, 3, 2, true);
+  trained(15, SHAPE(2, 3, 2,)); /* no batch axis: all of it is in the sample */
+  groups_are(SHAPE(4, 2, 3, 2,), "n*+", 2, 3, 2, false);
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  groups_are(SHAPE(4, 3,), "n*+", 1, 3, 1, true);
+
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  model_node(&m, "Add", "y,new_mean", "z");
+  refused(SHAPE(4, 3,), "node 1 '/z' (Add): input 'new_mean' is not defined before this node");
+  trained(15, SHAPE(1, 3,));
+  refused(SHAPE(4, 3,), "the statistics of the minibatch, where the input declares a batch of one");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,mean,");
+  refused(SHAPE(4, 3,), "'mean' is defined twice");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var");
+  model_output(&m, "new_var");
+  refused(SHAPE(4, 3,), "output 'new_var' is computed by no node");
+  normalized(15, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean");
+  refused(SHAPE(4, 3,), "2 outputs; expected 1 or 3");
+  normalized(15, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean,new_var");
+  refused(SHAPE(4, 3,), "only the first output is supported");
+  normalized(9, SHAPE(-1, 3,), squares);
+  name_outputs("y,new_mean,new_var,a_mean,a_var");
+  refused(SHAPE(4, 3,), "only the first output is supported; others mean training, which is read from");
+  trained(15, SHAPE(-1, 3,));
+  name_outputs("y,new_mean,new_var,more");
+  refused(SHAPE(4, 3,), "only the first output is supported");
+  trained(15, SHAPE(-1, 4,));
+  refused(SHAPE(4, 4,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
+}
+END_TEST
+
+/* --- Concat, Pad ----------------------------------------------------------------------------- */
+
+START_TEST(concatenations)
+{
+  state = 6;
+  for (size_t i = 0; i < 600; i++) {
+    size_t rank = 2 + draw_below(&state, 3), axis = 1 + draw_below(&state, rank - 1);
+    size_t n = 1 + draw_below(&state, 4);
+    long input[6] = {-1}, shape[6];
+    char parts[64] = "";
+    clarke_model_node *node;
+
+    for (size_t a = 1; a < rank; a++)
+      input[a] = draw_between(&state, 1, 3);
+    input[rank] = SHAPE_END;
+    begin(13, input);
+    model_node(&m, "Abs", "x", "z");
+    memcpy(shape, input, sizeof shape);
+    shape[0] = 1;
+    shape[axis] = draw_between(&state, 1, 3);
+    drawn("c", shape);
+    for (size_t k = 0; k < n; k++) {
+      strcat(parts, k > 0 ? "," : "");
+      strcat(parts, k == 0 ? "x" : draw_below(&state, 3) == 0 ? "c" : draw_below(&state, 2) ? "z" : "x");
+    }
+    if (strchr(parts, 'c') != NULL)
+      m.inputs[0].dims[0] = 1; /* each sample a run of its own, of one entry as c has */
+    node = model_node(&m, "Concat", parts, "y");
+    attr_int(node, "axis", draw_below(&state, 2) ? (int64_t)axis : (int64_t)axis - (int64_t)rank);
+    input[0] = 2;
+    check(input);
+    ck_assert_uint_eq(g.n_parameters, strchr(parts, 'c') != NULL);
+    end();
+  }
+}
+END_TEST
+
+static void
+concatenated(const char *parts, int64_t axis)
+{
+  begin(13, SHAPE(1, 2, 3,));
+  drawn("c", SHAPE(1, 2, 3,));
+  drawn("d", SHAPE(1, 3, 3,));
+  drawn("e", SHAPE(2, 3,));
+  drawn("f", SHAPE(1, 2, 0,));
+  attr_int(model_node(&m, "Concat", parts, "y"), "axis", axis);
+}
+
+START_TEST(bad_concatenations)
+{
+  concatenated("x,x", 0);
+  refused(SHAPE(5, 2, 3,), "node 0 '/y' (Concat): axis 0 is the batch");
+  concatenated("x,x", -3);
+  refused(SHAPE(5, 2, 3,), "axis -3 is the batch");
+  concatenated("x,x", 3);
+  refused(SHAPE(5, 2, 3,), "axis 3 is out of range for 3 axes");
+  concatenated("c,c", 1);
+  refused(SHAPE(5, 2, 3,), "only constants; expected an activation");
+  concatenated("x,d", 2);
+  refused(SHAPE(5, 2, 3,), "input 1 has 3 entries along axis 1; expected 2");
+  concatenated("x,e", 2);
+  refused(SHAPE(5, 2, 3,), "input 1 has 2 axes; expected 3");
+  concatenated("x,c", 2);
+  m.inputs[0].dims[0] = -1;
+  refused(SHAPE(5, 2, 3,), "input 1 is a constant, which has not the axis of all samples");
+  concatenated("x,f", 2);
+  refused(SHAPE(5, 2, 3,), "input 1 has no entries");
+  concatenated("x,,x", 2);
+  refused(SHAPE(5, 2, 3,), "input 1 is missing");
+  concatenated("x,x", 1);
+  m.nodes[0].attr[0].name[0] = 'e';
+  refused(SHAPE(5, 2, 3,), "attribute 'exis' is not known here");
+  concatenated("", 1);
+  refused(SHAPE(5, 2, 3,), "0 inputs and 1 outputs; expected 1 to 1024");
+}
+END_TEST
+
+START_TEST(paddings)
+{
+  state = 7;
+  for (size_t i = 0; i < 600; i++) {
+    size_t rank = 2 + draw_below(&state, 3);
+    int64_t opset = (int64_t)draw_between(&state, 7, 20);
+    bool axes = opset >= 18 && draw_below(&state, 2);
+    long input[6] = {-1}, pads[12], list[6];
+    clarke_model_node *node;
+    size_t n = axes ? rank - 1 : rank;
+
+    for (size_t a = 1; a < rank; a++)
+      input[a] = draw_between(&state, 3, 4);
+    input[rank] = pads[2 * n] = list[n] = SHAPE_END;
+    for (size_t a = 0; a < n; a++) {
+      bool batch = !axes && a == 0;
+
+      pads[a] = batch ? 0 : draw_between(&state, -1, 2);
+      pads[a + n] = batch ? 0 : draw_between(&state, -1, 2);
+      list[a] = draw_below(&state, 2) ? (long)a + 1 : (long)a + 1 - (long)rank;
+    }
+    begin(opset, input);
+    integers("p", pads);
+    integers("a", list);
+    model_floats(&m, "zero", SHAPE());
+    node = model_node(&m, "Pad", opset < 11 ? "x" : axes ? "x,p,zero,a" : "x,p,zero", "y");
+    if (opset < 11)
+      attr_ints(node, "pads", pads);
+    if (draw_below(&state, 2))
+      attr_string(node, "mode", "constant");
+    input[0] = 2;
+    check(input);
+    lowers_to("g");
+    ck_assert_uint_eq(g.n_parameters, 0);
+    end();
+  }
+}
+END_TEST
+
+static void
+padded(const char *in, const long *pads)
+{
+  begin(18, SHAPE(-1, 2, 3,));
+  integers("p", pads);
+  integers("a", SHAPE(1, 1,));
+  model_floats(&m, "one", SHAPE())[0] = 1;
+  model_node(&m, "Pad", in, "y");
+}
+
+START_TEST(bad_paddings)
+{
+  padded("x,p", SHAPE(1, 0, 0, 0, 0, 0,));
+  refused(SHAPE(5, 2, 3,), "node 0 '/y' (Pad): pads of the batch axis are 1 and 0; expected 0");
+  padded("x,p", SHAPE(0, 0, 0, 0,));
+  refused(SHAPE(5, 2, 3,), "4 pads; expected 6: two for each of 3 axes");
+  padded("x,p,one", SHAPE(0, 0, 1, 0, 0, 1,));
+  refused(SHAPE(5, 2, 3,), "the value is 1; expected 0");
+  padded("x,p,,a", SHAPE(0, 0, 1, 0,));
+  refused(SHAPE(5, 2, 3,), "axis 1 is out of range or given twice");
+  padded("x,p", SHAPE(0, 0, -2, 0, 0, -1,));
+  refused(SHAPE(5, 2, 3,), "axis 2 has 3 entries and pads -2 and -1: the output would have no entries");
+  padded("x,p", SHAPE(0, 0, 1L << 40, 0, 0, 0,));
+  refused(SHAPE(5, 2, 3,), "pads of axis 2 are 1099511627776 and 0; expected at most 2147483648");
+  padded("x,p", SHAPE(0, 0, 1L << 27, 0, 0, 0,));
+  refused(SHAPE(1, 2, 3,), "the limit is 16777216 (--limit entries=N raises it)");
+  padded("x,p", SHAPE(0, 1L << 31, 1L << 31, 0, 0, 0,));
+  refused(SHAPE(5, 2, 3,), "the limit is 16777216 (--limit entries=N raises it)");
+  padded("x", SHAPE(0,));
+  refused(SHAPE(5, 2, 3,), "(Pad): 1 inputs and 1 outputs; expected 2 to 4");
+  padded("p,p", SHAPE(0, 0,));
+  refused(SHAPE(5, 2, 3,), "input 0 must be an activation");
+  for (size_t i = 0; i < 3; i++) {
+    static const char *const modes[] = {"reflect", "edge", ""};
+
+    padded("x,p", SHAPE(0, 0, 1, 0, 0, 0,));
+    attr_string(&m.nodes[0], "mode", modes[i]);
+    refused(SHAPE(5, 2, 3,), "mode is '|'; expected constant");
+  }
+}
+END_TEST
+
+/* --- refusals of windows --------------------------------------------------------------------- */
+
+/* A Conv of two groups of one channel, 2 x 2. */
+static clarke_model_node *
+conv(const char *in)
+{
+  begin(16, SHAPE(-1, 2, 4, 4,));
+  drawn("W", SHAPE(4, 1, 2, 2,));
+  drawn("b", SHAPE(3,));
+  drawn("flat", SHAPE(4, 2,));
+  drawn("none", SHAPE(0, 2, 2, 2,));
+  attr_int(model_node(&m, "Conv", in, "y"), "group", 2);
+  return &m.nodes[0];
+}
+
+static clarke_model_node *
+pool(const char *op, const long *kernel)
+{
+  begin(19, SHAPE(-1, 2, 4, 4,));
+  attr_ints(model_node(&m, op, "x", "y"), "kernel_shape", kernel);
+  return &m.nodes[0];
+}
+
+#define BATCH SHAPE(3, 2, 4, 4,)
+
+START_TEST(bad_convolutions)
+{
+  static const char *const lists[] = {"strides", "dilations", "kernel_shape"};
+
+  for (size_t i = 0; i < 3; i++) {
+    char said[128];
+
+    attr_ints(conv("x,W"), lists[i], SHAPE(2,));
+    snprintf(said, sizeof said, "node 0 '/y' (Conv): %s has 1 entries; expected 2", lists[i]);
+    refused(BATCH, said);
+    attr_ints(conv("x,W"), lists[i], SHAPE(2, 0,));
+    snprintf(said, sizeof said, "%s holds 0; expected 1 to 2147483648", lists[i]);
+    refused(BATCH, said);
+    attr_ints(conv("x,W"), lists[i], SHAPE(1L << 62, 1,));
+    snprintf(said, sizeof said, "%s holds 4611686018427387904; expected 1 to", lists[i]);
+    refused(BATCH, said);
+  }
+  attr_ints(conv("x,W"), "pads", SHAPE(1, 1,));
+  refused(BATCH, "pads has 2 entries; expected 4");
+  attr_ints(conv("x,W"), "pads", SHAPE(1, 1, 1, -1,));
+  refused(BATCH, "pads holds -1; expected 0 to");
+  attr_ints(conv("x,W"), "kernel_shape", SHAPE(2, 3,));
+  refused(BATCH, "kernel_shape holds 3 where the weight has 2 entries");
+  attr_ints(conv("x,W"), "dilations", SHAPE(1, 4,));
+  refused(BATCH, "reaches over 5 entries does not fit into the 4 of axis 3|no entries");
+  attr_ints(conv("x,W"), "pads", SHAPE(1L << 31, 1L << 31, 1L << 31, 1L << 31,));
+  refused(BATCH, "a kernel or an output of over 2147483648 entries");
+  attr_ints(conv("x,W"), "pads", SHAPE(1 << 14, 1 << 14, 1 << 14, 1 << 14,));
+  refused(BATCH, "the limit is 16777216 (--limit entries=N raises it)");
+  attr_ints(conv("x,W"), "pads", SHAPE(1 << 12, 1 << 9, 1 << 12, 1 << 9,));
+  refused(BATCH, "the limit is 16777216 (--limit entries=N raises it)");
+  attr_string(conv("x,W"), "auto_pad", "SAME");
+  refused(BATCH, "auto_pad is 'SAME'; expected NOTSET, VALID, SAME_UPPER or SAME_LOWER");
+  attr_string(conv("x,W"), "auto_pad", "SAME_UPPER");
+  attr_ints(&m.nodes[0], "pads", SHAPE(1, 1, 1, 1,));
+  refused(BATCH, "pads with auto_pad SAME_UPPER; expected one of them");
+  conv("x,W")->attr[0].i = 3;
+  refused(BATCH, "group is 3; expected a divisor of 2 channels and of 4 outputs");
+  conv("x,W")->attr[0].i = -1;
+  refused(BATCH, "group is -1");
+  conv("x,W")->attr[0].i = 1;
+  refused(BATCH, "the weight takes 1 channels; expected 2 in each of 1 groups");
+  conv("x,W,b");
+  refused(BATCH, "a bias of 1 axes and 3 entries; expected one axis of 4");
+  conv("x,flat");
+  refused(BATCH, "a weight of 2 axes and 8 entries; expected 4 axes: output channels, input");
+  conv("x,none");
+  refused(BATCH, "a weight of 4 axes and 0 entries");
+  conv("x,x");
+  refused(BATCH, "input 1 must be a constant");
+  conv("W,W");
+  refused(BATCH, "input 0 must be an activation");
+  conv("x,W");
+  m.inputs[0].dims[0] = 3; /* samples inside of one */
+  refused(SHAPE(5, 3, 2, 4, 4,), "groups, with 3 samples in one input, are not supported");
+  begin(16, SHAPE(-1, 2, 4, 4, 4,));
+  drawn("W", SHAPE(4, 2, 2, 2, 2,));
+  model_node(&m, "Conv", "x,W", "y");
+  refused(SHAPE(3, 2, 4, 4, 4,), "an input of 5 axes; expected (batch, channels, length) or");
+}
+END_TEST
+
+START_TEST(bad_poolings)
+{
+  static const char *const ops[] = {"MaxPool", "AveragePool"};
+
+  for (size_t i = 0; i < 2; i++) {
+    begin(16, SHAPE(-1, 2, 4, 4,));
+    model_node(&m, ops[i], "x", "y");
+    refused(BATCH, "kernel_shape is missing");
+    attr_ints(pool(ops[i], SHAPE(1, 1,)), "pads", SHAPE(0, 1, 0, 0,));
+    refused(BATCH, "window 0 lies in the padding; expected an entry in each");
+    attr_int(pool(ops[i], SHAPE(2, 2,)), "ceil_mode", 1);
+    attr_string(&m.nodes[0], "auto_pad", "VALID");
+    refused(BATCH, "ceil_mode with auto_pad VALID; expected pads");
+    attr_ints(pool(ops[i], SHAPE(1L << 31, 1L << 31,)), "pads",
+              SHAPE(1L << 31, 1L << 31, 1L << 31, 1L << 31,));
+    refused(BATCH, "a kernel or an output of over 2147483648 entries");
+    attr_ints(pool(ops[i], SHAPE(1L << 31, 1,)), "dilations", SHAPE(1L << 31, 1,));
+    refused(BATCH, "does not fit");
+  }
+  attr_int(pool("MaxPool", SHAPE(2, 2,)), "storage_order", 1);
+  refused(BATCH, "node 0 '/y' (MaxPool): storage_order is 1; expected 0");
+  attr_ints(pool("MaxPool", SHAPE(127, 1,)), "pads", SHAPE(126, 0, 0, 0,));
+  refused(BATCH, "a window of 127 entries; at most 126 are supported");
+  pool("MaxPool", SHAPE(2, 2,));
+  m.nodes[0].out = realloc(m.nodes[0].out, 16 * sizeof *m.nodes[0].out);
+  m.nodes[0].out[m.nodes[0].n_out++] = strdup("indices");
+  refused(BATCH, "only the first output is supported");
+}
+END_TEST
+
+START_TEST(bad_means)
+{
+  begin(13, SHAPE(-1, 2, 3,));
+  attr_ints(model_node(&m, "ReduceMean", "x", "y"), "axes", SHAPE(0, 1,));
+  refused(SHAPE(5, 2, 3,), "node 0 '/y' (ReduceMean): a mean over the batch axis; expected axes of a");
+  begin(13, SHAPE(-1, 2, 3,));
+  attr_ints(model_node(&m, "ReduceMean", "x", "y"), "axes", SHAPE(1, -2,));
+  refused(SHAPE(5, 2, 3,), "axis -2 is out of range or given twice");
+  begin(18, SHAPE(-1, 2, 3,));
+  drawn("a", SHAPE(1,));
+  model_node(&m, "ReduceMean", "x,a", "y");
+  refused(SHAPE(5, 2, 3,), "input 1 must be a constant of integers");
+}
+END_TEST
+
+START_TEST(dropout)
+{
+  for (int64_t mode = 0; mode < 2; mode++) {
+    begin(13, SHAPE(-1, 2,));
+    model_floats(&m, "r", SHAPE());
+    model_integers(&m, "t", SHAPE())[0] = mode;
+    model_node(&m, "Dropout", "x,r,t", "y");
+    if (mode == 1) {
+      refused(SHAPE(3, 2,), "(Dropout): training mode is not supported");
+      continue;
+    }
+    check(SHAPE(3, 2,));
+    end();
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("windows");
+  TCase *tcase = tcase_create("windows");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tcase, 300);
+  tcase_add_test(tcase, convolutions);
+  tcase_add_test(tcase, poolings);
+  tcase_add_test(tcase, means);
+  tcase_add_test(tcase, global_averages);
+  tcase_add_test(tcase, global_maxima);
+  tcase_add_test(tcase, lowerings);
+  tcase_add_test(tcase, networks);
+  tcase_add_test(tcase, batch_normalization);
+  tcase_add_test(tcase, bad_normalizations);
+  tcase_add_test(tcase, layer_normalizations);
+  tcase_add_test(tcase, instance_and_group_normalizations);
+  tcase_add_test(tcase, batch_normalization_in_training);
+  tcase_add_test(tcase, concatenations);
+  tcase_add_test(tcase, bad_concatenations);
+  tcase_add_test(tcase, paddings);
+  tcase_add_test(tcase, bad_paddings);
+  tcase_add_test(tcase, bad_convolutions);
+  tcase_add_test(tcase, bad_poolings);
+  tcase_add_test(tcase, bad_means);
+  tcase_add_test(tcase, dropout);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}
