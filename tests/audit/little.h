@@ -346,7 +346,7 @@ add_activation(clarke_model *m, const little_layer *l, const char *in, const cha
 static inline void
 add_layer(clarke_model *m, const little_layer *l, size_t k, const char *in, const char *out)
 {
-  char w[16], b[16], product[16], sum[16], inputs[64];
+  char w[32], b[32], product[32], sum[32], inputs[80];
   double *values;
 
   snprintf(w, sizeof w, "W%zu", l->tied ? k - 1 : k);
@@ -373,7 +373,7 @@ add_layer(clarke_model *m, const little_layer *l, size_t k, const char *in, cons
 static inline void
 little_model(clarke_model *m, const little *net)
 {
-  char in[16] = "x", out[16];
+  char in[32] = "x", out[32];
 
   model_begin(m, 16);
   model_input(m, "x", SHAPE(-1, (long)net->layer[0].n_in,));
@@ -390,7 +390,7 @@ static inline size_t
 little_wrt(char *names[2 * MOST_LAYERS], const little *net)
 {
   size_t n = 0;
-  char name[16];
+  char name[32];
 
   for (size_t k = 0; k < net->n_layers; k++) {
     if (net->layer[k].w_trains && !net->layer[k].tied) {

@@ -1050,7 +1050,7 @@ START_TEST(a_mix_is_of_ten_layers_at_most)
     asked_begin(&a, 1, 1, NUMBERS(0));
     a.profile = "Abs 0 1/2\n";
     for (int i = 0; i < layers; i++) {
-      char in[16], bias[8], sum[8], operands[32];
+      char in[16], bias[16], sum[16], operands[40];
 
       snprintf(in, sizeof in, i == 0 ? "x" : "z%d", i);
       snprintf(bias, sizeof bias, "b%d", i);

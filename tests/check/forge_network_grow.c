@@ -788,7 +788,7 @@ grow_mean(network *net)
 static void
 normalize(network *net, size_t *const *x, size_t n)
 {
-  size_t in[MOST_ROW * MOST_SAMPLES], sum, mean, root;
+  size_t in[MOST_ROW * MOST_SAMPLES] = {0}, sum, mean, root;
 
   for (size_t k = 0; k < n; k++)
     in[k] = *x[k];

@@ -55,7 +55,7 @@ static void
 save_params(scene *s)
 {
   clarke_model *m = &s->net->m;
-  const clarke_tensor *list[MOST_TENSORS];
+  const clarke_tensor *list[MOST_TENSORS] = {NULL};
   bytes b;
   size_t n = 0;
 

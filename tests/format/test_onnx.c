@@ -882,7 +882,7 @@ START_TEST(external_data_shared)
     place(&p, "sub/v.bin");
     put_external(&p, "length", "8");
     for (size_t k = 1; k < n; k++) {
-      char name[16];
+      char name[32];
 
       put_bytes(&p.graph, 5, p.tensor.data, p.tensor.size);
       snprintf(name, sizeof name, "w%zu", k);
