@@ -377,7 +377,7 @@ check_growth(const char *op, double at, size_t terms, int side)
   clarke_replay replay;
   clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1,));
   ball in, rest;
-  char name[32], both[40], before[16] = "s";
+  char name[32], both[80], before[32] = "s";
   int truth;
 
   balls_init(&in, 1);
