@@ -1,5 +1,6 @@
 /* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
  * of a right proof may pass, and no changed byte of anything may crash it. */
+#include "apart.h"
 #include "heard.h"
 #include "proof.h"
 #include "sha256.h"
@@ -29,9 +30,9 @@ draw(unsigned n)
   return (unsigned)(state >> 33) % n;
 }
 
-/* Runs the program with so many threads; its output's beginning in said. */
+/* Runs the program itself; its output's beginning in said. */
 static int
-run_in(const char *threads, const char *proof, const char *data, char *said, size_t size)
+run_program(const char *threads, const char *proof, const char *data, char *said, size_t size)
 {
   int ends[2];
   pid_t child = fork_heard(ends);
@@ -46,33 +47,7 @@ run_in(const char *threads, const char *proof, const char *data, char *said, siz
 static int
 run(const char *proof, const char *data, char *said, size_t size)
 {
-  return run_in("2", proof, data, said, size);
-}
-
-/* The check itself in a child, as the program has it but for its options: thousands of these take seconds. */
-static int
-check_once(const char *proof, const char *data, unsigned long bits, char *said, size_t size)
-{
-  int ends[2];
-  pid_t child = fork_heard(ends);
-
-  if (child == 0) {
-    session_set_bits(bits);
-    clarke_check_proof(proof, data);
-    fflush(stdout);
-    _exit(VERIFIED);
-  }
-  return heard(child, ends, proof, said, size);
-}
-
-static int
-checked(const char *proof, const char *data, char *said, size_t size)
-{
-  int status = UNDECIDED;
-
-  for (unsigned long bits = session_bits; status == UNDECIDED; bits *= 2)
-    status = check_once(proof, data, bits, said, size);
-  return status;
+  return check_apart(proof, data, 2, said, size);
 }
 
 static void
@@ -227,13 +202,13 @@ END_TEST
 
 START_TEST(threads_do_not_matter)
 {
-  static const char *const numbers[] = {"1", "3", "64"};
+  static const size_t numbers[] = {1, 3, 64};
   char path[512], reason[256], said[SAID], again[SAID];
   int status;
 
   for (size_t i = 0; case_at(i, path, sizeof path, &status, reason); i++) {
-    ck_assert_int_eq(run_in(numbers[0], path, DATA, said, sizeof said), status);
-    ck_assert_int_eq(run_in(numbers[1 + i % 2], path, DATA, again, sizeof again), status);
+    ck_assert_int_eq(check_apart(path, DATA, numbers[0], said, sizeof said), status);
+    ck_assert_int_eq(check_apart(path, DATA, numbers[1 + i % 2], again, sizeof again), status);
     ck_assert_msg(strcmp(said, again) == 0, "%s: %s, or %s", path, said, again);
   }
 }
@@ -250,7 +225,7 @@ START_TEST(stored_proofs_hold)
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, ROOT "/proofs-data/%s.proof", names[i]);
-    ck_assert_msg(run(path, ROOT "/cases/audit", said, sizeof said) == 0, "%s: %s", path, said);
+    ck_assert_msg(run_program("2", path, ROOT "/cases/audit", said, sizeof said) == 0, "%s: %s", path, said);
   }
 }
 END_TEST
@@ -272,13 +247,13 @@ START_TEST(changed_proofs_fail)
       unsigned char old = b.data[at];
       b.data[at] ^= (unsigned char)(1 + draw(255));
       write_file(changed, b);
-      ck_assert_msg(checked(changed, DATA, said, sizeof said) == 1, "%s, byte %zu: %s", path, at, said);
+      ck_assert_msg(check_apart(changed, DATA, 1, said, sizeof said) == 1, "%s, byte %zu: %s", path, at, said);
       ck_assert(strstr(said, "VERIFIED") == NULL);
       b.data[at] = old;
     }
     for (int cut = 0; cut < 1 + 9 / ONE_IN; cut++) {
       write_file(changed, (bytes){b.data, draw((unsigned)b.size)});
-      ck_assert_int_eq(checked(changed, DATA, said, sizeof said), 1);
+      ck_assert_int_eq(check_apart(changed, DATA, 1, said, sizeof said), 1);
     }
     free(b.data);
   }
@@ -319,7 +294,7 @@ START_TEST(sealed_nonsense_does_no_harm)
       if (draw(2) == 0)
         b.data[at] = (unsigned char)"0123456789-/ \n"[draw(14)];
       write_file(changed, seal(b));
-      int status = checked(changed, DATA, said, sizeof said);
+      int status = check_apart(changed, DATA, 1, said, sizeof said);
       ck_assert_msg(status <= 2, "%s, byte %zu: %s", path, at, said);
       ck_assert_msg(status == 2 || strncmp(said, status ? "FAILED line " : "VERIFIED\n", 9) == 0, "%s", said);
       b.data[at] = old;
@@ -363,7 +338,7 @@ START_TEST(broken_inputs_do_no_harm)
       memcpy(old, new, 65);
       snprintf(changed, sizeof changed, "%s/%s.proof", folder, name[0]);
       write_file(changed, seal(proof));
-      int status = checked(changed, folder, said, sizeof said);
+      int status = check_apart(changed, folder, 1, said, sizeof said);
       ck_assert_msg(status <= 2 && strstr(said, "memory") == NULL, "%s, byte %zu: %s", input, at, said);
       data.data[at] = before;
     }
@@ -375,15 +350,15 @@ START_TEST(options_are_gnu)
 {
   char said[SAID];
 
-  ck_assert_int_eq(run("--help", DATA, said, sizeof said), 0);
+  ck_assert_int_eq(run_program("2", "--help", DATA, said, sizeof said), 0);
   ck_assert(strncmp(said, "Usage: ", 7) == 0);
-  ck_assert_int_eq(run("--version", DATA, said, sizeof said), 0);
+  ck_assert_int_eq(run_program("2", "--version", DATA, said, sizeof said), 0);
   ck_assert(strncmp(said, "clarke-check ", 13) == 0);
-  ck_assert_int_eq(run("--unknown", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_in("0", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_in("-1", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run_in("two", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
-  ck_assert_int_eq(run(DATA "/no-such.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("2", "--unknown", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("0", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("-1", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("two", DATA "/lemma2.proof", DATA, said, sizeof said), 2);
+  ck_assert_int_eq(run_program("2", DATA "/no-such.proof", DATA, said, sizeof said), 2);
   ck_assert(strstr(said, "cannot be opened") != NULL);
 }
 END_TEST
