@@ -1,4 +1,4 @@
-/* Signs and comparisons of exact numbers and of balls: a ball that holds 0, at an end or within, has no sign. */
+/* Signs, comparisons and arithmetic of exact numbers and of balls: a ball that holds 0, at an end or within, has no sign. */
 #include "exact/number.h"
 
 #include <check.h>
@@ -61,6 +61,77 @@ START_TEST(signs_of_rationals)
 }
 END_TEST
 
+/* a, or a ball around it. */
+static void
+set_half(clarke_number *x, long a, bool exact)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  mpq_set_si(q, a, 2);
+  mpq_canonicalize(q);
+  clarke_number_set_q(x, q);
+  mpq_clear(q);
+  if (!exact)
+    set_ball(x, (double)a / 2 - 0.5, (double)a / 2 + 0.5);
+}
+
+/* Is it exactly n / 4, if it should be exact, or else a ball that holds it? */
+static void
+is_quarters(const clarke_number *x, long n, bool exact)
+{
+  arb_t at;
+
+  ck_assert(x->exact == exact);
+  if (exact) {
+    ck_assert_int_eq(mpq_cmp_si(x->q, n, 4), 0);
+    return;
+  }
+  arb_init(at);
+  arb_set_d(at, (double)n / 4);
+  ck_assert(arb_contains(x->b, at));
+  arb_clear(at);
+}
+
+/* y = a - b, a b, y + a b, with outputs that alias each input. */
+START_TEST(arithmetic)
+{
+  clarke_number x, y, z;
+
+  clarke_number_init(&x);
+  clarke_number_init(&y);
+  clarke_number_init(&z);
+  for (int kinds = 0; kinds < 4; kinds++)
+    for (long a = -3; a <= 3; a++)
+      for (long b = -3; b <= 3; b++) {
+        const bool exact = kinds == 3;
+
+        set_half(&x, a, kinds & 1);
+        set_half(&y, b, kinds & 2);
+        clarke_number_sub(&z, &x, &y, PRECISION);
+        is_quarters(&z, 2 * (a - b), exact);
+        clarke_number_addmul(&z, &x, &y, PRECISION);
+        if (a * b != 0 || exact)
+          is_quarters(&z, 2 * (a - b) + a * b, exact);
+        clarke_number_sub(&x, &x, &y, PRECISION);
+        is_quarters(&x, 2 * (a - b), exact);
+        set_half(&x, a, kinds & 1);
+        clarke_number_sub(&y, &x, &y, PRECISION);
+        is_quarters(&y, 2 * (a - b), exact);
+        set_half(&y, b, kinds & 2);
+        if (a != 0 && b != 0) {
+          clarke_number_mul(&z, &x, &y, PRECISION);
+          is_quarters(&z, a * b, exact);
+          clarke_number_mul(&x, &x, &y, PRECISION);
+          is_quarters(&x, a * b, exact);
+        }
+      }
+  clarke_number_clear(&x);
+  clarke_number_clear(&y);
+  clarke_number_clear(&z);
+}
+END_TEST
+
 /* log needs more than 0, sqrt no less; a ball that ends at 0 is not certainly more. */
 START_TEST(domains)
 {
@@ -101,6 +172,7 @@ main(void)
 
   tcase_add_test(tests, signs_of_balls);
   tcase_add_test(tests, signs_of_rationals);
+  tcase_add_test(tests, arithmetic);
   tcase_add_test(tests, domains);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
