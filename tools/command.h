@@ -31,6 +31,7 @@ bool clarke_take_shared(int key, const char *arg, const struct argp_state *state
   {"limit", CLARKE_OPTION_LIMIT, "NAME=N", 0, "take inputs that ask for more, or less: docs/formats.md has the names", 0}
 
 int clarke_command_audit(int argc, char **argv);
+int clarke_command_certify(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 

@@ -1,0 +1,249 @@
+/* clarke certify: do recorded results of hardware follow its rules, bit for bit? */
+#include "command.h"
+#include "session/json.h"
+#include "trace/mma_certify.h"
+
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const char *mma;
+  bool json;
+} request;
+
+#define OPTION_MMA 'm'
+
+static const struct argp_option options[] = {
+  {"mma", OPTION_MMA, "DIR", 0, "the folder with results of tensor cores' instructions (docs/certify.md)", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "Replays recorded results of tensor cores, d = a . b + c, by the rule of their GPU, in integers: is every result "
+  "the rule's, bit for bit?"
+  "\vExample:\n"
+  "  clarke certify --mma proofs-data/gpu\n\n"
+  "Exit status: 0 every result is bit-exact, 1 one is not (the first is shown), 2 the question could not be asked, "
+  "3 for some results no rule is known.";
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *r = state->input;
+  const clarke_shared_options shared = {.json = &r->json};
+
+  if (clarke_take_shared(key, arg, state, &shared))
+    return 0;
+  switch (key) {
+  case OPTION_MMA:
+    r->mma = arg;
+    return 0;
+  case ARGP_KEY_END:
+    if (r->mma == NULL)
+      argp_error(state, "--mma DIR is missing");
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+static const char *const outcome_name[] = {"bit-exact", "differs", "unexplained"};
+
+/* --- text ------------------------------------------------------------------------------------ */
+
+static void
+rule_text(char *text, size_t size, const clarke_mma_result *r)
+{
+  if (r->rule != NULL)
+    clarke_mma_describe(text, size, r->rule);
+  else
+    snprintf(text, size, "none is known");
+}
+
+static int
+longest_file(const clarke_mma_report *report)
+{
+  int most = 4;
+
+  for (size_t i = 0; i < report->n; i++) {
+    int n = (int)strlen(report->result[i].file);
+
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static void
+print_row(const clarke_mma_result *r, int width)
+{
+  char rule[128];
+
+  rule_text(rule, sizeof rule, r);
+  printf("%-*s  %-9s  %2d  %7zu  %-46s  %s\n", width, r->file, clarke_architecture_name(r->architecture), r->k, r->results, rule,
+         outcome_name[r->outcome]);
+}
+
+static void
+print_bits(const char *who, uint32_t bits)
+{
+  printf("  %-8s  %08x  ", who, (unsigned)bits);
+  for (int i = 31; i >= 0; i--)
+    putchar('0' + (int)(bits >> i & 1));
+  putchar('\n');
+}
+
+static const clarke_mma_result *
+first_of(const clarke_mma_report *report, clarke_mma_outcome outcome)
+{
+  for (size_t i = 0; i < report->n; i++)
+    if (report->result[i].outcome == outcome)
+      return &report->result[i];
+  return NULL;
+}
+
+static size_t
+results_of(const clarke_mma_report *report, clarke_mma_outcome outcome, size_t *files)
+{
+  size_t results = 0;
+
+  *files = 0;
+  for (size_t i = 0; i < report->n; i++)
+    if (report->result[i].outcome == outcome) {
+      results += report->result[i].results;
+      ++*files;
+    }
+  return results;
+}
+
+static void
+print_difference(const clarke_mma_result *r)
+{
+  printf("differs: %s:%zu is not what the rule gives (%zu of %zu results are)\n", r->file, r->line, r->agree, r->results);
+  print_bits("recorded", r->recorded);
+  print_bits("rule", r->given);
+}
+
+static void
+print_answer(const clarke_mma_report *report, clarke_mma_outcome outcome)
+{
+  size_t files, results = results_of(report, outcome, &files);
+
+  putchar('\n');
+  if (outcome == CLARKE_MMA_DIFFERS)
+    print_difference(first_of(report, outcome));
+  else if (outcome == CLARKE_MMA_UNEXPLAINED)
+    printf("unexplained: no rule is known for %zu results in %zu file%s, the first %s\n", results, files, files == 1 ? "" : "s",
+           first_of(report, outcome)->file);
+  else
+    printf("bit-exact: all %zu results in %zu file%s are what the rules give.\n", results, files, files == 1 ? "" : "s");
+}
+
+static void
+print_text(const clarke_mma_report *report)
+{
+  int width = longest_file(report);
+
+  printf("%-*s  %-9s  %2s  %7s  %-46s  %s\n", width, "file", "GPU", "K", "results", "rule", "outcome");
+  for (size_t i = 0; i < report->n; i++)
+    print_row(&report->result[i], width);
+  print_answer(report, clarke_mma_report_outcome(report));
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *
+bits_json(uint32_t bits)
+{
+  char text[9];
+
+  snprintf(text, sizeof text, "%08x", (unsigned)bits);
+  return json_string(text);
+}
+
+static json_t *
+difference_json(const clarke_mma_result *r)
+{
+  json_t *j = json_object();
+
+  clarke_json_set(&j, "line", json_integer((json_int_t)r->line));
+  clarke_json_set(&j, "recorded", bits_json(r->recorded));
+  clarke_json_set(&j, "rule", bits_json(r->given));
+  return j;
+}
+
+static json_t *
+result_json(const clarke_mma_result *r)
+{
+  json_t *j = json_object();
+  char rule[128];
+
+  rule_text(rule, sizeof rule, r);
+  clarke_json_set(&j, "file", clarke_json_text(r->file));
+  clarke_json_set(&j, "gpu", clarke_json_text(r->gpu));
+  clarke_json_set(&j, "architecture", json_string(clarke_architecture_name(r->architecture)));
+  clarke_json_set(&j, "instruction", clarke_json_text(r->instruction));
+  clarke_json_set(&j, "input", json_string(clarke_mma_formats[r->input].name));
+  clarke_json_set(&j, "output", json_string(clarke_mma_formats[r->output].name));
+  clarke_json_set(&j, "k", json_integer(r->k));
+  clarke_json_set(&j, "results", json_integer((json_int_t)r->results));
+  clarke_json_set(&j, "agree", r->rule != NULL ? json_integer((json_int_t)r->agree) : json_null());
+  clarke_json_set(&j, "rule", r->rule != NULL ? json_string(rule) : json_null());
+  clarke_json_set(&j, "outcome", json_string(outcome_name[r->outcome]));
+  if (r->line != 0)
+    clarke_json_set(&j, "first", difference_json(r));
+  return j;
+}
+
+static json_t *
+report_json(const clarke_mma_report *report)
+{
+  json_t *j = json_object(), *list = json_array();
+
+  for (size_t i = 0; i < report->n; i++)
+    clarke_json_append(&list, result_json(&report->result[i]));
+  clarke_json_set(&j, "verdict", json_string(outcome_name[clarke_mma_report_outcome(report)]));
+  clarke_json_set(&j, "sets", list);
+  return j;
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static clarke_status
+certify(clarke_mma_report *report, const request *q, clarke_error *err)
+{
+  clarke_status status = clarke_mma_certify(report, q->mma, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (q->json)
+    return clarke_json_print(stdout, report_json(report), JSON_INDENT(2), "\n", err);
+  print_text(report);
+  return CLARKE_OK;
+}
+
+int
+clarke_command_certify(int argc, char **argv)
+{
+  static const int answers[] = {EXIT_HOLDS, EXIT_FAILS, EXIT_UNDECIDED};
+  static char name[] = "clarke certify";
+  struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
+  request q = {NULL, false};
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_mma_report report = {0, NULL};
+  clarke_status status;
+  int answer = EXIT_NOT_ASKED;
+
+  argp_err_exit_status = EXIT_NOT_ASKED;
+  argv[0] = name;
+  argp_parse(&argp, argc, argv, 0, NULL, &q);
+  status = certify(&report, &q, &err);
+  if (status != CLARKE_OK)
+    fprintf(stderr, "clarke certify: %s\n", err.text);
+  else
+    answer = answers[clarke_mma_report_outcome(&report)];
+  clarke_mma_report_clear(&report);
+  return answer;
+}
