@@ -50,6 +50,8 @@ COMMANDS = [
     ("derive, a network", "clarke", "derive {AUDIT}/lemma2.onnx --at {AUDIT}/lemma2.npz --wrt w --json"),
     ("reproduce", "clarke", "reproduce P-L2* --cases {PAPERS} --proofs {OUT}"),
     ("reproduce --json", "clarke", "reproduce P-L3* --cases {PAPERS} --json --proofs {OUT}"),
+    ("certify", "clarke", "certify --mma {PROOFS}/gpu/published/V100"),
+    ("certify --json", "clarke", "certify --mma {PROOFS}/gpu/hopper/H200/mma-k32 --json"),
     ("check", "clarke-check", "{PROOFS}/lemma2.proof --data {AUDIT} --threads 1"),
     ("check --threads", "clarke-check", "{PROOFS}/lemma7.proof --data {AUDIT} --threads 3"),
     ("check --show", "clarke-check", "--show {AUDIT}/lemma2.onnx {AUDIT}/lemma2.npz {AUDIT}/abs.onnx {AUDIT}/abs.npz"),

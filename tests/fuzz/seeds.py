@@ -194,6 +194,15 @@ def programs():
             yield name, text + b"===\n" + proof.replace(b"program " + stated + b" ", b"program p.prog ")
 
 
+def records():
+    """First lines of files of tensor cores' records, after the digit that chooses a reader."""
+    for reader, file in enumerate(["V100/fp16/a_V100_fp16", "A100/bf16/b_A100_bf16", "A100/tf32/a_A100_tf32", "Ada/E4M3/a_Ada_E4M3",
+                                   "H100/E5M2/b_H100_E5M2", "H100/fp16/c_H100_fp32", "H100/fp16/d_H100_fp16"]):
+        lines = (ROOT / "proofs-data/gpu/published" / (file + ".txt")).read_bytes().splitlines(True)
+        yield "reader-%d" % reader, b"%d" % reader + b"".join(lines[:3])
+    yield "reader-7", b"7" + (ROOT / "proofs-data/gpu/hopper/H100/mma-k16/fp16/instruction.txt").read_bytes()
+
+
 POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
 
 def seeds():
@@ -208,6 +217,7 @@ def seeds():
             ("check-program", "text", chosen(list(programs()), features_of_program)),
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
+            ("mma", "text", records()),
             ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
         for name, data in made:
             yield corpus, "%s.%s" % (name, extension), data
@@ -263,6 +273,7 @@ def dictionaries():
     yield "prog", LANGUAGE
     yield "point", ["t=", "v=", "longer_name=", ",", "1/3", "0x1p-3", "0.1f", "0.1h", "0.1d", "1e-3", "-", "0x1.99999ap-4"]
     yield "profile", RULES + sorted(name + " 0 " for name in names if name[0].isupper())
+    yield "mma", ["3f800000 ", "80000000 ", "00000000 ", "7f800000 ", "0" * 32 + "\n", "1" * 32 + "\n", "fp32 ", "fp16 ", "# ", "mma.sync."]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE

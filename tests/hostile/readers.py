@@ -162,3 +162,22 @@ cases("a header of 900000 bytes", lambda: b"#: id " + b"a" * 900000 + b"\ninput 
 cases("a claimed number of 900000 digits", lambda: b"#: id A-1\n#: at t=0\n#: value " + b"9" * 900000 + b"\ninput t\noutput t\n",
       (0, 1, 2))
 cases("a point 1e1000000", lambda: b"#: id A-1\n#: at t=1e1000000\n#: value 1\ninput t\noutput t\n", (0, 1, 2))
+
+# ---- records of tensor cores
+
+
+def records(name, statuses=(2,), **made):
+    def files():
+        sound = {"a": b"3f800000 " * 8 + b"\n", "b": b"3f800000 " * 8 + b"\n", "c": b"0" * 32 + b"\n", "d": b"01000001000000000000000000000000\n"}
+        names = {"a": "a_A100_fp16.txt", "b": "b_A100_fp16.txt", "c": "c_A100_fp32.txt", "d": "d_A100_fp32.txt", "i": "instruction.txt"}
+        return {names[key]: data for key, data in {**sound, **made}.items()}
+    INPUTS.append(Hostile("records: " + name, files, [run("clarke certify --mma .", statuses)], True))
+
+
+records("sound", (0,))
+records("a line of 900000 bytes", a=b"3f800000 " * 100000)
+records("63 numbers, then 800000 empty lines", a=b"3f800000 " * 63 + b"\n" * 800000)
+records("900000 empty lines", c=b"\n" * 900000)
+records("zero bytes", d=bytes(900000))
+records("900000 comments", (0,), i=b"#\n" * 450000)
+records("an instruction of 900000 bytes", i=b"fp32 " + b"a" * 900000)
