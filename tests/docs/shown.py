@@ -5,7 +5,7 @@
 In a code block that begins with `$ `, every such line is a command, and what follows it up to the next one is its output; a
 line `...` stands for any number of lines. `$ cat NAME` of a file that no command has made shows the reader a file: it
 is written, and must stand there whole. The blocks of a document run in one folder, in order, with TOOLS (where the programs lie) first on
-the path and the repository's `cases` beside. A table's rows are compared with their spaces.
+the path and the repository's `cases` and `proofs-data` beside. A table's rows are compared with their spaces.
 """
 
 import os
@@ -67,16 +67,17 @@ def run(command, shown, folder, path):
         return None
     said = subprocess.run(command, shell=True, cwd=folder, env=dict(os.environ, PATH=path), text=True, timeout=60,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    printed = said.stdout.rstrip("\n").split("\n")
+    printed = said.stdout.rstrip("\n").split("\n") if said.stdout else []
     return None if matches(shown, printed) else said.stdout
 
 
 def check(document, path):
     """How many commands a document shows; of how many the output is another."""
     count = wrong = 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        (folder / "cases").symlink_to(ROOT / "cases")
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        for name in ("cases", "proofs-data"):
+            (folder / name).symlink_to(ROOT / name)
         for block in blocks(document.read_text()):
             for number, command, shown in sessions(block):
                 count += 1
