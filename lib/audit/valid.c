@@ -212,11 +212,13 @@ mix_is_valid(const clarke_audit *a)
   return a->n_mixed > 0 && a->n_cells == (size_t)1 << a->n_mixed;
 }
 
+/* Of one cell a block they prove in-bouligand, else in-clarke. */
 static bool
 simplices_are_valid(const clarke_audit *a, const clarke_question *q)
 {
   for (size_t i = 0; i < a->n_simplices; i++)
-    if (!clarke_simplex_is_valid(&a->simplex[i], q))
+    if (!clarke_simplex_is_valid(&a->simplex[i], q) ||
+        (a->verdict == CLARKE_IN_BOULIGAND && a->simplex[i].n != 1))
       return false;
   return a->n_simplices > 0 && clarke_cell_is_valid(&a->others, q);
 }

@@ -48,12 +48,16 @@ read_by(const point *p, const step *st, size_t e)
   return term_at(p, st, e, 0).x;
 }
 
-/* x becomes m (x - mean). */
+/* An entry that is alone is its mean, whatever is known of it. */
 void
 centre(interval *x, size_t m)
 {
   INTERVAL(sum);
   RATIONAL(q);
+  if (m == 1) {
+    interval_set(x, &zero, &zero);
+    return;
+  }
   mpq_set_ui(&q, m, 1);
   for (size_t i = 0; i < m; i++)
     interval_add(&sum, &x[i], &plus_one);
@@ -65,7 +69,6 @@ centre(interval *x, size_t m)
   }
 }
 
-/* r of c, whose root has `more` bits beyond the session's: it is that of 4^more times the number, divided by 2^more. */
 /* 1 / r^2 = sum c^2 / m + m^2 epsilon. */
 static void
 radicand(interval *q, const interval *c, size_t m, const rational *epsilon)

@@ -41,7 +41,7 @@ group_sums(clarke_matrix *sums, const clarke_step *s, const clarke_matrix *x, co
   return status;
 }
 
-/* c = m (x - mean) */
+/* c = m (x - mean): of an entry that is alone in its group exactly 0, whatever is known of it. */
 static clarke_status
 centre(clarke_matrix *c, const clarke_step *s, const clarke_matrix *x, const size_t *map,
        clarke_error *err)
@@ -50,6 +50,8 @@ centre(clarke_matrix *c, const clarke_step *s, const clarke_matrix *x, const siz
   clarke_status status;
   mpq_t m;
 
+  if (clarke_step_group_size(s, x->cols) == 1)
+    return clarke_matrix_resize(c, x->rows, x->cols, 1, err);
   clarke_matrix_init(&sums);
   clarke_matrix_init(&spread);
   mpq_init(m);

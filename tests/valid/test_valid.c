@@ -580,7 +580,11 @@ START_TEST(surroundings)
   audit.evidence = CLARKE_EVIDENCE_SIMPLICES;
   audit.simplex = x;
   audit.n_simplices = 2;
-  BREAK(sound(&audit), audit.verdict, CLARKE_IN_BOULIGAND);
+  BREAK(sound(&audit), audit.verdict, CLARKE_NOT_IN_CLARKE);
+  audit.verdict = CLARKE_IN_BOULIGAND;
+  ck_assert(sound(&audit));
+  BREAK(sound(&audit), x[0].n, 2); /* in-clarke at most */
+  audit.verdict = CLARKE_IN_CLARKE;
   BREAK(sound(&audit), audit.n_simplices, 0);
   BREAK(sound(&audit), audit.others.side[0], 3);
   BREAK(sound(&audit), x[1].n_touches, 0);

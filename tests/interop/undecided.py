@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """How many random little networks stay undecided, class by class; and is any verdict contradicted?
 
-undecided.py CLARKE CHECKER [--number N] [--seed S] [--class NAME] [--show]
+undecided.py CLARKE CHECKER [--number N] [--seed S] [--only CLASS] [--most PERCENT] [--show] [--keep FOLDER]
 
 Every network is drawn on its kinks: small whole weights, many of them 0. The verdict's proof is verified. Limits of
 gradients are found by arithmetic of its own: along w + t d1 + t^2 d2 + t^3 d3 every activation is a power series in t
 whose first coefficient that is not 0 has its sign, for all small t > 0. A series is of rationals; behind a root, of numbers
 with 60 digits, and such a limit only counts where it is AD's to 40 digits.
 
-A network is contradicted when `not-in-clarke` is said and AD's gradient is one of the limits or between two of them.
+A network is contradicted when `not-in-clarke` is said and AD's gradient is one of the limits or between some of them. A
+contradiction, or more than PERCENT undecided, is exit status 1.
 """
 import argparse
 import json
@@ -208,10 +209,8 @@ def run(net, x, along):
             channels = first[0].shape[0]
             out = [np.empty(v.shape, object) for v in first]
             for c in range(channels):
-                flat = [v[c] if v.ndim == 1 else None for v in first]
                 group = [e for v in first for e in np.atleast_1d(v[c]).reshape(-1)]
                 done = iter(normalize(group, a["epsilon"]))
-                del flat
                 for b, v in enumerate(first):
                     cells = np.atleast_1d(v[c])
                     new = np.empty(cells.size, object)
@@ -443,9 +442,10 @@ def main():
     p.add_argument("checker")
     p.add_argument("--number", type=int, default=100)
     p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--only")
+    p.add_argument("--only", choices=CLASSES)
+    p.add_argument("--most", type=float, default=100)
     p.add_argument("--show", action="store_true")
-    p.add_argument("--keep")
+    p.add_argument("--keep", help="copy the undecided networks here")
     options = p.parse_args()
     options.clarke, options.checker = os.path.abspath(options.clarke), os.path.abspath(options.checker)
     wrong = 0
@@ -488,7 +488,7 @@ def main():
         print(f"{kind:14} {n:8} {touched:7} {undecided:9}  {seen['bouligand']:16}, {seen['clarke']:7}, {seen['outside']:7}")
         sys.stdout.flush()
     print(f"{all_of} networks, {open_of} undecided, {wrong} contradicted")
-    return wrong > 0
+    return wrong > 0 or 100 * open_of > options.most * all_of
 
 
 if __name__ == "__main__":
