@@ -1,4 +1,6 @@
 #include "audit/audit.h"
+#include "audit/ray.h"
+#include "audit/system.h"
 #include "base/verify.h"
 
 #include <stdio.h>
@@ -355,6 +357,39 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   return status;
 }
 
+/* Is AD in the hull of cells that random directions lead to? Where patterns are too many to list them, some are enough. */
+static clarke_status
+try_rays(clarke_audit *a, const clarke_question *q, clarke_error *err)
+{
+  clarke_cell cell[CLARKE_RAYS];
+  int8_t *side[CLARKE_RAYS];
+  clarke_membership m;
+  uint64_t state = 1;
+  size_t n = 0;
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_graph_wrt_count(q->g) > CLARKE_RAY_ENTRIES || !clarke_whole_rows_reachable(q))
+    return CLARKE_OK;
+  for (size_t i = 0; i < CLARKE_RAYS; i++)
+    clarke_cell_init(&cell[i]);
+  for (size_t i = 0; i < CLARKE_RAYS && status == CLARKE_OK; i++) {
+    bool realized;
+
+    status = clarke_ray_cell(&realized, &cell[n], &state, q, err);
+    side[n] = cell[n].side;
+    n += status == CLARKE_OK && realized;
+  }
+  clarke_membership_init(&m);
+  if (status == CLARKE_OK && n > 0)
+    status = clarke_membership_find(&m, q, side, n, err);
+  if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
+    status = keep_hull(a, cell, n, &m, err);
+  clarke_membership_clear(&m, n);
+  for (size_t i = 0; i < CLARKE_RAYS; i++)
+    clarke_cell_clear(&cell[i]);
+  return status;
+}
+
 /* By the filters, or other blocks, that have no direction: there trees are small, and hulls of few dimensions. */
 static clarke_status
 try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
@@ -412,6 +447,8 @@ judge(clarke_audit *a, clarke_question *q, clarke_error *err)
     status = try_enumeration(a, q, err);
   if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
     status = recall_simplices(a);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    status = try_rays(a, q, err);
   return status;
 }
 

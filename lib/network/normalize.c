@@ -50,8 +50,12 @@ centre(clarke_matrix *c, const clarke_step *s, const clarke_matrix *x, const siz
   clarke_status status;
   mpq_t m;
 
-  if (clarke_step_group_size(s, x->cols) == 1)
-    return clarke_matrix_resize(c, x->rows, x->cols, 1, err);
+  if (clarke_step_group_size(s, x->cols) == 1) {
+    const bool enclosed = x->radius != NULL; /* then so is the result, with radii 0 */
+
+    status = clarke_matrix_resize(c, x->rows, x->cols, 1, err);
+    return status == CLARKE_OK && enclosed ? clarke_matrix_need_radius(c, err) : status;
+  }
   clarke_matrix_init(&sums);
   clarke_matrix_init(&spread);
   mpq_init(m);

@@ -36,21 +36,27 @@ fraction(uint64_t *state)
   }
 }
 
+/* The fraction is drawn first, then the exponent, then the sign: records were made so. */
 static uint32_t
 of_size(const number_format *f, uint64_t *state, int low, int high)
 {
-  return number_make(f, next(state) & 1, between(state, low, high), fraction(state));
+  uint32_t rest = fraction(state);
+  int exponent = between(state, low, high);
+
+  return number_make(f, next(state) & 1, exponent, rest);
 }
 
 /* Exponents like those of normally distributed numbers: each smaller one half as likely. */
 static uint32_t
 about_normal(const number_format *f, uint64_t *state)
 {
+  uint32_t rest;
   int e = 1;
 
   for (uint64_t r = next(state); (r & 1) && e > -16; r >>= 1)
     e--;
-  return number_make(f, next(state) & 1, e, (uint32_t)next(state));
+  rest = (uint32_t)next(state);
+  return number_make(f, next(state) & 1, e, rest);
 }
 
 static const number_format float32 = {"fp32", 8, 23, 32, -126, 127};
@@ -130,14 +136,15 @@ static void
 choose_c(product *p, const number_format *f, int k, uint64_t *state, int reach)
 {
   int e = largest(p, f, k) + between(state, -reach, reach);
+  uint32_t rest = fraction(state);
 
-  p->c = number_make(&float32, next(state) & 1, e, fraction(state));
+  p->c = number_make(&float32, next(state) & 1, e, rest);
 }
 
 static void
 choose_small_c(product *p, uint64_t *state, int low, int high)
 {
-  p->c = number_make(&float32, next(state) & 1, between(state, low, high), fraction(state));
+  p->c = of_size(&float32, state, low, high);
 }
 
 /* --- kinds ----------------------------------------------------------------------------------- */

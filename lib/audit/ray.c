@@ -1,0 +1,191 @@
+#include "audit/ray.h"
+
+#include "audit/ascent.h"
+
+#include <stdlib.h>
+
+enum { STEPS = 2 }; /* directions: the first dominates */
+
+typedef struct {
+  const clarke_question *q;
+  clarke_direction direction[STEPS];
+  clarke_matrix *moved[STEPS], *tangent[STEPS]; /* by parameter; by value */
+  int8_t *side;
+  clarke_error *err;
+} ray;
+
+static clarke_status
+draw(clarke_direction *d, uint64_t *state, const clarke_graph *g, clarke_error *err)
+{
+  const bool sparse = clarke_draw(state) > 0;
+  clarke_status status = CLARKE_OK;
+  mpq_t coef;
+
+  mpq_init(coef);
+  for (size_t p = 0; p < g->n_parameters; p++)
+    for (size_t e = 0; g->parameters[p].wrt && e < g->parameters[p].count && status == CLARKE_OK; e++) {
+      const long by = (long)(10 * clarke_draw(state));
+
+      if (by == 0 || (sparse && clarke_draw(state) > 0))
+        continue;
+      mpq_set_si(coef, by, 1);
+      status = clarke_direction_move(d, CLARKE_MOVE_AT, p, e, coef, err);
+    }
+  mpq_clear(coef);
+  return status;
+}
+
+static void
+end(ray *r)
+{
+  for (size_t i = 0; i < STEPS; i++) {
+    clarke_direction_clear(&r->direction[i]);
+    clarke_matrices_free(r->moved[i], r->q->g->n_parameters);
+    clarke_matrices_free(r->tangent[i], r->q->g->n_values);
+  }
+  free(r->side);
+}
+
+static clarke_status
+begin(ray *r, uint64_t *state, const clarke_question *q, clarke_error *err)
+{
+  const clarke_replay *replay = q->replay;
+  clarke_status status = CLARKE_OK;
+
+  *r = (ray){.q = q, .err = err, .side = malloc(replay->n_touches + 1)};
+  for (size_t i = 0; i < STEPS; i++)
+    clarke_direction_init(&r->direction[i]);
+  if (r->side == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < replay->n_touches; k++)
+    r->side[k] = clarke_side_numbered(&replay->touch[k], 0);
+  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
+    r->moved[i] = clarke_matrices_new(q->g->n_parameters);
+    status = r->moved[i] != NULL ? draw(&r->direction[i], state, q->g, err) : clarke_no_memory(err);
+    if (status == CLARKE_OK)
+      status = clarke_direction_matrices(r->moved[i], &r->direction[i], q->g, err);
+  }
+  return status;
+}
+
+/* Of two entries of a touch's argument, or of one and 0 (b == CLARKE_NONE), the sign of the first derivative that tells. */
+static int
+compare(const ray *r, const clarke_touch *t, size_t a, size_t b)
+{
+  const size_t value = r->q->g->steps[t->step].in[0].value;
+  int sign = 0;
+  mpq_t zero;
+
+  mpq_init(zero);
+  for (size_t i = 0; i < STEPS && sign == 0; i++) {
+    const clarke_matrix *m = &r->tangent[i][value];
+
+    if (m->rows == 0)
+      continue;
+    sign = b == CLARKE_NONE ? clarke_matrix_compare(m, a, t->column, zero)
+                            : clarke_matrix_compare_entries(m, a, b, t->column);
+    sign = sign == 2 ? 0 : sign;
+  }
+  mpq_clear(zero);
+  return sign;
+}
+
+/* The side to which the directions move touch k; the one it has where they do not move it. */
+static int8_t
+side_taken(const ray *r, size_t k)
+{
+  const clarke_touch *t = &r->q->replay->touch[k];
+  size_t best = 0;
+  int sign;
+
+  if (t->n_options == 0) {
+    sign = compare(r, t, t->feature, CLARKE_NONE);
+    return sign == 0 ? r->side[k] : sign > 0 ? CLARKE_RIGHT : CLARKE_LEFT;
+  }
+  for (size_t o = 1; o < t->n_options; o++)
+    if (compare(r, t, t->option[o], t->option[best]) > 0)
+      best = o;
+  return clarke_side_numbered(t, best);
+}
+
+static clarke_status
+run_tangents(ray *r)
+{
+  const clarke_graph *g = r->q->g;
+  clarke_slopes slopes;
+  clarke_status status;
+
+  clarke_slopes_init(&slopes);
+  status = clarke_question_slopes(&slopes, r->q, r->side, r->err);
+  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
+    clarke_matrices_free(r->tangent[i], g->n_values);
+    r->tangent[i] = clarke_matrices_new(g->n_values);
+    status = r->tangent[i] != NULL
+               ? clarke_tangent_run(r->tangent[i], &r->q->replay->near, &slopes, r->moved[i], r->err)
+               : clarke_no_memory(r->err);
+  }
+  clarke_slopes_clear(&slopes);
+  return status;
+}
+
+/* Corrects the sides of the first step that has wrong ones: what lies before it is right. *settled: none has. */
+static void
+correct(bool *settled, ray *r)
+{
+  size_t first = CLARKE_NONE;
+
+  for (size_t k = 0; k < r->q->replay->n_touches; k++) {
+    const size_t step = r->q->replay->touch[k].step;
+    const int8_t side = first == CLARKE_NONE || first == step ? side_taken(r, k) : r->side[k];
+
+    if (side != r->side[k])
+      first = step;
+    r->side[k] = side;
+  }
+  *settled = first == CLARKE_NONE;
+}
+
+/* The directions go to the cell. */
+static clarke_status
+hand_over(clarke_cell *c, ray *r)
+{
+  clarke_status status = clarke_cell_set(c, r->q, r->side, r->err);
+
+  for (size_t i = 0; i < STEPS && status == CLARKE_OK; i++) {
+    clarke_direction *d = r->direction[i].n > 0 ? clarke_cell_direction(c, r->err) : NULL;
+
+    if (r->direction[i].n > 0 && d == NULL)
+      return CLARKE_ENOMEM;
+    if (d == NULL)
+      continue;
+    *d = r->direction[i];
+    clarke_direction_init(&r->direction[i]);
+  }
+  return status;
+}
+
+clarke_status
+clarke_ray_cell(bool *realized, clarke_cell *c, uint64_t *state, const clarke_question *q,
+                clarke_error *err)
+{
+  bool settled = false, any = false;
+  ray r;
+  clarke_status status = begin(&r, state, q, err);
+
+  *realized = false;
+  for (size_t turn = 0; turn <= q->g->n_steps && !settled && status == CLARKE_OK; turn++) {
+    status = run_tangents(&r);
+    if (status == CLARKE_OK)
+      correct(&settled, &r);
+  }
+  if (status == CLARKE_OK && settled)
+    status = hand_over(c, &r);
+  if (status == CLARKE_OK && settled)
+    status = clarke_cell_verify(realized, CLARKE_NONE, c, q, err);
+  if (status == CLARKE_OK && settled && !*realized)
+    status = clarke_cell_rest(&any, c, q, err);
+  if (status == CLARKE_OK && any)
+    status = clarke_cell_verify(realized, CLARKE_NONE, c, q, err);
+  end(&r);
+  return status;
+}
