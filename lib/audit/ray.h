@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#define CLARKE_RAYS 64         /* how many are tried */
+#define CLARKE_RAYS 256        /* how many are tried */
 #define CLARKE_RAY_ENTRIES 512 /* wrt entries, at most: each is a move of the proof */
 
 /* Draws two directions of small whole numbers; some entries stay. The touches take the sides to which the first of them moves

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """How many random little networks stay undecided, class by class; and is any verdict contradicted?
 
-undecided.py CLARKE CHECKER [--number N] [--seed S] [--only CLASS] [--most PERCENT] [--show] [--keep FOLDER]
+undecided.py CLARKE CHECKER [--number N] [--seed S] [--only CLASS] [--most PERCENT] [--same N] [--show] [--keep FOLDER]
 
 Every network is drawn on its kinks: small whole weights, many of them 0. The verdict's proof is verified. Limits of
 gradients are found by arithmetic of its own: along w + t d1 + t^2 d2 + t^3 d3 every activation is a power series in t
 whose first coefficient that is not 0 has its sign, for all small t > 0. A series is of rationals; behind a root, of numbers
 with 60 digits, and such a limit only counts where it is AD's to 40 digits.
+
+--same: doubled samples, or nodes that change nothing, must not change a verdict (but in training, where they change the
+function).
 
 A network is contradicted when `not-in-clarke` is said and AD's gradient is one of the limits or between some of them. A
 contradiction, or more than PERCENT undecided, is exit status 1.
@@ -426,6 +429,34 @@ def audit_one(options, kind, d, folder):
     return report, net, x, targets
 
 
+def verdict_of(options, net, targets, folder, model, batch):
+    done = subprocess.run([options.clarke, "audit", model, "--batch", batch, "--loss", "mse" if targets is not None else "sum",
+                           "--wrt", ",".join(sorted(net.trains)), "--json"], cwd=folder, capture_output=True, text=True)
+    return json.loads(done.stdout)["verdict"]
+
+
+def ask_again(options, verdict, net, x, targets, d, folder):
+    """The same question twice more: every sample doubled; an Identity or a sum with 0 before every node. Must not matter."""
+    model = model_of(net, x)
+    nodes = []
+    for k, node in enumerate(list(model.graph.node)):
+        if d.random() < 0.5:
+            nodes.append(helper.make_node("Identity", [node.input[0]], [f"same{k}"]))
+        else:
+            model.graph.initializer.append(numpy_helper.from_array(np.zeros(1, np.float32), f"nought{k}"))
+            nodes.append(helper.make_node("Add", [node.input[0], f"nought{k}"], [f"same{k}"]))
+        node.input[0] = f"same{k}"
+        nodes.append(node)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    onnx.save(model, os.path.join(folder, "again.onnx"))
+    batch = np.load(os.path.join(folder, "batch.npz"))
+    np.savez(os.path.join(folder, "twice.npz"), **{k: np.concatenate([batch[k], batch[k]]) for k in batch.files})
+    found = [verdict_of(options, net, targets, folder, "net.onnx", "twice.npz"),
+             verdict_of(options, net, targets, folder, "again.onnx", "batch.npz")]
+    return all(v == verdict for v in found)
+
+
 def compare(report, net, x, targets, d):
     """What the limits found say: `bouligand`, `clarke` or `outside` (as far as they reach)."""
     out, total = run(net, x, None)
@@ -444,6 +475,7 @@ def main():
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only", choices=CLASSES)
     p.add_argument("--most", type=float, default=100)
+    p.add_argument("--same", type=int, default=0, help="ask of so many networks of a class the same question twice more")
     p.add_argument("--show", action="store_true")
     p.add_argument("--keep", help="copy the undecided networks here")
     options = p.parse_args()
@@ -467,6 +499,9 @@ def main():
                 report, net, x, targets = one
                 verdict = report["verdict"]
                 touched += report["touched"] > 0
+                if n <= options.same and kind != "training" and not ask_again(options, verdict, net, x, targets, d, folder):
+                    wrong += 1
+                    print(f"NOT THE SAME: {kind} {n}: {verdict}, and with samples doubled or an Identity before nodes another verdict")
                 if verdict in ("in-bouligand", "in-clarke") or report["touched"] == 0:
                     continue
                 truth = compare(report, net, x, targets, d)
