@@ -481,5 +481,6 @@ main(void)
   srunner_run_all(runner, CK_NORMAL);
   failed = srunner_ntests_failed(runner);
   srunner_free(runner);
+  flint_cleanup();
   return failed != 0;
 }
