@@ -3,6 +3,7 @@
 #include "../ok.h"
 
 #include "session/handles.h"
+#include "session/json.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -97,6 +98,54 @@ START_TEST(a_checkpoint_that_cannot_be_read)
 }
 END_TEST
 
+/* What is put where there is nothing stays out, and is dropped; what is nothing leaves nothing. */
+START_TEST(nothing_stays_nothing)
+{
+  json_t *none = NULL, *object = json_object(), *list = json_array();
+
+  left = SIZE_MAX;
+  clarke_json_set(&none, "key", json_integer(1));
+  clarke_json_append(&none, json_integer(1));
+  ck_assert_ptr_null(none);
+  clarke_json_set(&object, "key", NULL);
+  clarke_json_append(&list, NULL);
+  ck_assert(object == NULL && list == NULL);
+  ck_assert_int_eq(clarke_json_print(stdout, NULL, 0, "", &error), CLARKE_ENOMEM);
+}
+END_TEST
+
+/* Every byte in a name is printed as ASCII without control characters, and what is UTF-8 is read back. */
+START_TEST(names_of_any_bytes)
+{
+  for (int byte = 1; byte < 256; byte++) {
+    const char name[] = {'a', (char)byte, 'b', '\0'};
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    json_t *list = json_array(), *again;
+
+    clarke_json_append(&list, clarke_json_text(name));
+    clarke_json_append(&list, clarke_json_text(NULL));
+    OK(clarke_json_print(out, list, JSON_COMPACT, "END", &error));
+    fclose(out);
+    ck_assert_uint_gt(size, 3);
+    for (size_t i = 0; i < size; i++)
+      ck_assert(text[i] >= ' ' && text[i] < '\x7f');
+    ck_assert_str_eq(text + size - 3, "END");
+    text[size - 3] = '\0';
+    again = json_loads(text, 0, NULL);
+    ck_assert_ptr_nonnull(again);
+    ck_assert(json_is_null(json_array_get(again, 1)));
+    if (byte < 128)
+      ck_assert_str_eq(json_string_value(json_array_get(again, 0)), name);
+    else
+      ck_assert(json_string_value(json_array_get(again, 0))[0] == 'a');
+    json_decref(again);
+    free(text);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -108,6 +157,8 @@ main(void)
   json_set_alloc_funcs(fail_once, free);
   left = SIZE_MAX;
   tcase_set_timeout(tests, 120);
+  tcase_add_test(tests, nothing_stays_nothing);
+  tcase_add_test(tests, names_of_any_bytes);
   tcase_add_test(tests, of_a_network);
   tcase_add_test(tests, of_a_program);
   tcase_add_test(tests, a_checkpoint_that_cannot_be_read);
