@@ -143,7 +143,7 @@ START_TEST(options_of_equal_gradients_rest)
 }
 END_TEST
 
-/* Without c as a parameter to move, and far below, the window is the first two's: nothing is asked. */
+/* With c far below, the window is the first two's: nothing is asked. */
 START_TEST(a_window_whose_conditions_all_rest_does_not_move)
 {
   asked a;

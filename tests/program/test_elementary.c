@@ -50,7 +50,7 @@ START_TEST(orders)
 }
 END_TEST
 
-/* exp 1 by a ball is the largest of what it can be told from; beside itself computed apart it is open, as is a branch. */
+/* 3 is above exp 1; which of two balls of exp 1 is the next is open. */
 START_TEST(what_cannot_be_told_is_open)
 {
   clarke_number *value = clarke_numbers(3);
