@@ -321,6 +321,7 @@ clarke_rank_only_null(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   take_pivots(r, &e);
+  r->known = false;
   if (r->rank + 1 == a->cols)
     status = bound_above(r, a, &e, err);
   clarke_echelon_clear(&e);
