@@ -1,8 +1,9 @@
 /* Ranks against FLINT's, on matrices of planted rank, and what a forged certificate must not pass. */
-#include "exact/rank.h"
+#include "exact/rank_pivots.h"
 #include "samples.h"
 
 #include <check.h>
+#include <flint/nmod_mat.h>
 #include <flint/ulong_extras.h>
 #include <math.h>
 
@@ -212,6 +213,83 @@ START_TEST(forged)
 }
 END_TEST
 
+/* The pivots of one prime alone: a minor that is regular modulo it, as large as the rank modulo it. */
+START_TEST(pivots)
+{
+  static const uint64_t primes[] = { 2, 3, 101, CLARKE_RANK_PRIME };
+  uint64_t state = 4;
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  for (int round = 0; round < 200; round++) {
+    const size_t rows = sample_below(&state, 7), cols = sample_below(&state, 7);
+    const uint64_t p = primes[round % 4];
+    nmod_mat_t f, minor;
+    fmpz_mat_t integers;
+
+    sample_low_rank(&m, rows, cols, 1 + sample_below(&state, 6), 3, &state);
+    fmpz_mat_init(integers, (slong)rows, (slong)cols);
+    nmod_mat_init(f, (slong)rows, (slong)cols, p);
+    clarke_matrix_get_fmpz_mat(integers, &m);
+    fmpz_mat_get_nmod_mat(f, integers);
+    OK(clarke_rank_eliminate(&r, &m, p, NULL));
+    ck_assert_uint_eq(r.prime, p);
+    ck_assert_uint_eq(r.rank, (size_t)nmod_mat_rank(f));
+    nmod_mat_init(minor, (slong)r.rank, (slong)r.rank, p);
+    for (size_t i = 0; i < r.rank; i++)
+      for (size_t j = 0; j < r.rank; j++)
+        nmod_mat_entry(minor, i, j) = nmod_mat_entry(f, r.row[i], r.col[j]);
+    ck_assert_uint_eq((size_t)nmod_mat_rank(minor), r.rank);
+    nmod_mat_clear(f);
+    nmod_mat_clear(minor);
+    fmpz_mat_clear(integers);
+  }
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
+/* One null vector is given where the rank is one below the columns, over the integers; else none. */
+START_TEST(only_null)
+{
+  uint64_t state = 5;
+  clarke_matrix m;
+  clarke_rank r;
+
+  clarke_matrix_init(&m);
+  clarke_rank_init(&r);
+  for (int round = 0; round < 200; round++) {
+    const size_t cols = 1 + sample_below(&state, 5);
+    bool one;
+    fmpz_mat_t integers, product;
+
+    sample_low_rank(&m, 7, cols, 1 + sample_below(&state, cols), 30, &state);
+    fmpz_mat_init(integers, 7, (slong)cols);
+    clarke_matrix_get_fmpz_mat(integers, &m);
+    one = (size_t)fmpz_mat_rank(integers) + 1 == cols;
+    OK(clarke_rank_only_null(&r, &m, NULL));
+    ck_assert_int_eq(fmpz_mat_nrows(r.null), (slong)cols);
+    ck_assert_int_eq(fmpz_mat_ncols(r.null), one);
+    fmpz_mat_init(product, 7, one);
+    fmpz_mat_mul(product, integers, r.null);
+    ck_assert(fmpz_mat_is_zero(product));
+    ck_assert(fmpz_mat_is_zero(r.null) == !one);
+    fmpz_mat_clear(product);
+    fmpz_mat_clear(integers);
+  }
+  OK(clarke_matrix_resize(&m, 2, 2, 1, NULL)); /* null modulo the prime, regular over the integers */
+  m.word[0] = CLARKE_RANK_PRIME;
+  m.word[3] = 1;
+  OK(clarke_rank_only_null(&r, &m, NULL));
+  ck_assert_uint_eq(r.rank, 1);
+  ck_assert_int_eq(fmpz_mat_ncols(r.null), 0);
+  clarke_matrix_clear(&m);
+  clarke_rank_clear(&r);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -227,6 +305,8 @@ main(void)
   tcase_add_test(tests, too_wide);
   tcase_add_test(tests, one_ulp);
   tcase_add_test(tests, forged);
+  tcase_add_test(tests, pivots);
+  tcase_add_test(tests, only_null);
   suite_add_tcase(suite, tests);
   runner = srunner_create(suite);
   srunner_run_all(runner, CK_NORMAL);
