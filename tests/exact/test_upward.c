@@ -1,0 +1,206 @@
+/* Upper bounds against the numbers that they bound, in rationals: never below, and hardly above. */
+#include "exact/matrix_words.h"
+#include "exact/upward.h"
+#include "samples.h"
+
+#include <check.h>
+#include <limits.h>
+
+static uint64_t state;
+
+/* A nonnegative double: 0, the smallest and largest ones, or any. */
+static double
+draw_double(void)
+{
+  static const double special[] = { 0, CLARKE_TINY, 3 * CLARKE_TINY, DBL_MIN, DBL_MIN - CLARKE_TINY, 1,
+                                    1 + DBL_EPSILON, DBL_MAX, INFINITY };
+  const size_t n = sizeof special / sizeof *special, k = sample_below(&state, 2 * n);
+  const double m = (double)(sample(&state) >> 11);
+
+  if (k < n)
+    return special[k];
+  return k % 2 ? ldexp(m, (int)sample_below(&state, 2046) - 1074) : ldexp(m, (int)sample_below(&state, 80) - 90);
+}
+
+/* exact <= bound <= exact (1 + 2^-49) + a few of the smallest doubles, where exact has room below infinity. */
+static void
+assert_bounds(double bound, const mpq_t exact)
+{
+  mpq_t low, most, part;
+  bool good = bound >= 0;
+
+  mpq_inits(low, most, part, NULL);
+  mpq_set_d(part, 0x1p-49);
+  mpq_mul(most, exact, part);
+  mpq_add(most, most, exact);
+  mpq_set_d(part, 4 * CLARKE_TINY);
+  mpq_add(most, most, part);
+  if (isfinite(bound)) {
+    mpq_set_d(low, bound);
+    good = good && mpq_cmp(low, exact) >= 0 && mpq_cmp(low, most) <= 0;
+  } else {
+    mpq_set_d(low, DBL_MAX);
+    good = good && mpq_cmp(most, low) > 0;
+  }
+  if (!good)
+    ck_abort_msg("%a is no good bound of %g", bound, mpq_get_d(exact));
+  mpq_clears(low, most, part, NULL);
+}
+
+START_TEST(sums_and_products)
+{
+  mpq_t x, y, z;
+
+  state = 1;
+  mpq_inits(x, y, z, NULL);
+  for (int round = 0; round < 20000; round++) {
+    const double a = draw_double(), b = draw_double();
+
+    if (isinf(a) || isinf(b)) {
+      ck_assert(isinf(clarke_up_add(a, b)));
+      ck_assert(a == 0 || b == 0 ? clarke_up_mul(a, b) == 0 : isinf(clarke_up_mul(a, b)));
+      continue;
+    }
+    mpq_set_d(x, a);
+    mpq_set_d(y, b);
+    mpq_add(z, x, y);
+    assert_bounds(clarke_up_add(a, b), z);
+    mpq_mul(z, x, y);
+    assert_bounds(clarke_up_mul(a, b), z);
+  }
+  mpq_clears(x, y, z, NULL);
+}
+END_TEST
+
+/* Zero stays zero: what is exact is not given a radius. */
+START_TEST(zeros)
+{
+  ck_assert(clarke_up_add(0, 0) == 0 && clarke_up_add(0, 0.1) == 0.1 && clarke_up_add(0.1, 0) == 0.1);
+  ck_assert(clarke_up_mul(0, 7) == 0 && clarke_up_mul(INFINITY, 0) == 0);
+  ck_assert(clarke_up_ldexp(0, 4000) == 0 && clarke_up_ldexp(0, LONG_MAX) == 0);
+}
+END_TEST
+
+/* x = a 2^e */
+static void
+scaled(mpq_t x, double a, long e)
+{
+  mpq_set_d(x, a);
+  if (e >= 0)
+    mpq_mul_2exp(x, x, (mp_bitcnt_t)e);
+  else
+    mpq_div_2exp(x, x, (mp_bitcnt_t)-e);
+}
+
+START_TEST(powers_of_two)
+{
+  mpq_t x;
+
+  state = 2;
+  mpq_init(x);
+  for (int round = 0; round < 20000; round++) {
+    const double a = draw_double();
+    const long e = (long)sample_below(&state, 4400) - 2200;
+    const double bound = isinf(a) ? 0 : clarke_up_ldexp(a, e);
+
+    if (isinf(a)) {
+      ck_assert(isinf(clarke_up_ldexp(a, e)));
+      continue;
+    }
+    scaled(x, a, e);
+    assert_bounds(bound, x);
+    if (bound >= 2 * DBL_MIN && isfinite(bound)) /* nothing was rounded */
+      ck_assert(bound == ldexp(a, (int)e));
+  }
+  ck_assert(isinf(clarke_up_ldexp(CLARKE_TINY, LONG_MAX)));
+  ck_assert(clarke_up_ldexp(DBL_MAX, LONG_MIN) == CLARKE_TINY);
+  mpq_clear(x);
+}
+END_TEST
+
+/* A rational of such a size, and of up to `bits` bits. */
+static void
+draw_rational(mpq_t q, size_t bits)
+{
+  sample_integer(mpq_numref(q), &state, bits);
+  sample_integer(mpq_denref(q), &state, bits);
+  mpz_abs(mpq_denref(q), mpq_denref(q));
+  mpz_add_ui(mpq_denref(q), mpq_denref(q), mpz_sgn(mpq_denref(q)) == 0);
+  mpq_canonicalize(q);
+}
+
+START_TEST(rationals)
+{
+  mpq_t q;
+
+  state = 3;
+  mpq_init(q);
+  for (int round = 0; round < 10000; round++) {
+    double bound;
+
+    draw_rational(q, round % 3 == 0 ? 1200 : 130);
+    bound = clarke_up_rational(q);
+    mpq_abs(q, q);
+    assert_bounds(bound, q);
+    ck_assert((bound == 0) == (mpq_sgn(q) == 0));
+  }
+  mpq_clear(q);
+}
+END_TEST
+
+/* The magnitudes of entries, under scales with and without a denominator. */
+START_TEST(magnitudes)
+{
+  clarke_matrix m;
+  mpz_t z, den;
+  mpq_t q;
+
+  state = 4;
+  clarke_matrix_init(&m);
+  mpz_inits(z, den, NULL);
+  mpq_init(q);
+  for (int round = 0; round < 3000; round++) {
+    const long exp = (long)sample_below(&state, 3000) - 1500;
+
+    ck_assert_int_eq(clarke_matrix_resize(&m, 1, 3, 1 + sample_below(&state, 3), NULL), CLARKE_OK);
+    sample_integer(den, &state, round % 2 == 0 ? 0 : 100);
+    mpz_setbit(den, 0);
+    mpz_abs(den, den);
+    ck_assert_int_eq(clarke_matrix_set_scale(&m, exp, den, NULL), CLARKE_OK);
+    for (size_t j = 0; j < 3; j++) {
+      sample_integer(z, &state, 300);
+      ck_assert_int_eq(clarke_matrix_store(&m, 0, j, z, NULL), CLARKE_OK);
+    }
+    for (size_t j = 0; j < 3; j++) {
+      clarke_matrix_get(q, &m, 0, j);
+      mpq_abs(q, q);
+      assert_bounds(clarke_matrix_magnitude(&m, clarke_matrix_scale_bound(&m), j), q);
+    }
+  }
+  clarke_matrix_clear(&m);
+  mpz_clears(z, den, NULL);
+  mpq_clear(q);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("upward");
+  TCase *tests = tcase_create("upward");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tests, 300);
+  tcase_add_test(tests, sums_and_products);
+  tcase_add_test(tests, zeros);
+  tcase_add_test(tests, powers_of_two);
+  tcase_add_test(tests, rationals);
+  tcase_add_test(tests, magnitudes);
+  suite_add_tcase(suite, tests);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}
