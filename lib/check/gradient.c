@@ -182,13 +182,14 @@ normalize_back(const passage *b, size_t s, size_t e, bool leave_out)
 
 /* ---- Other steps */
 
+/* Of an entry that is alone in its line nothing comes: it is always 1, its logarithm 0. */
 static void
 softmax_back(const passage *b, size_t s, size_t e)
 {
   const step *st = &b->p->net->steps[s];
   INTERVAL(any);
   mpq_set_ui(&any.hi, 1, 1);
-  for (size_t i = 0; i < st->length; i++) {
+  for (size_t i = 0; st->length > 1 && i < st->length; i++) {
     size_t at = line_entry(b->p, st, e, i);
     hand(b, s, e, at, read_by(b->p, st, at), &any);
   }

@@ -2039,6 +2039,10 @@ def resting():
         at = {**base, "model": f"rest-{name}.onnx", "data": f"rest-{name}.npz", "touched": len(x)}
         case(f"rest-{name}", 0, "VERIFIED", evidence=NOTHING, wrt="c w s", **at)
         case(f"rest-{name}-shift", 1, "no direction moves", evidence=NOTHING, wrt="c b", **at)
+    # The softmax of one class is 1: its logarithm stays at 0.
+    save("rest-alone.onnx", [dense("x", "w", "y"), helper.make_node("LogSoftmax", ["y"], ["l"], "soft", axis=-1), rho("l", "out")],
+         ["N", 1], None, dict(w=[[0]]))
+    case("rest-alone", 0, "VERIFIED", evidence=NOTHING, **{**base, "model": "rest-alone.onnx"})
     # Of three tied entries, products of parameters, the first has a gradient, the others have none.
     save("rest-window.onnx",
          [dense("x", "w", "y"), dense("y", "u", "z"),
