@@ -2039,6 +2039,23 @@ def resting():
         at = {**base, "model": f"rest-{name}.onnx", "data": f"rest-{name}.npz", "touched": len(x)}
         case(f"rest-{name}", 0, "VERIFIED", evidence=NOTHING, wrt="c w s", **at)
         case(f"rest-{name}-shift", 1, "no direction moves", evidence=NOTHING, wrt="c b", **at)
+    # w / sqrt(5/4) - w / sqrt(13/4): no root is a factor of all of it. Without its roots it would be zero.
+    save("rest-roots.onnx",
+         [helper.make_node("Mul", ["x", "w"], ["y"], "scale"),
+          helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n"], "norm", epsilon=0.25), dense("n", "v", "z"),
+          rho("z", "out")], ["N", 2], None, dict(w=[0], s=[1, 1], b=[0, 0], mean=[0, 0], var=[1, 3], v=[[1], [-1]]))
+    batch("rest-roots.npz", [[1, 1]])
+    roots = {**base, "model": "rest-roots.onnx", "data": "rest-roots.npz"}
+    case("rest-roots", 1, "no direction moves", evidence=NOTHING, wrt="w", **roots)
+    case("rest-roots-moved", 0, "VERIFIED", evidence=AD, wrt="w", **roots)
+    # w / sqrt(5/4) - w, w having been met before the root is.
+    save("rest-shared.onnx",
+         [helper.make_node("Mul", ["x", "w"], ["y"], "scale"),
+          helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n"], "norm", epsilon=0.25),
+          helper.make_node("Mul", ["x", "w"], ["y2"], "again"), helper.make_node("Sub", ["n", "y2"], ["z"], "less"),
+          rho("z", "out")], ["N", 1], None, dict(w=[0], s=[1], b=[0], mean=[0], var=[1]))
+    case("rest-shared", 1, "no direction moves", evidence=NOTHING, wrt="w", **{**base, "model": "rest-shared.onnx"})
+    case("rest-shared-moved", 0, "VERIFIED", evidence=AD.replace("-1", "1"), wrt="w", **{**base, "model": "rest-shared.onnx"})
     # The softmax of one class is 1: its logarithm stays at 0.
     save("rest-alone.onnx", [dense("x", "w", "y"), helper.make_node("LogSoftmax", ["y"], ["l"], "soft", axis=-1), rho("l", "out")],
          ["N", 1], None, dict(w=[[0]]))
