@@ -114,7 +114,22 @@ same_root(const point *p, size_t s, size_t e, size_t e2)
   return term_at(p, st, e, 0).by.at == term_at(p, st, e2, 0).by.at;
 }
 
-/* Is all that is on its way at entries of step s which are multiplied by one root? Then it is a factor of the gradient. */
+static bool
+rational_root(const point *p, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  if (st->kind == OVER_ROOT)
+    return interval_exact(&st->root[term_at(p, st, e, 0).by.at]);
+  size_t m = line_length(p, st);
+  interval *c = centred(p, st, e);
+  INTERVAL(r);
+  inverse_root(&r, c, m, &st->at[0], 0);
+  intervals_free(c, m);
+  return interval_exact(&r);
+}
+
+/* Is all that is on its way at entries of step s which are multiplied by one irrational root? Then it is a factor of the
+ * gradient. (A rational one is no obstacle.) */
 static bool
 one_root(const passage *b, size_t s, size_t sample)
 {
@@ -133,7 +148,7 @@ one_root(const passage *b, size_t s, size_t sample)
         return false;
       first = e;
     }
-  return true;
+  return first != NONE && !rational_root(p, s, first);
 }
 
 /* q / sqrt(...), q alone where the root is left out. */

@@ -2056,6 +2056,16 @@ def resting():
           rho("z", "out")], ["N", 1], None, dict(w=[0], s=[1], b=[0], mean=[0], var=[1]))
     case("rest-shared", 1, "no direction moves", evidence=NOTHING, wrt="w", **{**base, "model": "rest-shared.onnx"})
     case("rest-shared-moved", 0, "VERIFIED", evidence=AD.replace("-1", "1"), wrt="w", **{**base, "model": "rest-shared.onnx"})
+    # relu(2 w) - 4 relu(-w / 2) has rational roots, which count: 2 w and -w / 2 cancel as 1 to 4.
+    save("rest-rational.onnx",
+         [helper.make_node("Mul", ["x", "w"], ["y"], "scale"),
+          helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n"], "norm", epsilon=0.25), rho("n", "r"),
+          dense("r", "v", "out")], ["N", 2], None, dict(w=[0], s=[1, 1], b=[0, 0], mean=[0, 0], var=[0, 3.75], v=[[1], [-4]]))
+    batch("rest-rational.npz", [[1, -1]])
+    tree = "evidence separator\nv w 0 -1\ntree\nbranch 0\nbranch 1\n{0}\nleaf\nbranch 1\nleaf\n{0}"
+    rational = {**base, "model": "rest-rational.onnx", "data": "rest-rational.npz", "touched": 2, "verdict": "not-in-clarke"}
+    case("rest-rational", 0, "VERIFIED", evidence=tree.format("dead 2\nu 0 1\nu 1 4"), wrt="w", **rational)
+    case("rest-rational-left-out", 1, "not zero", evidence=tree.format("dead 2\nu 0 1\nu 1 1"), wrt="w", **rational)
     # The softmax of one class is 1: its logarithm stays at 0.
     save("rest-alone.onnx", [dense("x", "w", "y"), helper.make_node("LogSoftmax", ["y"], ["l"], "soft", axis=-1), rho("l", "out")],
          ["N", 1], None, dict(w=[[0]]))
