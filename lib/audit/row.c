@@ -209,6 +209,19 @@ seed_of(const clarke_graph *g, const clarke_touch *t, int8_t side, size_t condit
   return seed;
 }
 
+/* The seed as gradients, all zero but in one column of the pass. */
+static clarke_status
+sow(clarke_matrix *grad, const clarke_sparse_seed *seed, const clarke_forward *f, size_t column,
+    clarke_error *err)
+{
+  clarke_matrix *at = &grad[seed->value];
+  clarke_status status = clarke_matrix_resize(at, f->g->values[seed->value].count, f->n, 1, err);
+
+  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
+    at->word[(seed->entry[k] * f->n + column) * at->limbs] = (uint64_t)(int64_t)seed->sign[k];
+  return status;
+}
+
 /* The same by matrices. */
 static clarke_status
 matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke_slopes *s,
@@ -220,10 +233,7 @@ matrix_row(const clarke_sparse_seed *seed, const clarke_forward *f, const clarke
 
   if (grad == NULL)
     return clarke_no_memory(err);
-  status = clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count, 1, 1, err);
-  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
-    grad[seed->value].word[seed->entry[k] * grad[seed->value].limbs] =
-      (uint64_t)(int64_t)seed->sign[k];
+  status = sow(grad, seed, f, 0, err);
   if (status == CLARKE_OK)
     status = clarke_reverse_run(grad, f, s, seed->segment, clarke_emit_sink, emitter, err);
   clarke_matrices_free(grad, g->n_values);
@@ -260,14 +270,8 @@ whole_gradient(clarke_matrix *gradient, bool up_to_root, const clarke_sparse_see
   const size_t at = coupled ? column : 0;
   const clarke_graph *g = f->g;
   clarke_matrix *grad = clarke_matrices_new(g->n_values);
-  clarke_status status = grad != NULL
-                           ? clarke_matrix_resize(&grad[seed->value], g->values[seed->value].count,
-                                                  f->n, 1, err)
-                           : clarke_no_memory(err);
+  clarke_status status = grad != NULL ? sow(grad, seed, f, at, err) : clarke_no_memory(err);
 
-  for (size_t k = 0; k < seed->n && status == CLARKE_OK; k++)
-    grad[seed->value].word[(seed->entry[k] * f->n + at) * grad[seed->value].limbs] =
-      (uint64_t)(int64_t)seed->sign[k];
   if (status == CLARKE_OK)
     status = up_to_root ? clarke_reverse_up_to_root(gradient, grad, f, slopes, err)
                         : clarke_reverse_run(grad, f, slopes, seed->segment, clarke_gradient_sink,

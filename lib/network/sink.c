@@ -195,17 +195,6 @@ emit(const clarke_emitter *e, const clarke_value *v, size_t entry, const mpq_t v
                                        v->origin != NULL ? v->origin[entry] : entry, value, err);
 }
 
-static bool
-word_is_zero(const clarke_matrix *m, size_t row)
-{
-  const uint64_t *word = m->word + row * m->cols * m->limbs;
-
-  for (size_t l = 0; l < m->limbs; l++)
-    if (word[l] != 0)
-      return false;
-  return true;
-}
-
 /* The products of nonzero gradients by nonzero inputs. */
 static clarke_status
 emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *s,
@@ -221,13 +210,13 @@ emit_dense(const clarke_emitter *e, const clarke_forward *f, const clarke_step *
   for (size_t row = 0; row < g->rows && status == CLARKE_OK; row++) {
     size_t r = row % d->repeat, o = row / d->repeat % d->outer, b = row / d->repeat / d->outer;
 
-    if (word_is_zero(g, row))
+    if (clarke_matrix_entry_is_zero(g, row, 0))
       continue;
     clarke_matrix_get(gq, g, row, 0);
     for (size_t i = 0; i < d->inner && status == CLARKE_OK; i++) {
       size_t from = (b * d->inner + i) * d->repeat + r;
 
-      if (word_is_zero(x, from))
+      if (clarke_matrix_entry_is_zero(x, from, 0))
         continue;
       clarke_matrix_get(xq, x, from, 0);
       mpq_mul(xq, xq, gq);
@@ -252,7 +241,7 @@ emit_sum(const clarke_emitter *e, const clarke_forward *f, const clarke_operand 
   for (size_t row = 0; row < g->rows && status == CLARKE_OK; row++) {
     size_t entry = o->map != NULL ? o->map[row] : row;
 
-    if (entry == CLARKE_NONE || word_is_zero(g, row))
+    if (entry == CLARKE_NONE || clarke_matrix_entry_is_zero(g, row, 0))
       continue;
     clarke_matrix_get(gq, g, row, 0);
     mpq_mul(gq, gq, coef);
