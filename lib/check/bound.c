@@ -73,6 +73,18 @@ multiple(const rational *k, const rational *j, size_t n, rational *by)
   return true;
 }
 
+/* Option o's row, beside the first; of a kink the row. Where there are several of a window, they must keep their proportion:
+ * no root is left out. */
+static void
+option_row(const cell *c, size_t k, size_t o)
+{
+  const touch *t = &p->touched[k];
+  if (t->n > 2)
+    require(kink_gradient(p, c->slope, c, k, o + 1, 0, false), irrational);
+  else
+    kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
+}
+
 /* `parallel J K ...`: near w, K's options compare as J's do, so they take their sides together. */
 static void
 read_parallel(const cell *c, size_t j)
@@ -82,7 +94,7 @@ read_parallel(const cell *c, size_t j)
   rational **row = allocate(rows, sizeof *row);
   require(affine(c, t), "%s: its argument is not affine", kink(j));
   for (size_t o = 0; o < rows; o++) {
-    kink_row(p, c, j, is_window(t) ? o + 1 : 0, 0);
+    option_row(c, j, o);
     require(!zeros(p->net->gradient, n), "%s: its argument has derivative zero", kink(j));
     row[o] = rationals(n);
     for (size_t i = 0; i < n; i++)
@@ -94,7 +106,7 @@ read_parallel(const cell *c, size_t j)
     require(k > last && k < p->n_touched && as[k] == k, "touched kinks in increasing order, each once, are expected");
     require(t->n == p->touched[k].n && affine(c, &p->touched[k]), "%s is of another kind than %zu", kink(k), j);
     for (size_t o = 0; o < rows; o++) {
-      kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
+      option_row(c, k, o);
       require(multiple(p->net->gradient, row[o], n, &by), "%s is not parallel to %zu", kink(k), j);
     }
     as[k] = j;

@@ -52,7 +52,7 @@ tangent_loss(interval *sum, const motion *d)
   intervals_free(by, n);
 }
 
-static const char irrational[] = "a gradient is not rational behind a transcendental operator";
+const char irrational[] = "a gradient is not rational behind a transcendental operator";
 
 /* Adjoints on their way back to wrt's entries. What an irrational number came into is not known, but that it may not be zero:
  * such an entry is marked. */

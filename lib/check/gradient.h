@@ -4,6 +4,7 @@
 
 #include "evaluate.h"
 
+extern const char irrational[];        /* what is said of a gradient that is not rational */
 interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
 void tangent_loss(interval *sum, const motion *d);
 /* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.
