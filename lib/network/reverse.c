@@ -3,6 +3,8 @@
 
 #include "network/piecewise.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -232,6 +234,22 @@ max_reverse(pass *p, size_t i, const clarke_matrix *g)
   return status;
 }
 
+/* Up to a factor, only what is zero by the rules counts: behind a transcendental function an entry is not known, though its
+ * number may be rational (sigmoid has the slope 1/4 at 0). Its radius says so. */
+static clarke_status
+doubt(const pass *p, const clarke_step *s, clarke_matrix *term)
+{
+  clarke_status status;
+
+  if (p->gradient == NULL || s->kind == CLARKE_PIECEWISE)
+    return CLARKE_OK;
+  status = clarke_matrix_need_radius(term, p->err);
+  for (size_t e = 0; e < term->rows * term->cols && status == CLARKE_OK; e++)
+    if (!clarke_matrix_entry_is_zero(term, e / term->cols, e % term->cols))
+      term->radius[e] = fmax(term->radius[e], DBL_MIN);
+  return status;
+}
+
 static clarke_status
 pointwise_reverse(pass *p, size_t i, const clarke_matrix *g)
 {
@@ -246,6 +264,8 @@ pointwise_reverse(pass *p, size_t i, const clarke_matrix *g)
     return status;
   clarke_matrix_init(&term);
   status = clarke_matrix_hadamard(&term, g, &p->slopes->slope[i], p->err);
+  if (status == CLARKE_OK)
+    status = doubt(p, s, &term);
   if (status == CLARKE_OK)
     status = add_grad(p, s->in[0].value, &term);
   clarke_matrix_clear(&term);
@@ -275,6 +295,8 @@ softmax_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
     status = clarke_matrix_sub(&term, g, &term, p->err);
   if (status == CLARKE_OK && !s->log)
     status = clarke_matrix_hadamard(&term, &term, &y, p->err);
+  if (status == CLARKE_OK)
+    status = doubt(p, s, &term);
   if (status == CLARKE_OK)
     status = add_grad(p, s->in[0].value, &term);
   clarke_matrix_clear(&y);
