@@ -3,18 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A mark for every entry of every activation of the replay's exact pass: its degree in the wrt
- * parameters near w, 0 constant, 1 affine, 2 anything. */
-typedef struct {
-  const clarke_question *q;
-  const int8_t *side;
-  const clarke_forward *f;
-  uint8_t **mark;         /* by value: features x columns */
-  size_t **index;         /* by step */
-} marking;
-
-static void
-marking_clear(marking *m)
+void
+clarke_marking_clear(clarke_marking *m)
 {
   for (size_t v = 0; m->mark != NULL && v < m->q->g->n_values; v++)
     free(m->mark[v]);
@@ -22,10 +12,11 @@ marking_clear(marking *m)
     free(m->index[i]);
   free(m->mark);
   free(m->index);
+  memset(m, 0, sizeof *m);
 }
 
 static bool
-marking_init(marking *m, const clarke_question *q, const int8_t *side)
+marking_init(clarke_marking *m, const clarke_question *q, const int8_t *side)
 {
   const clarke_graph *g = q->g;
 
@@ -67,7 +58,7 @@ entry_is_zero(const clarke_matrix *x, size_t f, size_t j)
 
 /* Of entry (f, j) of an activation times an entry of a constant. */
 static uint8_t
-product_degree(const marking *m, size_t value, size_t f, size_t j, size_t constant)
+product_degree(const clarke_marking *m, size_t value, size_t f, size_t j, size_t constant)
 {
   uint8_t x = m->mark[value][f * m->f->n + j];
 
@@ -84,7 +75,7 @@ source(const clarke_operand *o, size_t f)
 
 /* Of an operand's entry: padding is the constant 0. */
 static uint8_t
-operand_degree(const marking *m, const clarke_operand *o, size_t f, size_t j)
+operand_degree(const clarke_marking *m, const clarke_operand *o, size_t f, size_t j)
 {
   size_t from = source(o, f);
 
@@ -94,7 +85,7 @@ operand_degree(const marking *m, const clarke_operand *o, size_t f, size_t j)
 }
 
 static uint8_t
-sum_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+sum_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
   uint8_t degree = 0;
 
@@ -107,7 +98,7 @@ sum_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
 }
 
 static uint8_t
-scale_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+scale_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
   size_t c = s->in[1].value;
   uint8_t degree = product_degree(m, s->in[0].value, source(&s->in[0], f), j, c);
@@ -116,7 +107,7 @@ scale_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
 }
 
 static uint8_t
-dense_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
+dense_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
 {
   const clarke_dense *d = &s->dense;
   size_t r = f % d->repeat, b = f / d->repeat / d->outer;
@@ -134,7 +125,7 @@ dense_degree(const marking *m, const clarke_step *s, size_t f, size_t j)
 /* Of piece p at an argument of that degree. PRelu's left piece is constant when its slope is 0 and
  * does not move. */
 static uint8_t
-piece_degree(const marking *m, const clarke_step *s, size_t p, size_t f, size_t j, uint8_t degree)
+piece_degree(const clarke_marking *m, const clarke_step *s, size_t p, size_t f, size_t j, uint8_t degree)
 {
   size_t slope = s->pieces.slope;
 
@@ -148,13 +139,13 @@ piece_degree(const marking *m, const clarke_step *s, size_t p, size_t f, size_t 
 }
 
 static int8_t
-side_of(const marking *m, size_t k)
+side_of(const clarke_marking *m, size_t k)
 {
   return m->side != NULL ? m->side[k] : CLARKE_PROXY;
 }
 
 static uint8_t
-piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
+piecewise_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 {
   const clarke_step *s = &m->q->g->steps[step];
   size_t e = f * m->f->n + j, k = m->index[step][e];
@@ -174,7 +165,7 @@ piecewise_degree(const marking *m, size_t step, size_t f, size_t j)
 
 /* A window's output is its largest entry, or the option that is chosen. */
 static uint8_t
-max_degree(const marking *m, size_t step, size_t f, size_t j)
+max_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 {
   const clarke_step *s = &m->q->g->steps[step];
   const uint8_t *x = m->mark[s->in[0].value];
@@ -195,7 +186,7 @@ max_degree(const marking *m, size_t step, size_t f, size_t j)
 }
 
 static uint8_t
-entry_degree(const marking *m, size_t step, size_t f, size_t j)
+entry_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 {
   const clarke_step *s = &m->q->g->steps[step];
 
@@ -234,7 +225,7 @@ group_place(const clarke_step *s, size_t e, size_t n)
 
 /* An entry of a group is constant when all of them are, or it is alone: then it is its own mean. */
 static void
-mark_groups(marking *m, const clarke_step *s)
+mark_groups(clarke_marking *m, const clarke_step *s)
 {
   const uint8_t *x = m->mark[s->in[0].value];
   size_t n = m->f->n, entries = m->q->g->values[s->out].count * n;
@@ -249,7 +240,7 @@ mark_groups(marking *m, const clarke_step *s)
 
 /* All entries of a step's output. Those of a DENSE step do not depend on which output they are. */
 static void
-mark_step(marking *m, size_t step)
+mark_step(clarke_marking *m, size_t step)
 {
   const clarke_step *s = &m->q->g->steps[step];
   size_t n = m->f->n, one = s->kind == CLARKE_DENSE ? s->dense.repeat * n : 0;
@@ -270,30 +261,44 @@ mark_step(marking *m, size_t step)
 }
 
 clarke_status
-clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_marking_run(clarke_marking *m, const clarke_question *q, const int8_t *side, clarke_error *err)
 {
-  marking m;
   const clarke_graph *g = q->g;
 
-  if (q->replay->n_touches == 0)
-    return CLARKE_OK;
-  if (!marking_init(&m, q, side)) {
-    marking_clear(&m);
+  if (!marking_init(m, q, side)) {
+    clarke_marking_clear(m);
     return clarke_no_memory(err);
   }
   for (size_t i = 0; i < g->n_steps; i++)
-    if (m.f->value[g->steps[i].out].rows > 0)
-      mark_step(&m, i);
-  for (size_t k = 0; k < q->replay->n_touches; k++) {
-    const clarke_touch *t = &q->replay->touch[k];
+    if (m->f->value[g->steps[i].out].rows > 0)
+      mark_step(m, i);
+  return CLARKE_OK;
+}
 
-    const uint8_t *x = m.mark[g->steps[t->step].in[0].value];
+uint8_t
+clarke_marking_degree(const clarke_marking *m, size_t k, size_t condition)
+{
+  const clarke_touch *t = &m->q->replay->touch[k];
 
-    for (size_t c = 0; c < clarke_touch_conditions(t); c++)
-      degree[t->first_condition + c] =
-        x[(t->n_options > 0 ? t->option[c] : t->feature) * m.f->n + t->column];
-  }
-  marking_clear(&m);
+  return m->mark[m->q->g->steps[t->step].in[0].value]
+                [(t->n_options > 0 ? t->option[condition] : t->feature) * m->f->n + t->column];
+}
+
+clarke_status
+clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
+{
+  clarke_marking m;
+  clarke_status status;
+
+  if (q->replay->n_touches == 0)
+    return CLARKE_OK;
+  status = clarke_marking_run(&m, q, side, err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t k = 0; k < q->replay->n_touches; k++)
+    for (size_t c = 0; c < clarke_touch_conditions(&q->replay->touch[k]); c++)
+      degree[q->replay->touch[k].first_condition + c] = clarke_marking_degree(&m, k, c);
+  clarke_marking_clear(&m);
   return CLARKE_OK;
 }
 

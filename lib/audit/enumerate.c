@@ -1,7 +1,7 @@
 #include "audit/enumerate.h"
 
+#include "audit/factor.h"
 #include "audit/path.h"
-#include "audit/degree.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -92,30 +92,38 @@ refute(bool *dead, visit *v)
   return status;
 }
 
-/* What this side of touch k asks, as rows added to the path: those that are affine and not zero. *open:
- * one is not affine, or not zero. */
+/* Does a condition of a side have a row? Not if it is constant, nor if it is neither affine nor so but for a factor:
+ * then *open, too. */
+static clarke_status
+has_row(bool *row, bool *open, const clarke_marking *m, size_t k, int8_t side, size_t condition, clarke_error *err)
+{
+  const bool window = m->q->replay->touch[k].n_options > 0;
+  const uint8_t own = window ? clarke_marking_degree(m, k, CLARKE_OPTION_OF(side)) : 0;
+  const uint8_t other = clarke_marking_degree(m, k, condition);
+
+  *row = (own > 0 || other > 0) && !(window && CLARKE_OPTION(condition) == side);
+  if (!*row || (own < 2 && other < 2))
+    return CLARKE_OK;
+  *open = true;
+  return clarke_affine_but_for_a_factor(row, m, k, side, condition, err);
+}
+
+/* What this side of touch k asks, as rows added to the path: those that are not zero. *open: one is not affine, or not
+ * zero. */
 static clarke_status
 add_constraints(bool *open, visit *v, size_t k, int8_t side)
 {
-  const clarke_touch *t = &v->q->replay->touch[k];
-  uint8_t *degree = malloc(v->q->replay->n_conditions + 1);
+  clarke_marking m;
   clarke_columns columns = {0};
-  clarke_status status;
+  clarke_status status = clarke_marking_run(&m, v->q, v->side, v->err);
 
   *open = false;
-  if (degree == NULL)
-    return clarke_no_memory(v->err);
-  status = clarke_degrees(degree, v->q, v->side, v->err);
-  for (size_t c = 0; c < clarke_touch_conditions(t) && status == CLARKE_OK; c++) {
-    const uint8_t *d = degree + t->first_condition;
-    uint8_t own = t->n_options > 0 ? d[CLARKE_OPTION_OF(side)] : 0;
+  for (size_t c = 0; status == CLARKE_OK && c < clarke_touch_conditions(&v->q->replay->touch[k]); c++) {
+    bool exact = false, wanted;
     clarke_row *row;
-    bool exact = false;
 
-    if ((t->n_options > 0 && CLARKE_OPTION(c) == side) || (own == 0 && d[c] == 0))
-      continue;
-    *open = *open || own == 2 || d[c] == 2;
-    if (own == 2 || d[c] == 2)
+    status = has_row(&wanted, open, &m, k, side, c, v->err);
+    if (status != CLARKE_OK || !wanted)
       continue;
     row = clarke_path_add(&v->path, k, c);
     if (columns.q == NULL)
@@ -128,7 +136,7 @@ add_constraints(bool *open, visit *v, size_t k, int8_t side)
   }
   if (columns.q != NULL)
     clarke_columns_clear(&columns);
-  free(degree);
+  clarke_marking_clear(&m);
   return status;
 }
 

@@ -2,6 +2,7 @@
  * (feature, value) instead of matrices. It gives up where it meets many, or steps whose derivative
  * is enclosed; the pass in matrices (network/reverse.c) then answers the same. */
 #include "audit/sparse_row.h"
+#include "network/product.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,61 +92,47 @@ emit(pass *p, size_t value, size_t entry, const mpq_t term)
                               v->origin != NULL ? v->origin[entry] : entry, term, p->err);
 }
 
+/* y = coef x c: c gets g coef x, where it is a parameter in wrt, x gets g coef c. */
 static clarke_status
-through_sum(pass *p, const clarke_step *s, const clarke_row *g)
+through_product(pass *p, const clarke_product *t, const mpq_t g)
 {
+  const clarke_graph *graph = p->w->g;
   clarke_status status = CLARKE_OK;
+  mpq_t *product = &p->product, *factor = &p->factor;
 
-  for (size_t k = 0; k < s->n_in; k++) {
-    const clarke_operand *o = &s->in[k];
-    const bool wrt = clarke_value_is_wrt(p->w->g, o->value);
-
-    if (!wrt && !p->w->carries[o->value])
-      continue;
-    mpq_set_d(p->factor, o->coef);
-    for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
-      const size_t entry = clarke_operand_entry(o, g->column[e]);
-
-      if (entry == CLARKE_NONE)
-        continue;
-      mpq_mul(p->product, p->factor, g->value[e]);
-      status = wrt ? emit(p, o->value, entry, p->product) : add(p, o->value, entry, p->product);
+  if (t->c != CLARKE_NONE && clarke_value_is_wrt(graph, t->c)) {
+    mpq_set_d(*product, t->coef);
+    mpq_mul(*product, *product, g);
+    if (t->x != CLARKE_NONE) {
+      clarke_matrix_get(*factor, &p->f->value[t->x], t->x_entry, 0);
+      mpq_mul(*product, *product, *factor);
     }
+    status = emit(p, t->c, t->c_entry, *product);
   }
-  return status;
+  if (status != CLARKE_OK || t->x == CLARKE_NONE || !p->w->carries[t->x])
+    return status;
+  mpq_set_d(*product, t->coef);
+  mpq_mul(*product, *product, g);
+  if (t->c != CLARKE_NONE) {
+    mpq_set_d(*factor, graph->values[t->c].real[t->c_entry]);
+    mpq_mul(*product, *product, *factor);
+  }
+  return add(p, t->x, t->x_entry, *product);
 }
 
-/* y = W x: W's entries get g x, x's get W g. */
 static clarke_status
-through_dense(pass *p, const clarke_step *s, const clarke_row *g)
+through_products(pass *p, const clarke_step *s, const clarke_row *g)
 {
-  const clarke_dense *d = &s->dense;
-  const size_t x = s->in[0].value;
-  const double *weight = p->w->g->values[d->weight].real;
-  const bool wrt = clarke_value_is_wrt(p->w->g, d->weight);
-  clarke_status status = CLARKE_OK;
+  clarke_product *list = malloc((clarke_step_products_most(s) + 1) * sizeof *list);
+  clarke_status status = list != NULL ? CLARKE_OK : clarke_no_memory(p->err);
 
-  for (size_t e = 0; e < g->n && p->terms <= MOST_TERMS; e++) {
-    const size_t r = g->column[e] % d->repeat, o = g->column[e] / d->repeat % d->outer;
-    const size_t b = g->column[e] / d->repeat / d->outer;
+  for (size_t e = 0; e < g->n && status == CLARKE_OK && p->terms <= MOST_TERMS; e++) {
+    const size_t n = clarke_step_products(list, p->w->g, s, g->column[e]);
 
-    for (size_t i = 0; i < d->inner && status == CLARKE_OK; i++) {
-      const size_t from = (b * d->inner + i) * d->repeat + r;
-      const size_t at = d->transposed ? i * d->outer + o
-                                      : (d->grouped ? b * d->outer + o : o) * d->inner + i;
-
-      if (wrt) {
-        clarke_matrix_get(p->factor, &p->f->value[x], from, 0);
-        mpq_mul(p->product, p->factor, g->value[e]);
-        status = emit(p, d->weight, at, p->product);
-      }
-      if (p->w->carries[x] && weight[at] != 0 && status == CLARKE_OK) {
-        mpq_set_d(p->factor, weight[at]);
-        mpq_mul(p->product, p->factor, g->value[e]);
-        status = add(p, x, from, p->product);
-      }
-    }
+    for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+      status = through_product(p, &list[i], g->value[e]);
   }
+  free(list);
   return status;
 }
 
@@ -225,9 +212,8 @@ through_step(bool *known, pass *p, size_t i)
   switch (s->kind) {
   case CLARKE_GATHER:
   case CLARKE_SUM:
-    return through_sum(p, s, g);
   case CLARKE_DENSE:
-    return through_dense(p, s, g);
+    return through_products(p, s, g);
   case CLARKE_MAX:
     return through_max(p, i, g);
   case CLARKE_PIECEWISE:

@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "bound.h"
 #include "cell.h"
+#include "factor.h"
 #include "gradient.h"
 #include "lines.h"
 #include "names.h"
@@ -153,7 +154,9 @@ check_dead(bool settled)
     next_rational(&value);
     require(t->slope + b >= next, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
-    require(degree[t->at[a]] < 2 && degree[t->at[b]] < 2, "%s: its argument is not affine", kink(k));
+    require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2)
+                || affine_but_for_a_factor(&p, &c, t->from, t->at[a], t->at[b]),
+            "%s: its argument is not affine, nor is it but for a factor", kink(k));
     if (c.side[k] < 0)
       mpq_neg(&value, &value);
     kink_row(&p, &c, k, a, b);

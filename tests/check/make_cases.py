@@ -28,11 +28,12 @@ def sha(name):
         return hashlib.sha256(f.read()).hexdigest()
 
 
-def save(name, nodes, shape, out_shape, parameters, opset=17):
+def save(name, nodes, shape, out_shape, parameters, opset=17, integers=None):
     graph = helper.make_graph(
         nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("out", TensorProto.FLOAT, out_shape)],
-        [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
+        [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()]
+        + [numpy_helper.from_array(np.asarray(v, np.int64), k) for k, v in (integers or {}).items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     model.ir_version = 8
     with open(path(name), "wb") as f:
@@ -975,9 +976,9 @@ def exact_layers():
     case("layer-beside", 0, "VERIFIED", evidence=both, **{**base, "verdict": "in-clarke"})
     case("layer-beside-side", 1, "wrong side", evidence=both.replace("0 -1", "0 1"), **{**base, "verdict": "in-clarke"})
     case("layer-beside-one", 1, "not AD's output", evidence=f"evidence hull 1\ncell 1 +-\n{way}1", **base)
-    # The two are opposite, so that neither leaf nor cell is missing from this tree; but they are not affine.
+    # The two are opposite, and affine but for the root: neither leaf nor cell is missing from this tree.
     dead = "dead 2\nu 0 1\nu 1 1"
-    case("layer-beside-dead", 1, "its argument is not affine", **{**base, "verdict": "not-in-clarke", "wrt": "w"},
+    case("layer-beside-dead", 1, "AD's output is not separated", **{**base, "verdict": "not-in-clarke", "wrt": "w"},
          evidence=f"evidence separator\nv w 0 1\ntree\nbranch 0\nbranch 1\n{dead}\nleaf\nbranch 1\nleaf\n{dead}")
     # An entry alone is its mean: 0, whatever w is.
     norm_net("layer-alone", "LayerNormalization", dict(w=[[1], [1]], s=[1], b=[0]), [2])
@@ -1973,6 +1974,74 @@ def near_kinks():
     case("near-order", 0, "VERIFIED", evidence=ad, **{**window, "model": "near-order.onnx", "data": "near-order.npz"})
 
 
+def factors():
+    """Arguments that are affine but for a factor that is not zero; and some for which no such factor is known."""
+    dense = lambda x, w, y: helper.make_node("Gemm", [x, w], [y], "dense_" + y)  # noqa: E731
+    rho = lambda x, y: helper.make_node("Relu", [x], [y], "rho_" + y)  # noqa: E731
+    leaky = lambda x, y, alpha: helper.make_node("LeakyRelu", [x], [y], "leaky_" + y, alpha=alpha)  # noqa: E731
+    batch("factor.npz", [[1]])
+    tree = "evidence separator\nv w 0 1\ntree\nbranch 0\nbranch 1\n{0}\nleaf\nbranch 1\nleaf\n{1}"
+    base = dict(verdict="not-in-clarke", data="factor.npz", touched=2, proxies=["LeakyRelu 0 left"])
+    minus, plus = "dead 2\nu 0 1\nu 1 4", "dead 2\nu 0 1\nu 1 1"
+
+    def chain(name, status, reason, u, between=(), evidence=tree.format(minus, plus), alpha=0.25, **rest):
+        extra = {k: v for k, v in rest.items() if k in "bs"}
+        save(f"factor-{name}.onnx", [dense("x", "w", "y"), leaky("y", "r", alpha), dense("r", "u", "z"), *between,
+                                     leaky("t" if between else "z", "out", 0.5)],
+             ["N", 1], None, dict(w=[[0]], u=[[u]], **extra))
+        case(f"factor-{name}", status, reason, evidence=evidence, model=f"factor-{name}.onnx",
+             **{**base, **{k: v for k, v in rest.items() if k not in "bs"}})
+
+    # leaky(u leaky(w)) near u = -1 and w = 0: the outer argument has the sign of -w.
+    chain("minus", 0, "VERIFIED", -1)
+    chain("three", 0, "VERIFIED", -3, evidence=tree.format("dead 2\nu 0 3\nu 1 4", "dead 2\nu 0 3\nu 1 1"))
+    chain("plus", 1, "combination of the derivatives is not zero", 1)
+    chain("zero", 1, "not affine, nor is it but for a factor", 0)
+    # The factor must be one of the whole argument.
+    add = helper.make_node("Add", ["z", "b"], ["t"], "add")
+    chain("shift", 1, "not affine, nor is it but for a factor", -1, between=[add], b=[0])
+    chain("number", 0, "VERIFIED", -1, between=[add], b=[0], wrt="w u")
+    # Where the piece is no multiple, there is a number: u (w - 1) + 1 with w = 0 is none.
+    one = helper.make_node("Add", ["z", "b"], ["t"], "add")
+    save("factor-piece.onnx", [dense("x", "w", "y"), helper.make_node("Add", ["y", "s"], ["i"], "inner"), leaky("i", "r", 0.25),
+                               dense("r", "u", "z"), one, leaky("t", "out", 0.5)],
+         ["N", 1], None, dict(w=[[0]], u=[[1]], b=[0.25], s=[-1]))
+    case("factor-piece", 1, "not affine, nor is it but for a factor", evidence="evidence separator\nv w 0 1\ntree\nbranch 0\ndead 1\n"
+         "u 0 1\nleaf", model="factor-piece.onnx", wrt="w u", **{**base, "touched": 1})
+    # One parameter in two products is a factor of both. Of the options g n and g m at g = 0 the larger n is the larger one
+    # where g > 0. So of these two windows one takes its first entry, the other its last; AD takes both first ones.
+    batch("factor-window.npz", [[[1, 2, 5, 4]]])
+    net = [helper.make_node("Conv", ["x", "w"], ["y"], "conv"),
+           helper.make_node("BatchNormalization", ["y", "g", "b", "mean", "var"], ["n"], "norm", epsilon=0.25),
+           helper.make_node("MaxPool", ["n"], ["m"], "pool", kernel_shape=[2], strides=[2]),
+           helper.make_node("Flatten", ["m"], ["f"], "flat"), dense("f", "v", "out")]
+    trees = "evidence separator\nv g 0 {0}\ntree\nbranch 0\nbranch 1\n{1}\nleaf\nbranch 1\nleaf\n{2}"
+    dead = "dead 2\nu 0 {0} 1\nu 1 {1} 1"
+    for name, w, mean in [("window", 1, 0), ("window-mean", 1, 3), ("window-minus", -1, 1)]:
+        save(f"factor-{name}.onnx", net, ["N", 1, 4], None,
+             dict(w=[[[w]]], g=[0], b=[7], mean=[mean], var=[0.75], v=[[1], [-1]]))
+        at = dict(verdict="not-in-clarke", model=f"factor-{name}.onnx", data="factor-window.npz", touched=2, proxies=[],
+                  tie="first", wrt="w g b")
+        case(f"factor-{name}", 0, "VERIFIED", evidence=trees.format(-w, dead.format("b", "b"), dead.format("a", "a")), **at)
+        case(f"factor-{name}-v", 1, "AD's output is not separated",
+             evidence=trees.format(w, dead.format("b", "b"), dead.format("a", "a")), **at)
+        case(f"factor-{name}-alive", 1, "combination of the derivatives is not zero",
+             evidence=trees.format(-w, dead.format("b", "b"), dead.format("a", "a")).replace("leaf\nbranch 1\nleaf", dead.format("b", "a")),
+             **at)
+    # max(2, 2 + w / sqrt(2), 2 + w / sqrt(3)) and max(2, 2 + w / sqrt(3), 2 + w / sqrt(2)), w = 0. Each difference from the first option is a
+    # multiple of w, but the second's options do not compare as the first's do: where w > 0 they take b and c.
+    save("parallel-roots.onnx",
+         [helper.make_node("Mul", ["x", "w"], ["y"], "scale"),
+          helper.make_node("BatchNormalization", ["y", "s", "b", "mean", "var"], ["n"], "norm", epsilon=0.25),
+          rho("n", "r"), helper.make_node("Add", ["r", "k"], ["t"], "add"), helper.make_node("Unsqueeze", ["t", "one"], ["u"], "row"),
+          helper.make_node("MaxPool", ["u"], ["out"], "pool", kernel_shape=[3], strides=[3])], ["N", 6], None,
+         dict(w=[0], s=[1] * 6, b=[-5, 2, 2] * 2, k=[2, 0, 0] * 2, mean=[0] * 6, var=[1, 1.75, 2.75, 1, 2.75, 1.75]),
+         integers=dict(one=[1]))
+    batch("parallel-roots.npz", [[0, 1, 1, 0, 1, 1]])
+    case("parallel-roots", 1, "not rational", verdict="not-in-clarke", model="parallel-roots.onnx", data="parallel-roots.npz",
+         touched=2, proxies=["Relu 0 0"], tie="hybrid 19/12", wrt="w", evidence="evidence bound\nv w 0 1\nparallel 0 1\ntree\nbranch 0\nleaf\nleaf\nleaf")
+
+
 def resting():
     """Touched kinks and windows whose gradient is zero, so that no side is asked for; and some that only seem so."""
     dense = lambda x, w, y: helper.make_node("Gemm", [x, w], [y], "dense_" + y)  # noqa: E731
@@ -2095,7 +2164,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
-                 normalized, near_kinks, resting, products_of_parameters,
+                 normalized, near_kinks, resting, factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan]:
         make()

@@ -1,0 +1,466 @@
+/* A number that is zero at w, written as a combination of entries of earlier and earlier steps. Each time it is divided by what
+ * is not zero there, until the entries are affine. */
+#include "audit/factor.h"
+#include "network/product.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_ENTRIES ((size_t)1 << 14)
+#define MOST_PRODUCTS ((size_t)1 << 12)
+
+/* The combination: of entries, feature * columns + column, by value, plus a number. */
+typedef struct {
+  const clarke_marking *m;
+  const clarke_graph *g;
+  mpq_t **of;   /* NULL: of a constant */
+  size_t *size; /* entries of each */
+  mpq_t number, scratch;
+} combination;
+
+/* coef times a parameter's entry (CLARKE_NONE: none) times entry e of value x (CLARKE_NONE: 1). */
+typedef struct {
+  size_t parameter, at, x, e;
+  double weight; /* the parameter's */
+  mpq_t coef;
+} product;
+
+typedef struct {
+  size_t n;
+  product *all;
+} products;
+
+typedef enum { NO, ON, YES } progress;
+
+static bool
+combination_init(combination *c, const clarke_marking *m)
+{
+  const clarke_graph *g = m->q->g;
+
+  memset(c, 0, sizeof *c);
+  mpq_inits(c->number, c->scratch, NULL);
+  c->m = m;
+  c->g = g;
+  c->of = calloc(g->n_values + 1, sizeof *c->of);
+  c->size = calloc(g->n_values + 1, sizeof *c->size);
+  if (c->of == NULL || c->size == NULL)
+    return false;
+  for (size_t v = 0; v < g->n_values; v++) {
+    size_t n = g->values[v].constant ? 0 : g->values[v].count * m->f->n;
+
+    c->of[v] = n > 0 ? malloc(n * sizeof **c->of) : NULL;
+    if (n > 0 && c->of[v] == NULL)
+      return false;
+    for (c->size[v] = 0; c->size[v] < n; c->size[v]++)
+      mpq_init(c->of[v][c->size[v]]);
+  }
+  return true;
+}
+
+static void
+combination_clear(combination *c)
+{
+  for (size_t v = 0; c->of != NULL && c->size != NULL && v < c->g->n_values; v++) {
+    for (size_t e = 0; e < c->size[v]; e++)
+      mpq_clear(c->of[v][e]);
+    free(c->of[v]);
+  }
+  free(c->of);
+  free(c->size);
+  mpq_clears(c->number, c->scratch, NULL);
+}
+
+static bool
+is_zero(const combination *c, size_t v)
+{
+  for (size_t e = 0; e < c->size[v]; e++)
+    if (mpq_sgn(c->of[v][e]) != 0)
+      return false;
+  return true;
+}
+
+static bool
+only_at(const combination *c, size_t v)
+{
+  for (size_t u = 0; u < c->g->n_values; u++)
+    if (u != v && !is_zero(c, u))
+      return false;
+  return true;
+}
+
+static bool
+is_affine(const combination *c)
+{
+  for (size_t v = 0; v < c->g->n_values; v++)
+    for (size_t e = 0; e < c->size[v]; e++)
+      if (mpq_sgn(c->of[v][e]) != 0 && c->m->mark[v][e] == 2)
+        return false;
+  return true;
+}
+
+static void
+add(combination *c, mpq_t y, const mpq_t a, const mpq_t b)
+{
+  mpq_mul(c->scratch, a, b);
+  mpq_add(y, y, c->scratch);
+}
+
+/* *radius: how far the entry may be from q. */
+static void
+entry_value(mpq_t q, double *radius, const combination *c, size_t v, size_t e)
+{
+  const size_t n = c->m->f->n;
+  const clarke_matrix *x = &c->m->f->value[v];
+
+  clarke_matrix_get(q, x, e / n, e % n);
+  *radius = clarke_matrix_radius(x, e / n, e % n);
+}
+
+/* What is constant is a number. */
+static bool
+take_constants(combination *c, size_t v)
+{
+  bool known = true;
+  mpq_t x;
+
+  mpq_init(x);
+  for (size_t e = 0; e < c->size[v] && known; e++) {
+    double radius;
+
+    if (mpq_sgn(c->of[v][e]) == 0 || c->m->mark[v][e] > 0)
+      continue;
+    entry_value(x, &radius, c, v, e);
+    known = radius == 0;
+    add(c, c->number, c->of[v][e], x);
+    mpq_set_ui(c->of[v][e], 0, 1);
+  }
+  mpq_clear(x);
+  return known;
+}
+
+/* --- sums of products ------------------------------------------------------------------------ */
+
+static product *
+place_for(products *list, const product *new)
+{
+  size_t i = 0;
+
+  while (i < list->n && (list->all[i].parameter != new->parameter || list->all[i].at != new->at ||
+                         list->all[i].x != new->x || list->all[i].e != new->e))
+    i++;
+  if (i == list->n) {
+    list->all[i] = *new;
+    mpq_init(list->all[i].coef);
+    list->n++;
+  }
+  return &list->all[i];
+}
+
+/* coef times what the step makes of the constant. */
+static void
+constant_factor(mpq_t q, combination *c, const clarke_step *s, const clarke_product *p)
+{
+  mpq_set_d(q, p->coef);
+  if (p->c == CLARKE_NONE)
+    return;
+  mpq_set_d(c->scratch, c->g->values[p->c].real[p->c_entry]);
+  (s->kind == CLARKE_SCALE && s->divide ? mpq_div : mpq_mul)(q, q, c->scratch);
+}
+
+static bool
+is_constant_zero(const combination *c, size_t v, size_t e)
+{
+  const size_t n = c->m->f->n;
+
+  return c->m->mark[v][e] == 0 && clarke_matrix_entry_is_zero(&c->m->f->value[v], e / n, e % n);
+}
+
+/* Adds what entry e of the step is made of. */
+static bool
+add_products(products *list, combination *c, const clarke_step *s, size_t e, clarke_product *scratch)
+{
+  const size_t n = c->m->f->n, many = clarke_step_products(scratch, c->g, s, e / n);
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t i = 0; i < many && list->n < MOST_PRODUCTS; i++) {
+    const clarke_product *t = &scratch[i];
+    const bool wrt = t->c != CLARKE_NONE && clarke_value_is_wrt(c->g, t->c);
+    const clarke_value *v = wrt ? &c->g->values[t->c] : NULL;
+    product new = {.parameter = wrt ? v->parameter : CLARKE_NONE,
+                   .x = t->x,
+                   .e = t->x != CLARKE_NONE ? t->x_entry * n + e % n : 0};
+
+    if (t->x != CLARKE_NONE && is_constant_zero(c, t->x, new.e))
+      continue;
+    if (wrt) {
+      new.at = v->origin != NULL ? v->origin[t->c_entry] : t->c_entry;
+      new.weight = v->real[t->c_entry];
+      mpq_set_d(q, t->coef);
+    } else
+      constant_factor(q, c, s, t);
+    add(c, place_for(list, &new)->coef, c->of[s->out][e], q);
+  }
+  mpq_clear(q);
+  return list->n < MOST_PRODUCTS;
+}
+
+/* The one parameter's entry in all products; NULL where some have none, or another. */
+static const product *
+common(const products *list, bool *fixed)
+{
+  const product *one = NULL;
+  bool shared = true;
+
+  *fixed = true;
+  for (size_t i = 0; i < list->n; i++) {
+    const product *t = &list->all[i];
+
+    if (mpq_sgn(t->coef) == 0)
+      continue;
+    *fixed = *fixed && t->parameter == CLARKE_NONE;
+    shared = shared && t->parameter != CLARKE_NONE &&
+             (one == NULL || (t->parameter == one->parameter && t->at == one->at));
+    one = t;
+  }
+  return shared ? one : NULL;
+}
+
+static void
+take_products(combination *c, const products *list)
+{
+  for (size_t i = 0; i < list->n; i++) {
+    const product *t = &list->all[i];
+
+    if (t->x == CLARKE_NONE)
+      mpq_add(c->number, c->number, t->coef);
+    else
+      mpq_add(c->of[t->x][t->e], c->of[t->x][t->e], t->coef);
+  }
+}
+
+/* Is what the parameter is multiplied by certainly not zero? */
+static bool
+is_no_zero(combination *c, const products *list)
+{
+  mpq_t sum, x, radius;
+  bool certain;
+
+  mpq_inits(sum, x, radius, NULL);
+  for (size_t i = 0; i < list->n; i++) {
+    const product *t = &list->all[i];
+    double r = 0;
+
+    mpq_set_ui(x, 1, 1);
+    if (t->x != CLARKE_NONE)
+      entry_value(x, &r, c, t->x, t->e);
+    add(c, sum, t->coef, x);
+    mpq_set_d(x, r);
+    mpq_abs(c->scratch, t->coef);
+    mpq_mul(x, x, c->scratch);
+    mpq_add(radius, radius, x);
+  }
+  mpq_abs(sum, sum);
+  certain = mpq_cmp(sum, radius) > 0;
+  mpq_clears(sum, x, radius, NULL);
+  return certain;
+}
+
+static clarke_status
+through_products(progress *found, combination *c, const clarke_step *s, clarke_error *err)
+{
+  products list = {0, malloc((MOST_PRODUCTS + 1) * sizeof *list.all)};
+  clarke_product *scratch = malloc((clarke_step_products_most(s) + 1) * sizeof *scratch);
+  bool room = list.all != NULL && scratch != NULL, fixed = false;
+  const clarke_status status = room ? CLARKE_OK : clarke_no_memory(err);
+  const product *one;
+
+  *found = NO;
+  for (size_t e = 0; e < c->size[s->out] && room; e++)
+    if (mpq_sgn(c->of[s->out][e]) != 0)
+      room = add_products(&list, c, s, e, scratch);
+  one = room ? common(&list, &fixed) : NULL;
+  if (room && (fixed || (one != NULL && only_at(c, s->out) && mpq_sgn(c->number) == 0))) {
+    const bool on = fixed || one->weight != 0;
+
+    *found = on ? ON : is_no_zero(c, &list) ? YES : NO;
+    if (on)
+      take_products(c, &list);
+  }
+  for (size_t i = 0; i < list.n; i++)
+    mpq_clear(list.all[i].coef);
+  free(list.all);
+  free(scratch);
+  return status;
+}
+
+/* --- other steps ----------------------------------------------------------------------------- */
+
+static size_t
+touch_at(const combination *c, size_t step, size_t e)
+{
+  return c->m->index[step][e];
+}
+
+/* The side of the touch at the entry; CLARKE_PROXY: none is chosen. */
+static int8_t
+side_at(const combination *c, size_t step, size_t e)
+{
+  const size_t k = touch_at(c, step, e);
+
+  return k > 0 && c->m->side != NULL ? c->m->side[k - 1] : CLARKE_PROXY;
+}
+
+static bool
+through_piece(combination *c, size_t step, size_t e)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const int8_t code = c->m->f->piece[step][e], side = side_at(c, step, e);
+  const size_t p = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code) + (side == CLARKE_RIGHT);
+
+  if (code == CLARKE_OPEN || (code < 0 && side == CLARKE_PROXY) || (p == 0 && s->pieces.slope != CLARKE_NONE) ||
+      mpq_sgn(s->pieces.coef[p][2]) != 0)
+    return false;
+  add(c, c->number, c->of[s->out][e], s->pieces.coef[p][0]);
+  add(c, c->of[s->in[0].value][e], c->of[s->out][e], s->pieces.coef[p][1]);
+  return true;
+}
+
+static bool
+through_window(combination *c, size_t step, size_t e)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const size_t n = c->m->f->n, k = touch_at(c, step, e);
+  const int8_t code = c->m->f->piece[step][e], side = side_at(c, step, e);
+  size_t from;
+
+  if (code == CLARKE_OPEN || (code < 0 && (k == 0 || side == CLARKE_PROXY)))
+    return false;
+  from = code >= 0 ? s->in[0].map[e / n * s->width + (size_t)code]
+                   : c->m->q->replay->touch[k - 1].option[CLARKE_OPTION_OF(side)];
+  mpq_add(c->of[s->in[0].value][from * n + e % n], c->of[s->in[0].value][from * n + e % n], c->of[s->out][e]);
+  return true;
+}
+
+/* Are the entries those of one group, or multiplied by one entry of the constant? */
+static bool
+one_root(const combination *c, const clarke_step *s)
+{
+  const size_t n = c->m->f->n;
+  size_t first = CLARKE_NONE;
+
+  for (size_t e = 0; e < c->size[s->out]; e++) {
+    if (mpq_sgn(c->of[s->out][e]) == 0)
+      continue;
+    if (first == CLARKE_NONE)
+      first = e;
+    if (s->kind == CLARKE_NORMALIZE
+          ? clarke_step_group(s, e / n) != clarke_step_group(s, first / n) ||
+              (!s->grouping.couples && e % n != first % n)
+          : clarke_operand_entry(&s->in[1], e / n) != clarke_operand_entry(&s->in[1], first / n))
+      return false;
+  }
+  return true;
+}
+
+/* x / root, the root left out. */
+static void
+through_root(combination *c, const clarke_step *s, size_t e)
+{
+  const size_t n = c->m->f->n, x = s->in[0].value, to = clarke_operand_entry(&s->in[0], e / n) * n + e % n;
+
+  mpq_add(c->of[x][to], c->of[x][to], c->of[s->out][e]);
+}
+
+/* m (x - mean), the root left out. */
+static void
+through_group(combination *c, const clarke_step *s, size_t e)
+{
+  const size_t n = c->m->f->n;
+  mpq_t *x = c->of[s->in[0].value], by;
+
+  mpq_init(by);
+  for (size_t i = 0; i < c->size[s->out]; i++) {
+    if (clarke_step_group(s, i / n) != clarke_step_group(s, e / n) || (!s->grouping.couples && i % n != e % n))
+      continue;
+    mpq_set_si(by, (i == e ? (long)clarke_step_group_size(s, n) : 0) - 1, 1);
+    add(c, x[i], c->of[s->out][e], by);
+  }
+  mpq_clear(by);
+}
+
+static clarke_status
+through_step(progress *found, combination *c, size_t step, clarke_error *err)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const bool root = s->kind == CLARKE_NORMALIZE || (s->kind == CLARKE_SCALE && s->root);
+
+  if (s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_DENSE ||
+      (s->kind == CLARKE_SCALE && !root))
+    return through_products(found, c, s, err);
+  *found = ON;
+  if (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX ||
+      (root && (!only_at(c, s->out) || mpq_sgn(c->number) != 0 || !one_root(c, s))))
+    *found = NO;
+  for (size_t e = 0; e < c->size[s->out] && *found == ON; e++) {
+    if (mpq_sgn(c->of[s->out][e]) == 0)
+      continue;
+    if (s->kind == CLARKE_NORMALIZE)
+      through_group(c, s, e);
+    else if (root)
+      through_root(c, s, e);
+    else if (!(s->kind == CLARKE_MAX ? through_window : through_piece)(c, step, e))
+      *found = NO;
+  }
+  return CLARKE_OK;
+}
+
+static void
+forget(combination *c, size_t v)
+{
+  for (size_t e = 0; e < c->size[v]; e++)
+    mpq_set_ui(c->of[v][e], 0, 1);
+}
+
+/* The touch's argument, or a difference. */
+static void
+sow(combination *c, size_t k, int8_t side, size_t condition)
+{
+  const clarke_touch *t = &c->m->q->replay->touch[k];
+  const size_t v = c->g->steps[t->step].in[0].value, n = c->m->f->n;
+
+  mpq_set_ui(c->of[v][(t->n_options > 0 ? t->option[CLARKE_OPTION_OF(side)] : t->feature) * n + t->column], 1, 1);
+  if (t->n_options > 0)
+    mpq_set_si(c->of[v][t->option[condition] * n + t->column], -1, 1);
+}
+
+clarke_status
+clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, int8_t side, size_t condition,
+                               clarke_error *err)
+{
+  const clarke_graph *g = m->q->g;
+  progress found = ON;
+  combination c;
+  clarke_status status = CLARKE_OK;
+
+  *is = false;
+  if (g->activations > MOST_ENTRIES)
+    return CLARKE_OK;
+  if (!combination_init(&c, m))
+    status = clarke_no_memory(err);
+  else
+    sow(&c, k, side, condition);
+  for (size_t i = m->q->replay->touch[k].step; i-- > 0 && status == CLARKE_OK && found == ON;) {
+    const size_t v = g->steps[i].out;
+
+    if (is_zero(&c, v))
+      continue;
+    found = !take_constants(&c, v) ? NO : is_affine(&c) ? YES : ON;
+    if (found == ON)
+      status = through_step(&found, &c, i, err);
+    forget(&c, v);
+  }
+  *is = status == CLARKE_OK && found == YES;
+  combination_clear(&c);
+  return status;
+}

@@ -1,0 +1,11 @@
+/* Arguments that are affine but for a factor (docs/proof-format.md, "Factors"). */
+#ifndef CLARKE_KERNEL_FACTOR_H
+#define CLARKE_KERNEL_FACTOR_H
+
+#include "point.h"
+
+/* Is entry a of step s, or where b is another entry that less entry b, near the weights within the settled cell an affine
+ * function times one that is continuous and not zero there? It must be zero at the weights. */
+bool affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_t b);
+
+#endif
