@@ -34,7 +34,7 @@ take_columns(clarke_block_hulls *s, const clarke_classes *c)
   return true;
 }
 
-/* Are all touches of the block in its classes? */
+/* Are all touches of the block in its classes, and affine themselves? */
 static bool
 is_complete(const clarke_block_hulls *s, const bool *among, const clarke_classes *c)
 {
@@ -43,7 +43,7 @@ is_complete(const clarke_block_hulls *s, const bool *among, const clarke_classes
   for (size_t k = 0; k < s->q->replay->n_touches; k++)
     all += among[k];
   for (size_t i = 0; i < c->n; i++)
-    all -= c->class[i].n;
+    all -= c->class[i].plain ? c->class[i].n : 0;
   return all == 0;
 }
 

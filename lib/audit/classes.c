@@ -1,7 +1,7 @@
 #include "audit/classes.h"
 
 #include "audit/enumerate.h"
-#include "audit/degree.h"
+#include "audit/factor.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -58,15 +58,28 @@ clarke_class_condition(clarke_row *row, const clarke_class *class, size_t o, siz
 
 /* --- one touch ------------------------------------------------------------------------------ */
 
-/* Can it be branched on, whatever the sides of others? */
+/* Affine itself? */
 static bool
-is_affine(const clarke_touch *t, const uint8_t *degree)
+is_plain(const clarke_marking *m, size_t k)
 {
-  bool affine = t->n_options <= CLARKE_TREE_OPTIONS;
+  bool plain = true;
 
-  for (size_t c = 0; c < clarke_touch_conditions(t); c++)
-    affine = affine && degree[t->first_condition + c] < 2;
-  return affine;
+  for (size_t c = 0; c < clarke_touch_conditions(&m->q->replay->touch[k]); c++)
+    plain = plain && clarke_marking_degree(m, k, c) < 2;
+  return plain;
+}
+
+/* Can it be branched on, whatever the sides of others? Of several options each must be affine: those that are so but for factors
+ * of their own would not keep their proportion. */
+static clarke_status
+is_affine(bool *affine, const clarke_marking *m, size_t k, clarke_error *err)
+{
+  const clarke_touch *t = &m->q->replay->touch[k];
+  const int8_t side = t->n_options > 0 ? CLARKE_OPTION(0) : CLARKE_RIGHT;
+
+  *affine = t->n_options <= CLARKE_TREE_OPTIONS && is_plain(m, k);
+  return *affine || t->n_options > 2 ? CLARKE_OK
+                                     : clarke_affine_but_for_a_factor(affine, m, k, side, t->n_options > 0, err);
 }
 
 static clarke_status
@@ -80,6 +93,8 @@ new_class(clarke_class *class, size_t k, const clarke_touch *t, clarke_error *er
     return clarke_no_memory(err);
   }
   class->n = 1;
+  class->plain = true;
+  class->divided = 1;
   class->touch[0] = k;
   class->window = t->n_options > 0;
   class->options = clarke_touch_sides(t);
@@ -120,12 +135,15 @@ read_touch(clarke_class *class, bool *differs, clarke_columns *columns, size_t k
   mpq_init(one);
   mpq_set_ui(one, 1, 1);
   *differs = true;
+  columns->whole = t->n_options > 2;
   for (size_t o = 1; o < clarke_touch_sides(t) && status == CLARKE_OK; o++) {
     bool exact;
 
     status = clarke_touch_row(&class->base[o], &exact, columns, k,
                               t->n_options > 0 ? CLARKE_OPTION(o) : CLARKE_RIGHT, 0, false, err);
     *differs = *differs && exact && class->base[o].n > 0;
+    class->divided = columns->divided;
+    class->plain = class->plain && class->divided == 1;
     for (size_t p = 1; p < o && status == CLARKE_OK; p++)
       *differs = *differs && compare_rows(&class->base[o], one, &class->base[p], one) != 0;
   }
@@ -219,7 +237,7 @@ add_gain(clarke_class *class, const clarke_classes *c, const clarke_class *own, 
       ad += share_of(q, k, o) * taken(q, k, o, p);
     for (size_t o = 0; o < own->options; o++)
       add_scaled(class->gain[pull < 0] + o * c->n_columns, c, &own->base[p],
-                 pull * (taken(q, k, o, p) - ad));
+                 pull * own->divided * (taken(q, k, o, p) - ad));
   }
 }
 
@@ -266,11 +284,12 @@ join(clarke_class *class, const clarke_classes *c, known *same, size_t n,
   class->n = n;
   for (size_t i = 0; i < n; i++) {
     class->touch[i] = same[i].of->touch[0];
+    class->plain = class->plain && same[i].of->plain;
     add_gain(class, c, same[i].of, arf_get_d(arb_midref(q->touch[class->touch[i]].adjoint), ARF_RND_NEAR),
              q);
   }
   for (size_t o = 1; o < class->options; o++)
-    add_scaled(class->slope + o * c->n_columns, c, &class->base[o], 1);
+    add_scaled(class->slope + o * c->n_columns, c, &class->base[o], class->divided);
   same[0].of->base = NULL;
   return CLARKE_OK;
 }
@@ -312,19 +331,22 @@ read_touches(clarke_class *own, size_t *n, const clarke_question *q, const bool 
              clarke_error *err)
 {
   const clarke_replay *r = q->replay;
-  uint8_t *degree = malloc(r->n_conditions + 1);
+  clarke_marking marking = {0};
   clarke_columns columns = {0};
-  clarke_status status = degree != NULL ? clarke_degrees(degree, q, NULL, err) : clarke_no_memory(err);
+  clarke_status status = clarke_marking_run(&marking, q, NULL, err);
 
   if (status == CLARKE_OK)
     status = clarke_columns_init(&columns, q, NULL, err);
   for (size_t j = 0; j < r->near.n; j++)
     for (size_t k = 0; k < r->n_touches && status == CLARKE_OK; k++) {
-      bool differs;
+      bool differs, affine = false;
 
-      if (r->touch[k].column != j || !among[k] || !is_affine(&r->touch[k], degree))
+      if (r->touch[k].column == j && among[k])
+        status = is_affine(&affine, &marking, k, err);
+      if (!affine || status != CLARKE_OK)
         continue;
       status = read_touch(&own[*n], &differs, &columns, k, &r->touch[k], err);
+      own[*n].plain = status == CLARKE_OK && own[*n].plain && is_plain(&marking, k);
       if (status == CLARKE_OK && differs)
         (*n)++;
       else if (status == CLARKE_OK)
@@ -332,7 +354,7 @@ read_touches(clarke_class *own, size_t *n, const clarke_question *q, const bool 
     }
   if (columns.q != NULL)
     clarke_columns_clear(&columns);
-  free(degree);
+  clarke_marking_clear(&marking);
   return status;
 }
 

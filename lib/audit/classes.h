@@ -14,6 +14,8 @@ typedef struct {
   bool window;       /* kinks and windows are apart, though two options are as two sides: proofs join each with its like */
   size_t options;
   clarke_row *base;  /* by option; base[0] is empty; the first touch's */
+  bool plain;        /* all touches are affine themselves, not but for a factor, and their rows are rational */
+  double divided;    /* what base was divided by; a guess; 1 but for what is not rational */
   double *slope;     /* options x columns: base, in floats */
   double *gain[2];   /* options x columns: what the option adds to AD's output, by the touches for which the loss
                       * grows with their output, and by the others; floats, a guess */
@@ -31,8 +33,8 @@ void clarke_classes_clear(clarke_classes *c);
 /* Classes without a common touch, their touches and the columns in order, finished rows. */
 bool clarke_classes_are_valid(const clarke_classes *c, const clarke_question *q);
 
-/* The classes of the marked touches whose arguments are affine, exactly, whatever the sides; others are left
- * out. */
+/* The classes of the marked touches whose arguments are affine, of a kink or two options but for a factor, exactly, whatever
+ * the sides; others are left out. */
 clarke_status clarke_classes_find(clarke_classes *c, const clarke_question *q,
                                     const bool *among, clarke_error *err);
 

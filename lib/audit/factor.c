@@ -6,15 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_ENTRIES ((size_t)1 << 14)
+#define MOST_ENTRIES ((size_t)1 << 20)
 #define MOST_PRODUCTS ((size_t)1 << 12)
 
-/* The combination: of entries, feature * columns + column, by value, plus a number. */
+/* The combination: of entries, feature * n + column, by value, plus a number. Where the graph does not couple samples there is
+ * one column, the touch's. */
 typedef struct {
   const clarke_marking *m;
   const clarke_graph *g;
-  mpq_t **of;   /* NULL: of a constant */
-  size_t *size; /* entries of each */
+  size_t n, column;
+  mpq_t **of;   /* NULL: none is in it */
+  size_t *size; /* entries of each that is not NULL, else 0 */
+  size_t all;
+  bool failed; /* no memory, or too many entries */
   mpq_t number, scratch;
 } combination;
 
@@ -33,7 +37,7 @@ typedef struct {
 typedef enum { NO, ON, YES } progress;
 
 static bool
-combination_init(combination *c, const clarke_marking *m)
+combination_init(combination *c, const clarke_marking *m, size_t column)
 {
   const clarke_graph *g = m->q->g;
 
@@ -41,20 +45,40 @@ combination_init(combination *c, const clarke_marking *m)
   mpq_inits(c->number, c->scratch, NULL);
   c->m = m;
   c->g = g;
+  c->n = clarke_graph_couples(g) ? m->f->n : 1;
+  c->column = column;
   c->of = calloc(g->n_values + 1, sizeof *c->of);
   c->size = calloc(g->n_values + 1, sizeof *c->size);
-  if (c->of == NULL || c->size == NULL)
-    return false;
-  for (size_t v = 0; v < g->n_values; v++) {
-    size_t n = g->values[v].constant ? 0 : g->values[v].count * m->f->n;
+  return c->of != NULL && c->size != NULL;
+}
 
-    c->of[v] = n > 0 ? malloc(n * sizeof **c->of) : NULL;
-    if (n > 0 && c->of[v] == NULL)
-      return false;
-    for (c->size[v] = 0; c->size[v] < n; c->size[v]++)
+/* What entry e of the value is multiplied by. */
+static mpq_ptr
+at(combination *c, size_t v, size_t e)
+{
+  const size_t size = c->g->values[v].count * c->n;
+
+  if (c->of[v] == NULL) {
+    c->all += size;
+    c->of[v] = c->all <= MOST_ENTRIES ? malloc((size + 1) * sizeof **c->of) : NULL;
+    c->failed = c->failed || c->of[v] == NULL;
+    for (; c->of[v] != NULL && c->size[v] < size; c->size[v]++)
       mpq_init(c->of[v][c->size[v]]);
   }
-  return true;
+  return c->of[v] != NULL ? c->of[v][e] : c->scratch;
+}
+
+static size_t
+column_of(const combination *c, size_t e)
+{
+  return c->n > 1 ? e % c->n : c->column;
+}
+
+/* Where the pass has entry e of a value. */
+static size_t
+place(const combination *c, size_t e)
+{
+  return e / c->n * c->m->f->n + column_of(c, e);
 }
 
 static void
@@ -93,7 +117,7 @@ is_affine(const combination *c)
 {
   for (size_t v = 0; v < c->g->n_values; v++)
     for (size_t e = 0; e < c->size[v]; e++)
-      if (mpq_sgn(c->of[v][e]) != 0 && c->m->mark[v][e] == 2)
+      if (mpq_sgn(c->of[v][e]) != 0 && c->m->mark[v][place(c, e)] == 2)
         return false;
   return true;
 }
@@ -109,11 +133,10 @@ add(combination *c, mpq_t y, const mpq_t a, const mpq_t b)
 static void
 entry_value(mpq_t q, double *radius, const combination *c, size_t v, size_t e)
 {
-  const size_t n = c->m->f->n;
   const clarke_matrix *x = &c->m->f->value[v];
 
-  clarke_matrix_get(q, x, e / n, e % n);
-  *radius = clarke_matrix_radius(x, e / n, e % n);
+  clarke_matrix_get(q, x, e / c->n, column_of(c, e));
+  *radius = clarke_matrix_radius(x, e / c->n, column_of(c, e));
 }
 
 /* What is constant is a number. */
@@ -127,7 +150,7 @@ take_constants(combination *c, size_t v)
   for (size_t e = 0; e < c->size[v] && known; e++) {
     double radius;
 
-    if (mpq_sgn(c->of[v][e]) == 0 || c->m->mark[v][e] > 0)
+    if (mpq_sgn(c->of[v][e]) == 0 || c->m->mark[v][place(c, e)] > 0)
       continue;
     entry_value(x, &radius, c, v, e);
     known = radius == 0;
@@ -170,16 +193,15 @@ constant_factor(mpq_t q, combination *c, const clarke_step *s, const clarke_prod
 static bool
 is_constant_zero(const combination *c, size_t v, size_t e)
 {
-  const size_t n = c->m->f->n;
-
-  return c->m->mark[v][e] == 0 && clarke_matrix_entry_is_zero(&c->m->f->value[v], e / n, e % n);
+  return c->m->mark[v][place(c, e)] == 0 &&
+         clarke_matrix_entry_is_zero(&c->m->f->value[v], e / c->n, column_of(c, e));
 }
 
 /* Adds what entry e of the step is made of. */
 static bool
 add_products(products *list, combination *c, const clarke_step *s, size_t e, clarke_product *scratch)
 {
-  const size_t n = c->m->f->n, many = clarke_step_products(scratch, c->g, s, e / n);
+  const size_t n = c->n, many = clarke_step_products(scratch, c->g, s, e / n);
   mpq_t q;
 
   mpq_init(q);
@@ -234,8 +256,11 @@ take_products(combination *c, const products *list)
 
     if (t->x == CLARKE_NONE)
       mpq_add(c->number, c->number, t->coef);
-    else
-      mpq_add(c->of[t->x][t->e], c->of[t->x][t->e], t->coef);
+    else {
+      mpq_ptr to = at(c, t->x, t->e);
+
+      mpq_add(to, to, t->coef);
+    }
   }
 }
 
@@ -299,7 +324,7 @@ through_products(progress *found, combination *c, const clarke_step *s, clarke_e
 static size_t
 touch_at(const combination *c, size_t step, size_t e)
 {
-  return c->m->index[step][e];
+  return c->m->index[step][place(c, e)];
 }
 
 /* The side of the touch at the entry; CLARKE_PROXY: none is chosen. */
@@ -315,14 +340,14 @@ static bool
 through_piece(combination *c, size_t step, size_t e)
 {
   const clarke_step *s = &c->g->steps[step];
-  const int8_t code = c->m->f->piece[step][e], side = side_at(c, step, e);
+  const int8_t code = c->m->f->piece[step][place(c, e)], side = side_at(c, step, e);
   const size_t p = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code) + (side == CLARKE_RIGHT);
 
   if (code == CLARKE_OPEN || (code < 0 && side == CLARKE_PROXY) || (p == 0 && s->pieces.slope != CLARKE_NONE) ||
       mpq_sgn(s->pieces.coef[p][2]) != 0)
     return false;
   add(c, c->number, c->of[s->out][e], s->pieces.coef[p][0]);
-  add(c, c->of[s->in[0].value][e], c->of[s->out][e], s->pieces.coef[p][1]);
+  add(c, at(c, s->in[0].value, e), c->of[s->out][e], s->pieces.coef[p][1]);
   return true;
 }
 
@@ -330,15 +355,17 @@ static bool
 through_window(combination *c, size_t step, size_t e)
 {
   const clarke_step *s = &c->g->steps[step];
-  const size_t n = c->m->f->n, k = touch_at(c, step, e);
-  const int8_t code = c->m->f->piece[step][e], side = side_at(c, step, e);
+  const size_t k = touch_at(c, step, e);
+  const int8_t code = c->m->f->piece[step][place(c, e)], side = side_at(c, step, e);
   size_t from;
+  mpq_ptr to;
 
   if (code == CLARKE_OPEN || (code < 0 && (k == 0 || side == CLARKE_PROXY)))
     return false;
-  from = code >= 0 ? s->in[0].map[e / n * s->width + (size_t)code]
+  from = code >= 0 ? s->in[0].map[e / c->n * s->width + (size_t)code]
                    : c->m->q->replay->touch[k - 1].option[CLARKE_OPTION_OF(side)];
-  mpq_add(c->of[s->in[0].value][from * n + e % n], c->of[s->in[0].value][from * n + e % n], c->of[s->out][e]);
+  to = at(c, s->in[0].value, from * c->n + e % c->n);
+  mpq_add(to, to, c->of[s->out][e]);
   return true;
 }
 
@@ -346,7 +373,7 @@ through_window(combination *c, size_t step, size_t e)
 static bool
 one_root(const combination *c, const clarke_step *s)
 {
-  const size_t n = c->m->f->n;
+  const size_t n = c->n;
   size_t first = CLARKE_NONE;
 
   for (size_t e = 0; e < c->size[s->out]; e++) {
@@ -367,24 +394,24 @@ one_root(const combination *c, const clarke_step *s)
 static void
 through_root(combination *c, const clarke_step *s, size_t e)
 {
-  const size_t n = c->m->f->n, x = s->in[0].value, to = clarke_operand_entry(&s->in[0], e / n) * n + e % n;
+  mpq_ptr to = at(c, s->in[0].value, clarke_operand_entry(&s->in[0], e / c->n) * c->n + e % c->n);
 
-  mpq_add(c->of[x][to], c->of[x][to], c->of[s->out][e]);
+  mpq_add(to, to, c->of[s->out][e]);
 }
 
 /* m (x - mean), the root left out. */
 static void
 through_group(combination *c, const clarke_step *s, size_t e)
 {
-  const size_t n = c->m->f->n;
-  mpq_t *x = c->of[s->in[0].value], by;
+  const size_t n = c->n;
+  mpq_t by;
 
   mpq_init(by);
   for (size_t i = 0; i < c->size[s->out]; i++) {
     if (clarke_step_group(s, i / n) != clarke_step_group(s, e / n) || (!s->grouping.couples && i % n != e % n))
       continue;
     mpq_set_si(by, (i == e ? (long)clarke_step_group_size(s, n) : 0) - 1, 1);
-    add(c, x[i], c->of[s->out][e], by);
+    add(c, at(c, s->in[0].value, i), c->of[s->out][e], by);
   }
   mpq_clear(by);
 }
@@ -427,11 +454,11 @@ static void
 sow(combination *c, size_t k, int8_t side, size_t condition)
 {
   const clarke_touch *t = &c->m->q->replay->touch[k];
-  const size_t v = c->g->steps[t->step].in[0].value, n = c->m->f->n;
+  const size_t v = c->g->steps[t->step].in[0].value, column = c->n > 1 ? t->column : 0;
 
-  mpq_set_ui(c->of[v][(t->n_options > 0 ? t->option[CLARKE_OPTION_OF(side)] : t->feature) * n + t->column], 1, 1);
+  mpq_set_ui(at(c, v, (t->n_options > 0 ? t->option[CLARKE_OPTION_OF(side)] : t->feature) * c->n + column), 1, 1);
   if (t->n_options > 0)
-    mpq_set_si(c->of[v][t->option[condition] * n + t->column], -1, 1);
+    mpq_set_si(at(c, v, t->option[condition] * c->n + column), -1, 1);
 }
 
 clarke_status
@@ -443,14 +470,11 @@ clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, int8
   combination c;
   clarke_status status = CLARKE_OK;
 
-  *is = false;
-  if (g->activations > MOST_ENTRIES)
-    return CLARKE_OK;
-  if (!combination_init(&c, m))
+  if (!combination_init(&c, m, m->q->replay->touch[k].column))
     status = clarke_no_memory(err);
   else
     sow(&c, k, side, condition);
-  for (size_t i = m->q->replay->touch[k].step; i-- > 0 && status == CLARKE_OK && found == ON;) {
+  for (size_t i = m->q->replay->touch[k].step; i-- > 0 && status == CLARKE_OK && found == ON && !c.failed;) {
     const size_t v = g->steps[i].out;
 
     if (is_zero(&c, v))
@@ -460,7 +484,7 @@ clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, int8
       status = through_step(&found, &c, i, err);
     forget(&c, v);
   }
-  *is = status == CLARKE_OK && found == YES;
+  *is = status == CLARKE_OK && found == YES && !c.failed;
   combination_clear(&c);
   return status;
 }

@@ -1,6 +1,7 @@
 #include "audit/sparse_row.h"
 #include "base/verify.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -305,9 +306,33 @@ couples_before(const clarke_graph *g, size_t step)
   return false;
 }
 
+/* Did enclosures come into what the sparse pass has made?  Where it is one entry alone, and its sign is certain, the row is
+ * that sign. */
+static bool
+sparse_row_is_exact(clarke_row *row, clarke_columns *c)
+{
+  const clarke_sparse *w = &c->sparse;
+  bool certain;
+  mpq_t size;
+
+  if (w->vague || !w->enclosed)
+    return !w->vague;
+  if (c->whole || row->n != 1 || row->column[0] != clarke_column_base(c->q->g, w->parameter) + w->entry)
+    return false;
+  mpq_init(size);
+  mpq_abs(size, row->value[0]);
+  certain = mpq_cmp(size, w->spread) > 0;
+  if (certain) {
+    c->divided = fabs(mpq_get_d(row->value[0]));
+    mpq_set_si(row->value[0], mpq_sgn(row->value[0]), 1);
+  }
+  mpq_clear(size);
+  return certain;
+}
+
 /* By one column, which is all that the condition depends on. */
 static clarke_status
-column_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clarke_columns *c,
+column_row(clarke_row *row, bool *exact, const clarke_sparse_seed *seed, clarke_columns *c, size_t column,
            clarke_emitter *emitter, clarke_error *err)
 {
   const size_t before = row->n;
@@ -320,6 +345,8 @@ column_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clark
     row->n = before;
     status = matrix_row(seed, &c->forward, &c->slope, emitter, err);
   }
+  clarke_row_finish(row);
+  *exact = status == CLARKE_OK && known && sparse_row_is_exact(row, c);
   return status;
 }
 
@@ -332,15 +359,17 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   const clarke_sparse_seed seed = seed_of(g, t, side, condition, segment);
   row_receiver receiver = {row, g, t->n_options > 0 ? 1 : side};
   clarke_emitter emitter = {receive, &receiver};
-  /* A segment ends behind every normalization. */
-  clarke_status status = !segment && couples_before(g, t->step)
-                           ? coupled_row(&seed, t->column, c, &emitter, err)
-                           : column_row(row, &seed, t->column, c, &emitter, err);
+  clarke_status status;
 
-  if (status == CLARKE_OK) {
-    clarke_row_finish(row);
-    *exact = pass_is_exact(&c->q->replay->near, t->step);
-  }
+  *exact = false;
+  c->divided = 1;
+  /* A segment ends behind every normalization. */
+  if (!segment && couples_before(g, t->step))
+    status = coupled_row(&seed, t->column, c, &emitter, err);
+  else
+    status = column_row(row, exact, &seed, c, t->column, &emitter, err);
+  clarke_row_finish(row);
+  *exact = status == CLARKE_OK && (*exact || pass_is_exact(&c->q->replay->near, t->step));
   return status;
 }
 

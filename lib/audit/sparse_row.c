@@ -4,6 +4,7 @@
 #include "audit/sparse_row.h"
 #include "network/product.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ clarke_sparse_init(clarke_sparse *w)
 {
   memset(w, 0, sizeof *w);
   w->segment = CLARKE_NONE;
+  mpq_init(w->spread);
 }
 
 void
@@ -26,6 +28,7 @@ clarke_sparse_clear(clarke_sparse *w)
   free(w->grad);
   free(w->carries);
   free(w->scale);
+  mpq_clear(w->spread);
   clarke_sparse_init(w);
 }
 
@@ -56,6 +59,8 @@ prepare(clarke_sparse *w, const clarke_graph *g, size_t segment, clarke_error *e
   if (fresh || w->segment != segment)
     clarke_reverse_carriers(w->carries, g, segment);
   w->segment = segment;
+  w->enclosed = w->vague = false;
+  mpq_set_ui(w->spread, 0, 1);
   for (size_t v = 0; v < g->n_values; v++)
     w->grad[v].n = 0;
   return CLARKE_OK;
@@ -92,6 +97,32 @@ emit(pass *p, size_t value, size_t entry, const mpq_t term)
                               v->origin != NULL ? v->origin[entry] : entry, term, p->err);
 }
 
+/* What is emitted next has the factor x, its entry being known up to a radius. */
+static void
+note_radius(pass *p, const clarke_product *t, const mpq_t by)
+{
+  clarke_sparse *w = p->w;
+  const clarke_value *v = &w->g->values[t->c];
+  const size_t entry = v->origin != NULL ? v->origin[t->c_entry] : t->c_entry;
+  const double radius = clarke_matrix_radius(&p->f->value[t->x], t->x_entry, 0);
+  mpq_t r;
+
+  if (radius == 0 || mpq_sgn(by) == 0)
+    return;
+  w->vague = w->vague || !isfinite(radius) || (w->enclosed && (w->parameter != v->parameter || w->entry != entry));
+  w->enclosed = true;
+  w->parameter = v->parameter;
+  w->entry = entry;
+  if (w->vague)
+    return;
+  mpq_init(r);
+  mpq_set_d(r, radius);
+  mpq_mul(r, r, by);
+  mpq_abs(r, r);
+  mpq_add(w->spread, w->spread, r);
+  mpq_clear(r);
+}
+
 /* y = coef x c: c gets g coef x, where it is a parameter in wrt, x gets g coef c. */
 static clarke_status
 through_product(pass *p, const clarke_product *t, const mpq_t g)
@@ -104,6 +135,7 @@ through_product(pass *p, const clarke_product *t, const mpq_t g)
     mpq_set_d(*product, t->coef);
     mpq_mul(*product, *product, g);
     if (t->x != CLARKE_NONE) {
+      note_radius(p, t, *product);
       clarke_matrix_get(*factor, &p->f->value[t->x], t->x_entry, 0);
       mpq_mul(*product, *product, *factor);
     }
@@ -136,31 +168,25 @@ through_products(pass *p, const clarke_step *s, const clarke_row *g)
   return status;
 }
 
-/* y = x c: c's entries get g x, x's get g c. */
+/* y = x c, c being what the step makes of its constant. */
 static clarke_status
 through_scale(bool *known, pass *p, size_t step, const clarke_row *g)
 {
   const clarke_step *s = &p->w->g->steps[step];
-  const bool wrt = clarke_value_is_wrt(p->w->g, s->in[1].value);
+  const size_t x = s->in[0].value;
   clarke_matrix *scale = &p->w->scale[step];
   clarke_status status = CLARKE_OK;
 
-  *known = !(wrt && s->divide);
+  *known = !(clarke_value_is_wrt(p->w->g, s->in[1].value) && s->divide);
+  if (!s->divide && !s->root)
+    return through_products(p, s, g);
   if (*known && scale->rows == 0)
     status = clarke_scale_column(scale, p->f, s, p->err);
-  for (size_t e = 0; e < g->n && status == CLARKE_OK && *known; e++) {
-    const size_t x = clarke_operand_entry(&s->in[0], g->column[e]);
-
-    if (wrt) {
-      clarke_matrix_get(p->factor, &p->f->value[s->in[0].value], x, 0);
-      mpq_mul(p->product, p->factor, g->value[e]);
-      status = emit(p, s->in[1].value, clarke_operand_entry(&s->in[1], g->column[e]), p->product);
-    }
-    if (status == CLARKE_OK && p->w->carries[s->in[0].value]) {
-      clarke_matrix_get(p->factor, scale, g->column[e], 0);
-      mpq_mul(p->product, p->factor, g->value[e]);
-      status = add(p, s->in[0].value, x, p->product);
-    }
+  for (size_t e = 0; e < g->n && status == CLARKE_OK && *known && p->w->carries[x]; e++) {
+    clarke_matrix_get(p->factor, scale, g->column[e], 0);
+    mpq_mul(p->product, p->factor, g->value[e]);
+    p->w->vague = p->w->vague || (mpq_sgn(p->product) != 0 && clarke_matrix_radius(scale, g->column[e], 0) != 0);
+    status = add(p, x, clarke_operand_entry(&s->in[0], g->column[e]), p->product);
   }
   return status;
 }
@@ -174,6 +200,7 @@ through_piecewise(pass *p, size_t step, const clarke_row *g)
   for (size_t e = 0; e < g->n && status == CLARKE_OK; e++) {
     clarke_matrix_get(p->factor, slope, g->column[e], 0);
     mpq_mul(p->product, p->factor, g->value[e]);
+    p->w->vague = p->w->vague || clarke_matrix_radius(slope, g->column[e], 0) != 0;
     status = add(p, p->w->g->steps[step].in[0].value, g->column[e], p->product);
   }
   return status;

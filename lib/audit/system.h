@@ -33,6 +33,11 @@ typedef struct {
   clarke_row *grad; /* by value: entries, not yet added up */
   bool *carries;
   clarke_matrix *scale; /* by step: what a SCALE multiplies by; 0 x 0 before it is asked for */
+  /* Of the last row: did enclosures come into one entry alone, by its last factor? Then its number is no farther than spread
+   * from that of the row. vague: into more. */
+  bool enclosed, vague;
+  size_t parameter, entry;
+  mpq_t spread;
 } clarke_sparse;
 
 void clarke_sparse_init(clarke_sparse *w);
@@ -47,6 +52,8 @@ typedef struct {
   clarke_forward forward;
   clarke_slopes slope;
   clarke_sparse sparse;
+  bool whole;     /* rows must keep their scale */
+  double divided; /* what the last row was divided by, about */
 } clarke_columns;
 
 /* May rows that are not cut be made of all conditions, with a bounded amount of work? */
@@ -60,7 +67,8 @@ void clarke_columns_clear(clarke_columns *c);
 /* What a side asks of touch k by one of its conditions, as a row whose product with a direction must be
  * positive: the side's sign times the derivative of a kink's argument, or that of the side's
  * option of a window less the option `condition`. In all wrt parameters, or in its layer's own
- * only (segment). *exact: false when enclosures came in (then entries are midpoints). */
+ * only (segment). *exact: false when enclosures came in (then entries are midpoints). An exact row that is not rational counts
+ * up to a positive factor, unless c is asked for whole rows (docs/proof-format.md, "Gradients and rows"). */
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
                                int8_t side, size_t condition, bool segment, clarke_error *err);
 

@@ -5,6 +5,7 @@
 #include "bound.h"
 #include "allocate.h"
 #include "cell.h"
+#include "factor.h"
 #include "gradient.h"
 #include "lines.h"
 #include "names.h"
@@ -48,13 +49,14 @@ find_differences(const rational *ad)
 
 /* ---- Parallel touched kinks */
 
+/* Of several options each must be affine: factors of their own would not keep their proportion. */
 static bool
 affine(const cell *c, const touch *t)
 {
   bool all = true;
   for (size_t o = 0; o < t->n; o++)
     all = all && c->degree[t->from][t->at[o]] < 2;
-  return all;
+  return all || (t->n <= 2 && affine_but_for_a_factor(p, c, t->from, t->at[0], t->at[t->n - 1]));
 }
 
 /* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */

@@ -63,6 +63,7 @@ typedef struct {
   rational **adjoint; /* [step][entry / apart], of what is computed together */
   bool **unknown;     /* likewise */
   bool *lost;         /* of each entry of the network's gradient */
+  interval **part;    /* of an entry that is lost for its value alone: an enclosure; else NULL */
   bool up_to_a_root;  /* a common irrational factor may be left out */
 } passage;
 
@@ -86,6 +87,21 @@ hand(const passage *b, size_t s, size_t e, size_t reader, source x, const interv
     add_multiple(&b->adjoint[x.step][to], &by->lo, &b->adjoint[s][from]);
 }
 
+/* Entry i of the network's gradient is lost: it grows by q times x, or for NULL by nobody knows what. */
+static void
+lose(const passage *b, size_t i, const interval *x, const rational *q)
+{
+  if (!b->lost[i])
+    b->part[i] = intervals(1);
+  b->lost[i] = true;
+  if (b->part[i] != NULL && x != NULL) {
+    interval_add(b->part[i], x, q);
+    return;
+  }
+  intervals_free(b->part[i], 1);
+  b->part[i] = NULL;
+}
+
 /* The same of a parameter's entry: by q times the value. */
 static void
 hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
@@ -95,11 +111,12 @@ hand_parameter(const passage *b, size_t s, size_t e, const term *t, rational *q)
   rational *to = &t->by.w->gradient[t->by.at];
   if (interval_zero(x) || mpq_sgn(q) == 0)
     return;
+  if (!b->unknown[s][from])
+    mpq_mul(q, q, &b->adjoint[s][from]);
   if (b->unknown[s][from] || !interval_exact(x)) {
-    b->lost[to - b->p->net->gradient] = true;
+    lose(b, (size_t)(to - b->p->net->gradient), b->unknown[s][from] ? NULL : x, q);
     return;
   }
-  mpq_mul(q, q, &b->adjoint[s][from]);
   add_multiple(to, &x->lo, q);
 }
 
@@ -300,6 +317,7 @@ passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_r
                allocate(n, sizeof(rational *)),
                allocate(n, sizeof(bool *)),
                allocate(p->net->n_wrt, sizeof(bool)),
+               allocate(p->net->n_wrt, sizeof(interval *)),
                up_to_a_root};
   for (size_t s = 0; s < n; s++) {
     b.adjoint[s] = rationals(entries(p, s) / p->net->apart);
@@ -310,15 +328,42 @@ passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_r
   return b;
 }
 
+/* Where one entry alone is not zero, its sign is all that counts up to a factor. */
+static void
+find_sign(const passage *b)
+{
+  const network *net = b->p->net;
+  size_t only = NONE;
+  for (size_t i = 0; i < net->n_wrt; i++) {
+    if (!b->lost[i] && mpq_sgn(&net->gradient[i]) == 0)
+      continue;
+    if (only != NONE)
+      return;
+    only = i;
+  }
+  if (only == NONE || b->part[only] == NULL)
+    return;
+  mpq_canonicalize(&net->gradient[only]);
+  interval_add(b->part[only], &exactly_one, &net->gradient[only]);
+  bool plus = mpq_sgn(&b->part[only]->lo) > 0;
+  if (plus || mpq_sgn(&b->part[only]->hi) < 0) {
+    mpq_set(&net->gradient[only], plus ? &plus_one : &minus_one);
+    b->lost[only] = false;
+  }
+}
+
 /* The gradient is complete. Is it known? */
 static bool
 passage_end(passage *b)
 {
   const network *net = b->p->net;
   bool known = true;
+  if (b->up_to_a_root)
+    find_sign(b);
   for (size_t i = 0; i < net->n_wrt; i++) {
     known = known && !b->lost[i];
     mpq_canonicalize(&net->gradient[i]);
+    intervals_free(b->part[i], 1);
   }
   for (size_t s = 0; s < net->n_steps; s++) {
     rationals_free(b->adjoint[s], entries(b->p, s) / net->apart);
@@ -327,6 +372,7 @@ passage_end(passage *b)
   free(b->adjoint);
   free(b->unknown);
   free(b->lost);
+  free(b->part);
   return known;
 }
 

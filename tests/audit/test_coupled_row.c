@@ -74,7 +74,7 @@ check_touch(machine *k, clarke_columns *c, size_t number, int8_t side, bool flat
       continue;
     clarke_row_init(&row);
     OK(clarke_touch_row(&row, &exact, c, number, side, i, false, &error));
-    found = along(&row, move);
+    found = c->divided * along(&row, move);
     ck_assert_msg(fabs(found - expected) <= 1e-9 * (1 + fabs(expected)),
                   "touch %zu, condition %zu: %.17g, expected %.17g", number, i, found, expected);
     ck_assert(!flat || expected == 0);

@@ -2017,9 +2017,10 @@ def factors():
            helper.make_node("Flatten", ["m"], ["f"], "flat"), dense("f", "v", "out")]
     trees = "evidence separator\nv g 0 {0}\ntree\nbranch 0\nbranch 1\n{1}\nleaf\nbranch 1\nleaf\n{2}"
     dead = "dead 2\nu 0 {0} 1\nu 1 {1} 1"
-    for name, w, mean in [("window", 1, 0), ("window-mean", 1, 3), ("window-minus", -1, 1)]:
+    for name, w, mean, var in [("window", 1, 0, 0.75), ("window-mean", 1, 3, 0.75), ("window-minus", -1, 1, 0.75),
+                               ("window-root", 1, 3, 1)]:
         save(f"factor-{name}.onnx", net, ["N", 1, 4], None,
-             dict(w=[[[w]]], g=[0], b=[7], mean=[mean], var=[0.75], v=[[1], [-1]]))
+             dict(w=[[[w]]], g=[0], b=[7], mean=[mean], var=[var], v=[[1], [-1]]))
         at = dict(verdict="not-in-clarke", model=f"factor-{name}.onnx", data="factor-window.npz", touched=2, proxies=[],
                   tie="first", wrt="w g b")
         case(f"factor-{name}", 0, "VERIFIED", evidence=trees.format(-w, dead.format("b", "b"), dead.format("a", "a")), **at)
@@ -2028,6 +2029,15 @@ def factors():
         case(f"factor-{name}-alive", 1, "combination of the derivatives is not zero",
              evidence=trees.format(-w, dead.format("b", "b"), dead.format("a", "a")).replace("leaf\nbranch 1\nleaf", dead.format("b", "a")),
              **at)
+    # Three such windows, of which the first and the last take their options together.
+    batch("factor-parallel.npz", [[[1, 2, 5, 4, 3, 7]]])
+    save("factor-parallel.onnx", net, ["N", 1, 6], None,
+         dict(w=[[[1]]], g=[0], b=[7], mean=[3], var=[1], v=[[1], [-1], [1]]))
+    tree = "evidence bound\nv g 0 -1\nparallel 0 {0}\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 b 1\nu 1 b 1\nleaf\nleaf"
+    at = dict(verdict="not-in-clarke", model="factor-parallel.onnx", data="factor-parallel.npz", touched=3, proxies=[],
+              tie="first", wrt="w g b")
+    case("factor-parallel", 0, "VERIFIED", evidence=tree.format(2), **at)
+    case("factor-parallel-not", 1, "is not parallel to 0", evidence=tree.format(1), **at)
     # max(2, 2 + w / sqrt(2), 2 + w / sqrt(3)) and max(2, 2 + w / sqrt(3), 2 + w / sqrt(2)), w = 0. Each difference from the first option is a
     # multiple of w, but the second's options do not compare as the first's do: where w > 0 they take b and c.
     save("parallel-roots.onnx",
