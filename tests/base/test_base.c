@@ -3,8 +3,8 @@
 #include "base/output.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -203,10 +203,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("base");
-  TCase *tests = tcase_create("base");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("base");
 
   if (mkdtemp(folder) == NULL)
     return 1;
@@ -219,10 +216,5 @@ main(void)
   tcase_add_test(tests, files_are_written_whole_or_not_at_all);
   tcase_add_test(tests, nothing_is_created_nowhere);
   tcase_add_test(tests, texts_in_memory);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -1,7 +1,7 @@
 /* Signs, comparisons and arithmetic of exact numbers and of balls: a ball that holds 0, at an end or within, has no sign. */
 #include "exact/number.h"
+#include "../suite.h"
 
-#include <check.h>
 
 #define PRECISION 128
 
@@ -165,20 +165,14 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("number");
-  TCase *tests = tcase_create("number");
-  SRunner *runner;
+  TCase *tests = tests_of("number");
   int failed;
 
   tcase_add_test(tests, signs_of_balls);
   tcase_add_test(tests, signs_of_rationals);
   tcase_add_test(tests, arithmetic);
   tcase_add_test(tests, domains);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

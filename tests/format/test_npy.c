@@ -445,10 +445,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("npy");
-  TCase *tests = tcase_create("npy");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("npy");
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
@@ -464,11 +461,5 @@ main(void)
   tcase_add_test(tests, headers_that_disagree);
   tcase_add_test(tests, two_readings);
   tcase_add_test(tests, no_archives);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -503,10 +503,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("pt");
-  TCase *tests = tcase_create("pt");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("pt");
 
   tcase_add_loop_test(tests, acceptances, 0, (int)(sizeof accepted / sizeof accepted[0]));
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
@@ -517,11 +514,5 @@ main(void)
   tcase_add_test(tests, bit_flips);
   tcase_add_test(tests, members);
   tcase_add_test(tests, no_archives);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }
