@@ -5,17 +5,11 @@
 #include <string.h>
 
 void
-clarke_pickle_init(clarke_pickle *p)
-{
-  memset(p, 0, sizeof *p);
-}
-
-void
 clarke_pickle_clear(clarke_pickle *p)
 {
   free(p->value);
   free(p->item);
-  clarke_pickle_init(p);
+  memset(p, 0, sizeof *p);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-clarke_status
-clarke_prog_common(bool *vector, size_t *n, prog_lowering *low, const prog_value *a,
-                   const prog_value *b, size_t at)
+/* The number of entries of an entry-by-entry operation on both. */
+static clarke_status
+common(bool *vector, size_t *n, prog_lowering *low, const prog_value *a, const prog_value *b, size_t at)
 {
   if (a->vector && b->vector && a->n != b->n)
     return clarke_prog_fail(low->g, at, low->err, "a vector of %zu beside a vector of %zu: expected"
@@ -186,7 +186,7 @@ clarke_prog_apply(prog_value *out, prog_lowering *low, char operator, const prog
 {
   bool vector = false;
   size_t n = 0;
-  clarke_status status = clarke_prog_common(&vector, &n, low, a, b, at);
+  clarke_status status = common(&vector, &n, low, a, b, at);
 
   *out = (prog_value){ 0 };
   if (status == CLARKE_OK)
@@ -349,7 +349,7 @@ branches(prog_value *v, prog_lowering *low, const clarke_prog_node *node,
   size_t (*in)[4];
   bool vector = false;
   size_t n = 0;
-  clarke_status status = clarke_prog_common(&vector, &n, low, &arm[0], &arm[1], node->at);
+  clarke_status status = common(&vector, &n, low, &arm[0], &arm[1], node->at);
 
   if (status == CLARKE_OK)
     status = clarke_prog_result(v, low, vector, n, node->at);
