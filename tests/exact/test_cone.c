@@ -310,6 +310,39 @@ START_TEST(a_way_out)
 }
 END_TEST
 
+/* What every answer is verified by. */
+START_TEST(verification_is_strict)
+{
+  static const slong rows[3][2] = {{1, 0}, {-1, 1}, {0, -1}};
+  fmpz_mat_t b, d, u;
+
+  fmpz_mat_init(b, 3, 2);
+  fmpz_mat_init(d, 2, 1);
+  fmpz_mat_init(u, 3, 1);
+  for (slong k = 0; k < 6; k++)
+    fmpz_set_si(fmpz_mat_entry(b, k / 2, k % 2), rows[k / 2][k % 2]);
+  ck_assert(!clarke_cone_gordan(b, u)); /* zeros are no multipliers */
+  for (slong k = 0; k < 3; k++)
+    fmpz_set_ui(fmpz_mat_entry(u, k, 0), 2);
+  ck_assert(clarke_cone_gordan(b, u));
+  fmpz_set_ui(fmpz_mat_entry(u, 1, 0), 3);
+  ck_assert(!clarke_cone_gordan(b, u));
+  for (slong k = 0; k < 3; k++)
+    fmpz_set_si(fmpz_mat_entry(u, k, 0), -1);
+  ck_assert(!clarke_cone_gordan(b, u));
+  fmpz_set_ui(fmpz_mat_entry(d, 0, 0), 1);
+  fmpz_set_ui(fmpz_mat_entry(d, 1, 0), 2);
+  ck_assert(!clarke_cone_strict(b, d)); /* 1, 1, -2 */
+  fmpz_zero(fmpz_mat_entry(b, 2, 1));
+  ck_assert(!clarke_cone_strict(b, d)); /* 1, 1, 0 */
+  fmpz_one(fmpz_mat_entry(b, 2, 1));
+  ck_assert(clarke_cone_strict(b, d));
+  fmpz_mat_clear(b);
+  fmpz_mat_clear(d);
+  fmpz_mat_clear(u);
+}
+END_TEST
+
 START_TEST(blocks)
 {
   uint64_t state = 5;
@@ -416,6 +449,7 @@ main(void)
   tcase_add_test(tests, larger_systems);
   tcase_add_test(tests, thin_systems);
   tcase_add_test(tests, a_way_out);
+  tcase_add_test(tests, verification_is_strict);
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);
   tcase_add_test(tests, forged);

@@ -666,6 +666,52 @@ START_TEST(extreme_radii)
 }
 END_TEST
 
+/* A rounded enclosure holds what it held, in fewer bits; an exact matrix is left alone. */
+START_TEST(rounding_holds_what_was_there)
+{
+  uint64_t state = 12;
+  clarke_matrix a, c;
+  mpq_t x, y, r;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  mpq_init(x);
+  mpq_init(y);
+  mpq_init(r);
+  for (int round = 0; round < 200; round++) {
+    const size_t bits = 1 + draw_below(&state, 60);
+
+    sample_matrix(&a, 2, 3, 200, true, &state);
+    if (round % 4 != 0)
+      sample_radius(&a, &state);
+    OK(clarke_matrix_copy(&c, &a, NULL));
+    OK(clarke_matrix_round(&c, bits, NULL));
+    ck_assert(clarke_matrix_is_valid(&c));
+    ck_assert(c.radius != NULL || clarke_matrix_equal(&a, &c));
+    for (size_t k = 0; k < 6; k++) {
+      const double before = clarke_matrix_radius(&a, k / 3, k % 3), after = clarke_matrix_radius(&c, k / 3, k % 3);
+
+      clarke_matrix_get(x, &a, k / 3, k % 3);
+      clarke_matrix_get(y, &c, k / 3, k % 3);
+      mpq_sub(x, x, y);
+      mpq_abs(x, x);
+      mpq_set_d(y, before);
+      mpq_add(x, x, y);
+      mpq_set_d(r, after);
+      ck_assert_msg(mpq_cmp(x, r) <= 0, "round %d: %g of %g", round, after, before);
+    }
+    ck_assert(a.radius == NULL || clarke_matrix_bits(&c) <= bits + 1);
+    clarke_matrix_swap(&a, &c);
+    ck_assert(a.radius == NULL || clarke_matrix_bits(&a) <= bits + 1);
+  }
+  mpq_clear(x);
+  mpq_clear(y);
+  mpq_clear(r);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
 START_TEST(comparisons_with_radius)
 {
   uint64_t state = 11;
@@ -985,6 +1031,7 @@ main(void)
   tcase_add_test(tests, sizes_and_signs);
   tcase_add_test(tests, enclosures);
   tcase_add_test(tests, extreme_radii);
+  tcase_add_test(tests, rounding_holds_what_was_there);
   tcase_add_test(tests, comparisons_with_radius);
   tcase_add_test(tests, limits);
   tcase_add_test(tests, entries_in_other_places);
