@@ -3,8 +3,7 @@
 #define CLARKE_TESTS_OK_H
 
 #include "base/status.h"
-
-#include <check.h>
+#include "suite.h"
 
 static clarke_error error;
 

@@ -88,7 +88,7 @@ bool clarke_number_analytic(clarke_number *y, clarke_number *dy, clarke_analytic
 /* The number itself when it is rational, else the middle of its ball. */
 void clarke_number_middle(mpq_t q, const clarke_number *x);
 
-/* "3/2", or for a ball the digits that are certain, as "0.5403023058681397" (malloc). */
+/* "3/2", or for a ball the digits that are certain, as "0.54030230586813972" (malloc). */
 char *clarke_number_text(const clarke_number *x);
 double clarke_number_double(const clarke_number *x);
 

@@ -1,96 +1,16 @@
 /* The pickle machine (pickle.h): a stack, marks on it, a memo. */
 #include "format/pickle.h"
+#include "format/pickle_value.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-void
-clarke_pickle_init(clarke_pickle *p)
-{
-  memset(p, 0, sizeof *p);
-}
 
 void
 clarke_pickle_clear(clarke_pickle *p)
 {
   free(p->value);
   free(p->item);
-  clarke_pickle_init(p);
-}
-
-/* --- values ----------------------------------------------------------------------------------- */
-
-/* Those that every pickle has, by their index. */
-enum { NONE, FALSE, TRUE, EMPTY_TUPLE, N_CONSTANTS };
-
-/* Room for one more in the array that the pointer at `array` means. Every value, item, place on the stack, mark and place in the memo is asked for
- * by a byte of the pickle at least (a tuple of k values by the k bytes that pushed them). */
-static clarke_status
-make_room(void *array, size_t *capacity, size_t n, size_t size, clarke_error *err)
-{
-  const size_t larger = *capacity + *capacity / 2 + 64;
-  void *old, *grown;
-
-  if (n < *capacity)
-    return CLARKE_OK;
-  memcpy(&old, array, sizeof old);
-  grown = realloc(old, larger * size);
-  if (grown == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu values", larger);
-  memcpy(array, &grown, sizeof grown);
-  *capacity = larger;
-  return CLARKE_OK;
-}
-
-clarke_status
-clarke_pickle_add(uint32_t *value, clarke_pickle *p, clarke_pickle_kind kind, clarke_error *err)
-{
-  const clarke_status status =
-      make_room(&p->value, &p->value_capacity, p->n_values, sizeof *p->value, err);
-
-  *value = 0;
-  if (status != CLARKE_OK)
-    return status;
-  *value = (uint32_t)p->n_values++;
-  p->value[*value] = (clarke_pickle_value){ .kind = (uint8_t)kind };
-  return CLARKE_OK;
-}
-
-static clarke_status
-append(clarke_pickle *p, uint32_t container, uint32_t value, clarke_error *err)
-{
-  clarke_pickle_value *c = &p->value[container];
-  const clarke_status status =
-      make_room(&p->item, &p->item_capacity, p->n_items, sizeof *p->item, err);
-
-  if (status != CLARKE_OK)
-    return status;
-  p->item[p->n_items] = (clarke_pickle_item){ value, 0 };
-  if (c->last != 0)
-    p->item[c->last].next = (uint32_t)p->n_items;
-  else
-    c->first = (uint32_t)p->n_items;
-  c->last = (uint32_t)p->n_items++;
-  c->count++;
-  return CLARKE_OK;
-}
-
-static clarke_status
-add_constants(clarke_pickle *p, clarke_error *err)
-{
-  static const clarke_pickle_kind kinds[] = { CLARKE_PICKLE_NONE, CLARKE_PICKLE_BOOL,
-                                              CLARKE_PICKLE_BOOL, CLARKE_PICKLE_TUPLE };
-  clarke_status status = make_room(&p->item, &p->item_capacity, 0, sizeof *p->item, err);
-  uint32_t value;
-
-  for (size_t k = 0; k < N_CONSTANTS && status == CLARKE_OK; k++)
-    status = clarke_pickle_add(&value, p, kinds[k], err);
-  if (status != CLARKE_OK)
-    return status;
-  p->item[0] = (clarke_pickle_item){ 0, 0 };
-  p->n_items = 1;
-  p->value[TRUE].integer = 1;
-  return CLARKE_OK;
+  memset(p, 0, sizeof *p);
 }
 
 /* --- the machine -------------------------------------------------------------------------------- */
@@ -113,7 +33,7 @@ static clarke_status
 push(machine *m, uint32_t value)
 {
   const clarke_status status =
-      make_room(&m->stack, &m->stack_capacity, m->depth, sizeof *m->stack, m->err);
+      clarke_pickle_room(&m->stack, &m->stack_capacity, m->depth, sizeof *m->stack, m->err);
 
   if (status == CLARKE_OK)
     m->stack[m->depth++] = value;
@@ -140,7 +60,7 @@ static clarke_status
 push_mark(machine *m)
 {
   const clarke_status status =
-      make_room(&m->mark, &m->mark_capacity, m->n_marks, sizeof *m->mark, m->err);
+      clarke_pickle_room(&m->mark, &m->mark_capacity, m->n_marks, sizeof *m->mark, m->err);
 
   if (status != CLARKE_OK)
     return status;
@@ -257,11 +177,11 @@ do_tuple(machine *m, size_t n)
   clarke_status status = need(m, n);
 
   if (status == CLARKE_OK && n == 0)
-    return push(m, EMPTY_TUPLE);
+    return push(m, PICKLED_EMPTY_TUPLE);
   if (status == CLARKE_OK)
     status = clarke_pickle_add(&tuple, m->p, CLARKE_PICKLE_TUPLE, m->err);
   for (size_t k = n; k > 0 && status == CLARKE_OK; k--)
-    status = append(m->p, tuple, m->stack[m->depth - k], m->err);
+    status = clarke_pickle_append(m->p, tuple, m->stack[m->depth - k], m->err);
   if (status != CLARKE_OK)
     return status;
   m->depth -= n;
@@ -284,7 +204,7 @@ do_add(machine *m, size_t n, clarke_pickle_kind kind)
   if (kind == CLARKE_PICKLE_DICT && n % 2 != 0)
     return clarke_fail(m->err, CLARKE_EINPUT, "a key has no value");
   for (size_t k = n; k > 0 && status == CLARKE_OK; k--)
-    status = append(m->p, container, m->stack[m->depth - k], m->err);
+    status = clarke_pickle_append(m->p, container, m->stack[m->depth - k], m->err);
   m->depth -= n;
   return status;
 }
@@ -453,10 +373,10 @@ step(machine *m)
   switch (opcode) {
   case '(': return push_mark(m);
   case '.': return do_stop(m);
-  case 'N': return push(m, NONE);
-  case 0x88: return push(m, TRUE);
-  case 0x89: return push(m, FALSE);
-  case ')': return push(m, EMPTY_TUPLE);
+  case 'N': return push(m, PICKLED_NONE);
+  case 0x88: return push(m, PICKLED_TRUE);
+  case 0x89: return push(m, PICKLED_FALSE);
+  case ')': return push(m, PICKLED_EMPTY_TUPLE);
   case ']': return push_new(m, CLARKE_PICKLE_LIST);
   case '}': return push_new(m, CLARKE_PICKLE_DICT);
   case 'J': return do_integer(m, 4, true);
@@ -530,7 +450,7 @@ clarke_pickle_read(clarke_pickle *p, const void *data, size_t size, clarke_error
   p->size = size;
   m.at = p->data + 2;
   m.end = p->data + size;
-  status = add_constants(p, err);
+  status = clarke_pickle_constants(p, err);
   if (status == CLARKE_OK)
     status = run(&m);
   free(m.stack);

@@ -49,10 +49,9 @@ typedef struct {
   uint32_t root;
 } clarke_pickle;
 
-void clarke_pickle_init(clarke_pickle *p);
 void clarke_pickle_clear(clarke_pickle *p);
 
-/* data must outlive p, which must be initialized. */
+/* data must outlive p, which must be zero. */
 clarke_status clarke_pickle_read(clarke_pickle *p, const void *data, size_t size,
                                  clarke_error *err);
 

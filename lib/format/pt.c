@@ -2,6 +2,7 @@
  * tensors (pickle.h), and FOLDER/data/KEY, the entries of each storage; FOLDER/version, and
  * FOLDER/byteorder since 2.1. Tensors are views of storages, several of one perhaps. */
 #include "format/archive.h"
+#include "format/pt.h"
 #include "base/limit.h"
 #include "format/extent.h"
 #include "format/pickle.h"
@@ -14,38 +15,9 @@
 
 /* The newest version of the archive that PyTorch reads; torch.save writes 3. */
 #define MAX_VERSION 10
-/* torch.save numbers the storages; no longer key is read. */
-#define MAX_KEY 200
-
-typedef struct {
-  char *name; /* the folder left out */
-  size_t index, size;
-} member;
-
-/* A tensor to be read. */
-typedef struct {
-  const char *name, *key; /* not terminated */
-  size_t name_size, key_size;
-  const clarke_pickle_value *storage;
-  const member *member; /* the storage's */
-  clarke_pickle_view view;
-  clarke_extent extent;
-} entry;
-
-typedef struct {
-  clarke_archive archive;
-  char *folder; /* with its slash */
-  size_t n_members;
-  member *members; /* by name */
-  bool big_endian;
-  unsigned char *pickled;
-  clarke_pickle pickle;
-  size_t n;
-  entry *entries;
-} checkpoint;
 
 static void
-checkpoint_clear(checkpoint *c)
+checkpoint_clear(clarke_pt *c)
 {
   for (size_t i = 0; i < c->n_members; i++)
     free(c->members[i].name);
@@ -57,15 +29,10 @@ checkpoint_clear(checkpoint *c)
   clarke_archive_close(&c->archive);
 }
 
-/* A tensor's name for a message: what of it is text, in part when it is long. */
-typedef struct {
-  char text[204];
-} shown;
-
-static shown
-show(const entry *e)
+clarke_pt_shown
+clarke_pt_show(const clarke_pt_entry *e)
 {
-  shown s = { "(not text)" };
+  clarke_pt_shown s = { "(not text)" };
   const size_t most = e->name_size < 200 ? e->name_size : 200;
   size_t n = most;
 
@@ -83,7 +50,7 @@ show(const entry *e)
 
 /* c->folder = what all members' names begin with, up to the first slash: a copy of the first's. */
 static clarke_status
-find_folder(checkpoint *c, clarke_error *err)
+find_folder(clarke_pt *c, clarke_error *err)
 {
   char *slash;
   clarke_status status;
@@ -103,7 +70,7 @@ find_folder(checkpoint *c, clarke_error *err)
 
 /* Takes the member's name without the folder, and its size. */
 static clarke_status
-read_member(member *m, checkpoint *c, size_t index, clarke_error *err)
+read_member(clarke_pt_member *m, clarke_pt *c, size_t index, clarke_error *err)
 {
   const size_t n = strlen(c->folder);
   clarke_status status = clarke_archive_name(&m->name, &c->archive, index, err);
@@ -124,12 +91,12 @@ read_member(member *m, checkpoint *c, size_t index, clarke_error *err)
 static int
 by_name(const void *a, const void *b)
 {
-  return strcmp(((const member *)a)->name, ((const member *)b)->name);
+  return strcmp(((const clarke_pt_member *)a)->name, ((const clarke_pt_member *)b)->name);
 }
 
 /* Looks at every member: what they hold in all is then known to be bounded by the file. */
 static clarke_status
-read_members(checkpoint *c, clarke_error *err)
+read_members(clarke_pt *c, clarke_error *err)
 {
   clarke_status status = find_folder(c, err);
 
@@ -147,17 +114,16 @@ read_members(checkpoint *c, clarke_error *err)
   return status;
 }
 
-/* NULL when there is none. */
-static const member *
-find_member(const checkpoint *c, char *name)
+const clarke_pt_member *
+clarke_pt_find(const clarke_pt *c, char *name)
 {
-  const member key = { name, 0, 0 };
+  const clarke_pt_member key = { name, 0, 0 };
 
   return bsearch(&key, c->members, c->n_members, sizeof *c->members, by_name);
 }
 
-static clarke_status
-read_bytes(void *to, const checkpoint *c, const member *m, clarke_error *err)
+clarke_status
+clarke_pt_bytes(void *to, const clarke_pt *c, const clarke_pt_member *m, clarke_error *err)
 {
   const clarke_status status = clarke_archive_read(to, &c->archive, m->index, m->size, err);
 
@@ -168,24 +134,24 @@ read_bytes(void *to, const checkpoint *c, const member *m, clarke_error *err)
 
 /* A member of a few characters; empty when there is none. */
 static clarke_status
-read_word(char word[16], const checkpoint *c, const char *name, clarke_error *err)
+read_word(char word[16], const clarke_pt *c, const char *name, clarke_error *err)
 {
   char key[16];
-  const member *m;
+  const clarke_pt_member *m;
 
   snprintf(key, sizeof key, "%s", name);
-  m = find_member(c, key);
+  m = clarke_pt_find(c, key);
   memset(word, 0, 16);
   if (m == NULL)
     return CLARKE_OK;
   if (m->size > 15)
     return clarke_fail(err, CLARKE_EINPUT, "member \"%s%s\" has %zu bytes; expected a word",
                        c->folder, name, m->size);
-  return read_bytes(word, c, m, err);
+  return clarke_pt_bytes(word, c, m, err);
 }
 
 static clarke_status
-check_version(const checkpoint *c, clarke_error *err)
+check_version(const clarke_pt *c, clarke_error *err)
 {
   char word[16], *end;
   clarke_status status = read_word(word, c, "version", err);
@@ -205,7 +171,7 @@ check_version(const checkpoint *c, clarke_error *err)
 
 /* Before torch 2.1 there was no such member, and all files were little-endian. */
 static clarke_status
-read_byte_order(checkpoint *c, clarke_error *err)
+read_byte_order(clarke_pt *c, clarke_error *err)
 {
   char word[16];
   const clarke_status status = read_word(word, c, "byteorder", err);
@@ -220,10 +186,10 @@ read_byte_order(checkpoint *c, clarke_error *err)
 }
 
 static clarke_status
-read_pickle(checkpoint *c, clarke_error *err)
+read_pickle(clarke_pt *c, clarke_error *err)
 {
   static char name[] = "data.pkl";
-  const member *m = find_member(c, name);
+  const clarke_pt_member *m = clarke_pt_find(c, name);
   clarke_status status;
 
   if (m == NULL)
@@ -234,7 +200,7 @@ read_pickle(checkpoint *c, clarke_error *err)
   c->pickled = malloc(m->size + 1);
   if (c->pickled == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", m->size);
-  status = read_bytes(c->pickled, c, m, err);
+  status = clarke_pt_bytes(c->pickled, c, m, err);
   if (status != CLARKE_OK)
     return status;
   status = clarke_pickle_read(&c->pickle, c->pickled, m->size, err);
@@ -244,20 +210,20 @@ read_pickle(checkpoint *c, clarke_error *err)
 /* --- the state dict --------------------------------------------------------------------------------- */
 
 static const clarke_pickle_value *
-value_at(const checkpoint *c, uint32_t item)
+value_at(const clarke_pt *c, uint32_t item)
 {
   return &c->pickle.value[c->pickle.item[item].value];
 }
 
 static uint32_t
-next_of(const checkpoint *c, uint32_t item)
+next_of(const clarke_pt *c, uint32_t item)
 {
   return c->pickle.item[item].next;
 }
 
 /* Does a dictionary inside a checkpoint's, by its key, hold the state dict? */
 static bool
-names_state_dict(const checkpoint *c, const clarke_pickle_value *key)
+names_state_dict(const clarke_pt *c, const clarke_pickle_value *key)
 {
   static const char *const names[] = { "state_dict", "model_state_dict", "model" };
 
@@ -270,7 +236,7 @@ names_state_dict(const checkpoint *c, const clarke_pickle_value *key)
 
 /* *dict = the pickle's own dictionary, or the one in it that is named as a model's. */
 static clarke_status
-find_state_dict(const clarke_pickle_value **dict, const checkpoint *c, clarke_error *err)
+find_state_dict(const clarke_pickle_value **dict, const clarke_pt *c, clarke_error *err)
 {
   const clarke_pickle_value *root = &c->pickle.value[c->pickle.root];
 
@@ -293,7 +259,7 @@ find_state_dict(const clarke_pickle_value **dict, const checkpoint *c, clarke_er
 
 /* A key of the state dict, and its tensor. */
 static clarke_status
-read_entry(entry *e, const checkpoint *c, const clarke_pickle_value *key, uint32_t value,
+read_entry(clarke_pt_entry *e, const clarke_pt *c, const clarke_pickle_value *key, uint32_t value,
            clarke_error *err)
 {
   const clarke_pickle_value *storage_key;
@@ -305,7 +271,7 @@ read_entry(entry *e, const checkpoint *c, const clarke_pickle_value *key, uint32
   if (c->pickle.value[value].kind != CLARKE_PICKLE_TENSOR)
     return clarke_fail(err, CLARKE_EINPUT, "entry \"%s\" is no tensor; expected a state dict, or "
                        "a dictionary with one under 'state_dict', 'model_state_dict' or 'model'",
-                       show(e).text);
+                       clarke_pt_show(e).text);
   clarke_pickle_view_of(&e->view, &c->pickle, value);
   e->storage = &c->pickle.value[e->view.storage];
   storage_key = clarke_pickle_key(&c->pickle, e->view.storage);
@@ -315,7 +281,7 @@ read_entry(entry *e, const checkpoint *c, const clarke_pickle_value *key, uint32
 }
 
 static clarke_status
-read_entries(checkpoint *c, clarke_error *err)
+read_entries(clarke_pt *c, clarke_error *err)
 {
   const clarke_pickle_value *dict;
   clarke_status status = find_state_dict(&dict, c, err);
@@ -343,15 +309,15 @@ compare(const char *a, size_t a_size, const char *b, size_t b_size)
 static int
 by_tensor(const void *a, const void *b)
 {
-  const entry *p = a, *q = b;
+  const clarke_pt_entry *p = a, *q = b;
 
   return compare(p->name, p->name_size, q->name, q->name_size);
 }
 
-static int
-by_storage(const void *a, const void *b)
+int
+clarke_pt_by_storage(const void *a, const void *b)
 {
-  const entry *p = a, *q = b;
+  const clarke_pt_entry *p = a, *q = b;
   const int order = compare(p->key, p->key_size, q->key, q->key_size);
 
   return order != 0 ? order : by_tensor(a, b);
@@ -359,189 +325,15 @@ by_storage(const void *a, const void *b)
 
 /* Before names are looked into or copied: one text may be the key of any number of entries. */
 static clarke_status
-check_unique(checkpoint *c, clarke_error *err)
+check_unique(clarke_pt *c, clarke_error *err)
 {
   if (c->n > 1)
     qsort(c->entries, c->n, sizeof *c->entries, by_tensor);
   for (size_t i = 1; i < c->n; i++)
     if (by_tensor(&c->entries[i - 1], &c->entries[i]) == 0)
       return clarke_fail(err, CLARKE_EINPUT, "two tensors are named \"%s\"",
-                         show(&c->entries[i]).text);
+                         clarke_pt_show(&c->entries[i]).text);
   return CLARKE_OK;
-}
-
-/* --- tensors and their storages ------------------------------------------------------------------- */
-
-static clarke_status
-find_storage(entry *e, const checkpoint *c, clarke_error *err)
-{
-  const size_t width = clarke_dtype_size((clarke_dtype)e->storage->what);
-  char name[MAX_KEY + 8];
-
-  if (e->key_size > MAX_KEY || !clarke_text_valid(e->key, e->key_size))
-    return clarke_fail(err, CLARKE_EINPUT, "its storage's key is not text of at most %d bytes",
-                       MAX_KEY);
-  snprintf(name, sizeof name, "data/%.*s", (int)e->key_size, e->key);
-  e->member = find_member(c, name);
-  if (e->member == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "its storage \"%s%s\" is missing", c->folder, name);
-  if (e->member->size % width != 0 || (int64_t)(e->member->size / width) != e->storage->integer)
-    return clarke_fail(err, CLARKE_EINPUT, "its storage \"%s%s\" has %zu bytes; expected %lld "
-                       "entries of %s", c->folder, name, e->member->size,
-                       (long long)e->storage->integer,
-                       clarke_dtype_name((clarke_dtype)e->storage->what));
-  return CLARKE_OK;
-}
-
-/* Does the storage have every entry that the view reaches? */
-static clarke_status
-check_reach(const entry *e, clarke_error *err)
-{
-  const size_t entries = (size_t)e->storage->integer;
-  size_t left;
-
-  if (e->extent.count == 0)
-    return CLARKE_OK;
-  if (e->view.offset >= entries)
-    return clarke_fail(err, CLARKE_EINPUT, "%s begins at entry %zu of a storage of %zu",
-                       e->extent.text, e->view.offset, entries);
-  left = entries - 1 - e->view.offset;
-  for (size_t k = 0; k < e->view.rank; k++) {
-    const size_t steps = e->view.dims[k] - 1, stride = e->view.strides[k];
-
-    if (steps != 0 && stride > left / steps)
-      return clarke_fail(err, CLARKE_EINPUT, "%s, from entry %zu, reaches past the %zu entries of "
-                         "its storage (stride %zu of dimension %zu)", e->extent.text,
-                         e->view.offset, entries, stride, k);
-    left -= steps * stride;
-  }
-  return CLARKE_OK;
-}
-
-static clarke_status
-check_entry(entry *e, const checkpoint *c, clarke_error *err)
-{
-  clarke_status status = clarke_extent_of(&e->extent, (clarke_dtype)e->storage->what, e->view.rank,
-                                          e->view.dims, err);
-
-  if (status == CLARKE_OK)
-    status = find_storage(e, c, err);
-  if (status == CLARKE_OK)
-    status = check_reach(e, err);
-  return status == CLARKE_OK ? status
-                             : clarke_fail_in(err, status, "tensor \"%s\"", show(e).text);
-}
-
-/* A storage has one type: PyTorch takes the first that is stated, whatever others say. */
-static clarke_status
-check_same_storage(const entry *e, const entry *before, clarke_error *err)
-{
-  if (e->member != before->member || e->storage->what == before->storage->what)
-    return CLARKE_OK;
-  return clarke_fail(err, CLARKE_EINPUT,
-                     "tensors \"%s\" and \"%s\" share a storage that is %s to one and %s to the "
-                     "other", show(before).text, show(e).text,
-                     clarke_dtype_name((clarke_dtype)before->storage->what),
-                     clarke_dtype_name((clarke_dtype)e->storage->what));
-}
-
-static clarke_status
-check_entries(checkpoint *c, clarke_error *err)
-{
-  size_t limit = CLARKE_MAX_SHARING * c->archive.size, total = 0;
-  clarke_status status = CLARKE_OK;
-
-  if (c->archive.unpacked > limit)
-    limit = (size_t)c->archive.unpacked;
-  for (size_t i = 0; i < c->n && status == CLARKE_OK; i++) {
-    status = check_entry(&c->entries[i], c, err);
-    total += status == CLARKE_OK ? c->entries[i].extent.bytes : 0;
-    if (status == CLARKE_OK && total > limit)
-      status = clarke_fail(err, CLARKE_ENOMEM,
-                           "the tensors share storages so that they hold more than %d times the "
-                           "file's bytes", CLARKE_MAX_SHARING);
-  }
-  if (c->n > 1 && status == CLARKE_OK)
-    qsort(c->entries, c->n, sizeof *c->entries, by_storage);
-  for (size_t i = 1; i < c->n && status == CLARKE_OK; i++)
-    status = check_same_storage(&c->entries[i], &c->entries[i - 1], err);
-  return status;
-}
-
-static bool
-is_row_major(const clarke_pickle_view *v)
-{
-  size_t step = 1;
-
-  for (size_t k = v->rank; k-- > 0; step *= v->dims[k])
-    if (v->dims[k] != 1 && v->strides[k] != step)
-      return false;
-  return true;
-}
-
-/* The view's entries out of its storage's bytes. */
-static clarke_status
-decode_view(clarke_tensor *t, const entry *e, const unsigned char *bytes, bool big_endian,
-            clarke_error *err)
-{
-  const size_t width = clarke_dtype_size(t->dtype);
-  unsigned char *ordered;
-  clarke_status status;
-
-  if (e->extent.count == 0)
-    return CLARKE_OK;
-  bytes += e->view.offset * width;
-  if (is_row_major(&e->view))
-    return clarke_tensor_decode(t, bytes, big_endian, err);
-  ordered = malloc(e->extent.bytes);
-  if (ordered == NULL)
-    return clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", e->extent.bytes);
-  clarke_extent_gather(ordered, bytes, &e->extent, width, e->view.rank, e->view.dims,
-                       e->view.strides);
-  status = clarke_tensor_decode(t, ordered, big_endian, err);
-  free(ordered);
-  return status;
-}
-
-static clarke_status
-decode_entry(clarke_tensor *t, const entry *e, const unsigned char *bytes, bool big_endian,
-             clarke_error *err)
-{
-  char *name;
-  clarke_status status = clarke_text_copy(&name, e->name, e->name_size, "a tensor's name", err);
-
-  if (status != CLARKE_OK)
-    return status;
-  status = clarke_tensor_shape(t, name, (clarke_dtype)e->storage->what, e->view.rank, e->view.dims,
-                               err);
-  free(name);
-  return status == CLARKE_OK ? decode_view(t, e, bytes, big_endian, err) : status;
-}
-
-/* Storage by storage, each read once and dropped before the next. */
-static clarke_status
-decode_entries(clarke_tensors *ts, const checkpoint *c, clarke_error *err)
-{
-  unsigned char *bytes = NULL;
-  const member *read = NULL;
-  clarke_status status = clarke_tensors_alloc(ts, c->n, err);
-
-  for (size_t i = 0; i < c->n && status == CLARKE_OK; i++) {
-    const entry *e = &c->entries[i];
-
-    if (e->member != read) {
-      free(bytes);
-      read = e->member;
-      bytes = malloc(read->size + 1);
-      status = bytes != NULL
-                   ? read_bytes(bytes, c, read, err)
-                   : clarke_fail(err, CLARKE_ENOMEM, "no memory for %zu bytes", read->size);
-    }
-    if (status == CLARKE_OK)
-      status = decode_entry(&ts->tensor[i], e, bytes, c->big_endian, err);
-  }
-  free(bytes);
-  return status == CLARKE_OK ? clarke_tensors_sort(ts, err) : status;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------- */
@@ -561,7 +353,7 @@ refuse_legacy(const void *data, size_t size, clarke_error *err)
 }
 
 static clarke_status
-read_checkpoint(clarke_tensors *ts, checkpoint *c, clarke_error *err)
+read_checkpoint(clarke_tensors *ts, clarke_pt *c, clarke_error *err)
 {
   clarke_status status = read_members(c, err);
 
@@ -576,15 +368,15 @@ read_checkpoint(clarke_tensors *ts, checkpoint *c, clarke_error *err)
   if (status == CLARKE_OK)
     status = check_unique(c, err);
   if (status == CLARKE_OK)
-    status = check_entries(c, err);
-  return status == CLARKE_OK ? decode_entries(ts, c, err) : status;
+    status = clarke_pt_check_entries(c, err);
+  return status == CLARKE_OK ? clarke_pt_decode_entries(ts, c, err) : status;
 }
 
 clarke_status
 clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
                 clarke_error *err)
 {
-  checkpoint c = { 0 };
+  clarke_pt c = { 0 };
   clarke_status status = refuse_legacy(data, size, err);
 
   clarke_tensors_clear(ts);

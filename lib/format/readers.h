@@ -40,7 +40,7 @@ clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, 
 /* Members NAME.npy become tensors NAME. *stored: were all members stored uncompressed? */
 clarke_status clarke_npz_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size,
                                const char *file, clarke_error *err);
-/* Either, by the ending of the file's name: an .npy is one array, without a name, and stored. */
+/* Either, by the ending of the file's name: an .npy is one array, named after the file, and stored. */
 clarke_status clarke_arrays_parse(clarke_tensors *ts, bool *stored, const void *data, size_t size, const char *file,
                                   clarke_error *err);
 

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* tdestroy */
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
 #include "network/graph.h"
+#include "network/build.h"
 #include "base/limit.h"
 #include "base/verify.h"
 
@@ -18,12 +19,6 @@ typedef struct {
   size_t value;
 } binding;
 
-typedef struct {
-  clarke_graph *g;
-  const clarke_model *m;
-  void *names; /* a tsearch tree of bindings */
-} builder;
-
 static int
 compare_bindings(const void *a, const void *b)
 {
@@ -31,13 +26,13 @@ compare_bindings(const void *a, const void *b)
 }
 
 static clarke_status
-no_memory(const builder *b, clarke_error *err)
+no_memory(const clarke_builder *b, clarke_error *err)
 {
   return clarke_fail(err, CLARKE_ENOMEM, "%s: out of memory", b->m->file);
 }
 
 static clarke_status
-bind(builder *b, const char *name, size_t value, clarke_error *err)
+bind(clarke_builder *b, const char *name, size_t value, clarke_error *err)
 {
   binding *entry = malloc(sizeof *entry);
   void *found;
@@ -64,7 +59,7 @@ free_binding(void *entry)
 }
 
 static size_t
-lookup(const builder *b, const char *name)
+lookup(const clarke_builder *b, const char *name)
 {
   binding key = {.name = (char *)(uintptr_t)name};
   void *found = tfind(&key, &b->names, compare_bindings);
@@ -72,8 +67,8 @@ lookup(const builder *b, const char *name)
   return found != NULL ? (*(binding **)found)->value : CLARKE_NONE;
 }
 
-static clarke_value *
-add_value(builder *b, const char *name, clarke_error *err)
+clarke_value *
+clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err)
 {
   clarke_graph *g = b->g;
   clarke_value *v;
@@ -102,10 +97,10 @@ add_value(builder *b, const char *name, clarke_error *err)
 }
 
 static clarke_status
-add_constant(builder *b, const char *name, const clarke_tensor *t, bool initializer,
+add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool initializer,
              clarke_error *err)
 {
-  clarke_value *v = add_value(b, name, err);
+  clarke_value *v = clarke_builder_value(b, name, err);
 
   if (v == NULL)
     return err != NULL ? err->code : CLARKE_EINPUT;
@@ -143,7 +138,7 @@ names_value(const clarke_attr *a, int64_t opset)
 
 /* Constant nodes: the tensor itself, or numbers given as attributes. */
 static clarke_status
-add_constant_node(builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
   const clarke_attr *a = node->n_attr == 1 ? &node->attr[0] : NULL;
   clarke_tensor t;
@@ -177,93 +172,8 @@ add_constant_node(builder *b, const clarke_model_node *node, size_t place, clark
   return status;
 }
 
-/* Do dims (n of them) agree with the port's from axis `skip` on? Unknown and 0 fit anything. */
-static bool
-fits(const clarke_model_port *port, size_t skip, const size_t *dims, size_t n)
-{
-  if (port->rank != n + skip)
-    return false;
-  for (size_t a = 0; a < n; a++)
-    if (port->dims[a + skip] > 0 && (size_t)port->dims[a + skip] != dims[a])
-      return false;
-  return true;
-}
-
-/* May the port's first axis be the batch? */
-static bool
-first_axis_is_free(const clarke_model_port *port, size_t batch)
-{
-  return port->rank >= 1 && (port->dims[0] <= 1 || (size_t)port->dims[0] == batch);
-}
-
-/* x of shape (batch, n) for a declared sample of n entries on several axes. */
-static bool
-flat_fits(const clarke_model_port *port, const clarke_tensor *x)
-{
-  size_t count = 1;
-
-  for (size_t a = 1; a < port->rank; a++) {
-    if (port->dims[a] <= 0 || count > CLARKE_MAX_ENTRIES / (size_t)port->dims[a])
-      return false;
-    count *= (size_t)port->dims[a];
-  }
-  return x->rank == 2 && x->dims[1] == count;
-}
-
-static void
-describe_port(const clarke_model_port *port, char *text, size_t size)
-{
-  size_t at = 0;
-
-  text[0] = '\0';
-  for (size_t a = 0; a < port->rank && at + 24 < size; a++)
-    at += (size_t)snprintf(text + at, size - at, port->dims[a] > 0 ? "%s%lld" : "%s?",
-                           a > 0 ? ", " : "", (long long)port->dims[a]);
-}
-
 static clarke_status
-add_input(builder *b, const clarke_tensor *x, clarke_error *err)
-{
-  const clarke_model_port *port = &b->m->inputs[0];
-  clarke_value *v;
-  char shape[256];
-  bool flat = false;
-
-  if (x->rank < 1 || x->count == 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: expected a first axis of one or more samples, of one or more entries each",
-                       x->name != NULL ? x->name : "x");
-  if (!port->shaped)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' declares no shape", b->m->file, port->name);
-  if (fits(port, 1, x->dims + 1, x->rank - 1) && first_axis_is_free(port, x->dims[0]))
-    b->g->batched = true;
-  else if (fits(port, 0, x->dims + 1, x->rank - 1))
-    b->g->batched = false;
-  else if (first_axis_is_free(port, x->dims[0]) && flat_fits(port, x))
-    b->g->batched = flat = true;
-  else {
-    describe_port(port, shape, sizeof shape);
-    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has shape (%s); the batch has samples of "
-                       "%zu entries on %zu axes, which do not fit", b->m->file, port->name, shape,
-                       x->count / x->dims[0], x->rank - 1);
-  }
-  v = add_value(b, port->name, err);
-  if (v == NULL)
-    return err != NULL ? err->code : CLARKE_EINPUT;
-  v->rank = flat ? port->rank - 1 : x->rank - 1;
-  for (size_t a = 0; a < v->rank; a++)
-    v->dims[a] = flat ? (size_t)port->dims[a + 1] : x->dims[a + 1];
-  v->count = x->count / x->dims[0];
-  b->g->samples = x->dims[0];
-  b->g->together = b->g->batched && (!port->shaped || port->dims[0] != 1) ? x->dims[0] : 1;
-  if (x->count > clarke_limit_of(CLARKE_LIMIT_ENTRIES))
-    return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "x: %zu entries", x->count);
-  b->g->activations = x->count;
-  b->g->input = b->g->n_values - 1;
-  return CLARKE_OK;
-}
-
-static clarke_status
-unsupported(const builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
+unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
   char list[512] = "Constant";
   const clarke_op *op;
@@ -280,7 +190,7 @@ unsupported(const builder *b, const clarke_model_node *node, size_t place, clark
 }
 
 static clarke_status
-resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
+resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
 {
   const clarke_model_node *node = low->node;
   const clarke_form *form = low->form;
@@ -340,7 +250,7 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
 
 /* Ignored outputs have names that no other value may have, and none may read. */
 static clarke_status
-bind_outputs(builder *b, const clarke_model_node *node, clarke_error *err)
+bind_outputs(clarke_builder *b, const clarke_model_node *node, clarke_error *err)
 {
   clarke_status status = bind(b, node->out[0], b->g->n_values - 1, err);
 
@@ -351,7 +261,7 @@ bind_outputs(builder *b, const clarke_model_node *node, clarke_error *err)
 }
 
 static clarke_status
-lower_node(builder *b, size_t place, clarke_error *err)
+lower_node(clarke_builder *b, size_t place, clarke_error *err)
 {
   const clarke_model_node *node = &b->m->nodes[place];
   bool standard = node->domain[0] == '\0';
@@ -383,22 +293,22 @@ lower_node(builder *b, size_t place, clarke_error *err)
 
 /* Does the output have the shape that is declared, if one is? */
 static clarke_status
-check_shape(const builder *b, const clarke_model_port *port, const clarke_value *v, clarke_error *err)
+check_shape(const clarke_builder *b, const clarke_model_port *port, const clarke_value *v, clarke_error *err)
 {
   size_t lead = b->g->batched ? 1 : 0;
   bool first = lead == 0 || port->rank == 0 || port->dims[0] <= 1
                || (size_t)port->dims[0] == b->g->samples;
   char shape[256];
 
-  if (!port->shaped || (first && port->rank >= lead && fits(port, lead, v->dims, v->rank)))
+  if (!port->shaped || (first && port->rank >= lead && clarke_port_fits(port, lead, v->dims, v->rank)))
     return CLARKE_OK;
-  describe_port(port, shape, sizeof shape);
+  clarke_port_describe(port, shape, sizeof shape);
   return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' is declared with shape (%s), and has another",
                      b->m->file, port->name, shape);
 }
 
 static clarke_status
-find_output(builder *b, clarke_error *err)
+find_output(clarke_builder *b, clarke_error *err)
 {
   size_t v = lookup(b, b->m->outputs[0].name);
 
@@ -453,7 +363,7 @@ count_products(size_t *products, const clarke_graph *g, size_t first, clarke_err
 
 /* A Clip's bound is a number of the file's, which no parameter may change. */
 static clarke_status
-check_bounds(const builder *b, clarke_error *err)
+check_bounds(const clarke_builder *b, clarke_error *err)
 {
   const clarke_graph *g = b->g;
 
@@ -467,7 +377,7 @@ check_bounds(const builder *b, clarke_error *err)
 /* Parameters in the order of the file's initializers, whatever the order of use; those only
  * rearranged, and never used as weights, are none. */
 static clarke_status
-order_parameters(builder *b, clarke_error *err)
+order_parameters(clarke_builder *b, clarke_error *err)
 {
   clarke_graph *g = b->g;
   size_t n = g->n_parameters, placed = 0;
@@ -502,7 +412,7 @@ order_parameters(builder *b, clarke_error *err)
 }
 
 static clarke_status
-build(builder *b, const clarke_tensor *x, clarke_error *err)
+build(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
 {
   const clarke_model *m = b->m;
   size_t products = 0;
@@ -514,7 +424,7 @@ build(builder *b, const clarke_tensor *x, clarke_error *err)
   for (size_t i = 0; status == CLARKE_OK && i < m->n_tensors; i++)
     status = add_constant(b, m->tensors[i].name, &m->tensors[i], true, err);
   if (status == CLARKE_OK)
-    status = add_input(b, x, err);
+    status = clarke_builder_input(b, x, err);
   for (size_t i = 0; status == CLARKE_OK && i < m->n_nodes; i++) {
     const size_t first = b->g->n_steps;
 
@@ -531,7 +441,7 @@ clarke_status
 clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
                    clarke_error *err)
 {
-  builder b = {.g = g, .m = m};
+  clarke_builder b = {.g = g, .m = m};
   clarke_error local;
   clarke_status status = build(&b, x, err != NULL ? err : &local);
 

@@ -67,11 +67,9 @@ clarke_status clarke_forward_column(clarke_forward *f, const clarke_forward *all
 /* m seen with other rows and cols (their product kept): shares m's memory, is not cleared. */
 clarke_matrix clarke_matrix_view(const clarke_matrix *m, size_t rows, size_t cols);
 
-/* A feature axis of (blocks, extent, repeat) by n samples, rearranged to extent rows, and back. */
+/* A feature axis of (blocks, extent, repeat) by n samples, rearranged to extent rows. */
 clarke_status clarke_dense_gather(clarke_matrix *c, const clarke_matrix *a, size_t blocks,
                                   size_t extent, clarke_error *err);
-clarke_status clarke_dense_scatter(clarke_matrix *c, const clarke_matrix *a, size_t blocks,
-                                   size_t extent, clarke_error *err);
 
 /* y = W x of a DENSE step for a weight matrix as stored (the weight itself or a tangent of it); back:
  * y = W^T x, from the outputs' features to the inputs'. */

@@ -49,9 +49,9 @@ clarke_dense_gather(clarke_matrix *c, const clarke_matrix *a, size_t blocks, siz
   return status;
 }
 
-clarke_status
-clarke_dense_scatter(clarke_matrix *c, const clarke_matrix *a, size_t blocks, size_t extent,
-                     clarke_error *err)
+/* Back from what clarke_dense_gather makes. */
+static clarke_status
+scatter(clarke_matrix *c, const clarke_matrix *a, size_t blocks, size_t extent, clarke_error *err)
 {
   size_t width = a->cols / (blocks != 0 ? blocks : 1);
   clarke_matrix view = clarke_matrix_view(a, blocks * extent, width);
@@ -135,7 +135,7 @@ clarke_dense_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *
                                    : clarke_matrix_mul(&product, &weight, &view, err);
   }
   if (status == CLARKE_OK && d->blocks != 1)
-    status = clarke_dense_scatter(y, &product, d->blocks, out, err);
+    status = scatter(y, &product, d->blocks, out, err);
   else if (status == CLARKE_OK)
     clarke_matrix_swap(y, &product);
   if (status == CLARKE_OK) {

@@ -1,4 +1,5 @@
 #include "op/operator.h"
+#include "op/lower.h"
 #include "base/limit.h"
 
 #include <stdarg.h>
@@ -19,8 +20,8 @@ clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *for
                      low->place, low->node->name, low->node->op_type, text);
 }
 
-static clarke_status
-out_of_memory(const clarke_lowering *low, clarke_error *err)
+clarke_status
+clarke_lower_no_memory(const clarke_lowering *low, clarke_error *err)
 {
   return clarke_fail(err, CLARKE_ENOMEM, "%s: out of memory", low->graph->file);
 }
@@ -89,7 +90,7 @@ register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
     }
   grown = realloc(g->parameters, (g->n_parameters + 1) * sizeof *grown);
   if (grown == NULL)
-    return out_of_memory(low, err);
+    return clarke_lower_no_memory(low, err);
   g->parameters = grown;
   p = &grown[g->n_parameters];
   memset(p, 0, sizeof *p);
@@ -97,7 +98,7 @@ register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
   p->real = v->real;
   v->parameter = g->n_parameters++;
   if (p->name == NULL)
-    return out_of_memory(low, err);
+    return clarke_lower_no_memory(low, err);
   p->rank = v->rank;
   memcpy(p->dims, v->dims, sizeof p->dims);
   p->count = v->count;
@@ -188,17 +189,16 @@ new_value(clarke_graph *g)
   return v;
 }
 
-/* May one more activation have that many entries a sample? */
-static bool
-affordable(const clarke_graph *g, size_t count)
+bool
+clarke_lower_affordable(const clarke_graph *g, size_t count)
 {
   const size_t most = clarke_limit_of(CLARKE_LIMIT_ENTRIES);
 
   return g->activations <= most && count <= (most - g->activations) / (g->samples != 0 ? g->samples : 1);
 }
 
-static clarke_status
-too_large(const clarke_lowering *low, clarke_error *err)
+clarke_status
+clarke_lower_too_large(const clarke_lowering *low, clarke_error *err)
 {
   return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "%s: node %zu '%s' (%s): with this output the activations of %zu "
                            "samples, with index maps, would have more entries than allowed", low->graph->file, low->place,
@@ -253,12 +253,12 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   if (grow((void **)&g->steps, &g->capacity_steps, g->n_steps, sizeof *g->steps))
     v = new_value(g);
   if (v == NULL) {
-    out_of_memory(low, err);
+    clarke_lower_no_memory(low, err);
     return NULL;
   }
   v->producer = g->n_steps;
-  if (!set_shape(v, rank, dims) || !affordable(g, v->count)) {
-    too_large(low, err);
+  if (!set_shape(v, rank, dims) || !clarke_lower_affordable(g, v->count)) {
+    clarke_lower_too_large(low, err);
     return NULL;
   }
   if (v->count == 0) {
@@ -279,7 +279,7 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   s->name = step_name(low);
   s->in = calloc(n_in, sizeof *s->in);
   if (s->name == NULL || s->in == NULL) {
-    out_of_memory(low, err);
+    clarke_lower_no_memory(low, err);
     return NULL;
   }
   s->n_in = n_in;
@@ -297,14 +297,14 @@ clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t 
   clarke_value *v = new_value(low->graph);
 
   if (v == NULL)
-    return out_of_memory(low, err);
+    return clarke_lower_no_memory(low, err);
   v->constant = true;
   if (!set_shape(v, rank, dims) || v->count > CLARKE_MAX_MAP)
     return clarke_lower_fail(low, err, "a constant of over %zu entries", CLARKE_MAX_MAP);
   v->name = step_name(low);
   v->real = calloc(v->count + 1, sizeof *v->real);
   *value = low->graph->n_values - 1;
-  return v->name != NULL && v->real != NULL ? CLARKE_OK : out_of_memory(low, err);
+  return v->name != NULL && v->real != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
 
 size_t *
@@ -318,14 +318,14 @@ clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n, clark
     return NULL;
   }
   if (n > clarke_limit_of(CLARKE_LIMIT_ENTRIES) - g->activations) {
-    too_large(low, err);
+    clarke_lower_too_large(low, err);
     return NULL;
   }
   g->activations += n;
   free(s->in[i].map);
   s->in[i].map = malloc((n + 1) * sizeof *s->in[i].map);
   if (s->in[i].map == NULL)
-    out_of_memory(low, err);
+    clarke_lower_no_memory(low, err);
   return s->in[i].map;
 }
 
@@ -353,7 +353,7 @@ clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err)
 
   free(v->name);
   v->name = strdup(low->node->out[0]);
-  return v->name != NULL ? CLARKE_OK : out_of_memory(low, err);
+  return v->name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
 
 clarke_step *
@@ -442,7 +442,7 @@ rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_
     v = new_value(g);
   if (v == NULL) {
     free(map);
-    return status != CLARKE_OK ? status : out_of_memory(low, err);
+    return status != CLARKE_OK ? status : clarke_lower_no_memory(low, err);
   }
   x = clarke_lower_value(low, 0);
   v->constant = true;
@@ -458,7 +458,7 @@ rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_
     v->integer = malloc((v->count + 1) * sizeof *v->integer);
   if (v->origin == NULL || (v->real == NULL && v->integer == NULL)) {
     free(map);
-    return out_of_memory(low, err);
+    return clarke_lower_no_memory(low, err);
   }
   for (size_t e = 0; e < v->count; e++) {
     size_t from = map != NULL ? map[e] : e;
@@ -493,95 +493,4 @@ clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, s
     return clarke_lower_fail(low, err, "%zu entries a sample cannot take a shape of %zu",
                              clarke_lower_value(low, 0)->count, low->graph->values[s->out].count);
   return clarke_lower_done(low, s->out, err);
-}
-
-/* The dims of operand i as broadcasting sees them: whole, the batch axis being 1. */
-static size_t
-whole_dims(const clarke_lowering *low, size_t i, size_t *dims)
-{
-  const clarke_value *v = clarke_lower_value(low, i);
-  size_t lead = !v->constant && low->graph->batched ? 1 : 0;
-
-  for (size_t k = 0; k < lead; k++)
-    dims[k] = 1;
-  memcpy(dims + lead, v->dims, v->rank * sizeof *dims);
-  return v->rank + lead;
-}
-
-/* The map from a whole broadcast shape to an operand's entries; NULL when it is the identity. */
-static size_t *
-broadcast_map(size_t rank, const size_t *dims, size_t count, size_t in_rank, const size_t *in_dims,
-              bool *failed)
-{
-  size_t *map = malloc((count + 1) * sizeof *map);
-  bool identity = true;
-
-  *failed = map == NULL;
-  for (size_t f = 0; !*failed && f < count; f++) {
-    size_t rest = f, entry = 0, step = 1;
-
-    for (size_t a = rank; a-- > 0; rest /= dims[a]) {
-      size_t at = rest % dims[a];
-
-      if (a + in_rank < rank)
-        continue;
-      size_t extent = in_dims[a + in_rank - rank];
-      entry += (extent == 1 ? 0 : at) * step;
-      step *= extent;
-    }
-    map[f] = entry;
-    identity = identity && entry == f;
-  }
-  if (identity && !*failed) {
-    size_t in_count = 1;
-
-    for (size_t a = 0; a < in_rank; a++)
-      in_count *= in_dims[a];
-    if (in_count == count) {
-      free(map);
-      return NULL;
-    }
-  }
-  return map;
-}
-
-clarke_status
-clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
-                       size_t **map1, clarke_error *err)
-{
-  size_t in[2][CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1];
-  size_t r0 = whole_dims(low, 0, in[0]), r1 = whole_dims(low, 1, in[1]);
-  size_t r = r0 > r1 ? r0 : r1, lead = low->graph->batched ? 1 : 0, count = 1;
-  bool failed[2];
-
-  *map0 = *map1 = NULL;
-  for (size_t a = 0; a < r; a++) {
-    size_t d0 = a + r0 < r ? 1 : in[0][a + r0 - r], d1 = a + r1 < r ? 1 : in[1][a + r1 - r];
-
-    if (d0 != d1 && d0 != 1 && d1 != 1)
-      return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", d0, d1);
-    out[a] = d0 == 1 ? d1 : d0;
-    if (out[a] != 0 && count > CLARKE_MAX_ENTRIES / out[a])
-      return too_large(low, err);
-    count *= out[a];
-  }
-  if (!affordable(low->graph, count))
-    return too_large(low, err);
-  for (size_t i = 0; i < 2; i++)
-    if (!clarke_lower_value(low, i)->constant && (i == 0 ? r0 : r1) != r)
-      return clarke_lower_fail(low, err, "broadcasting would add axes before the batch axis");
-  if (lead == 1 && (r == 0 || out[0] != 1))
-    return clarke_lower_fail(low, err, "a constant of %zu entries along the batch axis", out[0]);
-  *rank = r - lead;
-  if (*rank > CLARKE_MAX_RANK)
-    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
-  memcpy(dims, out + lead, *rank * sizeof *dims);
-  *map0 = broadcast_map(r, out, count, r0, in[0], &failed[0]);
-  *map1 = broadcast_map(r, out, count, r1, in[1], &failed[1]);
-  if (!failed[0] && !failed[1])
-    return CLARKE_OK;
-  free(*map0);
-  free(*map1);
-  *map0 = *map1 = NULL;
-  return out_of_memory(low, err);
 }

@@ -92,8 +92,10 @@ parse_proxy(clarke_proxy *proxy, const char *text)
   return proxy->known;
 }
 
-bool
-clarke_tie_parse(clarke_tie_rule *rule, const char *name, const char *beta)
+/* Sets *rule from "first", "last", "stable", "mean", or "hybrid" with beta ("1/2"; else NULL). False
+ * when they are none of these. */
+static bool
+tie_parse(clarke_tie_rule *rule, const char *name, const char *beta)
 {
   bool hybrid = strcmp(name, "hybrid") == 0, mean = strcmp(name, "mean") == 0;
 
@@ -158,7 +160,7 @@ fill(clarke_profile *p, clarke_known_profile which, clarke_error *err)
     const char *text = p->order[i]->tie[which];
 
     p->rule[i].known = false;
-    if (text != NULL && !clarke_tie_parse(&p->rule[i], text, NULL))
+    if (text != NULL && !tie_parse(&p->rule[i], text, NULL))
       return clarke_fail(err, CLARKE_EINTERNAL, "operator %s has a bad tie rule",
                          p->order[i]->name);
   }
@@ -208,7 +210,7 @@ parse_tie(clarke_profile *p, const profile_line *l, clarke_error *err)
   if (i == p->n_orders)
     return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: no order statistic is called '%s'", l->file,
                        l->number, l->word[1]);
-  if (!clarke_tie_parse(&p->rule[i], l->word[2], l->n == 4 ? l->word[3] : NULL))
+  if (!tie_parse(&p->rule[i], l->word[2], l->n == 4 ? l->word[3] : NULL))
     return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: '%s%s%s': expected first, last, stable, mean, "
                        "or hybrid and a rational such as 1/2", l->file, l->number, l->word[2],
                        l->n == 4 ? " " : "", l->n == 4 ? l->word[3] : "");

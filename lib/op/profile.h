@@ -59,8 +59,4 @@ bool clarke_profile_is_valid(const clarke_profile *p);
 const clarke_proxy *clarke_profile_find(const clarke_profile *p, const clarke_op *op, size_t kink);
 const clarke_tie_rule *clarke_profile_tie(const clarke_profile *p, const clarke_op *op);
 
-/* Sets *rule from "first", "last", "stable", "mean", or "hybrid" with beta ("1/2"; else NULL). False
- * when they are none of these. */
-bool clarke_tie_parse(clarke_tie_rule *rule, const char *name, const char *beta);
-
 #endif

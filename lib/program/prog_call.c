@@ -1,5 +1,7 @@
 /* Calls: functions of one number, functions of a list of numbers, and proxies in braces. */
 #include "program/prog_lower.h"
+#include "program/prog_order.h"
+#include "program/prog_proxy.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,13 +42,6 @@ static const struct {
 #define N_ANALYTIC (sizeof analytic_functions / sizeof analytic_functions[0])
 #define MAX_CONSTANTS 8
 
-/* A call being lowered. */
-typedef struct {
-  const char *name; /* NUL-terminated */
-  uint32_t node, proxy, first; /* the call, its braces or 0, its first argument or 0 */
-  size_t n, at;     /* arguments; the place */
-} call;
-
 const char *
 clarke_prog_function_name(size_t i)
 {
@@ -71,78 +66,6 @@ following(const prog_lowering *low, uint32_t node)
   return clarke_prog_node_at(low, node)->next;
 }
 
-/* --- proxies -------------------------------------------------------------------------------------- */
-
-static bool
-proxy_is(const prog_lowering *low, const clarke_prog_node *proxy, const char *word)
-{
-  return clarke_prog_is(low->g, proxy->start, proxy->length, word);
-}
-
-static clarke_status
-no_braces(prog_lowering *low, const call *c)
-{
-  if (c->proxy == 0)
-    return CLARKE_OK;
-  return clarke_prog_fail(low->g, clarke_prog_node_at(low, c->proxy)->at, low->err,
-                          "%s has no proxy to override: expected '('", c->name);
-}
-
-/* A number, left or right. o: initialized. */
-static clarke_status
-kink_proxy(clarke_override *o, prog_lowering *low, const call *c)
-{
-  const clarke_prog_node *proxy = clarke_prog_node_at(low, c->proxy);
-
-  if (c->proxy == 0)
-    return CLARKE_OK;
-  o->given = true;
-  o->kind = proxy_is(low, proxy, "left") ? CLARKE_PROXY_LEFT
-            : proxy_is(low, proxy, "right") ? CLARKE_PROXY_RIGHT : CLARKE_PROXY_VALUE;
-  if (o->kind != CLARKE_PROXY_VALUE)
-    return CLARKE_OK;
-  if (proxy->length > 0)
-    return clarke_prog_fail(low->g, proxy->at, low->err, "'%.*s' is a rule for ties: %s takes a"
-                            " number, left or right", (int)proxy->length,
-                            low->g->text + proxy->start, c->name);
-  return clarke_prog_constant_of(o->value, low, proxy->first, "a proxy");
-}
-
-/* first, last, stable, mean or hybrid B. */
-static clarke_status
-tie_proxy(clarke_override *o, prog_lowering *low, const call *c)
-{
-  const clarke_prog_node *proxy = clarke_prog_node_at(low, c->proxy);
-
-  if (c->proxy == 0)
-    return CLARKE_OK;
-  o->given = true;
-  o->tie = proxy_is(low, proxy, "last") ? CLARKE_TIE_LAST
-           : proxy_is(low, proxy, "stable") ? CLARKE_TIE_STABLE : CLARKE_TIE_FIRST;
-  if (proxy->length == 0 || proxy_is(low, proxy, "left") || proxy_is(low, proxy, "right"))
-    return clarke_prog_fail(low->g, proxy->at, low->err, "%s takes a rule for ties: first, last,"
-                            " stable, mean or hybrid B", c->name);
-  if (proxy_is(low, proxy, "mean"))
-    mpq_set_ui(o->value, 1, 1);
-  return proxy->first == 0
-           ? CLARKE_OK : clarke_prog_constant_of(o->value, low, proxy->first, "hybrid");
-}
-
-static clarke_status
-put_proxy(prog_lowering *low, const clarke_override *o, size_t at)
-{
-  clarke_override *to = &low->p->instruction[low->p->n - 1].proxy;
-  clarke_status status = o->given ? clarke_prog_charge(low, o->value, at) : CLARKE_OK;
-
-  if (!o->given || status != CLARKE_OK)
-    return status;
-  to->given = true;
-  to->kind = o->kind;
-  to->tie = o->tie;
-  mpq_set(to->value, o->value);
-  return CLARKE_OK;
-}
-
 /* --- functions of one number ----------------------------------------------------------------------- */
 
 /* The instruction of each entry of v, constants made instructions. */
@@ -160,7 +83,7 @@ solid_entries(size_t **in, prog_lowering *low, const prog_value *v, size_t at)
 }
 
 static clarke_status
-wrong_count(prog_lowering *low, const call *c, const char *takes)
+wrong_count(prog_lowering *low, const prog_call *c, const char *takes)
 {
   return clarke_prog_fail(low->g, c->at, low->err, "%s takes %s, but %zu %s given", c->name, takes,
                           c->n, c->n == 1 ? "is" : "are");
@@ -214,7 +137,7 @@ table_constants(pointwise *f, const char *list)
 
 /* Constants from the table, then from the call's arguments after the first. */
 static clarke_status
-find_constants(pointwise *f, prog_lowering *low, const call *c, const clarke_spelling *spelling)
+find_constants(pointwise *f, prog_lowering *low, const prog_call *c, const clarke_spelling *spelling)
 {
   const size_t most = spelling->n_required + spelling->n_optional;
   char takes[80];
@@ -240,7 +163,7 @@ find_constants(pointwise *f, prog_lowering *low, const call *c, const clarke_spe
 
 /* f of each of the instructions: into v. */
 static clarke_status
-apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *in, const call *c)
+apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *in, const prog_call *c)
 {
   clarke_error err = { .text = "" };
   clarke_status status = clarke_prog_room(low, v->n, v->n, c->at);
@@ -257,14 +180,14 @@ apply_pointwise(prog_value *v, prog_lowering *low, pointwise *f, const size_t *i
     if (status != CLARKE_OK)
       break;
     clarke_prog_set(v, i, clarke_prog_added(low, c->at));
-    status = put_proxy(low, &f->proxy, c->at);
+    status = clarke_prog_put_proxy(low, &f->proxy, c->at);
   }
   return status;
 }
 
 /* f of each entry of the call's first argument. */
 static clarke_status
-apply_to_first(prog_value *v, prog_lowering *low, pointwise *f, const call *c)
+apply_to_first(prog_value *v, prog_lowering *low, pointwise *f, const prog_call *c)
 {
   prog_value argument = { 0 };
   size_t *in = NULL;
@@ -282,10 +205,10 @@ apply_to_first(prog_value *v, prog_lowering *low, pointwise *f, const call *c)
 }
 
 static clarke_status
-call_analytic(prog_value *v, prog_lowering *low, const call *c, clarke_analytic analytic)
+call_analytic(prog_value *v, prog_lowering *low, const prog_call *c, clarke_analytic analytic)
 {
   pointwise f;
-  clarke_status status = no_braces(low, c);
+  clarke_status status = clarke_prog_no_braces(low, c);
 
   if (status == CLARKE_OK && c->n != 1)
     status = wrong_count(low, c, "one argument");
@@ -298,7 +221,7 @@ call_analytic(prog_value *v, prog_lowering *low, const call *c, clarke_analytic 
 }
 
 static clarke_status
-call_pointwise(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op,
+call_pointwise(prog_value *v, prog_lowering *low, const prog_call *c, const clarke_op *op,
                const clarke_spelling *spelling)
 {
   pointwise f;
@@ -307,7 +230,7 @@ call_pointwise(prog_value *v, prog_lowering *low, const call *c, const clarke_op
   pointwise_init(&f, op);
   status = find_constants(&f, low, c, spelling);
   if (status == CLARKE_OK)
-    status = kink_proxy(&f.proxy, low, c);
+    status = clarke_prog_kink_proxy(&f.proxy, low, c);
   if (status == CLARKE_OK)
     status = apply_to_first(v, low, &f, c);
   pointwise_clear(&f);
@@ -316,62 +239,9 @@ call_pointwise(prog_value *v, prog_lowering *low, const call *c, const clarke_op
 
 /* --- functions of a list of numbers ----------------------------------------------------------------- */
 
-/* One order statistic of rank `rank` into entry k of v. */
-static clarke_status
-add_order(prog_value *v, size_t k, prog_lowering *low, const call *c, const clarke_op *op,
-          size_t rank, const prog_value *list, const size_t *in, const clarke_override *proxy)
-{
-  clarke_error err = { .text = "" };
-  size_t number;
-  clarke_status status = clarke_prog_add_status(
-    low, clarke_code_add_order(low->p, &number, op, rank, list->n, in, &err), &err, c->at);
-
-  if (status != CLARKE_OK)
-    return status;
-  clarke_prog_set(v, k, clarke_prog_added(low, c->at));
-  return put_proxy(low, proxy, c->at);
-}
-
-/* The ranks asked for: all, from the last, when rank is 0. */
-static clarke_status
-add_orders(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op, size_t rank,
-           const prog_value *list, const size_t *in, const clarke_override *proxy)
-{
-  const size_t n = rank == 0 ? list->n : 1, most = clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS);
-  clarke_status status = CLARKE_OK;
-
-  if (op == NULL)
-    return clarke_fail(low->err, CLARKE_EINTERNAL, "no operator for %s", c->name);
-  if (list->n > most / n)
-    status = clarke_prog_room(low, 0, most + 1, c->at);
-  if (status == CLARKE_OK)
-    status = clarke_prog_room(low, n, n * list->n, c->at);
-  if (status == CLARKE_OK)
-    status = clarke_prog_result(v, low, rank == 0, n, c->at);
-  clarke_code_new_group(low->p);
-  for (size_t k = 0; status == CLARKE_OK && k < n; k++)
-    status = add_order(v, k, low, c, op, rank == 0 ? n - k : rank, list, in, proxy);
-  return status;
-}
-
-static clarke_status
-order_of(prog_value *v, prog_lowering *low, const call *c, const clarke_op *op, size_t rank,
-         const prog_value *list, const size_t *in)
-{
-  clarke_override proxy = { .given = false };
-  clarke_status status;
-
-  mpq_init(proxy.value);
-  status = tie_proxy(&proxy, low, c);
-  if (status == CLARKE_OK)
-    status = add_orders(v, low, c, op, rank, list, in, &proxy);
-  mpq_clear(proxy.value);
-  return status;
-}
-
 /* The absolute value of each entry: list and in become theirs. The braces of norm1 are abs's. */
 static clarke_status
-absolute(prog_value *list, size_t *in, prog_lowering *low, const call *c, bool braces)
+absolute(prog_value *list, size_t *in, prog_lowering *low, const prog_call *c, bool braces)
 {
   const clarke_spelling *spelling;
   const clarke_op *op = clarke_operator_spelled("abs", &spelling);
@@ -382,7 +252,7 @@ absolute(prog_value *list, size_t *in, prog_lowering *low, const call *c, bool b
   if (op == NULL)
     return clarke_fail(low->err, CLARKE_EINTERNAL, "no operator for %s", c->name);
   pointwise_init(&f, op);
-  status = braces ? kink_proxy(&f.proxy, low, c) : CLARKE_OK;
+  status = braces ? clarke_prog_kink_proxy(&f.proxy, low, c) : CLARKE_OK;
   if (status == CLARKE_OK)
     status = clarke_prog_result(&result, low, true, list->n, c->at);
   if (status == CLARKE_OK)
@@ -397,7 +267,7 @@ absolute(prog_value *list, size_t *in, prog_lowering *low, const call *c, bool b
 
 /* The sum of the instructions; a mean divides it by their number. */
 static clarke_status
-sum_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size_t n, bool mean)
+sum_of(prog_value *v, prog_lowering *low, const prog_call *c, const size_t *in, size_t n, bool mean)
 {
   prog_value sum = { .n = 1 }, count = { .n = 1 };
   clarke_status status;
@@ -414,7 +284,7 @@ sum_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size_
 }
 
 static clarke_status
-norm_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size_t n)
+norm_of(prog_value *v, prog_lowering *low, const prog_call *c, const size_t *in, size_t n)
 {
   clarke_error err = { .text = "" };
   size_t number;
@@ -432,7 +302,7 @@ norm_of(prog_value *v, prog_lowering *low, const call *c, const size_t *in, size
 
 /* kth(k, ...): k, from 1 to n. */
 static clarke_status
-rank_of(size_t *rank, prog_lowering *low, const call *c, size_t n)
+rank_of(size_t *rank, prog_lowering *low, const prog_call *c, size_t n)
 {
   const size_t at = clarke_prog_node_at(low, c->first)->at;
   clarke_status status;
@@ -452,7 +322,7 @@ rank_of(size_t *rank, prog_lowering *low, const call *c, size_t n)
 }
 
 static clarke_status
-of_list(prog_value *v, prog_lowering *low, const call *c, const list_function *f,
+of_list(prog_value *v, prog_lowering *low, const prog_call *c, const list_function *f,
         prog_value *list, size_t *in)
 {
   const clarke_op *op = f->op != NULL ? clarke_operator_find(f->op) : NULL;
@@ -483,7 +353,7 @@ of_list(prog_value *v, prog_lowering *low, const call *c, const list_function *f
   default:
     break;
   }
-  return status == CLARKE_OK ? order_of(v, low, c, op, rank, list, in) : status;
+  return status == CLARKE_OK ? clarke_prog_order(v, low, c, op, rank, list, in) : status;
 }
 
 /* Sums and means of constants alone are constants. */
@@ -497,7 +367,7 @@ all_constant(const prog_value *list)
 }
 
 static clarke_status
-constant_sum(prog_value *v, prog_lowering *low, const call *c, const prog_value *list, bool mean)
+constant_sum(prog_value *v, prog_lowering *low, const prog_call *c, const prog_value *list, bool mean)
 {
   mpq_t sum;
   clarke_status status = CLARKE_OK;
@@ -517,7 +387,7 @@ constant_sum(prog_value *v, prog_lowering *low, const call *c, const prog_value 
 }
 
 static clarke_status
-dot(prog_value *v, prog_lowering *low, const call *c)
+dot(prog_value *v, prog_lowering *low, const prog_call *c)
 {
   prog_value a = { 0 }, b = { 0 }, product = { 0 };
   size_t *in = NULL;
@@ -545,12 +415,12 @@ dot(prog_value *v, prog_lowering *low, const call *c)
 }
 
 static clarke_status
-call_list(prog_value *v, prog_lowering *low, const call *c, const list_function *f)
+call_list(prog_value *v, prog_lowering *low, const prog_call *c, const list_function *f)
 {
   const bool linear = f->kind == LIST_SUM || f->kind == LIST_MEAN;
   prog_value list = { 0 };
   size_t *in = NULL;
-  clarke_status status = f->op == NULL ? no_braces(low, c) : CLARKE_OK;
+  clarke_status status = f->op == NULL ? clarke_prog_no_braces(low, c) : CLARKE_OK;
 
   if (status == CLARKE_OK && c->n < (f->kind == LIST_KTH ? 2 : 1))
     status = wrong_count(low, c, f->kind == LIST_KTH ? "a rank and one or more arguments"
@@ -573,7 +443,7 @@ call_list(prog_value *v, prog_lowering *low, const call *c, const list_function 
 /* --- which function --------------------------------------------------------------------------------- */
 
 static clarke_status
-call_named(prog_value *v, prog_lowering *low, const call *c)
+call_named(prog_value *v, prog_lowering *low, const prog_call *c)
 {
   const clarke_spelling *spelling;
   const clarke_op *op;
@@ -593,7 +463,7 @@ clarke_status
 clarke_prog_call(prog_value *v, prog_lowering *low, uint32_t node)
 {
   const clarke_prog_node *n = clarke_prog_node_at(low, node);
-  call c = { .node = node, .first = n->first, .at = n->at };
+  prog_call c = { .node = node, .first = n->first, .at = n->at };
   char name[32] = "";
 
   /* A longer name is no function's: it stays empty, and unknown. */

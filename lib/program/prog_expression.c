@@ -1,12 +1,13 @@
 /* Expressions lowered: arithmetic, branches, vectors. */
 #include "program/prog_lower.h"
+#include "program/prog_vector.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-clarke_status
-clarke_prog_common(bool *vector, size_t *n, prog_lowering *low, const prog_value *a,
-                   const prog_value *b, size_t at)
+/* The number of entries of an entry-by-entry operation on both. */
+static clarke_status
+common(bool *vector, size_t *n, prog_lowering *low, const prog_value *a, const prog_value *b, size_t at)
 {
   if (a->vector && b->vector && a->n != b->n)
     return clarke_prog_fail(low->g, at, low->err, "a vector of %zu beside a vector of %zu: expected"
@@ -186,7 +187,7 @@ clarke_prog_apply(prog_value *out, prog_lowering *low, char operator, const prog
 {
   bool vector = false;
   size_t n = 0;
-  clarke_status status = clarke_prog_common(&vector, &n, low, a, b, at);
+  clarke_status status = common(&vector, &n, low, a, b, at);
 
   *out = (prog_value){ 0 };
   if (status == CLARKE_OK)
@@ -349,7 +350,7 @@ branches(prog_value *v, prog_lowering *low, const clarke_prog_node *node,
   size_t (*in)[4];
   bool vector = false;
   size_t n = 0;
-  clarke_status status = clarke_prog_common(&vector, &n, low, &arm[0], &arm[1], node->at);
+  clarke_status status = common(&vector, &n, low, &arm[0], &arm[1], node->at);
 
   if (status == CLARKE_OK)
     status = clarke_prog_result(v, low, vector, n, node->at);
@@ -384,110 +385,6 @@ branch(prog_value *v, prog_lowering *low, const clarke_prog_node *node)
 }
 
 /* --- vectors ------------------------------------------------------------------------------------- */
-
-/* Puts v's entries after those of the list. */
-static clarke_status
-join(prog_value *list, size_t *capacity, prog_lowering *low, const prog_value *v, size_t at)
-{
-  clarke_status status = clarke_prog_count(low, list->n + v->n, at);
-
-  if (status != CLARKE_OK)
-    return status;
-  low->entries -= list->n;
-  if (list->n + v->n > *capacity) {
-    const size_t wanted = 2 * (list->n + v->n);
-    prog_scalar *grown = realloc(list->entry, wanted * sizeof *grown);
-
-    if (grown == NULL)
-      return clarke_fail(low->err, CLARKE_ENOMEM, "%s: out of memory", low->g->file);
-    list->entry = grown;
-    *capacity = wanted;
-  }
-  for (size_t i = 0; i < v->n; i++)
-    list->entry[list->n++] = clarke_prog_entry(v, i);
-  return CLARKE_OK;
-}
-
-clarke_status
-clarke_prog_join(prog_value *v, prog_lowering *low, uint32_t child)
-{
-  clarke_status status = CLARKE_OK;
-  size_t capacity = 0;
-
-  *v = (prog_value){ .vector = true, .owned = true };
-  for (; status == CLARKE_OK && child != 0; child = clarke_prog_node_at(low, child)->next) {
-    prog_value part = { 0 };
-
-    status = clarke_prog_value_of(&part, low, child);
-    if (status == CLARKE_OK)
-      status = join(v, &capacity, low, &part, clarke_prog_node_at(low, child)->at);
-    clarke_prog_value_clear(&part);
-  }
-  return status;
-}
-
-/* An index: a constant integer in low .. high. */
-static clarke_status
-index_of(size_t *index, prog_lowering *low, uint32_t node, size_t from, size_t to,
-         const char *what)
-{
-  const size_t at = clarke_prog_node_at(low, node)->at;
-  clarke_status status;
-  mpq_t value;
-
-  mpq_init(value);
-  status = clarke_prog_constant_of(value, low, node, what);
-  if (status == CLARKE_OK && mpz_cmp_ui(mpq_denref(value), 1) != 0)
-    status = clarke_prog_fail(low->g, at, low->err, "%s is no integer", what);
-  else if (status == CLARKE_OK && (mpz_cmp_ui(mpq_numref(value), from) < 0
-                                   || mpz_cmp_ui(mpq_numref(value), to) > 0))
-    status = clarke_prog_fail(low->g, at, low->err, "%s is out of range: expected %zu to %zu",
-                              what, from, to);
-  else if (status == CLARKE_OK)
-    *index = mpz_get_ui(mpq_numref(value));
-  mpq_clear(value);
-  return status;
-}
-
-/* v becomes the part [from, to) of itself, or the scalar entry `from`. */
-static clarke_status
-take_part(prog_value *v, prog_lowering *low, const clarke_prog_node *node, size_t from, size_t to)
-{
-  prog_value whole = *v;
-  clarke_status status = CLARKE_OK;
-
-  if (node->kind == CLARKE_PROG_ENTRY) {
-    *v = (prog_value){ .n = 1, .one = whole.entry[from] };
-  } else if (!whole.owned) {
-    v->entry += from;
-    v->n = to - from;
-    return CLARKE_OK;
-  } else {
-    status = clarke_prog_vector(v, low, to - from, node->at);
-    if (status == CLARKE_OK)
-      memcpy(v->entry, whole.entry + from, (to - from) * sizeof *v->entry);
-  }
-  clarke_prog_value_clear(&whole);
-  return status;
-}
-
-static clarke_status
-part(prog_value *v, prog_lowering *low, const clarke_prog_node *node)
-{
-  const uint32_t index = clarke_prog_node_at(low, node->first)->next;
-  const uint32_t end = clarke_prog_node_at(low, index)->next;
-  size_t from = 0, to = 0;
-  clarke_status status = clarke_prog_value_of(v, low, node->first);
-
-  if (status == CLARKE_OK && !v->vector)
-    return clarke_prog_fail(low->g, node->at, low->err, "a scalar has no entries: expected a vector"
-                            " before '['");
-  if (status == CLARKE_OK)
-    status = index_of(&from, low, index, 0, v->n - 1, end == 0 ? "the index" : "the first index");
-  if (status == CLARKE_OK && end != 0)
-    status = index_of(&to, low, end, from + 1, v->n, "the slice's end");
-  return status == CLARKE_OK ? take_part(v, low, node, from, to) : status;
-}
 
 /* --- any expression ------------------------------------------------------------------------------ */
 
@@ -536,7 +433,7 @@ clarke_prog_value_of(prog_value *v, prog_lowering *low, uint32_t node)
     return minus(v, low, n);
   case CLARKE_PROG_ENTRY:
   case CLARKE_PROG_SLICE:
-    return part(v, low, n);
+    return clarke_prog_part(v, low, n);
   case CLARKE_PROG_CALL:
     return clarke_prog_call(v, low, node);
   case CLARKE_PROG_LIST:

@@ -86,9 +86,6 @@ clarke_status clarke_prog_constant_of(mpq_t value, prog_lowering *low, uint32_t 
 /* The entries of a list of nodes, vectors joined. */
 clarke_status clarke_prog_join(prog_value *v, prog_lowering *low, uint32_t child);
 clarke_status clarke_prog_call(prog_value *v, prog_lowering *low, uint32_t node);
-/* The number of entries of an entry-by-entry operation on both. */
-clarke_status clarke_prog_common(bool *vector, size_t *n, prog_lowering *low, const prog_value *a,
-                                 const prog_value *b, size_t at);
 /* a OPERATOR b, entry by entry; at: the operator's place. */
 clarke_status clarke_prog_apply(prog_value *out, prog_lowering *low, char operator,
                                 const prog_value *a, const prog_value *b, size_t at);

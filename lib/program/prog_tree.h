@@ -34,7 +34,7 @@ clarke_status clarke_prog_token(prog_token *token, prog_lexer *lexer, clarke_err
 /* "FILE:LINE:COLUMN: message", the source line, a caret; at: an offset in the text. */
 clarke_status clarke_prog_fail(const clarke_prog *g, size_t at, clarke_error *err,
                                const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* The same with CLARKE_ENOMEM: past the limit, "the program has more " than so many of what is named. */
+/* The same with CLARKE_ENOMEM: what is past the limit ("one more constant"), the limit, and how to raise it. */
 clarke_status clarke_prog_fail_limit(const clarke_prog *g, size_t at, clarke_error *err, clarke_limit which,
                                      const char *what);
 /* Line and column (in bytes: all of a line before a token is ASCII) of an offset, from 1. */

@@ -99,10 +99,6 @@ void clarke_derive_text_init(clarke_derive_text *t);
 void clarke_derive_text_clear(clarke_derive_text *t);
 clarke_status clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
                                       const clarke_derivation *d, clarke_error *err);
-void clarke_vectors_clear(clarke_vectors *v);
-/* Appends a row of n copied numbers. */
-clarke_status clarke_vectors_add_numbers(clarke_vectors *v, const clarke_number *x, size_t n,
-                                         clarke_error *err);
 
 /* derive_touched.c */
 clarke_status clarke_derive_touched(clarke_derive_text *t, const clarke_derive_session *s,

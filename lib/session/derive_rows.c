@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void
-clarke_vectors_clear(clarke_vectors *v)
+static void
+vectors_clear(clarke_vectors *v)
 {
   for (size_t i = 0; i < v->n * v->dim; i++)
     free(v->text[i]);
@@ -40,8 +40,8 @@ add_rationals(clarke_vectors *v, mpq_t *x, size_t n, clarke_error *err)
   return row != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
-clarke_status
-clarke_vectors_add_numbers(clarke_vectors *v, const clarke_number *x, size_t n, clarke_error *err)
+static clarke_status
+add_numbers(clarke_vectors *v, const clarke_number *x, size_t n, clarke_error *err)
 {
   char **row = new_row(v, n);
 
@@ -80,7 +80,7 @@ fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
       clarke_number_set(&value[o], &d->execution.value[p->output[o]]);
   }
   if (known && !d->execution.open)
-    status = clarke_vectors_add_numbers(&t->value, value, p->n_outputs, err);
+    status = add_numbers(&t->value, value, p->n_outputs, err);
   clarke_numbers_free(value, p->n_outputs);
   return status;
 }
@@ -142,7 +142,7 @@ add_patterns(clarke_vectors *v, const clarke_derivation *d, clarke_error *err)
       order[n++] = (ranked){&t->pattern[i], d->dim};
   qsort(order, n, sizeof *order, by_size);
   for (size_t i = 0; i < n && status == CLARKE_OK; i++) {
-    status = clarke_vectors_add_numbers(v, order[i].pattern->gradient, d->dim, err);
+    status = add_numbers(v, order[i].pattern->gradient, d->dim, err);
     if (status == CLARKE_OK && repeats(v, v->n - 1))
       drop_last(v);
   }
@@ -184,7 +184,7 @@ fill_conservative(clarke_derive_text *t, const clarke_derivation *d, clarke_erro
   if (d->execution.open)
     return CLARKE_OK;
   if (d->zone == CLARKE_ZONE_REGULAR) /* no kink, no choice */
-    return clarke_vectors_add_numbers(&t->conservative, d->ad, d->dim, err);
+    return add_numbers(&t->conservative, d->ad, d->dim, err);
   return c->known && c->enumerated ? add_points(&t->conservative, &c->vertices, err) : CLARKE_OK;
 }
 
@@ -217,13 +217,13 @@ clarke_derive_text_clear(clarke_derive_text *t)
                            &t->least};
 
   for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
-    clarke_vectors_clear(all[i]);
+    vectors_clear(all[i]);
   for (size_t i = 0; i < t->n_touched; i++)
     clarke_touched_text_clear(&t->touched[i]);
   free(t->touched);
   for (size_t f = 0; f < 4; f++) {
-    clarke_vectors_clear(&t->rounded[f].value);
-    clarke_vectors_clear(&t->rounded[f].ad);
+    vectors_clear(&t->rounded[f].value);
+    vectors_clear(&t->rounded[f].ad);
   }
 }
 
@@ -238,7 +238,7 @@ clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
   t->width = clarke_code_wrt_count(d->p);
   status = fill_value(t, d, err);
   if (status == CLARKE_OK && !d->execution.open)
-    status = clarke_vectors_add_numbers(&t->ad, d->ad, d->dim, err);
+    status = add_numbers(&t->ad, d->ad, d->dim, err);
   if (status == CLARKE_OK)
     status = clarke_derive_touched(t, s, d, err);
   if (status == CLARKE_OK)

@@ -2,9 +2,10 @@
 #ifndef CLARKE_TESTS_AUDIT_FRACTION_H
 #define CLARKE_TESTS_AUDIT_FRACTION_H
 
+#include "../suite.h"
+
 #include <stdbool.h>
 
-#include <check.h>
 #include <gmp.h>
 #include <stdlib.h>
 #include <string.h>

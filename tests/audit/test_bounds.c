@@ -633,18 +633,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("bounds");
-  TCase *c = tcase_create("bounds");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *c = tests_of("bounds");
 
-  tcase_set_timeout(c, 300);
   tcase_add_test(c, margins_are_of_all_sides);
   tcase_add_test(c, classes_take_their_sides_together);
   tcase_add_test(c, covered_cells_are_separated);
-  suite_add_tcase(suite, c);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

@@ -198,18 +198,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("coupled");
-  TCase *tcase = tcase_create("rows");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("coupled");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, rows_are_derivatives);
   tcase_add_test(tcase, the_mean_is_of_all_samples);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -701,19 +701,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("audit-definition");
-  TCase *tcase = tcase_create("definition");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("audit-definition");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, piecewise_linear_verdicts_are_exact);
   tcase_add_test(tcase, other_verdicts_are_sound);
   tcase_add_test(tcase, proofs_of_little_networks_verify);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

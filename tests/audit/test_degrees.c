@@ -327,18 +327,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("audit-degrees");
-  TCase *tcase = tcase_create("degrees");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("audit-degrees");
 
   tcase_add_loop_test(tcase, degrees_are_those_of_the_rules, 0, sizeof expressions / sizeof *expressions);
   tcase_add_test(tcase, what_is_behind_a_kink_follows_its_side);
   tcase_add_test(tcase, what_is_behind_a_window_follows_its_option);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

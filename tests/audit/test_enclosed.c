@@ -168,17 +168,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("audit-enclosed");
-  TCase *tcase = tcase_create("enclosed");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("audit-enclosed");
 
   tcase_add_test(tcase, an_undecided_tangent_leads_nowhere);
   tcase_add_test(tcase, no_separator_within_an_enclosure);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -156,17 +156,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("path");
-  TCase *tests = tcase_create("path");
-  SRunner *runner;
+  TCase *tests = tests_of("path");
   int failed;
 
   tcase_add_test(tests, drawn_paths);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

@@ -464,23 +464,16 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("rest");
-  TCase *tests = tcase_create("rest");
-  SRunner *runner;
+  TCase *tests = tests_of("rest");
   int failed;
 
-  tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, a_product_of_zeros_rests_and_a_weight_does_not, 0, (int)(sizeof chains / sizeof chains[0]));
   tcase_add_loop_test(tests, options_of_equal_gradients_rest, 0, 3);
   tcase_add_test(tests, a_window_whose_conditions_all_rest_does_not_move);
   tcase_add_test(tests, what_rests_has_no_tangent);
   tcase_add_loop_test(tests, known_roots, 0, (int)(sizeof known / sizeof known[0]));
   tcase_add_test(tests, drawn_roots);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

@@ -268,19 +268,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("row");
-  TCase *tests = tcase_create("row");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("row");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, a_block_past_the_limit_is_unknown);
   tcase_add_test(tests, blocks_are_known_by_their_first_rows);
   tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

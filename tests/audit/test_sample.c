@@ -169,19 +169,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("sample");
-  TCase *tests = tcase_create("sample");
-  SRunner *runner;
+  TCase *tests = tests_of("sample");
   int failed;
 
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, changes_are_differences_of_gradients);
   tcase_add_test(tests, what_is_drawn_is_fixed_and_between_1_and_minus_1);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

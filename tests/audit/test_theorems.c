@@ -1197,18 +1197,9 @@ main(void)
     so_many_blocks_are_surrounded,
     there_are_no_bounds_through_transcendental_functions,
   };
-  Suite *suite = suite_create("audit-theorems");
-  TCase *tcase = tcase_create("theorems");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("audit-theorems");
 
-  tcase_set_timeout(tcase, 120);
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
     tcase_add_test(tcase, tests[i]);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

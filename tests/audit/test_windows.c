@@ -1519,7 +1519,6 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("audit-windows");
   const struct {
     const char *name;
     const TTest *test;
@@ -1531,8 +1530,6 @@ main(int argc, char **argv)
                {"simplices", simplices_verify},
                {"identity", the_checker_finds_the_same_ties},
                {"normalized", normalized_networks_have_proofs}};
-  SRunner *runner;
-  int failed;
 
   if (argc > 1)
     n_networks = strtoul(argv[1], NULL, 10);
@@ -1540,15 +1537,10 @@ main(int argc, char **argv)
     seed = strtoul(argv[2], NULL, 10);
   thorough = argc > 3 && strcmp(argv[3], "thorough") == 0;
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++) {
-    TCase *tcase = tcase_create(tests[i].name);
+    TCase *tcase = tests_of(tests[i].name);
 
     tcase_set_timeout(tcase, 3600);
     tcase_add_test(tcase, tests[i].test);
-    suite_add_tcase(suite, tcase);
   }
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -3,8 +3,8 @@
 #include "base/output.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,6 +182,33 @@ START_TEST(nothing_is_created_nowhere)
 }
 END_TEST
 
+/* A process that ends in the middle of an output leaves the folder as it was. */
+START_TEST(an_abandoned_output_leaves_nothing)
+{
+  char here[] = "/tmp/clarke-base-XXXXXX", path[64], after[64], command[128];
+  clarke_output o;
+
+  ck_assert_ptr_nonnull(mkdtemp(here));
+  snprintf(path, sizeof path, "%s/abandoned", here);
+  snprintf(after, sizeof after, "%s/after", here);
+  ck_assert_int_eq(clarke_output_open(&o, path, &error), CLARKE_OK);
+  fputs("half", o.to);
+  fflush(o.to);
+  snprintf(command, sizeof command, "ls -A %s | grep -q abandoned", here);
+  ck_assert_int_eq(system(command), 0);
+  clarke_output_abandon();
+  ck_assert_int_ne(system(command), 0);
+  clarke_output_abandon(); /* there is none */
+  ck_assert_int_ne(clarke_output_close(&o, CLARKE_OK, path, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_output_open(&o, after, &error), CLARKE_OK);
+  fputs("whole", o.to);
+  ck_assert_int_eq(clarke_output_close(&o, CLARKE_OK, after, &error), CLARKE_OK);
+  clarke_output_abandon();
+  ck_assert_int_eq(unlink(after), 0);
+  ck_assert_int_eq(rmdir(here), 0);
+}
+END_TEST
+
 START_TEST(texts_in_memory)
 {
   clarke_text t = {NULL, NULL, 0, 0};
@@ -203,10 +230,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("base");
-  TCase *tests = tcase_create("base");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("base");
 
   if (mkdtemp(folder) == NULL)
     return 1;
@@ -218,11 +242,7 @@ main(void)
   tcase_add_test(tests, limits_grow_with_the_input);
   tcase_add_test(tests, files_are_written_whole_or_not_at_all);
   tcase_add_test(tests, nothing_is_created_nowhere);
+  tcase_add_test(tests, an_abandoned_output_leaves_nothing);
   tcase_add_test(tests, texts_in_memory);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

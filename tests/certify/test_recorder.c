@@ -3,8 +3,8 @@
 #include "products.h"
 #include "record.h"
 #include "trace/mma_certify.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -321,12 +321,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("recorder");
-  TCase *t = tcase_create("recorder");
-  SRunner *runner;
-  int failed;
+  TCase *t = tests_of("recorder");
 
-  tcase_set_timeout(t, 120);
   tcase_add_test(t, products_are_of_their_format);
   tcase_add_test(t, numbers_have_their_values);
   tcase_add_test(t, float16_is_rounded_as_the_rules_round);
@@ -336,10 +332,5 @@ main(void)
   tcase_add_test(t, gpus_are_called_by_their_own_names);
   tcase_add_test(t, what_is_written_is_read);
   tcase_add_test(t, kept_records_are_of_these_products);
-  suite_add_tcase(s, t);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -1,8 +1,8 @@
 /* Numbers, rules and readers of tensor cores' records. */
 #include "trace/mma_rule.h"
 #include "trace/mma_set.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,12 +307,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("mma");
-  TCase *t = tcase_create("mma");
-  SRunner *runner;
-  int failed;
+  TCase *t = tests_of("mma");
 
-  tcase_set_timeout(t, 120);
   tcase_add_test(t, formats_have_as_many_numbers_as_they_should);
   tcase_add_test(t, a_decoded_number_is_the_number);
   tcase_add_test(t, sums_are_those_of_ieee);
@@ -328,10 +324,5 @@ main(void)
   tcase_add_test(t, a_rule_is_told_in_words);
   tcase_add_test(t, rows_are_read);
   tcase_add_test(t, sixty_three_numbers_are_the_most);
-  suite_add_tcase(s, t);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -350,10 +350,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("forge-network");
-  TCase *tcase = tcase_create("forge-network");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *tcase = tests_of("forge-network");
 
   if (argc > 1)
     wanted = strtoul(argv[1], NULL, 10);
@@ -363,9 +360,5 @@ main(int argc, char **argv)
     networks = strtoul(argv[3], NULL, 10);
   tcase_set_timeout(tcase, 86400);
   tcase_add_test(tcase, no_false_proof_verifies);
-  suite_add_tcase(suite, tcase);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -8,8 +8,8 @@
 #include "proof.h"
 #include "sha256.h"
 #include "program/derive.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
@@ -86,11 +86,11 @@ put_point(paper *w, const subject *s, const char *word, const long double *x)
 static void
 put_random_arc(paper *w, const subject *s)
 {
-  int steps = draw_below(&state, 8) ? 1 + draw_below(&state, 2) : 0;
+  int steps = draw_int(&state, 8) ? 1 + draw_int(&state, 2) : 0;
 
   put(w, "arc %d\n", steps);
   for (int r = 0; r < steps; r++) {
-    long double d[FORGE_WRT] = { draw_below(&state, 7) - 3, draw_below(&state, 7) - 3 };
+    long double d[FORGE_WRT] = { draw_int(&state, 7) - 3, draw_int(&state, 7) - 3 };
 
     put_point(w, s, "step", d);
   }
@@ -101,8 +101,8 @@ static void
 put_arc(paper *w, const subject *s)
 {
   const clarke_patterns *t = &s->d->patterns;
-  const clarke_pattern *p = t->n > 0 ? &t->pattern[draw_below(&state, (int)t->n)] : NULL;
-  int chosen = draw_below(&state, 4);
+  const clarke_pattern *p = t->n > 0 ? &t->pattern[draw_int(&state, (int)t->n)] : NULL;
+  int chosen = draw_int(&state, 4);
 
   if (chosen < 2 && p != NULL && p->realized) {
     put(w, "arc %zu\n", p->n_directions);
@@ -114,7 +114,7 @@ put_arc(paper *w, const subject *s)
     }
   } else if (chosen == 2 && s->truth.n_limits > 0) {
     put(w, "arc 1\n");
-    put_point(w, s, "step", s->truth.direction[draw_below(&state, s->truth.n_limits)]);
+    put_point(w, s, "step", s->truth.direction[draw_int(&state, s->truth.n_limits)]);
   } else
     put_random_arc(w, s);
 }
@@ -124,11 +124,11 @@ static void
 put_hull(paper *w, const subject *s)
 {
   const forge_truth *t = &s->truth;
-  int n = draw_below(&state, 3) ? 1 + draw_below(&state, 3) : 1;
+  int n = draw_int(&state, 3) ? 1 + draw_int(&state, 3) : 1;
   int left = 12;
 
-  if (t->n_limits > 1 && draw_below(&state, 3)) {
-    int i = draw_below(&state, t->n_limits), j = draw_below(&state, t->n_limits), k;
+  if (t->n_limits > 1 && draw_int(&state, 3)) {
+    int i = draw_int(&state, t->n_limits), j = draw_int(&state, t->n_limits), k;
 
     for (k = 0; k + 1 < s->p.n_wrt && fabsl(t->limit[i][k] - t->limit[j][k]) < 1e-9L;)
       k++;
@@ -150,7 +150,7 @@ put_hull(paper *w, const subject *s)
   }
   put(w, "evidence hull %d\n", n);
   for (int k = 0; k < n; k++) {
-    int part = k + 1 == n ? left : 1 + draw_below(&state, left - (n - k - 1));
+    int part = k + 1 == n ? left : 1 + draw_int(&state, left - (n - k - 1));
 
     left -= part;
     put(w, "cell");
@@ -163,13 +163,13 @@ put_hull(paper *w, const subject *s)
 static void
 put_dead(paper *w, size_t decisions)
 {
-  int n = 1 + draw_below(&state, 2), from = 0;
+  int n = 1 + draw_int(&state, 2), from = 0;
 
   put(w, "dead %d\n", n);
   for (int k = 0; k < n; k++) {
-    int at = from + draw_below(&state, (int)decisions + 1);
+    int at = from + draw_int(&state, (int)decisions + 1);
 
-    put(w, "u %d %d\n", at, 1 + draw_below(&state, 2));
+    put(w, "u %d %d\n", at, 1 + draw_int(&state, 2));
     from = at + 1;
   }
 }
@@ -179,7 +179,7 @@ static void
 put_tree(paper *w, const subject *s)
 {
   const clarke_patterns *t = &s->d->patterns;
-  size_t change = draw_below(&state, 3) && t->n_forks > 0 ? (size_t)draw_below(&state, (int)t->n_forks) : CLARKE_NONE;
+  size_t change = draw_int(&state, 3) && t->n_forks > 0 ? (size_t)draw_int(&state, (int)t->n_forks) : CLARKE_NONE;
 
   put(w, "tree\n");
   for (size_t i = 0; i < t->n_forks && w->n < 60000; i++) {
@@ -206,10 +206,10 @@ static void
 put_separator(paper *w, const subject *s)
 {
   const forge_truth *t = &s->truth;
-  long double v[FORGE_WRT] = { draw_below(&state, 7) - 3, draw_below(&state, 7) - 3 };
+  long double v[FORGE_WRT] = { draw_int(&state, 7) - 3, draw_int(&state, 7) - 3 };
 
-  if (t->n_limits > 0 && draw_below(&state, 3)) {
-    const long double *away = t->limit[draw_below(&state, t->n_limits)];
+  if (t->n_limits > 0 && draw_int(&state, 3)) {
+    const long double *away = t->limit[draw_int(&state, t->n_limits)];
 
     for (int k = 0; k < FORGE_WRT; k++)
       v[k] = roundl(16 * (t->ad[k] - away[k])) / 16;
@@ -227,11 +227,11 @@ put_separator(paper *w, const subject *s)
 static int
 put_proof(paper *w, const subject *s, evidence how)
 {
-  int verdict = how == BY_SEPARATOR ? 2 : how == BY_HULL ? draw_below(&state, 2) : 0;
+  int verdict = how == BY_SEPARATOR ? 2 : how == BY_HULL ? draw_int(&state, 2) : 0;
   char hex[65];
 
-  if (draw_below(&state, 10) == 0)
-    verdict = draw_below(&state, 3);
+  if (draw_int(&state, 10) == 0)
+    verdict = draw_int(&state, 3);
   w->n = 0;
   put(w, "clarke-proof 1\nverdict %s\nsemantics real\nprogram forged.prog %s\n", verdicts[verdict], s->hash);
   for (int k = 0; k < s->p.n_wrt; k++)
@@ -406,10 +406,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("forged proofs about programs");
-  TCase *t = tcase_create("forged proofs");
-  SRunner *runner;
-  int failed;
+  TCase *t = tests_of("forged proofs about programs");
 
   if (mkdtemp(folder) == NULL)
     return EXIT_FAILURE;
@@ -417,10 +414,5 @@ main(int argc, char **argv)
   state = argc > 2 ? strtoull(argv[2], NULL, 10) : state;
   tcase_set_timeout(t, 360000);
   tcase_add_test(t, forged_proofs);
-  suite_add_tcase(suite, t);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

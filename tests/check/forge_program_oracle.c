@@ -1,5 +1,5 @@
 #include "forge_program_oracle.h"
-#include <check.h>
+#include "../suite.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,23 +7,10 @@
 static const char *const functions[] = { "exp", "log", "sqrt", "sin", "cos" };
 static const char *const relations[] = { "<", "<=", ">", ">=", "==", "!=" };
 
-/* --- drawing ---------------------------------------------------------------------------------- */
-
-/* splitmix64 (Steele, Lea, Flood); not build.c's, whose names are also the checker's. */
-int
-draw_below(uint64_t *state, int n)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (int)((z ^ (z >> 31)) % (uint64_t)n);
-}
-
 static int
 some_node(const forge_program *p, uint64_t *state)
 {
-  return draw_below(state, 4) ? p->n - 1 - draw_below(state, p->n < 3 ? p->n : 3) : draw_below(state, p->n);
+  return draw_int(state, 4) ? p->n - 1 - draw_int(state, p->n < 3 ? p->n : 3) : draw_int(state, p->n);
 }
 
 static forge_node *
@@ -53,12 +40,12 @@ static void
 draw_sum(forge_program *p, uint64_t *state)
 {
   static const double factors[] = { 1, -1, 2, -2, 0.5, 3 };
-  int in[2] = { some_node(p, state), some_node(p, state) }, n = 1 + draw_below(state, 2);
+  int in[2] = { some_node(p, state), some_node(p, state) }, n = 1 + draw_int(state, 2);
   forge_node *v = append(p, FORGE_SUM, n, in);
 
   for (int k = 0; k < n; k++)
-    v->c[k] = factors[draw_below(state, 6)];
-  v->c[n] = draw_below(state, 3) ? 0 : draw_below(state, 5) - 2;
+    v->c[k] = factors[draw_int(state, 6)];
+  v->c[n] = draw_int(state, 3) ? 0 : draw_int(state, 5) - 2;
 }
 
 static void
@@ -66,11 +53,11 @@ draw_branch(forge_program *p, uint64_t *state)
 {
   int in[4];
 
-  in[0] = draw_below(state, 2) ? draw_below(state, p->n_wrt) : some_node(p, state);
-  in[1] = draw_below(state, 2) ? number(p, 0) : some_node(p, state);
-  in[2] = draw_below(state, 3) ? some_node(p, state) : in[0];
-  in[3] = draw_below(state, 3) ? some_node(p, state) : in[1];
-  append(p, FORGE_IF, 4, in)->function = draw_below(state, 6);
+  in[0] = draw_int(state, 2) ? draw_int(state, p->n_wrt) : some_node(p, state);
+  in[1] = draw_int(state, 2) ? number(p, 0) : some_node(p, state);
+  in[2] = draw_int(state, 3) ? some_node(p, state) : in[0];
+  in[3] = draw_int(state, 3) ? some_node(p, state) : in[1];
+  append(p, FORGE_IF, 4, in)->function = draw_int(state, 6);
 }
 
 static void
@@ -78,17 +65,17 @@ draw_node(forge_program *p, uint64_t *state, bool curved)
 {
   static const double proxies[] = { 0, 1, 0.5, -1, 5, 0, 1 };
   int in[3] = { some_node(p, state), some_node(p, state), some_node(p, state) };
-  int what = draw_below(state, curved ? 14 : 9);
+  int what = draw_int(state, curved ? 14 : 9);
   forge_node *v;
 
   if (what < 2)
     draw_sum(p, state);
   else if (what < 6) {
     v = append(p, what < 5 ? FORGE_RELU : FORGE_ABS, 1, in);
-    v->proxy = proxies[draw_below(state, 7)];
+    v->proxy = proxies[draw_int(state, 7)];
   } else if (what == 6) {
-    v = append(p, draw_below(state, 2) ? FORGE_MAX : FORGE_MIN, 2 + draw_below(state, 2), in);
-    v->proxy = draw_below(state, 4) / 2.0;
+    v = append(p, draw_int(state, 2) ? FORGE_MAX : FORGE_MIN, 2 + draw_int(state, 2), in);
+    v->proxy = draw_int(state, 4) / 2.0;
   } else if (what < 9)
     draw_branch(p, state);
   else if (what == 9) {
@@ -97,7 +84,7 @@ draw_node(forge_program *p, uint64_t *state, bool curved)
     append(p, FORGE_QUOTIENT, 2, in)->straight = false;
   } else {
     v = append(p, FORGE_ANALYTIC, 1, in);
-    v->function = draw_below(state, 3) ? draw_below(state, 5) : 0;
+    v->function = draw_int(state, 3) ? draw_int(state, 5) : 0;
     v->straight = false;
   }
 }
@@ -110,9 +97,9 @@ draw_cancelling(forge_program *p, uint64_t *state)
 
   append(p, FORGE_SUM, 1, in)->c[0] = -1;
   in[0] = a;
-  append(p, FORGE_RELU, 1, in)->proxy = draw_below(state, 2);
+  append(p, FORGE_RELU, 1, in)->proxy = draw_int(state, 2);
   in[0] = p->n - 2;
-  append(p, FORGE_RELU, 1, in)->proxy = draw_below(state, 2);
+  append(p, FORGE_RELU, 1, in)->proxy = draw_int(state, 2);
   in[0] = p->n - 2;
   in[1] = p->n - 1;
   append(p, FORGE_SUM, 2, in);
@@ -129,7 +116,7 @@ draw_cancelling(forge_program *p, uint64_t *state)
 static void
 draw_edge(forge_program *p, uint64_t *state)
 {
-  int in[4] = { some_node(p, state), 0, 0, 0 }, what = draw_below(state, 4);
+  int in[4] = { some_node(p, state), 0, 0, 0 }, what = draw_int(state, 4);
 
   in[1] = number(p, what == 0);
   if (what == 0)
@@ -148,23 +135,23 @@ draw_edge(forge_program *p, uint64_t *state)
 void
 forge_program_draw(forge_program *p, uint64_t *state)
 {
-  bool curved = draw_below(state, 2);
+  bool curved = draw_int(state, 2);
   int size;
 
   memset(p, 0, sizeof *p);
-  p->n_wrt = 1 + draw_below(state, FORGE_WRT);
+  p->n_wrt = 1 + draw_int(state, FORGE_WRT);
   for (int k = 0; k < p->n_wrt; k++) {
     append(p, FORGE_INPUT, 0, NULL);
-    p->w[k] = draw_below(state, 4) ? 0 : draw_below(state, 3) - 1;
+    p->w[k] = draw_int(state, 4) ? 0 : draw_int(state, 3) - 1;
   }
-  size = p->n + 2 + draw_below(state, 7);
-  if (draw_below(state, 4) == 0)
+  size = p->n + 2 + draw_int(state, 7);
+  if (draw_int(state, 4) == 0)
     draw_cancelling(p, state);
-  if (draw_below(state, 16) == 0)
+  if (draw_int(state, 16) == 0)
     draw_edge(p, state);
   while (p->n < size || p->node[p->n - 1].kind < FORGE_SUM)
     draw_node(p, state, curved);
-  if (draw_below(state, 2)) {
+  if (draw_int(state, 2)) {
     append(p, FORGE_SUM, 2, (const int[]){ p->n - 1, some_node(p, state) });
     p->node[p->n - 1].c[0] = p->node[p->n - 1].c[1] = 1;
   }
@@ -510,7 +497,7 @@ sample(forge_truth *t, const forge_program *p, uint64_t *state)
 
   t->whole = true;
   for (int k = 0; k < n; k++) {
-    long double angle = 2 * acosl(-1) * (k + draw_below(state, 1000) / 1000.0L) / n;
+    long double angle = 2 * acosl(-1) * (k + draw_int(state, 1000) / 1000.0L) / n;
     long double d[FORGE_WRT] = { n == 2 ? 1 - 2 * k : roundl(4096 * cosl(angle)) / 4096,
                                  n == 2 ? 0 : roundl(4096 * sinl(angle)) / 4096 };
     long double g[FORGE_WRT];
@@ -527,8 +514,8 @@ static void
 tear(forge_truth *t, const forge_program *p, uint64_t *state)
 {
   for (int k = 0; k < (p->n_wrt == 1 ? 8 : 80) && !t->torn; k++) {
-    long double d[FORGE_WRT] = { draw_below(state, 5) - 2, draw_below(state, 5) - 2 };
-    long double c[FORGE_WRT] = { draw_below(state, 7) - 3, draw_below(state, 7) - 3 };
+    long double d[FORGE_WRT] = { draw_int(state, 5) - 2, draw_int(state, 5) - 2 };
+    long double c[FORGE_WRT] = { draw_int(state, 7) - 3, draw_int(state, 7) - 3 };
 
     t->torn = (d[0] != 0 || (d[1] != 0 && p->n_wrt > 1)) && tears(p, d, c);
   }

@@ -4,6 +4,8 @@
 #ifndef CLARKE_TESTS_CHECK_FORGE_PROGRAM_ORACLE_H
 #define CLARKE_TESTS_CHECK_FORGE_PROGRAM_ORACLE_H
 
+#include "../draw.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,7 +46,6 @@ typedef struct {
   forge_answer bouligand, clarke;
 } forge_truth;
 
-int draw_below(uint64_t *state, int n); /* 0 .. n - 1 */
 void forge_program_draw(forge_program *p, uint64_t *state);
 /* The program's text. */
 void forge_program_write(char *text, int size, const forge_program *p);

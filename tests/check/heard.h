@@ -2,7 +2,8 @@
 #ifndef CLARKE_TESTS_CHECK_HEARD_H
 #define CLARKE_TESTS_CHECK_HEARD_H
 
-#include <check.h>
+#include "../suite.h"
+
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>

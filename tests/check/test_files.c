@@ -501,15 +501,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("files");
-  TCase *t = tcase_create("files");
-  SRunner *runner;
+  TCase *t = tests_of("files");
   int failed;
 
   if (mkdtemp(folder) == NULL)
     return 1;
-  tcase_set_timeout(t, 120);
-  suite_add_tcase(suite, t);
   tcase_add_test(t, sound_files);
   tcase_add_test(t, an_initializer_is_no_input);
   tcase_add_test(t, limits_have_a_most);
@@ -521,10 +517,7 @@ main(void)
   tcase_add_test(t, loose_archives);
   tcase_add_test(t, refused_members);
   tcase_add_loop_test(t, arrays, 0, 9);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   rmdir(folder);
-  return failed != 0;
+  return failed;
 }

@@ -14,7 +14,7 @@
 #define SAID 16384 /* more than is said */
 
 /* Of the changes one in so many: the sanitizers take a tenth of a second for a child. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 enum { ONE_IN = 8 };
 #else
 enum { ONE_IN = 1 };
@@ -366,12 +366,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("check proofs");
-  TCase *t = tcase_create("proofs");
+  TCase *t = tests_of("check proofs");
 
   if (mkdtemp(folder) == NULL)
     return EXIT_FAILURE;
-  tcase_set_timeout(t, 300);
   tcase_add_test(t, proofs_are_judged);
   tcase_add_test(t, statements_are_these);
   tcase_add_test(t, statements_have_words_of_their_own);
@@ -382,10 +380,5 @@ main(void)
   tcase_add_test(t, sealed_nonsense_does_no_harm);
   tcase_add_test(t, broken_inputs_do_no_harm);
   tcase_add_test(t, options_are_gnu);
-  suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

@@ -9,10 +9,10 @@
 #include "network.h"
 #include "program_series.h"
 #include "sha256.h"
+#include "../suite.h"
 
 #include "../format/nonnumbers.h"
 
-#include <check.h>
 #include <mpfr.h>
 #include <openssl/sha.h>
 #include <stdlib.h>
@@ -902,11 +902,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("check values");
-  TCase *t = tcase_create("values");
+  TCase *t = tests_of("check values");
   const int n = sizeof nets / sizeof *nets, rational_nets = n - 9;
 
-  tcase_set_timeout(t, 120);
   tcase_add_test(t, hashes_agree_with_libcrypto);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);
   tcase_add_test(t, wide_softmax_contains_its_points);
@@ -924,10 +922,5 @@ main(void)
   tcase_add_loop_test(t, safetensors_hold_numbers, 0, N_NONNUMBERS);
   tcase_add_loop_test(t, normalizations_enclose, 0, 2 * sizeof normalizing / sizeof *normalizing);
   tcase_add_test(t, wide_normalizations_contain_their_points);
-  suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

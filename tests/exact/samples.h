@@ -1,37 +1,21 @@
-/* Random samples for the tests of the exact room: a fixed-seed generator, and matrices of mpq that
- * tests compute with in the plainest way. */
+/* Random samples for the tests of the exact room, and matrices of mpq that tests compute with in the plainest way. */
 #ifndef CLARKE_TESTS_EXACT_SAMPLES_H
 #define CLARKE_TESTS_EXACT_SAMPLES_H
 
 #include "exact/matrix.h"
 
+#include "../draw.h"
+
 #include <stdlib.h>
-
-/* splitmix64 (Steele, Lea, Flood) */
-static inline uint64_t
-sample(uint64_t *state)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
-static inline size_t
-sample_below(uint64_t *state, size_t n)
-{
-  return (size_t)(sample(state) % n);
-}
 
 /* An integer of up to `bits` bits, often of a special form: 0, +-1, +-2^k, +-(2^k - 1). */
 static inline void
 sample_integer(mpz_t z, uint64_t *state, size_t bits)
 {
-  const size_t width = bits == 0 ? 0 : sample_below(state, bits + 1);
+  const size_t width = bits == 0 ? 0 : draw_below(state, bits + 1);
 
   mpz_set_ui(z, 0);
-  switch (sample_below(state, 6)) {
+  switch (draw_below(state, 6)) {
   case 0:
     break;
   case 1:
@@ -44,11 +28,11 @@ sample_integer(mpz_t z, uint64_t *state, size_t bits)
   default:
     for (size_t k = 0; k < width; k += 64) {
       mpz_mul_2exp(z, z, 64);
-      mpz_add_ui(z, z, sample(state));
+      mpz_add_ui(z, z, draw(state));
     }
     mpz_fdiv_r_2exp(z, z, width);
   }
-  if (sample(state) & 1)
+  if (draw(state) & 1)
     mpz_neg(z, z);
 }
 

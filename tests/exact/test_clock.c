@@ -3,8 +3,8 @@
 #include "exact/cone.h"
 #include "exact/cone_block.h"
 #include "samples.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <flint/fmpz.h>
 #include <glpk.h>
 #include <sys/time.h>
@@ -72,7 +72,7 @@ sample_cone(fmpz_mat_t a, slong m, slong n, uint64_t *state)
 
     fmpz_init(sum);
     for (slong j = 0; j < n; j++) {
-      fmpz_set_si(fmpz_mat_entry(a, i, j), (slong)(sample(state) >> 17) - (1L << 46));
+      fmpz_set_si(fmpz_mat_entry(a, i, j), (slong)(draw(state) >> 17) - (1L << 46));
       fmpz_add(sum, sum, fmpz_mat_entry(a, i, j));
     }
     for (slong j = 0; j < n && fmpz_sgn(sum) < 0; j++)
@@ -189,20 +189,13 @@ cleanup(void)
 int
 main(void)
 {
-  Suite *suite = suite_create("clock");
-  TCase *tests = tcase_create("clock");
-  SRunner *runner;
+  TCase *tests = tests_of("clock");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_checked_fixture(tests, NULL, cleanup);
   tcase_add_loop_test(tests, the_hour_decides_nothing, 0, 2);
   tcase_add_test(tests, steps_count_their_work);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

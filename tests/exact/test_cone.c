@@ -3,8 +3,8 @@
 #include "exact/cone.h"
 #include "exact/cone_block.h"
 #include "samples.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <flint/fmpz.h>
 #include <glpk.h>
 
@@ -40,7 +40,7 @@ make_feasible(fmpz_mat_t a, uint64_t *state)
   fmpz_mat_init(d, fmpz_mat_ncols(a), 1);
   fmpz_mat_init(product, fmpz_mat_nrows(a), 1);
   for (slong j = 0; j < fmpz_mat_ncols(a); j++)
-    fmpz_set_si(fmpz_mat_entry(d, j, 0), 2 * (slong)sample_below(state, 1001) - 1001);
+    fmpz_set_si(fmpz_mat_entry(d, j, 0), 2 * (slong)draw_below(state, 1001) - 1001);
   fmpz_mat_mul(product, a, d);
   for (slong i = 0; i < fmpz_mat_nrows(a); i++) {
     if (fmpz_is_zero(fmpz_mat_entry(product, i, 0))) {
@@ -131,14 +131,14 @@ START_TEST(small_systems)
   size_t feasible = 0;
 
   for (int round = 0; round < 3000; round++) {
-    const slong m = (slong)sample_below(&state, 8), n = (slong)sample_below(&state, 5);
+    const slong m = (slong)draw_below(&state, 8), n = (slong)draw_below(&state, 5);
     bool want;
     fmpz_mat_t a;
 
     fmpz_mat_init(a, m, n);
-    sample_system(a, &state, round % 4 == 0 ? 60 : 1 + sample_below(&state, 4));
+    sample_system(a, &state, round % 4 == 0 ? 60 : 1 + draw_below(&state, 4));
     if (round % 3 == 0 && m > 1)
-      make_sum_zero(a, 2 + (slong)sample_below(&state, (size_t)m - 1));
+      make_sum_zero(a, 2 + (slong)draw_below(&state, (size_t)m - 1));
     want = solvable(a);
     feasible += want;
     assert_answer(a, want ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY);
@@ -172,16 +172,16 @@ START_TEST(steps_apart)
   uint64_t state = 2;
 
   for (int round = 0; round < 600; round++) {
-    const slong m = 1 + (slong)sample_below(&state, 8), n = 1 + (slong)sample_below(&state, 4);
+    const slong m = 1 + (slong)draw_below(&state, 8), n = 1 + (slong)draw_below(&state, 4);
     clarke_cone_answer want, got;
     fmpz_mat_t a, d, u;
 
     fmpz_mat_init(a, m, n);
     fmpz_mat_init(d, n, 1);
     fmpz_mat_init(u, m, 1);
-    sample_system(a, &state, 1 + sample_below(&state, 50));
+    sample_system(a, &state, 1 + draw_below(&state, 50));
     if (round % 3 == 0 && m > 1)
-      make_sum_zero(a, 2 + (slong)sample_below(&state, (size_t)m - 1));
+      make_sum_zero(a, 2 + (slong)draw_below(&state, (size_t)m - 1));
     want = solvable(a) ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY;
     OK(clarke_cone_pivot(&got, d, u, a, CLARKE_CONE_WORK, NULL));
     ck_assert_int_eq(got, want);
@@ -212,7 +212,7 @@ START_TEST(larger_systems)
     for (slong k = 0; k < m * n; k++) {
       fmpz *entry = fmpz_mat_entry(a, k / n, k % n);
 
-      fmpz_set_si(entry, (slong)(sample(&state) >> (round % 2 ? 17 : 60)) - (round % 2 ? 1L << 46 : 7));
+      fmpz_set_si(entry, (slong)(draw(&state) >> (round % 2 ? 17 : 60)) - (round % 2 ? 1L << 46 : 7));
     }
     if (round / 3 % 2 == 0) {
       make_feasible(a, &state);
@@ -250,7 +250,7 @@ START_TEST(thin_systems)
       fmpz_mat_init(d, 10, 1);
       fmpz_mat_init(u, 20, 1);
       for (slong k = 0; k < 200; k++)
-        fmpz_set_si(fmpz_mat_entry(a, k / 10, k % 10), (slong)(sample(&state) >> 17) - (1L << 46));
+        fmpz_set_si(fmpz_mat_entry(a, k / 10, k % 10), (slong)(draw(&state) >> 17) - (1L << 46));
       make_feasible(a, &state);
       make_thin(a, shift);
       OK(clarke_cone_pivot(&want, d, u, a, CLARKE_CONE_WORK, NULL));
@@ -272,10 +272,10 @@ make_lifted(fmpz_mat_t a, int shift, uint64_t *state)
 
   fmpz_mat_init(m, cols, cols);
   for (slong k = 0; k < cols * cols; k++)
-    fmpz_set_si(fmpz_mat_entry(m, k / cols, k % cols), (slong)sample_below(state, 15) - 7);
+    fmpz_set_si(fmpz_mat_entry(m, k / cols, k % cols), (slong)draw_below(state, 15) - 7);
   for (slong i = 0; i < fmpz_mat_nrows(a); i++)
     for (slong j = 0; j < cols; j++) {
-      fmpz_set_si(fmpz_mat_entry(a, i, j), j == 0 ? 1 : (slong)sample_below(state, 2001) - 1000);
+      fmpz_set_si(fmpz_mat_entry(a, i, j), j == 0 ? 1 : (slong)draw_below(state, 2001) - 1000);
       fmpz_mul_2exp(fmpz_mat_entry(a, i, j), fmpz_mat_entry(a, i, j), j == 0 ? 0 : (ulong)shift);
     }
   fmpz_mat_mul(a, a, m);
@@ -310,6 +310,39 @@ START_TEST(a_way_out)
 }
 END_TEST
 
+/* What every answer is verified by. */
+START_TEST(verification_is_strict)
+{
+  static const slong rows[3][2] = {{1, 0}, {-1, 1}, {0, -1}};
+  fmpz_mat_t b, d, u;
+
+  fmpz_mat_init(b, 3, 2);
+  fmpz_mat_init(d, 2, 1);
+  fmpz_mat_init(u, 3, 1);
+  for (slong k = 0; k < 6; k++)
+    fmpz_set_si(fmpz_mat_entry(b, k / 2, k % 2), rows[k / 2][k % 2]);
+  ck_assert(!clarke_cone_gordan(b, u)); /* zeros are no multipliers */
+  for (slong k = 0; k < 3; k++)
+    fmpz_set_ui(fmpz_mat_entry(u, k, 0), 2);
+  ck_assert(clarke_cone_gordan(b, u));
+  fmpz_set_ui(fmpz_mat_entry(u, 1, 0), 3);
+  ck_assert(!clarke_cone_gordan(b, u));
+  for (slong k = 0; k < 3; k++)
+    fmpz_set_si(fmpz_mat_entry(u, k, 0), -1);
+  ck_assert(!clarke_cone_gordan(b, u));
+  fmpz_set_ui(fmpz_mat_entry(d, 0, 0), 1);
+  fmpz_set_ui(fmpz_mat_entry(d, 1, 0), 2);
+  ck_assert(!clarke_cone_strict(b, d)); /* 1, 1, -2 */
+  fmpz_zero(fmpz_mat_entry(b, 2, 1));
+  ck_assert(!clarke_cone_strict(b, d)); /* 1, 1, 0 */
+  fmpz_one(fmpz_mat_entry(b, 2, 1));
+  ck_assert(clarke_cone_strict(b, d));
+  fmpz_mat_clear(b);
+  fmpz_mat_clear(d);
+  fmpz_mat_clear(u);
+}
+END_TEST
+
 START_TEST(blocks)
 {
   uint64_t state = 5;
@@ -321,7 +354,7 @@ START_TEST(blocks)
   for (slong block = 0; block < 3; block++)
     for (slong k = 0; k < 16; k++)
       fmpz_set_si(fmpz_mat_entry(a, 4 * block + k / 4, 4 * block + k % 4),
-                  1 + (slong)sample_below(&state, 9));
+                  1 + (slong)draw_below(&state, 9));
   OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
   ck_assert_int_eq(cone.answer, CLARKE_CONE_FEASIBLE);
   ck_assert_uint_eq(cone.blocks, 3);
@@ -406,12 +439,9 @@ cleanup(void)
 int
 main(void)
 {
-  Suite *suite = suite_create("cone");
-  TCase *tests = tcase_create("cone");
-  SRunner *runner;
+  TCase *tests = tests_of("cone");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_checked_fixture(tests, NULL, cleanup);
   tcase_add_test(tests, small_systems);
   tcase_add_test(tests, all_tiny_systems);
@@ -419,14 +449,11 @@ main(void)
   tcase_add_test(tests, larger_systems);
   tcase_add_test(tests, thin_systems);
   tcase_add_test(tests, a_way_out);
+  tcase_add_test(tests, verification_is_strict);
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);
   tcase_add_test(tests, forged);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

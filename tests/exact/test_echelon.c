@@ -20,9 +20,9 @@ draw_low_rank(clarke_matrix *m, size_t rows, size_t cols, size_t rank)
 
   OK(clarke_matrix_resize(m, rows, cols, 1, &error));
   for (size_t k = 0; k < rows * rank; k++)
-    a[k] = (int64_t)sample_below(&state, 3) * ((int64_t)(sample(&state) >> 44) - (1 << 19));
+    a[k] = (int64_t)draw_below(&state, 3) * ((int64_t)(draw(&state) >> 44) - (1 << 19));
   for (size_t k = 0; k < rank * cols; k++)
-    b[k] = (int64_t)sample_below(&state, 3) * ((int64_t)(sample(&state) >> 44) - (1 << 19));
+    b[k] = (int64_t)draw_below(&state, 3) * ((int64_t)(draw(&state) >> 44) - (1 << 19));
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < cols; j++)
       for (size_t k = 0; k < rank; k++)
@@ -120,7 +120,7 @@ START_TEST(small)
   state = 1;
   clarke_matrix_init(&m);
   for (int round = 0; round < 160; round++) {
-    draw_low_rank(&m, sample_below(&state, 8), sample_below(&state, 8), sample_below(&state, 7));
+    draw_low_rank(&m, draw_below(&state, 8), draw_below(&state, 8), draw_below(&state, 7));
     check_matrix(&m, primes[round % 4]);
   }
   clarke_matrix_clear(&m);
@@ -138,8 +138,8 @@ START_TEST(many_dependent_rows)
     const size_t cols = 24;
 
     draw_low_rank(&m, 70, cols, 20);
-    m.word[60 * cols + sample_below(&state, cols)] += 1;
-    m.word[68 * cols + sample_below(&state, cols)] += 1;
+    m.word[60 * cols + draw_below(&state, cols)] += 1;
+    m.word[68 * cols + draw_below(&state, cols)] += 1;
     check_matrix(&m, primes[3]);
     check_matrix(&m, primes[2]);
   }
@@ -171,20 +171,13 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("echelon");
-  TCase *tests = tcase_create("echelon");
-  SRunner *runner;
+  TCase *tests = tests_of("echelon");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, small);
   tcase_add_test(tests, many_dependent_rows);
   tcase_add_test(tests, full_rank);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

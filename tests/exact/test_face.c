@@ -280,20 +280,13 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("face");
-  TCase *tests = tcase_create("face");
-  SRunner *runner;
+  TCase *tests = tests_of("face");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, all_faces_once);
   tcase_add_test(tests, a_point);
   tcase_add_test(tests, work_has_an_end);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

@@ -1,8 +1,8 @@
 /* Matrices against plain rational arithmetic, over many shapes, widths, scales and denominators;
  * with radii, against points taken from inside and from the ends of the balls. */
 #include "samples.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <mpfr.h>
@@ -18,16 +18,16 @@ sample_matrix(clarke_matrix *m, size_t rows, size_t cols, size_t bits, bool den,
   mpz_t z;
 
   mpz_init(z);
-  OK(clarke_matrix_resize(m, rows, cols, 1 + sample_below(state, 2), NULL));
+  OK(clarke_matrix_resize(m, rows, cols, 1 + draw_below(state, 2), NULL));
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < cols && status == CLARKE_OK; j++) {
       sample_integer(z, state, bits);
       status = clarke_matrix_store(m, i, j, z, NULL);
     }
   OK(status);
-  m->exp = (long)sample_below(state, 100) - 50;
-  if (den && sample(state) % 2)
-    mpz_set_ui(m->den, 1 + 2 * sample_below(state, 50));
+  m->exp = (long)draw_below(state, 100) - 50;
+  if (den && draw(state) % 2)
+    mpz_set_ui(m->den, 1 + 2 * draw_below(state, 50));
   mpz_clear(z);
 }
 
@@ -37,7 +37,7 @@ sample_bits(uint64_t *state)
   static const size_t bits[] = { 0, 1, 5, 20, 21, 31, 41, 42, 62, 63, 64, 65, 100, 125, 126, 127,
                                  128, 129, 200, 500 };
 
-  return bits[sample_below(state, sizeof bits / sizeof bits[0])];
+  return bits[draw_below(state, sizeof bits / sizeof bits[0])];
 }
 
 static void
@@ -85,7 +85,7 @@ START_TEST(products)
   clarke_matrix_init(&bt);
   clarke_matrix_init(&c);
   for (int round = 0; round < 300; round++) {
-    const size_t n = sample_below(&state, 9), k = sample_below(&state, 20), m = sample_below(&state, 9);
+    const size_t n = draw_below(&state, 9), k = draw_below(&state, 20), m = draw_below(&state, 9);
     grid ga, gb, gc;
 
     sample_matrix(&a, n, k, sample_bits(&state), true, &state);
@@ -171,7 +171,7 @@ assert_product_modulo(const clarke_matrix *c, const clarke_matrix *a, const clar
   clarke_matrix_residues(rb, b, p);
   clarke_matrix_residues(rc, c, p);
   for (size_t probe = 0; probe < probes && equal; probe++) {
-    const size_t i = sample_below(state, n), j = sample_below(state, m);
+    const size_t i = draw_below(state, n), j = draw_below(state, m);
     uint64_t sum = 0;
 
     for (size_t l = 0; l < k; l++)
@@ -250,7 +250,7 @@ START_TEST(entry_by_entry)
   clarke_matrix_init(&b);
   clarke_matrix_init(&c);
   for (int round = 0; round < 900; round++) {
-    const size_t n = sample_below(&state, 6), m = sample_below(&state, 6);
+    const size_t n = draw_below(&state, 6), m = draw_below(&state, 6);
     const int what = round % 3;
     grid ga, gb, gc;
 
@@ -294,7 +294,7 @@ START_TEST(multiples)
 
     sample_matrix(&a, 3, 4, sample_bits(&state), true, &state);
     sample_integer(mpq_numref(q), &state, sample_bits(&state));
-    mpz_set_ui(mpq_denref(q), 1 + sample_below(&state, 1000));
+    mpz_set_ui(mpq_denref(q), 1 + draw_below(&state, 1000));
     mpq_canonicalize(q);
     g = grid_of(&a);
     for (size_t k = 0; k < 12; k++)
@@ -322,14 +322,14 @@ START_TEST(maps)
   clarke_matrix_init(&a);
   clarke_matrix_init(&c);
   for (int round = 0; round < 200; round++) {
-    const size_t rows = 1 + sample_below(&state, 6), cols = 1 + sample_below(&state, 6);
+    const size_t rows = 1 + draw_below(&state, 6), cols = 1 + draw_below(&state, 6);
     size_t map[8];
     grid g, want;
 
     sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
     g = grid_of(&a);
     for (size_t k = 0; k < 8; k++)
-      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, rows);
+      map[k] = draw_below(&state, 5) == 0 ? SIZE_MAX : draw_below(&state, rows);
     OK(clarke_matrix_gather_rows(&c, &a, map, 8, NULL));
     want = grid_new(8, cols);
     for (size_t k = 0; k < 8 * cols; k++)
@@ -339,7 +339,7 @@ START_TEST(maps)
     grid_free(&want);
 
     for (size_t k = 0; k < 8; k++)
-      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, cols);
+      map[k] = draw_below(&state, 5) == 0 ? SIZE_MAX : draw_below(&state, cols);
     OK(clarke_matrix_gather_cols(&c, &a, map, 8, NULL));
     want = grid_new(rows, 8);
     for (size_t k = 0; k < rows * 8; k++)
@@ -349,7 +349,7 @@ START_TEST(maps)
     grid_free(&want);
 
     for (size_t k = 0; k < 8; k++)
-      map[k] = sample_below(&state, 5) == 0 ? SIZE_MAX : sample_below(&state, 3);
+      map[k] = draw_below(&state, 5) == 0 ? SIZE_MAX : draw_below(&state, 3);
     OK(clarke_matrix_scatter_rows(&c, &a, map, 3, NULL));
     want = grid_new(3, cols);
     for (size_t k = 0; k < rows * cols; k++)
@@ -404,7 +404,7 @@ START_TEST(doubles_out)
   mpq_init(q);
   for (int round = 0; round < 1000; round++) {
     sample_matrix(&a, 2, 2, sample_bits(&state), true, &state);
-    a.exp = exps[sample_below(&state, sizeof exps / sizeof exps[0])];
+    a.exp = exps[draw_below(&state, sizeof exps / sizeof exps[0])];
     for (size_t k = 0; k < 4; k++) {
       clarke_matrix_get(q, &a, k / 2, k % 2);
       ck_assert(clarke_matrix_get_double(&a, k / 2, k % 2) == nearest(q));
@@ -429,10 +429,10 @@ START_TEST(doubles_in)
     for (int k = 0; k < 6; k++) {
       const int spread = round % 3 == 0 ? 3 : round % 3 == 1 ? 40 : 1000;
 
-      values[k] = ldexp((double)(int64_t)sample(&state), (int)sample_below(&state, spread) - spread);
-      if (sample_below(&state, 8) == 0)
-        values[k] = sample(&state) & 1 ? -0.0 : -0x1p-1074;
-      if (sample_below(&state, 4) == 0)
+      values[k] = ldexp((double)(int64_t)draw(&state), (int)draw_below(&state, spread) - spread);
+      if (draw_below(&state, 8) == 0)
+        values[k] = draw(&state) & 1 ? -0.0 : -0x1p-1074;
+      if (draw_below(&state, 4) == 0)
         values[k] = (double)(float)values[k];
       if (!isfinite(values[k]))
         values[k] = 1;
@@ -464,9 +464,9 @@ START_TEST(rationals_in)
 
     for (size_t k = 0; k < 6; k++) {
       sample_integer(mpq_numref(g.at[k]), &state, sample_bits(&state));
-      mpz_set_ui(mpq_denref(g.at[k]), 1 + sample_below(&state, 99));
+      mpz_set_ui(mpq_denref(g.at[k]), 1 + draw_below(&state, 99));
       mpq_canonicalize(g.at[k]);
-      mpq_div_2exp(g.at[k], g.at[k], sample_below(&state, 80));
+      mpq_div_2exp(g.at[k], g.at[k], draw_below(&state, 80));
     }
     OK(clarke_matrix_set_rationals(&a, 3, 2, g.at, NULL));
     assert_grid(&a, &g);
@@ -490,7 +490,7 @@ START_TEST(sizes_and_signs)
   mpz_init(z);
   mpq_inits(c, q, NULL);
   for (int round = 0; round < 500; round++) {
-    const uint64_t p = round % 2 ? 2147483647 : 2 + sample_below(&state, 1000);
+    const uint64_t p = round % 2 ? 2147483647 : 2 + draw_below(&state, 1000);
     uint64_t residue[6];
     signed char sign[6];
     size_t bits = 0;
@@ -499,7 +499,7 @@ START_TEST(sizes_and_signs)
     clarke_matrix_residues(residue, &a, p);
     clarke_matrix_get(c, &a, 1, 1);
     if (round % 3 == 0)
-      mpq_set_si(c, (long)sample_below(&state, 7) - 3, 3);
+      mpq_set_si(c, (long)draw_below(&state, 7) - 3, 3);
     if (round % 3 == 1)
       mpq_set_ui(c, 0, 1);
     mpq_canonicalize(c);
@@ -527,9 +527,9 @@ sample_radius(clarke_matrix *m, uint64_t *state)
 {
   m->radius = calloc(m->rows * m->cols + 1, sizeof *m->radius);
   for (size_t k = 0; k < m->rows * m->cols; k++)
-    if (sample_below(state, 4) != 0)
-      m->radius[k] = ldexp(1 + (double)sample_below(state, 1000) / 7,
-                           (int)m->exp + (int)sample_below(state, 80) - 40);
+    if (draw_below(state, 4) != 0)
+      m->radius[k] = ldexp(1 + (double)draw_below(state, 1000) / 7,
+                           (int)m->exp + (int)draw_below(state, 80) - 40);
 }
 
 /* One true value for each entry of m: an end of its ball, its centre, or between. */
@@ -542,7 +542,7 @@ inside(const clarke_matrix *m, uint64_t *state)
   mpq_inits(r, part, NULL);
   for (size_t k = 0; k < m->rows * m->cols && m->radius != NULL; k++) {
     mpq_set_d(r, m->radius[k]);
-    mpq_set_si(part, (long)sample_below(state, 5) - 2, 2);
+    mpq_set_si(part, (long)draw_below(state, 5) - 2, 2);
     mpq_canonicalize(part);
     mpq_mul(r, r, part);
     mpq_add(g.at[k], g.at[k], r);
@@ -581,7 +581,7 @@ START_TEST(enclosures)
   clarke_matrix_init(&b);
   clarke_matrix_init(&c);
   for (int round = 0; round < 600; round++) {
-    const size_t k = 1 + sample_below(&state, 12);
+    const size_t k = 1 + draw_below(&state, 12);
     grid ga, gb, want;
 
     sample_matrix(&a, 4, k, sample_bits(&state), true, &state);
@@ -666,6 +666,52 @@ START_TEST(extreme_radii)
 }
 END_TEST
 
+/* A rounded enclosure holds what it held, in fewer bits; an exact matrix is left alone. */
+START_TEST(rounding_holds_what_was_there)
+{
+  uint64_t state = 12;
+  clarke_matrix a, c;
+  mpq_t x, y, r;
+
+  clarke_matrix_init(&a);
+  clarke_matrix_init(&c);
+  mpq_init(x);
+  mpq_init(y);
+  mpq_init(r);
+  for (int round = 0; round < 200; round++) {
+    const size_t bits = 1 + draw_below(&state, 60);
+
+    sample_matrix(&a, 2, 3, 200, true, &state);
+    if (round % 4 != 0)
+      sample_radius(&a, &state);
+    OK(clarke_matrix_copy(&c, &a, NULL));
+    OK(clarke_matrix_round(&c, bits, NULL));
+    ck_assert(clarke_matrix_is_valid(&c));
+    ck_assert(c.radius != NULL || clarke_matrix_equal(&a, &c));
+    for (size_t k = 0; k < 6; k++) {
+      const double before = clarke_matrix_radius(&a, k / 3, k % 3), after = clarke_matrix_radius(&c, k / 3, k % 3);
+
+      clarke_matrix_get(x, &a, k / 3, k % 3);
+      clarke_matrix_get(y, &c, k / 3, k % 3);
+      mpq_sub(x, x, y);
+      mpq_abs(x, x);
+      mpq_set_d(y, before);
+      mpq_add(x, x, y);
+      mpq_set_d(r, after);
+      ck_assert_msg(mpq_cmp(x, r) <= 0, "round %d: %g of %g", round, after, before);
+    }
+    ck_assert(a.radius == NULL || clarke_matrix_bits(&c) <= bits + 1);
+    clarke_matrix_swap(&a, &c);
+    ck_assert(a.radius == NULL || clarke_matrix_bits(&a) <= bits + 1);
+  }
+  mpq_clear(x);
+  mpq_clear(y);
+  mpq_clear(r);
+  clarke_matrix_clear(&a);
+  clarke_matrix_clear(&c);
+}
+END_TEST
+
 START_TEST(comparisons_with_radius)
 {
   uint64_t state = 11;
@@ -745,7 +791,7 @@ sample_map(size_t n, size_t rows, uint64_t *state)
   size_t *map = malloc((n + 1) * sizeof *map);
 
   for (size_t e = 0; e < n; e++)
-    map[e] = rows == 0 || sample_below(state, 5) == 0 ? SIZE_MAX : sample_below(state, rows);
+    map[e] = rows == 0 || draw_below(state, 5) == 0 ? SIZE_MAX : draw_below(state, rows);
   return map;
 }
 
@@ -788,13 +834,13 @@ START_TEST(entries_in_other_places)
   clarke_matrix_init(&a);
   clarke_matrix_init(&c);
   for (int round = 0; round < 1500; round++) {
-    const size_t rows = sample_below(&state, 7), cols = 1 + sample_below(&state, 5);
-    const size_t n = sample_below(&state, 9), most = (n > rows ? n : rows) * cols;
+    const size_t rows = draw_below(&state, 7), cols = 1 + draw_below(&state, 5);
+    const size_t n = draw_below(&state, 9), most = (n > rows ? n : rows) * cols;
     size_t *map = sample_map(n * cols, rows, &state), *to = malloc((most + 1) * sizeof *to);
     size_t *from = malloc((most + 1) * sizeof *from), found = 0;
 
     sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
-    if (sample(&state) % 2)
+    if (draw(&state) % 2)
       sample_radius(&a, &state);
     OK(clarke_matrix_gather_entries(&c, &a, map, n, NULL));
     ck_assert_uint_eq(c.rows, n);
@@ -816,7 +862,7 @@ START_TEST(entries_in_other_places)
       }
     assert_added(&c, &a, to, from, found);
     if (n > 0 && rows > 0) {
-      map[sample_below(&state, rows * cols)] = n;
+      map[draw_below(&state, rows * cols)] = n;
       ck_assert_int_ne(clarke_matrix_scatter_entries(&c, &a, map, n, NULL), CLARKE_OK);
     }
     free(map);
@@ -870,16 +916,16 @@ START_TEST(rows_and_stacks)
   for (size_t k = 0; k < 4; k++)
     clarke_matrix_init(&part[k]);
   for (int round = 0; round < 800; round++) {
-    const size_t rows = sample_below(&state, 9), cols = sample_below(&state, 5);
-    size_t n = 1 + sample_below(&state, 4), at = 0;
+    const size_t rows = draw_below(&state, 9), cols = draw_below(&state, 5);
+    size_t n = 1 + draw_below(&state, 4), at = 0;
     grid want;
 
     sample_matrix(&a, rows, cols, sample_bits(&state), true, &state);
-    if (sample(&state) % 2)
+    if (draw(&state) % 2)
       sample_radius(&a, &state);
     want = grid_of(&a);
     for (size_t k = 0; k < n; k++) {
-      const size_t left = rows - at, taken = k + 1 == n ? left : sample_below(&state, left + 1);
+      const size_t left = rows - at, taken = k + 1 == n ? left : draw_below(&state, left + 1);
 
       OK(clarke_matrix_rows(&part[k], &a, at, taken, NULL));
       ck_assert_uint_eq(part[k].rows, taken);
@@ -887,7 +933,7 @@ START_TEST(rows_and_stacks)
       for (size_t e = 0; e < taken * cols; e++)
         ck_assert(clarke_matrix_radius(&part[k], e / cols, e % cols) ==
                   clarke_matrix_radius(&a, at + e / cols, e % cols));
-      if (taken * cols > 0 && sample(&state) % 2) { /* wider words of the same value */
+      if (taken * cols > 0 && draw(&state) % 2) { /* wider words of the same value */
         mpz_t z, wide;
 
         mpz_inits(z, wide, NULL);
@@ -928,9 +974,9 @@ START_TEST(entries_compared)
   clarke_matrix_init(&a);
   mpq_inits(p, q, r, NULL);
   for (int round = 0; round < 3000; round++) {
-    const size_t rows = 2 + sample_below(&state, 3), cols = 1 + sample_below(&state, 3);
-    const size_t i = sample_below(&state, rows), k = sample_below(&state, rows);
-    const size_t j = sample_below(&state, cols);
+    const size_t rows = 2 + draw_below(&state, 3), cols = 1 + draw_below(&state, 3);
+    const size_t i = draw_below(&state, rows), k = draw_below(&state, rows);
+    const size_t j = draw_below(&state, cols);
     int sign, exact;
     mpz_t z;
 
@@ -938,7 +984,7 @@ START_TEST(entries_compared)
     mpz_init(z);
     if (round % 3 == 0) { /* next to each other */
       clarke_matrix_load(z, &a, i, j);
-      mpz_add_ui(z, z, sample_below(&state, 2));
+      mpz_add_ui(z, z, draw_below(&state, 2));
       OK(clarke_matrix_store(&a, k, j, z, NULL));
     }
     mpz_clear(z);
@@ -971,12 +1017,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("matrix");
-  TCase *tests = tcase_create("matrix");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("matrix");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, products);
   tcase_add_test(tests, long_sums);
   tcase_add_test(tests, panels);
@@ -989,16 +1031,12 @@ main(void)
   tcase_add_test(tests, sizes_and_signs);
   tcase_add_test(tests, enclosures);
   tcase_add_test(tests, extreme_radii);
+  tcase_add_test(tests, rounding_holds_what_was_there);
   tcase_add_test(tests, comparisons_with_radius);
   tcase_add_test(tests, limits);
   tcase_add_test(tests, entries_in_other_places);
   tcase_add_test(tests, scattered_sums_do_not_overflow);
   tcase_add_test(tests, rows_and_stacks);
   tcase_add_test(tests, entries_compared);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

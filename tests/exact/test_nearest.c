@@ -126,17 +126,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("nearest");
-  TCase *c = tcase_create("nearest");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *c = tests_of("nearest");
 
-  tcase_set_timeout(c, 300);
   tcase_add_test(c, points_are_the_nearest);
   tcase_add_test(c, few_points);
-  suite_add_tcase(suite, c);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

@@ -1,7 +1,10 @@
 /* Signs, comparisons and arithmetic of exact numbers and of balls: a ball that holds 0, at an end or within, has no sign. */
 #include "exact/number.h"
+#include "../suite.h"
 
-#include <check.h>
+#include "base/limit.h"
+
+#include <stdlib.h>
 
 #define PRECISION 128
 
@@ -162,23 +165,129 @@ START_TEST(domains)
 }
 END_TEST
 
+START_TEST(weights_sum_to_one)
+{
+  mpq_t *w = clarke_rationals(3);
+
+  ck_assert(!clarke_weights_are_valid(w, 3)); /* zeros */
+  mpq_set_ui(w[0], 1, 3);
+  mpq_set_ui(w[2], 1, 6);
+  ck_assert(!clarke_weights_are_valid(w, 3));
+  clarke_weights_normalize(w, 3);
+  ck_assert(clarke_weights_are_valid(w, 3));
+  ck_assert(mpq_cmp_ui(w[0], 2, 3) == 0 && mpq_sgn(w[1]) == 0 && mpq_cmp_ui(w[2], 1, 3) == 0);
+  ck_assert(!clarke_weights_are_valid(w, 2));
+  mpq_set_si(w[1], -1, 3);
+  mpq_set_ui(w[0], 1, 1);
+  ck_assert(!clarke_weights_are_valid(w, 3)); /* 1 - 1/3 + 1/3 */
+  clarke_rationals_free(w, 3);
+}
+END_TEST
+
+START_TEST(equal_means_rational_and_equal)
+{
+  clarke_number *a = clarke_numbers(2), *b = clarke_numbers(2);
+
+  ck_assert(clarke_numbers_equal(a, b, 2));
+  clarke_number_set_si(&a[1], 2);
+  ck_assert(!clarke_numbers_equal(a, b, 2) && clarke_numbers_equal(a, b, 1));
+  clarke_number_set(&b[1], &a[1]);
+  ck_assert(clarke_numbers_equal(a, b, 2));
+  set_ball(&a[1], 2, 2);
+  clarke_number_set(&b[1], &a[1]);
+  ck_assert(!b[1].exact && !clarke_numbers_equal(a, b, 2));
+  clarke_numbers_free(a, 2);
+  clarke_numbers_free(b, 2);
+}
+END_TEST
+
+START_TEST(products_are_added)
+{
+  clarke_number y, b;
+  mpq_t q;
+
+  clarke_number_init(&y);
+  clarke_number_init(&b);
+  mpq_init(q);
+  mpq_set_si(q, -1, 3);
+  clarke_number_set_si(&y, 1);
+  clarke_number_set_si(&b, 2);
+  clarke_number_addmul_q(&y, q, &b, PRECISION);
+  ck_assert(y.exact && mpq_cmp_ui(y.q, 1, 3) == 0);
+  set_ball(&b, 1, 2);
+  clarke_number_addmul_q(&y, q, &b, PRECISION); /* 1/3 - [1, 2]/3 */
+  ck_assert(!y.exact && arb_contains_zero(y.b) && !arb_is_positive(y.b));
+  set_ball(&b, 2, 3);
+  clarke_number_set_si(&y, 0);
+  mpq_set_ui(q, 0, 1);
+  clarke_number_addmul_q(&y, q, &b, PRECISION);
+  ck_assert(y.exact && mpq_sgn(y.q) == 0); /* an exact zero times anything */
+  mpq_clear(q);
+  clarke_number_clear(&y);
+  clarke_number_clear(&b);
+}
+END_TEST
+
+static void
+text_is(const clarke_number *x, const char *expected)
+{
+  char *text = clarke_number_text(x);
+
+  ck_assert_str_eq(text, expected);
+  free(text);
+}
+
+START_TEST(a_text_holds_what_is_certain)
+{
+  clarke_number x, y;
+
+  clarke_number_init(&x);
+  clarke_number_init(&y);
+  mpq_set_si(x.q, -3, 2);
+  text_is(&x, "-3/2");
+  clarke_number_set_si(&x, 1);
+  ck_assert(clarke_number_analytic(&y, NULL, CLARKE_FN_COS, &x, PRECISION));
+  text_is(&y, "0.54030230586813972");
+  clarke_number_clear(&x);
+  clarke_number_clear(&y);
+}
+END_TEST
+
+START_TEST(large_numbers_have_many_bits)
+{
+  const mp_bitcnt_t most = (mp_bitcnt_t)clarke_limit_of(CLARKE_LIMIT_BITS);
+  clarke_number x;
+
+  clarke_number_init(&x);
+  clarke_number_set_si(&x, 1);
+  mpq_mul_2exp(x.q, x.q, most - 1);
+  ck_assert(!clarke_number_is_large(&x)); /* as many bits as are allowed */
+  mpq_mul_2exp(x.q, x.q, 1);
+  ck_assert(clarke_number_is_large(&x));
+  mpq_inv(x.q, x.q);
+  ck_assert(clarke_number_is_large(&x));
+  set_ball(&x, 1, 2);
+  ck_assert(!clarke_number_is_large(&x));
+  clarke_number_clear(&x);
+}
+END_TEST
+
 int
 main(void)
 {
-  Suite *suite = suite_create("number");
-  TCase *tests = tcase_create("number");
-  SRunner *runner;
+  TCase *tests = tests_of("number");
   int failed;
 
   tcase_add_test(tests, signs_of_balls);
   tcase_add_test(tests, signs_of_rationals);
   tcase_add_test(tests, arithmetic);
   tcase_add_test(tests, domains);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  tcase_add_test(tests, weights_sum_to_one);
+  tcase_add_test(tests, equal_means_rational_and_equal);
+  tcase_add_test(tests, products_are_added);
+  tcase_add_test(tests, a_text_holds_what_is_certain);
+  tcase_add_test(tests, large_numbers_have_many_bits);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

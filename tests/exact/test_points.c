@@ -219,22 +219,13 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("points");
-  TCase *tests = tcase_create("points");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("points");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, sorted_and_distinct);
   tcase_add_test(tests, hulls);
   tcase_add_test(tests, hull_of_a_grid);
   tcase_add_test(tests, places);
   tcase_add_test(tests, least_elements);
   tcase_add_test(tests, nothing_and_no_dimension);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

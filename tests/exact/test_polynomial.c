@@ -1,7 +1,7 @@
 /* Polynomials of the displacement: degrees, and what is past a limit. */
 #include "exact/polynomial.h"
+#include "../suite.h"
 
-#include <check.h>
 
 static clarke_polynomial x, y, z;
 static fmpq_mpoly_ctx_t ring;
@@ -95,18 +95,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("polynomial");
-  TCase *tests = tcase_create("polynomial");
-  SRunner *runner;
+  TCase *tests = tests_of("polynomial");
   int failed;
 
   tcase_add_test(tests, degrees);
   tcase_add_test(tests, limits);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed != 0;
+  return failed;
 }

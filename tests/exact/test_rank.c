@@ -1,8 +1,8 @@
 /* Ranks against FLINT's, on matrices of planted rank, and what a forged certificate must not pass. */
 #include "exact/rank_pivots.h"
 #include "samples.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <flint/nmod_mat.h>
 #include <flint/ulong_extras.h>
 #include <math.h>
@@ -55,10 +55,10 @@ START_TEST(against_flint)
   clarke_matrix_init(&m);
   clarke_rank_init(&r);
   for (int round = 0; round < 400; round++) {
-    const size_t rows = sample_below(&state, 9), cols = sample_below(&state, 9);
+    const size_t rows = draw_below(&state, 9), cols = draw_below(&state, 9);
     fmpz_mat_t f;
 
-    sample_low_rank(&m, rows, cols, 1 + sample_below(&state, 8), 1 + sample_below(&state, 90),
+    sample_low_rank(&m, rows, cols, 1 + draw_below(&state, 8), 1 + draw_below(&state, 90),
                     &state);
     fmpz_mat_init(f, (slong)rows, (slong)cols);
     clarke_matrix_get_fmpz_mat(f, &m);
@@ -145,7 +145,7 @@ sample_floats(size_t count, uint64_t *state)
   double *values = malloc(count * sizeof *values);
 
   for (size_t k = 0; k < count; k++)
-    values[k] = (double)(float)(((double)(sample(state) >> 11) * 0x1p-53 - 0.5) / 16);
+    values[k] = (double)(float)(((double)(draw(state) >> 11) * 0x1p-53 - 0.5) / 16);
   return values;
 }
 
@@ -224,12 +224,12 @@ START_TEST(pivots)
   clarke_matrix_init(&m);
   clarke_rank_init(&r);
   for (int round = 0; round < 200; round++) {
-    const size_t rows = sample_below(&state, 7), cols = sample_below(&state, 7);
+    const size_t rows = draw_below(&state, 7), cols = draw_below(&state, 7);
     const uint64_t p = primes[round % 4];
     nmod_mat_t f, minor;
     fmpz_mat_t integers;
 
-    sample_low_rank(&m, rows, cols, 1 + sample_below(&state, 6), 3, &state);
+    sample_low_rank(&m, rows, cols, 1 + draw_below(&state, 6), 3, &state);
     fmpz_mat_init(integers, (slong)rows, (slong)cols);
     nmod_mat_init(f, (slong)rows, (slong)cols, p);
     clarke_matrix_get_fmpz_mat(integers, &m);
@@ -261,11 +261,11 @@ START_TEST(only_null)
   clarke_matrix_init(&m);
   clarke_rank_init(&r);
   for (int round = 0; round < 200; round++) {
-    const size_t cols = 1 + sample_below(&state, 5);
+    const size_t cols = 1 + draw_below(&state, 5);
     bool one;
     fmpz_mat_t integers, product;
 
-    sample_low_rank(&m, 7, cols, 1 + sample_below(&state, cols), 30, &state);
+    sample_low_rank(&m, 7, cols, 1 + draw_below(&state, cols), 30, &state);
     fmpz_mat_init(integers, 7, (slong)cols);
     clarke_matrix_get_fmpz_mat(integers, &m);
     one = (size_t)fmpz_mat_rank(integers) + 1 == cols;
@@ -293,12 +293,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("rank");
-  TCase *tests = tcase_create("rank");
-  SRunner *runner;
+  TCase *tests = tests_of("rank");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, against_flint);
   tcase_add_test(tests, unlucky_primes);
   tcase_add_test(tests, false_lifts);
@@ -307,11 +304,7 @@ main(void)
   tcase_add_test(tests, forged);
   tcase_add_test(tests, pivots);
   tcase_add_test(tests, only_null);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

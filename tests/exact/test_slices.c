@@ -20,7 +20,7 @@ draw_fitting(mpz_t z, size_t limbs)
   mpz_init(least);
   mpz_setbit(least, 64 * limbs - 1);
   sample_integer(z, &state, 64 * limbs - 1);
-  if (sample_below(&state, 8) == 0)
+  if (draw_below(&state, 8) == 0)
     mpz_neg(z, least);
   mpz_neg(least, least);
   if (mpz_cmp(z, least) < 0)
@@ -38,7 +38,7 @@ START_TEST(words)
   state = 1;
   mpz_inits(z, back, NULL);
   for (int round = 0; round < 5000; round++) {
-    const size_t limbs = 1 + sample_below(&state, 4);
+    const size_t limbs = 1 + draw_below(&state, 4);
     uint64_t w[4];
 
     draw_fitting(z, limbs);
@@ -74,8 +74,8 @@ START_TEST(shifts)
   state = 2;
   mpz_inits(z, want, got, NULL);
   for (int round = 0; round < 5000; round++) {
-    const size_t from = 1 + sample_below(&state, 3), to = 1 + sample_below(&state, 6);
-    const size_t shift = sample_below(&state, 64 * to + 70);
+    const size_t from = 1 + draw_below(&state, 3), to = 1 + draw_below(&state, 6);
+    const size_t shift = draw_below(&state, 64 * to + 70);
     uint64_t w[3], shifted[6];
 
     draw_fitting(z, from);
@@ -161,7 +161,7 @@ draw_matrix(clarke_matrix *m, size_t rows, size_t cols, size_t bits)
   mpz_t z;
 
   mpz_init(z);
-  OK(clarke_matrix_shape_bits(m, rows, cols, bits + 64 * sample_below(&state, 2), &error));
+  OK(clarke_matrix_shape_bits(m, rows, cols, bits + 64 * draw_below(&state, 2), &error));
   for (size_t k = 0; k < rows * cols; k++) {
     sample_integer(z, &state, bits);
     if (mpz_sizeinbase(z, 2) > bits)
@@ -198,7 +198,7 @@ assert_digits(const clarke_panel *p, size_t i, size_t j, const mpz_t entry, bool
 static void
 cut(const clarke_matrix *m, size_t width)
 {
-  const size_t r0 = sample_below(&state, m->rows), c0 = sample_below(&state, m->cols);
+  const size_t r0 = draw_below(&state, m->rows), c0 = draw_below(&state, m->cols);
   clarke_panel p = { .rows = m->rows - r0, .cols = m->cols - c0, .bits = clarke_matrix_bits(m), .width = width };
   bool used[CLARKE_MAX_SLICES] = { false };
   mpz_t entry;
@@ -226,7 +226,7 @@ START_TEST(digits)
   state = 3;
   clarke_matrix_init(&m);
   for (size_t width = CLARKE_SLICE_MIN_WIDTH; width <= 30; width++)
-    for (size_t bits = 0; bits <= 200; bits += 1 + sample_below(&state, 3)) {
+    for (size_t bits = 0; bits <= 200; bits += 1 + draw_below(&state, 3)) {
       draw_matrix(&m, 2, 3, bits);
       cut(&m, width);
     }
@@ -246,14 +246,14 @@ START_TEST(sums_stay_exact)
   clarke_matrix_init(&b);
   clarke_matrix_init(&c);
   for (int round = 0; round < 600; round++) {
-    const size_t inner = 1 + sample_below(&state, round % 2 == 0 ? 40 : 100000);
+    const size_t inner = 1 + draw_below(&state, round % 2 == 0 ? 40 : 100000);
     clarke_product p = { .c = &c, .a = &a, .b = &b };
     clarke_uint128 each;
     size_t pairs;
 
-    OK(clarke_matrix_resize(&c, 1 + sample_below(&state, 40), 1 + sample_below(&state, 40), 1, &error));
-    p.pa.bits = sample_below(&state, 500);
-    p.pb.bits = sample_below(&state, 500);
+    OK(clarke_matrix_resize(&c, 1 + draw_below(&state, 40), 1 + draw_below(&state, 40), 1, &error));
+    p.pa.bits = draw_below(&state, 500);
+    p.pb.bits = draw_below(&state, 500);
     clarke_product_choose_widths(&p, inner);
     ck_assert_uint_eq(p.k1, inner);
     ck_assert_uint_ge(p.pa.width, CLARKE_SLICE_MIN_WIDTH);
@@ -284,7 +284,7 @@ draw_radii(clarke_matrix *m)
 {
   OK(clarke_matrix_need_radius(m, &error));
   for (size_t k = 0; k < m->rows * m->cols; k++)
-    m->radius[k] = sample_below(&state, 3) == 0 ? 0 : (double)(sample(&state) >> 40) * 0x1p-30;
+    m->radius[k] = draw_below(&state, 3) == 0 ? 0 : (double)(draw(&state) >> 40) * 0x1p-30;
 }
 
 /* sum += |x| rad(y) + rad(x) (|y| + rad(y)) */
@@ -319,8 +319,8 @@ START_TEST(radii_of_products)
   clarke_matrix_init(&c);
   mpq_inits(want, got, most, NULL);
   for (int round = 0; round < 200; round++) {
-    const size_t rows = 1 + sample_below(&state, 4), inner = 1 + sample_below(&state, 5);
-    const size_t cols = 1 + sample_below(&state, 4);
+    const size_t rows = 1 + draw_below(&state, 4), inner = 1 + draw_below(&state, 5);
+    const size_t cols = 1 + draw_below(&state, 4);
     clarke_product p = { .c = &c, .a = &a, .b = &b, .k1 = inner };
 
     draw_matrix(&a, rows, inner, 70);
@@ -354,12 +354,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("slices");
-  TCase *tests = tcase_create("slices");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("slices");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, words);
   tcase_add_test(tests, shifts);
   tcase_add_test(tests, sizes);
@@ -367,10 +363,5 @@ main(void)
   tcase_add_test(tests, digits);
   tcase_add_test(tests, sums_stay_exact);
   tcase_add_test(tests, radii_of_products);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

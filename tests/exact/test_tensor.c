@@ -1,8 +1,8 @@
 /* Tensors: every 16-bit float against its definition, wider floats and integers by round trips,
  * and what must be refused. */
 #include "exact/tensor.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,19 +141,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("tensor");
-  TCase *tests = tcase_create("tensor");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("tensor");
 
   tcase_add_test(tests, small_floats);
   tcase_add_test(tests, wide_floats);
   tcase_add_test(tests, integers);
   tcase_add_test(tests, refused);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -2,8 +2,8 @@
 #include "exact/matrix_words.h"
 #include "exact/upward.h"
 #include "samples.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <limits.h>
 
 static uint64_t state;
@@ -14,12 +14,12 @@ draw_double(void)
 {
   static const double special[] = { 0, CLARKE_TINY, 3 * CLARKE_TINY, DBL_MIN, DBL_MIN - CLARKE_TINY, 1,
                                     1 + DBL_EPSILON, DBL_MAX, INFINITY };
-  const size_t n = sizeof special / sizeof *special, k = sample_below(&state, 2 * n);
-  const double m = (double)(sample(&state) >> 11);
+  const size_t n = sizeof special / sizeof *special, k = draw_below(&state, 2 * n);
+  const double m = (double)(draw(&state) >> 11);
 
   if (k < n)
     return special[k];
-  return k % 2 ? ldexp(m, (int)sample_below(&state, 2046) - 1074) : ldexp(m, (int)sample_below(&state, 80) - 90);
+  return k % 2 ? ldexp(m, (int)draw_below(&state, 2046) - 1074) : ldexp(m, (int)draw_below(&state, 80) - 90);
 }
 
 /* exact <= bound <= exact (1 + 2^-49) + a few of the smallest doubles, where exact has room below infinity. */
@@ -100,7 +100,7 @@ START_TEST(powers_of_two)
   mpq_init(x);
   for (int round = 0; round < 20000; round++) {
     const double a = draw_double();
-    const long e = (long)sample_below(&state, 4400) - 2200;
+    const long e = (long)draw_below(&state, 4400) - 2200;
     const double bound = isinf(a) ? 0 : clarke_up_ldexp(a, e);
 
     if (isinf(a)) {
@@ -160,9 +160,9 @@ START_TEST(magnitudes)
   mpz_inits(z, den, NULL);
   mpq_init(q);
   for (int round = 0; round < 3000; round++) {
-    const long exp = (long)sample_below(&state, 3000) - 1500;
+    const long exp = (long)draw_below(&state, 3000) - 1500;
 
-    ck_assert_int_eq(clarke_matrix_resize(&m, 1, 3, 1 + sample_below(&state, 3), NULL), CLARKE_OK);
+    ck_assert_int_eq(clarke_matrix_resize(&m, 1, 3, 1 + draw_below(&state, 3), NULL), CLARKE_OK);
     sample_integer(den, &state, round % 2 == 0 ? 0 : 100);
     mpz_setbit(den, 0);
     mpz_abs(den, den);
@@ -186,21 +186,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("upward");
-  TCase *tests = tcase_create("upward");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("upward");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, sums_and_products);
   tcase_add_test(tests, zeros);
   tcase_add_test(tests, powers_of_two);
   tcase_add_test(tests, rationals);
   tcase_add_test(tests, magnitudes);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

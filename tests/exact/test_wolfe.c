@@ -213,21 +213,14 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("wolfe");
-  TCase *tests = tcase_create("wolfe");
-  SRunner *runner;
+  TCase *tests = tests_of("wolfe");
   int failed;
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, against_all_subsets);
   tcase_add_test(tests, large);
   tcase_add_test(tests, little_work);
   tcase_add_test(tests, integers);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup_master();
-  return failed == 0 ? 0 : 1;
+  return failed;
 }

@@ -2,7 +2,8 @@
 #ifndef CLARKE_TESTS_FORMAT_BYTES_H
 #define CLARKE_TESTS_FORMAT_BYTES_H
 
-#include <check.h>
+#include "../suite.h"
+
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>

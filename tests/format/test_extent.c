@@ -60,18 +60,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("extent");
-  TCase *tests = tcase_create("extent");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("extent");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, counts);
   tcase_add_test(tests, gathered);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -2,8 +2,8 @@
  * (make_fixtures.py says how both were made); and reading files as such. */
 #include "bytes.h"
 #include "describe.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,20 +229,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("fixtures");
-  TCase *tests = tcase_create("fixtures");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("fixtures");
 
   tcase_add_test(tests, fixtures);
   tcase_add_test(tests, refused_fixtures);
   tcase_add_test(tests, files);
   tcase_add_test(tests, pipes);
   tcase_add_test(tests, unreadable_files);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

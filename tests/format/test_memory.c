@@ -1,10 +1,10 @@
 /* Every allocation of every reader fails in turn: each time the reader must say so, leave its output
  * clear and lose nothing (the sanitizers and valgrind watch that). */
 #include "failing.h"
+#include "../suite.h"
 
 #include "format/readers.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -162,19 +162,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("memory");
-  TCase *tests = tcase_create("memory");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("memory");
 
   tcase_add_loop_test(tests, readers_out_of_memory, 0, (int)(sizeof readers / sizeof readers[0]));
   tcase_add_test(tests, files_out_of_memory);
   tcase_add_test(tests, writer_out_of_memory);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

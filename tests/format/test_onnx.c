@@ -903,10 +903,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("onnx");
-  TCase *tests = tcase_create("onnx"), *files = tcase_create("external data");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("onnx"), *files = tests_of("external data");
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
   tcase_add_checked_fixture(files, begin_folder, end_folder);
@@ -914,18 +911,11 @@ main(void)
   tcase_add_test(files, external_data_here);
   tcase_add_loop_test(files, external_data_outside, 0, (int)(sizeof outside / sizeof outside[0]));
   tcase_add_test(files, external_data_shared);
-  suite_add_tcase(suite, files);
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
   tcase_add_test(tests, sound);
   tcase_add_test(tests, packing);
   tcase_add_test(tests, packed_floats);
   tcase_add_test(tests, other_fields);
   tcase_add_test(tests, truncations);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

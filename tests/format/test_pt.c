@@ -1,28 +1,10 @@
 /* The reader of checkpoints on pickles and archives written by hand: what each opcode may do, and
  * every refusal. Files that torch wrote are test_fixtures.c's. */
 #include "describe.h"
+#include "pickles.h"
 #include "zips.h"
 
 /* --- pickles ---------------------------------------------------------------------------------- */
-
-#define TEXT(length, text) "X" length "\0\0\0" text
-#define STORAGE_OF(tag, class, key, entries) \
-  "(" tag class TEXT("\1", key) TEXT("\3", "cpu") "K" entries "tQ"
-#define STORAGE(class, key, entries) \
-  STORAGE_OF(TEXT("\7", "storage"), "ctorch\n" class "Storage\n", key, entries)
-#define FLOATS STORAGE("Float", "0", "\6")
-#define ORDERED "ccollections\nOrderedDict\n)R"
-#define REBUILD "ctorch._utils\n_rebuild_tensor_v2\n"
-/* shape and strides push tuples */
-#define VIEW(storage, offset, shape, strides) REBUILD "(" storage offset shape strides "\x89" ORDERED "tR"
-#define PAIR(a, b) "K" a "K" b "\x86"
-#define ONE(a) "K" a "\x85"
-#define GRID VIEW(FLOATS, "K\0", PAIR("\2", "\3"), PAIR("\3", "\1"))
-#define FIRST VIEW(FLOATS, "K\0", ")", ")")
-#define START "\x80\2"
-#define DICT(items) START "}(" items "u."
-#define ENTRY(tensor) DICT(TEXT("\1", "w") tensor)
-#define HUGE_NUMBER "\x8a\x08\xff\xff\xff\xff\xff\xff\xff\x7f"
 
 typedef struct {
   const char *pickle;
@@ -503,10 +485,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("pt");
-  TCase *tests = tcase_create("pt");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("pt");
 
   tcase_add_loop_test(tests, acceptances, 0, (int)(sizeof accepted / sizeof accepted[0]));
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
@@ -517,11 +496,5 @@ main(void)
   tcase_add_test(tests, bit_flips);
   tcase_add_test(tests, members);
   tcase_add_test(tests, no_archives);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -311,10 +311,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("safetensors");
-  TCase *tests = tcase_create("safetensors");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("safetensors");
 
   tcase_add_loop_test(tests, refusals, 0, (int)(sizeof refused / sizeof refused[0]));
   tcase_add_loop_test(tests, no_numbers, 0, N_NONNUMBERS);
@@ -323,11 +320,5 @@ main(void)
   tcase_add_test(tests, deep_nesting);
   tcase_add_test(tests, round_trips);
   tcase_add_test(tests, failed_writes);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

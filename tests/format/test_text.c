@@ -1,8 +1,8 @@
 /* Names: UTF-8 checked against its definition by code points, over every start of one to four
  * bytes that can matter. */
 #include "base/text.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,19 +91,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("text");
-  TCase *tests = tcase_create("text");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("text");
 
   tcase_add_test(tests, every_character);
   tcase_add_test(tests, every_start);
   tcase_add_test(tests, copies);
-  tcase_set_timeout(tests, 60);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -1,40 +1,16 @@
-/* Models built by hand, as a reader would have filled them, and the fixed-seed generator that the
- * tests of networks draw from. */
+/* Models built by hand, as a reader would have filled them. */
 #ifndef CLARKE_TESTS_NETWORK_MODELS_H
 #define CLARKE_TESTS_NETWORK_MODELS_H
 
 #include "network/graph.h"
+#include "../draw.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MODEL_MOST 64 /* nodes, tensors, attributes of one node: enough for every test */
-
-/* splitmix64 (Steele, Lea, Flood) */
-static inline uint64_t
-draw(uint64_t *state)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
-static inline size_t
-draw_below(uint64_t *state, size_t n)
-{
-  return (size_t)(draw(state) % n);
-}
-
-/* low..high */
-static inline long
-draw_between(uint64_t *state, long low, long high)
-{
-  return low + (long)draw_below(state, (size_t)(high - low + 1));
-}
 
 static inline void
 model_begin(clarke_model *m, int64_t opset)

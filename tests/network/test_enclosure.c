@@ -442,19 +442,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("network-enclosure");
-  TCase *tcase = tcase_create("enclosure");
-  SRunner *runner;
+  TCase *tcase = tests_of("network-enclosure");
   int failed;
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, two_layers_are_enclosed);
   tcase_add_test(tcase, precision_grows_until_signs_are_certain);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

@@ -825,10 +825,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("graph");
-  TCase *tcase = tcase_create("graph");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("graph");
 
   tcase_add_test(tcase, batch_sizes);
   tcase_add_test(tcase, models);
@@ -848,10 +845,5 @@ main(void)
   tcase_add_test(tcase, tied_parameters);
   tcase_add_test(tcase, replaced_parameters);
   tcase_add_test(tcase, replaced_divisors);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -476,12 +476,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("network-normalize");
-  TCase *tcase = tcase_create("normalize");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("network-normalize");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, rational_roots_are_exact);
   tcase_add_test(tcase, values_tangents_and_gradients);
   tcase_add_test(tcase, filter_on_normalized_networks);
@@ -490,10 +486,5 @@ main(void)
   tcase_add_test(tcase, filter_carries_errors);
   tcase_add_test(tcase, filter_on_overflow);
   tcase_add_test(tcase, identical_entries_are_one_function);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

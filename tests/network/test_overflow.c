@@ -101,18 +101,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("overflow");
-  TCase *tests = tcase_create("overflow");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("overflow");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, one_overflows, 0, 6);
   tcase_add_loop_test(tests, some_overflow, 0, 4);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -270,18 +270,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("piecewise");
-  TCase *tests = tcase_create("piecewise");
-  SRunner *runner;
+  TCase *tests = tests_of("piecewise");
   int failed;
 
   tcase_add_loop_test(tests, exact_arguments, 0, (int)(sizeof operators / sizeof operators[0]));
   tcase_add_loop_test(tests, enclosed_arguments, 0, (int)(sizeof operators / sizeof operators[0]));
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

@@ -384,21 +384,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("network-replay");
-  TCase *tcase = tcase_create("rational");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("network-replay");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, values_tangents_gradients_and_losses);
   tcase_add_test(tcase, filter_on_random_networks);
   tcase_add_test(tcase, filter_on_cancellations);
   tcase_add_test(tcase, filter_on_each_bound);
   tcase_add_test(tcase, filter_at_the_bound_of_a_fine_pass);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

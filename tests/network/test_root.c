@@ -218,18 +218,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("root");
-  TCase *tests = tcase_create("root");
-  SRunner *runner;
+  TCase *tests = tests_of("root");
   int failed;
 
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, roots_are_left_out);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

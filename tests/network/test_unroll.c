@@ -970,12 +970,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("unroll");
-  TCase *tcase = tcase_create("unroll");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("unroll");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, random_networks);
   tcase_add_test(tcase, softmax_axes);
   tcase_add_test(tcase, transcendental_gradients);
@@ -986,10 +982,5 @@ main(void)
   tcase_add_test(tcase, convolutional_networks);
   tcase_add_test(tcase, roots);
   tcase_add_test(tcase, normalizations);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -470,12 +470,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("network-windows");
-  TCase *tcase = tcase_create("windows");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("network-windows");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, values_tangents_and_gradients);
   tcase_add_test(tcase, filter_on_convolutional_networks);
   tcase_add_test(tcase, filter_on_near_ties);
@@ -484,10 +480,5 @@ main(void)
   tcase_add_test(tcase, enclosures_at_their_precision);
   tcase_add_test(tcase, identical_entries_are_one_function);
   tcase_add_test(tcase, what_must_be_identified);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

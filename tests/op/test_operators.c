@@ -253,19 +253,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("operators");
-  TCase *tcase = tcase_create("operators");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("operators");
 
   tcase_add_test(tcase, pieces_are_the_functions);
   tcase_add_test(tcase, bad_constants);
   tcase_add_test(tcase, spellings);
   tcase_add_test(tcase, programs_only);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

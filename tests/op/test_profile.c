@@ -291,10 +291,7 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("profile");
-  TCase *tcase = tcase_create("profile");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("profile");
 
   tcase_add_test(tcase, known_tables);
   tcase_add_test(tcase, like_a_known_one);
@@ -302,10 +299,5 @@ main(void)
   tcase_add_test(tcase, files);
   tcase_add_test(tcase, bad_lines);
   tcase_add_test(tcase, names_and_paths);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

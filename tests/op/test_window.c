@@ -91,18 +91,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("window");
-  TCase *tests = tcase_create("window");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("window");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_test(tests, taps);
   tcase_add_test(tests, shapes);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

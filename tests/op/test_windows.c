@@ -1056,12 +1056,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("windows");
-  TCase *tcase = tcase_create("windows");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("windows");
 
-  tcase_set_timeout(tcase, 300);
   tcase_add_test(tcase, convolutions);
   tcase_add_test(tcase, poolings);
   tcase_add_test(tcase, means);
@@ -1082,10 +1078,5 @@ main(void)
   tcase_add_test(tcase, bad_poolings);
   tcase_add_test(tcase, bad_means);
   tcase_add_test(tcase, dropout);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -3,22 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t
-draw(uint64_t *state)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
-int
-draw_below(uint64_t *state, int n)
-{
-  return (int)(draw(state) % (uint64_t)n);
-}
-
 mpq_t *
 rationals(size_t n)
 {

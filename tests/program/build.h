@@ -4,8 +4,9 @@
 #define CLARKE_TESTS_PROGRAM_BUILD_H
 
 #include "program/derive.h"
+#include "../draw.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <stdint.h>
 
 #define OK(call) \
@@ -15,11 +16,6 @@
     if ((call) != CLARKE_OK) /* (an assertion that holds costs a system call) */ \
       ck_abort_msg("%s: %s", #call, error_.text); \
   } while (0)
-
-/* splitmix64 (Steele, Lea, Flood) */
-uint64_t draw(uint64_t *state);
-/* 0 .. n - 1 */
-int draw_below(uint64_t *state, int n);
 
 /* NAME(in, constants...), the constants n_given rationals numerator/denominator, the rest as the
  * spelling has them. */

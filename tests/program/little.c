@@ -1,6 +1,6 @@
 #include "little.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <string.h>
 
 /* --- rationals -------------------------------------------------------------------------------- */

@@ -45,7 +45,7 @@ some_entry(const little *p, uint64_t *state)
 {
   int recent = p->n < 4 ? p->n : 4;
 
-  return draw_below(state, 2) ? draw_below(state, p->n) : p->n - 1 - draw_below(state, recent);
+  return draw_int(state, 2) ? draw_int(state, p->n) : p->n - 1 - draw_int(state, recent);
 }
 
 /* sum of coef[k] in[k], shifted so that its value at w is that: a kink to be touched. */
@@ -68,7 +68,7 @@ shifted(little *p, const int *w, int entry, frac value)
 static void
 draw_linear(little *p, uint64_t *state)
 {
-  int in[LITTLE_ARGUMENTS], n = 1 + draw_below(state, 3);
+  int in[LITTLE_ARGUMENTS], n = 1 + draw_int(state, 3);
   little_node *v;
 
   for (int k = 0; k < n; k++)
@@ -77,9 +77,9 @@ draw_linear(little *p, uint64_t *state)
   v->n_in = n;
   for (int k = 0; k < n; k++) {
     v->in[k] = in[k];
-    v->coef[k] = (frac){ draw_below(state, 5) - 2, 1 };
+    v->coef[k] = (frac){ draw_int(state, 5) - 2, 1 };
   }
-  v->coef[n] = (frac){ draw_below(state, 3) ? 0 : draw_below(state, 5) - 2, 1 };
+  v->coef[n] = (frac){ draw_int(state, 3) ? 0 : draw_int(state, 5) - 2, 1 };
 }
 
 static void
@@ -96,21 +96,21 @@ draw_product(little *p, uint64_t *state)
 static void
 draw_point(little *p, const int *w, uint64_t *state)
 {
-  little_function f = functions[draw_below(state, N_FUNCTIONS)];
+  little_function f = functions[draw_int(state, N_FUNCTIONS)];
   int entry = some_entry(p, state);
   little_node *v;
 
-  if (draw_below(state, 4) > 0)
-    entry = shifted(p, w, entry, f.kink[draw_below(state, f.n_kinks)]);
+  if (draw_int(state, 4) > 0)
+    entry = shifted(p, w, entry, f.kink[draw_int(state, f.n_kinks)]);
   v = append(p, LITTLE_POINT);
   v->f = f;
   v->n_in = 1;
   v->in[0] = entry;
-  if (draw_below(state, 3) == 0) { /* its own proxy: one number for all its kinks */
+  if (draw_int(state, 3) == 0) { /* its own proxy: one number for all its kinks */
     static const frac proxies[] = { { 0, 1 }, { 1, 1 }, { 1, 2 }, { -1, 1 }, { 1, 3 } };
 
     v->given = true;
-    v->f.proxy[0] = v->f.proxy[1] = proxies[draw_below(state, 5)];
+    v->f.proxy[0] = v->f.proxy[1] = proxies[draw_int(state, 5)];
   }
 }
 
@@ -118,27 +118,27 @@ static void
 draw_order(little *p, const int *w, uint64_t *state)
 {
   static const char *const names[] = { "Max", "Min", "MaxPool", "Kth", "Median", "Sort" };
-  int n = 2 + draw_below(state, LITTLE_ARGUMENTS - 1), in[LITTLE_ARGUMENTS];
-  int what = draw_below(state, 6);
+  int n = 2 + draw_int(state, LITTLE_ARGUMENTS - 1), in[LITTLE_ARGUMENTS];
+  int what = draw_int(state, 6);
   little_node *v;
 
   for (int k = 0; k < n; k++) {
     in[k] = some_entry(p, state);
-    if (k > 0 && draw_below(state, 3) > 0)
-      in[k] = shifted(p, w, in[k], little_value(p, in[draw_below(state, k)], w));
+    if (k > 0 && draw_int(state, 3) > 0)
+      in[k] = shifted(p, w, in[k], little_value(p, in[draw_int(state, k)], w));
   }
   v = append(p, LITTLE_ORDER);
   v->order = names[what];
   v->n_in = n;
   memcpy(v->in, in, sizeof in);
   v->rank = what == 0 || what == 2 ? 1 : what == 1 ? n : what == 4 ? n - (n - 1) / 2
-                                                                   : 1 + draw_below(state, n);
+                                                                   : 1 + draw_int(state, n);
   v->tie = what < 3 ? LITTLE_FIRST : LITTLE_STABLE;
   v->beta = (frac){ what < 2, 1 };
-  if (draw_below(state, 3) == 0) {
+  if (draw_int(state, 3) == 0) {
     v->given = true;
-    v->tie = (little_tie)draw_below(state, 3);
-    v->beta = v->tie == LITTLE_FIRST ? fraction(draw_below(state, 4), 2) : (frac){ 0, 1 };
+    v->tie = (little_tie)draw_int(state, 3);
+    v->beta = v->tie == LITTLE_FIRST ? fraction(draw_int(state, 4), 2) : (frac){ 0, 1 };
   }
 }
 
@@ -149,18 +149,18 @@ draw_if(little *p, const int *w, uint64_t *state, bool jumps)
   int a = some_entry(p, state), b = some_entry(p, state), then, otherwise;
   little_node *v;
 
-  if (draw_below(state, 4) > 0)
+  if (draw_int(state, 4) > 0)
     b = shifted(p, w, b, little_value(p, a, w));
   then = a;
   otherwise = b;
-  if (draw_below(state, 2)) {
+  if (draw_int(state, 2)) {
     then = b;
     otherwise = a;
   }
-  if (jumps && draw_below(state, 2)) {
+  if (jumps && draw_int(state, 2)) {
     then = some_entry(p, state);
     otherwise = some_entry(p, state);
-    if (draw_below(state, 4) > 0)
+    if (draw_int(state, 4) > 0)
       otherwise = shifted(p, w, otherwise, little_value(p, then, w));
   }
   v = append(p, LITTLE_IF);
@@ -169,7 +169,7 @@ draw_if(little *p, const int *w, uint64_t *state, bool jumps)
   v->in[1] = b;
   v->in[2] = then;
   v->in[3] = otherwise;
-  v->relation = (little_relation)draw_below(state, jumps ? 6 : 4);
+  v->relation = (little_relation)draw_int(state, jumps ? 6 : 4);
 }
 
 void
@@ -177,16 +177,16 @@ sample_program(little *p, int *w, uint64_t *state, int size, bool jumps,
                bool curved)
 {
   memset(p, 0, sizeof *p);
-  p->n_inputs = 1 + draw_below(state, LITTLE_INPUTS);
+  p->n_inputs = 1 + draw_int(state, LITTLE_INPUTS);
   p->curved = curved;
-  p->n_wrt = draw_below(state, 3) ? p->n_inputs : 1 + draw_below(state, p->n_inputs);
-  p->wrt = draw_below(state, 2) ? 0 : p->n_inputs - p->n_wrt;
+  p->n_wrt = draw_int(state, 3) ? p->n_inputs : 1 + draw_int(state, p->n_inputs);
+  p->wrt = draw_int(state, 2) ? 0 : p->n_inputs - p->n_wrt;
   for (int i = 0; i < p->n_inputs; i++) {
     append(p, LITTLE_INPUT);
-    w[i] = draw_below(state, 2) ? 0 : draw_below(state, 5) - 2;
+    w[i] = draw_int(state, 2) ? 0 : draw_int(state, 5) - 2;
   }
   while (p->n < p->n_inputs + size) {
-    switch (draw_below(state, curved ? 10 : 8)) {
+    switch (draw_int(state, curved ? 10 : 8)) {
     case 0: case 1: case 2:
       draw_linear(p, state);
       break;
@@ -203,7 +203,7 @@ sample_program(little *p, int *w, uint64_t *state, int size, bool jumps,
       draw_product(p, state);
     }
   }
-  p->n_outputs = 1 + (draw_below(state, 4) == 0);
+  p->n_outputs = 1 + (draw_int(state, 4) == 0);
   p->output[0] = p->n - 1;
   p->output[1] = some_entry(p, state);
 }

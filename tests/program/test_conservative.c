@@ -542,22 +542,13 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("conservative");
-  TCase *tests = tcase_create("conservative");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("conservative");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, random_programs);
   tcase_add_test(tests, only_a_shortest_chain);
   tcase_add_test(tests, many_units);
   tcase_add_test(tests, one_large_tie);
   tcase_add_test(tests, an_arm_that_fails);
   tcase_add_test(tests, transcendental);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

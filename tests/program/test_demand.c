@@ -124,16 +124,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("demand");
-  TCase *tests = tcase_create("demand");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("demand");
 
   tcase_add_test(tests, drawn_programs);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

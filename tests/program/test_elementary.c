@@ -241,20 +241,14 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("elementary");
-  TCase *tests = tcase_create("elementary");
-  SRunner *runner;
+  TCase *tests = tests_of("elementary");
   int failed;
 
   tcase_add_test(tests, orders);
   tcase_add_test(tests, what_cannot_be_told_is_open);
   tcase_add_loop_test(tests, pieces, 0, (int)(sizeof pointwise / sizeof pointwise[0]));
   tcase_add_loop_test(tests, smooth, 0, 3);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  failed = run_tests();
   flint_cleanup();
-  return failed != 0;
+  return failed;
 }

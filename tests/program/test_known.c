@@ -886,12 +886,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("known programs");
-  TCase *tests = tcase_create("known programs");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("known programs");
 
-  tcase_set_timeout(tests, 300);
   tcase_add_checked_fixture(tests, set_up, tear_down);
   tcase_add_test(tests, park_lemmas);
   tcase_add_test(tests, park_appendix_h);
@@ -914,10 +910,5 @@ main(void)
   tcase_add_test(tests, not_told);
   tcase_add_test(tests, arrangements);
   tcase_add_test(tests, permutations);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -2,8 +2,8 @@
  * executed here, instruction by instruction, they must give those; printed, they must mean the same.
  * Literals are compared with MPFR's reading of them. */
 #include "program/prog.h"
+#include "../suite.h"
 
-#include <check.h>
 #include <mpfr.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -887,12 +887,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("prog");
-  TCase *tc = tcase_create("prog");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("prog");
 
-  tcase_set_timeout(tc, 240);
   tcase_add_loop_test(tc, one_layout, 0, COUNT(layouts));
   tcase_add_loop_test(tc, messages, 0, COUNT(errors));
   tcase_add_test(tc, nul_is_no_text);
@@ -906,10 +902,5 @@ main(void)
   tcase_add_test(tc, literals_by_mpfr);
   tcase_add_test(tc, literal_ties);
   tcase_add_test(tc, random_programs);
-  suite_add_tcase(suite, tc);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -1,10 +1,10 @@
 /* Every allocation of the program language fails in turn: each time reading must say so, leave the
  * program empty and lose nothing (the sanitizers watch that). */
 #include "../format/failing.h"
+#include "../suite.h"
 
 #include "program/prog.h"
 
-#include <check.h>
 
 /* The true ones, for what follows. */
 #undef malloc
@@ -47,16 +47,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("prog-memory");
-  TCase *tc = tcase_create("prog-memory");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("prog-memory");
 
   tcase_add_test(tc, out_of_memory);
-  suite_add_tcase(suite, tc);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

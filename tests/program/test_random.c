@@ -113,12 +113,12 @@ tears(trial *t)
   little_result r[2];
 
   for (int j = 0; j < t->p.n_wrt; j++) {
-    step[0][j] = (frac){ draw_below(&t->state, 5) - 2, 1 };
+    step[0][j] = (frac){ draw_int(&t->state, 5) - 2, 1 };
     step[1][j] = (frac){ 0, 1 };
   }
   little_along(&r[0], &t->p, t->w, 2, step);
   for (int j = 0; j < t->p.n_wrt; j++)
-    step[1][j] = (frac){ draw_below(&t->state, 7) - 3, 1 };
+    step[1][j] = (frac){ draw_int(&t->state, 7) - 3, 1 };
   little_along(&r[1], &t->p, t->w, 2, step);
   for (int o = 0; o < t->p.n_outputs && !r[0].overflow && !r[1].overflow; o++)
     for (int k = 0; k < 2; k++)
@@ -179,7 +179,7 @@ static void
 draw_direction(trial *t, frac step[1][LITTLE_INPUTS], int most)
 {
   for (int j = 0; j < t->p.n_wrt; j++)
-    step[0][j] = (frac){ draw_below(&t->state, 2 * most + 1) - most, 1 };
+    step[0][j] = (frac){ draw_int(&t->state, 2 * most + 1) - most, 1 };
 }
 
 /* What random directions find is in the Bouligand set. */
@@ -309,7 +309,7 @@ check_hull(trial *t, const char *name, size_t n, frac (*p)[LITTLE_ENTRIES], size
     frac v[LITTLE_ENTRIES];
 
     for (int j = 0; j < t->dim; j++)
-      v[j] = (frac){ draw_below(&t->state, 19) - 9, 1 };
+      v[j] = (frac){ draw_int(&t->state, 19) - 9, 1 };
     TRUE_OF(t, frac_equal(support(v, t->dim, n, p), support(v, t->dim, n_hull, hull)),
             "%s: a vertex is missing", name);
   }
@@ -510,7 +510,7 @@ check_curves(trial *t, tally *count)
 
     for (int k = 0; k < 2; k++)
       for (int j = 0; j < t->p.n_wrt; j++)
-        step[k][j] = (frac){ draw_below(&t->state, 7) - 3, 1 };
+        step[k][j] = (frac){ draw_int(&t->state, 7) - 3, 1 };
     check_curve(t, count, step);
   }
 }
@@ -646,10 +646,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("random programs");
-  TCase *tests = tcase_create("random programs");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("random programs");
 
   programs = argc > 1 ? atoi(argv[1]) : programs;
   seed = argc > 2 ? (uint64_t)atoll(argv[2]) : seed;
@@ -658,10 +655,5 @@ main(int argc, char **argv)
   tcase_add_test(tests, jumping);
   tcase_add_test(tests, products);
   tcase_add_test(tests, jumping_products);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -383,21 +383,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("representation");
-  TCase *tests = tcase_create("representation");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("representation");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_loop_test(tests, known, 0, (int)(sizeof papers / sizeof papers[0]));
   tcase_add_test(tests, largest_by_loop);
   tcase_add_test(tests, largest_by_set);
   tcase_add_test(tests, random_ones);
   tcase_add_test(tests, too_many_faces);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

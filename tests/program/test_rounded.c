@@ -1,6 +1,7 @@
 /* The replay in floating point: rounding against integers, operations against the machine's own,
  * random programs against a second evaluator in the machine's float and double, and the tables of
  * the thesis whose numbers are rounding errors. */
+#include "../draw.h"
 #include "../ok.h"
 
 #include "program/ieee.h"
@@ -16,19 +17,10 @@
 
 static uint64_t state;
 
-static uint64_t
-draw(void)
-{
-  state += 0x9e3779b97f4a7c15u;
-  uint64_t z = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 static size_t
 below(size_t n)
 {
-  return (size_t)(draw() % n);
+  return (size_t)(draw(&state) % n);
 }
 
 /* --- rounding, from the definition ----------------------------------------------------------- */
@@ -128,7 +120,7 @@ draw_rational(mpq_t q, size_t shape)
   int bits = shapes[shape].precision + 2, low = shapes[shape].smallest - 3;
   int range = shapes[shape].largest - low + 2;
 
-  mpq_set_ui(q, draw() & ((UINT64_C(1) << bits) - 1), 1);
+  mpq_set_ui(q, draw(&state) & ((UINT64_C(1) << bits) - 1), 1);
   if (below(4) == 0) {
     mpq_t tiny;
 
@@ -195,7 +187,7 @@ END_TEST
 static double
 drawn_double(void)
 {
-  uint64_t bits = draw();
+  uint64_t bits = draw(&state);
   double d;
 
   if (below(2)) /* of common size, so that sums and products meet */
@@ -207,7 +199,7 @@ drawn_double(void)
 static float
 drawn_float(void)
 {
-  uint32_t bits = (uint32_t)draw();
+  uint32_t bits = (uint32_t)draw(&state);
   float f;
 
   if (below(2))
@@ -326,7 +318,7 @@ START_TEST(rounds_functions_correctly)
   for (size_t k = 0; k < 6000; k++) {
     size_t shape = k % 4;
     clarke_analytic f = functions[k / 4 % 7];
-    double x = ldexp((double)(int64_t)draw(), -63 + (int)below(12)), y;
+    double x = ldexp((double)(int64_t)draw(&state), -63 + (int)below(12)), y;
     clarke_ieee_unit u;
 
     x = f == CLARKE_FN_LOG || f == CLARKE_FN_SQRT ? fabs(x) : x;
@@ -868,7 +860,7 @@ START_TEST(random_programs)
     n_in = build_steps();
     for (size_t k = 0; k < 3; k++)
       at[k] = round % 2 ? (double)((int)below(13) - 6) / 4
-                        : (double)(float)ldexp((double)(int64_t)draw(), -62);
+                        : (double)(float)ldexp((double)(int64_t)draw(&state), -62);
     compared += compare_f32(at, n_in);
     compared += compare_f64(at, n_in);
     end_program();
@@ -1062,14 +1054,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("rounded");
-  TCase *numbers = tcase_create("numbers"), *programs = tcase_create("programs");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *numbers = tests_of("numbers"), *programs = tests_of("programs");
 
   state = 20261121;
-  tcase_set_timeout(numbers, 120);
-  tcase_set_timeout(programs, 120);
   tcase_add_test(numbers, rounds_as_defined);
   tcase_add_test(numbers, rounds_all_halves);
   tcase_add_test(numbers, knows_the_names);
@@ -1089,10 +1076,5 @@ main(void)
   tcase_add_test(programs, overflow);
   tcase_add_test(programs, only_wrt);
   tcase_add_test(programs, chains_in_a_group);
-  suite_add_tcase(suite, numbers);
-  suite_add_tcase(suite, programs);
-  srunner_run_all(runner, CK_ENV);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

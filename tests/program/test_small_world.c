@@ -641,19 +641,11 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("small world");
-  TCase *tests = tcase_create("small world");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("small world");
 
   everything = argc > 1 && strcmp(argv[1], "all") == 0;
   tcase_set_timeout(tests, everything ? 36000 : 300);
   tcase_add_test(tests, counted_twice);
   tcase_add_test(tests, all_programs);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -149,23 +149,14 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("session");
-  TCase *tests = tcase_create("session");
-  SRunner *runner;
-  int wrong;
+  TCase *tests = tests_of("session");
 
   json_set_alloc_funcs(fail_once, free);
   left = SIZE_MAX;
-  tcase_set_timeout(tests, 120);
   tcase_add_test(tests, nothing_stays_nothing);
   tcase_add_test(tests, names_of_any_bytes);
   tcase_add_test(tests, of_a_network);
   tcase_add_test(tests, of_a_program);
   tcase_add_test(tests, a_checkpoint_that_cannot_be_read);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  wrong = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return wrong != 0;
+  return run_tests();
 }

@@ -59,17 +59,9 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("names");
-  TCase *tests = tcase_create("names");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("names");
 
   tcase_add_test(tests, every_little_list);
   tcase_add_test(tests, no_list_adds_nothing);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -672,8 +672,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-  Suite *suite = suite_create("tools-audit");
-  TCase *tcase = tcase_create("cli");
+  TCase *tcase = tests_of("tools-audit");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
     an_undecided_pattern_has_a_verdict_and_no_gradient, the_regular_zone,
@@ -681,8 +680,6 @@ main(int argc, char **argv)
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
     several_checkpoints, external_data, stored_proofs_are_those_of_the_cases,
   };
-  SRunner *runner;
-  int failed;
 
   slow_cases = argc > 1 && strcmp(argv[1], "slow") == 0;
   tcase_set_timeout(tcase, slow_cases ? 3600 : 300);
@@ -690,10 +687,5 @@ main(int argc, char **argv)
   for (size_t i = 0; i < sizeof tests / sizeof tests[0] && !slow_cases; i++)
     tcase_add_test(tcase, tests[i]);
   tcase_add_test(tcase, shipped_cases);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -588,12 +588,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("tools-derive");
-  TCase *tcase = tcase_create("cli");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("tools-derive");
 
-  tcase_set_timeout(tcase, 120);
   tcase_add_checked_fixture(tcase, begin, remove_folder);
   tcase_add_test(tcase, lemma_2);
   tcase_add_test(tcase, profiles);
@@ -613,10 +609,5 @@ main(void)
   tcase_add_test(tcase, ad_where_derivatives_are_irrational);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, messages);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -240,12 +240,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("output");
-  TCase *tests = tcase_create("output");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("output");
 
-  tcase_set_timeout(tests, 120);
   tcase_add_checked_fixture(tests, set_up, remove_folder);
   tcase_add_test(tests, output_that_cannot_be_written_is_an_error);
   tcase_add_test(tests, a_pipe_that_nobody_reads_is_an_error);
@@ -253,7 +249,7 @@ main(void)
   tcase_add_test(tests, what_is_no_file_is_written_through);
   tcase_add_test(tests, plots_and_gradients_likewise);
   tcase_add_test(tests, nothing_is_written_on_errors);
-#ifndef __SANITIZE_ADDRESS__ /* it takes all the space there is */
+#ifndef SANITIZED /* it takes all the space there is */
   tcase_add_test(tests, little_address_space);
 #else
   (void)little_address_space;
@@ -264,10 +260,5 @@ main(void)
   tcase_add_test(tests, names_in_files_steer_no_terminal);
   tcase_add_test(tests, a_printed_program_keeps_its_comments);
   tcase_add_test(tests, ends_of_lines_in_names_are_refused);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -232,12 +232,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("reproduce");
-  TCase *c = tcase_create("reproduce");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *c = tests_of("reproduce");
 
-  tcase_set_timeout(c, 240);
   tcase_add_checked_fixture(c, setup, remove_folder);
   tcase_add_test(c, test_outcomes);
   tcase_add_test(c, test_wrong_expectations);
@@ -247,9 +243,5 @@ main(void)
   tcase_add_test(c, test_bad_points);
   tcase_add_test(c, test_pattern_and_json);
   tcase_add_test(c, test_shipped);
-  suite_add_tcase(suite, c);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return run_tests();
 }

@@ -2,7 +2,8 @@
 #ifndef CLARKE_TESTS_VALID_BREAK_H
 #define CLARKE_TESTS_VALID_BREAK_H
 
-#include <check.h>
+#include "../suite.h"
+
 #include <gmp.h>
 
 #define BREAK(valid, field, value)    \

@@ -204,18 +204,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("valid-programs");
-  TCase *tcase = tcase_create("programs");
-  SRunner *runner = srunner_create(suite);
-  int failed;
+  TCase *tcase = tests_of("valid-programs");
 
   tcase_add_test(tcase, programs);
   tcase_add_test(tcase, executions);
   tcase_add_test(tcase, derivations);
   tcase_add_test(tcase, evidence_of_membership);
-  suite_add_tcase(suite, tcase);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -707,18 +707,10 @@ main(void)
     memberships,
     simplices_and_classes, audits, audits_without_evidence, mixes, hulls, separators, surroundings, assertions_are_always_on, functions_begin_with_checks,
   };
-  Suite *suite = suite_create("valid");
-  TCase *tcase = tcase_create("valid");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("valid");
 
   tcase_add_checked_fixture(tcase, begin, end);
   for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
     tcase_add_test(tcase, tests[i]);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

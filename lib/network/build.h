@@ -1,0 +1,23 @@
+/* A graph being built. */
+#ifndef CLARKE_NETWORK_BUILD_H
+#define CLARKE_NETWORK_BUILD_H
+
+#include "network/graph.h"
+
+typedef struct {
+  clarke_graph *g;
+  const clarke_model *m;
+  void *names; /* a tsearch tree of bindings */
+} clarke_builder;
+
+/* Do dims (n of them) agree with the port's from axis `skip` on? Unknown and 0 fit anything. */
+bool clarke_port_fits(const clarke_model_port *port, size_t skip, const size_t *dims, size_t n);
+/* The port's shape as text, for messages. */
+void clarke_port_describe(const clarke_model_port *port, char *text, size_t size);
+
+/* A new value, known by the name; NULL, and an error, when that is taken or there is no memory. */
+clarke_value *clarke_builder_value(clarke_builder *b, const char *name, clarke_error *err);
+/* The graph's input: the model's one input port, of the batch x. */
+clarke_status clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *err);
+
+#endif

@@ -1,0 +1,14 @@
+/* What the files that lower nodes share: how they fail, and what they can afford. */
+#ifndef CLARKE_OP_LOWER_H
+#define CLARKE_OP_LOWER_H
+
+#include "op/operator.h"
+
+/* Fail, with a message that names the node: out of memory; an index map or an activation past the limits. */
+clarke_status clarke_lower_no_memory(const clarke_lowering *low, clarke_error *err);
+clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *err);
+
+/* Does the graph stay within the limits with so many entries more? */
+bool clarke_lower_affordable(const clarke_graph *g, size_t count);
+
+#endif

@@ -1,0 +1,143 @@
+/* The pickle machine alone: what it makes of the bytes, which test_pt.c sees only as tensors. */
+#include "bytes.h"
+#include "pickles.h"
+
+#include "format/pickle.h"
+
+static clarke_pickle p;
+static clarke_error err;
+
+static void
+begin(void)
+{
+  memset(&p, 0, sizeof p);
+}
+
+static void
+end(void)
+{
+  clarke_pickle_clear(&p);
+  ck_assert(p.value == NULL && p.n_values == 0);
+}
+
+#define READ(pickle) clarke_pickle_read(&p, pickle, sizeof(pickle) - 1, &err)
+#define READS(pickle) ck_assert_msg(READ(pickle) == CLARKE_OK, "%s", err.text)
+
+/* The k-th item of a container. */
+static uint32_t
+item(uint32_t container, size_t k)
+{
+  uint32_t at = p.value[container].first;
+
+  for (; k > 0; k--)
+    at = p.item[at].next;
+  ck_assert_uint_ne(at, 0);
+  return p.item[at].value;
+}
+
+START_TEST(containers_hold_their_items_in_order)
+{
+  READS("\x80\2](K\3\x88X\2\0\0\0hiNe.");
+  ck_assert_int_eq(p.value[p.root].kind, CLARKE_PICKLE_LIST);
+  ck_assert_uint_eq(p.value[p.root].count, 4);
+  ck_assert(p.value[item(p.root, 0)].kind == CLARKE_PICKLE_INTEGER && p.value[item(p.root, 0)].integer == 3);
+  ck_assert(p.value[item(p.root, 1)].kind == CLARKE_PICKLE_BOOL && p.value[item(p.root, 1)].integer == 1);
+  ck_assert(p.value[item(p.root, 2)].kind == CLARKE_PICKLE_TEXT && p.value[item(p.root, 2)].count == 2);
+  ck_assert_mem_eq(p.data + p.value[item(p.root, 2)].first, "hi", 2);
+  ck_assert_int_eq(p.value[item(p.root, 3)].kind, CLARKE_PICKLE_NONE);
+}
+END_TEST
+
+START_TEST(a_dictionary_keeps_all_that_was_set)
+{
+  READS("\x80\2}(K\1K\2K\1K\3u.");
+  ck_assert_int_eq(p.value[p.root].kind, CLARKE_PICKLE_DICT);
+  ck_assert_uint_eq(p.value[p.root].count, 4);
+  ck_assert_int_eq(p.value[item(p.root, 1)].integer, 2);
+  ck_assert_int_eq(p.value[item(p.root, 3)].integer, 3);
+}
+END_TEST
+
+START_TEST(a_tensor_is_described)
+{
+  clarke_pickle_view view;
+  const clarke_pickle_value *key;
+  uint32_t tensor;
+
+  READS(ENTRY(VIEW(FLOATS, "K\1", PAIR("\2", "\2"), PAIR("\3", "\1"))));
+  tensor = item(p.root, 1);
+  ck_assert_int_eq(p.value[tensor].kind, CLARKE_PICKLE_TENSOR);
+  clarke_pickle_view_of(&view, &p, tensor);
+  ck_assert(view.offset == 1 && view.rank == 2 && view.dims[0] == 2 && view.dims[1] == 2);
+  ck_assert(view.strides[0] == 3 && view.strides[1] == 1);
+  ck_assert_int_eq(p.value[view.storage].kind, CLARKE_PICKLE_STORAGE);
+  ck_assert_int_eq(p.value[view.storage].what, CLARKE_F32);
+  ck_assert_int_eq(p.value[view.storage].integer, 6);
+  key = clarke_pickle_key(&p, view.storage);
+  ck_assert(key->kind == CLARKE_PICKLE_TEXT && key->count == 1 && p.data[key->first] == '0');
+}
+END_TEST
+
+START_TEST(names_are_known_or_refused)
+{
+  uint32_t a, b;
+
+  READS("\x80\2}.");
+  ck_assert_int_eq(clarke_pickle_global(&a, &p, "torch", 5, "FloatStorage", 12, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_global(&b, &p, "collections", 11, "OrderedDict", 11, &err), CLARKE_OK);
+  ck_assert(p.value[a].kind == CLARKE_PICKLE_GLOBAL && p.value[a].what != p.value[b].what);
+  ck_assert_int_eq(clarke_pickle_global(&a, &p, "os", 2, "system", 6, &err), CLARKE_EINPUT);
+  assert_says(err.text, "refers to os.system|no code is run");
+  ck_assert_int_eq(clarke_pickle_global(&a, &p, "torch", 5, "FloatStorage ", 13, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_pickle_global(&a, &p, "o\0s", 3, "system", 6, &err), CLARKE_EINPUT);
+}
+END_TEST
+
+START_TEST(only_names_are_called_with_tuples)
+{
+  uint32_t dict, list, tuple, made;
+
+  READS("\x80\2}.");
+  ck_assert_int_eq(clarke_pickle_global(&dict, &p, "collections", 11, "OrderedDict", 11, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_add(&tuple, &p, CLARKE_PICKLE_TUPLE, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_add(&list, &p, CLARKE_PICKLE_LIST, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_pickle_call(&made, &p, dict, tuple, &err), CLARKE_OK);
+  ck_assert(p.value[made].kind == CLARKE_PICKLE_DICT && p.value[made].what == 1 && p.value[made].count == 0);
+  ck_assert_int_eq(clarke_pickle_call(&made, &p, dict, list, &err), CLARKE_EINPUT);
+  assert_says(err.text, "calls what is no name, or with no tuple");
+  ck_assert_int_eq(clarke_pickle_call(&made, &p, tuple, tuple, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_pickle_persistent(&made, &p, tuple, &err), CLARKE_EINPUT);
+  assert_says(err.text, "a persistent id is no ('storage', class, key, location, entries)");
+}
+END_TEST
+
+START_TEST(refusals_say_where)
+{
+  ck_assert_int_eq(READ("\x80\3}."), CLARKE_EINPUT);
+  assert_says(err.text, "pickle protocol 3; protocol 2");
+  clarke_pickle_clear(&p);
+  ck_assert_int_eq(READ("\x80\2}}."), CLARKE_EINPUT);
+  assert_says(err.text, "byte 4|on the stack");
+  clarke_pickle_clear(&p);
+  ck_assert_int_eq(READ("\x80\2}K"), CLARKE_EINPUT);
+  assert_says(err.text, "byte 3|the pickle ends inside it");
+  clarke_pickle_clear(&p);
+  ck_assert_int_eq(READ("\x80\2}cos\nsystem\n."), CLARKE_EINPUT);
+  assert_says(err.text, "byte 3|os.system");
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("pickle");
+
+  tcase_add_checked_fixture(tests, begin, end);
+  tcase_add_test(tests, containers_hold_their_items_in_order);
+  tcase_add_test(tests, a_dictionary_keeps_all_that_was_set);
+  tcase_add_test(tests, a_tensor_is_described);
+  tcase_add_test(tests, names_are_known_or_refused);
+  tcase_add_test(tests, only_names_are_called_with_tuples);
+  tcase_add_test(tests, refusals_say_where);
+  return run_tests();
+}

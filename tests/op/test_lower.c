@@ -1,0 +1,174 @@
+/* What lower functions call, on a node made by hand. */
+#include "node.h"
+
+#include "op/lower.h"
+
+START_TEST(failures_name_the_node)
+{
+  ck_assert_int_eq(clarke_lower_fail(&low, &error, "%s", "no good"), CLARKE_EINPUT);
+  ck_assert_str_eq(error.text, "net.onnx: node 7 '/y' (LayerNormalization): no good");
+  ck_assert_int_eq(clarke_lower_no_memory(&low, &error), CLARKE_ENOMEM);
+  says(error.text, "net.onnx");
+  ck_assert_int_eq(clarke_lower_too_large(&low, &error), CLARKE_ENOMEM);
+  says(error.text, "node 7|--limit entries=N");
+}
+END_TEST
+
+START_TEST(inputs_are_what_is_asked_for)
+{
+  const int64_t *list;
+  size_t n;
+
+  ck_assert(clarke_lower_has(&low, 0) && clarke_lower_has(&low, 2) && !clarke_lower_has(&low, 3) && !clarke_lower_has(&low, 4));
+  ck_assert_ptr_eq(clarke_lower_value(&low, 2), &g.values[2]);
+  ck_assert_int_eq(clarke_lower_activation(&low, 0, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_lower_activation(&low, 2, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_activation(&low, 3, &error), CLARKE_EINPUT);
+  says(error.text, "input 3 must be an activation, not a constant");
+  ck_assert_int_eq(clarke_lower_constant(&low, 2, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_lower_constant(&low, 1, &error), CLARKE_EINPUT);
+  says(error.text, "input 1 must hold floats");
+  ck_assert_int_eq(clarke_lower_constant(&low, 0, &error), CLARKE_EINPUT);
+  says(error.text, "input 0 must be a constant");
+  ck_assert_int_eq(clarke_lower_integers(&low, 1, &list, &n, &error), CLARKE_OK);
+  ck_assert(n == 3 && list == g.values[1].integer);
+  ck_assert_int_eq(clarke_lower_integers(&low, 2, &list, &n, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_integers(&low, 3, &list, &n, &error), CLARKE_EINPUT);
+  says(error.text, "input 3 is missing");
+}
+END_TEST
+
+START_TEST(attributes_have_defaults)
+{
+  attr_int(&m.nodes[0], "axis", -2);
+  attr_float(&m.nodes[0], "alpha", 0.5);
+  ck_assert_int_eq(clarke_lower_int(&low, "axis", 7), -2);
+  ck_assert_int_eq(clarke_lower_int(&low, "axes", 7), 7);
+  ck_assert_int_eq(clarke_lower_int(&low, "alpha", 7), 7); /* of another type */
+  ck_assert(clarke_lower_float(&low, "alpha", 7) == 0.5 && clarke_lower_float(&low, "axis", 7) == 7);
+}
+END_TEST
+
+/* An initializer becomes a parameter when it is used as a weight; a statistic is no weight. */
+START_TEST(initializers_become_parameters)
+{
+  ck_assert_int_eq(clarke_lower_weight(&low, 2, &error), CLARKE_OK);
+  ck_assert_uint_eq(g.n_parameters, 0);
+  g.values[2].initializer = true;
+  g.values[2].name = strdup("scale");
+  ck_assert_int_eq(clarke_lower_weight(&low, 2, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_lower_weight(&low, 2, &error), CLARKE_OK);
+  ck_assert(g.n_parameters == 1 && g.values[2].parameter == 0);
+  ck_assert_str_eq(g.parameters[0].name, "scale");
+  ck_assert(g.parameters[0].uses == 2 && g.parameters[0].count == 3 && g.parameters[0].real == g.values[2].real);
+  ck_assert_int_eq(clarke_lower_statistic(&low, 2, &error), CLARKE_EINPUT);
+  says(error.text, "'scale' is both a weight and a statistic");
+}
+END_TEST
+
+START_TEST(steps_take_maps)
+{
+  static const size_t dims[] = {2, 6};
+  clarke_step *s = clarke_lower_step(&low, CLARKE_SCALE, 2, 2, dims, &error);
+  size_t made, *map;
+
+  ck_assert_ptr_nonnull(s);
+  ck_assert(g.n_steps == 1 && g.values[s->out].count == 12 && g.values[s->out].producer == 0);
+  ck_assert_int_eq(clarke_lower_periodic(&low, s, 1, 2, 3, &error), CLARKE_OK);
+  for (size_t f = 0; f < 12; f++)
+    ck_assert_uint_eq(s->in[1].map[f], f / 2 % 3);
+  ck_assert_int_eq(clarke_lower_periodic(&low, s, 0, 1, 12, &error), CLARKE_OK);
+  ck_assert_ptr_null(s->in[0].map); /* the identity */
+  map = clarke_lower_map(&low, s, 0, 12, &error);
+  ck_assert(map != NULL && map == s->in[0].map);
+  for (size_t f = 0; f < 12; f++)
+    map[f] = f;
+  ck_assert_ptr_null(clarke_lower_map(&low, s, 1, CLARKE_MAX_MAP + 1, &error));
+  says(error.text, "an index map of");
+  ck_assert_int_eq(clarke_lower_made(&low, 2, dims, &made, &error), CLARKE_OK);
+  ck_assert(g.values[made].constant && g.values[made].count == 12 && g.values[made].real[11] == 0);
+  ck_assert_uint_eq(g.values[made].parameter, CLARKE_NONE);
+  ck_assert_int_eq(clarke_lower_done(&low, g.steps[0].out, &error), CLARKE_OK);
+  ck_assert_str_eq(g.values[g.steps[0].out].name, "y");
+}
+END_TEST
+
+/* max(x, 2 x) with a kink at 1 too, where both slopes are 2. */
+START_TEST(kinks_that_bend_nothing_are_dropped)
+{
+  clarke_step *s = clarke_lower_pointwise(&low, 2, &error);
+
+  ck_assert_ptr_nonnull(s);
+  ck_assert(s->kind == CLARKE_PIECEWISE && s->in[0].value == 0 && g.values[s->out].count == 24);
+  mpq_set_ui(s->pieces.kink[1], 1, 1);
+  mpq_set_ui(s->pieces.coef[0][1], 1, 1);
+  mpq_set_ui(s->pieces.coef[1][1], 2, 1);
+  mpq_set_ui(s->pieces.coef[2][1], 2, 1);
+  ck_assert_int_eq(clarke_lower_pieces_done(&low, s, &error), CLARKE_OK);
+  ck_assert(s->pieces.n_kinks == 1 && mpq_sgn(s->pieces.kink[0]) == 0);
+  ck_assert(mpq_cmp_ui(s->pieces.coef[0][1], 1, 1) == 0 && mpq_cmp_ui(s->pieces.coef[1][1], 2, 1) == 0);
+  ck_assert_str_eq(g.values[s->out].name, "y");
+  low.in[0] = 2;
+  ck_assert_ptr_null(clarke_lower_pointwise(&low, 1, &error));
+  low.in[0] = 0;
+}
+END_TEST
+
+START_TEST(rearranged_entries_keep_their_origin)
+{
+  static const size_t dims[] = {3, 1}, flat[] = {24}, wrong[] = {23};
+  size_t *map = malloc(3 * sizeof *map);
+  const clarke_value *v;
+
+  for (size_t f = 0; f < 3; f++)
+    map[f] = 2 - f;
+  memcpy(g.values[2].real, (double[]){5, 6, 7}, 3 * sizeof(double));
+  low.in[0] = 2;
+  ck_assert_int_eq(clarke_lower_rearranged(&low, 2, dims, map, &error), CLARKE_OK);
+  low.in[0] = 0;
+  v = &g.values[3];
+  ck_assert(v->constant && v->rank == 2 && v->real[0] == 7 && v->real[2] == 5 && v->origin[0] == 2 && v->origin[2] == 0);
+  ck_assert_int_eq(clarke_lower_rearranged(&low, 1, flat, NULL, &error), CLARKE_OK);
+  ck_assert(g.steps[0].kind == CLARKE_GATHER && g.values[g.steps[0].out].rank == 1);
+  ck_assert_int_eq(clarke_lower_rearranged(&low, 1, wrong, NULL, &error), CLARKE_EINPUT);
+  says(error.text, "24 entries a sample cannot take a shape of 23");
+}
+END_TEST
+
+/* The activation is (batch, 2, 3, 4); a constant of shape (3, 1) goes along its axis of 3. */
+START_TEST(constants_are_broadcast)
+{
+  static size_t in[] = {0, 2};
+  size_t rank, dims[CLARKE_MAX_RANK], *map0, *map1;
+
+  low.in = in;
+  low.n_in = 2;
+  g.values[2].rank = 2;
+  g.values[2].dims[1] = 1;
+  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &error), CLARKE_OK);
+  ck_assert(rank == 3 && dims[0] == 2 && dims[1] == 3 && dims[2] == 4 && map0 == NULL);
+  for (size_t f = 0; f < 24; f++)
+    ck_assert_uint_eq(map1[f], f / 4 % 3);
+  free(map1);
+  g.values[2].rank = 1; /* (3) beside an axis of 4 */
+  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &error), CLARKE_EINPUT);
+  ck_assert(clarke_lower_affordable(&g, 0) && !clarke_lower_affordable(&g, SIZE_MAX));
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("lower");
+
+  tcase_add_checked_fixture(tests, begin, end);
+  tcase_add_test(tests, failures_name_the_node);
+  tcase_add_test(tests, inputs_are_what_is_asked_for);
+  tcase_add_test(tests, attributes_have_defaults);
+  tcase_add_test(tests, initializers_become_parameters);
+  tcase_add_test(tests, steps_take_maps);
+  tcase_add_test(tests, kinks_that_bend_nothing_are_dropped);
+  tcase_add_test(tests, rearranged_entries_keep_their_origin);
+  tcase_add_test(tests, constants_are_broadcast);
+  return run_tests();
+}
