@@ -271,7 +271,7 @@ unsupported(const builder *b, const clarke_model_node *node, size_t place, clark
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
     if (op->lower == NULL)
       continue;
-    strncat(list, " ", sizeof list - strlen(list) - 1);
+    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
     strncat(list, op->name, sizeof list - strlen(list) - 1);
   }
   return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported; "
@@ -297,6 +297,9 @@ resolve_inputs(const builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
+  for (size_t i = 0; i < node->n_in && !low->op->takes_negated; i++)
+    if (low->in[i] != CLARKE_NONE && b->g->values[low->in[i]].negated)
+      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", node->in[i]);
   return CLARKE_OK;
 }
 
@@ -360,8 +363,8 @@ lower_node(builder *b, size_t place, clarke_error *err)
 
   if (standard && strcmp(node->op_type, "Constant") == 0)
     return add_constant_node(b, node, place, err);
-  low.op = standard ? clarke_operator_find(node->op_type) : NULL;
-  if (low.op == NULL || low.op->lower == NULL)
+  low.op = clarke_operator_find(node->op_type);
+  if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return unsupported(b, node, place, err);
   low.form = find_form(low.op, low.opset);
   if (low.form == NULL)

@@ -2,6 +2,7 @@
 #include "session/audit.h"
 
 #include "base/text.h"
+#include "network/tail.h"
 #include "session/names.h"
 
 #include <stdio.h>
@@ -101,9 +102,11 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
   if (status == CLARKE_OK)
+    status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
+  if (status == CLARKE_OK)
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
-  return status;
+  return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, err) : status;
 }
 
 /* A checkpoint's tensors, by what the file is: a ZIP of arrays or of torch.save, or safetensors.
@@ -155,16 +158,22 @@ static clarke_status
 choose_loss(clarke_audit_session *s, const char *name, clarke_error *err)
 {
   clarke_loss *loss = &s->loss;
+  const clarke_loss_kind own = loss->kind;
   clarke_status status = CLARKE_OK;
 
   loss->y = s->y;
   loss->samples = s->x->dims[0];
   if (name != NULL)
     status = clarke_loss_parse(&loss->kind, name, err);
+  else if (s->own_loss)
+    loss->kind = own;
   else
     loss->kind = s->y == NULL            ? CLARKE_LOSS_SUM
                  : s->y->integer != NULL ? CLARKE_LOSS_CE
                                          : CLARKE_LOSS_MSE;
+  if (status == CLARKE_OK && s->own_loss && loss->kind != own)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: loss %s is asked for; the model ends in its own, %s", s->model.name,
+                       clarke_loss_name(loss->kind), clarke_loss_name(own));
   return status == CLARKE_OK ? clarke_loss_check(loss, &s->graph, err) : status;
 }
 

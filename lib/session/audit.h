@@ -38,6 +38,7 @@ typedef struct {
   const clarke_tensor *x, *y; /* of batch */
   bool batch_stored;          /* can clarke-check read the batch, */
   bool external;              /* has the model data in other files, */
+  bool own_loss;              /* a loss of its own (loss.kind), */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
   char **wrt;
   size_t n_wrt;
@@ -61,7 +62,10 @@ clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_aud
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
 
-/* gradient.c: AD's gradient of the whole loss, and the loss's value in s. gradient holds n_parameters initialized matrices;
+/* gradient.c: the exact pass over all samples, at growing precision while entries are open, and the loss's value in s. */
+clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *err);
+
+/* AD's gradient of the whole loss, and the loss's value in s. gradient holds n_parameters initialized matrices;
  * those in wrt become count x 1, or stay 0 x 0 for zero. *known is false when an argument cannot be told from its
  * kink: AD's slope there is not known. */
 clarke_status clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err);
