@@ -154,13 +154,15 @@ say_offender(work *w)
   const clarke_roundoff *b = &w->rounded;
   const clarke_value *v = &w->s->graph.values[b->offender];
   const size_t f = b->offender_entry / w->pass.n, j = b->offender_entry % w->pass.n;
+  const char *op = w->s->graph.steps[v->producer].op->name;
   char index[256];
 
   put_index(index, sizeof index, v->dims, v->rank, f);
   return say(w->r, CLARKE_NO, w->err, "the recorded output of %s is not the operator's of its inputs within rounding: in sample "
-             "%zu entry %s is %.9g, exactly about %.9g, and rounding explains %.3g", v->name, j, index,
+             "%zu entry %s is %.9g, exactly about %.9g, and rounding explains %.3g%s", v->name, j, index,
              w->recorded[b->offender][b->offender_entry], clarke_matrix_get_double(&w->pass.value[b->offender], f, j),
-             b->error[b->offender][b->offender_entry]);
+             b->error[b->offender][b->offender_entry],
+             strcmp(op, "Conv") == 0 ? " (if the sums were made as a convolution's are: Winograd's and FFT's are not)" : "");
 }
 
 /* One entry: is the recorded number within the bound? */

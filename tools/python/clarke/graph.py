@@ -183,8 +183,9 @@ def find_inputs(graph, loss, nodes, given):
     graph.y = target if isinstance(target, Value) else None
     if graph.y is not None and (graph.y.requires_grad or depends(graph.y, given)):
         raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
-    read = {id(v) for n in nodes for v in values_in((n.args, n.kwargs))}
-    used = [v for v in given if id(v) in read and v is not graph.y]
+    read = {id(v) for n in nodes if n is not loss.node for v in values_in((n.args, n.kwargs))}
+    read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
+    used = [v for v in given if id(v) in read]
     if len(used) != 1:
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
         raise Refused(f"a recorded network has one input that its loss depends on; the model was called with {len(used)} ({shapes})")

@@ -48,6 +48,17 @@ def write_reshape(g, node):
     return g.add("Reshape", [g.of(node.args[0]), g.integers(result(node).shape)])
 
 
+@operator("as_strided")
+def write_same(g, node):
+    """Other strides of axes of one entry: what a pool of a channels-last image ends with."""
+    x, size, stride = node.args[:3]
+    offset = argument(node, 3, "storage_offset")
+    same = all(n == 1 or a == b for n, a, b in zip(size, x.tensor.stride(), stride))
+    if list(size) != list(x.tensor.shape) or not same or offset not in (None, x.tensor.storage_offset()):
+        g.refuse("a view of other entries")
+    return g.add("Identity", [g.of(x)])
+
+
 @operator("t", "transpose", "permute")
 def write_transpose(g, node):
     rank = result(node).dim()
