@@ -420,7 +420,8 @@ check_model(const clarke_model *m, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: opset %lld; supported: %d to %d", m->file,
                        (long long)m->opset, OPSET_MIN, OPSET_MAX);
   if (m->n_inputs != 1 || m->n_outputs != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each",
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each, and "
+                       "the target of a loss that the last nodes are (docs/operators.md)",
                        m->file, m->n_inputs, m->n_outputs);
   if (m->n_nodes > clarke_limit_of(CLARKE_LIMIT_NODES))
     return clarke_limit_fail(err, CLARKE_LIMIT_NODES, "%s: a network of %zu nodes", m->file, m->n_nodes);

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "network/tail.h"
 #include "session/names.h"
+#include "session/notes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   free(s->batch_file.name);
   free(s->params.name);
   clarke_names_free(s->wrt, s->n_wrt);
+  clarke_names_free(s->notes, s->n_notes);
   clarke_audit_session_init(s);
 }
 
@@ -161,6 +163,7 @@ choose_loss(clarke_audit_session *s, const char *name, clarke_error *err)
   const clarke_loss_kind own = loss->kind;
   clarke_status status = CLARKE_OK;
 
+  s->loss_by_y = name == NULL && !s->own_loss;
   loss->y = s->y;
   loss->samples = s->x->dims[0];
   if (name != NULL)
@@ -220,7 +223,9 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
     status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
   if (status == CLARKE_OK)
     status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
-  return status == CLARKE_OK ? clarke_audit_run(&s->audit, &s->question, r->ranks, err) : status;
+  if (status == CLARKE_OK)
+    status = clarke_audit_run(&s->audit, &s->question, r->ranks, err);
+  return status == CLARKE_OK && !r->recorded ? clarke_audit_notes(s, err) : status;
 }
 
 clarke_status

@@ -19,6 +19,7 @@ typedef struct {
   bool exact, ranks;
   bool provable;    /* refuse what no proof can speak of */
   size_t threads;   /* of the filter */
+  bool recorded;    /* the files of a recorded step: nothing is to be noted */
 } clarke_audit_request;
 
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */
@@ -39,6 +40,7 @@ typedef struct {
   bool batch_stored;          /* can clarke-check read the batch, */
   bool external;              /* has the model data in other files, */
   bool own_loss;              /* a loss of its own (loss.kind), */
+  bool loss_by_y;             /* was no loss asked for, */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
   char **wrt;
   size_t n_wrt;
@@ -49,6 +51,8 @@ typedef struct {
   bool valued;      /* the loss's value was asked for */
   char *loss_value; /* exact, or a decimal with a bound */
   bool loss_exact;
+  size_t n_notes;
+  char **notes; /* notes.h */
 } clarke_audit_session;
 
 void clarke_audit_session_init(clarke_audit_session *s);

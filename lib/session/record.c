@@ -151,6 +151,7 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
                        q->profile);
   q->profile = r->run.profile;
   q->loss = r->run.loss;
+  q->recorded = true;
   q->model_path = r->graph_path;
   q->model = &r->graph;
   q->batch_path = r->batch_path;

@@ -1767,6 +1767,8 @@ def own_losses():
     case("step-ce-none", 1, "there is no y", model="step-ce.onnx", data="step-x.npz", loss="ce", **base)
     case("step-mse-shape", 1, "y does not have the shape that the model declares", model="step-mse.onnx", data="step-labels.npz",
          loss="mse", **base)
+    save("softmax-last.onnx", [soft[0], node("Softmax", ["o"], ["out"], "soft", axis=1)], ["N", 1], ["N", 2], w)
+    case("softmax-last", 0, "VERIFIED", model="softmax-last.onnx", data="step-labels.npz", loss="ce", **base)
     again = node("Relu", ["l"], ["more"], "more")
     for name, reason, nodes, y in [
             ("reduction", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
