@@ -8,9 +8,10 @@
 
 #include "steps.h"
 
-/* Entry i: entry map[i] of a constant, or feature map[i] of a step's output. */
+/* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
 typedef struct {
   const char *name; /* NULL: omitted */
+  bool negated;     /* of a constant */
   tensor *constant;
   size_t step, *map, rank, dims[MAX_RANK], count;
 } value;

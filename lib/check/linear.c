@@ -26,6 +26,10 @@ lower_product(builder *b)
       dims[n++] = i == axis ? outer : x->dims[i];
   step *s = add_step(b, LINEAR, inner + bias, n, dims);
   value c = bias ? spread_over(b, 2, &b->out) : *w;
+  if (w->negated)
+    mpq_neg(&coef[0], &coef[0]);
+  if (c.negated)
+    mpq_neg(&coef[1], &coef[1]);
   for (size_t f = 0; f < s->n; f++) {
     size_t o = f / repeat % outer, t = f * s->width;
     for (size_t i = 0; i < inner; i++, t++) {
@@ -49,17 +53,27 @@ lower_arithmetic(builder *b)
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
   s->divide = b->op[0] == 'D';
   for (size_t f = 0; f < s->n; f++) {
-    operand(b, s, f * s->width, &v, f);
-    factor *t = operand(b, s, f * s->width + sum, &w, f);
-    if (b->op[0] == 'S')
+    factor *t = operand(b, s, f * s->width, &v, f);
+    if (v.negated)
+      t->coef = &minus_one;
+    t = operand(b, s, f * s->width + sum, &w, f);
+    if ((b->op[0] == 'S') != w.negated)
       t->coef = &minus_one;
     need(!s->divide || mpq_sgn(&t->w->value[t->at]) != 0, "division by zero");
   }
 }
 
+/* Of a constant, too, which is marked. */
 void
 lower_negation(builder *b)
 {
+  const value *x = &b->in[0];
+  if (x->constant != NULL) {
+    need(x->constant->real, "its input must be of floats");
+    put(b, x->constant, 0, x->map, x->rank, x->dims);
+    b->out.negated = !x->negated;
+    return;
+  }
   step *s = add_function(b, LINEAR, &b->in[0]);
   for (size_t f = 0; f < s->n; f++)
     s->factors[f].coef = &minus_one;

@@ -30,6 +30,7 @@ static const struct {
     {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
     {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
@@ -103,6 +104,7 @@ find_form(const builder *b)
     if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->m->opset)
       found = f;
   need(found != NONE, "the operator is not supported, or newer than the model's operator set");
+  need(b->node->own == (strcmp(b->node->op, "Clamp") == 0), "the operator is of another domain");
   return found;
 }
 
@@ -124,6 +126,19 @@ check_attributes(const builder *b, const char *known)
   }
 }
 
+/* Negated constants are for these operators alone. */
+static void
+check_signs(const builder *b, void (*lower)(builder *b))
+{
+  void (*const knows[])(builder *) = {lower_arithmetic, lower_product, lower_negation, lower_identity,
+                                      lower_flatten,    lower_reshape, lower_squeeze,  lower_transpose};
+  bool known = false;
+  for (size_t i = 0; i < sizeof knows / sizeof *knows; i++)
+    known = known || lower == knows[i];
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
+}
+
 static void
 lower_node(builder *b)
 {
@@ -141,6 +156,7 @@ lower_node(builder *b)
     if (v != NULL)
       b->in[i] = *v;
   }
+  check_signs(b, operators[f].lower);
   operators[f].lower(b);
   define(b, n->out[0]);
 }
@@ -197,21 +213,29 @@ network_build(network *net, const model *m, const tensor *x)
     put(&b, m->tensors[i], 0, NULL, m->tensors[i]->rank, m->tensors[i]->dims);
     define(&b, m->tensors[i]->name);
   }
+  expect(m->n_outputs == 1, "the model does not have one output");
+  net->own = tail_of(m);
   for (size_t i = 0; i < m->n_inputs; i++) {
-    if (find(&b, m->inputs[i].name) != NULL)
-      continue; /* an initializer */
+    if (find(&b, m->inputs[i].name) != NULL || &m->inputs[i] == net->own.y)
+      continue; /* an initializer; the loss's */
     expect(input == NULL, "the model has more than one input");
     input = &m->inputs[i];
   }
-  expect(input != NULL && m->n_outputs == 1, "the model does not have one input and one output");
+  expect(input != NULL, "the model has no input");
   read_input(&b, input, x);
-  for (b.place = 0; b.place < m->n_nodes; b.place++) {
+  expect(net->own.kind == LOSS_NONE || (net->batched && net->together == net->batch),
+         "the model's own loss is of all samples of one run");
+  for (b.place = 0; b.place < net->own.from; b.place++) {
     b.node = &m->nodes[b.place];
     lower_node(&b);
   }
-  const value *v = find(&b, m->outputs[0].name);
-  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", m->outputs[0].name);
-  check_output(net, &m->outputs[0], v);
+  const value *v = find(&b, net->own.of);
+  expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", net->own.of);
+  if (net->own.kind == LOSS_NONE)
+    check_output(net, &m->outputs[0], v);
+  else
+    expect(!m->outputs[0].shaped || m->outputs[0].rank == 0, "output '%s' is a loss, and no scalar",
+           m->outputs[0].name);
   net->output = v->step;
   net->map = v->map;
   net->n_outputs = v->count;

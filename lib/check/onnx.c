@@ -159,8 +159,9 @@ read_node(void *item, bytes b)
   n->in = list(b, 1, sizeof *n->in, read_name, &n->n_in);
   n->out = list(b, 2, sizeof *n->out, read_name, &n->n_out);
   n->attributes = list(b, 5, sizeof *n->attributes, read_attribute, &n->n_attributes);
-  refuse_if(*domain != '\0' || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'", n->name, n->op,
-            domain);
+  n->own = strcmp(domain, "clarke") == 0;
+  refuse_if((*domain != '\0' && !n->own) || *text(b, 8) != '\0', "node '%s' (%s) is overloaded, or of domain '%s'",
+            n->name, n->op, domain);
   for (size_t i = 0; i < n->n_attributes; i++)
     for (size_t j = 0; j < i; j++)
       refuse_if(strcmp(n->attributes[i].name, n->attributes[j].name) == 0, "node '%s' (%s) has attribute '%s' twice",

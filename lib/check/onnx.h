@@ -6,6 +6,7 @@
 
 typedef struct {
   char *op, *name, **in, **out;
+  bool own; /* of the domain `clarke`, not ONNX's */
   size_t n_in, n_out, n_attributes;
   tensor *attributes; /* without values: a string, text */
 } node;

@@ -21,7 +21,7 @@ typedef struct {
 /* The network at the stored weights. */
 typedef struct {
   network *net;
-  enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss;
+  loss_kind loss;
   const tensor *x, *target;
   const interval ***y; /* outputs; NULL: not computed. Read by value_at */
   size_t **place;      /* of a PIECEWISE argument: its piece; of a window: the place of its first tied

@@ -8,7 +8,7 @@ static bool
 clip_bound(builder *b, size_t i, rational *q)
 {
   const value *v = &b->in[1 + i];
-  if (b->m->opset < 11) {
+  if (b->m->opset < 11 && !b->node->own) {
     RATIONAL(most); /* the defaults, which are the largest floats, are no bounds, given or not */
     bool given = real_attribute(b, i == 0 ? "min" : "max", q, 0);
     mpq_set_d(&most, (double)FLT_MAX);
@@ -24,6 +24,7 @@ clip_bound(builder *b, size_t i, rational *q)
   return true;
 }
 
+/* Clip, and Clamp, which is the same function. */
 void
 lower_clip(builder *b)
 {

@@ -316,6 +316,15 @@ read_batch(bytes file)
   p.x = batch_read(file, &p.target);
 }
 
+static bool
+port_fits(const port *declared, const tensor *t)
+{
+  bool fits = !declared->shaped || declared->rank == t->rank;
+  for (size_t i = 0; i < t->rank && fits && declared->shaped; i++)
+    fits = declared->dims[i] == 0 || declared->dims[i] == t->dims[i];
+  return fits;
+}
+
 static void
 read_loss(void)
 {
@@ -325,10 +334,12 @@ read_loss(void)
   const char *word = next_word();
   p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
   require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
+  require(net.own.kind == LOSS_NONE || net.own.kind == p.loss, "the model's own loss is another");
   state_loss(&p);
   if (p.loss == LOSS_SUM)
     return;
   require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
+  require(net.own.y == NULL || port_fits(net.own.y, y), "y does not have the shape that the model declares");
   bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
   require(p.loss == LOSS_CE || same, "y does not have the output's shape");
   require(p.loss == LOSS_MSE || (rank == 1 && y->rank == 1 && !y->real),

@@ -10,6 +10,7 @@ put_shaped(builder *b, size_t rank, const size_t *dims)
 {
   need(product(dims, rank) == b->in[0].count, "the shapes hold different numbers of entries");
   put(b, b->in[0].constant, b->in[0].step, b->in[0].map, rank, dims);
+  b->out.negated = b->in[0].negated;
 }
 
 /* Identity, Dropout. */
@@ -80,6 +81,7 @@ lower_transpose(builder *b)
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
   put(b, x->constant, x->step, index_map(b, x->rank, dims, stride, x->map), x->rank, dims);
+  b->out.negated = x->negated;
 }
 
 /* Squeeze, Unsqueeze. */

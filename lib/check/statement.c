@@ -67,7 +67,7 @@ state_network(const network *net, const model *m, const tensor *x)
   fputc('\n', account);
   state_samples(net, x);
   fputs("Output: ", account);
-  put_name(m->outputs[0].name);
+  put_name(net->own.of);
   fputs(", of each sample ", account);
   put_shape(net->dims + net->batched, net->rank - net->batched);
   fputc('\n', account);
@@ -85,6 +85,8 @@ state_loss(const point *p)
     fputs("Loss: mse, the mean over all entries of the output in all samples of (output - y)^2\n", account);
   if (p->loss == LOSS_CE)
     fputs("Loss: ce, the mean over all samples of log(sum over classes c of exp(output[c])) - output[y]\n", account);
+  if (p->net->own.kind != LOSS_NONE)
+    fputs("  as the model's own last nodes have it\n", account);
 }
 
 void

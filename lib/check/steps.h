@@ -2,7 +2,7 @@
 #ifndef CLARKE_KERNEL_STEPS_H
 #define CLARKE_KERNEL_STEPS_H
 
-#include "onnx.h"
+#include "tail.h"
 
 /* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
  * of an earlier step's output; 1 when step is NONE; nothing, the whole term being left out, when
@@ -58,6 +58,7 @@ typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, N_READINGS } reading;
 typedef struct {
   bool read[N_READINGS];
   const port *input;
+  tail own;     /* the model's own loss */
   bool batched; /* the model's tensors carry the batch as their first axis */
   /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
    * such axis) and each sample is a run of its own. */

@@ -181,7 +181,7 @@ unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
     if (op->lower == NULL)
       continue;
-    strncat(list, " ", sizeof list - strlen(list) - 1);
+    strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
     strncat(list, op->name, sizeof list - strlen(list) - 1);
   }
   return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported; "
@@ -207,6 +207,9 @@ resolve_inputs(const clarke_builder *b, clarke_lowering *low, clarke_error *err)
                                node->in[i]);
   }
   low->n_in = node->n_in;
+  for (size_t i = 0; i < node->n_in && !low->op->takes_negated; i++)
+    if (low->in[i] != CLARKE_NONE && b->g->values[low->in[i]].negated)
+      return clarke_lower_fail(low, err, "input '%s' is a negated constant, which this operator does not take", node->in[i]);
   return CLARKE_OK;
 }
 
@@ -270,8 +273,8 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
 
   if (standard && strcmp(node->op_type, "Constant") == 0)
     return add_constant_node(b, node, place, err);
-  low.op = standard ? clarke_operator_find(node->op_type) : NULL;
-  if (low.op == NULL || low.op->lower == NULL)
+  low.op = clarke_operator_find(node->op_type);
+  if (low.op == NULL || low.op->lower == NULL || strcmp(node->domain, low.op->domain != NULL ? low.op->domain : "") != 0)
     return unsupported(b, node, place, err);
   low.form = find_form(low.op, low.opset);
   if (low.form == NULL)
@@ -327,7 +330,8 @@ check_model(const clarke_model *m, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: opset %lld; supported: %d to %d", m->file,
                        (long long)m->opset, OPSET_MIN, OPSET_MAX);
   if (m->n_inputs != 1 || m->n_outputs != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each",
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs and %zu outputs; expected one of each, and "
+                       "the target of a loss that the last nodes are (docs/operators.md)",
                        m->file, m->n_inputs, m->n_outputs);
   if (m->n_nodes > clarke_limit_of(CLARKE_LIMIT_NODES))
     return clarke_limit_fail(err, CLARKE_LIMIT_NODES, "%s: a network of %zu nodes", m->file, m->n_nodes);

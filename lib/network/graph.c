@@ -81,6 +81,29 @@ same_shape(const clarke_parameter *p, const clarke_tensor *t)
   return p->rank == t->rank && memcmp(p->dims, t->dims, p->rank * sizeof p->dims[0]) == 0;
 }
 
+/* The parameter whose name a tensor's ends with, after a point: a state dict of a wrapped module. */
+static const clarke_parameter *
+wrapped(const clarke_graph *g, const char *name)
+{
+  for (const char *at = strchr(name, '.'); at != NULL; at = strchr(at + 1, '.'))
+    for (size_t p = 0; p < g->n_parameters; p++)
+      if (strcmp(g->parameters[p].name, at + 1) == 0)
+        return &g->parameters[p];
+  return NULL;
+}
+
+static clarke_status
+fail_stranger(const clarke_graph *g, const char *name, const char *file, clarke_error *err)
+{
+  const clarke_parameter *p = wrapped(g, name);
+
+  if (p != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' is no parameter of %s; '%s' is: the names begin with '%.*s', as a "
+                       "wrapped module's", file, name, g->file, p->name, (int)(strlen(name) - strlen(p->name)), name);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' is no parameter of %s; expected the same network's names, such as '%s'",
+                     file, name, g->file, g->n_parameters > 0 ? g->parameters[0].name : "");
+}
+
 static clarke_status
 check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file,
                   clarke_error *err)
@@ -91,9 +114,7 @@ check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n,
     for (size_t p = 0; p < g->n_parameters && !found; p++)
       found = strcmp(g->parameters[p].name, tensors[i].name) == 0;
     if (!found)
-      return clarke_fail(err, CLARKE_EINPUT,
-                         "%s: tensor '%s' is no parameter of %s; expected the same network's names",
-                         file, tensors[i].name, g->file);
+      return fail_stranger(g, tensors[i].name, file, err);
   }
   return CLARKE_OK;
 }
@@ -130,6 +151,9 @@ clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, co
 
     if (t == NULL)
       return clarke_fail(err, CLARKE_EINPUT, "%s: no tensor '%s', a parameter of %s", file,
+                         p->name, g->file);
+    if (t->real != NULL && !same_shape(p, t) && p->rank == 2 && t->rank == 2 && p->dims[0] == t->dims[1] && p->dims[1] == t->dims[0])
+      return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' has the transposed shape of %s's: an exporter turned it there", file,
                          p->name, g->file);
     if (t->real == NULL || !same_shape(p, t))
       return clarke_fail(err, CLARKE_EINPUT,

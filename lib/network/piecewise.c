@@ -26,10 +26,17 @@ void
 clarke_piecewise_side(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f,
                       size_t k, bool right)
 {
-  if (!right && step->pieces.slope != CLARKE_NONE)
+  clarke_piecewise_slope(slope, g, step, f, right ? k + 1 : k, step->pieces.kink[k]);
+}
+
+void
+clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f, size_t piece,
+                       const mpq_t x)
+{
+  if (piece == 0 && step->pieces.slope != CLARKE_NONE)
     mpq_set_d(slope, prelu_slope(g, step, f));
   else
-    slope_of(slope, &step->pieces, right ? k + 1 : k, step->pieces.kink[k]);
+    slope_of(slope, &step->pieces, piece, x);
 }
 
 static double

@@ -12,6 +12,10 @@ clarke_status clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *c
 void clarke_piecewise_side(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f,
                            size_t k, bool right);
 
+/* The slope of a piece at x. */
+void clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f, size_t piece,
+                            const mpq_t x);
+
 /* The slope at every entry strictly inside a piece, as an exact or enclosed matrix; entries at a
  * kink or open are zero, for the caller to fill. */
 clarke_status clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,

@@ -1,7 +1,7 @@
 /* Clip: min(max(x, lo), hi), as ReLU6 and Hardtanh export to; kinks at lo and at hi. The bounds
- * are attributes before opset 11 and constant scalars from it; they are never parameters. A file
- * cannot tell these activations from torch.clamp, whose proxies are 1 (docs/operators.md); programs
- * can, where clamp is an operator of its own. */
+ * are attributes before opset 11 and constant scalars from it; they are never parameters. ONNX's
+ * operator cannot tell these activations from torch.clamp, whose proxies are 1 (docs/operators.md).
+ * Clamp, of a domain of its own, is that: the same function, of the same inputs as Clip's from opset 11 on. */
 #include "op/operator.h"
 
 /* lo or hi, not both, may be NULL: no bound. */
@@ -40,7 +40,7 @@ bound(clarke_lowering *low, size_t input, const char *name, bool *given, double 
   const clarke_attr *attr = clarke_model_attr(low->node, name);
   clarke_status status;
 
-  if (low->opset < 11) {
+  if (low->opset < 11 && low->op->domain == NULL) {
     *given = attr != NULL;
     *value = *given ? attr->f : 0;
     return CLARKE_OK;
@@ -94,7 +94,7 @@ const clarke_op clarke_ops_clip[] = {
    .spelling = {{.name = "relu6", .constants = "0 6"},
                 {.name = "hardtanh", .constants = "-1 1", .n_optional = 2}},
    .pieces = pieces_clip},
-  {.name = "Clamp", .n_kinks = 2,
+  {.name = "Clamp", .domain = CLARKE_DOMAIN, .forms = {{7, 1, 3, 1, NULL}}, .lower = lower_clip, .n_kinks = 2,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"1", "1"}, [CLARKE_JAX_0_10] = {"1/2", "1/2"},
              [CLARKE_TENSORFLOW_2] = {"1", "1"}},
    .spelling = {{.name = "clamp", .n_required = 2}}, .pieces = pieces_clip},

@@ -80,7 +80,8 @@ lower_matmul(clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "a constant of %zu axes; 1 or 2 are supported",
                              clarke_lower_value(low, w)->rank);
   status = w == 1 ? weight_on_the_right(low, &step, err) : weight_on_the_left(low, &step, err);
-  return status != CLARKE_OK ? status : clarke_lower_done(low, step->out, err);
+  return status != CLARKE_OK ? status
+                             : clarke_lower_done_signed(low, step->out, low->graph->values[low->in[w]].negated, err);
 }
 
 /* The map of a bias of shape (outer), (1, outer), (1), (1, 1) or () onto outer features. */
@@ -145,6 +146,8 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
     return status;
   x = clarke_lower_value(low, 0);
   w = clarke_lower_value(low, 1);
+  alpha = w->negated ? -alpha : alpha;
+  beta = bias && clarke_lower_value(low, 2)->negated ? -beta : beta;
   if (clarke_lower_int(low, "transA", 0) != 0 || !low->graph->batched || x->rank != 1 ||
       w->rank != 2)
     return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
@@ -163,10 +166,10 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_dense[] = {
-  {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul},
+  {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul, .takes_negated = true},
   {.name = "Gemm",
    .forms = {{7, 3, 3, 1, "alpha:f beta:f transA:i transB:i"},
              {11, 2, 3, 1, "alpha:f beta:f transA:i transB:i"}},
-   .lower = lower_gemm},
+   .lower = lower_gemm, .takes_negated = true},
   {.name = NULL},
 };

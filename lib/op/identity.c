@@ -32,7 +32,7 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_identity[] = {
-  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_identity},
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_identity, .takes_negated = true},
   {.name = "Dropout",
    .forms = {{7, 1, 1, 1, "ratio:f"}, {12, 1, 3, 1, "seed:i"}},
    .lower = lower_dropout},

@@ -356,6 +356,24 @@ clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err)
   return v->name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
 
+clarke_status
+clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err)
+{
+  const size_t rank = low->graph->values[value].rank;
+  size_t dims[CLARKE_MAX_RANK];
+  clarke_step *s;
+
+  if (!negated)
+    return clarke_lower_done(low, value, err);
+  memcpy(dims, low->graph->values[value].dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_SUM, 1, rank, dims, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = value;
+  s->in[0].coef = -1;
+  return clarke_lower_done(low, s->out, err);
+}
+
 clarke_step *
 clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
 {
@@ -447,6 +465,7 @@ rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_
   x = clarke_lower_value(low, 0);
   v->constant = true;
   v->parameter = x->parameter;
+  v->negated = x->negated;
   if (!set_shape(v, rank, dims) || v->count != x->count) {
     free(map);
     return clarke_lower_fail(low, err, "the shapes do not fit");

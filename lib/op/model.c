@@ -60,6 +60,21 @@ clarke_model_clear(clarke_model *m)
   clarke_model_init(m);
 }
 
+void
+clarke_model_drop_nodes(clarke_model *m, size_t n)
+{
+  for (; n > 0; n--)
+    node_clear(&m->nodes[--m->n_nodes]);
+}
+
+void
+clarke_model_drop_input(clarke_model *m, size_t input)
+{
+  free(m->inputs[input].name);
+  m->n_inputs--;
+  memmove(m->inputs + input, m->inputs + input + 1, (m->n_inputs - input) * sizeof *m->inputs);
+}
+
 const clarke_attr *
 clarke_model_attr(const clarke_model_node *node, const char *name)
 {

@@ -52,6 +52,10 @@ typedef struct {
 void clarke_model_init(clarke_model *m);
 void clarke_model_clear(clarke_model *m);
 
+/* Takes away the last n nodes; an input. */
+void clarke_model_drop_nodes(clarke_model *m, size_t n);
+void clarke_model_drop_input(clarke_model *m, size_t input);
+
 /* NULL when there is none. */
 const clarke_attr *clarke_model_attr(const clarke_model_node *node, const char *name);
 

@@ -5,12 +5,15 @@
  * function of one variable is the interval between the slopes on its sides, so it needs no
  * saying.
  *
- * Some operators are called in programs only (program/code.h): Elu, Clamp, the order statistics.
+ * Some operators are called in programs only (program/code.h): Elu, the order statistics.
  * They have no `lower`, and in a file their names are not supported. */
 #ifndef CLARKE_OP_OPERATOR_H
 #define CLARKE_OP_OPERATOR_H
 
 #include "op/step.h"
+
+/* The domain of operators that ONNX does not have: the function that another one has, with proxies of its own. */
+#define CLARKE_DOMAIN "clarke"
 
 /* No index map is longer: a small file must not ask for unbounded memory. */
 #define CLARKE_MAX_MAP (((size_t)1 << 26) - 1)
@@ -54,6 +57,8 @@ struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
   clarke_form forms[CLARKE_MAX_FORMS]; /* by `since`; outputs after the first may be named, not read */
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
+  bool takes_negated; /* may an input be a negated constant? */
+  const char *domain; /* of the name; NULL: ONNX's own */
   size_t n_kinks;
   /* By profile: a rational, "left" or "right"; NULL where no rule is known. */
   const char *proxy[CLARKE_N_PROFILES][CLARKE_MAX_KINKS];
@@ -113,6 +118,8 @@ size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t 
 clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
                                     size_t period, clarke_error *err);
 clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
+/* The same with minus the value, when `negated`: a step more. */
+clarke_status clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err);
 
 /* A pointwise piecewise step on input 0 with n_kinks kinks, all coefficients zero to begin with:
  * the caller fills kinks and pieces. */

@@ -155,11 +155,11 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_reshape[] = {
-  {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten},
+  {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten, .takes_negated = true},
   {.name = "Reshape",
    .forms = {{7, 2, 2, 1, NULL}, {14, 2, 2, 1, "allowzero:i"}},
-   .lower = lower_reshape},
-  {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze},
+   .lower = lower_reshape, .takes_negated = true},
+  {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze, .takes_negated = true},
   {.name = "Unsqueeze",
    .forms = {{7, 1, 1, 1, "axes:I"}, {13, 2, 2, 1, NULL}},
    .lower = lower_unsqueeze},

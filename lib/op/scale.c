@@ -47,12 +47,12 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   bad = clarke_step_bad_divisor(low->graph, s);
   if (bad != CLARKE_NONE)
     return clarke_lower_fail(low, err, "entry %zu of the divisor is zero", bad);
-  return clarke_lower_done(low, s->out, err);
+  return clarke_lower_done_signed(low, s->out, low->graph->values[low->in[c]].negated, err);
 }
 
 
 const clarke_op clarke_ops_scale[] = {
-  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
-  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale},
+  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .takes_negated = true},
+  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .takes_negated = true},
   {.name = NULL},
 };

@@ -51,6 +51,7 @@ typedef struct {
   int64_t *integer;  /* integers */
   size_t parameter;  /* CLARKE_NONE when it is none */
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */
+  bool negated;      /* stands for minus its entries (Neg of a constant): an operator that takes one negates what it makes */
   bool initializer;  /* becomes a parameter when used as a weight */
   bool bound;        /* of a Clip (or a Pad's value), read when the graph was built: never a
                       * parameter's */

@@ -1,4 +1,4 @@
-/* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a. */
+/* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
 #include "op/operator.h"
 
 #include <stdlib.h>
@@ -34,22 +34,45 @@ lower_sum(clarke_lowering *low, clarke_error *err)
     free(map[1]);
     return err != NULL ? err->code : CLARKE_ENOMEM;
   }
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < 2; i++) {
     s->in[i].map = map[i];
-  s->in[1].coef = strcmp(low->node->op_type, "Sub") == 0 ? -1 : 1;
+    s->in[i].coef = low->graph->values[low->in[i]].negated ? -1 : 1;
+  }
+  if (strcmp(low->node->op_type, "Sub") == 0)
+    s->in[1].coef = -s->in[1].coef;
   return clarke_lower_done(low, s->out, err);
+}
+
+/* The constant's entries, with the sign turned by those who read it. */
+static clarke_status
+negated_constant(clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_RANK];
+  clarke_status status = clarke_lower_constant(low, 0, err);
+  clarke_value *v;
+
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(dims, clarke_lower_value(low, 0)->dims, sizeof dims);
+  status = clarke_lower_rearranged(low, clarke_lower_value(low, 0)->rank, dims, NULL, err);
+  if (status != CLARKE_OK)
+    return status;
+  v = &low->graph->values[low->graph->n_values - 1];
+  v->negated = !v->negated;
+  return CLARKE_OK;
 }
 
 static clarke_status
 lower_negation(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, 0, err);
   const clarke_value *x;
   clarke_step *s;
 
-  if (status != CLARKE_OK)
-    return status;
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
   x = clarke_lower_value(low, 0);
+  if (x->constant)
+    return negated_constant(low, err);
   s = clarke_lower_step(low, CLARKE_SUM, 1, x->rank, x->dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
@@ -58,8 +81,8 @@ lower_negation(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sum[] = {
-  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
-  {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum},
-  {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation},
+  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .takes_negated = true},
+  {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .takes_negated = true},
+  {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation, .takes_negated = true},
   {.name = NULL},
 };

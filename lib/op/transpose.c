@@ -75,6 +75,6 @@ lower_transpose(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_transpose[] = {
-  {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose},
+  {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose, .takes_negated = true},
   {.name = NULL},
 };

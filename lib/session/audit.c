@@ -2,7 +2,9 @@
 #include "session/audit.h"
 
 #include "base/text.h"
+#include "network/tail.h"
 #include "session/names.h"
+#include "session/notes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +36,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   free(s->batch_file.name);
   free(s->params.name);
   clarke_names_free(s->wrt, s->n_wrt);
+  clarke_names_free(s->notes, s->n_notes);
   clarke_audit_session_init(s);
 }
 
@@ -101,9 +104,11 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
   if (status == CLARKE_OK)
+    status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
+  if (status == CLARKE_OK)
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
-  return status;
+  return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, err) : status;
 }
 
 /* A checkpoint's tensors, by what the file is: a ZIP of arrays or of torch.save, or safetensors.
@@ -155,16 +160,23 @@ static clarke_status
 choose_loss(clarke_audit_session *s, const char *name, clarke_error *err)
 {
   clarke_loss *loss = &s->loss;
+  const clarke_loss_kind own = loss->kind;
   clarke_status status = CLARKE_OK;
 
+  s->loss_by_y = name == NULL && !s->own_loss;
   loss->y = s->y;
   loss->samples = s->x->dims[0];
   if (name != NULL)
     status = clarke_loss_parse(&loss->kind, name, err);
+  else if (s->own_loss)
+    loss->kind = own;
   else
     loss->kind = s->y == NULL            ? CLARKE_LOSS_SUM
                  : s->y->integer != NULL ? CLARKE_LOSS_CE
                                          : CLARKE_LOSS_MSE;
+  if (status == CLARKE_OK && s->own_loss && loss->kind != own)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: loss %s is asked for; the model ends in its own, %s", s->model.name,
+                       clarke_loss_name(loss->kind), clarke_loss_name(own));
   return status == CLARKE_OK ? clarke_loss_check(loss, &s->graph, err) : status;
 }
 
@@ -211,7 +223,9 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
     status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
   if (status == CLARKE_OK)
     status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
-  return status == CLARKE_OK ? clarke_audit_run(&s->audit, &s->question, r->ranks, err) : status;
+  if (status == CLARKE_OK)
+    status = clarke_audit_run(&s->audit, &s->question, r->ranks, err);
+  return status == CLARKE_OK && !r->recorded ? clarke_audit_notes(s, err) : status;
 }
 
 clarke_status

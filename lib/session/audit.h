@@ -19,6 +19,7 @@ typedef struct {
   bool exact, ranks;
   bool provable;    /* refuse what no proof can speak of */
   size_t threads;   /* of the filter */
+  bool recorded;    /* the files of a recorded step: nothing is to be noted */
 } clarke_audit_request;
 
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */
@@ -38,6 +39,8 @@ typedef struct {
   const clarke_tensor *x, *y; /* of batch */
   bool batch_stored;          /* can clarke-check read the batch, */
   bool external;              /* has the model data in other files, */
+  bool own_loss;              /* a loss of its own (loss.kind), */
+  bool loss_by_y;             /* was no loss asked for, */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
   char **wrt;
   size_t n_wrt;
@@ -48,6 +51,8 @@ typedef struct {
   bool valued;      /* the loss's value was asked for */
   char *loss_value; /* exact, or a decimal with a bound */
   bool loss_exact;
+  size_t n_notes;
+  char **notes; /* notes.h */
 } clarke_audit_session;
 
 void clarke_audit_session_init(clarke_audit_session *s);
@@ -61,7 +66,10 @@ clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_aud
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
 
-/* gradient.c: AD's gradient of the whole loss, and the loss's value in s. gradient holds n_parameters initialized matrices;
+/* gradient.c: the exact pass over all samples, at growing precision while entries are open, and the loss's value in s. */
+clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *err);
+
+/* AD's gradient of the whole loss, and the loss's value in s. gradient holds n_parameters initialized matrices;
  * those in wrt become count x 1, or stay 0 x 0 for zero. *known is false when an argument cannot be told from its
  * kink: AD's slope there is not known. */
 clarke_status clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err);

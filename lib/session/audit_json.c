@@ -72,6 +72,13 @@ clarke_audit_json(const clarke_audit_session *s)
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
                 (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
                 "theorems", theorems, "zone", zone_json(s));
+  if (s->n_notes > 0) {
+    json_t *notes = json_array();
+
+    for (size_t i = 0; i < s->n_notes; i++)
+      clarke_json_append(&notes, clarke_json_text(s->notes[i]));
+    clarke_json_set(&j, "notes", notes);
+  }
   if (j != NULL && s->valued)
     clarke_json_set(&j, "loss",
                         json_pack("{s:s, s:b}", "value", s->loss_value, "exact", s->loss_exact));

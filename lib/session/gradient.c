@@ -104,19 +104,26 @@ run_all(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
 }
 
 clarke_status
+clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status;
+
+  free(s->loss_value);
+  s->loss_value = NULL;
+  s->valued = false;
+  status = run_all(pass, s, err);
+  return status == CLARKE_OK ? value_text(s, pass, err) : status;
+}
+
+clarke_status
 clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err)
 {
   clarke_forward pass;
   clarke_status status;
 
   *known = false;
-  free(s->loss_value);
-  s->loss_value = NULL;
-  s->valued = false;
   clarke_forward_init(&pass);
-  status = run_all(&pass, s, err);
-  if (status == CLARKE_OK)
-    status = value_text(s, &pass, err);
+  status = clarke_audit_pass(&pass, s, err);
   if (status == CLARKE_OK && s->replay.open == 0 && pass.open == 0) {
     status = whole_gradient(gradient, &pass, s, err);
     *known = status == CLARKE_OK;

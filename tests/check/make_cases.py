@@ -1694,6 +1694,126 @@ def simplices_of_windows(base, evidence):
         case("simplices-windows" + name, status, reason, evidence=evidence(["3 0 1"], directions), **{**base, "tie": tie})
 
 
+def save_step(name, nodes, shape, parameters, y=None, opset=21):
+    """A model that ends in its loss, the scalar `loss`; y: the type and shape of its target."""
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)]
+    if y is not None:
+        inputs.append(helper.make_tensor_value_info("y", *y))
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+                              [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset), helper.make_opsetid("clarke", 1)])
+    model.ir_version = 10
+    with open(path(name), "wb") as f:
+        f.write(model.SerializeToString())
+
+
+def negated():
+    """Lemma 2 with -w made in the graph, and the sum of its output; every reader of a negated constant."""
+    node = helper.make_node
+    two = [node("Relu", ["a"], ["p"], "plus"), node("Relu", ["b"], ["q"], "minus"), node("Sub", ["p", "q"], ["f"], "less"),
+           node("ReduceSum", ["f"], ["loss"], "sum", keepdims=0)]
+    turn = node("Neg", ["w"], ["n"], "neg")
+    twice = [turn, node("Neg", ["n"], ["m"], "again")]
+    base = dict(verdict="not-in-clarke", data="step.npz", touched=2, proxies=["Relu 0 0"])
+    tree = """evidence separator
+    v w 0 -1
+    tree
+    branch 0
+    branch 1
+    dead 2
+    u 0 1
+    u 1 1
+    leaf
+    branch 1
+    leaf
+    dead 2
+    u 0 1
+    u 1 1"""
+    batch("step.npz", [[1]])
+    for name, of, nodes in [
+            ("mul", [0], [node("Mul", ["w", "x"], ["a"]), turn, node("Mul", ["n", "x"], ["b"])]),
+            ("div", [1], [node("Sub", ["x", "w"], ["a"]), turn, node("Div", ["x", "n"], ["c"]), node("Add", ["c", "w"], ["b"])]),
+            ("add", [1], [node("Sub", ["x", "w"], ["a"]), turn, node("Add", ["n", "x"], ["c"]), node("Neg", ["c"], ["b"])]),
+            ("sub", [1], [node("Sub", ["x", "w"], ["a"]), turn, node("Sub", ["x", "n"], ["c"]), node("Sub", ["c", "x"], ["d"]),
+                          node("Sub", ["d", "x"], ["b"])]),
+            ("twice", [0], [*twice, node("Mul", ["x", "m"], ["a"]), node("Mul", ["x", "n"], ["b"])]),
+            ("matmul", [[0]], [node("MatMul", ["x", "w"], ["a"]), turn, node("Transpose", ["n"], ["t"]), node("MatMul", ["x", "t"], ["b"])]),
+            ("gemm", [[0]], [node("Gemm", ["x", "w"], ["a"]), turn, node("Gemm", ["x", "n", "w"], ["b"], alpha=2.0)])]:
+        save_step(f"negated-{name}.onnx", nodes + two, ["N", 1], {"w": of})
+        if name != "div":  # whose b is not affine
+            case(f"negated-{name}", 0, "VERIFIED", model=f"negated-{name}.onnx",
+                 evidence=tree.replace("w 0 -1", "w 0 1") if of == [1] else tree, **base)
+        case(f"negated-{name}-not", 1, "touched kink", model=f"negated-{name}.onnx",
+             **{**base, "verdict": "in-bouligand", "evidence": "evidence ad\ncell ad\ndirections 0"})
+
+
+def own_losses():
+    """Models that end in their loss: the statement's must be it, and its form the one that is known."""
+    node = helper.make_node
+    soft = [node("MatMul", ["x", "w"], ["o"], "out"), node("LogSoftmax", ["o"], ["l"], "soft", axis=1)]
+    nll = node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], "nll", reduction="mean")
+    less = [node("MatMul", ["x", "w"], ["o"], "out"), node("Sub", ["o", "y"], ["d"], "less")]
+    mean = [node("Mul", ["d", "d"], ["s"], "square"), node("ReduceMean", ["s"], ["loss"], "mean", keepdims=0)]
+    labels, targets, w = (TensorProto.INT64, ["N"]), (TensorProto.FLOAT, ["N", 2]), {"w": [[1, 2]]}
+    batch("step-labels.npz", [[1], [2]], [0, 1])
+    batch("step-x.npz", [[1], [2]])
+    batch("step-targets.npz", [[1], [2]], np.ones((2, 2), np.float32))
+    base = dict(verdict="in-bouligand", touched=0, proxies=[], evidence=NOTHING)
+    save_step("step-ce.onnx", [*soft, nll], ["N", 1], w, labels)
+    save_step("step-mse.onnx", [*less, *mean], ["N", 1], w, targets)
+    case("step-ce", 0, "VERIFIED", model="step-ce.onnx", data="step-labels.npz", loss="ce", **base)
+    case("step-mse", 0, "VERIFIED", model="step-mse.onnx", data="step-targets.npz", loss="mse", **base)
+    case("step-ce-sum", 1, "the model's own loss is another", model="step-ce.onnx", data="step-labels.npz", loss="sum", **base)
+    case("step-mse-sum", 1, "the model's own loss is another", model="step-mse.onnx", data="step-targets.npz", loss="sum", **base)
+    case("step-ce-none", 1, "there is no y", model="step-ce.onnx", data="step-x.npz", loss="ce", **base)
+    case("step-mse-shape", 1, "y does not have the shape that the model declares", model="step-mse.onnx", data="step-labels.npz",
+         loss="mse", **base)
+    save("softmax-last.onnx", [soft[0], node("Softmax", ["o"], ["out"], "soft", axis=1)], ["N", 1], ["N", 2], w)
+    case("softmax-last", 0, "VERIFIED", model="softmax-last.onnx", data="step-labels.npz", loss="ce", **base)
+    again = node("Relu", ["l"], ["more"], "more")
+    for name, reason, nodes, y in [
+            ("reduction", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="sum")], labels),
+            ("ignore", "more than one input", [*soft, node("NegativeLogLikelihoodLoss", ["l", "y"], ["loss"], reduction="mean",
+                                                                 ignore_index=0)], labels),
+            ("axis", "more than one input", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
+            ("read", "more than one input", [*soft, again, nll], labels),
+            ("keep", "more than one input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),
+            ("axes", "the operator is not supported", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
+            ("kept", "the operator is not supported", [less[0], node("ReduceSum", ["o"], ["loss"])], None),
+            ("square", "more than one input", [*less, node("Mul", ["d", "o"], ["s"]), mean[1]], targets),
+            ("one-run", "of all samples of one run", None, labels)]:
+        if nodes is None:
+            save_step(f"step-{name}.onnx", [*soft, nll], [1, 1], w, y)
+        else:
+            save_step(f"step-{name}.onnx", nodes, ["N", 1], w, y)
+        case("step-" + name, 2, reason, model=f"step-{name}.onnx",
+             data="step-x.npz" if y is None else "step-labels.npz", loss="ce", **base)
+
+
+def clamped():
+    """Clamp is Clip with proxies of its own, of a domain of its own."""
+    node = helper.make_node
+    ends = [node("Constant", [], ["low"], value_float=-1.0), node("Constant", [], ["high"], value_float=1.0)]
+    nodes = [*ends, node("Mul", ["x", "w"], ["a"], "times"), node("Clamp", ["a", "low", "high"], ["c"], "clamp", domain="clarke"),
+             node("Clip", ["a", "low", "high"], ["h"], "clip"), node("Add", ["c", "h"], ["f"], "plus"),
+             node("ReduceSum", ["f"], ["loss"], "sum", keepdims=0)]
+    save_step("clamped.onnx", nodes, ["N", 1], {"w": [1]})
+    base = dict(model="clamped.onnx", data="step.npz", touched=2, proxies=["Clamp 0 1", "Clamp 1 1", "Clip 0 0", "Clip 1 0"])
+    sides = """evidence hull 2
+    cell 1/2 --
+    directions 1
+    direction
+    move w at 0 -1
+    cell 1/2 ++
+    directions 1
+    direction
+    move w at 0 1"""
+    case("clamped", 0, "VERIFIED", verdict="in-clarke", evidence=sides, **base)
+    case("clamped-clip", 1, "proxy of kink 0 of Clamp", verdict="in-clarke", evidence=sides, **{**base, "proxies": ["Clip 0 0", "Clip 1 0"]})
+    case("clamped-zero", 1, "is not AD's output", verdict="in-clarke", evidence=sides,
+         **{**base, "proxies": ["Clamp 0 0", "Clamp 1 0", "Clip 0 0", "Clip 1 0"]})
+
+
 def refusals():
     """Models that are none, or not read: each node once with each thing that its reader asks for missing. (x is 2, 3, 4; w 4, 4;
     s, b and v of 2; k of 4, 2, 3.)"""
@@ -1846,7 +1966,12 @@ def refusals():
         yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18)
         yield one("num_groups is no divisor of the channels", "GroupNormalization", ["x", "s", "b"], opset=18, num_groups=-1)
         yield one(mixed, "LayerNormalization", ["x", "one"], axis=0)
-        yield one("its input must be an activation", "Neg", ["w"])
+        yield one("output 'out' is not computed from the input", "Neg", ["w"])
+        yield one("an input is a negated constant, which this operator does not take", "PRelu", ["x", "n"],
+                  [node("Neg", ["one"], ["n"])])
+        yield "the operator is of another domain", [node("Clamp", ["x"], ["out"])], 17
+        yield "the operator is of another domain", [helper.make_node("Relu", ["x"], ["out"], "it", domain="clarke")], 17
+        yield one("the operator is not supported", "NegativeLogLikelihoodLoss", ["x", "y"])
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"
@@ -2176,7 +2301,8 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
-                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan]:
+                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
+                 negated, own_losses, clamped]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

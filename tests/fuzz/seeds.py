@@ -8,6 +8,7 @@ that have something (an operator, an attribute, a line, two lines one after anot
 the script does not make were found by fuzzing, or come from the reference libraries (tests/format/data): they stay.
 --check: says which seeds are not as the script makes them, and fails.
 """
+import json
 import re
 import struct
 import sys
@@ -203,6 +204,23 @@ def records():
     yield "reader-7", b"7" + (ROOT / "proofs-data/gpu/hopper/H100/mma-k16/fp16/instruction.txt").read_bytes()
 
 
+def runs():
+    """Descriptions of run folders: what must be there, and more."""
+    def file(name):
+        return {"file": name, "sha256": "0" * 64}
+    run = {"format": "clarke-run", "version": 1, "framework": {"name": "torch", "version": "2.13.0"}, "profile": "pytorch-2.13",
+           "device": {"type": "cpu", "name": "x86_64"}, "dtypes": ["float32"],
+           "flags": {"float32_matmul_precision": "highest", "tf32_matmul": False, "tf32_cudnn": True}, "graph": file("graph.onnx"),
+           "loss": "sum", "parameters": ["w"],
+           "steps": [{"step": 0, "loss_scale": "1024/3",
+                      "files": {"batch": file("a.npz"), "parameters": file("p"), "gradients": file("g")}}]}
+    yield "light", json.dumps(run).encode()
+    run["steps"][0]["files"]["trace"] = file("t")
+    run["device"]["type"], run["dtypes"], run["parameters"] = "cuda", ["bfloat16", "float32"], ["a.weight", "b.bias"]
+    run["steps"].append(dict(run["steps"][0], step=1))
+    yield "two-steps", json.dumps(run, indent=1).encode()
+
+
 POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
 
 def seeds():
@@ -218,6 +236,7 @@ def seeds():
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
+            ("run", "json", runs()),
             ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
         for name, data in made:
             yield corpus, "%s.%s" % (name, extension), data

@@ -2,7 +2,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "reading.h"
-#include "network/graph.h"
+#include "network/tail.h"
 
 #include <gmp.h>
 #include <stdlib.h>
@@ -179,12 +179,15 @@ clarke_status
 reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,
              const char *batch_path, clarke_error *err)
 {
-  clarke_model m;
+  clarke_model m, cut; /* as it is; without its loss */
   clarke_tensors ts;
   clarke_graph g;
+  clarke_loss_kind kind;
+  bool own = false;
   clarke_status status;
 
   clarke_model_init(&m);
+  clarke_model_init(&cut);
   clarke_tensors_init(&ts);
   clarke_graph_init(&g);
   to = out;
@@ -192,7 +195,13 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
   if (status == CLARKE_OK)
     status = reading_batch(&ts, batch, batch_path, err);
   if (status == CLARKE_OK)
-    status = clarke_graph_build(&g, &m, clarke_tensors_find(&ts, "x"), err);
+    status = clarke_onnx_parse(&cut, model->data, model->size, model_path, err);
+  if (status == CLARKE_OK)
+    status = clarke_tail_take(&kind, &own, &cut, NULL, err);
+  if (status == CLARKE_OK)
+    status = clarke_graph_build(&g, &cut, clarke_tensors_find(&ts, "x"), err);
+  if (status == CLARKE_OK && own)
+    status = clarke_tail_check(&g, err);
   if (status == CLARKE_OK) {
     const clarke_tensor *x = clarke_tensors_find(&ts, "x"), *y = clarke_tensors_find(&ts, "y");
 
@@ -208,5 +217,6 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
   clarke_graph_clear(&g);
   clarke_tensors_clear(&ts);
   clarke_model_clear(&m);
+  clarke_model_clear(&cut);
   return status;
 }

@@ -462,7 +462,12 @@ START_TEST(broadcasting)
   begin(16, SHAPE(-1, 2,));
   floats("c", SHAPE(2,), 1);
   node("Neg", "c");
-  refused(SHAPE(5, 2,), "'/y' (Neg)");
+  refused(SHAPE(5, 2,), "output 'y' is a constant");
+  begin(16, SHAPE(-1, 2,));
+  floats("c", SHAPE(2,), 1);
+  model_node(&m, "Neg", "c", "d");
+  node("PRelu", "x,d");
+  refused(SHAPE(5, 2,), "'/y' (PRelu): input 'd' is a negated constant");
   begin(16, SHAPE(-1, 2, 3,));
   model_node(&m, "Relu", "x", "z");
   node("Add", "x,z");

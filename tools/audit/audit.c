@@ -7,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS };
+       OPTION_THREADS, OPTION_STEP };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -22,6 +23,7 @@ static const struct argp_option options[] = {
    "(.pt), or .npz. Files that follow MODEL are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
+  {"step", OPTION_STEP, "N", 0, "of a run folder the step of that number (default: the first)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"gradient", OPTION_GRADIENT, "FILE", 0,
    "write AD's gradient, rounded to float64, as .safetensors", 0},
@@ -37,10 +39,12 @@ static const struct argp_option options[] = {
 static char doc[] =
   "Replays the ONNX network MODEL on a minibatch in exact arithmetic and finds the kinks it touches. "
   "Decides whether the gradient that automatic differentiation computes there is an element of "
-  "the Bouligand or Clarke subdifferential of the loss."
+  "the Bouligand or Clarke subdifferential of the loss. RUN is a folder with a recorded training step (docs/run-format.md): "
+  "its own graph, batch and parameters are asked about, and first whether its recorded gradient is AD's, but for rounding."
   "\vExample:\n"
   "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
-  "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n\n"
+  "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n"
+  "  clarke audit run/\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
   "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0.";
 
@@ -66,6 +70,43 @@ read_threads(const char *text, struct argp_state *state)
   if (!clarke_threads_parse(&n, text))
     argp_error(state, "--threads: '%s' is no number from 1 to %d", text, CLARKE_MOST_THREADS);
   return n;
+}
+
+static size_t
+read_step(const char *text, struct argp_state *state)
+{
+  char *end;
+  const unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0')
+    argp_error(state, "--step: '%s' is no number", text);
+  return n;
+}
+
+static bool
+is_folder(const char *path)
+{
+  struct stat st;
+
+  return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Of what is given, does it fit together? A folder stands for model, batch and checkpoint. */
+static void
+check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
+{
+  const bool folder = c->ask.model_path != NULL && is_folder(c->ask.model_path);
+
+  if (folder && (c->ask.batch_path != NULL || c->n_params > 0 || c->ask.loss != NULL))
+    argp_error(state, "%s is a run folder, which has its batch, parameters and loss", c->ask.model_path);
+  if (folder)
+    c->run = c->ask.model_path;
+  else if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
+    argp_error(state, "a MODEL and --batch FILE are needed, or a run folder");
+  else if (c->step != CLARKE_NONE)
+    argp_error(state, "--step is of a run folder");
+  if (c->n_params > 0 && !params)
+    argp_error(state, "one MODEL is expected; checkpoints come with --params");
 }
 
 static error_t
@@ -100,6 +141,9 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_EXACT:
     c->ask.exact = true;
     return 0;
+  case OPTION_STEP:
+    c->step = read_step(arg, state);
+    return 0;
   case ARGP_KEY_ARG:
     if (c->ask.model_path == NULL)
       c->ask.model_path = arg;
@@ -107,10 +151,7 @@ parse(int key, char *arg, struct argp_state *state)
       c->params[c->n_params++] = arg;
     return 0;
   case ARGP_KEY_END:
-    if (c->ask.model_path == NULL || c->ask.batch_path == NULL)
-      argp_error(state, "a MODEL and --batch FILE are needed");
-    if (c->n_params > 0 && !line->params)
-      argp_error(state, "one MODEL is expected; checkpoints come with --params");
+    check_arguments(c, line->params, state);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -121,8 +162,9 @@ int
 clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
-  struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
-  command_line line = {.command.ask = {.profile = "pytorch-2.13", .threads = processors()}};
+  static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/";
+  struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
+  command_line line = {.command.ask = {.threads = processors()}, .command.step = CLARKE_NONE};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;

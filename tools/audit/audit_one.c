@@ -74,6 +74,18 @@ write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const cha
 }
 
 clarke_status
+clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (c->gradient != NULL)
+    status = write_gradient(s, c, params, err);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = write_proof(s, c, params, err);
+  return status;
+}
+
+clarke_status
 clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const char *params, clarke_error *err)
 {
   clarke_audit_request ask = c->ask;
@@ -84,10 +96,8 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const c
   ask.params = params != NULL ? &file : NULL;
   if (status == CLARKE_OK)
     status = clarke_audit_session_ask(s, &ask, err);
-  if (status == CLARKE_OK && c->gradient != NULL)
-    status = write_gradient(s, c, params, err);
-  if (status == CLARKE_OK && c->proof != NULL)
-    status = write_proof(s, c, params, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_write(s, c, params, err);
   clarke_file_clear(&file);
   return status;
 }

@@ -10,6 +10,8 @@ typedef struct {
   size_t n_params;
   const char **params; /* checkpoints */
   bool json;
+  const char *run; /* a run folder in place of model, batch and checkpoints */
+  size_t step;     /* of it; CLARKE_NONE: the first */
 } clarke_audit_command;
 
 /* audit_several.c. The whole command: *exit_status is that of the answer (command.h), of several the worst. */
@@ -19,6 +21,16 @@ clarke_status clarke_audit_answer(int *exit_status, const clarke_audit_command *
  * read, and is asked once. */
 clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
                                clarke_error *err);
+
+/* The gradient and the proof that were asked for. */
+clarke_status clarke_audit_write(clarke_audit_session *s, const clarke_audit_command *command, const char *params,
+                                 clarke_error *err);
+
+/* audit_run.c: of a recorded step. */
+clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_command *command, clarke_error *err);
+
+/* audit_several.c */
+int clarke_audit_status_of(clarke_verdict verdict);
 
 /* audit_text.c */
 void clarke_audit_print_text(const clarke_audit_session *s);

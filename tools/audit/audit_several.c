@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int
-status_of(clarke_verdict verdict)
+int
+clarke_audit_status_of(clarke_verdict verdict)
 {
   return verdict == CLARKE_UNDECIDED       ? EXIT_UNDECIDED
          : verdict == CLARKE_NOT_IN_CLARKE ? EXIT_FAILS
@@ -125,7 +125,7 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
   why = status == CLARKE_OK ? NULL : err.text;
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
-  *exit_status = worse(*exit_status, why == NULL ? status_of(s.audit.verdict) : EXIT_NOT_ASKED);
+  *exit_status = worse(*exit_status, why == NULL ? clarke_audit_status_of(s.audit.verdict) : EXIT_NOT_ASKED);
   if (c->json)
     clarke_json_append(rows, row_json(&s, c->params[i], why));
   else
@@ -157,7 +157,7 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
     status = clarke_json_print(stdout, clarke_audit_json(s), JSON_INDENT(2), "\n", err);
   else if (status == CLARKE_OK)
     clarke_audit_print_text(s);
-  *exit_status = status_of(s->audit.verdict);
+  *exit_status = clarke_audit_status_of(s->audit.verdict);
   return status;
 }
 
@@ -183,6 +183,8 @@ clarke_audit_answer(int *exit_status, const clarke_audit_command *command, clark
   clarke_file model = {0}, batch = {0};
   clarke_status status = CLARKE_OK;
 
+  if (c.run != NULL)
+    return clarke_audit_run_folder(exit_status, command, err);
   c.ask.provable = c.proof != NULL;
   c.ask.model = &model;
   c.ask.batch = &batch;

@@ -96,4 +96,6 @@ clarke_audit_print_text(const clarke_audit_session *s)
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   print_verdict(&s->audit);
+  for (size_t i = 0; i < s->n_notes; i++)
+    printf("Note: %s.\n", s->notes[i]);
 }

@@ -1,0 +1,234 @@
+#include "format/run.h"
+
+#include "base/text.h"
+#include "exact/number.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_STEPS ((size_t)1 << 20)
+
+void
+clarke_run_description_init(clarke_run_description *r)
+{
+  memset(r, 0, sizeof *r);
+}
+
+static void
+texts_clear(char **text, size_t n)
+{
+  for (size_t i = 0; text != NULL && i < n; i++)
+    free(text[i]);
+  free(text);
+}
+
+void
+clarke_run_description_clear(clarke_run_description *r)
+{
+  free(r->framework);
+  free(r->version);
+  free(r->device);
+  free(r->profile);
+  free(r->loss);
+  free(r->graph.name);
+  texts_clear(r->dtype, r->n_dtypes);
+  texts_clear(r->parameter, r->n_parameters);
+  for (size_t i = 0; r->step != NULL && i < r->n_steps; i++) {
+    clarke_run_step *s = &r->step[i];
+
+    free(s->batch.name);
+    free(s->parameters.name);
+    free(s->gradients.name);
+    free(s->trace.name);
+    mpq_clear(s->scale);
+  }
+  free(r->step);
+  clarke_run_description_init(r);
+}
+
+/* What is wrong is a key that is missing, or holds something else. */
+static clarke_status
+fail_key(const char *key, const char *expected, clarke_error *err)
+{
+  return clarke_fail(err, CLARKE_EINPUT, "'%s': expected %s", key, expected);
+}
+
+static clarke_status
+copy_string(char **to, const json_t *j, const char *key, clarke_error *err)
+{
+  if (!json_is_string(j))
+    return fail_key(key, "a text", err);
+  return clarke_text_copy(to, json_string_value(j), json_string_length(j), key, err);
+}
+
+static clarke_status
+read_text(char **to, const json_t *object, const char *key, clarke_error *err)
+{
+  return copy_string(to, json_object_get(object, key), key, err);
+}
+
+static clarke_status
+read_texts(char ***to, size_t *n, const json_t *object, const char *key, clarke_error *err)
+{
+  const json_t *list = json_object_get(object, key);
+  clarke_status status = CLARKE_OK;
+
+  if (!json_is_array(list) || json_array_size(list) == 0)
+    return fail_key(key, "a list of one text or more", err);
+  *to = calloc(json_array_size(list), sizeof **to);
+  if (*to == NULL)
+    return clarke_no_memory(err);
+  while (*n < json_array_size(list) && status == CLARKE_OK) {
+    status = copy_string(&(*to)[*n], json_array_get(list, *n), key, err);
+    ++*n;
+  }
+  return status;
+}
+
+/* A name in the folder: no path, and nothing hidden. */
+static bool
+is_plain(const char *name)
+{
+  return *name != '\0' && *name != '.' && strchr(name, '/') == NULL;
+}
+
+/* A file that `required` or not: {"file": NAME, "sha256": 64 digits}. */
+static clarke_status
+read_file(clarke_run_file *to, const json_t *object, const char *key, bool required, clarke_error *err)
+{
+  const json_t *j = json_object_get(object, key);
+  const char *digest = json_string_value(json_object_get(j, "sha256"));
+  clarke_status status;
+
+  if (j == NULL && !required)
+    return CLARKE_OK;
+  if (digest == NULL || strlen(digest) != 64 || strspn(digest, "0123456789abcdef") != 64)
+    return fail_key(key, "a file with its sha256, 64 digits", err);
+  memcpy(to->sha256, digest, 65);
+  status = read_text(&to->name, j, "file", err);
+  if (status == CLARKE_OK && !is_plain(to->name))
+    return fail_key(key, "a plain name in the folder", err);
+  return status;
+}
+
+static clarke_status
+read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
+{
+  const json_t *number = json_object_get(j, "step"), *files = json_object_get(j, "files");
+  const char *scale = json_string_value(json_object_get(j, "loss_scale"));
+  clarke_status status;
+
+  if (!json_is_integer(number) || json_integer_value(number) < 0)
+    return fail_key("step", "a number", err);
+  s->step = (size_t)json_integer_value(number);
+  if (scale == NULL || !clarke_literal_parse(s->scale, scale) || mpq_sgn(s->scale) == 0)
+    return fail_key("loss_scale", "a text that is a number, and not 0", err);
+  status = read_file(&s->batch, files, "batch", true, err);
+  if (status == CLARKE_OK)
+    status = read_file(&s->parameters, files, "parameters", true, err);
+  if (status == CLARKE_OK)
+    status = read_file(&s->gradients, files, "gradients", true, err);
+  return status == CLARKE_OK ? read_file(&s->trace, files, "trace", false, err) : status;
+}
+
+static clarke_status
+read_steps(clarke_run_description *r, const json_t *object, clarke_error *err)
+{
+  const json_t *list = json_object_get(object, "steps");
+  clarke_status status = CLARKE_OK;
+
+  if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > MOST_STEPS)
+    return fail_key("steps", "a list of one step or more", err);
+  r->step = calloc(json_array_size(list), sizeof *r->step);
+  if (r->step == NULL)
+    return clarke_no_memory(err);
+  while (r->n_steps < json_array_size(list) && status == CLARKE_OK) {
+    clarke_run_step *s = &r->step[r->n_steps++];
+
+    mpq_init(s->scale);
+    status = read_step(s, json_array_get(list, r->n_steps - 1), err);
+  }
+  return status;
+}
+
+/* The flags that change how products are rounded: all must be told. */
+static clarke_status
+read_flags(clarke_run_description *r, const json_t *object, const char *device, clarke_error *err)
+{
+  const json_t *flags = json_object_get(object, "flags"), *matmul = json_object_get(flags, "tf32_matmul");
+  const json_t *cudnn = json_object_get(flags, "tf32_cudnn");
+  const char *precision = json_string_value(json_object_get(flags, "float32_matmul_precision"));
+
+  if (!json_is_boolean(matmul) || !json_is_boolean(cudnn) || precision == NULL)
+    return fail_key("flags", "tf32_matmul, tf32_cudnn (true or false) and float32_matmul_precision", err);
+  r->half_products = strcmp(precision, "medium") == 0;
+  r->reduced = strcmp(precision, "highest") != 0;
+  if (strcmp(device, "cpu") != 0)
+    r->reduced = r->reduced || json_is_true(matmul) || json_is_true(cudnn);
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_device(clarke_run_description *r, const json_t *object, clarke_error *err)
+{
+  const json_t *device = json_object_get(object, "device"), *framework = json_object_get(object, "framework");
+  char *kind = NULL;
+  clarke_status status = read_text(&r->framework, framework, "name", err);
+
+  if (status == CLARKE_OK)
+    status = read_text(&r->version, framework, "version", err);
+  if (status == CLARKE_OK)
+    status = read_text(&r->device, device, "name", err);
+  if (status == CLARKE_OK)
+    status = read_text(&kind, device, "type", err);
+  if (status == CLARKE_OK)
+    status = read_flags(r, object, kind, err);
+  free(kind);
+  return status;
+}
+
+static clarke_status
+read_run(clarke_run_description *r, const json_t *j, clarke_error *err)
+{
+  const char *format = json_string_value(json_object_get(j, "format"));
+  const json_t *version = json_object_get(j, "version");
+  clarke_status status;
+
+  if (format == NULL || strcmp(format, "clarke-run") != 0)
+    return fail_key("format", "\"clarke-run\"", err);
+  if (!json_is_integer(version) || json_integer_value(version) != 1)
+    return fail_key("version", "1", err);
+  status = read_device(r, j, err);
+  if (status == CLARKE_OK)
+    status = read_text(&r->profile, j, "profile", err);
+  if (status == CLARKE_OK)
+    status = read_text(&r->loss, j, "loss", err);
+  if (status == CLARKE_OK)
+    status = read_texts(&r->dtype, &r->n_dtypes, j, "dtypes", err);
+  if (status == CLARKE_OK)
+    status = read_texts(&r->parameter, &r->n_parameters, j, "parameters", err);
+  if (status == CLARKE_OK)
+    status = read_file(&r->graph, j, "graph", true, err);
+  return status == CLARKE_OK ? read_steps(r, j, err) : status;
+}
+
+clarke_status
+clarke_run_description_parse(clarke_run_description *r, const void *data, size_t size, const char *file,
+                             clarke_error *err)
+{
+  json_error_t why;
+  json_t *j = json_loadb(data, size, JSON_REJECT_DUPLICATES, &why);
+  clarke_status status;
+
+  clarke_run_description_clear(r);
+  if (j == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: no JSON: line %d: %s", file, why.line,
+                       clarke_text_valid(why.text, strlen(why.text)) ? why.text : "not readable");
+  status = read_run(r, j, err);
+  json_decref(j);
+  if (status == CLARKE_OK)
+    return status;
+  clarke_run_description_clear(r);
+  return clarke_fail_in(err, status, "%s", file);
+}

@@ -1,0 +1,40 @@
+/* The description of a recorded training step: run.json of a run folder (docs/run-format.md). The files that it names are
+ * in the same folder, by plain names. */
+#ifndef CLARKE_FORMAT_RUN_H
+#define CLARKE_FORMAT_RUN_H
+
+#include "base/status.h"
+
+#include <gmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct {
+  char *name; /* NULL: there is none */
+  char sha256[65];
+} clarke_run_file;
+
+typedef struct {
+  size_t step;
+  mpq_t scale; /* what the loss was multiplied by, not 0 */
+  clarke_run_file batch, parameters, gradients, trace; /* trace may be missing */
+} clarke_run_step;
+
+typedef struct {
+  char *framework, *version, *device, *profile, *loss;
+  bool reduced;       /* products of float32 numbers may be computed with 11 bits of them (TF32), */
+  bool half_products; /* or with 8 */
+  clarke_run_file graph;
+  size_t n_dtypes, n_parameters, n_steps;
+  char **dtype, **parameter; /* those that are trained */
+  clarke_run_step *step;     /* at least one */
+} clarke_run_description;
+
+void clarke_run_description_init(clarke_run_description *r);
+void clarke_run_description_clear(clarke_run_description *r);
+
+/* From the bytes of a run.json; `file` is its name in messages. Keys that are not known are passed over. */
+clarke_status clarke_run_description_parse(clarke_run_description *r, const void *data, size_t size, const char *file,
+                                           clarke_error *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* What a file alone cannot tell of the program that it came from, where it could matter: an exporter's names, shared
+ * parameters, a Clip that may have been a clamp, a loss by default. Of a recorded step there is nothing to note. */
+#ifndef CLARKE_SESSION_NOTES_H
+#define CLARKE_SESSION_NOTES_H
+
+#include "session/audit.h"
+
+/* Of an answered session: s->notes, sentences without their ends. */
+clarke_status clarke_audit_notes(clarke_audit_session *s, clarke_error *err);
+
+#endif

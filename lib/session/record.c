@@ -1,0 +1,171 @@
+/* A run folder as the files of a question (record.h). */
+#include "session/record.h"
+
+#include "base/text.h"
+#include "session/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_record_init(clarke_record *r)
+{
+  memset(r, 0, sizeof *r);
+  clarke_run_description_init(&r->run);
+  clarke_tensors_init(&r->gradients);
+  clarke_tensors_init(&r->trace);
+  r->explained = CLARKE_UNKNOWN;
+}
+
+void
+clarke_record_clear(clarke_record *r)
+{
+  clarke_run_description_clear(&r->run);
+  clarke_tensors_clear(&r->gradients);
+  clarke_tensors_clear(&r->trace);
+  clarke_file_clear(&r->graph);
+  clarke_file_clear(&r->batch);
+  clarke_file_clear(&r->params);
+  free(r->folder);
+  free(r->graph_path);
+  free(r->batch_path);
+  free(r->params_path);
+  free(r->wrt);
+  free(r->why);
+  clarke_record_init(r);
+}
+
+/* FOLDER/NAME (malloc); NULL when out of memory. */
+static char *
+path_in(const char *folder, const char *name)
+{
+  const size_t n = strlen(folder), size = n + strlen(name) + 2;
+  char *path = malloc(size);
+
+  if (path != NULL)
+    snprintf(path, size, n > 0 && folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
+  return path;
+}
+
+/* One of the folder's files: its bytes are those that were recorded. */
+static clarke_status
+read_named(clarke_file *file, char **path, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
+{
+  clarke_status status;
+
+  *path = path_in(r->folder, named->name);
+  if (*path == NULL)
+    return clarke_no_memory(err);
+  status = clarke_file_read(file, *path, err);
+  if (status == CLARKE_OK && strcmp(file->sha256, named->sha256) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: its SHA-256 is %s; run.json has %s", *path, file->sha256, named->sha256);
+  return status;
+}
+
+/* The tensors of one that is a safetensors file. */
+static clarke_status
+read_tensors(clarke_tensors *ts, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
+{
+  clarke_file file = {0};
+  char *path = NULL;
+  clarke_status status = read_named(&file, &path, r, named, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_safetensors_parse(ts, file.data, file.size, named->name, err);
+  clarke_file_clear(&file);
+  free(path);
+  return status;
+}
+
+static clarke_status
+read_run(clarke_record *r, size_t step, clarke_error *err)
+{
+  char *path = path_in(r->folder, "run.json");
+  clarke_file file = {0};
+  clarke_status status = path != NULL ? clarke_file_read(&file, path, err) : clarke_no_memory(err);
+
+  if (status == CLARKE_OK)
+    status = clarke_run_description_parse(&r->run, file.data, file.size, path, err);
+  for (size_t i = 0; status == CLARKE_OK && i < r->run.n_steps; i++)
+    if (r->run.step[i].step == step || (step == CLARKE_NONE && i == 0))
+      r->step = &r->run.step[i];
+  if (status == CLARKE_OK && r->step == NULL)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: it has no step %zu", path, step);
+  clarke_file_clear(&file);
+  free(path);
+  return status;
+}
+
+clarke_status
+clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err)
+{
+  clarke_status status;
+
+  r->folder = strdup(folder);
+  status = r->folder != NULL ? read_run(r, step, err) : clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    status = read_named(&r->graph, &r->graph_path, r, &r->run.graph, err);
+  if (status == CLARKE_OK)
+    status = read_named(&r->batch, &r->batch_path, r, &r->step->batch, err);
+  if (status == CLARKE_OK)
+    status = read_named(&r->params, &r->params_path, r, &r->step->parameters, err);
+  if (status == CLARKE_OK)
+    status = read_tensors(&r->gradients, r, &r->step->gradients, err);
+  if (status == CLARKE_OK && r->step->trace.name != NULL)
+    status = read_tensors(&r->trace, r, &r->step->trace, err);
+  return status;
+}
+
+/* The trained parameters with commas between. */
+static clarke_status
+join_parameters(clarke_record *r, clarke_error *err)
+{
+  size_t size = 1, n = 0;
+
+  for (size_t i = 0; i < r->run.n_parameters; i++) {
+    if (strchr(r->run.parameter[i], ',') != NULL)
+      return clarke_fail(err, CLARKE_EINPUT, "run.json: parameter '%s' has a comma in its name", r->run.parameter[i]);
+    size += strlen(r->run.parameter[i]) + 1;
+  }
+  r->wrt = malloc(size);
+  if (r->wrt == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < r->run.n_parameters; i++)
+    n += (size_t)snprintf(r->wrt + n, size - n, i > 0 ? ",%s" : "%s", r->run.parameter[i]);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (q->wrt == NULL) {
+    status = join_parameters(r, err);
+    q->wrt = r->wrt;
+  }
+  if (q->profile != NULL && strcmp(q->profile, r->run.profile) != 0)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: the step was recorded under profile %s, not %s", r->folder, r->run.profile,
+                       q->profile);
+  q->profile = r->run.profile;
+  q->loss = r->run.loss;
+  q->recorded = true;
+  q->model_path = r->graph_path;
+  q->model = &r->graph;
+  q->batch_path = r->batch_path;
+  q->batch = &r->batch;
+  q->params_path = r->params_path;
+  q->params = &r->params;
+  return status;
+}
+
+json_t *
+clarke_record_json(const clarke_record *r)
+{
+  return json_pack("{s:o, s:o, s:I, s:f, s:I, s:I, s:I}", "explained",
+                   r->explained == CLARKE_UNKNOWN ? json_null() : json_boolean(r->explained == CLARKE_YES), "why",
+                   clarke_json_text(r->why), "entries", (json_int_t)r->entries, "worst", isfinite(r->worst) ? r->worst : -1.0,
+                   "open", (json_int_t)r->open, "outputs", (json_int_t)r->checked, "step", (json_int_t)r->step->step);
+}

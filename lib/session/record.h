@@ -1,0 +1,41 @@
+/* A recorded training step beside the audit of its graph: is the gradient that was recorded AD's exact gradient, but for
+ * rounding? */
+#ifndef CLARKE_SESSION_RECORD_H
+#define CLARKE_SESSION_RECORD_H
+
+#include "format/run.h"
+#include "session/audit.h"
+#include "trace/rounding.h"
+
+typedef struct {
+  char *folder;
+  clarke_run_description run;
+  const clarke_run_step *step;
+  char *graph_path, *batch_path, *params_path; /* what the request speaks of, */
+  clarke_file graph, batch, params;
+  char *wrt;
+  clarke_tensors gradients, trace;
+  /* what was found */
+  clarke_truth explained; /* CLARKE_UNKNOWN: the bound or AD's gradient is not known */
+  char *why;              /* a sentence without its end */
+  size_t entries, open, checked; /* gradient's entries; branches that rounding may have turned; recorded outputs within bounds */
+  double worst;           /* the largest error, in parts of its bound */
+} clarke_record;
+
+void clarke_record_init(clarke_record *r);
+void clarke_record_clear(clarke_record *r);
+
+/* Reads run.json and the files of a step, whose hashes must be its own. */
+clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_error *err);
+
+/* The question about the step: files, parameters, profile and loss of the request. A profile or wrt that it has already must
+ * be the record's, or among its parameters. */
+clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);
+
+/* Of an answered session of that request. */
+clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *err);
+
+/* Of the comparison: an object. */
+json_t *clarke_record_json(const clarke_record *r);
+
+#endif

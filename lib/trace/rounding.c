@@ -1,0 +1,243 @@
+/* Roundings of a type, sizes of exact numbers, and the branches that rounding may take (rounding.h). */
+#include "trace/rounding.h"
+
+#include "network/piecewise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool
+clarke_rounding_add_type(clarke_rounding *r, const char *name)
+{
+  static const struct {
+    const char *name;
+    double unit, tiny, largest;
+  } type[] = {{"float16", 0x1p-11, 0x1p-24, 65504},
+              {"bfloat16", 0x1p-8, 0x1p-126, 0x1.fep127},
+              {"tf32", 0x1p-11, 0x1p-126, 0x1.fffffep127}, /* what products keep of float32 numbers */
+              {"float32", 0x1p-24, 0x1p-126, 0x1.fffffep127},
+              {"float64", 0x1p-53, 0x1p-1022, 0x1.fffffffffffffp1023}};
+
+  for (size_t i = 0; i < sizeof type / sizeof *type; i++) {
+    if (strcmp(name, type[i].name) != 0)
+      continue;
+    r->casts = r->casts || (r->unit > 0 && r->unit != type[i].unit);
+    r->unit = fmax(r->unit, type[i].unit);
+    r->tiny = fmax(r->tiny, type[i].tiny);
+    r->largest = r->largest > 0 ? fmin(r->largest, type[i].largest) : type[i].largest;
+    return true;
+  }
+  return false;
+}
+
+/* n u / (1 - n u) bounds the product of n factors 1 + d, less 1 (Higham, Accuracy and Stability, Lemma 3.1). */
+double
+clarke_roundoff_by(const clarke_rounding *r, double n, double mass)
+{
+  const double nu = n * r->unit;
+
+  if (nu >= 0.5)
+    return INFINITY;
+  if (!(mass <= r->largest)) /* some order of summation may overflow */
+    return INFINITY;
+  return clarke_roundoff_sum(nu / (1 - nu) * mass + n * r->tiny, 8);
+}
+
+void
+clarke_roundoff_init(clarke_roundoff *r)
+{
+  memset(r, 0, sizeof *r);
+  r->offender = CLARKE_NONE;
+}
+
+void
+clarke_roundoff_clear(clarke_roundoff *r)
+{
+  for (size_t v = 0; r->f != NULL && v < r->f->g->n_values; v++) {
+    if (r->size != NULL)
+      free(r->size[v]);
+    if (r->error != NULL)
+      free(r->error[v]);
+  }
+  free(r->size);
+  free(r->error);
+  free(r->steepest);
+  r->steepest = NULL;
+  r->size = r->error = NULL;
+}
+
+double *
+clarke_roundoff_sizes(const clarke_matrix *m)
+{
+  double *size = malloc((m->rows * m->cols + 1) * sizeof *size);
+
+  for (size_t e = 0; size != NULL && e < m->rows * m->cols; e++)
+    size[e] = clarke_roundoff_sum(fabs(clarke_matrix_get_double(m, e / m->cols, e % m->cols))
+                                 + clarke_matrix_radius(m, e / m->cols, e % m->cols), 2);
+  return size;
+}
+
+/* --- branches --- */
+
+typedef struct {
+  clarke_roundoff *r;
+  const clarke_step *s;
+  size_t feature, column;
+  mpq_t own;              /* AD's slope, enclosed within `off` */
+  double off;
+  mpq_t low, high;        /* where the computed argument is */
+  size_t met;             /* pieces and kinks */
+  clarke_reach *reach;
+} look;
+
+static void
+meet(look *l, const mpq_t slope)
+{
+  mpq_t apart;
+
+  mpq_init(apart);
+  mpq_sub(apart, slope, l->own);
+  l->reach->steepest = fmax(l->reach->steepest, clarke_roundoff_sum(fabs(mpq_get_d(slope)), 2));
+  if (mpq_sgn(apart) != 0 || l->off > 0)
+    l->reach->apart = fmax(l->reach->apart, clarke_roundoff_sum(fabs(mpq_get_d(apart)) + l->off, 4));
+  mpq_clear(apart);
+}
+
+/* The slopes of a piece at both ends of what is met of it: it is linear between them. */
+static void
+meet_piece(look *l, size_t piece, const mpq_t from, const mpq_t to)
+{
+  const clarke_graph *g = l->r->f->g;
+  mpq_t slope;
+
+  mpq_init(slope);
+  clarke_piecewise_slope(slope, g, l->s, l->feature, piece, from);
+  meet(l, slope);
+  clarke_piecewise_slope(slope, g, l->s, l->feature, piece, to);
+  meet(l, slope);
+  l->met++;
+  mpq_clear(slope);
+}
+
+/* A kink that the argument may be at: the profile's number. */
+static clarke_status
+meet_kink(look *l, size_t k, clarke_error *err)
+{
+  const clarke_touch t = {.step = (size_t)(l->s - l->r->f->g->steps), .feature = l->feature, .kink = k};
+  clarke_status status;
+  mpq_t slope;
+
+  mpq_init(slope);
+  status = clarke_touch_proxy(slope, l->r->f->g, &t, l->r->profile, err);
+  if (status == CLARKE_OK)
+    meet(l, slope);
+  l->met++;
+  mpq_clear(slope);
+  return status;
+}
+
+static clarke_status
+meet_all(look *l, clarke_error *err)
+{
+  const clarke_pieces *p = &l->s->pieces;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i <= p->n_kinks && status == CLARKE_OK; i++) {
+    const bool after = i == 0 || mpq_cmp(l->high, p->kink[i - 1]) > 0;
+    const bool before = i == p->n_kinks || mpq_cmp(l->low, p->kink[i]) < 0;
+
+    if (after && before)
+      meet_piece(l, i, i > 0 && mpq_cmp(l->low, p->kink[i - 1]) < 0 ? p->kink[i - 1] : l->low,
+                 i < p->n_kinks && mpq_cmp(l->high, p->kink[i]) > 0 ? p->kink[i] : l->high);
+    if (i < p->n_kinks && mpq_cmp(l->low, p->kink[i]) <= 0 && mpq_cmp(l->high, p->kink[i]) >= 0)
+      status = meet_kink(l, i, err);
+  }
+  return status;
+}
+
+/* Between what ends does the computed argument lie? Where it was recorded, at one number. */
+static void
+find_ends(look *l, size_t entry)
+{
+  const size_t x = l->s->in[0].value;
+  mpq_t error;
+
+  if (l->r->recorded != NULL && l->r->recorded[x] != NULL) {
+    mpq_set_d(l->low, l->r->recorded[x][entry]);
+    mpq_set(l->high, l->low);
+    return;
+  }
+  mpq_init(error);
+  mpq_set_d(error, clarke_roundoff_sum(l->r->error[x][entry]
+                                         + clarke_matrix_radius(&l->r->f->value[x], l->feature, l->column), 2));
+  clarke_matrix_get(l->low, &l->r->f->value[x], l->feature, l->column);
+  mpq_add(l->high, l->low, error);
+  mpq_sub(l->low, l->low, error);
+  mpq_clear(error);
+}
+
+clarke_status
+clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err)
+{
+  const clarke_step *s = &r->f->g->steps[step];
+  const clarke_matrix *slope = &r->slopes->slope[step];
+  look l = {.r = r, .s = s, .feature = entry / r->f->n, .column = entry % r->f->n, .reach = reach};
+  clarke_status status;
+
+  *reach = (clarke_reach){0, 0, false};
+  if (!isfinite(r->error[s->in[0].value][entry])) {
+    *reach = (clarke_reach){INFINITY, INFINITY, true};
+    return CLARKE_OK;
+  }
+  mpq_inits(l.own, l.low, l.high, NULL);
+  clarke_matrix_get(l.own, slope, l.feature, l.column);
+  l.off = clarke_matrix_radius(slope, l.feature, l.column);
+  find_ends(&l, entry);
+  reach->steepest = clarke_roundoff_sum(fabs(mpq_get_d(l.own)) + l.off, 2);
+  status = meet_all(&l, err);
+  reach->open = l.met > 1 && reach->apart > 0;
+  mpq_clears(l.own, l.low, l.high, NULL);
+  return status;
+}
+
+/* --- windows --- */
+
+size_t
+clarke_roundoff_winner(const clarke_roundoff *r, const clarke_step *s, size_t entry)
+{
+  const clarke_operand *o = &s->in[0];
+  const double *x = r->recorded[o->value];
+  size_t best = CLARKE_NONE;
+
+  for (size_t i = 0; i < s->width; i++) {
+    const size_t f = o->map[entry / r->f->n * s->width + i];
+
+    if (f != CLARKE_NONE && (best == CLARKE_NONE || x[f * r->f->n + entry % r->f->n] > x[best * r->f->n + entry % r->f->n]))
+      best = f;
+  }
+  return best;
+}
+
+void
+clarke_roundoff_reroute(clarke_roundoff *r)
+{
+  const clarke_graph *g = r->f->g;
+
+  for (size_t i = 0; r->recorded != NULL && i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const size_t x = s->in[0].value;
+
+    if (s->kind != CLARKE_MAX || r->recorded[x] == NULL)
+      continue;
+    for (size_t e = 0; e < g->values[s->out].count * r->f->n; e++) {
+      const size_t winner = clarke_roundoff_winner(r, s, e);
+      size_t *own = &r->slopes->route[i].from[0][e];
+
+      /* not touched, so what is as large as the winner is identical with it */
+      if (r->f->piece[i][e] >= 0 && *own != winner && *own != CLARKE_NONE
+          && clarke_matrix_compare_entries(&r->f->value[x], *own, winner, e % r->f->n) == 0)
+        *own = winner;
+    }
+  }
+}

@@ -1,0 +1,96 @@
+/* How far a step's numbers, computed in floating point, may be from exact ones: for each entry of each activation, each
+ * gradient of an activation and each parameter's gradient an upper bound, for any order of summation, fused or not
+ * (docs/rounding-bound.md).
+ *
+ * An operation's result is the exact one times 1 + d, |d| <= unit, plus at most `tiny`; so many elementary operations make a
+ * sum of n products, whatever their order. Where rounding may have turned a branch, the bound holds both. A bound that is
+ * infinite says nothing. */
+#ifndef CLARKE_TRACE_ROUNDING_H
+#define CLARKE_TRACE_ROUNDING_H
+
+#include "network/derivative.h"
+#include "network/loss.h"
+
+typedef struct {
+  double unit;    /* half the distance from 1 to the next number */
+  double tiny;    /* what underflow, subnormals flushed, takes at most */
+  double largest; /* beyond it a result is infinite */
+  bool casts;     /* parameters and inputs are rounded to the type before they are used */
+} clarke_rounding;
+
+/* "float16", "bfloat16", "float32", "float64"; false for another. Of several types the coarsest counts, with casts. */
+bool clarke_rounding_add_type(clarke_rounding *r, const char *name);
+
+/* One value's recorded numbers, features x samples in row-major order; NULL: none. */
+typedef struct {
+  const clarke_forward *f; /* the exact pass over all samples, with the loss's output */
+  clarke_slopes *slopes;   /* AD's; windows of identical entries are turned to the recorded winner */
+  const clarke_profile *profile;
+  const clarke_loss *loss;
+  clarke_rounding by;
+  double *const *recorded; /* n_values, row-major (feature, sample); NULL: nothing was recorded of it */
+  /* made: */
+  double **size;  /* n_values: at least |exact|; NULL: not needed */
+  double *steepest; /* n_steps: of PIECEWISE, at least any slope */
+  double **error; /* n_values: at least |computed - exact|; where it was recorded, what that differs by */
+  size_t open;    /* entries where rounding may have turned the branch */
+  size_t checked; /* recorded entries that lie within the bound */
+  /* the first recorded entry that does not: a value, or CLARKE_NONE */
+  size_t offender, offender_entry;
+} clarke_roundoff;
+
+void clarke_roundoff_init(clarke_roundoff *r);
+void clarke_roundoff_clear(clarke_roundoff *r);
+
+/* The activations. */
+clarke_status clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err);
+
+/* The gradients: grad (n_values) as clarke_reverse_run left it with the slopes above; scale: what the loss was multiplied by,
+ * at least in absolute value. bound[p]: count entries for each parameter in wrt; made by malloc, freed by the caller. */
+clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const clarke_matrix *grad, double scale,
+                                      clarke_error *err);
+
+/* --- what both passes share --- */
+
+/* At least a sum of n numbers >= 0 that was made in doubles. */
+static inline double
+clarke_roundoff_sum(double sum, size_t n)
+{
+  return sum * (1 + (double)(n + 8) * 0x1p-51) + (double)(n + 8) * 0x1p-1060;
+}
+
+/* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
+double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
+
+/* At least |exact|, of every entry: malloc; NULL when out of memory. */
+double *clarke_roundoff_sizes(const clarke_matrix *m);
+
+/* The steepest slope of step i's pieces that the computed argument of an entry may have met, and how far it may be from AD's
+ * own there. */
+typedef struct {
+  double steepest, apart;
+  bool open; /* could it be on several sides? */
+} clarke_reach;
+clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
+
+/* Of a NORMALIZE step (rounding_normalize.c): the errors of its output; errors and sizes of its input's gradient, from sizes
+ * and errors of its output's. */
+void clarke_roundoff_normalize(double *error, const clarke_roundoff *r, const clarke_step *s);
+void clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
+                                   const double *size, const double *size_error);
+
+/* What a constant's entry is off by, and its size. */
+static inline double
+clarke_roundoff_constant(const clarke_roundoff *r, double value)
+{
+  return r->by.casts ? clarke_roundoff_by(&r->by, 1, value < 0 ? -value : value) : 0;
+}
+
+/* Windows of identical entries give their gradient to the recorded winner: any of them is AD's, for all are one function.
+ * Before the exact pass back is made. */
+void clarke_roundoff_reroute(clarke_roundoff *r);
+
+/* The entry of a window that the recorded numbers make the winner, the first of the largest: a feature of the operand. */
+size_t clarke_roundoff_winner(const clarke_roundoff *r, const clarke_step *s, size_t entry);
+
+#endif

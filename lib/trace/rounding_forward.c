@@ -1,0 +1,379 @@
+/* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
+#include "trace/rounding.h"
+
+#include "network/piecewise.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Roundings that an implementation may make beyond one a term: a product's own, a copy, a scaling in another place. */
+#define SPARE 2
+#define SPARE_NORMALIZED 12
+/* Elementary functions are within 4 ulp: 8 units. */
+#define FUNCTION 8
+
+typedef struct {
+  clarke_roundoff *r;
+  const clarke_graph *g;
+  const clarke_step *s;
+  size_t n, count; /* columns; the step's features */
+  double *error;   /* of its output */
+} pass;
+
+static double
+top(const pass *p, size_t value, size_t entry)
+{
+  return p->r->size[value][entry] + p->r->error[value][entry];
+}
+
+/* A step that belongs to a normalization may be computed in another order altogether: alpha x + beta. */
+static double
+spare(const clarke_step *s)
+{
+  return strstr(s->op->name, "Normalization") != NULL ? SPARE_NORMALIZED : SPARE;
+}
+
+/* The sum of |w| x over the terms of an entry of a DENSE step; of errors, or of sizes and errors. */
+static double
+dense_entry(const pass *p, size_t f, size_t j, bool whole)
+{
+  const clarke_dense *d = &p->s->dense;
+  const size_t x = p->s->in[0].value, r = f % d->repeat, o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
+  const double *w = p->g->values[d->weight].real;
+  double sum = 0;
+
+  for (size_t i = 0; i < d->inner; i++) {
+    const size_t from = ((b * d->inner + i) * d->repeat + r) * p->n + j;
+    const size_t at = d->transposed ? i * d->outer + o : (d->grouped ? b * d->outer + o : o) * d->inner + i;
+    const double size = fabs(w[at]), off = clarke_roundoff_constant(p->r, size);
+
+    sum += whole ? (size + off) * top(p, x, from) : size * p->r->error[x][from] + off * top(p, x, from);
+  }
+  return clarke_roundoff_sum(sum, 2 * d->inner);
+}
+
+static void
+dense_errors(const pass *p)
+{
+  const size_t inner = p->s->dense.inner;
+
+  for (size_t e = 0; e < p->count * p->n; e++)
+    p->error[e] = dense_entry(p, e / p->n, e % p->n, false)
+                  + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, dense_entry(p, e / p->n, e % p->n, true));
+}
+
+/* The DENSE step of the same node that makes a value, whose products may be summed up together with what is added. */
+static const clarke_step *
+product_of(const pass *p, size_t value)
+{
+  const size_t producer = p->g->values[value].producer;
+  const clarke_step *s = producer != CLARKE_NONE ? &p->g->steps[producer] : NULL;
+
+  return s != NULL && s->kind == CLARKE_DENSE && s->node == p->s->node ? s : NULL;
+}
+
+/* One operand's share of an entry of a sum. */
+static void
+sum_operand(const pass *p, const clarke_operand *o, size_t e, double *error, double *mass, double *terms)
+{
+  const size_t f = clarke_operand_entry(o, e / p->n);
+  const double coef = fabs(o->coef);
+  const clarke_step *product;
+  double size, off;
+
+  if (f == CLARKE_NONE)
+    return;
+  *terms += 1;
+  if (p->g->values[o->value].constant) {
+    size = fabs(p->g->values[o->value].real[f]);
+    off = clarke_roundoff_constant(p->r, size);
+  } else {
+    size = p->r->size[o->value][f * p->n + e % p->n];
+    off = p->r->error[o->value][f * p->n + e % p->n];
+    product = product_of(p, o->value);
+    if (product != NULL) {
+      const pass before = {p->r, p->g, product, p->n, 0, NULL};
+
+      size = dense_entry(&before, f, e % p->n, true);
+      *terms += (double)product->dense.inner;
+    }
+  }
+  *error += coef * off;
+  *mass += coef * (size + off);
+}
+
+static void
+sum_errors(const pass *p)
+{
+  const bool copies = p->s->n_in == 1 && fabs(p->s->in[0].coef) == 1;
+
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    double error = 0, mass = 0, terms = 0;
+
+    for (size_t k = 0; k < p->s->n_in; k++)
+      sum_operand(p, &p->s->in[k], e, &error, &mass, &terms);
+    error = clarke_roundoff_sum(error, 2 * p->s->n_in);
+    mass = clarke_roundoff_sum(mass, 3 * p->s->n_in);
+    p->error[e] = copies ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);
+  }
+}
+
+static clarke_status
+scale_errors(const pass *p, clarke_error *err)
+{
+  const clarke_operand *o = &p->s->in[0];
+  const double roundings = spare(p->s) + (p->r->by.casts ? 4 : 2);
+  clarke_matrix column;
+  clarke_status status;
+
+  clarke_matrix_init(&column);
+  status = clarke_scale_column(&column, p->r->f, p->s, err);
+  for (size_t f = 0; f < p->count && status == CLARKE_OK; f++) {
+    const double radius = clarke_matrix_radius(&column, f, 0);
+    const double c = clarke_roundoff_sum(fabs(clarke_matrix_get_double(&column, f, 0)) + radius, 2);
+
+    for (size_t j = 0; j < p->n; j++) {
+      const size_t from = clarke_operand_entry(o, f) * p->n + j;
+
+      p->error[f * p->n + j] = clarke_roundoff_sum(c * p->r->error[o->value][from], 2)
+                               + clarke_roundoff_by(&p->r->by, roundings, clarke_roundoff_sum(c * top(p, o->value, from), 2));
+    }
+  }
+  clarke_matrix_clear(&column);
+  return status;
+}
+
+/* Is every piece 0 or x, or another number, which a comparison gives unrounded? */
+static bool
+selects(const clarke_step *s)
+{
+  const clarke_pieces *p = &s->pieces;
+
+  for (size_t i = 0; i <= p->n_kinks; i++) {
+    const bool constant = mpq_sgn(p->coef[i][1]) == 0;
+    const bool itself = mpq_cmp_si(p->coef[i][1], 1, 1) == 0 && mpq_sgn(p->coef[i][0]) == 0;
+
+    if (mpq_sgn(p->coef[i][2]) != 0 || (!constant && !itself))
+      return false;
+  }
+  return p->slope == CLARKE_NONE;
+}
+
+/* The sum of |c| |x|^k over the coefficients of all pieces: at least what any formula of theirs adds up. */
+static double
+formula_mass(const pass *p, size_t f, double x)
+{
+  const clarke_pieces *q = &p->s->pieces;
+  double mass = 0;
+
+  for (size_t i = 0; i <= q->n_kinks; i++)
+    for (size_t k = 0; k < 3; k++)
+      mass += fabs(mpq_get_d(q->coef[i][k])) * pow(x, (double)k) * (1 + 0x1p-40);
+  if (q->slope != CLARKE_NONE)
+    mass += fabs(p->g->values[q->slope].real[q->slope_map != NULL ? q->slope_map[f] : f]) * x;
+  return clarke_roundoff_sum(mass, 12);
+}
+
+static clarke_status
+piecewise_errors(const pass *p, clarke_error *err)
+{
+  const size_t x = p->s->in[0].value, step = (size_t)(p->s - p->g->steps);
+  const bool exact = selects(p->s);
+  clarke_status status = CLARKE_OK;
+
+  for (size_t e = 0; e < p->count * p->n && status == CLARKE_OK; e++) {
+    clarke_reach reach = {0, 0, false};
+
+    if (p->r->error[x][e] > 0 || !exact)
+      status = clarke_roundoff_reach(&reach, p->r, step, e, err);
+    if (p->r->recorded != NULL && p->r->recorded[x] != NULL && p->r->error[x][e] > 0) /* between the two numbers: any slope */
+      reach.steepest = fmax(reach.steepest, p->r->steepest[step]);
+    p->error[e] = p->r->error[x][e] > 0 ? clarke_roundoff_sum(reach.steepest * p->r->error[x][e], 2) : 0;
+    if (!exact)
+      p->error[e] += clarke_roundoff_by(&p->r->by, SPARE + 4, formula_mass(p, e / p->n, top(p, x, e)));
+  }
+  return status;
+}
+
+static void
+analytic_errors(const pass *p)
+{
+  const size_t x = p->s->in[0].value, y = p->s->out;
+  const double steepest = p->s->function == CLARKE_SIGMOID ? 0.25 : 1;
+
+  for (size_t e = 0; e < p->count * p->n; e++)
+    p->error[e] = clarke_roundoff_sum(steepest * p->r->error[x][e], 2)
+                  + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]);
+}
+
+/* The largest error in a softmax's line, and what the difference from its maximum rounds: of entries x, stride apart. */
+static double
+line_shift(const pass *p, size_t first, size_t j)
+{
+  const size_t x = p->s->in[0].value;
+  double error = 0, size = 0;
+
+  for (size_t i = 0; i < p->s->length; i++) {
+    const size_t e = (first + i * p->s->stride) * p->n + j;
+
+    error = fmax(error, p->r->error[x][e]);
+    size = fmax(size, top(p, x, e));
+  }
+  return error + clarke_roundoff_by(&p->r->by, 2, 2 * size);
+}
+
+/* Each exponential is off by a factor of exp(shift) at most, and so is their sum. */
+static void
+softmax_errors(const pass *p)
+{
+  const clarke_step *s = p->s;
+  const double n = (double)s->length + 2 * FUNCTION;
+
+  for (size_t f = 0; f < p->count; f++)
+    for (size_t j = 0; j < p->n; j++) {
+      const size_t e = f * p->n + j, first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
+      const double shift = line_shift(p, first, j);
+      const double y = p->r->size[s->out][e];
+
+      p->error[e] = s->log ? clarke_roundoff_sum(2 * shift, 2) + clarke_roundoff_by(&p->r->by, n, 1 + y + shift)
+                           : clarke_roundoff_sum(y * expm1(2 * shift) * (1 + 0x1p-40), 4)
+                               + clarke_roundoff_by(&p->r->by, n, y * exp(2 * shift) * (1 + 0x1p-40));
+    }
+}
+
+static void
+max_errors(const pass *p)
+{
+  const clarke_operand *o = &p->s->in[0];
+
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    double most = 0;
+
+    for (size_t i = 0; i < p->s->width; i++) {
+      const size_t from = o->map[e / p->n * p->s->width + i];
+
+      if (from != CLARKE_NONE)
+        most = fmax(most, p->r->error[o->value][from * p->n + e % p->n]);
+    }
+    p->error[e] = most;
+  }
+}
+
+/* The recorded numbers of a value, within the bound, are what comes after goes on from. */
+static void
+compare_recorded(clarke_roundoff *r, size_t v)
+{
+  const clarke_matrix *m = &r->f->value[v];
+  mpq_t exact, rec;
+
+  if (r->recorded == NULL || r->recorded[v] == NULL)
+    return;
+  mpq_inits(exact, rec, NULL);
+  for (size_t e = 0; e < m->rows * m->cols; e++) {
+    const double radius = clarke_matrix_radius(m, e / m->cols, e % m->cols);
+    double apart;
+
+    clarke_matrix_get(exact, m, e / m->cols, e % m->cols);
+    mpq_set_d(rec, r->recorded[v][e]);
+    mpq_sub(rec, rec, exact);
+    apart = fabs(mpq_get_d(rec));
+    if (apart * (1 - 0x1p-50) > clarke_roundoff_sum(r->error[v][e] + radius, 2)) {
+      if (r->offender == CLARKE_NONE) {
+        r->offender = v;
+        r->offender_entry = e;
+      }
+      continue;
+    }
+    r->checked++;
+    r->error[v][e] = mpq_sgn(rec) == 0 && radius == 0 ? 0 : clarke_roundoff_sum(apart + radius, 4);
+  }
+  mpq_clears(exact, rec, NULL);
+}
+
+static clarke_status
+step_errors(const pass *p, clarke_error *err)
+{
+  switch (p->s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    sum_errors(p);
+    return CLARKE_OK;
+  case CLARKE_SCALE:
+    return scale_errors(p, err);
+  case CLARKE_DENSE:
+    dense_errors(p);
+    return CLARKE_OK;
+  case CLARKE_PIECEWISE:
+    return piecewise_errors(p, err);
+  case CLARKE_ANALYTIC:
+    analytic_errors(p);
+    return CLARKE_OK;
+  case CLARKE_SOFTMAX:
+    softmax_errors(p);
+    return CLARKE_OK;
+  case CLARKE_NORMALIZE:
+    clarke_roundoff_normalize(p->error, p->r, p->s);
+    return CLARKE_OK;
+  case CLARKE_MAX:
+    max_errors(p);
+  }
+  return CLARKE_OK;
+}
+
+/* Numbers past the type's largest were infinite when they were computed: nothing can be said. */
+static void
+mark_overflow(clarke_roundoff *r, size_t v, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    if (!(r->size[v][e] + r->error[v][e] <= r->by.largest))
+      r->error[v][e] = INFINITY;
+}
+
+static clarke_status
+begin(clarke_roundoff *r, clarke_error *err)
+{
+  const clarke_graph *g = r->f->g;
+
+  r->size = calloc(g->n_values + 1, sizeof *r->size);
+  r->error = calloc(g->n_values + 1, sizeof *r->error);
+  r->steepest = calloc(g->n_steps + 1, sizeof *r->steepest);
+  if (r->size == NULL || r->error == NULL || r->steepest == NULL)
+    return clarke_no_memory(err);
+  for (size_t v = 0; v < g->n_values; v++) {
+    const clarke_matrix *m = &r->f->value[v];
+
+    if (g->values[v].constant || m->rows == 0)
+      continue;
+    r->size[v] = clarke_roundoff_sizes(m);
+    r->error[v] = calloc(m->rows * m->cols + 1, sizeof **r->error);
+    if (r->size[v] == NULL || r->error[v] == NULL)
+      return clarke_no_memory(err);
+  }
+  for (size_t e = 0; e < r->f->value[g->input].rows * r->f->n; e++)
+    r->error[g->input][e] = clarke_roundoff_constant(r, r->size[g->input][e]);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err)
+{
+  const clarke_graph *g = r->f->g;
+  clarke_status status = begin(r, err);
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_step *s = &g->steps[i];
+    const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
+
+    if (r->error[s->out] == NULL)
+      continue;
+    if (s->kind == CLARKE_PIECEWISE)
+      r->steepest[i] = clarke_piecewise_lipschitz(g, s);
+    status = step_errors(&p, err);
+    if (status != CLARKE_OK)
+      break;
+    mark_overflow(r, s->out, p.count * p.n);
+    compare_recorded(r, s->out);
+  }
+  return status;
+}

@@ -1,0 +1,155 @@
+/* Descriptions of run folders: what is read, and each refusal by its words. */
+#include "format/run.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define FILE_OF(name) "{\"file\": \"" name "\", \"sha256\": \"" DIGEST "\"}"
+
+static const char whole[] =
+  "{\"format\": \"clarke-run\", \"version\": 1, \"more\": [],\n"
+  " \"framework\": {\"name\": \"torch\", \"version\": \"2.13.0\"}, \"profile\": \"pytorch-2.13\",\n"
+  " \"device\": {\"type\": \"cpu\", \"name\": \"x86_64\"}, \"dtypes\": [\"bfloat16\", \"float32\"],\n"
+  " \"flags\": {\"float32_matmul_precision\": \"highest\", \"tf32_matmul\": false, \"tf32_cudnn\": true},\n"
+  " \"graph\": " FILE_OF("graph.onnx") ", \"loss\": \"ce\", \"parameters\": [\"0.weight\", \"0.bias\"],\n"
+  " \"steps\": [{\"step\": 7, \"loss_scale\": \"1024/3\", \"files\": {\"batch\": " FILE_OF("b.npz") ",\n"
+  "   \"parameters\": " FILE_OF("p.safetensors") ", \"gradients\": " FILE_OF("g.safetensors") ",\n"
+  "   \"trace\": " FILE_OF("t.safetensors") "}}]}\n";
+
+static clarke_error error;
+
+/* The text with one part in the place of another. */
+static char *
+edited(const char *old, const char *new)
+{
+  const char *at = strstr(whole, old);
+  const size_t size = sizeof whole + strlen(new);
+  char *text = malloc(size);
+
+  ck_assert_ptr_nonnull(at);
+  ck_assert_ptr_nonnull(text);
+  snprintf(text, size, "%.*s%s%s", (int)(at - whole), whole, new, at + strlen(old));
+  return text;
+}
+
+static clarke_status
+parse(clarke_run_description *r, const char *text)
+{
+  clarke_run_description_init(r);
+  return clarke_run_description_parse(r, text, strlen(text), "run.json", &error);
+}
+
+START_TEST(all_is_read)
+{
+  clarke_run_description r;
+
+  ck_assert_int_eq(parse(&r, whole), CLARKE_OK);
+  ck_assert_str_eq(r.framework, "torch");
+  ck_assert_str_eq(r.version, "2.13.0");
+  ck_assert_str_eq(r.device, "x86_64");
+  ck_assert_str_eq(r.profile, "pytorch-2.13");
+  ck_assert_str_eq(r.loss, "ce");
+  ck_assert(r.n_dtypes == 2 && strcmp(r.dtype[0], "bfloat16") == 0 && strcmp(r.dtype[1], "float32") == 0);
+  ck_assert(r.n_parameters == 2 && strcmp(r.parameter[1], "0.bias") == 0);
+  ck_assert(!r.reduced && !r.half_products); /* on a CPU there is no TF32 */
+  ck_assert_str_eq(r.graph.name, "graph.onnx");
+  ck_assert_str_eq(r.graph.sha256, DIGEST);
+  ck_assert(r.n_steps == 1 && r.step[0].step == 7 && mpq_cmp_ui(r.step[0].scale, 1024, 3) == 0);
+  ck_assert_str_eq(r.step[0].batch.name, "b.npz");
+  ck_assert_str_eq(r.step[0].parameters.name, "p.safetensors");
+  ck_assert_str_eq(r.step[0].gradients.name, "g.safetensors");
+  ck_assert_str_eq(r.step[0].trace.name, "t.safetensors");
+  clarke_run_description_clear(&r);
+}
+END_TEST
+
+/* What products keep of float32 numbers, by device and flags. */
+START_TEST(products)
+{
+  static const struct {
+    const char *old, *new;
+    bool reduced, half;
+  } one[] = {{"\"cpu\"", "\"cuda\"", true, false},
+             {"\"tf32_matmul\": false", "\"tf32_matmul\": true", false, false},
+             {"highest", "high", true, false},
+             {"highest", "medium", true, true}};
+
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
+    clarke_run_description r;
+    char *text = edited(one[i].old, one[i].new);
+
+    ck_assert_int_eq(parse(&r, text), CLARKE_OK);
+    ck_assert(r.reduced == one[i].reduced && r.half_products == one[i].half);
+    clarke_run_description_clear(&r);
+    free(text);
+  }
+}
+END_TEST
+
+START_TEST(refusals)
+{
+  static const struct {
+    const char *old, *new, *says;
+  } one[] = {
+    {"{\"format\"", "\"format\"", "no JSON: line 1"},
+    {"\"more\"", "\"version\"", "no JSON: line 1: duplicate"},
+    {"\"clarke-run\"", "\"run\"", "'format': expected \"clarke-run\""},
+    {"\"version\": 1", "\"version\": 2", "'version': expected 1"},
+    {"\"version\": 1", "\"version\": \"1\"", "'version': expected 1"},
+    {"\"torch\"", "7", "'name': expected a text"},
+    {"\"pytorch-2.13\"", "null", "'profile': expected a text"},
+    {"[\"bfloat16\", \"float32\"]", "[]", "'dtypes': expected a list of one text or more"},
+    {"\"bfloat16\"", "16", "'dtypes': expected a text"},
+    {"\"tf32_cudnn\": true", "\"tf32_cudnn\": 1", "'flags': expected tf32_matmul"},
+    {"\"highest\"", "3", "'flags': expected tf32_matmul"},
+    {"\"graph\": {", "\"graphs\": {", "'graph': expected a file with its sha256"},
+    {"graph.onnx", "../graph.onnx", "'graph': expected a plain name in the folder"},
+    {"b.npz", "/b.npz", "'batch': expected a plain name"},
+    {"p.safetensors", ".p", "'parameters': expected a plain name"},
+    {"g.safetensors", "", "'gradients': expected a plain name"},
+    {"t.safetensors", "a/b", "'trace': expected a plain name"},
+    {"\"sha256\": \"01", "\"sha256\": \"0A", "expected a file with its sha256, 64 digits"},
+    {"\"sha256\": \"01", "\"sha256\": \"1", "expected a file with its sha256, 64 digits"},
+    {"\"gradients\"", "\"gradient\"", "'gradients': expected a file"},
+    {"\"step\": 7", "\"step\": -1", "'step': expected a number"},
+    {"1024/3", "0", "'loss_scale': expected a text that is a number, and not 0"},
+    {"1024/3", "many", "'loss_scale': expected"},
+    {"\"1024/3\"", "1024", "'loss_scale': expected"},
+    {"\"steps\": [{", "\"step\": [{", "'steps': expected a list of one step or more"},
+    {"0.bias", "0\\u0007", "parameters"},
+  };
+
+  for (size_t i = 0; i < sizeof one / sizeof one[0]; i++) {
+    clarke_run_description r;
+    char *text = edited(one[i].old, one[i].new);
+
+    ck_assert_int_eq(parse(&r, text), CLARKE_EINPUT);
+    ck_assert_msg(strncmp(error.text, "run.json: ", 10) == 0 && strstr(error.text, one[i].says) != NULL, "%s: %s", one[i].new,
+                  error.text);
+    ck_assert(r.n_steps == 0 && r.graph.name == NULL);
+    free(text);
+  }
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("run");
+  TCase *tcase = tcase_create("run");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_test(tcase, all_is_read);
+  tcase_add_test(tcase, products);
+  tcase_add_test(tcase, refusals);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Training steps of PyTorch, recorded and audited: verdicts, names, refusals, and bounds on rounding.
+
+    records.py CLARKE CLARKE-CHECK
+
+Steps run with different orders of summation (threads, memory layouts, oneDNN or not), types and scales. Each gradient must be
+explained, and each change beyond its bound found: the smallest that is, is printed.
+"""
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from clarke.recorder import safetensors  # noqa: E402
+import runs  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+
+failures, ratios = 0, {}
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def ask(folder, name, model, step, verdict=None, explained=True, **options):
+    """Records a step of the model, and checks its proof."""
+    run = os.path.join(folder, name)
+    model.zero_grad()
+    with clarke.record(run, model, **options):
+        step(model)
+    answer = clarke.audit(run)
+    gradient = answer.gradient
+    expect(gradient["explained"] is explained, f"{name}: {gradient}")
+    expect(verdict is None or answer.verdict == verdict, f"{name}: {answer.verdict}")
+    if answer.proof is not None:
+        path = os.path.join(run, "proof")
+        with open(path, "wb") as f:
+            f.write(answer.proof)
+        done = subprocess.run([CHECK, path], capture_output=True, text=True)
+        expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
+    with open(os.path.join(run, "run.json")) as f:
+        description = json.load(f)
+    if explained:
+        ratios.setdefault(" ".join(description["dtypes"]), []).append(gradient["worst"])
+        expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
+    return answer, description
+
+
+def entropy(x, y):
+    return lambda model: F.cross_entropy(model(x), y).backward()
+
+
+def summed(x):
+    return lambda model: model(x).sum().backward()
+
+
+def lenet():
+    return nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 3, padding=1), nn.ReLU(),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+
+
+def vgg():
+    layers, width = [], 1
+    for out, pool in [(4, True), (8, False), (8, True), (16, False), (16, True)]:
+        layers += [nn.Conv2d(width, out, 3, padding=1), nn.BatchNorm2d(out), nn.ReLU(inplace=True)] + [nn.MaxPool2d(2)] * pool
+        width = out
+    return nn.Sequential(*layers, nn.Flatten(), nn.Linear(16, 10))
+
+
+class Residual(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem, self.norm = nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.inner, self.inner_norm = nn.Conv2d(4, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4)
+        self.head = nn.Linear(4, 10)
+
+    def forward(self, x):
+        h = F.relu(self.norm(self.stem(x)))
+        h = F.relu(self.inner_norm(self.inner(h)) + h)
+        return self.head(F.adaptive_avg_pool2d(h, 1).flatten(1))
+
+
+def special(folder):
+    """What exporters get wrong."""
+    one = torch.ones(1, 1)
+    answer, _ = ask(folder, "lemma2", runs.Lemma2(), summed(one), "not-in-clarke")
+    expect(answer.touched == {"": 2}, f"lemma2: {answer.touched}")
+    answer, description = ask(folder, "two-zeros", runs.TwoZeros(), summed(one), "in-bouligand")
+    expect(description["parameters"] == ["first.weight", "second.weight"], "two-zeros: names")
+    ask(folder, "bounds", runs.Bounds(), summed(one), "in-clarke")
+    _, description = ask(folder, "tied", runs.Tied(), lambda m: F.mse_loss(m(torch.randn(3, 4)), torch.randn(3, 4)).backward(), "in-bouligand")
+    expect(description["parameters"] == ["encoder.weight"] and description["tied"] == {"decoder.weight": "encoder.weight"}, "tied: names")
+    same = torch.randn(3, 4)
+    ask(folder, "autoencoder", runs.Tied(), lambda m: F.mse_loss(m(same), same).backward(), "in-bouligand")
+    for name, f, gradient in [("clamp", lambda t: t.clamp(-1, 1), 1), ("clamp_min", lambda t: t.clamp(min=1), 1),
+                              ("hardtanh", F.hardtanh, 0), ("relu6", lambda t: F.relu6(6 * t), 0)]:
+        class At(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.w = nn.Parameter(torch.ones(1))
+
+            def forward(self, x, f=f):
+                return f(self.w * x)
+        model = At()
+        answer, _ = ask(folder, "at-" + name, model, summed(one), "in-bouligand")
+        expect(model.w.grad.item() == gradient, f"{name}: PyTorch gives {model.w.grad.item()}")
+
+
+def networks(folder):
+    """Architectures, orders of summation, types, scales."""
+    x, y = torch.randn(16, 1, 8, 8), torch.randint(0, 10, (16,))
+    flat = (torch.rand(16, 1, 8, 8) * 16).round() / 16
+    flat[:, :, :2] = flat[:, :, 6:] = 0
+    for name, make in [("lenet", lenet), ("vgg", vgg), ("residual", Residual)]:
+        for threads in (1, 2):
+            torch.set_num_threads(threads)
+            ask(folder, name, make(), entropy(flat if name == "lenet" else x, y))
+            if name != "vgg":  # through five normalizations, without a trace: not known
+                ask(folder, name + "-light", make(), entropy(flat if name == "lenet" else x, y), light=True)
+        model = make().to(memory_format=torch.channels_last)
+        ask(folder, name + "-last", model, entropy(x.contiguous(memory_format=torch.channels_last), y))
+        with torch.backends.mkldnn.flags(enabled=False):
+            with torch.backends.nnpack.flags(enabled=False):
+                ask(folder, name + "-plain", make(), entropy(x, y))
+            answer, _ = ask(folder, name + "-winograd", make(), entropy(x, y), explained=False)
+            expect("convolution is not the operator's" in answer.gradient["why"], f"{name}: {answer.gradient}")
+        ask(folder, name + "-eval", make().eval(), entropy(x, y))
+    ask(folder, "lenet-float64", lenet().double(), entropy(flat.double(), y))
+    activations = [nn.LeakyReLU(), nn.Hardswish(), nn.Hardsigmoid(), nn.PReLU(), nn.LayerNorm(8), nn.Tanh(), nn.Sigmoid(), nn.ReLU6()]
+    deep = nn.Sequential(*[layer for a in activations for layer in (nn.Linear(8, 8), a)], nn.Linear(8, 2))
+    ask(folder, "activations", deep, lambda m: (65536 * m(torch.randn(8, 8)).mean() / 3).backward())
+    groups = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
+    ask(folder, "groups", groups, entropy(x, y))
+    cancelling = nn.Sequential(nn.Linear(64, 4), nn.ReLU(), nn.Linear(4, 1))
+    with torch.no_grad():
+        cancelling[0].weight[:, 1::2] = -cancelling[0].weight[:, ::2] * (1 + 2 ** -20)
+    ask(folder, "cancelling", cancelling, summed(torch.randn(4, 64).mul(1e6)))
+    tiny = nn.Sequential(nn.Linear(8, 8), nn.ReLU(), nn.Linear(8, 1))
+    ask(folder, "subnormal", tiny, summed(torch.randn(4, 8).mul(1e-39)))
+    rounded = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    with torch.no_grad():
+        for p in rounded.parameters():
+            p.copy_((8 * p).round() / 4)
+    whole = torch.randint(-2, 3, (16, 8)).float()
+    answer, _ = ask(folder, "rounded", rounded, summed(whole))
+    expect(answer.touched.get("1", 0) > 0, f"rounded: {answer.touched}")
+    # so long a sum of so coarse numbers has no bound: not known, and said so
+    ask(folder, "lenet-bfloat16", lenet().bfloat16(), entropy(flat.bfloat16(), y), explained=None)
+
+    def autocast(model):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            value = F.cross_entropy(model(flat), y)
+        value.backward()
+    ask(folder, "lenet-autocast", lenet(), autocast, explained=None)
+
+
+def refused(folder, says, model, step):
+    """A model with a gradient keeps it where that is what is refused."""
+    run = os.path.join(folder, "refused")
+    if "already" not in says:
+        model.zero_grad()
+    try:
+        with clarke.record(run, model):
+            step(model)
+        expect(False, f"not refused: {says}")
+    except clarke.Refused as why:
+        expect(says in str(why), f"{says}: {why}")
+    expect(not os.path.exists(run), f"{says}: something was written")
+
+
+class Through(nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.inner, self.f = nn.Linear(4, 4), f
+
+    def forward(self, x):
+        return self.f(self.inner(x))
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+def refusals(folder):
+    x = torch.randn(2, 4)
+    for says, f in [("aten.silu.default: this operator cannot be written", F.silu), ("records.py", F.gelu),
+                    ("detached: AD differentiates another function", lambda h: h + h.detach()),
+                    ("without gradients here", Own.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
+        refused(folder, says, Through(f), summed(x))
+    linear = nn.Linear(4, 4)
+    refused(folder, "no loss that is known", linear, lambda m: m(x).norm().backward())
+    refused(folder, "a reduction other than the mean", linear, lambda m: F.mse_loss(m(x), x, reduction="sum").backward())
+    refused(folder, "a label that is ignored", linear, lambda m: F.cross_entropy(m(x), torch.tensor([0, -100])).backward())
+    refused(folder, "weights of classes", linear, lambda m: F.cross_entropy(m(x), torch.tensor([0, 1]), weight=torch.ones(4)).backward())
+    refused(folder, "no loss.backward() ran", linear, lambda m: m(x).sum())
+    refused(folder, "one input", nn.Bilinear(4, 4, 1), lambda m: m(x, x).sum().backward())
+    linear.weight.grad = torch.ones(4, 4)
+    refused(folder, "has a gradient already", linear, lambda m: m(x).sum().backward())
+    linear.zero_grad()
+    refused(folder, "eps = 1e-05 is no float32", nn.LayerNorm(4).double(), lambda m: m(x.double()).sum().backward())
+
+
+def wrong_derivative(folder):
+    """A backward operator of its own at the kink of relu is found."""
+    library = torch.library.Library("aten", "IMPL")
+    library.impl("threshold_backward", lambda g, x, t: g * (x >= t), "CPU")
+    try:
+        model = runs.Lemma2()
+        refused(folder, "at its kink 0 the derivative that ran is not 0", model, summed(torch.ones(1, 1)))
+    finally:
+        library._destroy()
+
+
+def threshold(folder):
+    """The smallest relative change of one entry that is found, of eight."""
+    for name in ("lenet", "vgg", "lenet-float64"):
+        source, found = os.path.join(folder, name), []
+        with open(os.path.join(source, "run.json")) as f:
+            description = json.load(f)
+        entry = description["steps"][0]["files"]["gradients"]
+        tensors = load_file(os.path.join(source, entry["file"]))
+        largest = max(tensors, key=lambda n: tensors[n].numel())
+        place = tensors[largest].abs().flatten().argmax()
+        for power in range(2, 50, 2):
+            run = os.path.join(folder, "changed")
+            shutil.rmtree(run, ignore_errors=True)
+            shutil.copytree(source, run)
+            changed = {n: t.clone() for n, t in tensors.items()}
+            changed[largest].view(-1)[place] *= 1 + 2.0 ** -power
+            data = safetensors(changed)
+            with open(os.path.join(run, entry["file"]), "wb") as f:
+                f.write(data)
+            sealed = json.loads(json.dumps(description))
+            sealed["steps"][0]["files"]["gradients"]["sha256"] = hashlib.sha256(data).hexdigest()
+            with open(os.path.join(run, "run.json"), "w") as f:
+                json.dump(sealed, f)
+            if clarke.audit(run).gradient["explained"] is not False:
+                break
+            found.append(power)
+        expect(found and found[-1] >= 6, f"{name}: found {found}")
+        print(f"{name}: a change of its largest entry by 2^-{found[-1] if found else 0} of it is found")
+
+
+def short(folder):
+    """The calls in one line."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    model[0].weight.grad = torch.ones(4, 4)
+    answer = clarke.audit(model, torch.randn(3, 4), torch.tensor([0, 1, 1]), F.cross_entropy)
+    expect(answer.verdict == "in-bouligand" and bool((model[0].weight.grad == 1).all()), "audit(model, x, y, loss)")
+    expect(clarke.audit(runs.Lemma2(), torch.ones(1, 1)).verdict == "not-in-clarke", "audit(model, x)")
+    test = os.path.join(folder, "test_it.py")
+    with open(test, "w") as f:
+        f.write("import sys, torch\nsys.path[:0] = %r\nimport runs\n"
+                "def test_right(assert_in_clarke): assert_in_clarke(torch.nn.Linear(2, 2), torch.ones(1, 2))\n"
+                "def test_wrong(assert_in_clarke): assert_in_clarke(runs.Lemma2(), torch.ones(1, 1))\n" % (sys.path[:2],))
+    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-p", "clarke.pytest_plugin", test], capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path[:2])})
+    expect("1 failed, 1 passed" in done.stdout and "not-in-clarke: " in done.stdout and "Touched kinks: the model (2)" in done.stdout,
+           f"pytest: {done.stdout[-500:]}{done.stderr[-300:]}")
+
+
+def main():
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        special(folder)
+        networks(folder)
+        refusals(folder)
+        wrong_derivative(folder)
+        threshold(folder)
+        short(folder)
+    for kind, all_ in ratios.items():
+        all_.sort()
+        print(f"{kind}: {len(all_)} steps, error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
+    print(f"{failures} failed")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

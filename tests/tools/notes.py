@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""What clarke audit notes of plain ONNX files, and what it says of checkpoints that do not fit.
+
+    notes.py CLARKE CASES DATA
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+CLARKE, CASES, DATA = sys.argv[1:4]
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def audit(*arguments):
+    done = subprocess.run([CLARKE, "audit", *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def noted(says, model, batch, *options):
+    """The report ends with such a note, JSON has it too; says None: nothing is noted."""
+    _, text, error = audit(model, "--batch", batch, *options)
+    notes = [line[6:] for line in text.split("\n") if line.startswith("Note: ")]
+    report = json.loads(audit(model, "--batch", batch, "--json", *options)[1] or "{}")
+    expect([n + "." for n in report.get("notes", [])] == notes, f"{model}: JSON has other notes")
+    expect(not notes if says is None else any(says in n for n in notes), f"{model}: {says}: {notes}{error}")
+
+
+def case(name):
+    return os.path.join(CASES, name)
+
+
+def safetensors(path, tensors):
+    """Of zeros."""
+    header, size = {}, 0
+    for name, shape in sorted(tensors.items()):
+        count = 4
+        for n in shape:
+            count *= n
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [size, size + count]}
+        size += count
+    text = json.dumps(header, separators=(",", ":")).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + bytes(size))
+
+
+def checkpoints(folder):
+    shapes = {"0.weight": [32, 64], "0.bias": [32], "2.weight": [16, 32], "2.bias": [16], "4.weight": [10, 16], "4.bias": [10]}
+    path = os.path.join(folder, "later.safetensors")
+    for says, tensors in [
+            (None, shapes),
+            ("'0.bias' is: the names begin with 'module.'", {"module." + n: s for n, s in shapes.items()}),
+            ("expected the same network's names, such as '0.weight'", {**shapes, "more": [1]}),
+            ("'2.weight' has the transposed shape", {**shapes, "2.weight": [32, 16]}),
+            ("expected floats of the shape it has", {**shapes, "2.bias": [17]}),
+            ("no tensor '4.bias', a parameter", {n: s for n, s in shapes.items() if n != "4.bias"})]:
+        safetensors(path, tensors)
+        status, _, error = audit(case("digits-relu.onnx"), "--batch", case("digits.npz"), "--params", path)
+        expect(status == 2 and says in error if says else status != 2, f"{says}: {status} {error}")
+
+
+noted(None, case("lemma2.onnx"), case("lemma2.npz"), "--loss", "sum")
+noted(None, case("digits-relu6.onnx"), case("digits.npz"))  # no Clip is touched
+noted("node '/1/Clip' is a Clip touched at a bound", case("digits-hardtanh-q.onnx"), case("digits.npz"))
+noted("parameter 'onnx::MatMul_12' has a name that an exporter gave", case("digits-relu-nobias.onnx"), case("digits-blank.npz"))
+noted("no loss was given, and y holds floats, so it is mse", case("digits-prelu-q.onnx"), case("digits-mse.npz"))
+noted(None, case("digits-prelu-q.onnx"), case("digits-mse.npz"), "--loss", "mse")
+noted("read 2 times: tied weights", os.path.join(DATA, "negated-mul.onnx"), os.path.join(DATA, "step.npz"))
+noted("the network ends in a Softmax", os.path.join(DATA, "softmax-last.onnx"), os.path.join(DATA, "step-labels.npz"), "--loss", "ce")
+with tempfile.TemporaryDirectory() as scratch:
+    checkpoints(scratch)
+print(f"{failures} failed")
+sys.exit(failures > 0)

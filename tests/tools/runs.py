@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""clarke audit of the recorded steps in cases/runs, as they are and with something changed.
+
+    runs.py CLARKE CLARKE-CHECK RUNS
+
+Each record must have its verdict, and a proof that verifies. A gradient, an output or a file that is changed must be found,
+with its place: exit status 2.
+"""
+import hashlib
+import json
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+CLARKE, CHECK, RUNS = sys.argv[1:4]
+VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "bounds": (0, "in-clarke"),
+            "tied": (0, "in-bouligand"), "fresh": (0, "in-bouligand"), "small": (0, "in-bouligand"),
+            "small-light": (0, "in-bouligand"), "small-float64": (0, "in-bouligand")}
+EXPLAINED = "The recorded gradient is AD's exact gradient within a bound on rounding: "
+REFUTED = "NOT the step that was recorded: "
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def audit(run, *options):
+    done = subprocess.run([CLARKE, "audit", run, *options], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def as_recorded(folder):
+    expect(set(VERDICTS) == set(os.listdir(RUNS)), "a record for each verdict")
+    for name, (status, verdict) in VERDICTS.items():
+        run, proof = os.path.join(RUNS, name), os.path.join(folder, "proof")
+        got, text, error = audit(run, "--proof", proof)
+        expect(got == status and text.startswith(EXPLAINED) and f"\n{verdict}: " in text, f"{name}: {got} {text[:200]}{error}")
+        done = subprocess.run([CHECK, proof, "--data", run], capture_output=True, text=True)
+        expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
+        got, text, _ = audit(run, "--json")
+        report = json.loads(text)
+        expect(got == status and report["verdict"] == verdict and report["gradient"]["explained"] is True, f"{name}: JSON")
+
+
+class Changed:
+    """A copy of a record; with seal, the hashes in run.json are those of its files."""
+
+    def __init__(self, folder, name):
+        self.run = os.path.join(folder, "changed")
+        shutil.rmtree(self.run, ignore_errors=True)
+        shutil.copytree(os.path.join(RUNS, name), self.run)
+        with open(os.path.join(self.run, "run.json")) as f:
+            self.description = json.load(f)
+        self.files = self.description["steps"][0]["files"]
+
+    def bytes_of(self, which):
+        with open(os.path.join(self.run, self.files[which]["file"]), "rb") as f:
+            return f.read()
+
+    def put(self, which, data, seal=True):
+        with open(os.path.join(self.run, self.files[which]["file"]), "wb") as f:
+            f.write(data)
+        if seal:
+            self.files[which]["sha256"] = hashlib.sha256(data).hexdigest()
+        self.write()
+
+    def write(self):
+        with open(os.path.join(self.run, "run.json"), "w") as f:
+            json.dump(self.description, f)
+
+    def scale(self, which, tensor, entry, factor):
+        """An entry of a float32 or float64 tensor times a factor; a 0 becomes the factor less 1."""
+        data = bytearray(self.bytes_of(which))
+        length = struct.unpack_from("<Q", data)[0]
+        about = json.loads(data[8:8 + length])[tensor]
+        kind = {"F32": "<f", "F64": "<d"}[about["dtype"]]
+        at = 8 + length + about["data_offsets"][0] + entry * struct.calcsize(kind)
+        value = struct.unpack_from(kind, data, at)[0]
+        struct.pack_into(kind, data, at, value * factor if value != 0 else factor - 1)
+        self.put(which, bytes(data))
+
+
+def refuted(changed, says, *options):
+    status, text, error = audit(changed.run, *options)
+    expect(status == 2 and text.startswith(REFUTED) and says in text.split("\n")[0], f"{says}: {status} {text[:200]}{error}")
+
+
+def refused(changed, says):
+    status, text, error = audit(changed.run)
+    expect(status == 2 and text == "" and says in error, f"{says}: {status} {text[:200]}{error}")
+
+
+def gradients(folder):
+    for name, parameter, entry, index in [("small", "3.weight", 7, "[0, 0, 2, 1]"), ("small-light", "8.weight", 3, "[0, 3]"),
+                                          ("small-light", "6.bias", 2, "[2]"), ("small-float64", "0.weight", 4, "[0, 0, 1, 1]"),
+                                          ("fresh", "1.weight", 3, "[3]"), ("tied", "encoder.weight", 5, "[1, 1]"),
+                                          ("lemma2", "w", 0, "[0]"), ("bounds", "w", 0, "[0]"), ("two-zeros", "first.weight", 0, "[0, 0]")]:
+        changed = Changed(folder, name)
+        changed.scale("gradients", parameter, entry, 1.05)
+        refuted(changed, f"{parameter}{index} was recorded as ")
+    proof = os.path.join(folder, "none")
+    refuted(changed, "first.weight", "--proof", proof)
+    expect(not os.path.exists(proof), "a proof about another program")
+    changed = Changed(folder, "small")  # the last bit is rounding
+    changed.scale("gradients", "0.weight", 4, 1 + 2 ** -22)
+    status, text, _ = audit(changed.run)
+    expect(status == 0 and text.startswith(EXPLAINED), f"a last bit: {text[:200]}")
+
+
+def traces(folder):
+    changed = Changed(folder, "small")
+    changed.scale("trace", "output/3/convolution", 5, 1.01)
+    refuted(changed, "the recorded output of 3/convolution is not the operator's")
+    changed = Changed(folder, "bounds")
+    changed.scale("trace", "output/clamp", 0, 0.5)
+    refuted(changed, "the recorded output of clamp is not")
+
+
+def files(folder):
+    for which in ("batch", "parameters", "gradients", "trace"):
+        changed = Changed(folder, "small")
+        changed.put(which, changed.bytes_of(which) + b"\0", seal=False)
+        refused(changed, "its SHA-256 is ")
+        os.unlink(os.path.join(changed.run, changed.files[which]["file"]))
+        refused(changed, "cannot be opened")
+    changed = Changed(folder, "small")
+    changed.description["profile"] = "nowhere-1"
+    changed.write()
+    refused(changed, "nowhere-1")
+    changed = Changed(folder, "small")
+    changed.description["loss"] = "sum"
+    changed.write()
+    refused(changed, "loss sum is asked for; the model ends in its own, ce")
+    changed = Changed(folder, "small")
+    changed.description["dtypes"] = ["float8"]
+    changed.write()
+    refused(changed, "numbers of type 'float8' are not known")
+    changed = Changed(folder, "small")
+    changed.description["parameters"].append("9.weight")
+    changed.write()
+    refused(changed, "9.weight")
+    changed = Changed(folder, "small")
+    changed.description["steps"][0]["loss_scale"] = "1024"
+    changed.write()
+    refuted(changed, " was recorded as ")
+    os.unlink(os.path.join(changed.run, "run.json"))
+    refused(changed, "run.json: cannot be opened")
+
+
+def options():
+    run = os.path.join(RUNS, "small")
+    for more, says in [(["--batch", "b.npz"], "is a run folder"), (["--loss", "ce"], "is a run folder"), (["--step", "x"], "is no number"),
+                       (["--step", "3"], "it has no step 3"), (["--profile", "jax-0.10"], "recorded under profile pytorch-2.13")]:
+        status, _, error = audit(run, *more)
+        expect(status == 2 and says in error, f"{more}: {status} {error}")
+    status, _, error = audit(os.path.join(run, "graph.onnx"), "--batch", "b.npz", "--step", "0")
+    expect(status == 2 and "--step is of a run folder" in error, error)
+    status, text, _ = audit(run, "--wrt", "0.bias", "--step", "0", "--profile", "pytorch-2.13")
+    expect(status == 0 and text.startswith(EXPLAINED + "3 entries"), text[:200])
+
+
+def coarse(folder):
+    """Numbers of a type in which so long a sum has no bound: not known, which is no yes."""
+    changed = Changed(folder, "small")
+    changed.description["dtypes"] = ["bfloat16"]
+    changed.write()
+    status, text, _ = audit(changed.run)
+    expect(status == 3 and text.startswith("Whether the recorded gradient is AD's exact gradient but for rounding is not known: "),
+           f"{status} {text[:200]}")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    as_recorded(scratch)
+    gradients(scratch)
+    traces(scratch)
+    files(scratch)
+    options()
+    coarse(scratch)
+print(f"{failures} failed")
+sys.exit(failures > 0)

@@ -1,0 +1,13 @@
+"""Record a training step of PyTorch, and ask where automatic differentiation's gradient lies at the kinks it touched.
+
+    with clarke.record("run/", model):
+        loss = loss_fn(model(x), y)
+        loss.backward()
+    answer = clarke.audit("run/")
+"""
+from .answer import Answer, Failed, audit
+from .recorder import record
+from .refused import Refused
+
+__all__ = ["Answer", "Failed", "Refused", "audit", "record"]
+__version__ = "0.1.0"

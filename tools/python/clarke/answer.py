@@ -1,0 +1,77 @@
+"""clarke.audit: what the program `clarke` says of a recorded step."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+
+from .recorder import record
+
+
+class Failed(Exception):
+    """The question could not be asked; the message is the program's."""
+
+
+@dataclass
+class Answer:
+    verdict: str  # in-bouligand, in-clarke, not-in-clarke or undecided
+    reason: str
+    touched: dict  # how many kinks each module touched
+    gradient: dict  # is the recorded gradient AD's? "explained", and what the report says
+    proof: bytes | None  # for clarke-check; None when undecided
+    report: dict = field(repr=False)  # all of `clarke audit --json`
+
+    @property
+    def in_clarke(self):
+        return self.verdict in ("in-bouligand", "in-clarke")
+
+
+def program():
+    found = os.environ.get("CLARKE") or shutil.which("clarke")
+    if found is None:
+        raise Failed("the program clarke is not on the PATH; the environment variable CLARKE may name it")
+    return found
+
+
+def touched_by_module(run, report):
+    with open(os.path.join(run, "run.json")) as f:
+        module = {node["name"]: node["module"] for node in json.load(f)["nodes"]}
+    counts = {}
+    for layer in report["layers"]:
+        if layer["touched"] > 0:
+            name = module.get(layer["name"], layer["name"])
+            counts[name] = counts.get(name, 0) + layer["touched"]
+    return counts
+
+
+def audit_run(run, options):
+    with tempfile.TemporaryDirectory() as folder:
+        proof = os.path.join(folder, "proof")
+        done = subprocess.run([program(), "audit", os.path.join(run, ""), "--json", "--proof", proof, *options],
+                              capture_output=True, text=True)
+        if not done.stdout:
+            raise Failed(done.stderr.strip())
+        report = json.loads(done.stdout)
+        text = open(proof, "rb").read() if os.path.exists(proof) else None
+    return Answer(report["verdict"], report["why"], touched_by_module(run, report), report["gradient"], text, report)
+
+
+def audit(what, x=None, y=None, loss=None, *, options=()):
+    """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
+
+    Parameters keep their gradients; buffers get what the step gives them."""
+    if isinstance(what, (str, os.PathLike)):
+        return audit_run(os.fspath(what), options)
+    kept = {p: p.grad for p in what.parameters()}
+    with tempfile.TemporaryDirectory() as run:
+        try:
+            for p in kept:
+                p.grad = None
+            with record(run, what, light=True):
+                out = what(x)
+                (out.sum() if loss is None else loss(out, y)).backward()
+        finally:
+            for p, g in kept.items():
+                p.grad = g
+        return audit_run(run, options)

@@ -1,0 +1,268 @@
+"""From a traced step to graph.onnx: one node an ATen operator, nothing folded, parameters under PyTorch's names.
+
+Initializers are the parameters, each once, and the statistics that a BatchNormalization reads. What depends neither on the
+input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant. What ONNX cannot say is refused by name.
+"""
+import itertools
+from dataclasses import dataclass, field
+
+import onnx
+import torch
+from onnx import TensorProto, helper
+
+from .operators import LOSSES, OPERATORS
+from .refused import Refused
+from .trace import Value, values_in
+
+OPSET, IR_VERSION = 21, 10
+DOMAIN = "clarke"  # of the operators that ONNX does not have: docs/operators.md
+
+ONNX_TYPE = {torch.float16: TensorProto.FLOAT16, torch.bfloat16: TensorProto.BFLOAT16, torch.float32: TensorProto.FLOAT,
+             torch.float64: TensorProto.DOUBLE, torch.int64: TensorProto.INT64, torch.int32: TensorProto.INT32,
+             torch.bool: TensorProto.BOOL, torch.uint8: TensorProto.UINT8, torch.int16: TensorProto.INT16,
+             torch.int8: TensorProto.INT8}
+
+
+def raw(t):
+    """The tensor's bytes, row-major."""
+    t = t.detach().cpu().clone(memory_format=torch.contiguous_format)
+    return t.reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
+
+
+def tensor_proto(name, t):
+    if t.dtype not in ONNX_TYPE:
+        raise Refused(f"{name}: a tensor of type {t.dtype}")
+    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), raw(t), raw=True)
+
+
+@dataclass
+class Graph:
+    """What is written, and by which names the trace's values go."""
+
+    parameters: dict  # name: tensor, as the model has them
+    buffers: dict
+    nodes: list = field(default_factory=list)
+    initializers: dict = field(default_factory=dict)
+    statistics: set = field(default_factory=set)
+    recorded: dict = field(default_factory=dict)  # ONNX node name: the trace's node
+    names: dict = field(default_factory=dict)  # by a value's identity
+    taken: set = field(default_factory=set)
+    dtypes: set = field(default_factory=set)
+    x: Value | None = None
+    y: Value | None = None
+    loss: str = ""
+    current: object = None
+
+    # ---- Names
+
+    def fresh(self, base):
+        names = itertools.chain([base], (f"{base}_{i}" for i in itertools.count(2)))
+        name = next(n for n in names if n not in self.taken)
+        self.taken.add(name)
+        return name
+
+    def refuse(self, why):
+        raise Refused(f"{self.current.where()}: {why}")
+
+    # ---- What operators are written with
+
+    def add(self, op, inputs, domain="", outputs=1, **attributes):
+        """A node; the name of its first output is the node's."""
+        node = self.current
+        name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
+        made = helper.make_node(op, inputs, [name] + [f"{name}:{i}" for i in range(1, outputs)], name, domain=domain,
+                                **{k: v for k, v in attributes.items() if v is not None})
+        for key, text in (("aten", node.aten), ("module", node.module), ("source", node.source),
+                          ("backward", " ".join(node.backward))):
+            entry = made.metadata_props.add()
+            entry.key, entry.value = key, text
+        self.nodes.append(made)
+        self.recorded[name] = node
+        return name
+
+    def constant(self, t):
+        name = self.fresh(f"{self.current.module}/constant" if self.current.module else "constant")
+        self.nodes.append(helper.make_node("Constant", [], [name], name, value=tensor_proto(name, t)))
+        return name
+
+    def integers(self, numbers):
+        return self.constant(torch.tensor(list(numbers), dtype=torch.int64))
+
+    def scalar(self, number, like):
+        """A number as an operator on tensors of that type has it."""
+        wide = torch.float64 if like.dtype == torch.float64 else torch.float32
+        return self.constant(torch.tensor(float(number), dtype=torch.float64).to(wide))
+
+    def float32(self, number, like, what):
+        """An attribute is a float32: a number that is none can be said only where it was rounded to one."""
+        if like.dtype == torch.float64 and float(torch.tensor(number, dtype=torch.float32)) != number:
+            self.refuse(f"{what} = {number!r} is no float32, as ONNX's attribute is, and this is computed in float64")
+        return float(number)
+
+    def of(self, value):
+        """The name of a value, or of a number."""
+        if not isinstance(value, Value):
+            self.refuse(f"{type(value).__name__} where a tensor is expected")
+        if id(value) not in self.names:
+            self.names[id(value)] = self.leaf(value)
+        return self.names[id(value)]
+
+    def operand(self, value, like):
+        return self.of(value) if isinstance(value, Value) else self.scalar(value, like)
+
+    def statistic(self, value):
+        """The running mean or variance that is read: an initializer, but no parameter."""
+        name = self.of_buffer(value)
+        if name is None:
+            self.refuse("a running mean or variance that is no buffer of the model")
+        self.statistics.add(name)
+        return self.initializer(name, value.tensor)
+
+    # ---- Leaves
+
+    def of_buffer(self, value):
+        return next((name for name, t in self.buffers.items() if t is value.tensor or same_place(t, value.tensor)), None)
+
+    def initializer(self, name, t):
+        self.initializers.setdefault(name, t)
+        self.taken.add(name)
+        return name
+
+    def leaf(self, value):
+        """A value that no recorded operator makes."""
+        for name, t in self.parameters.items():
+            if t is value.tensor:
+                return self.initializer(name, t)
+        if value is self.x:
+            return "x"
+        if value.requires_grad:
+            self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
+        return self.constant(value.tensor)
+
+
+def same_place(a, b):
+    return a.shape == b.shape and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() \
+        and a.storage_offset() == b.storage_offset()
+
+
+# ---- Which part of the trace is written
+
+
+def ancestors(value, cut=()):
+    """The nodes that a value is made by, by identity; not those behind the values in cut."""
+    found, rest = {}, [value]
+    while rest:
+        value = rest.pop()
+        node = None if any(value is v for v in cut) else value.node
+        if node is not None and id(node) not in found:
+            found[id(node)] = node
+            rest += values_in((node.args, node.kwargs))
+    return found
+
+
+def strip_scale(loss):
+    """loss = factor * what is below it: a scaler's, or a mean over steps. (the loss below, the factor as texts)"""
+    factors = []
+    while loss.node is not None and loss.node.name in ("mul", "div", "mul_", "div_"):
+        a, b = loss.node.args[:2]
+        if isinstance(a, Value) and not a.requires_grad:
+            a, b = b, a
+            if loss.node.name.startswith("div"):
+                break
+        number = b if isinstance(b, (int, float)) else b.tensor.item() if b.tensor.numel() == 1 and not b.requires_grad else None
+        if number is None or not isinstance(a, Value) or a.tensor.numel() != 1:
+            break
+        factors.append((float(number), loss.node.name.startswith("div")))
+        loss = a
+    return loss, factors
+
+
+def find_inputs(graph, loss, nodes, given):
+    """x: what the model was called with; y: the one tensor that the loss takes besides."""
+    target = loss.node.args[1] if loss.node.name in ("nll_loss_forward", "mse_loss") else None
+    graph.y = target if isinstance(target, Value) else None
+    if graph.y is not None and (graph.y.requires_grad or depends(graph.y, given)):
+        raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
+    read = {id(v) for n in nodes if n is not loss.node for v in values_in((n.args, n.kwargs))}
+    read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
+    used = [v for v in given if id(v) in read]
+    if len(used) != 1:
+        shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
+        raise Refused(f"a recorded network has one input that its loss depends on; the model was called with {len(used)} ({shapes})")
+    graph.x = used[0]
+    if graph.x.requires_grad:
+        raise Refused("the input requires a gradient; a record is of the gradient in parameters")
+
+
+def depends(value, given):
+    """Is the value computed from the input or something that requires a gradient?"""
+    nodes = ancestors(value).values()
+    return any(v.requires_grad or any(v is g for g in given) for n in nodes for v in values_in((n.args, n.kwargs)))
+
+
+def varying(nodes, x):
+    """The values that depend on x or on something that requires a gradient, by identity."""
+    out = {id(x)}
+    for n in nodes:
+        inputs = list(values_in((n.args, n.kwargs)))
+        if n.name not in MAKERS and any(id(v) in out or v.requires_grad for v in inputs):
+            out.update(id(v) for v in n.results if isinstance(v, Value))
+    return out
+
+
+# Their results have nothing of their arguments but shape and type.
+MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones", "new_full",
+          "new_empty"}
+
+
+def write_node(graph, node, moving):
+    graph.current = node
+    if not any(id(v) in moving for v in node.results if isinstance(v, Value)) and node.name not in LOSSES:
+        return  # a constant: written where it is read, if it is
+    if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))):
+        graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
+    write = OPERATORS.get(node.name.rstrip("_"))
+    if write is None:
+        graph.refuse("this operator cannot be written into the graph")
+    made = write(graph, node)
+    result = next(v for v in node.results if isinstance(v, Value))
+    graph.names[id(result)] = made
+    for v in node.results:
+        if isinstance(v, Value) and v.tensor.is_floating_point():
+            graph.dtypes.add(str(v.tensor.dtype).removeprefix("torch."))
+
+
+def write(trace, parameters, buffers, given):
+    """(graph, the loss's value, its factors)"""
+    graph = Graph(parameters, buffers, taken={"x", "y", *parameters, *buffers})
+    loss, factors = strip_scale(trace.loss)
+    if loss.node is None or loss.node.name not in LOSSES:
+        what = loss.node.where() if loss.node is not None else "the loss"
+        raise Refused(f"{what}: no loss that is known: cross_entropy or mse_loss with its mean, sum and mean are")
+    found = ancestors(loss, given)
+    nodes = [n for n in trace.nodes if id(n) in found]
+    find_inputs(graph, loss, nodes, given)
+    moving = varying(nodes, graph.x)
+    for node in nodes:
+        if node is not loss.node:
+            write_node(graph, node, moving)
+    graph.current = loss.node
+    graph.loss = LOSSES[loss.node.name](graph, loss.node)
+    return graph, loss, factors
+
+
+def port(name, t):
+    return helper.make_tensor_value_info(name, ONNX_TYPE[t.dtype], list(t.shape))
+
+
+def model_bytes(graph, producer_version):
+    inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
+    output = helper.make_tensor_value_info(graph.nodes[-1].output[0], TensorProto.FLOAT, [])
+    made = helper.make_graph(graph.nodes, "step", inputs, [output],
+                             [tensor_proto(name, t) for name, t in graph.initializers.items()])
+    sets = [helper.make_opsetid("", OPSET)]
+    if any(n.domain == DOMAIN for n in graph.nodes):
+        sets.append(helper.make_opsetid(DOMAIN, 1))
+    model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
+    model.ir_version = IR_VERSION
+    return model.SerializeToString()

@@ -1,0 +1,352 @@
+"""ATen's operators as ONNX's: each function writes the nodes of one, and returns the name of its result.
+
+An operator is here only if the nodes are the same function with the same derivative, at kinks too (docs/operators.md).
+"""
+import torch
+
+from .trace import Value
+
+OPERATORS, LOSSES = {}, {}
+
+
+def operator(*names):
+    def note(write):
+        for name in names:
+            OPERATORS[name] = write
+        return write
+    return note
+
+
+def loss(name):
+    def note(write):
+        LOSSES[name] = write
+        return write
+    return note
+
+
+def argument(node, i, name, default=None):
+    """By place or by name."""
+    if len(node.args) > i:
+        return node.args[i]
+    return node.kwargs.get(name, default)
+
+
+def result(node):
+    return node.results[0].tensor
+
+
+def pair(list_):
+    list_ = list(list_)
+    return list_ * 2 if len(list_) == 1 else list_
+
+
+# ---- The same entries
+
+
+@operator("view", "_unsafe_view", "reshape", "flatten", "squeeze", "unsqueeze", "_reshape_alias")
+def write_reshape(g, node):
+    return g.add("Reshape", [g.of(node.args[0]), g.integers(result(node).shape)])
+
+
+@operator("as_strided")
+def write_same(g, node):
+    """Other strides of axes of one entry: what a pool of a channels-last image ends with."""
+    x, size, stride = node.args[:3]
+    offset = argument(node, 3, "storage_offset")
+    same = all(n == 1 or a == b for n, a, b in zip(size, x.tensor.stride(), stride))
+    if list(size) != list(x.tensor.shape) or not same or offset not in (None, x.tensor.storage_offset()):
+        g.refuse("a view of other entries")
+    return g.add("Identity", [g.of(x)])
+
+
+@operator("t", "transpose", "permute")
+def write_transpose(g, node):
+    rank = result(node).dim()
+    order = list(range(rank))
+    if node.name == "t":
+        order.reverse()
+    elif node.name == "transpose":
+        a, b = node.args[1] % rank, node.args[2] % rank
+        order[a], order[b] = order[b], order[a]
+    else:
+        order = [a % rank for a in node.args[1]]
+    return g.add("Transpose", [g.of(node.args[0])], perm=order)
+
+
+@operator("clone", "alias", "contiguous", "lift_fresh", "_to_copy")
+def write_identity(g, node):
+    """A cast is a rounding, which the bound on rounding has, and no function of its own."""
+    if not result(node).is_floating_point():
+        g.refuse("a result that is no floating-point number")
+    return g.add("Identity", [g.of(node.args[0])])
+
+
+@operator("detach")
+def write_detach(g, node):
+    if node.args[0].requires_grad:
+        g.refuse("detached: AD differentiates another function than the one that is computed")
+    return g.add("Identity", [g.of(node.args[0])])
+
+
+@operator("cat")
+def write_concat(g, node):
+    return g.add("Concat", [g.of(v) for v in node.args[0]], axis=argument(node, 1, "dim", 0))
+
+
+# ---- Arithmetic
+
+
+@operator("add", "sub")
+def write_sum(g, node):
+    if argument(node, 2, "alpha", 1) != 1:
+        g.refuse("a factor alpha")
+    op = {"a": "Add", "s": "Sub"}[node.name[0]]
+    return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
+
+
+@operator("rsub")
+def write_difference(g, node):
+    if argument(node, 2, "alpha", 1) != 1:
+        g.refuse("a factor alpha")
+    return g.add("Sub", [g.operand(node.args[1], result(node)), g.of(node.args[0])])
+
+
+@operator("mul", "div")
+def write_product(g, node):
+    if node.kwargs.get("rounding_mode") is not None:
+        g.refuse("a quotient that is rounded to a whole number")
+    op = {"m": "Mul", "d": "Div"}[node.name[0]]
+    return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
+
+
+@operator("neg")
+def write_negation(g, node):
+    return g.add("Neg", [g.of(node.args[0])])
+
+
+@operator("mm", "matmul", "mv")
+def write_matmul(g, node):
+    return g.add("MatMul", [g.of(v) for v in node.args[:2]])
+
+
+@operator("addmm")
+def write_addmm(g, node):
+    bias, x, w = node.args[:3]
+    scales = [float(node.kwargs.get(k, 1)) for k in ("alpha", "beta")]
+    return g.add("Gemm", [g.of(x), g.of(w), g.of(bias)], alpha=g.float32(scales[0], result(node), "alpha"),
+                 beta=g.float32(scales[1], result(node), "beta"))
+
+
+@operator("convolution", "cudnn_convolution", "mkldnn_convolution")
+def write_convolution(g, node):
+    if node.name != "convolution":
+        g.refuse("a convolution that bypasses aten.convolution")
+    x, w, bias, stride, padding, dilation, transposed, _, groups = node.args[:9]
+    if transposed:
+        g.refuse("a transposed convolution")
+    axes = w.tensor.dim() - 2
+    stride, padding, dilation = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation))
+    inputs = [g.of(x), g.of(w)] + ([g.of(bias)] if bias is not None else [])
+    return g.add("Conv", inputs, kernel_shape=list(w.tensor.shape[2:]), strides=stride, pads=padding * 2,
+                 dilations=dilation, group=groups)
+
+
+# ---- Activations
+
+
+@operator("relu", "sigmoid", "tanh", "abs", "hardswish")
+def write_function(g, node):
+    op = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish"}
+    return g.add(op[node.name.rstrip("_")], [g.of(node.args[0])])
+
+
+@operator("leaky_relu")
+def write_leaky(g, node):
+    slope = argument(node, 1, "negative_slope", 0.01)
+    if result(node).dtype == torch.float64 and float(torch.tensor(slope, dtype=torch.float32)) != slope:
+        return g.add("PRelu", [g.of(node.args[0]), g.scalar(slope, result(node))])  # the same, its slope a float64
+    return g.add("LeakyRelu", [g.of(node.args[0])], alpha=float(slope))
+
+
+@operator("_prelu_kernel", "prelu")
+def write_prelu(g, node):
+    return g.add("PRelu", [g.of(v) for v in node.args[:2]])
+
+
+@operator("hardtanh")
+def write_hardtanh(g, node):
+    x, low, high = node.args[0], argument(node, 1, "min_val", -1), argument(node, 2, "max_val", 1)
+    return g.add("Clip", [g.of(x), g.scalar(low, result(node)), g.scalar(high, result(node))])
+
+
+def clamp(g, node, low, high):
+    """At its bounds torch.clamp has the derivative 1, hardtanh 0: another operator."""
+    if any(isinstance(b, Value) for b in (low, high)):
+        g.refuse("bounds that are tensors")
+    if low is not None and high is not None and low >= high:
+        g.refuse("bounds without a number between them")
+    ends = ["" if b is None else g.scalar(b, result(node)) for b in (low, high)]
+    return g.add("Clamp", [g.of(node.args[0])] + (ends if ends[1] else ends[:1]), domain="clarke")
+
+
+@operator("clamp")
+def write_clamp(g, node):
+    return clamp(g, node, argument(node, 1, "min"), argument(node, 2, "max"))
+
+
+@operator("clamp_min")
+def write_clamp_min(g, node):
+    return clamp(g, node, node.args[1], None)
+
+
+@operator("clamp_max")
+def write_clamp_max(g, node):
+    return clamp(g, node, None, node.args[1])
+
+
+@operator("hardsigmoid")
+def write_hardsigmoid(g, node):
+    if result(node).dtype == torch.float64:
+        g.refuse("PyTorch's slope is the float32 nearest to 1/6 here, in float64 too")
+    sixth = float(torch.tensor(1 / 6, dtype=torch.float32))
+    return g.add("HardSigmoid", [g.of(node.args[0])], alpha=sixth, beta=0.5)
+
+
+@operator("_softmax", "_log_softmax")
+def write_softmax(g, node):
+    op = "LogSoftmax" if node.name == "_log_softmax" else "Softmax"
+    return g.add(op, [g.of(node.args[0])], axis=node.args[1])
+
+
+# ---- Windows and means
+
+
+@operator("max_pool2d_with_indices")
+def write_max_pool(g, node):
+    x, kernel = node.args[0], pair(node.args[1])
+    stride = pair(argument(node, 2, "stride", []) or kernel)
+    padding, dilation = pair(argument(node, 3, "padding", [0])), pair(argument(node, 4, "dilation", [1]))
+    if x.tensor.dim() != 4:
+        g.refuse("a pool of an array without a batch axis")
+    return g.add("MaxPool", [g.of(x)], kernel_shape=kernel, strides=stride, pads=padding * 2, dilations=dilation,
+                 ceil_mode=int(argument(node, 5, "ceil_mode", False)))
+
+
+@operator("avg_pool2d")
+def write_average_pool(g, node):
+    kernel = pair(node.args[1])
+    stride, padding = pair(argument(node, 2, "stride", []) or kernel), pair(argument(node, 3, "padding", [0]))
+    if argument(node, 6, "divisor_override") is not None or node.args[0].tensor.dim() != 4:
+        g.refuse("a divisor of its own, or no batch axis")
+    return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=stride, pads=padding * 2,
+                 ceil_mode=int(argument(node, 4, "ceil_mode", False)),
+                 count_include_pad=int(argument(node, 5, "count_include_pad", True)))
+
+
+@operator("_adaptive_avg_pool2d")
+def write_adaptive_average(g, node):
+    size, out = node.args[0].tensor.shape[-2:], result(node).shape[-2:]
+    if node.args[0].tensor.dim() != 4 or any(a % b for a, b in zip(size, out)):
+        g.refuse("windows of several sizes, or no batch axis")
+    kernel = [a // b for a, b in zip(size, out)]
+    return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=kernel)
+
+
+@operator("mean")
+def write_mean(g, node):
+    axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
+    if axes is None or len(axes) == 0:
+        g.refuse("a mean over all axes that is not the loss")
+    return g.add("ReduceMean", [g.of(node.args[0]), g.integers(axes)], keepdims=int(keep))
+
+
+# ---- Normalizations
+
+
+def filled(g, like, n, number):
+    return g.constant(torch.full((n,), number, dtype=like.dtype))
+
+
+@operator("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "cudnn_batch_norm")
+def write_batch_norm(g, node):
+    if node.name == "cudnn_batch_norm":
+        g.refuse("a normalization that bypasses aten.native_batch_norm")
+    x, weight, bias, mean, variance = node.args[:5]
+    training, eps = (False, node.args[6]) if node.name.endswith("no_training") else (node.args[5], node.args[7])
+    like, n = x.tensor, x.tensor.shape[1]
+    inputs = [g.of(x), g.of(weight) if weight is not None else filled(g, like, n, 1),
+              g.of(bias) if bias is not None else filled(g, like, n, 0)]
+    if training:  # the file's are not read
+        inputs += [filled(g, like, n, 0), filled(g, like, n, 1)]
+    else:
+        inputs += [g.statistic(mean), g.statistic(variance)]
+    return g.add("BatchNormalization", inputs, outputs=3 if training else 1, epsilon=g.float32(eps, like, "eps"),
+                 training_mode=1 if training else None)
+
+
+@operator("native_layer_norm")
+def write_layer_norm(g, node):
+    x, shape, weight, bias, eps = node.args[:5]
+    inputs = [g.of(x), g.of(weight) if weight is not None else g.constant(torch.ones(list(shape), dtype=x.tensor.dtype))]
+    inputs += [g.of(bias)] if bias is not None else []
+    return g.add("LayerNormalization", inputs, axis=-len(shape), epsilon=g.float32(eps, x.tensor, "eps"))
+
+
+@operator("native_group_norm")
+def write_group_norm(g, node):
+    x, weight, bias, _, channels, _, groups, eps = node.args[:8]
+    inputs = [g.of(x), g.of(weight) if weight is not None else filled(g, x.tensor, channels, 1),
+              g.of(bias) if bias is not None else filled(g, x.tensor, channels, 0)]
+    return g.add("GroupNormalization", inputs, num_groups=groups, epsilon=g.float32(eps, x.tensor, "eps"))
+
+
+# ---- Losses: the last nodes, in the form that docs/operators.md has for each
+
+
+@loss("nll_loss_forward")
+def write_cross_entropy(g, node):
+    soft, target, weight, reduction, ignored = node.args[:5]
+    if weight is not None or reduction != 1:
+        g.refuse("weights of classes, or a reduction other than the mean")
+    if bool((target.tensor == ignored).any()):
+        g.refuse(f"a label that is ignored ({ignored})")
+    last = soft.node
+    if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
+        g.refuse("not after a log_softmax over the classes of (batch, classes)")
+    made = next(n for n in g.nodes if n.name == g.of(soft))
+    del made.attribute[:]
+    made.attribute.add(name="axis", i=1, type=2)
+    g.add("NegativeLogLikelihoodLoss", [g.of(soft), "y"], reduction="mean")
+    return "ce"
+
+
+@loss("mse_loss")
+def write_squared_error(g, node):
+    if argument(node, 2, "reduction", 1) != 1:
+        g.refuse("a reduction other than the mean")
+    if node.args[0].tensor.shape != node.args[1].tensor.shape:
+        g.refuse("a target of another shape than the output's")
+    less = g.add("Sub", [g.of(node.args[0]), "y"])
+    g.add("ReduceMean", [g.add("Mul", [less, less])], keepdims=0)
+    return "mse"
+
+
+def whole(g, node):
+    """A sum or mean over everything, of something that is no such loss below."""
+    if argument(node, 1, "dim") not in (None, []) or node.kwargs.get("dtype") is not None:
+        g.refuse("a sum or mean that is not over everything")
+    return g.of(node.args[0])
+
+
+@loss("sum")
+def write_whole_sum(g, node):
+    g.add("ReduceSum", [whole(g, node)], keepdims=0)
+    return "sum"
+
+
+@loss("mean")
+def write_whole_mean(g, node):
+    """The mean of n entries is the sum of their n-th parts."""
+    count = g.scalar(node.args[0].tensor.numel(), node.args[0].tensor)
+    g.add("ReduceSum", [g.add("Div", [whole(g, node), count])], keepdims=0)
+    return "sum"

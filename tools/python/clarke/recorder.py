@@ -1,0 +1,206 @@
+"""clarke.record: a training step, written as a run folder (docs/run-format.md)."""
+import hashlib
+import json
+import math
+import os
+import platform
+from fractions import Fraction
+
+import numpy as np
+import torch
+from torch.nn.modules import module as hooks
+
+from . import graph as graphs
+from . import kinks, replay
+from .refused import Refused
+from .trace import Dispatch, Functions, Trace
+
+PROFILE = "pytorch-2.13"
+SAFETENSORS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
+               torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL"}
+
+
+def safetensors(tensors):
+    """The bytes of a file of these tensors."""
+    header, body = {}, b""
+    for name, t in sorted(tensors.items()):
+        data = graphs.raw(t)
+        header[name] = {"dtype": SAFETENSORS[t.dtype], "shape": list(t.shape), "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def array(t):
+    t = t.detach().cpu().contiguous()
+    return (t.to(torch.float32) if t.dtype == torch.bfloat16 else t).numpy()
+
+
+def write_whole(path, data):
+    """All of it under its name, or nothing."""
+    temporary = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(temporary, "wb") as f:
+            f.write(data)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(temporary, path)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    return {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+
+
+def flags():
+    return {"deterministic": torch.are_deterministic_algorithms_enabled(),
+            "float32_matmul_precision": torch.get_float32_matmul_precision(),
+            "tf32_matmul": torch.backends.cuda.matmul.allow_tf32, "tf32_cudnn": torch.backends.cudnn.allow_tf32,
+            "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled, "nnpack": torch._C._get_nnpack_enabled(),
+            "threads": torch.get_num_threads()}
+
+
+def optimizer_entry(optimizer):
+    if optimizer is None:
+        return None
+    plain = (int, float, bool, str, type(None))
+    return {"name": type(optimizer).__name__,
+            "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
+
+
+class record:
+    """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
+
+    The step runs as it would without. At the end of the block the folder is written, or the step refused (Refused), and
+    nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
+    """
+
+    def __init__(self, path, model, *, light=False, optimizer=None, step=0):
+        self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
+        self.trace = Trace()
+        self.given, self.gradients, self.autocast = [], None, None
+
+    # ---- While the step runs
+
+    def __enter__(self):
+        model = self.model
+        self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
+        self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
+        for name, p in self.parameters.items():
+            if p.grad is not None and bool((p.grad != 0).any()):
+                raise Refused(f"{name} has a gradient already; a record is of one backward pass: zero_grad first")
+        self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
+        self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
+        self.names = {id(m): name for name, m in model.named_modules()}
+        self.hooks = [hooks.register_module_forward_pre_hook(self.enter_module),
+                      hooks.register_module_forward_hook(self.leave_module, always_call=True)]
+        self.modes = [Functions(self.trace, self.after_backward), Dispatch(self.trace)]
+        for mode in self.modes:
+            mode.__enter__()
+        return self
+
+    def enter_module(self, module, args):
+        if module is self.model and not self.given:
+            self.given = [t for t in args if isinstance(t, torch.Tensor)]
+            self.autocast = self.autocast_now()
+        self.trace.modules.append(self.names.get(id(module), type(module).__name__))
+
+    def leave_module(self, *_):
+        self.trace.modules.pop()
+
+    def autocast_now(self):
+        kind = self.given[0].device.type if self.given else "cpu"
+        return str(torch.get_autocast_dtype(kind)).removeprefix("torch.") if torch.is_autocast_enabled(kind) else None
+
+    def after_backward(self):
+        self.gradients = {n: p.grad.detach().clone() for n, p in self.parameters.items() if p.grad is not None}
+
+    def __exit__(self, kind, error, _):
+        for mode in reversed(self.modes):
+            mode.__exit__(kind, error, None)
+        for hook in self.hooks:
+            hook.remove()
+        if kind is None:
+            self.write()
+        return False
+
+    # ---- Afterwards
+
+    def write(self):
+        if self.gradients is None:
+            raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
+        given = [v for v in (self.trace.by_identity.get(id(t)) for t in self.given) if v is not None]
+        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given)
+        found = graphs.ancestors(self.trace.loss, given)
+        nodes = [n for n in self.trace.nodes if id(n) in found]
+        kinks.check(nodes)
+        again = replay.compare(self.trace, nodes, self.parameters, self.trace.seed)
+        os.makedirs(self.path, exist_ok=True)
+        base = os.path.join(self.path, f"step-{self.step:06}")
+        graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
+        files = {"batch": write_whole(f"{base}.batch.npz", self.batch(graph)),
+                 "parameters": write_whole(f"{base}.parameters.safetensors", safetensors(graph.initializers)),
+                 "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
+        if not self.light:
+            files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)))
+        model = write_whole(os.path.join(self.path, "graph.onnx"), graphs.model_bytes(graph, torch.__version__))
+        run = self.description(graph, loss, factors, again, model, files)
+        write_whole(os.path.join(self.path, "run.json"), (json.dumps(run, indent=1) + "\n").encode())
+
+    def begun(self, name, t):
+        return self.start[name] if name in self.start else self.before.get(name, t)
+
+    def wrt(self, graph):
+        """The gradients of the parameters in the graph that are trained."""
+        used = {n for n in graph.initializers if n not in graph.statistics and self.parameters[n].requires_grad}
+        return {n: self.gradients.get(n, torch.zeros_like(self.parameters[n])) for n in used}
+
+    def batch(self, graph):
+        import io
+        out = io.BytesIO()
+        arrays = {"x": array(graph.x.tensor)} | ({"y": array(graph.y.tensor)} if graph.y is not None else {})
+        np.savez(out, **arrays)
+        return out.getvalue()
+
+    def everything(self, graph):
+        tensors = {f"before/{n}": t for n, t in self.before.items()}
+        tensors |= {f"after/{n}": t for n, t in self.buffers.items()}
+        for name, node in graph.recorded.items():
+            if name not in {graph.names.get(id(v)) for v in node.results}:
+                continue
+            tensors[f"output/{name}"] = node.results[0].tensor
+            if node.grad_output is not None:
+                tensors[f"gradient/{name}"] = node.grad_output
+            if node.name == "max_pool2d_with_indices":
+                tensors[f"indices/{name}"] = node.results[1].tensor
+        return tensors
+
+    def factor(self, factors):
+        """What the loss in the graph was multiplied by, exactly."""
+        product = Fraction(1)
+        for number, divides in factors:
+            if not math.isfinite(number) or number == 0:
+                raise Refused(f"the loss is scaled by {number}")
+            product = product / Fraction(number) if divides else product * Fraction(number)
+        if self.trace.seed is not None:
+            product *= Fraction(float(self.trace.seed))
+        return str(product)
+
+    def description(self, graph, loss, factors, again, model, files):
+        tied = {n: next(m for m, p in self.parameters.items() if p is t)
+                for n, t in self.all_names.items() if n not in self.parameters}
+        return {
+            "format": "clarke-run", "version": 1,
+            "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
+            "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
+            "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
+            "graph": model, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
+            "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
+                      for name, n in graph.recorded.items()],
+            "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
+                       "optimizer": optimizer_entry(self.optimizer), "files": files, "replay": again}]}
+
+    @staticmethod
+    def device(graph):
+        t = graph.x.tensor
+        return torch.cuda.get_device_name(t.device) if t.device.type == "cuda" else platform.machine()

@@ -1,0 +1,235 @@
+"""The operators of one training step, as PyTorch's dispatcher runs them: forward, and backward by autograd's nodes.
+
+Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
+a new value of it.
+"""
+import os
+import sys
+from dataclasses import dataclass, field
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
+
+from .refused import Refused
+
+# Frames of these folders are not where an operator was called: torch's own, and this one.
+LIBRARIES = tuple(os.path.dirname(os.path.abspath(f)) + os.sep for f in (torch.__file__, __file__))
+
+
+@dataclass
+class Value:
+    tensor: torch.Tensor  # its numbers; a copy, if the tensor was changed in place later
+    node: "Node | None"  # what made it; None: it was there before
+    requires_grad: bool
+    version: int = 0  # of its storage
+
+
+@dataclass
+class Node:
+    """A forward operator: arguments and results with a Value in place of each tensor."""
+
+    op: object
+    args: tuple
+    kwargs: dict
+    results: list
+    module: str
+    source: str
+    grad_enabled: bool
+    sequence: int  # autograd's number, if some argument requires a gradient
+    backward: list = field(default_factory=list)  # names of the operators that autograd ran for it
+    grad_output: torch.Tensor | None = None
+    grad_inputs: tuple = ()
+
+    @property
+    def name(self):
+        return self.op._schema.name.split("::")[-1]
+
+    @property
+    def aten(self):
+        return str(self.op)
+
+    def where(self):
+        return f"{self.module or 'the model'}, {self.source}: {self.aten}"
+
+
+def values_in(tree):
+    """The values in arguments, in order."""
+    if isinstance(tree, Value):
+        yield tree
+    elif isinstance(tree, (list, tuple)):
+        for item in tree:
+            yield from values_in(item)
+    elif isinstance(tree, dict):
+        for item in tree.values():
+            yield from values_in(item)
+
+
+def replace(tree, leaf, new):
+    """The arguments with new(x) for each x of type leaf."""
+    if isinstance(tree, leaf):
+        return new(tree)
+    if isinstance(tree, (list, tuple)):
+        return type(tree)(replace(item, leaf, new) for item in tree)
+    if isinstance(tree, dict):
+        return {key: replace(item, leaf, new) for key, item in tree.items()}
+    return tree
+
+
+def source_line():
+    """FILE:LINE of the call, outside of torch."""
+    frame = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARIES):
+        frame = frame.f_back
+    if frame is None:
+        return "no source"
+    path = os.path.abspath(frame.f_code.co_filename)
+    inside = os.path.relpath(path)
+    return f"{os.path.basename(path) if inside.startswith('..') else inside}:{frame.f_lineno}"
+
+
+class Trace:
+    """Fed by the modes below while the step runs."""
+
+    def __init__(self):
+        self.nodes = []
+        self.modules = []  # the names of those that run
+        self.loss = self.seed = None
+        self.sequence = {}  # forward nodes by autograd's numbers
+        self.kept = []  # tensors that must live: identities and addresses are looked up
+        self.by_identity, self.by_place = {}, {}
+        self.versions = {}  # of storages
+
+    # ---- Values
+
+    @staticmethod
+    def place(t):
+        return t.untyped_storage().data_ptr(), t.storage_offset(), tuple(t.shape), tuple(t.stride()), t.dtype
+
+    def remember(self, t, node, requires_grad=None):
+        """requires_grad: of a result, which autograd has not marked yet."""
+        storage = t.untyped_storage().data_ptr()
+        marked = t.requires_grad if requires_grad is None else requires_grad
+        value = Value(t, node, marked, self.versions.setdefault(storage, 0))
+        self.kept.append(t)
+        self.by_identity[id(t)] = value
+        self.by_place[self.place(t), marked] = value
+        return value
+
+    def value(self, t):
+        if t.layout != torch.strided:
+            raise Refused(f"{self.modules[-1] if self.modules else 'the model'}, {source_line()}: a tensor of layout {t.layout}")
+        found = self.by_identity.get(id(t))
+        if found is not None:
+            found.requires_grad = t.requires_grad
+        else:  # autograd makes another tensor of a view that was made
+            found = self.by_place.get((self.place(t), t.requires_grad))
+        if found is None:
+            return self.remember(t, None)
+        if found.version != self.versions[t.untyped_storage().data_ptr()]:
+            raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
+        return found
+
+    def change(self, t):
+        """The tensor is about to be changed: its values keep their numbers."""
+        storage = t.untyped_storage().data_ptr()
+        for value in {id(v): v for v in [*self.by_identity.values(), *self.by_place.values()]}.values():
+            if value.tensor.untyped_storage().data_ptr() == storage:
+                value.tensor = value.tensor.detach().clone()
+        self.versions[storage] = self.versions.get(storage, 0) + 1
+
+    # ---- Operators
+
+    def forward(self, op, args, kwargs):
+        held = replace((args, kwargs), torch.Tensor, self.value)
+        changed = [a for a, s in zip(args, op._schema.arguments) if s.alias_info is not None and s.alias_info.is_write]
+        for t in changed:
+            self.change(t)
+        out = op(*args, **kwargs)
+        results = list(out) if isinstance(out, (list, tuple)) else [out]
+        node = Node(op, held[0], held[1], results, self.modules[-1] if self.modules else "", source_line(),
+                    torch.is_grad_enabled(), torch.autograd._get_sequence_nr() - 1)
+        marked = node.grad_enabled and op._schema.name != "aten::detach" and any(v.requires_grad for v in values_in(held))
+        node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
+                        for t in results]
+        for t in changed:
+            if all(t is not r for r in results):
+                self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
+        self.nodes.append(node)
+        if node.grad_enabled and any(v.requires_grad for v in values_in(held)):
+            self.sequence.setdefault(node.sequence, node)  # the first: others of that number made no node of their own
+        return out
+
+    def backward(self, autograd_node, op):
+        node = self.sequence.get(autograd_node._sequence_nr())
+        if node is not None:
+            node.backward.append(str(op))
+
+    def watch(self, loss, gradient):
+        """loss.backward(gradient) is about to run: gradients are kept as autograd hands them on."""
+        if self.loss is not None:
+            raise Refused(f"{source_line()}: a second backward pass; a record is of one")
+        if loss.numel() != 1 or loss.grad_fn is None:
+            raise Refused(f"{source_line()}: the backward pass is of no scalar that depends on the parameters")
+        self.loss, self.seed = self.value(loss), gradient
+        seen, rest = set(), [loss.grad_fn]
+        while rest:
+            node = rest.pop()
+            if node is None or node in seen:
+                continue
+            seen.add(node)
+            rest += [n for n, _ in node.next_functions]
+            held = self.sequence.get(node._sequence_nr())
+            if held is not None:
+                node.register_prehook(self.keep_output(held))
+                node.register_hook(self.keep_inputs(held))
+        self.kept.append(seen)
+
+    @staticmethod
+    def keep_output(held):
+        def hook(grads):
+            with _disable_current_modes():
+                held.grad_output = None if grads[0] is None else grads[0].detach().clone()
+        return hook
+
+    @staticmethod
+    def keep_inputs(held):
+        def hook(grad_inputs, _):
+            with _disable_current_modes():
+                held.grad_inputs = tuple(None if g is None else g.detach().clone() for g in grad_inputs)
+        return hook
+
+
+class Dispatch(TorchDispatchMode):
+    """Sees every ATen operator, below autograd."""
+
+    def __init__(self, trace):
+        super().__init__()
+        self.trace = trace
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            self.trace.backward(node, op)
+        if node is not None or self.trace.loss is not None:
+            return op(*args, **(kwargs or {}))
+        return self.trace.forward(op, args, kwargs or {})
+
+
+class Functions(TorchFunctionMode):
+    """Sees Tensor.backward, above autograd: with it the forward pass ends."""
+
+    def __init__(self, trace, after):
+        super().__init__()
+        self.trace, self.after = trace, after
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if function is not torch.Tensor.backward:
+            return function(*args, **kwargs)
+        with _disable_current_modes():
+            self.trace.watch(args[0], kwargs.get("gradient"))
+        out = function(*args, **kwargs)
+        with _disable_current_modes():
+            self.after()
+        return out

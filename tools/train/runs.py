@@ -1,0 +1,106 @@
+"""Records the training steps in cases/runs: small ones, on the CPU, from fixed seeds (docs/run-format.md)."""
+import os
+import shutil
+import sys
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "python"))
+import clarke  # noqa: E402
+
+
+class Lemma2(nn.Module):
+    """Park, Chun, Lee, Lemma 2: relu(w x) - relu(-w x) is w x; an exporter folds -w."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return torch.relu(self.w * x) - torch.relu(-self.w * x)
+
+
+class TwoZeros(nn.Module):
+    """Two layers of equal weights, which an exporter merges into one."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(1, 1, bias=False), nn.Linear(1, 1, bias=False)
+        for layer in (self.first, self.second):
+            nn.init.zeros_(layer.weight)
+
+    def forward(self, x):
+        return F.relu(self.first(x)) - F.relu(self.second(x))
+
+
+class Bounds(nn.Module):
+    """clamp and hardtanh at their upper bound: 1 and 0."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return torch.clamp(self.w * x, -1, 1) + F.hardtanh(self.w * x)
+
+
+class Tied(nn.Module):
+    """An encoder and a decoder of one weight."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = nn.Linear(4, 4, bias=False), nn.Linear(4, 4, bias=False)
+        self.decoder.weight = self.encoder.weight
+
+    def forward(self, x):
+        return self.decoder(F.relu(self.encoder(x)))
+
+
+def fresh():
+    """A convolutional network as it is before the first step: BatchNorm in training."""
+    return nn.Sequential(nn.Conv2d(1, 4, 3, padding=1, bias=False), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.MaxPool2d(2),
+                         nn.Flatten(), nn.Linear(36, 3))
+
+
+def small():
+    """LeNet's layers at 6 x 6; a blank border ties windows."""
+    return nn.Sequential(nn.Conv2d(1, 3, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(),
+                         nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, 3))
+
+
+def images(n):
+    x = torch.zeros(n, 1, 6, 6)
+    x[:, :, 1:5, 1:5] = torch.randint(0, 17, (n, 1, 4, 4)) / 16
+    return x
+
+
+def summed(x):
+    return lambda model: model(x).sum()
+
+
+def main(folder):
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    x, y = images(4), torch.tensor([0, 1, 2, 1])
+    steps = {
+        "lemma2": (Lemma2(), summed(torch.ones(1, 1)), {}),
+        "two-zeros": (TwoZeros(), summed(torch.ones(1, 1)), {}),
+        "bounds": (Bounds(), summed(torch.ones(1, 1)), {}),
+        "tied": (Tied(), lambda m, a=torch.randn(3, 4), b=torch.randn(3, 4): F.mse_loss(m(a), b), {}),
+        "fresh": (fresh(), lambda m: F.cross_entropy(m(x), y), {}),
+        "small": (small(), lambda m: 1024 * F.cross_entropy(m(x), y) / 3, {}),
+        "small-light": (small(), lambda m: F.cross_entropy(m(x), y), {"light": True}),
+        "small-float64": (small().double(), lambda m: F.cross_entropy(m(x.double()), y), {"light": True}),
+    }
+    for name, (model, loss, options) in steps.items():
+        run = os.path.join(folder, name)
+        shutil.rmtree(run, ignore_errors=True)
+        with clarke.record(run, model, **options):
+            loss(model).backward()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(HERE, "..", "..", "cases", "runs"))
