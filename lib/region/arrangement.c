@@ -37,14 +37,17 @@ set_column(fmpz *row, const clarke_arrangement *a, mpq_t *v, mpq_t *t, size_t j)
   fmpq_clear(q);
 }
 
-/* Of rows that begin with a positive entry. */
+/* 1: equal; -1: opposite; 0: neither. */
 static int
-first_sign(const fmpz *row, size_t dim)
+compare_directions(fmpz *a, const fmpz *b, size_t dim)
 {
-  for (size_t i = 0; i < dim; i++)
-    if (!fmpz_is_zero(row + i))
-      return fmpz_sgn(row + i);
-  return 0;
+  bool equal, opposite;
+
+  equal = _fmpz_vec_equal(a, b, (slong)dim);
+  _fmpz_vec_neg(a, a, (slong)dim);
+  opposite = _fmpz_vec_equal(a, b, (slong)dim);
+  _fmpz_vec_neg(a, a, (slong)dim);
+  return equal ? 1 : opposite ? -1 : 0;
 }
 
 /* The column's row among those of `all`, which grows by it when it is new. */
@@ -52,24 +55,25 @@ static void
 place_column(clarke_arrangement *a, fmpz_mat_t all, size_t *n_rows, const fmpz *row, size_t j)
 {
   const size_t dim = (size_t)fmpz_mat_ncols(all);
-  fmpz *next = fmpz_mat_entry(all, (slong)*n_rows, 0);
-  size_t k = 0;
 
-  a->turn[j] = (signed char)first_sign(row, dim);
   a->row[j] = CLARKE_NO_ROW;
-  if (a->turn[j] == 0)
+  a->turn[j] = 0;
+  if (_fmpz_vec_is_zero(row, (slong)dim))
     return;
-  _fmpz_vec_scalar_mul_si(next, row, (slong)dim, a->turn[j]);
-  while (k < *n_rows && !_fmpz_vec_equal(fmpz_mat_entry(all, (slong)k, 0), next, (slong)dim))
-    k++;
-  a->row[j] = k;
-  if (k < *n_rows)
+  for (size_t k = 0; k < *n_rows && a->turn[j] == 0; k++) {
+    a->row[j] = k;
+    a->turn[j] = (signed char)compare_directions(fmpz_mat_entry(all, (slong)k, 0), row, dim);
+  }
+  if (a->turn[j] != 0)
     return;
-  a->first[k] = j;
+  a->row[j] = *n_rows;
+  a->turn[j] = 1;
+  a->first[*n_rows] = j;
+  _fmpz_vec_set(fmpz_mat_entry(all, (slong)*n_rows, 0), row, (slong)dim);
   (*n_rows)++;
 }
 
-/* Distinct rows, each beginning with a positive entry; of an affine arrangement (0, 1) first. */
+/* Distinct rows, none the opposite of another; of an affine arrangement (0, 1) first. */
 static size_t
 place_columns(clarke_arrangement *a, fmpz_mat_t all, mpq_t *v, mpq_t *t)
 {

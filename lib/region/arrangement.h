@@ -19,7 +19,7 @@ typedef struct {
   size_t rank;       /* of the rows */
   clarke_rows rows;  /* in `rank` dimensions; row 0 is positive, if there is one */
   size_t *row;       /* p: by column, or CLARKE_NO_ROW */
-  signed char *turn; /* p: the row times this has the column's direction; without a row: the sign everywhere */
+  signed char *turn; /* p: the row times this has the column's direction (1 for its first); without a row: the sign everywhere */
   size_t *first;     /* by row: its first column; p for (0, 1) */
   size_t *kept;      /* rank: the coordinates that are kept; n for the last of an affine one */
 } clarke_arrangement;
