@@ -183,7 +183,7 @@ clarke_status
 clarke_arrangement_enumerate(clarke_sign_tree *tree, const clarke_arrangement *a, const clarke_sign_visitor *visitor,
                              clarke_error *err)
 {
-  return clarke_sign_vectors(tree, &a->rows, a->rows.n > 0 ? 1 : 0, visitor, err);
+  return clarke_sign_vectors(tree, &a->rows, a->rows.n > 0 ? 1 : 0, NULL, visitor, err);
 }
 
 size_t

@@ -229,7 +229,7 @@ explore(tree *t, size_t depth, clarke_error *err)
 
 /* A point where the fixed rows are positive. */
 static clarke_status
-start(tree *t, bool *possible, clarke_error *err)
+start(tree *t, bool *possible, const clarke_witness *given, clarke_error *err)
 {
   clarke_cross_kind kind = CLARKE_CROSS_POINT;
   size_t n;
@@ -237,7 +237,9 @@ start(tree *t, bool *possible, clarke_error *err)
 
   for (size_t i = 0; i < t->fixed; i++)
     clarke_trail_push(&t->trail, i, 1, CLARKE_CHOSEN);
-  if (status == CLARKE_OK && t->fixed > 0)
+  if (status == CLARKE_OK && given != NULL)
+    clarke_witness_set(&t->frame[0].here, given, t->rows->dim);
+  else if (status == CLARKE_OK && t->fixed > 0)
     status = clarke_cross_program(&kind, &t->frame[0].here, &n, &t->crossing, &t->trail, SIZE_MAX, 0, err);
   else if (status == CLARKE_OK && t->rows->dim > 0)
     t->frame[0].here.x[0] = 1;
@@ -262,7 +264,8 @@ clear(tree *t)
 }
 
 clarke_status
-clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, const clarke_sign_visitor *visitor, clarke_error *err)
+clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, const clarke_witness *given,
+                    const clarke_sign_visitor *visitor, clarke_error *err)
 {
   tree t = {.rows = rows, .fixed = fixed, .visitor = visitor, .result = r};
   bool possible = false;
@@ -276,7 +279,7 @@ clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, 
   if (status == CLARKE_OK)
     status = clarke_trail_init(&t.trail, rows->n, err);
   if (status == CLARKE_OK)
-    status = start(&t, &possible, err);
+    status = start(&t, &possible, given, err);
   if (status == CLARKE_OK && possible)
     status = explore(&t, 0, err);
   r->programs = t.crossing.programs;
