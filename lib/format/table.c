@@ -29,14 +29,14 @@ clarke_table_clear(clarke_table *t)
 }
 
 /* Decimals with an exponent that is not large, and fractions: no other literal of programs. */
-static bool
-is_plain(const char *word)
+bool
+clarke_table_number(mpq_t value, const char *word)
 {
   const char *e = strpbrk(word, "eE");
+  const long exponent = e != NULL ? strtol(e + 1, NULL, 10) : 0;
 
-  if (word[strspn(word, "0123456789+-./eE")] != '\0')
-    return false;
-  return e == NULL || (strtol(e + 1, NULL, 10) <= CLARKE_TABLE_EXPONENT && strtol(e + 1, NULL, 10) >= -CLARKE_TABLE_EXPONENT);
+  return strlen(word) <= LONGEST && word[strspn(word, "0123456789+-./eE")] == '\0' && exponent <= CLARKE_TABLE_EXPONENT
+         && exponent >= -CLARKE_TABLE_EXPONENT && clarke_literal_parse(value, word);
 }
 
 static bool
@@ -64,7 +64,7 @@ next_number(mpq_t value, bool *found, reader *r, clarke_error *err)
     word[n++] = *r->at;
   }
   word[n] = '\0';
-  if (!is_plain(word) || !clarke_literal_parse(value, word))
+  if (!clarke_table_number(value, word))
     return clarke_fail(err, CLARKE_EINPUT, "%s: line %zu: '%.40s' is no number; expected -3, 0.25, 1e-3 or 1/3", r->file,
                        r->line, word);
   return CLARKE_OK;

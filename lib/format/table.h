@@ -7,6 +7,7 @@
 #include "base/status.h"
 
 #include <gmp.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CLARKE_TABLE_ENTRIES ((size_t)1 << 20)
@@ -16,6 +17,9 @@ typedef struct {
   size_t rows, columns; /* both at least 1 */
   mpq_t *value;         /* rows x columns */
 } clarke_table;
+
+/* One number as above, the whole word. */
+bool clarke_table_number(mpq_t value, const char *word);
 
 void clarke_table_init(clarke_table *t);
 void clarke_table_clear(clarke_table *t);

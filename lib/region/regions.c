@@ -1,5 +1,6 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
+#include "region/rays.h"
 
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>
@@ -21,19 +22,22 @@ typedef struct {
   unsigned char *choice;
   size_t *done, n_done; /* what is known or asked, as it came: to be taken back */
   fmpz *row;            /* dim + 1 */
+  const clarke_rays *rays; /* of the cone; none of more than two variables */
   bool ended;
 } search;
 
 /* An arrangement inside the cone above it. */
 typedef struct {
   search *s;
-  size_t fixed;            /* rows of the cone */
-  const clarke_rows *rows; /* the cone's, then a row a question */
+  const clarke_rays *rays; /* of the cone above */
+  size_t above;            /* rows of that cone */
+  size_t fixed;            /* rows that are positive: the cone's, and what lets an entry be the largest */
+  const clarke_rows *rows; /* those, then a row a question */
   size_t n;
   question *question;
 } level;
 
-static clarke_status explore(search *s, const fmpz_mat_t cone, const clarke_witness *start, clarke_error *err);
+static clarke_status explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -47,7 +51,14 @@ place_row(const search *s)
 
   if (s->local && !fmpz_is_zero(s->row + dim))
     return fmpz_sgn(s->row + dim);
-  return _fmpz_vec_is_zero(s->row, dim) ? fmpz_sgn(s->row + dim) : MUST_SPLIT;
+  if (_fmpz_vec_is_zero(s->row, dim))
+    return fmpz_sgn(s->row + dim);
+  if (s->rays->n > 0) {
+    const int sign = clarke_rays_sign(s->rays, s->row);
+
+    return sign != 0 ? sign : MUST_SPLIT;
+  }
+  return MUST_SPLIT;
 }
 
 static void
@@ -163,7 +174,7 @@ ask_order(search *s, size_t *fork, size_t i)
       winners++;
     }
   if (winners == 1) {
-    s->choice[i] = CLARKE_NO_SIDE;
+    s->choice[i] = (unsigned char)winner;
     settle(s, i, winner);
   } else if (*fork == CLARKE_NONE)
     *fork = i;
@@ -194,14 +205,44 @@ sweep(search *s, level *l, size_t *fork)
 
 /* --- arrangements ---------------------------------------------------------------------------- */
 
-/* The cone's rows and the level's, turned to their signs (NULL: as they are). */
-static void
-turn_rows(fmpz_mat_t to, const clarke_rows *rows, const signed char *sign)
+/* The rays of the cone above, less what is on the wrong side of the level's rows. */
+static clarke_status
+cut_rays(clarke_rays *rays, const level *l, const signed char *sign, clarke_error *err)
 {
-  fmpz_mat_init_set(to, rows->exact);
-  for (size_t i = 0; i < rows->n; i++)
-    if (sign[i] < 0)
-      _fmpz_vec_neg(fmpz_mat_entry(to, (slong)i, 0), fmpz_mat_entry(to, (slong)i, 0), (slong)rows->dim);
+  const clarke_rays *from = l->rays;
+  clarke_status status = CLARKE_OK;
+
+  memset(rays, 0, sizeof *rays);
+  for (size_t i = l->above; from->n > 0 && i < l->rows->n && status == CLARKE_OK; i++) {
+    clarke_rays cut = {0};
+
+    status = clarke_rays_clip(&cut, from, fmpz_mat_entry(l->rows->exact, (slong)i, 0), sign[i], err);
+    clarke_rays_clear(rays);
+    *rays = cut;
+    from = rays;
+  }
+  return status;
+}
+
+/* The cone's rows and the level's, turned to their signs; where rays are known, facets alone. */
+static void
+set_cone(fmpz_mat_t to, const clarke_rows *rows, const signed char *sign, const clarke_rays *rays)
+{
+  fmpz_mat_t all;
+  slong n = 0;
+
+  fmpz_mat_init(all, (slong)rows->n, (slong)rows->dim);
+  for (size_t i = 0; i < rows->n; i++) {
+    const fmpz *row = fmpz_mat_entry(rows->exact, (slong)i, 0);
+
+    if (rays->n > 0 && !clarke_rays_bounded_by(rays, row))
+      continue;
+    _fmpz_vec_scalar_mul_si(fmpz_mat_entry(all, n++, 0), row, (slong)rows->dim, sign[i]);
+  }
+  fmpz_mat_init(to, n, (slong)rows->dim);
+  for (slong i = 0; i < n; i++)
+    _fmpz_vec_swap(fmpz_mat_entry(to, i, 0), fmpz_mat_entry(all, i, 0), (slong)rows->dim);
+  fmpz_mat_clear(all);
 }
 
 static clarke_status
@@ -209,14 +250,20 @@ follow(void *context, bool *go_on, const signed char *sign, const clarke_witness
 {
   const level *l = context;
   search *s = l->s;
+  const bool same = l->above == l->rows->n;
+  clarke_rays cut;
+  const clarke_rays *rays = same ? l->rays : &cut;
   fmpz_mat_t cone;
-  clarke_status status;
+  clarke_status status = cut_rays(&cut, l, sign, err);
 
+  if (status != CLARKE_OK)
+    return status;
   for (size_t q = 0; q < l->n; q++)
     s->side[CLARKE_MAX_KINKS * l->question[q].instruction + l->question[q].kink] = sign[l->fixed + q];
-  turn_rows(cone, l->rows, sign);
-  status = explore(s, cone, w, err);
+  set_cone(cone, l->rows, sign, rays);
+  status = explore(s, cone, rays, w, err);
   fmpz_mat_clear(cone);
+  clarke_rays_clear(&cut);
   *go_on = !s->ended;
   return status;
 }
@@ -263,7 +310,7 @@ split(search *s, level *l, const fmpz_mat_t cone, const clarke_witness *start, c
   fmpz_mat_t all;
   clarke_status status;
 
-  l->fixed = (size_t)fmpz_mat_nrows(cone);
+  l->above = l->fixed = (size_t)fmpz_mat_nrows(cone);
   copy_cone(s, all, cone, l->n);
   for (size_t q = 0; q < l->n; q++) {
     clarke_forms_kink(s->row, s->forms, l->question[q].instruction, l->question[q].kink);
@@ -280,7 +327,7 @@ let_win(search *s, size_t i, size_t a, const bool *may, const fmpz_mat_t cone, c
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   const size_t before = s->n_done;
-  level l = {.s = s, .fixed = (size_t)fmpz_mat_nrows(cone)};
+  level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
   fmpz_mat_t all, some;
   clarke_status status;
 
@@ -331,13 +378,15 @@ tell(search *s, const fmpz_mat_t cone, const clarke_witness *point, clarke_error
 }
 
 static clarke_status
-explore(search *s, const fmpz_mat_t cone, const clarke_witness *start, clarke_error *err)
+explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err)
 {
   const size_t before = s->n_done;
-  level l = {.s = s};
+  const clarke_rays *above = s->rays;
+  level l = {.s = s, .rays = rays};
   size_t fork;
   clarke_status status;
 
+  s->rays = rays;
   l.question = malloc((CLARKE_MAX_KINKS * s->forms->kinks + 1) * sizeof *l.question);
   if (l.question == NULL)
     return clarke_no_memory(err);
@@ -349,6 +398,7 @@ explore(search *s, const fmpz_mat_t cone, const clarke_witness *start, clarke_er
   else
     status = tell(s, cone, start, err);
   take_back(s, before);
+  s->rays = above;
   free(l.question);
   return status;
 }
@@ -359,9 +409,14 @@ explore(search *s, const fmpz_mat_t cone, const clarke_witness *start, clarke_er
 static clarke_status
 begin(search *s, const fmpz_mat_t cone, clarke_error *err)
 {
-  level l = {.s = s, .fixed = (size_t)fmpz_mat_nrows(cone)};
+  clarke_rays rays = {0};
+  level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
+  clarke_status status = s->local ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
 
-  return enumerate(&l, cone, NULL, err);
+  if (status == CLARKE_OK)
+    status = enumerate(&l, cone, NULL, err);
+  clarke_rays_clear(&rays);
+  return status;
 }
 
 static clarke_status

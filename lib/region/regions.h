@@ -1,11 +1,11 @@
 /* The regions of a piecewise linear function: in a polytope, or around a point.
  *
- * A *pattern* is a choice of a side for each kink and of a winner for each maximum that is no matter of course. Its region is the open set of
- * points that follow it strictly. Found are all patterns with a region that is not empty: kinks whose arguments are known as
- * affine forms are one arrangement, whose sign vectors are enumerated (sign_vectors.h) inside the cone of the choices
- * so far; each of them leads on to the kinks behind. Where an argument is constant at its kink within a region, no
- * side is chosen: both pieces have one value there, and the function does not depend on it. Of entries of a maximum that are
- * one form the first stands for all. */
+ * A *pattern* is a piece for each kink and an entry for each maximum: its winner. Its region is the open set of points that
+ * follow it strictly. Found are all patterns with a region that is not empty. Kinks whose arguments are known as affine forms
+ * are one arrangement, whose sign vectors are enumerated (sign_vectors.h) inside the cone of the choices so far; each of them
+ * leads on to the kinks behind. Where an argument is constant at its kink within a region, no side is chosen: both pieces have
+ * one value there, and the function does not depend on it. Of entries of a maximum that are one form the first stands for
+ * all. */
 #ifndef CLARKE_REGION_REGIONS_H
 #define CLARKE_REGION_REGIONS_H
 
@@ -17,7 +17,7 @@ typedef struct {
   const clarke_forms *forms; /* those of needed instructions are the region's */
   const fmpz_mat_struct *cone; /* the region: where all rows are positive on (z, 1), or on z around a point */
   const clarke_witness *point; /* a point of it: (z, 1) times some number above 0, or z around a point */
-  const unsigned char *choice; /* by instruction: of needed kinks the piece or the winner; CLARKE_NO_SIDE */
+  const unsigned char *choice; /* by instruction: of needed kinks the piece, or CLARKE_NO_SIDE; the winner */
 } clarke_region;
 
 #define CLARKE_NO_SIDE 255
