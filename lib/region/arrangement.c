@@ -151,6 +151,9 @@ clarke_arrangement_init(clarke_arrangement *a, size_t n, size_t p, mpq_t *v, mpq
   clarke_status status;
 
   memset(a, 0, sizeof *a);
+  if (n > CLARKE_ARRANGEMENT_ROWS || p > CLARKE_ARRANGEMENT_COLUMNS)
+    return clarke_fail(err, CLARKE_ENOMEM, "%zu hyperplanes in dimension %zu; at most %zu in %zu are supported", p, n,
+                       CLARKE_ARRANGEMENT_COLUMNS, CLARKE_ARRANGEMENT_ROWS);
   a->n = n;
   a->p = p;
   a->affine = t != NULL;

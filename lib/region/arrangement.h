@@ -25,8 +25,10 @@ typedef struct {
 } clarke_arrangement;
 
 #define CLARKE_NO_ROW SIZE_MAX
+#define CLARKE_ARRANGEMENT_ROWS ((size_t)512)     /* n, at most */
+#define CLARKE_ARRANGEMENT_COLUMNS ((size_t)4096) /* p, at most */
 
-/* v: n x p, by rows; t: p, or NULL for a central one. */
+/* v: n x p, by rows; t: p, or NULL for a central one. CLARKE_ENOMEM when there are more rows or columns than above. */
 clarke_status clarke_arrangement_init(clarke_arrangement *a, size_t n, size_t p, mpq_t *v, mpq_t *t, clarke_error *err);
 void clarke_arrangement_clear(clarke_arrangement *a); /* of one that is zeroed, too */
 

@@ -270,7 +270,7 @@ static void
 compare_many(bool local, uint64_t state)
 {
   for (int k = 0; k < 150; k++) {
-    const size_t inputs = 1 + draw(&state) % 3;
+    const size_t inputs = 1 + draw(&state) % 4;
     source s = {.n = 0};
 
     put_network(&s, &state, inputs, NULL);
