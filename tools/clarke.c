@@ -19,6 +19,8 @@ static const struct {
    "a program or a small network at a point: value, AD's output, generalized derivatives"},
   {"audit", clarke_command_audit,
    "a checkpoint and a minibatch: is AD's gradient of the loss a generalized derivative?"},
+  {"patterns", clarke_command_patterns,
+   "a piecewise linear network: all its regions; an arrangement of hyperplanes: all sign vectors"},
   {"certify", clarke_command_certify,
    "recorded results of tensor cores: do they follow the rule of their GPU, bit for bit?"},
   {"reproduce", clarke_command_reproduce,

@@ -27,6 +27,7 @@ static const struct {
   [CLARKE_LIMIT_BITS] = { "bits", (size_t)1 << 17, 0, (size_t)1 << 30 },
   [CLARKE_LIMIT_TIES] = { "ties", 4096, 0, (size_t)1 << 20 },
   [CLARKE_LIMIT_DERIVATIVES] = { "derivatives", (size_t)1 << 21, 0, (size_t)1 << 36 },
+  [CLARKE_LIMIT_REGIONS] = { "regions", (size_t)1 << 40, 0, (size_t)1 << 60 },
   [CLARKE_LIMIT_ROWS] = { "rows", 100000, 0, (size_t)1 << 40 },
 };
 

@@ -1,6 +1,7 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
 #include "proof.h"
 #include "allocate.h"
+#include "arrangement.h"
 #include "bound.h"
 #include "cell.h"
 #include "factor.h"
@@ -392,6 +393,10 @@ clarke_check_proof(const char *path, const char *data)
   folder = *folder != '\0' ? folder : ".";
   lines_begin(read_file(path));
   known_line("clarke-proof", "1");
+  if (line_is("claim")) {
+    check_arrangement(folder);
+    return;
+  }
   next_line("verdict");
   const char *word = next_word();
   require(verdict_known(word), "unknown verdict '%s'", word);

@@ -221,6 +221,21 @@ def runs():
     yield "two-steps", json.dumps(run, indent=1).encode()
 
 
+TABLES = [b"1 0 1\n0 1 1\n", b"# three\n+1.5 -2/3 1e-3\n\n.5e0\t7. 0\r\n", b"1/0\n", b"1 2\n3\n", b"1e400 1e-400\n0 0\n"]
+
+
+def arrangements():
+    """Matrices, and proofs of them."""
+    for name, matrix, tree in [
+            ("three", b"1 0 1\n0 1 1\n", "regions 6\nhalf 0\ntree\nsplit 1\nsplit 2\nleaf 1 -2\nleaf 2 -1\ncircuit 0 1 1 1 2 -1\nforced 2 0\nleaf 1 1\n"),
+            ("parallel", b"2 0 -1/3\n", "regions 2\nparallel 2 0\nhalf 0\ntree\nleaf 1\n"),
+            ("none", b"0\n0\n", "regions 1\ntree\nleaf 0 0\n"),
+            ("affine", b"1\n", "regions 2\ntree\nsplit 0\nleaf 1 2\nleaf 3 1\n")]:
+        offsets = "offsets V " + "0" * 64 + "\n" if name == "affine" else ""
+        text = "clarke-proof 1\nclaim arrangement\nsemantics real\narrangement V " + "0" * 64 + "\n" + offsets + tree + "end " + "0" * 64 + "\n"
+        yield name, matrix + b"===\n" + text.encode()
+
+
 POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
 
 def seeds():
@@ -237,6 +252,11 @@ def seeds():
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
             ("run", "json", runs()),
+            ("table", "text", [("table-%d" % i, t) for i, t in enumerate(TABLES)]),
+            ("vnnlib", "vnnlib", [("square", (ROOT / "cases/regions/square.vnnlib").read_bytes()),
+                                  ("minus", b"(declare-const X_0 Real)(assert(<= (- 1/2) X_0))(assert (and (<= X_0 1e1)(and)(>= X_0 -1)))"),
+                                  ("or", b"(declare-const X_0 Real)\n(assert (or (and (<= X_0 1)) (and (>= X_0 2))))\n")]),
+            ("check-arrangement", "text", arrangements()),
             ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
         for name, data in made:
             yield corpus, "%s.%s" % (name, extension), data
@@ -293,6 +313,10 @@ def dictionaries():
     yield "point", ["t=", "v=", "longer_name=", ",", "1/3", "0x1p-3", "0.1f", "0.1h", "0.1d", "1e-3", "-", "0x1.99999ap-4"]
     yield "profile", RULES + sorted(name + " 0 " for name in names if name[0].isupper())
     yield "mma", ["3f800000 ", "80000000 ", "00000000 ", "7f800000 ", "0" * 32 + "\n", "1" * 32 + "\n", "fp32 ", "fp16 ", "# ", "mma.sync."]
+    yield "table", ["-", "1/3", "1e-3", ".", " ", "\t", "\n", "#", "1e400"]
+    yield "vnnlib", ["(", ")", "(declare-const X_0 Real)", "(assert ", "(<= X_0 1)", "(>= X_0 -1)", "(and ", "(or ", "Y_0", "X_1", "(- 1)", ";", "\n"]
+    yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
+                                "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE

@@ -1,0 +1,10 @@
+/* Proofs about arrangements. */
+#ifndef CLARKE_KERNEL_ARRANGEMENT_H
+#define CLARKE_KERNEL_ARRANGEMENT_H
+
+#include "session.h"
+
+/* The lines from `claim` on; the statement, written. */
+void check_arrangement(const char *folder);
+
+#endif

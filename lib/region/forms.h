@@ -1,0 +1,47 @@
+/* A piecewise linear program over a box's variables: its instructions as affine forms, given the sides of kinks.
+ *
+ * The entries of the program's inputs are affine in variables z in Q^dim: the variables themselves, or, along a segment, A + z_0
+ * (B - A). Under choices of sides, each instruction is an affine form too: (form . (z, 1)) / den, form being dim + 1 integers. Its
+ * den > 0 does not depend on the choices, so that forms are computed in integers alone. */
+#ifndef CLARKE_REGION_FORMS_H
+#define CLARKE_REGION_FORMS_H
+
+#include "program/code.h"
+
+#include <flint/fmpz.h>
+
+typedef struct {
+  const clarke_code *p;
+  size_t dim;
+  bool *needed;    /* by instruction: some output depends on it */
+  fmpz *den;
+  fmpz **coef;     /* LINEAR: n_in + 1; PIECEWISE: 2 for each piece; ORDER: n_in; PRODUCT: 1; else NULL */
+  fmpz *form;      /* by instruction, dim + 1 */
+  size_t kinks;    /* needed PIECEWISE and ORDER instructions */
+} clarke_forms;
+
+/* entry: (entries of all inputs) x (dim + 1) rationals. An instruction that is not piecewise linear is an error that names it:
+ * pieces of degree 2, transcendental functions, branches, products and quotients of what is not constant, order statistics but the
+ * maximum. */
+clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t dim, clarke_error *err);
+void clarke_forms_clear(clarke_forms *f); /* of forms that are zeroed, too */
+
+static inline fmpz *
+clarke_forms_at(const clarke_forms *f, size_t instruction)
+{
+  return f->form + instruction * (f->dim + 1);
+}
+
+/* Computes the form of a LINEAR or PRODUCT, whose arguments' are known; of a PIECEWISE on that piece; of an ORDER whose
+ * argument number `choice` is the largest. */
+void clarke_forms_compute(clarke_forms *f, size_t instruction, size_t choice);
+
+/* row (dim + 1): a positive multiple of the argument of a PIECEWISE less its kink k; of argument i less argument j of an
+ * ORDER. */
+void clarke_forms_kink(fmpz *row, const clarke_forms *f, size_t instruction, size_t k);
+void clarke_forms_difference(fmpz *row, const clarke_forms *f, size_t instruction, size_t i, size_t j);
+
+/* Are the pieces on both sides of kink k one polynomial? Then it is none. */
+bool clarke_forms_is_smooth(const clarke_instruction *i, size_t k);
+
+#endif

@@ -1,0 +1,21 @@
+/* Distinct affine functions among regions: what a program's outputs are on them. */
+#ifndef CLARKE_REGION_FUNCTIONS_H
+#define CLARKE_REGION_FUNCTIONS_H
+
+#include "region/forms.h"
+
+typedef struct {
+  const clarke_forms *forms;
+  size_t n, room;
+  size_t width; /* integers of one: outputs x (dim + 1) */
+  fmpz *key;    /* room x width */
+  size_t slots, *slot; /* a hash table: number + 1, or 0 */
+} clarke_functions;
+
+void clarke_functions_init(clarke_functions *s, const clarke_forms *forms);
+void clarke_functions_clear(clarke_functions *s);
+
+/* The function that the outputs' forms are now: its number, in the order in which they came. */
+clarke_status clarke_functions_add(size_t *number, clarke_functions *s, clarke_error *err);
+
+#endif

@@ -1,0 +1,216 @@
+/* Rays of cones in two and three dimensions (rays.h). */
+#include "region/rays.h"
+#include "base/verify.h"
+
+#include <flint/fmpz.h>
+#include <flint/fmpz_vec.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_rays_clear(clarke_rays *r)
+{
+  if (r->ray != NULL)
+    _fmpz_vec_clear(r->ray, (slong)(r->n * r->width));
+  free(r->unit);
+  memset(r, 0, sizeof *r);
+}
+
+/* The integers over their norm, each with a relative error below 8 * 2^-52 or below 2^-900 of the largest. */
+static void
+to_unit(double unit[3], const fmpz *x, size_t width)
+{
+  slong most = 0;
+  double norm = 0;
+
+  for (size_t j = 0; j < width; j++)
+    most = (slong)fmpz_bits(x + j) > most ? (slong)fmpz_bits(x + j) : most;
+  for (size_t j = 0; j < width; j++) {
+    slong e;
+    const double m = fmpz_get_d_2exp(&e, x + j);
+
+    unit[j] = e - most < -900 ? 0 : ldexp(m, (int)(e - most));
+    norm += unit[j] * unit[j];
+  }
+  norm = sqrt(norm);
+  for (size_t j = 0; j < width; j++)
+    unit[j] /= norm;
+}
+
+static int
+exact_sign(const fmpz *row, const fmpz *ray, size_t width)
+{
+  fmpz_t sum;
+  int sign;
+
+  fmpz_init(sum);
+  _fmpz_vec_dot(sum, row, ray, (slong)width);
+  sign = fmpz_sgn(sum);
+  fmpz_clear(sum);
+  return sign;
+}
+
+/* Of unit vectors of up to three entries the product is off by less than 2^-45. */
+static int
+sign_on(const clarke_rays *r, size_t i, const fmpz *row, const double unit[3])
+{
+  const double *ray = r->unit + i * r->width;
+  const double product = unit[0] * ray[0] + unit[1] * ray[1] + (r->width == 3 ? unit[2] * ray[2] : 0);
+
+  if (fabs(product) > 0x1p-45)
+    return product > 0 ? 1 : -1;
+  return exact_sign(row, r->ray + i * r->width, r->width);
+}
+
+int
+clarke_rays_sign(const clarke_rays *r, const fmpz *row)
+{
+  double unit[3];
+  int sign = 0;
+
+  to_unit(unit, row, r->width);
+  for (size_t i = 0; i < r->n; i++) {
+    const int s = sign_on(r, i, row, unit);
+
+    if (s * sign < 0)
+      return 0;
+    sign = s != 0 ? s : sign;
+  }
+  CLARKE_ASSERT(sign != 0);
+  return sign;
+}
+
+bool
+clarke_rays_bounded_by(const clarke_rays *r, const fmpz *row)
+{
+  double unit[3];
+  size_t zeros = 0;
+
+  to_unit(unit, row, r->width);
+  for (size_t i = 0; i < r->n; i++)
+    zeros += sign_on(r, i, row, unit) == 0;
+  return zeros >= r->width - 1;
+}
+
+/* --- making ---------------------------------------------------------------------------------- */
+
+static clarke_status
+make(clarke_rays *r, size_t width, size_t most, clarke_error *err)
+{
+  r->width = width;
+  r->n = most; /* initialized so many; cut afterwards */
+  r->ray = _fmpz_vec_init((slong)(most * width));
+  r->unit = malloc(most * width * sizeof *r->unit);
+  return r->unit != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+static void
+finish(clarke_rays *r, size_t n)
+{
+  fmpz_t content;
+
+  for (size_t i = n * r->width; i < r->n * r->width; i++)
+    fmpz_clear(r->ray + i);
+  r->n = n;
+  fmpz_init(content);
+  for (size_t i = 0; i < n; i++) {
+    fmpz *ray = r->ray + i * r->width;
+
+    _fmpz_vec_content(content, ray, (slong)r->width);
+    _fmpz_vec_scalar_divexact_fmpz(ray, ray, (slong)r->width, content);
+    to_unit(r->unit + i * r->width, ray, r->width);
+  }
+  fmpz_clear(content);
+}
+
+/* Rows a z_k + b with one variable: that is all of them when each pair bounds one. */
+static bool
+bounds_variables(const fmpz_mat_t cone)
+{
+  const slong dim = fmpz_mat_ncols(cone) - 1;
+
+  if (dim < 1 || dim > 2 || fmpz_mat_nrows(cone) != 2 * dim)
+    return false;
+  for (slong i = 0; i < 2 * dim; i++)
+    for (slong j = 0; j < dim; j++)
+      if (fmpz_sgn(fmpz_mat_entry(cone, i, j)) != (j != i / 2 ? 0 : i % 2 == 0 ? 1 : -1))
+        return false;
+  return true;
+}
+
+clarke_status
+clarke_rays_of_box(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
+{
+  static const slong corner[4][2] = {{0, 2}, {1, 2}, {1, 3}, {0, 3}}; /* rows that meet there, in order around */
+  const size_t dim = (size_t)fmpz_mat_ncols(cone) - 1, n = 2 * dim;
+  clarke_status status;
+
+  memset(r, 0, sizeof *r);
+  if (!bounds_variables(cone))
+    return CLARKE_OK;
+  status = make(r, dim + 1, n, err);
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < n; i++) { /* z_k = -b / a: the last entry is the product of the |a| */
+    fmpz *ray = r->ray + i * r->width;
+
+    fmpz_one(ray + dim);
+    for (size_t k = 0; k < dim; k++)
+      fmpz_mul(ray + dim, ray + dim, fmpz_mat_entry(cone, dim == 1 ? (slong)i : corner[i][k], (slong)k));
+    for (size_t k = 0; k < dim; k++) {
+      const slong row = dim == 1 ? (slong)i : corner[i][k];
+
+      fmpz_divexact(ray + k, ray + dim, fmpz_mat_entry(cone, row, (slong)k));
+      fmpz_mul(ray + k, ray + k, fmpz_mat_entry(cone, row, (slong)dim));
+      fmpz_neg(ray + k, ray + k);
+    }
+    if (fmpz_sgn(ray + dim) < 0)
+      _fmpz_vec_neg(ray, ray, (slong)r->width);
+  }
+  finish(r, n);
+  return CLARKE_OK;
+}
+
+/* to = the ray between u and v on which the row is 0, at u and v having opposite signs. */
+static void
+meet(fmpz *to, const fmpz *u, const fmpz *v, const fmpz *row, size_t width)
+{
+  fmpz_t at_u, at_v;
+
+  fmpz_init(at_u);
+  fmpz_init(at_v);
+  _fmpz_vec_dot(at_u, row, u, (slong)width);
+  _fmpz_vec_dot(at_v, row, v, (slong)width);
+  fmpz_abs(at_u, at_u);
+  fmpz_abs(at_v, at_v);
+  _fmpz_vec_scalar_mul_fmpz(to, u, (slong)width, at_v);
+  _fmpz_vec_scalar_addmul_fmpz(to, v, (slong)width, at_u);
+  fmpz_clear(at_u);
+  fmpz_clear(at_v);
+}
+
+/* Around the cone (Sutherland and Hodgman, in integers); of two rays there is one way between them only. */
+clarke_status
+clarke_rays_clip(clarke_rays *r, const clarke_rays *from, const fmpz *row, int turn, clarke_error *err)
+{
+  const size_t width = from->width;
+  double unit[3];
+  size_t n = 0;
+  clarke_status status = make(r, width, from->n + 2, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  to_unit(unit, row, width);
+  for (size_t i = 0; i < from->n; i++) {
+    const size_t next = (i + 1) % from->n;
+    const int s = turn * sign_on(from, i, row, unit), after = turn * sign_on(from, next, row, unit);
+
+    if (s >= 0)
+      _fmpz_vec_set(r->ray + n++ * width, from->ray + i * width, (slong)width);
+    if (s * after < 0 && (width == 3 || i == 0))
+      meet(r->ray + n++ * width, from->ray + i * width, from->ray + next * width, row, width);
+  }
+  finish(r, n);
+  return CLARKE_OK;
+}

@@ -1,0 +1,42 @@
+/* The regions of a piecewise linear function: in a polytope, or around a point.
+ *
+ * A *pattern* is a piece for each kink and an entry for each maximum: its winner. Its region is the open set of points that
+ * follow it strictly. Found are all patterns with a region that is not empty. Kinks whose arguments are known as affine forms
+ * are one arrangement, whose sign vectors are enumerated (sign_vectors.h) inside the cone of the choices so far; each of them
+ * leads on to the kinks behind. Where an argument is constant at its kink within a region, no side is chosen: both pieces have
+ * one value there, and the function does not depend on it. Of entries of a maximum that are one form the first stands for
+ * all. */
+#ifndef CLARKE_REGION_REGIONS_H
+#define CLARKE_REGION_REGIONS_H
+
+#include "region/forms.h"
+#include "region/sign_vectors.h"
+
+/* A region, while it is told. */
+typedef struct {
+  const clarke_forms *forms; /* those of needed instructions are the region's */
+  const fmpz_mat_struct *cone; /* the region: where all rows are positive on (z, 1), or on z around a point */
+  const clarke_witness *point; /* a point of it: (z, 1) times some number above 0, or z around a point */
+  const unsigned char *choice; /* by instruction: of needed kinks the piece, or CLARKE_NO_SIDE; the winner */
+} clarke_region;
+
+#define CLARKE_NO_SIDE 255
+
+typedef clarke_status (*clarke_region_visitor)(void *context, bool *go_on, const clarke_region *region, clarke_error *err);
+
+typedef struct {
+  size_t regions;
+  size_t programs, circuits; /* of all arrangements */
+  bool complete;  /* all regions were told */
+  bool undecided; /* ended, for integers could not decide a system */
+} clarke_regions;
+
+/* Regions that meet the inside of {z : cone (z, 1) > 0}; cone: rows of dim + 1 integers, which bound z. */
+clarke_status clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit,
+                                    void *context, clarke_error *err);
+
+/* Regions whose closure holds z = 0: of each the cone of directions that lead into it. */
+clarke_status clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context,
+                                    clarke_error *err);
+
+#endif

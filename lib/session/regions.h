@@ -1,0 +1,29 @@
+/* What regions are asked of: a function read from a file, and where. */
+#ifndef CLARKE_SESSION_REGIONS_H
+#define CLARKE_SESSION_REGIONS_H
+
+#include "network/graph.h"
+#include "program/prog.h"
+#include "region/regions.h"
+
+/* A program (.prog), or a network (.onnx) unrolled for one sample, with respect to its inputs. */
+typedef struct {
+  clarke_prog prog;
+  clarke_graph graph;
+  clarke_code program;
+  size_t n; /* entries of its inputs */
+} clarke_region_function;
+
+void clarke_region_function_init(clarke_region_function *f);
+void clarke_region_function_clear(clarke_region_function *f);
+clarke_status clarke_region_function_open(clarke_region_function *f, const char *path, clarke_error *err);
+
+/* A point for the n entries (malloc, n initialized rationals): numbers with commas between, or a file, .npy, .npz (the array
+ * `x` or the only one) or a table of n numbers. `what`: what messages call it. */
+clarke_status clarke_region_point(mpq_t **point, const char *text, size_t n, const char *what, clarke_error *err);
+
+/* A box: 2 n rationals, lower and upper bound of each entry in turn (malloc). A table of n rows of two, or a VNNLIB query
+ * (.vnnlib). An empty one is an error, and so is a flat one; of a slice, one with no entry whose bounds differ. */
+clarke_status clarke_region_box(mpq_t **bounds, const char *path, size_t n, bool slice, clarke_error *err);
+
+#endif

@@ -1,0 +1,171 @@
+"""clarke patterns MODEL, as a command: boxes, points and segments in all their forms, pictures, refusals.
+
+    test_models.py TOOLS
+"""
+
+import json
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from fractions import Fraction
+from pathlib import Path
+
+CLARKE = Path(sys.argv[1]) / "clarke"
+ROOT = Path(__file__).resolve().parents[2]
+CASES = ROOT / "cases/regions"
+failures = []
+
+
+def expect(what, holds, *more):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what, *more)
+
+
+def patterns(*words):
+    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)
+
+
+BUMP, SQUARE = CASES / "bump.prog", CASES / "square.txt"
+
+
+def bump(x, y):
+    return max(1 - abs(x) - abs(y), 0) + max(x - y, 0), max(x, y, 0)
+
+
+def boxes(folder):
+    """Each region's affine function is the program at its point; text, JSON and counts agree; a query is its table."""
+    said = patterns(BUMP, "--box", SQUARE)
+    *lines, last = said.stdout.splitlines()
+    expect("box", said.returncode == 0 and last == "12 patterns inside the box, 10 affine functions", said)
+    found = json.loads(patterns(BUMP, "--box", SQUARE, "--json").stdout)
+    expect("JSON", found["patterns"] == "12" and found["functions"] == "10" and found["complete"] is True and found["inputs"] == 2, found)
+    expect("JSON's patterns", [r["pattern"] for r in found["regions"]] == [line.split()[0] for line in lines])
+    for r in found["regions"]:
+        at = [Fraction(x) for x in r["at"]]
+        value = tuple(sum(Fraction(g) * x for g, x in zip(row, at)) + Fraction(c) for row, c in zip(r["gradient"], r["constant"]))
+        expect("the affine function", value == bump(*at) and all(-2 < x < 2 for x in at), r)
+    expect("numbers of functions", len({r["function"] for r in found["regions"]}) == 10)
+    expect("a query", patterns(BUMP, "--box", CASES / "square.vnnlib").stdout == said.stdout)
+    expect("its count", patterns(BUMP, "--box", CASES / "square.vnnlib", "--count").stdout == "12\n")
+    (folder / "thin").write_text("-2 2\n1/2 1/2\n")
+    expect("a slice", patterns(BUMP, "--box", folder / "thin", "--slice").stdout.endswith(
+        "1101a  at 1 1/2  gradient 1  gradient 1\n4 patterns inside the box, 4 affine functions\n"),
+           patterns(BUMP, "--box", folder / "thin", "--slice"))
+
+
+def points(folder):
+    said = patterns(BUMP, "--at", "1/2,1/2")
+    *lines, last = said.stdout.splitlines()
+    expect("around a point", said.returncode == 0 and last.startswith("%d patterns around the point" % len(lines)), said)
+    (folder / "point").write_text("1/2\n1/2\n")
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }\n"
+    header = b"\x93NUMPY\1\0" + struct.pack("<H", 118) + header.ljust(117) + b"\n"
+    (folder / "point.npy").write_bytes(header.replace(b"\n ", b"  ", 1) + struct.pack("<dd", .5, .5))
+    for other in ("0.5,0x1p-1", folder / "point", folder / "point.npy"):
+        expect("a point's forms", patterns(BUMP, "--at", other).stdout == said.stdout, patterns(BUMP, "--at", other))
+    expect("where it is smooth", patterns(BUMP, "--at=-1,1/3", "--count").stdout == "1\n", patterns(BUMP, "--at=-1,1/3", "--count"))
+
+
+def segments():
+    """Models of ONNX files; both signs of ends; a profile changes nothing."""
+    said = patterns(BUMP, "--line", "2,2", "-2,-2")
+    expect("a segment", said.returncode == 0 and "The integral of <B - A, AD> is 0 -2, and so is f(B) - f(A)" in said.stdout, said)
+    expect("any profile", patterns(BUMP, "--line", "2,2", "-2,-2", "--profile", "tensorflow-2").stdout == said.stdout)
+    for model in ("digits-relu-q", "digits-hardtanh-q", "digits-prelu-q"):
+        ends = [",".join(["0"] * 64), ",".join("%d/4" % (7 * i % 5) for i in range(64))]
+        said = patterns(ROOT / "cases/audit" / (model + ".onnx"), "--line", *ends, "--json")
+        found = json.loads(said.stdout)
+        expect("a network", said.returncode == 0 and found["agree"] is True and found["integral"] == found["difference"], model)
+        pieces = [(Fraction(p["from"]), Fraction(p["to"])) for p in found["pieces"]]
+        expect("pieces", pieces[0][0] == 0 and pieces[-1][1] == 1 and all(p[1] == q[0] for p, q in zip(pieces, pieces[1:])), pieces)
+        expect("several", len(pieces) > 5 and found["count"] == str(len(pieces)), pieces)
+
+
+def pictures(folder):
+    """The polygons cover the square once."""
+    said = patterns(BUMP, "--box", SQUARE, "--svg", folder / "svg", "--at", "1/2,1", "--count")
+    text = (folder / "svg").read_text()
+    area = 0
+    for path in re.findall(r'<path d="M([^"]*)Z"', text):
+        corners = [tuple(map(float, c.split())) for c in path.split("L")]
+        area += abs(sum(a[0] * b[1] - a[1] * b[0] for a, b in zip(corners, corners[1:] + corners[:1]))) / 2
+    expect("the areas", said.stdout == "12\n" and text.count("<path") == 12 and abs(area - 360000) < 10, area)
+    expect("the mark", 'cx="375.00" cy="150.00"' in text)
+    said = patterns(ROOT / "cases/audit/digits-relu-q.onnx", "--box", SQUARE, "--svg", folder / "none.svg")
+    expect("no picture", said.returncode == 2 and not (folder / "none.svg").exists(), said)
+
+
+def refusals(folder):
+    bad = folder / "bad"
+    table = [("1 2\n", "1 by 2 numbers; expected 2 by 2"), ("1 2 3\n4 5 6\n", "expected 2 by 2"), ("1 -1\n0 1\n", "the box is empty"),
+             ("0 1\n1 1\n", "the box is flat"), ("0 1\nx 1\n", "is no number")]
+    for text, why in table:
+        bad.write_text(text)
+        said = patterns(BUMP, "--box", bad)
+        expect("a box refused", said.returncode == 2 and why in said.stderr and not said.stdout, text, said)
+    bad.write_text("1 1\n1 1\n")
+    expect("a slice of a point", "the box is a point" in patterns(BUMP, "--box", bad, "--slice").stderr)
+    query = folder / "bad.vnnlib"
+    declared = "(declare-const X_0 Real)\n(declare-const X_1 Real)\n"
+    for text, why in [
+            ("", "no input X_0 is declared"), (declared, "X_0 has no lower bound"), (declared + "(assert (>= X_0 0))", "X_0 has no upper bound"),
+            (declared + "(assert (or (<= X_0 1) (>= X_0 2)))", "of inputs only <=, >= and their conjunctions"),
+            (declared + "(assert (<= X_0 X_1))", "a number is expected"), (declared + "(assert (<= X_2 1))", "not declared"),
+            ("(declare-const X_1 Real)", "X_0 first"), (declared + "(assert (<= X_0 1)", "')' is expected"), ("(check-sat)", "'declare-const' or"),
+            ("(declare-const X_0 Int)", "'Real' is expected"), (declared + "(assert (< X_0 1))", "of inputs only"),
+            ("(declare-const X_0 Real)(assert (<= X_0 1))(assert (<= 0 X_0))", "has 1 number; expected 2"), ("\0", "no text"),
+            (declared + "(assert (<= X_0 1e999))", "a number is expected"), ("(declare-const Z Real)", "an input X_i or an output")]:
+        query.write_text(text)
+        said = patterns(BUMP, "--box", query)
+        expect("a query refused", said.returncode == 2 and why in said.stderr and not said.stdout, text, said)
+    for words, why in [
+            (["--at", "1"], "has 1 number; expected 2"), (["--at", "1,x"], "'x' is no number"), (["--at", "none"], "cannot be opened"), (["--at", "1,,2"], "is no number"),
+            (["--line", "0,0"], "--line takes two points"), (["--line", "0,0", "0,0"], "one point"), ([], "one of --at"),
+            (["--at", "0,0", "--box", SQUARE], "one of --at"), (["--box", SQUARE, "--proof", "p"], "--arrangement"),
+            (["--at", "0,0", "--svg", "s"], "one of --at"), (["--at", "0,0", "--slice"], "--svg and --slice go with --box"),
+            (["--box", SQUARE, "--profile", "jax-0.10"], "--profile goes with --line"), (["--box", SQUARE, "more"], "one MODEL"),
+            (["--at", "0,0", "--arrangement", "V"], "--arrangement goes with"), (["--line", "0,0", "--json", "1,1"], "--line takes two points")]:
+        said = patterns(BUMP, *words)
+        expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
+    for name in ("digits-hardswish-q", "digits-layernorm"):
+        said = patterns(ROOT / "cases/audit" / (name + ".onnx"), "--at", ",".join("0" * 64))
+        expect("not piecewise linear", said.returncode == 2 and "regions are those of piecewise linear functions" in said.stderr, said)
+
+
+def limits(folder):
+    said = patterns(BUMP, "--box", SQUARE, "--limit", "regions=5")
+    expect("a limit", said.returncode == 3 and "at least 5 patterns, " in said.stdout and len(said.stdout.splitlines()) == 6, said)
+    (folder / "large.prog").write_text("input x[12]\n" + "".join(
+        "let a%d = relu(%s)\n" % (k, " + ".join("%d * x[%d]" % ((k * 31 + i * i * 17 + k * i * 7) % 23 - 11, i) for i in range(12)))
+        for k in range(60)) + "output " + " + ".join("a%d" % k for k in range(60)) + "\n")
+    with open(folder / "out", "w") as out:
+        child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
+                                 stderr=subprocess.PIPE)
+        while (folder / "out").stat().st_size < 10000:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=60)
+    *lines, last = (folder / "out").read_text().splitlines()
+    expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        boxes(folder)
+        points(folder)
+        segments()
+        pictures(folder)
+        refusals(folder)
+        limits(folder)
+    print("%d failures" % len(failures))
+    return 1 if failures else 0
+
+
+sys.exit(main())

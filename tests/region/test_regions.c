@@ -1,0 +1,345 @@
+/* Regions of piecewise linear programs, beside the definition: all choices of pieces and winners, each a strict system. */
+#include "../ok.h"
+#include "drawn_program.h"
+
+#include "exact/cone.h"
+#include "program/prog.h"
+#include "region/regions.h"
+
+#include <flint/fmpz_vec.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the definition -------------------------------------------------------------------------- */
+
+typedef struct {
+  const clarke_code *p;
+  const fmpz_mat_struct *box;
+  bool local;
+  size_t dim;
+  mpq_t *form;      /* by instruction, dim + 1 */
+  mpq_t *row;       /* of the choices so far, dim + 1 */
+  size_t n_rows;
+  size_t regions;
+  mpq_t *entry;     /* forms of inputs */
+} brute;
+
+static mpq_t *
+form_of(const brute *b, size_t i)
+{
+  return b->form + i * (b->dim + 1);
+}
+
+static bool
+feasible(const brute *b)
+{
+  const size_t width = b->dim + !b->local, fixed = (size_t)fmpz_mat_nrows(b->box);
+  clarke_cone cone;
+  fmpz_mat_t a;
+  bool is;
+
+  fmpz_mat_init(a, (slong)(fixed + b->n_rows), (slong)width);
+  for (size_t i = 0; i < fixed; i++)
+    _fmpz_vec_set(fmpz_mat_entry(a, (slong)i, 0), fmpz_mat_entry(b->box, (slong)i, 0), (slong)width);
+  for (size_t i = 0; i < b->n_rows; i++) {
+    mpz_t den;
+
+    mpz_init_set_ui(den, 1);
+    for (size_t j = 0; j < width; j++)
+      mpz_lcm(den, den, mpq_denref(b->row[i * (b->dim + 1) + j]));
+    for (size_t j = 0; j < width; j++) {
+      mpq_t q;
+
+      mpq_init(q);
+      mpq_set_z(q, den);
+      mpq_mul(q, q, b->row[i * (b->dim + 1) + j]);
+      fmpz_set_mpz(fmpz_mat_entry(a, (slong)(fixed + i), (slong)j), mpq_numref(q));
+      mpq_clear(q);
+    }
+    mpz_clear(den);
+  }
+  clarke_cone_init(&cone);
+  OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, &error));
+  ck_assert(cone.answer != CLARKE_CONE_UNKNOWN);
+  is = cone.answer == CLARKE_CONE_FEASIBLE;
+  clarke_cone_clear(&cone);
+  fmpz_mat_clear(a);
+  return is;
+}
+
+/* turn * (form of i - that of j, or less the number q) > 0 is demanded. -1: it is false everywhere; 0: it is 0 everywhere; 1: it
+ * is true, or became a row. */
+static int
+demand(brute *b, size_t i, size_t j, const mpq_t q, int turn)
+{
+  mpq_t *row = b->row + b->n_rows * (b->dim + 1);
+  bool varies = false;
+
+  for (size_t k = 0; k <= b->dim; k++) {
+    mpq_set(row[k], form_of(b, i)[k]);
+    if (j != CLARKE_NONE)
+      mpq_sub(row[k], row[k], form_of(b, j)[k]);
+    if (q != NULL && k == b->dim)
+      mpq_sub(row[k], row[k], q);
+    if (turn < 0)
+      mpq_neg(row[k], row[k]);
+    varies = varies || (k < b->dim && mpq_sgn(row[k]) != 0);
+  }
+  if (b->local ? mpq_sgn(row[b->dim]) != 0 : !varies)
+    return mpq_sgn(row[b->dim]);
+  if (!varies)
+    return 0;
+  b->n_rows++;
+  return 1;
+}
+
+static void go(brute *b, size_t i);
+
+static void
+go_pieces(brute *b, size_t i)
+{
+  const clarke_instruction *at = &b->p->instruction[i];
+  const size_t before = b->n_rows;
+
+  for (size_t piece = 0; piece <= at->pieces->n_kinks; piece++) {
+    int low = piece > 0 ? demand(b, at->in[0], CLARKE_NONE, at->pieces->kink[piece - 1], 1) : 1;
+    int high = piece < at->pieces->n_kinks ? demand(b, at->in[0], CLARKE_NONE, at->pieces->kink[piece], -1) : 1;
+
+    if (low == 1 && high >= 0) { /* at its upper kink everywhere: this piece, not the next */
+      for (size_t k = 0; k <= b->dim; k++)
+        mpq_mul(form_of(b, i)[k], form_of(b, at->in[0])[k], at->pieces->coef[piece][1]);
+      mpq_add(form_of(b, i)[b->dim], form_of(b, i)[b->dim], at->pieces->coef[piece][0]);
+      go(b, i + 1);
+    }
+    b->n_rows = before;
+  }
+}
+
+static void
+go_order(brute *b, size_t i)
+{
+  const clarke_instruction *at = &b->p->instruction[i];
+  const size_t before = b->n_rows;
+
+  for (size_t a = 0; a < at->n_in; a++) {
+    bool wins = true;
+
+    for (size_t c = 0; c < at->n_in && wins; c++) {
+      int less = c == a ? 1 : demand(b, at->in[a], at->in[c], NULL, 1);
+
+      wins = less > 0 || (less == 0 && a < c);
+    }
+    for (size_t k = 0; k <= b->dim; k++)
+      mpq_set(form_of(b, i)[k], form_of(b, at->in[a])[k]);
+    if (wins)
+      go(b, i + 1);
+    b->n_rows = before;
+  }
+}
+
+/* Instructions from i on. */
+static void
+go(brute *b, size_t i)
+{
+  const clarke_instruction *at = &b->p->instruction[i];
+  mpq_t term;
+
+  if (i == b->p->n) {
+    b->regions += feasible(b);
+    return;
+  }
+  if (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER) {
+    at->kind == CLARKE_DO_PIECEWISE ? go_pieces(b, i) : go_order(b, i);
+    return;
+  }
+  mpq_init(term);
+  for (size_t k = 0; k <= b->dim; k++) {
+    mpq_t *to = &form_of(b, i)[k];
+
+    mpq_set_ui(*to, 0, 1);
+    if (at->kind == CLARKE_DO_INPUT)
+      mpq_set(*to, b->entry[clarke_code_entry(b->p, i) * (b->dim + 1) + k]);
+    else if (at->kind == CLARKE_DO_CONSTANT && k == b->dim)
+      mpq_set(*to, at->coef[0]);
+    for (size_t j = 0; at->kind == CLARKE_DO_LINEAR && j < at->n_in; j++) {
+      mpq_mul(term, at->coef[j], form_of(b, at->in[j])[k]);
+      mpq_add(*to, *to, term);
+    }
+    if (at->kind == CLARKE_DO_LINEAR && k == b->dim)
+      mpq_add(*to, *to, at->coef[at->n_in]);
+  }
+  ck_assert(at->kind == CLARKE_DO_INPUT || at->kind == CLARKE_DO_CONSTANT || at->kind == CLARKE_DO_LINEAR);
+  mpq_clear(term);
+  go(b, i + 1);
+}
+
+static size_t
+by_definition(const clarke_code *p, mpq_t *entry, size_t dim, const fmpz_mat_t box, bool local)
+{
+  brute b = {.p = p, .box = box, .local = local, .dim = dim, .entry = entry};
+
+  b.form = clarke_rationals(p->n * (dim + 1));
+  b.row = clarke_rationals(8 * p->n * (dim + 1));
+  go(&b, 0);
+  clarke_rationals_free(b.form, p->n * (dim + 1));
+  clarke_rationals_free(b.row, 8 * p->n * (dim + 1));
+  return b.regions;
+}
+
+/* --- regions that are told ------------------------------------------------------------------- */
+
+typedef struct {
+  size_t n, size;
+  bool local;
+  unsigned char *choices;
+} told;
+
+/* The point is inside the cone; no pattern comes twice. */
+static clarke_status
+see(void *context, bool *go_on, const clarke_region *r, clarke_error *err)
+{
+  told *t = context;
+
+  (void)err;
+  for (slong i = 0; i < fmpz_mat_nrows(r->cone); i++) {
+    fmpz_t sum, x;
+
+    fmpz_init(sum);
+    fmpz_init(x);
+    for (slong j = 0; j < fmpz_mat_ncols(r->cone); j++) {
+      clarke_witness_get(x, r->point, (size_t)j);
+      fmpz_addmul(sum, x, fmpz_mat_entry(r->cone, i, j));
+    }
+    ck_assert(fmpz_sgn(sum) > 0);
+    fmpz_clear(x);
+    fmpz_clear(sum);
+  }
+  t->choices = realloc(t->choices, (t->n + 1) * t->size);
+  memcpy(t->choices + t->n * t->size, r->choice, t->size);
+  for (size_t k = 0; k < t->n; k++)
+    ck_assert(memcmp(t->choices + k * t->size, r->choice, t->size) != 0);
+  t->n++;
+  *go_on = true;
+  return CLARKE_OK;
+}
+
+/* -2 < z < 2 in every entry. */
+static void
+set_box(fmpz_mat_t box, size_t dim)
+{
+  fmpz_mat_init(box, (slong)(2 * dim), (slong)dim + 1);
+  for (size_t i = 0; i < 2 * dim; i++) {
+    fmpz_set_si(fmpz_mat_entry(box, (slong)i, (slong)(i / 2)), i % 2 == 0 ? 1 : -1);
+    fmpz_set_ui(fmpz_mat_entry(box, (slong)i, (slong)dim), 2);
+  }
+}
+
+static void
+compare(const char *text, size_t inputs, bool local)
+{
+  clarke_code p;
+  clarke_forms f;
+  clarke_regions r;
+  told t = {.local = local};
+  mpq_t *entry = clarke_rationals(inputs * (inputs + 1));
+  fmpz_mat_t box;
+
+  clarke_code_init(&p);
+  OK(clarke_prog_parse(&p, text, strlen(text), "drawn.prog", &error));
+  for (size_t i = 0; i < inputs; i++)
+    mpq_set_ui(entry[i * (inputs + 1) + i], 1, 1);
+  t.size = p.n;
+  if (local)
+    fmpz_mat_init(box, 0, (slong)inputs);
+  else
+    set_box(box, inputs);
+  OK(clarke_forms_init(&f, &p, entry, inputs, &error));
+  OK(local ? clarke_regions_around(&r, &f, see, &t, &error) : clarke_regions_inside(&r, &f, box, see, &t, &error));
+  ck_assert(r.complete && !r.undecided);
+  ck_assert_uint_eq(r.regions, t.n);
+  ck_assert_msg(r.regions == by_definition(&p, entry, inputs, box, local), "%zu regions, %zu by definition:\n%s", r.regions,
+                by_definition(&p, entry, inputs, box, local), text);
+  free(t.choices);
+  fmpz_mat_clear(box);
+  clarke_forms_clear(&f);
+  clarke_code_clear(&p);
+  clarke_rationals_free(entry, inputs * (inputs + 1));
+}
+
+static void
+compare_many(bool local, uint64_t state)
+{
+  for (int k = 0; k < 150; k++) {
+    const size_t inputs = 1 + draw(&state) % 4;
+    source s = {.n = 0};
+
+    put_network(&s, &state, inputs, NULL);
+    compare(s.text, inputs, local);
+  }
+}
+
+START_TEST(inside)
+{
+  compare_many(false, 88172645463325252u);
+}
+END_TEST
+
+START_TEST(around)
+{
+  compare_many(true, 1234567890123u);
+}
+END_TEST
+
+START_TEST(known)
+{
+  compare("input x0\ninput x1\noutput relu(x0) - relu(-x0) + relu(0 * x1)\n", 2, true);
+  compare("input x0\ninput x1\nlet z = relu(0 * x0)\noutput hardtanh(z - 1) + hardtanh(z + 1) + max(x0, x0, x1)\n", 2, false);
+  compare("input x0\ninput x1\noutput max(relu(x0), relu(x0), 0 * x1)\n", 2, false);
+  compare("input x0\noutput relu(relu(x0)) + 1/3\n", 1, false);
+}
+END_TEST
+
+START_TEST(refused)
+{
+  static const char *const texts[] = {
+    "input t\noutput t * t\n", "input t\noutput exp(t)\n", "input t\noutput if t > 0 then t else 1\n", "input t\noutput 1 / t\n",
+    "input t\noutput median(t, 1, 2)\n",
+  };
+  mpq_t *entry = clarke_rationals(2);
+
+  mpq_set_ui(entry[0], 1, 1);
+  for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
+    clarke_code p;
+    clarke_forms f;
+
+    clarke_code_init(&p);
+    OK(clarke_prog_parse(&p, texts[k], strlen(texts[k]), "t.prog", &error));
+    ck_assert_int_eq(clarke_forms_init(&f, &p, entry, 1, &error), CLARKE_EINPUT);
+    ck_assert_msg(strstr(error.text, "regions are those of piecewise linear functions") != NULL, "%s", error.text);
+    clarke_forms_clear(&f);
+    clarke_code_clear(&p);
+  }
+  clarke_rationals_free(entry, 2);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *s = suite_create("regions");
+  TCase *tc = tcase_create("regions");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tc, 300);
+  tcase_add_test(tc, inside);
+  tcase_add_test(tc, around);
+  tcase_add_test(tc, known);
+  tcase_add_test(tc, refused);
+  suite_add_tcase(s, tc);
+  runner = srunner_create(s);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}

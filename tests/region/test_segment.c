@@ -1,0 +1,124 @@
+/* Segments: the integral of what AD returns is the difference of the values, whatever its numbers at kinks (Bolte and Pauwels). */
+#include "../ok.h"
+#include "drawn_program.h"
+
+#include "program/execute.h"
+#include "session/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Corners, and points between: so that segments run along kinks and through several at once. */
+static void
+draw_point(mpq_t *x, size_t n, uint64_t *state)
+{
+  const long diagonal = draw_entry(state, 2);
+  const bool equal = draw(state) % 3 == 0;
+
+  for (size_t i = 0; i < n; i++) {
+    mpq_set_si(x[i], equal ? diagonal : draw_entry(state, 4), equal ? 1 : 1 + draw(state) % 3);
+    mpq_canonicalize(x[i]);
+  }
+}
+
+/* The value at A + t (B - A), of the first output. */
+static void
+value_at(mpq_t value, const clarke_code *p, mpq_t *a, mpq_t *b, const mpq_t t, size_t n)
+{
+  mpq_t *x = clarke_rationals(n);
+  clarke_execution e;
+
+  for (size_t i = 0; i < n; i++) {
+    mpq_sub(x[i], b[i], a[i]);
+    mpq_mul(x[i], x[i], t);
+    mpq_add(x[i], x[i], a[i]);
+  }
+  clarke_execution_init(&e);
+  OK(clarke_execute(&e, p, x, &error));
+  mpq_set(value, e.value[p->output[0]].q);
+  clarke_execution_clear(&e);
+  clarke_rationals_free(x, n);
+}
+
+/* Pieces follow one another from 0 to 1; on each of them the function is affine, at thirds of it by execution. */
+static void
+check_pieces(const clarke_segment *s, const clarke_code *p, mpq_t *a, mpq_t *b, size_t n)
+{
+  mpq_t t, step, first, value, expected;
+
+  mpq_inits(t, step, first, value, expected, NULL);
+  for (size_t k = 0; k < s->n; k++) {
+    const clarke_segment_piece *piece = &s->piece[k];
+
+    ck_assert(k == 0 ? mpq_sgn(piece->from) == 0 : mpq_equal(piece->from, s->piece[k - 1].to));
+    ck_assert(mpq_cmp(piece->from, piece->to) < 0);
+    value_at(first, p, a, b, piece->from, n);
+    for (unsigned third = 1; third <= 3; third++) {
+      mpq_set_ui(step, third, 3);
+      mpq_canonicalize(step);
+      mpq_sub(t, piece->to, piece->from);
+      mpq_mul(step, step, t);
+      mpq_mul(expected, step, piece->slope[0]);
+      mpq_add(expected, expected, first);
+      mpq_add(t, piece->from, step);
+      value_at(value, p, a, b, t, n);
+      ck_assert(mpq_equal(value, expected));
+    }
+  }
+  ck_assert(mpq_cmp_ui(s->piece[s->n - 1].to, 1, 1) == 0);
+  mpq_clears(t, step, first, value, expected, NULL);
+}
+
+static const char *const proxies[][2] = {{"{7/3}", "{hybrid 5/2}"}, {"{-2}", "{hybrid -3}"}, {"{left}", "{first}"}, {"{0}", "{mean}"}};
+
+START_TEST(conservative)
+{
+  uint64_t state = 362436069u;
+  clarke_profile profile;
+
+  clarke_profile_init(&profile);
+  OK(clarke_profile_load(&profile, NULL, &error));
+  for (int k = 0; k < 600; k++) {
+    const size_t n = 1 + draw(&state) % 3;
+    mpq_t *a = clarke_rationals(n), *b = clarke_rationals(n);
+    clarke_region_function f;
+    clarke_segment s;
+    source text = {.n = 0};
+
+    put_network(&text, &state, n, proxies[k % 4]);
+    draw_point(a, n, &state);
+    draw_point(b, n, &state);
+    clarke_region_function_init(&f);
+    OK(clarke_prog_parse(&f.program, text.text, text.n, "drawn.prog", &error));
+    f.n = n;
+    OK(clarke_segment_find(&s, &f, a, b, &profile, NULL, &error));
+    ck_assert(s.regions.complete);
+    ck_assert_msg(s.agree, "%s", text.text);
+    ck_assert(mpq_equal(s.integral[0], s.difference[0]));
+    check_pieces(&s, &f.program, a, b, n);
+    clarke_segment_clear(&s);
+    clarke_region_function_clear(&f);
+    clarke_rationals_free(a, n);
+    clarke_rationals_free(b, n);
+  }
+  clarke_profile_clear(&profile);
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *s = suite_create("segment");
+  TCase *tc = tcase_create("segment");
+  SRunner *runner;
+  int failed;
+
+  tcase_set_timeout(tc, 300);
+  tcase_add_test(tc, conservative);
+  suite_add_tcase(s, tc);
+  runner = srunner_create(s);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,194 @@
+/* clarke patterns: regions of piecewise linear functions, sign vectors of arrangements. */
+#include "command.h"
+#include "patterns_arrangement.h"
+#include "patterns_regions.h"
+
+#include <argp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  clarke_arrangement_command arrangement;
+  clarke_regions_command regions;
+  bool wants_end; /* --line A was read, and B is next */
+} request;
+
+static const struct argp_option options[] = {
+  {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
+  {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
+  {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
+  {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
+  {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
+  {"count", 'c', NULL, 0, "print the number alone", 0},
+  {"json", 'j', NULL, 0, "print one JSON object", 0},
+  {"profile", 'P', "PROFILE", 0, "of --line: AD's numbers at kinks (default pytorch-2.13)", 0},
+  {"proof", 'p', "FILE", 0, "of --arrangement: write a proof of the list, for clarke-check", 0},
+  {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
+  {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
+  CLARKE_OPTION_OF_LIMIT,
+  {NULL, 0, NULL, 0, NULL, 0},
+};
+
+static char doc[] =
+  "All activation patterns of a piecewise linear network or program, exactly: around a point, inside a box, along a segment, each "
+  "with an interior point and its affine piece (docs/regions.md). Or all sign vectors of an arrangement (docs/arrangements.md)."
+  "\vExamples:\n"
+  "  clarke patterns cases/regions/bump.prog --box cases/regions/square.txt\n"
+  "  clarke patterns --arrangement cases/arrangements/braid.txt --count\n\n"
+  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, an interrupt (Ctrl-C "
+  "keeps what was found), or a system that could not be decided. Of --line 1: the integral is not f(B) - f(A).";
+
+static volatile sig_atomic_t interrupted;
+
+static void
+note_interrupt(int number)
+{
+  (void)number;
+  interrupted = 1;
+}
+
+void
+clarke_patterns_catch_interrupt(void)
+{
+  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART | SA_RESETHAND};
+
+  sigaction(SIGINT, &action, NULL);
+}
+
+bool
+clarke_patterns_interrupted(void)
+{
+  return interrupted != 0;
+}
+
+static void
+check_request(const request *r, const struct argp_state *state)
+{
+  const clarke_regions_command *c = &r->regions;
+  const bool draws = c->svg != NULL;
+
+  if (r->wants_end)
+    argp_error(state, "--line takes two points: --line A B");
+  if (r->arrangement.matrix != NULL) {
+    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->profile != NULL)
+      argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
+    return;
+  }
+  if (c->model == NULL)
+    argp_error(state, "a MODEL is needed (.onnx or .prog), or --arrangement V.txt");
+  if (r->arrangement.offsets != NULL || r->arrangement.proof != NULL)
+    argp_error(state, "--offsets and --proof go with --arrangement");
+  if ((c->at != NULL && !draws) + (c->box != NULL) + (c->from != NULL) != 1)
+    argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
+  if ((draws || c->slice) && c->box == NULL)
+    argp_error(state, "--svg and --slice go with --box");
+  if (c->profile != NULL && c->from == NULL)
+    argp_error(state, "--profile goes with --line: regions do not depend on it");
+}
+
+static void
+take_argument(request *r, const char *arg, const struct argp_state *state)
+{
+  if (r->wants_end)
+    r->regions.to = arg;
+  else if (r->regions.model == NULL)
+    r->regions.model = arg;
+  else
+    argp_error(state, "one MODEL is expected, not '%s' too", arg);
+  r->wants_end = false;
+}
+
+static error_t
+parse(int key, char *arg, struct argp_state *state)
+{
+  request *r = state->input;
+  const clarke_shared_options shared = {.json = &r->regions.json, .proof = &r->arrangement.proof, .profile = &r->regions.profile};
+
+  if (r->wants_end && key != ARGP_KEY_ARG)
+    argp_error(state, "--line takes two points: --line A B");
+  if (clarke_take_shared(key, arg, state, &shared))
+    return 0;
+  switch (key) {
+  case 't':
+    r->regions.at = arg;
+    return 0;
+  case 'b':
+    r->regions.box = arg;
+    return 0;
+  case 'l':
+    r->regions.from = arg;
+    r->wants_end = true;
+    return 0;
+  case 'a':
+    r->arrangement.matrix = arg;
+    return 0;
+  case 'o':
+    r->arrangement.offsets = arg;
+    return 0;
+  case 'c':
+    r->arrangement.count = r->regions.count = true;
+    return 0;
+  case 's':
+    r->regions.slice = true;
+    return 0;
+  case 'g':
+    r->regions.svg = arg;
+    return 0;
+  case ARGP_KEY_ARG:
+    take_argument(r, arg, state);
+    return 0;
+  case ARGP_KEY_END:
+    check_request(r, state);
+    return 0;
+  default:
+    return ARGP_ERR_UNKNOWN;
+  }
+}
+
+/* Of --line A B, B may begin with a minus, as no argument may that is no option: it gets a space before. To be freed. */
+static char *
+protect_end(int argc, char **argv)
+{
+  for (int i = 1; i + 2 < argc; i++)
+    if (strcmp(argv[i], "--line") == 0 && argv[i + 2][0] == '-' && strchr("0123456789.", argv[i + 2][1]) != NULL) {
+      char *with_space = malloc(strlen(argv[i + 2]) + 2);
+
+      if (with_space != NULL) {
+        sprintf(with_space, " %s", argv[i + 2]);
+        argv[i + 2] = with_space;
+      }
+      return with_space;
+    }
+  return NULL;
+}
+
+int
+clarke_command_patterns(int argc, char **argv)
+{
+  static char name[] = "clarke patterns";
+  struct argp argp = {options, parse, "[MODEL]", doc, NULL, NULL, NULL};
+  request r = {0};
+  clarke_error err = {CLARKE_OK, ""};
+  bool complete = false, holds = true;
+  clarke_status status;
+  char *end = protect_end(argc, argv);
+
+  argp_err_exit_status = EXIT_NOT_ASKED;
+  argv[0] = name;
+  argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r);
+  r.arrangement.json = r.regions.json;
+  if (r.arrangement.matrix != NULL)
+    status = clarke_arrangement_answer(&complete, &r.arrangement, &err);
+  else if (r.regions.from != NULL)
+    status = clarke_segment_answer(&complete, &holds, &r.regions, &err);
+  else
+    status = clarke_regions_answer(&complete, &r.regions, &err);
+  free(end);
+  if (status != CLARKE_OK) {
+    fprintf(stderr, "clarke patterns: %s\n", err.text);
+    return EXIT_NOT_ASKED;
+  }
+  return !complete ? EXIT_UNDECIDED : holds ? EXIT_HOLDS : EXIT_FAILS;
+}

@@ -1,0 +1,266 @@
+/* The sign vectors of an arrangement, printed as they are found (patterns_arrangement.h). */
+#include <stdio.h> /* before flint.h */
+
+#include "patterns_arrangement.h"
+#include "base/limit.h"
+#include "base/text.h"
+#include "format/readers.h"
+#include "format/table.h"
+#include "proof/write_arrangement.h"
+
+#include <flint/fmpz_vec.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+  const clarke_arrangement_command *command;
+  clarke_file matrix_file, offsets_file;
+  clarke_table matrix, offsets;
+  clarke_arrangement arrangement;
+  clarke_arrangement_proof proof;
+  fmpz *point;
+  char *signs; /* p characters and NUL */
+  size_t leaves, listed;
+} answer;
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static clarke_status
+read_table(clarke_table *t, clarke_file *f, const char *path, clarke_error *err)
+{
+  clarke_status status = clarke_file_read(f, path, err);
+
+  return status == CLARKE_OK ? clarke_table_parse(t, f->data, f->size, clarke_base_name(path), err) : status;
+}
+
+static clarke_status
+read_offsets(answer *a, clarke_error *err)
+{
+  const clarke_table *t = &a->offsets;
+  clarke_status status = read_table(&a->offsets, &a->offsets_file, a->command->offsets, err);
+
+  if (status == CLARKE_OK && t->rows * t->columns != a->matrix.columns)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu by %zu numbers; expected one row of %zu, an offset for each column of %s",
+                       clarke_base_name(a->command->offsets), t->rows, t->columns, a->matrix.columns,
+                       clarke_base_name(a->command->matrix));
+  if (status == CLARKE_OK && t->rows > 1 && t->columns > 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu by %zu numbers; expected them in one row, or one column",
+                       clarke_base_name(a->command->offsets), t->rows, t->columns);
+  return status;
+}
+
+static clarke_status
+read_arrangement(answer *a, clarke_error *err)
+{
+  const bool affine = a->command->offsets != NULL;
+  clarke_status status = read_table(&a->matrix, &a->matrix_file, a->command->matrix, err);
+
+  if (status == CLARKE_OK && affine)
+    status = read_offsets(a, err);
+  if (status == CLARKE_OK)
+    status = clarke_arrangement_init(&a->arrangement, a->matrix.rows, a->matrix.columns, a->matrix.value,
+                                     affine ? a->offsets.value : NULL, err);
+  if (status != CLARKE_OK)
+    return status;
+  a->point = _fmpz_vec_init((slong)a->matrix.rows + 1);
+  a->signs = calloc(a->matrix.columns + 1, 1);
+  return a->signs != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* --- the list -------------------------------------------------------------------------------- */
+
+/* Entry i of the point; of an affine arrangement over the last one. */
+static void
+put_entry(const answer *a, size_t i)
+{
+  mpq_t q;
+  char *text;
+
+  mpq_init(q);
+  fmpz_get_mpz(mpq_numref(q), a->point + i);
+  if (a->arrangement.affine)
+    fmpz_get_mpz(mpq_denref(q), a->point + a->arrangement.n);
+  mpq_canonicalize(q);
+  text = mpq_get_str(NULL, 10, q);
+  fputs(text, stdout);
+  free(text);
+  mpq_clear(q);
+}
+
+static void
+put_vector(answer *a, const signed char *sign, int turn)
+{
+  const bool json = a->command->json;
+
+  for (size_t j = 0; j < a->arrangement.p; j++)
+    a->signs[j] = "-0+"[1 + turn * clarke_arrangement_sign(&a->arrangement, sign, j)];
+  if (json)
+    printf("%s\n  {\"signs\": \"%s\", \"at\": [", a->listed > 0 ? "," : "", a->signs);
+  else
+    fputs(a->signs, stdout);
+  for (size_t i = 0; i < a->arrangement.n; i++) {
+    fputs(json ? i > 0 ? ", \"" : "\"" : i > 0 ? " " : "  ", stdout);
+    put_entry(a, i);
+    if (json)
+      putchar('"');
+  }
+  fputs(json ? "]}" : "\n", stdout);
+  a->listed++;
+}
+
+static void
+print_leaf(answer *a, const signed char *sign, const clarke_witness *w)
+{
+  const bool both = !a->arrangement.affine && a->arrangement.rows.n > 0;
+
+  clarke_arrangement_point(a->point, &a->arrangement, w);
+  put_vector(a, sign, 1);
+  if (!both)
+    return;
+  _fmpz_vec_neg(a->point, a->point, (slong)a->arrangement.n);
+  put_vector(a, sign, -1);
+}
+
+static clarke_status
+take_leaf(void *context, bool *go_on, const signed char *sign, const clarke_witness *w, clarke_error *err)
+{
+  answer *a = context;
+
+  (void)err;
+  a->leaves++;
+  if (a->command->proof != NULL)
+    clarke_arrangement_proof_leaf(&a->proof, w);
+  if (!a->command->count)
+    print_leaf(a, sign, w);
+  if (a->leaves % 65536 == 0 && isatty(STDERR_FILENO))
+    fprintf(stderr, "\r%zu regions", clarke_arrangement_count(&a->arrangement, a->leaves));
+  *go_on = !clarke_patterns_interrupted()
+           && clarke_arrangement_count(&a->arrangement, a->leaves) < clarke_limit_of(CLARKE_LIMIT_REGIONS);
+  return CLARKE_OK;
+}
+
+/* The proof hears of all; without one only leaves are told. */
+static clarke_status
+tell_circuit(void *context, const clarke_circuit *c, clarke_error *err)
+{
+  return clarke_arrangement_proof_circuit(&((answer *)context)->proof, c, err);
+}
+
+static clarke_status
+tell_split(void *context, size_t row, clarke_error *err)
+{
+  return clarke_arrangement_proof_split(&((answer *)context)->proof, row, err);
+}
+
+static clarke_status
+tell_forced(void *context, size_t row, int sign, size_t circuit, clarke_error *err)
+{
+  return clarke_arrangement_proof_forced(&((answer *)context)->proof, row, sign, circuit, err);
+}
+
+/* --- what is said of the whole --------------------------------------------------------------- */
+
+static const char *
+why_incomplete(const clarke_sign_tree *tree)
+{
+  if (tree->undecided)
+    return "a system could not be decided";
+  return clarke_patterns_interrupted() ? "interrupted" : "the limit of regions was reached (--limit regions=N raises it)";
+}
+
+static void
+print_summary_text(const answer *a, const clarke_sign_tree *tree)
+{
+  const clarke_arrangement *r = &a->arrangement;
+  const size_t count = clarke_arrangement_count(r, tree->leaves);
+
+  if (!tree->complete)
+    printf("at least %zu sign vectors; undecided: %s\n", count, why_incomplete(tree));
+  else if (a->command->count)
+    printf("%zu\n", count);
+  else
+    printf("%zu sign vector%s: all regions of the %s arrangement of %zu distinct hyperplane%s in dimension %zu, rank %zu.\n", count,
+           count == 1 ? "" : "s", r->affine ? "affine" : "central", r->rows.n - r->affine, r->rows.n - r->affine == 1 ? "" : "s", r->n,
+           r->rank - r->affine);
+}
+
+static void
+print_summary_json(const answer *a, const clarke_sign_tree *tree)
+{
+  const clarke_arrangement *r = &a->arrangement;
+
+  if (!a->command->count)
+    fputs(a->listed > 0 ? "\n ],\n " : "],\n ", stdout);
+  printf("\"count\": \"%zu\", \"complete\": %s, \"affine\": %s, \"dimension\": %zu, \"columns\": %zu, \"hyperplanes\": %zu, "
+         "\"rank\": %zu,\n \"programs\": %zu, \"circuits\": %zu}\n",
+         clarke_arrangement_count(r, tree->leaves), tree->complete ? "true" : "false", r->affine ? "true" : "false", r->n, r->p,
+         r->rows.n - r->affine, r->rank - r->affine, tree->programs, tree->circuits);
+}
+
+/* --- the command ----------------------------------------------------------------------------- */
+
+static clarke_status
+enumerate(answer *a, clarke_sign_tree *tree, clarke_error *err)
+{
+  const bool proves = a->command->proof != NULL;
+  const clarke_sign_visitor visitor = {a, proves ? tell_circuit : NULL, proves ? tell_split : NULL, proves ? tell_forced : NULL,
+                                       take_leaf};
+
+  if (a->command->json)
+    fputs(a->command->count ? "{" : "{\"vectors\": [", stdout);
+  return clarke_arrangement_enumerate(tree, &a->arrangement, &visitor, err);
+}
+
+static clarke_status
+prove(answer *a, const clarke_sign_tree *tree, clarke_error *err)
+{
+  const clarke_proof_input matrix = {clarke_base_name(a->command->matrix), a->matrix_file.sha256};
+  const clarke_proof_input offsets = {a->arrangement.affine ? clarke_base_name(a->command->offsets) : NULL, a->offsets_file.sha256};
+
+  if (!tree->complete) {
+    fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);
+    return CLARKE_OK;
+  }
+  return clarke_arrangement_proof_save(&a->proof, a->command->proof, &matrix, &offsets,
+                                       clarke_arrangement_count(&a->arrangement, tree->leaves), err);
+}
+
+static void
+clear(answer *a)
+{
+  if (a->point != NULL)
+    _fmpz_vec_clear(a->point, (slong)a->matrix.rows + 1);
+  free(a->signs);
+  clarke_arrangement_proof_clear(&a->proof);
+  clarke_arrangement_clear(&a->arrangement);
+  clarke_table_clear(&a->matrix);
+  clarke_table_clear(&a->offsets);
+  clarke_file_clear(&a->matrix_file);
+  clarke_file_clear(&a->offsets_file);
+}
+
+clarke_status
+clarke_arrangement_answer(bool *complete, const clarke_arrangement_command *c, clarke_error *err)
+{
+  answer a = {.command = c};
+  clarke_sign_tree tree = {0};
+  clarke_status status = read_arrangement(&a, err);
+
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_arrangement_proof_init(&a.proof, &a.arrangement, err);
+  clarke_patterns_catch_interrupt();
+  if (status == CLARKE_OK)
+    status = enumerate(&a, &tree, err);
+  if (status == CLARKE_OK && isatty(STDERR_FILENO) && a.leaves >= 65536)
+    fputs("\r", stderr);
+  if (status == CLARKE_OK && c->json)
+    print_summary_json(&a, &tree);
+  else if (status == CLARKE_OK)
+    print_summary_text(&a, &tree);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = prove(&a, &tree, err);
+  *complete = tree.complete;
+  clear(&a);
+  return status;
+}

@@ -1,0 +1,22 @@
+/* clarke patterns --arrangement: what it is asked, and the answer. */
+#ifndef CLARKE_TOOLS_PATTERNS_ARRANGEMENT_H
+#define CLARKE_TOOLS_PATTERNS_ARRANGEMENT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+typedef struct {
+  const char *matrix, *offsets; /* paths; offsets NULL: central */
+  const char *proof;            /* path, or NULL */
+  bool count, json;
+} clarke_arrangement_command;
+
+/* Prints the answer. *complete: it holds all sign vectors; else it says why not. */
+clarke_status clarke_arrangement_answer(bool *complete, const clarke_arrangement_command *c, clarke_error *err);
+
+/* An interrupt (Ctrl-C) ends the search, and what was found is printed. */
+void clarke_patterns_catch_interrupt(void);
+bool clarke_patterns_interrupted(void);
+
+#endif

@@ -1,0 +1,26 @@
+/* clarke patterns MODEL: its regions in a box, around a point, along a segment. */
+#ifndef CLARKE_TOOLS_PATTERNS_REGIONS_H
+#define CLARKE_TOOLS_PATTERNS_REGIONS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+typedef struct {
+  const char *model;
+  const char *at, *box, *from, *to; /* a point; a box's file; the ends of a segment */
+  const char *profile;              /* of a segment: AD's numbers at kinks */
+  const char *svg;                  /* of a box: the picture's path */
+  bool slice;                       /* of a box: entries with equal bounds are held fixed */
+  bool count, json;
+} clarke_regions_command;
+
+/* Each prints its answer. *complete: it holds all regions; else it says why not. */
+clarke_status clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_error *err);
+/* *holds: the integral is the difference of the values. */
+clarke_status clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err);
+
+/* After the limit, or an interrupt: NULL is "go on". */
+const char *clarke_patterns_why_stop(size_t found);
+
+#endif

@@ -1,0 +1,137 @@
+/* The pieces of a function along a segment, and the integral of AD over them (patterns_regions.h). */
+#include <stdio.h> /* before flint.h */
+
+#include "patterns_regions.h"
+#include "patterns_arrangement.h"
+#include "session/segment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void
+put_rational(const mpq_t q, bool quoted)
+{
+  char *text = mpq_get_str(NULL, 10, q);
+
+  printf(quoted ? "\"%s\"" : "%s", text);
+  free(text);
+}
+
+static void
+put_vector(mpq_t *q, size_t n, bool json)
+{
+  fputs(json ? "[" : "", stdout);
+  for (size_t o = 0; o < n; o++) {
+    fputs(o == 0 ? "" : json ? ", " : " ", stdout);
+    put_rational(q[o], json);
+  }
+  fputs(json ? "]" : "", stdout);
+}
+
+static bool
+go_on(size_t pieces)
+{
+  return clarke_patterns_why_stop(pieces) == NULL;
+}
+
+static void
+print_text(const clarke_segment *s, bool count)
+{
+  for (size_t k = 0; k < s->n && !count; k++) {
+    fputs("from ", stdout);
+    put_rational(s->piece[k].from, false);
+    fputs(" to ", stdout);
+    put_rational(s->piece[k].to, false);
+    fputs(s->integral != NULL ? "  <B - A, AD> = " : "  slope ", stdout);
+    put_vector(s->piece[k].slope, s->n_outputs, false);
+    putchar('\n');
+  }
+  if (s->integral == NULL) {
+    printf("at least %zu pieces; undecided: %s\n", s->n,
+           s->regions.undecided ? "a system could not be decided" : clarke_patterns_why_stop(s->n));
+    return;
+  }
+  if (count) {
+    printf("%zu\n", s->n);
+    return;
+  }
+  printf("%zu piece%s. The integral of <B - A, AD> is ", s->n, s->n == 1 ? "" : "s");
+  put_vector(s->integral, s->n_outputs, false);
+  fputs(s->agree ? ", and so is f(B) - f(A)" : ", but f(B) - f(A) is ", stdout);
+  if (!s->agree)
+    put_vector(s->difference, s->n_outputs, false);
+  putchar('\n');
+}
+
+static void
+print_json(const clarke_segment *s, bool count)
+{
+  fputs(count ? "{" : "{\"pieces\": [", stdout);
+  for (size_t k = 0; k < s->n && !count; k++) {
+    fputs(k > 0 ? ",\n  {\"from\": " : "\n  {\"from\": ", stdout);
+    put_rational(s->piece[k].from, true);
+    fputs(", \"to\": ", stdout);
+    put_rational(s->piece[k].to, true);
+    fputs(", \"slope\": ", stdout);
+    put_vector(s->piece[k].slope, s->n_outputs, true);
+    putchar('}');
+  }
+  printf("%s\"count\": \"%zu\", \"complete\": %s", count ? "" : "\n ],\n ", s->n, s->regions.complete ? "true" : "false");
+  if (s->integral != NULL) {
+    fputs(", \"integral\": ", stdout);
+    put_vector(s->integral, s->n_outputs, true);
+    fputs(", \"difference\": ", stdout);
+    put_vector(s->difference, s->n_outputs, true);
+    printf(", \"agree\": %s", s->agree ? "true" : "false");
+  }
+  fputs("}\n", stdout);
+}
+
+/* Both ends, which must differ. */
+static clarke_status
+read_ends(mpq_t **from, mpq_t **to, const clarke_regions_command *c, size_t n, clarke_error *err)
+{
+  bool same = true;
+  clarke_status status = clarke_region_point(from, c->from, n, "--line", err);
+
+  if (status == CLARKE_OK)
+    status = clarke_region_point(to, c->to, n, "--line", err);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    same = same && mpq_equal((*from)[i], (*to)[i]);
+  if (status == CLARKE_OK && same)
+    status = clarke_fail(err, CLARKE_EINPUT, "--line: both ends are one point");
+  return status;
+}
+
+clarke_status
+clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err)
+{
+  clarke_region_function f;
+  clarke_profile profile;
+  clarke_segment s = {0};
+  mpq_t *from = NULL, *to = NULL;
+  clarke_status status;
+
+  clarke_region_function_init(&f);
+  clarke_profile_init(&profile);
+  status = clarke_profile_load(&profile, c->profile, err);
+  if (status == CLARKE_OK)
+    status = clarke_region_function_open(&f, c->model, err);
+  if (status == CLARKE_OK)
+    status = read_ends(&from, &to, c, f.n, err);
+  clarke_patterns_catch_interrupt();
+  if (status == CLARKE_OK)
+    status = clarke_segment_find(&s, &f, from, to, &profile, go_on, err);
+  if (status == CLARKE_OK && c->json)
+    print_json(&s, c->count);
+  else if (status == CLARKE_OK)
+    print_text(&s, c->count);
+  *complete = s.integral != NULL;
+  *holds = s.agree;
+  clarke_rationals_free(from, from != NULL ? f.n : 0);
+  clarke_rationals_free(to, to != NULL ? f.n : 0);
+  clarke_segment_clear(&s);
+  clarke_profile_clear(&profile);
+  clarke_region_function_clear(&f);
+  return status;
+}
