@@ -33,6 +33,7 @@ bool clarke_take_shared(int key, const char *arg, const struct argp_state *state
 int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
+int clarke_command_encode(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 
 #endif
