@@ -1,5 +1,6 @@
 /* Clauses rewritten to three literals, and padded (three.h). */
 #include "sat/three.h"
+#include "base/limit.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -119,17 +120,20 @@ pad(clarke_three *t, clarke_error *err)
 clarke_status
 clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err)
 {
+  size_t n = f->n_variables, *seen;
+  int32_t *kept;
   clarke_status status = CLARKE_OK;
-  size_t *seen = calloc(2 * f->n_variables + 1, sizeof *seen);
-  int32_t *kept = malloc((f->n_literals + 1) * sizeof *kept);
 
-  t->n_own = f->n_variables;
-  t->n_variables = f->n_variables == 0 ? 1 : f->n_variables;
+  if (n > clarke_limit_of(CLARKE_LIMIT_ENTRIES))
+    return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "a formula of %zu variables", n);
+  seen = calloc(2 * n + 1, sizeof *seen);
+  kept = malloc((f->n_literals + 1) * sizeof *kept);
+  t->n_own = n;
+  t->n_variables = n == 0 ? 1 : n;
   if (seen == NULL || kept == NULL)
     status = clarke_no_memory(err);
   for (size_t c = 0; c < f->n_clauses && status == CLARKE_OK; c++) {
-    size_t n = take_once(t, kept, seen, c + 1, f->literal + f->first[c], f->first[c + 1] - f->first[c]);
-
+    n = take_once(t, kept, seen, c + 1, f->literal + f->first[c], f->first[c + 1] - f->first[c]);
     status = add_clause(t, kept, n, err);
   }
   free(seen);

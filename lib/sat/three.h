@@ -1,5 +1,5 @@
 /* A formula as clauses of three literals, as many as a power of two: what the construction of Theorem 6 wants (thesis,
- * section 2.9.3; docs/encode.md has the rules, which the checker repeats on its own).
+ * section 2.9.3; docs/proof-format.md, section 4, has the rules, which the checker repeats on its own).
  *
  * It can be satisfied if and only if the formula can: an assignment that satisfies it satisfies the formula, and one of
  * the formula extends to the variables that are added. */
@@ -26,7 +26,7 @@ typedef struct {
 void clarke_three_init(clarke_three *t);
 void clarke_three_clear(clarke_three *t);
 
-/* t must be initialized. Refuses what a literal has no room for. */
+/* t must be initialized. Refuses more variables than CLARKE_LIMIT_ENTRIES, and those for which a literal has no room. */
 clarke_status clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err);
 
 #endif
