@@ -85,7 +85,7 @@ cnf_read(cnf *f, bytes file)
   want(another_word(false) && strcmp(word, "cnf") == 0, "'cnf' is expected", line);
   want(another_word(false), "the number of variables is expected", line);
   f->n_variables = (size_t)whole_number(0, MOST_VARIABLES);
-  within(LIMIT_ENTRIES, f->n_variables, "a formula of %zu variables", f->n_variables);
+  within(LIMIT_INSTRUCTIONS, f->n_variables, "a formula of %zu variables", f->n_variables);
   want(another_word(false), "the number of clauses is expected", line);
   clauses = (size_t)whole_number(0, MOST_VARIABLES);
   want(!another_word(false), "the end of the line is expected", line);

@@ -1,5 +1,6 @@
 /* The construction of Theorem 6 (network.h). A form is a row: what an entry is, in terms of the layer before it. */
 #include "sat/network.h"
+#include "base/limit.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -166,9 +167,13 @@ build(building *b, const clarke_three *t, clarke_error *err)
 clarke_status
 clarke_sign_network_make(clarke_sign_network *net, const clarke_three *t, clarke_error *err)
 {
-  building b = {net, 0, malloc(4 * t->n_clauses * sizeof(clarke_sign_row))};
+  const size_t entries = t->n_variables + 13 * t->n_clauses; /* 6 n + 3 n + n + less than 3 n */
+  building b = {net, 0, NULL};
   clarke_status status = CLARKE_OK;
 
+  if (entries > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
+    return clarke_limit_fail(err, CLARKE_LIMIT_INSTRUCTIONS, "a network of %zu inputs and entries of layers", entries);
+  b.form = malloc(4 * t->n_clauses * sizeof *b.form);
   net->n_inputs = t->n_variables;
   net->matrix = calloc(64 + 4, sizeof *net->matrix); /* log2 of a size_t, and four */
   if (b.form == NULL || net->matrix == NULL)

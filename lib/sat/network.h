@@ -36,7 +36,8 @@ typedef struct {
 void clarke_sign_network_init(clarke_sign_network *net);
 void clarke_sign_network_clear(clarke_sign_network *net);
 
-/* net must be initialized. */
+/* net must be initialized. Refuses more inputs and entries of layers than CLARKE_LIMIT_INSTRUCTIONS: as a program it could not
+ * be read. */
 clarke_status clarke_sign_network_make(clarke_sign_network *net, const clarke_three *t, clarke_error *err);
 
 /* As an ONNX model: input x (N, inputs), output F (N, 1), nodes Gemm (transB = 1) and Relu in turn, initializers M1, M2, ...

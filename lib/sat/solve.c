@@ -177,7 +177,7 @@ decide(clarke_solver *s)
 }
 
 static clarke_formula_answer
-search(clarke_solver *s, size_t conflicts)
+search(clarke_solver *s, size_t work)
 {
   size_t round = 1, next = RESTART * luby(round);
 
@@ -194,7 +194,7 @@ search(clarke_solver *s, size_t conflicts)
         return CLARKE_FORMULA_SATISFIED;
       continue;
     }
-    if (s->conflicts >= conflicts && s->n_levels > 0)
+    if (s->work >= work && s->n_levels > 0)
       return CLARKE_FORMULA_GIVEN_UP;
     if (!clarke_solver_learn(s, conflict))
       return CLARKE_FORMULA_REFUTED;
@@ -213,15 +213,16 @@ keep_assignment(clarke_solution *to, const clarke_solver *s)
 }
 
 clarke_status
-clarke_solve(clarke_solution *to, const clarke_three *f, size_t conflicts, clarke_error *err)
+clarke_solve(clarke_solution *to, const clarke_three *f, size_t work, clarke_error *err)
 {
   clarke_solver s;
   bool good = solver_init(&s, f->n_variables, &to->refutation);
 
   to->refutation.n_given = f->n_clauses;
   if (good) {
-    to->answer = load(&s, f) ? CLARKE_FORMULA_REFUTED : search(&s, conflicts);
+    to->answer = load(&s, f) ? CLARKE_FORMULA_REFUTED : search(&s, work);
     to->conflicts = s.conflicts;
+    to->work = s.work;
     good = !s.failed && (to->answer != CLARKE_FORMULA_SATISFIED || keep_assignment(to, &s));
   }
   solver_clear(&s);

@@ -11,7 +11,7 @@ typedef enum { CLARKE_FORMULA_SATISFIED, CLARKE_FORMULA_REFUTED, CLARKE_FORMULA_
 
 typedef struct {
   clarke_formula_answer answer;
-  size_t conflicts;
+  size_t conflicts, work;
   bool *value;                  /* SATISFIED: by variable, from 0 */
   clarke_refutation refutation; /* REFUTED; its given clauses are the formula's, in order */
 } clarke_solution;
@@ -19,7 +19,7 @@ typedef struct {
 void clarke_solution_init(clarke_solution *s);
 void clarke_solution_clear(clarke_solution *s);
 
-/* Gives up after so many conflicts. s must be initialized. The same formula has the same answer, assignment and refutation. */
-clarke_status clarke_solve(clarke_solution *s, const clarke_three *f, size_t conflicts, clarke_error *err);
+/* Gives up when clauses were visited `work` times, give or take a conflict. s must be initialized. The same formula has the same answer, assignment and refutation. */
+clarke_status clarke_solve(clarke_solution *s, const clarke_three *f, size_t work, clarke_error *err);
 
 #endif

@@ -44,7 +44,7 @@ typedef struct {
   uint32_t *resolved, n_resolved;        /* variables whose reasons it rests on */
   uint32_t *fixed, n_fixed;              /* and those of level 0 */
   uint32_t *joined;                      /* by level: the conflict that counted it */
-  size_t conflicts;
+  size_t conflicts, work; /* visits of clauses, and hints of steps */
   clarke_refutation *steps;
   bool failed; /* out of memory: nothing that follows counts */
 } clarke_solver;

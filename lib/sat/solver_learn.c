@@ -144,6 +144,7 @@ state_step(clarke_solver *s, uint32_t conflict)
   bool good = true;
 
   order_resolved(s);
+  s->work += s->n_fixed + s->n_resolved;
   for (uint32_t i = 0; i < s->n_learned_literals && good; i++)
     good = clarke_refutation_literal(s->steps, clarke_solver_literal(s->learned[i]));
   for (uint32_t i = 0; i < s->n_fixed && good; i++)

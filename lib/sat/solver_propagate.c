@@ -142,6 +142,7 @@ visit(clarke_solver *s, uint32_t wrong)
     else if (s->value[literal[0]] == 0)
       clarke_solver_assign(s, literal[0], now.clause, 0);
   }
+  s->work += w->n;
   w->n = kept;
   return conflict;
 }

@@ -124,8 +124,8 @@ clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err)
   int32_t *kept;
   clarke_status status = CLARKE_OK;
 
-  if (n > clarke_limit_of(CLARKE_LIMIT_ENTRIES))
-    return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "a formula of %zu variables", n);
+  if (n > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
+    return clarke_limit_fail(err, CLARKE_LIMIT_INSTRUCTIONS, "a formula of %zu variables", n);
   seen = calloc(2 * n + 1, sizeof *seen);
   kept = malloc((f->n_literals + 1) * sizeof *kept);
   t->n_own = n;

@@ -26,7 +26,7 @@ typedef struct {
 void clarke_three_init(clarke_three *t);
 void clarke_three_clear(clarke_three *t);
 
-/* t must be initialized. Refuses more variables than CLARKE_LIMIT_ENTRIES, and those for which a literal has no room. */
+/* t must be initialized. Refuses more variables than CLARKE_LIMIT_INSTRUCTIONS, and those for which a literal has no room. */
 clarke_status clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err);
 
 #endif

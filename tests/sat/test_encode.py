@@ -266,10 +266,10 @@ def commands(folder):
             (("bad.cnf", "-o", "never.onnx"), 2, "bad.cnf:2"), (("f.cnf", "-o", "f.txt"), 2, "expected FILE.onnx or FILE.prog"),
             (("f.cnf", "-o", "none/f.onnx"), 2, "none/f.onnx"), (("f.cnf", "--proof", "never.proof"), 2, "--proof goes with"),
             (("f.cnf", "--decide", "-o", "f.prog", "--proof", "never.proof"), 2, "--proof goes with"),
-            (("f.cnf", "--decide", "--decode", "x=1"), 2, "two questions"), (("f.cnf", "--conflicts", "x"), 2, "expected a number"),
+            (("f.cnf", "--decide", "--decode", "x=1"), 2, "two questions"), (("f.cnf", "--work", "x"), 2, "expected a number"),
             (("f.cnf", "--decode", "x=1,2"), 2, "has 6 entries, but 2 are given"), (("f.cnf", "--decode", "y=1"), 2, "no input 'y'"),
             (("f.cnf", "--decode", "x=1,2,3,4,5,z"), 2, "is no number"), (("f.cnf", "--decode", "f.cnf"), 2, "f.cnf"),
-            (("f.cnf", "--limit", "entries=5"), 2, "a formula of 6 variables"),
+            (("f.cnf", "--limit", "instructions=5"), 2, "a formula of 6 variables"),
             (("f.cnf", "-o", "never.onnx", "--limit", "entries=100"), 2, "the matrices of the network"),
             (("f.cnf", "--decode", "x=1,2,-1,0,0,-3"), 0, "assignment     1 2 -3 -4 -5 -6"),
             (("f.cnf", "--decode", "x=1/3,2,-1,0,0,-3"), 0, "F(d)           1/3"),
@@ -281,7 +281,7 @@ def commands(folder):
         expect(f"encode {' '.join(options)}", result.returncode == status and said in text, result)
     expect("nothing is left of what failed", not list(folder.glob("never*")) and not list(folder.glob("*.tmp*")))
     (folder / "f.cnf").write_text(drawn(random.Random(5), 120))
-    said = encode(folder, "f.cnf", "--decide", "--conflicts", "3", "--json")
+    said = encode(folder, "f.cnf", "--decide", "--work", "3", "--json")
     expect("undecided", said.returncode == 3 and json.loads(said.stdout)["differentiable"] is None, said)
 
 

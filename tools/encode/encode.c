@@ -14,22 +14,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_DECIDE = 256, OPTION_DECODE, OPTION_CONFLICTS };
+enum { OPTION_DECIDE = 256, OPTION_DECODE, OPTION_WORK };
 
-/* A minute or so of a formula of 200 variables. */
-#define CONFLICTS 2000000
+/* Visits of clauses: half a minute at most. */
+#define WORK 400000000
 
 typedef struct {
   const char *formula, *output, *proof, *decode;
   bool decide, json;
-  size_t conflicts;
+  size_t work;
 } request;
 
 static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "write the network there: FILE.onnx, or FILE.prog", 0},
   {"decide", OPTION_DECIDE, NULL, 0, "is the network's function F differentiable at 0?", 0},
   {"proof", 'p', "FILE", 0, "write a proof of that, which clarke-check verifies (with -o FILE.onnx)", 0},
-  {"conflicts", OPTION_CONFLICTS, "N", 0, "give up after so many conflicts (default 2000000)", 0},
+  {"work", OPTION_WORK, "N", 0, "give up after so many visits of clauses (default 400000000)", 0},
   {"decode", OPTION_DECODE, "DIRECTION", 0,
    "x=V,V,... or FILE.npy: the assignment that a direction d with F(d) > 0 stands for", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
@@ -55,7 +55,7 @@ read_count(const char *arg, const struct argp_state *state)
   const unsigned long long n = strtoull(arg, &end, 10);
 
   if (*arg < '0' || *arg > '9' || *end != '\0' || n > SIZE_MAX / 2)
-    argp_error(state, "--conflicts %s: expected a number", arg);
+    argp_error(state, "--work %s: expected a number", arg);
   return (size_t)n;
 }
 
@@ -87,8 +87,8 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_DECIDE:
     q->decide = true;
     return 0;
-  case OPTION_CONFLICTS:
-    q->conflicts = read_count(arg, state);
+  case OPTION_WORK:
+    q->work = read_count(arg, state);
     return 0;
   case OPTION_DECODE:
     q->decode = arg;
@@ -250,7 +250,7 @@ decide(clarke_encode_report *r, const request *q, const char *formula_hash, cons
 {
   const clarke_proof_input formula = {r->formula, formula_hash}, model = {r->written, model_hash};
   size_t clause;
-  clarke_status status = clarke_solve(&r->solution, &r->three, q->conflicts, err);
+  clarke_status status = clarke_solve(&r->solution, &r->three, q->work, err);
 
   r->decided = true;
   if (status == CLARKE_OK && r->solution.answer == CLARKE_FORMULA_SATISFIED && !clarke_cnf_holds(&r->cnf, r->solution.value, &clause))
@@ -325,7 +325,7 @@ clarke_command_encode(int argc, char **argv)
 {
   static char name[] = "clarke encode";
   struct argp argp = {options, parse, "FORMULA.cnf", doc, NULL, NULL, NULL};
-  request q = {.conflicts = CONFLICTS};
+  request q = {.work = WORK};
   clarke_error err = {CLARKE_OK, ""};
   clarke_encode_report report;
   clarke_status status;

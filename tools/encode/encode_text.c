@@ -82,7 +82,7 @@ print_decision(const clarke_encode_report *r)
            "Reason: no assignment satisfies the formula (a refutation in %zu %s), so F is 0 everywhere.\n", s->refutation.n,
            plural(s->refutation.n, "step", "steps"));
   else
-    printf("undecided: %zu conflicts were not enough (--conflicts N takes more).\n", s->conflicts);
+    printf("undecided: %zu visits of clauses were not enough (--work N takes more).\n", s->work);
 }
 
 static void
@@ -167,6 +167,7 @@ set_decision(json_t **j, const clarke_encode_report *r)
   clarke_json_set(j, "verdict", json_string(names[s->answer]));
   clarke_json_set(j, "differentiable", s->answer == CLARKE_FORMULA_GIVEN_UP ? json_null() : json_boolean(s->answer == CLARKE_FORMULA_REFUTED));
   set_count(j, "conflicts", s->conflicts);
+  set_count(j, "work", s->work);
   if (s->answer == CLARKE_FORMULA_SATISFIED)
     clarke_json_set(j, "assignment", assignment_json(s->value, r->three.n_own));
   if (s->answer == CLARKE_FORMULA_REFUTED)
