@@ -171,6 +171,7 @@ clarke_sign_network_make(clarke_sign_network *net, const clarke_three *t, clarke
   building b = {net, 0, NULL};
   clarke_status status = CLARKE_OK;
 
+  CLARKE_VERIFY_CHECK(clarke_three_is_valid(t));
   if (entries > clarke_limit_of(CLARKE_LIMIT_INSTRUCTIONS))
     return clarke_limit_fail(err, CLARKE_LIMIT_INSTRUCTIONS, "a network of %zu inputs and entries of layers", entries);
   b.form = malloc(4 * t->n_clauses * sizeof *b.form);
@@ -181,5 +182,6 @@ clarke_sign_network_make(clarke_sign_network *net, const clarke_three *t, clarke
   if (status == CLARKE_OK)
     status = build(&b, t, err);
   free(b.form);
+  CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_sign_network_is_valid(net));
   return status;
 }

@@ -33,6 +33,9 @@ typedef struct {
   clarke_sign_matrix *matrix;
 } clarke_sign_network;
 
+/* Matrices that fit, the last of one row; entries -1 or 1 at increasing columns that there are. */
+bool clarke_sign_network_is_valid(const clarke_sign_network *net);
+
 void clarke_sign_network_init(clarke_sign_network *net);
 void clarke_sign_network_clear(clarke_sign_network *net);
 

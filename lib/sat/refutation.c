@@ -100,7 +100,8 @@ move_step(clarke_refutation *r, const span *from, size_t to, const uint32_t *num
   const size_t literals = from->literal_end - from->literal, hints = from->hint_end - from->hint;
   const size_t literal = r->first_literal[to], hint = r->first_hint[to];
 
-  memmove(r->literal + literal, r->literal + from->literal, literals * sizeof *r->literal);
+  if (literals > 0)
+    memmove(r->literal + literal, r->literal + from->literal, literals * sizeof *r->literal);
   for (size_t i = 0; i < hints; i++) {
     const uint32_t old = r->hint[from->hint + i];
 

@@ -22,6 +22,9 @@ typedef struct {
   size_t capacity, n_literals, literal_capacity, n_hints, hint_capacity; /* private */
 } clarke_refutation;
 
+/* Parts end to end, in order; hints of a step name clauses before it; the last step, and no other, is the empty clause. */
+bool clarke_refutation_is_valid(const clarke_refutation *r);
+
 void clarke_refutation_init(clarke_refutation *r);
 void clarke_refutation_clear(clarke_refutation *r);
 

@@ -1,5 +1,6 @@
 /* The search: decide, propagate, learn, restart (solve.h). */
 #include "sat/solve.h"
+#include "base/verify.h"
 #include "sat/solver.h"
 
 #include <stdlib.h>
@@ -216,7 +217,10 @@ clarke_status
 clarke_solve(clarke_solution *to, const clarke_three *f, size_t work, clarke_error *err)
 {
   clarke_solver s;
-  bool good = solver_init(&s, f->n_variables, &to->refutation);
+  bool good;
+
+  CLARKE_VERIFY_CHECK(clarke_three_is_valid(f));
+  good = solver_init(&s, f->n_variables, &to->refutation);
 
   to->refutation.n_given = f->n_clauses;
   if (good) {
@@ -232,5 +236,8 @@ clarke_solve(clarke_solution *to, const clarke_three *f, size_t work, clarke_err
     clarke_refutation_clear(&to->refutation);
     return CLARKE_OK;
   }
-  return clarke_refutation_trim(&to->refutation, err);
+  if (clarke_refutation_trim(&to->refutation, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  CLARKE_VERIFY_CHECK(clarke_refutation_is_valid(&to->refutation));
+  return CLARKE_OK;
 }

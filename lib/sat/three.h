@@ -23,6 +23,9 @@ typedef struct {
   size_t capacity;    /* private */
 } clarke_three;
 
+/* A power of two of clauses, of literals that there are. */
+bool clarke_three_is_valid(const clarke_three *t);
+
 void clarke_three_init(clarke_three *t);
 void clarke_three_clear(clarke_three *t);
 
