@@ -155,6 +155,7 @@ def forged_by_hand(folder):
             ("a hint too few", changed("0 1 2\n", "0 1\n"), "line 7: no clause is false at the end"),
             ("no hints", changed("0 1 2\n", "0\n"), "line 7: no clause is false at the end"),
             ("hints in another order", changed("learn 11 -2 0 10 7 8", "learn 11 -2 0 7 10 8"), "line 10: literals -1 and 3 of clause 7 are open"),
+            ("a hint twice", changed("learn 9 2 1 0 1 2", "learn 9 2 1 0 1 1 2"), "line 7: literal 3 of clause 1 is true"),
             ("its own number as a hint", changed("learn 9 2 1 0 1 2", "learn 9 2 1 0 1 9"), "line 7: there is no clause 9"),
             ("hint 0", changed("learn 9 2 1 0 1 2", "learn 9 2 1 0 0 2"), "line 7: there is no clause 0"),
             ("a negative hint", changed("learn 9 2 1 0 1 2", "learn 9 2 1 0 -1 2"), "line 7: there is no clause -1"),
@@ -210,6 +211,117 @@ def other_networks(folder):
         proof = (folder / "f.proof").read_text()
         (folder / "f.onnx").write_bytes(model)
         fails(folder, f"a network of {what}", proof, why)
+
+
+# A message of protocol buffers is a list of fields [number, value], the value a whole number or bytes.
+
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+
+
+def unpack(data):
+    fields, at = [], 0
+
+    def number():
+        nonlocal at
+        n = shift = 0
+        while True:
+            at += 1
+            n |= (data[at - 1] & 127) << shift
+            shift += 7
+            if data[at - 1] < 128:
+                return n
+
+    while at < len(data):
+        key, value = number(), number()
+        if key & 7 == 2:
+            at += value
+            value = data[at - value:at]
+        fields.append([key >> 3, value])
+    return fields
+
+
+def pack(fields):
+    return b"".join(varint(n << 3) + varint(v) if isinstance(v, int) else varint(n << 3 | 2) + varint(len(v)) + v
+                    for n, v in fields)
+
+
+def in_field(fields, number, change, which=0):
+    """The message in the field of that number (the which-th such) becomes what change makes of its fields."""
+    field = [f for f in fields if f[0] == number][which]
+    inner = unpack(field[1])
+    inner = change(inner) or inner
+    field[1] = pack(inner)
+
+
+def set_field(number, value, which=0):
+    def change(fields):
+        [f for f in fields if f[0] == number][which][1] = value
+    return change
+
+
+def models_touched_up(folder):
+    """Graphs that are sound, and not the network as it is written: GraphProto has nodes 1, initializers 5, inputs 11, outputs 12."""
+    decided(folder, (CASES / "example4.cnf").read_text())
+    proof, model = (folder / "f.proof").read_text(), (folder / "f.onnx").read_bytes()
+
+    def graph(change):
+        fields = unpack(model)
+        in_field(fields, 7, change)
+        return pack(fields)
+
+    def node(which, change):
+        return graph(lambda g: in_field(g, 1, change, which))
+
+    def initializer(which, change):
+        return graph(lambda g: in_field(g, 5, change, which))
+
+    def swapped(g):
+        of = [i for i, f in enumerate(g) if f[0] == 5]
+        g[of[0]], g[of[1]] = g[of[1]], g[of[0]]
+
+    def port(number, change):  # ValueInfoProto, its TypeProto, its tensor's type: element 1, shape 2
+        return graph(lambda g: in_field(g, number, lambda p: in_field(p, 2, lambda t: in_field(t, 1, change))))
+
+    def axis(which, fields):
+        return lambda tensor: in_field(tensor, 2, lambda shape: set_field(1, pack(fields), which)(shape))
+
+    extra = [8, b"M9"], [1, 1], [1, 1], [2, 1], [9, bytes(4)]
+    unused = [1, b"z5"], [2, b"unused"], [3, b"R"], [4, b"Relu"]
+    output = pack([[1, b"y6"], [2, pack([[1, pack([[1, 1]])]])]])
+    number = pack([[1, b"alpha"]]) + b"\x15" + struct.pack("<f", 2) + pack([[20, 1]])
+    last = pack([[1, b"F"], [2, b"G"], [3, b"R"], [4, b"Relu"]])
+    for what, new, why in [
+            ("an initializer more", graph(lambda g: g.append([5, pack(extra)])), "6 matrices"),
+            ("a node more", graph(lambda g: g.append([1, pack(unused)])), "6 matrices"),
+            ("a relu at the end", graph(lambda g: g.insert(11, [1, last])), "6 matrices"),
+            ("operators of version 10", pack([f if f[0] != 8 else [8, pack([[2, 10]])] for f in unpack(model)]), "version 10"),
+            ("an output more", graph(lambda g: g.append([12, output])), "one input and one output"),
+            ("an input more", graph(lambda g: g.append([11, pack([[1, b"u"], [2, pack([[1, pack([[1, 1]])]])]])])),
+             "one input and one output"),
+            ("another output", graph(lambda g: in_field(g, 12, set_field(1, b"y5"))), "the output is not"),
+            ("a factor", node(0, lambda n: n.append([5, number])), "other attributes"),
+            ("not transposed", node(0, lambda n: in_field(n, 5, set_field(3, 0))), "other attributes"),
+            ("transposed twice over", node(0, lambda n: in_field(n, 5, set_field(3, 2))), "other attributes"),
+            ("no attribute", node(0, lambda n: [f for f in n if f[0] != 5]), "other attributes"),
+            ("the first operand", node(0, lambda n: in_field(n, 5, set_field(1, b"transA"))), "other attributes"),
+            ("a bias", node(10, lambda n: n.insert(2, [1, b"M6"])), "not the Gemm"),
+            ("an attribute of relu", node(1, lambda n: n.append([5, pack([[1, b"a"], [3, 1], [20, 2]])])), "other attributes"),
+            ("another function", node(1, set_field(4, b"Sigmoid")), "not the Relu"),
+            ("no relu between", node(2, set_field(1, b"y1")), "not the Gemm"),
+            ("another matrix", node(2, set_field(1, b"M1", 1)), "other attributes or another matrix"),
+            ("matrices in another order", graph(swapped), "another matrix"),
+            ("double precision", initializer(5, lambda t: [[1, 1], [1, 3], [2, 11], [8, b"M6"], [9, struct.pack("<3d", -1, -1, 1)]]),
+             "not float32"),
+            ("another shape", initializer(5, lambda t: [[1, 3], [1, 1], [2, 1], [8, b"M6"], [9, struct.pack("<3f", -1, -1, 1)]]),
+             "not float32"),
+            ("one sample", port(11, axis(0, [[1, 1]])), "not float32 of shape \\(N, 6"),
+            ("another width", port(11, axis(1, [[1, 7]])), "not float32 of shape \\(N, 6"),
+            ("a double input", port(11, set_field(1, 11)), "not float32 of shape \\(N, 6"),
+            ("an output of two", port(12, axis(1, [[1, 2]])), "not float32 of shape \\(N, 1")]:
+        (folder / "f.onnx").write_bytes(new)
+        fails(folder, f"a model with {what}", proof, why)
+    expect("packed again", pack(unpack(model)) == model)
 
 
 def harmless(model):
@@ -294,6 +406,7 @@ def main():
         written(folder)
         forged_by_hand(folder)
         other_networks(folder)
+        models_touched_up(folder)
         changed_bytes(folder, rng)
         commands(folder)
     print(len(failures), "failures")
