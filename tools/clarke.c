@@ -23,6 +23,8 @@ static const struct {
    "a piecewise linear network: all its regions; an arrangement of hyperplanes: all sign vectors"},
   {"certify", clarke_command_certify,
    "recorded results of tensor cores: do they follow the rule of their GPU, bit for bit?"},
+  {"encode", clarke_command_encode,
+   "a formula as a network: is it differentiable at 0, can the formula be satisfied?"},
   {"reproduce", clarke_command_reproduce,
    "every example of the papers: claimed, computed, agreed or not"},
 };

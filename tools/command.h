@@ -34,6 +34,7 @@ int clarke_command_audit(int argc, char **argv);
 int clarke_command_certify(int argc, char **argv);
 int clarke_command_derive(int argc, char **argv);
 int clarke_command_patterns(int argc, char **argv);
+int clarke_command_encode(int argc, char **argv);
 int clarke_command_reproduce(int argc, char **argv);
 
 #endif

@@ -5,6 +5,7 @@
 #include "bound.h"
 #include "cell.h"
 #include "factor.h"
+#include "formula_proof.h"
 #include "gradient.h"
 #include "lines.h"
 #include "names.h"
@@ -399,8 +400,14 @@ clarke_check_proof(const char *path, const char *data)
   }
   next_line("verdict");
   const char *word = next_word();
-  require(verdict_known(word), "unknown verdict '%s'", word);
+  bool formula = formula_verdict_known(word);
+  require(formula || verdict_known(word), "unknown verdict '%s'", word);
   known_line("semantics", "real");
+  if (formula) {
+    next_line("formula");
+    check_formula(folder, word);
+    return;
+  }
   if (line_is("program")) {
     check_program(folder, word);
     printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());

@@ -7,6 +7,8 @@
 
 #include "op/model.h"
 
+#include <stdio.h>
+
 /* A whole file in memory, with its SHA-256. */
 typedef struct {
   unsigned char *data;
@@ -48,6 +50,10 @@ clarke_status clarke_arrays_parse(clarke_tensors *ts, bool *stored, const void *
  * dictionary holds. The pickle in it is read as data: nothing is executed. */
 clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
                               clarke_error *err);
+
+/* Writes a model as ONNX: float32 initializers, inputs and outputs, attributes that are whole numbers. The same model gives
+ * the same bytes; the graph's name is m->file. Whoever closes `out` learns whether the writes succeeded. */
+clarke_status clarke_onnx_write(FILE *out, const clarke_model *m, clarke_error *err);
 
 /* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. */
 clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts,

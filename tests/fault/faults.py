@@ -25,7 +25,7 @@ from collections import Counter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-AUDIT, PAPERS = os.path.join(ROOT, "cases", "audit"), os.path.join(ROOT, "cases", "papers")
+AUDIT, PAPERS, FORMULAS = (os.path.join(ROOT, "cases", name) for name in ("audit", "papers", "encode"))
 PROOFS, FORMAT = os.path.join(ROOT, "proofs-data"), os.path.join(ROOT, "tests", "format", "data")
 
 # Name, program, arguments ({OUT}: a fresh folder).
@@ -56,10 +56,15 @@ COMMANDS = [
     ("patterns, a segment", "clarke", "patterns {AUDIT}/lemma7.onnx --line 0,0,0,0 1,2,3,4 --json"),
     ("patterns --arrangement", "clarke", "patterns --arrangement {PAPERS}/../arrangements/lines.txt --offsets {PAPERS}/../arrangements/lines-offsets.txt --proof {OUT}/p"),
     ("check, an arrangement", "clarke-check", "{PROOFS}/arrangements/lines.proof --data {PAPERS}/../arrangements --threads 1"),
+    ("encode", "clarke", "encode {FORMULAS}/example4.cnf -o {OUT}/f.prog --json"),
+    ("encode --decide", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --decide --proof {OUT}/p"),
+    ("encode --decode", "clarke", "encode {FORMULAS}/example4.cnf --decode x=1,2,-1,0,0,-3"),
     ("check", "clarke-check", "{PROOFS}/lemma2.proof --data {AUDIT} --threads 1"),
     ("check --threads", "clarke-check", "{PROOFS}/lemma7.proof --data {AUDIT} --threads 3"),
     ("check --show", "clarke-check", "--show {AUDIT}/lemma2.onnx {AUDIT}/lemma2.npz {AUDIT}/abs.onnx {AUDIT}/abs.npz"),
     ("check, a network", "clarke-check", "{PROOFS}/lenet-q6-pair.proof --data {AUDIT} --threads 1"),
+    ("check, a formula", "clarke-check", "{PROOFS}/encode/eight.proof --data {FORMULAS} --threads 1"),
+    ("check, a direction", "clarke-check", "{PROOFS}/encode/example4.proof --data {FORMULAS} --threads 1"),
     ("check, a program", "clarke-check", "{PROOFS}/papers/P-L2-1.proof --data {PAPERS} --threads 1"),
 ]
 # Calls that a full disk, a vanishing file, a broken device or a limit makes fail: those that make a file, and others.
@@ -183,7 +188,7 @@ def disks(name, command, out, right, most, rng):
 def commands(build, out, only=None):
     for name, program, line in COMMANDS:
         if only is None or name.startswith(only):
-            words = [w.format(AUDIT=AUDIT, PAPERS=PAPERS, PROOFS=PROOFS, FORMAT=FORMAT, OUT=out) for w in line.split()]
+            words = [w.format(AUDIT=AUDIT, PAPERS=PAPERS, FORMULAS=FORMULAS, PROOFS=PROOFS, FORMAT=FORMAT, OUT=out) for w in line.split()]
             yield name, [os.path.join(build, "tools", program)] + words
 
 

@@ -236,6 +236,26 @@ def arrangements():
         yield name, matrix + b"===\n" + text.encode()
 
 
+FORMULAS = {"comments": "c a\n  c b\np cnf 3 2\nc within\n1 -2\n 3 0\t-1 0\r\nc end", "none": "p cnf 0 0\n", "empty": "p cnf 2 1\n0\n",
+            "unit": "p cnf 2 3\n1 0\n-1 0\n2 -2 0\n", "long": "p cnf 6 2\n1 2 -3 4 5 6 0\n1 1 -2 -2 0\n",
+            "percent": "p cnf 1 1\n1 0\n%\n0\n", "many": "p cnf 1073741824 0\n"}
+
+
+def formulas():
+    yield from ((name, text.encode()) for name, text in FORMULAS.items())
+    yield from files_of("cases/encode", "*.cnf", 1500)
+
+
+def formula_proofs():
+    for name, proof in files_of("proofs-data/encode", "*.proof", 3000):
+        text = (ROOT / "cases/encode" / (name + ".cnf")).read_bytes()
+        for kind in (b"cnf", b"onnx"):
+            proof = proof.replace(b" %s.%s " % (name.encode(), kind), b" f." + kind + b" ")
+        yield name, text + b"===\n" + proof
+    yield "unit", b"p cnf 1 2\n1 0\n-1 0\n===\nclarke-proof 1\nverdict differentiable\nsemantics real\nformula f.cnf 0\n" \
+        b"model f.onnx 0\nevidence refutation\nlearn 3 0 1 2\nend 0\n"
+
+
 POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
 
 def seeds():
@@ -248,6 +268,7 @@ def seeds():
                                chosen(files_of("tests/check/data", "*.onnx", 2000), features_of_model)]),
             ("check-proof", "proof", chosen(files_of("tests/check/data", "*.proof", 3000), features_of_text)),
             ("check-program", "text", chosen(list(programs()), features_of_program)),
+            ("check-formula", "text", formula_proofs()), ("dimacs", "cnf", formulas()),
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
@@ -282,6 +303,7 @@ RULES = ["like ", "pytorch-2.13", "jax-0.10", "tensorflow-2", "tie ", "first", "
          "right", "unknown"]
 HEADERS = ["#: claim ", "#: where ", "#: says ", "#: note ", "#: at ", "#: expect ", "#: claimed ", "#: profile ", "#: wrt ",
            "#: cannot-check "]
+DIMACS = ["p cnf ", "c ", " 0\n", "-1 ", "1 -1 ", "%\n", "1073741824"]
 PROOF = ["clarke-proof 1", "verdict in-bouligand", "verdict in-clarke", "verdict not-in-clarke", "semantics real", "model ",
          "params ", "batch ", "program p.prog ", "loss sum", "loss mse", "loss ce", "wrt *", "profile x", "proxy ", "touched ",
          "===\n", "%41"]
@@ -320,6 +342,9 @@ def dictionaries():
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE
+    yield "dimacs", DIMACS
+    yield "check-formula", PROOF + DIMACS + ["verdict differentiable", "verdict not-differentiable", "formula f.cnf ", "model f.onnx ",
+                                             "evidence refutation", "evidence opposite", "learn ", "delete ", "d "]
 
 
 def made():

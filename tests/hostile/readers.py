@@ -181,3 +181,38 @@ records("900000 empty lines", c=b"\n" * 900000)
 records("zero bytes", d=bytes(900000))
 records("900000 comments", (0,), i=b"#\n" * 450000)
 records("an instruction of 900000 bytes", i=b"fp32 " + b"a" * 900000)
+
+# ---- formulas
+
+
+def formula(name, make, statuses=(2,), options="-o f.prog --decide", says=None):
+    def files():
+        return {"f.cnf": make()}
+    INPUTS.append(Hostile("formulas: " + name, files, [run("clarke encode f.cnf " + options, statuses, says)], True))
+
+
+def drawn(variables, clauses):
+    """Three literals each; the same every time."""
+    state, lines = 1, []
+    for _ in range(clauses):
+        line = []
+        for _ in range(3):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+            line.append(str(((state >> 33) % variables + 1) * (1 if state >> 63 else -1)))
+        lines.append(" ".join(line) + " 0")
+    return ("p cnf %d %d\n" % (variables, clauses) + "\n".join(lines) + "\n").encode()
+
+
+formula("sound", lambda: b"p cnf 2 2\n1 2 0\n-1 0\n", (1,))
+formula("2^30 variables", lambda: b"p cnf 1073741824 0\n", says="--limit instructions")
+formula("16000000 variables", lambda: b"p cnf 16000000 0\n", says="--limit instructions")
+formula("2000000 variables", lambda: b"p cnf 2000000 0\n", (1,))
+formula("2^30 clauses", lambda: b"p cnf 1 1073741824\n1 0\n")
+formula("one clause of 300000 literals", lambda: b"p cnf 1000 1\n" + b"1 -2 " * 150000 + b"0\n", (1,))
+formula("one clause of 100000 variables", lambda: b"p cnf 100000 1\n" + b" ".join(b"%d" % v for v in range(1, 100001)) + b" 0\n", (1,))
+formula("400000 empty clauses", lambda: b"p cnf 1 400000\n" + b"0\n" * 400000, says="--limit instructions")
+formula("400000 comments", lambda: b"c\n" * 400000 + b"p cnf 1 0\n", (1,))
+formula("900000 bytes in a word", lambda: b"p cnf 1 1\n" + b"1" * 900000)
+formula("40000 clauses at the threshold", lambda: drawn(9400, 40000), (1, 3))
+formula("40000 clauses as a model", lambda: drawn(9400, 40000), options="-o f.onnx", says="--limit entries")
+formula("400 variables at the threshold", lambda: drawn(400, 1704), (0, 1, 3))

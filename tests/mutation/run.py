@@ -29,11 +29,12 @@ ROOT = Path(__file__).resolve().parents[2]
 # The files of a room (a pattern of their names), and tests by the beginnings of their names: those likely to notice first. The
 # language is apart from what is asked of programs.
 ROOMS = {
-    "check": (r"lib/check/.*", ["check", "audit", "tools"]),
+    "check": (r"lib/check/.*", ["check", "sat", "audit", "tools"]),
     "audit": (r"lib/audit/.*", ["audit", "tools", "program", "check", "valid"]),
     "language": (r"lib/program/prog_.*", ["program", "tools", "audit"]),
     "program": (r"lib/program/(?!prog_).*", ["program", "check", "audit", "tools", "valid"]),
     "exact": (r"lib/exact/.*", ["exact", "program", "audit", "network", "tools", "check"]),
+    "sat": (r"lib/(sat/|format/dimacs|format/onnx_write|proof/write_formula).*", ["sat"]),
     "trace": (r"lib/trace/.*", ["certify", "fuzz-mma"]),
     "network": (r"lib/network/.*", ["network", "op", "audit", "program", "tools"]),
 }
