@@ -117,7 +117,7 @@ END_TEST
 
 /* --- files beside the model --- */
 
-static char folder[] = "/tmp/clarke-external-XXXXXX";
+static char folder[32];
 
 static void
 begin(void)
@@ -125,6 +125,7 @@ begin(void)
   char path[64];
   FILE *f;
 
+  strcpy(folder, "/tmp/clarke-external-XXXXXX");
   ck_assert_ptr_nonnull(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/in", folder);
   ck_assert_int_eq(mkdir(path, 0700), 0);

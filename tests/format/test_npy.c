@@ -486,10 +486,12 @@ START_TEST(the_ending_says_what_it_is)
   ck_assert_str_eq(ts.tensor[0].name, "a");
   clarke_tensors_clear(&ts);
   ck_assert_int_eq(clarke_arrays_parse(&ts, &stored, b.data, b.size, "dir/a.npz", &err), CLARKE_EINPUT);
+  clarke_tensors_clear(&ts);
   ck_assert_int_eq(clarke_arrays_parse(&ts, &stored, archive.data, archive.size, "dir/a.npz", &err), CLARKE_OK);
   ck_assert_str_eq(ts.tensor[0].name, "a");
   clarke_tensors_clear(&ts);
   ck_assert_int_eq(clarke_arrays_parse(&ts, &stored, archive.data, archive.size, "dir/a.npy", &err), CLARKE_EINPUT);
+  clarke_tensors_clear(&ts);
   bytes_clear(&archive);
   bytes_clear(&b);
 }
