@@ -77,7 +77,6 @@ void
 cnf_read(cnf *f, bytes file)
 {
   size_t n = 0, clauses;
-  bool open = false;
   rest = file;
   line = 0;
   end_line();
@@ -95,13 +94,12 @@ cnf_read(cnf *f, bytes file)
   while (another_word(true)) {
     int literal = (int)whole_number(-(long)f->n_variables, (long)f->n_variables);
     want(f->n < clauses, "more clauses than the header says", line);
-    open = literal != 0;
-    if (open) {
+    if (literal != 0) {
       add_literal(f, &n, literal);
       continue;
     }
     f->first = grow(f->first, ++f->n, sizeof *f->first);
     f->first[f->n] = n;
   }
-  want(!open && f->n == clauses, "the last clause is not ended, or there are fewer than the header says", line);
+  want(f->n == clauses, "the last clause is not ended, or there are fewer than the header says", line);
 }

@@ -213,6 +213,32 @@ def other_networks(folder):
         fails(folder, f"a network of {what}", proof, why)
 
 
+def other_texts(folder):
+    """Formulas that both programs refuse, and one in another layout that both take."""
+    text = "p cnf 2 4\n1 2 0\n1 -2 0\n-1 2 0\n-1 -2 0\n"
+    decided(folder, text)
+    proof, model = (folder / "f.proof").read_text(), (folder / "f.onnx").read_bytes()
+    for bad, line, why in [("", 1, "header"), ("c x\n" + text[1:], 3, "header"), (text.replace("p cnf", "p wcnf"), 1, "'cnf'"),
+                           (text.replace("2 4", "2"), 1, "number of clauses"), (text.replace("2 4", "2 4 4"), 1, "end of the line"),
+                           (text.replace("2 4", "2 3"), 5, "more clauses"), (text.replace("2 4", "2 5"), 6, "fewer"),
+                           (text.replace("2 4", "1 4"), 2, "2 is not a number from -1 to 1"), (text[:-2], 5, "not ended"),
+                           (text.replace("-2 0", "-3 0"), 3, "-3 is not a number"), (text.replace("1 2 0", "1 2 -0"), 2, "'-0' is no number"),
+                           (text.replace("1 2 0", "1 c 2 0"), 2, "'c' is no number"), (text.replace("1 2 0", "1 2x 0"), 2, "'2x' is no"),
+                           (text.replace("1 2 0", "1 --2 0"), 2, "'--2' is no"), (text.replace("1 2 0", "1 + 0"), 2, "'\\+' is no"),
+                           (text + "%\n0\n", 6, "'%' is no"), (text + text, 6, "'p' is no"), (text.replace("1 2", "1\0 2"), 2, "is no"),
+                           (text.replace("2 4", "1073741825 4"), 1, "is not a number from"), (text.replace("2 4", "-2 4"), 1, "not a number"),
+                           (text.replace("1 2 0", "1 " + 99 * "2" + " 0"), 2, "a word of more than"), (text[:7] + "\n" + text[7:], 1, "number of")]:
+        (folder / "f.cnf").write_text(bad)
+        write_proof(folder, proof)
+        said, ours = check(folder), encode(folder, "f.cnf")
+        expect(f"{bad!r} is refused", said.returncode == 2 and re.search(f"formula, line {line}: .*{why}", said.stderr), said)
+        expect(f"{bad!r} is refused by both", ours.returncode == 2 and "f.cnf:" in ours.stderr, ours)
+    (folder / "f.cnf").write_text("c\n c p cnf\n\n p\tcnf 2  4 \r\nc 3 0\n1\n2 0 1 -2 0\n\t-1 2\n   c\n0\r\n-1 -2\n0 \nc")
+    expect("another layout", encode(folder, "f.cnf", "-o", "f.onnx").returncode == 0 and (folder / "f.onnx").read_bytes() == model)
+    write_proof(folder, proof)
+    expect("another layout is verified", check(folder).returncode == 0)
+
+
 # A message of protocol buffers is a list of fields [number, value], the value a whole number or bytes.
 
 def varint(n):
@@ -406,6 +432,7 @@ def main():
         written(folder)
         forged_by_hand(folder)
         other_networks(folder)
+        other_texts(folder)
         models_touched_up(folder)
         changed_bytes(folder, rng)
         commands(folder)
