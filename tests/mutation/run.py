@@ -35,6 +35,7 @@ ROOMS = {
     "program": (r"lib/program/(?!prog_).*", ["program", "check", "audit", "tools", "valid"]),
     "exact": (r"lib/exact/.*", ["exact", "program", "audit", "network", "tools", "check"]),
     "trace": (r"lib/trace/.*", ["certify", "fuzz-mma"]),
+    "region": (r"lib/region/.*", ["region"]),
     "network": (r"lib/network/.*", ["network", "op", "audit", "program", "tools"]),
 }
 MEMORY, SECONDS = 12 << 30, 600  # of a process: what grows or turns without end is stopped, also when its test has ended
