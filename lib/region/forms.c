@@ -46,7 +46,7 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   case CLARKE_DO_PRODUCT:
     return factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
   case CLARKE_DO_QUOTIENT:
-    return is_constant(p, i->in[1]) ? NULL : "a quotient by a number that varies";
+    return is_constant(p, i->in[1]) ? NULL : "a quotient by a number that varies or is a root";
   case CLARKE_DO_BRANCH:
     return "a branch";
   default:

@@ -1,6 +1,7 @@
 /* Rows of an arrangement: nonzero integer vectors r_0, ..., r_(n-1) of Z^dim, each with the hyperplane {x : <r_i, x> = 0}.
  *
- * Beside the integers stand doubles: unit_ij is r_ij / |r_i|, with a relative error below 8 * 2^-52. They guess; and with a
+ * Beside the integers stand doubles: unit_ij is r_ij / |r_i|, times a factor near 1 that the row's entries
+ * share, with a relative error below 2^-51 (or it is 0, for an entry below 2^-900 of the largest). They guess; and with a
  * bound on their error they tell most signs. What they leave open the integers tell. */
 #ifndef CLARKE_REGION_ROWS_H
 #define CLARKE_REGION_ROWS_H

@@ -36,6 +36,7 @@ ROOMS = {
     "exact": (r"lib/exact/.*", ["exact", "program", "audit", "network", "tools", "check"]),
     "sat": (r"lib/(sat/|format/dimacs|format/onnx_write|proof/write_formula).*", ["sat"]),
     "trace": (r"lib/trace/.*", ["certify", "fuzz-mma"]),
+    "region": (r"lib/region/.*", ["region"]),
     "network": (r"lib/network/.*", ["network", "op", "audit", "program", "tools"]),
 }
 MEMORY, SECONDS = 12 << 30, 600  # of a process: what grows or turns without end is stopped, also when its test has ended

@@ -13,7 +13,7 @@ typedef struct {
 } drawn;
 
 static inline uint64_t
-draw(uint64_t *state)
+roll(uint64_t *state)
 {
   *state ^= *state << 13;
   *state ^= *state >> 7;
@@ -25,7 +25,7 @@ draw(uint64_t *state)
 static inline long
 draw_entry(uint64_t *state, long most)
 {
-  return (long)(draw(state) % (uint64_t)(2 * most + 1)) - most;
+  return (long)(roll(state) % (uint64_t)(2 * most + 1)) - most;
 }
 
 static inline drawn
@@ -86,14 +86,14 @@ drawn_degenerate(uint64_t *state, size_t n, size_t p, bool affine)
   drawn d = drawn_new(n, p, affine);
 
   for (size_t j = 0; j < p; j++) {
-    const uint64_t kind = draw(state) % 8;
-    const size_t one = j > 0 ? draw(state) % j : 0, other = j > 0 ? draw(state) % j : 0;
+    const uint64_t kind = roll(state) % 8;
+    const size_t one = j > 0 ? roll(state) % j : 0, other = j > 0 ? roll(state) % j : 0;
     const long times = draw_entry(state, 2);
 
     for (size_t i = 0; i < n + affine; i++) {
       mpq_t *row = i < n ? d.v + i * p : d.t;
 
-      mpq_set_si(row[j], draw_entry(state, 3), 1 + draw(state) % 3);
+      mpq_set_si(row[j], draw_entry(state, 3), 1 + roll(state) % 3);
       mpq_canonicalize(row[j]);
       if (kind == 0 && (i < n || times > 0))
         mpq_set_si(row[j], 0, 1);

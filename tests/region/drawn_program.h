@@ -32,7 +32,7 @@ put_sum(source *s, uint64_t *state, const char *before, size_t width)
 {
   for (size_t i = 0; i < width; i++)
     put(s, "%ld * %s%zu + ", draw_entry(state, 2), before, i);
-  put(s, "%ld/%ld", draw(state) % 2 == 0 ? 0 : draw_entry(state, 3), (long)(1 + draw(state) % 2));
+  put(s, "%ld/%ld", roll(state) % 2 == 0 ? 0 : draw_entry(state, 3), (long)(1 + roll(state) % 2));
 }
 
 /* Layers of few neurons, one of which may be another again; skips; a maximum between layers. proxies (NULL: none): two texts in braces,
@@ -42,15 +42,15 @@ put_network(source *s, uint64_t *state, size_t inputs, const char *const *proxie
 {
   const char *at_kinks = proxies != NULL ? proxies[0] : "", *at_ties = proxies != NULL ? proxies[1] : "";
   static const char *const functions[] = {"relu", "relu", "relu", "hardtanh", "leaky_relu", "abs", "relu6"};
-  const size_t layers = 1 + draw(state) % 3;
+  const size_t layers = 1 + roll(state) % 3;
   char before[32] = "x";
   size_t width = inputs;
 
   for (size_t i = 0; i < inputs; i++)
     put(s, "input x%zu\n", i);
   for (size_t l = 0; l < layers; l++) {
-    const size_t neurons = 1 + draw(state) % 3, again = draw(state) % 6;
-    const char *function = functions[draw(state) % 7];
+    const size_t neurons = 1 + roll(state) % 3, again = roll(state) % 6;
+    const char *function = functions[roll(state) % 7];
 
     for (size_t i = 0; i < neurons; i++) {
       put(s, "let l%zu_%zu = %s%s(", l, i, function, at_kinks);
@@ -58,12 +58,12 @@ put_network(source *s, uint64_t *state, size_t inputs, const char *const *proxie
         put(s, "2 * l%zu_0 - 1)\n", l);
       else {
         put_sum(s, state, before, width);
-        put(s, draw(state) % 4 == 0 ? " + x0)\n" : ")\n");
+        put(s, roll(state) % 4 == 0 ? " + x0)\n" : ")\n");
       }
     }
     width = neurons;
     snprintf(before, sizeof before, "l%zu_", l);
-    if (neurons == 3 && draw(state) % 2 == 0) {
+    if (neurons == 3 && roll(state) % 2 == 0) {
       put(s, "let m%zu_0 = max%s(l%zu_0, l%zu_1, l%zu_2)\n", l, at_ties, l, l, l);
       width = 1;
       snprintf(before, sizeof before, "m%zu_", l);

@@ -243,7 +243,7 @@ START_TEST(definition)
   uint64_t state = 88172645463325252u;
 
   for (int k = 0; k < 300; k++) {
-    const size_t n = 1 + draw(&state) % 4, p = 1 + draw(&state) % 7;
+    const size_t n = 1 + roll(&state) % 4, p = 1 + roll(&state) % 7;
     drawn d = drawn_degenerate(&state, n, p, k % 2 == 1);
 
     ck_assert_uint_eq(count(&d), by_definition(&d));

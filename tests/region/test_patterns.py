@@ -142,7 +142,7 @@ def regions(text):
 def forged(rng, text):
     """The proof with a word, a line or two changed, and the right hash."""
     lines = text.splitlines()[:-1]
-    kind, at = rng.randrange(6), rng.randrange(5, len(lines))
+    kind, at = rng.randrange(6), rng.randrange(4, len(lines))
     words = lines[at].split(" ")
     if kind == 0:
         del lines[at]
@@ -164,6 +164,139 @@ def forged(rng, text):
     else:
         lines[at] = " ".join([rng.choice(["split", "forced", "leaf", "circuit", "parallel", "half"])] + words[1:])
     return sealed("\n".join(lines) + "\nend \n")
+
+
+# --- false statements, each with evidence that only one rule refuses ------------------------------------
+
+def parsed(lines):
+    """The tree of a proof's lines: (word, number or words, circuit, subtrees), circuits by their numbers beside."""
+    circuits = []
+
+    def node():
+        words = lines.pop(0).split(" ")
+        while words[0] == "circuit":
+            circuits.append(dict(zip(map(int, words[1::2]), map(int, words[2::2]))))
+            words = lines.pop(0).split(" ")
+        if words[0] == "leaf":
+            return ("leaf", [int(x) for x in words[1:]], None, [])
+        subtrees = [node() for _ in range(2 if words[0] == "split" else 1)]
+        return (words[0], int(words[1]), int(words[2]) if words[0] == "forced" else None, subtrees)
+
+    return node(), circuits
+
+
+def leaves(tree):
+    return [tree] if tree[0] == "leaf" else [x for sub in tree[3] for x in leaves(sub)]
+
+
+def lines_of(tree):
+    word, what, circuit, subtrees = tree
+    own = "leaf " + " ".join(map(str, what)) if word == "leaf" else "%s %d" % (word, what) + (" %d" % circuit if word == "forced" else "")
+    return [own] + [line for sub in subtrees for line in lines_of(sub)]
+
+
+def variants(tree, change, given=()):
+    """The tree with one node replaced, by each of change(node, columns that have signs above it)."""
+    yield from change(tree, given)
+    for k, sub in enumerate(tree[3]):
+        for other in variants(sub, change, given + (tree[1],)):
+            yield (*tree[:3], tree[3][:k] + [other] + tree[3][k + 1:])
+
+
+def false_trees(tree, circuits, column, planes, excluded, root):
+    """Trees with another number of leaves than there are regions. column(j, x): the sign of column j at the integers x."""
+    points = [x[1] for x in leaves(tree)]
+    signs = lambda x: tuple(column(j, x) for j in planes)
+
+    def change(node, given):
+        word, what, circuit, subtrees = node
+        given = set(given) | set(root)
+        if word == "split":  # one side is dropped, by circuits that have another sign, or other columns
+            for c in range(len(circuits)):
+                if what in circuits[c]:
+                    yield from (("forced", what, c, [sub]) for sub in subtrees)
+            if all(sub[0] == "leaf" for sub in subtrees):  # a leaf on the hyperplane
+                a, b = (sub[1] for sub in subtrees)
+                at_a, at_b = abs(column(what, a, True)), abs(column(what, b, True))
+                yield ("leaf", [x * at_b + y * at_a for x, y in zip(a, b)], None, [])
+        elif word == "forced":  # the empty side is added, with points of other signs, opposite ones among them
+            for x in points + [[-y for y in x] for x in points]:
+                for side in ([subtrees[0], ("leaf", x, None, [])], [("leaf", x, None, []), subtrees[0]]):
+                    yield ("split", what, None, side)
+        else:  # a region comes twice
+            for j in sorted(given):
+                own = dict(zip(planes, signs(what)))
+                for x in points:
+                    if j in own and signs(x) == tuple(-s if k == j else s for k, s in own.items()):
+                        pair = [("leaf", x, None, []), node]
+                        yield ("split", j, None, pair if own[j] > 0 else pair[::-1])
+            for j in excluded:
+                yield ("split", j, None, [node, node])
+
+    yield from variants(tree, change)
+
+
+def false_proofs(rng, rows, offsets, text, regions_):
+    lines = text.splitlines()[:-1]
+    start = lines.index("tree")
+    tree, circuits = parsed(lines[start + 1:])
+    half = [int(x.split()[1]) for x in lines[:start] if x.startswith("half")]
+    primitive = lambda j: [row[j] for row in rows] + ([-offsets[j]] if offsets else [])
+    column = lambda j, x, value=False: (lambda v: v if value else (v > 0) - (v < 0))(sum(a * b for a, b in zip(primitive(j), x)))
+    same = {int(x.split()[1]) for x in lines[:start] if x.startswith("parallel")}
+    planes = [j for j in range(len(rows[0])) if any(row[j] for row in rows) and j not in same]
+    excluded = [j for j in range(len(rows[0])) if j not in planes]
+    all_circuits = [line for line in lines[start:] if line.startswith("circuit")]
+
+    def proof(tree_, circuit_lines, statement=None):
+        n = (2 if half else 1) * len(leaves(tree_))
+        head = [re.sub(r"^regions .*", "regions %d" % n, x) for x in statement or lines[:start + 1]]
+        return n, sealed("\n".join(head + circuit_lines + lines_of(tree_)) + "\nend \n")
+
+    for n in (0, regions_ - 1, regions_ + 1, 2 * regions_):
+        yield n, sealed("\n".join(re.sub(r"^regions .*", "regions %d" % n, x) for x in lines) + "\nend \n")
+    found = [proof(t, all_circuits) for t in false_trees(tree, circuits, column, planes, excluded, half)]
+    if len(planes) > 1:  # combinations that are not 0, with every pattern of signs
+        bogus = [dict(zip(planes, signs)) for signs in itertools.product([-1, 1], repeat=len(planes))][:16]
+        bogus_lines = ["circuit " + " ".join("%d %d" % pair for pair in c.items()) for c in bogus]
+        found += [proof(t, bogus_lines) for t in false_trees(tree, bogus, column, planes, [], half)]
+    for j in planes[1:]:  # a column is its own multiple: a smaller arrangement's tree
+        found.append(proof(("leaf", leaves(tree)[0][1], None, []), [], lines[:start + 1 - len(half) - 1] + [
+            "parallel %d %d" % (k, k) for k in planes[1:]] + ["half %d" % k for k in half] + ["tree"]))
+    yield from (f for f in rng.sample(found, min(len(found), 40)) if f[0] != regions_)
+
+
+def beyond_infinity(folder):
+    """x < 0 and x > 1 at a point whose last entry is below 0."""
+    (folder / "V").write_text("1 1\n")
+    (folder / "T").write_text("0 1\n")
+    patterns("--arrangement", folder / "V", "--offsets", folder / "T", "--proof", folder / "proof")
+    text = (folder / "proof").read_text()
+    head = re.sub(r"^regions .*", "regions 4", text[:text.index("tree\n")], flags=re.M)
+    for last, status in [("leaf -1 -2", 1), ("leaf -1 2", 1)]:
+        tree = "tree\nsplit 0\nsplit 1\nleaf -1 1\n" + last + "\nsplit 1\nleaf 1 2\nleaf 2 1\n"
+        (folder / "forged").write_text(sealed(head + tree + "end \n"))
+        said = run(CHECK, folder / "forged")
+        expect("beyond infinity", said.returncode == status and "line" in said.stdout, said)
+
+
+def falsehoods(rng, folder):
+    tried = 0
+    for k in range(14):
+        rows, offsets = drawn(rng)
+        (folder / "V").write_text(written(rows))
+        options = ["--arrangement", folder / "V", "--proof", folder / "proof"]
+        if offsets is not None:
+            (folder / "T").write_text(written([offsets]))
+            options += ["--offsets", folder / "T"]
+        count = int(patterns(*options, "--count").stdout)
+        text = (folder / "proof").read_text()
+        for n, false in false_proofs(rng, rows, offsets, text, count):
+            (folder / "forged").write_text(false)
+            said = run(CHECK, folder / "forged")
+            tried += 1
+            expect("a false proof fails", n != count and said.returncode == 1, count, said, false)
+    expect("many were tried", tried > 200, tried)
 
 
 def proofs(rng, folder):
@@ -232,6 +365,8 @@ def main():
         refusals(folder)
         limits(folder)
         proofs(rng, folder)
+        falsehoods(rng, folder)
+        beyond_infinity(folder)
         of_another_matrix(rng, folder)
         stored(folder)
     print("%d failures" % len(failures))

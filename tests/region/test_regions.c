@@ -2,7 +2,10 @@
 #include "../ok.h"
 #include "drawn_program.h"
 
+#include "../network/networks.h"
 #include "exact/cone.h"
+#include "network/graph.h"
+#include "network/unroll.h"
 #include "program/prog.h"
 #include "region/regions.h"
 
@@ -14,6 +17,7 @@
 
 typedef struct {
   const clarke_code *p;
+  const bool *needed; /* what no output depends on has no part */
   const fmpz_mat_struct *box;
   bool local;
   size_t dim;
@@ -95,20 +99,32 @@ demand(brute *b, size_t i, size_t j, const mpq_t q, int turn)
 
 static void go(brute *b, size_t i);
 
+/* Between pieces that are one polynomial there is no kink. */
+static bool
+is_kink(const clarke_pieces *p, size_t k)
+{
+  return !mpq_equal(p->coef[k][0], p->coef[k + 1][0]) || !mpq_equal(p->coef[k][1], p->coef[k + 1][1]);
+}
+
 static void
 go_pieces(brute *b, size_t i)
 {
   const clarke_instruction *at = &b->p->instruction[i];
+  const clarke_pieces *p = at->pieces;
   const size_t before = b->n_rows;
 
-  for (size_t piece = 0; piece <= at->pieces->n_kinks; piece++) {
-    int low = piece > 0 ? demand(b, at->in[0], CLARKE_NONE, at->pieces->kink[piece - 1], 1) : 1;
-    int high = piece < at->pieces->n_kinks ? demand(b, at->in[0], CLARKE_NONE, at->pieces->kink[piece], -1) : 1;
+  for (size_t piece = 0, last; piece <= p->n_kinks; piece = last + 1) {
+    int low = piece > 0 ? demand(b, at->in[0], CLARKE_NONE, p->kink[piece - 1], 1) : 1, high = 1;
+
+    for (last = piece; last < p->n_kinks && !is_kink(p, last);)
+      last++;
+    if (last < p->n_kinks)
+      high = demand(b, at->in[0], CLARKE_NONE, p->kink[last], -1);
 
     if (low == 1 && high >= 0) { /* at its upper kink everywhere: this piece, not the next */
       for (size_t k = 0; k <= b->dim; k++)
-        mpq_mul(form_of(b, i)[k], form_of(b, at->in[0])[k], at->pieces->coef[piece][1]);
-      mpq_add(form_of(b, i)[b->dim], form_of(b, i)[b->dim], at->pieces->coef[piece][0]);
+        mpq_mul(form_of(b, i)[k], form_of(b, at->in[0])[k], p->coef[piece][1]);
+      mpq_add(form_of(b, i)[b->dim], form_of(b, i)[b->dim], p->coef[piece][0]);
       go(b, i + 1);
     }
     b->n_rows = before;
@@ -148,6 +164,10 @@ go(brute *b, size_t i)
     b->regions += feasible(b);
     return;
   }
+  if (!b->needed[i]) {
+    go(b, i + 1);
+    return;
+  }
   if (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER) {
     at->kind == CLARKE_DO_PIECEWISE ? go_pieces(b, i) : go_order(b, i);
     return;
@@ -174,9 +194,9 @@ go(brute *b, size_t i)
 }
 
 static size_t
-by_definition(const clarke_code *p, mpq_t *entry, size_t dim, const fmpz_mat_t box, bool local)
+by_definition(const clarke_code *p, const bool *needed, mpq_t *entry, size_t dim, const fmpz_mat_t box, bool local)
 {
-  brute b = {.p = p, .box = box, .local = local, .dim = dim, .entry = entry};
+  brute b = {.p = p, .needed = needed, .box = box, .local = local, .dim = dim, .entry = entry};
 
   b.form = clarke_rationals(p->n * (dim + 1));
   b.row = clarke_rationals(8 * p->n * (dim + 1));
@@ -234,34 +254,46 @@ set_box(fmpz_mat_t box, size_t dim)
   }
 }
 
+/* *refused: it is not piecewise linear. */
+static void
+compare_code(bool *refused, const clarke_code *p, mpq_t *entry, size_t dim, bool local, const char *what)
+{
+  clarke_forms f;
+  clarke_regions r;
+  told t = {.local = local, .size = p->n};
+  fmpz_mat_t box;
+  size_t expected;
+
+  *refused = clarke_forms_init(&f, p, entry, dim, &error) != CLARKE_OK;
+  if (!*refused) {
+    if (local)
+      fmpz_mat_init(box, 0, (slong)dim);
+    else
+      set_box(box, dim);
+    OK(local ? clarke_regions_around(&r, &f, see, &t, &error) : clarke_regions_inside(&r, &f, box, see, &t, &error));
+    ck_assert(r.complete && !r.undecided);
+    ck_assert_uint_eq(r.regions, t.n);
+    expected = by_definition(p, f.needed, entry, dim, box, local);
+    ck_assert_msg(r.regions == expected, "%zu regions, %zu by definition:\n%s", r.regions, expected, what);
+    fmpz_mat_clear(box);
+  }
+  free(t.choices);
+  clarke_forms_clear(&f);
+}
+
 static void
 compare(const char *text, size_t inputs, bool local)
 {
   clarke_code p;
-  clarke_forms f;
-  clarke_regions r;
-  told t = {.local = local};
   mpq_t *entry = clarke_rationals(inputs * (inputs + 1));
-  fmpz_mat_t box;
+  bool refused;
 
   clarke_code_init(&p);
   OK(clarke_prog_parse(&p, text, strlen(text), "drawn.prog", &error));
   for (size_t i = 0; i < inputs; i++)
     mpq_set_ui(entry[i * (inputs + 1) + i], 1, 1);
-  t.size = p.n;
-  if (local)
-    fmpz_mat_init(box, 0, (slong)inputs);
-  else
-    set_box(box, inputs);
-  OK(clarke_forms_init(&f, &p, entry, inputs, &error));
-  OK(local ? clarke_regions_around(&r, &f, see, &t, &error) : clarke_regions_inside(&r, &f, box, see, &t, &error));
-  ck_assert(r.complete && !r.undecided);
-  ck_assert_uint_eq(r.regions, t.n);
-  ck_assert_msg(r.regions == by_definition(&p, entry, inputs, box, local), "%zu regions, %zu by definition:\n%s", r.regions,
-                by_definition(&p, entry, inputs, box, local), text);
-  free(t.choices);
-  fmpz_mat_clear(box);
-  clarke_forms_clear(&f);
+  compare_code(&refused, &p, entry, inputs, local, text);
+  ck_assert(!refused);
   clarke_code_clear(&p);
   clarke_rationals_free(entry, inputs * (inputs + 1));
 }
@@ -270,7 +302,7 @@ static void
 compare_many(bool local, uint64_t state)
 {
   for (int k = 0; k < 150; k++) {
-    const size_t inputs = 1 + draw(&state) % 4;
+    const size_t inputs = 1 + roll(&state) % 4;
     source s = {.n = 0};
 
     put_network(&s, &state, inputs, NULL);
@@ -287,6 +319,56 @@ END_TEST
 START_TEST(around)
 {
   compare_many(true, 1234567890123u);
+}
+END_TEST
+
+static double
+quarters(uint64_t *state)
+{
+  return (double)draw_entry(state, 4) / 4;
+}
+
+/* Networks of all operators, one sample unrolled, on slices of one or two dimensions through it. */
+START_TEST(networks)
+{
+  uint64_t state = 521288629u;
+  size_t compared = 0, regions_of_several = 0;
+
+  for (int k = 0; k < 1500; k++) {
+    const size_t dim = 1 + roll(&state) % 2;
+    growing grown;
+    clarke_tensor x = grow_model(&grown, &state, quarters, 2 + roll(&state) % 7);
+    clarke_graph g;
+    clarke_code p;
+    mpq_t *point, *entry;
+    size_t n, kinks = 0;
+    bool refused = true;
+
+    clarke_graph_init(&g);
+    clarke_code_init(&p);
+    OK(clarke_graph_build(&g, &grown.m, &x, &error));
+    OK(clarke_unroll(&p, &point, &n, &g, &x, "in", &error));
+    entry = clarke_rationals(n * (dim + 1));
+    for (size_t i = 0; i < n; i++) {
+      mpq_set(entry[i * (dim + 1) + dim], point[i]);
+      for (size_t j = 0; j < dim; j++)
+        mpq_set_si(entry[i * (dim + 1) + j], draw_entry(&state, 2), 1);
+    }
+    for (size_t i = 0; i < p.n; i++)
+      kinks += p.instruction[i].kind == CLARKE_DO_PIECEWISE || p.instruction[i].kind == CLARKE_DO_ORDER;
+    if (kinks > 0 && kinks <= 9 && !g.parameters[0].wrt)
+      compare_code(&refused, &p, entry, dim, k % 3 == 0, "a network");
+    compared += !refused;
+    regions_of_several += !refused && kinks > 3;
+    clarke_rationals_free(point, n);
+    clarke_rationals_free(entry, n * (dim + 1));
+    clarke_code_clear(&p);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  ck_assert_uint_gt(compared, 100);
+  ck_assert_uint_gt(regions_of_several, 30);
 }
 END_TEST
 
@@ -334,6 +416,7 @@ main(void)
   tcase_set_timeout(tc, 300);
   tcase_add_test(tc, inside);
   tcase_add_test(tc, around);
+  tcase_add_test(tc, networks);
   tcase_add_test(tc, known);
   tcase_add_test(tc, refused);
   suite_add_tcase(s, tc);

@@ -13,10 +13,10 @@ static void
 draw_point(mpq_t *x, size_t n, uint64_t *state)
 {
   const long diagonal = draw_entry(state, 2);
-  const bool equal = draw(state) % 3 == 0;
+  const bool equal = roll(state) % 3 == 0;
 
   for (size_t i = 0; i < n; i++) {
-    mpq_set_si(x[i], equal ? diagonal : draw_entry(state, 4), equal ? 1 : 1 + draw(state) % 3);
+    mpq_set_si(x[i], equal ? diagonal : draw_entry(state, 4), equal ? 1 : 1 + roll(state) % 3);
     mpq_canonicalize(x[i]);
   }
 }
@@ -79,7 +79,7 @@ START_TEST(conservative)
   clarke_profile_init(&profile);
   OK(clarke_profile_load(&profile, NULL, &error));
   for (int k = 0; k < 600; k++) {
-    const size_t n = 1 + draw(&state) % 3;
+    const size_t n = 1 + roll(&state) % 3;
     mpq_t *a = clarke_rationals(n), *b = clarke_rationals(n);
     clarke_region_function f;
     clarke_segment s;
