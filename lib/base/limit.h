@@ -24,6 +24,7 @@ typedef enum {
   CLARKE_LIMIT_TIES,         /* entries tied in an order statistic */
   CLARKE_LIMIT_DERIVATIVES,  /* of a program: outputs times entries of wrt */
   CLARKE_LIMIT_ROWS,         /* of a table over a sweep */
+  CLARKE_LIMIT_TREE,         /* nodes of a tree of sides, before an audit gives up */
   CLARKE_N_LIMITS
 } clarke_limit;
 
