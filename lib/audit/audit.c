@@ -1,5 +1,6 @@
 #include "audit/audit.h"
 #include "audit/ray.h"
+#include "audit/reason.h"
 #include "audit/system.h"
 #include "base/verify.h"
 
@@ -35,8 +36,8 @@ drop_cells(clarke_audit *a)
   a->n_cells = 0;
 }
 
-static void
-drop_simplices(clarke_audit *a)
+void
+clarke_audit_drop_simplices(clarke_audit *a)
 {
   for (size_t i = 0; i < a->n_simplices; i++)
     clarke_simplex_clear(&a->simplex[i]);
@@ -50,13 +51,14 @@ void
 clarke_audit_clear(clarke_audit *a)
 {
   drop_cells(a);
-  drop_simplices(a);
+  clarke_audit_drop_simplices(a);
   for (size_t i = 0; a->lambda != NULL && i < a->n_mixed; i++)
     mpq_clear(a->lambda[i]);
   free(a->mixed);
   free(a->lambda);
   clarke_membership_clear(&a->membership, 0);
   clarke_tree_clear(&a->tree);
+  clarke_obstacle_clear(&a->obstacle);
   free(a->layer);
   clarke_audit_init(a);
 }
@@ -313,6 +315,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
       cell[kept] = moved;
       side[kept++] = side[i];
     }
+  a->obstacle.realized = kept;
   if (status == CLARKE_OK && kept > 0)
     status = clarke_membership_find(&m, q, side, kept, err);
   if (status == CLARKE_OK && m.place == CLARKE_HULL_INSIDE)
@@ -332,12 +335,10 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
   size_t n;
   clarke_status status = clarke_enumerate(&a->tree, q, err);
 
+  if (status == CLARKE_OK && !a->tree.complete)
+    clarke_obstacle_meet(&a->obstacle, a->tree.n > 0 ? CLARKE_OBSTACLE_LIST : CLARKE_OBSTACLE_PATTERNS, 0);
   if (status != CLARKE_OK || !a->tree.complete)
-    return status == CLARKE_OK
-             ? conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
-                        "AD's own pattern could not be realized, and there are too many patterns "
-                        "to list them all")
-             : status;
+    return status;
   side = clarke_tree_leaves(&a->tree, &n);
   if (side == NULL)
     return clarke_no_memory(err);
@@ -347,10 +348,9 @@ try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
              "a vector separates AD's output from the gradients of all patterns that can occur "
              "nearby");
   else if (status == CLARKE_OK) {
+    a->obstacle.kind = a->membership.place == CLARKE_HULL_INSIDE ? CLARKE_OBSTACLE_OCCUR : CLARKE_OBSTACLE_COMPARE;
+    a->obstacle.patterns = n;
     clarke_membership_clear(&a->membership, n);
-    conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
-             "AD's own pattern could not be realized; neither a separation from all patterns nor a "
-             "combination of realized ones was found");
     status = try_hull(a, side, n, q, err);
   }
   free(side);
@@ -400,7 +400,7 @@ try_blocks(clarke_audit *a, clarke_question *q, clarke_error *err)
     return CLARKE_OK;
   status = clarke_settle_blocks(a, q, err);
   if (status != CLARKE_OK || a->membership.place != CLARKE_HULL_INSIDE)
-    drop_simplices(a);
+    clarke_audit_drop_simplices(a);
   if (status == CLARKE_OK && a->membership.place == CLARKE_HULL_OUTSIDE)
     return conclude(a, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_BOUND,
                     "in the parameters of one block of a layer a vector separates AD's output from the "
@@ -434,10 +434,10 @@ judge(clarke_audit *a, clarke_question *q, clarke_error *err)
 {
   clarke_status status;
 
-  if (q->replay->open > 0)
-    return conclude(a, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
-                    "some arguments of kinks could not be told from the kink at the highest "
-                    "precision: they follow transcendental functions");
+  if (q->replay->open > 0) {
+    clarke_obstacle_meet(&a->obstacle, CLARKE_OBSTACLE_PRECISION, 0);
+    return CLARKE_OK;
+  }
   status = try_own_cell(a, q, err);
   if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
     status = try_mixed(a, q, err);
@@ -463,6 +463,8 @@ clarke_audit_run(clarke_audit *a, clarke_question *q, bool all_ranks, clarke_err
     status = read_own_cell(a, q, err);
   if (status == CLARKE_OK)
     status = judge(a, q, err);
+  if (status == CLARKE_OK && a->verdict == CLARKE_UNDECIDED)
+    clarke_reason_write(a, q);
   if (status == CLARKE_OK)
     clarke_theorems_judge(a, q);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_audit_is_valid(a, q));

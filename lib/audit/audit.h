@@ -6,6 +6,7 @@
 #include "base/verdict.h"
 #include "exact/rank.h"
 #include "audit/enumerate.h"
+#include "audit/obstacle.h"
 #include "audit/simplex.h"
 
 /* Independent blocks of a layer's system (a convolution's filters): all, those without a direction, and undecided ones. */
@@ -53,7 +54,8 @@ typedef struct {
 
 typedef struct {
   clarke_verdict verdict;
-  char why[512];
+  char why[1024];
+  clarke_obstacle obstacle; /* UNDECIDED */
   clarke_evidence evidence;
   size_t n_cells;
   clarke_cell *cell;      /* AD: 1; MIX: 2^n_mixed; HULL: n_cells */
@@ -76,6 +78,8 @@ typedef struct {
 
 void clarke_audit_init(clarke_audit *a);
 void clarke_audit_clear(clarke_audit *a);
+/* Forgets the evidence of simplices. */
+void clarke_audit_drop_simplices(clarke_audit *a);
 
 /* Evidence of the verdict's kind, whole: weights that sum to 1, a complete tree, cells and simplices that are valid. */
 bool clarke_audit_is_valid(const clarke_audit *a, const clarke_question *q);
@@ -114,6 +118,8 @@ typedef struct clarke_blocks clarke_blocks;
 clarke_status clarke_blocks_begin(clarke_blocks **b, const clarke_layer *layer,
                                   const clarke_cell *cell, const clarke_question *q,
                                   clarke_error *err);
+/* Marks the touches that a block of the system holds; none when its rows are not exact. A row of zeros is in no block. */
+void clarke_blocks_touches(bool *touch, const clarke_blocks *b);
 clarke_status clarke_blocks_next(bool *found, bool *touch, clarke_blocks *b, clarke_error *err);
 void clarke_blocks_end(clarke_blocks *b);
 

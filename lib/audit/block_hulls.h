@@ -18,9 +18,10 @@ clarke_status clarke_block_hulls_init(clarke_block_hulls *s, const clarke_questi
 void clarke_block_hulls_clear(clarke_block_hulls *s);
 
 /* One more block, of the marked touches. sample: theirs, AD's output being inside as far as floats can tell; NULL:
- * it is not, and `whole` is lost. */
-clarke_status clarke_block_hulls_add(clarke_block_hulls *s, clarke_audit *a, const bool *among,
-                                    clarke_sample *sample, clarke_error *err);
+ * it is not, and `whole` is lost. *surrounded: a simplex of its cells holds AD's output, or none was sought, `whole` being
+ * lost before. */
+clarke_status clarke_block_hulls_add(bool *surrounded, clarke_block_hulls *s, clarke_audit *a, const bool *among,
+                                     clarke_sample *sample, clarke_error *err);
 
 /* When all blocks of all layers are surrounded: has AD's side everywhere else a direction? Then AD's output is in the
  * hull of the simplices' cells. */

@@ -2,6 +2,7 @@
 
 #include "audit/factor.h"
 #include "audit/path.h"
+#include "audit/obstacle.h"
 #include "base/verify.h"
 
 #include <stdlib.h>
@@ -183,7 +184,7 @@ descend(visit *v, size_t k)
   bool open = false;
   clarke_status status;
 
-  if (v->tree->n > CLARKE_TREE_NODES) {
+  if (v->tree->n > clarke_list_nodes()) {
     v->tree->complete = false;
     return CLARKE_OK;
   }

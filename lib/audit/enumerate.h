@@ -28,10 +28,9 @@ typedef struct {
   size_t n, capacity;
   clarke_node *node; /* in preorder, - before +, options in order */
   size_t *parallel;  /* by touch: the one, branched on, whose sides it takes, or CLARKE_NONE; NULL: none does */
-  bool complete;     /* false: given up at a limit; the nodes then cover nothing */
+  bool complete;     /* false: given up at a limit; the nodes (none, when it was not begun) then cover nothing */
 } clarke_tree;
 
-#define CLARKE_TREE_NODES 2000
 #define CLARKE_TREE_OPTIONS 26 /* letters of a proof */
 
 void clarke_tree_init(clarke_tree *t);

@@ -196,6 +196,19 @@ clarke_blocks_end(clarke_blocks *b)
   free(b);
 }
 
+void
+clarke_blocks_touches(bool *touch, const clarke_blocks *b)
+{
+  const layer_rows *s = &b->rows;
+
+  memset(touch, 0, b->q->replay->n_touches);
+  for (size_t i = 0; b->block != NULL && i < s->n; i++)
+    touch[s->owner[i].touch] = true;
+  for (size_t i = 0; b->block != NULL && i < s->n; i++)
+    if (s->row[i].n == 0)
+      touch[s->owner[i].touch] = false;
+}
+
 clarke_status
 clarke_blocks_next(bool *found, bool *touch, clarke_blocks *b, clarke_error *err)
 {

@@ -70,21 +70,38 @@ add_dead(clarke_tree *t, const clarke_path *p, mpq_t *u, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
-                  const clarke_path *p, const clarke_graph *g, clarke_error *err)
+/* The path's system. u: a multiplier for each constraint; NULL: not asked for. */
+static clarke_status
+solve(clarke_cone_answer *answer, clarke_direction *d, mpq_t *u, const clarke_path *p, const clarke_graph *g,
+      clarke_error *err)
 {
-  mpq_t *u = clarke_rationals(p->n);
   clarke_row *row = malloc((p->n + 1) * sizeof *row);
   clarke_status status;
 
   *answer = CLARKE_CONE_UNKNOWN;
   for (size_t i = 0; row != NULL && i < p->n; i++)
     row[i] = p->constraint[i].row; /* borrowed */
-  status = u != NULL && row != NULL ? clarke_system_solve(answer, d, u, row, p->n, g, err) : clarke_no_memory(err);
+  status = row != NULL ? clarke_system_solve(answer, d, u, row, p->n, g, err) : clarke_no_memory(err);
+  free(row);
+  return status;
+}
+
+clarke_status
+clarke_path_direction(clarke_cone_answer *answer, clarke_direction *d, const clarke_path *p, const clarke_graph *g,
+                      clarke_error *err)
+{
+  return solve(answer, d, NULL, p, g, err);
+}
+
+clarke_status
+clarke_path_solve(clarke_cone_answer *answer, clarke_direction *d, clarke_tree *t,
+                  const clarke_path *p, const clarke_graph *g, clarke_error *err)
+{
+  mpq_t *u = clarke_rationals(p->n);
+  clarke_status status = u != NULL ? solve(answer, d, u, p, g, err) : clarke_no_memory(err);
+
   if (status == CLARKE_OK && *answer == CLARKE_CONE_EMPTY)
     status = add_dead(t, p, u, err);
   clarke_rationals_free(u, p->n);
-  free(row);
   return status;
 }

@@ -39,6 +39,17 @@ clarke_sample_add(clarke_sample *s)
   s->n++;
 }
 
+bool
+clarke_sample_has(const clarke_sample *s)
+{
+  const size_t classes = s->classes.n;
+
+  for (size_t i = 0; i < s->n; i++)
+    if (memcmp(s->cell + i * classes, s->option, classes * sizeof *s->option) == 0)
+      return true;
+  return false;
+}
+
 void
 clarke_sample_draw(clarke_sample *s)
 {

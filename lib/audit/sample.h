@@ -25,6 +25,8 @@ void clarke_sample_clear(clarke_sample *s);
 /* Adds the cell of `option`, or of a random direction; nothing when there are as many as may be. */
 void clarke_sample_add(clarke_sample *s);
 void clarke_sample_draw(clarke_sample *s);
+/* Is the cell of `option` one of them? */
+bool clarke_sample_has(const clarke_sample *s);
 
 /* v: of the hull of all changes the point nearest to the origin, after cells were added that it did not separate.
  * *found: it separates all; false: the hull holds the origin, as far as floats can tell. */

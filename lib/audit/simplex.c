@@ -377,8 +377,11 @@ clarke_simplex_find(bool *found, clarke_simplex *x, clarke_sample *s, const clar
     support[i] = i;
   if (status == CLARKE_OK)
     status = find_rank(&all, s, support, s->n, q, err);
-  for (size_t i = 0; i < ROUNDS && !*found && status == CLARKE_OK && all.known; i++)
+  /* A round that leaves the cells as they were would be the same again. */
+  for (size_t i = 0, before = 0; i < ROUNDS && !*found && status == CLARKE_OK && all.known && s->n != before; i++) {
+    before = s->n;
     status = try_support(found, x, s, support, &all, q, err);
+  }
   if (status == CLARKE_OK && *found)
     status = list_touches(x, &s->classes, err);
   clarke_rank_clear(&all);

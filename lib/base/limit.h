@@ -25,6 +25,7 @@ typedef enum {
   CLARKE_LIMIT_DERIVATIVES,  /* of a program: outputs times entries of wrt */
   CLARKE_LIMIT_ROWS,         /* of a table over a sweep */
   CLARKE_LIMIT_REGIONS,      /* of an arrangement, or a function, that are looked for */
+  CLARKE_LIMIT_TREE,         /* nodes of a tree of sides, before an audit gives up */
   CLARKE_N_LIMITS
 } clarke_limit;
 

@@ -1,4 +1,5 @@
 /* The audit as one JSON object (docs/tutorial.md). */
+#include "audit/reason.h"
 #include "session/audit.h"
 #include "session/json.h"
 
@@ -53,6 +54,43 @@ zone_json(const clarke_audit_session *s)
   return touched ? json_null() : json_string("regular");
 }
 
+#define NEURONS 16 /* listed of a layer */
+
+static json_t *
+sideless_json(const clarke_audit_session *s, size_t layer)
+{
+  size_t neuron[NEURONS];
+  const size_t n = clarke_sideless_neurons(neuron, NEURONS, &s->audit, &s->question, layer);
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < n && i < NEURONS; i++)
+    clarke_json_append(&list, json_integer((json_int_t)neuron[i]));
+  return json_pack("{s:o, s:I, s:I, s:o}", "name", clarke_json_text(s->graph.steps[s->audit.layer[layer].step].name),
+                   "sideless", (json_int_t)clarke_count_sides(&s->audit, &s->question, layer).sideless, "neurons",
+                   (json_int_t)n, "first_neurons", list);
+}
+
+/* What keeps the audit undecided: the kinks without a side by layer, and where the search stopped. */
+static json_t *
+obstacle_json(const clarke_audit_session *s)
+{
+  const clarke_audit *a = &s->audit;
+  const clarke_obstacle_kind kind = a->obstacle.kind;
+  const clarke_side_counts all = clarke_count_sides(a, &s->question, CLARKE_NONE);
+  const bool limited = kind == CLARKE_OBSTACLE_TREE || kind == CLARKE_OBSTACLE_LIST;
+  json_t *layers = json_array();
+
+  for (size_t i = 0; i < a->n_layers; i++)
+    if (clarke_count_sides(a, &s->question, i).sideless > 0)
+      clarke_json_append(&layers, sideless_json(s, i));
+  return json_pack("{s:s, s:I, s:I, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "kind", clarke_obstacle_name(kind), "moving",
+                   (json_int_t)all.moving, "sideless", (json_int_t)all.sideless, "layers", layers, "blocks",
+                   (json_int_t)a->obstacle.blocks, "separated", (json_int_t)a->obstacle.separated, "systems",
+                   (json_int_t)a->obstacle.systems, "recalled", (json_int_t)a->obstacle.recalled, "patterns",
+                   (json_int_t)a->obstacle.patterns, "realized", (json_int_t)a->obstacle.realized, "limit",
+                   limited ? json_string("tree-nodes") : json_null());
+}
+
 json_t *
 clarke_audit_json(const clarke_audit_session *s)
 {
@@ -79,6 +117,8 @@ clarke_audit_json(const clarke_audit_session *s)
       clarke_json_append(&notes, clarke_json_text(s->notes[i]));
     clarke_json_set(&j, "notes", notes);
   }
+  if (j != NULL && a->verdict == CLARKE_UNDECIDED)
+    clarke_json_set(&j, "obstacle", obstacle_json(s));
   if (j != NULL && s->valued)
     clarke_json_set(&j, "loss",
                         json_pack("{s:s, s:b}", "value", s->loss_value, "exact", s->loss_exact));

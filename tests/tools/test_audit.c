@@ -261,6 +261,52 @@ START_TEST(an_undecided_pattern_has_a_verdict_and_no_gradient)
 }
 END_TEST
 
+/* What stays undecided says which kinks have no side, where the search stopped, and what would settle it. */
+static void
+check_obstacle(const char *asked, const char *words, const char *kind, size_t sideless, const char *layer)
+{
+  json_t *j;
+  const json_t *o, *first;
+
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/%s", asked), 3);
+  file_says("out", words);
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/%s --json", asked), 3);
+  j = report();
+  o = json_object_get(j, "obstacle");
+  first = json_array_get(json_object_get(o, "layers"), 0);
+  ck_assert_str_eq(json_string_value(json_object_get(o, "kind")), kind);
+  ck_assert_int_eq(json_integer_value(json_object_get(o, "sideless")), (json_int_t)sideless);
+  ck_assert_str_eq(json_string_value(json_object_get(first, "name")), layer);
+  ck_assert(json_is_null(json_object_get(o, "limit")) == (strcmp(kind, "tree-nodes") != 0));
+  json_decref(j);
+}
+
+START_TEST(an_undecided_verdict_names_what_would_settle_it)
+{
+  static const char ternary[] = "lenet-ternary.onnx --batch " CASES "/images-binary.npz --loss ce --limit tree-nodes=160";
+
+  check_obstacle("zero-gamma.onnx --batch " CASES "/zero-gamma.npz --loss sum",
+                 "2 windows in phi (neurons 0, 1) leave sides open; the gradient may be any of 16|2 of these patterns were "
+                 "shown to occur: whether the others do would settle it", "not-shown-to-occur", 2, "phi");
+  check_obstacle(ternary,
+                 "3476 kinks in /relu1 (312 neurons) and 599 windows in /pool1 (86 neurons) leave sides open (233 others have a "
+                 "direction to AD's); they fall into 6 blocks|reached its limit of 160 nodes: --limit tree-nodes=1280 may "
+                 "settle it", "tree-nodes", 4075, "/relu1");
+  check_obstacle("lenet-overlap-q.onnx --batch " CASES "/images.npz --loss ce",
+                 "13 kinks in /relu1|in none a vector separates AD's output|sides for what lies behind the blocks would "
+                 "settle it", "behind-blocks", 29, "/relu1");
+  check_obstacle("resnet-pool-gamma.onnx --batch " CASES "/images.npz --loss ce",
+                 "the system of /pool1 has irrational entries|fewer samples may settle it", "many-patterns", 1020, "/pool1");
+  ck_assert_int_eq(run(CLARKE " audit open.onnx --batch inputs.npz"), 3);
+  file_says("out", "(3 of them; an identity between these would settle it)");
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/%s0", ternary), 3); /* 1600 */
+  file_says("out", "reached its limit of 1600 nodes: --limit tree-nodes=12800 may settle it");
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma2.onnx --batch " CASES "/lemma2.npz --loss sum --json"), 1);
+  file_says("out", "\"verdict\"");
+  ck_assert_int_eq(run("grep -q obstacle out"), 1);
+}
+END_TEST
+
 /* Thesis, Definition 7: a network on a blank image has its arguments at 0 whatever the weights; a window of equal
  * entries has several Clarke derivatives too. Only where nothing at all is touched or tied is the zone regular. */
 START_TEST(the_regular_zone)
@@ -675,7 +721,7 @@ main(int argc, char **argv)
   TCase *tcase = tests_of("tools-audit");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
-    an_undecided_pattern_has_a_verdict_and_no_gradient, the_regular_zone,
+    an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, the_regular_zone,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
     several_checkpoints, external_data, stored_proofs_are_those_of_the_cases,
