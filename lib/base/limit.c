@@ -28,6 +28,7 @@ static const struct {
   [CLARKE_LIMIT_TIES] = { "ties", 4096, 0, (size_t)1 << 20 },
   [CLARKE_LIMIT_DERIVATIVES] = { "derivatives", (size_t)1 << 21, 0, (size_t)1 << 36 },
   [CLARKE_LIMIT_ROWS] = { "rows", 100000, 0, (size_t)1 << 40 },
+  [CLARKE_LIMIT_LISTED] = { "listed", 100000, 0, (size_t)1 << 40 },
 };
 
 static size_t chosen[CLARKE_N_LIMITS]; /* 0: none was */

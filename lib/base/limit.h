@@ -24,6 +24,7 @@ typedef enum {
   CLARKE_LIMIT_TIES,         /* entries tied in an order statistic */
   CLARKE_LIMIT_DERIVATIVES,  /* of a program: outputs times entries of wrt */
   CLARKE_LIMIT_ROWS,         /* of a table over a sweep */
+  CLARKE_LIMIT_LISTED,       /* touched kinks, or nearest ones of a layer, in a list */
   CLARKE_N_LIMITS
 } clarke_limit;
 

@@ -122,12 +122,12 @@ find_deferred(clarke_filter *f, size_t *last)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *transcendental,
-                  const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
-                  clarke_error *err)
+clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
+                  size_t *transcendental, const clarke_graph *g, const clarke_tensor *x, bool fine,
+                  size_t limit, clarke_error *err)
 {
-  clarke_filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
-                     .err = err};
+  clarke_filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties,
+                     .margin = margin, .x = x, .err = err};
   bool *needed;
   size_t *last;
   clarke_status status;

@@ -154,6 +154,19 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
+void
+clarke_forward_measure(clarke_forward *f, size_t step, size_t feature, size_t column)
+{
+  const clarke_step *s = &f->g->steps[step];
+  double least, most;
+
+  if (f->margin == NULL)
+    return;
+  clarke_margin_of(&least, &most, f->g, s, &f->value[s->in[0].value], f->piece[step][feature * f->n + column], feature,
+                   column);
+  clarke_margin_take(&f->margin[step][column], least, most, feature);
+}
+
 /* Open places become what their signs say, unless that is a kink. */
 static clarke_status
 refine_signs(clarke_forward *f, size_t i, clarke_error *err)
@@ -171,8 +184,10 @@ refine_signs(clarke_forward *f, size_t i, clarke_error *err)
     return clarke_no_memory(err);
   status = clarke_sign_decide(found, &open, f->constants, s, x, err);
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
-    if (piece[e] == CLARKE_OPEN && found[e] >= 0)
+    if (piece[e] == CLARKE_OPEN && found[e] >= 0) {
       piece[e] = found[e];
+      clarke_forward_measure(f, i, e / x->cols, e % x->cols);
+    }
   free(found);
   return status;
 }
@@ -388,8 +403,8 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 }
 
 clarke_status
-clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
-                      const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+clarke_forward_refine(int8_t **piece, size_t **ties, clarke_margin **margin,
+                      const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                       clarke_error *err)
 {
   const clarke_graph *g = constants->g;
@@ -407,6 +422,7 @@ clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *con
   f.piece = piece;
   f.ties = ties;
   f.refining = true;
+  f.margin = margin;
   f.precision = (long)bits;
   if (status == CLARKE_OK)
     f.identities = clarke_identities_new(g, f.n, piece, NULL, x);

@@ -1,6 +1,7 @@
 /* A question about a network (audit.h). */
 #include "session/audit.h"
 
+#include "base/limit.h"
 #include "base/text.h"
 #include "session/names.h"
 
@@ -16,6 +17,8 @@ clarke_audit_session_init(clarke_audit_session *s)
   clarke_profile_init(&s->profile);
   clarke_tensors_init(&s->batch);
   clarke_replay_init(&s->replay);
+  clarke_margins_init(&s->margins);
+  clarke_nearest_init(&s->nearest);
   clarke_audit_init(&s->audit);
 }
 
@@ -25,7 +28,9 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_audit_clear(&s->audit);
   if (s->question.g != NULL)
     clarke_question_clear(&s->question);
+  clarke_nearest_clear(&s->nearest);
   clarke_replay_clear(&s->replay);
+  clarke_margins_clear(&s->margins);
   clarke_profile_clear(&s->profile);
   clarke_graph_clear(&s->graph);
   clarke_tensors_clear(&s->batch);
@@ -200,6 +205,31 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   return status == CLARKE_OK && r->provable ? check_provable(s, err) : status;
 }
 
+/* Where nothing is asked for, as many products as keep an exact pass over the samples concerned below a second. */
+#define MARGIN_WORK ((size_t)1 << 26)
+
+static clarke_status
+find_nearest(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  s->near_known = r->nearest > 0 || (r->margins && s->replay.n_touches == 0 && s->replay.open == 0);
+  return !s->near_known    ? CLARKE_OK
+         : r->nearest > 0 ? clarke_nearest_find(&s->nearest, &s->replay, r->nearest, SIZE_MAX, err)
+                          : clarke_nearest_find(&s->nearest, &s->replay, 1, MARGIN_WORK, err);
+}
+
+/* Lists longer than the limit are refused before anything is asked of the touches. */
+static clarke_status
+check_lists(const clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_LISTED);
+
+  if (r->nearest > most)
+    return clarke_limit_fail(err, CLARKE_LIMIT_LISTED, "%zu of each layer are asked for", r->nearest);
+  if (r->touched && s->replay.n_touches > most)
+    return clarke_limit_fail(err, CLARKE_LIMIT_LISTED, "%s: %zu kinks are touched", s->graph.file, s->replay.n_touches);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
@@ -208,7 +238,13 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
   if (r->params != NULL)
     status = read_params(s, r, err);
   if (status == CLARKE_OK)
-    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
+    status = clarke_replay_measure(&s->replay, r->nearest > 0 || r->margins ? &s->margins : NULL, &s->graph, s->x,
+                                   r->exact, r->threads, err);
+  if (status == CLARKE_OK)
+    status = check_lists(s, r, err);
+  if (status == CLARKE_OK)
+    status = find_nearest(s, r, err);
+  s->list_touched = r->touched;
   if (status == CLARKE_OK)
     status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
   return status == CLARKE_OK ? clarke_audit_run(&s->audit, &s->question, r->ranks, err) : status;

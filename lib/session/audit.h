@@ -3,7 +3,9 @@
 #ifndef CLARKE_SESSION_AUDIT_H
 #define CLARKE_SESSION_AUDIT_H
 
+#include "exact/decimal.h"
 #include "format/readers.h"
+#include "network/nearest.h"
 #include "proof/write.h"
 
 #include <jansson.h>
@@ -17,6 +19,9 @@ typedef struct {
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
   bool exact, ranks;
+  size_t nearest;   /* so many of each layer that come nearest to a kink; 0: none */
+  bool margins;     /* where nothing is touched one of each layer, or a bound, as if nearest were 1 */
+  bool touched;     /* all touches are to be listed: refuse more than the limit */
   bool provable;    /* refuse what no proof can speak of */
   size_t threads;   /* of the filter */
 } clarke_audit_request;
@@ -42,6 +47,10 @@ typedef struct {
   char **wrt;
   size_t n_wrt;
   clarke_replay replay;
+  clarke_margins margins;
+  bool near_known;        /* whether nearest was found */
+  clarke_nearest nearest;
+  bool list_touched;
   clarke_loss loss;
   clarke_question question;
   clarke_audit audit;
@@ -67,6 +76,35 @@ clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const ch
 clarke_status clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err);
 /* The same as a file of safetensors, rounded to float64; nothing is written when it is not known. */
 clarke_status clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err);
+
+/* audit_lists.c: touches and nearest ones, one at a time, as a report has them. Texts are the caller's to free. */
+typedef struct {
+  const clarke_step *step;
+  size_t neuron, sample;
+  /* The number at which the kink lies; of a window the tied entries' value (one that is not exact: NULL). */
+  char *argument;
+  size_t n_sides;   /* of a kink 2; of a window its options */
+  char **slope;     /* of a kink, on its left and right; of a window NULL */
+  const size_t *option; /* of a window: the tied entries' numbers in the layer's input */
+  char *ad;         /* the number that AD takes for the slope; of a window the entry's number, or "mean" */
+} clarke_touch_text;
+
+clarke_status clarke_touch_describe(clarke_touch_text *t, const clarke_audit_session *s, size_t touch, clarke_error *err);
+void clarke_touch_text_clear(clarke_touch_text *t);
+
+typedef struct {
+  const clarke_step *step;
+  bool window;
+  char *kink;       /* of a window NULL */
+  char *distance;   /* exactly, or NULL: then only what it is at least is known */
+  char at_least[CLARKE_DECIMAL_ROOM]; /* of the distance; */
+  char *ulp;        /* a power of 2 */
+  char ulps[CLARKE_DECIMAL_ROOM];     /* the distance is at least so many */
+  bool at_least_exact, ulps_exact;    /* nothing was lost in decimals */
+} clarke_near_text;
+
+clarke_status clarke_near_describe(clarke_near_text *t, const clarke_audit_session *s, size_t i, clarke_error *err);
+void clarke_near_text_clear(clarke_near_text *t);
 
 /* audit_json.c: the answer as one object (docs/tutorial.md); NULL when out of memory. */
 json_t *clarke_audit_json(const clarke_audit_session *s);

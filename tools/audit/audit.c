@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS };
+       OPTION_THREADS, OPTION_NEAREST, OPTION_TOUCHED };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -27,6 +27,9 @@ static const struct argp_option options[] = {
    "write AD's gradient, rounded to float64, as .safetensors", 0},
   {"ranks", OPTION_RANKS, NULL, 0, "the rank before every layer, not only where a kink is touched",
    0},
+  {"nearest", OPTION_NEAREST, "N", 0,
+   "list the N arguments and windows of each layer that come nearest to a kink without touching it, exactly", 0},
+  {"touched", OPTION_TOUCHED, NULL, 0, "list every touched kink: where it is, its slopes, and what AD takes", 0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
@@ -68,6 +71,17 @@ read_threads(const char *text, struct argp_state *state)
   return n;
 }
 
+static size_t
+read_count(const char *text, struct argp_state *state)
+{
+  char *end;
+  const unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0' || n == 0 || strlen(text) > 15)
+    argp_error(state, "--nearest: '%s' is no number from 1 on", text);
+  return n;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -97,6 +111,12 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_THREADS:
     c->ask.threads = read_threads(arg, state);
     return 0;
+  case OPTION_NEAREST:
+    c->ask.nearest = read_count(arg, state);
+    return 0;
+  case OPTION_TOUCHED:
+    c->ask.touched = true;
+    return 0;
   case OPTION_EXACT:
     c->ask.exact = true;
     return 0;
@@ -111,6 +131,8 @@ parse(int key, char *arg, struct argp_state *state)
       argp_error(state, "a MODEL and --batch FILE are needed");
     if (c->n_params > 0 && !line->params)
       argp_error(state, "one MODEL is expected; checkpoints come with --params");
+    if (c->n_params > 1 && !c->json && (c->ask.nearest > 0 || c->ask.touched))
+      argp_error(state, "--nearest and --touched of several checkpoints need --json");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -122,7 +144,7 @@ clarke_command_audit(int argc, char **argv)
 {
   static char name[] = "clarke audit";
   struct argp argp = {options, parse, "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...", doc, NULL, NULL, NULL};
-  command_line line = {.command.ask = {.profile = "pytorch-2.13", .threads = processors()}};
+  command_line line = {.command.ask = {.profile = "pytorch-2.13", .threads = processors(), .margins = true}};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;

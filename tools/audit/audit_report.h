@@ -21,7 +21,11 @@ clarke_status clarke_audit_one(clarke_audit_session *s, const clarke_audit_comma
                                clarke_error *err);
 
 /* audit_text.c */
-void clarke_audit_print_text(const clarke_audit_session *s);
+clarke_status clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err);
 void clarke_audit_print_inputs(const clarke_audit_session *s);
+
+/* audit_lists.c: what was asked for, and found. */
+clarke_status clarke_audit_print_nearest(const clarke_audit_session *s, clarke_error *err);
+clarke_status clarke_audit_print_touched(const clarke_audit_session *s, clarke_error *err);
 
 #endif

@@ -156,7 +156,7 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
   if (status == CLARKE_OK && c->json)
     status = clarke_json_print(stdout, clarke_audit_json(s), JSON_INDENT(2), "\n", err);
   else if (status == CLARKE_OK)
-    clarke_audit_print_text(s);
+    status = clarke_audit_print_text(s, err);
   *exit_status = status_of(s->audit.verdict);
   return status;
 }

@@ -87,13 +87,21 @@ print_verdict(const clarke_audit *a)
        "otherwise.");
 }
 
-void
-clarke_audit_print_text(const clarke_audit_session *s)
+clarke_status
+clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
 {
+  clarke_status status;
+
   clarke_audit_print_inputs(s);
   print_layers(s);
+  status = clarke_audit_print_nearest(s, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_print_touched(s, err);
+  if (status != CLARKE_OK)
+    return status;
   print_theorems(&s->audit);
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   print_verdict(&s->audit);
+  return CLARKE_OK;
 }
