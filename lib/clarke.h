@@ -31,6 +31,7 @@ typedef enum {
   CLARKE_EINPUT,    /* the question could not be asked: a bad file, shape, name or option */
   CLARKE_ENOMEM,    /* out of memory, or past a stated limit on size */
   CLARKE_EINTERNAL, /* our own error */
+  CLARKE_ESTOPPED,  /* the work was told to stop; of answers, that is a reason to be undecided */
 } clarke_status;
 
 typedef struct {

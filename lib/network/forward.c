@@ -1,5 +1,6 @@
 #include "network/forward.h"
 
+#include "base/stop.h"
 #include "exact/ball.h"
 #include "exact/upward.h"
 #include "network/piecewise.h"
@@ -343,7 +344,10 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     if (!needed[g->steps[i].out] && !clarke_step_has_kinks(&g->steps[i]))
       continue;
-    status = run_step(f, i, precision, err);
+    clarke_work_done();
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = run_step(f, i, precision, err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[g->steps[i].out], (size_t)precision + 64, err);
     if (status == CLARKE_OK)
@@ -386,7 +390,9 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 
     if (!needed[s->out])
       continue;
-    status = run_step(f, i, f->precision, err);
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = run_step(f, i, f->precision, err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[s->out], bits, err);
     if (status == CLARKE_OK)

@@ -1,5 +1,6 @@
 #include "network/nearest.h"
 
+#include "base/stop.h"
 #include "network/replay/passes.h"
 
 #include <float.h>
@@ -287,6 +288,7 @@ find_exactly(clarke_nearest *list, clarke_replay *r, const size_t *sample, size_
     status = clarke_constants_init(&r->constants, r->g, err);
   if (status == CLARKE_OK)
     clarke_graph_needed(r->g, false, needed);
+  clarke_work_begin("nearest kinks", (n_samples + group - 1) / group * r->g->n_steps);
   for (size_t first = 0; first < n_samples && status == CLARKE_OK; first += group) {
     const size_t size = n_samples - first < group ? n_samples - first : group;
 

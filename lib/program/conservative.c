@@ -4,6 +4,7 @@
  * corners, which span its hull, as the polynomial of units.h is of degree one in each site's
  * choice. */
 #include "program/conservative.h"
+#include "base/stop.h"
 #include "program/units.h"
 
 #include <stdlib.h>
@@ -137,7 +138,7 @@ from_unit(chains *c, size_t unit, clarke_error *err)
 {
   clarke_units *u = c->u;
   size_t own = u->unit[unit].site;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_work_check(err);
 
   clarke_units_sweep_unit(u, unit);
   c->steps += u->e->p->n;

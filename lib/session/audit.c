@@ -3,6 +3,7 @@
 
 #include "base/limit.h"
 #include "base/text.h"
+#include "base/stop.h"
 #include "session/names.h"
 
 #include <stdio.h>
@@ -230,24 +231,85 @@ check_lists(const clarke_audit_session *s, const clarke_audit_request *r, clarke
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+static clarke_status
+replay(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_margins *margins = r->nearest > 0 || r->margins ? &s->margins : NULL;
+  clarke_status status = clarke_replay_measure(&s->replay, margins, &s->graph, s->x, r->exact, r->threads, err);
 
-  if (r->params != NULL)
-    status = read_params(s, r, err);
-  if (status == CLARKE_OK)
-    status = clarke_replay_measure(&s->replay, r->nearest > 0 || r->margins ? &s->margins : NULL, &s->graph, s->x,
-                                   r->exact, r->threads, err);
   if (status == CLARKE_OK)
     status = check_lists(s, r, err);
   if (status == CLARKE_OK)
-    status = find_nearest(s, r, err);
+    status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
+  s->replayed = status == CLARKE_OK;
+  return status;
+}
+
+/* Undecided, for that reason, unless a verdict was proved. What is known of layers is what was touched. */
+static clarke_status
+keep_known(clarke_audit_session *s)
+{
+  clarke_audit *a = &s->audit;
+
+  s->stopped = clarke_work_stopped();
+  s->near_known = false;
+  clarke_nearest_clear(&s->nearest);
+  if (a->theorem[0].name != NULL) /* all was judged */
+    return CLARKE_OK;
+  a->verdict = CLARKE_UNDECIDED;
+  a->evidence = CLARKE_EVIDENCE_NONE;
+  snprintf(a->why, sizeof a->why, "%s", s->stopped);
+  for (size_t i = 0; i < a->n_layers; i++) {
+    a->layer[i].moving = a->layer[i].constraints = 0;
+    a->layer[i].feasible = CLARKE_UNKNOWN;
+    a->layer[i].two_kinks = false;
+    a->layer[i].blocks = (clarke_block_counts){0};
+  }
+  return CLARKE_OK;
+}
+
+size_t
+clarke_audit_asked(const clarke_audit_session *s)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < s->graph.n_steps; i++)
+    if (clarke_step_has_kinks(&s->graph.steps[i]))
+      n += s->graph.values[s->graph.steps[i].out].count * s->x->dims[0];
+  return n;
+}
+
+size_t
+clarke_audit_decided(const clarke_audit_session *s)
+{
+  const clarke_replay *r = &s->replay;
+  size_t n = 0;
+
+  for (size_t i = 0; r->piece != NULL && i < s->graph.n_steps; i++)
+    for (size_t e = 0; r->piece[i] != NULL && e < s->graph.values[s->graph.steps[i].out].count * r->samples; e++)
+      n += r->piece[i][e] >= 0;
+  return n;
+}
+
+clarke_status
+clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_error wrong = {CLARKE_OK, ""};
+  clarke_status status = r->params != NULL ? read_params(s, r, &wrong) : CLARKE_OK;
+
   s->list_touched = r->touched;
   if (status == CLARKE_OK)
-    status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
-  return status == CLARKE_OK ? clarke_audit_run(&s->audit, &s->question, r->ranks, err) : status;
+    status = replay(s, r, &wrong);
+  clarke_work_begin("verdict", 0);
+  if (status == CLARKE_OK)
+    status = clarke_audit_run(&s->audit, &s->question, r->ranks, &wrong);
+  if (status == CLARKE_OK)
+    status = find_nearest(s, r, &wrong);
+  if (status == CLARKE_ESTOPPED)
+    return keep_known(s);
+  if (status != CLARKE_OK && err != NULL)
+    *err = wrong;
+  return status;
 }
 
 clarke_status

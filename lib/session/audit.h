@@ -48,6 +48,8 @@ typedef struct {
   size_t n_wrt;
   clarke_replay replay;
   clarke_margins margins;
+  const char *stopped;    /* NULL, or why the work was told to stop before its end */
+  bool replayed;          /* touches are known, and the question was asked */
   bool near_known;        /* whether nearest was found */
   clarke_nearest nearest;
   bool list_touched;
@@ -64,8 +66,13 @@ void clarke_audit_session_clear(clarke_audit_session *s);
 
 /* Reads all but the checkpoint: can the question be asked? */
 clarke_status clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
-/* Reads the checkpoint, if any, and answers. Once, of a session that was read. */
+/* Reads the checkpoint, if any, and answers. Once, of a session that was read. Work that is told to stop (base/stop.h) is no
+ * error: s->stopped tells, the verdict is undecided unless it was proved before, and what was found is there. */
 clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
+
+/* Of an answered session: its arguments of kinks and windows; and those that are known to be at no kink, and not tied. */
+size_t clarke_audit_asked(const clarke_audit_session *s);
+size_t clarke_audit_decided(const clarke_audit_session *s);
 
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);

@@ -46,7 +46,7 @@ theorem_json(const clarke_theorem *t)
 static json_t *
 zone_json(const clarke_audit_session *s)
 {
-  bool touched = s->replay.n_touches > 0 || s->replay.open > 0;
+  bool touched = !s->replayed || s->replay.n_touches > 0 || s->replay.open > 0;
 
   for (size_t i = 0; i < s->audit.n_layers; i++)
     touched = touched || s->audit.layer[i].ties > 0;
@@ -123,19 +123,24 @@ clarke_audit_json(const clarke_audit_session *s)
 
   for (size_t i = 0; i < a->n_layers; i++)
     clarke_json_append(&layers, layer_json(&a->layer[i], &s->graph));
-  for (size_t i = 0; i < CLARKE_THEOREMS; i++)
+  for (size_t i = 0; i < CLARKE_THEOREMS && a->theorem[i].name != NULL; i++)
     clarke_json_append(&theorems, theorem_json(&a->theorem[i]));
-  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}",
+  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",
                 "verdict", clarke_verdict_name(a->verdict), "why", clarke_json_text(a->why), "profile",
                 clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
-                clarke_loss_name(s->question.loss.kind), "model", "name",
+                clarke_loss_name(s->loss.kind), "model", "name",
                 clarke_json_text(s->graph.file), "sha256", s->model.sha256, "batch",
-                (json_int_t)s->replay.samples, "parameters",
+                (json_int_t)s->x->dims[0], "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
-                (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
+                s->replayed ? json_integer((json_int_t)s->replay.n_touches) : json_null(), "flat", (json_int_t)a->flat, "layers", layers,
                 "theorems", theorems, "zone", zone_json(s), "nearest",
                 nearest_json(s));
-  if (j != NULL && s->list_touched)
+  if (j != NULL && s->stopped != NULL) {
+    clarke_json_set(&j, "stopped", clarke_json_text(s->stopped));
+    clarke_json_set(&j, "arguments", json_pack("{s:I, s:I}", "all", (json_int_t)clarke_audit_asked(s), "decided",
+                                               (json_int_t)clarke_audit_decided(s)));
+  }
+  if (j != NULL && s->list_touched && s->replayed)
     clarke_json_set(&j, "touched_kinks", touches_json(s));
   if (j != NULL && s->valued)
     clarke_json_set(&j, "loss",

@@ -33,6 +33,7 @@ static const struct argp_option options[] = {
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -45,7 +46,8 @@ static char doc[] =
   "  clarke audit cases/audit/lemma2.onnx --batch cases/audit/lemma2.npz --loss sum\n"
   "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0.";
+  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0. SIGINT and SIGTERM, as "
+  "--timeout and --memory, end in undecided and a report of what was found; a second signal ends at once.";
 
 /* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
 typedef struct {
@@ -89,7 +91,7 @@ parse(int key, char *arg, struct argp_state *state)
   clarke_audit_command *c = &line->command;
   const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &c->watch))
     return 0;
   switch (key) {
   case 'b':
@@ -158,12 +160,14 @@ clarke_command_audit(int argc, char **argv)
   }
   /* In order: checkpoints are listed as they are given, whatever stands between them. */
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+  clarke_watch_begin(&line.command.watch);
   status = clarke_audit_answer(&exit_status, &line.command, &err);
+  clarke_watch_end();
   free(line.command.params);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);
-    return EXIT_NOT_ASKED;
+    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
   }
   return exit_status;
 }

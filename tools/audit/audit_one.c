@@ -32,6 +32,7 @@ say_not_written(const clarke_audit_command *r, const char *params, const char *w
 {
   const bool several = r->n_params > 1;
 
+  clarke_watch_hide(true);
   fprintf(stderr, "clarke audit: %s%s%s\n", several ? params : "", several ? ": " : "", why);
 }
 
@@ -66,8 +67,11 @@ write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const cha
 
   if (status != CLARKE_OK)
     return status;
-  status = clarke_audit_save_gradient(&written, s, path, err);
-  if (status == CLARKE_OK && !written)
+  status = s->replayed ? clarke_audit_save_gradient(&written, s, path, err) : CLARKE_ESTOPPED;
+  if (status == CLARKE_ESTOPPED) {
+    say_not_written(c, params, "stopped: no gradient was written");
+    status = CLARKE_OK;
+  } else if (status == CLARKE_OK && !written)
     say_not_written(c, params, "the pattern is undecided: no gradient was written");
   free(path);
   return status;

@@ -3,6 +3,7 @@
 #define CLARKE_TOOLS_AUDIT_REPORT_H
 
 #include "session/audit.h"
+#include "watch.h"
 
 typedef struct {
   clarke_audit_request ask; /* its files are read when the command runs */
@@ -10,6 +11,7 @@ typedef struct {
   size_t n_params;
   const char **params; /* checkpoints */
   bool json;
+  clarke_watch_limits watch;
 } clarke_audit_command;
 
 /* audit_several.c. The whole command: *exit_status is that of the answer (command.h), of several the worst. */

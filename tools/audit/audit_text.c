@@ -25,6 +25,11 @@ print_layers(const clarke_audit_session *s)
 {
   const clarke_audit *a = &s->audit;
 
+  if (!s->replayed) {
+    printf("Stopped before all kinks were found: %zu of %zu arguments and windows are at none.\n",
+           clarke_audit_decided(s), clarke_audit_asked(s));
+    return;
+  }
   if (a->n_layers == 0) {
     puts("The network has no kinks.");
     return;
@@ -61,6 +66,8 @@ print_layers(const clarke_audit_session *s)
 static void
 print_theorems(const clarke_audit *a)
 {
+  if (a->theorem[0].name == NULL)
+    return; /* stopped before they were judged */
   puts("\ntheorem         applies  holds  why");
   for (size_t i = 0; i < CLARKE_THEOREMS; i++) {
     const clarke_theorem *t = &a->theorem[i];

@@ -1,6 +1,7 @@
 /* The filter over the batch: chunk by chunk of its samples, on threads; the few left open once more, finely. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
 #include "network/filter.h"
 
 #include <pthread.h>
@@ -200,6 +201,7 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
+  clarke_work_begin("replay", chunks * r->g->n_steps);
   all.status = probe(&all.deep, r, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)

@@ -1,6 +1,8 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 
 #define PRECISION_FIRST 64
@@ -127,6 +129,7 @@ clarke_replay_exact(clarke_replay *r, size_t n, const bool *needed, clarke_error
   clarke_status status = touched != NULL ? CLARKE_OK
                                          : clarke_no_memory(err);
 
+  clarke_work_begin("exact replay", (n + group - 1) / group * r->g->n_steps);
   for (size_t first = 0; first < n && status == CLARKE_OK; first += group) {
     size_t size = n - first < group ? n - first : group;
 

@@ -1,6 +1,8 @@
 /* Between filter and exact pass: open places in rounded enclosures, group by group of samples. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 
 /* Bits of the enclosures between filter and exact pass: a word an entry, then three. */
@@ -99,6 +101,7 @@ clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
+  clarke_work_begin("replay in enclosures", 0);
   for (size_t k = 0; k < sizeof bits / sizeof *bits && n > 0 && worth && status == CLARKE_OK; k++) {
     for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
       size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;
