@@ -63,8 +63,9 @@ void clarke_batch_free(clarke_batch *batch);
 
 clarke_status clarke_network_open(clarke_network **network, const char *path, clarke_error *err);
 
-/* Takes the weights of a later checkpoint (.safetensors, .npz, or a state dict of torch.save); NULL: the model's own. The
- * file is read here, and understood when it is asked about. */
+/* Takes the weights of a later checkpoint: .safetensors, .npz, a state dict of torch.save (FILE, or FILE:KEY where it is under a
+ * key), or an index of shards (.index.json). NULL: the model's own. The file is read here, and understood, shards with it, when
+ * it is asked about. */
 clarke_status clarke_network_load(clarke_network *network, const char *path, clarke_error *err);
 
 /* Options, by name; value NULL is the default:

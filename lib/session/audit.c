@@ -4,6 +4,7 @@
 #include "base/limit.h"
 #include "base/text.h"
 #include "base/stop.h"
+#include "session/checkpoint.h"
 #include "session/names.h"
 
 #include <stdio.h>
@@ -55,9 +56,8 @@ clarke_threads_parse(size_t *n, const char *text)
   return true;
 }
 
-/* The name and digest of what is read. */
-static clarke_status
-name_file(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
+clarke_status
+clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
 {
   f->name = strdup(clarke_base_name(path));
   memcpy(f->sha256, file->sha256, sizeof f->sha256);
@@ -82,7 +82,7 @@ name_arrays(clarke_audit_session *s, clarke_error *err)
 static clarke_status
 read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
-  clarke_status status = name_file(&s->batch_file, r->batch_path, r->batch, err);
+  clarke_status status = clarke_named_file_set(&s->batch_file, r->batch_path, r->batch, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -99,7 +99,7 @@ static clarke_status
 read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
   clarke_model model;
-  clarke_status status = name_file(&s->model, r->model_path, r->model, err);
+  clarke_status status = clarke_named_file_set(&s->model, r->model_path, r->model, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -109,51 +109,6 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   if (status == CLARKE_OK)
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
-  return status;
-}
-
-/* A checkpoint's tensors, by what the file is: a ZIP of arrays or of torch.save, or safetensors.
- * *checked: can clarke-check read it too? */
-static clarke_status
-parse_params(clarke_tensors *ts, bool *checked, const clarke_file *f, const char *name,
-             clarke_error *err)
-{
-  const bool pickled = f->size >= 2 && (memcmp(f->data, "PK", 2) == 0
-                                        || memcmp(f->data, "\x80\2", 2) == 0);
-
-  *checked = true;
-  if (clarke_ends_with(name, ".npz"))
-    return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
-  if (!pickled && !clarke_ends_with(name, ".pt") && !clarke_ends_with(name, ".pth"))
-    return clarke_safetensors_parse(ts, f->data, f->size, name, err);
-  *checked = false;
-  return clarke_pt_parse(ts, f->data, f->size, name, err);
-}
-
-static clarke_status
-check_params(const clarke_audit_session *s, clarke_error *err)
-{
-  if (s->params.name == NULL || s->params_stored)
-    return CLARKE_OK;
-  return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the checkpoint as .safetensors or as "
-                     "numpy.savez writes it (the checker neither unpickles nor decompresses)", s->params.name);
-}
-
-static clarke_status
-read_params(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
-{
-  clarke_tensors tensors;
-  clarke_status status = name_file(&s->params, r->params_path, r->params, err);
-
-  if (status != CLARKE_OK)
-    return status;
-  clarke_tensors_init(&tensors);
-  status = parse_params(&tensors, &s->params_stored, r->params, s->params.name, err);
-  if (status == CLARKE_OK && r->provable)
-    status = check_params(s, err);
-  if (status == CLARKE_OK)
-    status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, s->params.name, err);
-  clarke_tensors_clear(&tensors);
   return status;
 }
 
@@ -295,7 +250,7 @@ clarke_status
 clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
   clarke_error wrong = {CLARKE_OK, ""};
-  clarke_status status = r->params != NULL ? read_params(s, r, &wrong) : CLARKE_OK;
+  clarke_status status = r->params != NULL ? clarke_checkpoint_read(s, r, &wrong) : CLARKE_OK;
 
   s->list_touched = r->touched;
   if (status == CLARKE_OK)
@@ -330,6 +285,6 @@ clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clar
     return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
   status = check_provable(s, err);
   if (status == CLARKE_OK)
-    status = check_params(s, err);
+    status = clarke_checkpoint_provable(s, err);
   return status == CLARKE_OK ? clarke_proof_write(path, &statement, &s->audit, &s->question, err) : status;
 }

@@ -15,6 +15,7 @@ typedef struct {
   const clarke_file *model, *batch;
   const char *params_path; /* a later checkpoint, or NULL: the model's own weights */
   const clarke_file *params;
+  const char *params_key;  /* of a dictionary with several state dicts, the one; NULL: by the usual names */
   const char *profile;
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
@@ -60,6 +61,12 @@ typedef struct {
   char *loss_value; /* exact, or a decimal with a bound */
   bool loss_exact;
 } clarke_audit_session;
+
+clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
+
+/* FILE or FILE:KEY, as a checkpoint is given: the file's path (malloc), and the key, in `given`, or NULL. A file that has
+ * a colon in its name is taken as it is. */
+clarke_status clarke_checkpoint_name(char **path, const char **key, const char *given, clarke_error *err);
 
 void clarke_audit_session_init(clarke_audit_session *s);
 void clarke_audit_session_clear(clarke_audit_session *s);

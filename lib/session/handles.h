@@ -13,6 +13,7 @@ struct clarke_batch {
 
 struct clarke_network {
   char *path, *params_path; /* params_path NULL: the model's own weights */
+  char *params_key;         /* the state dict's in that file; NULL: by the usual names */
   clarke_file file, params;
   char *profile, *loss, *wrt; /* NULL: the defaults */
   bool exact, ranks, provable;

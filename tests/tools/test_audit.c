@@ -476,7 +476,7 @@ START_TEST(checkpoints_of_every_kind)
   ck_assert_int_eq(run("cp same.pt same.checkpoint && " CLARKE
                        " audit net.onnx --batch batch.npz --params same.checkpoint"), 0);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params half.pt"), 2);
-  file_says("err", "half.pt: no tensor 'b', a parameter of net.onnx");
+  file_says("err", "half.pt does not fit net.onnx: missing: 'b'");
   ck_assert_int_eq(run("head -c 300 same.pt > cut.pt; " CLARKE
                        " audit net.onnx --batch batch.npz --params cut.pt"), 2);
   file_says("err", "cut.pt: the ZIP archive cannot be read");
@@ -489,7 +489,7 @@ START_TEST(proofs_of_checkpoints)
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.npz --proof p"), 0);
   ck_assert_int_eq(run(CHECKER " p"), 0);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.pt --proof q"), 2);
-  file_says("err", "same.pt: a proof needs the checkpoint as .safetensors");
+  file_says("err", "same.pt: a proof needs the checkpoint as one file, .safetensors");
   ck_assert(!exists("q"));
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.safetensors "
                        "same.safetensors --proof '%%-%%.proof' --gradient %%.st"), 0);
@@ -530,7 +530,7 @@ START_TEST(several_checkpoints)
   free(text);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json --params zero.pt half.pt "
                        "same.pt"), 2);
-  file_says("err", "half.pt: no tensor 'b'");
+  file_says("err", "half.pt does not fit net.onnx: missing: 'b'");
   j = report();
   rows = json_object_get(j, "checkpoints");
   ck_assert_uint_eq(json_array_size(rows), 3);

@@ -19,7 +19,8 @@ static const struct argp_option options[] = {
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), jax-0.10, tensorflow-2, or a profile file", 0},
   {"params", OPTION_PARAMS, "FILE", 0,
    "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
-   "(.pt), or .npz. Files that follow MODEL are further ones, one row each", 0},
+   "(.pt; FILE:KEY where it is under a key), .npz, or an index of shards (.index.json). Files that follow MODEL "
+   "are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},

@@ -82,9 +82,12 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const c
 {
   clarke_audit_request ask = c->ask;
   clarke_file file = {0};
-  clarke_status status = params != NULL ? clarke_file_read(&file, params, err) : CLARKE_OK;
+  char *path = NULL;
+  clarke_status status = params != NULL ? clarke_checkpoint_name(&path, &ask.params_key, params, err) : CLARKE_OK;
 
-  ask.params_path = params;
+  if (status == CLARKE_OK && params != NULL)
+    status = clarke_file_read(&file, path, err);
+  ask.params_path = path;
   ask.params = params != NULL ? &file : NULL;
   if (status == CLARKE_OK)
     status = clarke_audit_session_ask(s, &ask, err);
@@ -93,5 +96,6 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const c
   if (status == CLARKE_OK && c->proof != NULL)
     status = write_proof(s, c, params, err);
   clarke_file_clear(&file);
+  free(path);
   return status;
 }
