@@ -132,7 +132,8 @@ clarke_audit_json(const clarke_audit_session *s)
                 clarke_json_text(s->graph.file), "sha256", s->model.sha256, "batch",
                 (json_int_t)s->x->dims[0], "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
-                s->replayed ? json_integer((json_int_t)s->replay.n_touches) : json_null(), "flat", (json_int_t)a->flat, "layers", layers,
+                s->replayed ? json_integer((json_int_t)s->replay.n_touches) : json_null(), "flat",
+                (json_int_t)a->flat, "layers", layers,
                 "theorems", theorems, "zone", zone_json(s), "nearest",
                 nearest_json(s));
   if (j != NULL && s->stopped != NULL) {
