@@ -75,7 +75,9 @@ clarke_status clarke_network_load(clarke_network *network, const char *path, cla
  *   exact    yes: without the floating-point filter, slower; default: no
  *   ranks    yes: the rank before every layer; default: no
  *   provable yes: refuse what no proof can speak of, before any work; default: no
- *   threads  how many at most (1 to 256); default: 1. The answer is the same */
+ *   threads  how many at most (1 to 256); default: 1. The answer is the same
+ *   nearest  so many kinks of each layer that come nearest without being touched, in the answer's JSON; default: none
+ *   touched  yes: every touched kink in the answer's JSON; default: no */
 clarke_status clarke_network_set(clarke_network *network, const char *option, const char *value, clarke_error *err);
 
 /* Can the question be asked of this batch? All that is read before a checkpoint is checked. */

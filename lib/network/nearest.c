@@ -130,6 +130,9 @@ choose_samples(size_t **sample, size_t *n_samples, const clarke_replay *r, size_
   return CLARKE_OK;
 }
 
+/* More layers than any exact pass can follow: numbers have so many words at most (exact/matrix.h). */
+#define MOST_LAYERS 400
+
 /* Products of an exact pass over so many samples: each layer's numbers are longer by those of a weight. */
 static size_t
 work_of(const clarke_graph *g, size_t samples)
@@ -142,7 +145,7 @@ work_of(const clarke_graph *g, size_t samples)
       layers++;
     }
   products *= layers * (double)samples;
-  return products < 0x1p62 ? (size_t)products : SIZE_MAX;
+  return products < 0x1p62 && layers < MOST_LAYERS ? (size_t)products : SIZE_MAX;
 }
 
 /* --- by an exact pass ------------------------------------------------------------------------- */
@@ -333,13 +336,15 @@ clarke_status
 clarke_nearest_find(clarke_nearest *list, clarke_replay *r, size_t n, size_t work, clarke_error *err)
 {
   size_t *sample, n_samples;
+  bool small;
   clarke_status status = choose_samples(&sample, &n_samples, r, n, err);
 
   clarke_nearest_clear(list);
-  if (status == CLARKE_OK && work != SIZE_MAX && work_of(r->g, n_samples) > work)
-    status = find_bounds(list, r, err);
-  else if (status == CLARKE_OK)
+  small = work_of(r->g, n_samples) <= work && clarke_replay_check_coupled(r, NULL) == CLARKE_OK;
+  if (status == CLARKE_OK && (small || work == SIZE_MAX))
     status = find_exactly(list, r, sample, n_samples, n, err);
+  else if (status == CLARKE_OK)
+    status = find_bounds(list, r, err);
   free(sample);
   return status;
 }

@@ -23,8 +23,9 @@ void clarke_nearest_init(clarke_nearest *list);
 void clarke_nearest_clear(clarke_nearest *list);
 
 /* The n nearest of each layer (fewer where there are not so many), of a replay that was measured. Whatever of a layer is not
- * listed has at least the distance of each that is. Exact passes are made over samples that may hold one of them; where
- * that would be over `work` products (SIZE_MAX: any number is taken), of each layer the smallest lower bound is listed. */
+ * listed, and can be told from its kink, has at least the distance of each that is. Exact passes are made over samples that may hold one of them; where
+ * that would be over `work` products, or too large, of each layer the smallest lower bound is listed. SIZE_MAX: any number
+ * is taken, and what is too large is an error. */
 clarke_status clarke_nearest_find(clarke_nearest *list, clarke_replay *r, size_t n, size_t work, clarke_error *err);
 
 /* The exponent of float32's spacing at numbers from 2^exponent on, below 2^(exponent + 1). */

@@ -44,16 +44,28 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_audit_session_init(s);
 }
 
-bool
-clarke_threads_parse(size_t *n, const char *text)
+static bool
+parse_count(size_t *n, const char *text, unsigned long most)
 {
   char *end;
   const unsigned long value = strtoul(text, &end, 10);
 
-  if (*text < '0' || *text > '9' || *end != '\0' || value < 1 || value > CLARKE_MOST_THREADS)
+  if (*text < '0' || *text > '9' || *end != '\0' || value < 1 || value > most)
     return false;
   *n = value;
   return true;
+}
+
+bool
+clarke_threads_parse(size_t *n, const char *text)
+{
+  return parse_count(n, text, CLARKE_MOST_THREADS);
+}
+
+bool
+clarke_count_parse(size_t *n, const char *text)
+{
+  return parse_count(n, text, 1UL << 48);
 }
 
 clarke_status

@@ -30,6 +30,8 @@ typedef struct {
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */
 #define CLARKE_MOST_THREADS 256
 bool clarke_threads_parse(size_t *n, const char *text);
+/* The same of --nearest: from 1 on. */
+bool clarke_count_parse(size_t *n, const char *text);
 
 /* The name and digest of a file that was read; name is NULL when there was none. */
 typedef struct {

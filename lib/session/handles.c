@@ -49,12 +49,23 @@ set_threads(size_t *option, const char *value, clarke_error *err)
   return CLARKE_OK;
 }
 
+static clarke_status
+set_nearest(size_t *option, const char *value, clarke_error *err)
+{
+  if (value == NULL)
+    *option = 0;
+  else if (!clarke_count_parse(option, value))
+    return clarke_fail(err, CLARKE_EINPUT, "option nearest: '%s' is no number from 1 on", value);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_network_set(clarke_network *n, const char *option, const char *value, clarke_error *err)
 {
   struct { const char *name; char **text; bool *flag; } options[] = {
     {"profile", &n->profile, NULL}, {"loss", &n->loss, NULL},   {"wrt", &n->wrt, NULL},
     {"exact", NULL, &n->exact},     {"ranks", NULL, &n->ranks}, {"provable", NULL, &n->provable},
+    {"touched", NULL, &n->touched},
   };
 
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -63,8 +74,10 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
                                      : set_flag(options[i].flag, option, value, err);
   if (strcmp(option, "threads") == 0)
     return set_threads(&n->threads, value, err);
-  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, exact, ranks, provable "
-                     "or threads", option);
+  if (strcmp(option, "nearest") == 0)
+    return set_nearest(&n->nearest, value, err);
+  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, exact, ranks, provable, "
+                     "threads, nearest or touched", option);
 }
 
 clarke_status
@@ -186,6 +199,8 @@ audit_request(const clarke_network *n, const clarke_batch *b)
     .ranks = n->ranks,
     .provable = n->provable,
     .threads = n->threads,
+    .nearest = n->nearest,
+    .touched = n->touched,
   };
 }
 

@@ -77,10 +77,9 @@ read_threads(const char *text, struct argp_state *state)
 static size_t
 read_count(const char *text, struct argp_state *state)
 {
-  char *end;
-  const unsigned long n = strtoul(text, &end, 10);
+  size_t n = 1;
 
-  if (*text < '0' || *text > '9' || *end != '\0' || n == 0 || strlen(text) > 15)
+  if (!clarke_count_parse(&n, text))
     argp_error(state, "--nearest: '%s' is no number from 1 on", text);
   return n;
 }
