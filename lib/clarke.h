@@ -31,6 +31,7 @@ typedef enum {
   CLARKE_EINPUT,    /* the question could not be asked: a bad file, shape, name or option */
   CLARKE_ENOMEM,    /* out of memory, or past a stated limit on size */
   CLARKE_EINTERNAL, /* our own error */
+  CLARKE_ESTOPPED,  /* the work was told to stop; of answers, that is a reason to be undecided */
 } clarke_status;
 
 typedef struct {
@@ -62,8 +63,9 @@ void clarke_batch_free(clarke_batch *batch);
 
 clarke_status clarke_network_open(clarke_network **network, const char *path, clarke_error *err);
 
-/* Takes the weights of a later checkpoint (.safetensors, .npz, or a state dict of torch.save); NULL: the model's own. The
- * file is read here, and understood when it is asked about. */
+/* Takes the weights of a later checkpoint: .safetensors, .npz, a state dict of torch.save (FILE, or FILE:KEY where it is under a
+ * key), or an index of shards (.index.json). NULL: the model's own. The file is read here, and understood, shards with it, when
+ * it is asked about. */
 clarke_status clarke_network_load(clarke_network *network, const char *path, clarke_error *err);
 
 /* Options, by name; value NULL is the default:
@@ -73,7 +75,9 @@ clarke_status clarke_network_load(clarke_network *network, const char *path, cla
  *   exact    yes: without the floating-point filter, slower; default: no
  *   ranks    yes: the rank before every layer; default: no
  *   provable yes: refuse what no proof can speak of, before any work; default: no
- *   threads  how many at most (1 to 256); default: 1. The answer is the same */
+ *   threads  how many at most (1 to 256); default: 1. The answer is the same
+ *   nearest  so many kinks of each layer that come nearest without being touched, in the answer's JSON; default: none
+ *   touched  yes: every touched kink in the answer's JSON; default: no */
 clarke_status clarke_network_set(clarke_network *network, const char *option, const char *value, clarke_error *err);
 
 /* Can the question be asked of this batch? All that is read before a checkpoint is checked. */

@@ -2,6 +2,7 @@
  * opposite pairs refuted at once, the rest split into blocks that share no column. */
 #include "exact/cone.h"
 
+#include "base/stop.h"
 #include "exact/cone_block.h"
 
 #include <flint/fmpz.h>
@@ -356,6 +357,9 @@ clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work, clarke_e
 
   clarke_cone_clear(cone);
   clarke_cone_init(cone);
+  status = clarke_work_check(err);
+  if (status != CLARKE_OK)
+    return status;
   fmpz_mat_clear(cone->d);
   fmpz_mat_clear(cone->u);
   fmpz_mat_init(cone->d, fmpz_mat_ncols(a), 1);

@@ -2,6 +2,7 @@
  * to confirm each of them (cone_block.h). */
 #include "exact/cone_block.h"
 
+#include "base/stop.h"
 #include "exact/rank.h"
 #include "exact/rank_pivots.h"
 
@@ -414,6 +415,9 @@ clarke_cone_block(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const 
     fmpz_mat_transpose(d, b);
     return CLARKE_OK;
   }
+  status = clarke_work_check(err);
+  if (status != CLARKE_OK)
+    return status;
   status = clarke_cone_floats_init(&f, b, err);
   if (status != CLARKE_OK)
     return status;

@@ -8,6 +8,7 @@
  * words take the shifted sums directly. */
 #include "exact/matrix_slices.h"
 #include "base/verify.h"
+#include "base/stop.h"
 
 #include <cblas.h>
 #include <stdlib.h>
@@ -340,7 +341,9 @@ multiply_all(clarke_product *p, clarke_error *err)
   if (rows > INT32_MAX || inner > INT32_MAX || cols > INT32_MAX)
     return clarke_fail(err, CLARKE_ENOMEM, "a product of %zu x %zu by %zu x %zu is too large",
                        rows, inner, inner, cols);
-  status = clarke_matrix_resize(p->c, rows, cols, 1, err);
+  status = clarke_work_check(err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_resize(p->c, rows, cols, 1, err);
   if (status == CLARKE_OK && inner > 0)
     status = multiply_words(p, inner, err);
   if (status != CLARKE_OK)

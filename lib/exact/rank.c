@@ -2,6 +2,7 @@
  * not full, null vectors from one exact solve of the pivots' minor. */
 #include "exact/rank.h"
 
+#include "base/stop.h"
 #include "exact/echelon.h"
 #include "exact/matrix_words.h"
 #include "exact/rank_pivots.h"
@@ -308,7 +309,7 @@ clarke_rank_compute(clarke_rank *r, const clarke_matrix *a, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "the rank of a %zu x %zu matrix of enclosures", a->rows,
                        a->cols);
   for (size_t k = 0; k < PRIMES && !r->known && status == CLARKE_OK; k++)
-    status = try_prime(r, a, primes[k], err);
+    status = clarke_work_check(err) == CLARKE_OK ? try_prime(r, a, primes[k], err) : CLARKE_ESTOPPED;
   return status;
 }
 

@@ -1,6 +1,7 @@
 /* The element of least norm of a polytope (wolfe.h, points.h). */
 #include "exact/wolfe.h"
 
+#include "base/stop.h"
 #include "exact/points.h"
 
 #include <flint/fmpq.h>
@@ -253,7 +254,9 @@ search(bool *found, corral *c, clarke_error *err)
     if (c->n == 0)
       fmpq_one(&c->weight[0]);
     c->row[c->n++] = row;
-    status = settle(&settled, c, err);
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = settle(&settled, c, err);
     if (status != CLARKE_OK || !settled)
       return status;
     row = entering(c);

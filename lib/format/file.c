@@ -1,6 +1,7 @@
 /* A whole file in memory, and its SHA-256. */
 #include "format/readers.h"
 #include "base/limit.h"
+#include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,13 +20,14 @@ clarke_file_clear(clarke_file *f)
 
 /* Opens a regular file or a pipe; a device has no end. */
 static clarke_status
-open_readable(int *fd, size_t *expected, const char *path, clarke_error *err)
+open_readable(int *fd, size_t *expected, const char *path, bool links, clarke_error *err)
 {
   struct stat st;
 
-  *fd = open(path, O_RDONLY | O_CLOEXEC);
+  *fd = open(path, O_RDONLY | O_CLOEXEC | (links ? 0 : O_NOFOLLOW));
   if (*fd < 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be opened: %s", path, strerror(errno));
+    return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be opened: %s", path,
+                       errno == ELOOP && !links ? "symbolic links are not followed" : strerror(errno));
   if (fstat(*fd, &st) != 0)
     return clarke_fail(err, CLARKE_EINPUT, "%s: cannot be read: %s", path, strerror(errno));
   if (S_ISDIR(st.st_mode))
@@ -84,15 +86,15 @@ digest(clarke_file *f, const char *path, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
+static clarke_status
+read_file(clarke_file *f, const char *path, bool links, clarke_error *err)
 {
   int fd;
   size_t expected = 0;
   clarke_status status;
 
   memset(f, 0, sizeof *f);
-  status = open_readable(&fd, &expected, path, err);
+  status = open_readable(&fd, &expected, path, links, err);
   if (status == CLARKE_OK)
     status = read_all(f, fd, expected, path, err);
   if (fd >= 0)
@@ -102,5 +104,28 @@ clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
     status = digest(f, path, err);
   if (status != CLARKE_OK)
     clarke_file_clear(f);
+  return status;
+}
+
+clarke_status
+clarke_file_read(clarke_file *f, const char *path, clarke_error *err)
+{
+  return read_file(f, path, true, err);
+}
+
+clarke_status
+clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err)
+{
+  const size_t folder = (size_t)(clarke_base_name(path) - path), size = folder + strlen(name) + 1;
+  char *whole = malloc(size);
+  clarke_status status;
+
+  memset(f, 0, sizeof *f);
+  if (whole == NULL)
+    return clarke_no_memory(err);
+  memcpy(whole, path, folder);
+  memcpy(whole + folder, name, strlen(name) + 1);
+  status = read_file(f, whole, false, err);
+  free(whole);
   return status;
 }

@@ -234,24 +234,68 @@ names_state_dict(const clarke_pt *c, const clarke_pickle_value *key)
   return false;
 }
 
-/* *dict = the pickle's own dictionary, or the one in it that is named as a model's. */
+/* The dictionary's keys that hold dictionaries, named as a model's or all, as a list for messages. */
+static void
+list_keys(char *list, size_t size, const clarke_pt *c, const clarke_pickle_value *root, bool named)
+{
+  size_t n = 0;
+
+  *list = '\0';
+  for (uint32_t key = root->first; key != 0 && n + 8 < size; key = next_of(c, next_of(c, key))) {
+    const clarke_pickle_value *k = value_at(c, key);
+    const char *text = (const char *)c->pickle.data + k->first;
+
+    if (value_at(c, next_of(c, key))->kind != CLARKE_PICKLE_DICT || k->kind != CLARKE_PICKLE_TEXT ||
+        (named && !names_state_dict(c, k)) || !clarke_text_valid(text, k->count))
+      continue;
+    n += (size_t)snprintf(list + n, size - n, "%s'%.*s'", n > 0 ? ", " : "", (int)(k->count < 60 ? k->count : 60), text);
+  }
+}
+
+/* The dictionary in the root under that very key. */
+static clarke_status
+find_under_key(const clarke_pickle_value **dict, const clarke_pt *c, const clarke_pickle_value *root, clarke_error *err)
+{
+  char list[400];
+
+  for (uint32_t key = root->first; key != 0; key = next_of(c, next_of(c, key))) {
+    const clarke_pickle_value *k = value_at(c, key);
+
+    if (k->kind != CLARKE_PICKLE_TEXT || k->count != strlen(c->key) ||
+        memcmp(c->key, c->pickle.data + k->first, k->count) != 0)
+      continue;
+    *dict = value_at(c, next_of(c, key));
+    return (*dict)->kind == CLARKE_PICKLE_DICT
+             ? CLARKE_OK
+             : clarke_fail(err, CLARKE_EINPUT, "what it has under '%.80s' is no dictionary", c->key);
+  }
+  list_keys(list, sizeof list, c, root, false);
+  return clarke_fail(err, CLARKE_EINPUT, "has nothing under '%.80s'; it has dictionaries under: %s", c->key,
+                     *list != '\0' ? list : "no key");
+}
+
+/* *dict = the pickle's own dictionary, or the one in it that is asked for, or named as a model's. */
 static clarke_status
 find_state_dict(const clarke_pickle_value **dict, const clarke_pt *c, clarke_error *err)
 {
   const clarke_pickle_value *root = &c->pickle.value[c->pickle.root];
+  char list[400];
 
   *dict = root;
   if (root->kind != CLARKE_PICKLE_DICT)
     return clarke_fail(err, CLARKE_EINPUT, "holds no dictionary; expected a state dict, as "
                        "torch.save(model.state_dict(), FILE) writes it");
+  if (c->key != NULL)
+    return find_under_key(dict, c, root, err);
   for (uint32_t key = root->first; key != 0; key = next_of(c, next_of(c, key))) {
     const clarke_pickle_value *value = value_at(c, next_of(c, key));
 
     if (!names_state_dict(c, value_at(c, key)) || value->kind != CLARKE_PICKLE_DICT)
       continue;
-    if (*dict != root)
-      return clarke_fail(err, CLARKE_EINPUT, "holds several state dicts; expected one of "
-                         "'state_dict', 'model_state_dict' and 'model'");
+    if (*dict != root) {
+      list_keys(list, sizeof list, c, root, true);
+      return clarke_fail(err, CLARKE_EINPUT, "holds several state dicts, under %s; say which: --params FILE:KEY", list);
+    }
     *dict = value;
   }
   return CLARKE_OK;
@@ -373,10 +417,10 @@ read_checkpoint(clarke_tensors *ts, clarke_pt *c, clarke_error *err)
 }
 
 clarke_status
-clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
+clarke_pt_parse(clarke_tensors *ts, const char *key, const void *data, size_t size, const char *file,
                 clarke_error *err)
 {
-  clarke_pt c = { 0 };
+  clarke_pt c = { .key = key };
   clarke_status status = refuse_legacy(data, size, err);
 
   clarke_tensors_clear(ts);

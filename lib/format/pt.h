@@ -24,6 +24,7 @@ typedef struct {
 
 typedef struct {
   clarke_archive archive;
+  const char *key; /* the state dict's in the dictionary; NULL: one of the usual */
   char *folder; /* with its slash */
   size_t n_members;
   clarke_pt_member *members; /* by name */

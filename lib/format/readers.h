@@ -17,6 +17,8 @@ typedef struct {
 } clarke_file;
 
 clarke_status clarke_file_read(clarke_file *f, const char *path, clarke_error *err);
+/* The same of a file in the folder of `path`, but for symbolic links. name: one without a folder. */
+clarke_status clarke_file_read_beside(clarke_file *f, const char *path, const char *name, clarke_error *err);
 void clarke_file_clear(clarke_file *f);
 
 /* Named tensors, as in a safetensors or .npz file. */
@@ -47,9 +49,28 @@ clarke_status clarke_arrays_parse(clarke_tensors *ts, bool *stored, const void *
                                   clarke_error *err);
 
 /* A PyTorch state dict, as torch.save writes it since version 1.6, or the one that a checkpoint's
- * dictionary holds. The pickle in it is read as data: nothing is executed. */
-clarke_status clarke_pt_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
-                              clarke_error *err);
+ * dictionary holds: under the key, or, when that is NULL, under one of the usual names. The pickle in it is read as
+ * data: nothing is executed. */
+clarke_status clarke_pt_parse(clarke_tensors *ts, const char *key, const void *data, size_t size,
+                              const char *file, clarke_error *err);
+
+/* An index of shards, as model.safetensors.index.json is: which file holds which tensor. Both are names; files are ones
+ * without a folder, and no hidden ones. Sorted by file, then tensor. */
+typedef struct {
+  char *file, *tensor;
+} clarke_shard;
+
+typedef struct {
+  size_t n;
+  clarke_shard *shard;
+} clarke_shards;
+
+void clarke_shards_init(clarke_shards *s);
+void clarke_shards_clear(clarke_shards *s);
+clarke_status clarke_shards_parse(clarke_shards *s, const void *data, size_t size, const char *file, clarke_error *err);
+/* The tensors of an index that lies at `path`: each file in its folder holds just those that the index says. Symbolic
+ * links are not followed. */
+clarke_status clarke_shards_read(clarke_tensors *ts, const clarke_shards *s, const char *path, clarke_error *err);
 
 /* Writes a model as ONNX: float32 initializers, inputs and outputs, attributes that are whole numbers. The same model gives
  * the same bytes; the graph's name is m->file. Whoever closes `out` learns whether the writes succeeded. */

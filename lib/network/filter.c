@@ -1,6 +1,7 @@
 /* The filter's pass: step by step over the values that kinks need, each dropped behind its last use. */
 #include "network/filter.h"
 
+#include "base/stop.h"
 #include "network/filter/enclosure.h"
 
 #include <stdlib.h>
@@ -122,12 +123,12 @@ find_deferred(clarke_filter *f, size_t *last)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *transcendental,
-                  const clarke_graph *g, const clarke_tensor *x, bool fine, size_t limit,
-                  clarke_error *err)
+clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
+                  size_t *transcendental, const clarke_graph *g, const clarke_tensor *x, bool fine,
+                  size_t limit, clarke_error *err)
 {
-  clarke_filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties, .x = x,
-                     .err = err};
+  clarke_filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties,
+                     .margin = margin, .x = x, .err = err};
   bool *needed;
   size_t *last;
   clarke_status status;
@@ -160,7 +161,8 @@ clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *transcend
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
-      status = filter_step(&f, i, open, transcendental);
+      status = clarke_work_check(err) == CLARKE_OK ? filter_step(&f, i, open, transcendental) : CLARKE_ESTOPPED;
+    clarke_work_done();
     for (size_t k = 0; k < g->steps[i].n_in; k++)
       if (last[g->steps[i].in[k].value] == i)
         clarke_enclosure_drop(&f.value[g->steps[i].in[k].value]);

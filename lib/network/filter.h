@@ -11,9 +11,10 @@
  * clarke_forward; a window whose largest entries are identical is decided by that. ties[step], of MAX, by sample: windows
  * so decided. *open counts the entries left open, *transcendental those of steps that depend on transcendental functions,
  * which are left open too. A fine pass keeps a bound for every entry, which stays small in deep networks; it takes about
- * twice the time. With more than `limit` entries open it stops, and later steps have no places. */
-clarke_status clarke_filter_run(int8_t **piece, size_t **ties, size_t *open, size_t *transcendental,
-                                const clarke_graph *g, const clarke_tensor *x, bool fine,
+ * twice the time. With more than `limit` entries open it stops, and later steps have no places. margin: NULL, or what
+ * clarke_margin_rows made for these samples: bounds of what is decided are taken in. */
+clarke_status clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
+                                size_t *transcendental, const clarke_graph *g, const clarke_tensor *x, bool fine,
                                 size_t limit, clarke_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "network/forward.h"
 
+#include "base/stop.h"
 #include "exact/ball.h"
 #include "exact/upward.h"
 #include "network/piecewise.h"
@@ -154,6 +155,19 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
+void
+clarke_forward_measure(clarke_forward *f, size_t step, size_t feature, size_t column)
+{
+  const clarke_step *s = &f->g->steps[step];
+  double least, most;
+
+  if (f->margin == NULL)
+    return;
+  clarke_margin_of(&least, &most, f->g, s, &f->value[s->in[0].value], f->piece[step][feature * f->n + column], feature,
+                   column);
+  clarke_margin_take(&f->margin[step][column], least, most, feature);
+}
+
 /* Open places become what their signs say, unless that is a kink. */
 static clarke_status
 refine_signs(clarke_forward *f, size_t i, clarke_error *err)
@@ -171,8 +185,10 @@ refine_signs(clarke_forward *f, size_t i, clarke_error *err)
     return clarke_no_memory(err);
   status = clarke_sign_decide(found, &open, f->constants, s, x, err);
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
-    if (piece[e] == CLARKE_OPEN && found[e] >= 0)
+    if (piece[e] == CLARKE_OPEN && found[e] >= 0) {
       piece[e] = found[e];
+      clarke_forward_measure(f, i, e / x->cols, e % x->cols);
+    }
   free(found);
   return status;
 }
@@ -328,7 +344,10 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     if (!needed[g->steps[i].out] && !clarke_step_has_kinks(&g->steps[i]))
       continue;
-    status = run_step(f, i, precision, err);
+    clarke_work_done();
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = run_step(f, i, precision, err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[g->steps[i].out], (size_t)precision + 64, err);
     if (status == CLARKE_OK)
@@ -371,7 +390,9 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 
     if (!needed[s->out])
       continue;
-    status = run_step(f, i, f->precision, err);
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = run_step(f, i, f->precision, err);
     if (status == CLARKE_OK)
       status = clarke_matrix_round(&f->value[s->out], bits, err);
     if (status == CLARKE_OK)
@@ -388,8 +409,8 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 }
 
 clarke_status
-clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
-                      const clarke_matrix *input, const clarke_tensor *x, size_t bits,
+clarke_forward_refine(int8_t **piece, size_t **ties, clarke_margin **margin,
+                      const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                       clarke_error *err)
 {
   const clarke_graph *g = constants->g;
@@ -407,6 +428,7 @@ clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *con
   f.piece = piece;
   f.ties = ties;
   f.refining = true;
+  f.margin = margin;
   f.precision = (long)bits;
   if (status == CLARKE_OK)
     f.identities = clarke_identities_new(g, f.n, piece, NULL, x);

@@ -9,6 +9,7 @@
 #include "exact/matrix.h"
 #include "network/graph.h"
 #include "network/identity.h"
+#include "network/margin.h"
 
 /* piece[step][feature * n + column]: of a PIECEWISE step p >= 0 strictly inside piece p, CLARKE_AT(k)
  * exactly at kink k (whose two slopes differ); of a MAX step the place in the window of the
@@ -39,6 +40,7 @@ typedef struct {
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
   bool refining;       /* places are given; only open ones are looked at */
+  clarke_margin **margin; /* NULL, or n_steps by column: takes in the distances of places that refining decides */
 } clarke_forward;
 
 void clarke_forward_init(clarke_forward *f);
@@ -53,8 +55,9 @@ clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *cons
 /* What a filter left open, once more, in enclosures rounded to that many bits. piece, over the input's
  * columns: its open places are replaced where an enclosure decides them strictly, or identity does a window;
  * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are
- * dropped behind their last use, and nothing is computed on which no open place depends. */
-clarke_status clarke_forward_refine(int8_t **piece, size_t **ties, const clarke_constants *constants,
+ * dropped behind their last use, and nothing is computed on which no open place depends. margin: NULL, or takes in the
+ * distances of places so decided. */
+clarke_status clarke_forward_refine(int8_t **piece, size_t **ties, clarke_margin **margin, const clarke_constants *constants,
                                     const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                                     clarke_error *err);
 
@@ -114,6 +117,9 @@ clarke_status clarke_normalize_derivative(clarke_matrix *d, const clarke_step *s
 /* The same divided by each group's root, r > 0: exact, of an exact x. */
 clarke_status clarke_normalize_up_to_root(clarke_matrix *d, const clarke_step *s, const clarke_matrix *x,
                                           const clarke_matrix *g, clarke_error *err);
+
+/* The distance of a decided place of a step whose argument has been computed, into f->margin if there is one. */
+void clarke_forward_measure(clarke_forward *f, size_t step, size_t feature, size_t column);
 
 /* Fills piece and ties of a MAX step, whose argument has been computed. */
 clarke_status clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err);

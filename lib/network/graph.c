@@ -1,5 +1,6 @@
 #include "network/graph.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,42 +82,91 @@ same_shape(const clarke_parameter *p, const clarke_tensor *t)
   return p->rank == t->rank && memcmp(p->dims, t->dims, p->rank * sizeof p->dims[0]) == 0;
 }
 
-/* The parameter whose name a tensor's ends with, after a point: a state dict of a wrapped module. */
-static const clarke_parameter *
-wrapped(const clarke_graph *g, const char *name)
+/* Names for a message, as many as fit, and how many there are. */
+typedef struct {
+  size_t n, hidden;
+  char text[240];
+} name_list;
+
+/* shape: what follows the name; "". */
+static void
+add_name(name_list *list, const char *name, const char *shape)
 {
-  for (const char *at = strchr(name, '.'); at != NULL; at = strchr(at + 1, '.'))
-    for (size_t p = 0; p < g->n_parameters; p++)
-      if (strcmp(g->parameters[p].name, at + 1) == 0)
-        return &g->parameters[p];
-  return NULL;
+  const size_t used = strlen(list->text), room = sizeof list->text - used;
+  const int written = snprintf(list->text + used, room, "%s'%s'%s", list->n > 0 ? ", " : "", name, shape);
+
+  if (written < 0 || (size_t)written >= room) {
+    list->text[used] = '\0';
+    list->hidden++;
+  }
+  list->n++;
 }
 
-static clarke_status
-fail_stranger(const clarke_graph *g, const char *name, const char *file, clarke_error *err)
+static void
+add_list(char *message, size_t size, const char *what, const name_list *list)
 {
-  const clarke_parameter *p = wrapped(g, name);
+  const size_t used = strlen(message);
+  char more[40] = "";
 
-  if (p != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' is no parameter of %s; '%s' is: the names begin with '%.*s', as a "
-                       "wrapped module's", file, name, g->file, p->name, (int)(strlen(name) - strlen(p->name)), name);
-  return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' is no parameter of %s; expected the same network's names, such as '%s'",
-                     file, name, g->file, g->n_parameters > 0 ? g->parameters[0].name : "");
+  if (list->n == 0)
+    return;
+  if (list->hidden > 0)
+    snprintf(more, sizeof more, " and %zu more", list->hidden);
+  snprintf(message + used, size - used, "%s%s: %s%s", used > 0 ? "; " : "", what, list->text, more);
 }
 
-static clarke_status
-check_no_stranger(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file,
-                  clarke_error *err)
+/* "3 x 4"; "1 number" of a scalar. */
+static void
+write_shape(char *text, size_t size, const size_t *dims, size_t rank)
 {
+  size_t used = 0;
+
+  snprintf(text, size, "%s", rank == 0 ? "1 number" : "");
+  for (size_t k = 0; k < rank && used + 24 < size; k++)
+    used += (size_t)snprintf(text + used, size - used, "%s%zu", k > 0 ? " x " : "", dims[k]);
+}
+
+static void
+add_shapes(name_list *list, const clarke_parameter *p, const clarke_tensor *t)
+{
+  const bool transposed = t->real != NULL && p->rank == 2 && t->rank == 2 && p->dims[0] == t->dims[1] &&
+                          p->dims[1] == t->dims[0];
+  char have[80], want[80], text[240];
+
+  write_shape(have, sizeof have, t->dims, t->rank);
+  write_shape(want, sizeof want, p->dims, p->rank);
+  snprintf(text, sizeof text, " (%s%s, not %s%s%s)", have, t->real == NULL ? " integers" : "", want,
+           t->real == NULL ? " floats" : "", transposed ? ": an exporter turned it" : "");
+  add_name(list, p->name, text);
+}
+
+/* Every parameter has a tensor of its shape, and every tensor of floats is one's. */
+static clarke_status
+check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file, clarke_error *err)
+{
+  name_list missing = {0}, strange = {0}, other = {0};
+  char message[900] = "";
+
+  for (size_t i = 0; i < g->n_parameters; i++) {
+    const clarke_tensor *t = tensor_named(tensors, n, g->parameters[i].name);
+
+    if (t == NULL)
+      add_name(&missing, g->parameters[i].name, "");
+    else if (t->real == NULL || !same_shape(&g->parameters[i], t))
+      add_shapes(&other, &g->parameters[i], t);
+  }
   for (size_t i = 0; i < n; i++) {
     bool found = tensors[i].real == NULL;
 
     for (size_t p = 0; p < g->n_parameters && !found; p++)
       found = strcmp(g->parameters[p].name, tensors[i].name) == 0;
     if (!found)
-      return fail_stranger(g, tensors[i].name, file, err);
+      add_name(&strange, tensors[i].name, "");
   }
-  return CLARKE_OK;
+  add_list(message, sizeof message, "missing", &missing);
+  add_list(message, sizeof message, "no parameters of it", &strange);
+  add_list(message, sizeof message, "of another shape", &other);
+  return *message == '\0' ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s does not fit %s: %s", file, g->file, message);
 }
 
 /* Divisors were checked when the graph was built: the new ones must be, too. */
@@ -141,25 +191,14 @@ clarke_status
 clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file,
                      clarke_error *err)
 {
-  clarke_status status = check_no_stranger(g, tensors, n, file, err);
+  clarke_status status = check_fit(g, tensors, n, file, err);
 
   if (status != CLARKE_OK)
     return status;
   for (size_t i = 0; i < g->n_parameters; i++) {
     clarke_parameter *p = &g->parameters[i];
-    const clarke_tensor *t = tensor_named(tensors, n, p->name);
 
-    if (t == NULL)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: no tensor '%s', a parameter of %s", file,
-                         p->name, g->file);
-    if (t->real != NULL && !same_shape(p, t) && p->rank == 2 && t->rank == 2 && p->dims[0] == t->dims[1] && p->dims[1] == t->dims[0])
-      return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s' has the transposed shape of %s's: an exporter turned it there", file,
-                         p->name, g->file);
-    if (t->real == NULL || !same_shape(p, t))
-      return clarke_fail(err, CLARKE_EINPUT,
-                         "%s: tensor '%s': expected floats of the shape it has in %s (%zu entries)",
-                         file, p->name, g->file, p->count);
-    memcpy(p->real, t->real, p->count * sizeof *p->real);
+    memcpy(p->real, tensor_named(tensors, n, p->name)->real, p->count * sizeof *p->real);
   }
   refresh_constants(g);
   return check_divisors(g, file, err);

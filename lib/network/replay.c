@@ -97,24 +97,43 @@ run_open(clarke_replay *r, bool refine, clarke_error *err)
   return status;
 }
 
-clarke_status
-clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
-                  size_t threads, clarke_error *err)
+static clarke_status
+begin(clarke_replay *r, clarke_margins *margins, const clarke_graph *g, const clarke_tensor *x, clarke_error *err)
 {
-  size_t open = 0, entries = 0;
-  clarke_status status;
-
-  CLARKE_ASSERT(x->rank > 0 && x->dims[0] > 0);
-  CLARKE_VERIFY_CHECK(clarke_graph_is_valid(g));
   clarke_replay_clear(r);
   r->g = g;
   r->x = x;
   r->samples = x->dims[0];
   r->piece = calloc(g->n_steps + 1, sizeof *r->piece);
   r->ties = calloc(g->n_steps + 1, sizeof *r->ties);
-  if (r->piece == NULL || r->ties == NULL)
-    return clarke_no_memory(err);
-  status = check_batch(x, err);
+  r->margins = margins;
+  if (margins != NULL) {
+    clarke_margins_clear(margins);
+    *margins = (clarke_margins){.n_steps = g->n_steps, .samples = r->samples, .at = clarke_margin_rows(g, r->samples)};
+  }
+  return r->piece != NULL && r->ties != NULL && (margins == NULL || margins->at != NULL) ? CLARKE_OK
+                                                                                         : clarke_no_memory(err);
+}
+
+clarke_status
+clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
+                  size_t threads, clarke_error *err)
+{
+  return clarke_replay_measure(r, NULL, g, x, exact, threads, err);
+}
+
+clarke_status
+clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_graph *g, const clarke_tensor *x,
+                      bool exact, size_t threads, clarke_error *err)
+{
+  size_t open = 0, entries = 0;
+  clarke_status status;
+
+  CLARKE_ASSERT(x->rank > 0 && x->dims[0] > 0);
+  CLARKE_VERIFY_CHECK(clarke_graph_is_valid(g));
+  status = begin(r, margins, g, x, err);
+  if (status == CLARKE_OK)
+    status = check_batch(x, err);
   if (status == CLARKE_OK)
     status = leave_all_open(r, &entries, err);
   open = entries;

@@ -37,6 +37,7 @@ typedef struct {
   size_t open;          /* entries that stayed open at the highest precision */
   size_t filtered;      /* entries the filter decided */
   size_t refined;       /* entries that rounded enclosures decided behind it */
+  clarke_margins *margins; /* NULL, or filled by the run that was asked for them: they outlive it */
 } clarke_replay;
 
 static inline size_t
@@ -59,6 +60,10 @@ void clarke_replay_clear(clarke_replay *r);
  * threads; the answer does not depend on their number. */
 clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
                                 bool exact, size_t threads, clarke_error *err);
+
+/* The same, and how near what touches no kink comes to one. */
+clarke_status clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_graph *g,
+                                    const clarke_tensor *x, bool exact, size_t threads, clarke_error *err);
 
 /* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
 bool clarke_replay_is_valid(const clarke_replay *r);

@@ -124,6 +124,7 @@ refine_windows(clarke_forward *f, size_t step, clarke_error *err)
         continue;
       f->piece[step][e] = code;
       f->ties[step][e % f->n] += ties;
+      clarke_forward_measure(f, step, e / f->n, e % f->n);
     }
   return clarke_identities_failed(f->identities) ? clarke_no_memory(err)
                                                  : CLARKE_OK;

@@ -1,5 +1,7 @@
 /* Chains of units from the inputs to an output (chains.h). */
 #include "program/chains.h"
+
+#include "base/stop.h"
 #include "program/conservative.h"
 
 #include <stdlib.h>
@@ -84,7 +86,7 @@ from_unit(clarke_chains *c, size_t unit, clarke_error *err)
 {
   clarke_units *u = c->u;
   size_t own = u->unit[unit].site;
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_work_check(err);
 
   clarke_units_sweep_unit(u, unit);
   c->steps += u->e->p->n;

@@ -1,6 +1,7 @@
 #include "program/derive.h"
 #include "base/limit.h"
 #include "base/verify.h"
+#include "base/stop.h"
 #include "program/derive_own.h"
 
 #include <stdio.h>
@@ -379,10 +380,72 @@ find_ad(clarke_derivation *d, clarke_error *err)
   return status;
 }
 
+/* What follows AD's output: lipschitz, patterns, verdict; *judged: the verdict stands, whatever follows. */
+static clarke_status
+find_verdict(bool *judged, clarke_derivation *d, clarke_error *err)
+{
+  clarke_status status;
+
+  clarke_work_begin("patterns", 0);
+  status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->far, &d->execution, err);
+  if (status == CLARKE_OK)
+    status = clarke_patterns_find(&d->patterns, &d->execution, err);
+  if (status == CLARKE_OK)
+    status = judge(d, err);
+  *judged = status == CLARKE_OK;
+  if (status == CLARKE_OK)
+    status = find_sets(d, err);
+  if (status == CLARKE_OK)
+    status = find_conservative(d, err);
+  if (status == CLARKE_OK && d->p->n_pieces > 0)
+    status = clarke_representation_check(&d->representation, &d->execution, err);
+  if (status == CLARKE_OK) {
+    judge_differentiable(d);
+    d->zone = zone(d);
+  }
+  return status;
+}
+
+/* Told to stop: what stands is kept, the rest is as if nobody had looked. Known are value and AD's output, and perhaps the
+ * verdict. */
+static clarke_status
+keep_known(clarke_derivation *d, bool judged, const char *why)
+{
+  d->sets_known = d->least_known = false;
+  clarke_points_clear(&d->bouligand);
+  clarke_points_clear(&d->clarke);
+  clarke_conservative_clear(&d->conservative);
+  clarke_representation_clear(&d->representation);
+  d->differentiable = CLARKE_UNKNOWN;
+  d->zone = zone(d);
+  if (judged)
+    return CLARKE_OK;
+  clarke_rationals_free(d->weight, d->patterns.n);
+  d->weight = NULL;
+  clarke_patterns_clear(&d->patterns);
+  clarke_patterns_init(&d->patterns);
+  d->ad_pattern = CLARKE_NONE;
+  say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE, why);
+  return CLARKE_OK;
+}
+
+/* The same, before AD's output was known. */
+static clarke_status
+keep_nothing(clarke_derivation *d, const char *why)
+{
+  clarke_execution_clear(&d->execution);
+  d->execution.p = d->p;
+  d->execution.open = true;
+  say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE, why);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
               const clarke_profile *profile, clarke_error *err)
 {
+  clarke_error stopped = {CLARKE_OK, ""};
+  bool judged = false;
   clarke_status status;
 
   d->p = p;
@@ -394,33 +457,24 @@ clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
   if (d->dim > clarke_limit_of(CLARKE_LIMIT_DERIVATIVES))
     return clarke_limit_fail(err, CLARKE_LIMIT_DERIVATIVES, "%s: %zu outputs in %zu entries of wrt", p->file, p->n_outputs,
                              clarke_code_wrt_count(p));
-  status = clarke_execute(&d->execution, p, at, err);
-  if (status != CLARKE_OK)
-    return status;
-  if (d->execution.open) {
+  status = clarke_execute(&d->execution, p, at, &stopped);
+  if (status == CLARKE_OK && d->execution.open) {
     const clarke_instruction *i = &p->instruction[d->execution.open_at];
 
     snprintf(d->why, sizeof d->why, "line %zu, column %zu: no precision up to %ld bits decides "
              "the comparison made here", i->line, i->column, CLARKE_PRECISION_LAST);
     return CLARKE_OK;
   }
-  status = find_ad(d, err);
   if (status == CLARKE_OK)
-    status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->far, &d->execution, err);
+    status = find_ad(d, &stopped);
+  if (status == CLARKE_ESTOPPED)
+    return keep_nothing(d, clarke_work_stopped());
   if (status == CLARKE_OK)
-    status = clarke_patterns_find(&d->patterns, &d->execution, err);
-  if (status == CLARKE_OK)
-    status = judge(d, err);
-  if (status == CLARKE_OK)
-    status = find_sets(d, err);
-  if (status == CLARKE_OK)
-    status = find_conservative(d, err);
-  if (status == CLARKE_OK && p->n_pieces > 0)
-    status = clarke_representation_check(&d->representation, &d->execution, err);
-  if (status == CLARKE_OK) {
-    judge_differentiable(d);
-    d->zone = zone(d);
-  }
+    status = find_verdict(&judged, d, &stopped);
+  if (status == CLARKE_ESTOPPED)
+    status = keep_known(d, judged, clarke_work_stopped());
+  if (status != CLARKE_OK && err != NULL)
+    *err = stopped;
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_derivation_is_valid(d));
   return status;
 }

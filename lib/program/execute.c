@@ -1,5 +1,6 @@
 #include "program/execute.h"
 #include "base/verify.h"
+#include "base/stop.h"
 #include "program/demand.h"
 
 #include <stdlib.h>
@@ -189,7 +190,7 @@ clarke_execute_at(clarke_execution *e, const clarke_code *p, mpq_t *at, long pre
   while (status == CLARKE_OK && !e->open && (i = clarke_demand_next(&d)) != CLARKE_NONE) {
     bool chosen = d.arm[i] != 0;
 
-    status = execute_next(e, &d, i, err);
+    status = clarke_work_check(err) == CLARKE_OK ? execute_next(e, &d, i, err) : CLARKE_ESTOPPED;
     if (status != CLARKE_OK || e->open ||
         (p->instruction[i].kind == CLARKE_DO_BRANCH && !chosen))
       continue;
@@ -352,7 +353,9 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
         clarke_number_set(&row[entry], &adjoint[at]);
       continue;
     }
-    status = clarke_partials(d, e, at, profile, err);
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = clarke_partials(d, e, at, profile, err);
     if (status != CLARKE_OK)
       return status;
     for (size_t k = 0; k < i->n_in; k++)

@@ -4,6 +4,7 @@
 #include "program/representation_point.h"
 #include "program/representation_words.h"
 
+#include "base/stop.h"
 #include "program/affine.h"
 
 #include <stdio.h>
@@ -219,7 +220,9 @@ visit_faces(search *v)
   while (status == CLARKE_OK && !v->s.open && v->r->answer != CLARKE_MISREPRESENTS &&
          v->visited < MOST_FACES && clarke_faces_pop(&v->f, &v->s)) {
     v->visited++;
-    status = visit_face(v);
+    status = clarke_work_check(v->err);
+    if (status == CLARKE_OK)
+      status = visit_face(v);
     clarke_face_clear(&v->f);
   }
   if (status != CLARKE_OK || v->r->answer == CLARKE_MISREPRESENTS)

@@ -1,5 +1,6 @@
 /* One walk of a program near a point: its instructions in demand order, each with value, gradient and degree. */
 #include "program/walk_inside.h"
+#include "base/stop.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -247,7 +248,9 @@ clarke_walk_on(clarke_walk *w, clarke_walk_state *state, clarke_error *err)
     clarke_status status;
 
     w->asked = 0;
-    status = walk_instruction(w, state, at, err);
+    status = clarke_work_check(err);
+    if (status == CLARKE_OK)
+      status = walk_instruction(w, state, at, err);
     if (status != CLARKE_OK || *state != CLARKE_WALK_END)
       return status;
     w->n_local = 0;

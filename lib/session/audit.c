@@ -1,8 +1,11 @@
 /* A question about a network (audit.h). */
 #include "session/audit.h"
 
+#include "base/limit.h"
 #include "base/text.h"
 #include "network/tail.h"
+#include "base/stop.h"
+#include "session/checkpoint.h"
 #include "session/names.h"
 #include "session/notes.h"
 
@@ -18,6 +21,8 @@ clarke_audit_session_init(clarke_audit_session *s)
   clarke_profile_init(&s->profile);
   clarke_tensors_init(&s->batch);
   clarke_replay_init(&s->replay);
+  clarke_margins_init(&s->margins);
+  clarke_nearest_init(&s->nearest);
   clarke_audit_init(&s->audit);
 }
 
@@ -27,7 +32,9 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_audit_clear(&s->audit);
   if (s->question.g != NULL)
     clarke_question_clear(&s->question);
+  clarke_nearest_clear(&s->nearest);
   clarke_replay_clear(&s->replay);
+  clarke_margins_clear(&s->margins);
   clarke_profile_clear(&s->profile);
   clarke_graph_clear(&s->graph);
   clarke_tensors_clear(&s->batch);
@@ -40,21 +47,32 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_audit_session_init(s);
 }
 
-bool
-clarke_threads_parse(size_t *n, const char *text)
+static bool
+parse_count(size_t *n, const char *text, unsigned long most)
 {
   char *end;
   const unsigned long value = strtoul(text, &end, 10);
 
-  if (*text < '0' || *text > '9' || *end != '\0' || value < 1 || value > CLARKE_MOST_THREADS)
+  if (*text < '0' || *text > '9' || *end != '\0' || value < 1 || value > most)
     return false;
   *n = value;
   return true;
 }
 
-/* The name and digest of what is read. */
-static clarke_status
-name_file(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
+bool
+clarke_threads_parse(size_t *n, const char *text)
+{
+  return parse_count(n, text, CLARKE_MOST_THREADS);
+}
+
+bool
+clarke_count_parse(size_t *n, const char *text)
+{
+  return parse_count(n, text, 1UL << 48);
+}
+
+clarke_status
+clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err)
 {
   f->name = strdup(clarke_base_name(path));
   memcpy(f->sha256, file->sha256, sizeof f->sha256);
@@ -79,7 +97,7 @@ name_arrays(clarke_audit_session *s, clarke_error *err)
 static clarke_status
 read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
-  clarke_status status = name_file(&s->batch_file, r->batch_path, r->batch, err);
+  clarke_status status = clarke_named_file_set(&s->batch_file, r->batch_path, r->batch, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -96,7 +114,7 @@ static clarke_status
 read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
   clarke_model model;
-  clarke_status status = name_file(&s->model, r->model_path, r->model, err);
+  clarke_status status = clarke_named_file_set(&s->model, r->model_path, r->model, err);
 
   if (status != CLARKE_OK)
     return status;
@@ -109,51 +127,6 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
   return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, err) : status;
-}
-
-/* A checkpoint's tensors, by what the file is: a ZIP of arrays or of torch.save, or safetensors.
- * *checked: can clarke-check read it too? */
-static clarke_status
-parse_params(clarke_tensors *ts, bool *checked, const clarke_file *f, const char *name,
-             clarke_error *err)
-{
-  const bool pickled = f->size >= 2 && (memcmp(f->data, "PK", 2) == 0
-                                        || memcmp(f->data, "\x80\2", 2) == 0);
-
-  *checked = true;
-  if (clarke_ends_with(name, ".npz"))
-    return clarke_npz_parse(ts, checked, f->data, f->size, name, err);
-  if (!pickled && !clarke_ends_with(name, ".pt") && !clarke_ends_with(name, ".pth"))
-    return clarke_safetensors_parse(ts, f->data, f->size, name, err);
-  *checked = false;
-  return clarke_pt_parse(ts, f->data, f->size, name, err);
-}
-
-static clarke_status
-check_params(const clarke_audit_session *s, clarke_error *err)
-{
-  if (s->params.name == NULL || s->params_stored)
-    return CLARKE_OK;
-  return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs the checkpoint as .safetensors or as "
-                     "numpy.savez writes it (the checker neither unpickles nor decompresses)", s->params.name);
-}
-
-static clarke_status
-read_params(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
-{
-  clarke_tensors tensors;
-  clarke_status status = name_file(&s->params, r->params_path, r->params, err);
-
-  if (status != CLARKE_OK)
-    return status;
-  clarke_tensors_init(&tensors);
-  status = parse_params(&tensors, &s->params_stored, r->params, s->params.name, err);
-  if (status == CLARKE_OK && r->provable)
-    status = check_params(s, err);
-  if (status == CLARKE_OK)
-    status = clarke_graph_replace(&s->graph, tensors.tensor, tensors.n, s->params.name, err);
-  clarke_tensors_clear(&tensors);
-  return status;
 }
 
 static clarke_status
@@ -212,20 +185,112 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
   return status == CLARKE_OK && r->provable ? check_provable(s, err) : status;
 }
 
+/* Where nothing is asked for, as many products as keep an exact pass over the samples concerned below a second. */
+#define MARGIN_WORK ((size_t)1 << 26)
+
+static clarke_status
+find_nearest(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  s->near_known = r->nearest > 0 || (r->margins && s->replay.n_touches == 0 && s->replay.open == 0);
+  return !s->near_known    ? CLARKE_OK
+         : r->nearest > 0 ? clarke_nearest_find(&s->nearest, &s->replay, r->nearest, SIZE_MAX, err)
+                          : clarke_nearest_find(&s->nearest, &s->replay, 1, MARGIN_WORK, err);
+}
+
+/* Lists longer than the limit are refused before anything is asked of the touches. */
+static clarke_status
+check_lists(const clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  const size_t most = clarke_limit_of(CLARKE_LIMIT_LISTED);
+
+  if (r->nearest > most)
+    return clarke_limit_fail(err, CLARKE_LIMIT_LISTED, "%zu of each layer are asked for", r->nearest);
+  if (r->touched && s->replay.n_touches > most)
+    return clarke_limit_fail(err, CLARKE_LIMIT_LISTED, "%s: %zu kinks are touched", s->graph.file, s->replay.n_touches);
+  return CLARKE_OK;
+}
+
+static clarke_status
+replay(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
+{
+  clarke_margins *margins = r->nearest > 0 || r->margins ? &s->margins : NULL;
+  clarke_status status = clarke_replay_measure(&s->replay, margins, &s->graph, s->x, r->exact, r->threads, err);
+
+  if (status == CLARKE_OK)
+    status = check_lists(s, r, err);
+  if (status == CLARKE_OK)
+    status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
+  s->replayed = status == CLARKE_OK;
+  return status;
+}
+
+/* Undecided, for that reason, unless a verdict was proved. What is known of layers is what was touched. */
+static clarke_status
+keep_known(clarke_audit_session *s)
+{
+  clarke_audit *a = &s->audit;
+
+  s->stopped = clarke_work_stopped();
+  s->near_known = false;
+  clarke_nearest_clear(&s->nearest);
+  if (a->theorem[0].name != NULL) /* all was judged */
+    return CLARKE_OK;
+  a->verdict = CLARKE_UNDECIDED;
+  a->evidence = CLARKE_EVIDENCE_NONE;
+  snprintf(a->why, sizeof a->why, "%s", s->stopped);
+  for (size_t i = 0; i < a->n_layers; i++) {
+    a->layer[i].moving = a->layer[i].constraints = 0;
+    a->layer[i].feasible = CLARKE_UNKNOWN;
+    a->layer[i].two_kinks = false;
+    a->layer[i].blocks = (clarke_block_counts){0};
+  }
+  return CLARKE_OK;
+}
+
+size_t
+clarke_audit_asked(const clarke_audit_session *s)
+{
+  size_t n = 0;
+
+  for (size_t i = 0; i < s->graph.n_steps; i++)
+    if (clarke_step_has_kinks(&s->graph.steps[i]))
+      n += s->graph.values[s->graph.steps[i].out].count * s->x->dims[0];
+  return n;
+}
+
+size_t
+clarke_audit_decided(const clarke_audit_session *s)
+{
+  const clarke_replay *r = &s->replay;
+  size_t n = 0;
+
+  for (size_t i = 0; r->piece != NULL && i < s->graph.n_steps; i++)
+    for (size_t e = 0; r->piece[i] != NULL && e < s->graph.values[s->graph.steps[i].out].count * r->samples; e++)
+      n += r->piece[i][e] >= 0;
+  return n;
+}
+
 clarke_status
 clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_error wrong = {CLARKE_OK, ""};
+  clarke_status status = r->params != NULL ? clarke_checkpoint_read(s, r, &wrong) : CLARKE_OK;
 
-  if (r->params != NULL)
-    status = read_params(s, r, err);
+  s->list_touched = r->touched;
   if (status == CLARKE_OK)
-    status = clarke_replay_run(&s->replay, &s->graph, s->x, r->exact, r->threads, err);
+    status = replay(s, r, &wrong);
+  clarke_work_begin("verdict", 0);
   if (status == CLARKE_OK)
-    status = clarke_question_init(&s->question, &s->replay, &s->profile, &s->loss, err);
+    status = clarke_audit_run(&s->audit, &s->question, r->ranks, &wrong);
   if (status == CLARKE_OK)
-    status = clarke_audit_run(&s->audit, &s->question, r->ranks, err);
-  return status == CLARKE_OK && !r->recorded ? clarke_audit_notes(s, err) : status;
+    status = find_nearest(s, r, &wrong);
+  if (status == CLARKE_OK && !r->recorded)
+    status = clarke_audit_notes(s, &wrong);
+  if (status == CLARKE_ESTOPPED)
+    return keep_known(s);
+  if (status != CLARKE_OK && err != NULL)
+    *err = wrong;
+  return status;
 }
 
 clarke_status
@@ -246,6 +311,6 @@ clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clar
     return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
   status = check_provable(s, err);
   if (status == CLARKE_OK)
-    status = check_params(s, err);
+    status = clarke_checkpoint_provable(s, err);
   return status == CLARKE_OK ? clarke_proof_write(path, &statement, &s->audit, &s->question, err) : status;
 }

@@ -3,7 +3,9 @@
 #ifndef CLARKE_SESSION_AUDIT_H
 #define CLARKE_SESSION_AUDIT_H
 
+#include "exact/decimal.h"
 #include "format/readers.h"
+#include "network/nearest.h"
 #include "proof/write.h"
 
 #include <jansson.h>
@@ -13,10 +15,14 @@ typedef struct {
   const clarke_file *model, *batch;
   const char *params_path; /* a later checkpoint, or NULL: the model's own weights */
   const clarke_file *params;
+  const char *params_key;  /* of a dictionary with several state dicts, the one; NULL: by the usual names */
   const char *profile;
   const char *loss; /* NULL: by what y is */
   const char *wrt;  /* names with commas between; NULL: all */
   bool exact, ranks;
+  size_t nearest;   /* so many of each layer that come nearest to a kink; 0: none */
+  bool margins;     /* where nothing is touched one of each layer, or a bound, as if nearest were 1 */
+  bool touched;     /* all touches are to be listed: refuse more than the limit */
   bool provable;    /* refuse what no proof can speak of */
   size_t threads;   /* of the filter */
   bool recorded;    /* the files of a recorded step: nothing is to be noted */
@@ -25,6 +31,8 @@ typedef struct {
 /* Sets *n from a text, a whole number from 1 on; false when it is none. */
 #define CLARKE_MOST_THREADS 256
 bool clarke_threads_parse(size_t *n, const char *text);
+/* The same of --nearest: from 1 on. */
+bool clarke_count_parse(size_t *n, const char *text);
 
 /* The name and digest of a file that was read; name is NULL when there was none. */
 typedef struct {
@@ -45,6 +53,12 @@ typedef struct {
   char **wrt;
   size_t n_wrt;
   clarke_replay replay;
+  clarke_margins margins;
+  const char *stopped;    /* NULL, or why the work was told to stop before its end */
+  bool replayed;          /* touches are known, and the question was asked */
+  bool near_known;        /* whether nearest was found */
+  clarke_nearest nearest;
+  bool list_touched;
   clarke_loss loss;
   clarke_question question;
   clarke_audit audit;
@@ -55,13 +69,24 @@ typedef struct {
   char **notes; /* notes.h */
 } clarke_audit_session;
 
+clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
+
+/* FILE or FILE:KEY, as a checkpoint is given: the file's path (malloc), and the key, in `given`, or NULL. A file that has
+ * a colon in its name is taken as it is. */
+clarke_status clarke_checkpoint_name(char **path, const char **key, const char *given, clarke_error *err);
+
 void clarke_audit_session_init(clarke_audit_session *s);
 void clarke_audit_session_clear(clarke_audit_session *s);
 
 /* Reads all but the checkpoint: can the question be asked? */
 clarke_status clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
-/* Reads the checkpoint, if any, and answers. Once, of a session that was read. */
+/* Reads the checkpoint, if any, and answers. Once, of a session that was read. Work that is told to stop (base/stop.h) is no
+ * error: s->stopped tells, the verdict is undecided unless it was proved before, and what was found is there. */
 clarke_status clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
+
+/* Of an answered session: its arguments of kinks and windows; and those that are known to be at no kink, and not tied. */
+size_t clarke_audit_asked(const clarke_audit_session *s);
+size_t clarke_audit_decided(const clarke_audit_session *s);
 
 /* Of an answered session. The proof of what is decided; what cannot have one is an error. */
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
@@ -75,6 +100,35 @@ clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, c
 clarke_status clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err);
 /* The same as a file of safetensors, rounded to float64; nothing is written when it is not known. */
 clarke_status clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err);
+
+/* audit_lists.c: touches and nearest ones, one at a time, as a report has them. Texts are the caller's to free. */
+typedef struct {
+  const clarke_step *step;
+  size_t neuron, sample;
+  /* The number at which the kink lies; of a window the tied entries' value (one that is not exact: NULL). */
+  char *argument;
+  size_t n_sides;   /* of a kink 2; of a window its options */
+  char **slope;     /* of a kink, on its left and right; of a window NULL */
+  const size_t *option; /* of a window: the tied entries' numbers in the layer's input */
+  char *ad;         /* the number that AD takes for the slope; of a window the entry's number, or "mean" */
+} clarke_touch_text;
+
+clarke_status clarke_touch_describe(clarke_touch_text *t, const clarke_audit_session *s, size_t touch, clarke_error *err);
+void clarke_touch_text_clear(clarke_touch_text *t);
+
+typedef struct {
+  const clarke_step *step;
+  bool window;
+  char *kink;       /* of a window NULL */
+  char *distance;   /* exactly, or NULL: then only what it is at least is known */
+  char at_least[CLARKE_DECIMAL_ROOM]; /* of the distance; */
+  char *ulp;        /* a power of 2 */
+  char ulps[CLARKE_DECIMAL_ROOM];     /* the distance is at least so many */
+  bool at_least_exact, ulps_exact;    /* nothing was lost in decimals */
+} clarke_near_text;
+
+clarke_status clarke_near_describe(clarke_near_text *t, const clarke_audit_session *s, size_t i, clarke_error *err);
+void clarke_near_text_clear(clarke_near_text *t);
 
 /* audit_json.c: the answer as one object (docs/tutorial.md); NULL when out of memory. */
 json_t *clarke_audit_json(const clarke_audit_session *s);

@@ -47,7 +47,7 @@ theorem_json(const clarke_theorem *t)
 static json_t *
 zone_json(const clarke_audit_session *s)
 {
-  bool touched = s->replay.n_touches > 0 || s->replay.open > 0;
+  bool touched = !s->replayed || s->replay.n_touches > 0 || s->replay.open > 0;
 
   for (size_t i = 0; i < s->audit.n_layers; i++)
     touched = touched || s->audit.layer[i].ties > 0;
@@ -91,6 +91,68 @@ obstacle_json(const clarke_audit_session *s)
                    limited ? json_string("tree-nodes") : json_null());
 }
 
+static json_t *
+near_json(const clarke_audit_session *s, size_t i)
+{
+  const clarke_near *near = &s->nearest.near[i];
+  clarke_near_text t;
+  json_t *j = NULL;
+
+  if (clarke_near_describe(&t, s, i, NULL) == CLARKE_OK)
+    j = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:s, s:s, s:s}", "layer", clarke_json_text(t.step->name), "op",
+                  t.step->op->name, "neuron", (json_int_t)near->feature, "sample", (json_int_t)near->sample, "kink",
+                  clarke_json_text(t.kink), "distance", clarke_json_text(t.distance), "at_least", t.at_least, "ulp",
+                  t.ulp, "ulps_at_least", t.ulps);
+  clarke_near_text_clear(&t);
+  return j;
+}
+
+/* Null where it is not known. */
+static json_t *
+nearest_json(const clarke_audit_session *s)
+{
+  json_t *list = s->near_known ? json_array() : json_null();
+
+  for (size_t i = 0; s->near_known && i < s->nearest.n; i++)
+    clarke_json_append(&list, near_json(s, i));
+  return list;
+}
+
+static json_t *
+sides_json(const clarke_touch_text *t)
+{
+  json_t *list = json_array();
+
+  for (size_t i = 0; i < t->n_sides; i++)
+    clarke_json_append(&list, t->slope != NULL ? clarke_json_text(t->slope[i]) : json_integer((json_int_t)t->option[i]));
+  return list;
+}
+
+static json_t *
+touch_json(const clarke_audit_session *s, size_t touch)
+{
+  clarke_touch_text t;
+  json_t *j = NULL;
+
+  if (clarke_touch_describe(&t, s, touch, NULL) == CLARKE_OK)
+    j = json_pack("{s:o, s:s, s:I, s:I, s:o, s:o, s:o}", "layer", clarke_json_text(t.step->name), "op", t.step->op->name,
+                  "neuron", (json_int_t)t.neuron, "sample", (json_int_t)t.sample, "argument",
+                  clarke_json_text(t.argument), t.slope != NULL ? "slopes" : "tied", sides_json(&t), "ad",
+                  clarke_json_text(t.ad));
+  clarke_touch_text_clear(&t);
+  return j;
+}
+
+static json_t *
+touches_json(const clarke_audit_session *s)
+{
+  json_t *list = json_array();
+
+  for (size_t k = 0; k < s->replay.n_touches; k++)
+    clarke_json_append(&list, touch_json(s, k));
+  return list;
+}
+
 json_t *
 clarke_audit_json(const clarke_audit_session *s)
 {
@@ -99,17 +161,26 @@ clarke_audit_json(const clarke_audit_session *s)
 
   for (size_t i = 0; i < a->n_layers; i++)
     clarke_json_append(&layers, layer_json(&a->layer[i], &s->graph));
-  for (size_t i = 0; i < CLARKE_THEOREMS; i++)
+  for (size_t i = 0; i < CLARKE_THEOREMS && a->theorem[i].name != NULL; i++)
     clarke_json_append(&theorems, theorem_json(&a->theorem[i]));
-  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:I, s:I, s:o, s:o, s:o}",
+  j = json_pack("{s:s, s:o, s:o, s:s, s:s, s:{s:o, s:s}, s:I, s:I, s:o, s:I, s:o, s:o, s:o, s:o}",
                 "verdict", clarke_verdict_name(a->verdict), "why", clarke_json_text(a->why), "profile",
                 clarke_json_text(s->profile.name), "semantics", "real", "loss_kind",
-                clarke_loss_name(s->question.loss.kind), "model", "name",
+                clarke_loss_name(s->loss.kind), "model", "name",
                 clarke_json_text(s->graph.file), "sha256", s->model.sha256, "batch",
-                (json_int_t)s->replay.samples, "parameters",
+                (json_int_t)s->x->dims[0], "parameters",
                 (json_int_t)clarke_graph_wrt_count(&s->graph), "touched",
-                (json_int_t)s->replay.n_touches, "flat", (json_int_t)a->flat, "layers", layers,
-                "theorems", theorems, "zone", zone_json(s));
+                s->replayed ? json_integer((json_int_t)s->replay.n_touches) : json_null(), "flat",
+                (json_int_t)a->flat, "layers", layers,
+                "theorems", theorems, "zone", zone_json(s), "nearest",
+                nearest_json(s));
+  if (j != NULL && s->stopped != NULL) {
+    clarke_json_set(&j, "stopped", clarke_json_text(s->stopped));
+    clarke_json_set(&j, "arguments", json_pack("{s:I, s:I}", "all", (json_int_t)clarke_audit_asked(s), "decided",
+                                               (json_int_t)clarke_audit_decided(s)));
+  }
+  if (j != NULL && s->list_touched && s->replayed)
+    clarke_json_set(&j, "touched_kinks", touches_json(s));
   if (s->n_notes > 0) {
     json_t *notes = json_array();
 
@@ -117,7 +188,7 @@ clarke_audit_json(const clarke_audit_session *s)
       clarke_json_append(&notes, clarke_json_text(s->notes[i]));
     clarke_json_set(&j, "notes", notes);
   }
-  if (j != NULL && a->verdict == CLARKE_UNDECIDED)
+  if (j != NULL && a->verdict == CLARKE_UNDECIDED && s->stopped == NULL)
     clarke_json_set(&j, "obstacle", obstacle_json(s));
   if (j != NULL && s->valued)
     clarke_json_set(&j, "loss",

@@ -183,7 +183,7 @@ clarke_derive_json(const clarke_derive_session *s, const clarke_derivation *d, c
   clarke_json_set(&j, "wrt", wrt_json(&s->program));
   clarke_json_set(&j, "value", value_json(&t->value, t));
   clarke_json_set(&j, "ad", one_json(&t->ad, t));
-  clarke_json_set(&j, "touched", touched_json(t));
+  clarke_json_set(&j, "touched", d->execution.live != NULL ? touched_json(t) : json_null());
   set_sets(&j, d, t);
   set_representation(&j, &d->representation);
   clarke_json_set(&j, "least", one_json(&t->least, t));

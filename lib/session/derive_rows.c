@@ -70,7 +70,7 @@ fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
   const clarke_code *p = d->p;
   clarke_number *value = clarke_numbers(p->n_outputs);
   clarke_status status = CLARKE_OK;
-  bool known = true;
+  bool known = !d->execution.open;
 
   if (value == NULL)
     return clarke_no_memory(err);
@@ -79,7 +79,7 @@ fill_value(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
     if (known)
       clarke_number_set(&value[o], &d->execution.value[p->output[o]]);
   }
-  if (known && !d->execution.open)
+  if (known)
     status = add_numbers(&t->value, value, p->n_outputs, err);
   clarke_numbers_free(value, p->n_outputs);
   return status;

@@ -49,12 +49,23 @@ set_threads(size_t *option, const char *value, clarke_error *err)
   return CLARKE_OK;
 }
 
+static clarke_status
+set_nearest(size_t *option, const char *value, clarke_error *err)
+{
+  if (value == NULL)
+    *option = 0;
+  else if (!clarke_count_parse(option, value))
+    return clarke_fail(err, CLARKE_EINPUT, "option nearest: '%s' is no number from 1 on", value);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_network_set(clarke_network *n, const char *option, const char *value, clarke_error *err)
 {
   struct { const char *name; char **text; bool *flag; } options[] = {
     {"profile", &n->profile, NULL}, {"loss", &n->loss, NULL},   {"wrt", &n->wrt, NULL},
     {"exact", NULL, &n->exact},     {"ranks", NULL, &n->ranks}, {"provable", NULL, &n->provable},
+    {"touched", NULL, &n->touched},
   };
 
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -63,8 +74,10 @@ clarke_network_set(clarke_network *n, const char *option, const char *value, cla
                                      : set_flag(options[i].flag, option, value, err);
   if (strcmp(option, "threads") == 0)
     return set_threads(&n->threads, value, err);
-  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, exact, ranks, provable "
-                     "or threads", option);
+  if (strcmp(option, "nearest") == 0)
+    return set_nearest(&n->nearest, value, err);
+  return clarke_fail(err, CLARKE_EINPUT, "a network has no option '%s'; expected profile, loss, wrt, exact, ranks, provable, "
+                     "threads, nearest or touched", option);
 }
 
 clarke_status
@@ -122,11 +135,13 @@ clarke_network_open(clarke_network **network, const char *path, clarke_error *er
 
 /* Puts what was opened, or nothing, in place of the checkpoint. */
 static void
-set_params(clarke_network *n, char *path, clarke_file file)
+set_params(clarke_network *n, char *path, char *key, clarke_file file)
 {
   clarke_file_clear(&n->params);
   free(n->params_path);
+  free(n->params_key);
   n->params_path = path;
+  n->params_key = key;
   n->params = file;
 }
 
@@ -134,14 +149,20 @@ clarke_status
 clarke_network_load(clarke_network *n, const char *path, clarke_error *err)
 {
   clarke_file file = {0};
-  char *copy = NULL;
-  clarke_status status = path != NULL ? open_file(&copy, &file, path, err) : CLARKE_OK;
+  char *copy = NULL, *own_key = NULL;
+  const char *key = NULL;
+  clarke_status status = path != NULL ? clarke_checkpoint_name(&copy, &key, path, err) : CLARKE_OK;
 
+  if (status == CLARKE_OK && key != NULL && (own_key = strdup(key)) == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK && path != NULL)
+    status = clarke_file_read(&file, copy, err);
   if (status == CLARKE_OK)
-    set_params(n, copy, file);
+    set_params(n, copy, own_key, file);
   else {
     clarke_file_clear(&file);
     free(copy);
+    free(own_key);
   }
   return status;
 }
@@ -151,7 +172,7 @@ clarke_network_free(clarke_network *n)
 {
   if (n == NULL)
     return;
-  set_params(n, NULL, (clarke_file){0});
+  set_params(n, NULL, NULL, (clarke_file){0});
   clarke_file_clear(&n->file);
   free(n->path);
   free(n->profile);
@@ -169,6 +190,7 @@ audit_request(const clarke_network *n, const clarke_batch *b)
     .batch_path = b->path,
     .batch = &b->file,
     .params_path = n->params_path,
+    .params_key = n->params_key,
     .params = n->params_path != NULL ? &n->params : NULL,
     .profile = n->profile,
     .loss = n->loss,
@@ -177,6 +199,8 @@ audit_request(const clarke_network *n, const clarke_batch *b)
     .ranks = n->ranks,
     .provable = n->provable,
     .threads = n->threads,
+    .nearest = n->nearest,
+    .touched = n->touched,
   };
 }
 

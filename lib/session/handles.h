@@ -13,10 +13,11 @@ struct clarke_batch {
 
 struct clarke_network {
   char *path, *params_path; /* params_path NULL: the model's own weights */
+  char *params_key;         /* the state dict's in that file; NULL: by the usual names */
   clarke_file file, params;
   char *profile, *loss, *wrt; /* NULL: the defaults */
-  bool exact, ranks, provable;
-  size_t threads;
+  bool exact, ranks, provable, touched;
+  size_t threads, nearest;
 };
 
 struct clarke_program {

@@ -106,6 +106,10 @@ main(void)
   FINE(clarke_network_set(n, "wrt", "w", &err));
   FINE(clarke_network_set(n, "exact", "yes", &err));
   FINE(clarke_network_set(n, "threads", "2", &err));
+  FAILS(clarke_network_set(n, "nearest", "0", &err), "no number from 1 on");
+  FAILS(clarke_network_set(n, "nearest", "many", &err), "no number from 1 on");
+  FINE(clarke_network_set(n, "nearest", "2", &err));
+  FINE(clarke_network_set(n, "touched", "yes", &err));
   FINE(clarke_network_check(n, b, &err));
   FAILS(clarke_network_load(n, "nowhere.safetensors", &err), "nowhere.safetensors");
   FINE(clarke_network_ask(&first, n, b, &err));
@@ -113,7 +117,7 @@ main(void)
   FINE(clarke_network_ask(&a, n, b, &err));
   FINE(clarke_answer_json(&json, first, &err));
   FINE(clarke_answer_json(&again, a, &err));
-  if (strcmp(json, again) != 0)
+  if (strcmp(json, again) != 0 || strstr(json, "\"touched_kinks\": [") == NULL || strstr(json, "\"nearest\": []") == NULL)
     return 1;
   free(json);
   free(again);

@@ -32,7 +32,7 @@ describe_arrays(FILE *out, const char *name, const clarke_file *f, clarke_error 
     status = clarke_npz_parse(&ts, &stored, f->data, f->size, name, err);
     ck_assert_int_eq(stored, strstr(name, "deflated") == NULL);
   } else if (ends_with(name, ".pt")) {
-    status = clarke_pt_parse(&ts, f->data, f->size, name, err);
+    status = clarke_pt_parse(&ts, NULL, f->data, f->size, name, err);
   } else {
     status = clarke_safetensors_parse(&ts, f->data, f->size, name, err);
   }

@@ -88,7 +88,7 @@ try_pt(const clarke_file *f, clarke_error *err)
   clarke_status status;
 
   clarke_tensors_init(&ts);
-  status = clarke_pt_parse(&ts, f->data, f->size, "x", err);
+  status = clarke_pt_parse(&ts, NULL, f->data, f->size, "x", err);
   ck_assert(status == CLARKE_OK || (ts.n == 0 && ts.tensor == NULL));
   clarke_tensors_clear(&ts);
   return status;

@@ -66,7 +66,7 @@ static clarke_status
 parse(clarke_tensors *ts, const bytes *b, clarke_error *err)
 {
   bytes copy = tight(b);
-  clarke_status status = clarke_pt_parse(ts, copy.data, copy.size, "dir/c.pt", err);
+  clarke_status status = clarke_pt_parse(ts, NULL, copy.data, copy.size, "dir/c.pt", err);
 
   bytes_clear(&copy);
   return status;
@@ -307,7 +307,8 @@ static const pickled refused[] = {
   CASE(DICT(TEXT("\1", "\xff") "N"), "entry \"(not text)\" is no tensor"),
   CASE(DICT(TEXT("\1", "w") "K\1"), "entry \"w\" is no tensor; expected a state dict"),
   CASE(DICT(TEXT("\1", "w") FIRST TEXT("\1", "w") FIRST), "two tensors are named \"w\""),
-  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "several state dicts"),
+  CASE(DICT(TEXT("\5", "model") "}" TEXT("\5", "model") "}"), "several state dicts, under 'model', 'model'; say which"),
+  CASE(DICT(TEXT("\5", "model") "}" TEXT("\3", "ema") "}" TEXT("\12", "state_dict") "}"), "under 'model', 'state_dict'; say"),
   /* the dictionary itself as its model */
   CASE(START "}q\0" TEXT("\5", "model") "h\0s.", "entry \"model\" is no tensor"),
 };

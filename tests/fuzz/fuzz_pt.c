@@ -39,20 +39,27 @@ archive_around(const uint8_t *data, size_t size)
 }
 
 static clarke_status
-parse(const uint8_t *data, size_t size)
+parse_under(const char *key, const uint8_t *data, size_t size)
 {
   clarke_tensors ts;
   clarke_error err = { CLARKE_OK, "" };
   clarke_status status;
 
   clarke_tensors_init(&ts);
-  status = clarke_pt_parse(&ts, data, size, "x.pt", &err);
+  status = clarke_pt_parse(&ts, key, data, size, "x.pt", &err);
   if (status == CLARKE_OK)
     require_tensors(&ts);
   else
     require_refusal(status, &err, "x.pt: ");
   clarke_tensors_clear(&ts);
   return status;
+}
+
+static void
+parse(const uint8_t *data, size_t size)
+{
+  parse_under(NULL, data, size);
+  parse_under("state_dict", data, size);
 }
 
 int

@@ -97,6 +97,26 @@ def tensors():
                                '"d":{"dtype":"F64","shape":[1],"data_offsets":[6,14]}}', b"\0\x3c\0\0\0\1" + bytes(8))
 
 
+def indexes():
+    yield "two", (b'{"metadata":{"total_size":16},"weight_map":{"b":"model-00001-of-00002.safetensors",'
+                  b'"w":"model-00002-of-00002.safetensors","a":"model-00001-of-00002.safetensors"}}')
+    yield "none", b'{"weight_map":{}}'
+    yield "outside", b'{"weight_map":{"w":"../w.safetensors"}}'
+    yield "hidden", b'{"weight_map":{"w":".safetensors","v":"a/b"}}'
+
+
+def keyed():
+    """Pickles of dictionaries with several state dicts, and none."""
+    def text(word):
+        return b"X" + struct.pack("<I", len(word)) + word
+    tensor = (b"ctorch._utils\n_rebuild_tensor_v2\n((" + text(b"storage") + b"ctorch\nFloatStorage\n" + text(b"0") + text(b"cpu")
+              + b"K\x06tQK\x00K\x02\x85K\x01\x85\x89ccollections\nOrderedDict\n)RtR")
+    inner = b"}" + text(b"module.w") + tensor + b"s"
+    yield "two-dicts", b"\x80\x02}" + text(b"model") + inner + b"s" + text(b"state_dict") + inner + b"s."
+    yield "ema", b"\x80\x02}" + text(b"ema") + inner + b"s" + text(b"state_dict") + inner + b"s" + text(b"epoch") + b"K\x07s."
+    yield "no-dict", b"\x80\x02}" + text(b"state_dict") + b"K\x07s."
+
+
 # --- models
 
 
@@ -262,6 +282,7 @@ def seeds():
     """Corpus, name, bytes."""
     for corpus, extension, made in [
             ("npy", "npy", arrays()), ("npz", "npz", archives()), ("safetensors", "safetensors", tensors()),
+            ("shards", "json", indexes()), ("pt", "pkl", keyed()),
             ("both-numbers", "npy", arrays()), ("both-numbers", "npz", archives()), ("both-numbers", "safetensors", tensors()),
             ("onnx", "onnx", models()), ("graph", "onnx", models()),
             ("graph", "onnx", [("small-" + name, data) for name, data in
@@ -329,6 +350,7 @@ def dictionaries():
     yield "npy", NUMPY
     yield "npz", NUMPY + ZIP
     yield "safetensors", JSON
+    yield "shards", JSON + ['"weight_map":{', '"metadata":{', ".safetensors", "../", "/"]
     yield "both-numbers", NUMPY + ZIP + JSON
     yield "pt", PICKLE + ZIP
     yield "prog", LANGUAGE

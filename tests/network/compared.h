@@ -3,6 +3,7 @@
 #ifndef CLARKE_TESTS_NETWORK_COMPARED_H
 #define CLARKE_TESTS_NETWORK_COMPARED_H
 
+#include "distances.h"
 #include "machine.h"
 
 #include <float.h>
@@ -73,14 +74,17 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
 {
   clarke_graph g;
   clarke_replay fast, exact;
+  clarke_margins near, apart;
 
+  clarke_margins_init(&near);
+  clarke_margins_init(&apart);
   clarke_graph_init(&g);
   clarke_replay_init(&fast);
   clarke_replay_init(&exact);
   OK(clarke_graph_build(&g, m, x, &error));
   OK(clarke_graph_wrt(&g, NULL, 0, &error));
-  OK(clarke_replay_run(&fast, &g, x, false, 2, &error));
-  OK(clarke_replay_run(&exact, &g, x, true, 1, &error));
+  OK(clarke_replay_measure(&fast, &near, &g, x, false, 2, &error));
+  OK(clarke_replay_measure(&exact, &apart, &g, x, true, 1, &error));
   for (size_t i = 0; i < g.n_steps; i++) {
     size_t n = g.values[g.steps[i].out].count * fast.samples;
 
@@ -110,6 +114,10 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
     ck_assert(a->n_options == 0 ||
               memcmp(a->option, b->option, a->n_options * sizeof *a->option) == 0);
   }
+  compare_distances_of(&fast);
+  compare_distances_of(&exact);
+  clarke_margins_clear(&near);
+  clarke_margins_clear(&apart);
   clarke_replay_clear(&fast);
   clarke_replay_clear(&exact);
   clarke_graph_clear(&g);

@@ -802,13 +802,13 @@ START_TEST(replaced_parameters)
       ck_assert_double_eq(g.values[i].real[1], 2);
   }
   ck_assert_int_eq(replace("W", SHAPE(2, 2,), false, 1), CLARKE_EINPUT);
-  says(error.text, "later.safetensors: no tensor 'W', a parameter of net.onnx");
+  says(error.text, "later.safetensors does not fit net.onnx: missing: 'W'");
   ck_assert_int_eq(replace("W", SHAPE(4,), false, 2), CLARKE_EINPUT);
-  says(error.text, "later.safetensors: tensor 'W'|the shape it has in net.onnx (4 entries)");
+  says(error.text, "later.safetensors does not fit net.onnx: of another shape: 'W' (4, not 2 x 2)");
   ck_assert_int_eq(replace("W", SHAPE(2, 2,), true, 2), CLARKE_EINPUT);
-  says(error.text, "later.safetensors: tensor 'W'|expected floats");
+  says(error.text, "of another shape: 'W' (2 x 2 integers, not 2 x 2 floats)");
   ck_assert_int_eq(replace("W", SHAPE(2, 2,), false, 3), CLARKE_EINPUT);
-  says(error.text, "later.safetensors: tensor 'extra' is no parameter of net.onnx");
+  says(error.text, "later.safetensors does not fit net.onnx: no parameters of it: 'extra'");
   end();
 }
 END_TEST

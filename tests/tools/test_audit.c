@@ -339,6 +339,76 @@ START_TEST(the_regular_zone)
 }
 END_TEST
 
+/* Entry i of a list in the report has these texts; a key that is null has "null". */
+static void
+entry_says(const json_t *list, size_t i, const char *texts)
+{
+  char *copy = strdup(texts), *rest = copy;
+
+  for (char *pair; (pair = strsep(&rest, "|")) != NULL;) {
+    const char *key = strsep(&pair, "=");
+    char *found = json_dumps(json_object_get(json_array_get(list, i), key), JSON_ENCODE_ANY | JSON_COMPACT);
+
+    ck_assert_msg(found != NULL && strcmp(found, pair) == 0, "%s: %s, not %s", key, found, pair);
+    free(found);
+  }
+  free(copy);
+}
+
+/* x W + b is (0, 2), (2, 1), (17, 0): two kinks are touched, and the nearest of the others is neuron 1's in sample 1. There
+ * the largest number is 2, whose ulp is 2^-22. */
+START_TEST(what_is_near_and_what_is_touched)
+{
+  json_t *j;
+  const json_t *near, *touched;
+
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --nearest 3 --touched --json"), 0);
+  j = report();
+  near = json_object_get(j, "nearest");
+  ck_assert_uint_eq(json_array_size(near), 3);
+  entry_says(near, 0, "op=\"Relu\"|neuron=1|sample=1|kink=\"0\"|distance=\"1\"|at_least=\"1\"|ulp=\"1/4194304\"|"
+             "ulps_at_least=\"4.1943e+06\"");
+  entry_says(near, 1, "neuron=0|sample=1|distance=\"2\"|ulp=\"1/4194304\"");
+  entry_says(near, 2, "neuron=1|sample=0|distance=\"2\"|ulp=\"1/4194304\"");
+  touched = json_object_get(j, "touched_kinks");
+  ck_assert_uint_eq(json_array_size(touched), 2);
+  entry_says(touched, 0, "op=\"Relu\"|neuron=0|sample=0|argument=\"0\"|slopes=[\"0\",\"1\"]|ad=\"0\"");
+  entry_says(touched, 1, "neuron=1|sample=2|argument=\"0\"");
+  json_decref(j);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json"), 0);
+  j = report();
+  ck_assert(json_is_null(json_object_get(j, "nearest")) && json_object_get(j, "touched_kinks") == NULL);
+  json_decref(j);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --nearest 9 --touched --limit listed=1"), 2);
+  file_says("err", "9 of each layer|--limit listed=N");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --touched --limit listed=1"), 2);
+  file_says("err", "2 kinks are touched|--limit listed=N");
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --nearest 0"), 2);
+  ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --touched --params same.pt zero.pt"), 2);
+  file_says("err", "--json");
+}
+END_TEST
+
+/* Where nothing is touched a line for each layer: also with integers alone, the same. */
+START_TEST(a_line_for_each_layer_where_nothing_is_touched)
+{
+  char *first, *second;
+
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lenet.onnx --batch " CASES "/images.npz"), 0);
+  file_says("out", "nearest to a kink|/relu1 |/pool1 |tie|/relu2 |/pool2 |/relu3 ");
+  first = text_of("out");
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lenet.onnx --batch " CASES "/images.npz --exact --threads 2"), 0);
+  second = text_of("out");
+  ck_assert_str_eq(first, second);
+  free(first);
+  free(second);
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma7.onnx --batch " CASES "/lemma7.npz --touched --json"), 1);
+  file_says("out", "\"tied\": [");
+  ck_assert_int_eq(run(CLARKE " audit " CASES "/lemma7.onnx --batch " CASES "/lemma7.npz --touched"), 1);
+  file_says("out", "tied entries ");
+}
+END_TEST
+
 /* What cannot be asked writes nothing. */
 START_TEST(errors_write_nothing)
 {
@@ -452,7 +522,7 @@ START_TEST(checkpoints_of_every_kind)
   ck_assert_int_eq(run("cp same.pt same.checkpoint && " CLARKE
                        " audit net.onnx --batch batch.npz --params same.checkpoint"), 0);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params half.pt"), 2);
-  file_says("err", "half.pt: no tensor 'b', a parameter of net.onnx");
+  file_says("err", "half.pt does not fit net.onnx: missing: 'b'");
   ck_assert_int_eq(run("head -c 300 same.pt > cut.pt; " CLARKE
                        " audit net.onnx --batch batch.npz --params cut.pt"), 2);
   file_says("err", "cut.pt: the ZIP archive cannot be read");
@@ -465,7 +535,7 @@ START_TEST(proofs_of_checkpoints)
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.npz --proof p"), 0);
   ck_assert_int_eq(run(CHECKER " p"), 0);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params same.pt --proof q"), 2);
-  file_says("err", "same.pt: a proof needs the checkpoint as .safetensors");
+  file_says("err", "same.pt: a proof needs the checkpoint as one file, .safetensors");
   ck_assert(!exists("q"));
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --params zero.safetensors "
                        "same.safetensors --proof '%%-%%.proof' --gradient %%.st"), 0);
@@ -506,7 +576,7 @@ START_TEST(several_checkpoints)
   free(text);
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --json --params zero.pt half.pt "
                        "same.pt"), 2);
-  file_says("err", "half.pt: no tensor 'b'");
+  file_says("err", "half.pt does not fit net.onnx: missing: 'b'");
   j = report();
   rows = json_object_get(j, "checkpoints");
   ck_assert_uint_eq(json_array_size(rows), 3);
@@ -722,6 +792,7 @@ main(int argc, char **argv)
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
     an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, the_regular_zone,
+    what_is_near_and_what_is_touched, a_line_for_each_layer_where_nothing_is_touched,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,
     a_proof_is_of_its_own_files, checkpoints_of_every_kind, proofs_of_checkpoints,
     several_checkpoints, external_data, stored_proofs_are_those_of_the_cases,

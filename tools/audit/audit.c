@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { OPTION_PARAMS = 256, OPTION_GRADIENT, OPTION_EXACT, OPTION_RANKS,
-       OPTION_THREADS, OPTION_STEP };
+       OPTION_THREADS, OPTION_STEP, OPTION_NEAREST, OPTION_TOUCHED };
 
 static const struct argp_option options[] = {
   {"batch", 'b', "FILE", 0, "the minibatch: .npz with x and y, or .npy with the inputs alone", 0},
@@ -20,7 +20,8 @@ static const struct argp_option options[] = {
   {"profile", 'P', "NAME", 0, "proxies: pytorch-2.13 (default), jax-0.10, tensorflow-2, or a profile file", 0},
   {"params", OPTION_PARAMS, "FILE", 0,
    "a later checkpoint, which replaces all weights by name: .safetensors, a state dict of torch.save "
-   "(.pt), or .npz. Files that follow MODEL are further ones, one row each", 0},
+   "(.pt; FILE:KEY where it is under a key), .npz, or an index of shards (.index.json). Files that follow MODEL "
+   "are further ones, one row each", 0},
   {"wrt", 'w', "NAME,...", 0, "differentiate in these parameters only", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies; % in FILE is the checkpoint's name", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder the step of that number (default: the first)", 0},
@@ -29,9 +30,13 @@ static const struct argp_option options[] = {
    "write AD's gradient, rounded to float64, as .safetensors", 0},
   {"ranks", OPTION_RANKS, NULL, 0, "the rank before every layer, not only where a kink is touched",
    0},
+  {"nearest", OPTION_NEAREST, "N", 0,
+   "list the N arguments and windows of each layer that come nearest to a kink without touching it, exactly", 0},
+  {"touched", OPTION_TOUCHED, NULL, 0, "list every touched kink: where it is, its slopes, and what AD takes", 0},
   {"exact", OPTION_EXACT, NULL, 0, "no floating-point filter: the same answer, slower", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "at most N threads (default: as many as processors); the answer is the same", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -46,7 +51,8 @@ static char doc[] =
   "  clarke audit net.onnx --batch b.npz --params epoch1.pt epoch2.pt epoch3.pt\n"
   "  clarke audit run/\n\n"
   "Exit status: 0 in-bouligand or in-clarke, 1 not-in-clarke, 2 the question could not be asked, "
-  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0.";
+  "3 undecided. Of several checkpoints it is the worst, in the order 2, 1, 3, 0. SIGINT and SIGTERM, as "
+  "--timeout and --memory, end in undecided and a report of what was found; a second signal ends at once.";
 
 /* What the command line holds: the files that follow MODEL are checkpoints if --params is given. */
 typedef struct {
@@ -109,6 +115,16 @@ check_arguments(clarke_audit_command *c, bool params, struct argp_state *state)
     argp_error(state, "one MODEL is expected; checkpoints come with --params");
 }
 
+static size_t
+read_count(const char *text, struct argp_state *state)
+{
+  size_t n = 1;
+
+  if (!clarke_count_parse(&n, text))
+    argp_error(state, "--nearest: '%s' is no number from 1 on", text);
+  return n;
+}
+
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
@@ -116,7 +132,7 @@ parse(int key, char *arg, struct argp_state *state)
   clarke_audit_command *c = &line->command;
   const clarke_shared_options shared = {&c->ask.profile, &c->ask.wrt, &c->proof, &c->json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &c->watch))
     return 0;
   switch (key) {
   case 'b':
@@ -138,6 +154,12 @@ parse(int key, char *arg, struct argp_state *state)
   case OPTION_THREADS:
     c->ask.threads = read_threads(arg, state);
     return 0;
+  case OPTION_NEAREST:
+    c->ask.nearest = read_count(arg, state);
+    return 0;
+  case OPTION_TOUCHED:
+    c->ask.touched = true;
+    return 0;
   case OPTION_EXACT:
     c->ask.exact = true;
     return 0;
@@ -152,6 +174,8 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case ARGP_KEY_END:
     check_arguments(c, line->params, state);
+    if (c->n_params > 1 && !c->json && (c->ask.nearest > 0 || c->ask.touched))
+      argp_error(state, "--nearest and --touched of several checkpoints need --json");
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -164,7 +188,7 @@ clarke_command_audit(int argc, char **argv)
   static char name[] = "clarke audit";
   static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  command_line line = {.command.ask = {.threads = processors()}, .command.step = CLARKE_NONE};
+  command_line line = {.command.ask = {.threads = processors(), .margins = true}, .command.step = CLARKE_NONE};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;
@@ -178,12 +202,14 @@ clarke_command_audit(int argc, char **argv)
   }
   /* In order: checkpoints are listed as they are given, whatever stands between them. */
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &line);
+  clarke_watch_begin(&line.command.watch);
   status = clarke_audit_answer(&exit_status, &line.command, &err);
+  clarke_watch_end();
   free(line.command.params);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke audit: %s\n", err.text);
-    return EXIT_NOT_ASKED;
+    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
   }
   return exit_status;
 }

@@ -32,6 +32,7 @@ say_not_written(const clarke_audit_command *r, const char *params, const char *w
 {
   const bool several = r->n_params > 1;
 
+  clarke_watch_hide(true);
   fprintf(stderr, "clarke audit: %s%s%s\n", several ? params : "", several ? ": " : "", why);
 }
 
@@ -66,8 +67,11 @@ write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const cha
 
   if (status != CLARKE_OK)
     return status;
-  status = clarke_audit_save_gradient(&written, s, path, err);
-  if (status == CLARKE_OK && !written)
+  status = s->replayed ? clarke_audit_save_gradient(&written, s, path, err) : CLARKE_ESTOPPED;
+  if (status == CLARKE_ESTOPPED) {
+    say_not_written(c, params, "stopped: no gradient was written");
+    status = CLARKE_OK;
+  } else if (status == CLARKE_OK && !written)
     say_not_written(c, params, "the pattern is undecided: no gradient was written");
   free(path);
   return status;
@@ -90,14 +94,18 @@ clarke_audit_one(clarke_audit_session *s, const clarke_audit_command *c, const c
 {
   clarke_audit_request ask = c->ask;
   clarke_file file = {0};
-  clarke_status status = params != NULL ? clarke_file_read(&file, params, err) : CLARKE_OK;
+  char *path = NULL;
+  clarke_status status = params != NULL ? clarke_checkpoint_name(&path, &ask.params_key, params, err) : CLARKE_OK;
 
-  ask.params_path = params;
+  if (status == CLARKE_OK && params != NULL)
+    status = clarke_file_read(&file, path, err);
+  ask.params_path = path;
   ask.params = params != NULL ? &file : NULL;
   if (status == CLARKE_OK)
     status = clarke_audit_session_ask(s, &ask, err);
   if (status == CLARKE_OK)
     status = clarke_audit_write(s, c, params, err);
   clarke_file_clear(&file);
+  free(path);
   return status;
 }

@@ -3,6 +3,7 @@
 #define CLARKE_TOOLS_AUDIT_REPORT_H
 
 #include "session/audit.h"
+#include "watch.h"
 
 typedef struct {
   clarke_audit_request ask; /* its files are read when the command runs */
@@ -12,6 +13,7 @@ typedef struct {
   bool json;
   const char *run; /* a run folder in place of model, batch and checkpoints */
   size_t step;     /* of it; CLARKE_NONE: the first */
+  clarke_watch_limits watch;
 } clarke_audit_command;
 
 /* audit_several.c. The whole command: *exit_status is that of the answer (command.h), of several the worst. */
@@ -33,7 +35,11 @@ clarke_status clarke_audit_run_folder(int *exit_status, const clarke_audit_comma
 int clarke_audit_status_of(clarke_verdict verdict);
 
 /* audit_text.c */
-void clarke_audit_print_text(const clarke_audit_session *s);
+clarke_status clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err);
 void clarke_audit_print_inputs(const clarke_audit_session *s);
+
+/* audit_lists.c: what was asked for, and found. */
+clarke_status clarke_audit_print_nearest(const clarke_audit_session *s, clarke_error *err);
+clarke_status clarke_audit_print_touched(const clarke_audit_session *s, clarke_error *err);
 
 #endif

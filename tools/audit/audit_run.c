@@ -31,8 +31,7 @@ print(const clarke_record *r, const clarke_audit_session *s, bool json, clarke_e
 
   if (!json) {
     print_gradient(r);
-    clarke_audit_print_text(s);
-    return CLARKE_OK;
+    return clarke_audit_print_text(s, err);
   }
   answer = clarke_audit_json(s);
   clarke_json_set(&answer, "gradient", clarke_record_json(r));

@@ -79,6 +79,8 @@ print_row(const clarke_audit_session *s, const char *file, int width, const char
     ties += s->audit.layer[i].ties;
   if (why != NULL)
     printf("%-*s %9s %9s %9s  could not be asked\n", width, file, "-", "-", "-");
+  else if (!s->replayed)
+    printf("%-*s %9s %9s %9s  %s\n", width, file, "-", "-", "-", clarke_verdict_name(s->audit.verdict));
   else
     printf("%-*s %9zu %9zu %9zu  %s\n", width, file, ties, s->replay.n_touches, s->audit.flat,
            clarke_verdict_name(s->audit.verdict));
@@ -120,8 +122,10 @@ answer_row(int *exit_status, json_t **rows, const clarke_audit_command *c, size_
 
   clarke_audit_session_init(&s);
   status = clarke_audit_session_read(&s, &c->ask, &err);
+  clarke_watch_hide(false);
   if (status == CLARKE_OK)
     status = clarke_audit_one(&s, c, c->params[i], &err);
+  clarke_watch_hide(true);
   why = status == CLARKE_OK ? NULL : err.text;
   if (why != NULL)
     fprintf(stderr, "clarke audit: %s\n", why);
@@ -139,6 +143,7 @@ answer_several(int *exit_status, const clarke_audit_session *s, const clarke_aud
 {
   json_t *rows = c->json ? json_array() : NULL;
 
+  clarke_watch_hide(true);
   if (!c->json)
     print_head(s, c);
   *exit_status = EXIT_HOLDS;
@@ -153,10 +158,11 @@ answer_one(int *exit_status, clarke_audit_session *s, const clarke_audit_command
 {
   clarke_status status = clarke_audit_one(s, c, c->n_params == 1 ? c->params[0] : NULL, err);
 
+  clarke_watch_hide(true);
   if (status == CLARKE_OK && c->json)
     status = clarke_json_print(stdout, clarke_audit_json(s), JSON_INDENT(2), "\n", err);
   else if (status == CLARKE_OK)
-    clarke_audit_print_text(s);
+    status = clarke_audit_print_text(s, err);
   *exit_status = clarke_audit_status_of(s->audit.verdict);
   return status;
 }

@@ -25,6 +25,11 @@ print_layers(const clarke_audit_session *s)
 {
   const clarke_audit *a = &s->audit;
 
+  if (!s->replayed) {
+    printf("Stopped before all kinks were found: %zu of %zu arguments and windows are at none.\n",
+           clarke_audit_decided(s), clarke_audit_asked(s));
+    return;
+  }
   if (a->n_layers == 0) {
     puts("The network has no kinks.");
     return;
@@ -61,6 +66,8 @@ print_layers(const clarke_audit_session *s)
 static void
 print_theorems(const clarke_audit *a)
 {
+  if (a->theorem[0].name == NULL)
+    return; /* stopped before they were judged */
   puts("\ntheorem         applies  holds  why");
   for (size_t i = 0; i < CLARKE_THEOREMS; i++) {
     const clarke_theorem *t = &a->theorem[i];
@@ -87,15 +94,23 @@ print_verdict(const clarke_audit *a)
        "otherwise.");
 }
 
-void
-clarke_audit_print_text(const clarke_audit_session *s)
+clarke_status
+clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
 {
+  clarke_status status;
+
   clarke_audit_print_inputs(s);
   print_layers(s);
+  status = clarke_audit_print_nearest(s, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_print_touched(s, err);
+  if (status != CLARKE_OK)
+    return status;
   print_theorems(&s->audit);
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
   print_verdict(&s->audit);
   for (size_t i = 0; i < s->n_notes; i++)
     printf("Note: %s.\n", s->notes[i]);
+  return CLARKE_OK;
 }

@@ -25,6 +25,7 @@ static const struct argp_option options[] = {
   {"plot", OPTION_PLOT, "FILE.svg", 0,
    "draw function and AD's output over the sweep (default: 2 to either side of --at)", 0},
   {"print", OPTION_PRINT, NULL, 0, "print the program in one layout, and nothing else", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -38,7 +39,8 @@ static char doc[] =
   "  clarke derive cases/papers/bolte-relu2.prog --at t=0\n"
   "  clarke derive cases/audit/lemma2.onnx --at cases/audit/lemma2.npz --wrt w\n\n"
   "Exit status: 0 in-bouligand or in-clarke (--print, --sweep: done), 1 not-in-clarke, 2 the "
-  "question could not be asked, 3 undecided.";
+  "question could not be asked, 3 undecided. SIGINT and SIGTERM, as --timeout and --memory, end in "
+  "undecided and a report of what was found; a second signal ends at once.";
 
 static void
 add_point(clarke_derive_command *r, char *arg, struct argp_state *state)
@@ -74,7 +76,7 @@ parse(int key, char *arg, struct argp_state *state)
   clarke_derive_command *r = state->input;
   const clarke_shared_options shared = {&r->ask.profile, &r->ask.wrt, &r->proof, &r->json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
     return 0;
   switch (key) {
   case 'a':
@@ -122,12 +124,14 @@ clarke_command_derive(int argc, char **argv)
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
   argp_parse(&argp, argc, argv, 0, NULL, &request);
+  clarke_watch_begin(&request.watch);
   status = clarke_derive_answer(&verdict, &asked, &request, &err);
+  clarke_watch_end();
   free(request.at);
   flint_cleanup_master();
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke derive: %s\n", err.text);
-    return EXIT_NOT_ASKED;
+    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
   }
   return !asked                            ? EXIT_HOLDS
          : verdict == CLARKE_UNDECIDED     ? EXIT_UNDECIDED

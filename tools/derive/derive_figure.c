@@ -1,6 +1,7 @@
 /* clarke derive --plot: samples of a program along a line, and exactly where it is not smooth. */
 #include "derive_report.h"
 
+#include "base/stop.h"
 #include "derive_plot.h"
 
 #include <math.h>
@@ -236,6 +237,8 @@ draw(const clarke_points *all, clarke_derive_session *s, const char *path, const
     mpq_set(s->at[r->entry], all->entry[i]);
     status = add_sample(&f, s, all->entry[i], err);
   }
+  if (status == CLARKE_OK) /* else it has gaps that mean nothing */
+    status = clarke_work_check(err);
   if (status == CLARKE_OK)
     status = clarke_plot_write(path, f.sample, f.n, f.kink, f.n_kinks,
                                s->program.file, err);
@@ -277,5 +280,9 @@ clarke_derive_figure(clarke_derive_session *s, const char *path, const clarke_de
   mpq_clear(at);
   clarke_points_clear(&all);
   clarke_derive_range_clear(&r);
-  return status;
+  if (status != CLARKE_ESTOPPED)
+    return status;
+  clarke_watch_hide(true);
+  fprintf(stderr, "clarke derive: stopped: no figure was written\n");
+  return CLARKE_OK;
 }

@@ -3,11 +3,13 @@
 #define CLARKE_TOOLS_DERIVE_REPORT_H
 
 #include "session/derive.h"
+#include "watch.h"
 
 typedef struct {
   clarke_derive_request ask; /* its file is read when the command runs */
   const char *proof, *plot, *sweep;
   const char **at; /* the values of --at, in their order */
+  clarke_watch_limits watch;
   bool json, print;
 } clarke_derive_command;
 

@@ -25,6 +25,7 @@ static clarke_status
 write_proof(const clarke_derive_session *s, const clarke_derivation *d, const char *path, clarke_error *err)
 {
   if (d->verdict == CLARKE_UNDECIDED) {
+    clarke_watch_hide(true);
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
@@ -35,6 +36,7 @@ static clarke_status
 print_answer(const clarke_derive_session *s, const clarke_derivation *d, const clarke_derive_text *t, bool json,
              clarke_error *err)
 {
+  clarke_watch_hide(true);
   if (json)
     return clarke_json_print(stdout, clarke_derive_json(s, d, t), JSON_INDENT(2), "\n", err);
   clarke_derive_print_text(s, d, t);

@@ -242,6 +242,7 @@ sweep(clarke_derive_session *s, const clarke_derive_range *r, bool json, clarke_
   clarke_status status = CLARKE_OK;
 
   mpq_set(s->at[r->entry], r->from);
+  clarke_watch_hide(true);
   if (json)
     puts("[");
   else

@@ -168,10 +168,10 @@ print_kink(const clarke_touched_text *k)
 }
 
 static void
-print_touched(const clarke_derive_text *t)
+print_touched(const clarke_derive_text *t, bool executed)
 {
   if (t->n_touched == 0)
-    printf("%-15snone\n", "touched");
+    printf("%-15s%s\n", "touched", executed ? "none" : "not known");
   for (size_t i = 0; i < t->n_touched && i < SHOWN; i++) {
     printf("%-15s", i == 0 ? "touched" : "");
     print_kink(&t->touched[i]);
@@ -282,7 +282,7 @@ clarke_derive_print_text(const clarke_derive_session *s, const clarke_derivation
   if (t->ad.known)
     print_vector("AD", &t->ad, t);
   print_floats(t);
-  print_touched(t);
+  print_touched(t, d->execution.live != NULL);
   putchar('\n');
   print_sets(d, t);
   print_declared(&d->representation, t);

@@ -31,6 +31,7 @@ typedef struct {
   size_t step;      /* the one at work */
   int8_t **piece;
   size_t **ties;
+  clarke_margin **margin; /* NULL: not asked for */
   clarke_identities *ids; /* made when windows are open */
   const clarke_tensor *x;
   clarke_error *err;

@@ -1,5 +1,6 @@
 /* On which side of its kinks an argument lies, as far as bounds tell, and bounds of what the pieces give. */
 #include "network/filter/enclosure.h"
+#include "network/filter/measure.h"
 
 #include "network/piecewise.h"
 
@@ -156,6 +157,16 @@ relu_fine(clarke_filter *f, clarke_enclosure *y, int8_t *piece)
   return open;
 }
 
+/* Before relu_fine overwrites the argument. */
+static void
+measure_relu(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x)
+{
+  for (size_t i = 0; f->margin != NULL && i < x->rows; i++) {
+    clarke_enclosure_row_bounds(f, x, i, f->bound);
+    clarke_measure_arguments(f, s, x->y + i * f->n, NULL, i);
+  }
+}
+
 static size_t
 decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const clarke_enclosure *x,
            int8_t *piece)
@@ -167,6 +178,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
     clarke_enclosure_row_bounds(f, x, i, f->bound);
     if (at_zero) {
       open += decide_row_at_zero(piece + i * f->n, x->y + i * f->n, f->bound, f->near, f->n);
+      clarke_measure_arguments(f, s, x->y + i * f->n, piece + i * f->n, i);
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
@@ -175,6 +187,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
       piece[i * f->n + j] = c;
       open += c == CLARKE_OPEN;
     }
+    clarke_measure_arguments(f, s, x->y + i * f->n, piece + i * f->n, i);
   }
   return open;
 }
@@ -193,6 +206,7 @@ clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, s
   if (status != CLARKE_OK)
     return status;
   if (p.relu && f->fine) {
+    measure_relu(f, s, y);
     *open += relu_fine(f, y, piece);
     return CLARKE_OK;
   }

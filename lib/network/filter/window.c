@@ -1,5 +1,6 @@
 /* Which entry of a window is the largest, as far as bounds tell; windows whose largest are identical. */
 #include "network/filter/enclosure.h"
+#include "network/filter/measure.h"
 
 #include <string.h>
 
@@ -243,6 +244,7 @@ clarke_filter_max(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t 
       left -= settle_zeros(f, zero, entry, s->width, piece, ties);
     if (left > 0)
       status = settle_windows(f, s, y, i, piece, ties, &left);
+    clarke_measure_windows(f, s, y->y + i * f->n, piece, i);
     *open += left;
   }
   return status;

@@ -1,6 +1,7 @@
 /* The filter over the batch: chunk by chunk of its samples, on threads; the few left open once more, finely. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
 #include "network/filter.h"
 
 #include <pthread.h>
@@ -19,8 +20,10 @@ typedef struct {
   clarke_tensor x; /* a view of the batch */
   size_t first;
   bool fine;   /* by a fine pass */
+  bool measured;
   int8_t **piece;
   size_t **ties, open;
+  clarke_margin **margin; /* where it is measured */
   size_t lost; /* of the open: those that the filter followed */
   clarke_error err;
   clarke_status status;
@@ -35,8 +38,10 @@ chunk_clear(chunk *c)
     free(c->ties[i]);
   free(c->piece);
   free(c->ties);
+  clarke_margin_rows_free(c->margin, c->g->n_steps);
   c->piece = NULL;
   c->ties = NULL;
+  c->margin = NULL;
 }
 
 static clarke_status
@@ -46,9 +51,10 @@ chunk_filter(chunk *c, bool fine, size_t limit)
 
   c->piece = calloc(c->g->n_steps + 1, sizeof *c->piece);
   c->ties = calloc(c->g->n_steps + 1, sizeof *c->ties);
-  if (c->piece == NULL || c->ties == NULL)
+  c->margin = c->measured ? clarke_margin_rows(c->g, c->x.dims[0]) : NULL;
+  if (c->piece == NULL || c->ties == NULL || (c->margin == NULL && c->measured))
     return clarke_no_memory(&c->err);
-  c->status = clarke_filter_run(c->piece, c->ties, &c->open, &transcendental, c->g, &c->x, fine, limit,
+  c->status = clarke_filter_run(c->piece, c->ties, c->margin, &c->open, &transcendental, c->g, &c->x, fine, limit,
                                 &c->err);
   c->fine = fine;
   c->lost = c->open;
@@ -73,6 +79,7 @@ chunk_begin(chunk *c, const clarke_replay *r, size_t first, size_t n)
   c->g = r->g;
   c->x = *r->x;
   c->first = first;
+  c->measured = r->margins != NULL;
   c->x.dims[0] = n;
   c->x.count = features * n;
   if (c->x.real != NULL)
@@ -131,6 +138,8 @@ chunk_collect(clarke_replay *r, const chunk *c)
       memcpy(r->piece[i] + f * r->samples + c->first, c->piece[i] + f * n, n);
     if (c->ties[i] != NULL)
       memcpy(r->ties[i] + c->first, c->ties[i], n * sizeof **c->ties);
+    if (c->margin != NULL && c->margin[i] != NULL)
+      memcpy(r->margins->at[i] + c->first, c->margin[i], n * sizeof **c->margin);
   }
 }
 
@@ -192,6 +201,7 @@ filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
+  clarke_work_begin("replay", chunks * r->g->n_steps);
   all.status = probe(&all.deep, r, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
@@ -220,6 +230,8 @@ replace_sample(clarke_replay *r, const chunk *c, size_t j, size_t sample)
       r->piece[i][f * r->samples + sample] = c->piece[i][f * n + j];
     if (c->ties[i] != NULL)
       r->ties[i][sample] = c->ties[i][j];
+    if (c->margin != NULL && c->margin[i] != NULL)
+      r->margins->at[i][sample] = c->margin[i][j];
   }
 }
 
@@ -242,7 +254,7 @@ filter_again(clarke_replay *r, size_t *open, const bool *coarse, clarke_error *e
   if (n > r->samples / 2) /* not few: all have been tried, or follow transcendental functions */
     n = 0;
   for (size_t first = 0; first < n && status == CLARKE_OK; first += CHUNK) {
-    chunk c = {.g = r->g};
+    chunk c = {.g = r->g, .measured = r->margins != NULL};
     size_t size = n - first < CHUNK ? n - first : CHUNK;
 
     status = clarke_samples_pick(&c.x, r, sample + first, size, err);

@@ -1,6 +1,8 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 
 #define PRECISION_FIRST 64
@@ -10,9 +12,9 @@
 /* Coupled samples are one group, whatever their number: some gigabytes at most. */
 #define COUPLED_ENTRIES ((size_t)1 << 26)
 
-/* The exact pass over the first n of near_sample. Growing precision may settle what is open. */
-static clarke_status
-run_near(clarke_replay *r, const size_t *sample, size_t n, const bool *needed, clarke_error *err)
+clarke_status
+clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *sample, size_t n, const bool *needed,
+                   clarke_error *err)
 {
   clarke_matrix input;
   clarke_status status;
@@ -20,8 +22,8 @@ run_near(clarke_replay *r, const size_t *sample, size_t n, const bool *needed, c
   clarke_matrix_init(&input);
   status = clarke_samples_matrix(&input, r->x, sample, n, err);
   for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= PRECISION_LAST; p *= 2) {
-    status = clarke_forward_run(&r->near, &r->constants, &input, needed, p, err);
-    if (r->near.open == 0)
+    status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
+    if (f->open == 0)
       break;
   }
   clarke_matrix_clear(&input);
@@ -109,9 +111,8 @@ collect_touches(clarke_replay *r, clarke_error *err)
   return status;
 }
 
-/* Samples whose exact pass may be held at a time. */
-static size_t
-group_size(const clarke_replay *r)
+size_t
+clarke_replay_group_size(const clarke_replay *r)
 {
   size_t each = r->g->activations / r->samples + 1;
 
@@ -123,24 +124,27 @@ group_size(const clarke_replay *r)
 clarke_status
 clarke_replay_exact(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
 {
-  size_t group = group_size(r), kept = 0;
+  size_t group = clarke_replay_group_size(r), kept = 0;
   bool *touched = calloc(r->samples + 1, sizeof *touched);
   clarke_status status = touched != NULL ? CLARKE_OK
                                          : clarke_no_memory(err);
 
+  clarke_work_begin("exact replay", (n + group - 1) / group * r->g->n_steps);
   for (size_t first = 0; first < n && status == CLARKE_OK; first += group) {
     size_t size = n - first < group ? n - first : group;
 
-    status = run_near(r, r->near_sample + first, size, needed, err);
-    if (status == CLARKE_OK)
-      collect_places(r, r->near_sample + first);
+    status = clarke_replay_pass(&r->near, r, r->near_sample + first, size, needed, err);
+    if (status != CLARKE_OK)
+      break;
+    collect_places(r, r->near_sample + first);
+    clarke_replay_measure_pass(r, &r->near, r->near_sample + first);
   }
   if (status == CLARKE_OK && n > group) {
     clarke_samples_mark(r, touched, true);
     for (size_t j = 0; j < n; j++)
       if (touched[r->near_sample[j]])
         r->near_sample[kept++] = r->near_sample[j];
-    status = run_near(r, r->near_sample, kept, needed, err);
+    status = clarke_replay_pass(&r->near, r, r->near_sample, kept, needed, err);
     r->open += status == CLARKE_OK ? r->near.open : 0; /* other samples beside one round it otherwise */
   }
   free(touched);

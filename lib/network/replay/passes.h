@@ -17,6 +17,16 @@ clarke_status clarke_samples_open(size_t **sample, size_t *n, const clarke_repla
 /* The open ones among places over n samples. */
 size_t clarke_places_open(const clarke_graph *g, int8_t *const *piece, size_t n);
 
+/* Those samples' margins, by what refining them took in; NULL: none. */
+void clarke_replay_join_margins(clarke_replay *r, clarke_margin **margin, const size_t *sample, size_t n);
+/* Those of the samples of an exact pass, made anew; while that is worth while: where they touch nothing. */
+void clarke_replay_measure_pass(clarke_replay *r, const clarke_forward *f, const size_t *sample);
+/* An exact pass over those samples, at growing precision while entries are open. */
+clarke_status clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *sample, size_t n,
+                                 const bool *needed, clarke_error *err);
+/* Samples whose exact pass may be held at a time. */
+size_t clarke_replay_group_size(const clarke_replay *r);
+
 /* The filter over all samples, on up to `threads` threads: places that it decides are set, *open is what it leaves. */
 clarke_status clarke_replay_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err);
 /* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are

@@ -1,6 +1,8 @@
 /* Between filter and exact pass: open places in rounded enclosures, group by group of samples. */
 #include "network/replay/passes.h"
 
+#include "base/stop.h"
+
 #include <stdlib.h>
 
 /* Bits of the enclosures between filter and exact pass: a word an entry, then three. */
@@ -53,9 +55,10 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   size_t open = 0, left;
   int8_t **piece = calloc(r->g->n_steps + 1, sizeof *piece);
   size_t **ties = calloc(r->g->n_steps + 1, sizeof *ties);
+  clarke_margin **margin = r->margins != NULL ? clarke_margin_rows(r->g, n) : NULL;
   clarke_tensor x = {0};
   clarke_matrix input;
-  clarke_status status = piece != NULL && ties != NULL
+  clarke_status status = piece != NULL && ties != NULL && (margin != NULL || r->margins == NULL)
                            ? clarke_samples_pick(&x, r, sample, n, err)
                            : clarke_no_memory(err);
 
@@ -66,13 +69,14 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
     status = clarke_samples_matrix(&input, r->x, sample, n, err);
   if (status == CLARKE_OK) {
     open = clarke_places_open(r->g, piece, n);
-    status = clarke_forward_refine(piece, ties, &r->constants, &input, &x, bits, err);
+    status = clarke_forward_refine(piece, ties, margin, &r->constants, &input, &x, bits, err);
   }
   if (status == CLARKE_OK) {
     left = clarke_places_open(r->g, piece, n);
     *worth = left <= open / 2;
     r->refined += open - left;
     move_places(r, piece, sample, n, true);
+    clarke_replay_join_margins(r, margin, sample, n);
   }
   for (size_t i = 0; i < r->g->n_steps && status == CLARKE_OK; i++)
     for (size_t j = 0; j < n && r->ties[i] != NULL; j++)
@@ -83,6 +87,7 @@ refine_group(bool *worth, clarke_replay *r, const size_t *sample, size_t n, size
   }
   free(piece);
   free(ties);
+  clarke_margin_rows_free(margin, r->g->n_steps);
   free(x.real);
   clarke_matrix_clear(&input);
   return status;
@@ -96,6 +101,7 @@ clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err)
   bool worth = true;
   clarke_status status = clarke_samples_open(&sample, &n, r, err);
 
+  clarke_work_begin("replay in enclosures", 0);
   for (size_t k = 0; k < sizeof bits / sizeof *bits && n > 0 && worth && status == CLARKE_OK; k++) {
     for (size_t first = 0, size; first < n && worth && status == CLARKE_OK; first += size) {
       size = clarke_graph_couples(r->g) ? n : first == 0 ? REFINE_BEGIN : REFINE_GROUP;

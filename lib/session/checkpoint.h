@@ -1,0 +1,14 @@
+/* A later checkpoint in place of the model's own weights. */
+#ifndef CLARKE_SESSION_CHECKPOINT_H
+#define CLARKE_SESSION_CHECKPOINT_H
+
+#include "session/audit.h"
+
+/* Reads the request's checkpoint into the session's graph. Prefixes that wrappers put before all names (module., _orig_mod.,
+ * model.) are matched with the model's. */
+clarke_status clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err);
+
+/* Can clarke-check read the checkpoint that was read, as it is? */
+clarke_status clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err);
+
+#endif

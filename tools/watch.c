@@ -1,0 +1,250 @@
+#include "watch.h"
+
+#include "base/stop.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK 0.05       /* seconds between two looks */
+#define QUIET 1.0       /* seconds before the bar shows */
+#define BAR 30
+#define LINE 78
+
+static struct {
+  clarke_watch_limits limits;
+  bool terminal, hidden, shown, over, running;
+  double begun;
+  pthread_t thread;
+  pthread_mutex_t lock;
+  pthread_cond_t end;
+  char why[96];
+} watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static double
+read_seconds(const char *text, const struct argp_state *state)
+{
+  char *end;
+  const double seconds = strtod(text, &end);
+
+  if (*text < '0' || *text > '9' || *end != '\0' || !(seconds <= 1e9))
+    argp_error(state, "--timeout: '%s' is no number of seconds", text);
+  return seconds;
+}
+
+static size_t
+read_size(const char *text, const struct argp_state *state)
+{
+  static const char units[] = "KMGT";
+  char *end;
+  const double number = strtod(text, &end);
+  const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
+  const double size = ldexp(number, unit != NULL ? 10 * (int)(unit - units + 1) : 0);
+
+  if (*text < '0' || *text > '9' || end[unit != NULL] != '\0' || !(size >= 1 && size <= 0x1p60))
+    argp_error(state, "--memory: '%s' is no number of bytes, such as 500M or 2G", text);
+  return (size_t)size;
+}
+
+bool
+clarke_watch_take(int key, const char *arg, const struct argp_state *state, clarke_watch_limits *to)
+{
+  if (key == CLARKE_OPTION_TIMEOUT) {
+    to->seconds = read_seconds(arg, state);
+    to->timeout = arg;
+  } else if (key == CLARKE_OPTION_MEMORY) {
+    to->bytes = read_size(arg, state);
+    to->memory = arg;
+  }
+  return key == CLARKE_OPTION_TIMEOUT || key == CLARKE_OPTION_MEMORY;
+}
+
+/* --- limits ----------------------------------------------------------------------------------- */
+
+static double
+now(void)
+{
+  struct timespec t;
+
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Bytes of the process that are in memory, as Linux tells; 0 where nobody does. */
+static size_t
+memory_used(void)
+{
+  size_t all, resident = 0;
+  FILE *f = fopen("/proc/self/statm", "r");
+
+  if (f == NULL)
+    return 0;
+  if (fscanf(f, "%zu %zu", &all, &resident) != 2)
+    resident = 0;
+  fclose(f);
+  return resident * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void
+stop(const char *what, const char *option, const char *given)
+{
+  if (clarke_work_stopped() != NULL)
+    return;
+  snprintf(watch.why, sizeof watch.why, "%s (%s %.40s)", what, option, given);
+  clarke_work_stop(watch.why);
+}
+
+static void
+look(void)
+{
+  const clarke_watch_limits *l = &watch.limits;
+
+  if (l->timeout != NULL && now() - watch.begun >= l->seconds)
+    stop("the time is over", "--timeout", l->timeout);
+  if (l->memory != NULL && memory_used() > l->bytes)
+    stop("the memory is used up", "--memory", l->memory);
+}
+
+/* --- the bar ---------------------------------------------------------------------------------- */
+
+/* Past standard error's own stream, which lets no carriage return through. */
+static void
+write_line(const char *line, size_t n)
+{
+  ssize_t ignored = write(STDERR_FILENO, line, n);
+
+  (void)ignored;
+}
+
+static void
+clear_bar(void)
+{
+  char line[LINE + 2];
+
+  if (!watch.shown)
+    return;
+  memset(line, ' ', sizeof line);
+  line[0] = line[LINE + 1] = '\r';
+  write_line(line, sizeof line);
+  watch.shown = false;
+}
+
+static void
+show_bar(void)
+{
+  char line[LINE + 2], bar[BAR + 1];
+  size_t done, parts, filled;
+  const char *stage = clarke_work_at(&done, &parts);
+  int n;
+
+  filled = parts > 0 ? (done < parts ? done : parts) * BAR / parts : 0;
+  memset(bar, '.', BAR);
+  memset(bar, '#', filled);
+  bar[BAR] = '\0';
+  n = snprintf(line, sizeof line, "\r[%s] %3zu%%  %s, %.0f s", bar, filled * 100 / BAR,
+               stage != NULL ? stage : "reading", now() - watch.begun);
+  for (; n < LINE; n++)
+    line[n] = ' ';
+  write_line(line, LINE);
+  watch.shown = true;
+}
+
+/* --- at work ---------------------------------------------------------------------------------- */
+
+static void *
+keep_watch(void *unused)
+{
+  (void)unused;
+  pthread_mutex_lock(&watch.lock);
+  while (!watch.over) {
+    struct timespec t;
+
+    look();
+    if (watch.terminal && !watch.hidden && now() - watch.begun >= QUIET)
+      show_bar();
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_nsec += (long)(TICK * 1e9);
+    t.tv_sec += t.tv_nsec / 1000000000;
+    t.tv_nsec %= 1000000000;
+    pthread_cond_timedwait(&watch.end, &watch.lock, &t);
+  }
+  clear_bar();
+  pthread_mutex_unlock(&watch.lock);
+  return NULL;
+}
+
+static void
+interrupted(int signal)
+{
+  (void)signal;
+  clarke_work_stop("interrupted");
+}
+
+static void
+catch_signals(void)
+{
+  static const int caught[] = {SIGINT, SIGTERM};
+  struct sigaction action = {.sa_handler = interrupted, .sa_flags = (int)SA_RESETHAND | SA_RESTART}, old;
+
+  sigemptyset(&action.sa_mask);
+  for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+    if (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+      sigaction(caught[i], &action, NULL);
+}
+
+static void
+obey_environment(void)
+{
+  const char *after = getenv("CLARKE_STOP_AFTER");
+
+  if (after != NULL)
+    clarke_work_stop_after(strtoul(after, NULL, 10), "interrupted");
+}
+
+void
+clarke_watch_begin(const clarke_watch_limits *limits)
+{
+  watch.limits = *limits;
+  watch.terminal = isatty(STDERR_FILENO) == 1;
+  watch.begun = now();
+  watch.over = false;
+  catch_signals();
+  obey_environment();
+  look(); /* what is over already */
+  if (limits->timeout == NULL && limits->memory == NULL && !watch.terminal)
+    return;
+  pthread_cond_init(&watch.end, NULL);
+  watch.running = pthread_create(&watch.thread, NULL, keep_watch, NULL) == 0;
+  if (!watch.running && (limits->timeout != NULL || limits->memory != NULL))
+    clarke_work_stop("no thread could be begun that watches --timeout and --memory");
+}
+
+void
+clarke_watch_hide(bool hide)
+{
+  pthread_mutex_lock(&watch.lock);
+  watch.hidden = hide;
+  if (hide)
+    clear_bar();
+  pthread_mutex_unlock(&watch.lock);
+}
+
+void
+clarke_watch_end(void)
+{
+  if (!watch.running)
+    return;
+  pthread_mutex_lock(&watch.lock);
+  watch.over = true;
+  pthread_cond_signal(&watch.end);
+  pthread_mutex_unlock(&watch.lock);
+  pthread_join(watch.thread, NULL);
+  watch.running = false;
+}
