@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import torch
 from torch import nn
@@ -281,6 +282,37 @@ def short(folder):
            f"pytest: {done.stdout[-500:]}{done.stderr[-300:]}")
 
 
+def derivations():
+    """Functions of tensors as programs: value and AD's output are PyTorch's, which these floats hold or nearly so."""
+    one = torch.tensor([[1.0, -1.0], [2.0, 1.0]])
+    for verdict, f, at in [
+            ("not-in-clarke", lambda t: torch.relu(-t) + t - torch.relu(t), torch.tensor(0.0)),
+            ("in-clarke", lambda x: x.abs().max() + (x ** 2).sum(), torch.tensor([1.0, -1.0])),
+            ("in-clarke", lambda a, b: 2 * torch.maximum(a, b).sum(), (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]))),
+            ("in-bouligand", lambda x: F.relu(F.linear(x, one, torch.tensor([0.0, 0.5]))).sum(), torch.tensor([[1.0, 1.0]])),
+            ("in-bouligand", lambda x: F.relu(F.linear(x, one)).mean(), torch.tensor([[1.0, 1.0]])),
+            ("in-clarke", lambda x: torch.clamp(x, -1, 1).mean() + F.hardtanh(x).sum() / 3, torch.tensor([1.0], dtype=torch.float64)),
+            ("in-bouligand", lambda x: F.leaky_relu(x).exp().sum() + torch.tanh(x).amin(), torch.tensor([1.0, 0.5])),
+            ("in-bouligand", lambda x: torch.cat([x.view(2, 2).t()[0], x[1:3]]).sum() * torch.tensor(3.0), torch.arange(4.0)),
+            ("in-bouligand", lambda x: F.elu(x).sum() - (1 - x).relu().sum() + x.permute(1, 0).unsqueeze(0).sum(1).mean(), one)]:
+        found = clarke.derive(f, at)
+        leaves = [t.clone().requires_grad_() for t in ([at] if isinstance(at, torch.Tensor) else at)]
+        value = f(*leaves)
+        gradient = torch.cat([g.reshape(-1) for g in torch.autograd.grad(value, leaves)]).to(torch.float64)
+        exact = torch.tensor([float(Fraction(v)) for v in found["ad"]], dtype=torch.float64)
+        expect(found["verdict"] == verdict, f"{found['verdict']}, not {verdict}: {found['program']}")
+        expect(abs(float(Fraction(found["value"])) - value.item()) < 1e-6 and bool((exact - gradient).abs().max() < 1e-6),
+               f"{found['value']} {found['ad']}, {value.item()} {gradient.tolist()}: {found['program']}")
+    for says, f in [("aten.gelu.default: this operator is not in the language", lambda x: F.gelu(x).sum()),
+                    ("no tensor of one number", lambda x: x), ("along an axis", lambda x: x.amax(0).sum()),
+                    ("not in the language", lambda x: Own.apply(x).sum())]:
+        try:
+            clarke.derive(f, torch.ones(2, 2))
+            expect(False, f"not refused: {says}")
+        except clarke.Refused as why:
+            expect(says in str(why), f"{says}: {why}")
+
+
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -290,6 +322,7 @@ def main():
         wrong_derivative(folder)
         threshold(folder)
         short(folder)
+        derivations()
     for kind, all_ in ratios.items():
         all_.sort()
         print(f"{kind}: {len(all_)} steps, error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
