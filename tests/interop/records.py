@@ -282,6 +282,28 @@ def short(folder):
            f"pytest: {done.stdout[-500:]}{done.stderr[-300:]}")
 
 
+def several(folder):
+    """Three steps of one training, in one folder; another graph, and a number that is taken, are refused."""
+    run, model = os.path.join(folder, "several"), lenet()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        with clarke.record(run, model, step=step, append=step > 0, optimizer=optimizer, light=step == 1):
+            F.cross_entropy(model(torch.randn(4, 1, 8, 8)), torch.tensor([1, 2, 3, 4])).backward()
+        optimizer.step()
+    answers = [clarke.audit(run, options=["--step", str(step)]) for step in range(3)]
+    expect(all(a.gradient["explained"] is True and a.gradient["step"] == i for i, a in enumerate(answers)), f"several: {answers}")
+    expect(len({a.proof for a in answers}) == 3, "several: one proof for two steps")
+    for says, step, shape in [("has a step 2 already", 2, (4, 1, 8, 8)), ("is not that of the folder", 3, (5, 1, 8, 8))]:
+        optimizer.zero_grad()
+        try:
+            with clarke.record(run, model, step=step, append=True, optimizer=optimizer):
+                F.cross_entropy(model(torch.randn(*shape)), torch.ones(shape[0], dtype=torch.int64)).backward()
+            expect(False, f"not refused: {says}")
+        except clarke.Refused as why:
+            expect(says in str(why), f"{says}: {why}")
+
+
 def derivations():
     """Functions of tensors as programs: value and AD's output are PyTorch's, which these floats hold or nearly so."""
     one = torch.tensor([[1.0, -1.0], [2.0, 1.0]])
@@ -322,6 +344,7 @@ def main():
         wrong_derivative(folder)
         threshold(folder)
         short(folder)
+        several(folder)
         derivations()
     for kind, all_ in ratios.items():
         all_.sort()

@@ -266,3 +266,16 @@ def model_bytes(graph, producer_version):
     model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
     model.ir_version = IR_VERSION
     return model.SerializeToString()
+
+
+def require_same(before, now):
+    """Two models' bytes: are the graphs one but for the initializers' numbers and the lines that nodes come from?"""
+    seen = []
+    for data in (before, now):
+        graph = onnx.load_from_string(data).graph
+        for node in graph.node:
+            del node.metadata_props[:]
+        seen.append([[part.SerializeToString(deterministic=True) for part in parts] for parts in (graph.node, graph.input, graph.output)]
+                    + [[(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]])
+    if seen[0] != seen[1]:
+        raise Refused("the step's graph is not that of the folder: another folder is needed")
