@@ -148,6 +148,13 @@ def networks(folder):
     ask(folder, "activations", deep, lambda m: (65536 * m(torch.randn(8, 8)).mean() / 3).backward())
     groups = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
     ask(folder, "groups", groups, entropy(x, y))
+    ask(folder, "groups-light", groups, entropy(x, y), light=True)
+    far = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 10))
+    for offset, explained in [(20, True), (1000, None)]:  # means larger than deviations; so far that one pass finds no variance
+        with torch.no_grad():
+            groups[0].bias += offset
+        ask(folder, "groups-far", groups, entropy(x, y), explained=explained)
+        ask(folder, "layer-far", far, entropy(offset + torch.randn(16, 8), y), explained=explained)
     cancelling = nn.Sequential(nn.Linear(64, 4), nn.ReLU(), nn.Linear(4, 1))
     with torch.no_grad():
         cancelling[0].weight[:, 1::2] = -cancelling[0].weight[:, ::2] * (1 + 2 ** -20)
