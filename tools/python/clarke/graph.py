@@ -188,7 +188,8 @@ def find_inputs(graph, loss, nodes, given):
     used = [v for v in given if id(v) in read]
     if len(used) != 1:
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused(f"a recorded network has one input that its loss depends on; the model was called with {len(used)} ({shapes})")
+        raise Refused("a recorded network has one input that its loss depends on; the model was called with "
+                      f"{len(used)} ({shapes})")
     graph.x = used[0]
     if graph.x.requires_grad:
         raise Refused("the input requires a gradient; a record is of the gradient in parameters")
@@ -275,7 +276,8 @@ def require_same(before, now):
         graph = onnx.load_from_string(data).graph
         for node in graph.node:
             del node.metadata_props[:]
-        seen.append([[part.SerializeToString(deterministic=True) for part in parts] for parts in (graph.node, graph.input, graph.output)]
+        seen.append([[part.SerializeToString(deterministic=True) for part in parts]
+                     for parts in (graph.node, graph.input, graph.output)]
                     + [[(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]])
     if seen[0] != seen[1]:
         raise Refused("the step's graph is not that of the folder: another folder is needed")

@@ -56,7 +56,8 @@ def flags():
     return {"deterministic": torch.are_deterministic_algorithms_enabled(),
             "float32_matmul_precision": torch.get_float32_matmul_precision(),
             "tf32_matmul": torch.backends.cuda.matmul.allow_tf32, "tf32_cudnn": torch.backends.cudnn.allow_tf32,
-            "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled, "nnpack": torch._C._get_nnpack_enabled(),
+            "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
+            "nnpack": torch._C._get_nnpack_enabled(),
             "threads": torch.get_num_threads()}
 
 
