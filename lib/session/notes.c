@@ -71,8 +71,8 @@ note_clips(clarke_audit_session *s, clarke_error *err)
     if (step == last || strcmp(s->graph.steps[step].op->name, "Clip") != 0)
       continue;
     last = step;
-    status = note(s, err, "node '%s' is a Clip touched at a bound: AD's number there is taken to be hardtanh's; torch.clamp, which "
-                  "exports to the same, has another", s->graph.steps[step].name);
+    status = note(s, err, "node '%s' is a Clip touched at a bound: AD's number there is taken to be hardtanh's; torch.clamp, "
+                  "which exports to the same, has another", s->graph.steps[step].name);
   }
   return status;
 }

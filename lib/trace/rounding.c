@@ -59,11 +59,15 @@ clarke_roundoff_clear(clarke_roundoff *r)
       free(r->size[v]);
     if (r->error != NULL)
       free(r->error[v]);
+    if (r->wide != NULL)
+      free(r->wide[v]);
   }
   free(r->size);
   free(r->error);
   free(r->steepest);
+  free(r->wide);
   r->steepest = NULL;
+  r->wide = NULL;
   r->size = r->error = NULL;
 }
 

@@ -33,6 +33,7 @@ typedef struct {
   double **size;  /* n_values: at least |exact|; NULL: not needed */
   double *steepest; /* n_steps: of PIECEWISE, at least any slope */
   double **error; /* n_values: at least |computed - exact|; where it was recorded, what that differs by */
+  double **wide;  /* n_values: of NORMALIZE steps, at least (|x| + mean |x|) / root, which some formulas add up; else NULL */
   size_t open;    /* entries where rounding may have turned the branch */
   size_t checked; /* recorded entries that lie within the bound */
   /* the first recorded entry that does not: a value, or CLARKE_NONE */
@@ -73,9 +74,9 @@ typedef struct {
 } clarke_reach;
 clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
 
-/* Of a NORMALIZE step (rounding_normalize.c): the errors of its output; errors and sizes of its input's gradient, from sizes
- * and errors of its output's. */
-void clarke_roundoff_normalize(double *error, const clarke_roundoff *r, const clarke_step *s);
+/* Of a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
+ * gradient, from sizes and errors of its output's. */
+void clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s);
 void clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
                                    const double *size, const double *size_error);
 

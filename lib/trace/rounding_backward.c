@@ -159,9 +159,10 @@ back_scale_constant(const pass *p, const double *column)
   for (size_t e = 0; e < p->count * p->n; e++) {
     const size_t f = e / p->n, from = p->s->divide ? e : clarke_operand_entry(x, f) * p->n + e % p->n;
     const double by = p->s->divide ? column[f] : 1, off = p->r->error[other][from], top = p->r->size[other][from] + off;
+    const double added = p->r->wide[other] != NULL ? p->r->wide[other][from] : top;
 
     add(to, parameter_entry(p, c->value, clarke_operand_entry(c, f)), by * (p->size[e] * off + p->error[e] * top),
-        by * (p->size[e] + p->error[e]) * top);
+        by * (p->size[e] + p->error[e]) * added);
   }
   to->terms += readers(p, c, p->count) * (double)p->n + spare(p->s);
 }

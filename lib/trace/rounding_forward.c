@@ -260,6 +260,18 @@ max_errors(const pass *p)
   }
 }
 
+static clarke_status
+normalize_errors(const pass *p, clarke_error *err)
+{
+  double *wide = malloc((p->count * p->n + 1) * sizeof *wide);
+
+  if (wide == NULL)
+    return clarke_no_memory(err);
+  p->r->wide[p->s->out] = wide;
+  clarke_roundoff_normalize(p->error, wide, p->r, p->s);
+  return CLARKE_OK;
+}
+
 /* The recorded numbers of a value, within the bound, are what comes after goes on from. */
 static void
 compare_recorded(clarke_roundoff *r, size_t v)
@@ -313,8 +325,7 @@ step_errors(const pass *p, clarke_error *err)
     softmax_errors(p);
     return CLARKE_OK;
   case CLARKE_NORMALIZE:
-    clarke_roundoff_normalize(p->error, p->r, p->s);
-    return CLARKE_OK;
+    return normalize_errors(p, err);
   case CLARKE_MAX:
     max_errors(p);
   }
@@ -338,7 +349,8 @@ begin(clarke_roundoff *r, clarke_error *err)
   r->size = calloc(g->n_values + 1, sizeof *r->size);
   r->error = calloc(g->n_values + 1, sizeof *r->error);
   r->steepest = calloc(g->n_steps + 1, sizeof *r->steepest);
-  if (r->size == NULL || r->error == NULL || r->steepest == NULL)
+  r->wide = calloc(g->n_values + 1, sizeof *r->wide);
+  if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL)
     return clarke_no_memory(err);
   for (size_t v = 0; v < g->n_values; v++) {
     const clarke_matrix *m = &r->f->value[v];

@@ -14,7 +14,7 @@ typedef struct {
   double low;                               /* r is at least this */
   double share;                             /* |1 / computed r - 1 / r| r */
   double middle;                            /* the mean's error */
-  double gradient, gradient_error, product, product_error; /* of the pass back: below */
+  double gradient, gradient_error, product, product_error, added; /* of the pass back: below */
 } group;
 
 typedef struct {
@@ -139,13 +139,14 @@ bound(double v)
 }
 
 void
-clarke_roundoff_normalize(double *error, const clarke_roundoff *r, const clarke_step *s)
+clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s)
 {
   const size_t x = s->in[0].value;
   pass p;
 
   if (!begin(&p, r, s) || (means(&p), !roots(&p))) {
     fail(error, r->f->value[x].rows * r->f->n);
+    fail(wide, r->f->value[x].rows * r->f->n);
     free(p.groups);
     return;
   }
@@ -156,11 +157,12 @@ clarke_roundoff_normalize(double *error, const clarke_roundoff *r, const clarke_
 
     error[e] = bound(apart * (1 + g->share) / g->low + y * g->share
                      + clarke_roundoff_by(&r->by, SPARE, y + (top + g->size) / g->low));
+    wide[e] = bound(y + error[e] + (top + g->size) / g->low);
   }
   free(p.groups);
 }
 
-/* Means of |g|, of its errors, and of their products with y. */
+/* Means of |g|, of its errors, and of their products with y; and with what some formulas add up in y's place. */
 static void
 means_back(const pass *p, const double *size, const double *error)
 {
@@ -173,6 +175,7 @@ means_back(const pass *p, const double *size, const double *error)
     g->gradient += size[e] + error[e];
     g->gradient_error += error[e];
     g->product += top * (size[e] + error[e]);
+    g->added += p->r->wide[y][e] * (size[e] + error[e]);
     g->product_error += top * error[e] + p->r->error[y][e] * size[e];
   }
   for (size_t i = 0; i < p->n_groups; i++) {
@@ -181,6 +184,7 @@ means_back(const pass *p, const double *size, const double *error)
     g->gradient = mean_of(p, g->gradient);
     g->gradient_error = mean_of(p, g->gradient_error);
     g->product = mean_of(p, g->product);
+    g->added = mean_of(p, g->added);
     g->product_error = mean_of(p, g->product_error);
   }
 }
@@ -204,7 +208,7 @@ clarke_roundoff_normalize_back(double *error, double *mass_of, const clarke_roun
     const double top = r->size[y][e] + r->error[y][e];
     const double mass = size[e] + size_error[e] + g->gradient + top * g->product;
     const double apart = size_error[e] + g->gradient_error + top * g->product_error + r->error[y][e] * g->product
-                         + clarke_roundoff_by(&r->by, 2 * (double)p.members + SPARE, mass);
+                         + clarke_roundoff_by(&r->by, 2 * (double)p.members + SPARE, mass + r->wide[y][e] * g->added);
 
     error[e] = bound((apart * (1 + g->share) + mass * g->share) / g->low);
     mass_of[e] = bound(mass / g->low) + error[e];

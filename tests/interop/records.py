@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 
 import torch
 from torch import nn
@@ -147,6 +148,13 @@ def networks(folder):
     ask(folder, "activations", deep, lambda m: (65536 * m(torch.randn(8, 8)).mean() / 3).backward())
     groups = nn.Sequential(nn.Conv2d(1, 4, 3), nn.GroupNorm(2, 4), nn.ReLU(), nn.Flatten(), nn.Linear(144, 10))
     ask(folder, "groups", groups, entropy(x, y))
+    ask(folder, "groups-light", groups, entropy(x, y), light=True)
+    far = nn.Sequential(nn.LayerNorm(8), nn.Linear(8, 10))
+    for offset, explained in [(20, True), (1000, None)]:  # means larger than deviations; so far that one pass finds no variance
+        with torch.no_grad():
+            groups[0].bias += offset
+        ask(folder, "groups-far", groups, entropy(x, y), explained=explained)
+        ask(folder, "layer-far", far, entropy(offset + torch.randn(16, 8), y), explained=explained)
     cancelling = nn.Sequential(nn.Linear(64, 4), nn.ReLU(), nn.Linear(4, 1))
     with torch.no_grad():
         cancelling[0].weight[:, 1::2] = -cancelling[0].weight[:, ::2] * (1 + 2 ** -20)
@@ -281,6 +289,59 @@ def short(folder):
            f"pytest: {done.stdout[-500:]}{done.stderr[-300:]}")
 
 
+def several(folder):
+    """Three steps of one training, in one folder; another graph, and a number that is taken, are refused."""
+    run, model = os.path.join(folder, "several"), lenet()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        with clarke.record(run, model, step=step, append=step > 0, optimizer=optimizer, light=step == 1):
+            F.cross_entropy(model(torch.randn(4, 1, 8, 8)), torch.tensor([1, 2, 3, 4])).backward()
+        optimizer.step()
+    answers = [clarke.audit(run, options=["--step", str(step)]) for step in range(3)]
+    expect(all(a.gradient["explained"] is True and a.gradient["step"] == i for i, a in enumerate(answers)), f"several: {answers}")
+    expect(len({a.proof for a in answers}) == 3, "several: one proof for two steps")
+    for says, step, shape in [("has a step 2 already", 2, (4, 1, 8, 8)), ("is not that of the folder", 3, (5, 1, 8, 8))]:
+        optimizer.zero_grad()
+        try:
+            with clarke.record(run, model, step=step, append=True, optimizer=optimizer):
+                F.cross_entropy(model(torch.randn(*shape)), torch.ones(shape[0], dtype=torch.int64)).backward()
+            expect(False, f"not refused: {says}")
+        except clarke.Refused as why:
+            expect(says in str(why), f"{says}: {why}")
+
+
+def derivations():
+    """Functions of tensors as programs: value and AD's output are PyTorch's, which these floats hold or nearly so."""
+    one = torch.tensor([[1.0, -1.0], [2.0, 1.0]])
+    for verdict, f, at in [
+            ("not-in-clarke", lambda t: torch.relu(-t) + t - torch.relu(t), torch.tensor(0.0)),
+            ("in-clarke", lambda x: x.abs().max() + (x ** 2).sum(), torch.tensor([1.0, -1.0])),
+            ("in-clarke", lambda a, b: 2 * torch.maximum(a, b).sum(), (torch.tensor([1.0, 2.0]), torch.tensor([1.0, 3.0]))),
+            ("in-bouligand", lambda x: F.relu(F.linear(x, one, torch.tensor([0.0, 0.5]))).sum(), torch.tensor([[1.0, 1.0]])),
+            ("in-bouligand", lambda x: F.relu(F.linear(x, one)).mean(), torch.tensor([[1.0, 1.0]])),
+            ("in-clarke", lambda x: torch.clamp(x, -1, 1).mean() + F.hardtanh(x).sum() / 3, torch.tensor([1.0], dtype=torch.float64)),
+            ("in-bouligand", lambda x: F.leaky_relu(x).exp().sum() + torch.tanh(x).amin(), torch.tensor([1.0, 0.5])),
+            ("in-bouligand", lambda x: torch.cat([x.view(2, 2).t()[0], x[1:3]]).sum() * torch.tensor(3.0), torch.arange(4.0)),
+            ("in-bouligand", lambda x: F.elu(x).sum() - (1 - x).relu().sum() + x.permute(1, 0).unsqueeze(0).sum(1).mean(), one)]:
+        found = clarke.derive(f, at)
+        leaves = [t.clone().requires_grad_() for t in ([at] if isinstance(at, torch.Tensor) else at)]
+        value = f(*leaves)
+        gradient = torch.cat([g.reshape(-1) for g in torch.autograd.grad(value, leaves)]).to(torch.float64)
+        exact = torch.tensor([float(Fraction(v)) for v in found["ad"]], dtype=torch.float64)
+        expect(found["verdict"] == verdict, f"{found['verdict']}, not {verdict}: {found['program']}")
+        expect(abs(float(Fraction(found["value"])) - value.item()) < 1e-6 and bool((exact - gradient).abs().max() < 1e-6),
+               f"{found['value']} {found['ad']}, {value.item()} {gradient.tolist()}: {found['program']}")
+    for says, f in [("aten.gelu.default: this operator is not in the language", lambda x: F.gelu(x).sum()),
+                    ("no tensor of one number", lambda x: x), ("along an axis", lambda x: x.amax(0).sum()),
+                    ("not in the language", lambda x: Own.apply(x).sum())]:
+        try:
+            clarke.derive(f, torch.ones(2, 2))
+            expect(False, f"not refused: {says}")
+        except clarke.Refused as why:
+            expect(says in str(why), f"{says}: {why}")
+
+
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -290,6 +351,8 @@ def main():
         wrong_derivative(folder)
         threshold(folder)
         short(folder)
+        several(folder)
+        derivations()
     for kind, all_ in ratios.items():
         all_.sort()
         print(f"{kind}: {len(all_)} steps, error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")

@@ -6,8 +6,9 @@
     answer = clarke.audit("run/")
 """
 from .answer import Answer, Failed, audit
+from .derive import derive
 from .recorder import record
 from .refused import Refused
 
-__all__ = ["Answer", "Failed", "Refused", "audit", "record"]
+__all__ = ["Answer", "Failed", "Refused", "audit", "derive", "record"]
 __version__ = "0.1.0"

@@ -188,7 +188,8 @@ def find_inputs(graph, loss, nodes, given):
     used = [v for v in given if id(v) in read]
     if len(used) != 1:
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused(f"a recorded network has one input that its loss depends on; the model was called with {len(used)} ({shapes})")
+        raise Refused("a recorded network has one input that its loss depends on; the model was called with "
+                      f"{len(used)} ({shapes})")
     graph.x = used[0]
     if graph.x.requires_grad:
         raise Refused("the input requires a gradient; a record is of the gradient in parameters")
@@ -266,3 +267,17 @@ def model_bytes(graph, producer_version):
     model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
     model.ir_version = IR_VERSION
     return model.SerializeToString()
+
+
+def require_same(before, now):
+    """Two models' bytes: are the graphs one but for the initializers' numbers and the lines that nodes come from?"""
+    seen = []
+    for data in (before, now):
+        graph = onnx.load_from_string(data).graph
+        for node in graph.node:
+            del node.metadata_props[:]
+        seen.append([[part.SerializeToString(deterministic=True) for part in parts]
+                     for parts in (graph.node, graph.input, graph.output)]
+                    + [[(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]])
+    if seen[0] != seen[1]:
+        raise Refused("the step's graph is not that of the folder: another folder is needed")

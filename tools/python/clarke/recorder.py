@@ -56,7 +56,8 @@ def flags():
     return {"deterministic": torch.are_deterministic_algorithms_enabled(),
             "float32_matmul_precision": torch.get_float32_matmul_precision(),
             "tf32_matmul": torch.backends.cuda.matmul.allow_tf32, "tf32_cudnn": torch.backends.cudnn.allow_tf32,
-            "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled, "nnpack": torch._C._get_nnpack_enabled(),
+            "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
+            "nnpack": torch._C._get_nnpack_enabled(),
             "threads": torch.get_num_threads()}
 
 
@@ -73,10 +74,12 @@ class record:
 
     The step runs as it would without. At the end of the block the folder is written, or the step refused (Refused), and
     nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
+    `append`: the folder has steps of this graph already, to which this one is added.
     """
 
-    def __init__(self, path, model, *, light=False, optimizer=None, step=0):
+    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
+        self.append = append
         self.trace = Trace()
         self.given, self.gradients, self.autocast = [], None, None
 
@@ -135,17 +138,35 @@ class record:
         nodes = [n for n in self.trace.nodes if id(n) in found]
         kinks.check(nodes)
         again = replay.compare(self.trace, nodes, self.parameters, self.trace.seed)
+        graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
+        model = graphs.model_bytes(graph, torch.__version__)
+        run = self.description(graph, loss, factors, again)
+        if self.append:
+            self.follow(run, model)
         os.makedirs(self.path, exist_ok=True)
         base = os.path.join(self.path, f"step-{self.step:06}")
-        graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
         files = {"batch": write_whole(f"{base}.batch.npz", self.batch(graph)),
                  "parameters": write_whole(f"{base}.parameters.safetensors", safetensors(graph.initializers)),
                  "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
         if not self.light:
             files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)))
-        model = write_whole(os.path.join(self.path, "graph.onnx"), graphs.model_bytes(graph, torch.__version__))
-        run = self.description(graph, loss, factors, again, model, files)
+        run["steps"][-1]["files"] = files
+        if not self.append:
+            run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), model)
         write_whole(os.path.join(self.path, "run.json"), (json.dumps(run, indent=1) + "\n").encode())
+
+    def follow(self, run, model):
+        """Puts the step behind those of the folder, which must be of the same graph, made in the same way."""
+        with open(os.path.join(self.path, "run.json")) as f:
+            before = json.load(f)
+        with open(os.path.join(self.path, before["graph"]["file"]), "rb") as f:
+            graphs.require_same(f.read(), model)
+        for key in run.keys() - {"graph", "steps", "nodes"}:
+            if run[key] != before.get(key):
+                raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
+        if any(step["step"] == self.step for step in before["steps"]):
+            raise Refused(f"{self.path} has a step {self.step} already")
+        run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
 
     def begun(self, name, t):
         return self.start[name] if name in self.start else self.before.get(name, t)
@@ -186,7 +207,8 @@ class record:
             product *= Fraction(float(self.trace.seed))
         return str(product)
 
-    def description(self, graph, loss, factors, again, model, files):
+    def description(self, graph, loss, factors, again):
+        """run.json, without the files."""
         tied = {n: next(m for m, p in self.parameters.items() if p is t)
                 for n, t in self.all_names.items() if n not in self.parameters}
         return {
@@ -194,11 +216,11 @@ class record:
             "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
             "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
-            "graph": model, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
+            "graph": None, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, n in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "files": files, "replay": again}]}
+                       "optimizer": optimizer_entry(self.optimizer), "files": {}, "replay": again}]}
 
     @staticmethod
     def device(graph):

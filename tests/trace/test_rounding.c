@@ -1,0 +1,135 @@
+/* The model of rounding: what it allows of sums in float32, added in several orders, and where it says nothing. */
+#include "trace/rounding.h"
+
+#include <check.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define MOST 4096
+
+static uint64_t state;
+
+static double
+drawn(void) /* in [-1, 1] */
+{
+  state = state * 6364136223846793005u + 1442695040888963407u;
+  return (double)(int64_t)state * 0x1p-63;
+}
+
+START_TEST(types)
+{
+  clarke_rounding r = {0};
+
+  ck_assert(!clarke_rounding_add_type(&r, "float8"));
+  ck_assert(clarke_rounding_add_type(&r, "float32"));
+  ck_assert(r.unit == 0x1p-24 && r.tiny == FLT_MIN && r.largest == (double)FLT_MAX && !r.casts);
+  ck_assert(clarke_rounding_add_type(&r, "float32") && !r.casts);
+  ck_assert(clarke_rounding_add_type(&r, "bfloat16"));
+  ck_assert(r.unit == 0x1p-8 && r.casts && r.largest == 0x1.fep127);
+  ck_assert(clarke_rounding_add_type(&r, "float16"));
+  ck_assert(r.unit == 0x1p-8 && r.largest == 65504 && r.tiny == 0x1p-24);
+  r = (clarke_rounding){0};
+  ck_assert(clarke_rounding_add_type(&r, "float64") && r.unit == 0x1p-53 && r.largest == DBL_MAX);
+}
+END_TEST
+
+START_TEST(nothing_is_said)
+{
+  clarke_rounding r = {0};
+
+  clarke_rounding_add_type(&r, "bfloat16");
+  ck_assert(isfinite(clarke_roundoff_by(&r, 100, 1)));
+  ck_assert(isinf(clarke_roundoff_by(&r, 128, 1)));
+  ck_assert(isinf(clarke_roundoff_by(&r, 2, 0x1.ffp127)));
+  ck_assert(isinf(clarke_roundoff_by(&r, 2, NAN)) && isinf(clarke_roundoff_by(&r, 2, INFINITY)));
+}
+END_TEST
+
+static float
+forwards(const float *a, const float *b, size_t n)
+{
+  volatile float sum = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    const volatile float p = a[i] * b[i];
+
+    sum += p;
+  }
+  return sum;
+}
+
+static float
+fused_backwards(const float *a, const float *b, size_t n)
+{
+  volatile float sum = 0;
+
+  for (size_t i = n; i-- > 0;)
+    sum = fmaf(a[i], b[i], sum);
+  return sum;
+}
+
+static float
+in_halves(const float *a, const float *b, size_t n)
+{
+  volatile float sum;
+
+  if (n == 1)
+    return a[0] * b[0];
+  sum = in_halves(a, b, n / 2);
+  sum += in_halves(a + n / 2, b + n / 2, n - n / 2);
+  return sum;
+}
+
+/* Products of floats are exact in double; their sum in long double is off by far less than what is compared. */
+START_TEST(products_in_any_order)
+{
+  static float a[MOST], b[MOST];
+  double worst = 0;
+  clarke_rounding r = {0};
+
+  clarke_rounding_add_type(&r, "float32");
+  for (size_t k = 0; k < 300; k++) {
+    const size_t n = 1 + (size_t)(fabs(drawn()) * (MOST - 1));
+    const int scale = (int)(drawn() * 60), cancels = drawn() > 0;
+    long double exact = 0;
+    double mass = 0;
+
+    for (size_t i = 0; i < n; i++) {
+      a[i] = cancels && i % 2 == 1 ? a[i - 1] : (float)ldexp(drawn(), scale);
+      b[i] = cancels && i % 2 == 1 ? -b[i - 1] * (1 + 0x1p-20f) : (float)drawn();
+      exact += (long double)((double)a[i] * (double)b[i]);
+      mass += fabs((double)a[i] * (double)b[i]);
+    }
+    const double bound = clarke_roundoff_by(&r, (double)n, clarke_roundoff_sum(mass, n));
+    const float sum[] = {forwards(a, b, n), fused_backwards(a, b, n), in_halves(a, b, n)};
+
+    for (size_t i = 0; i < 3; i++) {
+      const double error = (double)fabsl((long double)sum[i] - exact);
+
+      ck_assert_msg(error <= bound, "%zu products in order %zu: %g, bound %g", n, i, error, bound);
+      worst = fmax(worst, error / bound);
+    }
+  }
+  ck_assert(worst > 1e-4); /* the bound is no mere infinity */
+}
+END_TEST
+
+int
+main(void)
+{
+  Suite *suite = suite_create("rounding");
+  TCase *tcase = tcase_create("rounding");
+  SRunner *runner;
+  int failed;
+
+  tcase_add_test(tcase, types);
+  tcase_add_test(tcase, nothing_is_said);
+  tcase_add_test(tcase, products_in_any_order);
+  suite_add_tcase(suite, tcase);
+  runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed != 0;
+}

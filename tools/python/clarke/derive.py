@@ -1,0 +1,227 @@
+"""clarke.derive: a function of tensors at a point, as a program (docs/programs.md), and all its generalized derivatives.
+
+The function is run once, on the point, and its ATen operators are written down entry by entry. So a branch of Python's own
+(`if x > 0`) is not in the program: only the side that was taken. Numbers are those of the tensors, exactly.
+"""
+import json
+import os
+import subprocess
+import tempfile
+
+import numpy as np
+import torch
+
+from .answer import Failed, program
+from .refused import Refused
+from .trace import Dispatch, Trace, Value
+
+WRITERS = {}
+
+
+def writer(*names):
+    def note(write):
+        for name in names:
+            WRITERS[name] = write
+        return write
+    return note
+
+
+def literal(number):
+    return float(number).hex() if number >= 0 else f"(-{float(-number).hex()})"
+
+
+class Program:
+    """Statements, and the name (or number) of every entry of each value, in arrays of the values' shapes."""
+
+    def __init__(self):
+        self.lines, self.entries, self.count, self.node = [], {}, 0, None
+
+    def refuse(self, why):
+        raise Refused(f"{self.node.where()}: {why}")
+
+    def let(self, expression):
+        name = f"v{self.count}"
+        self.count += 1
+        self.lines.append(f"let {name} = {expression}")
+        return name
+
+    def of(self, value, like=None):
+        """The entries; of a number one, as tensors of the result's type have it."""
+        if not isinstance(value, Value):
+            kind = like.dtype if like is not None and like.dtype == torch.float64 else torch.float32
+            return np.array(literal(torch.tensor(float(value), dtype=torch.float64).to(kind).item()), dtype=object)
+        if id(value) not in self.entries:
+            if value.node is not None or value.requires_grad:
+                self.refuse("it reads what is no input, and requires a gradient")
+            numbers = value.tensor.detach().to(torch.float64).numpy()
+            self.entries[id(value)] = np.array([literal(n) for n in numbers.reshape(-1)], dtype=object).reshape(numbers.shape)
+        return self.entries[id(value)]
+
+    def each(self, write, *arrays):
+        """A statement for each entry of the arrays, broadcast."""
+        arrays = np.broadcast_arrays(*arrays)
+        out = np.empty(arrays[0].shape, dtype=object)
+        for at in np.ndindex(out.shape):
+            out[at] = self.let(write(*(a[at] for a in arrays)))
+        return out
+
+    def total(self, terms):
+        return self.let(" + ".join(terms)) if len(terms) else literal(0)
+
+    def product(self, a, b):
+        """Of matrices, or a matrix and a vector."""
+        left, right = np.atleast_2d(a), b if b.ndim == 2 else b.reshape(-1, 1)
+        out = np.empty((left.shape[0], right.shape[1]), dtype=object)
+        for i, j in np.ndindex(out.shape):
+            out[i, j] = self.total([f"{p} * {q}" for p, q in zip(left[i], right[:, j])])
+        return out
+
+
+def first(node):
+    return node.results[0].tensor
+
+
+@writer("add", "sub", "mul", "div", "rsub")
+def write_arithmetic(p, node):
+    if node.kwargs.get("alpha", 1) != 1 or len(node.args) > 2 or node.kwargs.get("rounding_mode") is not None:
+        p.refuse("a factor alpha, or a rounded quotient")
+    a, b = (p.of(v, first(node)) for v in node.args[:2])
+    sign = {"add": "+", "sub": "-", "rsub": "-", "mul": "*", "div": "/"}[node.name.rstrip("_")]
+    return p.each(lambda s, t: f"{s} {sign} {t}", *((b, a) if node.name == "rsub" else (a, b)))
+
+
+@writer("neg", "relu", "abs", "exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "hardsigmoid", "hardswish")
+def write_function(p, node):
+    name = "-" if node.name == "neg" else node.name.rstrip("_")
+    return p.each(lambda s: f"{name}({s})", p.of(node.args[0]))
+
+
+@writer("hardtanh", "clamp", "leaky_relu", "elu")
+def write_with_constants(p, node):
+    name, given = node.name.rstrip("_"), list(node.args[1:]) + list(node.kwargs.values())
+    defaults = {"hardtanh": [-1, 1], "clamp": [None, None], "leaky_relu": [0.01], "elu": [1, 1, 1]}[name]
+    given += defaults[len(given):]
+    if any(g is None or isinstance(g, Value) for g in given) or (name == "elu" and list(given[1:]) != [1, 1]):
+        p.refuse("parameters that are not numbers, or that the language does not have")
+    constants = [str(p.of(g, first(node))) for g in given[:1 if name == "elu" else None]]
+    return p.each(lambda s: f"{name}({', '.join([s, *constants])})", p.of(node.args[0]))
+
+
+@writer("maximum", "minimum")
+def write_pair(p, node):
+    return p.each(lambda s, t: f"{node.name[:3]}({s}, {t})", *(p.of(v) for v in node.args[:2]))
+
+
+@writer("max", "min", "amax", "amin")
+def write_largest(p, node):
+    name = node.name.removeprefix("a")
+    if len(node.args) > 1 and node.args[1] not in ([], ()):
+        p.refuse("along an axis")
+    return np.array(p.let(f"{name}({', '.join(p.of(node.args[0]).reshape(-1))})"), dtype=object)
+
+
+@writer("sum", "mean")
+def write_total(p, node):
+    entries = p.of(node.args[0])
+    axes = tuple(node.args[1]) if len(node.args) > 1 and node.args[1] else tuple(range(entries.ndim))
+    axes = tuple(a % max(entries.ndim, 1) for a in axes)
+    kept = [a for a in range(entries.ndim) if a not in axes]
+    groups = entries.transpose(kept + list(axes)).reshape([entries.shape[a] for a in kept] + [-1])
+    out = np.empty(groups.shape[:-1], dtype=object)
+    for at in np.ndindex(out.shape):
+        out[at] = p.total(list(groups[at]))
+        if node.name == "mean":
+            out[at] = p.let(f"{out[at]} / {groups.shape[-1]}")
+    return out.reshape(first(node).shape)
+
+
+@writer("mm", "mv", "dot", "addmm")
+def write_product(p, node):
+    if node.kwargs:
+        p.refuse("factors alpha and beta")
+    arrays = [p.of(v) for v in node.args]
+    out = p.product(*arrays[-2:]).reshape(first(node).shape)
+    return p.each(lambda s, t: f"{s} + {t}", arrays[0], out) if node.name == "addmm" else out
+
+
+@writer("pow")
+def write_power(p, node):
+    power = node.args[1]
+    if not isinstance(power, int) or not 1 <= power <= 64:
+        p.refuse("a power that is no small whole number")
+    return p.each(lambda s: " * ".join([s] * power), p.of(node.args[0]))
+
+
+@writer("view", "_unsafe_view", "reshape", "squeeze", "unsqueeze", "expand", "clone", "alias", "lift_fresh", "t", "transpose",
+        "permute", "select", "slice", "_to_copy")
+def write_moved(p, node):
+    """Where entries go is found by moving their numbers."""
+    entries = p.of(node.args[0])
+    if node.name == "_to_copy":
+        if first(node).dtype != node.args[0].tensor.dtype:
+            p.refuse("a cast: a program has no rounding")
+        return entries
+    places = torch.arange(entries.size).reshape(entries.shape)
+    moved = node.op(places, *node.args[1:], **node.kwargs)
+    return entries.reshape(-1)[moved.numpy().reshape(-1)].reshape(tuple(moved.shape))
+
+
+@writer("cat", "stack")
+def write_joined(p, node):
+    join = np.concatenate if node.name == "cat" else np.stack
+    return join([p.of(v) for v in node.args[0]], axis=node.args[1] if len(node.args) > 1 else 0)
+
+
+def text_of(f, at):
+    """The program of f at these tensors, by name, and the point as `clarke derive` takes it."""
+    trace, p = Trace(), Program()
+    inputs = {name: t.detach().clone().requires_grad_(True) for name, t in at.items()}
+    values = {name: trace.value(t) for name, t in inputs.items()}
+    for name, t in inputs.items():
+        p.lines.append(f"input {name}" if t.dim() == 0 else f"input {name}[{t.numel()}]")
+        names = [name] if t.dim() == 0 else [f"{name}[{i}]" for i in range(t.numel())]
+        p.entries[id(values[name])] = np.array(names, dtype=object).reshape(t.shape)
+    with Dispatch(trace):
+        out = f(*inputs.values())
+    if not isinstance(out, torch.Tensor) or out.numel() != 1:
+        raise Refused("the function's result is no tensor of one number")
+    result = trace.value(out)
+    for p.node in trace.nodes:
+        write_node(p)
+    p.lines.append(f"output {p.entries[id(result)].reshape(-1)[0]}")
+    point = [f"{n}={','.join(literal(v).strip('()') for v in t.detach().to(torch.float64).reshape(-1).tolist())}"
+             for n, t in inputs.items()]
+    return "\n".join(p.lines) + "\n", point
+
+
+def write_node(p):
+    node = p.node
+    tensors = [v for v in node.results if isinstance(v, Value)]
+    if not any(v.requires_grad for v in tensors):
+        for v in tensors:
+            v.node = None  # a constant: its numbers are what was computed
+        return
+    write = WRITERS.get(node.name.rstrip("_"))
+    if write is None or not node.grad_enabled:
+        p.refuse("this operator is not in the language of programs")
+    p.entries[id(tensors[0])] = np.asarray(write(p, node), dtype=object)
+
+
+def derive(f, at, *, options=()):
+    """All that `clarke derive --json` says of f at a tensor, a tuple of tensors (x0, x1, ...) or a dictionary of them.
+
+    The answer has the program's text under "program"."""
+    if isinstance(at, torch.Tensor):
+        at = {"x": at}
+    elif not isinstance(at, dict):
+        at = {f"x{i}": t for i, t in enumerate(at)}
+    text, point = text_of(f, at)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "traced.prog")
+        with open(path, "w") as out:
+            out.write(text)
+        done = subprocess.run([program(), "derive", path, "--json", *(w for v in point for w in ("--at", v)), *options],
+                              capture_output=True, text=True)
+    if not done.stdout:
+        raise Failed(done.stderr.strip())
+    return json.loads(done.stdout) | {"program": text}
