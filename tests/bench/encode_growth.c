@@ -6,6 +6,8 @@
  * Prints the table of docs/encode.md. Formulas of three literals a clause are drawn at 4.26 clauses a variable, where they are
  * hardest; of each size the first that cannot be satisfied, for which the second question is harder. Each time is one run's, of
  * the processor. The list of patterns is asked for while the one before took less than SECONDS (10). */
+#include "../draw.h"
+
 #include "base/output.h"
 #include "program/derive.h"
 #include "program/prog.h"
@@ -25,16 +27,6 @@ now(void)
 
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static uint64_t
-draw(uint64_t *state)
-{
-  uint64_t z = *state += 0x9e3779b97f4a7c15u; /* splitmix64 (Steele, Lea, Flood) */
-
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
 }
 
 static bool

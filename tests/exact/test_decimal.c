@@ -1,9 +1,10 @@
 /* Short decimals beside the rationals that they stand for: never above, by less than one in their last digit. */
 #include "exact/decimal.h"
 #include "exact/number.h"
+#include "../draw.h"
+#include "../suite.h"
 #include "samples.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,7 +69,7 @@ START_TEST(drawn)
 
   mpq_init(q);
   for (size_t i = 0; i < 20000; i++) {
-    const size_t bits = sample_below(&state, i % 100 == 0 ? 3000 : 90);
+    const size_t bits = draw_below(&state, i % 100 == 0 ? 3000 : 90);
 
     sample_integer(mpq_numref(q), &state, bits);
     mpz_abs(mpq_numref(q), mpq_numref(q));
@@ -105,18 +106,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("decimal");
-  TCase *tests = tcase_create("decimal");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("decimal");
 
   tcase_add_test(tests, examples);
   tcase_add_test(tests, drawn);
   tcase_add_test(tests, powers_of_ten_and_what_is_beside_them);
-  suite_add_tcase(suite, tests);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

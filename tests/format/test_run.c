@@ -1,7 +1,8 @@
 /* Descriptions of run folders: what is read, and each refusal by its words. */
+#include "../suite.h"
+
 #include "format/run.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,18 +139,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("run");
-  TCase *tcase = tcase_create("run");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("run");
 
-  tcase_add_test(tcase, all_is_read);
-  tcase_add_test(tcase, products);
-  tcase_add_test(tcase, refusals);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  tcase_add_test(tests, all_is_read);
+  tcase_add_test(tests, products);
+  tcase_add_test(tests, refusals);
+  return run_tests();
 }

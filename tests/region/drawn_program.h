@@ -4,7 +4,7 @@
 
 #include "drawn.h"
 
-#include <check.h>
+#include "../suite.h"
 #include <stdarg.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* The model of rounding: what it allows of sums in float32, added in several orders, and where it says nothing. */
+#include "../suite.h"
+
 #include "trace/rounding.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,18 +119,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("rounding");
-  TCase *tcase = tcase_create("rounding");
-  SRunner *runner;
-  int failed;
+  TCase *tests = tests_of("rounding");
 
-  tcase_add_test(tcase, types);
-  tcase_add_test(tcase, nothing_is_said);
-  tcase_add_test(tcase, products_in_any_order);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  tcase_add_test(tests, types);
+  tcase_add_test(tests, nothing_is_said);
+  tcase_add_test(tests, products_in_any_order);
+  return run_tests();
 }
