@@ -58,11 +58,11 @@ def checkpoints(folder):
     path = os.path.join(folder, "later.safetensors")
     for says, tensors in [
             (None, shapes),
-            ("'0.bias' is: the names begin with 'module.'", {"module." + n: s for n, s in shapes.items()}),
-            ("expected the same network's names, such as '0.weight'", {**shapes, "more": [1]}),
-            ("'2.weight' has the transposed shape", {**shapes, "2.weight": [32, 16]}),
-            ("expected floats of the shape it has", {**shapes, "2.bias": [17]}),
-            ("no tensor '4.bias', a parameter", {n: s for n, s in shapes.items() if n != "4.bias"})]:
+            ("no parameters of it: 'wrapper.0.bias'", {"wrapper." + n: s for n, s in shapes.items()}),
+            ("no parameters of it: 'more'", {**shapes, "more": [1]}),
+            ("'2.weight' (32 x 16, not 16 x 32: an exporter turned it)", {**shapes, "2.weight": [32, 16]}),
+            ("'2.bias' (17, not 16)", {**shapes, "2.bias": [17]}),
+            ("missing: '4.bias'", {n: s for n, s in shapes.items() if n != "4.bias"})]:
         safetensors(path, tensors)
         status, _, error = audit(case("digits-relu.onnx"), "--batch", case("digits.npz"), "--params", path)
         expect(status == 2 and says in error if says else status != 2, f"{says}: {status} {error}")
