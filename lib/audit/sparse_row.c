@@ -29,7 +29,7 @@ clarke_sparse_clear(clarke_sparse *w)
   free(w->carries);
   free(w->scale);
   mpq_clear(w->spread);
-  clarke_sparse_init(w);
+  memset(w, 0, sizeof *w);
 }
 
 static clarke_status

@@ -240,21 +240,21 @@ check_leaf(void)
 /* A split whose second branch is to come. */
 typedef struct {
   size_t column, given; /* signs that stand above it */
-} fork;
+} parting;
 
 /* The tree in preorder; how many leaves it has. */
 static size_t
 check_tree(void)
 {
   size_t leaves = 0, depth = 0;
-  fork *path = allocate(p + 1, sizeof *path);
+  parting *path = allocate(p + 1, sizeof *path);
   for (;;) {
     if (line_is("circuit")) {
       read_circuit();
     } else if (line_is("forced")) {
       take_forced();
     } else if (line_is("split")) {
-      path[depth++] = (fork){next_open(), n_trail};
+      path[depth++] = (parting){next_open(), n_trail};
       give(path[depth - 1].column, -1);
     } else {
       next_line("leaf");

@@ -82,7 +82,7 @@ option_row(const cell *c, size_t k, size_t o)
 {
   const touch *t = &p->touched[k];
   if (t->n > 2)
-    require(kink_gradient(p, c->slope, c, k, o + 1, 0, false), irrational);
+    whole_row(p, c, k, o + 1, 0);
   else
     kink_row(p, c, k, is_window(t) ? o + 1 : 0, 0);
 }

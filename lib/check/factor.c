@@ -8,12 +8,13 @@
 #include <stdlib.h>
 
 #define MAX_PRODUCTS 4096
+#define MOST_ENTRIES ((size_t)1 << 16)
 
 /* The combination: of entries, by [step][entry], plus a number. */
 typedef struct {
   const point *p;
-  const cell *c;
-  size_t n; /* steps */
+  const cell *c; /* NULL: of numbers, not of functions */
+  size_t n;      /* steps */
   rational **of;
   rational number;
 } combination;
@@ -41,13 +42,13 @@ only_at(const combination *f, size_t s)
   return true;
 }
 
-/* Is nothing left but constants and what is affine? */
+/* Is nothing left but constants and what is affine? Of numbers: nothing at all? */
 static bool
 is_affine(const combination *f, size_t s)
 {
   for (size_t t = 0; t <= s; t++)
     for (size_t e = 0; e < entries(f->p, t); e++)
-      if (mpq_sgn(&f->of[t][e]) != 0 && f->c->degree[t][e] == 2)
+      if (mpq_sgn(&f->of[t][e]) != 0 && (f->c == NULL || f->c->degree[t][e] == 2))
         return false;
   return true;
 }
@@ -60,15 +61,17 @@ add_to(rational *y, const rational *a, const rational *b)
   mpq_add(y, y, &t);
 }
 
-/* What is constant is a number. */
+/* What is constant is a number; of numbers, what is exact. */
 static bool
 take_constants(combination *f, size_t s)
 {
   for (size_t e = 0; e < entries(f->p, s); e++) {
     rational *by = &f->of[s][e];
-    if (mpq_sgn(by) == 0 || f->c->degree[s][e] > 0)
+    if (mpq_sgn(by) == 0 || (f->c != NULL && f->c->degree[s][e] > 0))
       continue;
     const interval *x = value_at(f->p, s, e);
+    if (!interval_exact(x) && f->c == NULL)
+      continue;
     if (!interval_exact(x))
       return false;
     add_to(&f->number, by, &x->lo);
@@ -83,12 +86,12 @@ take_constants(combination *f, size_t s)
 static bool
 add_product(products *list, const combination *f, const step *st, const term *t, size_t e, const rational *by)
 {
-  bool weighs = t->by.w != NULL && t->by.w->wrt;
+  bool weighs = f->c != NULL && t->by.w != NULL && t->by.w->wrt;
   product new = {.w = weighs ? t->by.w : NULL, .at = weighs ? t->by.at : 0, .x = t->x};
   size_t i = 0;
   RATIONAL(q);
   new.entry = t->x.step != NONE ? entry_of(f->p, t->x, e) : 0;
-  if (t->x.step != NONE && f->c->degree[t->x.step][new.entry] == 0
+  if (t->x.step != NONE && (f->c == NULL || f->c->degree[t->x.step][new.entry] == 0)
       && interval_zero(value_at(f->p, t->x.step, new.entry)))
     return true;
   while (i < list->n
@@ -199,14 +202,16 @@ through_piece(combination *f, size_t s, size_t e)
   const step *st = &f->p->net->steps[s];
   const term t = term_at(f->p, st, e, 0);
   size_t i = f->p->place[s][e];
-  if (i >= TOUCHED) {
+  if (f->c == NULL) {
+    i &= TOUCHED - 1; /* that piece has the value, too */
+  } else if (i >= TOUCHED) {
     size_t k = i - TOUCHED;
     if (f->c->side[k] == 0)
       return false;
     i = f->p->touched[k].kink + (f->c->side[k] > 0);
   }
   bool weighs = i == 0 && t.by.w != NULL;
-  if (mpq_sgn(&st->piece[i][2]) != 0 || (weighs && t.by.w->wrt))
+  if (mpq_sgn(&st->piece[i][2]) != 0 || (weighs && f->c != NULL && t.by.w->wrt))
     return false;
   through_entry(f, s, e, t.x, entry_of(f->p, t.x, e), weighs ? &t.by.w->value[t.by.at] : &st->piece[i][1],
                 &st->piece[i][0]);
@@ -219,6 +224,8 @@ through_window(combination *f, size_t s, size_t e)
   const step *st = &f->p->net->steps[s];
   size_t place = f->p->place[s][e], to;
   source x = {read_step(st), 0};
+  if (f->c == NULL)
+    place &= TOUCHED - 1;
   if (place >= TOUCHED) {
     size_t k = place - TOUCHED;
     if (f->c->side[k] == 0)
@@ -303,10 +310,11 @@ forget(combination *f, size_t s)
     mpq_set(&f->of[s][e], &zero);
 }
 
-bool
-affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_t b)
+/* From entry a of step s, less b where that is another: did the way end? Then *number is what was added up on it. */
+static bool
+way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *number)
 {
-  combination f = {p, c, s + 1, allocate(s + 1, sizeof *f.of), rational_zero()};
+  combination f = {p, c, s + 1, allocate(s + 1, sizeof *f.of), *number};
   progress found = ON;
   for (size_t t = 0; t <= s; t++)
     f.of[t] = rationals(entries(p, t));
@@ -322,6 +330,20 @@ affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_
   for (size_t t = 0; t <= s; t++)
     rationals_free(f.of[t], entries(p, t));
   free(f.of);
-  mpq_clear(&f.number);
-  return found == YES;
+  *number = f.number;
+  return found != NO; /* or nothing was left */
+}
+
+bool
+affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_t b)
+{
+  RATIONAL(number);
+  return way_ends(p, c, s, a, b, &number);
+}
+
+bool
+cancels(const point *p, size_t s, size_t a, size_t b)
+{
+  RATIONAL(number);
+  return p->net->entries <= MOST_ENTRIES && way_ends(p, NULL, s, a, b, &number) && mpq_sgn(&number) == 0;
 }

@@ -8,4 +8,8 @@
  * function times one that is continuous and not zero there? It must be zero at the weights. */
 bool affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_t b);
 
+/* Is entry a of step s, or where b is another entry that less entry b, certainly zero at the weights, for it cancels but for a
+ * root? Asked of small networks alone. */
+bool cancels(const point *p, size_t s, size_t a, size_t b);
+
 #endif

@@ -52,7 +52,7 @@ tangent_loss(interval *sum, const motion *d)
   intervals_free(by, n);
 }
 
-const char irrational[] = "a gradient is not rational behind a transcendental operator";
+static const char irrational[] = "a gradient is not rational behind a transcendental operator";
 
 /* Adjoints on their way back to wrt's entries. What an irrational number came into is not known, but that it may not be zero:
  * such an entry is marked. */
@@ -420,4 +420,10 @@ void
 kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
 {
   require(kink_gradient(p, c->slope, c, k, option, over, true), irrational);
+}
+
+void
+whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over)
+{
+  require(kink_gradient(p, c->slope, c, k, option, over, false), irrational);
 }

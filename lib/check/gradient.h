@@ -4,7 +4,6 @@
 
 #include "evaluate.h"
 
-extern const char irrational[];        /* what is said of a gradient that is not rational */
 interval *loss_slopes(const point *p); /* [sample * n_outputs + output]: the loss's derivative by it */
 void tangent_loss(interval *sum, const motion *d);
 /* Gradients, into the network's, under a cell (or NULL), settled, of those slopes: then nothing comes from what is constant.
@@ -16,5 +15,6 @@ bool kink_gradient(const point *p, const rational *slope, const cell *c, size_t 
                    bool up_to_a_root);
 /* The same under the cell, up to a root; one that is not rational is a failure. */
 void kink_row(const point *p, const cell *c, size_t k, size_t option, size_t over);
+void whole_row(const point *p, const cell *c, size_t k, size_t option, size_t over); /* not up to anything */
 
 #endif

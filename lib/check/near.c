@@ -7,6 +7,7 @@
 #include "near.h"
 #include "allocate.h"
 #include "cell.h"
+#include "factor.h"
 #include "line.h"
 #include "parallel.h"
 #include "window.h"
@@ -171,6 +172,18 @@ same_pieces(const step *st, const factor *by, size_t j)
   return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
 }
 
+/* An argument that may be at a kink at 0, and cancels but for a root, is 0. */
+static void
+settle_zero(point *p, const step *st, size_t e, size_t kink)
+{
+  const source x = term_at(p, st, e, 0).x;
+  const interval *value = argument(p, st, e);
+  size_t at = entry_of(p, x, e);
+  if (mpq_sgn(&st->at[kink]) == 0 && !interval_exact(value) && mpq_sgn(&value->lo) <= 0 && mpq_sgn(&value->hi) >= 0
+      && cancels(p, x.step, at, at))
+    p->y[x.step][at] = &exactly_zero;
+}
+
 static size_t
 locate(point *p, size_t s, size_t e)
 {
@@ -182,6 +195,7 @@ locate(point *p, size_t s, size_t e)
   for (size_t j = 0; j < st->n_kinks; j++) {
     if (same_pieces(st, &by, j))
       continue;
+    settle_zero(p, st, e, j);
     interval_set(&left, &st->at[j], &st->at[j]);
     interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
     interval_add(&right, &left, &minus_one);

@@ -1,6 +1,7 @@
 /* Touched kinks; windows, the largest of their entries and what is tied. */
 #include "window.h"
 #include "allocate.h"
+#include "factor.h"
 #include "gradient.h"
 #include "identity.h"
 #include "lines.h"
@@ -108,6 +109,8 @@ is_tied(const point *p, size_t s, size_t e, size_t best)
   if (mpq_cmp(&x->hi, &y->lo) < 0)
     return false;
   if (interval_exact(x) && interval_exact(y))
+    return true;
+  if (cancels(p, s, e, best))
     return true;
   leave(UNDECIDED, "cannot tell two entries of a window apart with intervals of %d bits", MAX_BITS);
 }

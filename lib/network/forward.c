@@ -4,6 +4,7 @@
 #include "exact/ball.h"
 #include "exact/upward.h"
 #include "network/piecewise.h"
+#include "network/combination.h"
 #include "network/sign.h"
 
 #include <math.h>
@@ -193,6 +194,27 @@ refine_signs(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
+/* Open arguments that cancel, but for a root, are 0: at a kink there. */
+static void
+find_zeros(clarke_forward *f, size_t i)
+{
+  const clarke_step *s = &f->g->steps[i];
+  clarke_matrix *x = &f->value[s->in[0].value];
+  size_t zero = 0;
+
+  while (zero < s->pieces.n_kinks && mpq_sgn(s->pieces.kink[zero]) != 0)
+    zero++;
+  for (size_t e = 0; zero < s->pieces.n_kinks && s->pieces.slope == CLARKE_NONE && e < x->rows * x->cols; e++) {
+    if (f->piece[i][e] != CLARKE_OPEN || clarke_matrix_compare(x, e / x->cols, e % x->cols, s->pieces.kink[zero]) != 2 ||
+        !clarke_cancels(f, s->in[0].value, e / x->cols, CLARKE_NONE, s->pieces.kink[zero], e % x->cols))
+      continue;
+    memset(x->word + e * x->limbs, 0, x->limbs * sizeof *x->word);
+    x->radius[e] = 0;
+    f->piece[i][e] = CLARKE_AT(zero);
+    f->open--;
+  }
+}
+
 static clarke_status
 run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
 {
@@ -207,6 +229,8 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
+    if (status == CLARKE_OK)
+      find_zeros(f, i);
   }
   if (status == CLARKE_OK)
     status = clarke_piecewise_apply(&f->value[s->out], f->constants, s, x, f->piece[i], err);

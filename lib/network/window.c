@@ -1,11 +1,12 @@
 /* MAX steps: which entries of a window are the largest. */
-#include "network/forward.h"
+#include "network/combination.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* One window: entry[i] is the feature of the i-th place, CLARKE_NONE where there is padding. */
 typedef struct {
+  const clarke_forward *f;
   const clarke_matrix *x;
   clarke_identities *ids;
   const size_t *entry;
@@ -18,7 +19,7 @@ window_at(const clarke_forward *f, size_t step, size_t feature, size_t column)
   const clarke_step *s = &f->g->steps[step];
   size_t x = s->in[0].value;
 
-  return (window){&f->value[x], f->identities, s->in[0].map + feature * s->width, x, s->width,
+  return (window){f, &f->value[x], f->identities, s->in[0].map + feature * s->width, x, s->width,
                   column};
 }
 
@@ -29,13 +30,15 @@ identical(const window *w, size_t i, size_t k)
          clarke_identity_of(w->ids, w->value, w->entry[k], w->column);
 }
 
-/* As clarke_matrix_compare_entries; identical entries are equal. */
+/* As clarke_matrix_compare_entries; identical entries are equal, and those whose difference cancels but for a root. */
 static int
 compare(const window *w, size_t i, size_t k)
 {
   int sign = clarke_matrix_compare_entries(w->x, w->entry[i], w->entry[k], w->column);
 
-  return sign == 2 && w->ids != NULL && identical(w, i, k) ? 0 : sign;
+  if (sign == 2 && w->ids != NULL && identical(w, i, k))
+    return 0;
+  return sign == 2 && !w->f->refining && clarke_cancels(w->f, w->value, w->entry[i], w->entry[k], NULL, w->column) ? 0 : sign;
 }
 
 /* The first place than which none is certainly larger. */

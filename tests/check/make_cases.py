@@ -582,7 +582,14 @@ def no_bend():
          proxies=["LeakyRelu 0 0", "Relu 0 0"], **base)
     base.update(model="no-bend-slope.onnx", proxies=["PRelu 0 0", "Relu 0 0"])
     case("no-bend-slope", 0, "VERIFIED", wrt="b", **base)
-    case("no-bend-slope-moves", 1, "at a kink", wrt="b a", **base)
+    # relu(t) - t cancels: with the slope in wrt it is at the kink, where both slopes are 1.
+    case("no-bend-slope-moves", 0, "VERIFIED", wrt="b a", **base)
+    # sigmoid(2 x) + sigmoid(2 x) - 1 is tanh(x), and no rule here says so.
+    save("no-bend-open.onnx", [
+        helper.make_node("Tanh", ["x"], ["t"]), helper.make_node("Add", ["x", "x"], ["x2"]), helper.make_node("Sigmoid", ["x2"], ["s"]),
+        helper.make_node("Add", ["s", "s"], ["s2"]), helper.make_node("Sub", ["s2", "b"], ["u"]),
+        helper.make_node("Sub", ["u", "t"], ["zero"]), helper.make_node("Relu", ["zero"], ["out"])], ["N", 1], ["N", 1], dict(b=[1]))
+    case("no-bend-open", 1, "at a kink", **{**base, "model": "no-bend-open.onnx", "proxies": ["Relu 0 0"]})
 
 
 def constant_behind():
@@ -2175,6 +2182,28 @@ def factors():
     batch("parallel-roots.npz", [[0, 1, 1, 0, 1, 1]])
     case("parallel-roots", 1, "not rational", verdict="not-in-clarke", model="parallel-roots.onnx", data="parallel-roots.npz",
          touched=2, proxies=["Relu 0 0"], tie="hybrid 19/12", wrt="w", evidence="evidence bound\nv w 0 1\nparallel 0 1\ntree\nbranch 0\nleaf\nleaf\nleaf")
+    # Two entries with other identities that are equal and irrational: their difference cancels but for the root. And a kink whose
+    # argument is the sum of two opposite ones.
+    batch("cancel.npz", [[[1, 0, 0], [0, 1, 0]]])
+    conv, instance = helper.make_node("Conv", ["x", "w"], ["y"], "conv"), helper.make_node(
+        "InstanceNormalization", ["y", "s", "b"], ["n"], "norm", epsilon=0.25)
+    way = "evidence ad\ncell ad\ndirections 1\ndirection\nmove w at {0} {1}"
+    for name, w, touched in [("tie", [1, 1], 1), ("no-tie", [1, 1 + 2**-20], 0)]:
+        save(f"cancel-{name}.onnx", [conv, instance, helper.make_node("GlobalMaxPool", ["n"], ["out"], "pool")],
+             ["N", 2, 3], None, dict(w=[[[w[0]], [w[1]]]], s=[1], b=[3]))
+        at = dict(verdict="in-bouligand", model=f"cancel-{name}.onnx", data="cancel.npz", touched=touched, proxies=[])
+        tie = dict(tie="tie GlobalMaxPool first")
+        case(f"cancel-{name}", 0, "VERIFIED", evidence=way.format(0, 1) if touched else NOTHING, **at, **tie)
+        if touched:
+            case(f"cancel-{name}-wrong", 1, "wrong side", evidence=way.format(1, 1), **at, **tie)
+            case(f"cancel-{name}-still", 1, "no direction moves", evidence=NOTHING, **at, **tie)
+    # Values 1, 1, 0: over the root 1/3, 1/3 and -2/3. Their sum is 0 in all networks; twice the first plus the last is 0 here.
+    for name, v, verdict in [("sum", [[2], [0], [1]], "VERIFIED"), ("no-sum", [[2], [0], [1.5]], "the number of touched kinks is 0")]:
+        save(f"cancel-{name}.onnx",
+             [conv, instance, helper.make_node("Flatten", ["n"], ["f"], "flat"), dense("f", "v", "z"), rho("z", "out")],
+             ["N", 2, 3], None, dict(w=[[[1], [1]]], s=[1], b=[0], v=v))
+        case(f"cancel-{name}", 0 if verdict == "VERIFIED" else 1, verdict, verdict="in-bouligand", model=f"cancel-{name}.onnx",
+             data="cancel.npz", touched=1, proxies=["Relu 0 0"], evidence=way.format(0, -1), wrt="w")
 
 
 def resting():

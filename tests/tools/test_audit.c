@@ -54,7 +54,7 @@ save_capped_model(void)
   clarke_model_clear(&m);
 }
 
-/* s - s for a sigmoid s is zero, but no enclosure says so. */
+/* sigmoid(p) + sigmoid(-p) - 1 is zero, but no enclosure says so. */
 static void
 save_open_model(void)
 {
@@ -62,16 +62,16 @@ save_open_model(void)
 
   model_begin(&m, 16);
   model_input(&m, "x", SHAPE(-1, 2,));
-  model_floats(&m, "W", SHAPE(2, 1,))[0] = 1;
-  m.tensors[0].real[1] = -1;
+  model_floats(&m, "W", SHAPE(2, 2,))[0] = 1;
+  m.tensors[0].real[1] = m.tensors[0].real[2] = -1;
+  m.tensors[0].real[3] = 1;
   model_node(&m, "MatMul", "x,W", "p");
   model_node(&m, "Sigmoid", "p", "s");
-  model_floats(&m, "U", SHAPE(1, 2,))[0] = 1;
-  m.tensors[1].real[1] = -1;
-  model_node(&m, "MatMul", "s,U", "two");
   model_floats(&m, "V", SHAPE(2, 1,))[0] = 1;
-  m.tensors[2].real[1] = 1;
-  model_node(&m, "MatMul", "two,V", "zero");
+  m.tensors[1].real[1] = 1;
+  model_node(&m, "MatMul", "s,V", "one");
+  model_floats(&m, "C", SHAPE(1,))[0] = -1;
+  model_node(&m, "Add", "one,C", "zero");
   model_node(&m, "Relu", "zero", "z");
   model_output(&m, "z");
   save_model(folder, "open.onnx", &m);
