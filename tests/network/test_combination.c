@@ -1,0 +1,150 @@
+/* Entries of linear steps as products, beside the exact pass; numbers that cancel but for a root, and some that do not. */
+#include "../ok.h"
+#include "models.h"
+
+#include "network/combination.h"
+#include "network/product.h"
+#include "network/replay.h"
+
+/* A model that holds linear steps and an InstanceNormalization over three entries, and a kink that keeps the pass. */
+typedef struct {
+  clarke_graph g;
+  clarke_replay replay;
+  clarke_tensor x;
+  double entry[6];
+} passed;
+
+/* x: two channels of three entries. Conv gives x[0] + x[1] + shift and 2 x[0] - x[1] + shift. */
+static void
+pass_begin(passed *p, const double *x)
+{
+  static const double kernel[] = {1, 1, 2, -1};
+  clarke_model m;
+
+  memcpy(p->entry, x, sizeof p->entry);
+  p->x = (clarke_tensor){.name = "x", .dtype = CLARKE_F32, .rank = 3, .dims = {1, 2, 3}, .count = 6, .real = p->entry};
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 2, 3,));
+  memcpy(model_floats(&m, "K", SHAPE(2, 2, 1,)), kernel, sizeof kernel);
+  model_floats(&m, "B", SHAPE(2,))[0] = 0.5;
+  model_node(&m, "Conv", "x,K,B", "c");
+  model_floats(&m, "S", SHAPE(2,))[0] = 3;
+  m.tensors[2].real[1] = -2;
+  model_floats(&m, "T", SHAPE(2,))[0] = 1;
+  attr_float(model_node(&m, "InstanceNormalization", "c,S,T", "n"), "epsilon", 0.25);
+  model_node(&m, "Relu", "n", "z");
+  model_output(&m, "z");
+  clarke_graph_init(&p->g);
+  clarke_replay_init(&p->replay);
+  OK(clarke_graph_build(&p->g, &m, &p->x, &error));
+  OK(clarke_graph_wrt(&p->g, NULL, 0, &error));
+  OK(clarke_replay_run(&p->replay, &p->g, &p->x, true, 1, &error));
+  clarke_model_clear(&m);
+}
+
+static void
+pass_end(passed *p)
+{
+  clarke_replay_clear(&p->replay);
+  clarke_graph_clear(&p->g);
+}
+
+static bool
+is_linear(const clarke_step *s)
+{
+  return s->kind == CLARKE_GATHER || s->kind == CLARKE_SUM || s->kind == CLARKE_DENSE || (s->kind == CLARKE_SCALE && !s->root);
+}
+
+/* The sum of the products of one entry. */
+static double
+sum_of(const clarke_product *list, size_t n, const passed *p)
+{
+  double sum = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    const clarke_product *t = &list[i];
+
+    sum += t->coef * (t->c != CLARKE_NONE ? p->g.values[t->c].real[t->c_entry] : 1) *
+           (t->x != CLARKE_NONE ? clarke_matrix_get_double(&p->replay.near.value[t->x], t->x_entry, 0) : 1);
+  }
+  return sum;
+}
+
+START_TEST(products_add_up_to_entries)
+{
+  size_t seen[CLARKE_MAX + 1] = {0};
+  passed p;
+
+  pass_begin(&p, (const double[]){1, 2, -3, 0.5, 4, 0});
+  for (size_t i = 0; i < p.g.n_steps; i++) {
+    const clarke_step *s = &p.g.steps[i];
+    clarke_product list[16];
+
+    if (!is_linear(s))
+      continue;
+    ck_assert_uint_le(clarke_step_products_most(s), 16);
+    for (size_t f = 0; f < p.g.values[s->out].count; f++) {
+      const size_t n = clarke_step_products(list, &p.g, s, f);
+
+      ck_assert_uint_le(n, clarke_step_products_most(s));
+      ck_assert_double_eq_tol(sum_of(list, n, &p), clarke_matrix_get_double(&p.replay.near.value[s->out], f, 0), 1e-12);
+      seen[s->kind]++;
+    }
+  }
+  ck_assert(seen[CLARKE_DENSE] > 0 && seen[CLARKE_SCALE] > 0 && seen[CLARKE_SUM] > 0);
+  pass_end(&p);
+}
+END_TEST
+
+/* Of channel 0: x[0] + x[1] is 1, 1 (or 1 + 2^-30) and 3, normalized over an irrational root; T adds 1. */
+START_TEST(equal_numerators_cancel)
+{
+  for (int near = 0; near < 2; near++) {
+    passed p;
+    size_t value;
+    mpq_t one;
+
+    pass_begin(&p, (const double[]){1, near ? 0x1p-30 : 0, 1, 0, 1, 2});
+    value = p.g.steps[p.g.n_steps - 1].in[0].value;
+    ck_assert(clarke_matrix_radius(&p.replay.near.value[value], 0, 0) > 0);
+    ck_assert(clarke_cancels(&p.replay.near, value, 0, 1, NULL, 0) == !near);
+    ck_assert(!clarke_cancels(&p.replay.near, value, 0, 2, NULL, 0));
+    mpq_init(one);
+    mpq_set_ui(one, 1, 1);
+    ck_assert(!clarke_cancels(&p.replay.near, value, 0, CLARKE_NONE, one, 0));
+    mpq_clear(one);
+    pass_end(&p);
+  }
+}
+END_TEST
+
+/* x[0] + x[1] of 0, 1, -1: the first is its mean, so it is T alone. */
+START_TEST(a_number_less_itself_is_zero)
+{
+  passed p;
+  size_t value;
+  mpq_t q;
+
+  pass_begin(&p, (const double[]){0, 1, -1, 0, 0, 0});
+  value = p.g.steps[p.g.n_steps - 1].in[0].value;
+  mpq_init(q);
+  mpq_set_ui(q, 1, 1);
+  ck_assert(clarke_cancels(&p.replay.near, value, 0, CLARKE_NONE, q, 0));
+  ck_assert(!clarke_cancels(&p.replay.near, value, 1, CLARKE_NONE, q, 0));
+  mpq_set_ui(q, 0, 1);
+  ck_assert(!clarke_cancels(&p.replay.near, value, 0, CLARKE_NONE, q, 0));
+  mpq_clear(q);
+  pass_end(&p);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("combination");
+
+  tcase_add_test(tests, products_add_up_to_entries);
+  tcase_add_test(tests, equal_numerators_cancel);
+  tcase_add_test(tests, a_number_less_itself_is_zero);
+  return run_tests();
+}
