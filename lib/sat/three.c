@@ -133,7 +133,8 @@ clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err)
   if (seen == NULL || kept == NULL)
     status = clarke_no_memory(err);
   for (size_t c = 0; c < f->n_clauses && status == CLARKE_OK; c++) {
-    n = take_once(t, kept, seen, c + 1, f->literal + f->first[c], f->first[c + 1] - f->first[c]);
+    n = f->first[c + 1] - f->first[c];
+    n = n > 0 ? take_once(t, kept, seen, c + 1, f->literal + f->first[c], n) : 0;
     status = add_clause(t, kept, n, err);
   }
   free(seen);

@@ -356,7 +356,7 @@ START_TEST(networks)
     }
     for (size_t i = 0; i < p.n; i++)
       kinks += p.instruction[i].kind == CLARKE_DO_PIECEWISE || p.instruction[i].kind == CLARKE_DO_ORDER;
-    if (kinks > 0 && kinks <= 9 && !g.parameters[0].wrt)
+    if (kinks > 0 && kinks <= 9 && (g.n_parameters == 0 || !g.parameters[0].wrt))
       compare_code(&refused, &p, entry, dim, k % 3 == 0, "a network");
     compared += !refused;
     regions_of_several += !refused && kinks > 3;
