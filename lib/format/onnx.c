@@ -266,6 +266,8 @@ read_opset(clarke_model *m, clarke_wire_span span, clarke_error *err)
   }
   if (status != CLARKE_OK)
     return status;
+  if (!clarke_text_valid((const char *)domain.data, domain.size))
+    return clarke_fail(err, CLARKE_EINPUT, "the domain of an operator set is no text: UTF-8 without control characters");
   if (domain.size != 0 && (domain.size != 7 || memcmp(domain.data, "ai.onnx", 7) != 0))
     return CLARKE_OK;
   if (m->opset != 0)

@@ -394,6 +394,8 @@ static void spoil_unknown_attr(parts *p) { put_int(&p->attr, 12, 1); }
 static void spoil_unknown_tensor(parts *p) { put_int(&p->tensor, 15, 1); }
 static void spoil_unknown_port(parts *p) { put_int(&p->input, 5, 1); }
 static void spoil_unknown_opset(parts *p) { put_int(&p->opset, 3, 1); }
+static void spoil_opset_domain(parts *p) { put_string(&p->opset, 1, "\xff\xfe"); }
+static void spoil_opset_control(parts *p) { put_string(&p->opset, 1, "a\x01"); }
 static void spoil_doc_twice(parts *p) { put_string(&p->node, 6, "a"), put_string(&p->node, 6, "b"); }
 static void spoil_doc_type(parts *p) { put_int(&p->graph, 10, 1); }
 static void spoil_type_twice(parts *p) { put_bytes(&p->input, 2, "\x0a\x02\x08\x0b", 4); }
@@ -425,6 +427,8 @@ static const struct {
   { spoil_unknown_tensor, "TensorProto has a field 15" },
   { spoil_unknown_port, "ValueInfoProto has a field 5" },
   { spoil_unknown_opset, "OperatorSetIdProto has a field 3" },
+  { spoil_opset_domain, "the domain of an operator set is no text" },
+  { spoil_opset_control, "the domain of an operator set is no text" },
   { spoil_doc_twice, "NodeProto.doc_string is given twice" },
   { spoil_doc_type, "GraphProto.doc_string has wire type 0; expected 2" },
   { spoil_type_twice, "ValueInfoProto.type is given twice" },
