@@ -16,6 +16,7 @@ import tempfile
 from fractions import Fraction
 
 import torch
+from torch import library as dispatcher
 from torch import nn
 from torch.nn import functional as F
 
@@ -232,13 +233,13 @@ def refusals(folder):
 
 def wrong_derivative(folder):
     """A backward operator of its own at the kink of relu is found."""
-    library = torch.library.Library("aten", "IMPL")
-    library.impl("threshold_backward", lambda g, x, t: g * (x >= t), "CPU")
+    overrides = dispatcher.Library("aten", "IMPL")
+    overrides.impl("threshold_backward", lambda g, x, t: g * (x >= t), "CPU")
     try:
         model = runs.Lemma2()
         refused(folder, "at its kink 0 the derivative that ran is not 0", model, summed(torch.ones(1, 1)))
     finally:
-        library._destroy()
+        overrides._destroy()
 
 
 def threshold(folder):
