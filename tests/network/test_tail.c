@@ -146,18 +146,10 @@ END_TEST
 int
 main(void)
 {
-  Suite *suite = suite_create("tail");
-  TCase *tcase = tcase_create("tail");
-  SRunner *runner;
-  int failed;
+  TCase *tcase = tests_of("tail");
 
   tcase_add_test(tcase, known);
   tcase_add_test(tcase, unknown);
   tcase_add_test(tcase, shapes);
-  suite_add_tcase(suite, tcase);
-  runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -307,22 +307,13 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("arrangement");
-  TCase *tc = tcase_create("arrangement");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("arrangement");
 
-  tcase_set_timeout(tc, 300);
   tcase_add_test(tc, generic);
   tcase_add_test(tc, permutations);
   tcase_add_test(tc, definition);
   tcase_add_test(tc, thin);
   tcase_add_test(tc, zeros);
   tcase_add_test(tc, ended);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -408,21 +408,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("regions");
-  TCase *tc = tcase_create("regions");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("regions");
 
-  tcase_set_timeout(tc, 300);
   tcase_add_test(tc, inside);
   tcase_add_test(tc, around);
   tcase_add_test(tc, networks);
   tcase_add_test(tc, known);
   tcase_add_test(tc, refused);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

@@ -108,17 +108,8 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("segment");
-  TCase *tc = tcase_create("segment");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("segment");
 
-  tcase_set_timeout(tc, 300);
   tcase_add_test(tc, conservative);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? 0 : 1;
+  return run_tests();
 }

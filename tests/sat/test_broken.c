@@ -76,19 +76,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("broken");
-  TCase *tc = tcase_create("broken");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("broken");
 
   tcase_add_checked_fixture(tc, begin, end);
   tcase_add_test(tc, clauses);
   tcase_add_test(tc, networks);
   tcase_add_test(tc, refutations);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -173,20 +173,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("formulas");
-  TCase *tc = tcase_create("formulas");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("formulas");
 
   tcase_add_test(tc, reads);
   tcase_add_loop_test(tc, refuses, 0, sizeof bad / sizeof *bad);
   tcase_add_test(tc, rewrites);
   tcase_add_test(tc, means_the_same);
   tcase_add_test(tc, too_many_variables);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

@@ -264,21 +264,12 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("network");
-  TCase *tc = tcase_create("network");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("network");
 
   tcase_add_test(tc, example);
   tcase_add_test(tc, values);
   tcase_add_test(tc, written);
   tcase_add_test(tc, decodes);
   tcase_add_test(tc, too_large);
-  tcase_set_timeout(tc, 60);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }

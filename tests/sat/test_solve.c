@@ -181,20 +181,11 @@ END_TEST
 int
 main(void)
 {
-  Suite *s = suite_create("solve");
-  TCase *tc = tcase_create("solve");
-  SRunner *runner;
-  int failed;
+  TCase *tc = tests_of("solve");
 
   tcase_add_test(tc, small);
   tcase_add_test(tc, threshold);
   tcase_add_test(tc, larger);
   tcase_add_test(tc, gives_up);
-  tcase_set_timeout(tc, 250);
-  suite_add_tcase(s, tc);
-  runner = srunner_create(s);
-  srunner_run_all(runner, CK_NORMAL);
-  failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed != 0;
+  return run_tests();
 }
