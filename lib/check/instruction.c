@@ -27,7 +27,7 @@ static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
 
 /* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three
  * coefficients a piece. */
-static const function functions[] = {
+static const callable functions[] = {
     {"exp", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"log", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
     {"sqrt", NULL, AN_ANALYTIC, 0, 0, {0}, NULL},
@@ -71,7 +71,7 @@ kink_take(size_t i, size_t k, const proxy *p)
   kink_table[i].proxy[k] = *p;
 }
 
-const function *
+const callable *
 find_function(const char *name)
 {
   for (size_t f = 0; f < N_FUNCTIONS; f++)
@@ -197,7 +197,7 @@ operand_sum(operand v, const rational *c)
 /* ---- Functions */
 
 static kinked *
-kinks_of(const function *f)
+kinks_of(const callable *f)
 {
   size_t o = 0;
   while (strcmp(kink_table[o].name, f->operator) != 0)
@@ -207,7 +207,7 @@ kinks_of(const function *f)
 
 /* The pieces of function f with the numbers a and b of its call. */
 static pieces *
-make_pieces(const function *f, operand *arguments, size_t n)
+make_pieces(const callable *f, operand *arguments, size_t n)
 {
   pieces *p = allocate(1, sizeof *p);
   rational given[2] = {rational_zero(), rational_zero()};
@@ -239,7 +239,7 @@ make_pieces(const function *f, operand *arguments, size_t n)
 }
 
 operand
-operand_pointwise(const function *f, proxy how, operand x, operand *arguments, size_t n)
+operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n)
 {
   instruction i = {.kind = A_POINTWISE, .name = f->operator, .proxy = how };
   i.pieces = make_pieces(f, arguments, n);
@@ -249,7 +249,7 @@ operand_pointwise(const function *f, proxy how, operand x, operand *arguments, s
 
 /* The k-th largest of the entries, for one k or, ascending, for all. */
 operand
-operand_order(const function *f, proxy how, operand v, size_t k)
+operand_order(const callable *f, proxy how, operand v, size_t k)
 {
   bool sort = strcmp(f->name, "sort") == 0;
   instruction i = {.kind = AN_ORDER, .name = f->operator, .proxy = how, .n = v.n, .in = v.at};

@@ -88,10 +88,10 @@ typedef struct {
   deed kind;
   size_t least, most;
   const char *preset[2], *pieces;
-} function;
-const function *find_function(const char *name); /* NULL: none has the name */
-operand operand_pointwise(const function *f, proxy how, operand x, operand *arguments, size_t n);
+} callable;
+const callable *find_function(const char *name); /* NULL: none has the name */
+operand operand_pointwise(const callable *f, proxy how, operand x, operand *arguments, size_t n);
 /* The k-th largest of the entries, for one k or, ascending, for all. */
-operand operand_order(const function *f, proxy how, operand v, size_t k);
+operand operand_order(const callable *f, proxy how, operand v, size_t k);
 
 #endif

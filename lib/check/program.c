@@ -99,7 +99,7 @@ read_proxy(bool order, size_t depth)
 }
 
 static operand
-call(const function *f, size_t depth)
+call(const callable *f, size_t depth)
 {
   const char *name = f->name;
   deed what = f->kind;
@@ -170,7 +170,7 @@ primary(size_t depth)
   } else if (is("[")) {
     v = list(depth, "]", each, &n);
   } else {
-    const function *f = find_function(token_text);
+    const callable *f = find_function(token_text);
     n = n_names > 0 ? *find_name(token_text) : 0;
     expect(token == 'a' && (f != NULL || n > 0), "program, line %zu: what is '%.40s'?", text_line, token_text);
     advance();
