@@ -46,6 +46,11 @@ void clarke_roundoff_clear(clarke_roundoff *r);
 /* The activations. */
 clarke_status clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err);
 
+/* The same step by step, each when f has its output's values: size and error of that output. What is put there afterwards is
+ * what the steps behind go on from. */
+clarke_status clarke_roundoff_begin(clarke_roundoff *r, clarke_error *err);
+clarke_status clarke_roundoff_step(clarke_roundoff *r, size_t step, clarke_error *err);
+
 /* The gradients: grad (n_values) as clarke_reverse_run left it with the slopes above; scale: what the loss was multiplied by,
  * at least in absolute value. bound[p]: count entries for each parameter in wrt; made by malloc, freed by the caller. */
 clarke_status clarke_roundoff_backward(double **bound, clarke_roundoff *r, const clarke_matrix *grad, double scale,

@@ -341,10 +341,11 @@ mark_overflow(clarke_roundoff *r, size_t v, size_t n)
       r->error[v][e] = INFINITY;
 }
 
-static clarke_status
-begin(clarke_roundoff *r, clarke_error *err)
+clarke_status
+clarke_roundoff_begin(clarke_roundoff *r, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
+  const clarke_matrix *x = &r->f->value[g->input];
 
   r->size = calloc(g->n_values + 1, sizeof *r->size);
   r->error = calloc(g->n_values + 1, sizeof *r->error);
@@ -352,40 +353,48 @@ begin(clarke_roundoff *r, clarke_error *err)
   r->wide = calloc(g->n_values + 1, sizeof *r->wide);
   if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL)
     return clarke_no_memory(err);
-  for (size_t v = 0; v < g->n_values; v++) {
-    const clarke_matrix *m = &r->f->value[v];
-
-    if (g->values[v].constant || m->rows == 0)
-      continue;
-    r->size[v] = clarke_roundoff_sizes(m);
-    r->error[v] = calloc(m->rows * m->cols + 1, sizeof **r->error);
-    if (r->size[v] == NULL || r->error[v] == NULL)
-      return clarke_no_memory(err);
-  }
-  for (size_t e = 0; e < r->f->value[g->input].rows * r->f->n; e++)
+  r->size[g->input] = clarke_roundoff_sizes(x);
+  r->error[g->input] = calloc(x->rows * x->cols + 1, sizeof **r->error);
+  if (r->size[g->input] == NULL || r->error[g->input] == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < x->rows * x->cols; e++)
     r->error[g->input][e] = clarke_roundoff_constant(r, r->size[g->input][e]);
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_roundoff_step(clarke_roundoff *r, size_t i, clarke_error *err)
+{
+  const clarke_graph *g = r->f->g;
+  const clarke_step *s = &g->steps[i];
+  const clarke_matrix *m = &r->f->value[s->out];
+  clarke_status status;
+
+  r->size[s->out] = clarke_roundoff_sizes(m);
+  r->error[s->out] = calloc(m->rows * m->cols + 1, sizeof **r->error);
+  if (r->size[s->out] == NULL || r->error[s->out] == NULL)
+    return clarke_no_memory(err);
+  if (s->kind == CLARKE_PIECEWISE)
+    r->steepest[i] = clarke_piecewise_lipschitz(g, s);
+  const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
+  status = step_errors(&p, err);
+  if (status == CLARKE_OK)
+    mark_overflow(r, s->out, p.count * p.n);
+  return status;
 }
 
 clarke_status
 clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
-  clarke_status status = begin(r, err);
+  clarke_status status = clarke_roundoff_begin(r, err);
 
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
-    const clarke_step *s = &g->steps[i];
-    const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
-
-    if (r->error[s->out] == NULL)
+    if (r->f->value[g->steps[i].out].rows == 0)
       continue;
-    if (s->kind == CLARKE_PIECEWISE)
-      r->steepest[i] = clarke_piecewise_lipschitz(g, s);
-    status = step_errors(&p, err);
-    if (status != CLARKE_OK)
-      break;
-    mark_overflow(r, s->out, p.count * p.n);
-    compare_recorded(r, s->out);
+    status = clarke_roundoff_step(r, i, err);
+    if (status == CLARKE_OK)
+      compare_recorded(r, g->steps[i].out);
   }
   return status;
 }
