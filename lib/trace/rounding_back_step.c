@@ -1,5 +1,6 @@
 /* Bounds of gradients: what each kind of step hands on (docs/rounding-bound.md has the rules). */
 #include "trace/rounding_back.h"
+#include "trace/rounding_dense.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,43 +134,47 @@ back_scale(const clarke_roundback *p, clarke_error *err)
   return status;
 }
 
-/* One product w x of entry e's sum, to x and to w. */
+/* Of the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error. */
 static void
-back_product(const clarke_roundback *p, size_t e, size_t at, size_t from, clarke_rounding_sum *x, clarke_rounding_sum *w)
+back_products(const clarke_roundback *p, clarke_rounding_sum *x, clarke_rounding_sum *w, const clarke_dense_sizes *sizes,
+              const double *all)
 {
-  const size_t weight = p->s->dense.weight, operand = p->s->in[0].value;
-  const double g = p->size[e], off = p->error[e];
-
   if (x != NULL) {
-    const double size = fabs(p->g->values[weight].real[at]), cast = clarke_roundoff_constant(p->r, size);
-
-    add(x, from, (size + cast) * off + cast * g, (size + cast) * (g + off));
+    clarke_roundoff_dense_back(x->error, p->s, sizes->weight, p->error, p->n);
+    clarke_roundoff_dense_back(x->error, p->s, sizes->cast, all, p->n);
+    clarke_roundoff_dense_back(x->mass, p->s, sizes->weight, all, p->n);
+    clarke_roundoff_dense_back(x->mass, p->s, sizes->cast, all, p->n);
   }
   if (w != NULL) {
-    const double size = p->r->size[operand][from], error = p->r->error[operand][from];
-
-    add(w, at, (size + error) * off + error * g, (size + error) * (g + off));
+    clarke_roundoff_dense_weight(w->error, p->s, p->error, sizes->top, p->n);
+    clarke_roundoff_dense_weight(w->error, p->s, p->size, p->r->error[p->s->in[0].value], p->n);
+    clarke_roundoff_dense_weight(w->mass, p->s, all, sizes->top, p->n);
   }
 }
 
-static void
-back_dense(const clarke_roundback *p)
+static clarke_status
+back_dense(const clarke_roundback *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
   clarke_rounding_sum *x = target(p, p->s->in[0].value), *w = target(p, d->weight);
+  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
+                                    clarke_roundoff_tops(p->r, p->s->in[0].value)};
+  double *all = malloc((p->count * p->n + 1) * sizeof *all);
+  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && all != NULL;
 
-  for (size_t f = 0; f < p->count; f++) {
-    const size_t r = f % d->repeat, o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
-
-    for (size_t i = 0; i < d->inner; i++)
-      for (size_t j = 0; j < p->n; j++)
-        back_product(p, f * p->n + j, d->transposed ? i * d->outer + o : (d->grouped ? b * d->outer + o : o) * d->inner + i,
-                     ((b * d->inner + i) * d->repeat + r) * p->n + j, x, w);
-  }
+  for (size_t e = 0; well && e < p->count * p->n; e++)
+    all[e] = p->size[e] + p->error[e];
+  if (well)
+    back_products(p, x, w, &sizes, all);
+  free(sizes.weight);
+  free(sizes.cast);
+  free(sizes.top);
+  free(all);
   if (x != NULL)
     x->terms += (double)d->outer;
   if (w != NULL)
     w->terms += (double)p->n * (double)d->repeat * (double)(d->grouped ? 1 : d->blocks);
+  return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* PRelu's slope: x, where the computed argument may be below 0. */
@@ -222,7 +227,8 @@ back_analytic(const clarke_roundback *p)
   clarke_rounding_sum *to = target(p, p->s->in[0].value);
 
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
-    const double off = p->r->error[y][e], top = p->r->size[y][e] + off;
+    /* the value may be computed anew: within 8 units */
+    const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, 8, p->r->size[y][e]), top = p->r->size[y][e] + off;
     const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
                         + clarke_matrix_radius(slope, e / p->n, e % p->n);
     const double apart = 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
@@ -348,8 +354,7 @@ clarke_roundback_rule(const clarke_roundback *p, clarke_error *err)
   case CLARKE_SCALE:
     return back_scale(p, err);
   case CLARKE_DENSE:
-    back_dense(p);
-    return CLARKE_OK;
+    return back_dense(p, err);
   case CLARKE_PIECEWISE:
     return back_piecewise(p, err);
   case CLARKE_ANALYTIC:

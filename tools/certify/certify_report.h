@@ -1,0 +1,17 @@
+/* clarke certify RUN/: a recorded step, node by node. */
+#ifndef CLARKE_TOOLS_CERTIFY_REPORT_H
+#define CLARKE_TOOLS_CERTIFY_REPORT_H
+
+#include "session/certify.h"
+#include "watch.h"
+
+typedef struct {
+  clarke_certify_request ask;
+  bool json;
+  clarke_watch_limits watch;
+} clarke_certify_command;
+
+/* The whole command: *exit_status is that of the answer (command.h). */
+clarke_status clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err);
+
+#endif
