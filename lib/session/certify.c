@@ -12,11 +12,13 @@ clarke_certified_init(clarke_certified *c)
   clarke_record_init(&c->record);
   clarke_audit_session_init(&c->audit);
   clarke_certify_init(&c->nodes);
+  clarke_branches_init(&c->pattern);
 }
 
 void
 clarke_certified_clear(clarke_certified *c)
 {
+  clarke_branches_clear(&c->pattern);
   clarke_certify_clear(&c->nodes);
   if (c->constants.constant != NULL)
     clarke_constants_clear(&c->constants);
@@ -57,17 +59,16 @@ find_log_softmax(clarke_certified *c, clarke_error *err)
 
 /* Files become a graph with the step's parameters, a batch, a loss. */
 static clarke_status
-read_step(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
+read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err)
 {
-  clarke_audit_request ask = {.threads = 1};
   clarke_status status = clarke_record_open(&c->record, q->folder, q->step, err);
 
   if (status == CLARKE_OK)
-    status = clarke_record_request(&ask, &c->record, err);
+    status = clarke_record_request(ask, &c->record, err);
   if (status == CLARKE_OK)
-    status = clarke_audit_session_read(&c->audit, &ask, err);
+    status = clarke_audit_session_read(&c->audit, ask, err);
   if (status == CLARKE_OK)
-    status = clarke_checkpoint_read(&c->audit, &ask, err);
+    status = clarke_checkpoint_read(&c->audit, ask, err);
   if (status == CLARKE_OK)
     status = clarke_constants_init(&c->constants, &c->audit.graph, err);
   return status == CLARKE_OK ? find_log_softmax(c, err) : status;
@@ -98,12 +99,16 @@ certify_nodes(clarke_certified *c, clarke_error *err)
 clarke_status
 clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
 {
-  clarke_status status = read_step(c, q, err);
+  clarke_audit_request ask = {.threads = 1};
+  clarke_status status = read_step(c, &ask, q, err);
 
   if (status == CLARKE_OK)
     status = clarke_record_rounding(&c->nodes.by, &c->record, err);
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
+  c->replayed = !q->nodes_only;
+  if (status == CLARKE_OK && c->replayed)
+    status = clarke_certified_semantics(c, &ask, err);
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
 }
 

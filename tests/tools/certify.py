@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["bounds", "fresh", "lemma2", "small", "tied", "two-zeros"]
+TRACED = ["bounds", "fresh", "lemma2", "own-side", "parted", "small", "tied", "two-zeros"]
 draw = random.Random(13)
 failures = 0
 
@@ -63,6 +63,36 @@ def as_recorded():
             expect(node["answer"] == "bit-exact", node)
 
 
+def patterns():
+    """Where records part from exact arithmetic, and both semantics."""
+    verdicts = {"lemma2": "not-in-clarke", "bounds": "in-clarke"}
+    for name in TRACED:
+        answer = report(os.path.join(RUNS, name))[1]
+        real, recorded = (answer["semantics"][k]["verdict"] for k in ("real", "recorded"))
+        pattern = answer["pattern"]
+        expect(pattern["parted"] == len(pattern["list"]) and pattern["open"] == pattern["unrecorded"] == 0, f"{name}: {pattern}")
+        expect(real == verdicts.get(name, "in-bouligand"), f"{name}: {real}")
+        expect(name == "parted" or recorded == real, f"{name}: {recorded}")
+        if name not in ("parted", "own-side"):
+            expect(pattern["parted"] == 0, f"{name}: {pattern}")
+    answer = report(os.path.join(RUNS, "parted"))[1]
+    pool = "max_pool2d_with_indices"
+    expect([(p["node"], p["index"], p["sample"], p["parting"], p["same_gradient"]) for p in answer["pattern"]["list"]]
+           == [("relu", "[0, 0, 2]", 0, "recorded at the kink", False), ("relu", "[0, 0, 4]", 0, "exactly at the kink", False),
+               (pool, "[0, 0, 0]", 0, "a loser taken as winner", False), (pool, "[0, 0, 1]", 0, "recorded as a tie", True),
+               (pool, "[0, 0, 2]", 0, "exactly a tie", True)], f"parted: {answer['pattern']}")
+    expect(answer["semantics"]["recorded"] == {"verdict": "undecided", "why": "at 2 kinks or windows the record took a branch that the real "
+           "function does not take at these parameters: its gradient belongs to another cell"}, f"parted: {answer['semantics']}")
+    answer = report(os.path.join(RUNS, "own-side"))[1]
+    expect(answer["pattern"]["parted"] == 1 and "directions realize them" in answer["semantics"]["recorded"]["why"], f"own-side: {answer}")
+    for name in ("parted", "small-light"):
+        status, out, _ = certify(os.path.join(RUNS, name), "--nodes", "--json")
+        expect(json.loads(out)["semantics"] is None and json.loads(out)["pattern"] is None, f"{name}: --nodes")
+        expect(status == (3 if name == "small-light" else 0), f"{name}: --nodes: {status}")
+    status, out, _ = certify(os.path.join(RUNS, "small"), "--json", "--timeout", "0")
+    expect(status == 3, f"stopped: {status}")
+
+
 def tensors_of(changed):
     """(file, tensor, part, name) of all that is certified."""
     for tensor in records.tensors(changed.bytes_of("trace")):
@@ -74,7 +104,7 @@ def tensors_of(changed):
 
 
 def changed_numbers(folder):
-    """One entry, by a 32nd of the tensor's largest: the first that is refuted is that one."""
+    """One entry, by a 32nd of the tensor's largest (of sums that cancel, by more): the first that is refuted is that one."""
     for name in TRACED:
         for which, tensor, part, node in tensors_of(records.Changed(folder, RUNS, name)):
             if part == "indices":
@@ -83,7 +113,7 @@ def changed_numbers(folder):
                 changed = records.Changed(folder, RUNS, name)
                 values = changed.values(which, tensor)
                 entry = draw.randrange(len(values))
-                by = max(map(abs, values)) / 32 or 1 / 32
+                by = max(max(map(abs, values)) / 32, 2 ** -15)
                 changed.put_value(which, tensor, entry, values[entry] + draw.choice([-by, by]))
                 status, answer = report(changed.run)
                 found = first_refuted(answer)
@@ -133,7 +163,7 @@ def bad_input(folder):
     expect(status == 2 and "output/1/relu" in error, f"NaN: {status} {error}")
     for options, says in (((), "a run folder is needed"), ((changed.run, changed.run), "one run folder"), ((changed.run, "--mma", "x"), "a run folder is needed"),
                           ((changed.run, "--step", "x"), "is no number"), ((changed.run, "--step", "7"), "no step 7"),
-                          (("--mma", "x", "--step", "1"), "--step is of a run folder"), ((folder,), "run.json")):
+                          (("--mma", "x", "--step", "1"), "--step and --nodes are of a run folder"), ((folder,), "run.json")):
         done = subprocess.run([CLARKE, "certify", *options], capture_output=True, text=True)
         expect(done.returncode == 2 and says in done.stderr, f"{options}: {done.returncode} {done.stderr}")
 
@@ -149,6 +179,7 @@ def coarse(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded()
+    patterns()
     changed_numbers(scratch)
     changed_winners(scratch)
     bad_input(scratch)

@@ -16,10 +16,12 @@ typedef struct {
 
 #define OPTION_MMA 'm'
 #define OPTION_STEP 's'
+#define OPTION_NODES 'n'
 
 static const struct argp_option options[] = {
   {"mma", OPTION_MMA, "DIR", 0, "the folder with results of tensor cores' instructions (docs/certify.md)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
+  {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTION_OF_LIMIT,
   CLARKE_OPTIONS_OF_WATCH,
@@ -52,8 +54,8 @@ check_arguments(const request *r, struct argp_state *state)
 {
   if ((r->mma == NULL) == (r->run.ask.folder == NULL))
     argp_error(state, "a run folder is needed, or --mma DIR");
-  if (r->mma != NULL && r->run.ask.step != CLARKE_NONE)
-    argp_error(state, "--step is of a run folder");
+  if (r->mma != NULL && (r->run.ask.step != CLARKE_NONE || r->run.ask.nodes_only))
+    argp_error(state, "--step and --nodes are of a run folder");
 }
 
 static error_t
@@ -70,6 +72,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_STEP:
     r->run.ask.step = read_step(arg, state);
+    return 0;
+  case OPTION_NODES:
+    r->run.ask.nodes_only = true;
     return 0;
   case ARGP_KEY_ARG:
     if (r->run.ask.folder != NULL)

@@ -14,4 +14,7 @@ typedef struct {
 /* The whole command: *exit_status is that of the answer (command.h). */
 clarke_status clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err);
 
+/* certify_semantics.c: the pattern beside the exact one, and both semantics, where they were asked for. */
+void clarke_certify_print_semantics(const clarke_certified *c);
+
 #endif

@@ -86,11 +86,11 @@ print_text(const clarke_certified *c)
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)
       print_reason(&n->certificate[i]);
-  if (n->n == 0)
-    return;
-  printf("\n%-9s  %-*s  %-18s  %8s  %-16s  %s\n", "part", width, "name", "operator", "entries", "answer", "error/bound");
+  if (n->n > 0)
+    printf("\n%-9s  %-*s  %-18s  %8s  %-16s  %s\n", "part", width, "name", "operator", "entries", "answer", "error/bound");
   for (size_t i = 0; i < n->n; i++)
     print_row(&n->certificate[i], width);
+  clarke_certify_print_semantics(c);
 }
 
 static int
