@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["bounds", "fresh", "lemma2", "own-side", "parted", "small", "tied", "two-zeros"]
+TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "small", "small-plain", "tied", "two-zeros"]
 draw = random.Random(13)
 failures = 0
 
@@ -73,7 +73,7 @@ def patterns():
         expect(pattern["parted"] == len(pattern["list"]) and pattern["open"] == pattern["unrecorded"] == 0, f"{name}: {pattern}")
         expect(real == verdicts.get(name, "in-bouligand"), f"{name}: {real}")
         expect(name == "parted" or recorded == real, f"{name}: {recorded}")
-        if name not in ("parted", "own-side"):
+        if not name.startswith(("parted", "own-side")):
             expect(pattern["parted"] == 0, f"{name}: {pattern}")
     answer = report(os.path.join(RUNS, "parted"))[1]
     pool = "max_pool2d_with_indices"
@@ -91,6 +91,29 @@ def patterns():
         expect(status == (3 if name == "small-light" else 0), f"{name}: --nodes: {status}")
     status, out, _ = certify(os.path.join(RUNS, "small"), "--json", "--timeout", "0")
     expect(status == 3, f"stopped: {status}")
+
+
+def differences(folder):
+    def against(one, other):
+        status, out, error = certify(os.path.join(RUNS, one), "--against", os.path.join(RUNS, other), "--json")
+        return status, json.loads(out)["against"] if out else error
+    for name in ("small", "parted"):
+        status, found = against(name, name)
+        expect(status == 0 and found["difference"] == "none" and found["differing"] == 0 and found["parameter"] is None, f"{name}: {found}")
+    status, found = against("small", "small-plain")
+    expect(status == 0 and found["difference"] == "rounding" and found["first"] is None and 0 < found["differing"] < found["entries"],
+           f"small: {status} {found}")
+    status, found = against("own-side", "own-side-float64")
+    expect(status == 0 and found["difference"] == "branches" and found["first"] == {"node": "1/relu", "index": "[0, 0, 0]", "sample": 0,
+           "arguments": ["0x1p-25", "0x0p+0"]}, f"own-side: {status} {found}")
+    status, found = against("small", "small-light")
+    expect(status == 2 and "are no records of one step: graph or loss is not the same" in found, f"small-light: {status} {found}")
+    status, found = against("small", "tied")
+    expect(status == 2 and "are no records of one step" in found, f"tied: {status} {found}")
+    changed = records.Changed(folder, RUNS, "small")
+    changed.put_value("trace", "output/3/convolution", 7, 1.5)
+    status, found = against("small", changed.run)
+    expect(status == 1 and found["answer"] == "refuted", f"changed: {status} {found}")
 
 
 def tensors_of(changed):
@@ -163,7 +186,7 @@ def bad_input(folder):
     expect(status == 2 and "output/1/relu" in error, f"NaN: {status} {error}")
     for options, says in (((), "a run folder is needed"), ((changed.run, changed.run), "one run folder"), ((changed.run, "--mma", "x"), "a run folder is needed"),
                           ((changed.run, "--step", "x"), "is no number"), ((changed.run, "--step", "7"), "no step 7"),
-                          (("--mma", "x", "--step", "1"), "--step and --nodes are of a run folder"), ((folder,), "run.json")):
+                          (("--mma", "x", "--step", "1"), "--step, --nodes and --against are of a run folder"), ((folder,), "run.json")):
         done = subprocess.run([CLARKE, "certify", *options], capture_output=True, text=True)
         expect(done.returncode == 2 and says in done.stderr, f"{options}: {done.returncode} {done.stderr}")
 
@@ -180,6 +203,7 @@ def coarse(folder):
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded()
     patterns()
+    differences(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
     bad_input(scratch)

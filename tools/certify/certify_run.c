@@ -99,20 +99,62 @@ exit_status_of(clarke_certainty answer)
   return answer == CLARKE_IS_REFUTED ? EXIT_FAILS : answer >= CLARKE_CANNOT_SAY ? EXIT_UNDECIDED : EXIT_HOLDS;
 }
 
+/* The other record, its nodes alone, and what makes the two differ. */
+static clarke_status
+run_other(clarke_difference *d, clarke_certified *other, const clarke_certified *c, const clarke_certify_command *command,
+          clarke_error *err)
+{
+  const clarke_certify_request ask = {command->against, command->ask.step, true};
+  clarke_status status;
+
+  if (command->against == NULL)
+    return CLARKE_OK;
+  status = clarke_certified_run(other, &ask, err);
+  return status == CLARKE_OK ? clarke_certified_against(d, c, other, err) : status;
+}
+
+static clarke_status
+print(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command,
+      clarke_error *err)
+{
+  json_t *answer;
+
+  if (!command->json) {
+    if (command->against != NULL)
+      clarke_certify_print_difference(d, c, other);
+    print_text(c);
+    return CLARKE_OK;
+  }
+  answer = clarke_certified_json(c);
+  if (command->against != NULL)
+    clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
+  return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+}
+
 clarke_status
 clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err)
 {
-  clarke_certified c;
+  clarke_certified c, other;
+  clarke_difference d = {.kind = CLARKE_NO_DIFFERENCE};
   clarke_status status;
 
   clarke_certified_init(&c);
+  clarke_certified_init(&other);
   status = clarke_certified_run(&c, &command->ask, err);
-  if (status == CLARKE_OK && command->json)
-    status = clarke_json_print(stdout, clarke_certified_json(&c), JSON_INDENT(2), "\n", err);
-  else if (status == CLARKE_OK)
-    print_text(&c);
   if (status == CLARKE_OK)
+    status = run_other(&d, &other, &c, command, err);
+  if (status == CLARKE_OK)
+    status = print(&c, &other, &d, command, err);
+  if (status == CLARKE_OK && command->against != NULL) {
+    const int one = exit_status_of(clarke_certified_answer(&c)), two = exit_status_of(clarke_certified_answer(&other));
+
+    *exit_status = one == EXIT_FAILS || two == EXIT_FAILS ? EXIT_FAILS
+                   : one == EXIT_UNDECIDED || d.kind == CLARKE_NOT_EXPLAINED ? EXIT_UNDECIDED
+                                                                             : two;
+  } else if (status == CLARKE_OK) {
     *exit_status = exit_status_of(clarke_certified_answer(&c));
+  }
+  clarke_certified_clear(&other);
   clarke_certified_clear(&c);
   return status;
 }

@@ -106,6 +106,13 @@ def summed(x):
     return lambda model: model(x).sum()
 
 
+def record(run, model, loss, **options):
+    shutil.rmtree(run, ignore_errors=True)
+    model.zero_grad()
+    with clarke.record(run, model, **options):
+        loss(model).backward()
+
+
 def main(folder):
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -123,10 +130,12 @@ def main(folder):
         "own-side": (*own_side(), {}),
     }
     for name, (model, loss, options) in steps.items():
-        run = os.path.join(folder, name)
-        shutil.rmtree(run, ignore_errors=True)
-        with clarke.record(run, model, **options):
-            loss(model).backward()
+        record(os.path.join(folder, name), model, loss, **options)
+    # The same steps in another order of summation, and in another type.
+    model, loss, _ = steps["small"]
+    with torch.backends.mkldnn.flags(enabled=False), torch.backends.nnpack.flags(enabled=False):
+        record(os.path.join(folder, "small-plain"), model, loss)
+    record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 
 if __name__ == "__main__":
