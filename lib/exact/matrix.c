@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So many words of an entry are rounded to a double without GMP. */
+#define FEW_LIMBS 8
+
 void
 clarke_matrix_init(clarke_matrix *m)
 {
@@ -302,17 +305,49 @@ nearest_double(const mpz_t num, long exp, const mpz_t den)
   return result;
 }
 
+/* |word| rounded to nearest, ties to even, as top * 2^*shift: its highest 64 bits, and whether anything is below them. */
+static inline double
+top_of_words(const uint64_t *word, size_t limbs, long *shift)
+{
+  const bool negative = word[limbs - 1] >> 63 != 0;
+  uint64_t magnitude[FEW_LIMBS], carry = negative, high, low = 0;
+  size_t top = limbs - 1;
+  int lead;
+
+  for (size_t k = 0; k < limbs; k++) {
+    magnitude[k] = (negative ? ~word[k] : word[k]) + carry;
+    carry = carry && magnitude[k] == 0;
+  }
+  while (top > 0 && magnitude[top] == 0)
+    top--;
+  lead = __builtin_clzll(magnitude[top]);
+  high = magnitude[top] << lead;
+  if (top > 0 && lead > 0)
+    high |= magnitude[top - 1] >> (64 - lead);
+  if (top > 0)
+    low = magnitude[top - 1] << lead;
+  for (size_t k = 0; k + 1 < top; k++)
+    low |= magnitude[k];
+  *shift = 64 * (long)top - lead;
+  return copysign((double)(high | (low != 0)), negative ? -1 : 1);
+}
+
 double
 clarke_matrix_get_double(const clarke_matrix *m, size_t i, size_t j)
 {
   const uint64_t *word = clarke_entry(m, i * m->cols + j);
   double result;
   mpz_t value;
+  long shift;
 
   if (clarke_word_zero(word, m->limbs))
     return 0;
   if (m->limbs == 1 && m->exp > -1000 && m->exp < 900 && mpz_cmp_ui(m->den, 1) == 0)
     return ldexp((double)(int64_t)word[0], (int)m->exp);
+  if (m->limbs <= FEW_LIMBS && m->exp > -1000 && m->exp < 300 && mpz_cmp_ui(m->den, 1) == 0) {
+    result = top_of_words(word, m->limbs, &shift);
+    return ldexp(result, (int)(m->exp + shift));
+  }
   mpz_init(value);
   clarke_word_get(value, word, m->limbs);
   if (mpz_sgn(value) < 0) {

@@ -97,6 +97,12 @@ clarke_status clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f,
                                  const clarke_slopes *s, size_t segment, clarke_sink sink,
                                  void *context, clarke_error *err);
 
+/* The same over all parameters. The visitor is asked when all of the gradient g of a step's output has been added up, before it
+ * goes on: it may put other numbers in its place (a record's). context goes to both. */
+typedef clarke_status (*clarke_visit)(void *context, clarke_matrix *g, size_t step, clarke_error *err);
+clarke_status clarke_reverse_visited(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s,
+                                     clarke_visit visit, clarke_sink sink, void *context, clarke_error *err);
+
 /* The same over all parameters, of which gradient[p] (0 x 0 to begin with) is the sum of what clarke_gradient_sink makes; up to
  * a positive factor: where all that is on its way is at entries with one irrational root, that is left out. */
 clarke_status clarke_reverse_up_to_root(clarke_matrix *gradient, clarke_matrix *grad, const clarke_forward *f,
@@ -115,6 +121,10 @@ void clarke_reverse_carriers(bool *carries, const clarke_graph *g, size_t segmen
 clarke_status clarke_gradient_sink(void *gradient, const clarke_forward *f,
                                    const clarke_step *step, size_t operand,
                                    const clarke_matrix *g, clarke_error *err);
+
+/* What a sink has met: the constant's value, and the gradient in its own entries, count x 1. */
+clarke_status clarke_constant_gradient(clarke_matrix *c, size_t *value, const clarke_forward *f, const clarke_step *step,
+                                       size_t operand, const clarke_matrix *g, clarke_error *err);
 
 /* The sink that emits single entries of one column's derivative: only nonzero ones. */
 typedef struct {

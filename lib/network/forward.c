@@ -353,9 +353,8 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
 }
 
 clarke_status
-clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
-                   const clarke_matrix *input, const bool *needed, long precision,
-                   clarke_error *err)
+clarke_forward_begin(clarke_forward *f, const clarke_constants *constants, const clarke_matrix *input, long precision,
+                     clarke_error *err)
 {
   const clarke_graph *g = constants->g;
   clarke_status status = allocate(f, constants, input->cols, err);
@@ -363,22 +362,37 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
   f->precision = precision;
   if (status == CLARKE_OK && input->cols != g->samples && clarke_graph_couples(g))
     status = clarke_fail(err, CLARKE_EINTERNAL, "a pass over some of the samples, which are coupled");
+  return status == CLARKE_OK ? clarke_matrix_copy(&f->value[g->input], input, err) : status;
+}
+
+clarke_status
+clarke_forward_next(clarke_forward *f, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &f->g->steps[i];
+  clarke_status status;
+
+  clarke_work_done();
+  status = clarke_work_check(err);
   if (status == CLARKE_OK)
-    status = clarke_matrix_copy(&f->value[g->input], input, err);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
-    if (!needed[g->steps[i].out] && !clarke_step_has_kinks(&g->steps[i]))
-      continue;
-    clarke_work_done();
-    status = clarke_work_check(err);
-    if (status == CLARKE_OK)
-      status = run_step(f, i, precision, err);
-    if (status == CLARKE_OK)
-      status = clarke_matrix_round(&f->value[g->steps[i].out], (size_t)precision + 64, err);
-    if (status == CLARKE_OK)
-      status = clarke_matrix_trim(&f->value[g->steps[i].out], err);
-    if (status != CLARKE_OK)
-      clarke_fail_in(err, status, "%s: node '%s'", g->file, g->steps[i].name);
-  }
+    status = run_step(f, i, f->precision, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_round(&f->value[s->out], (size_t)f->precision + 64, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_trim(&f->value[s->out], err);
+  return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s: node '%s'", f->g->file, s->name);
+}
+
+clarke_status
+clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
+                   const clarke_matrix *input, const bool *needed, long precision,
+                   clarke_error *err)
+{
+  const clarke_graph *g = constants->g;
+  clarke_status status = clarke_forward_begin(f, constants, input, precision, err);
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+    if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
+      status = clarke_forward_next(f, i, err);
   return status;
 }
 

@@ -52,6 +52,12 @@ clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *cons
                                  const clarke_matrix *input, const bool *needed, long precision,
                                  clarke_error *err);
 
+/* The same step by step: the input's values, then step 0, 1, ... in order. Between two steps a value may be replaced by other
+ * numbers of its shape, which the steps behind go on from (a record's). */
+clarke_status clarke_forward_begin(clarke_forward *f, const clarke_constants *constants, const clarke_matrix *input,
+                                   long precision, clarke_error *err);
+clarke_status clarke_forward_next(clarke_forward *f, size_t step, clarke_error *err);
+
 /* What a filter left open, once more, in enclosures rounded to that many bits. piece, over the input's
  * columns: its open places are replaced where an enclosure decides them strictly, or identity does a window;
  * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are

@@ -15,6 +15,7 @@ typedef struct {
   bool *carries;       /* by value: does it depend on a wrt parameter (within the segment)? */
   size_t segment; /* the step whose layer's own parameters are asked for, or CLARKE_NONE */
   clarke_sink sink;
+  clarke_visit visit; /* or NULL */
   void *context;
   const clarke_matrix *gradient; /* up to a root: what the sink adds to, by parameter; else NULL */
   clarke_error *err;
@@ -367,6 +368,8 @@ run(pass *p, const bool *keep, size_t bits)
       continue;
     if (keep != NULL)
       status = clarke_matrix_round(&p->grad[out], bits, p->err);
+    if (status == CLARKE_OK && p->visit != NULL)
+      status = p->visit(p->context, &p->grad[out], i, p->err);
     if (status == CLARKE_OK)
       status = step_reverse(p, i);
     if (keep != NULL && !keep[out]) {
@@ -383,6 +386,16 @@ clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_sl
                    size_t segment, clarke_sink sink, void *context, clarke_error *err)
 {
   pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
+            .context = context, .err = err};
+
+  return run(&p, NULL, 0);
+}
+
+clarke_status
+clarke_reverse_visited(clarke_matrix *grad, const clarke_forward *f, const clarke_slopes *s, clarke_visit visit,
+                       clarke_sink sink, void *context, clarke_error *err)
+{
+  pass p = {.f = f, .slopes = s, .grad = grad, .segment = CLARKE_NONE, .sink = sink, .visit = visit,
             .context = context, .err = err};
 
   return run(&p, NULL, 0);

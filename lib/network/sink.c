@@ -141,10 +141,9 @@ prelu_constant(clarke_matrix *c, const clarke_forward *f, const clarke_step *s,
   return status;
 }
 
-/* The value met, and the gradient of its entries as a column. */
-static clarke_status
-constant_gradient(clarke_matrix *c, size_t *value, const clarke_forward *f,
-                  const clarke_step *s, size_t operand, const clarke_matrix *g, clarke_error *err)
+clarke_status
+clarke_constant_gradient(clarke_matrix *c, size_t *value, const clarke_forward *f,
+                         const clarke_step *s, size_t operand, const clarke_matrix *g, clarke_error *err)
 {
   if (operand != CLARKE_NONE) {
     *value = s->in[operand].value;
@@ -166,7 +165,7 @@ clarke_gradient_sink(void *gradient, const clarke_forward *f, const clarke_step 
   clarke_status status;
 
   clarke_matrix_init(&c);
-  status = constant_gradient(&c, &value, f, step, operand, g, err);
+  status = clarke_constant_gradient(&c, &value, f, step, operand, g, err);
   v = &f->g->values[value];
   if (status == CLARKE_OK && v->origin != NULL) {
     clarke_matrix back;
@@ -266,7 +265,7 @@ clarke_emit_sink(void *emitter, const clarke_forward *f, const clarke_step *step
     return emit_sum(emitter, f, &step->in[operand], g, err);
   clarke_matrix_init(&c);
   mpq_init(q);
-  status = constant_gradient(&c, &value, f, step, operand, g, err);
+  status = clarke_constant_gradient(&c, &value, f, step, operand, g, err);
   for (size_t i = 0; status == CLARKE_OK && i < c.rows; i++) {
     clarke_matrix_get(q, &c, i, 0);
     status = emit(emitter, &f->g->values[value], i, q, err);

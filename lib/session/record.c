@@ -161,6 +161,22 @@ clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *e
   return status;
 }
 
+clarke_status
+clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err)
+{
+  const clarke_run_description *run = &r->run;
+
+  memset(by, 0, sizeof *by);
+  for (size_t i = 0; i < run->n_dtypes; i++)
+    if (!clarke_rounding_add_type(by, run->dtype[i]))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: run.json: numbers of type '%s' are not known", r->folder, run->dtype[i]);
+  if (run->reduced)
+    clarke_rounding_add_type(by, "tf32");
+  if (run->half_products)
+    clarke_rounding_add_type(by, "bfloat16");
+  return CLARKE_OK;
+}
+
 json_t *
 clarke_record_json(const clarke_record *r)
 {

@@ -32,6 +32,9 @@ clarke_status clarke_record_open(clarke_record *r, const char *folder, size_t st
  * be the record's, or among its parameters. */
 clarke_status clarke_record_request(clarke_audit_request *q, clarke_record *r, clarke_error *err);
 
+/* What may have been rounded, by run.json. */
+clarke_status clarke_record_rounding(clarke_rounding *by, const clarke_record *r, clarke_error *err);
+
 /* Of an answered session of that request. */
 clarke_status clarke_record_compare(clarke_record *r, clarke_audit_session *s, clarke_error *err);
 

@@ -1,5 +1,6 @@
 /* The recorded gradient beside AD's exact one, entry by entry, with the bound on rounding (docs/rounding-bound.md). */
 #include "session/record.h"
+#include "trace/certificate.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -34,21 +35,6 @@ say(clarke_record *r, clarke_truth explained, clarke_error *err, const char *for
   r->explained = explained;
   r->why = strdup(text);
   return r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
-/* "[2, 0, 1]" of an entry in row-major order. */
-static void
-put_index(char *text, size_t size, const size_t *dims, size_t rank, size_t entry)
-{
-  size_t at[CLARKE_MAX_RANK + 1], n = 0;
-
-  for (size_t a = rank; a-- > 0; entry /= dims[a])
-    at[a] = entry % dims[a];
-  n += (size_t)snprintf(text, size, "[");
-  for (size_t a = 0; a < rank && n < size; a++)
-    n += (size_t)snprintf(text + n, size - n, a > 0 ? ", %zu" : "%zu", at[a]);
-  if (n < size)
-    snprintf(text + n, size - n, "]");
 }
 
 /* --- what was recorded of activations --- */
@@ -89,21 +75,6 @@ collect_recorded(work *w)
 /* --- the exact pass and its bounds --- */
 
 static clarke_status
-set_types(work *w)
-{
-  const clarke_run_description *run = &w->r->run;
-
-  for (size_t i = 0; i < run->n_dtypes; i++)
-    if (!clarke_rounding_add_type(&w->rounded.by, run->dtype[i]))
-      return clarke_fail(w->err, CLARKE_EINPUT, "%s: run.json: numbers of type '%s' are not known", w->r->folder, run->dtype[i]);
-  if (run->reduced)
-    clarke_rounding_add_type(&w->rounded.by, "tf32");
-  if (run->half_products)
-    clarke_rounding_add_type(&w->rounded.by, "bfloat16");
-  return CLARKE_OK;
-}
-
-static clarke_status
 run_back(work *w)
 {
   const clarke_graph *g = &w->s->graph;
@@ -114,18 +85,11 @@ run_back(work *w)
   return clarke_reverse_run(w->grad, &w->pass, &w->slopes, CLARKE_NONE, clarke_gradient_sink, w->gradient, w->err);
 }
 
-/* At least |scale|. */
-static double
-scale_size(const mpq_t scale)
-{
-  return fabs(mpq_get_d(scale)) * (1 + 0x1p-50);
-}
-
 static clarke_status
 run_bounds(work *w)
 {
   clarke_roundoff *b = &w->rounded;
-  clarke_status status = set_types(w);
+  clarke_status status = clarke_record_rounding(&b->by, w->r, w->err);
 
   b->f = &w->pass;
   b->slopes = &w->slopes;
@@ -142,7 +106,7 @@ run_bounds(work *w)
     return status;
   clarke_roundoff_reroute(b);
   status = run_back(w);
-  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, scale_size(w->r->step->scale), w->err) : status;
+  return status == CLARKE_OK ? clarke_roundoff_backward(w->bound, b, w->grad, clarke_roundoff_size_of(w->r->step->scale), w->err) : status;
 }
 
 /* --- the comparison --- */
@@ -157,7 +121,7 @@ say_offender(work *w)
   const char *op = w->s->graph.steps[v->producer].op->name;
   char index[256];
 
-  put_index(index, sizeof index, v->dims, v->rank, f);
+  clarke_put_index(index, sizeof index, v->dims, v->rank, f);
   return say(w->r, CLARKE_NO, w->err, "the recorded output of %s is not the operator's of its inputs within rounding: in sample "
              "%zu entry %s is %.9g, exactly about %.9g, and rounding explains %.3g%s", v->name, j, index,
              w->recorded[b->offender][b->offender_entry], clarke_matrix_get_double(&w->pass.value[b->offender], f, j),
@@ -181,7 +145,7 @@ compare_entry(work *w, size_t p, size_t e, double recorded, double *ratio)
   mpq_inits(exact, apart, limit, NULL);
   if (g->rows > 0) {
     clarke_matrix_get(exact, g, e, 0);
-    radius = clarke_roundoff_sum(clarke_matrix_radius(g, e, 0) * scale_size(w->r->step->scale), 4);
+    radius = clarke_roundoff_sum(clarke_matrix_radius(g, e, 0) * clarke_roundoff_size_of(w->r->step->scale), 4);
   }
   mpq_mul(exact, exact, w->r->step->scale);
   mpq_set_d(apart, recorded);
@@ -205,7 +169,7 @@ say_entry(work *w, size_t p, size_t e, double recorded, clarke_truth within)
   const double exact = g->rows > 0 ? clarke_matrix_get_double(g, e, 0) * mpq_get_d(w->r->step->scale) : 0;
   char index[256];
 
-  put_index(index, sizeof index, q->dims, q->rank, e);
+  clarke_put_index(index, sizeof index, q->dims, q->rank, e);
   if (within == CLARKE_UNKNOWN)
     return say(w->r, within, w->err, "of %s%s no bound on rounding is known", q->name, index);
   return say(w->r, within, w->err, "%s%s was recorded as %.9g, and is exactly about %.9g; rounding explains %.3g", q->name, index,

@@ -61,14 +61,24 @@ clarke_roundoff_clear(clarke_roundoff *r)
       free(r->error[v]);
     if (r->wide != NULL)
       free(r->wide[v]);
+    if (r->mass != NULL)
+      free(r->mass[v]);
   }
   free(r->size);
   free(r->error);
   free(r->steepest);
   free(r->wide);
+  free(r->mass);
   r->steepest = NULL;
+  r->mass = NULL;
   r->wide = NULL;
   r->size = r->error = NULL;
+}
+
+double
+clarke_roundoff_size_of(mpq_srcptr q)
+{
+  return fabs(mpq_get_d(q)) * (1 + 0x1p-50);
 }
 
 double *

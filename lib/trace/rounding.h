@@ -34,6 +34,7 @@ typedef struct {
   double *steepest; /* n_steps: of PIECEWISE, at least any slope */
   double **error; /* n_values: at least |computed - exact|; where it was recorded, what that differs by */
   double **wide;  /* n_values: of NORMALIZE steps, at least (|x| + mean |x|) / root, which some formulas add up; else NULL */
+  double **mass;  /* n_values: of DENSE steps, at least the sum of their products' absolute values; else NULL */
   size_t open;    /* entries where rounding may have turned the branch */
   size_t checked; /* recorded entries that lie within the bound */
   /* the first recorded entry that does not: a value, or CLARKE_NONE */
@@ -45,6 +46,11 @@ void clarke_roundoff_clear(clarke_roundoff *r);
 
 /* The activations. */
 clarke_status clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err);
+
+/* The same step by step, each when f has its output's values: size and error of that output. What is put there afterwards is
+ * what the steps behind go on from. */
+clarke_status clarke_roundoff_begin(clarke_roundoff *r, clarke_error *err);
+clarke_status clarke_roundoff_step(clarke_roundoff *r, size_t step, clarke_error *err);
 
 /* The gradients: grad (n_values) as clarke_reverse_run left it with the slopes above; scale: what the loss was multiplied by,
  * at least in absolute value. bound[p]: count entries for each parameter in wrt; made by malloc, freed by the caller. */
@@ -62,6 +68,9 @@ clarke_roundoff_sum(double sum, size_t n)
 
 /* At least what n roundings in a row take of numbers whose absolute values sum up to mass. */
 double clarke_roundoff_by(const clarke_rounding *r, double n, double mass);
+
+/* At least |q|. */
+double clarke_roundoff_size_of(mpq_srcptr q);
 
 /* At least |exact|, of every entry: malloc; NULL when out of memory. */
 double *clarke_roundoff_sizes(const clarke_matrix *m);

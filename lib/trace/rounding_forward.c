@@ -1,5 +1,5 @@
 /* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
-#include "trace/rounding.h"
+#include "trace/rounding_dense.h"
 
 #include "network/piecewise.h"
 
@@ -34,33 +34,32 @@ spare(const clarke_step *s)
   return strstr(s->op->name, "Normalization") != NULL ? SPARE_NORMALIZED : SPARE;
 }
 
-/* The sum of |w| x over the terms of an entry of a DENSE step; of errors, or of sizes and errors. */
-static double
-dense_entry(const pass *p, size_t f, size_t j, bool whole)
-{
-  const clarke_dense *d = &p->s->dense;
-  const size_t x = p->s->in[0].value, r = f % d->repeat, o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
-  const double *w = p->g->values[d->weight].real;
-  double sum = 0;
-
-  for (size_t i = 0; i < d->inner; i++) {
-    const size_t from = ((b * d->inner + i) * d->repeat + r) * p->n + j;
-    const size_t at = d->transposed ? i * d->outer + o : (d->grouped ? b * d->outer + o : o) * d->inner + i;
-    const double size = fabs(w[at]), off = clarke_roundoff_constant(p->r, size);
-
-    sum += whole ? (size + off) * top(p, x, from) : size * p->r->error[x][from] + off * top(p, x, from);
-  }
-  return clarke_roundoff_sum(sum, 2 * d->inner);
-}
-
 static void
 dense_errors(const pass *p)
 {
-  const size_t inner = p->s->dense.inner;
+  const clarke_dense *d = &p->s->dense;
+  const size_t x = p->s->in[0].value, inner = d->inner;
+  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
+                                    clarke_roundoff_tops(p->r, x)};
+  double *mass = calloc(p->count * p->n + 1, sizeof *mass);
+  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && mass != NULL;
 
-  for (size_t e = 0; e < p->count * p->n; e++)
-    p->error[e] = dense_entry(p, e / p->n, e % p->n, false)
-                  + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, dense_entry(p, e / p->n, e % p->n, true));
+  if (well) {
+    clarke_roundoff_dense(p->error, p->s, sizes.weight, p->r->error[x], p->n);
+    clarke_roundoff_dense(p->error, p->s, sizes.cast, sizes.top, p->n);
+    clarke_roundoff_dense(mass, p->s, sizes.weight, sizes.top, p->n);
+    clarke_roundoff_dense(mass, p->s, sizes.cast, sizes.top, p->n);
+  }
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    if (well)
+      mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
+    p->error[e] = well ? clarke_roundoff_sum(p->error[e], 2 * inner) + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e])
+                       : INFINITY;
+  }
+  free(sizes.weight);
+  free(sizes.cast);
+  free(sizes.top);
+  p->r->mass[p->s->out] = mass;
 }
 
 /* The DENSE step of the same node that makes a value, whose products may be summed up together with what is added. */
@@ -93,9 +92,7 @@ sum_operand(const pass *p, const clarke_operand *o, size_t e, double *error, dou
     off = p->r->error[o->value][f * p->n + e % p->n];
     product = product_of(p, o->value);
     if (product != NULL) {
-      const pass before = {p->r, p->g, product, p->n, 0, NULL};
-
-      size = dense_entry(&before, f, e % p->n, true);
+      size = p->r->mass[o->value] != NULL ? p->r->mass[o->value][f * p->n + e % p->n] : INFINITY;
       *terms += (double)product->dense.inner;
     }
   }
@@ -341,51 +338,61 @@ mark_overflow(clarke_roundoff *r, size_t v, size_t n)
       r->error[v][e] = INFINITY;
 }
 
-static clarke_status
-begin(clarke_roundoff *r, clarke_error *err)
+clarke_status
+clarke_roundoff_begin(clarke_roundoff *r, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
+  const clarke_matrix *x = &r->f->value[g->input];
 
   r->size = calloc(g->n_values + 1, sizeof *r->size);
   r->error = calloc(g->n_values + 1, sizeof *r->error);
   r->steepest = calloc(g->n_steps + 1, sizeof *r->steepest);
   r->wide = calloc(g->n_values + 1, sizeof *r->wide);
-  if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL)
+  r->mass = calloc(g->n_values + 1, sizeof *r->mass);
+  if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL || r->mass == NULL)
     return clarke_no_memory(err);
-  for (size_t v = 0; v < g->n_values; v++) {
-    const clarke_matrix *m = &r->f->value[v];
-
-    if (g->values[v].constant || m->rows == 0)
-      continue;
-    r->size[v] = clarke_roundoff_sizes(m);
-    r->error[v] = calloc(m->rows * m->cols + 1, sizeof **r->error);
-    if (r->size[v] == NULL || r->error[v] == NULL)
-      return clarke_no_memory(err);
-  }
-  for (size_t e = 0; e < r->f->value[g->input].rows * r->f->n; e++)
+  r->size[g->input] = clarke_roundoff_sizes(x);
+  r->error[g->input] = calloc(x->rows * x->cols + 1, sizeof **r->error);
+  if (r->size[g->input] == NULL || r->error[g->input] == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < x->rows * x->cols; e++)
     r->error[g->input][e] = clarke_roundoff_constant(r, r->size[g->input][e]);
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_roundoff_step(clarke_roundoff *r, size_t i, clarke_error *err)
+{
+  const clarke_graph *g = r->f->g;
+  const clarke_step *s = &g->steps[i];
+  const clarke_matrix *m = &r->f->value[s->out];
+  clarke_status status;
+
+  r->size[s->out] = clarke_roundoff_sizes(m);
+  r->error[s->out] = calloc(m->rows * m->cols + 1, sizeof **r->error);
+  if (r->size[s->out] == NULL || r->error[s->out] == NULL)
+    return clarke_no_memory(err);
+  if (s->kind == CLARKE_PIECEWISE)
+    r->steepest[i] = clarke_piecewise_lipschitz(g, s);
+  const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
+  status = step_errors(&p, err);
+  if (status == CLARKE_OK)
+    mark_overflow(r, s->out, p.count * p.n);
+  return status;
 }
 
 clarke_status
 clarke_roundoff_forward(clarke_roundoff *r, clarke_error *err)
 {
   const clarke_graph *g = r->f->g;
-  clarke_status status = begin(r, err);
+  clarke_status status = clarke_roundoff_begin(r, err);
 
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
-    const clarke_step *s = &g->steps[i];
-    const pass p = {r, g, s, r->f->n, g->values[s->out].count, r->error[s->out]};
-
-    if (r->error[s->out] == NULL)
+    if (r->f->value[g->steps[i].out].rows == 0)
       continue;
-    if (s->kind == CLARKE_PIECEWISE)
-      r->steepest[i] = clarke_piecewise_lipschitz(g, s);
-    status = step_errors(&p, err);
-    if (status != CLARKE_OK)
-      break;
-    mark_overflow(r, s->out, p.count * p.n);
-    compare_recorded(r, s->out);
+    status = clarke_roundoff_step(r, i, err);
+    if (status == CLARKE_OK)
+      compare_recorded(r, g->steps[i].out);
   }
   return status;
 }

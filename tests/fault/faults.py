@@ -51,6 +51,7 @@ COMMANDS = [
     ("reproduce", "clarke", "reproduce P-L2* --cases {PAPERS} --proofs {OUT}"),
     ("reproduce --json", "clarke", "reproduce P-L3* --cases {PAPERS} --json --proofs {OUT}"),
     ("certify", "clarke", "certify --mma {PROOFS}/gpu/published/V100"),
+    ("certify run", "clarke", "certify {PAPERS}/../runs/fresh"),
     ("certify --json", "clarke", "certify --mma {PROOFS}/gpu/hopper/H200/mma-k32 --json"),
     ("patterns, a box", "clarke", "patterns {PAPERS}/../regions/bump.prog --box {PAPERS}/../regions/square.vnnlib --svg {OUT}/f.svg"),
     ("patterns, a segment", "clarke", "patterns {AUDIT}/lemma7.onnx --line 0,0,0,0 1,2,3,4 --json"),

@@ -1,49 +1,94 @@
-/* clarke certify: do recorded results of hardware follow its rules, bit for bit? */
+/* clarke certify: is what was recorded what exact arithmetic, or the hardware's rule, allows? */
+#include "certify_report.h"
 #include "command.h"
 #include "session/json.h"
 #include "trace/mma_certify.h"
 
 #include <argp.h>
+#include <flint/flint.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct {
   const char *mma;
-  bool json;
+  clarke_certify_command run;
 } request;
 
 #define OPTION_MMA 'm'
+#define OPTION_STEP 's'
+#define OPTION_NODES 'n'
+#define OPTION_AGAINST 'a'
 
 static const struct argp_option options[] = {
   {"mma", OPTION_MMA, "DIR", 0, "the folder with results of tensor cores' instructions (docs/certify.md)", 0},
+  {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
+  {"against", OPTION_AGAINST, "RUN", 0, "another record of the same step: is the difference rounding, or branches?", 0},
+  {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTION_OF_LIMIT,
+  CLARKE_OPTIONS_OF_WATCH,
   {NULL, 0, NULL, 0, NULL, 0},
 };
 
 static char doc[] =
-  "Replays recorded results of tensor cores, d = a . b + c, by the rule of their GPU, in integers: is every result "
-  "the rule's, bit for bit?"
-  "\vExample:\n"
+  "Of a recorded training step: is every node's output, and every gradient, what the exact operator makes of the recorded "
+  "inputs, but for rounding? Each has the strongest answer that can be proved: bit-exact, within a bound, refuted. With --mma: "
+  "does every recorded result of tensor cores, d = a . b + c, follow the rule of its GPU, bit for bit?"
+  "\vExamples:\n"
+  "  clarke certify cases/runs/small\n"
+  "  clarke certify cases/runs/small --against cases/runs/small-plain\n"
   "  clarke certify --mma proofs-data/gpu\n\n"
-  "Exit status: 0 every result is bit-exact, 1 one is not (the first is shown), 2 the question could not be asked, "
-  "3 for some results no rule is known.";
+  "Exit status: 0 all is certified, 1 something is refuted (the first is shown), 2 the question could not be asked, "
+  "3 of something nothing can be said, or no rule is known.";
+
+static size_t
+read_step(const char *text, struct argp_state *state)
+{
+  char *end;
+  const unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0')
+    argp_error(state, "--step: '%s' is no number", text);
+  return n;
+}
+
+static void
+check_arguments(const request *r, struct argp_state *state)
+{
+  if ((r->mma == NULL) == (r->run.ask.folder == NULL))
+    argp_error(state, "a run folder is needed, or --mma DIR");
+  if (r->mma != NULL && (r->run.ask.step != CLARKE_NONE || r->run.ask.nodes_only || r->run.against != NULL))
+    argp_error(state, "--step, --nodes and --against are of a run folder");
+}
 
 static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
-  const clarke_shared_options shared = {.json = &r->json};
+  const clarke_shared_options shared = {.json = &r->run.json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->run.watch))
     return 0;
   switch (key) {
   case OPTION_MMA:
     r->mma = arg;
     return 0;
+  case OPTION_STEP:
+    r->run.ask.step = read_step(arg, state);
+    return 0;
+  case OPTION_AGAINST:
+    r->run.against = arg;
+    return 0;
+  case OPTION_NODES:
+    r->run.ask.nodes_only = true;
+    return 0;
+  case ARGP_KEY_ARG:
+    if (r->run.ask.folder != NULL)
+      argp_error(state, "one run folder is expected");
+    r->run.ask.folder = arg;
+    return 0;
   case ARGP_KEY_END:
-    if (r->mma == NULL)
-      argp_error(state, "--mma DIR is missing");
+    check_arguments(r, state);
     return 0;
   default:
     return ARGP_ERR_UNKNOWN;
@@ -212,38 +257,42 @@ report_json(const clarke_mma_report *report)
 /* --- the command ----------------------------------------------------------------------------- */
 
 static clarke_status
-certify(clarke_mma_report *report, const request *q, clarke_error *err)
+certify_mma(int *answer, const request *q, clarke_error *err)
 {
-  clarke_status status = clarke_mma_certify(report, q->mma, err);
+  static const int answers[] = {EXIT_HOLDS, EXIT_FAILS, EXIT_UNDECIDED};
+  clarke_mma_report report = {0, NULL};
+  clarke_status status = clarke_mma_certify(&report, q->mma, err);
 
-  if (status != CLARKE_OK)
-    return status;
-  if (q->json)
-    return clarke_json_print(stdout, report_json(report), JSON_INDENT(2), "\n", err);
-  print_text(report);
-  return CLARKE_OK;
+  if (status == CLARKE_OK && q->run.json)
+    status = clarke_json_print(stdout, report_json(&report), JSON_INDENT(2), "\n", err);
+  else if (status == CLARKE_OK)
+    print_text(&report);
+  if (status == CLARKE_OK)
+    *answer = answers[clarke_mma_report_outcome(&report)];
+  clarke_mma_report_clear(&report);
+  return status;
 }
 
 int
 clarke_command_certify(int argc, char **argv)
 {
-  static const int answers[] = {EXIT_HOLDS, EXIT_FAILS, EXIT_UNDECIDED};
   static char name[] = "clarke certify";
-  struct argp argp = {options, parse, NULL, doc, NULL, NULL, NULL};
-  request q = {NULL, false};
+  static const char usage[] = "RUN/\n--mma DIR";
+  struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
+  request q = {.run.ask.step = CLARKE_NONE};
   clarke_error err = {CLARKE_OK, ""};
-  clarke_mma_report report = {0, NULL};
   clarke_status status;
   int answer = EXIT_NOT_ASKED;
 
   argp_err_exit_status = EXIT_NOT_ASKED;
   argv[0] = name;
   argp_parse(&argp, argc, argv, 0, NULL, &q);
-  status = certify(&report, &q, &err);
-  if (status != CLARKE_OK)
-    fprintf(stderr, "clarke certify: %s\n", err.text);
-  else
-    answer = answers[clarke_mma_report_outcome(&report)];
-  clarke_mma_report_clear(&report);
-  return answer;
+  clarke_watch_begin(&q.run.watch);
+  status = q.mma != NULL ? certify_mma(&answer, &q, &err) : clarke_certify_run_folder(&answer, &q.run, &err);
+  clarke_watch_end();
+  flint_cleanup_master();
+  if (status == CLARKE_OK)
+    return answer;
+  fprintf(stderr, "clarke certify: %s\n", err.text);
+  return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
 }

@@ -71,6 +71,31 @@ def small():
                          nn.Flatten(), nn.Linear(36, 8), nn.ReLU(), nn.Linear(8, 3))
 
 
+class Parted(nn.Module):
+    """Sums of four entries that float32 rounds: arguments of relu, and windows of two."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Conv2d(4, 1, 1, bias=False)
+        with torch.no_grad():
+            self.mix.weight.copy_(torch.tensor([1.0, 1, -1, -1]).reshape(1, 4, 1, 1))
+
+    def forward(self, x):
+        return F.max_pool2d(F.relu(self.mix(x)), (1, 2))
+
+
+def own_side():
+    """relu of 1 - 2^-25 - 1 + 2^-25, which is 0; float32 has 2^-25."""
+    model = nn.Sequential(Parted().mix, nn.ReLU())
+    return model, summed(nearly()[:, :, :, 4:5])
+
+
+def nearly():
+    """Pixels of four entries: window by window one is 1 and one 1 + 2^-30; 2^-30 and -1; 0, as 1 - 2^-25 - 1 + 2^-25, and -1."""
+    pixels = [[1, 0, 0, 0], [1, 2 ** -30, 0, 0], [1, 2 ** -30, 1, 0], [0, 0, 1, 0], [1, -2 ** -25, 1, -2 ** -25], [0, 0, 1, 0]]
+    return torch.tensor(pixels).T.reshape(1, 4, 1, 6)
+
+
 def images(n):
     x = torch.zeros(n, 1, 6, 6)
     x[:, :, 1:5, 1:5] = torch.randint(0, 17, (n, 1, 4, 4)) / 16
@@ -79,6 +104,13 @@ def images(n):
 
 def summed(x):
     return lambda model: model(x).sum()
+
+
+def record(run, model, loss, **options):
+    shutil.rmtree(run, ignore_errors=True)
+    model.zero_grad()
+    with clarke.record(run, model, **options):
+        loss(model).backward()
 
 
 def main(folder):
@@ -94,12 +126,16 @@ def main(folder):
         "small": (small(), lambda m: 1024 * F.cross_entropy(m(x), y) / 3, {}),
         "small-light": (small(), lambda m: F.cross_entropy(m(x), y), {"light": True}),
         "small-float64": (small().double(), lambda m: F.cross_entropy(m(x.double()), y), {"light": True}),
+        "parted": (Parted(), summed(nearly()), {}),
+        "own-side": (*own_side(), {}),
     }
     for name, (model, loss, options) in steps.items():
-        run = os.path.join(folder, name)
-        shutil.rmtree(run, ignore_errors=True)
-        with clarke.record(run, model, **options):
-            loss(model).backward()
+        record(os.path.join(folder, name), model, loss, **options)
+    # The same steps in another order of summation, and in another type.
+    model, loss, _ = steps["small"]
+    with torch.backends.mkldnn.flags(enabled=False), torch.backends.nnpack.flags(enabled=False):
+        record(os.path.join(folder, "small-plain"), model, loss)
+    record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,119 @@
+#include "session/certify.h"
+
+#include "session/checkpoint.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_certified_init(clarke_certified *c)
+{
+  memset(c, 0, sizeof *c);
+  clarke_record_init(&c->record);
+  clarke_audit_session_init(&c->audit);
+  clarke_certify_init(&c->nodes);
+  clarke_branches_init(&c->pattern);
+}
+
+void
+clarke_certified_clear(clarke_certified *c)
+{
+  clarke_branches_clear(&c->pattern);
+  clarke_certify_clear(&c->nodes);
+  if (c->constants.constant != NULL)
+    clarke_constants_clear(&c->constants);
+  clarke_audit_session_clear(&c->audit);
+  clarke_record_clear(&c->record);
+  free(c->log_softmax);
+  clarke_certified_init(c);
+}
+
+/* Is it the mean over the batch, and nothing else? */
+static bool
+is_plain(const clarke_model_node *node)
+{
+  return strcmp(node->op_type, "NegativeLogLikelihoodLoss") == 0 && node->n_in == 2
+         && node->n_attr == (clarke_model_attr(node, "reduction") != NULL);
+}
+
+/* The loss was taken off the graph; which node of the file is the log-softmax that it begins with? */
+static clarke_status
+find_log_softmax(clarke_certified *c, clarke_error *err)
+{
+  clarke_model m;
+  clarke_status status;
+
+  if (c->audit.loss.kind != CLARKE_LOSS_CE)
+    return CLARKE_OK;
+  clarke_model_init(&m);
+  status = clarke_onnx_parse_at(&m, c->record.graph.data, c->record.graph.size, c->record.graph_path, err);
+  if (status == CLARKE_OK && m.n_nodes >= 2 && is_plain(&m.nodes[m.n_nodes - 1])
+      && strcmp(m.nodes[m.n_nodes - 2].op_type, "LogSoftmax") == 0) {
+    c->log_softmax = strdup(m.nodes[m.n_nodes - 2].out[0]);
+    if (c->log_softmax == NULL)
+      status = clarke_no_memory(err);
+  }
+  clarke_model_clear(&m);
+  return status;
+}
+
+/* Files become a graph with the step's parameters, a batch, a loss. */
+static clarke_status
+read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_request *q, clarke_error *err)
+{
+  clarke_status status = clarke_record_open(&c->record, q->folder, q->step, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_record_request(ask, &c->record, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_session_read(&c->audit, ask, err);
+  if (status == CLARKE_OK)
+    status = clarke_checkpoint_read(&c->audit, ask, err);
+  if (status == CLARKE_OK)
+    status = clarke_constants_init(&c->constants, &c->audit.graph, err);
+  return status == CLARKE_OK ? find_log_softmax(c, err) : status;
+}
+
+static clarke_status
+certify_nodes(clarke_certified *c, clarke_error *err)
+{
+  clarke_certify *n = &c->nodes;
+
+  c->traced = c->record.step->trace.name != NULL;
+  if (!c->traced)
+    return CLARKE_OK;
+  n->g = &c->audit.graph;
+  n->constants = &c->constants;
+  n->x = c->audit.x;
+  n->profile = &c->audit.profile;
+  n->loss = &c->audit.loss;
+  n->scale = c->record.step->scale;
+  n->trace = &c->record.trace;
+  n->gradients = &c->record.gradients;
+  n->trace_file = c->record.step->trace.name;
+  n->gradients_file = c->record.step->gradients.name;
+  n->log_softmax = c->log_softmax;
+  return clarke_certify_run(n, err);
+}
+
+clarke_status
+clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
+{
+  clarke_audit_request ask = {.threads = 1};
+  clarke_status status = read_step(c, &ask, q, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_record_rounding(&c->nodes.by, &c->record, err);
+  if (status == CLARKE_OK)
+    status = certify_nodes(c, err);
+  c->replayed = !q->nodes_only;
+  if (status == CLARKE_OK && c->replayed)
+    status = clarke_certified_semantics(c, &ask, err);
+  return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
+}
+
+clarke_certainty
+clarke_certified_answer(const clarke_certified *c)
+{
+  return c->traced ? clarke_certify_answer(&c->nodes) : CLARKE_CANNOT_SAY;
+}

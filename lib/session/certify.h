@@ -1,0 +1,48 @@
+/* A recorded step certified: its session, and the answers node by node (trace/certify.h). */
+#ifndef CLARKE_SESSION_CERTIFY_H
+#define CLARKE_SESSION_CERTIFY_H
+
+#include "session/record.h"
+#include "trace/branches.h"
+
+typedef struct {
+  const char *folder;
+  size_t step;     /* CLARKE_NONE: the first */
+  bool nodes_only; /* no exact replay: neither pattern nor verdicts */
+} clarke_certify_request;
+
+/* A verdict under one semantics, with a reason without its end. */
+typedef struct {
+  clarke_verdict verdict;
+  char why[1024];
+} clarke_judged;
+
+typedef struct {
+  clarke_record record;
+  clarke_audit_session audit; /* of the record's graph, batch and parameters */
+  clarke_constants constants;
+  char *log_softmax;          /* the node of that name in the loss, or NULL */
+  bool traced;                /* was more recorded than the gradient? */
+  clarke_certify nodes;
+  bool replayed;              /* was an exact replay asked for? */
+  bool compared;              /* was the pattern compared with it? */
+  clarke_branches pattern;
+  clarke_judged real;         /* AD's exact gradient of the real function */
+  clarke_judged along;        /* AD's exact gradient along the recorded branches */
+} clarke_certified;
+
+void clarke_certified_init(clarke_certified *c);
+void clarke_certified_clear(clarke_certified *c);
+
+clarke_status clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err);
+
+/* The weakest answer of all; CLARKE_CANNOT_SAY where there is no trace. */
+clarke_certainty clarke_certified_answer(const clarke_certified *c);
+
+/* certify_semantics.c: the exact replay, the pattern beside it, and both semantics. */
+clarke_status clarke_certified_semantics(clarke_certified *c, const clarke_audit_request *ask, clarke_error *err);
+
+/* certify_json.c: the answer as one object; NULL when out of memory. */
+json_t *clarke_certified_json(const clarke_certified *c);
+
+#endif

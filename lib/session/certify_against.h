@@ -1,0 +1,32 @@
+/* Two records of one step, of one graph, batch and parameters: what makes them differ? */
+#ifndef CLARKE_SESSION_CERTIFY_AGAINST_H
+#define CLARKE_SESSION_CERTIFY_AGAINST_H
+
+#include "session/certify.h"
+
+typedef enum {
+  CLARKE_NO_DIFFERENCE,  /* all recorded numbers are equal */
+  CLARKE_BY_ROUNDING,    /* compensation: one pattern, and each node of both follows from its own inputs within rounding */
+  CLARKE_BY_BRANCHES,    /* bifurcation: at some kink or window the two took different branches */
+  CLARKE_NOT_EXPLAINED,  /* one pattern, and a node of one record is not certified; or a pattern that is not known */
+} clarke_difference_kind;
+
+const char *clarke_difference_name(clarke_difference_kind k); /* "none", "rounding", "branches", "not explained" */
+
+typedef struct {
+  clarke_difference_kind kind;
+  bool forked;
+  clarke_bifurcation at;   /* the first, in the graph's order */
+  double argument[2];      /* of a kink what was recorded there */
+  size_t entries, differing; /* of the gradient in all parameters */
+  const char *parameter;   /* where it differs most, in absolute value; NULL: nowhere */
+  char index[256];
+  double value[2];
+} clarke_difference;
+
+/* Both were run. Another graph, batch or other parameters are an error. */
+clarke_status clarke_certified_against(clarke_difference *d, const clarke_certified *a, const clarke_certified *b, clarke_error *err);
+
+json_t *clarke_difference_json(const clarke_difference *d, const clarke_certified *a, const clarke_certified *b);
+
+#endif

@@ -1,0 +1,260 @@
+#include "trace/branches.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION 128
+
+void
+clarke_branches_init(clarke_branches *p)
+{
+  memset(p, 0, sizeof *p);
+}
+
+void
+clarke_branches_clear(clarke_branches *p)
+{
+  free(p->parted);
+  clarke_branches_init(p);
+}
+
+typedef struct {
+  clarke_branches *p;
+  const clarke_certify *c;
+  clarke_replay *r;
+  clarke_forward all; /* made when winners differ */
+  bool made;
+  clarke_error *err;
+} work;
+
+static clarke_status
+add(work *w, clarke_parting kind, size_t step, size_t e, bool alike)
+{
+  clarke_branches *p = w->p;
+  const size_t n = w->c->pass.n;
+
+  if (p->n == p->capacity) {
+    const size_t wanted = 2 * p->capacity + 64;
+    clarke_parted *grown = realloc(p->parted, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return clarke_no_memory(w->err);
+    p->parted = grown;
+    p->capacity = wanted;
+  }
+  p->parted[p->n++] = (clarke_parted){kind, step, e / n, e % n, alike};
+  return CLARKE_OK;
+}
+
+/* --- kinks --- */
+
+/* Is the profile's number at the kink the slope of the straight piece beside it? */
+static clarke_status
+takes_slope(bool *takes, const work *w, size_t step, size_t e, size_t kink, size_t piece)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const clarke_touch t = {.step = step, .feature = e / w->c->pass.n, .kink = kink};
+  clarke_status status;
+  mpq_t proxy, slope;
+
+  *takes = false;
+  if (piece < kink || piece > kink + 1 || mpq_sgn(s->pieces.coef[piece][2]) != 0)
+    return CLARKE_OK;
+  mpq_inits(proxy, slope, NULL);
+  status = clarke_touch_proxy(proxy, w->c->g, &t, w->c->profile, w->err);
+  clarke_touch_side(slope, w->c->g, &t, piece == kink + 1);
+  *takes = status == CLARKE_OK && mpq_equal(proxy, slope);
+  mpq_clears(proxy, slope, NULL);
+  return status;
+}
+
+static clarke_status
+compare_kink(work *w, size_t step, size_t e, int8_t exact, int8_t recorded)
+{
+  const bool touched = exact < 0, at = recorded < 0;
+  bool alike = false;
+  clarke_status status = CLARKE_OK;
+
+  if (exact == recorded)
+    return CLARKE_OK;
+  if (touched != at)
+    status = takes_slope(&alike, w, step, e, CLARKE_KINK_OF(touched ? exact : recorded), (size_t)(touched ? recorded : exact));
+  if (status != CLARKE_OK)
+    return status;
+  return add(w, at && !touched ? CLARKE_AT_RECORDED : touched && !at ? CLARKE_AT_EXACTLY : CLARKE_OTHER_SIDE, step, e, alike);
+}
+
+/* --- windows --- */
+
+/* The feature that the record made the winner. */
+static size_t
+recorded_winner(const clarke_certify *c, size_t step, size_t e)
+{
+  return c->slopes.route[step].n > 0 && c->slopes.route[step].from[0][e] != CLARKE_NONE
+           ? c->slopes.route[step].from[0][e]
+           : clarke_roundoff_winner(&c->rounded, &c->g->steps[step], e);
+}
+
+/* -1, 0, 1 as two entries of what a window pools compare exactly; 2: that is not known. */
+static clarke_status
+compare_entries(int *sign, work *w, size_t step, size_t a, size_t b, size_t j)
+{
+  const size_t x = w->c->g->steps[step].in[0].value;
+  clarke_status status = CLARKE_OK;
+
+  if (!w->made)
+    status = clarke_replay_all(&w->all, w->r, false, PRECISION, w->err);
+  w->made = true;
+  if (status == CLARKE_OK)
+    *sign = clarke_matrix_compare_entries(&w->all.value[x], a, b, j);
+  return status;
+}
+
+/* Touches are in order: that of an entry; NULL: none. */
+static const clarke_touch *
+touch_at(const clarke_replay *r, size_t step, size_t feature, size_t sample)
+{
+  size_t low = 0, high = r->n_touches;
+
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    const clarke_touch *t = &r->touch[middle];
+    const bool before = t->step != step         ? t->step < step
+                        : t->feature != feature ? t->feature < feature
+                                                : t->sample < sample;
+
+    if (before)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < r->n_touches && r->touch[low].step == step && r->touch[low].feature == feature && r->touch[low].sample == sample
+           ? &r->touch[low]
+           : NULL;
+}
+
+static clarke_status
+compare_window(work *w, size_t step, size_t e, int8_t exact, int8_t recorded)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e);
+  const clarke_touch *t = exact < 0 ? touch_at(w->r, step, e / n, e % n) : NULL;
+  size_t largest = t != NULL ? t->option[0] : CLARKE_NONE;
+  int sign = 0;
+  clarke_status status = CLARKE_OK;
+
+  if (exact >= 0)
+    largest = s->in[0].map[e / n * s->width + (size_t)exact];
+  if (largest != winner && largest != CLARKE_NONE)
+    status = compare_entries(&sign, w, step, winner, largest, e % n);
+  if (status != CLARKE_OK)
+    return status;
+  if (sign == 2) {
+    w->p->open++;
+    return CLARKE_OK;
+  }
+  if (sign < 0)
+    return add(w, CLARKE_OTHER_SIDE, step, e, false);
+  if (exact >= 0 && recorded < 0)
+    return add(w, CLARKE_AT_RECORDED, step, e, true); /* a tie that is none; its first is the winner */
+  return exact < 0 && recorded >= 0 ? add(w, CLARKE_AT_EXACTLY, step, e, winner == largest) : CLARKE_OK;
+}
+
+static clarke_status
+compare_step(work *w, size_t step)
+{
+  const clarke_step *s = &w->c->g->steps[step];
+  const size_t entries = w->c->g->values[s->out].count * w->c->pass.n;
+  clarke_status status = CLARKE_OK;
+
+  w->p->asked += entries;
+  if (w->c->recorded[s->in[0].value] == NULL && s->in[0].value != w->c->g->input) {
+    w->p->unrecorded += entries;
+    return CLARKE_OK;
+  }
+  for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
+    const int8_t exact = w->r->piece[step][e], recorded = w->c->pass.piece[step][e];
+
+    if (exact == CLARKE_OPEN || recorded == CLARKE_OPEN)
+      w->p->open++;
+    else
+      status = s->kind == CLARKE_MAX ? compare_window(w, step, e, exact, recorded) : compare_kink(w, step, e, exact, recorded);
+  }
+  return status;
+}
+
+clarke_status
+clarke_branches_compare(clarke_branches *p, const clarke_certify *c, clarke_replay *r, clarke_error *err)
+{
+  work w = {.p = p, .c = c, .r = r, .err = err};
+  clarke_status status = CLARKE_OK;
+
+  clarke_forward_init(&w.all);
+  for (size_t i = 0; i < c->g->n_steps && status == CLARKE_OK; i++)
+    if (clarke_step_has_kinks(&c->g->steps[i]))
+      status = compare_step(&w, i);
+  clarke_forward_clear(&w.all);
+  return status;
+}
+
+/* --- sides --- */
+
+static bool
+identical(const clarke_replay *r, const clarke_touch *t, size_t a, size_t b)
+{
+  clarke_identities *ids = r->near.identities;
+  const size_t x = r->g->steps[t->step].in[0].value;
+  clarke_identity one, other;
+
+  if (a == b || ids == NULL)
+    return a == b;
+  one = clarke_identity_of(ids, x, a, t->column);
+  other = clarke_identity_of(ids, x, b, t->column);
+  return !clarke_identities_failed(ids) && one == other;
+}
+
+/* Entries of one identity are one option; the record's winner may be any of them. */
+static int8_t
+option_of(bool *known, const clarke_touch *t, const clarke_replay *r, size_t winner)
+{
+  for (size_t o = 0; o < t->n_options; o++)
+    if (identical(r, t, t->option[o], winner))
+      return CLARKE_OPTION(o);
+  *known = false;
+  return CLARKE_PROXY;
+}
+
+int8_t
+clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k)
+{
+  const clarke_touch *t = &r->touch[k];
+  const size_t e = t->feature * c->pass.n + t->sample;
+  const int8_t recorded = c->pass.piece[t->step][e];
+
+  *known = true;
+  if (t->n_options > 0)
+    return option_of(known, t, r, recorded_winner(c, t->step, e));
+  if (recorded == CLARKE_AT(t->kink))
+    return CLARKE_PROXY;
+  *known = recorded == (int8_t)t->kink || recorded == (int8_t)(t->kink + 1);
+  return recorded == (int8_t)t->kink ? CLARKE_LEFT : CLARKE_RIGHT;
+}
+
+/* --- two records --- */
+
+bool
+clarke_branches_fork(clarke_bifurcation *fork, const clarke_certify *a, const clarke_certify *b)
+{
+  for (size_t i = 0; i < a->g->n_steps; i++) {
+    const clarke_step *s = &a->g->steps[i];
+    const size_t entries = clarke_step_has_kinks(s) ? a->g->values[s->out].count * a->pass.n : 0;
+
+    for (size_t e = 0; e < entries; e++) {
+      if (s->kind == CLARKE_MAX ? recorded_winner(a, i, e) == recorded_winner(b, i, e) : a->pass.piece[i][e] == b->pass.piece[i][e])
+        continue;
+      *fork = (clarke_bifurcation){i, e / a->pass.n, e % a->pass.n};
+      return true;
+    }
+  }
+  return false;
+}

@@ -1,0 +1,65 @@
+/* A recorded tensor beside what it should be: the strongest answer that can be proved of it. */
+#ifndef CLARKE_TRACE_CERTIFICATE_H
+#define CLARKE_TRACE_CERTIFICATE_H
+
+#include "exact/matrix.h"
+#include "exact/tensor.h"
+
+/* The ladder, from the strongest answer down. */
+typedef enum {
+  CLARKE_BIT_EXACT,    /* every entry is the exact result, rounded once to nearest, ties to even (a zero's sign is not looked at) */
+  CLARKE_WITHIN_BOUND, /* some order of roundings may have made every entry */
+  CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded */
+  CLARKE_NOT_CERTIFIED, /* a convolution's, and no sum of its products; Winograd's and FFT's are off so far */
+  CLARKE_IS_REFUTED,      /* no order of roundings makes some entry */
+} clarke_certainty;
+
+typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER } clarke_part;
+
+const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "within the bound", ... */
+const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter" */
+
+/* One entry that decides: of a refuted tensor the first that is refuted, else the first of which nothing can be said. */
+typedef struct {
+  char *index;  /* "[2, 0, 1]" */
+  double recorded;
+  char *should; /* exactly, as a rational; of an enclosure its midpoint, behind "about " */
+  double near;  /* the nearest double of that */
+  double bound;
+} clarke_offender;
+
+typedef struct {
+  clarke_part part;
+  char *name;     /* the node's, or the parameter's */
+  const char *op; /* the operator's name; NULL: none */
+  clarke_certainty certainty;
+  size_t entries, exact; /* all; those that are bit-exact */
+  size_t beyond, open;   /* refuted; those of which nothing can be said */
+  double worst;          /* the largest error in parts of its bound, where that is finite */
+  double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */
+  bool has_offender;
+  clarke_offender offender;
+  char *why; /* a sentence without its end, or NULL */
+} clarke_certificate;
+
+/* `name` is copied. */
+clarke_status clarke_certificate_init(clarke_certificate *c, clarke_part part, const char *name, const char *op,
+                                      clarke_error *err);
+void clarke_certificate_clear(clarke_certificate *c);
+
+/* Says why, and nothing else of it. */
+clarke_status clarke_certificate_say(clarke_certificate *c, clarke_certainty certainty, clarke_error *err, const char *format, ...)
+  __attribute__((format(printf, 4, 5)));
+
+/* Judges floats t. m is what they should be, features x samples: entry k of t is m(k % rows, k / rows). bound: of each entry of
+ * m, row-major, how far rounding may take it; an infinite one says nothing. */
+clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tensor *t, const clarke_matrix *m, const double *bound,
+                                       clarke_error *err);
+
+/* The number of a type that is nearest to m(i,j), ties to even; infinite beyond its largest. m is exact. */
+double clarke_rounded(const clarke_matrix *m, size_t i, size_t j, clarke_dtype type);
+
+/* "[2, 0, 1]": an entry in row-major order. */
+void clarke_put_index(char *text, size_t size, const size_t *dims, size_t rank, size_t entry);
+
+#endif

@@ -1,0 +1,213 @@
+#include "trace/certify.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What Winograd's and FFT's convolutions are off by, in parts of the largest bound: they mix what lies side by side. */
+#define MIXED 0x1p10
+
+void
+clarke_certify_init(clarke_certify *c)
+{
+  memset(c, 0, sizeof *c);
+  clarke_forward_init(&c->pass);
+  clarke_slopes_init(&c->slopes);
+  clarke_roundoff_init(&c->rounded);
+}
+
+void
+clarke_certify_clear(clarke_certify *c)
+{
+  for (size_t i = 0; i < c->n; i++)
+    clarke_certificate_clear(&c->certificate[i]);
+  for (size_t v = 0; c->recorded != NULL && v < c->g->n_values; v++)
+    free(c->recorded[v]);
+  free(c->certificate);
+  free(c->recorded);
+  free(c->seen);
+  clarke_roundback_clear(&c->back);
+  clarke_roundoff_clear(&c->rounded);
+  if (c->grad != NULL)
+    clarke_matrices_free(c->grad, c->g->n_values);
+  clarke_slopes_clear(&c->slopes);
+  clarke_forward_clear(&c->pass);
+  clarke_certify_init(c);
+}
+
+clarke_certificate *
+clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err)
+{
+  if (c->n == c->capacity) {
+    const size_t wanted = 2 * c->capacity + 16;
+    clarke_certificate *grown = realloc(c->certificate, wanted * sizeof *grown);
+
+    if (grown == NULL) {
+      clarke_no_memory(err);
+      return NULL;
+    }
+    c->certificate = grown;
+    c->capacity = wanted;
+  }
+  if (clarke_certificate_init(&c->certificate[c->n], part, name, op, err) != CLARKE_OK)
+    return NULL;
+  return &c->certificate[c->n++];
+}
+
+const clarke_tensor *
+clarke_certify_find(clarke_certify *c, const char *part, const char *name)
+{
+  const size_t size = strlen(part) + strlen(name) + 2;
+  char *full = malloc(size);
+  const clarke_tensor *t = NULL;
+
+  if (full == NULL)
+    return NULL;
+  snprintf(full, size, "%s/%s", part, name);
+  t = clarke_tensors_find(c->trace, full);
+  free(full);
+  if (t != NULL)
+    c->seen[t - c->trace->tensor] = true;
+  return t;
+}
+
+/* No sum of products is so far off; where several entries are, and no farther than that, those algorithms may be why. */
+static clarke_status
+soften(clarke_certificate *c, clarke_error *err)
+{
+  if (c->certainty != CLARKE_IS_REFUTED || c->beyond < 2 || !(c->farthest <= MIXED * c->widest))
+    return CLARKE_OK;
+  return clarke_certificate_say(c, CLARKE_NOT_CERTIFIED, err, "%zu entries are no sums of a convolution's products in any order; "
+                                "Winograd's and FFT's algorithms make such", c->beyond);
+}
+
+clarke_status
+clarke_certify_replace(double **error, clarke_certify *c, clarke_certificate *to, const clarke_tensor *t, clarke_matrix *m,
+                       const double *bound, bool conv, clarke_error *err)
+{
+  const size_t rows = m->rows, cols = m->cols;
+  double *numbers = malloc((rows * cols + 1) * sizeof *numbers);
+  clarke_status status = numbers != NULL ? clarke_certificate_judge(to, t, m, bound, err) : clarke_no_memory(err);
+
+  *error = calloc(rows * cols + 1, sizeof **error);
+  if (status == CLARKE_OK && *error == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK && conv)
+    status = soften(to, err);
+  for (size_t k = 0; k < t->count && status == CLARKE_OK; k++) {
+    const size_t e = k % rows * cols + k / rows;
+
+    numbers[e] = t->real[k];
+    (*error)[e] = fabs(t->real[k]) < c->by.tiny ? fabs(t->real[k]) : 0;
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_doubles(m, rows, cols, numbers, err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_trim(m, err);
+  free(numbers);
+  return status;
+}
+
+static bool
+is_wide_conv(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *w;
+  size_t taps = 1;
+
+  if (strcmp(s->op->name, "Conv") != 0 || s->kind != CLARKE_DENSE)
+    return false;
+  w = &g->values[s->dense.weight];
+  for (size_t a = 2; a < w->rank; a++)
+    taps *= w->dims[a];
+  return taps > 1;
+}
+
+static bool
+any_wide_conv(const clarke_graph *g, size_t node)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (g->steps[i].node == node && is_wide_conv(g, &g->steps[i]))
+      return true;
+  return false;
+}
+
+bool
+clarke_certify_made_by_conv(const clarke_graph *g, size_t value)
+{
+  const size_t producer = g->values[value].producer;
+
+  return producer != CLARKE_NONE && any_wide_conv(g, g->steps[producer].node);
+}
+
+bool
+clarke_certify_read_by_conv(const clarke_graph *g, size_t value)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    bool reads = s->kind == CLARKE_DENSE && s->dense.weight == value;
+
+    for (size_t k = 0; k < s->n_in; k++)
+      reads = reads || s->in[k].value == value;
+    if (reads && any_wide_conv(g, s->node))
+      return true;
+  }
+  return false;
+}
+
+/* What was recorded under a name that the graph does not have. */
+static clarke_status
+add_unseen(clarke_certify *c, clarke_error *err)
+{
+  static const struct {
+    const char *prefix;
+    clarke_part part;
+  } part[] = {{"output/", CLARKE_OUTPUT}, {"gradient/", CLARKE_GRADIENT}, {"indices/", CLARKE_INDICES}};
+
+  for (size_t t = 0; t < c->trace->n; t++)
+    for (size_t p = 0; !c->seen[t] && p < sizeof part / sizeof *part; p++) {
+      const char *name = c->trace->tensor[t].name;
+      clarke_certificate *made;
+
+      if (strncmp(name, part[p].prefix, strlen(part[p].prefix)) != 0)
+        continue;
+      made = clarke_certify_add(c, part[p].part, name + strlen(part[p].prefix), NULL, err);
+      if (made == NULL || clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "the graph has no value of this name that it compares: "
+                                                 "a constant's that others are made of, or none") != CLARKE_OK)
+        return CLARKE_ENOMEM;
+      made->entries = made->open = c->trace->tensor[t].count;
+    }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_certify_run(clarke_certify *c, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  c->seen = calloc(c->trace->n + 1, sizeof *c->seen);
+  c->recorded = calloc(c->g->n_values + 1, sizeof *c->recorded);
+  c->grad = clarke_matrices_new(c->g->n_values);
+  if (c->seen == NULL || c->recorded == NULL || c->grad == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_forward(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_windows(c, err);
+  if (status == CLARKE_OK && c->log_softmax != NULL)
+    status = clarke_certify_log_softmax(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_backward(c, err);
+  return status == CLARKE_OK ? add_unseen(c, err) : status;
+}
+
+clarke_certainty
+clarke_certify_answer(const clarke_certify *c)
+{
+  clarke_certainty answer = CLARKE_BIT_EXACT;
+
+  for (size_t i = 0; i < c->n; i++)
+    if (c->certificate[i].certainty > answer)
+      answer = c->certificate[i].certainty;
+  return answer;
+}

@@ -1,0 +1,74 @@
+/* A recorded step, node by node: every recorded output against the exact operator on its recorded inputs, every recorded
+ * gradient against the exact derivative on the recorded gradients of those who read it (docs/certify.md). Each has the bound
+ * of rounding.h on one node alone, so that nothing piles up from layer to layer.
+ *
+ * What was recorded of a node takes the place of what was computed, exactly; a recorded subnormal counts as off by itself, for
+ * it may have been read as zero. Where something was not recorded its bound goes on. */
+#ifndef CLARKE_TRACE_CERTIFY_H
+#define CLARKE_TRACE_CERTIFY_H
+
+#include "format/readers.h"
+#include "trace/certificate.h"
+#include "trace/rounding_back.h"
+
+typedef struct {
+  /* asked: all outlive it */
+  const clarke_graph *g;
+  const clarke_constants *constants;
+  const clarke_tensor *x;
+  const clarke_profile *profile;
+  const clarke_loss *loss;
+  mpq_srcptr scale;       /* what the loss was multiplied by */
+  clarke_rounding by;
+  const clarke_tensors *trace, *gradients;
+  const char *trace_file, *gradients_file; /* in messages */
+  const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
+  /* found */
+  clarke_forward pass;    /* along the record */
+  clarke_slopes slopes;   /* AD's there */
+  double **recorded;      /* by value: features x samples, row-major; NULL: not recorded */
+  size_t n, capacity;
+  clarke_certificate *certificate; /* outputs in order, gradients from the loss back, parameters */
+  /* at work */
+  clarke_roundoff rounded;
+  clarke_roundback back;
+  clarke_matrix *grad;    /* by value; of constants in their own entries */
+  bool *seen;             /* by tensor of the trace */
+} clarke_certify;
+
+void clarke_certify_init(clarke_certify *c);
+void clarke_certify_clear(clarke_certify *c);
+
+/* Fills what is found. A tensor of another shape than its node's is an error. */
+clarke_status clarke_certify_run(clarke_certify *c, clarke_error *err);
+
+/* The weakest answer of all. */
+clarke_certainty clarke_certify_answer(const clarke_certify *c);
+
+/* --- one file each --- */
+
+/* certify_forward.c: outputs of activations, and of constants that are rearranged. */
+clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);
+/* certify_backward.c */
+clarke_status clarke_certify_backward(clarke_certify *c, clarke_error *err);
+/* certify_loss.c: the log-softmax that the loss begins with, both ways. */
+clarke_status clarke_certify_log_softmax(clarke_certify *c, clarke_error *err);
+/* certify_windows.c: recorded winners. Slopes go along them where they are in their windows. */
+clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
+
+/* A new certificate at the end; NULL when out of memory. */
+clarke_certificate *clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err);
+
+/* The trace's tensor PART/NAME, noted as seen; NULL: there is none. */
+const clarke_tensor *clarke_certify_find(clarke_certify *c, const char *part, const char *name);
+
+/* Judges a tensor of the trace by the matrix, which is given its numbers afterwards; error (malloc) is what each is off by
+ * then, row-major. conv: of a convolution with a kernel of several entries. */
+clarke_status clarke_certify_replace(double **error, clarke_certify *c, clarke_certificate *to, const clarke_tensor *t,
+                                     clarke_matrix *m, const double *bound, bool conv, clarke_error *err);
+
+/* Is the value made by a convolution whose kernel has several entries, or read by one? */
+bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
+bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);
+
+#endif

@@ -1,0 +1,178 @@
+/* Recorded outputs (certify.h). */
+#include "trace/certify.h"
+
+#include "network/replay/passes.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRECISION 128
+
+/* A tensor of the value's entries, of all samples; else an error. */
+static clarke_status
+check_shape(const clarke_certify *c, const clarke_tensor *t, size_t count, clarke_error *err)
+{
+  return t->real != NULL && t->count == count
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu floats", c->trace_file, t->name, count);
+}
+
+/* Features x samples of a tensor whose first axis are the samples. */
+static double *
+turned(const clarke_tensor *t, size_t rows, size_t cols)
+{
+  double *numbers = malloc((rows * cols + 1) * sizeof *numbers);
+
+  for (size_t k = 0; numbers != NULL && k < t->count; k++)
+    numbers[k % rows * cols + k / rows] = t->real[k];
+  return numbers;
+}
+
+static clarke_status
+collect(clarke_certify *c, clarke_error *err)
+{
+  const clarke_graph *g = c->g;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++) {
+    const clarke_tensor *t;
+
+    if (g->values[v].constant || g->values[v].name == NULL || v == g->input)
+      continue;
+    t = clarke_certify_find(c, "output", g->values[v].name);
+    if (t == NULL)
+      continue;
+    status = check_shape(c, t, g->values[v].count * c->pass.n, err);
+    if (status == CLARKE_OK && (c->recorded[v] = turned(t, g->values[v].count, c->pass.n)) == NULL)
+      status = clarke_no_memory(err);
+  }
+  return status;
+}
+
+static clarke_status
+begin(clarke_certify *c, clarke_error *err)
+{
+  const size_t samples = c->g->samples;
+  size_t *sample = malloc((samples + 1) * sizeof *sample);
+  clarke_matrix input;
+  clarke_status status = sample != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  clarke_matrix_init(&input);
+  for (size_t j = 0; status == CLARKE_OK && j < samples; j++)
+    sample[j] = j;
+  if (status == CLARKE_OK)
+    status = clarke_samples_matrix(&input, c->x, sample, samples, err);
+  if (status == CLARKE_OK)
+    status = clarke_forward_begin(&c->pass, c->constants, &input, PRECISION, err);
+  if (status == CLARKE_OK)
+    status = collect(c, err);
+  c->rounded.f = &c->pass;
+  c->rounded.slopes = &c->slopes;
+  c->rounded.profile = c->profile;
+  c->rounded.loss = c->loss;
+  c->rounded.by = c->by;
+  c->rounded.recorded = c->recorded;
+  clarke_matrix_clear(&input);
+  free(sample);
+  return status == CLARKE_OK ? clarke_roundoff_begin(&c->rounded, err) : status;
+}
+
+/* Nothing was recorded of a node: its bound goes on. Of what is enclosed nothing is said behind it: whether such an argument is
+ * at a kink was looked up in the graph, where records have taken the place of what it computes. */
+static clarke_status
+pass_over(clarke_certify *c, size_t v, const char *op, clarke_error *err)
+{
+  const clarke_matrix *m = &c->pass.value[v];
+  clarke_certificate *made = clarke_certify_add(c, CLARKE_OUTPUT, c->g->values[v].name, op, err);
+
+  for (size_t e = 0; m->radius != NULL && e < m->rows * m->cols; e++)
+    c->rounded.error[v][e] = INFINITY;
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  made->entries = made->open = m->rows * m->cols;
+  return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its output was not recorded");
+}
+
+static clarke_status
+certify_output(clarke_certify *c, size_t step, clarke_error *err)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const size_t v = s->out;
+  clarke_certificate *made;
+  const clarke_tensor *t;
+  double *error = NULL;
+  clarke_status status;
+
+  if (c->g->values[v].name == NULL)
+    return CLARKE_OK;
+  if (c->recorded[v] == NULL)
+    return pass_over(c, v, s->op->name, err);
+  t = clarke_certify_find(c, "output", c->g->values[v].name);
+  made = clarke_certify_add(c, CLARKE_OUTPUT, c->g->values[v].name, s->op->name, err);
+  if (made == NULL || t == NULL)
+    return clarke_no_memory(err);
+  status = clarke_certify_replace(&error, c, made, t, &c->pass.value[v], c->rounded.error[v],
+                                  clarke_certify_made_by_conv(c->g, v), err);
+  free(c->rounded.error[v]);
+  free(c->rounded.size[v]);
+  c->rounded.error[v] = error;
+  c->rounded.size[v] = status == CLARKE_OK ? clarke_roundoff_sizes(&c->pass.value[v]) : NULL;
+  return status == CLARKE_OK && c->rounded.size[v] == NULL ? clarke_no_memory(err) : status;
+}
+
+/* A rearranged constant: its parameter's entries, cast perhaps. */
+static clarke_status
+certify_constant(clarke_certify *c, size_t v, clarke_error *err)
+{
+  const clarke_value *value = &c->g->values[v];
+  const clarke_tensor *t = clarke_certify_find(c, "output", value->name);
+  clarke_certificate *made;
+  double *bound, *numbers;
+  clarke_matrix m;
+  clarke_status status;
+
+  if (t == NULL)
+    return CLARKE_OK;
+  status = check_shape(c, t, value->count, err);
+  made = status == CLARKE_OK ? clarke_certify_add(c, CLARKE_OUTPUT, value->name, NULL, err) : NULL;
+  if (made == NULL)
+    return status != CLARKE_OK ? status : CLARKE_ENOMEM;
+  bound = malloc((value->count + 1) * sizeof *bound);
+  numbers = malloc((value->count + 1) * sizeof *numbers);
+  clarke_matrix_init(&m);
+  if (bound == NULL || numbers == NULL)
+    status = clarke_no_memory(err);
+  for (size_t e = 0; e < value->count && status == CLARKE_OK; e++) {
+    numbers[e] = value->negated ? -value->real[e] : value->real[e];
+    bound[e] = clarke_roundoff_constant(&c->rounded, numbers[e]);
+  }
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_doubles(&m, value->count, 1, numbers, err);
+  if (status == CLARKE_OK)
+    status = clarke_certificate_judge(made, t, &m, bound, err);
+  clarke_matrix_clear(&m);
+  free(bound);
+  free(numbers);
+  return status;
+}
+
+clarke_status
+clarke_certify_forward(clarke_certify *c, clarke_error *err)
+{
+  const clarke_graph *g = c->g;
+  clarke_status status = begin(c, err);
+
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
+    if (g->values[v].constant && g->values[v].name != NULL && g->values[v].real != NULL)
+      status = certify_constant(c, v, err);
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    status = clarke_forward_next(&c->pass, i, err);
+    if (status == CLARKE_OK)
+      status = clarke_roundoff_step(&c->rounded, i, err);
+    if (status == CLARKE_OK)
+      status = certify_output(c, i, err);
+  }
+  return status;
+}

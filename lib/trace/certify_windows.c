@@ -1,0 +1,155 @@
+/* Recorded winners of pools, and AD's slopes along the record (certify.h). */
+#include "trace/certify.h"
+
+#include <stdlib.h>
+
+/* Every kink that the record is at, and every tied window. */
+static clarke_status
+collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, clarke_error *err)
+{
+  size_t capacity = 0;
+
+  for (size_t i = 0; i < f->g->n_steps; i++) {
+    const size_t entries = f->piece[i] != NULL ? f->g->values[f->g->steps[i].out].count * f->n : 0;
+
+    for (size_t e = 0; e < entries; e++) {
+      const int8_t code = f->piece[i][e];
+
+      if (code >= 0 || code == CLARKE_OPEN)
+        continue;
+      if (*n == capacity) {
+        clarke_touch *grown = realloc(*touch, (2 * capacity + 64) * sizeof *grown);
+
+        if (grown == NULL)
+          return clarke_no_memory(err);
+        *touch = grown;
+        capacity = 2 * capacity + 64;
+      }
+      (*touch)[(*n)++] = (clarke_touch){.step = i, .feature = e / f->n, .sample = e % f->n, .kink = CLARKE_KINK_OF(code),
+                                        .column = e % f->n};
+    }
+  }
+  return CLARKE_OK;
+}
+
+typedef struct {
+  clarke_certify *c;
+  size_t step;
+  const clarke_tensor *t;
+  clarke_certificate *made;
+} windows;
+
+/* The operand's feature that an index names: a place in a channel's plane. CLARKE_NONE: none of the window's. */
+static size_t
+named_feature(const windows *w, size_t f, int64_t index)
+{
+  const clarke_graph *g = w->c->g;
+  const clarke_step *s = &g->steps[w->step];
+  const clarke_value *x = &g->values[s->in[0].value], *y = &g->values[s->out];
+  const size_t channels = y->dims[0], plane = x->count / channels;
+  size_t from;
+
+  if (index < 0 || (size_t)index >= plane)
+    return CLARKE_NONE;
+  from = f / (y->count / channels) * plane + (size_t)index;
+  for (size_t i = 0; i < s->width; i++)
+    if (s->in[0].map[f * s->width + i] == from)
+      return from;
+  return CLARKE_NONE;
+}
+
+static clarke_status
+refute(const windows *w, size_t k, size_t named, size_t winner, clarke_error *err)
+{
+  const clarke_step *s = &w->c->g->steps[w->step];
+  const clarke_value *x = &w->c->g->values[s->in[0].value];
+  const size_t n = w->c->pass.n, j = k / w->c->g->values[s->out].count;
+  const double *real = w->c->recorded[s->in[0].value];
+  char place[256], taken[256], larger[256];
+
+  clarke_put_index(place, sizeof place, w->t->dims, w->t->rank, k);
+  if (named == CLARKE_NONE)
+    return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "index %lld at %s is of no entry of its window",
+                                  (long long)w->t->integer[k], place);
+  clarke_put_index(taken, sizeof taken, x->dims, x->rank, named);
+  clarke_put_index(larger, sizeof larger, x->dims, x->rank, winner);
+  if (real[named * n + j] == real[winner * n + j])
+    return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "at %s the winner is entry %s, which is not the first of the "
+                                  "largest: %s is", place, taken, larger);
+  return clarke_certificate_say(w->made, CLARKE_IS_REFUTED, err, "a loser was taken as winner: at %s entry %s, %.9g; entry %s is %.9g",
+                                place, taken, real[named * n + j], larger, real[winner * n + j]);
+}
+
+/* The gradient goes to whom the record names. */
+static void
+reroute(const windows *w, size_t e, size_t to)
+{
+  clarke_route *route = &w->c->slopes.route[w->step];
+
+  for (size_t r = 1; r < route->n; r++)
+    route->from[r][e] = CLARKE_NONE;
+  if (route->n > 0)
+    route->from[0][e] = to;
+}
+
+static clarke_status
+judge(windows *w, clarke_error *err)
+{
+  clarke_certify *c = w->c;
+  const clarke_step *s = &c->g->steps[w->step];
+  const size_t rows = c->g->values[s->out].count, n = c->pass.n;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < w->t->count && status == CLARKE_OK; k++) {
+    const size_t f = k % rows, j = k / rows, named = named_feature(w, f, w->t->integer[k]);
+    const size_t winner = clarke_roundoff_winner(&c->rounded, s, f * n + j);
+
+    if (named != CLARKE_NONE)
+      reroute(w, f * n + j, named);
+    if (named == winner)
+      w->made->exact++;
+    else if (w->made->beyond++ == 0)
+      status = refute(w, k, named, winner, err);
+  }
+  return status;
+}
+
+static clarke_status
+certify_step(clarke_certify *c, size_t step, clarke_error *err)
+{
+  const clarke_step *s = &c->g->steps[step];
+  const clarke_value *y = &c->g->values[s->out];
+  windows w = {.c = c, .step = step};
+
+  if (s->kind != CLARKE_MAX || y->name == NULL)
+    return CLARKE_OK;
+  w.t = clarke_certify_find(c, "indices", y->name);
+  if (w.t == NULL)
+    return CLARKE_OK;
+  if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || y->rank < 2 || c->g->values[s->in[0].value].rank < 2)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu indices", c->trace_file, w.t->name, y->count * c->pass.n);
+  w.made = clarke_certify_add(c, CLARKE_INDICES, y->name, s->op->name, err);
+  if (w.made == NULL)
+    return CLARKE_ENOMEM;
+  w.made->entries = w.t->count;
+  if (c->recorded[s->in[0].value] == NULL) {
+    w.made->open = w.t->count;
+    return clarke_certificate_say(w.made, CLARKE_CANNOT_SAY, err, "what it pools was not recorded");
+  }
+  return judge(&w, err);
+}
+
+clarke_status
+clarke_certify_windows(clarke_certify *c, clarke_error *err)
+{
+  clarke_touch *touch = NULL;
+  size_t n = 0;
+  clarke_status status = collect_touches(&touch, &n, &c->pass, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_slopes_choose(&c->slopes, &c->pass, touch, n, NULL, c->profile, err);
+  free(touch);
+  for (size_t i = 0; i < c->g->n_steps && status == CLARKE_OK; i++)
+    status = certify_step(c, i, err);
+  return status;
+}

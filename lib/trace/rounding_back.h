@@ -1,0 +1,57 @@
+/* The pass of rounding.h back through the steps, as its parts share it.
+ *
+ * A gradient is a sum of terms from the steps that read the value. While it is made it has three parts: the terms' own
+ * errors, the sum of their absolute values, and how many there are. Rounding in any order is bounded by the latter two, when
+ * the value's own step is reached. Through copies the three go as they are: a framework may sum up behind them. */
+#ifndef CLARKE_TRACE_ROUNDING_BACK_H
+#define CLARKE_TRACE_ROUNDING_BACK_H
+
+#include "trace/rounding.h"
+
+#define CLARKE_ROUNDBACK_SPARE 4
+#define CLARKE_ROUNDBACK_SPARE_NORMALIZED 16
+
+/* By entry; NULL where no gradient goes. */
+typedef struct {
+  double *error, *mass;
+  double terms;
+} clarke_rounding_sum;
+
+typedef struct {
+  clarke_roundoff *r;
+  const clarke_graph *g;
+  const clarke_matrix *grad; /* by value; that of a step's output is whole when the step is asked for */
+  double scale;              /* what grad is to be multiplied by: at least its absolute value */
+  size_t n;
+  clarke_rounding_sum *sum;  /* by value: of activations, and of constants in wrt in their own entries */
+  const clarke_step *s;      /* the step at work, */
+  size_t count;              /* its features, */
+  double *size, *error;      /* its output's gradient */
+} clarke_roundback;
+
+/* Sums of zeros. clarke_roundback_clear is for what begin left, whatever it returned. */
+clarke_status clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_matrix *grad, double scale,
+                                     clarke_error *err);
+void clarke_roundback_clear(clarke_roundback *b);
+
+/* The gradient of the network's output, from the loss (rounding_loss.c). */
+void clarke_roundback_seed(clarke_roundback *b);
+
+/* At least what entry e of a sum is off by, once it has been added up and stored. */
+double clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, size_t e, double spare);
+
+/* A step's share in the sums of what it reads. known: the error of each entry of its output's gradient (a record's, in the
+ * place of the sum); NULL: what the sum says. */
+clarke_status clarke_roundback_step(clarke_roundback *b, size_t step, const double *known, clarke_error *err);
+
+/* The rule of the step at work (rounding_back_step.c). */
+clarke_status clarke_roundback_rule(const clarke_roundback *b, clarke_error *err);
+
+/* A constant's sum joins its parameter's. */
+void clarke_roundback_fold(clarke_rounding_sum *parameter, const clarke_roundback *b, size_t value);
+
+/* Sums of n zeros; one that is there already stays. */
+bool clarke_rounding_sum_init(clarke_rounding_sum *s, size_t n);
+void clarke_rounding_sum_clear(clarke_rounding_sum *s);
+
+#endif

@@ -1,0 +1,372 @@
+/* Bounds of gradients: what each kind of step hands on (docs/rounding-bound.md has the rules). */
+#include "trace/rounding_back.h"
+#include "trace/rounding_dense.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void
+add(clarke_rounding_sum *s, size_t e, double error, double mass)
+{
+  s->error[e] += error;
+  s->mass[e] += mass;
+}
+
+/* The sum of an operand that the gradient goes on to; NULL when it stops there. */
+static clarke_rounding_sum *
+target(const clarke_roundback *p, size_t value)
+{
+  return p->sum[value].error != NULL ? &p->sum[value] : NULL;
+}
+
+/* How many features read one entry of an operand, at most. */
+static double
+readers(const clarke_roundback *p, const clarke_operand *o, size_t count)
+{
+  const size_t n = p->g->values[o->value].count;
+  size_t *reads, most = 1;
+
+  if (o->map == NULL)
+    return 1;
+  reads = calloc(n + 1, sizeof *reads);
+  if (reads == NULL)
+    return (double)count;
+  for (size_t i = 0; i < count; i++)
+    if (o->map[i] != CLARKE_NONE && ++reads[o->map[i]] > most)
+      most = reads[o->map[i]];
+  free(reads);
+  return (double)most;
+}
+
+static double
+spare(const clarke_step *s)
+{
+  return strstr(s->op->name, "Normalization") != NULL ? CLARKE_ROUNDBACK_SPARE_NORMALIZED : CLARKE_ROUNDBACK_SPARE;
+}
+
+static void
+back_gather(const clarke_roundback *p)
+{
+  const clarke_operand *o = &p->s->in[0];
+  const clarke_rounding_sum *from = &p->sum[p->s->out];
+  clarke_rounding_sum *to = target(p, o->value);
+
+  if (to == NULL)
+    return;
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    const size_t f = clarke_operand_entry(o, e / p->n);
+
+    if (f != CLARKE_NONE)
+      add(to, f * p->n + e % p->n, from->error[e], from->mass[e]);
+  }
+  to->terms += readers(p, o, p->count) * (from->terms + 1);
+}
+
+static void
+back_sum(const clarke_roundback *p)
+{
+  for (size_t k = 0; k < p->s->n_in; k++) {
+    const clarke_operand *o = &p->s->in[k];
+    const bool constant = p->g->values[o->value].constant;
+    const double coef = fabs(o->coef);
+    clarke_rounding_sum *to = target(p, o->value);
+
+    for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
+      const size_t f = clarke_operand_entry(o, e / p->n);
+
+      if (f != CLARKE_NONE)
+        add(to, constant ? f : f * p->n + e % p->n, coef * p->error[e],
+            coef * (p->size[e] + p->error[e]));
+    }
+    if (to != NULL)
+      to->terms += readers(p, o, p->count) * (constant ? (double)p->n : 1) + spare(p->s);
+  }
+}
+
+/* The gradient in c of x c is that of the output times x; of x / c times the output / c, turned. */
+static void
+back_scale_constant(const clarke_roundback *p, const double *column)
+{
+  const clarke_operand *x = &p->s->in[0], *c = &p->s->in[1];
+  const size_t other = p->s->divide ? p->s->out : x->value;
+  clarke_rounding_sum *to = target(p, c->value);
+
+  if (to == NULL)
+    return;
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    const size_t f = e / p->n, from = p->s->divide ? e : clarke_operand_entry(x, f) * p->n + e % p->n;
+    const double by = p->s->divide ? column[f] : 1, off = p->r->error[other][from], top = p->r->size[other][from] + off;
+    const double added = p->r->wide[other] != NULL ? p->r->wide[other][from] : top;
+
+    add(to, clarke_operand_entry(c, f), by * (p->size[e] * off + p->error[e] * top),
+        by * (p->size[e] + p->error[e]) * added);
+  }
+  to->terms += readers(p, c, p->count) * (double)p->n + spare(p->s);
+}
+
+static clarke_status
+back_scale(const clarke_roundback *p, clarke_error *err)
+{
+  const clarke_operand *x = &p->s->in[0];
+  double *size = NULL;
+  clarke_matrix column;
+  clarke_status status;
+  clarke_rounding_sum *to = target(p, x->value);
+
+  clarke_matrix_init(&column);
+  status = clarke_scale_column(&column, p->r->f, p->s, err);
+  if (status == CLARKE_OK && (size = clarke_roundoff_sizes(&column)) == NULL)
+    status = clarke_no_memory(err);
+  for (size_t e = 0; status == CLARKE_OK && to != NULL && e < p->count * p->n; e++) {
+    const double c = size[e / p->n];
+
+    add(to, clarke_operand_entry(x, e / p->n) * p->n + e % p->n,
+        c * p->error[e] + clarke_roundoff_by(&p->r->by, spare(p->s), c * (p->size[e] + p->error[e])),
+        c * (p->size[e] + p->error[e]));
+  }
+  if (to != NULL)
+    to->terms += readers(p, x, p->count);
+  if (status == CLARKE_OK)
+    back_scale_constant(p, size);
+  free(size);
+  clarke_matrix_clear(&column);
+  return status;
+}
+
+/* Of the products w x: each to x, with the weight's sizes, and to w, with x's. all: |gradient| + error. */
+static void
+back_products(const clarke_roundback *p, clarke_rounding_sum *x, clarke_rounding_sum *w, const clarke_dense_sizes *sizes,
+              const double *all)
+{
+  if (x != NULL) {
+    clarke_roundoff_dense_back(x->error, p->s, sizes->weight, p->error, p->n);
+    clarke_roundoff_dense_back(x->error, p->s, sizes->cast, all, p->n);
+    clarke_roundoff_dense_back(x->mass, p->s, sizes->weight, all, p->n);
+    clarke_roundoff_dense_back(x->mass, p->s, sizes->cast, all, p->n);
+  }
+  if (w != NULL) {
+    clarke_roundoff_dense_weight(w->error, p->s, p->error, sizes->top, p->n);
+    clarke_roundoff_dense_weight(w->error, p->s, p->size, p->r->error[p->s->in[0].value], p->n);
+    clarke_roundoff_dense_weight(w->mass, p->s, all, sizes->top, p->n);
+  }
+}
+
+static clarke_status
+back_dense(const clarke_roundback *p, clarke_error *err)
+{
+  const clarke_dense *d = &p->s->dense;
+  clarke_rounding_sum *x = target(p, p->s->in[0].value), *w = target(p, d->weight);
+  const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
+                                    clarke_roundoff_tops(p->r, p->s->in[0].value)};
+  double *all = malloc((p->count * p->n + 1) * sizeof *all);
+  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && all != NULL;
+
+  for (size_t e = 0; well && e < p->count * p->n; e++)
+    all[e] = p->size[e] + p->error[e];
+  if (well)
+    back_products(p, x, w, &sizes, all);
+  free(sizes.weight);
+  free(sizes.cast);
+  free(sizes.top);
+  free(all);
+  if (x != NULL)
+    x->terms += (double)d->outer;
+  if (w != NULL)
+    w->terms += (double)p->n * (double)d->repeat * (double)(d->grouped ? 1 : d->blocks);
+  return well ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* PRelu's slope: x, where the computed argument may be below 0. */
+static void
+back_slope(const clarke_roundback *p, size_t e, bool open)
+{
+  const size_t c = p->s->pieces.slope, x = p->s->in[0].value, step = (size_t)(p->s - p->g->steps);
+  const size_t *map = p->s->pieces.slope_map;
+  const double off = p->r->error[x][e], top = p->r->size[x][e] + off, g = p->size[e] + p->error[e];
+  clarke_rounding_sum *to = c != CLARKE_NONE ? target(p, c) : NULL;
+
+  if (to == NULL)
+    return;
+  if (open)
+    add(to, map != NULL ? map[e / p->n] : e / p->n, g * top, g * top);
+  else if (p->r->f->piece[step][e] == 0)
+    add(to, map != NULL ? map[e / p->n] : e / p->n, p->size[e] * off + p->error[e] * top, g * top);
+}
+
+static clarke_status
+back_piecewise(const clarke_roundback *p, clarke_error *err)
+{
+  const size_t x = p->s->in[0].value, step = (size_t)(p->s - p->g->steps);
+  clarke_rounding_sum *to = target(p, x), *slope = p->s->pieces.slope != CLARKE_NONE ? target(p, p->s->pieces.slope) : NULL;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t e = 0; e < p->count * p->n && status == CLARKE_OK; e++) {
+    clarke_reach reach;
+
+    status = clarke_roundoff_reach(&reach, p->r, step, e, err);
+    p->r->open += status == CLARKE_OK && reach.open && p->size[e] > 0;
+    if (status == CLARKE_OK && to != NULL)
+      add(to, e, reach.steepest * p->error[e] + reach.apart * p->size[e], reach.steepest * (p->size[e] + p->error[e]));
+    if (status == CLARKE_OK && slope != NULL)
+      back_slope(p, e, reach.apart > 0);
+  }
+  if (to != NULL)
+    to->terms += 1 + 6;
+  if (slope != NULL)
+    slope->terms += (double)p->n * (double)p->count;
+  return status;
+}
+
+/* sigmoid' = y (1 - y), tanh' = 1 - y^2. */
+static void
+back_analytic(const clarke_roundback *p)
+{
+  const size_t y = p->s->out, step = (size_t)(p->s - p->g->steps);
+  const clarke_matrix *slope = &p->r->slopes->slope[step];
+  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+
+  for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
+    /* the value may be computed anew: within 8 units */
+    const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, 8, p->r->size[y][e]), top = p->r->size[y][e] + off;
+    const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
+                        + clarke_matrix_radius(slope, e / p->n, e % p->n);
+    const double apart = 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
+
+    add(to, e, (size + apart) * p->error[e] + apart * p->size[e], (size + apart) * (p->size[e] + p->error[e]));
+  }
+  if (to != NULL)
+    to->terms += 1 + CLARKE_ROUNDBACK_SPARE;
+}
+
+/* y (g - sum of y g): the logarithm's, in the middle of a network, is left open. */
+static void
+back_softmax(const clarke_roundback *p)
+{
+  const clarke_step *s = p->s;
+  clarke_rounding_sum *to = target(p, s->in[0].value);
+
+  for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
+    const size_t f = e / p->n, first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
+    const double off = p->r->error[s->out][e], top = p->r->size[s->out][e] + off;
+    double mass = p->size[e] + p->error[e], apart = p->error[e];
+
+    for (size_t i = 0; i < s->length; i++) {
+      const size_t k = (first + i * s->stride) * p->n + e % p->n;
+      const double each = p->r->size[s->out][k] + p->r->error[s->out][k];
+
+      mass += each * (p->size[k] + p->error[k]);
+      apart += each * p->error[k] + p->r->error[s->out][k] * p->size[k];
+    }
+    apart += clarke_roundoff_by(&p->r->by, (double)s->length + CLARKE_ROUNDBACK_SPARE, mass);
+    add(to, e, s->log ? INFINITY : top * apart + off * mass, s->log ? INFINITY : top * mass);
+  }
+  if (to != NULL)
+    to->terms += 1 + CLARKE_ROUNDBACK_SPARE;
+}
+
+static clarke_status
+back_normalize(const clarke_roundback *p, clarke_error *err)
+{
+  const size_t entries = p->count * p->n;
+  double *error = malloc((entries + 1) * sizeof *error), *mass = malloc((entries + 1) * sizeof *mass);
+  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+
+  if (error != NULL && mass != NULL && to != NULL) {
+    clarke_roundoff_normalize_back(error, mass, p->r, p->s, p->size, p->error);
+    for (size_t e = 0; e < entries; e++)
+      add(to, e, error[e], mass[e]);
+    to->terms += 1;
+  }
+  free(error);
+  free(mass);
+  return error != NULL && mass != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* May an entry of a window have been the winner when it was computed? */
+static bool
+may_win(const clarke_roundback *p, size_t value, size_t best, size_t other, size_t j)
+{
+  const clarke_matrix *m = &p->r->f->value[value];
+  const double gap = clarke_matrix_get_double(m, best, j) - clarke_matrix_get_double(m, other, j);
+  const double off = p->r->error[value][best * p->n + j] + p->r->error[value][other * p->n + j];
+  const double radius = clarke_matrix_radius(m, best, j) + clarke_matrix_radius(m, other, j)
+                        + (p->r->size[value][best * p->n + j] + p->r->size[value][other * p->n + j]) * 0x1p-50;
+
+  return off > 0 && gap <= off + radius;
+}
+
+/* The window's gradient went elsewhere, or may have: to whom it may have gone, and from whom. */
+static void
+back_losers(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t best)
+{
+  const clarke_operand *o = &p->s->in[0];
+  const bool known = p->r->recorded != NULL && p->r->recorded[o->value] != NULL;
+  const size_t winner = known ? clarke_roundoff_winner(p->r, p->s, e) : CLARKE_NONE;
+  bool open = false;
+
+  for (size_t i = 0; i < p->s->width; i++) {
+    const size_t f = o->map[e / p->n * p->s->width + i];
+
+    if (f == CLARKE_NONE || f == best || (known ? f != winner : !may_win(p, o->value, best, f, e % p->n)))
+      continue;
+    add(to, f * p->n + e % p->n, p->size[e] + p->error[e], p->size[e] + p->error[e]);
+    open = true;
+  }
+  if (open)
+    add(to, best * p->n + e % p->n, p->size[e], 0);
+  p->r->open += open && !known && p->size[e] > 0;
+}
+
+static void
+back_max(const clarke_roundback *p)
+{
+  const clarke_route *route = &p->r->slopes->route[p->s - p->g->steps];
+  clarke_rounding_sum *to = target(p, p->s->in[0].value);
+
+  for (size_t r = 0; r < route->n && to != NULL; r++)
+    for (size_t e = 0; e < p->count * p->n; e++) {
+      const size_t f = route->from[r][e];
+      double weight = 1;
+
+      if (f == CLARKE_NONE)
+        continue;
+      if (route->weight[r].rows > 0)
+        weight = fabs(clarke_matrix_get_double(&route->weight[r], e / p->n, e % p->n)) * (1 + 0x1p-50);
+      add(to, f * p->n + e % p->n, weight * p->error[e], weight * (p->size[e] + p->error[e]));
+      if (weight > 0)
+        back_losers(p, to, e, f);
+    }
+  if (to != NULL)
+    to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
+}
+
+clarke_status
+clarke_roundback_rule(const clarke_roundback *p, clarke_error *err)
+{
+  switch (p->s->kind) {
+  case CLARKE_GATHER:
+    back_gather(p);
+    return CLARKE_OK;
+  case CLARKE_SUM:
+    back_sum(p);
+    return CLARKE_OK;
+  case CLARKE_SCALE:
+    return back_scale(p, err);
+  case CLARKE_DENSE:
+    return back_dense(p, err);
+  case CLARKE_PIECEWISE:
+    return back_piecewise(p, err);
+  case CLARKE_ANALYTIC:
+    back_analytic(p);
+    return CLARKE_OK;
+  case CLARKE_SOFTMAX:
+    back_softmax(p);
+    return CLARKE_OK;
+  case CLARKE_NORMALIZE:
+    return back_normalize(p, err);
+  case CLARKE_MAX:
+    back_max(p);
+  }
+  return CLARKE_OK;
+}

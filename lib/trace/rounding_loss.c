@@ -1,0 +1,72 @@
+/* Bounds of the gradient that the loss begins with (docs/rounding-bound.md). */
+#include "trace/rounding_back.h"
+
+#include <math.h>
+
+static double
+target_size(const clarke_loss *loss, size_t e)
+{
+  return loss->y->real != NULL ? fabs(loss->y->real[e]) : fabs((double)loss->y->integer[e]) * (1 + 0x1p-50);
+}
+
+/* The gradient 2 (out - y) / N. */
+static void
+seed_squares(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
+{
+  const size_t out = p->g->output;
+  const double by = 2 * p->scale / ((double)rows * (double)p->n) * (1 + 0x1p-50);
+
+  for (size_t e = 0; e < rows * p->n; e++) {
+    const double off = p->r->error[out][e];
+    const double mass = p->r->size[out][e] + off + target_size(p->r->loss, e % p->n * rows + e / p->n);
+
+    s->error[e] = clarke_roundoff_sum(by * (off + clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + 4, mass)), 4);
+  }
+}
+
+/* (softmax - one of the label) / N, the softmax as exp of the log-softmax. */
+static void
+seed_cross_entropy(const clarke_roundback *p, clarke_rounding_sum *s, size_t rows)
+{
+  const size_t out = p->g->output;
+  const double by = p->scale / (double)p->n * (1 + 0x1p-50);
+
+  for (size_t j = 0; j < p->n; j++) {
+    double shift = 0, size = 0;
+
+    for (size_t i = 0; i < rows; i++) {
+      shift = fmax(shift, p->r->error[out][i * p->n + j]);
+      size = fmax(size, p->r->size[out][i * p->n + j] + p->r->error[out][i * p->n + j]);
+    }
+    /* exp(x - largest), their sum, its logarithm, and the exponential of the difference */
+    shift = 2 * shift + clarke_roundoff_by(&p->r->by, (double)rows + 24, 3 * size + log((double)rows + 1) + 2);
+    for (size_t i = 0; i < rows; i++) {
+      const double g = clarke_matrix_get_double(&p->grad[out], i, j) * (double)p->n;
+      const bool label = (size_t)p->r->loss->y->integer[j] == i;
+      const double share = fmin(1, fabs(label ? g + 1 : g) + 0x1p-40);
+
+      const double rounding = clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + 8, share * exp(shift) + label);
+
+      s->error[i * p->n + j] = clarke_roundoff_sum(by * (share * expm1(shift) * (1 + 0x1p-40) + rounding), 8);
+    }
+  }
+}
+
+void
+clarke_roundback_seed(clarke_roundback *p)
+{
+  const size_t out = p->g->output, rows = p->grad[out].rows;
+  clarke_rounding_sum *s = &p->sum[out];
+
+  if (p->r->loss->kind == CLARKE_LOSS_CE)
+    seed_cross_entropy(p, s, rows);
+  else if (p->r->loss->kind == CLARKE_LOSS_MSE)
+    seed_squares(p, s, rows);
+  for (size_t e = 0; e < rows * p->n; e++) {
+    const double size = p->scale * (fabs(clarke_matrix_get_double(&p->grad[out], e / p->n, e % p->n)) * (1 + 0x1p-50)
+                                    + clarke_matrix_radius(&p->grad[out], e / p->n, e % p->n));
+
+    s->mass[e] = clarke_roundoff_sum(size + s->error[e], 4);
+  }
+  s->terms = CLARKE_ROUNDBACK_SPARE;
+}

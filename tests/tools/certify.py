@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""clarke certify of the recorded steps in cases/runs, as they are and with one number changed.
+
+    certify.py CLARKE RUNS
+
+As recorded, nothing is refuted. Then entries are drawn, with a fixed seed, from every tensor of the trace and from the gradients:
+each is changed beyond rounding, and must be the first that is refuted, with its index. So must a winner that is another entry
+of its window.
+"""
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import records  # noqa: E402
+
+CLARKE, RUNS = sys.argv[1:3]
+TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "small", "small-plain", "tied", "two-zeros"]
+draw = random.Random(13)
+failures = 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def certify(run, *options):
+    done = subprocess.run([CLARKE, "certify", run, *options], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def report(run):
+    status, out, error = certify(run, "--json")
+    expect(status in (0, 1, 3), f"{run}: {status} {error}")
+    return status, json.loads(out)
+
+
+def first_refuted(answer):
+    return next((n for n in answer["nodes"] if n["answer"] in ("refuted", "not certified")), None)
+
+
+def as_recorded():
+    for name in TRACED:
+        status, answer = report(os.path.join(RUNS, name))
+        expect(status == 0 and first_refuted(answer) is None, f"{name}: {answer['answer']}")
+        expect(all(n["open"] == 0 for n in answer["nodes"]), f"{name}: open")
+        again = certify(os.path.join(RUNS, name), "--json", "--step", "0")[1]
+        expect(json.loads(again) == answer, f"{name}: --step 0")
+    for name in ("bounds", "lemma2", "two-zeros"):
+        expect(report(os.path.join(RUNS, name))[1]["answer"] == "bit-exact", name)
+    for name in ("small-light", "small-float64"):
+        status, text, _ = certify(os.path.join(RUNS, name))
+        expect(status == 3 and text.startswith("cannot say: the record is a light one"), f"{name}: {status} {text[:100]}")
+    # what copies and compares is bit-exact
+    for node in report(os.path.join(RUNS, "small"))[1]["nodes"]:
+        if node["part"] == "output" and node["operator"] in ("Relu", "MaxPool", "Reshape", None):
+            expect(node["answer"] == "bit-exact", node)
+
+
+def patterns():
+    """Where records part from exact arithmetic, and both semantics."""
+    verdicts = {"lemma2": "not-in-clarke", "bounds": "in-clarke"}
+    for name in TRACED:
+        answer = report(os.path.join(RUNS, name))[1]
+        real, recorded = (answer["semantics"][k]["verdict"] for k in ("real", "recorded"))
+        pattern = answer["pattern"]
+        expect(pattern["parted"] == len(pattern["list"]) and pattern["open"] == pattern["unrecorded"] == 0, f"{name}: {pattern}")
+        expect(real == verdicts.get(name, "in-bouligand"), f"{name}: {real}")
+        expect(name == "parted" or recorded == real, f"{name}: {recorded}")
+        if not name.startswith(("parted", "own-side")):
+            expect(pattern["parted"] == 0, f"{name}: {pattern}")
+    answer = report(os.path.join(RUNS, "parted"))[1]
+    pool = "max_pool2d_with_indices"
+    expect([(p["node"], p["index"], p["sample"], p["parting"], p["same_gradient"]) for p in answer["pattern"]["list"]]
+           == [("relu", "[0, 0, 2]", 0, "recorded at the kink", False), ("relu", "[0, 0, 4]", 0, "exactly at the kink", False),
+               (pool, "[0, 0, 0]", 0, "a loser taken as winner", False), (pool, "[0, 0, 1]", 0, "recorded as a tie", True),
+               (pool, "[0, 0, 2]", 0, "exactly a tie", True)], f"parted: {answer['pattern']}")
+    expect(answer["semantics"]["recorded"] == {"verdict": "undecided", "why": "at 2 kinks or windows the record took a branch that the real "
+           "function does not take at these parameters: its gradient belongs to another cell"}, f"parted: {answer['semantics']}")
+    answer = report(os.path.join(RUNS, "own-side"))[1]
+    expect(answer["pattern"]["parted"] == 1 and "directions realize them" in answer["semantics"]["recorded"]["why"], f"own-side: {answer}")
+    for name in ("parted", "small-light"):
+        status, out, _ = certify(os.path.join(RUNS, name), "--nodes", "--json")
+        expect(json.loads(out)["semantics"] is None and json.loads(out)["pattern"] is None, f"{name}: --nodes")
+        expect(status == (3 if name == "small-light" else 0), f"{name}: --nodes: {status}")
+    status, out, _ = certify(os.path.join(RUNS, "small"), "--json", "--timeout", "0")
+    expect(status == 3, f"stopped: {status}")
+
+
+def differences(folder):
+    def against(one, other):
+        status, out, error = certify(os.path.join(RUNS, one), "--against", os.path.join(RUNS, other), "--json")
+        return status, json.loads(out)["against"] if out else error
+    for name in ("small", "parted"):
+        status, found = against(name, name)
+        expect(status == 0 and found["difference"] == "none" and found["differing"] == 0 and found["parameter"] is None, f"{name}: {found}")
+    status, found = against("small", "small-plain")
+    expect(status == 0 and found["difference"] == "rounding" and found["first"] is None and 0 < found["differing"] < found["entries"],
+           f"small: {status} {found}")
+    status, found = against("own-side", "own-side-float64")
+    expect(status == 0 and found["difference"] == "branches" and found["first"] == {"node": "1/relu", "index": "[0, 0, 0]", "sample": 0,
+           "arguments": ["0x1p-25", "0x0p+0"]}, f"own-side: {status} {found}")
+    status, found = against("small", "small-light")
+    expect(status == 2 and "are no records of one step: graph or loss is not the same" in found, f"small-light: {status} {found}")
+    status, found = against("small", "tied")
+    expect(status == 2 and "are no records of one step" in found, f"tied: {status} {found}")
+    changed = records.Changed(folder, RUNS, "small")
+    changed.put_value("trace", "output/3/convolution", 7, 1.5)
+    status, found = against("small", changed.run)
+    expect(status == 1 and found["answer"] == "refuted", f"changed: {status} {found}")
+
+
+def tensors_of(changed):
+    """(file, tensor, part, name) of all that is certified."""
+    for tensor in records.tensors(changed.bytes_of("trace")):
+        part, _, name = tensor.partition("/")
+        if part in ("output", "gradient", "indices"):
+            yield "trace", tensor, part, name
+    for tensor in records.tensors(changed.bytes_of("gradients")):
+        yield "gradients", tensor, "parameter", tensor
+
+
+def changed_numbers(folder):
+    """One entry, by a 32nd of the tensor's largest (of sums that cancel, by more): the first that is refuted is that one."""
+    for name in TRACED:
+        for which, tensor, part, node in tensors_of(records.Changed(folder, RUNS, name)):
+            if part == "indices":
+                continue
+            for _ in range(3):
+                changed = records.Changed(folder, RUNS, name)
+                values = changed.values(which, tensor)
+                entry = draw.randrange(len(values))
+                by = max(max(map(abs, values)) / 32, 2 ** -15)
+                changed.put_value(which, tensor, entry, values[entry] + draw.choice([-by, by]))
+                status, answer = report(changed.run)
+                found = first_refuted(answer)
+                where = f"{name}: {tensor} entry {entry}"
+                expect(status == 1 and found is not None, f"{where}: {status} {answer['answer']}")
+                if found is None:
+                    continue
+                expect((found["part"], found["name"]) == (part, node), f"{where}: {found['part']} {found['name']}")
+                index = records.index_of(changed.shape(which, tensor), entry)
+                expect(found["first"]["index"] == index, f"{where}: {found['first']}")
+
+
+def changed_winners(folder):
+    for name, pool in (("small", "2/max_pool2d_with_indices"), ("fresh", "3/max_pool2d_with_indices")):
+        tensor = "indices/" + pool
+        for trial in range(8):
+            changed = records.Changed(folder, RUNS, name)
+            values = changed.values("trace", tensor)
+            entry = draw.randrange(len(values))
+            row, column = divmod(values[entry], 6)
+            other = (row ^ 1) * 6 + column if trial % 2 else row * 6 + (column ^ 1)  # windows of 2 x 2
+            changed.put_value("trace", tensor, entry, other if trial < 6 else -1 if trial == 6 else 36)
+            status, answer = report(changed.run)
+            found = first_refuted(answer)
+            expect(status == 1 and found is not None and (found["part"], found["name"]) == ("indices", pool),
+                   f"{name}: winner {entry}: {status} {found}")
+            expect(found is None or str(records.index_of(changed.shape("trace", tensor), entry)) in found["why"], f"{found}")
+
+
+def bad_input(folder):
+    changed = records.Changed(folder, RUNS, "small")
+    changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
+    status, answer = report(changed.run)
+    expect(status == 3, f"a missing output: {status}")
+    expect([(n["name"], n["part"]) for n in answer["nodes"] if n["answer"] == "cannot say"] == [("1/relu", "output"), ("2/max_pool2d_with_indices", "indices"), ("1/rely", "output")], "a missing output")
+    changed = records.Changed(folder, RUNS, "small")
+    data = changed.bytes_of("trace")
+    changed.put("trace", data.replace(b'"output/1/relu"', b'"output/7/relu"').replace(b'"output/7/relu"', b'"output/1/relu"', 1)
+                if data.find(b'"output/1/relu"') > data.find(b'"output/7/relu"') else
+                data.replace(b'"output/7/relu"', b'"output/X/relu"').replace(b'"output/1/relu"', b'"output/7/relu"')
+                .replace(b'"output/X/relu"', b'"output/1/relu"'))
+    status, _, error = certify(changed.run)
+    expect(status == 2 and "expected " in error and " floats" in error, f"another shape: {status} {error}")
+    changed = records.Changed(folder, RUNS, "small")
+    changed.put_value("trace", "output/1/relu", 3, float("nan"))
+    status, _, error = certify(changed.run)
+    expect(status == 2 and "output/1/relu" in error, f"NaN: {status} {error}")
+    for options, says in (((), "a run folder is needed"), ((changed.run, changed.run), "one run folder"), ((changed.run, "--mma", "x"), "a run folder is needed"),
+                          ((changed.run, "--step", "x"), "is no number"), ((changed.run, "--step", "7"), "no step 7"),
+                          (("--mma", "x", "--step", "1"), "--step, --nodes and --against are of a run folder"), ((folder,), "run.json")):
+        done = subprocess.run([CLARKE, "certify", *options], capture_output=True, text=True)
+        expect(done.returncode == 2 and says in done.stderr, f"{options}: {done.returncode} {done.stderr}")
+
+
+def coarse(folder):
+    """Sums of so coarse a type have no bound: then nothing is said, unless the numbers are exact."""
+    changed = records.Changed(folder, RUNS, "small")
+    changed.description["dtypes"] = ["bfloat16"]
+    changed.write()
+    status, answer = report(changed.run)
+    expect(status == 3 and answer["answer"] == "cannot say", f"{status} {answer['answer']}")
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    as_recorded()
+    patterns()
+    differences(scratch)
+    changed_numbers(scratch)
+    changed_winners(scratch)
+    bad_input(scratch)
+    coarse(scratch)
+print(f"{failures} failed")
+sys.exit(failures > 0)

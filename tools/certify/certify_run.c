@@ -1,0 +1,160 @@
+#include "certify_report.h"
+#include "command.h"
+#include "session/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int
+longest_name(const clarke_certify *c)
+{
+  size_t most = 4;
+
+  for (size_t i = 0; i < c->n; i++)
+    most = strlen(c->certificate[i].name) > most ? strlen(c->certificate[i].name) : most;
+  return (int)most;
+}
+
+static void
+print_row(const clarke_certificate *c, int width)
+{
+  char ratio[32] = "-";
+
+  if (c->certainty == CLARKE_WITHIN_BOUND || c->certainty == CLARKE_IS_REFUTED || c->certainty == CLARKE_NOT_CERTIFIED)
+    snprintf(ratio, sizeof ratio, isfinite(c->worst) ? "%.2g" : "inf", c->worst);
+  if (c->part == CLARKE_INDICES)
+    snprintf(ratio, sizeof ratio, "-");
+  printf("%-9s  %-*s  %-18s  %8zu  %-16s  %s\n", clarke_part_name(c->part), width, c->name, c->op != NULL ? c->op : "-", c->entries,
+         clarke_certainty_name(c->certainty), ratio);
+}
+
+/* Why an answer is no yes. */
+static void
+print_reason(const clarke_certificate *c)
+{
+  const clarke_offender *o = &c->offender;
+
+  printf("%s: %s %s", clarke_certainty_name(c->certainty), clarke_part_name(c->part), c->name);
+  if (c->has_offender)
+    printf("%s: recorded %.9g, exactly about %.9g", o->index, o->recorded, o->near);
+  if (c->has_offender && isfinite(o->bound))
+    printf(", rounding explains %.3g", o->bound);
+  else if (c->has_offender)
+    printf(", no bound on rounding is known");
+  if (c->beyond > 1)
+    printf(" (%zu of %zu entries)", c->beyond, c->entries);
+  if (c->why != NULL)
+    printf("%s%s", c->has_offender ? "; " : ": ", c->why);
+  puts(".");
+}
+
+static void
+count_answers(size_t count[], const clarke_certify *c)
+{
+  for (size_t i = 0; i < c->n; i++)
+    count[c->certificate[i].certainty]++;
+}
+
+static void
+print_answer(const clarke_certified *c)
+{
+  size_t count[CLARKE_IS_REFUTED + 1] = {0};
+
+  if (!c->traced) {
+    puts("cannot say: the record is a light one, without outputs and gradients of nodes (clarke audit compares its gradient).");
+    return;
+  }
+  count_answers(count, &c->nodes);
+  printf("%s: of %zu tensors %zu are bit-exact, %zu within the bound", clarke_certainty_name(clarke_certified_answer(c)),
+         c->nodes.n, count[CLARKE_BIT_EXACT], count[CLARKE_WITHIN_BOUND]);
+  for (clarke_certainty a = CLARKE_CANNOT_SAY; a <= CLARKE_IS_REFUTED; a++)
+    if (count[a] > 0)
+      printf(", %zu %s", count[a], a == CLARKE_CANNOT_SAY ? "open" : clarke_certainty_name(a));
+  puts(".");
+}
+
+static void
+print_text(const clarke_certified *c)
+{
+  const clarke_certify *n = &c->nodes;
+  const int width = longest_name(n);
+
+  print_answer(c);
+  printf("Recorded with %s %s on %s, step %zu.\n", c->record.run.framework, c->record.run.version, c->record.run.device,
+         c->record.step->step);
+  for (size_t i = 0; i < n->n; i++)
+    if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)
+      print_reason(&n->certificate[i]);
+  if (n->n > 0)
+    printf("\n%-9s  %-*s  %-18s  %8s  %-16s  %s\n", "part", width, "name", "operator", "entries", "answer", "error/bound");
+  for (size_t i = 0; i < n->n; i++)
+    print_row(&n->certificate[i], width);
+  clarke_certify_print_semantics(c);
+}
+
+static int
+exit_status_of(clarke_certainty answer)
+{
+  return answer == CLARKE_IS_REFUTED ? EXIT_FAILS : answer >= CLARKE_CANNOT_SAY ? EXIT_UNDECIDED : EXIT_HOLDS;
+}
+
+/* The other record, its nodes alone, and what makes the two differ. */
+static clarke_status
+run_other(clarke_difference *d, clarke_certified *other, const clarke_certified *c, const clarke_certify_command *command,
+          clarke_error *err)
+{
+  const clarke_certify_request ask = {command->against, command->ask.step, true};
+  clarke_status status;
+
+  if (command->against == NULL)
+    return CLARKE_OK;
+  status = clarke_certified_run(other, &ask, err);
+  return status == CLARKE_OK ? clarke_certified_against(d, c, other, err) : status;
+}
+
+static clarke_status
+print(const clarke_certified *c, const clarke_certified *other, const clarke_difference *d, const clarke_certify_command *command,
+      clarke_error *err)
+{
+  json_t *answer;
+
+  if (!command->json) {
+    if (command->against != NULL)
+      clarke_certify_print_difference(d, c, other);
+    print_text(c);
+    return CLARKE_OK;
+  }
+  answer = clarke_certified_json(c);
+  if (command->against != NULL)
+    clarke_json_set(&answer, "against", clarke_difference_json(d, c, other));
+  return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
+}
+
+clarke_status
+clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err)
+{
+  clarke_certified c, other;
+  clarke_difference d = {.kind = CLARKE_NO_DIFFERENCE};
+  clarke_status status;
+
+  clarke_certified_init(&c);
+  clarke_certified_init(&other);
+  status = clarke_certified_run(&c, &command->ask, err);
+  if (status == CLARKE_OK)
+    status = run_other(&d, &other, &c, command, err);
+  if (status == CLARKE_OK)
+    status = print(&c, &other, &d, command, err);
+  if (status == CLARKE_OK && command->against != NULL) {
+    const int one = exit_status_of(clarke_certified_answer(&c)), two = exit_status_of(clarke_certified_answer(&other));
+
+    *exit_status = one == EXIT_FAILS || two == EXIT_FAILS ? EXIT_FAILS
+                   : one == EXIT_UNDECIDED || d.kind == CLARKE_NOT_EXPLAINED ? EXIT_UNDECIDED
+                                                                             : two;
+  } else if (status == CLARKE_OK) {
+    *exit_status = exit_status_of(clarke_certified_answer(&c));
+  }
+  clarke_certified_clear(&other);
+  clarke_certified_clear(&c);
+  return status;
+}
