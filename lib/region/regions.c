@@ -1,5 +1,6 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
+#include "base/stop.h"
 #include "region/rays.h"
 
 #include <flint/fmpz_vec.h>
@@ -181,15 +182,18 @@ ask_order(search *s, size_t *fork, size_t i)
 }
 
 /* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum. */
-static void
-sweep(search *s, level *l, size_t *fork)
+static clarke_status
+sweep(search *s, level *l, size_t *fork, clarke_error *err)
 {
   const clarke_code *p = s->forms->p;
+  clarke_status status = CLARKE_OK;
 
   *fork = CLARKE_NONE;
-  for (size_t i = 0; i < p->n; i++) {
+  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
     const clarke_instruction *at = &p->instruction[i];
 
+    if (i % 256 == 255)
+      status = clarke_work_check(err);
     if (!s->forms->needed[i] || s->known[i] || !arguments_known(s, at))
       continue;
     if (at->kind == CLARKE_DO_PIECEWISE && s->asked[i])
@@ -201,6 +205,7 @@ sweep(search *s, level *l, size_t *fork)
     else
       settle(s, i, 0);
   }
+  return status;
 }
 
 /* --- arrangements ---------------------------------------------------------------------------- */
@@ -283,6 +288,7 @@ enumerate(level *l, const fmpz_mat_t integers, const clarke_witness *start, clar
   r->programs += tree.programs;
   r->circuits += tree.circuits;
   r->undecided = r->undecided || tree.undecided;
+  r->stopped = r->stopped || tree.stopped;
   l->s->ended = l->s->ended || (status == CLARKE_OK && !tree.complete);
   clarke_rows_clear(&rows);
   return status;
@@ -390,8 +396,10 @@ explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_
   l.question = malloc((CLARKE_MAX_KINKS * s->forms->kinks + 1) * sizeof *l.question);
   if (l.question == NULL)
     return clarke_no_memory(err);
-  sweep(s, &l, &fork);
-  if (l.n > 0)
+  status = sweep(s, &l, &fork, err);
+  if (status != CLARKE_OK)
+    fork = CLARKE_NONE;
+  else if (l.n > 0)
     status = split(s, &l, cone, start, err);
   else if (fork != CLARKE_NONE)
     status = fork_on(s, fork, cone, err);

@@ -29,6 +29,7 @@ typedef struct {
   size_t programs, circuits; /* of all arrangements */
   bool complete;  /* all regions were told */
   bool undecided; /* ended, for integers could not decide a system */
+  bool stopped;   /* ended, for the work was told to stop (base/stop.h) */
 } clarke_regions;
 
 /* Regions that meet the inside of {z : cone (z, 1) > 0}; cone: rows of dim + 1 integers, which bound z. */

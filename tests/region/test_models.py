@@ -27,8 +27,9 @@ def expect(what, holds, *more):
         print("FAILED:", what, *more)
 
 
-def patterns(*words):
-    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)
+def patterns(*words, **environment):
+    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120,
+                          env={**os.environ, **environment})
 
 
 BUMP, SQUARE = CASES / "bump.prog", CASES / "square.txt"
@@ -141,18 +142,34 @@ def refusals(folder):
 def limits(folder):
     said = patterns(BUMP, "--box", SQUARE, "--limit", "regions=5")
     expect("a limit", said.returncode == 3 and "at least 5 patterns, " in said.stdout and len(said.stdout.splitlines()) == 6, said)
+    for words, part in (["--box", SQUARE], "patterns, "), (["--line=-2,-2", "2,2"], "pieces; "), (["--at", "0,0"], "patterns, "):
+        whole = patterns(BUMP, *words)
+        for checks in range(1, 40, 2):
+            said = patterns(BUMP, *words, CLARKE_STOP_AFTER=str(checks))
+            *lines, last = said.stdout.splitlines()
+            if said.returncode == 0:
+                expect("not stopped", said.stdout == whole.stdout, checks, said)
+                continue
+            expect("stopped", said.returncode == 3 and last.endswith("undecided: interrupted") and last.startswith(
+                "at least %d %s" % (len(lines), part)) or last == "%d pieces; undecided: interrupted" % len(lines), checks, said)
+            expect("what was found is so", all(line.replace("slope", "<B - A, AD> =") in whole.stdout for line in lines), checks, said)
+        for option, value in ("--timeout", "0"), ("--memory", "1K"):
+            said = patterns(BUMP, *words, option, value, "--json")
+            expect("over", said.returncode == 3 and json.loads(said.stdout)["stopped"].endswith("(%s %s)" % (option, value)), said)
+    expect("a bad time", "is no number of seconds" in patterns(BUMP, "--box", SQUARE, "--timeout", "x").stderr)
     (folder / "large.prog").write_text("input x[12]\n" + "".join(
         "let a%d = relu(%s)\n" % (k, " + ".join("%d * x[%d]" % ((k * 31 + i * i * 17 + k * i * 7) % 23 - 11, i) for i in range(12)))
         for k in range(60)) + "output " + " + ".join("a%d" % k for k in range(60)) + "\n")
-    with open(folder / "out", "w") as out:
-        child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
-                                 stderr=subprocess.PIPE)
-        while (folder / "out").stat().st_size < 10000:
-            time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        child.communicate(timeout=60)
-    *lines, last = (folder / "out").read_text().splitlines()
-    expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
+    for number in signal.SIGINT, signal.SIGTERM:
+        with open(folder / "out", "w") as out:
+            child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
+                                     stderr=subprocess.PIPE)
+            while (folder / "out").stat().st_size < 10000:
+                time.sleep(0.01)
+            child.send_signal(number)
+            child.communicate(timeout=60)
+        *lines, last = (folder / "out").read_text().splitlines()
+        expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
 
 
 def main():

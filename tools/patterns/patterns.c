@@ -2,16 +2,18 @@
 #include "command.h"
 #include "patterns_arrangement.h"
 #include "patterns_regions.h"
+#include "watch.h"
 
 #include <argp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   clarke_arrangement_command arrangement;
   clarke_regions_command regions;
+  clarke_watch_limits watch;
   bool wants_end; /* --line A was read, and B is next */
 } request;
 
@@ -27,6 +29,7 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "of --arrangement: write a proof of the list, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
   {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -37,31 +40,9 @@ static char doc[] =
   "\vExamples:\n"
   "  clarke patterns cases/regions/bump.prog --box cases/regions/square.txt\n"
   "  clarke patterns --arrangement cases/arrangements/braid.txt --count\n\n"
-  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, an interrupt (Ctrl-C "
-  "keeps what was found), or a system that could not be decided. Of --line 1: the integral is not f(B) - f(A).";
-
-static volatile sig_atomic_t interrupted;
-
-static void
-note_interrupt(int number)
-{
-  (void)number;
-  interrupted = 1;
-}
-
-void
-clarke_patterns_catch_interrupt(void)
-{
-  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART | SA_RESETHAND};
-
-  sigaction(SIGINT, &action, NULL);
-}
-
-bool
-clarke_patterns_interrupted(void)
-{
-  return interrupted != 0;
-}
+  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, a system that could not "
+  "be decided, or a stop. SIGINT (Ctrl-C) and SIGTERM, as --timeout and --memory, keep what was found; a second signal ends at "
+  "once. Of --line 1: the integral is not f(B) - f(A).";
 
 static void
 check_request(const request *r, const struct argp_state *state)
@@ -108,7 +89,7 @@ parse(int key, char *arg, struct argp_state *state)
 
   if (r->wants_end && key != ARGP_KEY_ARG)
     argp_error(state, "--line takes two points: --line A B");
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
     return 0;
   switch (key) {
   case 't':
@@ -179,16 +160,19 @@ clarke_command_patterns(int argc, char **argv)
   argv[0] = name;
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r);
   r.arrangement.json = r.regions.json;
+  clarke_watch_begin(&r.watch);
+  clarke_watch_hide(!r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */
   if (r.arrangement.matrix != NULL)
     status = clarke_arrangement_answer(&complete, &r.arrangement, &err);
   else if (r.regions.from != NULL)
     status = clarke_segment_answer(&complete, &holds, &r.regions, &err);
   else
     status = clarke_regions_answer(&complete, &r.regions, &err);
+  clarke_watch_end();
   free(end);
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke patterns: %s\n", err.text);
-    return EXIT_NOT_ASKED;
+    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
   }
   return !complete ? EXIT_UNDECIDED : holds ? EXIT_HOLDS : EXIT_FAILS;
 }

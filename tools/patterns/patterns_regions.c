@@ -3,10 +3,11 @@
 
 #include "patterns_regions.h"
 #include "base/limit.h"
-#include "patterns_arrangement.h"
+#include "base/stop.h"
 #include "patterns_picture.h"
 #include "region/functions.h"
 #include "session/regions.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +24,27 @@ typedef struct {
   clarke_regions found;
 } answer;
 
-const char *
-clarke_patterns_why_stop(size_t found)
+bool
+clarke_patterns_below_limit(size_t found)
 {
-  if (clarke_patterns_interrupted())
-    return "interrupted";
-  return found >= clarke_limit_of(CLARKE_LIMIT_REGIONS) ? "the limit of regions was reached (--limit regions=N raises it)" : NULL;
+  return found < clarke_limit_of(CLARKE_LIMIT_REGIONS);
+}
+
+const char *
+clarke_patterns_why(bool undecided, bool stopped)
+{
+  if (undecided)
+    return "a system could not be decided";
+  return stopped ? clarke_work_stopped() : "the limit of regions was reached (--limit regions=N raises it)";
+}
+
+/* The reason is our own text and a number of --timeout or --memory. */
+void
+clarke_patterns_end_json(bool stopped)
+{
+  if (stopped)
+    printf(", \"stopped\": \"%s\"", clarke_work_stopped());
+  fputs("}\n", stdout);
 }
 
 /* --- where ----------------------------------------------------------------------------------- */
@@ -235,7 +251,8 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
     put_json(a, region, function);
   else if (status == CLARKE_OK && !a->command->count)
     put_text(a, region);
-  *go_on = clarke_patterns_why_stop(a->found.regions) == NULL;
+  clarke_work_done();
+  *go_on = clarke_patterns_below_limit(a->found.regions);
   return status;
 }
 
@@ -244,13 +261,14 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
 static void
 print_summary(const answer *a)
 {
-  const char *why = a->found.complete ? NULL : a->found.undecided ? "a system could not be decided" : clarke_patterns_why_stop(a->found.regions);
+  const char *why = a->found.complete ? NULL : clarke_patterns_why(a->found.undecided, a->found.stopped);
 
-  if (a->command->json)
+  if (a->command->json) {
     printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, \"programs\": %zu, "
-           "\"circuits\": %zu}\n", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ", a->found.regions, a->functions.n,
+           "\"circuits\": %zu", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ", a->found.regions, a->functions.n,
            a->found.complete ? "true" : "false", a->function.n, a->forms.kinks, a->found.programs, a->found.circuits);
-  else if (why != NULL)
+    clarke_patterns_end_json(a->found.stopped);
+  } else if (why != NULL)
     printf("at least %zu patterns, %zu affine functions; undecided: %s\n", a->found.regions, a->functions.n, why);
   else if (a->command->count)
     printf("%zu\n", a->found.regions);
@@ -304,11 +322,12 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
   status = read_question(&a, err);
   if (status == CLARKE_OK && c->svg != NULL)
     status = clarke_picture_init(&a.picture, &a.bounds[2 * a.varies[0]], &a.bounds[2 * a.varies[1]], err);
-  clarke_patterns_catch_interrupt();
+  clarke_work_begin("regions found", 0);
   if (status == CLARKE_OK && c->json && !c->count)
     fputs("{\"regions\": [", stdout);
   if (status == CLARKE_OK)
     status = search(&a, err);
+  clarke_watch_hide(true);
   if (status == CLARKE_OK)
     print_summary(&a);
   if (status == CLARKE_OK && c->svg != NULL)
