@@ -20,6 +20,7 @@ typedef struct {
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
   {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
+  {"pieces", 'i', NULL, 0, "of --at and --box: count the maximal affine pieces, too", 0},
   {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
   {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
@@ -53,7 +54,7 @@ check_request(const request *r, const struct argp_state *state)
   if (r->wants_end)
     argp_error(state, "--line takes two points: --line A B");
   if (r->arrangement.matrix != NULL) {
-    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->profile != NULL)
+    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL)
       argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
     return;
   }
@@ -65,6 +66,8 @@ check_request(const request *r, const struct argp_state *state)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
+  if (c->pieces && c->from != NULL)
+    argp_error(state, "--pieces goes with --at and --box");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }
@@ -101,6 +104,9 @@ parse(int key, char *arg, struct argp_state *state)
   case 'l':
     r->regions.from = arg;
     r->wants_end = true;
+    return 0;
+  case 'i':
+    r->regions.pieces = true;
     return 0;
   case 'a':
     r->arrangement.matrix = arg;

@@ -5,6 +5,7 @@
 #include "base/limit.h"
 #include "base/stop.h"
 #include "patterns_picture.h"
+#include "region/affine_pieces.h"
 #include "region/functions.h"
 #include "session/regions.h"
 #include "watch.h"
@@ -20,6 +21,9 @@ typedef struct {
   mpq_t *entry;          /* n x (dim + 1) */
   clarke_forms forms;
   clarke_functions functions;
+  clarke_affine_pieces pieces;
+  size_t n_pieces;
+  const char *no_pieces; /* why they were not counted, though asked for */
   clarke_picture picture;
   clarke_regions found;
 } answer;
@@ -99,6 +103,7 @@ read_question(answer *a, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_forms_init(&a->forms, &a->function.program, a->entry, a->dim, err);
   clarke_functions_init(&a->functions, &a->forms);
+  clarke_affine_pieces_init(&a->pieces, a->dim + (a->bounds != NULL));
   return status;
 }
 
@@ -245,6 +250,8 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
   size_t function;
   clarke_status status = clarke_functions_add(&function, &a->functions, err);
 
+  if (status == CLARKE_OK && a->command->pieces)
+    status = clarke_affine_pieces_add(&a->pieces, region, function, err);
   if (status == CLARKE_OK && a->command->svg != NULL)
     status = clarke_picture_add(&a->picture, region, function, err);
   if (status == CLARKE_OK && !a->command->count && a->command->json)
@@ -258,23 +265,61 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+static clarke_status
+count_pieces(answer *a, clarke_error *err)
+{
+  bool decided;
+  clarke_status status;
+
+  clarke_work_begin("regions joined", 0);
+  status = clarke_affine_pieces_count(&a->n_pieces, &decided, &a->pieces, err);
+  if (status == CLARKE_ESTOPPED || (status == CLARKE_OK && !decided)) {
+    a->no_pieces = clarke_patterns_why(status == CLARKE_OK, true);
+    a->found.stopped = status == CLARKE_ESTOPPED;
+    status = CLARKE_OK;
+  }
+  return status;
+}
+
+static const char *
+plural(size_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
+static void
+print_summary_json(const answer *a)
+{
+  printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", ", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ",
+         a->found.regions, a->functions.set.n);
+  if (a->command->pieces && a->found.complete && a->no_pieces == NULL)
+    printf("\"pieces\": \"%zu\", ", a->n_pieces);
+  else if (a->command->pieces)
+    fputs("\"pieces\": null, ", stdout);
+  printf("\"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, \"programs\": %zu, \"circuits\": %zu",
+         a->found.complete ? "true" : "false", a->function.n, a->forms.kinks, a->found.programs, a->found.circuits);
+  clarke_patterns_end_json(a->found.stopped);
+}
+
 static void
 print_summary(const answer *a)
 {
-  const char *why = a->found.complete ? NULL : clarke_patterns_why(a->found.undecided, a->found.stopped);
+  const char *where = a->bounds != NULL ? "inside the box" : "around the point";
+  const size_t patterns = a->found.regions, functions = a->functions.set.n;
 
-  if (a->command->json) {
-    printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, \"programs\": %zu, "
-           "\"circuits\": %zu", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ", a->found.regions, a->functions.n,
-           a->found.complete ? "true" : "false", a->function.n, a->forms.kinks, a->found.programs, a->found.circuits);
-    clarke_patterns_end_json(a->found.stopped);
-  } else if (why != NULL)
-    printf("at least %zu patterns, %zu affine functions; undecided: %s\n", a->found.regions, a->functions.n, why);
-  else if (a->command->count)
-    printf("%zu\n", a->found.regions);
-  else
-    printf("%zu pattern%s %s, %zu affine function%s\n", a->found.regions, a->found.regions == 1 ? "" : "s",
-           a->bounds != NULL ? "inside the box" : "around the point", a->functions.n, a->functions.n == 1 ? "" : "s");
+  if (!a->found.complete)
+    printf("at least %zu patterns, %zu affine functions; undecided: %s\n", patterns, functions,
+           clarke_patterns_why(a->found.undecided, a->found.stopped));
+  else if (a->command->count && a->no_pieces == NULL)
+    printf("%zu\n", a->command->pieces ? a->n_pieces : patterns);
+  else {
+    printf("%zu pattern%s %s, %zu affine function%s", patterns, plural(patterns), where, functions, plural(functions));
+    if (a->no_pieces != NULL)
+      printf("; the maximal affine pieces are undecided: %s", a->no_pieces);
+    else if (a->command->pieces)
+      printf(", %zu maximal affine piece%s", a->n_pieces, plural(a->n_pieces));
+    putchar('\n');
+  }
 }
 
 static clarke_status
@@ -304,6 +349,7 @@ clear(answer *a)
 {
   clarke_picture_clear(&a->picture);
   clarke_functions_clear(&a->functions);
+  clarke_affine_pieces_clear(&a->pieces);
   clarke_forms_clear(&a->forms);
   clarke_rationals_free(a->entry, a->entry != NULL ? a->function.n * (a->dim + 1) : 0);
   clarke_rationals_free(a->point, a->point != NULL ? a->function.n : 0);
@@ -327,12 +373,16 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
     fputs("{\"regions\": [", stdout);
   if (status == CLARKE_OK)
     status = search(&a, err);
+  if (status == CLARKE_OK && c->pieces && a.found.complete)
+    status = count_pieces(&a, err);
   clarke_watch_hide(true);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && c->json)
+    print_summary_json(&a);
+  else if (status == CLARKE_OK)
     print_summary(&a);
   if (status == CLARKE_OK && c->svg != NULL)
     status = draw(&a, err);
-  *complete = a.found.complete;
+  *complete = a.found.complete && a.no_pieces == NULL;
   clear(&a);
   return status;
 }

@@ -12,6 +12,7 @@ typedef struct {
   const char *profile;              /* of a segment: AD's numbers at kinks */
   const char *svg;                  /* of a box: the picture's path */
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
+  bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;
 } clarke_regions_command;
 
