@@ -85,10 +85,14 @@ take_back(search *s, size_t n)
 /* --- what is known --------------------------------------------------------------------------- */
 
 static bool
-arguments_known(const search *s, const clarke_instruction *i)
+arguments_known(const search *s, size_t i)
 {
-  for (size_t j = 0; j < i->n_in; j++)
-    if (!s->known[i->in[j]])
+  const clarke_sum *sum = &s->forms->sum[i];
+  const size_t *in = sum->in != NULL ? sum->in : s->forms->p->instruction[i].in;
+  const size_t n = sum->in != NULL ? sum->n : s->forms->p->instruction[i].n_in;
+
+  for (size_t j = 0; j < n; j++)
+    if (!s->known[in[j]])
       return false;
   return true;
 }
@@ -181,29 +185,35 @@ ask_order(search *s, size_t *fork, size_t i)
     *fork = i;
 }
 
+/* One live instruction, if it can be. */
+static void
+take(search *s, level *l, size_t *fork, size_t i)
+{
+  const clarke_do kind = s->forms->p->instruction[i].kind;
+
+  if (s->known[i] || !arguments_known(s, i))
+    return;
+  if (kind == CLARKE_DO_PIECEWISE && s->asked[i])
+    settle_piecewise(s, i);
+  else if (kind == CLARKE_DO_PIECEWISE)
+    ask_piecewise(s, l, i);
+  else if (kind == CLARKE_DO_ORDER)
+    ask_order(s, fork, i);
+  else
+    settle(s, i, 0);
+}
+
 /* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum. */
 static clarke_status
 sweep(search *s, level *l, size_t *fork, clarke_error *err)
 {
-  const clarke_code *p = s->forms->p;
   clarke_status status = CLARKE_OK;
 
   *fork = CLARKE_NONE;
-  for (size_t i = 0; i < p->n && status == CLARKE_OK; i++) {
-    const clarke_instruction *at = &p->instruction[i];
-
-    if (i % 256 == 255)
+  for (size_t k = 0; k < s->forms->n_live && status == CLARKE_OK; k++) {
+    if (k % 256 == 255)
       status = clarke_work_check(err);
-    if (!s->forms->needed[i] || s->known[i] || !arguments_known(s, at))
-      continue;
-    if (at->kind == CLARKE_DO_PIECEWISE && s->asked[i])
-      settle_piecewise(s, i);
-    else if (at->kind == CLARKE_DO_PIECEWISE)
-      ask_piecewise(s, l, i);
-    else if (at->kind == CLARKE_DO_ORDER)
-      ask_order(s, fork, i);
-    else
-      settle(s, i, 0);
+    take(s, l, fork, s->forms->live[k]);
   }
   return status;
 }
