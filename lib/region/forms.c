@@ -212,6 +212,44 @@ clarke_forms_clear(clarke_forms *f)
   memset(f, 0, sizeof *f);
 }
 
+/* --- copies ---------------------------------------------------------------------------------- */
+
+clarke_status
+clarke_forms_share(clarke_forms *to, const clarke_forms *from, clarke_error *err)
+{
+  const size_t n = from->p->n, width = from->dim + 1;
+  clarke_status status = CLARKE_OK;
+
+  *to = *from;
+  to->form = _fmpz_vec_init((slong)((n + 1) * width));
+  _fmpz_vec_set(to->form, from->form, (slong)((n + 1) * width));
+  to->next = _fmpz_vec_init((slong)width);
+  to->version = malloc((n + 1) * sizeof *to->version);
+  to->sum = calloc(n + 1, sizeof *to->sum);
+  if (to->version == NULL || to->sum == NULL)
+    return clarke_no_memory(err);
+  memcpy(to->version, from->version, (n + 1) * sizeof *to->version);
+  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    status = clarke_sum_share(&to->sum[i], &from->sum[i], width, err);
+  return status;
+}
+
+void
+clarke_forms_unshare(clarke_forms *f)
+{
+  const size_t width = f->dim + 1;
+
+  if (f->p == NULL)
+    return;
+  for (size_t i = 0; f->sum != NULL && i < f->p->n; i++)
+    clarke_sum_unshare(&f->sum[i], width);
+  _fmpz_vec_clear(f->form, (slong)((f->p->n + 1) * width));
+  _fmpz_vec_clear(f->next, (slong)width);
+  free(f->version);
+  free(f->sum);
+  memset(f, 0, sizeof *f);
+}
+
 /* --- forms ----------------------------------------------------------------------------------- */
 
 /* f->next, if it is another. */

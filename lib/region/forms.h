@@ -30,6 +30,10 @@ typedef struct {
 clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t dim, clarke_error *err);
 void clarke_forms_clear(clarke_forms *f); /* of forms that are zeroed, too */
 
+/* A copy for another thread, which shares what does not change with `from`; that must stay. */
+clarke_status clarke_forms_share(clarke_forms *to, const clarke_forms *from, clarke_error *err);
+void clarke_forms_unshare(clarke_forms *f); /* of such a copy */
+
 static inline fmpz *
 clarke_forms_at(const clarke_forms *f, size_t instruction)
 {

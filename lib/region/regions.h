@@ -40,4 +40,9 @@ clarke_status clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fm
 clarke_status clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context,
                                     clarke_error *err);
 
+/* Either (cone NULL: around z = 0), by so many threads. The visitor is called by the caller's alone, in the same order whatever
+ * their number; but of the region's forms it may then see those of outputs only. */
+clarke_status clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads,
+                                  clarke_region_visitor visit, void *context, clarke_error *err);
+
 #endif

@@ -264,6 +264,32 @@ clarke_sum_clear(clarke_sum *s, size_t width)
   memset(s, 0, sizeof *s);
 }
 
+clarke_status
+clarke_sum_share(clarke_sum *to, const clarke_sum *from, size_t width, clarke_error *err)
+{
+  *to = *from;
+  to->seen = NULL;
+  to->held = NULL;
+  if (from->seen == NULL)
+    return CLARKE_OK;
+  to->held = _fmpz_vec_init((slong)(from->n * width) + 1);
+  _fmpz_vec_set(to->held, from->held, (slong)(from->n * width));
+  to->seen = malloc((from->n + 1) * sizeof *to->seen);
+  if (to->seen == NULL)
+    return clarke_no_memory(err);
+  memcpy(to->seen, from->seen, from->n * sizeof *to->seen);
+  return CLARKE_OK;
+}
+
+void
+clarke_sum_unshare(clarke_sum *s, size_t width)
+{
+  if (s->held != NULL)
+    _fmpz_vec_clear(s->held, (slong)(s->n * width) + 1);
+  free(s->seen);
+  memset(s, 0, sizeof *s);
+}
+
 /* --- keeping --------------------------------------------------------------------------------- */
 
 /* form += coef * (now - held), and held = now. */

@@ -26,8 +26,8 @@ typedef struct {
   size_t n, room;
   size_t *in;
   mpq_t *coef;
-  mpq_t constant; /* when n or room is not 0, or `made` */
-  bool made;
+  mpq_t constant;
+  bool made; /* by terms_init */
 } clarke_terms;
 
 typedef struct {
@@ -50,6 +50,10 @@ void clarke_sums_clear(clarke_sums *s); /* of sums that are zeroed, too */
  * error. */
 clarke_status clarke_sums_make(clarke_sum *to, clarke_sums *s, fmpz *den, fmpz *form, size_t instruction, clarke_error *err);
 void clarke_sum_clear(clarke_sum *s, size_t width); /* of one that is zeroed, too */
+
+/* A copy that shares terms and coefficients with `from`, and holds forms of its own. */
+clarke_status clarke_sum_share(clarke_sum *to, const clarke_sum *from, size_t width, clarke_error *err);
+void clarke_sum_unshare(clarke_sum *s, size_t width); /* of such a copy */
 
 /* Brings the sum's form up to date with `forms` (by instruction). Two forms of one instruction differ only where their versions
  * do; a version above 0 goes with a form that was set. Did any term change, as far as is known? */

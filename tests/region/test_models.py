@@ -172,6 +172,29 @@ def limits(folder):
         expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
 
 
+def threads(folder):
+    """The same bytes whatever their number, whole or cut short."""
+    for n, layers, box in (2, (20, 20), 3), (3, (6, 5, 4), 2), (1, (30, 20), 4):
+        lines, before = ["input x[%d]" % n], ["x[%d]" % i for i in range(n)]
+        for k, width in enumerate(layers):
+            lines += ["let a%d_%d = relu(%s + %d/5)" % (k, j, " + ".join("%d/7 * %s" % ((k * 37 + i * i * 13 + i * 5 * j + j * j * 11) % 29 - 14, b)
+                      for i, b in enumerate(before)), j % 5 - 2) for j in range(width)]
+            before = ["a%d_%d" % (k, j) for j in range(width)]
+        (folder / "f.prog").write_text("\n".join(lines + ["output " + " + ".join(before) + ", max(%s, 0)" % ", ".join(before[:3])]) + "\n")
+        (folder / "box").write_text("-%d %d\n" % (box, box) * n)
+        for words in ["--pieces", "--json"], ["--limit", "regions=70"], ["--json", "--limit", "regions=3"]:
+            one, *others = [patterns(folder / "f.prog", "--box", folder / "box", *words, "--threads", t) for t in (1, 2, 5)]
+            expect("threads", one.stdout != "" and all((o.stdout, o.returncode) == (one.stdout, one.returncode) for o in others), words, one)
+        expect("many", int(patterns(folder / "f.prog", "--box", folder / "box", "--count").stdout) > 20)
+    for words in (["--at", "0,0"], ["--box", SQUARE, "--svg", folder / "svg"]):
+        expect("of the bump", len({patterns(BUMP, *words, "--threads", t).stdout for t in (1, 2, 5)}) == 1)
+    for stop in range(1, 200, 20):
+        said = patterns(folder / "f.prog", "--box", folder / "box", "--threads", 2, CLARKE_STOP_AFTER=str(stop))
+        *lines, last = said.stdout.splitlines()
+        expect("stopped", said.returncode == 0 or (said.returncode == 3 and "at least %d patterns" % len(lines) in last), said)
+    expect("a number", "is no number from 1 to 256" in patterns(BUMP, "--at", "0,0", "--threads", 0).stderr)
+
+
 def main():
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -181,6 +204,7 @@ def main():
         pictures(folder)
         refusals(folder)
         limits(folder)
+        threads(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 

@@ -17,10 +17,14 @@ typedef struct {
   bool wants_end; /* --line A was read, and B is next */
 } request;
 
+enum { OPTION_THREADS = 256 };
+
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
   {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
   {"pieces", 'i', NULL, 0, "of --at and --box: count the maximal affine pieces, too", 0},
+  {"threads", OPTION_THREADS, "N", 0,
+   "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
   {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
   {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
@@ -105,6 +109,9 @@ parse(int key, char *arg, struct argp_state *state)
     r->regions.from = arg;
     r->wants_end = true;
     return 0;
+  case OPTION_THREADS:
+    r->regions.threads = clarke_read_threads(arg, state);
+    return 0;
   case 'i':
     r->regions.pieces = true;
     return 0;
@@ -156,7 +163,7 @@ clarke_command_patterns(int argc, char **argv)
 {
   static char name[] = "clarke patterns";
   struct argp argp = {options, parse, "[MODEL]", doc, NULL, NULL, NULL};
-  request r = {0};
+  request r = {.regions.threads = clarke_processors()};
   clarke_error err = {CLARKE_OK, ""};
   bool complete = false, holds = true;
   clarke_status status;

@@ -196,14 +196,14 @@ put_point(const answer *a, const clarke_region *region, const char *between)
 }
 
 static void
-put_gradient(const answer *a, size_t output, const char *between)
+put_gradient(const answer *a, const clarke_forms *forms, size_t output, const char *between)
 {
   const size_t i = a->function.program.output[output];
 
   for (size_t k = 0; k < a->dim; k++) {
     if (k > 0)
       fputs(between, stdout);
-    put_rational(clarke_forms_at(&a->forms, i) + k, a->forms.den + i, a->command->json);
+    put_rational(clarke_forms_at(forms, i) + k, forms->den + i, a->command->json);
   }
 }
 
@@ -215,7 +215,7 @@ put_text(const answer *a, const clarke_region *region)
   put_point(a, region, " ");
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
     fputs("  gradient ", stdout);
-    put_gradient(a, o, " ");
+    put_gradient(a, region->forms, o, " ");
   }
   putchar('\n');
 }
@@ -230,7 +230,7 @@ put_json(const answer *a, const clarke_region *region, size_t function)
   fputs("], \"gradient\": [", stdout);
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
     fputs(o > 0 ? ", [" : "[", stdout);
-    put_gradient(a, o, ", ");
+    put_gradient(a, region->forms, o, ", ");
     putchar(']');
   }
   fputs("], \"constant\": [", stdout);
@@ -238,7 +238,7 @@ put_json(const answer *a, const clarke_region *region, size_t function)
     const size_t i = a->function.program.output[o];
 
     fputs(o > 0 ? ", " : "", stdout);
-    put_rational(clarke_forms_at(&a->forms, i) + a->dim, a->forms.den + i, true);
+    put_rational(clarke_forms_at(region->forms, i) + a->dim, region->forms->den + i, true);
   }
   printf("], \"function\": %zu}", function);
 }
@@ -248,7 +248,7 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
 {
   answer *a = context;
   size_t function;
-  clarke_status status = clarke_functions_add(&function, &a->functions, err);
+  clarke_status status = clarke_functions_add(&function, &a->functions, region->forms, err);
 
   if (status == CLARKE_OK && a->command->pieces)
     status = clarke_affine_pieces_add(&a->pieces, region, function, err);
@@ -296,8 +296,11 @@ print_summary_json(const answer *a)
     printf("\"pieces\": \"%zu\", ", a->n_pieces);
   else if (a->command->pieces)
     fputs("\"pieces\": null, ", stdout);
-  printf("\"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, \"programs\": %zu, \"circuits\": %zu",
-         a->found.complete ? "true" : "false", a->function.n, a->forms.kinks, a->found.programs, a->found.circuits);
+  printf("\"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, ", a->found.complete ? "true" : "false", a->function.n, a->forms.kinks);
+  if (a->found.complete)
+    printf("\"programs\": %zu, \"circuits\": %zu", a->found.programs, a->found.circuits);
+  else /* of what was begun; how much that is depends on threads */
+    fputs("\"programs\": null, \"circuits\": null", stdout);
   clarke_patterns_end_json(a->found.stopped);
 }
 
@@ -325,13 +328,14 @@ print_summary(const answer *a)
 static clarke_status
 search(answer *a, clarke_error *err)
 {
+  const size_t threads = a->command->threads;
   fmpz_mat_t box;
   clarke_status status;
 
   if (a->bounds == NULL)
-    return clarke_regions_around(&a->found, &a->forms, take_region, a, err);
+    return clarke_regions_find(&a->found, &a->forms, NULL, threads, take_region, a, err);
   set_box(box, a);
-  status = clarke_regions_inside(&a->found, &a->forms, box, take_region, a, err);
+  status = clarke_regions_find(&a->found, &a->forms, box, threads, take_region, a, err);
   fmpz_mat_clear(box);
   return status;
 }

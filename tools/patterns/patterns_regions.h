@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct {
   const char *model;
@@ -14,6 +15,7 @@ typedef struct {
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
   bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;
+  size_t threads;
 } clarke_regions_command;
 
 /* Each prints its answer. *complete: it holds all regions; else it says why not. */
