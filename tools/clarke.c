@@ -2,10 +2,12 @@
 #include "command.h"
 #include "base/limit.h"
 #include "process.h"
+#include "session/audit.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -64,6 +66,24 @@ take_limit(const char *arg, const struct argp_state *state)
 
   if (clarke_limit_set(arg, &err) != CLARKE_OK)
     argp_error(state, "%s", err.text);
+}
+
+size_t
+clarke_processors(void)
+{
+  long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+  return n < 1 ? 1 : n > CLARKE_MOST_THREADS ? CLARKE_MOST_THREADS : (size_t)n;
+}
+
+size_t
+clarke_read_threads(const char *text, const struct argp_state *state)
+{
+  size_t n = 1;
+
+  if (!clarke_threads_parse(&n, text))
+    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, CLARKE_MOST_THREADS);
+  return n;
 }
 
 bool

@@ -25,6 +25,10 @@ typedef struct {
  * NULL. */
 bool clarke_take_shared(int key, const char *arg, const struct argp_state *state, const clarke_shared_options *to);
 
+/* The value of --threads, or the command ends; what it is without. */
+size_t clarke_read_threads(const char *text, const struct argp_state *state);
+size_t clarke_processors(void);
+
 /* The option --limit NAME=N of every command. */
 #define CLARKE_OPTION_LIMIT 'L'
 #define CLARKE_OPTION_OF_LIMIT                                                                                    \

@@ -136,20 +136,33 @@ clear_bar(void)
   watch.shown = false;
 }
 
-static void
-show_bar(void)
+/* How much of the parts is done. Its length, as of snprintf. */
+static int
+put_bar(char line[LINE + 2], const char *stage, size_t done, size_t parts)
 {
-  char line[LINE + 2], bar[BAR + 1];
-  size_t done, parts, filled;
-  const char *stage = clarke_work_at(&done, &parts);
-  int n;
+  const size_t filled = parts > 0 ? (done < parts ? done : parts) * BAR / parts : 0;
+  char bar[BAR + 1];
 
-  filled = parts > 0 ? (done < parts ? done : parts) * BAR / parts : 0;
   memset(bar, '.', BAR);
   memset(bar, '#', filled);
   bar[BAR] = '\0';
-  n = snprintf(line, sizeof line, "\r[%s] %3zu%%  %s, %.0f s", bar, filled * 100 / BAR,
-               stage != NULL ? stage : "reading", now() - watch.begun);
+  return snprintf(line, LINE + 2, "\r[%s] %3zu%%  %s, %.0f s", bar, filled * 100 / BAR, stage != NULL ? stage : "reading",
+                  now() - watch.begun);
+}
+
+/* Of a stage whose parts nobody knows, how many are done. */
+static void
+show_bar(void)
+{
+  char line[LINE + 2];
+  size_t done, parts;
+  const char *stage = clarke_work_at(&done, &parts);
+  int n;
+
+  if (stage != NULL && parts == 0 && done > 0)
+    n = snprintf(line, sizeof line, "\r%zu %s, %.0f s", done, stage, now() - watch.begun);
+  else
+    n = put_bar(line, stage, done, parts);
   for (; n < LINE; n++)
     line[n] = ' ';
   write_line(line, LINE);

@@ -6,7 +6,7 @@
 #ifndef CLARKE_REGION_FORMS_H
 #define CLARKE_REGION_FORMS_H
 
-#include "program/code.h"
+#include "region/sums.h"
 
 #include <flint/fmpz.h>
 
@@ -14,9 +14,13 @@ typedef struct {
   const clarke_code *p;
   size_t dim;
   bool *needed;    /* by instruction: some output depends on it */
+  size_t n_live, *live; /* the needed instructions that are no part of a sum, in order: they have forms */
   fmpz *den;
-  fmpz **coef;     /* LINEAR: n_in + 1; PIECEWISE: 2 for each piece; ORDER: n_in; PRODUCT: 1; else NULL */
+  fmpz **coef;     /* PIECEWISE: 2 for each piece; ORDER: n_in; else NULL */
+  clarke_sum *sum; /* by instruction: of what is affine */
   fmpz *form;      /* by instruction, dim + 1 */
+  uint64_t *version; /* by instruction: it goes up whenever the form changes */
+  fmpz *next;      /* dim + 1 */
   size_t kinks;    /* needed PIECEWISE and ORDER instructions */
 } clarke_forms;
 
@@ -26,14 +30,18 @@ typedef struct {
 clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t dim, clarke_error *err);
 void clarke_forms_clear(clarke_forms *f); /* of forms that are zeroed, too */
 
+/* A copy for another thread, which shares what does not change with `from`; that must stay. */
+clarke_status clarke_forms_share(clarke_forms *to, const clarke_forms *from, clarke_error *err);
+void clarke_forms_unshare(clarke_forms *f); /* of such a copy */
+
 static inline fmpz *
 clarke_forms_at(const clarke_forms *f, size_t instruction)
 {
   return f->form + instruction * (f->dim + 1);
 }
 
-/* Computes the form of a LINEAR or PRODUCT, whose arguments' are known; of a PIECEWISE on that piece; of an ORDER whose
- * argument number `choice` is the largest. */
+/* Computes the form of what is live, where those of its sum's terms, or of its arguments, are known: of a PIECEWISE on that piece,
+ * of an ORDER whose argument number `choice` is the largest. */
 void clarke_forms_compute(clarke_forms *f, size_t instruction, size_t choice);
 
 /* row (dim + 1): a positive multiple of the argument of a PIECEWISE less its kink k; of argument i less argument j of an

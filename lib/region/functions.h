@@ -3,19 +3,17 @@
 #define CLARKE_REGION_FUNCTIONS_H
 
 #include "region/forms.h"
+#include "region/vector_set.h"
 
 typedef struct {
-  const clarke_forms *forms;
-  size_t n, room;
-  size_t width; /* integers of one: outputs x (dim + 1) */
-  fmpz *key;    /* room x width */
-  size_t slots, *slot; /* a hash table: number + 1, or 0 */
+  fmpz *key;             /* outputs x (dim + 1) */
+  clarke_vector_set set;
 } clarke_functions;
 
 void clarke_functions_init(clarke_functions *s, const clarke_forms *forms);
-void clarke_functions_clear(clarke_functions *s);
+void clarke_functions_clear(clarke_functions *s); /* of one that is zeroed, too */
 
-/* The function that the outputs' forms are now: its number, in the order in which they came. */
-clarke_status clarke_functions_add(size_t *number, clarke_functions *s, clarke_error *err);
+/* The function that the outputs' forms are now (those of init, or a region's): its number, in the order in which they came. */
+clarke_status clarke_functions_add(size_t *number, clarke_functions *s, const clarke_forms *forms, clarke_error *err);
 
 #endif

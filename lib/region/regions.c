@@ -1,43 +1,14 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
-#include "region/rays.h"
+#include "base/stop.h"
+#include "region/crew.h"
+#include "region/search.h"
 
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct {
-  size_t instruction, kink;
-} question;
-
-typedef struct {
-  clarke_regions *result;
-  clarke_forms *forms;
-  bool local;           /* around a point: rows have no last entry */
-  size_t width;         /* of rows */
-  clarke_region_visitor visit;
-  void *context;
-  bool *known, *asked;  /* by instruction: its form; its kinks stand in an arrangement above */
-  signed char *side;    /* by instruction and kink: the sign of argument - kink; 0: none */
-  unsigned char *choice;
-  size_t *done, n_done; /* what is known or asked, as it came: to be taken back */
-  fmpz *row;            /* dim + 1 */
-  const clarke_rays *rays; /* of the cone; none of more than two variables */
-  bool ended;
-} search;
-
-/* An arrangement inside the cone above it. */
-typedef struct {
-  search *s;
-  const clarke_rays *rays; /* of the cone above */
-  size_t above;            /* rows of that cone */
-  size_t fixed;            /* rows that are positive: the cone's, and what lets an entry be the largest */
-  const clarke_rows *rows; /* those, then a row a question */
-  size_t n;
-  question *question;
-} level;
-
-static clarke_status explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err);
+static clarke_status explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err);
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -45,7 +16,7 @@ static clarke_status explore(search *s, const fmpz_mat_t cone, const clarke_rays
 
 /* The sign of the row in s->row over all that is left: -1, 1; 0: it is zero everywhere; or MUST_SPLIT. */
 static int
-place_row(const search *s)
+place_row(const clarke_region_search *s)
 {
   const slong dim = (slong)s->forms->dim;
 
@@ -62,14 +33,14 @@ place_row(const search *s)
 }
 
 static void
-mark(search *s, bool *what, size_t i)
+mark(clarke_region_search *s, bool *what, size_t i)
 {
   what[i] = true;
   s->done[s->n_done++] = i;
 }
 
 static void
-take_back(search *s, size_t n)
+take_back(clarke_region_search *s, size_t n)
 {
   while (s->n_done > n) {
     const size_t i = s->done[--s->n_done];
@@ -84,16 +55,20 @@ take_back(search *s, size_t n)
 /* --- what is known --------------------------------------------------------------------------- */
 
 static bool
-arguments_known(const search *s, const clarke_instruction *i)
+arguments_known(const clarke_region_search *s, size_t i)
 {
-  for (size_t j = 0; j < i->n_in; j++)
-    if (!s->known[i->in[j]])
+  const clarke_sum *sum = &s->forms->sum[i];
+  const size_t *in = sum->in != NULL ? sum->in : s->forms->p->instruction[i].in;
+  const size_t n = sum->in != NULL ? sum->n : s->forms->p->instruction[i].n_in;
+
+  for (size_t j = 0; j < n; j++)
+    if (!s->known[in[j]])
       return false;
   return true;
 }
 
 static void
-settle(search *s, size_t i, size_t piece)
+settle(clarke_region_search *s, size_t i, size_t piece)
 {
   clarke_forms_compute(s->forms, i, piece);
   mark(s, s->known, i);
@@ -101,7 +76,7 @@ settle(search *s, size_t i, size_t piece)
 
 /* The piece under the sides of its kinks. CLARKE_NO_SIDE where the argument is constant at one. */
 static void
-settle_piecewise(search *s, size_t i)
+settle_piecewise(clarke_region_search *s, size_t i)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   size_t piece = 0;
@@ -119,7 +94,7 @@ settle_piecewise(search *s, size_t i)
 
 /* Sides that are a matter of course; the others become questions. */
 static void
-ask_piecewise(search *s, level *l, size_t i)
+ask_piecewise(clarke_region_search *s, clarke_region_level *l, size_t i)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   const size_t before = l->n;
@@ -132,7 +107,7 @@ ask_piecewise(search *s, level *l, size_t i)
     clarke_forms_kink(s->row, s->forms, i, k);
     sign = place_row(s);
     if (sign == MUST_SPLIT)
-      l->question[l->n++] = (question){i, k};
+      l->question[l->n++] = (clarke_region_question){i, k};
     else
       s->side[CLARKE_MAX_KINKS * i + k] = (signed char)sign;
   }
@@ -144,7 +119,7 @@ ask_piecewise(search *s, level *l, size_t i)
 
 /* Can candidate a be the largest, as far as differences tell that are a matter of course? Of equal ones the first can. */
 static bool
-may_win(const search *s, size_t i, size_t a)
+may_win(const clarke_region_search *s, size_t i, size_t a)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
 
@@ -163,7 +138,7 @@ may_win(const search *s, size_t i, size_t a)
 
 /* *fork = i, unless one is to come before or the winner is a matter of course. */
 static void
-ask_order(search *s, size_t *fork, size_t i)
+ask_order(clarke_region_search *s, size_t *fork, size_t i)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   size_t winners = 0, winner = 0;
@@ -180,34 +155,44 @@ ask_order(search *s, size_t *fork, size_t i)
     *fork = i;
 }
 
-/* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum. */
+/* One live instruction, if it can be. */
 static void
-sweep(search *s, level *l, size_t *fork)
+take(clarke_region_search *s, clarke_region_level *l, size_t *fork, size_t i)
 {
-  const clarke_code *p = s->forms->p;
+  const clarke_do kind = s->forms->p->instruction[i].kind;
+
+  if (s->known[i] || !arguments_known(s, i))
+    return;
+  if (kind == CLARKE_DO_PIECEWISE && s->asked[i])
+    settle_piecewise(s, i);
+  else if (kind == CLARKE_DO_PIECEWISE)
+    ask_piecewise(s, l, i);
+  else if (kind == CLARKE_DO_ORDER)
+    ask_order(s, fork, i);
+  else
+    settle(s, i, 0);
+}
+
+/* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum. */
+static clarke_status
+sweep(clarke_region_search *s, clarke_region_level *l, size_t *fork, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
 
   *fork = CLARKE_NONE;
-  for (size_t i = 0; i < p->n; i++) {
-    const clarke_instruction *at = &p->instruction[i];
-
-    if (!s->forms->needed[i] || s->known[i] || !arguments_known(s, at))
-      continue;
-    if (at->kind == CLARKE_DO_PIECEWISE && s->asked[i])
-      settle_piecewise(s, i);
-    else if (at->kind == CLARKE_DO_PIECEWISE)
-      ask_piecewise(s, l, i);
-    else if (at->kind == CLARKE_DO_ORDER)
-      ask_order(s, fork, i);
-    else
-      settle(s, i, 0);
+  for (size_t k = 0; k < s->forms->n_live && status == CLARKE_OK; k++) {
+    if (k % 256 == 255)
+      status = clarke_work_check(err);
+    take(s, l, fork, s->forms->live[k]);
   }
+  return status;
 }
 
 /* --- arrangements ---------------------------------------------------------------------------- */
 
 /* The rays of the cone above, less what is on the wrong side of the level's rows. */
 static clarke_status
-cut_rays(clarke_rays *rays, const level *l, const signed char *sign, clarke_error *err)
+cut_rays(clarke_rays *rays, const clarke_region_level *l, const signed char *sign, clarke_error *err)
 {
   const clarke_rays *from = l->rays;
   clarke_status status = CLARKE_OK;
@@ -245,11 +230,11 @@ set_cone(fmpz_mat_t to, const clarke_rows *rows, const signed char *sign, const 
   fmpz_mat_clear(all);
 }
 
-static clarke_status
-follow(void *context, bool *go_on, const signed char *sign, const clarke_witness *w, clarke_error *err)
+clarke_status
+clarke_region_search_follow(void *context, bool *go_on, const signed char *sign, const clarke_witness *w, clarke_error *err)
 {
-  const level *l = context;
-  search *s = l->s;
+  const clarke_region_level *l = context;
+  clarke_region_search *s = l->s;
   const bool same = l->above == l->rows->n;
   clarke_rays cut;
   const clarke_rays *rays = same ? l->rays : &cut;
@@ -269,9 +254,9 @@ follow(void *context, bool *go_on, const signed char *sign, const clarke_witness
 }
 
 static clarke_status
-enumerate(level *l, const fmpz_mat_t integers, const clarke_witness *start, clarke_error *err)
+enumerate(clarke_region_level *l, const fmpz_mat_t integers, const clarke_witness *start, clarke_error *err)
 {
-  const clarke_sign_visitor visitor = {.context = l, .leaf = follow};
+  const clarke_sign_visitor alone = {.context = l, .leaf = clarke_region_search_follow};
   clarke_regions *r = l->s->result;
   clarke_rows rows = {0};
   clarke_sign_tree tree = {0};
@@ -279,10 +264,12 @@ enumerate(level *l, const fmpz_mat_t integers, const clarke_witness *start, clar
 
   l->rows = &rows;
   if (status == CLARKE_OK)
-    status = clarke_sign_vectors(&tree, &rows, l->fixed, start, &visitor, err);
+    status = l->threads > 1 ? clarke_crew_enumerate(&tree, l, start, err)
+                            : clarke_sign_vectors(&tree, &rows, l->fixed, start, &alone, err);
   r->programs += tree.programs;
   r->circuits += tree.circuits;
   r->undecided = r->undecided || tree.undecided;
+  r->stopped = r->stopped || tree.stopped;
   l->s->ended = l->s->ended || (status == CLARKE_OK && !tree.complete);
   clarke_rows_clear(&rows);
   return status;
@@ -290,14 +277,14 @@ enumerate(level *l, const fmpz_mat_t integers, const clarke_witness *start, clar
 
 /* Row number `at` of a matrix from s->row. */
 static void
-put_row(const search *s, fmpz_mat_t to, size_t at)
+put_row(const clarke_region_search *s, fmpz_mat_t to, size_t at)
 {
   _fmpz_vec_set(fmpz_mat_entry(to, (slong)at, 0), s->row, (slong)s->width);
 }
 
 /* The cone's rows before room for more. */
 static void
-copy_cone(const search *s, fmpz_mat_t to, const fmpz_mat_t cone, size_t more)
+copy_cone(const clarke_region_search *s, fmpz_mat_t to, const fmpz_mat_t cone, size_t more)
 {
   fmpz_mat_init(to, fmpz_mat_nrows(cone) + (slong)more, (slong)s->width);
   for (slong i = 0; i < fmpz_mat_nrows(cone); i++)
@@ -305,12 +292,14 @@ copy_cone(const search *s, fmpz_mat_t to, const fmpz_mat_t cone, size_t more)
 }
 
 static clarke_status
-split(search *s, level *l, const fmpz_mat_t cone, const clarke_witness *start, clarke_error *err)
+split(clarke_region_search *s, clarke_region_level *l, const fmpz_mat_t cone, const clarke_witness *start, clarke_error *err)
 {
   fmpz_mat_t all;
   clarke_status status;
 
   l->above = l->fixed = (size_t)fmpz_mat_nrows(cone);
+  l->threads = s->threads;
+  s->threads = 1;
   copy_cone(s, all, cone, l->n);
   for (size_t q = 0; q < l->n; q++) {
     clarke_forms_kink(s->row, s->forms, l->question[q].instruction, l->question[q].kink);
@@ -323,11 +312,11 @@ split(search *s, level *l, const fmpz_mat_t cone, const clarke_witness *start, c
 
 /* Candidate a is larger than each other one that may win. */
 static clarke_status
-let_win(search *s, size_t i, size_t a, const bool *may, const fmpz_mat_t cone, clarke_error *err)
+let_win(clarke_region_search *s, size_t i, size_t a, const bool *may, const fmpz_mat_t cone, clarke_error *err)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   const size_t before = s->n_done;
-  level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
+  clarke_region_level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
   fmpz_mat_t all, some;
   clarke_status status;
 
@@ -348,7 +337,7 @@ let_win(search *s, size_t i, size_t a, const bool *may, const fmpz_mat_t cone, c
 }
 
 static clarke_status
-fork_on(search *s, size_t i, const fmpz_mat_t cone, clarke_error *err)
+fork_on(clarke_region_search *s, size_t i, const fmpz_mat_t cone, clarke_error *err)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   bool may[CLARKE_MAX_WIDTH + 1];
@@ -356,6 +345,7 @@ fork_on(search *s, size_t i, const fmpz_mat_t cone, clarke_error *err)
 
   if (at->n_in > CLARKE_MAX_WIDTH)
     return clarke_code_fail(s->forms->p, i, err, "a maximum of %zu entries; at most %d are supported", at->n_in, CLARKE_MAX_WIDTH);
+  s->threads = 1;
   for (size_t a = 0; a < at->n_in; a++)
     may[a] = may_win(s, i, a);
   for (size_t a = 0; a < at->n_in && status == CLARKE_OK && !s->ended; a++)
@@ -365,24 +355,31 @@ fork_on(search *s, size_t i, const fmpz_mat_t cone, clarke_error *err)
 }
 
 static clarke_status
-tell(search *s, const fmpz_mat_t cone, const clarke_witness *point, clarke_error *err)
+tell(clarke_region_search *s, const fmpz_mat_t cone, const clarke_witness *point, clarke_error *err)
 {
   const clarke_region region = {s->forms, cone, point, s->choice};
+
+  return clarke_region_search_tell(s, &region, err);
+}
+
+clarke_status
+clarke_region_search_tell(clarke_region_search *s, const clarke_region *region, clarke_error *err)
+{
   bool go_on = true;
   clarke_status status;
 
   s->result->regions++;
-  status = s->visit(s->context, &go_on, &region, err);
+  status = s->visit(s->context, &go_on, region, err);
   s->ended = s->ended || !go_on;
   return status;
 }
 
 static clarke_status
-explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err)
+explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err)
 {
   const size_t before = s->n_done;
   const clarke_rays *above = s->rays;
-  level l = {.s = s, .rays = rays};
+  clarke_region_level l = {.s = s, .rays = rays};
   size_t fork;
   clarke_status status;
 
@@ -390,8 +387,10 @@ explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_
   l.question = malloc((CLARKE_MAX_KINKS * s->forms->kinks + 1) * sizeof *l.question);
   if (l.question == NULL)
     return clarke_no_memory(err);
-  sweep(s, &l, &fork);
-  if (l.n > 0)
+  status = sweep(s, &l, &fork, err);
+  if (status != CLARKE_OK)
+    fork = CLARKE_NONE;
+  else if (l.n > 0)
     status = split(s, &l, cone, start, err);
   else if (fork != CLARKE_NONE)
     status = fork_on(s, fork, cone, err);
@@ -407,10 +406,10 @@ explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_
 
 /* Leads from the first cone, which has no question, to the first arrangement. */
 static clarke_status
-begin(search *s, const fmpz_mat_t cone, clarke_error *err)
+begin(clarke_region_search *s, const fmpz_mat_t cone, clarke_error *err)
 {
   clarke_rays rays = {0};
-  level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
+  clarke_region_level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
   clarke_status status = s->local ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
 
   if (status == CLARKE_OK)
@@ -419,34 +418,54 @@ begin(search *s, const fmpz_mat_t cone, clarke_error *err)
   return status;
 }
 
-static clarke_status
-find(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, bool local, clarke_region_visitor visit, void *context,
-     clarke_error *err)
+clarke_status
+clarke_region_search_init(clarke_region_search *s, clarke_error *err)
 {
-  const size_t n = f->p->n + 1;
-  search s = {.result = r, .forms = f, .local = local, .width = f->dim + !local, .visit = visit, .context = context};
+  const size_t n = s->forms->p->n + 1;
+
+  s->known = calloc(n, sizeof *s->known);
+  s->asked = calloc(n, sizeof *s->asked);
+  s->side = calloc(CLARKE_MAX_KINKS * n, sizeof *s->side);
+  s->choice = malloc(n);
+  s->done = malloc(2 * n * sizeof *s->done);
+  s->row = _fmpz_vec_init((slong)s->forms->dim + 1);
+  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL)
+    return clarke_no_memory(err);
+  memset(s->choice, CLARKE_NO_SIDE, n);
+  return CLARKE_OK;
+}
+
+void
+clarke_region_search_clear(clarke_region_search *s)
+{
+  if (s->row != NULL)
+    _fmpz_vec_clear(s->row, (slong)s->forms->dim + 1);
+  free(s->known);
+  free(s->asked);
+  free(s->side);
+  free(s->choice);
+  free(s->done);
+  memset(s, 0, sizeof *s);
+}
+
+clarke_status
+clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads, clarke_region_visitor visit,
+                    void *context, clarke_error *err)
+{
+  const bool local = cone == NULL;
+  clarke_region_search s = {.result = r, .forms = f, .local = local, .width = f->dim + !local, .visit = visit, .context = context,
+                     .threads = threads};
+  fmpz_mat_t none;
   clarke_status status;
 
   memset(r, 0, sizeof *r);
-  s.known = calloc(n, sizeof *s.known);
-  s.asked = calloc(n, sizeof *s.asked);
-  s.side = calloc(CLARKE_MAX_KINKS * n, sizeof *s.side);
-  s.choice = malloc(n);
-  s.done = malloc(2 * n * sizeof *s.done);
-  s.row = _fmpz_vec_init((slong)f->dim + 1);
-  if (s.known == NULL || s.asked == NULL || s.side == NULL || s.choice == NULL || s.done == NULL)
-    status = clarke_no_memory(err);
-  else {
-    memset(s.choice, CLARKE_NO_SIDE, n);
-    status = begin(&s, cone, err);
-  }
+  fmpz_mat_init(none, 0, (slong)f->dim);
+  status = clarke_region_search_init(&s, err);
+  if (status == CLARKE_OK)
+    status = begin(&s, local ? none : cone, err);
   r->complete = status == CLARKE_OK && !s.ended;
-  free(s.known);
-  free(s.asked);
-  free(s.side);
-  free(s.choice);
-  free(s.done);
-  _fmpz_vec_clear(s.row, (slong)f->dim + 1);
+  clarke_region_search_clear(&s);
+  fmpz_mat_clear(none);
   return status;
 }
 
@@ -454,17 +473,11 @@ clarke_status
 clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit, void *context,
                       clarke_error *err)
 {
-  return find(r, f, cone, false, visit, context, err);
+  return clarke_regions_find(r, f, cone, 1, visit, context, err);
 }
 
 clarke_status
 clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context, clarke_error *err)
 {
-  fmpz_mat_t none;
-  clarke_status status;
-
-  fmpz_mat_init(none, 0, (slong)f->dim);
-  status = find(r, f, none, true, visit, context, err);
-  fmpz_mat_clear(none);
-  return status;
+  return clarke_regions_find(r, f, NULL, 1, visit, context, err);
 }

@@ -29,6 +29,7 @@ typedef struct {
   size_t programs, circuits; /* of all arrangements */
   bool complete;  /* all regions were told */
   bool undecided; /* ended, for integers could not decide a system */
+  bool stopped;   /* ended, for the work was told to stop (base/stop.h) */
 } clarke_regions;
 
 /* Regions that meet the inside of {z : cone (z, 1) > 0}; cone: rows of dim + 1 integers, which bound z. */
@@ -38,5 +39,10 @@ clarke_status clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fm
 /* Regions whose closure holds z = 0: of each the cone of directions that lead into it. */
 clarke_status clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context,
                                     clarke_error *err);
+
+/* Either (cone NULL: around z = 0), by so many threads. The visitor is called by the caller's alone, in the same order whatever
+ * their number; but of the region's forms it may then see those of outputs only. */
+clarke_status clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads,
+                                  clarke_region_visitor visit, void *context, clarke_error *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* The tree of sign vectors (sign_vectors.h). */
 #include "region/sign_vectors.h"
+#include "base/stop.h"
 #include "base/verify.h"
 #include "region/cross.h"
 
@@ -211,7 +212,7 @@ static clarke_status
 explore(tree *t, size_t depth, clarke_error *err)
 {
   frame *f = &t->frame[depth];
-  clarke_status status = CLARKE_OK;
+  clarke_status status = clarke_work_check(err);
   bool forced = true;
 
   set_products(t, f);
@@ -282,6 +283,10 @@ clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, 
     status = start(&t, &possible, given, err);
   if (status == CLARKE_OK && possible)
     status = explore(&t, 0, err);
+  if (status == CLARKE_ESTOPPED) {
+    r->stopped = t.ended = true;
+    status = CLARKE_OK;
+  }
   r->programs = t.crossing.programs;
   r->exact = t.crossing.exact;
   r->circuits = t.circuits.n;

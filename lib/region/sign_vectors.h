@@ -28,11 +28,12 @@ typedef struct {
   size_t exact;    /* of the programs, those that integers had to decide */
   bool complete;   /* every branch was followed to its end */
   bool undecided;  /* a program was left undecided by integers too, so it ended */
+  bool stopped;    /* the work was told to stop (base/stop.h), and ended with what was told */
 } clarke_sign_tree;
 
-/* The first `fixed` rows are positive. Nothing is told when that is impossible. start: a point where they are, or NULL. */
+/* The first `fixed` rows are positive. Nothing is told when that is impossible. start: a point where they are, or NULL. Work
+ * that is told to stop is no error here, whoever notices: what was told stands. */
 clarke_status clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, const clarke_witness *start,
                                   const clarke_sign_visitor *visitor, clarke_error *err);
-
 
 #endif

@@ -1,5 +1,6 @@
 /* The search: decide, propagate, learn, restart (solve.h). */
 #include "sat/solve.h"
+#include "base/stop.h"
 #include "base/verify.h"
 #include "sat/solver.h"
 
@@ -195,8 +196,9 @@ search(clarke_solver *s, size_t work)
         return CLARKE_FORMULA_SATISFIED;
       continue;
     }
-    if (s->work >= work && s->n_levels > 0)
+    if ((s->work >= work || clarke_work_check(NULL) != CLARKE_OK) && s->n_levels > 0)
       return CLARKE_FORMULA_GIVEN_UP;
+    clarke_work_done();
     if (!clarke_solver_learn(s, conflict))
       return CLARKE_FORMULA_REFUTED;
     s->step *= DECAY;
@@ -225,6 +227,7 @@ clarke_solve(clarke_solution *to, const clarke_three *f, size_t work, clarke_err
   to->refutation.n_given = f->n_clauses;
   if (good) {
     to->answer = load(&s, f) ? CLARKE_FORMULA_REFUTED : search(&s, work);
+    to->stopped = to->answer == CLARKE_FORMULA_GIVEN_UP && s.work < work ? clarke_work_stopped() : NULL;
     to->conflicts = s.conflicts;
     to->work = s.work;
     good = !s.failed && (to->answer != CLARKE_FORMULA_SATISFIED || keep_assignment(to, &s));

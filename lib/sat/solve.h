@@ -11,6 +11,7 @@ typedef enum { CLARKE_FORMULA_SATISFIED, CLARKE_FORMULA_REFUTED, CLARKE_FORMULA_
 
 typedef struct {
   clarke_formula_answer answer;
+  const char *stopped;          /* GIVEN_UP, for the work was told to stop (base/stop.h): why; NULL else */
   size_t conflicts, work;
   bool *value;                  /* SATISFIED: by variable, from 0 */
   clarke_refutation refutation; /* REFUTED; its given clauses are the formula's, in order */
@@ -19,7 +20,8 @@ typedef struct {
 void clarke_solution_init(clarke_solution *s);
 void clarke_solution_clear(clarke_solution *s);
 
-/* Gives up when clauses were visited `work` times, give or take a conflict. s must be initialized. The same formula has the same answer, assignment and refutation. */
+/* Gives up when clauses were visited `work` times, give or take a conflict, or when the work is told to stop. s must be
+ * initialized. The same formula has the same answer, assignment and refutation. */
 clarke_status clarke_solve(clarke_solution *s, const clarke_three *f, size_t work, clarke_error *err);
 
 #endif

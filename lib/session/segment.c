@@ -252,5 +252,10 @@ clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_
     status = find_pieces(s, f, a, b, go_on, err);
   if (status == CLARKE_OK && s->regions.complete)
     status = integrate(s, f, a, b, profile, err);
-  return status;
+  if (status != CLARKE_ESTOPPED || s->n == 0)
+    return status;
+  clarke_rationals_free(s->integral, s->integral != NULL ? s->n_outputs : 0);
+  s->integral = NULL;
+  s->regions.stopped = true;
+  return CLARKE_OK;
 }

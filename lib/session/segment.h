@@ -17,13 +17,14 @@ typedef struct {
   size_t n_outputs;
   size_t n, room;
   clarke_segment_piece *piece; /* by t, from 0 to 1 */
-  mpq_t *integral;             /* n_outputs */
+  mpq_t *integral;             /* n_outputs; NULL: not all pieces are known, or the work was told to stop before the integral */
   mpq_t *difference;           /* n_outputs: f(B) - f(A), by executing the program there */
   bool agree;                  /* all integrals are the differences, and all slopes those of the pieces */
   clarke_regions regions;
 } clarke_segment;
 
-/* a, b: an entry each for the function's inputs. go_on may be NULL; false ends the search, and then no integral is told. */
+/* a, b: an entry each for the function's inputs. go_on may be NULL; false ends the search, and then no integral is told. Nor
+ * is it when the work is told to stop (base/stop.h), which is no error: the pieces found stand. */
 clarke_status clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_t *b, const clarke_profile *profile,
                                   bool (*go_on)(size_t pieces), clarke_error *err);
 void clarke_segment_clear(clarke_segment *s); /* of one that is zeroed, too */

@@ -152,8 +152,8 @@ inside(size_t inputs, size_t width)
   start = now();
   must(clarke_regions_inside(&r, &f, box, count_region, NULL, &err));
   start = now() - start;
-  printf("| %zu-%zu-%zu-1 | %zu | %zu | %zu | %.3f | %.0f |\n", inputs, width, width, r.regions, r.programs, r.circuits, start,
-         start / products(2 * width, inputs + 1, r.regions));
+  printf("| %zu-%zu-%zu-1 | %zu | %zu | %zu | %.3f | %.0f | %.0f |\n", inputs, width, width, r.regions, r.programs, r.circuits, start,
+         (double)r.regions / start, start / products(2 * width, inputs + 1, r.regions));
   fmpz_mat_clear(box);
   clarke_forms_clear(&f);
   clarke_code_clear(&p);
@@ -175,8 +175,8 @@ main(int argc, char **argv)
   arrangement("random", drawn_at_random(10, 17, 3));
   arrangement("random", drawn_at_random(5, 25, 3));
   arrangement("generic, affine", drawn_generic(3, 20, true));
-  puts("\n| network | patterns | programs | circuits | seconds | times the float products |\n|---|---|---|---|---|---|");
-  for (size_t width = 15; width <= 60; width *= 2)
+  puts("\n| network | patterns | programs | circuits | seconds | patterns a second | times the float products |\n|---|---|---|---|---|---|---|");
+  for (size_t width = 15; width <= 120; width *= 2)
     inside(2, width);
   inside(3, 12);
   inside(4, 10);

@@ -27,8 +27,9 @@ def expect(what, holds, *more):
         print("FAILED:", what, *more)
 
 
-def patterns(*words):
-    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)
+def patterns(*words, **environment):
+    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120,
+                          env={**os.environ, **environment})
 
 
 BUMP, SQUARE = CASES / "bump.prog", CASES / "square.txt"
@@ -141,18 +142,57 @@ def refusals(folder):
 def limits(folder):
     said = patterns(BUMP, "--box", SQUARE, "--limit", "regions=5")
     expect("a limit", said.returncode == 3 and "at least 5 patterns, " in said.stdout and len(said.stdout.splitlines()) == 6, said)
+    for words, part in (["--box", SQUARE], "patterns, "), (["--line=-2,-2", "2,2"], "pieces; "), (["--at", "0,0"], "patterns, "):
+        whole = patterns(BUMP, *words)
+        for checks in range(1, 40, 2):
+            said = patterns(BUMP, *words, CLARKE_STOP_AFTER=str(checks))
+            *lines, last = said.stdout.splitlines()
+            if said.returncode == 0:
+                expect("not stopped", said.stdout == whole.stdout, checks, said)
+                continue
+            expect("stopped", said.returncode == 3 and last.endswith("undecided: interrupted") and last.startswith(
+                "at least %d %s" % (len(lines), part)) or last == "%d pieces; undecided: interrupted" % len(lines), checks, said)
+            expect("what was found is so", all(line.replace("slope", "<B - A, AD> =") in whole.stdout for line in lines), checks, said)
+        for option, value in ("--timeout", "0"), ("--memory", "1K"):
+            said = patterns(BUMP, *words, option, value, "--json")
+            expect("over", said.returncode == 3 and json.loads(said.stdout)["stopped"].endswith("(%s %s)" % (option, value)), said)
+    expect("a bad time", "is no number of seconds" in patterns(BUMP, "--box", SQUARE, "--timeout", "x").stderr)
     (folder / "large.prog").write_text("input x[12]\n" + "".join(
         "let a%d = relu(%s)\n" % (k, " + ".join("%d * x[%d]" % ((k * 31 + i * i * 17 + k * i * 7) % 23 - 11, i) for i in range(12)))
         for k in range(60)) + "output " + " + ".join("a%d" % k for k in range(60)) + "\n")
-    with open(folder / "out", "w") as out:
-        child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
-                                 stderr=subprocess.PIPE)
-        while (folder / "out").stat().st_size < 10000:
-            time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
-        child.communicate(timeout=60)
-    *lines, last = (folder / "out").read_text().splitlines()
-    expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
+    for number in signal.SIGINT, signal.SIGTERM:
+        with open(folder / "out", "w") as out:
+            child = subprocess.Popen([CLARKE, "patterns", folder / "large.prog", "--at", ",".join("0" * 12)], stdout=out,
+                                     stderr=subprocess.PIPE)
+            while (folder / "out").stat().st_size < 10000:
+                time.sleep(0.01)
+            child.send_signal(number)
+            child.communicate(timeout=60)
+        *lines, last = (folder / "out").read_text().splitlines()
+        expect("interrupted", child.returncode == 3 and last.startswith("at least %d patterns, " % len(lines)) and last.endswith("interrupted"), last)
+
+
+def threads(folder):
+    """The same bytes whatever their number, whole or cut short."""
+    for n, layers, box in (2, (20, 20), 3), (3, (6, 5, 4), 2), (1, (30, 20), 4):
+        lines, before = ["input x[%d]" % n], ["x[%d]" % i for i in range(n)]
+        for k, width in enumerate(layers):
+            lines += ["let a%d_%d = relu(%s + %d/5)" % (k, j, " + ".join("%d/7 * %s" % ((k * 37 + i * i * 13 + i * 5 * j + j * j * 11) % 29 - 14, b)
+                      for i, b in enumerate(before)), j % 5 - 2) for j in range(width)]
+            before = ["a%d_%d" % (k, j) for j in range(width)]
+        (folder / "f.prog").write_text("\n".join(lines + ["output " + " + ".join(before) + ", max(%s, 0)" % ", ".join(before[:3])]) + "\n")
+        (folder / "box").write_text("-%d %d\n" % (box, box) * n)
+        for words in ["--pieces", "--json"], ["--limit", "regions=70"], ["--json", "--limit", "regions=3"]:
+            one, *others = [patterns(folder / "f.prog", "--box", folder / "box", *words, "--threads", t) for t in (1, 2, 5)]
+            expect("threads", one.stdout != "" and all((o.stdout, o.returncode) == (one.stdout, one.returncode) for o in others), words, one)
+        expect("many", int(patterns(folder / "f.prog", "--box", folder / "box", "--count").stdout) > 20)
+    for words in (["--at", "0,0"], ["--box", SQUARE, "--svg", folder / "svg"]):
+        expect("of the bump", len({patterns(BUMP, *words, "--threads", t).stdout for t in (1, 2, 5)}) == 1)
+    for stop in range(1, 200, 20):
+        said = patterns(folder / "f.prog", "--box", folder / "box", "--threads", 2, CLARKE_STOP_AFTER=str(stop))
+        *lines, last = said.stdout.splitlines()
+        expect("stopped", said.returncode == 0 or (said.returncode == 3 and "at least %d patterns" % len(lines) in last), said)
+    expect("a number", "is no number from 1 to 256" in patterns(BUMP, "--at", "0,0", "--threads", 0).stderr)
 
 
 def main():
@@ -164,6 +204,7 @@ def main():
         pictures(folder)
         refusals(folder)
         limits(folder)
+        threads(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 

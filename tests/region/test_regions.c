@@ -262,6 +262,8 @@ compare_code(bool *refused, const clarke_code *p, mpq_t *entry, size_t dim, bool
   clarke_regions r;
   told t = {.local = local, .size = p->n};
   fmpz_mat_t box;
+  static size_t calls;
+  const size_t threads = 1 + calls++ % 3;
   size_t expected;
 
   *refused = clarke_forms_init(&f, p, entry, dim, &error) != CLARKE_OK;
@@ -270,7 +272,7 @@ compare_code(bool *refused, const clarke_code *p, mpq_t *entry, size_t dim, bool
       fmpz_mat_init(box, 0, (slong)dim);
     else
       set_box(box, dim);
-    OK(local ? clarke_regions_around(&r, &f, see, &t, &error) : clarke_regions_inside(&r, &f, box, see, &t, &error));
+    OK(clarke_regions_find(&r, &f, local ? NULL : box, threads, see, &t, &error));
     ck_assert(r.complete && !r.undecided);
     ck_assert_uint_eq(r.regions, t.n);
     expected = by_definition(p, f.needed, entry, dim, box, local);

@@ -404,7 +404,8 @@ def commands(folder):
             (("bad.cnf", "-o", "never.onnx"), 2, "bad.cnf:2"), (("f.cnf", "-o", "f.txt"), 2, "expected FILE.onnx or FILE.prog"),
             (("f.cnf", "-o", "none/f.onnx"), 2, "none/f.onnx"), (("f.cnf", "--proof", "never.proof"), 2, "--proof goes with"),
             (("f.cnf", "--decide", "-o", "f.prog", "--proof", "never.proof"), 2, "--proof goes with"),
-            (("f.cnf", "--decide", "--decode", "x=1"), 2, "two questions"), (("f.cnf", "--work", "x"), 2, "expected a number"),
+            (("f.cnf", "--decide", "--decode", "x=1"), 2, "two questions"), (("f.cnf", "--work", "x"), 2, "no number from 1 on"),
+            (("f.cnf", "--timeout", "soon"), 2, "no number of seconds"),
             (("f.cnf", "--decode", "x=1,2"), 2, "has 6 entries, but 2 are given"), (("f.cnf", "--decode", "y=1"), 2, "no input 'y'"),
             (("f.cnf", "--decode", "x=1,2,3,4,5,z"), 2, "is no number"), (("f.cnf", "--decode", "f.cnf"), 2, "f.cnf"),
             (("f.cnf", "--limit", "instructions=5"), 2, "a formula of 6 variables"),
@@ -421,6 +422,9 @@ def commands(folder):
     (folder / "f.cnf").write_text(drawn(random.Random(5), 120))
     said = encode(folder, "f.cnf", "--decide", "--work", "3", "--json")
     expect("undecided", said.returncode == 3 and json.loads(said.stdout)["differentiable"] is None, said)
+    said = encode(folder, "f.cnf", "--decide", "--timeout", "0", "-o", "f.onnx", "--proof", "never.proof", "--json")
+    expect("stopped", said.returncode == 3 and json.loads(said.stdout)["stopped"] == "the time is over (--timeout 0)", said)
+    expect("no proof of what was stopped", not list(folder.glob("never*")))
 
 
 def main():

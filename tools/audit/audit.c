@@ -61,24 +61,6 @@ typedef struct {
 } command_line;
 
 static size_t
-processors(void)
-{
-  long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-  return n < 1 ? 1 : n > CLARKE_MOST_THREADS ? CLARKE_MOST_THREADS : (size_t)n;
-}
-
-static size_t
-read_threads(const char *text, struct argp_state *state)
-{
-  size_t n = 1;
-
-  if (!clarke_threads_parse(&n, text))
-    argp_error(state, "--threads: '%s' is no number from 1 to %d", text, CLARKE_MOST_THREADS);
-  return n;
-}
-
-static size_t
 read_step(const char *text, struct argp_state *state)
 {
   char *end;
@@ -152,7 +134,7 @@ parse(int key, char *arg, struct argp_state *state)
     c->ask.ranks = true;
     return 0;
   case OPTION_THREADS:
-    c->ask.threads = read_threads(arg, state);
+    c->ask.threads = clarke_read_threads(arg, state);
     return 0;
   case OPTION_NEAREST:
     c->ask.nearest = read_count(arg, state);
@@ -188,7 +170,7 @@ clarke_command_audit(int argc, char **argv)
   static char name[] = "clarke audit";
   static const char usage[] = "MODEL.onnx --batch FILE\nMODEL.onnx --batch FILE --params FILE...\nRUN/";
   struct argp argp = {options, parse, usage, doc, NULL, NULL, NULL};
-  command_line line = {.command.ask = {.threads = processors(), .margins = true}, .command.step = CLARKE_NONE};
+  command_line line = {.command.ask = {.threads = clarke_processors(), .margins = true}, .command.step = CLARKE_NONE};
   clarke_error err = {CLARKE_OK, ""};
   int exit_status = EXIT_NOT_ASKED;
   clarke_status status;

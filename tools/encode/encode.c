@@ -1,5 +1,6 @@
 /* clarke encode: a formula as a network, and answers carried over. */
 #include "base/output.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "command.h"
 #include "encode_report.h"
@@ -8,6 +9,8 @@
 #include "program/prog.h"
 #include "proof/write_formula.h"
 #include "sat/decode.h"
+#include "session/audit.h"
+#include "watch.h"
 
 #include <argp.h>
 #include <openssl/evp.h>
@@ -23,6 +26,7 @@ typedef struct {
   const char *formula, *output, *proof, *decode;
   bool decide, json;
   size_t work;
+  clarke_watch_limits watch;
 } request;
 
 static const struct argp_option options[] = {
@@ -33,6 +37,7 @@ static const struct argp_option options[] = {
   {"decode", OPTION_DECODE, "DIRECTION", 0,
    "x=V,V,... or FILE.npy: the assignment that a direction d with F(d) > 0 stands for", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -46,17 +51,17 @@ static char doc[] =
   "  clarke encode cases/encode/eight.cnf -o eight.onnx --decide --proof eight.proof\n"
   "  clarke encode cases/encode/example4.cnf --decode x=1,2,-1,0,0,-3\n\n"
   "Exit status: 0 F is differentiable at 0 (--decode: the assignment satisfies the formula; else: done), 1 F is not "
-  "(--decode: F(d) is 0), 2 the question could not be asked, 3 undecided.";
+  "(--decode: F(d) is 0), 2 the question could not be asked, 3 undecided. SIGINT and SIGTERM, as --timeout and --memory, end "
+  "in undecided; a second signal ends at once.";
 
 static size_t
 read_count(const char *arg, const struct argp_state *state)
 {
-  char *end;
-  const unsigned long long n = strtoull(arg, &end, 10);
+  size_t n = 1;
 
-  if (*arg < '0' || *arg > '9' || *end != '\0' || n > SIZE_MAX / 2)
-    argp_error(state, "--work %s: expected a number", arg);
-  return (size_t)n;
+  if (!clarke_count_parse(&n, arg))
+    argp_error(state, "--work: '%s' is no number from 1 on", arg);
+  return n;
 }
 
 static void
@@ -78,7 +83,7 @@ parse(int key, char *arg, struct argp_state *state)
   request *q = state->input;
   const clarke_shared_options shared = {.proof = &q->proof, .json = &q->json};
 
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &q->watch))
     return 0;
   switch (key) {
   case 'o':
@@ -250,7 +255,10 @@ decide(clarke_encode_report *r, const request *q, const char *formula_hash, cons
 {
   const clarke_proof_input formula = {r->formula, formula_hash}, model = {r->written, model_hash};
   size_t clause;
-  clarke_status status = clarke_solve(&r->solution, &r->three, q->work, err);
+  clarke_status status;
+
+  clarke_work_begin("conflicts", 0);
+  status = clarke_solve(&r->solution, &r->three, q->work, err);
 
   r->decided = true;
   if (status == CLARKE_OK && r->solution.answer == CLARKE_FORMULA_SATISFIED && !clarke_cnf_holds(&r->cnf, r->solution.value, &clause))
@@ -281,6 +289,7 @@ answer(clarke_encode_report *r, const request *q, clarke_error *err)
   if (status == CLARKE_OK && q->decode != NULL)
     status = decode(r, q->decode, err);
   clarke_file_clear(&file);
+  clarke_watch_hide(true);
   if (status == CLARKE_OK && q->json)
     return clarke_encode_json(r, err);
   if (status == CLARKE_OK)
@@ -335,11 +344,14 @@ clarke_command_encode(int argc, char **argv)
   argv[0] = name;
   argp_parse(&argp, argc, argv, 0, NULL, &q);
   report_init(&report);
+  clarke_watch_begin(&q.watch);
   status = answer(&report, &q, &err);
+  clarke_watch_end();
   if (status != CLARKE_OK)
     fprintf(stderr, "clarke encode: %s\n", err.text);
   else
     result = exit_status(&report);
+  result = status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : result;
   report_clear(&report);
   return result;
 }

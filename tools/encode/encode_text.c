@@ -81,6 +81,8 @@ print_decision(const clarke_encode_report *r)
     printf("differentiable: F is differentiable at 0, with gradient 0.\n"
            "Reason: no assignment satisfies the formula (a refutation in %zu %s), so F is 0 everywhere.\n", s->refutation.n,
            plural(s->refutation.n, "step", "steps"));
+  else if (s->stopped != NULL)
+    printf("undecided: %s.\n", s->stopped);
   else
     printf("undecided: %zu visits of clauses were not enough (--work N takes more).\n", s->work);
 }
@@ -166,6 +168,8 @@ set_decision(json_t **j, const clarke_encode_report *r)
 
   clarke_json_set(j, "verdict", json_string(names[s->answer]));
   clarke_json_set(j, "differentiable", s->answer == CLARKE_FORMULA_GIVEN_UP ? json_null() : json_boolean(s->answer == CLARKE_FORMULA_REFUTED));
+  if (s->stopped != NULL)
+    clarke_json_set(j, "stopped", clarke_json_text(s->stopped));
   set_count(j, "conflicts", s->conflicts);
   set_count(j, "work", s->work);
   if (s->answer == CLARKE_FORMULA_SATISFIED)

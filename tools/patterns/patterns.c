@@ -2,22 +2,29 @@
 #include "command.h"
 #include "patterns_arrangement.h"
 #include "patterns_regions.h"
+#include "watch.h"
 
 #include <argp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct {
   clarke_arrangement_command arrangement;
   clarke_regions_command regions;
+  clarke_watch_limits watch;
   bool wants_end; /* --line A was read, and B is next */
 } request;
+
+enum { OPTION_THREADS = 256 };
 
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
   {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
+  {"pieces", 'i', NULL, 0, "of --at and --box: count the maximal affine pieces, too", 0},
+  {"threads", OPTION_THREADS, "N", 0,
+   "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
   {"line", 'l', "A B", 0, "along the segment from A to B, points as of --at: exact breakpoints, and the integral of AD", 0},
   {"arrangement", 'a', "V.txt", 0, "no MODEL: the sign vectors of hyperplanes, whose normals are the columns of a matrix", 0},
   {"offsets", 'o', "T.txt", 0, "of an affine arrangement: the numbers t_j of the hyperplanes <v_j, x> = t_j", 0},
@@ -27,6 +34,7 @@ static const struct argp_option options[] = {
   {"proof", 'p', "FILE", 0, "of --arrangement: write a proof of the list, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
   {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
+  CLARKE_OPTIONS_OF_WATCH,
   CLARKE_OPTION_OF_LIMIT,
   {NULL, 0, NULL, 0, NULL, 0},
 };
@@ -37,31 +45,9 @@ static char doc[] =
   "\vExamples:\n"
   "  clarke patterns cases/regions/bump.prog --box cases/regions/square.txt\n"
   "  clarke patterns --arrangement cases/arrangements/braid.txt --count\n\n"
-  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, an interrupt (Ctrl-C "
-  "keeps what was found), or a system that could not be decided. Of --line 1: the integral is not f(B) - f(A).";
-
-static volatile sig_atomic_t interrupted;
-
-static void
-note_interrupt(int number)
-{
-  (void)number;
-  interrupted = 1;
-}
-
-void
-clarke_patterns_catch_interrupt(void)
-{
-  struct sigaction action = {.sa_handler = note_interrupt, .sa_flags = SA_RESTART | SA_RESETHAND};
-
-  sigaction(SIGINT, &action, NULL);
-}
-
-bool
-clarke_patterns_interrupted(void)
-{
-  return interrupted != 0;
-}
+  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, a system that could not "
+  "be decided, or a stop. SIGINT (Ctrl-C) and SIGTERM, as --timeout and --memory, keep what was found; a second signal ends at "
+  "once. Of --line 1: the integral is not f(B) - f(A).";
 
 static void
 check_request(const request *r, const struct argp_state *state)
@@ -72,7 +58,7 @@ check_request(const request *r, const struct argp_state *state)
   if (r->wants_end)
     argp_error(state, "--line takes two points: --line A B");
   if (r->arrangement.matrix != NULL) {
-    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->profile != NULL)
+    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL)
       argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
     return;
   }
@@ -84,6 +70,8 @@ check_request(const request *r, const struct argp_state *state)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
+  if (c->pieces && c->from != NULL)
+    argp_error(state, "--pieces goes with --at and --box");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }
@@ -108,7 +96,7 @@ parse(int key, char *arg, struct argp_state *state)
 
   if (r->wants_end && key != ARGP_KEY_ARG)
     argp_error(state, "--line takes two points: --line A B");
-  if (clarke_take_shared(key, arg, state, &shared))
+  if (clarke_take_shared(key, arg, state, &shared) || clarke_watch_take(key, arg, state, &r->watch))
     return 0;
   switch (key) {
   case 't':
@@ -120,6 +108,12 @@ parse(int key, char *arg, struct argp_state *state)
   case 'l':
     r->regions.from = arg;
     r->wants_end = true;
+    return 0;
+  case OPTION_THREADS:
+    r->regions.threads = clarke_read_threads(arg, state);
+    return 0;
+  case 'i':
+    r->regions.pieces = true;
     return 0;
   case 'a':
     r->arrangement.matrix = arg;
@@ -169,7 +163,7 @@ clarke_command_patterns(int argc, char **argv)
 {
   static char name[] = "clarke patterns";
   struct argp argp = {options, parse, "[MODEL]", doc, NULL, NULL, NULL};
-  request r = {0};
+  request r = {.regions.threads = clarke_processors()};
   clarke_error err = {CLARKE_OK, ""};
   bool complete = false, holds = true;
   clarke_status status;
@@ -179,16 +173,19 @@ clarke_command_patterns(int argc, char **argv)
   argv[0] = name;
   argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &r);
   r.arrangement.json = r.regions.json;
+  clarke_watch_begin(&r.watch);
+  clarke_watch_hide(!r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */
   if (r.arrangement.matrix != NULL)
     status = clarke_arrangement_answer(&complete, &r.arrangement, &err);
   else if (r.regions.from != NULL)
     status = clarke_segment_answer(&complete, &holds, &r.regions, &err);
   else
     status = clarke_regions_answer(&complete, &r.regions, &err);
+  clarke_watch_end();
   free(end);
   if (status != CLARKE_OK) {
     fprintf(stderr, "clarke patterns: %s\n", err.text);
-    return EXIT_NOT_ASKED;
+    return status == CLARKE_ESTOPPED ? EXIT_UNDECIDED : EXIT_NOT_ASKED;
   }
   return !complete ? EXIT_UNDECIDED : holds ? EXIT_HOLDS : EXIT_FAILS;
 }

@@ -2,16 +2,17 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_arrangement.h"
-#include "base/limit.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "format/readers.h"
 #include "format/table.h"
+#include "patterns_regions.h"
 #include "proof/write_arrangement.h"
+#include "watch.h"
 
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
   const clarke_arrangement_command *command;
@@ -133,10 +134,8 @@ take_leaf(void *context, bool *go_on, const signed char *sign, const clarke_witn
     clarke_arrangement_proof_leaf(&a->proof, w);
   if (!a->command->count)
     print_leaf(a, sign, w);
-  if (a->leaves % 65536 == 0 && isatty(STDERR_FILENO))
-    fprintf(stderr, "\r%zu regions", clarke_arrangement_count(&a->arrangement, a->leaves));
-  *go_on = !clarke_patterns_interrupted()
-           && clarke_arrangement_count(&a->arrangement, a->leaves) < clarke_limit_of(CLARKE_LIMIT_REGIONS);
+  clarke_work_done();
+  *go_on = clarke_patterns_below_limit(clarke_arrangement_count(&a->arrangement, a->leaves));
   return CLARKE_OK;
 }
 
@@ -161,14 +160,6 @@ tell_forced(void *context, size_t row, int sign, size_t circuit, clarke_error *e
 
 /* --- what is said of the whole --------------------------------------------------------------- */
 
-static const char *
-why_incomplete(const clarke_sign_tree *tree)
-{
-  if (tree->undecided)
-    return "a system could not be decided";
-  return clarke_patterns_interrupted() ? "interrupted" : "the limit of regions was reached (--limit regions=N raises it)";
-}
-
 static void
 print_summary_text(const answer *a, const clarke_sign_tree *tree)
 {
@@ -176,7 +167,7 @@ print_summary_text(const answer *a, const clarke_sign_tree *tree)
   const size_t count = clarke_arrangement_count(r, tree->leaves);
 
   if (!tree->complete)
-    printf("at least %zu sign vectors; undecided: %s\n", count, why_incomplete(tree));
+    printf("at least %zu sign vectors; undecided: %s\n", count, clarke_patterns_why(tree->undecided, tree->stopped));
   else if (a->command->count)
     printf("%zu\n", count);
   else
@@ -193,9 +184,10 @@ print_summary_json(const answer *a, const clarke_sign_tree *tree)
   if (!a->command->count)
     fputs(a->listed > 0 ? "\n ],\n " : "],\n ", stdout);
   printf("\"count\": \"%zu\", \"complete\": %s, \"affine\": %s, \"dimension\": %zu, \"columns\": %zu, \"hyperplanes\": %zu, "
-         "\"rank\": %zu,\n \"programs\": %zu, \"circuits\": %zu}\n",
+         "\"rank\": %zu,\n \"programs\": %zu, \"circuits\": %zu",
          clarke_arrangement_count(r, tree->leaves), tree->complete ? "true" : "false", r->affine ? "true" : "false", r->n, r->p,
          r->rows.n - r->affine, r->rank - r->affine, tree->programs, tree->circuits);
+  clarke_patterns_end_json(tree->stopped);
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
@@ -249,11 +241,10 @@ clarke_arrangement_answer(bool *complete, const clarke_arrangement_command *c, c
 
   if (status == CLARKE_OK && c->proof != NULL)
     status = clarke_arrangement_proof_init(&a.proof, &a.arrangement, err);
-  clarke_patterns_catch_interrupt();
+  clarke_work_begin("sign vectors found (or pairs)", 0);
   if (status == CLARKE_OK)
     status = enumerate(&a, &tree, err);
-  if (status == CLARKE_OK && isatty(STDERR_FILENO) && a.leaves >= 65536)
-    fputs("\r", stderr);
+  clarke_watch_hide(true);
   if (status == CLARKE_OK && c->json)
     print_summary_json(&a, &tree);
   else if (status == CLARKE_OK)

@@ -15,8 +15,4 @@ typedef struct {
 /* Prints the answer. *complete: it holds all sign vectors; else it says why not. */
 clarke_status clarke_arrangement_answer(bool *complete, const clarke_arrangement_command *c, clarke_error *err);
 
-/* An interrupt (Ctrl-C) ends the search, and what was found is printed. */
-void clarke_patterns_catch_interrupt(void);
-bool clarke_patterns_interrupted(void);
-
 #endif

@@ -3,10 +3,12 @@
 
 #include "patterns_regions.h"
 #include "base/limit.h"
-#include "patterns_arrangement.h"
+#include "base/stop.h"
 #include "patterns_picture.h"
+#include "region/affine_pieces.h"
 #include "region/functions.h"
 #include "session/regions.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +21,34 @@ typedef struct {
   mpq_t *entry;          /* n x (dim + 1) */
   clarke_forms forms;
   clarke_functions functions;
+  clarke_affine_pieces pieces;
+  size_t n_pieces;
+  const char *no_pieces; /* why they were not counted, though asked for */
   clarke_picture picture;
   clarke_regions found;
 } answer;
 
-const char *
-clarke_patterns_why_stop(size_t found)
+bool
+clarke_patterns_below_limit(size_t found)
 {
-  if (clarke_patterns_interrupted())
-    return "interrupted";
-  return found >= clarke_limit_of(CLARKE_LIMIT_REGIONS) ? "the limit of regions was reached (--limit regions=N raises it)" : NULL;
+  return found < clarke_limit_of(CLARKE_LIMIT_REGIONS);
+}
+
+const char *
+clarke_patterns_why(bool undecided, bool stopped)
+{
+  if (undecided)
+    return "a system could not be decided";
+  return stopped ? clarke_work_stopped() : "the limit of regions was reached (--limit regions=N raises it)";
+}
+
+/* The reason is our own text and a number of --timeout or --memory. */
+void
+clarke_patterns_end_json(bool stopped)
+{
+  if (stopped)
+    printf(", \"stopped\": \"%s\"", clarke_work_stopped());
+  fputs("}\n", stdout);
 }
 
 /* --- where ----------------------------------------------------------------------------------- */
@@ -83,6 +103,7 @@ read_question(answer *a, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_forms_init(&a->forms, &a->function.program, a->entry, a->dim, err);
   clarke_functions_init(&a->functions, &a->forms);
+  clarke_affine_pieces_init(&a->pieces, a->dim + (a->bounds != NULL));
   return status;
 }
 
@@ -175,14 +196,14 @@ put_point(const answer *a, const clarke_region *region, const char *between)
 }
 
 static void
-put_gradient(const answer *a, size_t output, const char *between)
+put_gradient(const answer *a, const clarke_forms *forms, size_t output, const char *between)
 {
   const size_t i = a->function.program.output[output];
 
   for (size_t k = 0; k < a->dim; k++) {
     if (k > 0)
       fputs(between, stdout);
-    put_rational(clarke_forms_at(&a->forms, i) + k, a->forms.den + i, a->command->json);
+    put_rational(clarke_forms_at(forms, i) + k, forms->den + i, a->command->json);
   }
 }
 
@@ -194,7 +215,7 @@ put_text(const answer *a, const clarke_region *region)
   put_point(a, region, " ");
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
     fputs("  gradient ", stdout);
-    put_gradient(a, o, " ");
+    put_gradient(a, region->forms, o, " ");
   }
   putchar('\n');
 }
@@ -209,7 +230,7 @@ put_json(const answer *a, const clarke_region *region, size_t function)
   fputs("], \"gradient\": [", stdout);
   for (size_t o = 0; o < a->function.program.n_outputs; o++) {
     fputs(o > 0 ? ", [" : "[", stdout);
-    put_gradient(a, o, ", ");
+    put_gradient(a, region->forms, o, ", ");
     putchar(']');
   }
   fputs("], \"constant\": [", stdout);
@@ -217,7 +238,7 @@ put_json(const answer *a, const clarke_region *region, size_t function)
     const size_t i = a->function.program.output[o];
 
     fputs(o > 0 ? ", " : "", stdout);
-    put_rational(clarke_forms_at(&a->forms, i) + a->dim, a->forms.den + i, true);
+    put_rational(clarke_forms_at(region->forms, i) + a->dim, region->forms->den + i, true);
   }
   printf("], \"function\": %zu}", function);
 }
@@ -227,48 +248,94 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
 {
   answer *a = context;
   size_t function;
-  clarke_status status = clarke_functions_add(&function, &a->functions, err);
+  clarke_status status = clarke_functions_add(&function, &a->functions, region->forms, err);
 
+  if (status == CLARKE_OK && a->command->pieces)
+    status = clarke_affine_pieces_add(&a->pieces, region, function, err);
   if (status == CLARKE_OK && a->command->svg != NULL)
     status = clarke_picture_add(&a->picture, region, function, err);
   if (status == CLARKE_OK && !a->command->count && a->command->json)
     put_json(a, region, function);
   else if (status == CLARKE_OK && !a->command->count)
     put_text(a, region);
-  *go_on = clarke_patterns_why_stop(a->found.regions) == NULL;
+  clarke_work_done();
+  *go_on = clarke_patterns_below_limit(a->found.regions);
   return status;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
+static clarke_status
+count_pieces(answer *a, clarke_error *err)
+{
+  bool decided;
+  clarke_status status;
+
+  clarke_work_begin("regions joined", 0);
+  status = clarke_affine_pieces_count(&a->n_pieces, &decided, &a->pieces, err);
+  if (status == CLARKE_ESTOPPED || (status == CLARKE_OK && !decided)) {
+    a->no_pieces = clarke_patterns_why(status == CLARKE_OK, true);
+    a->found.stopped = status == CLARKE_ESTOPPED;
+    status = CLARKE_OK;
+  }
+  return status;
+}
+
+static const char *
+plural(size_t n)
+{
+  return n == 1 ? "" : "s";
+}
+
+static void
+print_summary_json(const answer *a)
+{
+  printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", ", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ",
+         a->found.regions, a->functions.set.n);
+  if (a->command->pieces && a->found.complete && a->no_pieces == NULL)
+    printf("\"pieces\": \"%zu\", ", a->n_pieces);
+  else if (a->command->pieces)
+    fputs("\"pieces\": null, ", stdout);
+  printf("\"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, ", a->found.complete ? "true" : "false", a->function.n, a->forms.kinks);
+  if (a->found.complete)
+    printf("\"programs\": %zu, \"circuits\": %zu", a->found.programs, a->found.circuits);
+  else /* of what was begun; how much that is depends on threads */
+    fputs("\"programs\": null, \"circuits\": null", stdout);
+  clarke_patterns_end_json(a->found.stopped);
+}
+
 static void
 print_summary(const answer *a)
 {
-  const char *why = a->found.complete ? NULL : a->found.undecided ? "a system could not be decided" : clarke_patterns_why_stop(a->found.regions);
+  const char *where = a->bounds != NULL ? "inside the box" : "around the point";
+  const size_t patterns = a->found.regions, functions = a->functions.set.n;
 
-  if (a->command->json)
-    printf("%s\"patterns\": \"%zu\", \"functions\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu, \"programs\": %zu, "
-           "\"circuits\": %zu}\n", a->command->count ? "{" : a->found.regions > 0 ? "\n ],\n " : "],\n ", a->found.regions, a->functions.n,
-           a->found.complete ? "true" : "false", a->function.n, a->forms.kinks, a->found.programs, a->found.circuits);
-  else if (why != NULL)
-    printf("at least %zu patterns, %zu affine functions; undecided: %s\n", a->found.regions, a->functions.n, why);
-  else if (a->command->count)
-    printf("%zu\n", a->found.regions);
-  else
-    printf("%zu pattern%s %s, %zu affine function%s\n", a->found.regions, a->found.regions == 1 ? "" : "s",
-           a->bounds != NULL ? "inside the box" : "around the point", a->functions.n, a->functions.n == 1 ? "" : "s");
+  if (!a->found.complete)
+    printf("at least %zu patterns, %zu affine functions; undecided: %s\n", patterns, functions,
+           clarke_patterns_why(a->found.undecided, a->found.stopped));
+  else if (a->command->count && a->no_pieces == NULL)
+    printf("%zu\n", a->command->pieces ? a->n_pieces : patterns);
+  else {
+    printf("%zu pattern%s %s, %zu affine function%s", patterns, plural(patterns), where, functions, plural(functions));
+    if (a->no_pieces != NULL)
+      printf("; the maximal affine pieces are undecided: %s", a->no_pieces);
+    else if (a->command->pieces)
+      printf(", %zu maximal affine piece%s", a->n_pieces, plural(a->n_pieces));
+    putchar('\n');
+  }
 }
 
 static clarke_status
 search(answer *a, clarke_error *err)
 {
+  const size_t threads = a->command->threads;
   fmpz_mat_t box;
   clarke_status status;
 
   if (a->bounds == NULL)
-    return clarke_regions_around(&a->found, &a->forms, take_region, a, err);
+    return clarke_regions_find(&a->found, &a->forms, NULL, threads, take_region, a, err);
   set_box(box, a);
-  status = clarke_regions_inside(&a->found, &a->forms, box, take_region, a, err);
+  status = clarke_regions_find(&a->found, &a->forms, box, threads, take_region, a, err);
   fmpz_mat_clear(box);
   return status;
 }
@@ -286,6 +353,7 @@ clear(answer *a)
 {
   clarke_picture_clear(&a->picture);
   clarke_functions_clear(&a->functions);
+  clarke_affine_pieces_clear(&a->pieces);
   clarke_forms_clear(&a->forms);
   clarke_rationals_free(a->entry, a->entry != NULL ? a->function.n * (a->dim + 1) : 0);
   clarke_rationals_free(a->point, a->point != NULL ? a->function.n : 0);
@@ -304,16 +372,21 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
   status = read_question(&a, err);
   if (status == CLARKE_OK && c->svg != NULL)
     status = clarke_picture_init(&a.picture, &a.bounds[2 * a.varies[0]], &a.bounds[2 * a.varies[1]], err);
-  clarke_patterns_catch_interrupt();
+  clarke_work_begin("regions found", 0);
   if (status == CLARKE_OK && c->json && !c->count)
     fputs("{\"regions\": [", stdout);
   if (status == CLARKE_OK)
     status = search(&a, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && c->pieces && a.found.complete)
+    status = count_pieces(&a, err);
+  clarke_watch_hide(true);
+  if (status == CLARKE_OK && c->json)
+    print_summary_json(&a);
+  else if (status == CLARKE_OK)
     print_summary(&a);
   if (status == CLARKE_OK && c->svg != NULL)
     status = draw(&a, err);
-  *complete = a.found.complete;
+  *complete = a.found.complete && a.no_pieces == NULL;
   clear(&a);
   return status;
 }

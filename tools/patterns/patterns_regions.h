@@ -5,6 +5,7 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct {
   const char *model;
@@ -12,7 +13,9 @@ typedef struct {
   const char *profile;              /* of a segment: AD's numbers at kinks */
   const char *svg;                  /* of a box: the picture's path */
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
+  bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;
+  size_t threads;
 } clarke_regions_command;
 
 /* Each prints its answer. *complete: it holds all regions; else it says why not. */
@@ -20,7 +23,11 @@ clarke_status clarke_regions_answer(bool *complete, const clarke_regions_command
 /* *holds: the integral is the difference of the values. */
 clarke_status clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err);
 
-/* After the limit, or an interrupt: NULL is "go on". */
-const char *clarke_patterns_why_stop(size_t found);
+/* May more be found, by --limit? */
+bool clarke_patterns_below_limit(size_t found);
+/* Why an answer is not complete: a system was undecided, work was told to stop, or else the limit. */
+const char *clarke_patterns_why(bool undecided, bool stopped);
+/* The end of the object, with the reason of a stop. */
+void clarke_patterns_end_json(bool stopped);
 
 #endif

@@ -2,8 +2,9 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_regions.h"
-#include "patterns_arrangement.h"
+#include "base/stop.h"
 #include "session/segment.h"
+#include "watch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,8 @@ put_vector(mpq_t *q, size_t n, bool json)
 static bool
 go_on(size_t pieces)
 {
-  return clarke_patterns_why_stop(pieces) == NULL;
+  clarke_work_done();
+  return clarke_patterns_below_limit(pieces);
 }
 
 static void
@@ -47,8 +49,8 @@ print_text(const clarke_segment *s, bool count)
     putchar('\n');
   }
   if (s->integral == NULL) {
-    printf("at least %zu pieces; undecided: %s\n", s->n,
-           s->regions.undecided ? "a system could not be decided" : clarke_patterns_why_stop(s->n));
+    printf("%s%zu piece%s; undecided: %s\n", s->regions.complete ? "" : "at least ", s->n, s->n == 1 ? "" : "s",
+           clarke_patterns_why(s->regions.undecided, s->regions.stopped));
     return;
   }
   if (count) {
@@ -84,7 +86,7 @@ print_json(const clarke_segment *s, bool count)
     put_vector(s->difference, s->n_outputs, true);
     printf(", \"agree\": %s", s->agree ? "true" : "false");
   }
-  fputs("}\n", stdout);
+  clarke_patterns_end_json(s->regions.stopped);
 }
 
 /* Both ends, which must differ. */
@@ -119,9 +121,10 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
     status = clarke_region_function_open(&f, c->model, err);
   if (status == CLARKE_OK)
     status = read_ends(&from, &to, c, f.n, err);
-  clarke_patterns_catch_interrupt();
+  clarke_work_begin("pieces found", 0);
   if (status == CLARKE_OK)
     status = clarke_segment_find(&s, &f, from, to, &profile, go_on, err);
+  clarke_watch_hide(true);
   if (status == CLARKE_OK && c->json)
     print_json(&s, c->count);
   else if (status == CLARKE_OK)
