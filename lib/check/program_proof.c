@@ -278,9 +278,8 @@ check_evidence(const char *verdict)
 
 /* ---- Statement */
 
-/* The program without lines that are comments. */
-static void
-put_text(bytes b)
+void
+state_program(bytes b)
 {
   for (size_t i = 0; i < b.size; i++) {
     char c = (char)b.data[i], before = i > 0 ? (char)b.data[i - 1] : '\n';
@@ -420,7 +419,7 @@ check_program(const char *folder, const char *verdict)
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
   bytes text = next_file(folder, "Program, whose output is F");
-  put_text(text);
+  state_program(text);
   walk_read(text);
   read_point();
   read_wrt();

@@ -17,6 +17,7 @@ typedef struct {
   size_t width;         /* of rows */
   clarke_region_visitor visit;
   void *context;
+  const clarke_region_listener *listener; /* or NULL */
   bool *known, *asked;  /* by instruction: its form; its kinks stand in an arrangement above */
   signed char *side;    /* by instruction and kink: the sign of argument - kink; 0: none */
   unsigned char *choice;
@@ -35,6 +36,7 @@ typedef struct {
   const clarke_rows *rows; /* those, then a row a question */
   size_t n;
   question *question;
+  size_t winner;           /* the entry that is to be the largest, or CLARKE_NONE */
 } level;
 
 static clarke_status explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err);
@@ -261,7 +263,10 @@ follow(void *context, bool *go_on, const signed char *sign, const clarke_witness
   for (size_t q = 0; q < l->n; q++)
     s->side[CLARKE_MAX_KINKS * l->question[q].instruction + l->question[q].kink] = sign[l->fixed + q];
   set_cone(cone, l->rows, sign, rays);
-  status = explore(s, cone, rays, w, err);
+  if (s->listener != NULL)
+    status = s->listener->enter(s->listener->context, sign, err);
+  if (status == CLARKE_OK)
+    status = explore(s, cone, rays, w, err);
   fmpz_mat_clear(cone);
   clarke_rays_clear(&cut);
   *go_on = !s->ended;
@@ -269,21 +274,51 @@ follow(void *context, bool *go_on, const signed char *sign, const clarke_witness
 }
 
 static clarke_status
+tell_circuit(void *context, const clarke_circuit *c, clarke_error *err)
+{
+  const clarke_region_listener *to = ((level *)context)->s->listener;
+
+  return to->circuit(to->context, c, err);
+}
+
+static clarke_status
+tell_split(void *context, size_t row, clarke_error *err)
+{
+  const clarke_region_listener *to = ((level *)context)->s->listener;
+
+  return to->split(to->context, row, err);
+}
+
+static clarke_status
+tell_forced(void *context, size_t row, int sign, size_t circuit, clarke_error *err)
+{
+  const clarke_region_listener *to = ((level *)context)->s->listener;
+
+  return to->forced(to->context, row, sign, circuit, err);
+}
+
+static clarke_status
 enumerate(level *l, const fmpz_mat_t integers, const clarke_witness *start, clarke_error *err)
 {
-  const clarke_sign_visitor visitor = {.context = l, .leaf = follow};
+  const clarke_region_listener *to = l->s->listener;
+  const clarke_sign_visitor told = {l, tell_circuit, tell_split, tell_forced, follow}, untold = {.context = l, .leaf = follow};
+  const clarke_sign_visitor visitor = to != NULL ? told : untold;
   clarke_regions *r = l->s->result;
   clarke_rows rows = {0};
   clarke_sign_tree tree = {0};
   clarke_status status = clarke_rows_init(&rows, integers, err);
 
   l->rows = &rows;
+  if (status == CLARKE_OK && to != NULL)
+    status = to->begin(to->context, &rows, l->above, l->fixed, l->winner, err);
   if (status == CLARKE_OK)
     status = clarke_sign_vectors(&tree, &rows, l->fixed, start, &visitor, err);
   r->programs += tree.programs;
   r->circuits += tree.circuits;
   r->undecided = r->undecided || tree.undecided;
   l->s->ended = l->s->ended || (status == CLARKE_OK && !tree.complete);
+  if (status == CLARKE_OK && to != NULL)
+    to->end(to->context);
   clarke_rows_clear(&rows);
   return status;
 }
@@ -327,7 +362,8 @@ let_win(search *s, size_t i, size_t a, const bool *may, const fmpz_mat_t cone, c
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   const size_t before = s->n_done;
-  level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
+  level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone),
+             .winner = a};
   fmpz_mat_t all, some;
   clarke_status status;
 
@@ -382,7 +418,7 @@ explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_
 {
   const size_t before = s->n_done;
   const clarke_rays *above = s->rays;
-  level l = {.s = s, .rays = rays};
+  level l = {.s = s, .rays = rays, .winner = CLARKE_NONE};
   size_t fork;
   clarke_status status;
 
@@ -405,13 +441,15 @@ explore(search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* Leads from the first cone, which has no question, to the first arrangement. */
+/* Leads from the first cone, which has no question, to the first arrangement. Rays decide without circuits: not where a proof
+ * listens. */
 static clarke_status
 begin(search *s, const fmpz_mat_t cone, clarke_error *err)
 {
   clarke_rays rays = {0};
-  level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
-  clarke_status status = s->local ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
+  level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone),
+             .winner = CLARKE_NONE};
+  clarke_status status = s->local || s->listener != NULL ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
 
   if (status == CLARKE_OK)
     status = enumerate(&l, cone, NULL, err);
@@ -421,10 +459,11 @@ begin(search *s, const fmpz_mat_t cone, clarke_error *err)
 
 static clarke_status
 find(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, bool local, clarke_region_visitor visit, void *context,
-     clarke_error *err)
+     const clarke_region_listener *listener, clarke_error *err)
 {
   const size_t n = f->p->n + 1;
-  search s = {.result = r, .forms = f, .local = local, .width = f->dim + !local, .visit = visit, .context = context};
+  search s = {.result = r, .forms = f, .local = local, .width = f->dim + !local, .visit = visit, .context = context,
+              .listener = listener};
   clarke_status status;
 
   memset(r, 0, sizeof *r);
@@ -451,20 +490,27 @@ find(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, bool local, clar
 }
 
 clarke_status
-clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit, void *context,
-                      clarke_error *err)
-{
-  return find(r, f, cone, false, visit, context, err);
-}
-
-clarke_status
-clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context, clarke_error *err)
+clarke_regions_tell(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, clarke_region_visitor visit, void *context,
+                    const clarke_region_listener *listener, clarke_error *err)
 {
   fmpz_mat_t none;
   clarke_status status;
 
   fmpz_mat_init(none, 0, (slong)f->dim);
-  status = find(r, f, none, true, visit, context, err);
+  status = find(r, f, cone != NULL ? cone : none, cone == NULL, visit, context, listener, err);
   fmpz_mat_clear(none);
   return status;
+}
+
+clarke_status
+clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit, void *context,
+                      clarke_error *err)
+{
+  return clarke_regions_tell(r, f, cone, visit, context, NULL, err);
+}
+
+clarke_status
+clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context, clarke_error *err)
+{
+  return clarke_regions_tell(r, f, NULL, visit, context, NULL, err);
 }

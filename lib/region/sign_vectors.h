@@ -30,7 +30,7 @@ typedef struct {
   bool undecided;  /* a program was left undecided by integers too, so it ended */
 } clarke_sign_tree;
 
-/* The first `fixed` rows are positive. Nothing is told when that is impossible. start: a point where they are, or NULL. */
+/* The first `fixed` rows are positive. When that is impossible a circuit of them is told, and nothing else. start: a point where they are, or NULL. */
 clarke_status clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, const clarke_witness *start,
                                   const clarke_sign_visitor *visitor, clarke_error *err);
 
