@@ -413,14 +413,15 @@ static const char *const meanings[][2] = {
                       "combination of such limits"}};
 
 void
-check_program(const char *folder, const char *verdict)
+check_program(const char *folder, const char *verdict, bool of_network)
 {
   size_t m = 0;
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
-  bytes text = next_file(folder, "Program, whose output is F");
-  state_program(text);
-  walk_read(text);
+  bytes file = next_file(folder, of_network ? "Model, whose output is F" : "Program, whose output is F");
+  if (!of_network)
+    state_program(file);
+  walk_read(file, of_network);
   read_point();
   read_wrt();
   next_line("profile");

@@ -419,8 +419,9 @@ clarke_check_proof(const char *path, const char *data)
     check_formula(folder, word);
     return;
   }
-  if (line_is("program")) {
-    check_program(folder, word);
+  bool of_network = line_is("network");
+  if (of_network || line_is("program")) {
+    check_program(folder, word, of_network);
     printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
     return;
   }

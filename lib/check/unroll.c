@@ -2,11 +2,13 @@
 #include "unroll.h"
 #include "allocate.h"
 #include "limit.h"
+#include "lines.h"
 #include "network.h"
 #include "point.h"
 #include "statement.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct {
   program *p;
@@ -48,11 +50,21 @@ sample_of(const model *m)
   return x;
 }
 
+/* As proofs write it. */
+static char *
+written(const char *name)
+{
+  char *to = allocate(3 * strlen(name) + 1, 1), *end = to;
+  for (; *name != '\0'; name++)
+    end += sprintf(end, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+  return to;
+}
+
 static void
 add_input(unrolling *u)
 {
   const step *st = &u->net->steps[0];
-  program_input in = {.name = u->net->input->name, .first = u->p->n, .n = st->n, .vector = true};
+  program_input in = {.name = written(u->net->input->name), .first = u->p->n, .n = st->n, .vector = true};
   for (size_t f = 0; f < st->n; f++)
     u->at[0][f] = add(u, (instruction){.kind = AN_INPUT, .c = rationals(1), .entry = NONE});
   u->p->inputs = allocate(1, sizeof in);
@@ -93,6 +105,7 @@ pieces_of(const step *st, const factor *by)
 {
   pieces *p = allocate(1, sizeof *p);
   p->n_kinks = st->n_kinks;
+  p->first = st->n_kinks > 0 ? st->number[0] : 0;
   for (size_t k = 0; k < 2; k++) {
     p->at[k] = rational_zero();
     mpq_set(&p->at[k], &st->at[k]);
@@ -112,6 +125,7 @@ add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
   term t = term_of(st, f, 0);
   instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->node->op};
   *i.in = argument_of(u, t.x);
+  kink_use(i.name);
   if (*shared == NULL || t.by.w != NULL)
     *shared = pieces_of(st, &t.by);
   i.pieces = *shared;
@@ -129,7 +143,10 @@ add_window(unrolling *u, const step *st, size_t f)
       i.in[i.n++] = argument_of(u, x);
   }
   expect(i.n > 0, "a window without entries");
-  return i.n == 1 ? i.in[0] : add(u, i);
+  if (i.n == 1)
+    return i.in[0];
+  kink_use(i.name);
+  return add(u, i);
 }
 
 /* x over the root of weight + at[0], which must be rational. */
@@ -154,7 +171,7 @@ add_features(unrolling *u, size_t s)
   const step *st = &u->net->steps[s];
   pieces *shared = NULL;
   expect(st->kind == LINEAR || st->kind == PIECEWISE || st->kind == WINDOW || st->kind == OVER_ROOT,
-         "node %zu (%s) is not piecewise linear", st->place, st->node->op);
+         "node %zu (%s) is no sum, no piecewise function and no maximum", st->place, st->node->op);
   for (size_t f = 0; f < st->n; f++)
     u->at[s][f] = st->kind == LINEAR      ? add_sum(u, st, f)
                   : st->kind == PIECEWISE ? add_pieces(u, st, f, &shared)

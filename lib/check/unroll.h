@@ -5,7 +5,7 @@
 #include "onnx.h"
 #include "program.h"
 
-/* The program's one input has the name of the model's. What is not piecewise linear is refused. Says on the account what is
+/* The program's one input has the name of the model's, as proofs write it. What is no sum, piecewise function or maximum is refused. Says on the account what is
  * read of the model. */
 void unroll_network(program *p, bytes file);
 
