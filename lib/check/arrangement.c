@@ -289,7 +289,6 @@ void
 check_arrangement(const char *folder)
 {
   size_t planes = 0;
-  require(strcmp(next_word(), "arrangement") == 0, "'claim arrangement' is expected");
   known_line("semantics", "real");
   read_arrangement(folder);
   next_line("regions");

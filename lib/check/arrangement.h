@@ -4,7 +4,7 @@
 
 #include "session.h"
 
-/* The lines from `claim` on; the statement, written. */
+/* After `claim arrangement`: the rest, and the statement written. */
 void check_arrangement(const char *folder);
 
 #endif

@@ -13,6 +13,7 @@ static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
                               {.name = "Clamp", .n_kinks = 2},
                               {.name = "Clip", .n_kinks = 2},
                               {.name = "Elu", .n_kinks = 1},
+                              {.name = "GlobalMaxPool"},
                               {.name = "HardSigmoid", .n_kinks = 2},
                               {.name = "HardSwish", .n_kinks = 2},
                               {.name = "Kth"},
@@ -21,6 +22,7 @@ static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
                               {.name = "MaxPool"},
                               {.name = "Median"},
                               {.name = "Min"},
+                              {.name = "PRelu", .n_kinks = 1},
                               {.name = "Relu", .n_kinks = 1},
                               {.name = "Sort"},
                               {.name = NULL}};
@@ -63,6 +65,16 @@ const kinked *
 kink_operator(size_t i)
 {
   return kink_table[i].name != NULL ? &kink_table[i] : NULL;
+}
+
+void
+kink_use(const char *name)
+{
+  size_t o = 0;
+  while (kink_table[o].name != NULL && strcmp(kink_table[o].name, name) != 0)
+    o++;
+  expect(kink_table[o].name != NULL, "operator %s is not one of a program's", name);
+  kink_table[o].used = true;
 }
 
 void

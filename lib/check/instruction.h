@@ -26,7 +26,7 @@ typedef struct {
 /* Between kinks polynomials, as of a step; ELU: on the left piece[0][1] (exp(x) - 1). */
 typedef struct {
   bool elu;
-  size_t n_kinks;
+  size_t n_kinks, first; /* first: the number of the first one among its operator's kinks */
   rational at[2], piece[3][3];
 } pieces;
 typedef struct {
@@ -57,6 +57,7 @@ typedef struct {
 } kinked;
 /* Operators with kinks, sorted by name, those of order (no kinks) too; NULL past the end. */
 const kinked *kink_operator(size_t i);
+void kink_use(const char *name);                    /* an instruction takes its proxies from that operator's lines */
 void kink_take(size_t i, size_t k, const proxy *p); /* the proxy at its kink k */
 
 #define BOTH_ARMS 2 /* of a branch: beside 1, the first, and -1 */

@@ -47,7 +47,7 @@ proxy_of(const instruction *i, size_t k)
   size_t o = 0;
   while (strcmp(kink_operator(o)->name, i->name) != 0)
     o++;
-  return i->proxy.given ? &i->proxy : &kink_operator(o)->proxy[k];
+  return i->proxy.given ? &i->proxy : &kink_operator(o)->proxy[k + (i->pieces != NULL ? i->pieces->first : 0)];
 }
 
 /* c1 + 2 c2 x on piece k. */

@@ -278,9 +278,8 @@ check_evidence(const char *verdict)
 
 /* ---- Statement */
 
-/* The program without lines that are comments. */
-static void
-put_text(bytes b)
+void
+state_program(bytes b)
 {
   for (size_t i = 0; i < b.size; i++) {
     char c = (char)b.data[i], before = i > 0 ? (char)b.data[i - 1] : '\n';
@@ -414,14 +413,15 @@ static const char *const meanings[][2] = {
                       "combination of such limits"}};
 
 void
-check_program(const char *folder, const char *verdict)
+check_program(const char *folder, const char *verdict, bool of_network)
 {
   size_t m = 0;
   while (strcmp(meanings[m][0], verdict) != 0)
     m++;
-  bytes text = next_file(folder, "Program, whose output is F");
-  put_text(text);
-  walk_read(text);
+  bytes file = next_file(folder, of_network ? "Model, whose output is F" : "Program, whose output is F");
+  if (!of_network)
+    state_program(file);
+  walk_read(file, of_network);
   read_point();
   read_wrt();
   next_line("profile");

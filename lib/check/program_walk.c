@@ -1,6 +1,7 @@
 /* The program that is followed; polynomials of the displacement from the point. */
 #include "program_walk.h"
 #include "allocate.h"
+#include "unroll.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,9 @@ size_t n_wrt, n_terms;
 way mode;
 
 void
-walk_read(bytes text)
+walk_read(bytes file, bool of_network)
 {
-  program_read(&prog, text);
+  (of_network ? unroll_network : program_read)(&prog, file);
   states = allocate(prog.n, sizeof *states);
 }
 

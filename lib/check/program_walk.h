@@ -34,10 +34,10 @@ extern size_t n_wrt;  /* entries of wrt */
 extern way mode;
 extern size_t n_terms; /* of series */
 
-void walk_read(bytes text);             /* the program */
-void walk_vary(size_t at);              /* an input's entry is the next in wrt */
-void walk_clear(way how, size_t terms); /* nothing is followed yet */
-const char *place(size_t at);           /* of an instruction, for messages; valid until the next call */
+void walk_read(bytes file, bool of_network); /* the program, or the network as one */
+void walk_vary(size_t at);                   /* an input's entry is the next in wrt */
+void walk_clear(way how, size_t terms);      /* nothing is followed yet */
+const char *place(size_t at);                /* of an instruction, for messages; valid until the next call */
 
 void polynomial_clear(polynomial *y);
 void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */

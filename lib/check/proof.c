@@ -12,6 +12,7 @@
 #include "near.h"
 #include "network.h"
 #include "program_proof.h"
+#include "region_proof.h"
 #include "simplex.h"
 #include "statement.h"
 #include "window.h"
@@ -383,6 +384,16 @@ read_wrt(void)
   state_parameters(&net);
 }
 
+/* `claim arrangement` or `claim regions`. */
+static void
+check_claim(const char *folder)
+{
+  const char *what = next_word();
+  bool arrangement = strcmp(what, "arrangement") == 0;
+  require(arrangement || strcmp(what, "regions") == 0, "'claim arrangement' or 'claim regions' is expected");
+  (arrangement ? check_arrangement : check_regions)(folder);
+}
+
 void
 clarke_check_proof(const char *path, const char *data)
 {
@@ -395,7 +406,7 @@ clarke_check_proof(const char *path, const char *data)
   lines_begin(read_file(path));
   known_line("clarke-proof", "1");
   if (line_is("claim")) {
-    check_arrangement(folder);
+    check_claim(folder);
     return;
   }
   next_line("verdict");
@@ -408,8 +419,9 @@ clarke_check_proof(const char *path, const char *data)
     check_formula(folder, word);
     return;
   }
-  if (line_is("program")) {
-    check_program(folder, word);
+  bool of_network = line_is("network");
+  if (of_network || line_is("program")) {
+    check_program(folder, word, of_network);
     printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
     return;
   }

@@ -32,4 +32,9 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
 clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                                          const clarke_derivation *d, clarke_error *err);
 
+/* The same of a network that was unrolled at one sample, with respect to its input. It has sums, piecewise functions and maxima
+ * alone; else that is an error. */
+clarke_status clarke_proof_write_network(const char *path, const char *name, const char *sha256,
+                                         const clarke_derivation *d, clarke_error *err);
+
 #endif

@@ -72,7 +72,7 @@ collect_operators(const clarke_code *p, size_t *n)
 }
 
 static clarke_status
-put_statement(FILE *out, const char *name, const char *sha256, const clarke_derivation *d,
+put_statement(FILE *out, const char *kind, const char *name, const char *sha256, const clarke_derivation *d,
               clarke_error *err)
 {
   size_t n;
@@ -80,8 +80,7 @@ put_statement(FILE *out, const char *name, const char *sha256, const clarke_deri
 
   if (op == NULL)
     return clarke_no_memory(err);
-  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\nprogram ",
-          clarke_verdict_name(d->verdict));
+  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n%s ", clarke_verdict_name(d->verdict), kind);
   clarke_proof_put_name(out, name);
   fprintf(out, " %s\n", sha256);
   put_inputs(out, d);
@@ -190,9 +189,8 @@ within_reach(const clarke_derivation *d, clarke_error *err)
                              exponential ? "exp" : "sin or cos", exponential ? CLARKE_REACH_EXP : CLARKE_REACH_CIRCLE);
 }
 
-clarke_status
-clarke_proof_write_program(const char *path, const char *name, const char *sha256,
-                           const clarke_derivation *d, clarke_error *err)
+static clarke_status
+write(const char *path, const char *kind, const char *name, const char *sha256, const clarke_derivation *d, clarke_error *err)
 {
   clarke_text text;
   clarke_status status = within_reach(d, err);
@@ -202,8 +200,48 @@ clarke_proof_write_program(const char *path, const char *name, const char *sha25
     status = clarke_text_open(&text, err);
   if (status != CLARKE_OK)
     return status;
-  status = put_statement(text.to, name, sha256, d, err);
+  status = put_statement(text.to, kind, name, sha256, d, err);
   if (status == CLARKE_OK)
     status = put_evidence(text.to, d, err);
   return clarke_proof_save(&text, status, path, err);
+}
+
+clarke_status
+clarke_proof_write_program(const char *path, const char *name, const char *sha256,
+                           const clarke_derivation *d, clarke_error *err)
+{
+  return write(path, "program", name, sha256, d, err);
+}
+
+/* Can the checker make it of the network's steps: sums, piecewise functions and maxima? */
+static bool
+is_of_steps(const clarke_code *p, const clarke_instruction *i)
+{
+  switch (i->kind) {
+  case CLARKE_DO_INPUT:
+  case CLARKE_DO_CONSTANT:
+  case CLARKE_DO_LINEAR:
+  case CLARKE_DO_PIECEWISE:
+  case CLARKE_DO_ORDER:
+    return true;
+  case CLARKE_DO_QUOTIENT:
+    return p->instruction[i->in[1]].kind == CLARKE_DO_CONSTANT;
+  default:
+    return false;
+  }
+}
+
+clarke_status
+clarke_proof_write_network(const char *path, const char *name, const char *sha256,
+                           const clarke_derivation *d, clarke_error *err)
+{
+  const clarke_code *p = d->p;
+
+  if (p->n_inputs != 1)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input alone; of parameters, clarke audit --proof "
+                       "writes one", name);
+  for (size_t i = 0; i < p->n; i++)
+    if (!is_of_steps(p, &p->instruction[i]))
+      return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums, piecewise functions and maxima; this one has other steps", name);
+  return write(path, "network", name, sha256, d, err);
 }

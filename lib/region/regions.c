@@ -246,7 +246,10 @@ clarke_region_search_follow(void *context, bool *go_on, const signed char *sign,
   for (size_t q = 0; q < l->n; q++)
     s->side[CLARKE_MAX_KINKS * l->question[q].instruction + l->question[q].kink] = sign[l->fixed + q];
   set_cone(cone, l->rows, sign, rays);
-  status = explore(s, cone, rays, w, err);
+  if (s->listener != NULL)
+    status = s->listener->enter(s->listener->context, sign, err);
+  if (status == CLARKE_OK)
+    status = explore(s, cone, rays, w, err);
   fmpz_mat_clear(cone);
   clarke_rays_clear(&cut);
   *go_on = !s->ended;
@@ -254,23 +257,53 @@ clarke_region_search_follow(void *context, bool *go_on, const signed char *sign,
 }
 
 static clarke_status
+tell_circuit(void *context, const clarke_circuit *c, clarke_error *err)
+{
+  const clarke_region_listener *to = ((clarke_region_level *)context)->s->listener;
+
+  return to->circuit(to->context, c, err);
+}
+
+static clarke_status
+tell_split(void *context, size_t row, clarke_error *err)
+{
+  const clarke_region_listener *to = ((clarke_region_level *)context)->s->listener;
+
+  return to->split(to->context, row, err);
+}
+
+static clarke_status
+tell_forced(void *context, size_t row, int sign, size_t circuit, clarke_error *err)
+{
+  const clarke_region_listener *to = ((clarke_region_level *)context)->s->listener;
+
+  return to->forced(to->context, row, sign, circuit, err);
+}
+
+static clarke_status
 enumerate(clarke_region_level *l, const fmpz_mat_t integers, const clarke_witness *start, clarke_error *err)
 {
-  const clarke_sign_visitor alone = {.context = l, .leaf = clarke_region_search_follow};
+  const clarke_region_listener *to = l->s->listener;
+  const clarke_sign_visitor told = {l, tell_circuit, tell_split, tell_forced, clarke_region_search_follow};
+  const clarke_sign_visitor untold = {.context = l, .leaf = clarke_region_search_follow};
   clarke_regions *r = l->s->result;
   clarke_rows rows = {0};
   clarke_sign_tree tree = {0};
   clarke_status status = clarke_rows_init(&rows, integers, err);
 
   l->rows = &rows;
+  if (status == CLARKE_OK && to != NULL)
+    status = to->begin(to->context, &rows, l->above, l->fixed, l->winner, err);
   if (status == CLARKE_OK)
     status = l->threads > 1 ? clarke_crew_enumerate(&tree, l, start, err)
-                            : clarke_sign_vectors(&tree, &rows, l->fixed, start, &alone, err);
+                            : clarke_sign_vectors(&tree, &rows, l->fixed, start, to != NULL ? &told : &untold, err);
   r->programs += tree.programs;
   r->circuits += tree.circuits;
   r->undecided = r->undecided || tree.undecided;
   r->stopped = r->stopped || tree.stopped;
   l->s->ended = l->s->ended || (status == CLARKE_OK && !tree.complete);
+  if (status == CLARKE_OK && to != NULL)
+    to->end(to->context);
   clarke_rows_clear(&rows);
   return status;
 }
@@ -316,7 +349,8 @@ let_win(clarke_region_search *s, size_t i, size_t a, const bool *may, const fmpz
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
   const size_t before = s->n_done;
-  clarke_region_level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
+  clarke_region_level l = {.s = s, .rays = s->rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone),
+                           .winner = a};
   fmpz_mat_t all, some;
   clarke_status status;
 
@@ -379,7 +413,7 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
 {
   const size_t before = s->n_done;
   const clarke_rays *above = s->rays;
-  clarke_region_level l = {.s = s, .rays = rays};
+  clarke_region_level l = {.s = s, .rays = rays, .winner = CLARKE_NONE};
   size_t fork;
   clarke_status status;
 
@@ -404,13 +438,15 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* Leads from the first cone, which has no question, to the first arrangement. */
+/* Leads from the first cone, which has no question, to the first arrangement. Rays decide without circuits: not where a proof
+ * listens. */
 static clarke_status
 begin(clarke_region_search *s, const fmpz_mat_t cone, clarke_error *err)
 {
   clarke_rays rays = {0};
-  clarke_region_level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone)};
-  clarke_status status = s->local ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
+  clarke_region_level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone),
+                           .winner = CLARKE_NONE};
+  clarke_status status = s->local || s->listener != NULL ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
 
   if (status == CLARKE_OK)
     status = enumerate(&l, cone, NULL, err);
@@ -448,13 +484,13 @@ clarke_region_search_clear(clarke_region_search *s)
   memset(s, 0, sizeof *s);
 }
 
-clarke_status
-clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads, clarke_region_visitor visit,
-                    void *context, clarke_error *err)
+static clarke_status
+find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads, clarke_region_visitor visit, void *context,
+     const clarke_region_listener *listener, clarke_error *err)
 {
   const bool local = cone == NULL;
   clarke_region_search s = {.result = r, .forms = f, .local = local, .width = f->dim + !local, .visit = visit, .context = context,
-                     .threads = threads};
+                     .threads = threads, .listener = listener};
   fmpz_mat_t none;
   clarke_status status;
 
@@ -467,6 +503,20 @@ clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *c
   clarke_region_search_clear(&s);
   fmpz_mat_clear(none);
   return status;
+}
+
+clarke_status
+clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads, clarke_region_visitor visit,
+                    void *context, clarke_error *err)
+{
+  return find(r, f, cone, threads, visit, context, NULL, err);
+}
+
+clarke_status
+clarke_regions_tell(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, clarke_region_visitor visit, void *context,
+                    const clarke_region_listener *listener, clarke_error *err)
+{
+  return find(r, f, cone, 1, visit, context, listener, err);
 }
 
 clarke_status

@@ -32,6 +32,20 @@ typedef struct {
   bool stopped;   /* ended, for the work was told to stop (base/stop.h) */
 } clarke_regions;
 
+/* What a proof hears of the search, in preorder. Arrangements lie inside one another, each inside a sign vector of the one
+ * around it. The first `above` rows of one are all rows of that, each turned to its sign; the others are new. The first `fixed` are
+ * positive: those above, and where entry `winner` of a maximum is to be the largest (else CLARKE_NONE) its difference to each
+ * other entry that may win. The rows stay until `end`. An arrangement in which nothing is positive has a circuit alone. */
+typedef struct {
+  void *context;
+  clarke_status (*begin)(void *context, const clarke_rows *rows, size_t above, size_t fixed, size_t winner, clarke_error *err);
+  clarke_status (*enter)(void *context, const signed char *sign, clarke_error *err); /* a sign vector: what follows is inside */
+  void (*end)(void *context);
+  clarke_status (*circuit)(void *context, const clarke_circuit *c, clarke_error *err); /* as of clarke_sign_visitor */
+  clarke_status (*split)(void *context, size_t row, clarke_error *err);
+  clarke_status (*forced)(void *context, size_t row, int sign, size_t circuit, clarke_error *err);
+} clarke_region_listener;
+
 /* Regions that meet the inside of {z : cone (z, 1) > 0}; cone: rows of dim + 1 integers, which bound z. */
 clarke_status clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit,
                                     void *context, clarke_error *err);
@@ -44,5 +58,8 @@ clarke_status clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_r
  * their number; but of the region's forms it may then see those of outputs only. */
 clarke_status clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads,
                                   clarke_region_visitor visit, void *context, clarke_error *err);
+/* Either (cone NULL: around z = 0), with all that a proof needs: every branch left out is refuted by a circuit that is told. */
+clarke_status clarke_regions_tell(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, clarke_region_visitor visit,
+                                  void *context, const clarke_region_listener *listener, clarke_error *err);
 
 #endif

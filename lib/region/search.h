@@ -16,6 +16,7 @@ typedef struct {
   size_t width;         /* of rows */
   clarke_region_visitor visit;
   void *context;
+  const clarke_region_listener *listener; /* or NULL */
   bool *known, *asked;  /* by instruction: its form; its kinks stand in an arrangement above */
   signed char *side;    /* by instruction and kink: the sign of argument - kink; 0: none */
   unsigned char *choice;
@@ -35,6 +36,7 @@ typedef struct {
   const clarke_rows *rows; /* those, then a row a question */
   size_t n;
   clarke_region_question *question;
+  size_t winner;           /* the entry that is to be the largest, or CLARKE_NONE */
   size_t threads;          /* more than 1: a crew follows its sign vectors */
 } clarke_region_level;
 

@@ -247,6 +247,8 @@ start(tree *t, bool *possible, const clarke_witness *given, clarke_error *err)
   t->result->undecided = kind == CLARKE_CROSS_UNKNOWN;
   t->ended = t->result->undecided;
   *possible = kind == CLARKE_CROSS_POINT;
+  if (status == CLARKE_OK && kind == CLARKE_CROSS_CIRCUIT && t->visitor->circuit != NULL)
+    status = learn(t, n, err);
   return status;
 }
 

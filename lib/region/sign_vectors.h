@@ -31,8 +31,8 @@ typedef struct {
   bool stopped;    /* the work was told to stop (base/stop.h), and ended with what was told */
 } clarke_sign_tree;
 
-/* The first `fixed` rows are positive. Nothing is told when that is impossible. start: a point where they are, or NULL. Work
- * that is told to stop is no error here, whoever notices: what was told stands. */
+/* The first `fixed` rows are positive. When that is impossible a circuit of them is told, and nothing else. start: a point where
+ * they are, or NULL. Work that is told to stop is no error here, whoever notices: what was told stands. */
 clarke_status clarke_sign_vectors(clarke_sign_tree *r, const clarke_rows *rows, size_t fixed, const clarke_witness *start,
                                   const clarke_sign_visitor *visitor, clarke_error *err);
 

@@ -91,11 +91,10 @@ clarke_answer_prove(const clarke_answer *a, const char *path, clarke_error *err)
 {
   if (a->of_network)
     return clarke_audit_session_prove(&a->audit, path, err);
-  if (a->derive.network)
-    return clarke_fail(err, CLARKE_EINPUT, "a network's proof is that of its answer on a minibatch");
   if (a->found.verdict == CLARKE_UNDECIDED)
     return clarke_fail(err, CLARKE_EINPUT, "undecided: there is no proof");
-  return clarke_proof_write_program(path, a->derive.program.file, a->derive.sha256, &a->found, err);
+  return (a->derive.network ? clarke_proof_write_network : clarke_proof_write_program)(path, a->derive.program.file, a->derive.sha256,
+                                                                                       &a->found, err);
 }
 
 /* --- gradients --- */

@@ -104,6 +104,8 @@ clarke_region_function_open(clarke_region_function *f, const char *path, clarke_
     status = read_network(f, &file, path, err);
   else if (status == CLARKE_OK)
     status = clarke_prog_parse(&f->program, file.data, file.size, name, err);
+  f->network = clarke_ends_with(name, ".onnx");
+  memcpy(f->sha256, file.sha256, sizeof f->sha256);
   clarke_file_clear(&file);
   f->n = status == CLARKE_OK ? clarke_code_entries(&f->program) : 0;
   return status;

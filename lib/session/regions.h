@@ -12,6 +12,8 @@ typedef struct {
   clarke_graph graph;
   clarke_code program;
   size_t n; /* entries of its inputs */
+  bool network;
+  char sha256[65]; /* of the file */
 } clarke_region_function;
 
 void clarke_region_function_init(clarke_region_function *f);

@@ -256,6 +256,22 @@ def arrangements():
         yield name, matrix + b"===\n" + text.encode()
 
 
+def region_proofs():
+    """Programs, boxes, and proofs about both; the hashes are made in the target."""
+    step, peak, box = "input x\noutput relu(x) - relu(x - 1)\n", "input x[2]\noutput max(x[0], x[1], -3)\n", "-2 2\n"
+    head, nought = "clarke-proof 1\nclaim regions\nsemantics real\nprogram P 0\n", "end 0\n"
+    tree = "regions 3\ntree\nsplit 2\ncircuit 1 1 2 -1 3 2\nforced 3 0\nleaf -1 1\nsplit 3\nleaf 1 2\nleaf 4 3\n"
+    around = "regions 2\ngradients 2\ngradient 0\ngradient 1\ntree\nsplit 0\nleaf -1\nleaf 1\n"
+    wins = "regions 2\ntree\nwins 0\nleaf 1 0 1\nwins 1\nleaf 0 1 1\ncircuit 0 5 1 1 4 4\nloses 2 0\n"
+    for name, text, bounds, place, evidence in [
+            ("box", step, box, "box B 0\n", tree), ("stated", step, box, "box -\nbound -2 2\n", tree),
+            ("around", step, box, "at 0\n", around), ("maximum", peak, 2 * box, "box B 0\n", wins),
+            ("slice", peak, box + "-9 -9\n", "box B 0\n", "regions 1\ntree\nwins 0\nleaf 0 1\ncircuit 0 5 1 1 2 4\nloses 2 0\n"),
+            ("smooth", "input x\noutput leaky_relu(x, 1) + 0 * abs(x / 3)\n", "-1 1/2\n", "box B 0\n",
+             "regions 2\ntree\nsplit 2\nleaf -1 2\nleaf 1 3\n")]:
+        yield name, (text + "===\n" + bounds + "===\n" + head + place + evidence + nought).encode()
+
+
 FORMULAS = {"comments": "c a\n  c b\np cnf 3 2\nc within\n1 -2\n 3 0\t-1 0\r\nc end", "none": "p cnf 0 0\n", "empty": "p cnf 2 1\n0\n",
             "unit": "p cnf 2 3\n1 0\n-1 0\n2 -2 0\n", "long": "p cnf 6 2\n1 2 -3 4 5 6 0\n1 1 -2 -2 0\n",
             "percent": "p cnf 1 1\n1 0\n%\n0\n", "many": "p cnf 1073741824 0\n"}
@@ -299,6 +315,7 @@ def seeds():
                                   ("minus", b"(declare-const X_0 Real)(assert(<= (- 1/2) X_0))(assert (and (<= X_0 1e1)(and)(>= X_0 -1)))"),
                                   ("or", b"(declare-const X_0 Real)\n(assert (or (and (<= X_0 1)) (and (>= X_0 2))))\n")]),
             ("check-arrangement", "text", arrangements()),
+            ("check-regions", "text", region_proofs()),
             ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
         for name, data in made:
             yield corpus, "%s.%s" % (name, extension), data
@@ -361,6 +378,9 @@ def dictionaries():
     yield "vnnlib", ["(", ")", "(declare-const X_0 Real)", "(assert ", "(<= X_0 1)", "(>= X_0 -1)", "(and ", "(or ", "Y_0", "X_1", "(- 1)", ";", "\n"]
     yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
                                 "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
+    yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ",
+                                       "regions ", "gradients ", "gradient ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
+                                       "leaf ", "===\n"]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE

@@ -558,7 +558,7 @@ START_TEST(messages)
     {"branch.prog --sweep 0:1:1", "NAME=A:B:STEP"},
     {"two.prog --sweep x=0:1:1", "2 entries"},
     {"lemma2.prog --sweep 0:1:1 --proof p", "--proof"},
-    {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --proof p", "clarke audit --proof"},
+    {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt w --proof p", "clarke audit --proof"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --print", "--print is for programs"},
     {CASES "/lemma2.onnx --at x=1", ".npz"},
     {CASES "/lemma2.onnx", "the point is one file|--at FILE.npz"},

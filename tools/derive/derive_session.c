@@ -10,9 +10,6 @@
 static clarke_status
 refuse_for_network(const clarke_derive_command *r, clarke_error *err)
 {
-  if (r->proof != NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "--proof is for programs; a network's proof is written "
-                       "by clarke audit --proof");
   if (r->sweep != NULL || r->plot != NULL || r->print)
     return clarke_fail(err, CLARKE_EINPUT, "%s is for programs",
                        r->sweep != NULL  ? "--sweep"
@@ -29,7 +26,7 @@ write_proof(const clarke_derive_session *s, const clarke_derivation *d, const ch
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
-  return clarke_proof_write_program(path, s->program.file, s->sha256, d, err);
+  return (s->network ? clarke_proof_write_network : clarke_proof_write_program)(path, s->program.file, s->sha256, d, err);
 }
 
 static clarke_status

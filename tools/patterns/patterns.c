@@ -31,7 +31,7 @@ static const struct argp_option options[] = {
   {"count", 'c', NULL, 0, "print the number alone", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"profile", 'P', "PROFILE", 0, "of --line: AD's numbers at kinks (default pytorch-2.13)", 0},
-  {"proof", 'p', "FILE", 0, "of --arrangement: write a proof of the list, for clarke-check", 0},
+  {"proof", 'p', "FILE", 0, "not of --line: write a proof that the list is right and whole, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
   {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
   CLARKE_OPTIONS_OF_WATCH,
@@ -64,14 +64,16 @@ check_request(const request *r, const struct argp_state *state)
   }
   if (c->model == NULL)
     argp_error(state, "a MODEL is needed (.onnx or .prog), or --arrangement V.txt");
-  if (r->arrangement.offsets != NULL || r->arrangement.proof != NULL)
-    argp_error(state, "--offsets and --proof go with --arrangement");
+  if (r->arrangement.offsets != NULL)
+    argp_error(state, "--offsets goes with --arrangement");
   if ((c->at != NULL && !draws) + (c->box != NULL) + (c->from != NULL) != 1)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
+  if (r->arrangement.proof != NULL && c->from != NULL)
+    argp_error(state, "--proof goes with --at, --box and --arrangement");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }
@@ -175,6 +177,7 @@ clarke_command_patterns(int argc, char **argv)
   r.arrangement.json = r.regions.json;
   clarke_watch_begin(&r.watch);
   clarke_watch_hide(!r.regions.count && isatty(STDOUT_FILENO) == 1); /* the list shows how far it is */
+  r.regions.proof = r.arrangement.proof;
   if (r.arrangement.matrix != NULL)
     status = clarke_arrangement_answer(&complete, &r.arrangement, &err);
   else if (r.regions.from != NULL)

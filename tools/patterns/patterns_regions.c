@@ -4,7 +4,11 @@
 #include "patterns_regions.h"
 #include "base/limit.h"
 #include "base/stop.h"
+#include "base/text.h"
+#include "format/readers.h"
+#include "patterns_arrangement.h"
 #include "patterns_picture.h"
+#include "proof/write_regions.h"
 #include "region/affine_pieces.h"
 #include "region/functions.h"
 #include "session/regions.h"
@@ -26,6 +30,7 @@ typedef struct {
   const char *no_pieces; /* why they were not counted, though asked for */
   clarke_picture picture;
   clarke_regions found;
+  clarke_regions_proof proof;
 } answer;
 
 bool
@@ -104,6 +109,8 @@ read_question(answer *a, clarke_error *err)
     status = clarke_forms_init(&a->forms, &a->function.program, a->entry, a->dim, err);
   clarke_functions_init(&a->functions, &a->forms);
   clarke_affine_pieces_init(&a->pieces, a->dim + (a->bounds != NULL));
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_regions_proof_init(&a->proof, &a->forms, a->bounds == NULL, err);
   return status;
 }
 
@@ -254,6 +261,8 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
     status = clarke_affine_pieces_add(&a->pieces, region, function, err);
   if (status == CLARKE_OK && a->command->svg != NULL)
     status = clarke_picture_add(&a->picture, region, function, err);
+  if (status == CLARKE_OK && a->command->proof != NULL)
+    status = clarke_regions_proof_leaf(&a->proof, region, function, err);
   if (status == CLARKE_OK && !a->command->count && a->command->json)
     put_json(a, region, function);
   else if (status == CLARKE_OK && !a->command->count)
@@ -329,14 +338,43 @@ static clarke_status
 search(answer *a, clarke_error *err)
 {
   const size_t threads = a->command->threads;
+  const clarke_region_listener listener = clarke_regions_proof_listener(&a->proof);
+  const clarke_region_listener *hears = a->command->proof != NULL ? &listener : NULL;
   fmpz_mat_t box;
   clarke_status status;
 
   if (a->bounds == NULL)
-    return clarke_regions_find(&a->found, &a->forms, NULL, threads, take_region, a, err);
+    return hears != NULL ? clarke_regions_tell(&a->found, &a->forms, NULL, take_region, a, hears, err)
+                         : clarke_regions_find(&a->found, &a->forms, NULL, threads, take_region, a, err);
   set_box(box, a);
-  status = clarke_regions_find(&a->found, &a->forms, box, threads, take_region, a, err);
+  status = hears != NULL ? clarke_regions_tell(&a->found, &a->forms, box, take_region, a, hears, err)
+                         : clarke_regions_find(&a->found, &a->forms, box, threads, take_region, a, err);
   fmpz_mat_clear(box);
+  return status;
+}
+
+/* Of a box that is a table the proof names the file; of another one it has the bounds. */
+static clarke_status
+prove(answer *a, clarke_error *err)
+{
+  const clarke_regions_command *c = a->command;
+  clarke_regions_statement s = {.function = {clarke_base_name(c->model), a->function.sha256}, .network = a->function.network,
+                                .n = a->function.n, .bounds = a->bounds, .point = a->bounds == NULL ? a->point : NULL};
+  clarke_file box = {0};
+  clarke_status status = CLARKE_OK;
+
+  if (!a->found.complete) {
+    fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);
+    return CLARKE_OK;
+  }
+  if (a->bounds != NULL && !clarke_ends_with(c->box, ".vnnlib")) {
+    status = clarke_file_read(&box, c->box, err);
+    s.box = (clarke_proof_input){clarke_base_name(c->box), box.sha256};
+    s.bounds = NULL;
+  }
+  if (status == CLARKE_OK)
+    status = clarke_regions_proof_save(&a->proof, c->proof, &s, err);
+  clarke_file_clear(&box);
   return status;
 }
 
@@ -351,6 +389,7 @@ draw(answer *a, clarke_error *err)
 static void
 clear(answer *a)
 {
+  clarke_regions_proof_clear(&a->proof);
   clarke_picture_clear(&a->picture);
   clarke_functions_clear(&a->functions);
   clarke_affine_pieces_clear(&a->pieces);
@@ -386,6 +425,8 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
     print_summary(&a);
   if (status == CLARKE_OK && c->svg != NULL)
     status = draw(&a, err);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = prove(&a, err);
   *complete = a.found.complete && a.no_pieces == NULL;
   clear(&a);
   return status;

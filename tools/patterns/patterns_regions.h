@@ -12,6 +12,7 @@ typedef struct {
   const char *at, *box, *from, *to; /* a point; a box's file; the ends of a segment */
   const char *profile;              /* of a segment: AD's numbers at kinks */
   const char *svg;                  /* of a box: the picture's path */
+  const char *proof;                /* of a box or a point: the proof's path */
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
   bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;

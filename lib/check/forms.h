@@ -1,0 +1,27 @@
+/* A piecewise linear program in variables z: under choices of sides and winners each instruction is an affine form of z.
+ *
+ * The variables are the entries of inputs that vary (walk_vary's numbers), each the instruction's constant plus one of them. A
+ * form is kept as integers over a denominator that is the same whatever is chosen. */
+#ifndef CLARKE_KERNEL_FORMS_H
+#define CLARKE_KERNEL_FORMS_H
+
+#include "program.h"
+
+/* From now on of that program, in n variables. What is not piecewise linear and continuous is refused: see
+ * docs/proof-format.md, "Regions". */
+void forms_begin(const program *p, size_t n);
+
+bool form_needed(size_t at);            /* does an output depend on the instruction? */
+bool form_splits(size_t at);            /* is it pointwise, or a maximum? */
+bool form_is_kink(size_t at, size_t k); /* of a pointwise one: do the pieces differ there? */
+
+/* Sets the form of an instruction whose arguments' are set. choice: its piece, or the argument that is the largest; of others
+ * it does not matter. */
+void form_set(size_t at, size_t choice);
+const integer *form_of(size_t at); /* n + 1 integers: of the variables, then the constant */
+const integer *form_denominator(size_t at);
+/* A positive multiple of a pointwise instruction's argument less its kink k; of argument a of a maximum less argument b. */
+void form_less_kink(integer *row, size_t at, size_t k);
+void form_difference(integer *row, size_t at, size_t a, size_t b);
+
+#endif

@@ -1,0 +1,244 @@
+/* Proofs about regions (docs/proof-format.md, "Regions"): in this box, or around this point, there are exactly so many. */
+#include "region_proof.h"
+#include "allocate.h"
+#include "forms.h"
+#include "lines.h"
+#include "program_proof.h"
+#include "region_tree.h"
+#include "table.h"
+#include "unroll.h"
+
+#include <stdlib.h>
+
+static program prog;
+static size_t n_entries, n_variables; /* of all inputs; those that vary */
+static rational *bounds;              /* of a box: lower and upper, of each entry */
+
+/* Around a point: the gradients of all outputs, end to end, that are said to be all; are they those of a region? */
+static size_t n_gradients, gradient_size;
+static rational *gradients, *here;
+static bool *met;
+
+/* ---- Where */
+
+/* Entry e of all inputs. */
+static instruction *
+input_entry(size_t e)
+{
+  const program_input *in = prog.inputs;
+  for (; e >= in->n; in++)
+    e -= in->n;
+  return &prog.instructions[in->first + e];
+}
+
+/* `box FILE HASH`, or `box -` with a line `bound LOWER UPPER` for each entry. */
+static void
+read_bounds(const char *folder)
+{
+  bounds = rationals(2 * n_entries);
+  if (word_is("-")) {
+    next_word();
+    fputs("Box: as stated below\n", account);
+    for (size_t e = 0; e < n_entries; e++) {
+      next_line("bound");
+      next_rational(&bounds[2 * e]);
+      next_rational(&bounds[2 * e + 1]);
+    }
+    return;
+  }
+  table t = table_read(next_file(folder, "Box"), "the box");
+  expect(t.rows == n_entries && t.columns == 2, "the box has not two bounds for each of %zu entries", n_entries);
+  for (size_t k = 0; k < 2 * n_entries; k++)
+    mpq_set(&bounds[k], &t.value[k]);
+  rationals_free(t.value, 2 * n_entries);
+}
+
+/* An entry with equal bounds is held fixed; another one is a variable. */
+static void
+read_box(const char *folder)
+{
+  read_bounds(folder);
+  fputs("Bounds, of each entry of the input:", account);
+  for (size_t e = 0; e < n_entries; e++) {
+    const rational *lower = &bounds[2 * e], *upper = &bounds[2 * e + 1];
+    int order = mpq_cmp(lower, upper);
+    require(order <= 0, "the lower bound of entry %zu is above the upper one", e);
+    gmp_fprintf(account, "%s[%Qd, %Qd]", e % 8 == 0 ? "\n  " : " ", lower, upper);
+    mpq_set(input_entry(e)->c, order == 0 ? lower : &zero);
+    input_entry(e)->entry = order == 0 ? NONE : n_variables++;
+  }
+  fputs("\n", account);
+  require(n_variables > 0, "the box is a point");
+}
+
+static void
+read_point(void)
+{
+  fputs("Point w:", account);
+  for (size_t e = 0; e < n_entries; e++) {
+    next_rational(input_entry(e)->c);
+    input_entry(e)->entry = n_variables++;
+    gmp_fprintf(account, " %Qd", input_entry(e)->c);
+  }
+  fputs("\n", account);
+}
+
+/* x_k - lower > 0 and upper - x_k > 0, for each variable. */
+static void
+give_bounds(void)
+{
+  integer *row = allocate(n_variables + 1, sizeof *row);
+  for (size_t k = 0; k <= n_variables; k++)
+    row[k] = integer_zero();
+  for (size_t b = 0; b < 2 * n_entries; b++) {
+    size_t k = input_entry(b / 2)->entry;
+    if (k == NONE)
+      continue;
+    mpz_set(&row[k], mpq_denref(&bounds[b]));
+    mpz_set(&row[n_variables], mpq_numref(&bounds[b]));
+    mpz_neg(b % 2 == 0 ? &row[n_variables] : &row[k], b % 2 == 0 ? &row[n_variables] : &row[k]);
+    region_tree_bound(row);
+    mpz_set_ui(&row[k], 0);
+  }
+  for (size_t k = 0; k <= n_variables; k++)
+    mpz_clear(&row[k]);
+  free(row);
+}
+
+/* ---- Gradients */
+
+static int
+compare_gradients(const rational *a, const rational *b)
+{
+  for (size_t k = 0; k < gradient_size; k++) {
+    int order = mpq_cmp(&a[k], &b[k]);
+    if (order != 0)
+      return order;
+  }
+  return 0;
+}
+
+/* `gradients N`, and N lines in increasing order. */
+static void
+read_gradients(void)
+{
+  next_line("gradients");
+  n_gradients = next_number();
+  gradient_size = prog.n_outputs * n_variables;
+  here = rationals(gradient_size);
+  for (size_t g = 0; g < n_gradients; g++) {
+    next_line("gradient");
+    for (size_t k = 0; k < gradient_size; k++) {
+      gradients = grow(gradients, g * gradient_size + k, sizeof *gradients);
+      gradients[g * gradient_size + k] = rational_zero();
+      next_rational(&gradients[g * gradient_size + k]);
+    }
+    require(g == 0 || compare_gradients(&gradients[(g - 1) * gradient_size], &gradients[g * gradient_size]) < 0,
+            "gradients in increasing order are expected");
+  }
+  met = allocate(n_gradients, sizeof *met);
+}
+
+/* The region's gradient is one of the list. */
+static void
+meet_gradient(void)
+{
+  size_t from = 0, to = n_gradients;
+  for (size_t k = 0; k < gradient_size; k++) {
+    size_t at = prog.outputs[k / n_variables];
+    mpz_set(mpq_numref(&here[k]), &form_of(at)[k % n_variables]);
+    mpz_set(mpq_denref(&here[k]), form_denominator(at));
+    mpq_canonicalize(&here[k]);
+  }
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    if (compare_gradients(&gradients[middle * gradient_size], here) < 0)
+      from = middle + 1;
+    else
+      to = middle;
+  }
+  require(from < n_gradients && compare_gradients(&gradients[from * gradient_size], here) == 0,
+          "the region's gradient is not in the list");
+  met[from] = true;
+}
+
+static void
+pass_over(void)
+{
+}
+
+/* ---- The statement */
+
+static void
+state_box(size_t regions)
+{
+  fprintf(
+      account,
+      "%sInside the box exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest\n"
+      "entry for each maximum, that F depends on, are followed on open sets that are not empty.\n",
+      prog.n_outputs == 1 ? "" : "F has several outputs. ", regions, regions == 1 ? " occurs" : "s occur");
+}
+
+static void
+state_point(size_t regions)
+{
+  fprintf(account,
+          "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest entry\n"
+          "for each maximum, that F depends on, are followed on open sets as near to w as one likes.\n"
+          "The Bouligand subdifferential of F at w, with respect to its input, has exactly %zu element%s%s:\n",
+          regions, regions == 1 ? " occurs" : "s occur", n_gradients, n_gradients == 1 ? "" : "s",
+          prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
+  for (size_t g = 0; g < n_gradients; g++)
+    for (size_t k = 0; k < gradient_size; k++)
+      gmp_fprintf(account, "%s%Qd%s",
+                  k == 0                 ? "  "
+                  : k % n_variables == 0 ? "; "
+                                         : " ",
+                  &gradients[g * gradient_size + k], k + 1 == gradient_size ? "\n" : "");
+  fprintf(account, "F is %sdifferentiable at w.\n", n_gradients == 1 ? "" : "not ");
+}
+
+static void
+read_function(const char *folder)
+{
+  if (line_is("model"))
+    unroll_network(&prog, next_file(folder, "Model, whose output is F"));
+  else {
+    next_line("program");
+    bytes text = next_file(folder, "Program, whose output is F");
+    state_program(text);
+    program_read(&prog, text);
+  }
+  for (size_t k = 0; k < prog.n_inputs; k++)
+    n_entries += prog.inputs[k].n;
+}
+
+void
+check_regions(const char *folder)
+{
+  known_line("semantics", "real");
+  read_function(folder);
+  bool local = line_is("at");
+  if (local)
+    read_point();
+  else {
+    next_line("box");
+    read_box(folder);
+  }
+  next_line("regions");
+  size_t regions = next_number();
+  if (local)
+    read_gradients();
+  next_line("tree");
+  forms_begin(&prog, n_variables);
+  region_tree_begin(&prog, n_variables, local);
+  if (!local)
+    give_bounds();
+  size_t leaves = region_tree_check(local ? meet_gradient : pass_over);
+  require(leaves == regions, "the tree has %zu leaves", leaves);
+  for (size_t g = 0; g < n_gradients; g++)
+    require(met[g], "gradient %zu is that of no region", g);
+  last_line();
+  (local ? state_point : state_box)(regions);
+  printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
+}

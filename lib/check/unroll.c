@@ -1,0 +1,214 @@
+/* Networks as programs: sums, pointwise functions and maxima, entry by entry, in the order of the steps. */
+#include "unroll.h"
+#include "allocate.h"
+#include "limit.h"
+#include "lines.h"
+#include "network.h"
+#include "point.h"
+#include "statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  program *p;
+  const network *net;
+  size_t **at; /* of each step's features the instruction */
+  size_t one;  /* the constant 1 */
+  size_t n_arguments;
+} unrolling;
+
+static size_t
+add(unrolling *u, instruction i)
+{
+  program *p = u->p;
+  u->n_arguments += i.n;
+  size_t most = p->n + 1 > u->n_arguments ? p->n + 1 : u->n_arguments;
+  within(LIMIT_INSTRUCTIONS, most, "the model as a program has more instructions, or arguments of them");
+  p->instructions = grow(p->instructions, p->n, sizeof i);
+  p->instructions[p->n] = i;
+  return p->n++;
+}
+
+/* A sample of zeros, of the shape that the model declares for its input; an open first axis is 1. */
+static tensor
+sample_of(const model *m)
+{
+  tensor x = {.name = copy_text("x", 1), .type = FLOAT, .count = 1, .real = true};
+  expect(m->n_inputs == 1 && m->inputs[0].shaped && m->inputs[0].rank > 0 && m->inputs[0].rank <= MAX_RANK,
+         "the model has not one input of a declared shape");
+  const port *in = &m->inputs[0];
+  x.rank = in->rank;
+  for (size_t i = 0; i < in->rank; i++) {
+    expect(in->dims[i] > 0 || i == 0, "axis %zu of the model's input has no declared length", i);
+    x.dims[i] = in->dims[i] > 0 ? in->dims[i] : 1;
+    within(LIMIT_ENTRIES, x.dims[i], "an input of more entries");
+    x.count *= x.dims[i];
+    within(LIMIT_ENTRIES, x.count, "an input of more entries");
+  }
+  x.value = rationals(x.count);
+  return x;
+}
+
+/* As proofs write it. */
+static char *
+written(const char *name)
+{
+  char *to = allocate(3 * strlen(name) + 1, 1), *end = to;
+  for (; *name != '\0'; name++)
+    end += sprintf(end, strchr(safe, *name) != NULL ? "%c" : "%%%02X", (unsigned char)*name);
+  return to;
+}
+
+static void
+add_input(unrolling *u)
+{
+  const step *st = &u->net->steps[0];
+  program_input in = {.name = written(u->net->input->name), .first = u->p->n, .n = st->n, .vector = true};
+  for (size_t f = 0; f < st->n; f++)
+    u->at[0][f] = add(u, (instruction){.kind = AN_INPUT, .c = rationals(1), .entry = NONE});
+  u->p->inputs = allocate(1, sizeof in);
+  u->p->inputs[0] = in;
+  u->p->n_inputs = 1;
+}
+
+/* Term i of a feature. */
+static term
+term_of(const step *st, size_t f, size_t i)
+{
+  return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
+}
+
+static size_t
+argument_of(const unrolling *u, source x)
+{
+  return x.step == NONE ? u->one : u->at[x.step][x.from];
+}
+
+static size_t
+add_sum(unrolling *u, const step *st, size_t f)
+{
+  instruction i = {.kind = A_SUM, .in = allocate(st->width, sizeof *i.in), .c = rationals(st->width)};
+  for (size_t k = 0; k < st->width; k++) {
+    term t = term_of(st, f, k);
+    if (t.x.step == PADDING)
+      continue;
+    weigh(st, &t.by, false, &i.c[i.n]);
+    i.in[i.n++] = argument_of(u, t.x);
+  }
+  return add(u, i);
+}
+
+/* The step's pieces, with the weight of this feature, if it has one, in the first. */
+static pieces *
+pieces_of(const step *st, const factor *by)
+{
+  pieces *p = allocate(1, sizeof *p);
+  p->n_kinks = st->n_kinks;
+  p->first = st->n_kinks > 0 ? st->number[0] : 0;
+  for (size_t k = 0; k < 2; k++) {
+    p->at[k] = rational_zero();
+    mpq_set(&p->at[k], &st->at[k]);
+  }
+  for (size_t k = 0; k < 9; k++) {
+    p->piece[k / 3][k % 3] = rational_zero();
+    mpq_set(&p->piece[k / 3][k % 3], &st->piece[k / 3][k % 3]);
+  }
+  if (by->w != NULL)
+    mpq_set(&p->piece[0][1], &by->w->value[by->at]);
+  return p;
+}
+
+static size_t
+add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
+{
+  term t = term_of(st, f, 0);
+  instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->node->op};
+  *i.in = argument_of(u, t.x);
+  kink_use(i.name);
+  if (*shared == NULL || t.by.w != NULL)
+    *shared = pieces_of(st, &t.by);
+  i.pieces = *shared;
+  return add(u, i);
+}
+
+/* The largest of the window's entries; of one it is that. */
+static size_t
+add_window(unrolling *u, const step *st, size_t f)
+{
+  instruction i = {.kind = AN_ORDER, .rank = 1, .in = allocate(st->width, sizeof *i.in), .name = st->node->op};
+  for (size_t k = 0; k < st->width; k++) {
+    source x = term_of(st, f, k).x;
+    if (x.step != PADDING)
+      i.in[i.n++] = argument_of(u, x);
+  }
+  expect(i.n > 0, "a window without entries");
+  if (i.n == 1)
+    return i.in[0];
+  kink_use(i.name);
+  return add(u, i);
+}
+
+/* x over the root of weight + at[0], which must be rational. */
+static size_t
+add_over_root(unrolling *u, const step *st, size_t f)
+{
+  term t = term_of(st, f, 0);
+  instruction i = {.kind = A_SUM, .n = 1, .in = allocate(1, sizeof *i.in), .c = rationals(1)};
+  mpq_add(i.c, &t.by.w->value[t.by.at], &st->at[0]);
+  refuse_if(mpq_sgn(i.c) <= 0 || !mpz_perfect_square_p(mpq_numref(i.c)) || !mpz_perfect_square_p(mpq_denref(i.c)),
+            "a division by a root that is not rational");
+  mpz_sqrt(mpq_numref(i.c), mpq_numref(i.c));
+  mpz_sqrt(mpq_denref(i.c), mpq_denref(i.c));
+  mpq_inv(i.c, i.c);
+  *i.in = argument_of(u, t.x);
+  return add(u, i);
+}
+
+static void
+add_features(unrolling *u, size_t s)
+{
+  const step *st = &u->net->steps[s];
+  pieces *shared = NULL;
+  expect(st->kind == LINEAR || st->kind == PIECEWISE || st->kind == WINDOW || st->kind == OVER_ROOT,
+         "node %zu (%s) is no sum, no piecewise function and no maximum", st->place, st->node->op);
+  for (size_t f = 0; f < st->n; f++)
+    u->at[s][f] = st->kind == LINEAR      ? add_sum(u, st, f)
+                  : st->kind == PIECEWISE ? add_pieces(u, st, f, &shared)
+                  : st->kind == WINDOW    ? add_window(u, st, f)
+                                          : add_over_root(u, st, f);
+}
+
+static void
+unroll_steps(program *p, const network *net)
+{
+  unrolling u = {.p = p, .net = net, .at = allocate(net->n_steps, sizeof *u.at)};
+  for (size_t s = 0; s < net->n_steps; s++)
+    u.at[s] = allocate(net->steps[s].n, sizeof **u.at);
+  add_input(&u);
+  instruction one = {.kind = A_CONSTANT, .c = rationals(1)};
+  mpq_set(one.c, &plus_one);
+  u.one = add(&u, one);
+  for (size_t s = 1; s < net->n_steps; s++)
+    add_features(&u, s);
+  p->outputs = allocate(net->n_outputs, sizeof *p->outputs);
+  p->n_outputs = net->n_outputs;
+  for (size_t f = 0; f < net->n_outputs; f++)
+    p->outputs[f] = u.at[net->output][net->map[f]];
+  for (size_t s = 0; s < net->n_steps; s++)
+    free(u.at[s]);
+  free(u.at);
+}
+
+void
+unroll_network(program *p, bytes file)
+{
+  static model m;
+  static network net;
+  onnx_read(&m, file);
+  tensor x = sample_of(&m);
+  network_build(&net, &m, &x);
+  expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
+  state_network(&net, &m, &x);
+  unroll_steps(p, &net);
+}

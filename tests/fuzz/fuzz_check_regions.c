@@ -1,0 +1,166 @@
+/* Regions of programs and proofs about them, read by the checker: an input is a program (the file P), a line "===", a box (the
+ * file B), a line "===", and a proof about them, whose hashes are put right first. What it verifies the library counts alike. */
+#include "checker.h"
+#include "format/table.h"
+#include "mutate.h"
+#include "program/prog.h"
+#include "region/regions.h"
+#include "seal.h"
+#include "target.h"
+
+#include <unistd.h>
+
+MUTATED_AS(mutate_text)
+
+static char folder[] = "/tmp/clarke-fuzz-XXXXXX", program[64], box[64];
+
+static void
+remove_folder(void)
+{
+  unlink(program);
+  unlink(box);
+  rmdir(folder);
+}
+
+static void
+write_file(const char *path, const uint8_t *data, size_t size)
+{
+  FILE *f = fopen(path, "wb");
+
+  REQUIRE(f != NULL && fwrite(data, 1, size, f) == size && fclose(f) == 0);
+}
+
+static void
+write_files(const uint8_t *text, size_t n, const uint8_t *bounds, size_t m)
+{
+  if (*program == '\0') {
+    REQUIRE(mkdtemp(folder) != NULL);
+    snprintf(program, sizeof program, "%s/P", folder);
+    snprintf(box, sizeof box, "%s/B", folder);
+    atexit(remove_folder);
+  }
+  write_file(program, text, n);
+  write_file(box, bounds, m);
+}
+
+/* The end of a part: "===\n" at the beginning of a line, or the end of the input. */
+static size_t
+end_of_part(const uint8_t *data, size_t size)
+{
+  for (size_t i = 0; i + 4 <= size; i++)
+    if ((i == 0 || data[i - 1] == '\n') && memcmp(data + i, "===\n", 4) == 0)
+      return i;
+  return size;
+}
+
+static size_t
+behind(size_t at, size_t size)
+{
+  return at < size ? at + 4 : size;
+}
+
+static clarke_status
+go_on_counting(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
+{
+  (void)context;
+  (void)region;
+  (void)err;
+  *go_on = true;
+  return CLARKE_OK;
+}
+
+/* An entry whose bounds differ is a variable, another one a number. Returns how many vary. */
+static size_t
+set_entries(mpq_t *entry, const clarke_table *t, size_t dim)
+{
+  size_t k = 0;
+
+  for (size_t i = 0; i < t->rows; i++)
+    if (mpq_equal(t->value[2 * i], t->value[2 * i + 1]) && entry != NULL)
+      mpq_set(entry[i * (dim + 1) + dim], t->value[2 * i]);
+    else if (!mpq_equal(t->value[2 * i], t->value[2 * i + 1])) {
+      if (entry != NULL)
+        mpq_set_ui(entry[i * (dim + 1) + k], 1, 1);
+      k++;
+    }
+  return k;
+}
+
+static void
+set_cone(fmpz_mat_t cone, const clarke_table *t, size_t dim)
+{
+  slong row = 0;
+
+  fmpz_mat_init(cone, (slong)(2 * dim), (slong)dim + 1);
+  for (size_t i = 0; i < t->rows; i++)
+    for (size_t b = 0; b < 2 && !mpq_equal(t->value[2 * i], t->value[2 * i + 1]); b++, row++) {
+      fmpz *own = fmpz_mat_entry(cone, row, row / 2), *last = fmpz_mat_entry(cone, row, (slong)dim);
+
+      fmpz_set_mpz(own, mpq_denref(t->value[2 * i + b]));
+      fmpz_set_mpz(last, mpq_numref(t->value[2 * i + b]));
+      fmpz_neg(b == 0 ? last : own, b == 0 ? last : own);
+    }
+}
+
+/* "exactly N activation pattern" must be the library's number, of the box in the file. */
+static void
+require_count(const char *said, const clarke_code *p, const clarke_table *t)
+{
+  const size_t dim = set_entries(NULL, t, 0);
+  mpq_t *entry = clarke_rationals(t->rows * (dim + 1));
+  clarke_forms f;
+  clarke_regions r;
+  fmpz_mat_t cone;
+  clarke_error err = {CLARKE_OK, ""};
+  char expected[64];
+
+  REQUIRE(entry != NULL && clarke_code_entries(p) == t->rows);
+  set_entries(entry, t, dim);
+  set_cone(cone, t, dim);
+  REQUIRE(clarke_forms_init(&f, p, entry, dim, &err) == CLARKE_OK);
+  REQUIRE(clarke_regions_inside(&r, &f, cone, go_on_counting, NULL, &err) == CLARKE_OK && r.complete);
+  snprintf(expected, sizeof expected, "exactly %zu activation pattern", r.regions);
+  REQUIRE(strstr(said, expected) != NULL);
+  clarke_forms_clear(&f);
+  fmpz_mat_clear(cone);
+  clarke_rationals_free(entry, t->rows * (dim + 1));
+}
+
+static void
+compare(const char *said, const uint8_t *text, size_t n, const uint8_t *bounds, size_t m)
+{
+  clarke_code p;
+  clarke_table t;
+  clarke_error err = {CLARKE_OK, ""};
+
+  clarke_code_init(&p);
+  clarke_table_init(&t);
+  REQUIRE(clarke_prog_parse(&p, text, n, "P", &err) == CLARKE_OK);
+  REQUIRE(clarke_table_parse(&t, bounds, m, "B", &err) == CLARKE_OK);
+  require_count(said, &p, &t);
+  clarke_code_clear(&p);
+  clarke_table_clear(&t);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  const size_t n = end_of_part(data, size), second = behind(n, size), m = end_of_part(data + second, size - second),
+               third = second + behind(m, size - second);
+  checker_proof what = {NULL, folder};
+  checker_answer answer;
+  buffer proof;
+
+  write_files(data, n, data + second, m);
+  proof = sealed_proof(folder, data + third, size - third);
+  what.proof = checker_file(0, proof.data, proof.size);
+  answer = checker_run(checker_check, &what);
+  REQUIRE(answer.status >= 0 && answer.status <= 3);
+  if (answer.status == 0) {
+    REQUIRE(strncmp(answer.said, "VERIFIED\n", 9) == 0);
+    if (strstr(answer.said, "Program, whose output is F: P\n") != NULL && strstr(answer.said, "Box: B\n") != NULL)
+      compare(answer.said, data, n, data + second, m);
+  }
+  buffer_clear(&proof);
+  return 0;
+}

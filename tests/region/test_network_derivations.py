@@ -1,0 +1,112 @@
+"""Proofs that clarke derive --proof writes of networks: they verify; forged statements and evidence do not.
+
+    test_network_derivations.py TOOLS
+"""
+
+import hashlib
+import itertools
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
+ROOT = Path(__file__).resolve().parents[2]
+FOLDS = ROOT / "cases/regions/folds.onnx"
+OUTSIDE = (0, -1, 0)
+failures = []
+
+
+def expect(what, holds, *more):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what, *more)
+
+
+def run(program, *words):
+    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120,
+                          env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+
+
+def array(path, shape, entries):
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s,), }" % ", ".join(map(str, shape))
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<%dd" % len(entries), *entries))
+
+
+def sealed(text):
+    body = text[:text.rindex("end ")]
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+def checked(text, folder):
+    (folder / "f").write_text(text)
+    return run(CHECK, folder / "f", "--data", FOLDS.parent)
+
+
+def proved(folder, shape, entries, model=FOLDS, *words):
+    """The report and the proof, which verifies and says the same."""
+    array(folder / "x.npy", shape, entries)
+    said = run(CLARKE, "derive", model, "--at", folder / "x.npy", "--json", "--proof", folder / "p", *words)
+    report = json.loads(said.stdout)
+    answer = run(CHECK, folder / "p", "--data", model.parent)
+    expect("verified", answer.returncode == 0 and answer.stdout.startswith("VERIFIED\n"), entries, answer, said)
+    expect("the verdict", ("verdict %s\n" % report["verdict"]) in (folder / "p").read_text())
+    return report, (folder / "p").read_text()
+
+
+def points(folder):
+    """All points of a small grid, by two profiles; the set of gradients is that of clarke patterns."""
+    verdicts = set()
+    for entries in itertools.product([0, 0.5, -1], repeat=3):
+        for profile in ("pytorch-2.13", folder / "odd.profile"):
+            report, _ = proved(folder, (1, 1, 1, 3), entries, FOLDS, "--profile", profile)
+            verdicts.add(report["verdict"])
+        regions = json.loads(run(CLARKE, "patterns", FOLDS, "--at", ",".join(map(str, entries)), "--json").stdout)["regions"]
+        around = {tuple(r["gradient"][0]) for r in regions}
+        expect("the set", report["bouligand"] is not None and {tuple(g[0]) if isinstance(g[0], list) else tuple(g) for g in report["bouligand"]} == around,
+               entries, report["bouligand"], around)
+    expect("all verdicts", {"in-bouligand", "not-in-clarke"} <= verdicts, verdicts)
+
+
+def forged(folder):
+    _, text = proved(folder, (1, 1, 1, 3), OUTSIDE, FOLDS, "--profile", folder / "odd.profile")
+    at = next(line for line in text.splitlines() if line.startswith("at x "))
+    for old, new, why in [
+            ("verdict not-in-clarke", "verdict in-clarke", "does not prove"), ("verdict not-in-clarke", "verdict in-bouligand", "does not prove"),
+            ("\nnetwork ", "\nprogram ", ""), (at, "at x 1 0 0", ""), (at, at.replace("x", "y"), "the values of input 'x'"),
+            (at, at.rpartition(" ")[0], "the line ends too early"), (at, at.replace("x", "%78"), "the values of input"),
+            ("wrt *", "wrt w", "is no input"), ("proxy Clip 1 9", "proxy Clip 1 0", ""), ("proxy Clip 1 9", "proxy Clip 1 nan", ""),
+            ("proxy Clip 1 9\n", "", "is expected"), ("touched ", "touched 1", "the number of touched")]:
+        expect("there is " + old, old in text, text)
+        answer = checked(sealed(text.replace(old, new, 1)), folder)
+        expect("refused: " + new, answer.returncode in (1, 2) and why in answer.stdout + answer.stderr, answer)
+    lines = text.splitlines()[:-1]
+    for i in range(lines.index("tree"), len(lines)):
+        for other in (lines[:i] + lines[i + 1:], lines[:i] + [lines[i]] + lines[i:]):
+            answer = checked(sealed("\n".join(other) + "\nend \n"), folder)
+            expect("a line less or more", answer.returncode in (1, 2), lines[i], answer)
+
+
+def refused(folder):
+    """Steps that have no proof; models of more than a network."""
+    sigmoid = ROOT / "cases/tutorial/digits.onnx"
+    array(folder / "x.npy", (1, 64), [0] * 64)
+    said = run(CLARKE, "derive", sigmoid, "--at", folder / "x.npy", "--proof", folder / "none")
+    expect("the tutorial's network", said.returncode in (0, 1, 3), said)
+    text = "clarke-proof 1\nverdict in-bouligand\nsemantics real\nnetwork %s %s\nat x 0\n" % (
+        "lemma2.onnx", hashlib.sha256((ROOT / "cases/audit/lemma2.onnx").read_bytes()).hexdigest())
+    (folder / "f").write_text(sealed(text + "end \n"))
+    answer = run(CHECK, folder / "f", "--data", ROOT / "cases/audit")
+    expect("no lines after", answer.returncode in (1, 2), answer)
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "odd.profile").write_text("like pytorch-2.13\nRelu 0 -7\nClip 0 1/2\nClip 1 9\n")
+    for part in (points, forged, refused):
+        part(folder)
+sys.exit(1 if failures else 0)

@@ -1,0 +1,277 @@
+"""Proofs that clarke patterns --box and --at write: they verify, and forged ones do not, unless what they say is true.
+
+    test_region_proofs.py TOOLS [FORGED]
+"""
+
+import hashlib
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
+FORGED = int(sys.argv[2]) if len(sys.argv) > 2 else 25
+ROOT = Path(__file__).resolve().parents[2]
+failures = []
+
+
+def expect(what, holds, *more):
+    if not holds:
+        failures.append(what)
+        print("FAILED:", what, *more)
+
+
+def run(program, *words):
+    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120,
+                          env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+
+
+def sealed(text):
+    body = text[:text.rindex("end ")] if "\nend " in text else text
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+# --- what is proved --------------------------------------------------------------------------------
+
+def program(rng, inputs):
+    """Layers of few neurons, some twice or zero; a maximum; a skip."""
+    lines, before = ["input x[%d]" % inputs], ["x[%d]" % i for i in range(inputs)]
+    for layer in range(rng.randint(1, 3)):
+        names = []
+        for i in range(rng.randint(1, 3)):
+            terms = ["%d * %s" % (rng.randint(-2, 2), b) for b in before] + [rng.choice(["0", "1/2", "-1", "1/3"])]
+            if rng.random() < 0.2:
+                terms = ["0 * " + before[0]]
+            elif names and rng.random() < 0.2:
+                terms = ["2 * " + names[0], "-1"]
+            f = rng.choice(["relu", "relu", "hardtanh", "leaky_relu", "abs", "relu6"])
+            lines.append("let l%d_%d = %s(%s)" % (layer, i, f, " + ".join(terms)))
+            names.append("l%d_%d" % (layer, i))
+        if len(names) > 1 and rng.random() < 0.4:
+            lines.append("let m%d = max(%s, x[0])" % (layer, ", ".join(names)))
+            names = ["m%d" % layer]
+        before = names
+    return "\n".join(lines + ["output " + " + ".join(before) + rng.choice(["", ", x[0]", " + 3 * x[0]"])]) + "\n"
+
+
+def told(said):
+    """The numbers that a verified proof states: of patterns, and the gradients."""
+    found = re.search(r"exactly (\d+) activation pattern", said)
+    return int(found[1]), re.findall(r"^  (-?[\d/]+(?:;? -?[\d/]+)*)$", said.partition("Bouligand")[2], re.M)
+
+
+def proved(model, words, folder):
+    """The proof's text; what it says is what the search without it says."""
+    plain = run(CLARKE, "patterns", model, *words)
+    said = run(CLARKE, "patterns", model, *words, "--count", "--proof", folder / "p")
+    lines = plain.stdout.splitlines()
+    expect("counted", said.returncode == plain.returncode == 0 and int(said.stdout) == len(lines) - 1, said, lines[-1:])
+    checked = run(CHECK, folder / "p", "--data", folder)
+    expect("verified", checked.returncode == 0 and checked.stdout.startswith("VERIFIED\n"), model.read_text() if model.suffix == ".prog" else "",
+           words, checked)
+    truth = told(checked.stdout)
+    expect("the number", truth[0] == len(lines) - 1, truth, lines[-1])
+    if words[0] == "--at":
+        gradients = {"; ".join(g.strip() for g in line.split("gradient")[1:]) for line in lines[:-1]}
+        expect("the gradients", set(truth[1]) == gradients and len(truth[1]) == len(gradients), truth, gradients)
+        expect("differentiable", ("F is differentiable" in checked.stdout) == (len(gradients) == 1))
+    return (folder / "p").read_text(), truth
+
+
+# --- forged ----------------------------------------------------------------------------------------
+
+def parsed(lines, at):
+    """Where the subtree that begins at a line of the tree ends. Candidates of a maximum do not nest: their end is the next one's begin."""
+    while lines[at].startswith("circuit"):
+        at += 1
+    word = lines[at].split()[0]
+    if word == "leaf":
+        return at + 1
+    if word == "split":
+        return parsed(lines, parsed(lines, at + 1))
+    return parsed(lines, at + 1) if word == "forced" else at + 1
+
+
+def changed_word(rng, line):
+    words = line.split(" ")
+    k = rng.randrange(1, len(words)) if len(words) > 1 else 0
+    number = re.fullmatch(r"-?\d+", words[k])
+    words[k] = rng.choice([str(int(words[k]) + rng.choice([-1, 1, 7])) if number else "1", "0", words[k].lstrip("-"), "-" + words[k], "1/2", "",
+                           "nan", "inf", "9" * 400, "18446744073709551616", "-1"])
+    return " ".join(words)
+
+
+def forged(rng, text):
+    """The proof with one thing changed, and the right hash."""
+    lines = text.splitlines()[:-1]
+    start = lines.index("tree") + 1
+    kind, at = rng.randrange(8), rng.randrange(3, len(lines))
+    other = rng.randrange(3, len(lines))
+    if kind == 0:
+        del lines[at]
+    elif kind == 1:
+        lines.insert(at, lines[other])
+    elif kind == 2:
+        lines[at], lines[other] = lines[other], lines[at]
+    elif kind in (3, 4):
+        lines[at] = changed_word(rng, lines[at])
+    elif kind == 5:  # a region and its subtree are taken away: a split becomes one of its sides, and the number is made to fit
+        splits = [i for i in range(start, len(lines)) if lines[i].startswith("split")]
+        if splits and not any(line.startswith("wins") for line in lines):
+            i = rng.choice(splits)
+            middle = parsed(lines, i + 1)
+            end = parsed(lines, middle)
+            gone = lines[i + 1:middle] if rng.random() < 0.5 else lines[middle:end]
+            kept = lines[i + 1:middle] if gone is not lines[i + 1:middle] else lines[middle:end]
+            lines[i:end] = ["forced %s 0" % lines[i].split()[1]] + kept if rng.random() < 0.7 else kept
+    elif kind == 6:  # two points change places
+        leaves = [i for i in range(start, len(lines)) if lines[i].startswith("leaf")]
+        i, j = rng.choice(leaves), rng.choice(leaves)
+        lines[i], lines[j] = lines[j], lines[i]
+    else:
+        lines[at] = " ".join([rng.choice(["split", "forced", "leaf", "circuit", "wins", "loses", "gradient", "bound", "at"])]
+                             + lines[at].split(" ")[1:])
+    if rng.random() < 0.5:
+        n = sum(line.startswith("leaf") for line in lines[start - 1:])
+        lines = [re.sub(r"^regions .*$", "regions %d" % n, line) for line in lines]
+    return sealed("\n".join(lines) + "\nend \n")
+
+
+def statement(text):
+    """What the proof is about, but for what it says of it."""
+    return [line for line in text.splitlines() if line.split(" ")[0] in ("program", "model", "box", "bound", "at")]
+
+
+def forge(rng, text, truth, folder):
+    for _ in range(FORGED):
+        other = forged(rng, text)
+        if other == text or statement(other) != statement(text):
+            continue
+        (folder / "f").write_text(other)
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("an answer", said.returncode in (0, 1, 2) and not said.stderr.startswith("clarke-check: cannot check: ended"), other, said)
+        if said.returncode == 0:
+            expect("nothing false is verified", told(said.stdout) == truth, other, said.stdout)
+
+
+def drawn(rng, folder):
+    for k in range(14):
+        inputs = rng.randint(1, 4)
+        (folder / "f.prog").write_text(program(rng, inputs))
+        (folder / "box.txt").write_text("".join("%s %s\n" % (rng.choice(["-2", "-1/3"]), rng.choice(["2", "5/7"])) for _ in range(inputs)))
+        for words in (["--box", folder / "box.txt"], ["--at", ",".join(str(rng.choice([0, 0, 1, -1])) for _ in range(inputs))]):
+            forge(rng, *proved(folder / "f.prog", words, folder), folder)
+
+
+# --- each rule, by a proof that breaks it alone ------------------------------------------------------
+
+STEP = "input x\noutput relu(x) - relu(x - 1)\n"
+PEAK = "input x[2]\noutput max(x[0], x[1], -3) + relu(x[0] + x[1])\n"
+
+
+def changed(text, *pairs):
+    for old, new in pairs:
+        assert old in text, (old, text)
+        text = text.replace(old, new, 1)
+    return sealed(text)
+
+
+def rules(folder):
+    (folder / "f.prog").write_text(STEP)
+    (folder / "box.txt").write_text("-2 2\n")
+    (folder / "other.txt").write_text("-2 3\n")
+    (folder / "query.vnnlib").write_text("(declare-const X_0 Real)\n(assert (and (<= X_0 2) (>= X_0 -2)))\n")
+    text, _ = proved(folder / "f.prog", ["--box", folder / "box.txt"], folder)
+    stated, _ = proved(folder / "f.prog", ["--box", folder / "query.vnnlib"], folder)
+    expect("bounds stand in the proof", "box -\nbound -2 2\n" in stated)
+    at, _ = proved(folder / "f.prog", ["--at", "0"], folder)
+    smooth, _ = proved(folder / "f.prog", ["--at", "1/2"], folder)
+    expect("smooth", "gradients 1\ngradient 1\n" in smooth)
+    cases = [
+        (1, "the tree has 3 leaves", changed(text, ("regions 3", "regions 4"))),
+        (1, "the hash of", changed(text, ("box box.txt", "box other.txt"))),
+        (1, "the combination of the rows is not 0", changed(text, ("circuit 1 1 2 -1 3 2", "circuit 1 1 2 -1 3 1"))),
+        (1, "the combination of the rows is not 0", changed(text, ("circuit 1 1 2 -1 3 2", "circuit 3 2"))),
+        (1, "no circuit 1 here", changed(text, ("forced 3 0", "forced 3 1"))),
+        (1, "is not on the side given", changed(text, ("leaf -1 1", "leaf 1 1"))),
+        (1, "is not on the side given", changed(text, ("leaf -1 1", "leaf -5 1"))),
+        (1, "must be above 0", changed(text, ("leaf -1 1", "leaf 0 0"))),
+        (1, "has its sign already", changed(text, ("forced 3 0", "forced 2 0"))),
+        (1, "has its sign already", changed(text, ("split 2", "split 0"))),
+        (1, "do not stand as in circuit 0", changed(text, ("split 3", "circuit 1 1 2 -1 3 2\nforced 3 0"))),
+        (1, "integers that are not 0", changed(text, ("circuit 1 1 2 -1 3 2", "circuit 0 0 1 1 2 -1 3 2"))),
+        (1, "in increasing order", changed(text, ("circuit 1 1 2 -1 3 2", "circuit 2 -1 1 1 3 2"))),
+        (1, "integers are expected", changed(text, ("leaf -1 1", "leaf -1/2 1"))),
+        (1, "'split' is expected", changed(text, ("forced 3 0", "leaf -1 1"))),
+        (1, "'tree' is expected", changed(text, ("tree", "gradients 1\ngradient 1\ntree"))),
+        (1, "is above the upper one", changed(stated, ("bound -2 2", "bound 2 -2"))),
+        (1, "the box is a point", changed(stated, ("bound -2 2", "bound 2 2"))),
+        (1, "'bound' is expected", changed(stated, ("bound -2 2\n", ""))),
+        (1, "is not in the list", changed(at, ("gradients 2\ngradient 0\ngradient 1", "gradients 1\ngradient 0"))),
+        (1, "is that of no region", changed(at, ("gradients 2\ngradient 0\ngradient 1", "gradients 3\ngradient 0\ngradient 1/2\ngradient 1"))),
+        (1, "in increasing order are expected", changed(at, ("gradient 0\ngradient 1", "gradient 0\ngradient 0"))),
+        (1, "in increasing order are expected", changed(at, ("gradient 0\ngradient 1", "gradient 1\ngradient 0"))),
+        (1, "is not in the list", changed(smooth, ("at 1/2", "at -1/2"))),
+        (1, "'gradient' is expected", changed(at, ("gradients 2", "gradients 9223372036854775807"))),
+        (1, "'claim arrangement' or 'claim regions'", changed(at, ("claim regions", "claim region"))),
+    ]
+    (folder / "f.prog").write_text(PEAK)
+    (folder / "box.txt").write_text("-2 2\n-2 2\n")
+    peak, _ = proved(folder / "f.prog", ["--box", folder / "box.txt"], folder)
+    cases = [(folder / "step", *case) for case in cases]
+    (folder / "step").mkdir()
+    for name, content in [("f.prog", STEP), ("box.txt", "-2 2\n"), ("other.txt", "-2 3\n")]:
+        (folder / "step" / name).write_text(content)
+    lost = re.search(r"((?:circuit .*\n)+)loses 2 (\d+)\n", peak)
+    expect("a candidate loses", lost is not None, peak)
+    cases += [
+        (folder, 1, "candidate 0 is expected", changed(peak, ("wins 0", "wins 1"))),
+        (folder, 1, "'wins' is expected", changed(peak, ("wins 0\n", ""))),
+        (folder, 1, "there is no circuit", changed(peak, (lost[0], "loses 2 0\n"))),
+        (folder, 1, "", changed(peak, (lost[0], "wins 2\n"))),
+        (folder, 1, "", changed(peak, (lost[0], ""))),
+    ]
+    for where, status, why, proof in cases:
+        (folder / "f").write_text(proof)
+        said = run(CHECK, folder / "f", "--data", where)
+        expect("refused: " + why, said.returncode == status and why in said.stdout + said.stderr, said, proof)
+
+
+REFUSED = ["x * x", "exp(x)", "min(x, 0)", "elu(x)", "hardswish(x)", "if x > 0 then x else 0", "1 / x", "norm2(x, 1)"]
+
+
+def refusals(folder):
+    """What is not piecewise linear has no proof, whatever it says."""
+    (folder / "box.txt").write_text("-2 2\n")
+    sha = lambda name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    for body in REFUSED:
+        (folder / "f.prog").write_text("input x\noutput " + body + "\n")
+        (folder / "f").write_text(sealed("clarke-proof 1\nclaim regions\nsemantics real\nprogram f.prog %s\nbox box.txt %s\nregions 1\ntree\n"
+                                         "leaf 1 1\nend \n" % (sha("f.prog"), sha("box.txt"))))
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("refused: " + body, said.returncode == 2 and "is not piecewise linear" in said.stderr, said)
+    for words, why in [(["--line", "0", "1"], "--proof goes with"), (["--at", "0", "--limit", "regions=1"], "no proof is written")]:
+        (folder / "f.prog").write_text(STEP)
+        said = run(CLARKE, "patterns", folder / "f.prog", *words, "--proof", folder / "none")
+        expect("no proof", said.returncode in (2, 3) and why in said.stderr and not (folder / "none").exists(), said)
+
+
+def networks(rng, folder):
+    """Models: the formulas' networks around 0 and in a small box."""
+    for name, inputs in ("example4", 6), ("eight", 3):
+        model = ROOT / "cases/encode" / (name + ".onnx")
+        (folder / model.name).write_bytes(model.read_bytes())
+        (folder / "box.txt").write_text("0 1\n" * (inputs - 1) + "-1/2 1/3\n")
+        for words in (["--at", ",".join("0" * inputs)], ["--box", folder / "box.txt"]):
+            text, truth = proved(folder / model.name, words, folder)
+            if truth[0] < 200:
+                forge(rng, text, truth, folder)
+
+
+with tempfile.TemporaryDirectory() as name:
+    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, lambda f: networks(random.Random(4), f)):
+        part(Path(name))
+sys.exit(1 if failures else 0)
