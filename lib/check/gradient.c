@@ -227,6 +227,18 @@ softmax_back(const passage *b, size_t s, size_t e)
   }
 }
 
+/* To each factor what the other is. */
+static void
+product_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(b->p, st, e, i).x, by = term_at(b->p, st, e, i ^ 1).x;
+    if (b->p->net->steps[x.step].varies)
+      hand(b, s, e, e, x, value_at(b->p, by.step, entry_of(b->p, by, e)));
+  }
+}
+
 static void
 window_back(const passage *b, size_t s, size_t e)
 {
@@ -288,6 +300,8 @@ step_back(const passage *b, size_t s, size_t sample)
       normalize_back(b, s, e, leave_out);
     else if (st->kind == SOFTMAX)
       softmax_back(b, s, e);
+    else if (st->kind == PRODUCT)
+      product_back(b, s, e);
     else if (st->kind == WINDOW)
       window_back(b, s, e);
     else

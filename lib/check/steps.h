@@ -31,9 +31,10 @@ typedef struct {
  *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
  *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
  *   WINDOW     the largest x of width terms
+ *   PRODUCT    the sum of products of two x, those of terms 2 i and 2 i + 1
  *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
  *              divided by the root of their variance + at[0] */
-typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE } kind;
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT } kind;
 
 typedef struct {
   kind kind;

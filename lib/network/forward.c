@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "exact/ball.h"
 #include "exact/upward.h"
+#include "network/contraction.h"
 #include "network/piecewise.h"
 #include "network/combination.h"
 #include "network/sign.h"
@@ -348,6 +349,8 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
     return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_MAX:
     return run_max(f, i, err);
+  case CLARKE_PRODUCT:
+    return clarke_contract(y, s, &f->value[s->in[0].value], &f->value[s->in[1].value], err);
   }
   return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
 }

@@ -8,6 +8,10 @@
 clarke_status clarke_lower_no_memory(const clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *err);
 
+/* The product of two activations, entry by entry, with NumPy's broadcasting; as matrices, all axes but the last two alike. */
+clarke_status clarke_lower_times(clarke_lowering *low, clarke_error *err);
+clarke_status clarke_lower_contraction(clarke_lowering *low, clarke_error *err);
+
 /* Does the graph stay within the limits with so many entries more? */
 bool clarke_lower_affordable(const clarke_graph *g, size_t count);
 

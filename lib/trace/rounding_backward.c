@@ -398,6 +398,32 @@ back_max(const pass *p)
     to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + SPARE;
 }
 
+/* To each factor the gradient times the other. */
+static void
+back_contraction(const pass *p)
+{
+  const clarke_step *s = p->s;
+
+  for (size_t i = 0; i < 2; i++) {
+    const size_t other = s->in[1 - i].value;
+    sum *to = target(p, s->in[i].value);
+
+    for (size_t e = 0; to != NULL && e < p->count * p->n; e++)
+      for (size_t k = 0; k < s->contraction.inner; k++) {
+        const size_t at = clarke_step_factor(s, i, e / p->n, k) * p->n + e % p->n;
+        const size_t from = clarke_step_factor(s, 1 - i, e / p->n, k) * p->n + e % p->n;
+        const double size = p->r->size[other][from], off = p->r->error[other][from];
+
+        add(to, at, ((size + off) * p->error[e] + off * p->size[e]) * (1 + 0x1p-40),
+            (size + off) * (p->size[e] + p->error[e]) * (1 + 0x1p-40));
+      }
+    if (to != NULL)
+      to->terms += readers(p, &s->in[i], s->contraction.blocks * s->contraction.inner
+                                             * (i == 0 ? s->contraction.rows : s->contraction.cols))
+                     * (double)(i == 0 ? s->contraction.cols : s->contraction.rows) + SPARE;
+  }
+}
+
 static clarke_status
 back_step(const pass *p, clarke_error *err)
 {
@@ -425,6 +451,9 @@ back_step(const pass *p, clarke_error *err)
     return back_normalize(p, err);
   case CLARKE_MAX:
     back_max(p);
+    return CLARKE_OK;
+  case CLARKE_PRODUCT:
+    back_contraction(p);
   }
   return CLARKE_OK;
 }

@@ -303,6 +303,28 @@ compare_recorded(clarke_roundoff *r, size_t v)
   mpq_clears(exact, rec, NULL);
 }
 
+/* |a| q + p |c| + p q, p and q being the errors of the factors, and what a sum of so many products rounds. */
+static void
+product_errors(const pass *p)
+{
+  const clarke_step *s = p->s;
+  const size_t n = s->contraction.inner;
+
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    double error = 0, mass = 0;
+
+    for (size_t k = 0; k < n; k++) {
+      const size_t x = s->in[0].value, a = clarke_step_factor(s, 0, e / p->n, k) * p->n + e % p->n;
+      const size_t z = s->in[1].value, c = clarke_step_factor(s, 1, e / p->n, k) * p->n + e % p->n;
+
+      error += p->r->size[x][a] * p->r->error[z][c] + p->r->error[x][a] * top(p, z, c);
+      mass += top(p, x, a) * top(p, z, c);
+    }
+    p->error[e] = clarke_roundoff_sum(error, 4 * n + 4)
+                  + clarke_roundoff_by(&p->r->by, (double)n + SPARE, clarke_roundoff_sum(mass, 2 * n + 2));
+  }
+}
+
 static clarke_status
 step_errors(const pass *p, clarke_error *err)
 {
@@ -328,6 +350,9 @@ step_errors(const pass *p, clarke_error *err)
     return normalize_errors(p, err);
   case CLARKE_MAX:
     max_errors(p);
+    return CLARKE_OK;
+  case CLARKE_PRODUCT:
+    product_errors(p);
   }
   return CLARKE_OK;
 }

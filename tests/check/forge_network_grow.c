@@ -435,14 +435,16 @@ static void
 grow_residual(network *net)
 {
   const activation other = *some_kept(net);
-  bool sub = draw_below(net->state, 2);
+  static const char *const ops[] = {"Add", "Sub", "Mul"};
+  size_t op = draw_below(net->state, 3);
   activation next;
 
-  next_node(net, &next, sub ? "Sub" : "Add", other.at);
+  next_node(net, &next, ops[op], other.at);
   for (size_t s = 0; s < net->samples; s++)
     for (size_t f = 0; f < row_of(&next); f++)
-      next.y[s][f] = put_linear(net, 2, (size_t[]){net->now.y[s][f], other.y[s][f]},
-                                (small[]){{1, 1}, {sub ? -1 : 1, 1}}, (small){0, 1});
+      next.y[s][f] = op == 2 ? put_product(net, net->now.y[s][f], other.y[s][f])
+                             : put_linear(net, 2, (size_t[]){net->now.y[s][f], other.y[s][f]},
+                                          (small[]){{1, 1}, {op == 1 ? -1 : 1, 1}}, (small){0, 1});
   net->now = next;
 }
 

@@ -1851,7 +1851,7 @@ def refusals():
         yield one("its input must be an activation", "Tanh", ["w"])
         yield one("the axis must be 1", "Flatten", axis=2)
         yield one("the axis must be 1", "Flatten", axis=0)
-        yield one("allowzero is not supported", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
+        yield one("not a shape", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
         for shape in [(0, -2), (0, -1, -1), (0, 2, 4, 0), (0, 2, 4, 1, 0)]:
             yield one("not a shape", "Reshape", ["x", "i"], [ints(*shape)])
         for shape in [(0, 7), (0, 2, 2), (0, 3, -1)]:
@@ -1876,11 +1876,12 @@ def refusals():
         yield one("an operand must be an activation, and a divisor a constant", "Add", ["s", "b"])
         yield one("an operand must be an activation, and a divisor a constant", "Div", ["one", "x"])
         yield one("an operand must be an activation, and a divisor a constant", "Div", ["s", "b"])
-        yield one("one operand must be a constant", "Mul", ["x", "x"])
+        yield one("one operand must be a constant", "Div", ["x", "x"])
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
-            yield one("not an activation and a constant with the right number of axes", "MatMul", inputs)
+            yield one("two activations that are no matrices" if inputs == ["x", "x"] else
+                      "not an activation and a constant with the right number of axes", "MatMul", inputs)
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
         yield one("or transA", "Gemm", ["f", "w"], flat, transA=1)
