@@ -120,7 +120,7 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
     for (size_t i = alone; terms && st->kind != PRODUCT && first == e && i < n && worst < 2; i++) {
       size_t at = line ? line_entry(p, st, e, i) : e;
       uint8_t d = term_degree(c, p, st, term_at(p, st, at, line ? 0 : i), at);
-      worst = d == 0 ? worst : line ? 2 : d > worst ? d : worst;
+      worst = d == 0 ? worst : line || st->kind == FUNCTION ? 2 : d > worst ? d : worst;
     }
     c->degree[s][e] = worst;
   }

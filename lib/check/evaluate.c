@@ -187,6 +187,8 @@ value_at(const point *p, size_t s, size_t e)
     piece_value(p, st, e, i, y);
   if (st->kind == PRODUCT)
     product_value(p, st, e, y);
+  if (st->kind == FUNCTION)
+    function_value(y, st->of, argument(p, st, e));
   if (st->kind == OVER_ROOT)
     multiply_add(y, &st->root[t.by.at], argument(p, st, e));
   interval_round(y);
@@ -333,6 +335,10 @@ tangent_at(const motion *d, size_t s, size_t e)
     multiply_add(y, &st->root[term_at(d->p, st, e, 0).by.at], argument_tangent(d, st, e));
   if (st->kind == PRODUCT)
     product_tangent(d, st, e, y);
+  if (st->kind == FUNCTION && !interval_zero(argument_tangent(d, st, e))) {
+    function_slope(y, st->of, argument(d->p, st, e));
+    interval_mul(y, y, argument_tangent(d, st, e));
+  }
   if (st->kind == WINDOW)
     window_tangent(d, s, e, y);
   interval_round(y);

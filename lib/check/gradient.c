@@ -225,6 +225,8 @@ softmax_back(const passage *b, size_t s, size_t e)
     size_t at = line_entry(b->p, st, e, i);
     hand(b, s, e, at, read_by(b->p, st, at), &any);
   }
+  if (st->kind == FUNCTION)
+    hand(b, s, e, e, read_by(b->p, st, e), &any);
 }
 
 /* To each factor what the other is. */
@@ -292,13 +294,14 @@ step_back(const passage *b, size_t s, size_t sample)
     if (is_nothing(b, s, e / apart))
       continue;
     mpq_canonicalize(&b->adjoint[s][e / apart]);
-    if (!st->varies || (st->kind == SOFTMAX && b->c != NULL && b->c->degree[s][e] == 0))
+    const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
+    if (!st->varies || (smooth && b->c != NULL && b->c->degree[s][e] == 0))
       ; /* constant */
     else if (st->kind == OVER_ROOT)
       root_back(b, s, e, leave_out);
     else if (st->kind == NORMALIZE)
       normalize_back(b, s, e, leave_out);
-    else if (st->kind == SOFTMAX)
+    else if (smooth)
       softmax_back(b, s, e);
     else if (st->kind == PRODUCT)
       product_back(b, s, e);

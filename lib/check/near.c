@@ -368,7 +368,7 @@ static void
 near_step(point *p, near *v, size_t s, size_t sample)
 {
   const step *st = &p->net->steps[s];
-  bool cut = false, straight = st->kind != SOFTMAX;
+  bool cut = false, straight = st->kind != SOFTMAX && st->kind != FUNCTION;
   INTEGER(r);
   INTEGER(most);
   for (size_t i = 0; i < 3; i++)

@@ -100,7 +100,7 @@ entry_back(size_t s, size_t e, ends *x)
     unfixed(&pull[place - TOUCHED].lo, lo, UNIT);
     unfixed(&pull[place - TOUCHED].hi, hi, UNIT);
   }
-  expect(st->kind != SOFTMAX, "adjoints behind a transcendental operator");
+  expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
   if (st->kind == WINDOW) {
     window_back(s, e, x, lo, hi);
     return;

@@ -3,6 +3,7 @@
 #include "base/stop.h"
 #include "exact/ball.h"
 #include "exact/upward.h"
+#include "network/analytic.h"
 #include "network/contraction.h"
 #include "network/piecewise.h"
 #include "network/combination.h"
@@ -238,20 +239,6 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
-/* One ball out for each ball in. */
-static void
-analytic(arb_t y, const arb_t x, clarke_function function, long precision)
-{
-  if (function == CLARKE_TANH) {
-    arb_tanh(y, x, precision);
-    return;
-  }
-  arb_neg(y, x);
-  arb_exp(y, y, precision);
-  arb_add_ui(y, y, 1, precision);
-  arb_inv(y, y, precision);
-}
-
 static clarke_status
 run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
 {
@@ -262,7 +249,7 @@ run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_err
 
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
-    analytic(y + e, y + e, s->function, precision + 10);
+    clarke_analytic_value(y + e, y + e, s->function, precision + 10);
   }
   status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
   _arb_vec_clear(y, (long)n);

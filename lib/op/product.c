@@ -1,10 +1,27 @@
-/* Products of two activations, which Mul and MatMul become: bilinear. */
+/* Products of two activations: bilinear. Mul, MatMul and Pow become them. */
 #include "op/lower.h"
 
 #include "op/axes.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+clarke_step *
+clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err)
+{
+  const size_t rank = low->graph->values[a].rank;
+  size_t dims[CLARKE_MAX_RANK];
+  clarke_step *s;
+
+  memcpy(dims, low->graph->values[a].dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank, dims, err);
+  if (s == NULL)
+    return NULL;
+  s->in[0].value = a;
+  s->in[1].value = c;
+  s->contraction = (clarke_contraction){low->graph->values[s->out].count, 1, 1, 1};
+  return s;
+}
 
 clarke_status
 clarke_lower_times(clarke_lowering *low, clarke_error *err)

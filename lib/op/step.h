@@ -12,7 +12,7 @@
  *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
  *   MAX        y[f] = max over i < width of x[map[f * width + i]], CLARKE_NONE being left out
  *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
- *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
+ *   ANALYTIC   y[f] = sigmoid(x[f]), tanh(x[f]), ... (see clarke_function)
  *   SOFTMAX    softmax or log-softmax along one axis
  *   PRODUCT    y = a c of two activations, over blocks of the feature axis (see clarke_contraction)
  *   NORMALIZE  y[f] = (x[f] - mean) / sqrt(var + epsilon), mean and (biased) variance over the group
@@ -113,7 +113,10 @@ typedef enum {
   CLARKE_PRODUCT,
 } clarke_step_kind;
 
-typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
+/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. */
+typedef enum {
+  CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
+} clarke_function;
 
 typedef struct clarke_op clarke_op;
 

@@ -4,6 +4,7 @@
  * errors, the sum of their absolute values, and how many there are. Rounding in any order is bounded by the latter two, when
  * the value's own step is reached. Through copies the three go as they are: a framework may sum up behind them. */
 #include "trace/rounding.h"
+#include "network/analytic.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 
 #define SPARE 4
 #define SPARE_NORMALIZED 16
+/* Elementary functions are within 4 ulp: 8 units. */
+#define FUNCTION 8
 
 typedef struct {
   double *error, *mass;
@@ -277,6 +280,21 @@ back_piecewise(const pass *p, clarke_error *err)
 }
 
 /* sigmoid' = y (1 - y), tanh' = 1 - y^2. */
+/* How far a computed slope may be from the exact one: of sigmoid and tanh, which is computed of y, with y off by `off`, at
+ * most `top`; of others of x. */
+static double
+slope_apart(const pass *p, double x_off, double off, double top)
+{
+  const clarke_function function = p->s->function;
+
+  if (function == CLARKE_SIGMOID || function == CLARKE_TANH)
+    return 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
+  if (function == CLARKE_EXP)
+    return off + clarke_roundoff_by(&p->r->by, FUNCTION, top);
+  return clarke_roundoff_sum(clarke_analytic_bend(function) * x_off, 2) + clarke_roundoff_by(&p->r->by, 2 * FUNCTION, 2)
+         + (function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0);
+}
+
 static void
 back_analytic(const pass *p)
 {
@@ -288,7 +306,7 @@ back_analytic(const pass *p)
     const double off = p->r->error[y][e], top = p->r->size[y][e] + off;
     const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
                         + clarke_matrix_radius(slope, e / p->n, e % p->n);
-    const double apart = 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
+    const double apart = slope_apart(p, p->r->error[p->s->in[0].value][e], off, top);
 
     add(to, e, (size + apart) * p->error[e] + apart * p->size[e], (size + apart) * (p->size[e] + p->error[e]));
   }

@@ -1,5 +1,6 @@
 /* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
 #include "trace/rounding.h"
+#include "network/analytic.h"
 
 #include "network/piecewise.h"
 
@@ -200,11 +201,18 @@ static void
 analytic_errors(const pass *p)
 {
   const size_t x = p->s->in[0].value, y = p->s->out;
-  const double steepest = p->s->function == CLARKE_SIGMOID ? 0.25 : 1;
+  const clarke_function function = p->s->function;
+  const double steepest = clarke_analytic_steepest(function);
+  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH; /* 1 + erf, 1 + tanh: of the size of 1 */
+  const double threshold = function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0;
 
-  for (size_t e = 0; e < p->count * p->n; e++)
-    p->error[e] = clarke_roundoff_sum(steepest * p->r->error[x][e], 2)
-                  + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]);
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    const double off = p->r->error[x][e], size = p->r->size[y][e];
+    const double grown = function == CLARKE_EXP ? size * expm1(off) * (1 + 0x1p-40) : steepest * off;
+    const double top = function == CLARKE_EXP ? size + grown : whole ? 1 : size;
+
+    p->error[e] = clarke_roundoff_sum(grown + threshold, 4) + clarke_roundoff_by(&p->r->by, FUNCTION, top);
+  }
 }
 
 /* The largest error in a softmax's line, and what the difference from its maximum rounds: of entries x, stride apart. */

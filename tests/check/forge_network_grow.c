@@ -353,12 +353,30 @@ put_log_sum(network *net, const size_t *x, size_t n)
   return put_action(net, DO_LOG, 1, &sum);
 }
 
+/* exp(x), or log(1 + exp(x)) */
+static size_t
+exponential_entry(network *net, size_t x, size_t f, size_t softplus)
+{
+  size_t e = put_action(net, DO_EXP, 1, &x);
+
+  (void)f;
+  if (!softplus)
+    return e;
+  e = put_linear(net, 1, &e, NULL, (small){1, 1});
+  return put_action(net, DO_LOG, 1, &e);
+}
+
 static void
 grow_analytic(network *net)
 {
-  size_t which = draw_below(net->state, 4), n = row_of(&net->now);
+  size_t which = draw_below(net->state, 6), n = row_of(&net->now);
   activation next;
 
+  if (which > 3) {
+    next_node(net, &next, which == 4 ? "Exp" : "Softplus", "");
+    map_entries(net, &next, exponential_entry, which == 5);
+    return;
+  }
   if (which < 2 || net->now.rank > 1) {
     bool tanh = which & 1;
 

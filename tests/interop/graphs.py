@@ -82,6 +82,10 @@ def pointwise(rng):
     yield "sigmoid", one("Sigmoid")
     yield "tanh", one("Tanh")
     yield "identity-dropout", one("Identity").then("Dropout")
+    for op, opset, attributes in (("Exp", 17, {}), ("Erf", 17, {}), ("Softplus", 17, {}), ("Gelu", 20, {}),
+                                  ("Gelu", 20, {"approximate": "tanh"}), ("Mish", 18, {}), ("Swish", 24, {})):
+        yield op.lower() + "-tanh" * bool(attributes), one(op, opset=opset, **attributes).then("Relu")
+    yield "pow", one("Pow", 3.0).then("Relu")
     yield "softmax", one("Softmax", axis=1)
     yield "logsoftmax", one("LogSoftmax")
 
