@@ -185,6 +185,28 @@ max_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
   return 0;
 }
 
+/* Of a sum of products of two entries: of one that moves and a number that of the first, of two that move any. */
+static uint8_t
+contraction_degree(const clarke_marking *m, const clarke_step *s, size_t f, size_t j)
+{
+  uint8_t degree = 0;
+
+  for (size_t k = 0; k < s->contraction.inner && degree < 2; k++) {
+    uint8_t of[2];
+    bool nothing = false;
+
+    for (size_t i = 0; i < 2; i++) {
+      const size_t e = clarke_step_factor(s, i, f, k), x = s->in[i].value;
+
+      of[i] = m->mark[x][e * m->f->n + j];
+      nothing = nothing || (of[i] == 0 && entry_is_zero(&m->f->value[x], e, j));
+    }
+    of[0] = nothing ? 0 : of[0] > 0 && of[1] > 0 ? 2 : of[0] > of[1] ? of[0] : of[1];
+    degree = of[0] > degree ? of[0] : degree;
+  }
+  return degree;
+}
+
 static uint8_t
 entry_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 {
@@ -210,6 +232,8 @@ entry_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
                                    f % s->stride) * m->f->n + j] != 0)
         return 2;
     return 0;
+  case CLARKE_PRODUCT:
+    return contraction_degree(m, s, f, j);
   case CLARKE_NORMALIZE: /* mark_groups */
     break;
   }

@@ -120,8 +120,7 @@ mark_parameters(bool *parameter, const clarke_graph *g, size_t step, bool own)
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
-    if (!value[s->out] ||
-        (own && i != inner && (clarke_step_has_kinks(s) || clarke_step_is_analytic(s))))
+    if (!value[s->out] || (own && i != inner && clarke_step_ends_layer(s)))
       continue;
     for (size_t k = 0; k < s->n_in; k++) {
       value[s->in[k].value] = true;

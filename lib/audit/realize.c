@@ -46,8 +46,7 @@ static bool
 reaches_inputs(const clarke_layer *layer, const clarke_graph *g)
 {
   for (size_t i = 0; i < layer->step; i++)
-    if (i != clarke_graph_inner(g, layer->step) &&
-        (clarke_step_has_kinks(&g->steps[i]) || clarke_step_is_analytic(&g->steps[i])))
+    if (i != clarke_graph_inner(g, layer->step) && clarke_step_ends_layer(&g->steps[i]))
       return false;
   return true;
 }

@@ -252,6 +252,7 @@ through_step(bool *known, pass *p, size_t i)
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
   case CLARKE_NORMALIZE:
+  case CLARKE_PRODUCT:
     break;
   }
   *known = false;

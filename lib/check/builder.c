@@ -138,6 +138,13 @@ operand(const builder *b, step *s, size_t t, const value *v, size_t i)
   return &s->factors[t];
 }
 
+void
+factor_source(const builder *b, step *s, size_t t, const value *v, size_t i)
+{
+  need(v->constant == NULL, "an operand must be an activation");
+  s->sources[t] = (source){v->step, v->map[i]};
+}
+
 step *
 add_function(builder *b, kind k, const value *x)
 {

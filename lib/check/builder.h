@@ -56,6 +56,8 @@ void add_rows(const builder *b, step *s, size_t width, size_t factors, size_t so
 factor *factor_of(const builder *b, factor *t, const value *v, size_t i);
 /* In a step that shares none, makes entry i of v the x of term t, or its weight; the term's factor. */
 factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i);
+/* Makes entry i of v, an activation, the x of term t. */
+void factor_source(const builder *b, step *s, size_t t, const value *v, size_t i);
 step *add_function(builder *b, kind k, const value *x); /* whose features are functions of x's */
 
 /* ---- Attributes, and inputs that were attributes */

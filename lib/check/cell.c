@@ -26,6 +26,20 @@ term_degree(const cell *c, const point *p, const step *st, term t, size_t e)
   return x > 0 || st->divide ? 2 : 1;
 }
 
+/* The degree of a product: of a number and what moves, that of the latter. */
+static uint8_t
+pair_degree(const cell *c, const point *p, const step *st, size_t e, size_t i)
+{
+  uint8_t of[2];
+  for (size_t k = 0; k < 2; k++) {
+    source x = term_at(p, st, e, i + k).x;
+    of[k] = c->degree[x.step][entry_of(p, x, e)];
+    if (of[k] == 0 && interval_zero(value_at(p, x.step, entry_of(p, x, e))))
+      return 0;
+  }
+  return of[0] > 0 && of[1] > 0 ? 2 : of[0] + of[1];
+}
+
 /* Of a PIECEWISE entry; settles its touched kink. */
 static uint8_t
 piece_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
@@ -99,10 +113,14 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
     uint8_t worst = terms ? 0 : (st->kind == WINDOW ? window_degree : piece_degree)(c, p, s, e, tree);
     if (first < e)
       worst = c->degree[s][first];
-    for (size_t i = alone; terms && first == e && i < n && worst < 2; i++) {
+    for (size_t i = 0; st->kind == PRODUCT && i < n && worst < 2; i += 2) {
+      uint8_t d = pair_degree(c, p, st, e, i);
+      worst = d > worst ? d : worst;
+    }
+    for (size_t i = alone; terms && st->kind != PRODUCT && first == e && i < n && worst < 2; i++) {
       size_t at = line ? line_entry(p, st, e, i) : e;
       uint8_t d = term_degree(c, p, st, term_at(p, st, at, line ? 0 : i), at);
-      worst = d == 0 ? worst : line ? 2 : d > worst ? d : worst;
+      worst = d == 0 ? worst : line || st->kind == FUNCTION ? 2 : d > worst ? d : worst;
     }
     c->degree[s][e] = worst;
   }

@@ -86,6 +86,22 @@ piece_value(const point *p, const step *st, size_t e, size_t i, interval *y)
   interval_add(y, &square, &st->piece[i][2]);
 }
 
+static const interval *
+value_of(const point *p, const step *st, size_t e, size_t i)
+{
+  source x = term_at(p, st, e, i).x;
+  return value_at(p, x.step, entry_of(p, x, e));
+}
+
+/* y += a c, two intervals of which one that is 0 leaves the other unread. */
+static void
+product_value(const point *p, const step *st, size_t e, interval *y)
+{
+  for (size_t i = 0; i < st->width; i += 2)
+    if (!interval_zero(value_of(p, st, e, i)))
+      multiply_add(y, value_of(p, st, e, i), value_of(p, st, e, i + 1));
+}
+
 /* Softmax of the arguments of the line that has entry e, or its logarithm. */
 static interval *
 softmax_line(const point *p, const step *st, size_t e, bool logarithm)
@@ -169,6 +185,10 @@ value_at(const point *p, size_t s, size_t e)
     add_terms(p, st, e, NULL, false, y);
   if (st->kind == PIECEWISE)
     piece_value(p, st, e, i, y);
+  if (st->kind == PRODUCT)
+    product_value(p, st, e, y);
+  if (st->kind == FUNCTION)
+    function_value(y, st->of, argument(p, st, e));
   if (st->kind == OVER_ROOT)
     multiply_add(y, &st->root[t.by.at], argument(p, st, e));
   interval_round(y);
@@ -282,6 +302,18 @@ window_tangent(const motion *d, size_t s, size_t e, interval *y)
       interval_add(y, tangent_at(d, from, at[o]), &by[o]);
 }
 
+/* y += da c + a dc. */
+static void
+product_tangent(const motion *d, const step *st, size_t e, interval *y)
+{
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(d->p, st, e, i).x;
+    const interval *dx = tangent_at(d, x.step, entry_of(d->p, x, e));
+    if (!interval_zero(dx))
+      multiply_add(y, dx, value_of(d->p, st, e, i ^ 1));
+  }
+}
+
 const interval *
 tangent_at(const motion *d, size_t s, size_t e)
 {
@@ -301,6 +333,12 @@ tangent_at(const motion *d, size_t s, size_t e)
     piece_tangent(d, s, e, y);
   if (st->kind == OVER_ROOT)
     multiply_add(y, &st->root[term_at(d->p, st, e, 0).by.at], argument_tangent(d, st, e));
+  if (st->kind == PRODUCT)
+    product_tangent(d, st, e, y);
+  if (st->kind == FUNCTION && !interval_zero(argument_tangent(d, st, e))) {
+    function_slope(y, st->of, argument(d->p, st, e));
+    interval_mul(y, y, argument_tangent(d, st, e));
+  }
   if (st->kind == WINDOW)
     window_tangent(d, s, e, y);
   interval_round(y);

@@ -297,7 +297,8 @@ through_step(combination *f, size_t s)
       through_root(f, s, e);
     else if (what == NORMALIZE)
       through_line(f, s, e);
-    else if (what == SOFTMAX || !(what == WINDOW ? through_window : through_piece)(f, s, e))
+    else if (what == SOFTMAX || what == PRODUCT || what == FUNCTION
+             || !(what == WINDOW ? through_window : through_piece)(f, s, e))
       return NO;
   }
   return ON;

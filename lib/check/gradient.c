@@ -225,6 +225,20 @@ softmax_back(const passage *b, size_t s, size_t e)
     size_t at = line_entry(b->p, st, e, i);
     hand(b, s, e, at, read_by(b->p, st, at), &any);
   }
+  if (st->kind == FUNCTION)
+    hand(b, s, e, e, read_by(b->p, st, e), &any);
+}
+
+/* To each factor what the other is. */
+static void
+product_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(b->p, st, e, i).x, by = term_at(b->p, st, e, i ^ 1).x;
+    if (b->p->net->steps[x.step].varies)
+      hand(b, s, e, e, x, value_at(b->p, by.step, entry_of(b->p, by, e)));
+  }
 }
 
 static void
@@ -280,14 +294,17 @@ step_back(const passage *b, size_t s, size_t sample)
     if (is_nothing(b, s, e / apart))
       continue;
     mpq_canonicalize(&b->adjoint[s][e / apart]);
-    if (!st->varies || (st->kind == SOFTMAX && b->c != NULL && b->c->degree[s][e] == 0))
+    const bool smooth = st->kind == SOFTMAX || st->kind == FUNCTION;
+    if (!st->varies || (smooth && b->c != NULL && b->c->degree[s][e] == 0))
       ; /* constant */
     else if (st->kind == OVER_ROOT)
       root_back(b, s, e, leave_out);
     else if (st->kind == NORMALIZE)
       normalize_back(b, s, e, leave_out);
-    else if (st->kind == SOFTMAX)
+    else if (smooth)
       softmax_back(b, s, e);
+    else if (st->kind == PRODUCT)
+      product_back(b, s, e);
     else if (st->kind == WINDOW)
       window_back(b, s, e);
     else

@@ -54,15 +54,23 @@ one_function(const point *p, size_t s, size_t e)
   return one;
 }
 
+/* Is place i left out: of a PRODUCT, with its other factor? */
+static bool
+place_left_out(const point *p, const step *st, const source *x, size_t i, size_t e)
+{
+  return left_out(p, x[i], e) || (st->kind == PRODUCT && left_out(p, x[i ^ 1], e));
+}
+
 /* Is the entry 0, a sum of places left out, or in a NORMALIZE step's line of one function, which is its mean? (Of such
  * a line the entries before e have what same holds.) */
 static bool
 vanishes(const point *p, size_t s, size_t e)
 {
   const step *st = &p->net->steps[s];
-  bool all = st->kind == LINEAR || st->kind == OVER_ROOT;
+  const source *x = &st->sources[st->source_row[e / p->net->batch] * st->width];
+  bool all = st->kind == LINEAR || st->kind == OVER_ROOT || st->kind == PRODUCT;
   for (size_t i = 0; all && i < st->width; i++)
-    all = left_out(p, term_at(p, st, e, i).x, e);
+    all = place_left_out(p, st, x, i, e);
   return all || (st->kind == NORMALIZE && one_function(p, s, e));
 }
 
@@ -95,7 +103,7 @@ compare_features(const void *a, const void *b)
   const source *x = &st->sources[st->source_row[f] * st->width], *y = &st->sources[st->source_row[f2] * st->width];
   int by = st->kind == NORMALIZE ? order(line_entry(p, st, e, 0), line_entry(p, st, e2, 0)) : 0;
   for (size_t i = 0; i < st->width && by == 0; i++) {
-    bool out = left_out(p, x[i], e), out2 = left_out(p, y[i], e2);
+    bool out = place_left_out(p, st, x, i, e), out2 = place_left_out(p, st, y, i, e2);
     if (out && out2)
       continue;
     by = order(out, out2);
@@ -142,7 +150,8 @@ identify(const point *p, size_t s, size_t sample)
   const step *st = &p->net->steps[s];
   cell none = {.degree = p->degree};
   size_t n = entries(p, s), apart = p->net->apart, *list = allocate(n / apart, sizeof *list), listed = 0;
-  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT || st->kind == NORMALIZE;
+  bool functions = st->kind == LINEAR || st->kind == PIECEWISE || st->kind == OVER_ROOT || st->kind == NORMALIZE
+                   || st->kind == PRODUCT;
   p->identified[s][sample] = true;
   for (size_t i = 0, from; i < st->n_sources; i++)
     if ((from = st->sources[i].step) < PADDING && !p->identified[from][sample])

@@ -1,6 +1,37 @@
 /* Operators that are linear in activations: products with matrices, arithmetic, means. */
 #include "linear.h"
 
+#include <string.h>
+
+/* MatMul of two activations; the axes before the last two broadcast. */
+static void
+multiply_matrices(builder *b)
+{
+  value *x = &b->in[0], *w = &b->in[1], whole[2] = {*x, *w};
+  size_t dims[MAX_RANK], wide[2][MAX_RANK];
+  need(x->rank >= 2 && w->rank >= 2 && x->dims[x->rank - 1] == w->dims[w->rank - 2],
+       "two activations that are no matrices, or whose axes do not fit");
+  size_t rows = x->dims[x->rank - 2], inner = x->dims[x->rank - 1], cols = w->dims[w->rank - 1];
+  for (size_t i = 0; i < 2; i++) /* as they broadcast, matrices being one entry */
+    whole[i].dims[whole[i].rank - 1] = whole[i].dims[whole[i].rank - 2] = 1;
+  size_t rank = broadcast(b, &whole[0], &whole[1], dims);
+  need(!b->net->batched || rank > 2, "the batch axis would be mixed");
+  for (size_t i = 0; i < 2; i++) {
+    memcpy(wide[i], dims, rank * sizeof *dims);
+    wide[i][rank - 2] = b->in[i].dims[b->in[i].rank - 2];
+    wide[i][rank - 1] = b->in[i].dims[b->in[i].rank - 1];
+  }
+  value left = spread(b, x, rank, wide[0]), right = spread(b, w, rank, wide[1]);
+  dims[rank - 2] = rows;
+  dims[rank - 1] = cols;
+  step *s = add_step(b, PRODUCT, 2 * inner, rank, dims);
+  for (size_t f = 0; f < s->n; f++)
+    for (size_t i = 0; i < inner; i++) {
+      factor_source(b, s, f * s->width + 2 * i, &left, f / cols * inner + i);
+      factor_source(b, s, f * s->width + 2 * i + 1, &right, (f / cols / rows * inner + i) * cols + f % cols);
+    }
+}
+
 /* Gemm; MatMul, x W or W x: entry (o, i) of the matrix is entry o * stride[0] + i * stride[1] of w;
  * o comes in the place of an axis of x, or of nothing when w has one axis. */
 void
@@ -9,6 +40,10 @@ lower_product(builder *b)
   bool gemm = b->op[0] == 'G', bias = b->in[2].name != NULL, left = b->in[1].constant == NULL;
   bool last = left || whole_attribute(b, "transB", 0) != 0; /* i runs along w's last axis */
   const value *x = &b->in[left], *w = &b->in[!left];
+  if (!gemm && left && b->in[0].constant == NULL) {
+    multiply_matrices(b);
+    return;
+  }
   rational *coef = rationals(2);
   real_attribute(b, "alpha", &coef[0], 1);
   real_attribute(b, "beta", &coef[1], 1);
@@ -48,6 +83,14 @@ lower_arithmetic(builder *b)
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
   value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
   bool sum = b->op[0] == 'A' || b->op[0] == 'S';
+  if (b->op[0] == 'M' && v.constant == NULL && w.constant == NULL) {
+    step *s = add_step(b, PRODUCT, 2, rank, dims);
+    for (size_t f = 0; f < s->n; f++) {
+      factor_source(b, s, 2 * f, &v, f);
+      factor_source(b, s, 2 * f + 1, &w, f);
+    }
+    return;
+  }
   need(v.constant == NULL || (w.constant == NULL && b->op[0] != 'D'),
        "an operand must be an activation, and a divisor a constant");
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);

@@ -146,6 +146,35 @@ near_sums(const point *p, near *v, size_t s, size_t sample)
   return cut;
 }
 
+/* |a| q + p |c| + p q, where a and c are known up to p and q; and 1 for what is cut off: the largest of all entries. */
+static void
+near_products(const point *p, near *v, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  INTEGER(sum);
+  INTEGER(off);
+  INTEGER(t);
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
+    mpz_set_ui(&sum, 0);
+    mpz_set_ui(&off, 0);
+    for (size_t i = 0; i < st->width; i += 2) {
+      const source a = term_at(p, st, e, i).x, c = term_at(p, st, e, i + 1).x;
+      const integer *x = center(p, v, a, e), *y = center(p, v, c, e), *p_x = &v[a.step].r, *p_y = &v[c.step].r;
+      mpz_addmul(&sum, x, y);
+      mpz_abs(&t, x);
+      mpz_add(&t, &t, p_x);
+      mpz_addmul(&off, &t, p_y);
+      mpz_abs(&t, y);
+      mpz_addmul(&off, &t, p_x);
+    }
+    mpz_fdiv_q_2exp(&v[s].c[e / p->net->apart], &sum, session_bits + GUARD);
+    bool cut = !mpz_divisible_2exp_p(&sum, session_bits + GUARD);
+    mpz_cdiv_q_2exp(&off, &off, session_bits + GUARD);
+    mpz_add_ui(&off, &off, cut);
+    larger(&v[s].r, &off);
+  }
+}
+
 /* An entry of x of an open decision: what is near it may be the value itself. */
 static void
 note_exact(const point *p, const near *v, source x, size_t e)
@@ -339,7 +368,7 @@ static void
 near_step(point *p, near *v, size_t s, size_t sample)
 {
   const step *st = &p->net->steps[s];
-  bool cut = false, straight = st->kind != SOFTMAX;
+  bool cut = false, straight = st->kind != SOFTMAX && st->kind != FUNCTION;
   INTEGER(r);
   INTEGER(most);
   for (size_t i = 0; i < 3; i++)
@@ -355,6 +384,8 @@ near_step(point *p, near *v, size_t s, size_t sample)
     near_windows(p, v, s, sample, &r);
   if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT))
     cut = near_sums(p, v, s, sample);
+  if (v[s].known && st->kind == PRODUCT)
+    near_products(p, v, s, sample);
   if (v[s].known && st->kind == NORMALIZE)
     normalize_near(p, v, s, sample, &r);
   mpz_add(&most, &most, &r);

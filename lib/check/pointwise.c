@@ -2,6 +2,7 @@
 #include "pointwise.h"
 
 #include <float.h>
+#include <string.h>
 
 /* Bound i of Clip into q; false when there is none. */
 static bool
@@ -103,12 +104,10 @@ lower_softmax(builder *b)
   s->log = b->op[0] == 'L';
 }
 
-/* Sigmoid, the first of softmax(x, 0); tanh x, 2 sigmoid(2 x) - 1. */
-void
-lower_sigmoid(builder *b)
+/* sigmoid(x), the first of softmax(x, 0); tanh x, 2 sigmoid(2 x) - 1. */
+static void
+put_logistic(builder *b, const value *x, bool hyperbolic)
 {
-  const value *x = &b->in[0];
-  bool hyperbolic = b->op[0] == 'T';
   const rational *coef = hyperbolic ? &two : &plus_one;
   step *s = add_step(b, LINEAR, 1, 3, (size_t[]){1, x->count, 2});
   need(x->constant == NULL, "its input must be an activation");
@@ -125,4 +124,71 @@ lower_sigmoid(builder *b)
     if (hyperbolic)
       s->factors[f * 2 + 1].coef = &minus_one;
   }
+}
+
+/* Sigmoid, Tanh. */
+void
+lower_sigmoid(builder *b)
+{
+  put_logistic(b, &b->in[0], b->op[0] == 'T');
+}
+
+/* Erf, Exp, Softplus. */
+void
+lower_function(builder *b)
+{
+  step *s = add_function(b, FUNCTION, &b->in[0]);
+  s->of = b->op[0] == 'S' ? F_SOFTPLUS : b->op[1] == 'r' ? F_ERF : F_EXP;
+}
+
+/* x times the last step's output. */
+static void
+multiply_argument(builder *b)
+{
+  value by = b->out;
+  const value *x = &b->in[0];
+  step *s = add_step(b, PRODUCT, 2, x->rank, x->dims);
+  for (size_t f = 0; f < s->n; f++) {
+    factor_source(b, s, 2 * f, x, f);
+    factor_source(b, s, 2 * f + 1, &by, f);
+  }
+}
+
+/* Gelu, x NORMAL(x) or x NORMAL_TANH(x); Mish, x tanh(softplus(x)); Swish, x sigmoid(x). */
+void
+lower_gate(builder *b)
+{
+  const char *approximate = text_attribute(b, "approximate", "none");
+  bool tanh = strcmp(approximate, "tanh") == 0;
+  RATIONAL(alpha);
+  real_attribute(b, "alpha", &alpha, 1);
+  need(tanh || strcmp(approximate, "none") == 0, "approximate is neither none nor tanh");
+  need(mpq_equal(&alpha, &plus_one), "alpha is not 1");
+  if (b->op[0] == 'S') {
+    put_logistic(b, &b->in[0], false);
+  } else {
+    step *s = add_function(b, FUNCTION, &b->in[0]);
+    s->of = b->op[0] == 'M' ? F_SOFTPLUS : tanh ? F_NORMAL_TANH : F_NORMAL;
+  }
+  if (b->op[0] == 'M') {
+    value softplus = b->out;
+    put_logistic(b, &softplus, true);
+  }
+  multiply_argument(b);
+}
+
+/* Pow with a whole exponent from 1 to 8. */
+void
+lower_power(builder *b)
+{
+  const value *x = &b->in[0], *e = &b->in[1];
+  need(e->constant != NULL && e->count == 1 && e->rank <= 1, "the exponent is not one constant number");
+  const rational *q = &e->constant->value[e->map[0]];
+  need(mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(q, 1, 1) >= 0 && mpq_cmp_ui(q, 8, 1) <= 0,
+       "the exponent is no whole number from 1 to 8");
+  need(x->constant == NULL, "its input must be an activation");
+  e->constant->number = true;
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  for (unsigned long k = mpz_get_ui(mpq_numref(q)); k > 1; k--)
+    multiply_argument(b);
 }

@@ -5,9 +5,12 @@
 #include "builder.h"
 
 void lower_clip(builder *b);
-void lower_hard(builder *b);    /* HardSigmoid, HardSwish */
-void lower_relu(builder *b);    /* Abs, LeakyRelu, PRelu, Relu */
-void lower_softmax(builder *b); /* LogSoftmax, Softmax */
-void lower_sigmoid(builder *b); /* Sigmoid, Tanh */
+void lower_hard(builder *b);     /* HardSigmoid, HardSwish */
+void lower_relu(builder *b);     /* Abs, LeakyRelu, PRelu, Relu */
+void lower_softmax(builder *b);  /* LogSoftmax, Softmax */
+void lower_sigmoid(builder *b);  /* Sigmoid, Tanh */
+void lower_function(builder *b); /* Erf, Exp, Softplus */
+void lower_gate(builder *b);     /* Gelu, Mish, Swish */
+void lower_power(builder *b);    /* Pow */
 
 #endif

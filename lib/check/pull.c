@@ -100,7 +100,7 @@ entry_back(size_t s, size_t e, ends *x)
     unfixed(&pull[place - TOUCHED].lo, lo, UNIT);
     unfixed(&pull[place - TOUCHED].hi, hi, UNIT);
   }
-  expect(st->kind != SOFTMAX, "adjoints behind a transcendental operator");
+  expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
   if (st->kind == WINDOW) {
     window_back(s, e, x, lo, hi);
     return;
@@ -111,7 +111,10 @@ entry_back(size_t s, size_t e, ends *x)
       continue;
     if (st->kind == PIECEWISE)
       piece_back(s, e, &x[to.step], to.from, lo, hi);
-    else
+    else if (st->kind == PRODUCT) {
+      source by = term_at(p, st, e, i ^ 1).x;
+      add_share(&x[to.step], to.from, value_at(p, by.step, entry_of(p, by, e)), lo, hi);
+    } else
       add_product(&x[to.step], to.from, &st->m[st->factor_row[f] * st->width + i], &st->slack, st->shift, lo, hi);
   }
 }

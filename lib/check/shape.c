@@ -45,10 +45,10 @@ lower_reshape(builder *b)
   size_t rows = batch ? b->net->together : 1, dims[MAX_RANK], open = NONE;
   long shape[MAX_RANK];
   size_t n = whole_list(b, 1, "", shape);
-  need(whole_attribute(b, "allowzero", 0) == 0, "allowzero is not supported");
+  bool copy = whole_attribute(b, "allowzero", 0) == 0; /* else 0 is no entries */
   for (size_t i = 0; i < n; i++) {
     long d = shape[i];
-    need(d > 0 || (d == -1 && open == NONE) || (d == 0 && i < x->rank), "not a shape");
+    need(d > 0 || (d == -1 && open == NONE) || (d == 0 && copy && i < x->rank), "not a shape");
     open = d == -1 ? i : open;
     dims[i] = d > 0 ? (size_t)d : d == -1 ? 1 : i == 0 ? rows * x->dims[i] : x->dims[i];
   }

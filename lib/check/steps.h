@@ -2,6 +2,7 @@
 #ifndef CLARKE_KERNEL_STEPS_H
 #define CLARKE_KERNEL_STEPS_H
 
+#include "function.h"
 #include "tail.h"
 
 /* A factor, coef * weight: weight is entry `at` of w, or 1 when w is NULL. A source, x: feature `from`
@@ -31,9 +32,11 @@ typedef struct {
  *   SOFTMAX    of the lines of `length` features, `stride` apart; or its logarithm
  *   OVER_ROOT  the term's x divided by the square root of its weight + at[0]
  *   WINDOW     the largest x of width terms
+ *   FUNCTION   such a function of the term's x
+ *   PRODUCT    the sum of products of two x, those of terms 2 i and 2 i + 1
  *   NORMALIZE  in such a line, which has all samples' if it `couples` (stride is then 1): the term's x less their mean,
  *              divided by the root of their variance + at[0] */
-typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE } kind;
+typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT, FUNCTION } kind;
 
 typedef struct {
   kind kind;
@@ -45,6 +48,7 @@ typedef struct {
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
   size_t length, stride;                   /* of lines, or 0 */
+  function of;                             /* FUNCTION */
   size_t n_kinks, number[2];               /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */

@@ -342,7 +342,10 @@ check_model(const clarke_model *m, clarke_error *err)
 static size_t
 products_of(const clarke_graph *g, const clarke_step *s)
 {
-  const size_t each = s->kind == CLARKE_DENSE ? s->dense.inner : s->kind == CLARKE_MAX ? s->width : s->n_in;
+  const size_t each = s->kind == CLARKE_DENSE     ? s->dense.inner
+                      : s->kind == CLARKE_PRODUCT ? s->contraction.inner
+                      : s->kind == CLARKE_MAX     ? s->width
+                                                  : s->n_in;
   size_t n;
 
   return __builtin_mul_overflow(g->values[s->out].count, each, &n) ? SIZE_MAX : n;

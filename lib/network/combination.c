@@ -455,7 +455,7 @@ through_step(progress *found, combination *c, size_t step, clarke_error *err)
       (s->kind == CLARKE_SCALE && !root))
     return through_products(found, c, s, err);
   *found = ON;
-  if (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX ||
+  if (s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_PRODUCT ||
       (root && (!only_at(c, s->out) || mpq_sgn(c->number) != 0 || !one_root(c, s))))
     *found = NO;
   for (size_t e = 0; e < c->size[s->out] && *found == ON; e++) {

@@ -81,6 +81,8 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
     return clarke_filter_normalize(f, s);
   case CLARKE_MAX:
     return clarke_filter_max(f, s, f->piece[i], f->ties[i], open);
+  case CLARKE_PRODUCT:
+    return clarke_filter_product(f, s);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
     break;

@@ -3,6 +3,8 @@
 #include "base/stop.h"
 #include "exact/ball.h"
 #include "exact/upward.h"
+#include "network/analytic.h"
+#include "network/contraction.h"
 #include "network/piecewise.h"
 #include "network/combination.h"
 #include "network/sign.h"
@@ -237,20 +239,6 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
   return status;
 }
 
-/* One ball out for each ball in. */
-static void
-analytic(arb_t y, const arb_t x, clarke_function function, long precision)
-{
-  if (function == CLARKE_TANH) {
-    arb_tanh(y, x, precision);
-    return;
-  }
-  arb_neg(y, x);
-  arb_exp(y, y, precision);
-  arb_add_ui(y, y, 1, precision);
-  arb_inv(y, y, precision);
-}
-
 static clarke_status
 run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
 {
@@ -261,7 +249,7 @@ run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_err
 
   for (size_t e = 0; e < n; e++) {
     clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
-    analytic(y + e, y + e, s->function, precision + 10);
+    clarke_analytic_value(y + e, y + e, s->function, precision + 10);
   }
   status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
   _arb_vec_clear(y, (long)n);
@@ -348,6 +336,8 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
     return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_MAX:
     return run_max(f, i, err);
+  case CLARKE_PRODUCT:
+    return clarke_contract(y, s, &f->value[s->in[0].value], &f->value[s->in[1].value], err);
   }
   return clarke_fail(err, CLARKE_EINTERNAL, "step of an unknown kind");
 }

@@ -1,6 +1,7 @@
 /* Reverse mode. */
 #include "network/derivative.h"
 
+#include "network/contraction.h"
 #include "network/piecewise.h"
 
 #include <float.h>
@@ -27,8 +28,7 @@ ends_segment(const clarke_graph *g, size_t segment, size_t i)
 {
   const clarke_step *s = &g->steps[i];
 
-  return segment != CLARKE_NONE && i != clarke_graph_inner(g, segment) &&
-         (clarke_step_has_kinks(s) || clarke_step_is_analytic(s));
+  return segment != CLARKE_NONE && i != clarke_graph_inner(g, segment) && clarke_step_ends_layer(s);
 }
 
 /* The constant a step reads besides its activations: CLARKE_NONE when it has none. */
@@ -325,6 +325,26 @@ normalize_reverse(pass *p, size_t i, const clarke_matrix *g)
 }
 
 static clarke_status
+product_reverse(pass *p, const clarke_step *s, const clarke_matrix *g)
+{
+  clarke_matrix term;
+  clarke_status status = CLARKE_OK;
+
+  clarke_matrix_init(&term);
+  for (size_t k = 0; k < 2 && status == CLARKE_OK; k++) {
+    const size_t x = s->in[k].value;
+
+    if (!p->carries[x])
+      continue;
+    status = clarke_contract_back(&term, s, k, p->f->g->values[x].count, g, &p->f->value[s->in[1 - k].value], p->err);
+    if (status == CLARKE_OK)
+      status = add_grad(p, x, &term);
+  }
+  clarke_matrix_clear(&term);
+  return status;
+}
+
+static clarke_status
 step_reverse(pass *p, size_t i)
 {
   const clarke_step *s = &p->f->g->steps[i];
@@ -347,6 +367,8 @@ step_reverse(pass *p, size_t i)
     return normalize_reverse(p, i, g);
   case CLARKE_MAX:
     return max_reverse(p, i, g);
+  case CLARKE_PRODUCT:
+    return product_reverse(p, s, g);
   }
   return CLARKE_OK;
 }

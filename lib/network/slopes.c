@@ -1,6 +1,7 @@
 #include "network/derivative.h"
 
 #include "exact/ball.h"
+#include "network/analytic.h"
 #include "network/piecewise.h"
 
 #include <math.h>
@@ -77,10 +78,27 @@ clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
   return CLARKE_OK;
 }
 
+/* Of a function of the argument, a ball for each. */
+static clarke_status
+ball_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *x, long precision, clarke_error *err)
+{
+  const size_t n = x->rows * x->cols;
+  arb_ptr y = _arb_vec_init((long)n);
+  clarke_status status;
+
+  for (size_t e = 0; e < n; e++) {
+    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
+    clarke_analytic_slope(y + e, y + e, step->function, precision + 10);
+  }
+  status = clarke_matrix_set_balls(s, x->rows, x->cols, y, precision, err);
+  _arb_vec_clear(y, (long)n);
+  return status;
+}
+
 /* sigmoid' = y (1 - y), tanh' = 1 - y^2, from the value's enclosure. */
 static clarke_status
-analytic_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *y,
-                clarke_error *err)
+sigmoid_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *y,
+               clarke_error *err)
 {
   clarke_matrix ones, square;
   double one = 1;
@@ -113,6 +131,18 @@ analytic_slopes(clarke_matrix *s, const clarke_step *step, const clarke_matrix *
   clarke_matrix_clear(&ones);
   clarke_matrix_clear(&square);
   return status;
+}
+
+static clarke_status
+analytic_slopes(clarke_matrix *s, const clarke_forward *f, const clarke_step *step, clarke_error *err)
+{
+  const clarke_matrix *x = &f->value[step->in[0].value], *y = &f->value[step->out];
+
+  if (step->function == CLARKE_EXP)
+    return clarke_matrix_copy(s, y, err);
+  return step->function == CLARKE_SIGMOID || step->function == CLARKE_TANH
+           ? sigmoid_slopes(s, step, y, err)
+           : ball_slopes(s, step, x, f->precision > 0 ? f->precision : 64, err);
 }
 
 /* Stores a rational at (i,j), refining the matrix's scale if it must. */
@@ -303,7 +333,7 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
       status = clarke_piecewise_slopes(&s->slope[i], f->constants, step,
                                        &f->value[step->in[0].value], f->piece[i], err);
     else if (step->kind == CLARKE_ANALYTIC && f->value[step->out].rows > 0)
-      status = analytic_slopes(&s->slope[i], step, &f->value[step->out], err);
+      status = analytic_slopes(&s->slope[i], f, step, err);
     else if (step->kind == CLARKE_MAX)
       status = route_winners(&s->route[i], f, i, err);
   }

@@ -1,6 +1,7 @@
 /* Forward mode. */
 #include "network/derivative.h"
 
+#include "network/contraction.h"
 #include "network/piecewise.h"
 
 #include <stdlib.h>
@@ -249,6 +250,25 @@ max_tangent(const pass *p, size_t i)
   return status;
 }
 
+/* d(a c) = da c + a dc. */
+static clarke_status
+product_tangent(const pass *p, const clarke_step *s)
+{
+  const size_t a = s->in[0].value, c = s->in[1].value;
+  clarke_matrix term;
+  clarke_status status = CLARKE_OK;
+
+  clarke_matrix_init(&term);
+  if (p->t[a].rows > 0)
+    status = clarke_contract(&p->t[s->out], s, &p->t[a], &p->f->value[c], p->err);
+  if (status == CLARKE_OK && p->t[c].rows > 0)
+    status = clarke_contract(&term, s, &p->f->value[a], &p->t[c], p->err);
+  if (status == CLARKE_OK)
+    status = add_to(&p->t[s->out], &term, p->f->n, p->err);
+  clarke_matrix_clear(&term);
+  return status;
+}
+
 static clarke_status
 step_tangent(const pass *p, size_t i)
 {
@@ -271,6 +291,8 @@ step_tangent(const pass *p, size_t i)
     return normalize_tangent(p, s);
   case CLARKE_MAX:
     return max_tangent(p, i);
+  case CLARKE_PRODUCT:
+    return product_tangent(p, s);
   }
   return CLARKE_OK;
 }

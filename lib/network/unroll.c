@@ -35,6 +35,8 @@ unroll_step(clarke_unrolling *u, const clarke_step *s)
     return clarke_unroll_normalize(u, s);
   case CLARKE_MAX:
     return clarke_unroll_max(u, s);
+  case CLARKE_PRODUCT:
+    return clarke_unroll_product(u, s);
   }
   return clarke_fail(u->err, CLARKE_EINTERNAL, "step of an unknown kind");
 }

@@ -19,6 +19,17 @@ entries_read(const clarke_graph *g, const clarke_step *s)
 }
 
 static bool
+product_is_valid(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_contraction *c = &s->contraction;
+
+  return s->n_in == 2 && !g->values[s->in[0].value].constant && !g->values[s->in[1].value].constant &&
+         g->values[s->out].count == c->blocks * c->rows * c->cols &&
+         map_is_valid(s->in[0].map, c->blocks * c->rows * c->inner, g->values[s->in[0].value].count, false) &&
+         map_is_valid(s->in[1].map, c->blocks * c->inner * c->cols, g->values[s->in[1].value].count, false);
+}
+
+static bool
 dense_is_valid(const clarke_graph *g, const clarke_step *s)
 {
   const clarke_dense *d = &s->dense;
@@ -68,7 +79,7 @@ operands_are_valid(const clarke_graph *g, const clarke_step *s, const size_t ste
 
     if (v == NULL || !(v->constant || o->value == g->input || v->producer < step))
       return false;
-    if (s->kind != CLARKE_DENSE && !map_is_valid(o->map, entries_read(g, s), v->count, holes))
+    if (s->kind != CLARKE_DENSE && s->kind != CLARKE_PRODUCT && !map_is_valid(o->map, entries_read(g, s), v->count, holes))
       return false;
   }
   return s->n_in > 0;
@@ -91,6 +102,8 @@ step_is_valid(const clarke_graph *g, size_t step)
     return s->n_in == 1 && pieces_are_valid(g, s);
   case CLARKE_MAX:
     return window_is_valid(g, s);
+  case CLARKE_PRODUCT:
+    return product_is_valid(g, s);
   case CLARKE_SOFTMAX:
     return g->values[s->out].count == s->groups * s->length * s->stride;
   case CLARKE_NORMALIZE:

@@ -1,5 +1,5 @@
-/* MatMul with a constant of rank 1 or 2 on either side, and Gemm. */
-#include "op/operator.h"
+/* MatMul with a constant of rank 1 or 2 on either side, or of two activations; and Gemm. */
+#include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,9 +69,12 @@ static clarke_status
 lower_matmul(clarke_lowering *low, clarke_error *err)
 {
   size_t w = clarke_lower_has(low, 1) && clarke_lower_value(low, 1)->constant ? 1 : 0;
-  clarke_status status = clarke_lower_weight(low, w, err);
+  const bool two = clarke_lower_activation(low, 0, NULL) == CLARKE_OK && clarke_lower_activation(low, 1, NULL) == CLARKE_OK;
   clarke_step *step;
+  clarke_status status = two ? CLARKE_OK : clarke_lower_weight(low, w, err);
 
+  if (two)
+    return clarke_lower_contraction(low, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - w, err);
   if (status != CLARKE_OK)

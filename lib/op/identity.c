@@ -1,8 +1,8 @@
 /* Identity, and Dropout as inference has it: x. */
-#include "op/operator.h"
+#include "op/lower.h"
 
-static clarke_status
-lower_identity(clarke_lowering *low, clarke_error *err)
+clarke_status
+clarke_lower_copy(clarke_lowering *low, clarke_error *err)
 {
   size_t rank, dims[CLARKE_MAX_RANK];
 
@@ -27,12 +27,12 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
   if (clarke_lower_has(low, 2) && (clarke_lower_integers(low, 2, &mode, &n, NULL) != CLARKE_OK ||
                                    n != 1 || mode[0] != 0))
     return clarke_lower_fail(low, err, "training mode is not supported: export for inference");
-  return lower_identity(low, err);
+  return clarke_lower_copy(low, err);
 }
 
 
 const clarke_op clarke_ops_identity[] = {
-  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_identity, .takes_negated = true},
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = clarke_lower_copy, .takes_negated = true},
   {.name = "Dropout",
    .forms = {{7, 1, 1, 1, "ratio:f"}, {12, 1, 3, 1, "seed:i"}},
    .lower = lower_dropout},

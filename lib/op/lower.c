@@ -52,8 +52,7 @@ clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err)
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
   if (!clarke_lower_value(low, i)->constant)
-    return clarke_lower_fail(low, err, "input %zu must be a constant; a product or quotient of "
-                                       "two activations is not supported", i);
+    return clarke_lower_fail(low, err, "input %zu must be a constant, and is an activation", i);
   if (clarke_lower_value(low, i)->real == NULL)
     return clarke_lower_fail(low, err, "input %zu must hold floats", i);
   return CLARKE_OK;

@@ -1,5 +1,5 @@
-/* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. */
-#include "op/operator.h"
+/* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. Mul of two activations is a product. */
+#include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +23,10 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   clarke_step *s;
   clarke_status status;
 
+  if (c == 2 && !divide && clarke_lower_has(low, 0) && clarke_lower_has(low, 1))
+    return clarke_lower_times(low, err);
   if (c == 2)
-    return clarke_lower_fail(low, err, "%s must be a constant", divide ? "the divisor"
-                                                                       : "one operand");
+    return clarke_lower_fail(low, err, "%s", divide ? "the divisor must be a constant" : "an input is missing");
   status = clarke_lower_weight(low, c, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - c, err);

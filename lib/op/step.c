@@ -34,6 +34,22 @@ clarke_step_is_analytic(const clarke_step *s)
   return s->kind == CLARKE_ANALYTIC || s->kind == CLARKE_SOFTMAX || s->kind == CLARKE_NORMALIZE;
 }
 
+bool
+clarke_step_ends_layer(const clarke_step *s)
+{
+  return clarke_step_has_kinks(s) || clarke_step_is_analytic(s) || s->kind == CLARKE_PRODUCT;
+}
+
+size_t
+clarke_step_factor(const clarke_step *s, size_t operand, size_t f, size_t k)
+{
+  const clarke_contraction *c = &s->contraction;
+  const size_t j = f % c->cols, i = f / c->cols % c->rows, b = f / c->cols / c->rows;
+
+  return clarke_operand_entry(&s->in[operand], operand == 0 ? (b * c->rows + i) * c->inner + k
+                                                            : (b * c->inner + k) * c->cols + j);
+}
+
 size_t
 clarke_step_group(const clarke_step *s, size_t f)
 {

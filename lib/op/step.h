@@ -12,8 +12,9 @@
  *   DENSE      y = W x over blocks of the feature axis (see clarke_dense)
  *   MAX        y[f] = max over i < width of x[map[f * width + i]], CLARKE_NONE being left out
  *   PIECEWISE  y[f] = p(x[f]), p continuous, its pieces polynomials of degree <= 2
- *   ANALYTIC   y[f] = sigmoid(x[f]) or tanh(x[f])
+ *   ANALYTIC   y[f] = sigmoid(x[f]), tanh(x[f]), ... (see clarke_function)
  *   SOFTMAX    softmax or log-softmax along one axis
+ *   PRODUCT    y = a c of two activations, over blocks of the feature axis (see clarke_contraction)
  *   NORMALIZE  y[f] = (x[f] - mean) / sqrt(var + epsilon), mean and (biased) variance over the group
  *              of entries that f is in (see clarke_grouping)
  *
@@ -80,6 +81,12 @@ typedef struct {
   size_t blocks, inner, outer, repeat;
 } clarke_dense;
 
+/* in[0], through its map, is laid out as (blocks, rows, inner), in[1] as (blocks, inner, cols), y as (blocks, rows, cols):
+ * y[b,i,j] is the sum over k of in[0][b,i,k] in[1][b,k,j]. */
+typedef struct {
+  size_t blocks, rows, inner, cols;
+} clarke_contraction;
+
 /* The feature axis is (blocks, groups, length): the entries [., g, .] of one sample are group g. With
  * `couples` it holds those of all samples: then no sample's activations can be told without the
  * others'. */
@@ -103,9 +110,13 @@ typedef struct {
 typedef enum {
   CLARKE_GATHER, CLARKE_SUM, CLARKE_SCALE, CLARKE_DENSE,
   CLARKE_PIECEWISE, CLARKE_ANALYTIC, CLARKE_SOFTMAX, CLARKE_NORMALIZE, CLARKE_MAX,
+  CLARKE_PRODUCT,
 } clarke_step_kind;
 
-typedef enum { CLARKE_SIGMOID, CLARKE_TANH } clarke_function;
+/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. */
+typedef enum {
+  CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
+} clarke_function;
 
 typedef struct clarke_op clarke_op;
 
@@ -126,6 +137,7 @@ typedef struct {
   bool log;                          /* SOFTMAX */
   size_t groups, length, stride;     /* SOFTMAX: the feature axis is (groups, length, stride) */
   clarke_grouping grouping;          /* NORMALIZE */
+  clarke_contraction contraction;    /* PRODUCT */
 } clarke_step;
 
 typedef struct {
@@ -154,6 +166,12 @@ bool clarke_step_has_kinks(const clarke_step *s);
 
 /* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
 bool clarke_step_is_analytic(const clarke_step *s);
+
+/* Does a layer's own part of the network end there: has the step kinks, or is it not linear in activations? */
+bool clarke_step_ends_layer(const clarke_step *s);
+
+/* Of a PRODUCT step: which entry of operand 0 or 1 is the factor k of entry f. */
+size_t clarke_step_factor(const clarke_step *s, size_t operand, size_t f, size_t k);
 
 /* Of a NORMALIZE step: the group of feature f; the entries of a group in a pass over n samples. */
 size_t clarke_step_group(const clarke_step *s, size_t f);

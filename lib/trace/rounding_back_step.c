@@ -1,10 +1,14 @@
 /* Bounds of gradients: what each kind of step hands on (docs/rounding-bound.md has the rules). */
 #include "trace/rounding_back.h"
+#include "network/analytic.h"
 #include "trace/rounding_dense.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Elementary functions are within 4 ulp: 8 units. */
+#define FUNCTION 8
 
 static void
 add(clarke_rounding_sum *s, size_t e, double error, double mass)
@@ -218,7 +222,21 @@ back_piecewise(const clarke_roundback *p, clarke_error *err)
   return status;
 }
 
-/* sigmoid' = y (1 - y), tanh' = 1 - y^2. */
+/* How far a computed slope may be from the exact one: of sigmoid and tanh, whose slope y (1 - y) or 1 - y^2 is computed of y,
+ * with y off by `off`, at most `top`; of others of x. */
+static double
+slope_apart(const clarke_roundback *p, double x_off, double off, double top)
+{
+  const clarke_function function = p->s->function;
+
+  if (function == CLARKE_SIGMOID || function == CLARKE_TANH)
+    return 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
+  if (function == CLARKE_EXP)
+    return off + clarke_roundoff_by(&p->r->by, FUNCTION, top);
+  return clarke_roundoff_sum(clarke_analytic_bend(function) * x_off, 2) + clarke_roundoff_by(&p->r->by, 2 * FUNCTION, 2)
+         + (function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0);
+}
+
 static void
 back_analytic(const clarke_roundback *p)
 {
@@ -227,11 +245,11 @@ back_analytic(const clarke_roundback *p)
   clarke_rounding_sum *to = target(p, p->s->in[0].value);
 
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
-    /* the value may be computed anew: within 8 units */
-    const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, 8, p->r->size[y][e]), top = p->r->size[y][e] + off;
+    /* the value may be computed anew */
+    const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]), top = p->r->size[y][e] + off;
     const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
                         + clarke_matrix_radius(slope, e / p->n, e % p->n);
-    const double apart = 2 * off * (1 + off) + clarke_roundoff_by(&p->r->by, 4, 1 + top * top);
+    const double apart = slope_apart(p, p->r->error[p->s->in[0].value][e], off, top);
 
     add(to, e, (size + apart) * p->error[e] + apart * p->size[e], (size + apart) * (p->size[e] + p->error[e]));
   }
@@ -341,6 +359,32 @@ back_max(const clarke_roundback *p)
     to->terms += readers(p, &p->s->in[0], p->count * p->s->width) + CLARKE_ROUNDBACK_SPARE;
 }
 
+/* To each factor the gradient times the other. */
+static void
+back_contraction(const clarke_roundback *p)
+{
+  const clarke_step *s = p->s;
+
+  for (size_t i = 0; i < 2; i++) {
+    const size_t other = s->in[1 - i].value;
+    clarke_rounding_sum *to = target(p, s->in[i].value);
+
+    for (size_t e = 0; to != NULL && e < p->count * p->n; e++)
+      for (size_t k = 0; k < s->contraction.inner; k++) {
+        const size_t at = clarke_step_factor(s, i, e / p->n, k) * p->n + e % p->n;
+        const size_t from = clarke_step_factor(s, 1 - i, e / p->n, k) * p->n + e % p->n;
+        const double size = p->r->size[other][from], off = p->r->error[other][from];
+
+        add(to, at, ((size + off) * p->error[e] + off * p->size[e]) * (1 + 0x1p-40),
+            (size + off) * (p->size[e] + p->error[e]) * (1 + 0x1p-40));
+      }
+    if (to != NULL)
+      to->terms += readers(p, &s->in[i], s->contraction.blocks * s->contraction.inner
+                                             * (i == 0 ? s->contraction.rows : s->contraction.cols))
+                     * (double)(i == 0 ? s->contraction.cols : s->contraction.rows) + CLARKE_ROUNDBACK_SPARE;
+  }
+}
+
 clarke_status
 clarke_roundback_rule(const clarke_roundback *p, clarke_error *err)
 {
@@ -367,6 +411,9 @@ clarke_roundback_rule(const clarke_roundback *p, clarke_error *err)
     return back_normalize(p, err);
   case CLARKE_MAX:
     back_max(p);
+    return CLARKE_OK;
+  case CLARKE_PRODUCT:
+    back_contraction(p);
   }
   return CLARKE_OK;
 }

@@ -1,6 +1,7 @@
 /* Bounds of activations, step by step (rounding.h; docs/rounding-bound.md has the rules). */
 #include "trace/rounding_dense.h"
 
+#include "network/analytic.h"
 #include "network/piecewise.h"
 
 #include <math.h>
@@ -197,11 +198,18 @@ static void
 analytic_errors(const pass *p)
 {
   const size_t x = p->s->in[0].value, y = p->s->out;
-  const double steepest = p->s->function == CLARKE_SIGMOID ? 0.25 : 1;
+  const clarke_function function = p->s->function;
+  const double steepest = clarke_analytic_steepest(function);
+  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH; /* 1 + erf, 1 + tanh: of the size of 1 */
+  const double threshold = function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0;
 
-  for (size_t e = 0; e < p->count * p->n; e++)
-    p->error[e] = clarke_roundoff_sum(steepest * p->r->error[x][e], 2)
-                  + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]);
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    const double off = p->r->error[x][e], size = p->r->size[y][e];
+    const double grown = function == CLARKE_EXP ? size * expm1(off) * (1 + 0x1p-40) : steepest * off;
+    const double top = function == CLARKE_EXP ? size + grown : whole ? 1 : size;
+
+    p->error[e] = clarke_roundoff_sum(grown + threshold, 4) + clarke_roundoff_by(&p->r->by, FUNCTION, top);
+  }
 }
 
 /* The largest error in a softmax's line, and what the difference from its maximum rounds: of entries x, stride apart. */
@@ -300,6 +308,28 @@ compare_recorded(clarke_roundoff *r, size_t v)
   mpq_clears(exact, rec, NULL);
 }
 
+/* |a| q + p |c| + p q, p and q being the errors of the factors, and what a sum of so many products rounds. */
+static void
+product_errors(const pass *p)
+{
+  const clarke_step *s = p->s;
+  const size_t n = s->contraction.inner;
+
+  for (size_t e = 0; e < p->count * p->n; e++) {
+    double error = 0, mass = 0;
+
+    for (size_t k = 0; k < n; k++) {
+      const size_t x = s->in[0].value, a = clarke_step_factor(s, 0, e / p->n, k) * p->n + e % p->n;
+      const size_t z = s->in[1].value, c = clarke_step_factor(s, 1, e / p->n, k) * p->n + e % p->n;
+
+      error += p->r->size[x][a] * p->r->error[z][c] + p->r->error[x][a] * top(p, z, c);
+      mass += top(p, x, a) * top(p, z, c);
+    }
+    p->error[e] = clarke_roundoff_sum(error, 4 * n + 4)
+                  + clarke_roundoff_by(&p->r->by, (double)n + SPARE, clarke_roundoff_sum(mass, 2 * n + 2));
+  }
+}
+
 static clarke_status
 step_errors(const pass *p, clarke_error *err)
 {
@@ -325,6 +355,9 @@ step_errors(const pass *p, clarke_error *err)
     return normalize_errors(p, err);
   case CLARKE_MAX:
     max_errors(p);
+    return CLARKE_OK;
+  case CLARKE_PRODUCT:
+    product_errors(p);
   }
   return CLARKE_OK;
 }

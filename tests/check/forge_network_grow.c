@@ -353,12 +353,30 @@ put_log_sum(network *net, const size_t *x, size_t n)
   return put_action(net, DO_LOG, 1, &sum);
 }
 
+/* exp(x), or log(1 + exp(x)) */
+static size_t
+exponential_entry(network *net, size_t x, size_t f, size_t softplus)
+{
+  size_t e = put_action(net, DO_EXP, 1, &x);
+
+  (void)f;
+  if (!softplus)
+    return e;
+  e = put_linear(net, 1, &e, NULL, (small){1, 1});
+  return put_action(net, DO_LOG, 1, &e);
+}
+
 static void
 grow_analytic(network *net)
 {
-  size_t which = draw_below(net->state, 4), n = row_of(&net->now);
+  size_t which = draw_below(net->state, 6), n = row_of(&net->now);
   activation next;
 
+  if (which > 3) {
+    next_node(net, &next, which == 4 ? "Exp" : "Softplus", "");
+    map_entries(net, &next, exponential_entry, which == 5);
+    return;
+  }
   if (which < 2 || net->now.rank > 1) {
     bool tanh = which & 1;
 
@@ -435,14 +453,16 @@ static void
 grow_residual(network *net)
 {
   const activation other = *some_kept(net);
-  bool sub = draw_below(net->state, 2);
+  static const char *const ops[] = {"Add", "Sub", "Mul"};
+  size_t op = draw_below(net->state, 3);
   activation next;
 
-  next_node(net, &next, sub ? "Sub" : "Add", other.at);
+  next_node(net, &next, ops[op], other.at);
   for (size_t s = 0; s < net->samples; s++)
     for (size_t f = 0; f < row_of(&next); f++)
-      next.y[s][f] = put_linear(net, 2, (size_t[]){net->now.y[s][f], other.y[s][f]},
-                                (small[]){{1, 1}, {sub ? -1 : 1, 1}}, (small){0, 1});
+      next.y[s][f] = op == 2 ? put_product(net, net->now.y[s][f], other.y[s][f])
+                             : put_linear(net, 2, (size_t[]){net->now.y[s][f], other.y[s][f]},
+                                          (small[]){{1, 1}, {op == 1 ? -1 : 1, 1}}, (small){0, 1});
   net->now = next;
 }
 

@@ -1301,13 +1301,34 @@ def operators():
         "pad-rows": ([node("Mul", ["x", "m"], ["y"]), constant("p", ints(1, 0, 2, 1)), node("Pad", ["y", "p"], ["out"])],
                      [3, 2], 2, dict(m=dyadic(3, 2)), 18),
     }
+    gated = lambda: {  # noqa: E731
+        "products": ([node("MatMul", ["x", "w"], ["q"]), node("MatMul", ["x", "v"], ["k"]),
+                      node("Transpose", ["k"], ["t"], perm=[0, 2, 1]), node("MatMul", ["q", "t"], ["a"]),
+                      node("Relu", ["a"], ["r"]), node("MatMul", ["r", "k"], ["b"]), number("two", 2),
+                      node("Pow", ["k", "two"], ["k2"]), node("Mul", ["k2", "q"], ["c"]), node("Add", ["b", "c"], ["d"]),
+                      node("ReduceMean", ["q"], ["m"], axes=[1]), node("Mul", ["k", "m"], ["e"]), node("Add", ["d", "e"], ["out"])],
+                     [4, 2], 2, dict(w=np.sign(dyadic(2, 2)), v=np.sign(dyadic(2, 2))), 17),
+        "functions": ([node("MatMul", ["x", "w"], ["y"]), node("Erf", ["y"], ["y1"]), node("Exp", ["y"], ["y2"]),
+                       node("Softplus", ["y"], ["y3"]), node("Gelu", ["y"], ["y4"]),
+                       node("Gelu", ["y"], ["y5"], approximate="tanh"), node("Mish", ["y"], ["y6"]),
+                       node("Swish", ["y"], ["y7"]), node("Sub", ["y1", "y2"], ["s1"]), node("Add", ["s1", "y3"], ["s2"]),
+                       node("Add", ["s2", "y4"], ["s3"]), node("Sub", ["s3", "y5"], ["s4"]), node("Add", ["s4", "y6"], ["s5"]),
+                       node("Mul", ["s5", "y7"], ["out"])],
+                      [3], 4, dict(w=dyadic(3, 4) / 8), 24),
+        # Of a flat image: gates alike for entries alike.
+        "gates": ([node("Conv", ["x", "w", "b"], ["y"]), node("HardSigmoid", ["y"], ["g"], alpha=0.25),
+                   node("Mul", ["y", "g"], ["z"]), node("MaxPool", ["z"], ["p"], kernel_shape=[2, 2]), node("Relu", ["p"], ["out"])],
+                  [2, 4, 4], 2, dict(w=dyadic(3, 2, 2, 2), b=dyadic(3)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
-    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest)):
+    for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
+                                                                  later(gated)):
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         rows = name.endswith("-rows")
         save(f"op-{name}.onnx", nodes, shape if rows else ["N"] + shape, None, parameters, opset)
         x = dyadic(samples, *shape)
+        x[...] = x[:, :, :1, :1] if name == "gates" else x
         batch(f"op-{name}.npz", x)
         reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")))
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
@@ -1322,7 +1343,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact"]
+           "layer-exact", "functions"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -1851,7 +1872,7 @@ def refusals():
         yield one("its input must be an activation", "Tanh", ["w"])
         yield one("the axis must be 1", "Flatten", axis=2)
         yield one("the axis must be 1", "Flatten", axis=0)
-        yield one("allowzero is not supported", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
+        yield one("not a shape", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
         for shape in [(0, -2), (0, -1, -1), (0, 2, 4, 0), (0, 2, 4, 1, 0)]:
             yield one("not a shape", "Reshape", ["x", "i"], [ints(*shape)])
         for shape in [(0, 7), (0, 2, 2), (0, 3, -1)]:
@@ -1876,11 +1897,12 @@ def refusals():
         yield one("an operand must be an activation, and a divisor a constant", "Add", ["s", "b"])
         yield one("an operand must be an activation, and a divisor a constant", "Div", ["one", "x"])
         yield one("an operand must be an activation, and a divisor a constant", "Div", ["s", "b"])
-        yield one("one operand must be a constant", "Mul", ["x", "x"])
+        yield one("one operand must be a constant", "Div", ["x", "x"])
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
-            yield one("not an activation and a constant with the right number of axes", "MatMul", inputs)
+            yield one("two activations that are no matrices" if inputs == ["x", "x"] else
+                      "not an activation and a constant with the right number of axes", "MatMul", inputs)
         yield one("not an activation and a constant with the right number of axes", "Gemm", ["x", "w"])
         flat = [node("Flatten", ["x"], ["f"])]
         yield one("or transA", "Gemm", ["f", "w"], flat, transA=1)
@@ -1987,6 +2009,21 @@ def refusals():
         yield "the operator is of another domain", [node("Clamp", ["x"], ["out"])], 17
         yield "the operator is of another domain", [helper.make_node("Relu", ["x"], ["out"], "it", domain="clarke")], 17
         yield one("the operator is not supported", "NegativeLogLikelihoodLoss", ["x", "y"])
+        # functions and products
+        yield one("newer than the model's operator set", "Gelu")
+        yield one("newer than the model's operator set", "Erf", opset=8)
+        yield one("approximate is neither none nor tanh", "Gelu", opset=20, approximate="erf")
+        yield one("an attribute is not supported", "Gelu", opset=20, alpha=1.0)
+        yield one("alpha is not 1", "Swish", opset=24, alpha=2.0)
+        yield one("its input must be an activation", "Exp", ["w"])
+        yield one("its input must be an activation", "Pow", ["w", "one"])
+        for exponent in ["x", "s", "zero"]:
+            yield one("the exponent is no whole number from 1 to 8" if exponent == "zero" else "the exponent is not one constant number",
+                      "Pow", ["x", exponent])
+        yield one("is used in two ways", "Pow", ["y", "one"], [node("Mul", ["x", "one"], ["y"])])
+        yield one(fit, "Mul", ["x", "p"], [node("Transpose", ["x"], ["p"], perm=[0, 2, 1])])
+        yield one(mixed, "MatMul", ["g", "f"], [*flat, node("ReduceMean", ["f"], ["g"], axes=[1])])
+        yield one("the batch axis does not stay first", "MatMul", ["p", "x"], [node("ReduceMean", ["x"], ["p"], axes=[2], keepdims=0)])
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"

@@ -2,6 +2,7 @@
  * by ONNX's reference evaluator (stored), gradients by tangents and tangents by differences. */
 #include "cell.h"
 #include "elementary.h"
+#include "function.h"
 #include "gradient.h"
 #include "identity.h"
 #include "line.h"
@@ -216,6 +217,111 @@ START_TEST(functions_enclose)
 }
 END_TEST
 
+/* sqrt(n / d) where d is not 0, else sqrt(n / pi) */
+static void
+root_by_mpfr(mpfr_t y, unsigned long n, unsigned long d)
+{
+  mpfr_set_ui(y, d, MPFR_RNDN);
+  if (d == 0)
+    mpfr_const_pi(y, MPFR_RNDN);
+  mpfr_ui_div(y, n, y, MPFR_RNDN);
+  mpfr_sqrt(y, y, MPFR_RNDN);
+}
+
+/* The function of q, or its derivative: of NORMAL by erf and exp, of NORMAL_TANH by exp. */
+static void
+smooth_by_mpfr(mpfr_t y, function f, bool slope, const rational *q)
+{
+  mpfr_t x, t, u;
+
+  mpfr_inits2(2000, x, t, u, (mpfr_ptr)NULL);
+  mpfr_set_q(x, q, MPFR_RNDN);
+  mpfr_exp(y, x, MPFR_RNDN);
+  if (f == F_SOFTPLUS && slope) { /* e / (1 + e) */
+    mpfr_add_ui(t, y, 1, MPFR_RNDN);
+    mpfr_div(y, y, t, MPFR_RNDN);
+  } else if (f == F_SOFTPLUS)
+    mpfr_log1p(y, y, MPFR_RNDN);
+  if (f == F_ERF || f == F_NORMAL) {
+    root_by_mpfr(t, 1, f == F_NORMAL ? 2 : 1);
+    mpfr_mul(x, x, t, MPFR_RNDN);
+    mpfr_erf(y, x, MPFR_RNDN);
+    mpfr_sqr(u, x, MPFR_RNDN);
+    mpfr_neg(u, u, MPFR_RNDN);
+    mpfr_exp(u, u, MPFR_RNDN);
+    root_by_mpfr(t, 4, 0);
+    mpfr_mul(u, u, t, MPFR_RNDN);
+    if (f == F_NORMAL) {
+      mpfr_add_ui(y, y, 1, MPFR_RNDN);
+      mpfr_div_2ui(y, y, 1, MPFR_RNDN);
+      root_by_mpfr(t, 1, 8);
+      mpfr_mul(u, u, t, MPFR_RNDN);
+    }
+    if (slope)
+      mpfr_set(y, u, MPFR_RNDN);
+  }
+  if (f == F_NORMAL_TANH) {
+    mpfr_sqr(t, x, MPFR_RNDN);
+    mpfr_mul_ui(t, t, 44715, MPFR_RNDN);
+    mpfr_div_ui(t, t, 1000000, MPFR_RNDN);
+    root_by_mpfr(u, 8, 0);
+    mpfr_mul(x, x, u, MPFR_RNDN);
+    mpfr_mul_ui(y, t, 3, MPFR_RNDN);
+    mpfr_add_ui(y, y, 1, MPFR_RNDN);
+    mpfr_mul(y, y, u, MPFR_RNDN); /* the derivative of z */
+    mpfr_add_ui(t, t, 1, MPFR_RNDN);
+    mpfr_mul(t, t, x, MPFR_RNDN); /* z */
+    mpfr_neg(t, t, MPFR_RNDN);
+    mpfr_exp(t, t, MPFR_RNDN);
+    mpfr_add_ui(u, t, 1, MPFR_RNDN);
+    mpfr_ui_div(u, 1, u, MPFR_RNDN); /* its sigmoid; t times that is 1 less it */
+    mpfr_mul(y, y, t, MPFR_RNDN);
+    mpfr_mul(y, y, u, MPFR_RNDN);
+    mpfr_mul(y, y, u, MPFR_RNDN);
+    if (!slope)
+      mpfr_set(y, u, MPFR_RNDN);
+  }
+  mpfr_clears(x, t, u, (mpfr_ptr)NULL);
+}
+
+/* At a point, narrow; then of an interval around it, which holds that. */
+START_TEST(smooth_functions_enclose)
+{
+  mpfr_t value;
+
+  mpfr_init2(value, 2000);
+  session_set_bits(_i % 2 == 0 ? 64 : 200);
+  for (int round = 0; round < 400; round++) {
+    const function f = (function)(round % 5);
+    const bool slope = round / 5 % 2;
+    interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
+    rational r = rational_zero();
+
+    draw_rational(&x.lo, draw(3) == 0 ? 40 : 4);
+    if (draw(4) == 0)
+      mpq_div_2exp(&x.lo, &x.lo, draw(300));
+    if (f == F_EXP && mpq_cmp_ui(&x.lo, 4, 1) > 0) /* an end of a large one is far from the other */
+      mpq_div_2exp(&x.lo, &x.lo, 4);
+    mpq_set(&x.hi, &x.lo);
+    (slope ? function_slope : function_value)(&y, f, &x);
+    smooth_by_mpfr(value, f, slope, &x.lo);
+    check_encloses_within(&y, value, 16);
+    mpq_set_ui(&r, 1 + draw(100), 500);
+    mpq_canonicalize(&r);
+    mpq_add(&x.hi, &x.hi, &r);
+    mpq_sub(&x.lo, &x.lo, &r);
+    (slope ? function_slope : function_value)(&wide, f, &x);
+    ck_assert(mpq_cmp(&wide.lo, &y.hi) <= 0 && mpq_cmp(&wide.hi, &y.lo) >= 0);
+    mpq_clear(&r);
+    interval_clear(&x);
+    interval_clear(&y);
+    interval_clear(&wide);
+  }
+  mpfr_clear(value);
+  session_set_bits(64);
+}
+END_TEST
+
 /* The series of f(1/2 + t + t^2) to t^8, summed at a small t, beside the value there. */
 START_TEST(series_are_taylors)
 {
@@ -334,7 +440,8 @@ static const struct {
             {"op-means", true, true}, {"op-pads", true, true}, {"op-norm", true, true},
             {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
             {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
-            {"op-norm-root", false, false}, {"op-smooth", false, false},
+            {"op-products", true, true}, {"op-gates", true, true},
+            {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
             {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
             {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false},
             /* no gradient: all of its Relus are off */
@@ -457,7 +564,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
-  "op-smooth", "op-softmax-old", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-gates", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
   "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
   "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
   "global-alike-i", "global-line"};
@@ -520,7 +627,7 @@ static const struct {
     {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
     {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
     {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
-    {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-products", 1}, {"op-functions", 0}, {"op-gates", 12}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
     {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
     {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
     {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};
@@ -594,7 +701,7 @@ static const struct {
   const char *name;
   size_t least; /* pairs of entries with one identity that is no constant */
 } alike[] = {{"flat", 100}, {"blank", 50}, {"tied", 3}, {"tied-relu", 0}, {"opposed", 0}, {"norm-flat", 6},
-             {"norm-pool", 0}, {"conv", 0}, {"op-pools", 0}, {"op-norm-root", 0}, {"op-instance", 0},
+             {"norm-pool", 0}, {"op-gates", 20}, {"conv", 0}, {"op-pools", 0}, {"op-norm-root", 0}, {"op-instance", 0},
              {"global-flat-i", 4}, {"global-most-i", 20}, {"global-most-g", 20}, {"global-alike-g", 6}, {"global-line", 0}};
 
 /* Entries of one identity stay equal when the weights move; what is constant stays. */
@@ -903,12 +1010,13 @@ int
 main(void)
 {
   TCase *t = tests_of("check values");
-  const int n = sizeof nets / sizeof *nets, rational_nets = n - 9;
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 10;
 
   tcase_add_test(t, hashes_agree_with_libcrypto);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);
   tcase_add_test(t, wide_softmax_contains_its_points);
   tcase_add_loop_test(t, functions_enclose, 0, 2);
+  tcase_add_loop_test(t, smooth_functions_enclose, 0, 2);
   tcase_add_loop_test(t, series_are_taylors, 0, 7);
   tcase_add_test(t, what_is_exact_stays_exact);
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);

@@ -82,6 +82,10 @@ def pointwise(rng):
     yield "sigmoid", one("Sigmoid")
     yield "tanh", one("Tanh")
     yield "identity-dropout", one("Identity").then("Dropout")
+    for op, opset, attributes in (("Exp", 17, {}), ("Erf", 17, {}), ("Softplus", 17, {}), ("Gelu", 20, {}),
+                                  ("Gelu", 20, {"approximate": "tanh"}), ("Mish", 18, {}), ("Swish", 24, {})):
+        yield op.lower() + "-tanh" * bool(attributes), one(op, opset=opset, **attributes).then("Relu")
+    yield "pow", one("Pow", 3.0).then("Relu")
     yield "softmax", one("Softmax", axis=1)
     yield "logsoftmax", one("LogSoftmax")
 
@@ -110,6 +114,38 @@ def arithmetic(rng):
 
     g = Graph(rng, [4], first=1).dense(4, 4).then("Neg").then("Relu").dense(4, 4).then("Neg")
     yield "negated", g.then("Relu").then("Neg").dense(4, 3)
+
+
+def bilinear(rng):
+    """Products of activations: gates, squeeze and excitation, attention."""
+    g = Graph(rng, [4]).dense(4, 6)
+    first = g.last
+    g.dense(6, 6).then("HardSigmoid", alpha=0.25).then("Mul", before=[first]).then("Relu")
+    yield "gate", g.dense(6, 3)
+
+    g = Graph(rng, [4, 4, 4])
+    g.then("Conv", g.parameter(4, 4, 1, 1)).then("Relu")
+    first = g.last
+    g.then("GlobalAveragePool").then("Conv", g.parameter(4, 4, 1, 1)).then("HardSigmoid")
+    g.then("Mul", first).then("HardSwish").then("ReduceMean", axes=[2, 3], keepdims=0)
+    yield "excitation", g.dense(4, 3)
+
+    g = Graph(rng, [4, 3])
+    names = []
+    for _ in range(3):
+        g.last = "x"
+        names.append(g.then("MatMul", g.parameter(3, 4)).last)
+    g.last = names[0]
+    g.then("Transpose", perm=[0, 2, 1])
+    g.then("MatMul", before=[names[1]]).then("LeakyRelu", alpha=0.25)
+    g.then("MatMul", names[2]).then("Relu").then("Flatten")
+    yield "attention-relu", g.dense(16, 3)
+
+    g = Graph(rng, [3, 2])
+    g.then("MatMul", g.parameter(2, 2)).then("Unsqueeze", g.constant([1], np.int64))
+    first = g.last
+    g.then("Transpose", perm=[0, 2, 1, 3])
+    yield "product-spread", g.then("Mul", first).then("Relu").then("Flatten").dense(18, 3)
 
 
 def shapes(rng):
@@ -267,7 +303,7 @@ def normalized(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

@@ -284,6 +284,9 @@ OPERATORS = {
     "HardSigmoid": hard_sigmoid, "HardSwish": pointwise(F.hardswish, -3, 3),
     "Abs": pointwise(torch.abs, 0),
     "Sigmoid": pointwise(torch.sigmoid), "Tanh": pointwise(torch.tanh),
+    "Exp": pointwise(torch.exp), "Erf": pointwise(torch.erf), "Mish": pointwise(F.mish), "Swish": pointwise(F.silu),
+    "Softplus": pointwise(lambda x: F.softplus(x, threshold=1000)), "Pow": binary(torch.pow),
+    "Gelu": lambda args, attr, opset, batched: F.gelu(args[0], approximate=attr.get("approximate", b"none").decode()),
     "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda args, attr, opset, batched: args[0].mean(
         list(range(2, args[0].dim())), keepdim=True),

@@ -12,6 +12,7 @@ typedef struct {
   size_t rank, dims[CLARKE_MAX_RANK];
   size_t n_names;
   double (*number)(uint64_t *state); /* weights and inputs */
+  bool products; /* of activations, too */
 } growing;
 
 static inline const char *
@@ -185,6 +186,34 @@ grow_sum_of_two(growing *g)
   grow_node(g, draw_below(g->state, 2) ? "Add" : "Sub", before, first);
 }
 
+/* The activation times a function of it, entry by entry; or its last two axes as a matrix times the transposed one. */
+static inline void
+grow_product_of_two(growing *g)
+{
+  char before[16];
+  long perm[CLARKE_MAX_RANK + 2];
+
+  strcpy(before, g->at);
+  if (g->rank < 2 || draw_below(g->state, 2)) {
+    grow_node(g, draw_below(g->state, 2) ? "LeakyRelu" : "HardSigmoid", NULL, false);
+    grow_node(g, "Mul", before, draw_below(g->state, 2));
+    return;
+  }
+  for (size_t a = 0; a <= g->rank; a++)
+    perm[a] = (long)a;
+  perm[g->rank] = (long)g->rank - 1;
+  perm[g->rank - 1] = (long)g->rank;
+  perm[g->rank + 1] = SHAPE_END;
+  attr_ints(grow_node(g, "Transpose", NULL, false), "perm", perm);
+  if (draw_below(g->state, 2)) {
+    grow_node(g, "MatMul", before, true);
+    g->dims[g->rank - 1] = g->dims[g->rank - 2];
+  } else {
+    grow_node(g, "MatMul", before, false);
+    g->dims[g->rank - 2] = g->dims[g->rank - 1];
+  }
+}
+
 static inline void
 grow_clip(growing *g)
 {
@@ -305,6 +334,10 @@ grow_once(growing *g)
 {
   static const char *const arithmetic[] = {"Add", "Sub", "Mul", "Div", "Add"};
 
+  if (g->products && draw_below(g->state, 3) == 0) {
+    grow_product_of_two(g);
+    return;
+  }
   switch (draw_below(g->state, 8)) {
   case 0:
   case 1:
@@ -329,7 +362,7 @@ grow_once(growing *g)
 
 /* A model of about that many nodes, and a batch. */
 static inline clarke_tensor
-grow_model(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes)
+grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products)
 {
   long shape[CLARKE_MAX_RANK + 2] = {0}, batch[CLARKE_MAX_RANK + 2] = {0};
   clarke_tensor x;
@@ -337,6 +370,7 @@ grow_model(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_
   memset(g, 0, sizeof *g);
   g->state = state;
   g->number = number;
+  g->products = products;
   model_begin(&g->m, 16);
   g->rank = 1 + draw_below(state, 3);
   shape[0] = -1;
@@ -358,6 +392,13 @@ grow_model(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_
   for (size_t e = 0; e < x.count; e++)
     x.real[e] = number(state);
   return x;
+}
+
+/* The same without products of activations: piecewise linear but for HardSwish. */
+static inline clarke_tensor
+grow_model(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes)
+{
+  return grow_network(g, state, number, nodes, false);
 }
 
 #endif

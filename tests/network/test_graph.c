@@ -378,7 +378,7 @@ START_TEST(products)
   refused(SHAPE(5, 3,), "'/y' (MatMul): the output would have no entries");
   begin(16, SHAPE(-1, 3,));
   node("MatMul", "x,x");
-  refused(SHAPE(5, 3,), "must be a constant; a product or quotient of two activations");
+  refused(SHAPE(5, 3,), "two activations that are no matrices, or whose axes do not fit");
 }
 END_TEST
 
@@ -474,7 +474,14 @@ START_TEST(broadcasting)
   gives(SHAPE(5, 2, 3,), SHAPE(2, 3,));
   begin(16, SHAPE(-1, 2,));
   node("Mul", "x,x");
-  refused(SHAPE(5, 2,), "'/y' (Mul): one operand must be a constant");
+  gives(SHAPE(5, 2,), SHAPE(2,));
+  begin(16, SHAPE(-1, 2, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "z"), "perm", SHAPE(0, 2, 1,));
+  node("MatMul", "x,z");
+  gives(SHAPE(5, 2, 3,), SHAPE(2, 2,));
+  begin(16, SHAPE(-1, 2,));
+  node("Div", "x,x");
+  refused(SHAPE(5, 2,), "'/y' (Div): the divisor must be a constant");
   begin(16, SHAPE(-1, 2,));
   floats("c", SHAPE(2,), 1);
   node("Div", "c,x");

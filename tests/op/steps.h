@@ -105,6 +105,23 @@ steps_dense(steps_run *r, const clarke_step *s, size_t f)
 }
 
 static inline void
+steps_product(steps_run *r, const clarke_step *s, size_t f)
+{
+  const clarke_contraction *c = &s->contraction;
+  size_t j = f % c->cols, i = f / c->cols % c->rows, b = f / c->cols / c->rows;
+  mpq_t term;
+
+  steps_require(r->g->values[s->out].count == c->blocks * c->rows * c->cols && s->n_in == 2);
+  mpq_init(term);
+  for (size_t k = 0; k < c->inner; k++) {
+    mpq_mul(term, *steps_entry(r, &s->in[0], (b * c->rows + i) * c->inner + k),
+            *steps_entry(r, &s->in[1], (b * c->inner + k) * c->cols + j));
+    mpq_add(r->value[s->out][f], r->value[s->out][f], term);
+  }
+  mpq_clear(term);
+}
+
+static inline void
 steps_max(steps_run *r, const clarke_step *s, size_t f)
 {
   bool begun = false;
@@ -178,6 +195,9 @@ steps_one(steps_run *r, const clarke_step *s, size_t f)
     return;
   case CLARKE_PIECEWISE:
     steps_piecewise(r, s, f);
+    return;
+  case CLARKE_PRODUCT:
+    steps_product(r, s, f);
     return;
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:

@@ -90,6 +90,7 @@ clarke_status clarke_filter_scale(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_dense(clarke_filter *f, const clarke_step *s);
 /* In a fine pass: y, whose room is there, from an operand that may be a deferred GATHER's. */
 clarke_status clarke_filter_dense_fine(clarke_filter *f, const clarke_step *s, clarke_enclosure *y);
+clarke_status clarke_filter_product(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_normalize(clarke_filter *f, const clarke_step *s);
 /* With kinks: piece (entries, feature-major) is filled, *open grows by the entries left open; ties[j] by the windows of
  * sample j that are decided because their largest entries are identical. */

@@ -207,6 +207,30 @@ of_normalize(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
   return clarke_key_settle(&k, clarke_identity_is_constant(group), s->out, f * ids->n + j);
 }
 
+/* By its pairs of factors, of which those with a zero are left out. */
+static clarke_identity
+of_product(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
+{
+  clarke_key k = clarke_key_begin(ids, BY_STRUCTURE, s->out);
+  bool constant = true, zero = true;
+
+  for (size_t i = 0; i < s->contraction.inner; i++) {
+    const clarke_identity a = clarke_identity_of(ids, s->in[0].value, clarke_step_factor(s, 0, f, i), j);
+    const clarke_identity c = clarke_identity_of(ids, s->in[1].value, clarke_step_factor(s, 1, f, i), j);
+    const bool nothing = a == CLARKE_IDENTITY_ZERO || c == CLARKE_IDENTITY_ZERO;
+
+    clarke_key_put(&k, nothing ? CLARKE_IDENTITY_ZERO : a);
+    clarke_key_put(&k, nothing ? CLARKE_IDENTITY_ZERO : c);
+    constant = constant && (nothing || (clarke_identity_is_constant(a) && clarke_identity_is_constant(c)));
+    zero = zero && nothing;
+  }
+  if (zero) {
+    free(k.word);
+    return CLARKE_IDENTITY_ZERO;
+  }
+  return clarke_key_settle(&k, constant, s->out, f * ids->n + j);
+}
+
 /* Of ANALYTIC and SOFTMAX: its number where its arguments are constant and that is rational; else itself only. */
 static clarke_identity
 of_analytic(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
@@ -240,6 +264,8 @@ clarke_identity_of_step(clarke_identities *ids, const clarke_step *s, size_t val
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
     return of_analytic(ids, s, f, j);
+  case CLARKE_PRODUCT:
+    return of_product(ids, s, f, j);
   case CLARKE_MAX: /* touched */
   case CLARKE_GATHER:
     break;

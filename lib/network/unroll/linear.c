@@ -222,3 +222,25 @@ clarke_unroll_dense(clarke_unrolling *u, const clarke_step *s)
   free(products);
   return status;
 }
+
+/* Products, and their sum. */
+clarke_status
+clarke_unroll_product(clarke_unrolling *u, const clarke_step *s)
+{
+  const size_t n = s->contraction.inner;
+  clarke_status status = clarke_unroll_make_room(u, n);
+
+  for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++) {
+    for (size_t k = 0; k < n && status == CLARKE_OK; k++)
+      status = clarke_unroll_add_product(u, n == 1 ? &u->at[s->out][f] : &u->in[k], CLARKE_DO_PRODUCT,
+                                         clarke_unroll_entry(u, s->in[0].value, clarke_step_factor(s, 0, f, k)),
+                                         clarke_unroll_entry(u, s->in[1].value, clarke_step_factor(s, 1, f, k)));
+    if (n == 1 || status != CLARKE_OK)
+      continue;
+    for (size_t k = 0; k < n; k++)
+      mpq_set_ui(u->coef[k], 1, 1);
+    mpq_set_ui(u->constant, 0, 1);
+    status = clarke_unroll_add_linear(u, &u->at[s->out][f], n, u->constant);
+  }
+  return status;
+}

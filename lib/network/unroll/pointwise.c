@@ -63,14 +63,38 @@ clarke_unroll_max(clarke_unrolling *u, const clarke_step *s)
   return status;
 }
 
+/* log(1 + exp(x)) */
+static clarke_status
+unroll_softplus(clarke_unrolling *u, size_t *at, size_t x)
+{
+  clarke_status status = clarke_unroll_make_room(u, 1);
+
+  if (status == CLARKE_OK)
+    status = clarke_code_add_analytic(u->p, &u->in[0], CLARKE_FN_EXP, x, u->err);
+  mpq_set_ui(u->constant, 1, 1);
+  if (status == CLARKE_OK) {
+    mpq_set_ui(u->coef[0], 1, 1);
+    status = clarke_unroll_add_linear(u, at, 1, u->constant);
+  }
+  return status == CLARKE_OK ? clarke_code_add_analytic(u->p, at, CLARKE_FN_LOG, *at, u->err) : status;
+}
+
 clarke_status
 clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
 {
-  clarke_analytic f = s->function == CLARKE_TANH ? CLARKE_FN_TANH : CLARKE_FN_SIGMOID;
+  clarke_analytic f = s->function == CLARKE_TANH  ? CLARKE_FN_TANH
+                      : s->function == CLARKE_EXP ? CLARKE_FN_EXP
+                                                  : CLARKE_FN_SIGMOID;
   clarke_status status = CLARKE_OK;
 
-  for (size_t e = 0; status == CLARKE_OK && e < u->g->values[s->out].count; e++)
-    status = clarke_code_add_analytic(u->p, &u->at[s->out][e], f,
-                                      clarke_unroll_entry(u, s->in[0].value, e), u->err);
+  if (s->function == CLARKE_ERF || s->function == CLARKE_NORMAL || s->function == CLARKE_NORMAL_TANH)
+    return clarke_fail(u->err, CLARKE_EINPUT, "%s: node '%s' (%s): programs have no such function; ask `clarke audit`",
+                       u->g->file, s->name, s->op->name);
+  for (size_t e = 0; status == CLARKE_OK && e < u->g->values[s->out].count; e++) {
+    const size_t x = clarke_unroll_entry(u, s->in[0].value, e);
+
+    status = s->function == CLARKE_SOFTPLUS ? unroll_softplus(u, &u->at[s->out][e], x)
+                                            : clarke_code_add_analytic(u->p, &u->at[s->out][e], f, x, u->err);
+  }
   return status;
 }

@@ -44,6 +44,7 @@ clarke_status clarke_unroll_sum(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_scale(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_dense(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_piecewise(clarke_unrolling *u, const clarke_step *s);
+clarke_status clarke_unroll_product(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_max(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s);
 clarke_status clarke_unroll_softmax(clarke_unrolling *u, const clarke_step *s);

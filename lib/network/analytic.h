@@ -1,0 +1,19 @@
+/* The functions of ANALYTIC steps, of balls. */
+#ifndef CLARKE_NETWORK_ANALYTIC_H
+#define CLARKE_NETWORK_ANALYTIC_H
+
+#include "exact/ball.h"
+#include "op/step.h"
+
+/* The function of x, and its derivative; y may be x. */
+void clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long precision);
+void clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long precision);
+
+/* PyTorch's softplus is x where x > 20: log(1 + exp(-x)) is left out there, less than this; its slope is then 1. */
+#define CLARKE_SOFTPLUS_LEFT 0x1p-28
+
+/* At least the absolute value of the function's first and second derivative at any argument; not of EXP. */
+double clarke_analytic_steepest(clarke_function function);
+double clarke_analytic_bend(clarke_function function);
+
+#endif

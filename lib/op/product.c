@@ -1,0 +1,127 @@
+/* Products of two activations: bilinear. Mul, MatMul and Pow become them. */
+#include "op/lower.h"
+
+#include "op/axes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+clarke_step *
+clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err)
+{
+  const size_t rank = low->graph->values[a].rank;
+  size_t dims[CLARKE_MAX_RANK];
+  clarke_step *s;
+
+  memcpy(dims, low->graph->values[a].dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank, dims, err);
+  if (s == NULL)
+    return NULL;
+  s->in[0].value = a;
+  s->in[1].value = c;
+  s->contraction = (clarke_contraction){low->graph->values[s->out].count, 1, 1, 1};
+  return s;
+}
+
+clarke_status
+clarke_lower_times(clarke_lowering *low, clarke_error *err)
+{
+  size_t rank, dims[CLARKE_MAX_RANK], *map[2];
+  clarke_status status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+  clarke_step *s;
+
+  if (status != CLARKE_OK)
+    return status;
+  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank, dims, err);
+  if (s == NULL) {
+    free(map[0]);
+    free(map[1]);
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  }
+  s->in[0].map = map[0];
+  s->in[1].map = map[1];
+  s->contraction = (clarke_contraction){low->graph->values[s->out].count, 1, 1, 1};
+  return clarke_lower_done(low, s->out, err);
+}
+
+/* Which matrix of an operand block b of the output takes: the axes before the last two broadcast. */
+static size_t
+block_of(size_t b, size_t rank, const size_t *dims, size_t own_rank, const size_t *own)
+{
+  size_t at = 0, step = 1;
+
+  for (size_t a = rank - 2; a-- > 0; b /= dims[a]) {
+    if (a + own_rank < rank)
+      continue;
+    at += (own[a + own_rank - rank] == 1 ? 0 : b % dims[a]) * step;
+    step *= own[a + own_rank - rank];
+  }
+  return at;
+}
+
+/* The map of an operand, whose matrices have `size` entries. */
+static clarke_status
+operand_blocks(clarke_lowering *low, clarke_step *s, size_t i, size_t size, size_t rank, const size_t *dims,
+               size_t own_rank, const size_t *own, clarke_error *err)
+{
+  const size_t n = s->contraction.blocks * size;
+  size_t *map;
+
+  if (n == clarke_lower_value(low, i)->count)
+    return CLARKE_OK;
+  map = clarke_lower_map(low, s, i, n, err);
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t e = 0; e < n; e++)
+    map[e] = block_of(e / size, rank, dims, own_rank, own) * size + e % size;
+  return CLARKE_OK;
+}
+
+/* The whole axes of the product. */
+static clarke_status
+product_dims(const clarke_lowering *low, size_t in[2][CLARKE_MAX_WHOLE], const size_t *ranks, size_t *rank, size_t *dims,
+             clarke_error *err)
+{
+  *rank = ranks[0] > ranks[1] ? ranks[0] : ranks[1];
+  if (ranks[0] < 2 || ranks[1] < 2 || in[0][ranks[0] - 1] != in[1][ranks[1] - 2])
+    return clarke_lower_fail(low, err, "two activations that are no matrices, or whose axes do not fit");
+  for (size_t a = 0; a + 2 < *rank; a++) {
+    const size_t p = a + ranks[0] < *rank ? 1 : in[0][a + ranks[0] - *rank];
+    const size_t q = a + ranks[1] < *rank ? 1 : in[1][a + ranks[1] - *rank];
+
+    if (p != q && p != 1 && q != 1)
+      return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", p, q);
+    dims[a] = p == 1 ? q : p;
+  }
+  dims[*rank - 2] = in[0][ranks[0] - 2];
+  dims[*rank - 1] = in[1][ranks[1] - 1];
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
+{
+  const size_t lead = low->graph->batched ? 1 : 0;
+  size_t in[2][CLARKE_MAX_WHOLE], ranks[2], rank, dims[CLARKE_MAX_WHOLE], blocks = 1, inner;
+  clarke_step *s;
+  clarke_status status;
+
+  for (size_t i = 0; i < 2; i++)
+    ranks[i] = clarke_axes_whole(low, i, in[i]);
+  status = product_dims(low, in, ranks, &rank, dims, err);
+  if (status == CLARKE_OK && lead == 1 && (ranks[0] != ranks[1] || rank < 3))
+    status = clarke_lower_fail(low, err, "the batch axis would be mixed, or there would be axes before it");
+  if (status != CLARKE_OK)
+    return status;
+  inner = in[1][ranks[1] - 2];
+  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank - lead, dims + lead, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  for (size_t a = 0; a + 2 < rank; a++)
+    blocks *= dims[a];
+  s->contraction = (clarke_contraction){blocks, dims[rank - 2], inner, dims[rank - 1]};
+  status = operand_blocks(low, s, 0, dims[rank - 2] * inner, rank, dims, ranks[0], in[0], err);
+  if (status == CLARKE_OK)
+    status = operand_blocks(low, s, 1, inner * dims[rank - 1], rank, dims, ranks[1], in[1], err);
+  return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
+}
