@@ -43,15 +43,25 @@ fl(const machine *m, double x)
   return m->flushes && fabs(x) < m->tiny ? 0 : x;
 }
 
+/* As an operand is read. */
+static double
+operand(const machine *m, double x)
+{
+  return m->flushes && fabs(x) < m->tiny ? 0 : x;
+}
+
 static double
 product(const machine *m, double a, double b)
 {
-  return fl(m, a * b);
+  return fl(m, operand(m, a) * operand(m, b));
 }
 
 static double
 fused(const machine *m, double a, double b, double c)
 {
+  a = operand(m, a);
+  b = operand(m, b);
+  c = operand(m, c);
   return m->type == CLARKE_F32 ? fl(m, (double)fmaf((float)a, (float)b, (float)c)) : fl(m, fma(a, b, c));
 }
 
@@ -81,9 +91,9 @@ add_up(const machine *m, term *t, size_t n)
       y->made = true;
     }
     if (x->made)
-      y->sum = fl(m, x->sum + y->sum);
+      y->sum = fl(m, operand(m, x->sum) + operand(m, y->sum));
     else
-      y->sum = m->fuses && draw_below(&state, 2) == 0 ? fused(m, x->a, x->b, y->sum) : fl(m, product(m, x->a, x->b) + y->sum);
+      y->sum = m->fuses && draw_below(&state, 2) == 0 ? fused(m, x->a, x->b, y->sum) : fl(m, product(m, x->a, x->b) + operand(m, y->sum));
     *x = t[--n];
   }
   return t->made ? t->sum : product(m, t->a, t->b);
@@ -114,8 +124,9 @@ number(const machine *m, int kind)
     return fl(m, unit * exp2(room * ((double)draw_between(&state, -100, 100) / 100)));
   case 2: /* whole */
     return (double)draw_between(&state, -3, 3);
-  case 3: /* about the smallest, when multiplied */
-    return unit * exp2(edge / 2) == 0 ? 0 : fl(m, unit * exp2(edge / 2));
+  case 3: /* about the smallest, now or when multiplied; read as zero where they are subnormal */
+    return fl(&(machine){m->type, m->name, m->bits, m->least, m->largest, m->tiny, false, false},
+              ldexp(unit, draw_below(&state, 4) == 0 ? (int)edge - 2 : (int)edge / 2));
   default: /* near overflow */
     return fl(m, unit * sqrt(m->largest));
   }
@@ -364,8 +375,7 @@ tamper(const scene *s, const clarke_certify *right, const machine *m)
   ck_assert_ptr_nonnull(t);
   k = draw_below(&state, t->count);
   before = t->real[k];
-  t->real[k] = before + 4 * of->widest * (draw_below(&state, 2) == 0 ? 1 : -1);
-  t->real[k] += copysign(exp2(m->least), t->real[k]) + t->real[k] * exp2(2 - m->bits);
+  t->real[k] = before + (4 * of->widest + exp2(m->least) + fabs(before) * exp2(2 - m->bits)) * (draw_below(&state, 2) == 0 ? 1 : -1);
   clarke_put_index(index, sizeof index, t->dims, t->rank, k);
   if (isfinite(of->widest) && fabs(t->real[k]) < m->largest) {
     certify(&wrong, s);
