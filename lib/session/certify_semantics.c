@@ -109,8 +109,11 @@ clarke_status
 clarke_certified_semantics(clarke_certified *c, const clarke_audit_request *ask, clarke_error *err)
 {
   clarke_audit_session *s = &c->audit;
-  clarke_status status = clarke_audit_session_ask(s, ask, err);
+  clarke_audit_request rest = *ask;
+  clarke_status status;
 
+  rest.params = NULL; /* they were read */
+  status = clarke_audit_session_ask(s, &rest, err);
   if (status != CLARKE_OK)
     return status;
   say(&c->real, s->audit.verdict, "%s", s->audit.why);

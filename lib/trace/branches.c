@@ -58,7 +58,8 @@ takes_slope(bool *takes, const work *w, size_t step, size_t e, size_t kink, size
   mpq_t proxy, slope;
 
   *takes = false;
-  if (piece < kink || piece > kink + 1 || mpq_sgn(s->pieces.coef[piece][2]) != 0)
+  /* of PRelu, the gradient in its slope is another */
+  if (piece < kink || piece > kink + 1 || mpq_sgn(s->pieces.coef[piece][2]) != 0 || s->pieces.slope != CLARKE_NONE)
     return CLARKE_OK;
   mpq_inits(proxy, slope, NULL);
   status = clarke_touch_proxy(proxy, w->c->g, &t, w->c->profile, w->err);

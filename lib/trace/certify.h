@@ -67,6 +67,9 @@ const clarke_tensor *clarke_certify_find(clarke_certify *c, const char *part, co
 clarke_status clarke_certify_replace(double **error, clarke_certify *c, clarke_certificate *to, const clarke_tensor *t,
                                      clarke_matrix *m, const double *bound, bool conv, clarke_error *err);
 
+/* Is the step the division of a mean over everything, which is written as a sum of parts, and of which nothing was recorded? */
+bool clarke_certify_is_loss(clarke_certify *c, size_t step);
+
 /* Is the value made by a convolution whose kernel has several entries, or read by one? */
 bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
 bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);

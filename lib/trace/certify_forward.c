@@ -107,6 +107,8 @@ certify_output(clarke_certify *c, size_t step, clarke_error *err)
 
   if (c->g->values[v].name == NULL)
     return CLARKE_OK;
+  if (c->recorded[v] == NULL && clarke_certify_is_loss(c, step))
+    return CLARKE_OK;
   if (c->recorded[v] == NULL)
     return pass_over(c, v, s->op->name, err);
   t = clarke_certify_find(c, "output", c->g->values[v].name);
@@ -165,7 +167,7 @@ clarke_certify_forward(clarke_certify *c, clarke_error *err)
   clarke_status status = begin(c, err);
 
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++)
-    if (g->values[v].constant && g->values[v].name != NULL && g->values[v].real != NULL)
+    if (g->values[v].constant && g->values[v].name != NULL && g->values[v].real != NULL && g->values[v].parameter != CLARKE_NONE)
       status = certify_constant(c, v, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     status = clarke_forward_next(&c->pass, i, err);

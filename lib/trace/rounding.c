@@ -178,8 +178,10 @@ find_ends(look *l, size_t entry)
   mpq_t error;
 
   if (l->r->recorded != NULL && l->r->recorded[x] != NULL) {
-    mpq_set_d(l->low, l->r->recorded[x][entry]);
-    mpq_set(l->high, l->low);
+    const double at = l->r->recorded[x][entry];
+
+    mpq_set_d(l->low, fabs(at) < l->r->by.tiny ? fmin(at, 0) : at); /* a subnormal may be read as zero */
+    mpq_set_d(l->high, fabs(at) < l->r->by.tiny ? fmax(at, 0) : at);
     return;
   }
   mpq_init(error);
@@ -195,7 +197,7 @@ clarke_status
 clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err)
 {
   const clarke_step *s = &r->f->g->steps[step];
-  const clarke_matrix *slope = &r->slopes->slope[step];
+  const clarke_matrix *slope = r->slopes->slope != NULL ? &r->slopes->slope[step] : NULL; /* not before the pass is made */
   look l = {.r = r, .s = s, .feature = entry / r->f->n, .column = entry % r->f->n, .reach = reach};
   clarke_status status;
 
@@ -205,8 +207,10 @@ clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size
     return CLARKE_OK;
   }
   mpq_inits(l.own, l.low, l.high, NULL);
-  clarke_matrix_get(l.own, slope, l.feature, l.column);
-  l.off = clarke_matrix_radius(slope, l.feature, l.column);
+  if (slope != NULL) {
+    clarke_matrix_get(l.own, slope, l.feature, l.column);
+    l.off = clarke_matrix_radius(slope, l.feature, l.column);
+  }
   find_ends(&l, entry);
   reach->steepest = clarke_roundoff_sum(fabs(mpq_get_d(l.own)) + l.off, 2);
   status = meet_all(&l, err);

@@ -76,7 +76,7 @@ double clarke_roundoff_size_of(mpq_srcptr q);
 double *clarke_roundoff_sizes(const clarke_matrix *m);
 
 /* The steepest slope of step i's pieces that the computed argument of an entry may have met, and how far it may be from AD's
- * own there. */
+ * own there (from 0, while r->slopes is not made). */
 typedef struct {
   double steepest, apart;
   bool open; /* could it be on several sides? */
@@ -84,16 +84,18 @@ typedef struct {
 clarke_status clarke_roundoff_reach(clarke_reach *reach, clarke_roundoff *r, size_t step, size_t entry, clarke_error *err);
 
 /* Of a NORMALIZE step (rounding_normalize.c): the errors of its output, and what is wide; errors and sizes of its input's
- * gradient, from sizes and errors of its output's. */
-void clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s);
-void clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
+ * gradient, from sizes and errors of its output's. False when out of memory. */
+bool clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s);
+bool clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
                                    const double *size, const double *size_error);
 
-/* What a constant's entry is off by, and its size. */
+/* What a constant's or an input's entry is off by: cast, or read as zero where it is subnormal. */
 static inline double
 clarke_roundoff_constant(const clarke_roundoff *r, double value)
 {
-  return r->by.casts ? clarke_roundoff_by(&r->by, 1, value < 0 ? -value : value) : 0;
+  const double size = value < 0 ? -value : value;
+
+  return (r->by.casts ? clarke_roundoff_by(&r->by, 1, size) : 0) + (size < r->by.tiny ? size : 0);
 }
 
 /* Windows of identical entries give their gradient to the recorded winner: any of them is AD's, for all are one function.

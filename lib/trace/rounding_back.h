@@ -23,6 +23,7 @@ typedef struct {
   const clarke_matrix *grad; /* by value; that of a step's output is whole when the step is asked for */
   double scale;              /* what grad is to be multiplied by: at least its absolute value */
   size_t n;
+  size_t *reads;             /* room for a count by entry of any value */
   clarke_rounding_sum *sum;  /* by value: of activations, and of constants in wrt in their own entries */
   const clarke_step *s;      /* the step at work, */
   size_t count;              /* its features, */

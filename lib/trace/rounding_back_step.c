@@ -28,18 +28,14 @@ target(const clarke_roundback *p, size_t value)
 static double
 readers(const clarke_roundback *p, const clarke_operand *o, size_t count)
 {
-  const size_t n = p->g->values[o->value].count;
-  size_t *reads, most = 1;
+  size_t most = 1;
 
   if (o->map == NULL)
     return 1;
-  reads = calloc(n + 1, sizeof *reads);
-  if (reads == NULL)
-    return (double)count;
+  memset(p->reads, 0, p->g->values[o->value].count * sizeof *p->reads);
   for (size_t i = 0; i < count; i++)
-    if (o->map[i] != CLARKE_NONE && ++reads[o->map[i]] > most)
-      most = reads[o->map[i]];
-  free(reads);
+    if (o->map[i] != CLARKE_NONE && ++p->reads[o->map[i]] > most)
+      most = p->reads[o->map[i]];
   return (double)most;
 }
 
@@ -289,16 +285,17 @@ back_normalize(const clarke_roundback *p, clarke_error *err)
   const size_t entries = p->count * p->n;
   double *error = malloc((entries + 1) * sizeof *error), *mass = malloc((entries + 1) * sizeof *mass);
   clarke_rounding_sum *to = target(p, p->s->in[0].value);
+  bool well = error != NULL && mass != NULL;
 
-  if (error != NULL && mass != NULL && to != NULL) {
-    clarke_roundoff_normalize_back(error, mass, p->r, p->s, p->size, p->error);
-    for (size_t e = 0; e < entries; e++)
+  if (well && to != NULL) {
+    well = clarke_roundoff_normalize_back(error, mass, p->r, p->s, p->size, p->error);
+    for (size_t e = 0; well && e < entries; e++)
       add(to, e, error[e], mass[e]);
     to->terms += 1;
   }
   free(error);
   free(mass);
-  return error != NULL && mass != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* May an entry of a window have been the winner when it was computed? */

@@ -37,10 +37,14 @@ clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, const clarke_mat
 {
   const clarke_graph *g = r->f->g;
   bool *carries = malloc((g->n_values + 1) * sizeof *carries), well;
+  size_t most = 0;
 
   *b = (clarke_roundback){.r = r, .g = g, .grad = grad, .scale = scale, .n = r->f->n};
+  for (size_t v = 0; v < g->n_values; v++)
+    most = g->values[v].count > most ? g->values[v].count : most;
+  b->reads = malloc((most + 1) * sizeof *b->reads);
   b->sum = calloc(g->n_values + 1, sizeof *b->sum);
-  well = b->sum != NULL && carries != NULL;
+  well = b->sum != NULL && b->reads != NULL && carries != NULL;
   if (well)
     clarke_reverse_carriers(carries, g, CLARKE_NONE);
   for (size_t v = 0; v < g->n_values && well; v++) {
@@ -57,6 +61,8 @@ clarke_roundback_clear(clarke_roundback *b)
   for (size_t v = 0; b->sum != NULL && v < b->g->n_values; v++)
     clarke_rounding_sum_clear(&b->sum[v]);
   free(b->sum);
+  free(b->reads);
+  b->reads = NULL;
   b->sum = NULL;
 }
 

@@ -35,8 +35,8 @@ spare(const clarke_step *s)
   return strstr(s->op->name, "Normalization") != NULL ? SPARE_NORMALIZED : SPARE;
 }
 
-static void
-dense_errors(const pass *p)
+static clarke_status
+dense_errors(const pass *p, clarke_error *err)
 {
   const clarke_dense *d = &p->s->dense;
   const size_t x = p->s->in[0].value, inner = d->inner;
@@ -51,16 +51,15 @@ dense_errors(const pass *p)
     clarke_roundoff_dense(mass, p->s, sizes.weight, sizes.top, p->n);
     clarke_roundoff_dense(mass, p->s, sizes.cast, sizes.top, p->n);
   }
-  for (size_t e = 0; e < p->count * p->n; e++) {
-    if (well)
-      mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
-    p->error[e] = well ? clarke_roundoff_sum(p->error[e], 2 * inner) + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e])
-                       : INFINITY;
+  for (size_t e = 0; well && e < p->count * p->n; e++) {
+    mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
+    p->error[e] = clarke_roundoff_sum(p->error[e], 2 * inner) + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
   }
   free(sizes.weight);
   free(sizes.cast);
   free(sizes.top);
   p->r->mass[p->s->out] = mass;
+  return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* The DENSE step of the same node that makes a value, whose products may be summed up together with what is added. */
@@ -273,8 +272,7 @@ normalize_errors(const pass *p, clarke_error *err)
   if (wide == NULL)
     return clarke_no_memory(err);
   p->r->wide[p->s->out] = wide;
-  clarke_roundoff_normalize(p->error, wide, p->r, p->s);
-  return CLARKE_OK;
+  return clarke_roundoff_normalize(p->error, wide, p->r, p->s) ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* The recorded numbers of a value, within the bound, are what comes after goes on from. */
@@ -341,8 +339,7 @@ step_errors(const pass *p, clarke_error *err)
   case CLARKE_SCALE:
     return scale_errors(p, err);
   case CLARKE_DENSE:
-    dense_errors(p);
-    return CLARKE_OK;
+    return dense_errors(p, err);
   case CLARKE_PIECEWISE:
     return piecewise_errors(p, err);
   case CLARKE_ANALYTIC:

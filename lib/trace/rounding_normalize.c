@@ -92,6 +92,10 @@ deviations(const pass *p)
 
     sum[g] += d * d / (double)p->members;
   }
+  if (middle == NULL) {
+    free(sum);
+    return NULL;
+  }
   free(middle);
   return sum;
 }
@@ -124,13 +128,6 @@ roots(const pass *p)
   return deviation != NULL;
 }
 
-static void
-fail(double *error, size_t n)
-{
-  for (size_t e = 0; e < n; e++)
-    error[e] = INFINITY;
-}
-
 /* Infinity where a product of it with 0 made a NaN. */
 static double
 bound(double v)
@@ -138,17 +135,15 @@ bound(double v)
   return isnan(v) ? INFINITY : clarke_roundoff_sum(v, 16);
 }
 
-void
+bool
 clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r, const clarke_step *s)
 {
   const size_t x = s->in[0].value;
   pass p;
 
   if (!begin(&p, r, s) || (means(&p), !roots(&p))) {
-    fail(error, r->f->value[x].rows * r->f->n);
-    fail(wide, r->f->value[x].rows * r->f->n);
     free(p.groups);
-    return;
+    return false;
   }
   for (size_t e = 0; e < p.rows * p.n; e++) {
     const group *g = group_at(&p, e / p.n, e % p.n);
@@ -160,6 +155,7 @@ clarke_roundoff_normalize(double *error, double *wide, const clarke_roundoff *r,
     wide[e] = bound(y + error[e] + (top + g->size) / g->low);
   }
   free(p.groups);
+  return true;
 }
 
 /* Means of |g|, of its errors, and of their products with y; and with what some formulas add up in y's place. */
@@ -189,7 +185,7 @@ means_back(const pass *p, const double *size, const double *error)
   }
 }
 
-void
+bool
 clarke_roundoff_normalize_back(double *error, double *mass_of, const clarke_roundoff *r, const clarke_step *s, const double *size,
                               const double *size_error)
 {
@@ -197,10 +193,8 @@ clarke_roundoff_normalize_back(double *error, double *mass_of, const clarke_roun
   pass p;
 
   if (!begin(&p, r, s) || (means(&p), !roots(&p))) {
-    fail(error, r->f->value[y].rows * r->f->n);
-    fail(mass_of, r->f->value[y].rows * r->f->n);
     free(p.groups);
-    return;
+    return false;
   }
   means_back(&p, size, size_error);
   for (size_t e = 0; e < p.rows * p.n; e++) {
@@ -214,4 +208,5 @@ clarke_roundoff_normalize_back(double *error, double *mass_of, const clarke_roun
     mass_of[e] = bound(mass / g->low) + error[e];
   }
   free(p.groups);
+  return true;
 }

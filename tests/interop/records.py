@@ -30,7 +30,7 @@ from clarke.recorder import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
-failures, ratios = 0, {}
+failures, ratios, certified = 0, {}, {}
 
 
 def expect(condition, what):
@@ -38,6 +38,28 @@ def expect(condition, what):
     if not condition:
         failures += 1
         print(f"FAILED: {what}")
+
+
+def certify(run, *options):
+    """Each node by itself."""
+    done = subprocess.run([CLARKE, "certify", run, "--json", *options], capture_output=True, text=True)
+    return json.loads(done.stdout) if done.stdout else {"answer": done.stderr, "nodes": []}
+
+
+def check_nodes(run, name, description, explained, light):
+    """What the whole gradient's bound explains, the nodes' explain; Winograd's convolutions are named. The largest ratio of each node."""
+    answer = certify(run, "--nodes")
+    if light:
+        return expect(answer["answer"] == "cannot say", f"{name}: certify: {answer['answer']}")
+    allowed = {True: ("bit-exact", "within the bound"), None: ("bit-exact", "within the bound", "cannot say"),
+               False: ("not certified", "refuted")}[explained]
+    expect(answer["answer"] in allowed, f"{name}: certify: {answer['answer']} {[n for n in answer['nodes'] if n['why'] or n['first']]}")
+    for n in answer["nodes"]:
+        if explained is False and n["answer"] in ("not certified", "refuted"):
+            expect("convolution" in n["name"] or n["operator"] in ("Relu", "MaxPool", "BatchNormalization", "Add") or n["part"] == "parameter",
+                   f"{name}: {n}")
+        if n["worst"] is not None and n["part"] != "indices" and n["answer"] == "within the bound":
+            certified.setdefault(" ".join(description["dtypes"]), []).append(n["worst"])
 
 
 def ask(folder, name, model, step, verdict=None, explained=True, **options):
@@ -58,6 +80,7 @@ def ask(folder, name, model, step, verdict=None, explained=True, **options):
         expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
     with open(os.path.join(run, "run.json")) as f:
         description = json.load(f)
+    check_nodes(run, name, description, explained, options.get("light", False))
     if explained:
         ratios.setdefault(" ".join(description["dtypes"]), []).append(gradient["worst"])
         expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
@@ -272,6 +295,49 @@ def threshold(folder):
         print(f"{name}: a change of its largest entry by 2^-{found[-1] if found else 0} of it is found")
 
 
+def found(source, which, tensor, place, power):
+    """Is a change of an entry by 2^-power of it found?"""
+    run = os.path.join(os.path.dirname(source), "changed")
+    shutil.rmtree(run, ignore_errors=True)
+    shutil.copytree(source, run)
+    with open(os.path.join(run, "run.json")) as f:
+        description = json.load(f)
+    entry = description["steps"][0]["files"][which]
+    tensors = {n: t.clone() for n, t in load_file(os.path.join(run, entry["file"])).items()}
+    before = tensors[tensor].view(-1)[place].item()
+    tensors[tensor].view(-1)[place] *= 1 + 2.0 ** -power
+    if tensors[tensor].view(-1)[place].item() == before:
+        return False
+    entry["sha256"] = hashlib.sha256(safetensors(tensors)).hexdigest()
+    os.unlink(os.path.join(run, entry["file"]))
+    with open(os.path.join(run, entry["file"]), "wb") as f:
+        f.write(safetensors(tensors))
+    with open(os.path.join(run, "run.json"), "w") as f:
+        json.dump(description, f)
+    return certify(run, "--nodes")["answer"] in ("refuted", "not certified")
+
+
+def node_threshold(folder):
+    """Of each tensor's largest entry the smallest relative change that is found, to a power of 2."""
+    for name in ("lenet", "lenet-float64"):
+        source, powers = os.path.join(folder, name), []
+        with open(os.path.join(source, "run.json")) as f:
+            files = json.load(f)["steps"][0]["files"]
+        for which in ("trace", "gradients"):
+            for tensor, t in load_file(os.path.join(source, files[which]["file"])).items():
+                if not t.is_floating_point() or tensor.split("/")[0] in ("before", "after"):
+                    continue
+                place, low, high = t.abs().flatten().argmax().item(), 0, 54
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    low, high = (middle, high) if found(source, which, tensor, place, middle) else (low, middle)
+                powers.append((low, tensor))
+        powers.sort()
+        expect(powers[0][0] >= 5, f"{name}: {powers[0]}")
+        print(f"{name}, node by node: a change by 2^-{powers[len(powers) // 2][0]} is found in the median tensor, by 2^-{powers[0][0]} in "
+              f"all ({powers[0][1]})")
+
+
 def short(folder):
     """The calls in one line."""
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
@@ -351,12 +417,16 @@ def main():
         refusals(folder)
         wrong_derivative(folder)
         threshold(folder)
+        node_threshold(folder)
         short(folder)
         several(folder)
         derivations()
     for kind, all_ in ratios.items():
         all_.sort()
         print(f"{kind}: {len(all_)} steps, error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
+    for kind, all_ in certified.items():
+        all_.sort()
+        print(f"{kind}: {len(all_)} tensors, node by node: error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
     print(f"{failures} failed")
     return failures > 0
 
