@@ -29,6 +29,11 @@ place_row(const clarke_region_search *s)
 
     return sign != 0 ? sign : MUST_SPLIT;
   }
+  if (s->rays->bounds != NULL) {
+    const int sign = clarke_bounds_sign(s->rays, s->row, s->unit);
+
+    return sign != 0 ? sign : MUST_SPLIT;
+  }
   return MUST_SPLIT;
 }
 
@@ -198,6 +203,8 @@ cut_rays(clarke_rays *rays, const clarke_region_level *l, const signed char *sig
   clarke_status status = CLARKE_OK;
 
   memset(rays, 0, sizeof *rays);
+  rays->width = from->width;
+  rays->bounds = from->bounds; /* those of the whole box, which owns them */
   for (size_t i = l->above; from->n > 0 && i < l->rows->n && status == CLARKE_OK; i++) {
     clarke_rays cut = {0};
 
@@ -429,7 +436,8 @@ clarke_region_search_init(clarke_region_search *s, clarke_error *err)
   s->choice = malloc(n);
   s->done = malloc(2 * n * sizeof *s->done);
   s->row = _fmpz_vec_init((slong)s->forms->dim + 1);
-  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL)
+  s->unit = malloc((s->forms->dim + 1) * sizeof *s->unit);
+  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL || s->unit == NULL)
     return clarke_no_memory(err);
   memset(s->choice, CLARKE_NO_SIDE, n);
   return CLARKE_OK;
@@ -445,6 +453,7 @@ clarke_region_search_clear(clarke_region_search *s)
   free(s->side);
   free(s->choice);
   free(s->done);
+  free(s->unit);
   memset(s, 0, sizeof *s);
 }
 

@@ -21,6 +21,7 @@ typedef struct {
   unsigned char *choice;
   size_t *done, n_done; /* what is known or asked, as it came: to be taken back */
   fmpz *row;            /* dim + 1 */
+  double *unit;         /* dim + 1 */
   const clarke_rays *rays; /* of the cone; none of more than two variables */
   size_t threads;       /* at most, from the first arrangement of kinks on */
   bool ended;
