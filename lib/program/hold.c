@@ -59,7 +59,7 @@ hold_instruction(clarke_code *p, size_t i, bool *varies, const clarke_execution 
 
   for (size_t j = 0; j < at->n_in; j++)
     varies[i] = varies[i] || varies[at->in[j]];
-  if (at->kind == CLARKE_DO_INPUT || at->kind == CLARKE_DO_CONSTANT)
+  if (at->kind == CLARKE_DO_INPUT || at->kind == CLARKE_DO_CONSTANT || !e->live[i]) /* not live: no value is known */
     return CLARKE_OK;
   if (varies[i] && (at->kind == CLARKE_DO_PRODUCT || at->kind == CLARKE_DO_QUOTIENT))
     return hold_factor(p, i, varies, e, err);
