@@ -42,6 +42,9 @@ void clarke_cone_clear(clarke_cone *cone);
 clarke_status clarke_cone_solve(clarke_cone *cone, const fmpz_mat_t a, uint64_t work,
                                 clarke_error *err);
 
+/* Frees what the linear solver keeps for the calling thread, which is to end. */
+void clarke_cone_end_thread(void);
+
 /* Is the cone's certificate right for A? (UNKNOWN is never.) */
 int clarke_cone_verify(const clarke_cone *cone, const fmpz_mat_t a);
 

@@ -183,3 +183,9 @@ clarke_cone_simplex(bool *found, clarke_cone_guess *g, const clarke_cone_floats 
     *found = isfinite(g->x[j]);
   return status;
 }
+
+void
+clarke_cone_end_thread(void)
+{
+  glp_free_env();
+}

@@ -36,8 +36,8 @@ pieces_clear(clarke_pieces *pieces)
       mpq_clear(pieces->coef[i][c]);
 }
 
-static void
-instruction_clear(clarke_instruction *i)
+void
+clarke_instruction_clear(clarke_instruction *i)
 {
   for (size_t k = 0; k < i->n_coef; k++)
     mpq_clear(i->coef[k]);
@@ -53,7 +53,7 @@ void
 clarke_code_clear(clarke_code *p)
 {
   for (size_t i = 0; i < p->n; i++)
-    instruction_clear(&p->instruction[i]);
+    clarke_instruction_clear(&p->instruction[i]);
   for (size_t i = 0; i < p->n_inputs; i++)
     free(p->input[i].name);
   for (size_t i = 0; i < p->n_pieces; i++)

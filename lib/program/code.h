@@ -94,6 +94,7 @@ bool clarke_code_is_valid(const clarke_code *p);
 
 void clarke_code_init(clarke_code *p);
 void clarke_code_clear(clarke_code *p);
+void clarke_instruction_clear(clarke_instruction *i); /* private to lib/program */
 
 /* Entries of all inputs (in order), of those in wrt. */
 size_t clarke_code_entries(const clarke_code *p);

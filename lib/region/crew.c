@@ -4,6 +4,7 @@
  * a thread whose job has many of them waits, unless its job is the one being told. That one is always begun before the others. So
  * somebody can always go on. */
 #include "region/crew.h"
+#include "exact/cone.h"
 
 #include <flint/fmpz_vec.h>
 #include <pthread.h>
@@ -158,6 +159,7 @@ take_jobs(void *of)
     pthread_cond_broadcast(&c->change);
   }
   pthread_mutex_unlock(&c->lock);
+  clarke_cone_end_thread();
   flint_cleanup();
   return NULL;
 }

@@ -1,7 +1,9 @@
 /* Rays of cones in two and three dimensions (rays.h). */
 #include "region/rays.h"
+#include "region/rows.h"
 #include "base/verify.h"
 
+#include <flint/fmpq.h>
 #include <flint/fmpz.h>
 #include <flint/fmpz_vec.h>
 #include <math.h>
@@ -14,28 +16,9 @@ clarke_rays_clear(clarke_rays *r)
   if (r->ray != NULL)
     _fmpz_vec_clear(r->ray, (slong)(r->n * r->width));
   free(r->unit);
+  if (r->owns_bounds)
+    free(r->bounds);
   memset(r, 0, sizeof *r);
-}
-
-/* The integers over their norm, each with a relative error below 8 * 2^-52 or below 2^-900 of the largest. */
-static void
-to_unit(double unit[3], const fmpz *x, size_t width)
-{
-  slong most = 0;
-  double norm = 0;
-
-  for (size_t j = 0; j < width; j++)
-    most = (slong)fmpz_bits(x + j) > most ? (slong)fmpz_bits(x + j) : most;
-  for (size_t j = 0; j < width; j++) {
-    slong e;
-    const double m = fmpz_get_d_2exp(&e, x + j);
-
-    unit[j] = e - most < -900 ? 0 : ldexp(m, (int)(e - most));
-    norm += unit[j] * unit[j];
-  }
-  norm = sqrt(norm);
-  for (size_t j = 0; j < width; j++)
-    unit[j] /= norm;
 }
 
 static int
@@ -69,7 +52,7 @@ clarke_rays_sign(const clarke_rays *r, const fmpz *row)
   double unit[3];
   int sign = 0;
 
-  to_unit(unit, row, r->width);
+  clarke_unit(unit, row, r->width);
   for (size_t i = 0; i < r->n; i++) {
     const int s = sign_on(r, i, row, unit);
 
@@ -81,13 +64,35 @@ clarke_rays_sign(const clarke_rays *r, const fmpz *row)
   return sign;
 }
 
+/* Each end of the range is a sum of `width` terms, each off by at most 10 * 2^-52 of itself, and so off by less than (width + 10) *
+ * 2^-51 times the sum of their sizes; an entry below 2^-900 of the row's largest adds less than 2^-799. */
+int
+clarke_bounds_sign(const clarke_rays *r, const fmpz *row, double *unit)
+{
+  const size_t dim = r->width - 1;
+  double low, high, size, error;
+
+  clarke_unit(unit, row, r->width);
+  low = high = unit[dim];
+  size = fabs(unit[dim]);
+  for (size_t k = 0; k < dim; k++) {
+    const double a = unit[k] * r->bounds[2 * k], b = unit[k] * r->bounds[2 * k + 1];
+
+    low += a < b ? a : b;
+    high += a < b ? b : a;
+    size += fabs(a) + fabs(b);
+  }
+  error = ((double)r->width + 10) * 0x1p-50 * size + 0x1p-700;
+  return low > error ? 1 : high < -error ? -1 : 0;
+}
+
 bool
 clarke_rays_bounded_by(const clarke_rays *r, const fmpz *row)
 {
   double unit[3];
   size_t zeros = 0;
 
-  to_unit(unit, row, r->width);
+  clarke_unit(unit, row, r->width);
   for (size_t i = 0; i < r->n; i++)
     zeros += sign_on(r, i, row, unit) == 0;
   return zeros >= r->width - 1;
@@ -119,7 +124,7 @@ finish(clarke_rays *r, size_t n)
 
     _fmpz_vec_content(content, ray, (slong)r->width);
     _fmpz_vec_scalar_divexact_fmpz(ray, ray, (slong)r->width, content);
-    to_unit(r->unit + i * r->width, ray, r->width);
+    clarke_unit(r->unit + i * r->width, ray, r->width);
   }
   fmpz_clear(content);
 }
@@ -130,13 +135,41 @@ bounds_variables(const fmpz_mat_t cone)
 {
   const slong dim = fmpz_mat_ncols(cone) - 1;
 
-  if (dim < 1 || dim > 2 || fmpz_mat_nrows(cone) != 2 * dim)
+  if (dim < 1 || fmpz_mat_nrows(cone) != 2 * dim)
     return false;
   for (slong i = 0; i < 2 * dim; i++)
     for (slong j = 0; j < dim; j++)
       if (fmpz_sgn(fmpz_mat_entry(cone, i, j)) != (j != i / 2 ? 0 : i % 2 == 0 ? 1 : -1))
         return false;
   return true;
+}
+
+/* lower and upper bound of each variable, as doubles beyond them. */
+static clarke_status
+set_bounds(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
+{
+  const size_t n = (size_t)fmpz_mat_nrows(cone), dim = n / 2;
+  fmpq_t q;
+
+  r->width = dim + 1;
+  r->bounds = malloc(n * sizeof *r->bounds);
+  r->owns_bounds = r->bounds != NULL;
+  if (r->bounds == NULL)
+    return clarke_no_memory(err);
+  fmpq_init(q);
+  for (size_t i = 0; i < n; i++) { /* a z + b > 0: z = -b / a is the bound */
+    fmpq_set_fmpz_frac(q, fmpz_mat_entry(cone, (slong)i, (slong)dim), fmpz_mat_entry(cone, (slong)i, (slong)(i / 2)));
+    fmpq_neg(q, q);
+    r->bounds[i] = nextafter(fmpq_get_d(q), i % 2 == 0 ? -INFINITY : INFINITY);
+    if (!(fabs(r->bounds[i]) < 0x1p100)) {
+      free(r->bounds);
+      r->bounds = NULL;
+      r->owns_bounds = false;
+      break;
+    }
+  }
+  fmpq_clear(q);
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -149,6 +182,8 @@ clarke_rays_of_box(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
   memset(r, 0, sizeof *r);
   if (!bounds_variables(cone))
     return CLARKE_OK;
+  if (dim > 2)
+    return set_bounds(r, cone, err);
   status = make(r, dim + 1, n, err);
   if (status != CLARKE_OK)
     return status;
@@ -201,7 +236,7 @@ clarke_rays_clip(clarke_rays *r, const clarke_rays *from, const fmpz *row, int t
 
   if (status != CLARKE_OK)
     return status;
-  to_unit(unit, row, width);
+  clarke_unit(unit, row, width);
   for (size_t i = 0; i < from->n; i++) {
     const size_t next = (i + 1) % from->n;
     const int s = turn * sign_on(from, i, row, unit), after = turn * sign_on(from, next, row, unit);

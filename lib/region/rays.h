@@ -18,12 +18,14 @@ typedef struct {
   size_t n, width; /* width 2: n = 2; width 3: n >= 3, in order around the cone. n = 0: none are known */
   fmpz *ray;       /* n x width, primitive */
   double *unit;    /* the same over their norms, about */
+  double *bounds;  /* of more than two variables: below and above each, in a box around the cone; or NULL */
+  bool owns_bounds;
 } clarke_rays;
 
 void clarke_rays_clear(clarke_rays *r); /* of rays that are zeroed, too */
 
 /* The rays of the cone {x : rows of `cone` positive}, bounds of z as of clarke_regions_inside: pairs of rows that bound one variable
- * each, below and above. None for more than two variables, or where the rows are others. */
+ * each, below and above. For more than two variables bounds alone; nothing where the rows are others. */
 clarke_status clarke_rays_of_box(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err);
 
 /* What of the cone of `from` lies where the row is positive (`turn` -1: negative). It does not vanish. r is zeroed. */
@@ -31,6 +33,9 @@ clarke_status clarke_rays_clip(clarke_rays *r, const clarke_rays *from, const fm
 
 /* The row's sign inside the cone: -1, 1, or 0 when it takes both. It is not 0 on all rays. */
 int clarke_rays_sign(const clarke_rays *r, const fmpz *row);
+
+/* The same over the box of the bounds: 0 when it may take both there. unit: room for the row. */
+int clarke_bounds_sign(const clarke_rays *r, const fmpz *row, double *unit);
 
 /* Is the row 0 on a facet of the cone? */
 bool clarke_rays_bounded_by(const clarke_rays *r, const fmpz *row);

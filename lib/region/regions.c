@@ -1,6 +1,5 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
-#include "base/stop.h"
 #include "region/crew.h"
 #include "region/search.h"
 
@@ -9,184 +8,6 @@
 #include <string.h>
 
 static clarke_status explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays, const clarke_witness *start, clarke_error *err);
-
-/* --- rows ------------------------------------------------------------------------------------ */
-
-#define MUST_SPLIT 2
-
-/* The sign of the row in s->row over all that is left: -1, 1; 0: it is zero everywhere; or MUST_SPLIT. */
-static int
-place_row(const clarke_region_search *s)
-{
-  const slong dim = (slong)s->forms->dim;
-
-  if (s->local && !fmpz_is_zero(s->row + dim))
-    return fmpz_sgn(s->row + dim);
-  if (_fmpz_vec_is_zero(s->row, dim))
-    return fmpz_sgn(s->row + dim);
-  if (s->rays->n > 0) {
-    const int sign = clarke_rays_sign(s->rays, s->row);
-
-    return sign != 0 ? sign : MUST_SPLIT;
-  }
-  return MUST_SPLIT;
-}
-
-static void
-mark(clarke_region_search *s, bool *what, size_t i)
-{
-  what[i] = true;
-  s->done[s->n_done++] = i;
-}
-
-static void
-take_back(clarke_region_search *s, size_t n)
-{
-  while (s->n_done > n) {
-    const size_t i = s->done[--s->n_done];
-
-    if (s->known[i])
-      s->known[i] = false;
-    else
-      s->asked[i] = false;
-  }
-}
-
-/* --- what is known --------------------------------------------------------------------------- */
-
-static bool
-arguments_known(const clarke_region_search *s, size_t i)
-{
-  const clarke_sum *sum = &s->forms->sum[i];
-  const size_t *in = sum->in != NULL ? sum->in : s->forms->p->instruction[i].in;
-  const size_t n = sum->in != NULL ? sum->n : s->forms->p->instruction[i].n_in;
-
-  for (size_t j = 0; j < n; j++)
-    if (!s->known[in[j]])
-      return false;
-  return true;
-}
-
-static void
-settle(clarke_region_search *s, size_t i, size_t piece)
-{
-  clarke_forms_compute(s->forms, i, piece);
-  mark(s, s->known, i);
-}
-
-/* The piece under the sides of its kinks. CLARKE_NO_SIDE where the argument is constant at one. */
-static void
-settle_piecewise(clarke_region_search *s, size_t i)
-{
-  const clarke_instruction *at = &s->forms->p->instruction[i];
-  size_t piece = 0;
-  bool rests = false;
-
-  for (size_t k = 0; k < at->pieces->n_kinks; k++) {
-    if (clarke_forms_is_smooth(at, k))
-      continue;
-    rests = rests || s->side[CLARKE_MAX_KINKS * i + k] == 0;
-    piece = s->side[CLARKE_MAX_KINKS * i + k] > 0 ? k + 1 : piece;
-  }
-  s->choice[i] = rests ? CLARKE_NO_SIDE : (unsigned char)piece;
-  settle(s, i, piece);
-}
-
-/* Sides that are a matter of course; the others become questions. */
-static void
-ask_piecewise(clarke_region_search *s, clarke_region_level *l, size_t i)
-{
-  const clarke_instruction *at = &s->forms->p->instruction[i];
-  const size_t before = l->n;
-
-  for (size_t k = 0; k < at->pieces->n_kinks; k++) {
-    int sign;
-
-    if (clarke_forms_is_smooth(at, k))
-      continue;
-    clarke_forms_kink(s->row, s->forms, i, k);
-    sign = place_row(s);
-    if (sign == MUST_SPLIT)
-      l->question[l->n++] = (clarke_region_question){i, k};
-    else
-      s->side[CLARKE_MAX_KINKS * i + k] = (signed char)sign;
-  }
-  if (l->n == before)
-    settle_piecewise(s, i);
-  else
-    mark(s, s->asked, i);
-}
-
-/* Can candidate a be the largest, as far as differences tell that are a matter of course? Of equal ones the first can. */
-static bool
-may_win(const clarke_region_search *s, size_t i, size_t a)
-{
-  const clarke_instruction *at = &s->forms->p->instruction[i];
-
-  for (size_t b = 0; b < at->n_in; b++) {
-    int sign = 1;
-
-    if (b != a) {
-      clarke_forms_difference(s->row, s->forms, i, a, b);
-      sign = place_row(s);
-    }
-    if (sign < 0 || (sign == 0 && b < a))
-      return false;
-  }
-  return true;
-}
-
-/* *fork = i, unless one is to come before or the winner is a matter of course. */
-static void
-ask_order(clarke_region_search *s, size_t *fork, size_t i)
-{
-  const clarke_instruction *at = &s->forms->p->instruction[i];
-  size_t winners = 0, winner = 0;
-
-  for (size_t a = 0; a < at->n_in && winners < 2; a++)
-    if (may_win(s, i, a)) {
-      winner = a;
-      winners++;
-    }
-  if (winners == 1) {
-    s->choice[i] = (unsigned char)winner;
-    settle(s, i, winner);
-  } else if (*fork == CLARKE_NONE)
-    *fork = i;
-}
-
-/* One live instruction, if it can be. */
-static void
-take(clarke_region_search *s, clarke_region_level *l, size_t *fork, size_t i)
-{
-  const clarke_do kind = s->forms->p->instruction[i].kind;
-
-  if (s->known[i] || !arguments_known(s, i))
-    return;
-  if (kind == CLARKE_DO_PIECEWISE && s->asked[i])
-    settle_piecewise(s, i);
-  else if (kind == CLARKE_DO_PIECEWISE)
-    ask_piecewise(s, l, i);
-  else if (kind == CLARKE_DO_ORDER)
-    ask_order(s, fork, i);
-  else
-    settle(s, i, 0);
-}
-
-/* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum. */
-static clarke_status
-sweep(clarke_region_search *s, clarke_region_level *l, size_t *fork, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
-
-  *fork = CLARKE_NONE;
-  for (size_t k = 0; k < s->forms->n_live && status == CLARKE_OK; k++) {
-    if (k % 256 == 255)
-      status = clarke_work_check(err);
-    take(s, l, fork, s->forms->live[k]);
-  }
-  return status;
-}
 
 /* --- arrangements ---------------------------------------------------------------------------- */
 
@@ -198,6 +19,8 @@ cut_rays(clarke_rays *rays, const clarke_region_level *l, const signed char *sig
   clarke_status status = CLARKE_OK;
 
   memset(rays, 0, sizeof *rays);
+  rays->width = from->width;
+  rays->bounds = from->bounds; /* those of the whole box, which owns them */
   for (size_t i = l->above; from->n > 0 && i < l->rows->n && status == CLARKE_OK; i++) {
     clarke_rays cut = {0};
 
@@ -361,12 +184,12 @@ let_win(clarke_region_search *s, size_t i, size_t a, const bool *may, const fmpz
       put_row(s, all, l.fixed++);
     }
   s->choice[i] = (unsigned char)a;
-  settle(s, i, a);
+  clarke_region_settle(s, i, a);
   fmpz_mat_window_init(some, all, 0, 0, (slong)l.fixed, (slong)s->width);
   status = enumerate(&l, some, NULL, err);
   fmpz_mat_window_clear(some);
   fmpz_mat_clear(all);
-  take_back(s, before);
+  clarke_region_take_back(s, before);
   return status;
 }
 
@@ -381,7 +204,7 @@ fork_on(clarke_region_search *s, size_t i, const fmpz_mat_t cone, clarke_error *
     return clarke_code_fail(s->forms->p, i, err, "a maximum of %zu entries; at most %d are supported", at->n_in, CLARKE_MAX_WIDTH);
   s->threads = 1;
   for (size_t a = 0; a < at->n_in; a++)
-    may[a] = may_win(s, i, a);
+    may[a] = clarke_region_may_win(s, i, a);
   for (size_t a = 0; a < at->n_in && status == CLARKE_OK && !s->ended; a++)
     if (may[a])
       status = let_win(s, i, a, may, cone, err);
@@ -421,7 +244,7 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
   l.question = malloc((CLARKE_MAX_KINKS * s->forms->kinks + 1) * sizeof *l.question);
   if (l.question == NULL)
     return clarke_no_memory(err);
-  status = sweep(s, &l, &fork, err);
+  status = clarke_region_sweep(s, &l, &fork, err);
   if (status != CLARKE_OK)
     fork = CLARKE_NONE;
   else if (l.n > 0)
@@ -430,7 +253,7 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
     status = fork_on(s, fork, cone, err);
   else
     status = tell(s, cone, start, err);
-  take_back(s, before);
+  clarke_region_take_back(s, before);
   s->rays = above;
   free(l.question);
   return status;
@@ -465,7 +288,8 @@ clarke_region_search_init(clarke_region_search *s, clarke_error *err)
   s->choice = malloc(n);
   s->done = malloc(2 * n * sizeof *s->done);
   s->row = _fmpz_vec_init((slong)s->forms->dim + 1);
-  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL)
+  s->unit = malloc((s->forms->dim + 1) * sizeof *s->unit);
+  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL || s->unit == NULL)
     return clarke_no_memory(err);
   memset(s->choice, CLARKE_NO_SIDE, n);
   return CLARKE_OK;
@@ -481,6 +305,7 @@ clarke_region_search_clear(clarke_region_search *s)
   free(s->side);
   free(s->choice);
   free(s->done);
+  free(s->unit);
   memset(s, 0, sizeof *s);
 }
 

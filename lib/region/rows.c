@@ -10,8 +10,8 @@
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /* Entries over a power of two near the largest, then over their norm. */
-static void
-set_unit(double *unit, fmpz *row, size_t dim)
+void
+clarke_unit(double *unit, const fmpz *row, size_t dim)
 {
   slong most = 0;
   double norm = 0;
@@ -41,7 +41,7 @@ clarke_rows_init(clarke_rows *rows, const fmpz_mat_t integers, clarke_error *err
   if (rows->unit == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < rows->n; i++)
-    set_unit(rows->unit + i * rows->dim, fmpz_mat_entry(rows->exact, (slong)i, 0), rows->dim);
+    clarke_unit(rows->unit + i * rows->dim, fmpz_mat_entry(rows->exact, (slong)i, 0), rows->dim);
   return CLARKE_OK;
 }
 

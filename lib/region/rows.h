@@ -21,6 +21,9 @@ typedef struct {
   double *unit;     /* n x dim */
 } clarke_rows;
 
+/* unit (dim entries), as above, of a row that is not 0. */
+void clarke_unit(double *unit, const fmpz *row, size_t dim);
+
 /* Copies the integers. A zero row is our own error. */
 clarke_status clarke_rows_init(clarke_rows *rows, const fmpz_mat_t integers, clarke_error *err);
 void clarke_rows_clear(clarke_rows *rows); /* of rows that are zeroed, too */

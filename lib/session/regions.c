@@ -5,6 +5,8 @@
 #include "format/table.h"
 #include "format/vnnlib.h"
 #include "network/unroll.h"
+#include "program/hold.h"
+#include "session/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +25,7 @@ clarke_region_function_init(clarke_region_function *f)
 void
 clarke_region_function_clear(clarke_region_function *f)
 {
+  clarke_rationals_free(f->stored, f->stored != NULL ? f->n_stored : 0);
   clarke_code_clear(&f->program);
   clarke_graph_clear(&f->graph);
   clarke_prog_clear(&f->prog);
@@ -55,6 +58,33 @@ make_sample(clarke_tensor *x, const clarke_model *m, clarke_error *err)
   return x->real != NULL && x->name != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* The parameters named, or all. */
+static clarke_status
+mark_parameters(clarke_region_function *f, clarke_error *err)
+{
+  const bool all = strcmp(f->wrt, "params") == 0;
+  char **names = NULL;
+  size_t n = 0;
+  clarke_status status = clarke_names_split(&names, &n, all ? NULL : f->wrt, "--wrt", err);
+
+  if (status == CLARKE_OK)
+    status = clarke_graph_wrt(&f->graph, names, n, err);
+  clarke_names_free(names, n);
+  return status;
+}
+
+static clarke_status
+keep_stored(clarke_region_function *f, mpq_t *point, size_t n, clarke_error *err)
+{
+  f->n_stored = n - f->n_given;
+  f->stored = clarke_rationals(f->n_stored);
+  if (f->stored == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = f->n_given; i < n; i++)
+    mpq_set(f->stored[i - f->n_given], point[i]);
+  return CLARKE_OK;
+}
+
 static clarke_status
 unroll(clarke_region_function *f, const clarke_model *m, clarke_error *err)
 {
@@ -69,8 +99,13 @@ unroll(clarke_region_function *f, const clarke_model *m, clarke_error *err)
     status = clarke_graph_build(&f->graph, m, &x, err);
   if (status == CLARKE_OK && f->graph.samples != 1)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: its input is of %zu samples; expected one", m->file, f->graph.samples);
+  if (status == CLARKE_OK && f->wrt != NULL)
+    status = mark_parameters(f, err);
   if (status == CLARKE_OK)
     status = clarke_unroll(&f->program, &point, &n, &f->graph, &x, m->inputs[0].name, err);
+  f->n_given = x.count;
+  if (status == CLARKE_OK && n > x.count)
+    status = keep_stored(f, point, n, err);
   clarke_rationals_free(point, n);
   clarke_tensor_clear(&x);
   return status;
@@ -87,6 +122,20 @@ read_network(clarke_region_function *f, const clarke_file *file, const char *pat
   if (status == CLARKE_OK)
     status = unroll(f, &model, err);
   clarke_model_clear(&model);
+  return status;
+}
+
+/* Inputs of a program, by name. */
+static clarke_status
+mark_inputs(clarke_region_function *f, clarke_error *err)
+{
+  char **names = NULL;
+  size_t n = 0;
+  clarke_status status = clarke_names_split(&names, &n, f->wrt, "--wrt", err);
+
+  if (status == CLARKE_OK)
+    status = clarke_code_wrt(&f->program, names, n, err);
+  clarke_names_free(names, n);
   return status;
 }
 
@@ -107,8 +156,28 @@ clarke_region_function_open(clarke_region_function *f, const char *path, clarke_
   f->network = clarke_ends_with(name, ".onnx");
   memcpy(f->sha256, file.sha256, sizeof f->sha256);
   clarke_file_clear(&file);
+  if (status == CLARKE_OK && f->wrt != NULL && clarke_ends_with(name, ".prog"))
+    status = mark_inputs(f, err);
   f->n = status == CLARKE_OK ? clarke_code_entries(&f->program) : 0;
+  f->n_given = f->stored != NULL ? f->n_given : f->n;
   return status;
+}
+
+clarke_status
+clarke_region_function_hold(clarke_region_function *f, mpq_t **point, clarke_error *err)
+{
+  mpq_t *whole;
+
+  if (f->wrt == NULL)
+    return CLARKE_OK;
+  whole = clarke_rationals(f->n);
+  if (whole == NULL)
+    return clarke_no_memory(err);
+  for (size_t i = 0; i < f->n; i++)
+    mpq_set(whole[i], i < f->n_given ? (*point)[i] : f->stored[i - f->n_given]);
+  clarke_rationals_free(*point, f->n_given);
+  *point = whole;
+  return clarke_code_hold(&f->program, whole, err);
 }
 
 /* --- points ---------------------------------------------------------------------------------- */

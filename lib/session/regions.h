@@ -6,12 +6,16 @@
 #include "program/prog.h"
 #include "region/regions.h"
 
-/* A program (.prog), or a network (.onnx) unrolled for one sample, with respect to its inputs. */
+/* A program (.prog), or a network (.onnx) unrolled for one sample. */
 typedef struct {
+  const char *wrt; /* set before opening: names of what varies, with commas between, or params (all parameters); NULL: the inputs */
   clarke_prog prog;
   clarke_graph graph;
   clarke_code program;
-  size_t n; /* entries of its inputs */
+  size_t n;       /* entries of the program's inputs, which are the network's input and then the parameters in wrt */
+  size_t n_given; /* those of the first so many that a point gives; stored values follow */
+  size_t n_stored;
+  mpq_t *stored;
   bool network;
   char sha256[65]; /* of the file */
 } clarke_region_function;
@@ -19,6 +23,10 @@ typedef struct {
 void clarke_region_function_init(clarke_region_function *f);
 void clarke_region_function_clear(clarke_region_function *f);
 clarke_status clarke_region_function_open(clarke_region_function *f, const char *path, clarke_error *err);
+
+/* With wrt set: *point (n_given rationals) gets the stored values too, n in all; and what does not vary is held there (program/hold.h).
+ * Without, nothing is done. */
+clarke_status clarke_region_function_hold(clarke_region_function *f, mpq_t **point, clarke_error *err);
 
 /* A point for the n entries (malloc, n initialized rationals): numbers with commas between, or a file, .npy, .npz (the array
  * `x` or the only one) or a table of n numbers. `what`: what messages call it. */

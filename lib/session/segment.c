@@ -191,7 +191,32 @@ ad_slope(mpq_t *slope, const clarke_region_function *f, mpq_t *x, mpq_t *a, mpq_
   return status;
 }
 
-/* One piece's share of the integral, by AD at its middle. */
+/* The simplest number in the middle third of a piece. */
+static void
+choose_inside(mpq_t t, const clarke_segment_piece *piece)
+{
+  fmpq_t low, high, width, third;
+
+  fmpq_init(low);
+  fmpq_init(high);
+  fmpq_init(width);
+  fmpq_init(third);
+  fmpq_set_mpq(low, piece->from);
+  fmpq_set_mpq(high, piece->to);
+  fmpq_set_si(third, 1, 3);
+  fmpq_sub(width, high, low);
+  fmpq_mul(third, third, width);
+  fmpq_add(low, low, third);
+  fmpq_sub(high, high, third);
+  fmpq_simplest_between(third, low, high);
+  fmpq_get_mpq(t, third);
+  fmpq_clear(third);
+  fmpq_clear(width);
+  fmpq_clear(high);
+  fmpq_clear(low);
+}
+
+/* One piece's share of the integral, by AD at a point inside. */
 static clarke_status
 add_piece(clarke_segment *s, clarke_segment_piece *piece, const clarke_region_function *f, mpq_t *a, mpq_t *b,
           const clarke_profile *profile, clarke_error *err)
@@ -200,8 +225,7 @@ add_piece(clarke_segment *s, clarke_segment_piece *piece, const clarke_region_fu
   clarke_status status = x != NULL && slope != NULL ? CLARKE_OK : clarke_no_memory(err);
 
   mpq_init(t);
-  mpq_add(t, piece->from, piece->to);
-  mpq_div_2exp(t, t, 1);
+  choose_inside(t, piece);
   if (status == CLARKE_OK) {
     set_point(x, a, b, t, f->n);
     status = ad_slope(slope, f, x, a, b, profile, err);

@@ -10,7 +10,7 @@
 
 typedef struct {
   mpq_t from, to; /* of t; all between strictly follow one pattern */
-  mpq_t *slope;   /* n_outputs: <B - A, AD>, AD's output being that at the middle */
+  mpq_t *slope;   /* n_outputs: <B - A, AD>, AD's output being that at a point inside */
 } clarke_segment_piece;
 
 typedef struct {

@@ -5,6 +5,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import struct
@@ -195,6 +196,47 @@ def threads(folder):
     expect("a number", "is no number from 1 to 256" in patterns(BUMP, "--at", "0,0", "--threads", 0).stderr)
 
 
+def in_parameters(folder):
+    """Around parameters: the gradients are the Bouligand set that derive finds, on drawn programs and on networks."""
+    rng, several = random.Random(5), 0
+    for _ in range(40):
+        n, m = rng.randint(1, 3), rng.randint(1, 3)
+        draw = lambda: [rng.randint(-1, 1) for _ in range(n)]
+        hidden = ["let h%d = relu(%s + %d * b)" % (j, " + ".join("%s * x[%d]" % (w, i) for i, w in enumerate(["w[%d]" % i for i in range(n)])), rng.randint(-1, 1))
+                  for j in range(m)]
+        rest = ["abs(%d * x[0] + %d)" % (rng.randint(-1, 1), rng.randint(0, 1)), "relu(%s)" % " + ".join("%d * h%d" % (rng.randint(-2, 2), j) for j in range(m))]
+        (folder / "f.prog").write_text("input x[%d]\ninput w[%d]\ninput b\n" % (n, n) + "\n".join(hidden)
+                                       + "\noutput %s * %s + max(h0, %d * w[0])\n" % (rest[0], rest[1], rng.randint(-1, 1)))
+        x, w, b = draw(), draw(), rng.randint(-1, 1)
+        at = ["--at=x=" + ",".join(map(str, x)), "--at=w=" + ",".join(map(str, w)), "--at=b=%d" % b]
+        for wrt in "w", "w,b", "b":
+            derived = subprocess.run([CLARKE, "derive", folder / "f.prog", *at, "--wrt", wrt, "--json"], capture_output=True, text=True).stdout
+            said = patterns(folder / "f.prog", "--at=" + ",".join(map(str, x + w + [b])), "--wrt", wrt, "--json")
+            mine = {tuple(r["gradient"][0]) for r in json.loads(said.stdout)["regions"]}
+            expect("as derive", mine == set(map(tuple, json.loads(derived)["bouligand"])), said, derived, (folder / "f.prog").read_text())
+            several += len(mine) > 1
+    expect("several", several > 20, several)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 4), }"
+    for x in (1, 1, 0, 0), (0, 0, 0, 0), (-1, 2, 2, 3):
+        (folder / "x.npy").write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", 118) + header.ljust(117) + b"\n" + struct.pack("<4d", *x))
+        for wrt in "u", "b", "params":
+            names = "u,b" if wrt == "params" else wrt
+            derived = subprocess.run([CLARKE, "derive", ROOT / "cases/audit/lemma7.onnx", "--at", folder / "x.npy", "--wrt", names, "--json"],
+                                     capture_output=True, text=True).stdout
+            found = json.loads(patterns(ROOT / "cases/audit/lemma7.onnx", "--at=" + ",".join(map(str, x)), "--wrt", wrt, "--json").stdout)
+            mine = {tuple(r["gradient"][0]) for r in found["regions"]}
+            expect("of a network", mine == set(map(tuple, json.loads(derived)["bouligand"])), x, wrt, found, derived)
+    digits = ROOT / "cases/audit/digits-relu-q.onnx"
+    for model, words, why in [
+            (digits, ["--at", ",".join("0" * 64), "--wrt", "params"], "clarke derive and clarke audit ask about several"),
+            (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
+            (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at alone"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
+        said = patterns(model, *words)
+        expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
+    expect("the inputs", patterns(BUMP, "--at", "0,0", "--wrt", "inputs").stdout == patterns(BUMP, "--at", "0,0").stdout)
+    expect("all inputs", patterns(BUMP, "--at", "0,0", "--wrt", "x").stdout == patterns(BUMP, "--at", "0,0").stdout)
+
+
 def main():
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
@@ -205,6 +247,7 @@ def main():
         refusals(folder)
         limits(folder)
         threads(folder)
+        in_parameters(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 

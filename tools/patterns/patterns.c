@@ -22,6 +22,7 @@ enum { OPTION_THREADS = 256 };
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
   {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
+  {"wrt", 'w', "NAME,...", 0, "of --at: what varies around the point: inputs of a program; of a network parameters, or params", 0},
   {"pieces", 'i', NULL, 0, "of --at and --box: count the maximal affine pieces, too", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
@@ -50,7 +51,7 @@ static char doc[] =
   "once. Of --line 1: the integral is not f(B) - f(A).";
 
 static void
-check_request(const request *r, const struct argp_state *state)
+check_request(request *r, const struct argp_state *state)
 {
   const clarke_regions_command *c = &r->regions;
   const bool draws = c->svg != NULL;
@@ -58,7 +59,7 @@ check_request(const request *r, const struct argp_state *state)
   if (r->wants_end)
     argp_error(state, "--line takes two points: --line A B");
   if (r->arrangement.matrix != NULL) {
-    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL)
+    if (c->model != NULL || c->at != NULL || c->box != NULL || c->from != NULL || draws || c->slice || c->pieces || c->profile != NULL || c->wrt != NULL)
       argp_error(state, "--arrangement goes with --offsets, --count, --json, --proof and --limit alone");
     return;
   }
@@ -70,6 +71,10 @@ check_request(const request *r, const struct argp_state *state)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
+  if (c->wrt != NULL && strcmp(c->wrt, "inputs") == 0)
+    r->regions.wrt = NULL;
+  else if (c->wrt != NULL && (c->at == NULL || draws || r->arrangement.proof != NULL))
+    argp_error(state, "--wrt goes with --at alone");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
   if (r->arrangement.proof != NULL && c->from != NULL)
@@ -94,7 +99,7 @@ static error_t
 parse(int key, char *arg, struct argp_state *state)
 {
   request *r = state->input;
-  const clarke_shared_options shared = {.json = &r->regions.json, .proof = &r->arrangement.proof, .profile = &r->regions.profile};
+  const clarke_shared_options shared = {.json = &r->regions.json, .proof = &r->arrangement.proof, .profile = &r->regions.profile, .wrt = &r->regions.wrt};
 
   if (r->wants_end && key != ARGP_KEY_ARG)
     argp_error(state, "--line takes two points: --line A B");

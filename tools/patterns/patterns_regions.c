@@ -61,7 +61,12 @@ clarke_patterns_end_json(bool stopped)
 static void
 choose_entries(answer *a)
 {
-  for (size_t i = 0; i < a->function.n; i++)
+  const clarke_code *p = &a->function.program;
+
+  for (size_t k = 0, i = 0; k < p->n_inputs; i += p->input[k++].n)
+    for (size_t j = 0; a->command->wrt != NULL && p->input[k].wrt && j < p->input[k].n; j++)
+      a->varies[a->dim++] = i + j;
+  for (size_t i = 0; a->command->wrt == NULL && i < a->function.n; i++)
     if (a->bounds == NULL || mpq_cmp(a->bounds[2 * i], a->bounds[2 * i + 1]) < 0)
       a->varies[a->dim++] = i;
 }
@@ -89,12 +94,17 @@ static clarke_status
 read_question(answer *a, clarke_error *err)
 {
   const clarke_regions_command *c = a->command;
-  clarke_status status = clarke_region_function_open(&a->function, c->model, err);
+  clarke_status status;
+
+  a->function.wrt = c->wrt;
+  status = clarke_region_function_open(&a->function, c->model, err);
 
   if (status == CLARKE_OK && c->box != NULL)
     status = clarke_region_box(&a->bounds, c->box, a->function.n, c->slice, err);
   if (status == CLARKE_OK && c->at != NULL)
-    status = clarke_region_point(&a->point, c->at, a->function.n, "--at", err);
+    status = clarke_region_point(&a->point, c->at, a->function.n_given, "--at", err);
+  if (status == CLARKE_OK)
+    status = clarke_region_function_hold(&a->function, &a->point, err);
   if (status != CLARKE_OK)
     return status;
   a->varies = malloc((a->function.n + 1) * sizeof *a->varies);
@@ -107,6 +117,12 @@ read_question(answer *a, clarke_error *err)
   status = set_entries(a, err);
   if (status == CLARKE_OK)
     status = clarke_forms_init(&a->forms, &a->function.program, a->entry, a->dim, err);
+  if (status == CLARKE_EINPUT && c->wrt != NULL) {
+    const clarke_error why = *err;
+
+    clarke_fail(err, status, "%s. In a weight or a bias of one layer alone a network of ReLUs is piecewise linear (--wrt NAME); "
+                "clarke derive and clarke audit ask about several", why.text);
+  }
   clarke_functions_init(&a->functions, &a->forms);
   clarke_affine_pieces_init(&a->pieces, a->dim + (a->bounds != NULL));
   if (status == CLARKE_OK && c->proof != NULL)
@@ -190,9 +206,13 @@ put_point(const answer *a, const clarke_region *region, const char *between)
   if (a->bounds != NULL)
     clarke_witness_get(last, region->point, a->dim);
   for (size_t i = 0, k = 0; i < a->function.n; i++) {
-    if (i > 0)
+    const bool varies = k < a->dim && a->varies[k] == i;
+
+    if (!varies && a->bounds == NULL) /* held fixed by --wrt */
+      continue;
+    if (i > 0 && (k > 0 || a->bounds != NULL))
       fputs(between, stdout);
-    if (k < a->dim && a->varies[k] == i) {
+    if (varies) {
       clarke_witness_get(x, region->point, k++);
       put_rational(x, last, a->command->json);
     } else
