@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes folds.onnx: a convolution with Clip (HardTanh), a maximum over windows, a row twice, a row of zeros, a skip.
-make_folds.py [FILE]"""
+And corner.npy, a point where four of its kinks are touched.
+make_folds.py [FOLDER]"""
 import pathlib
 import sys
 
@@ -32,5 +33,6 @@ graph = helper.make_graph(nodes, "folds", [helper.make_tensor_value_info("x", Te
 model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
 model.ir_version = 8
 onnx.checker.check_model(model)
-to = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("folds.onnx")
-to.write_bytes(model.SerializeToString())
+to = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).parent
+(to / "folds.onnx").write_bytes(model.SerializeToString())
+np.save(to / "corner.npy", np.array([0, -1, 0], np.float32).reshape(1, 1, 1, 3))

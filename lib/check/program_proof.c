@@ -6,6 +6,8 @@
 #include "program_follow.h"
 #include "program_fork.h"
 #include "program_lipschitz.h"
+#include "forms.h"
+#include "region_tree.h"
 #include "statement.h"
 
 #include <stdlib.h>
@@ -231,6 +233,44 @@ check_tree(const interval *v, const interval *ours, interval *most)
   return leaves;
 }
 
+/* Of a leaf of the cones: the numbers above, for check_cone. */
+static const interval *cone_v, *cone_ours;
+static interval *cone_most;
+static bool cone_first;
+
+/* The cone's gradient is certainly below AD's; the largest is kept. */
+static void
+check_cone(void)
+{
+  RATIONAL(theirs);
+  RATIONAL(t);
+  for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
+    size_t at = prog.outputs[k / n_wrt];
+    mpz_set(mpq_numref(&t), &form_of(at)[k % n_wrt]);
+    mpz_set(mpq_denref(&t), form_denominator(at));
+    mpq_canonicalize(&t);
+    mpq_mul(&t, &t, &cone_v[k].lo);
+    mpq_add(&theirs, &theirs, &t);
+  }
+  require(mpq_cmp(&cone_ours->lo, &theirs) > 0, "AD's output is not separated from this leaf");
+  if (cone_first || mpq_cmp(&theirs, &cone_most->hi) > 0)
+    interval_set(cone_most, &theirs, &theirs);
+  cone_first = false;
+}
+
+/* `cones`: the tree of a piecewise linear program around the point (section 5). Returns the number of leaves. */
+static size_t
+check_cones(const interval *v, const interval *ours, interval *most)
+{
+  cone_v = v;
+  cone_ours = ours;
+  cone_most = most;
+  cone_first = true;
+  forms_begin(&prog, n_wrt);
+  region_tree_begin(&prog, n_wrt, true);
+  return region_tree_check(check_cone);
+}
+
 /* Writes the vector and the two numbers it keeps apart. */
 static void
 check_separator(void)
@@ -245,7 +285,8 @@ check_separator(void)
     mpq_set(&v[k].hi, &v[k].lo);
   }
   dot(&ours, v, true);
-  size_t leaves = check_tree(v, &ours, &most);
+  size_t leaves = line_is("cones") ? check_cones(v, &ours, &most) : check_tree(v, &ours, &most);
+  require(leaves > 0, "a tree without a leaf");
   fputs("It is separated by v = ", account);
   put_rows(v);
   fputs(": <v, AD> = ", account);

@@ -172,11 +172,12 @@ pass_over(void)
 static void
 state_box(size_t regions)
 {
-  fprintf(
-      account,
-      "%sInside the box exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest\n"
-      "entry for each maximum, that F depends on, are followed on open sets that are not empty.\n",
-      prog.n_outputs == 1 ? "" : "F has several outputs. ", regions, regions == 1 ? " occurs" : "s occur");
+  fprintf(account,
+          "Inside the box exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest\n"
+          "entry for each maximum, that F depends on, are followed on open sets that are not empty.\n",
+          regions, regions == 1 ? " occurs" : "s occur");
+  if (n_variables < n_entries)
+    fputs("Entries whose bounds are equal are fixed, and sets are open in the others.\n", account);
 }
 
 static void

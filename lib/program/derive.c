@@ -214,6 +214,26 @@ try_outside(clarke_derivation *d, clarke_error *err)
   return status;
 }
 
+/* Is AD's output the gradient on a cone? */
+static clarke_status
+try_equal(clarke_derivation *d, clarke_error *err)
+{
+  const clarke_patterns *t = &d->patterns;
+  size_t i = 0;
+
+  while (i < t->n && !clarke_numbers_equal(t->pattern[i].gradient, d->ad, d->dim))
+    i++;
+  if (i == t->n || !d->ad_exact)
+    return CLARKE_OK;
+  d->weight = clarke_rationals(t->n);
+  if (d->weight == NULL)
+    return clarke_no_memory(err);
+  mpq_set_ui(d->weight[i], 1, 1);
+  say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_HULL, d->execution.n_touched == 0 ? "no kink is touched: AD's output is the gradient"
+      : "AD's output is the gradient of a pattern that occurs arbitrarily near");
+  return CLARKE_OK;
+}
+
 static clarke_status
 judge(clarke_derivation *d, clarke_error *err)
 {
@@ -232,7 +252,12 @@ judge(clarke_derivation *d, clarke_error *err)
              "generalized derivative: %s", d->not_lipschitz);
     return CLARKE_OK;
   }
-  status = clarke_derive_own(&d->ad_pattern, d, err);
+  if (t->cones) {
+    status = try_equal(d, err);
+    if (status != CLARKE_OK || d->verdict != CLARKE_UNDECIDED)
+      return status;
+  } else
+    status = clarke_derive_own(&d->ad_pattern, d, err);
   if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
     size_t added;
 
@@ -382,13 +407,16 @@ find_ad(clarke_derivation *d, clarke_error *err)
 
 /* What follows AD's output: lipschitz, patterns, verdict; *judged: the verdict stands, whatever follows. */
 static clarke_status
-find_verdict(bool *judged, clarke_derivation *d, clarke_error *err)
+find_verdict(bool *judged, clarke_derivation *d, const clarke_pattern_source *source, clarke_error *err)
 {
+  bool found = false;
   clarke_status status;
 
   clarke_work_begin("patterns", 0);
   status = clarke_lipschitz(&d->lipschitz, d->not_lipschitz, &d->far, &d->execution, err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && source != NULL)
+    status = source->find(source->context, &found, &d->patterns, err);
+  if (status == CLARKE_OK && !found)
     status = clarke_patterns_find(&d->patterns, &d->execution, err);
   if (status == CLARKE_OK)
     status = judge(d, err);
@@ -444,6 +472,13 @@ clarke_status
 clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
               const clarke_profile *profile, clarke_error *err)
 {
+  return clarke_derive_by(d, p, at, profile, NULL, err);
+}
+
+clarke_status
+clarke_derive_by(clarke_derivation *d, const clarke_code *p, mpq_t *at, const clarke_profile *profile,
+                 const clarke_pattern_source *source, clarke_error *err)
+{
   clarke_error stopped = {CLARKE_OK, ""};
   bool judged = false;
   clarke_status status;
@@ -470,7 +505,7 @@ clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
   if (status == CLARKE_ESTOPPED)
     return keep_nothing(d, clarke_work_stopped());
   if (status == CLARKE_OK)
-    status = find_verdict(&judged, d, &stopped);
+    status = find_verdict(&judged, d, source, &stopped);
   if (status == CLARKE_ESTOPPED)
     status = keep_known(d, judged, clarke_work_stopped());
   if (status != CLARKE_OK && err != NULL)

@@ -50,8 +50,18 @@ bool clarke_derivation_is_valid(const clarke_derivation *d);
 
 void clarke_derivation_init(clarke_derivation *d);
 void clarke_derivation_clear(clarke_derivation *d);
+/* Where patterns may come from, before the tree is asked: *found, and then all of them; else t is empty again. */
+typedef struct {
+  void *context;
+  clarke_status (*find)(void *context, bool *found, clarke_patterns *t, clarke_error *err);
+} clarke_pattern_source;
+
 /* at is kept by reference; p has wrt marked. */
 clarke_status clarke_derive(clarke_derivation *d, const clarke_code *p, mpq_t *at,
                             const clarke_profile *profile, clarke_error *err);
+
+/* The same, with patterns from a source, if it finds them. source: or NULL. */
+clarke_status clarke_derive_by(clarke_derivation *d, const clarke_code *p, mpq_t *at, const clarke_profile *profile,
+                               const clarke_pattern_source *source, clarke_error *err);
 
 #endif

@@ -62,6 +62,8 @@ typedef struct {
   bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, a NORM is
                    * touched at zero, or a comparison cannot be decided */
   bool all_known; /* complete, and every pattern is realized */
+  bool cones;     /* not from the tree: of a piecewise linear program, each gradient once, with a direction of an open cone; no
+                   * forks */
   bool jumps;     /* some pattern's limit value is not the value at the point */
   char why[256];  /* when not complete: why */
 } clarke_patterns;

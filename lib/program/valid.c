@@ -177,6 +177,8 @@ forks_are_valid(const clarke_patterns *t)
 {
   size_t open = 1, next = 0;
 
+  if (t->cones)
+    return t->complete && t->n_forks == 0;
   for (size_t i = 0; i < t->n_forks; i++) {
     const clarke_fork *f = &t->fork[i];
 

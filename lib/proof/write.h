@@ -5,6 +5,8 @@
 #include "audit/audit.h"
 #include "program/derive.h"
 
+#include <stdio.h>
+
 /* A file the statement speaks of. */
 typedef struct {
   const char *name; /* base name; NULL: there is none */
@@ -33,8 +35,12 @@ clarke_status clarke_proof_write_program(const char *path, const char *name, con
                                          const clarke_derivation *d, clarke_error *err);
 
 /* The same of a network that was unrolled at one sample, with respect to its input. It has sums, piecewise functions and maxima
- * alone; else that is an error. */
-clarke_status clarke_proof_write_network(const char *path, const char *name, const char *sha256,
-                                         const clarke_derivation *d, clarke_error *err);
+ * alone; else that is an error. tree writes the tree of cones, of patterns that are cones (else it is not called). */
+typedef struct {
+  const void *context;
+  void (*put)(FILE *out, const void *context);
+} clarke_proof_tree;
+clarke_status clarke_proof_write_network(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
+                                         const clarke_proof_tree *tree, clarke_error *err);
 
 #endif

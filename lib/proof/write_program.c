@@ -147,8 +147,21 @@ put_tree(FILE *out, const clarke_patterns *t)
     put_fork(out, &t->fork[k]);
 }
 
+static void
+put_separator(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tree)
+{
+  fputs("evidence separator\nv", out);
+  put_row(out, d->separator, d->dim);
+  if (!d->patterns.cones) {
+    put_tree(out, &d->patterns);
+    return;
+  }
+  fputs("cones\n", out);
+  tree->put(out, tree->context);
+}
+
 static clarke_status
-put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
+put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tree, clarke_error *err)
 {
   switch (d->evidence) {
   case CLARKE_EVIDENCE_AD:
@@ -159,9 +172,7 @@ put_evidence(FILE *out, const clarke_derivation *d, clarke_error *err)
     put_hull(out, d);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_SEPARATOR:
-    fputs("evidence separator\nv", out);
-    put_row(out, d->separator, d->dim);
-    put_tree(out, &d->patterns);
+    put_separator(out, d, tree);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_UNANIMOUS:
     fputs("evidence unanimous\n", out);
@@ -190,7 +201,8 @@ within_reach(const clarke_derivation *d, clarke_error *err)
 }
 
 static clarke_status
-write(const char *path, const char *kind, const char *name, const char *sha256, const clarke_derivation *d, clarke_error *err)
+write(const char *path, const char *kind, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
+      clarke_error *err)
 {
   clarke_text text;
   clarke_status status = within_reach(d, err);
@@ -202,7 +214,7 @@ write(const char *path, const char *kind, const char *name, const char *sha256, 
     return status;
   status = put_statement(text.to, kind, name, sha256, d, err);
   if (status == CLARKE_OK)
-    status = put_evidence(text.to, d, err);
+    status = put_evidence(text.to, d, tree, err);
   return clarke_proof_save(&text, status, path, err);
 }
 
@@ -210,7 +222,7 @@ clarke_status
 clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                            const clarke_derivation *d, clarke_error *err)
 {
-  return write(path, "program", name, sha256, d, err);
+  return write(path, "program", name, sha256, d, NULL, err);
 }
 
 /* Can the checker make it of the network's steps: sums, piecewise functions and maxima? */
@@ -232,8 +244,8 @@ is_of_steps(const clarke_code *p, const clarke_instruction *i)
 }
 
 clarke_status
-clarke_proof_write_network(const char *path, const char *name, const char *sha256,
-                           const clarke_derivation *d, clarke_error *err)
+clarke_proof_write_network(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
+                           const clarke_proof_tree *tree, clarke_error *err)
 {
   const clarke_code *p = d->p;
 
@@ -243,5 +255,5 @@ clarke_proof_write_network(const char *path, const char *name, const char *sha25
   for (size_t i = 0; i < p->n; i++)
     if (!is_of_steps(p, &p->instruction[i]))
       return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums, piecewise functions and maxima; this one has other steps", name);
-  return write(path, "network", name, sha256, d, err);
+  return write(path, "network", name, sha256, d, tree, err);
 }

@@ -323,23 +323,27 @@ put_gradients(FILE *out, const clarke_regions_proof *p, clarke_error *err)
 }
 
 clarke_status
-clarke_regions_proof_tree(FILE *out, clarke_regions_proof *p, clarke_error *err)
+clarke_regions_proof_end(clarke_regions_proof *p, clarke_error *err)
 {
-  clarke_status status = clarke_text_close(&p->tree, CLARKE_OK, err);
+  return clarke_text_close(&p->tree, CLARKE_OK, err);
+}
 
-  if (status != CLARKE_OK)
-    return status;
-  fputs("tree\n", out);
+void
+clarke_regions_proof_tree(FILE *out, const void *proof)
+{
+  const clarke_regions_proof *p = proof;
+
   fwrite(p->tree.text, 1, p->tree.size, out);
-  return CLARKE_OK;
 }
 
 clarke_status
 clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clarke_regions_statement *s, clarke_error *err)
 {
   clarke_text all;
-  clarke_status status = clarke_text_open(&all, err);
+  clarke_status status = clarke_regions_proof_end(p, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_text_open(&all, err);
   if (status != CLARKE_OK)
     return status;
   fputs("clarke-proof 1\nclaim regions\nsemantics real\n", all.to);
@@ -348,7 +352,7 @@ clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clark
   fprintf(all.to, "regions %zu\n", p->leaves);
   if (p->local)
     status = put_gradients(all.to, p, err);
-  if (status == CLARKE_OK)
-    status = clarke_regions_proof_tree(all.to, p, err);
+  fputs("tree\n", all.to);
+  clarke_regions_proof_tree(all.to, p);
   return clarke_proof_save(&all, status, path, err);
 }

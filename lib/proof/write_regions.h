@@ -38,8 +38,9 @@ typedef struct {
   size_t n;
 } clarke_regions_statement;
 
-/* The tree alone, line by line: for a proof of something else that has it in it. */
-clarke_status clarke_regions_proof_tree(FILE *out, clarke_regions_proof *p, clarke_error *err);
+/* For a proof of something else that has the tree in it: the search has ended; writes what stands after the line `tree`. */
+clarke_status clarke_regions_proof_end(clarke_regions_proof *p, clarke_error *err);
+void clarke_regions_proof_tree(FILE *out, const void *proof);
 
 /* Of a search that was complete: writes the proof, as clarke_proof_write does. */
 clarke_status clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clarke_regions_statement *s, clarke_error *err);

@@ -93,8 +93,7 @@ clarke_answer_prove(const clarke_answer *a, const char *path, clarke_error *err)
     return clarke_audit_session_prove(&a->audit, path, err);
   if (a->found.verdict == CLARKE_UNDECIDED)
     return clarke_fail(err, CLARKE_EINPUT, "undecided: there is no proof");
-  return (a->derive.network ? clarke_proof_write_network : clarke_proof_write_program)(path, a->derive.program.file, a->derive.sha256,
-                                                                                       &a->found, err);
+  return clarke_derive_prove(&a->derive, &a->found, path, err);
 }
 
 /* --- gradients --- */

@@ -20,6 +20,8 @@ clarke_derive_session_init(clarke_derive_session *s)
 void
 clarke_derive_session_clear(clarke_derive_session *s)
 {
+  clarke_regions_proof_clear(&s->cones);
+  clarke_forms_clear(&s->forms);
   for (size_t i = 0; s->at != NULL && i < s->n_at; i++)
     mpq_clear(s->at[i]);
   free(s->at);

@@ -8,6 +8,7 @@
 #include "program/derive.h"
 #include "program/prog.h"
 #include "program/rounded.h"
+#include "proof/write_regions.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -38,6 +39,8 @@ typedef struct {
   mpq_t *at;   /* all entries of all inputs */
   bool *given; /* by input */
   bool format[CLARKE_FORMATS];
+  clarke_forms forms;         /* of a network that was asked about by its cones, and their tree */
+  clarke_regions_proof cones;
 } clarke_derive_session;
 
 void clarke_derive_session_init(clarke_derive_session *s);
@@ -49,6 +52,13 @@ clarke_status clarke_derive_session_read(clarke_derive_session *s, const clarke_
 /* derive_point.c: a program's point. All inputs must be given but number `without` (CLARKE_NONE: all), which must not and
  * stays 0. */
 clarke_status clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at, size_t without, clarke_error *err);
+
+/* derive_cones.c: asks about the point, once. Of a piecewise linear network, with respect to its input, the patterns are those of
+ * its cones; of all else those of the tree. d keeps references to what s holds. */
+clarke_status clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err);
+
+/* Writes the proof of what was asked and decided. */
+clarke_status clarke_derive_prove(const clarke_derive_session *s, const clarke_derivation *d, const char *path, clarke_error *err);
 
 /* derive_network.c: reads the network, the array of --at, and unrolls. */
 clarke_status clarke_derive_network(clarke_derive_session *s, const clarke_derive_request *r, clarke_error *err);

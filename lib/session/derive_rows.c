@@ -170,6 +170,8 @@ fill_limits(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err
     status = add_points(&t->bouligand, &d->bouligand, err);
     return status == CLARKE_OK ? add_points(&t->clarke, &d->clarke, err) : status;
   }
+  if (d->patterns.cones && d->lipschitz && d->bouligand.n > 0) /* of which the vertices are not known */
+    return add_points(&t->bouligand, &d->bouligand, err);
   if (!is_one_gradient(d))
     return d->patterns.jumps || !d->lipschitz ? CLARKE_OK : add_patterns(&t->realized, d, err);
   status = add_patterns(&t->bouligand, d, err);

@@ -270,7 +270,7 @@ derive(clarke_answer *a, const clarke_derive_request *r, clarke_error *err)
 
   if (status == CLARKE_OK && !s->network)
     status = clarke_derive_point(s, r->at, r->n_at, CLARKE_NONE, err);
-  return status == CLARKE_OK ? clarke_derive(&a->found, &s->program, s->at, &s->profile, err) : status;
+  return status == CLARKE_OK ? clarke_derive_ask(&a->found, s, err) : status;
 }
 
 clarke_status

@@ -2367,6 +2367,105 @@ def resting():
     case("rest-window-wrong", 1, "wrong side", evidence=up, tie="last", **window)
 
 
+def written(name, status, reason, text):
+    """The lines as they are, sealed."""
+    body = "clarke-proof 1\n" + "\n".join(line.strip() for line in text.strip().split("\n")) + "\n"
+    with open(path(name + ".proof"), "w") as f:
+        f.write(body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n")
+    INDEX.append(f"{name}.proof {status} {reason}")
+
+
+def inputs():
+    """Networks as functions of their input: relu(x0) - relu(-x0), which is x0; max(x0, x1) by a window; a Clip with one bound."""
+    dense = lambda x, w, y: helper.make_node("MatMul", [x, w], [y])
+    save("input-line.onnx", [dense("x", "w", "a"), helper.make_node("Relu", ["a"], ["r"], "relu"), dense("r", "v", "out")],
+         ["N", 2], ["N", 1], dict(w=[[1, -1], [0, 0]], v=[[1], [-1]]))
+    save("input-most.onnx", [helper.make_node("MaxPool", ["x"], ["m"], "pool", kernel_shape=[1, 2]), helper.make_node("Flatten", ["m"], ["out"])],
+         [1, 1, 1, 2], None, {})
+    save("input-clip.onnx", [helper.make_node("Clip", ["x", "", "high"], ["out"], "clip")], [1, 1], None, dict(high=0.5))
+    save("input-smooth.onnx", [helper.make_node("Sigmoid", ["x"], ["out"])], [1, 1], None, {})
+    model = lambda name: "%s %s" % (name, sha(name))
+    derived = """verdict not-in-clarke
+    semantics real
+    network %s
+    at x 0 0
+    wrt *
+    profile pytorch-2.13
+    proxy Relu 0 0
+    touched 2
+    evidence separator
+    v -1 0
+    cones
+    split 0
+    circuit 0 1 1 1
+    forced 1 0
+    leaf -1 0
+    forced 1 0
+    leaf 1 0""" % model("input-line.onnx")
+    written("input-line", 0, "VERIFIED", derived)
+    tree = derived[derived.index("cones"):]
+    written("input-line-tree", 0, "VERIFIED", derived.replace(tree, """tree
+    branch 2
+    branch 2
+    dead 2
+    u 0 1
+    u 1 1
+    leaf
+    branch 2
+    leaf
+    dead 2
+    u 0 1
+    u 1 1"""))
+    for i, (status, reason, old, new) in enumerate([
+            (1, "is not separated", "v -1 0", "v 0 1"),
+            (1, "not on the side given", "leaf -1 0", "leaf 1 0"), (1, "'leaf' is expected", "forced 1 0\n    leaf 1 0", "forced 1 0"),
+            (1, "is not separated", "proxy Relu 0 0", "proxy Relu 0 1/2"), (1, "the number of touched", "touched 2", "touched 1"),
+            (1, "the values of input 'x'", "at x", "at y"), (1, "is no input", "wrt *", "wrt w"), (1, "kink 0 of Relu is expected", "Relu", "Clip")]):
+        written(f"input-line-{i}", status, reason, derived.replace(old, new))
+    regions = """claim regions
+    semantics real
+    model %s
+    at 0 0
+    regions 2
+    gradients 1
+    gradient 1 0
+    %s""" % (model("input-line.onnx"), tree.replace("cones", "tree"))
+    written("input-regions", 0, "VERIFIED", regions)
+    written("input-regions-two", 1, "is that of no region", regions.replace("gradients 1\n", "gradients 2\n    gradient 0 0\n"))
+    written("input-regions-count", 1, "the tree has 2 leaves", regions.replace("regions 2", "regions 3"))
+    most = """claim regions
+    semantics real
+    model %s
+    box -
+    bound 0 1
+    bound 1/2 2
+    regions 2
+    tree
+    wins 0
+    leaf 9 7 10
+    wins 1
+    leaf 1 3 4""" % model("input-most.onnx")
+    written("input-most", 0, "VERIFIED", most)
+    written("input-most-once", 1, "'wins' is expected", most.replace("\n    wins 1\n    leaf 1 3 4", ""))
+    written("input-most-lost", 1, "there is no circuit 0", most.replace("wins 1\n    leaf 1 3 4", "loses 1 0"))
+    clip = """verdict in-bouligand
+    semantics real
+    network %s
+    at x 1/2
+    wrt *
+    profile pytorch-2.13
+    proxy Clip 0 7
+    proxy Clip 1 1
+    touched 1
+    evidence ad
+    arc 1
+    step -1""" % model("input-clip.onnx")
+    written("input-clip", 0, "VERIFIED", clip)  # its one kink is number 1
+    written("input-clip-other", 1, "entry 0 of AD's output", clip.replace("Clip 0 7", "Clip 0 1").replace("Clip 1 1", "Clip 1 7"))
+    written("input-smooth", 2, "is no sum, no piecewise function and no maximum",
+            "claim regions\nsemantics real\nmodel %s\nat 0\nregions 1" % model("input-smooth.onnx"))
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -2376,7 +2475,7 @@ def main():
                  normalized, near_kinks, resting, factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped]:
+                 negated, own_losses, clamped, inputs]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -57,6 +57,7 @@ COMMANDS = [
     ("patterns, a segment", "clarke", "patterns {AUDIT}/lemma7.onnx --line 0,0,0,0 1,2,3,4 --json"),
     ("patterns --arrangement", "clarke", "patterns --arrangement {PAPERS}/../arrangements/lines.txt --offsets {PAPERS}/../arrangements/lines-offsets.txt --proof {OUT}/p"),
     ("patterns --box", "clarke", "patterns {PAPERS}/../regions/bump.prog --box {PAPERS}/../regions/square.txt --proof {OUT}/p"),
+    ("derive, cones", "clarke", "derive {PAPERS}/../regions/folds.onnx --at {PAPERS}/../regions/corner.npy --profile {PAPERS}/../regions/steep.profile --proof {OUT}/p"),
     ("check, regions", "clarke-check", "{PROOFS}/regions/folds-around.proof --data {PAPERS}/../regions --threads 1"),
     ("check, an arrangement", "clarke-check", "{PROOFS}/arrangements/lines.proof --data {PAPERS}/../arrangements --threads 1"),
     ("encode", "clarke", "encode {FORMULAS}/example4.cnf -o {OUT}/f.prog --json"),

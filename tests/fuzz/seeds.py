@@ -213,6 +213,9 @@ def programs():
         text = (ROOT / "cases/papers" / stated.decode()).read_bytes()
         if len(text) <= 3000:
             yield name, text + b"===\n" + proof.replace(b"program " + stated + b" ", b"program p.prog ")
+    yield "cones", (b"input x, y\noutput relu{5}(x) + max{first}(y, x)\n===\nclarke-proof 1\nverdict not-in-clarke\nsemantics real\n"
+                    b"program p.prog 0\nat x 0\nat y 0\nwrt *\nprofile pytorch-2.13\ntouched 2\nevidence separator\nv 1 0\ncones\nsplit 0\n"
+                    b"wins 0\nleaf -1 1\nwins 1\nleaf -1 -2\nwins 0\nleaf 1 2\nwins 1\nleaf 1 0\nend 0\n")
 
 
 def records():

@@ -2,7 +2,6 @@
 #include "derive_report.h"
 
 #include "process.h"
-#include "proof/write.h"
 #include "session/json.h"
 
 #include <stdio.h>
@@ -26,7 +25,7 @@ write_proof(const clarke_derive_session *s, const clarke_derivation *d, const ch
     fprintf(stderr, "clarke derive: undecided: no proof was written\n");
     return CLARKE_OK;
   }
-  return (s->network ? clarke_proof_write_network : clarke_proof_write_program)(path, s->program.file, s->sha256, d, err);
+  return clarke_derive_prove(s, d, path, err);
 }
 
 static clarke_status
@@ -49,7 +48,7 @@ answer_point(clarke_verdict *verdict, clarke_derive_session *s, const clarke_der
 
   clarke_derivation_init(&d);
   clarke_derive_text_init(&t);
-  status = clarke_derive(&d, &s->program, s->at, &s->profile, err);
+  status = clarke_derive_ask(&d, s, err);
   *verdict = d.verdict;
   if (status == CLARKE_OK)
     status = clarke_derive_text_fill(&t, s, &d, err);

@@ -1,0 +1,183 @@
+/* The patterns of a network around a point from the cones on which it is linear there (region/regions.h): many more kinks
+ * than the tree of patterns can do with, where the network is piecewise linear and all of its input is in wrt. */
+#include "session/derive.h"
+
+#include "base/limit.h"
+#include "base/stop.h"
+#include "region/functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Cones, and entries of gradients that are kept; beyond either the tree is asked, which tells more of what it cannot finish. */
+#define CONES ((size_t)1 << 16)
+#define CONES_ENTRIES ((size_t)1 << 23)
+
+typedef struct {
+  clarke_derive_session *s;
+  clarke_patterns *t;
+  clarke_functions functions;
+  size_t told;
+} gathering;
+
+/* Each entry of the input is its value plus a variable. */
+static mpq_t *
+make_entries(const clarke_derive_session *s)
+{
+  mpq_t *entry = clarke_rationals(s->n_at * (s->n_at + 1));
+
+  for (size_t i = 0; i < s->n_at && entry != NULL; i++) {
+    mpq_set_ui(entry[i * (s->n_at + 1) + i], 1, 1);
+    mpq_set(entry[i * (s->n_at + 1) + s->n_at], s->at[i]);
+  }
+  return entry;
+}
+
+static clarke_status
+set_gradient(clarke_pattern *p, const clarke_patterns *t, const clarke_forms *f, clarke_error *err)
+{
+  mpq_t q;
+
+  p->gradient = clarke_numbers(t->dim);
+  if (p->gradient == NULL)
+    return clarke_no_memory(err);
+  mpq_init(q);
+  for (size_t k = 0; k < t->dim; k++) {
+    const size_t at = f->p->output[k / t->width];
+
+    fmpz_get_mpz(mpq_numref(q), clarke_forms_at(f, at) + k % t->width);
+    fmpz_get_mpz(mpq_denref(q), f->den + at);
+    mpq_canonicalize(q);
+    clarke_number_set_q(&p->gradient[k], q);
+  }
+  mpq_clear(q);
+  return CLARKE_OK;
+}
+
+static clarke_status
+set_direction(clarke_pattern *p, const clarke_patterns *t, const clarke_witness *w, clarke_error *err)
+{
+  fmpz_t x;
+
+  p->direction = calloc(1, sizeof *p->direction);
+  if (p->direction != NULL)
+    p->direction[0] = clarke_rationals(t->width);
+  if (p->direction == NULL || p->direction[0] == NULL)
+    return clarke_no_memory(err);
+  p->n_directions = 1;
+  fmpz_init(x);
+  for (size_t k = 0; k < t->width; k++) {
+    clarke_witness_get(x, w, k);
+    fmpz_get_mpz(mpq_numref(p->direction[0][k]), x);
+  }
+  fmpz_clear(x);
+  return CLARKE_OK;
+}
+
+/* A pattern for each gradient that is new. */
+static clarke_status
+keep_gradient(clarke_patterns *t, const clarke_region *region, clarke_error *err)
+{
+  clarke_pattern *p;
+  clarke_status status;
+
+  if (t->n == t->capacity) {
+    p = reallocarray(t->pattern, 2 * t->capacity + 16, sizeof *p);
+    if (p == NULL)
+      return clarke_no_memory(err);
+    t->pattern = p;
+    t->capacity = 2 * t->capacity + 16;
+  }
+  p = &t->pattern[t->n++];
+  *p = (clarke_pattern){.exact = true, .realized = true, .first_order = true};
+  status = set_gradient(p, t, region->forms, err);
+  return status == CLARKE_OK ? set_direction(p, t, region->point, err) : status;
+}
+
+static clarke_status
+take_region(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
+{
+  gathering *g = context;
+  size_t function;
+  clarke_status status = clarke_work_check(err);
+
+  if (status == CLARKE_OK)
+    status = clarke_functions_add(&function, &g->functions, err);
+  if (status == CLARKE_OK)
+    status = clarke_regions_proof_leaf(&g->s->cones, region, function, err);
+  if (status == CLARKE_OK && function == g->t->n)
+    status = keep_gradient(g->t, region, err);
+  *go_on = ++g->told < CONES && g->t->n * g->t->dim < CONES_ENTRIES;
+  clarke_work_done();
+  return status;
+}
+
+static clarke_status
+gather(bool *found, gathering *g, clarke_error *err)
+{
+  const clarke_region_listener listener = clarke_regions_proof_listener(&g->s->cones);
+  clarke_regions r;
+  clarke_status status;
+
+  clarke_functions_init(&g->functions, &g->s->forms);
+  status = clarke_regions_tell(&r, &g->s->forms, NULL, take_region, g, &listener, err);
+  clarke_functions_clear(&g->functions);
+  *found = status == CLARKE_OK && r.complete;
+  return status == CLARKE_OK ? clarke_regions_proof_end(&g->s->cones, err) : status;
+}
+
+/* Not piecewise linear: the tree is asked. */
+static clarke_status
+begin(bool *linear, clarke_derive_session *s, clarke_error *err)
+{
+  clarke_error why = {CLARKE_OK, ""};
+  mpq_t *entry = make_entries(s);
+  clarke_status status;
+
+  if (entry == NULL)
+    return clarke_no_memory(err);
+  status = clarke_forms_init(&s->forms, &s->program, entry, s->n_at, &why);
+  clarke_rationals_free(entry, s->n_at * (s->n_at + 1));
+  *linear = status == CLARKE_OK;
+  if (status == CLARKE_OK)
+    return clarke_regions_proof_init(&s->cones, &s->forms, true, err);
+  return status == CLARKE_EINPUT ? CLARKE_OK : clarke_fail(err, status, "%s", why.text);
+}
+
+static clarke_status
+find(void *context, bool *found, clarke_patterns *t, clarke_error *err)
+{
+  clarke_derive_session *s = context;
+  gathering g = {.s = s, .t = t};
+  clarke_status status = begin(found, s, err);
+
+  if (status != CLARKE_OK || !*found)
+    return status;
+  t->width = s->n_at;
+  t->dim = s->program.n_outputs * s->n_at;
+  status = gather(found, &g, err);
+  if (status == CLARKE_OK && !*found)
+    clarke_patterns_clear(t);
+  t->cones = t->complete = t->all_known = *found;
+  return status;
+}
+
+clarke_status
+clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err)
+{
+  const clarke_pattern_source source = {s, find};
+  const bool all = s->network && s->program.n_inputs == 1 && s->program.input[0].wrt
+                   && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
+
+  return clarke_derive_by(d, &s->program, s->at, &s->profile, all ? &source : NULL, err);
+}
+
+clarke_status
+clarke_derive_prove(const clarke_derive_session *s, const clarke_derivation *d, const char *path, clarke_error *err)
+{
+  const clarke_proof_tree tree = {&s->cones, clarke_regions_proof_tree};
+
+  if (!s->network)
+    return clarke_proof_write_program(path, s->program.file, s->sha256, d, err);
+  return clarke_proof_write_network(path, s->program.file, s->sha256, d, &tree, err);
+}
