@@ -2,6 +2,7 @@
 #include "base/limit.h"
 #include "base/verify.h"
 #include "base/stop.h"
+#include "program/derive_open.h"
 #include "program/derive_own.h"
 
 #include <stdio.h>
@@ -185,6 +186,30 @@ separates(const clarke_derivation *d, mpq_t *separator, const clarke_pattern *p)
   return sign == 1;
 }
 
+static bool
+separates_all(const clarke_derivation *d, mpq_t *separator)
+{
+  size_t i = 0;
+
+  while (i < d->patterns.n && separates(d, separator, &d->patterns.pattern[i]))
+    i++;
+  return i == d->patterns.n;
+}
+
+/* From enclosures middles do not say how far to stay: the axes are tried, too. */
+static bool
+find_separator(mpq_t *separator, const clarke_derivation *d)
+{
+  bool found = separates_all(d, separator);
+
+  for (size_t k = 0; k < 2 * d->dim && !found && clarke_patterns_enclose(&d->patterns); k++) {
+    for (size_t j = 0; j < d->dim; j++)
+      mpq_set_si(separator[j], j == k / 2 ? (k % 2 == 0 ? 1 : -1) : 0, 1);
+    found = separates_all(d, separator);
+  }
+  return found;
+}
+
 /* Is AD's output apart from the gradients of all patterns of a complete tree? */
 static clarke_status
 try_outside(clarke_derivation *d, clarke_error *err)
@@ -196,17 +221,11 @@ try_outside(clarke_derivation *d, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = place_ad(&place, &weight, &separator, &g, d, err);
-  if (status == CLARKE_OK && place == CLARKE_HULL_OUTSIDE) {
-    size_t i = 0;
-
-    while (i < d->patterns.n && separates(d, separator, &d->patterns.pattern[i]))
-      i++;
-    if (i == d->patterns.n) {
-      d->separator = separator;
-      separator = NULL;
-      say(d, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
-          "a linear form is larger at AD's output than at every limit of gradients");
-    }
+  if (status == CLARKE_OK && place == CLARKE_HULL_OUTSIDE && find_separator(separator, d)) {
+    d->separator = separator;
+    separator = NULL;
+    say(d, CLARKE_NOT_IN_CLARKE, CLARKE_EVIDENCE_SEPARATOR,
+        "a linear form is larger at AD's output than at every limit of gradients");
   }
   clarke_rationals_free(weight, g.points.n);
   clarke_rationals_free(separator, d->dim);
@@ -232,7 +251,10 @@ judge(clarke_derivation *d, clarke_error *err)
              "generalized derivative: %s", d->not_lipschitz);
     return CLARKE_OK;
   }
-  status = clarke_derive_own(&d->ad_pattern, d, err);
+  if (d->ad_exact && !t->all_known && !unanimous(d) && !clarke_patterns_too_large(&d->execution))
+    status = clarke_derive_open(d, err);
+  if (status == CLARKE_OK)
+    status = clarke_derive_own(&d->ad_pattern, d, err);
   if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
     size_t added;
 
@@ -258,6 +280,8 @@ judge(clarke_derivation *d, clarke_error *err)
     status = try_inside(d, err);
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED && t->complete && t->n > 0)
     status = try_outside(d, err);
+  if (status == CLARKE_OK && d->opened && d->verdict == CLARKE_UNDECIDED)
+    say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_UNANIMOUS, "no choice of proxies changes AD's output, so it is the gradient");
   if (status == CLARKE_OK && d->verdict == CLARKE_UNDECIDED)
     snprintf(d->why, sizeof d->why, "%s%s",
              t->complete ? "neither a combination of known limits of gradients nor a separation "
@@ -286,6 +310,39 @@ equality_is_thin(const clarke_derivation *d)
   return true;
 }
 
+/* Do the derivatives along an arc's first step and along its opposite, two cells, not add up to 0? Then F has no gradient. */
+static bool
+cells_disagree(const clarke_derivation *d)
+{
+  const clarke_patterns *t = &d->patterns;
+  size_t first = t->n - t->n_cells;
+  bool found = false;
+  mpq_t sum, product, step;
+
+  mpq_inits(sum, product, step, NULL);
+  for (size_t i = first; i < t->n && !found; i++)
+    for (size_t j = first; j < i && !found; j++) {
+      mpq_t *a = t->pattern[i].direction[0], *b = t->pattern[j].direction[0];
+      bool opposite = true;
+
+      for (size_t k = 0; k < t->width; k++) {
+        mpq_neg(step, b[k]);
+        opposite = opposite && mpq_equal(a[k], step);
+      }
+      for (size_t o = 0; o < t->dim && opposite; o += t->width) {
+        mpq_set_si(sum, 0, 1);
+        for (size_t k = 0; k < t->width; k++) {
+          mpq_sub(step, t->pattern[i].gradient[o + k].q, t->pattern[j].gradient[o + k].q);
+          mpq_mul(product, step, a[k]);
+          mpq_add(sum, sum, product);
+        }
+        found = found || mpq_sgn(sum) != 0;
+      }
+    }
+  mpq_clears(sum, product, step, NULL);
+  return found;
+}
+
 /* Differentiable: every pattern has one rational gradient (and the value's limit). Not: two patterns
  * occur in open cones of directions with different ones. */
 static void
@@ -294,13 +351,19 @@ judge_differentiable(clarke_derivation *d)
   const clarke_patterns *t = &d->patterns;
   const clarke_pattern *first = NULL;
 
-  if (unanimous(d) || (t->complete && t->n == 1 && !t->jumps)) {
+  if (d->opened)
+    d->differentiable = CLARKE_YES; /* a single Clarke subgradient: strictly so (Clarke 1983, Proposition 2.2.4) */
+  if (d->opened)
+    return;
+  if (unanimous(d) || (t->complete && t->n == 1 && !t->pattern[0].enclosed && !t->jumps)) {
     if (equality_is_thin(d))
       d->differentiable = CLARKE_YES;
     return;
   }
   if (t->jumps)
     return;
+  if (cells_disagree(d) && d->lipschitz)
+    d->differentiable = CLARKE_NO;
   for (size_t i = 0; i < t->n; i++) {
     if (!t->pattern[i].first_order)
       continue;
@@ -316,6 +379,21 @@ judge_differentiable(clarke_derivation *d)
   }
 }
 
+/* AD's output, which is rational, becomes the one point. */
+static clarke_status
+only_ad(clarke_points *points, const clarke_derivation *d, clarke_error *err)
+{
+  mpq_t *ad = clarke_rationals(d->dim);
+  clarke_status status = ad != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t k = 0; k < d->dim && status == CLARKE_OK; k++)
+    mpq_set(ad[k], d->ad[k].q);
+  if (status == CLARKE_OK)
+    status = clarke_points_set(points, 1, ad, err);
+  clarke_rationals_free(ad, d->dim);
+  return status;
+}
+
 static clarke_status
 find_sets(clarke_derivation *d, clarke_error *err)
 {
@@ -324,9 +402,12 @@ find_sets(clarke_derivation *d, clarke_error *err)
   gathered g;
   clarke_status status = gather(&g, d, true, err);
 
+  if (status == CLARKE_OK && d->opened)
+    status = only_ad(&g.points, d, err);
   d->sets_known = (t->all_known || unanimous(d)) && !t->jumps && t->n > 0 && d->lipschitz;
   for (size_t i = 0; i < t->n; i++)
     d->sets_known &= t->pattern[i].exact;
+  d->sets_known |= d->opened;
   if (status == CLARKE_OK) {
     clarke_points_clear(&d->bouligand);
     d->bouligand = g.points;

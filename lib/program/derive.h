@@ -40,6 +40,8 @@ typedef struct {
    * of patterns, all rational. SEPARATOR: <separator, ad - gradient> > 0 for every pattern of the
    * complete tree. UNANIMOUS: the tree is complete and every pattern's gradient is AD's output. */
   clarke_evidence evidence;
+  bool opened;           /* UNANIMOUS: no tree, but one leaf behind n_open forks that are all left open */
+  size_t n_open;
   size_t ad_pattern;
   mpq_t *weight;         /* by pattern */
   mpq_t *separator;      /* dim */
