@@ -332,7 +332,7 @@ follow_analytic(size_t at, const state *x)
     add_gradient(y, w, x);
   intervals_free(w, w != NULL ? n_terms : 0);
   y->degree = x->degree > 0 ? 2 : 0;
-  y->same = y->same && !infinite;
+  y->same = y->same && (!infinite || (mode == AT_POINT && x->degree == 0));
   require(!every_arm || !infinite || x->degree == 0, "%s: near a root of 0 F need not be Lipschitz", place(at));
 }
 

@@ -350,7 +350,8 @@ static const struct {
   {0, "AD returns (0)", "input t\noutput cos(relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
   {0, "AD returns (1)", "input t\noutput t + 0*sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
-  {1, "infinite", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (1)", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "infinite", "input t\noutput t + sqrt(t - t)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
   /* not Lipschitz near the point, or not known to be, whatever pattern the evidence follows */
   {1, "logarithm", "input x\noutput if x > 0 then log(x) else 0\n", "in-bouligand", "at x 0\n" PLAIN, "1",
