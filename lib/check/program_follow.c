@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "limit.h"
 #include "program_fork.h"
+#include "program_norm.h"
 #include "program_series.h"
 
 #include <stdlib.h>
@@ -13,23 +14,6 @@ static bool every_arm; /* at the point: with both arms of branches whose compara
 static size_t n_steps;
 static const rational *arc;
 static bool moved; /* a branch takes not the arm that it takes at the point */
-
-static void
-limit_interval(const interval *x)
-{
-  limit_size(&x->lo);
-  limit_size(&x->hi);
-}
-
-static void
-add_gradient(state *y, const interval *c, const state *x)
-{
-  if (interval_zero(c))
-    return;
-  y->same = y->same && x->same;
-  for (size_t k = 0; k < n_wrt; k++)
-    interval_addmul(&y->g[k], c, &x->g[k]);
-}
 
 static void
 be_like(state *y, const state *x)
@@ -116,13 +100,15 @@ follow_pointwise(size_t at)
     slope_on(&left, p, k, &p->at[k]);
     slope_on(&right, p, k + 1, &p->at[k]);
   }
-  bool touched = kink && !mpq_equal(&left, &right), agree = true;
+  bool touched = kink && !mpq_equal(&left, &right), agree = true, up = kink && mpq_cmp(&left, &right) < 0;
   const proxy *ours = touched ? proxy_of(i, k) : NULL;
   const rational *value = !touched ? NULL : ours->kind == LEFT ? &left : ours->kind == RIGHT ? &right : &ours->value;
   bool known = !touched || ours->kind != UNKNOWN;
   n_touched += touched;
   if (touched && mode != AT_POINT) {
-    bool above = sign_near(at, *i->in, NONE) > 0;
+    int side = sign_near(at, *i->in, NONE);
+    bool above = side == 1;
+    y->open = side == ANY_SIDE;
     agree = (known && mpq_equal(value, above ? &right : &left)) || (x->same && all_zero(x->g, n_wrt));
     k += above;
   }
@@ -136,32 +122,39 @@ follow_pointwise(size_t at)
   }
   if (touched && mode == AT_POINT)
     interval_set(&slope, value, value);
+  if (y->open) {
+    interval_set(&slope, up ? &left : &right, up ? &right : &left);
+    y->degree = 2;
+  }
   y->same = mode == AT_POINT ? known : agree;
   add_gradient(y, &slope, x);
 }
 
-/* Takes numbers from the n left, from the top (up: the bottom), until the rank-th: near the point. */
+/* Takes numbers from the *m left, from the top (up: the bottom), until the rank-th: near the point. NONE: it is left open
+ * which of the *m it is that are left then. */
 static size_t
-extreme(size_t at, size_t *left, size_t n, size_t rank, bool up)
+extreme(size_t at, size_t *left, size_t *m, size_t rank, bool up)
 {
-  size_t *candidates = allocate(n, sizeof *candidates), *copy = allocate(n, sizeof *copy), taken = NONE;
+  size_t *candidates = allocate(*m, sizeof *candidates), *copy = allocate(*m, sizeof *copy), taken = NONE;
   while (taken == NONE) {
-    size_t m = 0, kept = 0;
-    for (size_t k = 0; k < n; k++) {
-      for (copy[k] = 0; copy[k] < m && !identical(candidates[copy[k]], left[k]);)
+    size_t n = 0, kept = 0;
+    for (size_t k = 0; k < *m; k++) {
+      for (copy[k] = 0; copy[k] < n && !identical(candidates[copy[k]], left[k]);)
         copy[k]++;
-      if (copy[k] == m)
-        candidates[m++] = left[k];
+      if (copy[k] == n)
+        candidates[n++] = left[k];
     }
-    size_t c = m > 1 ? fork_at(at, m, candidates, up) : 0;
-    for (size_t k = 0; k < n; k++)
+    size_t c = n > 1 ? fork_at(at, n, candidates, up) : 0;
+    if (c == NONE)
+      break;
+    for (size_t k = 0; k < *m; k++)
       if (copy[k] != c)
         left[kept++] = left[k];
-    if (rank <= n - kept)
+    if (rank <= *m - kept)
       taken = candidates[c];
     else
-      rank -= n - kept;
-    n = kept;
+      rank -= *m - kept;
+    *m = kept;
   }
   free(candidates);
   free(copy);
@@ -213,10 +206,18 @@ follow_order(size_t at)
   n_touched += n > 1;
   memcpy(left, tied, n * sizeof *tied);
   bool up = 2 * rank > n + 1;
+  size_t n_left = n;
   if (mode != AT_POINT)
-    taken = extreme(at, left, n, up ? n + 1 - rank : rank, up);
-  be_like(y, &states[taken]);
-  y->part = taken;
+    taken = extreme(at, left, &n_left, up ? n + 1 - rank : rank, up);
+  y->open = taken == NONE;
+  be_like(y, &states[y->open ? *left : taken]);
+  y->part = y->open ? *left : taken;
+  if (y->open) {
+    y->degree = 2;
+    for (size_t k = 1; k < n_left; k++)
+      for (size_t e = 0; e < n_wrt; e++)
+        interval_join(&y->g[e], &states[left[k]].g[e]);
+  }
   for (size_t k = 0; k < n_wrt && mode == AT_POINT; k++)
     interval_set(&y->g[k], &zero, &zero);
   y->same = p->kind != UNKNOWN;
@@ -261,6 +262,7 @@ choose_arm(size_t at)
   }
   if (touched && mode != AT_POINT)
     sign = sign_near(at, a, b);
+  require(sign != ANY_SIDE, "%s: the arm of a branch cannot be left open", place(at));
   /* == and != part where the difference stays zero: in a tree it must be known not to. */
   if (n_decisions == before || strchr("=!", *i->relation) == NULL)
     sure = true;
@@ -298,45 +300,6 @@ follow_product(state *y, const state *a, const state *b)
   y->degree = nothing ? 0 : a->degree + b->degree > 2 ? 2 : a->degree + b->degree;
 }
 
-/* y += c x, y's size being looked at: of many terms it may be the product of theirs. */
-static void
-add_limited(interval *y, const interval *x, const rational *c)
-{
-  interval_add(y, x, c);
-  limit_interval(y);
-}
-
-static void
-follow_norm(size_t at, uint8_t top)
-{
-  const instruction *i = &prog.instructions[at];
-  state *y = &states[at];
-  interval *square = intervals(n_terms), *sum = intervals(n_terms), *w = intervals(n_terms);
-  bool zeros = true;
-  INTERVAL(c);
-  for (size_t k = 0; k < i->n; k++) {
-    const interval *x = states[i->in[k]].s;
-    zeros = zeros && interval_zero(x);
-    series_mul(square, x, x, n_terms);
-    for (size_t t = 0; t < n_terms; t++)
-      add_limited(&sum[t], &square[t], &plus_one);
-  }
-  n_touched += zeros;
-  y->degree = top > 0 ? 2 : 0;
-  require(!zeros || top == 0 || mode == AT_POINT, "%s: the norm of a vector that is zero here", place(at));
-  if (zeros && mode != AT_POINT)
-    y->degree = 0;
-  if (!zeros)
-    series_analytic(y->s, w, "sqrt", sum, n_terms);
-  for (size_t k = 0; k < i->n && !zeros; k++) {
-    series_div(&c, states[i->in[k]].s, y->s, 1);
-    add_gradient(y, &c, &states[i->in[k]]);
-  }
-  intervals_free(square, n_terms);
-  intervals_free(sum, n_terms);
-  intervals_free(w, n_terms);
-}
-
 static void
 follow_sum(state *y, const instruction *i)
 {
@@ -369,7 +332,7 @@ follow_analytic(size_t at, const state *x)
     add_gradient(y, w, x);
   intervals_free(w, w != NULL ? n_terms : 0);
   y->degree = x->degree > 0 ? 2 : 0;
-  y->same = y->same && !infinite;
+  y->same = y->same && (!infinite || (mode == AT_POINT && x->degree == 0));
   require(!every_arm || !infinite || x->degree == 0, "%s: near a root of 0 F need not be Lipschitz", place(at));
 }
 
@@ -415,7 +378,7 @@ follow(size_t at)
   if (i->kind == A_BRANCH)
     be_like(y, &states[i->in[arm]]);
   if (i->kind == A_NORM)
-    follow_norm(at, top);
+    n_touched += follow_norm(at, top);
   for (size_t t = 0; t < n_terms; t++) {
     interval_round(&y->s[t]);
     limit_interval(&y->s[t]);
@@ -498,6 +461,15 @@ size_t
 follow_touched(void)
 {
   return n_touched;
+}
+
+bool
+follow_open(void)
+{
+  for (size_t i = 0; i < prog.n; i++)
+    if (states[i].open)
+      return true;
+  return false;
 }
 
 bool

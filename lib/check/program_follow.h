@@ -10,6 +10,7 @@ void follow_point(bool all);
 void follow_arc(const rational *steps, size_t n, size_t terms);
 void follow_choices(void);   /* as forks_choose() said */
 size_t follow_touched(void); /* touched instructions */
+bool follow_open(void);      /* is something left open, so that gradients enclose what occurs? */
 bool follow_moved(void);     /* does a branch take not the arm that it takes at the point? */
 
 #endif

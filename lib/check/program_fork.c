@@ -101,9 +101,10 @@ fork_at(size_t at, size_t n, const size_t *y, bool up)
     return 0;
   if (mode == BY_CHOICES) {
     require(n_used < n_choices, "%s: the leaf is before a fork of %zu choices", place(at), n);
-    require(among[n_used] == n, "%s: this fork has %zu choices", place(at), n);
-    c = choices[n_used++];
-    for (size_t j = 0; j < n; j++)
+    require(among[n_used] == n || among[n_used] == 1, "%s: this fork has %zu choices", place(at), n);
+    c = among[n_used] == 1 ? NONE : choices[n_used];
+    n_used++;
+    for (size_t j = 0; j < n && c != NONE; j++)
       if (j != c)
         decide(up ? y[j] : y[c], up ? y[c] : y[j]);
     stopped = dead && n_used == n_choices;
@@ -154,7 +155,8 @@ sign_near(size_t at, size_t a, size_t b)
 {
   bool negative = false;
   size_t y[2] = {b == NONE ? without_factors(a, &negative) : a, b};
-  return identical(y[0], b) ? 0 : fork_at(at, 2, y, !negative) == 1 ? 1 : -1;
+  size_t c = identical(y[0], b) ? NONE : fork_at(at, 2, y, !negative);
+  return identical(y[0], b) ? 0 : c == NONE ? ANY_SIDE : c == 1 ? 1 : -1;
 }
 
 /* Is it known not to be identically zero? */

@@ -16,6 +16,7 @@
 #define MAX_ORDER 8 /* of t in the series along an arc */
 
 static interval *ad, *values; /* AD's output, row by row; the outputs' values */
+static bool enclosed;         /* at some leaf: a norm of zeros, or what was left open */
 
 /* ---- Evidence */
 
@@ -149,6 +150,17 @@ put_number(const interval *x)
     fprintf(account, "about %.12g", mpq_get_d(&middle));
 }
 
+/* The number, or the end of its interval from above. */
+static void
+put_most(const interval *x)
+{
+  interval end = {x->hi, x->hi};
+  if (interval_exact(x))
+    put_number(&end);
+  else
+    fprintf(account, "about %.12g", mpq_get_d(&x->hi));
+}
+
 /* AD's output, or v: (a, b), or for several outputs ((a, b), (c, d)). */
 static void
 put_rows(const interval *x)
@@ -200,12 +212,14 @@ check_tree(const interval *v, const interval *ours, interval *most)
   size_t depth = 0, leaves = 0, *choices = NULL, *among = NULL;
   next_line("tree");
   do {
-    if (line_is("branch")) {
+    bool open = line_is("open");
+    if (open || line_is("branch")) {
       choices = grow(choices, depth, sizeof *choices);
       among = grow(among, depth, sizeof *among);
       choices[depth] = 0;
-      among[depth] = next_number();
-      require(among[depth++] >= 2, "a branch has two choices or more");
+      among[depth] = open ? 1 : next_number();
+      require(open || among[depth] >= 2, "a branch has two choices or more");
+      depth++;
       continue;
     }
     bool dead = line_is("dead");
@@ -219,6 +233,7 @@ check_tree(const interval *v, const interval *ours, interval *most)
     else {
       check_limit();
       leaves++;
+      enclosed = enclosed || follow_open();
     }
     if (!dead && v == NULL)
       check_equal();
@@ -292,8 +307,11 @@ check_separator(void)
   fputs(": <v, AD> = ", account);
   put_number(&ours);
   fputs(", but <v, gradient> is at most ", account);
-  put_number(&most);
-  fprintf(account, "\nat every limit of gradients; there are %zu or fewer.\n", leaves);
+  put_most(&most);
+  fprintf(account,
+          enclosed ? "\nat every limit of gradients; they are in %zu enclosures.\n"
+                   : "\nat every limit of gradients; there are %zu or fewer.\n",
+          leaves);
 }
 
 static void

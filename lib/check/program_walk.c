@@ -32,6 +32,31 @@ place(size_t at)
   return where;
 }
 
+void
+add_gradient(state *y, const interval *c, const state *x)
+{
+  if (interval_zero(c))
+    return;
+  y->same = y->same && x->same;
+  for (size_t k = 0; k < n_wrt; k++)
+    interval_addmul(&y->g[k], c, &x->g[k]);
+}
+
+void
+limit_interval(const interval *x)
+{
+  limit_size(&x->lo);
+  limit_size(&x->hi);
+}
+
+/* Of many terms it may be the product of their sizes. */
+void
+add_limited(interval *y, const interval *x, const rational *c)
+{
+  interval_add(y, x, c);
+  limit_interval(y);
+}
+
 /* ---- Polynomials */
 
 void
@@ -147,7 +172,7 @@ refine(size_t at)
   state *y = &states[at];
   polynomial *p = &y->p;
   RATIONAL(q);
-  p->known = n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM;
+  p->known = n_wrt <= 32 && i->kind != AN_ANALYTIC && i->kind != A_NORM && !y->open;
   if (i->kind == A_SUM)
     for (size_t k = 0; k < i->n; k++)
       add_polynomial(p, &i->c[k], i->in[k]);

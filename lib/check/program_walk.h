@@ -22,6 +22,7 @@ typedef struct {
   size_t part;     /* POINTWISE: its piece; ORDER: the instruction it is */
   interval *s, *g; /* its series in t, from the value; its gradient in wrt */
   polynomial p;    /* of degree 2: known, or not */
+  bool open;       /* by choices: its side is open, g encloses the gradients of all; no polynomial */
 } state;
 
 /* How the program is followed: at the point itself with AD's derivatives; or, with those of a pattern,
@@ -38,6 +39,11 @@ void walk_read(bytes file, bool of_network); /* the program, or the network as o
 void walk_vary(size_t at);                   /* an input's entry is the next in wrt */
 void walk_clear(way how, size_t terms);      /* nothing is followed yet */
 const char *place(size_t at);                /* of an instruction, for messages; valid until the next call */
+
+void add_gradient(state *y, const interval *c, const state *x); /* y's += c times x's, in AD's way where y is AD's */
+
+void limit_interval(const interval *x);
+void add_limited(interval *y, const interval *x, const rational *c); /* y += c x, the size being looked at */
 
 void polynomial_clear(polynomial *y);
 void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */

@@ -183,6 +183,15 @@ unfixed(rational *q, const integer *z, unsigned long p)
 }
 
 void
+interval_join(interval *y, const interval *x)
+{
+  if (mpq_cmp(&x->lo, &y->lo) < 0)
+    mpq_set(&y->lo, &x->lo);
+  if (mpq_cmp(&x->hi, &y->hi) > 0)
+    mpq_set(&y->hi, &x->hi);
+}
+
+void
 interval_round(interval *y)
 {
   INTEGER(z);

@@ -246,6 +246,32 @@ clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number 
     in_balls(y, arb_div, a, b, precision);
 }
 
+void
+clarke_number_largest(clarke_number *y, const clarke_number *x, long precision)
+{
+  arf_t most;
+
+  if (x->exact) {
+    mpq_abs(y->q, x->q);
+    y->exact = true;
+    return;
+  }
+  arf_init(most);
+  arb_get_abs_ubound_arf(most, x->b, precision);
+  arb_set_arf(y->b, most);
+  y->exact = false;
+  arf_clear(most);
+}
+
+void
+clarke_number_join(clarke_number *y, const clarke_number *a, const clarke_number *b, long precision)
+{
+  if (a->exact && b->exact && mpq_equal(a->q, b->q))
+    clarke_number_set(y, a);
+  else
+    in_balls(y, arb_union, a, b, precision);
+}
+
 bool
 clarke_rational_is_canonical(const mpq_t q)
 {

@@ -62,6 +62,11 @@ void clarke_number_addmul_q(clarke_number *y, const mpq_t q, const clarke_number
 void clarke_number_div(clarke_number *y, const clarke_number *a, const clarke_number *b,
                        long precision);
 
+/* y is at least |x|, and that where x is rational. */
+void clarke_number_largest(clarke_number *y, const clarke_number *x, long precision);
+/* A number that holds all between a and b, which are balls or not; y may alias them. Exact when they are one rational. */
+void clarke_number_join(clarke_number *y, const clarke_number *a, const clarke_number *b, long precision);
+
 /* Is it a rational whose numerator or denominator has more bits than CLARKE_LIMIT_BITS allows? Programs that make such
  * numbers are refused: thirty squarings of 3 fill any memory. */
 bool clarke_number_is_large(const clarke_number *x);

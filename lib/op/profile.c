@@ -10,10 +10,11 @@
 
 static const struct {
   const char *name, *bare;
+  bool norm_nan;
 } known[CLARKE_N_PROFILES] = {
-  [CLARKE_PYTORCH_2_13] = {"pytorch-2.13", "pytorch"},
-  [CLARKE_JAX_0_10] = {"jax-0.10", "jax"},
-  [CLARKE_TENSORFLOW_2] = {"tensorflow-2", "tensorflow"},
+  [CLARKE_PYTORCH_2_13] = {"pytorch-2.13", "pytorch", false},
+  [CLARKE_JAX_0_10] = {"jax-0.10", "jax", true},
+  [CLARKE_TENSORFLOW_2] = {"tensorflow-2", "tensorflow", true},
 };
 
 /* CLARKE_N_PROFILES when there is none. */
@@ -148,6 +149,7 @@ new_tables(clarke_profile *p, const char *name, clarke_error *err)
 static clarke_status
 fill(clarke_profile *p, clarke_known_profile which, clarke_error *err)
 {
+  p->norm_nan = known[which].norm_nan;
   for (size_t i = 0; i < p->n; i++)
     for (size_t k = 0; k < p->op[i]->n_kinks; k++) {
       const char *text = p->op[i]->proxy[which][k];
@@ -218,6 +220,17 @@ parse_tie(clarke_profile *p, const profile_line *l, clarke_error *err)
 }
 
 static clarke_status
+parse_norm(clarke_profile *p, const profile_line *l, clarke_error *err)
+{
+  bool nan = l->n == 2 && strcmp(l->word[1], "nan") == 0;
+
+  if (!nan && (l->n != 2 || strcmp(l->word[1], "0") != 0))
+    return clarke_fail(err, CLARKE_EINPUT, "%s:%zu: expected: norm 0, or norm nan", l->file, l->number);
+  p->norm_nan = nan;
+  return CLARKE_OK;
+}
+
+static clarke_status
 parse_kink(clarke_profile *p, const profile_line *l, clarke_error *err)
 {
   const char *name = l->word[0], *kink = l->word[1], *value = l->word[2];
@@ -260,6 +273,8 @@ parse_line(clarke_profile *p, char *line, const char *file, size_t number, bool 
   *first = false;
   if (strcmp(l.word[0], "like") == 0)
     return parse_like(p, &l, was_first, err);
+  if (strcmp(l.word[0], "norm") == 0)
+    return parse_norm(p, &l, err);
   return strcmp(l.word[0], "tie") == 0 ? parse_tie(p, &l, err) : parse_kink(p, &l, err);
 }
 

@@ -6,6 +6,7 @@
  *   like NAME               a known profile; the first statement, pytorch-2.13 when left out
  *   OPERATOR KINK VALUE     VALUE a rational, `left` or `right`
  *   tie OPERATOR RULE       RULE first, last, stable, mean, or hybrid B, B a rational
+ *   norm VALUE              VALUE 0 or nan: the derivative of a Euclidean norm of zeros
  *
  * `#` begins a comment; what the file does not name is as in the profile it is like. */
 #ifndef CLARKE_OP_PROFILE_H
@@ -40,6 +41,7 @@ typedef struct {
   size_t n_orders;     /* order statistics */
   const clarke_op **order;
   clarke_tie_rule *rule;
+  bool norm_nan;       /* the derivative of a Euclidean norm of zeros is NaN (else 0) */
 } clarke_profile;
 
 void clarke_profile_init(clarke_profile *p);

@@ -8,6 +8,7 @@
 #include "program/lipschitz.h"
 #include "program/patterns.h"
 #include "program/representation.h"
+#include "program/unbounded.h"
 
 /* thesis, Definition 7: no kink touched; touched, the conservative set a single point; not one. */
 typedef enum { CLARKE_ZONE_REGULAR, CLARKE_ZONE_COMPENSATION, CLARKE_ZONE_BIFURCATION,
@@ -21,6 +22,8 @@ typedef struct {
   size_t dim;            /* n_outputs x wrt_count */
   clarke_number *ad;     /* dim */
   bool ad_exact;
+  clarke_magnitude *magnitude; /* dim: which of AD's entries are finite; NULL: all */
+  char unbounded[192];         /* where not all are: why */
   clarke_patterns patterns;
   bool lipschitz;        /* the outputs are known to be, near the point; else, why they may not be */
   char not_lipschitz[CLARKE_LIPSCHITZ_WHY];
@@ -40,6 +43,8 @@ typedef struct {
    * of patterns, all rational. SEPARATOR: <separator, ad - gradient> > 0 for every pattern of the
    * complete tree. UNANIMOUS: the tree is complete and every pattern's gradient is AD's output. */
   clarke_evidence evidence;
+  bool opened;           /* UNANIMOUS: no tree, but one leaf behind n_open forks that are all left open */
+  size_t n_open;
   size_t ad_pattern;
   mpq_t *weight;         /* by pattern */
   mpq_t *separator;      /* dim */

@@ -39,8 +39,8 @@ touch_agrees(const clarke_walk *w, const clarke_touched *t, const clarke_number 
              mpq_equal(partial[0].q, w->part[at] == t->kink ? left : right);
     mpq_clears(left, right, NULL);
     return agrees;
-  default: /* the norm of a vector that is constantly zero */
-    return true;
+  default: /* a norm of zeros: it is 0 as AD's derivative says only where they are constant */
+    return w->degree[at] == 0;
   }
 }
 

@@ -354,6 +354,8 @@ reverse(clarke_number *row, clarke_number *adjoint, clarke_number *d, const clar
       continue;
     }
     status = clarke_work_check(err);
+    if (i->kind == CLARKE_DO_NORM && profile != NULL && profile->norm_nan && clarke_touched_find(e, at) != NULL)
+      status = clarke_code_fail(p, at, err, "the derivative of a norm of zeros is NaN in the profile %s", profile->name);
     if (status == CLARKE_OK)
       status = clarke_partials(d, e, at, profile, err);
     if (status != CLARKE_OK)

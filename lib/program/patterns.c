@@ -17,21 +17,24 @@ clarke_patterns_init(clarke_patterns *t)
 }
 
 void
+clarke_pattern_clear(clarke_pattern *p, const clarke_patterns *t)
+{
+  clarke_numbers_free(p->gradient, t->dim);
+  for (size_t k = 0; k < p->n_directions; k++)
+    clarke_rationals_free(p->direction[k], t->width);
+  free(p->direction);
+  free(p->choice);
+}
+
+void
 clarke_patterns_clear(clarke_patterns *t)
 {
   for (size_t i = 0; i < t->n_forks; i++) {
     clarke_rationals_free(t->fork[i].u, t->fork[i].n_u);
     free(t->fork[i].decision);
   }
-  for (size_t i = 0; i < t->n; i++) {
-    clarke_pattern *p = &t->pattern[i];
-
-    clarke_numbers_free(p->gradient, t->dim);
-    for (size_t k = 0; k < p->n_directions; k++)
-      clarke_rationals_free(p->direction[k], t->width);
-    free(p->direction);
-    free(p->choice);
-  }
+  for (size_t i = 0; i < t->n; i++)
+    clarke_pattern_clear(&t->pattern[i], t);
   free(t->fork);
   free(t->pattern);
   clarke_patterns_init(t);
@@ -230,25 +233,24 @@ take_up(clarke_search *s, clarke_search_branch *b, clarke_error *err)
 
 /* --- patterns ---------------------------------------------------------------------------------- */
 
-/* The gradient of the outputs, and whether their values are those at the point. */
-static clarke_status
-read_outputs(clarke_pattern *p, clarke_search *s, clarke_error *err)
+clarke_status
+clarke_search_outputs(clarke_pattern *p, const clarke_walk *w, clarke_patterns *t, clarke_error *err)
 {
-  const clarke_code *program = s->e->p;
+  const clarke_execution *e = w->e;
 
-  p->gradient = clarke_numbers(s->t->dim);
+  p->gradient = clarke_numbers(t->dim);
   if (p->gradient == NULL)
     return clarke_no_memory(err);
   p->exact = true;
-  for (size_t o = 0; o < program->n_outputs; o++) {
-    size_t at = program->output[o];
-    int sign = clarke_number_compare(&s->walk.value[at], &s->e->value[at], s->e->precision);
+  for (size_t o = 0; o < e->p->n_outputs; o++) {
+    size_t at = e->p->output[o];
+    int sign = clarke_number_compare(&w->value[at], &e->value[at], e->precision);
 
-    s->t->jumps |= sign == 1 || sign == -1;
-    for (size_t k = 0; k < s->width; k++) {
-      if (s->walk.gradient[at] != NULL)
-        clarke_number_set(&p->gradient[o * s->width + k], &s->walk.gradient[at][k]);
-      p->exact &= p->gradient[o * s->width + k].exact;
+    t->jumps |= sign == 1 || sign == -1;
+    for (size_t k = 0; k < w->width; k++) {
+      if (w->gradient[at] != NULL)
+        clarke_number_set(&p->gradient[o * w->width + k], &w->gradient[at][k]);
+      p->exact &= p->gradient[o * w->width + k].exact;
     }
   }
   return CLARKE_OK;
@@ -275,8 +277,9 @@ add_pattern(clarke_search *s, clarke_error *err)
     return clarke_no_memory(err);
   if (s->n_path > 0)
     memcpy(p->choice, s->path, s->n_path * sizeof *s->path);
-  status = read_outputs(p, s, err);
-  return status == CLARKE_OK ? clarke_search_realize(p, s, err) : status;
+  p->enclosed = s->walk.n_enclosed > 0;
+  status = clarke_search_outputs(p, &s->walk, s->t, err);
+  return status == CLARKE_OK && !p->enclosed ? clarke_search_realize(p, s, err) : status;
 }
 
 /* Follows the path at hand to its end; false in *whole when the tree cannot be completed. */
@@ -332,8 +335,8 @@ grow_tree(clarke_search *s, clarke_error *err)
   return status;
 }
 
-static bool
-too_large(const clarke_execution *e)
+bool
+clarke_patterns_too_large(const clarke_execution *e)
 {
   return e->n_order * (clarke_code_wrt_count(e->p) + 1) > PATTERNS_ENTRIES;
 }
@@ -347,7 +350,7 @@ clarke_patterns_along(clarke_patterns *t, size_t *found, const clarke_execution 
   clarke_status status;
 
   *found = CLARKE_NONE;
-  if (too_large(e))
+  if (clarke_patterns_too_large(e))
     return CLARKE_OK;
   status = search_init(&s, t, e, err);
   while (status == CLARKE_OK && state == CLARKE_WALK_FORK) {
@@ -381,7 +384,7 @@ clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error
   clarke_status status;
 
   CLARKE_VERIFY_CHECK(!e->open && clarke_execution_is_valid(e));
-  if (too_large(e)) {
+  if (clarke_patterns_too_large(e)) {
     t->width = width;
     t->dim = e->p->n_outputs * width;
     snprintf(t->why, sizeof t->why, "%zu instructions and %zu variables are too many",
@@ -391,7 +394,9 @@ clarke_patterns_find(clarke_patterns *t, const clarke_execution *e, clarke_error
   status = search_init(&s, t, e, err);
   if (status == CLARKE_OK)
     status = grow_tree(&s, err);
-  if (status == CLARKE_OK && !clarke_patterns_all_realized(t))
+  if (status == CLARKE_OK && clarke_patterns_enclose(t))
+    status = clarke_search_cells(&s, err);
+  else if (status == CLARKE_OK && !clarke_patterns_all_realized(t))
     status = clarke_search_arcs(&s, err);
   t->all_known = t->complete && clarke_patterns_all_realized(t);
   search_clear(&s);

@@ -19,6 +19,8 @@
  *     y_j - y_i) for the other candidates j in their order. The one taken leaves with its copies,
  *     all counted.
  *
+ * A NORM of zeros that vary is no fork. Its gradient is enclosed, and so is a pattern's.
+ *
  * A branch dies when a positive combination of decisions above it, each a polynomial of the
  * displacement h (affine ones among them), has only monomials that are squares, with coefficients
  * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. */
@@ -46,6 +48,7 @@ typedef struct {
   size_t *choice;          /* at the forks on its path */
   clarke_number *gradient; /* n_outputs x wrt_count: the limit of gradients, when realized */
   bool exact;              /* all of it rational */
+  bool enclosed;           /* a norm of zeros is on its way: the gradient encloses all that occur, and it is not realized */
   bool realized;           /* proved to occur, by: */
   size_t n_directions;     /* 0: no decision, or not realized */
   mpq_t **direction;       /* n_directions of wrt_count rationals: an arc
@@ -59,8 +62,9 @@ typedef struct {
   clarke_fork *fork;
   size_t n, capacity;
   clarke_pattern *pattern;
-  bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, a NORM is
-                   * touched at zero, or a comparison cannot be decided */
+  size_t n_cells; /* the last ones: not of the tree, but found along arcs, which give a NORM of zeros a direction */
+  bool complete;  /* the tree covers a neighbourhood: false when a limit was reached, or a comparison
+                   * cannot be decided */
   bool all_known; /* complete, and every pattern is realized */
   bool cones;     /* not from the tree: of a piecewise linear program, each gradient once, with a direction of an open cone; no
                    * forks */
@@ -76,8 +80,14 @@ typedef struct {
 /* A whole tree when it is complete, each pattern once; refutations by decisions above them; directions of what is realized. */
 bool clarke_patterns_is_valid(const clarke_patterns *t);
 
+/* Is some pattern's gradient enclosed? */
+bool clarke_patterns_enclose(const clarke_patterns *t);
+
 void clarke_patterns_init(clarke_patterns *t);
 void clarke_patterns_clear(clarke_patterns *t);
+
+/* Are its instructions times the entries of wrt too many for gradients along every path? Then no tree is grown. */
+bool clarke_patterns_too_large(const clarke_execution *e);
 
 /* e: an execution that is not open. */
 clarke_status clarke_patterns_find(clarke_patterns *t, const clarke_execution *e,

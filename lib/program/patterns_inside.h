@@ -42,12 +42,18 @@ typedef struct {
 
 /* --- patterns.c --- */
 
+/* Frees what it holds. */
+void clarke_pattern_clear(clarke_pattern *p, const clarke_patterns *t);
+
 /* Room for one more of n entries of that size; the array moves. */
 clarke_status clarke_search_room(void **array, size_t n, size_t *capacity, size_t size,
                                  clarke_error *err);
 
 /* The path has one more choice; its decisions are appended apart. */
 clarke_status clarke_search_path_append(clarke_search *s, size_t choice, clarke_error *err);
+
+/* p's gradient is that of the outputs of a walk at its end; are their values those at the point? Else t jumps. */
+clarke_status clarke_search_outputs(clarke_pattern *p, const clarke_walk *w, clarke_patterns *t, clarke_error *err);
 
 /* --- patterns_decision.c --- */
 
@@ -86,9 +92,19 @@ clarke_status clarke_search_judge(clarke_search_branch *b, clarke_search *s, siz
 /* p, the pattern of the path, is realized if there is one direction along which every decision is positive to first order. */
 clarke_status clarke_search_realize(clarke_pattern *p, clarke_search *s, clarke_error *err);
 
+int clarke_search_small(uint64_t *state); /* from -3 to 3, in a fixed pseudorandom order */
+
 /* Arcs of small integers until all patterns of the tree are realized, or enough were tried. The path is spoiled. */
 clarke_status clarke_search_arcs(clarke_search *s, clarke_error *err);
 
 bool clarke_patterns_all_realized(const clarke_patterns *t);
+
+/* p is realized by n steps of an arc, which are copied. */
+clarke_status clarke_search_give(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_error *err);
+
+/* --- patterns_cells.c --- */
+
+/* Along arcs that give norms of zeros a rational direction, gradients are appended as cells. */
+clarke_status clarke_search_cells(clarke_search *s, clarke_error *err);
 
 #endif

@@ -7,8 +7,8 @@
 #define ARCS 3000
 #define ARC_STEPS 3
 
-static clarke_status
-give_direction(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_error *err)
+clarke_status
+clarke_search_give(clarke_pattern *p, mpq_t **steps, size_t n, size_t width, clarke_error *err)
 {
   p->direction = calloc(n + 1, sizeof *p->direction);
   if (p->direction == NULL)
@@ -37,11 +37,11 @@ clarke_search_realize(clarke_pattern *p, clarke_search *s, clarke_error *err)
     return CLARKE_OK;
   }
   if (s->witness != NULL && clarke_search_positive(s, s->witness, 0, false))
-    status = give_direction(p, &s->witness, 1, s->width, err);
+    status = clarke_search_give(p, &s->witness, 1, s->width, err);
   else {
     status = clarke_search_solve(&r, s, false, err);
     if (status == CLARKE_OK && r.answer == CLARKE_CONE_FEASIBLE && clarke_search_positive(s, r.d, 0, false))
-      status = give_direction(p, &r.d, 1, s->width, err);
+      status = clarke_search_give(p, &r.d, 1, s->width, err);
     clarke_rationals_free(r.d, s->width);
     clarke_rationals_free(r.u, r.n_u);
     free(r.decision);
@@ -95,13 +95,13 @@ try_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
   }
   p = status == CLARKE_OK && state == CLARKE_WALK_END ? find_pattern(s->t, s->path, s->n_path)
                                                       : NULL;
-  return p != NULL && !p->realized ? give_direction(p, arc, ARC_STEPS, s->width, err) : status;
+  return p != NULL && !p->realized ? clarke_search_give(p, arc, ARC_STEPS, s->width, err) : status;
 }
 
 /* Small integers in a fixed pseudorandom order: the search proves what it finds, and nothing by
  * failing. */
-static int
-small(uint64_t *state)
+int
+clarke_search_small(uint64_t *state)
 {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (int)((*state >> 33) % 7) - 3;
@@ -127,7 +127,7 @@ clarke_search_arcs(clarke_search *s, clarke_error *err)
   for (size_t n = 0; n < ARCS && status == CLARKE_OK && !clarke_patterns_all_realized(s->t); n++) {
     for (size_t r = 0; r < ARC_STEPS; r++)
       for (size_t k = 0; k < s->width; k++)
-        mpq_set_si(arc[r][k], n % 4 == 0 && r > 0 ? 0 : small(&random), 1);
+        mpq_set_si(arc[r][k], n % 4 == 0 && r > 0 ? 0 : clarke_search_small(&random), 1);
     status = try_arc(s, &w, arc, err);
     if (w.arc_failed)
       break;

@@ -190,7 +190,7 @@ forks_are_valid(const clarke_patterns *t)
         (f->kind == CLARKE_PATTERN && f->pattern != next++))
       return false;
   }
-  return next == t->n && (!t->complete || open == 0);
+  return t->n_cells <= t->n && next == t->n - t->n_cells && (!t->complete || open == 0);
 }
 
 static bool
@@ -204,7 +204,7 @@ pattern_is_valid(const clarke_pattern *p, const clarke_patterns *t)
     for (size_t k = 0; k < t->width; k++)
       if (!clarke_rational_is_canonical(p->direction[r][k]))
         return false;
-  return p->gradient != NULL && p->exact == exact && (p->realized || p->n_directions == 0) &&
+  return p->gradient != NULL && p->exact == exact && (!p->enclosed || !p->realized) && (p->realized || p->n_directions == 0) &&
          (!p->first_order || (p->realized && p->n_directions <= 1));
 }
 
@@ -247,7 +247,7 @@ derived_evidence_is_valid(const clarke_derivation *d)
     return (d->verdict == CLARKE_IN_BOULIGAND || d->verdict == CLARKE_IN_CLARKE) && d->ad_exact && d->weight != NULL &&
            hull_is_valid(d);
   case CLARKE_EVIDENCE_UNANIMOUS:
-    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && t->complete && t->n > 0;
+    return d->verdict == CLARKE_IN_BOULIGAND && d->ad_exact && (d->opened || (t->complete && t->n > 0));
   case CLARKE_EVIDENCE_SEPARATOR:
     return d->verdict == CLARKE_NOT_IN_CLARKE && t->complete && t->n > 0 && d->separator != NULL;
   default:

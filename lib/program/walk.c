@@ -27,11 +27,12 @@ clarke_walk_init(clarke_walk *w, const clarke_execution *e, mpq_t **arc, size_t 
     fmpq_mpoly_ctx_init(w->ring, (slong)w->width, ORD_LEX);
   }
   w->series = n_arc > 0 ? calloc(n + 1, sizeof *w->series) : NULL;
+  w->lost = calloc(n + 1, sizeof *w->lost);
   w->fork.y = malloc((n + 2) * sizeof *w->fork.y);
   w->local = malloc((n + 2) * sizeof *w->local);
   status = clarke_demand_init(&w->demand, e->p, err);
   if (w->value == NULL || w->gradient == NULL || w->degree == NULL ||
-      w->part == NULL ||
+      w->part == NULL || w->lost == NULL ||
       w->fork.y == NULL || w->local == NULL || (n_arc > 0 && w->series == NULL))
     return clarke_no_memory(err);
   return status;
@@ -49,6 +50,8 @@ forget(clarke_walk *w)
     if (w->series != NULL)
       clarke_walk_series_free(&w->series[i]);
   }
+  if (w->lost != NULL)
+    memset(w->lost, 0, w->e->p->n * sizeof *w->lost);
   w->n_local = w->asked = 0;
 }
 
@@ -68,6 +71,7 @@ clarke_walk_clear(clarke_walk *w)
     fmpq_mpoly_ctx_clear(w->ring);
   free(w->polynomial);
   free(w->series);
+  free(w->lost);
   free(w->local);
   memset(w, 0, sizeof *w);
 }
@@ -78,6 +82,7 @@ clarke_walk_restart(clarke_walk *w, mpq_t **arc)
   forget(w);
   w->arc = arc;
   w->arc_failed = false;
+  w->n_enclosed = w->n_open = 0;
   clarke_demand_restart(&w->demand);
 }
 
@@ -227,8 +232,7 @@ walk_instruction(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_err
     if (clarke_norm_at_zero(i, w->value)) {
       clarke_number_set_si(&w->value[at], 0);
       w->degree[at] = 0;
-      return highest(w, i) == 0 ? CLARKE_OK
-                                    : clarke_walk_stuck(w, state, at, "the norm of a vector that is 0 here");
+      return highest(w, i) == 0 ? CLARKE_OK : clarke_walk_norm(w, state, at, err);
     }
     return walk_smooth(w, state, at, err);
   default:

@@ -41,7 +41,12 @@ typedef struct {
   mpq_t **series;
   size_t n_arc;
   mpq_t **arc;              /* n_arc steps of wrt_count rationals; shared */
-  bool arc_failed;          /* an instruction's series is not rational */
+  bool *lost;               /* by instruction: it moves along the arc, and its series is not rational */
+  bool arc_failed;          /* some is lost */
+  /* Norms of zeros met without an arc: their gradients, and what is made of them, enclose all that occur near the point. */
+  size_t n_enclosed;
+  bool open;                /* no fork is chosen: pointwise and order instructions at one are enclosed, too; */
+  size_t n_open;            /* so many of them */
   clarke_fork_point fork;
   size_t n_local, asked;    /* choices made at the instruction at hand; those it has used */
   size_t *local;

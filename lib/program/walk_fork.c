@@ -128,6 +128,10 @@ clarke_walk_sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign)
     a = reduce(w, a, &factor);
   if (clarke_walk_identical(w, a, b))
     return true;
+  if (w->open) {
+    *sign = CLARKE_ANY_SIDE;
+    return true;
+  }
   if (chosen(w, &choice)) {
     *sign = choice == 1 ? 1 : -1;
     return true;
@@ -158,15 +162,21 @@ candidates(clarke_walk *w, const size_t *left, size_t n, size_t *copy_of)
 }
 
 bool
-clarke_walk_take(clarke_walk *w, size_t at, size_t *left, size_t n, size_t rank, size_t *copy_of,
+clarke_walk_take(clarke_walk *w, size_t at, size_t *left, size_t *m, size_t rank, size_t *copy_of,
                  size_t *taken)
 {
+  size_t n = *m;
+
   for (;;) {
     size_t choice = 0, copies = 0, kept = 0;
 
     candidates(w, left, n, copy_of);
     w->fork.order = true;
     w->fork.instruction = at;
+    *m = n;
+    *taken = CLARKE_NONE;
+    if (w->fork.n_choices > 1 && w->open)
+      return true;
     if (w->fork.n_choices > 1 && !chosen(w, &choice))
       return false;
     *taken = w->fork.y[choice];

@@ -45,11 +45,12 @@ void clarke_walk_polynomial_drop(clarke_walk *w, size_t at);
  * to be affine or constant, and its degree falls. Its part is chosen. */
 clarke_status clarke_walk_refine(clarke_walk *w, size_t at, clarke_error *err);
 
-/* --- walk_series.c: w->series[at] from its arguments', value and degree being set; w->arc_failed where it is not rational.
- * All but copy ask for a walk along an arc. --- */
+/* --- walk_series.c: w->series[at] from its arguments', value and degree being set; w->lost[at] where it is not rational.
+ * All but copy ask for a walk along an arc --- */
 
+void clarke_walk_lose(clarke_walk *w, size_t at);
 clarke_status clarke_walk_series_input(clarke_walk *w, size_t at, clarke_error *err);
-/* A LINEAR, PRODUCT, QUOTIENT, ANALYTIC or NORM; the last two fail the arc when they move. */
+/* A LINEAR, PRODUCT, QUOTIENT, ANALYTIC or NORM; of the last two it is lost when they move. */
 clarke_status clarke_walk_series_smooth(clarke_walk *w, size_t at, clarke_error *err);
 /* A PIECEWISE or ELU of that piece. */
 clarke_status clarke_walk_series_piece(clarke_walk *w, size_t at, size_t piece, clarke_error *err);
@@ -59,15 +60,27 @@ clarke_status clarke_walk_series_copy(clarke_walk *w, size_t at, size_t from, cl
 /* *series is freed, and NULL then. */
 void clarke_walk_series_free(mpq_t **series);
 
+/* CLARKE_SERIES - 1 zeros; NULL when out of memory. */
+mpq_t *clarke_walk_series_new(void);
+
+/* --- walk_norm.c --- */
+
+/* A NORM at zeros that vary near the point; its value is set. Along an arc, its gradient there and its series: STUCK where
+ * they are not rational. Else its gradient encloses all that occur. */
+clarke_status clarke_walk_norm(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err);
+
 /* --- walk_fork.c --- */
 
-/* The sign near the point of y_a - y_b, zero there (b == CLARKE_NONE: of y_a less a kink): 0 when it is identically zero.
+#define CLARKE_ANY_SIDE 2
+/* The sign near the point of y_a - y_b, zero there (b == CLARKE_NONE: of y_a less a kink): 0 when it is identically zero,
+ * CLARKE_ANY_SIDE of an open walk.
  * False: it is not chosen yet, and w->fork says what to choose. */
 bool clarke_walk_sign_near(clarke_walk *w, size_t at, size_t a, size_t b, int *sign);
 
-/* *taken: the instruction that is, near the point, the rank-th (from 1) of the n tied entries left, from the end that
- * w->fork.up names. left and copy_of (n places) are spoiled. False: the walk stops at a fork. */
-bool clarke_walk_take(clarke_walk *w, size_t at, size_t *left, size_t n, size_t rank,
+/* *taken: the instruction that is, near the point, the rank-th (from 1) of the *n tied entries left, from the end that
+ * w->fork.up names; of an open walk CLARKE_NONE where it may be any of the *n that are left then. left and copy_of (*n places)
+ * are spoiled. False: the walk stops at a fork. */
+bool clarke_walk_take(clarke_walk *w, size_t at, size_t *left, size_t *n, size_t rank,
                       size_t *copy_of, size_t *taken);
 
 /* Is y_a - y_b, not known to be identically zero near the point, known not to be? */

@@ -35,6 +35,24 @@ pointwise_degree(const clarke_walk *w, const clarke_instruction *i, size_t piece
   return mpq_sgn(i->pieces->coef[piece][1]) == 0 ? 0 : degree;
 }
 
+/* The slope at the kink becomes any between the two. */
+static void
+open_slope(clarke_number *slope, clarke_walk *w, const clarke_instruction *i, size_t kink)
+{
+  mpq_t left, right;
+  clarke_number other;
+
+  mpq_inits(left, right, NULL);
+  clarke_number_init(&other);
+  clarke_kink_slopes(left, right, i, kink);
+  clarke_number_set_q(slope, left);
+  clarke_number_set_q(&other, right);
+  clarke_number_join(slope, slope, &other, w->e->precision);
+  clarke_number_clear(&other);
+  mpq_clears(left, right, NULL);
+  w->n_open++;
+}
+
 clarke_status
 clarke_walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err)
 {
@@ -43,7 +61,7 @@ clarke_walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clark
   clarke_number slope;
   size_t piece;
   bool silent;
-  int sign;
+  int sign = 0;
   clarke_place_kind place = clarke_pointwise_place(&piece, i, x, w->e->precision);
   clarke_status status;
 
@@ -55,18 +73,20 @@ clarke_walk_pointwise(clarke_walk *w, clarke_walk_state *state, size_t at, clark
       *state = CLARKE_WALK_FORK;
       return CLARKE_OK;
     }
-    piece += sign > 0;
+    piece += sign == 1;
   }
   w->part[at] = piece;
   clarke_number_init(&slope);
   clarke_pointwise_value(&w->value[at], &slope, i, piece, x, w->e->precision);
+  if (sign == CLARKE_ANY_SIDE)
+    open_slope(&slope, w, i, piece);
   status = clarke_walk_gradient_addmul(w, at, &slope, i->in[0], err);
-  clarke_walk_settle(w, at, pointwise_degree(w, i, piece, silent));
-  if (status == CLARKE_OK && !silent)
+  clarke_walk_settle(w, at, sign == CLARKE_ANY_SIDE ? 2 : pointwise_degree(w, i, piece, silent));
+  if (status == CLARKE_OK && !silent && sign != CLARKE_ANY_SIDE)
     status = clarke_walk_refine(w, at, err);
   if (status == CLARKE_OK && w->series != NULL) {
-    if (silent && w->series[i->in[0]] != NULL)
-      w->arc_failed = true;
+    if (silent && (w->series[i->in[0]] != NULL || w->lost[i->in[0]]))
+      clarke_walk_lose(w, at);
     else
       status = clarke_walk_series_piece(w, at, piece, err);
   }
@@ -92,6 +112,33 @@ same_as(clarke_walk *w, size_t at, size_t from, clarke_error *err)
   return status == CLARKE_OK ? clarke_walk_series_copy(w, at, from, err) : status;
 }
 
+/* at is one of the n instructions, whose values are one. */
+static clarke_status
+any_of(clarke_walk *w, size_t at, const size_t *left, size_t n, clarke_error *err)
+{
+  clarke_number none;
+
+  w->gradient[at] = clarke_numbers(w->width);
+  if (w->gradient[at] == NULL)
+    return clarke_no_memory(err);
+  clarke_number_init(&none);
+  clarke_number_set(&w->value[at], &w->value[left[0]]);
+  for (size_t k = 0; k < n; k++)
+    for (size_t e = 0; e < w->width; e++) {
+      clarke_number *y = &w->gradient[at][e];
+      const clarke_number *x = w->gradient[left[k]] != NULL ? &w->gradient[left[k]][e] : &none;
+
+      if (k == 0)
+        clarke_number_set(y, x);
+      else
+        clarke_number_join(y, y, x, w->e->precision);
+    }
+  clarke_number_clear(&none);
+  w->degree[at] = 2;
+  w->n_open++;
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *err)
 {
@@ -108,9 +155,9 @@ clarke_walk_order(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_er
     for (size_t k = 0; k < n; k++)
       tied[k] = i->in[tied[k]];
     w->fork.up = 2 * rank > n + 1;
-    if (clarke_walk_take(w, at, tied, n, w->fork.up ? n + 1 - rank : rank, copy_of, &taken)) {
+    if (clarke_walk_take(w, at, tied, &n, w->fork.up ? n + 1 - rank : rank, copy_of, &taken)) {
       w->part[at] = taken;
-      status = same_as(w, at, taken, err);
+      status = taken != CLARKE_NONE ? same_as(w, at, taken, err) : any_of(w, at, tied, n, err);
     } else
       *state = CLARKE_WALK_FORK;
   }
@@ -138,6 +185,8 @@ clarke_walk_branch(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_e
     *state = CLARKE_WALK_FORK;
     return CLARKE_OK;
   }
+  if (sign == CLARKE_ANY_SIDE)
+    return clarke_walk_stuck(w, state, at, "the arm of a branch cannot be left open");
   w->part[at] = clarke_relation_holds(i->relation, sign);
   w->demand.arm[at] = w->part[at] ? 1 : -1;
   return CLARKE_OK;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static mpq_t *
-new_series(void)
+mpq_t *
+clarke_walk_series_new(void)
 {
   mpq_t *s = malloc((CLARKE_SERIES - 1) * sizeof *s);
 
@@ -77,20 +77,27 @@ series_quotient(mpq_t *y, const mpq_t value, mpq_t *const a, const mpq_t divisor
   mpq_clears(t, sum, NULL);
 }
 
+void
+clarke_walk_lose(clarke_walk *w, size_t at)
+{
+  w->lost[at] = w->arc_failed = true;
+}
+
 static bool
 moves(const clarke_walk *w, const clarke_instruction *i)
 {
   for (size_t k = 0; k < i->n_in; k++)
-    if (w->series[i->in[k]] != NULL)
+    if (w->series[i->in[k]] != NULL || w->lost[i->in[k]])
       return true;
   return false;
 }
 
+/* Are the values exact, and no series lost? */
 static bool
-values_exact(const clarke_walk *w, const clarke_instruction *i)
+all_exact(const clarke_walk *w, const clarke_instruction *i)
 {
   for (size_t k = 0; k < i->n_in; k++)
-    if (!w->value[i->in[k]].exact)
+    if (!w->value[i->in[k]].exact || w->lost[i->in[k]])
       return false;
   return true;
 }
@@ -102,7 +109,7 @@ clarke_walk_series_input(clarke_walk *w, size_t at, clarke_error *err)
 
   if (entry == CLARKE_NONE)
     return CLARKE_OK;
-  w->series[at] = new_series();
+  w->series[at] = clarke_walk_series_new();
   if (w->series[at] == NULL)
     return clarke_no_memory(err);
   for (size_t r = 0; r < w->n_arc && r + 1 < CLARKE_SERIES; r++)
@@ -118,11 +125,11 @@ clarke_walk_series_smooth(clarke_walk *w, size_t at, clarke_error *err)
 
   if (!moves(w, i) || w->degree[at] == 0)
     return CLARKE_OK;
-  if (i->kind == CLARKE_DO_ANALYTIC || i->kind == CLARKE_DO_NORM || !values_exact(w, i)) {
-    w->arc_failed = true;
+  if (i->kind == CLARKE_DO_ANALYTIC || i->kind == CLARKE_DO_NORM || !all_exact(w, i)) {
+    clarke_walk_lose(w, at);
     return CLARKE_OK;
   }
-  w->series[at] = y = new_series();
+  w->series[at] = y = clarke_walk_series_new();
   if (y == NULL)
     return clarke_no_memory(err);
   if (i->kind == CLARKE_DO_LINEAR)
@@ -145,14 +152,14 @@ clarke_walk_series_piece(clarke_walk *w, size_t at, size_t piece, clarke_error *
   mpq_t *x = w->series[i->in[0]], *square;
   mpq_t q;
 
-  if (x == NULL || w->degree[at] == 0)
+  if ((x == NULL && !w->lost[i->in[0]]) || w->degree[at] == 0)
     return CLARKE_OK;
-  if (!w->value[i->in[0]].exact || (i->kind == CLARKE_DO_ELU && piece == 0)) {
-    w->arc_failed = true;
+  if (!all_exact(w, i) || (i->kind == CLARKE_DO_ELU && piece == 0)) {
+    clarke_walk_lose(w, at);
     return CLARKE_OK;
   }
-  w->series[at] = new_series();
-  square = new_series();
+  w->series[at] = clarke_walk_series_new();
+  square = clarke_walk_series_new();
   if (w->series[at] == NULL || square == NULL) {
     clarke_walk_series_free(&square);
     return clarke_no_memory(err);
@@ -178,9 +185,11 @@ clarke_walk_series_copy(clarke_walk *w, size_t at, size_t from, clarke_error *er
 {
   mpq_t one;
 
+  if (w->series != NULL && w->lost[from])
+    clarke_walk_lose(w, at);
   if (w->series == NULL || w->series[from] == NULL)
     return CLARKE_OK;
-  w->series[at] = new_series();
+  w->series[at] = clarke_walk_series_new();
   if (w->series[at] == NULL)
     return clarke_no_memory(err);
   mpq_init(one);
@@ -214,8 +223,11 @@ clarke_walk_arc_choice(const clarke_walk *w)
   const size_t *y = w->fork.y;
   int sign;
 
-  if (w->series == NULL || w->arc_failed)
+  if (w->series == NULL)
     return CLARKE_NONE;
+  for (size_t k = 0; k < (w->fork.order ? w->fork.n_choices : 2); k++)
+    if (y[k] != CLARKE_NONE && w->lost[y[k]])
+      return CLARKE_NONE;
   if (!w->fork.order) {
     sign = leading(w, y[0], y[1]) * w->fork.factor;
     return sign == 0 ? CLARKE_NONE : sign > 0;

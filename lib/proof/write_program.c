@@ -140,6 +140,15 @@ put_fork(FILE *out, const clarke_fork *f)
 }
 
 static void
+put_open(FILE *out, const clarke_derivation *d)
+{
+  fputs("evidence unanimous\ntree\n", out);
+  for (size_t k = 0; k < d->n_open; k++)
+    fputs("open\n", out);
+  fputs("leaf\n", out);
+}
+
+static void
 put_tree(FILE *out, const clarke_patterns *t)
 {
   fputs("tree\n", out);
@@ -175,6 +184,10 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
     put_separator(out, d, tree);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_UNANIMOUS:
+    if (d->opened) {
+      put_open(out, d);
+      return CLARKE_OK;
+    }
     fputs("evidence unanimous\n", out);
     put_tree(out, &d->patterns);
     return CLARKE_OK;

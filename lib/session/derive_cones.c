@@ -102,7 +102,7 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
   clarke_status status = clarke_work_check(err);
 
   if (status == CLARKE_OK)
-    status = clarke_functions_add(&function, &g->functions, err);
+    status = clarke_functions_add(&function, &g->functions, region->forms, err);
   if (status == CLARKE_OK)
     status = clarke_regions_proof_leaf(&g->s->cones, region, function, err);
   if (status == CLARKE_OK && function == g->t->n)

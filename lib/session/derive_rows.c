@@ -229,6 +229,21 @@ clarke_derive_text_clear(clarke_derive_text *t)
   }
 }
 
+static clarke_status
+add_ad(clarke_derive_text *t, const clarke_derivation *d, clarke_error *err)
+{
+  clarke_status status = add_numbers(&t->ad, d->ad, d->dim, err);
+
+  for (size_t k = 0; k < d->dim && status == CLARKE_OK && d->magnitude != NULL; k++)
+    if (d->magnitude[k] != CLARKE_FINITE) {
+      free(t->ad.text[k]);
+      t->ad.text[k] = strdup(clarke_magnitude_name(d->magnitude[k]));
+      if (t->ad.text[k] == NULL)
+        status = clarke_no_memory(err);
+    }
+  return status;
+}
+
 clarke_status
 clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
                         const clarke_derivation *d, clarke_error *err)
@@ -240,7 +255,7 @@ clarke_derive_text_fill(clarke_derive_text *t, const clarke_derive_session *s,
   t->width = clarke_code_wrt_count(d->p);
   status = fill_value(t, d, err);
   if (status == CLARKE_OK && !d->execution.open)
-    status = add_numbers(&t->ad, d->ad, d->dim, err);
+    status = add_ad(t, d, err);
   if (status == CLARKE_OK)
     status = clarke_derive_touched(t, s, d, err);
   if (status == CLARKE_OK)

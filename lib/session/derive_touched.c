@@ -206,7 +206,7 @@ describe_kind(clarke_touched_text *t, const clarke_touched *k, const clarke_deri
     t->proxy[0] = strdup(d->execution.piece[k->instruction] != 0 ? "then" : "else");
   } else if (norm) {
     for (size_t j = 0; j < i->n_in; j++)
-      t->proxy[j] = clarke_number_text(&partial[j]);
+      t->proxy[j] = clarke_is_unbounded(&d->execution, k->instruction, d->profile) ? strdup("nan") : clarke_number_text(&partial[j]);
     t->several = true;
   } else
     describe_sides(t, i, k->kink, partial);

@@ -182,6 +182,12 @@ put_tree(paper *w, const subject *s)
   size_t change = draw_int(&state, 3) && t->n_forks > 0 ? (size_t)draw_int(&state, (int)t->n_forks) : CLARKE_NONE;
 
   put(w, "tree\n");
+  if (draw_int(&state, 5) == 0) { /* some forks left open, then a leaf */
+    for (int k = draw_int(&state, 5); k > 0; k--)
+      put(w, "open\n");
+    put(w, "leaf\n");
+    return;
+  }
   for (size_t i = 0; i < t->n_forks && w->n < 60000; i++) {
     const clarke_fork *f = &t->fork[i];
     bool changed = i == change;

@@ -21,10 +21,12 @@ append(forge_program *p, forge_kind kind, int n_in, const int *in)
   memset(v, 0, sizeof *v);
   v->kind = kind;
   v->n_in = n_in;
-  v->straight = true;
+  v->straight = kind != FORGE_NORM;
+  v->round = kind != FORGE_PRODUCT && kind != FORGE_QUOTIENT && kind != FORGE_ANALYTIC;
   for (int k = 0; k < n_in; k++) {
     v->in[k] = in[k];
     v->straight = v->straight && p->node[in[k]].straight;
+    v->round = v->round && p->node[in[k]].round;
   }
   return v;
 }
@@ -65,7 +67,7 @@ draw_node(forge_program *p, uint64_t *state, bool curved)
 {
   static const double proxies[] = { 0, 1, 0.5, -1, 5, 0, 1 };
   int in[3] = { some_node(p, state), some_node(p, state), some_node(p, state) };
-  int what = draw_int(state, curved ? 14 : 9);
+  int what = draw_int(state, 8) == 0 ? 14 : draw_int(state, curved ? 14 : 9);
   forge_node *v;
 
   if (what < 2)
@@ -82,6 +84,8 @@ draw_node(forge_program *p, uint64_t *state, bool curved)
     append(p, FORGE_PRODUCT, 2, in)->straight = false;
   } else if (what == 10) {
     append(p, FORGE_QUOTIENT, 2, in)->straight = false;
+  } else if (what == 14) {
+    append(p, FORGE_NORM, 1 + draw_int(state, 3), in);
   } else {
     v = append(p, FORGE_ANALYTIC, 1, in);
     v->function = draw_int(state, 3) ? draw_int(state, 5) : 0;
@@ -192,6 +196,8 @@ write_node(char *text, int size, const forge_program *p, const forge_node *v)
   case FORGE_RELU:
   case FORGE_ABS:
     return snprintf(text, (size_t)size, "%s{%g}(%s)", calls[v->kind - FORGE_RELU], v->proxy, a);
+  case FORGE_NORM:
+    return snprintf(text, (size_t)size, "norm2(%s%s%s%s%s)", a, v->n_in > 1 ? ", " : "", b, v->n_in > 2 ? ", " : "", c);
   case FORGE_MAX:
   case FORGE_MIN:
     return snprintf(text, (size_t)size, "%s{hybrid %g}(%s, %s%s%s)", calls[v->kind - FORGE_RELU], v->proxy, a, b,
@@ -233,6 +239,7 @@ typedef struct {
   int touched;
   bool unsure;   /* some comparison is too close */
   bool curved;   /* some comparison is of what is not piecewise linear, and close */
+  bool turning;  /* a norm of zeros at w, which has limits of gradients all around */
 } walk;
 
 static bool
@@ -366,6 +373,30 @@ extreme(walk *k, value *y, const forge_node *v)
       add(y, (j == best ? 1 - (tied > 1 ? v->proxy : 0) : 0) + (tied > 1 ? v->proxy / tied : 0), a[j]);
 }
 
+/* At zeros AD takes 0; near them the derivative is the unit vector of the arguments. */
+static void
+norm(walk *k, value *y, const forge_node *v)
+{
+  const value *a[3] = { NULL };
+  long double square = 0, square_w = 0;
+
+  for (int j = 0; j < v->n_in; j++) {
+    a[j] = evaluate(k, v->in[j]);
+    square += a[j]->x * a[j]->x;
+    square_w += a[j]->w * a[j]->w;
+  }
+  y->x = sqrtl(square);
+  y->w = sqrtl(square_w);
+  k->touched += square == 0;
+  if (y->w < 1e-9L) {
+    k->turning = true;
+    y->w = 0;
+    k->unsure = k->unsure || (y->x < 1e-13L && y->x != 0);
+  }
+  for (int j = 0; j < v->n_in && y->x > 0; j++)
+    add(y, y->w > 0 ? a[j]->w / y->w : a[j]->x / y->x, a[j]);
+}
+
 static bool
 holds(int relation, int sign)
 {
@@ -406,6 +437,9 @@ evaluate(walk *k, int i)
     watch(k, v->in[1], k->v[v->in[0]].w - k->v[v->in[1]].w);
     k->touched += sign == 0;
     y = *evaluate(k, v->in[holds(v->function, sign) ? 2 : 3]);
+    break;
+  case FORGE_NORM:
+    norm(k, &y, v);
     break;
   default:
     smooth(k, &y, v);
@@ -458,7 +492,7 @@ tears(const forge_program *p, const long double *d, const long double *c)
 
 /* The gradient along a direction, the same at three distances. */
 static bool
-limit_along(long double *g, bool *curved, const forge_program *p, const long double *d)
+limit_along(long double *g, bool *curved, bool *turning, const forge_program *p, const long double *d)
 {
   static const long double none[FORGE_WRT];
   static const int distances[] = { -10, -15, -20 };
@@ -468,6 +502,7 @@ limit_along(long double *g, bool *curved, const forge_program *p, const long dou
     const value *y = walk_to(&at, p, true, ldexpl(1, distances[k]), d, none);
 
     *curved = *curved || at.curved;
+    *turning = *turning || at.turning;
     if (at.unsure || isnan(y->g[0]) || isnan(y->g[1]) || (k > 0 && !close_to(g, y->g, 1e-9L)))
       return false;
     memcpy(g, y->g, sizeof y->g);
@@ -489,25 +524,45 @@ keep(forge_truth *t, const long double *g, const long double *d)
   memcpy(t->limit[t->n_limits++], g, sizeof t->limit[0]);
 }
 
+#define TURNS 64
+/* reach[k] becomes how far the limits go in the k-th of TURNS directions. */
+static void
+reach_out(long double *reach, const long double *g)
+{
+  for (int k = 0; k < TURNS; k++) {
+    long double turn = 2 * acosl(-1) * k / TURNS, along = cosl(turn) * g[0] + sinl(turn) * g[1];
+
+    reach[k] = along > reach[k] ? along : reach[k];
+  }
+}
+
 static void
 sample(forge_truth *t, const forge_program *p, uint64_t *state)
 {
-  int n = p->n_wrt == 1 ? 2 : 1500;
-  bool curved = false;
+  int n = p->n_wrt == 1 ? 2 : 1500, found = 0;
+  bool curved = false, turning = false;
+  long double reach[TURNS], ours[TURNS];
 
   t->whole = true;
+  for (int k = 0; k < TURNS; k++)
+    reach[k] = ours[k] = -1e30L;
+  reach_out(ours, t->ad);
   for (int k = 0; k < n; k++) {
     long double angle = 2 * acosl(-1) * (k + draw_int(state, 1000) / 1000.0L) / n;
     long double d[FORGE_WRT] = { n == 2 ? 1 - 2 * k : roundl(4096 * cosl(angle)) / 4096,
                                  n == 2 ? 0 : roundl(4096 * sinl(angle)) / 4096 };
     long double g[FORGE_WRT];
 
-    if (limit_along(g, &curved, p, d))
+    if (limit_along(g, &curved, &turning, p, d)) {
       keep(t, g, d);
-    else if (n == 2)
+      reach_out(reach, g);
+      found++;
+    } else if (n == 2)
       t->whole = false;
   }
-  t->whole = t->whole && (n == 2 || !curved);
+  t->whole = t->whole && (n == 2 || (!curved && !turning));
+  for (int k = 0; k < TURNS && p->node[p->n - 1].round && found > n * 9 / 10; k++)
+    t->far = t->far || ours[k] > reach[k] + 0.2L;
 }
 
 static void
@@ -576,8 +631,8 @@ forge_program_judge(forge_truth *t, const forge_program *p, uint64_t *state)
     near_limit = near_limit || close_to(t->limit[k], t->ad, 1e-5L);
   }
   t->clarke = in_hull(t);
-  if (t->bouligand == FORGE_FALSE && (!t->whole || near_limit))
+  if (t->bouligand == FORGE_FALSE && ((!t->whole && !t->far) || near_limit))
     t->bouligand = FORGE_UNKNOWN;
-  if (t->clarke == FORGE_FALSE && !t->whole)
+  if (t->clarke == FORGE_FALSE && !t->whole && !t->far)
     t->clarke = FORGE_UNKNOWN;
 }

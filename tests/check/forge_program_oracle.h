@@ -15,7 +15,7 @@
 
 typedef enum {
   FORGE_INPUT, FORGE_NUMBER, FORGE_SUM, FORGE_PRODUCT, FORGE_QUOTIENT, FORGE_ANALYTIC, FORGE_RELU, FORGE_ABS, FORGE_MAX,
-  FORGE_MIN, FORGE_IF
+  FORGE_MIN, FORGE_IF, FORGE_NORM
 } forge_kind;
 
 typedef struct {
@@ -25,6 +25,7 @@ typedef struct {
   int function;      /* ANALYTIC: an index of exp, log, sqrt, sin, cos; IF: of the relations */
   double proxy;      /* RELU, ABS: at 0; MAX, MIN: beta */
   bool straight;     /* piecewise linear by the way it is made */
+  bool round;        /* or made of such and of norms: near w, but for smooth parts, homogeneous */
 } forge_node;
 
 typedef struct {
@@ -41,6 +42,7 @@ typedef struct {
   long double ad[FORGE_WRT];
   bool torn;               /* not Lipschitz near the point, or not defined there: nothing is true of it */
   bool whole;              /* the limits are all there are */
+  bool far;                /* AD's output is far from the hull of all limits, though these are not all known */
   int n_limits;            /* gradients that are limits of gradients near, and a direction for each */
   long double limit[FORGE_LIMITS][FORGE_WRT], direction[FORGE_LIMITS][FORGE_WRT];
   forge_answer bouligand, clarke;

@@ -2249,6 +2249,68 @@ def factors():
              ["N", 2, 3], None, dict(w=[[[1], [1]]], s=[1], b=[0], v=v))
         case(f"cancel-{name}", 0 if verdict == "VERIFIED" else 1, verdict, verdict="in-bouligand", model=f"cancel-{name}.onnx",
              data="cancel.npz", touched=1, proxies=["Relu 0 0"], evidence=way.format(0, -1), wrt="w")
+    # tanh(w) less itself, and 2^-149: with more bits it is told from 0.
+    save("cancel-number.onnx",
+         [dense("x", "w", "y"), helper.make_node("Tanh", ["y"], ["t"], "tanh"), dense("t", "e", "p"), dense("t", "e", "q"),
+          helper.make_node("Sub", ["p", "q"], ["d"], "less"), helper.make_node("Add", ["d", "c"], ["z"], "add"), rho("z", "out")],
+         ["N", 1], None, dict(w=[[1]], e=[[1]], c=[2.0**-149]))
+    case("cancel-number", 0, "VERIFIED", verdict="in-bouligand", model="cancel-number.onnx", data="factor.npz", touched=0,
+         proxies=["Relu 0 0"], evidence=NOTHING, wrt="w")
+
+
+def false_factors():
+    """F = leaky(z) - leaky(s), the derivative of s being that of z turned. Were z affine but for a factor, it and s could not
+    both be on one side; so each proof says. But z is neither, and AD takes that very side: the statement is false."""
+    dense = lambda x, w, y: helper.make_node("Gemm", [x, w], [y], "dense_" + y)  # noqa: E731
+    plus = lambda a, b, y: helper.make_node("Add", [a, b], [y], "add_" + y)  # noqa: E731
+    norm = lambda x, y: helper.make_node("BatchNormalization", [x, "g", "b", "mean", "var"], [y], "norm", epsilon=0.25)  # noqa: E731
+    leaky = lambda x, y: helper.make_node("LeakyRelu", [x], [y], "leaky_" + y, alpha=0.5)  # noqa: E731
+    tree = "tree\nbranch 0\nbranch 1\n{0}\nleaf\nbranch 1\nleaf\n{0}"
+    y, parts = dense("x", "w", "y"), [dense("y", "e0", "p"), dense("y", "e1", "a"), dense("p", "u", "g0")]
+    base = dict(w=[[0, 0]], u=[[1]], e0=[[1], [0]], e1=[[0], [1]])
+
+    def question(name, nodes, v, extra, side="left", status=1, reason="not affine, nor is it but for a factor", wrt="w u", proxies=(),
+                 dead="dead 2\nu 0 1\nu 1 1"):
+        model = f"factor-false-{name}.onnx"
+        save(model, [y, *nodes, leaky("z", "lz"), leaky("s", "ls"), helper.make_node("Sub", ["lz", "ls"], ["out"], "sub")], ["N", 1],
+             None, {**base, **extra})
+        evidence = "evidence separator\n" + "\n".join("v " + line for line in v.split("; ")) + "\n" + tree.format(dead)
+        case(f"factor-false-{name}", status, reason, evidence=evidence, verdict="not-in-clarke", data="factor.npz", model=model, touched=2,
+             proxies=sorted(["LeakyRelu 0 " + side, *proxies]), wrt=wrt)
+
+    # u0 w0 + u1 w1: no entry of u multiplies both.
+    question("entries", [dense("y", "u", "z"), dense("y", "n", "s")], "w 0 -1", dict(u=[[1], [1]], n=[[-1], [-1]]))
+    # u w0 + w1: u is no factor of w1.
+    question("beside", [*parts, plus("g0", "a", "z"), dense("y", "n", "s")], "w 1 -1", dict(n=[[-1], [-1]]))
+    # (u w0) / 2 - u w0 + w1: the root is no factor of the rest. Without it w1 would be left.
+    root = dict(g=[1], b=[0], mean=[0], var=[3.75])
+    question("root-beside", [*parts, norm("g0", "r"), helper.make_node("Sub", ["r", "g0"], ["d"], "less"), plus("d", "a", "z"),
+                             dense("y", "n", "s")], "w 1 -1", dict(n=[[0.5], [-1]], **root))
+    # (u w0 + w1) / 2 - u w0: nor is one root the other's.
+    question("two-roots", [*parts, dense("g0", "k", "k0"), dense("a", "e", "k1"), plus("k0", "k1", "d"), norm("d", "r"),
+                           dense("r", "one", "z"), dense("y", "n", "s")], "w 1 -1",
+             dict(k=[[1, -1]], e=[[1, 0]], one=[[1], [1]], n=[[0.5], [-0.5]], g=[1, 1], b=[0, 0], mean=[0, 0], var=[3.75, 0.75]))
+    # (u (w0 - 1) - 1) / 2 + 1: nor is it one of the number. Where u (w0 - 1) + 1 > 0, w0 - u + 1 may be below 0.
+    question("root-number", [parts[0], plus("p", "c", "q"), dense("q", "u", "h"), norm("h", "z"), dense("y", "n", "s0"), dense("x", "u", "s1"),
+                             dense("s1", "half", "s2"), plus("s0", "s2", "s3"), plus("s3", "c2", "s")], "w 0 1",
+             dict(c=[-1], n=[[-0.5], [0]], half=[[0.5]], c2=[-0.5], g=[1], b=[1], mean=[1], var=[3.75]), side="right")
+    # The same without a root: u (w0 - 1) + 1.
+    question("number", [parts[0], plus("p", "c", "q"), dense("q", "u", "h"), plus("h", "c3", "z"), dense("y", "n", "s0"), dense("x", "u", "s1"),
+                        plus("s0", "s1", "s3"), plus("s3", "c2", "s")], "w 0 1",
+             dict(c=[-1], c3=[1], n=[[-1], [0]], c2=[-1]), side="right")
+    # w0^2 / 6 + w1, in HardSwish(w0) - w0 / 2 + w1: a square is no multiple.
+    question("square", [parts[0], helper.make_node("HardSwish", ["p"], ["h"], "swish"), dense("y", "m", "t"), plus("h", "t", "z"),
+                        dense("y", "n", "s")], "w 1 1", dict(m=[[-0.5], [1]], n=[[0], [-1]]), side="right", wrt="w",
+             proxies=["HardSwish 0 0", "HardSwish 1 1"])
+    # p w0 + w1, the slope p of a PRelu being a parameter in wrt, w0 = -1 and w1 = 1.
+    question("slope", [parts[0], parts[1], helper.make_node("PRelu", ["p", "slope"], ["r"], "prelu"), plus("r", "a", "z"),
+                       dense("y", "n", "s0"), helper.make_node("Mul", ["x", "slope"], ["s1"], "scale"), plus("s0", "s1", "s2"),
+                       plus("s2", "c", "s")], "w 1 -1", dict(w=[[-1, 1]], slope=[1], n=[[-1], [-1]], c=[-1]), wrt="w slope",
+             proxies=["PRelu 0 left"])
+    # True: a piece's number counts. HardSigmoid(u w0) - 1/2 is u w0 / 6.
+    question("not", [*parts, helper.make_node("HardSigmoid", ["g0"], ["h"], "hard", alpha=float(np.float32(1 / 6)), beta=0.5), plus("h", "c", "z"),
+                     dense("y", "n", "s")], "w 0 -1", dict(c=[-0.5], n=[[-1 / 8], [0]]), status=0, reason="VERIFIED",
+             proxies=["HardSigmoid 0 0", "HardSigmoid 1 0"], dead="dead 2\nu 0 6\nu 1 8")
 
 
 def resting():
@@ -2472,7 +2534,7 @@ def main():
         for end in [".onnx", ".npz"]:
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
-                 normalized, near_kinks, resting, factors, products_of_parameters,
+                 normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs]:

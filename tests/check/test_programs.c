@@ -92,6 +92,11 @@ seal(char *text, size_t n)
 #define PLAIN "wrt *\nprofile pytorch-2.13\n"
 #define CROSS "input x, y\noutput relu{0}(x*y) + relu{0}(x) + relu{1}(y)\n"
 #define HALVES "evidence hull 2\ncell 1/2\narc 1\nstep -1\ncell 1/2\narc 1\nstep 1\n"
+#define NORM "input x, y\noutput norm2(x, y)\n"
+#define XY0 "at x 0\nat y 0\n" PLAIN
+#define AXES "evidence hull 2\ncell 1/2\narc 1\nstep 1 0\ncell 1/2\narc 1\nstep -1 0\n"
+#define OPEN_LEAF "evidence unanimous\ntree\nopen\nleaf\n"
+#define OPEN_SEPARATED(v) "evidence separator\nv " v "\ntree\nopen\nleaf\n"
 #define TIE "wrt *\nprofile pytorch-2.13\ntie Max "
 
 /* status 0: verified, and says so in these words; else fails with them. */
@@ -234,7 +239,7 @@ static const struct {
    "evidence ad\narc 1\nstep -1\n"},
   {0, "<v, AD> = about 5.43", "input x\noutput exp(1)*relu{2}(x) - relu{0}(-sin(x))\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
    "evidence separator\nv 1\ntree\nbranch 2\nbranch 2\nleaf\nleaf\nbranch 2\nleaf\nleaf\n"},
-  {1, "zero", "input x[2]\noutput norm2(x)\n", "in-bouligand", "at x 0 0\n" PLAIN, "1", "evidence ad\narc 0\n"},
+  {1, "does not move a norm", "input x[2]\noutput norm2(x)\n", "in-bouligand", "at x 0 0\n" PLAIN, "1", "evidence ad\narc 0\n"},
   {0, "AD returns (3/5, 4/5)", "input x[2]\noutput norm2(x)\n", "in-bouligand", "at x 3 4\n" PLAIN, "0", "evidence ad\narc 0\n"},
   {0, "AD returns ((1, 1), (0, 2))", "input x, y\noutput x + y, 2*y\n", "in-bouligand", "at x 0\nat y 0\n" PLAIN, "0",
    "evidence ad\narc 0\n"},
@@ -245,6 +250,91 @@ static const struct {
   {1, "unknown", "input x\noutput x*relu(x) + abs(x)\n", "in-bouligand",
    "at x 0\nwrt *\nprofile p\nproxy Abs 0 unknown\nproxy Relu 0 unknown\n", "2", "evidence ad\narc 1\nstep 1\n"},
   {1, "infinite", "input x\noutput sqrt(x*x)\n", "in-bouligand", "at x 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+
+  /* norms of zeros: along arcs, enclosed in trees */
+  {0, "AD returns (0, 0). It is\nan element of the Clarke", NORM, "in-clarke", XY0, "1", AXES},
+  {1, "one for this verdict", NORM, "in-bouligand", XY0, "1", AXES},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1",
+   "evidence hull 2\ncell 1/3\narc 1\nstep 1 0\ncell 2/3\narc 1\nstep -1 0\n"},
+  {0, "an element of the Clarke", NORM, "in-clarke", XY0, "1",
+   "evidence hull 2\ncell 1/2\narc 1\nstep 3 -4\ncell 1/2\narc 1\nstep -3 4\n"},
+  {1, "not that of the gradients", NORM, "in-bouligand", XY0, "1", "evidence hull 1\ncell 1\narc 1\nstep 3 -4\n"},
+  {1, "not that of the gradients", NORM, "in-bouligand", XY0, "1", "evidence ad\narc 1\nstep 3 -4\n"},
+  {1, "not that of the gradients", NORM, "in-clarke", XY0, "1", /* their roots are not rational */
+   "evidence hull 2\ncell 1/2\narc 1\nstep 1 1\ncell 1/2\narc 1\nstep -1 -1\n"},
+  {1, "does not move a norm", NORM, "in-clarke", XY0, "1", "evidence hull 1\ncell 1\narc 1\nstep 0 0\n"},
+  {1, "does not move a norm", "input x, y\noutput norm2(x, y) - norm2(x, y)\n", "in-bouligand", XY0, "2", "evidence ad\narc 0\n"},
+  {0, "an element of the Bouligand", "input x, y\noutput norm2(x, y) - norm2(y, x)\n", "in-bouligand", XY0, "2",
+   "evidence hull 1\ncell 1\narc 1\nstep 3 4\n"},
+  {0, "an element of the Bouligand", "input x, y\noutput norm2(x, 0*y) - abs{0}(x)\n", "in-bouligand", XY0, "2",
+   "evidence hull 1\ncell 1\narc 1\nstep -2 0\n"},
+  /* AD's own pattern, where what comes of the norm is multiplied by 0 */
+  {0, "AD returns (0, about 2.718281828", "input x, z\noutput norm2(x)*norm2(x) + exp(z)\n", "in-bouligand",
+   "at x 0\nat z 1\n" PLAIN, "2", "evidence ad\narc 1\nstep 1 0\n"},
+  {1, "not that of the gradients", "input x, z\noutput exp(1 + norm2(x)) + exp(z)\n", "in-bouligand",
+   "at x 0\nat z 1\n" PLAIN, "1", "evidence ad\narc 1\nstep 1 0\n"},
+  /* the series of a norm: t (1 + t^2 / 2) on the right, t^2 of squares */
+  {0, "AD returns (-1)", "input x\noutput relu{1}(norm2(x, x*x) - x)\n", "in-clarke", "at x 0\n" PLAIN, "2",
+   "evidence hull 2\ncell 1/2\narc 1\nstep 1\ncell 1/2\narc 1\nstep -1\n"},
+  {0, "AD returns (-1)", "input x\noutput relu{1}(norm2(x*x, x*x*x) - x)\n", "in-bouligand", "at x 0\n" PLAIN, "2",
+   "evidence ad\narc 1\nstep -1\n"},
+  {1, "not that of the gradients", "input x\noutput relu{1}(norm2(x*x, x*x*x) - x)\n", "in-bouligand", "at x 0\n" PLAIN, "2",
+   "evidence ad\narc 1\nstep 1\n"},
+  {0, "is at most about 2\nat every limit of gradients; they are in 2 enclosures", "input x, y\noutput norm2(x, y) + relu{3}(x)\n",
+   "not-in-clarke", XY0, "2", "evidence separator\nv 1 0\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "separated from this leaf", "input x, y\noutput norm2(x, y) + relu{2}(x)\n", "not-in-clarke", XY0, "2",
+   "evidence separator\nv 1 0\ntree\nbranch 2\nleaf\nleaf\n"},
+  {0, "AD returns (5/2)", "input x\noutput norm2(x, x) + relu{5/2}(x)\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
+   "evidence separator\nv 1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "separated from this leaf", "input x\noutput norm2(x, x) + relu{12/5}(x)\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
+   "evidence separator\nv 1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "separated from this leaf", "input x\noutput norm2(x, x) + relu{-7/5}(x)\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
+   "evidence separator\nv -1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {0, "AD returns (6)", "input x, y\noutput norm2(norm2(x, y) - 3*x) + relu{6}(x)\n", "not-in-clarke", "at x 0\nat y 0\nwrt x\nprofile p\n",
+   "3", "evidence separator\nv 1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "separated from this leaf", "input x, y\noutput norm2(norm2(x, y) - 3*x) + relu{5}(x)\n", "not-in-clarke",
+   "at x 0\nat y 0\nwrt x\nprofile p\n", "3", "evidence separator\nv 1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {1, "separated from this leaf", "input x, y\noutput norm2(norm2(x, y) + 3*x) + relu{5}(x)\n", "not-in-clarke",
+   "at x 0\nat y 0\nwrt x\nprofile p\n", "3", "evidence separator\nv 1\ntree\nbranch 2\nleaf\nleaf\n"},
+  {0, "an element of the Bouligand", "input x, y\noutput norm2(x, y)*norm2(x, y)\n", "in-bouligand", XY0, "2",
+   "evidence unanimous\ntree\nleaf\n"},
+  {1, "not this leaf's", NORM, "in-bouligand", XY0, "1", "evidence unanimous\ntree\nleaf\n"},
+  /* what is a norm is no polynomial, and what is behind one no affine decision */
+  {1, "may be zero", "input x, y\noutput relu{1}(norm2(x, y))\n", "in-bouligand", XY0, "2",
+   "evidence unanimous\ntree\nbranch 2\ndead 1\nu 0 1\nleaf\n"},
+  {1, "not known to be a polynomial", "input x\noutput relu{0}(norm2(x) - 2*x)\n", "in-bouligand", "at x 0\n" PLAIN, "2",
+   "evidence unanimous\ntree\nbranch 2\nleaf\ndead 1\nu 0 1\n"},
+
+  /* forks left open */
+  {0, "AD returns (0)", "input x\noutput x*relu{1/2}(x)\n", "in-bouligand", "at x 0\n" PLAIN, "1", OPEN_LEAF},
+  {1, "not this leaf's", "input x\noutput relu{1/2}(x)\n", "in-bouligand", "at x 0\n" PLAIN, "1", OPEN_LEAF},
+  {1, "no fork for each branch", "input x\noutput x*relu{1/2}(x)\n", "in-bouligand", "at x 0\n" PLAIN, "1",
+   "evidence unanimous\ntree\nopen\nopen\nleaf\n"},
+  {1, "leaf is before a fork", "input x\noutput x*relu{1/2}(x) + x*abs{0}(x)\n", "in-bouligand", "at x 0\n" PLAIN, "2", OPEN_LEAF},
+  {1, "separated from this leaf", "input x\noutput relu{1/2}(x)\n", "not-in-clarke", "at x 0\n" PLAIN, "1", OPEN_SEPARATED("1")},
+  {1, "separated from this leaf", "input x\noutput relu{1/2}(x)\n", "not-in-clarke", "at x 0\n" PLAIN, "1", OPEN_SEPARATED("-1")},
+  {1, "separated from this leaf", "input x\noutput leaky_relu{3/2}(x, 2)\n", "not-in-clarke", "at x 0\n" PLAIN, "1", OPEN_SEPARATED("1")},
+  {1, "separated from this leaf", "input x\noutput leaky_relu{3/2}(x, 2)\n", "not-in-clarke", "at x 0\n" PLAIN, "1", OPEN_SEPARATED("-1")},
+  {0, "at most about 2", "input x\noutput leaky_relu{5/2}(x, 2)\n", "not-in-clarke", "at x 0\n" PLAIN, "1", OPEN_SEPARATED("1")},
+  {0, "at most about 1", "input x, y\noutput max{hybrid 3}(x, y)\n", "not-in-clarke", XY0, "1", OPEN_SEPARATED("-1 1")},
+  {1, "separated from this leaf", "input x, y\noutput max{hybrid 1/2}(x, y)\n", "not-in-clarke", XY0, "1", OPEN_SEPARATED("-1 1")},
+  {1, "separated from this leaf", "input x, y\noutput max{hybrid 1/2}(x, y)\n", "not-in-clarke", XY0, "1", OPEN_SEPARATED("1 -1")},
+  /* the second largest of x, y, 0: one is taken, then it is left open which of two it is */
+  {1, "separated from this leaf", "input x, y\noutput kth{hybrid 1}(2, x, y, 0)\n", "not-in-clarke", XY0, "1",
+   "evidence separator\nv 1 0\ntree\nbranch 3\nopen\nleaf\nopen\nleaf\nopen\nleaf\n"},
+  {0, "AD returns (5, -10/3)", "input x, y\noutput kth{hybrid 1}(2, x, y, 0) + 3*x - 3*y - relu{-5/3}(x) + relu{-2/3}(y)\n",
+   "not-in-clarke", XY0, "3", "evidence separator\nv 1 -1\ntree\nopen\nopen\nopen\nleaf\n"},
+  {1, "the arm of a branch", "input x\noutput x*(if x > 0 then 2*x else x)\n", "in-bouligand", "at x 0\n" PLAIN, "1", OPEN_LEAF},
+  /* and not constant where one entry is: |x| in two halves */
+  {1, "not this leaf's", "input x\noutput norm2(max{hybrid 0}(0, x)) + norm2(max{hybrid 0}(0, -x))\n", "in-bouligand",
+   "at x 0\n" PLAIN, "4", "evidence unanimous\ntree\nopen\nopen\nleaf\n"},
+  /* it is not the polynomial of a side */
+  {1, "leaf is before a fork", "input x\noutput relu{1}(2*x - leaky_relu{1}(x, 2))\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
+   OPEN_SEPARATED("1")},
+  {1, "leaf is before a fork", "input x, y\noutput relu{1}(2*x - max{hybrid 0}(2*x, y))\n", "not-in-clarke", XY0, "2",
+   OPEN_SEPARATED("1 0")},
+  {1, "not known to be a polynomial", "input x\noutput relu{1}(leaky_relu{2}(x, 2))\n", "not-in-clarke", "at x 0\n" PLAIN, "2",
+   "evidence separator\nv 1\ntree\nopen\nbranch 2\nleaf\ndead 1\nu 0 1\n"},
 
   /* an argument that the pattern makes constant, and AD does not */
   {1, "not that of the gradients", "input t\noutput exp(relu(t) - relu(-t) - t)\n", "in-bouligand", "at t 0\n" RELU0, "2",
@@ -260,7 +350,8 @@ static const struct {
   {0, "AD returns (0)", "input t\noutput cos(relu{5}(t))\n", "in-bouligand", "at t 0\n" PLAIN, "1",
    "evidence ad\narc 1\nstep -1\n"},
   {0, "AD returns (1)", "input t\noutput t + 0*sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
-  {1, "infinite", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {0, "AD returns (1)", "input t\noutput t + sqrt(0)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
+  {1, "infinite", "input t\noutput t + sqrt(t - t)\n", "in-bouligand", "at t 0\n" PLAIN, "0", "evidence ad\narc 0\n"},
 
   /* not Lipschitz near the point, or not known to be, whatever pattern the evidence follows */
   {1, "logarithm", "input x\noutput if x > 0 then log(x) else 0\n", "in-bouligand", "at x 0\n" PLAIN, "1",

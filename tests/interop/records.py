@@ -388,6 +388,10 @@ def derivations():
             ("in-bouligand", lambda x: F.relu(F.linear(x, one, torch.tensor([0.0, 0.5]))).sum(), torch.tensor([[1.0, 1.0]])),
             ("in-bouligand", lambda x: F.relu(F.linear(x, one)).mean(), torch.tensor([[1.0, 1.0]])),
             ("in-clarke", lambda x: torch.clamp(x, -1, 1).mean() + F.hardtanh(x).sum() / 3, torch.tensor([1.0], dtype=torch.float64)),
+            ("in-clarke", lambda x: x.norm() + F.relu(x).sum(), torch.zeros(2)),
+            ("in-clarke", lambda x: torch.linalg.vector_norm(x - 1, dim=1).sum() + torch.norm(x - 1, dim=1, keepdim=True).mean(),
+             torch.tensor([[1.0, 1.0], [4.0, 5.0]])),
+            ("in-bouligand", lambda x: torch.linalg.norm(x) ** 2 + torch.norm(x, p=2) * x[0], torch.zeros(3)),
             ("in-bouligand", lambda x: F.leaky_relu(x).exp().sum() + torch.tanh(x).amin(), torch.tensor([1.0, 0.5])),
             ("in-bouligand", lambda x: torch.cat([x.view(2, 2).t()[0], x[1:3]]).sum() * torch.tensor(3.0), torch.arange(4.0)),
             ("in-bouligand", lambda x: F.elu(x).sum() - (1 - x).relu().sum() + x.permute(1, 0).unsqueeze(0).sum(1).mean(), one)]:
@@ -401,6 +405,7 @@ def derivations():
                f"{found['value']} {found['ad']}, {value.item()} {gradient.tolist()}: {found['program']}")
     for says, f in [("aten.gelu.default: this operator is not in the language", lambda x: F.gelu(x).sum()),
                     ("no tensor of one number", lambda x: x), ("along an axis", lambda x: x.amax(0).sum()),
+                    ("not Euclidean", lambda x: torch.linalg.vector_norm(x, ord=3)),
                     ("not in the language", lambda x: Own.apply(x).sum())]:
         try:
             clarke.derive(f, torch.ones(2, 2))

@@ -43,6 +43,7 @@ def pytorch():
         "HardSwish": [F.hardswish], "Abs": [torch.abs], "Elu": [lambda t: F.elu(t, SLOPE)],
         "Max": [torch.amax, torch.max], "Min": [torch.amin, torch.min], "MaxPool": [pool],
         "Sort": order, "Kth": order, "Median": [lambda t: torch.median(t, 0)[0]],
+        "Norm": [torch.norm, torch.linalg.norm, torch.linalg.vector_norm],
     }
 
 
@@ -65,7 +66,7 @@ def jax():
         "Clamp": [lambda t: jnp.clip(t, -1, 1)], "HardSigmoid": [nn.hard_sigmoid],
         "HardSwish": [nn.hard_swish], "Abs": [jnp.abs], "Elu": [lambda t: nn.elu(t, SLOPE)],
         "Max": [jnp.max], "Min": [jnp.min], "MaxPool": [pool], "Sort": order, "Kth": order,
-        "Median": [jnp.median],
+        "Median": [jnp.median], "Norm": [jnp.linalg.norm],
     }
 
 
@@ -96,7 +97,7 @@ def tensorflow():
         "HardSigmoid": [keras.activations.hard_sigmoid], "HardSwish": [keras.activations.hard_silu],
         "Abs": [tf.abs], "Elu": [lambda t: keras.activations.elu(t, SLOPE)],
         "Max": [tf.reduce_max], "Min": [tf.reduce_min], "MaxPool": [pool], "Sort": order,
-        "Kth": order,
+        "Kth": order, "Norm": [tf.norm, tf.linalg.norm],
     }
 
 
@@ -110,7 +111,7 @@ def page_tables():
     found = {}
     for line in section.splitlines():
         cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) == 5 and cells[0] != "operator" and not cells[0].startswith("-"):
+        if len(cells) == 5 and cells[0] not in ("operator", "function") and not cells[0].startswith("-"):
             found[cells[0]] = dict(zip(FRAMEWORKS, ([w.strip() for w in c.split(",")]
                                                     for c in cells[2:])))
     return found
@@ -160,6 +161,14 @@ def tie_failures(gradient, functions, operator, rule):
                     yield f"{operator} of {values} at rank {rank}: {got}, expected {expected}"
 
 
+def norm_failures(gradient, functions, words):
+    for f in functions:
+        for n in (1, 2, 5):
+            got = gradient(f, [0.0] * n)
+            if any(v != v if words == ["0"] else v == v for v in got) or (words == ["0"] and any(got)):
+                yield f"Norm of {n} zeros: {got}, expected {words[0]}"
+
+
 def measure(name):
     version, gradient, functions = FRAMEWORKS[name][1]()
     failed, measured = [], 0
@@ -170,7 +179,8 @@ def measure(name):
                 failed.append(f"{operator} is {words}, and nothing here measures it")
             continue
         measured += 1
-        failed += (kink_failures(gradient, functions[operator], operator, words)
+        failed += (norm_failures(gradient, functions[operator], words) if operator == "Norm" else
+                   kink_failures(gradient, functions[operator], operator, words)
                    if operator in KINKS else
                    tie_failures(gradient, functions[operator], operator, words[0]))
     print(f"{name} {version}: {measured} operators measured, {len(failed)} differences")

@@ -113,6 +113,25 @@ column_is(const clarke_profile *p, size_t column)
   ck_assert_ptr_null(clarke_profile_tie(p, clarke_operator_find("Relu")));
 }
 
+/* The derivative of a norm of zeros, by the profile's lines. */
+START_TEST(norms)
+{
+  static const struct {
+    const char *lines;
+    bool nan;
+  } files[] = {{"", false}, {"like jax", true}, {"like tensorflow-2", true}, {"like jax\nnorm 0", false},
+               {"norm nan", true}, {"norm nan\nnorm 0", false}, {"norm nan # as JAX\n", true}};
+
+  for (size_t k = 0; k < sizeof files / sizeof files[0]; k++) {
+    clarke_profile p;
+
+    ck_assert_msg(parse(&p, files[k].lines) == CLARKE_OK, "%s: %s", files[k].lines, error.text);
+    ck_assert_msg(p.norm_nan == files[k].nan, "%s", files[k].lines);
+    clarke_profile_clear(&p);
+  }
+}
+END_TEST
+
 START_TEST(known_tables)
 {
   size_t kinks = 0, orders = 0;
@@ -232,6 +251,8 @@ START_TEST(bad_lines)
     {"tie Max mean 1 2", "expected: tie OPERATOR RULE"},
     {"Abs 0 0\ntie Relu mean", "own.profile:2: no order statistic is called 'Relu'"},
     {"tie max mean", "no order statistic is called 'max'"},
+    {"norm", "own.profile:1: expected: norm 0, or norm nan"}, {"norm 1", "norm 0, or norm nan"},
+    {"norm nan 0", "norm 0, or norm nan"}, {"norm 0 0", "norm 0, or norm nan"},
     {"tie Max middle", "'middle': expected first, last, stable, mean, or hybrid"},
     {"tie Max hybrid", "'hybrid': expected"}, {"tie Max mean 1", "'mean 1': expected"},
     {"tie Max hybrid x", "'hybrid x': expected"}, {"tie Max hybrid 1/0", "'hybrid 1/0'"},
@@ -296,6 +317,7 @@ main(void)
   tcase_add_test(tcase, known_tables);
   tcase_add_test(tcase, like_a_known_one);
   tcase_add_test(tcase, tie_lines);
+  tcase_add_test(tcase, norms);
   tcase_add_test(tcase, files);
   tcase_add_test(tcase, bad_lines);
   tcase_add_test(tcase, names_and_paths);

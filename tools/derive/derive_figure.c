@@ -213,7 +213,7 @@ add_sample(figure *f, clarke_derive_session *s, const mpq_t t, clarke_error *err
   status = clarke_derive(&d, &s->program, s->at, &s->profile, &wrong);
   if (status == CLARKE_OK && !d.execution.open) {
     at->value = clarke_number_double(&d.execution.value[s->program.output[0]]);
-    at->ad = clarke_number_double(&d.ad[0]);
+    at->ad = d.magnitude != NULL ? NAN : clarke_number_double(&d.ad[0]);
     if (d.execution.n_touched > 0)
       add_kink(f, at, &d);
   }

@@ -191,7 +191,10 @@ print_sets(const clarke_derivation *d, const clarke_derive_text *t)
   if (t->bouligand.known)
     print_set("Bouligand", &t->bouligand, t);
   else {
-    printf("%-15snot known wholly%s%s\n", "Bouligand", d->patterns.why[0] != '\0' ? ": " : "",
+    printf("%-15snot known wholly%s%s\n", "Bouligand",
+           d->patterns.why[0] != '\0'           ? ": "
+           : clarke_patterns_enclose(&d->patterns) ? ": a norm of zeros takes every unit vector for its derivative"
+                                                   : "",
            d->patterns.why);
     if (t->realized.n > 0)
       print_set("  proved", &t->realized, t);

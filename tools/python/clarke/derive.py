@@ -120,14 +120,30 @@ def write_largest(p, node):
     return np.array(p.let(f"{name}({', '.join(p.of(node.args[0]).reshape(-1))})"), dtype=object)
 
 
-@writer("sum", "mean")
-def write_total(p, node):
-    entries = p.of(node.args[0])
-    axes = tuple(node.args[1]) if len(node.args) > 1 and node.args[1] else tuple(range(entries.ndim))
-    axes = tuple(a % max(entries.ndim, 1) for a in axes)
+def grouped(entries, axes):
+    """The entries with those along the axes (all, when there are none) in one last axis, and room for a result of each group."""
+    axes = tuple(a % max(entries.ndim, 1) for a in axes or range(entries.ndim))
     kept = [a for a in range(entries.ndim) if a not in axes]
     groups = entries.transpose(kept + list(axes)).reshape([entries.shape[a] for a in kept] + [-1])
-    out = np.empty(groups.shape[:-1], dtype=object)
+    return groups, np.empty(groups.shape[:-1], dtype=object)
+
+
+@writer("linalg_vector_norm", "norm")
+def write_norm(p, node):
+    given = dict(zip(["ord", "dim", "keepdim"], node.args[1:])) | node.kwargs
+    order = given.get("ord", given.get("p", 2))
+    if (order if order is not None else 2) != 2 or given.get("dtype") is not None:
+        p.refuse("a norm that is not Euclidean, or of another type")
+    dim = given.get("dim")
+    groups, out = grouped(p.of(node.args[0]), [dim] if isinstance(dim, int) else dim)
+    for at in np.ndindex(out.shape):
+        out[at] = p.let(f"norm2({', '.join(groups[at])})")
+    return out.reshape(first(node).shape)
+
+
+@writer("sum", "mean")
+def write_total(p, node):
+    groups, out = grouped(p.of(node.args[0]), node.args[1] if len(node.args) > 1 else ())
     for at in np.ndindex(out.shape):
         out[at] = p.total(list(groups[at]))
         if node.name == "mean":
