@@ -11,7 +11,7 @@
 
 /* Cones, and entries of gradients that are kept; beyond either the tree is asked, which tells more of what it cannot finish. */
 #define CONES ((size_t)1 << 16)
-#define CONES_ENTRIES ((size_t)1 << 23)
+#define CONES_ENTRIES ((size_t)1 << 21)
 
 typedef struct {
   clarke_derive_session *s;
