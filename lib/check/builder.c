@@ -47,12 +47,61 @@ is_batch(const builder *b, const value *v)
 void
 put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims)
 {
-  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank)};
+  b->out = (value){NULL, false, t, s, map, rank, {0}, product(dims, rank), 0, 0};
   memcpy(b->out.dims, dims, rank * sizeof *dims);
   if (map == NULL)
     b->out.map = index_map(b, 1, &b->out.count, &(size_t){1}, NULL);
-  expect(!is_batch(b, &b->out) || (rank > 0 && dims[0] == 1),
-         "the batch axis of the output of node %zu does not stay first", b->place);
+}
+
+bool
+on_batch(const builder *b, const value *v, size_t axis)
+{
+  return is_batch(b, v) && v->at == axis;
+}
+
+/* Where v's batch is among `rank` axes, and whether the other agrees. */
+static void
+agree(const builder *b, const value *v, const value *w, size_t rank)
+{
+  size_t at = v->at + rank - v->rank, first = rank - w->rank;
+  if (!is_batch(b, v))
+    return;
+  need(!is_batch(b, w) || (w->at + first == at && w->inner == v->inner), "the inputs have the batch on different axes");
+  need(w->constant == NULL || at < first || w->dims[at - first] == 1 || (v->inner > 0 && b->net->together == 1),
+       "a constant has more than one entry along the batch axis");
+}
+
+void
+put_batch(builder *b, const value *v, const value *w, size_t rank)
+{
+  const value *of = is_batch(b, v) ? v : w;
+  b->out.at = is_batch(b, of) ? of->at + rank - of->rank : 0;
+  b->out.inner = is_batch(b, of) ? of->inner : 0;
+}
+
+void
+put_reshaped(builder *b, const value *x, size_t rank, size_t *dims)
+{
+  size_t rows = b->net->together, behind = product(x->dims + x->at + 1, x->rank - x->at - (x->rank > x->at));
+  size_t at = NONE, inner = 0;
+  need(product(dims, rank) == (is_batch(b, x) ? rows : 1) * x->count, "the shapes hold different numbers of entries");
+  if (is_batch(b, x)) {
+    behind *= x->inner > 0 ? x->inner : 1;
+    for (size_t i = rank; i-- > 0;) {
+      size_t after = product(dims + i + 1, rank - i - 1);
+      bool holds = behind % after == 0 && dims[i] % rows == 0 && dims[i] / rows * after % behind == 0;
+      if (holds && (at == NONE || dims[i] == rows)) {
+        at = i;
+        inner = dims[i] == rows ? 0 : behind / after;
+      }
+    }
+    need(at != NONE, "no axis of the shape holds all samples whole: they would be mixed");
+    dims[at] /= rows;
+  }
+  put(b, x->constant, x->step, x->map, rank, dims);
+  b->out.negated = x->negated;
+  b->out.at = at == NONE ? 0 : at;
+  b->out.inner = inner;
 }
 
 const value *
@@ -228,8 +277,8 @@ size_t
 broadcast(const builder *b, const value *v, const value *w, size_t *dims)
 {
   size_t rank = v->rank > w->rank ? v->rank : w->rank;
-  need((!is_batch(b, v) || v->rank == rank) && (!is_batch(b, w) || w->rank == rank),
-       "the batch axis does not stay first");
+  agree(b, v, w, rank);
+  agree(b, w, v, rank);
   for (size_t i = 0; i < rank; i++) {
     size_t p = i + v->rank < rank ? 1 : v->dims[i + v->rank - rank];
     size_t q = i + w->rank < rank ? 1 : w->dims[i + w->rank - rank];
@@ -247,6 +296,8 @@ spread(const builder *b, const value *v, size_t rank, const size_t *dims)
   for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
     stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : next;
   wide.map = index_map(b, rank, dims, stride, v->map);
+  wide.at += rank - v->rank; /* it stands for a value of that rank */
+  wide.rank = rank;
   return wide;
 }
 

@@ -1,8 +1,9 @@
 /* What every operator makes its steps with (docs/operators.md).
  *
- * Shapes are ONNX's for a batch of one: an activation of a batched graph has 1 as its first axis,
- * where ONNX has the samples of a run (net->together). Every operator checks that this axis stays first and
- * is not mixed, for that number of samples, so that a batch is so many runs of a batch of one. */
+ * Shapes are ONNX's for a batch of one: an activation of a batched graph has 1 as its axis `at`,
+ * where ONNX has the samples of a run (net->together); or, merged, axis `at` has outer * inner entries, and the samples lie
+ * between the two. Every operator checks that they are not mixed, for that number of samples, so that a batch is so many runs
+ * of a batch of one. */
 #ifndef CLARKE_KERNEL_BUILDER_H
 #define CLARKE_KERNEL_BUILDER_H
 
@@ -14,6 +15,7 @@ typedef struct {
   bool negated;     /* of a constant */
   tensor *constant;
   size_t step, *map, rank, dims[MAX_RANK], count;
+  size_t at, inner; /* of the batch; inner is 0 where it is an axis of its own */
 } value;
 
 typedef struct {
@@ -33,11 +35,16 @@ size_t product(const size_t *dims, size_t n);
 
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
 size_t *index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
-bool is_batch(const builder *b, const value *v); /* its first axis is the batch */
+bool is_batch(const builder *b, const value *v);              /* it has a batch axis */
+bool on_batch(const builder *b, const value *v, size_t axis); /* the axis is the batch, or merged with it */
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
 void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
 const value *find(const builder *b, const char *name); /* or NULL */
 void define(builder *b, const char *name);             /* the node's output has that name, which is new */
+/* The node's output has the batch of one of the two, spread to `rank` axes; both must have it in one place, a constant 1 there. */
+void put_batch(builder *b, const value *v, const value *w, size_t rank);
+/* The node's output is x in a shape of the entries of a whole run: its batch is where so many of a sample lie behind it. */
+void put_reshaped(builder *b, const value *x, size_t rank, size_t *dims);
 /* The shape that both broadcast to, as NumPy's. */
 size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims);
 value spread(const builder *b, const value *v, size_t rank, const size_t *dims); /* over such a shape */

@@ -15,7 +15,6 @@ multiply_matrices(builder *b)
   for (size_t i = 0; i < 2; i++) /* as they broadcast, matrices being one entry */
     whole[i].dims[whole[i].rank - 1] = whole[i].dims[whole[i].rank - 2] = 1;
   size_t rank = broadcast(b, &whole[0], &whole[1], dims);
-  need(!b->net->batched || rank > 2, "the batch axis would be mixed");
   for (size_t i = 0; i < 2; i++) {
     memcpy(wide[i], dims, rank * sizeof *dims);
     wide[i][rank - 2] = b->in[i].dims[b->in[i].rank - 2];
@@ -25,6 +24,8 @@ multiply_matrices(builder *b)
   dims[rank - 2] = rows;
   dims[rank - 1] = cols;
   step *s = add_step(b, PRODUCT, 2 * inner, rank, dims);
+  put_batch(b, x, w, rank);
+  need(!is_batch(b, x) || b->out.at + 2 < rank, "the batch axis would be mixed");
   for (size_t f = 0; f < s->n; f++)
     for (size_t i = 0; i < inner; i++) {
       factor_source(b, s, f * s->width + 2 * i, &left, f / cols * inner + i);
@@ -48,18 +49,22 @@ lower_product(builder *b)
   real_attribute(b, "alpha", &coef[0], 1);
   real_attribute(b, "beta", &coef[1], 1);
   need(x->constant == NULL && w->constant != NULL && x->rank > 0 && w->rank >= 1 && w->rank <= 2
-           && (!gemm || (!left && x->rank == 2 && w->rank == 2 && !whole_attribute(b, "transA", 0))),
+           && (!gemm
+               || (!left && (!is_batch(b, x) || x->at == 0) && x->rank == 2 && w->rank == 2
+                   && !whole_attribute(b, "transA", 0))),
        "not an activation and a constant with the right number of axes; or transA");
   size_t axis = !left || x->rank < 2 ? x->rank - 1 : x->rank - 2, inner = x->dims[axis];
   size_t outer = w->rank == 1 ? 1 : w->dims[!last], dims[MAX_RANK], n = 0;
   size_t stride[2] = {last ? inner : 1, last ? 1 : outer};
   size_t repeat = product(x->dims + axis + 1, x->rank - axis - 1);
-  need(outer > 0 && w->dims[w->rank == 2 && last] == inner && (!is_batch(b, x) || axis > 0),
+  need(outer > 0 && w->dims[w->rank == 2 && last] == inner && !on_batch(b, x, axis),
        "the shapes do not fit, or the batch axis would be mixed");
   for (size_t i = 0; i < x->rank; i++)
     if (i != axis || w->rank == 2)
       dims[n++] = i == axis ? outer : x->dims[i];
   step *s = add_step(b, LINEAR, inner + bias, n, dims);
+  b->out.at = x->at - (w->rank == 1 && x->at > axis);
+  b->out.inner = x->inner;
   value c = bias ? spread_over(b, 2, &b->out) : *w;
   if (w->negated)
     mpq_neg(&coef[0], &coef[0]);
@@ -85,6 +90,7 @@ lower_arithmetic(builder *b)
   bool sum = b->op[0] == 'A' || b->op[0] == 'S';
   if (b->op[0] == 'M' && v.constant == NULL && w.constant == NULL) {
     step *s = add_step(b, PRODUCT, 2, rank, dims);
+    put_batch(b, &v, &w, rank);
     for (size_t f = 0; f < s->n; f++) {
       factor_source(b, s, 2 * f, &v, f);
       factor_source(b, s, 2 * f + 1, &w, f);
@@ -94,6 +100,7 @@ lower_arithmetic(builder *b)
   need(v.constant == NULL || (w.constant == NULL && b->op[0] != 'D'),
        "an operand must be an activation, and a divisor a constant");
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
+  put_batch(b, &v, &w, rank);
   s->divide = b->op[0] == 'D';
   for (size_t f = 0; f < s->n; f++) {
     factor *t = operand(b, s, f * s->width, &v, f);

@@ -7,6 +7,7 @@
 #include "normalization.h"
 #include "pointwise.h"
 #include "shape.h"
+#include "take.h"
 
 #include <string.h>
 
@@ -43,6 +44,7 @@ static const struct {
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
+    {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
     {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
     {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
@@ -76,8 +78,13 @@ static const struct {
     {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
     {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
+    {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
+    {"Split", lower_split, 13, 1, 2, 1024, 0, "axis:i"},
+    {"Split", lower_split, 18, 1, 2, 1024, 0, "axis:i num_outputs:i"},
     {"Squeeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Squeeze", lower_squeeze, 13, 1, 2, 1, 0, ""},
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
@@ -133,17 +140,49 @@ check_attributes(const builder *b, const char *known)
   }
 }
 
+typedef void (*lowering)(builder *b);
+
+static bool
+is_among(lowering lower, const lowering *list, size_t n)
+{
+  bool known = false;
+  for (size_t i = 0; i < n; i++)
+    known = known || lower == list[i];
+  return known;
+}
+
+#define AMONG(lower, ...)                                                                                              \
+  is_among(lower, (const lowering[]){__VA_ARGS__}, sizeof((lowering[]){__VA_ARGS__}) / sizeof(lowering))
+
 /* Negated constants are for these operators alone. */
 static void
-check_signs(const builder *b, void (*lower)(builder *b))
+check_signs(const builder *b, lowering lower)
 {
-  void (*const knows[])(builder *) = {lower_arithmetic, lower_product, lower_negation, lower_identity,
-                                      lower_flatten,    lower_reshape, lower_squeeze,  lower_transpose};
-  bool known = false;
-  for (size_t i = 0; i < sizeof knows / sizeof *knows; i++)
-    known = known || lower == knows[i];
+  bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
+                     lower_reshape, lower_squeeze, lower_transpose);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
+}
+
+/* The batch may be on any axis of what these operators take, whose output has the same axes. */
+static bool
+keeps_batch(const builder *b, lowering lower)
+{
+  return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_power, lower_softmax,
+               lower_identity, lower_negation)
+         || (lower == lower_relu && b->op[0] != 'P');
+}
+
+/* Or of these, which say where it is then. Others have it first. */
+static void
+check_batch(const builder *b, lowering lower)
+{
+  bool any = keeps_batch(b, lower)
+             || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
+                      lower_transpose, lower_slice, lower_split, lower_gather);
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
+         "an input has the batch on another axis than the first, or merged with others");
 }
 
 static void
@@ -164,7 +203,14 @@ lower_node(builder *b)
       b->in[i] = *v;
   }
   check_signs(b, operators[f].lower);
+  check_batch(b, operators[f].lower);
   operators[f].lower(b);
+  if (keeps_batch(b, operators[f].lower)) {
+    b->out.at = b->in[0].at;
+    b->out.inner = b->in[0].inner;
+  }
+  need(!is_batch(b, &b->out) || (b->out.rank > b->out.at && (b->out.inner > 0 || b->out.dims[b->out.at] == 1)),
+       "samples would be mixed");
   define(b, n->out[0]);
 }
 
@@ -238,6 +284,8 @@ network_build(network *net, const model *m, const tensor *x)
   }
   const value *v = find(&b, net->own.of);
   expect(v != NULL && v->constant == NULL, "output '%s' is not computed from the input", net->own.of);
+  expect(!net->batched || (v->at == 0 && v->inner == 0), "output '%s' has not the batch on its first axis",
+         net->own.of);
   if (net->own.kind == LOSS_NONE)
     check_output(net, &m->outputs[0], v);
   else

@@ -98,7 +98,7 @@ lower_softmax(builder *b)
   step *s = add_function(b, SOFTMAX, x);
   bool flat = b->m->opset < 13;
   size_t axis = axis_of(b, whole_attribute(b, "axis", flat ? 1 : -1), x->rank);
-  need(!is_batch(b, x) || axis > 0, "the batch axis would be mixed");
+  need(!is_batch(b, x) || x->at < axis || (!flat && x->at != axis), "the batch axis would be mixed");
   s->stride = flat ? 1 : product(x->dims + axis + 1, x->rank - axis - 1);
   s->length = flat ? product(x->dims + axis, x->rank - axis) : x->dims[axis];
   s->log = b->op[0] == 'L';

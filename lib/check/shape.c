@@ -26,42 +26,47 @@ lower_identity(builder *b)
   put_shaped(b, b->in[0].rank, b->in[0].dims);
 }
 
+/* The shape of a whole run. */
+static size_t *
+whole_run(const builder *b, const value *x, size_t *dims)
+{
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  if (is_batch(b, x))
+    dims[x->at] *= b->net->together;
+  return dims;
+}
+
 void
 lower_flatten(builder *b)
 {
   const value *x = &b->in[0];
   long given = whole_attribute(b, "axis", 1);
-  size_t axis = given == (long)x->rank ? x->rank : axis_of(b, given, x->rank);
-  need(!is_batch(b, x) || axis == 1, "the axis must be 1");
-  put_shaped(b, 2, (size_t[]){product(x->dims, axis), product(x->dims + axis, x->rank - axis)});
+  size_t axis = given == (long)x->rank ? x->rank : axis_of(b, given, x->rank), whole[MAX_RANK];
+  whole_run(b, x, whole);
+  put_reshaped(b, x, 2, (size_t[]){product(whole, axis), product(whole + axis, x->rank - axis)});
 }
 
-/* The shape that ONNX makes of the axis of all samples in a run must have that axis, too. */
 void
 lower_reshape(builder *b)
 {
   const value *x = &b->in[0];
-  bool batch = is_batch(b, x);
-  size_t rows = batch ? b->net->together : 1, dims[MAX_RANK], open = NONE;
+  size_t dims[MAX_RANK], whole[MAX_RANK], open = NONE;
   long shape[MAX_RANK];
   size_t n = whole_list(b, 1, "", shape);
   bool copy = whole_attribute(b, "allowzero", 0) == 0; /* else 0 is no entries */
+  whole_run(b, x, whole);
   for (size_t i = 0; i < n; i++) {
     long d = shape[i];
     need(d > 0 || (d == -1 && open == NONE) || (d == 0 && copy && i < x->rank), "not a shape");
     open = d == -1 ? i : open;
-    dims[i] = d > 0 ? (size_t)d : d == -1 ? 1 : i == 0 ? rows * x->dims[i] : x->dims[i];
+    dims[i] = d > 0 ? (size_t)d : d == -1 ? 1 : whole[i];
   }
   if (open != NONE) {
     size_t rest = product(dims, n);
     need(rest > 0, "an axis of what is left beside an axis of no entries");
-    dims[open] = rows * x->count / rest;
+    dims[open] = product(whole, x->rank) / rest;
   }
-  if (batch) {
-    need(n > 0 && dims[0] == rows, "the batch axis does not stay first, or samples are mixed");
-    dims[0] = 1;
-  }
-  put_shaped(b, n, dims);
+  put_reshaped(b, x, n, dims);
 }
 
 void
@@ -69,19 +74,21 @@ lower_transpose(builder *b)
 {
   const value *x = &b->in[0];
   const tensor *perm = find_attribute(b, "perm");
-  size_t dims[MAX_RANK], stride[MAX_RANK];
+  size_t dims[MAX_RANK], stride[MAX_RANK], at = 0;
   bool seen[MAX_RANK] = {false};
   need(perm == NULL || perm->count == x->rank, "perm does not fit");
   for (size_t i = 0; i < x->rank; i++) {
     long p = perm != NULL ? whole_entry(b, perm, i) : (long)(x->rank - 1 - i);
-    need(p >= 0 && (size_t)p < x->rank && !seen[p] && (!is_batch(b, x) || i > 0 || p == 0),
-         "perm is no permutation, or moves the batch axis");
+    need(p >= 0 && (size_t)p < x->rank && !seen[p], "perm is no permutation");
     seen[p] = true;
+    at = on_batch(b, x, (size_t)p) ? i : at;
     dims[i] = x->dims[p];
     stride[i] = product(x->dims + p + 1, x->rank - (size_t)p - 1);
   }
   put(b, x->constant, x->step, index_map(b, x->rank, dims, stride, x->map), x->rank, dims);
   b->out.negated = x->negated;
+  b->out.at = at;
+  b->out.inner = x->inner;
 }
 
 /* Squeeze, Unsqueeze. */
@@ -91,19 +98,20 @@ lower_squeeze(builder *b)
   const value *x = &b->in[0];
   bool insert = b->op[0] == 'U', marked[MAX_RANK] = {false};
   long axes[MAX_RANK];
-  size_t dims[MAX_RANK], n = 0, from = 0, count = whole_list(b, 1, "axes", axes);
+  size_t dims[MAX_RANK], whole[MAX_RANK], n = 0, from = 0, count = whole_list(b, 1, "axes", axes);
   size_t rank = x->rank + (insert ? count : 0);
   need(rank <= MAX_RANK, "more axes than supported");
+  whole_run(b, x, whole);
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], rank);
+    need(insert || !on_batch(b, x, axis), "an axis is the batch's");
     need(!marked[axis] && (insert || x->dims[axis] == 1), "an axis twice, or not of size 1");
     marked[axis] = true;
   }
-  need(!is_batch(b, x) || !marked[0], "an axis is the batch's");
   for (size_t i = 0; i < rank; i++)
     if (insert || !marked[i])
-      dims[n++] = insert && marked[i] ? 1 : x->dims[insert ? from++ : i];
-  put_shaped(b, n, dims);
+      dims[n++] = insert && marked[i] ? 1 : whole[insert ? from++ : i];
+  put_reshaped(b, x, n, dims);
 }
 
 void

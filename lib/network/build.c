@@ -253,14 +253,29 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
 
 /* Ignored outputs have names that no other value may have, and none may read. */
 static clarke_status
-bind_outputs(clarke_builder *b, const clarke_model_node *node, clarke_error *err)
+bind_outputs(clarke_builder *b, const clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = bind(b, node->out[0], b->g->n_values - 1, err);
+  const clarke_model_node *node = low->node;
+  clarke_status status = bind(b, node->out[0], low->out[0] != CLARKE_NONE ? low->out[0] : b->g->n_values - 1, err);
 
   for (size_t i = 1; i < node->n_out && status == CLARKE_OK; i++)
     if (node->out[i][0] != '\0')
-      status = bind(b, node->out[i], CLARKE_NONE, err);
+      status = bind(b, node->out[i], low->out[i], err);
   return status;
+}
+
+/* Is the batch the first axis of all activations, where the operator asks for that? */
+static clarke_status
+check_batch_axes(const clarke_lowering *low, clarke_error *err)
+{
+  for (size_t i = 0; i < low->n_in && low->graph->batched && low->op->batch == CLARKE_BATCH_FIRST; i++) {
+    const clarke_value *v = low->in[i] != CLARKE_NONE ? &low->graph->values[low->in[i]] : NULL;
+
+    if (v != NULL && !v->constant && (v->batch.merged || v->batch.axis != 0))
+      return clarke_lower_fail(low, err, "input '%s' has the batch on axis %zu%s; this operator takes it as the first axis only",
+                               low->node->in[i], v->batch.axis, v->batch.merged ? ", merged with others" : "");
+  }
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -280,16 +295,23 @@ lower_node(clarke_builder *b, size_t place, clarke_error *err)
   if (low.form == NULL)
     return clarke_lower_fail(&low, err, "the operator is newer than operator set %lld",
                              (long long)low.opset);
-  low.in = malloc((node->n_in + 1) * sizeof *low.in);
+  low.in = malloc((node->n_in + node->n_out + 1) * sizeof *low.in);
   if (low.in == NULL)
     return no_memory(b, err);
+  low.out = low.in + node->n_in;
+  for (size_t i = 0; i < node->n_out; i++)
+    low.out[i] = CLARKE_NONE;
   status = resolve_inputs(b, &low, err);
   if (status == CLARKE_OK)
     status = check_attributes(&low, err);
   if (status == CLARKE_OK)
-    status = low.op->lower(&low, err);
+    status = check_batch_axes(&low, err);
   if (status == CLARKE_OK)
-    status = bind_outputs(b, node, err);
+    status = low.op->lower(&low, err);
+  if (status == CLARKE_OK && low.op->batch == CLARKE_BATCH_KEPT)
+    b->g->values[b->g->n_values - 1].batch = b->g->values[low.in[0]].batch;
+  if (status == CLARKE_OK)
+    status = bind_outputs(b, &low, err);
   free(low.in);
   return status;
 }
@@ -319,6 +341,9 @@ find_output(clarke_builder *b, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' %s", b->m->file,
                        b->m->outputs[0].name,
                        v == CLARKE_NONE ? "is computed by no node" : "is a constant");
+  if (b->g->batched && (b->g->values[v].batch.merged || b->g->values[v].batch.axis != 0))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: output '%s' has the batch on axis %zu; expected on the first", b->m->file,
+                       b->m->outputs[0].name, b->g->values[v].batch.axis);
   b->g->output = v;
   return check_shape(b, &b->m->outputs[0], &b->g->values[v], err);
 }

@@ -17,7 +17,7 @@ lower_abs(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_abs[] = {
-  {.name = "Abs", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_abs, .n_kinks = 1,
+  {.name = "Abs", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_abs, .batch = CLARKE_BATCH_KEPT, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"0"}, [CLARKE_JAX_0_10] = {"1"},
              [CLARKE_TENSORFLOW_2] = {"0"}},
    .spelling = {{.name = "abs"}}, .pieces = pieces_abs},

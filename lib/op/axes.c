@@ -12,11 +12,104 @@ size_t
 clarke_axes_whole(const clarke_lowering *low, size_t i, size_t *dims)
 {
   const clarke_value *v = clarke_lower_value(low, i);
-  size_t lead = clarke_axes_lead(low, i);
+  const size_t axis = clarke_axes_lead(low, i) == 1 && !v->batch.merged ? v->batch.axis : v->rank;
 
-  dims[0] = 1;
-  memcpy(dims + lead, v->dims, v->rank * sizeof *dims);
-  return v->rank + lead;
+  memcpy(dims, v->dims, axis * sizeof *dims);
+  dims[axis] = 1;
+  if (axis < v->rank)
+    memcpy(dims + axis + 1, v->dims + axis, (v->rank - axis) * sizeof *dims);
+  return v->rank + (clarke_axes_lead(low, i) == 1 && !v->batch.merged ? 1 : 0);
+}
+
+size_t
+clarke_axes_batch(const clarke_lowering *low, size_t i)
+{
+  return clarke_axes_lead(low, i) == 1 ? clarke_lower_value(low, i)->batch.axis : CLARKE_NONE;
+}
+
+size_t
+clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t *dims)
+{
+  if (batch->merged)
+    return rank;
+  memmove(dims + batch->axis, dims + batch->axis + 1, (rank - batch->axis - 1) * sizeof *dims);
+  return rank - 1;
+}
+
+/* How many entries of a sample lie behind the batch axis, in the order of all. */
+static size_t
+entries_behind(const clarke_value *v)
+{
+  size_t n = v->batch.merged ? v->batch.inner : 1;
+
+  for (size_t a = v->batch.axis + (v->batch.merged ? 1 : 0); a < v->rank; a++)
+    n *= v->dims[a];
+  return n;
+}
+
+/* Entries keep their order, so the batch is where so many entries of a sample lie behind it. An axis of nothing else is
+ * preferred to one that it is merged with. */
+clarke_status
+clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *dims, clarke_batch_axis *batch,
+                     clarke_error *err)
+{
+  const size_t rows = low->graph->together, behind = entries_behind(clarke_lower_value(low, i));
+  size_t suffix = 1;
+  bool found = false;
+
+  for (size_t a = rank; a-- > 0; suffix *= dims[a]) {
+    const bool fits = suffix > 0 && behind % suffix == 0 && dims[a] % rows == 0 && (dims[a] / rows * suffix) % behind == 0;
+    const bool alone = dims[a] == rows;
+
+    if (!fits || (found && !alone))
+      continue;
+    *batch = (clarke_batch_axis){!alone, a, alone ? 1 : behind / suffix};
+    found = true;
+  }
+  if (!found)
+    return clarke_lower_fail(low, err, "no axis of the shape holds that of all %zu samples whole: samples would be mixed", rows);
+  dims[batch->axis] /= rows;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_axes_agree(const clarke_lowering *low, size_t rank, clarke_batch_axis *batch, clarke_error *err)
+{
+  size_t whole[CLARKE_MAX_WHOLE];
+  bool begun = false;
+
+  *batch = (clarke_batch_axis){.inner = 1};
+  for (size_t i = 0; i < 2; i++) {
+    const clarke_value *v = clarke_lower_value(low, i);
+    clarke_batch_axis here = v->batch;
+
+    if (clarke_axes_lead(low, i) == 0)
+      continue;
+    here.axis += rank - clarke_axes_whole(low, i, whole);
+    if (begun && (here.axis != batch->axis || here.merged != batch->merged || (here.merged && here.inner != batch->inner)))
+      return clarke_lower_fail(low, err, "the inputs have the batch on axis %zu and on axis %zu, or merged otherwise",
+                               batch->axis, here.axis);
+    *batch = here;
+    begun = true;
+  }
+  for (size_t i = 0; i < 2 && begun; i++) {
+    const clarke_value *v = clarke_lower_value(low, i);
+    const size_t from = rank - v->rank;
+
+    if (v->constant && batch->axis >= from && v->dims[batch->axis - from] != 1
+        && (!batch->merged || low->graph->together != 1))
+      return clarke_lower_fail(low, err, "a constant of %zu entries along the batch axis: export with a batch of one, or record "
+                                         "the step", v->dims[batch->axis - from]);
+  }
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_error *err)
+{
+  if (axis == clarke_axes_batch(low, i))
+    return clarke_lower_fail(low, err, "axis %zu is the batch, or merged with it: samples would be mixed", axis);
+  return CLARKE_OK;
 }
 
 clarke_status

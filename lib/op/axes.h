@@ -1,5 +1,5 @@
 /* The axes of a file's tensors, "whole": those of a constant are its own; those of an activation are
- * a batch axis, standing as 1, when the graph has one, then the axes of a sample. */
+ * those of a sample and, when the graph has one, the batch axis, standing as 1; or merged with others, standing as these. */
 #ifndef CLARKE_OP_AXES_H
 #define CLARKE_OP_AXES_H
 
@@ -9,6 +9,24 @@
 
 /* 1 when the first of input i's whole axes is the batch, else 0. */
 size_t clarke_axes_lead(const clarke_lowering *low, size_t i);
+
+/* The same of the batch wherever it is: the axis that it is, or is merged with; CLARKE_NONE when input i has none. */
+size_t clarke_axes_batch(const clarke_lowering *low, size_t i);
+
+/* Whole axes become those of a sample; their number. */
+size_t clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t *dims);
+
+/* A new shape of input i, whole, its batch axis having the samples of a run: where is the batch in it? It then has 1 there, or
+ * what it is merged with. Fails where samples would be mixed. */
+clarke_status clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *dims,
+                                   clarke_batch_axis *batch, clarke_error *err);
+
+/* Two activations must have their batch in one place, `rank` being the larger number of axes: of the result. A constant must
+ * have 1 there. */
+clarke_status clarke_axes_agree(const clarke_lowering *low, size_t rank, clarke_batch_axis *batch, clarke_error *err);
+
+/* Fails where the axis is the batch's, or merged with it. */
+clarke_status clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_error *err);
 
 /* Input i's whole axes: their number, with dims[CLARKE_MAX_WHOLE] set. */
 size_t clarke_axes_whole(const clarke_lowering *low, size_t i, size_t *dims);

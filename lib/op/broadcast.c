@@ -1,21 +1,9 @@
 /* NumPy broadcasting of two inputs. */
+#include "op/axes.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The dims of operand i as broadcasting sees them: whole, the batch axis being 1. */
-static size_t
-whole_dims(const clarke_lowering *low, size_t i, size_t *dims)
-{
-  const clarke_value *v = clarke_lower_value(low, i);
-  size_t lead = !v->constant && low->graph->batched ? 1 : 0;
-
-  for (size_t k = 0; k < lead; k++)
-    dims[k] = 1;
-  memcpy(dims + lead, v->dims, v->rank * sizeof *dims);
-  return v->rank + lead;
-}
 
 /* The map from a whole broadcast shape to an operand's entries; NULL when it is the identity. */
 static size_t *
@@ -56,11 +44,12 @@ broadcast_map(size_t rank, const size_t *dims, size_t count, size_t in_rank, con
 
 clarke_status
 clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
-                       size_t **map1, clarke_error *err)
+                       size_t **map1, clarke_batch_axis *batch, clarke_error *err)
 {
-  size_t in[2][CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1];
-  size_t r0 = whole_dims(low, 0, in[0]), r1 = whole_dims(low, 1, in[1]);
-  size_t r = r0 > r1 ? r0 : r1, lead = low->graph->batched ? 1 : 0, count = 1;
+  size_t in[2][CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
+  size_t r0 = clarke_axes_whole(low, 0, in[0]), r1 = clarke_axes_whole(low, 1, in[1]);
+  size_t r = r0 > r1 ? r0 : r1, count = 1;
+  clarke_status status;
   bool failed[2];
 
   *map0 = *map1 = NULL;
@@ -76,15 +65,14 @@ clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, s
   }
   if (!clarke_lower_affordable(low->graph, count))
     return clarke_lower_too_large(low, err);
-  for (size_t i = 0; i < 2; i++)
-    if (!clarke_lower_value(low, i)->constant && (i == 0 ? r0 : r1) != r)
-      return clarke_lower_fail(low, err, "broadcasting would add axes before the batch axis");
-  if (lead == 1 && (r == 0 || out[0] != 1))
-    return clarke_lower_fail(low, err, "a constant of %zu entries along the batch axis", out[0]);
-  *rank = r - lead;
+  *batch = (clarke_batch_axis){.inner = 1};
+  status = low->graph->batched ? clarke_axes_agree(low, r, batch, err) : CLARKE_OK;
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(dims, out, r * sizeof *dims);
+  *rank = low->graph->batched ? clarke_axes_of_sample(batch, r, dims) : r;
   if (*rank > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
-  memcpy(dims, out + lead, *rank * sizeof *dims);
   *map0 = broadcast_map(r, out, count, r0, in[0], &failed[0]);
   *map1 = broadcast_map(r, out, count, r1, in[1], &failed[1]);
   if (!failed[0] && !failed[1])

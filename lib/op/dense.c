@@ -1,4 +1,5 @@
 /* MatMul with a constant of rank 1 or 2 on either side, or of two activations; and Gemm. */
+#include "op/axes.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
@@ -18,25 +19,44 @@ dense(clarke_lowering *low, size_t x, size_t w, clarke_dense shape, size_t rank,
   return CLARKE_OK;
 }
 
+/* Finishes the shape of an output that has input x's axes, but that `axis` has `outer` entries, or is gone (CLARKE_NONE). */
+static clarke_status
+replaced_axis(clarke_lowering *low, size_t x, size_t w, clarke_dense shape, size_t axis, size_t outer, clarke_step **step,
+              clarke_error *err)
+{
+  clarke_batch_axis batch = clarke_lower_value(low, x)->batch;
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, x, dims);
+  clarke_status status;
+
+  if (outer != CLARKE_NONE)
+    dims[axis] = outer;
+  else {
+    memmove(dims + axis, dims + axis + 1, (rank - axis - 1) * sizeof *dims);
+    batch.axis -= clarke_axes_lead(low, x) == 1 && batch.axis > axis ? 1 : 0;
+    rank--;
+  }
+  if (clarke_axes_lead(low, x) == 1)
+    rank = clarke_axes_of_sample(&batch, rank, dims);
+  status = dense(low, x, w, shape, rank, dims, step, err);
+  if (status == CLARKE_OK)
+    low->graph->values[(*step)->out].batch = batch;
+  return status;
+}
+
 /* x W: the last axis of x is contracted; W (inner x outer) is used transposed. */
 static clarke_status
 weight_on_the_right(clarke_lowering *low, clarke_step **step, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_value(low, 0), *w = clarke_lower_value(low, 1);
-  size_t dims[CLARKE_MAX_RANK], rank = x->rank;
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, dims);
   clarke_dense shape = {.transposed = true, .repeat = 1, .inner = w->dims[0],
                         .outer = w->rank == 2 ? w->dims[1] : 1};
 
-  if (rank == 0 || x->dims[rank - 1] != w->dims[0])
+  if (rank == 0 || rank - 1 == clarke_axes_batch(low, 0) || dims[rank - 1] != w->dims[0])
     return clarke_lower_fail(low, err, "the input's last axis has %zu entries, the weight %zu rows",
-                             rank == 0 ? (size_t)1 : x->dims[rank - 1], w->dims[0]);
-  memcpy(dims, x->dims, sizeof dims);
+                             x->rank == 0 ? (size_t)1 : x->dims[x->rank - 1], w->dims[0]);
   shape.blocks = x->count / (shape.inner != 0 ? shape.inner : 1);
-  if (w->rank == 2)
-    dims[rank - 1] = shape.outer;
-  else
-    rank--;
-  return dense(low, 0, 1, shape, rank, dims, step, err);
+  return replaced_axis(low, 0, 1, shape, rank - 1, w->rank == 2 ? shape.outer : CLARKE_NONE, step, err);
 }
 
 /* W x: the last axis but one of x is contracted (its only one, when x is a vector). */
@@ -44,25 +64,17 @@ static clarke_status
 weight_on_the_left(clarke_lowering *low, clarke_step **step, clarke_error *err)
 {
   const clarke_value *w = clarke_lower_value(low, 0), *x = clarke_lower_value(low, 1);
-  size_t dims[CLARKE_MAX_RANK], rank = x->rank;
-  size_t axis = rank == 1 && !low->graph->batched ? 0 : rank - 2;
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 1, dims), axis = rank == 1 ? 0 : rank - 2;
   clarke_dense shape = {.repeat = 1, .outer = w->rank == 2 ? w->dims[0] : 1,
                         .inner = w->dims[w->rank - 1]};
 
-  if (rank == 0 || (rank == 1 && low->graph->batched) || x->dims[axis] != shape.inner)
+  if (rank == 0 || axis == clarke_axes_batch(low, 1) || dims[axis] != shape.inner)
     return clarke_lower_fail(low, err, "the weight has %zu columns; the input has no such axis",
                              shape.inner);
   if (axis + 1 < rank)
-    shape.repeat = x->dims[rank - 1];
+    shape.repeat = dims[rank - 1];
   shape.blocks = x->count / (shape.inner * shape.repeat != 0 ? shape.inner * shape.repeat : 1);
-  memcpy(dims, x->dims, sizeof dims);
-  if (w->rank == 2)
-    dims[axis] = shape.outer;
-  else {
-    memmove(dims + axis, dims + axis + 1, (rank - axis - 1) * sizeof *dims);
-    rank--;
-  }
-  return dense(low, 1, 0, shape, rank, dims, step, err);
+  return replaced_axis(low, 1, 0, shape, axis, w->rank == 2 ? shape.outer : CLARKE_NONE, step, err);
 }
 
 static clarke_status
@@ -87,18 +99,20 @@ lower_matmul(clarke_lowering *low, clarke_error *err)
                              : clarke_lower_done_signed(low, step->out, low->graph->values[low->in[w]].negated, err);
 }
 
-/* The map of a bias of shape (outer), (1, outer), (1), (1, 1) or () onto outer features. */
+/* The map of a bias of shape (outer), (1, outer), (1), (1, 1) or () onto rows of outer features, `count` in all. */
 static clarke_status
-bias_map(const clarke_lowering *low, size_t outer, size_t **map, clarke_error *err)
+bias_map(const clarke_lowering *low, size_t outer, size_t count, size_t **map, clarke_error *err)
 {
   const clarke_value *b = clarke_lower_value(low, 2);
 
   *map = NULL;
   if (b->rank > 2 || (b->count != outer && b->count != 1) || (b->rank == 2 && b->dims[0] != 1))
     return clarke_lower_fail(low, err, "a bias of %zu entries for %zu outputs", b->count, outer);
-  if (b->count == outer)
+  if (b->count == count)
     return CLARKE_OK;
-  *map = calloc(outer, sizeof **map);
+  *map = calloc(count, sizeof **map);
+  for (size_t f = 0; *map != NULL && f < count && b->count == outer; f++)
+    (*map)[f] = f % outer;
   return *map != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
@@ -107,22 +121,26 @@ static clarke_status
 gemm_sum(clarke_lowering *low, size_t product, bool bias, double alpha, double beta,
          clarke_error *err)
 {
-  size_t outer = low->graph->values[product].count, dims[1] = {outer};
-  size_t *map = NULL;
+  const clarke_value *y = &low->graph->values[product];
+  const clarke_batch_axis batch = y->batch;
+  const size_t rank = y->rank, outer = y->dims[rank - 1], count = y->count;
+  size_t dims[CLARKE_MAX_RANK], *map = NULL;
   clarke_step *s;
   clarke_status status = CLARKE_OK;
 
   if (bias)
     status = clarke_lower_weight(low, 2, err);
   if (bias && status == CLARKE_OK)
-    status = bias_map(low, outer, &map, err);
+    status = bias_map(low, outer, count, &map, err);
   if (status != CLARKE_OK)
     return status;
-  s = clarke_lower_step(low, CLARKE_SUM, bias ? 2 : 1, 1, dims, err);
+  memcpy(dims, low->graph->values[product].dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_SUM, bias ? 2 : 1, rank, dims, err);
   if (s == NULL) {
     free(map);
     return err != NULL ? err->code : CLARKE_ENOMEM;
   }
+  low->graph->values[s->out].batch = batch;
   s->in[0].value = product;
   s->in[0].coef = alpha;
   if (bias) {
@@ -139,7 +157,8 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   bool transposed = clarke_lower_int(low, "transB", 0) == 0;
   double alpha = clarke_lower_float(low, "alpha", 1), beta = clarke_lower_float(low, "beta", 1);
   bool bias = clarke_lower_has(low, 2); /* a parameter, whatever beta */
-  const clarke_value *x, *w;
+  const clarke_value *w;
+  size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_step *step;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
@@ -147,21 +166,21 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
     status = clarke_lower_weight(low, 1, err);
   if (status != CLARKE_OK)
     return status;
-  x = clarke_lower_value(low, 0);
   w = clarke_lower_value(low, 1);
   alpha = w->negated ? -alpha : alpha;
   beta = bias && clarke_lower_value(low, 2)->negated ? -beta : beta;
-  if (clarke_lower_int(low, "transA", 0) != 0 || !low->graph->batched || x->rank != 1 ||
+  rank = clarke_axes_whole(low, 0, dims);
+  if (clarke_lower_int(low, "transA", 0) != 0 || !low->graph->batched || rank != 2 || clarke_axes_batch(low, 0) != 0 ||
       w->rank != 2)
     return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
                                        "and a weight of two axes");
-  clarke_dense shape = {.transposed = transposed, .blocks = 1, .repeat = 1,
+  clarke_dense shape = {.transposed = transposed, .blocks = dims[0], .repeat = 1,
                         .inner = w->dims[transposed ? 0 : 1],
                         .outer = w->dims[transposed ? 1 : 0]};
-  if (x->count != shape.inner)
-    return clarke_lower_fail(low, err, "the input has %zu features, the weight takes %zu", x->count,
+  if (dims[1] != shape.inner)
+    return clarke_lower_fail(low, err, "the input has %zu features, the weight takes %zu", dims[1],
                              shape.inner);
-  status = dense(low, 0, 1, shape, 1, &shape.outer, &step, err);
+  status = replaced_axis(low, 0, 1, shape, 1, shape.outer, &step, err);
   if (status != CLARKE_OK)
     return status;
   return bias || alpha != 1 ? gemm_sum(low, step->out, bias, alpha, beta, err)
@@ -169,10 +188,11 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_dense[] = {
-  {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul, .takes_negated = true},
+  {.name = "MatMul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_matmul, .batch = CLARKE_BATCH_ANY,
+   .takes_negated = true},
   {.name = "Gemm",
    .forms = {{7, 3, 3, 1, "alpha:f beta:f transA:i transB:i"},
              {11, 2, 3, 1, "alpha:f beta:f transA:i transB:i"}},
-   .lower = lower_gemm, .takes_negated = true},
+   .lower = lower_gemm, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = NULL},
 };

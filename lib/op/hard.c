@@ -59,11 +59,11 @@ lower_hardswish(clarke_lowering *low, clarke_error *err)
 const clarke_op clarke_ops_hard[] = {
   {.name = "HardSigmoid",
    .forms = {{7, 1, 1, 1, "alpha:f beta:f"}},
-   .lower = lower_hardsigmoid, .n_kinks = 2,
+   .lower = lower_hardsigmoid, .batch = CLARKE_BATCH_KEPT, .n_kinks = 2,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"0", "0"}, [CLARKE_JAX_0_10] = {"0", "0"},
              [CLARKE_TENSORFLOW_2] = {"0", "0"}},
    .spelling = {{.name = "hardsigmoid", .constants = "1/6 1/2"}}, .pieces = pieces_hardsigmoid},
-  {.name = "HardSwish", .forms = {{14, 1, 1, 1, NULL}}, .lower = lower_hardswish, .n_kinks = 2,
+  {.name = "HardSwish", .forms = {{14, 1, 1, 1, NULL}}, .lower = lower_hardswish, .batch = CLARKE_BATCH_KEPT, .n_kinks = 2,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"left", "right"}, [CLARKE_JAX_0_10] = {"0", "1"},
              [CLARKE_TENSORFLOW_2] = {"0", "1"}},
    .spelling = {{.name = "hardswish"}}, .pieces = pieces_hardswish},

@@ -5,13 +5,15 @@ clarke_status
 clarke_lower_copy(clarke_lowering *low, clarke_error *err)
 {
   size_t rank, dims[CLARKE_MAX_RANK];
+  clarke_batch_axis batch;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
+  batch = clarke_lower_value(low, 0)->batch;
   rank = clarke_lower_value(low, 0)->rank;
   for (size_t a = 0; a < rank; a++)
     dims[a] = clarke_lower_value(low, 0)->dims[a];
-  return clarke_lower_rearranged(low, rank, dims, NULL, err);
+  return clarke_lower_moved(low, rank, dims, NULL, &batch, err);
 }
 
 static clarke_status
@@ -32,9 +34,9 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_identity[] = {
-  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = clarke_lower_copy, .takes_negated = true},
+  {.name = "Identity", .forms = {{7, 1, 1, 1, NULL}}, .lower = clarke_lower_copy, .batch = CLARKE_BATCH_KEPT, .takes_negated = true},
   {.name = "Dropout",
    .forms = {{7, 1, 1, 1, "ratio:f"}, {12, 1, 3, 1, "seed:i"}},
-   .lower = lower_dropout},
+   .lower = lower_dropout, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -370,6 +370,7 @@ clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clark
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->in[0].value = value;
   s->in[0].coef = -1;
+  low->graph->values[s->out].batch = low->graph->values[value].batch;
   return clarke_lower_done(low, s->out, err);
 }
 
@@ -465,7 +466,7 @@ rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_
   v->constant = true;
   v->parameter = x->parameter;
   v->negated = x->negated;
-  if (!set_shape(v, rank, dims) || v->count != x->count) {
+  if (!set_shape(v, rank, dims) || (map == NULL && v->count != x->count)) {
     free(map);
     return clarke_lower_fail(low, err, "the shapes do not fit");
   }
@@ -507,8 +508,24 @@ clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, s
     return err != NULL ? err->code : CLARKE_EINPUT;
   }
   s->in[0].map = map;
-  if (low->graph->values[s->out].count != clarke_lower_value(low, 0)->count)
+  if (map == NULL && low->graph->values[s->out].count != clarke_lower_value(low, 0)->count)
     return clarke_lower_fail(low, err, "%zu entries a sample cannot take a shape of %zu",
                              clarke_lower_value(low, 0)->count, low->graph->values[s->out].count);
   return clarke_lower_done(low, s->out, err);
+}
+
+clarke_status
+clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map, const clarke_batch_axis *batch,
+                   clarke_error *err)
+{
+  clarke_status status;
+
+  if (rank > CLARKE_MAX_RANK) {
+    free(map);
+    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
+  }
+  status = clarke_lower_rearranged(low, rank, dims, map, err);
+  if (status == CLARKE_OK)
+    low->graph->values[low->graph->n_values - 1].batch = *batch;
+  return status;
 }

@@ -36,6 +36,7 @@ typedef struct {
   int64_t opset;
   size_t n_in;
   size_t *in; /* values; CLARKE_NONE for an omitted optional input */
+  size_t *out; /* of an operator with several outputs: their values; CLARKE_NONE: the last value is the first */
 } clarke_lowering;
 
 /* How programs call a pointwise operator: NAME(x, constants...). */
@@ -53,10 +54,14 @@ typedef enum {
   CLARKE_N_PROFILES,
 } clarke_known_profile;
 
+/* What an operator takes of activations whose batch axis is not the first: nothing; any, its output has the same axes; any. */
+typedef enum { CLARKE_BATCH_FIRST, CLARKE_BATCH_KEPT, CLARKE_BATCH_ANY } clarke_batch_rule;
+
 struct clarke_op {
   const char *name; /* as ONNX and profiles have it */
   clarke_form forms[CLARKE_MAX_FORMS]; /* by `since`; outputs after the first may be named, not read */
   clarke_status (*lower)(clarke_lowering *low, clarke_error *err); /* NULL: in programs only */
+  clarke_batch_rule batch;
   bool takes_negated; /* may an input be a negated constant? */
   const char *domain; /* of the name; NULL: ONNX's own */
   size_t n_kinks;
@@ -129,14 +134,15 @@ clarke_status clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_
 /* Drops kinks whose two slopes agree, then finishes the node. */
 clarke_status clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err);
 
-/* A rearrangement of input 0 to the given shape, entry f taken from map[f] (map is taken over;
- * NULL: the identity). dims of a constant are whole, of an activation per sample. */
+/* Entries of input 0 in the given shape, entry f taken from map[f] (map is taken over; NULL: the
+ * identity, of all). dims of a constant are whole, of an activation per sample. */
 clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims,
                                       size_t *map, clarke_error *err);
 
-/* NumPy broadcasting of inputs 0 and 1 to per-sample dims, with a map into each (NULL: identity);
- * at least one is an activation. */
+/* NumPy broadcasting of inputs 0 and 1 to per-sample dims (room for one more), with a map into each (NULL: identity);
+ * at least one is an activation. *batch: where the batch is then. */
 clarke_status clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims,
-                                     size_t **map0, size_t **map1, clarke_error *err);
+                                     size_t **map0, size_t **map1, clarke_batch_axis *batch,
+                                     clarke_error *err);
 
 #endif

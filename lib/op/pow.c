@@ -35,6 +35,6 @@ lower_pow(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_pow[] = {
-  {.name = "Pow", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_pow},
+  {.name = "Pow", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_pow, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -26,8 +26,9 @@ clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err
 clarke_status
 clarke_lower_times(clarke_lowering *low, clarke_error *err)
 {
-  size_t rank, dims[CLARKE_MAX_RANK], *map[2];
-  clarke_status status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+  size_t rank, dims[CLARKE_MAX_WHOLE], *map[2];
+  clarke_batch_axis batch;
+  clarke_status status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   clarke_step *s;
 
   if (status != CLARKE_OK)
@@ -41,6 +42,7 @@ clarke_lower_times(clarke_lowering *low, clarke_error *err)
   s->in[0].map = map[0];
   s->in[1].map = map[1];
   s->contraction = (clarke_contraction){low->graph->values[s->out].count, 1, 1, 1};
+  low->graph->values[s->out].batch = batch;
   return clarke_lower_done(low, s->out, err);
 }
 
@@ -101,7 +103,8 @@ product_dims(const clarke_lowering *low, size_t in[2][CLARKE_MAX_WHOLE], const s
 clarke_status
 clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
 {
-  const size_t lead = low->graph->batched ? 1 : 0;
+  clarke_batch_axis batch = {.inner = 1};
+  size_t sample[CLARKE_MAX_WHOLE], n;
   size_t in[2][CLARKE_MAX_WHOLE], ranks[2], rank, dims[CLARKE_MAX_WHOLE], blocks = 1, inner;
   clarke_step *s;
   clarke_status status;
@@ -109,12 +112,16 @@ clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
   for (size_t i = 0; i < 2; i++)
     ranks[i] = clarke_axes_whole(low, i, in[i]);
   status = product_dims(low, in, ranks, &rank, dims, err);
-  if (status == CLARKE_OK && lead == 1 && (ranks[0] != ranks[1] || rank < 3))
-    status = clarke_lower_fail(low, err, "the batch axis would be mixed, or there would be axes before it");
+  if (status == CLARKE_OK && low->graph->batched)
+    status = clarke_axes_agree(low, rank, &batch, err);
+  if (status == CLARKE_OK && low->graph->batched && batch.axis + 2 >= rank)
+    status = clarke_lower_fail(low, err, "axis %zu is the batch: samples would be mixed", batch.axis);
+  memcpy(sample, dims, sizeof sample);
+  n = low->graph->batched ? clarke_axes_of_sample(&batch, rank, sample) : rank;
   if (status != CLARKE_OK)
     return status;
   inner = in[1][ranks[1] - 2];
-  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank - lead, dims + lead, err);
+  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, n, sample, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   for (size_t a = 0; a + 2 < rank; a++)
@@ -123,5 +130,6 @@ clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
   status = operand_blocks(low, s, 0, dims[rank - 2] * inner, rank, dims, ranks[0], in[0], err);
   if (status == CLARKE_OK)
     status = operand_blocks(low, s, 1, inner * dims[rank - 1], rank, dims, ranks[1], in[1], err);
+  low->graph->values[s->out].batch = batch;
   return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }

@@ -1,5 +1,5 @@
 /* Relu max(x, 0); LeakyRelu and PRelu: x, or slope x below 0. One kink, at 0. */
-#include "op/operator.h"
+#include "op/axes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,8 @@ lower_leaky(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_prelu(clarke_lowering *low, clarke_error *err)
 {
-  size_t rank, dims[CLARKE_MAX_RANK];
+  size_t rank, dims[CLARKE_MAX_WHOLE];
+  clarke_batch_axis batch;
   size_t *map[2];
   clarke_step *s;
   clarke_status status = clarke_lower_weight(low, 1, err);
@@ -51,7 +52,7 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 0, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+    status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)
     return status;
   s = map[0] == NULL ? clarke_lower_pointwise(low, 1, err) : NULL;
@@ -71,11 +72,11 @@ lower_prelu(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_relu[] = {
-  {.name = "Relu", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_relu, .n_kinks = 1,
+  {.name = "Relu", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_relu, .batch = CLARKE_BATCH_KEPT, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"0"}, [CLARKE_JAX_0_10] = {"0"},
              [CLARKE_TENSORFLOW_2] = {"0"}},
    .spelling = {{.name = "relu"}}, .pieces = pieces_relu},
-  {.name = "LeakyRelu", .forms = {{7, 1, 1, 1, "alpha:f"}}, .lower = lower_leaky, .n_kinks = 1,
+  {.name = "LeakyRelu", .forms = {{7, 1, 1, 1, "alpha:f"}}, .lower = lower_leaky, .batch = CLARKE_BATCH_KEPT, .n_kinks = 1,
    .proxy = {[CLARKE_PYTORCH_2_13] = {"left"}, [CLARKE_JAX_0_10] = {"right"},
              [CLARKE_TENSORFLOW_2] = {"left"}},
    .spelling = {{.name = "leaky_relu", .constants = "1/100", .n_optional = 1}},

@@ -1,35 +1,47 @@
 /* Flatten, Reshape, Squeeze, Unsqueeze: the same entries in the same order, other axes. */
 #include "op/axes.h"
+#include "op/lower.h"
 
-/* Finishes with a whole shape: its batch axis, where there is one, must have stayed first. */
+/* Finishes with a whole shape, the batch axis, where there is one, having the samples of a run. */
 static clarke_status
-finish(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
+finish(clarke_lowering *low, size_t rank, size_t *dims, clarke_error *err)
 {
-  size_t lead = clarke_axes_lead(low, 0);
+  clarke_batch_axis batch = {.inner = 1};
+  clarke_status status = CLARKE_OK;
 
-  if (lead == 1 && (rank == 0 || dims[0] != 1))
-    return clarke_lower_fail(low, err, "the batch axis must stay the first");
-  if (rank - lead > CLARKE_MAX_RANK)
-    return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
-  return clarke_lower_rearranged(low, rank - lead, dims + lead, NULL, err);
+  if (clarke_axes_lead(low, 0) == 1)
+    status = clarke_axes_reshaped(low, 0, rank, dims, &batch, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (clarke_axes_lead(low, 0) == 1)
+    rank = clarke_axes_of_sample(&batch, rank, dims);
+  return clarke_lower_moved(low, rank, dims, NULL, &batch, err);
+}
+
+/* The whole axes of input 0, with the samples of a run. */
+static size_t
+whole_of_run(const clarke_lowering *low, size_t *dims)
+{
+  const size_t rank = clarke_axes_whole(low, 0, dims);
+
+  if (clarke_axes_lead(low, 0) == 1)
+    dims[clarke_axes_batch(low, 0)] *= low->graph->together;
+  return rank;
 }
 
 static clarke_status
 lower_flatten(clarke_lowering *low, clarke_error *err)
 {
-  size_t in[CLARKE_MAX_RANK + 1], out[2] = {1, 1}, rank;
+  size_t in[CLARKE_MAX_WHOLE], out[2] = {1, 1}, rank;
   int64_t axis = clarke_lower_int(low, "axis", 1);
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = clarke_axes_whole(low, 0, in);
+  rank = whole_of_run(low, in);
   if (axis < 0)
     axis += (int64_t)rank;
   if (axis < 0 || (size_t)axis > rank)
     return clarke_lower_fail(low, err, "axis out of range for %zu axes", rank);
-  /* All samples in one row. */
-  if (axis == 0 && low->graph->batched && !clarke_lower_value(low, 0)->constant)
-    return clarke_lower_fail(low, err, "the batch axis must stay the first");
   for (size_t a = 0; a < rank; a++)
     out[a < (size_t)axis ? 0 : 1] *= in[a];
   return finish(low, 2, out, err);
@@ -61,12 +73,11 @@ resolve(const clarke_lowering *low, const int64_t *shape, size_t n, const size_t
   return CLARKE_OK;
 }
 
-/* ONNX's shape of an activation is that of all samples of a run: it must have their axis first, too, or
- * samples would be mixed. */
+/* ONNX's shape of an activation is that of all samples of a run. */
 static clarke_status
 lower_reshape(clarke_lowering *low, clarke_error *err)
 {
-  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0, rows, total;
+  size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], rank, n = 0, total = 1;
   const int64_t *shape = NULL;
   clarke_status status;
 
@@ -78,34 +89,31 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
   if (n > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "a shape of %zu axes; at most %d are supported", n,
                              CLARKE_MAX_RANK);
-  rank = clarke_axes_whole(low, 0, in);
-  rows = clarke_axes_lead(low, 0) == 1 ? low->graph->together : 1;
-  total = rows * clarke_lower_value(low, 0)->count;
-  if (clarke_axes_lead(low, 0) == 1)
-    in[0] = rows;
+  rank = whole_of_run(low, in);
+  for (size_t a = 0; a < rank; a++)
+    total *= in[a];
   status = resolve(low, shape, n, in, rank, total, out, err);
-  if (status != CLARKE_OK || clarke_axes_lead(low, 0) == 0)
-    return status != CLARKE_OK ? status : finish(low, n, out, err);
-  if (n == 0 || out[0] != rows)
-    return clarke_lower_fail(low, err, "the shape's first axis has %zu entries for %zu samples: the batch "
-                                       "axis must stay the first", n == 0 ? (size_t)0 : out[0], rows);
-  out[0] = 1;
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t a = 0; a < n; a++)
+    total = out[a] != 0 && total % out[a] == 0 ? total / out[a] : 0;
+  if (total != 1)
+    return clarke_lower_fail(low, err, "the shapes hold different numbers of entries");
   return finish(low, n, out, err);
 }
 
 static clarke_status
 lower_squeeze(clarke_lowering *low, clarke_error *err)
 {
-  size_t in[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], rank, n = 0;
-  bool chosen[CLARKE_MAX_RANK + 1], given;
+  size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], rank, n = 0;
+  bool chosen[CLARKE_MAX_WHOLE], given;
   const int64_t *list;
-  size_t lead, listed;
+  size_t listed;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  lead = clarke_axes_lead(low, 0);
-  rank = clarke_axes_whole(low, 0, in);
+  rank = whole_of_run(low, in);
   /* An attribute before opset 13, an input from it. */
   status = clarke_axes_list(low, "axes", 1, &list, &listed, &given, err);
   if (status == CLARKE_OK && !given) /* then a batch of one would be dropped too */
@@ -115,9 +123,9 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < rank; a++) {
-    if (chosen[a] && (in[a] != 1 || a < lead))
+    if (chosen[a] && (in[a] != 1 || a == clarke_axes_batch(low, 0)))
       return clarke_lower_fail(low, err, "axis %zu %s", a,
-                               a < lead ? "is the batch" : "has not one entry");
+                               a == clarke_axes_batch(low, 0) ? "is the batch" : "has not one entry");
     if (!chosen[a])
       out[n++] = in[a];
   }
@@ -127,14 +135,14 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 {
-  size_t in[CLARKE_MAX_RANK + 1], out[2 * CLARKE_MAX_RANK + 2], rank, n, at = 0, added = 0;
+  size_t in[CLARKE_MAX_WHOLE], out[2 * CLARKE_MAX_RANK + 2], rank, n, at = 0, added = 0;
   bool chosen[2 * CLARKE_MAX_RANK + 2], given;
   const int64_t *list;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = clarke_axes_whole(low, 0, in);
+  rank = whole_of_run(low, in);
   status = clarke_axes_list(low, "axes", 1, &list, &added, &given, err);
   if (status != CLARKE_OK)
     return status;
@@ -148,20 +156,21 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
     return status;
   for (size_t a = 0; a < n; a++)
     out[a] = chosen[a] ? 1 : in[at++];
-  if (n > 0 && chosen[0] && clarke_axes_lead(low, 0) == 1)
-    return clarke_lower_fail(low, err, "the batch axis must stay the first");
   return finish(low, n, out, err);
 }
 
 
 const clarke_op clarke_ops_reshape[] = {
-  {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten, .takes_negated = true},
+  {.name = "Flatten", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_flatten,
+   .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = "Reshape",
    .forms = {{7, 2, 2, 1, NULL}, {14, 2, 2, 1, "allowzero:i"}},
-   .lower = lower_reshape, .takes_negated = true},
-  {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze, .takes_negated = true},
+   .lower = lower_reshape,
+   .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Squeeze", .forms = {{7, 1, 1, 1, "axes:I"}, {13, 1, 2, 1, NULL}}, .lower = lower_squeeze,
+   .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = "Unsqueeze",
    .forms = {{7, 1, 1, 1, "axes:I"}, {13, 2, 2, 1, NULL}},
-   .lower = lower_unsqueeze},
+   .lower = lower_unsqueeze, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -1,4 +1,5 @@
 /* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. Mul of two activations is a product. */
+#include "op/axes.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
@@ -18,7 +19,8 @@ static clarke_status
 lower_scale(clarke_lowering *low, clarke_error *err)
 {
   bool divide = strcmp(low->node->op_type, "Div") == 0;
-  size_t c = constant_operand(low, divide), rank, dims[CLARKE_MAX_RANK];
+  size_t c = constant_operand(low, divide), rank, dims[CLARKE_MAX_WHOLE];
+  clarke_batch_axis batch;
   size_t *map[2], bad;
   clarke_step *s;
   clarke_status status;
@@ -31,7 +33,7 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - c, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+    status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)
     return status;
   s = clarke_lower_step(low, CLARKE_SCALE, 2, rank, dims, err);
@@ -45,6 +47,7 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   s->in[1].value = low->in[c];
   s->in[1].map = map[c];
   s->divide = divide;
+  low->graph->values[s->out].batch = batch;
   bad = clarke_step_bad_divisor(low->graph, s);
   if (bad != CLARKE_NONE)
     return clarke_lower_fail(low, err, "entry %zu of the divisor is zero", bad);
@@ -53,7 +56,7 @@ lower_scale(clarke_lowering *low, clarke_error *err)
 
 
 const clarke_op clarke_ops_scale[] = {
-  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .takes_negated = true},
-  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .takes_negated = true},
+  {.name = "Mul", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Div", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_scale, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
   {.name = NULL},
 };

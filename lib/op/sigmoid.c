@@ -93,13 +93,13 @@ lower_swish(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sigmoid[] = {
-  {.name = "Sigmoid", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
-  {.name = "Tanh", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
-  {.name = "Exp", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
-  {.name = "Erf", .forms = {{9, 1, 1, 1, NULL}}, .lower = lower_analytic},
-  {.name = "Softplus", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic},
-  {.name = "Gelu", .forms = {{20, 1, 1, 1, "approximate:s"}}, .lower = lower_gelu},
-  {.name = "Mish", .forms = {{18, 1, 1, 1, NULL}}, .lower = lower_mish},
-  {.name = "Swish", .forms = {{24, 1, 1, 1, "alpha:f"}}, .lower = lower_swish},
+  {.name = "Sigmoid", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Tanh", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Exp", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Erf", .forms = {{9, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Softplus", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_analytic, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Gelu", .forms = {{20, 1, 1, 1, "approximate:s"}}, .lower = lower_gelu, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Mish", .forms = {{18, 1, 1, 1, NULL}}, .lower = lower_mish, .batch = CLARKE_BATCH_KEPT},
+  {.name = "Swish", .forms = {{24, 1, 1, 1, "alpha:f"}}, .lower = lower_swish, .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

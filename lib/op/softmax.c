@@ -1,6 +1,6 @@
 /* Softmax, LogSoftmax. Before opset 13 over all axes from `axis` (default 1) as one; from it over
  * `axis` alone (default the last). */
-#include "op/operator.h"
+#include "op/axes.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
 {
   bool flattened = low->opset < 13;
   int64_t axis = clarke_lower_int(low, "axis", flattened ? 1 : -1);
-  size_t lead = low->graph->batched ? 1 : 0, rank, dims[CLARKE_MAX_RANK];
+  size_t whole[CLARKE_MAX_WHOLE], n, at, rank, dims[CLARKE_MAX_RANK];
   clarke_step *s;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
@@ -17,30 +17,32 @@ lower_softmax(clarke_lowering *low, clarke_error *err)
     return status;
   rank = clarke_lower_value(low, 0)->rank;
   memcpy(dims, clarke_lower_value(low, 0)->dims, sizeof dims);
-  if (axis < 0)
-    axis += (int64_t)(rank + lead);
-  if (axis < (int64_t)lead || (size_t)axis >= rank + lead)
-    return clarke_lower_fail(low, err, "axis %lld is the batch or out of range", (long long)axis);
+  n = clarke_axes_whole(low, 0, whole);
+  status = clarke_axes_resolve(low, axis, n, &at, err);
+  for (size_t a = at; status == CLARKE_OK && a < (flattened ? n : at + 1); a++)
+    status = clarke_axes_apart(low, 0, a, err);
+  if (status != CLARKE_OK)
+    return status;
   s = clarke_lower_step(low, CLARKE_SOFTMAX, 1, rank, dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->log = strcmp(low->node->op_type, "LogSoftmax") == 0;
   s->groups = s->length = s->stride = 1;
-  for (size_t a = 0; a < rank; a++) {
-    size_t whole = a + lead;
-
-    if (whole < (size_t)axis)
-      s->groups *= dims[a];
-    else if (whole == (size_t)axis || flattened)
-      s->length *= dims[a];
+  for (size_t a = 0; a < n; a++) {
+    if (a < at)
+      s->groups *= whole[a];
+    else if (a == at || flattened)
+      s->length *= whole[a];
     else
-      s->stride *= dims[a];
+      s->stride *= whole[a];
   }
   return clarke_lower_done(low, s->out, err);
 }
 
 const clarke_op clarke_ops_softmax[] = {
-  {.name = "Softmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax},
-  {.name = "LogSoftmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax},
+  {.name = "Softmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax,
+   .batch = CLARKE_BATCH_KEPT},
+  {.name = "LogSoftmax", .forms = {{7, 1, 1, 1, "axis:i"}}, .lower = lower_softmax,
+   .batch = CLARKE_BATCH_KEPT},
   {.name = NULL},
 };

@@ -41,10 +41,18 @@ typedef struct {
   bool statistic;
 } clarke_parameter;
 
+/* Where the axis of all samples is among the axes that a file's tensor has, for an activation of a batched graph: it is the
+ * axis; or, merged, entries (o, i) of that axis have it between o and i < inner. */
+typedef struct {
+  bool merged;
+  size_t axis, inner;
+} clarke_batch_axis;
+
 typedef struct {
   char *name;
   bool constant;
-  size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation */
+  clarke_batch_axis batch;
+  size_t rank, dims[CLARKE_MAX_RANK]; /* of a constant; of one sample of an activation, a merged axis among them */
   size_t count;
   size_t producer;   /* step, or CLARKE_NONE (constants, the input) */
   /* constants */

@@ -1,5 +1,5 @@
 /* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
-#include "op/operator.h"
+#include "op/axes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,8 @@
 static clarke_status
 lower_sum(clarke_lowering *low, clarke_error *err)
 {
-  size_t rank, dims[CLARKE_MAX_RANK];
+  size_t rank, dims[CLARKE_MAX_WHOLE];
+  clarke_batch_axis batch;
   size_t *map[2];
   clarke_step *s;
   clarke_status status = CLARKE_OK;
@@ -25,7 +26,7 @@ lower_sum(clarke_lowering *low, clarke_error *err)
     return status;
   if (!activation)
     return clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
-  status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], err);
+  status = clarke_lower_broadcast(low, &rank, dims, &map[0], &map[1], &batch, err);
   if (status != CLARKE_OK)
     return status;
   s = clarke_lower_step(low, CLARKE_SUM, 2, rank, dims, err);
@@ -40,6 +41,7 @@ lower_sum(clarke_lowering *low, clarke_error *err)
   }
   if (strcmp(low->node->op_type, "Sub") == 0)
     s->in[1].coef = -s->in[1].coef;
+  low->graph->values[s->out].batch = batch;
   return clarke_lower_done(low, s->out, err);
 }
 
@@ -81,8 +83,8 @@ lower_negation(clarke_lowering *low, clarke_error *err)
 }
 
 const clarke_op clarke_ops_sum[] = {
-  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .takes_negated = true},
-  {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .takes_negated = true},
-  {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation, .takes_negated = true},
+  {.name = "Add", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Sub", .forms = {{7, 2, 2, 1, NULL}}, .lower = lower_sum, .batch = CLARKE_BATCH_ANY, .takes_negated = true},
+  {.name = "Neg", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_negation, .batch = CLARKE_BATCH_KEPT, .takes_negated = true},
   {.name = NULL},
 };

@@ -1,5 +1,6 @@
-/* Transpose: the axes in another order, the batch staying first. */
-#include "op/operator.h"
+/* Transpose: the axes in another order. */
+#include "op/axes.h"
+#include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ static clarke_status
 permutation(const clarke_lowering *low, size_t rank, size_t *perm, clarke_error *err)
 {
   const clarke_attr *attr = clarke_model_attr(low->node, "perm");
-  bool seen[CLARKE_MAX_RANK + 1] = {false};
+  bool seen[CLARKE_MAX_WHOLE] = {false};
 
   if (attr != NULL && attr->n != rank)
     return clarke_lower_fail(low, err, "perm has %zu entries for %zu axes", attr->n, rank);
@@ -28,7 +29,7 @@ static size_t *
 transposed_map(size_t rank, const size_t *dims, const size_t *perm, size_t count)
 {
   size_t *map = malloc((count + 1) * sizeof *map);
-  size_t stride[CLARKE_MAX_RANK + 1];
+  size_t stride[CLARKE_MAX_WHOLE];
 
   if (map == NULL)
     return NULL;
@@ -47,34 +48,36 @@ transposed_map(size_t rank, const size_t *dims, const size_t *perm, size_t count
 static clarke_status
 lower_transpose(clarke_lowering *low, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_RANK + 1], out[CLARKE_MAX_RANK + 1], perm[CLARKE_MAX_RANK + 1] = {0};
-  const clarke_value *x;
-  size_t lead, rank;
+  size_t dims[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], perm[CLARKE_MAX_WHOLE] = {0}, rank;
+  clarke_batch_axis batch = {.inner = 1};
   size_t *map;
+  bool batched;
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  x = clarke_lower_value(low, 0);
-  lead = !x->constant && low->graph->batched ? 1 : 0;
-  rank = x->rank + lead;
-  dims[0] = 1;
-  memcpy(dims + lead, x->dims, x->rank * sizeof *dims);
+  batched = clarke_axes_lead(low, 0) == 1;
+  rank = clarke_axes_whole(low, 0, dims);
   status = permutation(low, rank, perm, err);
   if (status != CLARKE_OK)
     return status;
-  if (lead == 1 && perm[0] != 0)
-    return clarke_lower_fail(low, err, "the batch axis must stay the first");
-  for (size_t a = 0; a < rank; a++)
+  for (size_t a = 0; a < rank; a++) {
     out[a] = dims[perm[a]];
-  map = transposed_map(rank, dims, perm, x->count);
+    if (batched && perm[a] == clarke_axes_batch(low, 0)) {
+      batch = clarke_lower_value(low, 0)->batch;
+      batch.axis = a;
+    }
+  }
+  map = transposed_map(rank, dims, perm, clarke_lower_value(low, 0)->count);
   if (map == NULL)
     return clarke_no_memory(err);
-  return clarke_lower_rearranged(low, rank - lead, out + lead, map, err);
+  if (batched)
+    rank = clarke_axes_of_sample(&batch, rank, out);
+  return clarke_lower_moved(low, rank, out, map, &batch, err);
 }
 
-
 const clarke_op clarke_ops_transpose[] = {
-  {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose, .takes_negated = true},
+  {.name = "Transpose", .forms = {{7, 1, 1, 1, "perm:I"}}, .lower = lower_transpose, .batch = CLARKE_BATCH_ANY,
+   .takes_negated = true},
   {.name = NULL},
 };

@@ -282,7 +282,7 @@ def runs():
         "Constant", [], ["shape"], value=numpy_helper.from_array(np.array(dims, np.int64)))
     reshape = lambda *dims: [shape(*dims), helper.make_node("Reshape", ["x", "shape"], ["y"], "turn")]  # noqa: E731
     join = [helper.make_node("Concat", ["x", "c"], ["y"], "join", axis=2)]
-    mixed = "the batch axis does not stay first, or samples are mixed"
+    mixed = "the shapes do not fit, or the batch axis would be mixed"
     for name, first, nodes, reason in [
             ("row", "N", reshape(1, -1), mixed), ("row-two", 2, reshape(1, -1), mixed), ("row-one", 1, reshape(1, -1), "each sample is a run of the model of its own"),
             ("rows", "N", reshape(2, -1), ""), ("rows-two", 2, reshape(2, 2), ""), ("rows-one", 1, reshape(2, -1), mixed),
@@ -341,13 +341,13 @@ def long_lists():
 
 
 def orders():
-    """Transpose takes a permutation that leaves the batch axis first."""
+    """Transpose takes a permutation; the batch axis that it moves must be the first of the output."""
     batch("order.npz", [[[1, 2], [3, 4]]])
-    wrong = "perm is no permutation, or moves the batch axis"
+    wrong = "perm is no permutation"
     for name, status, reason, perm in [
             ("right", 0, "VERIFIED", [0, 2, 1]), ("twice", 2, wrong, [0, 1, 1]), ("twice-more", 2, wrong, [0, 2, 2]),
-            ("beyond", 2, wrong, [0, 1, 3]), ("below", 2, wrong, [0, -1, 1]), ("batch", 2, wrong, [1, 0, 2]),
-            ("batch-last", 2, wrong, [2, 1, 0]), ("short", 2, "perm does not fit", [0, 1]), ("long", 2, "perm does not fit", [0, 1, 2, 3])]:
+            ("beyond", 2, wrong, [0, 1, 3]), ("below", 2, wrong, [0, -1, 1]), ("batch", 2, "has not the batch on its first axis", [1, 0, 2]),
+            ("batch-last", 2, "or the batch axis would be mixed", [2, 1, 0]), ("short", 2, "perm does not fit", [0, 1]), ("long", 2, "perm does not fit", [0, 1, 2, 3])]:
         save(f"order-{name}.onnx", [
             helper.make_node("Transpose", ["x"], ["y"], "turn", perm=perm), helper.make_node("MatMul", ["y", "w"], ["out"], "dense")],
              ["N", 2, 2], None, dict(w=[[1], [2]]))
@@ -948,7 +948,7 @@ def layers():
         norm_net("layer-" + name, "LayerNormalization", weights, [3], **attributes)
         case("layer-" + name, 2, reason, evidence=SHIFT, **{**base, "model": f"layer-{name}.onnx"})
     norm_net("layer-broadcast", "LayerNormalization", {**weights, "s": np.ones((2, 4))}, [3])
-    case("layer-broadcast", 2, "the shapes do not fit", evidence=SHIFT, **{**base, "model": "layer-broadcast.onnx"})
+    case("layer-broadcast", 2, "more than one entry along the batch axis", evidence=SHIFT, **{**base, "model": "layer-broadcast.onnx"})
     layer = lambda *out: helper.make_node("LayerNormalization", ["y", "s", "b"], list(out), "norm")  # noqa: E731
     for name, use, status in [("more", "n", 0), ("mean", "m", 2)]: # other outputs may be named, and not used
         save(f"layer-{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"], "dense"), layer("n", "m", "d"),
@@ -1320,9 +1320,29 @@ def operators():
                    node("Mul", ["y", "g"], ["z"]), node("MaxPool", ["z"], ["p"], kernel_shape=[2, 2]), node("Relu", ["p"], ["out"])],
                   [2, 4, 4], 2, dict(w=dyadic(3, 2, 2, 2), b=dyadic(3)), 17),
     }
+    moved = lambda: {  # noqa: E731
+        # The batch on other axes, merged with heads, and back.
+        "batches": ([node("MatMul", ["x", "w"], ["y"]), constant("s", ints(0, 0, 2, 2)), node("Reshape", ["y", "s"], ["h"]),
+                     node("Transpose", ["h"], ["t"], perm=[2, 0, 1, 3]), constant("m", ints(-1, 3, 2)),
+                     node("Reshape", ["t", "m"], ["r"]), node("Transpose", ["r"], ["u"], perm=[0, 2, 1]),
+                     node("MatMul", ["r", "u"], ["a"]), node("Relu", ["a"], ["b"]), node("MatMul", ["b", "r"], ["c"]),
+                     constant("n", ints(2, -1, 3, 2)), node("Reshape", ["c", "n"], ["d"]),
+                     node("Transpose", ["d"], ["e"], perm=[1, 2, 0, 3]), constant("o", ints(0, 0, -1)),
+                     node("Reshape", ["e", "o"], ["out"])],
+                    [3, 2], 2, dict(w=np.sign(dyadic(2, 4))), 17),
+        "parts": ([node("Mul", ["x", "w"], ["y"]), node("Split", ["y"], ["p", "q"], axis=2, num_outputs=2),
+                   constant("g", ints(-1, 0, 0)), node("Gather", ["p", "g"], ["a"], axis=1), constant("one", numpy_helper.from_array(
+                       np.int64(1))), node("Gather", ["q", "one"], ["b"], axis=1), constant("st", ints(1)), constant("en", ints(100)),
+                   constant("ax", ints(-1)), node("Slice", ["x", "st", "en", "ax", "two"], ["c"]), node("Gather", ["c", "one"], ["d"], axis=2),
+                   node("Unsqueeze", ["b", "st"], ["e"]), node("Add", ["a", "e"], ["f"]), node("Flatten", ["f"], ["i"]),
+                   node("Concat", ["i", "d"], ["k"], axis=1), node("Mul", ["k", "v"], ["out"])],
+                  [3, 6], 2, dict(w=dyadic(3, 6), v=dyadic(12)), 18),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
-                                                                  later(gated)):
+                                                                  later(gated), later(moved)):
+        if name == "parts":
+            nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
             nodes.insert(0, nodes.pop(5))  # the constant goes before its use
         rows = name.endswith("-rows")
@@ -1860,6 +1880,9 @@ def refusals():
     def ints(*values):
         return node("Constant", [], ["i"], value=numpy_helper.from_array(np.array(values, np.int64)))
 
+    def axes_of(name, *values):
+        return node("Constant", [], [name], value=numpy_helper.from_array(np.array(values, np.int64)))
+
     def models():
         def one(reason, op, inputs=("x",), before=(), opset=17, **attributes):
             return reason, [*before, node(op, list(inputs), ["out"], **attributes)], opset
@@ -1870,29 +1893,30 @@ def refusals():
         yield one("its input must be an activation", "Softmax", ["w"])
         yield one("its input must be an activation", "Relu", ["w"])
         yield one("its input must be an activation", "Tanh", ["w"])
-        yield one("the axis must be 1", "Flatten", axis=2)
-        yield one("the axis must be 1", "Flatten", axis=0)
+        yield one("has not the batch on its first axis", "Flatten", axis=2)
+        yield one("has not the batch on its first axis", "Flatten", axis=0)
         yield one("not a shape", "Reshape", ["x", "i"], [ints(0, 8)], allowzero=1)
         for shape in [(0, -2), (0, -1, -1), (0, 2, 4, 0), (0, 2, 4, 1, 0)]:
             yield one("not a shape", "Reshape", ["x", "i"], [ints(*shape)])
         for shape in [(0, 7), (0, 2, 2), (0, 3, -1)]:
             yield one("the shapes hold different numbers of entries", "Reshape", ["x", "i"], [ints(*shape)])
         for shape in [(16,), (4, 4), (-1,), ()]:
-            yield one("the batch axis does not stay first, or samples are mixed", "Reshape", ["x", "i"], [ints(*shape)])
+            yield one("the shapes hold different numbers of entries" if shape == () else "has not the batch on its first axis",
+                      "Reshape", ["x", "i"], [ints(*shape)])
         yield one("a constant list of integers is missing", "Reshape", ["x", "w"])
         yield one("a constant list of integers is missing", "Reshape", ["x", "x"])
         yield one("perm does not fit", "Transpose", perm=[0, 1])
         for perm in [[1, 0, 2], [0, 1, 1], [0, 1, 3], [0, -1, 1], [0, 0, 1]]:
-            yield one("perm is no permutation, or moves the batch axis", "Transpose", perm=perm)
-        yield one("perm is no permutation, or moves the batch axis", "Transpose")
+            yield one("has not the batch on its first axis" if perm[0] == 1 else "perm is no permutation", "Transpose", perm=perm)
+        yield one("has not the batch on its first axis", "Transpose")
         yield one("an axis twice, or not of size 1", "Squeeze", ["x", "i"], [ints(1)])
         yield one("an axis twice, or not of size 1", "Unsqueeze", ["x", "i"], [ints(1, 1)])
         yield one("an axis is the batch's", "Squeeze", ["x", "i"], [ints(0)])
-        yield one("an axis is the batch's", "Unsqueeze", ["x", "i"], [ints(0)])
+        yield one("has not the batch on its first axis", "Unsqueeze", ["x", "i"], [ints(0)])
         yield one("more axes than supported", "Unsqueeze", ["x", "i"], [ints(*range(1, 7))])
         yield one("an axis is out of range", "Unsqueeze", ["x", "i"], [ints(4)])
         yield one(fit, "Add", ["x", "s"])
-        yield one("the batch axis does not stay first", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
+        yield one("has not the batch on its first axis", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
             np.ones((1, 1, 1, 1), np.float32)))])
         yield one("an operand must be an activation, and a divisor a constant", "Add", ["s", "b"])
         yield one("an operand must be an activation, and a divisor a constant", "Div", ["one", "x"])
@@ -1911,7 +1935,7 @@ def refusals():
         yield one(fit, "MatMul", ["x", "s"])
         yield one(mixed, "MatMul", ["v", "f"], flat)
         yield one(mixed, "MatMul", ["v", "p"], [node("ReduceMean", ["x"], ["p"], axes=[1, 2], keepdims=0)])
-        yield one("the batch axis does not stay first", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
+        yield one("more than one entry along the batch axis", "Gemm", ["g", "w", "k"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
         yield one("or it is not a constant", "Gemm", ["g", "w", "g"], [node("ReduceMean", ["x"], ["g"], axes=[1], keepdims=0)])
         for low, high in [("one", "zero"), ("one", "one")]:
             yield one("the lower bound must be less than the upper", "Clip", ["x", low, high])
@@ -2022,8 +2046,34 @@ def refusals():
                       "Pow", ["x", exponent])
         yield one("is used in two ways", "Pow", ["y", "one"], [node("Mul", ["x", "one"], ["y"])])
         yield one(fit, "Mul", ["x", "p"], [node("Transpose", ["x"], ["p"], perm=[0, 2, 1])])
+        # the batch elsewhere; parts of an axis
+        turned = [node("Transpose", ["x"], ["t"], perm=[1, 0, 2])]
+        other = "the batch on another axis than the first, or merged with others"
+        yield one(other, "PRelu", ["t", "one"], turned)
+        yield one(other, "ReduceMean", ["t"], turned, axes=[2])
+        yield one(other, "Concat", ["t", "t"], turned, axis=2)
+        yield one("the inputs have the batch on different axes", "Add", ["t", "x"], turned)
+        yield one(mixed, "Softmax", ["t"], turned, axis=1)
+        yield one("or the batch axis would be mixed", "MatMul", ["v", "t"], turned)
+        yield one(mixed, "Gather", ["x", "i"], [ints(0)], axis=0)
+        yield one("an index is out of range", "Gather", ["x", "i"], [ints(-5)], axis=2)
+        yield one("the indices are no constant integers", "Gather", ["x", "x"], axis=2)
+        yield one("more axes than supported, or no entries", "Gather", ["x", "i"], [ints()], axis=2)
+        for lists in [((0,), (1,), (0,)), ((0, 0), (1, 1), (1, 2)), ((0,), (1, 1), (1,))]:
+            yield one(mixed if lists[2] == (0,) else "two axes are cut" if len(lists[0]) == 2 else
+                      "starts, ends, axes and steps are not of one length", "Slice", ["x", "f", "u", "a"],
+                      [node("Constant", [], [k], value=numpy_helper.from_array(np.array(v, np.int64)))
+                       for k, v in zip("fua", lists)])
+        yield one("a step is not positive", "Slice", ["x", "i", "j", "j", "k2"],
+                  [ints(0), axes_of("j", 1), axes_of("k2", -1)])
+        yield one("more axes than supported, or no entries", "Slice", ["x", "i", "i", "j"], [ints(1), axes_of("j", 1)])
+        yield "the parts do not fit the axis", [ints(1, 2), node("Split", ["x", "i"], ["out", "o2"], axis=1)], 17
+        yield "not a part for each output", [ints(1), node("Split", ["x", "i"], ["out", "o2"], axis=1)], 17
+        yield "the parts are not equal", [node("Split", ["x"], ["out", "o2", "o3"], axis=2)], 17
+        yield "num_outputs is not the number of outputs", [node("Split", ["x"], ["out", "o2"], axis=2, num_outputs=3)], 18
+        yield mixed, [node("Split", ["x"], ["out"], axis=0, num_outputs=1)], 18
         yield one(mixed, "MatMul", ["g", "f"], [*flat, node("ReduceMean", ["f"], ["g"], axes=[1])])
-        yield one("the batch axis does not stay first", "MatMul", ["p", "x"], [node("ReduceMean", ["x"], ["p"], axes=[2], keepdims=0)])
+        yield one("the inputs have the batch on different axes", "MatMul", ["p", "x"], [node("ReduceMean", ["x"], ["p"], axes=[2], keepdims=0)])
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"

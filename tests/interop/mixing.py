@@ -54,11 +54,12 @@ class Chain:
                 continue
             infos = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(values[n].dtype), None)
                      for n in dict.fromkeys(node.input)]
-            out = helper.make_tensor_value_info(node.output[0], TensorProto.FLOAT, None)
-            model = helper.make_model(helper.make_graph([node], "g", infos, [out]),
+            outs = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in node.output]
+            model = helper.make_model(helper.make_graph([node], "g", infos, outs),
                                       opset_imports=[helper.make_opsetid("", self.opset)])
             try:
-                values[node.output[0]] = ReferenceEvaluator(model).run(None, {n: values[n] for n in node.input})[0]
+                results = ReferenceEvaluator(model).run(None, {n: values[n] for n in node.input})
+                values.update(zip(node.output, results))
             except Exception:  # whatever NumPy says of shapes that do not fit
                 return None
         return values[self.last]
@@ -78,7 +79,7 @@ def grow(chain, rng, shape, batch):
     lists = chain.opset >= 13
     numbers = lambda *of: (rng.integers(-4, 5, of) / 4).astype(np.float32)  # noqa: E731
     op = pick("Reshape", "Reshape", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose", "ReduceMean", "Concat", "Pad",
-              "Softmax", "Add", "Mul", "MatMul", "Gemm")
+              "Softmax", "Add", "Mul", "MatMul", "Gemm", "Gather", "Slice", "Split", "Scores", "Times", "Transpose")
     if op == "Reshape":
         entries = [int(pick(0, -1, 1, 1, batch, 2, *shape, int(np.prod(shape[1:])))) for _ in range(rng.integers(1, 4))]
         chain.then(op, after=[chain.constant(np.array(entries, np.int64))])
@@ -107,6 +108,25 @@ def grow(chain, rng, shape, batch):
         chain.then(op, after=[chain.constant(np.array(pads, np.int64))])
     elif op == "Softmax":
         chain.then(op, axis=axis % rank)
+    elif op == "Gather":
+        index = pick(0, -1, [0], [0, -1], [[0, 0]])
+        chain.then(op, after=[chain.constant(np.array(index, np.int64))], axis=axis)
+    elif op == "Slice":
+        ends = [[int(pick(0, 0, 1))], [int(pick(1, 2, batch, 100, -1))], [axis], [int(pick(1, 1, 2))]]
+        chain.then(op, after=[chain.constant(np.array(e, np.int64)) for e in ends])
+    elif op == "Split":
+        if chain.opset < 18 or shape[axis] < 2:
+            return
+        chain.then(op, axis=axis, num_outputs=2)
+        chain.nodes[-1].output.append(chain.last + "b")
+    elif op == "Scores":  # a product of matrices, of the value and its transpose
+        before = chain.last
+        chain.then("Transpose", perm=[int(p) for p in pick([*range(rank - 2), rank - 1, rank - 2], rng.permutation(rank))])
+        chain.then("MatMul", **{pick("before", "after"): [before]})
+    elif op == "Times":
+        before = chain.last
+        chain.then("Tanh")
+        chain.then("Mul", after=[before])
     elif op in ("Add", "Mul"):
         dims = pick(shape, shape[1:], (1, *shape[1:]), (batch,), (batch, *[1] * (rank - 1)), (1, *shape))
         name = chain.constant(numbers(*dims))
@@ -126,7 +146,7 @@ def grow(chain, rng, shape, batch):
 def draw_chain(rng, shape, batch):
     chain = Chain(int(rng.choice([11, 13, 18])))
     whole = (batch, *shape)
-    for _ in range(rng.integers(1, 4)):
+    for _ in range(rng.integers(1, 6)):
         grow(chain, rng, whole, batch)
         out = chain.run(np.zeros((batch, *shape), np.float32))
         if out is None or out.ndim == 0 or out.size == 0 or max(out.shape) > MANY:
@@ -210,5 +230,5 @@ def check_mixing(report, clarke, checker, folder):
         if wrong is not None:
             report.check(False, f"{ops}, opset {chain.opset}, ({declared}, {shape}), {batch} samples", wrong)
             return
-    report.check(counts["accepted"] > ROUNDS / 5 and counts["mixed"] > ROUNDS / 5,
+    report.check(counts["accepted"] > ROUNDS / 7 and counts["mixed"] > ROUNDS / 5,
                  f"{ROUNDS} models that may mix samples: {counts}", "too few of a kind")

@@ -138,6 +138,7 @@ END_TEST
 /* The activation is (batch, 2, 3, 4); a constant of shape (3, 1) goes along its axis of 3. */
 START_TEST(constants_are_broadcast)
 {
+  clarke_batch_axis batch;
   static size_t in[] = {0, 2};
   size_t rank, dims[CLARKE_MAX_RANK], *map0, *map1;
 
@@ -145,13 +146,13 @@ START_TEST(constants_are_broadcast)
   low.n_in = 2;
   g.values[2].rank = 2;
   g.values[2].dims[1] = 1;
-  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &error), CLARKE_OK);
+  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &batch, &error), CLARKE_OK);
   ck_assert(rank == 3 && dims[0] == 2 && dims[1] == 3 && dims[2] == 4 && map0 == NULL);
   for (size_t f = 0; f < 24; f++)
     ck_assert_uint_eq(map1[f], f / 4 % 3);
   free(map1);
   g.values[2].rank = 1; /* (3) beside an axis of 4 */
-  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_broadcast(&low, &rank, dims, &map0, &map1, &batch, &error), CLARKE_EINPUT);
   ck_assert(clarke_lower_affordable(&g, 0) && !clarke_lower_affordable(&g, SIZE_MAX));
 }
 END_TEST
