@@ -89,6 +89,31 @@ lower_relu(builder *b)
     operand(b, s, f, &slope, f);
 }
 
+/* Pow of exponent 2. Huber: x^2 / 2 between -delta and delta, delta |x| - delta^2 / 2 beyond. */
+void
+lower_square(builder *b)
+{
+  const value *v = &b->in[1];
+  step *s = add_function(b, PIECEWISE, &b->in[0]);
+  need(v->constant != NULL && v->constant->real && v->count == 1, "its second input must be a constant number");
+  v->constant->number = true;
+  const rational *q = &v->constant->value[v->map[0]];
+  bool power = b->op[0] == 'P';
+  need(power ? mpq_cmp_ui(q, 2, 1) == 0 : mpq_sgn(q) > 0, "an exponent that is not 2, or a delta that is not positive");
+  mpq_set_ui(&s->piece[!power][2], 1, power ? 1 : 2);
+  if (power)
+    return;
+  s->n_kinks = 2; /* no kinks: the slopes agree there */
+  mpq_neg(&s->at[0], q);
+  mpq_set(&s->at[1], q);
+  for (size_t i = 0; i < 2; i++) {
+    mpq_set(&s->piece[2 * i][1], &s->at[i]);
+    mpq_mul(&s->piece[2 * i][0], q, q);
+    mpq_mul(&s->piece[2 * i][0], &s->piece[2 * i][0], &s->piece[1][2]);
+    mpq_neg(&s->piece[2 * i][0], &s->piece[2 * i][0]);
+  }
+}
+
 /* Softmax, LogSoftmax. */
 void
 lower_softmax(builder *b)

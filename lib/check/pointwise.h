@@ -7,6 +7,7 @@
 void lower_clip(builder *b);
 void lower_hard(builder *b);    /* HardSigmoid, HardSwish */
 void lower_relu(builder *b);    /* Abs, LeakyRelu, PRelu, Relu */
+void lower_square(builder *b);  /* Huber, Pow */
 void lower_softmax(builder *b); /* LogSoftmax, Softmax */
 void lower_sigmoid(builder *b); /* Sigmoid, Tanh */
 

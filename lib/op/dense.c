@@ -84,19 +84,23 @@ lower_matmul(clarke_lowering *low, clarke_error *err)
                              : clarke_lower_done_signed(low, step->out, low->graph->values[low->in[w]].negated, err);
 }
 
-/* The map of a bias of shape (outer), (1, outer), (1), (1, 1) or () onto outer features. */
+/* The map of a bias of shape (outer), (1, outer), (1), (1, 1) or () onto `count` features, outer of them in a row. */
 static clarke_status
-bias_map(const clarke_lowering *low, size_t outer, size_t **map, clarke_error *err)
+bias_map(const clarke_lowering *low, size_t outer, size_t count, size_t **map, clarke_error *err)
 {
   const clarke_value *b = clarke_lower_value(low, 2);
 
   *map = NULL;
   if (b->rank > 2 || (b->count != outer && b->count != 1) || (b->rank == 2 && b->dims[0] != 1))
     return clarke_lower_fail(low, err, "a bias of %zu entries for %zu outputs", b->count, outer);
-  if (b->count == outer)
+  if (b->count == count)
     return CLARKE_OK;
-  *map = calloc(outer, sizeof **map);
-  return *map != NULL ? CLARKE_OK : clarke_no_memory(err);
+  *map = malloc((count + 1) * sizeof **map);
+  if (*map == NULL)
+    return clarke_no_memory(err);
+  for (size_t f = 0; f < count; f++)
+    (*map)[f] = b->count == 1 ? 0 : f % outer;
+  return CLARKE_OK;
 }
 
 /* y = alpha (W x) + beta b, when it is more than W x. */
@@ -104,18 +108,20 @@ static clarke_status
 gemm_sum(clarke_lowering *low, size_t product, bool bias, double alpha, double beta,
          clarke_error *err)
 {
-  size_t outer = low->graph->values[product].count, dims[1] = {outer};
+  const clarke_value *made = &low->graph->values[product];
+  size_t rank = made->rank, outer = made->dims[rank - 1], count = made->count, dims[CLARKE_MAX_RANK];
   size_t *map = NULL;
   clarke_step *s;
   clarke_status status = CLARKE_OK;
 
+  memcpy(dims, made->dims, sizeof dims);
   if (bias)
     status = clarke_lower_weight(low, 2, err);
   if (bias && status == CLARKE_OK)
-    status = bias_map(low, outer, &map, err);
+    status = bias_map(low, outer, count, &map, err);
   if (status != CLARKE_OK)
     return status;
-  s = clarke_lower_step(low, CLARKE_SUM, bias ? 2 : 1, 1, dims, err);
+  s = clarke_lower_step(low, CLARKE_SUM, bias ? 2 : 1, rank, dims, err);
   if (s == NULL) {
     free(map);
     return err != NULL ? err->code : CLARKE_ENOMEM;
@@ -130,13 +136,33 @@ gemm_sum(clarke_lowering *low, size_t product, bool bias, double alpha, double b
   return clarke_lower_done(low, s->out, err);
 }
 
+/* The product of x, (batch, features), with the weight: the batch is the graph's axis of samples, or one of x's own. */
+static clarke_status
+gemm_product(clarke_lowering *low, clarke_step **step, clarke_error *err)
+{
+  bool transposed = clarke_lower_int(low, "transB", 0) == 0;
+  const clarke_value *x = clarke_lower_value(low, 0), *w = clarke_lower_value(low, 1);
+  size_t lead = low->graph->batched ? 0 : 1, dims[CLARKE_MAX_RANK];
+
+  if (clarke_lower_int(low, "transA", 0) != 0 || x->rank != 1 + lead || w->rank != 2)
+    return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
+                                       "and a weight of two axes");
+  clarke_dense shape = {.transposed = transposed, .blocks = lead == 1 ? x->dims[0] : 1, .repeat = 1,
+                        .inner = w->dims[transposed ? 0 : 1],
+                        .outer = w->dims[transposed ? 1 : 0]};
+  if (x->dims[lead] != shape.inner)
+    return clarke_lower_fail(low, err, "the input has %zu features, the weight takes %zu", x->dims[lead],
+                             shape.inner);
+  dims[0] = shape.blocks;
+  dims[lead] = shape.outer;
+  return dense(low, 0, 1, shape, 1 + lead, dims, step, err);
+}
+
 static clarke_status
 lower_gemm(clarke_lowering *low, clarke_error *err)
 {
-  bool transposed = clarke_lower_int(low, "transB", 0) == 0;
   double alpha = clarke_lower_float(low, "alpha", 1), beta = clarke_lower_float(low, "beta", 1);
   bool bias = clarke_lower_has(low, 2); /* a parameter, whatever beta */
-  const clarke_value *x, *w;
   clarke_step *step;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
@@ -144,21 +170,9 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
     status = clarke_lower_weight(low, 1, err);
   if (status != CLARKE_OK)
     return status;
-  x = clarke_lower_value(low, 0);
-  w = clarke_lower_value(low, 1);
-  alpha = w->negated ? -alpha : alpha;
+  alpha = clarke_lower_value(low, 1)->negated ? -alpha : alpha;
   beta = bias && clarke_lower_value(low, 2)->negated ? -beta : beta;
-  if (clarke_lower_int(low, "transA", 0) != 0 || !low->graph->batched || x->rank != 1 ||
-      w->rank != 2)
-    return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
-                                       "and a weight of two axes");
-  clarke_dense shape = {.transposed = transposed, .blocks = 1, .repeat = 1,
-                        .inner = w->dims[transposed ? 0 : 1],
-                        .outer = w->dims[transposed ? 1 : 0]};
-  if (x->count != shape.inner)
-    return clarke_lower_fail(low, err, "the input has %zu features, the weight takes %zu", x->count,
-                             shape.inner);
-  status = dense(low, 0, 1, shape, 1, &shape.outer, &step, err);
+  status = gemm_product(low, &step, err);
   if (status != CLARKE_OK)
     return status;
   return bias || alpha != 1 ? gemm_sum(low, step->out, bias, alpha, beta, err)
