@@ -1,5 +1,6 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
 import hashlib
+import inspect
 import json
 import math
 import os
@@ -69,6 +70,18 @@ def optimizer_entry(optimizer):
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
 
 
+def tensors_in(tree, name=""):
+    """(name, tensor) of arguments: of x=(a, b) x_0 and x_1."""
+    if isinstance(tree, torch.Tensor):
+        yield name, tree
+    elif isinstance(tree, dict):
+        for key, item in tree.items():
+            yield from tensors_in(item, f"{name}_{key}" if name else str(key))
+    elif isinstance(tree, (list, tuple)):
+        for i, item in enumerate(tree):
+            yield from tensors_in(item, f"{name}_{i}")
+
+
 class record:
     """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
 
@@ -81,7 +94,7 @@ class record:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append = append
         self.trace = Trace()
-        self.given, self.gradients, self.autocast = [], None, None
+        self.given, self.gradients, self.autocast = None, None, None
 
     # ---- While the step runs
 
@@ -95,24 +108,33 @@ class record:
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
-        self.hooks = [hooks.register_module_forward_pre_hook(self.enter_module),
+        self.hooks = [model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True),
+                      hooks.register_module_forward_pre_hook(self.enter_module),
                       hooks.register_module_forward_hook(self.leave_module, always_call=True)]
         self.modes = [Functions(self.trace, self.after_backward), Dispatch(self.trace)]
         for mode in self.modes:
             mode.__enter__()
         return self
 
+    def enter_model(self, model, args, kwargs):
+        """What the model is called with, the first time, by the names that its forward has."""
+        if self.given is not None:
+            return
+        try:
+            bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            bound = {f"input_{i}": a for i, a in enumerate(args)} | kwargs
+        self.given = {name: t for name, t in tensors_in(bound)}
+        self.autocast = self.autocast_now()
+
     def enter_module(self, module, args):
-        if module is self.model and not self.given:
-            self.given = [t for t in args if isinstance(t, torch.Tensor)]
-            self.autocast = self.autocast_now()
         self.trace.modules.append(self.names.get(id(module), type(module).__name__))
 
     def leave_module(self, *_):
         self.trace.modules.pop()
 
     def autocast_now(self):
-        kind = self.given[0].device.type if self.given else "cpu"
+        kind = next(iter(self.given.values())).device.type if self.given else "cpu"
         return str(torch.get_autocast_dtype(kind)).removeprefix("torch.") if torch.is_autocast_enabled(kind) else None
 
     def after_backward(self):
@@ -132,8 +154,10 @@ class record:
     def write(self):
         if self.gradients is None:
             raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
-        given = [v for v in (self.trace.by_identity.get(id(t)) for t in self.given) if v is not None]
-        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given)
+        held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
+        given = [v for v in held.values() if v is not None]
+        names = {id(v): name for name, v in held.items()}
+        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
         kinks.check(nodes)
@@ -162,7 +186,7 @@ class record:
         with open(os.path.join(self.path, before["graph"]["file"]), "rb") as f:
             graphs.require_same(f.read(), model)
         for key in run.keys() - {"graph", "steps", "nodes"}:
-            if run[key] != before.get(key):
+            if run[key] != before.get(key, True if key == "batch_axis" else None):
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
@@ -179,7 +203,9 @@ class record:
     def batch(self, graph):
         import io
         out = io.BytesIO()
-        arrays = {"x": array(graph.x.tensor)} | ({"y": array(graph.y.tensor)} if graph.y is not None else {})
+        x = array(graph.x.tensor)
+        arrays = {"x": x[None] if graph.whole else x} | {name: array(t) for name, t in graph.given.items()}
+        arrays |= {"y": array(graph.y.tensor)} if graph.y is not None else {}
         np.savez(out, **arrays)
         return out.getvalue()
 
@@ -216,7 +242,7 @@ class record:
             "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
             "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
-            "graph": None, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
+            "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, n in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
