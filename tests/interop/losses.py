@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke.recorder import safetensors  # noqa: E402
+from clarke.files import safetensors  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
 failures, recorded = 0, 0
@@ -60,7 +60,7 @@ def tampered(run):
     tensors = {n: t.clone() for n, t in load_file(os.path.join(run, entry["file"])).items()}
     largest = max(tensors, key=lambda n: tensors[n].abs().max())
     tensors[largest].view(-1)[tensors[largest].abs().flatten().argmax()] *= 1 + 2.0 ** -6
-    data = safetensors(tensors)
+    data = b"".join(safetensors(tensors))
     with open(os.path.join(run, entry["file"]), "wb") as f:
         f.write(data)
     entry["sha256"] = hashlib.sha256(data).hexdigest()
@@ -249,6 +249,30 @@ def inputs(folder):
         lambda m: F.cross_entropy(m(X), Y, label_smoothing=0.1))
 
 
+def behind(folder):
+    """Steps that a thread writes while the training goes on, its batch and parameters changed in place."""
+    run, model, x = os.path.join(folder, "behind"), dense(3, nn.BatchNorm1d(8)), X.clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        with clarke.record(run, model, step=step, append=step > 0, optimizer=optimizer, light=step == 1, background=True):
+            F.cross_entropy(model(x), Y).backward()
+        optimizer.step()
+        x += 1
+    for step in range(3):
+        answer = clarke.audit(run, options=["--step", str(step)])
+        expect(answer.gradient["explained"] is True and answer.gradient["step"] == step, f"behind: {answer.gradient}")
+    optimizer.zero_grad()
+    again = clarke.record(run, model, step=1, append=True, background=True, optimizer=optimizer)
+    with again:
+        F.cross_entropy(model(x), Y).backward()
+    try:
+        again.wait()
+        expect(False, "behind: a number that is taken is not refused")
+    except clarke.Refused as why:
+        expect("has a step 1 already" in str(why), f"behind: {why}")
+
+
 def refusals(folder):
     tokens = torch.tensor([[0, 1, 2]])
     refused(folder, "row 0 is read, and as padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
@@ -262,7 +286,7 @@ def refusals(folder):
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        for check in (softmaxes, differences, at_kinks, regularized, inputs, refusals):
+        for check in (softmaxes, differences, at_kinks, regularized, inputs, behind, refusals):
             check(folder)
     print(f"{recorded} steps recorded; {failures} failures")
     sys.exit(failures > 0)

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke.recorder import safetensors  # noqa: E402
+from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
@@ -60,7 +60,8 @@ def ask(folder, name, model, step, verdict=None, explained=True, **options):
         description = json.load(f)
     if explained:
         ratios.setdefault(" ".join(description["dtypes"]), []).append(gradient["worst"])
-        expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
+        again = None if options.get("light") else {"loss_ulps": 0, "gradient_ulps": 0}
+        expect(description["steps"][0]["replay"] == again, f"{name}: {description['steps'][0]['replay']}")
     return answer, description
 
 
@@ -253,7 +254,7 @@ def threshold(folder):
             shutil.copytree(source, run)
             changed = {n: t.clone() for n, t in tensors.items()}
             changed[largest].view(-1)[place] *= 1 + 2.0 ** -power
-            data = safetensors(changed)
+            data = b"".join(safetensors(changed))
             with open(os.path.join(run, entry["file"]), "wb") as f:
                 f.write(data)
             sealed = json.loads(json.dumps(description))

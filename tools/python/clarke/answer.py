@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from .recorder import record
+from .recorder import record, settle
 
 
 class Failed(Exception):
@@ -46,6 +46,7 @@ def touched_by_module(run, report):
 
 
 def audit_run(run, options):
+    settle()
     with tempfile.TemporaryDirectory() as folder:
         proof = os.path.join(folder, "proof")
         done = subprocess.run([program(), "audit", os.path.join(run, ""), "--json", "--proof", proof, *options],

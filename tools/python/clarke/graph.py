@@ -3,6 +3,7 @@
 Initializers are the parameters, each once, and the statistics that a BatchNormalization reads. What depends neither on the
 input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant. What ONNX cannot say is refused by name.
 """
+import functools
 import itertools
 from dataclasses import dataclass, field
 
@@ -11,6 +12,7 @@ import torch
 from onnx import TensorProto, helper
 
 from . import losses  # noqa: F401  (their operators)
+from .files import raw
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
 from .trace import Value, values_in
@@ -24,16 +26,10 @@ ONNX_TYPE = {torch.float16: TensorProto.FLOAT16, torch.bfloat16: TensorProto.BFL
              torch.int8: TensorProto.INT8}
 
 
-def raw(t):
-    """The tensor's bytes, row-major."""
-    t = t.detach().cpu().clone(memory_format=torch.contiguous_format)
-    return t.reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
-
-
 def tensor_proto(name, t):
     if t.dtype not in ONNX_TYPE:
         raise Refused(f"{name}: a tensor of type {t.dtype}")
-    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), raw(t), raw=True)
+    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), bytes(raw(t)), raw=True)
 
 
 @dataclass
@@ -345,29 +341,40 @@ def port(name, t):
     return helper.make_tensor_value_info(name, ONNX_TYPE[t.dtype], list(t.shape))
 
 
-def model_bytes(graph, producer_version):
+def model_of(graph, producer_version):
     inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
     inputs += [port(name, t) for name, t in graph.given.items()]
     output = helper.make_tensor_value_info(graph.nodes[-1].output[0], TensorProto.FLOAT, [])
-    made = helper.make_graph(graph.nodes, "step", inputs, [output],
-                             [tensor_proto(name, t) for name, t in graph.initializers.items()])
+    made = helper.make_graph(graph.nodes, "step", inputs, [output])
     sets = [helper.make_opsetid("", OPSET)]
     if any(n.domain == DOMAIN for n in graph.nodes):
         sets.append(helper.make_opsetid(DOMAIN, 1))
     model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
     model.ir_version = IR_VERSION
+    return model
+
+
+def model_bytes(graph, producer_version):
+    model = model_of(graph, producer_version)
+    model.graph.initializer.extend(tensor_proto(name, t) for name, t in graph.initializers.items())
     return model.SerializeToString()
 
 
-def require_same(before, now):
-    """Two models' bytes: are the graphs one but for the initializers' numbers and the lines that nodes come from?"""
-    seen = []
-    for data in (before, now):
-        graph = onnx.load_from_string(data).graph
-        for node in graph.node:
-            del node.metadata_props[:]
-        seen.append([[part.SerializeToString(deterministic=True) for part in parts]
-                     for parts in (graph.node, graph.input, graph.output)]
-                    + [[(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]])
-    if seen[0] != seen[1]:
+def bare(graph):
+    """A graph's nodes and ports, without the lines that they come from."""
+    for node in graph.node:
+        del node.metadata_props[:]
+    return [[part.SerializeToString(deterministic=True) for part in parts] for parts in (graph.node, graph.input, graph.output)]
+
+
+@functools.lru_cache(maxsize=4)
+def bare_of(data):
+    graph = onnx.load_from_string(data).graph
+    return bare(graph), [(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]
+
+
+def require_same(before, graph):
+    """A model's bytes and a graph: are they one but for the initializers' numbers?"""
+    now = [(name, ONNX_TYPE[t.dtype], tuple(t.shape)) for name, t in graph.initializers.items()]
+    if bare_of(before) != (bare(model_of(graph, "").graph), now):
         raise Refused("the step's graph is not that of the folder: another folder is needed")
