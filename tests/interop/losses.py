@@ -273,6 +273,40 @@ def behind(folder):
         expect("has a step 1 already" in str(why), f"behind: {why}")
 
 
+def ways(folder):
+    """Losses that are scaled, types, autocast, one line."""
+    def smooth(m):
+        return F.cross_entropy(m(X), Y, label_smoothing=0.1)
+
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    run, model = os.path.join(folder, "scaled"), dense(3, nn.Dropout(0.5))
+    optimizer = torch.optim.AdamW(model.parameters())
+    with clarke.record(run, model, optimizer=optimizer):
+        scaler.scale(smooth(model) / 3).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+    answer = clarke.audit(run)
+    with open(os.path.join(run, "run.json")) as f:
+        step = json.load(f)["steps"][0]
+    expect(answer.gradient["explained"] is True and step["loss_scale"] == "1024/3" and step["optimizer"]["name"] == "AdamW", f"scaled: {answer.gradient} {step}")
+    double = dense(3, nn.Dropout(0.5)).double()
+    ask(folder, "double", double, lambda m: F.huber_loss(m(X.double()), T.double()) + 0.1 * sum(p.abs().sum() for p in m.parameters()))
+
+    def cast(m):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return smooth(m)
+    run, model = os.path.join(folder, "autocast"), dense(3, nn.Dropout(0.5))
+    with clarke.record(run, model):
+        cast(model).backward()
+    answer = clarke.audit(run)
+    expect(answer.gradient["explained"] is not False and answer.verdict == "in-bouligand", f"autocast: {answer.gradient}")
+    answer = clarke.audit(Two(), (X, T), Y, lambda o, y: F.cross_entropy(o, y, ignore_index=1))
+    expect(answer.in_clarke and answer.gradient["explained"] is True, f"audit(model, (x, x2), y, loss): {answer.verdict}")
+    answer = clarke.audit(Two(), {"left": X, "right": T}, Y, F.cross_entropy)
+    expect(answer.in_clarke and answer.gradient["explained"] is True, f"audit(model, {{name: x}}, y, loss): {answer.verdict}")
+
+
 def refusals(folder):
     tokens = torch.tensor([[0, 1, 2]])
     refused(folder, "row 0 is read, and as padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
@@ -280,13 +314,17 @@ def refusals(folder):
     refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).norm())
     refused(folder, "a power that is not the square", dense(), lambda m: (m(X) ** 3).sum())
     refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())
+    refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
+    refused(folder, "cannot be written into the graph", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
+    refused(folder, "cannot be written into the graph", dense(), lambda m: (lambda o: o.masked_fill(o < 0, 0).sum())(m(X)))
+    refused(folder, "detached", dense(), lambda m: F.mse_loss(m(X), m(X + 1).detach()))
     refused(folder, "every label is ignored", dense(), lambda m: F.cross_entropy(m(X), torch.full((6,), -100)))
 
 
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        for check in (softmaxes, differences, at_kinks, regularized, inputs, behind, refusals):
+        for check in (softmaxes, differences, at_kinks, regularized, inputs, behind, ways, refusals):
             check(folder)
     print(f"{recorded} steps recorded; {failures} failures")
     sys.exit(failures > 0)

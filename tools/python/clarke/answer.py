@@ -60,6 +60,7 @@ def audit_run(run, options):
 
 def audit(what, x=None, y=None, loss=None, *, options=()):
     """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
+    A tuple x is the model's arguments, a dictionary its named ones.
 
     Parameters keep their gradients; buffers get what the step gives them."""
     if isinstance(what, (str, os.PathLike)):
@@ -70,7 +71,7 @@ def audit(what, x=None, y=None, loss=None, *, options=()):
             for p in kept:
                 p.grad = None
             with record(run, what, light=True):
-                out = what(x)
+                out = what(**x) if isinstance(x, dict) else what(*x) if isinstance(x, tuple) else what(x)
                 (out.sum() if loss is None else loss(out, y)).backward()
         finally:
             for p, g in kept.items():

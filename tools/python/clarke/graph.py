@@ -73,6 +73,10 @@ class Graph:
         node = self.current
         if op not in MOVES and not self.active.intersection(inputs):
             inputs = [self.lifted(inputs[0])] + inputs[1:]
+        if op == "Gather" and not self.whole:
+            self.refuse("rows of a table: no function of a sample")
+        if op in PRODUCTS and len(self.active.intersection(inputs[:2])) == 2:
+            self.refuse("a product, or quotient, of two activations")
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
@@ -200,8 +204,8 @@ def strip_scale(loss):
             if loss.node.name.startswith("div"):
                 break
         number = b if isinstance(b, (int, float)) else b.tensor.item() if b.tensor.numel() == 1 and not b.requires_grad else None
-        if number is None or not isinstance(a, Value) or a.tensor.numel() != 1:
-            break
+        if number is None or not isinstance(a, Value) or a.tensor.numel() != 1 or (isinstance(b, Value) and depends(b, ())):
+            break  # a number that depends on parameters, by a comparison say, is none
         factors.append((float(number), loss.node.name.startswith("div")))
         loss = a
     return loss, factors
@@ -250,6 +254,7 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
           "new_empty"}
 
 
+PRODUCTS = {"Mul", "Div", "MatMul", "Gemm"}  # one of whose operands is a constant
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.

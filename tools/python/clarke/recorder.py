@@ -138,6 +138,7 @@ class record:
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
         run = self.description(graph, loss, factors)
+        self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         batch = self.batch(graph, copied=self.background)
         if not self.background:
