@@ -119,6 +119,7 @@ X = torch.tensor([[1.0, -2, 0.5, 3], [0.25, 1, -1, 2], [-3, 0.5, 1.5, 1], [2, 2,
 Y, OTHER = torch.tensor([0, 1, 2, 1, 0, 2]), torch.tensor([2, 2, 1, 0, 0, 1])
 IGNORED, IGNORED_TOO = torch.tensor([0, 1, -100, 1, 0, 2]), torch.tensor([-100, 1, -100, 1, 2, 2])
 T = torch.tensor([[0.5, -1, 2], [1, 0.25, -3], [0.1, 0.2, 0.3], [-2, 4, 0.5], [1, 1, -1], [0.7, -0.6, 0.5]])
+POINTS = torch.tensor([[1.0, 0], [1, 0]])
 W, P = torch.tensor([0.1, 2.0, 0.7]), torch.tensor([1.0, 2.0, 4.0])
 
 
@@ -204,6 +205,23 @@ def regularized(folder):
         (half(torch.ones(1, 1)).sum() - 0.5 * half.w.abs().sum()).backward()
     answer = clarke.audit(run)
     expect(answer.verdict == "not-in-clarke" and verified(run, answer) and half.w.grad.item() == 0, f"half: {answer.verdict}")
+
+
+def separated(folder):
+    """AD is wrong, and the separator is of two parameters, whose names have another order than their uses."""
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.c = nn.Parameter(torch.tensor([-1.0, 0])), nn.Parameter(torch.tensor([1.0, 0]))
+
+        def forward(self, x):
+            return F.relu(x * self.w + self.c)
+
+    run, model = os.path.join(folder, "separated"), Shifted()
+    with clarke.record(run, model):
+        (model(POINTS).sum() + F.relu(model.w).sum() - F.relu(-model.c).sum()).backward()
+    answer = clarke.audit(run)
+    expect(answer.verdict == "not-in-clarke" and verified(run, answer), f"separated: {answer.verdict}")
 
 
 class Two(nn.Module):
@@ -324,7 +342,7 @@ def refusals(folder):
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        for check in (softmaxes, differences, at_kinks, regularized, inputs, behind, ways, refusals):
+        for check in (softmaxes, differences, at_kinks, regularized, separated, inputs, behind, ways, refusals):
             check(folder)
     print(f"{recorded} steps recorded; {failures} failures")
     sys.exit(failures > 0)
