@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
   network *net;
   const model *m;
+  const tensor *x; /* the batch's */
   const node *node;
   const char *op;
   size_t place, n_values;

@@ -21,7 +21,7 @@ formula_verdict_known(const char *verdict)
 static tensor
 opposite_directions(size_t n)
 {
-  tensor x = {.name = copy_text("d", 1), .type = FLOAT, .rank = 2, .dims = {2, n}, .count = 2 * n, .real = true};
+  tensor x = {.name = copy_text("x", 1), .type = FLOAT, .rank = 2, .dims = {2, n}, .count = 2 * n, .real = true};
   x.value = rationals(2 * n);
   next_line("d");
   for (size_t i = 0; i < n; i++) {
@@ -39,7 +39,8 @@ check_opposite(const model *m, size_t n)
   static point p = {.net = &net};
   RATIONAL(sum);
   tensor x = opposite_directions(n);
-  network_build(&net, m, &x);
+  const arrays given = {&x, 1, &x, NULL};
+  network_build(&net, m, &given);
   p.x = &x;
   require(net.batch == 2 && net.n_outputs == 1, "the model has not one output of two samples");
   point_evaluate(&p);

@@ -129,7 +129,66 @@ lower_negation(builder *b)
     s->factors[f].coef = &minus_one;
 }
 
-/* GlobalAveragePool, over all axes but two; ReduceMean. */
+/* A constant's entry as an activation's: a term without an x. */
+static void
+lift_entry(builder *b, step *s, size_t f, const value *v, size_t i)
+{
+  factor *t = operand(b, s, f, v, i);
+  if (v->negated)
+    t->coef = &minus_one;
+}
+
+static void
+check_lifted(const builder *b)
+{
+  need(!b->net->batched && b->net->batch == 1 && b->in[0].constant != NULL,
+       "not a constant in a single run of a model without a batch axis");
+}
+
+void
+lower_lift(builder *b)
+{
+  const value *v = &b->in[0];
+  check_lifted(b);
+  step *s = add_step(b, LINEAR, 1, v->rank, v->dims);
+  for (size_t f = 0; f < s->n; f++)
+    lift_entry(b, s, f, v, f);
+}
+
+/* Place i along an axis of `size` entries: of a constant of integers, or of the input's own. */
+static size_t
+place_of(const builder *b, size_t i, size_t size)
+{
+  const value *at = &b->in[1];
+  const tensor *t = at->constant != NULL ? at->constant : b->x;
+  need(at->constant != NULL || at->step == 0, "the places are not the input's own");
+  long place = whole_entry(b, t, at->map[i]);
+  need(place < (long)size && place >= -(long)size, "a place is out of range");
+  return (size_t)(place < 0 ? place + (long)size : place);
+}
+
+/* (before, size, after) becomes (before, the places' shape, after). */
+void
+lower_rows(builder *b)
+{
+  const value *v = &b->in[0], *at = &b->in[1];
+  size_t axis = axis_of(b, whole_attribute(b, "axis", 0), v->rank), dims[MAX_RANK], n = 0;
+  check_lifted(b);
+  need(v->rank - 1 + at->rank <= MAX_RANK, "more axes than supported");
+  for (size_t i = 0; i < axis; i++)
+    dims[n++] = v->dims[i];
+  for (size_t i = 0; i < at->rank; i++)
+    dims[n++] = at->dims[i];
+  for (size_t i = axis + 1; i < v->rank; i++)
+    dims[n++] = v->dims[i];
+  size_t after = product(v->dims + axis + 1, v->rank - axis - 1), size = v->dims[axis];
+  step *s = add_step(b, LINEAR, 1, n, dims);
+  for (size_t f = 0; f < s->n; f++)
+    lift_entry(b, s, f, v,
+               (f / after / at->count * size + place_of(b, f / after % at->count, size)) * after + f % after);
+}
+
+/* GlobalAveragePool, over all axes but two; ReduceMean; ReduceSum, the same with shares of 1. */
 void
 lower_mean(builder *b)
 {
@@ -160,7 +219,7 @@ lower_mean(builder *b)
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
   rational *share = rationals(1);
-  mpq_set_ui(share, 1, s->width);
+  mpq_set_ui(share, 1, b->op[6] == 'S' ? 1 : s->width);
   for (size_t i = 0; i < s->n * s->width; i++)
     operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
 }

@@ -235,8 +235,8 @@ locate(point *p, size_t s, size_t e)
       continue;
     piece_slope(p, st, e, j, &left);
     piece_slope(p, st, e, j + 1, &right);
-    if (mpq_equal(&left.lo, &right.lo))
-      return j;
+    if (mpq_equal(&left.lo, &right.lo)) /* a parabola is on no side affine */
+      return mpq_sgn(&st->piece[j][2]) == 0 && mpq_sgn(&st->piece[j + 1][2]) != 0 ? j + 1 : j;
     touch new = {s, e, j, x.step, 1, allocate(1, sizeof(size_t)), NULL, 0, 0, left.lo, right.lo};
     *new.at = entry_of(p, x, e);
     touch_add(p, new);

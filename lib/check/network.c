@@ -54,10 +54,12 @@ static const struct {
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
     {"HardSwish", lower_hard, 14, 1, 1, 1, 2, ""},
+    {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
     {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
     {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"Lift", lower_lift, 7, 1, 1, 1, 0, ""},
     {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
@@ -74,6 +76,8 @@ static const struct {
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
     {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceSum", lower_mean, 13, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"Relu", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
     {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
@@ -109,6 +113,8 @@ network_operator(size_t i, size_t *kinks)
   return NULL;
 }
 
+static const char *const own_operators[] = {"Clamp", "Huber", "Lift"};
+
 /* The node's form: of its operator's the last that is not newer than the model. */
 static size_t
 find_form(const builder *b)
@@ -118,7 +124,10 @@ find_form(const builder *b)
     if (strcmp(operators[f].name, b->node->op) == 0 && operators[f].since <= b->m->opset)
       found = f;
   need(found != NONE, "the operator is not supported, or newer than the model's operator set");
-  need(b->node->own == (strcmp(b->node->op, "Clamp") == 0), "the operator is of another domain");
+  bool own = false;
+  for (size_t i = 0; i < sizeof own_operators / sizeof *own_operators; i++)
+    own = own || strcmp(b->node->op, own_operators[i]) == 0;
+  need(b->node->own == own, "the operator is of another domain");
   return found;
 }
 
@@ -159,7 +168,7 @@ static void
 check_signs(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
-                     lower_reshape, lower_squeeze, lower_transpose);
+                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
@@ -214,6 +223,15 @@ lower_node(builder *b)
   define(b, n->out[0]);
 }
 
+static bool
+is_initializer(const model *m, const char *name)
+{
+  bool found = false;
+  for (size_t i = 0; i < m->n_tensors; i++)
+    found = found || strcmp(m->tensors[i]->name, name) == 0;
+  return found;
+}
+
 /* The batch axis rule of docs/operators.md. */
 static void
 read_input(builder *b, const port *p, const tensor *x)
@@ -255,11 +273,53 @@ const char *const readings[N_READINGS] = {
     [MINIBATCH] =
         "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's"};
 
-void
-network_build(network *net, const model *m, const tensor *x)
+/* An input beside the network's: a constant of a single run, which the batch has by its name. */
+static void
+read_constant(builder *b, const port *p, const arrays *given)
 {
-  builder b = {.net = net, .m = m};
+  tensor *t = NULL;
+  for (size_t i = 0; i < given->n; i++)
+    if (strcmp(given->array[i].name, p->name) == 0)
+      t = &given->array[i];
+  expect(!b->net->batched && b->net->batch == 1,
+         "the model has more than one input, and a batch axis or several samples");
+  expect(t != NULL && p->shaped && p->rank == t->rank, "the batch has no array for input '%s'", p->name);
+  for (size_t i = 0; i < t->rank; i++)
+    expect(p->dims[i] == 0 || p->dims[i] == t->dims[i], "input '%s' has another shape than the batch's array", p->name);
+  put(b, t, 0, NULL, t->rank, t->dims);
+  define(b, p->name);
+  b->net->n_given++;
+}
+
+/* The inputs that are no initializers and not the loss's: the first is the network's. */
+static void
+read_inputs(builder *b, const arrays *given)
+{
+  const model *m = b->m;
   const port *input = NULL;
+  for (size_t i = 0; i < m->n_inputs; i++) {
+    const port *p = &m->inputs[i];
+    if (p == b->net->own.y || is_initializer(m, p->name))
+      continue;
+    if (input != NULL)
+      read_constant(b, p, given);
+    else
+      read_input(b, input = p, given->x);
+  }
+  expect(input != NULL, "the model has no input");
+  for (size_t i = 0; i < given->n; i++) {
+    const char *name = given->array[i].name;
+    bool known = strcmp(name, "x") == 0 || strcmp(name, "y") == 0;
+    for (size_t j = 0; j < m->n_inputs && !known; j++)
+      known = strcmp(name, m->inputs[j].name) == 0 && &m->inputs[j] != input && !is_initializer(m, name);
+    expect(known, "the batch holds '%s', which no further input is named by", name);
+  }
+}
+
+void
+network_build(network *net, const model *m, const arrays *given)
+{
+  builder b = {.net = net, .m = m, .x = given->x};
   within(LIMIT_NODES, m->n_nodes, "a network of %zu nodes", m->n_nodes);
   *net = (network){.tensors = m->tensors, .n_tensors = m->n_tensors};
   for (size_t i = 0; i < m->n_tensors; i++) {
@@ -268,15 +328,9 @@ network_build(network *net, const model *m, const tensor *x)
   }
   expect(m->n_outputs == 1, "the model does not have one output");
   net->own = tail_of(m);
-  for (size_t i = 0; i < m->n_inputs; i++) {
-    if (find(&b, m->inputs[i].name) != NULL || &m->inputs[i] == net->own.y)
-      continue; /* an initializer; the loss's */
-    expect(input == NULL, "the model has more than one input");
-    input = &m->inputs[i];
-  }
-  expect(input != NULL, "the model has no input");
-  read_input(&b, input, x);
-  expect(net->own.kind == LOSS_NONE || (net->batched && net->together == net->batch),
+  read_inputs(&b, given);
+  expect(net->own.kind == LOSS_NONE
+             || (net->batched ? net->together == net->batch : net->batch == 1 && net->own.kind == LOSS_SUM),
          "the model's own loss is of all samples of one run");
   for (b.place = 0; b.place < net->own.from; b.place++) {
     b.node = &m->nodes[b.place];

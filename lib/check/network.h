@@ -4,7 +4,7 @@
 
 #include "steps.h"
 
-void network_build(network *net, const model *m, const tensor *x);
+void network_build(network *net, const model *m, const arrays *given);
 /* Operator i of the table, sorted by name, and its number of kinks; NULL past the end. */
 const char *network_operator(size_t i, size_t *kinks);
 extern const char *const readings[N_READINGS]; /* in words */

@@ -90,6 +90,28 @@ lower_relu(builder *b)
     operand(b, s, f, &slope, f);
 }
 
+/* x^2 / 2 between -delta and delta, delta |x| - delta^2 / 2 beyond. */
+void
+lower_huber(builder *b)
+{
+  const value *v = &b->in[1];
+  step *s = add_function(b, PIECEWISE, &b->in[0]);
+  need(v->constant != NULL && v->constant->real && v->count == 1, "its second input must be a constant number");
+  v->constant->number = true;
+  const rational *q = &v->constant->value[v->map[0]];
+  need(mpq_sgn(q) > 0, "a delta that is not positive");
+  mpq_set_ui(&s->piece[1][2], 1, 2);
+  s->n_kinks = 2; /* no kinks: the slopes agree there */
+  mpq_neg(&s->at[0], q);
+  mpq_set(&s->at[1], q);
+  for (size_t i = 0; i < 2; i++) {
+    mpq_set(&s->piece[2 * i][1], &s->at[i]);
+    mpq_mul(&s->piece[2 * i][0], q, q);
+    mpq_mul(&s->piece[2 * i][0], &s->piece[2 * i][0], &s->piece[1][2]);
+    mpq_neg(&s->piece[2 * i][0], &s->piece[2 * i][0]);
+  }
+}
+
 /* Softmax, LogSoftmax. */
 void
 lower_softmax(builder *b)

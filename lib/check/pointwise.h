@@ -5,7 +5,8 @@
 #include "builder.h"
 
 void lower_clip(builder *b);
-void lower_hard(builder *b);     /* HardSigmoid, HardSwish */
+void lower_hard(builder *b); /* HardSigmoid, HardSwish */
+void lower_huber(builder *b);
 void lower_relu(builder *b);     /* Abs, LeakyRelu, PRelu, Relu */
 void lower_softmax(builder *b);  /* LogSoftmax, Softmax */
 void lower_sigmoid(builder *b);  /* Sigmoid, Tanh */

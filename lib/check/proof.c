@@ -313,10 +313,13 @@ replace_parameters(model *m, bytes file, bool *replaced)
   }
 }
 
-static void
+static arrays
 read_batch(bytes file)
 {
-  p.x = batch_read(file, &p.target);
+  const arrays given = batch_read(file);
+  p.x = given.x;
+  p.target = given.y;
+  return given;
 }
 
 static bool
@@ -431,13 +434,13 @@ clarke_check_proof(const char *path, const char *data)
   if (params)
     replace_parameters(&m, next_file(folder, "Parameters replaced by"), replaced);
   next_line("batch");
-  read_batch(next_file(folder, "Batch"));
-  network_build(&net, &m, p.x);
+  const arrays given = read_batch(next_file(folder, "Batch"));
+  network_build(&net, &m, &given);
   names_begin(&p);
   for (size_t i = 0; i < m.n_tensors && params; i++)
     require(replaced[i] == (m.tensors[i]->weight || m.tensors[i]->statistic),
             "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
-  state_network(&net, &m, p.x);
+  state_network(&net, &m, &given);
   read_loss();
   read_wrt();
   point_evaluate(&p);

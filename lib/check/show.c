@@ -132,12 +132,13 @@ clarke_show(const char *model_path, const char *batch_path)
 {
   static model m;
   static network net;
-  const tensor *x = NULL, *target = NULL;
+  arrays given = {NULL, 0, NULL, NULL};
   onnx_read(&m, read_file(model_path));
   if (batch_path != NULL) {
-    x = batch_read(read_file(batch_path), &target);
-    network_build(&net, &m, x);
+    given = batch_read(read_file(batch_path));
+    network_build(&net, &m, &given);
   }
+  const tensor *x = given.x, *target = given.y;
   printf("model\n");
   show_model(&m);
   if (x == NULL)

@@ -55,9 +55,27 @@ state_samples(const network *net, const tensor *x)
   }
 }
 
-void
-state_network(const network *net, const model *m, const tensor *x)
+/* What the batch has of further inputs. */
+static void
+state_given(const network *net, const model *m, const arrays *given)
 {
+  for (size_t i = 0; i < m->n_inputs && net->n_given > 0; i++)
+    for (size_t j = 0; j < given->n; j++) {
+      const tensor *t = &given->array[j];
+      if (&m->inputs[i] == net->input || strcmp(m->inputs[i].name, t->name) != 0)
+        continue;
+      fputs("  constant input ", account);
+      put_name(t->name);
+      fputs(": the batch's array of that name, ", account);
+      put_shape(t->dims, t->rank);
+      fputc('\n', account);
+    }
+}
+
+void
+state_network(const network *net, const model *m, const arrays *given)
+{
+  const tensor *x = given->x;
   fprintf(account, "Operators: ONNX, version %ju\nInput: ", (uintmax_t)m->opset);
   put_name(net->input->name);
   fputs(", declared ", account);
@@ -66,6 +84,7 @@ state_network(const network *net, const model *m, const tensor *x)
   put_shape(x->dims + 1, x->rank - 1);
   fputc('\n', account);
   state_samples(net, x);
+  state_given(net, m, given);
   fputs("Output: ", account);
   put_name(net->own.of);
   fputs(", of each sample ", account);

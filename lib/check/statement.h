@@ -6,8 +6,8 @@
 
 /* ---- These write on `account` */
 
-void state_network(const network *net, const model *m, const tensor *x); /* input, output, reading rules */
-void state_profile(char *name);                                          /* frees it */
+void state_network(const network *net, const model *m, const arrays *given); /* inputs, output, reading rules */
+void state_profile(char *name);                                              /* frees it */
 void state_loss(const point *p);
 void state_parameters(const network *net); /* those in wrt */
 /* What the verdict says of AD's output, to standard output. */

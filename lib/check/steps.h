@@ -62,8 +62,9 @@ typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, N_READINGS } reading;
 typedef struct {
   bool read[N_READINGS];
   const port *input;
-  tail own;     /* the model's own loss */
-  bool batched; /* the model's tensors carry the batch as their first axis */
+  tail own;       /* the model's own loss */
+  size_t n_given; /* inputs beside that one: constants that the batch has by name */
+  bool batched;   /* the model's tensors carry the batch as their first axis */
   /* together: samples in one run of the model, the length of that axis: batch; or 1, where the input declares 1 (or no
    * such axis) and each sample is a run of its own. */
   size_t batch, together, n_steps, n_tensors;

@@ -1,6 +1,7 @@
 /* Entries of a constant or an activation along an axis: those of a range, or of a list. */
 #include "take.h"
 #include "allocate.h"
+#include "linear.h"
 
 #include <string.h>
 
@@ -114,7 +115,12 @@ void
 lower_gather(builder *b)
 {
   const value *x = &b->in[0], *list = &b->in[1];
+  if (x->constant != NULL && !b->net->batched && b->net->batch == 1) {
+    lower_rows(b);
+    return;
+  }
   size_t axis = axis_of(b, whole_attribute(b, "axis", 0), x->rank), length = x->dims[axis];
+  need(!x->negated, "entries of a negated constant are taken");
   need(list->constant != NULL && !list->constant->real, "the indices are no constant integers");
   size_t *at = allocate(list->count, sizeof *at);
   for (size_t i = 0; i < list->count; i++) {

@@ -458,18 +458,18 @@ tensors_read(bytes file, size_t *n)
   return t;
 }
 
-const tensor *
-batch_read(bytes file, const tensor **target)
+arrays
+batch_read(bytes file)
 {
-  size_t n;
-  const tensor *x = NULL, *t;
+  arrays b = {NULL, 0, NULL, NULL};
   refuse_if(file.size < 2 || (memcmp(file.data, "PK", 2) != 0 && file.data[0] != 0x93), "the batch is no .npz or .npy");
-  t = tensors_read(file, &n);
-  for (size_t i = 0; i < n; i++) {
-    bool named = strcmp(t[i].name, "x") == 0;
-    refuse_if(!named && strcmp(t[i].name, "y") != 0, "the batch holds '%s' beside x and y", t[i].name);
-    *(named ? &x : target) = &t[i];
+  b.array = tensors_read(file, &b.n);
+  for (size_t i = 0; i < b.n; i++) {
+    if (strcmp(b.array[i].name, "x") == 0)
+      b.x = &b.array[i];
+    if (strcmp(b.array[i].name, "y") == 0)
+      b.y = &b.array[i];
   }
-  refuse_if(x == NULL, "the batch holds no x");
-  return x;
+  refuse_if(b.x == NULL, "the batch holds no x");
+  return b;
 }

@@ -36,7 +36,12 @@ extern const dtype dtypes[N_DTYPES];
 void tensor_fill(tensor *t, size_t type, bytes data);
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
 tensor *tensors_read(bytes file, size_t *n);
-/* Of a batch, an .npy or .npz: x, and y (the target) if it is there. */
-const tensor *batch_read(bytes file, const tensor **target);
+/* A batch: x, y (the target) or NULL, and arrays by the names of further inputs, all of them among the array. */
+typedef struct {
+  tensor *array;
+  size_t n;
+  const tensor *x, *y;
+} arrays;
+arrays batch_read(bytes file); /* an .npy or .npz */
 
 #endif

@@ -207,8 +207,9 @@ unroll_network(program *p, bytes file)
   static network net;
   onnx_read(&m, file);
   tensor x = sample_of(&m);
-  network_build(&net, &m, &x);
+  const arrays given = {.x = &x};
+  network_build(&net, &m, &given);
   expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
-  state_network(&net, &m, &x);
+  state_network(&net, &m, &given);
   unroll_steps(p, &net);
 }

@@ -49,6 +49,17 @@ clarke_port_describe(const clarke_model_port *port, char *text, size_t size)
                            a > 0 ? ", " : "", (long long)port->dims[a]);
 }
 
+/* Of a single run the input's integers may be places, which a graph is built with. */
+static clarke_status
+keep_integers(clarke_value *v, const clarke_tensor *x, clarke_error *err)
+{
+  v->integer = malloc((x->count + 1) * sizeof *v->integer);
+  if (v->integer == NULL)
+    return clarke_no_memory(err);
+  memcpy(v->integer, x->integer, x->count * sizeof *v->integer);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *err)
 {
@@ -87,5 +98,5 @@ clarke_builder_input(clarke_builder *b, const clarke_tensor *x, clarke_error *er
     return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "x: %zu entries", x->count);
   b->g->activations = x->count;
   b->g->input = b->g->n_values - 1;
-  return CLARKE_OK;
+  return x->integer != NULL && !b->g->batched && x->dims[0] == 1 ? keep_integers(v, x, err) : CLARKE_OK;
 }

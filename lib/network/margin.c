@@ -1,5 +1,7 @@
 #include "network/margin.h"
 
+#include "network/piecewise.h"
+
 #include "exact/upward.h"
 
 #include <stdlib.h>
@@ -66,6 +68,8 @@ clarke_margin_has_kink(const clarke_graph *g, const clarke_step *s, size_t featu
 {
   const clarke_pieces *p = &s->pieces;
 
+  if (s->kind == CLARKE_PIECEWISE && (p->n_kinks == 0 || clarke_pieces_joined(p, 0)))
+    return false; /* a parabola, or one that its tangents continue */
   return s->kind != CLARKE_PIECEWISE || p->slope == CLARKE_NONE ||
          g->values[p->slope].real[p->slope_map != NULL ? p->slope_map[feature] : feature] != 1;
 }

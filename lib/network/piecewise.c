@@ -2,16 +2,32 @@
 
 #include "exact/upward.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The slope of piece p at x. */
-static void
-slope_of(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
+void
+clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
 {
   mpq_mul(slope, p->coef[piece][2], x);
   mpq_add(slope, slope, slope);
   mpq_add(slope, slope, p->coef[piece][1]);
+}
+
+bool
+clarke_pieces_joined(const clarke_pieces *p, size_t k)
+{
+  bool same;
+  mpq_t left, right;
+
+  if (p->slope != CLARKE_NONE || (mpq_sgn(p->coef[k][2]) == 0 && mpq_sgn(p->coef[k + 1][2]) == 0))
+    return false;
+  mpq_inits(left, right, NULL);
+  clarke_pieces_slope(left, p, k, p->kink[k]);
+  clarke_pieces_slope(right, p, k + 1, p->kink[k]);
+  same = mpq_equal(left, right) != 0;
+  mpq_clears(left, right, NULL);
+  return same;
 }
 
 static double
@@ -36,7 +52,7 @@ clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *st
   if (piece == 0 && step->pieces.slope != CLARKE_NONE)
     mpq_set_d(slope, prelu_slope(g, step, f));
   else
-    slope_of(slope, &step->pieces, piece, x);
+    clarke_pieces_slope(slope, &step->pieces, piece, x);
 }
 
 static double
@@ -52,16 +68,31 @@ clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step)
   double bound = upper_abs(p->coef[0][1]);
   mpq_t slope;
 
-  /* Slopes are affine in each piece, and constant in the outer ones: kinks hold the extremes. */
+  /* Slopes are affine in each piece. Where they are constant in the outer ones kinks hold the extremes. */
+  if (mpq_sgn(p->coef[0][2]) != 0 || mpq_sgn(p->coef[p->n_kinks][2]) != 0)
+    return INFINITY;
   mpq_init(slope);
   for (size_t k = 0; k < p->n_kinks; k++)
     for (size_t side = 0; side < 2; side++) {
-      slope_of(slope, p, k + side, p->kink[k]);
+      clarke_pieces_slope(slope, p, k + side, p->kink[k]);
       bound = fmax(bound, upper_abs(slope));
     }
   mpq_clear(slope);
   for (size_t e = 0; p->slope != CLARKE_NONE && e < g->values[p->slope].count; e++)
     bound = fmax(bound, fabs(g->values[p->slope].real[e]));
+  return bound;
+}
+
+double
+clarke_piecewise_steepest(const clarke_step *step, double everywhere, double size)
+{
+  const clarke_pieces *p = &step->pieces;
+  double bound = 0;
+
+  if (isfinite(everywhere))
+    return everywhere;
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    bound = fmax(bound, clarke_up_add(upper_abs(p->coef[i][1]), clarke_up_mul(2 * upper_abs(p->coef[i][2]), size)));
   return bound;
 }
 
@@ -143,6 +174,15 @@ clarke_piece_is_number(const clarke_pieces *p, int8_t piece)
          mpq_sgn(p->coef[piece][1]) == 0 && mpq_sgn(p->coef[piece][2]) == 0;
 }
 
+/* At least the absolute value of an entry, its radius included. */
+static double
+size_of(const clarke_matrix *x, size_t e)
+{
+  const double middle = fabs(clarke_matrix_get_double(x, e / x->cols, e % x->cols)) * (1 + 0x1p-50) + CLARKE_TINY;
+
+  return clarke_up_add(middle, clarke_matrix_radius(x, e / x->cols, e % x->cols));
+}
+
 /* On a piece that is a number nothing is left of an argument's radius. */
 static clarke_status
 widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
@@ -155,10 +195,13 @@ widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
   y->radius = malloc((n + 1) * sizeof *y->radius);
   if (y->radius == NULL)
     return clarke_no_memory(err);
-  for (size_t e = 0; e < n; e++)
+  for (size_t e = 0; e < n; e++) {
+    const double size = isfinite(lipschitz) ? 0 : size_of(x, e);
+
     y->radius[e] = clarke_piece_is_number(&step->pieces, piece[e])
                      ? 0
-                     : clarke_up_mul(x->radius[e], lipschitz);
+                     : clarke_up_mul(x->radius[e], clarke_piecewise_steepest(step, lipschitz, size));
+  }
   return CLARKE_OK;
 }
 

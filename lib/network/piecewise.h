@@ -12,9 +12,15 @@ clarke_status clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *c
 void clarke_piecewise_side(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f,
                            size_t k, bool right);
 
-/* The slope of a piece at x. */
+/* The slope of a piece at x; PRelu's is not among them. */
+void clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x);
+
+/* The same of a step's feature, PRelu's too. */
 void clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f, size_t piece,
                             const mpq_t x);
+
+/* Does a parabola join another piece at kink k with one slope? PRelu's pieces are lines. */
+bool clarke_pieces_joined(const clarke_pieces *p, size_t k);
 
 /* The slope at every entry strictly inside a piece, as an exact or enclosed matrix; entries at a
  * kink or open are zero, for the caller to fill. */
@@ -25,7 +31,10 @@ clarke_status clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *
 /* Strictly inside a piece (piece < 0: no) that is a number whatever the argument? PRelu's left one has a slope. */
 bool clarke_piece_is_number(const clarke_pieces *p, int8_t piece);
 
-/* An upper bound of |slope| everywhere, PRelu's slopes included. */
+/* An upper bound of |slope| everywhere, PRelu's slopes included; infinite where an outer piece is a parabola. */
 double clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step);
+
+/* The same of arguments of at most `size` in absolute value; `everywhere` is the former. */
+double clarke_piecewise_steepest(const clarke_step *step, double everywhere, double size);
 
 #endif

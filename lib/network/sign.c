@@ -1,5 +1,7 @@
 #include "network/sign.h"
 
+#include "network/piecewise.h"
+
 #include <stdlib.h>
 
 /* The code of an entry whose signs relative to the kinks are sign[0..k-1], each at `stride`. */
@@ -18,6 +20,15 @@ place(const signed char *sign, size_t stride, size_t n_kinks)
     piece += s > 0;
   }
   return (int8_t)piece;
+}
+
+/* Where a parabola joins its tangent there is no kink: the place is the parabola's, on which no argument is taken to be affine. */
+static int8_t
+joined(const clarke_pieces *p, int8_t code)
+{
+  const size_t k = CLARKE_KINK_OF(code);
+
+  return !clarke_pieces_joined(p, k) ? code : mpq_sgn(p->coef[k][2]) != 0 ? (int8_t)k : (int8_t)(k + 1);
 }
 
 /* A PRelu entry of slope 1 has no kink: zero counts as the left piece, which a slope in wrt multiplies. */
@@ -53,6 +64,9 @@ clarke_sign_decide(int8_t *piece, size_t *open, const clarke_constants *constant
   }
   if (step->pieces.slope != CLARKE_NONE)
     forget_smooth(piece, constants, step, x->cols);
+  for (size_t e = 0; e < entries; e++)
+    if (piece[e] < 0 && piece[e] != CLARKE_OPEN)
+      piece[e] = joined(&step->pieces, piece[e]);
   free(sign);
   return CLARKE_OK;
 }

@@ -160,9 +160,9 @@ clarke_tail_take(clarke_loss_kind *kind, bool *found, clarke_model *m, const cla
 }
 
 clarke_status
-clarke_tail_check(const clarke_graph *g, clarke_error *err)
+clarke_tail_check(const clarke_graph *g, clarke_loss_kind kind, clarke_error *err)
 {
-  if (g->batched && g->together == g->samples)
+  if (g->batched ? g->together == g->samples : g->samples == 1 && kind == CLARKE_LOSS_SUM)
     return CLARKE_OK;
   return clarke_fail(err, CLARKE_EINPUT, "%s: the model ends in its loss, which is of all samples of one run; here each "
                      "sample is a run of its own", g->file);

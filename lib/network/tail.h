@@ -9,7 +9,8 @@
 clarke_status clarke_tail_take(clarke_loss_kind *kind, bool *found, clarke_model *m, const clarke_tensor *y,
                                clarke_error *err);
 
-/* The graph of a model whose loss was taken off: the loss is of all samples of one run. */
-clarke_status clarke_tail_check(const clarke_graph *g, clarke_error *err);
+/* The graph of a model whose loss was taken off: the loss is of all samples of one run. A sum may be that of a run whose graph
+ * has no batch axis. */
+clarke_status clarke_tail_check(const clarke_graph *g, clarke_loss_kind kind, clarke_error *err);
 
 #endif

@@ -170,7 +170,7 @@ lower_gemm(clarke_lowering *low, clarke_error *err)
   alpha = w->negated ? -alpha : alpha;
   beta = bias && clarke_lower_value(low, 2)->negated ? -beta : beta;
   rank = clarke_axes_whole(low, 0, dims);
-  if (clarke_lower_int(low, "transA", 0) != 0 || !low->graph->batched || rank != 2 || clarke_axes_batch(low, 0) != 0 ||
+  if (clarke_lower_int(low, "transA", 0) != 0 || rank != 2 || (low->graph->batched && clarke_axes_batch(low, 0) != 0) ||
       w->rank != 2)
     return clarke_lower_fail(low, err, "expected transA = 0, an input of shape (batch, features) "
                                        "and a weight of two axes");

@@ -12,6 +12,9 @@ clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *e
 clarke_status clarke_lower_times(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_contraction(clarke_lowering *low, clarke_error *err);
 
+/* Gather: entries along an axis, at the constant integers of input 1. */
+clarke_status clarke_lower_take(clarke_lowering *low, clarke_error *err);
+
 /* The function of an activation, a step; and the product of two activations of one shape, entry by entry. NULL when they fail. */
 clarke_step *clarke_lower_function(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err);
 clarke_step *clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err);

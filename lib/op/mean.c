@@ -1,7 +1,9 @@
-/* Means: AveragePool, GlobalAveragePool, ReduceMean. The entries to be summed are laid out along
- * (blocks, inner, repeat), summed by a weight of ones, and the sums divided by how many they are of. */
+/* Means: AveragePool, GlobalAveragePool, ReduceMean; and ReduceSum. The entries to be summed are laid out along
+ * (blocks, inner, repeat), summed by a weight of ones, and for a mean the sums divided by how many they are of. */
 #include "op/axes.h"
 #include "op/window.h"
+
+#include <string.h>
 
 typedef struct {
   size_t blocks, inner, repeat;
@@ -98,12 +100,13 @@ lower_average(clarke_lowering *low, clarke_error *err)
   return status == CLARKE_OK ? add_division(low, value, counts, rank, dims, err) : status;
 }
 
-/* --- ReduceMean, GlobalAveragePool --- */
+/* --- ReduceMean, ReduceSum, GlobalAveragePool --- */
 
 /* An input's whole axes, those that are reduced marked. */
 typedef struct {
   size_t lead, rank, dims[CLARKE_MAX_WHOLE];
   bool reduced[CLARKE_MAX_WHOLE];
+  bool sum; /* and no mean */
 } reduction;
 
 /* The offset of the index-th entry, in row-major order, over the axes from `first` on that are
@@ -187,6 +190,10 @@ reduce(const reduction *r, bool keep, clarke_lowering *low, clarke_error *err)
   if (clarke_lower_value(low, 0)->count == 0)
     return clarke_lower_fail(low, err, "the input has no entries");
   status = gather_reduced(r, low, &l, &value, err);
+  if (status == CLARKE_OK && r->sum) {
+    status = add_sums(low, l, rank, dims, &value, err);
+    return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
+  }
   if (status == CLARKE_OK)
     status = clarke_lower_made(low, 1, &one, &count, err);
   if (status != CLARKE_OK)
@@ -216,9 +223,9 @@ lower_global(clarke_lowering *low, clarke_error *err)
 
 /* The axes are an attribute before opset 18, an input from it; none are all, or none at all. */
 static clarke_status
-lower_mean(clarke_lowering *low, clarke_error *err)
+lower_reduction(clarke_lowering *low, clarke_error *err)
 {
-  reduction r = {.rank = 0};
+  reduction r = {.sum = strcmp(low->node->op_type, "ReduceSum") == 0};
   const int64_t *list;
   size_t n, keep = clarke_lower_int(low, "keepdims", 1) != 0;
   bool given;
@@ -238,8 +245,8 @@ lower_mean(clarke_lowering *low, clarke_error *err)
   for (size_t a = 0; a < r.rank && n == 0; a++)
     r.reduced[a] = true;
   if (r.lead == 1 && r.reduced[0])
-    return clarke_lower_fail(low, err, "a mean over the batch axis%s; expected axes of a sample",
-                             n == 0 ? " (no axes are all axes)" : "");
+    return clarke_lower_fail(low, err, "a %s over the batch axis%s; expected axes of a sample",
+                             r.sum ? "sum" : "mean", n == 0 ? " (no axes are all axes)" : "");
   return reduce(&r, keep, low, err);
 }
 
@@ -252,6 +259,9 @@ const clarke_op clarke_ops_mean[] = {
   {.name = "GlobalAveragePool", .forms = {{7, 1, 1, 1, NULL}}, .lower = lower_global},
   {.name = "ReduceMean",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
-   .lower = lower_mean},
+   .lower = lower_reduction},
+  {.name = "ReduceSum",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {13, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_reduction},
   {.name = NULL},
 };

@@ -203,8 +203,8 @@ lower_split(clarke_lowering *low, clarke_error *err)
   return status;
 }
 
-static clarke_status
-lower_gather(clarke_lowering *low, clarke_error *err)
+clarke_status
+clarke_lower_take(clarke_lowering *low, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank;
   const int64_t *list;
@@ -254,6 +254,5 @@ const clarke_op clarke_ops_take[] = {
    .forms = {{7, 1, 1, MOST_OUTPUTS, "axis:i split:I"}, {13, 1, 2, MOST_OUTPUTS, "axis:i"},
              {18, 1, 2, MOST_OUTPUTS, "axis:i num_outputs:i"}},
    .lower = lower_split, .batch = CLARKE_BATCH_ANY},
-  {.name = "Gather", .forms = {{7, 2, 2, 1, "axis:i"}}, .lower = lower_gather, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -121,10 +121,11 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
   fprintf(w->out, "loss %s\nwrt", clarke_loss_name(w->q->loss.kind));
   if (s->n_wrt == 0)
     fputs(" *", w->out);
-  for (size_t i = 0; i < s->n_wrt; i++) {
-    fputc(' ', w->out);
-    put_name(w, s->wrt[i]);
-  }
+  for (size_t p = 0; s->n_wrt > 0 && p < w->q->g->n_parameters; p++)
+    if (w->q->g->parameters[p].wrt) { /* in the order of the evidence, whatever that of the names given */
+      fputc(' ', w->out);
+      put_name(w, w->q->g->parameters[p].name);
+    }
   fputs("\nprofile ", w->out);
   put_name(w, w->q->profile->name);
   fputc('\n', w->out);

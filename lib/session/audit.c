@@ -3,6 +3,7 @@
 
 #include "base/limit.h"
 #include "base/text.h"
+#include "network/inputs.h"
 #include "network/tail.h"
 #include "base/stop.h"
 #include "session/checkpoint.h"
@@ -79,16 +80,12 @@ clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file 
   return f->name != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* x, and y where there is one. */
+/* x, and y where there is one; others are by the names of inputs. */
 static clarke_status
 name_arrays(clarke_audit_session *s, clarke_error *err)
 {
   const char *name = s->batch_file.name;
 
-  for (size_t i = 0; i < s->batch.n; i++)
-    if (strcmp(s->batch.tensor[i].name, "x") != 0 && strcmp(s->batch.tensor[i].name, "y") != 0)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: array '%s'; a batch has x, and y perhaps", name,
-                         s->batch.tensor[i].name);
   s->x = clarke_tensors_find(&s->batch, "x");
   s->y = clarke_tensors_find(&s->batch, "y");
   return s->x != NULL ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s: no array 'x'", name);
@@ -123,10 +120,12 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   s->external = model.external;
   if (status == CLARKE_OK)
     status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
+  if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))
+    status = clarke_inputs_take(&model, s->x, s->batch.tensor, s->batch.n, s->batch_file.name, err);
   if (status == CLARKE_OK)
     status = clarke_graph_build(&s->graph, &model, s->x, err);
   clarke_model_clear(&model);
-  return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, err) : status;
+  return status == CLARKE_OK && s->own_loss ? clarke_tail_check(&s->graph, s->loss.kind, err) : status;
 }
 
 static clarke_status

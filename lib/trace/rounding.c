@@ -134,7 +134,7 @@ meet_piece(look *l, size_t piece, const mpq_t from, const mpq_t to)
   mpq_clear(slope);
 }
 
-/* A kink that the argument may be at: the profile's number. */
+/* A kink that the argument may be at: the profile's number. Where the slopes agree both sides have told it. */
 static clarke_status
 meet_kink(look *l, size_t k, clarke_error *err)
 {
@@ -142,6 +142,8 @@ meet_kink(look *l, size_t k, clarke_error *err)
   clarke_status status;
   mpq_t slope;
 
+  if (clarke_pieces_joined(&l->s->pieces, k))
+    return CLARKE_OK;
   mpq_init(slope);
   status = clarke_touch_proxy(slope, l->r->f->g, &t, l->r->profile, err);
   if (status == CLARKE_OK)

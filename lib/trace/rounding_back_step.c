@@ -253,7 +253,57 @@ back_analytic(const clarke_roundback *p)
     to->terms += 1 + CLARKE_ROUNDBACK_SPARE;
 }
 
-/* y (g - sum of y g): the logarithm's, in the middle of a network, is left open. */
+/* The softmax at an entry of a LogSoftmax, exp of its value. */
+static double
+share_of(const clarke_roundback *p, size_t e)
+{
+  const clarke_matrix *y = &p->r->f->value[p->s->out];
+  const double log = clarke_matrix_get_double(y, e / p->n, e % p->n);
+
+  return fmin(1, exp(log + clarke_matrix_radius(y, e / p->n, e % p->n)) * (1 + 0x1p-40));
+}
+
+/* Of the logarithm g - y S, with y the softmax and S the sum of the line's g; y is made as exp of the computed value, and is
+ * off by a factor of exp(its error) at most. */
+static void
+log_entry(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t first)
+{
+  const double share = share_of(p, e), off = expm1(p->r->error[p->s->out][e]) * (1 + 0x1p-40);
+  const double top = share * (1 + off) + clarke_roundoff_by(&p->r->by, CLARKE_ROUNDBACK_SPARE + FUNCTION, share * (1 + off));
+  double mass = 0, apart = 0, sum_size = 0;
+
+  for (size_t i = 0; i < p->s->length; i++) {
+    const size_t k = (first + i * p->s->stride) * p->n + e % p->n;
+
+    mass += p->size[k] + p->error[k];
+    apart += p->error[k];
+    sum_size += p->size[k];
+  }
+  apart += clarke_roundoff_by(&p->r->by, (double)p->s->length + CLARKE_ROUNDBACK_SPARE, mass);
+  apart = p->error[e] + top * apart + (top - share) * sum_size;
+  mass = p->size[e] + p->error[e] + top * mass;
+  add(to, e, clarke_roundoff_sum(apart, 3 * p->s->length), clarke_roundoff_sum(mass, 3 * p->s->length));
+}
+
+/* y (g - sum of y g). */
+static void
+softmax_entry(const clarke_roundback *p, clarke_rounding_sum *to, size_t e, size_t first)
+{
+  const clarke_step *s = p->s;
+  const double off = p->r->error[s->out][e], top = p->r->size[s->out][e] + off;
+  double mass = p->size[e] + p->error[e], apart = p->error[e];
+
+  for (size_t i = 0; i < s->length; i++) {
+    const size_t k = (first + i * s->stride) * p->n + e % p->n;
+    const double each = p->r->size[s->out][k] + p->r->error[s->out][k];
+
+    mass += each * (p->size[k] + p->error[k]);
+    apart += each * p->error[k] + p->r->error[s->out][k] * p->size[k];
+  }
+  apart += clarke_roundoff_by(&p->r->by, (double)s->length + CLARKE_ROUNDBACK_SPARE, mass);
+  add(to, e, top * apart + off * mass, top * mass);
+}
+
 static void
 back_softmax(const clarke_roundback *p)
 {
@@ -262,18 +312,8 @@ back_softmax(const clarke_roundback *p)
 
   for (size_t e = 0; to != NULL && e < p->count * p->n; e++) {
     const size_t f = e / p->n, first = f / (s->length * s->stride) * s->length * s->stride + f % s->stride;
-    const double off = p->r->error[s->out][e], top = p->r->size[s->out][e] + off;
-    double mass = p->size[e] + p->error[e], apart = p->error[e];
 
-    for (size_t i = 0; i < s->length; i++) {
-      const size_t k = (first + i * s->stride) * p->n + e % p->n;
-      const double each = p->r->size[s->out][k] + p->r->error[s->out][k];
-
-      mass += each * (p->size[k] + p->error[k]);
-      apart += each * p->error[k] + p->r->error[s->out][k] * p->size[k];
-    }
-    apart += clarke_roundoff_by(&p->r->by, (double)s->length + CLARKE_ROUNDBACK_SPARE, mass);
-    add(to, e, s->log ? INFINITY : top * apart + off * mass, s->log ? INFINITY : top * mass);
+    (s->log ? log_entry : softmax_entry)(p, to, e, first);
   }
   if (to != NULL)
     to->terms += 1 + CLARKE_ROUNDBACK_SPARE;

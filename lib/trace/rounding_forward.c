@@ -185,7 +185,7 @@ piecewise_errors(const pass *p, clarke_error *err)
     if (p->r->error[x][e] > 0 || !exact)
       status = clarke_roundoff_reach(&reach, p->r, step, e, err);
     if (p->r->recorded != NULL && p->r->recorded[x] != NULL && p->r->error[x][e] > 0) /* between the two numbers: any slope */
-      reach.steepest = fmax(reach.steepest, p->r->steepest[step]);
+      reach.steepest = fmax(reach.steepest, clarke_piecewise_steepest(p->s, p->r->steepest[step], top(p, x, e)));
     p->error[e] = p->r->error[x][e] > 0 ? clarke_roundoff_sum(reach.steepest * p->r->error[x][e], 2) : 0;
     if (!exact)
       p->error[e] += clarke_roundoff_by(&p->r->by, SPARE + 4, formula_mass(p, e / p->n, top(p, x, e)));

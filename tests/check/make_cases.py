@@ -1338,9 +1338,24 @@ def operators():
                    node("Concat", ["i", "d"], ["k"], axis=1), node("Mul", ["k", "v"], ["out"])],
                   [3, 6], 2, dict(w=dyadic(3, 6), v=dyadic(12)), 18),
     }
+    single = lambda: {  # noqa: E731
+        # One run of a model without a batch axis.
+        "gather-rows": ([constant("i", ints(2, -1, 0, 2)), node("Gather", ["w", "i"], ["y"]), node("Add", ["y", "x"], ["out"])],
+                        [4, 2], 1, dict(w=dyadic(3, 2)), 17),
+        "gather-axis-rows": ([constant("i", numpy_helper.from_array(np.array([[1, 3], [0, -1]]))), node("Gather", ["w", "i"], ["y"], axis=1),
+                              node("Mul", ["y", "x"], ["out"])], [2, 2], 1, dict(w=dyadic(3, 4)), 17),
+        "gemm-rows": ([node("Gemm", ["x", "w", "b"], ["y"], alpha=0.5, beta=2.0), node("Gemm", ["y", "v"], ["out"], transB=1)],
+                      [2, 3], 3, dict(w=dyadic(3, 5), b=dyadic(1, 5), v=dyadic(2, 5)), 17),
+        "sum-rows": ([node("Mul", ["x", "w"], ["y"]), constant("i", ints(0, -1)), node("ReduceSum", ["y", "i"], ["out"], keepdims=0)],
+                     [3, 2, 4], 2, dict(w=dyadic(2, 1)), 17),
+        "sum": ([node("Mul", ["x", "w"], ["y"]), node("ReduceSum", ["y"], ["z"], axes=[1]), node("Mul", ["z", "v"], ["out"])],
+                [3, 2], 2, dict(w=dyadic(3, 2), v=dyadic(1, 2)), 11),
+        "square": ([node("Mul", ["x", "w"], ["y"]), number("two", 2), node("Pow", ["y", "two"], ["z"]), node("Abs", ["z"], ["out"])],
+                   [3], 2, dict(w=dyadic(3)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
-                                                                  later(gated), later(moved)):
+                                                                  later(gated), later(moved), later(single)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1834,8 +1849,8 @@ def own_losses():
             ("axis", "more than one input", [soft[0], node("LogSoftmax", ["o"], ["l"], "soft", axis=-1), nll], labels),
             ("read", "more than one input", [*soft, again, nll], labels),
             ("keep", "more than one input", [*less, mean[0], node("ReduceMean", ["s"], ["loss"], keepdims=1)], targets),
-            ("axes", "the operator is not supported", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
-            ("kept", "the operator is not supported", [less[0], node("ReduceSum", ["o"], ["loss"])], None),
+            ("axes", "a constant list of integers", [less[0], node("ReduceSum", ["o", "w"], ["loss"], keepdims=0)], None),
+            ("kept", "the batch axis would be mixed", [less[0], node("ReduceSum", ["o"], ["loss"])], None),
             ("square", "more than one input", [*less, node("Mul", ["d", "o"], ["s"]), mean[1]], targets),
             ("one-run", "of all samples of one run", None, labels)]:
         if nodes is None:
@@ -1868,6 +1883,90 @@ def clamped():
     case("clamped-clip", 1, "proxy of kink 0 of Clamp", verdict="in-clarke", evidence=sides, **{**base, "proxies": ["Clip 0 0", "Clip 1 0"]})
     case("clamped-zero", 1, "is not AD's output", verdict="in-clarke", evidence=sides,
          **{**base, "proxies": ["Clamp 0 0", "Clamp 1 0", "Clip 0 0", "Clip 1 0"]})
+
+
+def save_run(name, nodes, parameters, x=(TensorProto.FLOAT, [2]), more=()):
+    """A model without a batch axis that ends in its loss; more: further inputs, (name, type, shape)."""
+    inputs = [helper.make_tensor_value_info(n, t, s) for n, t, s in [("x", *x), *more]]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],
+                              [numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in parameters.items()])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("clarke", 1)])
+    model.ir_version = 10
+    with open(path(name), "wb") as f:
+        f.write(model.SerializeToString())
+
+
+def arrays(name, **given):
+    with open(path(name), "wb") as f:
+        np.savez(f, **given)
+
+
+def single_runs():
+    """Terms of parameters alone, rows by integers, squares, Huber's function, further inputs: of one run without a batch axis."""
+    node = helper.make_node
+    total = node("ReduceSum", ["f"], ["loss"], "sum", keepdims=0)
+    both = """evidence hull 2
+    cell 1/2 -
+    directions 1
+    direction
+    move w at 0 -1
+    cell 1/2 +
+    directions 1
+    direction
+    move w at 0 1"""
+    ad = "evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 1"
+    arrays("run.npz", x=np.float32([[1, 2]]))
+    batch("run-two.npz", [[1, 2], [3, 4]])
+    norm = [node("Lift", ["w"], ["a"], "lift", domain="clarke"), node("Abs", ["a"], ["b"], "abs"), node("Mul", ["x", "w"], ["c"], "times"),
+            node("Add", ["b", "c"], ["f"], "plus"), total]
+    save_run("run-l1.onnx", norm, {"w": [0, 1]})
+    base = dict(model="run-l1.onnx", data="run.npz", touched=1, proxies=["Abs 0 0"])
+    case("run-l1", 0, "VERIFIED", verdict="in-clarke", evidence=both, **base)
+    case("run-l1-ad", 1, "gives it no side", verdict="in-bouligand", evidence=ad, **base)
+    case("run-l1-touched", 1, "number of touched kinks is 1", verdict="in-clarke", evidence=both, **{**base, "touched": 2})
+    case("run-l1-two", 2, "of all samples of one run", verdict="in-clarke", evidence=both, **{**base, "data": "run-two.npz"})
+    save_run("run-domain.onnx", [node("Lift", ["w"], ["a"], "lift"), *norm[1:]], {"w": [0, 1]})
+    case("run-domain", 2, "of another domain", verdict="in-clarke", evidence=both, **{**base, "model": "run-domain.onnx"})
+    rows = [node("Gather", ["w", "x"], ["a"], "rows", axis=0), node("Abs", ["a"], ["f"], "abs"), total]
+    table = {"w": [[0, 3], [1, 1]]}
+    integers = (TensorProto.INT64, [2])
+    for name, x, status, reason in [("", [0, -2], 0, "VERIFIED"), ("-range", [0, 2], 2, "a place is out of range"),
+                                    ("-below", [0, -3], 2, "a place is out of range")]:
+        arrays(f"run-rows{name}.npz", x=np.int64([x]))
+        save_run("run-rows.onnx", rows, table, integers)
+        case("run-rows" + name, status, reason, verdict="in-clarke", model="run-rows.onnx", data=f"run-rows{name}.npz", touched=2,
+             proxies=["Abs 0 0"], evidence=both.replace("1/2 -", "1/2 --").replace("1/2 +", "1/2 ++"))
+    huber = [node("Constant", [], ["d"], value_float=2.0), node("Constant", [], ["two"], value_float=2.0), node("Mul", ["x", "w"], ["a"], "times"),
+             node("Huber", ["a", "d"], ["h"], "huber", domain="clarke")]
+    square = [node("Pow", ["a", "two"], ["p"], "square"), node("Div", ["p", "two"], ["q"], "half"), node("Sub", ["h", "q"], ["s"], "less")]
+    smooth = dict(verdict="in-bouligand", data="run.npz", proxies=[], touched=0)
+    save_run("run-huber.onnx", [*huber, node("Identity", ["h"], ["f"]), total], {"w": [3, 1]})
+    case("run-huber", 0, "VERIFIED", model="run-huber.onnx", evidence=NOTHING, **smooth)  # its second argument is 2
+    case("run-huber-touched", 1, "number of touched kinks is 0", model="run-huber.onnx", evidence=NOTHING, **{**smooth, "touched": 1})
+    # Huber's less half the square is 0 up to 2, and below 0 behind it: touched there, with a row that is 0.
+    save_run("run-joint.onnx", [*huber, *square, node("Relu", ["s"], ["f"], "rho"), total], {"w": [3, 1]})
+    case("run-joint-smooth", 1, "number of touched kinks is 1", model="run-joint.onnx", evidence=NOTHING, **{**smooth, "proxies": ["Relu 0 0"]})
+    case("run-joint", 0, "VERIFIED", model="run-joint.onnx", evidence=NOTHING,
+         **{**smooth, "touched": 1, "proxies": ["Relu 0 0"]})
+    for name, reason, second in [("delta", "a delta that is not positive", -2.0), ("power", "the exponent is no whole number from 1 to 8", 2.5)]:
+        nodes = [node("Constant", [], ["d"], value_float=second), huber[2],
+                 node("Pow", ["a", "d"], ["f"]) if name == "power" else node("Huber", ["a", "d"], ["f"], domain="clarke"), total]
+        save_run(f"run-{name}.onnx", nodes, {"w": [3, 1]})
+        case("run-" + name, 2, reason, model=f"run-{name}.onnx", evidence=NOTHING, **smooth)
+    masked = [node("Mul", ["x", "w"], ["a"], "times"), node("Mul", ["a", "mask"], ["m"], "mask"), node("Relu", ["m"], ["f"], "rho"), total]
+    mask = [("mask", TensorProto.FLOAT, [2])]
+    save_run("run-mask.onnx", masked, {"w": [1, 1]}, more=mask)
+    given = np.float32([[1, 2]])
+    for name, status, reason, more in [
+            ("", 0, "VERIFIED", {"mask": np.float32([2, 0.5])}), ("-missing", 2, "no array for input 'mask'", {}),
+            ("-shape", 2, "another shape", {"mask": np.float32([1, 2, 3])}), ("-rank", 2, "no array for input 'mask'", {"mask": np.float32([[1, 2]])}),
+            ("-other", 2, "which no further input is named by", {"mask": np.float32([2, 0.5]), "more": np.float32([1])})]:
+        arrays(f"run-mask{name}.npz", x=given, **more)
+        case("run-mask" + name, status, reason, model="run-mask.onnx", data=f"run-mask{name}.npz", evidence=NOTHING,
+             **{k: v for k, v in {**smooth, "proxies": ["Relu 0 0"]}.items() if k != "data"})
+    arrays("run-mask-two.npz", x=np.float32([[1, 2], [3, 4]]), mask=np.float32([2, 0.5]))
+    case("run-mask-two", 2, "or several samples", model="run-mask.onnx", data="run-mask-two.npz", evidence=NOTHING,
+         **{k: v for k, v in smooth.items() if k != "data"})
 
 
 def refusals():
@@ -2587,7 +2686,7 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs]:
+                 negated, own_losses, clamped, inputs, single_runs]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

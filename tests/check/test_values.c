@@ -412,7 +412,8 @@ load(loaded *l, const char *name)
   ck_assert_str_eq(batch[0].name, "x");
   *l = (loaded){.p = {.net = &l->net, .x = &batch[0]}};
   onnx_read(&l->m, data_file(name, "onnx"));
-  network_build(&l->net, &l->m, l->p.x);
+  const arrays given = {batch, n, &batch[0], NULL};
+  network_build(&l->net, &l->m, &given);
   network *net = &l->net;
   for (size_t i = 0; i < net->n_tensors; i++) {
     net->tensors[i]->wrt = net->tensors[i]->weight;

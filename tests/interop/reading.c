@@ -2,6 +2,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "reading.h"
+#include "network/inputs.h"
 #include "network/tail.h"
 
 #include <gmp.h>
@@ -166,9 +167,6 @@ reading_batch(clarke_tensors *ts, const clarke_file *f, const char *path, clarke
     return status;
   }
   status = clarke_npz_parse(ts, &stored, f->data, f->size, path, err);
-  for (size_t i = 0; status == CLARKE_OK && i < ts->n; i++)
-    if (strcmp(ts->tensor[i].name, "x") != 0 && strcmp(ts->tensor[i].name, "y") != 0)
-      status = clarke_fail(err, CLARKE_EINPUT, "an array beside x and y");
   if (status == CLARKE_OK && clarke_tensors_find(ts, "x") == NULL)
     status = clarke_fail(err, CLARKE_EINPUT, "no x");
   return status == CLARKE_OK && !stored ? clarke_fail(err, CLARKE_EINPUT, "deflated") : status;
@@ -199,9 +197,11 @@ reading_show(FILE *out, const clarke_file *model, const char *model_path, const 
   if (status == CLARKE_OK)
     status = clarke_tail_take(&kind, &own, &cut, NULL, err);
   if (status == CLARKE_OK)
+    status = clarke_inputs_take(&cut, clarke_tensors_find(&ts, "x"), ts.tensor, ts.n, batch_path, err);
+  if (status == CLARKE_OK)
     status = clarke_graph_build(&g, &cut, clarke_tensors_find(&ts, "x"), err);
   if (status == CLARKE_OK && own)
-    status = clarke_tail_check(&g, err);
+    status = clarke_tail_check(&g, kind, err);
   if (status == CLARKE_OK) {
     const clarke_tensor *x = clarke_tensors_find(&ts, "x"), *y = clarke_tensors_find(&ts, "y");
 

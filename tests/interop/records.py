@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke.recorder import safetensors  # noqa: E402
+from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
@@ -83,7 +83,8 @@ def ask(folder, name, model, step, verdict=None, explained=True, **options):
     check_nodes(run, name, description, explained, options.get("light", False))
     if explained:
         ratios.setdefault(" ".join(description["dtypes"]), []).append(gradient["worst"])
-        expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
+        again = None if options.get("light") else {"loss_ulps": 0, "gradient_ulps": 0}
+        expect(description["steps"][0]["replay"] == again, f"{name}: {description['steps'][0]['replay']}")
     return answer, description
 
 
@@ -242,12 +243,7 @@ def refusals(folder):
                     ("without gradients here", Own.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
         refused(folder, says, Through(f), summed(x))
     linear = nn.Linear(4, 4)
-    refused(folder, "no loss that is known", linear, lambda m: m(x).norm().backward())
-    refused(folder, "a reduction other than the mean", linear, lambda m: F.mse_loss(m(x), x, reduction="sum").backward())
-    refused(folder, "a label that is ignored", linear, lambda m: F.cross_entropy(m(x), torch.tensor([0, -100])).backward())
-    refused(folder, "weights of classes", linear, lambda m: F.cross_entropy(m(x), torch.tensor([0, 1]), weight=torch.ones(4)).backward())
     refused(folder, "no loss.backward() ran", linear, lambda m: m(x).sum())
-    refused(folder, "one input", nn.Bilinear(4, 4, 1), lambda m: m(x, x).sum().backward())
     linear.weight.grad = torch.ones(4, 4)
     refused(folder, "has a gradient already", linear, lambda m: m(x).sum().backward())
     linear.zero_grad()
@@ -281,7 +277,7 @@ def threshold(folder):
             shutil.copytree(source, run)
             changed = {n: t.clone() for n, t in tensors.items()}
             changed[largest].view(-1)[place] *= 1 + 2.0 ** -power
-            data = safetensors(changed)
+            data = b"".join(safetensors(changed))
             with open(os.path.join(run, entry["file"]), "wb") as f:
                 f.write(data)
             sealed = json.loads(json.dumps(description))

@@ -82,13 +82,28 @@ nearest_piece(const float_pieces *p, double x)
   return piece;
 }
 
+/* The steepest slope that a row's arguments may meet, within their bounds: of the whole function, or, where that has none, of
+ * as large arguments as these. */
+static double
+row_steepest(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, double everywhere, size_t i)
+{
+  double most = 0;
+
+  if (isfinite(everywhere))
+    return everywhere;
+  clarke_enclosure_row_bounds(f, x, i, f->bound);
+  for (size_t j = 0; j < f->n; j++)
+    most = clarke_larger(most, clarke_up_add(fabs(x->y[i * f->n + j]), f->bound[j]));
+  return clarke_piecewise_steepest(s, everywhere, most);
+}
+
 /* y and its bounds: Lipschitz continuity carries the error of x through (an open entry too), and
  * a few roundings of numbers no larger than `size`. */
 static void
 piecewise_values(clarke_filter *f, const clarke_step *s, const float_pieces *p, const clarke_enclosure *x,
                  clarke_enclosure *y, double *largest)
 {
-  double lipschitz = clarke_piecewise_lipschitz(f->g, s);
+  const double everywhere = clarke_piecewise_lipschitz(f->g, s);
   double bend = fmax(fabs(p->coef[0][2]), fmax(fabs(p->coef[1][2]), 0));
 
   for (size_t i = 0; i < y->rows; i++) {
@@ -96,6 +111,7 @@ piecewise_values(clarke_filter *f, const clarke_step *s, const float_pieces *p, 
                      ? 0
                      : f->g->values[s->pieces.slope].real[s->pieces.slope_map != NULL
                                                             ? s->pieces.slope_map[i] : i];
+    const double lipschitz = row_steepest(f, s, x, everywhere, i);
 
     for (size_t j = 0; j < f->n; j++) {
       double in = x->y[i * f->n + j], size;

@@ -34,6 +34,9 @@ clarke_unroll_piecewise(clarke_unrolling *u, const clarke_step *s)
 
   if (s->pieces.slope != CLARKE_NONE)
     return unroll_prelu(u, s);
+  if (s->op->spelling[0].name == NULL)
+    return clarke_fail(u->err, CLARKE_EINPUT, "%s: node '%s' (%s): programs have no such function", u->g->file, s->name,
+                       s->op->name);
   for (size_t f = 0; status == CLARKE_OK && f < u->g->values[s->out].count; f++)
     status = clarke_code_add_pieces(u->p, &u->at[s->out][f], s->op,
                                     clarke_unroll_entry(u, s->in[0].value, f), &s->pieces, u->err);

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 
-from .recorder import record
+from .recorder import record, settle
 
 
 class Failed(Exception):
@@ -46,6 +46,7 @@ def touched_by_module(run, report):
 
 
 def audit_run(run, options):
+    settle()
     with tempfile.TemporaryDirectory() as folder:
         proof = os.path.join(folder, "proof")
         done = subprocess.run([program(), "audit", os.path.join(run, ""), "--json", "--proof", proof, *options],
@@ -59,6 +60,7 @@ def audit_run(run, options):
 
 def audit(what, x=None, y=None, loss=None, *, options=()):
     """Of a run folder; or of a step of a model, recorded here: audit(model, x, y, loss_fn), or audit(model, x), with the sum.
+    A tuple x is the model's arguments, a dictionary its named ones.
 
     Parameters keep their gradients; buffers get what the step gives them."""
     if isinstance(what, (str, os.PathLike)):
@@ -69,7 +71,7 @@ def audit(what, x=None, y=None, loss=None, *, options=()):
             for p in kept:
                 p.grad = None
             with record(run, what, light=True):
-                out = what(x)
+                out = what(**x) if isinstance(x, dict) else what(*x) if isinstance(x, tuple) else what(x)
                 (out.sum() if loss is None else loss(out, y)).backward()
         finally:
             for p, g in kept.items():

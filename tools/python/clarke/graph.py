@@ -3,6 +3,7 @@
 Initializers are the parameters, each once, and the statistics that a BatchNormalization reads. What depends neither on the
 input nor on a parameter (numbers, buffers, a mask that was drawn) is a Constant. What ONNX cannot say is refused by name.
 """
+import functools
 import itertools
 from dataclasses import dataclass, field
 
@@ -10,6 +11,8 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
+from . import losses  # noqa: F401  (their operators)
+from .files import raw
 from .operators import LOSSES, OPERATORS
 from .refused import Refused
 from .trace import Value, values_in
@@ -23,16 +26,10 @@ ONNX_TYPE = {torch.float16: TensorProto.FLOAT16, torch.bfloat16: TensorProto.BFL
              torch.int8: TensorProto.INT8}
 
 
-def raw(t):
-    """The tensor's bytes, row-major."""
-    t = t.detach().cpu().clone(memory_format=torch.contiguous_format)
-    return t.reshape(-1).view(torch.uint8).numpy().tobytes() if t.numel() else b""
-
-
 def tensor_proto(name, t):
     if t.dtype not in ONNX_TYPE:
         raise Refused(f"{name}: a tensor of type {t.dtype}")
-    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), raw(t), raw=True)
+    return helper.make_tensor(name, ONNX_TYPE[t.dtype], list(t.shape), bytes(raw(t)), raw=True)
 
 
 @dataclass
@@ -52,6 +49,11 @@ class Graph:
     y: Value | None = None
     loss: str = ""
     current: object = None
+    whole: bool = False  # without a batch axis: the step's whole batch is one input
+    arguments: dict = field(default_factory=dict)  # by a value's identity: the name that the model's forward has for it
+    given: dict = field(default_factory=dict)  # inputs beside x: name, tensor
+    active: set = field(default_factory=set)  # names of activations; the others are constants
+    moving: set = field(default_factory=set)  # values that depend on x or a parameter, by identity
 
     # ---- Names
 
@@ -69,7 +71,15 @@ class Graph:
     def add(self, op, inputs, domain="", outputs=1, **attributes):
         """A node; the name of its first output is the node's."""
         node = self.current
+        if op not in MOVES and not self.active.intersection(inputs):
+            inputs = [self.lifted(inputs[0])] + inputs[1:]
+        if op == "Gather" and not self.whole:
+            self.refuse("rows of a table: no function of a sample")
+        if op in PRODUCTS and len(self.active.intersection(inputs[:2])) == 2:
+            self.refuse("a product, or quotient, of two activations")
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
+        if op in ("Gather", "Lift") or self.active.intersection(inputs):
+            self.active.add(name)
         made = helper.make_node(op, inputs, [name] + [f"{name}:{i}" for i in range(1, outputs)], name, domain=domain,
                                 **{k: v for k, v in attributes.items() if v is not None})
         for key, text in (("aten", node.aten), ("module", node.module), ("source", node.source),
@@ -78,6 +88,20 @@ class Graph:
             entry.key, entry.value = key, text
         self.nodes.append(made)
         self.recorded[name] = node
+        return name
+
+    def lifted(self, name):
+        """A constant as an activation: of a parameter alone something is computed."""
+        if not self.whole:
+            self.refuse("of parameters and constants alone: no function of a sample")
+        return self.add("Lift", [name], domain=DOMAIN)
+
+    def data(self, name, t):
+        """An input beside x, by that name or the next that is free."""
+        if not self.whole:
+            self.refuse("an array of its own for each sample")
+        name = self.fresh(name)
+        self.given[name] = t
         return name
 
     def constant(self, t):
@@ -108,7 +132,14 @@ class Graph:
         return self.names[id(value)]
 
     def operand(self, value, like):
-        return self.of(value) if isinstance(value, Value) else self.scalar(value, like)
+        """Of arithmetic: integers that are data become the floats that they are computed with."""
+        if not isinstance(value, Value):
+            return self.scalar(value, like)
+        if id(value) in self.moving or value.tensor.is_floating_point() or id(value) in self.names:
+            return self.of(value)
+        name = self.arguments.get(id(value), "data")
+        t = value.tensor.to(like.dtype)
+        return self.data(name, t) if self.whole else self.constant(t)
 
     def statistic(self, value):
         """The running mean or variance that is read: an initializer, but no parameter."""
@@ -134,9 +165,12 @@ class Graph:
             if t is value.tensor:
                 return self.initializer(name, t)
         if value is self.x:
+            self.active.add("x")
             return "x"
         if value.requires_grad:
             self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
+        if self.whole and self.of_buffer(value) is None:
+            return self.data(self.arguments.get(id(value), "data"), value.tensor)
         return self.constant(value.tensor)
 
 
@@ -170,29 +204,33 @@ def strip_scale(loss):
             if loss.node.name.startswith("div"):
                 break
         number = b if isinstance(b, (int, float)) else b.tensor.item() if b.tensor.numel() == 1 and not b.requires_grad else None
-        if number is None or not isinstance(a, Value) or a.tensor.numel() != 1:
-            break
+        if number is None or not isinstance(a, Value) or a.tensor.numel() != 1 or (isinstance(b, Value) and depends(b, ())):
+            break  # a number that depends on parameters, by a comparison say, is none
         factors.append((float(number), loss.node.name.startswith("div")))
         loss = a
     return loss, factors
 
 
-def find_inputs(graph, loss, nodes, given):
-    """x: what the model was called with; y: the one tensor that the loss takes besides."""
+def find_target(graph, loss, given):
+    """y: the one tensor that the loss takes besides."""
     target = loss.node.args[1] if loss.node.name in ("nll_loss_forward", "mse_loss") else None
     graph.y = target if isinstance(target, Value) else None
     if graph.y is not None and (graph.y.requires_grad or depends(graph.y, given)):
         raise Refused(f"{loss.node.where()}: the target is computed from the input or the parameters")
-    read = {id(v) for n in nodes if n is not loss.node for v in values_in((n.args, n.kwargs))}
+
+
+def find_input(graph, loss, nodes, given):
+    """x: what the model was called with. Of several, in a graph without a batch axis, the first that holds floats."""
+    last = None if graph.whole else loss.node
+    read = {id(v) for n in nodes if n is not last for v in values_in((n.args, n.kwargs))}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
     used = [v for v in given if id(v) in read]
-    if len(used) != 1:
+    if not used or (len(used) > 1 and not graph.whole):
         shapes = ", ".join(str(tuple(v.tensor.shape)) for v in used) or "none"
-        raise Refused("a recorded network has one input that its loss depends on; the model was called with "
-                      f"{len(used)} ({shapes})")
-    graph.x = used[0]
-    if graph.x.requires_grad:
-        raise Refused("the input requires a gradient; a record is of the gradient in parameters")
+        raise Refused(f"the loss depends on no one input that the model was called with, but on {len(used)} ({shapes})")
+    graph.x = next((v for v in used if v.tensor.is_floating_point()), used[0])
+    if any(v.requires_grad for v in used):
+        raise Refused("an input requires a gradient; a record is of the gradient in parameters")
 
 
 def depends(value, given):
@@ -202,8 +240,8 @@ def depends(value, given):
 
 
 def varying(nodes, x):
-    """The values that depend on x or on something that requires a gradient, by identity."""
-    out = {id(x)}
+    """The values that depend on x, being floats, or on something that requires a gradient, by identity."""
+    out = {id(x)} if x.tensor.is_floating_point() else set()
     for n in nodes:
         inputs = list(values_in((n.args, n.kwargs)))
         if n.name not in MAKERS and any(id(v) in out or v.requires_grad for v in inputs):
@@ -216,9 +254,39 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
           "new_empty"}
 
 
-def write_node(graph, node, moving):
+PRODUCTS = {"Mul", "Div", "MatMul", "Gemm"}  # one of whose operands is a constant
+# What stays a constant when its input is one; what makes an activation of a constant.
+MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
+# ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
+ALONG = {"cat": 1, "_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1}
+
+
+def keeps_samples(graph, node, result):
+    """Is the first axis still that of samples? A shape alone tells that of most operators; of the others their axes do."""
+    samples, shape = graph.x.tensor.shape[:1], result.tensor.shape
+    if len(samples) != 1 or shape[:1] != samples:
+        return False
+    active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active]
+    if any(v.tensor.shape[:1] != samples for v in active):
+        return False
+    if node.name == "t" or (node.name in ("mm", "matmul", "mv") and not any(node.args[0] is v for v in active)):
+        return False
+    if node.name == "native_layer_norm" and len(node.args[1]) >= len(shape):
+        return False
+    if node.name in ALONG:
+        axes = node.args[ALONG[node.name]] if len(node.args) > ALONG[node.name] else node.kwargs.get("dim", 0)
+        rank = max(len(shape), active[0].tensor.dim())
+        axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
+        return axes[:1] == [0] if node.name == "permute" else 0 not in axes
+    if node.name.rstrip("_") not in ("add", "sub", "rsub", "mul", "div"):
+        return True
+    return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1 for v in values_in(node.args[:2]))
+
+
+def write_node(graph, node):
     graph.current = node
-    if not any(id(v) in moving for v in node.results if isinstance(v, Value)) and node.name not in LOSSES:
+    result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
+    if result is None:
         return  # a constant: written where it is read, if it is
     if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
@@ -226,58 +294,92 @@ def write_node(graph, node, moving):
     if write is None:
         graph.refuse("this operator cannot be written into the graph")
     made = write(graph, node)
-    result = next(v for v in node.results if isinstance(v, Value))
-    graph.names[id(result)] = made
+    if not graph.whole and made in graph.active and not keeps_samples(graph, node, result):
+        graph.refuse("the first axis is not that of samples")
+    graph.names[id(next(v for v in node.results if isinstance(v, Value)))] = made
     for v in node.results:
         if isinstance(v, Value) and v.tensor.is_floating_point():
             graph.dtypes.add(str(v.tensor.dtype).removeprefix("torch."))
 
 
-def write(trace, parameters, buffers, given):
-    """(graph, the loss's value, its factors)"""
-    graph = Graph(parameters, buffers, taken={"x", "y", *parameters, *buffers})
+def write_loss(graph, loss):
+    """The last nodes. In a graph without a batch axis the loss is any scalar; else it is of a form that is known."""
+    graph.current = loss.node
+    if graph.whole:
+        write_node(graph, loss.node)
+        graph.add("ReduceSum", [graph.of(loss)], keepdims=0)
+        return "sum"
+    if loss.node.name not in LOSSES:
+        graph.refuse("no loss that is known: cross_entropy or mse_loss with its mean, sum and mean are")
+    return LOSSES[loss.node.name](graph, loss.node)
+
+
+def write_as(whole, trace, parameters, buffers, given, arguments):
+    graph = Graph(parameters, buffers, taken={"x", "y", *parameters, *buffers}, whole=whole, arguments=arguments)
+    if whole:
+        graph.taken.discard("y")
     loss, factors = strip_scale(trace.loss)
-    if loss.node is None or loss.node.name not in LOSSES:
-        what = loss.node.where() if loss.node is not None else "the loss"
-        raise Refused(f"{what}: no loss that is known: cross_entropy or mse_loss with its mean, sum and mean are")
+    if loss.node is None:
+        raise Refused("the loss is no result of an operator")
     found = ancestors(loss, given)
     nodes = [n for n in trace.nodes if id(n) in found]
-    find_inputs(graph, loss, nodes, given)
-    moving = varying(nodes, graph.x)
+    if not whole:
+        find_target(graph, loss, given)
+    find_input(graph, loss, nodes, given)
+    graph.moving = varying(nodes, graph.x)
     for node in nodes:
         if node is not loss.node:
-            write_node(graph, node, moving)
-    graph.current = loss.node
-    graph.loss = LOSSES[loss.node.name](graph, loss.node)
+            write_node(graph, node)
+    graph.loss = write_loss(graph, loss)
     return graph, loss, factors
+
+
+def write(trace, parameters, buffers, given, arguments):
+    """(graph, the loss's value, its factors). The graph has a batch axis, if that can be; else the batch is one input."""
+    try:
+        return write_as(False, trace, parameters, buffers, given, arguments)
+    except Refused:
+        return write_as(True, trace, parameters, buffers, given, arguments)
 
 
 def port(name, t):
     return helper.make_tensor_value_info(name, ONNX_TYPE[t.dtype], list(t.shape))
 
 
-def model_bytes(graph, producer_version):
+def model_of(graph, producer_version):
     inputs = [port("x", graph.x.tensor)] + ([port("y", graph.y.tensor)] if graph.y is not None else [])
+    inputs += [port(name, t) for name, t in graph.given.items()]
     output = helper.make_tensor_value_info(graph.nodes[-1].output[0], TensorProto.FLOAT, [])
-    made = helper.make_graph(graph.nodes, "step", inputs, [output],
-                             [tensor_proto(name, t) for name, t in graph.initializers.items()])
+    made = helper.make_graph(graph.nodes, "step", inputs, [output])
     sets = [helper.make_opsetid("", OPSET)]
     if any(n.domain == DOMAIN for n in graph.nodes):
         sets.append(helper.make_opsetid(DOMAIN, 1))
     model = helper.make_model(made, opset_imports=sets, producer_name="clarke.record", producer_version=producer_version)
     model.ir_version = IR_VERSION
+    return model
+
+
+def model_bytes(graph, producer_version):
+    model = model_of(graph, producer_version)
+    model.graph.initializer.extend(tensor_proto(name, t) for name, t in graph.initializers.items())
     return model.SerializeToString()
 
 
-def require_same(before, now):
-    """Two models' bytes: are the graphs one but for the initializers' numbers and the lines that nodes come from?"""
-    seen = []
-    for data in (before, now):
-        graph = onnx.load_from_string(data).graph
-        for node in graph.node:
-            del node.metadata_props[:]
-        seen.append([[part.SerializeToString(deterministic=True) for part in parts]
-                     for parts in (graph.node, graph.input, graph.output)]
-                    + [[(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]])
-    if seen[0] != seen[1]:
+def bare(graph):
+    """A graph's nodes and ports, without the lines that they come from."""
+    for node in graph.node:
+        del node.metadata_props[:]
+    return [[part.SerializeToString(deterministic=True) for part in parts] for parts in (graph.node, graph.input, graph.output)]
+
+
+@functools.lru_cache(maxsize=4)
+def bare_of(data):
+    graph = onnx.load_from_string(data).graph
+    return bare(graph), [(t.name, t.data_type, tuple(t.dims)) for t in graph.initializer]
+
+
+def require_same(before, graph):
+    """A model's bytes and a graph: are they one but for the initializers' numbers?"""
+    now = [(name, ONNX_TYPE[t.dtype], tuple(t.shape)) for name, t in graph.initializers.items()]
+    if bare_of(before) != (bare(model_of(graph, "").graph), now):
         raise Refused("the step's graph is not that of the folder: another folder is needed")

@@ -3,8 +3,10 @@
 At an entry that lies on a kink the recorded gradient of the input must be the profile's number times that of the output,
 bit for bit. Away from kinks nothing is asked here: the audit compares the whole gradient.
 """
+import numpy as np
 import torch
 
+from .files import array
 from .refused import Refused
 
 
@@ -31,6 +33,10 @@ KINKS = {
 }
 
 
+# What must be known of the backward pass to check them.
+WATCHED = {*KINKS, "max_pool2d_with_indices"}
+
+
 def names(backward):
     return {op.split(".")[1] for op in backward}
 
@@ -45,40 +51,42 @@ def check_pointwise(node):
         raise Refused(f"{node.where()}: autograd handed no gradient on")
     for at, slope in kinks(node.args):
         on = x == at
+        if not bool(on.any()):
+            continue
         taken, claimed = node.grad_inputs[0][on], node.grad_output[on] * slope
         if not torch.equal(taken, claimed):
             raise Refused(f"{node.where()}: at its kink {at} the derivative that ran is not {slope}")
 
 
-def first_of_windows(x, node):
-    """Of each window the place of its first largest entry, in an image's entries."""
-    kernel, stride, padding, dilation = (tuple(number(node.args, i, d)) for i, d in
-                                         ((1, None), (2, number(node.args, 1, None)), (3, (0, 0)), (4, (1, 1))))
-    pair = [t * 2 if len(t) == 1 else t for t in (kernel, stride or kernel, padding, dilation)]
-    n, c, h, w = x.shape
-    padded = torch.nn.functional.pad(x, (pair[2][1], pair[2][1], pair[2][0], pair[2][0]), value=float("-inf"))
-    place = torch.arange(h * w, dtype=torch.float64).reshape(1, 1, h, w)
-    place = torch.nn.functional.pad(place, (pair[2][1], pair[2][1], pair[2][0], pair[2][0]), value=-1)
-    places = [place, padded.reshape(n * c, 1, *padded.shape[2:])]
-    index, value = (windows(t, pair) for t in places)
-    best = value == value.amax(dim=1, keepdim=True)
-    first = best & (best.cumsum(dim=1) == 1)
-    return (index.expand_as(value) * first).sum(dim=1).long()
+def pairs(node):
+    """Kernel, stride, padding and dilation, of both axes."""
+    kernel = node.args[1]
+    lists = kernel, number(node.args, 2, None) or kernel, number(node.args, 3, (0, 0)), number(node.args, 4, (1, 1))
+    return [tuple(t) * 2 if len(t) == 1 else tuple(t) for t in lists]
 
 
-def windows(t, pair):
-    """(images, entries of a window, windows)"""
-    kernel, stride, _, dilation = pair
-    return torch.nn.functional.unfold(t, kernel, dilation=dilation, stride=stride)
+def first_of_windows(x, y, node):
+    """Of each window the place of its first largest entry, in an image's entries; y: the largest."""
+    kernel, stride, padding, dilation = pairs(node)
+    size, out = x.shape[-2:], y.shape[-2:]
+    # so many rows and columns that each window is whole
+    after = [max(0, (o - 1) * s + (k - 1) * d + 1 - n - p) for o, s, k, d, n, p in zip(out, stride, kernel, dilation, size, padding)]
+    if any(padding) or any(after):
+        x = torch.nn.functional.pad(x, (padding[1], after[1], padding[0], after[0]), value=float("-inf"))
+    x, y = array(x), array(y)
+    tap = np.zeros(y.shape, np.uint8)
+    for k in reversed(range(kernel[0] * kernel[1])):
+        top, left = k // kernel[1] * dilation[0], k % kernel[1] * dilation[1]
+        entry = x[..., top:top + (out[0] - 1) * stride[0] + 1:stride[0], left:left + (out[1] - 1) * stride[1] + 1:stride[1]]
+        tap = np.where(entry == y, np.uint8(k), tap)
+    apart = np.array([a * dilation[0] * size[1] + b * dilation[1] for a in range(kernel[0]) for b in range(kernel[1])])
+    rows, columns = (np.arange(o) * s - p for o, s, p in zip(out, stride, padding))
+    return apart[tap] + (rows[:, None] * size[1] + columns[None, :])
 
 
 def check_windows(node):
-    x = node.args[0].tensor.detach().to(torch.float64).cpu()
-    taken = node.results[1].tensor.cpu()
-    if number(node.args, 5, False) or x.dim() != 4:  # ceil_mode, or no batch: what unfold does not do
-        return
-    n, c = x.shape[:2]
-    if not torch.equal(first_of_windows(x, node), taken.reshape(n * c, -1)):
+    x, y = (t.tensor.detach() for t in (node.args[0], node.results[0]))
+    if not np.array_equal(first_of_windows(x, y, node), node.results[1].tensor.cpu().numpy()):
         raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
 
 

@@ -98,10 +98,9 @@ def write_concat(g, node):
 
 @operator("add", "sub")
 def write_sum(g, node):
-    if argument(node, 2, "alpha", 1) != 1:
-        g.refuse("a factor alpha")
-    op = {"a": "Add", "s": "Sub"}[node.name[0]]
-    return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
+    op, alpha = {"a": "Add", "s": "Sub"}[node.name[0]], argument(node, 2, "alpha", 1)
+    a, b = (g.operand(v, result(node)) for v in node.args[:2])
+    return g.add(op, [a, b if alpha == 1 else g.add("Mul", [b, g.scalar(alpha, result(node))])])
 
 
 @operator("rsub")
@@ -116,6 +115,8 @@ def write_product(g, node):
     if node.kwargs.get("rounding_mode") is not None:
         g.refuse("a quotient that is rounded to a whole number")
     op = {"m": "Mul", "d": "Div"}[node.name[0]]
+    if op == "Mul" and node.args[0] is node.args[1]:
+        return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
     return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
 
 
@@ -255,9 +256,8 @@ def write_adaptive_average(g, node):
 @operator("mean")
 def write_mean(g, node):
     axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
-    if axes is None or len(axes) == 0:
-        g.refuse("a mean over all axes that is not the loss")
-    return g.add("ReduceMean", [g.of(node.args[0]), g.integers(axes)], keepdims=int(keep))
+    places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
+    return g.add("ReduceMean", [g.of(node.args[0])] + places, keepdims=int(keep))
 
 
 # ---- Normalizations

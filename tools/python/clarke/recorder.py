@@ -1,55 +1,29 @@
 """clarke.record: a training step, written as a run folder (docs/run-format.md)."""
-import hashlib
+import inspect
 import json
 import math
 import os
 import platform
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
-import numpy as np
 import torch
 from torch.nn.modules import module as hooks
 
 from . import graph as graphs
 from . import kinks, replay
+from .files import array, npz, safetensors, write_whole
 from .refused import Refused
 from .trace import Dispatch, Functions, Trace
 
 PROFILE = "pytorch-2.13"
-SAFETENSORS = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16", torch.int64: "I64",
-               torch.int32: "I32", torch.int16: "I16", torch.int8: "I8", torch.uint8: "U8", torch.bool: "BOOL"}
+LATER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record")  # one, so that steps are written in order
 
 
-def safetensors(tensors):
-    """The bytes of a file of these tensors."""
-    header, body = {}, b""
-    for name, t in sorted(tensors.items()):
-        data = graphs.raw(t)
-        header[name] = {"dtype": SAFETENSORS[t.dtype], "shape": list(t.shape), "data_offsets": [len(body), len(body) + len(data)]}
-        body += data
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    return len(text).to_bytes(8, "little") + text + body
-
-
-def array(t):
-    t = t.detach().cpu().contiguous()
-    return (t.to(torch.float32) if t.dtype == torch.bfloat16 else t).numpy()
-
-
-def write_whole(path, data):
-    """All of it under its name, or nothing."""
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "wb") as f:
-            f.write(data)
-            f.flush()
-            os.fsync(f.fileno())
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-    return {"file": os.path.basename(path), "sha256": hashlib.sha256(data).hexdigest()}
+def settle():
+    """Until all that is recorded in the background is written, or refused."""
+    LATER.submit(lambda: None).result()
 
 
 def flags():
@@ -69,19 +43,33 @@ def optimizer_entry(optimizer):
             "groups": [{k: v for k, v in g.items() if isinstance(v, plain)} for g in optimizer.param_groups]}
 
 
+def tensors_in(tree, name=""):
+    """(name, tensor) of arguments: of x=(a, b) x_0 and x_1."""
+    if isinstance(tree, torch.Tensor):
+        yield name, tree
+    elif isinstance(tree, dict):
+        for key, item in tree.items():
+            yield from tensors_in(item, f"{name}_{key}" if name else str(key))
+    elif isinstance(tree, (list, tuple)):
+        for i, item in enumerate(tree):
+            yield from tensors_in(item, f"{name}_{i}")
+
+
 class record:
     """with clarke.record("run/", model): loss = loss_fn(model(x), y); loss.backward()
 
     The step runs as it would without. At the end of the block the folder is written, or the step refused (Refused), and
     nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
-    `append`: the folder has steps of this graph already, to which this one is added.
+    `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
+    writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
+    buffers and the batch may be changed in place.
     """
 
-    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False):
+    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
-        self.append = append
-        self.trace = Trace()
-        self.given, self.gradients, self.autocast = [], None, None
+        self.append, self.background, self.work, self.waited = append, background, None, False
+        self.trace = Trace(light, kinks.WATCHED)
+        self.given, self.gradients, self.autocast = None, None, None
 
     # ---- While the step runs
 
@@ -95,24 +83,33 @@ class record:
         self.before = {name: b.detach().clone() for name, b in self.buffers.items()}
         self.start = {name: p.detach().clone() for name, p in self.parameters.items()}
         self.names = {id(m): name for name, m in model.named_modules()}
-        self.hooks = [hooks.register_module_forward_pre_hook(self.enter_module),
+        self.hooks = [model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True),
+                      hooks.register_module_forward_pre_hook(self.enter_module),
                       hooks.register_module_forward_hook(self.leave_module, always_call=True)]
         self.modes = [Functions(self.trace, self.after_backward), Dispatch(self.trace)]
         for mode in self.modes:
             mode.__enter__()
         return self
 
+    def enter_model(self, model, args, kwargs):
+        """What the model is called with, the first time, by the names that its forward has."""
+        if self.given is not None:
+            return
+        try:
+            bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments
+        except (TypeError, ValueError):
+            bound = {f"input_{i}": a for i, a in enumerate(args)} | kwargs
+        self.given = {name: t for name, t in tensors_in(bound)}
+        self.autocast = self.autocast_now()
+
     def enter_module(self, module, args):
-        if module is self.model and not self.given:
-            self.given = [t for t in args if isinstance(t, torch.Tensor)]
-            self.autocast = self.autocast_now()
         self.trace.modules.append(self.names.get(id(module), type(module).__name__))
 
     def leave_module(self, *_):
         self.trace.modules.pop()
 
     def autocast_now(self):
-        kind = self.given[0].device.type if self.given else "cpu"
+        kind = next(iter(self.given.values())).device.type if self.given else "cpu"
         return str(torch.get_autocast_dtype(kind)).removeprefix("torch.") if torch.is_autocast_enabled(kind) else None
 
     def after_backward(self):
@@ -130,39 +127,64 @@ class record:
     # ---- Afterwards
 
     def write(self):
+        """The graph now; what is checked and written, now or behind other steps' in a thread of its own."""
         if self.gradients is None:
             raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
-        given = [v for v in (self.trace.by_identity.get(id(t)) for t in self.given) if v is not None]
-        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given)
+        held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
+        given = [v for v in held.values() if v is not None]
+        names = {id(v): name for name, v in held.items()}
+        graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
-        kinks.check(nodes)
-        again = replay.compare(self.trace, nodes, self.parameters, self.trace.seed)
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
-        model = graphs.model_bytes(graph, torch.__version__)
-        run = self.description(graph, loss, factors, again)
+        run = self.description(graph, loss, factors)
+        self.whole = graph.whole  # a single run, without a batch axis
+        self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
+        batch = self.batch(graph, copied=self.background)
+        if not self.background:
+            self.finish(run, graph, nodes, batch)
+            return
+        self.work = LATER.submit(self.finish, run, graph, nodes, batch)
+        self.work.add_done_callback(self.tell)
+
+    def finish(self, run, graph, nodes, batch):
+        kinks.check(nodes)
+        if not (self.light or self.background):
+            run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.trace.seed)
         if self.append:
-            self.follow(run, model)
+            self.follow(run, graph)
         os.makedirs(self.path, exist_ok=True)
         base = os.path.join(self.path, f"step-{self.step:06}")
-        files = {"batch": write_whole(f"{base}.batch.npz", self.batch(graph)),
+        files = {"batch": write_whole(f"{base}.batch.npz", npz(batch)),
                  "parameters": write_whole(f"{base}.parameters.safetensors", safetensors(graph.initializers)),
                  "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
         if not self.light:
             files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)))
         run["steps"][-1]["files"] = files
         if not self.append:
-            run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), model)
-        write_whole(os.path.join(self.path, "run.json"), (json.dumps(run, indent=1) + "\n").encode())
+            model = graphs.model_bytes(graph, torch.__version__)
+            run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
+        write_whole(os.path.join(self.path, "run.json"), [(json.dumps(run, indent=1) + "\n").encode()])
 
-    def follow(self, run, model):
+    def wait(self):
+        """Until what was recorded in the background is written; a step that is refused is refused here."""
+        if self.work is not None:
+            self.waited = True
+            self.work.result()
+
+    def tell(self, work):
+        """Nobody may have waited for it: a step that was not written is not passed over in silence."""
+        if work.exception() is not None and not self.waited:
+            print(f"clarke.record: {self.path}, step {self.step}: nothing was written: {work.exception()}", file=sys.stderr)
+
+    def follow(self, run, graph):
         """Puts the step behind those of the folder, which must be of the same graph, made in the same way."""
         with open(os.path.join(self.path, "run.json")) as f:
             before = json.load(f)
         with open(os.path.join(self.path, before["graph"]["file"]), "rb") as f:
-            graphs.require_same(f.read(), model)
+            graphs.require_same(f.read(), graph)
         for key in run.keys() - {"graph", "steps", "nodes"}:
-            if run[key] != before.get(key):
+            if run[key] != before.get(key, True if key == "batch_axis" else None):
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
             raise Refused(f"{self.path} has a step {self.step} already")
@@ -176,16 +198,16 @@ class record:
         used = {n for n in graph.initializers if n not in graph.statistics and self.parameters[n].requires_grad}
         return {n: self.gradients.get(n, torch.zeros_like(self.parameters[n])) for n in used}
 
-    def batch(self, graph):
-        import io
-        out = io.BytesIO()
-        arrays = {"x": array(graph.x.tensor)} | ({"y": array(graph.y.tensor)} if graph.y is not None else {})
-        np.savez(out, **arrays)
-        return out.getvalue()
+    def batch(self, graph, copied):
+        """Its arrays; copied: a loader may fill the tensors anew."""
+        x = array(graph.x.tensor)
+        arrays = {"x": x[None] if graph.whole else x} | {name: array(t) for name, t in graph.given.items()}
+        arrays |= {"y": array(graph.y.tensor)} if graph.y is not None else {}
+        return {name: a.copy() for name, a in arrays.items()} if copied else arrays
 
     def everything(self, graph):
         tensors = {f"before/{n}": t for n, t in self.before.items()}
-        tensors |= {f"after/{n}": t for n, t in self.buffers.items()}
+        tensors |= {f"after/{n}": t for n, t in self.after.items()}
         for name, node in graph.recorded.items():
             if name not in {graph.names.get(id(v)) for v in node.results}:
                 continue
@@ -207,7 +229,7 @@ class record:
             product *= Fraction(float(self.trace.seed))
         return str(product)
 
-    def description(self, graph, loss, factors, again):
+    def description(self, graph, loss, factors):
         """run.json, without the files."""
         tied = {n: next(m for m, p in self.parameters.items() if p is t)
                 for n, t in self.all_names.items() if n not in self.parameters}
@@ -216,11 +238,11 @@ class record:
             "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
             "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
-            "graph": None, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
+            "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, n in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
-                       "optimizer": optimizer_entry(self.optimizer), "files": {}, "replay": again}]}
+                       "optimizer": optimizer_entry(self.optimizer), "files": {}, "replay": None}]}
 
     @staticmethod
     def device(graph):

@@ -3,6 +3,7 @@
 Nothing here says what an operator means. A value is a tensor at one time: an operator that changes a tensor in place makes
 a new value of it.
 """
+import functools
 import os
 import sys
 from dataclasses import dataclass, field
@@ -76,29 +77,37 @@ def replace(tree, leaf, new):
     return tree
 
 
+@functools.lru_cache(maxsize=None)
+def shown(filename):
+    """How a file is named; None: one of the libraries'."""
+    path = os.path.abspath(filename)
+    if path.startswith(LIBRARIES):
+        return None
+    inside = os.path.relpath(path)
+    return os.path.basename(path) if inside.startswith("..") else inside
+
+
 def source_line():
     """FILE:LINE of the call, outside of torch."""
     frame = sys._getframe(1)
-    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(LIBRARIES):
+    while frame is not None and shown(frame.f_code.co_filename) is None:
         frame = frame.f_back
-    if frame is None:
-        return "no source"
-    path = os.path.abspath(frame.f_code.co_filename)
-    inside = os.path.relpath(path)
-    return f"{os.path.basename(path) if inside.startswith('..') else inside}:{frame.f_lineno}"
+    return "no source" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 class Trace:
     """Fed by the modes below while the step runs."""
 
-    def __init__(self):
+    def __init__(self, light=False, watched=()):
+        """light: only what autograd hands to the operators that are watched is kept."""
+        self.light, self.watched = light, watched
         self.nodes = []
         self.modules = []  # the names of those that run
         self.loss = self.seed = None
         self.sequence = {}  # forward nodes by autograd's numbers
         self.kept = []  # tensors that must live: identities and addresses are looked up
         self.by_identity, self.by_place = {}, {}
-        self.versions = {}  # of storages
+        self.versions, self.stored = {}, {}  # of storages; the values in each
 
     # ---- Values
 
@@ -114,6 +123,7 @@ class Trace:
         self.kept.append(t)
         self.by_identity[id(t)] = value
         self.by_place[self.place(t), marked] = value
+        self.stored.setdefault(storage, []).append(value)
         return value
 
     def value(self, t):
@@ -133,9 +143,8 @@ class Trace:
     def change(self, t):
         """The tensor is about to be changed: its values keep their numbers."""
         storage = t.untyped_storage().data_ptr()
-        for value in {id(v): v for v in [*self.by_identity.values(), *self.by_place.values()]}.values():
-            if value.tensor.untyped_storage().data_ptr() == storage:
-                value.tensor = value.tensor.detach().clone()
+        for value in self.stored.pop(storage, ()):
+            value.tensor = value.tensor.detach().clone()
         self.versions[storage] = self.versions.get(storage, 0) + 1
 
     # ---- Operators
@@ -180,7 +189,7 @@ class Trace:
             seen.add(node)
             rest += [n for n, _ in node.next_functions]
             held = self.sequence.get(node._sequence_nr())
-            if held is not None:
+            if held is not None and (not self.light or held.name.rstrip("_") in self.watched):
                 node.register_prehook(self.keep_output(held))
                 node.register_hook(self.keep_inputs(held))
         self.kept.append(seen)
@@ -188,20 +197,22 @@ class Trace:
     @staticmethod
     def keep_output(held):
         def hook(grads):
-            with _disable_current_modes():
-                held.grad_output = None if grads[0] is None else grads[0].detach().clone()
+            held.grad_output = grads[0]  # held, so that autograd does not add to it in place
         return hook
 
     @staticmethod
     def keep_inputs(held):
         def hook(grad_inputs, _):
-            with _disable_current_modes():
-                held.grad_inputs = tuple(None if g is None else g.detach().clone() for g in grad_inputs)
+            held.grad_inputs = grad_inputs
         return hook
 
 
 class Dispatch(TorchDispatchMode):
     """Sees every ATen operator, below autograd."""
+
+    @classmethod
+    def _should_skip_dynamo(cls):
+        return False  # nothing is compiled here, and to say so at each operator costs more than the operator
 
     def __init__(self, trace):
         super().__init__()

@@ -1,0 +1,14 @@
+/* Inputs of a model beside the one that the network has: of a single run they are constants, which the batch has by name. */
+#ifndef CLARKE_NETWORK_INPUTS_H
+#define CLARKE_NETWORK_INPUTS_H
+
+#include "op/model.h"
+
+/* The first input stays the network's; of each other its array in `batch` (n of them, in `file`), which must have its declared
+ * shape, becomes a Constant node of its name. Only where x, the network's own array, is one input of a model without a batch
+ * axis. Arrays but x and y that no input is named by are refused. The target of the model's own loss is to be taken off
+ * before. */
+clarke_status clarke_inputs_take(clarke_model *m, const clarke_tensor *x, const clarke_tensor *batch, size_t n,
+                                 const char *file, clarke_error *err);
+
+#endif

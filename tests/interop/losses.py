@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+"""Losses, regularization, several inputs, dropout and embeddings of PyTorch, recorded and audited.
+
+    losses.py CLARKE CLARKE-CHECK
+
+Each recorded gradient must be explained by AD's exact one of the recorded graph, and be refuted when an entry is changed; the
+exact loss must be PyTorch's in float64; the proof must hold; and the graph must be the same for other data.
+"""
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+from clarke.files import safetensors  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
+
+failures, recorded = 0, 0
+
+
+def expect(condition, what):
+    global failures
+    if not condition:
+        failures += 1
+        print(f"FAILED: {what}")
+
+
+def verified(run, answer):
+    path = os.path.join(run, "proof")
+    with open(path, "wb") as f:
+        f.write(answer.proof)
+    return subprocess.run([CHECK, path], capture_output=True, text=True).stdout.startswith("VERIFIED")
+
+
+def exact_loss(run, answer):
+    """The audit's own loss, times what it was multiplied by."""
+    with open(os.path.join(run, "run.json")) as f:
+        scale = Fraction(json.load(f)["steps"][0]["loss_scale"])
+    value = answer.report["loss"]["value"]
+    return float(Fraction(value) if isinstance(value, str) and "about" not in value else Fraction(str(value).replace("about ", ""))) * float(scale)
+
+
+def tampered(run):
+    """Is it found that the largest entry of a gradient is a 64th larger?"""
+    path = os.path.join(run, "run.json")
+    with open(path) as f:
+        description = json.load(f)
+    entry = description["steps"][0]["files"]["gradients"]
+    tensors = {n: t.clone() for n, t in load_file(os.path.join(run, entry["file"])).items()}
+    largest = max(tensors, key=lambda n: tensors[n].abs().max())
+    tensors[largest].view(-1)[tensors[largest].abs().flatten().argmax()] *= 1 + 2.0 ** -6
+    data = b"".join(safetensors(tensors))
+    with open(os.path.join(run, entry["file"]), "wb") as f:
+        f.write(data)
+    entry["sha256"] = hashlib.sha256(data).hexdigest()
+    with open(path, "w") as f:
+        json.dump(description, f)
+    return clarke.audit(run).gradient["explained"] is False
+
+
+def ask(folder, name, model, step, verdict="in-bouligand", touched=None, whole=True, again=None):
+    """again: the same step with other data, put behind the first."""
+    global recorded
+    run = os.path.join(folder, name)
+    model.zero_grad()
+    torch.manual_seed(1)
+    with clarke.record(run, model):
+        loss = step(model)
+        loss.backward()
+    recorded += 1
+    answer = clarke.audit(run)
+    expect(answer.gradient["explained"] is True, f"{name}: {answer.gradient}")
+    expect(answer.verdict == verdict, f"{name}: {answer.verdict}")
+    expect(touched is None or sum(answer.touched.values()) == touched, f"{name}: touched {answer.touched}")
+    expect(answer.proof is not None and verified(run, answer), f"{name}: its proof")
+    with open(os.path.join(run, "run.json")) as f:
+        description = json.load(f)
+    expect(description["batch_axis"] is not whole, f"{name}: batch axis {description['batch_axis']}")
+    expect(description["steps"][0]["replay"] == {"loss_ulps": 0, "gradient_ulps": 0}, f"{name}: {description['steps'][0]['replay']}")
+    value = exact_loss(run, answer)
+    expect(abs(value - loss.item()) <= 1e-5 * max(1, abs(value)), f"{name}: its loss is {value}, PyTorch's {loss.item()}")
+    if again is not None:
+        model.zero_grad()
+        with clarke.record(run, model, step=1, append=True):
+            again(model).backward()
+        second = clarke.audit(run, options=["--step", "1"])
+        expect(second.gradient["explained"] is True, f"{name}, again: {second.gradient}")
+    expect(tampered(run), f"{name}: a changed gradient is not found")
+
+
+def refused(folder, says, model, step):
+    run = os.path.join(folder, "refused")
+    model.zero_grad()
+    try:
+        with clarke.record(run, model):
+            step(model).backward()
+        expect(False, f"not refused: {says}")
+    except clarke.Refused as why:
+        expect(says in str(why), f"{says}: {why}")
+    expect(not os.path.exists(run), f"{says}: something was written")
+
+
+def dense(out=3, *more):
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), *more, nn.Linear(8, out))
+
+
+X = torch.tensor([[1.0, -2, 0.5, 3], [0.25, 1, -1, 2], [-3, 0.5, 1.5, 1], [2, 2, -0.5, -1], [0.1, 0.2, -0.3, 0.4], [1.5, -1, 1, -2]])
+Y, OTHER = torch.tensor([0, 1, 2, 1, 0, 2]), torch.tensor([2, 2, 1, 0, 0, 1])
+IGNORED, IGNORED_TOO = torch.tensor([0, 1, -100, 1, 0, 2]), torch.tensor([-100, 1, -100, 1, 2, 2])
+T = torch.tensor([[0.5, -1, 2], [1, 0.25, -3], [0.1, 0.2, 0.3], [-2, 4, 0.5], [1, 1, -1], [0.7, -0.6, 0.5]])
+POINTS = torch.tensor([[1.0, 0], [1, 0]])
+W, P = torch.tensor([0.1, 2.0, 0.7]), torch.tensor([1.0, 2.0, 4.0])
+
+
+def softmaxes(folder):
+    for name, f in [("label", lambda y: lambda m: F.cross_entropy(m(X), y)), ("ignore", lambda y: lambda m: F.cross_entropy(m(X), y)),
+                    ("smooth", lambda y: lambda m: F.cross_entropy(m(X), y, label_smoothing=0.1)),
+                    ("smooth-weight", lambda y: lambda m: F.cross_entropy(m(X), y, label_smoothing=0.25, weight=W)),
+                    ("weight", lambda y: lambda m: F.cross_entropy(m(X), y, weight=W)),
+                    ("weight-sum", lambda y: lambda m: F.cross_entropy(m(X), y, weight=W, reduction="sum")),
+                    ("none", lambda y: lambda m: (F.cross_entropy(m(X), y, reduction="none") * T[:, 0]).sum()),
+                    ("nll", lambda y: lambda m: F.nll_loss(F.log_softmax(m(X), 1), y, weight=W, reduction="sum"))]:
+        whole = name != "label"
+        first, second = (Y, OTHER) if not whole else (IGNORED, IGNORED_TOO)
+        ask(folder, "ce-" + name, dense(), f(first), whole=whole, again=f(second))
+    ask(folder, "ce-shares", dense(), lambda m: F.cross_entropy(m(X), T.softmax(1)))
+    image = nn.Sequential(nn.Conv2d(1, 4, 3, padding=1), nn.ReLU(), nn.Conv2d(4, 3, 1))
+    ask(folder, "ce-image", image, lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6)), torch.arange(24).reshape(1, 4, 6) % 3))
+    for target in [(T > 0).float(), T.sigmoid()]:
+        ask(folder, "binary", dense(), lambda m, t=target: F.binary_cross_entropy_with_logits(m(X), t))
+    ask(folder, "binary-weights", dense(), lambda m: F.binary_cross_entropy_with_logits(m(X), (T > 0).float(), weight=W, pos_weight=P))
+    ask(folder, "kl", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.softmax(1), reduction="batchmean"))
+    ask(folder, "kl-log", dense(), lambda m: F.kl_div(m(X).log_softmax(1), T.log_softmax(1), log_target=True, reduction="sum"))
+    ask(folder, "logsigmoid", dense(), lambda m: -F.logsigmoid(m(X) * T.sign()).mean())
+
+
+def differences(folder):
+    ask(folder, "mse", dense(), lambda m: F.mse_loss(m(X), T), whole=False, again=lambda m: F.mse_loss(m(X), T + 1))
+    ask(folder, "mse-sum", dense(), lambda m: F.mse_loss(m(X), T, reduction="sum"), again=lambda m: F.mse_loss(m(X), 2 * T, reduction="sum"))
+    for reduction in ("mean", "sum"):
+        ask(folder, "l1-" + reduction, dense(), lambda m: F.l1_loss(m(X), T, reduction=reduction))
+        ask(folder, "smooth-" + reduction, dense(), lambda m: F.smooth_l1_loss(m(X), T, beta=0.3, reduction=reduction))
+        ask(folder, "huber-" + reduction, dense(), lambda m: F.huber_loss(m(X), T, delta=0.7, reduction=reduction))
+    sides = torch.tensor([[1.0], [-1], [1], [1], [-1], [-1]])
+    ask(folder, "hinge", dense(1), lambda m: F.relu(1 - sides * m(X)).mean())
+    ask(folder, "hinge-clamp", dense(1), lambda m: (1 - sides * m(X)).clamp(min=0).mean())
+    for p in (1, 2):
+        ask(folder, f"margin-{p}", dense(), lambda m: F.multi_margin_loss(m(X), Y, p=p, weight=W))
+
+
+def at_kinks(folder):
+    """Losses whose own kinks are met. Outputs are the bias, targets are at it or a bend away from it."""
+    def flat():
+        model = nn.Linear(4, 3)
+        with torch.no_grad():
+            model.weight.zero_()
+            model.bias.copy_(torch.tensor([1.0, -0.5, 2]))
+        return model
+
+    target = torch.tensor([1.0, -0.5, 0]).expand(6, 3).contiguous()
+    ask(folder, "l1-at", flat(), lambda m: F.l1_loss(m(X), target, reduction="sum"), "in-clarke", 12)
+    ask(folder, "huber-at", flat(), lambda m: F.huber_loss(m(X), target, delta=2, reduction="sum"), "in-bouligand", 0)
+    ask(folder, "smooth-at", flat(), lambda m: F.smooth_l1_loss(m(X), target, beta=2.0), "in-bouligand", 0)
+    ask(folder, "hinge-at", flat(), lambda m: F.relu(1 - m(X)).sum(), "in-bouligand", 6, whole=False)
+
+
+def regularized(folder):
+    def absolute(m):
+        return F.cross_entropy(m(X), Y) + 0.01 * sum(p.abs().sum() for p in m.parameters())
+
+    def squared(m):
+        return F.cross_entropy(m(X), Y) + 0.01 * sum((p ** 2).sum() for p in m.parameters()) + 0.5 * sum((p * p).mean() for p in m.parameters())
+
+    ask(folder, "l2", dense(), squared)
+    ask(folder, "l1", dense(), absolute, touched=0)
+    pruned = dense()
+    with torch.no_grad():
+        pruned[0].weight[0] = 0
+        pruned[2].bias[1:] = 0
+    ask(folder, "l1-pruned", pruned, absolute, "in-clarke", 6)
+
+    class Half(nn.Module):
+        """relu(w) - |w| / 2 is w / 2. At 0 PyTorch says 0."""
+
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            return F.relu(x * self.w)
+
+    run, half = os.path.join(folder, "half"), Half()
+    with clarke.record(run, half):
+        (half(torch.ones(1, 1)).sum() - 0.5 * half.w.abs().sum()).backward()
+    answer = clarke.audit(run)
+    expect(answer.verdict == "not-in-clarke" and verified(run, answer) and half.w.grad.item() == 0, f"half: {answer.verdict}")
+
+
+def separated(folder):
+    """AD is wrong, and the separator is of two parameters, whose names have another order than their uses."""
+    class Shifted(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w, self.c = nn.Parameter(torch.tensor([-1.0, 0])), nn.Parameter(torch.tensor([1.0, 0]))
+
+        def forward(self, x):
+            return F.relu(x * self.w + self.c)
+
+    run, model = os.path.join(folder, "separated"), Shifted()
+    with clarke.record(run, model):
+        (model(POINTS).sum() + F.relu(model.w).sum() - F.relu(-model.c).sum()).backward()
+    answer = clarke.audit(run)
+    expect(answer.verdict == "not-in-clarke" and verified(run, answer), f"separated: {answer.verdict}")
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right, self.head = nn.Linear(4, 5), nn.Linear(3, 5), nn.Linear(5, 3)
+
+    def forward(self, left, right):
+        return self.head(F.relu(self.left(left) + self.right(right)))
+
+
+class Tied(nn.Module):
+    """Tokens in, logits out, by one table."""
+
+    def __init__(self, frozen=False):
+        super().__init__()
+        self.embed, self.inner, self.out = nn.Embedding(7, 4), nn.Linear(4, 4), nn.Linear(4, 7, bias=False)
+        self.out.weight = self.embed.weight
+        self.register_buffer("places", torch.arange(20.0).reshape(5, 4) / 8)
+
+    def forward(self, tokens):
+        return self.out(F.relu(self.inner(self.embed(tokens) + self.places)))
+
+
+def inputs(folder):
+    ask(folder, "two", Two(), lambda m: F.cross_entropy(m(X, right=T), Y), again=lambda m: F.cross_entropy(m(X + 1, T - 1), OTHER))
+    with open(os.path.join(folder, "two", "run.json")) as f:
+        expect(json.load(f)["parameters"] == ["head.bias", "head.weight", "left.bias", "left.weight", "right.bias", "right.weight"], "two: names")
+    tokens = torch.tensor([[0, 1, 6, 6, 2], [5, 0, 0, 3, 2], [4, 4, 1, 0, 6]])
+    model = Tied()
+
+    def step(tokens):
+        return lambda m: F.cross_entropy(m(tokens).reshape(-1, 7), tokens.roll(1, 1).reshape(-1))
+    ask(folder, "tied", model, step(tokens), again=step(tokens.flip(0)))
+    with open(os.path.join(folder, "tied", "run.json")) as f:
+        run = json.load(f)
+    expect(run["parameters"] == ["embed.weight", "inner.bias", "inner.weight"] and run["tied"] == {"out.weight": "embed.weight"}, "tied: names")
+    for rate in (0.5, 0.3):
+        ask(folder, f"dropout-{rate}", dense(3, nn.Dropout(rate)), lambda m: F.cross_entropy(m(X), Y), again=lambda m: F.cross_entropy(m(X), OTHER))
+    ask(folder, "dropout2d", nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Dropout2d(0.5), nn.Flatten(), nn.Linear(16, 3)),
+        lambda m: F.cross_entropy(m(X.reshape(1, 1, 4, 6).expand(3, 1, 4, 6)[..., :4].contiguous()), Y[:3]))
+    ask(folder, "normalized", nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.25), nn.Linear(8, 3)),
+        lambda m: F.cross_entropy(m(X), Y, label_smoothing=0.1))
+
+
+def behind(folder):
+    """Steps that a thread writes while the training goes on, its batch and parameters changed in place."""
+    run, model, x = os.path.join(folder, "behind"), dense(3, nn.BatchNorm1d(8)), X.clone()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(3):
+        optimizer.zero_grad()
+        with clarke.record(run, model, step=step, append=step > 0, optimizer=optimizer, light=step == 1, background=True):
+            F.cross_entropy(model(x), Y).backward()
+        optimizer.step()
+        x += 1
+    for step in range(3):
+        answer = clarke.audit(run, options=["--step", str(step)])
+        expect(answer.gradient["explained"] is True and answer.gradient["step"] == step, f"behind: {answer.gradient}")
+    optimizer.zero_grad()
+    again = clarke.record(run, model, step=1, append=True, background=True, optimizer=optimizer)
+    with again:
+        F.cross_entropy(model(x), Y).backward()
+    try:
+        again.wait()
+        expect(False, "behind: a number that is taken is not refused")
+    except clarke.Refused as why:
+        expect("has a step 1 already" in str(why), f"behind: {why}")
+
+
+def ways(folder):
+    """Losses that are scaled, types, autocast, one line."""
+    def smooth(m):
+        return F.cross_entropy(m(X), Y, label_smoothing=0.1)
+
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    run, model = os.path.join(folder, "scaled"), dense(3, nn.Dropout(0.5))
+    optimizer = torch.optim.AdamW(model.parameters())
+    with clarke.record(run, model, optimizer=optimizer):
+        scaler.scale(smooth(model) / 3).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        scaler.step(optimizer)
+    answer = clarke.audit(run)
+    with open(os.path.join(run, "run.json")) as f:
+        step = json.load(f)["steps"][0]
+    expect(answer.gradient["explained"] is True and step["loss_scale"] == "1024/3" and step["optimizer"]["name"] == "AdamW", f"scaled: {answer.gradient} {step}")
+    double = dense(3, nn.Dropout(0.5)).double()
+    ask(folder, "double", double, lambda m: F.huber_loss(m(X.double()), T.double()) + 0.1 * sum(p.abs().sum() for p in m.parameters()))
+
+    def cast(m):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return smooth(m)
+    run, model = os.path.join(folder, "autocast"), dense(3, nn.Dropout(0.5))
+    with clarke.record(run, model):
+        cast(model).backward()
+    answer = clarke.audit(run)
+    expect(answer.gradient["explained"] is not False and answer.verdict == "in-bouligand", f"autocast: {answer.gradient}")
+    answer = clarke.audit(Two(), (X, T), Y, lambda o, y: F.cross_entropy(o, y, ignore_index=1))
+    expect(answer.in_clarke and answer.gradient["explained"] is True, f"audit(model, (x, x2), y, loss): {answer.verdict}")
+    answer = clarke.audit(Two(), {"left": X, "right": T}, Y, F.cross_entropy)
+    expect(answer.in_clarke and answer.gradient["explained"] is True, f"audit(model, {{name: x}}, y, loss): {answer.verdict}")
+
+
+def refusals(folder):
+    tokens = torch.tensor([[0, 1, 2]])
+    refused(folder, "row 0 is read, and as padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
+    refused(folder, "divided by frequency", nn.Embedding(4, 2, scale_grad_by_freq=True), lambda m: m(tokens).sum())
+    refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).norm())
+    refused(folder, "a power that is not the square", dense(), lambda m: (m(X) ** 3).sum())
+    refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())
+    refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
+    refused(folder, "cannot be written into the graph", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
+    refused(folder, "cannot be written into the graph", dense(), lambda m: (lambda o: o.masked_fill(o < 0, 0).sum())(m(X)))
+    refused(folder, "detached", dense(), lambda m: F.mse_loss(m(X), m(X + 1).detach()))
+    refused(folder, "every label is ignored", dense(), lambda m: F.cross_entropy(m(X), torch.full((6,), -100)))
+
+
+def main():
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder:
+        for check in (softmaxes, differences, at_kinks, regularized, separated, inputs, behind, ways, refusals):
+            check(folder)
+    print(f"{recorded} steps recorded; {failures} failures")
+    sys.exit(failures > 0)
+
+
+if __name__ == "__main__":
+    main()

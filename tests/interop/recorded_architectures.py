@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Small networks of the families that people train: one training step of each, recorded, audited and checked.
+
+    recorded_architectures.py CLARKE CLARKE-CHECK [NAME...]
+
+Prints a row for each: is it recorded, with the batch axis or as a single run; the verdict; is the gradient AD's but for
+rounding, and its largest error in parts of the bound; is the proof verified. Of a step that is refused, why. The exit status
+is 1 if a gradient is refuted, a proof fails, or a step is refused that is not among those known to be.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+
+BATCH, CLASSES = 4, 3
+SEQ = nn.Sequential
+
+
+def conv(i, o, k=3, act=nn.ReLU, **more):
+    more = {"padding": k // 2, "bias": False} | more
+    return SEQ(nn.Conv2d(i, o, k, **more), nn.BatchNorm2d(o), *([act()] if act else []))
+
+
+def head(n):
+    return SEQ(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(n, CLASSES))
+
+
+class Sum(nn.Module):
+    def __init__(self, *branches, after=None):
+        super().__init__()
+        self.branches, self.after = nn.ModuleList(branches), after or nn.Identity()
+
+    def forward(self, x):
+        return self.after(sum(b(x) for b in self.branches))
+
+
+class Cat(nn.Module):
+    def __init__(self, *branches):
+        super().__init__()
+        self.branches = nn.ModuleList(branches)
+
+    def forward(self, x):
+        return torch.cat([b(x) for b in self.branches], dim=1)
+
+
+class Of(nn.Module):
+    """A function of its parts: Of(f, part=module, ...), f(parts, inputs...)."""
+
+    def __init__(self, f, **parts):
+        super().__init__()
+        self.f, self.parts = f, nn.ModuleDict(parts)
+
+    def forward(self, *inputs):
+        return self.f(self.parts, *inputs)
+
+
+def shuffle(x):
+    n, c, h, w = x.shape
+    return x.view(n, 2, c // 2, h, w).transpose(1, 2).reshape(n, c, h, w)
+
+
+def gated(p, x):
+    return x * p["gate"](x)
+
+
+def excitation(n, gate):
+    return Of(gated, gate=SEQ(nn.AdaptiveAvgPool2d(1), nn.Conv2d(n, 2, 1), nn.ReLU(), nn.Conv2d(2, n, 1), gate()))
+
+
+def elman(p, tokens):
+    h = torch.zeros(tokens.shape[0], 6)
+    for x in p["embed"](tokens).unbind(1):
+        h = torch.tanh(p["input"](x) + p["state"](h))
+    return p["head"](h)
+
+
+def mixer(p, x):
+    x = p["patch"](x).flatten(2).transpose(1, 2)
+    x = x + p["tokens"](p["first"](x).transpose(1, 2)).transpose(1, 2)
+    return p["head"]((x + p["channels"](p["second"](x))).mean(dim=1))
+
+
+def attention(p, x):
+    x = p["patch"](x).flatten(2).transpose(1, 2)
+    return p["head"](p["block"](x).mean(dim=1))
+
+
+def graph_network(p, x, adjacency):
+    h = F.relu(p["first"](adjacency @ x))
+    return p["second"](adjacency @ h)
+
+
+def dueling(p, x):
+    h = p["trunk"](x)
+    advantage = p["advantage"](h)
+    return p["value"](h) + advantage - advantage.mean(dim=1, keepdim=True)
+
+
+def image(*shape):
+    return lambda: (torch.randn(BATCH, *(shape or (3, 8, 8))),)
+
+
+def tokens(length=5, words=11):
+    return lambda: (torch.randint(0, words, (BATCH, length)),)
+
+
+def classes(out, labels):
+    return F.cross_entropy(out, labels)
+
+
+def networks():
+    """name: (the model's maker, its inputs' maker, its loss of output and labels)"""
+    linear = nn.Linear
+    yield "mlp", lambda: SEQ(linear(6, 8), nn.ReLU(), linear(8, CLASSES)), image(6), classes
+    yield "mlp-dropout", lambda: SEQ(linear(6, 8), nn.ReLU(), nn.Dropout(0.5), linear(8, CLASSES)), image(6), \
+        lambda o, y: F.cross_entropy(o, y, label_smoothing=0.1)
+    yield "perceptron-hinge", lambda: linear(6, CLASSES), image(6), F.multi_margin_loss
+    yield "lenet", lambda: SEQ(nn.Conv2d(3, 4, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(4, 6, 3), nn.ReLU(), nn.MaxPool2d(2),
+                               nn.Flatten(), linear(6, 8), nn.ReLU(), linear(8, CLASSES)), image(), classes
+    yield "alexnet", lambda: SEQ(nn.Conv2d(3, 6, 3, stride=2, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(3, 1), nn.Flatten(),
+                                 nn.Dropout(), linear(24, 12), nn.ReLU(inplace=True), nn.Dropout(), linear(12, CLASSES)), image(), classes
+    yield "vgg", lambda: SEQ(conv(3, 4), nn.MaxPool2d(2), conv(4, 6), conv(6, 6), nn.MaxPool2d(2), nn.Flatten(), linear(24, CLASSES)), image(), classes
+    yield "network-in-network", lambda: SEQ(nn.Conv2d(3, 6, 3), nn.ReLU(), nn.Conv2d(6, 6, 1), nn.ReLU(), nn.Dropout(), nn.Conv2d(6, CLASSES, 1),
+                                            nn.AdaptiveAvgPool2d(1), nn.Flatten()), image(), classes
+    yield "squeezenet", lambda: SEQ(nn.Conv2d(3, 4, 1), nn.ReLU(), Cat(SEQ(nn.Conv2d(4, 4, 1), nn.ReLU()), SEQ(nn.Conv2d(4, 4, 3, padding=1), nn.ReLU())),
+                                    head(8)), image(), classes
+    yield "inception", lambda: SEQ(Cat(conv(3, 2, 1), conv(3, 2, 3), conv(3, 2, 5), SEQ(nn.MaxPool2d(3, 1, 1), conv(3, 2, 1))), head(8)), image(), classes
+    yield "resnet", lambda: SEQ(conv(3, 4), Sum(SEQ(conv(4, 4), conv(4, 4, act=None)), nn.Identity(), after=nn.ReLU()), head(4)), image(), classes
+    yield "resnet-downsampled", lambda: SEQ(conv(3, 4), Sum(SEQ(conv(4, 6, stride=2), conv(6, 6, act=None)), conv(4, 6, 1, None, stride=2), after=nn.ReLU()),
+                                            head(6)), image(), classes
+    yield "preactivated", lambda: SEQ(nn.Conv2d(3, 4, 3), Sum(SEQ(nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1)), nn.Identity()), head(4)), \
+        image(), classes
+    yield "resnext", lambda: SEQ(conv(3, 8), Sum(SEQ(conv(8, 8, 1), conv(8, 8, groups=4), conv(8, 8, 1, None)), nn.Identity(), after=nn.ReLU()), head(8)), \
+        image(), classes
+    yield "densenet", lambda: SEQ(conv(3, 4), Cat(nn.Identity(), conv(4, 4)), Cat(nn.Identity(), conv(8, 4)), nn.AvgPool2d(2), head(12)), image(), classes
+    yield "mobilenet-1", lambda: SEQ(conv(3, 4, act=nn.ReLU6), conv(4, 4, groups=4, act=nn.ReLU6), conv(4, 8, 1, nn.ReLU6), head(8)), image(), classes
+    yield "mobilenet-2", lambda: SEQ(conv(3, 4, act=nn.ReLU6), Sum(SEQ(conv(4, 8, 1, nn.ReLU6), conv(8, 8, groups=8, act=nn.ReLU6), conv(8, 4, 1, None)),
+                                                                 nn.Identity()), head(4)), image(), classes
+    yield "mobilenet-3", lambda: SEQ(conv(3, 4, act=nn.Hardswish), excitation(4, nn.Hardsigmoid), head(4)), image(), classes
+    yield "efficientnet", lambda: SEQ(conv(3, 4, act=nn.SiLU), excitation(4, nn.Sigmoid), head(4)), image(), classes
+    yield "shufflenet", lambda: SEQ(conv(3, 8), conv(8, 8, 1, groups=2), Of(lambda p, x: shuffle(x)), conv(8, 8, groups=8, act=None), head(8)), image(), classes
+    yield "convnext", lambda: SEQ(nn.Conv2d(3, 4, 2, stride=2), Sum(SEQ(nn.Conv2d(4, 4, 3, padding=1, groups=4), nn.GroupNorm(1, 4), nn.Conv2d(4, 8, 1), nn.GELU(),
+                                                                      nn.Conv2d(8, 4, 1)), nn.Identity()), head(4)), image(), classes
+    yield "group-normalized", lambda: SEQ(nn.Conv2d(3, 4, 3), nn.GroupNorm(2, 4), nn.LeakyReLU(0.1), head(4)), image(), classes
+    yield "mixer", lambda: Of(mixer, patch=nn.Conv2d(3, 4, 4, stride=4), first=nn.LayerNorm(4), tokens=SEQ(linear(4, 6), nn.ReLU(), linear(6, 4)),
+                              second=nn.LayerNorm(4), channels=SEQ(linear(4, 8), nn.ReLU(), linear(8, 4)), head=linear(4, CLASSES)), image(), classes
+    yield "vision-transformer", lambda: Of(attention, patch=nn.Conv2d(3, 4, 4, stride=4), head=linear(4, CLASSES),
+                                           block=nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)), image(), classes
+    yield "autoencoder", lambda: SEQ(linear(6, 3), nn.ReLU(), linear(3, 6)), image(6), lambda o, y: F.smooth_l1_loss(o, torch.ones_like(o), beta=0.5)
+    yield "discriminator", lambda: SEQ(nn.Conv2d(3, 4, 4, stride=2, padding=1), nn.LeakyReLU(0.2), nn.Conv2d(4, 4, 4, stride=2, padding=1, bias=False),
+                                       nn.BatchNorm2d(4), nn.LeakyReLU(0.2), nn.Flatten(), linear(16, 1)), image(), \
+        lambda o, y: F.binary_cross_entropy_with_logits(o.squeeze(1), (y > 0).float())
+    yield "unet", lambda: SEQ(conv(3, 4), Cat(nn.Identity(), SEQ(nn.MaxPool2d(2), conv(4, 4), nn.ConvTranspose2d(4, 4, 2, stride=2))), nn.Conv2d(8, CLASSES, 1)), \
+        image(), lambda o, y: F.cross_entropy(o, y.view(-1, 1, 1).expand(-1, 8, 8))
+    yield "segmentation", lambda: SEQ(conv(3, 4), nn.Conv2d(4, 4, 3, padding=2, dilation=2), nn.ReLU(), nn.Conv2d(4, CLASSES, 1)), image(), \
+        lambda o, y: F.cross_entropy(o, y.view(-1, 1, 1).expand(-1, 8, 8), ignore_index=0)
+    yield "dueling-q", lambda: Of(dueling, trunk=SEQ(linear(6, 8), nn.ReLU()), value=linear(8, 1), advantage=linear(8, CLASSES)), image(6), \
+        lambda o, y: F.huber_loss(o, torch.zeros_like(o))
+    yield "siamese", lambda: Of(lambda p, a, b: p["head"]((p["trunk"](a) - p["trunk"](b)).abs()), trunk=SEQ(linear(6, 8), nn.ReLU()), head=linear(8, 1)), \
+        lambda: (torch.randn(BATCH, 6), torch.randn(BATCH, 6)), lambda o, y: F.binary_cross_entropy_with_logits(o.squeeze(1), (y > 0).float())
+    yield "triplet", lambda: Of(lambda p, a, b, c: ((p["net"](a) - p["net"](b)).abs().sum(1) - (p["net"](a) - p["net"](c)).abs().sum(1) + 1).clamp(min=0), net=linear(6, 4)), \
+        lambda: tuple(torch.randn(BATCH, 6) for _ in range(3)), lambda o, y: o.mean()
+    yield "deep-sets", lambda: Of(lambda p, x: p["after"](p["before"](x).sum(dim=1)), before=SEQ(linear(6, 8), nn.ReLU()), after=linear(8, CLASSES)), \
+        image(5, 6), classes
+    yield "graph-network", lambda: Of(graph_network, first=linear(6, 8), second=linear(8, CLASSES)), \
+        lambda: (torch.randn(BATCH, 6), torch.rand(BATCH, BATCH).round()), classes
+    yield "bag-of-words", lambda: Of(lambda p, t: p["head"](p["embed"](t).mean(dim=1)), embed=nn.Embedding(11, 4), head=linear(4, CLASSES)), tokens(), classes
+    yield "text-convolutions", lambda: Of(lambda p, t: p["head"](F.relu(p["conv"](p["embed"](t).transpose(1, 2))).mean(dim=2)), embed=nn.Embedding(11, 4),
+                                          conv=nn.Conv1d(4, 6, 3), head=linear(6, CLASSES)), tokens(), classes
+    yield "next-word", lambda: Of(lambda p, t: p["embed"](t).flatten(1) @ p["mix"].weight.t() @ p["embed"].weight.t(), embed=nn.Embedding(11, 4),
+                                  mix=nn.Linear(20, 4, bias=False)), tokens(), classes
+    yield "elman", lambda: Of(elman, embed=nn.Embedding(11, 4), input=linear(4, 6), state=linear(6, 6), head=linear(6, CLASSES)), tokens(3), classes
+    yield "lstm", lambda: Of(lambda p, x: p["head"](p["cell"](x)[0]), cell=nn.LSTMCell(6, 4), head=linear(4, CLASSES)), image(6), classes
+    yield "gru", lambda: Of(lambda p, x: p["head"](p["cell"](x)), cell=nn.GRUCell(6, 4), head=linear(4, CLASSES)), image(6), classes
+    yield "transformer", lambda: Of(lambda p, t: p["head"](p["block"](p["embed"](t))), embed=nn.Embedding(11, 4), head=linear(4, 11),
+                                    block=nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)), tokens(), lambda o, y: o.mean()
+
+
+KNOWN = {"mobilenet-3", "efficientnet", "convnext", "vision-transformer", "unet", "elman", "lstm", "gru", "transformer"}
+
+
+def ask(folder, name, make, inputs, loss):
+    """(a row of text, is all well)"""
+    torch.manual_seed(0)
+    run, model = os.path.join(folder, name), make()
+    given, labels = inputs(), torch.randint(0, CLASSES, (BATCH,))
+    try:
+        with clarke.record(run, model) as step:
+            loss(model(*given), labels).backward()
+    except clarke.Refused as why:
+        return f"| {name} | refused | | | | | {why} |", name in KNOWN
+    try:
+        answer = clarke.audit(run)
+    except clarke.Failed as why:
+        return f"| {name} | not audited | | | | | {why} |", False
+    path = os.path.join(run, "proof")
+    with open(path, "wb") as f:
+        f.write(answer.proof or b"")
+    done = subprocess.run([CHECK, path], capture_output=True, text=True, timeout=600) if answer.proof else None
+    verified = "" if done is None else "yes" if done.stdout.startswith("VERIFIED") else "no"
+    explained = {True: "yes", False: "no", None: "not known"}[answer.gradient["explained"]]
+    shape = "single run" if step.whole else "batch axis"
+    touched = sum(answer.touched.values())
+    return (f"| {name} | {shape} | {answer.verdict} | {touched} | {explained} | {answer.gradient['worst']:.2g} | {verified} |",
+            explained != "no" and verified != "no")
+
+
+def main():
+    wanted, well, counts = sys.argv[3:], True, [0, 0, 0]
+    print("| network | recorded | verdict | touched | gradient explained | error / bound | verified |\n|---|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, make, inputs, loss in networks():
+            if wanted and name not in wanted:
+                continue
+            row, fine = ask(folder, name, make, inputs, loss)
+            print(row, flush=True)
+            well = well and fine
+            counts[0] += 1
+            counts[1] += "| refused |" not in row
+            counts[2] += "| yes |" in row
+    print(f"{counts[0]} networks, {counts[1]} recorded; of {counts[2]} the gradient is explained or the proof verified")
+    sys.exit(not well)
+
+
+if __name__ == "__main__":
+    main()

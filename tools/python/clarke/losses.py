@@ -1,0 +1,204 @@
+"""ATen's losses, and what stands between them and a scalar, as nodes of a graph without a batch axis.
+
+The targets, class weights and masks are data: inputs beside x, which the batch has by name. So the graph stays one from step
+to step. What a loss is elsewhere, in a graph that keeps the batch axis, is in operators.py.
+"""
+from fractions import Fraction
+
+import torch
+
+from .operators import argument, operator, result
+from .trace import Value
+
+NONE, MEAN = 0, 1  # PyTorch's numbers of reductions; 2 is the sum
+
+
+def reduced(g, name, like, reduction):
+    """The entries summed up; their mean; or themselves."""
+    if reduction == NONE:
+        return name
+    if reduction == MEAN:
+        return g.add("ReduceMean", [name], keepdims=0)
+    return g.add("ReduceSum", [name], keepdims=0)
+
+
+def exact(g, *factors):
+    """The product of tensors as float64, where that holds it."""
+    product = torch.ones((), dtype=torch.float64)
+    for t in factors:
+        product = product * t.to(torch.float64)
+    shapes = [t.to(torch.float64).expand(product.shape).reshape(-1).tolist() for t in factors]
+    for whole, *parts in zip(product.reshape(-1).tolist(), *shapes):
+        wanted = Fraction(1)
+        for part in parts:
+            wanted *= Fraction(part)
+        if Fraction(whole) != wanted:
+            g.refuse("a product of weights that no float64 holds")
+    return product
+
+
+def values(g, *tensors):
+    """What is data of the loss must not be trained."""
+    for v in tensors:
+        if isinstance(v, Value) and v.requires_grad:
+            g.refuse("a target, or weight, that is trained")
+    return [None if v is None else v.tensor.detach().cpu() for v in tensors]
+
+
+# ---- Of logarithms of softmaxes
+
+
+def chosen(g, node, weight_of_class):
+    """-w at each label that is not ignored, 0 elsewhere: of the shape of the logarithms."""
+    soft, target, _, _, ignored = node.args[:5]
+    labels, = values(g, target)
+    kept = labels != ignored
+    axis = 1 if soft.tensor.dim() > 1 else 0
+    place = labels.clamp(min=0).unsqueeze(axis)
+    size = soft.tensor.shape[axis]
+    weights = torch.ones(size, dtype=torch.float64) if weight_of_class is None else weight_of_class.to(torch.float64)
+    share = -torch.where(kept, weights[labels.clamp(min=0)], torch.zeros((), dtype=torch.float64)).unsqueeze(axis)
+    return torch.zeros(soft.tensor.shape, dtype=torch.float64).scatter_(axis, place, share), axis
+
+
+@operator("nll_loss_forward", "nll_loss2d_forward")
+def write_likelihood(g, node):
+    soft, _, weight, reduction = node.args[:4]
+    table, axis = chosen(g, node, *values(g, weight))
+    product = g.add("Mul", [g.of(soft), g.data("y", table)])
+    if reduction == NONE:
+        return g.add("ReduceSum", [product, g.integers([axis])], keepdims=0)
+    total = g.add("ReduceSum", [product], keepdims=0)
+    if reduction != MEAN:
+        return total
+    count = node.results[1].tensor  # PyTorch's own sum of weights, which it divides by
+    if count.item() == 0:
+        g.refuse("every label is ignored")
+    return g.add("Div", [total, g.data("y_total", count)])
+
+
+def log_shares(g, x, like):
+    """log sigmoid(x) and log sigmoid(-x), on an axis of their own."""
+    wide = torch.tensor([1, 0], dtype=like.dtype)
+    pair = g.add("Mul", [g.add("Unsqueeze", [g.of(x), g.integers([-1])]), g.constant(wide)])
+    return g.add("LogSoftmax", [pair], axis=-1)
+
+
+@operator("binary_cross_entropy_with_logits")
+def write_binary(g, node):
+    x, target, weight, positive, reduction = (argument(node, i, name) for i, name in
+                                              enumerate(["self", "target", "weight", "pos_weight", "reduction"]))
+    y, w, p = values(g, target, weight, positive)
+    one = torch.ones((), dtype=torch.float64)
+    rest = one - y.to(torch.float64)
+    if any(Fraction(r) != 1 - Fraction(t) for r, t in zip(rest.reshape(-1).tolist(), y.to(torch.float64).reshape(-1).tolist())):
+        g.refuse("a target t for which no float64 holds 1 - t")
+    shares = [exact(g, -one if w is None else -w, y, one if p is None else p), exact(g, -one if w is None else -w, rest)]
+    table = torch.stack([s.expand(x.tensor.shape) for s in shares], dim=-1)
+    product = g.add("Mul", [log_shares(g, x, x.tensor), g.data("y", table)])
+    each = g.add("ReduceSum", [product, g.integers([-1])], keepdims=0)
+    return reduced(g, each, x.tensor, MEAN if reduction is None else reduction)
+
+
+@operator("log_sigmoid_forward")
+def write_log_sigmoid(g, node):
+    like = node.args[0].tensor
+    first = g.add("Mul", [log_shares(g, node.args[0], like), g.constant(torch.tensor([1, 0], dtype=like.dtype))])
+    return g.add("ReduceSum", [first, g.integers([-1])], keepdims=0)
+
+
+# ---- Of differences
+
+
+def difference(g, node):
+    a, b = node.args[:2]
+    if a.tensor.shape != b.tensor.shape:
+        g.refuse("a target of another shape than the output's")
+    return g.add("Sub", [g.of(a), g.of(b)])
+
+
+@operator("mse_loss")
+def write_squares(g, node):
+    square = g.add("Pow", [difference(g, node), g.scalar(2, node.args[0].tensor)])
+    return reduced(g, square, node.args[0].tensor, argument(node, 2, "reduction", MEAN))
+
+
+@operator("huber_loss", "smooth_l1_loss")
+def write_huber(g, node):
+    """smooth_l1_loss is Huber's, divided by its beta."""
+    like, smooth = node.args[0].tensor, node.name == "smooth_l1_loss"
+    delta = float(argument(node, 3, "beta" if smooth else "delta", 1.0))
+    if delta == 0:
+        each = g.add("Abs", [difference(g, node)])
+    else:
+        each = g.add("Huber", [difference(g, node), g.scalar(delta, like)], domain="clarke")
+        each = g.add("Div", [each, g.scalar(delta, like)]) if smooth and delta != 1 else each
+    return reduced(g, each, like, argument(node, 2, "reduction", MEAN))
+
+
+@operator("multi_margin_loss")
+def write_margin(g, node):
+    """The mean over classes but the label's of relu(margin - x[label] + x)^p."""
+    x, target = node.args[:2]
+    p, margin, weight = argument(node, 2, "p", 1), argument(node, 3, "margin", 1), argument(node, 4, "weight")
+    labels, w = values(g, target, weight)
+    if x.tensor.dim() != 2 or margin <= 0 or p not in (1, 2):
+        g.refuse("not of outputs (batch, classes), with p 1 or 2 and a margin above 0")
+    classes = x.tensor.shape[1]
+    place = torch.nn.functional.one_hot(labels, classes).to(torch.float64)
+    own = g.add("ReduceSum", [g.add("Mul", [g.of(x), g.data("y", place)]), g.integers([1])], keepdims=1)
+    above = g.add("Relu", [g.add("Add", [g.add("Sub", [g.of(x), own]), g.scalar(margin, x.tensor)])])
+    above = g.add("Pow", [above, g.scalar(2, x.tensor)]) if p == 2 else above
+    share = (1 - place) if w is None else exact(g, 1 - place, w[labels].unsqueeze(1))
+    each = g.add("Div", [g.add("Mul", [above, g.data("y_others", share)]), g.scalar(classes, x.tensor)])
+    reduction = argument(node, 5, "reduction", MEAN)
+    each = g.add("ReduceSum", [each, g.integers([1])], keepdims=0)
+    return reduced(g, each, x.tensor, reduction)
+
+
+# ---- Sums, squares, masks
+
+
+@operator("sum")
+def write_sum(g, node):
+    axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
+    if node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
+        g.refuse("a sum in another type")
+    places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
+    return g.add("ReduceSum", [g.of(node.args[0])] + places, keepdims=int(keep))
+
+
+@operator("pow", "square")
+def write_power(g, node):
+    if node.name == "pow" and (isinstance(node.args[1], Value) or node.args[1] != 2):
+        g.refuse("a power that is not the square")
+    return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
+
+
+@operator("masked_fill")
+def write_masked(g, node):
+    x, mask, number = node.args[:3]
+    number = number.tensor.item() if isinstance(number, Value) else number
+    if mask.requires_grad or number != 0:
+        g.refuse("entries that become another number than 0")
+    kept = (~mask.tensor.cpu()).to(x.tensor.dtype)
+    return g.add("Mul", [g.of(x), g.data("kept", kept)])
+
+
+@operator("native_dropout")
+def write_dropout(g, node):
+    p, mask = float(node.args[1]), node.results[1].tensor.cpu()
+    like = result(node)
+    factor = torch.tensor(0.0 if p == 1 else 1 / (1 - p), dtype=torch.float64).to(like.dtype)
+    return g.add("Mul", [g.of(node.args[0]), g.data("mask", mask.to(like.dtype) * factor)])
+
+
+@operator("embedding")
+def write_embedding(g, node):
+    table, places = node.args[:2]
+    padding, by_frequency = argument(node, 2, "padding_idx", -1), argument(node, 3, "scale_grad_by_freq", False)
+    if by_frequency:
+        g.refuse("gradients divided by frequency: AD differentiates another function")
+    if padding >= 0 and bool((places.tensor == padding).any()):
+        g.refuse(f"row {padding} is read, and as padding gets no gradient: AD differentiates another function")
+    return g.add("Gather", [g.of(table), g.of(places)], axis=0)
