@@ -140,6 +140,8 @@ clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_gr
   if (status == CLARKE_OK && !exact)
     status = clarke_replay_filter(r, threads, &open, err);
   r->filtered = entries - open;
+  if (status == CLARKE_OK && !exact && open > 0)
+    status = clarke_replay_slice(r, &open, err);
   if (status == CLARKE_OK && open > 0)
     status = run_open(r, !exact, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_replay_is_valid(r));

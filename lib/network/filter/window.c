@@ -163,7 +163,7 @@ any_marked(const uint64_t *mark, size_t n)
   return any != 0;
 }
 
-/* Open windows of one row whose entries that may be the largest are the same, as far as rows tell: the first of
+/* Windows of one row that are in other[], whose entries that may be the largest are the same, as far as rows tell: the first of
  * these is taken. How many there are. */
 static size_t
 settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_t *entry, int8_t *piece,
@@ -175,7 +175,7 @@ settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_
   size_t settled = 0;
 
   for (size_t j = 0; j < f->n; j++)
-    open[j] = piece[j] == CLARKE_OPEN ? ~(uint64_t)0 : 0;
+    open[j] = f->other[j] ? ~(uint64_t)0 : 0;
   for (size_t p = 0; p < s->width && any_marked(open, f->n); p++) {
     if (entry[p] == CLARKE_NONE)
       continue;
@@ -203,18 +203,52 @@ settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_
   return settled;
 }
 
+/* Entries of doubles that differ by more, as a part of the larger, are not identical as a rule, however far their bounds
+ * reach: what doubles round is much less. */
+#define ALIKE 0x1p-24
+
+/* other[j]: is the window open, and are the entries that may be its largest alike? Of others identities would be asked for in
+ * vain: what is not alike is left to finer bounds. zeros: those that are known have been settled, and others are open before
+ * the windows. How many. */
+static size_t
+find_alike(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, size_t width, const double *y,
+           const int8_t *piece, bool zeros)
+{
+  size_t alike = 0;
+
+  for (size_t j = 0; j < f->n; j++)
+    f->other[j] = piece[j] == CLARKE_OPEN && (y[j] != 0 || !zeros);
+  for (size_t p = 0; p < width; p++) {
+    const double *in = entry[p] == CLARKE_NONE ? y : x->y + entry[p] * f->n;
+
+    for (size_t j = 0; j < f->n; j++) {
+      const double distance = y[j] - in[j];
+
+      f->other[j] &= distance > f->bound[j] + 2 * U * distance || distance <= ALIKE * fabs(y[j]);
+    }
+  }
+  for (size_t j = 0; j < f->n; j++)
+    alike += (size_t)f->other[j];
+  return alike;
+}
+
 /* One row of windows. */
 static clarke_status
 settle_windows(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y, size_t i, int8_t *piece,
                size_t *ties, size_t *open)
 {
+  const clarke_enclosure *x = &f->value[s->in[0].value];
+
+  if (find_alike(f, x, s->in[0].map + i * s->width, s->width, y->y + i * f->n, piece,
+                 places_of_zeros(f, s) != NULL) == 0)
+    return CLARKE_OK;
   if (f->ids == NULL)
     f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
   if (f->ids == NULL)
     return clarke_no_memory(f->err);
   *open -= settle_rows(f, s, y->y + i * f->n, s->in[0].map + i * s->width, piece, ties);
   for (size_t j = 0; j < f->n && *open > 0; j++)
-    if (piece[j] == CLARKE_OPEN && identical_entries(f, s, y, i, j, &piece[j])) {
+    if (f->other[j] && piece[j] == CLARKE_OPEN && identical_entries(f, s, y, i, j, &piece[j])) {
       ties[j]++;
       (*open)--;
     }

@@ -29,6 +29,25 @@ size_t clarke_replay_group_size(const clarke_replay *r);
 
 /* The filter over all samples, on up to `threads` threads: places that it decides are set, *open is what it leaves. */
 clarke_status clarke_replay_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err);
+/* Some samples and their places, while a pass over them alone decides open ones. */
+typedef struct {
+  const size_t *sample;
+  size_t n, open; /* samples; their open places when they were taken */
+  int8_t **piece; /* n_steps, as the replay's, by these samples; ties begin at 0 */
+  size_t **ties;
+  clarke_margin **margin; /* NULL: not asked for */
+  clarke_tensor x;
+} clarke_open_group;
+
+/* Cleared by the other also when it failed. */
+clarke_status clarke_open_group_take(clarke_open_group *group, const clarke_replay *r, const size_t *sample, size_t n,
+                                     clarke_error *err);
+void clarke_open_group_clear(clarke_open_group *group, const clarke_replay *r);
+/* What was decided, into the replay; the places that are still open. */
+size_t clarke_open_group_give(const clarke_open_group *group, clarke_replay *r);
+
+/* Between filter and enclosures: open places in slices, where they serve. *open: what is left. */
+clarke_status clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err);
 /* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are
  * still open. */
 clarke_status clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err);

@@ -1,0 +1,58 @@
+/* Between filter and enclosures: open places in slices, group by group of samples. */
+#include "network/replay/passes.h"
+
+#include "base/stop.h"
+#include "network/slices/pass.h"
+
+#include <stdlib.h>
+
+/* Samples at a time, for products to be fast, and entries of activations at most, for memory's sake. */
+#define SLICED_SAMPLES ((size_t)64)
+#define SLICED_ENTRIES ((size_t)1 << 25)
+
+static size_t
+group_size(const clarke_replay *r, size_t n)
+{
+  const size_t each = r->g->activations / r->samples + 1, most = SLICED_ENTRIES / each;
+
+  if (clarke_graph_couples(r->g))
+    return n;
+  return most < 1 ? 1 : most < SLICED_SAMPLES ? most : SLICED_SAMPLES;
+}
+
+static clarke_status
+slice_group(clarke_replay *r, const clarke_slice_plan *plan, const size_t *sample, size_t n, clarke_error *err)
+{
+  clarke_open_group group;
+  clarke_status status = clarke_open_group_take(&group, r, sample, n, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_slices_run(group.piece, group.ties, group.margin, plan, &group.x, err);
+  if (status == CLARKE_OK)
+    clarke_open_group_give(&group, r);
+  clarke_open_group_clear(&group, r);
+  return status;
+}
+
+clarke_status
+clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err)
+{
+  size_t *sample = NULL, n = 0, size;
+  clarke_slice_plan plan = {0};
+  clarke_status status = CLARKE_OK;
+
+  if (!clarke_slices_serve(r->g, r->piece, r->samples))
+    return CLARKE_OK;
+  clarke_work_begin("replay in slices", 0);
+  status = clarke_samples_open(&sample, &n, r, err);
+  if (status == CLARKE_OK)
+    status = clarke_slice_plan_make(&plan, r->g, r->x, r->piece, r->samples, err);
+  size = group_size(r, n);
+  for (size_t first = 0; first < n && status == CLARKE_OK; first += size)
+    status = slice_group(r, &plan, sample + first, n - first < size ? n - first : size, err);
+  *open = clarke_places_open(r->g, r->piece, r->samples);
+  if (plan.g != NULL)
+    clarke_slice_plan_clear(&plan);
+  free(sample);
+  return status;
+}

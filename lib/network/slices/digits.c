@@ -1,0 +1,278 @@
+/* Values in digits: room, sums that become digits, numbers cut into them. */
+#include "network/slices/slices.h"
+
+#include "exact/upward.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Exponents of what is in digits: products of two are doubles far from overflow and underflow. */
+#define FAR 400
+
+void
+clarke_sliced_drop(clarke_sliced *v)
+{
+  free(v->digit);
+  free(v->norm);
+  free(v->most);
+  *v = (clarke_sliced){0};
+}
+
+clarke_status
+clarke_sliced_alloc(clarke_slicing *f, clarke_sliced *v, size_t rows, size_t planes, long low)
+{
+  *v = (clarke_sliced){.rows = rows, .planes = planes, .low = low};
+  if (planes > CLARKE_PLANES || labs(low) > FAR || labs(low + f->plan->width * (long)planes) > FAR) {
+    f->lost = true;
+    return CLARKE_EINPUT;
+  }
+  v->digit = malloc((planes * rows * f->n + 1) * sizeof *v->digit);
+  v->norm = calloc(f->lanes, sizeof *v->norm);
+  v->most = calloc(f->lanes, sizeof *v->most);
+  return v->digit != NULL && v->norm != NULL && v->most != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+}
+
+clarke_status
+clarke_sliced_inherit(clarke_slicing *f, clarke_sliced *y, size_t value)
+{
+  clarke_sliced *x = &f->value[value];
+  clarke_status status;
+
+  if (f->last[value] == f->step) {
+    *y = *x;
+    *x = (clarke_sliced){0};
+    return CLARKE_OK;
+  }
+  status = clarke_sliced_alloc(f, y, x->rows, x->planes, x->low);
+  if (status != CLARKE_OK)
+    return status;
+  memcpy(y->digit, x->digit, x->planes * x->rows * f->n * sizeof *y->digit);
+  memcpy(y->norm, x->norm, f->lanes * sizeof *y->norm);
+  memcpy(y->most, x->most, f->lanes * sizeof *y->most);
+  return CLARKE_OK;
+}
+
+static bool
+is_zero(const float *digit, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    if (digit[e] != 0)
+      return false;
+  return true;
+}
+
+void
+clarke_sliced_trim(const clarke_slicing *f, clarke_sliced *v)
+{
+  const size_t entries = v->rows * f->n;
+
+  while (v->planes > 1 && is_zero(v->digit + (v->planes - 1) * entries, entries))
+    v->planes--;
+}
+
+void
+clarke_sliced_bound(const clarke_slicing *f, clarke_sliced *y, const clarke_sliced *x, double norm, double most,
+                    double units)
+{
+  const double entries = (double)y->rows * (double)(f->n / f->lanes), own = units * ldexp(1, (int)y->low);
+
+  for (size_t j = 0; j < f->lanes; j++) {
+    const double size = clarke_slice_up(clarke_slice_up(norm * x->norm[j]) + clarke_slice_up(own * sqrt(entries)));
+
+    y->most[j] = fmin(clarke_slice_up(clarke_slice_up(norm * x->norm[j]) + own),
+                      clarke_slice_up(clarke_slice_up(most * x->most[j]) + own));
+    y->norm[j] = fmin(size, clarke_slice_up(y->most[j] * sqrt(entries)));
+  }
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* v to digits on the grid of d->low: what is left of it is at most half a unit there. */
+static bool
+cut_integer(clarke_digits *d, mpz_t v, long width)
+{
+  mpz_t half;
+  bool fits;
+
+  mpz_init_set_ui(half, 1);
+  mpz_mul_2exp(half, half, (mp_bitcnt_t)width - 1);
+  for (d->planes = 0; mpz_sgn(v) != 0 && d->planes < CLARKE_PLANES; d->planes++) {
+    mpz_add(v, v, half);
+    d->digit[d->planes] = (double)mpz_fdiv_ui(v, 1UL << width) - (double)(1UL << (width - 1));
+    mpz_fdiv_q_2exp(v, v, (mp_bitcnt_t)width);
+  }
+  fits = mpz_sgn(v) == 0;
+  mpz_clear(half);
+  return fits;
+}
+
+bool
+clarke_digits_of_mpfr(clarke_digits *d, const mpfr_t v, long low, long width)
+{
+  mpfr_t scaled;
+  mpz_t integer;
+  bool fits;
+
+  if (!mpfr_number_p(v))
+    return false;
+  mpfr_init2(scaled, mpfr_get_prec(v));
+  mpz_init(integer);
+  mpfr_mul_2si(scaled, v, -low, MPFR_RNDN);
+  fits = mpfr_zero_p(scaled) || mpfr_get_exp(scaled) < width * (CLARKE_PLANES - 1);
+  if (fits)
+    mpfr_get_z(integer, scaled, MPFR_RNDN);
+  d->low = low;
+  fits = fits && cut_integer(d, integer, width);
+  mpfr_clear(scaled);
+  mpz_clear(integer);
+  return fits;
+}
+
+bool
+clarke_digits_of_double(clarke_digits *d, double v, long low, long width)
+{
+  mpfr_t exact;
+  bool fits;
+
+  mpfr_init2(exact, 53);
+  mpfr_set_d(exact, v, MPFR_RNDN);
+  fits = clarke_digits_of_mpfr(d, exact, low, width);
+  mpfr_clear(exact);
+  return fits;
+}
+
+bool
+clarke_digits_exactly(clarke_digits *d, double v, long width)
+{
+  size_t zeros = 0;
+  int exponent;
+
+  frexp(v, &exponent);
+  if (!clarke_digits_of_double(d, v, clarke_slice_grid(exponent - 53, width), width))
+    return false;
+  while (zeros < d->planes && d->digit[zeros] == 0)
+    zeros++;
+  memmove(d->digit, d->digit + zeros, (d->planes - zeros) * sizeof *d->digit);
+  d->planes -= zeros;
+  d->low += width * (long)zeros;
+  return true;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Where a place of unit 2^low is among y's planes; the guard's is -1. */
+static long
+place_of(const clarke_slicing *f, const clarke_sliced *y, long low)
+{
+  return (low - y->low) / f->plan->width;
+}
+
+size_t
+clarke_slices_of_product(const clarke_slicing *f, long low, const clarke_digits *c, const clarke_sliced *x)
+{
+  const long top = (c->low + x->low - low) / f->plan->width + (long)(c->planes + x->planes);
+
+  return c->planes == 0 || top < 0 ? 1 : (size_t)top + 2;
+}
+
+void
+clarke_block_begin(clarke_slicing *f, size_t planes, size_t len)
+{
+  for (size_t k = 0; k <= planes + 1; k++)
+    memset(f->sum + k * CLARKE_SLICE_BLOCK, 0, len * sizeof *f->sum);
+}
+
+/* What lies below the guard is left out. */
+void
+clarke_block_add(clarke_slicing *f, const clarke_sliced *y, const clarke_digits *c, const clarke_sliced *x, size_t at,
+                 size_t len)
+{
+  const long place = place_of(f, y, c->low + x->low);
+
+  for (size_t a = 0; a < c->planes; a++)
+    for (size_t b = 0; b < x->planes; b++) {
+      const long k = place + (long)(a + b);
+      const float *in = x->digit + b * x->rows * f->n + at;
+      const double by = c->digit[a];
+      double *sum = f->sum + (k < -1 ? 0 : (size_t)(k + 1) * CLARKE_SLICE_BLOCK);
+
+      for (size_t e = 0; k >= -1 && by != 0 && e < len; e++)
+        sum[e] += by * (double)in[e];
+    }
+}
+
+void
+clarke_block_add_number(clarke_slicing *f, const clarke_sliced *y, const clarke_digits *c, const clarke_digits *v,
+                        size_t len)
+{
+  const long place = place_of(f, y, c->low + v->low);
+
+  for (size_t a = 0; a < c->planes; a++)
+    for (size_t b = 0; b < v->planes; b++) {
+      const long k = place + (long)(a + b);
+      const double add = c->digit[a] * v->digit[b];
+      double *sum = f->sum + (k < -1 ? 0 : (size_t)(k + 1) * CLARKE_SLICE_BLOCK);
+
+      for (size_t e = 0; k >= -1 && e < len; e++)
+        sum[e] += add;
+    }
+}
+
+void
+clarke_block_end(clarke_slicing *f, clarke_sliced *y, size_t at, size_t len)
+{
+  const double unit = ldexp(1, (int)f->plan->width), part = 1 / unit;
+
+  for (size_t k = 0; k <= y->planes; k++) {
+    double *sum = f->sum + k * CLARKE_SLICE_BLOCK, *next = sum + CLARKE_SLICE_BLOCK;
+    float *to = y->digit + (k > 0 ? k - 1 : 0) * y->rows * f->n + at;
+
+    for (size_t e = 0; k == 0 && e < len; e++)
+      next[e] += clarke_nearest_integer(sum[e] * part);
+    for (size_t e = 0; k > 0 && e < len; e++) {
+      const double carry = clarke_nearest_integer(sum[e] * part);
+
+      to[e] = (float)(sum[e] - carry * unit);
+      next[e] += carry;
+    }
+  }
+  for (size_t e = 0; e < len; e++) /* there are planes enough */
+    f->lost = f->lost || f->sum[(y->planes + 1) * CLARKE_SLICE_BLOCK + e] != 0;
+}
+
+/* --- entries as doubles ------------------------------------------------------------------------ */
+
+void
+clarke_sliced_doubles(const clarke_slicing *f, const clarke_sliced *v, size_t at, size_t len, double *to)
+{
+  memset(to, 0, len * sizeof *to);
+  for (size_t k = 0; k < v->planes; k++) {
+    const double unit = ldexp(1, (int)(v->low + f->plan->width * (long)k));
+    const float *digit = v->digit + k * v->rows * f->n + at;
+
+    for (size_t e = 0; e < len; e++)
+      to[e] += unit * (double)digit[e];
+  }
+}
+
+/* Differences of digits, carried on, are digits again: then nothing cancels but the highest two. */
+double
+clarke_sliced_difference(const clarke_slicing *f, const clarke_sliced *v, size_t a, size_t b, const clarke_digits *c)
+{
+  const long width = f->plan->width, shift = c != NULL ? (c->low - v->low) / width : 0;
+  const double unit = ldexp(1, (int)width);
+  const size_t stride = v->rows * f->n;
+  double carry = 0, sum = 0;
+
+  for (size_t k = 0; k < v->planes + 2; k++) {
+    const bool inside = k < v->planes;
+    const double less = inside && b != CLARKE_NONE ? (double)v->digit[k * stride + b] : 0;
+    double digit = (inside ? (double)v->digit[k * stride + a] : 0) - less + carry;
+
+    if (c != NULL && (long)k >= shift && (size_t)((long)k - shift) < c->planes)
+      digit -= c->digit[(long)k - shift];
+    carry = clarke_nearest_integer(digit / unit);
+    sum += ldexp(digit - carry * unit, (int)(v->low + width * (long)k));
+  }
+  return sum;
+}

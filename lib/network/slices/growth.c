@@ -1,0 +1,234 @@
+/* How each step passes on errors: factors of their norms, the same for all samples. */
+#include "network/slices/plan.h"
+
+#include "exact/upward.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static double
+up(double v)
+{
+  return v * (1 + 0x1p-40);
+}
+
+/* The larger, or a NaN if there is one. */
+static double
+larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+/* uses[e] grows by the times that the operand takes entry e. */
+static void
+count_uses(uint32_t *uses, const clarke_operand *o, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (clarke_operand_entry(o, i) != CLARKE_NONE)
+      uses[clarke_operand_entry(o, i)]++;
+}
+
+static double
+most_uses(const uint32_t *uses, size_t n)
+{
+  uint32_t most = 0;
+
+  for (size_t e = 0; e < n; e++)
+    most = uses[e] > most ? uses[e] : most;
+  return (double)most;
+}
+
+/* Of an operand of n entries: an entry that is there r times counts r times in the square of the norm. */
+static clarke_status
+repeated(double *root, const clarke_graph *g, const clarke_operand *o, size_t n, clarke_error *err)
+{
+  const size_t count = g->values[o->value].count;
+  uint32_t *uses = calloc(count + 1, sizeof *uses);
+
+  if (uses == NULL)
+    return clarke_no_memory(err);
+  count_uses(uses, o, n);
+  *root = up(sqrt(most_uses(uses, count)));
+  free(uses);
+  return CLARKE_OK;
+}
+
+/* The operands of one value together, by Cauchy and Schwarz: (sum of c_k x_k)^2 <= (sum of c_k^2) (sum of x_k^2). The first of
+ * them gets the factor, the others 0. */
+static clarke_status
+grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, size_t first, clarke_error *err)
+{
+  const size_t value = s->in[first].value, n = g->values[s->out].count;
+  uint32_t *uses = calloc(g->values[value].count + 1, sizeof *uses);
+  double square = 0, sum = 0;
+  clarke_status status = uses != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t k = first; k < s->n_in && status == CLARKE_OK; k++) {
+    double root;
+
+    if (s->in[k].value != value)
+      continue;
+    status = repeated(&root, g, &s->in[k], n, err);
+    count_uses(uses, &s->in[k], n);
+    growth[k] = (clarke_growth){0, fabs(s->in[k].coef)};
+    square += s->in[k].coef * s->in[k].coef;
+    sum += fabs(s->in[k].coef) * root;
+  }
+  if (status == CLARKE_OK)
+    growth[first].norm = up(fmin(up(sum), up(sqrt(up(square) * most_uses(uses, g->values[value].count)))));
+  free(uses);
+  return status;
+}
+
+/* Does no entry take more than one activation? */
+static bool
+is_apart(const clarke_graph *g, const clarke_step *s)
+{
+  for (size_t i = 0; i < g->values[s->out].count; i++) {
+    size_t taken = 0;
+
+    for (size_t k = 0; k < s->n_in; k++)
+      taken += !g->values[s->in[k].value].constant && clarke_operand_entry(&s->in[k], i) != CLARKE_NONE;
+    if (taken > 1)
+      return false;
+  }
+  return true;
+}
+
+static clarke_status
+grow_sum(clarke_slice_plan *p, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  clarke_status status = CLARKE_OK;
+
+  p->apart[i] = is_apart(p->g, s);
+  for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
+    bool first = !p->g->values[s->in[k].value].constant;
+
+    for (size_t l = 0; l < k; l++)
+      first = first && s->in[l].value != s->in[k].value;
+    if (first)
+      status = grow_value(p->growth[i], p->g, s, k, err);
+  }
+  return status;
+}
+
+static clarke_status
+grow_scale(clarke_slice_plan *p, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const double *c = p->g->values[s->in[1].value].real, epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
+  double most = 0, root = 1;
+  clarke_status status = repeated(&root, p->g, &s->in[0], p->g->values[s->out].count, err);
+
+  for (size_t e = 0; e < p->g->values[s->out].count; e++) {
+    double k = fabs(c[clarke_operand_entry(&s->in[1], e)]);
+
+    if (s->root) /* the sum may cancel: a statistic below 0 by less than epsilon */
+      k = sqrt(c[clarke_operand_entry(&s->in[1], e)] + epsilon) * (1 - 0x1p-20);
+    k = s->divide || s->root ? up(1 / k) : k;
+    most = k > most ? k : most;
+  }
+  p->growth[i][0] = (clarke_growth){up(most * root), up(most)};
+  return status;
+}
+
+/* No entry is there twice in a column, as a rule. */
+static clarke_status
+repeated_in_columns(double *root, const clarke_slice_plan *p, const clarke_step *s, const clarke_step *gather,
+                    clarke_error *err)
+{
+  const clarke_dense *d = &s->dense;
+  const size_t count = p->g->values[gather->in[0].value].count;
+  size_t *seen = calloc(count + 1, sizeof *seen), most = 1;
+  uint32_t *uses = calloc(count + 1, sizeof *uses);
+
+  for (size_t c = 0; seen != NULL && uses != NULL && c < d->blocks * d->repeat; c++)
+    for (size_t i = 0; i < d->inner; i++) {
+      const size_t e = clarke_operand_entry(&gather->in[0], (c / d->repeat * d->inner + i) * d->repeat + c % d->repeat);
+
+      if (e == CLARKE_NONE)
+        continue;
+      uses[e] = seen[e] == c + 1 ? uses[e] + 1 : 1;
+      seen[e] = c + 1;
+      most = uses[e] > most ? uses[e] : most;
+    }
+  *root = most == 1 ? 1 : up(sqrt((double)most));
+  free(seen);
+  free(uses);
+  return seen != NULL && uses != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* The largest norm of a row, and sum of a row's absolute entries. */
+static void
+measure_rows(double *norm, double *sum, const clarke_dense *d, const double *w, size_t blocks)
+{
+  *norm = *sum = 0;
+  for (size_t r = 0; r < blocks * d->outer; r++) {
+    const size_t first = d->transposed ? r / d->outer * d->outer * d->inner + r % d->outer : r * d->inner;
+    const size_t stride = d->transposed ? d->outer : 1;
+    double square = 0, absolute = 0;
+
+    for (size_t i = 0; i < d->inner; i++) {
+      square += w[first + i * stride] * w[first + i * stride];
+      absolute += fabs(w[first + i * stride]);
+    }
+    /* what underflows in a square is less than 2^-1074 */
+    *norm = larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
+    *sum = larger(*sum, up(absolute));
+  }
+}
+
+static clarke_status
+grow_dense(clarke_slice_plan *p, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const clarke_dense *d = &s->dense;
+  const double *w = p->g->values[d->weight].real;
+  const size_t blocks = d->grouped ? d->blocks : 1, producer = p->g->values[s->in[0].value].producer;
+  double sum, most = 0;
+  clarke_status status = CLARKE_OK;
+
+  measure_rows(&p->row[i], &sum, d, w, blocks);
+  for (size_t b = 0; b < blocks && status == CLARKE_OK; b++) {
+    double norm = p->row[i];
+
+    if (d->outer > 1)
+      status = clarke_operator_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
+                                    d->transposed ? d->outer : d->inner, err);
+    most = larger(most, norm);
+  }
+  p->growth[i][0] = (clarke_growth){most, sum};
+  p->column[i] = 1;
+  if (status == CLARKE_OK && producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_GATHER)
+    status = repeated_in_columns(&p->column[i], p, s, &p->g->steps[producer], err);
+  return status;
+}
+
+clarke_status
+clarke_slice_growth(clarke_slice_plan *p, size_t i, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+  clarke_status status = CLARKE_OK;
+
+  p->growth[i] = calloc(s->n_in + 1, sizeof **p->growth);
+  if (p->growth[i] == NULL)
+    return clarke_no_memory(err);
+  switch (s->kind) {
+  case CLARKE_SUM:
+    return grow_sum(p, i, err);
+  case CLARKE_SCALE:
+    return grow_scale(p, i, err);
+  case CLARKE_DENSE:
+    return grow_dense(p, i, err);
+  case CLARKE_GATHER:
+  case CLARKE_MAX:
+    status = repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
+    p->growth[i][0].most = 1;
+    return status;
+  default:
+    p->growth[i][0] = (clarke_growth){1, 1};
+    return CLARKE_OK;
+  }
+}

@@ -1,0 +1,303 @@
+/* Steps with kinks in slices: places that the filter left open, and the values of the pieces that are known. */
+#include "network/slices/slices.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a distance from sliced_difference may be off by, relatively, and more. */
+#define SLACK 0x1p-40
+
+static size_t
+lane_of(const clarke_slicing *f, size_t entry)
+{
+  return f->lanes == 1 ? 0 : entry % f->n;
+}
+
+/* A distance of the feature that is off by no more than `off`. */
+static void
+measure(const clarke_slicing *f, size_t column, double distance, double off, size_t feature)
+{
+  if (f->margin != NULL)
+    clarke_margin_take(&f->margin[f->step][column], (distance - off) * (1 - SLACK) * (1 - SLACK),
+                       (distance + off) * (1 + SLACK) * (1 + SLACK), feature);
+}
+
+/* --- pieces ----------------------------------------------------------------------------------- */
+
+typedef struct {
+  size_t n_kinks;
+  clarke_digits kink[CLARKE_MAX_KINKS], constant[CLARKE_MAX_KINKS + 1];
+  bool slope[CLARKE_MAX_KINKS + 1]; /* 1 or 0 */
+  bool at_zero[CLARKE_MAX_KINKS];
+  bool constants;                   /* some piece has one */
+} sliced_pieces;
+
+/* On the places of x: kinks and constants are off by half a lowest place. */
+static bool
+pieces_set(const clarke_slicing *f, sliced_pieces *p, const clarke_pieces *exact, long low)
+{
+  bool fits = true;
+
+  *p = (sliced_pieces){.n_kinks = exact->n_kinks};
+  for (size_t k = 0; k < exact->n_kinks; k++) {
+    p->at_zero[k] = mpq_sgn(exact->kink[k]) == 0;
+    fits = fits && clarke_digits_of_double(&p->kink[k], mpq_get_d(exact->kink[k]), low, f->plan->width);
+  }
+  for (size_t i = 0; i <= exact->n_kinks; i++) {
+    p->slope[i] = mpq_sgn(exact->coef[i][1]) != 0;
+    p->constants = p->constants || mpq_sgn(exact->coef[i][0]) != 0;
+    fits = fits && clarke_digits_of_double(&p->constant[i], mpq_get_d(exact->coef[i][0]), low, f->plan->width);
+  }
+  return fits;
+}
+
+/* The piece that the entry lies in, going by its digits; *known: and its true value, too. v: it as a double. */
+static size_t
+find_piece(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t e, double v, bool *known)
+{
+  const double bound = x->most[lane_of(f, e)];
+  size_t piece = 0;
+
+  *known = true;
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    const double distance = p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
+    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + ldexp(1, (int)x->low));
+
+    *known = *known && fabs(distance) * (1 - SLACK) > off;
+    piece = distance > 0 ? k + 1 : piece;
+  }
+  return piece;
+}
+
+static void
+measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t e, double v)
+{
+  const double bound = x->most[lane_of(f, e)];
+
+  for (size_t k = 0; k < p->n_kinks && f->margin != NULL; k++) {
+    const double distance = p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
+    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + ldexp(1, (int)x->low));
+
+    measure(f, e % f->n, fabs(distance), off, e / f->n);
+  }
+}
+
+/* Open places of a block, as far as bounds tell; taken: the piece of each entry, the nearest where it stays open. */
+static void
+decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, int8_t *piece, int8_t *taken,
+             size_t at, size_t len)
+{
+  double v[CLARKE_SLICE_BLOCK];
+
+  for (size_t e = 0; e < len; e++) /* at a kink the piece left of it will do */
+    taken[e] = piece[at + e] < 0 && piece[at + e] != CLARKE_OPEN ? (int8_t)CLARKE_KINK_OF(piece[at + e]) : piece[at + e];
+  if (memchr(taken, CLARKE_OPEN, len) == NULL)
+    return;
+  clarke_sliced_doubles(f, x, at, len, v);
+  for (size_t e = 0; e < len; e++) {
+    bool known;
+
+    if (taken[e] != CLARKE_OPEN)
+      continue;
+    taken[e] = (int8_t)find_piece(f, x, p, at + e, v[e], &known);
+    if (!known)
+      continue;
+    piece[at + e] = taken[e];
+    measure_entry(f, x, p, at + e, v[e]);
+  }
+}
+
+/* The pieces' values in place of their arguments. */
+static void
+apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const int8_t *taken, size_t at, size_t len)
+{
+  float keep[CLARKE_SLICE_BLOCK];
+
+  for (size_t e = 0; e < len; e++)
+    keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
+  for (size_t k = 0; k < y->planes; k++) {
+    float *digit = y->digit + k * y->rows * f->n + at;
+
+    for (size_t e = 0; e < len; e++)
+      digit[e] = keep[e] * digit[e];
+    for (size_t e = 0; e < len && p->constants; e++) {
+      const clarke_digits *c = &p->constant[taken[e] >= 0 ? (size_t)taken[e] : 0];
+
+      if (keep[e] == 0)
+        digit[e] = k < c->planes ? (float)c->digit[k] : 0;
+    }
+  }
+}
+
+/* Planes of zeros above, where a constant has more than the argument. */
+static clarke_status
+widen(clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p)
+{
+  const size_t entries = y->rows * f->n;
+  size_t planes = y->planes;
+  float *grown;
+
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    planes = p->constant[i].planes > planes ? p->constant[i].planes : planes;
+  if (planes == y->planes)
+    return CLARKE_OK;
+  grown = realloc(y->digit, (planes * entries + 1) * sizeof *grown);
+  if (grown == NULL)
+    return clarke_no_memory(f->err);
+  memset(grown + y->planes * entries, 0, (planes - y->planes) * entries * sizeof *grown);
+  y->digit = grown;
+  y->planes = planes;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
+{
+  clarke_sliced *y = &f->value[s->out];
+  int8_t taken[CLARKE_SLICE_BLOCK];
+  sliced_pieces p;
+  clarke_status status;
+
+  if (!pieces_set(f, &p, &s->pieces, f->value[s->in[0].value].low)) {
+    f->lost = true;
+    return CLARKE_EINPUT;
+  }
+  status = clarke_sliced_inherit(f, y, s->in[0].value);
+  if (status == CLARKE_OK)
+    status = widen(f, y, &p);
+  for (size_t e = 0; e < y->rows * f->n && status == CLARKE_OK; e += CLARKE_SLICE_BLOCK) {
+    const size_t left = y->rows * f->n - e, len = left < CLARKE_SLICE_BLOCK ? left : CLARKE_SLICE_BLOCK;
+
+    decide_block(f, y, &p, f->piece[f->step], taken, e, len);
+    apply_block(f, y, &p, taken, e, len);
+  }
+  if (status == CLARKE_OK && p.constants) /* half a place each */
+    clarke_sliced_bound(f, y, y, 1, 1, 1);
+  if (status == CLARKE_OK)
+    clarke_sliced_trim(f, y);
+  return status;
+}
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+/* A window of one column: its entries are rows[place]. */
+typedef struct {
+  const clarke_sliced *x;
+  const size_t *rows;
+  size_t width, feature, column;
+} sliced_window;
+
+static double
+above(const clarke_slicing *f, const sliced_window *w, size_t p, size_t q)
+{
+  return clarke_sliced_difference(f, w->x, w->rows[p] * f->n + w->column, w->rows[q] * f->n + w->column, NULL);
+}
+
+/* The place of the largest entry, going by digits: the first of them. */
+static size_t
+largest_place(const clarke_slicing *f, const sliced_window *w)
+{
+  size_t best = CLARKE_NONE;
+
+  for (size_t p = 0; p < w->width; p++)
+    if (w->rows[p] != CLARKE_NONE && (best == CLARKE_NONE || above(f, w, p, best) > 0))
+      best = p;
+  return best;
+}
+
+/* The first of the entries that may be the largest, where those are identical; else CLARKE_OPEN. *several: are they
+ * more than one? */
+static int8_t
+settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t best, bool *several)
+{
+  const double bound = clarke_slice_up(2 * w->x->most[lane_of(f, w->column)]);
+  int8_t place = CLARKE_OPEN;
+  clarke_identity first = 0;
+  size_t near = 0;
+
+  for (size_t p = 0; p < w->width; p++) {
+    if (w->rows[p] == CLARKE_NONE || (p != best && above(f, w, best, p) * (1 - SLACK) > bound))
+      continue;
+    near++;
+    if (place == CLARKE_OPEN)
+      place = (int8_t)p;
+  }
+  *several = near > 1;
+  for (size_t p = 0; p < w->width && near > 1; p++) {
+    clarke_identity id;
+
+    if (w->rows[p] == CLARKE_NONE || (p != best && above(f, w, best, p) * (1 - SLACK) > bound))
+      continue;
+    id = clarke_identity_of(f->ids, s->in[0].value, w->rows[p], w->column);
+    first = first == 0 ? id : first;
+    if (id == 0 || id != first)
+      return CLARKE_OPEN;
+  }
+  return place;
+}
+
+static void
+measure_window(const clarke_slicing *f, const sliced_window *w, size_t best)
+{
+  const double bound = clarke_slice_up(2 * w->x->most[lane_of(f, w->column)]);
+
+  for (size_t p = 0; p < w->width && f->margin != NULL; p++)
+    if (w->rows[p] != CLARKE_NONE && p != best) {
+      const double distance = above(f, w, best, p);
+
+      if (distance * (1 - SLACK) > bound)
+        measure(f, w->column, distance, bound, w->feature);
+    }
+}
+
+/* The place whose entry is the window's value: the known one or, of an open one, that of the largest digits. */
+static size_t
+decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w)
+{
+  int8_t *piece = &f->piece[f->step][w->feature * f->n + w->column];
+  bool several;
+  size_t best;
+
+  if (*piece >= 0)
+    return (size_t)*piece;
+  best = largest_place(f, w);
+  if (*piece != CLARKE_OPEN)
+    return best;
+  *piece = settle(f, s, w, best, &several);
+  if (*piece != CLARKE_OPEN) {
+    f->ties[f->step][w->column] += several;
+    measure_window(f, w, best);
+  }
+  return best;
+}
+
+clarke_status
+clarke_slices_max(clarke_slicing *f, const clarke_step *s)
+{
+  const clarke_sliced *x = &f->value[s->in[0].value];
+  const clarke_growth *g = &f->plan->growth[f->step][0];
+  clarke_sliced *y = &f->value[s->out];
+  const size_t rows = f->g->values[s->out].count;
+  size_t *from = malloc((rows * f->n + 1) * sizeof *from);
+  clarke_status status = from != NULL ? clarke_sliced_alloc(f, y, rows, x->planes, x->low) : clarke_no_memory(f->err);
+
+  if (status == CLARKE_OK && f->ids == NULL)
+    f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
+  if (status == CLARKE_OK && f->ids == NULL)
+    status = clarke_no_memory(f->err);
+  for (size_t e = 0; e < rows * f->n && status == CLARKE_OK; e++) {
+    const sliced_window w = {.x = x, .rows = s->in[0].map + e / f->n * s->width, .width = s->width,
+                             .feature = e / f->n, .column = e % f->n};
+    const size_t place = decide_window(f, s, &w);
+
+    from[e] = w.rows[place] * f->n + w.column;
+  }
+  for (size_t k = 0; k < x->planes && status == CLARKE_OK; k++)
+    for (size_t e = 0; e < rows * f->n; e++)
+      y->digit[k * rows * f->n + e] = x->digit[k * x->rows * f->n + from[e]];
+  if (status == CLARKE_OK)
+    clarke_sliced_bound(f, y, x, g->norm, g->most, 0);
+  free(from);
+  return status == CLARKE_OK && clarke_identities_failed(f->ids) ? clarke_no_memory(f->err) : status;
+}

@@ -1,0 +1,210 @@
+/* Normalizations over all samples in slices: y = k x + t, with k = 1 / deviation and t = -mean k of each group. */
+#include "network/slices/slices.h"
+
+#include <cblas.h>
+#undef I
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Entries whose digits are summed in doubles at a time: 2^12 products of at most 2^40. */
+#define SUMMED ((size_t)1 << 12)
+
+/* A group: k and t, and a number that its deviation is not below. */
+typedef struct {
+  clarke_digits k, t;
+  double least;
+  long top; /* |k|, |t| < 2^top */
+} sliced_group;
+
+/* Sums over a group, by places: of digits, and of products of two. */
+typedef struct {
+  int64_t sum[CLARKE_PLANES], square[2 * CLARKE_PLANES];
+  double *block; /* planes x SUMMED */
+  double *gram;  /* planes x planes */
+} group_sums;
+
+/* The entries of a run of the group, in digits, are added. */
+static void
+add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_t at, size_t len)
+{
+  const size_t planes = x->planes;
+
+  for (size_t k = 0; k < planes; k++) {
+    const float *digit = x->digit + k * x->rows * f->n + at;
+    double *to = sums->block + k * len, sum = 0;
+
+    for (size_t e = 0; e < len; e++)
+      to[e] = (double)digit[e];
+    for (size_t e = 0; e < len; e++)
+      sum += to[e];
+    sums->sum[k] += (int64_t)sum;
+  }
+  cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)planes, (int)planes, (int)len, 1, sums->block, (int)len,
+              sums->block, (int)len, 0, sums->gram, (int)planes);
+  for (size_t a = 0; a < planes; a++)
+    for (size_t b = 0; b < planes; b++)
+      sums->square[a + b] += (int64_t)sums->gram[a * planes + b];
+}
+
+static void
+sum_group(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, group_sums *sums, size_t group)
+{
+  const clarke_grouping *o = &s->grouping;
+
+  memset(sums->sum, 0, sizeof sums->sum);
+  memset(sums->square, 0, sizeof sums->square);
+  for (size_t b = 0; b < o->blocks; b++) {
+    const size_t first = (b * o->groups + group) * o->length * f->n, entries = o->length * f->n;
+
+    for (size_t e = 0; e < entries; e += SUMMED)
+      add_run(f, x, sums, first + e, entries - e < SUMMED ? entries - e : SUMMED);
+  }
+}
+
+/* sum over places of v[k] 2^(width k) */
+static void
+join_places(mpz_t to, const int64_t *v, size_t n, long width)
+{
+  mpz_set_ui(to, 0);
+  for (size_t k = n; k-- > 0;) {
+    mpz_mul_2exp(to, to, (mp_bitcnt_t)width);
+    if (v[k] >= 0)
+      mpz_add_ui(to, to, (unsigned long)v[k]);
+    else
+      mpz_sub_ui(to, to, (unsigned long)-v[k]);
+  }
+}
+
+/* deviation = sqrt((m square - sum^2) / m^2 2^(2 low) + epsilon), k its inverse, t = -sum / m 2^low k. */
+static void
+solve_group(mpfr_t k, mpfr_t t, double *least, const clarke_step *s, const clarke_sliced *x, const group_sums *sums,
+            long width, size_t m)
+{
+  mpz_t sum, square;
+
+  mpz_inits(sum, square, NULL);
+  join_places(sum, sums->sum, x->planes, width);
+  join_places(square, sums->square, 2 * x->planes, width);
+  mpz_mul_ui(square, square, m);
+  mpz_submul(square, sum, sum);
+  mpfr_set_z(k, square, MPFR_RNDN);
+  mpfr_div_ui(k, k, m, MPFR_RNDN);
+  mpfr_div_ui(k, k, m, MPFR_RNDN);
+  mpfr_mul_2si(k, k, 2 * x->low, MPFR_RNDN);
+  mpfr_add_q(k, k, s->epsilon, MPFR_RNDN);
+  mpfr_sqrt(k, k, MPFR_RNDN);
+  *least = mpfr_get_d(k, MPFR_RNDD) * (1 - 0x1p-50);
+  mpfr_ui_div(k, 1, k, MPFR_RNDN);
+  mpfr_mul_z(t, k, sum, MPFR_RNDN);
+  mpfr_div_ui(t, t, m, MPFR_RNDN);
+  mpfr_mul_2si(t, t, x->low, MPFR_RNDN);
+  mpfr_neg(t, t, MPFR_RNDN);
+  mpz_clears(sum, square, NULL);
+}
+
+static long
+top_of(const mpfr_t v)
+{
+  return mpfr_zero_p(v) ? 0 : (long)mpfr_get_exp(v);
+}
+
+/* Every group; *top: the exponent above all of y's parts. */
+static clarke_status
+measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, sliced_group *group, long low, long *top)
+{
+  const size_t m = clarke_step_group_size(s, f->n);
+  const long width = f->plan->width, end = x->low + width * (long)x->planes;
+  const mpfr_prec_t bits = (mpfr_prec_t)(256 + width * (4 * (long)x->planes) + (end > low ? end - low : 0));
+  group_sums sums = {.block = malloc((x->planes * SUMMED + 1) * sizeof(double)),
+                     .gram = malloc((x->planes * x->planes + 1) * sizeof(double))};
+  clarke_status status = sums.block != NULL && sums.gram != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  mpfr_t k, t;
+
+  mpfr_inits2(bits, k, t, (mpfr_ptr)NULL);
+  *top = low;
+  for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++) {
+    sum_group(f, s, x, &sums, g);
+    solve_group(k, t, &group[g].least, s, x, &sums, width, m);
+    if (!clarke_digits_of_mpfr(&group[g].k, k, low - end, width) ||
+        !clarke_digits_of_mpfr(&group[g].t, t, low - width, width)) {
+      f->lost = true;
+      status = CLARKE_EINPUT;
+    }
+    *top = end + top_of(k) > *top ? end + top_of(k) : *top;
+    *top = top_of(t) > *top ? top_of(t) : *top;
+  }
+  mpfr_clears(k, t, (mpfr_ptr)NULL);
+  free(sums.block);
+  free(sums.gram);
+  return status;
+}
+
+/* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
+ * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon). */
+static double
+growth_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group)
+{
+  const double m = (double)clarke_step_group_size(s, f->n), floor = sqrt(mpq_get_d(s->epsilon)) * (1 - 0x1p-50);
+  const double moved = clarke_slice_up(x->norm[0] / sqrt(m));
+  double most = 0;
+
+  for (size_t g = 0; g < s->grouping.groups; g++) {
+    const double least = fmax((group[g].least - moved) * (1 - 0x1p-40), floor);
+
+    most = fmax(most, clarke_slice_up(1 / least));
+  }
+  return most;
+}
+
+static void
+apply_group(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const clarke_sliced *x, const sliced_group *group,
+            size_t g)
+{
+  static const clarke_digits one = {.planes = 1, .digit = {1}};
+  const clarke_grouping *o = &s->grouping;
+
+  for (size_t b = 0; b < o->blocks; b++) {
+    const size_t first = (b * o->groups + g) * o->length * f->n, entries = o->length * f->n;
+
+    for (size_t e = 0; e < entries; e += CLARKE_SLICE_BLOCK) {
+      const size_t len = entries - e < CLARKE_SLICE_BLOCK ? entries - e : CLARKE_SLICE_BLOCK;
+
+      clarke_block_begin(f, y->planes, len);
+      clarke_block_add(f, y, &group[g].k, x, first + e, len);
+      clarke_block_add_number(f, y, &one, &group[g].t, len);
+      clarke_block_end(f, y, first + e, len);
+    }
+  }
+}
+
+clarke_status
+clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
+{
+  const clarke_sliced *x = &f->value[s->in[0].value];
+  const size_t m = clarke_step_group_size(s, f->n);
+  const long low = f->plan->low[s->out];
+  clarke_sliced *y = &f->value[s->out];
+  sliced_group *group = malloc((s->grouping.groups + 1) * sizeof *group);
+  clarke_status status = group != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  long top;
+
+  if (status == CLARKE_OK && (m > 1 << 22 || !(mpq_get_d(s->epsilon) >= 0x1p-200))) {
+    f->lost = true;
+    status = CLARKE_EINPUT;
+  }
+  if (status == CLARKE_OK)
+    status = measure_groups(f, s, x, group, low, &top);
+  if (status == CLARKE_OK)
+    status = clarke_sliced_alloc(f, y, x->rows, (size_t)((top - low) / f->plan->width) + 4, low);
+  for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++)
+    apply_group(f, s, y, x, group, g);
+  if (status == CLARKE_OK) {
+    const double growth = growth_of_groups(f, s, x, group);
+
+    clarke_sliced_bound(f, y, x, growth, INFINITY, 4 + CLARKE_PLANES / 4);
+    clarke_sliced_trim(f, y);
+  }
+  free(group);
+  return status;
+}

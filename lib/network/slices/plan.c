@@ -1,0 +1,202 @@
+/* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
+#include "network/slices/slices.h"
+#include "network/slices/sizes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Samples by which values' sizes are estimated. */
+#define PROBED 4
+/* Of the error that a kink allows: what the rounding of one step may make. */
+#define SHARE 8
+/* The distance from kinks that is wanted, as a part of the values' size: one of so many times as many entries. */
+#define APART 32
+
+/* Pieces of slope 0 or 1 whose kinks and constants are doubles. */
+static bool
+pieces_serve(const clarke_pieces *p)
+{
+  mpq_t near;
+  bool serve = p->slope == CLARKE_NONE;
+
+  mpq_init(near);
+  for (size_t k = 0; k <= p->n_kinks; k++) {
+    serve = serve && mpq_sgn(p->coef[k][2]) == 0 && (mpq_sgn(p->coef[k][1]) == 0 || mpq_cmp_ui(p->coef[k][1], 1, 1) == 0);
+    mpq_set_d(near, mpq_get_d(p->coef[k][0]));
+    serve = serve && mpq_equal(near, p->coef[k][0]);
+    if (k < p->n_kinks) {
+      mpq_set_d(near, mpq_get_d(p->kink[k]));
+      serve = serve && mpq_equal(near, p->kink[k]);
+    }
+  }
+  mpq_clear(near);
+  return serve;
+}
+
+static bool
+step_serves(const clarke_step *s)
+{
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+  case CLARKE_SCALE:
+  case CLARKE_DENSE:
+  case CLARKE_MAX:
+    return true;
+  case CLARKE_PIECEWISE:
+    return pieces_serve(&s->pieces);
+  case CLARKE_NORMALIZE:
+    return s->grouping.couples;
+  default:
+    return false;
+  }
+}
+
+static void
+find_needed(bool *needed, const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  memset(needed, 0, g->n_values * sizeof *needed);
+  for (size_t i = g->n_steps; i-- > 0;) {
+    const clarke_step *s = &g->steps[i];
+    const bool open = piece[i] != NULL && memchr(piece[i], CLARKE_OPEN, g->values[s->out].count * n) != NULL;
+
+    for (size_t k = 0; k < s->n_in && (open || needed[s->out]); k++)
+      needed[s->in[k].value] = needed[s->in[k].value] || !g->values[s->in[k].value].constant;
+    needed[s->out] = needed[s->out] || open;
+  }
+}
+
+bool
+clarke_slices_serve(const clarke_graph *g, int8_t *const *piece, size_t n)
+{
+  bool *needed = calloc(g->n_values + 1, sizeof *needed), serve = needed != NULL;
+
+  if (serve)
+    find_needed(needed, g, piece, n);
+  for (size_t i = 0; serve && i < g->n_steps; i++)
+    serve = !needed[g->steps[i].out] || step_serves(&g->steps[i]);
+  free(needed);
+  return serve;
+}
+
+/* Bits of a digit: as many as the longest sums, of two planes of W and a third part's lists, leave exact. */
+static long
+choose_width(const clarke_graph *g, const bool *needed)
+{
+  size_t inner = 1;
+  long width = 21;
+
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (needed[g->steps[i].out] && g->steps[i].kind == CLARKE_DENSE && g->steps[i].dense.inner > inner)
+      inner = g->steps[i].dense.inner;
+  while (width > 12 && ldexp(3 * (double)inner, 2 * (int)width - 2) > 0x1p52)
+    width--;
+  return width;
+}
+
+/* Units of the lowest place by which a step's own rounding may be off. */
+static double
+own_units(const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE ? (double)s->dense.inner : 4;
+}
+
+/* wanted[v]: the norm of an error of v that what follows bears: of its readers', by their growth. */
+static void
+find_wanted(double *wanted, const clarke_slice_plan *p, const clarke_sizes *z, size_t samples)
+{
+  const clarke_graph *g = p->g;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    wanted[v] = INFINITY;
+  for (size_t i = g->n_steps; i-- > 0;) {
+    const clarke_step *s = &g->steps[i];
+    const double entries = (double)g->values[s->out].count * (double)samples;
+
+    for (size_t k = 0; k < s->n_in && p->needed[s->out]; k++) {
+      const size_t v = s->in[k].value;
+      const double growth = s->kind == CLARKE_NORMALIZE ? 1 / z->deviation[i] : p->growth[i][k].norm;
+
+      if (g->values[v].constant)
+        continue;
+      if (growth > 0)
+        wanted[v] = fmin(wanted[v], wanted[s->out] / growth);
+      if (clarke_step_has_kinks(s) && z->rms[v] > 0)
+        wanted[v] = fmin(wanted[v], z->rms[v] / (entries * APART));
+    }
+  }
+}
+
+static void
+choose_places(clarke_slice_plan *p, const double *wanted, size_t samples)
+{
+  const clarke_graph *g = p->g;
+
+  for (size_t v = 0; v < g->n_values; v++) {
+    const size_t i = g->values[v].producer;
+    const double entries = (double)g->values[v].count * (double)(clarke_graph_couples(g) ? samples : 1);
+    const double units = i != CLARKE_NONE ? own_units(&g->steps[i]) : 1, unit = wanted[v] / (SHARE * units * sqrt(entries));
+    int exponent = 0;
+
+    if (unit > 0 && unit <= 0x1p300)
+      frexp(unit, &exponent);
+    p->low[v] = clarke_slice_grid(exponent - 1, p->width);
+  }
+}
+
+static clarke_status
+allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
+{
+  *p = (clarke_slice_plan){.g = g};
+  p->needed = calloc(g->n_values + 1, sizeof *p->needed);
+  p->low = calloc(g->n_values + 1, sizeof *p->low);
+  p->growth = calloc(g->n_steps + 1, sizeof *p->growth);
+  p->row = calloc(g->n_steps + 1, sizeof *p->row);
+  p->column = calloc(g->n_steps + 1, sizeof *p->column);
+  p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
+  return p->needed != NULL && p->low != NULL && p->growth != NULL && p->row != NULL && p->column != NULL &&
+             p->apart != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+clarke_status
+clarke_slice_plan_make(clarke_slice_plan *p, const clarke_graph *g, const clarke_tensor *x, int8_t *const *piece,
+                       size_t n, clarke_error *err)
+{
+  const size_t samples = x->dims[0], probed = samples < PROBED ? samples : PROBED;
+  double *wanted = malloc((g->n_values + 1) * sizeof *wanted);
+  clarke_sizes sizes = {0};
+  clarke_status status = allocate(p, g, err);
+
+  if (status == CLARKE_OK && wanted == NULL)
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK) {
+    find_needed(p->needed, g, piece, n);
+    p->width = choose_width(g, p->needed);
+    status = clarke_sizes_measure(&sizes, g, x, probed, p->needed, err);
+  }
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+    if (p->needed[g->steps[i].out])
+      status = clarke_slice_growth(p, i, err);
+  if (status == CLARKE_OK) {
+    find_wanted(wanted, p, &sizes, samples);
+    choose_places(p, wanted, samples);
+  }
+  clarke_sizes_clear(&sizes);
+  free(wanted);
+  return status;
+}
+
+void
+clarke_slice_plan_clear(clarke_slice_plan *p)
+{
+  for (size_t i = 0; p->growth != NULL && i < p->g->n_steps; i++)
+    free(p->growth[i]);
+  free(p->needed);
+  free(p->low);
+  free(p->growth);
+  free(p->row);
+  free(p->column);
+  free(p->apart);
+  *p = (clarke_slice_plan){0};
+}

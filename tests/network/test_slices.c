@@ -1,0 +1,388 @@
+/* The pass in slices: every bound that it claims against exact values, what it decides against the exact pass, and the
+ * norms that its bounds rest on. */
+#include "machine.h"
+#include "normalized.h"
+#include "compared.h"
+
+#include "network/slices/pass.h"
+#include "network/slices/slices.h"
+
+/* --- norms ------------------------------------------------------------------------------------ */
+
+/* At most the norm, but for rounding: |W v| / |v| after some products with W^T W. */
+static double
+norm_from_below(const double *w, size_t rows, size_t cols, uint64_t *state)
+{
+  double v[64], y[64], size = 0;
+
+  for (size_t j = 0; j < cols; j++)
+    v[j] = full_double(state);
+  for (size_t turn = 0; turn < 60; turn++) {
+    double in = 0;
+
+    size = 0;
+    for (size_t j = 0; j < cols; j++)
+      in += v[j] * v[j];
+    for (size_t i = 0; i < rows; i++) {
+      y[i] = 0;
+      for (size_t j = 0; j < cols; j++)
+        y[i] += w[i * cols + j] * v[j] / sqrt(in);
+      size += y[i] * y[i];
+    }
+    for (size_t j = 0; j < cols; j++) {
+      v[j] = 0;
+      for (size_t i = 0; i < rows; i++)
+        v[j] += w[i * cols + j] * y[i];
+    }
+  }
+  return sqrt(size);
+}
+
+START_TEST(norms_are_bounds_and_near)
+{
+  uint64_t state = 3;
+
+  for (size_t i = 0; i < 400; i++) {
+    const size_t rows = 1 + draw_below(&state, 40), cols = 1 + draw_below(&state, 40);
+    const int exponent = (int)draw_between(&state, -400, 400);
+    double w[1600], from_below, norm;
+    bool zero = true;
+
+    for (size_t e = 0; e < rows * cols; e++) {
+      const double v = draw_below(&state, 4) == 0 ? 0 : full_double(&state);
+
+      w[e] = i % 3 == 0 ? 1 + ldexp(v, -26) : i % 3 == 1 ? ldexp(v, (int)draw_between(&state, -40, 0)) : v;
+      zero = zero && w[e] == 0;
+    }
+    from_below = norm_from_below(w, rows, cols, &state);
+    for (size_t e = 0; e < rows * cols; e++)
+      w[e] = ldexp(w[e], exponent);
+    OK(clarke_operator_norm(&norm, w, rows, cols, &error));
+    ck_assert_msg(zero || norm >= ldexp(from_below, exponent) * (1 - 1e-13), "%zu: %g below %g", i, norm,
+                  ldexp(from_below, exponent));
+    ck_assert_msg(zero || norm <= ldexp(from_below, exponent) * 1.25, "%zu: %g far above %g", i, norm,
+                  ldexp(from_below, exponent));
+  }
+}
+END_TEST
+
+START_TEST(norms_of_the_ends_of_doubles)
+{
+  const double large[] = {DBL_MAX, -DBL_MAX, DBL_MAX, DBL_MAX}, small[] = {0x1p-1074, 0, 0, 0x1p-1074};
+  const double mixed[] = {0x1p-1074, 0x1p-160, 1, 0x1p-149}, none[] = {0, 0, 0, 0};
+  double norm;
+
+  OK(clarke_operator_norm(&norm, large, 2, 2, &error));
+  ck_assert(norm >= DBL_MAX);
+  OK(clarke_operator_norm(&norm, small, 2, 2, &error));
+  ck_assert(norm >= 0x1p-1074);
+  OK(clarke_operator_norm(&norm, mixed, 2, 2, &error));
+  ck_assert(norm >= 1 && norm < 1.001);
+  OK(clarke_operator_norm(&norm, none, 2, 2, &error));
+  ck_assert(norm >= 0 && norm < 1e-30);
+}
+END_TEST
+
+/* --- bounds ----------------------------------------------------------------------------------- */
+
+/* What was compared, beside what is exact. */
+typedef struct {
+  const clarke_forward *pass;
+  const clarke_model *m;
+  bool **near;            /* n_steps: of entries of steps with kinks, may their errors reach one? */
+  size_t values, rounded; /* compared; with some entry off */
+  double nearest;         /* the largest error, as a part of its bound */
+} comparison;
+
+static void
+entry_value(mpq_t value, const clarke_slicing *f, const clarke_sliced *v, size_t e)
+{
+  mpq_t digit;
+
+  mpq_init(digit);
+  mpq_set_ui(value, 0, 1);
+  for (size_t k = 0; k < v->planes; k++) {
+    mpq_set_d(digit, ldexp((double)v->digit[k * v->rows * f->n + e], (int)(v->low + f->plan->width * (long)k)));
+    ck_assert(fabsf(v->digit[k * v->rows * f->n + e]) <= ldexpf(1, (int)f->plan->width - 1));
+    mpq_add(value, value, digit);
+  }
+  mpq_clear(digit);
+}
+
+/* |digits - true| of entry (i, j), from below: the true value is known within a radius. */
+static double
+entry_error(const comparison *c, const clarke_slicing *f, size_t value, size_t i, size_t j)
+{
+  const clarke_matrix *exact = &c->pass->value[value];
+  mpq_t have, want;
+  double off;
+
+  mpq_inits(have, want, NULL);
+  entry_value(have, f, &f->value[value], i * f->n + j);
+  clarke_matrix_get(want, exact, i, j);
+  mpq_sub(have, have, want);
+  off = fabs(mpq_get_d(have)) - clarke_matrix_radius(exact, i, j);
+  mpq_clears(have, want, NULL);
+  return off > 0 ? off : 0;
+}
+
+/* Is the entry of a step with kinks at 0, or the largest of a window, nearer to the next than errors may reach? */
+static bool
+within_errors(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, size_t e)
+{
+  const double most = 0.999 * x->most[f->lanes == 1 ? 0 : e % f->n];
+  double v, first = -INFINITY, second = -INFINITY;
+
+  if (s->kind == CLARKE_PIECEWISE) {
+    clarke_sliced_doubles(f, x, e, 1, &v);
+    return s->pieces.n_kinks > 0 && mpq_sgn(s->pieces.kink[0]) == 0 && fabs(v) <= most;
+  }
+  for (size_t p = 0; p < s->width; p++) {
+    const size_t row = s->in[0].map[e / f->n * s->width + p];
+
+    if (row == CLARKE_NONE)
+      continue;
+    clarke_sliced_doubles(f, x, row * f->n + e % f->n, 1, &v);
+    second = v > first ? first : v > second ? v : second;
+    first = v > first ? v : first;
+  }
+  return first - second <= 2 * most;
+}
+
+static void
+mark_near(comparison *c, const clarke_slicing *f, size_t value)
+{
+  for (size_t i = 0; i < f->g->n_steps; i++) {
+    const clarke_step *s = &f->g->steps[i];
+    const size_t entries = f->g->values[s->out].count * f->n;
+
+    if (!clarke_step_has_kinks(s) || s->in[0].value != value)
+      continue;
+    c->near[i] = calloc(entries + 1, sizeof **c->near);
+    for (size_t e = 0; e < entries; e++)
+      c->near[i][e] = within_errors(f, s, &f->value[value], e);
+  }
+}
+
+static void
+compare_value(void *context, const clarke_slicing *f, size_t value)
+{
+  comparison *c = context;
+  const clarke_sliced *v = &f->value[value];
+  double square[16] = {0}, all = 0;
+
+  mark_near(c, f, value);
+  if (c->pass->value[value].rows == 0)
+    return;
+  ck_assert_uint_le(f->lanes, 16);
+  for (size_t i = 0; i < v->rows; i++)
+    for (size_t j = 0; j < f->n; j++) {
+      const size_t lane = f->lanes == 1 ? 0 : j;
+      const double off = entry_error(c, f, value, i, j);
+
+      if (off > v->most[lane]) {
+        print_model(c->m);
+        ck_abort_msg("step %zu: off by %g, said to be by %g", f->step, off, v->most[lane]);
+      }
+      c->nearest = off > 0 && off / v->most[lane] > c->nearest ? off / v->most[lane] : c->nearest;
+      square[lane] += off * off;
+      all += off;
+    }
+  for (size_t lane = 0; lane < f->lanes; lane++)
+    if (sqrt(square[lane]) * (1 - 1e-12) > v->norm[lane]) {
+      print_model(c->m);
+      ck_abort_msg("step %zu: a norm of %g, said to be %g", f->step, sqrt(square[lane]), v->norm[lane]);
+    }
+  c->values++;
+  c->rounded += all > 0;
+}
+
+/* A number of the size of weights, with many bits or few, sometimes far smaller. */
+static double
+weight_like(uint64_t *state)
+{
+  switch (draw_below(state, 4)) {
+  case 0:
+    return small_number(state);
+  case 1:
+    return (double)(float)full_double(state);
+  case 2:
+    return ldexp(full_double(state), (int)draw_between(state, -45, 3));
+  default:
+    return 2 * full_double(state);
+  }
+}
+
+/* All places open; the plan's made coarser by some digits here and there. */
+static void
+run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tensor *x, uint64_t *state)
+{
+  const clarke_graph *g = &k->g;
+  int8_t **piece = calloc(g->n_steps + 1, sizeof *piece);
+  size_t **ties = calloc(g->n_steps + 1, sizeof *ties);
+  clarke_slice_plan plan;
+
+  c->near = calloc(g->n_steps + 1, sizeof *c->near);
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const size_t n = g->values[g->steps[i].out].count * k->pass.n;
+
+    if (!clarke_step_has_kinks(&g->steps[i]))
+      continue;
+    piece[i] = malloc(n + 1);
+    ties[i] = calloc(k->pass.n + 1, sizeof **ties);
+    memset(piece[i], CLARKE_OPEN, n);
+  }
+  if (clarke_slices_serve(g, piece, k->pass.n)) {
+    const long coarser = (long)draw_below(state, 4);
+
+    OK(clarke_slice_plan_make(&plan, g, x, piece, k->pass.n, &error));
+    plan.width = draw_below(state, 2) ? plan.width : 8 + (long)draw_below(state, 6);
+    for (size_t v = 0; v < g->n_values; v++)
+      plan.low[v] = clarke_slice_grid(plan.low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan.width) +
+                    plan.width * (coarser > 0 ? (long)draw_below(state, (size_t)coarser) : 0);
+    plan.seen = compare_value;
+    plan.context = c;
+    OK(clarke_slices_run(piece, ties, NULL, &plan, x, &error));
+    clarke_slice_plan_clear(&plan);
+  }
+  for (size_t i = 0; i < g->n_steps; i++) {
+    for (size_t e = 0; piece[i] != NULL && e < g->values[g->steps[i].out].count * k->pass.n; e++) {
+      decided[0] += piece[i][e] != CLARKE_OPEN;
+      decided[1]++;
+      if (piece[i][e] != CLARKE_OPEN && piece[i][e] != k->pass.piece[i][e] && k->pass.piece[i][e] != CLARKE_OPEN) {
+        print_model(c->m);
+        ck_abort_msg("%s: entry %zu is decided otherwise", g->steps[i].name, e);
+      }
+      if (piece[i][e] != CLARKE_OPEN && c->near[i] != NULL && c->near[i][e] && ties[i][e % k->pass.n] == 0)
+        ck_abort_msg("%s: entry %zu is decided within its errors", g->steps[i].name, e);
+    }
+    free(piece[i]);
+    free(ties[i]);
+    free(c->near[i]);
+  }
+  free(piece);
+  free(ties);
+  free(c->near);
+}
+
+/* Nearly all alike: what rounding takes adds up. */
+static double
+aligned(uint64_t *state)
+{
+  return draw_below(state, 8) == 0 ? 1 : 0x0.7ffbff7fefffp0;
+}
+
+static void
+compare_networks(void (*grow)(growing *g, uint64_t *state, double (*number)(uint64_t *state)),
+                 double (*number)(uint64_t *state), uint64_t seed, size_t n)
+{
+  uint64_t state = seed;
+  size_t decided[2] = {0, 0};
+  comparison c = {0};
+
+  for (size_t i = 0; i < n; i++) {
+    growing grown;
+    clarke_tensor x;
+    machine k;
+
+    grow(&grown, &state, number);
+    x = grow_batch(&grown, 1 + draw_below(&state, 5));
+    machine_begin(&k, &grown.m, &x, profile_with("first"), true);
+    c.pass = &k.pass;
+    c.m = &grown.m;
+    run_slices(&c, decided, &k, &x, &state);
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("slices: %zu values, %zu of them rounded, errors up to %g of their bounds; %zu of %zu places decided\n", c.values,
+         c.rounded, c.nearest, decided[0], decided[1]);
+  ck_assert_uint_gt(c.values, n / 4);
+  ck_assert_uint_gt(c.rounded, c.values / 8);
+  ck_assert(c.nearest > 0.2);
+  ck_assert_uint_gt(decided[0], decided[1] / 64);
+}
+
+/* Convolutions one after another, whose windows overlap. */
+static void
+grow_gathering(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {1 + draw_below(state, 2), 4, 4};
+
+  grow_begin(g, state, number, 3, dims);
+  for (size_t n = 2 + draw_below(state, 2); n > 0; n--)
+    grow_conv(g, 2, draw_below(state, 2));
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_in_convolutional_networks)
+{
+  compare_networks(grow_convolutional, weight_like, 5, 2500);
+}
+END_TEST
+
+START_TEST(bounds_hold_behind_normalizations)
+{
+  compare_networks(grow_normalized, weight_like, 7, 2500);
+}
+END_TEST
+
+START_TEST(bounds_hold_where_roundings_add_up)
+{
+  compare_networks(grow_convolutional, aligned, 9, 1500);
+  compare_networks(grow_gathering, aligned, 11, 300);
+}
+END_TEST
+
+/* --- deep ------------------------------------------------------------------------------------- */
+
+/* So many dense layers with a ReLU each: doubles lose them all, and what is decided is what is exact. */
+static void
+grow_deep(growing *g, uint64_t *state, size_t layers, bool normalized)
+{
+  size_t dims[1] = {24};
+
+  grow_begin(g, state, full_double, 1, dims);
+  for (size_t l = 0; l < layers; l++) {
+    grow_dense(g, 24);
+    if (normalized)
+      grow_trained(g);
+    grow_node(g, "Relu", NULL, false);
+  }
+  model_output(&g->m, g->at);
+}
+
+START_TEST(deep_networks_are_decided)
+{
+  uint64_t state = 21;
+  size_t filtered = 0, total = 0, before = refined_entries;
+
+  for (size_t i = 0; i < 12; i++) {
+    growing grown;
+    clarke_tensor x;
+
+    grow_deep(&grown, &state, i % 2 == 0 ? 15 : 12, i % 2);
+    x = grow_batch(&grown, 4);
+    compare_with_exact(&grown.m, &x, &filtered, &total);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("deep: %zu of %zu decided by the filter, %zu behind it\n", filtered, total, refined_entries - before);
+  ck_assert_uint_gt(refined_entries, before);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tcase = tests_of("network-slices");
+
+  tcase_add_test(tcase, norms_are_bounds_and_near);
+  tcase_add_test(tcase, norms_of_the_ends_of_doubles);
+  tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
+  tcase_add_test(tcase, bounds_hold_behind_normalizations);
+  tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
+  tcase_add_test(tcase, deep_networks_are_decided);
+  return run_tests();
+}
