@@ -19,12 +19,12 @@ static const struct {
   double kink[2];
 } operators[] = {
   {"Relu", 1, {0}}, {"LeakyRelu", 1, {0}}, {"Abs", 1, {0}}, {"Clip", 2, {-1, 2}}, {"HardSigmoid", 2, {-2, 2}},
-  {"HardSwish", 2, {-3, 3}}, {"PRelu", 1, {0}}, {"Pow", 0, {0}}, {"Huber", 2, {-1, 1}},
+  {"HardSwish", 2, {-3, 3}}, {"PRelu", 1, {0}}, {"Huber", 2, {-1, 1}},
 };
 
 static const double prelu[FEATURES] = {0.5, 1, -2, 0}; /* the second has no kink */
 
-enum { RELU, LEAKY, ABSOLUTE, CLIP, HARDSIGMOID, HARDSWISH, PRELU, POW, HUBER };
+enum { RELU, LEAKY, ABSOLUTE, CLIP, HARDSIGMOID, HARDSWISH, PRELU, HUBER };
 
 /* 6 f(x), which has no rounding at the numbers of this test. */
 static double
@@ -43,8 +43,6 @@ formula(int op, size_t f, double x)
     return 6 * fmin(fmax(0.25 * x + 0.5, 0), 1);
   case HARDSWISH:
     return x * fmin(fmax(x + 3, 0), 6);
-  case POW:
-    return 6 * x * x;
   case HUBER:
     return fabs(x) < 1 ? 3 * x * x : 6 * fabs(x) - 3;
   default:
@@ -99,7 +97,7 @@ begin(one_step *s, int op, const double *radius)
   model_floats(&s->m, "high", SHAPE())[0] = 2;
   model_floats(&s->m, "one", SHAPE())[0] = 1;
   memcpy(model_floats(&s->m, "slope", SHAPE(FEATURES,)), prelu, sizeof prelu);
-  node = model_node(&s->m, operators[op].op, op == CLIP ? "x,low,high" : op == PRELU ? "x,slope" : op == POW ? "x,high" : op == HUBER ? "x,one" : "x", "y");
+  node = model_node(&s->m, operators[op].op, op == CLIP ? "x,low,high" : op == PRELU ? "x,slope" : op == HUBER ? "x,one" : "x", "y");
   if (op == HUBER) {
     free(node->domain);
     node->domain = strdup("clarke");
@@ -193,19 +191,6 @@ check_kinks(const one_step *s, int op, double steepest)
   mpq_clear(slope);
 }
 
-/* Without end: but of arguments up to a size the steepest is known. */
-static void
-check_parabola(const one_step *s)
-{
-  const double everywhere = clarke_piecewise_lipschitz(&s->g, s->step);
-
-  ck_assert(isinf(everywhere));
-  for (double size = 0; size < 8; size += 0.5) {
-    ck_assert_double_ge(clarke_piecewise_steepest(s->step, everywhere, size), 2 * size);
-    ck_assert_double_le(clarke_piecewise_steepest(s->step, everywhere, size), 2 * size * (1 + 1e-9) + 1e-300);
-  }
-}
-
 START_TEST(exact_arguments)
 {
   clarke_matrix y, slope;
@@ -220,7 +205,7 @@ START_TEST(exact_arguments)
   ck_assert(s.open == 0 && y.radius == NULL && slope.radius == NULL);
   for (size_t e = 0; e < FEATURES * COLUMNS; e++) {
     const size_t f = e / COLUMNS;
-    const bool joint = _i == HUBER && fabs(argument(e)) == 1, bent = _i == HARDSWISH || _i == POW || _i == HUBER;
+    const bool joint = _i == HUBER && fabs(argument(e)) == 1, bent = _i == HARDSWISH || _i == HUBER;
     const double six = joint            ? slope_beside(_i, f, argument(e), false)
                        : s.piece[e] >= 0 ? slope_inside(_i, f, argument(e))
                                          : 0;
@@ -233,10 +218,7 @@ START_TEST(exact_arguments)
       ck_assert_int_eq(clarke_piece_is_number(&s.step->pieces, s.piece[e]), number);
     steepest = fmax(steepest, fabs(six) / 6);
   }
-  if (_i == POW)
-    check_parabola(&s);
-  else
-    check_kinks(&s, _i, steepest);
+  check_kinks(&s, _i, steepest);
   clarke_matrix_clear(&y);
   clarke_matrix_clear(&slope);
   end(&s);
