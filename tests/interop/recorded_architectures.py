@@ -186,7 +186,7 @@ def networks():
                                     block=nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)), tokens(), lambda o, y: o.mean()
 
 
-KNOWN = {"mobilenet-3", "efficientnet", "convnext", "vision-transformer", "unet", "elman", "lstm", "gru", "transformer"}
+KNOWN = {"unet", "elman", "lstm", "gru"}
 
 
 def ask(folder, name, make, inputs, loss):

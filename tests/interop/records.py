@@ -238,7 +238,7 @@ class Own(torch.autograd.Function):
 
 def refusals(folder):
     x = torch.randn(2, 4)
-    for says, f in [("aten.silu.default: this operator cannot be written", F.silu), ("records.py", F.gelu),
+    for says, f in [("aten.elu.default: this operator cannot be written", F.elu), ("records.py", F.mish),
                     ("detached: AD differentiates another function", lambda h: h + h.detach()),
                     ("without gradients here", Own.apply), ("bounds that are tensors", lambda h: h.clamp(torch.zeros(4), torch.ones(4)))]:
         refused(folder, says, Through(f), summed(x))
@@ -304,10 +304,11 @@ def found(source, which, tensor, place, power):
     tensors[tensor].view(-1)[place] *= 1 + 2.0 ** -power
     if tensors[tensor].view(-1)[place].item() == before:
         return False
-    entry["sha256"] = hashlib.sha256(safetensors(tensors)).hexdigest()
+    data = b"".join(safetensors(tensors))
+    entry["sha256"] = hashlib.sha256(data).hexdigest()
     os.unlink(os.path.join(run, entry["file"]))
     with open(os.path.join(run, entry["file"]), "wb") as f:
-        f.write(safetensors(tensors))
+        f.write(data)
     with open(os.path.join(run, "run.json"), "w") as f:
         json.dump(description, f)
     return certify(run, "--nodes")["answer"] in ("refuted", "not certified")

@@ -73,10 +73,10 @@ class Graph:
         node = self.current
         if op not in MOVES and not self.active.intersection(inputs):
             inputs = [self.lifted(inputs[0])] + inputs[1:]
-        if op == "Gather" and not self.whole:
+        if op == "Gather" and not self.whole and inputs[0] not in self.active:
             self.refuse("rows of a table: no function of a sample")
-        if op in PRODUCTS and len(self.active.intersection(inputs[:2])) == 2:
-            self.refuse("a product, or quotient, of two activations")
+        if op in OF_CONSTANTS and len(self.active.intersection(inputs[:2])) == 2:
+            self.refuse("a quotient of two activations" if op == "Div" else "a Gemm of two activations")
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
@@ -254,11 +254,11 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
           "new_empty"}
 
 
-PRODUCTS = {"Mul", "Div", "MatMul", "Gemm"}  # one of whose operands is a constant
+OF_CONSTANTS = {"Div", "Gemm"}  # one of whose operands is a constant
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {"cat": 1, "_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1}
+ALONG = {"select": 1, "cat": 1, "_softmax": 1, "_safe_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1}
 
 
 def keeps_samples(graph, node, result):
@@ -269,7 +269,7 @@ def keeps_samples(graph, node, result):
     active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active]
     if any(v.tensor.shape[:1] != samples for v in active):
         return False
-    if node.name == "t" or (node.name in ("mm", "matmul", "mv") and not any(node.args[0] is v for v in active)):
+    if node.name == "t" or (node.name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
         return False
     if node.name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False

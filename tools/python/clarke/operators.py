@@ -73,6 +73,22 @@ def write_transpose(g, node):
     return g.add("Transpose", [g.of(node.args[0])], perm=order)
 
 
+@operator("expand")
+def write_expand(g, node):
+    """0 is added, of the shape that comes out: copies are not rounded."""
+    shape, like = list(result(node).shape), node.args[0].tensor
+    if shape == list(like.shape):
+        return g.add("Identity", [g.of(node.args[0])])
+    return g.add("Add", [g.of(node.args[0]), g.constant(torch.zeros(shape if g.whole else [1] + shape[1:], dtype=like.dtype))])
+
+
+@operator("select")
+def write_select(g, node):
+    """One entry of an axis, which is gone."""
+    x, axis, place = node.args[:3]
+    return g.add("Gather", [g.of(x), g.constant(torch.tensor(place))], axis=axis % x.tensor.dim())
+
+
 @operator("clone", "alias", "contiguous", "lift_fresh", "_to_copy")
 def write_identity(g, node):
     """A cast is a rounding, which the bound on rounding has, and no function of its own."""
@@ -125,7 +141,7 @@ def write_negation(g, node):
     return g.add("Neg", [g.of(node.args[0])])
 
 
-@operator("mm", "matmul", "mv")
+@operator("mm", "matmul", "mv", "bmm")
 def write_matmul(g, node):
     return g.add("MatMul", [g.of(v) for v in node.args[:2]])
 
@@ -155,10 +171,23 @@ def write_convolution(g, node):
 # ---- Activations
 
 
-@operator("relu", "sigmoid", "tanh", "abs", "hardswish")
+FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf"}
+
+
+@operator(*FUNCTIONS)
 def write_function(g, node):
-    op = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish"}
-    return g.add(op[node.name.rstrip("_")], [g.of(node.args[0])])
+    return g.add(FUNCTIONS[node.name.rstrip("_")], [g.of(node.args[0])])
+
+
+@operator("gelu")
+def write_gelu(g, node):
+    return g.add("Gelu", [g.of(node.args[0])], approximate=argument(node, 1, "approximate", "none"))
+
+
+@operator("silu")
+def write_silu(g, node):
+    x = g.of(node.args[0])
+    return g.add("Mul", [x, g.add("Sigmoid", [x])])
 
 
 @operator("leaky_relu")
@@ -213,7 +242,7 @@ def write_hardsigmoid(g, node):
     return g.add("HardSigmoid", [g.of(node.args[0])], alpha=sixth, beta=0.5)
 
 
-@operator("_softmax", "_log_softmax")
+@operator("_softmax", "_safe_softmax", "_log_softmax")
 def write_softmax(g, node):
     op = "LogSoftmax" if node.name == "_log_softmax" else "Softmax"
     return g.add(op, [g.of(node.args[0])], axis=node.args[1])
