@@ -164,7 +164,8 @@ erf_positive(rational *end, const rational *x, bool up)
     unfixed(end, &q, p);
     return;
   }
-  exp_end(&e, &square, up);
+  exponential(&e, &square, !up); /* exp(x^2), to so many digits however large, and so its inverse */
+  mpq_inv(&e, &e);
   (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&q, &q, p);
   unfixed(end, &z, p);
   mpq_mul(end, end, &e);
