@@ -118,7 +118,8 @@ find_pieces(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_t *b, bo
   status = clarke_forms_init(&forms, &f->program, entry, 1, err);
   if (status == CLARKE_OK)
     status = clarke_regions_inside(&s->regions, &forms, cone, take_region, &c, err);
-  qsort(s->piece, s->n, sizeof *s->piece, compare_pieces);
+  if (s->n > 0) /* none is told when the work stops before the first */
+    qsort(s->piece, s->n, sizeof *s->piece, compare_pieces);
   fmpz_mat_clear(cone);
   clarke_forms_clear(&forms);
   clarke_rationals_free(entry, 2 * f->n);
