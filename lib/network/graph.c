@@ -245,15 +245,38 @@ clarke_value_is_wrt(const clarke_graph *g, size_t value)
   return v->constant && v->parameter != CLARKE_NONE && g->parameters[v->parameter].wrt;
 }
 
+/* The activation that a step hands on, moved or with constants added that are not in wrt: its value, or CLARKE_NONE. */
+static size_t
+handed_on(const clarke_graph *g, const clarke_step *s)
+{
+  size_t from = CLARKE_NONE;
+
+  if (s->kind != CLARKE_GATHER && s->kind != CLARKE_SUM)
+    return CLARKE_NONE;
+  for (size_t k = 0; k < s->n_in; k++) {
+    const size_t value = s->in[k].value;
+
+    if (g->values[value].constant ? clarke_value_is_wrt(g, value) : from != CLARKE_NONE)
+      return CLARKE_NONE;
+    if (!g->values[value].constant)
+      from = value;
+  }
+  return from;
+}
+
 size_t
 clarke_graph_inner(const clarke_graph *g, size_t step)
 {
   size_t before = g->values[g->steps[step].in[0].value].producer;
 
-  return g->steps[step].kind == CLARKE_MAX && before != CLARKE_NONE &&
-             g->steps[before].kind == CLARKE_PIECEWISE
-           ? before
-           : CLARKE_NONE;
+  if (g->steps[step].kind != CLARKE_MAX)
+    return CLARKE_NONE;
+  while (before != CLARKE_NONE && g->steps[before].kind != CLARKE_PIECEWISE) {
+    const size_t from = handed_on(g, &g->steps[before]);
+
+    before = from != CLARKE_NONE ? g->values[from].producer : CLARKE_NONE;
+  }
+  return before;
 }
 
 bool

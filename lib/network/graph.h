@@ -30,8 +30,8 @@ size_t clarke_graph_wrt_count(const clarke_graph *g);
 /* Is value a parameter in wrt? */
 bool clarke_value_is_wrt(const clarke_graph *g, size_t value);
 
-/* The PIECEWISE step that makes the operand of a MAX step, with which it is one layer; else
- * CLARKE_NONE. */
+/* The PIECEWISE step that makes the operand of a MAX step, with which it is one layer; else CLARKE_NONE. Between them entries
+ * may be moved (an Identity, a Pad), and constants added. */
 size_t clarke_graph_inner(const clarke_graph *g, size_t step);
 
 /* Does some step couple the samples? Then every pass is over all of them. */
