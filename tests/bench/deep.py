@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from torch import nn
+from torch import library as dispatcher, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/train"))
 import published  # noqa: E402
@@ -25,11 +25,11 @@ import published  # noqa: E402
 
 def torchvision():
     """Its networks. Its own operators (nms, ...) are not used, and need not load beside a CPU build of torch."""
-    register = torch.library.register_fake
-    torch.library.register_fake = lambda name, *a, **k: (
+    register = dispatcher.register_fake
+    dispatcher.register_fake = lambda name, *a, **k: (
         (lambda f: f) if name.startswith("torchvision") else register(name, *a, **k))
     import torchvision.models as models
-    torch.library.register_fake = register
+    dispatcher.register_fake = register
     return models
 
 
