@@ -1,6 +1,5 @@
 /* Gradients near norms of zeros: limits along arcs, on which a norm's derivative is a rational unit vector. */
 #include "program/patterns_inside.h"
-#include "base/stop.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,24 +57,10 @@ append(clarke_search *s, const clarke_walk *w, mpq_t **arc, clarke_error *err)
 static clarke_status
 follow_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
-  clarke_walk_state state = CLARKE_WALK_FORK;
-  clarke_status status = clarke_work_check(err);
+  bool ended;
+  clarke_status status = clarke_search_along(&ended, s, w, arc, err);
 
-  clarke_walk_restart(w, arc);
-  s->n_path = 0;
-  while (status == CLARKE_OK && state == CLARKE_WALK_FORK) {
-    size_t choice;
-
-    status = clarke_walk_on(w, &state, err);
-    if (status != CLARKE_OK || state != CLARKE_WALK_FORK)
-      break;
-    choice = clarke_walk_arc_choice(w);
-    if (choice == CLARKE_NONE)
-      return CLARKE_OK;
-    clarke_walk_choose(w, choice);
-    status = clarke_search_path_append(s, choice, err);
-  }
-  return status == CLARKE_OK && state == CLARKE_WALK_END ? append(s, w, arc, err) : status;
+  return ended ? append(s, w, arc, err) : status;
 }
 
 static void

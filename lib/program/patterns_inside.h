@@ -52,6 +52,9 @@ clarke_status clarke_search_room(void **array, size_t n, size_t *capacity, size_
 /* The path has one more choice; its decisions are appended apart. */
 clarke_status clarke_search_path_append(clarke_search *s, size_t choice, clarke_error *err);
 
+/* The walk follows the arc, and the path is its choices. *ended: as far as it goes; else some fork's choice is not known. */
+clarke_status clarke_search_along(bool *ended, clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err);
+
 /* p's gradient is that of the outputs of a walk at its end; are their values those at the point? Else t jumps. */
 clarke_status clarke_search_outputs(clarke_pattern *p, const clarke_walk *w, clarke_patterns *t, clarke_error *err);
 

@@ -1,4 +1,5 @@
 /* What realizes a pattern: one direction, or an arc. */
+#include "base/stop.h"
 #include "program/patterns_inside.h"
 
 #include <stdlib.h>
@@ -72,13 +73,13 @@ find_pattern(const clarke_patterns *t, const size_t *path, size_t n)
 }
 
 /* Which pattern does the arc follow? It is realized then. */
-static clarke_status
-try_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+clarke_status
+clarke_search_along(bool *ended, clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
 {
   clarke_walk_state state = CLARKE_WALK_FORK;
-  clarke_status status = CLARKE_OK;
-  clarke_pattern *p;
+  clarke_status status = clarke_work_check(err);
 
+  *ended = false;
   clarke_walk_restart(w, arc);
   s->n_path = 0;
   while (status == CLARKE_OK && state == CLARKE_WALK_FORK) {
@@ -93,8 +94,17 @@ try_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
     clarke_walk_choose(w, choice);
     status = clarke_search_path_append(s, choice, err);
   }
-  p = status == CLARKE_OK && state == CLARKE_WALK_END ? find_pattern(s->t, s->path, s->n_path)
-                                                      : NULL;
+  *ended = status == CLARKE_OK && state == CLARKE_WALK_END;
+  return status;
+}
+
+static clarke_status
+try_arc(clarke_search *s, clarke_walk *w, mpq_t **arc, clarke_error *err)
+{
+  bool ended;
+  clarke_status status = clarke_search_along(&ended, s, w, arc, err);
+  clarke_pattern *p = ended ? find_pattern(s->t, s->path, s->n_path) : NULL;
+
   return p != NULL && !p->realized ? clarke_search_give(p, arc, ARC_STEPS, s->width, err) : status;
 }
 
