@@ -198,9 +198,11 @@ walk_smooth(clarke_walk *w, clarke_walk_state *state, size_t at, clarke_error *e
     return clarke_no_memory(err);
   status = clarke_smooth_value(&w->value[at], highest(w, i) > 0 ? d : NULL, &open, w->e->p, at,
                                w->value, w->e->precision, &inner);
-  if (status == CLARKE_EINPUT) /* in an arm that is not taken at the point, or sqrt at 0 */
-    status = clarke_walk_stuck(w, state, at, inner.text);
-  else if (open)
+  if (status == CLARKE_EINPUT) { /* in an arm that is not taken at the point, or sqrt at 0; the text names its place */
+    *state = CLARKE_WALK_STUCK;
+    snprintf(w->why, sizeof w->why, "%s", inner.text);
+    status = CLARKE_OK;
+  } else if (open)
     status = clarke_walk_stuck(w, state, at, "no precision tells whether this is defined");
   for (size_t k = 0; k < i->n_in && status == CLARKE_OK && *state == CLARKE_WALK_END; k++)
     status = clarke_walk_gradient_addmul(w, at, &d[k], i->in[k], err);
