@@ -36,7 +36,8 @@ typedef struct {
   bool plain_sum;       /* W z, the weight being known, to which nothing but the bias is added */
   size_t variables;     /* entries of the layer's own wrt parameters */
   bool disturbs;        /* one of these moves the arguments of a layer before it, too */
-  clarke_truth feasible;  /* is P_l not empty? */
+  size_t pool;            /* the step of the MAX whose system holds these rows, too, or CLARKE_NONE */
+  clarke_truth feasible;  /* is P_l not empty? With a pool, the pool's */
   bool two_kinks;       /* ... known by N-1's direction */
   clarke_block_counts blocks; /* known when its system was solved */
   bool rank_known;

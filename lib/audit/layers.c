@@ -179,6 +179,7 @@ read_layer(clarke_layer *layer, size_t *moves, const clarke_question *q, size_t 
   for (size_t j = 0; q->replay->ties[step] != NULL && j < q->replay->samples; j++)
     layer->ties += q->replay->ties[step][j];
   layer->weight = layer->dense = layer->bias = CLARKE_NONE;
+  layer->pool = CLARKE_NONE;
   layer->feasible = CLARKE_UNKNOWN;
   layer->columns = q->replay->samples;
   if (g->steps[step].kind == CLARKE_MAX)

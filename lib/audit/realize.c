@@ -112,8 +112,10 @@ by_layers(bool *realized, findings *f, clarke_cell *cell, clarke_audit *a, bool 
     if (!step_moves(a->layer[i].step, cell, q))
       continue;
     if (pool != NULL) {
-      if (report)
+      if (report) {
+        a->layer[i].pool = pool->step;
         a->layer[i].feasible = pool->feasible;
+      }
       continue;
     }
     if (!all && !report)

@@ -239,6 +239,7 @@ keep_known(clarke_audit_session *s)
   snprintf(a->why, sizeof a->why, "%s", s->stopped);
   for (size_t i = 0; i < a->n_layers; i++) {
     a->layer[i].moving = a->layer[i].constraints = 0;
+    a->layer[i].pool = CLARKE_NONE;
     a->layer[i].feasible = CLARKE_UNKNOWN;
     a->layer[i].two_kinks = false;
     a->layer[i].blocks = (clarke_block_counts){0};

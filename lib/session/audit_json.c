@@ -22,7 +22,7 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
 {
   const clarke_step *step = &g->steps[l->step];
 
-  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o}}",
+  return json_pack("{s:o, s:s, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:{s:I, s:I, s:o, s:b, s:o, s:o}}",
                    "name", clarke_json_text(step->name), "op", step->op->name, "neurons",
                    (json_int_t)l->neurons, "touched", (json_int_t)l->touched, "moving",
                    (json_int_t)l->moving, "ties", (json_int_t)l->ties, "nontrivial_ties",
@@ -31,7 +31,8 @@ layer_json(const clarke_layer *l, const clarke_graph *g)
                    "columns", (json_int_t)l->columns, "system", "constraints",
                    (json_int_t)l->constraints, "variables", (json_int_t)l->variables, "feasible",
                    answer_json(l->moving == 0 ? CLARKE_YES : l->feasible), "closed_form",
-                   l->two_kinks, "blocks", blocks_json(&l->blocks));
+                   l->two_kinks, "blocks", blocks_json(&l->blocks), "pool",
+                   l->pool == CLARKE_NONE ? json_null() : clarke_json_text(g->steps[l->pool].name));
 }
 
 static json_t *

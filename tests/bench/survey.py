@@ -87,7 +87,7 @@ def share(part, whole):
 def systems(audit):
     """The layers whose P_l is empty or not decided."""
     found = [f"{layer['name']} {'empty' if layer['system']['feasible'] is False else 'not decided'}"
-             for layer in audit["layers"] if layer["system"]["feasible"] is not True]
+             for layer in audit["layers"] if layer["system"]["feasible"] is not True and layer["system"]["pool"] is None]
     return ", ".join(found) or "none"
 
 

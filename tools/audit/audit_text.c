@@ -46,7 +46,9 @@ print_layers(const clarke_audit_session *s)
 
     if (l->rank_known)
       snprintf(rank, sizeof rank, "%zu/%zu", l->rank, l->columns);
-    if (l->moving > 0)
+    if (l->pool != CLARKE_NONE)
+      snprintf(system, sizeof system, "%zu rows of the pool's", l->constraints);
+    else if (l->moving > 0)
       snprintf(system, sizeof system, "%zu x %zu: %s%s", l->constraints, l->variables,
                l->feasible == CLARKE_YES  ? "feasible"
                : l->feasible == CLARKE_NO ? "infeasible"

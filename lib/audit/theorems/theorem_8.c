@@ -25,8 +25,8 @@ clarke_judge_theorem_8(clarke_theorem *t, const clarke_audit *a, const clarke_qu
   for (size_t i = 0; i < a->n_layers; i++) {
     const clarke_layer *layer = &a->layer[i];
 
-    if (layer->moving == 0 || layer->feasible == CLARKE_YES)
-      continue;
+    if (layer->moving == 0 || layer->pool != CLARKE_NONE || layer->feasible == CLARKE_YES)
+      continue; /* a pool and what it pools are one layer: the pool's */
     clarke_theorem_say(t, "Theorem 8", true, layer->feasible,
                        layer->feasible == CLARKE_NO ? "P_l of layer %.120s is empty"
                                                     : "P_l of layer %.120s was not decided",
