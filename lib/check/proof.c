@@ -397,37 +397,11 @@ check_claim(const char *folder)
   (arrangement ? check_arrangement : check_regions)(folder);
 }
 
-void
-clarke_check_proof(const char *path, const char *data)
+/* The statement and the evidence of a proof about a network, from `model` on; its verdict. */
+static void
+check_network(const char *folder, const char *word)
 {
-  const char *slash = strrchr(path, '/');
-  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-  const char *folder = data != NULL ? data : copy_text(path, length);
   model m;
-  account_begin();
-  folder = *folder != '\0' ? folder : ".";
-  lines_begin(read_file(path));
-  known_line("clarke-proof", "1");
-  if (line_is("claim")) {
-    check_claim(folder);
-    return;
-  }
-  next_line("verdict");
-  const char *word = next_word();
-  bool formula = formula_verdict_known(word);
-  require(formula || verdict_known(word), "unknown verdict '%s'", word);
-  known_line("semantics", "real");
-  if (formula) {
-    next_line("formula");
-    check_formula(folder, word);
-    return;
-  }
-  bool of_network = line_is("network");
-  if (of_network || line_is("program")) {
-    check_program(folder, word, of_network);
-    printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
-    return;
-  }
   next_line("model");
   onnx_read(&m, next_file(folder, "Model"));
   bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
@@ -458,4 +432,37 @@ clarke_check_proof(const char *path, const char *data)
   check_evidence(word);
   printf("VERIFIED\n%s", account_text());
   print_verdict(&net, word);
+}
+
+void
+clarke_check_proof(const char *path, const char *data)
+{
+  const char *slash = strrchr(path, '/');
+  size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
+  const char *folder = data != NULL ? data : copy_text(path, length);
+  account_begin();
+  folder = *folder != '\0' ? folder : ".";
+  lines_begin(read_file(path));
+  known_line("clarke-proof", "1");
+  if (line_is("claim")) {
+    check_claim(folder);
+    return;
+  }
+  next_line("verdict");
+  const char *word = next_word();
+  bool formula = formula_verdict_known(word);
+  require(formula || verdict_known(word), "unknown verdict '%s'", word);
+  known_line("semantics", "real");
+  if (formula) {
+    next_line("formula");
+    check_formula(folder, word);
+    return;
+  }
+  bool of_network = line_is("network");
+  if (of_network || line_is("program")) {
+    check_program(folder, word, of_network);
+    printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
+    return;
+  }
+  check_network(folder, word);
 }

@@ -105,6 +105,22 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   }
 }
 
+clarke_status
+clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err)
+{
+  size_t n = x->rows * x->cols;
+  arb_ptr ball = _arb_vec_init((long)n);
+  clarke_status status;
+
+  for (size_t e = 0; e < n; e++) {
+    clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
+    clarke_analytic_value(ball + e, ball + e, s->function, precision + 10);
+  }
+  status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
+  _arb_vec_clear(ball, (long)n);
+  return status;
+}
+
 /* y = t (1 - t), the derivative of sigmoid where it is t. */
 static void
 sigmoid_slope(arb_t y, const arb_t t, long precision)

@@ -4,6 +4,7 @@
 #include "network/build.h"
 #include "base/limit.h"
 #include "base/verify.h"
+#include "op/lower.h"
 
 #include <search.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 #include "network/forward.h"
 
 #include "base/stop.h"
-#include "exact/ball.h"
 #include "exact/upward.h"
 #include "network/analytic.h"
 #include "network/contraction.h"
 #include "network/piecewise.h"
 #include "network/combination.h"
 #include "network/sign.h"
+#include "network/softmax.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -240,76 +240,6 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
 }
 
 static clarke_status
-run_analytic(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
-{
-  const clarke_matrix *x = &f->value[s->in[0].value];
-  size_t n = x->rows * x->cols;
-  arb_ptr y = _arb_vec_init((long)n);
-  clarke_status status;
-
-  for (size_t e = 0; e < n; e++) {
-    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
-    clarke_analytic_value(y + e, y + e, s->function, precision + 10);
-  }
-  status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
-  _arb_vec_clear(y, (long)n);
-  return status;
-}
-
-/* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
- * the maximum: it cancels exactly. */
-static void
-softmax(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
-{
-  arb_t shift, sum, term;
-
-  arb_init(shift);
-  arb_init(sum);
-  arb_init(term);
-  for (size_t i = 0; i < n; i++)
-    if (i == 0 || arf_cmp(arb_midref(y + i * stride), arb_midref(shift)) > 0)
-      arf_set(arb_midref(shift), arb_midref(y + i * stride));
-  for (size_t i = 0; i < n; i++) {
-    arb_sub(y + i * stride, y + i * stride, shift, precision);
-    arb_exp(term, y + i * stride, precision);
-    arb_add(sum, sum, term, precision);
-  }
-  if (logarithm)
-    arb_log(sum, sum, precision);
-  for (size_t i = 0; i < n; i++) {
-    if (logarithm) {
-      arb_sub(y + i * stride, y + i * stride, sum, precision);
-      continue;
-    }
-    arb_exp(y + i * stride, y + i * stride, precision);
-    arb_div(y + i * stride, y + i * stride, sum, precision);
-  }
-  arb_clear(shift);
-  arb_clear(sum);
-  arb_clear(term);
-}
-
-static clarke_status
-run_softmax(clarke_forward *f, const clarke_step *s, long precision, clarke_error *err)
-{
-  const clarke_matrix *x = &f->value[s->in[0].value];
-  size_t n = x->rows * x->cols, block = s->length * s->stride;
-  arb_ptr y = _arb_vec_init((long)n);
-  clarke_status status;
-
-  for (size_t e = 0; e < n; e++)
-    clarke_matrix_get_ball(y + e, x, e / x->cols, e % x->cols, 2 * precision);
-  for (size_t group = 0; group < s->groups; group++)
-    for (size_t r = 0; r < s->stride; r++)
-      for (size_t j = 0; j < f->n; j++)
-        softmax(y + (group * block + r) * f->n + j, s->length, s->stride * f->n, s->log,
-                precision + 10);
-  status = clarke_matrix_set_balls(&f->value[s->out], x->rows, x->cols, y, precision, err);
-  _arb_vec_clear(y, (long)n);
-  return status;
-}
-
-static clarke_status
 run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[i];
@@ -329,9 +259,9 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
   case CLARKE_PIECEWISE:
     return run_piecewise(f, i, err);
   case CLARKE_ANALYTIC:
-    return run_analytic(f, s, precision, err);
+    return clarke_analytic_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_SOFTMAX:
-    return run_softmax(f, s, precision, err);
+    return clarke_softmax_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_NORMALIZE:
     return clarke_normalize_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_MAX:

@@ -139,13 +139,6 @@ size_t clarke_window_options(size_t *option, const clarke_forward *f, size_t ste
 size_t clarke_window_last_option(const clarke_forward *f, size_t step, size_t feature,
                                  size_t column);
 
-/* Sums over each softmax group, repeated at its entries; softmax itself (of a LogSoftmax step: exp
- * of its value). */
-clarke_status clarke_softmax_groups(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x,
-                                    clarke_error *err);
-clarke_status clarke_softmax_probabilities(clarke_matrix *y, const clarke_step *s,
-                                           const clarke_forward *f, clarke_error *err);
-
 /* PRelu's slope at every feature, as a column. */
 clarke_status clarke_slope_column(clarke_matrix *s, const clarke_constants *c,
                                   const clarke_step *step, clarke_error *err);

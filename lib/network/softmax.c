@@ -1,8 +1,59 @@
-/* What the derivatives of softmax share. */
+#include "network/softmax.h"
+
 #include "exact/ball.h"
-#include "network/forward.h"
 
 #include <stdlib.h>
+
+/* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
+ * the maximum: it cancels exactly. */
+static void
+softmax(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
+{
+  arb_t shift, sum, term;
+
+  arb_init(shift);
+  arb_init(sum);
+  arb_init(term);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || arf_cmp(arb_midref(y + i * stride), arb_midref(shift)) > 0)
+      arf_set(arb_midref(shift), arb_midref(y + i * stride));
+  for (size_t i = 0; i < n; i++) {
+    arb_sub(y + i * stride, y + i * stride, shift, precision);
+    arb_exp(term, y + i * stride, precision);
+    arb_add(sum, sum, term, precision);
+  }
+  if (logarithm)
+    arb_log(sum, sum, precision);
+  for (size_t i = 0; i < n; i++) {
+    if (logarithm) {
+      arb_sub(y + i * stride, y + i * stride, sum, precision);
+      continue;
+    }
+    arb_exp(y + i * stride, y + i * stride, precision);
+    arb_div(y + i * stride, y + i * stride, sum, precision);
+  }
+  arb_clear(shift);
+  arb_clear(sum);
+  arb_clear(term);
+}
+
+clarke_status
+clarke_softmax_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err)
+{
+  size_t n = x->rows * x->cols, block = s->length * s->stride;
+  arb_ptr ball = _arb_vec_init((long)n);
+  clarke_status status;
+
+  for (size_t e = 0; e < n; e++)
+    clarke_matrix_get_ball(ball + e, x, e / x->cols, e % x->cols, 2 * precision);
+  for (size_t g = 0; g < s->groups; g++)
+    for (size_t r = 0; r < s->stride; r++)
+      for (size_t j = 0; j < x->cols; j++)
+        softmax(ball + (g * block + r) * x->cols + j, s->length, s->stride * x->cols, s->log, precision + 10);
+  status = clarke_matrix_set_balls(y, x->rows, x->cols, ball, precision, err);
+  _arb_vec_clear(ball, (long)n);
+  return status;
+}
 
 clarke_status
 clarke_softmax_groups(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x,

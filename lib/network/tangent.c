@@ -3,6 +3,7 @@
 
 #include "network/contraction.h"
 #include "network/piecewise.h"
+#include "network/softmax.h"
 
 #include <stdlib.h>
 #include <string.h>

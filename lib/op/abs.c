@@ -1,5 +1,6 @@
 /* Abs: |x|, one kink at 0. */
 #include "op/operator.h"
+#include "op/pieces.h"
 
 static const char *
 pieces_abs(clarke_pieces *p, mpq_t *constant)

@@ -1,4 +1,5 @@
 #include "op/axes.h"
+#include "op/lower.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* BatchNormalization: (x - mean) / sqrt(var + epsilon) * scale + B, in that order, by channel. In
  * inference mean and var are statistics of the file, about which no question is; in training those of the
  * whole minibatch, and the file's only go into the running ones, which are no output here. */
+#include "op/lower.h"
 #include "op/normalize.h"
 
 enum { X, SCALE, B, MEAN, VAR };

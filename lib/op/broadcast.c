@@ -1,4 +1,5 @@
 /* NumPy broadcasting of two inputs. */
+#include "op/broadcast.h"
 #include "op/axes.h"
 #include "op/lower.h"
 

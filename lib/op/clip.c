@@ -2,7 +2,9 @@
  * are attributes before opset 11 and constant scalars from it; they are never parameters. ONNX's
  * operator cannot tell these activations from torch.clamp, whose proxies are 1 (docs/operators.md).
  * Clamp, of a domain of its own, is that: the same function, of the same inputs as Clip's from opset 11 on. */
+#include "op/lower.h"
 #include "op/operator.h"
+#include "op/pieces.h"
 
 /* lo or hi, not both, may be NULL: no bound. */
 static void

@@ -1,5 +1,6 @@
 /* Concat along an axis of a sample: the sum of its operands, each 0 outside its own part. */
 #include "op/axes.h"
+#include "op/lower.h"
 
 #include <string.h>
 

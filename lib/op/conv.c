@@ -1,5 +1,6 @@
 /* Conv over one or two spatial axes: the windows laid out, a dense step for every group of channels,
  * the bias. */
+#include "op/lower.h"
 #include "op/window.h"
 
 #include <string.h>

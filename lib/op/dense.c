@@ -1,6 +1,7 @@
 /* MatMul with a constant of rank 1 or 2 on either side, or of two activations; and Gemm. */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/product.h"
 
 #include <stdlib.h>
 #include <string.h>

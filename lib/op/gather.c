@@ -3,6 +3,7 @@
  * has no batch axis: the graph must have none, and be run once. Of an activation Gather takes some entries (take.c). */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/take.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* HardSigmoid: max(0, min(1, alpha x + beta)); HardSwish: x hardsigmoid(x) with 1/6 and 1/2. */
+#include "op/lower.h"
 #include "op/operator.h"
+#include "op/pieces.h"
 
 /* constant: alpha and beta; the kinks are at -beta/alpha and (1 - beta)/alpha. */
 static const char *

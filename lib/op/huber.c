@@ -1,7 +1,9 @@
 /* Huber, of a domain of its own: x^2 / 2 between -delta and delta, and beyond its tangents there,
  * delta |x| - delta^2 / 2 (Huber, Robust Estimation of a Location Parameter, 1964). Where the parabola joins a tangent the
  * slopes agree: the step has a place there, but no kink, and no profile a number for it. */
+#include "op/lower.h"
 #include "op/operator.h"
+#include "op/pieces.h"
 
 /* Input 1 as a number that is no parameter: a constant scalar. */
 static clarke_status

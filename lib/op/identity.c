@@ -1,4 +1,5 @@
 /* Identity, and Dropout as inference has it: x. */
+#include "op/identity.h"
 #include "op/lower.h"
 
 clarke_status

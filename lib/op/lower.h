@@ -1,30 +1,61 @@
-/* What the files that lower nodes share: how they fail, and what they can afford. */
+/* What a lower function calls: how it fails, what its inputs are, the steps that it makes. */
 #ifndef CLARKE_OP_LOWER_H
 #define CLARKE_OP_LOWER_H
 
 #include "op/operator.h"
 
-/* Fail, with a message that names the node: out of memory; an index map or an activation past the limits. */
+/* "FILE: node 'NAME' (OP): message". */
+clarke_status clarke_lower_fail(const clarke_lowering *low, clarke_error *err, const char *format,
+                                ...) __attribute__((format(printf, 3, 4)));
+
+/* Fail so, with a message that names the node: out of memory; an index map or an activation past the limits. */
 clarke_status clarke_lower_no_memory(const clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_too_large(const clarke_lowering *low, clarke_error *err);
 
-/* The product of two activations, entry by entry, with NumPy's broadcasting; as matrices, all axes but the last two alike. */
-clarke_status clarke_lower_times(clarke_lowering *low, clarke_error *err);
-clarke_status clarke_lower_contraction(clarke_lowering *low, clarke_error *err);
+const clarke_value *clarke_lower_value(const clarke_lowering *low, size_t i);
+bool clarke_lower_has(const clarke_lowering *low, size_t i);
+/* The input must be an activation; a floating-point constant; an integer constant. */
+clarke_status clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_constant(const clarke_lowering *low, size_t i, clarke_error *err);
+clarke_status clarke_lower_integers(const clarke_lowering *low, size_t i, const int64_t **list,
+                                    size_t *n, clarke_error *err);
+/* Registers input i, a constant, as a weight: a parameter if it is an initializer. */
+clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err);
 
-/* Gather: entries along an axis, at the constant integers of input 1. */
-clarke_status clarke_lower_take(clarke_lowering *low, clarke_error *err);
+/* The same, as a statistic of BatchNormalization. */
+clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no
+ * parameter. It is to be made before the node's last step. */
+clarke_status clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims,
+                                size_t *value, clarke_error *err);
 
-/* The function of an activation, a step; and the product of two activations of one shape, entry by entry. NULL when they fail. */
-clarke_step *clarke_lower_function(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err);
-clarke_step *clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err);
+int64_t clarke_lower_int(const clarke_lowering *low, const char *name, int64_t absent);
+double clarke_lower_float(const clarke_lowering *low, const char *name, double absent);
 
-/* clarke_lower_rearranged, of an activation with the batch there. */
+/* A new step of that kind with one new activation of the given per-sample shape as its output.
+ * The last step of a node carries the node's output name: call clarke_lower_done with it. The
+ * returned pointer is valid until the next call. NULL when out of memory. */
+clarke_step *clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in,
+                               size_t rank, const size_t *dims, clarke_error *err);
+/* Gives operand i of the step a map of n entries for the caller to fill; NULL when it would be too
+ * large. */
+size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n,
+                         clarke_error *err);
+/* Gives operand i of the step the map of a constant of `period` entries, each read by `repeat`
+ * features in a row, all over again to the end. */
+clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
+                                    size_t period, clarke_error *err);
+clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
+/* The same with minus the value, when `negated`: a step more. */
+clarke_status clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err);
+
+/* Entries of input 0 in the given shape, entry f taken from map[f] (map is taken over; NULL: the
+ * identity, of all). dims of a constant are whole, of an activation per sample. */
+clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims,
+                                      size_t *map, clarke_error *err);
+/* The same of an activation, with the batch there. */
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
-
-/* The node is a copy of input 0. */
-clarke_status clarke_lower_copy(clarke_lowering *low, clarke_error *err);
 
 /* Does the graph stay within the limits with so many entries more? */
 bool clarke_lower_affordable(const clarke_graph *g, size_t count);

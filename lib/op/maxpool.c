@@ -1,6 +1,7 @@
 /* MaxPool: the maximum of every window, padding left out. Of programs it is an order statistic, too:
  * the largest of several numbers, with the same rule for ties. GlobalMaxPool: one window, all of space. */
 #include "op/axes.h"
+#include "op/lower.h"
 #include "op/window.h"
 
 static clarke_status

@@ -1,6 +1,7 @@
 /* Means: AveragePool, GlobalAveragePool, ReduceMean; and ReduceSum. The entries to be summed are laid out along
  * (blocks, inner, repeat), summed by a weight of ones, and for a mean the sums divided by how many they are of. */
 #include "op/axes.h"
+#include "op/lower.h"
 #include "op/window.h"
 
 #include <string.h>

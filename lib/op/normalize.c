@@ -2,6 +2,7 @@
  * their mean, divided by sqrt(variance + epsilon), then times scale, plus B. Real numbers are not rounded:
  * stash_type, the type of the mean and deviation, means nothing here. */
 #include "op/normalize.h"
+#include "op/lower.h"
 
 #include <math.h>
 #include <string.h>

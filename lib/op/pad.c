@@ -1,5 +1,6 @@
 /* Pad with zeros along the axes of a sample; negative pads crop. */
 #include "op/axes.h"
+#include "op/lower.h"
 
 #include <string.h>
 

@@ -1,5 +1,7 @@
 /* Pow with a whole exponent from 1 to 8: products. */
+#include "op/identity.h"
 #include "op/lower.h"
+#include "op/product.h"
 
 #define MOST 8
 

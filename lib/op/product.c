@@ -1,4 +1,6 @@
 /* Products of two activations: bilinear. Mul, MatMul and Pow become them. */
+#include "op/product.h"
+#include "op/broadcast.h"
 #include "op/lower.h"
 
 #include "op/axes.h"

@@ -1,5 +1,8 @@
 /* Relu max(x, 0); LeakyRelu and PRelu: x, or slope x below 0. One kink, at 0. */
 #include "op/axes.h"
+#include "op/broadcast.h"
+#include "op/lower.h"
+#include "op/pieces.h"
 
 #include <stdlib.h>
 #include <string.h>

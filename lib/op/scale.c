@@ -1,6 +1,8 @@
 /* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. Mul of two activations is a product. */
 #include "op/axes.h"
+#include "op/broadcast.h"
 #include "op/lower.h"
+#include "op/product.h"
 
 #include <stdlib.h>
 #include <string.h>

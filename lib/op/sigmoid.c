@@ -1,5 +1,7 @@
 /* Functions without kinks: Sigmoid, Tanh, Exp, Erf, Softplus; x times one: Gelu, Mish, Swish. */
+#include "op/sigmoid.h"
 #include "op/lower.h"
+#include "op/product.h"
 
 #include <string.h>
 

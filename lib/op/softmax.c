@@ -1,6 +1,7 @@
 /* Softmax, LogSoftmax. Before opset 13 over all axes from `axis` (default 1) as one; from it over
  * `axis` alone (default the last). */
 #include "op/axes.h"
+#include "op/lower.h"
 
 #include <string.h>
 

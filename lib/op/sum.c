@@ -1,5 +1,7 @@
 /* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
 #include "op/axes.h"
+#include "op/broadcast.h"
+#include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>

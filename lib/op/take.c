@@ -1,5 +1,7 @@
 /* Slice, Split, Gather by constant indices: some entries along an axis of a sample, or of a constant. */
+#include "op/take.h"
 #include "op/axes.h"
+#include "op/identity.h"
 #include "op/lower.h"
 
 #include <stdlib.h>

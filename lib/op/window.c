@@ -1,6 +1,7 @@
 #include "op/window.h"
 
 #include "op/axes.h"
+#include "op/lower.h"
 
 #include <string.h>
 

@@ -202,30 +202,39 @@ try_equal(clarke_derivation *d, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_derive_judge(clarke_derivation *d, clarke_error *err)
+/* Is there nothing that AD's output could be a member of, or no vector that could be one? Says so. */
+static bool
+no_question(clarke_derivation *d)
 {
-  const clarke_patterns *t = &d->patterns;
-  clarke_status status = CLARKE_OK;
-
   if (d->magnitude != NULL) {
     clarke_derive_say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE, "");
     snprintf(d->why, sizeof d->why, "AD's output is no vector of numbers, so no question of membership can be proved: %s%s",
              d->unbounded, d->lipschitz ? "" : "; nor is the function known to be Lipschitz near this point");
-    return CLARKE_OK;
+    return true;
   }
-  if (t->jumps) {
+  if (d->patterns.jumps) {
     clarke_derive_say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE,
         "the function jumps at this point: it has no generalized derivative there");
-    return CLARKE_OK;
+    return true;
   }
   if (!d->lipschitz) {
     clarke_derive_say(d, CLARKE_UNDECIDED, CLARKE_EVIDENCE_NONE, "");
     snprintf(d->why, sizeof d->why,
              "the function is not known to be Lipschitz near this point, without which it has no "
              "generalized derivative: %s", d->not_lipschitz);
-    return CLARKE_OK;
+    return true;
   }
+  return false;
+}
+
+/* Of patterns that are listed: AD's own, d->ad_pattern. Of cones: one with AD's output, which gives the verdict. */
+static clarke_status
+find_own(clarke_derivation *d, clarke_error *err)
+{
+  const clarke_patterns *t = &d->patterns;
+  clarke_status status = CLARKE_OK;
+  size_t added;
+
   if (t->cones) {
     status = try_equal(d, err);
     if (status != CLARKE_OK || d->verdict != CLARKE_UNDECIDED)
@@ -235,13 +244,23 @@ clarke_derive_judge(clarke_derivation *d, clarke_error *err)
   if (status == CLARKE_OK && !t->cones)
     status = clarke_derive_own(&d->ad_pattern, d, err);
   if (status == CLARKE_OK && d->ad_pattern == CLARKE_NONE && !t->complete) {
-    size_t added;
-
     status = clarke_patterns_along(&d->patterns, &added, &d->execution, clarke_derive_choice, d, err);
     if (status == CLARKE_OK && added != CLARKE_NONE)
       status = clarke_derive_own(&d->ad_pattern, d, err);
   }
-  if (status != CLARKE_OK)
+  return status;
+}
+
+clarke_status
+clarke_derive_judge(clarke_derivation *d, clarke_error *err)
+{
+  const clarke_patterns *t = &d->patterns;
+  clarke_status status;
+
+  if (no_question(d))
+    return CLARKE_OK;
+  status = find_own(d, err);
+  if (status != CLARKE_OK || d->verdict != CLARKE_UNDECIDED)
     return status;
   if (d->ad_pattern != CLARKE_NONE) {
     clarke_derive_say(d, CLARKE_IN_BOULIGAND, CLARKE_EVIDENCE_AD,

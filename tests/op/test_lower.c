@@ -1,7 +1,9 @@
 /* What lower functions call, on a node made by hand. */
 #include "node.h"
 
+#include "op/broadcast.h"
 #include "op/lower.h"
+#include "op/pieces.h"
 
 START_TEST(failures_name_the_node)
 {

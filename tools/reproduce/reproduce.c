@@ -1,8 +1,9 @@
 /* clarke reproduce: runs the papers' examples; what is claimed, what is computed, do they agree? */
 #include "command.h"
 #include "proof/write.h"
+#include "reproduce_compare.h"
+#include "reproduce_keys.h"
 #include "reproduce_report.h"
-#include "reproduce_result.h"
 
 #include <argp.h>
 #include <dirent.h>

@@ -1,5 +1,6 @@
 /* Reading a case: its header lines, in order, then the program. */
 #include "reproduce_case.h"
+#include "reproduce_keys.h"
 
 #include <stdlib.h>
 #include <string.h>

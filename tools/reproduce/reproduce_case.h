@@ -52,7 +52,4 @@ void clarke_case_clear(clarke_case *c);
 /* Messages are of the form FILE:LINE: what is wrong. */
 clarke_status clarke_case_read(clarke_case *c, const char *path, clarke_error *err);
 
-/* Is it a key that results are found for (reproduce_result.c)? */
-bool clarke_fact_key_known(const char *key);
-
 #endif

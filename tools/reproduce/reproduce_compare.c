@@ -1,6 +1,6 @@
 /* Does a result say what a text says? Numbers are compared exactly; ~D stands for every number that
  * rounds to the decimal D. */
-#include "reproduce_result.h"
+#include "reproduce_compare.h"
 
 #include <stdlib.h>
 #include <string.h>

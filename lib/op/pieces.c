@@ -1,0 +1,74 @@
+
+#include "op/pieces.h"
+#include "op/lower.h"
+
+#include <string.h>
+
+clarke_step *
+clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
+{
+  const clarke_value *x;
+  clarke_step *s;
+
+  if (clarke_lower_activation(low, 0, err) != CLARKE_OK)
+    return NULL;
+  x = clarke_lower_value(low, 0);
+  size_t rank = x->rank, dims[CLARKE_MAX_RANK];
+  memcpy(dims, x->dims, sizeof dims);
+  s = clarke_lower_step(low, CLARKE_PIECEWISE, 1, rank, dims, err);
+  if (s != NULL)
+    s->pieces.n_kinks = n_kinks;
+  return s;
+}
+
+/* The slope of piece p at x. */
+static void
+slope_at(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
+{
+  mpq_mul(slope, p->coef[piece][2], x);
+  mpq_add(slope, slope, slope);
+  mpq_add(slope, slope, p->coef[piece][1]);
+}
+
+/* Joins the pieces beside kink k: they are the same polynomial. */
+static void
+drop_kink(clarke_pieces *p, size_t k)
+{
+  for (size_t i = k; i + 1 < p->n_kinks; i++)
+    mpq_swap(p->kink[i], p->kink[i + 1]);
+  for (size_t i = k + 1; i < p->n_kinks; i++)
+    for (size_t c = 0; c < 3; c++)
+      mpq_swap(p->coef[i][c], p->coef[i + 1][c]);
+  p->n_kinks--;
+}
+
+clarke_status
+clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *err)
+{
+  clarke_pieces *p = &step->pieces;
+  mpq_t left, right;
+
+  mpq_inits(left, right, NULL);
+  for (size_t k = p->n_kinks; k-- > 0 && p->slope == CLARKE_NONE;) {
+    slope_at(left, p, k, p->kink[k]);
+    slope_at(right, p, k + 1, p->kink[k]);
+    if (mpq_equal(left, right) && mpq_equal(p->coef[k][2], p->coef[k + 1][2]))
+      drop_kink(p, k);
+  }
+  mpq_clears(left, right, NULL);
+  return clarke_lower_done(low, step->out, err);
+}
+
+clarke_status
+clarke_lower_pieces(clarke_lowering *low, mpq_t *constant, clarke_error *err)
+{
+  clarke_step *s = clarke_lower_pointwise(low, low->op->n_kinks, err);
+  const char *wrong;
+
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  wrong = low->op->pieces(&s->pieces, constant);
+  if (wrong != NULL)
+    return clarke_lower_fail(low, err, "%s", wrong);
+  return clarke_lower_pieces_done(low, s, err);
+}

@@ -1,0 +1,25 @@
+/* A check being run. */
+#ifndef CLARKE_TOOLS_REPRODUCE_RUN_H
+#define CLARKE_TOOLS_REPRODUCE_RUN_H
+
+#include "reproduce_case.h"
+#include "program/derive.h"
+
+typedef struct {
+  const clarke_case *c;
+  const clarke_check *check;
+  clarke_code *p; /* the case's, with wrt marked */
+  mpq_t *at;
+  size_t n_at;
+  clarke_profile profile;
+  clarke_derivation d;
+} clarke_run;
+
+void clarke_run_init(clarke_run *r);
+void clarke_run_clear(clarke_run *r);
+/* Reads the point and the profile, marks wrt, and derives; where no fact needs more, d has the
+ * execution and AD alone, and no verdict. */
+clarke_status clarke_run_check(clarke_run *r, clarke_case *c, const clarke_check *check,
+                               clarke_error *err);
+
+#endif
