@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What an instruction's form is made of: of a sum a multiple of each argument's form; of a pointwise function for each piece
+/* What an instruction's form is made of: of an input a constant and a multiple of its variable; of a sum a multiple of each argument's form; of a pointwise function for each piece
  * a constant and a multiple of the argument's; of a maximum a multiple of each argument's. */
 typedef struct {
   bool needed;
@@ -81,7 +81,9 @@ is_piecewise_linear(const instruction *i)
 static size_t
 n_multiples(const instruction *i)
 {
-  return i->kind == A_POINTWISE ? 2 * (i->pieces->n_kinks + 1) : i->n > 0 ? i->n : 1;
+  if (i->kind == A_POINTWISE)
+    return 2 * (i->pieces->n_kinks + 1);
+  return i->kind == AN_INPUT ? 2 : i->n > 0 ? i->n : 1;
 }
 
 static const integer *
@@ -254,7 +256,7 @@ form_set(size_t at, size_t choice)
   if (i->kind == AN_INPUT || i->kind == A_CONSTANT)
     mpz_set(&g->form[n_variables], &g->by[0]);
   if (i->kind == AN_INPUT && i->entry != NONE)
-    mpz_set(&g->form[i->entry], &g->denominator);
+    mpz_set(&g->form[i->entry], &g->by[1]);
   for (size_t k = 0; k < i->n && i->kind == A_SUM; k++)
     add_form(g->form, &g->by[k], i->in[k]);
   if (i->kind == A_POINTWISE) {

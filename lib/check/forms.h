@@ -1,6 +1,6 @@
 /* A piecewise linear program in variables z: under choices of sides and winners each instruction is an affine form of z.
  *
- * The variables are the entries of inputs that vary (walk_vary's numbers), each the instruction's constant plus one of them. A
+ * An input's entry that varies is the instruction's c[0] plus c[1] times variable `entry`; as programs are read c[1] is 1. A
  * form is kept as integers over a denominator that is the same whatever is chosen. */
 #ifndef CLARKE_KERNEL_FORMS_H
 #define CLARKE_KERNEL_FORMS_H

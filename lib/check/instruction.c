@@ -67,6 +67,14 @@ kink_operator(size_t i)
   return kink_table[i].name != NULL ? &kink_table[i] : NULL;
 }
 
+rational *
+input_numbers(void)
+{
+  rational *c = rationals(2);
+  mpq_set(&c[1], &plus_one);
+  return c;
+}
+
 void
 kink_use(const char *name)
 {

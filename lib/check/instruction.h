@@ -4,7 +4,8 @@
 
 #include "value.h"
 
-/* What an instruction does. SUM: coefficients c; CONSTANT, INPUT: c[0]; ANALYTIC: of that name. */
+/* What an instruction does. SUM: coefficients c; CONSTANT: c[0]; INPUT: c[0], and c[1] what its variable is multiplied by (forms.h);
+ * ANALYTIC: of that name. */
 typedef enum {
   AN_INPUT,
   A_CONSTANT,
@@ -59,6 +60,8 @@ typedef struct {
 const kinked *kink_operator(size_t i);
 void kink_use(const char *name);                    /* an instruction takes its proxies from that operator's lines */
 void kink_take(size_t i, size_t k, const proxy *p); /* the proxy at its kink k */
+
+rational *input_numbers(void); /* an INPUT's c: 0 and 1 */
 
 #define BOTH_ARMS 2 /* of a branch: beside 1, the first, and -1 */
 

@@ -223,15 +223,6 @@ lower_node(builder *b)
   define(b, n->out[0]);
 }
 
-static bool
-is_initializer(const model *m, const char *name)
-{
-  bool found = false;
-  for (size_t i = 0; i < m->n_tensors; i++)
-    found = found || strcmp(m->tensors[i]->name, name) == 0;
-  return found;
-}
-
 /* The batch axis rule of docs/operators.md. */
 static void
 read_input(builder *b, const port *p, const tensor *x)

@@ -277,6 +277,15 @@ read_opset(bytes file)
 
 /* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
  * initializer 5, input 11, output 12. */
+bool
+is_initializer(const model *m, const char *name)
+{
+  for (size_t i = 0; i < m->n_tensors; i++)
+    if (strcmp(m->tensors[i]->name, name) == 0)
+      return true;
+  return false;
+}
+
 void
 onnx_read(model *m, bytes file)
 {

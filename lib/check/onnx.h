@@ -25,6 +25,7 @@ typedef struct {
   port *inputs, *outputs;
 } model;
 
+bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */
 void onnx_read(model *m, bytes file);
 
 #endif

@@ -293,7 +293,7 @@ read_input(void)
     }
     operand v = operand_new(in.n, in.vector);
     for (size_t e = 0; e < in.n; e++)
-      v.at[e] = add_instruction((instruction){.kind = AN_INPUT, .c = rationals(1), .entry = NONE});
+      v.at[e] = add_instruction((instruction){.kind = AN_INPUT, .c = input_numbers(), .entry = NONE});
     bind(v, in.name);
     prog->inputs = grow(prog->inputs, prog->n_inputs, sizeof in);
     prog->inputs[prog->n_inputs++] = in;

@@ -13,6 +13,7 @@
 #include "network.h"
 #include "program_proof.h"
 #include "region_proof.h"
+#include "segment_proof.h"
 #include "simplex.h"
 #include "statement.h"
 #include "window.h"
@@ -387,14 +388,15 @@ read_wrt(void)
   state_parameters(&net);
 }
 
-/* `claim arrangement` or `claim regions`. */
+/* `claim arrangement`, `claim regions` or `claim segment`. */
 static void
 check_claim(const char *folder)
 {
   const char *what = next_word();
-  bool arrangement = strcmp(what, "arrangement") == 0;
-  require(arrangement || strcmp(what, "regions") == 0, "'claim arrangement' or 'claim regions' is expected");
-  (arrangement ? check_arrangement : check_regions)(folder);
+  bool arrangement = strcmp(what, "arrangement") == 0, segment = strcmp(what, "segment") == 0;
+  require(arrangement || segment || strcmp(what, "regions") == 0,
+          "'claim arrangement', 'claim regions' or 'claim segment' is expected");
+  (arrangement ? check_arrangement : segment ? check_segment : check_regions)(folder);
 }
 
 /* The statement and the evidence of a proof about a network, from `model` on; its verdict. */

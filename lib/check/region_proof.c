@@ -3,10 +3,9 @@
 #include "allocate.h"
 #include "forms.h"
 #include "lines.h"
-#include "program_proof.h"
+#include "region_function.h"
 #include "region_tree.h"
 #include "table.h"
-#include "unroll.h"
 
 #include <stdlib.h>
 
@@ -20,16 +19,6 @@ static rational *gradients, *here;
 static bool *met;
 
 /* ---- Where */
-
-/* Entry e of all inputs. */
-static instruction *
-input_entry(size_t e)
-{
-  const program_input *in = prog.inputs;
-  for (; e >= in->n; in++)
-    e -= in->n;
-  return &prog.instructions[in->first + e];
-}
 
 /* `box FILE HASH`, or `box -` with a line `bound LOWER UPPER` for each entry. */
 static void
@@ -64,8 +53,8 @@ read_box(const char *folder)
     int order = mpq_cmp(lower, upper);
     require(order <= 0, "the lower bound of entry %zu is above the upper one", e);
     gmp_fprintf(account, "%s[%Qd, %Qd]", e % 8 == 0 ? "\n  " : " ", lower, upper);
-    mpq_set(input_entry(e)->c, order == 0 ? lower : &zero);
-    input_entry(e)->entry = order == 0 ? NONE : n_variables++;
+    mpq_set(region_function_entry(&prog, e)->c, order == 0 ? lower : &zero);
+    region_function_entry(&prog, e)->entry = order == 0 ? NONE : n_variables++;
   }
   fputs("\n", account);
   require(n_variables > 0, "the box is a point");
@@ -76,9 +65,9 @@ read_point(void)
 {
   fputs("Point w:", account);
   for (size_t e = 0; e < n_entries; e++) {
-    next_rational(input_entry(e)->c);
-    input_entry(e)->entry = n_variables++;
-    gmp_fprintf(account, " %Qd", input_entry(e)->c);
+    next_rational(region_function_entry(&prog, e)->c);
+    region_function_entry(&prog, e)->entry = n_variables++;
+    gmp_fprintf(account, " %Qd", region_function_entry(&prog, e)->c);
   }
   fputs("\n", account);
 }
@@ -91,7 +80,7 @@ give_bounds(void)
   for (size_t k = 0; k <= n_variables; k++)
     row[k] = integer_zero();
   for (size_t b = 0; b < 2 * n_entries; b++) {
-    size_t k = input_entry(b / 2)->entry;
+    size_t k = region_function_entry(&prog, b / 2)->entry;
     if (k == NONE)
       continue;
     mpz_set(&row[k], mpq_denref(&bounds[b]));
@@ -199,26 +188,11 @@ state_point(size_t regions)
   fprintf(account, "F is %sdifferentiable at w.\n", n_gradients == 1 ? "" : "not ");
 }
 
-static void
-read_function(const char *folder)
-{
-  if (line_is("model"))
-    unroll_network(&prog, next_file(folder, "Model, whose output is F"));
-  else {
-    next_line("program");
-    bytes text = next_file(folder, "Program, whose output is F");
-    state_program(text);
-    program_read(&prog, text);
-  }
-  for (size_t k = 0; k < prog.n_inputs; k++)
-    n_entries += prog.inputs[k].n;
-}
-
 void
 check_regions(const char *folder)
 {
   known_line("semantics", "real");
-  read_function(folder);
+  n_entries = region_function_read(&prog, folder);
   bool local = line_is("at");
   if (local)
     read_point();

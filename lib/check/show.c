@@ -94,15 +94,6 @@ show_attribute(const tensor *t)
   show_values(t);
 }
 
-static bool
-is_initializer(const model *m, const char *name)
-{
-  for (size_t i = 0; i < m->n_tensors; i++)
-    if (strcmp(m->tensors[i]->name, name) == 0)
-      return true;
-  return false;
-}
-
 static void
 show_model(const model *m)
 {

@@ -35,9 +35,15 @@ static tensor
 sample_of(const model *m)
 {
   tensor x = {.name = copy_text("x", 1), .type = FLOAT, .count = 1, .real = true};
-  expect(m->n_inputs == 1 && m->inputs[0].shaped && m->inputs[0].rank > 0 && m->inputs[0].rank <= MAX_RANK,
-         "the model has not one input of a declared shape");
-  const port *in = &m->inputs[0];
+  const port *in = NULL;
+  for (size_t i = 0; i < m->n_inputs; i++) {
+    if (is_initializer(m, m->inputs[i].name))
+      continue;
+    expect(in == NULL, "the model has more than one input");
+    in = &m->inputs[i];
+  }
+  expect(in != NULL && in->shaped && in->rank > 0 && in->rank <= MAX_RANK,
+         "the model has no input of a declared shape");
   x.rank = in->rank;
   for (size_t i = 0; i < in->rank; i++) {
     expect(in->dims[i] > 0 || i == 0, "axis %zu of the model's input has no declared length", i);
@@ -66,7 +72,7 @@ add_input(unrolling *u)
   const step *st = &u->net->steps[0];
   program_input in = {.name = written(u->net->input->name), .first = u->p->n, .n = st->n, .vector = true};
   for (size_t f = 0; f < st->n; f++)
-    u->at[0][f] = add(u, (instruction){.kind = AN_INPUT, .c = rationals(1), .entry = NONE});
+    u->at[0][f] = add(u, (instruction){.kind = AN_INPUT, .c = input_numbers(), .entry = NONE});
   u->p->inputs = allocate(1, sizeof in);
   u->p->inputs[0] = in;
   u->p->n_inputs = 1;

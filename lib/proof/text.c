@@ -18,6 +18,25 @@ clarke_proof_put_name(FILE *out, const char *name)
 }
 
 void
+clarke_proof_put_file(FILE *out, const char *word, const char *name, const char *sha256)
+{
+  fprintf(out, "%s ", word);
+  clarke_proof_put_name(out, name);
+  fprintf(out, " %s\n", sha256);
+}
+
+void
+clarke_proof_put_row(FILE *out, const char *word, mpq_t *const q, size_t n)
+{
+  fputs(word, out);
+  for (size_t k = 0; k < n; k++) {
+    fputc(' ', out);
+    mpq_out_str(out, 10, q[k]);
+  }
+  fputc('\n', out);
+}
+
+void
 clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink, const clarke_profile *profile)
 {
   const clarke_proxy *p = clarke_profile_find(profile, op, kink);

@@ -13,6 +13,9 @@ clarke_status clarke_proof_save(clarke_text *t, clarke_status status, const char
 
 /* Bytes outside A-Z a-z 0-9 . _ / : - as %XX. */
 void clarke_proof_put_name(FILE *out, const char *name);
+/* `WORD NAME SHA256`, of a file; `WORD Q Q ...`, n rationals. */
+void clarke_proof_put_file(FILE *out, const char *word, const char *name, const char *sha256);
+void clarke_proof_put_row(FILE *out, const char *word, mpq_t *const q, size_t n);
 /* `proxy OPERATOR KINK VALUE`; `unknown` where the profile has none. */
 void clarke_proof_put_proxy(FILE *out, const clarke_op *op, size_t kink,
                             const clarke_profile *profile);

@@ -96,21 +96,13 @@ clarke_arrangement_proof_leaf(clarke_arrangement_proof *p, const clarke_witness 
 }
 
 static void
-put_input(FILE *out, const char *what, const clarke_proof_input *input)
-{
-  fprintf(out, "%s ", what);
-  clarke_proof_put_name(out, input->name);
-  fprintf(out, " %s\n", input->sha256);
-}
-
-static void
 put_statement(FILE *out, const clarke_arrangement *a, const clarke_proof_input *matrix, const clarke_proof_input *offsets,
               size_t regions)
 {
   fputs("clarke-proof 1\nclaim arrangement\nsemantics real\n", out);
-  put_input(out, "arrangement", matrix);
+  clarke_proof_put_file(out, "arrangement", matrix->name, matrix->sha256);
   if (a->affine)
-    put_input(out, "offsets", offsets);
+    clarke_proof_put_file(out, "offsets", offsets->name, offsets->sha256);
   fprintf(out, "regions %zu\n", regions);
   for (size_t j = 0; j < a->p; j++)
     if (a->row[j] != CLARKE_NO_ROW && a->first[a->row[j]] != j)

@@ -8,17 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of rationals, each after a space. */
-static void
-put_row(FILE *out, mpq_t *const q, size_t n)
-{
-  for (size_t k = 0; k < n; k++) {
-    fputc(' ', out);
-    mpq_out_str(out, 10, q[k]);
-  }
-  fputc('\n', out);
-}
-
 /* --- the statement --- */
 
 static void
@@ -30,7 +19,7 @@ put_inputs(FILE *out, const clarke_derivation *d)
   for (size_t k = 0, at = 0; k < p->n_inputs; at += p->input[k++].n) {
     fputs("at ", out);
     clarke_proof_put_name(out, p->input[k].name);
-    put_row(out, d->execution.at + at, p->input[k].n);
+    clarke_proof_put_row(out, "", d->execution.at + at, p->input[k].n);
     all = all && p->input[k].wrt;
   }
   fputs(all ? "wrt *" : "wrt", out);
@@ -102,8 +91,7 @@ put_arc(FILE *out, const clarke_pattern *p, size_t width)
 {
   fprintf(out, "arc %zu\n", p->n_directions);
   for (size_t r = 0; r < p->n_directions; r++) {
-    fputs("step", out);
-    put_row(out, p->direction[r], width);
+    clarke_proof_put_row(out, "step", p->direction[r], width);
   }
 }
 
@@ -117,8 +105,7 @@ put_hull(FILE *out, const clarke_derivation *d)
   fprintf(out, "evidence hull %zu\n", n);
   for (size_t i = 0; i < d->patterns.n; i++)
     if (mpq_sgn(d->weight[i]) != 0) {
-      fputs("cell", out);
-      put_row(out, d->weight + i, 1);
+      clarke_proof_put_row(out, "cell", d->weight + i, 1);
       put_arc(out, &d->patterns.pattern[i], d->patterns.width);
     }
 }
@@ -134,7 +121,7 @@ put_fork(FILE *out, const clarke_fork *f)
     fprintf(out, "dead %zu\n", f->n_u);
     for (size_t k = 0; k < f->n_u; k++) {
       fprintf(out, "u %zu", f->decision[k]);
-      put_row(out, f->u + k, 1);
+      clarke_proof_put_row(out, "", f->u + k, 1);
     }
   }
 }
@@ -159,8 +146,7 @@ put_tree(FILE *out, const clarke_patterns *t)
 static void
 put_separator(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tree)
 {
-  fputs("evidence separator\nv", out);
-  put_row(out, d->separator, d->dim);
+  clarke_proof_put_row(out, "evidence separator\nv", d->separator, d->dim);
   if (!d->patterns.cones) {
     put_tree(out, &d->patterns);
     return;

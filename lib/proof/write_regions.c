@@ -253,35 +253,16 @@ clarke_regions_proof_leaf(clarke_regions_proof *p, const clarke_region *region, 
 /* --- the proof ------------------------------------------------------------------------------- */
 
 static void
-put_input(FILE *out, const char *what, const clarke_proof_input *input)
-{
-  fprintf(out, "%s ", what);
-  clarke_proof_put_name(out, input->name);
-  fprintf(out, " %s\n", input->sha256);
-}
-
-static void
-put_row(FILE *out, const char *what, mpq_t *q, size_t n)
-{
-  fputs(what, out);
-  for (size_t k = 0; k < n; k++) {
-    fputc(' ', out);
-    mpq_out_str(out, 10, q[k]);
-  }
-  fputc('\n', out);
-}
-
-static void
 put_place(FILE *out, const clarke_regions_statement *s)
 {
   if (s->point != NULL)
-    put_row(out, "at", s->point, s->n);
+    clarke_proof_put_row(out, "at", s->point, s->n);
   else if (s->bounds == NULL)
-    put_input(out, "box", &s->box);
+    clarke_proof_put_file(out, "box", s->box.name, s->box.sha256);
   else {
     fputs("box -\n", out);
     for (size_t i = 0; i < s->n; i++)
-      put_row(out, "bound", s->bounds + 2 * i, 2);
+      clarke_proof_put_row(out, "bound", s->bounds + 2 * i, 2);
   }
 }
 
@@ -317,7 +298,7 @@ put_gradients(FILE *out, const clarke_regions_proof *p, clarke_error *err)
   qsort(sorted, p->n_gradients, sizeof *sorted, compare_gradients);
   fprintf(out, "gradients %zu\n", p->n_gradients);
   for (size_t g = 0; g < p->n_gradients; g++)
-    put_row(out, "gradient", sorted[g].q, size);
+    clarke_proof_put_row(out, "gradient", sorted[g].q, size);
   free(sorted);
   return CLARKE_OK;
 }
@@ -347,7 +328,7 @@ clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clark
   if (status != CLARKE_OK)
     return status;
   fputs("clarke-proof 1\nclaim regions\nsemantics real\n", all.to);
-  put_input(all.to, s->network ? "model" : "program", &s->function);
+  clarke_proof_put_file(all.to, s->network ? "model" : "program", s->function.name, s->function.sha256);
   put_place(all.to, s);
   fprintf(all.to, "regions %zu\n", p->leaves);
   if (p->local)

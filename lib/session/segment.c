@@ -1,6 +1,9 @@
 /* Pieces along a segment, and the integral over them (segment.h). */
 #include "session/segment.h"
+#include "base/text.h"
 #include "program/execute.h"
+#include "proof/text.h"
+#include "proof/write_segment.h"
 
 #include <flint/fmpq.h>
 #include <stdlib.h>
@@ -283,4 +286,21 @@ clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_
   s->integral = NULL;
   s->regions.stopped = true;
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_segment_prove(const clarke_segment *s, const clarke_region_function *f, const char *model, mpq_t *a, mpq_t *b,
+                     const char *path, clarke_error *err)
+{
+  const clarke_segment_statement statement = {.function = {clarke_base_name(model), f->sha256}, .network = f->network,
+                                              .n = f->n, .n_outputs = s->n_outputs, .pieces = s->n,
+                                              .from = a, .to = b, .integral = s->integral};
+  clarke_text text;
+  const clarke_status status = clarke_segment_proof_begin(&text, &statement, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t k = 0; k < s->n; k++)
+    clarke_segment_proof_piece(&text, s->piece[k].to, s->piece[k].slope, s->n_outputs);
+  return clarke_proof_save(&text, status, path, err);
 }

@@ -2659,6 +2659,24 @@ def inputs():
     written("input-most", 0, "VERIFIED", most)
     written("input-most-once", 1, "'wins' is expected", most.replace("\n    wins 1\n    leaf 1 3 4", ""))
     written("input-most-lost", 1, "there is no circuit 0", most.replace("wins 1\n    leaf 1 3 4", "loses 1 0"))
+    segment = """claim segment
+    semantics real
+    model %s
+    from -1 0
+    to 2 1
+    pieces 2
+    integral 3
+    piece 1/3 3
+    piece 1 3""" % model("input-line.onnx")
+    written("input-segment", 0, "VERIFIED", segment)
+    written("input-segment-whole", 1, "the pattern changes within", segment.replace("pieces 2", "pieces 1").replace("piece 1/3 3\n    ", ""))
+    written("input-segment-more", 1, "is that of the piece before", segment.replace("pieces 2", "pieces 3").replace("piece 1/3", "piece 1/9 3\n    piece 1/3"))
+    listed = onnx.load(path("input-line.onnx"))  # older models list their initializers among the inputs, too
+    for t in listed.graph.initializer:
+        listed.graph.input.insert(0, helper.make_tensor_value_info(t.name, t.data_type, t.dims))
+    with open(path("input-listed.onnx"), "wb") as f:
+        f.write(listed.SerializeToString())
+    written("input-listed", 0, "VERIFIED", segment.replace(model("input-line.onnx"), model("input-listed.onnx")))
     clip = """verdict in-bouligand
     semantics real
     network %s

@@ -5,6 +5,7 @@
 #include "mutate.h"
 #include "program/prog.h"
 #include "region/regions.h"
+#include "session/segment.h"
 #include "seal.h"
 #include "target.h"
 
@@ -142,6 +143,48 @@ compare(const char *said, const uint8_t *text, size_t n, const uint8_t *bounds, 
   clarke_table_clear(&t);
 }
 
+/* The numbers after the mark, as many as the function has entries. */
+static mpq_t *
+numbers_after(const char *said, const char *mark, size_t n)
+{
+  mpq_t *x = clarke_rationals(n);
+  char *copy = strdup(strstr(said, mark) + strlen(mark)), *rest = copy;
+
+  REQUIRE(x != NULL && copy != NULL);
+  *strchr(copy, '\n') = '\0';
+  for (size_t i = 0; i < n; i++)
+    REQUIRE(mpq_set_str(x[i], strtok_r(i == 0 ? copy : NULL, " ", &rest), 10) == 0);
+  free(copy);
+  return x;
+}
+
+/* "there are N pieces" must be the library's number, along the segment that the account tells. */
+static void
+compare_segment(const char *said, const uint8_t *text, size_t size)
+{
+  clarke_region_function f;
+  clarke_segment s;
+  clarke_profile profile;
+  clarke_error err = {CLARKE_OK, ""};
+  char expected[64];
+  mpq_t *a, *b;
+
+  clarke_region_function_init(&f);
+  clarke_profile_init(&profile);
+  REQUIRE(clarke_profile_load(&profile, NULL, &err) == CLARKE_OK && clarke_prog_parse(&f.program, text, size, "P", &err) == CLARKE_OK);
+  f.n = f.n_given = clarke_code_entries(&f.program);
+  a = numbers_after(said, "\nA:", f.n);
+  b = numbers_after(said, "\nB:", f.n);
+  REQUIRE(clarke_segment_find(&s, &f, a, b, &profile, NULL, &err) == CLARKE_OK && s.integral != NULL && s.agree);
+  snprintf(expected, sizeof expected, "%s %zu piece", s.n == 1 ? "there is" : "there are", s.n);
+  REQUIRE(strstr(said, expected) != NULL);
+  clarke_segment_clear(&s);
+  clarke_rationals_free(a, f.n);
+  clarke_rationals_free(b, f.n);
+  clarke_profile_clear(&profile);
+  clarke_region_function_clear(&f);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -160,6 +203,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(strncmp(answer.said, "VERIFIED\n", 9) == 0);
     if (strstr(answer.said, "Program, whose output is F: P\n") != NULL && strstr(answer.said, "Box: B\n") != NULL)
       compare(answer.said, data, n, data + second, m);
+    if (strstr(answer.said, "Program, whose output is F: P\n") != NULL && strstr(answer.said, "\nSegment: ") != NULL)
+      compare_segment(answer.said, data, n);
   }
   buffer_clear(&proof);
   return 0;

@@ -273,6 +273,13 @@ def region_proofs():
             ("smooth", "input x\noutput leaky_relu(x, 1) + 0 * abs(x / 3)\n", "-1 1/2\n", "box B 0\n",
              "regions 2\ntree\nsplit 2\nleaf -1 2\nleaf 1 3\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + head + place + evidence + nought).encode()
+    segment = head.replace("regions", "segment")
+    for name, text, bounds, evidence in [
+            ("segment", step, box, "from -2\nto 2\npieces 3\nintegral 1\npiece 1/2 0\npiece 3/4 4\npiece 1 0\n"),
+            ("segment-maximum", peak, 2 * box, "from -2 -2\nto 2 2\npieces 1\nintegral 4\npiece 1 4\n"),
+            ("segment-along", "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0]), x[1] / 3\n", 2 * box,
+             "from -2 -2\nto 2 2\npieces 2\nintegral 2 4/3\npiece 1/2 0 4/3\npiece 1 4 4/3\n")]:
+        yield name, (text + "===\n" + bounds + "===\n" + segment + evidence + nought).encode()
 
 
 FORMULAS = {"comments": "c a\n  c b\np cnf 3 2\nc within\n1 -2\n 3 0\t-1 0\r\nc end", "none": "p cnf 0 0\n", "empty": "p cnf 2 1\n0\n",
@@ -382,7 +389,7 @@ def dictionaries():
     yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
                                 "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
     yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ",
-                                       "regions ", "gradients ", "gradient ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
+                                       "regions ", "gradients ", "gradient ", "claim segment", "from ", "to ", "pieces ", "integral ", "piece ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
                                        "leaf ", "===\n"]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)

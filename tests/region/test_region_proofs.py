@@ -1,4 +1,4 @@
-"""Proofs that clarke patterns --box and --at write: they verify, and forged ones do not, unless what they say is true.
+"""Proofs that clarke patterns --box, --at and --line write: they verify, and forged ones do not, unless what they say is true.
 
     test_region_proofs.py TOOLS [FORGED]
 """
@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from fractions import Fraction
 from pathlib import Path
 
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
@@ -216,7 +217,7 @@ def rules(folder):
         (1, "in increasing order are expected", changed(at, ("gradient 0\ngradient 1", "gradient 1\ngradient 0"))),
         (1, "is not in the list", changed(smooth, ("at 1/2", "at -1/2"))),
         (1, "'gradient' is expected", changed(at, ("gradients 2", "gradients 9223372036854775807"))),
-        (1, "'claim arrangement' or 'claim regions'", changed(at, ("claim regions", "claim region"))),
+        (1, "'claim regions' or 'claim segment'", changed(at, ("claim regions", "claim region"))),
     ]
     (folder / "f.prog").write_text(PEAK)
     (folder / "box.txt").write_text("-2 2\n-2 2\n")
@@ -253,10 +254,116 @@ def refusals(folder):
                                          "leaf 1 1\nend \n" % (sha("f.prog"), sha("box.txt"))))
         said = run(CHECK, folder / "f", "--data", folder)
         expect("refused: " + body, said.returncode == 2 and "is not piecewise linear" in said.stderr, said)
-    for words, why in [(["--line", "0", "1"], "--proof goes with"), (["--at", "0", "--limit", "regions=1"], "no proof is written")]:
+    for words, why in [(["--line", "-1", "2", "--limit", "regions=1"], "no proof is written"), (["--at", "0", "--limit", "regions=1"], "no proof is written")]:
         (folder / "f.prog").write_text(STEP)
         said = run(CLARKE, "patterns", folder / "f.prog", *words, "--proof", folder / "none")
         expect("no proof", said.returncode in (2, 3) and why in said.stderr and not (folder / "none").exists(), said)
+
+
+# --- segments ----------------------------------------------------------------------------------------
+
+def along(model, ends, folder):
+    """The proof's text; it verifies, and says the pieces that are told without it."""
+    plain = run(CLARKE, "patterns", model, "--line", *ends)
+    said = run(CLARKE, "patterns", model, "--line", *ends, "--count", "--proof", folder / "p")
+    lines = plain.stdout.splitlines()
+    expect("counted", said.returncode == plain.returncode == 0 and int(said.stdout) == len(lines) - 1, said, plain)
+    checked = run(CHECK, folder / "p", "--data", folder)
+    expect("verified", checked.returncode == 0 and checked.stdout.startswith("VERIFIED\n"), plain, checked)
+    told = [re.sub(r"  <B - A, AD> = ", ": the derivative is ", line) for line in lines[:-1]]
+    pieces = [line.strip().split(", F(x(t))")[0] for line in checked.stdout.splitlines() if line.startswith("  from ")]
+    expect("the pieces", pieces == told, pieces, told)
+    total = lines[-1].split("<B - A, AD> is ")[1].split(",")[0]
+    expect("the integral", checked.stdout.splitlines()[-2].endswith("F(B) - F(A): " + total), checked.stdout, total)
+    return (folder / "p").read_text()
+
+
+def misled(rng, lines):
+    """The lines of a segment's proof with one thing changed; often a piece more or less, and the number made to fit."""
+    kind, at = rng.randrange(5), rng.randrange(3, len(lines))
+    first = next(i for i, line in enumerate(lines) if line.startswith("piece "))
+    piece = rng.randrange(first, len(lines))
+    if kind == 0:
+        lines[at] = changed_word(rng, lines[at])
+    elif kind == 1:
+        del lines[piece]
+    elif kind == 2:  # cut in two
+        end = Fraction(lines[piece].split()[1])
+        begin = Fraction(lines[piece - 1].split()[1]) if piece > first else Fraction(0)
+        lines.insert(piece, " ".join(["piece", str(begin + (end - begin) * Fraction(rng.randint(1, 4), 5))] + lines[piece].split()[2:]))
+    elif kind == 3:  # its end elsewhere
+        words = lines[piece].split()
+        words[1] = str(Fraction(words[1]) + Fraction(rng.choice([-1, 1]), rng.choice([7, 100, 10 ** 9])))
+        lines[piece] = " ".join(words)
+    else:
+        other = rng.randrange(first, len(lines))
+        lines[piece], lines[other] = lines[other], lines[piece]
+    if rng.random() < 0.7:
+        n = sum(line.startswith("piece ") for line in lines)
+        lines = [re.sub(r"^pieces .*$", "pieces %d" % n, line) for line in lines]
+    return lines
+
+
+def mislead(rng, text, folder):
+    about = lambda lines: [line for line in lines if line.split(" ")[0] in ("program", "model", "from", "to")]
+    true = text.splitlines()[:-1]
+    for _ in range(FORGED):
+        lines = misled(rng, list(true))
+        if lines == true or about(lines) != about(true):
+            continue
+        (folder / "f").write_text(sealed("\n".join(lines) + "\nend \n"))
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("nothing else is verified", said.returncode in (1, 2) and "ended" not in said.stderr, "\n".join(lines), said)
+
+
+def segments(rng, folder):
+    for _ in range(14):
+        inputs = rng.randint(1, 3)
+        (folder / "f.prog").write_text(program(rng, inputs))
+        ends = [",".join(rng.choice(["0", "1", "-2", "1/3", "7/5"]) for _ in range(inputs)) for _ in range(2)]
+        if ends[0] != ends[1]:
+            mislead(rng, along(folder / "f.prog", [ends[0], " " + ends[1]], folder), folder)
+    for name, ends in ("encode/example4.onnx", ["-1,-1,-1,-1,-1,-1", "1,1,1,1,1,1/2"]), ("regions/folds.onnx", ["0,0,0", "1,-1,1"]):
+        (folder / Path(name).name).write_bytes((ROOT / "cases" / name).read_bytes())
+        mislead(rng, along(folder / Path(name).name, ends, folder), folder)
+
+
+ALONG = "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0], 2 * x[0]) + leaky_relu(x[0] + 1, 1), hardtanh(x[1])\n"
+
+
+def rules_of_segments(folder):
+    """A segment along a kink, that meets a maximum of three at 0, another kink at both ends, and one that is none."""
+    (folder / "f.prog").write_text(ALONG)
+    text = along(folder / "f.prog", ["-1,-1", "1,1"], folder)
+    expect("two pieces", "pieces 2\nintegral 4 2\npiece 1/2 2 2\npiece 1 6 2\n" in text, text)
+    for why, proof in [
+            ("is another", changed(text, ("integral 4 2", "integral 4 3"))),
+            ("the derivative of output 1", changed(text, ("piece 1/2 2 2", "piece 1/2 2 1"))),
+            ("the pattern changes within", changed(text, ("pieces 2", "pieces 1"), ("piece 1/2 2 2\n", ""))),
+            ("the pattern changes within", changed(text, ("piece 1/2 2", "piece 4999/10000 2"))),
+            ("the pattern changes within", changed(text, ("piece 1/2 2", "piece 5001/10000 2"))),
+            ("is that of the piece before", changed(text, ("pieces 2", "pieces 3"), ("piece 1/2", "piece 1/4 2 2\npiece 1/2"))),
+            ("the last piece ends at 1", changed(text, ("pieces 2", "pieces 1"))),
+            ("the last piece ends at 1", changed(text, ("pieces 2", "pieces 3"))),
+            ("the last piece ends at 1", changed(text, ("pieces 2", "pieces 1"), ("piece 1 6 2\n", ""))),
+            ("up to 1, is expected", changed(text, ("piece 1 6 2", "piece 3/2 6 2"))),
+            ("after the one before", changed(text, ("piece 1/2", "piece 0"))),
+            ("after the one before", changed(text, ("piece 1 6 2", "piece 1/2 6 2"))),
+            ("A and B are one point", changed(text, ("to 1 1", "to -1 -1"))),
+            ("at least one piece", changed(text, ("pieces 2", "pieces 0"))),
+            ("", changed(text, ("from -1 -1", "from -1"))), ("", changed(text, ("from -1 -1", "from -1 -1 0"))),
+            ("", changed(text, ("piece 1 6 2", "piece 1 6"))), ("", changed(text, ("piece 1 6 2", "piece 1 6 2 0"))),
+            ("the last piece ends at 1", changed(text, ("pieces 2", "pieces 9223372036854775807"))),
+            ("", changed(text, ("pieces 2", "pieces -1")))]:
+        (folder / "f").write_text(proof)
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("refused: " + why, said.returncode == 1 and why in said.stdout, said, proof)
+    for body in REFUSED:
+        (folder / "f.prog").write_text("input x\noutput " + body + "\n")
+        (folder / "f").write_text(sealed("clarke-proof 1\nclaim segment\nsemantics real\nprogram f.prog %s\nfrom 1\nto 2\npieces 1\nintegral 1\n"
+                                         "piece 1 1\nend \n" % hashlib.sha256((folder / "f.prog").read_bytes()).hexdigest()))
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("refused: " + body, said.returncode == 2 and "is not piecewise linear" in said.stderr, said)
 
 
 def networks(rng, folder):
@@ -272,6 +379,7 @@ def networks(rng, folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, lambda f: networks(random.Random(4), f)):
+    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, lambda f: networks(random.Random(4), f),
+                 lambda f: segments(random.Random(5), f), rules_of_segments):
         part(Path(name))
 sys.exit(1 if failures else 0)

@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
   {"count", 'c', NULL, 0, "print the number alone", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"profile", 'P', "PROFILE", 0, "of --line: AD's numbers at kinks (default pytorch-2.13)", 0},
-  {"proof", 'p', "FILE", 0, "not of --line: write a proof that the list is right and whole, for clarke-check", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that the list is right and whole, for clarke-check", 0},
   {"slice", 's', NULL, 0, "of --box: entries with equal bounds are held fixed", 0},
   {"svg", 'g', "FILE", 0, "of --box in two dimensions: a picture; --at marks a point", 0},
   CLARKE_OPTIONS_OF_WATCH,
@@ -77,8 +77,6 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "--wrt goes with --at alone");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
-  if (r->arrangement.proof != NULL && c->from != NULL)
-    argp_error(state, "--proof goes with --at, --box and --arrangement");
   if (c->profile != NULL && c->from == NULL)
     argp_error(state, "--profile goes with --line: regions do not depend on it");
 }

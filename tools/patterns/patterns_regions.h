@@ -13,7 +13,7 @@ typedef struct {
   const char *wrt;                  /* of a point: what varies, as of clarke_region_function; NULL: the inputs */
   const char *profile;              /* of a segment: AD's numbers at kinks */
   const char *svg;                  /* of a box: the picture's path */
-  const char *proof;                /* of a box or a point: the proof's path */
+  const char *proof;                /* the proof's path */
   bool slice;                       /* of a box: entries with equal bounds are held fixed */
   bool pieces;                      /* maximal affine pieces are counted, too; with `count` they are the number */
   bool count, json;

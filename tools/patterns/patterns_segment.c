@@ -105,6 +105,16 @@ read_ends(mpq_t **from, mpq_t **to, const clarke_regions_command *c, size_t n, c
   return status;
 }
 
+/* Only of pieces that are all known, with an integral that is the difference. */
+static clarke_status
+prove(const clarke_segment *s, const clarke_region_function *f, const clarke_regions_command *c, mpq_t *from, mpq_t *to, clarke_error *err)
+{
+  if (s->integral != NULL && s->agree)
+    return clarke_segment_prove(s, f, c->model, from, to, c->proof, err);
+  fputs("clarke patterns: no proof is written of a list that is not complete, or of an integral that is another\n", stderr);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err)
 {
@@ -129,6 +139,8 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
     print_json(&s, c->count);
   else if (status == CLARKE_OK)
     print_text(&s, c->count);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = prove(&s, &f, c, from, to, err);
   *complete = s.integral != NULL;
   *holds = s.agree;
   clarke_rationals_free(from, from != NULL ? f.n : 0);

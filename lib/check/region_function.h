@@ -1,0 +1,12 @@
+/* The function of a proof about regions or a segment: a program, or a network as one. */
+#ifndef CLARKE_KERNEL_REGION_FUNCTION_H
+#define CLARKE_KERNEL_REGION_FUNCTION_H
+
+#include "program.h"
+
+/* Reads the line `program FILE HASH` or `model FILE HASH`, and the file. Returns the number of entries of all inputs. */
+size_t region_function_read(program *p, const char *folder);
+/* Entry e of all inputs, in their order. */
+instruction *region_function_entry(program *p, size_t e);
+
+#endif
