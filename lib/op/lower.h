@@ -23,6 +23,11 @@ clarke_step *clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clar
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
 
+/* A constant without a name, of the entries of input i, a constant: entry e is entry map[e] (map is taken over; NULL: all, as
+ * they are). It is to be made before the node's last step. */
+clarke_status clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map,
+                                               size_t *value, clarke_error *err);
+
 /* The node is a copy of input 0. */
 clarke_status clarke_lower_copy(clarke_lowering *low, clarke_error *err);
 

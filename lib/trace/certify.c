@@ -125,7 +125,7 @@ is_wide_conv(const clarke_graph *g, const clarke_step *s)
   const clarke_value *w;
   size_t taps = 1;
 
-  if (strcmp(s->op->name, "Conv") != 0 || s->kind != CLARKE_DENSE)
+  if (strncmp(s->op->name, "Conv", 4) != 0 || s->kind != CLARKE_DENSE)
     return false;
   w = &g->values[s->dense.weight];
   for (size_t a = 2; a < w->rank; a++)
