@@ -9,6 +9,7 @@
  * there is one, there is one row. */
 typedef struct {
   size_t n, channels, in[2], out[2], width[2], stride[2], dilation[2], pad[2], after[2];
+  bool transposed; /* the windows stand at the input's entries and cover the output's */
 } windows;
 
 /* One integer for each of the last axes, from entry `at` of the attribute; or the default. */
@@ -24,6 +25,16 @@ axes_attribute(const builder *b, const char *name, size_t at, size_t *list, size
          "not one number, from 0 to 2^31 - 1, for each axis");
     list[2 - n + i] = (size_t)given;
   }
+}
+
+/* Of a transposed convolution: the entries along axis i that the windows cover, less the padding. */
+static void
+crop_windows(const builder *b, windows *g, size_t i, size_t more)
+{
+  size_t all = (g->in[i] - 1) * g->stride[i] + (g->width[i] - 1) * g->dilation[i] + 1;
+  need(more < g->stride[i] || more < g->dilation[i], "output_padding is not less than stride or dilation");
+  need(all + more > g->pad[i] + g->after[i], "the padding leaves no entries");
+  g->out[i] = all + more - g->pad[i] - g->after[i];
 }
 
 /* The number of windows along axis i, and its padding when that is automatic. */
@@ -50,16 +61,18 @@ place_windows(const builder *b, windows *g, size_t i, const char *how, bool ceil
 /* Of the node's input 0, which they have as many axes as; width: of the windows, by a weight's shape
  * or NULL. */
 static windows
-read_windows(const builder *b, const size_t *width)
+read_windows(const builder *b, const size_t *width, bool transposed)
 {
   const value *x = &b->in[0];
-  windows g = {.in = {1, 1}, .width = {1, 1}};
+  windows g = {.in = {1, 1}, .width = {1, 1}, .transposed = transposed};
+  size_t more[2] = {0};
   need(x->constant == NULL && (x->rank == 3 || x->rank == 4), "its input must be an activation of 3 or 4 axes");
   size_t n = x->rank - 2;
   const char *how = text_attribute(b, "auto_pad", "NOTSET");
   bool given = strcmp(how, "NOTSET") == 0, valid = strcmp(how, "VALID") == 0;
   need(given || valid || strcmp(how, "SAME_UPPER") == 0 || strcmp(how, "SAME_LOWER") == 0, "unknown auto_pad");
   need(given || find_attribute(b, "pads") == NULL, "auto_pad with pads");
+  need(!transposed || (given && find_attribute(b, "output_shape") == NULL), "padding that is left to be computed");
   need(width != NULL || find_attribute(b, "kernel_shape") != NULL, "kernel_shape is missing");
   if (width != NULL)
     memcpy(g.width + 2 - n, width, n * sizeof *width);
@@ -71,24 +84,38 @@ read_windows(const builder *b, const size_t *width)
   axes_attribute(b, "dilations", 0, g.dilation, 1);
   axes_attribute(b, "pads", 0, g.pad, 0);
   axes_attribute(b, "pads", n, g.after, 0);
+  if (transposed)
+    axes_attribute(b, "output_padding", 0, more, 0);
   if (find_attribute(b, "kernel_shape") != NULL)
     axes_attribute(b, "kernel_shape", 0, g.width, 1);
   for (size_t i = 0; i < 2; i++) {
     need(width == NULL || g.width[i] == same[i], "kernel_shape is not the weight's");
     need(g.width[i] > 0 && g.width[i] <= INT32_MAX && g.dilation[i] > 0 && g.stride[i] > 0 && g.in[i] <= INT32_MAX,
          "a number is 0 or too large");
-    place_windows(b, &g, i, how, given && whole_attribute(b, "ceil_mode", 0) != 0);
+    if (transposed)
+      crop_windows(b, &g, i, more[i]);
+    else
+      place_windows(b, &g, i, how, given && whole_attribute(b, "ceil_mode", 0) != 0);
   }
   return g;
+}
+
+/* Where along axis i the input is that goes with entry k of the kernel at place p of the output; NONE in the padding. Of a
+ * transposed convolution p is entry k of the window at that place of the input. */
+static size_t
+along(const windows *g, size_t i, size_t p, size_t k)
+{
+  size_t tap = k * g->dilation[i], to = g->transposed ? p + g->pad[i] : p * g->stride[i] + tap;
+  size_t from = g->transposed ? tap : g->pad[i], by = g->transposed ? g->stride[i] : 1;
+  return to >= from && (to - from) % by == 0 && (to - from) / by < g->in[i] ? (to - from) / by : NONE;
 }
 
 /* Where window (i, j) has its entry (r, c) in a plane of the input; NONE in the padding. */
 static size_t
 place_in(const windows *g, size_t i, size_t j, size_t r, size_t c)
 {
-  size_t row = i * g->stride[0] + r * g->dilation[0], column = j * g->stride[1] + c * g->dilation[1];
-  bool inside = row >= g->pad[0] && row - g->pad[0] < g->in[0] && column >= g->pad[1] && column - g->pad[1] < g->in[1];
-  return inside ? (row - g->pad[0]) * g->in[1] + column - g->pad[1] : NONE;
+  size_t row = along(g, 0, i, r), column = along(g, 1, j, c);
+  return row != NONE && column != NONE ? row * g->in[1] + column : NONE;
 }
 
 /* The sources of output `place` of a plane: the window's entries in a plane of x. */
@@ -117,24 +144,29 @@ shape(const builder *b, const windows *g, size_t channels, size_t *dims)
   return n + 2;
 }
 
-/* Conv: output channel o is of the channels of group o / (channels of output / groups). A row of factors
- * for each o; one of sources for each image, group and place. */
+/* Conv, ConvTranspose: output channel o is of the channels of group o / (channels of output / groups). A row of factors for
+ * each o; one of sources for each image, group and place. Of Conv the weight is (outputs, inputs of a group, kernel), of
+ * ConvTranspose (inputs, outputs of a group, kernel). */
 void
 lower_convolution(builder *b)
 {
   const value *w = &b->in[1], *c = &b->in[2];
+  bool transposed = strcmp(b->op, "ConvTranspose") == 0;
   need(w->constant != NULL && w->rank == b->in[0].rank && w->rank > 2 && w->count > 0, "the weight does not fit");
-  windows g = read_windows(b, w->dims + 2);
-  size_t outer = w->dims[0], inner = w->dims[1], area = product(g.width, 2), dims[MAX_RANK];
+  windows g = read_windows(b, w->dims + 2, transposed);
   long groups = whole_attribute(b, "group", 1);
-  need(groups > 0 && inner <= g.channels && (size_t)groups * inner == g.channels && outer % (size_t)groups == 0,
+  need(groups > 0 && g.channels % (size_t)groups == 0, "the groups do not fit");
+  size_t inner = g.channels / (size_t)groups, outer = transposed ? w->dims[1] * (size_t)groups : w->dims[0];
+  need(w->dims[0] == (transposed ? g.channels : outer) && (transposed || w->dims[1] == inner)
+           && outer % (size_t)groups == 0,
        "the groups do not fit");
   need(c->name == NULL || (c->constant != NULL && c->rank == 1 && c->count == outer), "the bias does not fit");
+  size_t area = product(g.width, 2), dims[MAX_RANK], each = outer / (size_t)groups;
   size_t places = product(g.out, 2), n = g.n * (size_t)groups, axes = shape(b, &g, outer, dims), of = inner * area;
   step *s = add_step(b, LINEAR, 0, axes, dims);
   add_rows(b, s, of + (c->name != NULL), outer, n * places);
   for (size_t f = 0; f < s->n; f++) {
-    size_t o = f / places % outer, group = f / places / outer * (size_t)groups + o / (outer / (size_t)groups);
+    size_t o = f / places % outer, group = f / places / outer * (size_t)groups + o / each;
     s->factor_row[f] = o;
     s->source_row[f] = group * places + f % places;
   }
@@ -143,8 +175,10 @@ lower_convolution(builder *b)
       put_window(b, &g, row % places, row / places * inner + i, &s->sources[row * s->width + i * area]);
   for (size_t o = 0; o < outer; o++) {
     factor *t = &s->factors[o * s->width];
-    for (size_t i = 0; i < of; i++)
-      factor_of(b, t + i, w, o * of + i);
+    for (size_t i = 0; i < of; i++) {
+      size_t input = o / each * inner + i / area;
+      factor_of(b, t + i, w, transposed ? (input * each + o % each) * area + i % area : o * of + i);
+    }
     if (c->name != NULL)
       factor_of(b, t + of, c, o);
   }
@@ -166,7 +200,7 @@ counted(const windows *g, size_t i, size_t place, bool all)
 void
 lower_pool(builder *b)
 {
-  windows g = read_windows(b, NULL);
+  windows g = read_windows(b, NULL, false);
   bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
   size_t dims[MAX_RANK], places = product(g.out, 2);
   need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");

@@ -38,6 +38,8 @@ static const struct {
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
+    {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
+     "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_identity, 7, 1, 1, 1, 0, "ratio:f"},
     {"Dropout", lower_identity, 12, 1, 3, 1, 0, "seed:i"},

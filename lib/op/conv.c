@@ -1,14 +1,25 @@
-/* Conv over one or two spatial axes: the windows laid out, a dense step for every group of channels,
- * the bias. */
+/* Conv and ConvTranspose over one or two spatial axes: the windows laid out, a dense step for every group of channels, the
+ * bias. */
 #include "op/lower.h"
 #include "op/window.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
   clarke_window window;
   size_t groups, outputs; /* channels, of all groups */
+  size_t weight;          /* a value, (outputs, channels / groups, kernel...) */
 } convolution;
+
+static clarke_status
+check_groups(const convolution *c, const clarke_lowering *low, clarke_error *err)
+{
+  return c->groups > 1 && c->window.whole > 1
+           ? clarke_lower_fail(low, err, "groups, with %zu samples in one input, are not supported: expected a batch axis of any "
+                                         "size", c->window.whole)
+           : CLARKE_OK;
+}
 
 /* The weight is (outputs, channels / groups, kernel...). */
 static clarke_status
@@ -37,10 +48,55 @@ read_weight(convolution *c, const clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "the weight takes %zu channels; expected %zu in each of %zu "
                                        "groups", w->dims[1], c->window.channels / c->groups,
                              c->groups);
-  if (c->groups > 1 && c->window.whole > 1)
-    return clarke_lower_fail(low, err, "groups, with %zu samples in one input, are not supported: "
-                                       "expected a batch axis of any size", c->window.whole);
-  return CLARKE_OK;
+  c->weight = low->in[1];
+  return check_groups(c, low, err);
+}
+
+/* Where entry (output, channel of a group, tap) is in a weight (channels, outputs / groups, kernel...). */
+static size_t *
+turned_map(const convolution *c, size_t channels)
+{
+  const size_t outputs = c->outputs / c->groups, taps = c->window.taps, count = c->outputs * channels * taps;
+  size_t *map = malloc((count + 1) * sizeof *map);
+
+  for (size_t e = 0; map != NULL && e < count; e++) {
+    const size_t output = e / taps / channels, channel = output / outputs * channels + e / taps % channels;
+
+    map[e] = (channel * outputs + output % outputs) * taps + e % taps;
+  }
+  return map;
+}
+
+/* The weight is (channels, outputs / groups, kernel...). Turned round it is that of a convolution. */
+static clarke_status
+read_turned(convolution *c, clarke_lowering *low, clarke_error *err)
+{
+  const clarke_value *w = clarke_lower_value(low, 1);
+  const int64_t groups = clarke_lower_int(low, "group", 1);
+  size_t axes, dims[CLARKE_MAX_RANK], *map;
+  clarke_status status = clarke_window_axes(&axes, low, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  if (w->rank != axes + 2 || w->count == 0)
+    return clarke_lower_fail(low, err, "a weight of %zu axes and %zu entries; expected %zu axes: input channels, output channels "
+                                       "of a group, kernel", w->rank, w->count, axes + 2);
+  status = clarke_window_read_transposed(&c->window, low, w->dims + 2, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (groups < 1 || c->window.channels % (size_t)groups != 0 || w->dims[0] != c->window.channels)
+    return clarke_lower_fail(low, err, "group is %lld, and the weight takes %zu channels; expected a divisor of %zu channels, and "
+                                       "these", (long long)groups, w->dims[0], c->window.channels);
+  c->groups = (size_t)groups;
+  c->outputs = w->dims[1] * c->groups;
+  memcpy(dims, w->dims, sizeof dims);
+  dims[0] = c->outputs;
+  dims[1] = c->window.channels / c->groups;
+  map = turned_map(c, dims[1]);
+  if (map == NULL)
+    return clarke_lower_no_memory(low, err);
+  status = clarke_lower_rearranged_constant(low, 1, w->rank, dims, map, &c->weight, err);
+  return status == CLARKE_OK ? check_groups(c, low, err) : status;
 }
 
 /* y = W x for the windows x, laid out along (whole, groups, channels of a group, taps, positions). */
@@ -54,7 +110,7 @@ add_dense(const convolution *c, clarke_lowering *low, size_t *value, clarke_erro
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->in[0].value = *value;
-  s->dense = (clarke_dense){.weight = low->in[1], .grouped = c->groups > 1,
+  s->dense = (clarke_dense){.weight = c->weight, .grouped = c->groups > 1,
                             .blocks = w->whole * c->groups,
                             .inner = w->channels / c->groups * w->taps,
                             .outer = c->outputs / c->groups, .repeat = w->positions};
@@ -86,7 +142,7 @@ add_bias(const convolution *c, clarke_lowering *low, size_t *value, clarke_error
 }
 
 static clarke_status
-lower_conv(clarke_lowering *low, clarke_error *err)
+lower_either(clarke_lowering *low, bool transposed, clarke_error *err)
 {
   convolution c;
   size_t value = CLARKE_NONE;
@@ -95,7 +151,7 @@ lower_conv(clarke_lowering *low, clarke_error *err)
   if (status == CLARKE_OK)
     status = clarke_lower_weight(low, 1, err);
   if (status == CLARKE_OK)
-    status = read_weight(&c, low, err);
+    status = transposed ? read_turned(&c, low, err) : read_weight(&c, low, err);
   if (status == CLARKE_OK)
     status = clarke_window_gather(&c.window, low, &value, err);
   if (status == CLARKE_OK)
@@ -105,9 +161,24 @@ lower_conv(clarke_lowering *low, clarke_error *err)
   return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
 }
 
+static clarke_status
+lower_conv(clarke_lowering *low, clarke_error *err)
+{
+  return lower_either(low, false, err);
+}
+
+static clarke_status
+lower_transposed(clarke_lowering *low, clarke_error *err)
+{
+  return lower_either(low, true, err);
+}
+
 const clarke_op clarke_ops_conv[] = {
   {.name = "Conv",
    .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i"}},
    .lower = lower_conv},
+  {.name = "ConvTranspose",
+   .forms = {{7, 2, 3, 1, CLARKE_WINDOW_ATTRIBUTES " dilations:I group:i output_padding:I output_shape:I"}},
+   .lower = lower_transposed},
   {.name = NULL},
 };

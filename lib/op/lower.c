@@ -373,26 +373,25 @@ clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clark
   return clarke_lower_done(low, s->out, err);
 }
 
-/* A constant whose entries are those of input 0, rearranged. */
-static clarke_status
-rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
-                    clarke_error *err)
+clarke_status
+clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map, size_t *value,
+                                 clarke_error *err)
 {
   clarke_graph *g = low->graph;
   clarke_value *v = NULL;
   const clarke_value *x;
   clarke_status status = CLARKE_OK;
 
-  if (clarke_lower_value(low, 0)->initializer && clarke_lower_value(low, 0)->real != NULL &&
-      clarke_lower_value(low, 0)->parameter == CLARKE_NONE)
-    status = register_parameter(low, low->in[0], err);
+  if (clarke_lower_value(low, i)->initializer && clarke_lower_value(low, i)->real != NULL &&
+      clarke_lower_value(low, i)->parameter == CLARKE_NONE)
+    status = register_parameter(low, low->in[i], err);
   if (status == CLARKE_OK)
     v = new_value(g);
   if (v == NULL) {
     free(map);
     return status != CLARKE_OK ? status : clarke_lower_no_memory(low, err);
   }
-  x = clarke_lower_value(low, 0);
+  x = clarke_lower_value(low, i);
   v->constant = true;
   v->parameter = x->parameter;
   v->negated = x->negated;
@@ -419,7 +418,8 @@ rearranged_constant(clarke_lowering *low, size_t rank, const size_t *dims, size_
     v->origin[e] = x->origin != NULL ? x->origin[from] : from;
   }
   free(map);
-  return clarke_lower_done(low, g->n_values - 1, err);
+  *value = g->n_values - 1;
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -430,8 +430,12 @@ clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, s
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  if (clarke_lower_value(low, 0)->constant)
-    return rearranged_constant(low, rank, dims, map, err);
+  if (clarke_lower_value(low, 0)->constant) {
+    size_t value;
+    const clarke_status status = clarke_lower_rearranged_constant(low, 0, rank, dims, map, &value, err);
+
+    return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
+  }
   s = clarke_lower_step(low, CLARKE_GATHER, 1, rank, dims, err);
   if (s == NULL) {
     free(map);

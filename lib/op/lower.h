@@ -57,6 +57,11 @@ clarke_status clarke_lower_rearranged(clarke_lowering *low, size_t rank, const s
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
 
+/* A constant without a name, of the entries of input i, a constant: entry e is entry map[e] (map is taken over; NULL: all, as
+ * they are). It is to be made before the node's last step. */
+clarke_status clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, const size_t *dims, size_t *map,
+                                               size_t *value, clarke_error *err);
+
 /* Does the graph stay within the limits with so many entries more? */
 bool clarke_lower_affordable(const clarke_graph *g, size_t count);
 

@@ -144,13 +144,42 @@ read_padding(clarke_window *w, const clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_window_read(clarke_window *w, const clarke_lowering *low, const size_t *kernel,
-                   clarke_error *err)
+/* stride (in - 1) + extent positions less the padding on both sides, and output_padding more at the end. */
+static clarke_status
+read_cropping(clarke_window *w, const clarke_lowering *low, clarke_error *err)
+{
+  const clarke_attr *rule = clarke_model_attr(low->node, "auto_pad");
+  size_t pads[2 * CLARKE_MAX_SPATIAL] = {0}, more[CLARKE_MAX_SPATIAL] = {0};
+  clarke_status status = read_list(pads, low, "pads", 2 * w->axes, 0, 0, err);
+
+  if (status == CLARKE_OK)
+    status = read_list(more, low, "output_padding", w->axes, 0, 0, err);
+  if (status != CLARKE_OK)
+    return status;
+  if ((rule != NULL && strcmp(rule->s, "NOTSET") != 0) || clarke_model_attr(low->node, "output_shape") != NULL)
+    return clarke_lower_fail(low, err, "auto_pad and output_shape are not supported; write the padding they mean as pads and "
+                                       "output_padding");
+  for (size_t a = 0; a < w->axes; a++) {
+    const size_t all = (w->in[a] - 1) * w->stride[a] + extent(w, a) + more[a];
+
+    if (more[a] >= w->stride[a] && more[a] >= w->dilation[a])
+      return clarke_lower_fail(low, err, "output_padding holds %zu; expected less than the stride or the dilation", more[a]);
+    w->before[a] = pads[a];
+    w->after[a] = pads[a + w->axes];
+    if (all <= w->before[a] + w->after[a])
+      return clarke_lower_fail(low, err, "pads cut all of axis %zu off: the output would have no entries", a + 2);
+    w->out[a] = all - w->before[a] - w->after[a];
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+read_geometry(clarke_window *w, const clarke_lowering *low, const size_t *kernel, bool transposed, clarke_error *err)
 {
   clarke_status status;
 
   memset(w, 0, sizeof *w);
+  w->transposed = transposed;
   status = read_input(w, low, err);
   if (status == CLARKE_OK)
     status = read_kernel(w, low, kernel, err);
@@ -159,7 +188,7 @@ clarke_window_read(clarke_window *w, const clarke_lowering *low, const size_t *k
   if (status == CLARKE_OK)
     status = read_list(w->dilation, low, "dilations", w->axes, 1, 1, err);
   if (status == CLARKE_OK)
-    status = read_padding(w, low, err);
+    status = (transposed ? read_cropping : read_padding)(w, low, err);
   if (status != CLARKE_OK)
     return status;
   w->taps = w->positions = 1;
@@ -173,17 +202,42 @@ clarke_window_read(clarke_window *w, const clarke_lowering *low, const size_t *k
   return CLARKE_OK;
 }
 
+clarke_status
+clarke_window_read(clarke_window *w, const clarke_lowering *low, const size_t *kernel, clarke_error *err)
+{
+  return read_geometry(w, low, kernel, false, err);
+}
+
+clarke_status
+clarke_window_read_transposed(clarke_window *w, const clarke_lowering *low, const size_t *kernel, clarke_error *err)
+{
+  return read_geometry(w, low, kernel, true, err);
+}
+
+/* The place along axis a that tap k at position p reads; CLARKE_NONE when it reads padding. */
+static size_t
+place_of(const clarke_window *w, size_t a, size_t p, size_t k)
+{
+  const size_t padded = w->transposed ? p + w->before[a] : p * w->stride[a] + k * w->dilation[a];
+  const size_t skipped = w->transposed ? k * w->dilation[a] : w->before[a];
+  const size_t step = w->transposed ? w->stride[a] : 1;
+
+  if (padded < skipped || (padded - skipped) % step != 0 || (padded - skipped) / step >= w->in[a])
+    return CLARKE_NONE;
+  return (padded - skipped) / step;
+}
+
 size_t
 clarke_window_entry(const clarke_window *w, size_t position, size_t tap)
 {
   size_t entry = 0, step = 1;
 
   for (size_t a = w->axes; a-- > 0;) {
-    size_t padded = position % w->out[a] * w->stride[a] + tap % w->kernel[a] * w->dilation[a];
+    const size_t place = place_of(w, a, position % w->out[a], tap % w->kernel[a]);
 
-    if (padded < w->before[a] || padded - w->before[a] >= w->in[a])
+    if (place == CLARKE_NONE)
       return CLARKE_NONE;
-    entry += (padded - w->before[a]) * step;
+    entry += place * step;
     step *= w->in[a];
     position /= w->out[a];
     tap /= w->kernel[a];

@@ -1,7 +1,10 @@
 /* The geometry that convolutions and poolings share. An activation is `planes` arrays of `axes`
  * spatial axes; a kernel of `taps` entries goes over each of them and stops at `positions` places.
  * Along an axis, tap k at position p reads place p * stride + k * dilation - before of the array;
- * places outside it are padding. Taps and positions are numbered in row-major order. */
+ * places outside it are padding. Taps and positions are numbered in row-major order.
+ *
+ * Of a transposed convolution the kernel stands at each of the array's places and stops at no positions: tap k at position p
+ * reads the place q with q * stride + k * dilation - before = p, if there is one. */
 #ifndef CLARKE_OP_WINDOW_H
 #define CLARKE_OP_WINDOW_H
 
@@ -21,12 +24,17 @@ typedef struct {
   size_t dilation[CLARKE_MAX_SPATIAL], before[CLARKE_MAX_SPATIAL], after[CLARKE_MAX_SPATIAL];
   size_t out[CLARKE_MAX_SPATIAL];
   size_t taps, positions, entries; /* products of kernel, out, in */
+  bool transposed;
 } clarke_window;
 
 /* From input 0, an activation, and the node's attributes. kernel: as many axes as the input has
  * spatial ones, checked against kernel_shape, which must be there when it is NULL. */
 clarke_status clarke_window_read(clarke_window *w, const clarke_lowering *low,
                                  const size_t *kernel, clarke_error *err);
+
+/* The same of a transposed convolution. */
+clarke_status clarke_window_read_transposed(clarke_window *w, const clarke_lowering *low, const size_t *kernel,
+                                            clarke_error *err);
 
 /* How many spatial axes input 0, an activation, has. */
 clarke_status clarke_window_axes(size_t *axes, const clarke_lowering *low, clarke_error *err);

@@ -126,7 +126,7 @@ say_offender(work *w)
              "%zu entry %s is %.9g, exactly about %.9g, and rounding explains %.3g%s", v->name, j, index,
              w->recorded[b->offender][b->offender_entry], clarke_matrix_get_double(&w->pass.value[b->offender], f, j),
              b->error[b->offender][b->offender_entry],
-             strcmp(op, "Conv") == 0 ? " (if the sums were made as a convolution's are: Winograd's and FFT's are not)" : "");
+             strncmp(op, "Conv", 4) == 0 ? " (if the sums were made as a convolution's are: Winograd's and FFT's are not)" : "");
 }
 
 /* One entry: is the recorded number within the bound? */

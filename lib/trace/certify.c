@@ -119,13 +119,40 @@ clarke_certify_is_loss(clarke_certify *c, size_t step)
          && clarke_certify_find(c, "gradient", c->g->values[s->out].name) == NULL;
 }
 
+/* Does each entry of a sum have one operand at most, and is it that? */
+static bool
+picks(const clarke_graph *g, const clarke_step *s)
+{
+  for (size_t f = 0; f < g->values[s->out].count; f++) {
+    size_t terms = 0;
+
+    for (size_t k = 0; k < s->n_in; k++)
+      terms += clarke_operand_entry(&s->in[k], f) != CLARKE_NONE;
+    if (terms > 1)
+      return false;
+  }
+  for (size_t k = 0; k < s->n_in; k++)
+    if (s->in[k].coef != 1)
+      return false;
+  return true;
+}
+
+bool
+clarke_certify_is_passed_on(const clarke_certify *c, size_t value)
+{
+  const size_t producer = c->g->values[value].producer;
+  const clarke_step *s = producer != CLARKE_NONE ? &c->g->steps[producer] : NULL;
+
+  return s != NULL && c->recorded[value] == NULL && (s->kind == CLARKE_GATHER || (s->kind == CLARKE_SUM && picks(c->g, s)));
+}
+
 static bool
 is_wide_conv(const clarke_graph *g, const clarke_step *s)
 {
   const clarke_value *w;
   size_t taps = 1;
 
-  if (strcmp(s->op->name, "Conv") != 0 || s->kind != CLARKE_DENSE)
+  if (strncmp(s->op->name, "Conv", 4) != 0 || s->kind != CLARKE_DENSE)
     return false;
   w = &g->values[s->dense.weight];
   for (size_t a = 2; a < w->rank; a++)

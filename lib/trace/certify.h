@@ -70,6 +70,10 @@ clarke_status clarke_certify_replace(double **error, clarke_certify *c, clarke_c
 /* Is the step the division of a mean over everything, which is written as a sum of parts, and of which nothing was recorded? */
 bool clarke_certify_is_loss(clarke_certify *c, size_t step);
 
+/* Is the value, of which no output was recorded, made of entries of others that are only moved? Nothing is computed there, so
+ * that what reads it is compared with the records it comes from. */
+bool clarke_certify_is_passed_on(const clarke_certify *c, size_t value);
+
 /* Is the value made by a convolution whose kernel has several entries, or read by one? */
 bool clarke_certify_made_by_conv(const clarke_graph *g, size_t value);
 bool clarke_certify_read_by_conv(const clarke_graph *g, size_t value);

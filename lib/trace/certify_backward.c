@@ -58,7 +58,7 @@ visit(void *context, clarke_matrix *g, size_t step, clarke_error *err)
   double *error = NULL;
   clarke_status status = CLARKE_OK;
 
-  if (c->g->values[s->out].name != NULL && !clarke_certify_is_loss(c, step))
+  if (c->g->values[s->out].name != NULL && !clarke_certify_is_loss(c, step) && !clarke_certify_is_passed_on(c, s->out))
     status = certify_gradient(&error, c, s->out, s->op->name, g, err);
   if (status == CLARKE_OK)
     status = clarke_roundback_step(&c->back, step, error, err);

@@ -107,7 +107,7 @@ certify_output(clarke_certify *c, size_t step, clarke_error *err)
 
   if (c->g->values[v].name == NULL)
     return CLARKE_OK;
-  if (c->recorded[v] == NULL && clarke_certify_is_loss(c, step))
+  if (clarke_certify_is_passed_on(c, v) || (c->recorded[v] == NULL && clarke_certify_is_loss(c, step)))
     return CLARKE_OK;
   if (c->recorded[v] == NULL)
     return pass_over(c, v, s->op->name, err);

@@ -103,8 +103,10 @@ sum_operand(const pass *p, const clarke_operand *o, size_t e, double *error, dou
 static void
 sum_errors(const pass *p)
 {
-  const bool copies = p->s->n_in == 1 && fabs(p->s->in[0].coef) == 1;
+  bool signs = true;
 
+  for (size_t k = 0; k < p->s->n_in; k++)
+    signs = signs && fabs(p->s->in[k].coef) == 1;
   for (size_t e = 0; e < p->count * p->n; e++) {
     double error = 0, mass = 0, terms = 0;
 
@@ -112,7 +114,7 @@ sum_errors(const pass *p)
       sum_operand(p, &p->s->in[k], e, &error, &mass, &terms);
     error = clarke_roundoff_sum(error, 2 * p->s->n_in);
     mass = clarke_roundoff_sum(mass, 3 * p->s->n_in);
-    p->error[e] = copies ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);
+    p->error[e] = signs && terms <= 1 ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);
   }
 }
 

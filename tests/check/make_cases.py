@@ -14,6 +14,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from transposed import ConvTranspose
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 DATA = os.path.join(HERE, "data")
 AUDIT = os.path.join(HERE, "..", "..", "cases", "audit")
@@ -1353,9 +1355,19 @@ def operators():
         "square": ([node("Mul", ["x", "w"], ["y"]), number("two", 2), node("Pow", ["y", "two"], ["z"]), node("Abs", ["z"], ["out"])],
                    [3], 2, dict(w=dyadic(3)), 17),
     }
+    larger = lambda: {  # noqa: E731
+        "transposed": ([node("ConvTranspose", ["x", "w", "b"], ["y"], group=2, dilations=[2, 1], strides=[1, 3], pads=[1, 0, 0, 2],
+                             output_padding=[1, 2]), node("Relu", ["y"], ["z"]),
+                        node("ConvTranspose", ["z", "v"], ["out"], kernel_shape=[2, 1], strides=[2, 2])],
+                       [4, 2, 3], 2, dict(w=dyadic(4, 3, 2, 3), b=dyadic(6), v=dyadic(6, 2, 2, 1)), 17),
+        "transposed-line": ([node("ConvTranspose", ["x", "w"], ["y"], strides=[2], pads=[1, 1]),
+                             node("ConvTranspose", ["y", "v", "b"], ["z"], dilations=[2]),
+                             node("MaxPool", ["z"], ["out"], kernel_shape=[2])],
+                            [2, 4], 2, dict(w=dyadic(2, 3, 4), v=dyadic(3, 2, 2), b=dyadic(2)), 7),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
-                                                                  later(gated), later(moved), later(single)):
+                                                                  later(gated), later(moved), later(single), later(larger)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1365,7 +1377,7 @@ def operators():
         x = dyadic(samples, *shape)
         x[...] = x[:, :, :1, :1] if name == "gates" else x
         batch(f"op-{name}.npz", x)
-        reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")))
+        reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")), new_ops=[ConvTranspose])
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
         out = np.stack(out) if rows else out[0]
         if name == "softmax-old":  # the reference evaluator knows only the axis rule of opset 13

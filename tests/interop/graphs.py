@@ -301,9 +301,26 @@ def normalized(rng):
     yield "batchnorm-no-batch-axis", g.then("MatMul", g.parameter(24, 3))
 
 
+def larger(rng):
+    """What makes images larger."""
+    g = Graph(rng, [2, 3, 3])
+    g.then("ConvTranspose", g.parameter(2, 3, 2, 2), g.parameter(3), strides=[2, 2]).then("Relu")
+    g.then("MaxPool", kernel_shape=[2, 2], strides=[2, 2]).then("Flatten")
+    yield "transposed", g.dense(27, 3)
+
+    g = Graph(rng, [4, 2, 3], opset=11)
+    g.then("ConvTranspose", g.parameter(4, 3, 3, 2), group=2, strides=[2, 3], dilations=[1, 2], pads=[1, 0, 0, 1], output_padding=[1, 1])
+    g.then("Abs").then("GlobalMaxPool").then("Flatten")
+    yield "transposed-groups", g.dense(6, 3)
+
+    g = Graph(rng, [3, 4], first=1)
+    g.then("ConvTranspose", g.parameter(3, 2, 4), g.parameter(2), strides=[2], pads=[1, 1]).then("Relu").then("Flatten")
+    yield "transposed-line", g.dense(16, 3)
+
+
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

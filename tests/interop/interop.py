@@ -37,6 +37,9 @@ from proxies import check_proxies
 from report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "check"))
+from transposed import ConvTranspose  # noqa: E402
+
 CASES = ROOT / "cases" / "audit"
 RELATIVE = 1e-9
 STATUS = {"in-bouligand": 0, "in-clarke": 0, "not-in-clarke": 1, "undecided": 3}
@@ -49,7 +52,7 @@ def load_batch(path):
 
 def reference_outputs(path, x, batched):
     """What ONNX's own evaluator gives, a sample at a time: models may fix the batch to 1."""
-    evaluator = ReferenceEvaluator(str(path))
+    evaluator = ReferenceEvaluator(str(path), new_ops=[ConvTranspose])
     name = evaluator.input_names[0]
     if any(a.name == "training_mode" and a.i for n in evaluator.proto_.graph.node for a in n.attribute):
         samples = [x] if batched else x  # its samples are normalized together

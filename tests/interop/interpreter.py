@@ -193,6 +193,18 @@ def conv(args, attr, opset, batched):
                     dilation=w.dilations, groups=attr.get("group", 1))
 
 
+def conv_transposed(args, attr, opset, batched):
+    """The padding of an end is cut off what F computes without any, or, where output_padding is more, added by it."""
+    x, weight = args[:2]
+    axes = x.dim() - 2
+    pads, more = attr.get("pads", [0] * 2 * axes), attr.get("output_padding", [0] * axes)
+    function = F.conv_transpose1d if axes == 1 else F.conv_transpose2d
+    y = function(x, weight, None, attr.get("strides", 1), 0, 0, attr.get("group", 1), attr.get("dilations", 1))
+    ends = [(-pads[a], more[a] - pads[axes + a]) for a in range(axes)]
+    y = F.pad(y, [s for pair in ends[::-1] for s in pair])
+    return y if len(args) < 3 else y + args[2].reshape(-1, *[1] * axes)
+
+
 def max_pool(args, attr, opset, batched):
     x = args[0]
     w = Window(x, attr, attr["kernel_shape"])
@@ -287,7 +299,7 @@ OPERATORS = {
     "Exp": pointwise(torch.exp), "Erf": pointwise(torch.erf), "Mish": pointwise(F.mish), "Swish": pointwise(F.silu),
     "Softplus": pointwise(lambda x: F.softplus(x, threshold=1000)), "Pow": binary(torch.pow),
     "Gelu": lambda args, attr, opset, batched: F.gelu(args[0], approximate=attr.get("approximate", b"none").decode()),
-    "Conv": conv, "MaxPool": max_pool, "AveragePool": average_pool,
+    "Conv": conv, "ConvTranspose": conv_transposed, "MaxPool": max_pool, "AveragePool": average_pool,
     "GlobalAveragePool": lambda args, attr, opset, batched: args[0].mean(
         list(range(2, args[0].dim())), keepdim=True),
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,

@@ -62,8 +62,8 @@ def check_nodes(run, name, description, explained, light):
             certified.setdefault(" ".join(description["dtypes"]), []).append(n["worst"])
 
 
-def ask(folder, name, model, step, verdict=None, explained=True, **options):
-    """Records a step of the model, and checks its proof."""
+def ask(folder, name, model, step, verdict=None, explained=True, nodes=True, **options):
+    """Records a step of the model, and checks its proof; nodes: were all those that compute something recorded?"""
     run = os.path.join(folder, name)
     model.zero_grad()
     with clarke.record(run, model, **options):
@@ -80,7 +80,7 @@ def ask(folder, name, model, step, verdict=None, explained=True, **options):
         expect(done.stdout.startswith("VERIFIED"), f"{name}: {done.stdout[:200]}{done.stderr}")
     with open(os.path.join(run, "run.json")) as f:
         description = json.load(f)
-    check_nodes(run, name, description, explained, options.get("light", False))
+    check_nodes(run, name, description, explained if nodes else None, options.get("light", False))
     if explained:
         ratios.setdefault(" ".join(description["dtypes"]), []).append(gradient["worst"])
         again = None if options.get("light") else {"loss_ulps": 0, "gradient_ulps": 0}
@@ -203,6 +203,86 @@ def networks(folder):
     ask(folder, "lenet-autocast", lenet(), autocast, explained=None)
 
 
+class Recurrent(nn.Module):
+    """A recurrent layer of which the last outputs are read, or all."""
+
+    def __init__(self, layer, last=True):
+        super().__init__()
+        self.layer, self.last, self.head = layer, last, nn.Linear(layer.hidden_size * (1 + getattr(layer, "bidirectional", 0)), 3)
+
+    def forward(self, x):
+        out = self.layer(x)[0]
+        return self.head(out[:, -1] if self.last else out)
+
+
+class Cells(nn.Module):
+    """Cells over the slices of an input, whose outputs are stacked along an axis."""
+
+    def __init__(self, cell, axis):
+        super().__init__()
+        self.cell, self.axis = cell, axis
+
+    def forward(self, x):
+        state, outputs = None, []
+        for part in x.unbind(1):
+            state = self.cell(part, state)
+            outputs.append(state if isinstance(state, torch.Tensor) else state[0])
+        return torch.stack(outputs, self.axis)
+
+
+def parts(x):
+    """Parts of a tensor, of which not all are read."""
+    first, _, last = x.split([3, 2, 3], 1)
+    a, b = (first * last).chunk(3, 1)[1:]
+    return torch.stack([a, b.relu(), x[:, 4:5], x[:, ::3][:, 1:2]], -1).flatten(1)
+
+
+def in_place(x):
+    """Parts that do not overlap are changed in place, each on its own."""
+    y = 2 * x
+    a, b = y.unsafe_chunk(2, 1)
+    a.mul_(b.relu_())
+    return a + b
+
+
+def sequences(folder):
+    """Recurrent layers as PyTorch computes them step by step, and what cuts and joins."""
+    x = torch.randn(4, 3, 6)
+    for name, layer in [("rnn", nn.RNN(6, 5, batch_first=True)), ("rnn-relu", nn.RNN(6, 5, 2, nonlinearity="relu", batch_first=True)),
+                        ("gru", nn.GRU(6, 5, batch_first=True)), ("gru-both", nn.GRU(6, 5, batch_first=True, bidirectional=True)),
+                        ("lstm", nn.LSTM(6, 5, batch_first=True))]:
+        with torch.backends.mkldnn.flags(enabled=False):
+            ask(folder, name, Recurrent(layer, name != "rnn-relu"), lambda m: m(x).square().mean().backward(), "in-bouligand")
+    for axis, cell in enumerate([nn.RNNCell(6, 5), nn.LSTMCell(6, 5), nn.GRUCell(6, 5)]):
+        ask(folder, f"cells-{axis}", Cells(cell, axis), summed(x), "in-bouligand")
+    wide = torch.randn(4, 8)
+    for name, f in (("parts", parts), ("in-place", in_place)):
+        model = nn.Sequential(nn.Linear(8, 8), Through(f, 8), nn.Linear(4, 3))
+        ask(folder, name, model, summed(wide), "in-bouligand")
+    refused(folder, "torch.backends.mkldnn.flags(enabled=False)", Recurrent(nn.LSTM(6, 5, batch_first=True)), summed(x))
+    refused(folder, "a view of a tensor that was changed in place is read", Through(lambda h: (h.unsafe_chunk(2, 1)[0].mul_(2), h)[1]),
+            summed(torch.randn(2, 4)))
+
+
+def larger_images(folder):
+    """Transposed convolutions, and images made larger."""
+    x = torch.randn(3, 2, 4, 5)
+    transposed = nn.Sequential(nn.ConvTranspose2d(2, 4, 3, 2, 1, output_padding=1, groups=2), nn.ReLU(), nn.ConvTranspose2d(4, 2, (2, 1), (2, 1), dilation=2))
+    ask(folder, "transposed", transposed, summed(x), "in-bouligand")
+    ask(folder, "transposed-line", nn.Sequential(nn.ConvTranspose1d(2, 3, 4, 2, 1), nn.ReLU()), summed(x[:, :, 0]), "in-bouligand")
+    ask(folder, "transposed-float64", transposed.double(), summed(x.double()), "in-bouligand")
+    for name, options in [("nearest", {"scale_factor": 2}), ("nearest-odd", {"size": (7, 8)}), ("nearest-exact", {"scale_factor": 1.6}),
+                          ("bilinear", {"scale_factor": 2}), ("bilinear-third", {"scale_factor": 3}), ("bilinear-odd", {"size": (7, 3)}),
+                          ("bilinear-ends", {"size": (7, 9), "align_corners": True})]:
+        mode = name if name == "nearest-exact" else name.split("-")[0]
+        for kind in (torch.float32, torch.float64):
+            model = nn.Sequential(nn.Conv2d(2, 3, 1), nn.ReLU(), nn.Upsample(mode=mode, **options), nn.Conv2d(3, 1, 1)).to(kind)
+            ask(folder, f"{name}-{kind}", model, summed(x.to(kind)), "in-bouligand", nodes=mode != "bilinear")
+    for mode in ("nearest", "linear"):
+        ask(folder, f"{mode}-line", nn.Sequential(nn.Conv1d(2, 3, 1), nn.ReLU(), nn.Upsample(scale_factor=1.5, mode=mode)), summed(x[:, :, 0]),
+            "in-bouligand")
+
+
 def refused(folder, says, model, step):
     """A model with a gradient keeps it where that is what is refused."""
     run = os.path.join(folder, "refused")
@@ -218,9 +298,9 @@ def refused(folder, says, model, step):
 
 
 class Through(nn.Module):
-    def __init__(self, f):
+    def __init__(self, f, width=4):
         super().__init__()
-        self.inner, self.f = nn.Linear(4, 4), f
+        self.inner, self.f = nn.Linear(width, width), f
 
     def forward(self, x):
         return self.f(self.inner(x))
@@ -416,6 +496,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         special(folder)
         networks(folder)
+        sequences(folder)
+        larger_images(folder)
         refusals(folder)
         wrong_derivative(folder)
         threshold(folder)

@@ -41,7 +41,8 @@ class Graph:
     nodes: list = field(default_factory=list)
     initializers: dict = field(default_factory=dict)
     statistics: set = field(default_factory=set)
-    recorded: dict = field(default_factory=dict)  # ONNX node name: the trace's node
+    recorded: dict = field(default_factory=dict)  # ONNX node name: the trace's node, and which of its results
+    read: set = field(default_factory=set)  # values that some node reads, by identity
     names: dict = field(default_factory=dict)  # by a value's identity
     taken: set = field(default_factory=set)
     dtypes: set = field(default_factory=set)
@@ -68,8 +69,12 @@ class Graph:
 
     # ---- What operators are written with
 
-    def add(self, op, inputs, domain="", outputs=1, **attributes):
-        """A node; the name of its first output is the node's."""
+    def read_of(self, node):
+        """Which results of the node are read."""
+        return [i for i, v in enumerate(node.results) if id(v) in self.read]
+
+    def add(self, op, inputs, domain="", outputs=1, result=0, **attributes):
+        """A node; the name of its first output is the node's. It makes that result of PyTorch's operator, or goes before."""
         node = self.current
         if op not in MOVES and not self.active.intersection(inputs):
             inputs = [self.lifted(inputs[0])] + inputs[1:]
@@ -87,7 +92,7 @@ class Graph:
             entry = made.metadata_props.add()
             entry.key, entry.value = key, text
         self.nodes.append(made)
-        self.recorded[name] = node
+        self.recorded[name] = (node, result)
         return name
 
     def lifted(self, name):
@@ -258,29 +263,43 @@ OF_CONSTANTS = {"Div", "Gemm"}  # one of whose operands is a constant
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {"select": 1, "cat": 1, "_softmax": 1, "_safe_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1}
+ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum transpose permute",
+                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes"}.items() for name in names.split()}
 
 
 def keeps_samples(graph, node, result):
     """Is the first axis still that of samples? A shape alone tells that of most operators; of the others their axes do."""
-    samples, shape = graph.x.tensor.shape[:1], result.tensor.shape
+    samples, shape, name = graph.x.tensor.shape[:1], result.tensor.shape, node.name.rstrip("_")
     if len(samples) != 1 or shape[:1] != samples:
         return False
     active = [v for v in values_in(node.args) if graph.names.get(id(v)) in graph.active]
     if any(v.tensor.shape[:1] != samples for v in active):
         return False
-    if node.name == "t" or (node.name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
+    if name == "t" or (name in ("mm", "matmul", "mv") and (not any(node.args[0] is v for v in active) or len(active) > 1)):
         return False
-    if node.name == "native_layer_norm" and len(node.args[1]) >= len(shape):
+    if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False
-    if node.name in ALONG:
-        axes = node.args[ALONG[node.name]] if len(node.args) > ALONG[node.name] else node.kwargs.get("dim", 0)
+    if name in ALONG:
+        axes = node.args[ALONG[name]] if len(node.args) > ALONG[name] else node.kwargs.get("dim", 0)
         rank = max(len(shape), active[0].tensor.dim())
         axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
-        return axes[:1] == [0] if node.name == "permute" else 0 not in axes
-    if node.name.rstrip("_") not in ("add", "sub", "rsub", "mul", "div"):
+        return axes[:1] == [0] if name == "permute" else 0 not in axes
+    if name not in ("add", "sub", "rsub", "mul", "div"):
         return True
     return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1 for v in values_in(node.args[:2]))
+
+
+COMPOSE = "compute it with operators that can be, or export the model to ONNX and audit that"
+MATH = "run the step under torch.nn.attention.sdpa_kernel(SDPBackend.MATH): its operators can be, and are another program"
+PARTS = "run the step under torch.backends.{}.flags(enabled=False): each step's operators can be, and are another program"
+# What to do where PyTorch ran several operators as one.
+INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.format("cudnn"),
+           "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
+           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
+
+
+def first_result(node):
+    return next(i for i, v in enumerate(node.results) if isinstance(v, Value))
 
 
 def write_node(graph, node):
@@ -292,11 +311,13 @@ def write_node(graph, node):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
     write = OPERATORS.get(node.name.rstrip("_"))
     if write is None:
-        graph.refuse("this operator cannot be written into the graph")
+        graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
     made = write(graph, node)
-    if not graph.whole and made in graph.active and not keeps_samples(graph, node, result):
+    made = made if isinstance(made, dict) else {first_result(node): made}
+    if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
         graph.refuse("the first axis is not that of samples")
-    graph.names[id(next(v for v in node.results if isinstance(v, Value)))] = made
+    for i, name in made.items():
+        graph.names[id(node.results[i])] = name
     for v in node.results:
         if isinstance(v, Value) and v.tensor.is_floating_point():
             graph.dtypes.add(str(v.tensor.dtype).removeprefix("torch."))
@@ -327,6 +348,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
         find_target(graph, loss, given)
     find_input(graph, loss, nodes, given)
     graph.moving = varying(nodes, graph.x)
+    graph.read = {id(v) for n in nodes for v in values_in((n.args, n.kwargs))} | {id(loss)}
     for node in nodes:
         if node is not loss.node:
             write_node(graph, node)

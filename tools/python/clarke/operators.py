@@ -63,9 +63,9 @@ def write_same(g, node):
 def write_transpose(g, node):
     rank = result(node).dim()
     order = list(range(rank))
-    if node.name == "t":
+    if node.name.rstrip("_") == "t":
         order.reverse()
-    elif node.name == "transpose":
+    elif node.name.rstrip("_") == "transpose":
         a, b = node.args[1] % rank, node.args[2] % rank
         order[a], order[b] = order[b], order[a]
     else:
@@ -87,6 +87,48 @@ def write_select(g, node):
     """One entry of an axis, which is gone."""
     x, axis, place = node.args[:3]
     return g.add("Gather", [g.of(x), g.constant(torch.tensor(place))], axis=axis % x.tensor.dim())
+
+
+def part(g, node, i, axis, first, count):
+    """Entries `first` to `first + count` of an axis: the result i of the node."""
+    places = [g.integers([n]) for n in (first, first + count, axis)]
+    return g.add("Slice", [g.of(node.args[0])] + places, result=i)
+
+
+@operator("slice")
+def write_slice(g, node):
+    x, size = node.args[0], node.args[0].tensor.shape
+    axis, step = argument(node, 1, "dim", 0) % len(size), argument(node, 4, "step", 1)
+    first, last, _ = slice(argument(node, 2, "start"), argument(node, 3, "end"), step).indices(size[axis])
+    if list(result(node).shape) == list(size):
+        return g.add("Identity", [g.of(x)])
+    return g.add("Slice", [g.of(x)] + [g.integers([n]) for n in (first, last, axis, step)])
+
+
+@operator("split", "split_with_sizes", "unsafe_split", "unsafe_split_with_sizes")
+def write_split(g, node):
+    """One slice for each part that is read."""
+    axis = argument(node, 2, "dim", 0) % node.args[0].tensor.dim()
+    sizes = [v.tensor.shape[axis] for v in node.results]
+    return {i: part(g, node, i, axis, sum(sizes[:i]), sizes[i]) for i in g.read_of(node)}
+
+
+@operator("unbind")
+def write_unbind(g, node):
+    """One select for each part that is read."""
+    axis = argument(node, 1, "dim", 0) % node.args[0].tensor.dim()
+    return {i: g.add("Gather", [g.of(node.args[0]), g.constant(torch.tensor(i))], axis=axis, result=i) for i in g.read_of(node)}
+
+
+@operator("stack")
+def write_stack(g, node):
+    """One after another along the axis that follows the new one, or each on a new axis that is the last."""
+    parts, axis = [g.of(v) for v in node.args[0]], argument(node, 1, "dim", 0) % result(node).dim()
+    if axis == result(node).dim() - 1:
+        places = g.integers([axis])
+        return g.add("Concat", [g.add("Unsqueeze", [v, places]) for v in parts], axis=axis)
+    joined = g.add("Concat", parts, axis=axis) if len(parts) > 1 else parts[0]
+    return g.add("Reshape", [joined, g.integers(result(node).shape)])
 
 
 @operator("clone", "alias", "contiguous", "lift_fresh", "_to_copy")
@@ -158,14 +200,12 @@ def write_addmm(g, node):
 def write_convolution(g, node):
     if node.name != "convolution":
         g.refuse("a convolution that bypasses aten.convolution")
-    x, w, bias, stride, padding, dilation, transposed, _, groups = node.args[:9]
-    if transposed:
-        g.refuse("a transposed convolution")
+    x, w, bias, stride, padding, dilation, transposed, more, groups = node.args[:9]
     axes = w.tensor.dim() - 2
-    stride, padding, dilation = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation))
+    stride, padding, dilation, more = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation, more))
     inputs = [g.of(x), g.of(w)] + ([g.of(bias)] if bias is not None else [])
-    return g.add("Conv", inputs, kernel_shape=list(w.tensor.shape[2:]), strides=stride, pads=padding * 2,
-                 dilations=dilation, group=groups)
+    windows = {"kernel_shape": list(w.tensor.shape[2:]), "strides": stride, "pads": padding * 2, "dilations": dilation, "group": groups}
+    return g.add("ConvTranspose", inputs, output_padding=more, **windows) if transposed else g.add("Conv", inputs, **windows)
 
 
 # ---- Activations
@@ -287,6 +327,41 @@ def write_mean(g, node):
     axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
     places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
     return g.add("ReduceMean", [g.of(node.args[0])] + places, keepdims=int(keep))
+
+
+# ---- Images made larger
+
+
+@operator("upsample_nearest1d", "upsample_nearest2d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d")
+def write_nearest(g, node):
+    """Along each axis the entries that PyTorch takes: they are asked of the operator itself, on an axis of places."""
+    x, name = node.args[0].tensor, g.of(node.args[0])
+    for axis in range(2, x.dim()):
+        taken = along(node, axis, torch.arange(x.shape[axis], dtype=torch.float64)[:, None])
+        name = g.add("Gather", [name, g.constant(taken[:, 0].to(torch.int64))], axis=axis)
+    return name
+
+
+@operator("upsample_linear1d", "upsample_bilinear2d")
+def write_linear(g, node):
+    """Along each axis a linear map, whose numbers are those that PyTorch computes."""
+    x, name = node.args[0].tensor, g.of(node.args[0])
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    weights = [along(node, axis, torch.eye(x.shape[axis], dtype=wide, device=x.device)) for axis in range(2, x.dim())]
+    name = g.add("MatMul", [name, g.constant(weights[-1].t().contiguous())])
+    return name if len(weights) == 1 else g.add("MatMul", [g.constant(weights[0]), name])
+
+
+def along(node, axis, entries):
+    """What the operator makes of an axis alone, whose entries are the rows of a table."""
+    names = {"1": ["scales"], "2": ["scales_h", "scales_w"]}[node.name[-2]]
+    options = [argument(node, 2, "align_corners")] if "linear" in node.name else []
+    scale = argument(node, 2 + len(options) + axis - 2, names[axis - 2])
+    op = {"upsample_nearest": torch.ops.aten.upsample_nearest1d, "_upsample_nearest_exact": torch.ops.aten._upsample_nearest_exact1d,
+          "upsample_linear": torch.ops.aten.upsample_linear1d, "upsample_bilinear": torch.ops.aten.upsample_linear1d}[node.name[:-2]]
+    with torch.no_grad():
+        rows = entries.t().unsqueeze(0).contiguous()
+        return op(rows, [result(node).shape[axis]], *options, scale)[0].t().contiguous()
 
 
 # ---- Normalizations

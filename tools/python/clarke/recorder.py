@@ -208,12 +208,12 @@ class record:
     def everything(self, graph):
         tensors = {f"before/{n}": t for n, t in self.before.items()}
         tensors |= {f"after/{n}": t for n, t in self.after.items()}
-        for name, node in graph.recorded.items():
-            if name not in {graph.names.get(id(v)) for v in node.results}:
+        for name, (node, i) in graph.recorded.items():
+            if graph.names.get(id(node.results[i])) != name:
                 continue
-            tensors[f"output/{name}"] = node.results[0].tensor
-            if node.grad_output is not None:
-                tensors[f"gradient/{name}"] = node.grad_output
+            tensors[f"output/{name}"] = node.results[i].tensor
+            if i < len(node.grad_outputs) and node.grad_outputs[i] is not None:
+                tensors[f"gradient/{name}"] = node.grad_outputs[i]
             if node.name == "max_pool2d_with_indices":
                 tensors[f"indices/{name}"] = node.results[1].tensor
         return tensors
@@ -240,7 +240,7 @@ class record:
             "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
             "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
-                      for name, n in graph.recorded.items()],
+                      for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),
                        "optimizer": optimizer_entry(self.optimizer), "files": {}, "replay": None}]}
 

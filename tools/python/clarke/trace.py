@@ -4,6 +4,7 @@ Nothing here says what an operator means. A value is a tensor at one time: an op
 a new value of it.
 """
 import functools
+import itertools
 import os
 import sys
 from dataclasses import dataclass, field
@@ -23,7 +24,7 @@ class Value:
     tensor: torch.Tensor  # its numbers; a copy, if the tensor was changed in place later
     node: "Node | None"  # what made it; None: it was there before
     requires_grad: bool
-    version: int = 0  # of its storage
+    stale: bool = False  # was the tensor changed in place later?
 
 
 @dataclass
@@ -39,12 +40,16 @@ class Node:
     grad_enabled: bool
     sequence: int  # autograd's number, if some argument requires a gradient
     backward: list = field(default_factory=list)  # names of the operators that autograd ran for it
-    grad_output: torch.Tensor | None = None
+    grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
 
     @property
     def name(self):
         return self.op._schema.name.split("::")[-1]
+
+    @property
+    def grad_output(self):
+        return self.grad_outputs[0] if self.grad_outputs else None
 
     @property
     def aten(self):
@@ -95,6 +100,25 @@ def source_line():
     return "no source" if frame is None else f"{shown(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
+def extent(t):
+    """The first entry of its storage that a tensor has, and one past the last."""
+    last = t.storage_offset() + sum((n - 1) * step for n, step in zip(t.shape, t.stride()))
+    return t.storage_offset(), last + 1
+
+
+def overlap(a, b):
+    """Do two tensors of one storage and type share an entry? (Of two types: perhaps, which counts as yes.)"""
+    if a.dtype != b.dtype or a.numel() == 0 or b.numel() == 0:
+        return a.dtype != b.dtype
+    (low, high), (first, last) = extent(a), extent(b)
+    if high <= first or last <= low or (a.is_contiguous() and b.is_contiguous()):
+        return low < last and first < high
+    place = min(low, first)
+    mask = torch.zeros(max(high, last) - place, dtype=torch.bool)
+    mask.as_strided([1 if step == 0 else n for n, step in zip(a.shape, a.stride())], a.stride(), low - place).fill_(True)
+    return bool(mask.as_strided(b.shape, b.stride(), first - place).any())
+
+
 class Trace:
     """Fed by the modes below while the step runs."""
 
@@ -107,7 +131,7 @@ class Trace:
         self.sequence = {}  # forward nodes by autograd's numbers
         self.kept = []  # tensors that must live: identities and addresses are looked up
         self.by_identity, self.by_place = {}, {}
-        self.versions, self.stored = {}, {}  # of storages; the values in each
+        self.stored = {}  # the values in each storage
 
     # ---- Values
 
@@ -119,7 +143,7 @@ class Trace:
         """requires_grad: of a result, which autograd has not marked yet."""
         storage = t.untyped_storage().data_ptr()
         marked = t.requires_grad if requires_grad is None else requires_grad
-        value = Value(t, node, marked, self.versions.setdefault(storage, 0))
+        value = Value(t, node, marked)
         self.kept.append(t)
         self.by_identity[id(t)] = value
         self.by_place[self.place(t), marked] = value
@@ -136,16 +160,18 @@ class Trace:
             found = self.by_place.get((self.place(t), t.requires_grad))
         if found is None:
             return self.remember(t, None)
-        if found.version != self.versions[t.untyped_storage().data_ptr()]:
+        if found.stale:
             raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
         return found
 
     def change(self, t):
-        """The tensor is about to be changed: its values keep their numbers."""
+        """The tensor is about to be changed: values that share entries with it keep their numbers."""
         storage = t.untyped_storage().data_ptr()
-        for value in self.stored.pop(storage, ()):
-            value.tensor = value.tensor.detach().clone()
-        self.versions[storage] = self.versions.get(storage, 0) + 1
+        values = self.stored.pop(storage, [])
+        shared = [overlap(value.tensor, t) for value in values]
+        for value in itertools.compress(values, shared):
+            value.tensor, value.stale = value.tensor.detach().clone(), True
+        self.stored[storage] = [value for value, touched in zip(values, shared) if not touched]
 
     # ---- Operators
 
@@ -156,8 +182,11 @@ class Trace:
             self.change(t)
         out = op(*args, **kwargs)
         results = list(out) if isinstance(out, (list, tuple)) else [out]
+        number = torch.autograd._get_sequence_nr() - 1
+        if changed and self.nodes and self.nodes[-1].name == "clone" and self.nodes[-1].sequence == number:
+            number -= 1  # autograd has kept a copy of what is changed, and its node was made first
         node = Node(op, held[0], held[1], results, self.modules[-1] if self.modules else "", source_line(),
-                    torch.is_grad_enabled(), torch.autograd._get_sequence_nr() - 1)
+                    torch.is_grad_enabled(), number)
         marked = node.grad_enabled and op._schema.name != "aten::detach" and any(v.requires_grad for v in values_in(held))
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
@@ -197,7 +226,7 @@ class Trace:
     @staticmethod
     def keep_output(held):
         def hook(grads):
-            held.grad_output = grads[0]  # held, so that autograd does not add to it in place
+            held.grad_outputs = grads  # held, so that autograd does not add to them in place
         return hook
 
     @staticmethod
