@@ -7,14 +7,6 @@
 #include <stdlib.h>
 
 static void
-put_file(FILE *out, const char *what, const clarke_proof_input *file)
-{
-  fprintf(out, "%s ", what);
-  clarke_proof_put_name(out, file->name);
-  fprintf(out, " %s\n", file->sha256);
-}
-
-static void
 put_direction(FILE *out, const clarke_three *t, const clarke_solution *s)
 {
   fputs("evidence opposite\nd", out);
@@ -98,8 +90,8 @@ clarke_proof_write_formula(const char *path, const clarke_proof_input *formula, 
   if (status != CLARKE_OK)
     return status;
   fprintf(text.to, "clarke-proof 1\nverdict %s\nsemantics real\n", smooth ? "differentiable" : "not-differentiable");
-  put_file(text.to, "formula", formula);
-  put_file(text.to, "model", model);
+  clarke_proof_put_input(text.to, "formula", formula);
+  clarke_proof_put_input(text.to, "model", model);
   if (smooth)
     status = put_refutation(text.to, &s->refutation, err);
   else
