@@ -14,6 +14,15 @@ product(const size_t *dims, size_t n)
   return p;
 }
 
+const graph_value *
+network_value(const network *net, const char *name)
+{
+  size_t i = 0;
+  while (i < net->n_values && strcmp(net->values[i].name, name) != 0)
+    i++;
+  return i < net->n_values ? &net->values[i] : NULL;
+}
+
 /* Counts n times `each` entries of activations or tables, before there is room for them. */
 static void
 count_entries(const builder *b, size_t n, size_t each)
@@ -107,19 +116,17 @@ put_reshaped(builder *b, const value *x, size_t rank, size_t *dims)
 const value *
 find(const builder *b, const char *name)
 {
-  size_t i = 0;
-  while (i < b->n_values && strcmp(b->values[i].name, name) != 0)
-    i++;
-  return i < b->n_values ? &b->values[i] : NULL;
+  return network_value(b->net, name);
 }
 
 void
 define(builder *b, const char *name)
 {
+  network *net = b->net;
   expect(find(b, name) == NULL, "two values are named '%s'", name);
-  b->values = grow(b->values, b->n_values, sizeof *b->values);
+  net->values = grow(net->values, net->n_values, sizeof *net->values);
   b->out.name = name;
-  b->values[b->n_values++] = b->out;
+  net->values[net->n_values++] = b->out;
 }
 
 void

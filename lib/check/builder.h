@@ -9,14 +9,7 @@
 
 #include "steps.h"
 
-/* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
-typedef struct {
-  const char *name; /* NULL: omitted */
-  bool negated;     /* of a constant */
-  tensor *constant;
-  size_t step, *map, rank, dims[MAX_RANK], count;
-  size_t at, inner; /* of the batch; inner is 0 where it is an axis of its own */
-} value;
+typedef graph_value value;
 
 typedef struct {
   network *net;
@@ -24,8 +17,8 @@ typedef struct {
   const tensor *x; /* the batch's */
   const node *node;
   const char *op;
-  size_t place, n_values;
-  value *values, *in, out; /* in, out: of this node; what is omitted is among in, to the fifth */
+  size_t place;
+  value *in, out; /* of this node; what is omitted is among in, to the fifth */
 } builder;
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
@@ -40,8 +33,9 @@ bool is_batch(const builder *b, const value *v);              /* it has a batch 
 bool on_batch(const builder *b, const value *v, size_t axis); /* the axis is the batch, or merged with it */
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
 void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
-const value *find(const builder *b, const char *name); /* or NULL */
-void define(builder *b, const char *name);             /* the node's output has that name, which is new */
+const graph_value *network_value(const network *net, const char *name); /* or NULL */
+const value *find(const builder *b, const char *name);                  /* likewise */
+void define(builder *b, const char *name); /* the node's output has that name, which is new */
 /* The node's output has the batch of one of the two, spread to `rank` axes; both must have it in one place, a constant 1 there. */
 void put_batch(builder *b, const value *v, const value *w, size_t rank);
 /* The node's output is x in a shape of the entries of a whole run: its batch is where so many of a sample lie behind it. */

@@ -12,6 +12,8 @@
 #include "near.h"
 #include "network.h"
 #include "program_proof.h"
+#include "question.h"
+#include "record_proof.h"
 #include "region_proof.h"
 #include "segment_proof.h"
 #include "simplex.h"
@@ -270,133 +272,37 @@ read_proxies(void)
 {
   const char *op;
   for (size_t i = 0, kinks; (op = network_operator(i, &kinks)) != NULL; i++) {
-    bool used = false;
-    for (size_t s = 1; s < net.n_steps; s++)
-      used = used || strcmp(net.steps[s].node->op, op) == 0;
+    bool used = network_has(&net, op);
     for (size_t j = 0; used && j < kinks; j++) {
       RATIONAL(value);
-      next_line("proxy");
-      require(strcmp(next_word(), op) == 0 && next_number() == j, "the proxy of kink %zu of %s is expected", j, op);
-      const char *word = next_word();
-      fprintf(account, "  %s, kink %zu: %s\n", op, j, word);
-      bool left = strcmp(word, "left") == 0, right = strcmp(word, "right") == 0;
-      if (!left && !right) {
-        unread_word(word);
-        next_rational(&value);
-      }
+      proxy_side side = read_proxy(op, j, &value);
       for (size_t k = 0; k < p.n_touched; k++) {
         const touch *t = &p.touched[k];
         const step *st = &net.steps[t->step];
         if (strcmp(st->node->op, op) == 0 && st->number[t->kink] == j)
-          mpq_set(&ad[t->slope], left ? &t->left : right ? &t->right : &value);
+          mpq_set(&ad[t->slope], side == PROXY_LEFT ? &t->left : side == PROXY_RIGHT ? &t->right : &value);
       }
     }
   }
 }
 
-/* Puts the file's tensors in the place of the model's of the same names and shapes. */
-static void
-replace_parameters(model *m, bytes file, bool *replaced)
-{
-  size_t n;
-  tensor *t = tensors_read(file, &n);
-  for (size_t i = 0; i < n; i++) {
-    size_t j = 0, size = t[i].rank * sizeof *t[i].dims;
-    while (j < m->n_tensors && strcmp(m->tensors[j]->name, t[i].name) != 0)
-      j++;
-    if (!t[i].real)
-      continue;
-    require(j < m->n_tensors && m->tensors[j]->real && m->tensors[j]->rank == t[i].rank
-                && memcmp(m->tensors[j]->dims, t[i].dims, size) == 0,
-            "tensor '%s' is no parameter of the model, or has another shape", t[i].name);
-    m->tensors[j]->value = t[i].value;
-    replaced[j] = true;
-  }
-}
-
-static arrays
-read_batch(bytes file)
-{
-  const arrays given = batch_read(file);
-  p.x = given.x;
-  p.target = given.y;
-  return given;
-}
-
-static bool
-port_fits(const port *declared, const tensor *t)
-{
-  bool fits = !declared->shaped || declared->rank == t->rank;
-  for (size_t i = 0; i < t->rank && fits && declared->shaped; i++)
-    fits = declared->dims[i] == 0 || declared->dims[i] == t->dims[i];
-  return fits;
-}
-
-static void
-read_loss(void)
-{
-  const tensor *y = p.target;
-  size_t *dims = net.dims + net.batched, rank = net.rank - net.batched;
-  next_line("loss");
-  const char *word = next_word();
-  p.loss = strcmp(word, "mse") == 0 ? LOSS_MSE : strcmp(word, "ce") == 0 ? LOSS_CE : LOSS_SUM;
-  require(p.loss != LOSS_SUM || strcmp(word, "sum") == 0, "unknown loss '%s'", word);
-  require(net.own.kind == LOSS_NONE || net.own.kind == p.loss, "the model's own loss is another");
-  state_loss(&p);
-  if (p.loss == LOSS_SUM)
-    return;
-  require(y != NULL && y->rank > 0 && y->dims[0] == net.batch, "there is no y for each sample");
-  require(net.own.y == NULL || port_fits(net.own.y, y), "y does not have the shape that the model declares");
-  bool same = y->rank == rank + 1 && memcmp(y->dims + 1, dims, rank * sizeof *dims) == 0;
-  require(p.loss == LOSS_CE || same, "y does not have the output's shape");
-  require(p.loss == LOSS_MSE || (rank == 1 && y->rank == 1 && !y->real),
-          "cross entropy is of outputs (batch, classes) and an integer label for each sample");
-  for (size_t b = 0; b < net.batch && p.loss == LOSS_CE; b++)
-    require(mpq_sgn(&y->value[b]) >= 0 && mpq_cmp_ui(&y->value[b], dims[0], 1) < 0, "label %zu is no class", b);
-}
-
-/* Puts a parameter after those in wrt already. */
-static void
-add_parameter(tensor *t)
-{
-  require(!t->wrt, "parameter '%s' is named twice", t->name);
-  t->wrt = true;
-  t->move = net.move + net.n_wrt;
-  t->gradient = net.gradient + net.n_wrt;
-  net.n_wrt += t->count;
-}
-
-static void
-read_wrt(void)
-{
-  size_t most = 0;
-  for (size_t i = 0; i < net.n_tensors; i++)
-    most += net.tensors[i]->count;
-  net.move = rationals(most);
-  net.gradient = rationals(most);
-  sum = rationals(most);
-  next_line("wrt");
-  bool all = word_is("*");
-  for (size_t i = 0; all && i < net.n_tensors; i++)
-    if (net.tensors[i]->weight)
-      add_parameter(net.tensors[i]);
-  if (all)
-    next_word();
-  while (!all && more_words())
-    add_parameter(next_parameter());
-  require(net.n_wrt > 0, "no parameter is named, or the model has none");
-  state_parameters(&net);
-}
-
-/* `claim arrangement`, `claim regions` or `claim segment`. */
+/* `claim WHAT`. */
 static void
 check_claim(const char *folder)
 {
+  static const struct {
+    const char *what;
+    void (*check)(const char *folder);
+  } claims[] = {{"arrangement", check_arrangement},
+                {"record", check_record},
+                {"regions", check_regions},
+                {"segment", check_segment}};
   const char *what = next_word();
-  bool arrangement = strcmp(what, "arrangement") == 0, segment = strcmp(what, "segment") == 0;
-  require(arrangement || segment || strcmp(what, "regions") == 0,
-          "'claim arrangement', 'claim regions' or 'claim segment' is expected");
-  (arrangement ? check_arrangement : segment ? check_segment : check_regions)(folder);
+  size_t i = 0, n = sizeof claims / sizeof *claims;
+  while (i < n && strcmp(what, claims[i].what) != 0)
+    i++;
+  require(i < n, "'claim arrangement', 'claim record', 'claim regions' or 'claim segment' is expected");
+  claims[i].check(folder);
 }
 
 /* The statement and the evidence of a proof about a network, from `model` on; its verdict. */
@@ -404,21 +310,10 @@ static void
 check_network(const char *folder, const char *word)
 {
   model m;
-  next_line("model");
-  onnx_read(&m, next_file(folder, "Model"));
-  bool *replaced = allocate(m.n_tensors, sizeof *replaced), params = line_is("params");
-  if (params)
-    replace_parameters(&m, next_file(folder, "Parameters replaced by"), replaced);
-  next_line("batch");
-  const arrays given = read_batch(next_file(folder, "Batch"));
-  network_build(&net, &m, &given);
-  names_begin(&p);
-  for (size_t i = 0; i < m.n_tensors && params; i++)
-    require(replaced[i] == (m.tensors[i]->weight || m.tensors[i]->statistic),
-            "'%s' is a parameter and not replaced, or the reverse", m.tensors[i]->name);
-  state_network(&net, &m, &given);
-  read_loss();
-  read_wrt();
+  read_network(&p, &m, folder);
+  read_loss(&p);
+  read_wrt(&net);
+  sum = rationals(net.n_wrt);
   point_evaluate(&p);
   c = cell_new(&p);
   ad = rationals(p.n_slopes);

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* In the one way proofs write it: no two names alike, and nothing but ASCII. */
-static void
-put_name(const char *name)
+void
+state_name(const char *name)
 {
   if (*name == '\0')
     fputs("(no name)", account); /* brackets stand for nothing else */
@@ -21,7 +21,7 @@ void
 state_profile(char *name)
 {
   fputs("Proxies (profile ", account);
-  put_name(name);
+  state_name(name);
   fputs("):\n", account);
   free(name);
 }
@@ -65,7 +65,7 @@ state_given(const network *net, const model *m, const arrays *given)
       if (&m->inputs[i] == net->input || strcmp(m->inputs[i].name, t->name) != 0)
         continue;
       fputs("  constant input ", account);
-      put_name(t->name);
+      state_name(t->name);
       fputs(": the batch's array of that name, ", account);
       put_shape(t->dims, t->rank);
       fputc('\n', account);
@@ -77,7 +77,7 @@ state_network(const network *net, const model *m, const arrays *given)
 {
   const tensor *x = given->x;
   fprintf(account, "Operators: ONNX, version %ju\nInput: ", (uintmax_t)m->opset);
-  put_name(net->input->name);
+  state_name(net->input->name);
   fputs(", declared ", account);
   put_shape(net->input->dims, net->input->rank);
   fprintf(account, "; %zu sample%s of ", net->batch, net->batch == 1 ? "" : "s");
@@ -86,7 +86,7 @@ state_network(const network *net, const model *m, const arrays *given)
   state_samples(net, x);
   state_given(net, m, given);
   fputs("Output: ", account);
-  put_name(net->own.of);
+  state_name(net->own.of);
   fputs(", of each sample ", account);
   put_shape(net->dims + net->batched, net->rank - net->batched);
   fputc('\n', account);
@@ -116,7 +116,7 @@ state_parameters(const network *net)
     if (!net->tensors[i]->wrt)
       continue;
     fputs("  ", account);
-    put_name(net->tensors[i]->name);
+    state_name(net->tensors[i]->name);
     fputc(' ', account);
     put_shape(net->tensors[i]->dims, net->tensors[i]->rank);
     fputc('\n', account);

@@ -6,6 +6,7 @@
 
 /* ---- These write on `account` */
 
+void state_name(const char *name);
 void state_network(const network *net, const model *m, const arrays *given); /* inputs, output, reading rules */
 void state_profile(char *name);                                              /* frees it */
 void state_loss(const point *p);

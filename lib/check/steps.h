@@ -56,6 +56,15 @@ typedef struct {
   unsigned long shift;
 } step;
 
+/* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */
+typedef struct {
+  const char *name; /* NULL: omitted */
+  bool negated;     /* of a constant */
+  tensor *constant;
+  size_t step, *map, rank, dims[MAX_RANK], count;
+  size_t at, inner; /* of the batch; inner is 0 where it is an axis of its own */
+} graph_value;
+
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
 typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, N_READINGS } reading;
 
@@ -73,7 +82,9 @@ typedef struct {
                    batch, those of a sample; or 1, all, if a step couples the samples */
   step *steps;
   tensor **tensors; /* the model's */
-  size_t n_wrt;     /* the parameters in wrt, end to end */
+  size_t n_values;
+  graph_value *values; /* initializers, inputs, then each node's in turn */
+  size_t n_wrt;        /* the parameters in wrt, end to end */
   rational *move, *gradient;
   size_t output, n_outputs, *map; /* a step; its feature for each of the output's */
   size_t rank, dims[MAX_RANK];    /* of the output for a batch of one */

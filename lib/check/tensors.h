@@ -20,6 +20,7 @@ typedef struct {
   bool of_tensor;     /* an attribute that is a tensor */
   rational *move;     /* wrt: the direction at hand, in the network's */
   rational *gradient; /* wrt: what gradient() computed, in the network's */
+  integer *whole;     /* of a record: the values times a power of two (record.h) */
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */

@@ -25,14 +25,11 @@ put_rational(writer *w, const mpq_t q)
   mpq_out_str(w->out, 10, q);
 }
 
-static void
-put_input(writer *w, const char *word, const clarke_proof_input *input)
+void
+clarke_proof_put_input(FILE *out, const char *word, const clarke_proof_input *input)
 {
-  if (input->name == NULL)
-    return;
-  fprintf(w->out, "%s ", word);
-  put_name(w, input->name);
-  fprintf(w->out, " %s\n", input->sha256);
+  if (input->name != NULL)
+    clarke_proof_put_file(out, word, input->name, input->sha256);
 }
 
 /* --- the statement --- */
@@ -92,20 +89,34 @@ put_ties(writer *w)
     clarke_proof_put_tie(w->out, op, w->q->profile);
 }
 
-static clarke_status
-put_proxies(writer *w, clarke_error *err)
+clarke_status
+clarke_proof_put_proxies(FILE *out, const clarke_graph *g, const clarke_profile *profile, clarke_error *err)
 {
-  proxy_line *line = malloc((w->q->g->n_steps * CLARKE_MAX_KINKS + 1) * sizeof *line);
+  proxy_line *line = malloc((g->n_steps * CLARKE_MAX_KINKS + 1) * sizeof *line);
   size_t n;
 
   if (line == NULL)
     return clarke_no_memory(err);
-  n = collect_proxies(line, w->q->g);
+  n = collect_proxies(line, g);
   for (size_t i = 0; i < n; i++)
-    clarke_proof_put_proxy(w->out, line[i].op, line[i].kink, w->q->profile);
+    clarke_proof_put_proxy(out, line[i].op, line[i].kink, profile);
   free(line);
-  put_ties(w);
   return CLARKE_OK;
+}
+
+/* wrt: in the order of the evidence, whatever that of the names given; and the profile's name. */
+void
+clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile)
+{
+  fputs(all ? "wrt *" : "wrt", out);
+  for (size_t p = 0; !all && p < g->n_parameters; p++)
+    if (g->parameters[p].wrt) {
+      fputc(' ', out);
+      clarke_proof_put_name(out, g->parameters[p].name);
+    }
+  fputs("\nprofile ", out);
+  clarke_proof_put_name(out, profile->name);
+  fputc('\n', out);
 }
 
 static clarke_status
@@ -115,21 +126,13 @@ put_statement(writer *w, const clarke_proof_statement *s, clarke_error *err)
 
   fprintf(w->out, "clarke-proof 1\nverdict %s\nsemantics real\n",
           clarke_verdict_name(w->a->verdict));
-  put_input(w, "model", &s->model);
-  put_input(w, "params", &s->params);
-  put_input(w, "batch", &s->batch);
-  fprintf(w->out, "loss %s\nwrt", clarke_loss_name(w->q->loss.kind));
-  if (s->n_wrt == 0)
-    fputs(" *", w->out);
-  for (size_t p = 0; s->n_wrt > 0 && p < w->q->g->n_parameters; p++)
-    if (w->q->g->parameters[p].wrt) { /* in the order of the evidence, whatever that of the names given */
-      fputc(' ', w->out);
-      put_name(w, w->q->g->parameters[p].name);
-    }
-  fputs("\nprofile ", w->out);
-  put_name(w, w->q->profile->name);
-  fputc('\n', w->out);
-  status = put_proxies(w, err);
+  clarke_proof_put_input(w->out, "model", &s->model);
+  clarke_proof_put_input(w->out, "params", &s->params);
+  clarke_proof_put_input(w->out, "batch", &s->batch);
+  fprintf(w->out, "loss %s\n", clarke_loss_name(w->q->loss.kind));
+  clarke_proof_put_wrt(w->out, w->q->g, s->n_wrt == 0, w->q->profile);
+  status = clarke_proof_put_proxies(w->out, w->q->g, w->q->profile, err);
+  put_ties(w);
   fprintf(w->out, "touched %zu\n", w->q->replay->n_touches);
   return status;
 }

@@ -23,6 +23,11 @@ typedef struct {
 clarke_status clarke_proof_possible(const clarke_graph *g, const clarke_profile *profile,
                                     clarke_error *err);
 
+/* Parts of statements about networks: a file, unless it has no name; the lines `wrt` and `profile`; `proxy` of each operator. */
+void clarke_proof_put_input(FILE *out, const char *word, const clarke_proof_input *input);
+void clarke_proof_put_wrt(FILE *out, const clarke_graph *g, bool all, const clarke_profile *profile);
+clarke_status clarke_proof_put_proxies(FILE *out, const clarke_graph *g, const clarke_profile *profile, clarke_error *err);
+
 /* Writes the proof of a decided audit to a temporary file beside path, then renames it. An
  * undecided one is an error, and one that is not possible. */
 clarke_status clarke_proof_write(const char *path, const clarke_proof_statement *statement,

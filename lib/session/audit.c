@@ -153,8 +153,8 @@ choose_loss(clarke_audit_session *s, const char *name, clarke_error *err)
 }
 
 /* The checker reads less than the library does. */
-static clarke_status
-check_provable(const clarke_audit_session *s, clarke_error *err)
+clarke_status
+clarke_audit_session_provable(const clarke_audit_session *s, clarke_error *err)
 {
   if (!s->batch_stored)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a proof needs an uncompressed .npz, as "
@@ -181,7 +181,7 @@ clarke_audit_session_read(clarke_audit_session *s, const clarke_audit_request *r
     status = clarke_graph_wrt(&s->graph, s->wrt, s->n_wrt, err);
   if (status == CLARKE_OK)
     status = choose_loss(s, r->loss, err);
-  return status == CLARKE_OK && r->provable ? check_provable(s, err) : status;
+  return status == CLARKE_OK && r->provable ? clarke_audit_session_provable(s, err) : status;
 }
 
 /* Where nothing is asked for, as many products as keep an exact pass over the samples concerned below a second. */
@@ -309,7 +309,7 @@ clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clar
     return clarke_fail(err, CLARKE_EINPUT, "undecided: there is no proof");
   if (clarke_graph_wrt_count(&s->graph) == 0) /* clarke-check takes no statement about nothing */
     return clarke_fail(err, CLARKE_EINPUT, "the network has no parameters: there is no proof");
-  status = check_provable(s, err);
+  status = clarke_audit_session_provable(s, err);
   if (status == CLARKE_OK)
     status = clarke_checkpoint_provable(s, err);
   return status == CLARKE_OK ? clarke_proof_write(path, &statement, &s->audit, &s->question, err) : status;

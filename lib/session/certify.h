@@ -42,6 +42,10 @@ clarke_certainty clarke_certified_answer(const clarke_certified *c);
 /* certify_semantics.c: the exact replay, the pattern beside it, and both semantics. */
 clarke_status clarke_certified_semantics(clarke_certified *c, const clarke_audit_request *ask, clarke_error *err);
 
+/* certify_prove.c: writes the proof of what was certified, but refuted in nothing. A light record, or one in several types, has
+ * none: an error. */
+clarke_status clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error *err);
+
 /* certify_json.c: the answer as one object; NULL when out of memory. */
 json_t *clarke_certified_json(const clarke_certified *c);
 

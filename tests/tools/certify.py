@@ -186,7 +186,7 @@ def bad_input(folder):
     expect(status == 2 and "output/1/relu" in error, f"NaN: {status} {error}")
     for options, says in (((), "a run folder is needed"), ((changed.run, changed.run), "one run folder"), ((changed.run, "--mma", "x"), "a run folder is needed"),
                           ((changed.run, "--step", "x"), "is no number"), ((changed.run, "--step", "7"), "no step 7"),
-                          (("--mma", "x", "--step", "1"), "--step, --nodes and --against are of a run folder"), ((folder,), "run.json")):
+                          (("--mma", "x", "--step", "1"), "--step, --nodes, --against and --proof are of a run folder"), ((folder,), "run.json")):
         done = subprocess.run([CLARKE, "certify", *options], capture_output=True, text=True)
         expect(done.returncode == 2 and says in done.stderr, f"{options}: {done.returncode} {done.stderr}")
 

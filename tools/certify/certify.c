@@ -18,12 +18,14 @@ typedef struct {
 #define OPTION_STEP 's'
 #define OPTION_NODES 'n'
 #define OPTION_AGAINST 'a'
+#define OPTION_PROOF 'p'
 
 static const struct argp_option options[] = {
   {"mma", OPTION_MMA, "DIR", 0, "the folder with results of tensor cores' instructions (docs/certify.md)", 0},
   {"step", OPTION_STEP, "N", 0, "of a run folder, the step with that number (the first)", 0},
   {"against", OPTION_AGAINST, "RUN", 0, "another record of the same step: is the difference rounding, or branches?", 0},
   {"nodes", OPTION_NODES, NULL, 0, "of a run folder, the nodes alone: no exact replay of the network", 0},
+  {"proof", OPTION_PROOF, "FILE", 0, "of a run folder: write a proof of bounds and branches that clarke-check verifies", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   CLARKE_OPTION_OF_LIMIT,
   CLARKE_OPTIONS_OF_WATCH,
@@ -36,6 +38,7 @@ static char doc[] =
   "does every recorded result of tensor cores, d = a . b + c, follow the rule of its GPU, bit for bit?"
   "\vExamples:\n"
   "  clarke certify cases/runs/small\n"
+  "  clarke certify cases/runs/small --proof small.proof && clarke-check small.proof --data cases/runs/small\n"
   "  clarke certify cases/runs/small --against cases/runs/small-plain\n"
   "  clarke certify --mma proofs-data/gpu\n\n"
   "Exit status: 0 all is certified, 1 something is refuted (the first is shown), 2 the question could not be asked, "
@@ -57,8 +60,9 @@ check_arguments(const request *r, struct argp_state *state)
 {
   if ((r->mma == NULL) == (r->run.ask.folder == NULL))
     argp_error(state, "a run folder is needed, or --mma DIR");
-  if (r->mma != NULL && (r->run.ask.step != CLARKE_NONE || r->run.ask.nodes_only || r->run.against != NULL))
-    argp_error(state, "--step, --nodes and --against are of a run folder");
+  if (r->mma != NULL
+      && (r->run.ask.step != CLARKE_NONE || r->run.ask.nodes_only || r->run.against != NULL || r->run.proof != NULL))
+    argp_error(state, "--step, --nodes, --against and --proof are of a run folder");
 }
 
 static error_t
@@ -78,6 +82,9 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_AGAINST:
     r->run.against = arg;
+    return 0;
+  case OPTION_PROOF:
+    r->run.proof = arg;
     return 0;
   case OPTION_NODES:
     r->run.ask.nodes_only = true;

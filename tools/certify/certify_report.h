@@ -8,6 +8,7 @@
 typedef struct {
   clarke_certify_request ask;
   const char *against; /* another record of the step, or NULL */
+  const char *proof;   /* where to write one, or NULL */
   bool json;
   clarke_watch_limits watch;
 } clarke_certify_command;

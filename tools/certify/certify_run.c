@@ -131,6 +131,17 @@ print(const clarke_certified *c, const clarke_certified *other, const clarke_dif
   return clarke_json_print(stdout, answer, JSON_INDENT(2), "\n", err);
 }
 
+/* Of what is refuted there is none, which is no error. */
+static clarke_status
+prove(const clarke_certified *c, const char *path, clarke_error *err)
+{
+  if (clarke_certified_answer(c) != CLARKE_IS_REFUTED)
+    return clarke_certified_prove(c, path, err);
+  fflush(stdout);
+  fputs("clarke certify: something is refuted: no proof was written\n", stderr);
+  return CLARKE_OK;
+}
+
 clarke_status
 clarke_certify_run_folder(int *exit_status, const clarke_certify_command *command, clarke_error *err)
 {
@@ -145,6 +156,8 @@ clarke_certify_run_folder(int *exit_status, const clarke_certify_command *comman
     status = run_other(&d, &other, &c, command, err);
   if (status == CLARKE_OK)
     status = print(&c, &other, &d, command, err);
+  if (status == CLARKE_OK && command->proof != NULL)
+    status = prove(&c, command->proof, err);
   if (status == CLARKE_OK && command->against != NULL) {
     const int one = exit_status_of(clarke_certified_answer(&c)), two = exit_status_of(clarke_certified_answer(&other));
 

@@ -1,0 +1,302 @@
+/* The record's tensors, and where they stand in the network (record.h). */
+#include "record.h"
+#include "allocate.h"
+#include "network.h"
+
+#include <string.h>
+
+/* ---- One unit for all numbers */
+
+static void
+note_bits(unit *u, const tensor *t)
+{
+  for (size_t i = 0; t->real && i < t->count; i++) {
+    unsigned long n = mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1; /* a power of two */
+    u->bits = n > u->bits ? n : u->bits;
+  }
+}
+
+static void
+note_coefficient(unit *u, const rational *q)
+{
+  mpz_lcm(&u->common, &u->common, mpq_denref(q));
+  require(mpz_sizeinbase(&u->common, 2) <= MAX_BITS, "the coefficients' common denominator is too large");
+}
+
+static void
+note_step(unit *u, const step *st)
+{
+  const rational *last = &plus_one;
+  for (size_t i = 0; i < st->n_factors; i++) {
+    if (st->factors[i].coef != last)
+      note_coefficient(u, st->factors[i].coef);
+    last = st->factors[i].coef;
+  }
+  for (size_t i = 0; i < 9 && st->kind == PIECEWISE; i++)
+    note_coefficient(u, &st->piece[i / 3][i % 3]);
+}
+
+static void
+make_whole(const unit *u, tensor *t)
+{
+  if (!t->real || t->whole != NULL)
+    return;
+  t->whole = allocate(t->count, sizeof *t->whole);
+  for (size_t i = 0; i < t->count; i++) {
+    t->whole[i] = integer_zero();
+    mpz_mul_2exp(&t->whole[i], mpq_numref(&t->value[i]), u->bits - (mpz_sizeinbase(mpq_denref(&t->value[i]), 2) - 1));
+  }
+}
+
+/* All tensors that hold the record's numbers, and the weights of steps, one after another. */
+static void
+for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
+{
+  for (size_t i = 0; i < r->n_trace; i++)
+    work(&r->unit, &r->trace[i]);
+  for (size_t i = 0; i < r->n_gradients; i++)
+    work(&r->unit, &r->gradients[i]);
+  work(&r->unit, (tensor *)r->p->x);
+  if (r->p->target != NULL)
+    work(&r->unit, (tensor *)r->p->target);
+  for (size_t v = 0; v < r->p->net->n_values; v++)
+    if (r->p->net->values[v].constant != NULL)
+      work(&r->unit, r->p->net->values[v].constant);
+}
+
+static void
+note_tensor(unit *u, tensor *t)
+{
+  note_bits(u, t);
+}
+
+static void
+scale_tensor(unit *u, tensor *t)
+{
+  make_whole(u, t);
+}
+
+static void
+choose_unit(record *r)
+{
+  const network *net = r->p->net;
+  size_t kinks, all = net->batch * net->n_outputs;
+  RATIONAL(share);
+  r->unit = (unit){0, integer_zero()};
+  mpz_set_ui(&r->unit.common, 1);
+  for_each_tensor(r, note_tensor);
+  for (size_t s = 1; s < net->n_steps; s++)
+    note_step(&r->unit, &net->steps[s]);
+  for (size_t i = 0; network_operator(i, &kinks) != NULL; i++)
+    for (size_t k = 0; k < kinks; k++)
+      note_coefficient(&r->unit, &r->proxies[i][k].value);
+  mpq_set_ui(&share, 2, all);
+  mpq_canonicalize(&share);
+  mpq_mul(&share, &share, &r->scale);
+  note_coefficient(&r->unit, &share);
+  note_coefficient(&r->unit, &r->scale);
+  for_each_tensor(r, scale_tensor);
+}
+
+/* ---- Recorded entries of steps */
+
+bool
+record_plain(const record *r, const graph_value *v)
+{
+  const network *net = r->p->net;
+  bool first = v->at == 0 && v->inner == 0;
+  return v->constant != NULL || (net->batched ? first : net->batch == 1);
+}
+
+size_t
+record_samples(const record *r, const graph_value *v)
+{
+  return v->constant != NULL ? 1 : r->p->net->batch;
+}
+
+void
+record_fits(const record *r, const graph_value *v, const tensor *t)
+{
+  size_t samples = record_samples(r, v), rank = v->rank;
+  bool fits = t->real && t->rank == rank;
+  for (size_t i = 0; i < rank && fits; i++)
+    fits = t->dims[i] == (i == 0 && r->p->net->batched && v->constant == NULL ? samples * v->dims[0] : v->dims[i]);
+  require(fits, "tensor '%s' is not of floats, or does not have the shape of its node's output", t->name);
+}
+
+const integer *
+record_entry(const graph_value *v, const tensor *t, size_t i, size_t b)
+{
+  return &t->whole[b * v->count + i];
+}
+
+/* What was recorded of the output of v's step, which v holds whole and in order; the input is as it was given. */
+static void
+place_entries(record *r, const graph_value *v, const tensor *t)
+{
+  size_t n = r->p->net->batch;
+  r->entry[v->step] = allocate(v->count * n, sizeof **r->entry);
+  for (size_t i = 0; i < v->count; i++)
+    for (size_t b = 0; b < n; b++)
+      r->entry[v->step][i * n + b] = record_entry(v, t, i, b);
+}
+
+static void
+place_all(record *r)
+{
+  const network *net = r->p->net;
+  r->entry = allocate(net->n_steps, sizeof *r->entry);
+  for (size_t i = 0; i < net->n_values; i++) {
+    const graph_value *v = &net->values[i];
+    if (v->constant != NULL || r->entry[v->step] != NULL || !record_plain(r, v))
+      continue;
+    if (v->step == 0 && r->p->x->real) {
+      place_entries(r, v, r->p->x);
+      continue;
+    }
+    const tensor *t = record_makes(r, v) ? record_find(r, "output", v->name) : NULL;
+    if (t == NULL)
+      continue;
+    record_fits(r, v, t);
+    place_entries(r, v, t);
+  }
+  memset(r->trace_read, 0, r->n_trace * sizeof *r->trace_read); /* no line has spoken of it yet */
+}
+
+void
+record_begin(record *r, bytes trace, bytes gradients)
+{
+  r->trace = tensors_read(trace, &r->n_trace);
+  r->gradients = tensors_read(gradients, &r->n_gradients);
+  r->trace_read = allocate(r->n_trace, sizeof *r->trace_read);
+  r->gradient_read = allocate(r->n_gradients, sizeof *r->gradient_read);
+  choose_unit(r);
+  place_all(r);
+}
+
+/* ---- What the lines of the proof name */
+
+const tensor *
+record_find(record *r, const char *part, const char *name)
+{
+  size_t n = strlen(part);
+  for (size_t i = 0; i < r->n_trace; i++)
+    if (strncmp(r->trace[i].name, part, n) == 0 && r->trace[i].name[n] == '/'
+        && strcmp(r->trace[i].name + n + 1, name) == 0) {
+      r->trace_read[i] = true;
+      return &r->trace[i];
+    }
+  return NULL;
+}
+
+/* ---- Steps */
+
+size_t
+record_place(const record *r, const char *name)
+{
+  for (size_t i = 0; i < r->m->n_nodes; i++)
+    for (size_t j = 0; j < r->m->nodes[i].n_out; j++)
+      if (strcmp(r->m->nodes[i].out[j], name) == 0)
+        return i;
+  return NONE;
+}
+
+bool
+record_makes(const record *r, const graph_value *v)
+{
+  const step *st = v->constant == NULL && v->step > 0 ? &r->p->net->steps[v->step] : NULL;
+  return st != NULL && strcmp(st->node->out[0], v->name) == 0;
+}
+
+/* Each piece is a number, or a multiple of x by a number from -1 to 1. */
+static bool
+is_selection(const step *st)
+{
+  bool fits = st->factors[0].w == NULL;
+  for (size_t i = 0; i <= st->n_kinks; i++) {
+    const rational *c = st->piece[i];
+    fits = fits && mpq_sgn(&c[2]) == 0 && (mpq_sgn(&c[0]) == 0 || mpq_sgn(&c[1]) == 0)
+           && mpz_cmpabs(mpq_numref(&c[1]), mpq_denref(&c[1])) <= 0;
+  }
+  return fits;
+}
+
+/* Each term is a number, a product of two, or a multiple of one. */
+static bool
+is_plain_sum(const step *st)
+{
+  bool fits = !st->divide;
+  for (size_t i = 0; i < st->n_factors && fits; i++) {
+    const factor *t = &st->factors[i];
+    fits = t->w == NULL || mpz_cmpabs(mpq_numref(t->coef), mpq_denref(t->coef)) == 0;
+  }
+  return fits;
+}
+
+const step *
+record_step(const record *r, size_t place)
+{
+  const network *net = r->p->net;
+  const step *found = NULL;
+  for (size_t s = 1; s < net->n_steps; s++) {
+    if (net->steps[s].place != place)
+      continue;
+    if (found != NULL)
+      return NULL;
+    found = &net->steps[s];
+  }
+  if (found == NULL || found->kind == WINDOW || found->kind == PRODUCT)
+    return found;
+  bool covered = (found->kind == LINEAR && is_plain_sum(found)) || (found->kind == PIECEWISE && is_selection(found));
+  return covered ? found : NULL;
+}
+
+/* x less q, its sign. */
+static int
+compare(const unit *u, const integer *x, const rational *q)
+{
+  INTEGER(left);
+  INTEGER(right);
+  mpz_mul(&left, x, mpq_denref(q));
+  mpz_mul_2exp(&right, mpq_numref(q), u->bits);
+  return mpz_cmp(&left, &right);
+}
+
+size_t
+record_piece(const record *r, const step *st, const integer *x)
+{
+  for (size_t k = 0; k < st->n_kinks; k++) {
+    int sign = compare(&r->unit, x, &st->at[k]);
+    if (sign < 0)
+      return k;
+    if (sign == 0)
+      return mpq_equal(&st->piece[k][1], &st->piece[k + 1][1]) ? k : AT_KINK + k;
+  }
+  return st->n_kinks;
+}
+
+const integer *
+record_read(const record *r, source x, size_t b)
+{
+  return r->entry[x.step] != NULL ? r->entry[x.step][x.from * r->p->net->batch + b] : NULL;
+}
+
+size_t
+record_winner(const record *r, const step *st, size_t f, size_t b)
+{
+  const source *x = &st->sources[st->source_row[f] * st->width];
+  size_t best = NONE;
+  for (size_t i = 0; i < st->width; i++)
+    if (x[i].step < PADDING && (best == NONE || mpz_cmp(record_read(r, x[i], b), record_read(r, x[best], b)) > 0))
+      best = i;
+  return best;
+}
+
+bool
+record_reads(const record *r, const step *st)
+{
+  bool all = true;
+  for (size_t i = 0; i < st->n_sources && all; i++)
+    all = st->sources[i].step >= PADDING || r->entry[st->sources[i].step] != NULL;
+  return all;
+}

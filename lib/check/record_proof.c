@@ -1,0 +1,172 @@
+/* Proofs about recorded training steps: the statement, line by line. */
+#include "record_proof.h"
+#include "allocate.h"
+#include "lines.h"
+#include "near.h"
+#include "network.h"
+#include "question.h"
+#include "record_pattern.h"
+#include "statement.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static network net;
+static point p = {.net = &net};
+static model m;
+static record r = {.p = &p, .m = &m};
+static size_t counts[4]; /* of each answer */
+
+static const char *const answers[] = {"bit-exact", "within", "refuted", "not-covered"};
+
+/* The slopes of every operator in the model, at each of its kinks. */
+static void
+read_slopes(void)
+{
+  const char *op;
+  size_t n = 0, kinks;
+  while (network_operator(n, &kinks) != NULL)
+    n++;
+  r.proxies = allocate(n, sizeof *r.proxies);
+  next_line("profile");
+  state_profile(next_name());
+  for (size_t i = 0; (op = network_operator(i, &kinks)) != NULL; i++)
+    for (size_t k = 0; k < 2; k++) {
+      ad_slope *s = &r.proxies[i][k];
+      s->value = rational_zero();
+      if (k >= kinks || !network_has(&net, op))
+        continue;
+      proxy_side side = read_proxy(op, k, &s->value);
+      s->left = side == PROXY_LEFT;
+      s->right = side == PROXY_RIGHT;
+    }
+}
+
+/* The answer that stands at the line's end: the one found, or a weaker one that is true as well. */
+static void
+read_answer(const char *part, const char *name, answer found)
+{
+  const char *word = next_word();
+  answer claimed = EXACT;
+  while (claimed < NOT_COVERED && strcmp(word, answers[claimed]) != 0)
+    claimed++;
+  require(strcmp(word, answers[claimed]) == 0 && claimed != REFUTED, "bit-exact, within or not-covered is expected");
+  require(claimed == NOT_COVERED || found != NOT_COVERED, "%s %s: no rule covers it, or it was not recorded", part,
+          name);
+  require(claimed == NOT_COVERED || found != REFUTED, "%s %s: an entry is farther from the exact number than its bound",
+          part, name);
+  require(claimed >= found, "%s %s: not every entry is the exact number rounded once", part, name);
+  counts[claimed]++;
+  fprintf(account, "  %s ", part);
+  state_name(name);
+  fprintf(account, ": %s\n", claimed == BOUNDED ? "within the bound" : claimed == EXACT ? "bit-exact" : "not covered");
+}
+
+/* A line PART NAME ANSWER for every output of every node but Constant, in the file's order. */
+static void
+read_part(const char *part, answer (*find)(record *r, const char *name), bool pools)
+{
+  for (size_t i = 0; i < m.n_nodes; i++)
+    for (size_t j = 0; j < m.nodes[i].n_out; j++) {
+      const node *n = &m.nodes[i];
+      if (*n->out[j] == '\0' || strcmp(n->op, "Constant") == 0 || (pools && (strcmp(n->op, "MaxPool") != 0 || j > 0)))
+        continue;
+      next_line(part);
+      char *name = next_name();
+      require(strcmp(name, n->out[j]) == 0, "the line of '%s' is expected", n->out[j]);
+      read_answer(part, name, find(&r, name));
+      free(name);
+    }
+}
+
+static void
+read_parameters(void)
+{
+  for (size_t i = 0; i < net.n_values; i++) {
+    const graph_value *v = &net.values[i];
+    if (v->constant == NULL || !v->constant->wrt || v->constant->name != v->name)
+      continue;
+    next_line("parameter");
+    char *name = next_name();
+    require(strcmp(name, v->name) == 0, "the line of '%s' is expected", v->name);
+    read_answer("parameter", name, record_parameter(&r, v));
+    free(name);
+  }
+}
+
+/* Every tensor of the record is named by a line; what is kept of buffers is no node's. */
+static void
+check_read(void)
+{
+  for (size_t i = 0; i < r.n_trace; i++) {
+    const char *name = r.trace[i].name;
+    bool kept = strncmp(name, "before/", 7) == 0 || strncmp(name, "after/", 6) == 0;
+    require(r.trace_read[i] || kept, "the trace's tensor '%s' is of no node, and no line speaks of it", name);
+  }
+  for (size_t i = 0; i < r.n_gradients; i++)
+    require(r.gradient_read[i], "'%s' has a recorded gradient, and no line speaks of it", r.gradients[i].name);
+}
+
+static void
+read_pattern(void)
+{
+  size_t asked = 0, open = 0;
+  bool evaluated = false;
+  fputs("Branches, beside those of exact arithmetic at these parameters:\n", account);
+  for (size_t i = 0; i < m.n_nodes; i++) {
+    if (!pattern_has(&m.nodes[i]))
+      continue;
+    next_line("pattern");
+    char *name = next_name();
+    require(strcmp(name, m.nodes[i].out[0]) == 0, "the line of '%s' is expected", m.nodes[i].out[0]);
+    fputs("  ", account);
+    state_name(name);
+    free(name);
+    if (word_is("not-covered")) {
+      next_word();
+      fputs(": not covered\n", account);
+      open++;
+      continue;
+    }
+    const step *st = record_step(&r, i);
+    size_t n = next_number();
+    require(pattern_covers(&r, st), "no rule covers this node's branches, or what it reads was not recorded");
+    fprintf(account, n == 1 ? ": 1 part\n" : ": %zu parts\n", n);
+    if (!evaluated)
+      point_evaluate(&p);
+    evaluated = true;
+    asked += pattern_check(&r, st, n);
+  }
+  fprintf(account, "  of %zu kinks and windows; nodes not covered: %zu\n", asked, open);
+}
+
+void
+check_record(const char *folder)
+{
+  read_network(&p, &m, folder);
+  next_line("trace");
+  bytes trace = next_file(folder, "Trace");
+  next_line("gradients");
+  bytes gradients = next_file(folder, "Gradients");
+  read_loss(&p);
+  next_line("scale");
+  r.scale = rational_zero();
+  next_rational(&r.scale);
+  gmp_fprintf(account, "  multiplied by %Qd\n", &r.scale);
+  read_wrt(&net);
+  read_slopes();
+  record_begin(&r, trace, gradients);
+  fputs("Recorded tensors, beside the exact operators of what was recorded of their inputs:\n", account);
+  read_part("output", record_output, false);
+  read_part("indices", record_indices, true);
+  read_part("gradient", record_gradient, false);
+  read_parameters();
+  check_read();
+  read_pattern();
+  last_line();
+  printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said.\n"
+         "Bit-exact: each entry is the exact number, rounded once to its type (a zero's sign is not looked at).\n"
+         "Within the bound: each is as near to the exact number as rounding in its type may leave it, in any\n"
+         "order of summation. Which program, device or library computed them is not proved.\n",
+         account_text(), counts[EXACT], counts[BOUNDED], counts[NOT_COVERED]);
+}

@@ -1,0 +1,48 @@
+#include "session/certify.h"
+
+#include "format/readers.h"
+#include "proof/write_record.h"
+
+/* The checker reads less than the library does, and knows one type at a time. */
+static clarke_status
+check_provable(const clarke_certified *c, clarke_error *err)
+{
+  const clarke_run_description *run = &c->record.run;
+
+  if (!c->traced)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a light record has no proof: outputs and gradients of nodes are not in it",
+                       c->record.folder);
+  if (run->n_dtypes != 1 || run->reduced || run->half_products)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a step that computed in several types (autocast, TF32) has no proof",
+                       c->record.folder);
+  if (clarke_certified_answer(c) == CLARKE_IS_REFUTED)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: something is refuted: there is no proof", c->record.folder);
+  return clarke_audit_session_provable(&c->audit, err);
+}
+
+clarke_status
+clarke_certified_prove(const clarke_certified *c, const char *path, clarke_error *err)
+{
+  const clarke_run_step *step = c->record.step;
+  clarke_proof_record r = {
+    .model = {c->record.run.graph.name, c->record.run.graph.sha256},
+    .params = {step->parameters.name, step->parameters.sha256},
+    .batch = {step->batch.name, step->batch.sha256},
+    .trace = {step->trace.name, step->trace.sha256},
+    .gradients = {step->gradients.name, step->gradients.sha256},
+    .certify = &c->nodes,
+    .pattern = c->compared ? &c->pattern : NULL,
+  };
+  clarke_status status = check_provable(c, err);
+  clarke_model m;
+
+  if (status != CLARKE_OK)
+    return status;
+  clarke_model_init(&m);
+  status = clarke_onnx_parse_at(&m, c->record.graph.data, c->record.graph.size, c->record.graph_path, err);
+  r.nodes = &m;
+  if (status == CLARKE_OK)
+    status = clarke_proof_write_record(path, &r, err);
+  clarke_model_clear(&m);
+  return status;
+}

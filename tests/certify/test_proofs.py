@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""Proofs about recorded steps (docs/proof-format.md, section 7): test_proofs.py TOOLS-FOLDER
+
+The stored proofs are what `clarke certify --proof` writes now, and clarke-check verifies them. Forged ones, and records that
+were changed with all hashes put right, must fail for the reason given. At the bound itself a second reading of section 7, in
+fractions, says which float32 is the last to be within it.
+"""
+import hashlib
+import json
+import math
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+from fractions import Fraction
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOLS = Path(sys.argv[1])
+RUNS, STORED = ROOT / "cases/runs", ROOT / "proofs-data/runs"
+WIDTH = {"F32": 4, "F64": 8, "I64": 8}
+FORMAT = {"F32": "f", "F64": "d", "I64": "q"}
+failures = []
+
+
+def expect(condition, *what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", *what)
+
+
+def run(*command):
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def seal(lines):
+    body = "\n".join(lines) + "\n"
+    return body + "end " + hashlib.sha256(body.encode()).hexdigest() + "\n"
+
+
+def read_tensors(path):
+    data = path.read_bytes()
+    n = struct.unpack("<Q", data[:8])[0]
+    tensors = {}
+    for name, t in json.loads(data[8:8 + n]).items():
+        raw = data[8 + n + t["data_offsets"][0]:8 + n + t["data_offsets"][1]]
+        tensors[name] = [t["dtype"], t["shape"], list(struct.unpack("<%d%s" % (len(raw) // WIDTH[t["dtype"]], FORMAT[t["dtype"]]), raw))]
+    return tensors
+
+
+def write_tensors(path, tensors):
+    head, data = {}, b""
+    for name, (dtype, shape, values) in tensors.items():
+        raw = struct.pack("<%d%s" % (len(values), FORMAT[dtype]), *values)
+        head[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(head, separators=(",", ":")).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+class Record:
+    """A copy of a run, and its proof, in a folder of their own."""
+
+    def __init__(self, name):
+        self.folder = Path(tempfile.mkdtemp())
+        for file in (RUNS / name).iterdir():
+            shutil.copy(file, self.folder)
+        self.lines = (STORED / (name + ".proof")).read_text().splitlines()[:-1]
+
+    def path(self, part):
+        return self.folder / f"step-000000.{part}"
+
+    def tensors(self, part):
+        return read_tensors(self.path(part + ".safetensors"))
+
+    def write(self, part, tensors):
+        write_tensors(self.path(part + ".safetensors"), tensors)
+
+    def changed(self, part, name, change):
+        """The tensor's numbers as `change` makes them."""
+        tensors = self.tensors(part)
+        tensors[name][2] = change(list(tensors[name][2]))
+        self.write(part, tensors)
+        return self
+
+    def edited(self, old, new):
+        """The one line that is `old`, or more lines, as `new`; "" takes it out."""
+        expect(self.lines.count(old) == 1, "no such line", old)
+        self.lines = [line for one in self.lines for line in ((new.split("\n") if new else []) if one == old else [one])]
+        return self
+
+    def sealed(self):
+        """With the hashes of the files that are there."""
+        lines = []
+        for line in self.lines:
+            words = line.split(" ")
+            if words[0] in ("model", "params", "batch", "trace", "gradients"):
+                words[2] = hashlib.sha256((self.folder / words[1]).read_bytes()).hexdigest()
+            lines.append(" ".join(words))
+        return seal(lines)
+
+    def check(self):
+        proof = self.folder / "proof"
+        proof.write_text(self.sealed())
+        status, said = run(TOOLS / "clarke-check", proof)
+        shutil.rmtree(self.folder)
+        return status, said
+
+    def ends(self, status, reason, *what):
+        got, said = self.check()
+        expect(got == status and reason in said, *what, "status", got, "for", status, "says", said.strip()[-300:], "for", reason)
+
+
+def stored():
+    names = sorted(p.stem for p in STORED.glob("*.proof"))
+    expect(names == sorted(t.parent.name for t in RUNS.glob("*/*.trace.safetensors")), "a proof for each record with a trace")
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            proof = Path(folder) / "proof"
+            run(TOOLS / "clarke", "certify", RUNS / name, "--proof", proof)
+            expect(proof.read_bytes() == (STORED / (name + ".proof")).read_bytes(), name, "is no more what is written: proofs-data/regenerate")
+        Record(name).ends(0, "VERIFIED", name)
+
+
+def largest(values):
+    return max(range(len(values)), key=lambda i: abs(values[i]))
+
+
+def times(by):
+    def change(values):
+        i = largest(values)
+        values[i] = values[i] * by if values[i] != 0 else by - 1
+        return values
+    return change
+
+
+def next_float(x, by=1):
+    if x == 0:
+        return by * 2.0 ** -149
+    bits = struct.unpack("<i", struct.pack("<f", x))[0] + by
+    return struct.unpack("<f", struct.pack("<i", bits))[0]
+
+
+# Of which no line says anything, and which no line's tensor is made of.
+UNREAD = {"output/_log_softmax", "gradient/_log_softmax", "output/1/native_batch_norm:1"}
+
+
+def tampered():
+    """Each tensor's largest entry changed by a 64th of it."""
+    for name in ["tied", "parted", "small", "lemma2", "bounds", "own-side"]:
+        for part in ["trace", "gradients"]:
+            for tensor, (dtype, _, _) in Record(name).tensors(part).items():
+                change = times(1 + 2 ** -6) if dtype != "I64" else lambda values: [values[0] + 1] + values[1:]
+                status, said = Record(name).changed(part, tensor, change).check()
+                expect((status == 1 and "FAILED" in said) != (tensor in UNREAD), name, tensor, "changed is", said[:200])
+
+
+def one_unit():
+    """What is bit-exact, one unit of its last place off."""
+    for name, line in [("parted", "gradient relu"), ("tied", "gradient encoder/mm"), ("small", "output 1/relu"), ("small", "output 5/view"),
+                       ("small", "gradient 3/convolution"), ("two-zeros", "output sub"), ("bounds", "output hardtanh")]:
+        tensor = line.replace(" ", "/", 1)
+
+        def change(values):
+            i = largest(values)
+            values[i] = next_float(values[i])
+            return values
+        status, said = Record(name).changed("trace", tensor, change).check()
+        expect(status == 1 and ("rounded once" in said or "than its bound" in said), name, line, said[:200])
+
+
+def forged():
+    ends = lambda name, old, new, reason, status=1: Record(name).edited(old, new).ends(status, reason, name, old, new)
+    # a node left out, in another order, twice, of another name
+    ends("tied", "output relu bit-exact", "", "the line of 'relu' is expected")
+    ends("tied", "output mse_loss not-covered", "", "the line of 'mse_loss' is expected")
+    ends("tied", "gradient mse_loss_3 not-covered", "", "'gradient' is expected")
+    ends("small", "indices 2/max_pool2d_with_indices bit-exact", "", "'indices' is expected")
+    ends("tied", "parameter encoder.weight bit-exact", "", "'parameter' is expected")
+    ends("tied", "output relu bit-exact", "output decoder/t bit-exact", "the line of 'relu' is expected")
+    ends("tied", "output relu bit-exact", "output relu bit-exact\noutput relu bit-exact", "the line of 'decoder/t' is expected")
+    ends("parted", "pattern relu 2", "pattern max_pool2d_with_indices 2", "the line of 'relu' is expected")
+    # answers that are too strong, and words that are none
+    ends("tied", "output encoder/mm within", "output encoder/mm bit-exact", "rounded once")
+    ends("tied", "output mse_loss not-covered", "output mse_loss within", "no rule covers it")
+    ends("small", "gradient 8/addmm not-covered", "gradient 8/addmm within", "no rule covers it")
+    ends("fresh", "output 1/native_batch_norm not-covered", "output 1/native_batch_norm within", "no rule covers it")
+    ends("tied", "output relu bit-exact", "output relu refuted", "is expected")
+    ends("tied", "output relu bit-exact", "output relu exact", "is expected")
+    # weaker ones are true as well
+    ends("tied", "output relu bit-exact", "output relu within", "VERIFIED", 0)
+    ends("tied", "output relu bit-exact", "output relu not-covered", "VERIFIED", 0)
+    ends("parted", "pattern relu 2", "pattern relu 3", "FAILED")
+    # branches
+    ends("parted", "part 2 0 recorded-at-kink", "", "is the next that parts")
+    ends("parted", "part 2 0 recorded-at-kink", "part 2 0 exactly-at-kink", "is the next that parts")
+    ends("parted", "part 2 0 recorded-at-kink", "part 3 0 recorded-at-kink", "is the next that parts")
+    ends("parted", "part 0 0 loser", "part 0 0 loser\npart 1 0 loser", "FAILED")
+    Record("parted").edited("pattern max_pool2d_with_indices 1", "pattern max_pool2d_with_indices 0").edited(
+        "part 0 0 loser", "").ends(1, "parts, too", "a loser left out")
+    Record("small").edited("pattern 1/relu 0", "pattern 1/relu 1\npart 0 0 other-side").ends(1, "FAILED", "a part that is none")
+    # another question
+    ends("tied", "scale 1", "scale 2", "gradient decoder/mm: an entry is farther")
+    ends("tied", "loss mse", "loss sum", "the model's own loss is another")
+    ends("parted", "proxy Relu 0 0", "proxy Relu 0 1", "gradient mix/convolution: an entry is farther")
+    ends("parted", "wrt mix.weight", "wrt *", "VERIFIED", 0)
+    ends("tied", "wrt encoder.weight", "wrt decoder.weight", "FAILED")
+
+
+def swapped():
+    """Tensors of one shape that have changed places, and other weights."""
+    for name, part, one, other in [("tied", "trace", "gradient/relu", "gradient/encoder/mm"), ("tied", "trace", "output/relu", "output/encoder/mm"),
+                                   ("tied", "trace", "output/decoder/t", "gradient/decoder/t"), ("small", "trace", "gradient/1/relu", "gradient/0/convolution")]:
+        record = Record(name)
+        tensors = record.tensors(part)
+        tensors[one], tensors[other] = tensors[other], tensors[one]
+        record.write(part, tensors)
+        record.ends(1, "FAILED", name, one, other)
+    for name, weight in [("tied", "encoder.weight"), ("small", "3.weight"), ("small", "8.bias"), ("parted", "mix.weight")]:
+        Record(name).changed("parameters", weight, times(1 + 2 ** -10)).ends(1, "FAILED", name, weight)
+    record = Record("small")
+    shutil.copy(RUNS / "small-plain" / "step-000000.trace.safetensors", record.folder)
+    record.ends(1, "FAILED", "the trace of another run")
+
+
+def strangers():
+    """Files that are not what they should be; both programs refuse them."""
+    def both(name, record, reason, status):
+        ours = json.loads((record.folder / "run.json").read_text())
+        for part, file in ours["steps"][0]["files"].items():
+            file["sha256"] = hashlib.sha256((record.folder / file["file"]).read_bytes()).hexdigest()
+        (record.folder / "run.json").write_text(json.dumps(ours))
+        got, said = run(TOOLS / "clarke", "certify", record.folder)
+        expect(got in (2, 3), name, "clarke says", got, said[:200])
+        record.ends(status, reason, name)
+
+    def header(text, data):
+        return struct.pack("<Q", len(text)) + text.encode() + data
+
+    def with_trace(data):
+        record = Record("lemma2")
+        record.path("trace.safetensors").write_bytes(data)
+        return record
+
+    trace = Record("lemma2").tensors("trace")
+    entry = '"%s":{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}'
+    whole = [(name, t[0], json.dumps(t[1], separators=(",", ":")), 4 * i, 4 * i + 4) for i, (name, t) in enumerate(trace.items())]
+    data = b"".join(struct.pack("<f", t[2][0]) for t in trace.values())
+    put = lambda entries: "{" + ",".join(entry % e for e in entries) + "}"
+    with_trace(header(put(whole), data)).ends(0, "VERIFIED", "the header made here")
+    # in any order, as long as the data are tiled
+    with_trace(header(put(whole[::-1]), data)).ends(0, "VERIFIED", "entries in another order")
+    both("a key twice", with_trace(header(put(whole + whole[:1]), data)), "", 2)
+    both("an overlap", with_trace(header(put(whole[:-1] + [whole[-1][:3] + whole[0][3:]]), data)), "overlap", 2)
+    both("a hole", with_trace(header(put(whole[:-1]), data)), "belong to no tensor", 2)
+    both("data behind", with_trace(header(put(whole), data + b"\0\0\0\0")), "belong to no tensor", 2)
+    both("too short", with_trace(header(put(whole), data[:-1])), "", 2)
+    both("another dtype", with_trace(header(put([(e[0], "F16") + e[2:] if i == 2 else e for i, e in enumerate(whole)]), data)), "do not fit", 2)
+    both("an unknown dtype", with_trace(header(put([(e[0], "float32") + e[2:] if i == 2 else e for i, e in enumerate(whole)]), data)),
+         "unsupported type", 2)
+    both("integers", with_trace(header(put([(e[0], "I32") + e[2:] if i == 2 else e for i, e in enumerate(whole)]), data)), "not of floats", 1)
+    both("a negative axis", with_trace(header(put([e[:2] + ("[-1,-1]",) + e[3:] if i == 2 else e for i, e in enumerate(whole)]), data)),
+         "not of numbers", 2)
+    both("no entries", with_trace(header(put([e[:2] + ("[0]",) + e[3:] if i == 2 else e for i, e in enumerate(whole)]), data)), "do not fit", 2)
+    for bad in [math.nan, math.inf, -math.inf]:
+        both(str(bad), Record("lemma2").changed("trace", "output/relu", lambda values, bad=bad: [bad]), "not a finite number", 2)
+    stranger = dict(trace)
+    stranger["output/nobody"] = trace["output/relu"]
+    record = Record("lemma2")
+    record.write("trace", stranger)
+    both("a tensor of no node", record, "is of no node", 1)
+    gradients = Record("lemma2").tensors("gradients")
+    gradients["v"] = gradients["w"]
+    record = Record("lemma2")
+    record.write("gradients", gradients)
+    record.ends(1, "no line speaks of it", "a gradient of no parameter")
+    without = {name: t for name, t in trace.items() if name != "output/mul"}
+    record = Record("lemma2")
+    record.write("trace", without)
+    record.ends(1, "no rule covers it, or it was not recorded", "an output that is missing")
+    # of another shape, with as many entries
+    record = Record("tied")
+    tensors = record.tensors("trace")
+    tensors["output/relu"][1] = [4, 3]
+    record.write("trace", tensors)
+    record.ends(1, "does not have the shape", "another shape")
+    # a zero's sign is not looked at
+    Record("lemma2").changed("trace", "output/relu", lambda values: [-0.0]).ends(0, "VERIFIED", "-0")
+    status, said = run(TOOLS / "clarke", "certify", RUNS / "small-light", "--proof", "/dev/null")
+    expect(status == 2 and "a light record has no proof" in said, "light", said)
+
+
+def bound(terms, roundings):
+    """Section 6's, of float32: of the numbers whose products are the terms."""
+    mass = sum(abs(math.prod(map(Fraction, t))) for t in terms)
+    lost = sum(abs(math.prod(map(Fraction, t))) for t in terms if any(0 < abs(f) < 2 ** -126 for f in map(Fraction, t)))
+    return lost + Fraction(roundings, 2 ** 24 - roundings) * mass + 4 * roundings * Fraction(1, 2 ** 126)
+
+
+def at_the_bound(name, part, tensor, entry, line, terms, roundings):
+    """The last float32 within the bound verifies, the next does not; on both sides."""
+    exact, reach = sum(math.prod(map(Fraction, t)) for t in terms), bound(terms, roundings)
+    for side in [1, -1]:
+        limit = exact + side * reach
+        x = struct.unpack("<f", struct.pack("<f", float(limit)))[0]
+        toward = lambda x, out: next_float(x, side * out * (1 if x > 0 else -1))
+        while side * (Fraction(x) - limit) > 0:
+            x = toward(x, -1)
+        while side * (Fraction(toward(x, 1)) - limit) <= 0:
+            x = toward(x, 1)
+        for value, inside in [(x, True), (toward(x, 1), False)]:
+            def change(values, value=value):
+                values[entry] = value
+                return values
+            # what is made of it is off, too: only the line itself is asked about
+            record = Record(name).changed(part, tensor, change)
+            record.lines = [relaxed(one, line) for one in record.lines if not one.startswith("part ")]
+            record.ends(0 if inside else 1, "VERIFIED" if inside else line + ": an entry is farther", name, line, value, float(limit))
+
+
+def relaxed(line, kept):
+    words = line.split(" ")
+    if words[0] in ("output", "gradient", "indices", "parameter"):
+        return kept + " within" if line.startswith(kept + " ") else " ".join(words[:2] + ["not-covered"])
+    return " ".join(words[:2] + ["not-covered"]) if words[0] == "pattern" else line
+
+
+def second_reading():
+    run_ = Record("tied")
+    trace, weight = run_.tensors("trace"), run_.tensors("parameters")["encoder.weight"][2]
+    relu, mm = trace["output/relu"][2], trace["gradient/decoder/mm"][2]
+    for i, j in [(0, 0), (2, 1)]:  # decoder/mm = relu W^T, of 3 samples and 4 features
+        at_the_bound("tied", "trace", "output/decoder/mm", 4 * i + j, "output decoder/mm",
+                     [(relu[4 * i + k], weight[4 * j + k]) for k in range(4)], 4 + 4)
+        at_the_bound("tied", "trace", "gradient/relu", 4 * i + j, "gradient relu",
+                     [(mm[4 * i + k], weight[4 * k + j]) for k in range(4)], 4 + 4 * 2)
+        at_the_bound("tied", "trace", "gradient/decoder/t", 4 * i + j, "gradient decoder/t",
+                     [(mm[4 * b + j], relu[4 * b + i]) for b in range(3)], 3 + 4 * 2)
+    one, two = trace["gradient/encoder/t"][2], trace["gradient/decoder/t"][2]
+    at_the_bound("tied", "gradients", "encoder.weight", 6, "parameter encoder.weight", [(one[4 * 2 + 1],), (two[4 * 2 + 1],)], 2 + 4 * 3)
+    shutil.rmtree(run_.folder)
+
+
+for test in [stored, tampered, one_unit, forged, swapped, strangers, second_reading]:
+    test()
+    print(test.__name__, "done")
+sys.exit(1 if failures else 0)
