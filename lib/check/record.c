@@ -205,7 +205,10 @@ bool
 record_makes(const record *r, const graph_value *v)
 {
   const step *st = v->constant == NULL && v->step > 0 ? &r->p->net->steps[v->step] : NULL;
-  return st != NULL && strcmp(st->node->out[0], v->name) == 0;
+  bool whole = st != NULL && v->count == st->n && strcmp(st->node->out[0], v->name) == 0;
+  for (size_t i = 0; i < v->count && whole; i++)
+    whole = v->map[i] == i;
+  return whole;
 }
 
 /* Each piece is a number, or a multiple of x by a number from -1 to 1. */
@@ -266,11 +269,13 @@ size_t
 record_piece(const record *r, const step *st, const integer *x)
 {
   for (size_t k = 0; k < st->n_kinks; k++) {
+    if (mpq_equal(&st->piece[k][1], &st->piece[k + 1][1]))
+      continue; /* one piece, for it is continuous */
     int sign = compare(&r->unit, x, &st->at[k]);
     if (sign < 0)
       return k;
     if (sign == 0)
-      return mpq_equal(&st->piece[k][1], &st->piece[k + 1][1]) ? k : AT_KINK + k;
+      return AT_KINK + k;
   }
   return st->n_kinks;
 }

@@ -62,17 +62,17 @@ typedef enum { EXACT, BOUNDED, REFUTED, NOT_COVERED } answer;
 
 answer answer_of(answer so_far, nearness n); /* the weaker */
 
-/* record_forward.c */
-answer record_output(record *r, const char *name);
-answer record_indices(record *r, const char *name);
+/* Of the recorded tensor t: of the output of a node (record_forward.c) */
+answer record_output(record *r, const char *name, const tensor *t);
+answer record_indices(record *r, const char *name, const tensor *t);
 
 /* Of a WINDOW step: the recorded indices, and the value that it pools; NULL: they were not recorded. And the term that entry f of
  * sample b of them names; NONE: none of the window's. */
 const tensor *record_winners(record *r, const step *st, const graph_value **in);
 size_t record_named(const record *r, const step *st, const graph_value *in, const tensor *t, size_t f, size_t b);
 
-/* record_backward.c: of the output of a node; of a parameter */
-answer record_gradient(record *r, const char *name);
-answer record_parameter(record *r, const graph_value *v);
+/* Of the gradient of a node's output; of a parameter (record_backward.c). */
+answer record_gradient(record *r, const char *name, const tensor *t);
+answer record_parameter(record *r, const graph_value *v, const tensor *t);
 
 #endif

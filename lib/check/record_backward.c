@@ -183,7 +183,7 @@ back_node(gather *g, size_t place)
   if (w != NULL && n->n_out == 1 && w->constant == g->v->constant
       && (w->constant != NULL || (w->step == g->v->step && !record_makes(g->r, w))))
     back_copy(g, w);
-  else if (w == NULL || st == NULL || !reads_alone(g, n))
+  else if (w == NULL || st == NULL || !reads_alone(g, n) || (g->v->constant != NULL && st->kind != LINEAR))
     g->unknown = true;
   else
     back_step(g, st);
@@ -286,27 +286,18 @@ judge_gradient(record *r, const graph_value *v, const tensor *t)
 }
 
 answer
-record_gradient(record *r, const char *name)
+record_gradient(record *r, const char *name, const tensor *t)
 {
-  const tensor *t = record_find(r, "gradient", name);
   const graph_value *v = network_value(r->p->net, name);
-  if (t == NULL || v == NULL || !record_plain(r, v) || (v->constant != NULL && !v->constant->real))
+  if (v == NULL || !record_plain(r, v) || (v->constant != NULL && !v->constant->real))
     return NOT_COVERED;
   record_fits(r, v, t);
   return judge_gradient(r, v, t);
 }
 
 answer
-record_parameter(record *r, const graph_value *v)
+record_parameter(record *r, const graph_value *v, const tensor *t)
 {
-  const tensor *t = NULL;
-  for (size_t i = 0; i < r->n_gradients; i++)
-    if (strcmp(r->gradients[i].name, v->name) == 0) {
-      t = &r->gradients[i];
-      r->gradient_read[i] = true;
-    }
-  if (t == NULL)
-    return NOT_COVERED;
   record_fits(r, v, t);
   return judge_gradient(r, v, t);
 }

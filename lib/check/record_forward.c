@@ -113,11 +113,10 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
 }
 
 answer
-record_output(record *r, const char *name)
+record_output(record *r, const char *name, const tensor *t)
 {
-  const tensor *t = record_find(r, "output", name);
   const graph_value *v = network_value(r->p->net, name);
-  if (t == NULL || v == NULL || !record_plain(r, v))
+  if (v == NULL || !record_plain(r, v))
     return NOT_COVERED;
   record_fits(r, v, t);
   if (v->constant != NULL || !record_makes(r, v))
@@ -152,7 +151,7 @@ const tensor *
 record_winners(record *r, const step *st, const graph_value **in)
 {
   const graph_value *out = network_value(r->p->net, st->node->out[0]);
-  const tensor *t = record_find(r, "indices", out->name);
+  const tensor *t = strcmp(st->node->op, "MaxPool") == 0 ? record_find(r, "indices", out->name) : NULL;
   *in = network_value(r->p->net, st->node->in[0]);
   if (t == NULL || !record_plain(r, *in) || !record_plain(r, out))
     return NULL;
@@ -164,12 +163,11 @@ record_winners(record *r, const step *st, const graph_value **in)
 }
 
 answer
-record_indices(record *r, const char *name)
+record_indices(record *r, const char *name, const tensor *t)
 {
   const step *st = record_step(r, record_place(r, name));
   const graph_value *in;
-  const tensor *t = st != NULL && st->kind == WINDOW ? record_winners(r, st, &in) : NULL;
-  if (t == NULL || !record_reads(r, st))
+  if (st == NULL || st->kind != WINDOW || record_winners(r, st, &in) != t || !record_reads(r, st))
     return NOT_COVERED;
   for (size_t f = 0; f < st->n; f++)
     for (size_t b = 0; b < r->p->net->batch; b++)

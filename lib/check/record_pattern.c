@@ -34,17 +34,21 @@ part_at_kink(const record *r, size_t s, size_t f, size_t b)
                                                   : "other-side";
 }
 
+/* The recorded winners of a step with windows, where they were recorded; and the value that it pools. */
+typedef struct {
+  const tensor *indices;
+  const graph_value *in;
+} winners;
+
 /* Is what the record took as winner exactly one of the largest? */
 static const char *
-part_of_window(record *r, size_t s, size_t f, size_t b)
+part_of_window(const record *r, const winners *w, size_t s, size_t f, size_t b)
 {
   const point *p = r->p;
   const step *st = &p->net->steps[s];
   const source *x = &st->sources[st->source_row[f] * st->width];
   size_t e = f * p->net->batch + b, place = p->place[s][e];
-  const graph_value *in;
-  const tensor *t = record_winners(r, st, &in);
-  size_t taken = t != NULL ? record_named(r, st, in, t, f, b) : record_winner(r, st, f, b);
+  size_t taken = w->indices != NULL ? record_named(r, st, w->in, w->indices, f, b) : record_winner(r, st, f, b);
   require(taken != NONE, "an index of '%s' is of no entry of its window", st->node->out[0]);
   size_t largest = place >= TOUCHED ? p->touched[place - TOUCHED].at[0] : entry_of(p, x[place], e);
   size_t own = entry_of(p, x[taken], e);
@@ -67,9 +71,12 @@ size_t
 pattern_check(record *r, const step *st, size_t n)
 {
   size_t s = (size_t)(st - r->p->net->steps), found = 0;
+  winners w = {NULL, NULL};
+  if (st->kind == WINDOW)
+    w.indices = record_winners(r, st, &w.in);
   for (size_t f = 0; f < st->n; f++)
     for (size_t b = 0; b < r->p->net->batch; b++) {
-      const char *part = st->kind == WINDOW ? part_of_window(r, s, f, b) : part_at_kink(r, s, f, b);
+      const char *part = st->kind == WINDOW ? part_of_window(r, &w, s, f, b) : part_at_kink(r, s, f, b);
       if (part == NULL)
         continue;
       require(found < n, "entry %zu of sample %zu parts, too: %s", f, b, part);

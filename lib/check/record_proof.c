@@ -44,7 +44,7 @@ read_slopes(void)
 
 /* The answer that stands at the line's end: the one found, or a weaker one that is true as well. */
 static void
-read_answer(const char *part, const char *name, answer found)
+read_answer(const char *part, const char *name, const tensor *t, answer found)
 {
   const char *word = next_word();
   answer claimed = EXACT;
@@ -59,12 +59,14 @@ read_answer(const char *part, const char *name, answer found)
   counts[claimed]++;
   fprintf(account, "  %s ", part);
   state_name(name);
+  if (claimed != NOT_COVERED)
+    fprintf(account, ", %zu of %s", t->count, dtypes[t->type].name[1]);
   fprintf(account, ": %s\n", claimed == BOUNDED ? "within the bound" : claimed == EXACT ? "bit-exact" : "not covered");
 }
 
 /* A line PART NAME ANSWER for every output of every node but Constant, in the file's order. */
 static void
-read_part(const char *part, answer (*find)(record *r, const char *name), bool pools)
+read_part(const char *part, answer (*find)(record *r, const char *name, const tensor *t), bool pools)
 {
   for (size_t i = 0; i < m.n_nodes; i++)
     for (size_t j = 0; j < m.nodes[i].n_out; j++) {
@@ -74,9 +76,21 @@ read_part(const char *part, answer (*find)(record *r, const char *name), bool po
       next_line(part);
       char *name = next_name();
       require(strcmp(name, n->out[j]) == 0, "the line of '%s' is expected", n->out[j]);
-      read_answer(part, name, find(&r, name));
+      const tensor *t = record_find(&r, part, name);
+      read_answer(part, name, t, t != NULL ? find(&r, name, t) : NOT_COVERED);
       free(name);
     }
+}
+
+static const tensor *
+find_gradient(const char *name)
+{
+  for (size_t i = 0; i < r.n_gradients; i++)
+    if (strcmp(r.gradients[i].name, name) == 0) {
+      r.gradient_read[i] = true;
+      return &r.gradients[i];
+    }
+  return NULL;
 }
 
 static void
@@ -89,7 +103,8 @@ read_parameters(void)
     next_line("parameter");
     char *name = next_name();
     require(strcmp(name, v->name) == 0, "the line of '%s' is expected", v->name);
-    read_answer("parameter", name, record_parameter(&r, v));
+    const tensor *t = find_gradient(name);
+    read_answer("parameter", name, t, t != NULL ? record_parameter(&r, v, t) : NOT_COVERED);
     free(name);
   }
 }

@@ -6,8 +6,11 @@ it must fail for is the word list `expected` in index.txt: FILE STATUS REASON. W
 is kept by hand.
 """
 import hashlib
+import json
 import os
 import shutil
+import struct
+from fractions import Fraction
 from itertools import chain
 
 import numpy as np
@@ -2707,6 +2710,130 @@ def inputs():
             "claim regions\nsemantics real\nmodel %s\nat 0\nregions 1" % model("input-smooth.onnx"))
 
 
+def tensors_file(name, tensors):
+    """A safetensors file: {name: (dtype, shape, raw bytes)}."""
+    head, data = {}, b""
+    for key, (dtype, shape, raw) in tensors.items():
+        head[key] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(head, separators=(",", ":")).encode()
+    with open(path(name), "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def floats(values, dtype="F32"):
+    """Of tensors_file: numbers that the type has."""
+    values = np.asarray(values, np.float64)
+    raw = {"F16": lambda: values.astype("<f2").tobytes(), "F32": lambda: values.astype("<f4").tobytes(),
+           "F64": lambda: values.astype("<f8").tobytes(),
+           "BF16": lambda: (values.astype("<f4").view("<u4") >> 16).astype("<u2").tobytes()}[dtype]()
+    return dtype, list(values.shape), raw
+
+
+def record(name, status, reason, lines, model, data, trace, gradients, parameters, wrt="w", proxies=("Relu 0 0",), scale=1):
+    """A proof about a record: of the files under its own name, or that of another case."""
+    written(name, status, reason, "\n".join(
+        ["claim record", f"model {model} {sha(model)}", f"params {parameters} {sha(parameters)}", f"batch {data} {sha(data)}",
+         f"trace {trace} {sha(trace)}", f"gradients {gradients} {sha(gradients)}", "loss sum", f"scale {scale}", f"wrt {wrt}",
+         "profile pytorch-2.13", *(f"proxy {p}" for p in proxies), *lines.strip().split("\n")]))
+
+
+def records():
+    """relu(x w) summed: a dot product of which rounding is asked about, in every type."""
+    save("record.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Relu", ["a"], ["r"], "r"),
+                         helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]))
+    files = dict(model="record.onnx", data="record.npz", trace="record.trace", gradients="record.gradients", parameters="record.parameters")
+    batch("record.npz", [[1, 2], [3, -4]])
+    tensors_file("record.parameters", {"w": floats([[1], [1]])})
+    tensors_file("record.gradients", {"w": floats([[1], [2]])})
+    whole = {"output/a": floats([[3], [-1]]), "output/r": floats([[3], [0]]), "gradient/a": floats([[1], [0]]), "gradient/r": floats([[1], [1]])}
+    tensors_file("record.trace", whole)
+    right = """output a bit-exact
+    output r bit-exact
+    output out not-covered
+    gradient a bit-exact
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w bit-exact
+    pattern r 0"""
+    record("record", 0, "VERIFIED", right, **files)
+    for i, (status, reason, old, new) in enumerate([
+            (1, "the line of 'a' is expected", "output a bit-exact\n", ""), (1, "'gradient' is expected", "    gradient out not-covered\n", ""),
+            (1, "the line of 'r' is expected", "output r", "output a"), (1, "no rule covers it", "output out not-covered", "output out within"),
+            (1, "bit-exact, within or not-covered is expected", "output a bit-exact", "output a refuted"),
+            (1, "'parameter' is expected", "    parameter w bit-exact\n", ""), (1, "'pattern' is expected", "\n    pattern r 0", ""),
+            (1, "only 0 entries part", "pattern r 0", "pattern r 1"), (1, "'end' is expected", "pattern r 0", "pattern r 0\n    part 0 0 loser"),
+            (1, "is more than was expected", "output a bit-exact", "output a bit-exact 1")]):
+        record(f"record-{i}", status, reason, right.replace(old, new), **files)
+    record("record-scale", 1, "gradient r: an entry is farther", right, scale=2, **files)
+    record("record-proxy", 0, "VERIFIED", right, proxies=("Relu 0 1",), **files)  # no kink is recorded
+    record("record-no-proxy", 1, "'proxy' is expected", right, proxies=(), **files)
+    tensors_file("record-more.trace", whole | {"indices/r": floats([[0], [0]])})
+    record("record-more", 1, "is of no node", right, **(files | dict(trace="record-more.trace")))
+    tensors_file("record-kept.trace", whole | {"before/mean": floats([1]), "after/mean": floats([2])})
+    record("record-kept", 0, "VERIFIED", right, **(files | dict(trace="record-kept.trace")))
+    tensors_file("record-less.trace", {k: v for k, v in whole.items() if k != "gradient/r"})
+    record("record-less", 1, "gradient a: no rule covers it, or it was not recorded", right, **(files | dict(trace="record-less.trace")))
+    tensors_file("record-shape.trace", whole | {"output/a": floats([3, -1])})
+    record("record-shape", 1, "does not have the shape", right, **(files | dict(trace="record-shape.trace")))
+    records_in_types(files)
+    records_of_long_sums(files)
+
+
+ONLY = """output a %s
+    output r not-covered
+    output out not-covered
+    gradient a not-covered
+    gradient r not-covered
+    gradient out not-covered
+    parameter w not-covered
+    pattern r not-covered"""
+
+
+def records_in_types(files):
+    """1 + d of which the neighbours are recorded: rounded once, to even; within the bound, 6 roundings of two terms; and beyond it."""
+    for dtype, bits in [("F16", 11), ("BF16", 8), ("F32", 24), ("F64", 53)]:
+        unit = 2.0 ** (1 - bits)  # between neighbours above 1
+        x, kept = [1, unit / 2], np.float64 if dtype == "F64" else np.float32
+        name = f"record-{dtype.lower()}"
+        with open(path(name + ".npz"), "wb") as f:
+            np.savez(f, x=np.asarray([x], kept))
+        own = files | dict(data=name + ".npz", trace=name + ".trace")
+        reach = int(Fraction(6, 2 ** bits - 6) * (1 + Fraction(unit) / 2) / Fraction(unit) + Fraction(1, 2))  # units above 1
+        for k, (status, reason, value, answer) in enumerate([
+                (0, "VERIFIED", 1, "bit-exact"), (1, "rounded once", 1 + unit, "bit-exact"), (1, "rounded once", 1 - unit / 2, "bit-exact"),
+                (0, "VERIFIED", 1 + unit, "within"), (0, "VERIFIED", 1 + reach * unit, "within"),
+                (1, "farther", 1 + (reach + 1) * unit, "within"), (1, "farther", 1 - 8 * unit, "within"), (1, "farther", -1, "within")]):
+            tensors_file(f"{name}-{k}.trace", {"output/a": floats([[value]], dtype)})
+            record(f"{name}-{k}", status, reason, ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
+    # what is subnormal may be read as 0 (of float16 it may not), and what underflows be 0
+    for k, (dtype, x, value, status, reason, answer) in enumerate([
+            ("F32", [1, 2.0 ** -130], 1, 0, "VERIFIED", "bit-exact"), ("F32", [0, 2.0 ** -130], 0, 0, "VERIFIED", "within"),
+            ("F32", [0, 2.0 ** -130], 0, 1, "rounded once", "bit-exact"), ("F32", [0, 2.0 ** -130], 2.0 ** -130, 0, "VERIFIED", "bit-exact"),
+            ("F32", [0, 2.0 ** -130], 2.0 ** -120, 1, "farther", "within"), ("F16", [0, 2.0 ** -20], 0, 0, "VERIFIED", "within"),
+            ("F16", [0, 2.0 ** -18], 0, 1, "farther", "within"), ("F32", [2.0 ** 127, 0], 2.0 ** 127 * (1 - 2.0 ** -24), 1, "farther", "within"),
+            ("F32", [2.0 ** 126, 0], 2.0 ** 126 * (1 - 2.0 ** -24), 0, "VERIFIED", "within")]):
+        name = f"record-small-{k}"
+        batch(name + ".npz", [x])
+        tensors_file(name + ".trace", {"output/a": floats([[value]], dtype)})
+        record(name, status, reason, ONLY % answer, **(files | dict(data=name + ".npz", trace=name + ".trace")))
+
+
+def records_of_long_sums(files):
+    """Of 124 terms or more bfloat16 has no bound; what is rounded once has none to ask for."""
+    for n, status in [(123, 0), (124, 1)]:
+        name = f"record-long-{n}"
+        save(name + ".onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Relu", ["a"], ["r"], "r"),
+                              helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", n], [], dict(w=np.ones((n, 1))))
+        batch(name + ".npz", np.ones((1, n)))
+        tensors_file(name + ".parameters", {"w": floats(np.ones((n, 1)))})
+        tensors_file(name + ".gradients", {"w": floats(np.zeros((n, 1)))})
+        own = files | dict(model=name + ".onnx", data=name + ".npz", parameters=name + ".parameters", gradients=name + ".gradients")
+        for k, (value, answer, result) in enumerate([(n, "bit-exact", 0), (n + 1, "within", status)]):
+            tensors_file(f"{name}-{k}.trace", {"output/a": floats([[value]], "BF16")})
+            record(f"{name}-{k}", result, "farther" if result else "VERIFIED", ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -2716,7 +2843,7 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
                  bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs, single_runs]:
+                 negated, own_losses, clamped, inputs, single_runs, records]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

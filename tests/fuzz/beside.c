@@ -5,12 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/clarke-fuzz-XXXXXX", written[2][64];
+#define MOST 6 /* files */
+
+static char folder[] = "/tmp/clarke-fuzz-XXXXXX", written[MOST][64];
 
 static void
 remove_folder(void)
 {
-  for (size_t i = 0; i < 2 && *written[i] != '\0'; i++)
+  for (size_t i = 0; i < MOST && *written[i] != '\0'; i++)
     unlink(written[i]);
   rmdir(folder);
 }
@@ -36,9 +38,9 @@ folder_write(const char *name, const void *data, size_t size)
   FILE *f;
 
   snprintf(path, sizeof path, "%s/%s", own_folder(), name);
-  while (i < 2 && *written[i] != '\0' && strcmp(written[i], path) != 0)
+  while (i < MOST && *written[i] != '\0' && strcmp(written[i], path) != 0)
     i++;
-  REQUIRE(i < 2);
+  REQUIRE(i < MOST);
   strcpy(written[i], path);
   f = fopen(path, "wb");
   REQUIRE(f != NULL && fwrite(data, 1, size, f) == size && fclose(f) == 0);

@@ -10,7 +10,7 @@ size_t end_of_first(const uint8_t *data, size_t size);
 /* The target's own folder, made at the first call; gone at exit, with what `folder_write` put there. */
 const char *own_folder(void);
 
-/* A file of that name there, of up to two names. */
+/* A file of that name there, of up to six names. */
 void folder_write(const char *name, const void *data, size_t size);
 
 /* What the checker says of the proof, the input's second part (the first has n bytes), when its hashes are put right. A

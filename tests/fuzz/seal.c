@@ -25,7 +25,8 @@ put_hash(buffer *to, const void *data, size_t size)
 static void
 named_file(char *name, size_t room, const char *line, size_t size)
 {
-  static const char *const keywords[] = {"model ", "params ", "batch ", "program ", "arrangement ", "offsets ", "formula ", "box ", "network "};
+  static const char *const keywords[] = {"model ", "params ", "batch ", "program ", "arrangement ", "offsets ", "formula ", "box ", "network ",
+                                         "trace ", "gradients "};
 
   *name = '\0';
   for (size_t k = 0; k < sizeof keywords / sizeof keywords[0]; k++) {

@@ -302,6 +302,15 @@ def formula_proofs():
         b"model f.onnx 0\nevidence refutation\nlearn 3 0 1 2\nend 0\n"
 
 
+def record_proofs():
+    """Proofs about record.onnx, each with a trace behind it."""
+    folder = ROOT / "tests/check/data"
+    for name in ["record", "record-1", "record-kept", "record-less", "record-more", "record-shape"]:
+        text = (folder / (name + ".proof")).read_bytes()
+        trace = next(line.split(b" ")[1] for line in text.split(b"\n") if line.startswith(b"trace "))
+        yield name, text.replace(b"trace " + trace, b"trace T") + b"===\n" + (folder / trace.decode()).read_bytes()
+
+
 POINTS = ["t=1/3", "t=-0.1", "v=1,0x1p-3,0.1f", "longer_name= 1 , -2 ", "v=0.1d,1e-3,0.1h", "0x1.99999ap-4", "t=0.1bf"]
 
 def seeds():
@@ -326,6 +335,7 @@ def seeds():
                                   ("or", b"(declare-const X_0 Real)\n(assert (or (and (<= X_0 1)) (and (>= X_0 2))))\n")]),
             ("check-arrangement", "text", arrangements()),
             ("check-regions", "text", region_proofs()),
+            ("check-record", "bin", record_proofs()),
             ("point", "text", [("point-%d" % i, p.encode()) for i, p in enumerate(POINTS)])]:
         for name, data in made:
             yield corpus, "%s.%s" % (name, extension), data
@@ -391,6 +401,9 @@ def dictionaries():
     yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ",
                                        "regions ", "gradients ", "gradient ", "claim segment", "from ", "to ", "pieces ", "integral ", "piece ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
                                        "leaf ", "===\n"]
+    yield "check-record", JSON + ["claim record", "trace T ", "gradients ", "scale ", "output ", "indices ", "gradient ", "parameter ", "pattern ",
+                                  "part ", " bit-exact\n", " within\n", " not-covered\n", "recorded-at-kink", "exactly-at-kink", "other-side",
+                                  "loser", "===\n", "output/", "gradient/", "before/"]
     yield "case", HEADERS + LANGUAGE + RULES
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE

@@ -4,7 +4,8 @@
     recorded_architectures.py CLARKE CLARKE-CHECK [NAME...]
 
 Prints a row for each: is it recorded, with the batch axis or as a single run; the verdict; is the gradient AD's but for
-rounding, and its largest error in parts of the bound; is the proof verified. Of a step that is refused, why. The exit status
+rounding, and its largest error in parts of the bound; is the proof verified; of how many lines of certify's proof something is
+proved. Of a step that is refused, why. The exit status
 is 1 if a gradient is refuted, a proof fails, or a step is refused that is not among those known to be.
 """
 import os
@@ -189,6 +190,18 @@ def networks():
 KNOWN = set()
 
 
+def prove_nodes(run):
+    """Of `clarke certify`'s proof: how many tensors it covers, of how many; or what clarke-check says against it."""
+    path = os.path.join(run, "nodes.proof")
+    done = subprocess.run([CLARKE, "certify", run, "--proof", path], capture_output=True, text=True, timeout=600)
+    if not os.path.exists(path):
+        return "refuted" if done.returncode == 1 else "no: " + done.stderr
+    said = subprocess.run([CHECK, path], capture_output=True, text=True, timeout=600)
+    rest = said.stdout.count(": not covered\n")
+    covered = said.stdout.count(": bit-exact\n") + said.stdout.count(": within the bound\n")
+    return f"{covered} of {covered + rest}" if said.stdout.startswith("VERIFIED") else "no: " + said.stdout[-300:] + said.stderr
+
+
 def ask(folder, name, make, inputs, loss):
     """(a row of text, is all well)"""
     torch.manual_seed(0)
@@ -198,11 +211,11 @@ def ask(folder, name, make, inputs, loss):
         with clarke.record(run, model) as step:
             loss(model(*given), labels).backward()
     except clarke.Refused as why:
-        return f"| {name} | refused | | | | | {why} |", name in KNOWN
+        return f"| {name} | refused | | | | | | {why} |", name in KNOWN
     try:
         answer = clarke.audit(run)
     except clarke.Failed as why:
-        return f"| {name} | not audited | | | | | {why} |", False
+        return f"| {name} | not audited | | | | | | {why} |", False
     path = os.path.join(run, "proof")
     with open(path, "wb") as f:
         f.write(answer.proof or b"")
@@ -211,13 +224,14 @@ def ask(folder, name, make, inputs, loss):
     explained = {True: "yes", False: "no", None: "not known"}[answer.gradient["explained"]]
     shape = "single run" if step.whole else "batch axis"
     touched = sum(answer.touched.values())
-    return (f"| {name} | {shape} | {answer.verdict} | {touched} | {explained} | {answer.gradient['worst']:.2g} | {verified} |",
-            explained != "no" and verified != "no")
+    nodes = prove_nodes(run)
+    return (f"| {name} | {shape} | {answer.verdict} | {touched} | {explained} | {answer.gradient['worst']:.2g} | {verified} | {nodes} |",
+            explained != "no" and verified != "no" and not nodes.startswith("no"))
 
 
 def main():
     wanted, well, counts = sys.argv[3:], True, [0, 0, 0]
-    print("| network | recorded | verdict | touched | gradient explained | error / bound | verified |\n|---|---|---|---|---|---|---|")
+    print("| network | recorded | verdict | touched | gradient explained | error / bound | verified | nodes proved |\n|---|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name, make, inputs, loss in networks():
             if wanted and name not in wanted:

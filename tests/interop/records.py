@@ -30,7 +30,7 @@ from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
 
-failures, ratios, certified = 0, {}, {}
+failures, ratios, certified, proved = 0, {}, {}, []
 
 
 def expect(condition, what):
@@ -48,12 +48,19 @@ def certify(run, *options):
 
 def check_nodes(run, name, description, explained, light):
     """What the whole gradient's bound explains, the nodes' explain; Winograd's convolutions are named. The largest ratio of each node."""
-    answer = certify(run, "--nodes")
+    proof = os.path.join(run, "nodes.proof")
+    answer = certify(run, "--proof", proof)
     if light:
         return expect(answer["answer"] == "cannot say", f"{name}: certify: {answer['answer']}")
     allowed = {True: ("bit-exact", "within the bound"), None: ("bit-exact", "within the bound", "cannot say"),
                False: ("not certified", "refuted")}[explained]
     expect(answer["answer"] in allowed, f"{name}: certify: {answer['answer']} {[n for n in answer['nodes'] if n['why'] or n['first']]}")
+    if os.path.exists(proof):
+        done = subprocess.run([CHECK, proof], capture_output=True, text=True)
+        expect(done.stdout.startswith("VERIFIED"), f"{name}: certify's proof: {done.stdout[-300:]}{done.stderr}")
+        proved.append(done.stdout.count(": bit-exact\n") + done.stdout.count(": within the bound\n"))
+    else:
+        expect(answer["answer"] == "refuted" or len(description["dtypes"]) > 1, f"{name}: certify writes no proof")
     for n in answer["nodes"]:
         if explained is False and n["answer"] in ("not certified", "refuted"):
             expect("convolution" in n["name"] or n["operator"] in ("Relu", "MaxPool", "BatchNormalization", "Add") or n["part"] == "parameter",
@@ -511,6 +518,7 @@ def main():
     for kind, all_ in certified.items():
         all_.sort()
         print(f"{kind}: {len(all_)} tensors, node by node: error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")
+    print(f"{len(proved)} proofs about nodes verified, of {sum(proved)} tensors")
     print(f"{failures} failed")
     return failures > 0
 
