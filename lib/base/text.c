@@ -1,6 +1,7 @@
 /* Text from a file (text.h). */
 #include "base/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,27 @@ clarke_text_copy(char **copy, const void *bytes, size_t size, const char *what, 
     memcpy(*copy, bytes, size);
   (*copy)[size] = '\0';
   return CLARKE_OK;
+}
+
+char *
+clarke_text_vprint(const char *format, va_list args)
+{
+  char text[1024];
+
+  vsnprintf(text, sizeof text, format, args);
+  return strdup(text);
+}
+
+char *
+clarke_text_print(const char *format, ...)
+{
+  va_list args;
+  char *text;
+
+  va_start(args, format);
+  text = clarke_text_vprint(format, args);
+  va_end(args);
+  return text;
 }
 
 const char *

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -13,6 +14,10 @@ bool clarke_text_valid(const void *bytes, size_t size);
 /* *copy = the NUL-terminated text (malloc), or an error that says `what` is no text. */
 clarke_status clarke_text_copy(char **copy, const void *bytes, size_t size, const char *what,
                                clarke_error *err);
+
+/* A text (malloc) by a format, of which 1023 bytes are kept; NULL when out of memory. */
+char *clarke_text_print(const char *format, ...) __attribute__((format(printf, 1, 2)));
+char *clarke_text_vprint(const char *format, va_list args);
 
 /* Does the text end so? */
 bool clarke_ends_with(const char *text, const char *ending);

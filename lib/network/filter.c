@@ -90,40 +90,6 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
   return CLARKE_OK;
 }
 
-static void
-find_last_uses(size_t *last, const clarke_graph *g)
-{
-  for (size_t v = 0; v < g->n_values; v++)
-    last[v] = CLARKE_NONE;
-  for (size_t i = 0; i < g->n_steps; i++)
-    for (size_t k = 0; k < g->steps[i].n_in; k++)
-      last[g->steps[i].in[k].value] = i;
-}
-
-/* A GATHER whose output one product alone reads, in a fine pass, is left to that: it gathers its columns piece
- * by piece, and reads them while they are near. */
-static void
-find_deferred(clarke_filter *f, size_t *last)
-{
-  const clarke_graph *g = f->g;
-
-  for (size_t i = 0; i < g->n_steps && f->fine; i++) {
-    const clarke_step *s = &g->steps[i];
-    size_t reader = last[s->out], readers = 0, source = s->in[0].value;
-
-    if (s->kind != CLARKE_GATHER || reader == CLARKE_NONE || g->steps[reader].kind != CLARKE_DENSE)
-      continue;
-    for (size_t k = i + 1; k <= reader; k++)
-      for (size_t o = 0; o < g->steps[k].n_in; o++)
-        readers += g->steps[k].in[o].value == s->out;
-    if (readers != 1)
-      continue;
-    f->deferred[s->out] = s;
-    if (last[source] < reader)
-      last[source] = reader;
-  }
-}
-
 clarke_status
 clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
                   size_t *transcendental, const clarke_graph *g, const clarke_tensor *x, bool fine,
@@ -157,8 +123,9 @@ clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t 
     return clarke_no_memory(err);
   }
   clarke_graph_needed(g, false, needed);
-  find_last_uses(last, g);
-  find_deferred(&f, last);
+  clarke_graph_last_uses(last, g, NULL);
+  if (fine) /* it gathers columns piece by piece, and reads them while they are near */
+    clarke_graph_defer_gathers(f.deferred, last, g);
   last[g->input] = CLARKE_NONE; /* x stays: windows' entries are compared by it */
   status = load_input(&f, x);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {

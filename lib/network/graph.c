@@ -303,3 +303,34 @@ clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed)
       needed[s->in[k].value] = true;
   }
 }
+
+void
+clarke_graph_last_uses(size_t *last, const clarke_graph *g, const bool *needed)
+{
+  for (size_t v = 0; v < g->n_values; v++)
+    last[v] = CLARKE_NONE;
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 0; k < g->steps[i].n_in && (needed == NULL || needed[g->steps[i].out]); k++)
+      last[g->steps[i].in[k].value] = i;
+}
+
+void
+clarke_graph_defer_gathers(const clarke_step **deferred, size_t *last, const clarke_graph *g)
+{
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const size_t reader = last[s->out], source = s->in[0].value;
+    size_t readers = 0;
+
+    if (s->kind != CLARKE_GATHER || reader == CLARKE_NONE || g->steps[reader].kind != CLARKE_DENSE)
+      continue;
+    for (size_t k = i + 1; k <= reader; k++)
+      for (size_t o = 0; o < g->steps[k].n_in; o++)
+        readers += g->steps[k].in[o].value == s->out;
+    if (readers != 1)
+      continue;
+    deferred[s->out] = s;
+    if (last[source] < reader)
+      last[source] = reader;
+  }
+}

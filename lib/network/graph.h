@@ -41,4 +41,11 @@ bool clarke_graph_couples(const clarke_graph *g);
  * n_values of them; with loss also those the output depends on. */
 void clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed);
 
+/* last[v], n_values of them: the last step that reads v, of those whose output is needed (NULL: of all); CLARKE_NONE: no step. */
+void clarke_graph_last_uses(size_t *last, const clarke_graph *g, const bool *needed);
+
+/* A GATHER whose output one DENSE step alone reads is left to that: deferred[v], of its output, which was NULL, becomes it, and
+ * what it reads is read until that step. */
+void clarke_graph_defer_gathers(const clarke_step **deferred, size_t *last, const clarke_graph *g);
+
 #endif

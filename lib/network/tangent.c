@@ -332,18 +332,6 @@ shorten(clarke_matrix *m, size_t bits, clarke_error *err)
   return clarke_matrix_round(m, bits, err);
 }
 
-/* last[v]: the last step that reads v. */
-static size_t *
-last_readers(const clarke_graph *g)
-{
-  size_t *last = calloc(g->n_values + 1, sizeof *last);
-
-  for (size_t i = 0; last != NULL && i < g->n_steps; i++)
-    for (size_t k = 0; k < g->steps[i].n_in; k++)
-      last[g->steps[i].in[k].value] = i;
-  return last;
-}
-
 clarke_status
 clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep, const clarke_forward *f,
                        const clarke_slopes *s, const clarke_matrix *d, size_t bits,
@@ -351,10 +339,11 @@ clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep, const clarke_fo
 {
   const clarke_graph *g = f->g;
   pass p = {f, s, tangent, d, err};
-  size_t *last = last_readers(g);
-  clarke_status status = last != NULL ? CLARKE_OK
-                                      : clarke_no_memory(err);
+  size_t *last = malloc((g->n_values + 1) * sizeof *last);
+  clarke_status status = last != NULL ? CLARKE_OK : clarke_no_memory(err);
 
+  if (last != NULL)
+    clarke_graph_last_uses(last, g, NULL);
   for (size_t v = 0; v < g->n_values; v++)
     drop(&tangent[v]);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {

@@ -288,6 +288,20 @@ clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size
   return s;
 }
 
+clarke_step *
+clarke_lower_step_like(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size_t value, clarke_error *err)
+{
+  const size_t rank = low->graph->values[value].rank;
+  size_t dims[CLARKE_MAX_RANK];
+  clarke_step *s;
+
+  memcpy(dims, low->graph->values[value].dims, sizeof dims); /* the values move when one is added */
+  s = clarke_lower_step(low, kind, n_in, rank, dims, err);
+  if (s != NULL)
+    s->in[0].value = value;
+  return s;
+}
+
 clarke_status
 clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims, size_t *value,
                   clarke_error *err)
@@ -357,17 +371,13 @@ clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err)
 clarke_status
 clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err)
 {
-  const size_t rank = low->graph->values[value].rank;
-  size_t dims[CLARKE_MAX_RANK];
   clarke_step *s;
 
   if (!negated)
     return clarke_lower_done(low, value, err);
-  memcpy(dims, low->graph->values[value].dims, sizeof dims);
-  s = clarke_lower_step(low, CLARKE_SUM, 1, rank, dims, err);
+  s = clarke_lower_step_like(low, CLARKE_SUM, 1, value, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  s->in[0].value = value;
   s->in[0].coef = -1;
   low->graph->values[s->out].batch = low->graph->values[value].batch;
   return clarke_lower_done(low, s->out, err);

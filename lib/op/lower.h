@@ -37,6 +37,8 @@ double clarke_lower_float(const clarke_lowering *low, const char *name, double a
  * returned pointer is valid until the next call. NULL when out of memory. */
 clarke_step *clarke_lower_step(clarke_lowering *low, clarke_step_kind kind, size_t n_in,
                                size_t rank, const size_t *dims, clarke_error *err);
+/* One whose output has a value's shape; the value is operand 0. */
+clarke_step *clarke_lower_step_like(clarke_lowering *low, clarke_step_kind kind, size_t n_in, size_t value, clarke_error *err);
 /* Gives operand i of the step a map of n entries for the caller to fill; NULL when it would be too
  * large. */
 size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t n,

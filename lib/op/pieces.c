@@ -2,20 +2,14 @@
 #include "op/pieces.h"
 #include "op/lower.h"
 
-#include <string.h>
-
 clarke_step *
 clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
 {
-  const clarke_value *x;
   clarke_step *s;
 
   if (clarke_lower_activation(low, 0, err) != CLARKE_OK)
     return NULL;
-  x = clarke_lower_value(low, 0);
-  size_t rank = x->rank, dims[CLARKE_MAX_RANK];
-  memcpy(dims, x->dims, sizeof dims);
-  s = clarke_lower_step(low, CLARKE_PIECEWISE, 1, rank, dims, err);
+  s = clarke_lower_step_like(low, CLARKE_PIECEWISE, 1, low->in[0], err);
   if (s != NULL)
     s->pieces.n_kinks = n_kinks;
   return s;

@@ -11,15 +11,10 @@
 clarke_step *
 clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err)
 {
-  const size_t rank = low->graph->values[a].rank;
-  size_t dims[CLARKE_MAX_RANK];
-  clarke_step *s;
+  clarke_step *s = clarke_lower_step_like(low, CLARKE_PRODUCT, 2, a, err);
 
-  memcpy(dims, low->graph->values[a].dims, sizeof dims);
-  s = clarke_lower_step(low, CLARKE_PRODUCT, 2, rank, dims, err);
   if (s == NULL)
     return NULL;
-  s->in[0].value = a;
   s->in[1].value = c;
   s->contraction = (clarke_contraction){low->graph->values[s->out].count, 1, 1, 1};
   return s;

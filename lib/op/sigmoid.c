@@ -8,16 +8,10 @@
 clarke_step *
 clarke_lower_function(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err)
 {
-  const size_t rank = low->graph->values[value].rank;
-  size_t dims[CLARKE_MAX_RANK];
-  clarke_step *s;
+  clarke_step *s = clarke_lower_step_like(low, CLARKE_ANALYTIC, 1, value, err);
 
-  memcpy(dims, low->graph->values[value].dims, sizeof dims);
-  s = clarke_lower_step(low, CLARKE_ANALYTIC, 1, rank, dims, err);
-  if (s == NULL)
-    return NULL;
-  s->in[0].value = value;
-  s->function = function;
+  if (s != NULL)
+    s->function = function;
   return s;
 }
 

@@ -2,25 +2,12 @@
  * them and the one AD uses. */
 #include "session/derive.h"
 
+#include "base/text.h"
+
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static char *text_of(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *
-text_of(const char *format, ...)
-{
-  char text[512];
-  va_list args;
-
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return strdup(text);
-}
 
 void
 clarke_touched_text_clear(clarke_touched_text *t)
@@ -141,12 +128,12 @@ name_node(const places *where, size_t i)
     const clarke_step *step = where->step[first];
 
     if (step != NULL)
-      return text_of("%s '%.200s'%s", step->op->name, step->name, part);
-    return text_of("%s, instruction %zu%s", at->op != NULL ? at->op->name : kind_name(at), i, part);
+      return clarke_text_print("%s '%.200s'%s", step->op->name, step->name, part);
+    return clarke_text_print("%s, instruction %zu%s", at->op != NULL ? at->op->name : kind_name(at), i, part);
   }
   if (at->line > 0)
     snprintf(place, sizeof place, " at line %zu, column %zu", at->line, at->column);
-  return text_of("%s%s%s", word_at(word, sizeof word, &s->prog, at) ? word : kind_name(at), place,
+  return clarke_text_print("%s%s%s", word_at(word, sizeof word, &s->prog, at) ? word : kind_name(at), place,
                  part);
 }
 
@@ -181,7 +168,7 @@ static void
 describe_tie(clarke_touched_text *t, const clarke_touched *k, const clarke_number *partial)
 {
   for (size_t j = 0; j < k->n_tied; j++) {
-    t->slope[j] = text_of("%zu", k->tied[j]);
+    t->slope[j] = clarke_text_print("%zu", k->tied[j]);
     t->proxy[j] = clarke_number_text(&partial[k->tied[j]]);
   }
   t->several = true;

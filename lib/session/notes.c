@@ -1,6 +1,8 @@
 /* What a file alone cannot tell of the program that it came from, where it could matter. */
 #include "session/notes.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,16 +15,14 @@ static clarke_status
 note(clarke_audit_session *s, clarke_error *err, const char *format, ...)
 {
   char **grown = realloc(s->notes, (s->n_notes + 1) * sizeof *grown);
-  char text[1024];
   va_list args;
 
   if (grown == NULL)
     return clarke_no_memory(err);
   s->notes = grown;
   va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
+  grown[s->n_notes] = clarke_text_vprint(format, args);
   va_end(args);
-  grown[s->n_notes] = strdup(text);
   if (grown[s->n_notes] == NULL)
     return clarke_no_memory(err);
   s->n_notes++;

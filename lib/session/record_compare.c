@@ -1,5 +1,6 @@
 /* The recorded gradient beside AD's exact one, entry by entry, with the bound on rounding (docs/rounding-bound.md). */
 #include "session/record.h"
+#include "base/text.h"
 #include "trace/certificate.h"
 
 #include <math.h>
@@ -25,15 +26,13 @@ say(clarke_record *r, clarke_truth explained, clarke_error *err, const char *for
 static clarke_status
 say(clarke_record *r, clarke_truth explained, clarke_error *err, const char *format, ...)
 {
-  char text[1024];
   va_list args;
 
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
   free(r->why);
   r->explained = explained;
-  r->why = strdup(text);
+  va_start(args, format);
+  r->why = clarke_text_vprint(format, args);
+  va_end(args);
   return r->why != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 

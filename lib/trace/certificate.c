@@ -1,5 +1,6 @@
 #include "trace/certificate.h"
 
+#include "base/text.h"
 #include "trace/rounding.h"
 
 #include <math.h>
@@ -50,15 +51,13 @@ clarke_certificate_clear(clarke_certificate *c)
 clarke_status
 clarke_certificate_say(clarke_certificate *c, clarke_certainty certainty, clarke_error *err, const char *format, ...)
 {
-  char text[1024];
   va_list args;
 
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
   free(c->why);
   c->certainty = certainty;
-  c->why = strdup(text);
+  va_start(args, format);
+  c->why = clarke_text_vprint(format, args);
+  va_end(args);
   return c->why != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 

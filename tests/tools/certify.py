@@ -16,23 +16,15 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
+from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
 TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "small", "small-plain", "tied", "two-zeros"]
 draw = random.Random(13)
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 def certify(run, *options):
-    done = subprocess.run([CLARKE, "certify", run, *options], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
+    return said(CLARKE, "certify", run, *options)
 
 
 def report(run, *options):
@@ -208,5 +200,4 @@ with tempfile.TemporaryDirectory() as scratch:
     changed_winners(scratch)
     bad_input(scratch)
     coarse(scratch)
-print(f"{failures} failed")
-sys.exit(failures > 0)
+finish()

@@ -6,24 +6,17 @@
 import json
 import os
 import struct
-import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from expect import expect, finish, said  # noqa: E402
+
 CLARKE, CASES, DATA = sys.argv[1:4]
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 def audit(*arguments):
-    done = subprocess.run([CLARKE, "audit", *arguments], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
+    return said(CLARKE, "audit", *arguments)
 
 
 def noted(says, model, batch, *options):
@@ -78,5 +71,4 @@ noted("read 2 times: tied weights", os.path.join(DATA, "negated-mul.onnx"), os.p
 noted("the network ends in a Softmax", os.path.join(DATA, "softmax-last.onnx"), os.path.join(DATA, "step-labels.npz"), "--loss", "ce")
 with tempfile.TemporaryDirectory() as scratch:
     checkpoints(scratch)
-print(f"{failures} failed")
-sys.exit(failures > 0)
+finish()

@@ -14,6 +14,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import records  # noqa: E402
+from expect import expect, finish, said  # noqa: E402
 
 CLARKE, CHECK, RUNS = sys.argv[1:4]
 VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "bounds": (0, "in-clarke"),
@@ -22,19 +23,10 @@ VERDICTS = {"lemma2": (1, "not-in-clarke"), "two-zeros": (0, "in-bouligand"), "b
             "own-side": (0, "in-bouligand"), "own-side-float64": (0, "in-bouligand"), "small-plain": (0, "in-bouligand")}
 EXPLAINED = "The recorded gradient is AD's exact gradient within a bound on rounding: "
 REFUTED = "NOT the step that was recorded: "
-failures = 0
-
-
-def expect(condition, what):
-    global failures
-    if not condition:
-        failures += 1
-        print(f"FAILED: {what}")
 
 
 def audit(run, *options):
-    done = subprocess.run([CLARKE, "audit", run, *options], capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
+    return said(CLARKE, "audit", run, *options)
 
 
 def as_recorded(folder):
@@ -150,5 +142,4 @@ with tempfile.TemporaryDirectory() as scratch:
     files(scratch)
     options()
     coarse(scratch)
-print(f"{failures} failed")
-sys.exit(failures > 0)
+finish()

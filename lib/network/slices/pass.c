@@ -73,35 +73,6 @@ run_step(clarke_slicing *f, const clarke_step *s)
   }
 }
 
-/* last[v]: the last needed step that reads it. A GATHER that one product alone reads is left to that. */
-static void
-find_last_uses(clarke_slicing *f)
-{
-  const clarke_graph *g = f->g;
-
-  for (size_t v = 0; v < g->n_values; v++)
-    f->last[v] = CLARKE_NONE;
-  for (size_t i = 0; i < g->n_steps; i++)
-    for (size_t k = 0; k < g->steps[i].n_in && f->plan->needed[g->steps[i].out]; k++)
-      f->last[g->steps[i].in[k].value] = i;
-  for (size_t i = 0; i < g->n_steps; i++) {
-    const clarke_step *s = &g->steps[i];
-    const size_t reader = f->last[s->out], source = s->in[0].value;
-    size_t readers = 0;
-
-    if (s->kind != CLARKE_GATHER || reader == CLARKE_NONE || g->steps[reader].kind != CLARKE_DENSE)
-      continue;
-    for (size_t k = i + 1; k <= reader; k++)
-      for (size_t o = 0; o < g->steps[k].n_in; o++)
-        readers += g->steps[k].in[o].value == s->out;
-    if (readers != 1)
-      continue;
-    f->deferred[s->out] = s;
-    if (f->last[source] < reader)
-      f->last[source] = reader;
-  }
-}
-
 /* Where `lost` is set the rest stays open: no status says more. */
 static clarke_status
 run_steps(clarke_slicing *f)
@@ -146,7 +117,8 @@ clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const c
   if (f.value == NULL || f.deferred == NULL || f.last == NULL || f.sum == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
-    find_last_uses(&f);
+    clarke_graph_last_uses(f.last, g, p->needed);
+    clarke_graph_defer_gathers(f.deferred, f.last, g);
     status = load_input(&f, x);
     status = status == CLARKE_EINPUT && f.lost ? CLARKE_OK : status;
   }
