@@ -99,6 +99,16 @@ add_form(size_t i, int sign)
 
 /* ---- Matrices */
 
+/* One more than layers of relu. */
+static size_t
+n_matrices(const three *t)
+{
+  size_t matrices = 4;
+  for (size_t n = t->n; n > 1; n /= 2)
+    matrices++;
+  return matrices;
+}
+
 /* Of two forms f, g the rows f - g, g, -g. */
 static void
 add_maxima_row(size_t r)
@@ -109,39 +119,93 @@ add_maxima_row(size_t r)
   add_form(g, r % 3 == 1 ? 1 : -1);
 }
 
-/* The matrix has those rows, of maxima or of the forms. */
 static void
-compare_matrix(const tensor *t, bool maxima, size_t rows, size_t columns)
+set_row(bool maxima, size_t r)
 {
-  require(t->type == FLOAT && t->rank == 2 && t->dims[0] == rows && t->dims[1] == columns,
-          "initializer '%s' is not float32 of shape (%zu, %zu)", t->name, rows, columns);
-  row = allocate(columns, sizeof *row);
-  for (size_t r = 0; r < rows; r++) {
-    maxima ? add_maxima_row(r) : add_form(r, 1);
-    for (size_t c = 0; c < columns; c++) {
-      require(mpq_cmp_si(&t->value[r * columns + c], row[c], 1) == 0, "entry (%zu, %zu) of '%s' is not %d", r, c,
-              t->name, row[c]);
-      row[c] = 0;
-    }
-  }
-  free(row);
+  maxima ? add_maxima_row(r) : add_form(r, 1);
 }
 
+/* The matrix is number k, with those rows, of maxima or of the forms. */
+typedef void visitor(size_t k, bool maxima, size_t rows, size_t columns);
+
+/* Calls it for each matrix in turn, with a row of zeros, which it leaves so. */
 static void
-compare_matrices(const model *m)
+each_matrix(const three *t, visitor *visit)
 {
-  size_t columns = formula->n_variables, n = formula->n, k = 0;
+  size_t matrices = n_matrices(t), columns = t->n_variables, n = t->n;
+  formula = t;
   forms = LITERALS;
   turned = 1;
-  for (n_forms = 4 * n; k < m->n_tensors; k++) {
+  n_forms = 4 * n;
+  for (size_t k = 0; k < matrices; k++) {
     bool maxima = k != 2 && n_forms > 1;
     size_t rows = maxima ? 3 * (n_forms / 2) : n_forms;
-    compare_matrix(m->tensors[k], maxima, rows, columns);
+    row = allocate(columns, sizeof *row);
+    visit(k, maxima, rows, columns);
+    free(row);
     forms = maxima ? MAXIMA : ENTRIES;
     n_forms = maxima ? n_forms / 2 : n_forms;
     columns = rows;
-    turned = (k == 2) != (k + 2 == m->n_tensors) ? -1 : 1;
+    turned = (k == 2) != (k + 2 == matrices) ? -1 : 1;
   }
+}
+
+/* ---- The model's matrices */
+
+static const model *compared;
+
+static void
+compare_matrix(size_t k, bool maxima, size_t rows, size_t columns)
+{
+  const tensor *t = compared->tensors[k];
+  RATIONAL(entry);
+  require(t->type == FLOAT && t->rank == 2 && t->dims[0] == rows && t->dims[1] == columns,
+          "initializer '%s' is not float32 of shape (%zu, %zu)", t->name, rows, columns);
+  for (size_t r = 0; r < rows; r++) {
+    set_row(maxima, r);
+    for (size_t c = 0; c < columns; c++) {
+      tensor_entry(&entry, t, r * columns + c);
+      require(mpq_cmp_si(&entry, row[c], 1) == 0, "entry (%zu, %zu) of '%s' is not %d", r, c, t->name, row[c]);
+      row[c] = 0;
+    }
+  }
+}
+
+/* ---- Its value at a point */
+
+static rational *values; /* before the matrix at hand */
+static size_t n_values;
+
+/* The values become those of the matrix's rows, with relu; of the last matrix without. */
+static void
+apply_matrix(size_t k, bool maxima, size_t rows, size_t columns)
+{
+  rational *new = rationals(rows);
+  for (size_t r = 0; r < rows; r++) {
+    set_row(maxima, r);
+    for (size_t c = 0; c < columns; c++) {
+      if (row[c] != 0)
+        (row[c] > 0 ? mpq_add : mpq_sub)(&new[r], &new[r], &values[c]);
+      row[c] = 0;
+    }
+    if (k + 1 < n_matrices(formula) && mpq_sgn(&new[r]) < 0)
+      mpq_set(&new[r], &zero);
+  }
+  rationals_free(values, n_values);
+  values = new;
+  n_values = rows;
+}
+
+void
+construction_value(rational *f, const three *t, const rational *x)
+{
+  n_values = t->n_variables;
+  values = rationals(n_values);
+  for (size_t v = 0; v < n_values; v++)
+    mpq_set(&values[v], &x[v]);
+  each_matrix(t, apply_matrix);
+  mpq_set(f, values);
+  rationals_free(values, n_values);
 }
 
 /* ---- Nodes */
@@ -181,10 +245,7 @@ compare_port(const port *p, size_t width)
 size_t
 construction_compare(const three *t, const model *m)
 {
-  size_t matrices = 4;
-  for (size_t n = t->n; n > 1; n /= 2)
-    matrices++;
-  formula = t;
+  size_t matrices = n_matrices(t);
   require(m->n_inputs == 1 && m->n_outputs == 1, "the model has not one input and one output");
   require(m->n_tensors == matrices && m->n_nodes == 2 * matrices - 1,
           "the model has not %zu matrices with relu between", matrices);
@@ -192,6 +253,7 @@ construction_compare(const three *t, const model *m)
   compare_port(&m->inputs[0], t->n_variables);
   compare_port(&m->outputs[0], 1);
   compare_nodes(m);
-  compare_matrices(m);
+  compared = m;
+  each_matrix(t, compare_matrix);
   return matrices - 1;
 }

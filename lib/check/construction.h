@@ -12,7 +12,9 @@ typedef struct {
 } three;
 
 void three_make(three *t, const cnf *f);
-/* The model is the network of those clauses, or the process ends. Returns its layers of relu. */
+/* The model, whose initializers are packed, is the network of those clauses, or the process ends. Returns its layers of relu. */
 size_t construction_compare(const three *t, const model *m);
+/* The network's output at x, an entry for each variable. */
+void construction_value(rational *f, const three *t, const rational *x);
 
 #endif

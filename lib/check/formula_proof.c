@@ -1,10 +1,7 @@
 /* Proofs about networks of formulas (docs/proof-format.md, section 4): the statement, and its two kinds of evidence. */
 #include "formula_proof.h"
-#include "allocate.h"
-#include "evaluate.h"
+#include "construction.h"
 #include "lines.h"
-#include "near.h"
-#include "network.h"
 #include "refutation.h"
 
 #include <string.h>
@@ -17,42 +14,29 @@ formula_verdict_known(const char *verdict)
   return strcmp(verdict, smooth) == 0 || strcmp(verdict, kinked) == 0;
 }
 
-/* d and -d, a batch of two. */
-static tensor
-opposite_directions(size_t n)
-{
-  tensor x = {.name = copy_text("x", 1), .type = FLOAT, .rank = 2, .dims = {2, n}, .count = 2 * n, .real = true};
-  x.value = rationals(2 * n);
-  next_line("d");
-  for (size_t i = 0; i < n; i++) {
-    next_rational(&x.value[i]);
-    mpq_neg(&x.value[n + i], &x.value[i]);
-  }
-  return x;
-}
-
-/* F(d) + F(-d) is not 0. */
+/* F(d) + F(-d) is not 0. The model is the network that was built, so F is computed by that. */
 static void
-check_opposite(const model *m, size_t n)
+check_opposite(const three *t)
 {
-  static network net;
-  static point p = {.net = &net};
+  size_t n = t->n_variables;
+  rational *d = rationals(n);
+  RATIONAL(there);
+  RATIONAL(back);
   RATIONAL(sum);
-  tensor x = opposite_directions(n);
-  const arrays given = {&x, 1, &x, NULL};
-  network_build(&net, m, &given);
-  p.x = &x;
-  require(net.batch == 2 && net.n_outputs == 1, "the model has not one output of two samples");
-  point_evaluate(&p);
-  const interval *there = value_at(&p, net.output, net.map[0] * 2),
-                 *back = value_at(&p, net.output, net.map[0] * 2 + 1);
-  require(interval_exact(there) && interval_exact(back), "a value is not exact");
-  mpq_add(&sum, &there->lo, &back->lo);
+  next_line("d");
+  for (size_t i = 0; i < n; i++)
+    next_rational(&d[i]);
+  construction_value(&there, t, d);
+  for (size_t i = 0; i < n; i++)
+    mpq_neg(&d[i], &d[i]);
+  construction_value(&back, t, d);
+  mpq_add(&sum, &there, &back);
   gmp_fprintf(account,
               "In a direction d, F(d) = %Qd and F(-d) = %Qd. F(t x) = t F(x) for t > 0, so a derivative at 0\n"
               "would make their sum 0.\n",
-              &there->lo, &back->lo);
+              &there, &back);
   require(mpq_sgn(&sum) != 0, "F(d) + F(-d) is 0");
+  rationals_free(d, n);
 }
 
 void
@@ -63,7 +47,7 @@ check_formula(const char *folder, const char *verdict)
   model m;
   cnf_read(&f, next_file(folder, "Formula"));
   next_line("model");
-  onnx_read(&m, next_file(folder, "Model"));
+  onnx_read_packed(&m, next_file(folder, "Model"));
   three_make(&t, &f);
   size_t layers = construction_compare(&t, &m);
   fprintf(account,
@@ -77,7 +61,7 @@ check_formula(const char *folder, const char *verdict)
     fprintf(account, "Refutation: %zu clauses were learned, the last one empty.\n", check_refutation(&t));
   } else {
     require(strcmp(next_word(), "opposite") == 0, "'evidence opposite' is expected");
-    check_opposite(&m, t.n_variables);
+    check_opposite(&t);
   }
   last_line();
   printf("VERIFIED\n%sVerdict: %s. %s\nSemantics: real arithmetic, every number taken exactly.\n", account_text(),

@@ -68,7 +68,7 @@ holds(bytes b, unsigned number)
 /* TensorProto: dims 1, data_type 2, string_data 6, name 8, raw_data 9, data_location 14; fields of numbers as in the
  * table of types: one of 4, 5, 7, 10, 11. */
 static void
-read_tensor(tensor *t, bytes b)
+read_tensor(tensor *t, bytes b, bool packed)
 {
   static const unsigned fields[] = {4, 5, 7, 10, 11};
   bytes dims = numbers(b, 1, INT64);
@@ -89,16 +89,28 @@ read_tensor(tensor *t, bytes b)
   bytes data = numbers(b, dtypes[type].field, type);
   refuse_if(other, "tensor '%s' has data in a field of another type", t->name);
   refuse_if(data.size > 0 && given(b, 9), "tensor '%s' has two sets of data", t->name);
-  tensor_fill(t, type, given(b, 9) ? single(b, 9).body : data);
+  (packed ? tensor_hold : tensor_fill)(t, type, given(b, 9) ? single(b, 9).body : data);
+}
+
+static void
+read_named(void *item, bytes b, bool packed)
+{
+  tensor *t = *(tensor **)item = allocate(1, sizeof *t);
+  read_tensor(t, b, packed);
+  refuse_if(*t->name == '\0', "an initializer has no name");
+  t->initializer = true;
 }
 
 static void
 read_initializer(void *item, bytes b)
 {
-  tensor *t = *(tensor **)item = allocate(1, sizeof *t);
-  read_tensor(t, b);
-  refuse_if(*t->name == '\0', "an initializer has no name");
-  t->initializer = true;
+  read_named(item, b, false);
+}
+
+static void
+read_packed(void *item, bytes b)
+{
+  read_named(item, b, true);
 }
 
 /* The number of an attribute that has one, 0 if it is not there, or the numbers. */
@@ -133,7 +145,7 @@ read_attribute(void *item, bytes b)
     t->text = text(b, 4);
   } else if (type == 4) {
     refuse_if(!given(b, 5), "attribute '%s' has no tensor", name);
-    read_tensor(t, single(b, 5).body);
+    read_tensor(t, single(b, 5).body, false);
     t->of_tensor = true;
     t->name = name;
   } else {
@@ -275,8 +287,6 @@ read_opset(bytes file)
   return opset;
 }
 
-/* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
- * initializer 5, input 11, output 12. */
 bool
 is_initializer(const model *m, const char *name)
 {
@@ -286,8 +296,10 @@ is_initializer(const model *m, const char *name)
   return false;
 }
 
-void
-onnx_read(model *m, bytes file)
+/* ModelProto: ir_version 1, graph 7, opset_import 8, metadata_props 14. GraphProto: node 1, name 2,
+ * initializer 5, input 11, output 12. */
+static void
+read_model(model *m, bytes file, void (*initializer)(void *item, bytes b))
 {
   size_t n;
   *m = (model){0, 0, 0, 0, 0, NULL, NULL, NULL, NULL};
@@ -299,8 +311,20 @@ onnx_read(model *m, bytes file)
   m->opset = read_opset(file);
   refuse_if(single(graph, 2).body.size == 0, "the model's graph is missing or has no name");
   m->nodes = list(graph, 1, sizeof *m->nodes, read_node, &m->n_nodes);
-  m->tensors = list(graph, 5, sizeof *m->tensors, read_initializer, &m->n_tensors);
+  m->tensors = list(graph, 5, sizeof *m->tensors, initializer, &m->n_tensors);
   m->inputs = list(graph, 11, sizeof *m->inputs, read_port, &m->n_inputs);
   m->outputs = list(graph, 12, sizeof *m->outputs, read_port, &m->n_outputs);
   check_names(m, version == 3);
+}
+
+void
+onnx_read(model *m, bytes file)
+{
+  read_model(m, file, read_initializer);
+}
+
+void
+onnx_read_packed(model *m, bytes file)
+{
+  read_model(m, file, read_packed);
 }

@@ -27,5 +27,6 @@ typedef struct {
 
 bool is_initializer(const model *m, const char *name); /* has the model a tensor of that name? */
 void onnx_read(model *m, bytes file);
+void onnx_read_packed(model *m, bytes file); /* the same, initializers being left packed */
 
 #endif

@@ -66,7 +66,7 @@ decode(rational *q, const dtype *d, uint64_t x)
   } else if (negative) {
     x = sign - (x & (sign - 1));
   }
-  mpz_set_ui(mpq_numref(q), x);
+  mpq_set_ui(q, x, 1);
   (e < 0 ? mpq_div_2exp : mpq_mul_2exp)(q, q, (unsigned long)labs(e));
   if (negative)
     mpq_neg(q, q);
@@ -74,7 +74,7 @@ decode(rational *q, const dtype *d, uint64_t x)
 }
 
 void
-tensor_fill(tensor *t, size_t type, bytes data)
+tensor_hold(tensor *t, size_t type, bytes data)
 {
   const dtype *d = &dtypes[type];
   t->count = 1;
@@ -85,10 +85,24 @@ tensor_fill(tensor *t, size_t type, bytes data)
     refuse_if(__builtin_mul_overflow(t->count, t->dims[i], &t->count), "tensor '%s' is too large", t->name);
   refuse_if(t->count > data.size / d->width || t->count * d->width != data.size,
             "tensor '%s': its %zu bytes of data do not fit its shape", t->name, data.size);
+  t->packed = data;
+}
+
+void
+tensor_entry(rational *q, const tensor *t, size_t i)
+{
+  const dtype *d = &dtypes[t->type];
+  expect(decode(q, d, little(t->packed, i * d->width, d->width)),
+         "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
+}
+
+void
+tensor_fill(tensor *t, size_t type, bytes data)
+{
+  tensor_hold(t, type, data);
   t->value = rationals(t->count);
   for (size_t i = 0; i < t->count; i++)
-    expect(decode(&t->value[i], d, little(data, i * d->width, d->width)),
-           "tensor '%s', entry %zu: not a finite number of its type, or over 2^63 - 1", t->name, i);
+    tensor_entry(&t->value[i], t, i);
 }
 
 /* Steps over the text, if it is next. */

@@ -15,7 +15,8 @@ typedef struct {
    * when the network was built, and so must not move (a bound of Clip, the value of Pad); a statistic of a
    * BatchNormalization. wrt: a parameter in wrt. */
   bool weight, number, statistic, wrt;
-  rational *value;    /* row-major */
+  rational *value;    /* row-major; NULL: the entries are packed */
+  bytes packed;       /* the entries as they are stored */
   char *text;         /* of an attribute that is a string */
   bool of_tensor;     /* an attribute that is a tensor */
   rational *move;     /* wrt: the direction at hand, in the network's */
@@ -33,8 +34,10 @@ typedef struct {
 } dtype;
 extern const dtype dtypes[N_DTYPES];
 
-/* Decodes raw little-endian data that must fit t's shape; every number must be finite. */
+/* Raw little-endian data that must fit t's shape. It stays packed; or is decoded, and every number must be finite. */
+void tensor_hold(tensor *t, size_t type, bytes data);
 void tensor_fill(tensor *t, size_t type, bytes data);
+void tensor_entry(rational *q, const tensor *t, size_t i); /* of a packed one; it must be finite */
 /* Reads an .npy (one tensor, named x), a stored .npz or a safetensors file. */
 tensor *tensors_read(bytes file, size_t *n);
 /* A batch: x, y (the target) or NULL, and arrays by the names of further inputs, all of them among the array. */

@@ -9,14 +9,6 @@
 #include <string.h>
 
 void
-clarke_affine_pieces_init(clarke_affine_pieces *s, size_t width)
-{
-  memset(s, 0, sizeof *s);
-  clarke_vector_set_init(&s->plane, width);
-  s->row = _fmpz_vec_init((slong)width + 1);
-}
-
-void
 clarke_affine_pieces_clear(clarke_affine_pieces *s)
 {
   for (size_t i = 0; i < s->n; i++)
@@ -28,7 +20,7 @@ clarke_affine_pieces_clear(clarke_affine_pieces *s)
   memset(s, 0, sizeof *s);
 }
 
-/* --- regions --------------------------------------------------------------------------------- */
+/* --- hyperplanes ----------------------------------------------------------------------------- */
 
 /* The row's hyperplane, and on which side of it the row is positive. */
 static clarke_status
@@ -55,6 +47,111 @@ find_side(clarke_side *side, clarke_affine_pieces *s, const fmpz *row, clarke_er
   *side = (clarke_side)(2 * number + negative);
   return status;
 }
+
+/* --- fixed hyperplanes ----------------------------------------------------------------------- */
+
+/* Whether instructions depend on a kink or a maximum; calloc'd. */
+static bool *
+behind_kinks(const clarke_code *p)
+{
+  bool *behind = calloc(p->n + 1, sizeof *behind);
+
+  for (size_t i = 0; behind != NULL && i < p->n; i++)
+    for (size_t j = 0; j < p->instruction[i].n_in && !behind[i]; j++) {
+      const clarke_do kind = p->instruction[p->instruction[i].in[j]].kind;
+
+      behind[i] = behind[p->instruction[i].in[j]] || kind == CLARKE_DO_PIECEWISE || kind == CLARKE_DO_ORDER;
+    }
+  return behind;
+}
+
+static clarke_status
+add_fixed(clarke_affine_pieces *s, const clarke_forms *f, size_t i, fmpz *row, clarke_error *err)
+{
+  const clarke_instruction *at = &f->p->instruction[i];
+  const bool local = s->plane.width == f->dim;
+  clarke_side side;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < at->pieces->n_kinks && status == CLARKE_OK; k++) {
+    clarke_forms_kink(row, f, i, k);
+    if (!clarke_forms_is_smooth(at, k) && !_fmpz_vec_is_zero(row, (slong)f->dim) && (!local || fmpz_is_zero(row + f->dim)))
+      status = find_side(&side, s, row, err);
+  }
+  return status;
+}
+
+static clarke_status
+find_fixed(clarke_affine_pieces *s, clarke_forms *f, clarke_error *err)
+{
+  fmpz *row = _fmpz_vec_init((slong)f->dim + 1);
+  bool *behind = behind_kinks(f->p);
+  clarke_status status = behind != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  for (size_t l = 0; l < f->n_live && status == CLARKE_OK; l++) {
+    const size_t i = f->live[l];
+    const clarke_do kind = f->p->instruction[i].kind;
+
+    if (!behind[i] && kind == CLARKE_DO_PIECEWISE)
+      status = add_fixed(s, f, i, row, err);
+    else if (!behind[i] && kind != CLARKE_DO_ORDER)
+      clarke_forms_compute(f, i, 0);
+  }
+  s->fixed = s->plane.n;
+  free(behind);
+  _fmpz_vec_clear(row, (slong)f->dim + 1);
+  return status;
+}
+
+clarke_status
+clarke_affine_pieces_init(clarke_affine_pieces *s, const clarke_forms *forms, size_t width, clarke_error *err)
+{
+  clarke_forms own = {0};
+  clarke_status status;
+
+  memset(s, 0, sizeof *s);
+  clarke_vector_set_init(&s->plane, width);
+  s->row = _fmpz_vec_init((slong)width + 1);
+  status = clarke_forms_share(&own, forms, err);
+  if (status == CLARKE_OK)
+    status = find_fixed(s, &own, err);
+  clarke_forms_unshare(&own);
+  return status;
+}
+
+/* A number for a side: of a set of sides the sum, or rather ^, of these tells it apart from most. */
+static uint64_t
+mixed(uint64_t x)
+{
+  x = (x ^ x >> 31) * UINT64_C(0x9e3779b97f4a7c15) + UINT64_C(0x632be59bd9b4e019);
+  x = (x ^ x >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+  return x ^ x >> 32;
+}
+
+/* By the region's point, which is on no hyperplane. */
+static uint64_t
+place_of(const clarke_affine_pieces *s, const clarke_witness *point)
+{
+  const size_t width = s->plane.width;
+  uint64_t place = 0;
+  fmpz_t x, value;
+
+  fmpz_init(x);
+  fmpz_init(value);
+  for (size_t h = 0; h < s->fixed; h++) {
+    fmpz_zero(value);
+    for (size_t k = 0; k < width; k++) {
+      clarke_witness_get(x, point, k);
+      fmpz_addmul(value, x, s->plane.vector + h * width + k);
+    }
+    place ^= mixed(2 * h + (fmpz_sgn(value) < 0));
+  }
+  fmpz_clear(x);
+  fmpz_clear(value);
+  return place;
+}
+
+/* --- regions --------------------------------------------------------------------------------- */
 
 static int
 compare_sides(const void *a, const void *b)
@@ -90,7 +187,7 @@ clarke_affine_pieces_add(clarke_affine_pieces *s, const clarke_region *region, s
   if (status != CLARKE_OK)
     return status;
   r = &s->region[s->n];
-  *r = (clarke_piece_region){function, s->n, 0, malloc((rows + 1) * sizeof *r->side)};
+  *r = (clarke_piece_region){function, s->n, 0, malloc((rows + 1) * sizeof *r->side), place_of(s, region->point)};
   if (r->side == NULL)
     return clarke_no_memory(err);
   s->n++;
@@ -179,6 +276,8 @@ share_facet(bool *share, bool *decided, const clarke_affine_pieces *s, const cla
   return status;
 }
 
+#define ANY_PLANE UINT32_MAX
+
 /* --- pieces ---------------------------------------------------------------------------------- */
 
 static size_t
@@ -189,61 +288,113 @@ root_of(clarke_affine_pieces *s, size_t i)
   return i;
 }
 
-/* Joins the two, of one function, when they are neighbours. */
+/* Joins the two, of one function, when they are neighbours across that hyperplane (ANY_PLANE: across any). */
 static clarke_status
-join(bool *decided, clarke_affine_pieces *s, size_t a, size_t b, clarke_error *err)
+join(bool *decided, clarke_affine_pieces *s, size_t a, size_t b, clarke_side across, clarke_error *err)
 {
   const size_t one = root_of(s, a), other = root_of(s, b);
   bool share = false;
   clarke_side plane = 0;
   clarke_status status = CLARKE_OK;
 
-  if (one != other && one_between(&plane, &s->region[a], &s->region[b]))
+  if (one != other && one_between(&plane, &s->region[a], &s->region[b]) && (across == ANY_PLANE || plane == across))
     status = share_facet(&share, decided, s, &s->region[a], &s->region[b], plane, err);
   if (share)
     s->region[one].piece = other;
   return status;
 }
 
-/* Regions by their functions: *next of each the one before of the same, or SIZE_MAX. */
-static clarke_status
-chain(size_t **before, const clarke_affine_pieces *s, clarke_error *err)
+/* A region's side of one of its hyperplanes, and where it is but for that: alike for the regions that may share a facet there. */
+typedef struct {
+  uint64_t place;
+  size_t region;
+  clarke_side side;
+} standing;
+
+static int
+compare_standings(const void *a, const void *b)
 {
-  size_t functions = 0, *last;
+  const standing *x = a, *y = b;
+
+  if (x->place != y->place)
+    return x->place < y->place ? -1 : 1;
+  return x->region != y->region ? (x->region < y->region ? -1 : 1) : compare_sides(&x->side, &y->side);
+}
+
+static standing
+standing_at(const clarke_affine_pieces *s, size_t region, clarke_side side)
+{
+  const clarke_piece_region *r = &s->region[region];
+  const uint64_t rest = side / 2 < s->fixed ? r->place ^ mixed(side) : r->place;
+
+  return (standing){mixed(rest ^ mixed(r->function ^ (uint64_t)(side / 2) << 32)), region, side};
+}
+
+static clarke_status
+list_standings(standing **to, size_t *n, const clarke_affine_pieces *s, clarke_error *err)
+{
+  size_t most = 0;
 
   for (size_t i = 0; i < s->n; i++)
-    functions = s->region[i].function >= functions ? s->region[i].function + 1 : functions;
-  *before = malloc((s->n + 1) * sizeof **before);
-  last = malloc((functions + 1) * sizeof *last);
-  if (*before == NULL || last == NULL) {
-    free(last);
+    most += s->region[i].n;
+  *n = 0;
+  *to = malloc((most + 1) * sizeof **to);
+  if (*to == NULL)
     return clarke_no_memory(err);
-  }
-  memset(last, 0xff, (functions + 1) * sizeof *last);
-  for (size_t i = 0; i < s->n; i++) {
-    (*before)[i] = last[s->region[i].function];
-    last[s->region[i].function] = i;
-  }
-  free(last);
+  for (size_t i = 0; i < s->n; i++)
+    for (size_t k = 0; k < s->region[i].n; k++)
+      (*to)[(*n)++] = standing_at(s, i, s->region[i].side[k]);
+  qsort(*to, *n, sizeof **to, compare_standings);
   return CLARKE_OK;
+}
+
+/* Standings of one place: those of one function on different sides of one hyperplane are compared. */
+static clarke_status
+join_alike(bool *decided, clarke_affine_pieces *s, const standing *at, size_t n, clarke_error *err)
+{
+  clarke_status status = clarke_work_check(err);
+
+  for (size_t i = 0; i < n && status == CLARKE_OK && *decided; i++)
+    for (size_t j = 0; j < i && status == CLARKE_OK && *decided; j++)
+      if (at[i].side == (at[j].side ^ 1) && s->region[at[i].region].function == s->region[at[j].region].function)
+        status = join(decided, s, at[i].region, at[j].region, at[i].side / 2, err);
+  clarke_work_done();
+  return status;
+}
+
+/* A region and those of its function that were told shortly before are often neighbours. What is joined here costs nothing later. */
+#define SHORTLY 8
+
+static clarke_status
+join_recent(bool *decided, clarke_affine_pieces *s, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < s->n && status == CLARKE_OK; i++)
+    for (size_t j = i; j-- > 0 && i - j <= SHORTLY && status == CLARKE_OK && *decided;)
+      if (s->region[i].function == s->region[j].function)
+        status = join(decided, s, i, j, ANY_PLANE, err);
+  return status == CLARKE_OK ? clarke_work_check(err) : status;
 }
 
 clarke_status
 clarke_affine_pieces_count(size_t *n, bool *decided, clarke_affine_pieces *s, clarke_error *err)
 {
-  size_t *before = NULL;
-  clarke_status status = chain(&before, s, err);
+  standing *at = NULL;
+  size_t all = 0, alike;
+  clarke_status status = list_standings(&at, &all, s, err);
 
   *n = 0;
   *decided = true;
-  for (size_t i = 0; i < s->n && status == CLARKE_OK && *decided; i++) {
-    status = clarke_work_check(err);
-    clarke_work_done();
-    for (size_t j = before[i]; j != SIZE_MAX && status == CLARKE_OK && *decided; j = before[j])
-      status = join(decided, s, i, j, err);
+  if (status == CLARKE_OK)
+    status = join_recent(decided, s, err);
+  for (size_t i = 0; i < all && status == CLARKE_OK && *decided; i += alike) {
+    for (alike = 1; i + alike < all && at[i + alike].place == at[i].place;)
+      alike++;
+    status = join_alike(decided, s, at + i, alike, err);
   }
   for (size_t i = 0; i < s->n; i++)
     *n += root_of(s, i) == i;
-  free(before);
+  free(at);
   return status;
 }

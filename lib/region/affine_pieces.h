@@ -2,7 +2,11 @@
  *
  * Two regions are neighbours when their closures share a facet, a part of a hyperplane of one dimension less. A maximal affine
  * piece is what neighbours of one function make up, joined as long as there are any. Regions of one function that meet in less than
- * a facet, as two squares in a corner, are not joined by that. */
+ * a facet, as two squares in a corner, are not joined by that.
+ *
+ * Some hyperplanes are fixed: those of kinks that no other kink is before. No region is on both sides of one. So of two regions
+ * that share a facet on some hyperplane, all fixed ones but that have both regions on one side. By this regions are sorted, and
+ * only few are compared. */
 #ifndef CLARKE_REGION_AFFINE_PIECES_H
 #define CLARKE_REGION_AFFINE_PIECES_H
 
@@ -18,17 +22,19 @@ typedef struct {
   size_t function, piece; /* piece: of a forest of regions, the one above; a root is its own */
   size_t n;
   clarke_side *side; /* ascending; each hyperplane once */
+  uint64_t place;    /* of its sides of the fixed hyperplanes */
 } clarke_piece_region;
 
 typedef struct {
   clarke_vector_set plane; /* primitive, the first entry that is not 0 above 0 */
   fmpz *row;               /* width of these */
+  size_t fixed;            /* the first so many hyperplanes */
   size_t n, room;
   clarke_piece_region *region;
 } clarke_affine_pieces;
 
-/* width: of the rows of the regions' cones. */
-void clarke_affine_pieces_init(clarke_affine_pieces *s, size_t width);
+/* width: of the rows of the regions' cones; around a point that is the forms' variables, else one more. */
+clarke_status clarke_affine_pieces_init(clarke_affine_pieces *s, const clarke_forms *forms, size_t width, clarke_error *err);
 void clarke_affine_pieces_clear(clarke_affine_pieces *s); /* of one that is zeroed, too */
 
 /* A region, whose affine function has that number. */

@@ -124,7 +124,8 @@ read_question(answer *a, clarke_error *err)
                 "clarke derive and clarke audit ask about several", why.text);
   }
   clarke_functions_init(&a->functions, &a->forms);
-  clarke_affine_pieces_init(&a->pieces, a->dim + (a->bounds != NULL));
+  if (status == CLARKE_OK && c->pieces)
+    status = clarke_affine_pieces_init(&a->pieces, &a->forms, a->dim + (a->bounds != NULL), err);
   if (status == CLARKE_OK && c->proof != NULL)
     status = clarke_regions_proof_init(&a->proof, &a->forms, a->bounds == NULL, err);
   return status;
