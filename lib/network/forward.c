@@ -329,7 +329,9 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
   case CLARKE_PIECEWISE:
     return run_piecewise(f, i, err);
   case CLARKE_ANALYTIC:
-    return run_analytic(f, s, precision, err);
+    return clarke_step_has_domain(s)
+             ? clarke_domain_apply(y, &f->vague, s, &f->value[s->in[0].value], false, precision, err)
+             : run_analytic(f, s, precision, err);
   case CLARKE_SOFTMAX:
     return run_softmax(f, s, precision, err);
   case CLARKE_NORMALIZE:

@@ -19,6 +19,9 @@ clarke_status clarke_lower_take(clarke_lowering *low, clarke_error *err);
 clarke_step *clarke_lower_function(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err);
 clarke_step *clarke_lower_entries(clarke_lowering *low, size_t a, size_t c, clarke_error *err);
 
+/* The value of a function with a domain, in a step of its own; CLARKE_NONE when it fails. */
+size_t clarke_lower_inside(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err);
+
 /* clarke_lower_rearranged, of an activation with the batch there. */
 clarke_status clarke_lower_moved(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                                  const clarke_batch_axis *batch, clarke_error *err);
