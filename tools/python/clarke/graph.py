@@ -75,8 +75,8 @@ class Graph:
             inputs = [self.lifted(inputs[0])] + inputs[1:]
         if op == "Gather" and not self.whole and inputs[0] not in self.active:
             self.refuse("rows of a table: no function of a sample")
-        if op in OF_CONSTANTS and len(self.active.intersection(inputs[:2])) == 2:
-            self.refuse("a quotient of two activations" if op == "Div" else "a Gemm of two activations")
+        if op == "Gemm" and len(self.active.intersection(inputs[:2])) == 2:
+            self.refuse("a Gemm of two activations")
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
@@ -254,11 +254,11 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
           "new_empty"}
 
 
-OF_CONSTANTS = {"Div", "Gemm"}  # one of whose operands is a constant
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {"select": 1, "cat": 1, "_softmax": 1, "_safe_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1}
+ALONG = {"select": 1, "cat": 1, "_softmax": 1, "_safe_softmax": 1, "_log_softmax": 1, "mean": 1, "sum": 1, "transpose": 1, "permute": 1,
+         "linalg_vector_norm": 2, "norm": 2}
 
 
 def keeps_samples(graph, node, result):
@@ -276,6 +276,8 @@ def keeps_samples(graph, node, result):
     if node.name in ALONG:
         axes = node.args[ALONG[node.name]] if len(node.args) > ALONG[node.name] else node.kwargs.get("dim", 0)
         rank = max(len(shape), active[0].tensor.dim())
+        if axes is None:
+            return False
         axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
         return axes[:1] == [0] if node.name == "permute" else 0 not in axes
     if node.name.rstrip("_") not in ("add", "sub", "rsub", "mul", "div"):
