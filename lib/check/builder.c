@@ -211,6 +211,24 @@ add_function(builder *b, kind k, const value *x)
   return s;
 }
 
+void
+put_function(builder *b, function f, const value *x)
+{
+  add_function(b, FUNCTION, x)->of = f;
+  b->out.at = x->at;
+  b->out.inner = x->inner;
+}
+
+void
+put_products(builder *b, const value *v, const value *w, size_t rank, const size_t *dims)
+{
+  step *s = add_step(b, PRODUCT, 2, rank, dims);
+  for (size_t f = 0; f < s->n; f++) {
+    factor_source(b, s, 2 * f, v, f);
+    factor_source(b, s, 2 * f + 1, w, f);
+  }
+}
+
 const tensor *
 find_attribute(const builder *b, const char *name)
 {

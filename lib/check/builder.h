@@ -61,6 +61,9 @@ factor *operand(const builder *b, step *s, size_t t, const value *v, size_t i);
 /* Makes entry i of v, an activation, the x of term t. */
 void factor_source(const builder *b, step *s, size_t t, const value *v, size_t i);
 step *add_function(builder *b, kind k, const value *x); /* whose features are functions of x's */
+/* The node's output is that function of x; the products of v and w, which have that shape. */
+void put_function(builder *b, function f, const value *x);
+void put_products(builder *b, const value *v, const value *w, size_t rank, const size_t *dims);
 
 /* ---- Attributes, and inputs that were attributes */
 

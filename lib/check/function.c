@@ -1,4 +1,4 @@
-/* Every function but the derivatives is increasing: an end of the result comes from the same end of the argument. Fixed
+/* Every function but 1 / x and the derivatives is increasing: an end of the result comes from the same end of the argument. Fixed
  * point has p = session_bits + 64 bits after the point. */
 #include "function.h"
 
@@ -229,6 +229,49 @@ cubic(interval *y, const interval *x, bool derivative)
     interval_mul(y, &t, x);
 }
 
+/* ---- Functions with a domain */
+
+bool
+function_has_domain(function f)
+{
+  return f == F_RECIPROCAL || f == F_ROOT || f == F_LOG;
+}
+
+bool
+function_inside(function f, const interval *x)
+{
+  int sign = interval_sign(x, "whether an argument lies in the domain of a quotient, root or logarithm");
+  return sign > 0 || (sign < 0 && f == F_RECIPROCAL);
+}
+
+/* y = 1 / x, of one sign. */
+static void
+reciprocal(interval *y, const interval *x)
+{
+  INTERVAL(t);
+  expect(interval_sign(x, "whether a divisor is 0") != 0, "a division by 0");
+  mpq_inv(&t.lo, &x->hi);
+  mpq_inv(&t.hi, &x->lo);
+  interval_set(y, &t.lo, &t.hi);
+}
+
+/* One end of log t, t > 0. */
+static void
+logarithm(rational *end, const rational *t, bool up)
+{
+  RATIONAL(z);
+  bool below = mpq_cmp(t, &plus_one) < 0;
+  expect(mpq_sgn(t) > 0, "a logarithm of what is not above 0");
+  if (below)
+    mpq_inv(&z, t);
+  else
+    mpq_set(&z, t);
+  log_end(&z, &z, below ? !up : up);
+  if (below)
+    mpq_neg(&z, &z);
+  mpq_set(end, &z);
+}
+
 /* ---- All */
 
 static void
@@ -251,7 +294,16 @@ function_value(interval *y, function f, const interval *x)
     times_root(&t, &t, 1, 2);
   if (f == F_NORMAL_TANH)
     cubic(&t, &t, false);
-  at_ends(&t, &t, f == F_EXP ? exponential : f == F_SOFTPLUS ? softplus : f == F_NORMAL_TANH ? logistic : erf_end);
+  if (f == F_RECIPROCAL)
+    reciprocal(&t, &t);
+  else
+    at_ends(&t, &t,
+            f == F_EXP           ? exponential
+            : f == F_SOFTPLUS    ? softplus
+            : f == F_NORMAL_TANH ? logistic
+            : f == F_ROOT        ? sqrt_end
+            : f == F_LOG         ? logarithm
+                                 : erf_end);
   if (f == F_NORMAL) {
     INTERVAL(sum);
     interval_add(&sum, &t, &half);
@@ -291,6 +343,20 @@ function_slope(interval *y, function f, const interval *x)
     at_ends(&t, x, logistic);
   if (f == F_ERF || f == F_NORMAL)
     bell(&t, x, f == F_NORMAL);
+  if (f == F_RECIPROCAL || f == F_LOG)
+    reciprocal(&t, x);
+  if (f == F_RECIPROCAL) { /* of one sign: -1 / x^2 */
+    INTERVAL(square);
+    interval_mul(&square, &t, &t);
+    mpq_neg(&t.lo, &square.hi);
+    mpq_neg(&t.hi, &square.lo);
+  }
+  if (f == F_ROOT) {
+    at_ends(&t, x, sqrt_end);
+    reciprocal(&t, &t);
+    mpq_div_2exp(&t.lo, &t.lo, 1);
+    mpq_div_2exp(&t.hi, &t.hi, 1);
+  }
   if (f == F_NORMAL_TANH) {
     INTERVAL(share);
     INTERVAL(rest);

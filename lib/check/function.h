@@ -4,8 +4,14 @@
 
 #include "elementary.h"
 
-/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)). */
-typedef enum { F_EXP, F_ERF, F_SOFTPLUS, F_NORMAL, F_NORMAL_TANH } function;
+/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)). The last three are smooth in a
+ * domain: RECIPROCAL away from 0, ROOT and LOG above 0. */
+typedef enum { F_EXP, F_ERF, F_SOFTPLUS, F_NORMAL, F_NORMAL_TANH, F_RECIPROCAL, F_ROOT, F_LOG } function;
+
+bool function_has_domain(function f);
+/* Does x lie in the domain? UNDECIDED when it does not say. */
+bool function_inside(function f, const interval *x);
+/* Of an x in the domain. */
 
 void function_value(interval *y, function f, const interval *x); /* y may be x */
 void function_slope(interval *y, function f, const interval *x);

@@ -85,23 +85,22 @@ lower_product(builder *b)
 void
 lower_arithmetic(builder *b)
 {
+  bool sum = b->op[0] == 'A' || b->op[0] == 'S', divide = b->op[0] == 'D' && b->in[1].constant != NULL;
+  if (b->op[0] == 'D' && !divide) {
+    put_function(b, F_RECIPROCAL, &b->in[1]);
+    b->in[1] = b->out;
+  }
   size_t dims[MAX_RANK], rank = broadcast(b, &b->in[0], &b->in[1], dims);
   value v = spread(b, &b->in[0], rank, dims), w = spread(b, &b->in[1], rank, dims);
-  bool sum = b->op[0] == 'A' || b->op[0] == 'S';
-  if (b->op[0] == 'M' && v.constant == NULL && w.constant == NULL) {
-    step *s = add_step(b, PRODUCT, 2, rank, dims);
+  need(v.constant == NULL || w.constant == NULL, "an operand must be an activation");
+  if (!sum && v.constant == NULL && w.constant == NULL) {
+    put_products(b, &v, &w, rank, dims);
     put_batch(b, &v, &w, rank);
-    for (size_t f = 0; f < s->n; f++) {
-      factor_source(b, s, 2 * f, &v, f);
-      factor_source(b, s, 2 * f + 1, &w, f);
-    }
     return;
   }
-  need(v.constant == NULL || (w.constant == NULL && b->op[0] != 'D'),
-       "an operand must be an activation, and a divisor a constant");
   step *s = add_step(b, LINEAR, sum ? 2 : 1, rank, dims);
   put_batch(b, &v, &w, rank);
-  s->divide = b->op[0] == 'D';
+  s->divide = divide;
   for (size_t f = 0; f < s->n; f++) {
     factor *t = operand(b, s, f * s->width, &v, f);
     if (v.negated)
@@ -188,18 +187,21 @@ lower_rows(builder *b)
                (f / after / at->count * size + place_of(b, f / after % at->count, size)) * after + f % after);
 }
 
-/* GlobalAveragePool, over all axes but two; ReduceMean; ReduceSum, the same with shares of 1. */
+/* GlobalAveragePool, over all axes but two; ReduceMean; ReduceSum, the same with shares of 1; ReduceSumSquare, that of squares,
+ * and ReduceL2, its root. */
 void
 lower_mean(builder *b)
 {
   const value *x = &b->in[0];
   bool global = b->op[0] == 'G', over[MAX_RANK] = {false};
+  bool root = b->op[6] == 'L', square = root || (b->op[6] == 'S' && b->op[9] == 'S');
   size_t kept[MAX_RANK], gone[MAX_RANK], stride[MAX_RANK], dims[MAX_RANK], n = 0, next = 1;
   long axes[MAX_RANK], keep = whole_attribute(b, "keepdims", 1);
   bool named = !global && (b->in[1].name != NULL || find_attribute(b, "axes") != NULL);
   size_t count = named ? whole_list(b, 1, "axes", axes) : 0;
   need(x->constant == NULL && (!global || x->rank > 2), "its input must be an activation; of three axes or more");
   need(count > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  need(!square || x->rank > 0, "squares of entries that are not added up");
   for (size_t i = 0; i < count; i++) {
     size_t axis = axis_of(b, axes[i], x->rank);
     need(!over[axis], "an axis twice");
@@ -217,9 +219,18 @@ lower_mean(builder *b)
     if (!over[i] || keep != 0)
       dims[n++] = kept[i];
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
+  value squares = *x;
+  if (square) {
+    put_products(b, x, x, x->rank, x->dims);
+    squares = b->out;
+    x = &squares;
+  }
   step *s = add_step(b, LINEAR, product(gone, x->rank), n, dims);
   rational *share = rationals(1);
-  mpq_set_ui(share, 1, b->op[6] == 'S' ? 1 : s->width);
+  mpq_set_ui(share, 1, b->op[6] == 'S' || root ? 1 : s->width);
   for (size_t i = 0; i < s->n * s->width; i++)
     operand(b, s, i, x, from[i / s->width] + at[i % s->width])->coef = share;
+  value sums = b->out;
+  if (root)
+    put_function(b, F_ROOT, &sums);
 }

@@ -364,6 +364,18 @@ normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *
   intervals_free(y, m);
 }
 
+/* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
+ * either. */
+static void
+expect_inside(const point *p, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  for (size_t e = sample; e < entries(p, s); e += p->net->apart)
+    expect(function_inside(st->of, argument(p, st, e)),
+           "node %zu '%s' (%s): an argument is 0, or below, where it is not smooth", st->place, st->node->name,
+           st->node->op);
+}
+
 static void
 near_step(point *p, near *v, size_t s, size_t sample)
 {
@@ -371,6 +383,8 @@ near_step(point *p, near *v, size_t s, size_t sample)
   bool cut = false, straight = st->kind != SOFTMAX && st->kind != FUNCTION;
   INTEGER(r);
   INTEGER(most);
+  if (st->kind == FUNCTION && function_has_domain(st->of))
+    expect_inside(p, s, sample);
   for (size_t i = 0; i < 3; i++)
     straight = straight && mpq_sgn(&st->piece[i][2]) == 0;
   v[s].known = straight && reads(p, v, st, &r, &most);

@@ -155,12 +155,19 @@ lower_sigmoid(builder *b)
   put_logistic(b, &b->in[0], b->op[0] == 'T');
 }
 
-/* Erf, Exp, Softplus. */
+/* Erf, Exp, Log, Reciprocal, Softplus, Sqrt. */
 void
 lower_function(builder *b)
 {
-  step *s = add_function(b, FUNCTION, &b->in[0]);
-  s->of = b->op[0] == 'S' ? F_SOFTPLUS : b->op[1] == 'r' ? F_ERF : F_EXP;
+  static const struct {
+    const char *name;
+    function of;
+  } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},  {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
+             {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}};
+  size_t i = 0;
+  while (strcmp(all[i].name, b->op) != 0)
+    i++;
+  put_function(b, all[i].of, &b->in[0]);
 }
 
 /* x times the last step's output. */
@@ -168,12 +175,7 @@ static void
 multiply_argument(builder *b)
 {
   value by = b->out;
-  const value *x = &b->in[0];
-  step *s = add_step(b, PRODUCT, 2, x->rank, x->dims);
-  for (size_t f = 0; f < s->n; f++) {
-    factor_source(b, s, 2 * f, x, f);
-    factor_source(b, s, 2 * f + 1, &by, f);
-  }
+  put_products(b, &b->in[0], &by, b->in[0].rank, b->in[0].dims);
 }
 
 /* Gelu, x NORMAL(x) or x NORMAL_TANH(x); Mish, x tanh(softplus(x)); Swish, x sigmoid(x). */
@@ -199,18 +201,26 @@ lower_gate(builder *b)
   multiply_argument(b);
 }
 
-/* Pow with a whole exponent from 1 to 8. */
+/* Pow with a whole exponent from 1 to 8, or 1/2; or minus that. */
 void
 lower_power(builder *b)
 {
   const value *x = &b->in[0], *e = &b->in[1];
   need(e->constant != NULL && e->count == 1 && e->rank <= 1, "the exponent is not one constant number");
   const rational *q = &e->constant->value[e->map[0]];
-  need(mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(q, 1, 1) >= 0 && mpq_cmp_ui(q, 8, 1) <= 0,
-       "the exponent is no whole number from 1 to 8");
+  RATIONAL(size);
+  mpq_abs(&size, q);
+  bool root = mpq_cmp_ui(&size, 1, 2) == 0;
+  need(root || (mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpq_cmp_ui(&size, 1, 1) >= 0 && mpq_cmp_ui(&size, 8, 1) <= 0),
+       "the exponent is no whole number from 1 to 8, not 1/2, and not minus one of these");
   need(x->constant == NULL, "its input must be an activation");
   e->constant->number = true;
   put(b, NULL, x->step, x->map, x->rank, x->dims);
-  for (unsigned long k = mpz_get_ui(mpq_numref(q)); k > 1; k--)
+  for (unsigned long k = root ? 1 : mpz_get_ui(mpq_numref(&size)); k > 1; k--)
     multiply_argument(b);
+  if (root)
+    put_function(b, F_ROOT, x);
+  value power = b->out;
+  if (mpq_sgn(q) < 0)
+    put_function(b, F_RECIPROCAL, &power);
 }

@@ -10,7 +10,7 @@ void lower_huber(builder *b);
 void lower_relu(builder *b);     /* Abs, LeakyRelu, PRelu, Relu */
 void lower_softmax(builder *b);  /* LogSoftmax, Softmax */
 void lower_sigmoid(builder *b);  /* Sigmoid, Tanh */
-void lower_function(builder *b); /* Erf, Exp, Softplus */
+void lower_function(builder *b); /* Erf, Exp, Log, Reciprocal, Softplus, Sqrt */
 void lower_gate(builder *b);     /* Gelu, Mish, Swish */
 void lower_power(builder *b);    /* Pow */
 

@@ -102,6 +102,15 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_NORMAL_TANH:
     cubic(y, x, false, precision);
     sigmoid(y, y, precision);
+    break;
+  case CLARKE_RECIPROCAL:
+    arb_inv(y, x, precision);
+    break;
+  case CLARKE_SQRT:
+    arb_sqrt(y, x, precision);
+    break;
+  case CLARKE_LOG:
+    arb_log(y, x, precision);
   }
 }
 
@@ -189,6 +198,18 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     sigmoid_slope(t, t, precision);
     cubic(y, x, true, precision);
     arb_mul(y, y, t, precision);
+    break;
+  case CLARKE_RECIPROCAL:
+    arb_sqr(y, x, precision);
+    arb_inv(y, y, precision);
+    arb_neg(y, y);
+    break;
+  case CLARKE_SQRT:
+    arb_rsqrt(y, x, precision);
+    arb_mul_2exp_si(y, y, -1);
+    break;
+  case CLARKE_LOG:
+    arb_inv(y, x, precision);
   }
   arb_clear(t);
 }

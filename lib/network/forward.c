@@ -259,7 +259,9 @@ run_step(clarke_forward *f, size_t i, long precision, clarke_error *err)
   case CLARKE_PIECEWISE:
     return run_piecewise(f, i, err);
   case CLARKE_ANALYTIC:
-    return clarke_analytic_apply(y, s, &f->value[s->in[0].value], precision, err);
+    return clarke_step_has_domain(s)
+             ? clarke_domain_apply(y, &f->vague, s, &f->value[s->in[0].value], false, precision, err)
+             : clarke_analytic_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_SOFTMAX:
     return clarke_softmax_apply(y, s, &f->value[s->in[0].value], precision, err);
   case CLARKE_NORMALIZE:

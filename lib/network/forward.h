@@ -39,6 +39,7 @@ typedef struct {
   size_t **ties;       /* n_steps: of MAX, by column, windows with several largest entries, identical or not */
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
+  bool vague;          /* it failed: an enclosure does not tell whether it lies in a function's domain */
   bool refining;       /* places are given; only open ones are looked at */
   clarke_margin **margin; /* NULL, or n_steps by column: takes in the distances of places that refining decides */
 } clarke_forward;

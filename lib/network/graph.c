@@ -288,6 +288,15 @@ clarke_graph_couples(const clarke_graph *g)
   return false;
 }
 
+bool
+clarke_graph_has_domain(const clarke_graph *g)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_step_has_domain(&g->steps[i]))
+      return true;
+  return false;
+}
+
 void
 clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed)
 {
@@ -297,6 +306,7 @@ clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed)
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
+    needed[s->out] = needed[s->out] || clarke_step_has_domain(s);
     if (!needed[s->out] && !clarke_step_has_kinks(s))
       continue;
     for (size_t k = 0; k < s->n_in; k++)

@@ -37,7 +37,10 @@ size_t clarke_graph_inner(const clarke_graph *g, size_t step);
 /* Does some step couple the samples? Then every pass is over all of them. */
 bool clarke_graph_couples(const clarke_graph *g);
 
-/* The values an entry of which the argument of some step with kinks depends on: needed[v],
+/* Has some step a function with a domain? Then every sample is computed exactly or enclosed, to prove that it lies there. */
+bool clarke_graph_has_domain(const clarke_graph *g);
+
+/* The values an entry of which the argument of some step with kinks, or the value of one with a domain, depends on: needed[v],
  * n_values of them; with loss also those the output depends on. */
 void clarke_graph_needed(const clarke_graph *g, bool loss, bool *needed);
 

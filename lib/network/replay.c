@@ -142,7 +142,7 @@ clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_gr
   r->filtered = entries - open;
   if (status == CLARKE_OK && !exact && open > 0)
     status = clarke_replay_slice(r, &open, err);
-  if (status == CLARKE_OK && open > 0)
+  if (status == CLARKE_OK && (open > 0 || clarke_graph_has_domain(g)))
     status = run_open(r, !exact, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_replay_is_valid(r));
   return status;
@@ -166,10 +166,12 @@ clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision
     status = clarke_constants_init(&r->constants, r->g, err);
   if (status == CLARKE_OK)
     status = clarke_samples_matrix(&input, r->x, sample, r->samples, err);
-  if (status == CLARKE_OK) {
+  if (status == CLARKE_OK)
     clarke_graph_needed(r->g, loss, needed);
+  if (status == CLARKE_OK)
     status = clarke_forward_run(f, &r->constants, &input, needed, precision, err);
-  }
+  for (long p = 2 * precision; status != CLARKE_OK && f->vague && p <= CLARKE_PRECISION_LAST; p *= 2)
+    status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
   clarke_matrix_clear(&input);
   free(needed);
   free(sample);

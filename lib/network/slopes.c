@@ -137,9 +137,12 @@ static clarke_status
 analytic_slopes(clarke_matrix *s, const clarke_forward *f, const clarke_step *step, clarke_error *err)
 {
   const clarke_matrix *x = &f->value[step->in[0].value], *y = &f->value[step->out];
+  bool vague;
 
   if (step->function == CLARKE_EXP)
     return clarke_matrix_copy(s, y, err);
+  if (clarke_step_has_domain(step))
+    return clarke_domain_apply(s, &vague, step, x, true, f->precision > 0 ? f->precision : 64, err);
   return step->function == CLARKE_SIGMOID || step->function == CLARKE_TANH
            ? sigmoid_slopes(s, step, y, err)
            : ball_slopes(s, step, x, f->precision > 0 ? f->precision : 64, err);

@@ -1,7 +1,9 @@
-/* Means: AveragePool, GlobalAveragePool, ReduceMean; and ReduceSum. The entries to be summed are laid out along
+/* Means: AveragePool, GlobalAveragePool, ReduceMean; and ReduceSum, ReduceSumSquare, ReduceL2. The entries to be summed are laid out along
  * (blocks, inner, repeat), summed by a weight of ones, and for a mean the sums divided by how many they are of. */
 #include "op/axes.h"
 #include "op/lower.h"
+#include "op/product.h"
+#include "op/quotient.h"
 #include "op/window.h"
 
 #include <string.h>
@@ -107,7 +109,8 @@ lower_average(clarke_lowering *low, clarke_error *err)
 typedef struct {
   size_t lead, rank, dims[CLARKE_MAX_WHOLE];
   bool reduced[CLARKE_MAX_WHOLE];
-  bool sum; /* and no mean */
+  bool sum;          /* and no mean */
+  bool square, root; /* of squares; and of that the root */
 } reduction;
 
 /* The offset of the index-th entry, in row-major order, over the axes from `first` on that are
@@ -151,6 +154,12 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
   size_t *map;
 
   *value = low->in[0];
+  if (r->square) {
+    s = clarke_lower_entries(low, low->in[0], low->in[0], err);
+    if (s == NULL)
+      return err != NULL ? err->code : CLARKE_ENOMEM;
+    *value = s->out;
+  }
   while (!r->reduced[last])
     last--;
   for (size_t a = first; a < last; a++)
@@ -161,6 +170,7 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
   map = s != NULL ? clarke_lower_map(low, s, 0, l->blocks * size, err) : NULL;
   if (map == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
   *value = s->out;
   for (size_t b = 0; b < l->blocks; b++)
     for (size_t i = 0; i < l->inner; i++)
@@ -193,6 +203,10 @@ reduce(const reduction *r, bool keep, clarke_lowering *low, clarke_error *err)
   status = gather_reduced(r, low, &l, &value, err);
   if (status == CLARKE_OK && r->sum) {
     status = add_sums(low, l, rank, dims, &value, err);
+    if (status == CLARKE_OK && r->root)
+      value = clarke_lower_inside(low, CLARKE_SQRT, value, err);
+    if (value == CLARKE_NONE)
+      return err != NULL ? err->code : CLARKE_ENOMEM;
     return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
   }
   if (status == CLARKE_OK)
@@ -226,7 +240,9 @@ lower_global(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_reduction(clarke_lowering *low, clarke_error *err)
 {
-  reduction r = {.sum = strcmp(low->node->op_type, "ReduceSum") == 0};
+  reduction r = {.sum = strcmp(low->node->op_type, "ReduceMean") != 0,
+                 .square = strcmp(low->node->op_type, "ReduceSumSquare") == 0 || strcmp(low->node->op_type, "ReduceL2") == 0,
+                 .root = strcmp(low->node->op_type, "ReduceL2") == 0};
   const int64_t *list;
   size_t n, keep = clarke_lower_int(low, "keepdims", 1) != 0;
   bool given;
@@ -241,7 +257,9 @@ lower_reduction(clarke_lowering *low, clarke_error *err)
     status = clarke_axes_chosen(low, list, n, r.rank, r.reduced, err);
   if (status != CLARKE_OK)
     return status;
-  if (n == 0 && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
+  if (n == 0 && r.square && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
+    return clarke_lower_fail(low, err, "squares of entries that are not added up: expected axes");
+  if (n == 0 && !r.square && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
     return clarke_lower_rearranged(low, r.rank - r.lead, r.dims + r.lead, NULL, err);
   for (size_t a = 0; a < r.rank && n == 0; a++)
     r.reduced[a] = true;
@@ -263,6 +281,12 @@ const clarke_op clarke_ops_mean[] = {
    .lower = lower_reduction},
   {.name = "ReduceSum",
    .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {13, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_reduction},
+  {.name = "ReduceSumSquare",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
+   .lower = lower_reduction},
+  {.name = "ReduceL2",
+   .forms = {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}},
    .lower = lower_reduction},
   {.name = NULL},
 };

@@ -1,39 +1,62 @@
-/* Pow with a whole exponent from 1 to 8: products. */
+/* Pow: products for whole exponents from 1 to 8, a root for 1/2, and the reciprocals of these. */
 #include "op/identity.h"
 #include "op/lower.h"
 #include "op/product.h"
+#include "op/quotient.h"
+
+#include <math.h>
 
 #define MOST 8
+
+static clarke_status
+read_exponent(clarke_lowering *low, double *exponent, clarke_error *err)
+{
+  const clarke_value *e;
+
+  if (!clarke_lower_has(low, 1) || !clarke_lower_value(low, 1)->constant || clarke_lower_value(low, 1)->count != 1
+      || clarke_lower_value(low, 1)->rank > 1)
+    return clarke_lower_fail(low, err, "the exponent must be one constant number");
+  e = clarke_lower_value(low, 1);
+  *exponent = e->real != NULL ? e->real[0] : (double)e->integer[0];
+  if (!(fabs(*exponent) == 0.5 || (fabs(*exponent) >= 1 && fabs(*exponent) <= MOST && *exponent == (double)(int)*exponent)))
+    return clarke_lower_fail(low, err, "the exponent is %g; expected a whole number from 1 to %d, 1/2, or minus one of these",
+                             *exponent, MOST);
+  low->graph->values[low->in[1]].bound = true;
+  return CLARKE_OK;
+}
+
+/* x^n; CLARKE_NONE when it fails. */
+static size_t
+whole_power(clarke_lowering *low, int n, clarke_error *err)
+{
+  size_t power = low->in[0];
+
+  for (int k = 1; k < n && power != CLARKE_NONE; k++) {
+    const clarke_step *s = clarke_lower_entries(low, power, low->in[0], err);
+
+    power = s != NULL ? s->out : CLARKE_NONE;
+  }
+  return power;
+}
 
 static clarke_status
 lower_pow(clarke_lowering *low, clarke_error *err)
 {
   clarke_status status = clarke_lower_activation(low, 0, err);
-  const clarke_value *e;
-  double exponent;
+  double exponent = 0;
   size_t power;
 
-  if (status == CLARKE_OK && (!clarke_lower_has(low, 1) || !clarke_lower_value(low, 1)->constant
-                              || clarke_lower_value(low, 1)->count != 1 || clarke_lower_value(low, 1)->rank > 1))
-    status = clarke_lower_fail(low, err, "the exponent must be one constant number");
+  if (status == CLARKE_OK)
+    status = read_exponent(low, &exponent, err);
   if (status != CLARKE_OK)
     return status;
-  e = clarke_lower_value(low, 1);
-  exponent = e->real != NULL ? e->real[0] : (double)e->integer[0];
-  if (!(exponent >= 1 && exponent <= MOST) || exponent != (double)(int)exponent)
-    return clarke_lower_fail(low, err, "the exponent is %g; expected a whole number from 1 to %d", exponent, MOST);
-  low->graph->values[low->in[1]].bound = true;
-  power = low->in[0];
-  for (int k = 1; k < (int)exponent; k++) {
-    const clarke_step *s = clarke_lower_entries(low, power, low->in[0], err);
-
-    if (s == NULL)
-      return err != NULL ? err->code : CLARKE_ENOMEM;
-    power = s->out;
-  }
   if (exponent == 1)
     return clarke_lower_copy(low, err);
-  return clarke_lower_done(low, power, err);
+  power = fabs(exponent) == 0.5 ? clarke_lower_inside(low, CLARKE_SQRT, low->in[0], err)
+                                : whole_power(low, (int)fabs(exponent), err);
+  if (exponent < 0 && power != CLARKE_NONE)
+    power = clarke_lower_inside(low, CLARKE_RECIPROCAL, power, err);
+  return power != CLARKE_NONE ? clarke_lower_done(low, power, err) : err != NULL ? err->code : CLARKE_ENOMEM;
 }
 
 const clarke_op clarke_ops_pow[] = {

@@ -1,8 +1,10 @@
-/* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. Mul of two activations is a product. */
+/* Mul, Div by a constant: a c, a / c, with NumPy's broadcasting. Mul of two activations is a product. Div by an activation
+ * multiplies with its reciprocal. */
 #include "op/axes.h"
 #include "op/broadcast.h"
 #include "op/lower.h"
 #include "op/product.h"
+#include "op/quotient.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +19,35 @@ constant_operand(const clarke_lowering *low, bool divide)
   return 2;
 }
 
+/* Input 1 becomes its reciprocal; else nothing changes. *divide: is there something to divide by still? */
+static clarke_status
+invert_divisor(clarke_lowering *low, bool *divide, clarke_error *err)
+{
+  *divide = strcmp(low->node->op_type, "Div") == 0;
+  if (!*divide || !clarke_lower_has(low, 1) || clarke_lower_value(low, 1)->constant)
+    return CLARKE_OK;
+  *divide = false;
+  low->in[1] = clarke_lower_inside(low, CLARKE_RECIPROCAL, low->in[1], err);
+  return low->in[1] != CLARKE_NONE ? CLARKE_OK : err != NULL ? err->code : CLARKE_ENOMEM;
+}
+
 static clarke_status
 lower_scale(clarke_lowering *low, clarke_error *err)
 {
-  bool divide = strcmp(low->node->op_type, "Div") == 0;
-  size_t c = constant_operand(low, divide), rank, dims[CLARKE_MAX_WHOLE];
+  size_t c, rank, dims[CLARKE_MAX_WHOLE];
+  bool divide;
   clarke_batch_axis batch;
   size_t *map[2], bad;
   clarke_step *s;
-  clarke_status status;
+  clarke_status status = invert_divisor(low, &divide, err);
 
+  if (status != CLARKE_OK)
+    return status;
+  c = constant_operand(low, divide);
   if (c == 2 && !divide && clarke_lower_has(low, 0) && clarke_lower_has(low, 1))
     return clarke_lower_times(low, err);
   if (c == 2)
-    return clarke_lower_fail(low, err, "%s", divide ? "the divisor must be a constant" : "an input is missing");
+    return clarke_lower_fail(low, err, "an input is missing");
   status = clarke_lower_weight(low, c, err);
   if (status == CLARKE_OK)
     status = clarke_lower_activation(low, 1 - c, err);

@@ -35,6 +35,13 @@ clarke_step_is_analytic(const clarke_step *s)
 }
 
 bool
+clarke_step_has_domain(const clarke_step *s)
+{
+  return s->kind == CLARKE_ANALYTIC
+         && (s->function == CLARKE_RECIPROCAL || s->function == CLARKE_SQRT || s->function == CLARKE_LOG);
+}
+
+bool
 clarke_step_ends_layer(const clarke_step *s)
 {
   return clarke_step_has_kinks(s) || clarke_step_is_analytic(s) || s->kind == CLARKE_PRODUCT;

@@ -121,9 +121,11 @@ typedef enum {
   CLARKE_PRODUCT,
 } clarke_step_kind;
 
-/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. */
+/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. The last three
+ * have a domain: x is not 0 (RECIPROCAL: 1 / x), x is above 0 (SQRT, LOG). They are smooth inside of it. */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
+  CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG,
 } clarke_function;
 
 typedef struct clarke_op clarke_op;
@@ -174,6 +176,9 @@ bool clarke_step_has_kinks(const clarke_step *s);
 
 /* ANALYTIC, SOFTMAX or NORMALIZE: smooth, but no polynomial? */
 bool clarke_step_is_analytic(const clarke_step *s);
+
+/* Has the step's function a domain? */
+bool clarke_step_has_domain(const clarke_step *s);
 
 /* Does a layer's own part of the network end there: has the step kinks, or is it not linear in activations? */
 bool clarke_step_ends_layer(const clarke_step *s);

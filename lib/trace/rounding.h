@@ -89,6 +89,11 @@ bool clarke_roundoff_normalize(double *error, double *wide, const clarke_roundof
 bool clarke_roundoff_normalize_back(double *error, double *mass, const clarke_roundoff *r, const clarke_step *s,
                                    const double *size, const double *size_error);
 
+/* Of a step whose function has a domain (rounding_domain.c), at an entry: what the argument's error makes of the value; how far
+ * the computed slope may be from the exact one, which is at most `slope`. Infinite where a border may have been reached. */
+double clarke_roundoff_inside(const clarke_roundoff *r, const clarke_step *s, size_t entry);
+double clarke_roundoff_inside_slope(const clarke_roundoff *r, const clarke_step *s, size_t entry, double slope);
+
 /* What a constant's or an input's entry is off by: cast, or read as zero where it is subnormal. */
 static inline double
 clarke_roundoff_constant(const clarke_roundoff *r, double value)

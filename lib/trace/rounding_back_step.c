@@ -245,8 +245,11 @@ back_analytic(const clarke_roundback *p)
     const double off = p->r->error[y][e] + clarke_roundoff_by(&p->r->by, FUNCTION, p->r->size[y][e]), top = p->r->size[y][e] + off;
     const double size = fabs(clarke_matrix_get_double(slope, e / p->n, e % p->n)) * (1 + 0x1p-50)
                         + clarke_matrix_radius(slope, e / p->n, e % p->n);
-    const double apart = slope_apart(p, p->r->error[p->s->in[0].value][e], off, top);
+    const double apart = clarke_step_has_domain(p->s) ? clarke_roundoff_inside_slope(p->r, p->s, e, size)
+                                                      : slope_apart(p, p->r->error[p->s->in[0].value][e], off, top);
 
+    if (p->size[e] + p->error[e] == 0)
+      continue;
     add(to, e, (size + apart) * p->error[e] + apart * p->size[e], (size + apart) * (p->size[e] + p->error[e]));
   }
   if (to != NULL)

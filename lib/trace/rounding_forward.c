@@ -206,8 +206,10 @@ analytic_errors(const pass *p)
 
   for (size_t e = 0; e < p->count * p->n; e++) {
     const double off = p->r->error[x][e], size = p->r->size[y][e];
-    const double grown = function == CLARKE_EXP ? size * expm1(off) * (1 + 0x1p-40) : steepest * off;
-    const double top = function == CLARKE_EXP ? size + grown : whole ? 1 : size;
+    const double grown = clarke_step_has_domain(p->s)  ? clarke_roundoff_inside(p->r, p->s, e)
+                         : function == CLARKE_EXP      ? size * expm1(off) * (1 + 0x1p-40)
+                                                       : steepest * off;
+    const double top = function == CLARKE_EXP || clarke_step_has_domain(p->s) ? size + grown : whole ? 1 : size;
 
     p->error[e] = clarke_roundoff_sum(grown + threshold, 4) + clarke_roundoff_by(&p->r->by, FUNCTION, top);
   }

@@ -366,11 +366,48 @@ exponential_entry(network *net, size_t x, size_t f, size_t softplus)
   return put_action(net, DO_LOG, 1, &e);
 }
 
+static size_t
+inside_entry(network *net, size_t x, size_t f, size_t which)
+{
+  (void)f;
+  return put_action(net, which == 0 ? DO_INVERSE : which == 1 ? DO_ROOT : DO_LOG, 1, &x);
+}
+
+/* A quotient, root or logarithm of exp(x); or the activation over that. */
+static void
+grow_inside(network *net)
+{
+  static const char *const ops[] = {"Reciprocal", "Sqrt", "Log"};
+  const size_t which = draw_below(net->state, 4);
+  const activation before = net->now;
+  activation next;
+
+  next_node(net, &next, "Exp", "");
+  map_entries(net, &next, exponential_entry, 0);
+  if (which < 3) {
+    next_node(net, &next, ops[which], "");
+    map_entries(net, &next, inside_entry, which);
+    return;
+  }
+  const activation by = net->now;
+  net->now = before;
+  next_node(net, &next, "Div", by.at);
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < row_of(&next); f++)
+      next.y[s][f] = put_product(net, before.y[s][f], put_action(net, DO_INVERSE, 1, &by.y[s][f]));
+  net->now = next;
+}
+
 static void
 grow_analytic(network *net)
 {
-  size_t which = draw_below(net->state, 6), n = row_of(&net->now);
+  size_t which = draw_below(net->state, 8), n = row_of(&net->now);
   activation next;
+
+  if (which > 5) {
+    grow_inside(net);
+    return;
+  }
 
   if (which > 3) {
     next_node(net, &next, which == 4 ? "Exp" : "Softplus", "");

@@ -1343,6 +1343,22 @@ def operators():
                    node("Concat", ["i", "d"], ["k"], axis=1), node("Mul", ["k", "v"], ["out"])],
                   [3, 6], 2, dict(w=dyadic(3, 6), v=dyadic(12)), 18),
     }
+    inside = lambda: {  # noqa: E731
+        # What has a domain, in it: s = 1 + y^2, roots irrational.
+        "quotients": ([node("MatMul", ["x", "w"], ["y"]), node("Mul", ["y", "y"], ["y2"]), number("one", 1), node("Add", ["y2", "one"], ["s"]),
+                       node("Sqrt", ["s"], ["a"]), node("Log", ["s"], ["b"]), number("half", 0.5), node("Pow", ["s", "half"], ["c"]),
+                       number("under", -0.5), node("Pow", ["s", "under"], ["d"]), number("square", -2), node("Pow", ["s", "square"], ["e"]),
+                       node("ReduceL2", ["s"], ["f"], axes=[1]), node("ReduceSumSquare", ["s"], ["g"], axes=[1]),
+                       node("Div", ["y", "f"], ["h"]), node("Div", ["v", "g"], ["i"]), node("Sub", ["a", "b"], ["t1"]),
+                       node("Mul", ["t1", "c"], ["t2"]), node("Add", ["t2", "d"], ["t3"]), node("Sub", ["t3", "e"], ["t4"]),
+                       node("Mul", ["t4", "h"], ["t5"]), node("Add", ["t5", "i"], ["out"])],
+                      [3], 4, dict(w=dyadic(3, 4), v=dyadic(4)), 17),
+        # Rational all the way, with a kink behind.
+        "divided": ([node("MatMul", ["x", "w"], ["y"]), node("Mul", ["y", "y"], ["y2"]), number("one", 1), node("Add", ["y2", "one"], ["s"]),
+                     node("Div", ["y", "s"], ["q"]), node("Relu", ["q"], ["r"]), node("Reciprocal", ["s"], ["p"]), node("Sub", ["r", "p"], ["d"]),
+                     node("Transpose", ["d"], ["t"], perm=[0, 2, 1]), node("Div", ["v", "t"], ["out"])],
+                    [2, 3], 2, dict(w=np.sign(dyadic(3, 2)), v=dyadic(2, 2)), 17),
+    }
     single = lambda: {  # noqa: E731
         # One run of a model without a batch axis.
         "gather-rows": ([constant("i", ints(2, -1, 0, 2)), node("Gather", ["w", "i"], ["y"]), node("Add", ["y", "x"], ["out"])],
@@ -1370,7 +1386,7 @@ def operators():
     }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
-                                                                  later(gated), later(moved), later(single), later(larger)):
+                                                                  later(gated), later(moved), later(single), later(larger), later(inside)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1379,6 +1395,7 @@ def operators():
         save(f"op-{name}.onnx", nodes, shape if rows else ["N"] + shape, None, parameters, opset)
         x = dyadic(samples, *shape)
         x[...] = x[:, :, :1, :1] if name == "gates" else x
+        x[0, 0] = 0 if name == "divided" else x[0, 0]
         batch(f"op-{name}.npz", x)
         reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")), new_ops=[ConvTranspose])
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
@@ -1393,7 +1410,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions"]
+           "layer-exact", "functions", "quotients", "divided"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -1963,7 +1980,7 @@ def single_runs():
     case("run-joint-smooth", 1, "number of touched kinks is 1", model="run-joint.onnx", evidence=NOTHING, **{**smooth, "proxies": ["Relu 0 0"]})
     case("run-joint", 0, "VERIFIED", model="run-joint.onnx", evidence=NOTHING,
          **{**smooth, "touched": 1, "proxies": ["Relu 0 0"]})
-    for name, reason, second in [("delta", "a delta that is not positive", -2.0), ("power", "the exponent is no whole number from 1 to 8", 2.5)]:
+    for name, reason, second in [("delta", "a delta that is not positive", -2.0), ("power", "the exponent is no whole number from 1 to 8", -2.5)]:
         nodes = [node("Constant", [], ["d"], value_float=second), huber[2],
                  node("Pow", ["a", "d"], ["f"]) if name == "power" else node("Huber", ["a", "d"], ["f"], domain="clarke"), total]
         save_run(f"run-{name}.onnx", nodes, {"w": [3, 1]})
@@ -2032,10 +2049,12 @@ def refusals():
         yield one(fit, "Add", ["x", "s"])
         yield one("has not the batch on its first axis", "Add", ["x", "many"], [node("Constant", [], ["many"], value=numpy_helper.from_array(
             np.ones((1, 1, 1, 1), np.float32)))])
-        yield one("an operand must be an activation, and a divisor a constant", "Add", ["s", "b"])
-        yield one("an operand must be an activation, and a divisor a constant", "Div", ["one", "x"])
-        yield one("an operand must be an activation, and a divisor a constant", "Div", ["s", "b"])
-        yield one("one operand must be a constant", "Div", ["x", "x"])
+        yield one("an operand must be an activation", "Add", ["s", "b"])
+        # x - x is 0 everywhere, and so is 0 times what is behind it
+        none = [node("Mul", ["x", "one"], ["a"]), node("Sub", ["a", "a"], ["n"])]
+        yield one("an argument is 0, or below, where it is not smooth", "Div", ["one", "n"], none)
+        yield one("an operand must be an activation", "Div", ["s", "b"])
+        yield one("an argument is 0, or below, where it is not smooth", "Div", ["x", "n"], none)
         yield one("division by zero", "Div", ["x", "zero"])
         yield one("an operand must be a constant of floats", "Add", ["x", "i"], [ints(1)])
         for inputs in [["w", "s"], ["x", "k"], ["x", "x"], ["x", "zero"]]:
@@ -2188,6 +2207,22 @@ def refusals():
         yield mixed, [node("Split", ["x"], ["out"], axis=0, num_outputs=1)], 18
         yield one(mixed, "MatMul", ["g", "f"], [*flat, node("ReduceMean", ["f"], ["g"], axes=[1])])
         yield one("the inputs have the batch on different axes", "MatMul", ["p", "x"], [node("ReduceMean", ["x"], ["p"], axes=[2], keepdims=0)])
+
+        # what has a domain: its border, beyond it, where nothing reads it, where a 0 multiplies it
+        outside = "an argument is 0, or below, where it is not smooth"
+        less = [node("Mul", ["x", "one"], ["a"]), node("Neg", ["a"], ["n"])]
+        for op, before in [("Reciprocal", none), ("Sqrt", none), ("Log", none), ("Sqrt", less), ("Log", less)]:
+            yield one(outside, op, ["n"], before)
+        yield one(outside, "Pow", ["n", "e"], [*none, node("Constant", [], ["e"], value_float=-1.0)])
+        yield one(outside, "ReduceL2", ["n"], none, axes=[2])
+        yield one(outside, "Mul", ["r", "n"], [*none, node("Reciprocal", ["n"], ["r"])])
+        yield one(outside, "Relu", ["x"], [*none, node("Log", ["n"], ["r"])])
+        yield one("its input must be an activation", "Log", ["w"])
+        yield one("its input must be an activation", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
+        yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=0.25)])
+        yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=-9.0)])
+        yield one(mixed, "ReduceL2", axes=[0])
+        yield one("noop_with_empty_axes", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"

@@ -242,6 +242,22 @@ smooth_by_mpfr(mpfr_t y, function f, bool slope, const rational *q)
     mpfr_div(y, y, t, MPFR_RNDN);
   } else if (f == F_SOFTPLUS)
     mpfr_log1p(y, y, MPFR_RNDN);
+  if (f == F_RECIPROCAL || f == F_LOG || f == F_ROOT) {
+    mpfr_ui_div(t, 1, x, MPFR_RNDN); /* the slopes are -t^2, t, root(t) / 2 */
+    if (f == F_RECIPROCAL) {
+      mpfr_sqr(u, t, MPFR_RNDN);
+      mpfr_neg(u, u, MPFR_RNDN);
+    } else if (f == F_ROOT) {
+      mpfr_sqrt(u, t, MPFR_RNDN);
+      mpfr_div_2ui(u, u, 1, MPFR_RNDN);
+    } else
+      mpfr_set(u, t, MPFR_RNDN);
+    if (f == F_LOG)
+      mpfr_log(t, x, MPFR_RNDN);
+    if (f == F_ROOT)
+      mpfr_sqrt(t, x, MPFR_RNDN);
+    mpfr_set(y, slope ? u : t, MPFR_RNDN);
+  }
   if (f == F_ERF || f == F_NORMAL) {
     root_by_mpfr(t, 1, f == F_NORMAL ? 2 : 1);
     mpfr_mul(x, x, t, MPFR_RNDN);
@@ -292,20 +308,33 @@ START_TEST(smooth_functions_enclose)
   mpfr_init2(value, 2000);
   session_set_bits(_i % 2 == 0 ? 64 : 200);
   for (int round = 0; round < 400; round++) {
-    const function f = (function)(round % 5);
-    const bool slope = round / 5 % 2;
+    const function f = (function)(round % 8);
+    const bool slope = round / 8 % 2, inside = function_has_domain(f);
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
 
     draw_rational(&x.lo, draw(3) == 0 ? 40 : 4);
     if (draw(4) == 0)
       mpq_div_2exp(&x.lo, &x.lo, draw(300));
+    if (inside) { /* from 1/4 on, and of 1 / x also below -1/4; the roots of squares are exact */
+      mpq_abs(&x.lo, &x.lo);
+      mpq_set_ui(&r, 1, 4);
+      mpq_add(&x.lo, &x.lo, &r);
+      if (draw(3) == 0)
+        mpq_mul(&x.lo, &x.lo, &x.lo);
+      if (mpq_cmp(&x.lo, &r) < 0)
+        mpq_set(&x.lo, &r);
+      if (f == F_RECIPROCAL && draw(2) == 0)
+        mpq_neg(&x.lo, &x.lo);
+    }
     if (f == F_EXP && mpq_cmp_ui(&x.lo, 4, 1) > 0) /* an end of a large one is far from the other */
       mpq_div_2exp(&x.lo, &x.lo, 4);
     mpq_set(&x.hi, &x.lo);
     (slope ? function_slope : function_value)(&y, f, &x);
     smooth_by_mpfr(value, f, slope, &x.lo);
     check_encloses_within(&y, value, 16);
+    if (f == F_RECIPROCAL || (f == F_LOG && slope))
+      ck_assert(interval_exact(&y));
     mpq_set_ui(&r, 1 + draw(100), 500);
     mpq_canonicalize(&r);
     mpq_add(&x.hi, &x.hi, &r);
@@ -442,8 +471,9 @@ static const struct {
             {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
             {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
             {"op-products", true, true}, {"op-gates", true, true}, {"op-batches", true, true}, {"op-parts", true, true},
-            {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
-            {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
+            /* no gradient from here on */
+            {"op-divided", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
+            {"op-quotients", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
             {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false},
             /* no gradient: all of its Relus are off */
             {"op-negated", true, false}};
@@ -565,7 +595,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
-  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-gates", "op-batches", "op-parts", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-gates", "op-batches", "op-parts", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
   "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
   "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
   "global-alike-i", "global-line"};
@@ -628,7 +658,7 @@ static const struct {
     {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
     {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
     {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
-    {"op-products", 1}, {"op-functions", 0}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
     {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
     {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
     {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};
@@ -1011,7 +1041,7 @@ int
 main(void)
 {
   TCase *t = tests_of("check values");
-  const int n = sizeof nets / sizeof *nets, rational_nets = n - 10;
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 12;
 
   tcase_add_test(t, hashes_agree_with_libcrypto);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);

@@ -148,6 +148,50 @@ def bilinear(rng):
     yield "product-spread", g.then("Mul", first).then("Relu").then("Flatten").dense(18, 3)
 
 
+def inside(rng):
+    """What has a domain, as exporters write it: RMSNorm, a norm divided by, softmax and LayerNorm written out, softsign."""
+    g = Graph(rng, [3, 4])
+    g.then("MatMul", g.parameter(4, 4))
+    first = g.last
+    g.then("Pow", g.constant(2.0)).then("ReduceMean", axes=[-1]).then("Add", g.constant(0.0625)).then("Sqrt").then("Reciprocal")
+    g.then("Mul", first).then("Mul", g.parameter(4)).then("Relu")
+    yield "rms", g.then("Flatten").dense(12, 3)
+
+    g = Graph(rng, [4], 18).dense(4, 4)
+    first = g.last
+    g.then("ReduceL2", g.constant([1], np.int64), keepdims=1).then("Clip", g.constant(2.0**-20))
+    g.then("Div", before=[first]).then("Relu")
+    yield "unit", g.dense(4, 3)
+
+    g = Graph(rng, [4]).dense(4, 4).then("Exp")
+    first = g.last
+    g.then("ReduceSum", g.constant([1], np.int64), keepdims=1).then("Div", before=[first]).then("Log")
+    yield "softmax-written", g.dense(4, 3).then("Relu")
+
+    g = Graph(rng, [4]).dense(4, 4)
+    first = g.last
+    g.then("ReduceMean", axes=[1]).then("Sub", before=[first])
+    centred = g.last
+    g.then("Pow", g.constant(2.0)).then("ReduceMean", axes=[1]).then("Add", g.constant(0.125)).then("Pow", g.constant(0.5))
+    g.then("Div", before=[centred]).then("LeakyRelu", alpha=0.25)
+    yield "layer-written", g.dense(4, 3)
+
+    g = Graph(rng, [4]).dense(4, 4)
+    first = g.last
+    g.then("Abs").then("Add", g.constant(1.0)).then("Div", before=[first])
+    yield "softsign", g.dense(4, 3).then("Relu")
+
+    g = Graph(rng, [4]).dense(4, 4)
+    first = g.last
+    g.then("ReduceSumSquare", axes=[1]).then("Add", g.constant(1.0)).then("Pow", g.constant(-0.5)).then("Mul", first).then("Relu")
+    g.then("Add", g.constant(2.0)).then("Pow", g.constant(-2.0))
+    yield "powers", g.dense(4, 3)
+
+    g = Graph(rng, [4]).dense(4, 4).then("Relu")
+    g.then("Add", g.constant(0.5))
+    yield "numerator", g.then("Div", before=[g.parameter(4)]).dense(4, 3)
+
+
 def shapes(rng):
     g = Graph(rng, [2, 3], first=1).then("Flatten").dense(6, 6).then("Relu")
     g.then("Reshape", g.constant([1, 2, 3], np.int64)).then("Transpose", perm=[0, 2, 1])
@@ -320,7 +364,7 @@ def larger(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

@@ -285,6 +285,14 @@ def binary(function):
     return lambda args, attr, opset, batched: function(args[0], args[1])
 
 
+def reduce_squares(of):
+    """Over axes, an attribute or an input."""
+    def reduced(args, attr, opset, batched):
+        axes = attr.get("axes", args[1].tolist() if len(args) > 1 else None)
+        return of(args[0], axes, bool(attr.get("keepdims", 1)))
+    return reduced
+
+
 OPERATORS = {
     "Identity": pointwise(lambda x: x), "Dropout": pointwise(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
@@ -297,6 +305,10 @@ OPERATORS = {
     "Abs": pointwise(torch.abs, 0),
     "Sigmoid": pointwise(torch.sigmoid), "Tanh": pointwise(torch.tanh),
     "Exp": pointwise(torch.exp), "Erf": pointwise(torch.erf), "Mish": pointwise(F.mish), "Swish": pointwise(F.silu),
+    "Reciprocal": pointwise(torch.reciprocal), "Sqrt": pointwise(torch.sqrt), "Log": pointwise(torch.log),
+    "ReduceL2": reduce_squares(lambda x, axes, keep: torch.linalg.vector_norm(x, 2, axes, keep)),
+    "ReduceSumSquare": reduce_squares(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),
+    "ReduceSum": reduce_squares(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
     "Softplus": pointwise(lambda x: F.softplus(x, threshold=1000)), "Pow": binary(torch.pow),
     "Gelu": lambda args, attr, opset, batched: F.gelu(args[0], approximate=attr.get("approximate", b"none").decode()),
     "Conv": conv, "ConvTranspose": conv_transposed, "MaxPool": max_pool, "AveragePool": average_pool,

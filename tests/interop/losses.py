@@ -159,6 +159,58 @@ def differences(folder):
         ask(folder, f"margin-{p}", dense(), lambda m: F.multi_margin_loss(m(X), Y, p=p, weight=W))
 
 
+class Between(nn.Module):
+    """A function between two layers."""
+
+    def __init__(self, f):
+        super().__init__()
+        self.first, self.last, self.scale, self.f = nn.Linear(4, 5), nn.Linear(5, 3), nn.Parameter(torch.ones(5)), f
+
+    def forward(self, x):
+        return self.last(F.relu(self.f(self, self.first(x))))
+
+
+def centred(h):
+    return h - h.mean(-1, keepdim=True)
+
+
+def quotients(folder):
+    """What has a domain: quotients, roots, logarithms, norms, written out as people do."""
+    functions = {
+        "rms": lambda m, h: h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6) * m.scale,
+        "rms-norm": lambda m, h: F.rms_norm(h, (5,), m.scale, 1e-6),
+        "unit": lambda m, h: F.normalize(h, dim=-1),
+        "unit-l1": lambda m, h: F.normalize(h, p=1, dim=-1),
+        "cosine": lambda m, h: F.normalize(h, dim=-1) @ F.normalize(m.last.weight, dim=-1).t() @ m.last.weight,
+        "softmax-written": lambda m, h: h.exp() / h.exp().sum(-1, keepdim=True),
+        "layer-written": lambda m, h: centred(h) / torch.sqrt((centred(h) ** 2).mean(-1, keepdim=True) + 1e-5),
+        "softsign": lambda m, h: h / (1 + h.abs()),
+        "logarithms": lambda m, h: torch.log(h.exp() + 1) - torch.log1p(h * h),
+        "reciprocals": lambda m, h: 2 / (1 + h * h) + torch.reciprocal(h * h + 2),
+        "powers": lambda m, h: (1 + h * h).pow(-0.5) + (2 + h * h) ** 0.5 + (h * h + 1) ** -2 + h ** 3,
+        "weight-norm": lambda m, h: F.linear(h, m.last.weight.t() @ m.last.weight / m.last.weight.norm()),
+    }
+    for name, f in functions.items():
+        whole = name in ("cosine", "weight-norm")
+        ask(folder, name, Between(f), lambda m: F.cross_entropy(m(X), Y), whole=whole, again=lambda m: F.cross_entropy(m(X + 1), OTHER))
+        ask(folder, name + "-float64", Between(f).double(), lambda m: F.cross_entropy(m(X.double()), Y), whole=whole)
+    for target in [(T > 0).float(), (8 * T.sigmoid()).round() / 8]:
+        ask(folder, "binary-shares", dense(), lambda m, t=target: F.binary_cross_entropy(m(X).sigmoid(), t))
+    ask(folder, "binary-shares-weight", dense(), lambda m: F.binary_cross_entropy(m(X).sigmoid(), (T > 0).float(), weight=W, reduction="sum"))
+    ask(folder, "norms", dense(), lambda m: F.cross_entropy(m(X), Y) + 0.1 * m[0].weight.norm() + 0.1 * m[2].weight.norm(dim=1).sum())
+    # a norm of zeros, where PyTorch says 0 by convention, is recorded and then refused
+    run, model = os.path.join(folder, "norm-of-zeros"), dense()
+    with torch.no_grad():
+        model[2].bias.zero_()
+    with clarke.record(run, model):
+        (F.cross_entropy(model(X), Y) + 0.1 * model[2].bias.norm()).backward()
+    try:
+        clarke.audit(run)
+        expect(False, "norm-of-zeros: not refused")
+    except clarke.Failed as why:
+        expect("argument of a root is 0" in str(why), f"norm-of-zeros: {why}")
+
+
 def at_kinks(folder):
     """Losses whose own kinks are met. Outputs are the bias, targets are at it or a bend away from it."""
     def flat():
@@ -329,8 +381,8 @@ def refusals(folder):
     tokens = torch.tensor([[0, 1, 2]])
     refused(folder, "row 0 is read, and as padding", nn.Embedding(4, 2, padding_idx=0), lambda m: m(tokens).sum())
     refused(folder, "divided by frequency", nn.Embedding(4, 2, scale_grad_by_freq=True), lambda m: m(tokens).sum())
-    refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).norm())
-    refused(folder, "a power that is not the square", dense(), lambda m: (m(X) ** 3).sum())
+    refused(folder, "a norm other than that of ord 1 or 2", dense(), lambda m: m(X).norm(p=3))
+    refused(folder, "a power other than a whole number", dense(), lambda m: (m(X) ** 0.25).sum())
     refused(folder, "an input requires a gradient", dense(), lambda m: m(X.clone().requires_grad_()).sum())
     refused(folder, "cannot be written into the graph", dense(), lambda m: m(X).sum() * (m(X).argmax(1) == Y).float().mean())
     refused(folder, "cannot be written into the graph", dense(), lambda m: F.cross_entropy(m(X), m(X).argmax(1)))
@@ -342,7 +394,7 @@ def refusals(folder):
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
-        for check in (softmaxes, differences, at_kinks, regularized, separated, inputs, behind, ways, refusals):
+        for check in (softmaxes, differences, quotients, at_kinks, regularized, separated, inputs, behind, ways, refusals):
             check(folder)
     print(f"{recorded} steps recorded; {failures} failures")
     sys.exit(failures > 0)

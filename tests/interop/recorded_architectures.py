@@ -107,6 +107,39 @@ def dueling(p, x):
     return p["value"](h) + advantage - advantage.mean(dim=1, keepdim=True)
 
 
+def root_mean_square(scale, x):
+    return x * torch.rsqrt(x.pow(2).mean(dim=-1, keepdim=True) + 1e-6) * scale
+
+
+class Root(nn.Module):
+    """RMSNorm, written as in LLaMA's code."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+
+    def forward(self, x):
+        return root_mean_square(self.weight, x)
+
+
+def llama(p, t):
+    """Embedding, a head of attention, gated units, each behind an RMSNorm."""
+    x = p["embed"](t)
+    h = p["first"](x)
+    q, k, v = p["query"](h), p["key"](h), p["value"](h)
+    scores = (q @ k.transpose(1, 2) / 2).softmax(dim=-1)
+    x = x + p["out"](scores @ v)
+    h = p["second"](x)
+    x = x + p["down"](F.silu(p["gate"](h)) * p["up"](h))
+    return p["head"](p["last"](x))
+
+
+def linear_attention(p, x):
+    """Katharopoulos et al., 2020: exponentials in place of a softmax, and a quotient."""
+    q, k, v = p["query"](x).exp(), p["key"](x).exp(), p["value"](x)
+    return p["head"]((q @ (k.transpose(1, 2) @ v) / (q * k.sum(dim=1, keepdim=True)).sum(dim=-1, keepdim=True)).mean(dim=1))
+
+
 def image(*shape):
     return lambda: (torch.randn(BATCH, *(shape or (3, 8, 8))),)
 
@@ -185,6 +218,22 @@ def networks():
     yield "gru", lambda: Of(lambda p, x: p["head"](p["cell"](x)), cell=nn.GRUCell(6, 4), head=linear(4, CLASSES)), image(6), classes
     yield "transformer", lambda: Of(lambda p, t: p["head"](p["block"](p["embed"](t))), embed=nn.Embedding(11, 4), head=linear(4, 11),
                                     block=nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)), tokens(), lambda o, y: o.mean()
+    def plain(i, o):
+        return linear(i, o, bias=False)
+    yield "llama", lambda: Of(llama, embed=nn.Embedding(11, 4), first=Root(4), query=plain(4, 4), key=plain(4, 4), value=plain(4, 4), out=plain(4, 4),
+                              second=Root(4), gate=plain(4, 8), up=plain(4, 8), down=plain(8, 4), last=Root(4), head=plain(4, 11)), \
+        tokens(), lambda o, y: F.cross_entropy(o.flatten(0, 1), torch.arange(o.shape[0] * o.shape[1]) % 11)
+    yield "llama-rms-norm", lambda: SEQ(linear(6, 8), nn.RMSNorm(8), nn.ReLU(), linear(8, CLASSES)), image(6), classes
+    yield "face-embeddings", lambda: Of(lambda p, x: 16 * F.normalize(p["trunk"](x)) @ F.normalize(p["centres"].weight).t(),
+                                        trunk=SEQ(linear(6, 8), nn.ReLU(), linear(8, 4)), centres=plain(4, CLASSES)), image(6), classes
+    yield "contrastive", lambda: Of(lambda p, a, b: F.normalize(p["left"](a)) @ F.normalize(p["right"](b)).t() / 0.07, left=SEQ(linear(6, 8), nn.ReLU(), linear(8, 4)),
+                                    right=linear(5, 4)), lambda: (torch.randn(BATCH, 6), torch.randn(BATCH, 5)), lambda o, y: F.cross_entropy(o, torch.arange(BATCH))
+    yield "mixture-of-experts", lambda: Of(lambda p, x: p["route"](x).sigmoid() * p["a"](x) + (1 - p["route"](x).sigmoid()) * p["b"](x),
+                                           route=linear(6, 1), a=SEQ(linear(6, 8), nn.ReLU(), linear(8, CLASSES)), b=SEQ(linear(6, 8), nn.ReLU(), linear(8, CLASSES))), \
+        image(6), classes
+    yield "linear-attention", lambda: Of(linear_attention, query=plain(4, 4), key=plain(4, 4), value=plain(4, 4), head=linear(4, CLASSES)), image(5, 4), classes
+    yield "sigmoid-classifier", lambda: SEQ(linear(6, 8), nn.ReLU(), linear(8, CLASSES), nn.Sigmoid()), image(6), \
+        lambda o, y: F.binary_cross_entropy(o, F.one_hot(y, CLASSES).float())
 
 
 KNOWN = set()

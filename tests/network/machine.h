@@ -116,6 +116,57 @@ check_values(const machine *k, naive_run *r, size_t number)
   return checked;
 }
 
+/* Is the naive number, itself a little off, in the entry's enclosure, and that not much wider than 2^-64?
+ * m without rows is zero. */
+static inline bool
+encloses(const clarke_matrix *m, size_t f, size_t j, const mpq_t q, double *widest)
+{
+  double radius = m->rows > 0 ? clarke_matrix_radius(m, f, j) : 0;
+  mpq_t off, allowed;
+  bool inside;
+
+  mpq_inits(off, allowed, NULL);
+  if (m->rows > 0)
+    clarke_matrix_get(off, m, f, j);
+  mpq_sub(off, off, q);
+  mpq_abs(off, off);
+  mpq_set_d(allowed, fmax(fabs(mpq_get_d(q)), 1) * 0x1p-200);
+  *widest = fmax(*widest, radius / fmax(fabs(mpq_get_d(q)), 1));
+  if (radius > 0) {
+    mpq_t r;
+
+    mpq_init(r);
+    mpq_set_d(r, radius);
+    mpq_add(allowed, allowed, r);
+    mpq_clear(r);
+  }
+  inside = mpq_cmp(off, allowed) <= 0;
+  mpq_clears(off, allowed, NULL);
+  return inside;
+}
+
+static inline size_t
+check_enclosures(const machine *k, naive_run *r, size_t number, double *widest)
+{
+  size_t checked = 0;
+
+  for (size_t v = 0; v < k->g.n_values; v++) {
+    const clarke_value *value = &k->g.values[v];
+    naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
+
+    if (x == NULL || k->pass.value[v].rows == 0)
+      continue;
+    checked++;
+    for (size_t e = 0; e < x->count; e++)
+      if (!encloses(&k->pass.value[v], e % value->count, e / value->count, x->v[e], widest) ||
+          !encloses(&k->tangent[v], e % value->count, e / value->count, x->t[e], widest)) {
+        print_model(r->m);
+        ck_abort_msg("network %zu: %s is outside", number, value->name);
+      }
+  }
+  return checked;
+}
+
 /* The gradient of the outputs' sum along the direction, less the sum of their tangents: its midpoint and
  * its radius, as an upper bound. */
 static inline void

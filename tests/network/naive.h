@@ -794,6 +794,27 @@ naive_root_reciprocal(mpq_t y, const mpq_t x)
   mpq_div_2exp(y, y, NAIVE_BITS);
 }
 
+/* 1 / x, and the root of x > 0. */
+static inline void
+naive_inside(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  naive *y = naive_new(r, node->out[0], x->rank, x->dims);
+  const bool root = node->op_type[0] == 'S';
+
+  for (size_t e = 0; e < y->count; e++) {
+    if (root) {
+      naive_root_reciprocal(y->t[e], x->v[e]);
+      mpq_inv(y->v[e], y->t[e]);
+      mpq_div_2exp(y->t[e], y->t[e], 1);
+    } else {
+      mpq_inv(y->v[e], x->v[e]);
+      mpq_mul(y->t[e], y->v[e], y->v[e]);
+      mpq_neg(y->t[e], y->t[e]);
+    }
+    mpq_mul(y->t[e], y->t[e], x->t[e]);
+  }
+}
+
 /* Group and channel of every entry of x. */
 static inline void
 naive_groups(const clarke_model_node *node, const naive *x, size_t *group, size_t *channel)
@@ -980,6 +1001,8 @@ naive_node(naive_run *r, const clarke_model_node *node)
     naive_transpose(r, node, x);
   else if (strcmp(op, "Identity") == 0 || strcmp(op, "Dropout") == 0)
     naive_reshaped(r, node, x, x->rank, x->dims);
+  else if (strcmp(op, "Reciprocal") == 0 || strcmp(op, "Sqrt") == 0)
+    naive_inside(r, node, x);
   else if (strchr("ASMD", op[0]) != NULL && strlen(op) == 3)
     naive_arithmetic(r, node, x, b);
   else

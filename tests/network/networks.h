@@ -13,6 +13,7 @@ typedef struct {
   size_t n_names;
   double (*number)(uint64_t *state); /* weights and inputs */
   bool products; /* of activations, too */
+  bool quotients;
 } growing;
 
 static inline const char *
@@ -214,6 +215,26 @@ grow_product_of_two(growing *g)
   }
 }
 
+/* Of the activation, z = 1 + its square: the activation over z or over its root, 1 / z, or 1 over the root. */
+static inline void
+grow_quotient(growing *g)
+{
+  char before[16], one[16];
+  const size_t kind = draw_below(g->state, 4);
+
+  strcpy(before, g->at);
+  strcpy(one, new_name(g, "k"));
+  model_floats(&g->m, one, SHAPE(1,))[0] = 1;
+  grow_node(g, "Mul", before, true);
+  grow_node(g, "Add", one, draw_below(g->state, 2));
+  if (kind >= 2)
+    grow_node(g, "Sqrt", NULL, false);
+  if (kind % 2 == 0)
+    grow_node(g, "Div", before, true);
+  else
+    grow_node(g, "Reciprocal", NULL, false);
+}
+
 static inline void
 grow_clip(growing *g)
 {
@@ -334,6 +355,10 @@ grow_once(growing *g)
 {
   static const char *const arithmetic[] = {"Add", "Sub", "Mul", "Div", "Add"};
 
+  if (g->quotients && draw_below(g->state, 4) == 0) {
+    grow_quotient(g);
+    return;
+  }
   if (g->products && draw_below(g->state, 3) == 0) {
     grow_product_of_two(g);
     return;
@@ -362,7 +387,7 @@ grow_once(growing *g)
 
 /* A model of about that many nodes, and a batch. */
 static inline clarke_tensor
-grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products)
+grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products, bool quotients)
 {
   long shape[CLARKE_MAX_RANK + 2] = {0}, batch[CLARKE_MAX_RANK + 2] = {0};
   clarke_tensor x;
@@ -370,7 +395,8 @@ grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), siz
   memset(g, 0, sizeof *g);
   g->state = state;
   g->number = number;
-  g->products = products;
+  g->products = products || quotients;
+  g->quotients = quotients;
   model_begin(&g->m, 16);
   g->rank = 1 + draw_below(state, 3);
   shape[0] = -1;
@@ -392,6 +418,13 @@ grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), siz
   for (size_t e = 0; e < x.count; e++)
     x.real[e] = number(state);
   return x;
+}
+
+/* The same without quotients. */
+static inline clarke_tensor
+grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products)
+{
+  return grow_any(g, state, number, nodes, products, false);
 }
 
 /* The same without products of activations: piecewise linear but for HardSwish. */

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #define PRECISION_FIRST 64
-#define PRECISION_LAST 512
 /* Entries of activations that the exact pass may hold: several words each, in what follows too. */
 #define GROUP_ENTRIES ((size_t)1 << 24)
 /* Coupled samples are one group, whatever their number: some gigabytes at most. */
@@ -21,10 +20,12 @@ clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *samp
 
   clarke_matrix_init(&input);
   status = clarke_samples_matrix(&input, r->x, sample, n, err);
-  for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= PRECISION_LAST; p *= 2) {
+  for (long p = PRECISION_FIRST; status == CLARKE_OK && p <= CLARKE_PRECISION_LAST; p *= 2) {
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
-    if (f->open == 0)
+    if (status == CLARKE_OK && f->open == 0)
       break;
+    if (f->vague && p < CLARKE_PRECISION_LAST)
+      status = CLARKE_OK;
   }
   clarke_matrix_clear(&input);
   return status;

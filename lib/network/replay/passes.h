@@ -4,6 +4,9 @@
 
 #include "network/replay.h"
 
+/* Bits of the last pass's transcendental functions. */
+#define CLARKE_PRECISION_LAST 512
+
 /* Those samples as features x samples, exact. Integers below 2^53 are doubles. */
 clarke_status clarke_samples_matrix(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, size_t n,
                                     clarke_error *err);
@@ -12,7 +15,8 @@ clarke_status clarke_samples_pick(clarke_tensor *x, const clarke_replay *r, cons
                                   clarke_error *err);
 /* Sets mark[j] of the samples with an open entry; touched: of those with one at a kink, too. */
 void clarke_samples_mark(const clarke_replay *r, bool *mark, bool touched);
-/* *sample (malloc, also on failure): the samples with an open entry (all where they are coupled); *n: how many. */
+/* *sample (malloc, also on failure): the samples with an open entry (all where they are coupled, or
+ * some function has a domain); *n: how many. */
 clarke_status clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err);
 /* The open ones among places over n samples. */
 size_t clarke_places_open(const clarke_graph *g, int8_t *const *piece, size_t n);

@@ -68,7 +68,7 @@ clarke_samples_mark(const clarke_replay *r, bool *mark, bool touched)
 clarke_status
 clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err)
 {
-  bool *mark = calloc(r->samples + 1, sizeof *mark), any = false;
+  bool *mark = calloc(r->samples + 1, sizeof *mark), any = false, all;
 
   *n = 0;
   *sample = malloc((r->samples + 1) * sizeof **sample);
@@ -79,8 +79,9 @@ clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_e
   clarke_samples_mark(r, mark, false);
   for (size_t j = 0; j < r->samples; j++)
     any = any || mark[j];
+  all = clarke_graph_has_domain(r->g) || (any && clarke_graph_couples(r->g));
   for (size_t j = 0; j < r->samples; j++)
-    if (mark[j] || (any && clarke_graph_couples(r->g)))
+    if (mark[j] || all)
       (*sample)[(*n)++] = j;
   free(mark);
   return CLARKE_OK;

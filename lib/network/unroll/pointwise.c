@@ -82,12 +82,26 @@ unroll_softplus(clarke_unrolling *u, size_t *at, size_t x)
   return status == CLARKE_OK ? clarke_code_add_analytic(u->p, at, CLARKE_FN_LOG, *at, u->err) : status;
 }
 
+/* 1 / x, the 1 an instruction of its own. */
+static clarke_status
+unroll_reciprocal(clarke_unrolling *u, size_t *at, size_t x)
+{
+  clarke_status status;
+  size_t one;
+
+  mpq_set_ui(u->constant, 1, 1);
+  status = clarke_code_add_constant(u->p, &one, u->constant, u->err);
+  return status == CLARKE_OK ? clarke_unroll_add_product(u, at, CLARKE_DO_QUOTIENT, one, x) : status;
+}
+
 clarke_status
 clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
 {
-  clarke_analytic f = s->function == CLARKE_TANH  ? CLARKE_FN_TANH
-                      : s->function == CLARKE_EXP ? CLARKE_FN_EXP
-                                                  : CLARKE_FN_SIGMOID;
+  clarke_analytic f = s->function == CLARKE_TANH   ? CLARKE_FN_TANH
+                      : s->function == CLARKE_EXP  ? CLARKE_FN_EXP
+                      : s->function == CLARKE_SQRT ? CLARKE_FN_SQRT
+                      : s->function == CLARKE_LOG  ? CLARKE_FN_LOG
+                                                   : CLARKE_FN_SIGMOID;
   clarke_status status = CLARKE_OK;
 
   if (s->function == CLARKE_ERF || s->function == CLARKE_NORMAL || s->function == CLARKE_NORMAL_TANH)
@@ -96,8 +110,9 @@ clarke_unroll_analytic(clarke_unrolling *u, const clarke_step *s)
   for (size_t e = 0; status == CLARKE_OK && e < u->g->values[s->out].count; e++) {
     const size_t x = clarke_unroll_entry(u, s->in[0].value, e);
 
-    status = s->function == CLARKE_SOFTPLUS ? unroll_softplus(u, &u->at[s->out][e], x)
-                                            : clarke_code_add_analytic(u->p, &u->at[s->out][e], f, x, u->err);
+    status = s->function == CLARKE_SOFTPLUS     ? unroll_softplus(u, &u->at[s->out][e], x)
+             : s->function == CLARKE_RECIPROCAL ? unroll_reciprocal(u, &u->at[s->out][e], x)
+                                                : clarke_code_add_analytic(u->p, &u->at[s->out][e], f, x, u->err);
   }
   return status;
 }

@@ -80,8 +80,8 @@ class Graph:
             inputs = [self.lifted(inputs[0])] + inputs[1:]
         if op == "Gather" and not self.whole and inputs[0] not in self.active:
             self.refuse("rows of a table: no function of a sample")
-        if op in OF_CONSTANTS and len(self.active.intersection(inputs[:2])) == 2:
-            self.refuse("a quotient of two activations" if op == "Div" else "a Gemm of two activations")
+        if op == "Gemm" and len(self.active.intersection(inputs[:2])) == 2:
+            self.refuse("a Gemm of two activations")
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
@@ -259,12 +259,12 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
           "new_empty"}
 
 
-OF_CONSTANTS = {"Div", "Gemm"}  # one of whose operands is a constant
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
 ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum transpose permute",
-                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes"}.items() for name in names.split()}
+                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm"}.items()
+         for name in names.split()}
 
 
 def keeps_samples(graph, node, result):
@@ -282,6 +282,8 @@ def keeps_samples(graph, node, result):
     if name in ALONG:
         axes = node.args[ALONG[name]] if len(node.args) > ALONG[name] else node.kwargs.get("dim", 0)
         rank = max(len(shape), active[0].tensor.dim())
+        if axes is None:
+            return False
         axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
         return axes[:1] == [0] if name == "permute" else 0 not in axes
     if name not in ("add", "sub", "rsub", "mul", "div"):

@@ -84,20 +84,41 @@ def log_shares(g, x, like):
     return g.add("LogSoftmax", [pair], axis=-1)
 
 
+def shares_of(g, y, w, p):
+    """-w y p and -w (1 - y): what the two logarithms are multiplied by."""
+    one = torch.ones((), dtype=torch.float64)
+    rest = one - y.to(torch.float64)
+    if any(Fraction(r) != 1 - Fraction(t) for r, t in zip(rest.reshape(-1).tolist(), y.to(torch.float64).reshape(-1).tolist())):
+        g.refuse("a target t for which no float64 holds 1 - t")
+    return [exact(g, -w, y, p), exact(g, -w, rest)]
+
+
 @operator("binary_cross_entropy_with_logits")
 def write_binary(g, node):
     x, target, weight, positive, reduction = (argument(node, i, name) for i, name in
                                               enumerate(["self", "target", "weight", "pos_weight", "reduction"]))
     y, w, p = values(g, target, weight, positive)
     one = torch.ones((), dtype=torch.float64)
-    rest = one - y.to(torch.float64)
-    if any(Fraction(r) != 1 - Fraction(t) for r, t in zip(rest.reshape(-1).tolist(), y.to(torch.float64).reshape(-1).tolist())):
-        g.refuse("a target t for which no float64 holds 1 - t")
-    shares = [exact(g, -one if w is None else -w, y, one if p is None else p), exact(g, -one if w is None else -w, rest)]
+    shares = shares_of(g, y, one if w is None else w, one if p is None else p)
     table = torch.stack([s.expand(x.tensor.shape) for s in shares], dim=-1)
     product = g.add("Mul", [log_shares(g, x, x.tensor), g.data("y", table)])
     each = g.add("ReduceSum", [product, g.integers([-1])], keepdims=0)
     return reduced(g, each, x.tensor, MEAN if reduction is None else reduction)
+
+
+@operator("binary_cross_entropy")
+def write_binary_of_shares(g, node):
+    """Of probabilities; PyTorch takes no logarithm below -100."""
+    x, target, weight, reduction = (argument(node, i, name) for i, name in enumerate(["self", "target", "weight", "reduction"]))
+    y, w = values(g, target, weight)
+    one = torch.ones((), dtype=torch.float64)
+    total = None
+    for share, p in zip(shares_of(g, y, one if w is None else w, one), (g.of(x), None)):
+        p = g.add("Sub", [g.scalar(1, x.tensor), g.of(x)]) if p is None else p
+        log = g.add("Clamp", [g.add("Log", [p]), g.scalar(-100, x.tensor)], domain="clarke")
+        product = g.add("Mul", [log, g.data("y", share.expand(x.tensor.shape).contiguous())])
+        total = product if total is None else g.add("Add", [total, product])
+    return reduced(g, total, x.tensor, MEAN if reduction is None else reduction)
 
 
 @operator("log_sigmoid_forward")
@@ -170,9 +191,10 @@ def write_sum(g, node):
 
 @operator("pow", "square")
 def write_power(g, node):
-    if node.name == "pow" and (isinstance(node.args[1], Value) or node.args[1] != 2):
-        g.refuse("a power that is not the square")
-    return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
+    exponent = node.args[1] if node.name == "pow" else 2
+    if isinstance(exponent, Value) or isinstance(node.args[0], (int, float)) or abs(exponent) not in (0.5, *range(1, 9)):
+        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these")
+    return g.add("Pow", [g.of(node.args[0]), g.scalar(exponent, result(node))])
 
 
 @operator("masked_fill")

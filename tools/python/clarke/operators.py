@@ -211,12 +211,23 @@ def write_convolution(g, node):
 # ---- Activations
 
 
-FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf"}
+FUNCTIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "abs": "Abs", "hardswish": "HardSwish", "exp": "Exp", "erf": "Erf",
+             "reciprocal": "Reciprocal", "sqrt": "Sqrt", "log": "Log"}
 
 
 @operator(*FUNCTIONS)
 def write_function(g, node):
     return g.add(FUNCTIONS[node.name.rstrip("_")], [g.of(node.args[0])])
+
+
+@operator("rsqrt")
+def write_inverse_root(g, node):
+    return g.add("Pow", [g.of(node.args[0]), g.scalar(-0.5, result(node))])
+
+
+@operator("log1p")
+def write_log1p(g, node):
+    return g.add("Log", [g.add("Add", [g.of(node.args[0]), g.scalar(1, result(node))])])
 
 
 @operator("gelu")
@@ -327,6 +338,21 @@ def write_mean(g, node):
     axes, keep = argument(node, 1, "dim"), argument(node, 2, "keepdim", False)
     places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
     return g.add("ReduceMean", [g.of(node.args[0])] + places, keepdims=int(keep))
+
+
+@operator("linalg_vector_norm", "norm")
+def write_norm(g, node):
+    """The root of the sum of squares; of ord 1 the sum of absolute values."""
+    order, axes, keep = argument(node, 1, "ord", 2), argument(node, 2, "dim"), argument(node, 3, "keepdim", False)
+    if order not in (1, 2, None) or node.kwargs.get("dtype") not in (None, node.args[0].tensor.dtype):
+        g.refuse("a norm other than that of ord 1 or 2, or in another type")
+    if node.args[0].tensor.dim() == 0:
+        g.refuse("the norm of a number")
+    axes = [axes] if isinstance(axes, int) else axes
+    places = [] if axes is None or len(axes) == 0 else [g.integers(axes)]
+    if order == 1:
+        return g.add("ReduceSum", [g.add("Abs", [g.of(node.args[0])])] + places, keepdims=int(keep))
+    return g.add("ReduceL2", [g.of(node.args[0])] + places, keepdims=int(keep))
 
 
 # ---- Images made larger

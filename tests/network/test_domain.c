@@ -1,0 +1,117 @@
+/* Quotients, reciprocals and roots of activations against the naive evaluator: values, tangents and reverse mode in random
+ * networks, exactly where they are rational, else within their enclosures; and what lies on a domain's border, or outside. */
+#include "machine.h"
+#include "networks.h"
+#include "compared.h"
+
+static double
+quarter(uint64_t *state)
+{
+  return (double)draw_between(state, -6, 6) / 4;
+}
+
+START_TEST(values_tangents_and_gradients)
+{
+  uint64_t state = 91;
+  size_t checked = 0, touched = 0, exact = 0, skipped = 0;
+  double widest = 0;
+
+  for (size_t i = 0; i < 500; i++) {
+    naive_run r = {.proxy = right_slope};
+    growing grown;
+    clarke_tensor x = grow_any(&grown, &state, i % 2 ? quarter : small_number, 2 + draw_below(&state, 6), true, true);
+    machine k;
+    double radius;
+    mpq_t off;
+
+    mpq_init(off);
+    machine_begin(&k, &grown.m, &x, profile_with("first"), draw_below(&state, 2));
+    skipped += k.pass.open > 0 || k.replay.open > 0;
+    if (k.pass.open == 0 && k.replay.open == 0) {
+      naive_begin(&r, &grown.m, &x);
+      draw_direction(&k, &r, &state);
+      naive_go(&r);
+      OK(clarke_tangent_run(k.tangent, &k.pass, &k.slopes, k.d, &error));
+      checked += check_enclosures(&k, &r, i, &widest);
+      gradient_difference(off, &radius, &k, &r);
+      ck_assert_msg(fabs(mpq_get_d(off)) <= radius + 0x1p-180, "network %zu: the gradient is off by %g, radius %g", i,
+                    mpq_get_d(off), radius);
+      touched += k.replay.n_touches > 0;
+      exact += radius == 0;
+      naive_clear(&r);
+    }
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+    mpq_clear(off);
+  }
+  printf("quotients: %zu activations, widest %g; %zu networks touched, %zu with exact gradients, %zu open\n", checked, widest,
+         touched, exact, skipped);
+  ck_assert_double_lt(widest, 0x1p-20);
+  ck_assert_uint_gt(touched, 100);
+  ck_assert_uint_gt(exact, 100);
+  ck_assert_uint_lt(skipped, 50);
+}
+END_TEST
+
+/* What the replay says of OP applied to x (and divided by it, for Div). */
+static clarke_status
+replayed(const char *op, double x, bool behind_zero)
+{
+  clarke_model m;
+  clarke_tensor batch = tensor_of("x", CLARKE_F64, SHAPE(3, 1,));
+  clarke_graph g;
+  clarke_replay replay;
+  clarke_status status;
+
+  model_begin(&m, 17);
+  model_input(&m, "x", SHAPE(-1, 1,));
+  batch.real[0] = batch.real[2] = 4;
+  batch.real[1] = x;
+  model_node(&m, op, strcmp(op, "Div") == 0 ? "x,x" : "x", "f");
+  if (behind_zero) { /* 0 times that, which no kink needs */
+    model_floats(&m, "w", SHAPE(1,))[0] = 0;
+    model_node(&m, "Mul", "f,w", "y");
+  } else
+    model_node(&m, "Relu", "f", "y");
+  model_output(&m, "y");
+  clarke_graph_init(&g);
+  clarke_replay_init(&replay);
+  OK(clarke_graph_build(&g, &m, &batch, &error));
+  OK(clarke_graph_wrt(&g, NULL, 0, &error));
+  status = clarke_replay_run(&replay, &g, &batch, false, 1, &error);
+  clarke_replay_clear(&replay);
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&batch);
+  clarke_model_clear(&m);
+  return status;
+}
+
+/* One sample of three on the border, or beyond: refused, with the node named, whatever reads it. */
+START_TEST(borders_are_refused)
+{
+  static const struct {
+    const char *op;
+    double bad[2], good[2];
+    const char *says;
+  } all[] = {{"Div", {0, 0}, {-1, 0x1p-1000}, "a division"}, {"Reciprocal", {0, 0}, {-3, 0x1p-1000}, "a division"},
+             {"Sqrt", {0, -1}, {0x1p-900, 2}, "a root"}, {"Log", {0, -0x1p-1000}, {0x1p-1000, 1}, "a logarithm"}};
+
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    for (size_t k = 0; k < 4; k++) {
+      ck_assert_int_eq(replayed(all[i].op, all[i].bad[k / 2], k % 2), CLARKE_EINPUT);
+      ck_assert_msg(strstr(error.text, all[i].says) != NULL && strstr(error.text, "node") != NULL, "%s", error.text);
+      ck_assert_msg(replayed(all[i].op, all[i].good[k / 2], k % 2) == CLARKE_OK, "%s: %s", all[i].op, error.text);
+    }
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *t = tests_of("network-domain");
+
+  tcase_add_test(t, values_tangents_and_gradients);
+  tcase_add_test(t, borders_are_refused);
+  return run_tests();
+}
