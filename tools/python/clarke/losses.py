@@ -170,9 +170,20 @@ def write_sum(g, node):
 
 @operator("pow", "square")
 def write_power(g, node):
-    if node.name == "pow" and (isinstance(node.args[1], Value) or node.args[1] != 2):
-        g.refuse("a power that is not the square")
-    return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
+    power = 2 if node.name == "square" else node.args[1]
+    if isinstance(power, Value) or power not in range(1, 9) or isinstance(node.args[0], (int, float)):
+        g.refuse("a power that is no whole number from 1 to 8; write it as a product, or with exp")
+    return g.add("Pow", [g.of(node.args[0]), g.scalar(power, result(node))])
+
+
+@operator("index")
+def write_index(g, node):
+    """Rows of a table, by one list of places."""
+    x, places = node.args[:2]
+    wanted = [(axis, v) for axis, v in enumerate(places) if v is not None]
+    if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64):
+        g.refuse("places along several axes, or a mask; take entries along one axis after another, by integers")
+    return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
 
 
 @operator("masked_fill")
