@@ -89,6 +89,13 @@ static const struct {
     {"Relu", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Reshape", lower_reshape, 7, 2, 2, 1, 0, ""},
     {"Reshape", lower_reshape, 14, 2, 2, 1, 0, "allowzero:i"},
+    {"Resize", lower_resize, 11, 3, 4, 1, 0,
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+    {"Resize", lower_resize, 13, 1, 4, 1, 0,
+     "coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f mode:s nearest_mode:s"},
+    {"Resize", lower_resize, 18, 1, 4, 1, 0,
+     "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
+     "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},

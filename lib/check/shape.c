@@ -1,5 +1,6 @@
 /* Operators that move entries, and compute none. */
 #include "shape.h"
+#include "allocate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -199,5 +200,127 @@ lower_pad(builder *b)
       operand(b, s, f, x, at);
     else
       s->sources[f].step = PADDING;
+  }
+}
+
+/* x, rounded as nearest_mode says; half is for what is computed meanwhile. */
+static void
+round_to(rational *x, rational *half, const char *how)
+{
+  bool up = strcmp(how, "ceil") == 0 || strcmp(how, "round_prefer_floor") == 0;
+  if (how[0] == 'r') { /* the nearest whole number; of two the one below (up) or above */
+    mpq_set_si(half, up ? -1 : 1, 2);
+    mpq_add(x, x, half);
+  }
+  if (up)
+    mpz_cdiv_q(mpq_numref(x), mpq_numref(x), mpq_denref(x));
+  else
+    mpz_fdiv_q(mpq_numref(x), mpq_numref(x), mpq_denref(x));
+  mpz_set_ui(mpq_denref(x), 1);
+}
+
+/* An axis of Resize: from n entries to out, which are `scale` times as many; x and half are for what is computed. */
+typedef struct {
+  size_t n, out;
+  rational *scale, *x, *half;
+} resized;
+
+/* Which entry place j is. */
+static size_t
+nearest(const builder *b, const resized *a, size_t j)
+{
+  const char *where = text_attribute(b, "coordinate_transformation_mode", "half_pixel");
+  bool ends = strcmp(where, "align_corners") == 0, half = strcmp(where, "half_pixel") == 0;
+  bool torch = strcmp(where, "pytorch_half_pixel") == 0;
+  need(ends || half || torch || strcmp(where, "asymmetric") == 0, "unknown coordinates");
+  mpq_set_ui(a->x, j, 1);
+  if (ends || (torch && a->out == 1))
+    mpq_set_ui(a->x, a->out > 1 ? j * (a->n - 1) : 0, a->out > 1 ? a->out - 1 : 1);
+  else {
+    mpq_set_ui(a->half, half || torch ? 1 : 0, half || torch ? 2 : 1);
+    mpq_add(a->x, a->x, a->half);
+    mpq_div(a->x, a->x, a->scale);
+    mpq_sub(a->x, a->x, a->half);
+  }
+  mpq_canonicalize(a->x);
+  round_to(a->x, a->half, text_attribute(b, "nearest_mode", "round_prefer_floor"));
+  if (mpq_sgn(a->x) < 0)
+    return 0;
+  return mpz_cmp_ui(mpq_numref(a->x), a->n - 1) > 0 ? a->n - 1 : mpz_get_ui(mpq_numref(a->x));
+}
+
+/* The length and scale of axis i, by input 2 or 3. */
+static void
+resize_axis(const builder *b, resized *a, size_t i)
+{
+  const value *scales = &b->in[2], *sizes = &b->in[3];
+  bool batch = on_batch(b, &b->in[0], i);
+  a->n = b->in[0].dims[i];
+  if (sizes->name != NULL) {
+    size_t whole = batch ? b->net->together : 1;
+    long size = whole_entry(b, sizes->constant, sizes->map[i]);
+    need(size > 0 && size <= INT32_MAX && (size_t)size % whole == 0, "a size is not above 0, or too large");
+    a->out = (size_t)size / whole;
+    mpq_set_ui(a->scale, a->out, a->n);
+    mpq_canonicalize(a->scale);
+  } else {
+    mpq_set(a->scale, &scales->constant->value[scales->map[i]]);
+    mpz_mul_ui(mpq_numref(a->x), mpq_numref(a->scale), a->n);
+    mpz_fdiv_q(mpq_numref(a->x), mpq_numref(a->x), mpq_denref(a->scale));
+    need(mpz_sgn(mpq_numref(a->x)) > 0 && mpz_cmp_ui(mpq_numref(a->x), INT32_MAX) <= 0,
+         "a scale leaves no entries, or too many");
+    a->out = mpz_get_ui(mpq_numref(a->x));
+    mpz_set_ui(mpq_denref(a->x), 1);
+  }
+  need(!batch || mpq_cmp_ui(a->scale, 1, 1) == 0, "samples would be mixed");
+}
+
+static void
+check_resize(const builder *b)
+{
+  const value *x = &b->in[0], *scales = &b->in[2], *sizes = &b->in[3];
+  const char *how = text_attribute(b, "nearest_mode", "round_prefer_floor");
+  bool by_scales = scales->name != NULL && scales->count > 0, by_sizes = sizes->name != NULL;
+  need(x->constant == NULL && by_scales != by_sizes, "its input must be an activation, with scales or sizes");
+  const value *v = by_sizes ? sizes : scales;
+  need(v->constant != NULL && v->constant->real == by_scales && v->count == x->rank && x->rank > 0,
+       "scales or sizes are not constant, or not one for each axis");
+  need(strcmp(text_attribute(b, "mode", "nearest"), "nearest") == 0 && whole_attribute(b, "antialias", 0) == 0
+           && whole_attribute(b, "exclude_outside", 0) == 0
+           && strcmp(text_attribute(b, "keep_aspect_ratio_policy", "stretch"), "stretch") == 0,
+       "a mode that is not supported");
+  need(strcmp(how, "floor") == 0 || strcmp(how, "ceil") == 0 || strcmp(how, "round_prefer_floor") == 0
+           || strcmp(how, "round_prefer_ceil") == 0,
+       "unknown nearest_mode");
+  if (by_scales)
+    scales->constant->number = true;
+}
+
+/* Resize to the nearest entries: one of x's at each place. */
+void
+lower_resize(builder *b)
+{
+  check_resize(b);
+  const value *x = &b->in[0];
+  rational *spare = rationals(3);
+  resized a = {.scale = spare, .x = spare + 1, .half = spare + 2};
+  size_t dims[MAX_RANK], *entry[MAX_RANK];
+  for (size_t i = 0; i < x->rank; i++) {
+    resize_axis(b, &a, i);
+    dims[i] = a.out;
+  }
+  step *s = add_step(b, LINEAR, 1, x->rank, dims);
+  s->copy = true;
+  for (size_t i = 0; i < x->rank; i++) {
+    resize_axis(b, &a, i);
+    entry[i] = allocate(dims[i], sizeof *entry[i]);
+    for (size_t j = 0; j < dims[i]; j++)
+      entry[i][j] = nearest(b, &a, j);
+  }
+  for (size_t f = 0; f < s->n; f++) {
+    size_t rest = f, at = 0, stride = 1;
+    for (size_t i = x->rank; i-- > 0; stride *= x->dims[i], rest /= dims[i])
+      at += entry[i][rest % dims[i]] * stride;
+    operand(b, s, f, x, at);
   }
 }

@@ -12,5 +12,6 @@ void lower_squeeze(builder *b); /* Squeeze, Unsqueeze */
 void lower_constant(builder *b);
 void lower_concat(builder *b);
 void lower_pad(builder *b);
+void lower_resize(builder *b);
 
 #endif

@@ -12,13 +12,11 @@ typedef struct {
   size_t weight;          /* a value, (outputs, channels / groups, kernel...) */
 } convolution;
 
-static clarke_status
-check_groups(const convolution *c, const clarke_lowering *low, clarke_error *err)
+/* Are there several samples in one input, and several weights? A group's are then gathered from all samples. */
+static bool
+is_turned(const convolution *c)
 {
-  return c->groups > 1 && c->window.whole > 1
-           ? clarke_lower_fail(low, err, "groups, with %zu samples in one input, are not supported: expected a batch axis of any "
-                                         "size", c->window.whole)
-           : CLARKE_OK;
+  return c->groups > 1 && c->window.whole > 1;
 }
 
 /* The weight is (outputs, channels / groups, kernel...). */
@@ -49,7 +47,7 @@ read_weight(convolution *c, const clarke_lowering *low, clarke_error *err)
                                        "groups", w->dims[1], c->window.channels / c->groups,
                              c->groups);
   c->weight = low->in[1];
-  return check_groups(c, low, err);
+  return CLARKE_OK;
 }
 
 /* Where entry (output, channel of a group, tap) is in a weight (channels, outputs / groups, kernel...). */
@@ -95,25 +93,48 @@ read_turned(convolution *c, clarke_lowering *low, clarke_error *err)
   map = turned_map(c, dims[1]);
   if (map == NULL)
     return clarke_lower_no_memory(low, err);
-  status = clarke_lower_rearranged_constant(low, 1, w->rank, dims, map, &c->weight, err);
-  return status == CLARKE_OK ? check_groups(c, low, err) : status;
+  return clarke_lower_rearranged_constant(low, 1, w->rank, dims, map, &c->weight, err);
 }
 
-/* y = W x for the windows x, laid out along (whole, groups, channels of a group, taps, positions). */
+/* A value laid out along (first, second, third) along (second, first, third) instead, in the given shape. */
+static clarke_status
+swap_axes(clarke_lowering *low, size_t *value, const size_t axes[3], size_t rank, const size_t *dims, clarke_error *err)
+{
+  clarke_step *s = clarke_lower_step(low, CLARKE_GATHER, 1, rank, dims, err);
+  size_t *map = s != NULL ? clarke_lower_map(low, s, 0, axes[0] * axes[1] * axes[2], err) : NULL;
+
+  if (map == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
+  *value = s->out;
+  for (size_t j = 0; j < axes[1]; j++)
+    for (size_t i = 0; i < axes[0]; i++)
+      for (size_t k = 0; k < axes[2]; k++)
+        *map++ = (i * axes[1] + j) * axes[2] + k;
+  return CLARKE_OK;
+}
+
+/* y = W x for the windows x, laid out along (whole, groups, channels of a group, taps, positions); of several samples and
+ * groups along (groups, channels of a group, taps, whole, positions). */
 static clarke_status
 add_dense(const convolution *c, clarke_lowering *low, size_t *value, clarke_error *err)
 {
   const clarke_window *w = &c->window;
+  const bool turned = is_turned(c);
+  const size_t columns[3] = {w->whole, w->channels * w->taps, w->positions}, flat[3] = {columns[1], columns[0], columns[2]};
   size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(w, low, c->outputs, dims);
-  clarke_step *s = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
+  clarke_step *s;
 
+  if (turned && swap_axes(low, value, columns, 3, flat, err) != CLARKE_OK)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s = clarke_lower_step(low, CLARKE_DENSE, 1, rank, dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   s->in[0].value = *value;
   s->dense = (clarke_dense){.weight = c->weight, .grouped = c->groups > 1,
-                            .blocks = w->whole * c->groups,
+                            .blocks = (turned ? 1 : w->whole) * c->groups,
                             .inner = w->channels / c->groups * w->taps,
-                            .outer = c->outputs / c->groups, .repeat = w->positions};
+                            .outer = c->outputs / c->groups, .repeat = w->positions * (turned ? w->whole : 1)};
   *value = s->out;
   return CLARKE_OK;
 }
@@ -138,7 +159,17 @@ add_bias(const convolution *c, clarke_lowering *low, size_t *value, clarke_error
   s->in[0].value = *value;
   s->in[1].value = low->in[2];
   *value = s->out;
-  return clarke_lower_periodic(low, s, 1, c->window.positions, c->outputs, err);
+  return clarke_lower_periodic(low, s, 1, c->window.positions * (is_turned(c) ? c->window.whole : 1), c->outputs, err);
+}
+
+/* Where groups were gathered from all samples: the samples one after another again. */
+static clarke_status
+turn_back(const convolution *c, clarke_lowering *low, size_t *value, clarke_error *err)
+{
+  const size_t axes[3] = {c->outputs, c->window.whole, c->window.positions};
+  size_t dims[CLARKE_MAX_RANK], rank = clarke_window_shape(&c->window, low, c->outputs, dims);
+
+  return is_turned(c) ? swap_axes(low, value, axes, rank, dims, err) : CLARKE_OK;
 }
 
 static clarke_status
@@ -158,6 +189,8 @@ lower_either(clarke_lowering *low, bool transposed, clarke_error *err)
     status = add_dense(&c, low, &value, err);
   if (status == CLARKE_OK && clarke_lower_has(low, 2))
     status = add_bias(&c, low, &value, err);
+  if (status == CLARKE_OK)
+    status = turn_back(&c, low, &value, err);
   return status == CLARKE_OK ? clarke_lower_done(low, value, err) : status;
 }
 

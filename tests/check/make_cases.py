@@ -1384,9 +1384,24 @@ def operators():
                              node("MaxPool", ["z"], ["out"], kernel_shape=[2])],
                             [2, 4], 2, dict(w=dyadic(2, 3, 4), v=dyadic(3, 2, 2), b=dyadic(2)), 7),
     }
+    resize = lambda mode, rounding: dict(coordinate_transformation_mode=mode, nearest_mode=rounding)  # noqa: E731
+    resized = lambda: {  # noqa: E731
+        "resized": ([node("Conv", ["x", "w"], ["y"]), constant("s", numpy_helper.from_array(channels(1, 1, 2, 1.5))), constant("z", ints(2, 3, 5, 7)),
+                     node("Resize", ["y", "", "s"], ["a"], **resize("asymmetric", "floor")),
+                     node("Resize", ["a", "", "", "z"], ["b"], **resize("half_pixel", "round_prefer_floor")),
+                     node("Resize", ["b", "", "s"], ["c"], **resize("pytorch_half_pixel", "round_prefer_ceil")),
+                     node("Resize", ["c", "", "", "z"], ["d"], **resize("align_corners", "ceil")),
+                     node("MaxPool", ["d"], ["p"], kernel_shape=[2, 2]), node("Relu", ["p"], ["out"])],
+                    [2, 3, 4], 2, dict(w=dyadic(3, 2, 2, 2)), 18),
+        "resized-line": ([constant("s", numpy_helper.from_array(channels(1, 1, 0.625))), constant("z", ints(2, 2, 9)),
+                          node("Mul", ["x", "w"], ["y"]), node("Resize", ["y", "none", "s"], ["a"], mode="nearest"),
+                          node("Resize", ["a", "none", "none", "z"], ["out"], **resize("asymmetric", "floor"))],
+                         [2, 8], 2, dict(w=dyadic(2, 1), none=np.zeros(0)), 11),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
-                                                                  later(gated), later(moved), later(single), later(larger), later(inside)):
+                                                                  later(gated), later(moved), later(single), later(larger), later(inside),
+                                                                  later(resized)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":

@@ -271,7 +271,7 @@ def sequences(folder):
             summed(torch.randn(2, 4)))
 
 
-def larger_images(folder):
+def images(folder):
     """Transposed convolutions, and images made larger."""
     x = torch.randn(3, 2, 4, 5)
     transposed = nn.Sequential(nn.ConvTranspose2d(2, 4, 3, 2, 1, output_padding=1, groups=2), nn.ReLU(), nn.ConvTranspose2d(4, 2, (2, 1), (2, 1), dilation=2))
@@ -285,6 +285,13 @@ def larger_images(folder):
         for kind in (torch.float32, torch.float64):
             model = nn.Sequential(nn.Conv2d(2, 3, 1), nn.ReLU(), nn.Upsample(mode=mode, **options), nn.Conv2d(3, 1, 1)).to(kind)
             ask(folder, f"{name}-{kind}", model, summed(x.to(kind)), "in-bouligand", nodes=mode != "bilinear")
+    for size in ((3, 2), (5, 7)):
+        model = nn.Sequential(nn.Conv2d(2, 3, 1), nn.ReLU(), nn.AdaptiveAvgPool2d(size), nn.Conv2d(3, 1, 1))
+        ask(folder, f"adaptive-{size}", model, summed(x), "in-bouligand", nodes=False)
+    model = nn.Sequential(nn.Conv2d(2, 2, 1), nn.ZeroPad2d((1, 0, 2, -1)), Through(lambda h: h.roll((1, -2), (2, 3)) * h[:, [1, 0]], 6), nn.ReLU())
+    ask(folder, "moved", model, lambda m: m(x).pow(3).sum().backward(), "in-bouligand")
+    grouped = nn.Sequential(nn.Conv2d(2, 4, 2, groups=2), nn.ReLU(), nn.ConvTranspose2d(4, 2, 2, groups=2))
+    ask(folder, "grouped", grouped, lambda m: (m(x) - m[2](torch.ones(3, 4, 3, 4))).abs().sum().backward())
     for mode in ("nearest", "linear"):
         ask(folder, f"{mode}-line", nn.Sequential(nn.Conv1d(2, 3, 1), nn.ReLU(), nn.Upsample(scale_factor=1.5, mode=mode)), summed(x[:, :, 0]),
             "in-bouligand")
@@ -504,7 +511,7 @@ def main():
         special(folder)
         networks(folder)
         sequences(folder)
-        larger_images(folder)
+        images(folder)
         refusals(folder)
         wrong_derivative(folder)
         threshold(folder)

@@ -248,6 +248,7 @@ one_convolution(void)
   drawn_input in = draw_input(1 + draw_below(&state, 2), groups * each);
   bool bias = draw_below(&state, 2), whole = !in.batched && in.input[0] > 1 && groups > 1, fine;
   clarke_model_node *node;
+  size_t last;
 
   draw_kernel(kernel, &in);
   memcpy(weight + 2, kernel, 3 * sizeof *weight);
@@ -261,14 +262,15 @@ one_convolution(void)
     attr_ints(node, "kernel_shape", kernel);
   draw_geometry(node, in.axes, 3, false);
   fine = fits(node, &in, kernel, false);
-  if (!fine || whole) {
-    refused(in.batch, whole ? "(Conv)" : "(Conv): a kernel|no entries");
+  if (!fine) {
+    refused(in.batch, "(Conv): a kernel|no entries");
     return false;
   }
   check(in.batch);
   ck_assert_uint_eq(g.n_parameters, bias ? 2 : 1);
-  ck_assert_int_eq(g.steps[g.n_steps - 1].kind, bias ? CLARKE_SUM : CLARKE_DENSE);
-  ck_assert_int_eq(g.steps[g.n_steps - (bias ? 2 : 1)].dense.grouped, groups > 1);
+  last = g.n_steps - 1 - whole; /* a group's channels are gathered from several samples, and put back */
+  ck_assert_int_eq(g.steps[last].kind, bias ? CLARKE_SUM : CLARKE_DENSE);
+  ck_assert_int_eq(g.steps[last - bias].dense.grouped, groups > 1);
   ck_assert_str_eq(g.values[g.output].name, "y");
   end();
   return true;
@@ -981,9 +983,6 @@ START_TEST(bad_convolutions)
   refused(BATCH, "input 1 must be a constant");
   conv("W,W");
   refused(BATCH, "input 0 must be an activation");
-  conv("x,W");
-  m.inputs[0].dims[0] = 3; /* samples inside of one */
-  refused(SHAPE(5, 3, 2, 4, 4,), "groups, with 3 samples in one input, are not supported");
   begin(16, SHAPE(-1, 2, 4, 4, 4,));
   drawn("W", SHAPE(4, 2, 2, 2, 2,));
   model_node(&m, "Conv", "x,W", "y");

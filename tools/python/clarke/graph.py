@@ -263,7 +263,7 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
 ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum transpose permute",
-                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm"}.items()
+                                            2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
          for name in names.split()}
 
 
@@ -279,6 +279,10 @@ def keeps_samples(graph, node, result):
         return False
     if name == "native_layer_norm" and len(node.args[1]) >= len(shape):
         return False
+    if name == "constant_pad_nd" and len(node.args[1]) == 2 * len(shape):
+        return not any(node.args[1][-2:])
+    if name == "index":
+        return node.args[1][0] is None
     if name in ALONG:
         axes = node.args[ALONG[name]] if len(node.args) > ALONG[name] else node.kwargs.get("dim", 0)
         rank = max(len(shape), active[0].tensor.dim())

@@ -193,8 +193,18 @@ def write_sum(g, node):
 def write_power(g, node):
     exponent = node.args[1] if node.name == "pow" else 2
     if isinstance(exponent, Value) or isinstance(node.args[0], (int, float)) or abs(exponent) not in (0.5, *range(1, 9)):
-        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these")
+        g.refuse("a power other than a whole number to 8, 1/2, or minus one of these; write it as a product, or with exp")
     return g.add("Pow", [g.of(node.args[0]), g.scalar(exponent, result(node))])
+
+
+@operator("index")
+def write_index(g, node):
+    """Rows of a table, by one list of places."""
+    x, places = node.args[:2]
+    wanted = [(axis, v) for axis, v in enumerate(places) if v is not None]
+    if len(wanted) != 1 or wanted[0][1].tensor.dtype not in (torch.int32, torch.int64):
+        g.refuse("places along several axes, or a mask; take entries along one axis after another, by integers")
+    return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
 
 
 @operator("masked_fill")

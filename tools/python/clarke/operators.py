@@ -148,7 +148,33 @@ def write_detach(g, node):
 
 @operator("cat")
 def write_concat(g, node):
-    return g.add("Concat", [g.of(v) for v in node.args[0]], axis=argument(node, 1, "dim", 0))
+    parts = [g.of(v) for v in node.args[0] if v.tensor.numel() > 0]  # a cache begins with a tensor of no entries
+    return g.add("Concat", parts, axis=argument(node, 1, "dim", 0)) if len(parts) > 1 else g.add("Identity", parts)
+
+
+@operator("roll")
+def write_roll(g, node):
+    """Along each axis the entries in turn, from another one on."""
+    x, shifts, axes = node.args[0], node.args[1], argument(node, 2, "dims", [])
+    if not axes:
+        g.refuse("entries that are rolled over all axes at once; name the axes")
+    name = g.of(x)
+    for shift, axis in zip(shifts, axes):
+        size = x.tensor.shape[axis]
+        name = g.add("Gather", [name, g.integers((i - shift) % size for i in range(size))], axis=axis % x.tensor.dim())
+    return name
+
+
+@operator("constant_pad_nd")
+def write_pad(g, node):
+    x, pads = node.args[:2]
+    if argument(node, 2, "value", 0) != 0:
+        g.refuse("padding that is not 0; pad with 0 and add a constant")
+    rank = x.tensor.dim()
+    before, after = [0] * rank, [0] * rank
+    for i in range(len(pads) // 2):
+        before[rank - 1 - i], after[rank - 1 - i] = pads[2 * i], pads[2 * i + 1]
+    return g.add("Pad", [g.of(x), g.integers(before + after)])
 
 
 # ---- Arithmetic
@@ -176,6 +202,14 @@ def write_product(g, node):
     if op == "Mul" and node.args[0] is node.args[1]:
         return g.add("Pow", [g.of(node.args[0]), g.scalar(2, result(node))])
     return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
+
+
+@operator("addcmul")
+def write_sum_of_product(g, node):
+    if argument(node, 3, "value", 1) != 1:
+        g.refuse("a factor `value`; multiply by it first")
+    x, a, b = (g.of(v) for v in node.args[:3])
+    return g.add("Add", [x, g.add("Mul", [a, b])])
 
 
 @operator("neg")
@@ -326,11 +360,25 @@ def write_average_pool(g, node):
 
 @operator("_adaptive_avg_pool2d")
 def write_adaptive_average(g, node):
-    size, out = node.args[0].tensor.shape[-2:], result(node).shape[-2:]
-    if node.args[0].tensor.dim() != 4 or any(a % b for a, b in zip(size, out)):
-        g.refuse("windows of several sizes, or no batch axis")
-    kernel = [a // b for a, b in zip(size, out)]
-    return g.add("AveragePool", [g.of(node.args[0])], kernel_shape=kernel, strides=kernel)
+    """Windows of one size are a pool's. Others are sums along each axis, divided by the number of their entries."""
+    x, size, out = node.args[0], node.args[0].tensor.shape[-2:], result(node).shape[-2:]
+    if x.tensor.dim() != 4:
+        g.refuse("a pool of an array without a batch axis; give it one by unsqueeze(0)")
+    if not any(a % b for a, b in zip(size, out)):
+        kernel = [a // b for a, b in zip(size, out)]
+        return g.add("AveragePool", [g.of(x)], kernel_shape=kernel, strides=kernel)
+    rows, columns = (windows_of(a, b, x.tensor.dtype) for a, b in zip(size, out))
+    sums = g.add("MatMul", [g.constant(rows), g.add("MatMul", [g.of(x), g.constant(columns.t().contiguous())])])
+    counts = rows.sum(1, keepdim=True) * columns.sum(1)
+    return sums if bool((counts == 1).all()) else g.add("Div", [sums, g.constant(counts)])
+
+
+def windows_of(size, count, kind):
+    """For each of so many windows over an axis: 1 where an entry is in it."""
+    inside = torch.zeros(count, size, dtype=kind)
+    for i in range(count):
+        inside[i, i * size // count:-(-(i + 1) * size // count)] = 1
+    return inside
 
 
 @operator("mean")
