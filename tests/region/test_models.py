@@ -129,7 +129,7 @@ def refusals(folder):
     for words, why in [
             (["--at", "1"], "has 1 number; expected 2"), (["--at", "1,x"], "'x' is no number"), (["--at", "none"], "cannot be opened"), (["--at", "1,,2"], "is no number"),
             (["--line", "0,0"], "--line takes two points"), (["--line", "0,0", "0,0"], "one point"), ([], "one of --at"),
-            (["--at", "0,0", "--box", SQUARE], "one of --at"), (["--line", "0,0", "1,1", "--proof", "p"], "--proof goes with"),
+            (["--at", "0,0", "--box", SQUARE], "one of --at"),
             (["--at", "0,0", "--svg", "s"], "one of --at"), (["--at", "0,0", "--slice"], "--svg and --slice go with --box"),
             (["--box", SQUARE, "--profile", "jax-0.10"], "--profile goes with --line"), (["--box", SQUARE, "more"], "one MODEL"),
             (["--at", "0,0", "--arrangement", "V"], "--arrangement goes with"), (["--line", "0,0", "--json", "1,1"], "--line takes two points")]:
@@ -230,11 +230,37 @@ def in_parameters(folder):
     for model, words, why in [
             (digits, ["--at", ",".join("0" * 64), "--wrt", "params"], "clarke derive and clarke audit ask about several"),
             (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
-            (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at alone"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
+            (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at"), (BUMP, ["--line", "0,0", "1,1", "--wrt", "x"], "--wrt goes with --at"),
+            (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", SQUARE], "expected 3 by 2"),
+            (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", CASES / "weights.txt", "--proof", folder / "p"], "without --proof"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
         said = patterns(model, *words)
         expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
     expect("the inputs", patterns(BUMP, "--at", "0,0", "--wrt", "inputs").stdout == patterns(BUMP, "--at", "0,0").stdout)
     expect("all inputs", patterns(BUMP, "--at", "0,0", "--wrt", "x").stdout == patterns(BUMP, "--at", "0,0").stdout)
+
+
+def boxes_of_parameters(folder):
+    """The program with its held inputs written into it has the same regions; in a small box around the stored weights of a network are
+    those around them."""
+    weights, text = CASES / "weights.txt", (CASES / "neuron.prog").read_text()
+    for x in [1, 1], [-2, Fraction(1, 3)], [0, 0], [0, 3]:
+        held = re.sub(r"x\[(\d)\]", lambda m: "(%s)" % x[int(m[1])], text.replace("input x[2]\n", "").replace("relu(x[0])", "(%s)" % max(x[0], 0)))
+        (folder / "held.prog").write_text(held)
+        found = [json.loads(patterns(*words, "--json", "--pieces").stdout) for words in
+                 ((CASES / "neuron.prog", "--at=" + ",".join(map(str, x + [1, 1, -2])), "--wrt", "w,b", "--box", weights),
+                  (folder / "held.prog", "--box", weights))]
+        seen = [sorted((tuple(r["gradient"][0]), r["constant"][0]) for r in f["regions"]) for f in found]
+        expect("held", seen[0] == seen[1] and found[0]["pieces"] == found[1]["pieces"], x, found)
+        for r in found[0]["regions"]:
+            expect("a point in the box", len(r["at"]) == 3 and all(a < Fraction(v) < b for v, (a, b) in zip(r["at"], [(-1, 1), (-1, 1), (-2, 0)])), r)
+    narrow = patterns(CASES / "neuron.prog", "--at", "1,1,1,1,-2", "--wrt", "w", "--box", SQUARE, "--svg", folder / "w.svg", "--count")
+    expect("a picture", narrow.stdout == "4\n" and (folder / "w.svg").read_text().endswith("</svg>\n"), narrow)
+    lemma = ROOT / "cases/audit/lemma7.onnx"
+    for wrt in "u", "b":
+        around = json.loads(patterns(lemma, "--at=1,1,0,0", "--wrt", wrt, "--json").stdout)
+        (folder / "small.txt").write_text("-1e-6 1e-6\n" * len(around["regions"][0]["along"]))
+        inside = json.loads(patterns(lemma, "--at=1,1,0,0", "--wrt", wrt, "--box", folder / "small.txt", "--json").stdout)
+        expect("a network's", around["patterns"] == inside["patterns"], wrt, around, inside)
 
 
 def main():
@@ -248,6 +274,7 @@ def main():
         limits(folder)
         threads(folder)
         in_parameters(folder)
+        boxes_of_parameters(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 

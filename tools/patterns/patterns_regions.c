@@ -22,6 +22,7 @@ typedef struct {
   clarke_region_function function;
   mpq_t *point, *bounds; /* n; 2 n */
   size_t dim, *varies;   /* the entries that vary: of a slice fewer than all */
+  bool *held;            /* by entry: it is not in --wrt */
   mpq_t *entry;          /* n x (dim + 1) */
   clarke_forms forms;
   clarke_functions functions;
@@ -63,12 +64,13 @@ choose_entries(answer *a)
 {
   const clarke_code *p = &a->function.program;
 
-  for (size_t k = 0, i = 0; k < p->n_inputs; i += p->input[k++].n)
-    for (size_t j = 0; a->command->wrt != NULL && p->input[k].wrt && j < p->input[k].n; j++)
-      a->varies[a->dim++] = i + j;
-  for (size_t i = 0; a->command->wrt == NULL && i < a->function.n; i++)
-    if (a->bounds == NULL || mpq_cmp(a->bounds[2 * i], a->bounds[2 * i + 1]) < 0)
-      a->varies[a->dim++] = i;
+  for (size_t k = 0, i = 0; k < p->n_inputs; k++)
+    for (size_t j = 0; j < p->input[k].n; j++, i++) {
+      const bool named = a->command->wrt == NULL || p->input[k].wrt;
+
+      if (a->bounds != NULL ? mpq_cmp(a->bounds[2 * i], a->bounds[2 * i + 1]) < 0 : named)
+        a->varies[a->dim++] = i;
+    }
 }
 
 /* Around a point an entry is it plus a variable; in a box it is a variable, or held fixed. */
@@ -90,6 +92,29 @@ set_entries(answer *a, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* The bounds of what --wrt names, in its order; what is held has its number as both bounds. */
+static clarke_status
+read_narrow_box(answer *a, clarke_error *err)
+{
+  const clarke_code *p = &a->function.program;
+  mpq_t *narrow = NULL;
+  size_t n = 0;
+  clarke_status status;
+
+  for (size_t k = 0; k < p->n_inputs; k++)
+    n += p->input[k].wrt ? p->input[k].n : 0;
+  status = clarke_region_box(&narrow, a->command->box, n, a->command->slice, err);
+  a->bounds = clarke_rationals(2 * a->function.n);
+  if (status == CLARKE_OK && a->bounds == NULL)
+    status = clarke_no_memory(err);
+  for (size_t k = 0, i = 0, at = 0; status == CLARKE_OK && k < p->n_inputs; k++)
+    for (size_t j = 0; j < p->input[k].n; j++, i++)
+      for (size_t side = 0; side < 2; side++)
+        mpq_set(a->bounds[2 * i + side], p->input[k].wrt ? narrow[at++] : a->point[i]);
+  clarke_rationals_free(narrow, narrow != NULL ? 2 * n : 0);
+  return status;
+}
+
 static clarke_status
 read_question(answer *a, clarke_error *err)
 {
@@ -99,17 +124,23 @@ read_question(answer *a, clarke_error *err)
   a->function.wrt = c->wrt;
   status = clarke_region_function_open(&a->function, c->model, err);
 
-  if (status == CLARKE_OK && c->box != NULL)
+  if (status == CLARKE_OK && c->box != NULL && c->wrt == NULL)
     status = clarke_region_box(&a->bounds, c->box, a->function.n, c->slice, err);
   if (status == CLARKE_OK && c->at != NULL)
     status = clarke_region_point(&a->point, c->at, a->function.n_given, "--at", err);
   if (status == CLARKE_OK)
     status = clarke_region_function_hold(&a->function, &a->point, err);
+  if (status == CLARKE_OK && c->box != NULL && c->wrt != NULL)
+    status = read_narrow_box(a, err);
   if (status != CLARKE_OK)
     return status;
   a->varies = malloc((a->function.n + 1) * sizeof *a->varies);
-  if (a->varies == NULL)
+  a->held = calloc(a->function.n + 1, sizeof *a->held);
+  if (a->varies == NULL || a->held == NULL)
     return clarke_no_memory(err);
+  for (size_t k = 0, i = 0; k < a->function.program.n_inputs; i += a->function.program.input[k++].n)
+    if (c->wrt != NULL && !a->function.program.input[k].wrt)
+      memset(a->held + i, true, a->function.program.input[k].n * sizeof *a->held);
   choose_entries(a);
   if (c->svg != NULL && a->dim != 2)
     return clarke_fail(err, CLARKE_EINPUT, "--svg: the box has %zu dimensions; a picture has 2 (--slice holds entries with equal bounds fixed)",
@@ -206,12 +237,12 @@ put_point(const answer *a, const clarke_region *region, const char *between)
   fmpz_init_set_ui(last, 1);
   if (a->bounds != NULL)
     clarke_witness_get(last, region->point, a->dim);
-  for (size_t i = 0, k = 0; i < a->function.n; i++) {
+  for (size_t i = 0, k = 0, told = 0; i < a->function.n; i++) {
     const bool varies = k < a->dim && a->varies[k] == i;
 
-    if (!varies && a->bounds == NULL) /* held fixed by --wrt */
+    if (!varies && a->held[i])
       continue;
-    if (i > 0 && (k > 0 || a->bounds != NULL))
+    if (told++ > 0)
       fputs(between, stdout);
     if (varies) {
       clarke_witness_get(x, region->point, k++);
@@ -419,6 +450,7 @@ clear(answer *a)
   clarke_rationals_free(a->point, a->point != NULL ? a->function.n : 0);
   clarke_rationals_free(a->bounds, a->bounds != NULL ? 2 * a->function.n : 0);
   free(a->varies);
+  free(a->held);
   clarke_region_function_clear(&a->function);
 }
 
