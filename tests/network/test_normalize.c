@@ -70,7 +70,7 @@ START_TEST(rational_roots_are_exact)
 {
   uint64_t state = 81;
 
-  for (size_t i = 0; i < 100; i++) {
+  for (size_t i = 0; i < draw_count(100); i++) {
     naive_run r = {.proxy = right_slope};
     clarke_model m;
     clarke_tensor x;
@@ -112,7 +112,7 @@ START_TEST(values_tangents_and_gradients)
   size_t checked = 0, open = 0, touched = 0;
   double widest = 0;
 
-  for (size_t i = 0; i < 600; i++) {
+  for (size_t i = 0; i < draw_count(600); i++) {
     naive_run r = {.proxy = right_slope};
     growing grown;
     clarke_tensor x;
@@ -146,7 +146,7 @@ START_TEST(values_tangents_and_gradients)
          open, touched);
   ck_assert_double_lt(widest, 0x1p-30);
   ck_assert_uint_lt(open, 200);
-  ck_assert_uint_gt(touched, 100);
+  ck_assert_uint_gt(touched, draw_count(100));
 }
 END_TEST
 
@@ -166,7 +166,7 @@ START_TEST(filter_on_normalized_networks)
   for (size_t kind = 0; kind < 4; kind++) {
     size_t filtered = 0, total = 0;
 
-    for (size_t i = 0; i < 150; i++) {
+    for (size_t i = 0; i < draw_count(150); i++) {
       growing grown;
       clarke_tensor x;
 
@@ -234,7 +234,7 @@ START_TEST(filter_on_cancellations)
   uint64_t state = 84;
   size_t filtered = 0, total = 0;
 
-  for (size_t i = 0; i < 600; i++) {
+  for (size_t i = 0; i < draw_count(600); i++) {
     clarke_model m;
     clarke_tensor x;
 
@@ -255,7 +255,7 @@ START_TEST(filter_at_its_bound)
   uint64_t state = 85;
   size_t filtered = 0, total = 0;
 
-  for (size_t i = 0; i < 600; i++) {
+  for (size_t i = 0; i < draw_count(600); i++) {
     double gap = ldexp(draw_below(&state, 2) ? 1 : -1, (int)draw_between(&state, -56, -20));
     clarke_model m;
     clarke_tensor x;
@@ -341,7 +341,7 @@ START_TEST(filter_carries_errors)
   uint64_t state = 87;
   size_t filtered[2] = {0}, total[2] = {0};
 
-  for (size_t i = 0; i < 2000; i++) {
+  for (size_t i = 0; i < draw_count(2000); i++) {
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
     long double z[CARRIED], y;
     clarke_model m;
@@ -408,7 +408,7 @@ START_TEST(identical_entries_are_one_function)
   uint64_t state = 86;
   size_t shared[2] = {0};
 
-  for (size_t i = 0; i < 300; i++) {
+  for (size_t i = 0; i < draw_count(300); i++) {
     growing grown;
     clarke_tensor x;
 

@@ -141,7 +141,7 @@ START_TEST(values_tangents_gradients_and_losses)
   uint64_t state = 11;
   size_t touches = 0, checked = 0, parameters = 0;
 
-  for (size_t i = 0; i < NETWORKS; i++) {
+  for (size_t i = 0; i < draw_count(NETWORKS); i++) {
     growing grown;
     clarke_tensor x = grow_network(&grown, &state, small_quarter, 2 + draw_below(&state, 9), i % 2), y;
     naive_run r = {.proxy = drawn_proxy};
@@ -164,7 +164,7 @@ START_TEST(values_tangents_gradients_and_losses)
     clarke_model_clear(&grown.m);
   }
   printf("rational: %zu activations, %zu touches, %zu parameters\n", checked, touches, parameters);
-  ck_assert_uint_gt(touches, NETWORKS);
+  ck_assert_uint_gt(touches, draw_count(NETWORKS));
 }
 END_TEST
 
@@ -255,7 +255,7 @@ START_TEST(filter_on_cancellations)
   uint64_t state = 31;
   size_t filtered = 0, total = 0;
 
-  for (size_t i = 0; i < 1400; i++) {
+  for (size_t i = 0; i < draw_count(1400); i++) {
     clarke_model m;
     clarke_tensor x;
 
@@ -277,7 +277,7 @@ START_TEST(filter_on_each_bound)
   uint64_t state = 51;
   size_t filtered = 0, total = 0;
 
-  for (size_t i = 0; i < 900; i++) {
+  for (size_t i = 0; i < draw_count(900); i++) {
     enum { WIDTH = 24 };
     clarke_model m;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, WIDTH,));

@@ -42,7 +42,7 @@ START_TEST(values_tangents_and_gradients)
   uint64_t state = 61;
   size_t checked = 0, ties = 0, touched = 0;
 
-  for (size_t i = 0; i < 800; i++) {
+  for (size_t i = 0; i < draw_count(800); i++) {
     naive_run r = {.proxy = right_slope, .last = rules[i % 4].last, .beta = rules[i % 4].beta};
     growing grown;
     clarke_tensor x;
@@ -68,8 +68,8 @@ START_TEST(values_tangents_and_gradients)
     clarke_model_clear(&grown.m);
   }
   printf("windows: %zu activations, %zu windows tied, %zu of them touched\n", checked, ties, touched);
-  ck_assert_uint_gt(touched, 400);
-  ck_assert_uint_gt(ties, touched + 200);
+  ck_assert_uint_gt(touched, draw_count(400));
+  ck_assert_uint_gt(ties, touched + draw_count(200));
 }
 END_TEST
 
@@ -92,7 +92,7 @@ START_TEST(filter_on_convolutional_networks)
   for (size_t kind = 0; kind < 4; kind++) {
     size_t filtered = 0, total = 0;
 
-    for (size_t i = 0; i < 300; i++) {
+    for (size_t i = 0; i < draw_count(300); i++) {
       growing grown;
       clarke_tensor x;
 
@@ -156,7 +156,7 @@ START_TEST(filter_on_near_ties)
   uint64_t state = 63;
   size_t filtered = 0, total = 0;
 
-  for (size_t i = 0; i < 1500; i++) {
+  for (size_t i = 0; i < draw_count(1500); i++) {
     clarke_model m;
     clarke_tensor x;
 
@@ -177,7 +177,7 @@ decide_around(size_t further, int least, int most, size_t *filtered, size_t *tot
 {
   uint64_t state = 64;
 
-  for (size_t i = 0; i < 600; i++) {
+  for (size_t i = 0; i < draw_count(600); i++) {
     enum { WIDTH = 16 };
     clarke_model m;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2 * WIDTH,));
@@ -249,7 +249,7 @@ START_TEST(enclosures_at_their_precision)
   uint64_t state = 67;
   size_t filtered = 0, total = 0, before = refined_entries, refined;
 
-  for (size_t i = 0; i < 1200; i++) {
+  for (size_t i = 0; i < draw_count(1200); i++) {
     enum { WIDTH = 8 };
     clarke_model m;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 2 * WIDTH,));
@@ -292,7 +292,7 @@ START_TEST(identical_entries_are_one_function)
   uint64_t state = 65;
   size_t shared[2] = {0};
 
-  for (size_t i = 0; i < 500; i++) {
+  for (size_t i = 0; i < draw_count(500); i++) {
     growing grown;
     clarke_tensor x;
 
