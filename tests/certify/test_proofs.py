@@ -288,8 +288,37 @@ def strangers():
     record.ends(1, "does not have the shape", "another shape")
     # a zero's sign is not looked at
     Record("lemma2").changed("trace", "output/relu", lambda values: [-0.0]).ends(0, "VERIFIED", "-0")
-    status, said = run(TOOLS / "clarke", "certify", RUNS / "small-light", "--proof", "/dev/null")
-    expect(status == 2 and "a light record has no proof" in said, "light", said)
+
+
+def commands():
+    """What is asked of the command, and what becomes of the file."""
+    def certify(folder, *options):
+        return run(TOOLS / "clarke", "certify", folder, *options)
+
+    with tempfile.TemporaryDirectory() as name:
+        kept = Path(name) / "proof"
+        kept.write_text("as it was")
+        status, said = certify(RUNS / "small-light", "--proof", kept)
+        expect(status == 2 and "a light record has no proof" in said, "light", said)
+        record = Record("tied")
+        description = json.loads((record.folder / "run.json").read_text())
+        for key, value, result, reason in [("dtypes", ["float32", "bfloat16"], 2, "computed in several types"),
+                                           ("dtypes", ["float32"], 0, "within the bound"), ("scale", "2", 1, "no proof was written")]:
+            (description["steps"][0] if key == "scale" else description)["loss_scale" if key == "scale" else key] = value
+            (record.folder / "run.json").write_text(json.dumps(description))
+            before = kept.read_text()
+            status, said = certify(record.folder, "--proof", kept)
+            expect(status == result and reason in said, key, value, status, said)
+            expect((kept.read_text() != before) == (result == 0), key, value, "the file")
+        shutil.rmtree(record.folder)
+        status, said = certify(RUNS / "parted", "--nodes", "--proof", kept)
+        expect(status == 0 and "pattern relu not-covered" in kept.read_text(), "--nodes", said)
+        status, said = run(TOOLS / "clarke-check", kept, "--data", RUNS / "parted")
+        expect(status == 0 and "nodes not covered: 2" in said, "--nodes", said)
+    status, said = run(TOOLS / "clarke", "certify", "--mma", "x", "--proof", "y")
+    expect(status == 2 and "are of a run folder" in said, "--mma", said)
+    status, said = certify(RUNS / "tied", "--proof", "/nowhere/proof")
+    expect(status == 2 and "/nowhere/proof" in said, "a folder that is not there", said)
 
 
 def bound(terms, roundings):
@@ -343,7 +372,7 @@ def second_reading():
     shutil.rmtree(run_.folder)
 
 
-for test in [stored, tampered, one_unit, forged, swapped, strangers, second_reading]:
+for test in [stored, tampered, one_unit, forged, swapped, strangers, commands, second_reading]:
     test()
     print(test.__name__, "done")
 sys.exit(1 if failures else 0)

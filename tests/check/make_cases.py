@@ -2780,6 +2780,11 @@ def floats(values, dtype="F32"):
     return dtype, list(values.shape), raw
 
 
+def batch_of(name, x, kept):
+    with open(path(name), "wb") as f:
+        np.savez(f, x=np.asarray(x, kept))
+
+
 def record(name, status, reason, lines, model, data, trace, gradients, parameters, wrt="w", proxies=("Relu 0 0",), scale=1):
     """A proof about a record: of the files under its own name, or that of another case."""
     written(name, status, reason, "\n".join(
@@ -2826,8 +2831,61 @@ def records():
     record("record-less", 1, "gradient a: no rule covers it, or it was not recorded", right, **(files | dict(trace="record-less.trace")))
     tensors_file("record-shape.trace", whole | {"output/a": floats([3, -1])})
     record("record-shape", 1, "does not have the shape", right, **(files | dict(trace="record-shape.trace")))
+    tensors_file("record-off.trace", whole | {"gradient/a": floats([[1], [2.0 ** -130]])})  # the slope 0 leaves nothing to round
+    record("record-off", 1, "gradient a: an entry is farther", right.replace("gradient a bit-exact", "gradient a within"),
+           **(files | dict(trace="record-off.trace")))
+    records_of_copies(files)
     records_in_types(files)
     records_of_long_sums(files)
+
+
+def records_of_copies(files):
+    """-w is w's entries turned, and so are its gradients; a sum of a value and its copy tells neither's gradient."""
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    product = helper.make_node("MatMul", ["x", "v"], ["a"], "a")
+    save("record-turned.onnx", [helper.make_node("Neg", ["w"], ["v"], "v"), product, helper.make_node("Relu", ["a"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    tensors_file("record-turned.parameters", {"w": floats([[-1], [-1]])})
+    made = {"output/v": floats([[1], [1]]), "output/a": floats([[3], [-1]]), "output/r": floats([[3], [0]]), "gradient/v": floats([[1], [2]]),
+            "gradient/a": floats([[1], [0]]), "gradient/r": floats([[1], [1]])}
+    right = """output v bit-exact
+    output a bit-exact
+    output r bit-exact
+    output out not-covered
+    gradient v bit-exact
+    gradient a bit-exact
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w bit-exact
+    pattern r 0"""
+    own = files | dict(model="record-turned.onnx", parameters="record-turned.parameters", trace="record-turned.trace",
+                       gradients="record-turned.gradients")
+    tensors_file("record-turned.trace", made)
+    tensors_file("record-turned.gradients", {"w": floats([[-1], [-2]])})
+    record("record-turned", 0, "VERIFIED", right, **own)
+    record("record-turned-not", 1, "parameter w: an entry is farther", right, **(own | dict(gradients="record.gradients")))
+    for part, values in [("output/v", [[-1], [-1]]), ("gradient/v", [[-1], [-2]])]:
+        name = "record-turned-" + part.split("/", maxsplit=1)[0]
+        tensors_file(name + ".trace", made | {part: floats(values)})
+        record(name, 1, part.replace("/", " ") + ": an entry is farther", right, **(own | dict(trace=name + ".trace")))
+
+    save("record-copy.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
+                              helper.make_node("Add", ["a", "i"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]))
+    tensors_file("record-copy.trace", {"output/a": floats([[3], [-1]]), "output/i": floats([[3], [-1]]), "output/r": floats([[6], [-2]]),
+                                       "gradient/a": floats([[3], [3]]), "gradient/i": floats([[1], [1]]), "gradient/r": floats([[1], [1]])})
+    lines = """output a bit-exact
+    output i bit-exact
+    output r bit-exact
+    output out not-covered
+    gradient a not-covered
+    gradient i not-covered
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w not-covered"""
+    own = files | dict(model="record-copy.onnx", trace="record-copy.trace")
+    record("record-copy", 0, "VERIFIED", lines, proxies=(), **own)
+    for name in "ai":
+        record("record-copy-" + name, 1, f"gradient {name}: no rule covers it", lines.replace(f"{name} not-covered", f"{name} within"), proxies=(), **own)
 
 
 ONLY = """output a %s
@@ -2846,8 +2904,7 @@ def records_in_types(files):
         unit = 2.0 ** (1 - bits)  # between neighbours above 1
         x, kept = [1, unit / 2], np.float64 if dtype == "F64" else np.float32
         name = f"record-{dtype.lower()}"
-        with open(path(name + ".npz"), "wb") as f:
-            np.savez(f, x=np.asarray([x], kept))
+        batch_of(name + ".npz", [x], kept)
         own = files | dict(data=name + ".npz", trace=name + ".trace")
         reach = int(Fraction(6, 2 ** bits - 6) * (1 + Fraction(unit) / 2) / Fraction(unit) + Fraction(1, 2))  # units above 1
         for k, (status, reason, value, answer) in enumerate([
@@ -2856,6 +2913,12 @@ def records_in_types(files):
                 (1, "farther", 1 + (reach + 1) * unit, "within"), (1, "farther", 1 - 8 * unit, "within"), (1, "farther", -1, "within")]):
             tensors_file(f"{name}-{k}.trace", {"output/a": floats([[value]], dtype)})
             record(f"{name}-{k}", status, reason, ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
+        # below a power of two neighbours are half as far away
+        batch_of(f"{name}-power.npz", [[1, -3 * unit / 8]], kept)
+        for k, (status, reason, value) in enumerate([(0, "VERIFIED", 1 - unit / 2), (1, "rounded once", 1)]):
+            tensors_file(f"{name}-power-{k}.trace", {"output/a": floats([[value]], dtype)})
+            record(f"{name}-power-{k}", status, reason, ONLY % "bit-exact",
+                   **(files | dict(data=f"{name}-power.npz", trace=f"{name}-power-{k}.trace")))
     # what is subnormal may be read as 0 (of float16 it may not), and what underflows be 0
     for k, (dtype, x, value, status, reason, answer) in enumerate([
             ("F32", [1, 2.0 ** -130], 1, 0, "VERIFIED", "bit-exact"), ("F32", [0, 2.0 ** -130], 0, 0, "VERIFIED", "within"),

@@ -119,7 +119,7 @@ END_TEST
 START_TEST(statements_are_these)
 {
   static const char *const names[] = {"odd-both", "runs-row-one", "runs-line", "two", "lemma3", "simplices-windows",
-                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained"};
+                                      "simplices-windows-mean", "simplices-windows-hybrid", "bound-mse", "trained", "record"};
   char path[512], said[SAID];
 
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
