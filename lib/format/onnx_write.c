@@ -8,7 +8,7 @@
 /* What the operator set 17 came with. */
 #define IR_VERSION 8
 
-enum { ELEMENT_FLOAT = 1, ATTRIBUTE_INT = 2 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ATTRIBUTE_INT = 2 };
 
 /* --- the wire format (wire.h), written -------------------------------------------------------- */
 
@@ -153,9 +153,9 @@ write_tensor_type(FILE *out, const void *item, clarke_error *err)
 {
   const clarke_model_port *p = item;
 
-  if (p->dtype != CLARKE_F32)
-    return clarke_fail(err, CLARKE_EINTERNAL, "%s: only float32 is written", p->name);
-  put_number(out, 1, ELEMENT_FLOAT);
+  if (p->dtype != CLARKE_F32 && p->dtype != CLARKE_I64)
+    return clarke_fail(err, CLARKE_EINTERNAL, "%s: only float32 and int64 are written", p->name);
+  put_number(out, 1, p->dtype == CLARKE_F32 ? ELEMENT_FLOAT : ELEMENT_INT64);
   return put_message(out, 2, write_shape, p, err);
 }
 

@@ -72,7 +72,7 @@ clarke_status clarke_shards_parse(clarke_shards *s, const void *data, size_t siz
  * links are not followed. */
 clarke_status clarke_shards_read(clarke_tensors *ts, const clarke_shards *s, const char *path, clarke_error *err);
 
-/* Writes a model as ONNX: float32 initializers, inputs and outputs, attributes that are whole numbers. The same model gives
+/* Writes a model as ONNX: float32 initializers, inputs and outputs (inputs may be int64), attributes that are whole numbers. The same model gives
  * the same bytes; the graph's name is m->file. Whoever closes `out` learns whether the writes succeeded. */
 clarke_status clarke_onnx_write(FILE *out, const clarke_model *m, clarke_error *err);
 

@@ -41,6 +41,7 @@ clarke_run_description_clear(clarke_run_description *r)
     free(s->parameters.name);
     free(s->gradients.name);
     free(s->trace.name);
+    free(s->trees.name);
     mpq_clear(s->scale);
   }
   free(r->step);
@@ -129,7 +130,9 @@ read_step(clarke_run_step *s, const json_t *j, clarke_error *err)
     status = read_file(&s->parameters, files, "parameters", true, err);
   if (status == CLARKE_OK)
     status = read_file(&s->gradients, files, "gradients", true, err);
-  return status == CLARKE_OK ? read_file(&s->trace, files, "trace", false, err) : status;
+  if (status == CLARKE_OK)
+    status = read_file(&s->trace, files, "trace", false, err);
+  return status == CLARKE_OK ? read_file(&s->trees, files, "trees", false, err) : status;
 }
 
 static clarke_status

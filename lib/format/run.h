@@ -17,7 +17,7 @@ typedef struct {
 typedef struct {
   size_t step;
   mpq_t scale; /* what the loss was multiplied by, not 0 */
-  clarke_run_file batch, parameters, gradients, trace; /* trace may be missing */
+  clarke_run_file batch, parameters, gradients, trace, trees; /* the last two may be missing */
 } clarke_run_step;
 
 typedef struct {

@@ -1,6 +1,7 @@
 #include "session/certify.h"
 
 #include "session/checkpoint.h"
+#include "trace/summation.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +79,7 @@ static clarke_status
 certify_nodes(clarke_certified *c, clarke_error *err)
 {
   clarke_certify *n = &c->nodes;
+  clarke_status status;
 
   c->traced = c->record.step->trace.name != NULL;
   if (!c->traced)
@@ -93,7 +95,8 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->log_softmax;
-  return clarke_certify_run(n, err);
+  status = clarke_certify_run(n, err);
+  return status == CLARKE_OK ? clarke_summation_explain(n, &c->record.trees, c->record.step->trees.name, err) : status;
 }
 
 clarke_status

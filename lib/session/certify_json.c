@@ -27,6 +27,21 @@ offender_json(const clarke_offender *o)
   return j;
 }
 
+/* null: no tree was recorded. */
+static json_t *
+tree_json(const clarke_certificate *c)
+{
+  json_t *j = json_object();
+
+  if (c->tree == CLARKE_NO_TREE) {
+    json_decref(j);
+    return json_null();
+  }
+  clarke_json_set(&j, "explains", json_boolean(c->tree == CLARKE_TREE_EXPLAINS));
+  clarke_json_set(&j, "why", clarke_json_text(c->tree_why));
+  return j;
+}
+
 static json_t *
 certificate_json(const clarke_certificate *c)
 {
@@ -43,6 +58,7 @@ certificate_json(const clarke_certificate *c)
   clarke_json_set(&j, "worst", isfinite(c->worst) ? json_real(c->worst) : json_null());
   clarke_json_set(&j, "first", c->has_offender ? offender_json(&c->offender) : json_null());
   clarke_json_set(&j, "why", clarke_json_text(c->why));
+  clarke_json_set(&j, "tree", tree_json(c));
   return j;
 }
 

@@ -16,6 +16,7 @@ clarke_record_init(clarke_record *r)
   clarke_run_description_init(&r->run);
   clarke_tensors_init(&r->gradients);
   clarke_tensors_init(&r->trace);
+  clarke_summations_init(&r->trees);
   r->explained = CLARKE_UNKNOWN;
 }
 
@@ -25,6 +26,7 @@ clarke_record_clear(clarke_record *r)
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
   clarke_tensors_clear(&r->trace);
+  clarke_summations_clear(&r->trees);
   clarke_file_clear(&r->graph);
   clarke_file_clear(&r->batch);
   clarke_file_clear(&r->params);
@@ -80,6 +82,20 @@ read_tensors(clarke_tensors *ts, const clarke_record *r, const clarke_run_file *
 }
 
 static clarke_status
+read_trees(clarke_record *r, clarke_error *err)
+{
+  clarke_file file = {0};
+  char *path = NULL;
+  clarke_status status = read_named(&file, &path, r, &r->step->trees, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_summations_parse(&r->trees, file.data, file.size, r->step->trees.name, err);
+  clarke_file_clear(&file);
+  free(path);
+  return status;
+}
+
+static clarke_status
 read_run(clarke_record *r, size_t step, clarke_error *err)
 {
   char *path = path_in(r->folder, "run.json");
@@ -115,6 +131,8 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
     status = read_tensors(&r->gradients, r, &r->step->gradients, err);
   if (status == CLARKE_OK && r->step->trace.name != NULL)
     status = read_tensors(&r->trace, r, &r->step->trace, err);
+  if (status == CLARKE_OK && r->step->trees.name != NULL)
+    status = read_trees(r, err);
   return status;
 }
 

@@ -4,6 +4,7 @@
 #define CLARKE_SESSION_RECORD_H
 
 #include "format/run.h"
+#include "format/summation.h"
 #include "session/audit.h"
 #include "trace/rounding.h"
 
@@ -15,6 +16,7 @@ typedef struct {
   clarke_file graph, batch, params;
   char *wrt;
   clarke_tensors gradients, trace;
+  clarke_summations trees; /* none, where the step has no such file */
   /* what was found */
   clarke_truth explained; /* CLARKE_UNKNOWN: the bound or AD's gradient is not known */
   char *why;              /* a sentence without its end */

@@ -15,7 +15,7 @@
 const char *
 clarke_certainty_name(clarke_certainty c)
 {
-  static const char *const name[] = {"bit-exact", "within the bound", "cannot say", "not certified", "refuted"};
+  static const char *const name[] = {"bit-exact", "bit-exact (tree)", "within the bound", "cannot say", "not certified", "refuted"};
 
   return name[c];
 }
@@ -43,6 +43,7 @@ clarke_certificate_clear(clarke_certificate *c)
 {
   free(c->name);
   free(c->why);
+  free(c->tree_why);
   free(c->offender.index);
   free(c->offender.should);
   memset(c, 0, sizeof *c);
@@ -122,6 +123,19 @@ clarke_rounded(const clarke_matrix *m, size_t i, size_t j, clarke_dtype type)
   }
   rounded = ldexp(rounded, unit);
   return fabs(rounded) > f.largest ? copysign(INFINITY, rounded) : rounded;
+}
+
+double
+clarke_round_double(double d, clarke_dtype type)
+{
+  const format f = format_of(type);
+  int unit;
+
+  if (d == 0 || !isfinite(d) || f.bits == 53)
+    return d;
+  unit = (ilogb(d) > f.least ? ilogb(d) : f.least) - (f.bits - 1);
+  d = ldexp(rint(ldexp(d, -unit)), unit);
+  return fabs(d) > f.largest ? copysign(INFINITY, d) : d;
 }
 
 /* --- one entry --- */

@@ -8,6 +8,7 @@
 /* The ladder, from the strongest answer down. */
 typedef enum {
   CLARKE_BIT_EXACT,    /* every entry is the exact result, rounded once to nearest, ties to even (a zero's sign is not looked at) */
+  CLARKE_BY_TREE,      /* every entry is what the recorded tree of its sums gives, bit for bit (summation.h) */
   CLARKE_WITHIN_BOUND, /* some order of roundings may have made every entry */
   CLARKE_CANNOT_SAY,   /* of some entry no bound is known, or nothing was recorded */
   CLARKE_NOT_CERTIFIED, /* a convolution's, and no sum of its products; Winograd's and FFT's are off so far */
@@ -16,8 +17,11 @@ typedef enum {
 
 typedef enum { CLARKE_OUTPUT, CLARKE_GRADIENT, CLARKE_INDICES, CLARKE_PARAMETER } clarke_part;
 
-const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "within the bound", ... */
+const char *clarke_certainty_name(clarke_certainty c); /* "bit-exact", "bit-exact (tree)", ... */
 const char *clarke_part_name(clarke_part p);           /* "output", "gradient", "indices", "parameter" */
+
+/* Was a tree of its sums recorded, and does it give all entries? */
+typedef enum { CLARKE_NO_TREE, CLARKE_TREE_EXPLAINS, CLARKE_TREE_DOES_NOT } clarke_tree_answer;
 
 /* One entry that decides: of a refuted tensor the first that is refuted, else the first of which nothing can be said. */
 typedef struct {
@@ -40,6 +44,8 @@ typedef struct {
   bool has_offender;
   clarke_offender offender;
   char *why; /* a sentence without its end, or NULL */
+  clarke_tree_answer tree;
+  char *tree_why; /* why it does not, likewise */
 } clarke_certificate;
 
 /* `name` is copied. */
@@ -58,6 +64,9 @@ clarke_status clarke_certificate_judge(clarke_certificate *c, const clarke_tenso
 
 /* The number of a type that is nearest to m(i,j), ties to even; infinite beyond its largest. m is exact. */
 double clarke_rounded(const clarke_matrix *m, size_t i, size_t j, clarke_dtype type);
+
+/* The number of a floating-point type that is nearest to a double, ties to even; infinite beyond its largest. */
+double clarke_round_double(double d, clarke_dtype type);
 
 /* "[2, 0, 1]": an entry in row-major order. */
 void clarke_put_index(char *text, size_t size, const size_t *dims, size_t rank, size_t entry);

@@ -244,6 +244,18 @@ def runs():
     yield "two-steps", json.dumps(run, indent=1).encode()
 
 
+def trees():
+    """Files of summation trees: chains, lanes, blocks, fused and not."""
+    texts = {1: "0", 5: "[0 1-4*]", 8: "[[0 4*] [2 6*] [[1 5*] [3 7*]]]", 12: "[0-8/4 [1-9/4] [2-10/4 [3-11/4]]]", 24: "[0-15 [16-23]]"}
+    def file(sums):
+        return {"format": "clarke-trees", "version": 1, "sums": sums}
+    yield "none", json.dumps(file([])).encode()
+    yield "all", json.dumps(file([
+        {"part": "output", "name": "a/addmm", "leaves": n, "type": "float64" if n == 5 else "float32",
+         "trees": [{"tree": text, "rows": [0, 3], "columns": [4 * i, 4 * i + 3]} for i in range(1 + n % 3)]}
+        for n, text in texts.items()]), indent=1).encode()
+
+
 TABLES = [b"1 0 1\n0 1 1\n", b"# three\n+1.5 -2/3 1e-3\n\n.5e0\t7. 0\r\n", b"1/0\n", b"1 2\n3\n", b"1e400 1e-400\n0 0\n"]
 
 
@@ -329,6 +341,7 @@ def seeds():
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
             ("run", "json", runs()),
+            ("trees", "json", trees()),
             ("table", "text", [("table-%d" % i, t) for i, t in enumerate(TABLES)]),
             ("vnnlib", "vnnlib", [("square", (ROOT / "cases/regions/square.vnnlib").read_bytes()),
                                   ("minus", b"(declare-const X_0 Real)(assert(<= (- 1/2) X_0))(assert (and (<= X_0 1e1)(and)(>= X_0 -1)))"),

@@ -7,6 +7,7 @@ Steps run with different orders of summation (threads, memory layouts, oneDNN or
 explained, and each change beyond its bound found: the smallest that is, is printed.
 """
 import hashlib
+import itertools
 import json
 import os
 import shutil
@@ -26,6 +27,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
+from clarke import kernels  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
@@ -505,6 +507,37 @@ def derivations():
             expect(says in str(why), f"{says}: {why}")
 
 
+def orders(folder):
+    """PyTorch's own products, by the trees that it is asked for; and a step of three layers, in three types."""
+    aten, found, why = torch.ops.aten, [], {}
+    for kind in (torch.float32, torch.float64):
+        for rows, columns, inner in itertools.product((1, 16, 100), (1, 10, 64), (1, 17, 300)):
+            for transposed, bias in ((True, True), (False, False)):
+                b = torch.zeros(columns, inner, dtype=kind).t() if transposed else torch.zeros(inner, columns, dtype=kind)
+                tensors = ([torch.zeros(columns, dtype=kind)] if bias else []) + [torch.zeros(rows, inner, dtype=kind), b]
+                kernel = kernels.Product((aten.addmm if bias else aten.mm).default, [kernels.Layout.of(t) for t in tensors])
+                asked = kernels.find(kernel)
+                found.append(not asked.why and sum(len(kernels.rectangles(asked.which, i)) for i in range(len(asked.texts))) <= 16)
+                if asked.why:
+                    why.setdefault(asked.why.split(": ")[-1], []).append((rows, columns, inner, transposed))
+    print(f"orders: {sum(found)} of {len(found)} products have trees that give drawn sums bit for bit; of the others {why or 'all have, in too many parts'}")
+    expect(sum(found) > 0.9 * len(found), "most products")
+    for kind in (torch.float32, torch.float64):
+        model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
+        run = os.path.join(folder, f"orders-{kind}")
+        with clarke.record(run, model, trees=True):
+            F.cross_entropy(model(torch.randn(32, 50, dtype=kind)), torch.arange(32) % 10).backward()
+        nodes = certify(run, "--nodes")["nodes"]
+        with_trees = [n for n in nodes if n["tree"] is not None]
+        expect(len(with_trees) >= 10 and all(n["tree"]["explains"] for n in with_trees), f"{kind}: {with_trees}")
+    for options in ({"light": True}, {"background": True}):
+        try:
+            clarke.record(run, model, trees=True, **options)
+            expect(False, f"trees with {options}")
+        except ValueError:
+            pass
+
+
 def main():
     torch.manual_seed(0)
     with tempfile.TemporaryDirectory() as folder:
@@ -519,6 +552,7 @@ def main():
         short(folder)
         several(folder)
         derivations()
+        orders(folder)
     for kind, all_ in ratios.items():
         all_.sort()
         print(f"{kind}: {len(all_)} steps, error / bound at most {all_[-1]:.2g}, median {all_[len(all_) // 2]:.2g}")

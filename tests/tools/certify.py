@@ -10,6 +10,7 @@ of its window.
 import json
 import os
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,7 +20,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "small", "small-plain", "tied", "two-zeros"]
+TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "small", "small-plain", "tied", "trees", "two-zeros"]
 draw = random.Random(13)
 
 
@@ -158,6 +159,80 @@ def changed_winners(folder):
             expect(found is None or str(records.index_of(changed.shape("trace", tensor), entry)) in found["why"], f"{found}")
 
 
+def answers(run):
+    status, answer = report(run, "--nodes")
+    return status, {(n["part"], n["name"]): n for n in answer["nodes"]}
+
+
+def trees(folder):
+    """Sums in recorded orders, bit for bit; an order that is not the recorded sums' explains nothing, and one that is none is refused."""
+    _, before = answers(os.path.join(RUNS, "trees"))
+    by_tree = [("output", "0/addmm"), ("output", "2/addmm"), ("gradient", "1/relu"), ("gradient", "0/t"), ("gradient", "2/t"),
+               ("parameter", "0.bias"), ("parameter", "2.bias")]
+    expect({k for k, n in before.items() if n["answer"] == "bit-exact (tree)"} == set(by_tree), f"trees: {before}")
+    expect({k for k, n in before.items() if n["tree"] is not None} == set(by_tree), "others have none")
+    for part, name in by_tree:  # the least change of a number: within the bound still, and no tree's
+        changed = records.Changed(folder, RUNS, "trees")
+        which, tensor = ("gradients", name) if part == "parameter" else ("trace", f"{part}/{name}")
+        values = changed.values(which, tensor)
+        entry = draw.randrange(len(values))
+        while values[entry] == 0:
+            entry = draw.randrange(len(values))
+        bits = struct.unpack("<I", struct.pack("<f", values[entry]))[0] + draw.choice([-1, 1])
+        changed.put_value(which, tensor, entry, struct.unpack("<f", struct.pack("<I", bits))[0])
+        status, after = answers(changed.run)
+        found = after[part, name]
+        index = records.index_of(changed.shape(which, tensor), entry)
+        expect(found["answer"] == "within the bound" and found["tree"]["explains"] is False
+               and f"at {index} it gives" in found["tree"]["why"], f"{name} {index}: {status} {found}")
+    text = certify(changed.run, "--nodes")[1]
+    expect("The recorded tree does not explain parameter 2.bias: at [" in text, text[:300])
+    # far from the sums, a tree saves nothing
+    changed.put_value("gradients", "2.bias", 3, 7.0)
+    status, after = answers(changed.run)
+    expect(status == 1 and after["parameter", "2.bias"]["answer"] == "refuted", f"far: {status}")
+
+
+def other_trees(folder):
+    def asked(change):
+        changed = records.Changed(folder, RUNS, "trees")
+        trees = json.loads(changed.bytes_of("trees"))
+        sum_ = next(s for s in trees["sums"] if s["name"] == "0/addmm")
+        change(sum_, trees)
+        changed.put("trees", json.dumps(trees).encode())
+        status, out, error = certify(changed.run, "--nodes", "--json")
+        found = next((n for n in json.loads(out)["nodes"] if (n["part"], n["name"]) == ("output", "0/addmm")), None) if out else None
+        return status, found, error
+
+    def tree(text):
+        return lambda s, _: s["trees"][0].update(tree=text)
+    expect(asked(lambda s, _: None)[1]["tree"] == {"explains": True, "why": None}, "as it is")
+    # another order, rounded products, other types, other entries
+    for change, why in ((tree("[0 20 1-19*]"), "it gives"), (tree("[0-20]"), "it gives"), (tree("[[0 2-18/2*] [1 3-19/2*] 20]"), "it gives"),
+                        (lambda s, _: s.update(type="float64"), "it gives"),
+                        (lambda s, _: s.update(leaves=20), "another number of products"),
+                        (lambda s, _: s["trees"][0].update(columns=[0, 14]), "12 entries have no tree"),
+                        (lambda s, _: s.update(part="output", name="1/relu"), None)):
+        status, found, error = asked(change)
+        expect(status == 0 and found["answer"] == "within the bound", f"{why}: {status} {found} {error}")
+        expect(found["tree"] is None if why is None else why in found["tree"]["why"], f"{why}: {found['tree']}")
+    for change, why in ((tree("[0 1-19*]"), "a leaf is missing"), (tree("[0 0-20]"), "a leaf is there twice"), (tree("(0-20)"), "several at once"),
+                        (tree("[" * 70), "too many brackets"), (tree(7), "'tree': expected a text"),
+                        (lambda s, _: s["trees"][0].update(rows=[0, 12]), "rows to 12"), (lambda s, _: s["trees"][0].update(rows=[3, 2]), "'rows'"),
+                        (lambda s, _: s["trees"][0].update(columns=[0, 2**40]), "columns to"), (lambda s, _: s["trees"].append(s["trees"][0]), "of one entry"),
+                        (lambda s, _: s.update(trees=[]), "'trees'"), (lambda s, _: s.update(trees=s["trees"] * 17), "'trees'"),
+                        (lambda s, _: s.update(name="0/nothing"), "no such tensor"), (lambda s, t: t["sums"].append(s), "it is there twice"),
+                        (lambda s, _: s.update(type="float16"), "'type'"), (lambda s, _: s.update(leaves=-1), "'leaves'"),
+                        (lambda s, t: t.update(version=2), "'version'"), (lambda s, t: t.update(format="trees"), "'format'"),
+                        (lambda s, t: t.pop("sums"), "'sums'")):
+        status, found, error = asked(change)
+        expect(status == 2 and found is None and why in error and "trees.json" in error, f"{why}: {status} {error}")
+    changed = records.Changed(folder, RUNS, "trees")
+    changed.put("trees", changed.bytes_of("trees") + b" ", seal=False)
+    status, _, error = certify(changed.run)
+    expect(status == 2 and "its SHA-256 is" in error, f"unsealed: {status} {error}")
+
+
 def bad_input(folder):
     changed = records.Changed(folder, RUNS, "small")
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
@@ -198,6 +273,8 @@ with tempfile.TemporaryDirectory() as scratch:
     differences(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
+    trees(scratch)
+    other_trees(scratch)
     bad_input(scratch)
     coarse(scratch)
 finish()

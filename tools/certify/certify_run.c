@@ -49,6 +49,13 @@ print_reason(const clarke_certificate *c)
   puts(".");
 }
 
+/* A tree that was recorded for nothing. */
+static void
+print_tree(const clarke_certificate *c)
+{
+  printf("The recorded tree does not explain %s %s: %s.\n", clarke_part_name(c->part), c->name, c->tree_why);
+}
+
 static void
 count_answers(size_t count[], const clarke_certify *c)
 {
@@ -66,8 +73,10 @@ print_answer(const clarke_certified *c)
     return;
   }
   count_answers(count, &c->nodes);
-  printf("%s: of %zu tensors %zu are bit-exact, %zu within the bound", clarke_certainty_name(clarke_certified_answer(c)),
-         c->nodes.n, count[CLARKE_BIT_EXACT], count[CLARKE_WITHIN_BOUND]);
+  printf("%s: of %zu tensors %zu are bit-exact, ", clarke_certainty_name(clarke_certified_answer(c)), c->nodes.n, count[CLARKE_BIT_EXACT]);
+  if (count[CLARKE_BY_TREE] > 0)
+    printf("%zu by their trees, ", count[CLARKE_BY_TREE]);
+  printf("%zu within the bound", count[CLARKE_WITHIN_BOUND]);
   for (clarke_certainty a = CLARKE_CANNOT_SAY; a <= CLARKE_IS_REFUTED; a++)
     if (count[a] > 0)
       printf(", %zu %s", count[a], a == CLARKE_CANNOT_SAY ? "open" : clarke_certainty_name(a));
@@ -86,6 +95,9 @@ print_text(const clarke_certified *c)
   for (size_t i = 0; i < n->n; i++)
     if (n->certificate[i].certainty >= CLARKE_CANNOT_SAY)
       print_reason(&n->certificate[i]);
+  for (size_t i = 0; i < n->n; i++)
+    if (n->certificate[i].tree == CLARKE_TREE_DOES_NOT)
+      print_tree(&n->certificate[i]);
   if (n->n > 0)
     printf("\n%-9s  %-*s  %-18s  %8s  %-16s  %s\n", "part", width, "name", "operator", "entries", "answer", "error/bound");
   for (size_t i = 0; i < n->n; i++)

@@ -1,5 +1,7 @@
 #include "number.h"
 
+#include "narrow.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -70,26 +72,11 @@ number_to_float32(const number_format *f, uint32_t bits)
 uint16_t
 number_float16_of(uint32_t float32)
 {
-  uint32_t magnitude = float32 & 0x7fffffff, sign = float32 >> 16 & 0x8000, kept, lost, half;
-  int e = (int)(magnitude >> 23) - 127, shift = e < -14 ? 13 - 14 - e : 13;
-
-  if (e < -25)
-    return (uint16_t)sign;
-  kept = (magnitude & 0x7fffff) | 0x800000; /* a subnormal float32 is below -25 */
-  half = UINT32_C(1) << (shift - 1);
-  lost = kept & (2 * half - 1);
-  kept >>= shift;
-  if (lost > half || (lost == half && (kept & 1)))
-    kept++;
-  if (e >= -14)
-    kept += (uint32_t)(e + 14) << 10; /* kept's leading one adds the other 1 to the exponent */
-  return (uint16_t)(sign | (kept >= 0x7c00 ? 0x7c00 : kept));
+  return narrow_float16(float32);
 }
 
 uint32_t
 number_of_float16(uint16_t bits)
 {
-  if ((bits & 0x7c00) == 0x7c00) /* infinite or NaN */
-    return (uint32_t)(bits & 0x8000) << 16 | UINT32_C(0x7f800000) | (uint32_t)(bits & 0x3ff) << 13;
-  return number_to_float32(&number_formats[0], bits);
+  return widen_float16(bits);
 }

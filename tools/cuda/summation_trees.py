@@ -20,6 +20,10 @@ from pathlib import Path
 
 import torch
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python" / "clarke"))
+import summation  # noqa: E402
+from summation import Unclear  # noqa: E402
+
 DTYPES = {
     # name: (type, tf32, M, one, how many ones an output can count exactly)
     "fp32": (torch.float32, False, 2.0**60, 2.0**-14, 2**24),
@@ -27,10 +31,6 @@ DTYPES = {
     "fp16": (torch.float16, False, 2.0**15, 2.0**-24, 2**11),
     "bf16": (torch.bfloat16, False, 2.0**60, 2.0**-14, 2**8),
 }
-
-
-class Unclear(Exception):
-    """The answers fit no tree, or change."""
 
 
 class Kernel:
@@ -77,35 +77,14 @@ class Kernel:
         return [self.k - x for x in left]
 
 
-def meeting(kernel, leaf, others):
-    """The others by the size of the subtree in which they meet the leaf, the smallest first."""
-    groups = {}
-    for other, size in zip(others, kernel.below([(leaf, o) for o in others])):
-        groups.setdefault(size, []).append(other)
-    return sorted(groups.items())
-
-
-def build(kernel, leaves):
-    """(tree, leaves below it): the tree of some leaves that one node holds, and no others."""
-    leaf, rest = leaves[0], leaves[1:]
-    tree, size = leaf, 1
-    for below, group in meeting(kernel, leaf, rest):
-        if below != size + len(group):
-            raise Unclear(f"leaf {leaf} meets {len(group)} others in a node of {below}, below which are {size} already")
-        tree, size = [tree] + children(kernel, group, below), below
-    return tree, size
-
-
-def children(kernel, leaves, whole):
-    """The leaves that meet another in a node of so many: its other children."""
-    found = []
-    while leaves:
-        leaf, rest = leaves[0], leaves[1:]
-        sizes = kernel.below([(leaf, o) for o in rest]) if rest else []
-        own = [leaf] + [o for o, s in zip(rest, sizes) if s < whole]
-        found.append(build(kernel, own)[0])
-        leaves = [o for o in rest if o not in set(own)]
-    return found
+def nested(tree):
+    """A chain as lists of what a node adds at once."""
+    if not isinstance(tree, summation.Chain):
+        return tree
+    made = tree.first
+    for below in tree.steps:
+        made = [made] + [nested(b) for b in below]
+    return made
 
 
 def text(tree):
@@ -151,12 +130,12 @@ def probe(name, m, n, k, layout, device):
     answer = {"dtype": name, "m": m, "n": n, "k": k, "layout": layout}
     try:
         sys.setrecursionlimit(100 + 8 * k)
-        tree, size = build(kernel, list(range(k)))
+        tree = summation.build(kernel.below, list(range(k)))
         pairs = [(0, j) for j in range(1, min(k, m + 1))]
         same = kernel.below(pairs) == kernel.below(pairs, shift=m // 2 + 1)
-        if size != k or not same:
+        if tree.leaves != k or not same:
             raise Unclear("rows differ, or answers change")
-        answer.update(tree=text(tree), questions=kernel.asked, examples=examples(kernel, n, k, device))
+        answer.update(tree=text(nested(tree)), questions=kernel.asked, examples=examples(kernel, n, k, device))
     except (Unclear, RuntimeError) as e:
         answer.update(tree=None, why=str(e)[:200])
     return answer

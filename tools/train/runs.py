@@ -96,6 +96,11 @@ def nearly():
     return torch.tensor(pixels).T.reshape(1, 4, 1, 6)
 
 
+def dense():
+    """Two layers, whose sums are added in several orders."""
+    return nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 10))
+
+
 def images(n):
     x = torch.zeros(n, 1, 6, 6)
     x[:, :, 1:5, 1:5] = torch.randint(0, 17, (n, 1, 4, 4)) / 16
@@ -128,6 +133,7 @@ def main(folder):
         "small-float64": (small().double(), lambda m: F.cross_entropy(m(x.double()), y), {"light": True}),
         "parted": (Parted(), summed(nearly()), {}),
         "own-side": (*own_side(), {}),
+        "trees": (dense(), lambda m, a=torch.randn(12, 20), b=torch.arange(12) % 10: F.cross_entropy(m(a), b), {"trees": True}),
     }
     for name, (model, loss, options) in steps.items():
         record(os.path.join(folder, name), model, loss, **options)

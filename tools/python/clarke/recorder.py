@@ -13,6 +13,7 @@ from torch.nn.modules import module as hooks
 
 from . import graph as graphs
 from . import kinks, replay
+from . import trees as trees_of
 from .files import array, npz, safetensors, write_whole
 from .refused import Refused
 from .trace import Dispatch, Functions, Trace
@@ -62,14 +63,19 @@ class record:
     nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
-    buffers and the batch may be changed in place.
+    buffers and the batch may be changed in place. `trees`: the orders of summation are asked for, too, and written.
     """
 
-    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False):
+    def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED)
         self.given, self.gradients, self.autocast = None, None, None
+        self.trees = trees
+        if trees and (light or background):
+            raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
+        if trees:
+            self.trace.keep_sums(trees_of.is_sum, trees_of.held)
 
     # ---- While the step runs
 
@@ -160,6 +166,8 @@ class record:
                  "gradients": write_whole(f"{base}.gradients.safetensors", safetensors(self.wrt(graph)))}
         if not self.light:
             files["trace"] = write_whole(f"{base}.trace.safetensors", safetensors(self.everything(graph)))
+        if self.trees:
+            files["trees"] = write_whole(f"{base}.trees.json", [trees_of.find(self.trace, graph, self.parameters)])
         run["steps"][-1]["files"] = files
         if not self.append:
             model = graphs.model_bytes(graph, torch.__version__)

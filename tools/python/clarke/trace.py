@@ -128,6 +128,7 @@ class Trace:
         self.nodes = []
         self.modules = []  # the names of those that run
         self.loss = self.seed = None
+        self.sums, self.is_sum, self.held = None, None, None  # a list: of sums in the backward pass
         self.sequence = {}  # forward nodes by autograd's numbers
         self.kept = []  # tensors that must live: identities and addresses are looked up
         self.by_identity, self.by_place = {}, {}
@@ -223,6 +224,14 @@ class Trace:
                 node.register_hook(self.keep_inputs(held))
         self.kept.append(seen)
 
+    def keep_sums(self, is_sum, held):
+        """From now on held(op, args, result, forward node) of each is kept."""
+        self.sums, self.is_sum, self.held = [], is_sum, held
+
+    def keep_sum(self, op, args, kwargs, out, autograd_node):
+        if self.sums is not None and autograd_node is not None and not kwargs and self.is_sum(op):
+            self.sums.append(self.held(op, args, out, self.sequence.get(autograd_node._sequence_nr())))
+
     @staticmethod
     def keep_output(held):
         def hook(grads):
@@ -252,7 +261,9 @@ class Dispatch(TorchDispatchMode):
         if node is not None:
             self.trace.backward(node, op)
         if node is not None or self.trace.loss is not None:
-            return op(*args, **(kwargs or {}))
+            out = op(*args, **(kwargs or {}))
+            self.trace.keep_sum(op, args, kwargs, out, node)
+            return out
         return self.trace.forward(op, args, kwargs or {})
 
 

@@ -1,0 +1,48 @@
+/* Sums whose order is known: the recorded tree of a tensor's sums (format/summation.h) is followed with the recorded numbers, in the
+ * arithmetic of IEEE 754. Where every entry comes out bit for bit, the tree explains the tensor; else it explains nothing, and the
+ * tensor keeps the answer that it had.
+ *
+ * What is a sum of products, and which is its k-th:
+ *   output     of a product with a constant: entry (b, o, r) is the sum over k of W[o,k] x[b,k,r]. With a bias, that is leaf K.
+ *   gradient   in the input of such a product: the sum over o of W[o,k] g[b,o,r].
+ *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
+ *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
+ * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
+#ifndef CLARKE_TRACE_SUMMATION_H
+#define CLARKE_TRACE_SUMMATION_H
+
+#include "format/summation.h"
+#include "trace/certify.h"
+
+/* The sum of p[k] q[k], in the tree's order, each operation rounded to nearest in the type. All are numbers of that type. */
+double clarke_summation_replay(const clarke_summation_tree *t, clarke_dtype type, const double *p, const double *q);
+
+/* Raises the certificates of tensors that their trees explain to CLARKE_BY_TREE, after clarke_certify_run. A tensor that was refuted
+ * stays so. Of the others the certificate says why not. `file`: of the trees, in messages. A tree that is none is an error. */
+clarke_status clarke_summation_explain(clarke_certify *c, const clarke_summations *s, const char *file, clarke_error *err);
+
+/* --- summation_operands.c --- */
+
+/* Where a tensor's sums have their products from. */
+typedef struct {
+  enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_BIAS } kind;
+  const clarke_certify *c;
+  const clarke_step *product, *sum; /* the DENSE step; the SUM step that adds a bias, or NULL. Of a bias's gradient the latter alone */
+  size_t leaves;
+  const double *x;        /* numbers of the product's input: through the map, row-major (feature, sample), */
+  const size_t *map;      /* CLARKE_NONE: 0; NULL: as they are */
+  const double *gradient; /* of its output: (sample, feature) */
+  size_t features;        /* of that */
+  const double *weight, *bias;
+  double *own;            /* freed by clear */
+} clarke_sum_operands;
+
+/* NULL in *why: found. Otherwise why there are none that are known. */
+clarke_status clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certify *c, clarke_part part,
+                                       const char *name, clarke_error *err);
+void clarke_sum_operands_clear(clarke_sum_operands *o);
+
+/* The factors of entry k's products: p and q have room for all leaves. */
+void clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
+
+#endif

@@ -1,0 +1,332 @@
+/* Which products a recorded tensor's entries are sums of (summation.h). */
+#include "trace/summation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void
+clarke_sum_operands_clear(clarke_sum_operands *o)
+{
+  free(o->own);
+  memset(o, 0, sizeof *o);
+}
+
+/* --- looking up --- */
+
+static size_t
+value_named(const clarke_graph *g, const char *name)
+{
+  for (size_t v = 0; v < g->n_values; v++)
+    if (g->values[v].name != NULL && strcmp(g->values[v].name, name) == 0)
+      return v;
+  return CLARKE_NONE;
+}
+
+/* The one step that reads a value; NULL: none does, or several do. */
+static const clarke_step *
+only_reader(const clarke_graph *g, size_t value)
+{
+  const clarke_step *found = NULL;
+  size_t n = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    bool reads = (s->kind == CLARKE_DENSE && s->dense.weight == value) || (s->kind == CLARKE_PIECEWISE && s->pieces.slope == value);
+
+    for (size_t k = 0; k < s->n_in; k++)
+      reads = reads || s->in[k].value == value;
+    found = reads ? s : found;
+    n += reads;
+  }
+  return n == 1 ? found : NULL;
+}
+
+/* Does the step add a constant to what is before it, and nothing else? */
+static bool
+adds_bias(const clarke_graph *g, const clarke_step *s)
+{
+  return s->kind == CLARKE_SUM && s->n_in == 2 && s->in[0].coef == 1 && s->in[1].coef == 1 && s->in[0].map == NULL
+         && !g->values[s->in[0].value].constant && g->values[s->in[1].value].constant && !g->values[s->in[1].value].negated
+         && g->values[s->in[1].value].real != NULL;
+}
+
+/* A product with a constant as it is stored. */
+static bool
+is_product(const clarke_graph *g, const clarke_step *s)
+{
+  return s->kind == CLARKE_DENSE && s->in[0].map == NULL && !g->values[s->dense.weight].negated
+         && g->values[s->dense.weight].real != NULL;
+}
+
+/* The step that makes a value; NULL: none does. */
+static const clarke_step *
+maker(const clarke_graph *g, size_t value)
+{
+  return g->values[value].producer != CLARKE_NONE ? &g->steps[g->values[value].producer] : NULL;
+}
+
+/* --- numbers --- */
+
+/* Of the network's input, features x samples. */
+static clarke_status
+turn_input(clarke_sum_operands *o, clarke_error *err)
+{
+  const clarke_tensor *x = o->c->x;
+  const size_t n = o->c->g->samples, rows = o->c->g->values[o->c->g->input].count;
+
+  if (x->real == NULL || x->count != n * rows)
+    return CLARKE_OK;
+  o->own = malloc((x->count + 1) * sizeof *o->own);
+  if (o->own == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0; k < x->count; k++)
+    o->own[k % rows * n + k / rows] = x->real[k];
+  o->x = o->own;
+  return CLARKE_OK;
+}
+
+/* Of the product's input as they were recorded: x stays NULL when they were not. */
+static clarke_status
+find_input(clarke_sum_operands *o, clarke_error *err)
+{
+  const clarke_graph *g = o->c->g;
+  size_t v = o->product->in[0].value;
+  const clarke_step *s = maker(g, v);
+
+  if (g->values[v].name == NULL && s != NULL && s->kind == CLARKE_GATHER) { /* a convolution's patches */
+    o->map = s->in[0].map;
+    v = s->in[0].value;
+  }
+  o->x = o->c->recorded[v];
+  return v == g->input ? turn_input(o, err) : CLARKE_OK;
+}
+
+/* Of the gradient in a value as it was recorded; of an unnamed product that a bias was added to, that of the sum. */
+static void
+find_gradient(clarke_sum_operands *o, size_t value)
+{
+  const clarke_graph *g = o->c->g;
+  const clarke_step *s = g->values[value].name == NULL ? only_reader(g, value) : NULL;
+  const clarke_tensor *t;
+
+  if (s != NULL && adds_bias(g, s))
+    value = s->out;
+  if (g->values[value].name == NULL)
+    return;
+  t = clarke_certify_find((clarke_certify *)o->c, "gradient", g->values[value].name);
+  o->features = g->values[value].count;
+  if (t != NULL && t->real != NULL && t->count == o->features * g->samples)
+    o->gradient = t->real;
+}
+
+/* --- four kinds --- */
+
+static clarke_status
+find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+{
+  const clarke_graph *g = o->c->g;
+  const clarke_step *s = maker(g, value);
+
+  o->kind = CLARKE_SUM_OF_PRODUCT;
+  if (s != NULL && adds_bias(g, s)) {
+    o->sum = s;
+    o->bias = g->values[s->in[1].value].real;
+    s = g->values[s->in[0].value].name == NULL ? maker(g, s->in[0].value) : NULL;
+  }
+  if (s == NULL || !is_product(g, s)) {
+    *why = "it is no product with a constant";
+    return CLARKE_OK;
+  }
+  o->product = s;
+  o->weight = g->values[s->dense.weight].real;
+  o->leaves = s->dense.inner + (o->bias != NULL);
+  if (find_input(o, err) != CLARKE_OK)
+    return CLARKE_ENOMEM;
+  *why = o->x == NULL ? "what it multiplies was not recorded" : NULL;
+  return CLARKE_OK;
+}
+
+static void
+find_of_input(clarke_sum_operands *o, const char **why, size_t value)
+{
+  const clarke_graph *g = o->c->g;
+  const clarke_step *s = only_reader(g, value);
+
+  o->kind = CLARKE_SUM_OF_INPUT;
+  if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != value) {
+    *why = "not one product with a constant reads it, and nothing else";
+    return;
+  }
+  o->product = s;
+  o->weight = g->values[s->dense.weight].real;
+  o->leaves = s->dense.outer;
+  find_gradient(o, s->out);
+  *why = o->gradient == NULL ? "the gradient behind it was not recorded" : NULL;
+}
+
+static clarke_status
+find_of_constant(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
+{
+  const clarke_graph *g = o->c->g;
+  const clarke_step *s = only_reader(g, value);
+  const bool weight = s != NULL && is_product(g, s) && s->dense.weight == value;
+
+  *why = "not one product or sum reads it, and nothing else";
+  if (s == NULL || g->values[value].negated || (!weight && !(adds_bias(g, s) && s->in[1].value == value)))
+    return CLARKE_OK;
+  find_gradient(o, s->out);
+  if (weight) {
+    o->kind = CLARKE_SUM_OF_WEIGHT;
+    o->product = s;
+    o->leaves = (s->dense.grouped ? 1 : s->dense.blocks) * s->dense.repeat * g->samples;
+    if (find_input(o, err) != CLARKE_OK)
+      return CLARKE_ENOMEM;
+  } else {
+    o->kind = CLARKE_SUM_OF_BIAS;
+    o->sum = s;
+    o->leaves = g->values[value].count > 0 ? o->features / g->values[value].count * g->samples : 0;
+    if (g->values[value].count == 0 || o->features % g->values[value].count != 0)
+      return CLARKE_OK;
+  }
+  *why = o->gradient == NULL || (weight && o->x == NULL) ? "what its gradient is made of was not recorded" : NULL;
+  return CLARKE_OK;
+}
+
+/* A parameter's gradient is its constant's, where there is one, in the same order. */
+static size_t
+constant_of(const clarke_graph *g, const char *name)
+{
+  size_t found = CLARKE_NONE, n = 0;
+
+  for (size_t v = 0; v < g->n_values; v++)
+    if (clarke_value_is_wrt(g, v) && strcmp(g->parameters[g->values[v].parameter].name, name) == 0) {
+      found = v;
+      n++;
+    }
+  return n == 1 && g->values[found].origin == NULL ? found : CLARKE_NONE;
+}
+
+clarke_status
+clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certify *c, clarke_part part, const char *name,
+                         clarke_error *err)
+{
+  const size_t v = part == CLARKE_PARAMETER ? constant_of(c->g, name) : value_named(c->g, name);
+  clarke_status status = CLARKE_OK;
+
+  memset(o, 0, sizeof *o);
+  o->c = c;
+  *why = "it is no sum of products of the graph";
+  if (v == CLARKE_NONE || part == CLARKE_INDICES)
+    return CLARKE_OK;
+  if (part == CLARKE_OUTPUT)
+    status = find_product(o, why, v, err);
+  else if (c->g->values[v].constant)
+    status = find_of_constant(o, why, v, err);
+  else
+    find_of_input(o, why, v);
+  return status;
+}
+
+/* --- the factors of an entry --- */
+
+static double
+weight_at(const clarke_sum_operands *o, size_t block, size_t out, size_t in)
+{
+  const clarke_dense *d = &o->product->dense;
+  const size_t begin = d->grouped ? block * d->outer * d->inner : 0;
+
+  return o->weight[begin + (d->transposed ? in * d->outer + out : out * d->inner + in)];
+}
+
+static double
+input_at(const clarke_sum_operands *o, size_t feature, size_t sample)
+{
+  const size_t f = o->map != NULL ? o->map[feature] : feature;
+
+  return f != CLARKE_NONE ? o->x[f * o->c->g->samples + sample] : 0;
+}
+
+static void
+take_product(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
+{
+  const clarke_dense *d = &o->product->dense;
+  const size_t block = f / (d->outer * d->repeat), out = f / d->repeat % d->outer, r = f % d->repeat;
+
+  for (size_t k = 0; k < d->inner; k++) {
+    p[k] = input_at(o, (block * d->inner + k) * d->repeat + r, sample);
+    q[k] = weight_at(o, block, out, k);
+  }
+  if (o->bias == NULL)
+    return;
+  p[d->inner] = o->bias[clarke_operand_entry(&o->sum->in[1], f)];
+  q[d->inner] = 1;
+}
+
+static void
+take_of_input(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
+{
+  const clarke_dense *d = &o->product->dense;
+  const size_t block = f / (d->inner * d->repeat), in = f / d->repeat % d->inner, r = f % d->repeat;
+
+  for (size_t k = 0; k < d->outer; k++) {
+    p[k] = o->gradient[sample * o->features + (block * d->outer + k) * d->repeat + r];
+    q[k] = weight_at(o, block, k, in);
+  }
+}
+
+static void
+take_of_weight(double *p, double *q, const clarke_sum_operands *o, size_t k)
+{
+  const clarke_dense *d = &o->product->dense;
+  const size_t group = d->grouped ? k / (d->outer * d->inner) : 0, e = k % (d->outer * d->inner);
+  const size_t out = d->transposed ? e % d->outer : e / d->inner, in = d->transposed ? e / d->outer : e % d->inner;
+  const size_t first = d->grouped ? group : 0, last = d->grouped ? group + 1 : d->blocks;
+  size_t leaf = 0;
+
+  for (size_t j = 0; j < o->c->g->samples; j++)
+    for (size_t b = first; b < last; b++)
+      for (size_t r = 0; r < d->repeat; r++, leaf++) {
+        p[leaf] = o->gradient[j * o->features + (b * d->outer + out) * d->repeat + r];
+        q[leaf] = input_at(o, (b * d->inner + in) * d->repeat + r, j);
+      }
+}
+
+static void
+take_of_bias(double *p, double *q, const clarke_sum_operands *o, size_t k)
+{
+  size_t leaf = 0;
+
+  for (size_t j = 0; j < o->c->g->samples; j++)
+    for (size_t f = 0; f < o->features; f++)
+      if (clarke_operand_entry(&o->sum->in[1], f) == k && leaf < o->leaves) {
+        p[leaf] = o->gradient[j * o->features + f];
+        q[leaf++] = 1;
+      }
+}
+
+void
+clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, size_t k)
+{
+  const clarke_graph *g = o->c->g;
+
+  switch (o->kind) {
+  case CLARKE_SUM_OF_PRODUCT: {
+    const size_t rows = g->values[(o->sum != NULL ? o->sum : o->product)->out].count;
+
+    take_product(p, q, o, k % rows, k / rows);
+    break;
+  }
+  case CLARKE_SUM_OF_INPUT: {
+    const size_t rows = g->values[o->product->in[0].value].count;
+
+    take_of_input(p, q, o, k % rows, k / rows);
+    break;
+  }
+  case CLARKE_SUM_OF_WEIGHT:
+    take_of_weight(p, q, o, k);
+    break;
+  case CLARKE_SUM_OF_BIAS:
+    take_of_bias(p, q, o, k);
+    break;
+  }
+}

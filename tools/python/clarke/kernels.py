@@ -1,0 +1,251 @@
+"""PyTorch's sums, as those who ask for their trees see them: which of the numbers that go in are the leaves of which entry.
+
+A sum is run with tensors of the very shapes, strides and types that it had when it was recorded, in the same process.
+"""
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from . import arithmetic, summation
+from .summation import Unclear
+
+# type: (type of the sums, M, one, how many ones a result can count exactly, u, or None where products are exact)
+TYPES = {torch.float32: (np.float32, 2.0**60, 2.0**-14, 2**24, 2.0**-13),
+         torch.float64: (np.float64, 2.0**500, 1.0, 2**53, 2.0**-28),
+         torch.float16: (np.float32, 2.0**15, 2.0**-24, 2**11, None),
+         torch.bfloat16: (np.float32, 2.0**60, 2.0**-14, 2**8, None)}
+MOST_WORK = 2**27  # products in one run of a sum whose tree is asked for
+MOST_TREES = 4  # of one tensor
+MOST_PARTS = 16  # rectangles of entries (lib/format/summation.h)
+DRAWS, DRAWN = 3, 2**24  # a tree must give so many drawn sums at least, and more while they have fewer products than that
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A tensor without its numbers."""
+
+    shape: tuple
+    stride: tuple
+    offset: int
+    dtype: torch.dtype
+    device: torch.device
+
+    @staticmethod
+    def of(t):
+        return Layout(tuple(t.shape), tuple(t.stride()), t.storage_offset(), t.dtype, t.device)
+
+    def filled(self, numbers):
+        """Laid out like that; what is expanded is copied, as sums copy it."""
+        t = torch.tensor(numbers, dtype=torch.float64).to(self.dtype).reshape(self.shape).to(self.device)
+        if any(s == 0 and n > 1 for s, n in zip(self.stride, self.shape)) or t.numel() == 0:
+            return t.contiguous()
+        end = self.offset + 1 + sum((n - 1) * s for n, s in zip(self.shape, self.stride))
+        return torch.zeros(end, dtype=self.dtype, device=self.device).as_strided(self.shape, self.stride, self.offset).copy_(t)
+
+
+class Sum:
+    """Entries of `shape`, rows x columns. A line of questions is answered by one run: row r's in row r, at any column."""
+
+    def __init__(self, leaves, shape, dtype):
+        self.leaves, self.shape, self.dtype = leaves, shape, dtype
+        self.asked = self.runs = 0
+
+    def ask(self, values, column, rows, factor=1.0):
+        """For each line of `values` the entry (rows[i], column) of a sum whose leaves in that row are the line."""
+        raise NotImplementedError
+
+    def drawn(self, seed):
+        """(the result on drawn numbers as float64, p, q): what arithmetic.follow takes."""
+        raise NotImplementedError
+
+    def cancelling(self, shape, axis, draw):
+        """Numbers that, every other time, come in pairs along an axis, each near the other's negative: another order, another sum."""
+        numbers = torch.randn(shape, generator=draw, dtype=torch.float64).movedim(axis, 0)
+        n = shape[axis] // 2
+        pairs = torch.randperm(shape[axis], generator=draw)[:2 * n].reshape(2, n)
+        if draw.initial_seed() % 2:
+            numbers[pairs[1]] = -numbers[pairs[0]] * (1 + 2.0**-9 * numbers[pairs[1]])
+        return numbers.movedim(0, axis), pairs
+
+    # ---- Questions
+
+    def sizes(self, column, rows):
+        """How many leaves are below the node in which each pair meets."""
+        type_, large, one, most, _ = TYPES[self.dtype]
+
+        def answer(pairs):
+            self.asked += len(pairs)
+            left = np.zeros(len(pairs))
+            for low in range(0, self.leaves, most // 2):
+                for at in range(0, len(pairs), len(rows)):
+                    some = pairs[at:at + len(rows)]
+                    values = np.zeros((len(some), self.leaves))
+                    values[:, low:low + most // 2] = one
+                    values[range(len(some)), [i for i, _ in some]] = large
+                    values[range(len(some)), [j for _, j in some]] = -large
+                    left[at:at + len(some)] += self.ask(values, column, rows[:len(some)]) / one
+            if not (np.isfinite(left).all() and (left == np.round(left)).all() and (left >= 0).all()):
+                raise Unclear("answers are no counts of ones")
+            return [self.leaves - int(x) for x in left]
+        return answer
+
+    def fused(self, tree, column, rows):
+        """The leaves whose products are not rounded before they are added."""
+        u = TYPES[self.dtype][4]
+
+        def left_behind(pairs):
+            found = []
+            for at in range(0, len(pairs), len(rows)):
+                some = pairs[at:at + len(rows)]
+                values = np.zeros((len(some), self.leaves))
+                for line, (k, other) in enumerate(some):
+                    values[line, k] = 1 + u
+                    values[line, other] = -1 if other < self.products else -(1 + u)
+                left = self.ask(values, column, rows[:len(some)], 1 + u)
+                found += [bool(x == u + u * u) for x in left]
+            return found
+        return summation.fused(tree, range(self.products if u is not None else 0), left_behind)
+
+    products = 0  # how many of the leaves are products of two numbers
+
+
+class Product(Sum):
+    """mm(a, b), or addmm(bias, a, b): leaf k is a[r, k] b[k, c], the last one the bias."""
+
+    def __init__(self, op, layouts):
+        *bias, self.a, self.b = layouts
+        self.op, self.bias = op, bias[0] if bias else None
+        (rows, self.inner), columns = self.a.shape, self.b.shape[1]
+        super().__init__(self.inner + len(bias), (rows, columns), self.a.dtype)
+        self.products = self.inner
+
+    def run(self, a, b, bias=None):
+        self.runs += 1
+        first = [self.bias.filled(np.broadcast_to(bias, self.bias.shape))] if self.bias else []
+        return self.op(*first, self.a.filled(a), self.b.filled(b)).double().cpu().numpy()
+
+    def ask(self, values, column, rows, factor=1.0):
+        found = np.zeros(len(values))
+        biases = values[:, self.inner] if self.bias else np.zeros(len(values))
+        for bias in np.unique(biases):
+            a, chosen = np.zeros(self.a.shape), [i for i in range(len(values)) if biases[i] == bias]
+            a[[rows[i] for i in chosen]] = values[chosen, :self.inner]
+            c = self.run(a, np.full(self.b.shape, factor), bias)
+            found[chosen] = c[[rows[i] for i in chosen], column]
+        return found
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        a, pairs = self.cancelling(self.a.shape, 1, draw)
+        b = torch.randn(self.b.shape, generator=draw, dtype=torch.float64)
+        b[pairs[1]] = b[pairs[0]]
+        bias = [2.0**-9 * torch.randn(self.bias.shape, generator=draw, dtype=torch.float64)] if self.bias else []
+        type_ = TYPES[self.dtype][0]
+        a, b, *bias = (t.to(self.dtype).double().numpy() for t in (a, b, *bias))
+        c = self.run(a, b, *bias)
+        a, b = a.astype(type_), b.astype(type_)
+        last = np.broadcast_to(bias[0].astype(type_), c.shape) if bias else None
+        return (c, lambda k: a[:, k, None] if k < self.inner else last,
+                lambda k: b[None, k, :] if k < self.inner else None)
+
+
+class Columns(Sum):
+    """sum(x, [0]): leaf k is x[k, c]. Columns answer for themselves: they are the rows of questions."""
+
+    def __init__(self, op, layout, *rest):
+        self.op, self.layout, self.rest = op, layout, rest
+        super().__init__(layout.shape[0], (layout.shape[1], 1), layout.dtype)
+
+    def run(self, x):
+        self.runs += 1
+        return self.op(self.layout.filled(x), *self.rest).double().cpu().numpy().reshape(-1)
+
+    def ask(self, values, column, rows, factor=1.0):
+        x = np.zeros(self.layout.shape)
+        x[:, rows] = values.T
+        return self.run(x)[rows]
+
+    def drawn(self, seed):
+        x = self.cancelling(self.layout.shape, 0, torch.Generator().manual_seed(seed))[0].to(self.dtype).double().numpy()
+        c = self.run(x)[:, None]
+        x = x.astype(TYPES[self.dtype][0])
+        return c, lambda k: x[k][:, None], lambda k: None
+
+
+# ---- The trees of all entries
+
+
+@dataclass
+class Found:
+    """which: by entry the number of its tree, -1 where none was found, for `why`."""
+
+    texts: list
+    which: np.ndarray
+    why: str = ""
+
+
+def rounded(numbers, dtype):
+    """What a result of that type is of a sum in its own type."""
+    return torch.from_numpy(np.array(numbers)).to(dtype).double().numpy()
+
+
+def tree_at(kernel, row, column, rows):
+    """(the tree, fused leaves) of an entry, from questions that these rows answer side by side."""
+    tree = summation.build(kernel.sizes(column, rows), list(range(kernel.leaves)))
+    return tree, kernel.fused(tree, column, rows)
+
+
+def explained(kernel, tree, fused):
+    """Of which entries does the tree give every drawn result, bit for bit?"""
+    steps, all_ = summation.actions(tree, fused), np.ones(kernel.shape, bool)
+    for seed in range(1, max(DRAWS, min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves))) + 1):
+        c, p, q = kernel.drawn(seed)
+        with np.errstate(all="ignore"):
+            all_ &= rounded(np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape), kernel.dtype) == c
+    return all_
+
+
+def find(kernel):
+    """Trees until every entry has one. Rows are taken to be alike at first; if they are not, one row is asked by itself."""
+    which, texts, why = np.full(kernel.shape, -1), [], ""
+    if kernel.dtype not in TYPES or kernel.leaves < 1 or math.prod(kernel.shape) * kernel.leaves > MOST_WORK:
+        return Found([], which, "it is too large, or of a type that is not asked for")
+    while (which < 0).any() and len(texts) < MOST_TREES:
+        row, column = (int(x) for x in np.argwhere(which < 0)[0])
+        alike = [row] + [int(r) for r in np.flatnonzero(which[:, column] < 0) if r != row]
+        for rows in (alike, [row]):
+            try:
+                tree, fused = tree_at(kernel, row, column, rows)
+                right = explained(kernel, tree, fused) & (which < 0)
+                why = "" if right[row, column] else f"[{row}, {column}]: the tree does not give the sum of random numbers"
+            except Unclear as e:
+                why = f"[{row}, {column}]: {e}"
+            if not why:
+                break
+        if why:
+            break
+        which[right] = len(texts)
+        texts.append(summation.text(tree, fused))
+    if not why and (which < 0).any():
+        why = f"there are more than {MOST_TREES} trees"
+    return Found(texts, which, why)
+
+
+def ranges(flags):
+    """[first, last] of each run of true ones."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [[int(a), int(b) - 1] for a, b in zip(edges[::2], edges[1::2])]
+
+
+def rectangles(which, number):
+    """(rows, columns) that the entries of one tree fill."""
+    own, found, at = which == number, [], 0
+    while at < own.shape[1]:
+        end = at
+        while end + 1 < own.shape[1] and (own[:, end + 1] == own[:, at]).all():
+            end += 1
+        found += [(rows, [at, end]) for rows in ranges(own[:, at])]
+        at = end + 1
+    return found

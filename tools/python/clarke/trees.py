@@ -1,0 +1,116 @@
+"""The trees of a recorded step's sums: of each product with a parameter, forward and backward, and of each bias's gradient.
+
+They are asked of PyTorch after the step, with tensors of the same shapes, strides and types. What comes out is a file of the run
+folder (docs/run-format.md). `clarke certify` believes no tree: it follows each with the recorded numbers.
+"""
+import json
+from dataclasses import dataclass, replace
+
+import torch
+
+from . import kernels
+from .kernels import Layout
+from .trace import Value
+
+ATEN = torch.ops.aten
+PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
+
+
+@dataclass
+class Held:
+    """An operator that ran in the backward pass, without its numbers."""
+
+    op: object
+    args: list  # layouts in place of tensors
+    result: torch.Tensor
+    node: object = None  # the forward operator that it is the derivative of
+
+
+def is_sum(op):
+    return op in PRODUCTS or op is ATEN.sum.dim_IntList
+
+
+def held(op, args, result, node):
+    return Held(op, [Layout.of(a) if isinstance(a, torch.Tensor) else a for a in args], result, node)
+
+
+def kernel(op, args, kwargs):
+    """Who is asked about it; None: nobody is."""
+    if op in PRODUCTS and not kwargs:
+        return kernels.Product(op, args)
+    if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
+        return kernels.Columns(op, *args)
+    return None
+
+
+def place(t):
+    return t.untyped_storage().data_ptr()
+
+
+def forward(graph):
+    """(part, name, tensor, op, args, its result) of each product."""
+    for name, node in graph.recorded.items():
+        if node.op in PRODUCTS and name in {graph.names.get(id(v)) for v in node.results}:
+            result = node.results[0].tensor
+            yield ("output", name, result, Held(node.op, [Layout.of(v.tensor) if isinstance(v, Value) else v for v in node.args], result),
+                   node.kwargs)
+
+
+def backward(trace, graph, parameters):
+    """The same of the gradients that sums in the backward pass became."""
+    made = {place(h.result): h for h in trace.sums}
+    names = {id(t): name for name, t in parameters.items()}
+    seen = set()
+    for node in graph.recorded.values():
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        for value, gradient in zip([v for v in node.args if isinstance(v, Value)], node.grad_inputs):
+            by = made.get(place(gradient)) if gradient is not None else None
+            if by is None or by.node is not node or by.result.numel() != gradient.numel():
+                continue
+            if id(value.tensor) in names:
+                yield "parameter", names[id(value.tensor)], gradient, by, {}
+            elif id(value) in graph.names and value.node is not None:
+                yield "gradient", graph.names[id(value)], gradient, by, {}
+
+
+def spread(which, result, t):
+    """Which tree each entry of t has, a view of the result: rows x columns, the last axis the columns."""
+    layout = replace(Layout.of(result), dtype=torch.int64, device=torch.device("cpu"))
+    numbers = layout.filled(which.reshape(result.shape))
+    numbers = numbers.as_strided(t.shape, t.stride(), t.storage_offset())
+    return numbers.reshape(-1, t.shape[-1] if t.dim() else 1).numpy()
+
+
+def describe(part, name, t, by, asked, found):
+    """An entry of the file; if there is no tree, a text that says why."""
+    if found.why:
+        return found.why
+    which = spread(found.which, by.result, t)
+    parts = [{"tree": text, "rows": rows, "columns": columns}
+             for number, text in enumerate(found.texts) for rows, columns in kernels.rectangles(which, number)]
+    if len(parts) > kernels.MOST_PARTS:
+        return f"its {len(found.texts)} trees are of entries in more than {kernels.MOST_PARTS} rectangles"
+    return {"part": part, "name": name, "leaves": asked.leaves, "type": "float64" if t.dtype == torch.float64 else "float32",
+            "trees": parts}
+
+
+def find(trace, graph, parameters):
+    """The file's bytes."""
+    sums, unknown, known = [], [], {}
+    for part, name, t, by, kwargs in [*forward(graph), *backward(trace, graph, parameters)]:
+        asked = kernel(by.op, by.args, kwargs)
+        if asked is None or t.numel() == 0:
+            continue
+        key = (by.op, str(by.args))
+        if key not in known:
+            known[key] = kernels.find(asked)
+        made = describe(part, name, t, by, asked, known[key])
+        if isinstance(made, str):
+            unknown.append({"part": part, "name": name, "why": made})
+        else:
+            sums.append(made)
+    lists = ",\n ".join(f'"{key}": [' + ",".join("\n  " + json.dumps(s) for s in list_) + "\n ]"
+                        for key, list_ in (("sums", sums), ("unknown", unknown)))
+    return f'{{\n "format": "clarke-trees", "version": 1,\n {lists}\n}}\n'.encode()
