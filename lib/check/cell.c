@@ -4,6 +4,8 @@
 #include "gradient.h"
 #include "line.h"
 
+#include <stdlib.h>
+
 cell
 cell_new(const point *p)
 {
@@ -21,7 +23,7 @@ term_degree(const cell *c, const point *p, const step *st, term t, size_t e)
   uint8_t x = t.x.step >= PADDING ? 0 : c->degree[t.x.step][entry_of(p, t.x, e)];
   if (t.by.w == NULL || !t.by.w->wrt || t.x.step == PADDING)
     return x;
-  if (x == 0 && t.x.step != NONE && interval_zero(value_at(p, t.x.step, entry_of(p, t.x, e))))
+  if (x == 0 && t.x.step != NONE && zero_at(p, t.x.step, entry_of(p, t.x, e)))
     return 0;
   return x > 0 || st->divide ? 2 : 1;
 }
@@ -34,7 +36,7 @@ pair_degree(const cell *c, const point *p, const step *st, size_t e, size_t i)
   for (size_t k = 0; k < 2; k++) {
     source x = term_at(p, st, e, i + k).x;
     of[k] = c->degree[x.step][entry_of(p, x, e)];
-    if (of[k] == 0 && interval_zero(value_at(p, x.step, entry_of(p, x, e))))
+    if (of[k] == 0 && zero_at(p, x.step, entry_of(p, x, e)))
       return 0;
   }
   return of[0] > 0 && of[1] > 0 ? 2 : of[0] + of[1];
@@ -102,28 +104,62 @@ window_degree(cell *c, const point *p, size_t s, size_t e, bool tree)
   return c->flat[k] || c->side[k] != 0 ? degree[t->at[side]] : 2;
 }
 
+/* The degree of a sum of terms, or of products; of a FUNCTION. */
+static uint8_t
+sum_degree(const cell *c, const point *p, const step *st, size_t e)
+{
+  uint8_t worst = 0;
+  for (size_t i = 0; i < st->width && worst < 2; i += st->kind == PRODUCT ? 2 : 1) {
+    uint8_t d = st->kind == PRODUCT ? pair_degree(c, p, st, e, i) : term_degree(c, p, st, term_at(p, st, e, i), e);
+    d = d > 0 && st->kind == FUNCTION ? 2 : d;
+    worst = d > worst ? d : worst;
+  }
+  return worst;
+}
+
+/* Of sums: entries with one row of sources have one degree, where all rows of factors are alike. */
+static void
+settle_sums(cell *c, const point *p, size_t s, size_t sample)
+{
+  const step *st = &p->net->steps[s];
+  size_t apart = p->net->apart, batch = p->net->batch, group = batch / apart;
+  uint8_t *known = allocate(rows_of_sources(st) * group, 1); /* 1 + the degree */
+  for (size_t e = sample; e < entries(p, s); e += apart) {
+    uint8_t *of = &known[st->source_row[e / batch] * group + e % batch / apart];
+    if (*of == 0 || !st->alike)
+      *of = 1 + sum_degree(c, p, st, e);
+    c->degree[s][e] = *of - 1;
+  }
+  free(known);
+}
+
+/* Of a line: what is alone in a NORMALIZE step's is its mean. */
+static uint8_t
+line_degree(const cell *c, const point *p, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  size_t n = line_length(p, st), first = line_entry(p, st, e, 0);
+  if (first < e)
+    return c->degree[s][first];
+  for (size_t i = st->kind == NORMALIZE && n == 1; i < n; i++) {
+    size_t at = line_entry(p, st, e, i);
+    if (term_degree(c, p, st, term_at(p, st, at, 0), at) > 0)
+      return 2;
+  }
+  return 0;
+}
+
 void
 cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
 {
   const step *st = &p->net->steps[s];
-  bool terms = st->kind != PIECEWISE && st->kind != WINDOW, line = st->length > 0;
-  size_t n = line ? line_length(p, st) : st->width, alone = st->kind == NORMALIZE && n == 1; /* which is its mean */
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    size_t first = line ? line_entry(p, st, e, 0) : e;
-    uint8_t worst = terms ? 0 : (st->kind == WINDOW ? window_degree : piece_degree)(c, p, s, e, tree);
-    if (first < e)
-      worst = c->degree[s][first];
-    for (size_t i = 0; st->kind == PRODUCT && i < n && worst < 2; i += 2) {
-      uint8_t d = pair_degree(c, p, st, e, i);
-      worst = d > worst ? d : worst;
-    }
-    for (size_t i = alone; terms && st->kind != PRODUCT && first == e && i < n && worst < 2; i++) {
-      size_t at = line ? line_entry(p, st, e, i) : e;
-      uint8_t d = term_degree(c, p, st, term_at(p, st, at, line ? 0 : i), at);
-      worst = d == 0 ? worst : line || st->kind == FUNCTION ? 2 : d > worst ? d : worst;
-    }
-    c->degree[s][e] = worst;
-  }
+  bool sums = st->kind == LINEAR || st->kind == OVER_ROOT || st->kind == PRODUCT || st->kind == FUNCTION;
+  if (sums)
+    settle_sums(c, p, s, sample);
+  for (size_t e = sample; e < entries(p, s) && !sums && st->kind != INPUT; e += p->net->apart)
+    c->degree[s][e] = st->length > 0       ? line_degree(c, p, s, e)
+                      : st->kind == WINDOW ? window_degree(c, p, s, e, tree)
+                                           : piece_degree(c, p, s, e, tree);
 }
 
 void

@@ -8,6 +8,12 @@
 
 /* ---- Values */
 
+const rational *
+input_at(const point *p, const step *st, size_t e)
+{
+  return &p->x->value[e % p->net->batch * st->n + e / p->net->batch];
+}
+
 const interval *
 argument(const point *p, const step *st, size_t e)
 {
@@ -170,7 +176,7 @@ value_at(const point *p, size_t s, size_t e)
   const step *st = &p->net->steps[s];
   if (p->y[s][e] != NULL)
     return p->y[s][e];
-  size_t i = p->place[s] != NULL ? p->place[s][e] & (TOUCHED - 1) : 0, batch = p->net->batch;
+  size_t i = p->place[s] != NULL ? p->place[s][e] & (TOUCHED - 1) : 0;
   if (st->length > 0)
     return line_values(p, s, e), p->y[s][e];
   const term t = st->width > 0 ? term_at(p, st, e, st->kind == WINDOW ? i : 0) : (term){.x = {NONE, 0}};
@@ -180,7 +186,7 @@ value_at(const point *p, size_t s, size_t e)
     return &exactly_zero;
   interval *y = intervals(1);
   if (st->kind == INPUT)
-    interval_add(y, &exactly_one, &p->x->value[e % batch * st->n + e / batch]);
+    interval_add(y, &exactly_one, input_at(p, st, e));
   if (st->kind == LINEAR)
     add_terms(p, st, e, NULL, false, y);
   if (st->kind == PIECEWISE)
@@ -193,6 +199,13 @@ value_at(const point *p, size_t s, size_t e)
     multiply_add(y, &st->root[t.by.at], argument(p, st, e));
   interval_round(y);
   return p->y[s][e] = y;
+}
+
+bool
+zero_at(const point *p, size_t s, size_t e)
+{
+  const step *st = &p->net->steps[s];
+  return st->kind == INPUT ? mpq_sgn(input_at(p, st, e)) == 0 : interval_zero(value_at(p, s, e));
 }
 
 /* ---- Tangents */

@@ -5,6 +5,8 @@
 #include "point.h"
 
 const interval *value_at(const point *p, size_t s, size_t e);
+const rational *input_at(const point *p, const step *st, size_t e);                /* of an INPUT step */
+bool zero_at(const point *p, size_t s, size_t e);                                  /* is its value exactly 0? */
 const interval *argument(const point *p, const step *st, size_t e);                /* x of its first term */
 void piece_slope(const point *p, const step *st, size_t e, size_t i, interval *d); /* of piece i of a PIECEWISE step */
 interval *centred(const point *p, const step *st,

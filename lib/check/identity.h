@@ -4,12 +4,13 @@
 
 #include "point.h"
 
-/* 0: constant, known by its value; else a number that entries of a sample share only if they are one
- * function, ZERO when that is the constant 0. */
+/* A number that entries of a sample (or of all that are coupled) share only if they are one function; ZERO when that is the
+ * constant 0. It is found with those of the whole step, and of all before it: their windows' places must be known. */
 size_t same_as(const point *p, size_t s, size_t e);
 #define ZERO 1
-/* Some order of entries; 0 when they are known to be one function. */
-int compare_entries(const point *p, size_t s, size_t e, size_t s2, size_t e2);
-bool left_out(const point *p, source x, size_t e); /* is it constant and 0: a place of a sum that is left out? */
+bool one_identity(const point *p, size_t s, size_t e, size_t s2, size_t e2);
+void identities_forget(const point *p, size_t sample); /* they are found again when they are asked for */
+void rows_prepare(step *st);                           /* fills alike, uniform and telling */
+bool left_out(const point *p, source x, size_t e);     /* is it constant and 0: a place of a sum that is left out? */
 
 #endif

@@ -6,11 +6,12 @@
  * then rounded down to units. */
 #include "near.h"
 #include "allocate.h"
-#include "cell.h"
-#include "factor.h"
+#include "identity.h"
 #include "line.h"
 #include "parallel.h"
+#include "place.h"
 #include "window.h"
+#include "word.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -55,15 +56,13 @@ steepest(step *st)
 }
 
 static void
-near_prepare(step *st)
+prepare_step(step *st)
 {
   INTERVAL(q);
   INTEGER(z);
   unsigned long bits = session_bits + GUARD;
   st->norm = integer_zero();
   st->slack = integer_zero();
-  if (st->kind == OVER_ROOT)
-    root_prepare(st);
   if (st->kind == PIECEWISE)
     steepest(st);
   if (st->kind == WINDOW)
@@ -86,6 +85,15 @@ near_prepare(step *st)
     larger(&st->norm, &st->m[i]);
   }
   mpz_mul_ui(&st->norm, &st->norm, st->width);
+}
+
+void
+near_prepare(network *net)
+{
+  for (size_t s = 0; s < net->n_steps && !net->steps[s].prepared; s++) {
+    prepare_step(&net->steps[s]);
+    net->steps[s].prepared = true;
+  }
 }
 
 /* Of NONE, which is 1, the entry behind the steps. */
@@ -175,76 +183,14 @@ near_products(const point *p, near *v, size_t s, size_t sample)
   }
 }
 
+/* ---- Pieces and windows: of places those that are NONE */
+
 /* An entry of x of an open decision: what is near it may be the value itself. */
 static void
-note_exact(const point *p, const near *v, source x, size_t e)
+note_near(const point *p, const near *v, source x, size_t e)
 {
-  const interval **y = x.step < PADDING ? &p->y[x.step][entry_of(p, x, e)] : NULL;
-  if (y == NULL || *y != NULL || !v[x.step].known || mpz_sgn(&v[x.step].r) != 0)
-    return;
-  interval *exact = intervals(1);
-  unfixed(&exact->lo, center(p, v, x, e), session_bits + GUARD);
-  mpq_set(&exact->hi, &exact->lo);
-  *y = exact;
-}
-
-/* ---- Pieces and windows */
-
-/* Pieces j and j + 1 are the same polynomial, whatever `wrt` moves: there is no kink between them. */
-static bool
-same_pieces(const step *st, const factor *by, size_t j)
-{
-  const rational *left = st->piece[j], *right = st->piece[j + 1];
-  if (j == 0 && by->w != NULL && by->w->wrt)
-    return false;
-  const rational *slope = j == 0 && by->w != NULL ? &by->w->value[by->at] : &left[1];
-  return mpq_equal(&left[0], &right[0]) && mpq_equal(slope, &right[1]) && mpq_equal(&left[2], &right[2]);
-}
-
-/* An argument that may be at a kink at 0, and cancels but for a root, is 0. */
-static void
-settle_zero(point *p, const step *st, size_t e, size_t kink)
-{
-  const source x = term_at(p, st, e, 0).x;
-  const interval *value = argument(p, st, e);
-  size_t at = entry_of(p, x, e);
-  if (mpq_sgn(&st->at[kink]) == 0 && !interval_exact(value) && mpq_sgn(&value->lo) <= 0 && mpq_sgn(&value->hi) >= 0
-      && cancels(p, x.step, at, at))
-    p->y[x.step][at] = &exactly_zero;
-}
-
-static size_t
-locate(point *p, size_t s, size_t e)
-{
-  const step *st = &p->net->steps[s];
-  source x = term_at(p, st, e, 0).x;
-  const factor by = term_at(p, st, e, 0).by;
-  INTERVAL(left);
-  INTERVAL(right);
-  for (size_t j = 0; j < st->n_kinks; j++) {
-    if (same_pieces(st, &by, j))
-      continue;
-    settle_zero(p, st, e, j);
-    interval_set(&left, &st->at[j], &st->at[j]);
-    interval_set(&right, &argument(p, st, e)->lo, &argument(p, st, e)->hi);
-    interval_add(&right, &left, &minus_one);
-    int sign = interval_sign(&right, "whether an argument is at a kink");
-    if (sign < 0)
-      return j;
-    if (sign > 0)
-      continue;
-    piece_slope(p, st, e, j, &left);
-    piece_slope(p, st, e, j + 1, &right);
-    if (mpq_equal(&left.lo, &right.lo)) /* a parabola is on no side affine */
-      return mpq_sgn(&st->piece[j][2]) == 0 && mpq_sgn(&st->piece[j + 1][2]) != 0 ? j + 1 : j;
-    touch new = {s, e, j, x.step, 1, allocate(1, sizeof(size_t)), NULL, 0, 0, left.lo, right.lo};
-    *new.at = entry_of(p, x, e);
-    touch_add(p, new);
-    left.lo = rational_zero(); /* both have moved */
-    right.lo = rational_zero();
-    return TOUCHED + j;
-  }
-  return st->n_kinks;
+  if (x.step < PADDING && v[x.step].known && mpz_sgn(&v[x.step].r) == 0)
+    note_value(p, x, e, center(p, v, x, e), session_bits + GUARD);
 }
 
 /* The piece on which x must lie, being within r of c; or NONE. */
@@ -274,17 +220,19 @@ near_pieces(point *p, near *v, size_t s, size_t sample, const integer *r)
   bool cut = false;
   RATIONAL(t);
   for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    size_t i = NONE;
     const term to = term_at(p, st, e, 0);
-    if (v[s].known)
-      i = near_piece(st, center(p, v, to.x, e), r);
-    if (i == NONE)
-      note_exact(p, v, to.x, e);
-    p->place[s][e] = i != NONE ? i : locate(p, s, e);
-    i = p->place[s][e] & (TOUCHED - 1);
+    size_t *place = &p->place[s][e], i = 0;
+    if (*place == NONE && v[s].known)
+      *place = near_piece(st, center(p, v, to.x, e), r);
+    if (*place == NONE) {
+      note_near(p, v, to.x, e);
+      *place = locate(p, s, e);
+    }
     if (!v[s].known)
       continue;
     unfixed(&t, center(p, v, to.x, e), session_bits + GUARD);
+    while (i < st->n_kinks && mpq_cmp(&t, &st->at[i]) > 0)
+      i++;
     mpq_mul(&t, &t, i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1]);
     mpq_add(&t, &t, &st->piece[i][0]);
     cut = put_near(&v[s].c[e / p->net->apart], &t) || cut;
@@ -312,16 +260,17 @@ near_windows(point *p, near *v, size_t s, size_t sample, const integer *r)
       mpz_sub(&least, top, r);
       mpz_sub(&least, &least, r);
     }
-    for (size_t i = 0; i < st->width; i++) {
+    for (size_t i = 0; i < st->width && p->place[s][e] == NONE; i++) {
       source x = term_at(p, st, e, i).x;
       among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x, e), &least) >= 0);
       if (among[i]) {
-        note_exact(p, v, x, e);
+        note_near(p, v, x, e);
         n++;
         place = i;
       }
     }
-    p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
+    if (p->place[s][e] == NONE)
+      p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
   }
   free(among);
 }
@@ -414,7 +363,6 @@ near_step(point *p, near *v, size_t s, size_t sample)
 near *
 near_values(point *p, size_t sample)
 {
-  cell none = {.degree = p->degree};
   size_t n = p->net->n_steps;
   near *v = allocate(n + 1, sizeof *v);
   for (size_t s = 0; s <= n; s++) {
@@ -426,11 +374,8 @@ near_values(point *p, size_t sample)
   }
   mpz_setbit(v[n].c, session_bits + GUARD);
   v[n].known = true;
-  for (size_t s = 0; s < n; s++) {
+  for (size_t s = 0; s < n; s++)
     near_step(p, v, s, sample);
-    if (s < p->last_window)
-      cell_settle_step(&none, p, s, sample, false);
-  }
   return v;
 }
 
@@ -448,14 +393,32 @@ near_free(const point *p, near *v)
 
 /* ---- All values */
 
+typedef struct {
+  point *p;
+  bool *open; /* of each sample, or of all when they are coupled */
+} evaluation;
+
 static void
-evaluate_sample(void *p, size_t sample)
-{ /* or all, when they are coupled */
-  near_free(p, near_values(p, sample));
+by_words(void *of, size_t sample)
+{
+  evaluation *v = of;
+  words_free(v->p, words_values(v->p, sample, &v->open[sample]));
+  if (!v->open[sample])
+    identities_forget(v->p, sample);
 }
 
-void
-point_evaluate(point *p)
+static void
+by_near_values(void *of, size_t sample)
+{
+  evaluation *v = of;
+  if (!v->open[sample])
+    return;
+  near_free(v->p, near_values(v->p, sample));
+  identities_forget(v->p, sample);
+}
+
+static void
+point_begin(point *p)
 {
   network *net = p->net;
   p->y = allocate(net->n_steps, sizeof *p->y);
@@ -466,12 +429,33 @@ point_evaluate(point *p)
     p->y[s] = allocate(entries(p, s), sizeof *p->y[s]);
     if (st->kind == PIECEWISE || st->kind == WINDOW)
       p->place[s] = allocate(entries(p, s), sizeof **p->place);
-    near_prepare(st);
+    for (size_t e = 0; p->place[s] != NULL && e < entries(p, s); e++)
+      p->place[s][e] = NONE;
+    if (st->kind == OVER_ROOT)
+      root_prepare(st);
+    st->prepared = false;
+    rows_prepare(st);
+    words_prepare(st);
     for (size_t i = 0; i < st->n_factors; i++)
       st->varies = st->varies || (st->factors[i].w != NULL && st->factors[i].w->wrt);
     for (size_t i = 0; i < st->n_sources; i++)
       st->varies = st->varies || (st->sources[i].step < PADDING && net->steps[st->sources[i].step].varies);
   }
-  for_each_sample(net->apart, evaluate_sample, p);
+}
+
+void
+point_evaluate(point *p)
+{
+  size_t apart = p->net->apart, still = 0;
+  evaluation v = {p, allocate(apart, sizeof(bool))};
+  point_begin(p);
+  for_each_sample(apart, by_words, &v);
+  for (size_t b = 0; b < apart; b++)
+    still += v.open[b];
+  if (still > 0) {
+    near_prepare(p->net);
+    for_each_sample(apart, by_near_values, &v);
+  }
+  free(v.open);
   touches_number(p);
 }

@@ -12,7 +12,9 @@ typedef struct {
   bool known;
 } near;
 
-/* Fills place and degree for a sample, or all, and returns the near values that decided, where they could. */
+/* What steps need for near values, once; bounds and simplices take the factors from there, too. */
+void near_prepare(network *net);
+/* Fills what is NONE of place for a sample, or all, and returns the near values that decided, where they could. */
 near *near_values(point *p, size_t sample);
 void near_free(const point *p, near *v);
 void point_evaluate(point *p); /* finds the touched kinks, by them */

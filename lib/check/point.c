@@ -13,6 +13,19 @@ entry_of(const point *p, source x, size_t e)
   return x.from * p->net->batch + e % p->net->batch;
 }
 
+/* Of a step that reads nothing, as many as there can be. */
+size_t
+rows_of_factors(const step *st)
+{
+  return st->width > 0 ? st->n_factors / st->width : st->n;
+}
+
+size_t
+rows_of_sources(const step *st)
+{
+  return st->width > 0 ? st->n_sources / st->width : st->n;
+}
+
 term
 term_at(const point *p, const step *st, size_t e, size_t i)
 {

@@ -3,6 +3,7 @@
 #ifndef CLARKE_KERNEL_POINT_H
 #define CLARKE_KERNEL_POINT_H
 
+#include "sequences.h"
 #include "steps.h"
 
 #define GUARD 128 /* bits of near values beyond those of intervals */
@@ -29,10 +30,11 @@ typedef struct {
                           of the kink, or that place) */
   size_t n_touched, n_slopes;
   touch *touched;
-  size_t last_window;     /* of the WINDOW steps; 0: none, and these are not computed */
-  uint8_t **degree;       /* with no sides given, as in cell */
-  size_t **same, *n_same; /* read by same_as; how many numbers each sample (or all, coupled) has */
-  bool **identified;      /* is same known, of the step and sample? */
+  size_t last_window; /* of the WINDOW steps; 0: none, and these are not computed */
+  uint8_t **degree;   /* with no sides given, as in cell */
+  size_t ***same;     /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
+  size_t *n_same;     /* of each sample (or all, coupled): how many numbers there are for what is no constant */
+  sequences *constants; /* likewise: the values of constants */
 } point;
 
 /* A choice of sides and what follows from it. */
@@ -43,8 +45,10 @@ typedef struct {
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
 } cell;
 
-size_t entries(const point *p, size_t s);                         /* of step s */
-size_t entry_of(const point *p, source x, size_t e);              /* for entry e of the step that reads x */
+size_t entries(const point *p, size_t s);            /* of step s */
+size_t entry_of(const point *p, source x, size_t e); /* for entry e of the step that reads x */
+size_t rows_of_factors(const step *st);
+size_t rows_of_sources(const step *st);
 term term_at(const point *p, const step *st, size_t e, size_t i); /* term i of entry e */
 /* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
  * alone: room for one place. */

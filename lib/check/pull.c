@@ -3,6 +3,7 @@
 #include "pull.h"
 #include "allocate.h"
 #include "gradient.h"
+#include "near.h"
 #include "parallel.h"
 
 #include <stdlib.h>
@@ -178,6 +179,7 @@ pulls(const point *of, const rational *slope, const bool *samples)
   under = slope;
   needed = samples;
   pull = intervals(p->n_touched);
+  near_prepare(p->net);
   for (size_t s = 0; s < p->net->n_steps; s++)
     expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
   interval *loss = whole_loss_slopes();

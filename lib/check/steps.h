@@ -38,6 +38,16 @@ typedef struct {
  *              divided by the root of their variance + at[0] */
 typedef enum { INPUT, LINEAR, PIECEWISE, SOFTMAX, OVER_ROOT, WINDOW, NORMALIZE, PRODUCT, FUNCTION } kind;
 
+/* What near values in words need of a step (word.c). from: what it reads, each step once, NONE too. m, slope: factors and slopes
+ * in units of 2^-shift, rounded down; norm: the largest sum of a row's |m|; lost: of how much a row's are too small. */
+typedef struct {
+  bool fits;
+  unsigned shift;
+  size_t n_from, *from;
+  int64_t *m, slope[3];
+  uint64_t norm, lost;
+} step_words;
+
 typedef struct {
   kind kind;
   const node *node;                                      /* NULL: the input */
@@ -47,13 +57,18 @@ typedef struct {
   factor *factors;
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
-  size_t length, stride;                   /* of lines, or 0 */
-  function of;                             /* FUNCTION */
-  size_t n_kinks, number[2];               /* number: of the kink in docs/operators.md */
+  /* alike: all rows of factors have their parameters in wrt at the same places; uniform: all rows are one; telling: of each
+   * place, have different rows surely different factors there? */
+  bool alike, uniform, *telling;
+  size_t length, stride;     /* of lines, or 0 */
+  function of;               /* FUNCTION */
+  size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
   integer *m, norm, slack; /* of near values, in near.c */
   unsigned long shift;
+  bool prepared;
+  step_words in_words;
 } step;
 
 /* Entry i: entry map[i] of a constant, or minus it, or feature map[i] of a step's output. */

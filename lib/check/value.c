@@ -171,8 +171,16 @@ multiply_add(interval *y, const interval *a, const interval *b)
 void
 fixed(integer *z, const rational *q, unsigned long p, bool up)
 {
-  mpz_mul_2exp(z, mpq_numref(q), p);
-  (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+  unsigned long n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
+  bool dyadic = mpz_scan1(mpq_denref(q), 0) == n; /* 2^n */
+  if (dyadic && n <= p)
+    mpz_mul_2exp(z, mpq_numref(q), p - n);
+  else if (dyadic)
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(z, mpq_numref(q), n - p);
+  else {
+    mpz_mul_2exp(z, mpq_numref(q), p);
+    (up ? mpz_cdiv_q : mpz_fdiv_q)(z, z, mpq_denref(q));
+  }
 }
 
 void

@@ -72,14 +72,11 @@ window_begin(point *p)
       p->last_window = s;
       rules[rule_of(p, s)].used = true;
     }
-  p->n_same = allocate(net->batch, sizeof *p->n_same);
-  for (size_t b = 0; b < net->batch; b++)
-    p->n_same[b] = ZERO;
-  p->identified = allocate(net->n_steps, sizeof *p->identified);
+  p->n_same = allocate(net->apart, sizeof *p->n_same);
+  p->constants = allocate(net->apart, sizeof *p->constants);
   for (size_t s = 0; s < p->last_window; s++) {
     p->degree[s] = allocate(entries(p, s), 1);
-    p->same[s] = allocate(entries(p, s), sizeof **p->same);
-    p->identified[s] = allocate(net->batch, sizeof **p->identified);
+    p->same[s] = allocate(net->apart, sizeof **p->same);
   }
 }
 
@@ -91,7 +88,7 @@ largest(const point *p, const step *st, size_t e, const bool *among)
   for (size_t i = 0; i < st->width; i++) {
     source x = term_at(p, st, e, i).x;
     size_t at = entry_of(p, x, e), top = entry_of(p, best, e);
-    if (!among[i] || (best.step != NONE && compare_entries(p, x.step, at, x.step, top) == 0))
+    if (!among[i] || (best.step != NONE && one_identity(p, x.step, at, x.step, top)))
       continue;
     if (best.step == NONE || mpq_cmp(&value_at(p, x.step, at)->lo, &value_at(p, x.step, top)->lo) > 0)
       best = x;
@@ -103,9 +100,9 @@ largest(const point *p, const step *st, size_t e, const bool *among)
 static bool
 is_tied(const point *p, size_t s, size_t e, size_t best)
 {
-  const interval *x = value_at(p, s, e), *y = value_at(p, s, best);
-  if (compare_entries(p, s, e, s, best) == 0)
+  if (one_identity(p, s, e, s, best))
     return true;
+  const interval *x = value_at(p, s, e), *y = value_at(p, s, best);
   if (mpq_cmp(&x->hi, &y->lo) < 0)
     return false;
   if (interval_exact(x) && interval_exact(y))
@@ -120,7 +117,7 @@ static void
 add_option(const point *p, touch *t, size_t e)
 {
   size_t o = 0;
-  while (o < t->n && compare_entries(p, t->from, t->at[o], t->from, e) != 0)
+  while (o < t->n && !one_identity(p, t->from, t->at[o], t->from, e))
     o++;
   if (o == t->n) {
     t->at = grow(t->at, t->n, sizeof *t->at);

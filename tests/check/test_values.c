@@ -9,7 +9,9 @@
 #include "near.h"
 #include "network.h"
 #include "program_series.h"
+#include "sequences.h"
 #include "sha256.h"
+#include "word.h"
 #include "../suite.h"
 
 #include "../format/nonnumbers.h"
@@ -638,6 +640,7 @@ START_TEST(near_values_decide_as_exact_ones)
         tied += p->touched[place - TOUCHED].tied[o];
       ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
     }
+  near_prepare(&l.net);
   for (size_t b = 0; b < l.net.apart; b++) {
     near *v = near_values(&l.p, b);
     for (size_t s = 0; s < l.net.n_steps; s++)
@@ -648,6 +651,110 @@ START_TEST(near_values_decide_as_exact_ones)
     near_free(p, v);
   }
   ck_assert_uint_gt(known, 0);
+}
+END_TEST
+
+/* Near values in words enclose the exact ones, whatever the size of weights and inputs; what they leave open is NONE. */
+static const int sizes[][2] = {{0, 0}, {40, 0}, {-70, 0}, {0, 50}, {0, -80}, {59, 60}, {-20, 0}, {130, -120}};
+
+static void
+scale(rational *q, int by)
+{
+  if (by < 0)
+    mpq_div_2exp(q, q, (unsigned long)-by);
+  else
+    mpq_mul_2exp(q, q, (unsigned long)by);
+}
+
+static void
+check_words(const point *p, const words *v, const interval ***y, size_t b, size_t *known)
+{
+  integer c = integer_zero(), r = integer_zero();
+
+  for (size_t s = 0; s < p->net->n_steps; s++)
+    for (size_t e = b; e < entries(p, s) && v[s].known; e += p->net->apart, (*known)++) {
+      rational lo = rational_zero(), hi = rational_zero();
+      mpz_set_si(&c, v[s].c[e / p->net->apart]);
+      mpz_set_ui(&r, v[s].r);
+      ck_assert(mpz_sizeinbase(&c, 2) <= WORD_BITS + 1 && mpz_sizeinbase(&r, 2) <= WORD_BITS);
+      mpz_sub(&c, &c, &r);
+      unfixed(&lo, &c, v[s].digits);
+      mpz_addmul_ui(&c, &r, 2);
+      unfixed(&hi, &c, v[s].digits);
+      ck_assert(mpq_cmp(&y[s][e]->hi, &lo) >= 0 && mpq_cmp(&y[s][e]->lo, &hi) <= 0);
+      ck_assert(v[s].r > 0 || (interval_exact(y[s][e]) && mpq_equal(&y[s][e]->lo, &lo)));
+      mpq_clears(&lo, &hi, NULL);
+    }
+  mpz_clears(&c, &r, NULL);
+}
+
+START_TEST(words_are_near_exact_values)
+{
+  const size_t n_sizes = sizeof sizes / sizeof *sizes;
+  const int *size = sizes[_i % (int)n_sizes];
+  loaded l;
+  const char *name = near_nets[_i / (int)n_sizes];
+  size_t known = 0;
+
+  if (strcmp(name, "op-functions") == 0 && (size[0] > 0 || size[1] > 0))
+    return; /* exponentials of such numbers are refused */
+  load(&l, name);
+  for (size_t i = 0; i < l.net.n_tensors; i++)
+    for (size_t j = 0; l.net.tensors[i]->wrt && j < l.net.tensors[i]->count; j++)
+      scale(&l.net.tensors[i]->value[j], size[0]);
+  for (size_t j = 0; j < l.p.x->count; j++)
+    scale(&l.p.x->value[j], size[1]);
+  l.p = (point){.net = &l.net, .x = l.p.x};
+  point_evaluate(&l.p);
+  const interval ***y = calloc(l.net.n_steps, sizeof *y);
+  for (size_t s = 0; s < l.net.n_steps; s++) {
+    y[s] = calloc(entries(&l.p, s), sizeof *y[s]);
+    for (size_t e = 0; e < entries(&l.p, s); e++)
+      y[s][e] = value_at(&l.p, s, e);
+  }
+  for (size_t b = 0; b < l.net.apart; b++) {
+    bool open = false, none = false;
+    words *v = words_values(&l.p, b, &open);
+    check_words(&l.p, v, y, b, &known);
+    for (size_t s = 0; s < l.net.n_steps; s++)
+      for (size_t e = b; l.p.place[s] != NULL && e < entries(&l.p, s); e += l.net.apart)
+        none = none || l.p.place[s][e] == NONE;
+    ck_assert(open == none);
+    words_free(&l.p, v);
+  }
+  ck_assert(known > 0 || size[1] >= 50);
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    free(y[s]);
+  free(y);
+}
+END_TEST
+
+START_TEST(equal_sequences_have_one_number)
+{
+  sequences t = {0};
+  size_t word[4000][3];
+
+  for (size_t k = 0; k < 4000; k++)
+    for (size_t i = 0; i < 3; i++)
+      word[k][i] = draw(12);
+  for (int again = 0; again < 2; again++)
+    for (size_t k = 0; k < 4000; k++) {
+      for (size_t i = 0; i < 1 + k % 3; i++)
+        put_word(&t, word[k][i]);
+      size_t number = end_sequence(&t);
+      ck_assert_uint_lt(number, t.n);
+      size_t from = number == 0 ? 0 : t.end[number - 1];
+      ck_assert_uint_eq(t.end[number] - from, 1 + k % 3);
+      ck_assert(memcmp(&t.word[from], word[k], (1 + k % 3) * sizeof(size_t)) == 0);
+      ck_assert(again == 0 || number < 12 + 144 + 1728);
+    }
+  for (size_t a = 0; a < t.n; a++)
+    for (size_t b = 0; b < a; b++) {
+      size_t n = t.end[a] - t.end[a - 1], from = b == 0 ? 0 : t.end[b - 1];
+      ck_assert(t.end[b] - from != n || memcmp(&t.word[from], &t.word[t.end[a - 1]], n * sizeof(size_t)) != 0);
+    }
+  sequences_free(&t);
+  ck_assert_uint_eq(t.n, 0);
 }
 END_TEST
 
@@ -1053,6 +1160,9 @@ main(void)
   tcase_add_loop_test(t, values_are_those_of_onnx, 0, n);
   tcase_add_loop_test(t, gradients_agree_with_tangents, 0, rational_nets);
   tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
+  tcase_add_loop_test(t, words_are_near_exact_values, 0,
+                      (int)(sizeof sizes / sizeof *sizes * (sizeof near_nets / sizeof *near_nets)));
+  tcase_add_test(t, equal_sequences_have_one_number);
   tcase_add_loop_test(t, tangents_agree_with_differences, 0, sizeof differing / sizeof *differing);
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
   tcase_add_loop_test(t, cells_have_the_gradients_nearby, 0, 11);
