@@ -30,10 +30,10 @@ typedef struct {
                           of the kink, or that place) */
   size_t n_touched, n_slopes;
   touch *touched;
-  size_t last_window; /* of the WINDOW steps; 0: none, and these are not computed */
-  uint8_t **degree;   /* with no sides given, as in cell */
-  size_t ***same;     /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
-  size_t *n_same;     /* of each sample (or all, coupled): how many numbers there are for what is no constant */
+  size_t last_window;   /* of the WINDOW steps; 0: none, and these are not computed */
+  uint8_t **degree;     /* with no sides given, as in cell */
+  size_t ***same;       /* [step][sample][entry / apart]; NULL: not known. Read by same_as */
+  size_t *n_same;       /* of each sample (or all, coupled): how many numbers there are for what is no constant */
   sequences *constants; /* likewise: the values of constants */
 } point;
 

@@ -15,6 +15,6 @@ typedef struct {
 void put_word(sequences *t, size_t word); /* to a sequence that the next call of end_sequence ends */
 void put_rational(sequences *t, const rational *q);
 size_t end_sequence(sequences *t); /* its number: 0, 1, ... in the order in which new ones come */
-void sequences_free(sequences *t);   /* is {0} then */
+void sequences_free(sequences *t); /* is {0} then */
 
 #endif

@@ -7,6 +7,7 @@
  * slopes are at most norm + lost: on whichever piece c lies, what it has there is at most (norm + lost) r off from what x has. */
 #include "word.h"
 #include "allocate.h"
+#include "function.h"
 #include "identity.h"
 #include "place.h"
 #include "window.h"
@@ -398,6 +399,8 @@ word_step(pass *a, size_t s)
   const point *p = a->p;
   const step *st = &p->net->steps[s];
   bool known = st->in_words.fits && reads_words(a, st);
+  if (st->kind == FUNCTION && function_has_domain(st->of)) /* near values ask whether each argument lies in it */
+    a->open = true;
   for (size_t e = a->sample; e < entries(p, s) && !known && p->place[s] != NULL; e += p->net->apart) {
     p->place[s][e] = NONE;
     a->open = true;

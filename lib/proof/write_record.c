@@ -119,7 +119,8 @@ put_answer(const writer *w, clarke_part part, const char *name, bool rule)
 {
   const clarke_certificate *c = rule ? find(w, part, name) : NULL;
   const bool exact = c != NULL && c->certainty == CLARKE_BIT_EXACT;
-  const bool within = c != NULL && c->certainty == CLARKE_WITHIN_BOUND && c->worst <= NEAR;
+  const bool bounded = c != NULL && (c->certainty == CLARKE_WITHIN_BOUND || c->certainty == CLARKE_BY_TREE);
+  const bool within = bounded && c->open == 0 && c->worst <= NEAR;
 
   fprintf(w->out, "%s ", clarke_part_name(part));
   clarke_proof_put_name(w->out, name);
