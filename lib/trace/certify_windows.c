@@ -39,19 +39,31 @@ typedef struct {
   clarke_certificate *made;
 } windows;
 
-/* The operand's feature that an index names: a place in a channel's plane. CLARKE_NONE: none of the window's. */
+/* Entries of a value along its last axes, so many. */
+static size_t
+plane_of(const clarke_value *v, size_t axes)
+{
+  size_t n = 1;
+
+  for (size_t a = v->rank - axes; a < v->rank; a++)
+    n *= v->dims[a];
+  return n;
+}
+
+/* The operand's feature that an index names: a place in a channel's plane. CLARKE_NONE: none of the window's. The record has axes
+ * for samples and channels; of them a single run's value has both, another's the channels alone. */
 static size_t
 named_feature(const windows *w, size_t f, int64_t index)
 {
   const clarke_graph *g = w->c->g;
   const clarke_step *s = &g->steps[w->step];
   const clarke_value *x = &g->values[s->in[0].value], *y = &g->values[s->out];
-  const size_t channels = y->dims[0], plane = x->count / channels;
+  const size_t axes = w->t->rank - 2, plane = plane_of(x, axes);
   size_t from;
 
   if (index < 0 || (size_t)index >= plane)
     return CLARKE_NONE;
-  from = f / (y->count / channels) * plane + (size_t)index;
+  from = f / plane_of(y, axes) * plane + (size_t)index;
   for (size_t i = 0; i < s->width; i++)
     if (s->in[0].map[f * s->width + i] == from)
       return from;
@@ -126,7 +138,8 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
   w.t = clarke_certify_find(c, "indices", y->name);
   if (w.t == NULL)
     return CLARKE_OK;
-  if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || y->rank < 2 || c->g->values[s->in[0].value].rank < 2)
+  if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || w.t->rank < 3 || w.t->rank - 2 > y->rank
+      || w.t->rank - 2 > c->g->values[s->in[0].value].rank)
     return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu indices", c->trace_file, w.t->name, y->count * c->pass.n);
   w.made = clarke_certify_add(c, CLARKE_INDICES, y->name, s->op->name, err);
   if (w.made == NULL)

@@ -194,6 +194,24 @@ back_slope(const clarke_roundback *p, size_t e, bool open)
     add(to, map != NULL ? map[e / p->n] : e / p->n, p->size[e] * off + p->error[e] * top, g * top);
 }
 
+/* At least |2 c x + b|, and what it is added up from: at the ends of its piece c x and b of a parabola may cancel. */
+static double
+slope_mass(const clarke_roundback *p, size_t e, double steepest)
+{
+  const clarke_pieces *q = &p->s->pieces;
+  const size_t x = p->s->in[0].value;
+  const double top = p->r->size[x][e] + p->r->error[x][e];
+
+  for (size_t i = 0; i <= q->n_kinks; i++) {
+    const double end = i > 0 && i < q->n_kinks ? fmax(fabs(mpq_get_d(q->kink[i - 1])), fabs(mpq_get_d(q->kink[i]))) : INFINITY;
+    const double slope = fabs(mpq_get_d(q->coef[i][1])) + 2 * fabs(mpq_get_d(q->coef[i][2])) * fmin(top, end);
+
+    if (mpq_sgn(q->coef[i][2]) != 0)
+      steepest = fmax(steepest, clarke_roundoff_sum(slope, 8));
+  }
+  return steepest;
+}
+
 static clarke_status
 back_piecewise(const clarke_roundback *p, clarke_error *err)
 {
@@ -207,7 +225,8 @@ back_piecewise(const clarke_roundback *p, clarke_error *err)
     status = clarke_roundoff_reach(&reach, p->r, step, e, err);
     p->r->open += status == CLARKE_OK && reach.open && p->size[e] > 0;
     if (status == CLARKE_OK && to != NULL)
-      add(to, e, reach.steepest * p->error[e] + reach.apart * p->size[e], reach.steepest * (p->size[e] + p->error[e]));
+      add(to, e, reach.steepest * p->error[e] + reach.apart * p->size[e],
+          slope_mass(p, e, reach.steepest) * (p->size[e] + p->error[e]));
     if (status == CLARKE_OK && slope != NULL)
       back_slope(p, e, reach.apart > 0);
   }

@@ -101,6 +101,15 @@ def dense():
     return nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 10))
 
 
+def pooled():
+    """Hardswish near -1.5, where its slope x / 3 + 1 / 2 cancels, and windows behind it."""
+    model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Hardswish(), nn.MaxPool2d(2))
+    with torch.no_grad():
+        model[0].weight.div_(256)
+        model[0].bias.fill_(-1.5)
+    return model
+
+
 def images(n):
     x = torch.zeros(n, 1, 6, 6)
     x[:, :, 1:5, 1:5] = torch.randint(0, 17, (n, 1, 4, 4)) / 16
@@ -134,6 +143,8 @@ def main(folder):
         "parted": (Parted(), summed(nearly()), {}),
         "own-side": (*own_side(), {}),
         "trees": (dense(), lambda m, a=torch.randn(12, 20), b=torch.arange(12) % 10: F.cross_entropy(m(a), b), {"trees": True}),
+        # the mean absolute value takes the samples together: a single run
+        "pooled": (pooled(), lambda m, a=torch.randn(2, 2, 3, 3): F.l1_loss(m(x[:2]), a), {}),
     }
     for name, (model, loss, options) in steps.items():
         record(os.path.join(folder, name), model, loss, **options)
