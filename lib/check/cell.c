@@ -165,7 +165,12 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
 void
 cell_settle(cell *c, const point *p, bool tree)
 {
+  bool *touched = allocate(p->net->apart, sizeof *touched);
+  for (size_t k = 0; k < p->n_touched; k++)
+    touched[p->touched[k].entry % p->net->apart] = true;
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t b = 0; b < p->net->apart; b++)
-      cell_settle_step(c, p, s, b, tree);
+      if (touched[b])
+        cell_settle_step(c, p, s, b, tree);
+  free(touched);
 }

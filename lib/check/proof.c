@@ -114,6 +114,7 @@ check_hull(bool bouligand)
   RATIONAL(weight);
   RATIONAL(total);
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
+  rationals_begin(sum, net.n_wrt);
   for (size_t i = 0; i < n; i++) {
     next_line("cell");
     next_rational(&weight);
@@ -144,6 +145,7 @@ check_dead(bool settled)
   require(n >= 1, "a combination of no kinks proves nothing");
   if (!settled)
     cell_settle(&c, &p, true);
+  rationals_begin(sum, net.n_wrt);
   for (size_t i = 0; i < net.n_wrt; i++)
     mpq_set(&sum[i], &zero);
   for (size_t i = 0; i < n; i++) {
@@ -201,6 +203,7 @@ check_separator(bool bound)
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output);
   RATIONAL(value);
+  rationals_begin(net.move, net.n_wrt);
   next_line("v");
   do {
     const tensor *t = next_parameter();
@@ -371,9 +374,9 @@ read_wrt(void)
   size_t most = 0;
   for (size_t i = 0; i < net.n_tensors; i++)
     most += net.tensors[i]->count;
-  net.move = rationals(most);
-  net.gradient = rationals(most);
-  sum = rationals(most);
+  net.move = allocate(most, sizeof *net.move); /* numbers once they are needed: most proofs need none */
+  net.gradient = allocate(most, sizeof *net.gradient);
+  sum = allocate(most, sizeof *sum);
   next_line("wrt");
   bool all = word_is("*");
   for (size_t i = 0; all && i < net.n_tensors; i++)
