@@ -5,14 +5,17 @@
 #include "line.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 cell
 cell_new(const point *p)
 {
   cell c = {allocate(p->n_touched, sizeof(int)), allocate(p->n_touched, sizeof(bool)), rationals(p->n_slopes),
             allocate(p->net->n_steps, sizeof(uint8_t *))};
-  for (size_t s = 0; s < p->net->n_steps; s++)
+  for (size_t s = 0; s < p->net->n_steps; s++) {
     c.degree[s] = allocate(entries(p, s), 1);
+    memset(c.degree[s], 2, entries(p, s));
+  }
   return c;
 }
 
@@ -165,7 +168,12 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
 void
 cell_settle(cell *c, const point *p, bool tree)
 {
+  bool *touched = allocate(p->net->apart, sizeof *touched);
+  for (size_t k = 0; k < p->n_touched; k++)
+    touched[p->touched[k].entry % p->net->apart] = true;
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t b = 0; b < p->net->apart; b++)
-      cell_settle_step(c, p, s, b, tree);
+      if (touched[b])
+        cell_settle_step(c, p, s, b, tree);
+  free(touched);
 }

@@ -362,6 +362,7 @@ motion
 tangents(const point *p, const rational *slope)
 {
   motion d = {p, slope, allocate(p->net->n_steps, sizeof *d.x)};
+  rationals_begin(p->net->move, p->net->n_wrt);
   for (size_t s = 0; s < p->net->n_steps; s++)
     d.x[s] = allocate(entries(p, s), sizeof *d.x[s]);
   return d;

@@ -340,6 +340,7 @@ passage_new(const point *p, const rational *slope, const cell *c, bool up_to_a_r
     b.adjoint[s] = rationals(entries(p, s) / p->net->apart);
     b.unknown[s] = allocate(entries(p, s) / p->net->apart, sizeof(bool));
   }
+  rationals_begin(p->net->gradient, p->net->n_wrt);
   for (size_t i = 0; i < p->net->n_wrt; i++)
     mpq_set(&p->net->gradient[i], &zero);
   return b;

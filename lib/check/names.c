@@ -43,6 +43,7 @@ read_direction(void)
 {
   RATIONAL(coef);
   RATIONAL(t);
+  rationals_begin(about->net->move, about->net->n_wrt);
   for (size_t i = 0; i < about->net->n_wrt; i++)
     mpq_set(&about->net->move[i], &zero);
   next_line("direction");

@@ -2,19 +2,6 @@
 #include "point.h"
 
 size_t
-entries(const point *p, size_t s)
-{
-  return p->net->steps[s].n * p->net->batch;
-}
-
-size_t
-entry_of(const point *p, source x, size_t e)
-{
-  return x.from * p->net->batch + e % p->net->batch;
-}
-
-/* Of a step that reads nothing, as many as there can be. */
-size_t
 rows_of_factors(const step *st)
 {
   return st->width > 0 ? st->n_factors / st->width : st->n;
@@ -24,13 +11,6 @@ size_t
 rows_of_sources(const step *st)
 {
   return st->width > 0 ? st->n_sources / st->width : st->n;
-}
-
-term
-term_at(const point *p, const step *st, size_t e, size_t i)
-{
-  size_t f = e / p->net->batch;
-  return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
 }
 
 void

@@ -45,11 +45,30 @@ typedef struct {
   uint8_t **degree; /* of each output in the parameters: 0 constant, 1 affine, 2 anything */
 } cell;
 
-size_t entries(const point *p, size_t s);            /* of step s */
-size_t entry_of(const point *p, source x, size_t e); /* for entry e of the step that reads x */
-size_t rows_of_factors(const step *st);
+/* Of step s. */
+static inline size_t
+entries(const point *p, size_t s)
+{
+  return p->net->steps[s].n * p->net->batch;
+}
+
+/* For entry e of the step that reads x. */
+static inline size_t
+entry_of(const point *p, source x, size_t e)
+{
+  return x.from * p->net->batch + e % p->net->batch;
+}
+
+/* Term i of entry e. */
+static inline term
+term_at(const point *p, const step *st, size_t e, size_t i)
+{
+  size_t f = e / p->net->batch;
+  return (term){st->factors[st->factor_row[f] * st->width + i], st->sources[st->source_row[f] * st->width + i]};
+}
+
+size_t rows_of_factors(const step *st); /* of a step that reads nothing, as many as there can be */
 size_t rows_of_sources(const step *st);
-term term_at(const point *p, const step *st, size_t e, size_t i); /* term i of entry e */
 /* For each option of a window's entry that counts: where it is, and what multiplies its derivative. How many these are;
  * alone: room for one place. */
 size_t options(const point *p, size_t s, size_t e, const rational *slope, const size_t **at, const rational **by,

@@ -117,6 +117,7 @@ check_hull(bool bouligand)
   RATIONAL(weight);
   RATIONAL(total);
   require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
+  rationals_begin(sum, net.n_wrt);
   for (size_t i = 0; i < n; i++) {
     next_line("cell");
     next_rational(&weight);
@@ -147,6 +148,7 @@ check_dead(bool settled)
   require(n >= 1, "a combination of no kinks proves nothing");
   if (!settled)
     cell_settle(&c, &p, true);
+  rationals_begin(sum, net.n_wrt);
   for (size_t i = 0; i < net.n_wrt; i++)
     mpq_set(&sum[i], &zero);
   for (size_t i = 0; i < n; i++) {
@@ -204,6 +206,7 @@ check_separator(bool bound)
   size_t depth = 0, leaves = 0, *path = allocate(p.n_touched, sizeof *path), next = 0;
   INTERVAL(output);
   RATIONAL(value);
+  rationals_begin(net.move, net.n_wrt);
   next_line("v");
   do {
     const tensor *t = next_parameter();
@@ -313,7 +316,7 @@ check_network(const char *folder, const char *word)
   read_network(&p, &m, folder);
   read_loss(&p);
   read_wrt(&net);
-  sum = rationals(net.n_wrt);
+  sum = allocate(net.n_wrt, sizeof *sum); /* numbers once they are needed */
   point_evaluate(&p);
   c = cell_new(&p);
   ad = rationals(p.n_slopes);

@@ -99,8 +99,8 @@ read_wrt(network *net)
   size_t most = 0;
   for (size_t i = 0; i < net->n_tensors; i++)
     most += net->tensors[i]->count;
-  net->move = rationals(most);
-  net->gradient = rationals(most);
+  net->move = allocate(most, sizeof *net->move); /* numbers once they are needed: most proofs need none */
+  net->gradient = allocate(most, sizeof *net->gradient);
   next_line("wrt");
   bool all = word_is("*");
   for (size_t i = 0; all && i < net->n_tensors; i++)

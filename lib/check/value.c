@@ -50,6 +50,14 @@ rationals(size_t n)
 }
 
 void
+rationals_begin(rational *q, size_t n)
+{
+  if (n > 0 && mpz_sgn(mpq_denref(q)) == 0)
+    for (size_t i = 0; i < n; i++)
+      q[i] = rational_zero();
+}
+
+void
 rationals_free(rational *q, size_t n)
 {
   for (size_t i = 0; q != NULL && i < n; i++)

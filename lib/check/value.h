@@ -26,6 +26,7 @@ integer integer_zero(void);
 interval interval_nought(void);
 void interval_clear(interval *x);
 rational *rationals(size_t n);
+void rationals_begin(rational *q, size_t n); /* makes what allocate() gave rationals, unless it is done */
 void rationals_free(rational *q, size_t n);
 interval *intervals(size_t n);
 void intervals_free(interval *x, size_t n);
