@@ -229,6 +229,29 @@ cubic(interval *y, const interval *x, bool derivative)
     interval_mul(y, &t, x);
 }
 
+/* ---- ELU */
+
+/* One end of t, or exp(t) - 1 below 0; of its slope, 1 or exp(t), which does not fall either. */
+static void
+elu_end(rational *end, const rational *t, bool up)
+{
+  if (mpq_sgn(t) >= 0) {
+    mpq_set(end, t);
+    return;
+  }
+  exponential(end, t, up);
+  mpq_sub(end, end, &plus_one);
+}
+
+static void
+elu_slope_end(rational *end, const rational *t, bool up)
+{
+  if (mpq_sgn(t) >= 0)
+    mpq_set(end, &plus_one);
+  else
+    exponential(end, t, up);
+}
+
 /* ---- Functions with a domain */
 
 bool
@@ -301,6 +324,7 @@ function_value(interval *y, function f, const interval *x)
             f == F_EXP           ? exponential
             : f == F_SOFTPLUS    ? softplus
             : f == F_NORMAL_TANH ? logistic
+            : f == F_ELU         ? elu_end
             : f == F_ROOT        ? sqrt_end
             : f == F_LOG         ? logarithm
                                  : erf_end);
@@ -343,6 +367,8 @@ function_slope(interval *y, function f, const interval *x)
     at_ends(&t, x, logistic);
   if (f == F_ERF || f == F_NORMAL)
     bell(&t, x, f == F_NORMAL);
+  if (f == F_ELU)
+    at_ends(&t, x, elu_slope_end);
   if (f == F_RECIPROCAL || f == F_LOG)
     reciprocal(&t, x);
   if (f == F_RECIPROCAL) { /* of one sign: -1 / x^2 */

@@ -31,6 +31,7 @@ static const struct {
     {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
     {"Clip", lower_clip, 11, 1, 3, 1, 2, ""},
@@ -43,6 +44,7 @@ static const struct {
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Dropout", lower_identity, 7, 1, 1, 1, 0, "ratio:f"},
     {"Dropout", lower_identity, 12, 1, 3, 1, 0, "seed:i"},
+    {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
@@ -96,6 +98,7 @@ static const struct {
     {"Resize", lower_resize, 18, 1, 4, 1, 0,
      "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
+    {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
@@ -193,8 +196,8 @@ check_signs(const builder *b, lowering lower)
 static bool
 keeps_batch(const builder *b, lowering lower)
 {
-  return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_power, lower_softmax,
-               lower_identity, lower_negation)
+  return AMONG(lower, lower_clip, lower_hard, lower_sigmoid, lower_function, lower_gate, lower_elu, lower_power,
+               lower_softmax, lower_identity, lower_negation)
          || (lower == lower_relu && b->op[0] != 'P');
 }
 

@@ -201,6 +201,51 @@ lower_gate(builder *b)
   multiply_argument(b);
 }
 
+/* The node's output times a number, which is kept. */
+static void
+put_scaled(builder *b, const rational *by)
+{
+  value x = b->out;
+  if (mpq_equal(by, &plus_one))
+    return;
+  step *s = add_function(b, LINEAR, &x);
+  rational *coef = rationals(1);
+  mpq_set(coef, by);
+  for (size_t f = 0; f < s->n; f++)
+    s->factors[f].coef = coef;
+}
+
+/* Celu, alpha ELU(x / alpha); Elu, that of x, or alpha x below 0; Selu, gamma times Elu. */
+void
+lower_elu(builder *b)
+{
+  const value *x = &b->in[0];
+  bool scaled = b->op[0] == 'S';
+  RATIONAL(alpha);
+  RATIONAL(gamma);
+  RATIONAL(inverse);
+  real_attribute(b, "alpha", &alpha, scaled ? 0x1.ac5afap+0f : 1);
+  if (scaled)
+    real_attribute(b, "gamma", &gamma, 0x1.0cfabep+0f);
+  else
+    mpq_set(&gamma, &plus_one);
+  need(mpq_sgn(&alpha) > 0 && mpq_sgn(&gamma) > 0, "alpha and gamma must be positive");
+  need(x->constant == NULL, "its input must be an activation");
+  put(b, NULL, x->step, x->map, x->rank, x->dims);
+  if (b->op[0] != 'C') {
+    step *s = add_function(b, PIECEWISE, x);
+    s->n_kinks = 1;
+    mpq_set(&s->piece[0][1], &alpha);
+    mpq_set(&s->piece[1][1], &plus_one);
+  }
+  mpq_inv(&inverse, &alpha);
+  put_scaled(b, &inverse);
+  value argument = b->out;
+  put_function(b, F_ELU, &argument);
+  put_scaled(b, &alpha);
+  put_scaled(b, &gamma);
+}
+
 /* Pow with a whole exponent from 1 to 8, or 1/2; or minus that. */
 void
 lower_power(builder *b)

@@ -12,6 +12,7 @@ void lower_softmax(builder *b);  /* LogSoftmax, Softmax */
 void lower_sigmoid(builder *b);  /* Sigmoid, Tanh */
 void lower_function(builder *b); /* Erf, Exp, Log, Reciprocal, Softplus, Sqrt */
 void lower_gate(builder *b);     /* Gelu, Mish, Swish */
+void lower_elu(builder *b);      /* Celu, Elu, Selu */
 void lower_power(builder *b);    /* Pow */
 
 #endif

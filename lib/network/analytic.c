@@ -77,6 +77,29 @@ cubic(arb_t y, const arb_t x, bool derivative, long precision)
   arb_clear(scale);
 }
 
+/* x, or exp(x) - 1 below 0; or its slope, 1 or exp(x). An enclosure around 0 gets what holds both. */
+static void
+elu(arb_t y, const arb_t x, bool slope, long precision)
+{
+  arb_t below;
+
+  arb_init(below);
+  (slope ? arb_exp : arb_expm1)(below, x, precision);
+  if (arb_is_nonnegative(x) && slope)
+    arb_one(y);
+  else if (arb_is_nonnegative(x))
+    arb_set(y, x);
+  else if (arb_is_negative(x))
+    arb_set(y, below);
+  else {
+    arb_set(y, x);
+    if (slope)
+      arb_one(y);
+    arb_union(y, y, below, precision);
+  }
+  arb_clear(below);
+}
+
 void
 clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long precision)
 {
@@ -102,6 +125,9 @@ clarke_analytic_value(arb_t y, const arb_t x, clarke_function function, long pre
   case CLARKE_NORMAL_TANH:
     cubic(y, x, false, precision);
     sigmoid(y, y, precision);
+    break;
+  case CLARKE_ELU:
+    elu(y, x, false, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_inv(y, x, precision);
@@ -198,6 +224,9 @@ clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, long pre
     sigmoid_slope(t, t, precision);
     cubic(y, x, true, precision);
     arb_mul(y, y, t, precision);
+    break;
+  case CLARKE_ELU:
+    elu(y, x, true, precision);
     break;
   case CLARKE_RECIPROCAL:
     arb_sqr(y, x, precision);

@@ -5,7 +5,7 @@
  * function of one variable is the interval between the slopes on its sides, so it needs no
  * saying.
  *
- * Some operators are called in programs only (program/code.h): Elu, the order statistics.
+ * Some operators are called in programs only (program/code.h): the order statistics.
  * They have no `lower`, and in a file their names are not supported. */
 #ifndef CLARKE_OP_OPERATOR_H
 #define CLARKE_OP_OPERATOR_H

@@ -121,11 +121,12 @@ typedef enum {
   CLARKE_PRODUCT,
 } clarke_step_kind;
 
-/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. The last three
- * have a domain: x is not 0 (RECIPROCAL: 1 / x), x is above 0 (SQRT, LOG). They are smooth inside of it. */
+/* NORMAL: (1 + erf(x / sqrt(2))) / 2. NORMAL_TANH: sigmoid(sqrt(8 / pi) (x + 0.044715 x^3)), which is near it. ELU: x, or exp(x) - 1
+ * below 0, whose slopes agree at 0. The last three have a domain: x is not 0 (RECIPROCAL: 1 / x), x is above 0 (SQRT, LOG).
+ * They are smooth inside of it. */
 typedef enum {
   CLARKE_SIGMOID, CLARKE_TANH, CLARKE_EXP, CLARKE_ERF, CLARKE_SOFTPLUS, CLARKE_NORMAL, CLARKE_NORMAL_TANH,
-  CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG,
+  CLARKE_ELU, CLARKE_RECIPROCAL, CLARKE_SQRT, CLARKE_LOG,
 } clarke_function;
 
 typedef struct clarke_op clarke_op;

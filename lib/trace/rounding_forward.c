@@ -201,7 +201,8 @@ analytic_errors(const pass *p)
   const size_t x = p->s->in[0].value, y = p->s->out;
   const clarke_function function = p->s->function;
   const double steepest = clarke_analytic_steepest(function);
-  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH; /* 1 + erf, 1 + tanh: of the size of 1 */
+  const bool whole = function == CLARKE_NORMAL || function == CLARKE_NORMAL_TANH || function == CLARKE_ELU; /* 1 + erf,
+    1 + tanh, exp - 1: of the size of 1 */
   const double threshold = function == CLARKE_SOFTPLUS ? CLARKE_SOFTPLUS_LEFT : 0;
 
   for (size_t e = 0; e < p->count * p->n; e++) {
@@ -209,7 +210,7 @@ analytic_errors(const pass *p)
     const double grown = clarke_step_has_domain(p->s)  ? clarke_roundoff_inside(p->r, p->s, e)
                          : function == CLARKE_EXP      ? size * expm1(off) * (1 + 0x1p-40)
                                                        : steepest * off;
-    const double top = function == CLARKE_EXP || clarke_step_has_domain(p->s) ? size + grown : whole ? 1 : size;
+    const double top = function == CLARKE_EXP || clarke_step_has_domain(p->s) ? size + grown : whole ? fmax(1, size) : size;
 
     p->error[e] = clarke_roundoff_sum(grown + threshold, 4) + clarke_roundoff_by(&p->r->by, FUNCTION, top);
   }

@@ -1359,6 +1359,13 @@ def operators():
                      node("Transpose", ["d"], ["t"], perm=[0, 2, 1]), node("Div", ["v", "t"], ["out"])],
                     [2, 3], 2, dict(w=np.sign(dyadic(3, 2)), v=dyadic(2, 2)), 17),
     }
+    bent = lambda: {  # noqa: E731
+        # Of two alike samples' first, 0: one kink of Elu, of Selu; none of Elu with alpha 1, nor of Celu.
+        "elus": ([node("Mul", ["x", "w"], ["y"]), node("Elu", ["y"], ["a"]), node("Elu", ["y"], ["b"], alpha=0.5), node("Selu", ["y"], ["c"]),
+                  node("Selu", ["y"], ["d"], alpha=1.5, gamma=0.75), node("Celu", ["y"], ["e"], alpha=2.0), node("Celu", ["y"], ["f"]),
+                  node("Elu", ["y"], ["i"], alpha=3.0), node("Concat", ["a", "b", "c", "d", "e", "f", "i"], ["k"], axis=1), node("Mul", ["k", "v"], ["out"])],
+                 [4], 2, dict(w=dyadic(4), v=dyadic(28)), 17),
+    }
     single = lambda: {  # noqa: E731
         # One run of a model without a batch axis.
         "gather-rows": ([constant("i", ints(2, -1, 0, 2)), node("Gather", ["w", "i"], ["y"]), node("Add", ["y", "x"], ["out"])],
@@ -1401,7 +1408,7 @@ def operators():
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized)):
+                                                                  later(resized), later(bent)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1410,7 +1417,8 @@ def operators():
         save(f"op-{name}.onnx", nodes, shape if rows else ["N"] + shape, None, parameters, opset)
         x = dyadic(samples, *shape)
         x[...] = x[:, :, :1, :1] if name == "gates" else x
-        x[0, 0] = 0 if name == "divided" else x[0, 0]
+        x[0, 0] = 0 if name in ("divided", "elus") else x[0, 0]
+        x[0, 1] = 0 if name == "elus" else x[0, 1]
         batch(f"op-{name}.npz", x)
         reference = ReferenceEvaluator(onnx.load(path(f"op-{name}.onnx")), new_ops=[ConvTranspose])
         out = [reference.run(None, {"x": each})[0] for each in (x if rows else [x])]
@@ -1425,7 +1433,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided"]
+           "layer-exact", "functions", "quotients", "divided", "elus"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2232,6 +2240,12 @@ def refusals():
         yield one(outside, "ReduceL2", ["n"], none, axes=[2])
         yield one(outside, "Mul", ["r", "n"], [*none, node("Reciprocal", ["n"], ["r"])])
         yield one(outside, "Relu", ["x"], [*none, node("Log", ["n"], ["r"])])
+        yield one("its input must be an activation", "Elu", ["w"])
+        yield one("alpha and gamma must be positive", "Elu", alpha=0.0)
+        yield one("alpha and gamma must be positive", "Celu", alpha=-1.0)
+        yield one("alpha and gamma must be positive", "Selu", gamma=-1.0)
+        yield one("newer than the model's operator set", "Celu", opset=11)
+        yield one("an attribute is not supported", "Elu", gamma=2.0)
         yield one("its input must be an activation", "Log", ["w"])
         yield one("its input must be an activation", "Pow", ["w", "e"], [node("Constant", [], ["e"], value_float=-0.5)])
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=0.25)])

@@ -244,6 +244,12 @@ smooth_by_mpfr(mpfr_t y, function f, bool slope, const rational *q)
     mpfr_div(y, y, t, MPFR_RNDN);
   } else if (f == F_SOFTPLUS)
     mpfr_log1p(y, y, MPFR_RNDN);
+  if (f == F_ELU && mpfr_sgn(x) >= 0)
+    mpfr_set(y, x, MPFR_RNDN);
+  if (f == F_ELU && mpfr_sgn(x) >= 0 && slope)
+    mpfr_set_ui(y, 1, MPFR_RNDN);
+  if (f == F_ELU && mpfr_sgn(x) < 0 && !slope)
+    mpfr_expm1(y, x, MPFR_RNDN);
   if (f == F_RECIPROCAL || f == F_LOG || f == F_ROOT) {
     mpfr_ui_div(t, 1, x, MPFR_RNDN); /* the slopes are -t^2, t, root(t) / 2 */
     if (f == F_RECIPROCAL) {
@@ -310,8 +316,8 @@ START_TEST(smooth_functions_enclose)
   mpfr_init2(value, 2000);
   session_set_bits(_i % 2 == 0 ? 64 : 200);
   for (int round = 0; round < 400; round++) {
-    const function f = (function)(round % 8);
-    const bool slope = round / 8 % 2, inside = function_has_domain(f);
+    const function f = (function)(round % 9);
+    const bool slope = round / 9 % 2, inside = function_has_domain(f);
     interval x = interval_nought(), y = interval_nought(), wide = interval_nought();
     rational r = rational_zero();
 
@@ -475,7 +481,7 @@ static const struct {
             {"op-products", true, true}, {"op-gates", true, true}, {"op-batches", true, true}, {"op-parts", true, true},
             /* no gradient from here on */
             {"op-divided", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
-            {"op-quotients", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
+            {"op-quotients", false, false}, {"op-elus", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
             {"op-group", false, false}, {"op-trained", false, false}, {"op-trained-rows", false, false},
             /* no gradient: all of its Relus are off */
             {"op-negated", true, false}};
@@ -597,7 +603,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
-  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-gates", "op-batches", "op-parts", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-elus", "op-gates", "op-batches", "op-parts", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
   "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
   "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
   "global-alike-i", "global-line"};
@@ -765,7 +771,7 @@ static const struct {
     {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
     {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
     {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
-    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-elus", 8}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
     {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
     {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
     {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};
@@ -1148,7 +1154,7 @@ int
 main(void)
 {
   TCase *t = tests_of("check values");
-  const int n = sizeof nets / sizeof *nets, rational_nets = n - 12;
+  const int n = sizeof nets / sizeof *nets, rational_nets = n - 13;
 
   tcase_add_test(t, hashes_agree_with_libcrypto);
   tcase_add_loop_test(t, softmax_encloses, 0, 2);

@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from onnx import numpy_helper
 
 SNAP = 1e-13
+SELU = [float(np.float32(1.67326319217681884765625)), float(np.float32(1.05070102214813232421875))]
 SIXTH = float(np.float32(1) / np.float32(6))
 
 
@@ -305,6 +306,9 @@ OPERATORS = {
     "Abs": pointwise(torch.abs, 0),
     "Sigmoid": pointwise(torch.sigmoid), "Tanh": pointwise(torch.tanh),
     "Exp": pointwise(torch.exp), "Erf": pointwise(torch.erf), "Mish": pointwise(F.mish), "Swish": pointwise(F.silu),
+    "Elu": lambda args, attr, opset, batched: F.elu(on_kinks(args[0], 0), attr.get("alpha", 1.0)),
+    "Celu": lambda args, attr, opset, batched: F.celu(args[0], attr.get("alpha", 1.0)),
+    "Selu": lambda args, attr, opset, batched: attr.get("gamma", SELU[1]) * F.elu(on_kinks(args[0], 0), attr.get("alpha", SELU[0])),
     "Reciprocal": pointwise(torch.reciprocal), "Sqrt": pointwise(torch.sqrt), "Log": pointwise(torch.log),
     "ReduceL2": reduce_squares(lambda x, axes, keep: torch.linalg.vector_norm(x, 2, axes, keep)),
     "ReduceSumSquare": reduce_squares(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),

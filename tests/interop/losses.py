@@ -188,12 +188,17 @@ def quotients(folder):
         "logarithms": lambda m, h: torch.log(h.exp() + 1) - torch.log1p(h * h),
         "reciprocals": lambda m, h: 2 / (1 + h * h) + torch.reciprocal(h * h + 2),
         "powers": lambda m, h: (1 + h * h).pow(-0.5) + (2 + h * h) ** 0.5 + (h * h + 1) ** -2 + h ** 3,
+        "elu": lambda m, h: F.elu(h) + F.elu(h, 0.5) + F.celu(h, 2.0),
         "weight-norm": lambda m, h: F.linear(h, m.last.weight.t() @ m.last.weight / m.last.weight.norm()),
     }
     for name, f in functions.items():
         whole = name in ("cosine", "weight-norm")
         ask(folder, name, Between(f), lambda m: F.cross_entropy(m(X), Y), whole=whole, again=lambda m: F.cross_entropy(m(X + 1), OTHER))
         ask(folder, name + "-float64", Between(f).double(), lambda m: F.cross_entropy(m(X.double()), Y), whole=whole)
+    ask(folder, "selu", Between(lambda m, h: F.selu(h)), lambda m: F.cross_entropy(m(X), Y), whole=False)
+    ask(folder, "selu-at-kink", Between(lambda m, h: F.selu(0 * h) + F.elu(0 * h, 0.5) + m.scale), lambda m: F.cross_entropy(m(X), Y),
+        whole=False)
+    refused(folder, "is no float32", Between(lambda m, h: F.selu(h)).double(), lambda m: F.cross_entropy(m(X.double()), Y))
     for target in [(T > 0).float(), (8 * T.sigmoid()).round() / 8]:
         ask(folder, "binary-shares", dense(), lambda m, t=target: F.binary_cross_entropy(m(X).sigmoid(), t))
     ask(folder, "binary-shares-weight", dense(), lambda m: F.binary_cross_entropy(m(X).sigmoid(), (T > 0).float(), weight=W, reduction="sum"))

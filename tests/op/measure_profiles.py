@@ -16,10 +16,10 @@ from pathlib import Path
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
 SLOPE = 0.25
 KINKS = {"Relu": [0.0], "LeakyRelu": [0.0], "PRelu": [0.0], "Clip": [0.0, 6.0], "Clamp": [-1.0, 1.0],
-         "HardSigmoid": [-3.0, 3.0], "HardSwish": [-3.0, 3.0], "Abs": [0.0], "Elu": [0.0]}
+         "HardSigmoid": [-3.0, 3.0], "HardSwish": [-3.0, 3.0], "Abs": [0.0], "Elu": [0.0], "Selu": [0.0]}
 # Left and right slopes there.
 SIDES = {"LeakyRelu": [(SLOPE, 1)], "PRelu": [(SLOPE, 1)], "HardSwish": [(0, -0.5), (1.5, 1)],
-         "Elu": [(SLOPE, 1)]}
+         "Elu": [(SLOPE, 1)], "Selu": [(1.0507009873554805 * 1.6732632423543772, 1.0507009873554805)]}
 
 
 def pytorch():
@@ -41,6 +41,7 @@ def pytorch():
         "Clip": [F.relu6, lambda t: F.hardtanh(t, 0.0, 6.0)],
         "Clamp": [lambda t: torch.clamp(t, -1, 1)], "HardSigmoid": [F.hardsigmoid],
         "HardSwish": [F.hardswish], "Abs": [torch.abs], "Elu": [lambda t: F.elu(t, SLOPE)],
+        "Selu": [F.selu],
         "Max": [torch.amax, torch.max], "Min": [torch.amin, torch.min], "MaxPool": [pool],
         "Sort": order, "Kth": order, "Median": [lambda t: torch.median(t, 0)[0]],
         "Norm": [torch.norm, torch.linalg.norm, torch.linalg.vector_norm],
@@ -65,6 +66,7 @@ def jax():
         "Clip": [nn.relu6, lambda t: nn.hard_tanh(t / 3 - 1) * 3],
         "Clamp": [lambda t: jnp.clip(t, -1, 1)], "HardSigmoid": [nn.hard_sigmoid],
         "HardSwish": [nn.hard_swish], "Abs": [jnp.abs], "Elu": [lambda t: nn.elu(t, SLOPE)],
+        "Selu": [nn.selu],
         "Max": [jnp.max], "Min": [jnp.min], "MaxPool": [pool], "Sort": order, "Kth": order,
         "Median": [jnp.median], "Norm": [jnp.linalg.norm],
     }

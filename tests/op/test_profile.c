@@ -59,6 +59,7 @@ static const struct {
   {"HardSwish", 1, {"right", "1", "1"}},
   {"Abs", 0, {"0", "1", "0"}},
   {"Elu", 0, {"left", "left", "left"}},
+  {"Selu", 0, {"left", "left", NULL}},
 };
 
 static const struct {

@@ -283,6 +283,23 @@ def write_leaky(g, node):
     return g.add("LeakyRelu", [g.of(node.args[0])], alpha=float(slope))
 
 
+@operator("elu", "selu", "celu")
+def write_elu(g, node):
+    """scale times x, or times alpha (exp(input_scale x) - 1) below 0; Celu's input_scale is 1 / alpha."""
+    like, celu = result(node), node.name == "celu"
+    alpha, scale, inner = (float(argument(node, i, name, 1.0)) for i, name in ((1, "alpha"), (2, "scale"), (3, "input_scale")))
+    if node.name == "selu":
+        alpha, scale, inner = 1.6732632423543772, 1.0507009873554805, 1.0
+    if celu or (inner != 1 and inner == 1 / alpha and scale == 1):
+        return g.add("Celu", [g.of(node.args[0])], alpha=g.float32(alpha, like, "alpha"))
+    if inner != 1 or alpha <= 0 or scale <= 0:
+        g.refuse("factors that are not those of elu, selu or celu")
+    alpha = g.float32(alpha, like, "alpha")
+    if scale == 1:
+        return g.add("Elu", [g.of(node.args[0])], alpha=alpha)
+    return g.add("Selu", [g.of(node.args[0])], alpha=alpha, gamma=g.float32(scale, like, "scale"))
+
+
 @operator("_prelu_kernel", "prelu")
 def write_prelu(g, node):
     return g.add("PRelu", [g.of(v) for v in node.args[:2]])
