@@ -63,8 +63,8 @@ some_side(const clarke_touch *t, int8_t side)
   return side != CLARKE_PROXY ? side : clarke_side_numbered(t, 0);
 }
 
-clarke_status
-clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
+static clarke_status
+slopes_of(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
                    clarke_error *err)
 {
   const clarke_replay *r = q->replay;
@@ -234,7 +234,7 @@ clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clar
   if (settled == NULL)
     return clarke_no_memory(err);
   clarke_slopes_init(&slopes);
-  status = r->n_touches > 0 ? clarke_cell_slopes(&slopes, c, q, err) : CLARKE_OK;
+  status = r->n_touches > 0 ? slopes_of(&slopes, c, q, err) : CLARKE_OK;
   for (size_t i = 0; i < c->n && status == CLARKE_OK; i++)
     status = along_direction(settled, c, q, &slopes, &c->direction[i], err);
   *realized = status == CLARKE_OK;

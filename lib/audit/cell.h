@@ -43,10 +43,6 @@ bool clarke_cell_is_valid(const clarke_cell *c, const clarke_question *q);
 /* Appends an empty direction; NULL when out of memory. */
 clarke_direction *clarke_cell_direction(clarke_cell *c, clarke_error *err);
 
-/* Slopes under the cell. */
-clarke_status clarke_cell_slopes(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
-                                 clarke_error *err);
-
 /* Do the directions realize the cell? step: CLARKE_NONE, or of one layer's touches alone (those of what a MAX pools, too). */
 clarke_status clarke_cell_verify(bool *realized, size_t step, const clarke_cell *c, const clarke_question *q,
                                  clarke_error *err);

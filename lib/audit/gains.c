@@ -119,13 +119,3 @@ clarke_gains_spread(const clarke_gains *g, size_t class)
     least = g->option[class][o] < least ? g->option[class][o] : least;
   return g->open[class] - least;
 }
-
-double
-clarke_gains_of_cell(const clarke_gains *g, const size_t *option)
-{
-  double sum = g->base;
-
-  for (size_t i = 0; i < g->c->n; i++)
-    sum += g->option[i][option[i]];
-  return sum;
-}

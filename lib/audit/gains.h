@@ -21,7 +21,4 @@ void clarke_gains_clear(clarke_gains *g);
 /* How much lies between a class left open and its least option. */
 double clarke_gains_spread(const clarke_gains *g, size_t class);
 
-/* What a cell adds, of each class an option. */
-double clarke_gains_of_cell(const clarke_gains *g, const size_t *option);
-
 #endif

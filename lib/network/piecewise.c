@@ -6,14 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void
-clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
-{
-  mpq_mul(slope, p->coef[piece][2], x);
-  mpq_add(slope, slope, slope);
-  mpq_add(slope, slope, p->coef[piece][1]);
-}
-
 bool
 clarke_pieces_joined(const clarke_pieces *p, size_t k)
 {

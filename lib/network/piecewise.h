@@ -12,10 +12,7 @@ clarke_status clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *c
 void clarke_piecewise_side(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f,
                            size_t k, bool right);
 
-/* The slope of a piece at x; PRelu's is not among them. */
-void clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x);
-
-/* The same of a step's feature, PRelu's too. */
+/* The slope of a piece at x, of a step's feature; PRelu's, too (clarke_pieces_slope has none). */
 void clarke_piecewise_slope(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f, size_t piece,
                             const mpq_t x);
 

@@ -15,15 +15,6 @@ clarke_lower_pointwise(clarke_lowering *low, size_t n_kinks, clarke_error *err)
   return s;
 }
 
-/* The slope of piece p at x. */
-static void
-slope_at(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
-{
-  mpq_mul(slope, p->coef[piece][2], x);
-  mpq_add(slope, slope, slope);
-  mpq_add(slope, slope, p->coef[piece][1]);
-}
-
 /* Joins the pieces beside kink k: they are the same polynomial. */
 static void
 drop_kink(clarke_pieces *p, size_t k)
@@ -44,8 +35,8 @@ clarke_lower_pieces_done(clarke_lowering *low, clarke_step *step, clarke_error *
 
   mpq_inits(left, right, NULL);
   for (size_t k = p->n_kinks; k-- > 0 && p->slope == CLARKE_NONE;) {
-    slope_at(left, p, k, p->kink[k]);
-    slope_at(right, p, k + 1, p->kink[k]);
+    clarke_pieces_slope(left, p, k, p->kink[k]);
+    clarke_pieces_slope(right, p, k + 1, p->kink[k]);
     if (mpq_equal(left, right) && mpq_equal(p->coef[k][2], p->coef[k + 1][2]))
       drop_kink(p, k);
   }

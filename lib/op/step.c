@@ -68,3 +68,11 @@ clarke_step_group_size(const clarke_step *s, size_t n)
 {
   return s->grouping.blocks * s->grouping.length * (s->grouping.couples ? n : 1);
 }
+
+void
+clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x)
+{
+  mpq_mul(slope, p->coef[piece][2], x);
+  mpq_add(slope, slope, slope);
+  mpq_add(slope, slope, p->coef[piece][1]);
+}

@@ -191,4 +191,7 @@ size_t clarke_step_factor(const clarke_step *s, size_t operand, size_t f, size_t
 size_t clarke_step_group(const clarke_step *s, size_t f);
 size_t clarke_step_group_size(const clarke_step *s, size_t n);
 
+/* The slope of a piece at x; PRelu's is not among the coefficients. */
+void clarke_pieces_slope(mpq_t slope, const clarke_pieces *p, size_t piece, const mpq_t x);
+
 #endif

@@ -163,14 +163,6 @@ clarke_pointwise_value(clarke_number *y, clarke_number *slope, const clarke_inst
   mpq_clear(twice);
 }
 
-static void
-slope_at(mpq_t slope, const clarke_pieces *pieces, size_t piece, const mpq_t x)
-{
-  mpq_mul(slope, pieces->coef[piece][2], x);
-  mpq_add(slope, slope, slope);
-  mpq_add(slope, slope, pieces->coef[piece][1]);
-}
-
 void
 clarke_kink_slopes(mpq_t left, mpq_t right, const clarke_instruction *i, size_t kink)
 {
@@ -179,8 +171,8 @@ clarke_kink_slopes(mpq_t left, mpq_t right, const clarke_instruction *i, size_t 
     mpq_set_si(right, 1, 1);
     return;
   }
-  slope_at(left, i->pieces, kink, i->pieces->kink[kink]);
-  slope_at(right, i->pieces, kink + 1, i->pieces->kink[kink]);
+  clarke_pieces_slope(left, i->pieces, kink, i->pieces->kink[kink]);
+  clarke_pieces_slope(right, i->pieces, kink + 1, i->pieces->kink[kink]);
 }
 
 static void

@@ -45,8 +45,8 @@ clarke_parser_take_mark(prog_parser *r, char mark, const char *what)
   return clarke_parser_is_mark(r, mark) ? clarke_parser_next(r) : clarke_parser_expected(r, what);
 }
 
-clarke_status
-clarke_parser_too_deep(prog_parser *r, size_t at)
+static clarke_status
+too_deep(prog_parser *r, size_t at)
 {
   return clarke_prog_fail(r->g, at, r->err, "nested deeper than %d", CLARKE_PROG_MAX_DEPTH);
 }
@@ -55,7 +55,7 @@ clarke_status
 clarke_parser_enter(prog_parser *r)
 {
   if (r->depth == CLARKE_PROG_MAX_DEPTH)
-    return clarke_parser_too_deep(r, r->token.start);
+    return too_deep(r, r->token.start);
   r->depth++;
   return CLARKE_OK;
 }
@@ -102,7 +102,7 @@ clarke_parser_adopt(prog_parser *r, prog_children *list, uint32_t child)
   clarke_prog_node *node = r->g->node;
 
   if (node[child].depth >= CLARKE_PROG_MAX_DEPTH)
-    return clarke_parser_too_deep(r, node[child].at);
+    return too_deep(r, node[child].at);
   if (node[list->parent].depth <= node[child].depth)
     node[list->parent].depth = (uint8_t)(node[child].depth + 1);
   if (list->last == 0)

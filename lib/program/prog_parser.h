@@ -28,9 +28,8 @@ bool clarke_parser_is_word(const prog_parser *r, const char *word);
 /* Takes the mark, or fails: what is the mark and what it is for. */
 clarke_status clarke_parser_take_mark(prog_parser *r, char mark, const char *what);
 
-/* Fails: "expected WHAT, but found 'TOKEN'"; what is nested deeper than CLARKE_PROG_MAX_DEPTH. */
+/* Fails: "expected WHAT, but found 'TOKEN'". */
 clarke_status clarke_parser_expected(prog_parser *r, const char *what);
-clarke_status clarke_parser_too_deep(prog_parser *r, size_t at);
 
 /* Around what nests in the text; leave returns the status, and is called unless enter failed. */
 clarke_status clarke_parser_enter(prog_parser *r);

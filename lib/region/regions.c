@@ -350,9 +350,3 @@ clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone,
 {
   return clarke_regions_find(r, f, cone, 1, visit, context, err);
 }
-
-clarke_status
-clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context, clarke_error *err)
-{
-  return clarke_regions_find(r, f, NULL, 1, visit, context, err);
-}

@@ -50,12 +50,9 @@ typedef struct {
 clarke_status clarke_regions_inside(clarke_regions *r, clarke_forms *f, const fmpz_mat_t cone, clarke_region_visitor visit,
                                     void *context, clarke_error *err);
 
-/* Regions whose closure holds z = 0: of each the cone of directions that lead into it. */
-clarke_status clarke_regions_around(clarke_regions *r, clarke_forms *f, clarke_region_visitor visit, void *context,
-                                    clarke_error *err);
-
-/* Either (cone NULL: around z = 0), by so many threads. The visitor is called by the caller's alone, in the same order whatever
- * their number; but of the region's forms it may then see those of outputs only. */
+/* The same; cone NULL: regions whose closure holds z = 0, of each the cone of directions that lead into it. By so many threads:
+ * the visitor is called by the caller's alone, in the same order whatever their number; but of the region's forms it may then
+ * see those of outputs only. */
 clarke_status clarke_regions_find(clarke_regions *r, clarke_forms *f, const fmpz_mat_struct *cone, size_t threads,
                                   clarke_region_visitor visit, void *context, clarke_error *err);
 /* Either (cone NULL: around z = 0), with all that a proof needs: every branch left out is refuted by a circuit that is told. */

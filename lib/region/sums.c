@@ -108,8 +108,8 @@ clarke_varying_factor(const clarke_code *p, const clarke_instruction *i)
   return is_constant(p, i->in[1]) ? 0 : is_constant(p, i->in[0]) ? 1 : 2;
 }
 
-bool
-clarke_is_affine(const clarke_code *p, const clarke_instruction *i)
+static bool
+is_affine(const clarke_code *p, const clarke_instruction *i)
 {
   return i->kind == CLARKE_DO_LINEAR
          || ((i->kind == CLARKE_DO_PRODUCT || i->kind == CLARKE_DO_QUOTIENT) && clarke_varying_factor(p, i) < 2);
@@ -132,10 +132,10 @@ mark_joined(clarke_sums *s, const bool *needed, clarke_error *err)
     const clarke_instruction *at = &p->instruction[i];
 
     for (size_t j = 0; needed[i] && j < at->n_in; j++)
-      uses[at->in[j]] = uses[at->in[j]] == 0 && clarke_is_affine(p, at) ? 2 : 1;
+      uses[at->in[j]] = uses[at->in[j]] == 0 && is_affine(p, at) ? 2 : 1;
   }
   for (size_t i = 0; i < p->n; i++)
-    s->joined[i] = needed[i] && uses[i] == 2 && clarke_is_affine(p, &p->instruction[i]);
+    s->joined[i] = needed[i] && uses[i] == 2 && is_affine(p, &p->instruction[i]);
   free(uses);
   return CLARKE_OK;
 }

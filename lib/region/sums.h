@@ -40,7 +40,6 @@ typedef struct {
 
 /* PRODUCT with a constant, QUOTIENT by one: the argument's place that varies, 0 or 1; 2: there is none. */
 size_t clarke_varying_factor(const clarke_code *p, const clarke_instruction *i);
-bool clarke_is_affine(const clarke_code *p, const clarke_instruction *i);
 
 clarke_status clarke_sums_init(clarke_sums *s, const clarke_code *p, const bool *needed, size_t width, clarke_error *err);
 void clarke_sums_clear(clarke_sums *s); /* of sums that are zeroed, too */

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *
-clarke_difference_name(clarke_difference_kind k)
+static const char *
+difference_name(clarke_difference_kind k)
 {
   static const char *const name[] = {"none", "rounding", "branches", "not explained"};
 
@@ -263,7 +263,7 @@ clarke_difference_json(const clarke_difference *d, const clarke_certified *a, co
 {
   json_t *j = json_object();
 
-  clarke_json_set(&j, "difference", json_string(clarke_difference_name(d->kind)));
+  clarke_json_set(&j, "difference", json_string(difference_name(d->kind)));
   clarke_json_set(&j, "answer", json_string(clarke_certainty_name(clarke_certified_answer(b))));
   clarke_json_set(&j, "first", d->forked ? fork_json(d, a) : json_null());
   clarke_json_set(&j, "entries", json_integer((json_int_t)d->entries));

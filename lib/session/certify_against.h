@@ -11,8 +11,6 @@ typedef enum {
   CLARKE_NOT_EXPLAINED,  /* one pattern, and a node of one record is not certified; or a pattern that is not known */
 } clarke_difference_kind;
 
-const char *clarke_difference_name(clarke_difference_kind k); /* "none", "rounding", "branches", "not explained" */
-
 typedef struct {
   clarke_difference_kind kind;
   bool forked;

@@ -77,6 +77,17 @@ START_TEST(endings_and_names)
 }
 END_TEST
 
+START_TEST(texts_by_a_format)
+{
+  char *text = clarke_text_print("%s of %d", "one", 3), *cut = clarke_text_print("%2000d", 7);
+
+  ck_assert_str_eq(text, "one of 3");
+  ck_assert_uint_eq(strlen(cut), 1023);
+  free(text);
+  free(cut);
+}
+END_TEST
+
 /* --- limit.h --- */
 
 START_TEST(limits_are_set_by_name)
@@ -238,6 +249,7 @@ main(void)
   tcase_add_test(tests, long_messages_are_cut);
   tcase_add_test(tests, bytes_are_shown);
   tcase_add_test(tests, endings_and_names);
+  tcase_add_test(tests, texts_by_a_format);
   tcase_add_test(tests, limits_are_set_by_name);
   tcase_add_test(tests, limits_grow_with_the_input);
   tcase_add_test(tests, files_are_written_whole_or_not_at_all);
