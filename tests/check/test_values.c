@@ -735,6 +735,44 @@ START_TEST(words_are_near_exact_values)
 }
 END_TEST
 
+/* y = m 2^by */
+static void
+put_power(rational *q, long m, int by)
+{
+  mpq_set_si(q, m, 1);
+  scale(q, by);
+}
+
+/* The place of sample 0's first entry in the last step, of a network with inputs and weights that are powers of two. */
+static size_t
+place_found(const char *name, const long (*input)[2], const long *weight)
+{
+  loaded l;
+
+  load(&l, name);
+  const step *last = &l.net.steps[l.net.n_steps - 1];
+  tensor *w = l.net.tensors[0];
+  ck_assert(w->wrt && w->count == 2);
+  for (size_t i = 0; i < 2; i++)
+    put_power(&w->value[i], weight[i], 0);
+  for (size_t i = 0; i < l.p.x->count / l.net.batch; i++)
+    put_power(&l.p.x->value[i], input[i][0], (int)input[i][1]);
+  l.p = (point){.net = &l.net, .x = l.p.x};
+  point_evaluate(&l.p);
+  ck_assert(last->kind == PIECEWISE || last->kind == WINDOW);
+  return l.p.place[l.net.n_steps - 1][0];
+}
+
+/* What is rounded down falls below what it is above: 2^-90 - 2^-95 below 0, -2^-96 + 2 2^-95 below 2^-95. */
+START_TEST(words_decide_nothing_within_their_bounds)
+{
+  ck_assert_uint_eq(place_found("near", (const long[][2]){{1, -90}, {-1, -95}}, (const long[]){1, 1}), 1);
+  ck_assert_uint_eq(place_found("near", (const long[][2]){{-1, -90}, {1, -95}}, (const long[]){1, 1}), 0);
+  ck_assert_uint_eq(
+    place_found("near-window", (const long[][2]){{-1, -96}, {1, -95}, {0, 0}}, (const long[]){1, 2}), 0);
+}
+END_TEST
+
 START_TEST(equal_sequences_have_one_number)
 {
   sequences t = {0};
@@ -1168,6 +1206,7 @@ main(void)
   tcase_add_loop_test(t, near_values_decide_as_exact_ones, 0, 2 * sizeof near_nets / sizeof *near_nets);
   tcase_add_loop_test(t, words_are_near_exact_values, 0,
                       (int)(sizeof sizes / sizeof *sizes * (sizeof near_nets / sizeof *near_nets)));
+  tcase_add_test(t, words_decide_nothing_within_their_bounds);
   tcase_add_test(t, equal_sequences_have_one_number);
   tcase_add_loop_test(t, tangents_agree_with_differences, 0, sizeof differing / sizeof *differing);
   tcase_add_loop_test(t, identities_are_functions, 0, sizeof alike / sizeof *alike);
