@@ -63,6 +63,22 @@ def as_recorded():
             expect(node["answer"] == "bit-exact", node)
 
 
+def sifted():
+    """Doubles decide first, where no pattern is asked for: the same answers, and no ratio that is too small."""
+    used = 0
+    for name in TRACED:
+        run = os.path.join(RUNS, name)
+        exactly, quickly = report(run)[1]["nodes"], report(run, "--nodes")[1]["nodes"]
+        expect(len(exactly) == len(quickly), f"{name}: {len(quickly)} nodes")
+        for e, q in zip(exactly, quickly):
+            same = all(e[key] == q[key] for key in ("part", "name", "operator", "answer", "entries", "refuted", "open", "first", "why"))
+            expect(same and e["worst_is"] == "exact", f"{name}: {e} and {q}")
+            expect(q["exact"] <= e["exact"] and (q["worst_is"] == "at most" or q["worst"] == e["worst"]), f"{name}: {e} and {q}")
+            expect(q["worst"] >= e["worst"], f"{name}: {e} and {q}")
+            used += q["worst_is"] == "at most"
+    expect(used >= 50, f"doubles decided {used} tensors")
+
+
 def patterns():
     """Where records part from exact arithmetic, and both semantics."""
     verdicts = {"lemma2": "not-in-clarke", "bounds": "in-clarke"}
@@ -202,6 +218,7 @@ def coarse(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded()
+    sifted()
     patterns()
     differences(scratch)
     changed_numbers(scratch)
