@@ -182,6 +182,17 @@ def changed_winners(folder):
             expect(found is None or str(records.index_of(changed.shape("trace", tensor), entry)) in found["why"], f"{found}")
 
 
+def missing_winners(folder):
+    """A trace without a pool's indices: what was not checked is not passed."""
+    for options in ((), ("--nodes",)):
+        changed = records.Changed(folder, RUNS, "small")
+        changed.put("trace", changed.bytes_of("trace").replace(b'"indices/', b'"indicez/'))
+        changed.write()
+        status, answer = report(changed.run, *options)
+        missed = [(n["part"], n["why"]) for n in answer["nodes"] if n["answer"] == "cannot say"]
+        expect(status == 3 and missed == [("indices", "its winners were not recorded")], f"no indices: {status} {missed}")
+
+
 def bad_input(folder):
     changed = records.Changed(folder, RUNS, "small")
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
@@ -223,6 +234,7 @@ with tempfile.TemporaryDirectory() as scratch:
     differences(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
+    missing_winners(scratch)
     bad_input(scratch)
     coarse(scratch)
 print(f"{failures} failed")
