@@ -2,6 +2,8 @@
  * below 0, without a kink: Elu(x) is Celu of x, or alpha x below 0. Programs have an instruction for Elu, whose left piece is no
  * polynomial. */
 #include "op/lower.h"
+#include "op/pieces.h"
+#include "op/sigmoid.h"
 
 #include <string.h>
 

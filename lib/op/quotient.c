@@ -1,7 +1,7 @@
 /* Functions with a domain: Reciprocal, Sqrt, Log. Div by an activation is a product with a reciprocal (scale.c), ReduceL2 a root
  * (mean.c). */
-#include "op/lower.h"
 #include "op/quotient.h"
+#include "op/lower.h"
 #include "op/sigmoid.h"
 
 size_t

@@ -1,12 +1,12 @@
 /* Functions without kinks: Sigmoid, Tanh, Exp, Erf, Softplus; x times one: Gelu, Mish, Swish. */
+#include "op/sigmoid.h"
 #include "op/lower.h"
 #include "op/product.h"
 
 #include <string.h>
 
-/* The function of an activation; NULL when it fails. */
-static clarke_step *
-function_step(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err)
+clarke_step *
+clarke_lower_function(clarke_lowering *low, clarke_function function, size_t value, clarke_error *err)
 {
   clarke_step *s = clarke_lower_step_like(low, CLARKE_ANALYTIC, 1, value, err);
 
@@ -31,7 +31,7 @@ lower_analytic(clarke_lowering *low, clarke_error *err)
     return status;
   while (strcmp(low->node->op_type, all[i].name) != 0)
     i++;
-  s = function_step(low, all[i].function, low->in[0], err);
+  s = clarke_lower_function(low, all[i].function, low->in[0], err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   return clarke_lower_done(low, s->out, err);
@@ -59,7 +59,7 @@ lower_gelu(clarke_lowering *low, clarke_error *err)
     return status;
   if (approximate != NULL && !tanh && strcmp(approximate->s, "none") != 0)
     return clarke_lower_fail(low, err, "approximate is '%s'; expected none or tanh", approximate->s);
-  return times_argument(low, function_step(low, tanh ? CLARKE_NORMAL_TANH : CLARKE_NORMAL, low->in[0], err), err);
+  return times_argument(low, clarke_lower_function(low, tanh ? CLARKE_NORMAL_TANH : CLARKE_NORMAL, low->in[0], err), err);
 }
 
 static clarke_status
@@ -70,10 +70,10 @@ lower_mish(clarke_lowering *low, clarke_error *err)
 
   if (status != CLARKE_OK)
     return status;
-  softplus = function_step(low, CLARKE_SOFTPLUS, low->in[0], err);
+  softplus = clarke_lower_function(low, CLARKE_SOFTPLUS, low->in[0], err);
   if (softplus == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
-  return times_argument(low, function_step(low, CLARKE_TANH, softplus->out, err), err);
+  return times_argument(low, clarke_lower_function(low, CLARKE_TANH, softplus->out, err), err);
 }
 
 static clarke_status
@@ -85,7 +85,7 @@ lower_swish(clarke_lowering *low, clarke_error *err)
     return status;
   if (clarke_lower_float(low, "alpha", 1) != 1)
     return clarke_lower_fail(low, err, "alpha must be 1: write x times Sigmoid of alpha x");
-  return times_argument(low, function_step(low, CLARKE_SIGMOID, low->in[0], err), err);
+  return times_argument(low, clarke_lower_function(low, CLARKE_SIGMOID, low->in[0], err), err);
 }
 
 const clarke_op clarke_ops_sigmoid[] = {

@@ -95,6 +95,7 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
   n->log_softmax = c->log_softmax;
+  n->sieved = c->sieved;
   status = clarke_certify_run(n, err);
   return status == CLARKE_OK ? clarke_summation_explain(n, &c->record.trees, c->record.step->trees.name, err) : status;
 }
@@ -105,11 +106,12 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
   clarke_audit_request ask = {.threads = 1};
   clarke_status status = read_step(c, &ask, q, err);
 
+  c->sieved = q->sieved;
+  c->replayed = !q->nodes_only;
   if (status == CLARKE_OK)
     status = clarke_record_rounding(&c->nodes.by, &c->record, err);
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
-  c->replayed = !q->nodes_only;
   if (status == CLARKE_OK && c->replayed)
     status = clarke_certified_semantics(c, &ask, err);
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);

@@ -9,6 +9,7 @@ typedef struct {
   const char *folder;
   size_t step;     /* CLARKE_NONE: the first */
   bool nodes_only; /* no exact replay: neither pattern nor verdicts */
+  bool sieved;     /* doubles may decide: certificates are all that is found */
 } clarke_certify_request;
 
 /* A verdict under one semantics, with a reason without its end. */
@@ -24,6 +25,7 @@ typedef struct {
   char *log_softmax;          /* the node of that name in the loss, or NULL */
   bool traced;                /* was more recorded than the gradient? */
   clarke_certify nodes;
+  bool sieved;                /* may doubles decide? */
   bool replayed;              /* was an exact replay asked for? */
   bool compared;              /* was the pattern compared with it? */
   clarke_branches pattern;

@@ -56,6 +56,7 @@ certificate_json(const clarke_certificate *c)
   clarke_json_set(&j, "refuted", json_integer((json_int_t)c->beyond));
   clarke_json_set(&j, "open", json_integer((json_int_t)c->open));
   clarke_json_set(&j, "worst", isfinite(c->worst) ? json_real(c->worst) : json_null());
+  clarke_json_set(&j, "worst_is", json_string(c->at_most ? "at most" : "exact"));
   clarke_json_set(&j, "first", c->has_offender ? offender_json(&c->offender) : json_null());
   clarke_json_set(&j, "why", clarke_json_text(c->why));
   clarke_json_set(&j, "tree", tree_json(c));

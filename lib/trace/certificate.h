@@ -40,6 +40,7 @@ typedef struct {
   size_t entries, exact; /* all; those that are bit-exact */
   size_t beyond, open;   /* refuted; those of which nothing can be said */
   double worst;          /* the largest error in parts of its bound, where that is finite */
+  bool at_most;          /* doubles decided: the largest is at most `worst`, and at least `exact` entries are bit-exact */
   double farthest, widest; /* the largest error of the refuted entries; the largest finite bound */
   bool has_offender;
   clarke_offender offender;

@@ -1,5 +1,7 @@
 #include "trace/certify.h"
 
+#include "trace/sieve.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -217,18 +219,66 @@ add_unseen(clarke_certify *c, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_certify_run(clarke_certify *c, clarke_error *err)
+static clarke_status
+allocate(clarke_certify *c, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
-
   c->seen = calloc(c->trace->n + 1, sizeof *c->seen);
   c->recorded = calloc(c->g->n_values + 1, sizeof *c->recorded);
   c->grad = clarke_matrices_new(c->g->n_values);
-  if (c->seen == NULL || c->recorded == NULL || c->grad == NULL)
-    status = clarke_no_memory(err);
+  return c->seen != NULL && c->recorded != NULL && c->grad != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* Nothing found, the same asked. */
+static void
+forget(clarke_certify *c)
+{
+  const clarke_certify asked = *c;
+
+  clarke_certify_clear(c);
+  c->g = asked.g;
+  c->constants = asked.constants;
+  c->x = asked.x;
+  c->profile = asked.profile;
+  c->loss = asked.loss;
+  c->scale = asked.scale;
+  c->by = asked.by;
+  c->trace = asked.trace;
+  c->gradients = asked.gradients;
+  c->trace_file = asked.trace_file;
+  c->gradients_file = asked.gradients_file;
+  c->log_softmax = asked.log_softmax;
+}
+
+/* Doubles first; what they leave open is begun anew, exactly. */
+static clarke_status
+sift(bool *decided, clarke_certify *c, clarke_error *err)
+{
+  clarke_status status;
+
+  *decided = false;
+  if (!c->sieved)
+    return CLARKE_OK;
+  status = clarke_sieve_run(decided, c, err);
+  for (size_t i = 0; i < c->n; i++)
+    *decided = *decided && c->certificate[i].certainty <= CLARKE_WITHIN_BOUND;
+  if (status == CLARKE_OK && *decided)
+    return add_unseen(c, err);
   if (status == CLARKE_OK)
-    status = clarke_certify_forward(c, err);
+    forget(c);
+  return status == CLARKE_OK ? allocate(c, err) : status;
+}
+
+clarke_status
+clarke_certify_run(clarke_certify *c, clarke_error *err)
+{
+  bool decided = false;
+  clarke_status status = allocate(c, err);
+
+  if (status == CLARKE_OK)
+    status = sift(&decided, c, err);
+  if (status != CLARKE_OK || decided)
+    return status;
+  status = clarke_certify_forward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_windows(c, err);
   if (status == CLARKE_OK && c->log_softmax != NULL)

@@ -22,6 +22,7 @@ typedef struct {
   clarke_rounding by;
   const clarke_tensors *trace, *gradients;
   const char *trace_file, *gradients_file; /* in messages */
+  bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
   /* found */
   clarke_forward pass;    /* along the record */
@@ -46,6 +47,14 @@ clarke_status clarke_certify_run(clarke_certify *c, clarke_error *err);
 clarke_certainty clarke_certify_answer(const clarke_certify *c);
 
 /* --- one file each --- */
+
+/* certify_forward.c: the input, and what was recorded; then constants that are rearranged. */
+clarke_status clarke_certify_begin(clarke_certify *c, clarke_error *err);
+clarke_status clarke_certify_constants(clarke_certify *c, clarke_error *err);
+/* certify_backward.c: the loss's gradient in the network's output; a value's gradient m, judged (*error: malloc, or NULL). */
+clarke_status clarke_certify_seed(clarke_certify *c, clarke_error *err);
+clarke_status clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m,
+                                      clarke_error *err);
 
 /* certify_forward.c: outputs of activations, and of constants that are rearranged. */
 clarke_status clarke_certify_forward(clarke_certify *c, clarke_error *err);

@@ -23,8 +23,9 @@ bounds_of(const clarke_certify *c, const clarke_matrix *m, const clarke_rounding
 }
 
 /* Judges the gradient m, whose sum is s, by its record: *error is what the record is off by, or NULL when there is none. */
-static clarke_status
-certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m, clarke_error *err)
+clarke_status
+clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m,
+                        clarke_error *err)
 {
   const char *name = c->g->values[v].name;
   const clarke_tensor *t = clarke_certify_find(c, "gradient", name);
@@ -59,7 +60,7 @@ visit(void *context, clarke_matrix *g, size_t step, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   if (c->g->values[s->out].name != NULL && !clarke_certify_is_loss(c, step) && !clarke_certify_is_passed_on(c, s->out))
-    status = certify_gradient(&error, c, s->out, s->op->name, g, err);
+    status = clarke_certify_gradient(&error, c, s->out, s->op->name, g, err);
   if (status == CLARKE_OK)
     status = clarke_roundback_step(&c->back, step, error, err);
   free(error);
@@ -112,7 +113,7 @@ certify_constant(clarke_certify *c, size_t v, clarke_error *err)
     return CLARKE_OK; /* the parameter itself */
   status = value->negated ? turn_sign(m, err) : CLARKE_OK;
   if (status == CLARKE_OK)
-    status = certify_gradient(&error, c, v, NULL, m, err);
+    status = clarke_certify_gradient(&error, c, v, NULL, m, err);
   if (status == CLARKE_OK && value->negated)
     status = turn_sign(m, err);
   for (size_t e = 0; status == CLARKE_OK && error != NULL && e < value->count; e++) {
@@ -199,8 +200,8 @@ certify_parameter(clarke_certify *c, size_t q, clarke_error *err)
   return status;
 }
 
-static clarke_status
-seed(clarke_certify *c, clarke_error *err)
+clarke_status
+clarke_certify_seed(clarke_certify *c, clarke_error *err)
 {
   clarke_matrix *out = &c->grad[c->g->output];
   clarke_status status = clarke_loss_seed(out, c->loss, &c->pass, NULL, err);
@@ -218,7 +219,7 @@ clarke_status
 clarke_certify_backward(clarke_certify *c, clarke_error *err)
 {
   const clarke_graph *g = c->g;
-  clarke_status status = seed(c, err);
+  clarke_status status = clarke_certify_seed(c, err);
 
   if (status == CLARKE_OK)
     status = clarke_reverse_visited(c->grad, &c->pass, &c->slopes, visit, sink, c, err);

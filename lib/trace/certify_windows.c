@@ -2,6 +2,7 @@
 #include "trace/certify.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Every kink that the record is at, and every tied window. */
 static clarke_status
@@ -126,6 +127,18 @@ judge(windows *w, clarke_error *err)
   return status;
 }
 
+/* A pool has winners: without their record nothing was checked of them. */
+static clarke_status
+miss(clarke_certify *c, const char *name, const char *op, size_t entries, clarke_error *err)
+{
+  clarke_certificate *made = clarke_certify_add(c, CLARKE_INDICES, name, op, err);
+
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  made->entries = made->open = entries;
+  return clarke_certificate_say(made, CLARKE_CANNOT_SAY, err, "its winners were not recorded");
+}
+
 static clarke_status
 certify_step(clarke_certify *c, size_t step, clarke_error *err)
 {
@@ -137,7 +150,7 @@ certify_step(clarke_certify *c, size_t step, clarke_error *err)
     return CLARKE_OK;
   w.t = clarke_certify_find(c, "indices", y->name);
   if (w.t == NULL)
-    return CLARKE_OK;
+    return strcmp(s->op->name, "MaxPool") == 0 ? miss(c, y->name, s->op->name, y->count * c->pass.n, err) : CLARKE_OK;
   if (w.t->integer == NULL || w.t->count != y->count * c->pass.n || w.t->rank < 3 || w.t->rank - 2 > y->rank
       || w.t->rank - 2 > c->g->values[s->in[0].value].rank)
     return clarke_fail(err, CLARKE_EINPUT, "%s: tensor '%s': expected %zu indices", c->trace_file, w.t->name, y->count * c->pass.n);

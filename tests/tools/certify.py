@@ -56,6 +56,22 @@ def as_recorded():
             expect(node["answer"] == "bit-exact", node)
 
 
+def sifted():
+    """Doubles decide first, where no pattern is asked for: the same answers, and no ratio that is too small."""
+    used = 0
+    for name in TRACED:
+        run = os.path.join(RUNS, name)
+        exactly, quickly = report(run)[1]["nodes"], report(run, "--nodes")[1]["nodes"]
+        expect(len(exactly) == len(quickly), f"{name}: {len(quickly)} nodes")
+        for e, q in zip(exactly, quickly):
+            same = all(e[key] == q[key] for key in ("part", "name", "operator", "answer", "entries", "refuted", "open", "first", "why"))
+            expect(same and e["worst_is"] == "exact", f"{name}: {e} and {q}")
+            expect(q["exact"] <= e["exact"] and (q["worst_is"] == "at most" or q["worst"] == e["worst"]), f"{name}: {e} and {q}")
+            expect(q["worst"] >= e["worst"], f"{name}: {e} and {q}")
+            used += q["worst_is"] == "at most"
+    expect(used >= 50, f"doubles decided {used} tensors")
+
+
 def patterns():
     """Where records part from exact arithmetic, and both semantics."""
     verdicts = {"lemma2": "not-in-clarke", "bounds": "in-clarke"}
@@ -233,6 +249,17 @@ def other_trees(folder):
     expect(status == 2 and "its SHA-256 is" in error, f"unsealed: {status} {error}")
 
 
+def missing_winners(folder):
+    """A trace without a pool's indices: what was not checked is not passed."""
+    for options in ((), ("--nodes",)):
+        changed = records.Changed(folder, RUNS, "small")
+        changed.put("trace", changed.bytes_of("trace").replace(b'"indices/', b'"indicez/'))
+        changed.write()
+        status, answer = report(changed.run, *options)
+        missed = [(n["part"], n["why"]) for n in answer["nodes"] if n["answer"] == "cannot say"]
+        expect(status == 3 and missed == [("indices", "its winners were not recorded")], f"no indices: {status} {missed}")
+
+
 def bad_input(folder):
     changed = records.Changed(folder, RUNS, "small")
     changed.put("trace", changed.bytes_of("trace").replace(b'"output/1/relu"', b'"output/1/rely"'))
@@ -269,12 +296,16 @@ def coarse(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     as_recorded()
+    sifted()
     patterns()
     differences(scratch)
     changed_numbers(scratch)
     changed_winners(scratch)
     trees(scratch)
     other_trees(scratch)
+
+
+    missing_winners(scratch)
     bad_input(scratch)
     coarse(scratch)
 finish()

@@ -22,7 +22,7 @@ print_row(const clarke_certificate *c, int width)
   char ratio[32] = "-";
 
   if (c->certainty == CLARKE_WITHIN_BOUND || c->certainty == CLARKE_IS_REFUTED || c->certainty == CLARKE_NOT_CERTIFIED)
-    snprintf(ratio, sizeof ratio, isfinite(c->worst) ? "%.2g" : "inf", c->worst);
+    snprintf(ratio, sizeof ratio, !isfinite(c->worst) ? "inf" : c->at_most ? "< %.2g" : "%.2g", c->at_most ? 1.01 * c->worst : c->worst);
   if (c->part == CLARKE_INDICES)
     snprintf(ratio, sizeof ratio, "-");
   printf("%-9s  %-*s  %-18s  %8zu  %-16s  %s\n", clarke_part_name(c->part), width, c->name, c->op != NULL ? c->op : "-", c->entries,
@@ -116,7 +116,7 @@ static clarke_status
 run_other(clarke_difference *d, clarke_certified *other, const clarke_certified *c, const clarke_certify_command *command,
           clarke_error *err)
 {
-  const clarke_certify_request ask = {command->against, command->ask.step, true};
+  const clarke_certify_request ask = {command->against, command->ask.step, true, false};
   clarke_status status;
 
   if (command->against == NULL)

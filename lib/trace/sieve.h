@@ -1,0 +1,97 @@
+/* A sieve before the exact pass of certify.h: products in doubles, by BLAS, beside what was recorded in float32.
+ *
+ * A product of two float32 numbers is a double, so a sum of K of them in doubles is off by at most K 2^-53 / (1 - K 2^-53) times
+ * the sum of their absolute values, in any order (Higham, Lemma 3.1). That sum is at most the weights' absolute sum times the
+ * largest |x|: one number a row, the row's slack. A record may be off by 2^29 times as much. How much, again asks for the sum
+ * of absolute values: this time for less than it. |near| - slack is that. Where it does not suffice, the entry's own products
+ * are added up.
+ *
+ * The sieve says "within the bound" and "bit-exact", and nothing else. One tensor that it leaves open leaves all to the exact
+ * pass. What it does not know it leaves open: other types than float32, normalizations, divisions, smooth functions. */
+#ifndef CLARKE_TRACE_SIEVE_H
+#define CLARKE_TRACE_SIEVE_H
+
+#include "trace/certify.h"
+
+/* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1. */
+typedef struct {
+  double *near;
+  bool owned;               /* else another's */
+  double *slack;            /* by row: at least |near - exact|; NULL: near is exact */
+  double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
+  double *shift;            /* by row: a constant among the terms; NULL: none */
+  double *floor;            /* by row, of one column: at most what the absolute values add up to; NULL: |near| - slack */
+  double terms;             /* roundings that made the record, but for the spare ones */
+  size_t parts;             /* steps that gave to it */
+  const clarke_step *dense; /* the one step, a DENSE, whose products it is the sum of; NULL: none, or others too */
+} clarke_sieved;
+
+typedef struct {
+  clarke_certify *c;
+  const clarke_graph *g;
+  size_t n;             /* columns */
+  clarke_sieved *value, *grad; /* by value */
+  bool *carries;        /* by value: does a gradient go there? */
+  bool open;            /* something was left open */
+  double *panel;        /* room for operands laid out */
+  size_t room;
+} clarke_sieve;
+
+/* Fills c's certificates if every tensor is decided; else *decided is false, and c is to be begun anew. */
+clarke_status clarke_sieve_run(bool *decided, clarke_certify *c, clarke_error *err);
+
+/* --- sieve_forward.c, sieve_backward.c --- */
+
+clarke_status clarke_sieve_forward(clarke_sieve *s, clarke_error *err);
+clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
+
+/* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
+bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
+
+/* The first largest entry of a MAX step's window (f, j): a row of x. */
+size_t clarke_sieve_winner(const clarke_step *step, const double *x, size_t n, size_t f, size_t j);
+
+/* --- sieve_judge.c --- */
+
+typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WEIGHT } clarke_terms_kind;
+
+/* Judges rows x cols numbers by the records: of a sum with so many roundings. `kind`: whose products v->dense has. */
+clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
+                                 const double *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
+
+/* A float32 tensor of the value's entries: features x samples. NULL, and open, if it is none. */
+double *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, clarke_error *err);
+
+/* --- sieve_product.c --- */
+
+/* Row f of a DENSE step's operand: n numbers; NULL: zeros. */
+const double *clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f);
+/* Is that operand known exactly, behind one rearrangement or none? Its value; CLARKE_NONE: it is not. */
+size_t clarke_sieve_source(const clarke_sieve *s, const clarke_step *dense);
+/* The rearrangement; NULL: none. */
+const size_t *clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense);
+
+/* y = W x; x += W^T g, where it carries; w += g x^T, where it is trained. */
+clarke_status clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+
+/* --- sieve.c --- */
+
+/* Zeros with slack, for sums to be added to; what is there already is kept, with slack 0 where it had none. */
+bool clarke_sieved_begin(clarke_sieved *v, size_t rows, size_t cols);
+void clarke_sieved_clear(clarke_sieved *v);
+
+/* A bound made in doubles, of at most 2^31 terms, rounded up; what so many roundings take of sums of that size. Numbers are 0
+ * or, as float32 has them, at least 2^-149: no bound underflows, and what a product loses by it is far below a rounding of top. */
+static inline double
+clarke_sieve_up(double sum)
+{
+  return sum * (1 + 0x1p-18);
+}
+static inline double
+clarke_sieve_slack(double roundings, double top)
+{
+  return clarke_sieve_up((roundings + 2) * 0x1p-53 * top);
+}
+
+#endif

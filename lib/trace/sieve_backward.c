@@ -1,0 +1,424 @@
+/* Recorded gradients, in doubles (sieve.h). */
+#include "trace/sieve.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- winners --- */
+
+/* Does each recorded index name the first of its window's largest entries? */
+static clarke_status
+certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
+  const clarke_tensor *t = clarke_certify_find(s->c, "indices", y->name != NULL ? y->name : "");
+  const double *real = s->value[step->in[0].value].near;
+  clarke_certificate *made;
+
+  s->open = s->open || t == NULL || t->integer == NULL || t->count != y->count * s->n || y->rank < 2 || x->rank < 2;
+  if (s->open)
+    return CLARKE_OK;
+  made = clarke_certify_add(s->c, CLARKE_INDICES, y->name, step->op->name, err);
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  for (size_t k = 0; k < t->count; k++) {
+    const size_t plane = x->count / y->dims[0], f = k % y->count, winner = clarke_sieve_winner(step, real, s->n, f, k / y->count);
+
+    made->exact += t->integer[k] >= 0 && winner == f / (y->count / y->dims[0]) * plane + (size_t)t->integer[k]
+                   && (size_t)t->integer[k] < plane;
+  }
+  made->entries = t->count;
+  s->open = s->open || made->exact != made->entries;
+  return CLARKE_OK;
+}
+
+/* --- what a step gives --- */
+
+/* How many entries of the step read one entry of the operand, at most. */
+static size_t
+readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
+{
+  size_t *reads = calloc(s->g->values[o->value].count + 1, sizeof *reads), most = 1;
+
+  for (size_t f = 0; reads != NULL && o->map != NULL && f < count; f++)
+    if (o->map[f] != CLARKE_NONE && ++reads[o->map[f]] > most)
+      most = reads[o->map[f]];
+  most = reads != NULL ? most : 0;
+  free(reads);
+  return most;
+}
+
+/* Exact numbers, taken over, are a part of the value's gradient. */
+static clarke_status
+give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *err)
+{
+  clarke_sieved *to = &s->grad[value];
+  const size_t rows = s->g->values[value].count;
+
+  if (part == NULL)
+    return clarke_no_memory(err);
+  to->terms += terms;
+  to->dense = NULL;
+  if (to->parts++ == 0) {
+    to->near = part;
+    to->owned = true;
+    return CLARKE_OK;
+  }
+  if (!clarke_sieved_begin(to, rows, s->n)) {
+    free(part);
+    return clarke_no_memory(err);
+  }
+  for (size_t f = 0; f < rows; f++) {
+    double most = 0;
+
+    for (size_t j = 0; j < s->n; j++) {
+      to->near[f * s->n + j] += part[f * s->n + j];
+      most = fmax(most, fabs(part[f * s->n + j]));
+    }
+    to->top[f] = clarke_sieve_up(to->top[f] + most);
+    to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
+  }
+  free(part);
+  return CLARKE_OK;
+}
+
+static double *
+zeros(const clarke_sieve *s, size_t value)
+{
+  return calloc(s->g->values[value].count * s->n + 1, sizeof(double));
+}
+
+/* Each entry goes where it came from; of one that several read, nothing is known exactly, and it is left open. */
+static clarke_status
+gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
+{
+  const size_t count = s->g->values[step->out].count;
+  const double *g = s->grad[step->out].near;
+  double *part;
+
+  if (!s->carries[o->value])
+    return CLARKE_OK;
+  s->open = s->open || fabs(o->coef) != 1 || readers(s, o, count) != 1;
+  if (s->open)
+    return CLARKE_OK;
+  part = zeros(s, o->value);
+  for (size_t f = 0; part != NULL && f < count; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+
+    for (size_t j = 0; from != CLARKE_NONE && j < s->n; j++)
+      part[from * s->n + j] = o->coef * g[f * s->n + j];
+  }
+  return give(s, o->value, part, 1, err);
+}
+
+/* A constant that was added has the sum of what it was added to. */
+static clarke_status
+bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
+{
+  clarke_sieved *to = &s->grad[o->value];
+  const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count, each = readers(s, o, count);
+  const double *g = s->grad[step->out].near;
+
+  s->open = s->open || fabs(o->coef) != 1 || to->parts > 0;
+  if (s->open)
+    return CLARKE_OK;
+  to->floor = calloc(size + 1, sizeof *to->floor);
+  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(to, size, 1))
+    return clarke_no_memory(err);
+  to->terms = (double)each * (double)s->n;
+  to->parts = 1;
+  for (size_t f = 0; f < count; f++) {
+    const size_t from = clarke_operand_entry(o, f);
+
+    for (size_t j = 0; from != CLARKE_NONE && j < s->n; j++) {
+      to->near[from] += o->coef * g[f * s->n + j];
+      to->floor[from] += fabs(g[f * s->n + j]);
+    }
+  }
+  for (size_t e = 0; e < size; e++) {
+    to->top[e] = clarke_sieve_up(to->floor[e]);
+    to->slack[e] = clarke_sieve_slack(to->terms, to->top[e]);
+    to->floor[e] *= 1 - 0x1p-18;
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
+    if (clarke_value_is_wrt(s->g, step->in[k].value))
+      status = bias_back(s, step, &step->in[k], err);
+    else if (!s->g->values[step->in[k].value].constant)
+      status = gather_back(s, step, &step->in[k], err);
+  return status;
+}
+
+/* The profile's number at each kink; a power of two or 0, so that products are exact. */
+static clarke_status
+read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_pieces *q = &s->g->steps[i].pieces;
+  clarke_status status = CLARKE_OK;
+  mpq_t number;
+  int power;
+
+  mpq_init(number);
+  for (size_t k = 0; k < q->n_kinks && status == CLARKE_OK; k++) {
+    const clarke_touch t = {.step = i, .kink = k};
+
+    status = clarke_touch_proxy(number, s->g, &t, s->c->profile, err);
+    proxy[k] = status == CLARKE_OK ? mpq_get_d(number) : 0;
+    s->open = s->open || (proxy[k] != 0 && fabs(frexp(proxy[k], &power)) != 0.5) || mpz_sizeinbase(mpq_numref(number), 2) > 1;
+  }
+  mpq_clear(number);
+  return status;
+}
+
+static clarke_status
+piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const size_t value = step->in[0].value;
+  const double *g = s->grad[step->out].near, *x = s->value[value].near;
+  double *part, kink[CLARKE_MAX_KINKS], proxy[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
+  bool itself[CLARKE_MAX_KINKS + 1];
+  clarke_status status;
+
+  if (!s->carries[value])
+    return CLARKE_OK;
+  s->open = s->open || !clarke_sieve_selects(kink, number, itself, &step->pieces);
+  status = read_proxies(proxy, s, i, err);
+  if (status != CLARKE_OK || s->open)
+    return status;
+  part = malloc((s->g->values[value].count * s->n + 1) * sizeof *part);
+  for (size_t e = 0; part != NULL && e < s->g->values[value].count * s->n; e++) {
+    size_t at = 0;
+
+    while (at < step->pieces.n_kinks && x[e] > kink[at])
+      at++;
+    part[e] = at < step->pieces.n_kinks && x[e] == kink[at] ? proxy[at] * g[e] : itself[at] ? g[e] : 0;
+  }
+  return give(s, value, part, 7, err);
+}
+
+/* To the winners; where windows overlap, sums, of as many terms as windows have an entry. */
+static clarke_status
+maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+{
+  const clarke_operand *o = &step->in[0];
+  const size_t count = s->g->values[step->out].count;
+  const double *g = s->grad[step->out].near, *x = s->value[o->value].near;
+  double *part;
+
+  if (!s->carries[o->value])
+    return CLARKE_OK;
+  s->open = s->open || o->map == NULL || readers(s, o, count * step->width) != 1;
+  if (s->open)
+    return CLARKE_OK;
+  part = zeros(s, o->value);
+  for (size_t f = 0; part != NULL && f < count; f++)
+    for (size_t j = 0; j < s->n; j++)
+      part[clarke_sieve_winner(step, x, s->n, f, j) * s->n + j] = g[f * s->n + j];
+  return give(s, o->value, part, 1, err);
+}
+
+static clarke_status
+step_back(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+
+  switch (step->kind) {
+  case CLARKE_GATHER:
+    return gather_back(s, step, &step->in[0], err);
+  case CLARKE_SUM:
+    return sum_back(s, step, err);
+  case CLARKE_DENSE:
+    return clarke_sieve_dense_back(s, step, err);
+  case CLARKE_PIECEWISE:
+    return piecewise_back(s, i, err);
+  case CLARKE_MAX:
+    return maximum_back(s, step, err);
+  default:
+    s->open = true;
+    return CLARKE_OK;
+  }
+}
+
+/* --- records --- */
+
+/* A gradient is judged by the record of its name, which takes its place. */
+static clarke_status
+judge(clarke_sieve *s, size_t value, const char *op, size_t cols, clarke_terms_kind kind, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[value];
+  const clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
+  clarke_sieved *g = &s->grad[value];
+  double *recorded = NULL;
+  clarke_certificate *made;
+  clarke_status status;
+
+  if (cols == s->n || t == NULL || t->dtype != CLARKE_F32 || t->count != v->count)
+    recorded = clarke_sieve_turned(s, t, v->count, err);
+  else if ((recorded = malloc((v->count + 1) * sizeof *recorded)) != NULL)
+    memcpy(recorded, t->real, v->count * sizeof *recorded);
+  if (recorded == NULL)
+    return s->open ? CLARKE_OK : clarke_no_memory(err);
+  made = clarke_certify_add(s->c, CLARKE_GRADIENT, v->name, op, err);
+  status = made != NULL ? clarke_sieve_judge(s, made, g, v->count, cols, recorded, g->terms + CLARKE_ROUNDBACK_SPARE, kind, err)
+                        : CLARKE_ENOMEM;
+  clarke_sieved_clear(g);
+  *g = (clarke_sieved){.near = recorded, .owned = true, .parts = 1, .terms = 1};
+  return status;
+}
+
+/* The loss's own gradient, in the network's output, as the exact pass has it. */
+static clarke_status
+seed(clarke_sieve *s, clarke_error *err)
+{
+  clarke_certify *c = s->c;
+  const size_t out = s->g->output, entries = s->g->values[out].count * s->n;
+  const double *recorded = c->recorded[out];
+  double *off = NULL;
+  clarke_status status;
+
+  s->open = s->open || recorded == NULL || s->g->values[out].name == NULL;
+  if (s->open)
+    return CLARKE_OK;
+  c->rounded.error[out] = calloc(entries + 1, sizeof *c->rounded.error[out]);
+  status = clarke_matrix_set_doubles(&c->pass.value[out], s->g->values[out].count, s->n, recorded, err);
+  if (status == CLARKE_OK)
+    c->rounded.size[out] = clarke_roundoff_sizes(&c->pass.value[out]);
+  if (status == CLARKE_OK && (c->rounded.error[out] == NULL || c->rounded.size[out] == NULL))
+    status = clarke_no_memory(err);
+  for (size_t e = 0; status == CLARKE_OK && e < entries; e++)
+    c->rounded.error[out][e] = fabs(recorded[e]) < c->by.tiny ? fabs(recorded[e]) : 0;
+  if (status == CLARKE_OK && c->log_softmax != NULL)
+    status = clarke_certify_log_softmax(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_seed(c, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_gradient(&off, c, out, s->g->steps[s->g->values[out].producer].op->name, &c->grad[out], err);
+  free(off);
+  if (status != CLARKE_OK)
+    return status;
+  s->grad[out] = (clarke_sieved){.owned = true, .parts = 1, .terms = 1};
+  s->grad[out].near = clarke_sieve_turned(s, clarke_certify_find(c, "gradient", s->g->values[out].name),
+                                          s->g->values[out].count, err);
+  return s->grad[out].near != NULL || s->open ? CLARKE_OK : CLARKE_ENOMEM;
+}
+
+static clarke_status
+visit(clarke_sieve *s, size_t i, clarke_error *err)
+{
+  const clarke_step *step = &s->g->steps[i];
+  const clarke_sieved *g = &s->grad[step->out];
+  clarke_status status = CLARKE_OK;
+
+  if (g->near == NULL)
+    return CLARKE_OK;
+  if (step->out != s->g->output && s->g->values[step->out].name != NULL)
+    status = judge(s, step->out, step->op->name, s->n, CLARKE_TERMS_OF_INPUT, err);
+  s->open = s->open || g->slack != NULL;
+  return status == CLARKE_OK && !s->open ? step_back(s, i, err) : status;
+}
+
+/* A rearranged constant's gradient, which the record has under its own name. */
+static clarke_status
+judge_constant(clarke_sieve *s, size_t v, clarke_error *err)
+{
+  const clarke_value *value = &s->g->values[v];
+
+  if (value->name == NULL || strcmp(value->name, s->g->parameters[value->parameter].name) == 0)
+    return CLARKE_OK;
+  s->open = s->open || value->negated;
+  return s->open ? CLARKE_OK : judge(s, v, NULL, 1, CLARKE_TERMS_OF_WEIGHT, err);
+}
+
+/* The one constant that stands for a parameter; CLARKE_NONE: there is none, or several. */
+static size_t
+constant_of(const clarke_sieve *s, size_t q)
+{
+  size_t only = CLARKE_NONE, n = 0;
+
+  for (size_t v = 0; v < s->g->n_values; v++)
+    if (s->g->values[v].constant && s->g->values[v].parameter == q && s->grad[v].near != NULL) {
+      only = v;
+      n++;
+    }
+  return n == 1 && !s->g->values[only].negated ? only : CLARKE_NONE;
+}
+
+/* The parameter's record in the constant's entries. */
+static double *
+in_entries(const clarke_value *v, const clarke_tensor *t)
+{
+  double *to = malloc((v->count + 1) * sizeof *to);
+
+  for (size_t e = 0; to != NULL && e < v->count; e++)
+    to[e] = t->real[v->origin != NULL ? v->origin[e] : e];
+  return to;
+}
+
+/* Is each entry of the parameter one entry of the constant? */
+static bool
+is_rearranged(const clarke_value *v, size_t count)
+{
+  bool *met = calloc(count + 1, sizeof *met), all = met != NULL && v->count == count;
+
+  for (size_t e = 0; all && v->origin != NULL && e < count; e++) {
+    all = !met[v->origin[e]];
+    met[v->origin[e]] = true;
+  }
+  free(met);
+  return all;
+}
+
+static clarke_status
+judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
+{
+  const clarke_parameter *p = &s->g->parameters[q];
+  const clarke_tensor *t = clarke_tensors_find(s->c->gradients, p->name);
+  const size_t v = constant_of(s, q);
+  clarke_certificate *made;
+  clarke_status status;
+  double *recorded;
+
+  s->open = s->open || t == NULL || t->real == NULL || t->dtype != CLARKE_F32 || t->rank != p->rank
+            || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || v == CLARKE_NONE
+            || !is_rearranged(&s->g->values[v], p->count);
+  if (s->open)
+    return CLARKE_OK;
+  recorded = in_entries(&s->g->values[v], t);
+  made = recorded != NULL ? clarke_certify_add(s->c, CLARKE_PARAMETER, p->name, NULL, err) : NULL;
+  status = made != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count, 1, recorded,
+                                             s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
+                        : clarke_no_memory(err);
+  free(recorded);
+  return status;
+}
+
+clarke_status
+clarke_sieve_backward(clarke_sieve *s, clarke_error *err)
+{
+  const clarke_graph *g = s->g;
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && !s->open; i++)
+    if (g->steps[i].kind == CLARKE_MAX)
+      status = certify_winners(s, &g->steps[i], err);
+  if (status == CLARKE_OK && !s->open)
+    status = seed(s, err);
+  for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && !s->open;)
+    status = visit(s, i, err);
+  for (size_t v = 0; v < g->n_values && status == CLARKE_OK && !s->open; v++)
+    if (clarke_value_is_wrt(g, v) && s->grad[v].near != NULL)
+      status = judge_constant(s, v, err);
+  for (size_t q = 0; q < g->n_parameters && status == CLARKE_OK && !s->open; q++)
+    if (g->parameters[q].wrt)
+      status = judge_parameter(s, q, err);
+  return status;
+}

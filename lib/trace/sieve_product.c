@@ -1,0 +1,348 @@
+/* Products of weights and recorded numbers in doubles, by BLAS (sieve.h). */
+#include "trace/sieve.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns of an operand that are laid out at a time. */
+#define WIDTH 1024
+/* Constants that no float32 holds may be as small as doubles are: below it a sum of weights is left open. */
+#define LEAST 0x1p-400
+
+/* The GATHER that lays out the operand; NULL: it is there already. */
+static const clarke_step *
+layout_of(const clarke_sieve *s, const clarke_step *dense)
+{
+  const size_t x = dense->in[0].value, producer = s->g->values[x].producer;
+
+  return s->value[x].near == NULL && producer != CLARKE_NONE && s->g->steps[producer].kind == CLARKE_GATHER
+           ? &s->g->steps[producer]
+           : NULL;
+}
+
+const size_t *
+clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense)
+{
+  const clarke_step *layout = layout_of(s, dense);
+
+  return layout != NULL ? layout->in[0].map : NULL;
+}
+
+size_t
+clarke_sieve_source(const clarke_sieve *s, const clarke_step *dense)
+{
+  const clarke_step *layout = layout_of(s, dense);
+  const size_t x = layout != NULL ? layout->in[0].value : dense->in[0].value;
+
+  return s->value[x].near != NULL && s->value[x].slack == NULL ? x : CLARKE_NONE;
+}
+
+const double *
+clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f)
+{
+  const size_t *map = clarke_sieve_map(s, dense);
+  const size_t from = map != NULL ? map[f] : f;
+
+  return from != CLARKE_NONE ? s->value[clarke_sieve_source(s, dense)].near + from * s->n : NULL;
+}
+
+/* --- one step at work --- */
+
+typedef struct {
+  clarke_sieve *s;
+  const clarke_step *dense;
+  const clarke_dense *d;
+  const double *w;
+  size_t n, columns; /* of samples; of a row of the operand: repeat * n */
+} product;
+
+static product
+product_of(clarke_sieve *s, const clarke_step *dense)
+{
+  return (product){s, dense, &dense->dense, s->g->values[dense->dense.weight].real, s->n, dense->dense.repeat * s->n};
+}
+
+static bool
+fits(const product *p)
+{
+  return p->columns <= INT_MAX && p->d->inner <= INT_MAX && p->d->outer <= INT_MAX;
+}
+
+static const double *
+weight_of(const product *p, size_t block)
+{
+  return p->w + (p->d->grouped ? block * p->d->outer * p->d->inner : 0);
+}
+
+/* Room for a panel of `inner` rows, and how many positions are in one. */
+static bool
+make_room(const product *p, size_t *positions)
+{
+  const size_t most = WIDTH / p->n + 1;
+  size_t wanted;
+
+  *positions = most < p->d->repeat ? most : p->d->repeat;
+  wanted = p->d->inner * *positions * p->n;
+  if (wanted <= p->s->room)
+    return true;
+  free(p->s->panel);
+  p->s->panel = malloc((wanted + 1) * sizeof *p->s->panel);
+  p->s->room = p->s->panel != NULL ? wanted : 0;
+  return p->s->panel != NULL;
+}
+
+/* Positions from .. from + n of a block's operand: in place, or laid out. *line: how far apart its rows are. */
+static const double *
+panel_of(const product *p, size_t block, size_t from, size_t positions, int *line)
+{
+  double *to = p->s->panel;
+
+  if (clarke_sieve_map(p->s, p->dense) == NULL) {
+    *line = (int)p->columns;
+    return clarke_sieve_operand(p->s, p->dense, block * p->d->inner * p->d->repeat) + from * p->n;
+  }
+  *line = (int)(positions * p->n);
+  for (size_t i = 0; i < p->d->inner; i++)
+    for (size_t r = from; r < from + positions; r++, to += p->n) {
+      const double *row = clarke_sieve_operand(p->s, p->dense, (block * p->d->inner + i) * p->d->repeat + r);
+
+      if (row != NULL)
+        memcpy(to, row, p->n * sizeof *to);
+      else
+        memset(to, 0, p->n * sizeof *to);
+    }
+  return p->s->panel;
+}
+
+static double
+largest(const double *x, size_t n)
+{
+  double most = 0;
+
+  for (size_t e = 0; e < n; e++)
+    most = fabs(x[e]) > most ? fabs(x[e]) : most;
+  return most;
+}
+
+/* The absolute sums of W's rows, or of its columns: of all blocks' weights, the largest of each. */
+static double *
+weight_sums(const product *p, bool of_columns)
+{
+  const clarke_dense *d = p->d;
+  const size_t rows = of_columns ? d->inner : d->outer, weights = d->grouped ? d->blocks : 1;
+  double *sum = calloc(weights * rows + 1, sizeof *sum);
+
+  for (size_t b = 0; sum != NULL && b < weights; b++)
+    for (size_t o = 0; o < d->outer; o++)
+      for (size_t i = 0; i < d->inner; i++)
+        sum[b * rows + (of_columns ? i : o)] += fabs(weight_of(p, b)[d->transposed ? i * d->outer + o : o * d->inner + i]);
+  return sum;
+}
+
+/* --- y = W x --- */
+
+static void
+multiply(const product *p, double *y, size_t positions)
+{
+  const clarke_dense *d = p->d;
+
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t r = 0; r < d->repeat; r += positions) {
+      const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
+      int line;
+      const double *x = panel_of(p, b, r, width, &line);
+
+      cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)d->outer, (int)(width * p->n),
+                  (int)d->inner, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner), x, line, 0,
+                  y + b * d->outer * p->columns + r * p->n, (int)p->columns);
+    }
+}
+
+clarke_status
+clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
+{
+  const product p = product_of(s, dense);
+  const clarke_dense *d = p.d;
+  const size_t rows = d->blocks * d->outer * d->repeat, x = clarke_sieve_source(s, dense);
+  clarke_sieved *y = &s->value[dense->out];
+  double *sum, most;
+  size_t positions;
+
+  if (x == CLARKE_NONE || !fits(&p)) {
+    s->open = true;
+    return CLARKE_OK;
+  }
+  sum = weight_sums(&p, false);
+  if (sum == NULL || !make_room(&p, &positions) || !clarke_sieved_begin(y, rows, p.n)) {
+    free(sum);
+    return clarke_no_memory(err);
+  }
+  multiply(&p, y->near, positions);
+  most = largest(s->value[x].near, s->g->values[x].count * p.n);
+  for (size_t f = 0; f < rows; f++) {
+    const size_t o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
+
+    s->open = s->open || (sum[(d->grouped ? b * d->outer : 0) + o] > 0 && sum[(d->grouped ? b * d->outer : 0) + o] < LEAST);
+
+    y->top[f] = clarke_sieve_up(sum[(d->grouped ? b * d->outer : 0) + o] * most);
+    y->slack[f] = clarke_sieve_slack((double)d->inner, y->top[f]);
+  }
+  y->terms = (double)d->inner;
+  y->dense = dense;
+  y->parts = 1;
+  free(sum);
+  return CLARKE_OK;
+}
+
+/* --- back --- */
+
+typedef struct {
+  product p;
+  const double *g; /* of the output */
+  double most;     /* its largest */
+  clarke_sieved *x, *w; /* NULL: not asked for */
+  const size_t *map;
+} backward;
+
+/* x += W^T g in a panel, and from there to where its rows come from. */
+static void
+back_to_operand(const backward *k, size_t b, size_t r, size_t width)
+{
+  const product *p = &k->p;
+  const clarke_dense *d = p->d;
+  const bool laid = k->map != NULL;
+  double *to = laid ? p->s->panel : k->x->near + b * d->inner * p->columns + r * p->n;
+
+  cblas_dgemm(CblasRowMajor, d->transposed ? CblasNoTrans : CblasTrans, CblasNoTrans, (int)d->inner, (int)(width * p->n),
+              (int)d->outer, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner),
+              k->g + b * d->outer * p->columns + r * p->n, (int)p->columns, laid ? 0 : 1, to,
+              (int)(laid ? width * p->n : p->columns));
+  for (size_t i = 0; laid && i < d->inner; i++)
+    for (size_t q = 0; q < width; q++, to += p->n) {
+      const size_t from = k->map[(b * d->inner + i) * d->repeat + r + q];
+      double *x = from != CLARKE_NONE ? k->x->near + from * p->n : NULL;
+
+      for (size_t j = 0; x != NULL && j < p->n; j++)
+        x[j] += to[j];
+    }
+}
+
+static void
+back_to_weight(const backward *k, size_t b, size_t r, size_t width)
+{
+  const product *p = &k->p;
+  const clarke_dense *d = p->d;
+  const double *g = k->g + b * d->outer * p->columns + r * p->n;
+  double *w = k->w->near + (d->grouped ? b * d->outer * d->inner : 0);
+  int line;
+  const double *x = panel_of(p, b, r, width, &line);
+
+  if (d->transposed)
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->inner, (int)d->outer, (int)(width * p->n), 1, x, line, g,
+                (int)p->columns, 1, w, (int)d->outer);
+  else
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->outer, (int)d->inner, (int)(width * p->n), 1, g,
+                (int)p->columns, x, line, 1, w, (int)d->inner);
+}
+
+/* Slack and top of what went to the operand's source; how many products went to one entry at most. */
+static clarke_status
+bound_operand(const backward *k, clarke_error *err)
+{
+  const clarke_dense *d = k->p.d;
+  const size_t laid = d->blocks * d->inner * d->repeat, count = k->p.s->g->values[clarke_sieve_source(k->p.s, k->p.dense)].count;
+  double *sum = weight_sums(&k->p, true);
+  size_t *reads = calloc(count + 1, sizeof *reads), most = 1;
+
+  for (size_t f = 0; sum != NULL && reads != NULL && f < laid; f++) {
+    const size_t from = k->map != NULL ? k->map[f] : f, i = f / d->repeat % d->inner, b = f / d->repeat / d->inner;
+
+    if (from == CLARKE_NONE)
+      continue;
+    k->x->top[from] += clarke_sieve_up(sum[(d->grouped ? b * d->inner : 0) + i] * k->most);
+    reads[from]++;
+    most = reads[from] > most ? reads[from] : most;
+  }
+  for (size_t e = 0; sum != NULL && reads != NULL && e < count; e++)
+    k->x->slack[e] += clarke_sieve_slack((double)(d->outer + most + k->x->parts), k->x->top[e]);
+  k->x->terms += (double)(most * d->outer);
+  free(reads);
+  free(sum);
+  return sum != NULL && reads != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* The same of the weight: of all entries alike, the largest sum of a row of |g| times the largest |x|. */
+static void
+bound_weight(const backward *k)
+{
+  const clarke_dense *d = k->p.d;
+  const size_t x = clarke_sieve_source(k->p.s, k->p.dense), count = k->p.s->g->values[d->weight].count;
+  const double terms = (double)k->p.columns * (double)(d->grouped ? 1 : d->blocks);
+  const double most = largest(k->p.s->value[x].near, k->p.s->g->values[x].count * k->p.n);
+  double top = 0;
+
+  for (size_t o = 0; o < d->outer; o++) {
+    double sum = 0;
+
+    for (size_t b = 0; b < d->blocks; b++) {
+      double own = 0;
+
+      for (size_t c = 0; c < k->p.columns; c++)
+        own += fabs(k->g[(b * d->outer + o) * k->p.columns + c]);
+      sum = d->grouped ? fmax(sum, own) : sum + own;
+    }
+    top = fmax(top, sum);
+  }
+  top = clarke_sieve_up(top * most);
+  for (size_t e = 0; e < count; e++) {
+    k->w->top[e] += top;
+    k->w->slack[e] += clarke_sieve_slack(terms + (double)k->w->parts, k->w->top[e]);
+  }
+  k->w->terms += terms;
+}
+
+static void
+give(clarke_sieved *to, const clarke_step *dense)
+{
+  to->dense = to->parts == 0 ? dense : NULL;
+  to->parts++;
+}
+
+clarke_status
+clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
+{
+  const clarke_dense *d = &dense->dense;
+  const size_t source = clarke_sieve_source(s, dense);
+  const bool trained = clarke_value_is_wrt(s->g, d->weight);
+  backward k = {.p = product_of(s, dense), .g = s->grad[dense->out].near, .map = clarke_sieve_map(s, dense)};
+  clarke_status status = CLARKE_OK;
+  size_t positions;
+
+  k.most = largest(k.g, d->blocks * d->outer * k.p.columns);
+  k.x = s->carries[source] ? &s->grad[source] : NULL;
+  k.w = trained ? &s->grad[d->weight] : NULL;
+  if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(k.x, s->g->values[source].count, k.p.n))
+      || (k.w != NULL && !clarke_sieved_begin(k.w, s->g->values[d->weight].count, 1)))
+    return clarke_no_memory(err);
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t r = 0; r < d->repeat; r += positions) {
+      const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
+
+      if (k.x != NULL)
+        back_to_operand(&k, b, r, width);
+      if (k.w != NULL)
+        back_to_weight(&k, b, r, width);
+    }
+  if (k.x != NULL) {
+    give(k.x, dense);
+    status = bound_operand(&k, err);
+  }
+  if (k.w != NULL) {
+    give(k.w, dense);
+    bound_weight(&k);
+  }
+  return status;
+}
