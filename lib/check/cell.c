@@ -14,7 +14,7 @@ cell_new(const point *p)
             allocate(p->net->n_steps, sizeof(uint8_t *))};
   for (size_t s = 0; s < p->net->n_steps; s++) {
     c.degree[s] = allocate(entries(p, s), 1);
-    memset(c.degree[s], 2, entries(p, s));
+    memset(c.degree[s], p->net->steps[s].kind == INPUT ? 0 : 2, entries(p, s));
   }
   return c;
 }
@@ -168,12 +168,14 @@ cell_settle_step(cell *c, const point *p, size_t s, size_t sample, bool tree)
 void
 cell_settle(cell *c, const point *p, bool tree)
 {
-  bool *touched = allocate(p->net->apart, sizeof *touched);
+  bool *asked = allocate(p->net->apart, sizeof *asked), all = false;
+  for (size_t s = 0; s < p->net->n_steps; s++) /* gradients ask of these whether they are constant */
+    all = all || p->net->steps[s].kind == SOFTMAX || p->net->steps[s].kind == FUNCTION;
   for (size_t k = 0; k < p->n_touched; k++)
-    touched[p->touched[k].entry % p->net->apart] = true;
+    asked[p->touched[k].entry % p->net->apart] = true;
   for (size_t s = 0; s < p->net->n_steps; s++)
     for (size_t b = 0; b < p->net->apart; b++)
-      if (touched[b])
+      if (all || asked[b])
         cell_settle_step(c, p, s, b, tree);
-  free(touched);
+  free(asked);
 }
