@@ -9,6 +9,7 @@
 /* Samples at a time, for products to be fast, and entries of activations at most, for memory's sake. */
 #define SLICED_SAMPLES ((size_t)64)
 #define SLICED_ENTRIES ((size_t)1 << 25)
+#define MOST_SHALLOW 5
 
 static size_t
 group_size(const clarke_replay *r, size_t n)
@@ -34,6 +35,20 @@ slice_group(clarke_replay *r, const clarke_slice_plan *plan, const size_t *sampl
   return status;
 }
 
+/* Few layers are run exactly at the cost of slices, which would decide only some of what is open; not so normalizations. */
+static bool
+is_worth_slices(const clarke_graph *g)
+{
+  size_t layers = 0;
+  bool normalized = false;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    layers += g->steps[i].kind == CLARKE_DENSE;
+    normalized = normalized || g->steps[i].kind == CLARKE_NORMALIZE;
+  }
+  return normalized || layers > MOST_SHALLOW;
+}
+
 clarke_status
 clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err)
 {
@@ -41,7 +56,7 @@ clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err)
   clarke_slice_plan plan = {0};
   clarke_status status = CLARKE_OK;
 
-  if (!clarke_slices_serve(r->g, r->piece, r->samples))
+  if (!is_worth_slices(r->g) || !clarke_slices_serve(r->g, r->piece, r->samples))
     return CLARKE_OK;
   clarke_work_begin("replay in slices", 0);
   status = clarke_samples_open(&sample, &n, r, err);
