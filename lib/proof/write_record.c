@@ -15,7 +15,7 @@ static const char *const covered[] = {
   "Identity", "LeakyRelu", "Lift", "MatMul", "MaxPool", "Mul", "Neg", "Pad", "ReduceMean", "ReduceSum", "Relu", "Reshape",
   "Slice", "Squeeze", "Sub", "Transpose", "Unsqueeze"};
 /* Of these, what moves entries and computes none. (Neg moves a constant's: a sum of one term else.) */
-static const char *const moves[] = {"Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
+static const char *const moves[] = {"Flatten", "Gather", "Identity", "Reshape", "Resize", "Slice", "Squeeze", "Transpose", "Unsqueeze"};
 /* Those with kinks or windows. */
 static const char *const kinks[] = {"Abs", "Clamp", "Clip", "GlobalMaxPool", "HardSigmoid", "HardSwish", "Huber", "LeakyRelu",
                                     "MaxPool", "PRelu", "Relu"};
@@ -51,6 +51,7 @@ typedef struct {
   FILE *out;
   const clarke_proof_record *r;
   bool *rule, *known; /* by node: is there a rule? were its numbers recorded, or are they a constant's? */
+  bool *repeats;      /* may an entry of what it moves be there twice? Then its own gradient has no rule */
 } writer;
 
 /* The node that makes a value; NULL: it is the input, or an initializer. */
@@ -88,6 +89,15 @@ inputs_known(const writer *w, const clarke_model_node *node)
   return true;
 }
 
+static bool
+may_repeat(const writer *w, const clarke_model_node *node)
+{
+  const clarke_model_node *from = IS_AMONG(node->op_type, moves) ? maker(w, node->in[0]) : NULL;
+
+  return strcmp(node->op_type, "Gather") == 0 || strcmp(node->op_type, "Resize") == 0
+         || (from != NULL && w->repeats[from - w->r->nodes->nodes]);
+}
+
 static void
 look_at_nodes(writer *w)
 {
@@ -98,6 +108,7 @@ look_at_nodes(writer *w)
     const bool inputs = inputs_known(w, node);
 
     w->rule[i] = has_rule(node) && inputs;
+    w->repeats[i] = may_repeat(w, node);
     w->known[i] = strcmp(node->op_type, "Constant") == 0
                   || (was_recorded(w, node->out[0]) && (inputs || !IS_AMONG(node->op_type, moves)));
   }
@@ -127,6 +138,31 @@ put_answer(const writer *w, clarke_part part, const char *name, bool rule)
   fputs(exact ? " bit-exact\n" : within ? " within\n" : " not-covered\n", w->out);
 }
 
+/* What the value's entries were before nodes moved them. */
+static const char *
+origin(const writer *w, const char *name)
+{
+  const clarke_model_node *node = maker(w, name);
+
+  while (node != NULL && IS_AMONG(node->op_type, moves)) {
+    name = node->in[0];
+    node = maker(w, name);
+  }
+  return name;
+}
+
+/* Does the node read this value, and another one of its origin? */
+static bool
+reads_again(const writer *w, const clarke_model_node *node, const char *name)
+{
+  const char *from = origin(w, name);
+
+  for (size_t j = 0; j < node->n_in; j++)
+    if (*node->in[j] != '\0' && strcmp(node->in[j], name) != 0 && strcmp(origin(w, node->in[j]), from) == 0)
+      return true;
+  return false;
+}
+
 /* Is there a rule for all nodes that read a value, with a gradient recorded of each? */
 static bool
 readers_have_rules(const writer *w, const char *name)
@@ -142,7 +178,7 @@ readers_have_rules(const writer *w, const char *name)
       if (strcmp(m->nodes[i].in[j], name) == 0) {
         const clarke_certificate *c = find(w, CLARKE_GRADIENT, m->nodes[i].out[0]);
 
-        if (!w->rule[i] || c == NULL || c->open == c->entries)
+        if (!w->rule[i] || c == NULL || c->open == c->entries || reads_again(w, &m->nodes[i], name))
           return false;
       }
   return true;
@@ -159,7 +195,7 @@ put_tensors(const writer *w, clarke_part part)
 
     for (size_t j = 0; j < n && strcmp(node->op_type, "Constant") != 0; j++)
       if (*node->out[j] != '\0')
-        put_answer(w, part, node->out[j], part == CLARKE_GRADIENT ? readers_have_rules(w, node->out[j]) : w->rule[i]);
+        put_answer(w, part, node->out[j], part == CLARKE_GRADIENT ? readers_have_rules(w, node->out[j]) && !w->repeats[i] : w->rule[i]);
   }
 }
 
@@ -242,9 +278,9 @@ clarke_status
 clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke_error *err)
 {
   const size_t n = r->nodes->n_nodes;
-  writer w = {NULL, r, calloc(n + 1, sizeof(bool)), calloc(n + 1, sizeof(bool))};
+  writer w = {NULL, r, calloc(n + 1, sizeof(bool)), calloc(n + 1, sizeof(bool)), calloc(n + 1, sizeof(bool))};
   clarke_text text;
-  clarke_status status = w.rule != NULL && w.known != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
+  clarke_status status = w.rule != NULL && w.known != NULL && w.repeats != NULL ? clarke_text_open(&text, err) : clarke_no_memory(err);
 
   if (status == CLARKE_OK) {
     w.out = text.to;
@@ -259,5 +295,6 @@ clarke_proof_write_record(const char *path, const clarke_proof_record *r, clarke
   }
   free(w.rule);
   free(w.known);
+  free(w.repeats);
   return status;
 }

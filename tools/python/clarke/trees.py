@@ -49,7 +49,7 @@ def place(t):
 
 def forward(graph):
     """(part, name, tensor, op, args, its result) of each product."""
-    for name, node in graph.recorded.items():
+    for name, (node, _) in graph.recorded.items():
         if node.op in PRODUCTS and name in {graph.names.get(id(v)) for v in node.results}:
             result = node.results[0].tensor
             yield ("output", name, result, Held(node.op, [Layout.of(v.tensor) if isinstance(v, Value) else v for v in node.args], result),
@@ -61,7 +61,7 @@ def backward(trace, graph, parameters):
     made = {place(h.result): h for h in trace.sums}
     names = {id(t): name for name, t in parameters.items()}
     seen = set()
-    for node in graph.recorded.values():
+    for node, _ in graph.recorded.values():
         if id(node) in seen:
             continue
         seen.add(id(node))
