@@ -694,6 +694,20 @@ check_words(const point *p, const words *v, const interval ***y, size_t b, size_
   mpz_clears(&c, &r, NULL);
 }
 
+/* Every argument lies on the piece that is its place, or at its end. */
+static void
+check_places(const point *p)
+{
+  for (size_t s = 0; s < p->net->n_steps; s++) {
+    const step *st = &p->net->steps[s];
+    for (size_t e = 0; st->kind == PIECEWISE && e < entries(p, s); e++) {
+      const interval *x = argument(p, st, e);
+      for (size_t k = 0; k < st->n_kinks && p->place[s][e] < TOUCHED; k++)
+        ck_assert(k < p->place[s][e] ? mpq_cmp(&x->hi, &st->at[k]) >= 0 : mpq_cmp(&x->lo, &st->at[k]) <= 0);
+    }
+  }
+}
+
 START_TEST(words_are_near_exact_values)
 {
   const size_t n_sizes = sizeof sizes / sizeof *sizes;
@@ -712,6 +726,7 @@ START_TEST(words_are_near_exact_values)
     scale(&l.p.x->value[j], size[1]);
   l.p = (point){.net = &l.net, .x = l.p.x};
   point_evaluate(&l.p);
+  check_places(&l.p);
   const interval ***y = calloc(l.net.n_steps, sizeof *y);
   for (size_t s = 0; s < l.net.n_steps; s++) {
     y[s] = calloc(entries(&l.p, s), sizeof *y[s]);
