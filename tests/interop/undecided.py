@@ -21,89 +21,12 @@ import random
 import subprocess
 import sys
 import tempfile
-from fractions import Fraction
 
-import mpmath
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-ORDER = 4
-mpmath.mp.dps = 60
-
-
-class Number:
-    """A power series in t, and the gradient's limit as t tends to 0."""
-    __slots__ = ("c", "g")
-
-    def __init__(self, c, g):
-        self.c, self.g = c, g
-
-    def __add__(self, o):
-        return Number([a + b for a, b in zip(self.c, o.c)], [a + b for a, b in zip(self.g, o.g)])
-
-    def __sub__(self, o):
-        return Number([a - b for a, b in zip(self.c, o.c)], [a - b for a, b in zip(self.g, o.g)])
-
-    def __mul__(self, o):
-        c = [sum(self.c[i] * o.c[k - i] for i in range(k + 1)) for k in range(len(self.c))]
-        return Number(c, [self.c[0] * b + o.c[0] * a for a, b in zip(self.g, o.g)])
-
-    def times(self, q):
-        return Number([a * q for a in self.c], [a * q for a in self.g])
-
-    def slope(self, s, q=0):
-        """s * x + q"""
-        y = self.times(s)
-        return Number([y.c[0] + q] + y.c[1:], y.g)
-
-    def inverse_root(self, epsilon):
-        """1 / sqrt(x + epsilon), of a number that is a square when it can be."""
-        v = self.c[0] + epsilon
-        exact = isinstance(v, Fraction) and all(int(n ** 0.5 + 0.5) ** 2 == n for n in (v.numerator, v.denominator))
-        real = lambda q: mpmath.mpf(q.numerator) / q.denominator if isinstance(q, Fraction) else mpmath.mpf(q)  # noqa: E731
-        r0 = Fraction(int(v.denominator ** 0.5 + 0.5), int(v.numerator ** 0.5 + 0.5)) if exact else 1 / mpmath.sqrt(real(v))
-        c = [q if exact else real(q) for q in self.c]
-        c[0] = v if exact else real(v)
-        r = [r0]
-        for k in range(1, len(c)):  # r r (x + epsilon) = 1
-            rr = [sum(r[i] * r[j - i] for i in range(max(0, j - k + 1), min(j, k - 1) + 1)) for j in range(k + 1)]
-            rest = sum(rr[j] * c[k - j] for j in range(k + 1))
-            r.append(-rest / (2 * r0 * c[0]))
-        return Number(r, [-(r0 ** 3) * (q if exact else real(q)) / 2 for q in self.g])
-
-
-class NotGeneric(Exception):
-    pass
-
-
-def zero(q):
-    return q == 0 if isinstance(q, (int, Fraction)) else abs(q) < mpmath.mpf(10) ** -40
-
-
-def sign(x, at=0):
-    """Of x - at for small t > 0; None when it is 0 in all terms kept."""
-    for k, q in enumerate(x.c):
-        q = q - at if k == 0 else q
-        if not zero(q):
-            return 1 if q > 0 else -1
-    return None
-
-
-def pieces(op, attributes):
-    """Kinks, slopes and intercepts."""
-    F = Fraction
-    if op == "Relu":
-        return [F(0)], [(F(0), F(0)), (F(1), F(0))]
-    if op == "LeakyRelu":
-        return [F(0)], [(F(attributes["alpha"]), F(0)), (F(1), F(0))]
-    if op == "Abs":
-        return [F(0)], [(F(-1), F(0)), (F(1), F(0))]
-    low, high = F(attributes["low"]), F(attributes["high"])
-    return [low, high], [(F(0), low), (F(1), F(0)), (F(0), high)]
-
-
-PROXY = {"Relu": [0], "LeakyRelu": ["left"], "Abs": [0], "Clip": [0, 0]}
+from series import NotGeneric, loss_gradient, run, zero
 
 
 class Network:
@@ -127,151 +50,6 @@ class Network:
     def add(self, op, *inputs, **attributes):
         self.nodes.append((op, list(inputs), attributes))
         return f"v{len(self.nodes) - 1}"
-
-
-def run(net, x, along):
-    """The outputs' Numbers for all samples, a list of arrays; along: None (AD), or a list of directions by parameter entry."""
-    names = sorted(net.trains)
-    at, total = {}, 0
-    for n in names:
-        at[n] = total
-        total += net.parameters[n].size
-    length = 1 if along is None else ORDER
-    nought = [Fraction(0)] * total
-
-    def constant(v):
-        return Number([Fraction(v)] + [Fraction(0)] * (length - 1), nought)
-
-    def parameter(name):
-        p = net.parameters[name]
-        out = np.empty(p.size, object)
-        for i, v in enumerate(p.reshape(-1)):
-            c = constant(v)
-            if name in net.trains:
-                g = list(nought)
-                g[at[name] + i] = Fraction(1)
-                c = Number([c.c[0]] + [Fraction(d[at[name] + i]) for d in (along or [])][:length - 1], g)
-                c.c += [Fraction(0)] * (length - len(c.c))
-            out[i] = c
-        return out.reshape(p.shape)
-
-    weights = {n: parameter(n) for n in net.parameters}
-
-    def array(shape, f):
-        out = np.empty(int(np.prod(shape)), object)
-        for i in range(out.size):
-            out[i] = f(np.unravel_index(i, shape))
-        return out.reshape(shape)
-
-    def total_of(items):
-        items = list(items)
-        s = items[0]
-        for i in items[1:]:
-            s = s + i
-        return s
-
-    def pointwise(op, attributes, v):
-        kinks, parts = pieces(op, attributes)
-        place = 0
-        for k, kink in enumerate(kinks):
-            s = sign(v, kink)
-            if s is None:
-                if along is not None:
-                    if any(not zero(q) for q in v.g):
-                        raise NotGeneric
-                    return v.slope(*parts[k])
-                p = PROXY[op][k]
-                slope = parts[k][0] if p == "left" else Fraction(p)
-                return Number([v.c[0] * parts[k][0] + parts[k][1]], [q * slope for q in v.g])
-            if s < 0:
-                break
-            place = k + 1
-        return v.slope(*parts[place])
-
-    def largest(entries):
-        best = entries[0]  # the first, which is AD's
-        for e in entries[1:]:
-            s = sign(e - best)
-            if s is None and along is not None and any(not zero(q) for q in (e - best).g):
-                raise NotGeneric
-            if s == 1:
-                best = e
-        return best
-
-    def normalize(group, epsilon):
-        n = Fraction(len(group))
-        mean = total_of(group).times(1 / n)
-        centred = [e - mean for e in group]
-        r = total_of(e * e for e in centred).times(1 / n).inverse_root(Fraction(epsilon))
-        return [e * r for e in centred]
-
-    values = {"x": [array(s.shape, lambda i, s=s: constant(s[i])) for s in x]}
-    for k, (op, inputs, a) in enumerate(net.nodes):
-        out, first = [], values.get(inputs[0])
-        if op == "BatchTraining":
-            channels = first[0].shape[0]
-            out = [np.empty(v.shape, object) for v in first]
-            for c in range(channels):
-                group = [e for v in first for e in np.atleast_1d(v[c]).reshape(-1)]
-                done = iter(normalize(group, a["epsilon"]))
-                for b, v in enumerate(first):
-                    cells = np.atleast_1d(v[c])
-                    new = np.empty(cells.size, object)
-                    for i in range(cells.size):
-                        new[i] = next(done) * weights[inputs[1]][c] + weights[inputs[2]][c]
-                    out[b][c] = new[0] if v.ndim == 1 else new.reshape(cells.shape)
-            values[f"v{k}"] = out
-            continue
-        for b, v in enumerate(first):
-            w = weights.get(inputs[1]) if len(inputs) > 1 else None
-            if op == "MatMul":
-                y = array((w.shape[1],), lambda i: total_of(v[j] * w[j, i[0]] for j in range(w.shape[0])))
-            elif op == "AddParameter":
-                y = array(v.shape, lambda i: v[i] + w[i[0] if w.ndim < v.ndim or v.ndim == 1 else i])
-            elif op == "Add":
-                y = array(v.shape, lambda i: v[i] + values[inputs[1]][b][i])
-            elif op == "Conv":
-                side = w.shape[2]
-                shape = (w.shape[0], v.shape[1] - side + 1)
-                y = array(shape, lambda i: total_of(v[c, i[1] + d] * w[i[0], c, d] for c in range(v.shape[0]) for d in range(side)))
-            elif op == "MaxPool":
-                shape = (v.shape[0], v.shape[1] // 2)
-                y = array(shape, lambda i: largest([v[i[0], 2 * i[1] + d] for d in range(2)]))
-            elif op == "GlobalMaxPool":
-                y = array((v.shape[0], 1), lambda i: largest(list(v[i[0]])))
-            elif op == "AveragePool":
-                shape = (v.shape[0], v.shape[1] // 2)
-                y = array(shape, lambda i: (v[i[0], 2 * i[1]] + v[i[0], 2 * i[1] + 1]).times(Fraction(1, 2)))
-            elif op == "Flatten":
-                y = v.reshape(-1)
-            elif op == "BatchNormalization":
-                y = np.empty(v.shape, object)
-                for c in range(v.shape[0]):
-                    root = constant(a["var"][c]).inverse_root(Fraction(a["epsilon"]))
-                    for i in np.ndindex(v.shape[1:]):
-                        e = v[(c,) + i].slope(Fraction(1), -Fraction(a["mean"][c]))
-                        y[(c,) + i] = (e * root) * w[c] + weights[inputs[2]][c]
-            elif op == "LayerNormalization":
-                done = normalize(list(v), a["epsilon"])
-                y = array(v.shape, lambda i: done[i[0]] * w[i[0]] + weights[inputs[2]][i[0]])
-            elif op == "InstanceNormalization":
-                rows = [normalize(list(v[c]), a["epsilon"]) for c in range(v.shape[0])]
-                y = array(v.shape, lambda i: rows[i[0]][i[1]] * w[i[0]] + weights[inputs[2]][i[0]])
-            else:
-                y = array(v.shape, lambda i: pointwise(op, a, v[i]))
-            out.append(y)
-        values[f"v{k}"] = out
-    return values[f"v{len(net.nodes) - 1}"], total
-
-
-def loss_gradient(outputs, targets, total):
-    g = [Fraction(0)] * total
-    n = sum(v.size for v in outputs)
-    for v, y in zip(outputs, targets):
-        for e, t in zip(v.reshape(-1), y.reshape(-1) if targets is not None and y is not None else [None] * v.size):
-            by = Fraction(1) if t is None else Fraction(2, n) * (e.c[0] - Fraction(int(t)))
-            g = [a + by * q for a, q in zip(g, e.g)]
-    return g
 
 
 def model_of(net, x):
@@ -309,13 +87,14 @@ def model_of(net, x):
     return m
 
 
-CLASSES = ["dense", "leaky", "abs", "clip", "conv", "pool", "residual", "batchnorm", "training", "layernorm", "instancenorm"]
+CLASSES = ["dense", "leaky", "abs", "clip", "conv", "pool", "residual", "batchnorm", "training", "layernorm", "instancenorm",
+           "product", "quotient", "root", "elu", "softmax"]
 
 
 def draw_network(kind, d):
     net = Network(d)
     net.shapes = []
-    act = {"leaky": "LeakyRelu", "abs": "Abs", "clip": "Clip"}.get(kind, "Relu")
+    act = {"leaky": "LeakyRelu", "abs": "Abs", "clip": "Clip", "elu": "Elu"}.get(kind, "Relu")
     space = kind in ("conv", "pool", "instancenorm") or (kind in ("batchnorm", "training") and d.random() < 0.5)
     shape = (d.randint(1, 2), d.choice([3, 4, 5])) if space else (d.randint(1, 3),)
 
@@ -325,8 +104,26 @@ def draw_network(kind, d):
 
     def activation(v, shape):
         a = {"alpha": d.choice([0.25, 0.5, -0.5])} if act == "LeakyRelu" else \
-            {"low": d.choice([-1, 0]), "high": d.choice([1, 2])} if act == "Clip" else {}
+            {"low": d.choice([-1, 0]), "high": d.choice([1, 2])} if act == "Clip" else \
+            {"alpha": d.choice([0.5, 1.0, 2.0])} if act == "Elu" else {}
         return add(act, shape, v, **a)
+
+    def mixed(v, shape):
+        """v times, over or beside another value of its shape; the latter's are positive where they must be."""
+        u = d.choice([f"v{k}" for k, s in enumerate(net.shapes) if s == shape])
+        if kind == "softmax":
+            u = add("Softmax", shape, u)
+        if kind == "quotient":
+            u = add("Abs", shape, u)
+        if kind == "root":
+            u = add("Mul", shape, u, u)
+        if kind in ("quotient", "root"):
+            one = net.parameter((shape[0],), False)
+            net.parameters[one][...] = d.choice([1, 4])
+            u = add("AddParameter", shape, u, one)
+        if kind == "root":
+            u = add("Sqrt", shape, u)
+        return add("Div" if kind in ("quotient", "root") and d.random() < 0.8 else "Mul", shape, v, u)
 
     samples = d.randint(1, 3) if kind != "training" else d.randint(2, 3)
     x = [np.array([d.choice([-2, -1, 0, 0, 1, 1, 2]) for _ in range(int(np.prod(shape)))], object).reshape(shape)
@@ -364,6 +161,10 @@ def draw_network(kind, d):
             v = add(op, shape, v, scale, shift, **a)
         if d.random() < 0.85:
             v = activation(v, shape)
+        if kind in ("product", "quotient", "root", "softmax") and d.random() < 0.7:
+            v = mixed(v, shape)
+            if d.random() < 0.3:
+                v = activation(v, shape)
         if kind == "residual" and shape == was and before != "x":
             v = add("Add", shape, v, before)
             if d.random() < 0.5:
