@@ -209,7 +209,7 @@ decide(clarke_membership *m, clarke_matrix **difference, clarke_row *row, bool e
 }
 
 /* Through softmax, and what proofs make of Sigmoid and Tanh, no gradient counts as rational, though some are (of tanh at
- * 0): the checker takes none back. */
+ * 0): the checker takes none back. Through quotients, roots and logarithms it takes what is rational. */
 static clarke_status
 may_be_rational(bool *may, const clarke_graph *g, clarke_error *err)
 {
@@ -221,7 +221,8 @@ may_be_rational(bool *may, const clarke_graph *g, clarke_error *err)
   *may = true;
   for (size_t i = 0; i < g->n_steps; i++)
     *may = *may && !(carries[g->steps[i].out] &&
-                     (g->steps[i].kind == CLARKE_ANALYTIC || g->steps[i].kind == CLARKE_SOFTMAX));
+                     ((g->steps[i].kind == CLARKE_ANALYTIC && !clarke_step_has_domain(&g->steps[i])) ||
+                      g->steps[i].kind == CLARKE_SOFTMAX));
   free(carries);
   return CLARKE_OK;
 }

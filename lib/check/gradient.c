@@ -214,6 +214,18 @@ normalize_back(const passage *b, size_t s, size_t e, bool leave_out)
 
 /* ---- Other steps */
 
+/* The slope of a quotient, a root or a logarithm may be rational; that of no other function counts as such. */
+static void
+function_back(const passage *b, size_t s, size_t e)
+{
+  const step *st = &b->p->net->steps[s];
+  INTERVAL(by);
+  mpq_set_ui(&by.hi, 1, 1);
+  if (function_has_domain(st->of))
+    function_slope(&by, st->of, argument(b->p, st, e));
+  hand(b, s, e, e, read_by(b->p, st, e), &by);
+}
+
 /* Of an entry that is alone in its line nothing comes: it is always 1, its logarithm 0. */
 static void
 softmax_back(const passage *b, size_t s, size_t e)
@@ -225,8 +237,6 @@ softmax_back(const passage *b, size_t s, size_t e)
     size_t at = line_entry(b->p, st, e, i);
     hand(b, s, e, at, read_by(b->p, st, at), &any);
   }
-  if (st->kind == FUNCTION)
-    hand(b, s, e, e, read_by(b->p, st, e), &any);
 }
 
 /* To each factor what the other is. */
@@ -301,7 +311,9 @@ step_back(const passage *b, size_t s, size_t sample)
       root_back(b, s, e, leave_out);
     else if (st->kind == NORMALIZE)
       normalize_back(b, s, e, leave_out);
-    else if (smooth)
+    else if (st->kind == FUNCTION)
+      function_back(b, s, e);
+    else if (st->kind == SOFTMAX)
       softmax_back(b, s, e);
     else if (st->kind == PRODUCT)
       product_back(b, s, e);

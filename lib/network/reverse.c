@@ -237,13 +237,14 @@ max_reverse(pass *p, size_t i, const clarke_matrix *g)
 }
 
 /* Up to a factor, only what is zero by the rules counts: behind a transcendental function an entry is not known, though its
- * number may be rational (sigmoid has the slope 1/4 at 0). Its radius says so. */
+ * number may be rational (sigmoid has the slope 1/4 at 0). Its radius says so. A quotient's slope is known where it is rational,
+ * a root's and a logarithm's too. */
 static clarke_status
 doubt(const pass *p, const clarke_step *s, clarke_matrix *term)
 {
   clarke_status status;
 
-  if (p->gradient == NULL || s->kind == CLARKE_PIECEWISE)
+  if (p->gradient == NULL || s->kind == CLARKE_PIECEWISE || clarke_step_has_domain(s))
     return CLARKE_OK;
   status = clarke_matrix_need_radius(term, p->err);
   for (size_t e = 0; e < term->rows * term->cols && status == CLARKE_OK; e++)

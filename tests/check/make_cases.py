@@ -166,6 +166,27 @@ def quotients_by_parameters():
              evidence=tree.replace("v w 0 -1", "v b 0 1" if wrt == "b" else "v w 0 -1"), **{**base, "wrt": wrt})
 
 
+def slopes_of_quotients():
+    """f = (relu(y) + 1) / (|y| + 3) - sqrt(4 + relu(y)) at y = x w = 0: slopes 1/9 on the left, 2/9 - 1/4 on the right, rational
+    behind a quotient and a root. AD has 1/6 - 1/8 with proxies 1/2 and 0: the middle. With 5 for 4 the root's slope is not."""
+    for name, under in [("rational-slopes", 4), ("irrational-slopes", 5)]:
+        save(name + ".onnx", [
+            helper.make_node("MatMul", ["x", "w"], ["y"], "times"), helper.make_node("Relu", ["y"], ["r"], "relu"),
+            helper.make_node("Abs", ["y"], ["a"], "abs"), helper.make_node("Add", ["r", "one"], ["up"], "up"),
+            helper.make_node("Add", ["a", "three"], ["low"], "low"), helper.make_node("Div", ["up", "low"], ["q"], "over"),
+            helper.make_node("Add", ["r", "under"], ["s"], "under"), helper.make_node("Sqrt", ["s"], ["t"], "root"),
+            helper.make_node("Sub", ["q", "t"], ["out"], "less")],
+             ["N", 1], ["N", 1], dict(w=[[0]], one=[1], three=[3], under=[under]))
+    batch("rational-slopes.npz", [[1]])
+    base = dict(verdict="in-clarke", data="rational-slopes.npz", touched=2, proxies=["Abs 0 0", "Relu 0 1/2"], wrt="w")
+    cell = "directions 1\ndirection\nmove w add"
+    hull = f"evidence hull 2\ncell 1/2 --\n{cell} -1\ncell 1/2 ++\n{cell} 1"
+    case("rational-slopes", 0, "VERIFIED", evidence=hull, model="rational-slopes.onnx", **base)
+    case("rational-slopes-weights", 1, "not AD's output", model="rational-slopes.onnx",
+         evidence=hull.replace("1/2 -", "1/3 -").replace("1/2 +", "2/3 +"), **base)
+    case("irrational-slopes", 1, "a gradient is not rational", evidence=hull, model="irrational-slopes.onnx", **base)
+
+
 def windows_of_products():
     """Windows max(w, t), t = u v at 0, beside |w|: t is of the second order, so all four sides of both occur. As if t were
     affine with derivative zero, w would be the larger where it is positive and nowhere else."""
@@ -2968,8 +2989,8 @@ def main():
             shutil.copy(os.path.join(AUDIT, name + end), DATA)
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
-                 quotients_by_parameters, windows_of_products, identities, statements, roles, runs, lists, long_lists, orders,
-                 bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
+                 quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
+                 long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records]:
         make()
     operators()
