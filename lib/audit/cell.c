@@ -3,6 +3,7 @@
 #include "audit/degree.h"
 #include "audit/system.h"
 #include "base/verify.h"
+#include "network/tangent.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "audit/sparse_row.h"
 #include "base/verify.h"
+#include "network/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

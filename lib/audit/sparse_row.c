@@ -2,7 +2,10 @@
  * (feature, value) instead of matrices. It gives up where it meets many, or steps whose derivative
  * is enclosed; the pass in matrices (network/reverse.c) then answers the same. */
 #include "audit/sparse_row.h"
+
+#include "network/linear.h"
 #include "network/product.h"
+#include "network/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

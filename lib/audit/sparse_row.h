@@ -3,6 +3,7 @@
 #define CLARKE_AUDIT_SPARSE_ROW_H
 
 #include "audit/system.h"
+#include "network/sink.h"
 
 /* The sum of sign[k] (1 or -1) times entries entry[k] of a value; segment as in clarke_reverse_run. */
 typedef struct {

@@ -10,6 +10,7 @@
 #include "format/readers.h"
 #include "trace/certificate.h"
 #include "trace/rounding_back.h"
+#include "network/slopes.h"
 
 typedef struct {
   /* asked: all outlive it */

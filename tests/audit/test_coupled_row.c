@@ -5,6 +5,7 @@
 
 #include "audit/degree.h"
 #include "audit/system.h"
+#include "network/tangent.h"
 
 #define MOST_TOUCHES 12
 

@@ -4,6 +4,7 @@
 
 #include "audit/cell.h"
 #include "audit/system.h"
+#include "network/tangent.h"
 
 #include <math.h>
 #include <stdio.h>

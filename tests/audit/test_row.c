@@ -3,6 +3,8 @@
 
 #include "format/readers.h"
 #include "audit/system.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 
 #include <math.h>
 #include <stdio.h>

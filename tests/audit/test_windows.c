@@ -13,6 +13,8 @@
 
 #include "proof/write.h"
 #include "program/derive.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
