@@ -1,7 +1,7 @@
 #include "audit/cell.h"
 
 #include "audit/degree.h"
-#include "audit/system.h"
+#include "audit/touch_row.h"
 #include "base/verify.h"
 #include "network/tangent.h"
 

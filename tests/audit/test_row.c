@@ -3,6 +3,7 @@
 
 #include "format/readers.h"
 #include "audit/system.h"
+#include "audit/touch_row.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 

@@ -15,6 +15,7 @@
 #include "program/derive.h"
 #include "network/reverse.h"
 #include "network/sink.h"
+#include "audit/layer_system.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>
