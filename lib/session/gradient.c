@@ -2,6 +2,7 @@
 #include "session/audit.h"
 #include "network/reverse.h"
 #include "network/sink.h"
+#include "format/safetensors_write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
 #include "layered_record.h"
 #include "never_better.h"
 #include "network/constants.h"
+#include "format/tensors.h"
 
 #include <float.h>
 #include <math.h>
