@@ -1,7 +1,13 @@
 #include "audit/audit.h"
+
+#include "audit/blocks.h"
+#include "audit/layers.h"
 #include "audit/ray.h"
+#include "audit/realize.h"
 #include "audit/reason.h"
-#include "audit/system.h"
+#include "audit/theorems/rank.h"
+#include "audit/theorems/theorems.h"
+#include "audit/touch_row.h"
 #include "base/verify.h"
 
 #include <stdio.h>

@@ -1,6 +1,7 @@
 #include "audit/block_hulls.h"
 
 #include "audit/approach.h"
+#include "audit/realize.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,13 @@
  *
  * The vector is the point of a hull nearest to the origin: of what cells change in AD's output, as floats have it. Every
  * cell that it turns out not to separate joins the hull, until a tree covers all of them (or none can). */
+#include "audit/blocks.h"
+
 #include "audit/block_hulls.h"
 
 #include "audit/branch_and_bound.h"
+#include "audit/layer_system.h"
+#include "audit/layers.h"
 #include "audit/sample.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 #include "audit/cell.h"
 
 #include "audit/degree.h"
-#include "audit/system.h"
+#include "audit/touch_row.h"
 #include "base/verify.h"
+#include "network/tangent.h"
 
 #include <stdlib.h>
 #include <string.h>

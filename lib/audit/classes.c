@@ -2,6 +2,7 @@
 
 #include "audit/enumerate.h"
 #include "audit/factor.h"
+#include "audit/touch_row.h"
 #include "base/verify.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "audit/factor.h"
 #include "audit/path.h"
 #include "audit/obstacle.h"
+#include "audit/touch_row.h"
 #include "base/verify.h"
 
 #include <stdlib.h>

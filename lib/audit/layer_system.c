@@ -1,6 +1,8 @@
 /* Algorithm 1's P_l for a layer, its kinks and windows over the whole minibatch, and the global system:
  * the same rows, cut to the layer's own parameters or not. */
-#include "audit/audit.h"
+#include "audit/layer_system.h"
+
+#include "audit/touch_row.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,10 @@
 /* Directions for a cell. Layer by layer first (Theorem 8: nonempty P_l for all l), each by N-1's
  * closed form or by its system, the deepest layer dominating; else the global system, which
  * decides strictly more. Nothing counts before the cell's own check has passed. */
-#include "audit/audit.h"
+#include "audit/realize.h"
+
+#include "audit/layer_system.h"
+#include "audit/theorems/two_kinks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 #include "audit/separation.h"
 
+#include "network/reverse.h"
+#include "network/tangent.h"
+
 #include <stdlib.h>
 
 #define PRECISION 128

@@ -2,7 +2,25 @@
 #ifndef CLARKE_AUDIT_SPARSE_ROW_H
 #define CLARKE_AUDIT_SPARSE_ROW_H
 
-#include "audit/system.h"
+#include "audit/row.h"
+#include "network/sink.h"
+
+/* What reverse mode over few entries keeps from one row to the next. */
+typedef struct {
+  const clarke_graph *g;
+  size_t segment;
+  clarke_row *grad; /* by value: entries, not yet added up */
+  bool *carries;
+  clarke_matrix *scale; /* by step: what a SCALE multiplies by; 0 x 0 before it is asked for */
+  /* Of the last row: did enclosures come into one entry alone, by its last factor? Then its number is no farther than spread
+   * from that of the row. vague: into more. */
+  bool enclosed, vague;
+  size_t parameter, entry;
+  mpq_t spread;
+} clarke_sparse;
+
+void clarke_sparse_init(clarke_sparse *w);
+void clarke_sparse_clear(clarke_sparse *w);
 
 /* The sum of sign[k] (1 or -1) times entries entry[k] of a value; segment as in clarke_reverse_run. */
 typedef struct {

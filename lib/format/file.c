@@ -1,5 +1,6 @@
 /* A whole file in memory, and its SHA-256. */
-#include "format/readers.h"
+#include "format/file.h"
+
 #include "base/limit.h"
 #include "base/text.h"
 

@@ -2,7 +2,7 @@
  * tells the element type, the order and the shape, and the entries. The dictionary is read by a
  * grammar of just what numpy writes; Python is not parsed, and nothing is unpickled. */
 #include "format/npy.h"
-#include "format/readers.h"
+
 #include "base/text.h"
 
 #include <stdlib.h>

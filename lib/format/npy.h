@@ -4,6 +4,7 @@
 #define CLARKE_FORMAT_NPY_H
 
 #include "format/extent.h"
+#include "format/tensors.h"
 
 /* No longer header is read, here or by NumPy; one of a supported array has fewer than 300 bytes. */
 #define CLARKE_NPY_MAX_HEADER 10000
@@ -26,5 +27,8 @@ clarke_status clarke_npy_read_header(clarke_npy_header *h, const void *data, siz
 /* Fills t (initialized) with the entries, in row-major order, from the bytes at h->start. */
 clarke_status clarke_npy_read_data(clarke_tensor *t, const clarke_npy_header *h, const char *name,
                                    const void *entries, clarke_error *err);
+
+clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, const char *file,
+                               clarke_error *err);
 
 #endif

@@ -1,9 +1,10 @@
 /* .npz archives (numpy.savez, savez_compressed): a ZIP whose members are .npy arrays. */
+#include "format/npz.h"
+
 #include "base/text.h"
 #include "format/archive.h"
 #include "format/layout.h"
 #include "format/npy.h"
-#include "format/tensors.h"
 
 #include <stdlib.h>
 #include <string.h>

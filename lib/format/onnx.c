@@ -1,7 +1,8 @@
 /* ONNX models: ModelProto and GraphProto. The graph is read in two passes over its fields, one to
  * count and one to fill, so that nothing is allocated which the file does not hold. */
 #include "format/onnx.h"
-#include "format/readers.h"
+
+#include "format/onnx_inside.h"
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -1,45 +1,14 @@
-/* The parts of the ONNX reader (https://github.com/onnx/onnx, onnx.proto), one message a file.
- * Each takes the bytes of one message and fills one structure of the model; errors name what is
- * wrong inside it, and the caller puts in front which node, attribute or file it was. */
+/* ONNX models. */
 #ifndef CLARKE_FORMAT_ONNX_H
 #define CLARKE_FORMAT_ONNX_H
 
-#include "format/external.h"
 #include "op/model.h"
 
-/* onnx.proto's messages (onnx_messages.c), by their names there, each with all its fields. */
-extern const clarke_wire_message clarke_onnx_model_message,
-    clarke_onnx_operator_set_message,
-    clarke_onnx_graph_message,
-    clarke_onnx_node_message,
-    clarke_onnx_attribute_message,
-    clarke_onnx_tensor_message,
-    clarke_onnx_value_info_message,
-    clarke_onnx_type_message,
-    clarke_onnx_tensor_type_message,
-    clarke_onnx_shape_message,
-    clarke_onnx_dimension_message,
-    clarke_onnx_annotation_message,
-    clarke_onnx_entry_message;
-
-/* The name of an element type of ONNX (TensorProto.DataType), and its dtype if it has one. */
-const char *clarke_onnx_type_name(uint64_t code);
-bool clarke_onnx_dtype(clarke_dtype *dtype, uint64_t code);
-
-/* The name of a TensorProto, which need not be sound otherwise; empty when it has none. */
-clarke_wire_span clarke_onnx_tensor_name(clarke_wire_span span);
-
-/* A TensorProto; `unnamed` is its name when it states none, `external` where its entries may be
- * elsewhere than in it (NULL: nowhere). */
-clarke_status clarke_onnx_tensor(clarke_tensor *t, clarke_wire_span span, const char *unnamed,
-                                 clarke_external *external, clarke_error *err);
-
-/* NodeProto number `index` of its graph. The node is initialized (zeros) by the caller. */
-clarke_status clarke_onnx_node(clarke_model_node *node, size_t index, clarke_wire_span span,
-                               clarke_error *err);
-
-/* A ValueInfoProto; `kind` is "input" or "output". */
-clarke_status clarke_onnx_port(clarke_model_port *port, const char *kind, clarke_wire_span span,
-                               clarke_error *err);
+clarke_status clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
+                                clarke_error *err);
+/* The same of the file that lies at `path`, whose base name is used in messages: initializers with
+ * external data are read from its folder. */
+clarke_status clarke_onnx_parse_at(clarke_model *m, const void *data, size_t size,
+                                   const char *path, clarke_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* NodeProto and AttributeProto: an operator's name, the names of what goes in and out, and its
  * attributes. Attributes that hold graphs or lists of other things are noted, not entered. */
-#include "format/onnx.h"
+#include "format/onnx_inside.h"
 #include "base/text.h"
 
 #include <math.h>

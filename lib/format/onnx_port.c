@@ -1,5 +1,5 @@
 /* ValueInfoProto: the name, element type and shape of one input or output of the graph. */
-#include "format/onnx.h"
+#include "format/onnx_inside.h"
 #include "base/text.h"
 
 #include <stdlib.h>

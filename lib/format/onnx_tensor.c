@@ -1,7 +1,7 @@
 /* TensorProto: a shape, an element type, and the entries either as raw little-endian bytes or in
  * the typed field that onnx.proto assigns to the element type. */
 #include "format/extent.h"
-#include "format/onnx.h"
+#include "format/onnx_inside.h"
 #include "base/text.h"
 
 #include <stdlib.h>

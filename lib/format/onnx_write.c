@@ -1,6 +1,7 @@
 /* Models written as ONNX: ModelProto and what is in it, in the order of their field numbers, so that one model has one text.
  * A message's length stands before it, so each is written to memory first. */
-#include "format/readers.h"
+#include "format/onnx_write.h"
+
 #include "base/output.h"
 
 #include <string.h>

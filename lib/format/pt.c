@@ -1,12 +1,13 @@
 /* PyTorch state dicts (torch.save since 1.6): a ZIP of FOLDER/data.pkl, a pickle that describes the
  * tensors (pickle.h), and FOLDER/data/KEY, the entries of each storage; FOLDER/version, and
  * FOLDER/byteorder since 2.1. Tensors are views of storages, several of one perhaps. */
-#include "format/archive.h"
 #include "format/pt.h"
+
+#include "format/archive.h"
+#include "format/pt_inside.h"
 #include "base/limit.h"
 #include "format/extent.h"
 #include "format/pickle.h"
-#include "format/tensors.h"
 #include "base/text.h"
 
 #include <stdio.h>

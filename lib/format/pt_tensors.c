@@ -1,5 +1,5 @@
 /* Tensors of a checkpoint and the storages that they are views of. */
-#include "format/pt.h"
+#include "format/pt_inside.h"
 #include "base/limit.h"
 #include "base/text.h"
 

@@ -1,8 +1,9 @@
 /* safetensors (https://github.com/huggingface/safetensors): the length N of a header (8 bytes,
  * little-endian), N bytes of JSON that give each tensor a dtype, a shape and a range of bytes, and
  * after them the data, which the ranges must tile: no hole, no overlap, nothing left. */
+#include "format/safetensors.h"
+
 #include "format/extent.h"
-#include "format/tensors.h"
 #include "base/text.h"
 
 #include <jansson.h>

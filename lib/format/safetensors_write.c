@@ -1,6 +1,7 @@
 /* Writing float64 tensors as safetensors (safetensors.c says what that is). */
+#include "format/safetensors_write.h"
+
 #include "base/output.h"
-#include "format/readers.h"
 #include "base/text.h"
 
 #include <jansson.h>

@@ -1,5 +1,8 @@
 /* Tensors in several files of safetensors, and the index that says where: {"metadata": {...}, "weight_map": {TENSOR: FILE}}. */
-#include "format/tensors.h"
+#include "format/shards.h"
+
+#include "format/file.h"
+#include "format/safetensors.h"
 #include "base/text.h"
 
 #include <jansson.h>

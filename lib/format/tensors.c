@@ -1,4 +1,5 @@
-/* Collections of named tensors (readers.h, tensors.h). */
+/* Collections of named tensors. */
+
 #include "format/tensors.h"
 
 #include <stdlib.h>

@@ -1,8 +1,20 @@
-/* Growing and ordering a collection of named tensors, for the readers of files that hold many. */
+/* Named tensors, as in a safetensors or .npz file. */
 #ifndef CLARKE_FORMAT_TENSORS_H
 #define CLARKE_FORMAT_TENSORS_H
 
-#include "format/readers.h"
+#include "exact/tensor.h"
+
+/* Named tensors, as in a safetensors or .npz file. */
+typedef struct {
+  size_t n;
+  clarke_tensor *tensor;
+} clarke_tensors;
+
+void clarke_tensors_init(clarke_tensors *ts);
+void clarke_tensors_clear(clarke_tensors *ts);
+const clarke_tensor *clarke_tensors_find(const clarke_tensors *ts, const char *name);
+
+/* --- for the readers of files that hold many --- */
 
 /* Makes room for n initialized tensors in an empty collection. */
 clarke_status clarke_tensors_alloc(clarke_tensors *ts, size_t n, clarke_error *err);

@@ -1,8 +1,10 @@
 /* A number written as a combination of entries of earlier and earlier steps. Each time it is divided by what is not zero, until
  * only entries are left that end the way. */
 #include "network/combination.h"
+
 #include "network/combination/way.h"
-#include "network/derivative.h"
+#include "network/slopes.h"
+#include "network/window.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,5 @@
+#include "network/constants.h"
+
 #include "network/forward.h"
 
 #include <stdlib.h>

@@ -4,10 +4,13 @@
 #include "exact/upward.h"
 #include "network/analytic.h"
 #include "network/contraction.h"
+#include "network/linear.h"
+#include "network/normalize.h"
 #include "network/piecewise.h"
 #include "network/combination.h"
 #include "network/sign.h"
 #include "network/softmax.h"
+#include "network/window.h"
 
 #include <math.h>
 #include <stdlib.h>

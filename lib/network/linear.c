@@ -1,5 +1,5 @@
 /* What the linear steps do to a matrix: shared by values, tangents and gradients. */
-#include "network/forward.h"
+#include "network/linear.h"
 
 #include "exact/ball.h"
 

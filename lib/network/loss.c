@@ -1,5 +1,7 @@
 #include "network/loss.h"
 
+#include "network/linear.h"
+
 #include <stdlib.h>
 #include <string.h>
 

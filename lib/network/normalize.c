@@ -5,9 +5,11 @@
  *     J g = r (m g - S g - y S(y g)),    S the sums over groups.
  *
  * Where x is rational, J / r is: y S(y g) = c r^2 S(c g). */
+#include "network/normalize.h"
+
 #include "exact/ball.h"
 #include "exact/number.h"
-#include "network/forward.h"
+#include "network/linear.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 #include "network/piecewise.h"
 
+#include "network/linear.h"
+
 #include "exact/upward.h"
 
 #include <math.h>

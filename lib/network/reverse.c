@@ -1,8 +1,11 @@
 /* Reverse mode. */
-#include "network/derivative.h"
+#include "network/reverse.h"
 
 #include "network/contraction.h"
+#include "network/linear.h"
+#include "network/normalize.h"
 #include "network/piecewise.h"
+#include "network/sink.h"
 #include "network/softmax.h"
 
 #include <float.h>

@@ -1,5 +1,7 @@
 /* What reverse mode leaves at the parameters. */
-#include "network/derivative.h"
+#include "network/sink.h"
+
+#include "network/linear.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
-#include "network/derivative.h"
+#include "network/slopes.h"
 
 #include "exact/ball.h"
 #include "network/analytic.h"
 #include "network/piecewise.h"
+#include "network/window.h"
 
 #include <math.h>
 #include <stdlib.h>

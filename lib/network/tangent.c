@@ -1,7 +1,9 @@
 /* Forward mode. */
-#include "network/derivative.h"
+#include "network/tangent.h"
 
 #include "network/contraction.h"
+#include "network/linear.h"
+#include "network/normalize.h"
 #include "network/piecewise.h"
 #include "network/softmax.h"
 

@@ -1,4 +1,6 @@
 /* MAX steps: which entries of a window are the largest. */
+#include "network/window.h"
+
 #include "network/combination.h"
 
 #include <stdlib.h>

@@ -9,6 +9,8 @@
 #include "session/checkpoint.h"
 #include "session/names.h"
 #include "session/notes.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,9 +4,10 @@
 #define CLARKE_SESSION_AUDIT_H
 
 #include "exact/decimal.h"
-#include "format/readers.h"
 #include "network/nearest.h"
 #include "proof/write.h"
+#include "format/file.h"
+#include "format/tensors.h"
 
 #include <jansson.h>
 

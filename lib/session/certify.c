@@ -2,6 +2,7 @@
 
 #include "session/checkpoint.h"
 #include "trace/summation.h"
+#include "format/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

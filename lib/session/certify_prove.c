@@ -1,7 +1,7 @@
 #include "session/certify.h"
 
-#include "format/readers.h"
 #include "proof/write_record.h"
+#include "format/onnx.h"
 
 /* The checker reads less than the library does, and knows one type at a time. */
 static clarke_status

@@ -1,5 +1,6 @@
 /* The real function beside what the hardware followed (certify.h). */
 #include "session/certify.h"
+#include "audit/realize.h"
 
 #include <stdarg.h>
 #include <stdio.h>

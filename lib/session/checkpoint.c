@@ -2,6 +2,10 @@
 #include "session/checkpoint.h"
 
 #include "base/text.h"
+#include "format/npz.h"
+#include "format/pt.h"
+#include "format/safetensors.h"
+#include "format/shards.h"
 
 #include <stdio.h>
 #include <stdlib.h>

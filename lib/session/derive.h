@@ -3,12 +3,12 @@
 #ifndef CLARKE_SESSION_DERIVE_H
 #define CLARKE_SESSION_DERIVE_H
 
-#include "format/readers.h"
 #include "network/graph.h"
 #include "program/derive.h"
 #include "program/prog.h"
 #include "program/rounded.h"
 #include "proof/write_regions.h"
+#include "format/file.h"
 
 #include <jansson.h>
 #include <stdio.h>

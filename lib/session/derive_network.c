@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "network/unroll.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "session/derive.h"
 
 #include "base/text.h"
+#include "format/npz.h"
 
 #include <stdlib.h>
 #include <string.h>

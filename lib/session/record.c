@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "session/json.h"
+#include "format/safetensors.h"
 
 #include <math.h>
 #include <stdio.h>

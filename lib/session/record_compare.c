@@ -2,6 +2,8 @@
 #include "session/record.h"
 #include "base/text.h"
 #include "trace/certificate.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 
 #include <math.h>
 #include <stdarg.h>

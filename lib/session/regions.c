@@ -1,7 +1,10 @@
 /* Functions, points and boxes for questions about regions (regions.h). */
 #include "session/regions.h"
+
 #include "base/text.h"
-#include "format/readers.h"
+#include "format/file.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 #include "format/table.h"
 #include "format/vnnlib.h"
 #include "network/unroll.h"

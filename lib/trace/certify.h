@@ -7,9 +7,10 @@
 #ifndef CLARKE_TRACE_CERTIFY_H
 #define CLARKE_TRACE_CERTIFY_H
 
-#include "format/readers.h"
 #include "trace/certificate.h"
 #include "trace/rounding_back.h"
+#include "network/slopes.h"
+#include "format/tensors.h"
 
 typedef struct {
   /* asked: all outlive it */

@@ -1,5 +1,7 @@
 /* Recorded gradients (certify.h). */
 #include "trace/certify.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 
 #include <math.h>
 #include <stdlib.h>

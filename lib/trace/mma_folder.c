@@ -1,7 +1,8 @@
 #include "trace/mma_folder.h"
-#include "format/readers.h"
+
 #include "base/text.h"
 #include "trace/mma_rule.h"
+#include "format/file.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* Bounds of gradients, from the loss back to the parameters (rounding_back.h). */
 #include "trace/rounding_back.h"
+#include "network/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>

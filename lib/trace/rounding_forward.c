@@ -2,6 +2,7 @@
 #include "trace/rounding_dense.h"
 
 #include "network/analytic.h"
+#include "network/linear.h"
 #include "network/piecewise.h"
 
 #include <math.h>

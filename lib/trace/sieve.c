@@ -1,5 +1,7 @@
 #include "trace/sieve.h"
 
+#include "network/reverse.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,7 @@
 #include "audit/branch_and_bound.h"
 #include "exact/mdm.h"
 #include "exact/number.h"
+#include "network/tangent.h"
 
 #include <math.h>
 

@@ -4,7 +4,8 @@
 #include "../network/compared.h"
 
 #include "audit/degree.h"
-#include "audit/system.h"
+#include "audit/touch_row.h"
+#include "network/tangent.h"
 
 #define MOST_TOUCHES 12
 

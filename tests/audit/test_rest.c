@@ -3,7 +3,8 @@
 #include "drawn.h"
 
 #include "audit/cell.h"
-#include "audit/system.h"
+#include "audit/touch_row.h"
+#include "network/tangent.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,13 @@
 /* Rows of touches' conditions, made over the few entries they meet, beside the pass in matrices. */
 #include "../ok.h"
 
-#include "format/readers.h"
 #include "audit/system.h"
+#include "audit/touch_row.h"
+#include "network/reverse.h"
+#include "network/sink.h"
+#include "format/file.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
  * one of its conditions is missing. What a theorem says of AD's output is compared with the verdict, which
  * rests on directions and trees, not on theorems. */
 #include "asked.h"
+#include "audit/audit.h"
+#include "audit/layers.h"
 
 /* in W + b, then a pointwise function: parameters Wk and bk, the output zk. n_bias: 0 none, 1 one for all neurons. */
 static void

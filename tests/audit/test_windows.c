@@ -13,6 +13,9 @@
 
 #include "proof/write.h"
 #include "program/derive.h"
+#include "network/reverse.h"
+#include "network/sink.h"
+#include "audit/layer_system.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -13,9 +13,11 @@
  * once. One JSON object is printed: under
  * "times" a list of milliseconds for each thing timed; beside it what was found, so that a figure
  * cannot come from a run that did nothing. */
-#include "format/readers.h"
 #include "naive.h"
 #include "proof/write.h"
+#include "format/file.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 
 #include <cblas.h>
 #undef I

@@ -1,4 +1,5 @@
 #include "naive.h"
+#include "network/forward.h"
 
 #include <stdlib.h>
 

@@ -7,6 +7,7 @@
 #include "forge_network_evidence.h"
 
 #include "../network/models.h"
+#include "audit/audit.h"
 
 #include <inttypes.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
 #include "../format/files.h"
 #include "../ok.h"
 
-#include "format/readers.h"
 #include "proof/write.h"
+#include "format/onnx.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>

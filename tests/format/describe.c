@@ -1,4 +1,5 @@
 #include "describe.h"
+#include "format/tensors.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -2,7 +2,8 @@
 #ifndef CLARKE_TESTS_FORMAT_DESCRIBE_H
 #define CLARKE_TESTS_FORMAT_DESCRIBE_H
 
-#include "format/readers.h"
+#include "format/tensors.h"
+#include "op/model.h"
 
 #include <stdio.h>
 

@@ -3,6 +3,12 @@
 #include "bytes.h"
 #include "describe.h"
 #include "../suite.h"
+#include "format/file.h"
+#include "format/npy.h"
+#include "format/npz.h"
+#include "format/onnx.h"
+#include "format/pt.h"
+#include "format/safetensors.h"
 
 #include <dirent.h>
 #include <stdlib.h>

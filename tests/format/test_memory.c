@@ -2,8 +2,13 @@
  * clear and lose nothing (the sanitizers and valgrind watch that). */
 #include "failing.h"
 #include "../suite.h"
-
-#include "format/readers.h"
+#include "format/file.h"
+#include "format/npy.h"
+#include "format/npz.h"
+#include "format/onnx.h"
+#include "format/pt.h"
+#include "format/safetensors.h"
+#include "format/safetensors_write.h"
 
 #include <stdio.h>
 #include <unistd.h>

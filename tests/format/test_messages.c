@@ -1,7 +1,7 @@
 /* Messages of an ONNX file, one at a time, and the files beside one. */
 #include "protobuf.h"
 
-#include "format/onnx.h"
+#include "format/onnx_inside.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,6 +4,7 @@
 #include "zips.h"
 
 #include "format/npy.h"
+#include "format/npz.h"
 
 /* An array of version `version` with this dictionary and `size` bytes 0, 1, 2, ... of data. */
 static bytes

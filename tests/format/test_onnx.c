@@ -3,6 +3,7 @@
 #include "describe.h"
 #include "nonnumbers.h"
 #include "protobuf.h"
+#include "format/onnx.h"
 
 #include <math.h>
 #include <sys/stat.h>

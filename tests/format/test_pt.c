@@ -3,6 +3,7 @@
 #include "describe.h"
 #include "pickles.h"
 #include "zips.h"
+#include "format/pt.h"
 
 /* --- pickles ---------------------------------------------------------------------------------- */
 

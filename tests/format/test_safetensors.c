@@ -2,6 +2,9 @@
 #include "nonnumbers.h"
 #include "bytes.h"
 #include "describe.h"
+#include "format/file.h"
+#include "format/safetensors.h"
+#include "format/safetensors_write.h"
 
 #include <dirent.h>
 #include <math.h>

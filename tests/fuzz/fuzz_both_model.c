@@ -7,6 +7,8 @@
 #include "checker.h"
 #include "mutate.h"
 #include "target.h"
+#include "format/file.h"
+#include "format/onnx.h"
 
 MUTATED_AS(mutate_message)
 

@@ -5,6 +5,9 @@
 #include "checker.h"
 #include "mutate.h"
 #include "target.h"
+#include "format/npy.h"
+#include "format/npz.h"
+#include "format/safetensors.h"
 
 #include <gmp.h>
 

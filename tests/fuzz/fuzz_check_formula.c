@@ -8,6 +8,7 @@
 #include "sat/network.h"
 #include "sat/solve.h"
 #include "target.h"
+#include "format/onnx_write.h"
 
 MUTATED_AS(mutate_text)
 

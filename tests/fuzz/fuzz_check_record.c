@@ -4,6 +4,8 @@
 #include "beside.h"
 #include "mutate.h"
 #include "target.h"
+#include "format/file.h"
+#include "format/safetensors.h"
 
 /* The lines, or the trace. */
 static bool

@@ -3,6 +3,7 @@
 #include "network/graph.h"
 #include "mutate.h"
 #include "target.h"
+#include "format/onnx.h"
 
 MUTATED_AS(mutate_message)
 

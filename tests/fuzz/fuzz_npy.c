@@ -1,5 +1,6 @@
 #include "mutate.h"
 #include "target.h"
+#include "format/npy.h"
 
 MUTATED_AS(mutate_array)
 

@@ -1,5 +1,6 @@
 #include "mutate.h"
 #include "target.h"
+#include "format/npz.h"
 
 MUTATED_AS(mutate_archive)
 

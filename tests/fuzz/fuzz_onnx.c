@@ -1,5 +1,6 @@
 #include "mutate.h"
 #include "target.h"
+#include "format/onnx.h"
 
 #include <unistd.h>
 

@@ -3,6 +3,7 @@
 #include "buffer.h"
 #include "mutate.h"
 #include "target.h"
+#include "format/pt.h"
 
 #define STORAGE 64
 

@@ -1,6 +1,7 @@
 /* Indexes of shards: names that stay in the folder, in order. */
 #include "mutate.h"
 #include "target.h"
+#include "format/shards.h"
 
 MUTATED_AS(mutate_text)
 

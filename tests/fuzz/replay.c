@@ -6,6 +6,7 @@
  */
 #include "mutate.h"
 #include "target.h"
+#include "format/file.h"
 
 #include <dirent.h>
 

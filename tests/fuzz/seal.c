@@ -1,6 +1,5 @@
 #include "seal.h"
-
-#include "format/readers.h"
+#include "format/file.h"
 
 #include <openssl/evp.h>
 #include <stdio.h>

@@ -1,10 +1,11 @@
 /* A fuzz target: gives one input to one reader and aborts if the reader, having accepted it, hands
- * over something that is not what readers.h promises. What a reader refuses is its own business;
+ * over something that is not what its header promises. What a reader refuses is its own business;
  * that it neither crashes nor leaks is the sanitizers'. */
 #ifndef CLARKE_TESTS_FUZZ_TARGET_H
 #define CLARKE_TESTS_FUZZ_TARGET_H
 
-#include "format/readers.h"
+#include "format/tensors.h"
+#include "op/model.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,10 @@
 #include "reading.h"
 #include "network/inputs.h"
 #include "network/tail.h"
+#include "format/file.h"
+#include "format/npy.h"
+#include "format/npz.h"
+#include "format/onnx.h"
 
 #include <gmp.h>
 #include <stdlib.h>

@@ -4,8 +4,9 @@
 
 #include <stdio.h> /* before gmp.h, for its printing */
 
-#include "format/readers.h"
 #include "network/graph.h"
+#include "format/file.h"
+#include "format/tensors.h"
 
 /* Prints nothing unless all is accepted. */
 clarke_status reading_show(FILE *out, const clarke_file *model, const char *model_path, const clarke_file *batch,

@@ -1,6 +1,7 @@
 /* Prints what the library reads of models and batches as `clarke-check --show` prints what it reads, so that the
  * two, and Python, can be compared: reads MODEL BATCH [MODEL BATCH]... */
 #include "reading.h"
+#include "format/file.h"
 
 static clarke_status
 show(const char *model_path, const char *batch_path, clarke_error *err)

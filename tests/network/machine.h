@@ -5,8 +5,9 @@
 #include "naive.h"
 #include "../ok.h"
 
-#include "network/derivative.h"
 #include "network/loss.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 
 #include <math.h>
 

@@ -3,6 +3,7 @@
 #include "machine.h"
 #include "networks.h"
 #include "compared.h"
+#include "network/tangent.h"
 
 static double
 quarter(uint64_t *state)

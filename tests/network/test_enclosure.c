@@ -3,8 +3,10 @@
 #include "models.h"
 #include "../ok.h"
 
-#include "network/derivative.h"
 #include "network/loss.h"
+#include "network/reverse.h"
+#include "network/sink.h"
+#include "network/tangent.h"
 
 #include <math.h>
 

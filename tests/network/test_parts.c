@@ -2,6 +2,7 @@
 #include "../ok.h"
 
 #include "network/identity/key.h"
+#include "network/linear.h"
 #include "network/loss.h"
 
 #include <stdlib.h>

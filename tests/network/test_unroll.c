@@ -6,8 +6,9 @@
 #include "../ok.h"
 
 #include "exact/matrix.h"
+#include "network/reverse.h"
+#include "network/sink.h"
 #include "network/unroll.h"
-#include "network/derivative.h"
 #include "program/execute.h"
 #include "network/loss.h"
 

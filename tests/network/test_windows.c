@@ -4,6 +4,7 @@
 #include "machine.h"
 #include "convolutional.h"
 #include "compared.h"
+#include "network/tangent.h"
 
 /* Reverse mode of the outputs' sum along the direction is the outputs' tangents' sum. */
 static void

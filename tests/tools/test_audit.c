@@ -2,7 +2,7 @@
  * nothing written on errors, and every shipped case with its proof. */
 #include "../format/files.h"
 #include "report.h"
-#include "format/readers.h"
+#include "format/safetensors_write.h"
 
 /* --- the folder's own files ------------------------------------------------------------------ */
 

@@ -1,4 +1,5 @@
 #include "layered_record.h"
+#include "format/tensors.h"
 
 #include <math.h>
 

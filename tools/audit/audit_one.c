@@ -2,6 +2,7 @@
 #include "audit_report.h"
 
 #include "base/text.h"
+#include "format/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

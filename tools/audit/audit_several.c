@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "session/json.h"
+#include "format/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

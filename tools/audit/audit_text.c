@@ -1,5 +1,6 @@
 /* The audit as a table a person can read, and the verdict in a sentence. */
 #include "audit_report.h"
+#include "audit/audit.h"
 
 #include <stdio.h>
 #include <string.h>

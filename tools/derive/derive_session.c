@@ -3,6 +3,7 @@
 
 #include "process.h"
 #include "session/json.h"
+#include "format/file.h"
 
 #include <stdio.h>
 

@@ -5,12 +5,13 @@
 #include "command.h"
 #include "encode_report.h"
 #include "exact/number.h"
-#include "format/readers.h"
 #include "program/prog.h"
 #include "proof/write_formula.h"
 #include "sat/decode.h"
 #include "session/audit.h"
 #include "watch.h"
+#include "format/npy.h"
+#include "format/onnx_write.h"
 
 #include <argp.h>
 #include <openssl/evp.h>

@@ -4,7 +4,7 @@
 #include "patterns_arrangement.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "format/readers.h"
+#include "format/file.h"
 #include "format/table.h"
 #include "patterns_regions.h"
 #include "proof/write_arrangement.h"

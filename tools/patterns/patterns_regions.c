@@ -5,7 +5,6 @@
 #include "base/limit.h"
 #include "base/stop.h"
 #include "base/text.h"
-#include "format/readers.h"
 #include "patterns_arrangement.h"
 #include "patterns_picture.h"
 #include "proof/write_regions.h"
@@ -13,6 +12,7 @@
 #include "region/functions.h"
 #include "session/regions.h"
 #include "watch.h"
+#include "format/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Reading a case: its header lines, in order, then the program. */
 #include "reproduce_case.h"
 #include "reproduce_keys.h"
+#include "format/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CLARKE_TOOLS_REPRODUCE_CASE_H
 
 #include "program/prog.h"
-#include "format/readers.h"
+#include "format/file.h"
 
 /* KEY VALUE: what is true, and what is printed where that is something else (or NULL). */
 typedef struct {

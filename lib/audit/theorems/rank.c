@@ -1,5 +1,6 @@
 /* Theorem 5's condition: the columns of z_{l-1}, one a sample, are linearly independent. */
-#include "audit/audit.h"
+#include "audit/theorems/rank.h"
+
 
 #define PRECISION 64 /* an enclosure has no rank to tell: no more is needed */
 

@@ -1,6 +1,8 @@
 /* N-1 (docs/two-kinks.md): with y = W z + beta b and kinks at c_1 < c_2, the direction
  * (W, b, -(c_1 + c_2)/2) moves y by y - (c_1 + c_2)/2: down at c_1, up at c_2. The bias alone moves
  * all neurons one way. */
+#include "audit/theorems/two_kinks.h"
+
 #include "audit/theorems/judge.h"
 
 /* The side wanted at each kink: 0 none, CLARKE_LEFT, CLARKE_RIGHT; false when touches of one kink

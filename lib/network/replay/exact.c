@@ -1,5 +1,6 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
 #include "network/replay/passes.h"
+#include "network/window.h"
 
 #include "base/stop.h"
 

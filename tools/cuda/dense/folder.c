@@ -1,10 +1,11 @@
 #include "folder.h"
 
-#include "format/readers.h"
 #include "orders.h"
 #include "tensors.h"
 
 #include "base/output.h"
+#include "format/file.h"
+#include "format/onnx_write.h"
 
 #include <errno.h>
 #include <jansson.h>

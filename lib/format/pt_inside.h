@@ -1,0 +1,56 @@
+/* A checkpoint being read: what the files of its reader share. */
+#ifndef CLARKE_FORMAT_PT_INSIDE_H
+#define CLARKE_FORMAT_PT_INSIDE_H
+
+#include "format/archive.h"
+#include "format/extent.h"
+#include "format/pickle.h"
+#include "format/tensors.h"
+
+typedef struct {
+  char *name; /* the folder left out */
+  size_t index, size;
+} clarke_pt_member;
+
+/* A tensor to be read. */
+typedef struct {
+  const char *name, *key; /* not terminated */
+  size_t name_size, key_size;
+  const clarke_pickle_value *storage;
+  const clarke_pt_member *member; /* the storage's */
+  clarke_pickle_view view;
+  clarke_extent extent;
+} clarke_pt_entry;
+
+typedef struct {
+  clarke_archive archive;
+  const char *key; /* the state dict's in the dictionary; NULL: one of the usual */
+  char *folder; /* with its slash */
+  size_t n_members;
+  clarke_pt_member *members; /* by name */
+  bool big_endian;
+  unsigned char *pickled;
+  clarke_pickle pickle;
+  size_t n;
+  clarke_pt_entry *entries;
+} clarke_pt;
+
+/* A tensor's name for a message: what of it is text, in part when it is long. */
+typedef struct {
+  char text[204];
+} clarke_pt_shown;
+
+/* The member of that name, the folder left out; NULL when there is none. */
+const clarke_pt_member *clarke_pt_find(const clarke_pt *c, char *name);
+/* All bytes of a member: m->size of them. */
+clarke_status clarke_pt_bytes(void *to, const clarke_pt *c, const clarke_pt_member *m, clarke_error *err);
+clarke_pt_shown clarke_pt_show(const clarke_pt_entry *e);
+/* The order of storages, and of tensors in one: for qsort. */
+int clarke_pt_by_storage(const void *a, const void *b);
+
+/* pt_tensors.c. Is every tensor a view inside its storage, and do views agree about theirs? */
+clarke_status clarke_pt_check_entries(clarke_pt *c, clarke_error *err);
+/* Storage by storage, each read once and dropped before the next. */
+clarke_status clarke_pt_decode_entries(clarke_tensors *ts, const clarke_pt *c, clarke_error *err);
+
+#endif

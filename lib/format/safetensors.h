@@ -1,0 +1,10 @@
+/* Safetensors files. */
+#ifndef CLARKE_FORMAT_SAFETENSORS_H
+#define CLARKE_FORMAT_SAFETENSORS_H
+
+#include "format/tensors.h"
+
+clarke_status clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size,
+                                       const char *file, clarke_error *err);
+
+#endif

@@ -1,0 +1,19 @@
+/* Derivatives of a pass along a direction. */
+#ifndef CLARKE_NETWORK_TANGENT_H
+#define CLARKE_NETWORK_TANGENT_H
+
+#include "network/slopes.h"
+
+/* Tangents along a direction in parameter space: d[p] is count x 1, or has no rows for zero.
+ * tangent: n_values initialized matrices; those that do not move stay 0 x 0. */
+clarke_status clarke_tangent_run(clarke_matrix *tangent, const clarke_forward *f,
+                                 const clarke_slopes *s, const clarke_matrix *d,
+                                 clarke_error *err);
+
+/* The same in enclosures of about that many bits; tangent holds afterwards those of the values in keep
+ * (n_values) alone. */
+clarke_status clarke_tangent_enclose(clarke_matrix *tangent, const bool *keep,
+                                     const clarke_forward *f, const clarke_slopes *s,
+                                     const clarke_matrix *d, size_t bits, clarke_error *err);
+
+#endif
