@@ -104,12 +104,12 @@ def limits():
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
 
 
-def passes(test, seconds, log):
-    """Has the test passed, and how long did it take? It is stopped when one of its cases has failed: libcheck lists them in log."""
+def passes(test, build, seconds, log):
+    """Has the test passed, run in the build's folder, and how long did it take? It is stopped when one of its cases has failed: libcheck lists them in log."""
     begun = time.monotonic()
     log.write_text("")
     libcheck = {"CK_TAP_LOG_FILE_NAME": str(log), "CK_TIMEOUT_MULTIPLIER": "10"}  # the machine may be busy
-    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **libcheck}, cwd=test["workdir"] or "/tmp",
+    process = subprocess.Popen(test["cmd"], env={**os.environ, **test["env"], **libcheck}, cwd=test["workdir"] or build,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limits)
     passed = None
     while passed is None:
@@ -127,10 +127,10 @@ class Tests:
     """The tests of a room, which have passed on the code as it is; the quickest killers come first."""
 
     def __init__(self, copy, beginnings, times, kills):
-        self.tests, self.times, self.kills = copy.tests(beginnings), times, kills
+        self.tests, self.build, self.times, self.kills = copy.tests(beginnings), copy.build, times, kills
         for test in self.tests:
             if times.seconds(test["name"]) is None:
-                passed, took = passes(test, test["timeout"], times.log)
+                passed, took = passes(test, copy.build, test["timeout"], times.log)
                 if not passed:
                     sys.exit(f"{test['name']} fails on the code as it is")
                 times.add(test["name"], took)
@@ -142,7 +142,7 @@ class Tests:
     def killer(self):
         """The first test that fails, or None."""
         for test in self.order():
-            passed, _ = passes(test, 30 + 5 * self.times.seconds(test["name"]), self.times.log)
+            passed, _ = passes(test, self.build, 30 + 5 * self.times.seconds(test["name"]), self.times.log)
             if not passed:
                 self.kills[test["name"]] += 1
                 return test["name"]
