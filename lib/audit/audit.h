@@ -6,6 +6,7 @@
 #include "base/verdict.h"
 #include "exact/rank.h"
 #include "audit/enumerate.h"
+#include "audit/membership.h"
 #include "audit/obstacle.h"
 #include "audit/simplex.h"
 

@@ -1,3 +1,5 @@
+#include "audit/membership.h"
+
 #include "audit/enumerate.h"
 #include "base/verify.h"
 #include "exact/number.h"

@@ -3,6 +3,7 @@
 #include "exact/ball.h"
 #include "exact/rank.h"
 #include "audit/enumerate.h"
+#include "audit/membership.h"
 #include "base/verify.h"
 
 #include <math.h>

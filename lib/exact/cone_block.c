@@ -3,8 +3,11 @@
 #include "exact/cone_block.h"
 
 #include "base/stop.h"
+#include "exact/cone_norm.h"
+#include "exact/cone_pivot.h"
+#include "exact/cone_simplex.h"
 #include "exact/rank.h"
-#include "exact/rank_pivots.h"
+#include "exact/rank_inside.h"
 
 #include <flint/fmpz.h>
 #include <math.h>

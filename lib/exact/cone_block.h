@@ -27,30 +27,6 @@ void clarke_cone_floats_clear(clarke_cone_floats *f);
 bool clarke_cone_round(fmpz_mat_t d, const fmpz_mat_t b, const clarke_cone_floats *f,
                        const double *x);
 
-/* max t: scaled x - t >= 0, x free, t <= 1 by GLPK's primal simplex: a guess. */
-typedef struct {
-  double *x;         /* cols */
-  double *dual;      /* rows: of the constraints, >= 0 up to rounding */
-  bool *active;      /* rows: nonbasic */
-  bool *basic;       /* cols: basic */
-} clarke_cone_guess;
-
-clarke_status clarke_cone_guess_init(clarke_cone_guess *g, size_t rows, size_t cols,
-                                     clarke_error *err);
-void clarke_cone_guess_clear(clarke_cone_guess *g);
-/* *found: false when the simplex came to nothing. work: as of clarke_cone_solve. */
-clarke_status clarke_cone_simplex(bool *found, clarke_cone_guess *g, const clarke_cone_floats *f, double tolerance,
-                                  uint64_t work, clarke_error *err);
-
-/* Decides by simplex pivots in integers, given work enough: the way out when floats cannot see the
- * margin. CLARKE_CONE_UNKNOWN when the work, or the room for the tableau, is used up. */
-clarke_status clarke_cone_pivot(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-                                uint64_t work, clarke_error *err);
-
-/* Decides by the element of least norm (wolfe.h), given work enough: where the tableau finds no room. */
-clarke_status clarke_cone_norm(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u, const fmpz_mat_t b,
-                               uint64_t work, clarke_error *err);
-
 /* One block: d (cols x 1) or u (rows x 1) is set with the answer. */
 clarke_status clarke_cone_block(clarke_cone_answer *answer, fmpz_mat_t d, fmpz_mat_t u,
                                 const fmpz_mat_t b, uint64_t work, clarke_error *err);

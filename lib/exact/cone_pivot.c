@@ -6,6 +6,8 @@
  * the basis is a Gordan vector; if not, their multipliers pi give B x >= pi_last > 0 for x = -pi.
  * Largest coefficients choose the pivots; during a stall, Bland's rule, which does not cycle. Numbers grow
  * from pivot to pivot, so each pivot is charged with its entries and their length. */
+#include "exact/cone_pivot.h"
+
 #include "exact/cone_block.h"
 
 #include <flint/fmpz.h>

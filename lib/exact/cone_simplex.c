@@ -1,5 +1,5 @@
 /* The float simplex that guesses (cone_block.h): GLPK, kept from printing and from aborting. */
-#include "exact/cone_block.h"
+#include "exact/cone_simplex.h"
 
 #include <glpk.h>
 #include <limits.h>

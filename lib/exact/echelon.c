@@ -1,7 +1,7 @@
 /* Elimination modulo a prime (echelon.h). */
 #include "exact/echelon.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 
 #include <flint/ulong_extras.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Faces of an arrangement (face.h). */
 #include "exact/face.h"
+
 #include "exact/face_side.h"
 
 #include "exact/number.h"

@@ -61,4 +61,7 @@ void clarke_form_value(mpq_t value, mpq_t *form, mpq_t *point, size_t dim);
 clarke_status clarke_face_leave(mpq_t *point, const clarke_face *f, mpq_t *reduced, int side,
                                 clarke_error *err);
 
+/* What the equalities say about the pivots' entries, the others given. */
+void clarke_face_complete(mpq_t *point, const clarke_face *f);
+
 #endif

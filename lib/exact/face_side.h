@@ -5,9 +5,6 @@
 #include "exact/cone.h"
 #include "exact/face.h"
 
-/* What the equalities say about the pivots' entries, the others given. */
-void clarke_face_complete(mpq_t *point, const clarke_face *f);
-
 /* Is there a point of f where the reduced form has the sign side? */
 clarke_status clarke_face_side(clarke_cone_answer *answer, mpq_t *point, const clarke_face *f, mpq_t *reduced, int side,
                                clarke_error *err);

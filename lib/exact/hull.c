@@ -1,5 +1,6 @@
 /* Membership in a hull of finitely many points, and its vertices (points.h). */
-#include "exact/points.h"
+#include "exact/hull.h"
+
 #include "exact/cone.h"
 #include "exact/number.h"
 #include "exact/wolfe.h"

@@ -5,7 +5,7 @@
  *   SUFFIX = f (float32), h (float16), d (float64): the nearest of that format, ties to even
  *
  * Rounding is done in integers: no float has a say. A value that rounds to infinity is refused. */
-#include "exact/number.h"
+#include "exact/literal.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Matrices of integers under one scale (matrix.h): their storage and their entries. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "base/verify.h"
 
 #include <math.h>

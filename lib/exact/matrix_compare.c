@@ -1,7 +1,7 @@
 /* Signs of entries of a matrix less a number or each other, and whether two matrices are equal. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "exact/upward.h"
 
 #include <string.h>

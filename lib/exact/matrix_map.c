@@ -1,7 +1,7 @@
 /* Matrices rearranged: transposes, rows and columns picked or gathered up, row sums. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>

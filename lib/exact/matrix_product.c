@@ -6,7 +6,7 @@
  * in each sum is at most 2^(53 - (u-1) - (v-1)), so that no partial sum passes 2^53. A running
  * carry for each entry of C turns the sums, weight by weight, into the bits of its words; one or two
  * words take the shifted sums directly. */
-#include "exact/matrix_slices.h"
+#include "exact/matrix_product_radius.h"
 #include "base/verify.h"
 #include "base/stop.h"
 

@@ -1,5 +1,6 @@
 /* How far a product of enclosures may be off: its radii, by dgemm on upper bounds. */
-#include "exact/matrix_slices.h"
+#include "exact/matrix_product_radius.h"
+
 #include "exact/upward.h"
 
 #include <cblas.h>

@@ -1,7 +1,7 @@
 /* Matrices from exact values: doubles and rationals, under their common scale. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* How large the entries of a matrix are: their bits and bounds, words that are not needed, rounding. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef CLARKE_EXACT_MATRIX_SLICES_H
 #define CLARKE_EXACT_MATRIX_SLICES_H
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 
 /* The fewest bits of a digit; the most slices of a matrix. */
 #define CLARKE_SLICE_MIN_WIDTH 12
@@ -30,8 +30,6 @@ typedef struct {
   int64_t *carry;            /* rows * cols; unused for one or two words */
 } clarke_product;
 
-/* --- matrix_slices.c --- */
-
 /* Sets widths, slices and limit from the bits of both panels, of C's shape and the inner size; k1 is the inner size then. */
 void clarke_product_choose_widths(clarke_product *p, size_t inner);
 
@@ -41,10 +39,5 @@ size_t clarke_product_carry_limit(size_t u, size_t v, size_t pairs);
 
 /* The digits of rows r0.. (p->rows of them) and columns c0.. (p->cols) of m; p has its widths and room for them. */
 void clarke_panel_cut(clarke_panel *p, const clarke_matrix *m, size_t r0, size_t c0);
-
-/* --- matrix_product_radius.c --- */
-
-/* C's radii, added to those it has: rad(C) = |A| rad(B) + rad(A) (|B| + rad(B)). */
-clarke_status clarke_product_bound_radius(clarke_product *p, clarke_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* Entrywise sums, differences, products and multiples of matrices, with their scales aligned. */
 #include "exact/matrix.h"
 
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "exact/upward.h"
 #include "exact/number.h"
 #include "base/verify.h"

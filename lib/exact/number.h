@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include <flint/flint.h>
+
 #if __FLINT_RELEASE >= 30000
 #include <flint/arb.h>
 #else
@@ -96,10 +97,5 @@ void clarke_number_middle(mpq_t q, const clarke_number *x);
 /* "3/2", or for a ball the digits that are certain, as "0.54030230586813972" (malloc). */
 char *clarke_number_text(const clarke_number *x);
 double clarke_number_double(const clarke_number *x);
-
-/* A literal of programs and command lines, exactly: 3, -1/3, 0.1 (one tenth),
- * 1e-3, 0x1.99999ap-4, 0.1f (the float32 nearest to one tenth), 0.1h (the nearest float16), 0.1d (float64). The whole text
- * must be one. False when it is none, or has over 4096 digits or an exponent beyond 4096. */
-bool clarke_literal_parse(mpq_t value, const char *text);
 
 #endif

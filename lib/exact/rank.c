@@ -4,8 +4,8 @@
 
 #include "base/stop.h"
 #include "exact/echelon.h"
-#include "exact/matrix_words.h"
-#include "exact/rank_pivots.h"
+#include "exact/matrix_inside.h"
+#include "exact/rank_inside.h"
 
 #include <flint/fmpz.h>
 #include <flint/nmod_mat.h>

@@ -1,8 +1,8 @@
 /* The element of least norm of a polytope (wolfe.h, points.h). */
+
 #include "exact/wolfe.h"
 
 #include "base/stop.h"
-#include "exact/points.h"
 
 #include <flint/fmpq.h>
 #include <flint/fmpq_vec.h>

@@ -14,6 +14,7 @@
 #include <flint/flint.h>
 #include <flint/fmpq_mat.h>
 #include <flint/fmpz_mat.h>
+#include "exact/points.h"
 
 /* Major steps at most; no instance known comes near. */
 #define CLARKE_WOLFE_STEPS ((size_t)1 << 16)
@@ -27,5 +28,9 @@ clarke_status clarke_wolfe(bool *found, fmpz_mat_t x, fmpz_t den, fmpq_mat_t wei
 
 /* integer (rows x dim) = D times the rationals, D > 0 their common denominator. */
 void clarke_integers(fmpz_mat_t integer, fmpz_t common, mpq_t *rational);
+
+/* The element of least Euclidean norm of conv s (s not empty), exactly: Wolfe's algorithm in
+ * rationals. */
+clarke_status clarke_points_least(mpq_t *least, const clarke_points *s, clarke_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 #include "format/run.h"
 
 #include "base/text.h"
-#include "exact/number.h"
+#include "exact/literal.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Tables of numbers as text (table.h). */
 #include "format/table.h"
-#include "exact/number.h"
+
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -11,10 +11,6 @@ void clarke_analytic_slope(arb_t y, const arb_t x, clarke_function function, lon
 
 /* The step's function of every entry, in enclosures. */
 clarke_status clarke_analytic_apply(clarke_matrix *y, const clarke_step *s, const clarke_matrix *x, long precision, clarke_error *err);
-/* Of a step whose function has a domain: its value, or slope, at every entry of x; rational where all are, of few digits, else
- * balls. Fails where an argument does not lie in the domain, *vague being set when its enclosure does not tell. */
-clarke_status clarke_domain_apply(clarke_matrix *y, bool *vague, const clarke_step *s, const clarke_matrix *x, bool slope,
-                                  long precision, clarke_error *err);
 
 /* PyTorch's softplus is x where x > 20: log(1 + exp(-x)) is left out there, less than this; its slope is then 1. */
 #define CLARKE_SOFTPLUS_LEFT 0x1p-28

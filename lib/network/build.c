@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* tdestroy */
 /* From a file's model to a typed graph: names resolved, shapes worked out, nodes lowered. */
-#include "network/graph.h"
 #include "network/build.h"
+
 #include "base/limit.h"
 #include "base/verify.h"
 #include "op/lower.h"

@@ -2,7 +2,7 @@
  * only entries are left that end the way. */
 #include "network/combination.h"
 
-#include "network/combination/way.h"
+#include "network/combination/combination.h"
 #include "network/slopes.h"
 #include "network/window.h"
 

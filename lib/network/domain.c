@@ -1,6 +1,7 @@
 /* Functions with a domain: rational where they can be, refused outside. */
+#include "network/domain.h"
+
 #include "exact/number.h"
-#include "network/analytic.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "network/filter.h"
 
 #include "base/stop.h"
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

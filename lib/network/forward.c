@@ -2,8 +2,8 @@
 
 #include "base/stop.h"
 #include "exact/upward.h"
-#include "network/analytic.h"
 #include "network/contraction.h"
+#include "network/domain.h"
 #include "network/linear.h"
 #include "network/normalize.h"
 #include "network/piecewise.h"

@@ -8,7 +8,6 @@
 
 #include "exact/matrix.h"
 #include "network/constants.h"
-#include "network/graph.h"
 #include "network/identity.h"
 #include "network/margin.h"
 

@@ -7,11 +7,6 @@
 void clarke_graph_init(clarke_graph *g);
 void clarke_graph_clear(clarke_graph *g);
 
-/* Types the model for samples of the batch array's shape x (with its leading batch axis). The
- * model must have one input and one output. Sets no parameter's wrt. */
-clarke_status clarke_graph_build(clarke_graph *g, const clarke_model *m, const clarke_tensor *x,
-                                 clarke_error *err);
-
 /* Is the graph as it is described above? Steps in topological order, each the producer of what it computes; maps and
  * weights that fit the shapes; kinks in order. */
 bool clarke_graph_is_valid(const clarke_graph *g);

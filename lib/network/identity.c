@@ -1,7 +1,8 @@
 /* Identities of entries: each is found when asked for, behind what only moves entries, and remembered. */
+
 #include "network/identity.h"
 
-#include "network/identity/key.h"
+#include "network/identity/steps.h"
 
 #include <stdlib.h>
 

@@ -33,4 +33,8 @@ void clarke_identity_compare(uint64_t *same, const clarke_identities *ids, const
                              size_t value, size_t a, size_t b);
 bool clarke_identities_failed(const clarke_identities *ids);
 
+/* The array of what is known of a value's entries, made when first needed; its producer's patches with it. NULL, and
+ * ids->failed, without memory. */
+clarke_identity *clarke_identities_known(clarke_identities *ids, size_t value);
+
 #endif

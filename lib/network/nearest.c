@@ -1,7 +1,7 @@
 #include "network/nearest.h"
 
 #include "base/stop.h"
-#include "network/replay/passes.h"
+#include "network/replay/replay.h"
 
 #include <float.h>
 #include <limits.h>

@@ -2,7 +2,7 @@
 #include "network/replay.h"
 
 #include "base/verify.h"
-#include "network/replay/passes.h"
+#include "network/replay/replay.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "network/slopes.h"
 
 #include "exact/ball.h"
-#include "network/analytic.h"
+#include "network/domain.h"
 #include "network/piecewise.h"
 #include "network/window.h"
 

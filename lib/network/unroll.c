@@ -3,7 +3,7 @@
  * only moves entries becomes nothing. Padding is the constant 0, and no term of a sum. */
 #include "network/unroll.h"
 
-#include "network/unroll/unrolling.h"
+#include "network/unroll/unroll.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,10 @@
  * corners, which span its hull, as the polynomial of units.h is of degree one in each site's
  * choice. */
 #include "program/conservative.h"
+
 #include "program/chains.h"
 #include "program/units.h"
+#include "exact/hull.h"
 
 #include <stdlib.h>
 #include <string.h>

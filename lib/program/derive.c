@@ -1,8 +1,11 @@
 #include "program/derive.h"
+
 #include "base/limit.h"
 #include "base/verify.h"
 #include "base/stop.h"
 #include "program/derive_inside.h"
+#include "exact/hull.h"
+#include "exact/wolfe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,6 +2,7 @@
 #include "program/derive_inside.h"
 #include "program/derive_open.h"
 #include "program/derive_own.h"
+#include "exact/hull.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Inputs held fixed (hold.h). */
 #include "program/hold.h"
+
 #include "base/verify.h"
-#include "exact/number.h"
 #include "program/execute.h"
 
 #include <stdlib.h>

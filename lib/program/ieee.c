@@ -2,6 +2,7 @@
  * format's precision; `finish` then takes the result and the side it was rounded to into the
  * format's range, where overflow gives an infinity and a subnormal result is rounded once, not
  * twice (MPFR's manual, mpfr_check_range and mpfr_subnormalize). */
+
 #include "program/ieee.h"
 
 #include <math.h>

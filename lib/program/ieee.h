@@ -33,4 +33,10 @@ double clarke_ieee_one_minus_square(clarke_ieee_unit *u, double y);
 /* c[0] + c[1] x + c[2] x^2 with one rounding; a term of coefficient zero is left out. */
 double clarke_ieee_polynomial(clarke_ieee_unit *u, const double c[3], double x);
 
+/* "float16", "bfloat16", "float32", "float64". */
+const char *clarke_ieee_name(clarke_ieee format);
+clarke_status clarke_ieee_parse(clarke_ieee *format, const char *name, clarke_error *err);
+/* value rounded to the format (ties to even); false when it overflows to infinity. */
+bool clarke_ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format);
+
 #endif

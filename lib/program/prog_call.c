@@ -1,7 +1,13 @@
 /* Calls: functions of one number, functions of a list of numbers, and proxies in braces. */
-#include "program/prog_lower.h"
+#include "program/prog_call.h"
+
+#include "program/prog_expression.h"
+#include "program/prog_name.h"
 #include "program/prog_order.h"
 #include "program/prog_proxy.h"
+#include "program/prog_value.h"
+#include "program/prog_vector.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

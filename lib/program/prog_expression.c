@@ -1,6 +1,11 @@
 /* Expressions lowered: arithmetic, branches, vectors. */
-#include "program/prog_lower.h"
+#include "program/prog_expression.h"
+
+#include "program/prog_call.h"
+#include "program/prog_name.h"
+#include "program/prog_value.h"
 #include "program/prog_vector.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

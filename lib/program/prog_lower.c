@@ -1,6 +1,10 @@
 /* A program's statements, lowered one after another. */
 #include "program/prog_lower.h"
 
+#include "program/prog_expression.h"
+#include "program/prog_name.h"
+#include "program/prog_value.h"
+
 #include "base/text.h"
 
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* The names of a program: each distinct one gets a number, in sorted order, so that what looking a
  * name up costs does not depend on which names a file has. Of a name that is unknown, those near. */
-#include "program/prog_lower.h"
+#include "program/prog_name.h"
+
+#include "program/prog_call.h"
+#include "program/prog_value.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* Order statistics lowered: an instruction for each rank that is asked for. */
 #include "program/prog_order.h"
+
 #include "program/prog_proxy.h"
+#include "program/prog_value.h"
 
 #include <stdlib.h>
 #include <string.h>

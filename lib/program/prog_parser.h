@@ -2,7 +2,7 @@
 #ifndef CLARKE_PROGRAM_PROG_PARSER_H
 #define CLARKE_PROGRAM_PROG_PARSER_H
 
-#include "program/prog_tree.h"
+#include "program/prog_token.h"
 
 typedef struct {
   clarke_prog *g;

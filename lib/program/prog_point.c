@@ -1,5 +1,6 @@
 /* A point of a program, from the command line: NAME=v,v,... */
 #include "program/prog.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,9 @@
 /* Proxies in braces after the name of a function. */
 #include "program/prog_proxy.h"
 
+#include "program/prog_expression.h"
+#include "program/prog_value.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* The parser of programs: recursive descent, one token ahead. Brackets, signs and branches nest at
  * most CLARKE_PROG_MAX_DEPTH deep, in the text as in the tree. */
-#include "program/prog_tree.h"
 #include "program/prog_parser.h"
 #include "base/limit.h"
 

@@ -1,7 +1,8 @@
 /* The text of a program cut into tokens; its comments are put aside, with their places. */
-#include "program/prog_tree.h"
+#include "program/prog_token.h"
 
 #include "base/text.h"
+#include "exact/literal.h"
 
 #include <string.h>
 

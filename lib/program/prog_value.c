@@ -1,5 +1,5 @@
 /* Scalars, vectors and constants while a program is lowered, all of them counted. */
-#include "program/prog_lower.h"
+#include "program/prog_value.h"
 
 #include <stdlib.h>
 #include <string.h>

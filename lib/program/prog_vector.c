@@ -1,5 +1,9 @@
 /* Vectors lowered: joined, and parts of them. */
+
 #include "program/prog_vector.h"
+
+#include "program/prog_expression.h"
+#include "program/prog_value.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Declared representations (representation.h): at the point, by executing conditions and pieces
  * there; over the whole space, by visiting all faces that conditions, pieces and function cut. */
 #include "program/representation.h"
+
 #include "program/representation_point.h"
 #include "program/representation_words.h"
 

@@ -26,4 +26,7 @@ void clarke_representation_clear(clarke_representation *r);
 clarke_status clarke_representation_check(clarke_representation *r, const clarke_execution *e,
                                           clarke_error *err);
 
+/* The entries of wrt at the point. */
+void clarke_wrt_point(mpq_t *point, const clarke_code *p, mpq_t *at);
+
 #endif

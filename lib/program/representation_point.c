@@ -1,6 +1,8 @@
 /* A representation at the point: conditions and pieces are executed there. */
 #include "program/representation_point.h"
+
 #include "program/representation_words.h"
+#include "exact/hull.h"
 
 #include <stdio.h>
 #include <stdlib.h>

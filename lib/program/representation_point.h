@@ -9,7 +9,4 @@
 clarke_status clarke_representation_check_point(clarke_representation *r, const clarke_code *p, mpq_t *at,
                                                 clarke_error *err);
 
-/* The entries of wrt at the point. */
-void clarke_wrt_point(mpq_t *point, const clarke_code *p, mpq_t *at);
-
 #endif

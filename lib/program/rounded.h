@@ -18,12 +18,6 @@
 
 typedef enum { CLARKE_IEEE_F16, CLARKE_IEEE_BF16, CLARKE_IEEE_F32, CLARKE_IEEE_F64 } clarke_ieee;
 
-/* "float16", "bfloat16", "float32", "float64". */
-const char *clarke_ieee_name(clarke_ieee format);
-clarke_status clarke_ieee_parse(clarke_ieee *format, const char *name, clarke_error *err);
-/* value rounded to the format (ties to even); false when it overflows to infinity. */
-bool clarke_ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format);
-
 /* value: n_outputs; gradient: n_outputs x wrt_count, NaN and infinities as doubles; every number of
  * the four formats is a double. Inputs and constants are rounded to the format first. */
 typedef struct {

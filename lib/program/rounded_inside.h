@@ -3,7 +3,6 @@
 #define CLARKE_PROGRAM_ROUNDED_INSIDE_H
 
 #include "program/ieee.h"
-#include "program/rounded.h"
 
 typedef struct {
   const clarke_code *p;

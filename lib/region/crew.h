@@ -5,7 +5,7 @@
 #ifndef CLARKE_REGION_CREW_H
 #define CLARKE_REGION_CREW_H
 
-#include "region/search.h"
+#include "region/regions_inside.h"
 
 /* As clarke_sign_vectors of the level's rows, each sign vector being followed by one of l->threads threads. Without any that can be
  * begun the caller does all. */

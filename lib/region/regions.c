@@ -1,7 +1,8 @@
 /* Regions, arrangement by arrangement (regions.h). */
 #include "region/regions.h"
+
 #include "region/crew.h"
-#include "region/search.h"
+#include "region/sweep.h"
 
 #include <flint/fmpz_vec.h>
 #include <stdlib.h>

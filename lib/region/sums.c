@@ -1,6 +1,6 @@
 /* Sums of forms (sums.h). */
 #include "region/sums.h"
-#include "exact/number.h"
+
 #include "region/denominator.h"
 
 #include <flint/fmpz_vec.h>

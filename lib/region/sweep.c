@@ -1,6 +1,7 @@
 /* What is known under the choices so far, and what must be decided next (search.h). */
+#include "region/sweep.h"
+
 #include "base/stop.h"
-#include "region/search.h"
 
 #include <flint/fmpz_vec.h>
 

@@ -1,5 +1,7 @@
 /* Answers (clarke.h). */
-#include "session/handles.h"
+#include "session/answer.h"
+
+#include "session/gradient.h"
 #include "session/json.h"
 
 #include "base/output.h"

@@ -3,6 +3,7 @@
 
 #include "base/limit.h"
 #include "base/text.h"
+#include "network/build.h"
 #include "network/inputs.h"
 #include "network/tail.h"
 #include "base/stop.h"

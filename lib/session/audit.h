@@ -72,10 +72,6 @@ typedef struct {
 
 clarke_status clarke_named_file_set(clarke_named_file *f, const char *path, const clarke_file *file, clarke_error *err);
 
-/* FILE or FILE:KEY, as a checkpoint is given: the file's path (malloc), and the key, in `given`, or NULL. A file that has
- * a colon in its name is taken as it is. */
-clarke_status clarke_checkpoint_name(char **path, const char **key, const char *given, clarke_error *err);
-
 void clarke_audit_session_init(clarke_audit_session *s);
 void clarke_audit_session_clear(clarke_audit_session *s);
 
@@ -93,16 +89,6 @@ size_t clarke_audit_decided(const clarke_audit_session *s);
 /* Could the checker read what the session did, and does the profile know what a proof states? Else an error says what not. */
 clarke_status clarke_audit_session_provable(const clarke_audit_session *s, clarke_error *err);
 clarke_status clarke_audit_session_prove(const clarke_audit_session *s, const char *path, clarke_error *err);
-
-/* gradient.c: the exact pass over all samples, at growing precision while entries are open, and the loss's value in s. */
-clarke_status clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *err);
-
-/* AD's gradient of the whole loss, and the loss's value in s. gradient holds n_parameters initialized matrices;
- * those in wrt become count x 1, or stay 0 x 0 for zero. *known is false when an argument cannot be told from its
- * kink: AD's slope there is not known. */
-clarke_status clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err);
-/* The same as a file of safetensors, rounded to float64; nothing is written when it is not known. */
-clarke_status clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err);
 
 /* audit_lists.c: touches and nearest ones, one at a time, as a report has them. Texts are the caller's to free. */
 typedef struct {

@@ -1,4 +1,5 @@
 /* Checkpoints: their tensors, by what the file is, under the names of the model's parameters. */
+
 #include "session/checkpoint.h"
 
 #include "base/text.h"

@@ -11,4 +11,8 @@ clarke_status clarke_checkpoint_read(clarke_audit_session *s, const clarke_audit
 /* Can clarke-check read the checkpoint that was read, as it is? */
 clarke_status clarke_checkpoint_provable(const clarke_audit_session *s, clarke_error *err);
 
+/* FILE or FILE:KEY, as a checkpoint is given: the file's path (malloc), and the key, in `given`, or NULL. A file that has
+ * a colon in its name is taken as it is. */
+clarke_status clarke_checkpoint_name(char **path, const char **key, const char *given, clarke_error *err);
+
 #endif

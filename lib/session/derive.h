@@ -3,7 +3,6 @@
 #ifndef CLARKE_SESSION_DERIVE_H
 #define CLARKE_SESSION_DERIVE_H
 
-#include "network/graph.h"
 #include "program/derive.h"
 #include "program/prog.h"
 #include "program/rounded.h"

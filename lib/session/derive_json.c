@@ -2,6 +2,7 @@
  * order; numbers are strings. */
 #include "session/derive.h"
 #include "session/json.h"
+#include "program/ieee.h"
 
 #include <stdio.h>
 

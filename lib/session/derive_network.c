@@ -2,6 +2,7 @@
 #include "session/derive.h"
 
 #include "base/text.h"
+#include "network/build.h"
 #include "network/unroll.h"
 #include "format/npz.h"
 #include "format/onnx.h"

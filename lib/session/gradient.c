@@ -1,5 +1,6 @@
 /* AD's gradient of the whole minibatch's loss under the profile, and the loss itself. */
-#include "session/audit.h"
+#include "session/gradient.h"
+
 #include "network/reverse.h"
 #include "network/sink.h"
 #include "format/safetensors_write.h"

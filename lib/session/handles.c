@@ -1,6 +1,9 @@
 /* Handles (clarke.h): files in memory, and options. */
 #include "session/handles.h"
 
+#include "session/answer.h"
+#include "session/checkpoint.h"
+
 #include <stdlib.h>
 #include <string.h>
 

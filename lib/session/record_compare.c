@@ -1,4 +1,5 @@
 /* The recorded gradient beside AD's exact one, entry by entry, with the bound on rounding (docs/rounding-bound.md). */
+#include "session/gradient.h"
 #include "session/record.h"
 #include "base/text.h"
 #include "trace/certificate.h"

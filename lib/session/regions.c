@@ -7,9 +7,11 @@
 #include "format/onnx.h"
 #include "format/table.h"
 #include "format/vnnlib.h"
+#include "network/build.h"
 #include "network/unroll.h"
 #include "program/hold.h"
 #include "session/names.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #define CLARKE_TRACE_CERTIFY_H
 
 #include "trace/certificate.h"
-#include "trace/rounding_back.h"
+#include "trace/rounding_backward.h"
 #include "network/slopes.h"
 #include "format/tensors.h"
 

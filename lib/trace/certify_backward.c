@@ -1,5 +1,6 @@
 /* Recorded gradients (certify.h). */
 #include "trace/certify.h"
+#include "trace/rounding_loss.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 

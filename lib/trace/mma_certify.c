@@ -1,5 +1,7 @@
 #include "trace/mma_certify.h"
+
 #include "trace/mma_folder.h"
+#include "trace/mma_gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Which architecture is a GPU of that name? Models that are not listed have none: a rule is not guessed. */
-#include "trace/mma_rule.h"
+#include "trace/mma_gpu.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Bounds of gradients: what each kind of step hands on (docs/rounding-bound.md has the rules). */
-#include "trace/rounding_back.h"
+#include "trace/rounding_back_step.h"
+
 #include "network/analytic.h"
 #include "network/linear.h"
 #include "trace/rounding_dense.h"

@@ -1,5 +1,8 @@
 /* Bounds of gradients, from the loss back to the parameters (rounding_back.h). */
-#include "trace/rounding_back.h"
+#include "trace/rounding_backward.h"
+
+#include "trace/rounding_back_step.h"
+#include "trace/rounding_loss.h"
 #include "network/reverse.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Bounds of the gradient that the loss begins with (docs/rounding-bound.md). */
-#include "trace/rounding_back.h"
+#include "trace/rounding_loss.h"
 
 #include <math.h>
 

@@ -1,10 +1,11 @@
 """Does data flow one way through lib? Each include is held to rooms.txt, and CONTRIBUTING.md's table to the same list. In the
-checker it is held to checker.txt, an order of files; and what its files share is set by one file.
+checker it is held to checker.txt, an order of files; and what its files share is set by one file. Outside of it a header fronts
+the file of its name: what it declares is defined there.
 
     python3 tests/arrows/arrows.py [--table]
 
-With --table the table is printed. The test plants arrows that point back, one out of the checker, and a variable that is set
-by a file that does not own it; it must see each.
+With --table the table is printed. The test plants arrows that point back, one out of the checker, a variable that is set
+by a file that does not own it, and a function that a stranger's header declares; it must see each.
 """
 
 import argparse
@@ -120,6 +121,30 @@ def complaints(root, rooms):
     return found
 
 
+def fronts(header, source):
+    """May the header declare what the file defines? Both are paths below lib without their endings. X.h speaks for X.c, for its
+    parts X_*.c and for the folder X; X_inside.h within them; X/X.h within the folder. A room's checks of structures are apart."""
+    of = header.with_name(header.name.removesuffix("_inside"))
+    if of.name == of.parent.name:
+        of = of.parent
+    return source == of or str(source).startswith((f"{of}_", f"{of}/")) or source.name == "valid"
+
+
+def front_complaints(lib):
+    """Functions that are declared in a header other than their file's."""
+    defined, found = {}, []
+    files = [path for path in sorted(lib.rglob("*.[ch]")) if path.parent != lib and room_of(path, lib) != "check"]
+    for path in files:
+        if path.suffix == ".c":
+            defined |= dict.fromkeys(re.findall(r"^(clarke_\w+)\(", path.read_text(), re.M), path)
+    for path in files:
+        for name in re.findall(r"\b(clarke_\w+)\(", without_comments(path.read_text())) if path.suffix == ".h" else []:
+            of = defined.get(name, path).relative_to(lib).with_suffix("")
+            if not fronts(path.relative_to(lib).with_suffix(""), of):
+                found.append(f"{path.relative_to(lib.parent)}: {name} is declared, which {of}.c defines")
+    return found
+
+
 def table(rooms):
     lines = ["| room | holds | may include |", "|---|---|---|"]
     lines += [f"| `lib/{name}` | {holds} | {', '.join(may) or '-'} |" for name, (holds, may) in rooms.items()]
@@ -144,6 +169,19 @@ def planted(rooms):
             if len(complaints(root, rooms)) != 1:
                 return f"{line} in lib/{name} is not seen"
     return None
+
+
+def planted_front():
+    """A function that a stranger's header declares: is it seen?"""
+    with tempfile.TemporaryDirectory() as folder:
+        lib = Path(folder) / "lib"
+        (lib / "audit").mkdir(parents=True)
+        (lib / "audit/row.c").write_text("void\nclarke_row(void)\n{\n}\n")
+        (lib / "audit/row.h").write_text("void clarke_row(void);\n")
+        if front_complaints(lib):
+            return f"complains of nothing: {front_complaints(lib)}"
+        (lib / "audit/rows.h").write_text("void clarke_row(void);\n")
+        return None if len(front_complaints(lib)) == 1 else "a function in a stranger's header is not seen"
 
 
 def planted_in_checker():
@@ -174,7 +212,8 @@ def main():
         found.append("CONTRIBUTING.md: its table of rooms is not what --table prints")
     checker = ROOT / "lib" / "check"
     found += order_complaints(checker, read_order(HERE / "checker.txt")) + set_complaints(checker)
-    for unseen in (planted(rooms), planted_in_checker()):
+    found += front_complaints(ROOT / "lib")
+    for unseen in (planted(rooms), planted_front(), planted_in_checker()):
         found += [unseen] if unseen else []
     print("\n".join(found) or "every arrow points one way")
     sys.exit(bool(found))

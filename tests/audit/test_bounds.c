@@ -3,6 +3,7 @@
 #include "drawn.h"
 
 #include "audit/branch_and_bound.h"
+#include "audit/membership.h"
 #include "exact/mdm.h"
 #include "exact/number.h"
 #include "network/tangent.h"

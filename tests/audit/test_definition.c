@@ -8,6 +8,7 @@
 
 #include "exact/cone.h"
 #include "proof/write.h"
+#include "network/build.h"
 
 #include <stdio.h>
 

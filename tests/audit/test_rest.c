@@ -4,6 +4,7 @@
 
 #include "audit/cell.h"
 #include "audit/touch_row.h"
+#include "network/build.h"
 #include "network/tangent.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
 
 #include "audit/system.h"
 #include "audit/touch_row.h"
+#include "network/build.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 #include "format/file.h"

@@ -4,6 +4,7 @@
 
 #include "audit/ascent.h"
 #include "audit/enumerate.h"
+#include "audit/membership.h"
 #include "audit/sample.h"
 #include "exact/mdm.h"
 

@@ -13,6 +13,7 @@
 
 #include "proof/write.h"
 #include "program/derive.h"
+#include "network/build.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 #include "audit/layer_system.h"

@@ -5,6 +5,7 @@
 
 #include "proof/write.h"
 #include "format/onnx.h"
+#include "network/build.h"
 
 #include <fcntl.h>
 #include <openssl/evp.h>

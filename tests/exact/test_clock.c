@@ -1,7 +1,8 @@
 /* No clock decides: on a clock that jumps by an hour whenever it is read, cones have the answers that they have on
  * one that stands still. Work is counted instead, and what it does not suffice for is unknown. */
 #include "exact/cone.h"
-#include "exact/cone_block.h"
+#include "exact/cone_pivot.h"
+#include "exact/cone_simplex.h"
 #include "samples.h"
 #include "../suite.h"
 

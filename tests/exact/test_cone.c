@@ -2,6 +2,8 @@
  * on larger ones; every step of the solver apart, on the same systems. */
 #include "exact/cone.h"
 #include "exact/cone_block.h"
+#include "exact/cone_norm.h"
+#include "exact/cone_pivot.h"
 #include "samples.h"
 #include "../suite.h"
 

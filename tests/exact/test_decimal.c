@@ -1,6 +1,6 @@
 /* Short decimals beside the rationals that they stand for: never above, by less than one in their last digit. */
 #include "exact/decimal.h"
-#include "exact/number.h"
+#include "exact/literal.h"
 #include "../draw.h"
 #include "../suite.h"
 #include "samples.h"

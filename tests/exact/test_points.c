@@ -1,6 +1,7 @@
 /* Sets of points, hulls, membership and least elements against their definitions. */
 #include "brute.h"
-
+#include "exact/hull.h"
+#include "exact/wolfe.h"
 
 #include <flint/fmpz.h>
 

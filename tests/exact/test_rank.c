@@ -1,5 +1,5 @@
 /* Ranks against FLINT's, on matrices of planted rank, and what a forged certificate must not pass. */
-#include "exact/rank_pivots.h"
+#include "exact/rank_inside.h"
 #include "samples.h"
 #include "../suite.h"
 

@@ -1,6 +1,6 @@
 /* Words against GMP's integers, and digits of exact products: they sum up to what was cut, and no sum of their products
  * leaves a double. */
-#include "exact/matrix_slices.h"
+#include "exact/matrix_product_radius.h"
 #include "samples.h"
 
 #include "../ok.h"

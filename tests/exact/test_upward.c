@@ -1,5 +1,5 @@
 /* Upper bounds against the numbers that they bound, in rationals: never below, and hardly above. */
-#include "exact/matrix_words.h"
+#include "exact/matrix_inside.h"
 #include "exact/upward.h"
 #include "samples.h"
 #include "../suite.h"

@@ -1,5 +1,5 @@
 /* Points of the command line, NAME=v,v,..., the literals in them, and names of profiles' kinds of numbers. */
-#include "exact/number.h"
+#include "exact/literal.h"
 #include "program/prog.h"
 #include "mutate.h"
 #include "target.h"

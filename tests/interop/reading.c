@@ -2,6 +2,7 @@
 #include <stdio.h> /* before gmp.h, for its printing */
 
 #include "reading.h"
+#include "network/build.h"
 #include "network/inputs.h"
 #include "network/tail.h"
 #include "format/file.h"

@@ -5,6 +5,7 @@
 #include "naive.h"
 #include "../ok.h"
 
+#include "network/build.h"
 #include "network/loss.h"
 #include "network/reverse.h"
 #include "network/sink.h"

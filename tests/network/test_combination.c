@@ -2,6 +2,7 @@
 #include "../ok.h"
 #include "models.h"
 
+#include "network/build.h"
 #include "network/combination.h"
 #include "network/product.h"
 #include "network/replay.h"

@@ -3,6 +3,7 @@
 #include "machine.h"
 #include "networks.h"
 #include "compared.h"
+#include "network/build.h"
 #include "network/tangent.h"
 
 static double

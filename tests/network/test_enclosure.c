@@ -3,6 +3,7 @@
 #include "models.h"
 #include "../ok.h"
 
+#include "network/build.h"
 #include "network/loss.h"
 #include "network/reverse.h"
 #include "network/sink.h"

@@ -2,6 +2,7 @@
 #include "models.h"
 
 #include "op/operator.h"
+#include "network/build.h"
 
 static clarke_error error;
 

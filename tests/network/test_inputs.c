@@ -2,6 +2,7 @@
 #include "models.h"
 #include "../ok.h"
 
+#include "network/build.h"
 #include "network/forward.h"
 #include "network/inputs.h"
 

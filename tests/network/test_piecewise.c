@@ -3,7 +3,7 @@
 #include "models.h"
 #include "../ok.h"
 
-#include "network/graph.h"
+#include "network/build.h"
 #include "network/piecewise.h"
 #include "network/sign.h"
 

@@ -4,6 +4,7 @@
 #include "normalized.h"
 #include "compared.h"
 
+#include "network/slices/norm.h"
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
 

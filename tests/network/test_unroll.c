@@ -6,6 +6,7 @@
 #include "../ok.h"
 
 #include "exact/matrix.h"
+#include "network/build.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 #include "network/unroll.h"

@@ -5,6 +5,7 @@
 #include "steps.h"
 
 #include "op/operator.h"
+#include "network/build.h"
 
 #include <math.h>
 

@@ -1,4 +1,5 @@
 #include "build.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

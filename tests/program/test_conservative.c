@@ -3,6 +3,7 @@
 #include "../exact/brute.h"
 
 #include "op/operator.h"
+#include "exact/hull.h"
 
 #define MOST 32
 

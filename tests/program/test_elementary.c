@@ -4,6 +4,7 @@
 
 #include "program/elementary.h"
 #include "op/operator.h"
+#include "exact/literal.h"
 
 #include <stdio.h>
 

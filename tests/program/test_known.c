@@ -4,6 +4,7 @@
  * wrongly. */
 #include "build.h"
 #include "evidence.h"
+#include "exact/literal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * Literals are compared with MPFR's reading of them. */
 #include "program/prog.h"
 #include "../suite.h"
+#include "exact/literal.h"
 
 #include <mpfr.h>
 #include <stdarg.h>

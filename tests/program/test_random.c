@@ -8,6 +8,7 @@
 #include "evidence.h"
 #include "plane.h"
 #include "sample.h"
+#include "exact/hull.h"
 
 #include <stdio.h>
 #include <stdlib.h>

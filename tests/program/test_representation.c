@@ -4,6 +4,7 @@
 
 #include "program/prog.h"
 #include "program/representation.h"
+#include "exact/literal.h"
 
 #include <stdio.h>
 

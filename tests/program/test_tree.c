@@ -1,7 +1,7 @@
 /* Tokens and places of the language, before there is a tree. */
 #include "../ok.h"
 
-#include "program/prog_tree.h"
+#include "program/prog_token.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "../network/networks.h"
 #include "exact/cone.h"
-#include "network/graph.h"
+#include "network/build.h"
 #include "network/unroll.h"
 #include "program/prog.h"
 #include "region/regions.h"

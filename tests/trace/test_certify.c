@@ -6,6 +6,7 @@
 
 #include "exact/number.h"
 #include "trace/certify.h"
+#include "network/build.h"
 
 #include <float.h>
 #include <math.h>

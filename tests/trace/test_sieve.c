@@ -2,6 +2,7 @@
  * is moved to where the exact pass begins to refute it: doubles may say "within the bound" on this side, never on the other. */
 #include "layered_record.h"
 #include "never_better.h"
+#include "network/build.h"
 #include "network/constants.h"
 #include "format/tensors.h"
 

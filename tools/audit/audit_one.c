@@ -3,6 +3,8 @@
 
 #include "base/text.h"
 #include "format/file.h"
+#include "session/checkpoint.h"
+#include "session/gradient.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "session/json.h"
 #include "trace/mma_certify.h"
+#include "trace/mma_gpu.h"
 
 #include <argp.h>
 #include <flint/flint.h>

@@ -1,6 +1,7 @@
 /* clarke derive: value, AD's output, generalized derivatives and verdict at one point. */
 #include "command.h"
 #include "derive_report.h"
+#include "program/ieee.h"
 
 #include <argp.h>
 #include <flint/flint.h>

@@ -2,6 +2,8 @@
 #include "derive_report.h"
 #include "base/limit.h"
 #include "base/output.h"
+#include "exact/literal.h"
+#include "program/ieee.h"
 
 #include <stdio.h>
 #include <stdlib.h>

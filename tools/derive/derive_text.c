@@ -2,6 +2,7 @@
 #include <stdio.h> /* before GMP, for its printing */
 
 #include "derive_report.h"
+#include "program/ieee.h"
 
 #include <string.h>
 

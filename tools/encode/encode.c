@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "command.h"
 #include "encode_report.h"
-#include "exact/number.h"
 #include "program/prog.h"
 #include "proof/write_formula.h"
 #include "sat/decode.h"

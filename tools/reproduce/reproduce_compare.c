@@ -1,6 +1,7 @@
 /* Does a result say what a text says? Numbers are compared exactly; ~D stands for every number that
  * rounds to the decimal D. */
 #include "reproduce_compare.h"
+#include "exact/literal.h"
 
 #include <stdlib.h>
 #include <string.h>

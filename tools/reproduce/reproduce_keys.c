@@ -1,7 +1,7 @@
 #include "reproduce_keys.h"
 
 #include "exact/cone.h"
-#include "program/rounded.h"
+#include "program/ieee.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The global system: one direction in all parameters at once for AD's pattern. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 void
 clarke_judge_global_system(clarke_theorem *t, const clarke_audit *a)

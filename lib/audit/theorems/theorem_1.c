@@ -1,5 +1,5 @@
 /* Theorem 1 of Park, Chun and Lee: one sample, a distinct bias in every layer. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 void
 clarke_judge_theorem_1(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)

@@ -1,5 +1,5 @@
 /* Theorem 4 of Park, Chun and Lee: distinct biases, one lambda for each layer. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 void
 clarke_judge_theorem_4(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)

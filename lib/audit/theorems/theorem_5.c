@@ -1,5 +1,5 @@
 /* Theorem 5 of Park, Chun and Lee: fully connected layers whose inputs over the batch are independent. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 void
 clarke_judge_theorem_5(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)

@@ -1,6 +1,6 @@
 /* Theorem 6 of Park, Chun and Lee: biases that neurons share, one lambda for each layer, trivial maxpools; a touched window
  * is no such thing. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 void
 clarke_judge_theorem_6(clarke_theorem *t, const clarke_audit *a, const clarke_question *q)

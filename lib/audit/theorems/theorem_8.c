@@ -1,5 +1,5 @@
 /* Theorem 8 of Park, Chun and Lee: Algorithm 1's P_l is not empty for any layer. */
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 /* A layer whose own parameters move the arguments of a layer before it, or NULL: they are tied, or two branches share
  * them. The layers' directions need not add up to one, as Theorem 8 has it. */

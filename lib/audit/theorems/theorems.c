@@ -1,8 +1,8 @@
 /* The theorems, in the order in which they are told. Theorems 1, 4, 5, 6 and N-1 are judged by their own conditions;
  * the verdict rests on directions, not on them. */
+
 #include "audit/theorems/theorems.h"
 
-#include "audit/theorems/judge.h"
 
 void
 clarke_theorems_judge(clarke_audit *a, const clarke_question *q)

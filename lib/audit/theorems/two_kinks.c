@@ -3,7 +3,7 @@
  * all neurons one way. */
 #include "audit/theorems/two_kinks.h"
 
-#include "audit/theorems/judge.h"
+#include "audit/theorems/theorems.h"
 
 /* The side wanted at each kink: 0 none, CLARKE_LEFT, CLARKE_RIGHT; false when touches of one kink
  * want both. */

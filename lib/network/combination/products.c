@@ -1,5 +1,5 @@
 /* Sums of products: products of the same factors added up, and what they have in common taken out. */
-#include "network/combination/way.h"
+#include "network/combination/combination.h"
 #include "network/product.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Products in a fine pass: a bound of every entry, and the first of many products split. */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 
 #include <cblas.h>
 #undef I

@@ -1,5 +1,5 @@
 /* Bounds of normalizations, group by group (docs/filter.md has the argument). */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

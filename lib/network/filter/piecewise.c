@@ -1,5 +1,5 @@
 /* On which side of its kinks an argument lies, as far as bounds tell, and bounds of what the pieces give. */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 #include "network/filter/measure.h"
 
 #include "network/piecewise.h"

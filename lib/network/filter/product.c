@@ -1,5 +1,5 @@
 /* Bounds of products, a factor by row and one by sample: by Cauchy-Schwarz. */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 
 #include <cblas.h>
 #undef I

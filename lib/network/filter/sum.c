@@ -1,5 +1,5 @@
 /* Bounds of the other linear steps: sums, multiples, entries that are moved. */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Which entry of a window is the largest, as far as bounds tell; windows whose largest are identical. */
-#include "network/filter/enclosure.h"
+#include "network/filter/filter.h"
 #include "network/filter/measure.h"
 
 #include <string.h>

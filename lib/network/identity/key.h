@@ -68,10 +68,4 @@ clarke_identity clarke_identity_by_number(clarke_identities *ids, size_t value, 
 /* Which entry of its parameter (in wrt or not) a constant's entry is, or its number. */
 uint64_t clarke_coefficient(const clarke_graph *g, size_t value, size_t entry);
 
-/* The array of what is known of a value's entries, made when first needed; its producer's patches with it. NULL, and
- * ids->failed, without memory. */
-clarke_identity *clarke_identities_known(clarke_identities *ids, size_t value);
-/* The identity of entry (f, j) of the value that a step makes; the entry is no mere copy. */
-clarke_identity clarke_identity_of_step(clarke_identities *ids, const clarke_step *s, size_t value, size_t f, size_t j);
-
 #endif

@@ -1,5 +1,5 @@
 /* The identity of an entry that a step makes, by those of the entries that it is made of. */
-#include "network/identity/key.h"
+#include "network/identity/steps.h"
 
 #include "network/piecewise.h"
 

@@ -1,5 +1,5 @@
 /* The filter over the batch: chunk by chunk of its samples, on threads; the few left open once more, finely. */
-#include "network/replay/passes.h"
+#include "network/replay/replay.h"
 
 #include "base/stop.h"
 #include "network/filter.h"

@@ -1,5 +1,5 @@
 /* The exact pass over samples that are still open, and the touches that it finds. */
-#include "network/replay/passes.h"
+#include "network/replay/replay.h"
 #include "network/window.h"
 
 #include "base/stop.h"

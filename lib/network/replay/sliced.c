@@ -1,5 +1,5 @@
 /* Between filter and enclosures: open places in slices, group by group of samples. */
-#include "network/replay/passes.h"
+#include "network/replay/replay.h"
 
 #include "base/stop.h"
 #include "network/slices/pass.h"

@@ -1,5 +1,7 @@
 /* How each step passes on errors: factors of their norms, the same for all samples. */
-#include "network/slices/plan.h"
+#include "network/slices/growth.h"
+
+#include "network/slices/norm.h"
 
 #include "exact/upward.h"
 

@@ -1,4 +1,5 @@
 /* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
+#include "network/slices/growth.h"
 #include "network/slices/slices.h"
 #include "network/slices/sizes.h"
 

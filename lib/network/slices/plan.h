@@ -39,11 +39,4 @@ clarke_status clarke_slice_plan_make(clarke_slice_plan *p, const clarke_graph *g
                                      int8_t *const *piece, size_t n, clarke_error *err);
 void clarke_slice_plan_clear(clarke_slice_plan *p);
 
-/* Step i's growth, row, column and apart. */
-clarke_status clarke_slice_growth(clarke_slice_plan *p, size_t i, clarke_error *err);
-
-/* At least the 2-norm of W, rows x cols doubles, rows apart by `stride`. Infinity where it is not known; the status is
- * CLARKE_OK then. */
-clarke_status clarke_operator_norm(double *norm, const double *w, size_t rows, size_t cols, clarke_error *err);
-
 #endif

@@ -1,5 +1,5 @@
 /* Steps over groups of entries unrolled: softmax; normalizations as x - mean, squares, a root, quotients. */
-#include "network/unroll/unrolling.h"
+#include "network/unroll/unroll.h"
 
 #include "program/code.h"
 

@@ -1,5 +1,5 @@
 /* Linear steps unrolled: entries moved, sums, multiples, products. */
-#include "network/unroll/unrolling.h"
+#include "network/unroll/unroll.h"
 
 #include "base/limit.h"
 #include "program/code.h"

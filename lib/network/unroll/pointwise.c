@@ -1,5 +1,5 @@
 /* Steps of functions unrolled: activations, and the maxima of windows. */
-#include "network/unroll/unrolling.h"
+#include "network/unroll/unroll.h"
 
 #include "program/code.h"
 

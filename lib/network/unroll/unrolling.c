@@ -1,5 +1,5 @@
 /* Room for instructions, and the linear ones and products that several steps are made of. */
-#include "network/unroll/unrolling.h"
+#include "network/unroll/unroll.h"
 
 #include "base/limit.h"
 #include "program/code.h"

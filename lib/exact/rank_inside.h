@@ -1,7 +1,7 @@
 /* The first half of the rank: pivots modulo a prime below 2^30, which prove a rank from below and
  * guess it from above. Private to lib/exact. */
-#ifndef CLARKE_EXACT_RANK_PIVOTS_H
-#define CLARKE_EXACT_RANK_PIVOTS_H
+#ifndef CLARKE_EXACT_RANK_INSIDE_H
+#define CLARKE_EXACT_RANK_INSIDE_H
 
 #include "exact/rank.h"
 

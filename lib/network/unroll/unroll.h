@@ -1,6 +1,6 @@
 /* What the files that unroll networks share: the program under way, and a function for each kind of step. */
-#ifndef CLARKE_NETWORK_UNROLL_UNROLLING_H
-#define CLARKE_NETWORK_UNROLL_UNROLLING_H
+#ifndef CLARKE_NETWORK_UNROLL_UNROLL_H
+#define CLARKE_NETWORK_UNROLL_UNROLL_H
 
 #include "network/unroll.h"
 #include "program/code.h"

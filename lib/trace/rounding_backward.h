@@ -3,8 +3,8 @@
  * A gradient is a sum of terms from the steps that read the value. While it is made it has three parts: the terms' own
  * errors, the sum of their absolute values, and how many there are. Rounding in any order is bounded by the latter two, when
  * the value's own step is reached. Through copies the three go as they are: a framework may sum up behind them. */
-#ifndef CLARKE_TRACE_ROUNDING_BACK_H
-#define CLARKE_TRACE_ROUNDING_BACK_H
+#ifndef CLARKE_TRACE_ROUNDING_BACKWARD_H
+#define CLARKE_TRACE_ROUNDING_BACKWARD_H
 
 #include "trace/rounding.h"
 
@@ -35,18 +35,12 @@ clarke_status clarke_roundback_begin(clarke_roundback *b, clarke_roundoff *r, co
                                      clarke_error *err);
 void clarke_roundback_clear(clarke_roundback *b);
 
-/* The gradient of the network's output, from the loss (rounding_loss.c). */
-void clarke_roundback_seed(clarke_roundback *b);
-
 /* At least what entry e of a sum is off by, once it has been added up and stored. */
 double clarke_roundback_bound(const clarke_roundback *b, const clarke_rounding_sum *s, size_t e, double spare);
 
 /* A step's share in the sums of what it reads. known: the error of each entry of its output's gradient (a record's, in the
  * place of the sum); NULL: what the sum says. */
 clarke_status clarke_roundback_step(clarke_roundback *b, size_t step, const double *known, clarke_error *err);
-
-/* The rule of the step at work (rounding_back_step.c). */
-clarke_status clarke_roundback_rule(const clarke_roundback *b, clarke_error *err);
 
 /* A constant's sum joins its parameter's. */
 void clarke_roundback_fold(clarke_rounding_sum *parameter, const clarke_roundback *b, size_t value);

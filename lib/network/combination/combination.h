@@ -1,6 +1,6 @@
 /* What the files of a combination share: the combination itself, and how far a way has come. */
-#ifndef CLARKE_NETWORK_COMBINATION_WAY_H
-#define CLARKE_NETWORK_COMBINATION_WAY_H
+#ifndef CLARKE_NETWORK_COMBINATION_COMBINATION_H
+#define CLARKE_NETWORK_COMBINATION_COMBINATION_H
 
 #include "network/combination.h"
 

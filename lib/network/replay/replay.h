@@ -1,6 +1,6 @@
 /* What the files of the replay share: its three passes, in their order, and the samples that they are over. */
-#ifndef CLARKE_NETWORK_REPLAY_PASSES_H
-#define CLARKE_NETWORK_REPLAY_PASSES_H
+#ifndef CLARKE_NETWORK_REPLAY_REPLAY_H
+#define CLARKE_NETWORK_REPLAY_REPLAY_H
 
 #include "network/replay.h"
 

@@ -1,6 +1,6 @@
 /* The state of a search for regions; private to lib/region. */
-#ifndef CLARKE_REGION_SEARCH_H
-#define CLARKE_REGION_SEARCH_H
+#ifndef CLARKE_REGION_REGIONS_INSIDE_H
+#define CLARKE_REGION_REGIONS_INSIDE_H
 
 #include "region/rays.h"
 #include "region/regions.h"
@@ -44,19 +44,6 @@ typedef struct {
 /* s->result, s->forms, s->local, s->visit and the rest of its kind are set; the arrays are made. */
 clarke_status clarke_region_search_init(clarke_region_search *s, clarke_error *err);
 void clarke_region_search_clear(clarke_region_search *s); /* of one that is zeroed, too */
-
-/* --- sweep.c */
-
-/* Computes all that is affine by now. What must be decided next is in l, or *fork is a maximum (CLARKE_NONE: none). */
-clarke_status clarke_region_sweep(clarke_region_search *s, clarke_region_level *l, size_t *fork, clarke_error *err);
-/* The form of instruction i, on that piece or with that winner; it is known from here on. */
-void clarke_region_settle(clarke_region_search *s, size_t i, size_t piece);
-/* Can candidate a of a maximum be the largest, as far as differences tell that are a matter of course? Of equal ones the first can. */
-bool clarke_region_may_win(const clarke_region_search *s, size_t i, size_t a);
-/* Forgets what became known or asked since s->n_done was n. */
-void clarke_region_take_back(clarke_region_search *s, size_t n);
-
-/* --- regions.c */
 
 /* All that lies in one sign vector of a level's rows; context: the level. As of clarke_sign_visitor. */
 clarke_status clarke_region_search_follow(void *context, bool *go_on, const signed char *sign, const clarke_witness *w, clarke_error *err);

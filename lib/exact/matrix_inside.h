@@ -1,7 +1,7 @@
 /* What the files of the matrix share: words of two's complement integers, and temporaries.
  * Private to lib/exact. */
-#ifndef CLARKE_EXACT_MATRIX_WORDS_H
-#define CLARKE_EXACT_MATRIX_WORDS_H
+#ifndef CLARKE_EXACT_MATRIX_INSIDE_H
+#define CLARKE_EXACT_MATRIX_INSIDE_H
 
 #include "exact/matrix.h"
 

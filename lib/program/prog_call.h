@@ -1,0 +1,12 @@
+/* Functions called. */
+#ifndef CLARKE_PROGRAM_PROG_CALL_H
+#define CLARKE_PROGRAM_PROG_CALL_H
+
+#include "program/prog_lower.h"
+
+clarke_status clarke_prog_call(prog_value *v, prog_lowering *low, uint32_t node);
+
+/* Names of all functions of the language in turn, NULL past the end. */
+const char *clarke_prog_function_name(size_t i);
+
+#endif

@@ -1,0 +1,10 @@
+/* Rounding of the loss's gradient. */
+#ifndef CLARKE_TRACE_ROUNDING_LOSS_H
+#define CLARKE_TRACE_ROUNDING_LOSS_H
+
+#include "trace/rounding_backward.h"
+
+/* The gradient of the network's output, from the loss. */
+void clarke_roundback_seed(clarke_roundback *b);
+
+#endif
