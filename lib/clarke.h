@@ -32,6 +32,7 @@ typedef enum {
   CLARKE_ENOMEM,    /* out of memory, or past a stated limit on size */
   CLARKE_EINTERNAL, /* our own error */
   CLARKE_ESTOPPED,  /* the work was told to stop; of answers, that is a reason to be undecided */
+  CLARKE_EVAGUE,    /* at the highest precision a number has no bounds: of answers, a reason to be undecided, too */
 } clarke_status;
 
 typedef struct {

@@ -225,9 +225,16 @@ clarke_reason_write(clarke_audit *a, const clarke_question *q)
 {
   const bool of_block = a->obstacle.kind >= CLARKE_OBSTACLE_TREE && a->obstacle.kind <= CLARKE_OBSTACLE_BEHIND;
 
+  if (a->obstacle.kind == CLARKE_OBSTACLE_PRECISION && q->replay->near.g == NULL) {
+    snprintf(a->why, sizeof a->why, "some arguments of kinks could not be told from the kink (%zu of them): even at the "
+             "highest precision their enclosures have no bounds, because the steps before them enlarge errors too much",
+             q->replay->open);
+    return;
+  }
   if (a->obstacle.kind == CLARKE_OBSTACLE_PRECISION) {
     snprintf(a->why, sizeof a->why, "some arguments of kinks could not be told from the kink at the highest precision: they "
-             "follow transcendental functions (%zu of them; an identity between these would settle it)", q->replay->open);
+             "follow %stranscendental functions (%zu of them; an identity between these would settle it)",
+             clarke_graph_couples(q->g) ? "normalizations or " : "", q->replay->open);
     return;
   }
   snprintf(a->why, sizeof a->why, "AD's own pattern could not be realized");

@@ -84,7 +84,7 @@ clarke_matrix_set_balls(clarke_matrix *m, size_t rows, size_t cols, arb_srcptr b
   mpz_init(word);
   for (size_t e = 0; e < rows * cols && status == CLARKE_OK; e++) {
     if (!arb_is_finite(balls + e)) {
-      status = clarke_fail(err, CLARKE_EINTERNAL, "a value has no finite enclosure");
+      status = clarke_fail(err, CLARKE_EVAGUE, "a value has no finite enclosure");
       break;
     }
     m->radius[e] = round_ball(word, balls + e, precision);

@@ -18,7 +18,7 @@ void clarke_matrix_get_ball(arb_t ball, const clarke_matrix *m, size_t i, size_t
                             long precision);
 
 /* rows x cols (row-major) balls as a matrix with scale 2^-precision: an entry that is exactly a
- * multiple of it keeps radius 0. A ball that is not finite is an error. */
+ * multiple of it keeps radius 0. A ball that is not finite is CLARKE_EVAGUE: more precision may help. */
 clarke_status clarke_matrix_set_balls(clarke_matrix *m, size_t rows, size_t cols, arb_srcptr balls,
                                       long precision, clarke_error *err);
 

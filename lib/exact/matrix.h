@@ -75,7 +75,7 @@ size_t clarke_matrix_bits(const clarke_matrix *m);
 /* Fewest words per entry, and powers of two common to all entries moved into exp. */
 clarke_status clarke_matrix_trim(clarke_matrix *m, clarke_error *err);
 /* An enclosure's midpoints to at most that many bits, radii growing by what that takes; entries that are
- * 0 or lose nothing keep theirs. An exact matrix is left alone. */
+ * 0 or lose nothing keep theirs. A denominator of more than a word becomes 1. An exact matrix is left alone. */
 clarke_status clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err);
 
 /* An exact matrix becomes an enclosure with radii 0. */

@@ -6,6 +6,9 @@
 
 #include <stdlib.h>
 
+/* A rounded enclosure keeps a denominator of at most that many bits: squares would double longer ones at every step. */
+#define MOST_DEN 64
+
 /* Is some entry -2^bits? Hardly ever is there even a candidate, and signs are as good as random: the
  * first look takes no branch. */
 static bool
@@ -147,6 +150,49 @@ has_low_bits(const uint64_t *word, size_t bits)
   return bits % 64 != 0 && (word[bits / 64] & (((uint64_t)1 << bits % 64) - 1)) != 0;
 }
 
+/* Entry k of m over den, as a multiple of 2^exp, which is the unit below; its radius grows by what that takes. */
+static void
+divide_entry(uint64_t *word, clarke_matrix *m, size_t k, size_t limbs, long up, mpz_t value, mpz_t rest)
+{
+  clarke_word_get(value, clarke_entry(m, k), m->limbs);
+  if (up >= 0)
+    mpz_mul_2exp(value, value, (mp_bitcnt_t)up);
+  mpz_fdiv_qr(value, rest, value, m->den);
+  if (up < 0) {
+    if (mpz_sgn(value) != 0 && mpz_scan1(value, 0) < (mp_bitcnt_t)-up)
+      mpz_set_ui(rest, 1);
+    mpz_fdiv_q_2exp(value, value, (mp_bitcnt_t)-up);
+  }
+  if (mpz_sgn(rest) != 0)
+    m->radius[k] = clarke_up_add(m->radius[k], clarke_up_ldexp(1, m->exp - up));
+  clarke_word_set(word + k * limbs, limbs, value);
+}
+
+/* An enclosure without its denominator, its midpoints of at most that many bits. */
+static clarke_status
+divide_all(clarke_matrix *m, size_t bits, clarke_error *err)
+{
+  const size_t count = m->rows * m->cols, limbs = clarke_limbs_for(bits + 1);
+  /* |word| < 2^now, den >= 2^(size - 1): a quotient is below 2^(now - size + 1), and times 2^up at most 2^bits */
+  const long up = (long)bits - (long)clarke_matrix_bits(m) + (long)mpz_sizeinbase(m->den, 2) - 1;
+  uint64_t *word = malloc((count * limbs + 1) * sizeof *word);
+  clarke_status status;
+  mpz_t value, rest;
+
+  if (word == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "no memory for a %zu x %zu matrix of %zu-word numbers", m->rows, m->cols, limbs);
+  mpz_inits(value, rest, NULL);
+  for (size_t k = 0; k < count; k++)
+    divide_entry(word, m, k, limbs, up, value, rest);
+  free(m->word);
+  m->word = word;
+  m->limbs = limbs;
+  mpz_set_ui(rest, 1);
+  status = clarke_matrix_set_scale(m, m->exp - up, rest, err);
+  mpz_clears(value, rest, NULL);
+  return status;
+}
+
 clarke_status
 clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err)
 {
@@ -155,6 +201,8 @@ clarke_matrix_round(clarke_matrix *m, size_t bits, clarke_error *err)
   clarke_scale_bound unit;
   uint64_t *word;
 
+  if (m->radius != NULL && mpz_sizeinbase(m->den, 2) > MOST_DEN)
+    return divide_all(m, bits, err);
   if (now <= bits || m->exp + (long)(now - bits) > CLARKE_MAX_EXP)
     return CLARKE_OK;
   drop = now - bits;

@@ -38,10 +38,18 @@ void clarke_forward_init(clarke_forward *f);
 void clarke_forward_clear(clarke_forward *f);
 
 /* input: features x samples, exact. needed: which values to compute (clarke_graph_needed).
- * precision: bits for transcendental functions. When a step couples the samples the input holds all. */
+ * precision: bits for transcendental functions. When a step couples the samples the input holds all.
+ * CLARKE_EVAGUE: an enclosure has no bounds at this precision. */
 clarke_status clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
                                  const clarke_matrix *input, const bool *needed, long precision,
                                  clarke_error *err);
+
+/* Did the pass fail for want of precision? */
+static inline bool
+clarke_forward_is_vague(const clarke_forward *f, clarke_status status)
+{
+  return status == CLARKE_EVAGUE || (status != CLARKE_OK && f->vague);
+}
 
 /* The same step by step: the input's values, then step 0, 1, ... in order. Between two steps a value may be replaced by other
  * numbers of its shape, which the steps behind go on from (a record's). */

@@ -170,7 +170,7 @@ clarke_replay_all(clarke_forward *f, clarke_replay *r, bool loss, long precision
     clarke_graph_needed(r->g, loss, needed);
   if (status == CLARKE_OK)
     status = clarke_forward_run(f, &r->constants, &input, needed, precision, err);
-  for (long p = 2 * precision; status != CLARKE_OK && f->vague && p <= CLARKE_PRECISION_LAST; p *= 2)
+  for (long p = 2 * precision; clarke_forward_is_vague(f, status) && p <= CLARKE_PRECISION_LAST; p *= 2)
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
   clarke_matrix_clear(&input);
   free(needed);

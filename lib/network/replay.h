@@ -34,7 +34,8 @@ typedef struct {
   size_t *near_sample;  /* their numbers, increasing */
   size_t n_touches, n_conditions;
   clarke_touch *touch;
-  size_t open;          /* entries that stayed open at the highest precision */
+  size_t open;          /* entries that stayed open at the highest precision; without any pass, n_touches being 0, where its
+                         * enclosures have no bounds */
   size_t filtered;      /* entries the filter decided */
   size_t refined;       /* entries that rounded enclosures decided behind it */
   clarke_margins *margins; /* NULL, or filled by the run that was asked for them: they outlive it */

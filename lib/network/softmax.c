@@ -4,6 +4,16 @@
 
 #include <stdlib.h>
 
+/* A probability, whatever its enclosure says. */
+static void
+keep_between_0_and_1(arb_t y)
+{
+  if (arb_is_finite(y) && mag_cmp_2exp_si(arb_radref(y), -1) <= 0)
+    return;
+  arf_set_ui_2exp_si(arb_midref(y), 1, -1);
+  mag_set_ui_2exp_si(arb_radref(y), 1, -1);
+}
+
 /* y[i] of one group: exp(x_i - max) / sum, or x_i - max - log sum. The shift is any number near
  * the maximum: it cancels exactly. */
 static void
@@ -31,6 +41,7 @@ softmax(arb_ptr y, size_t n, size_t stride, bool logarithm, long precision)
     }
     arb_exp(y + i * stride, y + i * stride, precision);
     arb_div(y + i * stride, y + i * stride, sum, precision);
+    keep_between_0_and_1(y + i * stride);
   }
   arb_clear(shift);
   arb_clear(sum);

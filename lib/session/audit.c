@@ -228,11 +228,11 @@ replay(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err
 
 /* Undecided, for that reason, unless a verdict was proved. What is known of layers is what was touched. */
 static clarke_status
-keep_known(clarke_audit_session *s)
+keep_known(clarke_audit_session *s, const char *why)
 {
   clarke_audit *a = &s->audit;
 
-  s->stopped = clarke_work_stopped();
+  s->stopped = why;
   s->near_known = false;
   clarke_nearest_clear(&s->nearest);
   if (a->theorem[0].name != NULL) /* all was judged */
@@ -290,7 +290,9 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
   if (status == CLARKE_OK && !r->recorded)
     status = clarke_audit_notes(s, &wrong);
   if (status == CLARKE_ESTOPPED)
-    return keep_known(s);
+    return keep_known(s, clarke_work_stopped());
+  if (status == CLARKE_EVAGUE)
+    return keep_known(s, "at the highest precision an enclosure had no bounds");
   if (status != CLARKE_OK && err != NULL)
     *err = wrong;
   return status;

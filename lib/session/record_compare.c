@@ -149,6 +149,10 @@ compare_entry(work *w, size_t p, size_t e, double recorded, double *ratio)
     clarke_matrix_get(exact, g, e, 0);
     radius = clarke_roundoff_sum(clarke_matrix_radius(g, e, 0) * clarke_roundoff_size_of(w->r->step->scale), 4);
   }
+  if (!isfinite(radius)) {
+    mpq_clears(exact, apart, limit, NULL);
+    return CLARKE_UNKNOWN;
+  }
   mpq_mul(exact, exact, w->r->step->scale);
   mpq_set_d(apart, recorded);
   mpq_sub(apart, apart, exact);
@@ -222,6 +226,8 @@ compare(work *w)
   if (w->s->stopped != NULL)
     return say(w->r, CLARKE_UNKNOWN, w->err, "it was not compared (%s)", w->s->stopped);
   status = clarke_audit_pass(&w->pass, w->s, w->err);
+  if (status == CLARKE_EVAGUE)
+    return say(w->r, CLARKE_UNKNOWN, w->err, "at the highest precision an enclosure of AD's numbers has no bounds");
   if (status != CLARKE_OK)
     return status;
   if (w->s->replay.open > 0 || w->pass.open > 0)
@@ -229,6 +235,8 @@ compare(work *w)
   status = run_bounds(w);
   w->r->open = w->rounded.open;
   w->r->checked = w->rounded.checked;
+  if (status == CLARKE_EVAGUE)
+    return say(w->r, CLARKE_UNKNOWN, w->err, "at the highest precision an enclosure of AD's gradient has no bounds");
   if (status != CLARKE_OK)
     return status;
   return w->rounded.offender != CLARKE_NONE ? say_offender(w) : compare_all(w);

@@ -666,7 +666,17 @@ START_TEST(extreme_radii)
 }
 END_TEST
 
-/* A rounded enclosure holds what it held, in fewer bits; an exact matrix is left alone. */
+/* Makes a's denominator long: three drawn odd numbers beside it. */
+static void
+lengthen_den(clarke_matrix *a, uint64_t *state)
+{
+  for (int i = 0; i < 3; i++) {
+    mpz_mul_ui(a->den, a->den, draw_below(state, UINT32_MAX) | 1);
+    mpz_mul_ui(a->den, a->den, draw_below(state, UINT32_MAX) | 1);
+  }
+}
+
+/* A rounded enclosure holds what it held, in fewer bits, without a long denominator; an exact matrix is left alone. */
 START_TEST(rounding_holds_what_was_there)
 {
   uint64_t state = 12;
@@ -684,9 +694,12 @@ START_TEST(rounding_holds_what_was_there)
     sample_matrix(&a, 2, 3, 200, true, &state);
     if (round % 4 != 0)
       sample_radius(&a, &state);
+    if (round % 3 == 0)
+      lengthen_den(&a, &state);
     OK(clarke_matrix_copy(&c, &a, NULL));
     OK(clarke_matrix_round(&c, bits, NULL));
     ck_assert(clarke_matrix_is_valid(&c));
+    ck_assert(a.radius == NULL || mpz_sizeinbase(c.den, 2) <= 64);
     ck_assert(c.radius != NULL || clarke_matrix_equal(&a, &c));
     for (size_t k = 0; k < 6; k++) {
       const double before = clarke_matrix_radius(&a, k / 3, k % 3), after = clarke_matrix_radius(&c, k / 3, k % 3);

@@ -5,8 +5,9 @@
 
 A row for each network in training and in evaluation mode, and in three ways of handing it over: recorded (clarke.record), and
 as an ONNX file of either of PyTorch's exporters. A cell is the verdict with the ratio of its time to that of PyTorch's training step,
-and what clarke-check says of the proof. Of a cell without a verdict the reason is printed below the table. The exit status is 1 if
-a proof is not verified, or a gradient is not AD's.
+and what clarke-check says of the proof. Of a cell without a verdict the reason is printed below the table. Times and limits are the
+processor's, not the clock's: other programs change them little. The exit status is 1 if a proof is not verified, or a gradient is
+not AD's.
 
 requirements-zoo.txt has the packages. torchvision's compiled part is not used.
 """
@@ -16,6 +17,7 @@ import inspect
 import io
 import math
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -187,9 +189,9 @@ def step_time(model, x, y):
     """The quickest of three training steps, in one thread."""
     times = []
     for _ in range(3):
-        begun = time.perf_counter()
+        begun = time.process_time()
         loss_of(model, x, y).backward()
-        times.append(time.perf_counter() - begun)
+        times.append(time.process_time() - begun)
         model.zero_grad()
     return min(times)
 
@@ -201,10 +203,25 @@ def in_parts():
         yield
 
 
+def spent():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+class TooLong(Exception):
+    pass
+
+
 def run(command, most):
-    begun = time.perf_counter()
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=most)
-    return done, time.perf_counter() - begun
+    """What it says, and the processor's seconds that it took: at most so many."""
+    limit = math.ceil(most)
+    begun = spent()
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5)))
+    seconds = spent() - begun
+    if seconds >= limit:  # the checker's own child was stopped, and it says so
+        raise TooLong
+    return done, seconds
 
 
 def verdict_of(done):
@@ -232,7 +249,7 @@ class Row:
         """What audit and check say, each in at most so long."""
         try:
             done, seconds = run([self.arguments.clarke, "audit", *command, "--proof", proof], self.arguments.most)
-        except subprocess.TimeoutExpired:
+        except TooLong:
             return self.no(way, f"no verdict after {self.arguments.most} s, {self.arguments.most / self.step:.0f} steps")
         verdict = verdict_of(done)
         if done.returncode == 2 or verdict is None:
@@ -245,7 +262,7 @@ class Row:
         self.decided += way == "recorded"
         try:
             checked, _ = run([self.arguments.check, proof], self.arguments.most)
-        except subprocess.TimeoutExpired:
+        except TooLong:
             return said + ", not checked in time"
         if checked.stdout.startswith("VERIFIED"):
             return said + ", verified"
@@ -287,7 +304,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("clarke", type=os.path.abspath)
     parser.add_argument("check", type=os.path.abspath)
-    parser.add_argument("--most", type=float, default=60, help="seconds for an audit, and for a check")
+    parser.add_argument("--most", type=float, default=60, help="seconds of the processor for an audit, and for a check")
     parser.add_argument("--ways", default="recorded,default,older", help="of handing a network over: one or more of these")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_intermixed_args()

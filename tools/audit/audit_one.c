@@ -71,8 +71,9 @@ write_gradient(clarke_audit_session *s, const clarke_audit_command *c, const cha
   if (status != CLARKE_OK)
     return status;
   status = s->replayed ? clarke_audit_save_gradient(&written, s, path, err) : CLARKE_ESTOPPED;
-  if (status == CLARKE_ESTOPPED) {
-    say_not_written(c, params, "stopped: no gradient was written");
+  if (status == CLARKE_ESTOPPED || status == CLARKE_EVAGUE) {
+    say_not_written(c, params, status == CLARKE_ESTOPPED ? "stopped: no gradient was written"
+                                                         : "the gradient's enclosures have no bounds: it was not written");
     status = CLARKE_OK;
   } else if (status == CLARKE_OK && !written)
     say_not_written(c, params, "the pattern is undecided: no gradient was written");

@@ -25,7 +25,7 @@ clarke_replay_pass(clarke_forward *f, const clarke_replay *r, const size_t *samp
     status = clarke_forward_run(f, &r->constants, &input, needed, p, err);
     if (status == CLARKE_OK && f->open == 0)
       break;
-    if (f->vague && p < CLARKE_PRECISION_LAST)
+    if (clarke_forward_is_vague(f, status) && p < CLARKE_PRECISION_LAST)
       status = CLARKE_OK;
   }
   clarke_matrix_clear(&input);
@@ -123,6 +123,22 @@ clarke_replay_group_size(const clarke_replay *r)
   return each < GROUP_ENTRIES ? GROUP_ENTRIES / each : 1;
 }
 
+/* The pass has no bounds at the highest precision: nothing is known of touches, and what is not decided stays open. */
+static clarke_status
+leave_open(clarke_replay *r, clarke_status status)
+{
+  clarke_forward_clear(&r->near);
+  for (size_t i = 0; i < r->g->n_steps; i++) {
+    const size_t entries = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count * r->samples : 0;
+
+    for (size_t e = 0; e < entries; e++)
+      if (r->piece[i][e] < 0)
+        r->piece[i][e] = CLARKE_OPEN;
+  }
+  r->open = clarke_places_open(r->g, r->piece, r->samples);
+  return r->open > 0 ? CLARKE_OK : status;
+}
+
 clarke_status
 clarke_replay_exact(clarke_replay *r, size_t n, const bool *needed, clarke_error *err)
 {
@@ -150,6 +166,8 @@ clarke_replay_exact(clarke_replay *r, size_t n, const bool *needed, clarke_error
     r->open += status == CLARKE_OK ? r->near.open : 0; /* other samples beside one round it otherwise */
   }
   free(touched);
+  if (status == CLARKE_EVAGUE)
+    return leave_open(r, status);
   return status == CLARKE_OK ? collect_touches(r, err) : status;
 }
 

@@ -4,8 +4,8 @@
 
 #include "network/replay.h"
 
-/* Bits of the last pass's transcendental functions. */
-#define CLARKE_PRECISION_LAST 512
+/* Bits of the last pass's transcendental functions. Radii are doubles, so many more would say nothing. */
+#define CLARKE_PRECISION_LAST 1024
 
 /* Those samples as features x samples, exact. Integers below 2^53 are doubles. */
 clarke_status clarke_samples_matrix(clarke_matrix *input, const clarke_tensor *x, const size_t *sample, size_t n,
