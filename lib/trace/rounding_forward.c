@@ -115,7 +115,8 @@ sum_errors(const pass *p)
       sum_operand(p, &p->s->in[k], e, &error, &mass, &terms);
     error = clarke_roundoff_sum(error, 2 * p->s->n_in);
     mass = clarke_roundoff_sum(mass, 3 * p->s->n_in);
-    p->error[e] = signs && terms <= 1 ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);
+    /* where types are mixed, an entry that moves may be cast */
+    p->error[e] = signs && terms <= 1 && !p->r->by.casts ? error : error + clarke_roundoff_by(&p->r->by, terms + spare(p->s), mass);
   }
 }
 

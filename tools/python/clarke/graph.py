@@ -157,7 +157,7 @@ class Graph:
     # ---- Leaves
 
     def of_buffer(self, value):
-        return next((name for name, t in self.buffers.items() if t is value.tensor or same_place(t, value.tensor)), None)
+        return next((name for name, t in self.buffers.items() if t is value.of or same_place(t, value.tensor)), None)
 
     def initializer(self, name, t):
         self.initializers.setdefault(name, t)
@@ -167,8 +167,8 @@ class Graph:
     def leaf(self, value):
         """A value that no recorded operator makes."""
         for name, t in self.parameters.items():
-            if t is value.tensor:
-                return self.initializer(name, t)
+            if t is value.of:
+                return self.initializer(name, value.tensor)
         if value is self.x:
             self.active.add("x")
             return "x"
@@ -238,10 +238,30 @@ def find_input(graph, loss, nodes, given):
         raise Refused("an input requires a gradient; a record is of the gradient in parameters")
 
 
+def hidden_in(value):
+    """Why the value depends on what is trained, though autograd knows nothing of it, or nothing."""
+    behind = (v.hidden for n in ancestors(value).values() for v in values_in((n.args, n.kwargs)))
+    return value.hidden or next(filter(None, behind), "")
+
+
+def require_unread(trace, loss):
+    """Numbers that Python read may be in all that came later. Floats that depend on what is trained are refused; the lines of others."""
+    last = max((i for i, n in enumerate(trace.nodes) if id(n) in ancestors(loss)), default=-1) if trace.read else -1
+    branches = []
+    for at, value, line in trace.read:
+        if at > last or not (value.requires_grad or depends(value, ())):
+            continue
+        if value.tensor.is_floating_point():
+            raise Refused(f"{line}: Python reads a number that depends on what is trained, and more is computed after it: AD would not see "
+                          "it; read it after the backward pass")
+        branches.append(line)
+    return branches
+
+
 def depends(value, given):
     """Is the value computed from the input or something that requires a gradient?"""
     nodes = ancestors(value).values()
-    return any(v.requires_grad or any(v is g for g in given) for n in nodes for v in values_in((n.args, n.kwargs)))
+    return bool(hidden_in(value)) or any(v.requires_grad or any(v is g for g in given) for n in nodes for v in values_in((n.args, n.kwargs)))
 
 
 def varying(nodes, x):
@@ -304,18 +324,28 @@ INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.forma
            "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
 
 
+def require_open(graph, node):
+    """Nothing that it reads depends on what is trained without autograd's knowledge."""
+    for value in values_in((node.args, node.kwargs)):
+        if id(value) not in graph.moving and (why := hidden_in(value)):
+            graph.refuse(f"{why}: AD differentiates another function than the one that is computed")
+
+
 def first_result(node):
     return next(i for i, v in enumerate(node.results) if isinstance(v, Value))
 
 
 def write_node(graph, node):
     graph.current = node
+    require_open(graph, node)
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
     if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
-    write = OPERATORS.get(node.name.rstrip("_"))
+    write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
+    if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
+        graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
         graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
     made = write(graph, node)
@@ -338,6 +368,7 @@ def write_loss(graph, loss):
         return "sum"
     if loss.node.name not in LOSSES:
         graph.refuse("no loss that is known: cross_entropy or mse_loss with its mean, sum and mean are")
+    require_open(graph, loss.node)
     return LOSSES[loss.node.name](graph, loss.node)
 
 

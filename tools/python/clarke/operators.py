@@ -224,9 +224,11 @@ def write_matmul(g, node):
 
 @operator("addmm")
 def write_addmm(g, node):
-    bias, x, w = node.args[:3]
     scales = [float(node.kwargs.get(k, 1)) for k in ("alpha", "beta")]
-    return g.add("Gemm", [g.of(x), g.of(w), g.of(bias)], alpha=g.float32(scales[0], result(node), "alpha"),
+    bias, x, w = (g.of(v) for v in node.args[:3])
+    if len(g.active.intersection((x, w))) == 2 and scales == [1, 1]:
+        return g.add("Add", [g.add("MatMul", [x, w]), bias])
+    return g.add("Gemm", [x, w, bias], alpha=g.float32(scales[0], result(node), "alpha"),
                  beta=g.float32(scales[1], result(node), "beta"))
 
 

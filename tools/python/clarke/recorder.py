@@ -15,8 +15,9 @@ from . import graph as graphs
 from . import kinks, replay
 from . import trees as trees_of
 from .files import array, npz, safetensors, write_whole
+from .hooks import Hooks
 from .refused import Refused
-from .trace import Dispatch, Functions, Trace
+from .trace import Dispatch, Functions, Trace, values_in
 
 PROFILE = "pytorch-2.13"
 LATER = ThreadPoolExecutor(max_workers=1, thread_name_prefix="clarke.record")  # one, so that steps are written in order
@@ -34,6 +35,40 @@ def flags():
             "cudnn_benchmark": torch.backends.cudnn.benchmark, "mkldnn": torch.backends.mkldnn.enabled,
             "nnpack": torch._C._get_nnpack_enabled(),
             "threads": torch.get_num_threads()}
+
+
+def held(t):
+    """Its numbers as they are now: memory is copied when somebody writes to it, or at once where PyTorch cannot do that."""
+    try:
+        return torch._lazy_clone(t.detach())
+    except (AttributeError, RuntimeError):
+        return t.detach().clone()
+
+
+def own(trace, nodes, light):
+    """What a thread reads later must not change until then."""
+    read = {id(v): v for n in nodes if not light or n.name.rstrip("_") in trace.watched
+            for v in values_in((n.args, n.kwargs, n.results))}
+    for value in read.values():
+        value.tensor = held(value.tensor)
+    for node in nodes:
+        node.grad_outputs, node.grad_inputs = (tuple(g if g is None else held(g) for g in gs) for gs in (node.grad_outputs, node.grad_inputs))
+
+
+def same_bits(a, b):
+    """NaN is itself, and -0 not 0."""
+    if a is b or a.dtype != b.dtype or a.shape != b.shape:
+        return a is b
+    return a.numel() == 0 or torch.equal(a.contiguous().reshape(-1).view(torch.uint8), b.contiguous().reshape(-1).view(torch.uint8))
+
+
+def text_of(run):
+    """run.json: a line for each entry of its lists. (Python's own indented form takes as long as a small step.)"""
+    def item(value):
+        if not isinstance(value, list) or not value:
+            return json.dumps(value)
+        return "[\n  " + ",\n  ".join(json.dumps(v) for v in value) + "\n ]"
+    return ("{\n " + ",\n ".join(f"{json.dumps(key)}: {item(value)}" for key, value in run.items()) + "\n}\n").encode()
 
 
 def optimizer_entry(optimizer):
@@ -63,14 +98,14 @@ class record:
     nothing written. `light` leaves the nodes' outputs and gradients out; `optimizer` is noted; `step` is its number.
     `append`: the folder has steps of this graph already, to which this one is added. `background`: a thread checks and
     writes while the training goes on, and wait() refuses; until then no tensor of the step but parameters, their gradients,
-    buffers and the batch may be changed in place. `trees`: the orders of summation are asked for, too, and written.
+    buffers and the batch may be changed through numpy. `trees`: the orders of summation are asked for, too, and written.
     """
 
     def __init__(self, path, model, *, light=False, optimizer=None, step=0, append=False, background=False, trees=False):
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED)
-        self.given, self.gradients, self.autocast = None, None, None
+        self.given, self.gradients, self.flags = None, None, None
         self.trees = trees
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
@@ -81,6 +116,9 @@ class record:
 
     def __enter__(self):
         model = self.model
+        for name, module in model.named_modules():
+            if type(module).__name__ == "OptimizedModule":
+                raise Refused(f"{name or 'the model'} is compiled (torch.compile): its operators cannot be seen; record the module itself")
         self.parameters, self.buffers = dict(model.named_parameters()), dict(model.named_buffers())
         self.all_names = {name: t for name, t in model.named_parameters(remove_duplicate=False)}
         for name, p in self.parameters.items():
@@ -92,7 +130,9 @@ class record:
         self.hooks = [model.register_forward_pre_hook(self.enter_model, with_kwargs=True, prepend=True),
                       hooks.register_module_forward_pre_hook(self.enter_module),
                       hooks.register_module_forward_hook(self.leave_module, always_call=True)]
-        self.modes = [Functions(self.trace, self.after_backward), Dispatch(self.trace)]
+        self.trace.parameters = {p.untyped_storage().data_ptr() for p in self.parameters.values() if p.requires_grad}
+        self.trace.trained |= self.trace.parameters
+        self.modes = [Functions(self.trace, self.before_backward, self.after_backward), Dispatch(self.trace)]
         for mode in self.modes:
             mode.__enter__()
         return self
@@ -106,7 +146,7 @@ class record:
         except (TypeError, ValueError):
             bound = {f"input_{i}": a for i, a in enumerate(args)} | kwargs
         self.given = {name: t for name, t in tensors_in(bound)}
-        self.autocast = self.autocast_now()
+        self.flags = flags()
 
     def enter_module(self, module, args):
         self.trace.modules.append(self.names.get(id(module), type(module).__name__))
@@ -114,11 +154,17 @@ class record:
     def leave_module(self, *_):
         self.trace.modules.pop()
 
-    def autocast_now(self):
-        kind = next(iter(self.given.values())).device.type if self.given else "cpu"
-        return str(torch.get_autocast_dtype(kind)).removeprefix("torch.") if torch.is_autocast_enabled(kind) else None
+    def before_backward(self):
+        now = flags()
+        self.flags = self.flags or now
+        for name in sorted(now):
+            if now[name] != self.flags[name]:
+                self.trace.refuse(f"{name} is {now[name]} in the backward pass, and was {self.flags[name]} in the forward pass")
+        self.trained = {name for name, p in self.parameters.items() if p.requires_grad}
+        self.hooked = Hooks(self.trace, {id(t): t for t in [*self.parameters.values(), *self.trace.kept]}.values())
 
     def after_backward(self):
+        self.hooked.restore()
         self.gradients = {n: p.grad.detach().clone() for n, p in self.parameters.items() if p.grad is not None}
 
     def __exit__(self, kind, error, _):
@@ -136,17 +182,26 @@ class record:
         """The graph now; what is checked and written, now or behind other steps' in a thread of its own."""
         if self.gradients is None:
             raise Refused("no loss.backward() ran in the block (torch.autograd.backward and grad are not seen)")
+        for why in self.trace.refusals:
+            raise Refused(why)
         held = {name: self.trace.by_identity.get(id(t)) for name, t in (self.given or {}).items()}
         given = [v for v in held.values() if v is not None]
         names = {id(v): name for name, v in held.items()}
         graph, loss, factors = graphs.write(self.trace, self.parameters, self.buffers, given, names)
+        for why in self.trace.functions:
+            raise Refused(why)
+        self.branches = graphs.require_unread(self.trace, self.trace.loss)
+        self.require_inputs(given)
         found = graphs.ancestors(self.trace.loss, given)
         nodes = [n for n in self.trace.nodes if id(n) in found]
         graph.initializers = {n: self.begun(n, t) for n, t in graph.initializers.items()}
+        self.require_gradients(graph)
         run = self.description(graph, loss, factors)
         self.whole = graph.whole  # a single run, without a batch axis
         self.after = {n: t.detach().clone() if self.background else t for n, t in self.buffers.items()}
         batch = self.batch(graph, copied=self.background)
+        if self.background:
+            own(self.trace, nodes, self.light)
         if not self.background:
             self.finish(run, graph, nodes, batch)
             return
@@ -155,8 +210,8 @@ class record:
 
     def finish(self, run, graph, nodes, batch):
         kinks.check(nodes)
-        if not (self.light or self.background):
-            run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.trace.seed)
+        if not (self.light or self.background or self.append):
+            run["steps"][-1]["replay"] = replay.compare(self.trace, nodes, self.parameters, self.gradients)
         if self.append:
             self.follow(run, graph)
         os.makedirs(self.path, exist_ok=True)
@@ -172,7 +227,7 @@ class record:
         if not self.append:
             model = graphs.model_bytes(graph, torch.__version__)
             run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
-        write_whole(os.path.join(self.path, "run.json"), [(json.dumps(run, indent=1) + "\n").encode()])
+        write_whole(os.path.join(self.path, "run.json"), [text_of(run)])
 
     def wait(self):
         """Until what was recorded in the background is written; a step that is refused is refused here."""
@@ -191,7 +246,7 @@ class record:
             before = json.load(f)
         with open(os.path.join(self.path, before["graph"]["file"]), "rb") as f:
             graphs.require_same(f.read(), graph)
-        for key in run.keys() - {"graph", "steps", "nodes"}:
+        for key in run.keys() - {"graph", "steps", "nodes", "branches"}:
             if run[key] != before.get(key, True if key == "batch_axis" else None):
                 raise Refused(f"{key} is {run[key]}, and in {self.path} {before.get(key)}: another folder is needed")
         if any(step["step"] == self.step for step in before["steps"]):
@@ -199,12 +254,34 @@ class record:
         run["nodes"], run["graph"], run["steps"] = before["nodes"], before["graph"], before["steps"] + run["steps"]
 
     def begun(self, name, t):
-        return self.start[name] if name in self.start else self.before.get(name, t)
+        """What it was when the block began, which is what was read."""
+        begun = self.start.get(name, self.before.get(name))
+        if not same_bits(begun, t.detach()):
+            raise Refused(f"{name} was changed in the block, before it was read: record the step alone")
+        return begun
+
+    def require_inputs(self, given):
+        own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in values_in((n.args, n.kwargs))]
+        for value in given:
+            behind = [v for n in graphs.ancestors(value).values() for v in values_in((n.args, n.kwargs))]
+            if any(value is v for v in own) and any(v.of is p for v in behind for p in self.parameters.values()):
+                raise Refused(f"{value.node.where()}: what the model is called with was computed from its own parameters")
+
+    def require_gradients(self, graph):
+        """Each trained parameter of the graph has one, which is dense."""
+        for name in self.trained_in(graph):
+            gradient = self.gradients.get(name)
+            if gradient is None:
+                raise Refused(f"{name} is in the graph, and has no gradient (backward(inputs=...), or a hook that takes it away)")
+            if gradient.layout != torch.strided:
+                raise Refused(f"{name}: its gradient's layout is {gradient.layout}; make it dense (sparse=False)")
+
+    def trained_in(self, graph):
+        """The parameters in the graph that are trained."""
+        return {n for n in graph.initializers if n not in graph.statistics and n in self.trained}
 
     def wrt(self, graph):
-        """The gradients of the parameters in the graph that are trained."""
-        used = {n for n in graph.initializers if n not in graph.statistics and self.parameters[n].requires_grad}
-        return {n: self.gradients.get(n, torch.zeros_like(self.parameters[n])) for n in used}
+        return {n: self.gradients[n] for n in self.trained_in(graph)}
 
     def batch(self, graph, copied):
         """Its arrays; copied: a loader may fill the tensors anew."""
@@ -245,8 +322,9 @@ class record:
             "format": "clarke-run", "version": 1,
             "framework": {"name": "torch", "version": torch.__version__}, "profile": PROFILE,
             "device": {"type": graph.x.tensor.device.type, "name": self.device(graph)},
-            "dtypes": sorted(graph.dtypes), "autocast": self.autocast, "flags": flags(),
+            "dtypes": sorted(graph.dtypes), "autocast": self.modes[0].autocast, "flags": self.flags,
             "graph": None, "batch_axis": not graph.whole, "loss": graph.loss, "parameters": sorted(self.wrt(graph)), "tied": tied,
+            "branches": self.branches,
             "nodes": [{"name": name, "aten": n.aten, "module": n.module, "source": n.source, "backward": n.backward}
                       for name, (n, _) in graph.recorded.items()],
             "steps": [{"step": self.step, "loss": loss.tensor.item().hex(), "loss_scale": self.factor(factors),

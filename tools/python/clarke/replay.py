@@ -45,16 +45,17 @@ def ulps(a, b):
     return 0 if torch.equal(a, b) or a.numel() == 0 else int((ordered(a) - ordered(b)).abs().max())
 
 
-def compare(trace, nodes, parameters, seed):
+def compare(trace, nodes, parameters, gradients):
     """By how many ulps the replay's loss and gradients differ from the step's."""
     first = {}
     for v in values_in([(n.args, n.kwargs) for n in nodes]):
-        if v.node is None and any(v.tensor is p for p in parameters.values()) and v.requires_grad:
-            first.setdefault(id(v.tensor), v)
+        if v.node is None and any(v.of is p for p in parameters.values()) and v.requires_grad:
+            first.setdefault(id(v.of), v)
     leaves = list(first.values())
-    loss, gradients = run(trace, nodes, leaves, seed)
+    loss, again = run(trace, nodes, leaves, trace.seed)
+    recorded = {id(p): gradients.get(name) for name, p in parameters.items()}
     worst = 0
-    for value, g in zip(leaves, gradients):
-        if g is not None and value.tensor.grad is not None:
-            worst = max(worst, ulps(g, value.tensor.grad))
+    for value, g in zip(leaves, again):
+        if g is not None and recorded[id(value.of)] is not None:
+            worst = max(worst, ulps(g, recorded[id(value.of)]))
     return {"loss_ulps": ulps(loss, trace.loss.tensor.detach()), "gradient_ulps": worst}

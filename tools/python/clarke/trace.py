@@ -4,6 +4,7 @@ Nothing here says what an operator means. A value is a tensor at one time: an op
 a new value of it.
 """
 import functools
+import inspect
 import itertools
 import os
 import sys
@@ -25,6 +26,8 @@ class Value:
     node: "Node | None"  # what made it; None: it was there before
     requires_grad: bool
     stale: bool = False  # was the tensor changed in place later?
+    of: torch.Tensor | None = None  # the tensor itself
+    hidden: str = ""  # why its numbers depend on what is trained, though autograd knows nothing of it
 
 
 @dataclass
@@ -92,6 +95,28 @@ def shown(filename):
     return os.path.basename(path) if inside.startswith("..") else inside
 
 
+@functools.lru_cache(maxsize=None)
+def written_by(op):
+    """Places and names of the arguments that an operator writes to."""
+    arguments = op._schema.arguments
+    marked = [a.alias_info is not None and a.alias_info.is_write for a in arguments]
+    return [i for i, a in enumerate(arguments) if marked[i] and not a.kwarg_only], [a.name for i, a in enumerate(arguments) if marked[i]]
+
+
+UNSAID = {torch.ops.aten.native_batch_norm.default, torch.ops.aten.cudnn_batch_norm.default, torch.ops.aten.miopen_batch_norm.default}
+
+
+def written(op, args, kwargs):
+    """The tensors that it is about to change, lists of tensors taken apart."""
+    places, names = written_by(op)
+    if op in UNSAID:  # the running statistics: its schema does not say so
+        places, names = (3, 4), ("running_mean", "running_var")
+    if not names:
+        return []
+    found = [args[i] for i in places if i < len(args)] + [kwargs[name] for name in names if name in kwargs]
+    return [t for item in found for t in (item if isinstance(item, (list, tuple)) else [item]) if isinstance(t, torch.Tensor)]
+
+
 def source_line():
     """FILE:LINE of the call, outside of torch."""
     frame = sys._getframe(1)
@@ -125,6 +150,12 @@ class Trace:
     def __init__(self, light=False, watched=()):
         """light: only what autograd hands to the operators that are watched is kept."""
         self.light, self.watched = light, watched
+        self.running = False  # the backward pass
+        self.trained = set()  # the storages of numbers that depend on what is trained, autograd knowing
+        self.parameters = set()  # the parameters' storages
+        self.refusals = []  # what was seen that no record can say, with the line
+        self.functions = []  # the same of derivatives that are not PyTorch's own
+        self.read = []  # (how many nodes there were, the value, the line) of numbers that Python read
         self.nodes = []
         self.modules = []  # the names of those that run
         self.loss = self.seed = None
@@ -144,7 +175,9 @@ class Trace:
         """requires_grad: of a result, which autograd has not marked yet."""
         storage = t.untyped_storage().data_ptr()
         marked = t.requires_grad if requires_grad is None else requires_grad
-        value = Value(t, node, marked)
+        value = Value(t, node, marked, of=t)
+        if marked:
+            self.trained.add(storage)
         self.kept.append(t)
         self.by_identity[id(t)] = value
         self.by_place[self.place(t), marked] = value
@@ -156,11 +189,16 @@ class Trace:
             raise Refused(f"{self.modules[-1] if self.modules else 'the model'}, {source_line()}: a tensor of layout {t.layout}")
         found = self.by_identity.get(id(t))
         if found is not None:
+            if found.node is None and found.requires_grad != t.requires_grad:
+                self.refuse("whether a tensor requires a gradient was changed after it was read")
             found.requires_grad = t.requires_grad
         else:  # autograd makes another tensor of a view that was made
             found = self.by_place.get((self.place(t), t.requires_grad))
         if found is None:
-            return self.remember(t, None)
+            found = self.remember(t, None)
+            if not t.requires_grad and t.untyped_storage().data_ptr() in self.trained:
+                found.hidden = "numbers of what is trained are read behind autograd's back (.data)"
+            return found
         if found.stale:
             raise Refused(f"{source_line()}: a view of a tensor that was changed in place is read")
         return found
@@ -168,7 +206,9 @@ class Trace:
     def change(self, t):
         """The tensor is about to be changed: values that share entries with it keep their numbers."""
         storage = t.untyped_storage().data_ptr()
-        values = self.stored.pop(storage, [])
+        values = self.stored.get(storage)
+        if not values:
+            return
         shared = [overlap(value.tensor, t) for value in values]
         for value in itertools.compress(values, shared):
             value.tensor, value.stale = value.tensor.detach().clone(), True
@@ -178,7 +218,7 @@ class Trace:
 
     def forward(self, op, args, kwargs):
         held = replace((args, kwargs), torch.Tensor, self.value)
-        changed = [a for a, s in zip(args, op._schema.arguments) if s.alias_info is not None and s.alias_info.is_write]
+        changed = written(op, args, kwargs)
         for t in changed:
             self.change(t)
         out = op(*args, **kwargs)
@@ -193,11 +233,27 @@ class Trace:
                         for t in results]
         for t in changed:
             if all(t is not r for r in results):
-                self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
+                leaf = self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
+                if any(v.requires_grad or v.hidden for v in values_in(held)):
+                    leaf.hidden = f"what {op} wrote depends on what is trained"
+        if op in READS:
+            self.read.append((len(self.nodes), next(values_in(held)), source_line()))
         self.nodes.append(node)
         if node.grad_enabled and any(v.requires_grad for v in values_in(held)):
             self.sequence.setdefault(node.sequence, node)  # the first: others of that number made no node of their own
         return out
+
+    def refuse(self, why):
+        self.refusals.append(f"{self.modules[-1] + ', ' if self.modules else ''}{source_line()}: {why}")
+
+    def behind(self, op, args, kwargs, autograd_node):
+        """An operator that is not of the forward pass is about to run."""
+        if autograd_node is not None and not self.running and not self.refusals:
+            self.refuse("a backward pass that is not that of loss.backward(); a record is of one")
+        for t in written(op, args, kwargs):
+            if self.running and t.untyped_storage().data_ptr() in self.parameters:
+                self.refuse("a parameter is changed while the backward pass runs")
+            self.change(t)
 
     def backward(self, autograd_node, op):
         node = self.sequence.get(autograd_node._sequence_nr())
@@ -217,12 +273,23 @@ class Trace:
             if node is None or node in seen:
                 continue
             seen.add(node)
+            self.require_own(node)
             rest += [n for n, _ in node.next_functions]
             held = self.sequence.get(node._sequence_nr())
             if held is not None and (not self.light or held.name.rstrip("_") in self.watched):
                 node.register_prehook(self.keep_output(held))
                 node.register_hook(self.keep_inputs(held))
-        self.kept.append(seen)
+        self.walked = seen  # they live as long as their hooks
+
+    def require_own(self, node):
+        """A node of autograd that is a Function of somebody's is not what is recorded."""
+        if isinstance(node, torch.autograd.function.BackwardCFunction):
+            function = type(node)._forward_cls
+            code = inspect.unwrap(function.backward).__code__
+            self.functions.append(f"{shown(code.co_filename) or 'torch'}:{code.co_firstlineno}: the derivative is that of a Function of its "
+                                  f"own, {function.__name__}")
+        elif "CppNode" in node.name():
+            self.functions.append(f"{node.name()}: the derivative is that of a Function of its own")
 
     def keep_sums(self, is_sum, held):
         """From now on held(op, args, result, forward node) of each is kept."""
@@ -261,26 +328,46 @@ class Dispatch(TorchDispatchMode):
         if node is not None:
             self.trace.backward(node, op)
         if node is not None or self.trace.loss is not None:
+            self.trace.behind(op, args, kwargs or {}, node)
             out = op(*args, **(kwargs or {}))
             self.trace.keep_sum(op, args, kwargs, out, node)
             return out
         return self.trace.forward(op, args, kwargs or {})
 
 
+READS = {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default}  # their results are Python's
+ARRAYS = {torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__}
+
+
 class Functions(TorchFunctionMode):
     """Sees Tensor.backward, above autograd: with it the forward pass ends."""
 
-    def __init__(self, trace, after):
+    def __init__(self, trace, before, after):
         super().__init__()
-        self.trace, self.after = trace, after
+        self.trace, self.before, self.after = trace, before, after
+        self.autocast = None  # its type, where some operator ran under it
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
-        if function is not torch.Tensor.backward:
-            return function(*args, **kwargs)
+        if function is torch.Tensor.backward:
+            return self.backward(function, args, kwargs)
+        if self.autocast is None and torch._C._is_any_autocast_enabled():
+            kind = next((k for k in ("cuda", "cpu") if torch.is_autocast_enabled(k)), None)
+            self.autocast = kind and str(torch.get_autocast_dtype(kind)).removeprefix("torch.")
+        if function in ARRAYS and self.trace.loss is None:
+            with _disable_current_modes():
+                self.trace.read.append((len(self.trace.nodes), self.trace.value(args[0]), source_line()))
+        return function(*args, **kwargs)
+
+    def backward(self, function, args, kwargs):
         with _disable_current_modes():
-            self.trace.watch(args[0], kwargs.get("gradient"))
-        out = function(*args, **kwargs)
+            self.before()
+            self.trace.watch(args[0], kwargs.get("gradient", args[1] if len(args) > 1 else None))
+        self.trace.running = True
+        try:
+            out = function(*args, **kwargs)
+        finally:
+            self.trace.running = False
         with _disable_current_modes():
             self.after()
         return out
