@@ -1,5 +1,6 @@
 /* DIMACS files, read strictly (dimacs.h). */
 #include "format/dimacs.h"
+#include "format/dimacs_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -68,107 +69,46 @@ clarke_cnf_holds(const clarke_cnf *f, const bool *value, size_t *clause)
 
 /* --- the text ------------------------------------------------------------------------------------ */
 
-/* A place in the text: at the next character, on that line, of which nothing but blanks was read (fresh). */
-typedef struct {
-  const char *file;
-  const unsigned char *at, *end;
-  size_t line;
-  bool fresh;
-} place;
-
-#define REFUSE(p, err, format, ...) clarke_fail(err, CLARKE_EINPUT, "%s:%zu: " format, (p)->file, (p)->line, __VA_ARGS__)
-
-static bool
-is_blank(unsigned char c)
-{
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* To the next word, over blanks and, with `lines`, ends of lines and comments. False at the end. */
-static bool
-skip(place *p, bool lines)
-{
-  while (p->at < p->end) {
-    if (is_blank(*p->at)) {
-      p->at++;
-    } else if (lines && *p->at == '\n') {
-      p->at++;
-      p->line++;
-      p->fresh = true;
-    } else if (lines && p->fresh && *p->at == 'c') {
-      while (p->at < p->end && *p->at != '\n')
-        p->at++;
-    } else {
-      return *p->at != '\n';
-    }
-  }
-  return false;
-}
-
-/* The word at hand, as much of it as fits, for messages and numbers; only its printable characters. */
-static void
-take_word(place *p, char word[32])
-{
-  size_t n = 0;
-
-  p->fresh = false;
-  for (; p->at < p->end && !is_blank(*p->at) && *p->at != '\n'; p->at++)
-    if (n < 31)
-      word[n++] = *p->at > ' ' && *p->at < 127 ? (char)*p->at : '?';
-  word[n] = '\0';
-}
-
-/* A number in the range, written with digits alone (and a minus). */
-static bool
-read_number(const char *word, long least, long most, long *number)
-{
-  const char *digits = *word == '-' ? word + 1 : word;
-  char *end;
-
-  if (*digits < '0' || *digits > '9' || strlen(word) > 12)
-    return false;
-  *number = strtol(word, &end, 10);
-  return *end == '\0' && *number >= least && *number <= most && (*number != 0 || *word != '-');
-}
-
 static clarke_status
-read_header(place *p, size_t *n_variables, size_t *n_clauses, clarke_error *err)
+read_header(clarke_words *p, size_t *n_variables, size_t *n_clauses, clarke_error *err)
 {
   char word[2][32], count[2][32];
   long variables, clauses;
 
   for (size_t k = 0; k < 4; k++) {
-    if (!skip(p, k == 0))
-      return REFUSE(p, err, "%s, expected the line 'p cnf VARIABLES CLAUSES'", k == 0 ? "no formula" : "the header is cut off");
-    take_word(p, k < 2 ? word[k] : count[k - 2]);
+    if (!clarke_words_more(p, k == 0))
+      return CLARKE_WORDS_REFUSE(p, err, "%s, expected the line 'p cnf VARIABLES CLAUSES'",
+                                 k == 0 ? "no formula" : "the header is cut off");
+    clarke_words_take(p, k < 2 ? word[k] : count[k - 2]);
   }
   if (strcmp(word[0], "p") != 0 || strcmp(word[1], "cnf") != 0)
-    return REFUSE(p, err, "'%s %s', expected the line 'p cnf VARIABLES CLAUSES'", word[0], word[1]);
-  if (!read_number(count[0], 0, (long)CLARKE_CNF_VARIABLES, &variables))
-    return REFUSE(p, err, "'%s' variables, expected a number up to %zu", count[0], CLARKE_CNF_VARIABLES);
-  if (!read_number(count[1], 0, (long)CLARKE_CNF_VARIABLES, &clauses))
-    return REFUSE(p, err, "'%s' clauses, expected a number up to %zu", count[1], CLARKE_CNF_VARIABLES);
+    return CLARKE_WORDS_REFUSE(p, err, "'%s %s', expected the line 'p cnf VARIABLES CLAUSES'", word[0], word[1]);
+  if (!clarke_words_number(count[0], 0, (long)CLARKE_CNF_VARIABLES, &variables))
+    return CLARKE_WORDS_REFUSE(p, err, "'%s' variables, expected a number up to %zu", count[0], CLARKE_CNF_VARIABLES);
+  if (!clarke_words_number(count[1], 0, (long)CLARKE_CNF_VARIABLES, &clauses))
+    return CLARKE_WORDS_REFUSE(p, err, "'%s' clauses, expected a number up to %zu", count[1], CLARKE_CNF_VARIABLES);
   *n_variables = (size_t)variables;
   *n_clauses = (size_t)clauses;
-  if (skip(p, false)) {
-    take_word(p, word[0]);
-    return REFUSE(p, err, "'%s' after the header, expected the end of the line", word[0]);
+  if (clarke_words_more(p, false)) {
+    clarke_words_take(p, word[0]);
+    return CLARKE_WORDS_REFUSE(p, err, "'%s' after the header, expected the end of the line", word[0]);
   }
   return CLARKE_OK;
 }
 
 static clarke_status
-refuse_word(const place *p, const char *word, size_t n_variables, clarke_error *err)
+refuse_word(const clarke_words *p, const char *word, size_t n_variables, clarke_error *err)
 {
   if (*word == '%')
-    return REFUSE(p, err, "'%s' is no literal (some collections end their files so: leave out the file from this line on)", word);
+    return CLARKE_WORDS_REFUSE(
+        p, err, "'%s' is no literal (some collections end their files so: leave out the file from this line on)", word);
   if (strcmp(word, "p") == 0)
-    return REFUSE(p, err, "a second header '%s', expected a literal or 0", word);
-  return REFUSE(p, err, "'%s' is no literal, expected a number from -%zu to %zu", word, n_variables, n_variables);
+    return CLARKE_WORDS_REFUSE(p, err, "a second header '%s', expected a literal or 0", word);
+  return CLARKE_WORDS_REFUSE(p, err, "'%s' is no literal, expected a number from -%zu to %zu", word, n_variables, n_variables);
 }
 
 static clarke_status
-read_clauses(clarke_cnf *f, place *p, size_t n_clauses, clarke_error *err)
+read_clauses(clarke_cnf *f, clarke_words *p, size_t n_clauses, clarke_error *err)
 {
   const long most = (long)f->n_variables;
   clarke_status status = CLARKE_OK;
@@ -176,26 +116,26 @@ read_clauses(clarke_cnf *f, place *p, size_t n_clauses, clarke_error *err)
   char word[32];
   long literal;
 
-  while (status == CLARKE_OK && skip(p, true)) {
-    take_word(p, word);
-    if (!read_number(word, -most, most, &literal))
+  while (status == CLARKE_OK && clarke_words_more(p, true)) {
+    clarke_words_take(p, word);
+    if (!clarke_words_number(word, -most, most, &literal))
       return refuse_word(p, word, f->n_variables, err);
     if (f->n_clauses == n_clauses)
-      return REFUSE(p, err, "more clauses than the %zu of the header", n_clauses);
+      return CLARKE_WORDS_REFUSE(p, err, "more clauses than the %zu of the header", n_clauses);
     begun = literal != 0 ? p->line : 0;
     status = literal != 0 ? clarke_cnf_add(f, (int32_t)literal, err) : clarke_cnf_end(f, err);
   }
   if (status == CLARKE_OK && begun != 0)
-    return REFUSE(p, err, "the last clause, on line %zu, has no 0 at its end", begun);
+    return CLARKE_WORDS_REFUSE(p, err, "the last clause, on line %zu, has no 0 at its end", begun);
   if (status == CLARKE_OK && f->n_clauses < n_clauses)
-    return REFUSE(p, err, "%zu clauses, the header says %zu", f->n_clauses, n_clauses);
+    return CLARKE_WORDS_REFUSE(p, err, "%zu clauses, the header says %zu", f->n_clauses, n_clauses);
   return status;
 }
 
 clarke_status
 clarke_dimacs_parse(clarke_cnf *f, const void *data, size_t size, const char *file, clarke_error *err)
 {
-  place p = {file, data, (const unsigned char *)data + size, 1, true};
+  clarke_words p = {file, data, (const unsigned char *)data + size, 1, true};
   size_t n_clauses = 0;
   clarke_status status = read_header(&p, &f->n_variables, &n_clauses, err);
 

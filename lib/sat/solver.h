@@ -1,5 +1,5 @@
-/* The solver's state, for its own files: clauses and propagation (solver_propagate.c), the order of variables
- * (solver_order.c), learning (solver_learn.c); solve.c leads.
+/* The solver's state (solver_state.c), for its own files: clauses and propagation (solver_propagate.c), the order of variables
+ * (solver_order.c), learning (solver_learn.c); solve.c leads the search, and follow.c follows that of others.
  *
  * A literal is 2 v or 2 v + 1 (negated), v a variable from 0; l ^ 1 is its negation. Level 0 is what holds without a
  * decision. There every literal has a unit clause among the steps, so that a hint can name it. */
@@ -49,12 +49,22 @@ typedef struct {
   bool failed; /* out of memory: nothing that follows counts */
 } clarke_solver;
 
+/* --- solver_state.c */
+
+/* For n variables; steps become those of *steps. False when out of memory. Cleared in either case. */
+bool clarke_solver_init(clarke_solver *s, size_t n, clarke_refutation *steps);
+void clarke_solver_clear(clarke_solver *s);
+/* Adds the formula's clauses. Is it contradictory already? Then the empty clause is a step. */
+bool clarke_solver_load(clarke_solver *s, const clarke_three *f);
+
 /* --- solver_propagate.c */
 
 /* Adds a clause of two literals or more; watches the first two. Its offset. */
 uint32_t clarke_solver_add(clarke_solver *s, const uint32_t *literal, size_t n, uint32_t number, uint32_t glue);
 /* The literal becomes true at the present level. On level 0 its unit clause becomes a step, unless it has one (unit != 0). */
 void clarke_solver_assign(clarke_solver *s, uint32_t literal, uint32_t reason, uint32_t unit);
+/* The clause is propagated no more. It stays in the arena; literals that it gave on level 0 stay, too. */
+void clarke_solver_drop(clarke_solver *s, uint32_t clause);
 /* All that follows. The offset of a clause that is false, or NO_CLAUSE. */
 uint32_t clarke_solver_propagate(clarke_solver *s);
 /* Back to that level. */
@@ -73,6 +83,9 @@ void clarke_order_bump(clarke_solver *s, uint32_t variable);
 /* From a clause that is false: the clause to learn, as a step and in the arena, and what it says on the level it goes back
  * to. On level 0 the empty clause becomes a step, and false is returned. */
 bool clarke_solver_learn(clarke_solver *s, uint32_t conflict);
+/* From a clause that is false, with one level of decisions: the clause of those that it rests on, negated, is in
+ * learned. The number of its step, or 0 when out of memory. */
+uint32_t clarke_solver_conclude(clarke_solver *s, uint32_t conflict);
 /* A literal as DIMACS has it. */
 int32_t clarke_solver_literal(uint32_t literal);
 

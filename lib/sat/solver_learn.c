@@ -87,6 +87,17 @@ is_implied(const clarke_solver *s, uint32_t literal)
   return true;
 }
 
+static void
+forget_seen(clarke_solver *s)
+{
+  for (uint32_t i = 0; i < s->n_learned_literals; i++)
+    s->seen[s->learned[i] / 2] = false;
+  for (uint32_t i = 0; i < s->n_resolved; i++)
+    s->seen[s->resolved[i]] = false;
+  for (uint32_t i = 0; i < s->n_fixed; i++)
+    s->seen[s->fixed[i]] = false;
+}
+
 /* Leaves out what is implied; seen stays set, for clearing. */
 static void
 minimize(clarke_solver *s)
@@ -109,12 +120,7 @@ minimize(clarke_solver *s)
         see_fixed(s, u);
     }
   }
-  for (uint32_t i = 0; i < s->n_learned_literals; i++)
-    s->seen[s->learned[i] / 2] = false;
-  for (uint32_t i = 0; i < s->n_resolved; i++)
-    s->seen[s->resolved[i]] = false;
-  for (uint32_t i = 0; i < s->n_fixed; i++)
-    s->seen[s->fixed[i]] = false;
+  forget_seen(s);
   s->n_learned_literals = kept;
 }
 
@@ -204,4 +210,25 @@ clarke_solver_learn(clarke_solver *s, uint32_t conflict)
   clarke_solver_back(s, s->level[s->learned[1] / 2]);
   clarke_solver_assign(s, s->learned[0], clarke_solver_add(s, s->learned, s->n_learned_literals, number, glue), 0);
   return !s->failed;
+}
+
+uint32_t
+clarke_solver_conclude(clarke_solver *s, uint32_t conflict)
+{
+  s->n_learned_literals = s->n_resolved = s->n_fixed = 0;
+  see_clause(s, conflict, NO_CLAUSE);
+  for (size_t at = s->n_trail; at-- > s->begin[0];) {
+    const uint32_t literal = s->trail[at], v = literal / 2;
+
+    if (!s->seen[v])
+      continue;
+    if (s->reason[v] == NO_CLAUSE) {
+      s->learned[s->n_learned_literals++] = literal ^ 1;
+      continue;
+    }
+    s->resolved[s->n_resolved++] = v;
+    see_clause(s, s->reason[v], v);
+  }
+  forget_seen(s);
+  return state_step(s, conflict);
 }

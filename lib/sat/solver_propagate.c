@@ -63,6 +63,26 @@ clarke_solver_add(clarke_solver *s, const uint32_t *literal, size_t n, uint32_t 
   return at;
 }
 
+static void
+watch_no_more(clarke_solver *s, uint32_t literal, uint32_t clause)
+{
+  clarke_watches *w = &s->watches[literal];
+  size_t kept = 0;
+
+  for (size_t i = 0; i < w->n; i++)
+    if (w->at[i].clause != clause)
+      w->at[kept++] = w->at[i];
+  s->work += w->n;
+  w->n = kept;
+}
+
+void
+clarke_solver_drop(clarke_solver *s, uint32_t clause)
+{
+  watch_no_more(s, s->arena[clause + LITERALS], clause);
+  watch_no_more(s, s->arena[clause + LITERALS + 1], clause);
+}
+
 /* --- assignments ------------------------------------------------------------------------------ */
 
 /* The unit clause of a literal that its reason gives on level 0. */

@@ -15,6 +15,7 @@ void
 clarke_three_clear(clarke_three *t)
 {
   free(t->clause);
+  free(t->first);
   clarke_three_init(t);
 }
 
@@ -130,13 +131,17 @@ clarke_three_make(clarke_three *t, const clarke_cnf *f, clarke_error *err)
   kept = malloc((f->n_literals + 1) * sizeof *kept);
   t->n_own = n;
   t->n_variables = n == 0 ? 1 : n;
-  if (seen == NULL || kept == NULL)
+  t->first = malloc((f->n_clauses + 1) * sizeof *t->first);
+  if (seen == NULL || kept == NULL || t->first == NULL)
     status = clarke_no_memory(err);
   for (size_t c = 0; c < f->n_clauses && status == CLARKE_OK; c++) {
+    t->first[c] = t->n_clauses;
     n = f->first[c + 1] - f->first[c];
     n = n > 0 ? take_once(t, kept, seen, c + 1, f->literal + f->first[c], n) : 0;
     status = add_clause(t, kept, n, err);
   }
+  if (t->first != NULL)
+    t->first[f->n_clauses] = t->n_clauses;
   free(seen);
   free(kept);
   return status == CLARKE_OK ? pad(t, err) : status;

@@ -13,6 +13,7 @@ typedef struct {
   size_t n_variables; /* with those that are added; at least 1 */
   size_t n_clauses;   /* a power of two */
   int32_t (*clause)[3];
+  size_t *first;      /* the formula's clause c became clause[first[c]] .. clause[first[c + 1] - 1]: two or more if it was split */
   /* What was done, in clauses but for the first: */
   size_t repeated;    /* literals left out that stand in their clause before */
   size_t empty;       /* became v and not v */

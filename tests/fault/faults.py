@@ -64,6 +64,8 @@ COMMANDS = [
     ("check, a record", "clarke-check", "{PROOFS}/runs/parted.proof --data {PAPERS}/../runs/parted --threads 1"),
     ("encode", "clarke", "encode {FORMULAS}/example4.cnf -o {OUT}/f.prog --json"),
     ("encode --decide", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --decide --proof {OUT}/p"),
+    ("encode --drat", "clarke", "encode {FORMULAS}/eight.cnf -o {OUT}/f.onnx --drat {FORMULAS}/eight.drat --proof {OUT}/p"),
+    ("encode --lrat", "clarke", "encode {FORMULAS}/eight.cnf --lrat {FORMULAS}/eight.lrat --json"),
     ("encode --decode", "clarke", "encode {FORMULAS}/example4.cnf --decode x=1,2,-1,0,0,-3"),
     ("check", "clarke-check", "{PROOFS}/lemma2.proof --data {AUDIT} --threads 1"),
     ("check --threads", "clarke-check", "{PROOFS}/lemma7.proof --data {AUDIT} --threads 3"),

@@ -304,6 +304,18 @@ def formulas():
     yield from files_of("cases/encode", "*.cnf", 1500)
 
 
+# Of the formulas of fuzz_clausal.c.
+REFUTATIONS = {"drat": "c cases\n1 0\nd 4 -3 2 0\n2 0\n0\n", "drat-at-once": "0\n", "drat-repeated": "d 1 1 -1 0 1 1 0 d 1 0 -4 0",
+               "lrat": "10 1 2 0 4 5 1 0\n10 d 7 8 0\n11 1 0 10 3 4 5 0\n12 0 11 2 3 4 5 6 0\n",
+               "lrat-rat": "10 1 0 -4 5 0\n", "lrat-far": "288230376151711744 1 0 1 3 4 5 0\n"}
+
+
+def refutations():
+    yield from ((name, text.encode()) for name, text in REFUTATIONS.items())
+    yield "binary", b"a\x02\x00d\x02\x04\x06\x08\x00a\x04\x00a\x00"
+    yield "binary-far", b"a\x80\x80\x80\x80\x08\x00"
+
+
 def formula_proofs():
     for name, proof in files_of("proofs-data/encode", "*.proof", 3000):
         text = (ROOT / "cases/encode" / (name + ".cnf")).read_bytes()
@@ -336,7 +348,7 @@ def seeds():
                                chosen(files_of("tests/check/data", "*.onnx", 2000), features_of_model)]),
             ("check-proof", "proof", chosen(files_of("tests/check/data", "*.proof", 3000), features_of_text)),
             ("check-program", "text", chosen(list(programs()), features_of_program)),
-            ("check-formula", "text", formula_proofs()), ("dimacs", "cnf", formulas()),
+            ("check-formula", "text", formula_proofs()), ("dimacs", "cnf", formulas()), ("clausal", "text", refutations()),
             ("prog", "prog", chosen(files_of("cases/papers", "*.prog", 1500), features_of_program)),
             ("case", "prog", chosen(files_of("cases/papers", "*.prog", 3000), features_of_case)),
             ("mma", "text", records()),
@@ -421,6 +433,7 @@ def dictionaries():
     yield "check-proof", PROOF + sorted(keywords)
     yield "check-program", PROOF + sorted(keywords) + LANGUAGE
     yield "dimacs", DIMACS
+    yield "clausal", ["c ", "d ", " 0\n", "-1 ", "1 -1 ", "a\x02\x00", "a\x00", "10 ", " 10 d 1 0\n", "288230376151711744"]
     yield "check-formula", PROOF + DIMACS + ["verdict differentiable", "verdict not-differentiable", "formula f.cnf ", "model f.onnx ",
                                              "evidence refutation", "evidence opposite", "learn ", "delete ", "d "]
 

@@ -5,11 +5,13 @@ Usage: python tests/interop/formulas.py [--build build] [--number 200] [--variab
 
 Formulas have 4 to --variables variables and --ratio clauses of three literals for each. Of each one: both answer alike;
 `clarke-check` verifies the proof, and says so in the right words; an assignment satisfies, by the other solver, too; an
-ONNX runtime's F is 1 at its signs. Prints one line, and exits with 1 if anything differs."""
+ONNX runtime's F is 1 at its signs. A refutation by Glucose (python-sat), and one by the command `cadical` where there is one,
+lead to proofs that verify. Prints one line, and exits with 1 if anything differs."""
 
 import argparse
 import json
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,6 +50,31 @@ def differs(folder, tools, n, clauses):
         value = ReferenceEvaluator(onnx.load(folder / "f.onnx")).run(None, {"x": x})[0]
         if value.shape != (1, 1) or value[0, 0] != 1:
             return "F is not 1 at the assignment"
+        return None
+    return follows(folder, tools, clauses)
+
+
+def refutations(folder, clauses):
+    """Files of DRAT that others wrote about f.cnf."""
+    with Solver(name="glucose4", bootstrap_with=clauses, with_proof=True) as solver:
+        solver.solve()
+        (folder / "glucose.drat").write_text("\n".join(solver.get_proof()) + "\n")
+    yield "glucose.drat"
+    if shutil.which("cadical") is not None:
+        for options in ([], ["--no-binary"]):
+            subprocess.run(["cadical", "-q", *options, "f.cnf", "cadical.drat"], cwd=folder, capture_output=True, check=False)
+            yield "cadical.drat"
+
+
+def follows(folder, tools, clauses):
+    """What is wrong with proofs from others' refutations; None."""
+    for name in refutations(folder, clauses):
+        command = [tools / "clarke", "encode", "f.cnf", "-o", "f.onnx", "--drat", name, "--proof", "f.proof"]
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if said.returncode != 0:
+            return f"{name} is not followed: {said.stderr}"
+        if subprocess.run([tools / "clarke-check", "f.proof"], cwd=folder, capture_output=True, check=False).returncode != 0:
+            return f"the proof from {name} does not verify"
     return None
 
 

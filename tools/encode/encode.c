@@ -7,6 +7,7 @@
 #include "program/prog.h"
 #include "proof/write_formula.h"
 #include "sat/decode.h"
+#include "sat/follow.h"
 #include "session/audit.h"
 #include "watch.h"
 #include "format/npy.h"
@@ -17,13 +18,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_DECIDE = 256, OPTION_DECODE, OPTION_WORK };
+enum { OPTION_DECIDE = 256, OPTION_DECODE, OPTION_WORK, OPTION_DRAT, OPTION_LRAT };
 
 /* Visits of clauses: half a minute at most. */
 #define WORK 400000000
 
 typedef struct {
-  const char *formula, *output, *proof, *decode;
+  const char *formula, *output, *proof, *decode, *refutation;
+  clarke_clausal_format format; /* of the refutation */
   bool decide, json;
   size_t work;
   clarke_watch_limits watch;
@@ -33,6 +35,8 @@ static const struct argp_option options[] = {
   {"output", 'o', "FILE", 0, "write the network there: FILE.onnx, or FILE.prog", 0},
   {"decide", OPTION_DECIDE, NULL, 0, "is the network's function F differentiable at 0?", 0},
   {"proof", 'p', "FILE", 0, "write a proof of that, which clarke-check verifies (with -o FILE.onnx)", 0},
+  {"drat", OPTION_DRAT, "FILE", 0, "decide by a solver's refutation of the formula (DRAT), instead of a search", 0},
+  {"lrat", OPTION_LRAT, "FILE", 0, "so, by a refutation with hints (LRAT)", 0},
   {"work", OPTION_WORK, "N", 0, "give up after so many visits of clauses (default 400000000)", 0},
   {"decode", OPTION_DECODE, "DIRECTION", 0,
    "x=V,V,... or FILE.npy: the assignment that a direction d with F(d) > 0 stands for", 0},
@@ -49,6 +53,7 @@ static char doc[] =
   "\vExamples:\n"
   "  clarke encode cases/encode/example4.cnf -o example4.onnx\n"
   "  clarke encode cases/encode/eight.cnf -o eight.onnx --decide --proof eight.proof\n"
+  "  clarke encode cases/encode/eight.cnf -o eight.onnx --drat eight.drat --proof eight.proof\n"
   "  clarke encode cases/encode/example4.cnf --decode x=1,2,-1,0,0,-3\n\n"
   "Exit status: 0 F is differentiable at 0 (--decode: the assignment satisfies the formula; else: done), 1 F is not "
   "(--decode: F(d) is 0), 2 the question could not be asked, 3 undecided. SIGINT and SIGTERM, as --timeout and --memory, end "
@@ -65,12 +70,22 @@ read_count(const char *arg, const struct argp_state *state)
 }
 
 static void
+take_refutation(request *q, clarke_clausal_format format, const char *file, const struct argp_state *state)
+{
+  if (q->refutation != NULL)
+    argp_error(state, "one refutation is expected: --drat FILE or --lrat FILE");
+  q->refutation = file;
+  q->format = format;
+  q->decide = true;
+}
+
+static void
 check_request(const request *q, const struct argp_state *state)
 {
   if (q->formula == NULL)
     argp_error(state, "a formula is needed: a DIMACS file");
   if (q->decide && q->decode != NULL)
-    argp_error(state, "--decide and --decode are two questions: one at a time");
+    argp_error(state, "--decide, --drat or --lrat, and --decode are two questions: one at a time");
   if (q->output != NULL && !clarke_ends_with(q->output, ".onnx") && !clarke_ends_with(q->output, ".prog"))
     argp_error(state, "-o %s: expected FILE.onnx or FILE.prog", q->output);
   if (q->proof != NULL && (!q->decide || q->output == NULL || !clarke_ends_with(q->output, ".onnx")))
@@ -94,6 +109,12 @@ parse(int key, char *arg, struct argp_state *state)
     return 0;
   case OPTION_WORK:
     q->work = read_count(arg, state);
+    return 0;
+  case OPTION_DRAT:
+    take_refutation(q, CLARKE_CLAUSAL_DRAT, arg, state);
+    return 0;
+  case OPTION_LRAT:
+    take_refutation(q, CLARKE_CLAUSAL_LRAT, arg, state);
     return 0;
   case OPTION_DECODE:
     q->decode = arg;
@@ -250,22 +271,55 @@ decode(clarke_encode_report *r, const char *direction, clarke_error *err)
 
 /* --- the command ----------------------------------------------------------------------------- */
 
+/* By the refutation of another solver. */
 static clarke_status
-decide(clarke_encode_report *r, const request *q, const char *formula_hash, const char *model_hash, clarke_error *err)
+follow(clarke_encode_report *r, const request *q, clarke_error *err)
 {
-  const clarke_proof_input formula = {r->formula, formula_hash}, model = {r->written, model_hash};
-  size_t clause;
-  clarke_status status;
+  clarke_clausal p;
+  clarke_file file = {0};
+  clarke_status status = clarke_file_read(&file, q->refutation, err);
 
+  r->followed = clarke_base_name(q->refutation);
+  clarke_clausal_init(&p);
+  if (status == CLARKE_OK)
+    status = clarke_clausal_parse(&p, q->format, file.data, file.size, r->followed, err);
+  clarke_file_clear(&file);
+  if (status == CLARKE_OK) {
+    r->followed_steps = p.n;
+    clarke_work_begin("steps", p.n);
+    status = clarke_follow(&r->solution, &r->three, &r->cnf, &p, r->followed, q->work, err);
+  }
+  clarke_clausal_clear(&p);
+  return status;
+}
+
+static clarke_status
+search(clarke_encode_report *r, const request *q, clarke_error *err)
+{
   clarke_work_begin("conflicts", 0);
-  status = clarke_solve(&r->solution, &r->three, q->work, err);
+  return clarke_solve(&r->solution, &r->three, q->work, err);
+}
+
+static clarke_status
+decide(clarke_encode_report *r, const request *q, clarke_error *err)
+{
+  size_t clause;
+  clarke_status status = (q->refutation != NULL ? follow : search)(r, q, err);
 
   r->decided = true;
   if (status == CLARKE_OK && r->solution.answer == CLARKE_FORMULA_SATISFIED && !clarke_cnf_holds(&r->cnf, r->solution.value, &clause))
     return clarke_fail(err, CLARKE_EINTERNAL, "the assignment found does not satisfy clause %zu", clause + 1);
-  if (status != CLARKE_OK || q->proof == NULL || r->solution.answer == CLARKE_FORMULA_GIVEN_UP)
-    return status;
-  return clarke_proof_write_formula(q->proof, &formula, &model, &r->three, &r->solution, err);
+  return status;
+}
+
+static clarke_status
+prove(const clarke_encode_report *r, const char *path, const char *formula_hash, const char *model_hash, clarke_error *err)
+{
+  const clarke_proof_input formula = {r->formula, formula_hash}, model = {r->written, model_hash};
+
+  if (r->solution.answer == CLARKE_FORMULA_GIVEN_UP)
+    return CLARKE_OK;
+  return clarke_proof_write_formula(path, &formula, &model, &r->three, &r->solution, err);
 }
 
 static clarke_status
@@ -282,10 +336,12 @@ answer(clarke_encode_report *r, const request *q, clarke_error *err)
     status = clarke_three_make(&r->three, &r->cnf, err);
   if (status == CLARKE_OK)
     status = clarke_sign_network_make(&r->network, &r->three, err);
+  if (status == CLARKE_OK && q->decide)
+    status = decide(r, q, err);
   if (status == CLARKE_OK && q->output != NULL)
     status = write_network(model_hash, r, q->output, err);
-  if (status == CLARKE_OK && q->decide)
-    status = decide(r, q, file.sha256, model_hash, err);
+  if (status == CLARKE_OK && q->proof != NULL)
+    status = prove(r, q->proof, file.sha256, model_hash, err);
   if (status == CLARKE_OK && q->decode != NULL)
     status = decode(r, q->decode, err);
   clarke_file_clear(&file);

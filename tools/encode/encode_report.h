@@ -22,6 +22,8 @@ typedef struct {
   clarke_three three;
   clarke_sign_network network;
   bool decided; /* was it asked? */
+  const char *followed; /* base name of the refutation that was followed; NULL: it was searched for */
+  size_t followed_steps;
   clarke_solution solution;
   clarke_decoded decoded;
 } clarke_encode_report;

@@ -73,6 +73,8 @@ print_decision(const clarke_encode_report *r)
 
   if (s->answer == CLARKE_FORMULA_SATISFIED)
     print_assignment(s->value, r->three.n_own);
+  if (r->followed != NULL)
+    printf("followed       %s, %zu %s\n", r->followed, r->followed_steps, plural(r->followed_steps, "step", "steps"));
   putchar('\n');
   if (s->answer == CLARKE_FORMULA_SATISFIED)
     printf("not-differentiable: F is not differentiable at 0.\n"
@@ -170,7 +172,10 @@ set_decision(json_t **j, const clarke_encode_report *r)
   clarke_json_set(j, "differentiable", s->answer == CLARKE_FORMULA_GIVEN_UP ? json_null() : json_boolean(s->answer == CLARKE_FORMULA_REFUTED));
   if (s->stopped != NULL)
     clarke_json_set(j, "stopped", clarke_json_text(s->stopped));
-  set_count(j, "conflicts", s->conflicts);
+  if (r->followed != NULL)
+    clarke_json_set(j, "followed", clarke_json_text(r->followed));
+  else
+    set_count(j, "conflicts", s->conflicts);
   set_count(j, "work", s->work);
   if (s->answer == CLARKE_FORMULA_SATISFIED)
     clarke_json_set(j, "assignment", assignment_json(s->value, r->three.n_own));
