@@ -120,7 +120,6 @@ position_of(naming *a, size_t e)
   bool empty = true;
   if (a->patch[at] != 0)
     return at;
-  put_word(&a->patches, st->width);
   for (size_t i = 0; i < st->width; i++) {
     bool out = place_left_out(p, st, x, i, e);
     put_word(&a->patches, out ? 0 : x[i].step == NONE ? 1 : same_as(p, x[i].step, entry_of(p, x[i], e)));
@@ -270,6 +269,6 @@ rows_prepare(step *st)
     bool moves = t->w != NULL && t->w->wrt, still = next->w == NULL || !next->w->wrt;
     st->alike = st->alike && moves != still;
     st->uniform = st->uniform && next->coef == t->coef && next->w == t->w && next->at == t->at;
-    st->telling[i % width] = st->telling[i % width] && next->w == t->w && next->at > t->at;
+    st->telling[i % width] = st->telling[i % width] && next->at > t->at;
   }
 }

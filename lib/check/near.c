@@ -417,6 +417,19 @@ by_near_values(void *of, size_t sample)
   identities_forget(v->p, sample);
 }
 
+/* No operator makes a window of padding alone, or a product of anything but entries. */
+static void
+expect_entries(const step *st)
+{
+  for (size_t row = 0; row < st->n_sources && (st->kind == WINDOW || st->kind == PRODUCT); row += st->width) {
+    size_t n = 0;
+    for (size_t i = row; i < row + st->width; i++)
+      n += st->sources[i].step < PADDING;
+    expect(st->kind == WINDOW ? n > 0 : n == st->width && n % 2 == 0, "node %zu: a window or a product without entries",
+           st->place);
+  }
+}
+
 static void
 point_begin(point *p)
 {
@@ -434,6 +447,7 @@ point_begin(point *p)
     if (st->kind == OVER_ROOT)
       root_prepare(st);
     st->prepared = false;
+    expect_entries(st);
     rows_prepare(st);
     words_prepare(st);
     for (size_t i = 0; i < st->n_factors; i++)

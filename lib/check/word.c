@@ -219,14 +219,14 @@ units_of(pass *a, const step *st)
   return u;
 }
 
-/* The piece on which x must lie, being within r of c; or NONE. */
+/* The piece on which x must lie, being within r of c; or NONE. A kink is from its units on, and below the next unit. */
 static size_t
 word_piece(const step *st, const units *u, wide c, wide r)
 {
   for (size_t j = 0; j < st->n_kinks; j++) {
     if (c + r < u->at[j])
       return j;
-    if (c - r <= u->at[j] + 1)
+    if (c - r <= u->at[j])
       return NONE;
   }
   return st->n_kinks;
@@ -352,10 +352,8 @@ static uwide
 sums_off(const pass *a, const step *st)
 {
   const step_words *in = &st->in_words;
-  if (st->kind == LINEAR || st->kind == OVER_ROOT)
-    return (uwide)in->norm * a->r + (uwide)in->lost * (a->most + a->r);
-  if (st->kind == PIECEWISE)
-    return (uwide)(in->norm + in->lost) * a->r + (uwide)in->lost * a->most + ((uwide)a->rough << in->shift);
+  if (st->kind == LINEAR || st->kind == OVER_ROOT || st->kind == PIECEWISE)
+    return (uwide)in->norm * a->r + (uwide)in->lost * (a->most + a->r) + ((uwide)a->rough << in->shift);
   if (st->kind == PRODUCT)
     return (uwide)(2 * a->most + a->r) * a->r * (st->width / 2);
   return st->kind == WINDOW ? a->r : 0;
