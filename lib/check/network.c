@@ -2,6 +2,7 @@
 #include "network.h"
 #include "allocate.h"
 #include "convolution.h"
+#include "extremum.h"
 #include "limit.h"
 #include "linear.h"
 #include "normalization.h"
@@ -67,10 +68,12 @@ static const struct {
     {"Log", lower_function, 7, 1, 1, 1, 0, ""},
     {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"MatMul", lower_product, 7, 2, 2, 1, 0, ""},
+    {"Max", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"MaxPool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I strides:I"},
     {"MaxPool", lower_pool, 8, 1, 1, 1, 0, "auto_pad:s kernel_shape:I pads:I storage_order:i strides:I"},
     {"MaxPool", lower_pool, 10, 1, 1, 1, 0,
      "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
+    {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
@@ -82,8 +85,12 @@ static const struct {
     {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
     {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMax", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMax", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"ReduceMean", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceMean", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
+    {"ReduceMin", lower_extremum, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
+    {"ReduceMin", lower_extremum, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"ReduceSum", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceSum", lower_mean, 13, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
     {"ReduceSumSquare", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
@@ -130,6 +137,12 @@ network_operator(size_t i, size_t *kinks)
     }
   }
   return NULL;
+}
+
+const char *
+network_rule(const char *op)
+{
+  return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
 }
 
 static const char *const own_operators[] = {"Clamp", "Huber", "Lift"};
@@ -207,7 +220,7 @@ check_batch(const builder *b, lowering lower)
 {
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather);
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

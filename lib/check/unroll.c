@@ -142,7 +142,8 @@ add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
 static size_t
 add_window(unrolling *u, const step *st, size_t f)
 {
-  instruction i = {.kind = AN_ORDER, .rank = 1, .in = allocate(st->width, sizeof *i.in), .name = st->node->op};
+  instruction i = {.kind = AN_ORDER, .rank = 1, .in = allocate(st->width, sizeof *i.in)};
+  i.name = network_rule(st->node->op);
   for (size_t k = 0; k < st->width; k++) {
     source x = term_of(st, f, k).x;
     if (x.step != PADDING)

@@ -6,6 +6,7 @@
 #include "identity.h"
 #include "lines.h"
 #include "names.h"
+#include "network.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -47,18 +48,25 @@ touches_number(point *p)
 
 /* ---- Values and ties */
 
-/* What AD does at ties, of GlobalMaxPool and MaxPool. last: the last tied entry has what the first has otherwise;
- * shared: B of `hybrid B`: 0 for first and last, 1 for mean. */
+/* What AD does at ties, of the operators with windows by the names that profiles have for them. last: the last tied entry has
+ * what the first has otherwise; shared: B of `hybrid B`: 0 for first and last, 1 for mean. */
 static struct {
   const char *op;
   bool used, last;
   rational shared;
-} rules[] = {{.op = "GlobalMaxPool"}, {.op = "MaxPool"}};
+} rules[] = {/* sorted */
+             {.op = "GlobalMaxPool"}, {.op = "MaxPool"},   {.op = "Maximum"},
+             {.op = "Minimum"},       {.op = "ReduceMax"}, {.op = "ReduceMin"}};
+#define N_RULES (sizeof rules / sizeof *rules)
 
+/* Of a step that has windows. */
 static size_t
 rule_of(const point *p, size_t s)
 {
-  return p->net->steps[s].node->op[0] == 'M';
+  size_t i = 0;
+  while (i + 1 < N_RULES && strcmp(rules[i].op, network_rule(p->net->steps[s].node->op)) != 0)
+    i++;
+  return i;
 }
 
 void
@@ -184,16 +192,16 @@ size_t
 read_ties(const point *p, rational *ad)
 {
   size_t windows = 0;
-  for (size_t i = 0; i < 2; i++)
+  for (size_t i = 0; i < N_RULES; i++)
     if (rules[i].used)
       read_rule(i);
   for (size_t k = 0; k < p->n_touched; k++) {
     const touch *t = &p->touched[k];
+    if (!is_window(t))
+      continue;
     size_t all = 0, i = rule_of(p, t->step);
     const rational *shared = &rules[i].shared;
     rational *weight = &ad[t->slope], *whole = &weight[rules[i].last ? t->last : 0];
-    if (!is_window(t))
-      continue;
     for (size_t o = 0; o < t->n; o++)
       all += t->tied[o];
     for (size_t o = 0; o < t->n; o++) {

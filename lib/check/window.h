@@ -1,4 +1,4 @@
-/* Touched kinks; the windows of MaxPool and GlobalMaxPool, their values and ties; what a proof says of both. */
+/* Touched kinks; the windows of maxima, their values and ties; what a proof says of both. */
 #ifndef CLARKE_KERNEL_WINDOW_H
 #define CLARKE_KERNEL_WINDOW_H
 

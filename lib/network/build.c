@@ -173,10 +173,40 @@ add_constant_node(clarke_builder *b, const clarke_model_node *node, size_t place
   return status;
 }
 
+/* What to do instead of a node that is not supported. */
+static const char *
+way_out(const char *op)
+{
+  static const char record[] = "Record the training step instead (clarke.record): there it is the framework's own operators";
+  static const struct {
+    const char *ops, *way;
+  } ways[] = {
+    {" Shape ConstantOfShape Range Mod Cast Size Equal Expand Tile ",
+     "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
+     "training step (clarke.record)"},
+    {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
+     "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
+     "quantization: what is rounded may be weights that are stored so"},
+    {" Greater GreaterOrEqual Less LessOrEqual And Or Not Where ",
+     "A comparison of activations may jump. Write it with Relu, Clip, Max or Min, whose values do not; or record the training step "
+     "(clarke.record)"},
+    {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
+     "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
+     "what was drawn"},
+  };
+  char name[66];
+
+  snprintf(name, sizeof name, " %.63s ", op);
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (strstr(ways[i].ops, name) != NULL)
+      return ways[i].way;
+  return record;
+}
+
 static clarke_status
 unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
-  char list[512] = "Constant";
+  char list[1024] = "Constant";
   const clarke_op *op;
 
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
@@ -185,9 +215,9 @@ unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place
     strncat(list, op->domain != NULL ? " " CLARKE_DOMAIN "." : " ", sizeof list - strlen(list) - 1);
     strncat(list, op->name, sizeof list - strlen(list) - 1);
   }
-  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported; "
-                     "supported: %s", b->m->file, place, node->name, node->domain,
-                     node->domain[0] != '\0' ? "." : "", node->op_type, list);
+  return clarke_fail(err, CLARKE_EINPUT, "%s: node %zu '%s': operator %s%s%s is not supported. %s. "
+                     "Supported: %s", b->m->file, place, node->name, node->domain,
+                     node->domain[0] != '\0' ? "." : "", node->op_type, way_out(node->op_type), list);
 }
 
 static clarke_status
@@ -403,7 +433,8 @@ check_bounds(const clarke_builder *b, clarke_error *err)
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].bound && g->values[v].parameter != CLARKE_NONE)
       return clarke_fail(err, CLARKE_EINPUT, "%s: '%s' is both a weight and a bound of Clip or the "
-                         "value of a Pad", b->m->file, g->parameters[g->values[v].parameter].name);
+                         "value of a Pad. The exporter made equal initializers one: torch.onnx.export(dynamo=True, optimize=False) "
+                         "leaves them apart; or record the training step (clarke.record)", b->m->file, g->parameters[g->values[v].parameter].name);
   return CLARKE_OK;
 }
 

@@ -316,10 +316,14 @@ clarke_status
 clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile, const clarke_op *op,
                  clarke_error *err)
 {
-  return rule != NULL && rule->known && rule->tie != CLARKE_TIE_STABLE
-           ? CLARKE_OK
-           : clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s: first, last, "
-                         "mean or hybrid", profile->name, op->name);
+  if (rule != NULL && rule->known && rule->tie != CLARKE_TIE_STABLE)
+    return CLARKE_OK;
+  if (op->hint == NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s: first, last, mean or hybrid", profile->name,
+                       op->name);
+  return clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s, for a file does not say which function it was (%s). "
+                     "Say so with --profile FILE, a file with the line 'tie %s mean' or 'tie %s first'", profile->name, op->name,
+                     op->hint, op->name, op->name);
 }
 
 clarke_status

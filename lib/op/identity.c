@@ -29,7 +29,8 @@ lower_dropout(clarke_lowering *low, clarke_error *err)
       return clarke_lower_fail(low, err, "input %zu is no constant scalar", i);
   if (clarke_lower_has(low, 2) && (clarke_lower_integers(low, 2, &mode, &n, NULL) != CLARKE_OK ||
                                    n != 1 || mode[0] != 0))
-    return clarke_lower_fail(low, err, "training mode is not supported: export for inference");
+    return clarke_lower_fail(low, err, "training mode is not supported: it draws a mask that the file does not have. Export for "
+                                       "inference, or record the training step (clarke.record), with the mask that was drawn");
   return clarke_lower_copy(low, err);
 }
 

@@ -121,8 +121,9 @@ use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
     return status;
   p = &low->graph->parameters[v->parameter];
   if (p->uses > 0 && p->statistic != statistic)
-    return clarke_lower_fail(low, err, "'%s' is both a weight and a statistic of "
-                                       "BatchNormalization", p->name);
+    return clarke_lower_fail(low, err, "'%s' is both a weight and a statistic of BatchNormalization. The exporter made equal "
+                                       "initializers one: torch.onnx.export(dynamo=True, optimize=False) leaves them apart; or record the "
+                                       "training step (clarke.record)", p->name);
   p->statistic = statistic;
   p->uses++;
   return CLARKE_OK;

@@ -4,6 +4,7 @@
 #include "op/lower.h"
 #include "op/product.h"
 #include "op/quotient.h"
+#include "op/reduction.h"
 #include "op/window.h"
 
 #include <string.h>
@@ -105,32 +106,16 @@ lower_average(clarke_lowering *low, clarke_error *err)
 
 /* --- ReduceMean, ReduceSum, GlobalAveragePool --- */
 
-/* An input's whole axes, those that are reduced marked. */
+/* What is summed over the axes, and what is made of the sums. */
 typedef struct {
-  size_t lead, rank, dims[CLARKE_MAX_WHOLE];
-  bool reduced[CLARKE_MAX_WHOLE];
+  clarke_reduction over;
   bool sum;          /* and no mean */
   bool square, root; /* of squares; and of that the root */
 } reduction;
 
-/* The offset of the index-th entry, in row-major order, over the axes from `first` on that are
- * reduced, or over those that are not. */
-static size_t
-offset(const reduction *r, size_t first, bool reduced, size_t index)
-{
-  size_t entry = 0, step = 1;
-
-  for (size_t a = r->rank; a-- > first; step *= r->dims[a])
-    if (r->reduced[a] == reduced) {
-      entry += index % r->dims[a] * step;
-      index /= r->dims[a];
-    }
-  return entry;
-}
-
 /* Blocks are the axes before the first reduced one (returned), repeated the others that are kept. */
 static size_t
-reduction_layout(const reduction *r, layout *l)
+reduction_layout(const clarke_reduction *r, layout *l)
 {
   size_t first = 0;
 
@@ -147,7 +132,8 @@ static clarke_status
 gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *value,
                clarke_error *err)
 {
-  size_t first = reduction_layout(r, l), last = r->rank - 1, size = l->inner * l->repeat;
+  const clarke_reduction *o = &r->over;
+  size_t first = reduction_layout(o, l), last = o->rank - 1, size = l->inner * l->repeat;
   const size_t dims[3] = {l->blocks, l->inner, l->repeat};
   bool apart = false;
   clarke_step *s;
@@ -160,10 +146,10 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
       return err != NULL ? err->code : CLARKE_ENOMEM;
     *value = s->out;
   }
-  while (!r->reduced[last])
+  while (!o->reduced[last])
     last--;
   for (size_t a = first; a < last; a++)
-    apart = apart || !r->reduced[a];
+    apart = apart || !o->reduced[a];
   if (!apart)
     return CLARKE_OK;
   s = clarke_lower_step(low, CLARKE_GATHER, 1, 3, dims, err);
@@ -175,26 +161,14 @@ gather_reduced(const reduction *r, clarke_lowering *low, layout *l, size_t *valu
   for (size_t b = 0; b < l->blocks; b++)
     for (size_t i = 0; i < l->inner; i++)
       for (size_t k = 0; k < l->repeat; k++)
-        *map++ = b * size + offset(r, first, true, i) + offset(r, first, false, k);
+        *map++ = b * size + clarke_reduction_offset(o, first, true, i) + clarke_reduction_offset(o, first, false, k);
   return CLARKE_OK;
 }
 
-/* The per-sample shape of the means; its rank. */
-static size_t
-reduced_shape(const reduction *r, bool keep, size_t *dims)
-{
-  size_t rank = 0;
-
-  for (size_t a = r->lead; a < r->rank; a++)
-    if (keep || !r->reduced[a])
-      dims[rank++] = r->reduced[a] ? 1 : r->dims[a];
-  return rank;
-}
-
 static clarke_status
-reduce(const reduction *r, bool keep, clarke_lowering *low, clarke_error *err)
+reduce(const reduction *r, clarke_lowering *low, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], rank = reduced_shape(r, keep, dims), one = 1, value, count;
+  size_t dims[CLARKE_MAX_WHOLE], rank = clarke_reduction_shape(&r->over, dims), one = 1, value, count;
   layout l;
   clarke_status status;
 
@@ -221,52 +195,37 @@ reduce(const reduction *r, bool keep, clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_global(clarke_lowering *low, clarke_error *err)
 {
-  reduction r = {.rank = 0};
+  reduction r = {.over = {.keep = true}};
+  clarke_reduction *o = &r.over;
   clarke_status status = clarke_lower_activation(low, 0, err);
 
   if (status != CLARKE_OK)
     return status;
-  r.lead = clarke_axes_lead(low, 0);
-  r.rank = clarke_axes_whole(low, 0, r.dims);
-  if (r.rank < 3)
+  o->lead = clarke_axes_lead(low, 0);
+  o->rank = clarke_axes_whole(low, 0, o->dims);
+  if (o->rank < 3)
     return clarke_lower_fail(low, err, "an input of %zu axes; expected a batch, channels and one "
-                                       "axis or more", r.rank);
-  for (size_t a = 2; a < r.rank; a++)
-    r.reduced[a] = true;
-  return reduce(&r, true, low, err);
+                                       "axis or more", o->rank);
+  for (size_t a = 2; a < o->rank; a++)
+    o->reduced[a] = true;
+  return reduce(&r, low, err);
 }
 
-/* The axes are an attribute before opset 18, an input from it; none are all, or none at all. */
 static clarke_status
 lower_reduction(clarke_lowering *low, clarke_error *err)
 {
   reduction r = {.sum = strcmp(low->node->op_type, "ReduceMean") != 0,
                  .square = strcmp(low->node->op_type, "ReduceSumSquare") == 0 || strcmp(low->node->op_type, "ReduceL2") == 0,
                  .root = strcmp(low->node->op_type, "ReduceL2") == 0};
-  const int64_t *list;
-  size_t n, keep = clarke_lower_int(low, "keepdims", 1) != 0;
-  bool given;
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  const clarke_status status = clarke_reduction_read(&r.over, low, r.sum ? "sum" : "mean", err);
 
   if (status != CLARKE_OK)
     return status;
-  r.lead = clarke_axes_lead(low, 0);
-  r.rank = clarke_axes_whole(low, 0, r.dims);
-  status = clarke_axes_list(low, "axes", 1, &list, &n, &given, err);
-  if (status == CLARKE_OK)
-    status = clarke_axes_chosen(low, list, n, r.rank, r.reduced, err);
-  if (status != CLARKE_OK)
-    return status;
-  if (n == 0 && r.square && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
+  if (r.over.none && r.square)
     return clarke_lower_fail(low, err, "squares of entries that are not added up: expected axes");
-  if (n == 0 && !r.square && (r.rank == 0 || clarke_lower_int(low, "noop_with_empty_axes", 0) != 0))
-    return clarke_lower_rearranged(low, r.rank - r.lead, r.dims + r.lead, NULL, err);
-  for (size_t a = 0; a < r.rank && n == 0; a++)
-    r.reduced[a] = true;
-  if (r.lead == 1 && r.reduced[0])
-    return clarke_lower_fail(low, err, "a %s over the batch axis%s; expected axes of a sample",
-                             r.sum ? "sum" : "mean", n == 0 ? " (no axes are all axes)" : "");
-  return reduce(&r, keep, low, err);
+  if (r.over.none)
+    return clarke_lower_rearranged(low, r.over.rank - r.over.lead, r.over.dims + r.over.lead, NULL, err);
+  return reduce(&r, low, err);
 }
 
 const clarke_op clarke_ops_mean[] = {

@@ -5,7 +5,7 @@
  * function of one variable is the interval between the slopes on its sides, so it needs no
  * saying.
  *
- * Some operators are called in programs only (program/code.h): the order statistics.
+ * Some operators are called in programs only (program/code.h): order statistics but maxima.
  * They have no `lower`, and in a file their names are not supported. */
 #ifndef CLARKE_OP_OPERATOR_H
 #define CLARKE_OP_OPERATOR_H
@@ -74,6 +74,7 @@ struct clarke_op {
   /* Of an order statistic, by profile: "first", "last", "stable" or "mean"; NULL: not known. */
   bool order;
   const char *tie[CLARKE_N_PROFILES];
+  const char *hint; /* of a statistic whose rule a file does not tell: which functions have which; else NULL */
 };
 
 /* The operator that programs call by this name, with the spelling; NULL when there is none. */

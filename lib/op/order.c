@@ -1,15 +1,9 @@
-/* The order statistics of programs: the k-th largest of several numbers. They have no kinks of their
- * own but ties, and a tie rule for each profile in place of proxies. MaxPool, which files have too, is
- * in maxpool.c. */
+/* The order statistics that programs alone have: the k-th largest of several numbers. They have no kinks of their
+ * own but ties, and a tie rule for each profile in place of proxies. Those that files have too are in maximum.c and
+ * maxpool.c. */
 #include "op/operator.h"
 
 const clarke_op clarke_ops_order[] = {
-  {.name = "Max", .order = true,
-   .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean",
-           [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "Min", .order = true,
-   .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean",
-           [CLARKE_TENSORFLOW_2] = "mean"}},
   {.name = "Kth", .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "stable", [CLARKE_JAX_0_10] = "stable",
            [CLARKE_TENSORFLOW_2] = "stable"}},

@@ -1426,10 +1426,22 @@ def operators():
                           node("Resize", ["a", "none", "none", "z"], ["out"], **resize("asymmetric", "floor"))],
                          [2, 8], 2, dict(w=dyadic(2, 1), none=np.zeros(0)), 11),
     }
+    extreme = lambda: {  # noqa: E731
+        "extremes": ([node("MatMul", ["x", "w"], ["y"]), node("Min", ["y", "x"], ["a"]), node("Transpose", ["a"], ["t"], perm=[1, 0, 2]),
+                      node("Transpose", ["y"], ["u"], perm=[1, 0, 2]), node("Max", ["t", "u"], ["z"]),
+                      node("Transpose", ["z"], ["q"], perm=[1, 0, 2]), node("Max", ["v", "q"], ["p"]), node("Min", ["p"], ["o"]),
+                      node("ReduceMin", ["o"], ["r"], axes=[1, -1]), node("ReduceMax", ["o"], ["s"], axes=[1]),
+                      node("ReduceMax", ["x"], ["k"], axes=[2]), node("Add", ["r", "s"], ["l"]), node("Mul", ["l", "k"], ["out"])],
+                     [3, 4], 2, dict(w=np.sign(dyadic(4, 4)), v=dyadic(3, 1)), 17),
+        "extremes-listed": ([node("Mul", ["x", "w"], ["y"]), constant("l", ints(2, 1)), node("ReduceMax", ["y", "l"], ["a"], keepdims=0),
+                             constant("n", ints(-2)), node("ReduceMin", ["y", "n"], ["b"], keepdims=0), node("MatMul", ["b", "v"], ["c"]),
+                             node("Add", ["a", "c"], ["out"])],
+                            [3, 4], 3, dict(w=dyadic(3, 1), v=dyadic(4)), 18),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized), later(bent)):
+                                                                  later(resized), later(bent), later(extreme)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -2982,6 +2994,30 @@ def records_of_long_sums(files):
             record(f"{name}-{k}", result, "farther" if result else "VERIFIED", ONLY % answer, **(own | dict(trace=f"{name}-{k}.trace")))
 
 
+def extremes():
+    """The largest, or smallest, of w and v, both 0; of w's entries: rules go by names of their own."""
+    base = dict(data="extreme.npz", touched=1, proxies=[])
+    batch("extreme.npz", [[1, 1]])
+    column_of = [helper.make_node("Mul", ["x", "w"], ["y"], "y")]
+    for op, name in (("Max", "Maximum"), ("Min", "Minimum"), ("ReduceMax", "ReduceMax"), ("ReduceMin", "ReduceMin")):
+        pair, low = not op.startswith("R"), "-" if op.endswith("Min") else ""
+        nodes = column_of + ([helper.make_node(op, ["y", "v"], ["out"], "top")] if pair else
+                             [helper.make_node(op, ["y"], ["out"], "top", axes=[1])])
+        model = f"extreme-{op.lower()}.onnx"
+        save(model, nodes, ["N", 2], None, dict(w=[0, 1], v=[0, 5]) if pair else dict(w=[0, 0]))
+        to = ("w at 0", "v at 0") if pair else ("w at 0", "w at 1")
+        move = [f"directions 1\ndirection\nmove {t} {low}1" for t in to]
+        ad = f"evidence ad\ncell ad\n{move[0]}"
+        hull = f"evidence hull 2\ncell 1/2 a\n{move[0]}\ncell 1/2 b\n{move[1]}"
+        own = dict(base, model=model, evidence=ad, verdict="in-bouligand")
+        case(f"extreme-{op.lower()}", 0, "VERIFIED", tie=f"tie {name} first", **own)
+        case(f"extreme-{op.lower()}-last", 1, "wrong side", tie=f"tie {name} last", **own)
+        case(f"extreme-{op.lower()}-ad-mean", 1, "gives it no side", tie=f"tie {name} mean", **own)
+        case(f"extreme-{op.lower()}-other", 1, f"the tie rule of {name} is expected", tie="tie MaxPool first", **own)
+        case(f"extreme-{op.lower()}-mean", 0, "VERIFIED", tie=f"tie {name} mean", **{**own, "evidence": hull, "verdict": "in-clarke"})
+        case(f"extreme-{op.lower()}-hull", 1, "is not AD's output", tie=f"tie {name} hybrid 1/2", **{**own, "evidence": hull, "verdict": "in-clarke"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -2991,7 +3027,7 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs, single_runs, records]:
+                 negated, own_losses, clamped, inputs, single_runs, records, extremes]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -350,6 +350,20 @@ def normalized(rng):
     yield "batchnorm-no-batch-axis", g.then("MatMul", g.parameter(24, 3))
 
 
+def extremes(rng):
+    """The largest and smallest, with many ties."""
+    g = Graph(rng, [2, 3])
+    g.then("MatMul", g.parameter(3, 4, values=rng.integers(-1, 2, (3, 4)).astype(np.float32)))
+    g.then("Max", g.parameter(2, 1)).then("Min", g.parameter(4), before=()).then("ReduceMax", axes=[1], keepdims=0)
+    yield "extremes", g.dense(4, 3)
+
+    g = Graph(rng, [4, 3], opset=18)
+    g.then("Mul", g.parameter(4, 1)).then("ReduceMin", g.constant([-1], np.int64)).then("Abs").then("Flatten")
+    first = g.last
+    g.then("ReduceMax", g.constant([1], np.int64)).then("Max", first).then("Relu")
+    yield "extremes-listed", g.dense(4, 3)
+
+
 def larger(rng):
     """What makes images larger."""
     g = Graph(rng, [2, 3, 3])
@@ -369,7 +383,7 @@ def larger(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

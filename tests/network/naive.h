@@ -947,6 +947,98 @@ naive_global_maximum(naive_run *r, const clarke_model_node *node, const naive *x
   }
 }
 
+/* x, or minus it, under a name that no node has. */
+static inline naive *
+naive_signed(naive_run *r, const naive *x, bool minus)
+{
+  naive *y = naive_new(r, "(signed)", x->rank, x->dims);
+
+  for (size_t e = 0; e < y->count; e++) {
+    (minus ? mpq_neg : mpq_set)(y->v[e], x->v[e]);
+    (minus ? mpq_neg : mpq_set)(y->t[e], x->t[e]);
+  }
+  return y;
+}
+
+static inline void
+naive_turn(naive *y, bool minus)
+{
+  for (size_t e = 0; e < y->count && minus; e++) {
+    mpq_neg(y->v[e], y->v[e]);
+    mpq_neg(y->t[e], y->t[e]);
+  }
+}
+
+/* ReduceMax, ReduceMin: entries of x at the output's index where an axis is kept, and anywhere along those that are not. */
+static inline void
+naive_reduced_extremum(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const clarke_attr *attr = naive_attr(node, "axes");
+  const naive *list = node->n_in > 1 ? naive_find(r, node->in[1]) : NULL;
+  const size_t named = attr != NULL ? attr->n : list != NULL ? list->count : 0;
+  const bool minus = strcmp(node->op_type, "ReduceMin") == 0, keep = naive_int(node, "keepdims", 1) != 0;
+  bool over[NAIVE_RANK] = {false};
+  size_t dims[NAIVE_RANK], rank = 0, index[NAIVE_RANK], from[CLARKE_MAX_WIDTH], n;
+  const naive *turned = naive_signed(r, x, minus);
+  naive *y;
+
+  for (size_t i = 0; i < named; i++) {
+    const int64_t a = attr != NULL ? attr->ints[i] : list->integer[i];
+
+    over[a < 0 ? a + (int64_t)x->rank : a] = true;
+  }
+  for (size_t a = 0; a < x->rank; a++)
+    over[a] = over[a] || named == 0;
+  for (size_t a = 0; a < x->rank; a++)
+    if (keep || !over[a])
+      dims[rank++] = over[a] ? 1 : x->dims[a];
+  y = naive_new(r, node->out[0], rank, dims);
+  for (size_t e = 0; e < y->count; e++) {
+    n = 0;
+    for (size_t f = 0; f < x->count; f++) {
+      size_t at = 0;
+
+      naive_index(index, x, f);
+      for (size_t a = 0; a < x->rank; a++)
+        at = over[a] ? at : at * x->dims[a] + index[a];
+      if (at == e)
+        from[n++] = f;
+    }
+    naive_maximum(r, y, e, turned, from, n);
+  }
+  naive_turn(y, minus);
+}
+
+/* Max, Min of two, which broadcast. */
+static inline void
+naive_extremum(naive_run *r, const clarke_model_node *node)
+{
+  const bool minus = node->op_type[1] == 'i';
+  const naive *x[2] = {naive_find(r, node->in[0]), naive_find(r, node->in[1])};
+  const size_t rank = x[0]->rank > x[1]->rank ? x[0]->rank : x[1]->rank, pair[] = {2};
+  size_t dims[NAIVE_RANK], index[NAIVE_RANK];
+  naive *y, *both = naive_new(r, "(both)", 1, pair);
+
+  for (size_t a = 0; a < rank; a++) {
+    dims[a] = 1;
+    for (size_t i = 0; i < 2; i++)
+      if (a + x[i]->rank >= rank && x[i]->dims[a + x[i]->rank - rank] != 1)
+        dims[a] = x[i]->dims[a + x[i]->rank - rank];
+  }
+  y = naive_new(r, node->out[0], rank, dims);
+  for (size_t e = 0; e < y->count; e++) {
+    naive_index(index, y, e);
+    for (size_t i = 0; i < 2; i++) {
+      const size_t at = naive_at(x[i], index, rank);
+
+      (minus ? mpq_neg : mpq_set)(both->v[i], x[i]->v[at]);
+      (minus ? mpq_neg : mpq_set)(both->t[i], x[i]->t[at]);
+    }
+    naive_maximum(r, y, e, both, (const size_t[]){0, 1}, 2);
+  }
+  naive_turn(y, minus);
+}
+
 /* False when the node is none of these. */
 static inline bool
 naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
@@ -968,6 +1060,12 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_normalize(r, node, x);
   else if (strcmp(op, "GlobalMaxPool") == 0)
     naive_global_maximum(r, node, x);
+  else if (strcmp(op, "ReduceMax") == 0 || strcmp(op, "ReduceMin") == 0)
+    naive_reduced_extremum(r, node, x);
+  else if ((strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0) && node->n_in == 2)
+    naive_extremum(r, node);
+  else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
+    naive_reshaped(r, node, x, x->rank, x->dims);
   else if (strcmp(op, "Concat") == 0)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)

@@ -3,6 +3,7 @@
 #include "../ok.h"
 
 #include "exact/ball.h"
+#include "network/build.h"
 #include "network/replay.h"
 
 #include <math.h>

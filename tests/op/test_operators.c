@@ -219,7 +219,7 @@ END_TEST
 /* An operator of programs is none of files. */
 START_TEST(programs_only)
 {
-  static const char *const only[] = {"Max", "Min", "Kth", "Sort", "Median"};
+  static const char *const only[] = {"Maximum", "Minimum", "Kth", "Sort", "Median"};
   size_t n = 0;
   const clarke_op *op;
 
@@ -230,7 +230,7 @@ START_TEST(programs_only)
     clarke_model m;
     clarke_graph g;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
-    char refused[64];
+    char refused[128];
 
     model_begin(&m, 16);
     model_input(&m, "x", SHAPE(-1, 2,));
@@ -238,12 +238,45 @@ START_TEST(programs_only)
     model_output(&m, "y");
     clarke_graph_init(&g);
     ck_assert_int_eq(clarke_graph_build(&g, &m, &x, &error), CLARKE_EINPUT);
-    snprintf(refused, sizeof refused, "operator %s is not supported; supported: |Relu", only[i]);
+    snprintf(refused, sizeof refused, "operator %s is not supported. Record the training step|Supported: |Relu", only[i]);
     says(error.text, refused);
     for (size_t k = 0; k < n; k++) {
       snprintf(refused, sizeof refused, " %s ", only[k]);
-      ck_assert_ptr_null(strstr(strstr(error.text, "supported: "), refused));
+      ck_assert_ptr_null(strstr(strstr(error.text, "Supported: "), refused));
     }
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+}
+END_TEST
+
+/* What to do instead is said of each. */
+START_TEST(ways_out)
+{
+  static const char *const way[][2] = {
+    {"ConstantOfShape", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
+    {"QuantizeLinear", "It jumps, and where it does not its derivative is 0"},
+    {"Where", "A comparison of activations may jump. Write it with Relu"},
+    {"RandomNormal", "It draws numbers, which the file does not have"},
+    {"LSTM", "Record the training step instead (clarke.record)"},
+    {"Sh", "Record the training step instead"},
+  };
+
+  for (size_t i = 0; i < sizeof way / sizeof way[0]; i++) {
+    clarke_model m;
+    clarke_graph g;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 2,));
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, 2,));
+    model_node(&m, way[i][0], "x", "y");
+    model_output(&m, "y");
+    clarke_graph_init(&g);
+    ck_assert_int_eq(clarke_graph_build(&g, &m, &x, &error), CLARKE_EINPUT);
+    says(error.text, "net.onnx: node 0 |is not supported.|. Supported: Constant ");
+    says(error.text, way[i][0]);
+    says(error.text, way[i][1]);
     clarke_graph_clear(&g);
     clarke_tensor_clear(&x);
     clarke_model_clear(&m);
@@ -255,6 +288,8 @@ int
 main(void)
 {
   TCase *tcase = tests_of("operators");
+
+  tcase_add_test(tcase, ways_out);
 
   tcase_add_test(tcase, pieces_are_the_functions);
   tcase_add_test(tcase, bad_constants);

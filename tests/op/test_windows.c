@@ -417,6 +417,80 @@ START_TEST(global_maxima)
 }
 END_TEST
 
+START_TEST(extremes)
+{
+  static const char *const reduced[] = {"ReduceMax", "ReduceMin"}, *const pair[] = {"Max", "Min"};
+
+  for (size_t least = 0; least < 2; least++) {
+    begin(17, SHAPE(-1, 3, 4, 2,));
+    attr_ints(model_node(&m, reduced[least], "x", "y"), "axes", SHAPE(1, -1,));
+    check(SHAPE(5, 3, 4, 2,));
+    lowers_to(least == 1 ? "+m+" : "m");
+    ck_assert_uint_eq(g.steps[least].width, 6);
+    end();
+    begin(18, SHAPE(2, 3, 4,));
+    integers("a", SHAPE(1,));
+    attr_int(model_node(&m, reduced[least], "x,a", "y"), "keepdims", 0);
+    check(SHAPE(5, 2, 3, 4,));
+    end();
+    begin(18, SHAPE(2, 3,)); /* a run each, all axes */
+    model_node(&m, reduced[least], "x", "y");
+    check(SHAPE(4, 2, 3,));
+    ck_assert_str_eq(g.steps[least].op->name, reduced[least]);
+    end();
+    begin(13, SHAPE(-1, 3, 4,));
+    drawn("w", SHAPE(3, 1,));
+    model_node(&m, pair[least], "x,w", "y");
+    model_node(&m, pair[least], "w,y", "z");
+    model_node(&m, "Sub", "w,x", "v");
+    model_node(&m, pair[least], "z,v", "u");
+    model_output(&m, "u");
+    check(SHAPE(5, 3, 4,));
+    lowers_to(least == 1 ? "+m++m+++m+" : "+m+m++m");
+    ck_assert_str_eq(g.steps[1].op->name, least == 1 ? "Minimum" : "Maximum");
+    ck_assert_uint_eq(g.n_parameters, 1);
+    end();
+    begin(13, SHAPE(-1, 3,));
+    model_node(&m, pair[least], "x", "y");
+    check(SHAPE(2, 3,));
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_extremes)
+{
+  begin(18, SHAPE(-1, 3,));
+  model_node(&m, "ReduceMax", "x", "y");
+  refused(SHAPE(5, 3,), "(ReduceMax): a maximum over the batch axis (no axes are all axes)");
+  begin(18, SHAPE(-1, 127,));
+  attr_int(model_node(&m, "ReduceMin", "x", "y"), "noop_with_empty_axes", 1);
+  ck_assert_msg(build(SHAPE(2, 127,)) == CLARKE_OK, "%s", error.text);
+  lowers_to("g");
+  end();
+  begin(17, SHAPE(-1, 127,));
+  attr_ints(model_node(&m, "ReduceMin", "x", "y"), "axes", SHAPE(1,));
+  refused(SHAPE(2, 127,), "(ReduceMin): the minimum of 127 entries; from 1 to 126 are supported. Of more, take it in two steps");
+  begin(17, SHAPE(-1, 2,));
+  model_node(&m, "Max", "x,x,x", "y");
+  refused(SHAPE(2, 2,), "(Max): 3 inputs: no framework's derivative at a tie of three or more is known; write it as nodes of two");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(2,));
+  model_node(&m, "Min", "w,w", "z");
+  model_node(&m, "Add", "x,z", "y");
+  refused(SHAPE(2, 2,), "(Min): arithmetic between constants is not supported");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(3,));
+  model_node(&m, "Min", "x,w", "y");
+  refused(SHAPE(2, 2,), "(Min): axes of 2 and 3 do not broadcast");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(2,));
+  model_node(&m, "Neg", "w", "v");
+  model_node(&m, "Max", "x,v", "y");
+  refused(SHAPE(2, 2,), "(Max): input 'v' is a negated constant, which this operator does not take");
+}
+END_TEST
+
 /* --- what the lowering leaves out ------------------------------------------------------------ */
 
 START_TEST(lowerings)
@@ -1063,6 +1137,8 @@ main(void)
   tcase_add_test(tcase, means);
   tcase_add_test(tcase, global_averages);
   tcase_add_test(tcase, global_maxima);
+  tcase_add_test(tcase, extremes);
+  tcase_add_test(tcase, bad_extremes);
   tcase_add_test(tcase, lowerings);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);
