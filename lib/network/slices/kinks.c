@@ -276,7 +276,7 @@ clarke_status
 clarke_slices_max(clarke_slicing *f, const clarke_step *s)
 {
   const clarke_sliced *x = &f->value[s->in[0].value];
-  const clarke_growth *g = &f->plan->growth[f->step][0];
+  const clarke_growth *g = &f->plan->growths->growth[f->step][0];
   clarke_sliced *y = &f->value[s->out];
   const size_t rows = f->g->values[s->out].count;
   size_t *from = malloc((rows * f->n + 1) * sizeof *from);
