@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "network/filter.h"
+#include "network/slices/plan.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -71,6 +72,14 @@ most_lost(const clarke_replay *r, size_t n)
   return clarke_graph_couples(r->g) ? 0 : 2 * n;
 }
 
+/* Coupled samples are all run in slices where a fine pass loses one entry: then it is given up, too. */
+static size_t
+most_lost_finely(const clarke_replay *r)
+{
+  return clarke_graph_couples(r->g) && clarke_replay_is_deep(r->g) &&
+             clarke_slices_serve(r->g, r->piece, r->samples) ? 0 : SIZE_MAX;
+}
+
 static void
 chunk_begin(chunk *c, const clarke_replay *r, const clarke_growths *growths, size_t first, size_t n)
 {
@@ -101,7 +110,7 @@ chunk_run(chunk *c, const clarke_replay *r, const clarke_growths *growths, size_
     status = chunk_filter(c, false, most_lost(r, n));
   if (status == CLARKE_OK && growths == NULL && (deep || c->lost > most_lost(r, n))) {
     chunk_clear(c);
-    status = chunk_filter(c, true, SIZE_MAX);
+    status = chunk_filter(c, true, most_lost_finely(r));
   }
   return status;
 }
@@ -288,7 +297,7 @@ clarke_replay_filter(clarke_replay *r, const clarke_growths *growths, size_t thr
   clarke_status status = coarse != NULL ? filter_all(r, growths, threads, open, coarse, err)
                                         : clarke_no_memory(err);
 
-  if (status == CLARKE_OK && growths != NULL) /* some chunks may have been given up */
+  if (status == CLARKE_OK && (growths != NULL || clarke_graph_couples(r->g))) /* chunks may have been given up */
     *open = clarke_places_open(r->g, r->piece, r->samples);
   else if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
     status = filter_again(r, open, coarse, err);
