@@ -22,6 +22,8 @@ load_input(clarke_filter *f, const clarke_tensor *x)
                                            : (double)x->integer[j * e->rows + i];
   }
   memset(e->col, 0, f->n * sizeof *e->col);
+  for (size_t j = 0; j < f->n && e->norm != NULL; j++)
+    e->norm[j] = e->most[j] = e->before[j] = 0;
   if (f->fine)
     memset(e->each, 0, e->rows * f->n * sizeof *e->each);
   return CLARKE_OK;
@@ -92,11 +94,11 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
 
 clarke_status
 clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
-                  size_t *transcendental, const clarke_graph *g, const clarke_tensor *x, bool fine,
-                  size_t limit, clarke_error *err)
+                  size_t *transcendental, const clarke_graph *g, const clarke_tensor *x,
+                  const clarke_filter_way *way, clarke_error *err)
 {
-  clarke_filter f = {.g = g, .n = x->dims[0], .fine = fine, .piece = piece, .ties = ties,
-                     .margin = margin, .x = x, .err = err};
+  clarke_filter f = {.g = g, .n = x->dims[0], .fine = way->fine, .growths = way->fine ? NULL : way->growths,
+                     .piece = piece, .ties = ties, .margin = margin, .x = x, .err = err};
   bool *needed;
   size_t *last;
   clarke_status status;
@@ -124,14 +126,16 @@ clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t 
   }
   clarke_graph_needed(g, false, needed);
   clarke_graph_last_uses(last, g, NULL);
-  if (fine) /* it gathers columns piece by piece, and reads them while they are near */
+  if (f.fine) /* it gathers columns piece by piece, and reads them while they are near */
     clarke_graph_defer_gathers(f.deferred, last, g);
   last[g->input] = CLARKE_NONE; /* x stays: windows' entries are compared by it */
   status = load_input(&f, x);
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= limit; i++) {
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK && *open <= way->limit; i++) {
     if (needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]))
       status = clarke_work_check(err) == CLARKE_OK ? filter_step(&f, i, open, transcendental) : CLARKE_ESTOPPED;
     clarke_work_done();
+    if (status == CLARKE_OK && way->seen != NULL && f.value[g->steps[i].out].y != NULL)
+      way->seen(way->context, &f, g->steps[i].out);
     for (size_t k = 0; k < g->steps[i].n_in; k++)
       if (last[g->steps[i].in[k].value] == i)
         clarke_enclosure_drop(&f.value[g->steps[i].in[k].value]);

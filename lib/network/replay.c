@@ -3,6 +3,7 @@
 
 #include "base/verify.h"
 #include "network/replay/replay.h"
+#include "network/slices/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,46 @@ begin(clarke_replay *r, clarke_margins *margins, const clarke_graph *g, const cl
                                                                                          : clarke_no_memory(err);
 }
 
+/* What the filter's bounds of norms rest on, where these cost less than its products and errors grow through many layers.
+ * (Coupled samples are normalized, which the filter's norms do not follow.) */
+static clarke_status
+find_growths(clarke_growths *growths, const clarke_graph *g, size_t samples, clarke_error *err)
+{
+  bool *needed = malloc((g->n_values + 1) * sizeof *needed);
+  double norms, products;
+  clarke_status status = needed != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  if (status == CLARKE_OK) {
+    clarke_graph_needed(g, false, needed);
+    for (size_t i = 0; i < g->n_steps; i++)
+      needed[g->steps[i].out] = needed[g->steps[i].out] || clarke_step_has_kinks(&g->steps[i]);
+    clarke_growths_cost(&norms, &products, g, needed, samples);
+    if (norms <= products)
+      status = clarke_growths_add(growths, g, needed, err);
+  }
+  free(needed);
+  return status;
+}
+
+static clarke_status
+run_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+{
+  const size_t entries = *open;
+  clarke_growths growths = {0};
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_replay_is_deep(r->g) && !clarke_graph_couples(r->g) && clarke_slices_serve(r->g, r->piece, r->samples))
+    status = find_growths(&growths, r->g, r->samples, err);
+  if (status == CLARKE_OK)
+    status = clarke_replay_filter(r, growths.g != NULL ? &growths : NULL, threads, open, err);
+  r->filtered = entries - *open;
+  if (status == CLARKE_OK && *open > 0)
+    status = clarke_replay_slice(r, &growths, open, err);
+  if (growths.g != NULL)
+    clarke_growths_clear(&growths);
+  return status;
+}
+
 clarke_status
 clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
                   size_t threads, clarke_error *err)
@@ -138,10 +179,7 @@ clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_gr
     status = leave_all_open(r, &entries, err);
   open = entries;
   if (status == CLARKE_OK && !exact)
-    status = clarke_replay_filter(r, threads, &open, err);
-  r->filtered = entries - open;
-  if (status == CLARKE_OK && !exact && open > 0)
-    status = clarke_replay_slice(r, &open, err);
+    status = run_filter(r, threads, &open, err);
   if (status == CLARKE_OK && (open > 0 || clarke_graph_has_domain(g)))
     status = run_open(r, !exact, err);
   CLARKE_VERIFY_CHECK(status != CLARKE_OK || clarke_replay_is_valid(r));

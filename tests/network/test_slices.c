@@ -4,7 +4,7 @@
 #include "normalized.h"
 #include "compared.h"
 
-#include "network/slices/norm.h"
+#include "network/operator_norm.h"
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
 
@@ -221,6 +221,7 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
   const clarke_graph *g = &k->g;
   int8_t **piece = calloc(g->n_steps + 1, sizeof *piece);
   size_t **ties = calloc(g->n_steps + 1, sizeof *ties);
+  clarke_growths growths = {0};
   clarke_slice_plan plan;
 
   c->near = calloc(g->n_steps + 1, sizeof *c->near);
@@ -236,7 +237,7 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
   if (clarke_slices_serve(g, piece, k->pass.n)) {
     const long coarser = (long)draw_below(state, 4);
 
-    OK(clarke_slice_plan_make(&plan, g, x, piece, k->pass.n, &error));
+    OK(clarke_slice_plan_make(&plan, &growths, g, x, piece, k->pass.n, &error));
     plan.width = draw_below(state, 2) ? plan.width : 8 + (long)draw_below(state, 6);
     for (size_t v = 0; v < g->n_values; v++)
       plan.low[v] = clarke_slice_grid(plan.low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan.width) +
@@ -245,6 +246,7 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
     plan.context = c;
     OK(clarke_slices_run(piece, ties, NULL, &plan, x, &error));
     clarke_slice_plan_clear(&plan);
+    clarke_growths_clear(&growths);
   }
   for (size_t i = 0; i < g->n_steps; i++) {
     for (size_t e = 0; piece[i] != NULL && e < g->values[g->steps[i].out].count * k->pass.n; e++) {

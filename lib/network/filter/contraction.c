@@ -49,6 +49,8 @@ clarke_filter_product(clarke_filter *f, const clarke_step *s)
       else
         y->col[j] = clarke_larger(y->col[j], error[j]);
   }
+  if (status == CLARKE_OK)
+    clarke_norms_of_rows(f, y);
   free(error);
   return status;
 }

@@ -11,7 +11,8 @@ clarke_enclosure_drop(clarke_enclosure *e)
   free(e->row);
   free(e->col);
   free(e->each);
-  e->y = e->row = e->col = NULL;
+  free(e->norm);
+  e->y = e->row = e->col = e->norm = e->most = e->before = NULL;
   e->each = NULL;
 }
 
@@ -25,7 +26,13 @@ clarke_enclosure_alloc(clarke_filter *f, clarke_enclosure *e, size_t rows)
   e->col = malloc((f->n + 1) * sizeof *e->col);
   if (f->fine)
     e->each = malloc((rows * f->n + 1) * sizeof *e->each);
-  return e->y != NULL && e->row != NULL && e->col != NULL && (e->each != NULL || !f->fine)
+  if (f->growths != NULL) {
+    e->norm = malloc((3 * f->n + 1) * sizeof *e->norm);
+    e->most = e->norm + f->n;
+    e->before = e->most + f->n;
+  }
+  return e->y != NULL && e->row != NULL && e->col != NULL && (e->each != NULL || !f->fine) &&
+             (e->norm != NULL || f->growths == NULL)
            ? CLARKE_OK
            : clarke_no_memory(f->err);
 }
@@ -61,6 +68,8 @@ clarke_enclosure_row_bounds(const clarke_filter *f, const clarke_enclosure *e, s
   else
     for (size_t j = 0; j < f->n; j++)
       bound[j] = e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+  for (size_t j = 0; e->most != NULL && j < f->n; j++)
+    bound[j] = e->most[j] < bound[j] ? e->most[j] : bound[j];
 }
 
 double

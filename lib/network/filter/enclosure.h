@@ -4,24 +4,29 @@
 #define CLARKE_NETWORK_FILTER_ENCLOSURE_H
 
 #include "exact/upward.h"
-#include "network/forward.h"
+#include "network/filter.h"
 
 /* Half the distance from 1 to the next double: what one rounding takes at most, relatively. */
 #define U 0x1p-53
+/* Where |w| |x| is larger a sum of products may have overflowed: then it has no bound. */
+#define CLARKE_FILTER_FAR 0x1p1000
 
-/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j; or, in a fine pass,
- * <= each[f * n + j]. */
+/* An activation in doubles: |y - true| <= row[f] * col[j] at feature f, sample j, and <= most[j] where there are norms; or,
+ * in a fine pass, <= each[f * n + j]. norm[j]: at least the Euclidean norm of sample j's errors; before[j]: of what a GATHER
+ * gathers from. */
 typedef struct {
   double *y, *row, *col;
+  double *norm, *most, *before; /* one piece of memory, or NULL */
   float *each;
   size_t rows;
   bool known; /* false: computed from something the filter does not follow */
 } clarke_enclosure;
 
-typedef struct {
+struct clarke_filter {
   const clarke_graph *g;
   size_t n;
   bool fine;
+  const clarke_growths *growths; /* NULL: no norms */
   clarke_enclosure *value; /* n_values */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   double *bound, *near; /* room for two rows each */
@@ -35,7 +40,7 @@ typedef struct {
   clarke_identities *ids; /* made when windows are open */
   const clarke_tensor *x;
   clarke_error *err;
-} clarke_filter;
+};
 
 /* The larger, or a NaN if there is one. */
 static inline double
@@ -53,12 +58,16 @@ clarke_up_float(double v)
   return (float)(v <= 0x1p127 ? up : (double)INFINITY);
 }
 
-/* The bound of feature i, sample j. */
+/* The bound of feature i, sample j. A NaN of rows and columns stays. */
 static inline double
 clarke_enclosure_bound_at(const clarke_filter *f, const clarke_enclosure *e, size_t i, size_t j)
 {
-  return f->fine ? (double)e->each[i * f->n + j]
-                 : e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+  double bound;
+
+  if (f->fine)
+    return (double)e->each[i * f->n + j];
+  bound = e->row[i] * e->col[j] * (1 + 8 * U) + 8 * CLARKE_TINY;
+  return e->most != NULL && e->most[j] < bound ? e->most[j] : bound;
 }
 
 /* The largest of n numbers >= 0, 0 of none; a NaN if there is one. */
@@ -78,6 +87,18 @@ void clarke_round_sizes(double *size, size_t n, double operations);
 /* Roundings of at most error[j] in sample j. Where they are small beside what is there the rows grow by
  * their ratio; else all rows become one. */
 void clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const double *error);
+
+/* y's norms, where there are some (nothing is done elsewhere). By its rows and columns alone: */
+void clarke_norms_of_rows(const clarke_filter *f, clarke_enclosure *y);
+/* of a GATHER, SUM, SCALE or MAX, by those of its operands; rounding: NULL, or by sample what an entry is rounded by */
+void clarke_norms_of_step(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, const double *rounding);
+/* of pieces that are nowhere steeper */
+void clarke_norms_of_pieces(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, double steepest,
+                            const double *rounding);
+/* of a product, an entry of which is rounded by gamma |w| |x|; by sample the largest norm of a column of its argument, and
+ * the norm of all of them. */
+void clarke_norms_of_product(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, double gamma,
+                             const double *largest, const double *all);
 
 /* Codes as places; how many are open. They are made as doubles beside doubles, for loops without branches:
  * signs are anyone's guess. */

@@ -138,6 +138,8 @@ clarke_filter_normalize(clarke_filter *f, const clarke_step *s)
       normalize_group(f, s, x, y->y, bound, group, from, from + each);
   if (status == CLARKE_OK)
     fit_bounds(f, y, bound);
+  if (status == CLARKE_OK)
+    clarke_norms_of_rows(f, y);
   free(bound);
   return status;
 }

@@ -229,6 +229,7 @@ clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, s
   *open += decide_all(f, s, &p, x, piece);
   if (p.relu) {
     relu_values(f, x, y);
+    clarke_norms_of_pieces(f, s, y, 1, NULL);
     return CLARKE_OK;
   }
   largest = calloc(f->n + 1, sizeof *largest);
@@ -237,6 +238,7 @@ clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, s
   piecewise_values(f, s, &p, x, y, largest);
   clarke_round_sizes(largest, f->n, 32);
   clarke_enclosure_add_rounding(f, y, largest);
+  clarke_norms_of_pieces(f, s, y, clarke_piecewise_lipschitz(f->g, s), largest);
   free(largest);
   return CLARKE_OK;
 }

@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* With norms longer sums are of so many products at a time, and panels of columns have so many entries: these sums are near
+ * when they are added. */
+#define SUMMED ((size_t)192)
+#define PANEL ((size_t)1 << 16)
+
+/* Products and sums that an entry of y is rounded by. */
+static size_t
+roundings(const clarke_filter *f, const clarke_dense *d)
+{
+  return f->growths != NULL && d->inner > SUMMED ? SUMMED + (d->inner + SUMMED - 1) / SUMMED : d->inner;
+}
+
 /* An upper bound of the 2-norm of n doubles, stride apart. */
 static double
 norm_up(const double *v, size_t n, size_t stride)
@@ -18,9 +30,16 @@ norm_up(const double *v, size_t n, size_t stride)
   return sqrt((sum + (double)n * CLARKE_TINY) * (1 + (double)(2 * n + 8) * U)) * (1 + 4 * U);
 }
 
-/* The largest 2-norm of a column of the product, for each sample. */
+/* At least sqrt(sum), a computed sum of that many squares. */
+static double
+root_up(double sum, size_t squares)
+{
+  return sqrt((sum + (double)squares * CLARKE_TINY) * (1 + (double)(2 * squares + 8) * U)) * (1 + 4 * U);
+}
+
+/* The largest 2-norm of a column of the product, for each sample, and the norm of all its columns together. */
 static clarke_status
-patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, double *norm)
+patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, double *norm, double *all)
 {
   size_t width = d->repeat * f->n;
   double *sum = malloc((width + 1) * sizeof *sum);
@@ -28,6 +47,7 @@ patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, 
   if (sum == NULL)
     return clarke_no_memory(f->err);
   memset(norm, 0, f->n * sizeof *norm);
+  memset(all, 0, f->n * sizeof *all);
   for (size_t b = 0; b < d->blocks; b++) {
     memset(sum, 0, width * sizeof *sum);
     for (size_t i = 0; i < d->inner; i++) {
@@ -36,12 +56,16 @@ patch_norms(clarke_filter *f, const clarke_dense *d, const clarke_enclosure *x, 
       for (size_t c = 0; c < width; c++)
         sum[c] += in[c] * in[c];
     }
-    for (size_t c = 0; c < width; c++)
-      norm[c % f->n] = clarke_larger(norm[c % f->n], sum[c]);
+    for (size_t c = 0; c < width; c += f->n)
+      for (size_t j = 0; j < f->n; j++) {
+        norm[j] = clarke_larger(norm[j], sum[c + j]);
+        all[j] += sum[c + j];
+      }
   }
-  for (size_t j = 0; j < f->n; j++)
-    norm[j] = sqrt((norm[j] + (double)d->inner * CLARKE_TINY) *
-                   (1 + (double)(2 * d->inner + 8) * U)) * (1 + 4 * U);
+  for (size_t j = 0; j < f->n; j++) {
+    norm[j] = root_up(norm[j], d->inner);
+    all[j] = root_up(all[j], d->inner * d->repeat * d->blocks);
+  }
   free(sum);
   return CLARKE_OK;
 }
@@ -80,14 +104,14 @@ dense_bounds(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, 
   const clarke_dense *d = &s->dense;
   const double *w = f->g->values[d->weight].real;
   size_t count = f->g->values[d->weight].count, rows = d->blocks * d->outer;
-  double gamma = (double)(d->inner + 4) * U * (1 + 0x1p-20), spread, most;
-  double *size = malloc((f->n + rows + count + 1) * sizeof *size);
-  double *norm = size + f->n, *absolute = norm + rows;
+  double gamma = (double)(roundings(f, d) + 4) * U * (1 + 0x1p-20), spread, most;
+  double *size = malloc((2 * f->n + rows + count + 1) * sizeof *size);
+  double *all = size + f->n, *norm = all + f->n, *absolute = norm + rows;
   clarke_status status;
 
   if (size == NULL)
     return clarke_no_memory(f->err);
-  status = patch_norms(f, d, x, size);
+  status = patch_norms(f, d, x, size, all);
   for (size_t e = 0; e < count; e++)
     absolute[e] = fabs(w[e]);
   for (size_t i = 0; i < rows; i++)
@@ -107,11 +131,49 @@ dense_bounds(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x, 
     y->row[i] = clarke_larger(by_row, by_norm) * (1 + 4 * U) + 0x1p-500;
   }
   /* The added 2^-500 pairs cover underflow in products: inner * 2^-1074 < 2^-500 * 2^-500. */
-  for (size_t j = 0; j < f->n; j++)
+  for (size_t j = 0; j < f->n; j++) {
     y->col[j] = clarke_up_add(clarke_up_mul(spread, x->col[j]),
                               clarke_up_mul(gamma, clarke_up_mul(most, size[j]))) + 0x1p-500;
+    if (!(most * size[j] <= CLARKE_FILTER_FAR))
+      y->col[j] = INFINITY;
+  }
+  clarke_norms_of_product(f, s, y, gamma, size, all);
   free(size);
   return status;
+}
+
+/* y = W x for columns from `first` on of block b: the part of the inner dimension that begins at k, added to what is there. */
+static void
+add_part(const clarke_filter *f, const clarke_dense *d, const double *w, const double *x, double *y, size_t k, size_t cols,
+         double *sum)
+{
+  const size_t width = d->repeat * f->n, len = d->inner - k < SUMMED ? d->inner - k : SUMMED;
+
+  cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)d->outer, (int)cols, (int)len, 1,
+              w + (d->transposed ? k * d->outer : k), (int)(d->transposed ? d->outer : d->inner), x + k * width, (int)width,
+              0, k == 0 ? y : sum, (int)(k == 0 ? width : cols));
+  for (size_t o = 0; o < d->outer && k > 0; o++)
+    for (size_t c = 0; c < cols; c++)
+      y[o * width + c] += sum[o * cols + c];
+}
+
+/* y = W x, sums in parts. */
+static clarke_status
+multiply_in_parts(clarke_filter *f, const clarke_dense *d, const double *w, const double *x, double *y)
+{
+  const size_t width = d->repeat * f->n, most = PANEL / d->outer > 256 ? PANEL / d->outer : 256;
+  const size_t panel = most < width ? most : width;
+  double *sum = malloc((d->outer * panel + 1) * sizeof *sum);
+
+  if (sum == NULL)
+    return clarke_no_memory(f->err);
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t c = 0; c < width; c += panel)
+      for (size_t k = 0; k < d->inner; k += SUMMED)
+        add_part(f, d, w + (d->grouped ? b * d->outer * d->inner : 0), x + b * d->inner * width + c,
+                 y + b * d->outer * width + c, k, width - c < panel ? width - c : panel, sum);
+  free(sum);
+  return CLARKE_OK;
 }
 
 clarke_status
@@ -128,11 +190,13 @@ clarke_filter_dense(clarke_filter *f, const clarke_step *s)
     return status;
   if (f->fine)
     return clarke_filter_dense_fine(f, s, y);
-  for (size_t b = 0; b < d->blocks; b++)
+  if (roundings(f, d) < d->inner)
+    status = multiply_in_parts(f, d, w, x->y, y->y);
+  for (size_t b = 0; b < d->blocks && roundings(f, d) == d->inner; b++)
     cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
                 (int)d->outer, (int)width, (int)d->inner, 1,
                 w + (d->grouped ? b * d->outer * d->inner : 0),
                 (int)(d->transposed ? d->outer : d->inner), x->y + b * d->inner * width,
                 (int)width, 0, y->y + b * d->outer * width, (int)width);
-  return dense_bounds(f, s, x, y);
+  return status == CLARKE_OK ? dense_bounds(f, s, x, y) : status;
 }

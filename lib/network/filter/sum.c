@@ -122,6 +122,7 @@ clarke_filter_sum(clarke_filter *f, const clarke_step *s)
   if (status == CLARKE_OK && !f->fine) {
     clarke_round_sizes(largest, f->n, operations);
     clarke_enclosure_add_rounding(f, y, largest);
+    clarke_norms_of_step(f, s, y, largest);
   }
   free(largest);
   return status;
@@ -180,6 +181,7 @@ clarke_filter_scale(clarke_filter *f, const clarke_step *s)
     column_sizes(y, f->n, largest, largest + f->n);
     clarke_round_sizes(largest, f->n, operations);
     clarke_enclosure_add_rounding(f, y, largest);
+    clarke_norms_of_step(f, s, y, largest);
   }
   free(largest);
   return status;
@@ -211,7 +213,9 @@ clarke_filter_gather(clarke_filter *f, const clarke_step *s)
     else
       y->row[i] = from == CLARKE_NONE ? 0 : x->row[from];
   }
-  if (status == CLARKE_OK && !f->fine)
+  if (status == CLARKE_OK && !f->fine) {
     memcpy(y->col, x->col, f->n * sizeof *y->col);
+    clarke_norms_of_step(f, s, y, NULL);
+  }
   return status;
 }

@@ -268,6 +268,7 @@ clarke_filter_max(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t 
     return status;
   if (!f->fine)
     memcpy(y->col, x->col, f->n * sizeof *y->col);
+  clarke_norms_of_step(f, s, y, NULL);
   for (size_t i = 0; i < y->rows && status == CLARKE_OK; i++, piece += f->n) {
     const size_t *entry = s->in[0].map + i * s->width;
     size_t left;

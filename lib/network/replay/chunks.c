@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "network/filter.h"
+#include "network/slices/plan.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 /* The filter's part: some samples, and what it finds of them. */
 typedef struct {
   const clarke_graph *g;
+  const clarke_growths *growths;
   clarke_tensor x; /* a view of the batch */
   size_t first;
   bool fine;   /* by a fine pass */
@@ -47,6 +49,7 @@ chunk_clear(chunk *c)
 static clarke_status
 chunk_filter(chunk *c, bool fine, size_t limit)
 {
+  const clarke_filter_way way = {.fine = fine, .limit = limit, .growths = c->growths};
   size_t transcendental;
 
   c->piece = calloc(c->g->n_steps + 1, sizeof *c->piece);
@@ -54,8 +57,7 @@ chunk_filter(chunk *c, bool fine, size_t limit)
   c->margin = c->measured ? clarke_margin_rows(c->g, c->x.dims[0]) : NULL;
   if (c->piece == NULL || c->ties == NULL || (c->margin == NULL && c->measured))
     return clarke_no_memory(&c->err);
-  c->status = clarke_filter_run(c->piece, c->ties, c->margin, &c->open, &transcendental, c->g, &c->x, fine, limit,
-                                &c->err);
+  c->status = clarke_filter_run(c->piece, c->ties, c->margin, &c->open, &transcendental, c->g, &c->x, &way, &c->err);
   c->fine = fine;
   c->lost = c->open;
   c->open += transcendental;
@@ -70,13 +72,22 @@ most_lost(const clarke_replay *r, size_t n)
   return clarke_graph_couples(r->g) ? 0 : 2 * n;
 }
 
+/* Coupled samples are all run in slices where a fine pass loses one entry: then it is given up, too. */
+static size_t
+most_lost_finely(const clarke_replay *r)
+{
+  return clarke_graph_couples(r->g) && clarke_replay_is_deep(r->g) &&
+             clarke_slices_serve(r->g, r->piece, r->samples) ? 0 : SIZE_MAX;
+}
+
 static void
-chunk_begin(chunk *c, const clarke_replay *r, size_t first, size_t n)
+chunk_begin(chunk *c, const clarke_replay *r, const clarke_growths *growths, size_t first, size_t n)
 {
   size_t features = r->x->count / r->x->dims[0];
 
   memset(c, 0, sizeof *c);
   c->g = r->g;
+  c->growths = growths;
   c->x = *r->x;
   c->first = first;
   c->measured = r->margins != NULL;
@@ -90,16 +101,16 @@ chunk_begin(chunk *c, const clarke_replay *r, size_t first, size_t n)
 
 /* deep: the coarse pass is known to lose too much. */
 static clarke_status
-chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n, bool deep)
+chunk_run(chunk *c, const clarke_replay *r, const clarke_growths *growths, size_t first, size_t n, bool deep)
 {
   clarke_status status = CLARKE_OK;
 
-  chunk_begin(c, r, first, n);
+  chunk_begin(c, r, growths, first, n);
   if (!deep)
     status = chunk_filter(c, false, most_lost(r, n));
-  if (status == CLARKE_OK && (deep || c->lost > most_lost(r, n))) {
+  if (status == CLARKE_OK && growths == NULL && (deep || c->lost > most_lost(r, n))) {
     chunk_clear(c);
-    status = chunk_filter(c, true, SIZE_MAX);
+    status = chunk_filter(c, true, most_lost_finely(r));
   }
   return status;
 }
@@ -107,17 +118,19 @@ chunk_run(chunk *c, const clarke_replay *r, size_t first, size_t n, bool deep)
 /* Does the coarse pass lose too much of a few samples? Then it does of the others, as a rule. Windows want
  * bounds of their own: identities are asked for where entries come within their bounds of one another. */
 static clarke_status
-probe(bool *deep, const clarke_replay *r, clarke_error *err)
+probe(bool *deep, const clarke_replay *r, const clarke_growths *growths, clarke_error *err)
 {
   chunk c;
   clarke_status status;
 
   *deep = false;
+  if (growths != NULL) /* there is no fine pass then */
+    return CLARKE_OK;
   for (size_t i = 0; i < r->g->n_steps; i++)
     *deep = *deep || r->g->steps[i].kind == CLARKE_MAX;
   if (*deep || r->samples < 2 * CHUNK || clarke_graph_couples(r->g))
     return CLARKE_OK;
-  chunk_begin(&c, r, 0, PROBE);
+  chunk_begin(&c, r, growths, 0, PROBE);
   status = chunk_filter(&c, false, most_lost(r, PROBE));
   *deep = c.lost > most_lost(r, PROBE);
   if (status != CLARKE_OK && err != NULL)
@@ -146,6 +159,7 @@ chunk_collect(clarke_replay *r, const chunk *c)
 /* What the threads share: the chunks to come. */
 typedef struct {
   clarke_replay *r;
+  const clarke_growths *growths;
   bool deep;
   bool *coarse; /* by sample: no fine pass was run over it */
   size_t size;  /* samples of a chunk */
@@ -173,7 +187,7 @@ filter_chunks(void *context)
     pthread_mutex_unlock(&all->lock);
     if (stop)
       return NULL;
-    c.status = chunk_run(&c, all->r, first, left < all->size ? left : all->size, all->deep);
+    c.status = chunk_run(&c, all->r, all->growths, first, left < all->size ? left : all->size, all->deep);
     pthread_mutex_lock(&all->lock);
     if (c.status == CLARKE_OK) {
       chunk_collect(all->r, &c); /* samples side by side: one thread at a time */
@@ -191,18 +205,19 @@ filter_chunks(void *context)
 
 /* Chunk by chunk, on up to `threads` threads; those that cannot be had are done without. */
 static clarke_status
-filter_all(clarke_replay *r, size_t threads, size_t *open, bool *coarse, clarke_error *err)
+filter_all(clarke_replay *r, const clarke_growths *growths, size_t threads, size_t *open, bool *coarse,
+           clarke_error *err)
 {
   size_t each = r->g->activations / r->samples + 1, size = CHUNK_ENTRIES / each;
   size_t least = clarke_graph_couples(r->g) ? r->samples : CHUNK;
-  filtering all = {.r = r, .coarse = coarse, .size = size > least ? size : least,
+  filtering all = {.r = r, .growths = growths, .coarse = coarse, .size = size > least ? size : least,
                    .lock = PTHREAD_MUTEX_INITIALIZER};
   size_t chunks = (r->samples + all.size - 1) / all.size, n = threads < chunks ? threads : chunks;
   pthread_t *thread = malloc((n + 1) * sizeof *thread);
   size_t begun = 0;
 
   clarke_work_begin("replay", chunks * r->g->n_steps);
-  all.status = probe(&all.deep, r, &all.err);
+  all.status = probe(&all.deep, r, growths, &all.err);
   while (thread != NULL && begun + 1 < n &&
          pthread_create(&thread[begun], NULL, filter_chunks, &all) == 0)
     begun++;
@@ -276,13 +291,15 @@ filter_again(clarke_replay *r, size_t *open, const bool *coarse, clarke_error *e
 }
 
 clarke_status
-clarke_replay_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
+clarke_replay_filter(clarke_replay *r, const clarke_growths *growths, size_t threads, size_t *open, clarke_error *err)
 {
   bool *coarse = calloc(r->samples + 1, sizeof *coarse);
-  clarke_status status = coarse != NULL ? filter_all(r, threads, open, coarse, err)
+  clarke_status status = coarse != NULL ? filter_all(r, growths, threads, open, coarse, err)
                                         : clarke_no_memory(err);
 
-  if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
+  if (status == CLARKE_OK && (growths != NULL || clarke_graph_couples(r->g))) /* chunks may have been given up */
+    *open = clarke_places_open(r->g, r->piece, r->samples);
+  else if (status == CLARKE_OK && *open > 0 && !clarke_graph_couples(r->g))
     status = filter_again(r, open, coarse, err);
   free(coarse);
   return status;

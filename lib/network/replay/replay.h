@@ -2,6 +2,7 @@
 #ifndef CLARKE_NETWORK_REPLAY_REPLAY_H
 #define CLARKE_NETWORK_REPLAY_REPLAY_H
 
+#include "network/growth.h"
 #include "network/replay.h"
 
 /* Bits of the last pass's transcendental functions. Radii are doubles, so many more would say nothing. */
@@ -31,8 +32,10 @@ clarke_status clarke_replay_pass(clarke_forward *f, const clarke_replay *r, cons
 /* Samples whose exact pass may be held at a time. */
 size_t clarke_replay_group_size(const clarke_replay *r);
 
-/* The filter over all samples, on up to `threads` threads: places that it decides are set, *open is what it leaves. */
-clarke_status clarke_replay_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err);
+/* The filter over all samples, on up to `threads` threads: places that it decides are set, *open is what it leaves.
+ * growths: NULL, or those of the steps that kinks need. */
+clarke_status clarke_replay_filter(clarke_replay *r, const clarke_growths *growths, size_t threads, size_t *open,
+                                   clarke_error *err);
 /* Some samples and their places, while a pass over them alone decides open ones. */
 typedef struct {
   const size_t *sample;
@@ -50,8 +53,11 @@ void clarke_open_group_clear(clarke_open_group *group, const clarke_replay *r);
 /* What was decided, into the replay; the places that are still open. */
 size_t clarke_open_group_give(const clarke_open_group *group, clarke_replay *r);
 
-/* Between filter and enclosures: open places in slices, where they serve. *open: what is left. */
-clarke_status clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err);
+/* Is the graph deep enough for norms, and slices, to be worth while? */
+bool clarke_replay_is_deep(const clarke_graph *g);
+/* Between filter and enclosures: open places in slices, where they serve. *open: what is left. growths: what is known of
+ * the steps; more becomes known. */
+clarke_status clarke_replay_slice(clarke_replay *r, clarke_growths *growths, size_t *open, clarke_error *err);
 /* Between filter and exact pass: some open places are decided in enclosures. *left: the samples with entries that are
  * still open. */
 clarke_status clarke_replay_refine(clarke_replay *r, size_t *left, clarke_error *err);

@@ -36,8 +36,8 @@ slice_group(clarke_replay *r, const clarke_slice_plan *plan, const size_t *sampl
 }
 
 /* Few layers are run exactly at the cost of slices, which would decide only some of what is open; not so normalizations. */
-static bool
-is_worth_slices(const clarke_graph *g)
+bool
+clarke_replay_is_deep(const clarke_graph *g)
 {
   size_t layers = 0;
   bool normalized = false;
@@ -50,18 +50,18 @@ is_worth_slices(const clarke_graph *g)
 }
 
 clarke_status
-clarke_replay_slice(clarke_replay *r, size_t *open, clarke_error *err)
+clarke_replay_slice(clarke_replay *r, clarke_growths *growths, size_t *open, clarke_error *err)
 {
   size_t *sample = NULL, n = 0, size;
   clarke_slice_plan plan = {0};
   clarke_status status = CLARKE_OK;
 
-  if (!is_worth_slices(r->g) || !clarke_slices_serve(r->g, r->piece, r->samples))
+  if (!clarke_replay_is_deep(r->g) || !clarke_slices_serve(r->g, r->piece, r->samples))
     return CLARKE_OK;
   clarke_work_begin("replay in slices", 0);
   status = clarke_samples_open(&sample, &n, r, err);
   if (status == CLARKE_OK)
-    status = clarke_slice_plan_make(&plan, r->g, r->x, r->piece, r->samples, err);
+    status = clarke_slice_plan_make(&plan, growths, r->g, r->x, r->piece, r->samples, err);
   size = group_size(r, n);
   for (size_t first = 0; first < n && status == CLARKE_OK; first += size)
     status = slice_group(r, &plan, sample + first, n - first < size ? n - first : size, err);

@@ -29,6 +29,8 @@ typedef struct {
   size_t n_kinks;
   clarke_digits kink[CLARKE_MAX_KINKS], constant[CLARKE_MAX_KINKS + 1];
   bool slope[CLARKE_MAX_KINKS + 1]; /* 1 or 0 */
+  double near[CLARKE_MAX_KINKS]; /* the kinks, which are doubles */
+  double unit;                   /* of the lowest place */
   bool at_zero[CLARKE_MAX_KINKS];
   bool constants;                   /* some piece has one */
 } sliced_pieces;
@@ -39,9 +41,10 @@ pieces_set(const clarke_slicing *f, sliced_pieces *p, const clarke_pieces *exact
 {
   bool fits = true;
 
-  *p = (sliced_pieces){.n_kinks = exact->n_kinks};
+  *p = (sliced_pieces){.n_kinks = exact->n_kinks, .unit = ldexp(1, (int)low)};
   for (size_t k = 0; k < exact->n_kinks; k++) {
     p->at_zero[k] = mpq_sgn(exact->kink[k]) == 0;
+    p->near[k] = mpq_get_d(exact->kink[k]);
     fits = fits && clarke_digits_of_double(&p->kink[k], mpq_get_d(exact->kink[k]), low, f->plan->width);
   }
   for (size_t i = 0; i <= exact->n_kinks; i++) {
@@ -50,6 +53,18 @@ pieces_set(const clarke_slicing *f, sliced_pieces *p, const clarke_pieces *exact
     fits = fits && clarke_digits_of_double(&p->constant[i], mpq_get_d(exact->coef[i][0]), low, f->plan->width);
   }
   return fits;
+}
+
+/* The distance of entry e from kink k: roughly, where it exceeds `off` even so; else within a factor 1 + 2^-45. v: the entry
+ * as a double, within a factor 1 + 2^-48. */
+static double
+distance_of(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t k, size_t e, double v, double off)
+{
+  const double rough = v - p->near[k], slack = 0x1p-44 * (fabs(v) + fabs(p->near[k]));
+
+  if (p->at_zero[k])
+    return v;
+  return (fabs(rough) - slack) * (1 - SLACK) > off ? rough : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
 }
 
 /* The piece that the entry lies in, going by its digits; *known: and its true value, too. v: it as a double. */
@@ -61,8 +76,8 @@ find_piece(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces 
 
   *known = true;
   for (size_t k = 0; k < p->n_kinks; k++) {
-    const double distance = p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
-    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + ldexp(1, (int)x->low));
+    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit);
+    const double distance = distance_of(f, x, p, k, e, v, off);
 
     *known = *known && fabs(distance) * (1 - SLACK) > off;
     piece = distance > 0 ? k + 1 : piece;
@@ -276,7 +291,7 @@ clarke_status
 clarke_slices_max(clarke_slicing *f, const clarke_step *s)
 {
   const clarke_sliced *x = &f->value[s->in[0].value];
-  const clarke_growth *g = &f->plan->growth[f->step][0];
+  const clarke_growth *g = &f->plan->growths->growth[f->step][0];
   clarke_sliced *y = &f->value[s->out];
   const size_t rows = f->g->values[s->out].count;
   size_t *from = malloc((rows * f->n + 1) * sizeof *from);

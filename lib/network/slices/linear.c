@@ -13,7 +13,7 @@ clarke_status
 clarke_slices_gather(clarke_slicing *f, const clarke_step *s)
 {
   const clarke_sliced *x = &f->value[s->in[0].value];
-  const clarke_growth *g = &f->plan->growth[s - f->g->steps][0];
+  const clarke_growth *g = &f->plan->growths->growth[s - f->g->steps][0];
   clarke_sliced *y = &f->value[s->out];
   clarke_status status;
 
@@ -141,7 +141,7 @@ bound_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const
     double norm = 0, square = 0, most = 0;
 
     for (size_t k = 0; k < s->n_in; k++) {
-      const clarke_growth *g = &f->plan->growth[i][k];
+      const clarke_growth *g = &f->plan->growths->growth[i][k];
       const clarke_sliced *x = &f->value[s->in[k].value];
       double part_norm, part_most;
 
@@ -151,9 +151,9 @@ bound_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const
       part_most = clarke_slice_up(g->most * x->most[j]);
       norm += part_norm;
       square += part_norm * part_norm;
-      most = f->plan->apart[i] ? fmax(most, part_most) : most + part_most;
+      most = f->plan->growths->apart[i] ? fmax(most, part_most) : most + part_most;
     }
-    norm = f->plan->apart[i] ? fmin(norm, sqrt(square)) : norm;
+    norm = f->plan->growths->apart[i] ? fmin(norm, sqrt(square)) : norm;
     y->norm[j] = clarke_slice_up(clarke_slice_up(norm) + own * sqrt(entries));
     y->most[j] = fmin(clarke_slice_up(clarke_slice_up(most) + own), y->norm[j]);
   }
@@ -244,7 +244,7 @@ clarke_status
 clarke_slices_scale(clarke_slicing *f, const clarke_step *s)
 {
   const clarke_sliced *x = &f->value[s->in[0].value];
-  const clarke_growth *g = &f->plan->growth[s - f->g->steps][0];
+  const clarke_growth *g = &f->plan->growths->growth[s - f->g->steps][0];
   const long width = f->plan->width, low = f->plan->low[s->out];
   const size_t rows = f->g->values[s->out].count;
   clarke_sliced *y = &f->value[s->out];

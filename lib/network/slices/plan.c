@@ -1,5 +1,4 @@
 /* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
-#include "network/slices/growth.h"
 #include "network/slices/slices.h"
 #include "network/slices/sizes.h"
 
@@ -117,7 +116,7 @@ find_wanted(double *wanted, const clarke_slice_plan *p, const clarke_sizes *z, s
 
     for (size_t k = 0; k < s->n_in && p->needed[s->out]; k++) {
       const size_t v = s->in[k].value;
-      const double growth = s->kind == CLARKE_NORMALIZE ? 1 / z->deviation[i] : p->growth[i][k].norm;
+      const double growth = s->kind == CLARKE_NORMALIZE ? 1 / z->deviation[i] : p->growths->growth[i][k].norm;
 
       if (g->values[v].constant)
         continue;
@@ -152,17 +151,12 @@ allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
   *p = (clarke_slice_plan){.g = g};
   p->needed = calloc(g->n_values + 1, sizeof *p->needed);
   p->low = calloc(g->n_values + 1, sizeof *p->low);
-  p->growth = calloc(g->n_steps + 1, sizeof *p->growth);
-  p->row = calloc(g->n_steps + 1, sizeof *p->row);
-  p->column = calloc(g->n_steps + 1, sizeof *p->column);
-  p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
-  return p->needed != NULL && p->low != NULL && p->growth != NULL && p->row != NULL && p->column != NULL &&
-             p->apart != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return p->needed != NULL && p->low != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 clarke_status
-clarke_slice_plan_make(clarke_slice_plan *p, const clarke_graph *g, const clarke_tensor *x, int8_t *const *piece,
-                       size_t n, clarke_error *err)
+clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
+                       int8_t *const *piece, size_t n, clarke_error *err)
 {
   const size_t samples = x->dims[0], probed = samples < PROBED ? samples : PROBED;
   double *wanted = malloc((g->n_values + 1) * sizeof *wanted);
@@ -176,9 +170,9 @@ clarke_slice_plan_make(clarke_slice_plan *p, const clarke_graph *g, const clarke
     p->width = choose_width(g, p->needed);
     status = clarke_sizes_measure(&sizes, g, x, probed, p->needed, err);
   }
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
-    if (p->needed[g->steps[i].out])
-      status = clarke_slice_growth(p, i, err);
+  p->growths = growths;
+  if (status == CLARKE_OK)
+    status = clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK) {
     find_wanted(wanted, p, &sizes, samples);
     choose_places(p, wanted, samples);
@@ -191,13 +185,7 @@ clarke_slice_plan_make(clarke_slice_plan *p, const clarke_graph *g, const clarke
 void
 clarke_slice_plan_clear(clarke_slice_plan *p)
 {
-  for (size_t i = 0; p->growth != NULL && i < p->g->n_steps; i++)
-    free(p->growth[i]);
   free(p->needed);
   free(p->low);
-  free(p->growth);
-  free(p->row);
-  free(p->column);
-  free(p->apart);
   *p = (clarke_slice_plan){0};
 }

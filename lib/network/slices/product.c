@@ -303,14 +303,14 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const sliced_produc
 {
   const clarke_sliced *x = p->x;
   const size_t i = (size_t)(s - f->g->steps);
-  const clarke_growth *g = &f->plan->growth[i][0];
+  const clarke_growth *g = &f->plan->growths->growth[i][0];
   const double dropped = (double)p->w.planes * (double)p->d->inner / 4 * (1 + 0x1p-6);
   const double own = clarke_slice_up((dropped + 1) * ldexp(1, (int)y->low));
   const double entries = (double)y->rows * (double)(f->n / f->lanes), root = sqrt((double)p->d->inner);
 
   for (size_t j = 0; j < f->lanes; j++) {
-    const double column = fmin(clarke_slice_up(f->plan->column[i] * x->norm[j]), clarke_slice_up(root * x->most[j]));
-    const double most = fmin(clarke_slice_up(f->plan->row[i] * column), clarke_slice_up(g->most * x->most[j]));
+    const double column = fmin(clarke_slice_up(f->plan->growths->column[i] * x->norm[j]), clarke_slice_up(root * x->most[j]));
+    const double most = fmin(clarke_slice_up(f->plan->growths->row[i] * column), clarke_slice_up(g->most * x->most[j]));
 
     y->most[j] = clarke_slice_up(most + own);
     y->norm[j] = clarke_slice_up(clarke_slice_up(g->norm * gathered * x->norm[j]) + clarke_slice_up(own * sqrt(entries)));
@@ -357,7 +357,7 @@ clarke_slices_dense(clarke_slicing *f, const clarke_step *s)
     for (size_t first = 0; first < d->repeat; first += p.places)
       multiply_columns(f, &p, y, b, first, d->repeat - first < p.places ? d->repeat - first : p.places);
   if (status == CLARKE_OK) {
-    bound_product(f, s, &p, y, gather != NULL ? f->plan->growth[gather - f->g->steps][0].norm : 1);
+    bound_product(f, s, &p, y, gather != NULL ? f->plan->growths->growth[gather - f->g->steps][0].norm : 1);
     clarke_sliced_trim(f, y);
   }
   product_clear(&p);

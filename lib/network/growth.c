@@ -1,7 +1,7 @@
 /* How each step passes on errors: factors of their norms, the same for all samples. */
-#include "network/slices/growth.h"
+#include "network/growth.h"
 
-#include "network/slices/norm.h"
+#include "network/operator_norm.h"
 
 #include "exact/upward.h"
 
@@ -98,7 +98,7 @@ is_apart(const clarke_graph *g, const clarke_step *s)
 }
 
 static clarke_status
-grow_sum(clarke_slice_plan *p, size_t i, clarke_error *err)
+grow_sum(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   clarke_status status = CLARKE_OK;
@@ -116,7 +116,7 @@ grow_sum(clarke_slice_plan *p, size_t i, clarke_error *err)
 }
 
 static clarke_status
-grow_scale(clarke_slice_plan *p, size_t i, clarke_error *err)
+grow_scale(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const double *c = p->g->values[s->in[1].value].real, epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
@@ -137,7 +137,7 @@ grow_scale(clarke_slice_plan *p, size_t i, clarke_error *err)
 
 /* No entry is there twice in a column, as a rule. */
 static clarke_status
-repeated_in_columns(double *root, const clarke_slice_plan *p, const clarke_step *s, const clarke_step *gather,
+repeated_in_columns(double *root, const clarke_growths *p, const clarke_step *s, const clarke_step *gather,
                     clarke_error *err)
 {
   const clarke_dense *d = &s->dense;
@@ -161,11 +161,13 @@ repeated_in_columns(double *root, const clarke_slice_plan *p, const clarke_step 
   return seen != NULL && uses != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* The largest norm of a row, and sum of a row's absolute entries. */
+/* The largest norm of a row, sum of a row's absolute entries, and norm of a block's entries. */
 static void
-measure_rows(double *norm, double *sum, const clarke_dense *d, const double *w, size_t blocks)
+measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, const double *w, size_t blocks)
 {
-  *norm = *sum = 0;
+  double block = 0;
+
+  *norm = *sum = *size = 0;
   for (size_t r = 0; r < blocks * d->outer; r++) {
     const size_t first = d->transposed ? r / d->outer * d->outer * d->inner + r % d->outer : r * d->inner;
     const size_t stride = d->transposed ? d->outer : 1;
@@ -178,11 +180,13 @@ measure_rows(double *norm, double *sum, const clarke_dense *d, const double *w, 
     /* what underflows in a square is less than 2^-1074 */
     *norm = larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
     *sum = larger(*sum, up(absolute));
+    block = (r % d->outer > 0 ? block : 0) + up(square) + (double)d->inner * CLARKE_TINY;
+    *size = larger(*size, up(sqrt(up(block))));
   }
 }
 
 static clarke_status
-grow_dense(clarke_slice_plan *p, size_t i, clarke_error *err)
+grow_dense(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const clarke_dense *d = &s->dense;
@@ -191,7 +195,7 @@ grow_dense(clarke_slice_plan *p, size_t i, clarke_error *err)
   double sum, most = 0;
   clarke_status status = CLARKE_OK;
 
-  measure_rows(&p->row[i], &sum, d, w, blocks);
+  measure_rows(&p->row[i], &sum, &p->size[i], d, w, blocks);
   for (size_t b = 0; b < blocks && status == CLARKE_OK; b++) {
     double norm = p->row[i];
 
@@ -207,8 +211,9 @@ grow_dense(clarke_slice_plan *p, size_t i, clarke_error *err)
   return status;
 }
 
-clarke_status
-clarke_slice_growth(clarke_slice_plan *p, size_t i, clarke_error *err)
+/* The growth of step i. */
+static clarke_status
+grow_step(clarke_growths *p, size_t i, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
@@ -232,5 +237,61 @@ clarke_slice_growth(clarke_slice_plan *p, size_t i, clarke_error *err)
   default:
     p->growth[i][0] = (clarke_growth){1, 1};
     return CLARKE_OK;
+  }
+}
+
+static clarke_status
+allocate(clarke_growths *p, const clarke_graph *g, clarke_error *err)
+{
+  *p = (clarke_growths){.g = g};
+  p->growth = calloc(g->n_steps + 1, sizeof *p->growth);
+  p->row = calloc(g->n_steps + 1, sizeof *p->row);
+  p->column = calloc(g->n_steps + 1, sizeof *p->column);
+  p->size = calloc(g->n_steps + 1, sizeof *p->size);
+  p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
+  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->apart != NULL
+           ? CLARKE_OK
+           : clarke_no_memory(err);
+}
+
+clarke_status
+clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err)
+{
+  clarke_status status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
+
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+    if (needed[g->steps[i].out] && p->growth[i] == NULL)
+      status = grow_step(p, i, err);
+  return status;
+}
+
+void
+clarke_growths_clear(clarke_growths *p)
+{
+  for (size_t i = 0; p->growth != NULL && i < p->g->n_steps; i++)
+    free(p->growth[i]);
+  free(p->growth);
+  free(p->row);
+  free(p->column);
+  free(p->size);
+  free(p->apart);
+  *p = (clarke_growths){0};
+}
+
+void
+clarke_growths_cost(double *norms, double *products, const clarke_graph *g, const bool *needed, size_t n)
+{
+  *norms = *products = 0;
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_dense *d = &g->steps[i].dense;
+    double less, more;
+
+    if (g->steps[i].kind != CLARKE_DENSE || !needed[g->steps[i].out])
+      continue;
+    less = (double)(d->outer < d->inner ? d->outer : d->inner);
+    more = (double)(d->outer < d->inner ? d->inner : d->outer);
+    *products += (double)(d->blocks * d->repeat * n) * less * more;
+    if (d->outer > 1) /* half of a product of floats, and of four squares */
+      *norms += (double)(d->grouped ? d->blocks : 1) * (less * less * more / 4 + less * less * less);
   }
 }

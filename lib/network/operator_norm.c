@@ -1,8 +1,6 @@
 /* An upper bound of a matrix's 2-norm by Gram iteration (Delattre, Barthelemy, Araujo, Allauzen 2023), in floats, with what
  * these round. */
-#include "network/slices/norm.h"
-
-#include "network/slices/plan.h"
+#include "network/operator_norm.h"
 
 #include <cblas.h>
 #undef I

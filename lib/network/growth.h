@@ -1,0 +1,30 @@
+/* How each step of a graph passes on the errors of its operands: upper bounds of factors of their norms, the same for all
+ * samples (docs/filter.md, "Norms"). */
+#ifndef CLARKE_NETWORK_GROWTH_H
+#define CLARKE_NETWORK_GROWTH_H
+
+#include "network/graph.h"
+
+/* Of an operand: a factor of its errors' Euclidean norm, and one of the largest of them. */
+typedef struct {
+  double norm, most;
+} clarke_growth;
+
+/* Of a DENSE step row is the largest norm of a row of W, by which one entry's error exceeds the norm of its column's, and
+ * column that by which a column's may exceed the norm of all (1 where no column takes an entry twice). */
+typedef struct {
+  const clarke_graph *g;  /* NULL: nothing is known yet */
+  clarke_growth **growth; /* n_steps: by operand; NULL where it is not known */
+  double *row, *column;   /* n_steps: of DENSE */
+  double *size;           /* n_steps: of DENSE, the largest Frobenius norm of a block of W */
+  bool *apart;            /* n_steps: of SUM, no entry takes more than one activation: squares of norms add */
+} clarke_growths;
+
+/* Those of the steps whose outputs are needed and that are not known yet. p: zero, or of the same graph. */
+clarke_status clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err);
+void clarke_growths_clear(clarke_growths *p);
+
+/* What the operator norms of these steps cost, and the products of n samples, in multiplications of doubles, roughly. */
+void clarke_growths_cost(double *norms, double *products, const clarke_graph *g, const bool *needed, size_t n);
+
+#endif
