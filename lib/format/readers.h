@@ -29,6 +29,8 @@ typedef struct {
 
 void clarke_tensors_init(clarke_tensors *ts);
 void clarke_tensors_clear(clarke_tensors *ts);
+/* Decodes all that are packed. */
+clarke_status clarke_tensors_unpack(clarke_tensors *ts, clarke_error *err);
 const clarke_tensor *clarke_tensors_find(const clarke_tensors *ts, const char *name);
 
 clarke_status clarke_onnx_parse(clarke_model *m, const void *data, size_t size, const char *file,
@@ -39,6 +41,8 @@ clarke_status clarke_onnx_parse_at(clarke_model *m, const void *data, size_t siz
                                    const char *path, clarke_error *err);
 clarke_status clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size,
                                        const char *file, clarke_error *err);
+/* The same, but float32 tensors stay packed (exact/tensor.h): data must outlive them. */
+clarke_status clarke_safetensors_parse_packed(clarke_tensors *ts, const void *data, size_t size, const char *file, clarke_error *err);
 clarke_status clarke_npy_parse(clarke_tensor *t, const void *data, size_t size, const char *file,
                                clarke_error *err);
 /* Members NAME.npy become tensors NAME. *stored: were all members stored uncompressed? */

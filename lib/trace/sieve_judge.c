@@ -8,27 +8,45 @@
 /* Beyond this part of its bound, as it is guessed from the sum, an entry's own products are added up. */
 #define DOUBTFUL 0.5
 #define TILE 32
+/* Entries of a row that are guessed at together. */
+#define CHUNK 256
+
+static void
+turn_packed(double *to, const unsigned char *from, size_t rows, size_t cols, size_t f, size_t j)
+{
+  for (size_t f1 = f; f1 < rows && f1 < f + TILE; f1++)
+    for (size_t j1 = j; j1 < cols && j1 < j + TILE; j1++)
+      to[f1 * cols + j1] = clarke_f32_at(from, j1 * rows + f1);
+}
+
+static void
+turn(double *to, const double *from, size_t rows, size_t cols, size_t f, size_t j)
+{
+  for (size_t f1 = f; f1 < rows && f1 < f + TILE; f1++)
+    for (size_t j1 = j; j1 < cols && j1 < j + TILE; j1++)
+      to[f1 * cols + j1] = from[j1 * rows + f1];
+}
 
 double *
-clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, clarke_error *err)
+clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
 {
-  const size_t n = s->n;
   double *to;
 
-  if (t == NULL || t->real == NULL || t->dtype != CLARKE_F32 || t->count != rows * n) {
+  if (t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->count != rows * cols) {
     s->open = true;
     return NULL;
   }
-  to = malloc((rows * n + 1) * sizeof *to);
+  to = clarke_sieve_take(s, rows * cols);
   if (to == NULL) {
     clarke_no_memory(err);
     return NULL;
   }
-  for (size_t f0 = 0; f0 < rows; f0 += TILE)
-    for (size_t j0 = 0; j0 < n; j0 += TILE)
-      for (size_t f = f0; f < rows && f < f0 + TILE; f++)
-        for (size_t j = j0; j < n && j < j0 + TILE; j++)
-          to[f * n + j] = t->real[j * rows + f];
+  for (size_t f = 0; f < rows; f += TILE)
+    for (size_t j = 0; j < cols; j += TILE)
+      if (t->packed != NULL)
+        turn_packed(to, t->packed, rows, cols, f, j);
+      else
+        turn(to, t->real, rows, cols, f, j);
   return to;
 }
 
@@ -138,22 +156,45 @@ of_input(products *p, size_t from, size_t j)
   return well;
 }
 
+/* Entry e of a weight in its blocks' rows of g and of the operand, the blocks begin .. end. */
+typedef struct {
+  size_t begin, end, o, i;
+} place;
+
+static place
+place_of(const clarke_dense *d, size_t e)
+{
+  const size_t line = d->transposed ? d->outer : d->inner, row = e / line, own = row / d->outer;
+
+  return (place){.begin = d->grouped ? own : 0,
+                 .end = d->grouped ? own + 1 : d->blocks,
+                 .o = d->transposed ? e % line : row % d->outer,
+                 .i = d->transposed ? row : e % line};
+}
+
+/* n numbers each: row r of what such an entry is the sum of products of. x: NULL for zeros. */
+static void
+rows_of(const double **g, const double **x, const products *p, const place *at, size_t block, size_t r)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+
+  *g = p->s->grad[p->v->dense->out].near + ((block * d->outer + at->o) * d->repeat + r) * p->s->n;
+  *x = clarke_sieve_operand(p->s, p->v->dense, (block * d->inner + at->i) * d->repeat + r);
+}
+
 static bool
 of_weight(products *p, size_t e)
 {
   const clarke_dense *d = &p->v->dense->dense;
-  const size_t n = p->s->n, line = d->transposed ? d->outer : d->inner;
-  const size_t row = e / line, own = row / d->outer;
-  const size_t o = d->transposed ? e % line : row % d->outer, i = d->transposed ? row : e % line;
-  const double *g = p->s->grad[p->v->dense->out].near;
+  const place at = place_of(d, e);
+  const double *g, *x;
   bool well = true;
 
-  for (size_t b = d->grouped ? own : 0; b < (d->grouped ? own + 1 : d->blocks); b++)
+  for (size_t b = at.begin; b < at.end; b++)
     for (size_t r = 0; r < d->repeat; r++) {
-      const double *x = clarke_sieve_operand(p->s, p->v->dense, (b * d->inner + i) * d->repeat + r);
-
-      for (size_t j = 0; x != NULL && j < n && well; j++)
-        well = add_product(p, g[((b * d->outer + o) * d->repeat + r) * n + j], x[j]);
+      rows_of(&g, &x, p, &at, b, r);
+      for (size_t j = 0; x != NULL && j < p->s->n && well; j++)
+        well = add_product(p, g[j], x[j]);
     }
   return well;
 }
@@ -176,18 +217,51 @@ list_products(products *p, size_t row, size_t col)
   return false;
 }
 
-/* Their sum, and what their absolute values add up to. */
-static double
-add_up(const products *p, double *mass)
+/* The sum of n products, and what their absolute values add up to, in four parts each, for vectors. */
+static void
+add_products(double *sum, double *mass, const double *a, const double *b, size_t n)
 {
-  double sum = 0;
+  double part[4] = {0, 0, 0, 0}, size[4] = {0, 0, 0, 0};
 
-  *mass = 0;
-  for (size_t k = 0; k < p->n; k++) {
-    sum += p->a[k] * p->b[k];
-    *mass += fabs(p->a[k] * p->b[k]);
+  for (size_t k = 0; k + 4 <= n; k += 4)
+    for (size_t q = 0; q < 4; q++) {
+      const double product = a[k + q] * b[k + q];
+
+      part[q] += product;
+      size[q] += fabs(product);
+    }
+  for (size_t k = n / 4 * 4; k < n; k++) {
+    part[0] += a[k] * b[k];
+    size[0] += fabs(a[k] * b[k]);
   }
-  return sum;
+  *sum += part[0] + part[1] + part[2] + part[3];
+  *mass += size[0] + size[1] + size[2] + size[3];
+}
+
+/* The same of an entry; how many there are. A weight's, which are many, lie in rows. */
+static bool
+add_up(double *sum, double *mass, double *terms, products *p, size_t row, size_t col)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const place at = place_of(d, row);
+  const double *g, *x;
+
+  *sum = *mass = *terms = 0;
+  if (p->kind != CLARKE_TERMS_OF_WEIGHT) {
+    if (!list_products(p, row, col))
+      return false;
+    add_products(sum, mass, p->a, p->b, p->n);
+    *terms = (double)p->n;
+    return true;
+  }
+  for (size_t b = at.begin; b < at.end; b++)
+    for (size_t r = 0; r < d->repeat; r++) {
+      rows_of(&g, &x, p, &at, b, r);
+      if (x != NULL)
+        add_products(sum, mass, g, x, p->s->n);
+    }
+  *terms = (double)(at.end - at.begin) * (double)(d->repeat * (p->s->n + 1));
+  return true;
 }
 
 /* Is the record the exact sum, rounded once? */
@@ -234,17 +308,17 @@ slack_at(const clarke_sieved *v, size_t row, double near)
 
 /* The sum that doubles gave says too little of an entry. */
 static clarke_status
-judge_doubtful(judging *j, size_t row, size_t col, double off, clarke_error *err)
+judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
   const double near = v->near[row * j->cols + col], recorded = j->recorded[row * j->cols + col];
-  double bound, mass;
+  double off = fabs(recorded - near) * (1 + 0x1p-50) + slack_at(v, row, near), bound, sum, mass, terms;
 
   if (v->dense != NULL) {
-    if (!list_products(&j->p, row, col))
+    if (!add_up(&sum, &mass, &terms, &j->p, row, col))
       return clarke_no_memory(err);
-    off = fabs(recorded - add_up(&j->p, &mass)) * (1 + 0x1p-50);
-    off += mass > 0 ? clarke_sieve_slack((double)j->p.n, mass) : 0;
+    off = fabs(recorded - sum) * (1 + 0x1p-50);
+    off += mass > 0 ? clarke_sieve_slack(terms, mass) : 0;
     bound = j->by * mass * (1 - 0x1p-18);
   } else if (v->floor != NULL) {
     bound = j->by * v->floor[row];
@@ -258,31 +332,66 @@ judge_doubtful(judging *j, size_t row, size_t col, double off, clarke_error *err
   return CLARKE_OK;
 }
 
+/* Numbers that are exact beside their records. */
+static size_t
+count_equal(const double *near, const double *recorded, size_t n)
+{
+  size_t equal = 0;
+
+  for (size_t e = 0; e < n; e++)
+    equal += near[e] == recorded[e];
+  return equal;
+}
+
+/* The errors of some entries of a row in parts of their bounds, as they are guessed from the sums: no branch, no call, so that
+ * compilers make vectors of it. */
+static void
+guess(double *restrict ratio, judging *j, size_t row, const double *restrict near, const double *restrict recorded, size_t n)
+{
+  const clarke_sieved *v = j->p.v;
+  const double by = j->by;
+  const double shift = v->shift != NULL ? v->shift[row] : 0, wide = v->slack != NULL ? v->slack[row] : 0;
+  const double floor = fabs(shift) - wide, more = wide > 0 ? 0x1p-51 : 0;
+  size_t exact = 0, wrong = 0;
+
+  for (size_t e = 0; e < n; e++) {
+    const double own = wide + fabs(near[e]) * more;
+    const double off = fabs(recorded[e] - near[e]) * (1 + 0x1p-50) + own;
+    const double mass = fabs(near[e] - shift) * (1 - 0x1p-50) + floor, part = off / (by * mass);
+    const double low = (float)(near[e] - own), high = (float)(near[e] + own);
+
+    exact += (low == recorded[e]) & (high == recorded[e]);
+    wrong += (recorded[e] < low) | (recorded[e] > high);
+    ratio[e] = off == 0 ? 0 : mass > 0 ? part : INFINITY;
+  }
+  j->made->exact += exact;
+  j->wrong += wrong;
+}
+
 static clarke_status
 judge_row(judging *j, size_t row, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
   const double *near = v->near + row * j->cols, *recorded = j->recorded + row * j->cols;
-  const double shift = v->shift != NULL ? v->shift[row] : 0, slack = v->slack != NULL ? v->slack[row] : 0;
-  double worst = j->made->worst;
+  double ratio[CHUNK];
   clarke_status status = CLARKE_OK;
 
-  for (size_t e = 0; e < j->cols && status == CLARKE_OK; e++) {
-    const double wide = slack_at(v, row, near[e]);
-    const double off = fabs(recorded[e] - near[e]) * (1 + 0x1p-50) + wide;
-    const double mass = fabs(near[e] - shift) * (1 - 0x1p-50) + fabs(shift) - slack;
-    const double low = (float)(near[e] - wide), high = (float)(near[e] + wide);
-
-    j->made->exact += low == recorded[e] && high == recorded[e];
-    j->wrong += recorded[e] < low || recorded[e] > high;
-    if (off > 0 && !(off <= DOUBTFUL * j->by * mass)) {
-      j->made->worst = worst;
-      status = judge_doubtful(j, row, e, off, err);
-      worst = j->made->worst;
-    } else if (off > worst * (j->by * mass))
-      worst = off / (j->by * mass);
+  if (v->slack == NULL && count_equal(near, recorded, j->cols) == j->cols) {
+    j->made->exact += j->cols;
+    return CLARKE_OK;
   }
-  j->made->worst = worst;
+  for (size_t from = 0; from < j->cols && status == CLARKE_OK; from += CHUNK) {
+    const size_t n = j->cols - from < CHUNK ? j->cols - from : CHUNK;
+    double worst = j->made->worst;
+
+    guess(ratio, j, row, near + from, recorded + from, n);
+    for (size_t e = 0; e < n; e++)
+      worst = ratio[e] > worst && ratio[e] <= DOUBTFUL ? ratio[e] : worst;
+    j->made->worst = worst;
+    for (size_t e = 0; e < n && status == CLARKE_OK; e++)
+      if (!(ratio[e] <= DOUBTFUL))
+        status = judge_doubtful(j, row, from + e, err);
+  }
   return status;
 }
 

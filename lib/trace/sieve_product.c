@@ -86,11 +86,11 @@ make_room(const product *p, size_t *positions)
 
   *positions = most < p->d->repeat ? most : p->d->repeat;
   wanted = p->d->inner * *positions * p->n;
-  if (wanted <= p->s->room)
+  if (wanted <= p->s->panel_count && p->s->panel != NULL)
     return true;
-  free(p->s->panel);
-  p->s->panel = malloc((wanted + 1) * sizeof *p->s->panel);
-  p->s->room = p->s->panel != NULL ? wanted : 0;
+  clarke_sieve_leave(p->s, p->s->panel);
+  p->s->panel = clarke_sieve_take(p->s, wanted);
+  p->s->panel_count = wanted;
   return p->s->panel != NULL;
 }
 
@@ -125,6 +125,16 @@ largest(const double *x, size_t n)
   for (size_t e = 0; e < n; e++)
     most = fabs(x[e]) > most ? fabs(x[e]) : most;
   return most;
+}
+
+static double
+squares(const double *x, size_t n)
+{
+  double sum = 0;
+
+  for (size_t e = 0; e < n; e++)
+    sum += x[e] * x[e];
+  return sum;
 }
 
 /* The absolute sums of W's rows, or of its columns: of all blocks' weights, the largest of each. */
@@ -176,7 +186,7 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
     return CLARKE_OK;
   }
   sum = weight_sums(&p, false);
-  if (sum == NULL || !make_room(&p, &positions) || !clarke_sieved_begin(y, rows, p.n)) {
+  if (sum == NULL || !make_room(&p, &positions) || !clarke_sieved_begin(s, y, rows, p.n)) {
     free(sum);
     return clarke_no_memory(err);
   }
@@ -274,34 +284,57 @@ bound_operand(const backward *k, clarke_error *err)
   return sum != NULL && reads != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
-/* The same of the weight: of all entries alike, the largest sum of a row of |g| times the largest |x|. */
-static void
-bound_weight(const backward *k)
+/* The Euclidean norms of the rows of g, as the blocks have them; those of the operand's rows: where one is 0, all products are. */
+static double *
+norms_of_gradient(const backward *k)
+{
+  const size_t rows = k->p.d->blocks * k->p.d->outer;
+  double *norm = malloc((rows + 1) * sizeof *norm);
+
+  for (size_t f = 0; norm != NULL && f < rows; f++)
+    norm[f] = clarke_sieve_up(sqrt(squares(k->g + f * k->p.columns, k->p.columns)));
+  return norm;
+}
+
+static double *
+norms_of_operand(const backward *k)
 {
   const clarke_dense *d = k->p.d;
-  const size_t x = clarke_sieve_source(k->p.s, k->p.dense), count = k->p.s->g->values[d->weight].count;
+  const size_t x = clarke_sieve_source(k->p.s, k->p.dense), count = k->p.s->g->values[x].count;
+  double *norm = calloc(d->blocks * d->inner + 1, sizeof *norm), *own = malloc((count + 1) * sizeof *own);
+
+  for (size_t f = 0; own != NULL && f < count; f++)
+    own[f] = squares(k->p.s->value[x].near + f * k->p.n, k->p.n);
+  for (size_t f = 0; norm != NULL && own != NULL && f < d->blocks * d->inner * d->repeat; f++)
+    if (k->map == NULL || k->map[f] != CLARKE_NONE)
+      norm[f / d->repeat] += own[k->map != NULL ? k->map[f] : f];
+  for (size_t i = 0; norm != NULL && i < d->blocks * d->inner; i++)
+    norm[i] = own != NULL ? clarke_sieve_up(sqrt(norm[i])) : INFINITY;
+  free(own);
+  return norm;
+}
+
+/* The same of the weight, by the inequality of Cauchy and Schwarz. */
+static clarke_status
+bound_weight(const backward *k, clarke_error *err)
+{
+  const clarke_dense *d = k->p.d;
+  const size_t count = k->p.s->g->values[d->weight].count;
   const double terms = (double)k->p.columns * (double)(d->grouped ? 1 : d->blocks);
-  const double most = largest(k->p.s->value[x].near, k->p.s->g->values[x].count * k->p.n);
-  double top = 0;
+  double *g = norms_of_gradient(k), *x = norms_of_operand(k);
+  const bool well = g != NULL && x != NULL;
 
-  for (size_t o = 0; o < d->outer; o++) {
-    double sum = 0;
-
-    for (size_t b = 0; b < d->blocks; b++) {
-      double own = 0;
-
-      for (size_t c = 0; c < k->p.columns; c++)
-        own += fabs(k->g[(b * d->outer + o) * k->p.columns + c]);
-      sum = d->grouped ? fmax(sum, own) : sum + own;
-    }
-    top = fmax(top, sum);
-  }
-  top = clarke_sieve_up(top * most);
-  for (size_t e = 0; e < count; e++) {
-    k->w->top[e] += top;
-    k->w->slack[e] += clarke_sieve_slack(terms + (double)k->w->parts, k->w->top[e]);
-  }
+  for (size_t b = 0; well && b < d->blocks; b++)
+    for (size_t o = 0; o < d->outer; o++)
+      for (size_t i = 0; i < d->inner; i++)
+        k->w->top[(d->grouped ? b * d->outer * d->inner : 0) + (d->transposed ? i * d->outer + o : o * d->inner + i)]
+          += clarke_sieve_up(g[b * d->outer + o] * x[b * d->inner + i]);
+  for (size_t e = 0; well && e < count; e++)
+    k->w->slack[e] += clarke_sieve_slack(terms + (double)(d->blocks + k->w->parts), k->w->top[e]);
   k->w->terms += terms;
+  free(g);
+  free(x);
+  return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
 static void
@@ -324,8 +357,8 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   k.most = largest(k.g, d->blocks * d->outer * k.p.columns);
   k.x = s->carries[source] ? &s->grad[source] : NULL;
   k.w = trained ? &s->grad[d->weight] : NULL;
-  if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(k.x, s->g->values[source].count, k.p.n))
-      || (k.w != NULL && !clarke_sieved_begin(k.w, s->g->values[d->weight].count, 1)))
+  if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n))
+      || (k.w != NULL && !clarke_sieved_begin(s, k.w, s->g->values[d->weight].count, 1)))
     return clarke_no_memory(err);
   for (size_t b = 0; b < d->blocks; b++)
     for (size_t r = 0; r < d->repeat; r += positions) {
@@ -340,9 +373,9 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
     give(k.x, dense);
     status = bound_operand(&k, err);
   }
-  if (k.w != NULL) {
+  if (k.w != NULL && status == CLARKE_OK) {
     give(k.w, dense);
-    bound_weight(&k);
+    status = bound_weight(&k, err);
   }
   return status;
 }
