@@ -68,6 +68,7 @@ clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
   if (v->owned)
     clarke_sieve_leave(s, v->near);
   free(v->slack);
+  free(v->scale);
   free(v->top);
   free(v->shift);
   free(v->floor);
@@ -89,6 +90,8 @@ clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
     v->near = own;
     v->owned = true;
   }
+  free(v->scale); /* one part's */
+  v->scale = NULL;
   if (v->slack == NULL) {
     v->slack = calloc(rows + 1, sizeof *v->slack);
     v->top = calloc(rows + 1, sizeof *v->top);
