@@ -1,6 +1,8 @@
 /* Stored tensors: bytes in, exact values out (tensor.h says what a tensor is). */
 #include "exact/tensor.h"
 
+#include "base/pages.h"
+
 #include <endian.h>
 #include <math.h>
 #include <stdlib.h>
@@ -114,6 +116,7 @@ clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype, size
     clarke_tensor_clear(&fresh);
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", shown);
   }
+  clarke_pages_wish(fresh.real, fresh.count * sizeof *fresh.real);
   clarke_tensor_clear(t);
   *t = fresh;
   return CLARKE_OK;
@@ -271,4 +274,46 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
   if (!big_endian && t->dtype == CLARKE_F64 && decode_f64(t->real, bytes, t->count))
     return CLARKE_OK;
   return decode_each(t, bytes, big_endian, err);
+}
+
+/* Are all floats finite? */
+static bool
+finite_f32(const unsigned char *p, size_t n)
+{
+  uint32_t largest = 0;
+
+  for (size_t i = 0; i < n; i++) {
+    uint32_t word;
+
+    memcpy(&word, p + 4 * i, sizeof word);
+    word = le32toh(word) & 0x7fffffff;
+    largest = word > largest ? word : largest;
+  }
+  return largest < 0x7f800000;
+}
+
+clarke_status
+clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err)
+{
+  if (t->dtype != CLARKE_F32 || !finite_f32(bytes, t->count)) /* decoding says which is not */
+    return clarke_tensor_decode(t, bytes, false, err);
+  free(t->real);
+  t->real = NULL;
+  t->packed = bytes;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
+{
+  const unsigned char *bytes = t->packed;
+
+  if (bytes == NULL)
+    return CLARKE_OK;
+  t->real = malloc((t->count + 1) * sizeof *t->real);
+  if (t->real == NULL)
+    return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
+  clarke_pages_wish(t->real, t->count * sizeof *t->real);
+  t->packed = NULL;
+  return clarke_tensor_decode(t, bytes, false, err);
 }

@@ -2,16 +2,18 @@
  *
  * fp16, bf16, fp32 and fp64 values are dyadic rationals that a double holds exactly (subnormals
  * and -0 included), so `real` carries the exact values; integers and booleans are in `integer`.
- * Exactly one of the two is set (count entries, row-major). NaN and infinity are refused with the
- * tensor's name and index. */
+ * Exactly one of the two is set (count entries, row-major), or neither while the tensor is packed. NaN and infinity are
+ * refused with the tensor's name and index. */
 #ifndef CLARKE_EXACT_TENSOR_H
 #define CLARKE_EXACT_TENSOR_H
 
 #include "base/status.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define CLARKE_MAX_RANK 8
 /* No tensor larger than this is read: 2^31 entries. */
@@ -30,6 +32,7 @@ typedef struct {
   size_t dims[CLARKE_MAX_RANK];
   size_t count;     /* product of dims; 1 for rank 0 */
   double *real;     /* float dtypes */
+  const unsigned char *packed; /* F32 that is not decoded yet: another's little-endian bytes, all finite; else NULL */
   int64_t *integer; /* integer dtypes; a U64 above INT64_MAX is refused */
 } clarke_tensor;
 
@@ -50,6 +53,24 @@ clarke_status clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dty
  * unless big_endian. */
 clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian,
                                    clarke_error *err);
+
+/* The same without decoding it: float32, little-endian bytes that outlive the tensor. Other types are decoded. */
+clarke_status clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err);
+/* Decodes what is packed; does nothing else. */
+clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);
+
+/* The float32 at a place of such bytes. */
+static inline float
+clarke_f32_at(const unsigned char *bytes, size_t i)
+{
+  uint32_t word;
+  float value;
+
+  memcpy(&word, bytes + 4 * i, sizeof word);
+  word = le32toh(word);
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
 
 /* The double equal to the IEEE half, or bfloat16, with these bits. */
 double clarke_f16_value(uint16_t bits);

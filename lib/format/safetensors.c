@@ -204,7 +204,7 @@ check_tiling(layout *l, clarke_error *err)
 }
 
 static clarke_status
-decode(clarke_tensors *ts, const layout *l, clarke_error *err)
+decode(clarke_tensors *ts, const layout *l, bool packed, clarke_error *err)
 {
   clarke_status status = clarke_tensors_alloc(ts, l->n, err);
 
@@ -214,7 +214,7 @@ decode(clarke_tensors *ts, const layout *l, clarke_error *err)
 
     status = clarke_tensor_shape(t, e->name, e->dtype, e->rank, e->dims, err);
     if (status == CLARKE_OK)
-      status = clarke_tensor_decode(t, l->data + e->begin, false, err);
+      status = packed ? clarke_tensor_pack(t, l->data + e->begin, err) : clarke_tensor_decode(t, l->data + e->begin, false, err);
   }
   return status == CLARKE_OK ? clarke_tensors_sort(ts, err) : status;
 }
@@ -258,9 +258,8 @@ load_header(json_t **header, const char *json, size_t length, clarke_error *err)
   return CLARKE_OK;
 }
 
-clarke_status
-clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size, const char *file,
-                         clarke_error *err)
+static clarke_status
+parse(clarke_tensors *ts, const void *data, size_t size, const char *file, bool packed, clarke_error *err)
 {
   layout l = { NULL, 0, 0, NULL };
   const char *json = NULL;
@@ -277,11 +276,23 @@ clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size, cons
   if (status == CLARKE_OK)
     status = check_tiling(&l, err);
   if (status == CLARKE_OK)
-    status = decode(ts, &l, err);
+    status = decode(ts, &l, packed, err);
   free(l.entries);
   json_decref(header);
   if (status == CLARKE_OK)
     return status;
   clarke_tensors_clear(ts);
   return clarke_fail_in(err, status, "%s", file);
+}
+
+clarke_status
+clarke_safetensors_parse(clarke_tensors *ts, const void *data, size_t size, const char *file, clarke_error *err)
+{
+  return parse(ts, data, size, file, false, err);
+}
+
+clarke_status
+clarke_safetensors_parse_packed(clarke_tensors *ts, const void *data, size_t size, const char *file, clarke_error *err)
+{
+  return parse(ts, data, size, file, true, err);
 }

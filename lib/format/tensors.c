@@ -21,6 +21,16 @@ clarke_tensors_clear(clarke_tensors *ts)
   clarke_tensors_init(ts);
 }
 
+clarke_status
+clarke_tensors_unpack(clarke_tensors *ts, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < ts->n && status == CLARKE_OK; i++)
+    status = clarke_tensor_unpack(&ts->tensor[i], err);
+  return status;
+}
+
 const clarke_tensor *
 clarke_tensors_find(const clarke_tensors *ts, const char *name)
 {

@@ -12,6 +12,8 @@ typedef struct {
 
 void clarke_tensors_init(clarke_tensors *ts);
 void clarke_tensors_clear(clarke_tensors *ts);
+/* Decodes all that are packed. */
+clarke_status clarke_tensors_unpack(clarke_tensors *ts, clarke_error *err);
 const clarke_tensor *clarke_tensors_find(const clarke_tensors *ts, const char *name);
 
 /* --- for the readers of files that hold many --- */

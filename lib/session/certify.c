@@ -105,9 +105,10 @@ clarke_status
 clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clarke_error *err)
 {
   clarke_audit_request ask = {.threads = 1};
-  clarke_status status = read_step(c, &ask, q, err);
+  clarke_status status;
 
-  c->sieved = q->sieved;
+  c->sieved = c->record.packed = q->sieved;
+  status = read_step(c, &ask, q, err);
   c->replayed = !q->nodes_only;
   if (status == CLARKE_OK)
     status = clarke_record_rounding(&c->nodes.by, &c->record, err);

@@ -27,6 +27,7 @@ clarke_record_clear(clarke_record *r)
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
   clarke_tensors_clear(&r->trace);
+  clarke_file_clear(&r->trace_bytes);
   clarke_summations_clear(&r->trees);
   clarke_file_clear(&r->graph);
   clarke_file_clear(&r->batch);
@@ -83,6 +84,18 @@ read_tensors(clarke_tensors *ts, const clarke_record *r, const clarke_run_file *
 }
 
 static clarke_status
+read_trace(clarke_record *r, clarke_error *err)
+{
+  char *path = NULL;
+  clarke_status status = read_named(&r->trace_bytes, &path, r, &r->step->trace, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_safetensors_parse_packed(&r->trace, r->trace_bytes.data, r->trace_bytes.size, r->step->trace.name, err);
+  free(path);
+  return status;
+}
+
+static clarke_status
 read_trees(clarke_record *r, clarke_error *err)
 {
   clarke_file file = {0};
@@ -131,7 +144,7 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   if (status == CLARKE_OK)
     status = read_tensors(&r->gradients, r, &r->step->gradients, err);
   if (status == CLARKE_OK && r->step->trace.name != NULL)
-    status = read_tensors(&r->trace, r, &r->step->trace, err);
+    status = r->packed ? read_trace(r, err) : read_tensors(&r->trace, r, &r->step->trace, err);
   if (status == CLARKE_OK && r->step->trees.name != NULL)
     status = read_trees(r, err);
   return status;

@@ -60,7 +60,7 @@ clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const 
   return &c->certificate[c->n++];
 }
 
-const clarke_tensor *
+clarke_tensor *
 clarke_certify_find(clarke_certify *c, const char *part, const char *name)
 {
   char full[LONGEST_NAME];
@@ -69,9 +69,18 @@ clarke_certify_find(clarke_certify *c, const char *part, const char *name)
   if ((size_t)snprintf(full, sizeof full, "%s/%s", part, name) >= sizeof full)
     return NULL;
   t = clarke_tensors_find(c->trace, full);
-  if (t != NULL)
-    c->seen[t - c->trace->tensor] = true;
-  return t;
+  if (t == NULL)
+    return NULL;
+  c->seen[t - c->trace->tensor] = true;
+  return &c->trace->tensor[t - c->trace->tensor];
+}
+
+clarke_status
+clarke_certify_unpack(clarke_certify *c, const char *part, const char *name, clarke_error *err)
+{
+  clarke_tensor *t = name != NULL ? clarke_certify_find(c, part, name) : NULL;
+
+  return t != NULL ? clarke_tensor_unpack(t, err) : CLARKE_OK;
 }
 
 /* No sum of products is so far off; where several entries are, and no farther than that, those algorithms may be why. */
@@ -278,7 +287,9 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     status = sift(&decided, c, err);
   if (status != CLARKE_OK || decided)
     return status;
-  status = clarke_certify_forward(c, err);
+  status = clarke_tensors_unpack(c->trace, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_forward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_windows(c, err);
   if (status == CLARKE_OK && c->log_softmax != NULL)

@@ -21,7 +21,8 @@ typedef struct {
   const clarke_loss *loss;
   mpq_srcptr scale;       /* what the loss was multiplied by */
   clarke_rounding by;
-  const clarke_tensors *trace, *gradients;
+  clarke_tensors *trace; /* float32 ones may be packed, when doubles may decide */
+  const clarke_tensors *gradients;
   const char *trace_file, *gradients_file; /* in messages */
   bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */
@@ -49,9 +50,10 @@ clarke_certainty clarke_certify_answer(const clarke_certify *c);
 
 /* --- one file each --- */
 
-/* certify_forward.c: the input, and what was recorded; then constants that are rearranged. */
+/* certify_forward.c: the input; constants that are rearranged; the recorded outputs, in `recorded`, where they are not yet. */
 clarke_status clarke_certify_begin(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_constants(clarke_certify *c, clarke_error *err);
+clarke_status clarke_certify_collect(clarke_certify *c, clarke_error *err);
 /* certify_backward.c: the loss's gradient in the network's output; a value's gradient m, judged (*error: malloc, or NULL). */
 clarke_status clarke_certify_seed(clarke_certify *c, clarke_error *err);
 clarke_status clarke_certify_gradient(double **error, clarke_certify *c, size_t v, const char *op, clarke_matrix *m,
@@ -69,8 +71,10 @@ clarke_status clarke_certify_windows(clarke_certify *c, clarke_error *err);
 /* A new certificate at the end; NULL when out of memory. */
 clarke_certificate *clarke_certify_add(clarke_certify *c, clarke_part part, const char *name, const char *op, clarke_error *err);
 
-/* The trace's tensor PART/NAME, noted as seen; NULL: there is none. */
-const clarke_tensor *clarke_certify_find(clarke_certify *c, const char *part, const char *name);
+/* The trace's tensor PART/NAME, noted as seen; NULL: there is none. It may be packed while the sieve is at work. */
+clarke_tensor *clarke_certify_find(clarke_certify *c, const char *part, const char *name);
+/* Is that decoded, if it is there, from now on. */
+clarke_status clarke_certify_unpack(clarke_certify *c, const char *part, const char *name, clarke_error *err);
 
 /* Judges a tensor of the trace by the matrix, which is given its numbers afterwards; error (malloc) is what each is off by
  * then, row-major. conv: of a convolution with a kernel of several entries. */

@@ -1,6 +1,7 @@
 /* Recorded outputs (certify.h). */
 #include "trace/certify.h"
 
+#include "base/pages.h"
 #include "network/replay/replay.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ turned(const clarke_tensor *t, size_t rows, size_t cols)
 {
   double *numbers = malloc((rows * cols + 1) * sizeof *numbers);
 
+  clarke_pages_wish(numbers, rows * cols * sizeof *numbers);
   for (size_t f0 = 0; numbers != NULL && f0 < rows; f0 += TILE) /* in tiles, which the cache holds */
     for (size_t j = 0; j < cols; j++)
       for (size_t f = f0; f < rows && f < f0 + TILE; f++)
@@ -33,8 +35,8 @@ turned(const clarke_tensor *t, size_t rows, size_t cols)
   return numbers;
 }
 
-static clarke_status
-collect(clarke_certify *c, clarke_error *err)
+clarke_status
+clarke_certify_collect(clarke_certify *c, clarke_error *err)
 {
   const clarke_graph *g = c->g;
   clarke_status status = CLARKE_OK;
@@ -42,7 +44,7 @@ collect(clarke_certify *c, clarke_error *err)
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK; v++) {
     const clarke_tensor *t;
 
-    if (g->values[v].constant || g->values[v].name == NULL || v == g->input)
+    if (g->values[v].constant || g->values[v].name == NULL || v == g->input || c->recorded[v] != NULL)
       continue;
     t = clarke_certify_find(c, "output", g->values[v].name);
     if (t == NULL)
@@ -69,8 +71,6 @@ clarke_certify_begin(clarke_certify *c, clarke_error *err)
     status = clarke_samples_matrix(&input, c->x, sample, samples, err);
   if (status == CLARKE_OK)
     status = clarke_forward_begin(&c->pass, c->constants, &input, PRECISION, err);
-  if (status == CLARKE_OK)
-    status = collect(c, err);
   c->rounded.f = &c->pass;
   c->rounded.slopes = &c->slopes;
   c->rounded.profile = c->profile;
@@ -132,7 +132,7 @@ static clarke_status
 certify_constant(clarke_certify *c, size_t v, clarke_error *err)
 {
   const clarke_value *value = &c->g->values[v];
-  const clarke_tensor *t = clarke_certify_find(c, "output", value->name);
+  clarke_tensor *t = clarke_certify_find(c, "output", value->name);
   clarke_certificate *made;
   double *bound, *numbers;
   clarke_matrix m;
@@ -140,7 +140,9 @@ certify_constant(clarke_certify *c, size_t v, clarke_error *err)
 
   if (t == NULL)
     return CLARKE_OK;
-  status = check_shape(c, t, value->count, err);
+  status = clarke_tensor_unpack(t, err);
+  if (status == CLARKE_OK)
+    status = check_shape(c, t, value->count, err);
   made = status == CLARKE_OK ? clarke_certify_add(c, CLARKE_OUTPUT, value->name, NULL, err) : NULL;
   if (made == NULL)
     return status != CLARKE_OK ? status : CLARKE_ENOMEM;
@@ -181,6 +183,8 @@ clarke_certify_forward(clarke_certify *c, clarke_error *err)
   const clarke_graph *g = c->g;
   clarke_status status = clarke_certify_begin(c, err);
 
+  if (status == CLARKE_OK)
+    status = clarke_certify_collect(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_constants(c, err);
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {

@@ -1,17 +1,75 @@
 #include "trace/sieve.h"
 
+#include "base/pages.h"
 #include "network/reverse.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static clarke_sieve_room *
+new_room(clarke_sieve *s, size_t count)
+{
+  clarke_sieve_room *to;
+
+  if (s->rooms == s->room_capacity) {
+    const size_t wanted = 2 * s->room_capacity + 16;
+    clarke_sieve_room *grown = realloc(s->room, wanted * sizeof *grown);
+
+    if (grown == NULL)
+      return NULL;
+    s->room = grown;
+    s->room_capacity = wanted;
+  }
+  to = &s->room[s->rooms];
+  to->at = malloc((count + 1) * sizeof *to->at);
+  to->count = count;
+  clarke_pages_wish(to->at, count * sizeof *to->at);
+  s->rooms += to->at != NULL;
+  return to->at != NULL ? to : NULL;
+}
+
+double *
+clarke_sieve_take(clarke_sieve *s, size_t count)
+{
+  clarke_sieve_room *best = NULL;
+
+  for (size_t k = 0; k < s->rooms; k++)
+    if (!s->room[k].taken && s->room[k].count >= count && (best == NULL || s->room[k].count < best->count))
+      best = &s->room[k];
+  if (best == NULL)
+    best = new_room(s, count);
+  if (best == NULL)
+    return NULL;
+  best->taken = true;
+  return best->at;
+}
+
+double *
+clarke_sieve_zeros(clarke_sieve *s, size_t count)
+{
+  double *at = clarke_sieve_take(s, count);
+
+  if (at != NULL)
+    memset(at, 0, count * sizeof *at);
+  return at;
+}
+
 void
-clarke_sieved_clear(clarke_sieved *v)
+clarke_sieve_leave(clarke_sieve *s, double *at)
+{
+  for (size_t k = 0; k < s->rooms; k++)
+    if (s->room[k].at == at)
+      s->room[k].taken = false;
+}
+
+void
+clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
 {
   if (v->owned)
-    free(v->near);
+    clarke_sieve_leave(s, v->near);
   free(v->slack);
+  free(v->scale);
   free(v->top);
   free(v->shift);
   free(v->floor);
@@ -19,13 +77,13 @@ clarke_sieved_clear(clarke_sieved *v)
 }
 
 bool
-clarke_sieved_begin(clarke_sieved *v, size_t rows, size_t cols)
+clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
 {
   if (v->near == NULL) {
-    v->near = calloc(rows * cols + 1, sizeof *v->near);
+    v->near = clarke_sieve_zeros(s, rows * cols);
     v->owned = true;
   } else if (!v->owned) { /* another's numbers, to which something is added */
-    double *own = malloc((rows * cols + 1) * sizeof *own);
+    double *own = clarke_sieve_take(s, rows * cols);
 
     if (own == NULL)
       return false;
@@ -33,6 +91,8 @@ clarke_sieved_begin(clarke_sieved *v, size_t rows, size_t cols)
     v->near = own;
     v->owned = true;
   }
+  free(v->scale); /* one part's */
+  v->scale = NULL;
   if (v->slack == NULL) {
     v->slack = calloc(rows + 1, sizeof *v->slack);
     v->top = calloc(rows + 1, sizeof *v->top);
@@ -62,14 +122,16 @@ end(clarke_sieve *s)
 {
   for (size_t v = 0; v < s->g->n_values; v++) {
     if (s->value != NULL)
-      clarke_sieved_clear(&s->value[v]);
+      clarke_sieved_clear(s, &s->value[v]);
     if (s->grad != NULL)
-      clarke_sieved_clear(&s->grad[v]);
+      clarke_sieved_clear(s, &s->grad[v]);
   }
   free(s->value);
   free(s->grad);
   free(s->carries);
-  free(s->panel);
+  for (size_t k = 0; k < s->rooms; k++)
+    free(s->room[k].at);
+  free(s->room);
 }
 
 /* Float32 throughout, and a network of steps that the sieve knows. */

@@ -16,8 +16,9 @@
 /* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1. */
 typedef struct {
   double *near;
-  bool owned;               /* else another's */
+  bool owned;               /* a room of the sieve's; else another's */
   double *slack;            /* by row: at least |near - exact|; NULL: near is exact */
+  double *scale;            /* by column: what slack is to be multiplied by there, at most 1; NULL: 1 */
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
   double *shift;            /* by row: a constant among the terms; NULL: none */
   double *floor;            /* by row, of one column: at most what the absolute values add up to; NULL: |near| - slack */
@@ -26,6 +27,13 @@ typedef struct {
   const clarke_step *dense; /* the one step, a DENSE, whose products it is the sum of; NULL: none, or others too */
 } clarke_sieved;
 
+/* Room for numbers, which goes from one tensor to the next: a new page costs more than what is computed in it. */
+typedef struct {
+  double *at;
+  size_t count;
+  bool taken;
+} clarke_sieve_room;
+
 typedef struct {
   clarke_certify *c;
   const clarke_graph *g;
@@ -33,8 +41,10 @@ typedef struct {
   clarke_sieved *value, *grad; /* by value */
   bool *carries;        /* by value: does a gradient go there? */
   bool open;            /* something was left open */
-  double *panel;        /* room for operands laid out */
-  size_t room;
+  double *panel;        /* room for operands laid out: of panel_count numbers */
+  size_t panel_count;
+  clarke_sieve_room *room;
+  size_t rooms, room_capacity;
 } clarke_sieve;
 
 /* Fills c's certificates if every tensor is decided; else *decided is false, and c is to be begun anew. */
@@ -59,8 +69,8 @@ typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WE
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                                  const double *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
 
-/* A float32 tensor of the value's entries: features x samples. NULL, and open, if it is none. */
-double *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, clarke_error *err);
+/* A float32 tensor, cols x rows (samples first), as rows x cols: a room. NULL: out of memory, or, and open, if it is none. */
+double *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
 
@@ -75,11 +85,39 @@ const size_t *clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense);
 clarke_status clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 
+/* --- sieve_winograd.c --- */
+
+#define CLARKE_WINOGRAD_MOST 6
+
+/* A step that is a convolution of planes h x w to oh x ow with kernels of 3 x 3 and a border above and to the left. */
+typedef struct {
+  size_t planes, h, w, oh, ow, top, left;
+} clarke_sieve_conv;
+
+/* Is the DENSE step such a one, of enough planes, entry by entry? */
+bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense);
+
+/* y += W x; x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
+bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y);
+bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g, double *w);
+
+/* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
+ * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */
+double clarke_sieve_conv_slack(size_t planes, double top);
+double clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, double top);
+
 /* --- sieve.c --- */
 
+/* Room for so many numbers, which are not set; NULL: out of memory. It is given back by clarke_sieve_leave, or with the sieve. */
+double *clarke_sieve_take(clarke_sieve *s, size_t count);
+/* The same, of zeros. */
+double *clarke_sieve_zeros(clarke_sieve *s, size_t count);
+void clarke_sieve_leave(clarke_sieve *s, double *at);
+
 /* Zeros with slack, for sums to be added to; what is there already is kept, with slack 0 where it had none. */
-bool clarke_sieved_begin(clarke_sieved *v, size_t rows, size_t cols);
-void clarke_sieved_clear(clarke_sieved *v);
+bool clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols);
+void clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v);
 
 /* A bound made in doubles, of at most 2^31 terms, rounded up; what so many roundings take of sums of that size. Numbers are 0
  * or, as float32 has them, at least 2^-149: no bound underflows, and what a product loses by it is far below a rounding of top. */

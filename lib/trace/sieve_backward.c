@@ -65,8 +65,8 @@ give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *er
     to->owned = true;
     return CLARKE_OK;
   }
-  if (!clarke_sieved_begin(to, rows, s->n)) {
-    free(part);
+  if (!clarke_sieved_begin(s, to, rows, s->n)) {
+    clarke_sieve_leave(s, part);
     return clarke_no_memory(err);
   }
   for (size_t f = 0; f < rows; f++) {
@@ -79,19 +79,14 @@ give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *er
     to->top[f] = clarke_sieve_up(to->top[f] + most);
     to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
   }
-  free(part);
+  clarke_sieve_leave(s, part);
   return CLARKE_OK;
 }
 
-static double *
-zeros(const clarke_sieve *s, size_t value)
-{
-  return calloc(s->g->values[value].count * s->n + 1, sizeof(double));
-}
-
-/* Each entry goes where it came from; of one that several read, nothing is known exactly, and it is left open. */
+/* Each entry goes where it came from; of one that several read, nothing is known exactly, and it is left open. last: the
+ * step gives nothing to anyone behind it. */
 static clarke_status
-gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, clarke_error *err)
+gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, bool last, clarke_error *err)
 {
   const size_t count = s->g->values[step->out].count;
   const double *g = s->grad[step->out].near;
@@ -102,7 +97,12 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, c
   s->open = s->open || fabs(o->coef) != 1 || readers(s, o, count) != 1;
   if (s->open)
     return CLARKE_OK;
-  part = zeros(s, o->value);
+  if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
+    part = s->grad[step->out].near;
+    s->grad[step->out].owned = false;
+    return give(s, o->value, part, 1, err);
+  }
+  part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
   for (size_t f = 0; part != NULL && f < count; f++) {
     const size_t from = clarke_operand_entry(o, f);
 
@@ -124,7 +124,7 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
   if (s->open)
     return CLARKE_OK;
   to->floor = calloc(size + 1, sizeof *to->floor);
-  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(to, size, 1))
+  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(s, to, size, 1))
     return clarke_no_memory(err);
   to->terms = (double)each * (double)s->n;
   to->parts = 1;
@@ -148,12 +148,16 @@ static clarke_status
 sum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
+  size_t activations = 0;
 
   for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
     if (clarke_value_is_wrt(s->g, step->in[k].value))
       status = bias_back(s, step, &step->in[k], err);
-    else if (!s->g->values[step->in[k].value].constant)
-      status = gather_back(s, step, &step->in[k], err);
+  for (size_t k = 0; k < step->n_in; k++)
+    activations += !s->g->values[step->in[k].value].constant;
+  for (size_t k = 0; k < step->n_in && status == CLARKE_OK && !s->open; k++)
+    if (!s->g->values[step->in[k].value].constant)
+      status = gather_back(s, step, &step->in[k], --activations == 0, err);
   return status;
 }
 
@@ -194,7 +198,7 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
   status = read_proxies(proxy, s, i, err);
   if (status != CLARKE_OK || s->open)
     return status;
-  part = malloc((s->g->values[value].count * s->n + 1) * sizeof *part);
+  part = clarke_sieve_take(s, s->g->values[value].count * s->n);
   for (size_t e = 0; part != NULL && e < s->g->values[value].count * s->n; e++) {
     size_t at = 0;
 
@@ -219,7 +223,7 @@ maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   s->open = s->open || o->map == NULL || readers(s, o, count * step->width) != 1;
   if (s->open)
     return CLARKE_OK;
-  part = zeros(s, o->value);
+  part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
   for (size_t f = 0; part != NULL && f < count; f++)
     for (size_t j = 0; j < s->n; j++)
       part[clarke_sieve_winner(step, x, s->n, f, j) * s->n + j] = g[f * s->n + j];
@@ -233,7 +237,7 @@ step_back(clarke_sieve *s, size_t i, clarke_error *err)
 
   switch (step->kind) {
   case CLARKE_GATHER:
-    return gather_back(s, step, &step->in[0], err);
+    return gather_back(s, step, &step->in[0], true, err);
   case CLARKE_SUM:
     return sum_back(s, step, err);
   case CLARKE_DENSE:
@@ -261,16 +265,13 @@ judge(clarke_sieve *s, size_t value, const char *op, size_t cols, clarke_terms_k
   clarke_certificate *made;
   clarke_status status;
 
-  if (cols == s->n || t == NULL || t->dtype != CLARKE_F32 || t->count != v->count)
-    recorded = clarke_sieve_turned(s, t, v->count, err);
-  else if ((recorded = malloc((v->count + 1) * sizeof *recorded)) != NULL)
-    memcpy(recorded, t->real, v->count * sizeof *recorded);
+  recorded = clarke_sieve_turned(s, t, v->count, cols, err);
   if (recorded == NULL)
     return s->open ? CLARKE_OK : clarke_no_memory(err);
   made = clarke_certify_add(s->c, CLARKE_GRADIENT, v->name, op, err);
   status = made != NULL ? clarke_sieve_judge(s, made, g, v->count, cols, recorded, g->terms + CLARKE_ROUNDBACK_SPARE, kind, err)
                         : CLARKE_ENOMEM;
-  clarke_sieved_clear(g);
+  clarke_sieved_clear(s, g);
   *g = (clarke_sieved){.near = recorded, .owned = true, .parts = 1, .terms = 1};
   return status;
 }
@@ -281,13 +282,20 @@ seed(clarke_sieve *s, clarke_error *err)
 {
   clarke_certify *c = s->c;
   const size_t out = s->g->output, entries = s->g->values[out].count * s->n;
-  const double *recorded = c->recorded[out];
+  const double *recorded = s->value[out].near;
   double *off = NULL;
   clarke_status status;
 
   s->open = s->open || recorded == NULL || s->g->values[out].name == NULL;
   if (s->open)
     return CLARKE_OK;
+  status = clarke_certify_unpack(c, "gradient", s->g->values[out].name, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_unpack(c, "output", c->log_softmax, err);
+  if (status == CLARKE_OK)
+    status = clarke_certify_unpack(c, "gradient", c->log_softmax, err);
+  if (status != CLARKE_OK)
+    return status;
   c->rounded.error[out] = calloc(entries + 1, sizeof *c->rounded.error[out]);
   status = clarke_matrix_set_doubles(&c->pass.value[out], s->g->values[out].count, s->n, recorded, err);
   if (status == CLARKE_OK)
@@ -307,7 +315,7 @@ seed(clarke_sieve *s, clarke_error *err)
     return status;
   s->grad[out] = (clarke_sieved){.owned = true, .parts = 1, .terms = 1};
   s->grad[out].near = clarke_sieve_turned(s, clarke_certify_find(c, "gradient", s->g->values[out].name),
-                                          s->g->values[out].count, err);
+                                          s->g->values[out].count, s->n, err);
   return s->grad[out].near != NULL || s->open ? CLARKE_OK : CLARKE_ENOMEM;
 }
 
@@ -323,7 +331,11 @@ visit(clarke_sieve *s, size_t i, clarke_error *err)
   if (step->out != s->g->output && s->g->values[step->out].name != NULL)
     status = judge(s, step->out, step->op->name, s->n, CLARKE_TERMS_OF_INPUT, err);
   s->open = s->open || g->slack != NULL;
-  return status == CLARKE_OK && !s->open ? step_back(s, i, err) : status;
+  if (status == CLARKE_OK && !s->open)
+    status = step_back(s, i, err);
+  if (step->kind != CLARKE_DENSE) /* whose products a parameter's entries are looked up among */
+    clarke_sieved_clear(s, &s->grad[step->out]);
+  return status;
 }
 
 /* A rearranged constant's gradient, which the record has under its own name. */

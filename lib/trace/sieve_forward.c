@@ -23,7 +23,7 @@ begin_exact(clarke_sieve *s, const clarke_step *step)
 {
   clarke_sieved *y = &s->value[step->out];
 
-  y->near = calloc(s->g->values[step->out].count * s->n + 1, sizeof *y->near);
+  y->near = clarke_sieve_zeros(s, s->g->values[step->out].count * s->n);
   y->owned = true;
   return y->near;
 }
@@ -62,7 +62,7 @@ shifted(const clarke_sieve *s, const clarke_step *step, const clarke_operand **c
 
 /* A product's numbers become the sum's: nothing else reads them, for they have no name. */
 static bool
-take(clarke_sieved *y, clarke_sieved *x, size_t rows, size_t cols)
+take(clarke_sieve *s, clarke_sieved *y, clarke_sieved *x, size_t rows, size_t cols)
 {
   if (x->slack != NULL && x->owned) {
     *y = *x;
@@ -73,7 +73,7 @@ take(clarke_sieved *y, clarke_sieved *x, size_t rows, size_t cols)
     y->terms = 1;
   }
   y->shift = calloc(rows + 1, sizeof *y->shift);
-  return y->shift != NULL && clarke_sieved_begin(y, rows, cols);
+  return y->shift != NULL && clarke_sieved_begin(s, y, rows, cols);
 }
 
 static clarke_status
@@ -86,7 +86,7 @@ shift(clarke_sieve *s, const clarke_step *step, const clarke_operand *x, const c
             || (s->value[x->value].slack != NULL && s->g->values[x->value].name != NULL);
   if (s->open)
     return CLARKE_OK;
-  if (!take(y, &s->value[x->value], rows, s->n))
+  if (!take(s, y, &s->value[x->value], rows, s->n))
     return clarke_no_memory(err);
   for (size_t f = 0; f < rows; f++) {
     const size_t from = clarke_operand_entry(c, f);
@@ -116,7 +116,7 @@ add_known(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   }
   if (s->open)
     return CLARKE_OK;
-  if (!clarke_sieved_begin(y, rows, s->n))
+  if (!clarke_sieved_begin(s, y, rows, s->n))
     return clarke_no_memory(err);
   for (size_t f = 0; f < rows; f++) {
     for (size_t k = 0; k < step->n_in; k++) {
@@ -256,33 +256,37 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[step->out];
   clarke_sieved *y = &s->value[step->out];
-  const double *recorded = s->c->recorded[step->out];
   const clarke_tensor *t;
+  double *recorded;
   clarke_certificate *made;
   clarke_status status;
 
   if (v->name == NULL)
     return CLARKE_OK;
-  t = recorded != NULL ? clarke_certify_find(s->c, "output", v->name) : NULL;
-  s->open = s->open || t == NULL || t->dtype != CLARKE_F32 || y->near == NULL;
+  t = clarke_certify_find(s->c, "output", v->name);
+  recorded = clarke_sieve_turned(s, t, v->count, s->n, err);
+  s->open = s->open || y->near == NULL;
   if (s->open)
     return CLARKE_OK;
+  if (recorded == NULL)
+    return CLARKE_ENOMEM;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
   status = clarke_sieve_judge(s, made, y, v->count, s->n, recorded, y->slack != NULL ? y->terms + SPARE : 0,
                               CLARKE_TERMS_OF_OUTPUT, err);
-  clarke_sieved_clear(y);
-  y->near = s->c->recorded[step->out];
+  clarke_sieved_clear(s, y);
+  y->near = recorded;
+  y->owned = true;
   y->parts = 1;
   return status;
 }
 
 /* Of a matrix of doubles. */
 static double *
-numbers_of(const clarke_matrix *m)
+numbers_of(clarke_sieve *s, const clarke_matrix *m)
 {
-  double *number = malloc((m->rows * m->cols + 1) * sizeof *number);
+  double *number = clarke_sieve_take(s, m->rows * m->cols);
 
   for (size_t e = 0; number != NULL && e < m->rows * m->cols; e++)
     number[e] = clarke_matrix_get_double(m, e / m->cols, e % m->cols);
@@ -295,7 +299,7 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
   clarke_sieved *x = &s->value[s->g->input];
   clarke_status status = CLARKE_OK;
 
-  x->near = numbers_of(&s->c->pass.value[s->g->input]);
+  x->near = numbers_of(s, &s->c->pass.value[s->g->input]);
   x->owned = true;
   x->parts = 1;
   if (x->near == NULL)

@@ -236,8 +236,10 @@ certificate_of(clarke_certify *c, const clarke_summation *s)
 clarke_status
 clarke_summation_explain(clarke_certify *c, const clarke_summations *s, const char *file, clarke_error *err)
 {
-  clarke_status status = CLARKE_OK;
+  clarke_status status = s->n > 0 ? clarke_tensors_unpack(c->trace, err) : CLARKE_OK;
 
+  if (s->n > 0 && status == CLARKE_OK)
+    status = clarke_certify_collect(c, err);
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++) {
     replayed r = {.c = c, .sum = &s->sum[i], .to = certificate_of(c, &s->sum[i])};
 
