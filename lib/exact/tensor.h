@@ -59,14 +59,14 @@ clarke_status clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_err
 /* Decodes what is packed; does nothing else. */
 clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);
 
-/* The float32 at a place of such bytes. */
+/* The float32 at a place of such stored. */
 static inline float
-clarke_f32_at(const unsigned char *bytes, size_t i)
+clarke_f32_at(const unsigned char *stored, size_t i)
 {
   uint32_t word;
   float value;
 
-  memcpy(&word, bytes + 4 * i, sizeof word);
+  memcpy(&word, stored + 4 * i, sizeof word);
   word = le32toh(word);
   memcpy(&value, &word, sizeof value);
   return value;
