@@ -36,7 +36,6 @@ typedef struct {
 /* Bytes per entry; "float32" and so on. */
 size_t clarke_dtype_size(clarke_dtype dtype);
 const char *clarke_dtype_name(clarke_dtype dtype);
-bool clarke_dtype_is_float(clarke_dtype dtype);
 
 void clarke_tensor_init(clarke_tensor *t);
 void clarke_tensor_clear(clarke_tensor *t);
