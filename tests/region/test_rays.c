@@ -182,10 +182,13 @@ END_TEST
 int
 main(void)
 {
+  int failed;
   TCase *tests = tests_of("rays");
 
   tcase_add_test(tests, cuts_of_a_box);
   tcase_add_test(tests, bounds_of_a_box);
   tcase_add_test(tests, no_box);
-  return run_tests();
+  failed = run_tests();
+  flint_cleanup_master();
+  return failed;
 }

@@ -108,10 +108,13 @@ END_TEST
 int
 main(void)
 {
+  int failed;
   TCase *tests = tests_of("vector set");
 
   tcase_add_test(tests, against_a_list);
   tcase_add_test(tests, zeroed_or_of_no_width);
   tcase_add_test(tests, common_denominators);
-  return run_tests();
+  failed = run_tests();
+  flint_cleanup_master();
+  return failed;
 }
