@@ -22,13 +22,6 @@ clarke_work_stopped(void)
 }
 
 void
-clarke_work_resume(void)
-{
-  atomic_store(&reason, NULL);
-  atomic_store(&later, NULL);
-}
-
-void
 clarke_work_stop_after(size_t checks, const char *why)
 {
   atomic_store(&checks_left, checks);

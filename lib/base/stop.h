@@ -11,8 +11,7 @@
 void clarke_work_stop(const char *why);
 /* Why it is to stop; NULL: it is not. */
 const char *clarke_work_stopped(void);
-/* As if never stopped; and it stops at the check after so many (0: at none). */
-void clarke_work_resume(void);
+/* It stops at the check after so many (0: at none). */
 void clarke_work_stop_after(size_t checks, const char *why);
 
 /* CLARKE_ESTOPPED with the reason, when work is to stop. Called in all loops that may take long: it costs a load. */

@@ -3,13 +3,13 @@
  * its output's derivatives along v by its side in the cell and as AD has it, all before it having AD's slopes. Intervals
  * hold u for all cells at once. */
 #include "bound.h"
+#include "adjoint.h"
 #include "allocate.h"
 #include "cell.h"
 #include "factor.h"
 #include "gradient.h"
 #include "lines.h"
 #include "names.h"
-#include "pull.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -136,10 +136,10 @@ bound_begin(const point *of, cell *c, const rational *ad)
   }
   gain = intervals(all);
   find_differences(ad);
-  interval *pull = pulls(p, NULL, needed);
+  interval *adjoint = adjoints(p, NULL, needed);
   for (size_t k = 0; k < n; k++)
     for (size_t o = 0; o < sides(&p->touched[k]); o++)
-      interval_mul(&gain[at[k] + o], &gain[at[k] + o], &pull[k]);
+      interval_mul(&gain[at[k] + o], &gain[at[k] + o], &adjoint[k]);
   cell_settle(c, p, false);
   for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
     j = next_number();

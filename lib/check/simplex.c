@@ -4,12 +4,12 @@
  * derivative has over AD's. All these sums lie in the span of the r, of dimension d. Where d + 1 of them have a
  * combination of positive weights that is zero in d coordinates which tell the span's vectors apart, it is zero. */
 #include "simplex.h"
+#include "adjoint.h"
 #include "allocate.h"
 #include "cell.h"
 #include "gradient.h"
 #include "lines.h"
 #include "names.h"
-#include "pull.h"
 #include "window.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ typedef struct {
 static const point *p;
 static const rational *ad;
 static size_t *block_of; /* of each touched kink: 1 + its block's number; 0: it is in none */
-static interval *pull;
+static interval *adjoint;
 
 int
 own_side(const point *at, const rational *slopes, size_t k)
@@ -163,7 +163,7 @@ for_each_row(block *b, size_t j, void (*work)(block *b, size_t j, size_t o))
 {
   const touch *t = &p->touched[b->of[j]];
   size_t first = 0;
-  if (interval_zero(&pull[b->of[j]]))
+  if (interval_zero(&adjoint[b->of[j]]))
     return;
   while (first < t->n && !in_play(b, j, first))
     first++;
@@ -242,7 +242,7 @@ add_change(block *b, size_t j, size_t o)
       mpq_sub(&by, (size_t)side == o + 1 ? &plus_one : &zero, &ad[t->slope + o]);
     for (size_t r = 0; r < b->rank; r++) {
       mpq_mul(&x, &by, &p->net->gradient[b->column[b->pivot[r]]]);
-      interval_add(&change[i * b->rank + r], &pull[b->of[j]], &x);
+      interval_add(&change[i * b->rank + r], &adjoint[b->of[j]], &x);
     }
   }
 }
@@ -344,7 +344,7 @@ check_simplices(const point *of, cell *c, const rational *slopes, bool bouligand
   check_others(c);
   for (size_t k = 0; k < p->n_touched; k++)
     needed[p->touched[k].entry % p->net->batch] |= block_of[k] != 0;
-  pull = pulls(p, ad, needed);
+  adjoint = adjoints(p, ad, needed);
   for (size_t i = 0; i < n; i++)
     check_block(&b[i]);
 }

@@ -95,7 +95,7 @@ clarke_status clarke_matrix_mul_tn(clarke_matrix *c, const clarke_matrix *a,
                                    const clarke_matrix *b, clarke_error *err);
 clarke_status clarke_matrix_mul_nt(clarke_matrix *c, const clarke_matrix *a,
                                    const clarke_matrix *b, clarke_error *err);
-clarke_status clarke_matrix_transpose(clarke_matrix *c, const clarke_matrix *a, clarke_error *err);
+
 
 /* Entrywise, same shape; or b with one column (cols == 1), which stands for that column repeated. */
 clarke_status clarke_matrix_add(clarke_matrix *c, const clarke_matrix *a, const clarke_matrix *b,
@@ -135,9 +135,6 @@ clarke_status clarke_matrix_scatter_entries(clarke_matrix *c, const clarke_matri
 
 /* The sign of entry (i,j) - entry (k,j): as clarke_matrix_compare. */
 int clarke_matrix_compare_entries(const clarke_matrix *m, size_t i, size_t k, size_t j);
-
-/* Are a and b the same shape, exact, and equal in value (their scales may differ)? */
-bool clarke_matrix_equal(const clarke_matrix *a, const clarke_matrix *b);
 
 /* The residues of the integers word(i,j) modulo p (the scale left out), rows * cols of them,
  * row-major. 2 <= p < 2^31. */

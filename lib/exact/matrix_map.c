@@ -32,22 +32,6 @@ copy_entry(clarke_matrix *c, size_t to, const clarke_matrix *a, size_t from)
     c->radius[to] = a->radius[from];
 }
 
-clarke_status
-clarke_matrix_transpose(clarke_matrix *c, const clarke_matrix *a, clarke_error *err)
-{
-  const size_t block = 16;
-  clarke_status status = shape_like(c, a, a->cols, a->rows, a->limbs, err);
-
-  if (status != CLARKE_OK)
-    return status;
-  for (size_t i0 = 0; i0 < a->rows; i0 += block)
-    for (size_t j0 = 0; j0 < a->cols; j0 += block)
-      for (size_t i = i0; i < a->rows && i < i0 + block; i++)
-        for (size_t j = j0; j < a->cols && j < j0 + block; j++)
-          copy_entry(c, j * a->rows + i, a, i * a->cols + j);
-  return CLARKE_OK;
-}
-
 static clarke_status
 check_map(const size_t *map, size_t n, size_t limit, clarke_error *err)
 {

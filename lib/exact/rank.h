@@ -36,8 +36,4 @@ void clarke_matrix_get_fmpz_mat(fmpz_mat_t out, const clarke_matrix *m);
 clarke_status clarke_matrix_set_fmpz_mat(clarke_matrix *m, const fmpz_mat_t from,
                                          clarke_error *err);
 
-/* Checks the certificate against A by other means than those that found it: the determinant of
- * the minor modulo the prime, and A null = 0 with the null vectors independent. */
-bool clarke_rank_verify(const clarke_rank *r, const clarke_matrix *a);
-
 #endif

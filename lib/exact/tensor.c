@@ -40,12 +40,6 @@ clarke_dtype_name(clarke_dtype dtype)
   return dtype_known(dtype) ? dtypes[dtype].name : "unknown";
 }
 
-bool
-clarke_dtype_is_float(clarke_dtype dtype)
-{
-  return dtype_known(dtype) && dtypes[dtype].real;
-}
-
 void
 clarke_tensor_init(clarke_tensor *t)
 {

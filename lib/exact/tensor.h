@@ -39,7 +39,6 @@ typedef struct {
 /* Bytes per entry; "float32" and so on. */
 size_t clarke_dtype_size(clarke_dtype dtype);
 const char *clarke_dtype_name(clarke_dtype dtype);
-bool clarke_dtype_is_float(clarke_dtype dtype);
 
 void clarke_tensor_init(clarke_tensor *t);
 void clarke_tensor_clear(clarke_tensor *t);
@@ -59,7 +58,7 @@ clarke_status clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_err
 /* Decodes what is packed; does nothing else. */
 clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);
 
-/* The float32 at a place of such stored. */
+/* The float32 at a place of such bytes. */
 static inline float
 clarke_f32_at(const unsigned char *stored, size_t i)
 {

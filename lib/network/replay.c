@@ -157,14 +157,7 @@ run_filter(clarke_replay *r, size_t threads, size_t *open, clarke_error *err)
 }
 
 clarke_status
-clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x, bool exact,
-                  size_t threads, clarke_error *err)
-{
-  return clarke_replay_measure(r, NULL, g, x, exact, threads, err);
-}
-
-clarke_status
-clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_graph *g, const clarke_tensor *x,
+clarke_replay_run(clarke_replay *r, clarke_margins *margins, const clarke_graph *g, const clarke_tensor *x,
                       bool exact, size_t threads, clarke_error *err)
 {
   size_t open = 0, entries = 0;

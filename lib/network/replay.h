@@ -58,13 +58,9 @@ void clarke_replay_init(clarke_replay *r);
 void clarke_replay_clear(clarke_replay *r);
 
 /* x: the batch array that g was built for; it is kept by reference. The filter runs on up to `threads`
- * threads; the answer does not depend on their number. */
-clarke_status clarke_replay_run(clarke_replay *r, const clarke_graph *g, const clarke_tensor *x,
-                                bool exact, size_t threads, clarke_error *err);
-
-/* The same, and how near what touches no kink comes to one. */
-clarke_status clarke_replay_measure(clarke_replay *r, clarke_margins *margins, const clarke_graph *g,
-                                    const clarke_tensor *x, bool exact, size_t threads, clarke_error *err);
+ * threads; the answer does not depend on their number. margins: NULL, or how near what touches no kink comes to one. */
+clarke_status clarke_replay_run(clarke_replay *r, clarke_margins *margins, const clarke_graph *g,
+                                const clarke_tensor *x, bool exact, size_t threads, clarke_error *err);
 
 /* Touches in order, each at a kink of its sample's exact pass, their conditions numbered through. */
 bool clarke_replay_is_valid(const clarke_replay *r);

@@ -215,18 +215,3 @@ clarke_ieee_polynomial(clarke_ieee_unit *u, const double c[3], double x)
     return finish(u, mpfr_set(u->result, term[0], MPFR_RNDN)); /* keeps the sign of a zero */
   return finish(u, mpfr_sum(u->result, term, n, MPFR_RNDN));
 }
-
-bool
-clarke_ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format)
-{
-  clarke_ieee_unit u;
-  double d;
-
-  clarke_ieee_begin(&u, format);
-  d = clarke_ieee_rational(&u, value);
-  clarke_ieee_end(&u);
-  if (isinf(d))
-    return false;
-  mpq_set_d(rounded, d);
-  return true;
-}

@@ -36,7 +36,5 @@ double clarke_ieee_polynomial(clarke_ieee_unit *u, const double c[3], double x);
 /* "float16", "bfloat16", "float32", "float64". */
 const char *clarke_ieee_name(clarke_ieee format);
 clarke_status clarke_ieee_parse(clarke_ieee *format, const char *name, clarke_error *err);
-/* value rounded to the format (ties to even); false when it overflows to infinity. */
-bool clarke_ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format);
 
 #endif

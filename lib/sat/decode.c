@@ -36,10 +36,3 @@ clarke_direction_assignment(bool *value, const clarke_three *t, mpq_t *d)
   for (size_t v = 0; v < t->n_variables; v++)
     value[v] = mpq_sgn(d[v]) > 0;
 }
-
-void
-clarke_assignment_direction(mpq_t *d, const clarke_three *t, const bool *value)
-{
-  for (size_t v = 0; v < t->n_variables; v++)
-    mpq_set_si(d[v], value[v] ? 1 : -1, 1);
-}

@@ -14,7 +14,4 @@ void clarke_three_value(mpq_t value, const clarke_three *t, mpq_t *d);
  * has a literal that is positive at d (thesis, section 2.9.3); so the formula's own variables satisfy the formula. */
 void clarke_direction_assignment(bool *value, const clarke_three *t, mpq_t *d);
 
-/* The direction of an assignment: 1 for true, -1 for false. F is 1 there if the assignment satisfies t, else 0. */
-void clarke_assignment_direction(mpq_t *d, const clarke_three *t, const bool *value);
-
 #endif

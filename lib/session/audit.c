@@ -216,7 +216,7 @@ static clarke_status
 replay(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
   clarke_margins *margins = r->nearest > 0 || r->margins ? &s->margins : NULL;
-  clarke_status status = clarke_replay_measure(&s->replay, margins, &s->graph, s->x, r->exact, r->threads, err);
+  clarke_status status = clarke_replay_run(&s->replay, margins, &s->graph, s->x, r->exact, r->threads, err);
 
   if (status == CLARKE_OK)
     status = check_lists(s, r, err);

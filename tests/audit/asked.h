@@ -78,7 +78,7 @@ ask(asked *a, const char *out)
   OK(clarke_profile_parse(&a->of, a->profile, strlen(a->profile), "by hand", &error));
   loss = (clarke_loss){a->loss, a->loss == CLARKE_LOSS_SUM ? NULL : &a->y, a->x.dims[0]};
   OK(clarke_loss_check(&loss, &a->graph, &error));
-  OK(clarke_replay_run(&a->replay, &a->graph, &a->x, false, 1, &error));
+  OK(clarke_replay_run(&a->replay, NULL, &a->graph, &a->x, false, 1, &error));
   OK(clarke_question_init(&a->question, &a->replay, &a->of, &loss, &error));
   OK(clarke_audit_run(&a->audit, &a->question, a->all_ranks, &error));
   for (size_t i = 0; i < n; i++)

@@ -196,7 +196,7 @@ draw_once(drawn *n, uint64_t *state)
   draw_targets(n, loss.kind, state);
   loss.samples = n->x.dims[0];
   loss.y = loss.kind == CLARKE_LOSS_SUM ? NULL : &n->y;
-  OK(clarke_replay_run(&n->replay, &n->g, &n->x, false, 1, &error));
+  OK(clarke_replay_run(&n->replay, NULL, &n->g, &n->x, false, 1, &error));
   OK(clarke_question_init(&n->q, &n->replay, &n->profile, &loss, &error));
 }
 

@@ -406,7 +406,7 @@ session_begin(session *s, const little *net)
   if (net->mse)
     loss = (clarke_loss){CLARKE_LOSS_MSE, &s->y, net->samples};
   OK(clarke_loss_check(&loss, &s->graph, &error));
-  OK(clarke_replay_run(&s->replay, &s->graph, &s->x, false, 1, &error));
+  OK(clarke_replay_run(&s->replay, NULL, &s->graph, &s->x, false, 1, &error));
   OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));
   OK(clarke_audit_run(&s->audit, &s->question, false, &error));
 }

@@ -37,7 +37,7 @@ ask(asked *a, bool *any, const char *wrt, const int8_t *side)
   OK(clarke_graph_build(&a->g, &a->m, &a->x, &error));
   OK(clarke_graph_wrt(&a->g, names, n, &error));
   OK(clarke_profile_parse(&a->profile, profile, strlen(profile), "left", &error));
-  OK(clarke_replay_run(&a->replay, &a->g, &a->x, true, 1, &error));
+  OK(clarke_replay_run(&a->replay, NULL, &a->g, &a->x, true, 1, &error));
   ck_assert_uint_eq(a->replay.open, 0);
   OK(clarke_question_init(&a->q, &a->replay, &a->profile, &loss, &error));
   OK(clarke_cell_set(&a->cell, &a->q, side, &error));

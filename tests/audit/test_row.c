@@ -49,7 +49,7 @@ open_case(shipped *s, const char *model, const char *batch)
   clarke_model_clear(&m);
   OK(clarke_graph_wrt(&s->graph, NULL, 0, &error));
   OK(clarke_profile_load(&s->profile, "pytorch-2.13", &error));
-  OK(clarke_replay_run(&s->replay, &s->graph, clarke_tensors_find(&s->batch, "x"), false, 1,
+  OK(clarke_replay_run(&s->replay, NULL, &s->graph, clarke_tensors_find(&s->batch, "x"), false, 1,
                        &error));
   loss.y = clarke_tensors_find(&s->batch, "y");
   loss.samples = s->replay.samples;

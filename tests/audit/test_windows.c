@@ -228,7 +228,7 @@ session_replay(session *s, const network *net)
   clarke_loss loss = loss_of(net);
 
   OK(clarke_loss_check(&loss, &s->graph, &error));
-  OK(clarke_replay_run(&s->replay, &s->graph, &net->x, false, 1, &error));
+  OK(clarke_replay_run(&s->replay, NULL, &s->graph, &net->x, false, 1, &error));
   OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));
 }
 

@@ -3,40 +3,69 @@
 #include "base/stop.h"
 
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HOLDS(condition) \
+  if (!(condition)) \
+  _exit(__LINE__ & 255)
+
+/* A process is told once, and for good: each of these has one of its own. */
+static int
+apart(void (*body)(void))
+{
+  int status = 0;
+  pid_t child = fork();
+
+  ck_assert_int_ge(child, 0);
+  if (child == 0) {
+    body();
+    _exit(0);
+  }
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  return status;
+}
+
+static void
+told(void)
+{
+  HOLDS(clarke_work_stopped() == NULL && clarke_work_check(&error) == CLARKE_OK);
+  clarke_work_stop("first");
+  clarke_work_stop("second");
+  HOLDS(strcmp(clarke_work_stopped(), "first") == 0);
+  HOLDS(clarke_work_check(&error) == CLARKE_ESTOPPED && strcmp(error.text, "first") == 0);
+  HOLDS(clarke_work_check(NULL) == CLARKE_ESTOPPED);
+}
 
 START_TEST(goes_on_until_told)
 {
-  clarke_work_resume();
-  ck_assert_ptr_null(clarke_work_stopped());
-  OK(clarke_work_check(&error));
-  clarke_work_stop("first");
-  clarke_work_stop("second");
-  ck_assert_str_eq(clarke_work_stopped(), "first");
-  ck_assert_int_eq(clarke_work_check(&error), CLARKE_ESTOPPED);
-  ck_assert_str_eq(error.text, "first");
-  ck_assert_int_eq(clarke_work_check(NULL), CLARKE_ESTOPPED);
-  clarke_work_resume();
-  OK(clarke_work_check(&error));
+  ck_assert_int_eq(apart(told), 0);
 }
 END_TEST
 
-START_TEST(after_so_many_checks)
+static void
+third(void)
 {
-  clarke_work_resume();
   clarke_work_stop_after(3, "third");
-  OK(clarke_work_check(&error));
-  OK(clarke_work_check(&error));
-  ck_assert_ptr_null(clarke_work_stopped());
-  ck_assert_int_eq(clarke_work_check(&error), CLARKE_ESTOPPED);
-  ck_assert_int_eq(clarke_work_check(&error), CLARKE_ESTOPPED); /* it stays so */
-  ck_assert_str_eq(clarke_work_stopped(), "third");
-  clarke_work_resume();
-  for (int i = 0; i < 10; i++)
-    OK(clarke_work_check(&error));
+  HOLDS(clarke_work_check(&error) == CLARKE_OK && clarke_work_check(&error) == CLARKE_OK);
+  HOLDS(clarke_work_stopped() == NULL);
+  HOLDS(clarke_work_check(&error) == CLARKE_ESTOPPED && clarke_work_check(&error) == CLARKE_ESTOPPED); /* it stays so */
+  HOLDS(strcmp(clarke_work_stopped(), "third") == 0);
+}
+
+static void
+never(void)
+{
   clarke_work_stop_after(2, "never");
   clarke_work_stop_after(0, "never");
   for (int i = 0; i < 10; i++)
-    OK(clarke_work_check(&error));
+    HOLDS(clarke_work_check(&error) == CLARKE_OK);
+}
+
+START_TEST(after_so_many_checks)
+{
+  ck_assert_int_eq(apart(third), 0);
+  ck_assert_int_eq(apart(never), 0);
 }
 END_TEST
 

@@ -150,7 +150,7 @@ read_phase(bench *b, clarke_error *err)
 static clarke_status
 replay_phase(bench *b, bool exact, clarke_error *err)
 {
-  return clarke_replay_run(&b->replay, &b->graph, clarke_tensors_find(&b->batch, "x"), exact, 1, err);
+  return clarke_replay_run(&b->replay, NULL, &b->graph, clarke_tensors_find(&b->batch, "x"), exact, 1, err);
 }
 
 static clarke_status

@@ -183,7 +183,7 @@ ask_library(scene *s)
   profile_text(profile, sizeof profile, &net->claim);
   OK(clarke_profile_parse(&s->profile, profile, strlen(profile), "drawn", &error));
   OK(clarke_loss_check(&loss, &s->graph, &error));
-  OK(clarke_replay_run(&s->replay, &s->graph, &net->x, false, 1, &error));
+  OK(clarke_replay_run(&s->replay, NULL, &s->graph, &net->x, false, 1, &error));
   OK(clarke_question_init(&s->question, &s->replay, &s->profile, &loss, &error));
 }
 

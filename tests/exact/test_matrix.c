@@ -57,6 +57,22 @@ assert_grid(const clarke_matrix *m, const grid *want)
   mpq_clear(q);
 }
 
+static bool
+same_entries(const clarke_matrix *a, const clarke_matrix *b)
+{
+  bool same = a->rows == b->rows && a->cols == b->cols;
+  mpq_t x, y;
+
+  mpq_inits(x, y, NULL);
+  for (size_t k = 0; k < a->rows * a->cols && same; k++) {
+    clarke_matrix_get(x, a, k / a->cols, k % a->cols);
+    clarke_matrix_get(y, b, k / b->cols, k % b->cols);
+    same = mpq_equal(x, y);
+  }
+  mpq_clears(x, y, NULL);
+  return same;
+}
+
 static grid
 grid_mul(const grid *a, const grid *b)
 {
@@ -72,6 +88,23 @@ grid_mul(const grid *a, const grid *b)
       }
   mpq_clear(q);
   return c;
+}
+
+static void
+transpose(clarke_matrix *t, const clarke_matrix *m)
+{
+  mpz_t z;
+
+  mpz_init(z);
+  OK(clarke_matrix_resize(t, m->cols, m->rows, m->limbs, NULL));
+  t->exp = m->exp;
+  mpz_set(t->den, m->den);
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t j = 0; j < m->cols; j++) {
+      clarke_matrix_load(z, m, i, j);
+      OK(clarke_matrix_store(t, j, i, z, NULL));
+    }
+  mpz_clear(z);
 }
 
 START_TEST(products)
@@ -95,10 +128,10 @@ START_TEST(products)
     gc = grid_mul(&ga, &gb);
     OK(clarke_matrix_mul(&c, &a, &b, NULL));
     assert_grid(&c, &gc);
-    OK(clarke_matrix_transpose(&at, &a, NULL));
+    transpose(&at, &a);
     OK(clarke_matrix_mul_tn(&c, &at, &b, NULL));
     assert_grid(&c, &gc);
-    OK(clarke_matrix_transpose(&bt, &b, NULL));
+    transpose(&bt, &b);
     OK(clarke_matrix_mul_nt(&c, &a, &bt, NULL));
     assert_grid(&c, &gc);
     OK(clarke_matrix_trim(&c, NULL));
@@ -305,7 +338,6 @@ START_TEST(multiples)
     assert_grid(&c, &g);
     OK(clarke_matrix_scale(&a, &a, q, NULL));
     assert_grid(&a, &g);
-    ck_assert(clarke_matrix_equal(&a, &c));
     grid_free(&g);
   }
   mpq_clear(q);
@@ -471,7 +503,7 @@ START_TEST(rationals_in)
     OK(clarke_matrix_set_rationals(&a, 3, 2, g.at, NULL));
     assert_grid(&a, &g);
     OK(clarke_matrix_copy(&b, &a, NULL));
-    ck_assert(clarke_matrix_equal(&a, &b));
+    assert_grid(&b, &g);
     grid_free(&g);
   }
   clarke_matrix_clear(&a);
@@ -700,7 +732,7 @@ START_TEST(rounding_holds_what_was_there)
     OK(clarke_matrix_round(&c, bits, NULL));
     ck_assert(clarke_matrix_is_valid(&c));
     ck_assert(a.radius == NULL || mpz_sizeinbase(c.den, 2) <= 64);
-    ck_assert(c.radius != NULL || clarke_matrix_equal(&a, &c));
+    ck_assert(c.radius != NULL || same_entries(&a, &c));
     for (size_t k = 0; k < 6; k++) {
       const double before = clarke_matrix_radius(&a, k / 3, k % 3), after = clarke_matrix_radius(&c, k / 3, k % 3);
 
@@ -775,7 +807,6 @@ START_TEST(limits)
   ck_assert_int_eq(clarke_matrix_resize(&a, 1, 1, CLARKE_MAX_LIMBS + 1, &err), CLARKE_ENOMEM);
   OK(clarke_matrix_set_doubles(&a, 1, 2, far, NULL));
   ck_assert_uint_eq(a.limbs, 33);
-  OK(clarke_matrix_transpose(&b, &a, NULL));
   for (int k = 0; k < 4; k++) {
     OK(clarke_matrix_hadamard(&a, &a, &a, NULL));
     OK(clarke_matrix_trim(&a, NULL));
@@ -787,7 +818,7 @@ START_TEST(limits)
   mpq_mul_2exp(q, q, 100000);
   OK(clarke_matrix_scale(&b, &c, q, NULL));
   ck_assert_int_eq(clarke_matrix_add(&a, &b, &c, &err), CLARKE_ENOMEM);
-  ck_assert(!clarke_matrix_equal(&b, &c));
+  ck_assert(!same_entries(&b, &c));
   mpq_clear(q);
   clarke_matrix_clear(&a);
   clarke_matrix_clear(&b);

@@ -272,6 +272,36 @@ START_TEST(large_numbers_have_many_bits)
 }
 END_TEST
 
+/* An upper bound of |x|, and what holds all between two. */
+START_TEST(largest_and_joined)
+{
+  clarke_number x, a, y;
+
+  clarke_number_init(&x);
+  clarke_number_init(&a);
+  clarke_number_init(&y);
+  clarke_number_set_si(&x, -7);
+  clarke_number_largest(&y, &x, PRECISION);
+  ck_assert(y.exact && mpq_cmp_ui(y.q, 7, 1) == 0);
+  clarke_number_set_si(&a, -7);
+  clarke_number_join(&y, &x, &a, PRECISION);
+  ck_assert(y.exact && mpq_cmp_si(y.q, -7, 1) == 0); /* of one rational, that */
+  clarke_number_set_si(&a, 2);
+  clarke_number_join(&y, &x, &a, PRECISION);
+  ck_assert(!y.exact && arb_contains_si(y.b, -7) && arb_contains_si(y.b, 2) && arb_contains_si(y.b, 0));
+  ck_assert(!arb_contains_si(y.b, 3) && !arb_contains_si(y.b, -8));
+  set_ball(&x, -3, 1);
+  clarke_number_largest(&y, &x, PRECISION);
+  ck_assert(!y.exact && arb_ge(y.b, x.b) && mag_cmp_2exp_si(arb_radref(y.b), -30) < 0);
+  ck_assert(arf_cmp_si(arb_midref(y.b), 3) >= 0 && arf_cmp_si(arb_midref(y.b), 4) < 0);
+  clarke_number_join(&x, &x, &a, PRECISION); /* in place */
+  ck_assert(arb_contains_si(x.b, -3) && arb_contains_si(x.b, 2));
+  clarke_number_clear(&x);
+  clarke_number_clear(&a);
+  clarke_number_clear(&y);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -287,6 +317,7 @@ main(void)
   tcase_add_test(tests, products_are_added);
   tcase_add_test(tests, a_text_holds_what_is_certain);
   tcase_add_test(tests, large_numbers_have_many_bits);
+  tcase_add_test(tests, largest_and_joined);
   failed = run_tests();
   flint_cleanup_master();
   return failed;

@@ -84,8 +84,8 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
   clarke_replay_init(&exact);
   OK(clarke_graph_build(&g, m, x, &error));
   OK(clarke_graph_wrt(&g, NULL, 0, &error));
-  OK(clarke_replay_measure(&fast, &near, &g, x, false, 2, &error));
-  OK(clarke_replay_measure(&exact, &apart, &g, x, true, 1, &error));
+  OK(clarke_replay_run(&fast, &near, &g, x, false, 2, &error));
+  OK(clarke_replay_run(&exact, &apart, &g, x, true, 1, &error));
   for (size_t i = 0; i < g.n_steps; i++) {
     size_t n = g.values[g.steps[i].out].count * fast.samples;
 

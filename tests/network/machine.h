@@ -35,7 +35,7 @@ machine_begin(machine *k, const clarke_model *m, const clarke_tensor *x, const c
   OK(clarke_graph_build(&k->g, m, x, &error));
   OK(clarke_graph_wrt(&k->g, NULL, 0, &error));
   OK(clarke_profile_parse(&k->profile, profile, strlen(profile), "drawn", &error));
-  OK(clarke_replay_run(&k->replay, &k->g, x, exact, 1, &error));
+  OK(clarke_replay_run(&k->replay, NULL, &k->g, x, exact, 1, &error));
   OK(clarke_replay_all(&k->pass, &k->replay, true, 64, &error));
   OK(clarke_slopes_of_ad(&k->slopes, &k->pass, &k->replay, &k->profile, &error));
   k->d = clarke_matrices_new(k->g.n_parameters);

@@ -39,7 +39,7 @@ pass_begin(passed *p, const double *x)
   clarke_replay_init(&p->replay);
   OK(clarke_graph_build(&p->g, &m, &p->x, &error));
   OK(clarke_graph_wrt(&p->g, NULL, 0, &error));
-  OK(clarke_replay_run(&p->replay, &p->g, &p->x, true, 1, &error));
+  OK(clarke_replay_run(&p->replay, NULL, &p->g, &p->x, true, 1, &error));
   clarke_model_clear(&m);
 }
 

@@ -81,7 +81,7 @@ replayed(const char *op, double x, bool behind_zero)
   clarke_replay_init(&replay);
   OK(clarke_graph_build(&g, &m, &batch, &error));
   OK(clarke_graph_wrt(&g, NULL, 0, &error));
-  status = clarke_replay_run(&replay, &g, &batch, false, 1, &error);
+  status = clarke_replay_run(&replay, NULL, &g, &batch, false, 1, &error);
   clarke_replay_clear(&replay);
   clarke_graph_clear(&g);
   clarke_tensor_clear(&batch);

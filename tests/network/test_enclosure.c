@@ -340,7 +340,7 @@ START_TEST(two_layers_are_enclosed)
       clarke_matrix_init(&tangent[v]);
     clarke_matrix_init(&d[0]);
     clarke_matrix_init(&d[1]);
-    OK(clarke_replay_run(&replay, &g, &n.x, false, 1, &error));
+    OK(clarke_replay_run(&replay, NULL, &g, &n.x, false, 1, &error));
     OK(clarke_replay_all(&pass, &replay, true, 128, &error));
     OK(clarke_slopes_choose(&slopes, &pass, NULL, 0, NULL, NULL, &error));
     OK(clarke_matrix_set_doubles(&d[0], IN * HIDDEN, 1, n.dw, &error));
@@ -414,7 +414,7 @@ check_growth(const char *op, double at, size_t terms, int side)
   clarke_graph_init(&g);
   clarke_replay_init(&replay);
   OK(clarke_graph_build(&g, &m, &x, &error));
-  OK(clarke_replay_run(&replay, &g, &x, false, 1, &error));
+  OK(clarke_replay_run(&replay, NULL, &g, &x, false, 1, &error));
   if (terms <= 16) {
     ck_assert_uint_eq(replay.open, 0);
     ck_assert_int_eq(replay.piece[g.n_steps - 1][0], side > 0);

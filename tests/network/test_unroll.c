@@ -221,7 +221,7 @@ machine_run(machine *k, const clarke_graph *g, const clarke_tensor *x,
   clarke_replay_init(&k->replay);
   clarke_forward_init(&k->pass);
   clarke_slopes_init(&k->slopes);
-  OK(clarke_replay_run(&k->replay, g, x, true, 1, &error));
+  OK(clarke_replay_run(&k->replay, NULL, g, x, true, 1, &error));
   OK(clarke_replay_all(&k->pass, &k->replay, true, 128, &error));
   OK(clarke_slopes_of_ad(&k->slopes, &k->pass, &k->replay, profile, &error));
   k->grad = clarke_matrices_new(g->n_values);

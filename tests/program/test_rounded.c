@@ -98,6 +98,21 @@ naive_round(mpq_t rounded, const mpq_t q, size_t shape)
   return fits;
 }
 
+static bool
+ieee_round(mpq_t rounded, const mpq_t value, clarke_ieee format)
+{
+  clarke_ieee_unit u;
+  double d;
+
+  clarke_ieee_begin(&u, format);
+  d = clarke_ieee_rational(&u, value);
+  clarke_ieee_end(&u);
+  if (isinf(d))
+    return false;
+  mpq_set_d(rounded, d);
+  return true;
+}
+
 static void
 check_round(const mpq_t q, size_t shape)
 {
@@ -106,7 +121,7 @@ check_round(const mpq_t q, size_t shape)
 
   mpq_inits(got, expected, NULL);
   fits = naive_round(expected, q, shape);
-  ck_assert_int_eq(fits, clarke_ieee_round(got, q, shapes[shape].format));
+  ck_assert_int_eq(fits, ieee_round(got, q, shapes[shape].format));
   if (fits)
     ck_assert_msg(mpq_equal(got, expected), "%s: %.17g, expected %.17g",
                   clarke_ieee_name(shapes[shape].format), mpq_get_d(got), mpq_get_d(expected));
@@ -365,14 +380,14 @@ START_TEST(leaves_mpfr_as_it_was)
   mpq_init(q);
   mpfr_clear_flags();
   mpq_set_str(q, "1/3", 10);
-  ck_assert(clarke_ieee_round(q, q, CLARKE_IEEE_F16));
+  ck_assert(ieee_round(q, q, CLARKE_IEEE_F16));
   ck_assert_int_eq(mpfr_get_emin(), emin);
   ck_assert_int_eq(mpfr_get_emax(), emax);
   ck_assert(!mpfr_inexflag_p());
   mpfr_set_emin(-10);
   mpfr_set_emax(10);
   mpq_set_d(q, 0x1p100);
-  ck_assert(clarke_ieee_round(q, q, CLARKE_IEEE_F32));
+  ck_assert(ieee_round(q, q, CLARKE_IEEE_F32));
   ck_assert(mpq_get_d(q) == 0x1p100);
   ck_assert_int_eq(mpfr_get_emin(), -10);
   ck_assert_int_eq(mpfr_get_emax(), 10);

@@ -91,7 +91,7 @@ begin(void)
   OK(clarke_profile_parse(&a.profile, profile, strlen(profile), "like", &error));
   OK(clarke_graph_build(&a.g, &a.m, &a.x, &error));
   OK(clarke_graph_wrt(&a.g, NULL, 0, &error));
-  OK(clarke_replay_run(&a.replay, &a.g, &a.x, true, 1, &error));
+  OK(clarke_replay_run(&a.replay, NULL, &a.g, &a.x, true, 1, &error));
   OK(clarke_question_init(&a.q, &a.replay, &a.profile, &(clarke_loss){CLARKE_LOSS_SUM, NULL, 1}, &error));
   ck_assert_uint_eq(a.replay.n_touches, 3);
   ck_assert_uint_eq(a.replay.touch[2].n_options, 4);
@@ -653,7 +653,7 @@ run_replay(void *context)
 
   (void)context;
   clarke_replay_init(&again);
-  (void)clarke_replay_run(&again, &a.g, &a.x, true, 1, NULL);
+  (void)clarke_replay_run(&again, NULL, &a.g, &a.x, true, 1, NULL);
 }
 
 static void

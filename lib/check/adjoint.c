@@ -1,6 +1,6 @@
 /* Adjoints of touched kinks' outputs: the derivative of the loss by each, under some slopes, or in intervals that hold
  * it under the slopes of all cells at once. */
-#include "pull.h"
+#include "adjoint.h"
 #include "allocate.h"
 #include "gradient.h"
 #include "near.h"
@@ -13,7 +13,7 @@
 static const point *p;
 static const rational *under; /* slopes; NULL: those of every cell */
 static const bool *needed;    /* of each sample */
-static interval *pull;
+static interval *adjoint;
 
 typedef struct {
   integer *lo, *hi;
@@ -98,8 +98,8 @@ entry_back(size_t s, size_t e, ends *x)
   const integer *lo = &x[s].lo[f], *hi = &x[s].hi[f];
   const touch *t = place >= TOUCHED ? &p->touched[place - TOUCHED] : NULL;
   if (t != NULL) {
-    unfixed(&pull[place - TOUCHED].lo, lo, UNIT);
-    unfixed(&pull[place - TOUCHED].hi, hi, UNIT);
+    unfixed(&adjoint[place - TOUCHED].lo, lo, UNIT);
+    unfixed(&adjoint[place - TOUCHED].hi, hi, UNIT);
   }
   expect(st->kind != SOFTMAX && st->kind != FUNCTION, "adjoints behind a transcendental operator");
   if (st->kind == WINDOW) {
@@ -173,17 +173,17 @@ whole_loss_slopes(void)
 }
 
 interval *
-pulls(const point *of, const rational *slope, const bool *samples)
+adjoints(const point *of, const rational *slope, const bool *samples)
 {
   p = of;
   under = slope;
   needed = samples;
-  pull = intervals(p->n_touched);
+  adjoint = intervals(p->n_touched);
   near_prepare(p->net);
   for (size_t s = 0; s < p->net->n_steps; s++)
     expect(p->net->steps[s].kind != NORMALIZE || !p->net->steps[s].varies, "adjoints in a network that normalizes");
   interval *loss = whole_loss_slopes();
   for_each_sample(p->net->batch, sample_back, loss);
   intervals_free(loss, p->net->batch * p->net->n_outputs);
-  return pull;
+  return adjoint;
 }
