@@ -172,6 +172,8 @@ class Graph:
         if value is self.x:
             self.active.add("x")
             return "x"
+        if id(value) in self.moving and value.node is not None:
+            self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)")
         if value.requires_grad:
             self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
         if self.whole and self.of_buffer(value) is None:
