@@ -346,6 +346,24 @@ def branch(step):
         raise AssertionError(f"branches: {lines}")
 
 
+@attack("it reads what is computed from what is trained")
+def winners_used(step):
+    """Places of largest entries, as rows of a table."""
+    model = Net()
+    model.table = nn.Embedding(5, 5)
+
+    def between(h):
+        values, places = h.max(1)
+        return h * values[:, None] + model.table(places)
+    model.between = between
+    plain(step, model)
+
+
+@attack("detached")
+def mask_of_activations(step):
+    plain(step, Net(lambda h: torch.where(h.detach() > 0, h, 2 * h)))
+
+
 @attack("its result is no floating-point number")
 def bits(step):
     plain(step, Net(lambda h: (h.view(torch.int32) + 1).view(torch.float32) + h))
@@ -615,6 +633,40 @@ def checkpointed(step):
     step.outputs.clear()  # of a module that runs twice
 
 
+@attack()
+def checkpoint_that_draws_again(step):
+    """The same mask in the backward pass."""
+    plain(step, Net(lambda h: checkpoint(lambda t: F.dropout(t, 0.5) * t, h, use_reentrant=False)))
+
+
+@attack("without gradients here", "Inference tensors cannot be saved")
+def inference(step):
+    def between(h):
+        with torch.inference_mode():
+            scale = h.abs().mean()
+        return h + scale.clone()
+    plain(step, Net(between))
+
+
+@attack()
+def hooks_after_an_error(step):
+    """A backward pass that fails leaves the hooks as they were."""
+    model = Net()
+
+    def hook(g):
+        raise KeyError("of the hook")
+    model.first.weight.register_hook(hook)
+    try:
+        plain(step, model)
+    except KeyError:
+        pass
+    if list(model.first.weight._backward_hooks.values()) != [hook]:
+        raise AssertionError("the hooks are not those that were there")
+    model.first.weight._backward_hooks.clear()
+    model.zero_grad()
+    plain(step, model)
+
+
 @attack("without gradients here")
 def checkpointed_again(step):
     plain(step, Net(lambda h: checkpoint(torch.relu, h, use_reentrant=True)))
@@ -687,6 +739,22 @@ def tied(step):
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
     model[2].weight = model[0].weight
     plain(step, model)
+
+
+@attack()
+def parameters_of_one_memory(step):
+    """To autograd they are two."""
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+    model[2].weight = nn.Parameter(model[0].weight.data)
+    plain(step, model)
+
+
+@attack("requires a gradient and is no parameter")
+def parameters_of_other_leaves(step):
+    model = Net()
+    other = {n: p.detach().requires_grad_() for n, p in model.named_parameters()}
+    with step.record(model):
+        (F.cross_entropy(torch.func.functional_call(model, other, X), Y) + model(X).sum()).backward()
 
 
 @attack("requires a gradient and is no parameter")

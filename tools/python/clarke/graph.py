@@ -11,9 +11,9 @@ import onnx
 import torch
 from onnx import TensorProto, helper
 
-from . import losses  # noqa: F401  (their operators)
+from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
 from .files import raw
-from .operators import LOSSES, OPERATORS
+from .operators import LOSSES, OPERATORS, clamp
 from .refused import Refused
 from .trace import Value, values_in
 
@@ -172,6 +172,8 @@ class Graph:
         if value is self.x:
             self.active.add("x")
             return "x"
+        if id(value) in self.moving and value.node is not None:
+            self.refuse("it reads what is computed from what is trained, and is no number of the graph (places, or a mask)")
         if value.requires_grad:
             self.refuse("it reads a tensor that requires a gradient and is no parameter of the model")
         if self.whole and self.of_buffer(value) is None:
@@ -282,7 +284,7 @@ MAKERS = {"empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "ra
 # What stays a constant when its input is one; what makes an activation of a constant.
 MOVES = {"Constant", "Identity", "Neg", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Gather", "Lift"}
 # ATen's operators that work along an axis: the argument's place, with the result's shape telling nothing.
-ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum transpose permute",
+ALONG = {name: place for place, names in {1: "select slice unbind stack cat _softmax _safe_softmax _log_softmax mean sum var std var_mean std_mean logsumexp max min amax amin cumsum flip index_select glu transpose permute",
                                             2: "split split_with_sizes unsafe_split unsafe_split_with_sizes linalg_vector_norm norm roll"}.items()
          for name in names.split()}
 
@@ -310,9 +312,9 @@ def keeps_samples(graph, node, result):
             return False
         axes = [a % rank for a in (axes if isinstance(axes, (list, tuple)) else [axes])]
         return axes[:1] == [0] if name == "permute" else 0 not in axes
-    if name not in ("add", "sub", "rsub", "mul", "div"):
-        return True
-    return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1 for v in values_in(node.args[:2]))
+    added = {"addmm": 1, "addmv": 1, "baddbmm": 1, "addcmul": 3, "addcdiv": 3, **dict.fromkeys(("add", "sub", "rsub", "mul", "div"), 2)}
+    return all(any(v is a for a in active) or v.tensor.dim() < len(shape) or v.tensor.shape[0] == 1
+               for v in values_in(node.args[:added.get(name, 0)]))
 
 
 COMPOSE = "compute it with operators that can be, or export the model to ONNX and audit that"
@@ -321,7 +323,24 @@ PARTS = "run the step under torch.backends.{}.flags(enabled=False): each step's 
 # What to do where PyTorch ran several operators as one.
 INSTEAD = {"mkldnn_rnn_layer": PARTS.format("mkldnn"), "_cudnn_rnn": PARTS.format("cudnn"),
            "_scaled_dot_product_flash_attention_for_cpu": MATH, "_scaled_dot_product_flash_attention": MATH,
-           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH}
+           "_scaled_dot_product_efficient_attention": MATH, "_scaled_dot_product_cudnn_attention": MATH,
+           "maximum": "write it as relu(a - b) + b, another program where they are equal",
+           "minimum": "write it as a - relu(a - b), another program where they are equal",
+           "_weight_norm_interface": "write the weight as g * v / v.norm(dim=1, keepdim=True), in a parametrization of your own"}
+
+
+def changes_nothing(node):
+    """A bound that no entry reaches, set without gradients (as cosine_similarity does). AD's is clamp's derivative: it is written so."""
+    bound = bound_of(node)
+    return bound is not None and bool((node.args[0].tensor > bound).all())
+
+
+def bound_of(node):
+    """The number that clamp_min_ has; None of anything else."""
+    bound = node.args[1] if node.name == "clamp_min_" else None
+    if not isinstance(bound, Value):
+        return bound
+    return bound.tensor.item() if bound.tensor.numel() == 1 and not bound.requires_grad else None
 
 
 def require_open(graph, node):
@@ -341,14 +360,14 @@ def write_node(graph, node):
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
-    if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))):
+    if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))) and not changes_nothing(node):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
     write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
         graph.refuse("its result is no floating-point number, or its argument's bits: AD differentiates another function")
     if write is None:
         graph.refuse(f"this operator cannot be written into the graph; {INSTEAD.get(node.name, COMPOSE)}")
-    made = write(graph, node)
+    made = write(graph, node) if node.grad_enabled else clamp(graph, node, bound_of(node), None)
     made = made if isinstance(made, dict) else {first_result(node): made}
     if not graph.whole and graph.active.intersection(made.values()) and not keeps_samples(graph, node, result):
         graph.refuse("the first axis is not that of samples")

@@ -32,7 +32,8 @@ KINKS = {
 
 
 # What must be known of the backward pass to check them.
-WATCHED = {*KINKS, "max_pool2d_with_indices"}
+LARGEST = {"max", "min", "amax", "amin"}
+WATCHED = {*KINKS, "max_pool2d_with_indices", *LARGEST}
 
 
 def names(backward):
@@ -89,8 +90,29 @@ def check_windows(node):
         raise Refused(f"{node.where()}: a window's winner is not its first largest entry, which the profile claims")
 
 
+def check_largest(node):
+    """Of an axis: the winner is the first. Of others PyTorch divides the gradient among equals, which is no profile's: there are none."""
+    x, y = node.args[0].tensor.detach(), node.results[0].tensor.detach()
+    axes = number(node.args, 1, node.kwargs.get("dim"))
+    keep = number(node.args, 2, node.kwargs.get("keepdim", False))
+    if not keep:  # as if every axis were there
+        places = [axes] if isinstance(axes, int) else axes or range(x.dim())
+        y = y.reshape([1 if any(a == p % x.dim() for p in places) else n for a, n in enumerate(x.shape)])
+    equal = x == y
+    if len(node.results) == 2 and isinstance(axes, int):
+        winner = node.results[1].tensor
+        if not torch.equal(equal.to(torch.uint8).argmax(axes, keepdim=keep), winner):
+            raise Refused(f"{node.where()}: a winner is not the first largest entry, which the profile claims")
+    elif int(equal.sum()) != node.results[0].tensor.numel():
+        raise Refused(f"{node.where()}: several entries are the largest, and PyTorch divides the gradient among them; max(dim) does not")
+
+
 def check(nodes):
     for node in nodes:
+        if not node.grad_enabled:
+            continue  # of a constant; or it changes nothing (graph.py)
+        if node.name in LARGEST and node.args[0].requires_grad:
+            check_largest(node)
         known = node.name.rstrip("_") in KINKS
         if not (known or node.name == "max_pool2d_with_indices") or not node.args[0].requires_grad:
             continue

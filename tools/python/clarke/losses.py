@@ -207,16 +207,6 @@ def write_index(g, node):
     return g.add("Gather", [g.of(x), g.of(wanted[0][1])], axis=wanted[0][0])
 
 
-@operator("masked_fill")
-def write_masked(g, node):
-    x, mask, number = node.args[:3]
-    number = number.tensor.item() if isinstance(number, Value) else number
-    if mask.requires_grad or number != 0:
-        g.refuse("entries that become another number than 0")
-    kept = (~mask.tensor.cpu()).to(x.tensor.dtype)
-    return g.add("Mul", [g.of(x), g.data("kept", kept)])
-
-
 @operator("native_dropout")
 def write_dropout(g, node):
     p, mask = float(node.args[1]), node.results[1].tensor.cpu()

@@ -204,32 +204,9 @@ def write_product(g, node):
     return g.add(op, [g.operand(v, result(node)) for v in node.args[:2]])
 
 
-@operator("addcmul")
-def write_sum_of_product(g, node):
-    if argument(node, 3, "value", 1) != 1:
-        g.refuse("a factor `value`; multiply by it first")
-    x, a, b = (g.of(v) for v in node.args[:3])
-    return g.add("Add", [x, g.add("Mul", [a, b])])
-
-
 @operator("neg")
 def write_negation(g, node):
     return g.add("Neg", [g.of(node.args[0])])
-
-
-@operator("mm", "matmul", "mv", "bmm")
-def write_matmul(g, node):
-    return g.add("MatMul", [g.of(v) for v in node.args[:2]])
-
-
-@operator("addmm")
-def write_addmm(g, node):
-    scales = [float(node.kwargs.get(k, 1)) for k in ("alpha", "beta")]
-    bias, x, w = (g.of(v) for v in node.args[:3])
-    if len(g.active.intersection((x, w))) == 2 and scales == [1, 1]:
-        return g.add("Add", [g.add("MatMul", [x, w]), bias])
-    return g.add("Gemm", [x, w, bias], alpha=g.float32(scales[0], result(node), "alpha"),
-                 beta=g.float32(scales[1], result(node), "beta"))
 
 
 @operator("convolution", "cudnn_convolution", "mkldnn_convolution")
@@ -420,41 +397,6 @@ def write_norm(g, node):
     if order == 1:
         return g.add("ReduceSum", [g.add("Abs", [g.of(node.args[0])])] + places, keepdims=int(keep))
     return g.add("ReduceL2", [g.of(node.args[0])] + places, keepdims=int(keep))
-
-
-# ---- Images made larger
-
-
-@operator("upsample_nearest1d", "upsample_nearest2d", "_upsample_nearest_exact1d", "_upsample_nearest_exact2d")
-def write_nearest(g, node):
-    """Along each axis the entries that PyTorch takes: they are asked of the operator itself, on an axis of places."""
-    x, name = node.args[0].tensor, g.of(node.args[0])
-    for axis in range(2, x.dim()):
-        taken = along(node, axis, torch.arange(x.shape[axis], dtype=torch.float64)[:, None])
-        name = g.add("Gather", [name, g.constant(taken[:, 0].to(torch.int64))], axis=axis)
-    return name
-
-
-@operator("upsample_linear1d", "upsample_bilinear2d")
-def write_linear(g, node):
-    """Along each axis a linear map, whose numbers are those that PyTorch computes."""
-    x, name = node.args[0].tensor, g.of(node.args[0])
-    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
-    weights = [along(node, axis, torch.eye(x.shape[axis], dtype=wide, device=x.device)) for axis in range(2, x.dim())]
-    name = g.add("MatMul", [name, g.constant(weights[-1].t().contiguous())])
-    return name if len(weights) == 1 else g.add("MatMul", [g.constant(weights[0]), name])
-
-
-def along(node, axis, entries):
-    """What the operator makes of an axis alone, whose entries are the rows of a table."""
-    names = {"1": ["scales"], "2": ["scales_h", "scales_w"]}[node.name[-2]]
-    options = [argument(node, 2, "align_corners")] if "linear" in node.name else []
-    scale = argument(node, 2 + len(options) + axis - 2, names[axis - 2])
-    op = {"upsample_nearest": torch.ops.aten.upsample_nearest1d, "_upsample_nearest_exact": torch.ops.aten._upsample_nearest_exact1d,
-          "upsample_linear": torch.ops.aten.upsample_linear1d, "upsample_bilinear": torch.ops.aten.upsample_linear1d}[node.name[:-2]]
-    with torch.no_grad():
-        rows = entries.t().unsqueeze(0).contiguous()
-        return op(rows, [result(node).shape[axis]], *options, scale)[0].t().contiguous()
 
 
 # ---- Normalizations

@@ -105,7 +105,7 @@ class record:
         self.path, self.model, self.light, self.optimizer, self.step = os.fspath(path), model, light, optimizer, step
         self.append, self.background, self.work, self.waited = append, background, None, False
         self.trace = Trace(light, kinks.WATCHED)
-        self.given, self.gradients, self.flags = None, None, None
+        self.given, self.gradients, self.flags, self.hooked = None, None, None, None
         self.trees = trees
         if trees and (light or background):
             raise ValueError("trees are of the nodes' numbers (no light record), and asked for in the step's own thread")
@@ -172,6 +172,8 @@ class record:
             mode.__exit__(kind, error, None)
         for hook in self.hooks:
             hook.remove()
+        if self.hooked is not None:
+            self.hooked.restore()
         if kind is None:
             self.write()
         return False

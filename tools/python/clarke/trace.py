@@ -192,7 +192,7 @@ class Trace:
             if found.node is None and found.requires_grad != t.requires_grad:
                 self.refuse("whether a tensor requires a gradient was changed after it was read")
             found.requires_grad = t.requires_grad
-        else:  # autograd makes another tensor of a view that was made
+        elif not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
             found = self.by_place.get((self.place(t), t.requires_grad))
         if found is None:
             found = self.remember(t, None)

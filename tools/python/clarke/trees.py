@@ -13,6 +13,7 @@ from .kernels import Layout
 from .trace import Value
 
 ATEN = torch.ops.aten
+UNASKED = {"bmm", "baddbmm", "mv", "addmv", "dot", "convolution", "mean", "sum", "cumsum", "linalg_vector_norm"}  # sums, too
 PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
 
 
@@ -98,7 +99,9 @@ def describe(part, name, t, by, asked, found):
 
 def find(trace, graph, parameters):
     """The file's bytes."""
-    sums, unknown, known = [], [], {}
+    sums, known = [], {}
+    unknown = [{"part": "output", "name": name, "why": f"nobody is asked about {node.aten}"}
+               for name, (node, _) in graph.recorded.items() if node.name in UNASKED and name == graph.names.get(id(node.results[0]))]
     for part, name, t, by, kwargs in [*forward(graph), *backward(trace, graph, parameters)]:
         asked = kernel(by.op, by.args, kwargs)
         if asked is None or t.numel() == 0:

@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Operators of PyTorch, each in a step that is recorded: AD's gradient is explained, no node refuted, the proof verified.
+
+    records_operators.py CLARKE CLARKE-CHECK [NAME...]
+
+And what is refused says where, and what to do.
+"""
+import os
+import subprocess
+import sys
+import tempfile
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "python"))
+CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["CLARKE"] = CLARKE
+import clarke  # noqa: E402
+
+MASK = torch.arange(30).reshape(6, 5) % 3 == 0
+SQUARE = torch.ones(5, 5).tril().bool()
+OTHER = torch.linspace(-1, 2, 30).reshape(6, 5)
+
+
+def cube(h):
+    """Six samples, of an axis more."""
+    return h.reshape(6, 5, 1) * torch.linspace(0.5, 2, 4)
+
+
+# What a layer's output (6, 5) becomes; the loss is the mean of squares.
+RIGHT = {
+    "var": lambda h: h.var(1), "var-all": lambda h: h.var(), "var-biased": lambda h: h.var(1, unbiased=False, keepdim=True) * h,
+    "var-correction": lambda h: torch.var(h, dim=0, correction=2), "std": lambda h: h.std(1), "std-dims": lambda h: cube(h).std((1, 2)),
+    "var-mean": lambda h: sum(torch.var_mean(h, dim=1)), "std-mean": lambda h: torch.std_mean(h, dim=1)[0],
+    "standardized": lambda h: (h - h.mean(1, keepdim=True)) / (h.std(1, keepdim=True) + 1e-3),
+    "logsumexp": lambda h: h.logsumexp(1), "logsumexp-kept": lambda h: h - h.logsumexp(1, keepdim=True), "logsumexp-first": lambda h: h.logsumexp(0),
+    "max-dim": lambda h: h.max(1).values, "max-kept": lambda h: h - h.max(1, keepdim=True)[0], "max-relu": lambda h: h.relu().max(1)[0],
+    "min-dim": lambda h: h.min(1)[0], "max-middle": lambda h: cube(h).max(1)[0], "max-first": lambda h: h.max(0)[0],
+    "amax": lambda h: h.amax(1), "amin": lambda h: h.amin((0, 1)), "amax-dims": lambda h: cube(h).amax((1, 2), keepdim=True), "max": lambda h: h.max(),
+    "norm": lambda h: h.norm(dim=1), "norm-1": lambda h: torch.linalg.vector_norm(h, 1, dim=1), "norm-all": lambda h: h.norm(),
+    "cosine-similarity": lambda h: F.cosine_similarity(h, OTHER, dim=1), "normalize": lambda h: F.normalize(h, dim=1),
+    "einsum-product": lambda h: torch.einsum("bi,ij->bj", h, OTHER[:5]), "einsum-outer": lambda h: torch.einsum("bi,bj->bij", h, h),
+    "einsum-inner": lambda h: torch.einsum("bi,bi->b", h, OTHER), "einsum-batched": lambda h: torch.einsum("bij,bkj->bik", cube(h), cube(h)),
+    "einsum-trace": lambda h: torch.einsum("bij->bi", cube(h)),
+    "where": lambda h: torch.where(MASK, h, OTHER), "where-number": lambda h: torch.where(MASK, h, 0.5), "where-both": lambda h: torch.where(MASK, h, h.tanh()),
+    "where-zero": lambda h: torch.where(MASK, 0.0, h), "masked-fill": lambda h: h.masked_fill(MASK, -3.0), "masked-zero": lambda h: h.masked_fill(MASK, 0),
+    "causal": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).masked_fill(~SQUARE, -1e4).softmax(-1),
+    "baddbmm": lambda h: torch.baddbmm(cube(h), cube(h), torch.ones(6, 4, 4), beta=0.5, alpha=2), "bmm": lambda h: cube(h).bmm(cube(h).mT),
+    "addmm": lambda h: torch.addmm(OTHER[:, :3], h, OTHER[:5, :3], beta=2, alpha=0.5), "addmv": lambda h: torch.addmv(OTHER[:, 0], h, OTHER[0]),
+    "addcdiv": lambda h: torch.addcdiv(h, h, OTHER.exp(), value=0.5), "addcmul": lambda h: torch.addcmul(h, h, OTHER, value=2),
+    "clamp-min": lambda h: h.clamp_min(0.1), "clamp-max": lambda h: h.clamp_max(0.1),
+    "expand": lambda h: h.unsqueeze(1).expand(6, 3, 5) * torch.ones(3, 5), "repeat": lambda h: h.repeat(1, 2), "repeat-axes": lambda h: h.repeat(2, 1, 3),
+    "repeat-interleave": lambda h: h.repeat_interleave(2, dim=1), "tile": lambda h: torch.tile(h, (1, 2)), "flip": lambda h: h.flip(1) * h,
+    "flip-both": lambda h: h.flip((0, 1)) * OTHER, "cumsum": lambda h: h.cumsum(1), "cumsum-first": lambda h: h.cumsum(0),
+    "cumsum-middle": lambda h: cube(h).cumsum(1), "index-select": lambda h: h.index_select(1, torch.tensor([4, 0, 0])),
+    "tril": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).tril(), "triu": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).triu(1), "glu": lambda h: F.glu(h.repeat(1, 2)[:, :8]),
+    "pixel-shuffle": lambda h: F.pixel_shuffle(cube(h)[:, :4].reshape(6, 4, 2, 2), 2), "softplus": F.softplus, "mish": F.mish, "dot": lambda h: torch.dot(h[:, 0], h[:, 1]),
+    "outer": lambda h: torch.outer(h[:, 0], h[0]), "softsign": F.softsign, "tanhshrink": F.tanhshrink, "swapped": lambda h: cube(h).swapaxes(1, 2).relu(),
+    "attention": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), is_causal=False),
+    "attention-causal": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), attn_mask=torch.zeros(5, 5)),
+}
+# (what the refusal says, the function)
+REFUSED = {
+    "maximum": ("aten.maximum.default: this operator cannot be written into the graph; write it as relu(a - b) + b", lambda h: torch.maximum(h, h.tanh())),
+    "minimum": ("write it as a - relu(a - b)", lambda h: torch.minimum(h, h.tanh())),
+    "max-all-equal": ("several entries are the largest", lambda h: h.clamp(max=-100).amax(1)),
+    "max-long": ("a window has at most 126", lambda h: h.repeat(1, 30).max(1)[0]),
+    "masked-infinite": ("becomes infinite; take a large number", lambda h: h.masked_fill(MASK, float("-inf")).softmax(1)),
+    "where-compared": ("this operator cannot be written into the graph", lambda h: torch.where(h > 0, h, 0.1 * h)),
+    "norm-inf": ("a norm other than that of ord 1 or 2", lambda h: torch.linalg.vector_norm(h, float("inf"), dim=1)),
+    "var-of-one": ("no more entries than the correction", lambda h: h[:, :1].var(1)),
+    "cumprod": ("this operator cannot be written into the graph; compute it with operators that can be", lambda h: h.cumprod(1)),
+    "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
+    "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
+    "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
+    "sorted": ("this operator cannot be written into the graph", lambda h: h.sort(1)[0]),
+}
+
+
+class Net(nn.Module):
+    def __init__(self, f):
+        super().__init__()
+        self.first, self.f = nn.Linear(4, 5), f
+
+    def forward(self, x):
+        return self.f(self.first(x))
+
+
+def step(run, f, kind):
+    torch.manual_seed(0)
+    model, x = Net(f).to(kind), torch.linspace(-2, 3, 24).reshape(6, 4).sin().to(kind)
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), clarke.record(run, model):
+        model(x).square().mean().backward()
+
+
+def right(folder, f):
+    """What is wrong with a record; nothing, if all is right."""
+    run = os.path.join(folder, "run")
+    try:
+        step(run, f, torch.float32)
+        answer = clarke.audit(run)
+    except (clarke.Refused, clarke.Failed) as why:
+        return f"{type(why).__name__}: {why}"
+    if answer.gradient["explained"] is not True:
+        return f"{answer.gradient}"
+    if answer.proof is None:
+        return f"no proof: {answer.verdict}: {answer.reason}"
+    with open(os.path.join(run, "proof"), "wb") as out:
+        out.write(answer.proof)
+    said = subprocess.run([CHECK, os.path.join(run, "proof")], capture_output=True, text=True)
+    if not said.stdout.startswith("VERIFIED"):
+        return said.stdout[:300] + said.stderr
+    done = subprocess.run([CLARKE, "certify", run], capture_output=True, text=True)
+    return f"certify: {done.stdout[:300]}{done.stderr}" if done.returncode not in (0, 3) else None
+
+
+def refused(folder, says, f):
+    run = os.path.join(folder, "run")
+    try:
+        step(run, f, torch.float32)
+    except clarke.Refused as why:
+        if os.path.exists(run):
+            return "something was written"
+        return None if says in str(why) and "records_operators.py:" in str(why) else f"refused: {why}"
+    return "not refused"
+
+
+def main():
+    failed, wanted = 0, sys.argv[3:]
+    cases = [(n, lambda folder, f=f: right(folder, f)) for n, f in RIGHT.items()]
+    cases += [(n, lambda folder, says=says, f=f: refused(folder, says, f)) for n, (says, f) in REFUSED.items()]
+    for name, ask in cases:
+        if wanted and name not in wanted:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            said = ask(folder)
+        if said:
+            failed += 1
+            print(f"FAILED: {name}: {said}", flush=True)
+    print(f"{len(RIGHT)} operators are recorded, {len(REFUSED)} refused; {failed} failed")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""ATen's products of matrices, alone and added to something, as MatMul and Gemm."""
+from .operators import operator, result
+
+
+def factor(g, value):
+    """A constant has two axes; one of more is an activation, which it can be in a single run."""
+    name, shape = g.of(value), list(value.tensor.shape)
+    if name in g.active or len(shape) < 3:
+        return name
+    if shape[:-2] == [1] * (len(shape) - 2):
+        return g.add("Reshape", [name, g.integers(shape[-2:])])
+    return g.lifted(name)
+
+
+@operator("mm", "matmul", "mv", "bmm")
+def write_matmul(g, node):
+    return g.add("MatMul", [factor(g, v) for v in node.args[:2]])
+
+
+def times(g, name, number, like):
+    return name if number == 1 else g.add("Mul", [name, g.scalar(number, like)])
+
+
+@operator("addmm")
+def write_addmm(g, node):
+    scales = [float(node.kwargs.get(k, 1)) for k in ("alpha", "beta")]
+    bias, x, w = (g.of(v) for v in node.args[:3])
+    if len(g.active.intersection((x, w))) == 2 or node.args[0].tensor.numel() > result(node).shape[-1]:  # no Gemm
+        product, like = g.add("MatMul", [x, w]), result(node)
+        return g.add("Add", [times(g, product, scales[0], like), times(g, bias, scales[1], like)])
+    return g.add("Gemm", [x, w, bias], alpha=g.float32(scales[0], result(node), "alpha"),
+                 beta=g.float32(scales[1], result(node), "beta"))
+
+
+@operator("baddbmm", "addmv")
+def write_added_product(g, node):
+    like = result(node)
+    product = times(g, g.add("MatMul", [factor(g, v) for v in node.args[1:3]]), node.kwargs.get("alpha", 1), like)
+    return product if node.kwargs.get("beta", 1) == 0 else \
+        g.add("Add", [times(g, g.operand(node.args[0], like), node.kwargs.get("beta", 1), like), product])
+
+
+@operator("dot")
+def write_dot(g, node):
+    return g.add("ReduceSum", [g.add("Mul", [g.of(v) for v in node.args[:2]])], keepdims=0)
+
+
+@operator("addcmul", "addcdiv")
+def write_added(g, node):
+    like = result(node)
+    part = g.add({"m": "Mul", "d": "Div"}[node.name[4]], [g.operand(v, like) for v in node.args[1:3]])
+    return g.add("Add", [g.operand(node.args[0], like), times(g, part, node.kwargs.get("value", 1), like)])

@@ -1,0 +1,90 @@
+"""ATen's operators that make one number of many: variances, logarithms of sums, largest entries, running sums."""
+import torch
+
+from .operators import argument, operator, result
+from .trace import Value
+
+MOST_ENTRIES = 126  # of a window (docs/operators.md)
+
+
+def axes_of(node, i=1):
+    axes, rank = argument(node, i, "dim"), node.args[0].tensor.dim()
+    axes = list(range(rank)) if axes is None or axes == [] else [axes] if isinstance(axes, int) else list(axes)
+    return [a % rank for a in axes]
+
+
+@operator("var", "std", "var_mean", "std_mean")
+def write_variance(g, node):
+    """The sum of squares of the deviations from the mean, divided by their number less the correction."""
+    x, axes = node.args[0], axes_of(node)
+    keep = int(bool(argument(node, 3, "keepdim", False)))
+    correction = node.kwargs.get("correction", 1)
+    count = 1
+    for a in axes:
+        count *= x.tensor.shape[a]
+    parts = count - (1 if correction is None else correction)
+    if parts <= 0 or node.op._overloadname not in ("correction", "correction_out"):
+        g.refuse("no more entries than the correction")
+    mean = g.add("ReduceMean", [g.of(x), g.integers(axes)], keepdims=1)
+    squares = g.add("Pow", [g.add("Sub", [g.of(x), mean]), g.scalar(2, result(node))])
+    spread = g.add("Div", [g.add("ReduceSum", [squares, g.integers(axes)], keepdims=keep), g.scalar(parts, result(node))])
+    spread = g.add("Sqrt", [spread]) if node.name.startswith("std") else spread
+    if not node.name.endswith("mean") or 1 not in g.read_of(node):
+        return spread
+    return {0: spread, 1: g.add("ReduceMean", [g.of(x), g.integers(axes)], keepdims=keep, result=1)}
+
+
+@operator("logsumexp")
+def write_logsumexp(g, node):
+    """The first entry less the logarithm of its softmax."""
+    axes = axes_of(node)
+    if len(axes) != 1:
+        g.refuse("of several axes at once; flatten them first")
+    place = g.integers([0]) if argument(node, 2, "keepdim", False) else g.constant(torch.tensor(0))
+    both = (g.of(node.args[0]), g.add("LogSoftmax", [g.of(node.args[0])], axis=axes[0]))
+    return g.add("Sub", [g.add("Gather", [name, place], axis=axes[0]) for name in both])
+
+
+@operator("max", "min", "amax", "amin")
+def write_largest(g, node):
+    """A window over all of an axis. Where several entries are the largest, the first is AD's: kinks.py looks."""
+    if len(node.args) > 1 and isinstance(node.args[1], Value):
+        g.refuse("the larger of two; write it as relu(a - b) + b")
+    x, axes = node.args[0].tensor, axes_of(node)
+    order = [a for a in range(x.dim()) if a not in axes] + axes
+    many = 1
+    for a in axes:
+        many *= x.shape[a]
+    if many > MOST_ENTRIES or x.dim() == 0 or (0 in axes and not g.whole):
+        g.refuse(f"the largest of {many} entries: a window has at most {MOST_ENTRIES}; take it of parts, and of these")
+    rows = x.numel() // many
+    shape = [rows, 1, 1, many] if g.whole else [x.shape[0], rows // x.shape[0], 1, many]
+    name = g.of(node.args[0])
+    name = g.add("Transpose", [name], perm=order) if order != sorted(order) else name
+    name = g.add("Reshape", [name, g.integers(shape)])
+    smallest = node.name.endswith("min")
+    name = g.add("MaxPool", [g.add("Neg", [name]) if smallest else name], kernel_shape=[1, many])
+    name = g.add("Neg", [name]) if smallest else name
+    return {0: g.add("Reshape", [name, g.integers(result(node).shape)])}
+
+
+@operator("cumsum")
+def write_running_sum(g, node):
+    """A product with a triangle of ones, along the last axis."""
+    x, rank = node.args[0].tensor, node.args[0].tensor.dim()
+    axis, like = node.args[1] % rank, result(node)
+    if rank < 2 or node.kwargs.get("dtype") not in (None, like.dtype):
+        g.refuse("of a vector, or in another type")
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    name = g.of(node.args[0])
+    name = g.add("Transpose", [name], perm=order) if axis != rank - 1 else name
+    name = g.add("MatMul", [name, g.constant(torch.ones(x.shape[axis], x.shape[axis], dtype=like.dtype).triu())])
+    return g.add("Transpose", [name], perm=order) if axis != rank - 1 else name
+
+
+@operator("softplus", "mish")
+def write_softplus(g, node):
+    if node.name == "softplus" and (argument(node, 1, "beta", 1), argument(node, 2, "threshold", 20)) != (1, 20):
+        g.refuse("with another beta or threshold than 1 and 20; softplus(beta * x) / beta is the same function")
+    return g.add(node.name.capitalize(), [g.of(node.args[0])])
