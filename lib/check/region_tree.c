@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "forms.h"
 #include "lines.h"
+#include "region_box.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,10 +115,8 @@ region_tree_bound(const integer *bound)
   give(n_rows - 1, 1);
 }
 
-#define OPEN 2
-
 /* The sign of the form in scratch all over the cell, where that is a matter of course: around a point, where it is not 0 there;
- * where no variable is in it. Else OPEN. */
+ * in a box, where it has one sign inside; where no variable is in it. Else REGION_BOX_OPEN. */
 static int
 settled_sign(void)
 {
@@ -125,7 +124,9 @@ settled_sign(void)
   bool varies = false;
   for (size_t k = 0; k < n; k++)
     varies = varies || mpz_sgn(&scratch[k]) != 0;
-  return !varies || (local && mpz_sgn(&scratch[n]) != 0) ? mpz_sgn(&scratch[n]) : OPEN;
+  if (!varies || (local && mpz_sgn(&scratch[n]) != 0))
+    return mpz_sgn(&scratch[n]);
+  return local ? REGION_BOX_OPEN : region_box_sign(scratch);
 }
 
 /* ---- Marks */
@@ -199,7 +200,7 @@ ask(size_t at)
       continue;
     form_less_kink(scratch, at, k);
     int sign = settled_sign();
-    if (sign == OPEN)
+    if (sign == REGION_BOX_OPEN)
       push_row(at, k);
     else
       side[at][k] = (signed char)sign;
@@ -453,10 +454,24 @@ check_point(void)
   }
 }
 
+/* The bounds' rows are the first. */
+static void
+set_box(void)
+{
+  size_t n = width - 1;
+  const integer **bound = allocate(2 * n, sizeof *bound);
+  for (size_t b = 0; b < 2 * n; b++)
+    bound[b] = rows[b].vector;
+  region_box_set(n, bound);
+  free(bound);
+}
+
 size_t
 region_tree_check(void (*leaf)(void))
 {
   size_t leaves = 0, maximum = NONE;
+  if (!local)
+    set_box();
   begin_round();
   for (;;) {
     if (n_signs == n_rows)

@@ -18,6 +18,8 @@ clarke_rays_clear(clarke_rays *r)
   free(r->unit);
   if (r->owns_bounds)
     free(r->bounds);
+  if (r->owns_bounds && r->box != NULL)
+    _fmpz_vec_clear(r->box, (slong)(2 * r->width - 1));
   memset(r, 0, sizeof *r);
 }
 
@@ -84,6 +86,29 @@ clarke_bounds_sign(const clarke_rays *r, const fmpz *row, double *unit)
   }
   error = ((double)r->width + 10) * 0x1p-50 * size + 0x1p-700;
   return low > error ? 1 : high < -error ? -1 : 0;
+}
+
+int
+clarke_box_sign(const clarke_rays *r, const fmpz *row)
+{
+  const size_t dim = r->width - 1;
+  fmpz_t low, high;
+  int sign;
+
+  fmpz_init(low);
+  fmpz_init(high);
+  fmpz_mul(low, row + dim, r->box + 2 * dim);
+  fmpz_set(high, low);
+  for (size_t k = 0; k < dim; k++) {
+    const bool falls = fmpz_sgn(row + k) < 0;
+
+    fmpz_addmul(low, row + k, r->box + 2 * k + falls);
+    fmpz_addmul(high, row + k, r->box + 2 * k + !falls);
+  }
+  sign = fmpz_sgn(low) >= 0 ? 1 : fmpz_sgn(high) <= 0 ? -1 : 0;
+  fmpz_clear(low);
+  fmpz_clear(high);
+  return sign;
 }
 
 bool
@@ -169,6 +194,41 @@ set_bounds(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
     }
   }
   fmpq_clear(q);
+  return CLARKE_OK;
+}
+
+/* Row a z + b of the cone bounds z by -b / a; the scale is a common multiple of all a. */
+static void
+set_box(clarke_rays *r, const fmpz_mat_t cone)
+{
+  const size_t n = (size_t)fmpz_mat_nrows(cone), dim = n / 2;
+  fmpz *scale;
+
+  r->box = _fmpz_vec_init((slong)n + 1);
+  scale = r->box + n;
+  fmpz_one(scale);
+  for (size_t i = 0; i < n; i++)
+    fmpz_lcm(scale, scale, fmpz_mat_entry(cone, (slong)i, (slong)(i / 2)));
+  for (size_t i = 0; i < n; i++) {
+    fmpz_divexact(r->box + i, scale, fmpz_mat_entry(cone, (slong)i, (slong)(i / 2)));
+    fmpz_mul(r->box + i, r->box + i, fmpz_mat_entry(cone, (slong)i, (slong)dim));
+    fmpz_neg(r->box + i, r->box + i);
+  }
+}
+
+clarke_status
+clarke_rays_of_bounds(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err)
+{
+  clarke_status status;
+
+  memset(r, 0, sizeof *r);
+  if (!bounds_variables(cone))
+    return CLARKE_OK;
+  status = set_bounds(r, cone, err);
+  if (status != CLARKE_OK)
+    return status;
+  set_box(r, cone);
+  r->owns_bounds = true;
   return CLARKE_OK;
 }
 

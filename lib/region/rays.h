@@ -19,6 +19,7 @@ typedef struct {
   fmpz *ray;       /* n x width, primitive */
   double *unit;    /* the same over their norms, about */
   double *bounds;  /* of more than two variables: below and above each, in a box around the cone; or NULL */
+  fmpz *box;       /* the same exactly, times a number above 0, which comes last; or NULL */
   bool owns_bounds;
 } clarke_rays;
 
@@ -28,6 +29,9 @@ void clarke_rays_clear(clarke_rays *r); /* of rays that are zeroed, too */
  * each, below and above. For more than two variables bounds alone; nothing where the rows are others. */
 clarke_status clarke_rays_of_box(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err);
 
+/* Bounds alone, exact ones and (unless they are too large) doubles, whatever the number of variables: what a proof may rest on. */
+clarke_status clarke_rays_of_bounds(clarke_rays *r, const fmpz_mat_t cone, clarke_error *err);
+
 /* What of the cone of `from` lies where the row is positive (`turn` -1: negative). It does not vanish. r is zeroed. */
 clarke_status clarke_rays_clip(clarke_rays *r, const clarke_rays *from, const fmpz *row, int turn, clarke_error *err);
 
@@ -36,6 +40,9 @@ int clarke_rays_sign(const clarke_rays *r, const fmpz *row);
 
 /* The same over the box of the bounds: 0 when it may take both there. unit: room for the row. */
 int clarke_bounds_sign(const clarke_rays *r, const fmpz *row, double *unit);
+
+/* The same by the exact bounds: -1 or 1 when it takes just this sign inside the box, else 0. The row varies with z. */
+int clarke_box_sign(const clarke_rays *r, const fmpz *row);
 
 /* Is the row 0 on a facet of the cone? */
 bool clarke_rays_bounded_by(const clarke_rays *r, const fmpz *row);

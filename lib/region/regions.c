@@ -22,6 +22,7 @@ cut_rays(clarke_rays *rays, const clarke_region_level *l, const signed char *sig
   memset(rays, 0, sizeof *rays);
   rays->width = from->width;
   rays->bounds = from->bounds; /* those of the whole box, which owns them */
+  rays->box = from->box;
   for (size_t i = l->above; from->n > 0 && i < l->rows->n && status == CLARKE_OK; i++) {
     clarke_rays cut = {0};
 
@@ -263,15 +264,17 @@ explore(clarke_region_search *s, const fmpz_mat_t cone, const clarke_rays *rays,
 /* --- the whole ------------------------------------------------------------------------------- */
 
 /* Leads from the first cone, which has no question, to the first arrangement. Rays decide without circuits: not where a proof
- * listens. */
+ * listens. There the box's bounds do, as the checker repeats. */
 static clarke_status
 begin(clarke_region_search *s, const fmpz_mat_t cone, clarke_error *err)
 {
   clarke_rays rays = {0};
   clarke_region_level l = {.s = s, .rays = &rays, .above = (size_t)fmpz_mat_nrows(cone), .fixed = (size_t)fmpz_mat_nrows(cone),
                            .winner = CLARKE_NONE};
-  clarke_status status = s->local || s->listener != NULL ? CLARKE_OK : clarke_rays_of_box(&rays, cone, err);
+  clarke_status status = CLARKE_OK;
 
+  if (!s->local)
+    status = (s->listener != NULL ? clarke_rays_of_bounds : clarke_rays_of_box)(&rays, cone, err);
   if (status == CLARKE_OK)
     status = enumerate(&l, cone, NULL, err);
   clarke_rays_clear(&rays);
@@ -285,14 +288,18 @@ clarke_region_search_init(clarke_region_search *s, clarke_error *err)
 
   s->known = calloc(n, sizeof *s->known);
   s->asked = calloc(n, sizeof *s->asked);
+  s->joined = calloc(n, sizeof *s->joined);
   s->side = calloc(CLARKE_MAX_KINKS * n, sizeof *s->side);
   s->choice = malloc(n);
   s->done = malloc(2 * n * sizeof *s->done);
   s->row = _fmpz_vec_init((slong)s->forms->dim + 1);
   s->unit = malloc((s->forms->dim + 1) * sizeof *s->unit);
-  if (s->known == NULL || s->asked == NULL || s->side == NULL || s->choice == NULL || s->done == NULL || s->unit == NULL)
+  if (s->known == NULL || s->asked == NULL || s->joined == NULL || s->side == NULL || s->choice == NULL || s->done == NULL || s->unit == NULL)
     return clarke_no_memory(err);
   memset(s->choice, CLARKE_NO_SIDE, n);
+  memcpy(s->joined, s->forms->needed, (n - 1) * sizeof *s->joined);
+  for (size_t k = 0; k < s->forms->n_live; k++)
+    s->joined[s->forms->live[k]] = false;
   return CLARKE_OK;
 }
 
@@ -303,6 +310,7 @@ clarke_region_search_clear(clarke_region_search *s)
     _fmpz_vec_clear(s->row, (slong)s->forms->dim + 1);
   free(s->known);
   free(s->asked);
+  free(s->joined);
   free(s->side);
   free(s->choice);
   free(s->done);

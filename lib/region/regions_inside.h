@@ -18,6 +18,7 @@ typedef struct {
   void *context;
   const clarke_region_listener *listener; /* or NULL */
   bool *known, *asked;  /* by instruction: its form; its kinks stand in an arrangement above */
+  bool *joined;         /* by instruction: needed, but part of a sum, so that it has no form */
   signed char *side;    /* by instruction and kink: the sign of argument - kink; 0: none */
   unsigned char *choice;
   size_t *done, n_done; /* what is known or asked, as it came: to be taken back */

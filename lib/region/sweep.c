@@ -24,9 +24,11 @@ place_row(const clarke_region_search *s)
 
     return sign != 0 ? sign : MUST_SPLIT;
   }
-  if (s->rays->bounds != NULL) {
-    const int sign = clarke_bounds_sign(s->rays, s->row, s->unit);
+  if (s->rays->bounds != NULL || s->rays->box != NULL) {
+    int sign = s->rays->bounds != NULL ? clarke_bounds_sign(s->rays, s->row, s->unit) : 0;
 
+    if (sign == 0 && s->rays->box != NULL)
+      sign = clarke_box_sign(s->rays, s->row);
     return sign != 0 ? sign : MUST_SPLIT;
   }
   return MUST_SPLIT;
@@ -54,12 +56,15 @@ clarke_region_take_back(clarke_region_search *s, size_t n)
 
 /* --- what is known --------------------------------------------------------------------------- */
 
+/* For a proof all arguments count, those times 0 too, as for the checker, which has no joined sums: its rows come in this
+ * order. */
 static bool
 arguments_known(const clarke_region_search *s, size_t i)
 {
   const clarke_sum *sum = &s->forms->sum[i];
-  const size_t *in = sum->in != NULL ? sum->in : s->forms->p->instruction[i].in;
-  const size_t n = sum->in != NULL ? sum->n : s->forms->p->instruction[i].n_in;
+  const bool joined = sum->in != NULL && s->listener == NULL;
+  const size_t *in = joined ? sum->in : s->forms->p->instruction[i].in;
+  const size_t n = joined ? sum->n : s->forms->p->instruction[i].n_in;
 
   for (size_t j = 0; j < n; j++)
     if (!s->known[in[j]])
@@ -155,7 +160,7 @@ ask_order(clarke_region_search *s, size_t *fork, size_t i)
     *fork = i;
 }
 
-/* One live instruction, if it can be. */
+/* One instruction, if it can be. */
 static void
 take(clarke_region_search *s, clarke_region_level *l, size_t *fork, size_t i)
 {
@@ -163,7 +168,9 @@ take(clarke_region_search *s, clarke_region_level *l, size_t *fork, size_t i)
 
   if (s->known[i] || !arguments_known(s, i))
     return;
-  if (kind == CLARKE_DO_PIECEWISE && s->asked[i])
+  if (s->listener != NULL && s->joined[i])
+    mark(s, s->known, i); /* its terms are */
+  else if (kind == CLARKE_DO_PIECEWISE && s->asked[i])
     settle_piecewise(s, i);
   else if (kind == CLARKE_DO_PIECEWISE)
     ask_piecewise(s, l, i);
@@ -180,10 +187,13 @@ clarke_region_sweep(clarke_region_search *s, clarke_region_level *l, size_t *for
   clarke_status status = CLARKE_OK;
 
   *fork = CLARKE_NONE;
-  for (size_t k = 0; k < s->forms->n_live && status == CLARKE_OK; k++) {
+  for (size_t k = 0; k < (s->listener == NULL ? s->forms->n_live : s->forms->p->n) && status == CLARKE_OK; k++) {
+    const size_t i = s->listener == NULL ? s->forms->live[k] : k;
+
     if (k % 256 == 255)
       status = clarke_work_check(err);
-    take(s, l, fork, s->forms->live[k]);
+    if (s->forms->needed[i])
+      take(s, l, fork, i);
   }
   return status;
 }

@@ -273,15 +273,15 @@ def arrangements():
 
 def region_proofs():
     """Programs, boxes, and proofs about both; the hashes are made in the target."""
-    step, peak, box = "input x\noutput relu(x) - relu(x - 1)\n", "input x[2]\noutput max(x[0], x[1], -3)\n", "-2 2\n"
+    step, peak, box = "input x\noutput relu(x) - relu(x - 1)\n", "input x[2]\noutput max(x[0], x[1], (x[0] + x[1]) / 2 - 1/10)\n", "-2 2\n"
     head, nought = "clarke-proof 1\nclaim regions\nsemantics real\nprogram P 0\n", "end 0\n"
     tree = "regions 3\ntree\nsplit 2\ncircuit 1 1 2 -1 3 2\nforced 3 0\nleaf -1 1\nsplit 3\nleaf 1 2\nleaf 4 3\n"
     around = "regions 2\ngradients 2\ngradient 0\ngradient 1\ntree\nsplit 0\nleaf -1\nleaf 1\n"
-    wins = "regions 2\ntree\nwins 0\nleaf 1 0 1\nwins 1\nleaf 0 1 1\ncircuit 0 5 1 1 4 4\nloses 2 0\n"
+    wins = "regions 2\ntree\nwins 0\nleaf 1 0 1\nwins 1\nleaf 0 1 1\ncircuit 0 1 1 1 4 2 5 2\nloses 2 0\n"
     for name, text, bounds, place, evidence in [
             ("box", step, box, "box B 0\n", tree), ("stated", step, box, "box -\nbound -2 2\n", tree),
             ("around", step, box, "at 0\n", around), ("maximum", peak, 2 * box, "box B 0\n", wins),
-            ("slice", peak, box + "-9 -9\n", "box B 0\n", "regions 1\ntree\nwins 0\nleaf 0 1\ncircuit 0 5 1 1 2 4\nloses 2 0\n"),
+            ("slice", peak, box + "-9 -9\n", "box B 0\n", "regions 1\ntree\nleaf 0 1\n"),
             ("smooth", "input x\noutput leaky_relu(x, 1) + 0 * abs(x / 3)\n", "-1 1/2\n", "box B 0\n",
              "regions 2\ntree\nsplit 2\nleaf -1 2\nleaf 1 3\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + head + place + evidence + nought).encode()

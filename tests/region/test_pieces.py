@@ -4,6 +4,9 @@
 
 Drawn functions of two variables are cut by all lines on which some kink lies, extended through the whole box. Across each segment of
 each line two cells meet; they are joined when the function is the same affine one on both sides. What is joined is counted.
+
+With a tent of a third variable added each piece becomes four in a box; around a point it becomes two, whatever linear change of the
+three variables comes before.
 """
 
 import json
@@ -160,6 +163,40 @@ def compare(rng, folder):
     expect("of several pieces one function, and pieces of several patterns", more > 1 and joined > 20, more, joined)
 
 
+TENT = "relu(x[2] + 1) - 2 * relu(x[2]) + relu(x[2] - 1)"  # 0, up, down, 0: four pieces, three functions
+
+
+def sheared(rng, program):
+    """The same after an invertible linear change of three variables."""
+    rows = [[1, rng.randint(-2, 2), rng.randint(-2, 2)], [0, 1, rng.randint(-2, 2)], [rng.randint(-1, 1), 0, 1]]
+    if 1 - rows[2][0] * (rows[0][2] - rows[0][1] * rows[1][2]) == 0:
+        rows[2][0] = 0
+    sums = ["(" + " + ".join("%d * y[%d]" % (c, j) for j, c in enumerate(row)) + ")" for row in rows]
+    for i, name in enumerate(("x[0]", "x[1]", "x[2]")):
+        program = program.replace(name, sums[i])
+    return program.replace("input x[3]", "input y[3]")
+
+
+def three_variables(rng, folder):
+    (folder / "square").write_text("-2 2\n-2 2\n")
+    (folder / "cube").write_text("-2 2\n" * 3)
+    several = 0
+    for _ in range(25):
+        plane = text(draw(rng))
+        space = plane.replace("x[2]", "x[3]").replace("output ", "output %s + " % TENT)
+        (folder / "plane.prog").write_text(plane)
+        (folder / "space.prog").write_text(space)
+        (folder / "sheared.prog").write_text(sheared(rng, space))
+        flat = json.loads(patterns(folder / "plane.prog", "--box", folder / "square", "--pieces", "--json").stdout)
+        solid = json.loads(patterns(folder / "space.prog", "--box", folder / "cube", "--pieces", "--json").stdout)
+        expect("four times as many", int(solid["pieces"]) == 4 * int(flat["pieces"]), solid["pieces"], flat["pieces"], space)
+        several += int(solid["pieces"]) < int(solid["patterns"])
+        around = json.loads(patterns(folder / "plane.prog", "--at", "0,0", "--pieces", "--json").stdout)
+        turned = json.loads(patterns(folder / "sheared.prog", "--at", "0,0,0", "--pieces", "--json").stdout)
+        expect("twice as many", int(turned["pieces"]) == 2 * int(around["pieces"]), turned["pieces"], around["pieces"], space)
+    expect("pieces of several patterns", several > 10, several)
+
+
 def known(folder):
     for inputs, body, expected in [
             (1, "output max(0, 1 - abs(x[0]))", (4, 3, 4)), (2, "output max(0, 1 - abs(x[0])) + 0 * x[1]", (4, 3, 4)),
@@ -177,6 +214,16 @@ def known(folder):
     (folder / "box").write_text("-2 2\n-2 2\n")
     found = json.loads(patterns(folder / "f.prog", "--box", folder / "box", "--pieces", "--json").stdout)
     expect("squares that meet in a corner", (found["functions"], found["pieces"]) == ("5", "6"), found)
+    (folder / "box").write_text("-2 2\n" * 3)
+    least, least_too = "-max(-x[0], -x[1], -x[2])", "-max(x[0], x[1], x[2])"
+    for what, body, expected in [
+            ("wedges that meet in an edge", "relu(-max(-x[0], x[1])) + relu(-max(x[0], -x[1])) + 0 * x[2]", ("5", "6")),
+            ("octants that meet in a corner", "-max(-relu(max(x[0], x[1], x[2])), -relu(max(-x[0], -x[1], -x[2])))", ("7", "8")),
+            ("all around two octants", "relu(%s) + relu(%s)" % (least, least_too), ("7", "7")),
+            ("slabs", "relu(1 - abs(x[0] + x[1] - x[2]))", ("3", "4")), ("layers", TENT + " + 0 * x[0]", ("3", "4"))]:
+        (folder / "f.prog").write_text("input x[3]\noutput %s\n" % body)
+        found = json.loads(patterns(folder / "f.prog", "--box", folder / "box", "--pieces", "--json").stdout)
+        expect(what, (found["functions"], found["pieces"]) == expected, found["functions"], found["pieces"])
 
 
 def main():
@@ -184,6 +231,7 @@ def main():
     with tempfile.TemporaryDirectory() as made:
         compare(rng, Path(made))
         known(Path(made))
+        three_variables(rng, Path(made))
     bump, square = ROOT / "cases/regions/bump.prog", ROOT / "cases/regions/square.txt"
     said = patterns(bump, "--line=-1,-1", "1,1", "--pieces")
     expect("of segments", said.returncode == 2 and "--pieces goes with --at and --box" in said.stderr, said)

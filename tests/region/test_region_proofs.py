@@ -51,6 +51,9 @@ def program(rng, inputs):
             f = rng.choice(["relu", "relu", "hardtanh", "leaky_relu", "abs", "relu6"])
             lines.append("let l%d_%d = %s(%s)" % (layer, i, f, " + ".join(terms)))
             names.append("l%d_%d" % (layer, i))
+        if rng.random() < 0.3: # times 0: known no sooner than the others
+            lines.append("let z%d = relu(0 * %s + %s - 1)" % (layer, before[0], names[-1]))
+            names.append("z%d" % layer)
         if len(names) > 1 and rng.random() < 0.4:
             lines.append("let m%d = max(%s, x[0])" % (layer, ", ".join(names)))
             names = ["m%d" % layer]
@@ -170,7 +173,7 @@ def drawn(rng, folder):
 # --- each rule, by a proof that breaks it alone ------------------------------------------------------
 
 STEP = "input x\noutput relu(x) - relu(x - 1)\n"
-PEAK = "input x[2]\noutput max(x[0], x[1], -3) + relu(x[0] + x[1])\n"
+PEAK = "input x[2]\noutput max(x[0], x[1], (x[0] + x[1]) / 2 - 1/10) + relu(x[0] + x[1])\n"
 
 
 def changed(text, *pairs):
@@ -239,6 +242,36 @@ def rules(folder):
         (folder / "f").write_text(proof)
         said = run(CHECK, folder / "f", "--data", where)
         expect("refused: " + why, said.returncode == status and why in said.stdout + said.stderr, said, proof)
+
+
+FAR = "0.00000000000000000000000000001"
+IN_BOXES = [ # a box; the tree, and why it is refused
+    ("-2 2", "output relu(x) - relu(x - 1)", "split 2\nsplit 3\nleaf 1 1\nleaf 1 1\nleaf 1 1\n", "is not on the side given"),
+    ("0 1", "output relu(x) - relu(x - 1)", "leaf 1 2\n", None), ("0 1", "output relu(x) - relu(x - 1)", "split 2\nleaf -1 1\nleaf 1 2\n", "'leaf' is expected"),
+    ("0 1." + FAR[2:], "output relu(x) - relu(x - 1)", "leaf 1 2\n", "'split' is expected"),
+    ("-" + FAR + " 1", "output relu(x) - relu(x - 1)", "leaf 1 2\n", "'split' is expected"),
+    ("1 1000", "output relu(x) - relu(x - 1)", "leaf 2 1\n", None), ("-7 -1/3", "output relu(3 * x + 1)", "leaf -1 1\n", None),
+    ("-7 -1/4", "output relu(3 * x + 1)", "leaf -1 1\n", "'split' is expected"),
+    ("1/3 3/7\n-5/11 2", "output relu(6 * x[0] - x[1])", "leaf 2 0 5\n", None),
+    ("1/3 3/7\n-5/11 2.01", "output relu(6 * x[0] - x[1])", "leaf 2 0 5\n", "'split' is expected"),
+    ("0 1\n1 2", "output max(x[0], x[1], x[0] - 1)", "leaf 1 3 2\n", None),
+    ("0 1\n1 2", "output max(x[0], x[1], x[0] - 1)", "wins 1\nleaf 1 3 2\n", "'leaf' is expected"),
+    ("0 1\n0.99 2", "output max(x[0], x[1], x[0] - 1)", "leaf 1 3 2\n", "'wins' is expected"),
+    ("0 1\n0 2", "output max(x[0], x[1], x[0] - 1)", "wins 0\nleaf 2 1 4\nwins 1\nleaf 1 3 2\n", None),
+]
+
+
+def in_boxes(folder):
+    """Signs that are a matter of course in a box, up to its border and not beyond."""
+    sha = lambda name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    for bounds, body, tree, why in IN_BOXES:
+        (folder / "f.prog").write_text("input x%s\n%s\n" % ("[2]" if "\n" in bounds else "", body))
+        (folder / "box.txt").write_text(bounds + "\n")
+        (folder / "f").write_text(sealed("clarke-proof 1\nclaim regions\nsemantics real\nprogram f.prog %s\nbox box.txt %s\nregions %d\ntree\n%send \n"
+                                         % (sha("f.prog"), sha("box.txt"), tree.count("leaf"), tree)))
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("in the box " + bounds + ": " + tree, said.returncode == (why is not None) and (why or "VERIFIED") in said.stdout + said.stderr, said)
+        proved(folder / "f.prog", ["--box", folder / "box.txt"], folder)
 
 
 REFUSED = ["x * x", "exp(x)", "min(x, 0)", "elu(x)", "hardswish(x)", "if x > 0 then x else 0", "1 / x", "norm2(x, 1)"]
@@ -379,7 +412,7 @@ def networks(rng, folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, lambda f: networks(random.Random(4), f),
+    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, in_boxes,  lambda f: networks(random.Random(4), f),
                  lambda f: segments(random.Random(5), f), rules_of_segments):
         part(Path(name))
 sys.exit(1 if failures else 0)
