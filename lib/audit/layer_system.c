@@ -45,8 +45,9 @@ make_rows(layer_rows *s, bool segment, const clarke_cell *cell, const clarke_que
   clarke_status status = clarke_columns_init(&columns, q, cell->side, err);
 
   s->exact = true;
+  columns.frugal = true;
   for (size_t j = 0; j < q->replay->near.n; j++)
-    for (size_t i = 0; i < s->n && status == CLARKE_OK && entries <= CLARKE_SYSTEM_LIMIT; i++) {
+    for (size_t i = 0; i < s->n && status == CLARKE_OK && !columns.far && entries <= CLARKE_SYSTEM_LIMIT; i++) {
       const asked *o = &s->owner[i];
       bool one;
 
@@ -57,9 +58,9 @@ make_rows(layer_rows *s, bool segment, const clarke_cell *cell, const clarke_que
       s->exact = s->exact && one;
       entries += s->row[i].n;
     }
-  clarke_columns_clear(&columns);
-  if (status == CLARKE_OK && entries > CLARKE_SYSTEM_LIMIT)
+  if (status == CLARKE_OK && (entries > CLARKE_SYSTEM_LIMIT || columns.far))
     s->n = CLARKE_NONE;
+  clarke_columns_clear(&columns);
   return status;
 }
 
@@ -79,10 +80,6 @@ rows_init(layer_rows *s, size_t step, const clarke_cell *cell, const clarke_ques
   size_t most = q->replay->n_conditions;
 
   memset(s, 0, sizeof *s);
-  if (step == CLARKE_NONE && !clarke_whole_rows_reachable(q)) {
-    s->n = CLARKE_NONE;
-    return CLARKE_OK;
-  }
   s->row = malloc((most + 1) * sizeof *s->row);
   s->owner = malloc((most + 1) * sizeof *s->owner);
   if (s->row == NULL || s->owner == NULL)

@@ -232,6 +232,37 @@ through_max(pass *p, size_t step, const clarke_row *g)
   return status;
 }
 
+/* Entry x gets g times the other factor. What is exact here is left to be told by the whole pass. */
+static clarke_status
+through_factor(pass *p, const clarke_step *s, size_t operand, size_t f, size_t k, const mpq_t g)
+{
+  const size_t x = clarke_step_factor(s, operand, f, k), other = clarke_step_factor(s, 1 - operand, f, k);
+  const clarke_matrix *factor = &p->f->value[s->in[1 - operand].value];
+
+  if (x == CLARKE_NONE || other == CLARKE_NONE || !p->w->carries[s->in[operand].value])
+    return CLARKE_OK;
+  clarke_matrix_get(p->factor, factor, other, 0);
+  mpq_mul(p->product, p->factor, g);
+  p->w->vague = true;
+  return add(p, s->in[operand].value, x, p->product);
+}
+
+/* Sums of products of activations. */
+static clarke_status
+through_contraction(pass *p, size_t step, const clarke_row *g)
+{
+  const clarke_step *s = &p->w->g->steps[step];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t e = 0; e < g->n && p->terms <= MOST_TERMS; e++)
+    for (size_t k = 0; k < s->contraction.inner && status == CLARKE_OK; k++) {
+      status = through_factor(p, s, 0, g->column[e], k, g->value[e]);
+      if (status == CLARKE_OK)
+        status = through_factor(p, s, 1, g->column[e], k, g->value[e]);
+    }
+  return status;
+}
+
 /* *known: false when this is no pass for the step. */
 static clarke_status
 through_step(bool *known, pass *p, size_t i)
@@ -253,10 +284,11 @@ through_step(bool *known, pass *p, size_t i)
     break;
   case CLARKE_SCALE:
     return through_scale(known, p, i, g);
+  case CLARKE_PRODUCT:
+    return through_contraction(p, i, g);
   case CLARKE_ANALYTIC:
   case CLARKE_SOFTMAX:
   case CLARKE_NORMALIZE:
-  case CLARKE_PRODUCT:
     break;
   }
   *known = false;

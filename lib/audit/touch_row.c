@@ -181,18 +181,42 @@ whole_gradient(clarke_matrix *gradient, bool up_to_root, const clarke_sparse_see
 }
 
 static clarke_status
-coupled_row(const clarke_sparse_seed *seed, size_t column, const clarke_columns *c,
-            const clarke_emitter *emitter, clarke_error *err)
+matrices_row(const clarke_sparse_seed *seed, size_t column, clarke_columns *c, const clarke_emitter *emitter,
+             clarke_error *err)
 {
   const clarke_graph *g = c->q->g;
-  clarke_matrix *gradient = clarke_matrices_new(g->n_parameters);
-  clarke_status status = gradient != NULL ? whole_gradient(gradient, false, seed, column, true, c, err)
+  clarke_matrix *gradient;
+  clarke_status status;
+
+  c->far = c->frugal && !clarke_whole_rows_reachable(c->q);
+  if (c->far)
+    return CLARKE_OK;
+  gradient = clarke_matrices_new(g->n_parameters);
+  status = gradient != NULL ? whole_gradient(gradient, false, seed, column, true, c, err)
                                           : clarke_no_memory(err);
 
   if (status == CLARKE_OK)
     status = emit_gradients(emitter, gradient, g, err);
   clarke_matrices_free(gradient, g->n_parameters);
   return status;
+}
+
+/* A gradient that comes to no normalization stays in the condition's own sample. That is so behind a scale of 0, with which
+ * networks' last normalization of a block begins. */
+static clarke_status
+coupled_row(clarke_row *row, const clarke_sparse_seed *seed, size_t column, clarke_columns *c, clarke_emitter *emitter,
+            clarke_error *err)
+{
+  const size_t before = row->n;
+  bool known = false;
+  clarke_status status = take_column(c, column, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_sparse_run(&known, &c->sparse, seed, &c->forward, &c->slope, emitter, err);
+  if (status != CLARKE_OK || known)
+    return status;
+  row->n = before;
+  return matrices_row(seed, column, c, emitter, err);
 }
 
 /* May what a step's argument is made of be of several samples? */
@@ -264,7 +288,7 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
   c->divided = 1;
   /* A segment ends behind every normalization. */
   if (!segment && couples_before(g, t->step))
-    status = coupled_row(&seed, t->column, c, &emitter, err);
+    status = coupled_row(row, &seed, t->column, c, &emitter, err);
   else
     status = column_row(row, exact, &seed, c, t->column, &emitter, err);
   clarke_row_finish(row);

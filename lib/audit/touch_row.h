@@ -15,6 +15,8 @@ typedef struct {
   clarke_slopes slope;
   clarke_sparse sparse;
   bool whole;     /* rows must keep their scale */
+  bool frugal;    /* where whole rows are not all reachable, none is made that takes a pass over all samples */
+  bool far;       /* such a row was asked for: it is not made */
   double divided; /* what the last row was divided by, about */
 } clarke_columns;
 

@@ -378,6 +378,8 @@ step_reverse(pass *p, size_t i)
   return CLARKE_OK;
 }
 
+/* keep: NULL, or the values whose gradients stay. bits: 0, or what enclosed gradients are rounded to: else each step's factors
+ * would make them longer. */
 static clarke_status
 run(pass *p, const bool *keep, size_t bits)
 {
@@ -393,7 +395,7 @@ run(pass *p, const bool *keep, size_t bits)
 
     if (p->grad[out].rows == 0 || ends_segment(g, p->segment, i))
       continue;
-    if (keep != NULL)
+    if (bits > 0)
       status = clarke_matrix_round(&p->grad[out], bits, p->err);
     if (status == CLARKE_OK && p->visit != NULL)
       status = p->visit(p->context, &p->grad[out], i, p->err);
@@ -415,7 +417,7 @@ clarke_reverse_run(clarke_matrix *grad, const clarke_forward *f, const clarke_sl
   pass p = {.f = f, .slopes = s, .grad = grad, .segment = segment, .sink = sink,
             .context = context, .err = err};
 
-  return run(&p, NULL, 0);
+  return run(&p, NULL, (size_t)f->precision + 64);
 }
 
 clarke_status

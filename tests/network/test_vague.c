@@ -1,9 +1,11 @@
-/* Enclosures that lose their bounds: precision grows until they have some, and past the highest nothing is claimed. */
+/* Enclosures that lose their bounds: precision grows until they have some, and past the highest nothing is claimed. Those that
+ * keep them do not grow longer from step to step. */
 #include "models.h"
 #include "../ok.h"
 
 #include "exact/ball.h"
 #include "network/build.h"
+#include "network/loss.h"
 #include "network/replay.h"
 
 #include <math.h>
@@ -108,7 +110,7 @@ START_TEST(precision_grows_until_there_are_bounds)
     ck_assert_int_ne(s.sign, 0);
     enlarge(&s, value, 53 * (int)terms);
     end_in_a_kink(&s, value);
-    OK(clarke_replay_run(&s.replay, &s.g, &s.x, terms % 2, 1, &error));
+    OK(clarke_replay_run(&s.replay, NULL, &s.g, &s.x, terms % 2, 1, &error));
     ck_assert_uint_eq(s.replay.open, 0);
     ck_assert_int_eq(s.replay.piece[s.g.n_steps - 1][0], s.sign > 0);
     ck_assert_int_ge(s.replay.near.precision, 53 * (long)terms);
@@ -127,7 +129,7 @@ START_TEST(without_bounds_it_is_open)
   for (int i = 0; i < 4; i++)
     enlarge(&s, value, 500);
   end_in_a_kink(&s, value);
-  OK(clarke_replay_run(&s.replay, &s.g, &s.x, false, 1, &error));
+  OK(clarke_replay_run(&s.replay, NULL, &s.g, &s.x, false, 1, &error));
   ck_assert_uint_eq(s.replay.open, 1);
   ck_assert_uint_eq(s.replay.n_touches, 0);
   ck_assert_ptr_null(s.replay.near.g);
@@ -205,6 +207,55 @@ START_TEST(masks_have_bounds)
 }
 END_TEST
 
+/* The slopes of thirty functions, of 128 bits and more each, leave a gradient of no more: 1 / cosh^2 of each argument, multiplied. */
+START_TEST(gradients_stay_short)
+{
+  scene s = {.x = tensor_of("x", CLARKE_F64, SHAPE(1, 1,))};
+  double at = AT, truth = 1;
+  char before[32] = "x", value[32];
+  clarke_matrix *grad, gradient;
+  clarke_slopes slopes;
+  clarke_forward f;
+  clarke_loss loss = {CLARKE_LOSS_SUM, NULL, 1};
+
+  s.x.real[0] = AT;
+  model_begin(&s.m, 16);
+  model_input(&s.m, "x", SHAPE(-1, 1,));
+  model_floats(&s.m, "w", SHAPE(1,))[0] = 1;
+  model_node(&s.m, "Mul", "x,w", "z");
+  strcpy(before, "z");
+  for (int i = 0; i < 30; i++) {
+    snprintf(value, sizeof value, "h%d", i);
+    model_node(&s.m, "Tanh", before, value);
+    strcpy(before, value);
+    at = tanh(at);
+    truth *= 1 - at * at;
+  }
+  model_output(&s.m, value);
+  build(&s);
+  OK(clarke_graph_wrt(&s.g, NULL, 0, &error));
+  clarke_forward_init(&f);
+  clarke_slopes_init(&slopes);
+  s.replay.g = &s.g;
+  s.replay.x = &s.x;
+  s.replay.samples = 1;
+  OK(clarke_replay_all(&f, &s.replay, true, 128, &error));
+  OK(clarke_slopes_choose(&slopes, &f, NULL, 0, NULL, NULL, &error));
+  grad = clarke_matrices_new(s.g.n_values);
+  clarke_matrix_init(&gradient);
+  OK(clarke_loss_seed(&grad[s.g.output], &loss, &f, NULL, &error));
+  OK(clarke_reverse_run(grad, &f, &slopes, CLARKE_NONE, clarke_gradient_sink, &gradient, &error));
+  ck_assert_double_eq_tol(clarke_matrix_get_double(&gradient, 0, 0), truth * AT, 1e-12);
+  ck_assert_double_le(clarke_matrix_radius(&gradient, 0, 0), 0x1p-90);
+  ck_assert_uint_le(clarke_matrix_bits(&gradient), 300);
+  clarke_matrix_clear(&gradient);
+  clarke_matrices_free(grad, s.g.n_values);
+  clarke_slopes_clear(&slopes);
+  clarke_forward_clear(&f);
+  end(&s);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -215,6 +266,7 @@ main(void)
   tcase_add_test(tcase, without_bounds_it_is_open);
   tcase_add_test(tcase, probabilities_have_bounds);
   tcase_add_test(tcase, masks_have_bounds);
+  tcase_add_test(tcase, gradients_stay_short);
   failed = run_tests();
   flint_cleanup();
   return failed;
