@@ -1,7 +1,5 @@
 #include "trace/sieve.h"
 
-#include "base/pages.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,6 @@ new_room(clarke_sieve *s, size_t count)
   to = &s->room[s->rooms];
   to->at = malloc((count + 1) * sizeof *to->at);
   to->count = count;
-  clarke_pages_wish(to->at, count * sizeof *to->at);
   s->rooms += to->at != NULL;
   return to->at != NULL ? to : NULL;
 }
@@ -68,6 +65,7 @@ clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
   if (v->owned)
     clarke_sieve_leave(s, v->near);
   free(v->slack);
+  free(v->scale);
   free(v->top);
   free(v->shift);
   free(v->floor);
@@ -89,6 +87,8 @@ clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
     v->near = own;
     v->owned = true;
   }
+  free(v->scale); /* one part's */
+  v->scale = NULL;
   if (v->slack == NULL) {
     v->slack = calloc(rows + 1, sizeof *v->slack);
     v->top = calloc(rows + 1, sizeof *v->top);

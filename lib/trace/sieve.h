@@ -18,6 +18,7 @@ typedef struct {
   double *near;
   bool owned;               /* a room of the sieve's; else another's */
   double *slack;            /* by row: at least |near - exact|; NULL: near is exact */
+  double *scale;            /* by column: what slack is to be multiplied by there, at most 1; NULL: 1 */
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
   double *shift;            /* by row: a constant among the terms; NULL: none */
   double *floor;            /* by row, of one column: at most what the absolute values add up to; NULL: |near| - slack */
@@ -83,6 +84,29 @@ const size_t *clarke_sieve_map(const clarke_sieve *s, const clarke_step *dense);
 /* y = W x; x += W^T g, where it carries; w += g x^T, where it is trained. */
 clarke_status clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
 clarke_status clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err);
+
+/* --- sieve_winograd.c --- */
+
+#define CLARKE_WINOGRAD_MOST 6
+
+/* A step that is a convolution of planes h x w to oh x ow with kernels of 3 x 3 and a border above and to the left. */
+typedef struct {
+  size_t planes, h, w, oh, ow, top, left;
+} clarke_sieve_conv;
+
+/* Is the DENSE step such a one, of enough planes, entry by entry? */
+bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense);
+
+/* y += W x; x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
+bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y);
+bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
+                              double *w);
+
+/* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
+ * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */
+double clarke_sieve_conv_slack(size_t planes, double top);
+double clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, double top);
 
 /* --- sieve.c --- */
 

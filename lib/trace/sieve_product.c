@@ -152,6 +152,17 @@ weight_sums(const product *p, bool of_columns)
   return sum;
 }
 
+/* The sums over planes of the kernels' largest weights: of each output; or of each plane, over the outputs. */
+static double *
+kernel_sums(const product *p, size_t planes, bool of_planes)
+{
+  double *sum = calloc((of_planes ? planes : p->d->outer) + 1, sizeof *sum);
+
+  for (size_t k = 0; sum != NULL && k < p->d->outer * planes; k++)
+    sum[of_planes ? k % planes : k / planes] += largest(p->w + 9 * k, 9);
+  return sum;
+}
+
 /* --- y = W x --- */
 
 static void
@@ -171,6 +182,19 @@ multiply(const product *p, double *y, size_t positions)
     }
 }
 
+/* What Winograd's algorithm loses is added to the slack. */
+static bool
+multiply_conv(const product *p, const clarke_sieve_conv *c, clarke_sieved *y, const double *x, double most)
+{
+  double *sum = kernel_sums(p, c->planes, false);
+  const bool well = sum != NULL && clarke_sieve_conv_run(p->s, c, p->d->outer, p->w, x, y->near);
+
+  for (size_t f = 0; well && f < p->d->outer * p->d->repeat; f++)
+    y->slack[f] += clarke_sieve_conv_slack(c->planes, clarke_sieve_up(sum[f / p->d->repeat] * most));
+  free(sum);
+  return well;
+}
+
 clarke_status
 clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
 {
@@ -178,8 +202,10 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
   const clarke_dense *d = p.d;
   const size_t rows = d->blocks * d->outer * d->repeat, x = clarke_sieve_source(s, dense);
   clarke_sieved *y = &s->value[dense->out];
+  clarke_sieve_conv conv;
   double *sum, most;
   size_t positions;
+  bool well = true;
 
   if (x == CLARKE_NONE || !fits(&p)) {
     s->open = true;
@@ -190,21 +216,24 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
     free(sum);
     return clarke_no_memory(err);
   }
-  multiply(&p, y->near, positions);
   most = largest(s->value[x].near, s->g->values[x].count * p.n);
+  if (clarke_sieve_is_conv(&conv, s, dense))
+    well = multiply_conv(&p, &conv, y, s->value[x].near, most);
+  else
+    multiply(&p, y->near, positions);
   for (size_t f = 0; f < rows; f++) {
     const size_t o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
 
     s->open = s->open || (sum[(d->grouped ? b * d->outer : 0) + o] > 0 && sum[(d->grouped ? b * d->outer : 0) + o] < LEAST);
 
     y->top[f] = clarke_sieve_up(sum[(d->grouped ? b * d->outer : 0) + o] * most);
-    y->slack[f] = clarke_sieve_slack((double)d->inner, y->top[f]);
+    y->slack[f] += clarke_sieve_slack((double)d->inner, y->top[f]);
   }
   y->terms = (double)d->inner;
   y->dense = dense;
   y->parts = 1;
   free(sum);
-  return CLARKE_OK;
+  return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* --- back --- */
@@ -215,6 +244,8 @@ typedef struct {
   double most;     /* its largest */
   clarke_sieved *x, *w; /* NULL: not asked for */
   const size_t *map;
+  bool is_conv; /* by Winograd's algorithm: */
+  clarke_sieve_conv conv;
 } backward;
 
 /* x += W^T g in a panel, and from there to where its rows come from. */
@@ -264,7 +295,7 @@ bound_operand(const backward *k, clarke_error *err)
 {
   const clarke_dense *d = k->p.d;
   const size_t laid = d->blocks * d->inner * d->repeat, count = k->p.s->g->values[clarke_sieve_source(k->p.s, k->p.dense)].count;
-  double *sum = weight_sums(&k->p, true);
+  double *sum = weight_sums(&k->p, true), *kernels = k->is_conv ? kernel_sums(&k->p, k->conv.planes, true) : NULL;
   size_t *reads = calloc(count + 1, sizeof *reads), most = 1;
 
   for (size_t f = 0; sum != NULL && reads != NULL && f < laid; f++) {
@@ -279,9 +310,13 @@ bound_operand(const backward *k, clarke_error *err)
   for (size_t e = 0; sum != NULL && reads != NULL && e < count; e++)
     k->x->slack[e] += clarke_sieve_slack((double)(d->outer + most + k->x->parts), k->x->top[e]);
   k->x->terms += (double)(most * d->outer);
+  if (k->is_conv && kernels != NULL)
+    for (size_t e = 0; e < count; e++)
+      k->x->slack[e] += clarke_sieve_conv_slack(d->outer, clarke_sieve_up(kernels[e / (k->conv.h * k->conv.w)] * k->most));
+  free(kernels);
   free(reads);
   free(sum);
-  return sum != NULL && reads != NULL ? CLARKE_OK : clarke_no_memory(err);
+  return sum != NULL && reads != NULL && (kernels != NULL || !k->is_conv) ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* The Euclidean norms of the rows of g, as the blocks have them; those of the operand's rows: where one is 0, all products are. */
@@ -314,6 +349,25 @@ norms_of_operand(const backward *k)
   return norm;
 }
 
+/* What Winograd's algorithm loses of the weight's gradient; g: the norms of its rows. */
+static void
+bound_conv_weight(const backward *k, const double *g)
+{
+  const clarke_sieve_conv *c = &k->conv;
+  const size_t x = clarke_sieve_source(k->p.s, k->p.dense), plane = c->h * c->w * k->p.n;
+
+  for (size_t p = 0; p < c->planes; p++) {
+    const double norm = clarke_sieve_up(sqrt(squares(k->p.s->value[x].near + p * plane, plane)));
+
+    for (size_t o = 0; o < k->p.d->outer; o++) {
+      const double slack = clarke_sieve_conv_weight_slack(c, k->p.n, clarke_sieve_up(g[o] * norm));
+
+      for (size_t tap = 0; tap < 9; tap++)
+        k->w->slack[(o * c->planes + p) * 9 + tap] += slack;
+    }
+  }
+}
+
 /* The same of the weight, by the inequality of Cauchy and Schwarz. */
 static clarke_status
 bound_weight(const backward *k, clarke_error *err)
@@ -332,6 +386,8 @@ bound_weight(const backward *k, clarke_error *err)
   for (size_t e = 0; well && e < count; e++)
     k->w->slack[e] += clarke_sieve_slack(terms + (double)(d->blocks + k->w->parts), k->w->top[e]);
   k->w->terms += terms;
+  if (well && k->is_conv)
+    bound_conv_weight(k, g);
   free(g);
   free(x);
   return well ? CLARKE_OK : clarke_no_memory(err);
@@ -344,6 +400,47 @@ give(clarke_sieved *to, const clarke_step *dense)
   to->parts++;
 }
 
+/* A sample's products are of its own numbers: where its gradients are small, so is what is lost. */
+static bool
+scale_columns(clarke_sieved *x, const backward *k)
+{
+  const size_t rows = k->p.d->blocks * k->p.d->outer * k->p.d->repeat, n = k->p.n;
+
+  x->scale = calloc(n + 1, sizeof *x->scale);
+  for (size_t f = 0; x->scale != NULL && f < rows; f++)
+    for (size_t j = 0; j < n; j++)
+      x->scale[j] = fabs(k->g[f * n + j]) > x->scale[j] ? fabs(k->g[f * n + j]) : x->scale[j];
+  for (size_t j = 0; x->scale != NULL && j < n; j++)
+    x->scale[j] = k->most > 0 ? fmin(1, clarke_sieve_up(x->scale[j] / k->most)) : 1;
+  return x->scale != NULL;
+}
+
+static void
+multiply_back(const backward *k, size_t positions)
+{
+  const clarke_dense *d = k->p.d;
+
+  for (size_t b = 0; b < d->blocks; b++)
+    for (size_t r = 0; r < d->repeat; r += positions) {
+      const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
+
+      if (k->x != NULL)
+        back_to_operand(k, b, r, width);
+      if (k->w != NULL)
+        back_to_weight(k, b, r, width);
+    }
+}
+
+static bool
+multiply_conv_back(const backward *k)
+{
+  clarke_sieve *s = k->p.s;
+  const double *x = s->value[clarke_sieve_source(s, k->p.dense)].near;
+
+  return (k->x == NULL || clarke_sieve_conv_back(s, &k->conv, k->p.d->outer, k->p.w, k->g, k->x->near))
+         && (k->w == NULL || clarke_sieve_conv_weight(s, &k->conv, k->p.d->outer, x, k->g, k->w->near));
+}
+
 clarke_status
 clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
 {
@@ -354,24 +451,20 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   clarke_status status = CLARKE_OK;
   size_t positions;
 
+  k.is_conv = clarke_sieve_is_conv(&k.conv, s, dense);
   k.most = largest(k.g, d->blocks * d->outer * k.p.columns);
   k.x = s->carries[source] ? &s->grad[source] : NULL;
   k.w = trained ? &s->grad[d->weight] : NULL;
   if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n))
       || (k.w != NULL && !clarke_sieved_begin(s, k.w, s->g->values[d->weight].count, 1)))
     return clarke_no_memory(err);
-  for (size_t b = 0; b < d->blocks; b++)
-    for (size_t r = 0; r < d->repeat; r += positions) {
-      const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
-
-      if (k.x != NULL)
-        back_to_operand(&k, b, r, width);
-      if (k.w != NULL)
-        back_to_weight(&k, b, r, width);
-    }
+  if (!k.is_conv)
+    multiply_back(&k, positions);
+  else if (!multiply_conv_back(&k))
+    return clarke_no_memory(err);
   if (k.x != NULL) {
     give(k.x, dense);
-    status = bound_operand(&k, err);
+    status = k.x->parts > 1 || scale_columns(k.x, &k) ? bound_operand(&k, err) : clarke_no_memory(err);
   }
   if (k.w != NULL && status == CLARKE_OK) {
     give(k.w, dense);

@@ -1,0 +1,281 @@
+/* An entry's own products, when its sum alone says too little (sieve_terms.h). */
+#include "trace/sieve_terms.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void
+clarke_sieve_terms_clear(clarke_sieve_terms *p)
+{
+  free(p->a);
+  free(p->b);
+  free(p->start);
+  free(p->reader);
+  free(p->of_gradient);
+  free(p->of_operand);
+}
+
+static bool
+add_product(clarke_sieve_terms *p, double a, double b)
+{
+  if (p->n == p->capacity) {
+    const size_t wanted = 2 * p->capacity + 1024;
+    double *x = realloc(p->a, wanted * sizeof *x), *y = realloc(p->b, wanted * sizeof *y);
+
+    p->a = x != NULL ? x : p->a;
+    p->b = y != NULL ? y : p->b;
+    if (x == NULL || y == NULL)
+      return false;
+    p->capacity = wanted;
+  }
+  p->a[p->n] = a;
+  p->b[p->n++] = b;
+  return true;
+}
+
+static double
+weight_at(const clarke_sieve_terms *p, size_t block, size_t o, size_t i)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const double *w = p->s->g->values[d->weight].real;
+
+  return d->transposed ? w[i * d->outer + o] : w[((d->grouped ? block * d->outer : 0) + o) * d->inner + i];
+}
+
+static bool
+of_output(clarke_sieve_terms *p, size_t f, size_t j)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t r = f % d->repeat, o = f / d->repeat % d->outer, b = f / d->repeat / d->outer;
+  bool well = true;
+
+  for (size_t i = 0; i < d->inner && well; i++) {
+    const double *x = clarke_sieve_operand(p->s, p->v->dense, (b * d->inner + i) * d->repeat + r);
+
+    if (x != NULL)
+      well = add_product(p, weight_at(p, b, o, i), x[j]);
+  }
+  return well;
+}
+
+/* Which entries of the laid-out operand are entry `from` of its source: reader[start[from]] and on. Made when first asked for. */
+static bool
+list_readers(clarke_sieve_terms *p, const size_t *map)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t laid = d->blocks * d->inner * d->repeat, count = p->s->g->values[clarke_sieve_source(p->s, p->v->dense)].count;
+
+  if (p->start != NULL)
+    return true;
+  p->start = calloc(count + 2, sizeof *p->start);
+  p->reader = malloc((laid + 1) * sizeof *p->reader);
+  if (p->start == NULL || p->reader == NULL)
+    return false;
+  for (size_t f = 0; f < laid; f++)
+    if (map[f] != CLARKE_NONE)
+      p->start[map[f] + 2]++;
+  for (size_t e = 2; e < count + 2; e++)
+    p->start[e] += p->start[e - 1];
+  for (size_t f = 0; f < laid; f++)
+    if (map[f] != CLARKE_NONE)
+      p->reader[p->start[map[f] + 1]++] = f;
+  return true;
+}
+
+static bool
+add_column(clarke_sieve_terms *p, size_t f, size_t j)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t r = f % d->repeat, i = f / d->repeat % d->inner, b = f / d->repeat / d->inner;
+  const double *g = p->s->grad[p->v->dense->out].near;
+  bool well = true;
+
+  for (size_t o = 0; o < d->outer && well; o++)
+    well = add_product(p, weight_at(p, b, o, i), g[((b * d->outer + o) * d->repeat + r) * p->s->n + j]);
+  return well;
+}
+
+static bool
+of_input(clarke_sieve_terms *p, size_t from, size_t j)
+{
+  const size_t *map = clarke_sieve_map(p->s, p->v->dense);
+  bool well = true;
+
+  if (map == NULL)
+    return add_column(p, from, j);
+  if (!list_readers(p, map))
+    return false;
+  for (size_t k = p->start[from]; k < p->start[from + 1] && well; k++)
+    well = add_column(p, p->reader[k], j);
+  return well;
+}
+
+/* Entry e of a weight in its blocks' rows of g and of the operand, the blocks begin .. end. */
+typedef struct {
+  size_t begin, end, o, i;
+} place;
+
+static place
+place_of(const clarke_dense *d, size_t e)
+{
+  const size_t line = d->transposed ? d->outer : d->inner, row = e / line, own = row / d->outer;
+
+  return (place){.begin = d->grouped ? own : 0,
+                 .end = d->grouped ? own + 1 : d->blocks,
+                 .o = d->transposed ? e % line : row % d->outer,
+                 .i = d->transposed ? row : e % line};
+}
+
+/* n numbers each: row r of what such an entry is the sum of products of. x: NULL for zeros. */
+static void
+rows_of(const double **g, const double **x, const clarke_sieve_terms *p, const place *at, size_t block, size_t r)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+
+  *g = p->s->grad[p->v->dense->out].near + ((block * d->outer + at->o) * d->repeat + r) * p->s->n;
+  *x = clarke_sieve_operand(p->s, p->v->dense, (block * d->inner + at->i) * d->repeat + r);
+}
+
+static bool
+of_weight(clarke_sieve_terms *p, size_t e)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const place at = place_of(d, e);
+  const double *g, *x;
+  bool well = true;
+
+  for (size_t b = at.begin; b < at.end; b++)
+    for (size_t r = 0; r < d->repeat; r++) {
+      rows_of(&g, &x, p, &at, b, r);
+      for (size_t j = 0; x != NULL && j < p->s->n && well; j++)
+        well = add_product(p, g[j], x[j]);
+    }
+  return well;
+}
+
+/* All products of the entry, its constant among them. */
+static bool
+list_products(clarke_sieve_terms *p, size_t row, size_t col)
+{
+  p->n = 0;
+  if (p->v->shift != NULL && !add_product(p, p->v->shift[row], 1))
+    return false;
+  switch (p->kind) {
+  case CLARKE_TERMS_OF_OUTPUT:
+    return of_output(p, row, col);
+  case CLARKE_TERMS_OF_INPUT:
+    return of_input(p, row, col);
+  case CLARKE_TERMS_OF_WEIGHT:
+    return of_weight(p, row);
+  }
+  return false;
+}
+
+/* Their sum, and what their absolute values add up to. */
+static void
+add_listed(double *sum, double *mass, const clarke_sieve_terms *p)
+{
+  for (size_t k = 0; k < p->n; k++) {
+    *sum += p->a[k] * p->b[k];
+    *mass += fabs(p->a[k] * p->b[k]);
+  }
+}
+
+/* Of rows of n numbers, a bit for each that is not 0. */
+static uint64_t *
+bits_of(const double *x, size_t rows, size_t n)
+{
+  const size_t words = (n + 63) / 64;
+  uint64_t *bits = calloc(rows * words + 1, sizeof *bits);
+
+  for (size_t f = 0; bits != NULL && f < rows; f++)
+    for (size_t j = 0; j < n; j++)
+      bits[f * words + j / 64] |= (uint64_t)(x[f * n + j] != 0) << j % 64;
+  return bits;
+}
+
+/* Made when first asked for. */
+static bool
+make_bits(clarke_sieve_terms *p)
+{
+  const clarke_sieve *s = p->s;
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t x = clarke_sieve_source(s, p->v->dense);
+
+  if (p->of_gradient == NULL)
+    p->of_gradient = bits_of(s->grad[p->v->dense->out].near, d->blocks * d->outer * d->repeat, s->n);
+  if (p->of_operand == NULL)
+    p->of_operand = bits_of(s->value[x].near, s->g->values[x].count, s->n);
+  return p->of_gradient != NULL && p->of_operand != NULL;
+}
+
+/* The products of two rows that are not 0: most of them are, behind kinks and pools. */
+static void
+add_rows(double *sum, double *mass, double *terms, const clarke_sieve_terms *p, size_t g, size_t x)
+{
+  const size_t n = p->s->n, words = (n + 63) / 64;
+  const double *a = p->s->grad[p->v->dense->out].near + g * n;
+  const double *b = p->s->value[clarke_sieve_source(p->s, p->v->dense)].near + x * n;
+
+  for (size_t w = 0; w < words; w++)
+    for (uint64_t both = p->of_gradient[g * words + w] & p->of_operand[x * words + w]; both != 0; both &= both - 1) {
+      const size_t j = 64 * w + (size_t)__builtin_ctzll(both);
+
+      *sum += a[j] * b[j];
+      *mass += fabs(a[j] * b[j]);
+      *terms += 1;
+    }
+}
+
+bool
+clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms *p, size_t row, size_t col)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t *map = clarke_sieve_map(p->s, p->v->dense);
+  const place at = place_of(d, row);
+
+  *sum = *mass = *terms = 0;
+  if (p->kind != CLARKE_TERMS_OF_WEIGHT) {
+    if (!list_products(p, row, col))
+      return false;
+    add_listed(sum, mass, p);
+    *terms = (double)p->n;
+    return true;
+  }
+  if (!make_bits(p))
+    return false;
+  for (size_t b = at.begin; b < at.end; b++)
+    for (size_t r = 0; r < d->repeat; r++) {
+      const size_t f = (b * d->inner + at.i) * d->repeat + r, x = map != NULL ? map[f] : f;
+
+      if (x != CLARKE_NONE)
+        add_rows(sum, mass, terms, p, (b * d->outer + at.o) * d->repeat + r, x);
+    }
+  return true;
+}
+
+/* Is the record the exact sum, rounded once? */
+clarke_status
+clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded,
+                            clarke_error *err)
+{
+  clarke_matrix m;
+  mpq_t sum[1], a, b;
+  clarke_status status;
+
+  if (!list_products(p, row, col))
+    return clarke_no_memory(err);
+  clarke_matrix_init(&m);
+  mpq_inits(sum[0], a, b, NULL);
+  for (size_t k = 0; k < p->n; k++) {
+    mpq_set_d(a, p->a[k]);
+    mpq_set_d(b, p->b[k]);
+    mpq_mul(a, a, b);
+    mpq_add(sum[0], sum[0], a);
+  }
+  status = clarke_matrix_set_rationals(&m, 1, 1, sum, err);
+  *is = status == CLARKE_OK && clarke_rounded(&m, 0, 0, CLARKE_F32) == recorded;
+  mpq_clears(sum[0], a, b, NULL);
+  clarke_matrix_clear(&m);
+  return status;
+}

@@ -1,0 +1,27 @@
+/* The products that an entry is the sum of, one by one (sieve.h): for the few of which the sum alone says too little. */
+#ifndef CLARKE_TRACE_SIEVE_TERMS_H
+#define CLARKE_TRACE_SIEVE_TERMS_H
+
+#include "trace/sieve.h"
+
+/* Of the entries of v, whose v->dense is set. Zeros but for the first three; cleared by clarke_sieve_terms_clear. */
+typedef struct {
+  clarke_sieve *s;
+  const clarke_sieved *v;
+  clarke_terms_kind kind;
+  size_t n, capacity; /* products in the list: a[k] b[k] */
+  double *a, *b;
+  size_t *start, *reader;             /* of an input: where it is read */
+  uint64_t *of_gradient, *of_operand; /* of a weight: which numbers are not 0 */
+} clarke_sieve_terms;
+
+void clarke_sieve_terms_clear(clarke_sieve_terms *p);
+
+/* The sum in doubles of an entry's products, what their absolute values add up to, how many there are. False: out of memory. */
+bool clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms *p, size_t row, size_t col);
+
+/* Is the record the exact sum of an entry's products, rounded once? In rationals. */
+clarke_status clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded,
+                                          clarke_error *err);
+
+#endif

@@ -1,0 +1,359 @@
+/* Convolutions of 3 x 3 kernels in doubles, by Winograd's algorithm: F(m x m, 3 x 3) of Lavin and Gray (2015), m = 2 or 4.
+ *
+ * A tile of m x m outputs is At (G w Gt . Bt d B) A, summed over the planes, d being a x a inputs, a = m + 2, and . the product
+ * entry by entry: a^2 multiplications instead of 9 m^2. It is bilinear, so that the weight's gradient comes by the same matrices,
+ * transposed: Gt (A g At . Bt d B) G, summed over tiles and samples. It loses some bits. Of float32 numbers doubles have 29
+ * to spare; how many are lost is bounded by the matrices' absolute sums (docs/rounding-bound.md). */
+#include "trace/sieve.h"
+
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+#include <string.h>
+
+/* Columns of a panel. */
+#define WIDTH 512
+/* Planes below which transforms cost more than they save. */
+#define FEWEST 16
+/* Roundings of all transforms, and some to spare: of G w Gt 3 + 9, of each of the others twice 7 at most. */
+#define TRANSFORMS 64
+
+#define A CLARKE_WINOGRAD_MOST
+
+typedef struct {
+  size_t m, a;
+  double bt[A][A], g[A][3], at[A][A];
+} algorithm;
+
+static const algorithm two = {
+  2, 4,
+  {{1, 0, -1, 0}, {0, 1, 1, 0}, {0, -1, 1, 0}, {0, 1, 0, -1}},
+  {{1, 0, 0}, {0.5, 0.5, 0.5}, {0.5, -0.5, 0.5}, {0, 0, 1}},
+  {{1, 1, 1, 0}, {0, 1, -1, -1}},
+};
+static const algorithm four = {
+  4, 6,
+  {{4, 0, -5, 0, 1, 0}, {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}},
+  {{1.0 / 4, 0, 0},
+   {-1.0 / 6, -1.0 / 6, -1.0 / 6},
+   {-1.0 / 6, 1.0 / 6, -1.0 / 6},
+   {1.0 / 24, 1.0 / 12, 1.0 / 6},
+   {1.0 / 24, -1.0 / 12, 1.0 / 6},
+   {0, 0, 1}},
+  {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}},
+};
+
+/* --- which steps --- */
+
+/* Is every entry of the operand the one that such a convolution reads? */
+static bool
+is_laid_out_so(const clarke_sieve_conv *c, const size_t *map)
+{
+  size_t at = 0;
+
+  for (size_t p = 0; p < c->planes; p++)
+    for (size_t tap = 0; tap < 9; tap++)
+      for (size_t y = 0; y < c->oh; y++)
+        for (size_t x = 0; x < c->ow; x++, at++) {
+          const size_t sy = y + tap / 3 - c->top, sx = x + tap % 3 - c->left; /* beyond the sizes where they wrap below 0 */
+
+          if (map[at] != (sy < c->h && sx < c->w ? (p * c->h + sy) * c->w + sx : CLARKE_NONE))
+            return false;
+        }
+  return true;
+}
+
+bool
+clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense)
+{
+  const clarke_dense *d = &dense->dense;
+  const size_t *map = clarke_sieve_map(s, dense), source = clarke_sieve_source(s, dense);
+  const clarke_value *x = source != CLARKE_NONE ? &s->g->values[source] : NULL;
+
+  if (map == NULL || x == NULL || x->rank != 3 || d->blocks != 1 || d->transposed || d->inner != 9 * x->dims[0]
+      || x->dims[0] < FEWEST || d->outer < FEWEST || d->inner > INT_MAX / s->n || d->outer > INT_MAX / s->n)
+    return false;
+  for (size_t border = 0; border < 9; border++) {
+    *c = (clarke_sieve_conv){.planes = x->dims[0], .h = x->dims[1], .w = x->dims[2], .top = border / 3, .left = border % 3};
+    for (c->oh = 1; c->oh <= c->h + 2 && c->oh <= d->repeat; c->oh++) {
+      c->ow = d->repeat / c->oh;
+      if (c->oh * c->ow == d->repeat && c->ow <= c->w + 2 && is_laid_out_so(c, map))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* --- transforms --- */
+
+/* to = the sum of l[k] in[k * step], or += it; n numbers each. NULL: zeros. */
+static void
+combine(double *restrict to, const double *l, size_t q, const double *const *in, size_t step, size_t n, bool add)
+{
+  for (size_t k = 0; k < q; k++) {
+    const double c = l[k], *x = in[k * step];
+
+    if (c == 0 || x == NULL)
+      continue;
+    for (size_t j = 0; j < n && add; j++)
+      to[j] += c * x[j];
+    for (size_t j = 0; j < n && !add; j++)
+      to[j] = c * x[j];
+    add = true;
+  }
+  if (!add)
+    memset(to, 0, n * sizeof *to);
+}
+
+/* out = L in Lt, or += it: L is p x q in rows of A, in q x q vectors, out p x p (NULL: not asked for). */
+static void
+transform(double *const *out, const double (*l)[A], size_t p, size_t q, const double *const *in, double *room, size_t n, bool add)
+{
+  const double *half[A * A];
+
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j < q; j++) {
+      combine(room + (i * q + j) * n, l[i], q, in + j, q, n, false);
+      half[i * q + j] = room + (i * q + j) * n;
+    }
+  for (size_t i = 0; i < p; i++)
+    for (size_t j = 0; j < p; j++)
+      if (out[i * p + j] != NULL)
+        combine(out[i * p + j], l[j], q, half + i * q, 1, n, add);
+}
+
+/* Planes of h x w entries, n numbers each, in tiles; a panel has the transforms of some of them: a^2 x planes x columns. */
+typedef struct {
+  const algorithm *k;
+  size_t n;
+  size_t across, tiles; /* tiles in a row; in all */
+  size_t from, columns; /* of the panel: its first tile; tiles times n */
+  double *room;         /* for a^2 vectors */
+} tiling;
+
+/* The tile's entry (i, j), of side `side`, its first row and column being m times the tile's place less the border. */
+static double *
+entry_of(const tiling *t, double *plane, size_t h, size_t w, size_t tile, size_t i, size_t j, size_t top, size_t left)
+{
+  const size_t y = tile / t->across * t->k->m + i - top, x = tile % t->across * t->k->m + j - left;
+
+  return y < h && x < w ? plane + (y * w + x) * t->n : NULL;
+}
+
+static double *
+in_panel(const tiling *t, double *panel, size_t planes, size_t point, size_t plane, size_t tile)
+{
+  return panel + (point * planes + plane) * t->columns + (tile - t->from) * t->n;
+}
+
+/* The panel of x by Bt, with a border, or of a gradient by A: a matrix of a rows. */
+static void
+to_panel(double *panel, const tiling *t, const double *x, size_t planes, size_t h, size_t w, const double (*l)[A], size_t side,
+         size_t top, size_t left)
+{
+  const size_t a = t->k->a;
+  const double *in[A * A];
+  double *out[A * A];
+
+  for (size_t p = 0; p < planes; p++)
+    for (size_t tile = t->from; tile < t->from + t->columns / t->n; tile++) {
+      for (size_t e = 0; e < side * side; e++)
+        in[e] = entry_of(t, (double *)x + p * h * w * t->n, h, w, tile, e / side, e % side, top, left);
+      for (size_t e = 0; e < a * a; e++)
+        out[e] = in_panel(t, panel, planes, e, p, tile);
+      transform(out, l, a, side, in, t->room, t->n, false);
+    }
+}
+
+/* y += At panel A. */
+static void
+from_panel(double *y, const tiling *t, double *panel, size_t planes, size_t h, size_t w)
+{
+  const size_t a = t->k->a, m = t->k->m;
+  const double *in[A * A];
+  double *out[A * A];
+
+  for (size_t p = 0; p < planes; p++)
+    for (size_t tile = t->from; tile < t->from + t->columns / t->n; tile++) {
+      for (size_t e = 0; e < a * a; e++)
+        in[e] = in_panel(t, panel, planes, e, p, tile);
+      for (size_t e = 0; e < m * m; e++)
+        out[e] = entry_of(t, y + p * h * w * t->n, h, w, tile, e / m, e % m, 0, 0);
+      transform(out, t->k->at, m, a, in, t->room, t->n, true);
+    }
+}
+
+/* What entry `tap` of a kernel counts at a point. */
+static double
+share(const algorithm *k, size_t point, size_t tap)
+{
+  return k->g[point / k->a][tap / 3] * k->g[point % k->a][tap % 3];
+}
+
+/* --- products --- */
+
+typedef struct {
+  tiling t;
+  double *in, *out, *matrix; /* panels of what is read and written; a matrix of planes of both */
+} work;
+
+static bool
+begin(work *k, clarke_sieve *s, size_t oh, size_t ow, size_t in, size_t out)
+{
+  const algorithm *by = oh < 4 && ow < 4 ? &two : &four;
+  const size_t across = (ow + by->m - 1) / by->m, tiles = across * ((oh + by->m - 1) / by->m);
+  const size_t most = WIDTH / s->n + 1 < tiles ? WIDTH / s->n + 1 : tiles, points = by->a * by->a;
+
+  *k = (work){.t = {.k = by, .n = s->n, .across = across, .tiles = tiles, .columns = most * s->n}};
+  k->in = clarke_sieve_take(s, points * in * k->t.columns);
+  k->out = clarke_sieve_take(s, points * out * k->t.columns);
+  k->matrix = clarke_sieve_take(s, in * out);
+  k->t.room = clarke_sieve_take(s, points * s->n);
+  return k->in != NULL && k->out != NULL && k->matrix != NULL && k->t.room != NULL;
+}
+
+static void
+end(const work *k, clarke_sieve *s)
+{
+  clarke_sieve_leave(s, k->in);
+  clarke_sieve_leave(s, k->out);
+  clarke_sieve_leave(s, k->matrix);
+  clarke_sieve_leave(s, k->t.room);
+}
+
+/* Tiles from .. on, as many as go into a panel; false: there are none. */
+static bool
+next(tiling *t, size_t from, size_t most)
+{
+  t->from = from;
+  t->columns = (t->tiles - from < most ? t->tiles - from : most) * t->n;
+  return from < t->tiles;
+}
+
+/* The transformed kernels at a point: out x in; back: of planes turned about, and of kernels. */
+static void
+kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t point, bool back)
+{
+  double c[9];
+
+  for (size_t tap = 0; tap < 9; tap++)
+    c[tap] = share(k->t.k, point, back ? 8 - tap : tap);
+  for (size_t o = 0; o < outer; o++)
+    for (size_t p = 0; p < planes; p++) {
+      const double *v = w + (o * planes + p) * 9;
+
+      matrix[back ? p * outer + o : o * planes + p] = c[0] * v[0] + c[1] * v[1] + c[2] * v[2] + c[3] * v[3] + c[4] * v[4]
+                                                      + c[5] * v[5] + c[6] * v[6] + c[7] * v[7] + c[8] * v[8];
+    }
+}
+
+/* y += the convolution of x, in planes of h x w, with the kernels; of oh x ow outputs. back: with the transposed. */
+static bool
+convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y, bool back)
+{
+  const size_t in = back ? outer : c->planes, out = back ? c->planes : outer;
+  const size_t h = back ? c->oh : c->h, width = back ? c->ow : c->w, oh = back ? c->h : c->oh, ow = back ? c->w : c->ow;
+  work k;
+  const bool well = begin(&k, s, oh, ow, in, out);
+  const size_t most = k.t.columns / s->n;
+
+  for (size_t from = 0; well && next(&k.t, from, most); from += most) {
+    to_panel(k.in, &k.t, x, in, h, width, k.t.k->bt, k.t.k->a, back ? 2 - c->top : c->top, back ? 2 - c->left : c->left);
+    for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++) {
+      kernels(k.matrix, &k, w, outer, c->planes, point, back);
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)out, (int)k.t.columns, (int)in, 1, k.matrix, (int)in,
+                  in_panel(&k.t, k.in, in, point, 0, from), (int)k.t.columns, 0, in_panel(&k.t, k.out, out, point, 0, from),
+                  (int)k.t.columns);
+    }
+    from_panel(y, &k.t, k.out, out, oh, ow);
+  }
+  end(&k, s);
+  return well;
+}
+
+bool
+clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y)
+{
+  return convolve(s, c, outer, w, x, y, false);
+}
+
+bool
+clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x)
+{
+  return convolve(s, c, outer, w, g, x, true);
+}
+
+/* w += Gt matrix G at a point, outer x planes. */
+static void
+add_share(double *w, const work *k, size_t kernels, size_t point)
+{
+  double c[9];
+
+  for (size_t tap = 0; tap < 9; tap++)
+    c[tap] = share(k->t.k, point, tap);
+  for (size_t e = 0; e < kernels; e++)
+    for (size_t tap = 0; tap < 9; tap++)
+      w[e * 9 + tap] += c[tap] * k->matrix[e];
+}
+
+bool
+clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
+                         double *w)
+{
+  double a[A][A] = {{0}};
+  const double (*turned)[A] = (const double (*)[A])a;
+  work k;
+  const bool well = begin(&k, s, c->oh, c->ow, c->planes, outer);
+  const size_t most = k.t.columns / s->n;
+
+  for (size_t i = 0; i < A * A; i++)
+    a[i / A][i % A] = k.t.k->at[i % A][i / A];
+  for (size_t from = 0; well && next(&k.t, from, most); from += most) {
+    to_panel(k.in, &k.t, x, c->planes, c->h, c->w, k.t.k->bt, k.t.k->a, c->top, c->left);
+    to_panel(k.out, &k.t, g, outer, c->oh, c->ow, turned, k.t.k->m, 0, 0);
+    for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++) {
+      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)outer, (int)c->planes, (int)k.t.columns, 1,
+                  in_panel(&k.t, k.out, outer, point, 0, from), (int)k.t.columns,
+                  in_panel(&k.t, k.in, c->planes, point, 0, from), (int)k.t.columns, 0, k.matrix, (int)c->planes);
+      add_share(w, &k, outer * c->planes, point);
+    }
+  }
+  end(&k, s);
+  return well;
+}
+
+/* --- what it loses --- */
+
+/* The largest absolute sum of a row; of a column. */
+static double
+sums(const double *l, size_t rows, size_t columns, size_t line, bool of_columns)
+{
+  double most = 0;
+
+  for (size_t i = 0; i < (of_columns ? columns : rows); i++) {
+    double sum = 0;
+
+    for (size_t j = 0; j < (of_columns ? rows : columns); j++)
+      sum += fabs(l[of_columns ? j * line + i : i * line + j]);
+    most = fmax(most, sum);
+  }
+  return most;
+}
+
+/* Both algorithms at their worst: the larger one's. */
+double
+clarke_sieve_conv_slack(size_t planes, double top)
+{
+  const double loss = sums(four.at[0], 4, 6, A, false) * sums(four.g[0], 6, 3, 3, false) * sums(four.bt[0], 6, 6, A, false);
+
+  return clarke_sieve_slack((double)planes + TRANSFORMS, clarke_sieve_up(loss * loss) * top);
+}
+
+double
+clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, double top)
+{
+  const double loss = sums(four.at[0], 4, 6, A, true) * sums(four.g[0], 6, 3, 3, true) * sums(four.bt[0], 6, 6, A, false);
+  const double tiles = (double)((c->oh + 1) / 2) * (double)((c->ow + 1) / 2);
+
+  return clarke_sieve_slack(tiles * (double)(n + A * A) + TRANSFORMS, clarke_sieve_up(2 * loss * loss) * top);
+}

@@ -1,0 +1,221 @@
+/* Convolutions in doubles, by panels and by Winograd's algorithm (sieve.h), and their ways back: every entry is as near to the sum of
+ * its products, in more bits, as the slack says; the products that are looked up one by one add up to it. */
+#include "../network/models.h"
+#include "trace/sieve_terms.h"
+
+#include <math.h>
+
+static uint64_t state;
+
+/* planes, rows, columns, outputs, side of the kernel, groups, border, stride, samples; by Winograd's algorithm? */
+typedef struct {
+  size_t planes, h, w, outer, side, groups, pad, stride, n;
+  bool fast;
+} shape;
+
+static const shape shapes[] = {
+  {6, 4, 3, 4, 3, 2, 1, 1, 3, false},    {3, 5, 4, 2, 2, 1, 0, 1, 2, false},   {16, 5, 5, 16, 3, 1, 1, 2, 2, false},
+  {32, 3, 3, 32, 3, 2, 1, 1, 2, false},  {16, 2, 2, 16, 3, 1, 1, 1, 5, true},  {16, 4, 4, 17, 3, 1, 1, 1, 2, true},
+  {17, 7, 5, 16, 3, 1, 0, 1, 1, true},   {16, 9, 6, 16, 3, 1, 2, 1, 3, true},  {16, 4, 3, 16, 3, 1, 0, 1, 2, true},
+  {16, 9, 6, 16, 3, 1, 1, 1, 200, true},
+};
+
+typedef struct {
+  const shape *as;
+  size_t oh, ow, each, outs; /* planes and outputs of a group */
+  double *x, *g, *w;         /* features x samples; outputs x planes of a group x side^2 */
+  clarke_graph graph;
+  clarke_sieve s;
+  const clarke_step *dense;
+} scene;
+
+/* Of rows of very different sizes; some are zero, and many entries. */
+static double *
+drawn(size_t rows, size_t cols)
+{
+  double *to = calloc(rows * cols + 1, sizeof *to);
+
+  for (size_t f = 0; f < rows; f++) {
+    const int size = draw_below(&state, 5) == 0 ? -200 : (int)draw_between(&state, -20, 20);
+
+    for (size_t j = 0; j < cols && size > -200; j++)
+      to[f * cols + j] = draw_below(&state, 3) == 0 ? 0 : ldexp((double)draw_between(&state, -(1L << 24), 1L << 24), size - 24);
+  }
+  return to;
+}
+
+static void
+build(scene *c, const shape *as)
+{
+  const long in[] = {-1, (long)as->planes, (long)as->h, (long)as->w, SHAPE_END};
+  const long all[] = {(long)as->n, (long)as->planes, (long)as->h, (long)as->w, SHAPE_END};
+  const long of_w[] = {(long)as->outer, (long)(as->planes / as->groups), (long)as->side, (long)as->side, SHAPE_END};
+  const size_t values_of_w = as->outer * (as->planes / as->groups) * as->side * as->side;
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_model_node *node;
+  clarke_tensor x;
+  clarke_model m;
+  double *to;
+
+  *c = (scene){.as = as, .each = as->planes / as->groups, .outs = as->outer / as->groups};
+  c->oh = (as->h + 2 * as->pad - as->side) / as->stride + 1;
+  c->ow = (as->w + 2 * as->pad - as->side) / as->stride + 1;
+  c->x = drawn(as->planes * as->h * as->w, as->n);
+  c->g = drawn(as->outer * c->oh * c->ow, as->n);
+  c->w = drawn(as->outer, values_of_w / as->outer);
+  model_begin(&m, 17);
+  model_input(&m, "x", in);
+  to = model_floats(&m, "w", of_w);
+  memcpy(to, c->w, values_of_w * sizeof *to);
+  node = model_node(&m, "Conv", "x,w", "y");
+  attr_ints(node, "strides", SHAPE((long)as->stride, (long)as->stride,));
+  attr_ints(node, "pads", SHAPE((long)as->pad, (long)as->pad, (long)as->pad, (long)as->pad,));
+  attr_int(node, "group", (long)as->groups);
+  model_output(&m, "y");
+  x = tensor_of("x", CLARKE_F32, all);
+  clarke_graph_init(&c->graph);
+  ck_assert_msg(clarke_graph_build(&c->graph, &m, &x, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_int_eq(clarke_graph_wrt(&c->graph, NULL, 0, &err), CLARKE_OK);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+
+/* The sieve with the input, and the gradient behind the one product, given. */
+static void
+begin(scene *c)
+{
+  const size_t values = c->graph.n_values;
+
+  c->s = (clarke_sieve){.g = &c->graph, .n = c->as->n};
+  c->s.value = calloc(values, sizeof *c->s.value);
+  c->s.grad = calloc(values, sizeof *c->s.grad);
+  c->s.carries = calloc(values, sizeof *c->s.carries);
+  for (size_t i = 0; i < c->graph.n_steps; i++)
+    if (c->graph.steps[i].kind == CLARKE_DENSE)
+      c->dense = &c->graph.steps[i];
+  ck_assert_ptr_nonnull(c->dense);
+  c->s.value[c->graph.input].near = c->x;
+  c->s.carries[c->graph.input] = true;
+}
+
+static void
+end(scene *c)
+{
+  for (size_t v = 0; v < c->graph.n_values; v++) {
+    clarke_sieved_clear(&c->s, &c->s.value[v]);
+    clarke_sieved_clear(&c->s, &c->s.grad[v]);
+  }
+  for (size_t k = 0; k < c->s.rooms; k++)
+    free(c->s.room[k].at);
+  free(c->s.room);
+  free(c->s.value);
+  free(c->s.grad);
+  free(c->s.carries);
+  free(c->x);
+  free(c->g);
+  free(c->w);
+  clarke_graph_clear(&c->graph);
+}
+
+/* --- the same sums, from the definition --- */
+
+typedef struct {
+  long double *sum, *mass;
+} truth;
+
+static truth
+zeros(size_t n)
+{
+  return (truth){calloc(n + 1, sizeof(long double)), calloc(n + 1, sizeof(long double))};
+}
+
+static void
+add(truth *to, size_t e, double a, double b)
+{
+  to->sum[e] += (long double)a * b;
+  to->mass[e] += fabsl((long double)a * b);
+}
+
+static void
+add_products(const scene *c, truth *y, truth *x, truth *w, size_t o, size_t p, size_t tap)
+{
+  const shape *as = c->as;
+  const size_t plane = o / c->outs * c->each + p, k = (o * c->each + p) * as->side * as->side + tap;
+
+  for (size_t r = 0; r < c->oh * c->ow; r++) {
+    const size_t row = r / c->ow * as->stride + tap / as->side - as->pad, col = r % c->ow * as->stride + tap % as->side - as->pad;
+
+    for (size_t j = 0; row < as->h && col < as->w && j < as->n; j++) {
+      const size_t from = ((plane * as->h + row) * as->w + col) * as->n + j, to = (o * c->oh * c->ow + r) * as->n + j;
+
+      add(y, to, c->w[k], c->x[from]);
+      add(x, from, c->w[k], c->g[to]);
+      add(w, k, c->g[to], c->x[from]);
+    }
+  }
+}
+
+/* How many entries are not their sums exactly? Each is within its slack, and its products are found. */
+static size_t
+compare(scene *c, const clarke_sieved *v, truth *t, size_t rows, size_t cols, clarke_terms_kind kind)
+{
+  clarke_sieve_terms terms = {.s = &c->s, .v = v, .kind = kind};
+  size_t inexact = 0;
+
+  for (size_t e = 0; e < rows * cols; e++) {
+    const long double off = fabsl(v->near[e] - t->sum[e]), rest = t->mass[e] * 0x1p-60L;
+    const double slack = v->slack[e / cols] * (v->scale != NULL ? v->scale[e % cols] : 1);
+    double sum, mass, count;
+
+    ck_assert_msg(off <= slack + rest, "%d, entry %zu: off by %Lg, with slack %g", (int)kind, e, off, slack);
+    ck_assert(v->top[e / cols] * (1 + 0x1p-30) >= t->mass[e]);
+    inexact += off > rest;
+    ck_assert(clarke_sieve_add_up(&sum, &mass, &count, &terms, e / cols, e % cols));
+    ck_assert_msg(fabsl(sum - t->sum[e]) <= t->mass[e] * 0x1p-40L, "%d, entry %zu: its products are others", (int)kind, e);
+    ck_assert(fabsl(mass - t->mass[e]) <= t->mass[e] * 0x1p-40L);
+  }
+  clarke_sieve_terms_clear(&terms);
+  free(t->sum);
+  free(t->mass);
+  return inexact;
+}
+
+START_TEST(products)
+{
+  const shape *as = &shapes[_i];
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_sieve_conv conv;
+  truth y, x, w;
+  scene c;
+
+  state = 500 + (uint64_t)_i;
+  build(&c, as);
+  begin(&c);
+  y = zeros(as->outer * c.oh * c.ow * as->n);
+  x = zeros(as->planes * as->h * as->w * as->n);
+  w = zeros(as->outer * c.each * as->side * as->side);
+  for (size_t o = 0; o < as->outer; o++)
+    for (size_t p = 0; p < c.each; p++)
+      for (size_t tap = 0; tap < as->side * as->side; tap++)
+        add_products(&c, &y, &x, &w, o, p, tap);
+  ck_assert(clarke_sieve_is_conv(&conv, &c.s, c.dense) == as->fast);
+  ck_assert_int_eq(clarke_sieve_dense(&c.s, c.dense, &err), CLARKE_OK);
+  ck_assert(!c.s.open);
+  c.s.grad[c.dense->out].near = c.g;
+  ck_assert_int_eq(clarke_sieve_dense_back(&c.s, c.dense, &err), CLARKE_OK);
+  ck_assert(compare(&c, &c.s.value[c.dense->out], &y, as->outer * c.oh * c.ow, as->n, CLARKE_TERMS_OF_OUTPUT) > 0);
+  ck_assert(compare(&c, &c.s.grad[c.graph.input], &x, as->planes * as->h * as->w, as->n, CLARKE_TERMS_OF_INPUT) > 0);
+  ck_assert(compare(&c, &c.s.grad[c.dense->dense.weight], &w, as->outer * c.each * as->side * as->side, 1, CLARKE_TERMS_OF_WEIGHT)
+            > 0);
+  end(&c);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("sieve products");
+
+  tcase_add_loop_test(tests, products, 0, (int)(sizeof shapes / sizeof *shapes));
+  return run_tests();
+}
