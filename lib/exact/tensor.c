@@ -1,8 +1,6 @@
 /* Stored tensors: bytes in, exact values out (tensor.h says what a tensor is). */
 #include "exact/tensor.h"
 
-#include "base/pages.h"
-
 #include <endian.h>
 #include <math.h>
 #include <stdlib.h>
@@ -110,7 +108,6 @@ clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype, size
     clarke_tensor_clear(&fresh);
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", shown);
   }
-  clarke_pages_wish(fresh.real, fresh.count * sizeof *fresh.real);
   clarke_tensor_clear(t);
   *t = fresh;
   return CLARKE_OK;
@@ -307,7 +304,6 @@ clarke_tensor_unpack(clarke_tensor *t, clarke_error *err)
   t->real = malloc((t->count + 1) * sizeof *t->real);
   if (t->real == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
-  clarke_pages_wish(t->real, t->count * sizeof *t->real);
   t->packed = NULL;
   return clarke_tensor_decode(t, bytes, false, err);
 }

@@ -60,12 +60,12 @@ clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);
 
 /* The float32 at a place of such bytes. */
 static inline float
-clarke_f32_at(const unsigned char *stored, size_t i)
+clarke_f32_at(const unsigned char *from, size_t i)
 {
   uint32_t word;
   float value;
 
-  memcpy(&word, stored + 4 * i, sizeof word);
+  memcpy(&word, from + 4 * i, sizeof word);
   word = le32toh(word);
   memcpy(&value, &word, sizeof value);
   return value;

@@ -2,7 +2,6 @@
 #include "format/file.h"
 
 #include "base/limit.h"
-#include "base/pages.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -54,7 +53,6 @@ read_all(clarke_file *f, int fd, size_t expected, const char *path, clarke_error
     if (data == NULL)
       return clarke_fail(err, CLARKE_ENOMEM, "%s: no memory for its %zu bytes", path, room);
     f->data = data;
-    clarke_pages_wish(data, room);
     while (f->size < room) {
       const ssize_t got = read(fd, f->data + f->size, room - f->size);
 

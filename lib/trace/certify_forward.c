@@ -1,7 +1,6 @@
 /* Recorded outputs (certify.h). */
 #include "trace/certify.h"
 
-#include "base/pages.h"
 #include "network/replay/replay.h"
 
 #include <math.h>
@@ -27,7 +26,6 @@ turned(const clarke_tensor *t, size_t rows, size_t cols)
 {
   double *numbers = malloc((rows * cols + 1) * sizeof *numbers);
 
-  clarke_pages_wish(numbers, rows * cols * sizeof *numbers);
   for (size_t f0 = 0; numbers != NULL && f0 < rows; f0 += TILE) /* in tiles, which the cache holds */
     for (size_t j = 0; j < cols; j++)
       for (size_t f = f0; f < rows && f < f0 + TILE; f++)

@@ -1,6 +1,5 @@
 #include "trace/sieve.h"
 
-#include "base/pages.h"
 #include "network/reverse.h"
 
 #include <math.h>
@@ -24,7 +23,6 @@ new_room(clarke_sieve *s, size_t count)
   to = &s->room[s->rooms];
   to->at = malloc((count + 1) * sizeof *to->at);
   to->count = count;
-  clarke_pages_wish(to->at, count * sizeof *to->at);
   s->rooms += to->at != NULL;
   return to->at != NULL ? to : NULL;
 }

@@ -100,7 +100,8 @@ bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const cla
 /* y += W x; x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
 bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y);
 bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x);
-bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g, double *w);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
+                              double *w);
 
 /* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
  * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */

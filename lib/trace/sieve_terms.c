@@ -256,7 +256,8 @@ clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms
 
 /* Is the record the exact sum, rounded once? */
 clarke_status
-clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded, clarke_error *err)
+clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded,
+                            clarke_error *err)
 {
   clarke_matrix m;
   mpq_t sum[1], a, b;

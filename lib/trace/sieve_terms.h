@@ -21,6 +21,7 @@ void clarke_sieve_terms_clear(clarke_sieve_terms *p);
 bool clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms *p, size_t row, size_t col);
 
 /* Is the record the exact sum of an entry's products, rounded once? In rationals. */
-clarke_status clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded, clarke_error *err);
+clarke_status clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded,
+                                          clarke_error *err);
 
 #endif

@@ -15,7 +15,7 @@
 #define WIDTH 512
 /* Planes below which transforms cost more than they save. */
 #define FEWEST 16
-/* Roundings of all transforms: of G w Gt 3 + 9, of each of the others twice 7 at most. */
+/* Roundings of all transforms, and some to spare: of G w Gt 3 + 9, of each of the others twice 7 at most. */
 #define TRANSFORMS 64
 
 #define A CLARKE_WINOGRAD_MOST
@@ -297,7 +297,8 @@ add_share(double *w, const work *k, size_t kernels, size_t point)
 }
 
 bool
-clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g, double *w)
+clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
+                         double *w)
 {
   double a[A][A] = {{0}};
   const double (*turned)[A] = (const double (*)[A])a;

@@ -352,7 +352,7 @@ certify_one_way(clarke_certify *c, const scene *s, bool sieved)
   c->loss = &s->loss;
   c->scale = s->scale;
   c->by = s->by;
-  c->trace = &s->trace;
+  c->trace = (clarke_tensors *)&s->trace;
   c->gradients = &s->gradients;
   c->trace_file = c->gradients_file = "drawn";
   c->sieved = sieved;

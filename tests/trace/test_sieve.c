@@ -145,7 +145,7 @@ certify(clarke_certify *c, const scene *s, const record *r, bool sieved)
   c->loss = &s->loss;
   c->scale = s->scale;
   c->by = s->by;
-  c->trace = &r->trace;
+  c->trace = (clarke_tensors *)&r->trace;
   c->gradients = &r->gradients;
   c->trace_file = c->gradients_file = "drawn";
   c->sieved = sieved;
