@@ -141,6 +141,49 @@ place_entries(record *r, const graph_value *v, const tensor *t)
       r->entry[v->step][i * n + b] = record_entry(v, t, i, b);
 }
 
+/* Entry i of sample b of v as it was recorded, wherever its samples lie. */
+static const integer *
+moved_entry(const record *r, const graph_value *v, const tensor *t, size_t i, size_t b)
+{
+  size_t behind = v->inner > 0 ? v->inner : 1;
+  for (size_t k = v->at + (v->inner > 0); k < v->rank; k++)
+    behind *= v->dims[k];
+  return v->constant != NULL ? &t->whole[i] : &t->whole[(i / behind * r->p->net->batch + b) * behind + i % behind];
+}
+
+/* A recorded value that only moves entries: are they those that it moves? */
+static bool
+moves_its_own(const record *r, const graph_value *v, const tensor *t)
+{
+  bool same = t->real && t->count == v->count * record_samples(r, v);
+  INTEGER(minus);
+  for (size_t i = 0; i < v->count && same; i++)
+    for (size_t b = 0; b < record_samples(r, v) && same; b++) {
+      const integer *from =
+          v->constant != NULL ? &v->constant->whole[v->map[i]] : record_read(r, (source){v->step, v->map[i]}, b);
+      if (v->negated)
+        mpz_neg(&minus, from);
+      same = mpz_cmp(v->negated ? &minus : from, moved_entry(r, v, t, i, b)) == 0;
+    }
+  return same;
+}
+
+/* Where they are others, it is not known what was read of the step or constant. */
+static void
+mark_torn(record *r)
+{
+  const network *net = r->p->net;
+  r->torn = allocate(net->n_steps, sizeof *r->torn);
+  for (size_t i = 0; i < net->n_values; i++) {
+    const graph_value *v = &net->values[i];
+    const tensor *t = record_makes(r, v) ? NULL : record_find(r, "output", v->name);
+    if (t == NULL || (v->constant == NULL ? r->entry[v->step] == NULL : !v->constant->real))
+      continue;
+    bool *of = v->constant != NULL ? &v->constant->torn : &r->torn[v->step];
+    *of = *of || !moves_its_own(r, v, t);
+  }
+}
+
 static void
 place_all(record *r)
 {
@@ -160,6 +203,7 @@ place_all(record *r)
     record_fits(r, v, t);
     place_entries(r, v, t);
   }
+  mark_torn(r);
   memset(r->trace_read, 0, r->n_trace * sizeof *r->trace_read); /* no line has spoken of it yet */
 }
 
@@ -298,10 +342,18 @@ record_winner(const record *r, const step *st, size_t f, size_t b)
 }
 
 bool
+record_known(const record *r, size_t s)
+{
+  return r->entry[s] != NULL && !r->torn[s];
+}
+
+bool
 record_reads(const record *r, const step *st)
 {
   bool all = true;
   for (size_t i = 0; i < st->n_sources && all; i++)
-    all = st->sources[i].step >= PADDING || r->entry[st->sources[i].step] != NULL;
+    all = st->sources[i].step >= PADDING || record_known(r, st->sources[i].step);
+  for (size_t i = 0; i < st->n_factors && all; i++)
+    all = st->factors[i].w == NULL || !st->factors[i].w->torn;
   return all;
 }

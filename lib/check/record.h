@@ -22,6 +22,7 @@ typedef struct {
   ad_slope (*proxies)[2];           /* by operator */
   unit unit;
   integer one;            /* in that unit */
+  bool *torn;             /* by step: a node that only moves its entries was recorded with others */
   const integer ***entry; /* [step][feature * batch + sample]: as recorded, of the input as given; NULL: not recorded */
 } record;
 
@@ -43,7 +44,9 @@ bool record_makes(const record *r, const graph_value *v);     /* is it the outpu
 size_t record_place(const record *r, const char *name); /* of the node with that output; NONE */
 /* The one step of the node there, when it is of a kind whose rules section 7 has; else NULL. */
 const step *record_step(const record *r, size_t place);
-bool record_reads(const record *r, const step *st);              /* was all that it reads recorded? */
+bool record_known(const record *r, size_t s); /* was the step's output recorded, and by all its names as one? */
+/* Is that so of all that it reads? */
+bool record_reads(const record *r, const step *st);
 const integer *record_read(const record *r, source x, size_t b); /* for sample b; NULL: not recorded */
 
 /* Roundings that may be made beyond one for each term. */

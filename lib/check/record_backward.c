@@ -215,7 +215,7 @@ back_loss(gather *g)
   coefficient_set(&d, &g->r->unit, &minus);
   g->unknown = g->unknown || p->loss == LOSS_CE;
   if (p->loss == LOSS_MSE)
-    g->unknown = g->unknown || g->r->entry[v->step] == NULL || !p->target->real;
+    g->unknown = g->unknown || !record_known(g->r, v->step) || !p->target->real;
   for (size_t i = 0; i < v->count && !g->unknown; i++)
     for (size_t b = 0; b < p->net->batch; b++) {
       source x = {v->step, v->map[i]};

@@ -17,6 +17,15 @@ pattern_has(const node *n)
   return found;
 }
 
+/* Pieces of one slope are one, and have the last one's number: a place may be that of any of them. */
+static size_t
+last_alike(const step *st, size_t piece)
+{
+  while (piece < st->n_kinks && mpq_equal(&st->piece[piece][1], &st->piece[piece + 1][1]))
+    piece++;
+  return piece;
+}
+
 /* As it was recorded, and exactly: at a kink, or on which piece? NULL: they agree. */
 static const char *
 part_at_kink(const record *r, size_t s, size_t f, size_t b)
@@ -25,8 +34,7 @@ part_at_kink(const record *r, size_t s, size_t f, size_t b)
   const step *st = &p->net->steps[s];
   size_t exact = p->place[s][f * p->net->batch + b];
   size_t recorded = record_piece(r, st, record_read(r, st->sources[st->source_row[f]], b));
-  if (exact >= TOUCHED)
-    exact = AT_KINK + p->touched[exact - TOUCHED].kink;
+  exact = exact >= TOUCHED ? AT_KINK + p->touched[exact - TOUCHED].kink : last_alike(st, exact);
   if (exact == recorded)
     return NULL;
   return exact < AT_KINK && recorded >= AT_KINK   ? "recorded-at-kink"

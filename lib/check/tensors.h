@@ -22,6 +22,7 @@ typedef struct {
   rational *move;     /* wrt: the direction at hand, in the network's */
   rational *gradient; /* wrt: what gradient() computed, in the network's */
   integer *whole;     /* of a record: the values times a power of two (record.h) */
+  bool torn;          /* of a record: a node that moves its entries was recorded with others */
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */

@@ -2882,6 +2882,9 @@ def records():
     record("record-off", 1, "gradient a: an entry is farther", right.replace("gradient a bit-exact", "gradient a within"),
            **(files | dict(trace="record-off.trace")))
     records_of_copies(files)
+    records_of_moves(files)
+    records_without_rules(files)
+    records_of_pools(files)
     records_in_types(files)
     records_of_long_sums(files)
 
@@ -2933,6 +2936,127 @@ def records_of_copies(files):
     record("record-copy", 0, "VERIFIED", lines, proxies=(), **own)
     for name in "ai":
         record("record-copy-" + name, 1, f"gradient {name}: no rule covers it", lines.replace(f"{name} not-covered", f"{name} within"), proxies=(), **own)
+
+
+def records_of_moves(files):
+    """What reads -w, or a view of a, is judged by what these move: so not where they were recorded as others, nor where a was not."""
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    save("record-view.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
+                              helper.make_node("Relu", ["i"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]]))
+    made = {"output/a": floats([[3], [-1]]), "output/i": floats([[3], [-1]]), "output/r": floats([[3], [0]])}
+    lines = """output a bit-exact
+    output i %s
+    output r %s
+    output out not-covered
+    gradient a not-covered
+    gradient i not-covered
+    gradient r not-covered
+    gradient out not-covered
+    parameter w not-covered
+    pattern r %s"""
+    own = files | dict(model="record-view.onnx")
+    for name, given, first, answers in [
+            ("", made, "bit-exact", [("bit-exact", "bit-exact", "0", 0, "VERIFIED")]),
+            ("torn-", made | {"output/i": floats([[5], [-1]])}, "not-covered",
+             [("not-covered", "not-covered", "not-covered", 0, "VERIFIED"), ("not-covered", "bit-exact", "not-covered", 1, "output r: no rule covers it"),
+              ("not-covered", "not-covered", "0", 1, "no rule covers this node's branches"), ("within", "not-covered", "not-covered", 1, "output i: an entry is farther")]),
+            ("alone-", {k: v for k, v in made.items() if k != "output/a"}, "not-covered",
+             [("not-covered", "bit-exact", "not-covered", 1, "output r: no rule covers it")])]:
+        tensors_file(f"record-view-{name}.trace", given)
+        for k, (i, r, pattern, status, reason) in enumerate(answers):
+            text = lines % (i, r, pattern)
+            record(f"record-view-{name}{k}", status, reason, text.replace("a bit-exact", "a not-covered") if name == "alone-" else text,
+                   **(own | dict(trace=f"record-view-{name}.trace")))
+    # where samples are not first, the view itself is not judged, but what it moves is
+    save("record-across.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Transpose", ["a"], ["i"], "i", perm=[1, 0]),
+                                helper.make_node("Relu", ["i"], ["r"], "r"), helper.make_node("Abs", ["a"], ["s"], "s"),
+                                helper.make_node("ReduceSum", ["s"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1, 2], [1, 3]]))
+    tensors_file("record-across.parameters", {"w": floats([[1, 2], [1, 3]])})
+    tensors_file("record-across.gradients", {"w": floats([[0, 0], [0, 0]])})
+    lines = """output a bit-exact
+    output i not-covered
+    output r not-covered
+    output s bit-exact
+    output out not-covered
+    gradient a not-covered
+    gradient i not-covered
+    gradient r not-covered
+    gradient s not-covered
+    gradient out not-covered
+    parameter w not-covered
+    pattern r not-covered
+    pattern s 0"""
+    for k, (view, status, reason) in enumerate([([[3, -1], [8, -6]], 0, "VERIFIED"), ([[3, 8], [-1, -6]], 1, "output s: no rule covers it")]):
+        tensors_file(f"record-across-{k}.trace", {"output/a": floats([[3, 8], [-1, -6]]), "output/i": floats(view), "output/s": floats([[3, 8], [1, 6]])})
+        record(f"record-across-{k}", status, reason, lines, proxies=("Abs 0 0", "Relu 0 0"), **(files | dict(
+            model="record-across.onnx", trace=f"record-across-{k}.trace", parameters="record-across.parameters",
+            gradients="record-across.gradients")))
+    own = files | dict(model="record-turned.onnx", parameters="record-turned.parameters", trace="record-turned-output.trace",
+                       gradients="record-turned.gradients")
+    lines = "output v not-covered\n" + (ONLY % "bit-exact").replace("gradient a", "gradient v not-covered\ngradient a")
+    record("record-turned-torn", 1, "output a: no rule covers it", lines, **own)
+    record("record-turned-still", 0, "VERIFIED", lines.replace("bit-exact", "not-covered"), **own)
+
+
+def records_without_rules(files):
+    """A slope that is a weight; a number before a matrix; a constant that is no parameter. One slope on both sides has no kink."""
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    product = helper.make_node("MatMul", ["x", "w"], ["a"], "a")
+    tensors_file("record-rule.trace", {"output/a": floats([[3], [-1]]), "output/r": floats([[3], [-1]])})
+    own = files | dict(trace="record-rule.trace")
+    lines = ONLY % "bit-exact"
+    ruled = lines.replace("output r not-covered", "output r bit-exact")
+    save("record-even.onnx", [product, helper.make_node("LeakyRelu", ["a"], ["r"], "r", alpha=1.0), total], ["N", 2], [], dict(w=[[1], [1]]))
+    even = ruled.replace("pattern r not-covered", "pattern r 0")
+    for k, (text, status, reason) in enumerate([(even, 0, "VERIFIED"), (even.replace("r 0", "r 1\npart 0 1 other-side"), 1, "only 0 entries part")]):
+        record(f"record-even-{k}", status, reason, text, proxies=("LeakyRelu 0 right",), **(own | dict(model="record-even.onnx")))
+    save("record-slope.onnx", [product, helper.make_node("PRelu", ["a", "s"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]], s=[1]))
+    tensors_file("record-slope.parameters", {"w": floats([[1], [1]]), "s": floats([1])})
+    for k, (text, status, reason) in enumerate([(lines, 0, "VERIFIED"), (ruled, 1, "output r: no rule covers it")]):
+        record(f"record-slope-{k}", status, reason, text, proxies=("PRelu 0 right",),
+               **(own | dict(model="record-slope.onnx", parameters="record-slope.parameters")))
+    save("record-alpha.onnx", [helper.make_node("Gemm", ["x", "w"], ["a"], "a", alpha=2.0), helper.make_node("Relu", ["a"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    tensors_file("record-alpha.trace", {"output/a": floats([[6], [-2]])})
+    record("record-alpha", 1, "output a: no rule covers it", lines, **(own | dict(model="record-alpha.onnx", trace="record-alpha.trace")))
+    save("record-number.onnx", [helper.make_node("Constant", [], ["k"], "k", value=numpy_helper.from_array(np.float32([1]), "k")),
+                                helper.make_node("Neg", ["k"], ["n"], "n"), product, helper.make_node("Mul", ["a", "n"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    tensors_file("record-number.trace", {"output/n": floats([-1]), "output/a": floats([[3], [-1]])})
+    text = "output n %s\n" + lines.replace("gradient a", "gradient n not-covered\ngradient a").replace("\n    pattern r not-covered", "")
+    for answer, status, reason in [("not-covered", 0, "VERIFIED"), ("bit-exact", 1, "output n: no rule covers it")]:
+        record(f"record-number-{status}", status, reason, text % answer, proxies=(),
+               **(own | dict(model="record-number.onnx", trace="record-number.trace")))
+
+
+def records_of_pools(files):
+    """Of equal entries the first is the winner, in indices and, where there are none, in gradients."""
+    save("record-pool.onnx", [helper.make_node("Conv", ["x", "w"], ["a"], "a"),
+                              helper.make_node("MaxPool", ["a"], ["r"], "r", kernel_shape=[2], strides=[2]),
+                              helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 1, 2], [], dict(w=[[[1]]]))
+    batch("record-pool.npz", [[[2, 2]]])
+    tensors_file("record-pool.parameters", {"w": floats([[[1]]])})
+    tensors_file("record-pool.gradients", {"w": floats([[[2]]])})
+    lines = """output a bit-exact
+    output r bit-exact
+    output out not-covered
+    indices r %s
+    gradient a %s
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w bit-exact
+    pattern r 0"""
+    for k, (index, handed, first, second, status, reason) in enumerate([
+            (0, [1, 0], "bit-exact", "bit-exact", 0, "VERIFIED"), (1, [0, 1], "bit-exact", "bit-exact", 1, "indices r: an entry is farther"),
+            (1, [0, 1], "not-covered", "bit-exact", 0, "VERIFIED"), (1, [1, 0], "not-covered", "bit-exact", 1, "gradient a: an entry is farther"),
+            (None, [1, 0], "not-covered", "bit-exact", 0, "VERIFIED"), (None, [0, 1], "not-covered", "bit-exact", 1, "gradient a: an entry is farther")]):
+        given = {"output/a": floats([[[2, 2]]]), "output/r": floats([[[2]]]), "gradient/a": floats([[handed]]), "gradient/r": floats([[[1]]])}
+        if index is not None:
+            given["indices/r"] = ("I64", [1, 1, 1], struct.pack("<q", index))
+        tensors_file(f"record-pool-{k}.trace", given)
+        record(f"record-pool-{k}", status, reason, lines % (first, second), proxies=(), **(files | dict(
+            model="record-pool.onnx", data="record-pool.npz", trace=f"record-pool-{k}.trace", gradients="record-pool.gradients",
+            parameters="record-pool.parameters")))
 
 
 ONLY = """output a %s

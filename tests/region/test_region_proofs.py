@@ -361,11 +361,11 @@ def segments(rng, folder):
         mislead(rng, along(folder / Path(name).name, ends, folder), folder)
 
 
-ALONG = "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0], 2 * x[0]) + leaky_relu(x[0] + 1, 1), hardtanh(x[1])\n"
+ALONG = "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0], 2 * x[0]) + leaky_relu(x[0] + 1/2, 1), hardtanh(x[1])\n"
 
 
 def rules_of_segments(folder):
-    """A segment along a kink, that meets a maximum of three at 0, another kink at both ends, and one that is none."""
+    """A segment along a kink, that meets a maximum of three at 0, another kink at both ends, and at 1/4 one that is none."""
     (folder / "f.prog").write_text(ALONG)
     text = along(folder / "f.prog", ["-1,-1", "1,1"], folder)
     expect("two pieces", "pieces 2\nintegral 4 2\npiece 1/2 2 2\npiece 1 6 2\n" in text, text)
