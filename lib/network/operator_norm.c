@@ -53,17 +53,13 @@ normalize_floats(float *v, size_t n)
 }
 
 /* What a product of floats with n terms an entry may be off by, in Frobenius norm, relative to the product of those of its
- * factors; and absolutely, for what underflows, in an m x m matrix. */
+ * factors. What underflows is below that: m <= n <= 2^20, and a matrix whose largest entry is 1/2 or more has a norm of at
+ * least 1/2. Floats below 2^-149, and squares of them, take less than m n 2^-148 <= 2^-108 from it: the factors 1 + 2^-40 add
+ * more. */
 static double
 rounding(size_t n)
 {
   return (double)(n + 4) * 0x1p-24 / (1 - (double)(n + 4) * 0x1p-24);
-}
-
-static double
-underflow(size_t m, size_t n)
-{
-  return (double)m * (double)(n + 1) * 0x1p-140;
 }
 
 /* At least the norm of the symmetric m x m matrix g, which is lost: norm(g)^2 = norm(g^2) <= norm(fl(g^2)) + what that is
@@ -72,13 +68,13 @@ static double
 symmetric_norm(float *g, float *room, size_t m, size_t squarings)
 {
   const int exponent = normalize_floats(g, m * m);
-  const double size = frobenius(g, m * m) + underflow(m, 1);
+  const double size = frobenius(g, m * m);
   double norm = size;
 
   if (squarings > 0) {
     gram(room, g, m, m);
-    norm = symmetric_norm(room, g, m, squarings - 1) + rounding(m) * size * size + underflow(m, m);
-    norm = (sqrt(norm * (1 + 0x1p-40)) + underflow(m, 1)) * (1 + 0x1p-40);
+    norm = symmetric_norm(room, g, m, squarings - 1) + rounding(m) * size * size;
+    norm = sqrt(norm * (1 + 0x1p-40)) * (1 + 0x1p-40);
     norm = norm < size ? norm : size;
   }
   return ldexp(norm, exponent);
@@ -104,7 +100,7 @@ set_floats(float *a, double *off, const double *w, size_t rows, size_t cols)
       a[turned ? j * rows + i : i * cols + j] = near;
       square += (scaled - (double)near) * (scaled - (double)near);
     }
-  *off = sqrt(square) * (1 + 0x1p-20) + (double)(rows + cols) * 0x1p-140;
+  *off = sqrt(square) * (1 + 0x1p-20);
   return exponent;
 }
 
@@ -131,7 +127,7 @@ clarke_operator_norm(double *norm, const double *w, size_t rows, size_t cols, cl
   exponent = set_floats(a, &off, w, rows, cols);
   size = frobenius(a, m * n);
   gram(g, a, m, n);
-  *norm = symmetric_norm(g, room, m, m > 1 ? SQUARINGS : 0) + rounding(n) * size * size + underflow(m, n);
+  *norm = symmetric_norm(g, room, m, m > 1 ? SQUARINGS : 0) + rounding(n) * size * size;
   *norm = fmin(sqrt(*norm) * (1 + 0x1p-40), size) + off;
   *norm = ldexp(*norm * (1 + 0x1p-40), exponent);
   if (!(*norm <= DBL_MAX))

@@ -67,6 +67,28 @@ START_TEST(norms_are_bounds_and_near)
 }
 END_TEST
 
+/* Matrices of one number: their Frobenius norm is their norm, and floats that sum equal terms all round down. */
+START_TEST(norms_of_what_floats_round_down)
+{
+  static const size_t sizes[][2] = {{1, 3000}, {3, 2000}, {40, 300}, {300, 40}, {300, 300}, {2, 40000}};
+
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    for (size_t k = 0; k < 24; k++) {
+      const size_t entries = sizes[i][0] * sizes[i][1];
+      const double v = (double)(2049 + k * 97 % 2000) / 4096, truth = v * sqrt((double)entries);
+      double *w = malloc(entries * sizeof *w), norm;
+
+      for (size_t e = 0; e < entries; e++)
+        w[e] = v;
+      OK(clarke_operator_norm(&norm, w, sizes[i][0], sizes[i][1], &error));
+      ck_assert_msg(norm >= truth * (1 - 1e-13), "%zu x %zu of %g: %.17g below %.17g", sizes[i][0], sizes[i][1], v, norm,
+                    truth);
+      ck_assert(norm <= truth * (1 + 0x1p-18));
+      free(w);
+    }
+}
+END_TEST
+
 START_TEST(norms_of_the_ends_of_doubles)
 {
   const double large[] = {DBL_MAX, -DBL_MAX, DBL_MAX, DBL_MAX}, small[] = {0x1p-1074, 0, 0, 0x1p-1074};
@@ -338,6 +360,58 @@ START_TEST(bounds_hold_where_roundings_add_up)
 }
 END_TEST
 
+/* The grown network, from a batch that is cut to integers: its errors are known. */
+static void
+compare_from_integers(growing *g, const double *batch, size_t samples)
+{
+  clarke_tensor x = grow_batch(g, samples);
+  machine k;
+  comparison c = {.m = &g->m};
+  int8_t *piece[64] = {0}, open[64];
+  size_t *ties[64] = {0};
+  clarke_growths growths = {0};
+  clarke_slice_plan plan;
+
+  memcpy(x.real, batch, samples * sizeof *batch);
+  machine_begin(&k, &g->m, &x, profile_with("first"), true);
+  ck_assert_uint_lt(k.g.n_steps, 64);
+  memset(open, CLARKE_OPEN, sizeof open);
+  piece[k.g.n_steps - 1] = open;
+  c.pass = &k.pass;
+  c.near = calloc(k.g.n_steps + 1, sizeof *c.near);
+  OK(clarke_slice_plan_make(&plan, &growths, &k.g, &x, piece, samples, &error));
+  plan.low[k.g.input] = 0;
+  plan.seen = compare_value;
+  plan.context = &c;
+  OK(clarke_slices_run(piece, ties, NULL, &plan, &x, &error));
+  ck_assert_uint_gt(c.values, 1);
+  for (size_t i = 0; i < k.g.n_steps; i++)
+    free(c.near[i]);
+  free(c.near);
+  clarke_slice_plan_clear(&plan);
+  clarke_growths_clear(&growths);
+  machine_end(&k);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&g->m);
+}
+
+/* A deviation that errors make smaller: 0.51, -0.51, 0.49, -0.49 are 1, -1, 0, 0 in digits. Their errors' norm is 0.98, their
+ * normalizations are farther apart than 0.98 over the deviation of the digits. */
+START_TEST(bounds_hold_where_errors_move_deviations)
+{
+  static const double batch[] = {0.51, -0.51, 0.49, -0.49};
+  uint64_t state = 31;
+  size_t dims[1] = {1};
+  growing g;
+
+  grow_begin(&g, &state, aligned, 1, dims);
+  grow_trained(&g);
+  grow_node(&g, "Relu", NULL, false);
+  model_output(&g.m, g.at);
+  compare_from_integers(&g, batch, 4);
+}
+END_TEST
+
 /* --- deep ------------------------------------------------------------------------------------- */
 
 /* So many dense layers with a ReLU each: doubles lose them all, and what is decided is what is exact. */
@@ -382,10 +456,12 @@ main(void)
   TCase *tcase = tests_of("network-slices");
 
   tcase_add_test(tcase, norms_are_bounds_and_near);
+  tcase_add_test(tcase, norms_of_what_floats_round_down);
   tcase_add_test(tcase, norms_of_the_ends_of_doubles);
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
   tcase_add_test(tcase, bounds_hold_behind_normalizations);
   tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
+  tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);
   tcase_add_test(tcase, deep_networks_are_decided);
   return run_tests();
 }
