@@ -7,6 +7,9 @@
 #include "network/build.h"
 #include "network/loss.h"
 #include "network/replay.h"
+#include "network/reverse.h"
+#include "network/sink.h"
+#include "network/slopes.h"
 
 #include <math.h>
 
