@@ -225,9 +225,9 @@ typedef struct {
   rational *scale, *x, *half;
 } resized;
 
-/* Which entry place j is. */
-static size_t
-nearest(const builder *b, const resized *a, size_t j)
+/* a->x becomes where place j lies among the entries, cut off at the first and the last. */
+static void
+place_between(const builder *b, const resized *a, size_t j)
 {
   const char *where = text_attribute(b, "coordinate_transformation_mode", "half_pixel");
   bool ends = strcmp(where, "align_corners") == 0, half = strcmp(where, "half_pixel") == 0;
@@ -243,10 +243,19 @@ nearest(const builder *b, const resized *a, size_t j)
     mpq_sub(a->x, a->x, a->half);
   }
   mpq_canonicalize(a->x);
-  round_to(a->x, a->half, text_attribute(b, "nearest_mode", "round_prefer_floor"));
   if (mpq_sgn(a->x) < 0)
-    return 0;
-  return mpz_cmp_ui(mpq_numref(a->x), a->n - 1) > 0 ? a->n - 1 : mpz_get_ui(mpq_numref(a->x));
+    mpq_set_ui(a->x, 0, 1);
+  if (mpq_cmp_ui(a->x, a->n - 1, 1) > 0)
+    mpq_set_ui(a->x, a->n - 1, 1);
+}
+
+/* Which entry place j is. To cut off at whole numbers, then round, is to round, then cut off. */
+static size_t
+nearest(const builder *b, const resized *a, size_t j)
+{
+  place_between(b, a, j);
+  round_to(a->x, a->half, text_attribute(b, "nearest_mode", "round_prefer_floor"));
+  return mpz_get_ui(mpq_numref(a->x));
 }
 
 /* The length and scale of axis i, by input 2 or 3. */
@@ -275,6 +284,12 @@ resize_axis(const builder *b, resized *a, size_t i)
   need(!batch || mpq_cmp_ui(a->scale, 1, 1) == 0, "samples would be mixed");
 }
 
+static bool
+is_linear(const builder *b)
+{
+  return strcmp(text_attribute(b, "mode", "nearest"), "linear") == 0;
+}
+
 static void
 check_resize(const builder *b)
 {
@@ -285,8 +300,8 @@ check_resize(const builder *b)
   const value *v = by_sizes ? sizes : scales;
   need(v->constant != NULL && v->constant->real == by_scales && v->count == x->rank && x->rank > 0,
        "scales or sizes are not constant, or not one for each axis");
-  need(strcmp(text_attribute(b, "mode", "nearest"), "nearest") == 0 && whole_attribute(b, "antialias", 0) == 0
-           && whole_attribute(b, "exclude_outside", 0) == 0
+  need((is_linear(b) || strcmp(text_attribute(b, "mode", "nearest"), "nearest") == 0)
+           && whole_attribute(b, "antialias", 0) == 0 && whole_attribute(b, "exclude_outside", 0) == 0
            && strcmp(text_attribute(b, "keep_aspect_ratio_policy", "stretch"), "stretch") == 0,
        "a mode that is not supported");
   need(strcmp(how, "floor") == 0 || strcmp(how, "ceil") == 0 || strcmp(how, "round_prefer_floor") == 0
@@ -296,11 +311,59 @@ check_resize(const builder *b)
     scales->constant->number = true;
 }
 
-/* Resize to the nearest entries: one of x's at each place. */
+/* x with axis i as the output has it: place j is between two entries, and has of each what is left to the other. */
+static void
+put_between(builder *b, const value *x, size_t i, const resized *a)
+{
+  size_t dims[MAX_RANK], behind = product(x->dims + i + 1, x->rank - i - 1);
+  memcpy(dims, x->dims, sizeof dims);
+  dims[i] = a->out;
+  step *s = add_step(b, LINEAR, 2, x->rank, dims);
+  rational *share = rationals(2 * a->out);
+  size_t *entry = allocate(a->out, sizeof *entry);
+  for (size_t j = 0; j < a->out; j++) {
+    rational *near = &share[2 * j], *far = near + 1;
+    place_between(b, a, j);
+    mpz_fdiv_q(mpq_numref(near), mpq_numref(a->x), mpq_denref(a->x));
+    entry[j] = mpz_get_ui(mpq_numref(near));
+    mpq_sub(far, a->x, near);
+    mpq_sub(near, &plus_one, far);
+  }
+  for (size_t f = 0; f < s->n; f++) {
+    size_t j = f / behind % a->out, at = (f / behind / a->out * a->n + entry[j]) * behind + f % behind;
+    operand(b, s, 2 * f, x, at)->coef = &share[2 * j];
+    if (mpq_sgn(&share[2 * j + 1]) != 0)
+      operand(b, s, 2 * f + 1, x, at + behind)->coef = &share[2 * j + 1];
+    else
+      s->sources[2 * f + 1].step = PADDING;
+  }
+}
+
+/* Axis by axis, those that stay left out. */
+static void
+resize_between(builder *b)
+{
+  value x = b->in[0];
+  rational *spare = rationals(3);
+  resized a = {.scale = spare, .x = spare + 1, .half = spare + 2};
+  put(b, NULL, x.step, x.map, x.rank, x.dims);
+  for (size_t i = 0; i < b->in[0].rank; i++) {
+    resize_axis(b, &a, i);
+    x = b->out;
+    if (!on_batch(b, &b->in[0], i) && (a.n != a.out || mpq_cmp_ui(a.scale, 1, 1) != 0))
+      put_between(b, &x, i, &a);
+  }
+}
+
+/* To the nearest entries: one of x's at each place. Or linear. */
 void
 lower_resize(builder *b)
 {
   check_resize(b);
+  if (is_linear(b)) {
+    resize_between(b);
+    return;
+  }
   const value *x = &b->in[0];
   rational *spare = rationals(3);
   resized a = {.scale = spare, .x = spare + 1, .half = spare + 2};

@@ -1,17 +1,20 @@
-/* Resize to the nearest entries: along each axis each place of the output is an entry of the input. */
+/* Resize. To the nearest entries: along each axis each place of the output is an entry of the input. Linear: it is between two;
+ * each axis that changes is multiplied with a matrix of whole numbers, and divided by their common denominator. */
 #include "op/axes.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The places along an axis: entry[j] is that of place j. */
+/* The places along an axis: entry[j] is that of place j; or, linear, at[j] between entries, from 0 to in - 1. */
 typedef struct {
   size_t in, out, *entry;
+  mpq_t *at;
 } axis_map;
 
 typedef struct {
   size_t lead, rank;
+  bool linear;
   axis_map axis[CLARKE_MAX_WHOLE];
 } resizing;
 
@@ -39,8 +42,8 @@ check_modes(const clarke_lowering *low, clarke_error *err)
   static const char *const roundings[4] = {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
   const char *mode = text(low, "mode", "nearest"), *how = text(low, "coordinate_transformation_mode", coordinates[0]);
 
-  if (strcmp(mode, "nearest") != 0)
-    return clarke_lower_fail(low, err, "mode is '%.40s'; expected nearest. Record the step instead: there bilinear upsampling is a "
+  if (strcmp(mode, "nearest") != 0 && strcmp(mode, "linear") != 0)
+    return clarke_lower_fail(low, err, "mode is '%.40s'; expected nearest or linear. Record the step instead: there upsampling is a "
                                        "product with the weights that were computed", mode);
   if (!is_among(how, coordinates))
     return clarke_lower_fail(low, err, "coordinate_transformation_mode is '%.40s'; expected half_pixel, pytorch_half_pixel, "
@@ -98,6 +101,24 @@ rounded(mpq_t at, size_t in, const char *rounding)
   return entry;
 }
 
+/* The coordinates of the places, cut off at both ends. */
+static clarke_status
+fill_between(axis_map *a, const clarke_lowering *low, mpq_srcptr scale, clarke_error *err)
+{
+  a->at = malloc((a->out + 1) * sizeof *a->at);
+  if (a->at == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t j = 0; j < a->out; j++) {
+    mpq_init(a->at[j]);
+    coordinate(a->at[j], a, j, scale, text(low, "coordinate_transformation_mode", "half_pixel"));
+    if (mpq_sgn(a->at[j]) < 0)
+      mpq_set_ui(a->at[j], 0, 1);
+    if (mpq_cmp_ui(a->at[j], a->in - 1, 1) > 0)
+      mpq_set_ui(a->at[j], a->in - 1, 1);
+  }
+  return CLARKE_OK;
+}
+
 static clarke_status
 fill(axis_map *a, const clarke_lowering *low, mpq_srcptr scale, clarke_error *err)
 {
@@ -147,8 +168,10 @@ read_axis(resizing *r, clarke_lowering *low, size_t i, bool sizes, clarke_error 
   if (given == 0 || (batch && mpq_cmp_ui(scale, 1, 1) != 0))
     status = clarke_lower_fail(low, err, "axis %zu: a scale or size that %s", i,
                                batch ? "changes the number of samples" : "leaves no entries, or too many");
+  else if (!clarke_lower_affordable(low->graph, r->linear ? given * a->in : given))
+    status = clarke_lower_too_large(low, err);
   if (status == CLARKE_OK)
-    status = fill(a, low, scale, err);
+    status = (r->linear ? fill_between : fill)(a, low, scale, err);
   mpq_clear(scale);
   mpz_clear(out);
   return status;
@@ -214,6 +237,113 @@ add_gather(const resizing *r, clarke_lowering *low, clarke_error *err)
   return clarke_lower_done(low, s->out, err);
 }
 
+/* Does every place of the axis lie on the entry of its own number? */
+static bool
+is_kept(const axis_map *a)
+{
+  bool kept = a->in == a->out;
+
+  for (size_t j = 0; j < a->out && kept; j++)
+    kept = mpq_cmp_ui(a->at[j], j, 1) == 0;
+  return kept;
+}
+
+/* The matrix (out x in) whose row j has the shares of the entries that place j lies between, times their common denominator, which
+ * becomes the second constant. */
+static clarke_status
+make_shares(const axis_map *a, clarke_lowering *low, size_t *weight, size_t *divisor, clarke_error *err)
+{
+  const size_t dims[2] = {a->out, a->in}, one = 1;
+  clarke_status status = clarke_lower_made(low, 2, dims, weight, err);
+  mpz_t common, below, part;
+  double *w;
+
+  if (status == CLARKE_OK)
+    status = clarke_lower_made(low, 1, &one, divisor, err);
+  if (status != CLARKE_OK)
+    return status;
+  mpz_inits(common, below, part, NULL);
+  mpz_set_ui(common, 1);
+  for (size_t j = 0; j < a->out; j++)
+    mpz_lcm(common, common, mpq_denref(a->at[j]));
+  w = low->graph->values[*weight].real;
+  for (size_t j = 0; j < a->out; j++) {
+    mpz_fdiv_qr(below, part, mpq_numref(a->at[j]), mpq_denref(a->at[j]));
+    const size_t entry = mpz_get_ui(below);
+
+    mpz_mul(part, part, common);
+    mpz_divexact(part, part, mpq_denref(a->at[j]));
+    if (mpz_sgn(part) != 0)
+      w[j * a->in + entry + 1] = mpz_get_d(part);
+    mpz_sub(part, common, part);
+    w[j * a->in + entry] = mpz_get_d(part);
+  }
+  low->graph->values[*divisor].real[0] = mpz_get_d(common);
+  if (mpz_sizeinbase(common, 2) > 53)
+    status = clarke_lower_fail(low, err, "the places of an axis have a common denominator of over 53 bits: give sizes, not scales, or "
+                                         "a scale that is a fraction of small numbers");
+  mpz_clears(common, below, part, NULL);
+  return status;
+}
+
+/* *value, of the shape that r's axes before `a` have as the output and the others as the input, becomes it with axis a as the
+ * output has it. */
+static clarke_status
+stretch_axis(const resizing *r, size_t a, clarke_lowering *low, size_t *dims, size_t *value, clarke_error *err)
+{
+  clarke_dense shape = {.blocks = 1, .inner = r->axis[a].in, .outer = r->axis[a].out, .repeat = 1};
+  size_t divisor;
+  clarke_step *s;
+  clarke_status status = make_shares(&r->axis[a], low, &shape.weight, &divisor, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  for (size_t i = 0; i < r->rank; i++)
+    if (i != a)
+      *(i < a ? &shape.blocks : &shape.repeat) *= dims[i];
+  dims[a] = r->axis[a].out;
+  s = clarke_lower_step(low, CLARKE_DENSE, 1, r->rank - r->lead, dims + r->lead, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[0].value = *value;
+  s->dense = shape;
+  s = clarke_lower_step_like(low, CLARKE_SCALE, 2, s->out, err);
+  if (s == NULL)
+    return err != NULL ? err->code : CLARKE_ENOMEM;
+  s->in[1].value = divisor;
+  s->divide = true;
+  *value = s->out;
+  return clarke_lower_periodic(low, s, 1, 1, 1, err);
+}
+
+static clarke_status
+add_shares(const resizing *r, clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], value = low->in[0];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t a = 0; a < r->rank; a++)
+    dims[a] = r->axis[a].in;
+  for (size_t a = r->lead; a < r->rank && status == CLARKE_OK; a++)
+    if (!is_kept(&r->axis[a]))
+      status = stretch_axis(r, a, low, dims, &value, err);
+  if (status != CLARKE_OK)
+    return status;
+  return value == low->in[0] ? clarke_lower_rearranged(low, r->rank - r->lead, dims + r->lead, NULL, err)
+                             : clarke_lower_done(low, value, err);
+}
+
+static void
+clear_axes(resizing *r)
+{
+  for (size_t a = 0; a < r->rank; a++) {
+    for (size_t j = 0; r->axis[a].at != NULL && j < r->axis[a].out; j++)
+      mpq_clear(r->axis[a].at[j]);
+    free(r->axis[a].at);
+    free(r->axis[a].entry);
+  }
+}
+
 static clarke_status
 lower_resize(clarke_lowering *low, clarke_error *err)
 {
@@ -222,12 +352,12 @@ lower_resize(clarke_lowering *low, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = check_modes(low, err);
+  r.linear = strcmp(text(low, "mode", "nearest"), "linear") == 0;
   if (status == CLARKE_OK)
     status = read_axes(&r, low, err);
   if (status == CLARKE_OK)
-    status = add_gather(&r, low, err);
-  for (size_t a = 0; a < r.rank; a++)
-    free(r.axis[a].entry);
+    status = (r.linear ? add_shares : add_gather)(&r, low, err);
+  clear_axes(&r);
   return status;
 }
 

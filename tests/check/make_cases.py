@@ -1438,10 +1438,24 @@ def operators():
                              node("Add", ["a", "c"], ["out"])],
                             [3, 4], 3, dict(w=dyadic(3, 1), v=dyadic(4)), 18),
     }
+    linear = lambda mode: dict(mode="linear", coordinate_transformation_mode=mode)  # noqa: E731
+    between = lambda: {  # noqa: E731
+        "between": ([node("Conv", ["x", "w"], ["y"]), constant("s", numpy_helper.from_array(channels(1, 1, 2, 1.5))), constant("z", ints(2, 3, 5, 6)),
+                     node("Resize", ["y", "", "s"], ["a"], **linear("half_pixel")), node("Resize", ["a", "", "", "z"], ["b"], **linear("align_corners")),
+                     node("Resize", ["b", "", "s"], ["c"], **linear("pytorch_half_pixel")), node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2]),
+                     node("Relu", ["p"], ["out"])],
+                    [2, 3, 4], 2, dict(w=dyadic(3, 2, 2, 2)), 18),
+        "between-line": ([constant("s", numpy_helper.from_array(channels(1, 1, 0.625))), constant("z", ints(2, 2, 9)),
+                          constant("t", numpy_helper.from_array(channels(1, 1, 1))),
+                          node("Mul", ["x", "w"], ["y"]), node("Resize", ["y", "none", "s"], ["a"], mode="linear"),
+                          node("Resize", ["a", "none", "none", "z"], ["b"], **linear("asymmetric")),
+                          node("Resize", ["b", "none", "t"], ["c"], **linear("align_corners")), node("Abs", ["c"], ["out"])],
+                         [2, 8], 2, dict(w=dyadic(2, 1), none=np.zeros(0)), 11),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized), later(bent), later(extreme)):
+                                                                  later(resized), later(bent), later(extreme), later(between)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1466,7 +1480,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):

@@ -376,6 +376,12 @@ def larger(rng):
     g.then("Abs").then("GlobalMaxPool").then("Flatten")
     yield "transposed-groups", g.dense(6, 3)
 
+    for mode in ("half_pixel", "align_corners"):
+        g = Graph(rng, [2, 3, 3])
+        g.then("Conv", g.parameter(2, 2, 2, 2))
+        g.then("Resize", "", g.constant([1, 1, 2, 1.5]), mode="linear", coordinate_transformation_mode=mode)
+        yield f"between-{mode}", g.then("Relu").then("Flatten").dense(24, 3)
+
     g = Graph(rng, [3, 4], first=1)
     g.then("ConvTranspose", g.parameter(3, 2, 4), g.parameter(2), strides=[2], pads=[1, 1]).then("Relu").then("Flatten")
     yield "transposed-line", g.dense(16, 3)

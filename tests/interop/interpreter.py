@@ -294,6 +294,13 @@ def reduce_squares(of):
     return reduced
 
 
+def resize(args, attr, opset, batched):
+    """Of images, in mode linear, by scales that give whole sizes: half_pixel, or align_corners."""
+    sizes = [int(n * s) for n, s in zip(args[0].shape[2:], args[-1].tolist()[2:])]
+    return F.interpolate(args[0], size=sizes, mode="bilinear",
+                         align_corners=attr.get("coordinate_transformation_mode") == b"align_corners")
+
+
 OPERATORS = {
     "Identity": pointwise(lambda x: x), "Dropout": pointwise(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
@@ -324,7 +331,7 @@ OPERATORS = {
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
     "LayerNormalization": layer_normalization, "InstanceNormalization": instance_normalization,
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
-    "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
+    "Resize": resize, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }
 
