@@ -2,7 +2,8 @@
  * comes of the block is multiplied by a sigmoid. Kinks of the sum are touched in bulk, and their rows ask for no other sample. */
 #include "asked.h"
 
-#include "audit/system.h"
+#include "audit/touch_row.h"
+#include "network/build.h"
 
 #include <math.h>
 

@@ -3,6 +3,8 @@
 #include "../network/models.h"
 #include "never_better.h"
 
+#include "network/build.h"
+
 #define HALF 0x1p-24
 #define TINY 0x1p-80
 
