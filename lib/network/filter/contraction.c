@@ -1,6 +1,7 @@
 /* Bounds of products of two activations. With a and c off by at most p and q, a c is by |a| q + p |c| + p q; a sum of n
  * products rounds by n U of the sum of their sizes (docs/filter.md). */
 #include "network/filter/filter.h"
+#include "network/filter/norms.h"
 
 #include <stdlib.h>
 

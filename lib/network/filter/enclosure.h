@@ -88,18 +88,6 @@ void clarke_round_sizes(double *size, size_t n, double operations);
  * their ratio; else all rows become one. */
 void clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const double *error);
 
-/* y's norms, where there are some (nothing is done elsewhere). By its rows and columns alone: */
-void clarke_norms_of_rows(const clarke_filter *f, clarke_enclosure *y);
-/* of a GATHER, SUM, SCALE or MAX, by those of its operands; rounding: NULL, or by sample what an entry is rounded by */
-void clarke_norms_of_step(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, const double *rounding);
-/* of pieces that are nowhere steeper */
-void clarke_norms_of_pieces(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, double steepest,
-                            const double *rounding);
-/* of a product, an entry of which is rounded by gamma |w| |x|; by sample the largest norm of a column of its argument, and
- * the norm of all of them. */
-void clarke_norms_of_product(const clarke_filter *f, const clarke_step *s, clarke_enclosure *y, double gamma,
-                             const double *largest, const double *all);
-
 /* Codes as places; how many are open. They are made as doubles beside doubles, for loops without branches:
  * signs are anyone's guess. */
 size_t clarke_store_places(int8_t *piece, const double *code, size_t n);

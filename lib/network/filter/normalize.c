@@ -1,5 +1,6 @@
 /* Bounds of normalizations, group by group (docs/filter.md has the argument). */
 #include "network/filter/filter.h"
+#include "network/filter/norms.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Bounds of the errors of a sample's activations together: of their Euclidean norm, and of the largest (docs/filter.md,
  * "Norms"). Each is a double above what is meant, by a factor and an addend that cover its own rounding. */
-#include "network/filter/enclosure.h"
+#include "network/filter/norms.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* On which side of its kinks an argument lies, as far as bounds tell, and bounds of what the pieces give. */
 #include "network/filter/filter.h"
 #include "network/filter/measure.h"
+#include "network/filter/norms.h"
 
 #include "network/piecewise.h"
 

@@ -1,5 +1,6 @@
 /* Bounds of products, a factor by row and one by sample: by Cauchy-Schwarz. */
 #include "network/filter/filter.h"
+#include "network/filter/norms.h"
 
 #include <cblas.h>
 #undef I

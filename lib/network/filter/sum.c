@@ -1,5 +1,6 @@
 /* Bounds of the other linear steps: sums, multiples, entries that are moved. */
 #include "network/filter/filter.h"
+#include "network/filter/norms.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Which entry of a window is the largest, as far as bounds tell; windows whose largest are identical. */
 #include "network/filter/filter.h"
 #include "network/filter/measure.h"
+#include "network/filter/norms.h"
 
 #include <string.h>
 
