@@ -48,6 +48,7 @@ static const struct {
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Expand", lower_repeat, 8, 2, 2, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
     {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
@@ -120,6 +121,7 @@ static const struct {
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
@@ -200,7 +202,7 @@ static void
 check_signs(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
-                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather);
+                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
@@ -220,7 +222,7 @@ check_batch(const builder *b, lowering lower)
 {
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger);
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

@@ -17,11 +17,17 @@ read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err
 {
   size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_status status = CLARKE_OK;
+  bool shared = false;
 
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
   if (clarke_lower_value(low, i)->constant && low->graph->together > 1)
-    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples", i);
+    status = clarke_axes_shared(low, i, 0, &shared, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (clarke_lower_value(low, i)->constant && low->graph->together > 1 && !shared)
+    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples; an Expand of one sample's "
+                                       "entries to all of them would have it", i);
   if (clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
   if (status != CLARKE_OK)

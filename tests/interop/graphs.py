@@ -364,6 +364,14 @@ def extremes(rng):
     yield "extremes-listed", g.dense(4, 3)
 
 
+def repeated(rng):
+    """Entries several times."""
+    g = Graph(rng, [4, 2])
+    g.then("Mul", g.parameter(4, 1)).then("Relu").then("Tile", g.constant([1, 2, 1], np.int64)).then("Mul", g.parameter(8, 1))
+    g.then("Unsqueeze", g.constant([2], np.int64)).then("Expand", g.constant([8, 3, 1], np.int64)).then("Flatten")
+    yield "repeated", g.dense(48, 3)
+
+
 def larger(rng):
     """What makes images larger."""
     g = Graph(rng, [2, 3, 3])
@@ -389,7 +397,7 @@ def larger(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes, repeated):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

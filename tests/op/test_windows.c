@@ -1110,6 +1110,89 @@ START_TEST(bad_means)
 }
 END_TEST
 
+/* Activations and constants, of more axes than they had, whatever the batch. */
+START_TEST(repetitions)
+{
+  state = 8;
+  for (size_t i = 0; i < 200; i++) {
+    const size_t rank = 1 + draw_below(&state, 3), more = draw_below(&state, 3);
+    const bool tile = draw_below(&state, 2), batched = draw_below(&state, 2), swap = !batched && draw_below(&state, 2);
+    long input[8] = {batched ? -1 : 1}, batch[8] = {2, 1}, list[8], *shape = list;
+
+    for (size_t a = 1; a <= rank; a++)
+      batch[a + !batched] = input[a] = draw_between(&state, 1, 3);
+    input[rank + 1] = batch[rank + 1 + !batched] = SHAPE_END;
+    for (size_t a = 0; a < more && !tile && !batched; a++)
+      *shape++ = draw_between(&state, 1, 3);
+    for (size_t a = 0; a <= rank; a++)
+      *shape++ = (batched && a == 0) || draw_below(&state, 3) == 0 ? 1
+                 : tile || input[a] == 1                          ? draw_between(&state, 1, 3)
+                                                                  : input[a];
+    *shape = SHAPE_END;
+    begin(13, input);
+    integers("s", list);
+    if (swap) { /* of a constant, which is then added */
+      drawn("c", input);
+      model_node(&m, tile ? "Tile" : "Expand", "c,s", "k");
+      model_node(&m, tile ? "Tile" : "Expand", "x,s", "z");
+      model_node(&m, "Add", "z,k", "y");
+    } else
+      model_node(&m, tile ? "Tile" : "Expand", "x,s", "y");
+    check(batch);
+    lowers_to(swap ? "g+" : "g");
+    end();
+  }
+}
+END_TEST
+
+/* A constant expanded to all samples is one sample's, and its parameter has the gradient of all. */
+START_TEST(class_tokens)
+{
+  for (size_t i = 0; i < 2; i++) {
+    begin(13, SHAPE(-1, 3, 2,));
+    drawn("t", SHAPE(1, 2,));
+    integers("s", i == 1 ? SHAPE(5, 1, 2,) : SHAPE(4, 1, 2,));
+    model_node(&m, "Expand", "t,s", "e");
+    attr_int(model_node(&m, "Concat", "e,x", "y"), "axis", 1);
+    if (i > 0) {
+      refused(SHAPE(4, 3, 2,), "(Concat): input 0 is a constant, which has not the axis of all samples");
+      continue;
+    }
+    ck_assert_msg(build(SHAPE(4, 3, 2,)) == CLARKE_OK, "%s", error.text);
+    lowers_to("+");
+    ck_assert_uint_eq(g.n_parameters, 1);
+    ck_assert_uint_eq(g.values[g.steps[0].in[0].value].count, 2);
+    ck_assert_uint_eq(g.values[g.output].dims[0], 4);
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_repetitions)
+{
+  static const struct {
+    const char *op;
+    long list[4];
+    const char *says;
+  } bad[] = {
+    {"Expand", {2, 3, 2, SHAPE_END}, "(Expand): axis 0 has 5 entries, and the shape has 2"},
+    {"Expand", {5, 2, 2, SHAPE_END}, "axis 1 has 3 entries, and the shape has 2"},
+    {"Expand", {5, 3, -1, SHAPE_END}, "axis 2 has 2 entries, and the shape has -1"},
+    {"Tile", {2, 1, 1, SHAPE_END}, "(Tile): axis 0 is the batch, or merged with it: it cannot be repeated"},
+    {"Tile", {1, 1, SHAPE_END}, "2 repeats for 3 axes"},
+    {"Tile", {1, -1, 1, SHAPE_END}, "axis 1 is repeated -1 times"},
+    {"Tile", {1, 1 << 30, 1, SHAPE_END}, "would have more entries than allowed"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    begin(13, SHAPE(-1, 3, 2,));
+    integers("s", bad[i].list);
+    model_node(&m, bad[i].op, "x,s", "y");
+    refused(SHAPE(5, 3, 2,), bad[i].says);
+  }
+}
+END_TEST
+
 START_TEST(dropout)
 {
   for (int64_t mode = 0; mode < 2; mode++) {
@@ -1153,6 +1236,9 @@ main(void)
   tcase_add_test(tcase, bad_convolutions);
   tcase_add_test(tcase, bad_poolings);
   tcase_add_test(tcase, bad_means);
+  tcase_add_test(tcase, repetitions);
+  tcase_add_test(tcase, class_tokens);
+  tcase_add_test(tcase, bad_repetitions);
   tcase_add_test(tcase, dropout);
   return run_tests();
 }
