@@ -1,6 +1,7 @@
 /* Operators that move entries, and compute none. */
 #include "shape.h"
 #include "allocate.h"
+#include "integers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +175,10 @@ is_shared(const builder *b, value *v)
 void
 lower_concat(builder *b)
 {
+  if (of_integers(b)) {
+    lower_listed(b);
+    return;
+  }
   value *x = b->in;
   bool activation = false;
   size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0;

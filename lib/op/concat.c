@@ -1,5 +1,6 @@
 /* Concat along an axis of a sample: the sum of its operands, each 0 outside its own part. */
 #include "op/axes.h"
+#include "op/integers.h"
 #include "op/lower.h"
 
 #include <string.h>
@@ -108,8 +109,11 @@ lower_concat(clarke_lowering *low, clarke_error *err)
   concatenation c;
   size_t start = 0;
   clarke_step *s;
-  clarke_status status = read_operands(&c, low, err);
+  clarke_status status;
 
+  if (clarke_lower_of_integers(low))
+    return clarke_lower_integers_joined(low, err);
+  status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;
   s = clarke_lower_step(low, CLARKE_SUM, low->n_in, c.rank - c.lead, c.dims + c.lead, err);

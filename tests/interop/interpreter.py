@@ -339,6 +339,8 @@ OPERATORS = {
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
     "LayerNormalization": layer_normalization, "InstanceNormalization": instance_normalization,
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
+    "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
+    "Gather": lambda args, attr, opset, batched: args[0].index_select(attr.get("axis", 0), args[1]),
     "Resize": resize, "Expand": expand, "Tile": tile, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }

@@ -1193,6 +1193,65 @@ START_TEST(bad_repetitions)
 }
 END_TEST
 
+/* A shape's entry of the batch axis is the samples of a run: all, or one where each is a run of its own. */
+START_TEST(computed_shapes)
+{
+  for (long first = -1; first < 2; first += 2) {
+    begin(15, SHAPE(first, 3, 2,));
+    model_node(&m, "Shape", "x", "s");
+    integers("i", SHAPE(0,));
+    model_node(&m, "Gather", "s,i", "n");
+    integers("l", SHAPE(-1,));
+    attr_int(model_node(&m, "Concat", "n,l", "r"), "axis", 0);
+    integers("five", SHAPE(5,));
+    model_node(&m, "Sub", "n,five", "zero"); /* 0, or -4 */
+    model_node(&m, "Reshape", "x,r", "y");
+    ck_assert_msg(build(SHAPE(5, 3, 2,)) == CLARKE_OK, "%s", error.text);
+    lowers_to("g");
+    ck_assert_uint_eq(g.values[g.output].count, 6);
+    ck_assert_uint_eq(g.n_parameters, 0);
+    for (size_t v = 0; v < g.n_values; v++)
+      if (strcmp(g.values[v].name, "zero") == 0)
+        ck_assert_int_eq(g.values[v].integer[0], first == 1 ? -4 : 0);
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_computed_shapes)
+{
+  static const struct {
+    const char *op, *in, *says;
+  } bad[] = {
+    {"Mod", "s,z", "(Mod): entry 0, of 5 and 0: the result is no 64-bit integer, or a negative number is divided"},
+    {"Div", "l,s", "(Div): entry 0, of -1 and 5: the result is no 64-bit integer, or a negative number is divided"},
+    {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no 64-bit integer"},
+    {"Add", "s,k", "the shapes do not broadcast"},
+    {"Equal", "x,s", "(Equal): input 0 is no constant of 64-bit integers: only shapes are computed so. A comparison of activations"},
+    {"Where", "s,s,s", "(Where): input 0 is no constant of truth values"},
+    {"Cast", "s", "(Cast): only constants of 64-bit integers, or truth values, become 64-bit integers"},
+    {"ConstantOfShape", "s", "(ConstantOfShape): value is no 64-bit integer"},
+    {"Add", "w,s", "input 1 must hold floats"},
+    {"Concat", "s,x", "input 0"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    begin(15, SHAPE(-1, 3, 2,));
+    drawn("w", SHAPE(3,));
+    integers("z", SHAPE(0,));
+    integers("l", SHAPE(-1,));
+    integers("k", SHAPE(1, 2,));
+    integers("h", SHAPE(1L << 62,));
+    model_node(&m, "Shape", "x", "s");
+    if (strcmp(bad[i].op, "Concat") == 0)
+      attr_int(model_node(&m, bad[i].op, bad[i].in, "y"), "axis", 1);
+    else
+      model_node(&m, bad[i].op, bad[i].in, "y");
+    refused(SHAPE(5, 3, 2,), bad[i].says);
+  }
+}
+END_TEST
+
 START_TEST(dropout)
 {
   for (int64_t mode = 0; mode < 2; mode++) {
@@ -1239,6 +1298,8 @@ main(void)
   tcase_add_test(tcase, repetitions);
   tcase_add_test(tcase, class_tokens);
   tcase_add_test(tcase, bad_repetitions);
+  tcase_add_test(tcase, computed_shapes);
+  tcase_add_test(tcase, bad_computed_shapes);
   tcase_add_test(tcase, dropout);
   return run_tests();
 }
