@@ -1,5 +1,6 @@
 /* Operators that are linear in activations: products with matrices, arithmetic, means. */
 #include "linear.h"
+#include "integers.h"
 
 #include <string.h>
 
@@ -85,6 +86,10 @@ lower_product(builder *b)
 void
 lower_arithmetic(builder *b)
 {
+  if (of_integers(b)) {
+    lower_whole(b);
+    return;
+  }
   bool sum = b->op[0] == 'A' || b->op[0] == 'S', divide = b->op[0] == 'D' && b->in[1].constant != NULL;
   if (b->op[0] == 'D' && !divide) {
     put_function(b, F_RECIPROCAL, &b->in[1]);

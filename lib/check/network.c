@@ -3,6 +3,7 @@
 #include "allocate.h"
 #include "convolution.h"
 #include "extremum.h"
+#include "integers.h"
 #include "limit.h"
 #include "linear.h"
 #include "normalization.h"
@@ -32,6 +33,9 @@ static const struct {
     {"BatchNormalization", lower_batch, 7, 5, 5, 5, 0, "epsilon:f momentum:f spatial:i"},
     {"BatchNormalization", lower_batch, 9, 5, 5, 5, 0, "epsilon:f momentum:f"},
     {"BatchNormalization", lower_batch, 14, 5, 5, 3, 0, "epsilon:f momentum:f training_mode:i"},
+    {"Cast", lower_cast, 7, 1, 1, 1, 0, "to:i"},
+    {"Cast", lower_cast, 19, 1, 1, 1, 0, "saturate:i to:i"},
+    {"Cast", lower_cast, 24, 1, 1, 1, 0, "round_mode:s saturate:i to:i"},
     {"Celu", lower_elu, 12, 1, 1, 1, 0, "alpha:f"},
     {"Clamp", lower_clip, 7, 1, 3, 1, 2, ""},
     {"Clip", lower_clip, 7, 1, 1, 1, 2, "max:f min:f"},
@@ -39,6 +43,7 @@ static const struct {
     {"Concat", lower_concat, 7, 1, 1024, 1, 0, "axis:i"},
     {"Constant", lower_constant, 7, 0, 0, 1, 0, "value:t"},
     {"Constant", lower_constant, 12, 0, 0, 1, 0, "value:t value_float:f value_floats:F value_int:i value_ints:I"},
+    {"ConstantOfShape", lower_filled, 9, 1, 1, 1, 0, "value:t"},
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
@@ -46,8 +51,10 @@ static const struct {
     {"Dropout", lower_identity, 7, 1, 1, 1, 0, "ratio:f"},
     {"Dropout", lower_identity, 12, 1, 3, 1, 0, "seed:i"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Expand", lower_repeat, 8, 2, 2, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
     {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
@@ -75,6 +82,7 @@ static const struct {
      "auto_pad:s ceil_mode:i dilations:I kernel_shape:I pads:I storage_order:i strides:I"},
     {"Min", lower_larger, 8, 1, 1024, 1, 0, ""},
     {"Mish", lower_gate, 18, 1, 1, 1, 0, ""},
+    {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
     {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
@@ -106,6 +114,8 @@ static const struct {
      "antialias:i coordinate_transformation_mode:s cubic_coeff_a:f exclude_outside:i extrapolation_value:f "
      "keep_aspect_ratio_policy:s mode:s nearest_mode:s"},
     {"Selu", lower_elu, 7, 1, 1, 1, 1, "alpha:f gamma:f"},
+    {"Shape", lower_shape, 7, 1, 1, 1, 0, ""},
+    {"Shape", lower_shape, 15, 1, 1, 1, 0, "end:i start:i"},
     {"Sigmoid", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Slice", lower_slice, 7, 1, 1, 1, 0, "axes:I ends:I starts:I"},
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
@@ -120,9 +130,11 @@ static const struct {
     {"Sub", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
+    {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
+    {"Where", lower_whole, 9, 3, 3, 1, 0, ""},
 };
 #define N_FORMS (sizeof operators / sizeof *operators)
 
@@ -200,7 +212,7 @@ static void
 check_signs(const builder *b, lowering lower)
 {
   bool known = AMONG(lower, lower_arithmetic, lower_product, lower_negation, lower_identity, lower_flatten,
-                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather);
+                     lower_reshape, lower_squeeze, lower_transpose, lower_lift, lower_gather, lower_repeat);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(known || !b->in[i].negated, "an input is a negated constant, which this operator does not take");
 }
@@ -220,7 +232,7 @@ check_batch(const builder *b, lowering lower)
 {
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger);
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat, lower_shape);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

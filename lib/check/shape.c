@@ -1,6 +1,7 @@
 /* Operators that move entries, and compute none. */
 #include "shape.h"
 #include "allocate.h"
+#include "integers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,38 @@ lower_squeeze(builder *b)
   put_reshaped(b, x, n, dims);
 }
 
+/* Expand, Tile. Each axis of the output is so many times an axis of x, or of one entry. */
+void
+lower_repeat(builder *b)
+{
+  const value *x = &b->in[0];
+  bool tile = b->op[0] == 'T';
+  long list[MAX_RANK];
+  size_t whole[MAX_RANK], dims[MAX_RANK], parts[2 * MAX_RANK], stride[2 * MAX_RANK], next = 1;
+  size_t n = whole_list(b, 1, "", list), rank = tile || n < x->rank ? x->rank : n;
+  need(!tile || n == rank, "not a number of repeats for each axis");
+  whole_run(b, x, whole);
+  for (size_t i = rank; i-- > 0;) {
+    bool new = i + x->rank < rank;
+    size_t old = i + x->rank - rank, length = new ? 1 : whole[old], own = new ? 1 : x->dims[old];
+    long by = i + n < rank ? 1 : list[i + n - rank];
+    need(by > 0 && by <= INT32_MAX && length > 0 && length <= INT32_MAX, "not a number of entries");
+    size_t times = tile || length == 1 ? (size_t)by : 1;
+    need(tile || by == 1 || (size_t)by == length * times, "the shapes do not fit");
+    need(times == 1 || new || !on_batch(b, x, old), "the batch axis would be repeated");
+    parts[2 * i] = times;
+    stride[2 * i] = 0;
+    parts[2 * i + 1] = own;
+    stride[2 * i + 1] = next;
+    dims[i] = times * own;
+    next *= own;
+  }
+  put(b, x->constant, x->step, index_map(b, 2 * rank, parts, stride, x->map), rank, dims);
+  b->out.negated = x->negated;
+  b->out.at = x->at + rank - x->rank;
+  b->out.inner = x->inner;
+}
+
 void
 lower_constant(builder *b)
 {
@@ -123,20 +156,41 @@ lower_constant(builder *b)
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 
+/* A constant that has one and the same of its tensor's entries for each sample of a run becomes one of one sample. */
+static bool
+is_shared(const builder *b, value *v)
+{
+  size_t rows = b->net->together, n = v->rank > 0 ? v->count / rows : 0;
+  bool same = n > 0 && v->dims[0] == rows;
+  for (size_t i = 0; same && i < v->count; i++)
+    same = v->map[i] == v->map[i % n];
+  if (same) {
+    v->count = n;
+    v->dims[0] = 1;
+  }
+  return same;
+}
+
 /* A constant's part is as a bias is: terms without an x. */
 void
 lower_concat(builder *b)
 {
+  if (of_integers(b)) {
+    lower_listed(b);
+    return;
+  }
   value *x = b->in;
   bool activation = false;
   size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0;
   size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
+  for (size_t i = 0; i < b->node->n_in; i++)
+    need(x[i].constant == NULL || b->net->together == 1 || is_shared(b, &x[i]),
+         "a constant, which has not the axis of all samples");
   memcpy(dims, x->dims, sizeof dims);
   dims[axis] = 0;
   need(find_attribute(b, "axis") != NULL && (!b->net->batched || axis > 0), "no axis, or the batch's");
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(x[i].rank == x->rank, "not the same axes");
-    need(x[i].constant == NULL || b->net->together == 1, "a constant, which has not the axis of all samples");
     activation = activation || x[i].constant == NULL;
     for (size_t j = 0; j < x->rank; j++)
       need(j == axis || x[i].dims[j] == dims[j], "the shapes do not fit");

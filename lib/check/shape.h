@@ -6,6 +6,7 @@
 
 void lower_identity(builder *b); /* Dropout, Identity */
 void lower_flatten(builder *b);
+void lower_repeat(builder *b); /* Expand, Tile */
 void lower_reshape(builder *b);
 void lower_transpose(builder *b);
 void lower_squeeze(builder *b); /* Squeeze, Unsqueeze */

@@ -115,7 +115,7 @@ void
 lower_gather(builder *b)
 {
   const value *x = &b->in[0], *list = &b->in[1];
-  if (x->constant != NULL && !b->net->batched && b->net->batch == 1) {
+  if (x->constant != NULL && x->constant->real && !b->net->batched && b->net->batch == 1) {
     lower_rows(b);
     return;
   }

@@ -110,6 +110,7 @@ add_constant(clarke_builder *b, const char *name, const clarke_tensor *t, bool i
   v->rank = t->rank;
   memcpy(v->dims, t->dims, sizeof v->dims);
   v->count = t->count;
+  v->dtype = t->dtype;
   if (t->real != NULL) {
     v->real = malloc((t->count + 1) * sizeof *v->real);
     if (v->real == NULL)
@@ -181,13 +182,13 @@ way_out(const char *op)
   static const struct {
     const char *ops, *way;
   } ways[] = {
-    {" Shape ConstantOfShape Range Mod Cast Size Equal Expand Tile ",
+    {" Range Size ReduceProd NonZero ",
      "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
      "training step (clarke.record)"},
     {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
      "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
      "quantization: what is rounded may be weights that are stored so"},
-    {" Greater GreaterOrEqual Less LessOrEqual And Or Not Where ",
+    {" Greater GreaterOrEqual Less LessOrEqual And Or Not ",
      "A comparison of activations may jump. Write it with Relu, Clip, Max or Min, whose values do not; or record the training step "
      "(clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",

@@ -1,6 +1,7 @@
 #include "op/axes.h"
 #include "op/lower.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 size_t
@@ -20,6 +21,16 @@ clarke_axes_whole(const clarke_lowering *low, size_t i, size_t *dims)
   if (axis < v->rank)
     memcpy(dims + axis + 1, v->dims + axis, (v->rank - axis) * sizeof *dims);
   return v->rank + (clarke_axes_lead(low, i) == 1 && !v->batch.merged ? 1 : 0);
+}
+
+size_t
+clarke_axes_of_run(const clarke_lowering *low, size_t i, size_t *dims)
+{
+  const size_t rank = clarke_axes_whole(low, i, dims);
+
+  if (clarke_axes_lead(low, i) == 1)
+    dims[clarke_axes_batch(low, i)] *= low->graph->together;
+  return rank;
 }
 
 size_t
@@ -111,6 +122,37 @@ clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_erro
   if (axis == clarke_axes_batch(low, i))
     return clarke_lower_fail(low, err, "axis %zu is the batch, or merged with it: samples would be mixed", axis);
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_axes_shared(clarke_lowering *low, size_t i, size_t axis, bool *shared, clarke_error *err)
+{
+  const clarke_value *v = clarke_lower_value(low, i);
+  size_t dims[CLARKE_MAX_RANK], behind = 1, length, count, *map, value;
+  clarke_status status;
+
+  *shared = v->constant && v->origin != NULL && axis < v->rank && v->count > 0 && v->dims[axis] == low->graph->together;
+  if (!*shared)
+    return CLARKE_OK;
+  for (size_t a = axis + 1; a < v->rank; a++)
+    behind *= v->dims[a];
+  length = v->dims[axis];
+  for (size_t e = 0; e < v->count && *shared; e++)
+    *shared = v->origin[e] == v->origin[e / behind / length * length * behind + e % behind];
+  if (!*shared)
+    return CLARKE_OK;
+  count = v->count / length;
+  map = malloc((count + 1) * sizeof *map);
+  if (map == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t e = 0; e < count; e++)
+    map[e] = e / behind * length * behind + e % behind;
+  memcpy(dims, v->dims, v->rank * sizeof *dims);
+  dims[axis] = 1;
+  status = clarke_lower_rearranged_constant(low, i, v->rank, dims, map, &value, err);
+  if (status == CLARKE_OK)
+    low->in[i] = value;
+  return status;
 }
 
 clarke_status

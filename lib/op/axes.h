@@ -31,6 +31,13 @@ clarke_status clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axi
 /* Input i's whole axes: their number, with dims[CLARKE_MAX_WHOLE] set. */
 size_t clarke_axes_whole(const clarke_lowering *low, size_t i, size_t *dims);
 
+/* The same, the batch axis having the samples of a run. */
+size_t clarke_axes_of_run(const clarke_lowering *low, size_t i, size_t *dims);
+
+/* Input i, a constant that has along the axis an entry for each sample of a run, and the same of the file's for all of them
+ * (Expand made it), becomes a constant with one entry there, and *shared true. */
+clarke_status clarke_axes_shared(clarke_lowering *low, size_t i, size_t axis, bool *shared, clarke_error *err);
+
 /* The axis that a number of a file means, which counts from the end when it is negative. */
 clarke_status clarke_axes_resolve(const clarke_lowering *low, int64_t number, size_t rank,
                                   size_t *axis, clarke_error *err);

@@ -1,5 +1,6 @@
 /* Concat along an axis of a sample: the sum of its operands, each 0 outside its own part. */
 #include "op/axes.h"
+#include "op/integers.h"
 #include "op/lower.h"
 
 #include <string.h>
@@ -17,11 +18,17 @@ read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err
 {
   size_t dims[CLARKE_MAX_WHOLE], rank;
   clarke_status status = CLARKE_OK;
+  bool shared = false;
 
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
   if (clarke_lower_value(low, i)->constant && low->graph->together > 1)
-    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples", i);
+    status = clarke_axes_shared(low, i, 0, &shared, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (clarke_lower_value(low, i)->constant && low->graph->together > 1 && !shared)
+    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples; an Expand of one sample's "
+                                       "entries to all of them would have it", i);
   if (clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
   if (status != CLARKE_OK)
@@ -102,8 +109,11 @@ lower_concat(clarke_lowering *low, clarke_error *err)
   concatenation c;
   size_t start = 0;
   clarke_step *s;
-  clarke_status status = read_operands(&c, low, err);
+  clarke_status status;
 
+  if (clarke_lower_of_integers(low))
+    return clarke_lower_integers_joined(low, err);
+  status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;
   s = clarke_lower_step(low, CLARKE_SUM, low->n_in, c.rank - c.lead, c.dims + c.lead, err);

@@ -130,7 +130,7 @@ lower_gather(clarke_lowering *low, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
 
-  if (x != NULL && x->constant && is_single_run(low))
+  if (x != NULL && x->constant && x->real != NULL && is_single_run(low))
     return lift_rows(low, err);
   if (x != NULL && x->negated)
     return clarke_lower_fail(low, err, "entries of a negated constant are taken");

@@ -406,6 +406,7 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
   v->constant = true;
   v->parameter = x->parameter;
   v->negated = x->negated;
+  v->dtype = x->dtype;
   if (!set_shape(v, rank, dims) || (map == NULL && v->count != x->count)) {
     free(map);
     return clarke_lower_fail(low, err, "the shapes do not fit");

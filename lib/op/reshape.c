@@ -18,17 +18,6 @@ finish(clarke_lowering *low, size_t rank, size_t *dims, clarke_error *err)
   return clarke_lower_moved(low, rank, dims, NULL, &batch, err);
 }
 
-/* The whole axes of input 0, with the samples of a run. */
-static size_t
-whole_of_run(const clarke_lowering *low, size_t *dims)
-{
-  const size_t rank = clarke_axes_whole(low, 0, dims);
-
-  if (clarke_axes_lead(low, 0) == 1)
-    dims[clarke_axes_batch(low, 0)] *= low->graph->together;
-  return rank;
-}
-
 static clarke_status
 lower_flatten(clarke_lowering *low, clarke_error *err)
 {
@@ -37,7 +26,7 @@ lower_flatten(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = whole_of_run(low, in);
+  rank = clarke_axes_of_run(low, 0, in);
   if (axis < 0)
     axis += (int64_t)rank;
   if (axis < 0 || (size_t)axis > rank)
@@ -89,7 +78,7 @@ lower_reshape(clarke_lowering *low, clarke_error *err)
   if (n > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "a shape of %zu axes; at most %d are supported", n,
                              CLARKE_MAX_RANK);
-  rank = whole_of_run(low, in);
+  rank = clarke_axes_of_run(low, 0, in);
   for (size_t a = 0; a < rank; a++)
     total *= in[a];
   status = resolve(low, shape, n, in, rank, total, out, err);
@@ -113,7 +102,7 @@ lower_squeeze(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = whole_of_run(low, in);
+  rank = clarke_axes_of_run(low, 0, in);
   /* An attribute before opset 13, an input from it. */
   status = clarke_axes_list(low, "axes", 1, &list, &listed, &given, err);
   if (status == CLARKE_OK && !given) /* then a batch of one would be dropped too */
@@ -142,7 +131,7 @@ lower_unsqueeze(clarke_lowering *low, clarke_error *err)
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = whole_of_run(low, in);
+  rank = clarke_axes_of_run(low, 0, in);
   status = clarke_axes_list(low, "axes", 1, &list, &added, &given, err);
   if (status != CLARKE_OK)
     return status;

@@ -2,6 +2,7 @@
  * multiplies with its reciprocal. */
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/integers.h"
 #include "op/lower.h"
 #include "op/product.h"
 #include "op/quotient.h"
@@ -39,8 +40,11 @@ lower_scale(clarke_lowering *low, clarke_error *err)
   clarke_batch_axis batch;
   size_t *map[2], bad;
   clarke_step *s;
-  clarke_status status = invert_divisor(low, &divide, err);
+  clarke_status status;
 
+  if (clarke_lower_of_integers(low))
+    return clarke_lower_integers_computed(low, err);
+  status = invert_divisor(low, &divide, err);
   if (status != CLARKE_OK)
     return status;
   c = constant_operand(low, divide);

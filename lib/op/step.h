@@ -57,6 +57,7 @@ typedef struct {
   size_t producer;   /* step, or CLARKE_NONE (constants, the input) */
   /* constants */
   double *real;      /* floats */
+  clarke_dtype dtype; /* as the file has it */
   int64_t *integer;  /* integers; also of the input of a single run without a batch axis, when it holds such */
   size_t parameter;  /* CLARKE_NONE when it is none */
   size_t *origin;    /* entry i is the parameter's entry origin[i]; NULL: i */

@@ -1452,10 +1452,32 @@ def operators():
                           node("Resize", ["b", "none", "t"], ["c"], **linear("align_corners")), node("Abs", ["c"], ["out"])],
                          [2, 8], 2, dict(w=dyadic(2, 1), none=np.zeros(0)), 11),
     }
+    repeated = lambda: {  # noqa: E731
+        # A class token before what a sample has; then the batch between two axes, and the entries several times.
+        "repeated": ([constant("n", ints(2, 1, 1)), node("Expand", ["w", "n"], ["t"]), node("Concat", ["t", "x"], ["y"], axis=1),
+                      constant("i", ints(2)), node("Unsqueeze", ["y", "i"], ["u"]), constant("m", ints(4, 3, 1)), node("Expand", ["u", "m"], ["a"]),
+                      constant("l", ints(3, 1, 1, 1, 1)), node("Expand", ["a", "l"], ["b"]), node("Transpose", ["b"], ["c"], perm=[1, 0, 2, 3, 4]),
+                      constant("k", ints(1, 1, 2, 1, 1)), node("Tile", ["c", "k"], ["d"]), constant("j", ints(1, 2)), node("Tile", ["v", "j"], ["e"]),
+                      node("Mul", ["d", "e"], ["f"]), node("Relu", ["f"], ["out"])],
+                     [3, 2], 2, dict(w=dyadic(1, 1, 2), v=dyadic(3, 1)), 17),
+    }
+    whole = lambda: {  # noqa: E731
+        # Shapes as PyTorch's exporters compute them: a class token's, half of the features, all of a sample's in one axis.
+        "whole": ([node("Shape", ["x"], ["s"]), constant("i", ints(0)), node("Gather", ["s", "i"], ["n"], axis=0), constant("e", ints(-1, 1, -1)),
+                   constant("o", ints(1, 1)), node("Concat", ["n", "o"], ["m"], axis=0), constant("r", ints(3)),
+                   node("ConstantOfShape", ["r"], ["f"], value=ints(-1)), node("Equal", ["e", "f"], ["q"]), node("Cast", ["q"], ["k"], to=7),
+                   node("Where", ["q", "m", "e"], ["z"]), node("Expand", ["w", "z"], ["t"]), node("Concat", ["t", "x"], ["y"], axis=1),
+                   node("Shape", ["y"], ["a"], start=-2), constant("l", ints(1)), node("Slice", ["a", "l", "r"], ["b"]), constant("two", ints(2)),
+                   node("Add", ["b", "l"], ["c"]), node("Div", ["c", "two"], ["d"]), node("Mul", ["d", "l"], ["h"]), node("Mod", ["b", "r"], ["u"]),
+                   node("Sub", ["u", "l"], ["v"]), node("Slice", ["y", "v", "h", "two"], ["p"]), node("Add", ["p", "g"], ["j"]),
+                   node("Concat", ["n", "k"], ["ab"], axis=0), constant("minus", ints(-1)), node("Slice", ["ab", "i", "l"], ["bc"]),
+                   node("Concat", ["bc", "minus"], ["cd"], axis=0), node("Reshape", ["j", "cd"], ["de"]), node("Relu", ["de"], ["out"])],
+                  [3, 4], 2, dict(w=dyadic(1, 1, 4), g=dyadic(1, 4, 1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized), later(bent), later(extreme), later(between)):
+                                                                  later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -3156,6 +3178,46 @@ def extremes():
         case(f"extreme-{op.lower()}-hull", 1, "is not AD's output", tie=f"tie {name} hybrid 1/2", **{**own, "evidence": hull, "verdict": "in-clarke"})
 
 
+def expanded():
+    """abs(w) for both samples, then abs(x): a class token at 0. Its cells are w > 0 and w < 0, of both samples."""
+    batch("expanded.npz", [[1], [2]])
+    value = lambda *v: numpy_helper.from_array(np.array(v, np.int64))  # noqa: E731
+    spread = [helper.make_node("Expand", ["w", "n"], ["t"], "spread")]
+    models = (("expanded", spread, (2, 1), [0]), ("expanded-one", spread, (1, 1), [0]), ("expanded-three", spread, (3, 1), [0]),
+              ("expanded-each", [helper.make_node("Identity", ["w"], ["t"], "same")], (1,), [[0], [0]]),
+              ("expanded-batch", [helper.make_node("Tile", ["x", "n"], ["t"], "again")], (2, 1), [0]))
+    for name, nodes, shape, w in models:
+        save(f"{name}.onnx", [helper.make_node("Constant", [], ["n"], value=value(*shape))] + nodes +
+             [helper.make_node("Concat", ["t", "x"], ["y"], "row", axis=1), helper.make_node("Abs", ["y"], ["out"], "rho")],
+             ["N", 1], None, dict(w=w))
+    up, down = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (1, -1))
+    base = dict(data="expanded.npz", model="expanded.onnx", touched=2, proxies=["Abs 0 0"], verdict="in-clarke")
+    case("expanded", 0, "VERIFIED", evidence=f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}", **base)
+    case("expanded-uneven", 1, "is not AD's output", evidence=f"evidence hull 2\ncell 1/3 ++\n{up}\ncell 2/3 --\n{down}", **base)
+    case("expanded-ad", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{down}",
+         **{**base, "verdict": "in-bouligand", "proxies": ["Abs 0 1"]})
+    # The same token by the shape that the file computes; what it must not be.
+    number = lambda name, v: helper.make_node("Constant", [], [name], value=value(*v))  # noqa: E731
+    of = [helper.make_node("Shape", ["x"], ["s"]), number("k", [1]), number("z", [0]), number("m", [-1]), number("h", [1 << 62])]
+    for name, more, status, reason in (
+            ("computed", [helper.make_node("Mul", ["s", "k"], ["n"])], 0, "VERIFIED"),
+            ("computed-more", [helper.make_node("Add", ["s", "k"], ["n"])], 2, "a constant, which has not the axis of all samples"),
+            ("computed-none", [helper.make_node("Mod", ["s", "z"], ["n"])], 2, "a negative number is divided, or by none above 0"),
+            ("computed-minus", [helper.make_node("Div", ["m", "k"], ["n"])], 2, "a negative number is divided, or by none above 0"),
+            ("computed-large", [helper.make_node("Mul", ["s", "h"], ["u"]), helper.make_node("Mul", ["u", "s"], ["n"])], 2, "no 64-bit integer"),
+            ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["n"])], 2, "no constant of 64-bit integers, or of truth values"),
+            ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "not of constant integers or truth values"),
+            ("computed-empty", [helper.make_node("Shape", ["x"], ["n"], start=2)], 2, "no axes"),
+            ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "its value is no 64-bit integer")):
+        save(f"expanded-{name}.onnx", of + more + spread + [helper.make_node("Concat", ["t", "x"], ["y"], "row", axis=1),
+                                                           helper.make_node("Abs", ["y"], ["out"], "rho")], ["N", 1], None, dict(w=[0]))
+        case(f"expanded-{name}", status, reason, evidence=f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}",
+             **{**base, "model": f"expanded-{name}.onnx"})
+    for name in ("one", "three", "each"):
+        case(f"expanded-{name}", 2, "a constant, which has not the axis of all samples", evidence=NOTHING, **{**base, "model": f"expanded-{name}.onnx"})
+    case("expanded-batch", 2, "the batch axis would be repeated", evidence=NOTHING, **{**base, "model": "expanded-batch.onnx"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -3165,7 +3227,7 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs, single_runs, records, extremes]:
+                 negated, own_losses, clamped, inputs, single_runs, records, extremes, expanded]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -479,7 +479,7 @@ static const struct {
             {"op-hardswish", false, true}, {"op-global", true, true}, {"op-layer-exact", false, true},
             {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
             {"op-products", true, true}, {"op-gates", true, true}, {"op-batches", true, true}, {"op-parts", true, true},
-            {"op-extremes", true, true}, {"op-extremes-listed", true, true},
+            {"op-extremes", true, true}, {"op-extremes-listed", true, true}, {"op-repeated", true, true}, {"op-whole", true, true},
             /* no gradient from here on */
             {"op-between", false, true}, {"op-between-line", false, true}, {"op-divided", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
             {"op-quotients", false, false}, {"op-elus", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
@@ -604,7 +604,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
-  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-elus", "op-gates", "op-batches", "op-parts", "op-extremes", "op-extremes-listed", "op-between", "op-between-line", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
+  "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-elus", "op-gates", "op-batches", "op-parts", "op-extremes", "op-extremes-listed", "op-repeated", "op-whole", "op-between", "op-between-line", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
   "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
   "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
   "global-alike-i", "global-line"};
@@ -827,7 +827,7 @@ static const struct {
     {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
     {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
     {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
-    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-elus", 8}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-extremes", 18}, {"op-extremes-listed", 0}, {"op-between", 0}, {"op-between-line", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-elus", 8}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-extremes", 18}, {"op-extremes-listed", 0}, {"op-repeated", 0}, {"op-whole", 2}, {"op-between", 0}, {"op-between-line", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
     {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
     {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
     {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};

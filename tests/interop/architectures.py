@@ -201,6 +201,7 @@ NETWORKS = {
     "UNet-nearest": (IMAGE, lambda: UNet(nn.Upsample(scale_factor=2))),
     "UNet-bilinear": (IMAGE, lambda: UNet(nn.Upsample(scale_factor=2, mode="bilinear", align_corners=False))),
     "ViT": (IMAGE, Vision),
+    "ViT-symbolic": (IMAGE, Vision),  # the default exporter's batch has any size
     "BERT": (TEXT, lambda: nn.Sequential(Block(), nn.Flatten(), nn.Linear(20, 2))),
     "GPT": (TEXT, lambda: nn.Sequential(Block(causal=True, act=lambda: nn.GELU("tanh")), nn.LayerNorm(4), nn.Linear(4, 3))),
     "OPT": (TEXT, lambda: nn.Sequential(Block(causal=True, act=nn.ReLU), nn.LayerNorm(4), nn.Linear(4, 3))),
@@ -216,11 +217,12 @@ NETWORKS = {
 }
 
 
-def export(net, x, path, dynamo):
+def export(net, x, path, dynamo, symbolic=False):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if dynamo:
-            torch.onnx.export(net, (x,), str(path), dynamo=True, verbose=False, external_data=False)
+            torch.onnx.export(net, (x,), str(path), dynamo=True, verbose=False, external_data=False,
+                              dynamic_shapes=({0: torch.export.Dim("batch")},) if symbolic else None)
         else:
             torch.onnx.export(net, (x,), str(path), dynamo=False, opset_version=17)
 
@@ -232,7 +234,7 @@ def ask(clarke, check, folder, name, dynamo):
     net, x = make().eval(), torch.randn(BATCH, *shape)
     model, batch, proof = folder / f"{name}.onnx", folder / f"{name}.npz", folder / f"{name}.proof"
     try:
-        export(net, x, model, dynamo)
+        export(net, x, model, dynamo, name.endswith("-symbolic"))
     except Exception as error:
         return f"not exported: {str(error).splitlines()[0][:60]}"
     np.savez(batch, x=x.numpy())

@@ -364,6 +364,25 @@ def extremes(rng):
     yield "extremes-listed", g.dense(4, 3)
 
 
+def repeated(rng):
+    """Entries several times."""
+    g = Graph(rng, [4, 2])
+    g.then("Mul", g.parameter(4, 1)).then("Relu").then("Tile", g.constant([1, 2, 1], np.int64)).then("Mul", g.parameter(8, 1))
+    g.then("Unsqueeze", g.constant([2], np.int64)).then("Expand", g.constant([8, 3, 1], np.int64)).then("Flatten")
+    yield "repeated", g.dense(48, 3)
+
+
+def token(rng):
+    """A class token for every sample, the shape being computed."""
+    g = Graph(rng, [3, 2])
+    name = g.parameter(1, 1, 2)
+    for op, inputs, out, more in (("Shape", ["x"], "s", {}), ("Gather", ["s", g.constant([0], np.int64)], "n", {"axis": 0}),
+                                  ("Concat", ["n", g.constant([1, 1], np.int64)], "m", {"axis": 0}), ("Expand", [name, "m"], "t", {})):
+        g.nodes.append(helper.make_node(op, inputs, [out], **more))
+    g.then("Concat", before=["t"], axis=1).then("Relu").then("Mul", g.parameter(4, 1)).then("Flatten")
+    yield "token", g.dense(8, 3)
+
+
 def larger(rng):
     """What makes images larger."""
     g = Graph(rng, [2, 3, 3])
@@ -389,7 +408,7 @@ def larger(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes, repeated, token):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

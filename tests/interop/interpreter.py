@@ -87,6 +87,14 @@ def reshape(args, attr, opset, batched):
     return x.reshape(shape)
 
 
+def expand(args, attr, opset, batched):
+    return args[0] * torch.ones([int(v) for v in args[1]], dtype=args[0].dtype)
+
+
+def tile(args, attr, opset, batched):
+    return args[0].repeat([int(v) for v in args[1]])
+
+
 def transpose(args, attr, opset, batched):
     x = args[0]
     return x.permute(attr.get("perm", list(range(x.dim()))[::-1]))
@@ -331,7 +339,9 @@ OPERATORS = {
     "ReduceMean": reduce_mean, "BatchNormalization": batch_normalization, "Pad": pad,
     "LayerNormalization": layer_normalization, "InstanceNormalization": instance_normalization,
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
-    "Resize": resize, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
+    "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
+    "Gather": lambda args, attr, opset, batched: args[0].index_select(attr.get("axis", 0), args[1]),
+    "Resize": resize, "Expand": expand, "Tile": tile, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }
 

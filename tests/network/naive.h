@@ -703,6 +703,36 @@ naive_batchnorm(naive_run *r, const clarke_model_node *node, const naive *x)
   mpq_clears(q, root, NULL);
 }
 
+/* Expand, Tile: along each axis the places modulo the length. */
+static inline void
+naive_repeat(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const naive *list = naive_find(r, node->in[1]);
+  const size_t rank = list->count > x->rank ? list->count : x->rank;
+  size_t dims[NAIVE_RANK];
+  naive *y;
+
+  for (size_t a = 0; a < rank; a++) {
+    const size_t own = a + x->rank < rank ? 1 : x->dims[a + x->rank - rank];
+    const size_t given = a + list->count < rank ? 1 : (size_t)list->integer[a + list->count - rank];
+
+    dims[a] = node->op_type[0] == 'T' ? own * given : own == 1 ? given : own;
+  }
+  y = naive_new(r, node->out[0], rank, dims);
+  for (size_t f = 0; f < y->count; f++) {
+    size_t rest = f, from = 0, stride = 1;
+
+    for (size_t a = rank, b = x->rank; b > 0; rest /= dims[a]) {
+      a--;
+      b--;
+      from += rest % dims[a] % x->dims[b] * stride;
+      stride *= x->dims[b];
+    }
+    mpq_set(y->v[f], x->v[from]);
+    mpq_set(y->t[f], x->t[from]);
+  }
+}
+
 /* A constant's batch axis of one entry goes to every sample. */
 static inline void
 naive_concat(naive_run *r, const clarke_model_node *node)
@@ -1066,6 +1096,8 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_extremum(r, node);
   else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
     naive_reshaped(r, node, x, x->rank, x->dims);
+  else if (strcmp(op, "Expand") == 0 || strcmp(op, "Tile") == 0)
+    naive_repeat(r, node, x);
   else if (strcmp(op, "Concat") == 0)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)

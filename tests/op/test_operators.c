@@ -255,9 +255,9 @@ END_TEST
 START_TEST(ways_out)
 {
   static const char *const way[][2] = {
-    {"ConstantOfShape", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
+    {"Range", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
     {"QuantizeLinear", "It jumps, and where it does not its derivative is 0"},
-    {"Where", "A comparison of activations may jump. Write it with Relu"},
+    {"Greater", "A comparison of activations may jump. Write it with Relu"},
     {"RandomNormal", "It draws numbers, which the file does not have"},
     {"LSTM", "Record the training step instead (clarke.record)"},
     {"Sh", "Record the training step instead"},

@@ -1110,6 +1110,148 @@ START_TEST(bad_means)
 }
 END_TEST
 
+/* Activations and constants, of more axes than they had, whatever the batch. */
+START_TEST(repetitions)
+{
+  state = 8;
+  for (size_t i = 0; i < 200; i++) {
+    const size_t rank = 1 + draw_below(&state, 3), more = draw_below(&state, 3);
+    const bool tile = draw_below(&state, 2), batched = draw_below(&state, 2), swap = !batched && draw_below(&state, 2);
+    long input[8] = {batched ? -1 : 1}, batch[8] = {2, 1}, list[8], *shape = list;
+
+    for (size_t a = 1; a <= rank; a++)
+      batch[a + !batched] = input[a] = draw_between(&state, 1, 3);
+    input[rank + 1] = batch[rank + 1 + !batched] = SHAPE_END;
+    for (size_t a = 0; a < more && !tile && !batched; a++)
+      *shape++ = draw_between(&state, 1, 3);
+    for (size_t a = 0; a <= rank; a++)
+      *shape++ = (batched && a == 0) || draw_below(&state, 3) == 0 ? 1
+                 : tile || input[a] == 1                          ? draw_between(&state, 1, 3)
+                                                                  : input[a];
+    *shape = SHAPE_END;
+    begin(13, input);
+    integers("s", list);
+    if (swap) { /* of a constant, which is then added */
+      drawn("c", input);
+      model_node(&m, tile ? "Tile" : "Expand", "c,s", "k");
+      model_node(&m, tile ? "Tile" : "Expand", "x,s", "z");
+      model_node(&m, "Add", "z,k", "y");
+    } else
+      model_node(&m, tile ? "Tile" : "Expand", "x,s", "y");
+    check(batch);
+    lowers_to(swap ? "g+" : "g");
+    end();
+  }
+}
+END_TEST
+
+/* A constant expanded to all samples is one sample's, and its parameter has the gradient of all. */
+START_TEST(class_tokens)
+{
+  for (size_t i = 0; i < 2; i++) {
+    begin(13, SHAPE(-1, 3, 2,));
+    drawn("t", SHAPE(1, 2,));
+    integers("s", i == 1 ? SHAPE(5, 1, 2,) : SHAPE(4, 1, 2,));
+    model_node(&m, "Expand", "t,s", "e");
+    attr_int(model_node(&m, "Concat", "e,x", "y"), "axis", 1);
+    if (i > 0) {
+      refused(SHAPE(4, 3, 2,), "(Concat): input 0 is a constant, which has not the axis of all samples");
+      continue;
+    }
+    ck_assert_msg(build(SHAPE(4, 3, 2,)) == CLARKE_OK, "%s", error.text);
+    lowers_to("+");
+    ck_assert_uint_eq(g.n_parameters, 1);
+    ck_assert_uint_eq(g.values[g.steps[0].in[0].value].count, 2);
+    ck_assert_uint_eq(g.values[g.output].dims[0], 4);
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_repetitions)
+{
+  static const struct {
+    const char *op;
+    long list[4];
+    const char *says;
+  } bad[] = {
+    {"Expand", {2, 3, 2, SHAPE_END}, "(Expand): axis 0 has 5 entries, and the shape has 2"},
+    {"Expand", {5, 2, 2, SHAPE_END}, "axis 1 has 3 entries, and the shape has 2"},
+    {"Expand", {5, 3, -1, SHAPE_END}, "axis 2 has 2 entries, and the shape has -1"},
+    {"Tile", {2, 1, 1, SHAPE_END}, "(Tile): axis 0 is the batch, or merged with it: it cannot be repeated"},
+    {"Tile", {1, 1, SHAPE_END}, "2 repeats for 3 axes"},
+    {"Tile", {1, -1, 1, SHAPE_END}, "axis 1 is repeated -1 times"},
+    {"Tile", {1, 1 << 30, 1, SHAPE_END}, "would have more entries than allowed"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    begin(13, SHAPE(-1, 3, 2,));
+    integers("s", bad[i].list);
+    model_node(&m, bad[i].op, "x,s", "y");
+    refused(SHAPE(5, 3, 2,), bad[i].says);
+  }
+}
+END_TEST
+
+/* A shape's entry of the batch axis is the samples of a run: all, or one where each is a run of its own. */
+START_TEST(computed_shapes)
+{
+  for (long first = -1; first < 2; first += 2) {
+    begin(15, SHAPE(first, 3, 2,));
+    model_node(&m, "Shape", "x", "s");
+    integers("i", SHAPE(0,));
+    model_node(&m, "Gather", "s,i", "n");
+    integers("l", SHAPE(-1,));
+    attr_int(model_node(&m, "Concat", "n,l", "r"), "axis", 0);
+    integers("five", SHAPE(5,));
+    model_node(&m, "Sub", "n,five", "zero"); /* 0, or -4 */
+    model_node(&m, "Reshape", "x,r", "y");
+    ck_assert_msg(build(SHAPE(5, 3, 2,)) == CLARKE_OK, "%s", error.text);
+    lowers_to("g");
+    ck_assert_uint_eq(g.values[g.output].count, 6);
+    ck_assert_uint_eq(g.n_parameters, 0);
+    for (size_t v = 0; v < g.n_values; v++)
+      if (strcmp(g.values[v].name, "zero") == 0)
+        ck_assert_int_eq(g.values[v].integer[0], first == 1 ? -4 : 0);
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_computed_shapes)
+{
+  static const struct {
+    const char *op, *in, *says;
+  } bad[] = {
+    {"Mod", "s,z", "(Mod): entry 0, of 5 and 0: the result is no 64-bit integer, or a negative number is divided"},
+    {"Div", "l,s", "(Div): entry 0, of -1 and 5: the result is no 64-bit integer, or a negative number is divided"},
+    {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no 64-bit integer"},
+    {"Add", "s,k", "the shapes do not broadcast"},
+    {"Equal", "x,s", "(Equal): input 0 is no constant of 64-bit integers: only shapes are computed so. A comparison of activations"},
+    {"Where", "s,s,s", "(Where): input 0 is no constant of truth values"},
+    {"Cast", "s", "(Cast): only constants of 64-bit integers, or truth values, become 64-bit integers"},
+    {"ConstantOfShape", "s", "(ConstantOfShape): value is no 64-bit integer"},
+    {"Add", "w,s", "input 1 must hold floats"},
+    {"Concat", "s,x", "input 0"},
+  };
+
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    begin(15, SHAPE(-1, 3, 2,));
+    drawn("w", SHAPE(3,));
+    integers("z", SHAPE(0,));
+    integers("l", SHAPE(-1,));
+    integers("k", SHAPE(1, 2,));
+    integers("h", SHAPE(1L << 62,));
+    model_node(&m, "Shape", "x", "s");
+    if (strcmp(bad[i].op, "Concat") == 0)
+      attr_int(model_node(&m, bad[i].op, bad[i].in, "y"), "axis", 1);
+    else
+      model_node(&m, bad[i].op, bad[i].in, "y");
+    refused(SHAPE(5, 3, 2,), bad[i].says);
+  }
+}
+END_TEST
+
 START_TEST(dropout)
 {
   for (int64_t mode = 0; mode < 2; mode++) {
@@ -1153,6 +1295,11 @@ main(void)
   tcase_add_test(tcase, bad_convolutions);
   tcase_add_test(tcase, bad_poolings);
   tcase_add_test(tcase, bad_means);
+  tcase_add_test(tcase, repetitions);
+  tcase_add_test(tcase, class_tokens);
+  tcase_add_test(tcase, bad_repetitions);
+  tcase_add_test(tcase, computed_shapes);
+  tcase_add_test(tcase, bad_computed_shapes);
   tcase_add_test(tcase, dropout);
   return run_tests();
 }

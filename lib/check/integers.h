@@ -1,0 +1,14 @@
+/* Constants of 64-bit integers that are computed when the network is built: shapes. */
+#ifndef CLARKE_KERNEL_INTEGERS_H
+#define CLARKE_KERNEL_INTEGERS_H
+
+#include "builder.h"
+
+bool of_integers(const builder *b); /* are all inputs such constants? */
+void lower_whole(builder *b);       /* Add, Sub, Mul, Div, Mod, Equal, Where of them */
+void lower_listed(builder *b);      /* Concat of lists of them */
+void lower_shape(builder *b);
+void lower_filled(builder *b); /* ConstantOfShape */
+void lower_cast(builder *b);
+
+#endif
