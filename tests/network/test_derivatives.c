@@ -4,6 +4,8 @@
 #include "networks.h"
 #include "convolutional.h"
 #include "compared.h"
+#include "network/linear.h"
+#include "network/piecewise.h"
 #include "network/tangent.h"
 #include "network/window.h"
 
@@ -361,6 +363,78 @@ START_TEST(carriers_visits_and_constants)
 }
 END_TEST
 
+/* --- columns of constants --- */
+
+/* What entry f of a SCALE step is multiplied by: c, or 1 / c, through its map and times its coefficient. */
+static void
+check_scale(const machine *k, const clarke_step *s)
+{
+  const clarke_value *c = &k->g.values[s->in[1].value];
+  clarke_matrix column;
+  mpq_t want, found;
+
+  mpq_inits(want, found, NULL);
+  clarke_matrix_init(&column);
+  OK(clarke_scale_column(&column, &k->pass, s, &error));
+  ck_assert(column.rows == k->g.values[s->out].count && column.cols == 1);
+  for (size_t f = 0; f < column.rows; f++) {
+    mpq_set_d(want, c->real[clarke_operand_entry(&s->in[1], f)] * s->in[1].coef);
+    if (s->divide)
+      mpq_inv(want, want);
+    clarke_matrix_get(found, &column, f, 0);
+    ck_assert(mpq_equal(found, want));
+  }
+  clarke_matrix_clear(&column);
+  mpq_clears(want, found, NULL);
+}
+
+static void
+check_prelu(const machine *k, const clarke_step *s)
+{
+  const double *slope = k->g.values[s->pieces.slope].real;
+  clarke_matrix column;
+  mpq_t found, x;
+
+  mpq_inits(found, x, NULL);
+  clarke_matrix_init(&column);
+  OK(clarke_slope_column(&column, k->pass.constants, s, &error));
+  ck_assert(column.rows == k->g.values[s->out].count && column.cols == 1);
+  for (size_t f = 0; f < column.rows; f++) {
+    const double want = slope[s->pieces.slope_map != NULL ? s->pieces.slope_map[f] : f];
+
+    ck_assert(clarke_matrix_get_double(&column, f, 0) == want);
+    clarke_piecewise_slope(found, &k->g, s, f, 0, x);
+    ck_assert(mpq_get_d(found) == want);
+    clarke_piecewise_slope(found, &k->g, s, f, 1, x);
+    ck_assert(mpq_cmp_ui(found, 1, 1) == 0);
+  }
+  clarke_matrix_clear(&column);
+  mpq_clears(found, x, NULL);
+}
+
+START_TEST(scales_and_slopes_as_columns)
+{
+  uint64_t state = 7;
+  size_t scales = 0, slopes = 0;
+
+  for (size_t i = 0; i < draw_count(600); i++) {
+    drawn n;
+
+    drawn_begin(&n, i, &state);
+    for (size_t s = 0; s < n.k.g.n_steps; s++) {
+      const clarke_step *step = &n.k.g.steps[s];
+
+      if (step->kind == CLARKE_SCALE && !step->root && n.k.pass.value[step->out].rows > 0)
+        check_scale(&n.k, step), scales++;
+      if (step->kind == CLARKE_PIECEWISE && step->pieces.slope != CLARKE_NONE)
+        check_prelu(&n.k, step), slopes++;
+    }
+    drawn_end(&n);
+  }
+  ck_assert(scales > draw_count(100) && slopes > draw_count(40));
+}
+END_TEST
+
 /* --- touches --- */
 
 /* The two slopes at the kink, from the polynomials; PRelu's left one is a parameter's entry. */
@@ -536,6 +610,7 @@ main(void)
   tcase_add_test(tests, a_pass_step_by_step);
   tcase_add_test(tests, enclosed_derivatives);
   tcase_add_test(tests, carriers_visits_and_constants);
+  tcase_add_test(tests, scales_and_slopes_as_columns);
   tcase_add_test(tests, sides_of_touches);
   tcase_add_test(tests, a_profile_must_say);
   return run_tests();
