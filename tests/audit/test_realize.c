@@ -6,8 +6,10 @@
 #include "audit/layer_system.h"
 #include "audit/layers.h"
 #include "audit/path.h"
+#include "audit/ray.h"
 #include "audit/realize.h"
 #include "audit/reason.h"
+#include "audit/separation.h"
 
 /* relu(w) + turn * relu(-w) at w = 0: with AD's 0 at both kinks, w has to fall and to rise. */
 static void
@@ -168,6 +170,70 @@ START_TEST(the_list_of_patterns)
 }
 END_TEST
 
+/* Along v = -1, which is -dw, a right side adds -1 to AD's 0 and a left side nothing. So v separates from all patterns but the one
+ * that does not occur, and an open side may add nothing. */
+START_TEST(what_sides_add_along_a_vector)
+{
+  static const int8_t both_left[2] = { CLARKE_LEFT, CLARKE_LEFT }, rises[2] = { CLARKE_RIGHT, CLARKE_LEFT };
+  static const int8_t falls[2] = { CLARKE_PROXY, CLARKE_RIGHT }, open[2] = { CLARKE_PROXY, CLARKE_PROXY };
+  clarke_separation m;
+  clarke_row v;
+  mpq_t minus;
+  arb_t most;
+  asked a;
+
+  ask_contradiction(&a);
+  mpq_init(minus);
+  mpq_set_si(minus, -1, 1);
+  arb_init(most);
+  clarke_row_init(&v);
+  OK(clarke_row_add(&v, clarke_column_base(&a.graph, a.graph.values[a.graph.steps[0].dense.weight].parameter), minus, &error));
+  clarke_row_finish(&v);
+  OK(clarke_adjoints_find(&a.question, &error));
+  OK(clarke_separation_init(&m, &a.question, &v, &error));
+  for (size_t k = 0; k < 2; k++) {
+    ck_assert(arb_is_zero(clarke_separation_gain(&m, k, 0)));
+    ck_assert(arb_equal_si(clarke_separation_gain(&m, k, 1), -1));
+    clarke_separation_open(most, &m, k);
+    ck_assert(arb_is_zero(most));
+  }
+  ck_assert(clarke_separation_holds(&m, rises) && clarke_separation_holds(&m, falls));
+  ck_assert(!clarke_separation_holds(&m, both_left) && !clarke_separation_holds(&m, open));
+  clarke_separation_clear(&m);
+  clarke_row_clear(&v);
+  arb_clear(most);
+  mpq_clear(minus);
+  asked_end(&a);
+}
+END_TEST
+
+/* Directions that are drawn meet both patterns that occur, and no other. */
+START_TEST(drawn_directions_meet_what_occurs)
+{
+  uint64_t state = 1;
+  size_t met[2] = {0};
+  asked a;
+
+  ask_contradiction(&a);
+  for (size_t i = 0; i < 40; i++) {
+    bool realized, again;
+    clarke_cell cell;
+
+    clarke_cell_init(&cell);
+    OK(clarke_ray_cell(&realized, &cell, &state, &a.question, &error));
+    if (realized) {
+      ck_assert_int_ne(cell.side[0], cell.side[1]);
+      OK(clarke_cell_verify(&again, CLARKE_NONE, &cell, &a.question, &error));
+      ck_assert(again);
+      met[cell.side[0] == CLARKE_RIGHT]++;
+    }
+    clarke_cell_clear(&cell);
+  }
+  ck_assert(met[0] > 5 && met[1] > 5);
+  asked_end(&a);
+}
+END_TEST
+
 /* v relu(w): constant where relu is on its left, a product of two parameters on its right. */
 START_TEST(degrees_by_the_sides_before)
 {
@@ -265,6 +331,8 @@ main(void)
   tcase_add_test(tests, a_contradiction_has_no_direction);
   tcase_add_test(tests, each_pattern_that_occurs_has_a_direction);
   tcase_add_test(tests, the_list_of_patterns);
+  tcase_add_test(tests, what_sides_add_along_a_vector);
+  tcase_add_test(tests, drawn_directions_meet_what_occurs);
   tcase_add_test(tests, degrees_by_the_sides_before);
   tcase_add_test(tests, layers_are_read_off_the_graph);
   tcase_add_test(tests, neurons_without_a_side);
