@@ -24,7 +24,7 @@ static const struct {
   {"patterns", clarke_command_patterns,
    "a piecewise linear network: all its regions; an arrangement of hyperplanes: all sign vectors"},
   {"certify", clarke_command_certify,
-   "recorded results of tensor cores: do they follow the rule of their GPU, bit for bit?"},
+   "a recorded step, node by node: is it exact but for rounding? Tensor cores' results, bit for bit"},
   {"encode", clarke_command_encode,
    "a formula as a network: is it differentiable at 0, can the formula be satisfied?"},
   {"reproduce", clarke_command_reproduce,

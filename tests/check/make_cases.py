@@ -3003,6 +3003,15 @@ def records_of_moves(files):
             text = lines % (i, r, pattern)
             record(f"record-view-{name}{k}", status, reason, text.replace("a bit-exact", "a not-covered") if name == "alone-" else text,
                    **(own | dict(trace=f"record-view-{name}.trace")))
+    # of two views of one value the first is torn
+    save("record-views.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
+                               helper.make_node("Identity", ["a"], ["j"], "j"), helper.make_node("Relu", ["j"], ["r"], "r"), total],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    two = lines.replace("output r", "output j not-covered\n    output r").replace("gradient r", "gradient j not-covered\n    gradient r")
+    for k, view in enumerate([[[3], [-1]], [[5], [-1]]]):
+        tensors_file(f"record-views-{k}.trace", made | {"output/i": floats(view), "output/j": floats([[3], [-1]])})
+        record(f"record-views-{k}", k, "output r: no rule covers it" if k else "VERIFIED", two % ("not-covered", "bit-exact", "not-covered"),
+               **(own | dict(model="record-views.onnx", trace=f"record-views-{k}.trace")))
     # where samples are not first, the view itself is not judged, but what it moves is
     save("record-across.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Transpose", ["a"], ["i"], "i", perm=[1, 0]),
                                 helper.make_node("Relu", ["i"], ["r"], "r"), helper.make_node("Abs", ["a"], ["s"], "s"),
@@ -3176,6 +3185,17 @@ def extremes():
         case(f"extreme-{op.lower()}-other", 1, f"the tie rule of {name} is expected", tie="tie MaxPool first", **own)
         case(f"extreme-{op.lower()}-mean", 0, "VERIFIED", tie=f"tie {name} mean", **{**own, "evidence": hull, "verdict": "in-clarke"})
         case(f"extreme-{op.lower()}-hull", 1, "is not AD's output", tie=f"tie {name} hybrid 1/2", **{**own, "evidence": hull, "verdict": "in-clarke"})
+    save("extreme-batch.onnx", column_of + [helper.make_node("ReduceMax", ["y"], ["out"], "top", axes=[0])], ["N", 2], None, dict(w=[0, 0]))
+    case("extreme-batch", 2, "the batch axis would be mixed", tie="tie ReduceMax first", evidence=ad, verdict="in-bouligand",
+         model="extreme-batch.onnx", **base)
+    # of all entries, without axes
+    for k, axes in enumerate([{}, dict(axes=[0])]):
+        save_run(f"extreme-run-{k}.onnx", [helper.make_node("Lift", ["w"], ["a"], "lift", domain="clarke"),
+                                           helper.make_node("ReduceMax", ["a"], ["m"], "top", keepdims=0, **axes),
+                                           helper.make_node("Mul", ["x", "w"], ["c"], "times"), helper.make_node("Add", ["c", "m"], ["f"], "plus"),
+                                           helper.make_node("ReduceSum", ["f"], ["loss"], "sum", keepdims=0)], {"w": [0, 0]})
+        case(f"extreme-run-{k}", 0, "VERIFIED", tie="tie ReduceMax first", verdict="in-bouligand", touched=1, proxies=[], data="run.npz",
+             model=f"extreme-run-{k}.onnx", evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 1")
 
 
 def expanded():

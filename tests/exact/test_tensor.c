@@ -138,6 +138,42 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Packed bytes are read where they are, at any address, and decode to the same numbers; other types are decoded at once. */
+START_TEST(packed_bytes)
+{
+  unsigned char bytes[4 * 6 + 1];
+  const size_t dims[2] = {2, 3};
+  clarke_tensor packed, decoded;
+  clarke_error err;
+
+  for (size_t i = 0; i < sizeof bytes; i++)
+    bytes[i] = (unsigned char)(37 * i + 11) & 0x7e; /* finite, whatever the byte order */
+  clarke_tensor_init(&packed);
+  clarke_tensor_init(&decoded);
+  ck_assert_int_eq(clarke_tensor_shape(&packed, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_shape(&decoded, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_pack(&packed, bytes + 1, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_decode(&decoded, bytes + 1, false, &err), CLARKE_OK);
+  ck_assert(packed.packed == bytes + 1 && packed.real == NULL);
+  for (size_t i = 0; i < 6; i++)
+    ck_assert((double)clarke_f32_at(packed.packed, i) == decoded.real[i]);
+  for (size_t round = 0; round < 2; round++) { /* the second time there is nothing to do */
+    ck_assert_int_eq(clarke_tensor_unpack(&packed, &err), CLARKE_OK);
+    ck_assert_ptr_null(packed.packed);
+    ck_assert_mem_eq(packed.real, decoded.real, 6 * sizeof *packed.real);
+  }
+  ck_assert_int_eq(clarke_tensor_shape(&packed, "h", CLARKE_F16, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_pack(&packed, bytes, &err), CLARKE_OK);
+  ck_assert(packed.packed == NULL && packed.real[5] == clarke_f16_value((uint16_t)(bytes[10] | bytes[11] << 8)));
+  memset(bytes, 0xff, sizeof bytes);
+  ck_assert_int_eq(clarke_tensor_shape(&packed, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_pack(&packed, bytes, &err), CLARKE_EINPUT);
+  ck_assert_str_eq(err.text, "tensor w: entry 0 is NaN; it must be finite");
+  clarke_tensor_clear(&packed);
+  clarke_tensor_clear(&decoded);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -147,5 +183,6 @@ main(void)
   tcase_add_test(tests, wide_floats);
   tcase_add_test(tests, integers);
   tcase_add_test(tests, refused);
+  tcase_add_test(tests, packed_bytes);
   return run_tests();
 }

@@ -278,6 +278,39 @@ START_TEST(enclosed_arguments)
 }
 END_TEST
 
+/* Two pieces are joined where their one slope is met by a parabola; the steepest slope on [-size, size] is at least every slope
+ * inside it, and for these functions no more than twice the largest. */
+START_TEST(joints_and_steepest_slopes)
+{
+  one_step s;
+
+  begin(&s, _i, NULL);
+  for (size_t k = 0; k < operators[_i].n_kinks; k++)
+    ck_assert(clarke_pieces_joined(&s.step->pieces, k) == (_i == HUBER));
+  for (int eighths = 4; eighths <= 32; eighths++) {
+    const double size = eighths / 8.0, bound = clarke_piecewise_steepest(s.step, clarke_piecewise_lipschitz(&s.g, s.step), size);
+    double most = 0;
+
+    for (size_t f = 0; f < FEATURES; f++)
+      for (double x = -size + 0x1p-4; x < size; x += 0x1p-4)
+        most = fmax(most, fabs(slope_inside(_i, f, x)) / 6);
+    ck_assert_msg(most <= bound, "%s: %g, above %g", operators[_i].op, most, bound);
+    ck_assert_msg(size < 4 || bound <= 2 * most, "%s: %g, far above %g", operators[_i].op, bound, most);
+  }
+  /* Parabolas outside the kinks: x^2 has no slope that bounds all, but 2 size does. */
+  if (_i == HARDSWISH) {
+    clarke_step *square = &s.g.steps[s.g.n_steps - 1];
+
+    mpq_set_ui(square->pieces.coef[0][2], 1, 1);
+    ck_assert(isinf(clarke_piecewise_lipschitz(&s.g, square)));
+    ck_assert(clarke_piecewise_steepest(square, INFINITY, 100) >= 200);
+    ck_assert(clarke_piecewise_steepest(square, INFINITY, 100) <= 201);
+    ck_assert(clarke_piecewise_steepest(square, 3, 100) == 3); /* what bounds all is taken */
+  }
+  end(&s);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -286,6 +319,7 @@ main(void)
 
   tcase_add_loop_test(tests, exact_arguments, 0, (int)(sizeof operators / sizeof operators[0]));
   tcase_add_loop_test(tests, enclosed_arguments, 0, (int)(sizeof operators / sizeof operators[0]));
+  tcase_add_loop_test(tests, joints_and_steepest_slopes, 0, (int)(sizeof operators / sizeof operators[0]));
   failed = run_tests();
   flint_cleanup();
   return failed;
