@@ -28,7 +28,8 @@ read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err
     return status;
   if (clarke_lower_value(low, i)->constant && low->graph->together > 1 && !shared)
     return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples; an Expand of one sample's "
-                                       "entries to all of them would have it", i);
+                                       "entries to all would have it: torch.onnx.export(dynamo=True, dynamic_shapes=...) leaves it in the "
+                                       "file", i);
   if (clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
   if (status != CLARKE_OK)
