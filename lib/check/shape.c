@@ -286,7 +286,6 @@ place_between(const builder *b, const resized *a, size_t j)
   const char *where = text_attribute(b, "coordinate_transformation_mode", "half_pixel");
   bool ends = strcmp(where, "align_corners") == 0, half = strcmp(where, "half_pixel") == 0;
   bool torch = strcmp(where, "pytorch_half_pixel") == 0;
-  need(ends || half || torch || strcmp(where, "asymmetric") == 0, "unknown coordinates");
   mpq_set_ui(a->x, j, 1);
   if (ends || (torch && a->out == 1))
     mpq_set_ui(a->x, a->out > 1 ? j * (a->n - 1) : 0, a->out > 1 ? a->out - 1 : 1);
@@ -344,11 +343,21 @@ is_linear(const builder *b)
   return strcmp(text_attribute(b, "mode", "nearest"), "linear") == 0;
 }
 
+static bool
+is_among(const char *word, const char *const among[4])
+{
+  size_t i = 0;
+  while (i < 4 && strcmp(word, among[i]) != 0)
+    i++;
+  return i < 4;
+}
+
 static void
 check_resize(const builder *b)
 {
+  static const char *const wheres[4] = {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"};
+  static const char *const roundings[4] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
   const value *x = &b->in[0], *scales = &b->in[2], *sizes = &b->in[3];
-  const char *how = text_attribute(b, "nearest_mode", "round_prefer_floor");
   bool by_scales = scales->name != NULL && scales->count > 0, by_sizes = sizes->name != NULL;
   need(x->constant == NULL && by_scales != by_sizes, "its input must be an activation, with scales or sizes");
   const value *v = by_sizes ? sizes : scales;
@@ -358,9 +367,8 @@ check_resize(const builder *b)
            && whole_attribute(b, "antialias", 0) == 0 && whole_attribute(b, "exclude_outside", 0) == 0
            && strcmp(text_attribute(b, "keep_aspect_ratio_policy", "stretch"), "stretch") == 0,
        "a mode that is not supported");
-  need(strcmp(how, "floor") == 0 || strcmp(how, "ceil") == 0 || strcmp(how, "round_prefer_floor") == 0
-           || strcmp(how, "round_prefer_ceil") == 0,
-       "unknown nearest_mode");
+  need(is_among(text_attribute(b, "coordinate_transformation_mode", wheres[0]), wheres), "unknown coordinates");
+  need(is_among(text_attribute(b, "nearest_mode", "round_prefer_floor"), roundings), "unknown nearest_mode");
   if (by_scales)
     scales->constant->number = true;
 }

@@ -2321,6 +2321,9 @@ def refusals():
         yield one("the exponent is no whole number from 1 to 8", "Pow", ["x", "e"], [node("Constant", [], ["e"], value_float=-9.0)])
         yield one(mixed, "ReduceL2", axes=[0])
         yield one("noop_with_empty_axes", "ReduceSumSquare", opset=18, noop_with_empty_axes=1)
+        for mode in ("nearest", "linear"):  # also where no axis changes
+            yield one("unknown coordinates", "Resize", ["x", "", "", "i"], [ints(2, 2, 4)], mode=mode,
+                      coordinate_transformation_mode="linear")
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"
