@@ -68,6 +68,14 @@ on_batch(const builder *b, const value *v, size_t axis)
   return is_batch(b, v) && v->at == axis;
 }
 
+void
+whole_run(const builder *b, const value *v, size_t *dims)
+{
+  memcpy(dims, v->dims, v->rank * sizeof *dims);
+  if (is_batch(b, v))
+    dims[v->at] *= b->net->together;
+}
+
 /* Where v's batch is among `rank` axes, and whether the other agrees. */
 static void
 agree(const builder *b, const value *v, const value *w, size_t rank)

@@ -29,8 +29,9 @@ size_t product(const size_t *dims, size_t n);
 
 /* map[f] = base[sum of index * stride], f running over the indices of dims; base NULL: itself. */
 size_t *index_map(const builder *b, size_t rank, const size_t *dims, const size_t *stride, const size_t *base);
-bool is_batch(const builder *b, const value *v);              /* it has a batch axis */
-bool on_batch(const builder *b, const value *v, size_t axis); /* the axis is the batch, or merged with it */
+bool is_batch(const builder *b, const value *v);                /* it has a batch axis */
+bool on_batch(const builder *b, const value *v, size_t axis);   /* the axis is the batch, or merged with it */
+void whole_run(const builder *b, const value *v, size_t *dims); /* its axes, all samples together on the batch's */
 /* The node's output: the entries of a constant or step, map NULL: all of them, in some shape. */
 void put(builder *b, tensor *t, size_t s, size_t *map, size_t rank, const size_t *dims);
 const graph_value *network_value(const network *net, const char *name); /* or NULL */

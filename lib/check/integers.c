@@ -98,11 +98,11 @@ lower_listed(builder *b)
       mpq_set(&out[at++], &b->in[i].constant->value[b->in[i].map[j]]);
 }
 
-/* Of a whole run. */
 void
 lower_shape(builder *b)
 {
   const value *x = &b->in[0];
+  size_t whole[MAX_RANK];
   long rank = (long)x->rank, end[2] = {whole_attribute(b, "start", 0), whole_attribute(b, "end", rank)};
   for (size_t i = 0; i < 2; i++) {
     end[i] += end[i] < 0 ? rank : 0;
@@ -111,12 +111,9 @@ lower_shape(builder *b)
   need(end[0] < end[1], "no axes");
   size_t n = (size_t)(end[1] - end[0]);
   rational *out = put_whole(b, INT64, 1, &n);
-  for (size_t i = 0; i < n; i++) {
-    size_t axis = i + (size_t)end[0];
-    mpq_set_ui(&out[i], x->dims[axis], 1);
-    if (on_batch(b, x, axis))
-      mpz_mul_ui(mpq_numref(&out[i]), mpq_numref(&out[i]), b->net->together);
-  }
+  whole_run(b, x, whole);
+  for (size_t i = 0; i < n; i++)
+    mpq_set_ui(&out[i], whole[i + (size_t)end[0]], 1);
 }
 
 void

@@ -28,16 +28,6 @@ lower_identity(builder *b)
   put_shaped(b, b->in[0].rank, b->in[0].dims);
 }
 
-/* The shape of a whole run. */
-static size_t *
-whole_run(const builder *b, const value *x, size_t *dims)
-{
-  memcpy(dims, x->dims, x->rank * sizeof *dims);
-  if (is_batch(b, x))
-    dims[x->at] *= b->net->together;
-  return dims;
-}
-
 void
 lower_flatten(builder *b)
 {

@@ -11,13 +11,20 @@ typedef struct {
   size_t batch; /* the axis that is it, or that it is merged with; CLARKE_NONE */
 } repetition;
 
+/* The n numbers of input 1, and the axes of input 0: as many as there are numbers, if these may add some. */
 static clarke_status
-read_input(repetition *r, const clarke_lowering *low, size_t listed, clarke_error *err)
+read_inputs(repetition *r, const int64_t **list, size_t *n, const clarke_lowering *low, bool adds, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank, new;
+  clarke_status status;
 
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  status = clarke_lower_integers(low, 1, list, n, err);
+  if (status != CLARKE_OK)
+    return status;
   rank = clarke_axes_of_run(low, 0, dims);
-  r->rank = listed > rank ? listed : rank;
+  r->rank = adds && *n > rank ? *n : rank;
   if (r->rank > CLARKE_MAX_WHOLE)
     return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
   new = r->rank - rank;
@@ -85,13 +92,8 @@ lower_expand(clarke_lowering *low, clarke_error *err)
   const int64_t *list;
   repetition r;
   size_t n;
-  clarke_status status;
+  clarke_status status = read_inputs(&r, &list, &n, low, true, err);
 
-  if (!clarke_lower_has(low, 0))
-    return clarke_lower_fail(low, err, "input 0 is missing");
-  status = clarke_lower_integers(low, 1, &list, &n, err);
-  if (status == CLARKE_OK)
-    status = read_input(&r, low, n, err);
   for (size_t a = 0; status == CLARKE_OK && a < r.rank; a++) {
     const int64_t to = a + n < r.rank ? 1 : list[a + n - r.rank];
 
@@ -109,13 +111,8 @@ lower_tile(clarke_lowering *low, clarke_error *err)
   const int64_t *list;
   repetition r;
   size_t n;
-  clarke_status status;
+  clarke_status status = read_inputs(&r, &list, &n, low, false, err);
 
-  if (!clarke_lower_has(low, 0))
-    return clarke_lower_fail(low, err, "input 0 is missing");
-  status = clarke_lower_integers(low, 1, &list, &n, err);
-  if (status == CLARKE_OK)
-    status = read_input(&r, low, 0, err);
   if (status == CLARKE_OK && n != r.rank)
     status = clarke_lower_fail(low, err, "%zu repeats for %zu axes", n, r.rank);
   for (size_t a = 0; status == CLARKE_OK && a < r.rank; a++)
