@@ -1,12 +1,11 @@
 /* Steps that are computed here, in drawn orders of summation, fused or not, flushed or not, in four types, and certified: none may
  * be refuted. A number that is changed beyond the bounds of its tensor must be, at its index. Each record is certified by doubles
  * too, which may not say better of it. And rounding to nearest. */
-#include "../network/models.h"
+#include "scene.h"
 #include "never_better.h"
 
 #include "exact/number.h"
 #include "trace/certify.h"
-#include "network/build.h"
 
 #include <float.h>
 #include <math.h>
@@ -276,21 +275,9 @@ record(clarke_tensors *trace, clarke_tensors *gradients, const step *s, clarke_d
   qsort(gradients->tensor, gradients->n, sizeof *gradients->tensor, by_name);
 }
 
-typedef struct {
-  clarke_graph graph;
-  clarke_constants constants;
-  clarke_profile profile;
-  clarke_loss loss;
-  clarke_tensor x, y;
-  clarke_tensors trace, gradients;
-  mpq_t scale;
-  clarke_rounding by;
-} scene;
-
 static void
 build(scene *c, const step *s, const machine *m, double scale)
 {
-  clarke_error err = {CLARKE_OK, ""};
   clarke_model model;
 
   model_begin(&model, 17);
@@ -311,52 +298,14 @@ build(scene *c, const step *s, const machine *m, double scale)
   c->y = tensor_of("y", CLARKE_F64, SHAPE((long)s->n, (long)s->out,));
   memcpy(c->x.real, s->x, c->x.count * sizeof(double));
   memcpy(c->y.real, s->y, c->y.count * sizeof(double));
-  clarke_graph_init(&c->graph);
-  ck_assert_msg(clarke_graph_build(&c->graph, &model, &c->x, &err) == CLARKE_OK, "%s", err.text);
-  ck_assert_int_eq(clarke_graph_wrt(&c->graph, NULL, 0, &err), CLARKE_OK);
-  ck_assert_int_eq(clarke_constants_init(&c->constants, &c->graph, &err), CLARKE_OK);
-  clarke_profile_init(&c->profile);
-  ck_assert_int_eq(clarke_profile_load(&c->profile, "pytorch-2.13", &err), CLARKE_OK);
-  c->loss = (clarke_loss){s->loss, s->loss == CLARKE_LOSS_SUM ? NULL : &c->y, s->n};
-  mpq_init(c->scale);
-  mpq_set_d(c->scale, scale);
-  c->by = (clarke_rounding){0};
-  ck_assert(clarke_rounding_add_type(&c->by, m->name));
+  scene_build(c, &model, (clarke_loss){s->loss, s->loss == CLARKE_LOSS_SUM ? NULL : &c->y, s->n}, m->name, scale);
   record(&c->trace, &c->gradients, s, m->type);
-  clarke_model_clear(&model);
-}
-
-static void
-clear(scene *c)
-{
-  clarke_constants_clear(&c->constants);
-  clarke_graph_clear(&c->graph);
-  clarke_profile_clear(&c->profile);
-  clarke_tensors_clear(&c->trace);
-  clarke_tensors_clear(&c->gradients);
-  clarke_tensor_clear(&c->x);
-  clarke_tensor_clear(&c->y);
-  mpq_clear(c->scale);
 }
 
 static void
 certify_one_way(clarke_certify *c, const scene *s, bool sieved)
 {
-  clarke_error err = {CLARKE_OK, ""};
-
-  clarke_certify_init(c);
-  c->g = &s->graph;
-  c->constants = &s->constants;
-  c->x = &s->x;
-  c->profile = &s->profile;
-  c->loss = &s->loss;
-  c->scale = s->scale;
-  c->by = s->by;
-  c->trace = (clarke_tensors *)&s->trace;
-  c->gradients = &s->gradients;
-  c->trace_file = c->gradients_file = "drawn";
-  c->sieved = sieved;
-  ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
+  scene_certify(c, s, &s->trace, &s->gradients, sieved);
   ck_assert_uint_eq(c->n, 10);
 }
 
@@ -447,7 +396,7 @@ START_TEST(drawn_orders)
     certified += clarke_certify_answer(&c) <= CLARKE_WITHIN_BOUND;
     tamper(&made, &c, m);
     clarke_certify_clear(&c);
-    clear(&made);
+    scene_clear(&made);
   }
   ck_assert_uint_gt(runs, 0);
   ck_assert_int_eq(by_doubles > 0, m->type == CLARKE_F32); /* of no other type do they decide anything */

@@ -2,24 +2,12 @@
  * is moved to where the exact pass begins to refute it: doubles may say "within the bound" on this side, never on the other. */
 #include "layered_record.h"
 #include "never_better.h"
-#include "network/build.h"
-#include "network/constants.h"
-#include "format/tensors.h"
+#include "scene.h"
 
 #include <float.h>
 #include <math.h>
 
 /* --- its graph --- */
-
-typedef struct {
-  clarke_graph graph;
-  clarke_constants constants;
-  clarke_profile profile;
-  clarke_loss loss;
-  clarke_tensor x, y;
-  mpq_t scale;
-  clarke_rounding by;
-} scene;
 
 static void
 add_weights(clarke_model *m, const layer *l, size_t i)
@@ -90,7 +78,6 @@ add_nodes(clarke_model *m, const net *s)
 static void
 build(scene *c, const net *s)
 {
-  clarke_error err = {CLARKE_OK, ""};
   long in[6] = {(long)s->n}, free_in[6] = {-1};
   clarke_model m;
 
@@ -107,49 +94,7 @@ build(scene *c, const net *s)
     c->x.real[e] = s->x[e];
   for (size_t e = 0; e < c->y.count; e++)
     c->y.real[e] = s->y[e];
-  clarke_graph_init(&c->graph);
-  ck_assert_msg(clarke_graph_build(&c->graph, &m, &c->x, &err) == CLARKE_OK, "%s", err.text);
-  ck_assert_int_eq(clarke_graph_wrt(&c->graph, NULL, 0, &err), CLARKE_OK);
-  ck_assert_int_eq(clarke_constants_init(&c->constants, &c->graph, &err), CLARKE_OK);
-  clarke_profile_init(&c->profile);
-  ck_assert_int_eq(clarke_profile_load(&c->profile, "pytorch-2.13", &err), CLARKE_OK);
-  c->loss = (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n};
-  mpq_init(c->scale);
-  mpq_set_ui(c->scale, 1, 1);
-  c->by = (clarke_rounding){0};
-  ck_assert(clarke_rounding_add_type(&c->by, "float32"));
-  clarke_model_clear(&m);
-}
-
-static void
-clear_scene(scene *c)
-{
-  clarke_constants_clear(&c->constants);
-  clarke_graph_clear(&c->graph);
-  clarke_profile_clear(&c->profile);
-  clarke_tensor_clear(&c->x);
-  clarke_tensor_clear(&c->y);
-  mpq_clear(c->scale);
-}
-
-static void
-certify(clarke_certify *c, const scene *s, const record *r, bool sieved)
-{
-  clarke_error err = {CLARKE_OK, ""};
-
-  clarke_certify_init(c);
-  c->g = &s->graph;
-  c->constants = &s->constants;
-  c->x = &s->x;
-  c->profile = &s->profile;
-  c->loss = &s->loss;
-  c->scale = s->scale;
-  c->by = s->by;
-  c->trace = (clarke_tensors *)&r->trace;
-  c->gradients = &r->gradients;
-  c->trace_file = c->gradients_file = "drawn";
-  c->sieved = sieved;
-  ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
+  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n}, "float32", 1);
 }
 
 /* --- the edge of the bound --- */
@@ -181,12 +126,12 @@ ask(question *q, const scene *c, record *r, float to, bool both)
   q->by_doubles = false;
   q->refuted = !all_finite(&r->trace) || !all_finite(&r->gradients);
   if (!q->refuted) {
-    certify(&exact, c, r, false);
+    scene_certify(&exact, c, &r->trace, &r->gradients, false);
     for (size_t i = 0; i < exact.n; i++)
       if (exact.certificate[i].part == q->part && strcmp(exact.certificate[i].name, q->name) == 0)
         q->refuted = exact.certificate[i].certainty > CLARKE_WITHIN_BOUND;
     if (both) {
-      certify(&doubles, c, r, true);
+      scene_certify(&doubles, c, &r->trace, &r->gradients, true);
       q->by_doubles = expect_never_better(&exact, &doubles);
       clarke_certify_clear(&doubles);
     }
@@ -278,8 +223,8 @@ try_record(tally *t, const net *s, const way *how, bool overlaps)
   make_record(&r);
   ck_assert(all_finite(&r.trace) && all_finite(&r.gradients));
   build(&c, s);
-  certify(&exact, &c, &r, false);
-  certify(&doubles, &c, &r, true);
+  scene_certify(&exact, &c, &r.trace, &r.gradients, false);
+  scene_certify(&doubles, &c, &r.trace, &r.gradients, true);
   for (size_t i = 0; i < exact.n; i++)
     ck_assert_msg(exact.certificate[i].certainty != CLARKE_IS_REFUTED, "%s %s", clarke_part_name(exact.certificate[i].part),
                   exact.certificate[i].name);
@@ -290,7 +235,7 @@ try_record(tally *t, const net *s, const way *how, bool overlaps)
   clarke_certify_clear(&exact);
   clarke_certify_clear(&doubles);
   clear_record(&r);
-  clear_scene(&c);
+  scene_clear(&c);
 }
 
 enum { FORMS = 5, NUMBERS = 5, OVERLAP = 4, SUBNORMAL = 3 };

@@ -1,9 +1,8 @@
 /* Sums like 1 + 2^-24 + 2^-80: the next float32 is nearest to them, and to the sum in doubles both are equally near. A record of 1 is
  * within the bound, and not bit-exact: doubles must not say that it is (sieve.h). */
-#include "../network/models.h"
+#include "scene.h"
 #include "never_better.h"
 
-#include "network/build.h"
 
 #define HALF 0x1p-24
 #define TINY 0x1p-80
@@ -40,21 +39,10 @@ put(clarke_tensors *ts, const char *name, const long *shape, const double *numbe
   }
 }
 
-typedef struct {
-  clarke_graph graph;
-  clarke_constants constants;
-  clarke_profile profile;
-  clarke_loss loss;
-  clarke_tensor x, y;
-  clarke_tensors trace, gradients;
-  mpq_t scale;
-} scene;
-
 static void
 build(scene *c, const step *s)
 {
   const long n = (long)s->n, features = (long)s->features;
-  clarke_error err = {CLARKE_OK, ""};
   clarke_model m;
 
   model_begin(&m, 17);
@@ -67,55 +55,11 @@ build(scene *c, const step *s)
   memcpy(c->x.real, s->x, s->n * s->features * sizeof *s->x);
   c->y = tensor_of("y", CLARKE_F32, SHAPE(n, 1,));
   memcpy(c->y.real, s->y, s->n * sizeof *s->y);
-  clarke_graph_init(&c->graph);
-  ck_assert_msg(clarke_graph_build(&c->graph, &m, &c->x, &err) == CLARKE_OK, "%s", err.text);
-  ck_assert_int_eq(clarke_graph_wrt(&c->graph, NULL, 0, &err), CLARKE_OK);
-  ck_assert_int_eq(clarke_constants_init(&c->constants, &c->graph, &err), CLARKE_OK);
-  clarke_profile_init(&c->profile);
-  ck_assert_int_eq(clarke_profile_load(&c->profile, "pytorch-2.13", &err), CLARKE_OK);
-  c->loss = (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n};
-  mpq_init(c->scale);
-  mpq_set_ui(c->scale, 1, 1);
-  clarke_tensors_init(&c->trace);
-  clarke_tensors_init(&c->gradients);
+  scene_build(c, &m, (clarke_loss){CLARKE_LOSS_MSE, &c->y, s->n}, "float32", 1);
   put(&c->trace, "gradient/a", SHAPE(n, 1,), s->g);
   put(&c->trace, "output/a", SHAPE(n, 1,), s->a);
   put(&c->gradients, "b", SHAPE(1,), &s->gb);
   put(&c->gradients, "w", SHAPE(features, 1,), s->gw);
-  clarke_model_clear(&m);
-}
-
-static void
-clear_scene(scene *c)
-{
-  clarke_constants_clear(&c->constants);
-  clarke_graph_clear(&c->graph);
-  clarke_profile_clear(&c->profile);
-  clarke_tensors_clear(&c->trace);
-  clarke_tensors_clear(&c->gradients);
-  clarke_tensor_clear(&c->x);
-  clarke_tensor_clear(&c->y);
-  mpq_clear(c->scale);
-}
-
-static void
-certify(clarke_certify *c, scene *s, bool sieved)
-{
-  clarke_error err = {CLARKE_OK, ""};
-
-  clarke_certify_init(c);
-  c->g = &s->graph;
-  c->constants = &s->constants;
-  c->x = &s->x;
-  c->profile = &s->profile;
-  c->loss = &s->loss;
-  c->scale = s->scale;
-  ck_assert(clarke_rounding_add_type(&c->by, "float32"));
-  c->trace = &s->trace;
-  c->gradients = &s->gradients;
-  c->trace_file = c->gradients_file = "written";
-  c->sieved = sieved;
-  ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);
 }
 
 START_TEST(ties)
@@ -126,8 +70,8 @@ START_TEST(ties)
   scene c;
 
   build(&c, s);
-  certify(&exact, &c, false);
-  certify(&doubles, &c, true);
+  scene_certify(&exact, &c, &c.trace, &c.gradients, false);
+  scene_certify(&doubles, &c, &c.trace, &c.gradients, true);
   for (size_t i = 0; i < exact.n; i++)
     if (exact.certificate[i].part == s->part && strcmp(exact.certificate[i].name, s->tie) == 0) {
       ck_assert_msg(exact.certificate[i].certainty == CLARKE_WITHIN_BOUND, "%s", s->what);
@@ -138,7 +82,7 @@ START_TEST(ties)
   expect_never_better(&exact, &doubles);
   clarke_certify_clear(&exact);
   clarke_certify_clear(&doubles);
-  clear_scene(&c);
+  scene_clear(&c);
 }
 END_TEST
 
