@@ -258,6 +258,9 @@ IN_BOXES = [ # a box; the tree, and why it is refused
     ("0 1\n1 2", "output max(x[0], x[1], x[0] - 1)", "wins 1\nleaf 1 3 2\n", "'leaf' is expected"),
     ("0 1\n0.99 2", "output max(x[0], x[1], x[0] - 1)", "leaf 1 3 2\n", "'wins' is expected"),
     ("0 1\n0 2", "output max(x[0], x[1], x[0] - 1)", "wins 0\nleaf 2 1 4\nwins 1\nleaf 1 3 2\n", None),
+    ("-1 1\n-1 1", "output relu(x[0]) + relu(x[1]) + relu(x[0] + x[1])", "circuit 4 1 5 1 6 -1\nforced 6 0\n", "do not stand as in circuit 0"),
+    ("-1 1\n-1 1", "output relu(x[0]) + relu(x[1]) + relu(x[0] + x[1])", "split 4\ncircuit 4 1 5 1 6 -1\nforced 6 0\n",
+     "do not stand as in circuit 0"),
 ]
 
 
