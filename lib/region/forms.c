@@ -1,5 +1,6 @@
 /* Affine forms of a program's instructions (forms.h). */
 #include "region/forms.h"
+#include "base/limit.h"
 #include "region/denominator.h"
 
 #include <flint/fmpz_vec.h>
@@ -119,7 +120,7 @@ n_coefficients(const clarke_instruction *i)
 }
 
 static clarke_status
-prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error *err)
+prepare(clarke_forms *f, clarke_sums *sums, size_t i, clarke_error *err)
 {
   const clarke_instruction *at = &f->p->instruction[i];
   clarke_status status = CLARKE_OK;
@@ -129,8 +130,7 @@ prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error
   if (n_coefficients(at) > 0)
     f->coef[i] = _fmpz_vec_init((slong)n_coefficients(at) + 1);
   switch (at->kind) {
-  case CLARKE_DO_INPUT:
-    set_form(f, i, entry + clarke_code_entry(f->p, i) * (f->dim + 1), f->dim + 1, one);
+  case CLARKE_DO_INPUT: /* set already */
     break;
   case CLARKE_DO_CONSTANT:
     set_form(f, i, at->coef, 1, one);
@@ -143,6 +143,7 @@ prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error
     break;
   default:
     status = clarke_sums_make(&f->sum[i], sums, f->den, clarke_forms_at(f, i), i, err);
+    f->version[i] = 1; /* a constant is there at once: what adds this sum has not seen it */
     break;
   }
   fmpz_clear(one);
@@ -150,15 +151,37 @@ prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error
 }
 
 static clarke_status
-prepare_all(clarke_forms *f, mpq_t *entry, clarke_error *err)
+prepare_inputs(clarke_forms *f, clarke_entry_form entry, void *context, clarke_error *err)
+{
+  mpq_t *form = clarke_rationals(f->dim + 1);
+  fmpz_t one;
+
+  if (form == NULL)
+    return clarke_no_memory(err);
+  fmpz_init_set_ui(one, 1);
+  for (size_t i = 0; i < f->p->n; i++) {
+    fmpz_one(f->den + i);
+    if (!f->needed[i] || f->p->instruction[i].kind != CLARKE_DO_INPUT)
+      continue;
+    for (size_t k = 0; k <= f->dim; k++)
+      mpq_set_ui(form[k], 0, 1);
+    entry(form, clarke_code_entry(f->p, i), context);
+    set_form(f, i, form, f->dim + 1, one);
+  }
+  fmpz_clear(one);
+  clarke_rationals_free(form, f->dim + 1);
+  return CLARKE_OK;
+}
+
+static clarke_status
+prepare_all(clarke_forms *f, clarke_error *err)
 {
   clarke_sums sums;
   clarke_status status = clarke_sums_init(&sums, f->p, f->needed, f->dim + 1, err);
 
   for (size_t i = 0; i < f->p->n && status == CLARKE_OK; i++) {
-    fmpz_one(f->den + i);
     if (f->needed[i])
-      status = prepare(f, &sums, i, entry, err);
+      status = prepare(f, &sums, i, err);
     if (f->needed[i] && !sums.joined[i])
       f->live[f->n_live++] = i;
   }
@@ -166,8 +189,32 @@ prepare_all(clarke_forms *f, mpq_t *entry, clarke_error *err)
   return status;
 }
 
+bool
+clarke_forms_fit(const clarke_code *p, size_t dim)
+{
+  return p->n < clarke_limit_of(CLARKE_LIMIT_ENTRIES) / (dim + 1);
+}
+
+static clarke_status
+make_forms(clarke_forms *f, clarke_error *err)
+{
+  const size_t n = f->p->n + 1, width = f->dim + 1;
+
+  if (!clarke_forms_fit(f->p, f->dim))
+    return clarke_limit_fail(err, CLARKE_LIMIT_ENTRIES, "%s: %zu instructions in %zu variables", f->p->file, f->p->n, f->dim);
+  f->version = calloc(n, sizeof *f->version);
+  f->coef = calloc(n, sizeof *f->coef);
+  f->sum = calloc(n, sizeof *f->sum);
+  if (f->version == NULL || f->coef == NULL || f->sum == NULL)
+    return clarke_no_memory(err);
+  f->den = _fmpz_vec_init((slong)n);
+  f->form = _fmpz_vec_init((slong)(n * width));
+  f->next = _fmpz_vec_init((slong)width);
+  return CLARKE_OK;
+}
+
 clarke_status
-clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t dim, clarke_error *err)
+clarke_forms_init(clarke_forms *f, const clarke_code *p, size_t dim, clarke_entry_form entry, void *context, clarke_error *err)
 {
   clarke_status status;
 
@@ -176,16 +223,14 @@ clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t di
   f->dim = dim;
   f->needed = calloc(p->n + 1, sizeof *f->needed);
   f->live = malloc((p->n + 1) * sizeof *f->live);
-  f->version = calloc(p->n + 1, sizeof *f->version);
-  f->coef = calloc(p->n + 1, sizeof *f->coef);
-  f->sum = calloc(p->n + 1, sizeof *f->sum);
-  if (f->needed == NULL || f->live == NULL || f->version == NULL || f->coef == NULL || f->sum == NULL)
+  if (f->needed == NULL || f->live == NULL)
     return clarke_no_memory(err);
-  f->den = _fmpz_vec_init((slong)p->n + 1);
-  f->form = _fmpz_vec_init((slong)((p->n + 1) * (dim + 1)));
-  f->next = _fmpz_vec_init((slong)dim + 1);
   status = check_kinds(f, err);
-  return status == CLARKE_OK ? prepare_all(f, entry, err) : status;
+  if (status == CLARKE_OK)
+    status = make_forms(f, err);
+  if (status == CLARKE_OK)
+    status = prepare_inputs(f, entry, context, err);
+  return status == CLARKE_OK ? prepare_all(f, err) : status;
 }
 
 void

@@ -24,10 +24,17 @@ typedef struct {
   size_t kinks;    /* needed PIECEWISE and ORDER instructions */
 } clarke_forms;
 
-/* entry: (entries of all inputs) x (dim + 1) rationals. An instruction that is not piecewise linear is an error that names it:
- * pieces of degree 2, transcendental functions, branches, products and quotients of what is not constant, order statistics but the
- * maximum. */
-clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t dim, clarke_error *err);
+/* Writes the form of an entry of the inputs, all counted through: dim + 1 rationals, which are 0 before. */
+typedef void (*clarke_entry_form)(mpq_t *form, size_t entry, void *context);
+
+/* Do their forms fit in memory? The limit of entries says so. */
+bool clarke_forms_fit(const clarke_code *p, size_t dim);
+
+/* Asks for the form of each entry once. An instruction that is not piecewise linear is an error that names it: pieces of degree 2,
+ * transcendental functions, branches, products and quotients of what is not constant, order statistics but the maximum. More forms
+ * than memory should hold (the limit of entries) are CLARKE_ENOMEM. */
+clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, size_t dim, clarke_entry_form entry, void *context,
+                                clarke_error *err);
 void clarke_forms_clear(clarke_forms *f); /* of forms that are zeroed, too */
 
 /* A copy for another thread, which shares what does not change with `from`; that must stay. */

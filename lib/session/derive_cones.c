@@ -1,5 +1,5 @@
 /* The patterns of a network around a point from the cones on which it is linear there (region/regions.h): many more kinks
- * than the tree of patterns can do with, where the network is piecewise linear and all of its input is in wrt. */
+ * than the tree of patterns can do with, where the network is piecewise linear in wrt: in its input, or in what one layer has. */
 #include "session/derive.h"
 
 #include "base/limit.h"
@@ -20,17 +20,26 @@ typedef struct {
   size_t told;
 } gathering;
 
-/* Each entry of the input is its value plus a variable. */
-static mpq_t *
-make_entries(const clarke_derive_session *s)
+/* The program of the cones. */
+static const clarke_code *
+program_of(const clarke_derive_session *s)
 {
-  mpq_t *entry = clarke_rationals(s->n_at * (s->n_at + 1));
+  return &s->program;
+}
 
-  for (size_t i = 0; i < s->n_at && entry != NULL; i++) {
-    mpq_set_ui(entry[i * (s->n_at + 1) + i], 1, 1);
-    mpq_set(entry[i * (s->n_at + 1) + s->n_at], s->at[i]);
-  }
-  return entry;
+/* Each entry is its value, and in wrt a variable more. */
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  const clarke_derive_session *s = context;
+  const clarke_code *p = program_of(s);
+  size_t first = 0, variable = 0, k = 0;
+
+  for (; entry - first >= p->input[k].n; first += p->input[k++].n)
+    variable += p->input[k].wrt ? p->input[k].n : 0;
+  if (p->input[k].wrt)
+    mpq_set_ui(form[variable + entry - first], 1, 1);
+  mpq_set(form[clarke_code_wrt_count(p)], s->at[entry]);
 }
 
 static clarke_status
@@ -126,18 +135,16 @@ gather(bool *found, gathering *g, clarke_error *err)
   return status == CLARKE_OK ? clarke_regions_proof_end(&g->s->cones, err) : status;
 }
 
-/* Not piecewise linear: the tree is asked. */
+/* Not piecewise linear, or too large: the tree is asked. */
 static clarke_status
 begin(bool *linear, clarke_derive_session *s, clarke_error *err)
 {
   clarke_error why = {CLARKE_OK, ""};
-  mpq_t *entry = make_entries(s);
-  clarke_status status;
+  const clarke_code *p = program_of(s);
+  clarke_status status = clarke_forms_fit(p, clarke_code_wrt_count(p)) ? CLARKE_OK : CLARKE_EINPUT;
 
-  if (entry == NULL)
-    return clarke_no_memory(err);
-  status = clarke_forms_init(&s->forms, &s->program, entry, s->n_at, &why);
-  clarke_rationals_free(entry, s->n_at * (s->n_at + 1));
+  if (status == CLARKE_OK)
+    status = clarke_forms_init(&s->forms, p, clarke_code_wrt_count(p), set_entry, s, &why);
   *linear = status == CLARKE_OK;
   if (status == CLARKE_OK)
     return clarke_regions_proof_init(&s->cones, &s->forms, true, err);
@@ -153,8 +160,8 @@ find(void *context, bool *found, clarke_patterns *t, clarke_error *err)
 
   if (status != CLARKE_OK || !*found)
     return status;
-  t->width = s->n_at;
-  t->dim = s->program.n_outputs * s->n_at;
+  t->width = clarke_code_wrt_count(&s->program);
+  t->dim = s->program.n_outputs * t->width;
   status = gather(found, &g, err);
   if (status == CLARKE_OK && !*found)
     clarke_patterns_clear(t);
@@ -166,10 +173,10 @@ clarke_status
 clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err)
 {
   const clarke_pattern_source source = {s, find};
-  const bool all = s->network && s->program.n_inputs == 1 && s->program.input[0].wrt
-                   && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
+  const bool cones = s->network && s->program.n_inputs == 1 && s->program.input[0].wrt
+                     && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
 
-  return clarke_derive_by(d, &s->program, s->at, &s->profile, all ? &source : NULL, err);
+  return clarke_derive_by(d, &s->program, s->at, &s->profile, cones ? &source : NULL, err);
 }
 
 clarke_status

@@ -98,34 +98,41 @@ compare_pieces(const void *a, const void *b)
   return mpq_cmp(((const clarke_segment_piece *)a)->from, ((const clarke_segment_piece *)b)->from);
 }
 
-/* The rows t > 0 and 1 - t > 0, and each input's entry as A + t (B - A). */
+typedef struct {
+  mpq_t *a, *b;
+} ends;
+
+/* A + t (B - A) */
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  const ends *e = context;
+
+  mpq_sub(form[0], e->b[entry], e->a[entry]);
+  mpq_set(form[1], e->a[entry]);
+}
+
+/* The rows t > 0 and 1 - t > 0. */
 static clarke_status
 find_pieces(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_t *b, bool (*go_on)(size_t), clarke_error *err)
 {
   collection c = {s, &f->program, go_on};
-  mpq_t *entry = clarke_rationals(2 * f->n);
+  ends e = {a, b};
   clarke_forms forms;
   fmpz_mat_t cone;
   clarke_status status;
 
-  if (entry == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < f->n; i++) {
-    mpq_sub(entry[2 * i], b[i], a[i]);
-    mpq_set(entry[2 * i + 1], a[i]);
-  }
   fmpz_mat_init(cone, 2, 2);
   fmpz_one(fmpz_mat_entry(cone, 0, 0));
   fmpz_set_si(fmpz_mat_entry(cone, 1, 0), -1);
   fmpz_one(fmpz_mat_entry(cone, 1, 1));
-  status = clarke_forms_init(&forms, &f->program, entry, 1, err);
+  status = clarke_forms_init(&forms, &f->program, 1, set_entry, &e, err);
   if (status == CLARKE_OK)
     status = clarke_regions_inside(&s->regions, &forms, cone, take_region, &c, err);
   if (s->n > 0) /* none is told when the work stops before the first */
     qsort(s->piece, s->n, sizeof *s->piece, compare_pieces);
   fmpz_mat_clear(cone);
   clarke_forms_clear(&forms);
-  clarke_rationals_free(entry, 2 * f->n);
   return status;
 }
 

@@ -132,11 +132,18 @@ set_box(fmpz_mat_t box, size_t dim)
   }
 }
 
+/* A variable each. */
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  (void)context;
+  mpq_set_ui(form[entry], 1, 1);
+}
+
 static void
 inside(size_t inputs, size_t width)
 {
   char *text = network(inputs, width, 88172645463325252u + width);
-  mpq_t *entry = clarke_rationals(inputs * (inputs + 1));
   clarke_code p;
   clarke_forms f;
   clarke_regions r;
@@ -145,10 +152,8 @@ inside(size_t inputs, size_t width)
 
   clarke_code_init(&p);
   must(clarke_prog_parse(&p, text, strlen(text), "drawn.prog", &err));
-  for (size_t i = 0; i < inputs; i++)
-    mpq_set_ui(entry[i * (inputs + 1) + i], 1, 1);
   set_box(box, inputs);
-  must(clarke_forms_init(&f, &p, entry, inputs, &err));
+  must(clarke_forms_init(&f, &p, inputs, set_entry, NULL, &err));
   start = now();
   must(clarke_regions_inside(&r, &f, box, count_region, NULL, &err));
   start = now() - start;
@@ -157,7 +162,6 @@ inside(size_t inputs, size_t width)
   fmpz_mat_clear(box);
   clarke_forms_clear(&f);
   clarke_code_clear(&p);
-  clarke_rationals_free(entry, inputs * (inputs + 1));
   free(text);
 }
 

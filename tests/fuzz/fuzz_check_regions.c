@@ -70,21 +70,27 @@ go_on_counting(void *context, bool *go_on, const clarke_region *region, clarke_e
   return CLARKE_OK;
 }
 
-/* An entry whose bounds differ is a variable, another one a number. Returns how many vary. */
+/* How many of the first so many entries vary. */
 static size_t
-set_entries(mpq_t *entry, const clarke_table *t, size_t dim)
+varying(const clarke_table *t, size_t entries)
 {
   size_t k = 0;
 
-  for (size_t i = 0; i < t->rows; i++)
-    if (mpq_equal(t->value[2 * i], t->value[2 * i + 1]) && entry != NULL)
-      mpq_set(entry[i * (dim + 1) + dim], t->value[2 * i]);
-    else if (!mpq_equal(t->value[2 * i], t->value[2 * i + 1])) {
-      if (entry != NULL)
-        mpq_set_ui(entry[i * (dim + 1) + k], 1, 1);
-      k++;
-    }
+  for (size_t i = 0; i < entries; i++)
+    k += !mpq_equal(t->value[2 * i], t->value[2 * i + 1]);
   return k;
+}
+
+/* An entry whose bounds differ is a variable, another one a number. */
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  const clarke_table *t = context;
+
+  if (mpq_equal(t->value[2 * entry], t->value[2 * entry + 1]))
+    mpq_set(form[varying(t, t->rows)], t->value[2 * entry]);
+  else
+    mpq_set_ui(form[varying(t, entry)], 1, 1);
 }
 
 static void
@@ -105,26 +111,23 @@ set_cone(fmpz_mat_t cone, const clarke_table *t, size_t dim)
 
 /* "exactly N activation pattern" must be the library's number, of the box in the file. */
 static void
-require_count(const char *said, const clarke_code *p, const clarke_table *t)
+require_count(const char *said, const clarke_code *p, clarke_table *t)
 {
-  const size_t dim = set_entries(NULL, t, 0);
-  mpq_t *entry = clarke_rationals(t->rows * (dim + 1));
+  const size_t dim = varying(t, t->rows);
   clarke_forms f;
   clarke_regions r;
   fmpz_mat_t cone;
   clarke_error err = {CLARKE_OK, ""};
   char expected[64];
 
-  REQUIRE(entry != NULL && clarke_code_entries(p) == t->rows);
-  set_entries(entry, t, dim);
+  REQUIRE(clarke_code_entries(p) == t->rows);
   set_cone(cone, t, dim);
-  REQUIRE(clarke_forms_init(&f, p, entry, dim, &err) == CLARKE_OK);
+  REQUIRE(clarke_forms_init(&f, p, dim, set_entry, t, &err) == CLARKE_OK);
   REQUIRE(clarke_regions_inside(&r, &f, cone, go_on_counting, NULL, &err) == CLARKE_OK && r.complete);
   snprintf(expected, sizeof expected, "exactly %zu activation pattern", r.regions);
   REQUIRE(strstr(said, expected) != NULL);
   clarke_forms_clear(&f);
   fmpz_mat_clear(cone);
-  clarke_rationals_free(entry, t->rows * (dim + 1));
 }
 
 static void

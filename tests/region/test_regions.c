@@ -254,6 +254,21 @@ set_box(fmpz_mat_t box, size_t dim)
   }
 }
 
+/* context: a matrix of them, with dim + 1 columns. */
+typedef struct {
+  mpq_t *entry;
+  size_t dim;
+} dense;
+
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  const dense *d = context;
+
+  for (size_t k = 0; k <= d->dim; k++)
+    mpq_set(form[k], d->entry[entry * (d->dim + 1) + k]);
+}
+
 /* *refused: it is not piecewise linear. */
 static void
 compare_code(bool *refused, const clarke_code *p, mpq_t *entry, size_t dim, bool local, const char *what)
@@ -261,12 +276,13 @@ compare_code(bool *refused, const clarke_code *p, mpq_t *entry, size_t dim, bool
   clarke_forms f;
   clarke_regions r;
   told t = {.local = local, .size = p->n};
+  dense matrix = {entry, dim};
   fmpz_mat_t box;
   static size_t calls;
   const size_t threads = 1 + calls++ % 3;
   size_t expected;
 
-  *refused = clarke_forms_init(&f, p, entry, dim, &error) != CLARKE_OK;
+  *refused = clarke_forms_init(&f, p, dim, set_entry, &matrix, &error) != CLARKE_OK;
   if (!*refused) {
     if (local)
       fmpz_mat_init(box, 0, (slong)dim);
@@ -390,6 +406,7 @@ START_TEST(refused)
     "input t\noutput median(t, 1, 2)\n",
   };
   mpq_t *entry = clarke_rationals(2);
+  dense matrix = {entry, 1};
 
   mpq_set_ui(entry[0], 1, 1);
   for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
@@ -398,12 +415,69 @@ START_TEST(refused)
 
     clarke_code_init(&p);
     OK(clarke_prog_parse(&p, texts[k], strlen(texts[k]), "t.prog", &error));
-    ck_assert_int_eq(clarke_forms_init(&f, &p, entry, 1, &error), CLARKE_EINPUT);
+    ck_assert_int_eq(clarke_forms_init(&f, &p, 1, set_entry, &matrix, &error), CLARKE_EINPUT);
     ck_assert_msg(strstr(error.text, "regions are those of piecewise linear functions") != NULL, "%s", error.text);
     clarke_forms_clear(&f);
     clarke_code_clear(&p);
   }
   clarke_rationals_free(entry, 2);
+}
+END_TEST
+
+/* A sum of up to two of what there is, or of nothing, and a number; or a relu. */
+static size_t
+add_drawn(clarke_code *p, uint64_t *state)
+{
+  const clarke_spelling *spelling;
+  const clarke_op *relu = clarke_operator_spelled("relu", &spelling);
+  const size_t in[2] = {roll(state) % p->n, roll(state) % p->n}, n = roll(state) % 3;
+  mpq_t *c = clarke_rationals(n + 1);
+  size_t at;
+
+  for (size_t k = 0; k <= n; k++)
+    mpq_set_si(c[k], draw_entry(state, 2), 1);
+  if (roll(state) % 4 == 0)
+    OK(clarke_code_add_pointwise(p, &at, relu, in[0], 0, NULL, &error));
+  else
+    OK(clarke_code_add_linear(p, &at, n, in, c, &error));
+  clarke_rationals_free(c, n + 1);
+  return at;
+}
+
+/* Sums that are numbers, and sums of terms that are 0 on the piece taken, are read by several others: as of a layer with a row of
+ * zeros that another layer follows, or of what is held. */
+START_TEST(sums_of_nothing)
+{
+  uint64_t state = 362436069u;
+  size_t compared = 0;
+
+  for (int k = 0; k < 600; k++) {
+    mpq_t *entry = clarke_rationals(2 * 3);
+    clarke_code p;
+    size_t at, kinks = 0;
+    bool other;
+
+    clarke_code_init(&p);
+    OK(clarke_code_add_input(&p, &at, "x", 2, true, &error));
+    for (int i = 0; i < 9; i++)
+      at = add_drawn(&p, &state);
+    for (size_t i = p.n - 4; i < p.n; i++)
+      OK(clarke_code_add_output(&p, i, &error));
+    for (size_t i = 0; i < 2; i++) {
+      mpq_set_ui(entry[i * 3 + i], 1, 1);
+      mpq_set_si(entry[i * 3 + 2], k % 2 == 0 ? draw_entry(&state, 1) : 0, 1);
+    }
+    for (size_t i = 0; i < p.n; i++)
+      kinks += p.instruction[i].kind == CLARKE_DO_PIECEWISE;
+    if (kinks <= 7) {
+      compare_code(&other, &p, entry, 2, k % 2 == 0, "sums of nothing");
+      ck_assert(!other);
+      compared++;
+    }
+    clarke_rationals_free(entry, 6);
+    clarke_code_clear(&p);
+  }
+  ck_assert_uint_gt(compared, 500);
 }
 END_TEST
 
@@ -415,6 +489,7 @@ main(void)
   tcase_add_test(tc, inside);
   tcase_add_test(tc, around);
   tcase_add_test(tc, networks);
+  tcase_add_test(tc, sums_of_nothing);
   tcase_add_test(tc, known);
   tcase_add_test(tc, refused);
   return run_tests();

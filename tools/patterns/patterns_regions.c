@@ -23,7 +23,6 @@ typedef struct {
   mpq_t *point, *bounds; /* n; 2 n */
   size_t dim, *varies;   /* the entries that vary: of a slice fewer than all */
   bool *held;            /* by entry: it is not in --wrt */
-  mpq_t *entry;          /* n x (dim + 1) */
   clarke_forms forms;
   clarke_functions functions;
   clarke_affine_pieces pieces;
@@ -73,23 +72,27 @@ choose_entries(answer *a)
     }
 }
 
-/* Around a point an entry is it plus a variable; in a box it is a variable, or held fixed. */
-static clarke_status
-set_entries(answer *a, clarke_error *err)
+static int
+compare_entries(const void *a, const void *b)
 {
-  const size_t n = a->function.n, width = a->dim + 1;
+  const size_t i = *(const size_t *)a, j = *(const size_t *)b;
 
-  a->entry = clarke_rationals(n * width);
-  if (a->entry == NULL)
-    return clarke_no_memory(err);
-  for (size_t k = 0; k < a->dim; k++)
-    mpq_set_ui(a->entry[a->varies[k] * width + k], 1, 1);
-  for (size_t i = 0; i < n; i++)
-    if (a->bounds == NULL)
-      mpq_set(a->entry[i * width + a->dim], a->point[i]);
-    else if (mpq_equal(a->bounds[2 * i], a->bounds[2 * i + 1]))
-      mpq_set(a->entry[i * width + a->dim], a->bounds[2 * i]);
-  return CLARKE_OK;
+  return (i > j) - (i < j);
+}
+
+/* Around a point an entry is it plus a variable; in a box it is a variable, or held fixed. */
+static void
+set_entry(mpq_t *form, size_t entry, void *context)
+{
+  const answer *a = context;
+  const size_t *at = bsearch(&entry, a->varies, a->dim, sizeof *at, compare_entries);
+
+  if (at != NULL)
+    mpq_set_ui(form[at - a->varies], 1, 1);
+  if (a->bounds == NULL)
+    mpq_set(form[a->dim], a->point[entry]);
+  else if (at == NULL)
+    mpq_set(form[a->dim], a->bounds[2 * entry]);
 }
 
 /* The bounds of what --wrt names, in its order; what is held has its number as both bounds. */
@@ -145,9 +148,7 @@ read_question(answer *a, clarke_error *err)
   if (c->svg != NULL && a->dim != 2)
     return clarke_fail(err, CLARKE_EINPUT, "--svg: the box has %zu dimensions; a picture has 2 (--slice holds entries with equal bounds fixed)",
                        a->dim);
-  status = set_entries(a, err);
-  if (status == CLARKE_OK)
-    status = clarke_forms_init(&a->forms, &a->function.program, a->entry, a->dim, err);
+  status = clarke_forms_init(&a->forms, &a->function.program, a->dim, set_entry, a, err);
   if (status == CLARKE_EINPUT && c->wrt != NULL) {
     const clarke_error why = *err;
 
@@ -446,7 +447,6 @@ clear(answer *a)
   clarke_functions_clear(&a->functions);
   clarke_affine_pieces_clear(&a->pieces);
   clarke_forms_clear(&a->forms);
-  clarke_rationals_free(a->entry, a->entry != NULL ? a->function.n * (a->dim + 1) : 0);
   clarke_rationals_free(a->point, a->point != NULL ? a->function.n : 0);
   clarke_rationals_free(a->bounds, a->bounds != NULL ? 2 * a->function.n : 0);
   free(a->varies);
