@@ -14,6 +14,7 @@ clarke_derive_session_init(clarke_derive_session *s)
   clarke_prog_init(&s->prog);
   clarke_graph_init(&s->graph);
   clarke_code_init(&s->program);
+  clarke_code_init(&s->held);
   clarke_profile_init(&s->profile);
 }
 
@@ -28,6 +29,7 @@ clarke_derive_session_clear(clarke_derive_session *s)
   free(s->given);
   clarke_names_free(s->wrt, s->n_wrt);
   clarke_profile_clear(&s->profile);
+  clarke_code_clear(&s->held);
   clarke_code_clear(&s->program);
   clarke_graph_clear(&s->graph);
   clarke_prog_clear(&s->prog);

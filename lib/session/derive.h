@@ -18,8 +18,9 @@ typedef struct {
   const char *path;        /* its ending says what it is: .prog or .onnx */
   const clarke_file *file;
   const char *profile;
-  const char *wrt;         /* names with commas between; NULL: all inputs, of a network its input */
-  const char *const *at;   /* NAME=V,... once for each input, or FILE.npz */
+  const char *wrt;         /* names with commas between, of a network also params (all parameters); NULL: all inputs, of a network
+                            * its input */
+  const char *const *at;   /* NAME=V,... once for each input, or FILE.npz; of a network one, also V,... and FILE.npy */
   size_t n_at;
   bool format[CLARKE_FORMATS]; /* replays in floating point */
 } clarke_derive_request;
@@ -31,7 +32,10 @@ typedef struct {
   clarke_prog prog;   /* a program's text, read */
   clarke_graph graph; /* a network */
   clarke_code program;
+  clarke_code held; /* of a network with respect to parameters: the same, with the rest held at the point */
+  bool is_held;     /* it is made */
   clarke_profile profile;
+  bool all_parameters; /* of a network: --wrt params */
   char **wrt;
   size_t n_wrt;
   size_t n_at;
@@ -52,8 +56,8 @@ clarke_status clarke_derive_session_read(clarke_derive_session *s, const clarke_
  * stays 0. */
 clarke_status clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at, size_t without, clarke_error *err);
 
-/* derive_cones.c: asks about the point, once. Of a piecewise linear network, with respect to its input, the patterns are those of
- * its cones; of all else those of the tree. d keeps references to what s holds. */
+/* derive_cones.c: asks about the point, once. Of a network that is piecewise linear in wrt the patterns are those of its cones; of all
+ * else those of the tree. d keeps references to what s holds. */
 clarke_status clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err);
 
 /* Writes the proof of what was asked and decided. */

@@ -24,7 +24,7 @@ typedef struct {
 static const clarke_code *
 program_of(const clarke_derive_session *s)
 {
-  return &s->program;
+  return s->is_held ? &s->held : &s->program;
 }
 
 /* Each entry is its value, and in wrt a variable more. */
@@ -173,7 +173,7 @@ clarke_status
 clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err)
 {
   const clarke_pattern_source source = {s, find};
-  const bool cones = s->network && s->program.n_inputs == 1 && s->program.input[0].wrt
+  const bool cones = s->network && (s->is_held || s->program.n_inputs == 1)
                      && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
 
   return clarke_derive_by(d, &s->program, s->at, &s->profile, cones ? &source : NULL, err);

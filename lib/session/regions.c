@@ -11,6 +11,7 @@
 #include "network/unroll.h"
 #include "program/hold.h"
 #include "session/names.h"
+#include "session/sample.h"
 #include "exact/literal.h"
 
 #include <stdlib.h>
@@ -35,32 +36,6 @@ clarke_region_function_clear(clarke_region_function *f)
   clarke_graph_clear(&f->graph);
   clarke_prog_clear(&f->prog);
   clarke_region_function_init(f);
-}
-
-/* A sample of zeros of the input's shape, its first axis 1 where it is open. */
-static clarke_status
-make_sample(clarke_tensor *x, const clarke_model *m, clarke_error *err)
-{
-  const clarke_model_port *port = m->inputs;
-
-  if (m->n_inputs != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: %zu inputs; expected one", m->file, m->n_inputs);
-  if (!port->shaped || port->rank == 0)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: input '%s' has no declared shape", m->file, port->name);
-  x->dtype = CLARKE_F64;
-  x->rank = port->rank;
-  x->count = 1;
-  for (size_t k = 0; k < port->rank; k++) {
-    if (port->dims[k] <= 0 && k > 0)
-      return clarke_fail(err, CLARKE_EINPUT, "%s: axis %zu of input '%s' has no declared length", m->file, k, port->name);
-    x->dims[k] = port->dims[k] <= 0 ? 1 : (size_t)port->dims[k];
-    if (x->dims[k] > CLARKE_MAX_ENTRIES / x->count)
-      return clarke_fail(err, CLARKE_ENOMEM, "%s: input '%s' has over %zu entries", m->file, port->name, (size_t)CLARKE_MAX_ENTRIES);
-    x->count *= x->dims[k];
-  }
-  x->real = calloc(x->count, sizeof *x->real);
-  x->name = strdup("x");
-  return x->real != NULL && x->name != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 /* The parameters named, or all. */
@@ -99,7 +74,7 @@ unroll(clarke_region_function *f, const clarke_model *m, clarke_error *err)
   clarke_status status;
 
   clarke_tensor_init(&x);
-  status = make_sample(&x, m, err);
+  status = clarke_sample_zeros(&x, m, err);
   if (status == CLARKE_OK)
     status = clarke_graph_build(&f->graph, m, &x, err);
   if (status == CLARKE_OK && f->graph.samples != 1)

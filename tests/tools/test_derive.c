@@ -509,6 +509,12 @@ START_TEST(networks)
   holds(j, "bouligand", "[[\"0\"]]");
   holds(j, "ad", "[\"0\"]");
   json_decref(j);
+  /* A list is a point, too; and params all parameters. */
+  ck_assert_int_eq(run(CLARKE " derive " CASES "/lemma2.onnx --at 1/3 --wrt params --json"), 1);
+  j = report();
+  holds(j, "wrt", "[\"w\"]");
+  holds(j, "bouligand", "[[\"1/3\"]]");
+  json_decref(j);
   /* As a function of both, x w: the kinks' arguments are not affine; no verdict is asked for. */
   ck_assert_int_ne(run(CLARKE " derive " CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt w,x "
                        "--json"), 2);
@@ -560,8 +566,10 @@ START_TEST(messages)
     {"lemma2.prog --sweep 0:1:1 --proof p", "--proof"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt w --proof p", "clarke audit --proof"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --print", "--print is for programs"},
-    {CASES "/lemma2.onnx --at x=1", ".npz"},
-    {CASES "/lemma2.onnx", "the point is one file|--at FILE.npz"},
+    {CASES "/lemma2.onnx --at w=1", "the input is called 'x'"},
+    {CASES "/lemma2.onnx --at x=1,2", "the list has 2 numbers; expected 1"},
+    {CASES "/lemma2.onnx --at 1..2", "is no number"},
+    {CASES "/lemma2.onnx", "the point is one: a file"},
     {CASES "/lemma2.onnx --at two-samples.npz", "2 samples"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt nothing", "no parameter 'nothing'"},
   };

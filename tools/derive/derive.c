@@ -13,10 +13,11 @@ enum { OPTION_PRINT = 256, OPTION_PLOT, OPTION_SWEEP, OPTION_FLOAT };
 
 static const struct argp_option options[] = {
   {"at", 'a', "NAME=V,...", 0,
-   "an input's entries, once for each input; or a FILE.npz with an array for each", 0},
+   "an input's entries, once for each input; or a FILE.npz with an array for each; of a network V,... or a file (.npy, .npz, a "
+   "table)", 0},
   {"profile", 'P', "NAME", 0, "proxies: pytorch (default), jax, tensorflow or a profile file", 0},
   {"wrt", 'w', "NAME,...", 0,
-   "differentiate in these inputs only; of a network, parameters or its input (default)", 0},
+   "differentiate in these inputs only; of a network, its input (default), parameters, or params (all)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
   {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies (of a network, with respect to its input)", 0},
   {"float", OPTION_FLOAT, "FORMAT", 0,
