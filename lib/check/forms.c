@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* What an instruction's form is made of: of an input a constant and a multiple of its variable; of a sum a multiple of each argument's form; of a pointwise function for each piece
- * a constant and a multiple of the argument's; of a maximum a multiple of each argument's. */
+ * a constant and a multiple of the argument's; of a maximum or minimum a multiple of each argument's. */
 typedef struct {
   bool needed;
   integer denominator, *by, *form;
@@ -71,7 +71,7 @@ is_piecewise_linear(const instruction *i)
   case A_PRODUCT: return varying_factor(i) != NONE;
   case A_QUOTIENT: return is_constant(i->in[1]) && mpq_sgn(instruction_at(i->in[1])->c) != 0;
   case A_POINTWISE: return is_continuous(i->pieces);
-  case AN_ORDER: return i->rank == 1;
+  case AN_ORDER: return i->rank == 1 || i->rank == i->n;
   default: return false;
   }
 }
@@ -289,7 +289,8 @@ form_difference(integer *row, size_t at, size_t a, size_t b)
   INTEGER(minus);
   for (size_t j = 0; j <= n_variables; j++)
     mpz_set_ui(&row[j], 0);
-  mpz_neg(&minus, &gates[at].by[b]);
-  add_form(row, &gates[at].by[a], i->in[a]);
-  add_form(row, &minus, i->in[b]);
+  size_t more = i->rank == 1 ? a : b, less = i->rank == 1 ? b : a;
+  mpz_neg(&minus, &gates[at].by[less]);
+  add_form(row, &gates[at].by[more], i->in[more]);
+  add_form(row, &minus, i->in[less]);
 }

@@ -20,7 +20,7 @@ bool form_is_kink(size_t at, size_t k); /* of a pointwise one: do the pieces dif
 void form_set(size_t at, size_t choice);
 const integer *form_of(size_t at); /* n + 1 integers: of the variables, then the constant */
 const integer *form_denominator(size_t at);
-/* A positive multiple of a pointwise instruction's argument less its kink k; of argument a of a maximum less argument b. */
+/* A positive multiple of a pointwise instruction's argument less its kink k; of argument a of a maximum less argument b, of a minimum b less a. */
 void form_less_kink(integer *row, size_t at, size_t k);
 void form_difference(integer *row, size_t at, size_t a, size_t b);
 

@@ -161,10 +161,11 @@ pass_over(void)
 static void
 state_box(size_t regions)
 {
-  fprintf(account,
-          "Inside the box exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest\n"
-          "entry for each maximum, that F depends on, are followed on open sets that are not empty.\n",
-          regions, regions == 1 ? " occurs" : "s occur");
+  fprintf(
+      account,
+      "Inside the box exactly %zu activation pattern%s: so many choices of a side for each kink, and of the\n"
+      "entry that each maximum or minimum takes, that F depends on, are followed on open sets that are not empty.\n",
+      regions, regions == 1 ? " occurs" : "s occur");
   if (n_variables < n_entries)
     fputs("Entries whose bounds are equal are fixed, and sets are open in the others.\n", account);
 }
@@ -172,12 +173,13 @@ state_box(size_t regions)
 static void
 state_point(size_t regions)
 {
-  fprintf(account,
-          "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of a largest entry\n"
-          "for each maximum, that F depends on, are followed on open sets as near to w as one likes.\n"
-          "The Bouligand subdifferential of F at w, with respect to its input, has exactly %zu element%s%s:\n",
-          regions, regions == 1 ? " occurs" : "s occur", n_gradients, n_gradients == 1 ? "" : "s",
-          prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
+  fprintf(
+      account,
+      "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of the entry\n"
+      "that each maximum or minimum takes, that F depends on, are followed on open sets as near to w as one likes.\n"
+      "The Bouligand subdifferential of F at w, with respect to its input, has exactly %zu element%s%s:\n",
+      regions, regions == 1 ? " occurs" : "s occur", n_gradients, n_gradients == 1 ? "" : "s",
+      prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
   for (size_t g = 0; g < n_gradients; g++)
     for (size_t k = 0; k < gradient_size; k++)
       gmp_fprintf(account, "%s%Qd%s",

@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* What a piece's pattern says of an instruction: of a kink on which side its argument is, 0 where it is constant there; of a
- * maximum the largest entry. */
+ * maximum or minimum the entry that it takes. */
 typedef struct {
   signed char side[2];
   size_t winner;
@@ -59,7 +59,7 @@ follow_pointwise(size_t at)
   form_set(at, piece);
 }
 
-/* The entry that is the largest in the middle, the first of equal ones, is so all over the piece, or the process ends. */
+/* The entry that wins in the middle, the first of equal ones, is so all over the piece, or the process ends. */
 static void
 follow_maximum(size_t at)
 {
@@ -257,7 +257,7 @@ check_segment(const char *folder)
   fprintf(account,
           "Between A and B the activation pattern changes at exactly %zu point%s: the side of a kink that F depends "
           "on, or\n"
-          "the largest entry of a maximum. So there %s %zu piece%s, and on each F(x(t)) is affine:\n",
+          "the entry that a maximum or minimum takes. So there %s %zu piece%s, and on each F(x(t)) is affine:\n",
           n - 1, n == 2 ? "" : "s", n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
   check_pieces(n, integral);
   last_line();

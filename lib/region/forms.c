@@ -30,7 +30,7 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   case CLARKE_DO_PIECEWISE:
     return is_linear(i->pieces) ? NULL : "a function with a piece of degree 2";
   case CLARKE_DO_ORDER:
-    return i->rank == 1 ? NULL : "an order statistic that is not the maximum";
+    return i->rank == 1 || i->rank == i->n_in ? NULL : "an order statistic that is neither the maximum nor the minimum";
   case CLARKE_DO_PRODUCT:
     return clarke_varying_factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
   case CLARKE_DO_QUOTIENT:
@@ -351,9 +351,10 @@ clarke_forms_difference(fmpz *row, const clarke_forms *f, size_t i, size_t a, si
 {
   const clarke_instruction *at = &f->p->instruction[i];
   const slong n = (slong)f->dim + 1;
+  const size_t more = at->rank == 1 ? a : b, less = at->rank == 1 ? b : a;
 
-  _fmpz_vec_scalar_mul_fmpz(row, clarke_forms_at(f, at->in[a]), n, f->coef[i] + a);
-  _fmpz_vec_scalar_submul_fmpz(row, clarke_forms_at(f, at->in[b]), n, f->coef[i] + b);
+  _fmpz_vec_scalar_mul_fmpz(row, clarke_forms_at(f, at->in[more]), n, f->coef[i] + more);
+  _fmpz_vec_scalar_submul_fmpz(row, clarke_forms_at(f, at->in[less]), n, f->coef[i] + less);
 }
 
 bool

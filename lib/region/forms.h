@@ -31,7 +31,7 @@ typedef void (*clarke_entry_form)(mpq_t *form, size_t entry, void *context);
 bool clarke_forms_fit(const clarke_code *p, size_t dim);
 
 /* Asks for the form of each entry once. An instruction that is not piecewise linear is an error that names it: pieces of degree 2,
- * transcendental functions, branches, products and quotients of what is not constant, order statistics but the maximum. More forms
+ * transcendental functions, branches, products and quotients of what is not constant, order statistics but maximum and minimum. More forms
  * than memory should hold (the limit of entries) are CLARKE_ENOMEM. */
 clarke_status clarke_forms_init(clarke_forms *f, const clarke_code *p, size_t dim, clarke_entry_form entry, void *context,
                                 clarke_error *err);
@@ -48,11 +48,11 @@ clarke_forms_at(const clarke_forms *f, size_t instruction)
 }
 
 /* Computes the form of what is live, where those of its sum's terms, or of its arguments, are known: of a PIECEWISE on that piece,
- * of an ORDER whose argument number `choice` is the largest. */
+ * of an ORDER whose argument number `choice` wins. */
 void clarke_forms_compute(clarke_forms *f, size_t instruction, size_t choice);
 
-/* row (dim + 1): a positive multiple of the argument of a PIECEWISE less its kink k; of argument i less argument j of an
- * ORDER. */
+/* row (dim + 1): a positive multiple of the argument of a PIECEWISE less its kink k; of argument i less argument j of a
+ * maximum, of j less i of a minimum: above 0, i wins. */
 void clarke_forms_kink(fmpz *row, const clarke_forms *f, size_t instruction, size_t k);
 void clarke_forms_difference(fmpz *row, const clarke_forms *f, size_t instruction, size_t i, size_t j);
 

@@ -1,4 +1,5 @@
-/* The regions of a piecewise linear function: in a polytope, or around a point.
+/* The regions of a piecewise linear function: in a polytope, or around a point. (Of a minimum all is as of the maximum of what is
+ * negated.)
  *
  * A *pattern* is a piece for each kink and an entry for each maximum: its winner. Its region is the open set of points that
  * follow it strictly. Found are all patterns with a region that is not empty. Kinks whose arguments are known as affine forms

@@ -35,7 +35,7 @@ put_sum(source *s, uint64_t *state, const char *before, size_t width)
   put(s, "%ld/%ld", roll(state) % 2 == 0 ? 0 : draw_entry(state, 3), (long)(1 + roll(state) % 2));
 }
 
-/* Layers of few neurons, one of which may be another again; skips; a maximum between layers. proxies (NULL: none): two texts in braces,
+/* Layers of few neurons, one of which may be another again; skips; a maximum or minimum between layers. proxies (NULL: none): two texts in braces,
  * AD's numbers at the kinks of pointwise functions and at ties. */
 static inline void
 put_network(source *s, uint64_t *state, size_t inputs, const char *const *proxies)
@@ -64,7 +64,7 @@ put_network(source *s, uint64_t *state, size_t inputs, const char *const *proxie
     width = neurons;
     snprintf(before, sizeof before, "l%zu_", l);
     if (neurons == 3 && roll(state) % 2 == 0) {
-      put(s, "let m%zu_0 = max%s(l%zu_0, l%zu_1, l%zu_2)\n", l, at_ties, l, l, l);
+      put(s, "let m%zu_0 = %s%s(l%zu_0, l%zu_1, l%zu_2)\n", l, roll(state) % 3 == 0 ? "min" : "max", at_ties, l, l, l);
       width = 1;
       snprintf(before, sizeof before, "m%zu_", l);
     }

@@ -141,7 +141,7 @@ go_order(brute *b, size_t i)
     bool wins = true;
 
     for (size_t c = 0; c < at->n_in && wins; c++) {
-      int less = c == a ? 1 : demand(b, at->in[a], at->in[c], NULL, 1);
+      int less = c == a ? 1 : demand(b, at->in[a], at->in[c], NULL, at->rank == 1 ? 1 : -1);
 
       wins = less > 0 || (less == 0 && a < c);
     }
