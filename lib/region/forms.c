@@ -143,6 +143,7 @@ prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error
     break;
   default:
     status = clarke_sums_make(&f->sum[i], sums, f->den, clarke_forms_at(f, i), i, err);
+    f->version[i] = 1; /* not the version of what was never seen: of a sum without terms there is no later one */
     break;
   }
   fmpz_clear(one);

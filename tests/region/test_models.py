@@ -239,6 +239,21 @@ def in_parameters(folder):
     expect("all inputs", patterns(BUMP, "--at", "0,0", "--wrt", "x").stdout == patterns(BUMP, "--at", "0,0").stdout)
 
 
+def numbers_used_twice(folder):
+    """A sum of which nothing varies is a number for all that use it, be it 0 times the input or what is held."""
+    (folder / "twice.prog").write_text("input x\nlet a = 0 * x + 1\noutput relu(x + a) + relu(x - a)\n")
+    (folder / "held.prog").write_text("input x, w\nlet e = 2 * x\noutput relu(w + e) + relu(w - e)\n")
+    for x, smooth in [(0, ["1"]), (1, ["1", "2"]), (-1, ["0", "1"]), (2, ["2"])]:
+        said = json.loads(patterns(folder / "twice.prog", "--at=%d" % x, "--json").stdout)
+        expect("zero times the input", sorted(r["gradient"][0][0] for r in said["regions"]) == smooth, x, said)
+        said = json.loads(patterns(folder / "held.prog", "--at=1,%d" % (2 * x), "--wrt", "w", "--json").stdout)
+        expect("what is held", sorted(r["gradient"][0][0] for r in said["regions"]) == smooth, x, said)
+    folds = CASES / "folds.onnx"  # a mean of the input is used by three rows
+    said = patterns(folds, "--at=0,1,0", "--wrt", "shift", "--count")
+    derived = patterns(folds, "--at=0,1,0", "--wrt", "shift")
+    expect("a mean", said.stdout == "2\n" and "111  along" in derived.stdout, said, derived)
+
+
 def boxes_of_parameters(folder):
     """The program with its held inputs written into it has the same regions; in a small box around the stored weights of a network are
     those around them."""
@@ -275,6 +290,7 @@ def main():
         threads(folder)
         in_parameters(folder)
         boxes_of_parameters(folder)
+        numbers_used_twice(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 
