@@ -232,7 +232,7 @@ def in_parameters(folder):
             (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
             (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at"), (BUMP, ["--line", "0,0", "1,1", "--wrt", "x"], "--wrt goes with --at"),
             (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", SQUARE], "expected 3 by 2"),
-            (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", CASES / "weights.txt", "--proof", folder / "p"], "without --proof"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
+            (ROOT / "cases/audit/digits-batchnorm.onnx", ["--at", ",".join("0" * 64), "--wrt", "4.bias", "--proof", folder / "p"], "a proof with --wrt is of sums"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
         said = patterns(model, *words)
         expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
     expect("the inputs", patterns(BUMP, "--at", "0,0", "--wrt", "inputs").stdout == patterns(BUMP, "--at", "0,0").stdout)
