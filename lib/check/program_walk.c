@@ -14,7 +14,10 @@ way mode;
 void
 walk_read(bytes file, bool of_network)
 {
-  (of_network ? unroll_network : program_read)(&prog, file);
+  if (of_network)
+    unroll_network(&prog, file, false);
+  else
+    program_read(&prog, file);
   states = allocate(prog.n, sizeof *states);
 }
 

@@ -94,14 +94,13 @@ add_parameter(network *net, tensor *t)
 }
 
 void
-read_wrt(network *net)
+read_wrt_names(network *net)
 {
   size_t most = 0;
   for (size_t i = 0; i < net->n_tensors; i++)
     most += net->tensors[i]->count;
   net->move = allocate(most, sizeof *net->move); /* numbers once they are needed: most proofs need none */
   net->gradient = allocate(most, sizeof *net->gradient);
-  next_line("wrt");
   bool all = word_is("*");
   for (size_t i = 0; all && i < net->n_tensors; i++)
     if (net->tensors[i]->weight)
@@ -112,6 +111,13 @@ read_wrt(network *net)
     add_parameter(net, next_parameter());
   require(net->n_wrt > 0, "no parameter is named, or the model has none");
   state_parameters(net);
+}
+
+void
+read_wrt(network *net)
+{
+  next_line("wrt");
+  read_wrt_names(net);
 }
 
 bool

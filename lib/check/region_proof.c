@@ -8,15 +8,20 @@
 #include "table.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static program prog;
-static size_t n_entries, n_variables; /* of all inputs; those that vary */
+static what_varies varies;
+static size_t n_entries, n_variables; /* of all inputs that are not held; those that vary */
 static rational *bounds;              /* of a box: lower and upper, of each entry */
 
 /* Around a point: the gradients of all outputs, end to end, that are said to be all; are they those of a region? */
 static size_t n_gradients, gradient_size;
 static rational *gradients, *here;
 static bool *met;
+
+static const char *const names_of_varying[] = {
+    [VARIES_INPUT] = "its input", [VARIES_NAMED] = "the inputs that vary", [VARIES_PARAMETERS] = "these parameters"};
 
 /* ---- Where */
 
@@ -47,7 +52,7 @@ static void
 read_box(const char *folder)
 {
   read_bounds(folder);
-  fputs("Bounds, of each entry of the input:", account);
+  fprintf(account, "Bounds, of each entry of %s:", names_of_varying[varies]);
   for (size_t e = 0; e < n_entries; e++) {
     const rational *lower = &bounds[2 * e], *upper = &bounds[2 * e + 1];
     int order = mpq_cmp(lower, upper);
@@ -60,14 +65,21 @@ read_box(const char *folder)
   require(n_variables > 0, "the box is a point");
 }
 
+/* `at V ...`; of a network's parameters, `at stored`. */
 static void
 read_point(void)
 {
-  fputs("Point w:", account);
+  bool stored = varies == VARIES_PARAMETERS;
+  fprintf(account, "Point w:%s", stored ? " the stored values of these parameters" : "");
+  if (stored)
+    require(strcmp(next_word(), "stored") == 0, "'at stored' is expected");
   for (size_t e = 0; e < n_entries; e++) {
-    next_rational(region_function_entry(&prog, e)->c);
-    region_function_entry(&prog, e)->entry = n_variables++;
-    gmp_fprintf(account, " %Qd", region_function_entry(&prog, e)->c);
+    instruction *i = region_function_entry(&prog, e);
+    i->entry = n_variables++;
+    if (stored)
+      continue;
+    next_rational(i->c);
+    gmp_fprintf(account, " %Qd", i->c);
   }
   fputs("\n", account);
 }
@@ -177,8 +189,8 @@ state_point(size_t regions)
       account,
       "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of the entry\n"
       "that each maximum or minimum takes, that F depends on, are followed on open sets as near to w as one likes.\n"
-      "The Bouligand subdifferential of F at w, with respect to its input, has exactly %zu element%s%s:\n",
-      regions, regions == 1 ? " occurs" : "s occur", n_gradients, n_gradients == 1 ? "" : "s",
+      "The Bouligand subdifferential of F at w, with respect to %s, has exactly %zu element%s%s:\n",
+      regions, regions == 1 ? " occurs" : "s occur", names_of_varying[varies], n_gradients, n_gradients == 1 ? "" : "s",
       prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
   for (size_t g = 0; g < n_gradients; g++)
     for (size_t k = 0; k < gradient_size; k++)
@@ -194,7 +206,7 @@ void
 check_regions(const char *folder)
 {
   known_line("semantics", "real");
-  n_entries = region_function_read(&prog, folder);
+  n_entries = region_function_read_wrt(&prog, folder, &varies);
   bool local = line_is("at");
   if (local)
     read_point();

@@ -3,8 +3,10 @@
 #include "allocate.h"
 #include "limit.h"
 #include "lines.h"
+#include "names.h"
 #include "network.h"
 #include "point.h"
+#include "question.h"
 #include "statement.h"
 
 #include <stdlib.h>
@@ -13,8 +15,10 @@
 typedef struct {
   program *p;
   const network *net;
-  size_t **at; /* of each step's features the instruction */
-  size_t one;  /* the constant 1 */
+  bool varies;  /* do parameters? */
+  size_t **at;  /* of each step's features the instruction */
+  size_t one;   /* the constant 1 */
+  size_t first; /* of the parameters in wrt, end to end */
   size_t n_arguments;
 } unrolling;
 
@@ -66,16 +70,48 @@ written(const char *name)
   return to;
 }
 
+/* Its entries' instructions are the next n. */
+static void
+begin_input(program *p, const char *name, size_t n)
+{
+  program_input in = {.name = written(name), .first = p->n, .n = n, .vector = true};
+  p->inputs = grow(p->inputs, p->n_inputs, sizeof in);
+  p->inputs[p->n_inputs++] = in;
+}
+
+static size_t
+add_entry(unrolling *u)
+{
+  return add(u, (instruction){.kind = AN_INPUT, .c = input_numbers(), .entry = NONE});
+}
+
 static void
 add_input(unrolling *u)
 {
   const step *st = &u->net->steps[0];
-  program_input in = {.name = written(u->net->input->name), .first = u->p->n, .n = st->n, .vector = true};
+  begin_input(u->p, u->net->input->name, st->n);
   for (size_t f = 0; f < st->n; f++)
-    u->at[0][f] = add(u, (instruction){.kind = AN_INPUT, .c = input_numbers(), .entry = NONE});
-  u->p->inputs = allocate(1, sizeof in);
-  u->p->inputs[0] = in;
-  u->p->n_inputs = 1;
+    u->at[0][f] = add_entry(u);
+}
+
+/* At their stored values. They are named in the order of the file. */
+static void
+add_parameters(unrolling *u)
+{
+  size_t before = 0;
+  u->first = u->p->n;
+  for (size_t i = 0; i < u->net->n_tensors; i++) {
+    const tensor *w = u->net->tensors[i];
+    if (!w->wrt)
+      continue;
+    require(w->move == u->net->move + before, "the parameters are not named in the order of the file");
+    begin_input(u->p, w->name, w->count);
+    for (size_t e = 0; e < w->count; e++) {
+      size_t at = add_entry(u);
+      mpq_set(u->p->instructions[at].c, &w->value[e]);
+    }
+    before += w->count;
+  }
 }
 
 /* Term i of a feature. */
@@ -92,6 +128,24 @@ argument_of(const unrolling *u, source x)
 }
 
 static size_t
+add_product(unrolling *u, size_t a, size_t b)
+{
+  instruction i = {.kind = A_PRODUCT, .n = 2, .in = allocate(2, sizeof *i.in)};
+  i.in[0] = a;
+  i.in[1] = b;
+  return add(u, i);
+}
+
+/* Of a term with a parameter in wrt: it times the source, which what else the factor has then multiplies. */
+static size_t
+add_varying(unrolling *u, const step *st, const term *t)
+{
+  size_t w = u->first + (size_t)(t->by.w->move - u->net->move) + t->by.at;
+  refuse_if(st->divide, "node %zu (%s) divides by a parameter that varies", st->place, st->node->op);
+  return t->x.step == NONE ? w : add_product(u, w, argument_of(u, t->x));
+}
+
+static size_t
 add_sum(unrolling *u, const step *st, size_t f)
 {
   instruction i = {.kind = A_SUM, .in = allocate(st->width, sizeof *i.in), .c = rationals(st->width)};
@@ -99,8 +153,28 @@ add_sum(unrolling *u, const step *st, size_t f)
     term t = term_of(st, f, k);
     if (t.x.step == PADDING)
       continue;
+    if (t.by.w != NULL && t.by.w->wrt) {
+      mpq_set(&i.c[i.n], t.by.coef);
+      i.in[i.n++] = add_varying(u, st, &t);
+      continue;
+    }
     weigh(st, &t.by, false, &i.c[i.n]);
     i.in[i.n++] = argument_of(u, t.x);
+  }
+  return add(u, i);
+}
+
+/* The sum of products of two entries each. */
+static size_t
+add_products(unrolling *u, const step *st, size_t f)
+{
+  instruction i = {.kind = A_SUM, .in = allocate(st->width / 2, sizeof *i.in), .c = rationals(st->width / 2)};
+  for (size_t k = 0; k < st->width; k += 2) {
+    source a = term_of(st, f, k).x, b = term_of(st, f, k + 1).x;
+    if (a.step == PADDING || b.step == PADDING)
+      continue;
+    mpq_set(&i.c[i.n], &plus_one);
+    i.in[i.n++] = add_product(u, argument_of(u, a), argument_of(u, b));
   }
   return add(u, i);
 }
@@ -131,6 +205,7 @@ add_pieces(unrolling *u, const step *st, size_t f, pieces **shared)
   term t = term_of(st, f, 0);
   instruction i = {.kind = A_POINTWISE, .n = 1, .in = allocate(1, sizeof *i.in), .name = st->node->op};
   *i.in = argument_of(u, t.x);
+  refuse_if(t.by.w != NULL && t.by.w->wrt, "node %zu (%s): its slope varies", st->place, st->node->op);
   kink_use(i.name);
   if (*shared == NULL || t.by.w != NULL)
     *shared = pieces_of(st, &t.by);
@@ -177,22 +252,26 @@ add_features(unrolling *u, size_t s)
 {
   const step *st = &u->net->steps[s];
   pieces *shared = NULL;
-  expect(st->kind == LINEAR || st->kind == PIECEWISE || st->kind == WINDOW || st->kind == OVER_ROOT,
+  expect(st->kind == LINEAR || st->kind == PIECEWISE || st->kind == WINDOW || st->kind == OVER_ROOT
+             || (st->kind == PRODUCT && u->varies),
          "node %zu (%s) is no sum, no piecewise function and no maximum", st->place, st->node->op);
   for (size_t f = 0; f < st->n; f++)
     u->at[s][f] = st->kind == LINEAR      ? add_sum(u, st, f)
                   : st->kind == PIECEWISE ? add_pieces(u, st, f, &shared)
                   : st->kind == WINDOW    ? add_window(u, st, f)
+                  : st->kind == PRODUCT   ? add_products(u, st, f)
                                           : add_over_root(u, st, f);
 }
 
 static void
-unroll_steps(program *p, const network *net)
+unroll_steps(program *p, const network *net, bool varies)
 {
-  unrolling u = {.p = p, .net = net, .at = allocate(net->n_steps, sizeof *u.at)};
+  unrolling u = {.p = p, .net = net, .varies = varies, .at = allocate(net->n_steps, sizeof *u.at)};
   for (size_t s = 0; s < net->n_steps; s++)
     u.at[s] = allocate(net->steps[s].n, sizeof **u.at);
   add_input(&u);
+  if (varies)
+    add_parameters(&u);
   instruction one = {.kind = A_CONSTANT, .c = rationals(1)};
   mpq_set(one.c, &plus_one);
   u.one = add(&u, one);
@@ -207,8 +286,21 @@ unroll_steps(program *p, const network *net)
   free(u.at);
 }
 
-void
-unroll_network(program *p, bytes file)
+/* The line `wrt`, if it is next and may be. */
+static bool
+names_parameters(network *net, bool may_vary)
+{
+  static point of;
+  of.net = net;
+  names_begin(&of);
+  bool named = may_vary && line_is("wrt");
+  if (named)
+    read_wrt_names(net);
+  return named;
+}
+
+bool
+unroll_network(program *p, bytes file, bool may_vary)
 {
   static model m;
   static network net;
@@ -218,5 +310,7 @@ unroll_network(program *p, bytes file)
   network_build(&net, &m, &given);
   expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
   state_network(&net, &m, &given);
-  unroll_steps(p, &net);
+  bool varies = names_parameters(&net, may_vary);
+  unroll_steps(p, &net, varies);
+  return varies;
 }

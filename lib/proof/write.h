@@ -39,6 +39,10 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
 clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                                          const clarke_derivation *d, clarke_error *err);
 
+/* Can the checker make the program, unrolled and nothing held yet, of a network's steps? These are sums, piecewise functions and
+ * maxima; with `products`, products of two entries, too. */
+bool clarke_proof_of_steps(const clarke_code *p, bool products);
+
 /* The same of a network that was unrolled at one sample, with respect to its input. It has sums, piecewise functions and maxima
  * alone; else that is an error. tree writes the tree of cones, of patterns that are cones (else it is not called). */
 typedef struct {

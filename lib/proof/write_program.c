@@ -224,9 +224,8 @@ clarke_proof_write_program(const char *path, const char *name, const char *sha25
   return write(path, "program", name, sha256, d, NULL, err);
 }
 
-/* Can the checker make it of the network's steps: sums, piecewise functions and maxima? */
 static bool
-is_of_steps(const clarke_code *p, const clarke_instruction *i)
+is_of_steps(const clarke_code *p, const clarke_instruction *i, bool products)
 {
   switch (i->kind) {
   case CLARKE_DO_INPUT:
@@ -237,9 +236,21 @@ is_of_steps(const clarke_code *p, const clarke_instruction *i)
     return true;
   case CLARKE_DO_QUOTIENT:
     return p->instruction[i->in[1]].kind == CLARKE_DO_CONSTANT;
+  case CLARKE_DO_PRODUCT:
+    return products;
   default:
     return false;
   }
+}
+
+bool
+clarke_proof_of_steps(const clarke_code *p, bool products)
+{
+  bool all = true;
+
+  for (size_t i = 0; i < p->n; i++)
+    all = all && is_of_steps(p, &p->instruction[i], products);
+  return all;
 }
 
 clarke_status
@@ -251,8 +262,7 @@ clarke_proof_write_network(const char *path, const char *name, const char *sha25
   if (p->n_inputs != 1)
     return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input alone; of parameters, clarke audit --proof "
                        "writes one", name);
-  for (size_t i = 0; i < p->n; i++)
-    if (!is_of_steps(p, &p->instruction[i]))
-      return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums, piecewise functions and maxima; this one has other steps", name);
+  if (!clarke_proof_of_steps(p, false))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums, piecewise functions and maxima; this one has other steps", name);
   return write(path, "network", name, sha256, d, tree, err);
 }

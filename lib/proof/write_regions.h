@@ -34,8 +34,10 @@ typedef struct {
   clarke_proof_input function;
   bool network;
   clarke_proof_input box;  /* of a box that is a table */
-  mpq_t *bounds, *point;   /* n x 2, of another box; n, of a point; else NULL */
+  mpq_t *bounds, *point;   /* n x 2, of another box; n, of a point, or of what is held; else NULL */
   size_t n;
+  bool local;              /* around the point */
+  const clarke_code *held; /* inputs outside wrt are held: the program that says which these are; or NULL */
 } clarke_regions_statement;
 
 /* For a proof of something else that has the tree in it: the search has ended; writes what stands after the line `tree`. */

@@ -10,6 +10,7 @@
 #include "network/build.h"
 #include "network/unroll.h"
 #include "program/hold.h"
+#include "proof/write.h"
 #include "session/names.h"
 #include "session/sample.h"
 #include "exact/literal.h"
@@ -134,6 +135,7 @@ clarke_region_function_open(clarke_region_function *f, const char *path, clarke_
   else if (status == CLARKE_OK)
     status = clarke_prog_parse(&f->program, file.data, file.size, name, err);
   f->network = clarke_ends_with(name, ".onnx");
+  f->provable = status == CLARKE_OK && (!f->network || clarke_proof_of_steps(&f->program, true));
   memcpy(f->sha256, file.sha256, sizeof f->sha256);
   clarke_file_clear(&file);
   if (status == CLARKE_OK && f->wrt != NULL && clarke_ends_with(name, ".prog"))

@@ -16,7 +16,7 @@ typedef struct {
   size_t n_given; /* those of the first so many that a point gives; stored values follow */
   size_t n_stored;
   mpq_t *stored;
-  bool network;
+  bool network, provable; /* provable: a proof that holds some of its entries can be about it (proof/write.h) */
   char sha256[65]; /* of the file */
 } clarke_region_function;
 

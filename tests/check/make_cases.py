@@ -2822,6 +2822,7 @@ def inputs():
     written("input-segment", 0, "VERIFIED", segment)
     written("input-segment-whole", 1, "the pattern changes within", segment.replace("pieces 2", "pieces 1").replace("piece 1/3 3\n    ", ""))
     written("input-segment-more", 1, "is that of the piece before", segment.replace("pieces 2", "pieces 3").replace("piece 1/3", "piece 1/9 3\n    piece 1/3"))
+    held_inputs(model)
     listed = onnx.load(path("input-line.onnx"))  # older models list their initializers among the inputs, too
     for t in listed.graph.initializer:
         listed.graph.input.insert(0, helper.make_tensor_value_info(t.name, t.data_type, t.dims))
@@ -2844,6 +2845,92 @@ def inputs():
     written("input-clip-other", 1, "entry 0 of AD's output", clip.replace("Clip 0 7", "Clip 0 1").replace("Clip 1 1", "Clip 1 7"))
     written("input-smooth", 2, "is no sum, no piecewise function and no maximum",
             "claim regions\nsemantics real\nmodel %s\nat 0\nregions 1" % model("input-smooth.onnx"))
+
+
+def held_inputs(model):
+    """Functions of parameters, the input being held: relu(u w x) of two layers; a slope and a division by what may vary; products; -w."""
+    dense = lambda x, w, y: helper.make_node("MatMul", [x, w], [y])
+    save("held-two.onnx", [dense("x", "w", "a"), helper.make_node("Relu", ["a"], ["r"], "relu"), dense("r", "u", "out")],
+         ["N", 2], ["N", 1], dict(w=[[0], [0]], u=[[3]]))
+    around = """claim regions
+    semantics real
+    model %s
+    wrt w
+    held 1 2
+    at stored
+    regions 2
+    gradients 2
+    gradient 0 0
+    gradient 3 6
+    tree
+    split 0
+    leaf -1 0
+    leaf 1 0""" % model("held-two.onnx")
+    written("held-layer", 0, "VERIFIED", around)
+    last = around.replace("wrt w", "wrt u").replace("regions 2", "regions 1").replace("gradients 2\n    gradient 0 0\n    gradient 3 6", "gradients 1\n    gradient 0")
+    last = last[:last.index("split")] + "leaf 1"
+    written("held-last", 0, "VERIFIED", last)
+    for i, (status, reason, old, new) in enumerate([
+            (1, "is not in the list", "held 1 2", "held 1 3"), (1, "the line ends too early", "held 1 2", "held 1"),
+            (1, "is more than was expected", "held 1 2", "held 1 2 3"), (1, "'held' is expected", "held 1 2\n", ""),
+            (1, "'box' is expected", "at stored\n", ""), (1, "'at stored' is expected", "at stored", "at 0 0"),
+            (1, "has no parameter 'x'", "wrt w", "wrt x"), (1, "is named twice", "wrt w", "wrt w w"),
+            (1, "not named in the order of the file", "wrt w", "wrt u w"), (1, "no parameter is named", "wrt w", "wrt"),
+            (1, "is not in the list", "gradients 2\n    gradient 0 0\n", "gradients 1\n"), (1, "the tree has 2 leaves", "regions 2", "regions 3"),
+            (1, "'split' is expected", "split 0\n    leaf -1 0\n    leaf 1 0", "leaf 1 0"), (1, "is not on the side given", "leaf 1 0", "leaf -2 1")]):
+        written(f"held-layer-{i}", status, reason, around.replace(old, new))
+    both = around.replace("gradient 0 0", "gradient 0 0 0").replace("gradient 3 6", "gradient 3 6 0")
+    written("held-both", 2, "is not piecewise linear", both.replace("wrt w", "wrt w u"))
+    written("held-all", 2, "is not piecewise linear", both.replace("wrt w", "wrt *"))
+    box = around.replace("at stored", "box -\n    bound -1 1\n    bound 0 1")
+    box = box[:box.index("gradients")] + "tree\n    split 4\n    leaf -3 1 4\n    leaf 1 1 2"
+    written("held-box", 0, "VERIFIED", box)
+    written("held-box-of-inputs", 1, "is expected", box.replace("wrt w", "wrt u"))
+    written("held-segment", 1, "'from' is expected", around.replace("claim regions", "claim segment"))
+    # Of a model with a step that multiplies: the input's relu times a sum with b; by a negated constant, too.
+    save("held-product.onnx", [helper.make_node("Relu", ["x"], ["p"]), helper.make_node("Neg", ["b"], ["c"]),
+                               helper.make_node("Add", ["x", "c"], ["s"]), helper.make_node("Mul", ["p", "s"], ["m"]), helper.make_node("Relu", ["m"], ["out"])],
+         ["N", 1], ["N", 1], dict(b=[2]))
+    times = """claim regions
+    semantics real
+    model %s
+    wrt b
+    held 2
+    at stored
+    regions 2
+    gradients 2
+    gradient -2
+    gradient 0
+    tree
+    split 0
+    leaf 1
+    leaf -1""" % model("held-product.onnx")
+    written("held-product", 0, "VERIFIED", times)
+    written("held-product-zero", 1, "'leaf' is expected", times.replace("held 2", "held 0"))
+    written("held-product-input", 2, "is no sum, no piecewise function and no maximum",
+            times.replace("wrt b\n", "").replace("held 2\n", "").replace("at stored", "at 2"))
+    save("held-slope.onnx", [helper.make_node("PRelu", ["x", "a"], ["y"]), helper.make_node("Div", ["y", "d"], ["out"])], ["N", 1], ["N", 1], dict(a=[1], d=[2]))
+    for name, reason in ("a", "its slope varies"), ("d", "divides by a parameter that varies"):
+        written("held-" + name, 2, reason, times.replace(model("held-product.onnx"), model("held-slope.onnx")).replace("wrt b", "wrt " + name))
+    with open(path("held-branch.prog"), "w") as f:
+        f.write("input x, w\nlet s = if x > 1 then sqrt(x) else log(x - 9)\noutput relu(w * s - 2 * hardswish(x) + kth(2, x, 3, x + 1)) + w * elu(x - 4)\n")
+    branch = """claim regions
+    semantics real
+    program held-branch.prog %s
+    wrt w
+    held 4
+    at 2
+    regions 2
+    gradients 2
+    gradient 0
+    gradient 2
+    tree
+    split 0
+    leaf -1
+    leaf 1""" % sha("held-branch.prog")
+    written("held-branch", 0, "VERIFIED", branch)
+    written("held-branch-root", 2, "is not piecewise linear", branch.replace("held 4", "held 3"))
+    written("held-branch-log", 2, "is not piecewise linear", branch.replace("held 4", "held 0"))
 
 
 def tensors_file(name, tensors):

@@ -276,6 +276,7 @@ def region_proofs():
     step, peak, box = "input x\noutput relu(x) - relu(x - 1)\n", "input x[2]\noutput max(x[0], x[1], (x[0] + x[1]) / 2 - 1/10)\n", "-2 2\n"
     head, nought = "clarke-proof 1\nclaim regions\nsemantics real\nprogram P 0\n", "end 0\n"
     tree = "regions 3\ntree\nsplit 2\ncircuit 1 1 2 -1 3 2\nforced 3 0\nleaf -1 1\nsplit 3\nleaf 1 2\nleaf 4 3\n"
+    held = "input a, w, b\noutput relu(w * a * b + max(0 * a, b - 2)) + relu(b) * exp(a - a)\n"
     around = "regions 2\ngradients 2\ngradient 0\ngradient 1\ntree\nsplit 0\nleaf -1\nleaf 1\n"
     wins = "regions 2\ntree\nwins 0\nleaf 1 0 1\nwins 1\nleaf 0 1 1\ncircuit 0 1 1 1 4 2 5 2\nloses 2 0\n"
     for name, text, bounds, place, evidence in [
@@ -283,7 +284,11 @@ def region_proofs():
             ("around", step, box, "at 0\n", around), ("maximum", peak, 2 * box, "box B 0\n", wins),
             ("slice", peak, box + "-9 -9\n", "box B 0\n", "regions 1\ntree\nleaf 0 1\n"),
             ("smooth", "input x\noutput leaky_relu(x, 1) + 0 * abs(x / 3)\n", "-1 1/2\n", "box B 0\n",
-             "regions 2\ntree\nsplit 2\nleaf -1 2\nleaf 1 3\n")]:
+             "regions 2\ntree\nsplit 2\nleaf -1 2\nleaf 1 3\n"),
+            ("held", held, box, "wrt w\nheld 1 2\nbox B 0\n", "regions 2\ntree\nsplit 2\nleaf -1 1\nleaf 1 1\n"),
+            ("held-around", held, box, "wrt *\nheld\nat 0 1 -3\n", "regions 1\ngradients 1\ngradient 0 0 0\ntree\nleaf 0 0 0\n"),
+            ("held-all", "input a, w, b\noutput relu(w * a) + b * a / 2\n", 2 * box, "wrt w b\nheld 3\nbox B 0\n",
+             "regions 2\ntree\nsplit 4\nleaf -1 0 1\nleaf 1 0 1\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + head + place + evidence + nought).encode()
     segment = head.replace("regions", "segment")
     for name, text, bounds, evidence in [
@@ -423,7 +428,7 @@ def dictionaries():
     yield "vnnlib", ["(", ")", "(declare-const X_0 Real)", "(assert ", "(<= X_0 1)", "(>= X_0 -1)", "(and ", "(or ", "Y_0", "X_1", "(- 1)", ";", "\n"]
     yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
                                 "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
-    yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ",
+    yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ", "wrt ", "held ",
                                        "regions ", "gradients ", "gradient ", "claim segment", "from ", "to ", "pieces ", "integral ", "piece ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
                                        "leaf ", "===\n"]
     yield "check-record", JSON + ["claim record", "trace T ", "gradients ", "scale ", "output ", "indices ", "gradient ", "parameter ", "pattern ",

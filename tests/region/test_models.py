@@ -232,11 +232,26 @@ def in_parameters(folder):
             (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
             (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at"), (BUMP, ["--line", "0,0", "1,1", "--wrt", "x"], "--wrt goes with --at"),
             (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", SQUARE], "expected 3 by 2"),
-            (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", CASES / "weights.txt", "--proof", folder / "p"], "without --proof"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
+            (ROOT / "cases/audit/digits-batchnorm.onnx", ["--at", ",".join("0" * 64), "--wrt", "4.bias", "--proof", folder / "p"], "a proof with --wrt is of sums"), (BUMP, ["--at", "0", "--wrt", "x"], "has 1 number; expected 2")]:
         said = patterns(model, *words)
         expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout, words, said)
     expect("the inputs", patterns(BUMP, "--at", "0,0", "--wrt", "inputs").stdout == patterns(BUMP, "--at", "0,0").stdout)
     expect("all inputs", patterns(BUMP, "--at", "0,0", "--wrt", "x").stdout == patterns(BUMP, "--at", "0,0").stdout)
+
+
+def numbers_used_twice(folder):
+    """A sum of which nothing varies is a number for all that use it, be it 0 times the input or what is held."""
+    (folder / "twice.prog").write_text("input x\nlet a = 0 * x + 1\noutput relu(x + a) + relu(x - a)\n")
+    (folder / "held.prog").write_text("input x, w\nlet e = 2 * x\noutput relu(w + e) + relu(w - e)\n")
+    for x, smooth in [(0, ["1"]), (1, ["1", "2"]), (-1, ["0", "1"]), (2, ["2"])]:
+        said = json.loads(patterns(folder / "twice.prog", "--at=%d" % x, "--json").stdout)
+        expect("zero times the input", sorted(r["gradient"][0][0] for r in said["regions"]) == smooth, x, said)
+        said = json.loads(patterns(folder / "held.prog", "--at=1,%d" % (2 * x), "--wrt", "w", "--json").stdout)
+        expect("what is held", sorted(r["gradient"][0][0] for r in said["regions"]) == smooth, x, said)
+    folds = CASES / "folds.onnx"  # a mean of the input is used by three rows
+    said = patterns(folds, "--at=0,1,0", "--wrt", "shift", "--count")
+    derived = patterns(folds, "--at=0,1,0", "--wrt", "shift")
+    expect("a mean", said.stdout == "2\n" and "111  along" in derived.stdout, said, derived)
 
 
 def boxes_of_parameters(folder):
@@ -275,6 +290,7 @@ def main():
         threads(folder)
         in_parameters(folder)
         boxes_of_parameters(folder)
+        numbers_used_twice(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0
 

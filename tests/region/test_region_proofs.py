@@ -146,7 +146,7 @@ def forged(rng, text):
 
 def statement(text):
     """What the proof is about, but for what it says of it."""
-    return [line for line in text.splitlines() if line.split(" ")[0] in ("program", "model", "box", "bound", "at")]
+    return [line for line in text.splitlines() if line.split(" ")[0] in ("program", "model", "wrt", "held", "box", "bound", "at")]
 
 
 def forge(rng, text, truth, folder):
@@ -414,8 +414,13 @@ def networks(rng, folder):
                 forge(rng, text, truth, folder)
 
 
-with tempfile.TemporaryDirectory() as name:
-    for part in (lambda f: drawn(random.Random(3), f), rules, refusals, in_boxes,  lambda f: networks(random.Random(4), f),
-                 lambda f: segments(random.Random(5), f), rules_of_segments):
-        part(Path(name))
-sys.exit(1 if failures else 0)
+def main(parts):
+    with tempfile.TemporaryDirectory() as name:
+        for part in parts:
+            part(Path(name))
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main([lambda f: drawn(random.Random(3), f), rules, refusals, in_boxes, lambda f: networks(random.Random(4), f),
+          lambda f: segments(random.Random(5), f), rules_of_segments])

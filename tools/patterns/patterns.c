@@ -73,8 +73,8 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
-  if (c->wrt != NULL && (c->at == NULL || c->from != NULL || r->arrangement.proof != NULL))
-    argp_error(state, "--wrt goes with --at, or with --at and --box, and without --proof");
+  if (c->wrt != NULL && (c->at == NULL || c->from != NULL))
+    argp_error(state, "--wrt goes with --at, or with --at and --box");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
   if (c->profile != NULL && c->from == NULL)

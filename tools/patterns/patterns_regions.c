@@ -126,7 +126,6 @@ read_question(answer *a, clarke_error *err)
 
   a->function.wrt = c->wrt;
   status = clarke_region_function_open(&a->function, c->model, err);
-
   if (status == CLARKE_OK && c->box != NULL && c->wrt == NULL)
     status = clarke_region_box(&a->bounds, c->box, a->function.n, c->slice, err);
   if (status == CLARKE_OK && c->at != NULL)
@@ -155,6 +154,9 @@ read_question(answer *a, clarke_error *err)
     clarke_fail(err, status, "%s. In a weight or a bias of one layer alone a network of ReLUs is piecewise linear (--wrt NAME); "
                 "clarke derive and clarke audit ask about several", why.text);
   }
+  if (status == CLARKE_OK && c->proof != NULL && c->wrt != NULL && !a->function.provable)
+    status = clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network "
+                         "has other steps", clarke_base_name(c->model));
   clarke_functions_init(&a->functions, &a->forms);
   if (status == CLARKE_OK && c->pieces)
     status = clarke_affine_pieces_init(&a->pieces, &a->forms, a->dim + (a->bounds != NULL), err);
@@ -412,7 +414,8 @@ prove(answer *a, clarke_error *err)
 {
   const clarke_regions_command *c = a->command;
   clarke_regions_statement s = {.function = {clarke_base_name(c->model), a->function.sha256}, .network = a->function.network,
-                                .n = a->function.n, .bounds = a->bounds, .point = a->bounds == NULL ? a->point : NULL};
+                                .n = a->function.n, .bounds = a->bounds, .point = a->point, .local = a->bounds == NULL,
+                                .held = c->wrt != NULL ? &a->function.program : NULL};
   clarke_file box = {0};
   clarke_status status = CLARKE_OK;
 
