@@ -2810,6 +2810,16 @@ def inputs():
     written("input-most", 0, "VERIFIED", most)
     written("input-most-once", 1, "'wins' is expected", most.replace("\n    wins 1\n    leaf 1 3 4", ""))
     written("input-most-lost", 1, "there is no circuit 0", most.replace("wins 1\n    leaf 1 3 4", "loses 1 0"))
+    with open(path("input-least.prog"), "w") as f:
+        f.write("input x[2]\noutput min(x[0], x[1])\n")
+    with open(path("input-middle.prog"), "w") as f:
+        f.write("input x[2]\noutput median(x[0], x[1], 3)\n")
+    of_program = lambda text, name: text.replace("model " + model("input-most.onnx"), "program %s %s" % (name, sha(name)))
+    least = of_program(most, "input-least.prog").replace("leaf 9 7 10", "leaf 1 3 4", 1)
+    least = "leaf 9 7 10".join(least.rsplit("leaf 1 3 4", 1))
+    written("input-least", 0, "VERIFIED", least)
+    written("input-least-turned", 1, "is not on the side given", of_program(most, "input-least.prog"))
+    written("input-middle", 2, "is not piecewise linear", of_program(most, "input-middle.prog"))
     segment = """claim segment
     semantics real
     model %s
@@ -2820,6 +2830,17 @@ def inputs():
     piece 1/3 3
     piece 1 3""" % model("input-line.onnx")
     written("input-segment", 0, "VERIFIED", segment)
+    down = """claim segment
+    semantics real
+    program input-least.prog %s
+    from 0 1
+    to 2 1
+    pieces 2
+    integral 1
+    piece 1/2 2
+    piece 1 0""" % sha("input-least.prog")
+    written("input-segment-least", 0, "VERIFIED", down)
+    written("input-segment-least-turned", 1, "the derivative of output 0", down.replace("piece 1/2 2", "piece 1/2 0").replace("piece 1 0", "piece 1 2"))
     written("input-segment-whole", 1, "the pattern changes within", segment.replace("pieces 2", "pieces 1").replace("piece 1/3 3\n    ", ""))
     written("input-segment-more", 1, "is that of the piece before", segment.replace("pieces 2", "pieces 3").replace("piece 1/3", "piece 1/9 3\n    piece 1/3"))
     held_inputs(model)
