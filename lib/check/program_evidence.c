@@ -2,6 +2,7 @@
 #include "program_evidence.h"
 #include "allocate.h"
 #include "forms.h"
+#include "hold.h"
 #include "lines.h"
 #include "program_follow.h"
 #include "program_fork.h"
@@ -267,7 +268,8 @@ check_cone(void)
   cone_first = false;
 }
 
-/* `cones`: the tree of a piecewise linear program around the point (section 5). Returns the number of leaves. */
+/* `cones`: the tree of a program that is piecewise linear in what varies, around the point (section 5). Returns the number of
+ * leaves. */
 static size_t
 check_cones(const interval *v, const interval *ours, interval *most)
 {
@@ -275,6 +277,7 @@ check_cones(const interval *v, const interval *ours, interval *most)
   cone_ours = ours;
   cone_most = most;
   cone_first = true;
+  hold_constants(&prog);
   forms_begin(&prog, n_wrt);
   region_tree_begin(&prog, n_wrt, true);
   return region_tree_check(check_cone);

@@ -32,11 +32,12 @@ state_program(bytes b)
   }
 }
 
+/* Of a network's parameters no line speaks: they are as stored. */
 static void
-read_point(void)
+read_point(bool parameters)
 {
   fputs("Point w:", account);
-  for (size_t k = 0; k < prog.n_inputs; k++) {
+  for (size_t k = 0; k < (parameters ? 1 : prog.n_inputs); k++) {
     const program_input *in = &prog.inputs[k];
     next_line("at");
     require(strcmp(next_word(), in->name) == 0, "the values of input '%s' are expected", in->name);
@@ -47,7 +48,16 @@ read_point(void)
     }
     fputs(in->vector ? ")" : "", account);
   }
-  fputs("\n", account);
+  fputs(parameters ? ", which is fixed, and the parameters as stored\n" : "\n", account);
+}
+
+/* A network's parameters are its inputs but the first; `wrt` named them before. */
+static void
+vary_parameters(void)
+{
+  for (size_t k = 1; k < prog.n_inputs; k++)
+    for (size_t e = 0; e < prog.inputs[k].n; e++)
+      walk_vary(prog.inputs[k].first + e);
 }
 
 static void
@@ -155,9 +165,9 @@ check_program(const char *folder, const char *verdict, bool of_network)
   bytes file = next_file(folder, of_network ? "Model, whose output is F" : "Program, whose output is F");
   if (!of_network)
     state_program(file);
-  walk_read(file, of_network);
-  read_point();
-  read_wrt();
+  bool parameters = walk_read(file, of_network);
+  read_point(parameters);
+  (parameters ? vary_parameters : read_wrt)();
   next_line("profile");
   state_profile(next_name());
   read_proxies(false);

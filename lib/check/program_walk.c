@@ -11,14 +11,14 @@ state *states;
 size_t n_wrt, n_terms;
 way mode;
 
-void
+bool
 walk_read(bytes file, bool of_network)
 {
-  if (of_network)
-    unroll_network(&prog, file, false);
-  else
+  bool parameters = of_network && unroll_network(&prog, file, true);
+  if (!of_network)
     program_read(&prog, file);
   states = allocate(prog.n, sizeof *states);
+  return parameters;
 }
 
 void

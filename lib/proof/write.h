@@ -43,8 +43,8 @@ clarke_status clarke_proof_write_program(const char *path, const char *name, con
  * maxima; with `products`, products of two entries, too. */
 bool clarke_proof_of_steps(const clarke_code *p, bool products);
 
-/* The same of a network that was unrolled at one sample, with respect to its input. It has sums, piecewise functions and maxima
- * alone; else that is an error. tree writes the tree of cones, of patterns that are cones (else it is not called). */
+/* The same of a network that was unrolled at one sample, with respect to its input or to parameters. It has sums, piecewise functions
+ * and maxima alone, with respect to parameters products, too; else that is an error. tree writes the tree of cones, of patterns that are cones (else it is not called). */
 typedef struct {
   const void *context;
   void (*put)(FILE *out, const void *context);

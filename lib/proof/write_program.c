@@ -11,24 +11,44 @@
 /* --- the statement --- */
 
 static void
-put_inputs(FILE *out, const clarke_derivation *d)
+put_wrt(FILE *out, const clarke_code *p)
 {
-  const clarke_code *p = d->p;
   bool all = true;
 
-  for (size_t k = 0, at = 0; k < p->n_inputs; at += p->input[k++].n) {
-    fputs("at ", out);
-    clarke_proof_put_name(out, p->input[k].name);
-    clarke_proof_put_row(out, "", d->execution.at + at, p->input[k].n);
+  for (size_t k = 0; k < p->n_inputs; k++)
     all = all && p->input[k].wrt;
-  }
   fputs(all ? "wrt *" : "wrt", out);
   for (size_t k = 0; k < p->n_inputs && !all; k++)
     if (p->input[k].wrt) {
       fputc(' ', out);
       clarke_proof_put_name(out, p->input[k].name);
     }
-  fputs("\nprofile ", out);
+  fputc('\n', out);
+}
+
+/* With respect to parameters, a network: they come first, and are as stored. */
+static bool
+has_parameters(const clarke_code *p, bool network)
+{
+  return network && p->n_inputs > 1;
+}
+
+static void
+put_inputs(FILE *out, const clarke_derivation *d, bool network)
+{
+  const clarke_code *p = d->p;
+  const bool parameters = has_parameters(p, network);
+
+  if (parameters)
+    put_wrt(out, p);
+  for (size_t k = 0, at = 0; k < (parameters ? 1 : p->n_inputs); at += p->input[k++].n) {
+    fputs("at ", out);
+    clarke_proof_put_name(out, p->input[k].name);
+    clarke_proof_put_row(out, "", d->execution.at + at, p->input[k].n);
+  }
+  if (!parameters)
+    put_wrt(out, p);
+  fputs("profile ", out);
   clarke_proof_put_name(out, d->profile->name);
   fputc('\n', out);
 }
@@ -61,18 +81,18 @@ collect_operators(const clarke_code *p, size_t *n)
 }
 
 static clarke_status
-put_statement(FILE *out, const char *kind, const char *name, const char *sha256, const clarke_derivation *d,
-              clarke_error *err)
+put_statement(FILE *out, bool network, const char *name, const char *sha256, const clarke_derivation *d, clarke_error *err)
 {
   size_t n;
   const clarke_op **op = collect_operators(d->p, &n);
 
   if (op == NULL)
     return clarke_no_memory(err);
-  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n%s ", clarke_verdict_name(d->verdict), kind);
+  fprintf(out, "clarke-proof 1\nverdict %s\nsemantics real\n%s ", clarke_verdict_name(d->verdict),
+          network ? "network" : "program");
   clarke_proof_put_name(out, name);
   fprintf(out, " %s\n", sha256);
-  put_inputs(out, d);
+  put_inputs(out, d, network);
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < op[i]->n_kinks; k++)
       clarke_proof_put_proxy(out, op[i], k, d->profile);
@@ -200,7 +220,7 @@ within_reach(const clarke_derivation *d, clarke_error *err)
 }
 
 static clarke_status
-write(const char *path, const char *kind, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
+write(const char *path, bool network, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
       clarke_error *err)
 {
   clarke_text text;
@@ -211,7 +231,7 @@ write(const char *path, const char *kind, const char *name, const char *sha256, 
     status = clarke_text_open(&text, err);
   if (status != CLARKE_OK)
     return status;
-  status = put_statement(text.to, kind, name, sha256, d, err);
+  status = put_statement(text.to, network, name, sha256, d, err);
   if (status == CLARKE_OK)
     status = put_evidence(text.to, d, tree, err);
   return clarke_proof_save(&text, status, path, err);
@@ -221,7 +241,7 @@ clarke_status
 clarke_proof_write_program(const char *path, const char *name, const char *sha256,
                            const clarke_derivation *d, clarke_error *err)
 {
-  return write(path, "program", name, sha256, d, NULL, err);
+  return write(path, false, name, sha256, d, NULL, err);
 }
 
 static bool
@@ -259,10 +279,12 @@ clarke_proof_write_network(const char *path, const char *name, const char *sha25
 {
   const clarke_code *p = d->p;
 
-  if (p->n_inputs != 1)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input alone; of parameters, clarke audit --proof "
-                       "writes one", name);
-  if (!clarke_proof_of_steps(p, false))
-    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums, piecewise functions and maxima; this one has other steps", name);
-  return write(path, "network", name, sha256, d, tree, err);
+  const bool parameters = has_parameters(p, true);
+
+  if (parameters && p->input[0].wrt)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is with respect to its input, or to parameters, not to both", name);
+  if (!clarke_proof_of_steps(p, parameters))
+    return clarke_fail(err, CLARKE_EINPUT, "%s: a network's proof is of sums%s, piecewise functions and maxima; this one has other steps", name,
+                       parameters ? ", products" : "");
+  return write(path, true, name, sha256, d, tree, err);
 }

@@ -2900,6 +2900,30 @@ def held_inputs(model):
             (1, "is not in the list", "gradients 2\n    gradient 0 0\n", "gradients 1\n"), (1, "the tree has 2 leaves", "regions 2", "regions 3"),
             (1, "'split' is expected", "split 0\n    leaf -1 0\n    leaf 1 0", "leaf 1 0"), (1, "is not on the side given", "leaf 1 0", "leaf -2 1")]):
         written(f"held-layer-{i}", status, reason, around.replace(old, new))
+    outside = """verdict not-in-clarke
+    semantics real
+    network %s
+    wrt w
+    at x 1 2
+    profile pytorch-2.13
+    proxy Relu 0 5
+    touched 1
+    evidence separator
+    v 1 2
+    cones
+    split 0
+    leaf 0 -1
+    leaf 1 0""" % model("held-two.onnx")
+    written("held-derived", 0, "VERIFIED", outside)
+    all_layers = outside.replace("wrt w", "wrt *").replace("v 1 2", "v 1 2 0")
+    written("held-derived-tree", 0, "VERIFIED", all_layers[:all_layers.index("cones")] + "tree\n    branch 2\n    leaf\n    leaf")
+    written("held-derived-cones", 2, "is not piecewise linear", all_layers)
+    for i, (status, reason, old, new) in enumerate([
+            (1, "is no input", "wrt w\n    at x 1 2", "at x 1 2\n    wrt w"), (1, "the values of input 'x'", "at x 1 2", "at w 0 0"),
+            (1, "'profile' is expected", "at x 1 2", "at x 1 2\n    at w 1 0"), (1, "is not separated", "v 1 2", "v 1 -2"),
+            (1, "is not separated", "Relu 0 5", "Relu 0 1"), (1, "is not on the side given", "leaf 1 0", "leaf -1 0"),
+            (1, "the number of touched", "touched 1", "touched 0"), (1, "the line ends too early", "at x 1 2", "at x 1")]):
+        written(f"held-derived-{i}", status, reason, outside.replace(old, new))
     both = around.replace("gradient 0 0", "gradient 0 0 0").replace("gradient 3 6", "gradient 3 6 0")
     written("held-both", 2, "is not piecewise linear", both.replace("wrt w", "wrt w u"))
     written("held-all", 2, "is not piecewise linear", both.replace("wrt w", "wrt *"))

@@ -72,6 +72,29 @@ def points(folder):
     expect("all verdicts", {"in-bouligand", "not-in-clarke"} <= verdicts, verdicts)
 
 
+def parameters(folder):
+    """With respect to parameters: of one layer, of all; what the proof is about cannot be changed."""
+    cases = ROOT / "cases/audit"
+    array(folder / "zero.npy", (1, 64), [1, 0] * 32)
+    for model, names, at in [(cases / "lemma2.onnx", "w", cases / "lemma2.npz"), (FOLDS, "params", "0,-1,0"),
+                             (cases / "digits-relu-ternary.onnx", "4.weight,4.bias", folder / "zero.npy"),
+                             (cases / "digits-relu-ternary.onnx", "2.bias", folder / "zero.npy")]:
+        for profile in ("pytorch-2.13", folder / "odd.profile"):
+            said = run(CLARKE, "derive", model, "--at", at, "--wrt", names, "--profile", profile, "--json", "--proof", folder / "p")
+            answer = run(CHECK, folder / "p", "--data", model.parent)
+            expect("verified", said.returncode in (0, 1) and answer.returncode == 0 and answer.stdout.startswith("VERIFIED\n"), model, names, said, answer)
+            expect("the verdict", ("verdict %s\n" % json.loads(said.stdout)["verdict"]) in (folder / "p").read_text())
+    run(CLARKE, "derive", cases / "lemma2.onnx", "--at", cases / "lemma2.npz", "--wrt", "w", "--proof", folder / "p")
+    text = (folder / "p").read_text()
+    for old, new, why in [("wrt w", "wrt x", "has no parameter 'x'"), ("wrt w", "wrt", "no parameter is named"), ("at x 1", "at w 1", "the values of input 'x'"),
+                          ("at x 1", "at x 0", ""), ("at x 1", "at x 1\nat w 0", "'profile' is expected"), ("wrt w\nat x 1", "at x 1\nwrt w", "is no input"),
+                          ("verdict not-in-clarke", "verdict in-bouligand", "does not prove")]:
+        expect("there is " + old, old in text, text)
+        (folder / "f").write_text(sealed(text.replace(old, new, 1)))
+        answer = run(CHECK, folder / "f", "--data", cases)
+        expect("refused: " + new, answer.returncode in (1, 2) and why in answer.stdout + answer.stderr, answer)
+
+
 def forged(folder):
     _, text = proved(folder, (1, 1, 1, 3), OUTSIDE, FOLDS, "--profile", folder / "odd.profile")
     at = next(line for line in text.splitlines() if line.startswith("at x "))
@@ -108,6 +131,6 @@ def refused(folder):
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "odd.profile").write_text("like pytorch-2.13\nRelu 0 -7\nClip 0 1/2\nClip 1 9\n")
-    for part in (points, forged, refused):
+    for part in (points, parameters, forged, refused):
         part(folder)
 sys.exit(1 if failures else 0)

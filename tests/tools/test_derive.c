@@ -564,7 +564,7 @@ START_TEST(messages)
     {"branch.prog --sweep 0:1:1", "NAME=A:B:STEP"},
     {"two.prog --sweep x=0:1:1", "2 entries"},
     {"lemma2.prog --sweep 0:1:1 --proof p", "--proof"},
-    {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt w --proof p", "clarke audit --proof"},
+    {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt w,x --proof p", "not to both"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --print", "--print is for programs"},
     {CASES "/lemma2.onnx --at w=1", "the input is called 'x'"},
     {CASES "/lemma2.onnx --at x=1,2", "the list has 2 numbers; expected 1"},

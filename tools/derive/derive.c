@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
   {"wrt", 'w', "NAME,...", 0,
    "differentiate in these inputs only; of a network, its input (default), parameters, or params (all)", 0},
   {"json", 'j', NULL, 0, "print one JSON object", 0},
-  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies (of a network, with respect to its input)", 0},
+  {"proof", 'p', "FILE", 0, "write a proof that clarke-check verifies", 0},
   {"float", OPTION_FLOAT, "FORMAT", 0,
    "also replay in float16, bfloat16, float32, float64, or all of them", 0},
   {"sweep", OPTION_SWEEP, "[NAME=]A:B:STEP", 0,
