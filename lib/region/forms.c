@@ -17,9 +17,9 @@ is_linear(const clarke_pieces *pieces)
   return pieces->slope == CLARKE_NONE || pieces->n_kinks == 1;
 }
 
-/* NULL: it is piecewise linear. */
+/* NULL: it is piecewise linear; with `products`, or a product. */
 static const char *
-why_not_linear(const clarke_code *p, const clarke_instruction *i)
+why_not(const clarke_code *p, const clarke_instruction *i, bool products)
 {
   switch (i->kind) {
   case CLARKE_DO_INPUT:
@@ -31,7 +31,7 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   case CLARKE_DO_ORDER:
     return i->rank == 1 ? NULL : "an order statistic that is not the maximum";
   case CLARKE_DO_PRODUCT:
-    return clarke_varying_factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
+    return products || clarke_varying_factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
   case CLARKE_DO_QUOTIENT:
     return clarke_varying_factor(p, i) < 2 ? NULL : "a quotient by a number that varies or is a root";
   case CLARKE_DO_BRANCH:
@@ -41,23 +41,22 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   }
 }
 
-static clarke_status
-check_kinds(clarke_forms *f, clarke_error *err)
+clarke_status
+clarke_forms_check(bool *needed, size_t *kinks, const clarke_code *p, bool products, clarke_error *err)
 {
-  const clarke_code *p = f->p;
-
+  *kinks = 0;
   for (size_t o = 0; o < p->n_outputs; o++)
-    f->needed[p->output[o]] = true;
+    needed[p->output[o]] = true;
   for (size_t i = p->n; i-- > 0;) {
     const clarke_instruction *at = &p->instruction[i];
-    const char *why = f->needed[i] ? why_not_linear(p, at) : NULL;
+    const char *why = needed[i] ? why_not(p, at, products) : NULL;
 
     if (why != NULL)
       return clarke_code_fail(p, i, err, "%s%s%s: regions are those of piecewise linear functions", at->op != NULL ? at->op->name : "",
                               at->op != NULL ? ": " : "", why);
-    for (size_t j = 0; f->needed[i] && j < at->n_in; j++)
-      f->needed[at->in[j]] = true;
-    f->kinks += f->needed[i] && (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER);
+    for (size_t j = 0; needed[i] && j < at->n_in; j++)
+      needed[at->in[j]] = true;
+    *kinks += needed[i] && (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER);
   }
   return CLARKE_OK;
 }
@@ -185,7 +184,7 @@ clarke_forms_init(clarke_forms *f, const clarke_code *p, mpq_t *entry, size_t di
   f->den = _fmpz_vec_init((slong)p->n + 1);
   f->form = _fmpz_vec_init((slong)((p->n + 1) * (dim + 1)));
   f->next = _fmpz_vec_init((slong)dim + 1);
-  status = check_kinds(f, err);
+  status = clarke_forms_check(f->needed, &f->kinks, p, false, err);
   return status == CLARKE_OK ? prepare_all(f, entry, err) : status;
 }
 

@@ -24,6 +24,10 @@ typedef struct {
   size_t kinks;    /* needed PIECEWISE and ORDER instructions */
 } clarke_forms;
 
+/* needed (by instruction, all false): those that an output depends on; *kinks: so many of them are PIECEWISE or ORDER. One that is
+ * not piecewise linear is an error, as of clarke_forms_init; with `products`, a product of what varies is none. */
+clarke_status clarke_forms_check(bool *needed, size_t *kinks, const clarke_code *p, bool products, clarke_error *err);
+
 /* entry: (entries of all inputs) x (dim + 1) rationals. An instruction that is not piecewise linear is an error that names it:
  * pieces of degree 2, transcendental functions, branches, products and quotients of what is not constant, order statistics but the
  * maximum. */
