@@ -18,9 +18,9 @@ is_linear(const clarke_pieces *pieces)
   return pieces->slope == CLARKE_NONE || pieces->n_kinks == 1;
 }
 
-/* NULL: it is piecewise linear. */
+/* NULL: it is piecewise linear; with `products`, or a product. */
 static const char *
-why_not_linear(const clarke_code *p, const clarke_instruction *i)
+why_not(const clarke_code *p, const clarke_instruction *i, bool products)
 {
   switch (i->kind) {
   case CLARKE_DO_INPUT:
@@ -32,7 +32,7 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   case CLARKE_DO_ORDER:
     return i->rank == 1 || i->rank == i->n_in ? NULL : "an order statistic that is neither the maximum nor the minimum";
   case CLARKE_DO_PRODUCT:
-    return clarke_varying_factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
+    return products || clarke_varying_factor(p, i) < 2 ? NULL : "a product of two numbers that vary";
   case CLARKE_DO_QUOTIENT:
     return clarke_varying_factor(p, i) < 2 ? NULL : "a quotient by a number that varies or is a root";
   case CLARKE_DO_BRANCH:
@@ -42,23 +42,22 @@ why_not_linear(const clarke_code *p, const clarke_instruction *i)
   }
 }
 
-static clarke_status
-check_kinds(clarke_forms *f, clarke_error *err)
+clarke_status
+clarke_forms_check(bool *needed, size_t *kinks, const clarke_code *p, bool products, clarke_error *err)
 {
-  const clarke_code *p = f->p;
-
+  *kinks = 0;
   for (size_t o = 0; o < p->n_outputs; o++)
-    f->needed[p->output[o]] = true;
+    needed[p->output[o]] = true;
   for (size_t i = p->n; i-- > 0;) {
     const clarke_instruction *at = &p->instruction[i];
-    const char *why = f->needed[i] ? why_not_linear(p, at) : NULL;
+    const char *why = needed[i] ? why_not(p, at, products) : NULL;
 
     if (why != NULL)
       return clarke_code_fail(p, i, err, "%s%s%s: regions are those of piecewise linear functions", at->op != NULL ? at->op->name : "",
                               at->op != NULL ? ": " : "", why);
-    for (size_t j = 0; f->needed[i] && j < at->n_in; j++)
-      f->needed[at->in[j]] = true;
-    f->kinks += f->needed[i] && (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER);
+    for (size_t j = 0; needed[i] && j < at->n_in; j++)
+      needed[at->in[j]] = true;
+    *kinks += needed[i] && (at->kind == CLARKE_DO_PIECEWISE || at->kind == CLARKE_DO_ORDER);
   }
   return CLARKE_OK;
 }
@@ -225,7 +224,7 @@ clarke_forms_init(clarke_forms *f, const clarke_code *p, size_t dim, clarke_entr
   f->live = malloc((p->n + 1) * sizeof *f->live);
   if (f->needed == NULL || f->live == NULL)
     return clarke_no_memory(err);
-  status = check_kinds(f, err);
+  status = clarke_forms_check(f->needed, &f->kinks, p, false, err);
   if (status == CLARKE_OK)
     status = make_forms(f, err);
   if (status == CLARKE_OK)

@@ -24,6 +24,10 @@ typedef struct {
   size_t kinks;    /* needed PIECEWISE and ORDER instructions */
 } clarke_forms;
 
+/* needed (by instruction, all false): those that an output depends on; *kinks: so many of them are PIECEWISE or ORDER. One that is
+ * not piecewise linear is an error, as of clarke_forms_init; with `products`, a product of what varies is none. */
+clarke_status clarke_forms_check(bool *needed, size_t *kinks, const clarke_code *p, bool products, clarke_error *err);
+
 /* Writes the form of an entry of the inputs, all counted through: dim + 1 rationals, which are 0 before. */
 typedef void (*clarke_entry_form)(mpq_t *form, size_t entry, void *context);
 

@@ -228,7 +228,7 @@ def in_parameters(folder):
             expect("of a network", mine == set(map(tuple, json.loads(derived)["bouligand"])), x, wrt, found, derived)
     digits = ROOT / "cases/audit/digits-relu-q.onnx"
     for model, words, why in [
-            (digits, ["--at", ",".join("0" * 64), "--wrt", "params"], "clarke derive and clarke audit ask about several"),
+            (digits, ["--at", ",".join("0" * 64), "--wrt", "params", "--pieces"], "--pieces is for one layer at a time"),
             (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
             (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at"), (BUMP, ["--line", "0,0", "1,1", "--wrt", "x"], "--wrt goes with --at"),
             (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", SQUARE], "expected 3 by 2"),

@@ -46,8 +46,8 @@ static char doc[] =
   "\vExamples:\n"
   "  clarke patterns cases/regions/bump.prog --box cases/regions/square.txt\n"
   "  clarke patterns --arrangement cases/arrangements/braid.txt --count\n\n"
-  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, a system that could not "
-  "be decided, or a stop. SIGINT (Ctrl-C) and SIGTERM, as --timeout and --memory, keep what was found; a second signal ends at "
+  "Exit status: 0 all were found, 2 the question could not be asked, 3 some may be missing: a limit, a system or a pattern that could "
+  "not be decided, or a stop. SIGINT (Ctrl-C) and SIGTERM, as --timeout and --memory, keep what was found; a second signal ends at "
   "once. Of --line 1: the integral is not f(B) - f(A).";
 
 static void

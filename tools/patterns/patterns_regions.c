@@ -2,6 +2,7 @@
 #include <stdio.h> /* before flint.h */
 
 #include "patterns_regions.h"
+#include "patterns_around.h"
 #include "base/limit.h"
 #include "base/stop.h"
 #include "base/text.h"
@@ -23,6 +24,7 @@ typedef struct {
   mpq_t *point, *bounds; /* n; 2 n */
   size_t dim, *varies;   /* the entries that vary: of a slice fewer than all */
   bool *held;            /* by entry: it is not in --wrt */
+  bool polynomial;       /* what varies multiplies: the forms are none */
   clarke_forms forms;
   clarke_functions functions;
   clarke_affine_pieces pieces;
@@ -149,11 +151,11 @@ read_question(answer *a, clarke_error *err)
                        a->dim);
   status = clarke_forms_init(&a->forms, &a->function.program, a->dim, set_entry, a, err);
   if (status == CLARKE_EINPUT && c->wrt != NULL) {
-    const clarke_error why = *err;
-
-    clarke_fail(err, status, "%s. In a weight or a bias of one layer alone a network of ReLUs is piecewise linear (--wrt NAME); "
-                "clarke derive and clarke audit ask about several", why.text);
+    status = clarke_around_may_ask(c, &a->function, err);
+    a->polynomial = status == CLARKE_OK;
   }
+  if (a->polynomial)
+    return status;
   if (status == CLARKE_OK && c->proof != NULL && c->wrt != NULL && !a->function.provable)
     status = clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network "
                          "has other steps", clarke_base_name(c->model));
@@ -465,6 +467,11 @@ clarke_regions_answer(bool *complete, const clarke_regions_command *c, clarke_er
 
   clarke_region_function_init(&a.function);
   status = read_question(&a, err);
+  if (a.polynomial) {
+    status = clarke_around_answer(complete, c, &a.function, a.point, err);
+    clear(&a);
+    return status;
+  }
   if (status == CLARKE_OK && c->svg != NULL)
     status = clarke_picture_init(&a.picture, &a.bounds[2 * a.varies[0]], &a.bounds[2 * a.varies[1]], err);
   clarke_work_begin("regions found", 0);

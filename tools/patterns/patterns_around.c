@@ -1,0 +1,259 @@
+/* The patterns around a point where what varies multiplies, printed when all are found (patterns_around.h). */
+#include <stdio.h> /* before flint.h */
+
+#include "patterns_around.h"
+#include "base/stop.h"
+#include "base/text.h"
+#include "region/forms.h"
+#include "session/around.h"
+#include "watch.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  const clarke_regions_command *command;
+  const clarke_region_function *function;
+  clarke_around found;
+  size_t told, gradients;
+} answer;
+
+static void
+put_rational(const mpq_t q, bool quoted)
+{
+  char *text = mpq_get_str(NULL, 10, q);
+
+  printf(quoted ? "\"%s\"" : "%s", text);
+  free(text);
+}
+
+static void
+put_row(mpq_t *q, size_t n, bool json)
+{
+  for (size_t k = 0; k < n; k++) {
+    fputs(k == 0 ? "" : json ? ", " : " ", stdout);
+    put_rational(q[k], json);
+  }
+}
+
+/* As of regions: each kink's piece as a digit, a maximum's winner as a letter; a point where no side is chosen. */
+static void
+put_pattern(const answer *a)
+{
+  for (size_t i = 0; i < a->found.p->n; i++) {
+    const clarke_do kind = a->found.p->instruction[i].kind;
+    size_t choice;
+
+    if (!a->found.needed[i] || (kind != CLARKE_DO_PIECEWISE && kind != CLARKE_DO_ORDER))
+      continue;
+    choice = clarke_around_choice(&a->found, i);
+    if (choice == CLARKE_NONE)
+      putchar('.');
+    else if (kind == CLARKE_DO_PIECEWISE)
+      putchar('0' + (int)choice);
+    else if (choice < 26)
+      putchar('a' + (int)choice);
+    else
+      printf("(%zu)", choice);
+  }
+}
+
+/* Where nothing parts, every direction stays in the pattern. */
+static void
+put_any_direction(const answer *a)
+{
+  for (size_t k = 0; k < a->found.tree.width; k++)
+    printf(a->command->json ? "%s\"%d\"" : "%s%d", k == 0 ? "" : a->command->json ? ", " : " ", k == 0);
+}
+
+static bool
+is_zero(mpq_t *q, size_t n)
+{
+  for (size_t k = 0; k < n; k++)
+    if (mpq_sgn(q[k]) != 0)
+      return false;
+  return true;
+}
+
+/* `along d`, or of an arc `along t (d_1) + t^3 (d_3)`; steps of zeros are left out. */
+static void
+put_arc(const answer *a, const clarke_pattern *p)
+{
+  const size_t n = a->found.tree.width;
+  size_t told = 0;
+
+  if (p->n_directions == 0)
+    put_any_direction(a);
+  else if (p->first_order)
+    put_row(p->direction[0], n, false);
+  for (size_t k = 0; !p->first_order && k < p->n_directions; k++) {
+    if (is_zero(p->direction[k], n))
+      continue;
+    fputs(told++ > 0 ? " + " : "", stdout);
+    printf(k == 0 ? "t (" : "t^%zu (", k + 1);
+    put_row(p->direction[k], n, false);
+    putchar(')');
+  }
+}
+
+static void
+put_arc_json(const answer *a, const clarke_pattern *p)
+{
+  const bool one = p->n_directions == 0 || p->first_order;
+
+  fputs(one ? ", \"along\": [" : ", \"arc\": [", stdout);
+  if (p->n_directions == 0)
+    put_any_direction(a);
+  else if (one)
+    put_row(p->direction[0], a->found.tree.width, true);
+  for (size_t k = 0; !one && k < p->n_directions; k++) {
+    fputs(k > 0 ? ", [" : "[", stdout);
+    put_row(p->direction[k], a->found.tree.width, true);
+    putchar(']');
+  }
+  putchar(']');
+}
+
+static void
+put_gradients(const answer *a, const clarke_pattern *p)
+{
+  const size_t n = a->found.tree.width;
+  const bool json = a->command->json;
+
+  for (size_t o = 0; o < a->function->program.n_outputs; o++) {
+    fputs(!json ? "  gradient " : o == 0 ? ", \"gradient\": [[" : ", [", stdout);
+    for (size_t k = 0; k < n; k++) {
+      fputs(k == 0 ? "" : json ? ", " : " ", stdout);
+      put_rational(p->gradient[o * n + k].q, json);
+    }
+    fputs(json ? "]" : "", stdout);
+  }
+  fputs(json ? "]" : "", stdout);
+}
+
+static void
+put_one(const answer *a, const clarke_pattern *p)
+{
+  const bool json = a->command->json;
+
+  if (json)
+    printf("%s\n  {\"pattern\": \"", a->told > 0 ? "," : "");
+  put_pattern(a);
+  fputs(json ? "\"" : p->realized ? "  along " : "  undecided", stdout);
+  if (json && !p->realized)
+    fputs(", \"undecided\": true", stdout);
+  else if (json)
+    put_arc_json(a, p);
+  else if (p->realized)
+    put_arc(a, p);
+  if (p->realized)
+    put_gradients(a, p);
+  fputs(json ? "}" : "\n", stdout);
+}
+
+/* Up to the limit of regions. Where work is told to stop, what is left is not listed, for each pattern is walked to anew. */
+static clarke_status
+put_all(answer *a, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < a->found.tree.n && status == CLARKE_OK && clarke_patterns_below_limit(a->told); i++) {
+    const clarke_pattern *p = &a->found.tree.pattern[i];
+
+    if (!a->command->count)
+      status = clarke_around_show(&a->found, p, err);
+    a->found.stopped = a->found.stopped || status == CLARKE_ESTOPPED;
+    if (a->found.stopped)
+      return CLARKE_OK;
+    if (status == CLARKE_OK && !a->command->count)
+      put_one(a, p);
+    a->told++;
+  }
+  return status;
+}
+
+static bool
+is_whole(const answer *a)
+{
+  return !a->found.stopped && a->found.tree.complete && a->told == a->found.tree.n;
+}
+
+/* Why more patterns may be. */
+static const char *
+why(const answer *a)
+{
+  if (a->found.stopped || a->found.tree.complete)
+    return clarke_patterns_why(false, a->found.stopped);
+  return a->found.tree.why;
+}
+
+static void
+print_summary(const answer *a)
+{
+  const bool whole = is_whole(a), all = whole && a->found.undecided == 0;
+
+  if (all && a->command->count) {
+    printf("%zu\n", a->found.realized);
+    return;
+  }
+  printf("%s%zu pattern%s around the point, %zu gradient%s", all ? "" : "at least ", a->found.realized, a->found.realized == 1 ? "" : "s",
+         a->gradients, a->gradients == 1 ? "" : "s");
+  if (!whole)
+    printf("; undecided: %s", why(a));
+  else if (!all)
+    printf("; %zu undecided: neither realized nor refuted", a->found.undecided);
+  putchar('\n');
+}
+
+static void
+print_summary_json(const answer *a)
+{
+  const bool all = is_whole(a) && a->found.undecided == 0;
+
+  printf("%s\"patterns\": \"%zu\", \"undecided\": \"%zu\", \"gradients\": \"%zu\", \"complete\": %s, \"inputs\": %zu, \"kinks\": %zu",
+         a->command->count ? "{" : a->told > 0 ? "\n ],\n " : "],\n ", a->found.realized, a->found.undecided, a->gradients,
+         all ? "true" : "false", a->function->n, a->found.kinks);
+  clarke_patterns_end_json(a->found.stopped);
+}
+
+clarke_status
+clarke_around_may_ask(const clarke_regions_command *c, const clarke_region_function *f, clarke_error *err)
+{
+  const clarke_error linear = *err;
+  bool *needed = calloc(f->program.n + 1, sizeof *needed);
+  size_t kinks;
+  clarke_status status = needed != NULL ? clarke_forms_check(needed, &kinks, &f->program, true, err) : clarke_no_memory(err);
+
+  free(needed);
+  if (status != CLARKE_OK)
+    return status;
+  if (c->box != NULL)
+    return clarke_fail(err, CLARKE_EINPUT, "%s. In a box only what is not multiplied may vary together, as a weight or a bias of one layer "
+                       "(--wrt NAME); around a point, --at without --box, several layers may", linear.text);
+  if (c->proof != NULL || c->pieces)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: what --wrt names is multiplied, as parameters of several layers are; %s is for one layer at a "
+                       "time (--wrt NAME)", clarke_base_name(c->model), c->proof != NULL ? "--proof" : "--pieces");
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_around_answer(bool *complete, const clarke_regions_command *c, const clarke_region_function *f, mpq_t *point, clarke_error *err)
+{
+  answer a = {.command = c, .function = f};
+  clarke_status status;
+
+  clarke_around_init(&a.found);
+  clarke_work_begin("patterns found", 0);
+  status = clarke_around_find(&a.found, &f->program, point, err);
+  clarke_watch_hide(true);
+  if (status == CLARKE_OK)
+    status = clarke_around_gradients(&a.gradients, &a.found, err);
+  if (status == CLARKE_OK && c->json && !c->count)
+    fputs("{\"regions\": [", stdout);
+  if (status == CLARKE_OK)
+    status = put_all(&a, err);
+  if (status == CLARKE_OK)
+    (c->json ? print_summary_json : print_summary)(&a);
+  *complete = is_whole(&a) && a.found.undecided == 0;
+  clarke_around_clear(&a.found);
+  return status;
+}
