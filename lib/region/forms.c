@@ -143,6 +143,7 @@ prepare(clarke_forms *f, clarke_sums *sums, size_t i, mpq_t *entry, clarke_error
     break;
   default:
     status = clarke_sums_make(&f->sum[i], sums, f->den, clarke_forms_at(f, i), i, err);
+    f->version[i] = 1; /* its number is there; one without terms never changes */
     break;
   }
   fmpz_clear(one);
