@@ -334,6 +334,24 @@ spread(const builder *b, const value *v, size_t rank, const size_t *dims)
   return wide;
 }
 
+bool
+make_shared(const builder *b, value *v, size_t axis)
+{
+  size_t rows = b->net->together, stride[MAX_RANK], next = 1;
+  if (axis >= v->rank || v->dims[axis] != rows)
+    return false;
+  size_t behind = product(v->dims + axis + 1, v->rank - axis - 1);
+  for (size_t i = 0; i < v->count; i++)
+    if (v->map[i] != v->map[i / behind / rows * rows * behind + i % behind])
+      return false;
+  for (size_t i = v->rank; i-- > 0; next *= v->dims[i])
+    stride[i] = next;
+  v->dims[axis] = 1;
+  v->count /= rows;
+  v->map = index_map(b, v->rank, v->dims, stride, v->map);
+  return true;
+}
+
 value
 spread_over(const builder *b, size_t i, const value *over)
 {

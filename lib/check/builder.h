@@ -18,7 +18,7 @@ typedef struct {
   const node *node;
   const char *op;
   size_t place;
-  value *in, out; /* of this node; what is omitted is among in, to the fifth */
+  value *in, out; /* of this node; what is omitted is among in, to the eighth */
 } builder;
 
 #define need(condition, why) expect(condition, "node %zu '%s' (%s): %s", b->place, b->node->name, b->op, why)
@@ -44,6 +44,9 @@ void put_reshaped(builder *b, const value *x, size_t rank, size_t *dims);
 /* The shape that both broadcast to, as NumPy's. */
 size_t broadcast(const builder *b, const value *v, const value *w, size_t *dims);
 value spread(const builder *b, const value *v, size_t rank, const size_t *dims); /* over such a shape */
+/* A constant that has, along the axis, one and the same of its tensor's entries for each sample of a run becomes one of one
+ * sample; false where it has not. */
+bool make_shared(const builder *b, value *v, size_t axis);
 /* Input i, a constant, spread over the shape of an activation. */
 value spread_over(const builder *b, size_t i, const value *over);
 

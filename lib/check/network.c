@@ -8,13 +8,14 @@
 #include "linear.h"
 #include "normalization.h"
 #include "pointwise.h"
+#include "recurrent.h"
 #include "shape.h"
 #include "take.h"
 
 #include <string.h>
 
 /* A form of an operator: what a node of it may have from operator set `since` on, until the next form's. An attribute is
- * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, a tensor t. */
+ * NAME:T, T its type: an integer i, integers I, a float f, floats F, a string s, words S, a tensor t. */
 static const struct {
   const char *name;
   void (*lower)(builder *b);
@@ -56,6 +57,11 @@ static const struct {
     {"Exp", lower_function, 7, 1, 1, 1, 0, ""},
     {"Expand", lower_repeat, 8, 2, 2, 1, 0, ""},
     {"Flatten", lower_flatten, 7, 1, 1, 1, 0, "axis:i"},
+    {"GRU", lower_gru, 7, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i linear_before_reset:i"},
+    {"GRU", lower_gru, 14, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i "
+     "linear_before_reset:i"},
     {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
     {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
@@ -69,6 +75,10 @@ static const struct {
     {"Huber", lower_huber, 7, 2, 2, 1, 0, ""},
     {"Identity", lower_identity, 7, 1, 1, 1, 0, ""},
     {"InstanceNormalization", lower_groups, 7, 3, 3, 1, 0, "epsilon:f"},
+    {"LSTM", lower_lstm, 7, 3, 8, 3, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i"},
+    {"LSTM", lower_lstm, 14, 3, 8, 3, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"},
     {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
     {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Lift", lower_lift, 7, 1, 1, 1, 0, ""},
@@ -90,6 +100,10 @@ static const struct {
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
     {"Pad", lower_pad, 18, 2, 4, 1, 0, "mode:s"},
     {"Pow", lower_power, 7, 2, 2, 1, 0, ""},
+    {"RNN", lower_rnn, 7, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i"},
+    {"RNN", lower_rnn, 14, 3, 6, 2, 0,
+     "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i"},
     {"Reciprocal", lower_function, 7, 1, 1, 1, 0, ""},
     {"ReduceL2", lower_mean, 7, 1, 1, 1, 0, "axes:I keepdims:i"},
     {"ReduceL2", lower_mean, 18, 1, 2, 1, 0, "keepdims:i noop_with_empty_axes:i"},
@@ -152,6 +166,12 @@ network_operator(size_t i, size_t *kinks)
 }
 
 const char *
+step_operator(const step *st)
+{
+  return st->kind == PIECEWISE && strcmp(st->node->op, "RNN") == 0 ? "Relu" : st->node->op;
+}
+
+const char *
 network_rule(const char *op)
 {
   return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
@@ -183,7 +203,7 @@ check_attributes(const builder *b, const char *known)
     char type = t->text != NULL ? 's' : t->of_tensor ? 't' : t->real ? 'f' : 'i';
     size_t length = strlen(t->name);
     const char *at = known;
-    type = (char)(t->text == NULL && !t->of_tensor && t->rank > 0 ? type - 'a' + 'A' : type);
+    type = (char)(!t->of_tensor && t->rank > 0 ? type - 'a' + 'A' : type);
     while (at != NULL && (strncmp(at, t->name, length) != 0 || at[length] != ':' || at[length + 1] != type)) {
       at = strchr(at, ' ');
       at = at != NULL ? at + 1 : NULL;
@@ -232,11 +252,14 @@ check_batch(const builder *b, lowering lower)
 {
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat, lower_shape);
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat, lower_shape,
+                      lower_concat, lower_lstm, lower_gru, lower_rnn);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
 }
+
+#define MOST_OMITTED 8 /* inputs that may be left out at the end, and are looked at */
 
 static void
 lower_node(builder *b)
@@ -248,7 +271,7 @@ lower_node(builder *b)
            && *n->out[0] != '\0',
        "an unsupported number of inputs or outputs");
   check_attributes(b, operators[f].attributes);
-  b->in = allocate(n->n_in + 5, sizeof *b->in);
+  b->in = allocate(n->n_in + MOST_OMITTED, sizeof *b->in);
   for (size_t i = 0; i < n->n_in; i++) {
     const value *v = *n->in[i] != '\0' ? find(b, n->in[i]) : NULL;
     need(v != NULL || (*n->in[i] == '\0' && i >= operators[f].least), "an input is not computed before it");

@@ -126,23 +126,42 @@ read_numbers(tensor *t, bytes b, unsigned number, size_t type, bool several)
   tensor_fill(t, type, data);
 }
 
-/* AttributeProto: name 1, f 2, i 3, s 4, t 5, floats 7, ints 8, type 20 (FLOAT 1, INT 2, STRING 3,
- * TENSOR 4, FLOATS 6, INTS 7). */
+/* A list of words, none empty or with a space: one text, a space between two. */
+static char *
+words(bytes b, const char *name)
+{
+  bytes all = {NULL, 0};
+  for (field f; next_of(&b, 9, &f);) {
+    refuse_if(!is_text(f.body) || f.body.size == 0 || memchr(f.body.data, ' ', f.body.size) != NULL,
+              "attribute '%s' holds strings that are no words", name);
+    if (all.size > 0)
+      append(&all, ' ', 1);
+    for (size_t i = 0; i < f.body.size; i++)
+      append(&all, f.body.data[i], 1);
+  }
+  return copy_text(all.data, all.size);
+}
+
+/* AttributeProto: name 1, f 2, i 3, s 4, t 5, floats 7, ints 8, strings 9, type 20 (FLOAT 1, INT 2, STRING 3,
+ * TENSOR 4, FLOATS 6, INTS 7, STRINGS 8). */
 static void
 read_attribute(void *item, bytes b)
 {
-  static const unsigned fields[] = {[1] = 2, [2] = 3, [3] = 4, [4] = 5, [6] = 7, [7] = 8};
+  static const unsigned fields[] = {[1] = 2, [2] = 3, [3] = 4, [4] = 5, [6] = 7, [7] = 8, [8] = 9};
   tensor *t = item;
   uint64_t type = whole(b, 20);
   char *name = text(b, 1);
   t->name = name;
   refuse_if(type >= sizeof fields / sizeof *fields || fields[type] == 0, "attribute '%s' is of an unsupported type",
             name);
-  for (unsigned i = 2; i <= 8; i++)
-    refuse_if(i != fields[type] && (i < 7 ? given(b, i) : holds(b, i)), "attribute '%s' holds what is not of its type",
-              name);
+  for (unsigned i = 2; i <= 9; i++)
+    refuse_if(i != fields[type] && (i < 7 || i == 9 ? given(b, i) : holds(b, i)),
+              "attribute '%s' holds what is not of its type", name);
   if (type == 3) {
     t->text = text(b, 4);
+  } else if (type == 8) {
+    t->text = words(b, name);
+    t->rank = 1;
   } else if (type == 4) {
     refuse_if(!given(b, 5), "attribute '%s' has no tensor", name);
     read_tensor(t, single(b, 5).body, false);

@@ -71,14 +71,21 @@ lower_hard(builder *b)
     mpq_swap(&s->piece[2 - i / 2][2 - i % 2], &s->piece[2 - i / 2][1 - i % 2]);
 }
 
+step *
+put_relu(builder *b, const value *x)
+{
+  step *s = add_function(b, PIECEWISE, x);
+  s->n_kinks = 1;
+  mpq_set(&s->piece[1][1], &plus_one);
+  return s;
+}
+
 /* Abs, LeakyRelu, PRelu, Relu. */
 void
 lower_relu(builder *b)
 {
   const value *x = &b->in[0];
-  step *s = add_function(b, PIECEWISE, x);
-  s->n_kinks = 1;
-  mpq_set(&s->piece[1][1], &plus_one);
+  step *s = put_relu(b, x);
   if (b->op[0] == 'A')
     mpq_set(&s->piece[0][1], &minus_one);
   if (b->op[0] == 'L')
@@ -126,8 +133,8 @@ lower_softmax(builder *b)
   s->log = b->op[0] == 'L';
 }
 
-/* sigmoid(x), the first of softmax(x, 0); tanh x, 2 sigmoid(2 x) - 1. */
-static void
+/* The first of softmax(x, 0); 2 sigmoid(2 x) - 1. */
+void
 put_logistic(builder *b, const value *x, bool hyperbolic)
 {
   const rational *coef = hyperbolic ? &two : &plus_one;

@@ -15,4 +15,7 @@ void lower_gate(builder *b);     /* Gelu, Mish, Swish */
 void lower_elu(builder *b);      /* Celu, Elu, Selu */
 void lower_power(builder *b);    /* Pow */
 
+step *put_relu(builder *b, const value *x);                     /* max(x, 0): one kink */
+void put_logistic(builder *b, const value *x, bool hyperbolic); /* sigmoid(x), or tanh(x) */
+
 #endif

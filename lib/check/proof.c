@@ -53,13 +53,17 @@ check_cell(void)
 static size_t
 find_node(size_t from, const char *name)
 {
-  char unnamed[64];
+  char unnamed[64], turn[32];
   for (size_t s = from; s < net.n_steps; s++) {
     const node *n = net.steps[s].node;
     if (net.steps[s].kind != PIECEWISE)
       continue;
     snprintf(unnamed, sizeof unnamed, "%s_%zu", n->op, net.steps[s].place);
-    if (strcmp(name, *n->name != '\0' ? n->name : unnamed) == 0)
+    turn[0] = '\0';
+    if (net.steps[s].turn > 0)
+      snprintf(turn, sizeof turn, "@%zu", net.steps[s].turn);
+    const char *own = *n->name != '\0' ? n->name : unnamed;
+    if (strncmp(name, own, strlen(own)) == 0 && strcmp(name + strlen(own), turn) == 0)
       return s;
   }
   return NONE;
@@ -282,7 +286,7 @@ read_proxies(void)
       for (size_t k = 0; k < p.n_touched; k++) {
         const touch *t = &p.touched[k];
         const step *st = &net.steps[t->step];
-        if (strcmp(st->node->op, op) == 0 && st->number[t->kink] == j)
+        if (strcmp(step_operator(st), op) == 0 && st->number[t->kink] == j)
           mpq_set(&ad[t->slope], side == PROXY_LEFT ? &t->left : side == PROXY_RIGHT ? &t->right : &value);
       }
     }

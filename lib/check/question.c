@@ -125,7 +125,7 @@ network_has(const network *net, const char *op)
 {
   bool used = false;
   for (size_t s = 1; s < net->n_steps; s++)
-    used = used || strcmp(net->steps[s].node->op, op) == 0;
+    used = used || strcmp(step_operator(&net->steps[s]), op) == 0;
   return used;
 }
 

@@ -90,7 +90,7 @@ slope_of(const record *r, const step *st, const integer *x)
   if (piece < AT_KINK)
     return &st->piece[piece][1];
   size_t k = piece - AT_KINK;
-  while (strcmp(network_operator(i, &kinks), st->node->op) != 0)
+  while (strcmp(network_operator(i, &kinks), step_operator(st)) != 0)
     i++;
   const ad_slope *given = &r->proxies[i][st->number[k]];
   return given->left ? &st->piece[k][1] : given->right ? &st->piece[k + 1][1] : &given->value;

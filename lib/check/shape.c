@@ -146,21 +146,6 @@ lower_constant(builder *b)
   put(b, t, 0, NULL, t->rank, t->dims);
 }
 
-/* A constant that has one and the same of its tensor's entries for each sample of a run becomes one of one sample. */
-static bool
-is_shared(const builder *b, value *v)
-{
-  size_t rows = b->net->together, n = v->rank > 0 ? v->count / rows : 0;
-  bool same = n > 0 && v->dims[0] == rows;
-  for (size_t i = 0; same && i < v->count; i++)
-    same = v->map[i] == v->map[i % n];
-  if (same) {
-    v->count = n;
-    v->dims[0] = 1;
-  }
-  return same;
-}
-
 /* A constant's part is as a bias is: terms without an x. */
 void
 lower_concat(builder *b)
@@ -171,14 +156,19 @@ lower_concat(builder *b)
   }
   value *x = b->in;
   bool activation = false;
-  size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0;
+  size_t axis = axis_of(b, whole_attribute(b, "axis", 1), x->rank), dims[MAX_RANK], before = 0, first = 0;
   size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
-  for (size_t i = 0; i < b->node->n_in; i++)
-    need(x[i].constant == NULL || b->net->together == 1 || is_shared(b, &x[i]),
+  while (first + 1 < b->node->n_in && x[first].constant != NULL)
+    first++;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    need(x[i].constant == NULL || b->net->together == 1 || make_shared(b, &x[i], x[first].at),
          "a constant, which has not the axis of all samples");
+    need(!is_batch(b, &x[i]) || (x[i].at == x[first].at && x[i].inner == x[first].inner),
+         "the inputs have the batch on different axes");
+  }
   memcpy(dims, x->dims, sizeof dims);
   dims[axis] = 0;
-  need(find_attribute(b, "axis") != NULL && (!b->net->batched || axis > 0), "no axis, or the batch's");
+  need(find_attribute(b, "axis") != NULL && !on_batch(b, &x[first], axis), "no axis, or the batch's");
   for (size_t i = 0; i < b->node->n_in; i++) {
     need(x[i].rank == x->rank, "not the same axes");
     activation = activation || x[i].constant == NULL;
@@ -194,6 +184,8 @@ lower_concat(builder *b)
       size_t block = x[i].dims[axis] * apart;
       operand(b, s, (f / block * dims[axis] + before) * apart + f % block, &x[i], f);
     }
+  b->out.at = x[first].at;
+  b->out.inner = x[first].inner;
 }
 
 /* Pad with zeros; fewer than none cut off. */

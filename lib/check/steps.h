@@ -52,6 +52,7 @@ typedef struct {
   kind kind;
   const node *node;                                      /* NULL: the input */
   size_t place;                                          /* of the node */
+  size_t turn;                                           /* of an RNN's Relu: its time from 1, all directions; else 0 */
   size_t n, width;                                       /* features; terms for each */
   size_t n_factors, n_sources, *factor_row, *source_row; /* how many of all rows; of each feature */
   factor *factors;

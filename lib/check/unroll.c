@@ -218,7 +218,7 @@ static size_t
 add_window(unrolling *u, const step *st, size_t f)
 {
   instruction i = {.kind = AN_ORDER, .rank = 1, .in = allocate(st->width, sizeof *i.in)};
-  i.name = network_rule(st->node->op);
+  i.name = network_rule(step_operator(st));
   for (size_t k = 0; k < st->width; k++) {
     source x = term_of(st, f, k).x;
     if (x.step != PADDING)

@@ -81,7 +81,7 @@ static const clarke_wire_rule attribute[] = {
   { 6, CLARKE_WIRE_BYTES, CLARKE_WIRE_NEVER, "g", NULL },
   { 7, CLARKE_WIRE_32, CLARKE_WIRE_MANY, "floats", NULL },
   { 8, CLARKE_WIRE_VARINT, CLARKE_WIRE_MANY, "ints", NULL },
-  { 9, CLARKE_WIRE_BYTES, CLARKE_WIRE_NEVER, "strings", NULL },
+  { 9, CLARKE_WIRE_BYTES, CLARKE_WIRE_MANY, "strings", NULL },
   { 10, CLARKE_WIRE_BYTES, CLARKE_WIRE_NEVER, "tensors", NULL },
   { 11, CLARKE_WIRE_BYTES, CLARKE_WIRE_NEVER, "graphs", NULL },
   { 13, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "doc_string", NULL },

@@ -4,6 +4,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +28,7 @@ static const struct {
   [1] = { A_F, CLARKE_ATTR_FLOAT },           [2] = { A_I, CLARKE_ATTR_INT },
   [3] = { A_S, CLARKE_ATTR_STRING },          [4] = { A_T, CLARKE_ATTR_TENSOR },
   [5] = { A_G, CLARKE_ATTR_OTHER },           [6] = { A_FLOATS, CLARKE_ATTR_FLOATS },
-  [7] = { A_INTS, CLARKE_ATTR_INTS },         [8] = { A_STRINGS, CLARKE_ATTR_OTHER },
+  [7] = { A_INTS, CLARKE_ATTR_INTS },         [8] = { A_STRINGS, CLARKE_ATTR_STRINGS },
   [9] = { A_TENSORS, CLARKE_ATTR_OTHER },     [10] = { A_GRAPHS, CLARKE_ATTR_OTHER },
   [11] = { A_SPARSE_TENSOR, CLARKE_ATTR_OTHER },
   [12] = { A_SPARSE_TENSORS, CLARKE_ATTR_OTHER },
@@ -97,7 +98,7 @@ settle_type(clarke_attr *a, attr_survey *s, clarke_error *err)
   a->type = attr_types[s->type].type;
   if (a->type == CLARKE_ATTR_TENSOR && s->set == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "is a tensor but holds none");
-  if (a->type == CLARKE_ATTR_STRING && s->set == NULL)
+  if ((a->type == CLARKE_ATTR_STRING && s->set == NULL) || a->type == CLARKE_ATTR_STRINGS)
     return clarke_text_copy(&a->s, NULL, 0, "its string", err);
   return CLARKE_OK;
 }
@@ -150,6 +151,27 @@ append_numbers(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
   return CLARKE_OK;
 }
 
+/* A list of strings is one of words, which operators have: none is empty, and none has a space. */
+static clarke_status
+append_word(clarke_attr *a, clarke_wire_span word, clarke_error *err)
+{
+  const size_t before = strlen(a->s);
+  char *text = NULL, *grown;
+  clarke_status status = clarke_text_copy(&text, word.data, word.size, "one of its strings", err);
+
+  if (status == CLARKE_OK && (word.size == 0 || strchr(text, ' ') != NULL))
+    status = clarke_fail(err, CLARKE_EINPUT, "holds a string that is empty or has a space; expected words");
+  grown = status == CLARKE_OK ? realloc(a->s, before + word.size + 2) : NULL;
+  if (status == CLARKE_OK && grown == NULL)
+    status = clarke_fail(err, CLARKE_ENOMEM, "no memory for its strings");
+  if (status == CLARKE_OK) {
+    a->s = grown;
+    snprintf(a->s + before, word.size + 2, "%s%s", before != 0 ? " " : "", text);
+  }
+  free(text);
+  return status;
+}
+
 static clarke_status
 fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
 {
@@ -161,6 +183,8 @@ fill_value(clarke_attr *a, const clarke_wire_field *f, clarke_error *err)
     return CLARKE_OK;
   case A_S:
     return clarke_text_copy(&a->s, f->span.data, f->span.size, "its string", err);
+  case A_STRINGS:
+    return append_word(a, f->span, err);
   case A_T:
     return clarke_onnx_tensor(&a->t, f->span, a->name, NULL, err);
   case A_FLOATS:

@@ -134,7 +134,7 @@ names_value(const clarke_attr *a, int64_t opset)
                                      [CLARKE_ATTR_FLOAT] = "value_float",
                                      [CLARKE_ATTR_FLOATS] = "value_floats"};
 
-  return a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_OTHER
+  return a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_STRINGS && a->type != CLARKE_ATTR_OTHER
          && (opset >= 12 || a->type == CLARKE_ATTR_TENSOR) && strcmp(a->name, name[a->type]) == 0;
 }
 
@@ -264,7 +264,7 @@ check_attributes(const clarke_lowering *low, clarke_error *err)
 {
   static const char letter[] = {[CLARKE_ATTR_INT] = 'i', [CLARKE_ATTR_FLOAT] = 'f',
                                 [CLARKE_ATTR_STRING] = 's', [CLARKE_ATTR_TENSOR] = 't',
-                                [CLARKE_ATTR_INTS] = 'I', [CLARKE_ATTR_FLOATS] = 'F',
+                                [CLARKE_ATTR_INTS] = 'I', [CLARKE_ATTR_FLOATS] = 'F', [CLARKE_ATTR_STRINGS] = 'S',
                                 [CLARKE_ATTR_OTHER] = '?'};
 
   for (size_t i = 0; i < low->node->n_attr; i++) {

@@ -9,28 +9,45 @@
 
 typedef struct {
   size_t axis, rank, dims[CLARKE_MAX_WHOLE]; /* of the output, whole */
-  size_t lead;
+  clarke_batch_axis batch;                   /* of the activations */
 } concatenation;
+
+/* A constant must have one sample's entries; activations must have the batch in one place. */
+static clarke_status
+check_batch(const concatenation *c, clarke_lowering *low, size_t i, clarke_error *err)
+{
+  const clarke_batch_axis *batch = &clarke_lower_value(low, i)->batch;
+  bool shared = false;
+  clarke_status status;
+
+  if (!low->graph->batched)
+    return CLARKE_OK;
+  if (!clarke_lower_value(low, i)->constant)
+    return batch->axis == c->batch.axis && batch->merged == c->batch.merged && (!batch->merged || batch->inner == c->batch.inner)
+             ? CLARKE_OK
+             : clarke_lower_fail(low, err, "the inputs have the batch on axis %zu and on axis %zu, or merged otherwise", c->batch.axis,
+                                 batch->axis);
+  if (low->graph->together == 1)
+    return CLARKE_OK;
+  status = clarke_axes_shared(low, i, c->batch.axis, &shared, err);
+  if (status == CLARKE_OK && !shared)
+    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples; an Expand of one sample's "
+                                       "entries to all would have it: torch.onnx.export(dynamo=True, dynamic_shapes=...) leaves it in the "
+                                       "file", i);
+  return status;
+}
 
 /* Input i's extent along the axis, which the output grows by. */
 static clarke_status
 read_operand(concatenation *c, clarke_lowering *low, size_t i, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank;
-  clarke_status status = CLARKE_OK;
-  bool shared = false;
+  clarke_status status;
 
   if (!clarke_lower_has(low, i))
     return clarke_lower_fail(low, err, "input %zu is missing", i);
-  if (clarke_lower_value(low, i)->constant && low->graph->together > 1)
-    status = clarke_axes_shared(low, i, 0, &shared, err);
-  if (status != CLARKE_OK)
-    return status;
-  if (clarke_lower_value(low, i)->constant && low->graph->together > 1 && !shared)
-    return clarke_lower_fail(low, err, "input %zu is a constant, which has not the axis of all samples; an Expand of one sample's "
-                                       "entries to all would have it: torch.onnx.export(dynamo=True, dynamic_shapes=...) leaves it in the "
-                                       "file", i);
-  if (clarke_lower_value(low, i)->constant)
+  status = check_batch(c, low, i, err);
+  if (status == CLARKE_OK && clarke_lower_value(low, i)->constant)
     status = clarke_lower_weight(low, i, err);
   if (status != CLARKE_OK)
     return status;
@@ -64,12 +81,12 @@ read_operands(concatenation *c, clarke_lowering *low, clarke_error *err)
     return clarke_lower_fail(low, err, "only constants; expected an activation among the inputs");
   if (axis == NULL)
     return clarke_lower_fail(low, err, "axis is missing");
-  c->lead = clarke_axes_lead(low, first);
+  c->batch = clarke_lower_value(low, first)->batch;
   c->rank = clarke_axes_whole(low, first, c->dims);
   status = clarke_axes_resolve(low, axis->i, c->rank, &c->axis, err);
   if (status != CLARKE_OK)
     return status;
-  if (c->axis < c->lead)
+  if (c->axis == clarke_axes_batch(low, first))
     return clarke_lower_fail(low, err, "axis %lld is the batch; expected an axis of a sample",
                              (long long)axis->i);
   c->dims[c->axis] = 0;
@@ -108,7 +125,7 @@ static clarke_status
 lower_concat(clarke_lowering *low, clarke_error *err)
 {
   concatenation c;
-  size_t start = 0;
+  size_t start = 0, rank, dims[CLARKE_MAX_WHOLE];
   clarke_step *s;
   clarke_status status;
 
@@ -117,15 +134,18 @@ lower_concat(clarke_lowering *low, clarke_error *err)
   status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;
-  s = clarke_lower_step(low, CLARKE_SUM, low->n_in, c.rank - c.lead, c.dims + c.lead, err);
+  memcpy(dims, c.dims, c.rank * sizeof *dims);
+  rank = low->graph->batched ? clarke_axes_of_sample(&c.batch, c.rank, dims) : c.rank;
+  s = clarke_lower_step(low, CLARKE_SUM, low->n_in, rank, dims, err);
   if (s == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
+  low->graph->values[s->out].batch = c.batch;
   for (size_t i = 0; status == CLARKE_OK && i < low->n_in; i++)
     status = place(&c, low, s, i, &start, err);
   return status == CLARKE_OK ? clarke_lower_done(low, s->out, err) : status;
 }
 
 const clarke_op clarke_ops_concat[] = {
-  {.name = "Concat", .forms = {{7, 1, MOST_INPUTS, 1, "axis:i"}}, .lower = lower_concat},
+  {.name = "Concat", .forms = {{7, 1, MOST_INPUTS, 1, "axis:i"}}, .lower = lower_concat, .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

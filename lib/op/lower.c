@@ -103,20 +103,17 @@ register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Input i, a constant, as a parameter if it is an initializer; one that is already a weight is no
+/* A step more reads the constant: as a parameter, if it is an initializer; one that is already a weight is no
  * statistic, nor the other way round. */
 static clarke_status
-use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
+use_value(clarke_lowering *low, size_t value, bool statistic, clarke_error *err)
 {
-  clarke_status status = clarke_lower_constant(low, i, err);
-  clarke_value *v;
+  clarke_status status = CLARKE_OK;
+  clarke_value *v = &low->graph->values[value];
   clarke_parameter *p;
 
-  if (status != CLARKE_OK)
-    return status;
-  v = &low->graph->values[low->in[i]];
   if (v->initializer && v->parameter == CLARKE_NONE)
-    status = register_parameter(low, low->in[i], err);
+    status = register_parameter(low, value, err);
   if (status != CLARKE_OK || v->parameter == CLARKE_NONE)
     return status;
   p = &low->graph->parameters[v->parameter];
@@ -127,6 +124,20 @@ use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
   p->statistic = statistic;
   p->uses++;
   return CLARKE_OK;
+}
+
+static clarke_status
+use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
+{
+  clarke_status status = clarke_lower_constant(low, i, err);
+
+  return status == CLARKE_OK ? use_value(low, low->in[i], statistic, err) : status;
+}
+
+clarke_status
+clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err)
+{
+  return use_value(low, value, false, err);
 }
 
 clarke_status
@@ -357,6 +368,17 @@ clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t rep
   for (size_t f = 0; f < count; f++)
     map[f] = f / repeat % period;
   return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_output(clarke_lowering *low, size_t k, size_t value, clarke_error *err)
+{
+  clarke_value *v = &low->graph->values[value];
+
+  low->out[k] = value;
+  free(v->name);
+  v->name = strdup(low->node->out[k]);
+  return v->name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
 
 clarke_status

@@ -24,6 +24,8 @@ clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *
 
 /* The same, as a statistic of BatchNormalization. */
 clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
+/* A step more reads a value that is a constant, as a weight. */
+clarke_status clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err);
 /* A constant that is no tensor of the file's, its entries zeros for the caller to fill: no
  * parameter. It is to be made before the node's last step. */
 clarke_status clarke_lower_made(clarke_lowering *low, size_t rank, const size_t *dims,
@@ -48,6 +50,8 @@ size_t *clarke_lower_map(clarke_lowering *low, clarke_step *s, size_t i, size_t 
 clarke_status clarke_lower_periodic(clarke_lowering *low, clarke_step *s, size_t i, size_t repeat,
                                     size_t period, clarke_error *err);
 clarke_status clarke_lower_done(clarke_lowering *low, size_t value, clarke_error *err);
+/* Of a node with several outputs: the value is output k. */
+clarke_status clarke_lower_output(clarke_lowering *low, size_t k, size_t value, clarke_error *err);
 /* The same with minus the value, when `negated`: a step more. */
 clarke_status clarke_lower_done_signed(clarke_lowering *low, size_t value, bool negated, clarke_error *err);
 

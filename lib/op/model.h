@@ -7,7 +7,7 @@
 
 typedef enum {
   CLARKE_ATTR_INT, CLARKE_ATTR_FLOAT, CLARKE_ATTR_STRING, CLARKE_ATTR_TENSOR,
-  CLARKE_ATTR_INTS, CLARKE_ATTR_FLOATS,
+  CLARKE_ATTR_INTS, CLARKE_ATTR_FLOATS, CLARKE_ATTR_STRINGS,
   CLARKE_ATTR_OTHER, /* graphs, sparse tensors...: no supported operator has one */
 } clarke_attr_type;
 
@@ -16,7 +16,7 @@ typedef struct {
   clarke_attr_type type;
   int64_t i;
   double f;  /* the exact value of the stored float32 */
-  char *s;   /* NUL-terminated; a string holding NUL is refused by readers */
+  char *s;   /* NUL-terminated; a string holding NUL is refused by readers. Of a list: its words, a space between two */
   size_t n;  /* of ints or floats */
   int64_t *ints;
   double *floats;

@@ -13,18 +13,6 @@ typedef struct {
   size_t rank, dims[CLARKE_MAX_RANK];
 } choice;
 
-/* Output k of the node. */
-static clarke_status
-name_output(clarke_lowering *low, size_t k, clarke_error *err)
-{
-  clarke_value *v = &low->graph->values[low->graph->n_values - 1];
-
-  low->out[k] = low->graph->n_values - 1;
-  free(v->name);
-  v->name = strdup(low->node->out[k]);
-  return v->name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
-}
-
 static size_t *
 choice_map(const choice *c, const clarke_lowering *low, size_t before, size_t length, size_t behind, clarke_error *err)
 {
@@ -196,7 +184,7 @@ lower_split(clarke_lowering *low, clarke_error *err)
     if (status == CLARKE_OK && low->node->out[k][0] != '\0') {
       status = take_range(low, axis, start, 1, part, err);
       if (status == CLARKE_OK)
-        status = name_output(low, k, err);
+        status = clarke_lower_output(low, k, low->graph->n_values - 1, err);
     }
     start += status == CLARKE_OK ? part : 0;
   }

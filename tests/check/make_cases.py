@@ -1474,10 +1474,27 @@ def operators():
                    node("Concat", ["bc", "minus"], ["cd"], axis=0), node("Reshape", ["j", "cd"], ["de"]), node("Relu", ["de"], ["out"])],
                   [3, 4], 2, dict(w=dyadic(1, 1, 4), g=dyadic(1, 4, 1)), 17),
     }
+    again = lambda: {  # noqa: E731
+        # Two layers of each kind, of which the second begins with the first's state; the reference evaluator has one direction.
+        "lstm": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("LSTM", ["t", "w", "r", "b"], ["y", "h", "c"], hidden_size=2),
+                  constant("one", ints(1)), node("Squeeze", ["y", "one"], ["s"]), node("LSTM", ["s", "v", "r", "", "", "h", "c"], ["u"]),
+                  node("Transpose", ["u"], ["z"], perm=[2, 0, 1, 3]), node("Flatten", ["z"], ["out"])],
+                 [3, 2], 2, dict(w=dyadic(1, 8, 2), r=dyadic(1, 8, 2), b=dyadic(1, 16), v=dyadic(1, 8, 2)), 17),
+        "gru": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]),
+                 node("GRU", ["t", "w", "r", "b"], ["y", "h"], hidden_size=2, linear_before_reset=1), constant("one", ints(1)),
+                 node("Squeeze", ["y", "one"], ["s"]), node("GRU", ["s", "v", "r", "b", "", "h"], ["u"], hidden_size=2),
+                 node("Transpose", ["u"], ["z"], perm=[2, 0, 1, 3]), node("Flatten", ["z"], ["out"])],
+                [3, 2], 2, dict(w=dyadic(1, 6, 2), r=dyadic(1, 6, 2), b=dyadic(1, 12), v=dyadic(1, 6, 2)), 14),
+        "rnn": ([node("Transpose", ["x"], ["t"], perm=[1, 0, 2]), node("RNN", ["t", "w", "r", "b"], ["y", "h"], hidden_size=2),
+                 constant("one", ints(1)), node("Squeeze", ["y", "one"], ["s"]), node("RNN", ["s", "v", "r", "", "", "h"], ["u"], hidden_size=2),
+                 node("Transpose", ["u"], ["z"], perm=[2, 0, 1, 3]), node("Flatten", ["z"], ["out"])],
+                [3, 2], 2, dict(w=dyadic(1, 2, 2), r=dyadic(1, 2, 2), b=dyadic(1, 4), v=dyadic(1, 2, 2)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole)):
+                                                                  later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
+                                                                  later(again)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1502,7 +1519,7 @@ def operators():
 
 OPERATORS = []
 ROUNDED = ["smooth", "softmax-old", "hardswish", "norm-root", "layer", "instance", "group", "trained", "trained-rows",
-           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line"]
+           "layer-exact", "functions", "quotients", "divided", "elus", "between", "between-line", "lstm", "gru", "rnn"]
 
 
 def bound_net(name, patches, v, tail=(), pool=0, relu=True, more=None):
@@ -2276,7 +2293,7 @@ def refusals():
         other = "the batch on another axis than the first, or merged with others"
         yield one(other, "PRelu", ["t", "one"], turned)
         yield one(other, "ReduceMean", ["t"], turned, axes=[2])
-        yield one(other, "Concat", ["t", "t"], turned, axis=2)
+        yield one("the inputs have the batch on different axes", "Concat", ["t", "x"], turned, axis=2)
         yield one("the inputs have the batch on different axes", "Add", ["t", "x"], turned)
         yield one(mixed, "Softmax", ["t"], turned, axis=1)
         yield one("or the batch axis would be mixed", "MatMul", ["v", "t"], turned)
@@ -3372,6 +3389,90 @@ def expanded():
     case("expanded-batch", 2, "the batch axis would be repeated", evidence=NOTHING, **{**base, "model": "expanded-batch.onnx"})
 
 
+def recurrent():
+    """One unit of relu over two times, then from the last to the first: h = relu(w x + r h), x = (1, 0), w = (0, 2), r = (1, 1). Forward
+    both arguments are 0: h is relu(w), then relu(r relu(w)), whose gradients in w are 0 and 2. Backward h is 0, at a kink, and 2."""
+    batch("recurrent.npz", [[[1], [0]]])
+
+    def net(name, op="RNN", inputs=("t", "w", "r"), wrt=(), outputs=("y",), more=(), integers=None, perm=(1, 0, 2), x=("N", 2, 1),
+            before=(), opset=17, w=((0,), (2,)), tail=None, **attributes):
+        save(f"{name}.onnx", [helper.make_node("Transpose", ["x"], ["t"], "turn", perm=perm), *before,
+                              helper.make_node(op, inputs, list(outputs), "again", **attributes), *more] +
+             (tail or [helper.make_node("Transpose", ["y"], ["z"], "back", perm=[2, 0, 1, 3]),
+                       helper.make_node("Flatten", ["z"], ["out"], "flat")]),
+             list(x), None, {**dict(w=np.reshape(w, (2, 1, 1)), r=[[[1]], [[1]]]), **dict(wrt)}, opset, integers)
+
+    both = dict(direction="bidirectional", activations=["Relu", "Relu"])
+    net("recurrent", **both)
+    base = dict(data="recurrent.npz", model="recurrent.onnx", touched=3, proxies=["Relu 0 0"], verdict="in-bouligand")
+    # Touch 2 is the backward layer's at x = 0: w 0 + r 0, which rests.
+    down, up = (f"directions 1\ndirection\nmove w at 0 {s}" for s in (-1, 1))
+    case("recurrent", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{down}", **base)
+    case("recurrent-up", 1, "moves to the wrong side", evidence=f"evidence ad\ncell ad\n{up}", **base)
+    case("recurrent-none", 1, "no direction moves touched kink 0", evidence="evidence ad\ncell ad\ndirections 0", **base)
+    case("recurrent-touched", 1, "number of touched kinks is 3", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "touched": 2})
+    case("recurrent-operator", 1, "the proxy of kink 0 of Relu", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "proxies": ["RNN 0 0"]})
+    # AD with 1/2 has 1/2 + 1/2 1/2 = 3/4 of 2.
+    half = {**base, "verdict": "in-clarke", "proxies": ["Relu 0 1/2"]}
+    case("recurrent-hull", 0, "VERIFIED", evidence=f"evidence hull 2\ncell 3/8 +++\n{up}\ncell 5/8 ---\n{down}", **half)
+    case("recurrent-uneven", 1, "is not AD's output", evidence=f"evidence hull 2\ncell 1/2 +++\n{up}\ncell 1/2 ---\n{down}", **half)
+    case("recurrent-mixed", 1, "wrong side", evidence=f"evidence hull 2\ncell 3/8 +-+\n{up}\ncell 5/8 ---\n{down}", **half)
+    # x = (1, 2, 1), w = 1, r = -2: the argument is 0 at the second of three times alone.
+    batch("recurrent-turn.npz", [[[1], [2], [1]]])
+    save("recurrent-turn.onnx", [helper.make_node("Transpose", ["x"], ["t"], "turn", perm=[1, 0, 2]),
+                                 helper.make_node("RNN", ["t", "w", "r"], ["y"], "again", activations=["Relu"]),
+                                 helper.make_node("Transpose", ["y"], ["z"], "back", perm=[2, 0, 1, 3]),
+                                 helper.make_node("Flatten", ["z"], ["out"], "flat")], ["N", 3, 1], None, dict(w=[[[1]]], r=[[[-2]]]))
+    turn = {**half, "model": "recurrent-turn.onnx", "data": "recurrent-turn.npz", "touched": 1}
+    mix = ("evidence mix 1\nmix {} 1/2\ncell mix -\ndirections 1\ndirection\nmove r at 0 -1\n"
+           "cell mix +\ndirections 1\ndirection\nmove r at 0 1")
+    case("recurrent-turn", 0, "VERIFIED", evidence=mix.format("again%402"), **turn)
+    case("recurrent-turn-first", 1, "gives it no side", evidence=mix.format("again%401"), **turn)
+    case("recurrent-turn-node", 1, "no such node", evidence=mix.format("again"), **turn)
+    zeros = dict(h=np.zeros((2, 1, 1)))
+    net("recurrent-zeros", inputs=["t", "w", "r", "", "n", "h"], wrt=zeros, integers=dict(n=[2]), outputs=["y", "s"], hidden_size=1, **both)
+    case("recurrent-zeros", 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{down}", **{**base, "model": "recurrent-zeros.onnx"})
+    net("recurrent-both-ways", inputs=["t", "w", "r", "", "", "h"], wrt=zeros, **both,
+        more=[helper.make_node("Add", ["y", "h"], ["u"], "sum"), helper.make_node("Transpose", ["u"], ["z"], "back", perm=[2, 0, 1, 3])],
+        tail=[helper.make_node("Flatten", ["z"], ["out"], "flat")])
+    bad = [
+        ("clip", "layout, input_forget, clip, parameters of activations, or peepholes", dict(clip=3.0)),
+        ("alpha", "layout, input_forget, clip, parameters of activations, or peepholes", dict(activation_alpha=[0.5, 0.5])),
+        ("layout", "layout, input_forget, clip, parameters of activations, or peepholes", dict(layout=1)),
+        ("short", "a sample is shorter than others", dict(inputs=["t", "w", "r", "", "n"], integers=dict(n=[1]))),
+        ("lengths", "sequence_lens is no constant", dict(inputs=["t", "w", "r", "", "t"])),
+        ("bias", "a weight is no constant, or has not the shape", dict(inputs=["t", "w", "r", "h"], wrt=zeros)),
+        ("hidden", "hidden_size is another", dict(hidden_size=2)),
+        ("activations", "other activations", dict(activations=["Relu", "Tanh"])),
+        ("one-activation", "other activations", dict(activations=["Relu"])),
+        ("words", "strings that are no words", dict(activations=["Relu Relu"])),
+        ("direction", "an unknown direction", dict(direction="sideways")),
+        ("batch", "no activation of times, batch and features", dict(perm=[0, 1, 2], x=("N", 1, 1))),
+        ("each", "an initial state has entries for each sample",
+         dict(inputs=["t", "w", "r", "", "", "h"], wrt=dict(h=np.ones((2, 2, 1))))),
+        ("state", "an initial state has not the shape", dict(inputs=["t", "w", "r", "", "", "h"], wrt=dict(h=np.zeros((1, 2, 1))))),
+        ("gates", "a weight is no constant, or has not the shape", dict(op="LSTM")),
+    ]
+    batch("recurrent-two.npz", [[[1], [0]], [[1], [0]]])
+    for name, reason, change in bad:
+        more = {**both, **change}
+        if more.get("op") == "LSTM":
+            del more["activations"]
+        net(f"recurrent-{name}", **more)
+        data = "recurrent-two.npz" if name in ("each", "state") else "recurrent.npz"
+        if name == "batch":
+            batch("recurrent-batch.npz", [[[1]]])
+            data = "recurrent-batch.npz"
+        case(f"recurrent-{name}", 2, reason, evidence=NOTHING, **{**base, "data": data, "model": f"recurrent-{name}.onnx"})
+    gates = dict(w=np.zeros((1, 4, 1)), r=np.zeros((1, 4, 1)), b=np.zeros((1, 8)), h=np.zeros((1, 1, 1)), p=np.zeros((1, 3)))
+    save("recurrent-peepholes.onnx", [helper.make_node("Transpose", ["x"], ["t"], "turn", perm=[1, 0, 2]),
+                                      helper.make_node("LSTM", ["t", "w", "r", "b", "", "h", "h", "p"], ["y"], "again"),
+                                      helper.make_node("Transpose", ["y"], ["z"], "back", perm=[2, 0, 1, 3]),
+                                      helper.make_node("Flatten", ["z"], ["out"], "flat")], ["N", 2, 1], None, gates)
+    case("recurrent-peepholes", 2, "or peepholes", evidence=NOTHING, **{**base, "model": "recurrent-peepholes.onnx"})
+    case("recurrent-both-ways", 2, "used in two ways", evidence=NOTHING, **{**base, "model": "recurrent-both-ways.onnx"})
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -3381,7 +3482,8 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs, single_runs, records, extremes, expanded]:
+                 negated, own_losses, clamped, inputs, single_runs, records, extremes, expanded,
+                 recurrent]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -53,7 +53,7 @@ static void
 describe_attr(FILE *out, const clarke_attr *a)
 {
   static const char *const types[] = { "int", "float", "string", "tensor", "ints", "floats",
-                                       "other" };
+                                       "strings", "other" };
 
   fprintf(out, " %s", a->name);
   if (a->type == CLARKE_ATTR_TENSOR) {
@@ -66,7 +66,7 @@ describe_attr(FILE *out, const clarke_attr *a)
     fprintf(out, " %" PRId64, a->i);
   else if (a->type == CLARKE_ATTR_FLOAT)
     describe_real(out, a->f);
-  else if (a->type == CLARKE_ATTR_STRING)
+  else if (a->type == CLARKE_ATTR_STRING || a->type == CLARKE_ATTR_STRINGS)
     fprintf(out, " %s", a->s);
   for (size_t k = 0; k < a->n; k++)
     if (a->type == CLARKE_ATTR_INTS)

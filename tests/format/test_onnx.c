@@ -387,7 +387,9 @@ static void spoil_attr_untyped(parts *p)
   put_int(&p->attr, 3, 1);
 }
 static void spoil_attr_graph(parts *p) { reattr(p, 5), put_bytes(&p->attr, 6, "", 0); }
-static void spoil_attr_strings(parts *p) { reattr(p, 8), put_string(&p->attr, 9, "a"); }
+static void spoil_attr_strings(parts *p) { reattr(p, 8), put_string(&p->attr, 9, "Tanh"), put_string(&p->attr, 9, "a b"); }
+static void spoil_attr_empty_string(parts *p) { reattr(p, 8), put_string(&p->attr, 9, ""); }
+static void spoil_attr_two_kinds(parts *p) { reattr(p, 8), put_string(&p->attr, 9, "a"), put_string(&p->attr, 4, "b"); }
 static void spoil_unknown_model(parts *p) { put_int(&p->model, 1000, 1); }
 static void spoil_unknown_graph(parts *p) { put_float(&p->graph, 500, 2); }
 static void spoil_unknown_node(parts *p) { put_string(&p->node, 11, "x"); }
@@ -420,7 +422,9 @@ static const struct {
   { spoil_attr_reference, "refers to an attribute of a function" },
   { spoil_attr_untyped, "attribute \"axis\": has no value of a known type (type 0)" },
   { spoil_attr_graph, "AttributeProto.g is not supported" },
-  { spoil_attr_strings, "AttributeProto.strings is not supported" },
+  { spoil_attr_strings, "attribute \"axis\": holds a string that is empty or has a space; expected words" },
+  { spoil_attr_empty_string, "holds a string that is empty or has a space" },
+  { spoil_attr_two_kinds, "holds both strings and s" },
   { spoil_unknown_model, "ModelProto has a field 1000, which is not known" },
   { spoil_unknown_graph, "GraphProto has a field 500" },
   { spoil_unknown_node, "NodeProto has a field 11" },

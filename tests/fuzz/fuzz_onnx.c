@@ -11,7 +11,7 @@ require_attr(const clarke_model_node *node, const clarke_attr *a)
 {
   REQUIRE(a->name != NULL && clarke_model_attr(node, a->name) == a);
   REQUIRE(a->type <= CLARKE_ATTR_OTHER);
-  REQUIRE(a->type != CLARKE_ATTR_STRING || a->s != NULL);
+  REQUIRE((a->type != CLARKE_ATTR_STRING && a->type != CLARKE_ATTR_STRINGS) || a->s != NULL);
   REQUIRE(a->type != CLARKE_ATTR_INTS || a->ints != NULL);
   REQUIRE(a->type != CLARKE_ATTR_FLOATS || a->floats != NULL);
   REQUIRE(isfinite(a->f));

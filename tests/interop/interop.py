@@ -11,7 +11,8 @@ Usage: python tests/interop/interop.py [--clarke build/tools/clarke]
     float32 and float64 is PyTorch's bit for bit.
 (e) Models that mix the samples of a minibatch are refused by `clarke` and `clarke-check`, which stands beside it; of others
     the loss is that of ONNX's reference evaluator.
-(f) The script of docs/tutorial.md runs, and the audit of what it saves is as in (c).
+(f) Recurrent layers as PyTorch's exporters write them have PyTorch's gradients, and `clarke-check` verifies their proofs.
+(g) The script of docs/tutorial.md runs, and the audit of what it saves is as in (c).
 
 Prints one line a check, and `N passed, N failed` last; the exit status is 1 if any failed.
 """
@@ -34,6 +35,7 @@ from interpreter import Model, float64, loss_and_gradient
 from mixing import check_mixing
 from programs import check_programs
 from proxies import check_proxies
+from recurrent import check_recurrent
 from report import Report
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -201,6 +203,7 @@ def main():
         if clarke:
             check_programs(report, clarke, Path(name))
             check_mixing(report, clarke, clarke.with_name("clarke-check"), Path(name))
+            check_recurrent(report, clarke, clarke.with_name("clarke-check"), Path(name))
             check_tutorial(report, clarke, Path(name))
     return report.close()
 

@@ -107,6 +107,7 @@ show_attribute(const clarke_attr *a)
   static const char *const kinds[] = {
     [CLARKE_ATTR_INT] = "int",   [CLARKE_ATTR_FLOAT] = "float",   [CLARKE_ATTR_STRING] = "string",
     [CLARKE_ATTR_INTS] = "ints", [CLARKE_ATTR_FLOATS] = "floats", [CLARKE_ATTR_TENSOR] = "tensor",
+    [CLARKE_ATTR_STRINGS] = "strings",
   };
 
   fprintf(to, " attribute");
@@ -120,7 +121,7 @@ show_attribute(const clarke_attr *a)
     fprintf(to, " %lld", (long long)a->i);
   if (a->type == CLARKE_ATTR_FLOAT)
     show_double(a->f);
-  if (a->type == CLARKE_ATTR_STRING)
+  if (a->type == CLARKE_ATTR_STRING || a->type == CLARKE_ATTR_STRINGS)
     show_name(a->s);
   for (size_t i = 0; i < a->n && a->type == CLARKE_ATTR_INTS; i++)
     fprintf(to, " %lld", (long long)a->ints[i]);

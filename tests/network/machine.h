@@ -106,7 +106,7 @@ check_values(const machine *k, naive_run *r, size_t number)
     const clarke_value *value = &k->g.values[v];
     naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
 
-    if (x == NULL || k->pass.value[v].rows == 0)
+    if (x == NULL || k->pass.value[v].rows == 0 || (k->g.batched && value->batch.axis != 0)) /* in another order */
       continue;
     checked++;
     if (agrees(&k->pass.value[v], x->v, k->pass.n, value->count) &&
@@ -156,7 +156,7 @@ check_enclosures(const machine *k, naive_run *r, size_t number, double *widest)
     const clarke_value *value = &k->g.values[v];
     naive *x = value->constant || value->name == NULL ? NULL : naive_find(r, value->name);
 
-    if (x == NULL || k->pass.value[v].rows == 0)
+    if (x == NULL || k->pass.value[v].rows == 0 || (k->g.batched && value->batch.axis != 0)) /* in another order */
       continue;
     checked++;
     for (size_t e = 0; e < x->count; e++)

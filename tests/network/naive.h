@@ -1070,6 +1070,47 @@ naive_extremum(naive_run *r, const clarke_model_node *node)
 }
 
 /* False when the node is none of these. */
+/* RNN with relu, from the equation of docs/operators.md: each entry of Y in the order of time. No initial state. */
+static inline void
+naive_recurrent(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const naive *w = naive_find(r, node->in[1]), *q = naive_find(r, node->in[2]);
+  const naive *b = node->n_in > 3 ? naive_find(r, node->in[3]) : NULL;
+  const clarke_attr *way = naive_attr(node, "direction");
+  const size_t times = x->dims[0], rows = x->dims[1], inputs = x->dims[2], ways = w->dims[0], units = w->dims[1];
+  naive *sum, *y, *one;
+  naive_pieces p;
+
+  sum = naive_new(r, "", 4, (size_t[]){times, ways, rows, units});
+  y = naive_new(r, node->out[0], 4, sum->dims);
+  one = naive_new(r, "", 0, NULL);
+  mpq_set_si(one->v[0], 1, 1);
+  for (size_t i = 0; i < 9; i++)
+    mpq_init(p.coef[i / 3][i % 3]);
+  mpq_inits(p.kink[0], p.kink[1], NULL);
+  p.has[0] = true;
+  p.has[1] = false;
+  mpq_set_si(p.coef[1][1], 1, 1);
+  for (size_t d = 0; d < ways; d++)
+    for (size_t s = 0; s < times; s++)
+      for (size_t f = 0; f < rows * units; f++) {
+        const bool back = d == 1 || (way != NULL && way->s[0] == 'r');
+        const size_t t = back ? times - 1 - s : s, before = back ? t + 1 : t - 1, row = f / units, u = f % units;
+        const size_t e = (t * ways + d) * rows * units + f;
+
+        for (size_t i = 0; i < inputs; i++)
+          naive_fma(sum, e, x, (t * rows + row) * inputs + i, w, (d * units + u) * inputs + i);
+        for (size_t i = 0; s > 0 && i < units; i++)
+          naive_fma(sum, e, y, ((before * ways + d) * rows + row) * units + i, q, (d * units + u) * units + i);
+        for (size_t i = 0; b != NULL && i < 2; i++)
+          naive_fma(sum, e, one, 0, b, (2 * d + i) * units + u);
+        naive_pass(r, "Relu", y, e, sum, &p, NULL, 0);
+      }
+  for (size_t i = 0; i < 9; i++)
+    mpq_clear(p.coef[i / 3][i % 3]);
+  mpq_clears(p.kink[0], p.kink[1], NULL);
+}
+
 static inline bool
 naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
 {
@@ -1102,6 +1143,8 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)
     naive_pad(r, node, x);
+  else if (strcmp(op, "RNN") == 0)
+    naive_recurrent(r, node, x);
   else
     return false;
   return true;

@@ -350,6 +350,27 @@ grow_shape(growing *g)
   }
 }
 
+/* Of two axes, the first is time: RNN with relu, whose directions are beside each other then. */
+static inline void
+grow_recurrent(growing *g)
+{
+  const size_t ways = 1 + draw_below(g->state, 2), units = 1 + draw_below(g->state, 2), inputs = g->dims[1];
+  const bool biased = draw_below(g->state, 2), back = ways == 1 && draw_below(g->state, 2);
+  char w[16], r[16], in[64];
+  clarke_model_node *node;
+
+  strcpy(w, a_weight(g, 3, (size_t[]){ways, units, inputs}, false));
+  strcpy(r, a_weight(g, 3, (size_t[]){ways, units, units}, false));
+  snprintf(in, sizeof in, "%s,%s%s%s", w, r, biased ? "," : "", biased ? a_weight(g, 2, (size_t[]){ways, 2 * units}, false) : "");
+  attr_ints(grow_node(g, "Transpose", NULL, false), "perm", SHAPE(1, 0, 2,));
+  node = grow_node(g, "RNN", in, false);
+  attr_string(node, "direction", ways == 2 ? "bidirectional" : back ? "reverse" : "forward");
+  node_attr(node, "activations", CLARKE_ATTR_STRINGS)->s = strdup(ways == 2 ? "Relu Relu" : "Relu");
+  attr_ints(grow_node(g, "Transpose", NULL, false), "perm", SHAPE(2, 0, 1, 3,)); /* batch, time, direction, unit */
+  grow_integers(g, "Reshape", 3, (int64_t[]){0, (int64_t)g->dims[0], -1});
+  g->dims[1] = ways * units;
+}
+
 static inline void
 grow_once(growing *g)
 {
@@ -361,6 +382,10 @@ grow_once(growing *g)
   }
   if (g->products && draw_below(g->state, 3) == 0) {
     grow_product_of_two(g);
+    return;
+  }
+  if (g->rank == 2 && draw_below(g->state, 6) == 0) {
+    grow_recurrent(g);
     return;
   }
   switch (draw_below(g->state, 8)) {
@@ -409,7 +434,7 @@ grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t 
   model_input(&g->m, "x", shape);
   strcpy(g->at, "x");
   for (size_t i = 0; i < nodes; i++)
-    if (g->m.n_nodes + 4 < MODEL_MOST)
+    if (g->m.n_nodes + 8 < MODEL_MOST)
       grow_once(g);
   if (strcmp(g->at, "x") == 0)
     grow_node(g, "Relu", NULL, false);

@@ -670,6 +670,15 @@ START_TEST(batches_move)
   refused(SHAPE(4, 4, 3,), "the inputs have the batch on axis 0 and on axis 1");
   begin(16, SHAPE(-1, 4, 3,));
   attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  attr_int(model_node(&m, "Concat", "t,t", "c"), "axis", 0);
+  attr_ints(node("Transpose", "c"), "perm", SHAPE(1, 0, 2,));
+  gives(SHAPE(5, 4, 3,), SHAPE(8, 3,));
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  attr_int(node("Concat", "t,x"), "axis", 2);
+  refused(SHAPE(4, 4, 3,), "the inputs have the batch on axis 1 and on axis 0");
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
   attr_int(node("Softmax", "t"), "axis", 1);
   refused(SHAPE(5, 4, 3,), "axis 1 is the batch, or merged with it");
   begin(16, SHAPE(-1, 4, 3,));
@@ -680,6 +689,78 @@ START_TEST(batches_move)
   integers("last", SHAPE(-1,));
   attr_int(node("Gather", "x,last"), "axis", 1);
   gives(SHAPE(5, 4, 3,), SHAPE(1, 3,));
+}
+END_TEST
+
+/* Five samples of four times and three features, turned; a layer of two units, one direction. */
+static clarke_model_node *
+recurrent(const char *op, long gates, const char *in)
+{
+  begin(16, SHAPE(-1, 4, 3,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 0, 2,));
+  floats("w", SHAPE(1, 2 * gates, 3,), 1);
+  floats("r", SHAPE(1, 2 * gates, 2,), 1);
+  floats("b", SHAPE(1, 4 * gates,), 1);
+  return model_node(&m, op, in, "a,s");
+}
+
+/* The layer's output turned back, the batch first. */
+static void
+gives_back(void)
+{
+  attr_ints(node("Transpose", "a"), "perm", SHAPE(2, 0, 1, 3,));
+  gives(SHAPE(5, 4, 3,), SHAPE(4, 1, 2,));
+}
+
+START_TEST(recurrent_layers)
+{
+  static const char *const others[] = {"clip", "activation_alpha", "activation_beta"};
+
+  recurrent("RNN", 1, "t,w,r");
+  gives_back();
+  attr_string(recurrent("LSTM", 4, "t,w,r,b"), "direction", "reverse");
+  gives_back();
+  attr_int(recurrent("GRU", 3, "t,w,r,b"), "linear_before_reset", 1);
+  attr_ints(node("Transpose", "s"), "perm", SHAPE(1, 0, 2,));
+  gives(SHAPE(5, 4, 3,), SHAPE(1, 2,));
+  recurrent("GRU", 3, "t,w,r,b,n,h");
+  integers("n", SHAPE(4, 4, 4, 4, 4,));
+  floats("h", SHAPE(1, 5, 2,), 0); /* zeros: no parameter */
+  attr_ints(node("Transpose", "a"), "perm", SHAPE(2, 0, 1, 3,));
+  ck_assert_msg(build(SHAPE(5, 4, 3,)) == CLARKE_OK, "%s", error.text);
+  ck_assert_uint_eq(g.n_parameters, 3);
+  end();
+  recurrent("RNN", 1, "t,w,r,,,h");
+  floats("h", SHAPE(1, 5, 2,), 1);
+  refused(SHAPE(5, 4, 3,), "the initial state 'h' has entries for each sample: export with a batch of one");
+  recurrent("RNN", 1, "t,w,r,,,h");
+  floats("h", SHAPE(1, 4, 2,), 0);
+  refused(SHAPE(5, 4, 3,), "the initial state 'h' must have the shape 1 x 5 x 2");
+  recurrent("RNN", 1, "t,w,r,,n");
+  integers("n", SHAPE(4, 4, 4, 3, 4,));
+  refused(SHAPE(5, 4, 3,), "sequence_lens (input 4) has 3 of 4 times: samples of several lengths are not supported");
+  for (size_t i = 0; i < 3; i++) {
+    node_attr(recurrent("RNN", 1, "t,w,r"), others[i], i == 0 ? CLARKE_ATTR_FLOAT : CLARKE_ATTR_FLOATS);
+    refused(SHAPE(5, 4, 3,), "is not supported");
+  }
+  attr_int(recurrent("LSTM", 4, "t,w,r"), "input_forget", 1);
+  refused(SHAPE(5, 4, 3,), "input_forget and layout must be 0");
+  attr_int(recurrent("RNN", 1, "t,w,r"), "layout", 1);
+  refused(SHAPE(5, 4, 3,), "input_forget and layout must be 0");
+  recurrent("LSTM", 4, "t,w,r,b,,,,b");
+  refused(SHAPE(5, 4, 3,), "peepholes (input 7) are not supported");
+  attr_string(recurrent("RNN", 1, "t,w,r"), "direction", "sideways");
+  refused(SHAPE(5, 4, 3,), "direction is 'sideways'; expected forward, reverse or bidirectional");
+  attr_int(recurrent("RNN", 1, "t,w,r"), "hidden_size", 3);
+  refused(SHAPE(5, 4, 3,), "hidden_size and the last axis of input 2 differ");
+  recurrent("LSTM", 3, "t,w,r");
+  refused(SHAPE(5, 4, 3,), "input 1, 'w', has not the shape that the others ask for: 1 x 8 x 3");
+  node_attr(recurrent("RNN", 1, "t,w,r"), "activations", CLARKE_ATTR_STRINGS)->s = strdup("Affine");
+  refused(SHAPE(5, 4, 3,), "activations 'Affine'; expected, for each direction, Tanh or Relu");
+  recurrent("RNN", 1, "x,w,r");
+  refused(SHAPE(5, 4, 3,), "input 0 has the batch on axis 0; expected it on axis 1, after time. (In PyTorch: batch_first=True");
+  recurrent("RNN", 1, "t,w,t");
+  refused(SHAPE(5, 4, 3,), "input 2 must be a constant, and is an activation");
 }
 END_TEST
 
@@ -914,6 +995,7 @@ main(void)
   tcase_add_test(tcase, reshapes);
   tcase_add_test(tcase, flattens_and_transposes);
   tcase_add_test(tcase, batches_move);
+  tcase_add_test(tcase, recurrent_layers);
   tcase_add_test(tcase, squeezes);
   tcase_add_test(tcase, softmaxes);
   tcase_add_test(tcase, constant_nodes);

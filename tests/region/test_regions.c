@@ -396,6 +396,8 @@ START_TEST(known)
   compare("input x0\ninput x1\nlet z = relu(0 * x0)\noutput hardtanh(z - 1) + hardtanh(z + 1) + max(x0, x0, x1)\n", 2, false);
   compare("input x0\ninput x1\noutput max(relu(x0), relu(x0), 0 * x1)\n", 2, false);
   compare("input x0\noutput relu(relu(x0)) + 1/3\n", 1, false);
+  /* A sum without terms, z, is read by two others: there is a kink at x0 = 1/2. */
+  compare("input x0\nlet u = relu(x0)\nlet z = 0 * u + 1/2\noutput max(u - z, 7) + max(u + 1 - z, 1)\n", 1, false);
 }
 END_TEST
 
