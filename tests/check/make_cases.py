@@ -1474,10 +1474,17 @@ def operators():
                    node("Concat", ["bc", "minus"], ["cd"], axis=0), node("Reshape", ["j", "cd"], ["de"]), node("Relu", ["de"], ["out"])],
                   [3, 4], 2, dict(w=dyadic(1, 1, 4), g=dyadic(1, 4, 1)), 17),
     }
+    several = lambda: {  # noqa: E731
+        "several": ([node("MatMul", ["x", "w"], ["y"]), node("Max", ["v", "y", "x", "u"], ["a"]), node("Transpose", ["a"], ["t"], perm=[1, 0, 2]),
+                     node("Transpose", ["y"], ["s"], perm=[1, 0, 2]), node("Min", ["v", "u", "t", "s"], ["b"]),
+                     node("Transpose", ["b"], ["c"], perm=[1, 0, 2]), node("Max", ["c", "c", "y"], ["out"])],
+                    [3, 4], 2, dict(w=np.sign(dyadic(4, 4)), v=dyadic(4), u=dyadic(1)), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
-                                                                  later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole)):
+                                                                  later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
+                                                                  later(several)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -3188,6 +3195,18 @@ def extremes():
         case(f"extreme-{op.lower()}-other", 1, f"the tie rule of {name} is expected", tie="tie MaxPool first", **own)
         case(f"extreme-{op.lower()}-mean", 0, "VERIFIED", tie=f"tie {name} mean", **{**own, "evidence": hull, "verdict": "in-clarke"})
         case(f"extreme-{op.lower()}-hull", 1, "is not AD's output", tie=f"tie {name} hybrid 1/2", **{**own, "evidence": hull, "verdict": "in-clarke"})
+    save("extreme-three.onnx", column_of + [helper.make_node("Min", ["u", "y", "v"], ["out"], "top")], ["N", 2], None,
+         dict(w=[0, 1], v=[0, 5], u=[0, 9]))
+    downs = [f"directions 1\ndirection\nmove {t} at 0 -1" for t in "uwv"]
+    own = dict(base, model="extreme-three.onnx", verdict="in-bouligand")
+    case("extreme-three", 0, "VERIFIED", tie="tie Minimum first", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[0]}"})
+    case("extreme-three-last", 0, "VERIFIED", tie="tie Minimum last", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[2]}"})
+    case("extreme-three-order", 1, "wrong side", tie="tie Minimum first", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[1]}"})
+    third = "evidence hull 3\n" + "\n".join(f"cell 1/3 {o}\n{d}" for o, d in zip("abc", downs))
+    case("extreme-three-mean", 0, "VERIFIED", tie="tie Minimum mean", **{**own, "evidence": third, "verdict": "in-clarke"})
+    # as two nodes of two would share it
+    nested = "evidence hull 3\n" + "\n".join(f"cell {q} {o}\n{d}" for q, o, d in zip(("1/4", "1/4", "1/2"), "abc", downs))
+    case("extreme-three-nested", 1, "is not AD's output", tie="tie Minimum mean", **{**own, "evidence": nested, "verdict": "in-clarke"})
     save("extreme-batch.onnx", column_of + [helper.make_node("ReduceMax", ["y"], ["out"], "top", axes=[0])], ["N", 2], None, dict(w=[0, 0]))
     case("extreme-batch", 2, "the batch axis would be mixed", tie="tie ReduceMax first", evidence=ad, verdict="in-bouligand",
          model="extreme-batch.onnx", **base)

@@ -1039,32 +1039,37 @@ naive_reduced_extremum(naive_run *r, const clarke_model_node *node, const naive 
   naive_turn(y, minus);
 }
 
-/* Max, Min of two, which broadcast. */
+/* Max, Min, of inputs that broadcast. */
 static inline void
 naive_extremum(naive_run *r, const clarke_model_node *node)
 {
   const bool minus = node->op_type[1] == 'i';
-  const naive *x[2] = {naive_find(r, node->in[0]), naive_find(r, node->in[1])};
-  const size_t rank = x[0]->rank > x[1]->rank ? x[0]->rank : x[1]->rank, pair[] = {2};
-  size_t dims[NAIVE_RANK], index[NAIVE_RANK];
-  naive *y, *both = naive_new(r, "(both)", 1, pair);
+  const size_t n = node->n_in;
+  const naive *x[CLARKE_MAX_WIDTH];
+  size_t dims[NAIVE_RANK], index[NAIVE_RANK], from[CLARKE_MAX_WIDTH], rank = 0;
+  naive *y, *all = naive_new(r, "(all)", 1, &n);
 
+  for (size_t i = 0; i < n; i++) {
+    x[i] = naive_find(r, node->in[i]);
+    from[i] = i;
+    rank = x[i]->rank > rank ? x[i]->rank : rank;
+  }
   for (size_t a = 0; a < rank; a++) {
     dims[a] = 1;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < n; i++)
       if (a + x[i]->rank >= rank && x[i]->dims[a + x[i]->rank - rank] != 1)
         dims[a] = x[i]->dims[a + x[i]->rank - rank];
   }
   y = naive_new(r, node->out[0], rank, dims);
   for (size_t e = 0; e < y->count; e++) {
     naive_index(index, y, e);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < n; i++) {
       const size_t at = naive_at(x[i], index, rank);
 
-      (minus ? mpq_neg : mpq_set)(both->v[i], x[i]->v[at]);
-      (minus ? mpq_neg : mpq_set)(both->t[i], x[i]->t[at]);
+      (minus ? mpq_neg : mpq_set)(all->v[i], x[i]->v[at]);
+      (minus ? mpq_neg : mpq_set)(all->t[i], x[i]->t[at]);
     }
-    naive_maximum(r, y, e, both, (const size_t[]){0, 1}, 2);
+    naive_maximum(r, y, e, all, from, n);
   }
   naive_turn(y, minus);
 }
@@ -1092,7 +1097,7 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_global_maximum(r, node, x);
   else if (strcmp(op, "ReduceMax") == 0 || strcmp(op, "ReduceMin") == 0)
     naive_reduced_extremum(r, node, x);
-  else if ((strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0) && node->n_in == 2)
+  else if ((strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0) && node->n_in > 1)
     naive_extremum(r, node);
   else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
     naive_reshaped(r, node, x, x->rank, x->dims);

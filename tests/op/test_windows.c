@@ -454,12 +454,25 @@ START_TEST(extremes)
     model_node(&m, pair[least], "x", "y");
     check(SHAPE(2, 3,));
     end();
+    begin(13, SHAPE(-1, 3, 4,)); /* of several */
+    drawn("w", SHAPE(3, 1,));
+    drawn("v", SHAPE(1, 3, 4,));
+    model_node(&m, "Mul", "x,w", "z");
+    model_node(&m, pair[least], "w,x,v,z", "y"); /* a constant first */
+    model_node(&m, pair[least], "x,x,w", "u");
+    model_node(&m, "Sub", "y,u", "t");
+    model_output(&m, "t");
+    check(SHAPE(5, 3, 4,));
+    lowers_to(least == 1 ? "*+m++m++" : "*+m+m+");
+    end();
   }
 }
 END_TEST
 
 START_TEST(bad_extremes)
 {
+  static char many[2 * 127];
+
   begin(18, SHAPE(-1, 3,));
   model_node(&m, "ReduceMax", "x", "y");
   refused(SHAPE(5, 3,), "(ReduceMax): a maximum over the batch axis (no axes are all axes)");
@@ -472,11 +485,23 @@ START_TEST(bad_extremes)
   attr_ints(model_node(&m, "ReduceMin", "x", "y"), "axes", SHAPE(1,));
   refused(SHAPE(2, 127,), "(ReduceMin): the minimum of 127 entries; from 1 to 126 are supported. Of more, take it in two steps");
   begin(17, SHAPE(-1, 2,));
-  model_node(&m, "Max", "x,x,x", "y");
-  refused(SHAPE(2, 2,), "(Max): 3 inputs: no framework's derivative at a tie of three or more is known; write it as nodes of two");
+  memset(many, 'x', sizeof many - 1);
+  for (size_t i = 1; i < sizeof many - 1; i += 2)
+    many[i] = ',';
+  model_node(&m, "Max", many, "y");
+  refused(SHAPE(2, 2,), "(Max): 127 inputs; at most 126 are supported. Of more, take it of parts, and of these");
   begin(17, SHAPE(-1, 2,));
   drawn("w", SHAPE(2,));
-  model_node(&m, "Min", "w,w", "z");
+  drawn("v", SHAPE(3,));
+  model_node(&m, "Max", "x,w,v", "y");
+  refused(SHAPE(2, 2,), "(Max): axes of 2 and 3 do not broadcast");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(3, 2,));
+  model_node(&m, "Max", "w,w,x", "y");
+  refused(SHAPE(2, 2,), "(Max): a constant of 3 entries along the batch axis");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(2,));
+  model_node(&m, "Min", "w,w,w", "z");
   model_node(&m, "Add", "x,z", "y");
   refused(SHAPE(2, 2,), "(Min): arithmetic between constants is not supported");
   begin(17, SHAPE(-1, 2,));
