@@ -23,6 +23,7 @@ turn(builder *b)
   step *s = add_function(b, LINEAR, &x);
   for (size_t f = 0; f < s->n; f++)
     s->factors[f].coef = &minus_one;
+  s->turned = true;
   b->out.at = x.at;
   b->out.inner = x.inner;
 }
@@ -105,6 +106,7 @@ lower_larger(builder *b)
       t->coef = &minus_one;
   }
   s->copy = !is_least(b);
+  s->turned = is_least(b);
   value rows = b->out;
   s = add_step(b, WINDOW, n, all.rank, all.dims);
   for (size_t f = 0; f < many; f++)

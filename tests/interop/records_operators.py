@@ -40,6 +40,10 @@ RIGHT = {
     "max-dim": lambda h: h.max(1).values, "max-kept": lambda h: h - h.max(1, keepdim=True)[0], "max-relu": lambda h: h.relu().max(1)[0],
     "min-dim": lambda h: h.min(1)[0], "max-middle": lambda h: cube(h).max(1)[0], "max-first": lambda h: h.max(0)[0],
     "amax": lambda h: h.amax(1), "amin": lambda h: h.amin((0, 1)), "amax-dims": lambda h: cube(h).amax((1, 2), keepdim=True), "max": lambda h: h.max(),
+    "sort": lambda h: h.sort(1)[0], "sort-down": lambda h: cube(h).sort(dim=1, descending=True).values, "sort-first": lambda h: h.sort(0)[0],
+    "sort-stable": lambda h: h.relu().sort(stable=True)[0], "sort-stable-down": lambda h: cube(h).relu().sort(dim=-2, descending=True, stable=True)[0],
+    "sort-equal": lambda h: (0 * h).sort(stable=True, descending=True)[0] * OTHER, "topk": lambda h: h.topk(2).values,
+    "topk-least": lambda h: cube(h).topk(3, dim=1, largest=False)[0], "topk-one": lambda h: h - h.topk(1, 1)[0], "msort": lambda h: torch.msort(h),
     "norm": lambda h: h.norm(dim=1), "norm-1": lambda h: torch.linalg.vector_norm(h, 1, dim=1), "norm-all": lambda h: h.norm(),
     "cosine-similarity": lambda h: F.cosine_similarity(h, OTHER, dim=1), "normalize": lambda h: F.normalize(h, dim=1),
     "einsum-product": lambda h: torch.einsum("bi,ij->bj", h, OTHER[:5]), "einsum-outer": lambda h: torch.einsum("bi,bj->bij", h, h),
@@ -76,7 +80,10 @@ REFUSED = {
     "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
     "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
     "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
-    "sorted": ("this operator cannot be written into the graph", lambda h: h.sort(1)[0]),
+    "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
+    "topk-places": ("aten.gather.default: this operator cannot be written", lambda h: h.gather(1, h.topk(2).indices)),
+    "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
+    "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
 }
 
 

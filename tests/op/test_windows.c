@@ -469,6 +469,76 @@ START_TEST(extremes)
 }
 END_TEST
 
+/* A line of each length along either axis: k of it, upwards and downwards, with many equal entries. */
+START_TEST(sorted)
+{
+  static const char *const kinds[] = {"", "+m+", "+m+m+", "+m+m+m+", "+m+m+m+m+", "+m+m+m+m+m+"};
+
+  state = 5;
+  for (size_t i = 0; i < 300; i++) {
+    const long length = draw_between(&state, 1, 5), k = draw_between(&state, 1, length);
+    const bool last = draw_below(&state, 2), largest = draw_below(&state, 2), own = draw_below(&state, 3) == 0;
+    const long opset = own || !largest ? 11 : 7 + 2 * (long)draw_below(&state, 3); /* 7, 9, 11 */
+    clarke_model_node *node;
+
+    begin(opset, last ? SHAPE(-1, 2, length,) : SHAPE(-1, length, 3,));
+    if (opset >= 10)
+      model_integers(&m, "k", SHAPE(1,))[0] = k;
+    node = model_node(&m, own ? "Sorted" : "TopK", opset >= 10 ? "x,k" : "x", own ? "y" : "y,places");
+    if (own) {
+      free(node->domain);
+      node->domain = strdup(CLARKE_DOMAIN);
+    }
+    if (opset < 10)
+      attr_int(node, "k", k);
+    if (!last || draw_below(&state, 2))
+      attr_int(node, "axis", last ? 2 - 3 * (int64_t)draw_below(&state, 2) : 1);
+    if (!largest)
+      attr_int(node, "largest", 0);
+    check(last ? SHAPE(4, 2, length,) : SHAPE(4, length, 3,));
+    lowers_to(k > 1 ? kinds[length] : largest ? "m+" : "+m+");
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_sorted)
+{
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 4;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 3,), "(TopK): k is 4; expected 1 to 3, the entries along the axis");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(2,))[0] = 1;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 3,), "(TopK): input 1 has 2 entries; expected a list of one number");
+  begin(9, SHAPE(-1, 3,));
+  model_node(&m, "TopK", "x", "y");
+  refused(SHAPE(2, 3,), "(TopK): k is 0; expected 1 to 3");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  attr_int(model_node(&m, "TopK", "x,k", "y"), "axis", 0);
+  refused(SHAPE(2, 3,), "(TopK): axis 0 is the batch, or merged with it: samples would be mixed");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 2;
+  attr_int(model_node(&m, "TopK", "x,k", "y"), "sorted", 0);
+  refused(SHAPE(2, 3,), "(TopK): sorted is 0: the order of the values is not said; expected 1");
+  begin(11, SHAPE(-1, 127,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 127,), "(TopK): 127 entries along the axis; from 1 to 126 are supported");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  model_node(&m, "Sorted", "x,k", "y");
+  refused(SHAPE(2, 3,), "Sorted");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 2;
+  model_node(&m, "TopK", "x,k", "y,places");
+  model_node(&m, "Gather", "x,places", "z");
+  refused(SHAPE(2, 3,), "places");
+}
+END_TEST
+
 START_TEST(bad_extremes)
 {
   static char many[2 * 127];
@@ -1306,6 +1376,8 @@ main(void)
   tcase_add_test(tcase, global_maxima);
   tcase_add_test(tcase, extremes);
   tcase_add_test(tcase, bad_extremes);
+  tcase_add_test(tcase, sorted);
+  tcase_add_test(tcase, bad_sorted);
   tcase_add_test(tcase, lowerings);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);
