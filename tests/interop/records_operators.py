@@ -63,6 +63,10 @@ RIGHT = {
     "tril": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).tril(), "triu": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).triu(1), "glu": lambda h: F.glu(h.repeat(1, 2)[:, :8]),
     "pixel-shuffle": lambda h: F.pixel_shuffle(cube(h)[:, :4].reshape(6, 4, 2, 2), 2), "softplus": F.softplus, "mish": F.mish, "dot": lambda h: torch.dot(h[:, 0], h[:, 1]),
     "outer": lambda h: torch.outer(h[:, 0], h[0]), "softsign": F.softsign, "tanhshrink": F.tanhshrink, "swapped": lambda h: cube(h).swapaxes(1, 2).relu(),
+    "conv-computed": lambda h: F.conv1d(h.unsqueeze(1), h[:2, :3].reshape(2, 1, 3), stride=2, padding=1),
+    "conv-computed-groups": lambda h: F.conv2d(cube(h).unsqueeze(0), cube(h)[:4, :3].reshape(4, 3, 2, 2), h[0, :4], 2, (2, 1), (1, 2), 2).relu(),
+    "conv-standardized": lambda h: F.conv1d(OTHER.unsqueeze(1), F.batch_norm(h[:, :3].reshape(1, 6, 3), None, None, training=True).view(6, 1, 3)),
+    "batch-norm-scaled": lambda h: F.batch_norm(h, None, None, weight=h[0], bias=h[1], training=True),
     "attention": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), is_causal=False),
     "attention-causal": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), attn_mask=torch.zeros(5, 5)),
 }
@@ -83,6 +87,7 @@ REFUSED = {
     "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
     "topk-places": ("aten.gather.default: this operator cannot be written", lambda h: h.gather(1, h.topk(2).indices)),
     "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
+    "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
     "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
 }
 
