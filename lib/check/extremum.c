@@ -23,6 +23,7 @@ turn(builder *b)
   step *s = add_function(b, LINEAR, &x);
   for (size_t f = 0; f < s->n; f++)
     s->factors[f].coef = &minus_one;
+  s->turned = true;
   b->out.at = x.at;
   b->out.inner = x.inner;
 }
@@ -64,34 +65,53 @@ lower_extremum(builder *b)
   turn(b);
 }
 
-/* Max, Min of two, which are laid beside one another: entries f of both are 2 f and 2 f + 1. Of one it is that. */
+/* The shape that all inputs broadcast to, as a value that has their batch. */
+static value
+broadcast_all(const builder *b, size_t n)
+{
+  value all = b->in[0];
+  for (size_t i = 1; i < n; i++) {
+    const value *x = &b->in[i], *of = is_batch(b, &all) ? &all : x;
+    size_t dims[MAX_RANK], rank = broadcast(b, &all, x, dims);
+    all.at = is_batch(b, of) ? of->at + rank - of->rank : 0;
+    all.inner = is_batch(b, of) ? of->inner : 0;
+    all.constant = all.constant != NULL ? x->constant : NULL;
+    all.rank = rank;
+    memcpy(all.dims, dims, rank * sizeof *dims);
+  }
+  return all;
+}
+
+/* Max, Min of n, which are laid beside one another: entries f of all are n f, n f + 1, ... Of one it is that. */
 void
 lower_larger(builder *b)
 {
-  size_t dims[MAX_RANK];
-  if (b->node->n_in == 1) {
-    const value *x = &b->in[0];
-    need(x->constant == NULL, "its input must be an activation");
-    put(b, NULL, x->step, x->map, x->rank, x->dims);
-    b->out.at = x->at;
-    b->out.inner = x->inner;
+  size_t n = b->node->n_in;
+  need(n <= MAX_WINDOW, "more than 126 inputs");
+  value all = broadcast_all(b, n), v[MAX_WINDOW];
+  need(all.constant == NULL, "its input must be an activation");
+  if (n == 1) {
+    put(b, NULL, all.step, all.map, all.rank, all.dims);
+    b->out.at = all.at;
+    b->out.inner = all.inner;
     return;
   }
-  need(b->node->n_in == 2 && (b->in[0].constant == NULL || b->in[1].constant == NULL),
-       "not two inputs, an activation among them");
-  size_t rank = broadcast(b, &b->in[0], &b->in[1], dims), n = 2 * product(dims, rank);
-  value v[2] = {spread(b, &b->in[0], rank, dims), spread(b, &b->in[1], rank, dims)};
-  step *s = add_step(b, LINEAR, 1, 1, &n);
-  for (size_t f = 0; f < n; f++) {
-    factor *t = operand(b, s, f, &v[f % 2], f / 2);
+  for (size_t i = 0; i < n; i++)
+    v[i] = spread(b, &b->in[i], all.rank, all.dims);
+  size_t many = n * product(all.dims, all.rank);
+  step *s = add_step(b, LINEAR, 1, 1, &many);
+  for (size_t f = 0; f < many; f++) {
+    factor *t = operand(b, s, f, &v[f % n], f / n);
     if (is_least(b))
       t->coef = &minus_one;
   }
   s->copy = !is_least(b);
-  value pairs = b->out;
-  s = add_step(b, WINDOW, 2, rank, dims);
-  for (size_t f = 0; f < n; f++)
-    factor_source(b, s, f, &pairs, f);
-  put_batch(b, &b->in[0], &b->in[1], rank);
+  s->turned = is_least(b);
+  value rows = b->out;
+  s = add_step(b, WINDOW, n, all.rank, all.dims);
+  for (size_t f = 0; f < many; f++)
+    factor_source(b, s, f, &rows, f);
+  b->out.at = all.at;
+  b->out.inner = all.inner;
   turn(b);
 }

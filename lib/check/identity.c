@@ -47,7 +47,7 @@ place_left_out(const point *p, const step *st, const source *x, size_t i, size_t
   return left_out(p, x[i], e) || (st->kind == PRODUCT && left_out(p, x[i ^ 1], e));
 }
 
-/* ---- Numbers: ZERO, even ones for functions, odd ones for constants */
+/* ---- Numbers: ZERO, odd ones for constants, others for functions: 4 k for one, 4 k + 2 for minus it */
 
 /* A step at a sample (or all). A *patch* is what a row of sources reads: an identity for each place. */
 typedef struct {
@@ -84,7 +84,7 @@ naming_end(naming *a)
   size_t more, *all = &a->p->n_same[a->sample];
   bool huge = __builtin_mul_overflow(a->positions, a->rows, &more) || __builtin_add_overflow(more, a->st->n, &more)
               || __builtin_mul_overflow(more, a->p->net->batch, &more) || __builtin_add_overflow(*all, more, all)
-              || *all > SIZE_MAX / 4;
+              || *all > SIZE_MAX / 8;
   expect(!huge, "too many functions to be numbered");
   sequences_free(&a->patches);
   sequences_free(&a->others);
@@ -95,7 +95,14 @@ naming_end(naming *a)
 static size_t
 function_number(size_t k)
 {
-  return 2 * k + 2;
+  return 4 * k + 4;
+}
+
+/* Of minus a function that is no constant. */
+static size_t
+turned_number(size_t number)
+{
+  return number ^ 2;
 }
 
 static size_t
@@ -184,6 +191,14 @@ constant_value(const point *p, size_t s, size_t e)
   return interval_exact(y) ? &y->lo : NULL;
 }
 
+/* Is an entry another one, or minus it, whose identity is no constant's? */
+static bool
+is_turned(const point *p, const step *st, size_t e)
+{
+  source x = st->turned ? term_at(p, st, e, 0).x : (source){NONE, 0};
+  return x.step < PADDING && same_as(p, x.step, entry_of(p, x, e)) % 2 == 0 && !left_out(p, x, e);
+}
+
 /* What an entry copies: the source of a copy; or the first tied entry of a window that is not touched;
  * or else a constant. */
 static source
@@ -206,6 +221,11 @@ name_entry(naming *a, size_t e, size_t i)
     return constant_number(a, constant);
   if (x.step < PADDING)
     return same_as(p, x.step, entry_of(p, x, e));
+  if (is_turned(p, a->st, e)) {
+    term t = term_at(p, a->st, e, 0);
+    size_t number = same_as(p, t.x.step, entry_of(p, t.x, e));
+    return mpq_sgn(t.by.coef) < 0 ? turned_number(number) : number;
+  }
   if (vanishes(a, e)) {
     p->degree[a->s][e] = 0;
     return ZERO;

@@ -131,6 +131,7 @@ lower_negation(builder *b)
   step *s = add_function(b, LINEAR, &b->in[0]);
   for (size_t f = 0; f < s->n; f++)
     s->factors[f].coef = &minus_one;
+  s->turned = true;
 }
 
 /* A constant's entry as an activation's: a term without an x. */

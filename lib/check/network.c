@@ -10,6 +10,7 @@
 #include "pointwise.h"
 #include "recurrent.h"
 #include "shape.h"
+#include "sorted.h"
 #include "take.h"
 
 #include <string.h>
@@ -135,6 +136,7 @@ static const struct {
     {"Slice", lower_slice, 10, 3, 5, 1, 0, ""},
     {"Softmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
     {"Softplus", lower_function, 7, 1, 1, 1, 0, ""},
+    {"Sorted", lower_sorted, 7, 2, 2, 1, 0, "axis:i largest:i"},
     {"Split", lower_split, 7, 1, 1, 1024, 0, "axis:i split:I"},
     {"Split", lower_split, 13, 1, 2, 1024, 0, "axis:i"},
     {"Split", lower_split, 18, 1, 2, 1024, 0, "axis:i num_outputs:i"},
@@ -145,6 +147,9 @@ static const struct {
     {"Swish", lower_gate, 24, 1, 1, 1, 0, "alpha:f"},
     {"Tanh", lower_sigmoid, 7, 1, 1, 1, 0, ""},
     {"Tile", lower_repeat, 7, 2, 2, 1, 0, ""},
+    {"TopK", lower_sorted, 7, 1, 1, 2, 0, "axis:i k:i"},
+    {"TopK", lower_sorted, 10, 2, 2, 2, 0, "axis:i"},
+    {"TopK", lower_sorted, 11, 2, 2, 2, 0, "axis:i largest:i sorted:i"},
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
@@ -177,7 +182,7 @@ network_rule(const char *op)
   return strcmp(op, "Max") == 0 ? "Maximum" : strcmp(op, "Min") == 0 ? "Minimum" : op;
 }
 
-static const char *const own_operators[] = {"Clamp", "Huber", "Lift"};
+static const char *const own_operators[] = {"Clamp", "Huber", "Lift", "Sorted"};
 
 /* The node's form: of its operator's the last that is not newer than the model. */
 static size_t
@@ -253,7 +258,7 @@ check_batch(const builder *b, lowering lower)
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
                       lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat, lower_shape,
-                      lower_concat, lower_lstm, lower_gru, lower_rnn);
+                      lower_concat, lower_lstm, lower_gru, lower_rnn, lower_sorted);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");

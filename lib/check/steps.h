@@ -58,6 +58,7 @@ typedef struct {
   factor *factors;
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
+  bool turned;                             /* each feature is an entry, or minus one */
   /* alike: all rows of factors have their parameters in wrt at the same places; uniform: all rows are one; telling: of each
    * place, have different rows surely different factors there? */
   bool alike, uniform, *telling;

@@ -55,8 +55,8 @@ static struct {
   bool used, last;
   rational shared;
 } rules[] = {/* sorted */
-             {.op = "GlobalMaxPool"}, {.op = "MaxPool"},   {.op = "Maximum"},
-             {.op = "Minimum"},       {.op = "ReduceMax"}, {.op = "ReduceMin"}};
+             {.op = "GlobalMaxPool"}, {.op = "MaxPool"},   {.op = "Maximum"}, {.op = "Minimum"},
+             {.op = "ReduceMax"},     {.op = "ReduceMin"}, {.op = "Sorted"},  {.op = "TopK"}};
 #define N_RULES (sizeof rules / sizeof *rules)
 
 /* Of a step that has windows. */
@@ -174,7 +174,8 @@ read_rule(size_t i)
   rational *shared = &rules[i].shared;
   rules[i].last = last;
   *shared = rational_zero();
-  require(hybrid || mean || last || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
+  bool sorts = strcmp(op, "Sorted") == 0 || strcmp(op, "TopK") == 0;
+  require((!sorts && (hybrid || mean || last)) || strcmp(word, "first") == 0, "unknown tie rule '%s'", word);
   if (hybrid)
     next_rational(shared);
   if (mean)

@@ -110,21 +110,19 @@ run_scale(clarke_forward *f, const clarke_step *s, clarke_error *err)
   return status;
 }
 
-/* An open window's output lies somewhere among its entries: the radius of the copy of one of them
+/* An open window's output lies somewhere among the n entries that may be the largest: the radius of the copy of one of them
  * grows to hold them all. */
 static void
-widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t feature, size_t column)
+widen(clarke_matrix *y, const clarke_matrix *x, const clarke_step *s, size_t feature, size_t column, const size_t *place, size_t n)
 {
   size_t e = feature * y->cols + column;
   mpq_t here, there;
 
   mpq_inits(here, there, NULL);
   clarke_matrix_get(here, y, feature, column);
-  for (size_t i = 0; i < s->width; i++) {
-    size_t from = s->in[0].map[feature * s->width + i];
+  for (size_t i = 0; i < n; i++) {
+    const size_t from = s->in[0].map[feature * s->width + place[i]];
 
-    if (from == CLARKE_NONE)
-      continue;
     clarke_matrix_get(there, x, from, column);
     mpq_sub(there, there, here);
     mpq_abs(there, there);
@@ -155,8 +153,11 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
     status = clarke_matrix_gather_entries(&f->value[s->out], &f->value[s->in[0].value], from,
                                           f->g->values[s->out].count, err);
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++)
-    if (f->piece[i][e] == CLARKE_OPEN)
-      widen(&f->value[s->out], &f->value[s->in[0].value], s, e / f->n, e % f->n);
+    if (f->piece[i][e] == CLARKE_OPEN) {
+      const size_t n = clarke_window_candidates(tied, f, i, e / f->n, e % f->n);
+
+      widen(&f->value[s->out], &f->value[s->in[0].value], s, e / f->n, e % f->n, tied, n);
+    }
   free(from);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "network/identity/steps.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Deeper than this an entry is only identical to itself: recursion must end. */
@@ -83,10 +84,10 @@ clarke_identities_known(clarke_identities *ids, size_t value)
 
 /* What an entry is a copy of, of the step's operand `*operand`: *feature is moved there, to CLARKE_NONE in
  * padding. Entries are moved by GATHER, and by SUM where the others are not there (Concat); a window's
- * output is its largest entry, of which the first stands for tied ones of one identity. */
+ * output is its largest entry, of which the first stands for tied ones of one identity. A SUM may turn the sign. */
 static bool
 copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size_t *feature,
-       size_t column)
+       size_t column, bool *turned)
 {
   size_t there = 0;
   int8_t code;
@@ -107,8 +108,9 @@ copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size
         *operand = i;
         there++;
       }
-    if (there != 1 || s->in[*operand].coef != 1 || ids->g->values[s->in[*operand].value].constant)
+    if (there != 1 || fabs(s->in[*operand].coef) != 1 || ids->g->values[s->in[*operand].value].constant)
       return false;
+    *turned = *turned != (s->in[*operand].coef < 0);
     *feature = clarke_operand_entry(&s->in[*operand], *feature);
     return true;
   default:
@@ -116,13 +118,25 @@ copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size
   }
 }
 
+/* Of an entry that is minus one with this identity. */
+static clarke_identity
+turned_identity(clarke_identities *ids, clarke_identity id, size_t value, size_t entry)
+{
+  clarke_key k = clarke_key_begin(ids, TURNED, 0);
+
+  clarke_key_put(&k, id);
+  return clarke_key_settle(&k, clarke_identity_is_constant(id), value, entry);
+}
+
 clarke_identity
 clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t column)
 {
   const clarke_step *s = clarke_identities_producer(ids, value);
+  const size_t asked = value, entry = feature * ids->n + column;
   clarke_identity *known;
+  bool turned = false;
 
-  for (size_t i; s != NULL && copies(ids, s, &i, &feature, column); s = clarke_identities_producer(ids, value)) {
+  for (size_t i; s != NULL && copies(ids, s, &i, &feature, column, &turned); s = clarke_identities_producer(ids, value)) {
     value = s->in[i].value;
     if (feature == CLARKE_NONE)
       return CLARKE_IDENTITY_ZERO;
@@ -138,5 +152,7 @@ clarke_identity_of(clarke_identities *ids, size_t value, size_t feature, size_t 
                                       : clarke_identity_of_step(ids, s, value, feature, column);
     ids->depth--;
   }
-  return ids->failed ? 0 : *known;
+  if (ids->failed)
+    return 0;
+  return turned && *known != CLARKE_IDENTITY_ZERO ? turned_identity(ids, *known, asked, entry) : *known;
 }

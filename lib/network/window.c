@@ -179,6 +179,18 @@ clarke_window_tied(size_t *tied, const clarke_forward *f, size_t step, size_t fe
 }
 
 size_t
+clarke_window_candidates(size_t *place, const clarke_forward *f, size_t step, size_t feature, size_t column)
+{
+  window w = window_at(f, step, feature, column);
+  size_t best = largest(&w), n = 0;
+
+  for (size_t i = 0; i < w.width; i++)
+    if (i == best || (w.entry[i] != CLARKE_NONE && compare(&w, i, best) != -1))
+      place[n++] = i;
+  return n;
+}
+
+size_t
 clarke_window_options(size_t *option, const clarke_forward *f, size_t step, size_t feature,
                       size_t column)
 {

@@ -85,13 +85,13 @@ clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *
 }
 
 clarke_status
-clarke_axes_agree(const clarke_lowering *low, size_t rank, clarke_batch_axis *batch, clarke_error *err)
+clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batch_axis *batch, clarke_error *err)
 {
   size_t whole[CLARKE_MAX_WHOLE];
   bool begun = false;
 
   *batch = (clarke_batch_axis){.inner = 1};
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < n; i++) {
     const clarke_value *v = clarke_lower_value(low, i);
     clarke_batch_axis here = v->batch;
 
@@ -104,7 +104,7 @@ clarke_axes_agree(const clarke_lowering *low, size_t rank, clarke_batch_axis *ba
     *batch = here;
     begun = true;
   }
-  for (size_t i = 0; i < 2 && begun; i++) {
+  for (size_t i = 0; i < n && begun; i++) {
     const clarke_value *v = clarke_lower_value(low, i);
     const size_t from = rank - v->rank;
 

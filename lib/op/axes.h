@@ -21,9 +21,9 @@ size_t clarke_axes_of_sample(const clarke_batch_axis *batch, size_t rank, size_t
 clarke_status clarke_axes_reshaped(const clarke_lowering *low, size_t i, size_t rank, size_t *dims,
                                    clarke_batch_axis *batch, clarke_error *err);
 
-/* Two activations must have their batch in one place, `rank` being the larger number of axes: of the result. A constant must
- * have 1 there. */
-clarke_status clarke_axes_agree(const clarke_lowering *low, size_t rank, clarke_batch_axis *batch, clarke_error *err);
+/* Inputs 0 to n - 1: activations must have their batch in one place, `rank` being the largest number of axes: of the result. A
+ * constant must have 1 there. */
+clarke_status clarke_axes_agree(const clarke_lowering *low, size_t n, size_t rank, clarke_batch_axis *batch, clarke_error *err);
 
 /* Fails where the axis is the batch's, or merged with it. */
 clarke_status clarke_axes_apart(const clarke_lowering *low, size_t i, size_t axis, clarke_error *err);

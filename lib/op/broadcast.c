@@ -1,4 +1,4 @@
-/* NumPy broadcasting of two inputs. */
+/* NumPy broadcasting. */
 #include "op/broadcast.h"
 #include "op/axes.h"
 #include "op/lower.h"
@@ -43,43 +43,80 @@ broadcast_map(size_t rank, const size_t *dims, size_t count, size_t in_rank, con
   return map;
 }
 
-clarke_status
-clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
-                       size_t **map1, clarke_batch_axis *batch, clarke_error *err)
+/* The shape that inputs 0 to n - 1 broadcast to, whole; its axes. */
+static clarke_status
+broadcast_dims(const clarke_lowering *low, size_t n, size_t *rank, size_t *dims, clarke_error *err)
 {
-  size_t in[2][CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE];
-  size_t r0 = clarke_axes_whole(low, 0, in[0]), r1 = clarke_axes_whole(low, 1, in[1]);
-  size_t r = r0 > r1 ? r0 : r1, count = 1;
-  clarke_status status;
-  bool failed[2];
+  size_t in[CLARKE_MAX_WHOLE], r = 0, count = 1;
 
-  *map0 = *map1 = NULL;
-  for (size_t a = 0; a < r; a++) {
-    size_t d0 = a + r0 < r ? 1 : in[0][a + r0 - r], d1 = a + r1 < r ? 1 : in[1][a + r1 - r];
+  for (size_t i = 0; i < n; i++) {
+    const size_t own = clarke_axes_whole(low, i, in);
 
-    if (d0 != d1 && d0 != 1 && d1 != 1)
-      return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", d0, d1);
-    out[a] = d0 == 1 ? d1 : d0;
-    if (out[a] != 0 && count > CLARKE_MAX_ENTRIES / out[a])
-      return clarke_lower_too_large(low, err);
-    count *= out[a];
+    r = own > r ? own : r;
   }
-  if (!clarke_lower_affordable(low->graph, count))
-    return clarke_lower_too_large(low, err);
+  for (size_t a = 0; a < r; a++)
+    dims[a] = 1;
+  for (size_t i = 0; i < n; i++) {
+    const size_t own = clarke_axes_whole(low, i, in);
+
+    for (size_t a = 0; a < own; a++) {
+      size_t *to = &dims[r - own + a];
+
+      if (*to != in[a] && *to != 1 && in[a] != 1)
+        return clarke_lower_fail(low, err, "axes of %zu and %zu do not broadcast", *to, in[a]);
+      *to = *to == 1 ? in[a] : *to;
+    }
+  }
+  for (size_t a = 0; a < r; a++) {
+    if (dims[a] != 0 && count > CLARKE_MAX_ENTRIES / dims[a])
+      return clarke_lower_too_large(low, err);
+    count *= dims[a];
+  }
+  *rank = r;
+  return clarke_lower_affordable(low->graph, count) ? CLARKE_OK : clarke_lower_too_large(low, err);
+}
+
+clarke_status
+clarke_lower_broadcast_all(const clarke_lowering *low, size_t n, size_t *rank, size_t *dims, size_t **map, clarke_batch_axis *batch,
+                           clarke_error *err)
+{
+  size_t in[CLARKE_MAX_WHOLE], out[CLARKE_MAX_WHOLE], r = 0, count = 1;
+  bool failed = false;
+  clarke_status status = broadcast_dims(low, n, &r, out, err);
+
+  for (size_t i = 0; i < n; i++)
+    map[i] = NULL;
   *batch = (clarke_batch_axis){.inner = 1};
-  status = low->graph->batched ? clarke_axes_agree(low, r, batch, err) : CLARKE_OK;
+  if (status == CLARKE_OK && low->graph->batched)
+    status = clarke_axes_agree(low, n, r, batch, err);
   if (status != CLARKE_OK)
     return status;
   memcpy(dims, out, r * sizeof *dims);
   *rank = low->graph->batched ? clarke_axes_of_sample(batch, r, dims) : r;
   if (*rank > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
-  *map0 = broadcast_map(r, out, count, r0, in[0], &failed[0]);
-  *map1 = broadcast_map(r, out, count, r1, in[1], &failed[1]);
-  if (!failed[0] && !failed[1])
-    return CLARKE_OK;
-  free(*map0);
-  free(*map1);
-  *map0 = *map1 = NULL;
-  return clarke_lower_no_memory(low, err);
+  for (size_t a = 0; a < r; a++)
+    count *= out[a];
+  for (size_t i = 0; i < n && !failed; i++) {
+    const size_t own = clarke_axes_whole(low, i, in);
+
+    map[i] = broadcast_map(r, out, count, own, in, &failed);
+  }
+  for (size_t i = 0; i < n && failed; i++) {
+    free(map[i]);
+    map[i] = NULL;
+  }
+  return failed ? clarke_lower_no_memory(low, err) : CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims, size_t **map0,
+                       size_t **map1, clarke_batch_axis *batch, clarke_error *err)
+{
+  size_t *map[2];
+  clarke_status status = clarke_lower_broadcast_all(low, 2, rank, dims, map, batch, err);
+
+  *map0 = map[0];
+  *map1 = map[1];
+  return status;
 }

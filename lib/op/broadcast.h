@@ -1,4 +1,4 @@
-/* Two inputs, entry by entry. */
+/* Two inputs or more, entry by entry. */
 #ifndef CLARKE_OP_BROADCAST_H
 #define CLARKE_OP_BROADCAST_H
 
@@ -9,5 +9,9 @@
 clarke_status clarke_lower_broadcast(const clarke_lowering *low, size_t *rank, size_t *dims,
                                      size_t **map0, size_t **map1, clarke_batch_axis *batch,
                                      clarke_error *err);
+
+/* The same of inputs 0 to n - 1, with n maps. */
+clarke_status clarke_lower_broadcast_all(const clarke_lowering *low, size_t n, size_t *rank, size_t *dims, size_t **map,
+                                         clarke_batch_axis *batch, clarke_error *err);
 
 #endif

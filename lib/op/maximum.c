@@ -1,4 +1,4 @@
-/* ReduceMax, ReduceMin: the largest or smallest entry over axes. Max, Min: of two inputs, entry by entry. A minimum is minus the
+/* ReduceMax, ReduceMin: the largest or smallest entry over axes. Max, Min: of the inputs, entry by entry. A minimum is minus the
  * maximum of what is negated. A file does not say which function of a framework it was, and these differ at ties: where they do no
  * rule is known. `Maximum` and `Minimum` are the names that Max and Min of files have in profiles: Max and Min are the reductions
  * of programs. */
@@ -82,21 +82,23 @@ lower_reduced(clarke_lowering *low, clarke_error *err)
   return finish(low, err);
 }
 
-/* Both operands, broadcast to `count` entries, beside one another: entries f of both are 2 f and 2 f + 1. Takes the maps over. */
+/* The operands, broadcast to `count` entries, beside one another: entries f of all are n f, n f + 1, and so on. Takes the maps
+ * over. */
 static size_t
-add_pairs(clarke_lowering *low, size_t count, size_t *from[2], clarke_error *err)
+add_rows(clarke_lowering *low, size_t count, size_t **from, clarke_error *err)
 {
-  const size_t pairs = 2 * count;
-  clarke_step *s = clarke_lower_step(low, CLARKE_SUM, 2, 1, &pairs, err);
+  const size_t n = low->n_in, all = n * count;
+  clarke_step *s = clarke_lower_step(low, CLARKE_SUM, n, 1, &all, err);
   bool made = s != NULL;
 
-  for (size_t i = 0; i < 2; i++) {
-    size_t *map = made ? clarke_lower_map(low, s, i, pairs, err) : NULL;
+  for (size_t i = 0; i < n; i++) {
+    size_t *map = made ? clarke_lower_map(low, s, i, all, err) : NULL;
 
     made = map != NULL;
-    for (size_t e = 0; made && e < pairs; e++)
-      map[e] = e % 2 != i ? CLARKE_NONE : from[i] != NULL ? from[i][e / 2] : e / 2;
+    for (size_t e = 0; made && e < all; e++)
+      map[e] = e % n != i ? CLARKE_NONE : from[i] != NULL ? from[i][e / n] : e / n;
     free(from[i]);
+    from[i] = NULL;
     if (made)
       s->in[i].coef = is_minimum(low) ? -1 : 1;
   }
@@ -104,30 +106,30 @@ add_pairs(clarke_lowering *low, size_t count, size_t *from[2], clarke_error *err
 }
 
 static clarke_status
-check_two(clarke_lowering *low, clarke_error *err)
+check_operands(clarke_lowering *low, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
   size_t constants = 0;
 
-  if (low->n_in != 2)
-    return clarke_lower_fail(low, err, "%zu inputs: no framework's derivative at a tie of three or more is known; write it as nodes of "
-                                       "two", low->n_in);
-  for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
+  if (low->n_in > CLARKE_MAX_WIDTH)
+    return clarke_lower_fail(low, err, "%zu inputs; at most %d are supported. Of more, take it of parts, and of these", low->n_in,
+                             CLARKE_MAX_WIDTH);
+  for (size_t i = 0; i < low->n_in && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
     constants += clarke_lower_value(low, i)->constant;
     if (clarke_lower_value(low, i)->constant)
       status = clarke_lower_weight(low, i, err);
   }
-  if (status == CLARKE_OK && constants == 2)
+  if (status == CLARKE_OK && constants == low->n_in)
     return clarke_lower_fail(low, err, "arithmetic between constants is not supported: fold it");
   return status;
 }
 
 static clarke_status
-lower_pair(clarke_lowering *low, clarke_error *err)
+lower_operands(clarke_lowering *low, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], rank, count = 1, *from[2], value, *map;
+  size_t dims[CLARKE_MAX_WHOLE], rank, count = 1, *from[CLARKE_MAX_WIDTH], value, *map;
   const bool least = is_minimum(low);
   clarke_batch_axis batch;
   clarke_status status;
@@ -136,26 +138,26 @@ lower_pair(clarke_lowering *low, clarke_error *err)
     status = clarke_lower_activation(low, 0, err);
     return status == CLARKE_OK ? clarke_lower_copy(low, err) : status;
   }
-  status = check_two(low, err);
+  status = check_operands(low, err);
   if (status == CLARKE_OK)
-    status = clarke_lower_broadcast(low, &rank, dims, &from[0], &from[1], &batch, err);
+    status = clarke_lower_broadcast_all(low, low->n_in, &rank, dims, from, &batch, err);
   if (status != CLARKE_OK)
     return status;
   for (size_t a = 0; a < rank; a++)
     count *= dims[a];
   low->op = clarke_operator_find(least ? "Minimum" : "Maximum");
-  value = add_pairs(low, count, from, err);
-  map = value != CLARKE_NONE ? add_maxima(low, value, 2, rank, dims, err) : NULL;
+  value = add_rows(low, count, from, err);
+  map = value != CLARKE_NONE ? add_maxima(low, value, low->n_in, rank, dims, err) : NULL;
   if (map == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   low->graph->values[low->graph->n_values - 1].batch = batch;
-  for (size_t e = 0; e < 2 * count; e++)
+  for (size_t e = 0; e < low->n_in * count; e++)
     map[e] = e;
   return finish(low, err);
 }
 
 #define REDUCTION_FORMS {{7, 1, 1, 1, "axes:I keepdims:i"}, {18, 1, 2, 1, "keepdims:i noop_with_empty_axes:i"}}
-#define PAIR_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
+#define OPERAND_FORMS {{8, 1, MOST_INPUTS, 1, NULL}}
 
 const clarke_op clarke_ops_maximum[] = {
   {.name = "ReduceMax", .forms = REDUCTION_FORMS, .lower = lower_reduced, .order = true,
@@ -164,9 +166,9 @@ const clarke_op clarke_ops_maximum[] = {
   {.name = "ReduceMin", .forms = REDUCTION_FORMS, .lower = lower_reduced, .order = true,
    .hint = "of PyTorch's functions torch.amin has mean, and torch.min over an axis has first",
    .tie = {[CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "Max", .forms = PAIR_FORMS, .lower = lower_pair, .batch = CLARKE_BATCH_ANY, .order = true,
+  {.name = "Max", .forms = OPERAND_FORMS, .lower = lower_operands, .batch = CLARKE_BATCH_ANY, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
-  {.name = "Min", .forms = PAIR_FORMS, .lower = lower_pair, .batch = CLARKE_BATCH_ANY, .order = true,
+  {.name = "Min", .forms = OPERAND_FORMS, .lower = lower_operands, .batch = CLARKE_BATCH_ANY, .order = true,
    .tie = {[CLARKE_PYTORCH_2_13] = "mean", [CLARKE_JAX_0_10] = "mean", [CLARKE_TENSORFLOW_2] = "mean"}},
   {.name = "Maximum", .order = true,
    .hint = "it is Max of a file; torch.maximum and jax.numpy.maximum have mean, torch.clamp with a tensor and tf.maximum first"},

@@ -73,6 +73,7 @@ struct clarke_op {
   const char *(*pieces)(clarke_pieces *pieces, mpq_t *constant);
   /* Of an order statistic, by profile: "first", "last", "stable" or "mean"; NULL: not known. */
   bool order;
+  bool first_alone; /* of one that is made of many comparisons: they make a derivative of a sort by the rule `first` alone */
   const char *tie[CLARKE_N_PROFILES];
   const char *hint; /* of a statistic whose rule a file does not tell: which functions have which; else NULL */
 };

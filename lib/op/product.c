@@ -110,7 +110,7 @@ clarke_lower_contraction(clarke_lowering *low, clarke_error *err)
     ranks[i] = clarke_axes_whole(low, i, in[i]);
   status = product_dims(low, in, ranks, &rank, dims, err);
   if (status == CLARKE_OK && low->graph->batched)
-    status = clarke_axes_agree(low, rank, &batch, err);
+    status = clarke_axes_agree(low, 2, rank, &batch, err);
   if (status == CLARKE_OK && low->graph->batched && batch.axis + 2 >= rank)
     status = clarke_lower_fail(low, err, "axis %zu is the batch: samples would be mixed", batch.axis);
   memcpy(sample, dims, sizeof sample);

@@ -361,7 +361,7 @@ can_state(const clarke_step *s, const clarke_profile *profile, clarke_error *err
     if (clarke_profile_find(profile, op, k) == NULL)
       return clarke_fail(err, CLARKE_EINPUT, "profile %s says nothing of %s kink %zu, and a proof "
                          "states all proxies of the network's operators", profile->name, op->name, k);
-  if (s->kind == CLARKE_MAX && op->hint != NULL)
+  if (s->kind == CLARKE_MAX && (op->hint != NULL || op->first_alone))
     return clarke_tie_check(clarke_profile_tie(profile, op), profile, op, err);
   if (s->kind == CLARKE_MAX &&
       clarke_tie_check(clarke_profile_tie(profile, op), profile, op, NULL) != CLARKE_OK)

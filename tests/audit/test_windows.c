@@ -30,7 +30,7 @@ typedef struct {
   growing grown;
   clarke_tensor x, y;
   bool mse, ce;
-  char profile[128];
+  char profile[320];
   bool linear; /* every activation is piecewise linear in what is in wrt */
   uint64_t draws; /* choose what is in wrt */
   char only[16];  /* if not empty: this is */
@@ -133,11 +133,12 @@ draw_profile(network *net, uint64_t *state)
   static const char *const numbers[] = {"0", "0", "1", "1/2", "left", "right", "2"};
   static const char *const ties[] = {"first", "first", "last", "last", "mean", "hybrid 1/3"};
   const char *relu = numbers[draw_below(state, 7)], *leaky = numbers[draw_below(state, 7)];
-  const char *absolute = numbers[draw_below(state, 7)];
+  const char *absolute = numbers[draw_below(state, 7)], *rule = ties[draw_below(state, 6)];
+  const char *reduced = ties[draw_below(state, 6)], *larger = ties[draw_below(state, 6)];
 
   snprintf(net->profile, sizeof net->profile,
-           "Relu 0 %s\nLeakyRelu 0 %s\nAbs 0 %s\ntie MaxPool %s\n", relu, leaky, absolute,
-           ties[draw_below(state, 6)]);
+           "Relu 0 %s\nLeakyRelu 0 %s\nAbs 0 %s\ntie ReduceMax %s\ntie ReduceMin %s\ntie Maximum %s\ntie Minimum %s\ntie MaxPool %s\n",
+           relu, leaky, absolute, reduced, larger, larger, reduced, rule);
 }
 
 /* --- the two sides --------------------------------------------------------------------------- */
@@ -888,7 +889,7 @@ static size_t
 change_line(const network *net, const session *s, const char *words, const char *old, const char *new)
 {
   const char *at = strstr(net->profile, old);
-  char profile[128], before[64], after[64];
+  char profile[320], before[64], after[64];
   bool strongest;
   size_t refused = 0;
   clarke_verdict truth;

@@ -696,18 +696,25 @@ grow_conv(network *net, size_t outputs)
   grow_conv_of(net, outputs, 0);
 }
 
+/* The largest of n instructions, which are the entries `from` of what the window reads. */
+static size_t
+put_window(network *net, pool op, size_t sample, size_t feature, size_t round, size_t n, const size_t *in, const size_t *from)
+{
+  instruction i = {.what = DO_LARGEST, .operator = op, .node = net->m.n_nodes - 1, .round = round, .feature = feature,
+                   .sample = sample, .slope = NOWHERE, .from = malloc((n + 1) * sizeof *from)};
+
+  memcpy(i.from, from, n * sizeof *from);
+  return formula_put(&net->f, i, n, in);
+}
+
 static size_t
 put_largest(network *net, pool op, size_t sample, size_t feature, size_t n, const size_t *from)
 {
   size_t in[MOST_ROW];
-  instruction i = {.what = DO_LARGEST, .operator = op, .node = net->m.n_nodes - 1, .feature = feature,
-                   .sample = sample, .slope = NOWHERE, .from = malloc((n + 1) * sizeof *from)};
 
-  for (size_t k = 0; k < n; k++) {
+  for (size_t k = 0; k < n; k++)
     in[k] = net->now.y[sample][from[k]];
-    i.from[k] = from[k];
-  }
-  return formula_put(&net->f, i, n, in);
+  return put_window(net, op, sample, feature, 0, n, in, from);
 }
 
 static void
@@ -835,6 +842,159 @@ grow_mean(network *net)
       size_t sum = put_linear(net, length, &net->now.y[s][c * length], NULL, (small){0, 1});
 
       next.y[s][c] = put_linear(net, 1, &sum, (small[]){{1, (long)length}}, (small){0, 1});
+    }
+  net->now = next;
+}
+
+/* --- the largest of several -------------------------------------------------------------------------------------- */
+
+static size_t
+put_minus(network *net, size_t x)
+{
+  return put_linear(net, 1, &x, (small[]){{-1, 1}}, (small){0, 1});
+}
+
+/* Max or Min of the activation, an earlier one and, sometimes, a weight of its shape. */
+static void
+grow_extreme(network *net)
+{
+  const activation other = *some_kept(net);
+  const bool least = draw_below(net->state, 2), third = draw_below(net->state, 2);
+  const long shape[] = {(long)net->now.dims[0], net->now.rank > 1 ? (long)net->now.dims[1] : SHAPE_END, SHAPE_END};
+  size_t w = third ? some_weight(net, shape) : NOWHERE, n = third ? 3 : 2;
+  char more[40];
+  activation next;
+
+  snprintf(more, sizeof more, "%s%s%s", other.at, third ? "," : "", third ? net->m.tensors[w].name : "");
+  next_node(net, &next, least ? "Min" : "Max", more);
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < row_of(&next); f++) {
+      size_t in[3] = {net->now.y[s][f], other.y[s][f], third ? put_weight(net, w, f) : 0}, y;
+
+      for (size_t i = 0; i < n && least; i++)
+        in[i] = put_minus(net, in[i]);
+      y = put_window(net, least ? MINIMUM : MAXIMUM, s, f, 0, n, in, (size_t[]){n * f, n * f + 1, n * f + 2});
+      next.y[s][f] = least ? put_minus(net, y) : y;
+    }
+  net->now = next;
+}
+
+/* ReduceMax or ReduceMin over the last axis, which stays. */
+static void
+grow_reduced(network *net)
+{
+  const bool least = draw_below(net->state, 2);
+  const size_t axis = net->now.rank - 1, length = net->now.dims[axis];
+  activation next;
+
+  attr_ints(next_node(net, &next, least ? "ReduceMin" : "ReduceMax", ""), "axes", SHAPE((long)axis + 1,));
+  next.dims[axis] = 1;
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < row_of(&next); f++) {
+      size_t in[MOST_ROW], from[MOST_ROW], y;
+
+      for (size_t i = 0; i < length; i++) {
+        from[i] = f * length + i;
+        in[i] = least ? put_minus(net, net->now.y[s][from[i]]) : net->now.y[s][from[i]];
+      }
+      y = put_window(net, least ? REDUCEMIN : REDUCEMAX, s, f, 0, length, in, from);
+      next.y[s][f] = least ? put_minus(net, y) : y;
+    }
+  net->now = next;
+}
+
+/* The entries of a line of n in the order asked for: neighbours are compared in n rounds; the first `left` of a round are kept. */
+static void
+sort_line(network *net, size_t *x, size_t n, size_t k, bool least, size_t sample, size_t line)
+{
+  for (size_t r = 0; r < n; r++) {
+    const size_t left = k + n - 1 - r < n ? k + n - 1 - r : n;
+    size_t y[MOST_ROW];
+
+    for (size_t p = 0; p < left; p++) {
+      const bool upper = p % 2 == r % 2, alone = upper ? p + 1 == n : p == 0, minus = alone ? least : upper == least;
+      const size_t f = line * left + p;
+      size_t in[2] = {x[p], alone ? 0 : x[upper ? p + 1 : p - 1]};
+
+      for (size_t i = 0; i < 2 && minus; i++)
+        in[i] = alone && i == 1 ? 0 : put_minus(net, in[i]);
+      y[p] = put_window(net, TOPK, sample, f, r, alone ? 1 : 2, in, (size_t[]){2 * f, 2 * f + 1});
+      y[p] = minus ? put_minus(net, y[p]) : y[p];
+    }
+    memcpy(x, y, left * sizeof *x);
+  }
+}
+
+/* TopK along the last axis. */
+static void
+grow_sorted(network *net)
+{
+  const bool least = draw_below(net->state, 2);
+  const size_t axis = net->now.rank - 1, n = net->now.dims[axis], k = 1 + draw_below(net->state, n);
+  const size_t lines = row_of(&net->now) / n;
+  char name[16];
+  activation next;
+  clarke_model_node *node;
+
+  name_next(name, net, 's');
+  net->role[net->m.n_tensors] = IS_OTHER;
+  model_integers(&net->m, name, SHAPE(1,))[0] = (int64_t)k;
+  node = next_node(net, &next, "TopK", name);
+  attr_int(node, "largest", !least);
+  next.dims[axis] = k;
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t line = 0; line < lines; line++) {
+      size_t x[MOST_ROW], from[MOST_ROW];
+
+      for (size_t i = 0; i < n; i++) {
+        from[i] = line * n + i;
+        x[i] = net->now.y[s][from[i]];
+        x[i] = least && k == 1 ? put_minus(net, x[i]) : x[i];
+      }
+      if (k == 1) {
+        x[0] = put_window(net, TOPK, s, line, 0, n, x, from);
+        x[0] = least ? put_minus(net, x[0]) : x[0];
+      } else
+        sort_line(net, x, n, k, least, s, line);
+      memcpy(next.y[s] + line * k, x, k * sizeof *x);
+    }
+  net->now = next;
+}
+
+/* The entries of a line several times: each twice, one after another, by Resize; all of them again, by Tile; of one entry the same,
+ * by Expand. */
+static void
+grow_repeated(network *net)
+{
+  const bool each = net->now.rank == 2 && draw_below(net->state, 2);
+  const size_t axis = net->now.rank - 1, n = net->now.dims[axis], lines = row_of(&net->now) / n;
+  const bool one = !each && n == 1;
+  char name[16], more[40];
+  activation next;
+
+  name_next(name, net, 's');
+  net->role[net->m.n_tensors] = IS_OTHER;
+  if (each) {
+    double *scale = model_floats(&net->m, name, SHAPE(3,));
+
+    scale[0] = scale[1] = 1;
+    scale[2] = 2;
+    net->m.tensors[net->m.n_tensors - 1].dtype = CLARKE_F32;
+  } else {
+    int64_t *times = model_integers(&net->m, name, SHAPE((long)axis + 2,));
+
+    for (size_t a = 0; a <= axis; a++)
+      times[a] = 1;
+    times[axis + 1] = 2;
+  }
+  snprintf(more, sizeof more, "%s%s", each ? "," : "", name);
+  next_node(net, &next, each ? "Resize" : one ? "Expand" : "Tile", more);
+  next.dims[axis] = 2 * n;
+  for (size_t s = 0; s < net->samples; s++)
+    for (size_t f = 0; f < 2 * n * lines; f++) {
+      const size_t p = f % (2 * n);
+
+      next.y[s][f] = net->now.y[s][f / (2 * n) * n + (each ? p / 2 : p % n)];
     }
   net->now = next;
 }
@@ -978,7 +1138,7 @@ grow_extra(network *net)
 {
   size_t row = row_of(&net->now);
 
-  switch (draw_below(net->state, 22)) {
+  switch (draw_below(net->state, 27)) {
   case 0:
     grow_arithmetic(net, 'A');
     break;
@@ -1026,6 +1186,21 @@ grow_extra(network *net)
   case 13:
     if (net->now.rank == 2)
       grow_average_of(net, 0);
+    break;
+  case 14:
+  case 15:
+    grow_extreme(net);
+    break;
+  case 16:
+    grow_reduced(net);
+    break;
+  case 17:
+    if (net->now.dims[net->now.rank - 1] <= 4)
+      grow_sorted(net);
+    break;
+  case 18:
+    if (2 * row <= MOST_ROW)
+      grow_repeated(net);
     break;
   default:
     break;
@@ -1287,11 +1462,13 @@ draw_statement(network *net, uint64_t *state)
   for (size_t o = 0; o < OPERATORS; o++)
     for (size_t k = 0; k < 2; k++)
       c->proxy[o][k] = draw_proxy(state);
-  for (size_t p = 0; p < 2; p++) {
+  for (size_t p = 0; p < POOLS; p++) {
     size_t rule = draw_below(state, 6);
 
     c->tie[p].rule = rule < 2 ? TIE_FIRST : rule < 4 ? TIE_LAST : rule == 4 ? TIE_MEAN : TIE_HYBRID;
     c->tie[p].share = shares[draw_below(state, 5)];
+    if (p == TOPK)
+      c->tie[p].rule = TIE_FIRST; /* it has no other */
   }
   c->loss = LOSS_SUM;
   if (draw_below(state, 3) > 0)

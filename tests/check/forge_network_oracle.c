@@ -6,7 +6,8 @@
 
 const char *const operator_name[] = {"Abs", "Clip", "HardSigmoid", "HardSwish", "LeakyRelu", "PRelu", "Relu"};
 const size_t operator_kinks[] = {1, 2, 2, 2, 1, 1, 1};
-const char *const pool_name[] = {"GlobalMaxPool", "MaxPool"};
+const char *const pool_name[] = {"GlobalMaxPool", "MaxPool", "Maximum", "Minimum", "ReduceMax", "ReduceMin", "TopK"};
+const char *const pool_node[] = {"GlobalMaxPool", "MaxPool", "Max", "Min", "ReduceMax", "ReduceMin", "TopK"};
 const char *const loss_name[] = {"sum", "mse", "ce"};
 
 /* --- formulas ------------------------------------------------------------------------------------- */

@@ -9,13 +9,13 @@
 
 #define NOWHERE ((size_t)-1)
 
-enum { MOST_WEIGHTS = 96, OPERATORS = 7, MOST_CONDITIONS = 64, MOST_LEAVES = 128 };
+enum { MOST_WEIGHTS = 96, OPERATORS = 7, POOLS = 7, MOST_CONDITIONS = 64, MOST_LEAVES = 128 };
 
 typedef enum { ABS, CLIP, HARDSIGMOID, HARDSWISH, LEAKYRELU, PRELU, RELU } pointwise;
-typedef enum { GLOBALMAXPOOL, MAXPOOL } pool;
+typedef enum { GLOBALMAXPOOL, MAXPOOL, MAXIMUM, MINIMUM, REDUCEMAX, REDUCEMIN, TOPK } pool;
 typedef enum { LOSS_SUM, LOSS_MSE, LOSS_CE } loss_kind;
 
-extern const char *const operator_name[OPERATORS], *const pool_name[2], *const loss_name[3];
+extern const char *const operator_name[OPERATORS], *const pool_name[POOLS], *const pool_node[POOLS], *const loss_name[3];
 extern const size_t operator_kinks[OPERATORS];
 
 /* --- statements: all that a proof's first lines say, but for the verdict */
@@ -35,7 +35,7 @@ typedef struct {
   size_t variable[MOST_WEIGHTS]; /* its number, in wrt; or NOWHERE */
   size_t n_variables;
   proxy proxy[OPERATORS][2];
-  tie tie[2];
+  tie tie[POOLS];
   loss_kind loss;
 } claim;
 
@@ -60,7 +60,7 @@ typedef struct {
   bends pieces;
   size_t slope;      /* an instruction, or NOWHERE */
   size_t operator;   /* pointwise or pool */
-  size_t node, feature, sample;
+  size_t node, round, feature, sample; /* round: of a node that has windows of several steps, which */
   size_t *from;      /* LARGEST: the operand's features */
 } instruction;
 

@@ -148,7 +148,7 @@ profile_text(char *text, size_t size, const claim *c)
   for (size_t o = 0; o < OPERATORS; o++)
     for (size_t k = 0; k < operator_kinks[o]; k++)
       at += (size_t)snprintf(text + at, size - at, "%s %zu %s\n", operator_name[o], k, proxy_text(&c->proxy[o][k]));
-  for (size_t p = 0; p < 2; p++)
+  for (size_t p = 0; p < POOLS; p++)
     at += (size_t)snprintf(text + at, size - at, "tie %s %s\n", pool_name[p], tie_text(&c->tie[p]));
 }
 
@@ -169,7 +169,7 @@ static void
 ask_library(scene *s)
 {
   network *net = s->net;
-  char profile[512], *names[MOST_TENSORS];
+  char profile[1024], *names[MOST_TENSORS];
   size_t n = 0;
   clarke_loss loss = {(clarke_loss_kind)net->claim.loss, net->claim.loss == LOSS_SUM ? NULL : &net->y, net->samples};
 
@@ -191,10 +191,13 @@ static void
 find_site(site *k, const scene *s, const clarke_touch *t)
 {
   const formula *f = &s->net->f;
-  size_t node = s->graph.steps[t->step].node, i = 0;
+  size_t node = s->graph.steps[t->step].node, i = 0, round = 0;
+
+  for (size_t step = 0; step < t->step; step++)
+    round += s->graph.steps[step].node == node && s->graph.steps[step].kind == CLARKE_MAX;
 
   while (i < f->n && !((f->at[i].what == DO_PIECES || f->at[i].what == DO_LARGEST) && f->at[i].node == node &&
-                       f->at[i].feature == t->feature && f->at[i].sample == t->sample))
+                       f->at[i].round == round && f->at[i].feature == t->feature && f->at[i].sample == t->sample))
     i++;
   if (i == f->n)
     ck_abort_msg("a touched kink of node %zu that the formula does not have", node);
@@ -358,8 +361,8 @@ put_statement(FILE *out, const scene *s, clarke_verdict v)
   for (size_t o = 0; o < OPERATORS; o++)
     for (size_t k = 0; has_operator(net, operator_name[o]) && k < operator_kinks[o]; k++)
       fprintf(out, "proxy %s %zu %s\n", operator_name[o], k, proxy_text(&c->proxy[o][k]));
-  for (size_t p = 0; p < 2; p++)
-    if (has_operator(net, pool_name[p]))
+  for (size_t p = 0; p < POOLS; p++)
+    if (has_operator(net, pool_node[p]))
       fprintf(out, "tie %s %s\n", pool_name[p], tie_text(&c->tie[p]));
   fprintf(out, "touched %zu\n", s->n);
 }

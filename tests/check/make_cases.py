@@ -1490,11 +1490,26 @@ def operators():
                  node("Transpose", ["u"], ["z"], perm=[2, 0, 1, 3]), node("Flatten", ["z"], ["out"])],
                 [3, 2], 2, dict(w=dyadic(1, 2, 2), r=dyadic(1, 2, 2), b=dyadic(1, 4), v=dyadic(1, 2, 2)), 17),
     }
+    several = lambda: {  # noqa: E731
+        "several": ([node("MatMul", ["x", "w"], ["y"]), node("Max", ["v", "y", "x", "u"], ["a"]), node("Transpose", ["a"], ["t"], perm=[1, 0, 2]),
+                     node("Transpose", ["y"], ["s"], perm=[1, 0, 2]), node("Min", ["v", "u", "t", "s"], ["b"]),
+                     node("Transpose", ["b"], ["c"], perm=[1, 0, 2]), node("Max", ["c", "c", "y"], ["out"])],
+                    [3, 4], 2, dict(w=np.sign(dyadic(4, 4)), v=dyadic(4), u=dyadic(1)), 17),
+        "sorted": ([node("MatMul", ["x", "w"], ["y"]), constant("three", ints(3)), node("TopK", ["y", "three"], ["a", "places"]),
+                    constant("two", ints(2)), node("TopK", ["a", "two"], ["b", ""], axis=1, largest=0, sorted=1),
+                    node("Transpose", ["b"], ["t"], perm=[1, 0, 2]), constant("one", ints(1)), node("TopK", ["t", "one"], ["c", ""], axis=-1),
+                    node("TopK", ["t", "one"], ["d", ""], axis=0, largest=0), node("Sub", ["c", "d"], ["e"]),
+                    node("Transpose", ["e"], ["out"], perm=[1, 0, 2])],
+                   [4, 5], 2, dict(w=np.sign(dyadic(5, 5))), 17),
+        "sorted-old": ([node("Mul", ["x", "w"], ["y"]), node("TopK", ["y"], ["a", "places"], axis=2, k=4), node("Neg", ["a"], ["b"]),
+                        node("TopK", ["b"], ["c", "more"], axis=1, k=1), node("Mul", ["c", "v"], ["out"])],
+                       [3, 4], 2, dict(w=dyadic(3, 1), v=dyadic(4)), 9),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(again)):
+                                                                  later(again), later(several)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -3337,6 +3352,18 @@ def extremes():
         case(f"extreme-{op.lower()}-other", 1, f"the tie rule of {name} is expected", tie="tie MaxPool first", **own)
         case(f"extreme-{op.lower()}-mean", 0, "VERIFIED", tie=f"tie {name} mean", **{**own, "evidence": hull, "verdict": "in-clarke"})
         case(f"extreme-{op.lower()}-hull", 1, "is not AD's output", tie=f"tie {name} hybrid 1/2", **{**own, "evidence": hull, "verdict": "in-clarke"})
+    save("extreme-three.onnx", column_of + [helper.make_node("Min", ["u", "y", "v"], ["out"], "top")], ["N", 2], None,
+         dict(w=[0, 1], v=[0, 5], u=[0, 9]))
+    downs = [f"directions 1\ndirection\nmove {t} at 0 -1" for t in "uwv"]
+    own = dict(base, model="extreme-three.onnx", verdict="in-bouligand")
+    case("extreme-three", 0, "VERIFIED", tie="tie Minimum first", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[0]}"})
+    case("extreme-three-last", 0, "VERIFIED", tie="tie Minimum last", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[2]}"})
+    case("extreme-three-order", 1, "wrong side", tie="tie Minimum first", **{**own, "evidence": f"evidence ad\ncell ad\n{downs[1]}"})
+    third = "evidence hull 3\n" + "\n".join(f"cell 1/3 {o}\n{d}" for o, d in zip("abc", downs))
+    case("extreme-three-mean", 0, "VERIFIED", tie="tie Minimum mean", **{**own, "evidence": third, "verdict": "in-clarke"})
+    # as two nodes of two would share it
+    nested = "evidence hull 3\n" + "\n".join(f"cell {q} {o}\n{d}" for q, o, d in zip(("1/4", "1/4", "1/2"), "abc", downs))
+    case("extreme-three-nested", 1, "is not AD's output", tie="tie Minimum mean", **{**own, "evidence": nested, "verdict": "in-clarke"})
     save("extreme-batch.onnx", column_of + [helper.make_node("ReduceMax", ["y"], ["out"], "top", axes=[0])], ["N", 2], None, dict(w=[0, 0]))
     case("extreme-batch", 2, "the batch axis would be mixed", tie="tie ReduceMax first", evidence=ad, verdict="in-bouligand",
          model="extreme-batch.onnx", **base)
@@ -3347,6 +3374,48 @@ def extremes():
                                   helper.make_node("ReduceSum", ["f"], ["loss"], "sum", keepdims=0)], {"w": [0, 0]})
     case("extreme-run", 0, "VERIFIED", tie="tie ReduceMax first", verdict="in-bouligand", touched=1, proxies=[], data="run.npz",
          model="extreme-run.onnx", evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 1")
+
+
+def sorts():
+    """w's two entries, both 0, or three, sorted: of equal ones the first comes first. The largest is w's first, whatever the order."""
+    batch("sort.npz", [[1, 1]])
+    two = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.array([2], np.int64)))
+    one = helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.array([1], np.int64)))
+    times = helper.make_node("Mul", ["x", "w"], ["y"], "y")
+    weigh = helper.make_node("Mul", ["s", "v"], ["out"], "v")
+    sort = lambda k, more, op="TopK", outputs=("s",): [k, times, helper.make_node(op, ["y", "k"], list(outputs), "sort", **more), weigh]  # noqa: E731
+    move = lambda up, down: f"directions 1\ndirection\nmove w at 0 {up}\nmove w at 1 {down}"  # noqa: E731
+    base = dict(data="sort.npz", proxies=[], verdict="in-bouligand", tie="tie TopK first")
+    for name, more, first, last in (("sort-down", {}, 1, -1), ("sort-up", dict(largest=0), -1, 1)):
+        save(f"{name}.onnx", sort(two, more, outputs=("s", "places")), ["N", 2], None, dict(w=[0, 0], v=[3, 1]))
+        own = dict(base, model=f"{name}.onnx", touched=2)
+        case(name, 0, "VERIFIED", evidence=f"evidence ad\ncell ad\n{move(first, last)}", **own)
+        case(f"{name}-turned", 1, "wrong side", evidence=f"evidence ad\ncell ad\n{move(last, first)}", **own)
+        case(f"{name}-last", 1, "unknown tie rule 'last'", evidence=f"evidence ad\ncell ad\n{move(last, first)}", **{**own, "tie": "tie TopK last"})
+        case(f"{name}-mean", 1, "unknown tie rule 'mean'", evidence=f"evidence ad\ncell ad\n{move(last, first)}", **{**own, "tie": "tie TopK mean"})
+        case(f"{name}-hybrid", 1, "unknown tie rule 'hybrid'", evidence=f"evidence ad\ncell ad\n{move(first, last)}",
+             **{**own, "tie": "tie TopK hybrid 0"})
+        case(f"{name}-kinks", 1, "touched", evidence=f"evidence ad\ncell ad\n{move(first, last)}", **{**own, "touched": 1})
+    save("sort-one.onnx", sort(one, {}), ["N", 2], None, dict(w=[0, 0], v=[3]))
+    case("sort-one", 0, "VERIFIED", model="sort-one.onnx", touched=1, evidence="evidence ad\ncell ad\ndirections 1\ndirection\nmove w at 0 1", **base)
+    # identical entries, sorted, are no ties that count; of minus them too
+    batch("sort-same.npz", [[1, 1, 1]])
+    same = [helper.make_node("Constant", [], ["k"], value=numpy_helper.from_array(np.array([3], np.int64))), times,
+            helper.make_node("TopK", ["y", "k"], ["s"], "sort"), helper.make_node("Neg", ["s"], ["n"], "n"),
+            helper.make_node("TopK", ["n", "k"], ["out"], "again", largest=0)]
+    save("sort-same.onnx", same, ["N", 3], None, dict(w=[1]))
+    case("sort-same", 0, "VERIFIED", model="sort-same.onnx", touched=0, evidence="evidence ad\ncell ad\ndirections 0", **{**base, "data": "sort-same.npz"})
+    for name, says, nodes, n in (
+            ("sort-batch", "the batch axis would be mixed", sort(two, dict(axis=0)), 2),
+            ("sort-many", "k is not from 1 to the number of entries", sort(two, {}), 1),
+            ("sort-unsorted", "sorted is 0", sort(two, dict(sorted=0)), 2),
+            ("sort-own", "of another domain", sort(two, {}, "Sorted"), 2),
+            ("sort-long", "not 1 to 126 entries", sort(two, {}), 127),
+            ("sort-places", "an input is not computed before it",
+             sort(two, {}, outputs=("u", "places"))[:3] + [helper.make_node("Mul", ["places", "v"], ["out"], "v")], 2)):
+        save(f"{name}.onnx", nodes, ["N", n], None, dict(w=np.zeros(n), v=[3, 1]))
+        batch(f"{name}.npz", np.ones((1, n)))
+        case(name, 2, says, model=f"{name}.onnx", touched=2, evidence="evidence ad\ncell ad\ndirections 0", **{**base, "data": f"{name}.npz"})
 
 
 def expanded():
@@ -3482,7 +3551,7 @@ def main():
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
-                 negated, own_losses, clamped, inputs, single_runs, records, extremes, expanded,
+                 negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                  recurrent]:
         make()
     operators()

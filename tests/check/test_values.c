@@ -827,7 +827,7 @@ static const struct {
     {"op-gemm", 0}, {"op-matmul-left", 0}, {"op-arithmetic", 0}, {"op-shapes", 0}, {"op-pieces", 5},
     {"op-clip-old", 2}, {"op-conv", 0}, {"op-conv-line", 0}, {"op-pools", 2}, {"op-means", 0}, {"op-pads", 0},
     {"op-norm", 0}, {"op-hardswish", 0}, {"op-global", 0}, {"op-layer-exact", 0}, {"op-trained-exact", 0},
-    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-elus", 8}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-extremes", 18}, {"op-extremes-listed", 0}, {"op-repeated", 0}, {"op-whole", 2}, {"op-between", 0}, {"op-between-line", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
+    {"op-products", 1}, {"op-functions", 0}, {"op-quotients", 0}, {"op-divided", 2}, {"op-elus", 8}, {"op-gates", 12}, {"op-batches", 0}, {"op-parts", 0}, {"op-extremes", 6}, {"op-extremes-listed", 0}, {"op-repeated", 0}, {"op-several", 11}, {"op-sorted", 0}, {"op-sorted-old", 2}, {"op-whole", 2}, {"op-between", 0}, {"op-between-line", 0}, {"op-norm-root", 0}, {"op-smooth", 0}, {"op-softmax-old", 0}, {"op-layer", 4}, {"op-instance", 0},
     {"op-group", 0}, {"op-trained", 0}, {"op-trained-rows", 0}, {"tied", 1}, {"tied-relu", 5}, {"flat", 0},
     {"opposed", 2}, {"lemma7", 2}, {"norm-exact", 2}, {"two", 8}, {"lemma2", 2}, {"lemma3", 2}, {"abs", 1},
     {"layer", 2}, {"trained", 6}, {"global", 1}, {"global-most-g", 2}, {"simplices-ce", 4}};

@@ -363,6 +363,14 @@ def extremes(rng):
     g.then("ReduceMax", g.constant([1], np.int64)).then("Max", first).then("Relu")
     yield "extremes-listed", g.dense(4, 3)
 
+    g = Graph(rng, [3, 4])
+    g.then("Mul", g.parameter(3, 1, values=np.array([[1], [0], [1]], np.float32)))
+    g.then("Transpose", perm=[1, 0, 2])
+    g.then("Max", g.parameter(3, 1, 1), g.parameter(4), before=()).then("Transpose", perm=[1, 0, 2])
+    first = g.last
+    g.then("Neg").then("Min", first, "x", g.parameter(1, values=np.zeros(1, np.float32)), before=()).then("Flatten")
+    yield "extremes-several", g.dense(12, 3)
+
 
 def repeated(rng):
     """Entries several times."""

@@ -294,6 +294,11 @@ def binary(function):
     return lambda args, attr, opset, batched: function(args[0], args[1])
 
 
+def extreme(function):
+    """Of several, with equal parts to all that are tied."""
+    return lambda args, attr, opset, batched: function(torch.stack(torch.broadcast_tensors(*args)), 0)
+
+
 def reduce_squares(of):
     """Over axes, an attribute or an input."""
     def reduced(args, attr, opset, batched):
@@ -329,7 +334,7 @@ OPERATORS = {
     "ReduceSumSquare": reduce_squares(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),
     "ReduceMax": reduce_squares(lambda x, axes, keep: torch.amax(x, axes or list(range(x.dim())), keep)),
     "ReduceMin": reduce_squares(lambda x, axes, keep: torch.amin(x, axes or list(range(x.dim())), keep)),
-    "Max": binary(torch.maximum), "Min": binary(torch.minimum),
+    "Max": extreme(torch.amax), "Min": extreme(torch.amin),
     "ReduceSum": reduce_squares(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
     "Softplus": pointwise(lambda x: F.softplus(x, threshold=1000)), "Pow": binary(torch.pow),
     "Gelu": lambda args, attr, opset, batched: F.gelu(args[0], approximate=attr.get("approximate", b"none").decode()),

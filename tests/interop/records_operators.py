@@ -40,6 +40,10 @@ RIGHT = {
     "max-dim": lambda h: h.max(1).values, "max-kept": lambda h: h - h.max(1, keepdim=True)[0], "max-relu": lambda h: h.relu().max(1)[0],
     "min-dim": lambda h: h.min(1)[0], "max-middle": lambda h: cube(h).max(1)[0], "max-first": lambda h: h.max(0)[0],
     "amax": lambda h: h.amax(1), "amin": lambda h: h.amin((0, 1)), "amax-dims": lambda h: cube(h).amax((1, 2), keepdim=True), "max": lambda h: h.max(),
+    "sort": lambda h: h.sort(1)[0], "sort-down": lambda h: cube(h).sort(dim=1, descending=True).values, "sort-first": lambda h: h.sort(0)[0],
+    "sort-stable": lambda h: h.relu().sort(stable=True)[0], "sort-stable-down": lambda h: cube(h).relu().sort(dim=-2, descending=True, stable=True)[0],
+    "sort-equal": lambda h: (0 * h).sort(stable=True, descending=True)[0] * OTHER, "topk": lambda h: h.topk(2).values,
+    "topk-least": lambda h: cube(h).topk(3, dim=1, largest=False)[0], "topk-one": lambda h: h - h.topk(1, 1)[0], "msort": lambda h: torch.msort(h),
     "norm": lambda h: h.norm(dim=1), "norm-1": lambda h: torch.linalg.vector_norm(h, 1, dim=1), "norm-all": lambda h: h.norm(),
     "cosine-similarity": lambda h: F.cosine_similarity(h, OTHER, dim=1), "normalize": lambda h: F.normalize(h, dim=1),
     "einsum-product": lambda h: torch.einsum("bi,ij->bj", h, OTHER[:5]), "einsum-outer": lambda h: torch.einsum("bi,bj->bij", h, h),
@@ -59,6 +63,10 @@ RIGHT = {
     "tril": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).tril(), "triu": lambda h: (h.unsqueeze(2) * h.unsqueeze(1)).triu(1), "glu": lambda h: F.glu(h.repeat(1, 2)[:, :8]),
     "pixel-shuffle": lambda h: F.pixel_shuffle(cube(h)[:, :4].reshape(6, 4, 2, 2), 2), "softplus": F.softplus, "mish": F.mish, "dot": lambda h: torch.dot(h[:, 0], h[:, 1]),
     "outer": lambda h: torch.outer(h[:, 0], h[0]), "softsign": F.softsign, "tanhshrink": F.tanhshrink, "swapped": lambda h: cube(h).swapaxes(1, 2).relu(),
+    "conv-computed": lambda h: F.conv1d(h.unsqueeze(1), h[:2, :3].reshape(2, 1, 3), stride=2, padding=1),
+    "conv-computed-groups": lambda h: F.conv2d(cube(h).unsqueeze(0), cube(h)[:4, :3].reshape(4, 3, 2, 2), h[0, :4], 2, (2, 1), (1, 2), 2).relu(),
+    "conv-standardized": lambda h: F.conv1d(OTHER.unsqueeze(1), F.batch_norm(h[:, :3].reshape(1, 6, 3), None, None, training=True).view(6, 1, 3)),
+    "batch-norm-scaled": lambda h: F.batch_norm(h, None, None, weight=h[0], bias=h[1], training=True),
     "attention": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), is_causal=False),
     "attention-causal": lambda h: F.scaled_dot_product_attention(cube(h), cube(h), cube(h), attn_mask=torch.zeros(5, 5)),
 }
@@ -76,7 +84,11 @@ REFUSED = {
     "logsumexp-axes": ("of several axes at once; flatten them first", lambda h: cube(h).logsumexp((1, 2))),
     "softplus-beta": ("softplus(beta * x) / beta is the same function", lambda h: F.softplus(h, beta=2)),
     "cosine-of-zero": ("without gradients here", lambda h: F.cosine_similarity(0 * h, OTHER)),
-    "sorted": ("this operator cannot be written into the graph", lambda h: h.sort(1)[0]),
+    "topk-equal": ("of equal entries the first does not come first", lambda h: (0 * h).topk(5).values),
+    "topk-places": ("aten.gather.default: this operator cannot be written", lambda h: h.gather(1, h.topk(2).indices)),
+    "sort-long": ("150 entries to be sorted: at most 126 are", lambda h: h.repeat(1, 30).sort(1)[0]),
+    "conv-transposed-computed": ("a transposed convolution whose weight is computed", lambda h: F.conv_transpose1d(h.unsqueeze(1), h[:1, :3].reshape(1, 1, 3))),
+    "topk-any": ("without an order; say sorted=True", lambda h: h.topk(2, sorted=False)[0]),
 }
 
 

@@ -14,11 +14,12 @@
 static inline const char *
 profile_with(const char *tie)
 {
-  static char text[320];
+  static char text[512];
 
   snprintf(text, sizeof text, "Relu 0 right\nLeakyRelu 0 right\nPRelu 0 right\nAbs 0 right\nClip 0 right\n"
            "Clip 1 right\nHardSigmoid 0 right\nHardSigmoid 1 right\nHardSwish 0 right\n"
-           "HardSwish 1 right\ntie MaxPool %s\ntie GlobalMaxPool %s\n", tie, tie);
+           "HardSwish 1 right\ntie MaxPool %s\ntie GlobalMaxPool %s\ntie Maximum %s\ntie Minimum %s\ntie ReduceMax %s\n"
+           "tie ReduceMin %s\ntie TopK first\n", tie, tie, tie, tie, tie, tie);
   return text;
 }
 

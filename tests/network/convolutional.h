@@ -319,7 +319,7 @@ grow_anything(growing *g)
 {
   static const char *const arithmetic[] = {"Add", "Sub", "Mul", "Div"};
 
-  switch (draw_below(g->state, 11)) {
+  switch (draw_below(g->state, 15)) {
   case 0:
   case 1:
     grow_conv(g, 2, draw_below(g->state, 2));
@@ -345,6 +345,15 @@ grow_anything(growing *g)
     break;
   case 9:
     grow_residual(g);
+    break;
+  case 10:
+    grow_larger(g);
+    break;
+  case 11:
+    grow_extremum(g);
+    break;
+  case 12:
+    grow_repeated(g);
     break;
   default:
     grow_pointwise(g);

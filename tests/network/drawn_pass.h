@@ -10,7 +10,8 @@
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\nHardSigmoid 0 1/12\nHardSigmoid 1 right\n"
-  "HardSwish 0 right\nHardSwish 1 5\ntie MaxPool mean\n";
+  "HardSwish 0 right\nHardSwish 1 5\ntie MaxPool mean\n"
+  "tie Maximum mean\ntie Minimum mean\ntie ReduceMax mean\ntie ReduceMin mean\ntie TopK first\n";
 
 typedef struct {
   growing grown;

@@ -92,7 +92,7 @@ model_integers(clarke_model *m, const char *name, const long *shape)
 static inline char **
 words_of(const char *list, size_t *n)
 {
-  char **word = calloc(16, sizeof *word);
+  char **word = calloc(list != NULL ? strlen(list) + 2 : 1, sizeof *word);
 
   *n = 0;
   while (list != NULL && *list != '\0') {

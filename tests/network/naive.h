@@ -1039,34 +1039,82 @@ naive_reduced_extremum(naive_run *r, const clarke_model_node *node, const naive 
   naive_turn(y, minus);
 }
 
-/* Max, Min of two, which broadcast. */
+/* Max, Min, of inputs that broadcast. */
 static inline void
 naive_extremum(naive_run *r, const clarke_model_node *node)
 {
   const bool minus = node->op_type[1] == 'i';
-  const naive *x[2] = {naive_find(r, node->in[0]), naive_find(r, node->in[1])};
-  const size_t rank = x[0]->rank > x[1]->rank ? x[0]->rank : x[1]->rank, pair[] = {2};
-  size_t dims[NAIVE_RANK], index[NAIVE_RANK];
-  naive *y, *both = naive_new(r, "(both)", 1, pair);
+  const size_t n = node->n_in;
+  const naive *x[CLARKE_MAX_WIDTH];
+  size_t dims[NAIVE_RANK], index[NAIVE_RANK], from[CLARKE_MAX_WIDTH], rank = 0;
+  naive *y, *all = naive_new(r, "(all)", 1, &n);
 
+  for (size_t i = 0; i < n; i++) {
+    x[i] = naive_find(r, node->in[i]);
+    from[i] = i;
+    rank = x[i]->rank > rank ? x[i]->rank : rank;
+  }
   for (size_t a = 0; a < rank; a++) {
     dims[a] = 1;
-    for (size_t i = 0; i < 2; i++)
+    for (size_t i = 0; i < n; i++)
       if (a + x[i]->rank >= rank && x[i]->dims[a + x[i]->rank - rank] != 1)
         dims[a] = x[i]->dims[a + x[i]->rank - rank];
   }
   y = naive_new(r, node->out[0], rank, dims);
   for (size_t e = 0; e < y->count; e++) {
     naive_index(index, y, e);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < n; i++) {
       const size_t at = naive_at(x[i], index, rank);
 
-      (minus ? mpq_neg : mpq_set)(both->v[i], x[i]->v[at]);
-      (minus ? mpq_neg : mpq_set)(both->t[i], x[i]->t[at]);
+      (minus ? mpq_neg : mpq_set)(all->v[i], x[i]->v[at]);
+      (minus ? mpq_neg : mpq_set)(all->t[i], x[i]->t[at]);
     }
-    naive_maximum(r, y, e, both, (const size_t[]){0, 1}, 2);
+    naive_maximum(r, y, e, all, from, n);
   }
   naive_turn(y, minus);
+}
+
+/* Is entry a of x before entry b in the order asked for? Of equal ones the first is. */
+static inline bool
+naive_before(const naive *x, size_t a, size_t b, bool largest)
+{
+  const int sign = mpq_cmp(x->v[a], x->v[b]);
+
+  return sign == 0 ? a < b : (sign > 0) == largest;
+}
+
+/* TopK, Sorted: of each line the entry that so many others are before. */
+static inline void
+naive_sorted(naive_run *r, const clarke_model_node *node, const naive *x)
+{
+  const int64_t at = naive_int(node, "axis", -1), k = node->n_in > 1 ? naive_find(r, node->in[1])->integer[0] : naive_int(node, "k", 0);
+  const size_t axis = (size_t)(at < 0 ? at + (int64_t)x->rank : at), n = x->dims[axis];
+  const bool largest = naive_int(node, "largest", 1) != 0;
+  size_t dims[NAIVE_RANK], behind = 1;
+  naive *y;
+
+  memcpy(dims, x->dims, x->rank * sizeof *dims);
+  dims[axis] = (size_t)k;
+  for (size_t a = axis + 1; a < x->rank; a++)
+    behind *= x->dims[a];
+  y = naive_new(r, node->out[0], x->rank, dims);
+  for (size_t e = 0; e < x->count; e++) {
+    const size_t line = e / behind / n * n * behind + e % behind;
+    size_t place = 0;
+
+    for (size_t i = 0; i < n; i++) {
+      const size_t other = line + i * behind;
+
+      place += other != e && naive_before(x, other, e, largest);
+      r->ties += other != e && mpq_equal(x->v[other], x->v[e]);
+    }
+    if (place < (size_t)k) {
+      const size_t to = (e / behind / n * (size_t)k + place) * behind + e % behind;
+
+      mpq_set(y->v[to], x->v[e]);
+      mpq_set(y->t[to], x->t[e]);
+    }
+  }
 }
 
 /* False when the node is none of these. */
@@ -1133,12 +1181,14 @@ naive_convolutional(naive_run *r, const clarke_model_node *node, const naive *x)
     naive_global_maximum(r, node, x);
   else if (strcmp(op, "ReduceMax") == 0 || strcmp(op, "ReduceMin") == 0)
     naive_reduced_extremum(r, node, x);
-  else if ((strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0) && node->n_in == 2)
+  else if ((strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0) && node->n_in > 1)
     naive_extremum(r, node);
   else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
     naive_reshaped(r, node, x, x->rank, x->dims);
   else if (strcmp(op, "Expand") == 0 || strcmp(op, "Tile") == 0)
     naive_repeat(r, node, x);
+  else if (strcmp(op, "TopK") == 0 || strcmp(op, "Sorted") == 0)
+    naive_sorted(r, node, x);
   else if (strcmp(op, "Concat") == 0)
     naive_concat(r, node);
   else if (strcmp(op, "Pad") == 0)

@@ -13,7 +13,7 @@ typedef struct {
   size_t n_names;
   double (*number)(uint64_t *state); /* weights and inputs */
   bool products; /* of activations, too */
-  bool quotients;
+  bool quotients, extremes;
 } growing;
 
 static inline const char *
@@ -235,6 +235,82 @@ grow_quotient(growing *g)
     grow_node(g, "Reciprocal", NULL, false);
 }
 
+/* Max or Min of the activation, of that bent and, sometimes, of a weight that is spread. */
+static inline void
+grow_larger(growing *g)
+{
+  size_t skip = draw_below(g->state, g->rank + 1), dims[CLARKE_MAX_RANK];
+  const bool third = draw_below(g->state, 2), first = draw_below(g->state, 2), least = draw_below(g->state, 2);
+  char others[64], before[16];
+
+  strcpy(before, g->at);
+  grow_node(g, draw_below(g->state, 2) ? "Abs" : "HardSigmoid", NULL, false);
+  for (size_t a = skip; a < g->rank; a++)
+    dims[a - skip] = draw_below(g->state, 3) == 0 ? 1 : g->dims[a];
+  snprintf(others, sizeof others, "%s%s%s", before, third ? "," : "", third ? a_weight(g, g->rank - skip, dims, false) : "");
+  grow_node(g, least ? "Min" : "Max", others, first);
+}
+
+/* Over an axis or two, which stay. */
+static inline void
+grow_extremum(growing *g)
+{
+  const size_t a = draw_below(g->state, g->rank), c = draw_below(g->state, g->rank);
+
+  attr_ints(grow_node(g, draw_below(g->state, 2) ? "ReduceMin" : "ReduceMax", NULL, false), "axes",
+            a != c ? SHAPE((long)a + 1, (long)c - (long)g->rank,) : SHAPE((long)a + 1,));
+  g->dims[a] = g->dims[c] = 1;
+}
+
+/* Along any axis. */
+static inline void
+grow_sorted(growing *g)
+{
+  const size_t a = draw_below(g->state, g->rank);
+  const int64_t k = 1 + (int64_t)draw_below(g->state, g->dims[a]);
+  const bool largest = draw_below(g->state, 2);
+  clarke_model_node *node;
+
+  grow_integers(g, "TopK", 1, &k);
+  node = &g->m.nodes[g->m.n_nodes - 1];
+  attr_int(node, "axis", (int64_t)a + 1);
+  attr_int(node, "largest", largest);
+  g->dims[a] = (size_t)k;
+}
+
+/* Along an axis, twice: by Tile, of one entry by Expand. */
+static inline void
+grow_repeated(growing *g)
+{
+  const size_t a = draw_below(g->state, g->rank);
+  int64_t list[CLARKE_MAX_RANK + 1];
+
+  if (grown_count(g) > 20)
+    return;
+  for (size_t i = 0; i <= g->rank; i++)
+    list[i] = i == a + 1 ? 2 : 1;
+  grow_integers(g, g->dims[a] == 1 && draw_below(g->state, 2) ? "Expand" : "Tile", g->rank + 1, list);
+  g->dims[a] *= 2;
+}
+
+static inline void
+grow_extreme(growing *g)
+{
+  switch (draw_below(g->state, 4)) {
+  case 0:
+    grow_larger(g);
+    break;
+  case 1:
+    grow_extremum(g);
+    break;
+  case 2:
+    grow_sorted(g);
+    break;
+  default:
+    grow_repeated(g);
+  }
+}
+
 static inline void
 grow_clip(growing *g)
 {
@@ -380,6 +456,10 @@ grow_once(growing *g)
     grow_quotient(g);
     return;
   }
+  if (g->extremes && g->rank > 0 && draw_below(g->state, 4) == 0) {
+    grow_extreme(g);
+    return;
+  }
   if (g->products && draw_below(g->state, 3) == 0) {
     grow_product_of_two(g);
     return;
@@ -412,7 +492,8 @@ grow_once(growing *g)
 
 /* A model of about that many nodes, and a batch. */
 static inline clarke_tensor
-grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products, bool quotients)
+grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products, bool quotients,
+         bool extremes)
 {
   long shape[CLARKE_MAX_RANK + 2] = {0}, batch[CLARKE_MAX_RANK + 2] = {0};
   clarke_tensor x;
@@ -422,6 +503,7 @@ grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t 
   g->number = number;
   g->products = products || quotients;
   g->quotients = quotients;
+  g->extremes = extremes;
   model_begin(&g->m, 16);
   g->rank = 1 + draw_below(state, 3);
   shape[0] = -1;
@@ -445,18 +527,18 @@ grow_any(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t 
   return x;
 }
 
-/* The same without quotients. */
+/* The same with windows and without quotients. */
 static inline clarke_tensor
 grow_network(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes, bool products)
 {
-  return grow_any(g, state, number, nodes, products, false);
+  return grow_any(g, state, number, nodes, products, false, true);
 }
 
-/* The same without products of activations: piecewise linear but for HardSwish. */
+/* The same without windows and products of activations: piecewise linear but for HardSwish. */
 static inline clarke_tensor
 grow_model(growing *g, uint64_t *state, double (*number)(uint64_t *state), size_t nodes)
 {
-  return grow_network(g, state, number, nodes, false);
+  return grow_any(g, state, number, nodes, false, false, false);
 }
 
 #endif

@@ -21,7 +21,7 @@ START_TEST(values_tangents_and_gradients)
   for (size_t i = 0; i < 500; i++) {
     naive_run r = {.proxy = right_slope};
     growing grown;
-    clarke_tensor x = grow_any(&grown, &state, i % 2 ? quarter : small_number, 2 + draw_below(&state, 6), true, true);
+    clarke_tensor x = grow_any(&grown, &state, i % 2 ? quarter : small_number, 2 + draw_below(&state, 6), true, true, true);
     machine k;
     double radius;
     mpq_t off;

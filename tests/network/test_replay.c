@@ -9,7 +9,8 @@
 
 static const char profile_text[] =
   "Relu 0 1/3\nLeakyRelu 0 right\nPRelu 0 left\nAbs 0 -1/2\nClip 0 left\nClip 1 2/7\n"
-  "HardSigmoid 0 1/12\nHardSigmoid 1 right\nHardSwish 0 right\nHardSwish 1 5\n";
+  "HardSigmoid 0 1/12\nHardSigmoid 1 right\nHardSwish 0 right\nHardSwish 1 5\n"
+  "tie Maximum first\ntie Minimum first\ntie ReduceMax first\ntie ReduceMin first\ntie TopK first\n";
 
 /* The same table, for the naive evaluator. */
 static void

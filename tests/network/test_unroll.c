@@ -440,7 +440,7 @@ START_TEST(random_networks)
 
   for (size_t i = 0; i < NETWORKS; i++) {
     growing grown;
-    clarke_tensor x = grow_network(&grown, &state, small_number, 2 + draw_below(&state, 9), i % 2);
+    clarke_tensor x = grow_any(&grown, &state, small_number, 2 + draw_below(&state, 9), i % 2, false, false);
     clarke_tensor one = first_sample(&x);
     mpq_t *value, *adjoint;
     size_t touched;

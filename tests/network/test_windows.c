@@ -5,6 +5,7 @@
 #include "convolutional.h"
 #include "compared.h"
 #include "network/tangent.h"
+#include "network/window.h"
 
 /* Reverse mode of the outputs' sum along the direction is the outputs' tangents' sum. */
 static void
@@ -351,7 +352,7 @@ spot_go(spot *s, const char *out, const char *wrt)
 static void
 spot_says(spot *s, const char *name, const char *classes)
 {
-  char found[32] = "";
+  char found[64] = "";
   clarke_identity first[26];
   size_t n = 0, v = 0;
 
@@ -388,6 +389,41 @@ floats(clarke_model *m, const char *name, const long *shape, double a, double b)
   if (m->tensors[m->n_tensors - 1].count > 1)
     v[1] = b;
 }
+
+/* Two sigmoids that are equal and two functions, a third far below: the largest is one of the first two, and no wider than they. */
+START_TEST(an_open_window_lies_among_its_candidates)
+{
+  clarke_model m;
+  clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(1, 1, 3,));
+  size_t place[3], step = 0, v;
+  machine k;
+  double *w;
+
+  model_begin(&m, 16);
+  model_input(&m, "x", SHAPE(-1, 1, 3,));
+  for (size_t e = 0; e < 3; e++)
+    x.real[e] = 1;
+  w = model_floats(&m, "w", SHAPE(1, 3,));
+  w[0] = -4;
+  w[1] = w[2] = 1;
+  model_node(&m, "Mul", "x,w", "a");
+  model_node(&m, "Sigmoid", "a", "b");
+  attr_ints(model_node(&m, "MaxPool", "b", "y"), "kernel_shape", SHAPE(3,));
+  model_output(&m, "y");
+  machine_begin(&k, &m, &x, profile_with("first"), true);
+  while (k.g.steps[step].kind != CLARKE_MAX)
+    step++;
+  v = k.g.steps[step].out;
+  ck_assert_uint_eq(k.replay.open, 1);
+  ck_assert_uint_eq(clarke_window_candidates(place, &k.pass, step, 0, 0), 2);
+  ck_assert(place[0] == 1 && place[1] == 2);
+  ck_assert(fabs(clarke_matrix_get_double(&k.pass.value[v], 0, 0) - 1 / (1 + exp(-1.0))) < 1e-15);
+  ck_assert(clarke_matrix_radius(&k.pass.value[v], 0, 0) < 1e-12);
+  machine_end(&k);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&m);
+}
+END_TEST
 
 START_TEST(what_must_be_identified)
 {
@@ -445,6 +481,21 @@ START_TEST(what_must_be_identified)
   spot_go(&s, "d", NULL);
   spot_says(&s, "d", "abcdcdceaabcdcdcea");
   spot_end(&s);
+  /* Minus entries, in two nodes; minus minus them; a copy of the largest of them, whose neighbours are no copies of it. */
+  spot_begin(&s, steps);
+  model_node(&s.m, "Neg", "c", "d");
+  model_node(&s.m, "Neg", "c", "e");
+  model_node(&s.m, "Neg", "d", "f");
+  attr_int(model_node(&s.m, "Concat", "d,e,f,c", "h"), "axis", 2);
+  spot_go(&s, "h", NULL);
+  spot_says(&s, "h", "abcdcdceaabcdcdceafghihihjffghihihjf");
+  spot_end(&s);
+  spot_begin(&s, flat);
+  attr_ints(model_node(&s.m, "ReduceMin", "c", "d"), "axes", SHAPE(2,));
+  attr_int(model_node(&s.m, "Concat", "d,c", "e"), "axis", 2);
+  spot_go(&s, "e", NULL);
+  spot_says(&s, "e", "abaccdbadb");
+  spot_end(&s);
   /* Entries of two parameters in Concat, at the same places of both. */
   spot_begin(&s, flat);
   floats(&s.m, "p", SHAPE(1, 1, 2,), 1, 1);
@@ -481,5 +532,6 @@ main(void)
   tcase_add_test(tcase, enclosures_at_their_precision);
   tcase_add_test(tcase, identical_entries_are_one_function);
   tcase_add_test(tcase, what_must_be_identified);
+  tcase_add_test(tcase, an_open_window_lies_among_its_candidates);
   return run_tests();
 }

@@ -73,6 +73,8 @@ static const struct {
   {"Minimum", {NULL, NULL, NULL}},
   {"ReduceMax", {NULL, "mean", "mean"}},
   {"ReduceMin", {NULL, "mean", "mean"}},
+  {"TopK", {NULL, NULL, NULL}},
+  {"Sorted", {"first", NULL, NULL}},
   {"Kth", {"stable", "stable", "stable"}},
   {"Sort", {"stable", "stable", "stable"}},
   {"Median", {"stable", "stable", NULL}},

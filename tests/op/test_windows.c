@@ -454,12 +454,95 @@ START_TEST(extremes)
     model_node(&m, pair[least], "x", "y");
     check(SHAPE(2, 3,));
     end();
+    begin(13, SHAPE(-1, 3, 4,)); /* of several */
+    drawn("w", SHAPE(3, 1,));
+    drawn("v", SHAPE(1, 3, 4,));
+    model_node(&m, "Mul", "x,w", "z");
+    model_node(&m, pair[least], "w,x,v,z", "y"); /* a constant first */
+    model_node(&m, pair[least], "x,x,w", "u");
+    model_node(&m, "Sub", "y,u", "t");
+    model_output(&m, "t");
+    check(SHAPE(5, 3, 4,));
+    lowers_to(least == 1 ? "*+m++m++" : "*+m+m+");
+    end();
   }
+}
+END_TEST
+
+/* A line of each length along either axis: k of it, upwards and downwards, with many equal entries. */
+START_TEST(sorted)
+{
+  static const char *const kinds[] = {"", "+m+", "+m+m+", "+m+m+m+", "+m+m+m+m+", "+m+m+m+m+m+"};
+
+  state = 5;
+  for (size_t i = 0; i < 300; i++) {
+    const long length = draw_between(&state, 1, 5), k = draw_between(&state, 1, length);
+    const bool last = draw_below(&state, 2), largest = draw_below(&state, 2), own = draw_below(&state, 3) == 0;
+    const long opset = own || !largest ? 11 : 7 + 2 * (long)draw_below(&state, 3); /* 7, 9, 11 */
+    clarke_model_node *node;
+
+    begin(opset, last ? SHAPE(-1, 2, length,) : SHAPE(-1, length, 3,));
+    if (opset >= 10)
+      model_integers(&m, "k", SHAPE(1,))[0] = k;
+    node = model_node(&m, own ? "Sorted" : "TopK", opset >= 10 ? "x,k" : "x", own ? "y" : "y,places");
+    if (own) {
+      free(node->domain);
+      node->domain = strdup(CLARKE_DOMAIN);
+    }
+    if (opset < 10)
+      attr_int(node, "k", k);
+    if (!last || draw_below(&state, 2))
+      attr_int(node, "axis", last ? 2 - 3 * (int64_t)draw_below(&state, 2) : 1);
+    if (!largest)
+      attr_int(node, "largest", 0);
+    check(last ? SHAPE(4, 2, length,) : SHAPE(4, length, 3,));
+    lowers_to(k > 1 ? kinds[length] : largest ? "m+" : "+m+");
+    end();
+  }
+}
+END_TEST
+
+START_TEST(bad_sorted)
+{
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 4;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 3,), "(TopK): k is 4; expected 1 to 3, the entries along the axis");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(2,))[0] = 1;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 3,), "(TopK): input 1 has 2 entries; expected a list of one number");
+  begin(9, SHAPE(-1, 3,));
+  model_node(&m, "TopK", "x", "y");
+  refused(SHAPE(2, 3,), "(TopK): k is 0; expected 1 to 3");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  attr_int(model_node(&m, "TopK", "x,k", "y"), "axis", 0);
+  refused(SHAPE(2, 3,), "(TopK): axis 0 is the batch, or merged with it: samples would be mixed");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 2;
+  attr_int(model_node(&m, "TopK", "x,k", "y"), "sorted", 0);
+  refused(SHAPE(2, 3,), "(TopK): sorted is 0: the order of the values is not said; expected 1");
+  begin(11, SHAPE(-1, 127,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  model_node(&m, "TopK", "x,k", "y");
+  refused(SHAPE(2, 127,), "(TopK): 127 entries along the axis; from 1 to 126 are supported");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 1;
+  model_node(&m, "Sorted", "x,k", "y");
+  refused(SHAPE(2, 3,), "Sorted");
+  begin(11, SHAPE(-1, 3,));
+  model_integers(&m, "k", SHAPE(1,))[0] = 2;
+  model_node(&m, "TopK", "x,k", "y,places");
+  model_node(&m, "Gather", "x,places", "z");
+  refused(SHAPE(2, 3,), "places");
 }
 END_TEST
 
 START_TEST(bad_extremes)
 {
+  static char many[2 * 127];
+
   begin(18, SHAPE(-1, 3,));
   model_node(&m, "ReduceMax", "x", "y");
   refused(SHAPE(5, 3,), "(ReduceMax): a maximum over the batch axis (no axes are all axes)");
@@ -472,11 +555,23 @@ START_TEST(bad_extremes)
   attr_ints(model_node(&m, "ReduceMin", "x", "y"), "axes", SHAPE(1,));
   refused(SHAPE(2, 127,), "(ReduceMin): the minimum of 127 entries; from 1 to 126 are supported. Of more, take it in two steps");
   begin(17, SHAPE(-1, 2,));
-  model_node(&m, "Max", "x,x,x", "y");
-  refused(SHAPE(2, 2,), "(Max): 3 inputs: no framework's derivative at a tie of three or more is known; write it as nodes of two");
+  memset(many, 'x', sizeof many - 1);
+  for (size_t i = 1; i < sizeof many - 1; i += 2)
+    many[i] = ',';
+  model_node(&m, "Max", many, "y");
+  refused(SHAPE(2, 2,), "(Max): 127 inputs; at most 126 are supported. Of more, take it of parts, and of these");
   begin(17, SHAPE(-1, 2,));
   drawn("w", SHAPE(2,));
-  model_node(&m, "Min", "w,w", "z");
+  drawn("v", SHAPE(3,));
+  model_node(&m, "Max", "x,w,v", "y");
+  refused(SHAPE(2, 2,), "(Max): axes of 2 and 3 do not broadcast");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(3, 2,));
+  model_node(&m, "Max", "w,w,x", "y");
+  refused(SHAPE(2, 2,), "(Max): a constant of 3 entries along the batch axis");
+  begin(17, SHAPE(-1, 2,));
+  drawn("w", SHAPE(2,));
+  model_node(&m, "Min", "w,w,w", "z");
   model_node(&m, "Add", "x,z", "y");
   refused(SHAPE(2, 2,), "(Min): arithmetic between constants is not supported");
   begin(17, SHAPE(-1, 2,));
@@ -1281,6 +1376,8 @@ main(void)
   tcase_add_test(tcase, global_maxima);
   tcase_add_test(tcase, extremes);
   tcase_add_test(tcase, bad_extremes);
+  tcase_add_test(tcase, sorted);
+  tcase_add_test(tcase, bad_sorted);
   tcase_add_test(tcase, lowerings);
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);

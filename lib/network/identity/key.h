@@ -33,8 +33,8 @@ typedef struct {
   size_t n, capacity;
 } clarke_key;
 
-/* Kinds of keys; a key begins with its kind and the value it is of. */
-enum { BY_NUMBER, BY_STRUCTURE, BY_PLACE };
+/* Kinds of keys; a key begins with its kind and the value it is of (of minus an identity, none). */
+enum { BY_NUMBER, BY_STRUCTURE, BY_PLACE, TURNED };
 
 static inline bool
 clarke_identity_is_constant(clarke_identity id)

@@ -13,6 +13,7 @@ from onnx import TensorProto, helper
 
 from . import images, losses, products, rearrangements, reductions  # noqa: F401  (their operators)
 from .files import raw
+from .kinks import sorting
 from .operators import LOSSES, OPERATORS, clamp
 from .refused import Refused
 from .trace import Value, values_in
@@ -305,6 +306,8 @@ def keeps_samples(graph, node, result):
         return not any(node.args[1][-2:])
     if name == "index":
         return node.args[1][0] is None
+    if name in ("sort", "topk"):
+        return sorting(node)[0] != 0
     if name in ALONG:
         axes = node.args[ALONG[name]] if len(node.args) > ALONG[name] else node.kwargs.get("dim", 0)
         rank = max(len(shape), active[0].tensor.dim())

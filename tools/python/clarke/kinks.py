@@ -33,7 +33,8 @@ KINKS = {
 
 # What must be known of the backward pass to check them.
 LARGEST = {"max", "min", "amax", "amin"}
-WATCHED = {*KINKS, "max_pool2d_with_indices", *LARGEST}
+SORTED = {"sort", "topk"}
+WATCHED = {*KINKS, "max_pool2d_with_indices", *LARGEST, *SORTED}
 
 
 def names(backward):
@@ -107,12 +108,34 @@ def check_largest(node):
         raise Refused(f"{node.where()}: several entries are the largest, and PyTorch divides the gradient among them; max(dim) does not")
 
 
+def sorting(node):
+    """The axis, the number of values, and whether the largest come first."""
+    axis = node.kwargs.get("dim", -1)
+    if node.name == "topk":
+        count, axis, down = node.args[1], number(node.args, 2, axis), number(node.args, 3, node.kwargs.get("largest", True))
+    else:
+        count, axis, down = None, number(node.args, 1, axis), number(node.args, 2, node.kwargs.get("descending", False))
+    axis %= node.args[0].tensor.dim()
+    return axis, node.args[0].tensor.shape[axis] if count is None else count, bool(down)
+
+
+def check_sorted(node):
+    """Of equal entries the first comes first, which is a stable sort's order."""
+    axis, count, down = sorting(node)
+    places = torch.sort(node.args[0].tensor.detach(), dim=axis, descending=down, stable=True).indices.narrow(axis, 0, count)
+    if not torch.equal(places, node.results[1].tensor):
+        raise Refused(f"{node.where()}: of equal entries the first does not come first, as the profile claims; "
+                      "torch.sort(x, stable=True) sorts so")
+
+
 def check(nodes):
     for node in nodes:
         if not node.grad_enabled:
             continue  # of a constant; or it changes nothing (graph.py)
         if node.name in LARGEST and node.args[0].requires_grad:
             check_largest(node)
+        if node.name in SORTED and node.args[0].requires_grad:
+            check_sorted(node)
         known = node.name.rstrip("_") in KINKS
         if not (known or node.name == "max_pool2d_with_indices") or not node.args[0].requires_grad:
             continue

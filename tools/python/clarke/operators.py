@@ -215,10 +215,42 @@ def write_convolution(g, node):
         g.refuse("a convolution that bypasses aten.convolution")
     x, w, bias, stride, padding, dilation, transposed, more, groups = node.args[:9]
     axes = w.tensor.dim() - 2
+    if g.of(w) in g.active:
+        return convolution_by(g, node)
     stride, padding, dilation, more = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation, more))
     inputs = [g.of(x), g.of(w)] + ([g.of(bias)] if bias is not None else [])
     windows = {"kernel_shape": list(w.tensor.shape[2:]), "strides": stride, "pads": padding * 2, "dilations": dilation, "group": groups}
     return g.add("ConvTranspose", inputs, output_padding=more, **windows) if transposed else g.add("Conv", inputs, **windows)
+
+
+def places_read(size, kernel, stride, dilation, out):
+    """Of each tap and each place of an output the entry of a plane."""
+    at = [(torch.arange(o) * s)[None, :] + (torch.arange(k) * d)[:, None] for o, s, k, d in zip(out, stride, kernel, dilation)]
+    if len(at) == 1:
+        return at[0]
+    rows, columns = at  # taps x places of either axis
+    return (rows[:, None, :, None] * size[1] + columns[None, :, None, :]).reshape(len(rows) * len(columns), -1)
+
+
+def convolution_by(g, node):
+    """A weight that is computed: the windows are laid out beside one another, and the product is of two activations."""
+    x, w, bias, stride, padding, dilation, transposed, _, groups = node.args[:9]
+    image, kernel, out = list(x.tensor.shape), list(w.tensor.shape[2:]), list(result(node).shape)
+    axes = len(kernel)
+    stride, padding, dilation = (list(v) * (axes if len(v) == 1 else 1) for v in (stride, padding, dilation))
+    if transposed:
+        g.refuse("a transposed convolution whose weight is computed")
+    name = g.of(x) if g.of(x) in g.active else g.lifted(g.of(x))
+    if any(padding):
+        name = g.add("Pad", [name, g.integers([0, 0, *padding] * 2)])
+        image[2:] = [n + 2 * p for n, p in zip(image[2:], padding)]
+    at = places_read(image[2:], kernel, stride, dilation, out[2:])
+    taps, places, each = at.shape[0], at.shape[1], image[1] // groups
+    name = g.add("Reshape", [name, g.integers([image[0], image[1], image[2:][0] * (image[3] if axes > 1 else 1)])])
+    name = g.add("Reshape", [g.add("Gather", [name, g.constant(at)], axis=2), g.integers([image[0], groups, each * taps, places])])
+    weight = g.add("Reshape", [g.of(w), g.integers([1, groups, out[1] // groups, each * taps])])
+    name = g.add("Reshape", [g.add("MatMul", [weight, name]), g.integers(out)])
+    return name if bias is None else g.add("Add", [name, g.add("Reshape", [g.of(bias), g.integers([out[1]] + [1] * axes)])])
 
 
 # ---- Activations
@@ -413,6 +445,8 @@ def write_batch_norm(g, node):
     x, weight, bias, mean, variance = node.args[:5]
     training, eps = (False, node.args[6]) if node.name.endswith("no_training") else (node.args[5], node.args[7])
     like, n = x.tensor, x.tensor.shape[1]
+    if training and g.whole and (g.of(x) not in g.active or (weight is not None and g.of(weight) in g.active)):
+        return normalize_channels(g, node, eps)
     inputs = [g.of(x), g.of(weight) if weight is not None else filled(g, like, n, 1),
               g.of(bias) if bias is not None else filled(g, like, n, 0)]
     if training:  # the file's are not read
@@ -421,6 +455,19 @@ def write_batch_norm(g, node):
         inputs += [g.statistic(mean), g.statistic(variance)]
     return g.add("BatchNormalization", inputs, outputs=3 if training else 1, epsilon=g.float32(eps, like, "eps"),
                  training_mode=1 if training else None)
+
+
+def normalize_channels(g, node, eps):
+    """What is computed of parameters alone, as a weight that is standardized; its scale may be, too."""
+    x, weight, bias = node.args[:3]
+    like, n = x.tensor, x.tensor.shape[1]
+    name = g.of(x) if g.of(x) in g.active else g.lifted(g.of(x))
+    units = [filled(g, like, n, 1), filled(g, like, n, 0)]
+    name = g.add("BatchNormalization", [name, *units, units[1], units[0]], outputs=3, epsilon=g.float32(eps, like, "eps"), training_mode=1)
+    for op, by in (("Mul", weight), ("Add", bias)):
+        if by is not None:
+            name = g.add(op, [name, g.add("Reshape", [g.of(by), g.integers([n] + [1] * (like.dim() - 2))])])
+    return name
 
 
 @operator("native_layer_norm")

@@ -1,6 +1,7 @@
 """ATen's operators that make one number of many: variances, logarithms of sums, largest entries, running sums."""
 import torch
 
+from .kinks import sorting
 from .operators import argument, operator, result
 from .trace import Value
 
@@ -66,6 +67,18 @@ def write_largest(g, node):
     name = g.add("MaxPool", [g.add("Neg", [name]) if smallest else name], kernel_shape=[1, many])
     name = g.add("Neg", [name]) if smallest else name
     return {0: g.add("Reshape", [name, g.integers(result(node).shape)])}
+
+
+@operator("sort", "topk")
+def write_sorted(g, node):
+    """Where entries are equal, the first comes first: kinks.py looks."""
+    x = node.args[0].tensor
+    axis, count, down = sorting(node) if x.dim() > 0 else (0, 0, True)
+    if not 0 < count <= x.shape[axis] <= MOST_ENTRIES or (axis == 0 and not g.whole):
+        g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_ENTRIES} are")
+    if node.name == "topk" and not argument(node, 4, "sorted", True):
+        g.refuse("without an order; say sorted=True")
+    return {0: g.add("Sorted", [g.of(node.args[0]), g.integers([count])], domain="clarke", axis=axis, largest=int(down))}
 
 
 @operator("cumsum")
