@@ -648,8 +648,10 @@ START_TEST(near_values_decide_as_exact_ones)
       ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
     }
   near_prepare(&l.net);
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    l.net.steps[s].asked = true;
   for (size_t b = 0; b < l.net.apart; b++) {
-    near *v = near_values(&l.p, b);
+    near *v = near_values(&l.p, b, NULL);
     for (size_t s = 0; s < l.net.n_steps; s++)
       for (size_t i = 0; i < v[s].n && v[s].known; i++, known++) {
         check_near(value_at(p, s, i * l.net.apart + b), &v[s].c[i], &v[s].r);
