@@ -86,6 +86,25 @@ START_TEST(sums_move_nearly_as_much_as_is_said)
 }
 END_TEST
 
+/* Rows too wide to be held at once: of each feature its own. */
+START_TEST(rows_are_summed_in_turn)
+{
+  enum { N = 5, WIDTH = 20000 };
+  rational *x = rationals(N);
+  world w;
+  for (size_t i = 0; i < N; i++) {
+    mpq_set_si(&x[i], (long)i - 2, 1);
+    mpq_mul_2exp(&x[i], &x[i], 70);
+    mpq_add(&x[i], &x[i], two_to(-150, i % 2 == 0));
+  }
+  world_begin(&w, N, x);
+  step *st = world_add(&w, LINEAR, N, WIDTH);
+  for (size_t i = 0; i < st->n_sources; i++)
+    st->sources[i].from = i % WIDTH < 3 ? 4 : i / WIDTH;
+  check_cut(&w);
+}
+END_TEST
+
 /* x^2 at what seems 0, and is 1. */
 START_TEST(parabolas_move_nearly_as_much_as_is_said)
 {
@@ -100,26 +119,28 @@ START_TEST(parabolas_move_nearly_as_much_as_is_said)
 }
 END_TEST
 
-/* Two of one value, which seem 2 r apart: the first of them is taken. */
-START_TEST(what_seems_two_bounds_apart_may_be_tied)
+/* Two sums of four inputs, of which 7/8 of a unit is cut off: both are 7/2, and seem 0 and 7, within 4. The first of them is taken. */
+START_TEST(what_seems_nearly_two_bounds_apart_may_be_tied)
 {
+  static const long eighths[] = {7, 7, 7, 7, -9, -9, -9, -1};
+  rational *x = rationals(8);
   world w;
-  rational *bias = rationals(1);
-  begin_cut(&w, 2, (const long[]){0, -1}, 192, (const bool[]){false, true});
-  mpq_sub(bias, two_to(-49, false), &plus_one);
-  step *st = world_add(&w, LINEAR, 2, 2);
-  for (size_t f = 0; f < 2; f++) {
-    st->sources[2 * f].from = f;
-    st->sources[2 * f + 1].step = NONE;
-    st->factors[2 * f + 1].coef = f == 0 ? bias : &zero;
+  for (size_t i = 0; i < 8; i++) {
+    mpq_set_si(&x[i], eighths[i], 8);
+    mpq_div_2exp(&x[i], &x[i], 192);
+  }
+  world_begin(&w, 8, x);
+  step *st = world_add(&w, LINEAR, 2, 4);
+  for (size_t i = 0; i < 8; i++) {
+    st->sources[i].from = i;
+    st->factors[i].coef = two_to(192, i >= 4);
   }
   world_add(&w, WINDOW, 1, 2)->sources[1].from = 1;
   check_cut(&w);
-  ck_assert(mpq_equal(&w.y[2][0], &w.y[2][1]));
-  ck_assert_uint_eq(w.p.place[3][0], 0);
-  w.p.place[3][0] = NONE;
+  ck_assert(mpq_equal(&w.y[1][0], &w.y[1][1]));
+  w.p.place[2][0] = NONE;
   near_free(&w.p, near_values(&w.p, 0, NULL));
-  ck_assert_uint_eq(w.p.place[3][0], 0);
+  ck_assert_uint_eq(w.p.place[2][0], 0);
 }
 END_TEST
 
@@ -284,13 +305,28 @@ START_TEST(exponentials_lie_between_their_ends)
 }
 END_TEST
 
+/* Of less than the last digit nothing is left but that it is less than 1. */
+START_TEST(the_exponential_of_next_to_nothing_is_below_one)
+{
+  RATIONAL(t);
+  RATIONAL(end);
+  mpq_set_ui(&t, 9, 10);
+  mpq_div_2exp(&t, &t, session_bits + 64);
+  exp_end(&end, &t, false);
+  ck_assert_int_lt(mpq_cmp(&end, &plus_one), 0);
+  exp_end(&end, &t, true);
+  ck_assert_int_ge(mpq_cmp(&end, &plus_one), 0);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *t = tests_of("check near values");
   tcase_add_test(t, sums_move_nearly_as_much_as_is_said);
+  tcase_add_test(t, rows_are_summed_in_turn);
   tcase_add_test(t, parabolas_move_nearly_as_much_as_is_said);
-  tcase_add_test(t, what_seems_two_bounds_apart_may_be_tied);
+  tcase_add_test(t, what_seems_nearly_two_bounds_apart_may_be_tied);
   tcase_add_loop_test(t, domains_are_asked_of_what_is_not_seen, 0, 2);
   tcase_add_loop_test(t, a_root_is_known_less_what_its_line_may_move, 0, 2);
   tcase_add_loop_test(t, lines_move_nearly_as_much_as_is_said, 0, 2);
@@ -298,5 +334,6 @@ main(void)
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
+  tcase_add_test(t, the_exponential_of_next_to_nothing_is_below_one);
   return run_tests();
 }
