@@ -1,10 +1,12 @@
 /* Near values in long integers, by hand: bounds that are nearly met, what is not known, and when bits are added. */
 #include "elementary.h"
 #include "near.h"
+#include "parallel.h"
 #include "small_world.h"
 #include "../suite.h"
 
 #include <mpfr.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 /* ---- Bounds that are nearly met: of an input all but 2^-50 of a unit of 192 digits is cut off, and it is multiplied by 2^by */
@@ -319,6 +321,31 @@ START_TEST(the_exponential_of_next_to_nothing_is_below_one)
 }
 END_TEST
 
+static void
+meet(void *barrier, size_t sample)
+{
+  pthread_barrier_wait(barrier);
+  ck_assert_uint_eq(session_bits, 160);
+  session_set_bits(64 + sample);
+  pthread_barrier_wait(barrier);
+  ck_assert_uint_eq(session_bits, 64 + sample);
+  session_set_bits(160);
+}
+
+/* Each has its own number of bits, which is the first one's to begin with. */
+START_TEST(threads_begin_with_the_bits_of_the_first)
+{
+  pthread_barrier_t two_threads;
+  ck_assert_int_eq(pthread_barrier_init(&two_threads, NULL, 2), 0);
+  session_set_threads(2);
+  session_set_bits(160);
+  for_each_sample(2, meet, &two_threads);
+  session_set_threads(1);
+  session_set_bits(64);
+  pthread_barrier_destroy(&two_threads);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -334,6 +361,7 @@ main(void)
   tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
   tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
   tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
+  tcase_add_test(t, threads_begin_with_the_bits_of_the_first);
   tcase_add_test(t, the_exponential_of_next_to_nothing_is_below_one);
   return run_tests();
 }
