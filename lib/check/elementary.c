@@ -2,7 +2,9 @@
  * point, every operation rounded outward. */
 #include "elementary.h"
 
-/* One end of exp(-r), r = u / 2^p in [0, 1/2): the alternating series, each term rounded both
+#define EXP_SMALL 8 /* the series is taken below 2^-8 */
+
+/* One end of exp(-r), r = u / 2^p in [0, 1/2]: the alternating series, each term rounded both
  * ways, until one is a unit at most; what is left is no larger than that one. */
 static void
 exp_series(integer *end, const integer *u, unsigned long p, bool up)
@@ -25,29 +27,38 @@ exp_series(integer *end, const integer *u, unsigned long p, bool up)
   (up ? mpz_add : mpz_sub)(end, end, &hi);
 }
 
-/* One end of exp(-t), t >= 0: t is halved until small, the result squared back. */
+/* t is halved until small, the result squared back; exp(-p) < 2^-p, and exp(0) is exactly 1. */
+void
+exp_fixed(integer *end, const integer *t, unsigned long p, bool up)
+{
+  INTEGER(u);
+  unsigned long halvings = 0;
+  mpz_fdiv_q_2exp(&u, t, p);
+  if (mpz_cmp_ui(&u, p) >= 0 || mpz_sgn(t) == 0) {
+    mpz_set_ui(end, up);
+    if (mpz_sgn(t) == 0)
+      mpz_ui_pow_ui(end, 2, p);
+    return;
+  }
+  while (mpz_sizeinbase(t, 2) + EXP_SMALL > p + halvings)
+    halvings++;
+  (up ? mpz_fdiv_q_2exp : mpz_cdiv_q_2exp)(&u, t, halvings);
+  exp_series(end, &u, p, up);
+  for (; halvings > 0; halvings--) {
+    mpz_mul(end, end, end);
+    (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(end, end, p);
+  }
+}
+
+/* What is rounded up is not 0, but of 0. */
 void
 exp_end(rational *end, const rational *t, bool up)
 {
-  unsigned long p = session_bits + 64, halvings = 0;
-  RATIONAL(r);
+  unsigned long p = session_bits + 64;
   INTEGER(u);
   INTEGER(v);
-  mpq_set(&r, t);
-  if (mpq_cmp_ui(t, p, 1) >= 0) { /* exp(-p) < 2^-p */
-    mpz_set_ui(&u, up);
-  } else if (mpq_sgn(t) == 0) { /* exactly 1 */
-    mpz_setbit(&u, p);
-  } else {
-    for (; mpq_cmp_ui(&r, 1, 4) > 0; halvings++)
-      mpq_div_2exp(&r, &r, 1);
-    fixed(&v, &r, p, !up);
-    exp_series(&u, &v, p, up);
-    for (; halvings > 0; halvings--) {
-      mpz_mul(&u, &u, &u);
-      (up ? mpz_cdiv_q_2exp : mpz_fdiv_q_2exp)(&u, &u, p);
-    }
-  }
+  fixed(&v, t, p, !up);
+  exp_fixed(&u, &v, p, up);
   unfixed(end, &u, p);
 }
 

@@ -4,6 +4,8 @@
 
 #include "value.h"
 
+/* One end of exp(-t 2^-p), t >= 0, in units of 2^-p. */
+void exp_fixed(integer *end, const integer *t, unsigned long p, bool up);
 /* One end of exp(-t), t >= 0, and of log z, z >= 1. */
 void exp_end(rational *end, const rational *t, bool up);
 void log_end(rational *end, const rational *z, bool up);

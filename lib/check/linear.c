@@ -63,22 +63,33 @@ lower_product(builder *b)
   for (size_t i = 0; i < x->rank; i++)
     if (i != axis || w->rank == 2)
       dims[n++] = i == axis ? outer : x->dims[i];
-  step *s = add_step(b, LINEAR, inner + bias, n, dims);
+  step *s = add_step(b, LINEAR, 0, n, dims);
   b->out.at = x->at - (w->rank == 1 && x->at > axis);
   b->out.inner = x->inner;
   value c = bias ? spread_over(b, 2, &b->out) : *w;
+  bool shared =
+      true; /* else a bias is another one in another row of x, and each feature has factors and sources of its own */
+  for (size_t f = outer; f < s->n && bias; f++)
+    shared = shared && c.map[f] == c.map[f - outer];
+  add_rows(b, s, inner + bias, shared ? outer : s->n, shared ? s->n / outer : s->n);
   if (w->negated)
     mpq_neg(&coef[0], &coef[0]);
   if (c.negated)
     mpq_neg(&coef[1], &coef[1]);
   for (size_t f = 0; f < s->n; f++) {
-    size_t o = f / repeat % outer, t = f * s->width;
-    for (size_t i = 0; i < inner; i++, t++) {
-      operand(b, s, t, x, (f / repeat / outer * inner + i) * repeat + f % repeat);
-      operand(b, s, t, w, o * stride[0] + i * stride[1])->coef = &coef[0];
+    size_t o = f / repeat % outer, row = f / repeat / outer * repeat + f % repeat;
+    s->factor_row[f] = shared ? o : f;
+    s->source_row[f] = shared ? row : f;
+    source *from = &s->sources[s->source_row[f] * s->width];
+    factor *t = &s->factors[s->factor_row[f] * s->width];
+    bool new = row == 0 || !shared;
+    for (size_t i = 0; i < inner; i++) {
+      from[i] = (source){x->step, x->map[(f / repeat / outer * inner + i) * repeat + f % repeat]};
+      if (new)
+        factor_of(b, &t[i], w, o * stride[0] + i * stride[1])->coef = &coef[0];
     }
-    if (bias)
-      operand(b, s, t, &c, f)->coef = &coef[1];
+    if (bias && new)
+      factor_of(b, &t[inner], &c, f)->coef = &coef[1];
   }
 }
 

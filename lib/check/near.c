@@ -1,122 +1,48 @@
-/* Near values, without which convolutional networks would take hours.
- *
- * Of a LINEAR step m are the factors in units of 2^-shift, rounded down, at most `slack`
- * from the true ones, and norm is width times the largest |m|. With |c| <= most, the true sum of factors
- * (m + slack') by values (c + r') is at most norm r + width slack (most + r) off from the sum of m c. That is
- * then rounded down to units. */
+/* Near values in long integers: of the samples that words leave open. An entry that stays open, and is off by more than 2^-64, has the
+ * pass ended, and another one begun with more bits; what is finer is evaluated exactly. */
 #include "near.h"
 #include "allocate.h"
 #include "identity.h"
 #include "line.h"
+#include "near_line.h"
+#include "near_sum.h"
 #include "parallel.h"
 #include "place.h"
 #include "window.h"
 #include "word.h"
 
-#include <limits.h>
 #include <stdlib.h>
 
-/* How many binary digits q has after the point: ULONG_MAX, when they do not end. */
-static unsigned long
-digits(const rational *q)
-{
-  unsigned long n = mpz_sizeinbase(mpq_denref(q), 2) - 1;
-  return mpz_scan1(mpq_denref(q), 0) == n ? n : ULONG_MAX;
-}
+#define FINE 64          /* what is off by less than 2^-FINE is evaluated exactly */
+#define MOST_BEGUN 1024  /* session_bits with which no other pass is begun */
+#define MOST_ARGUMENT 15 /* of a function: below 2^15 */
 
-static void
-larger(integer *y, const integer *z)
-{
-  if (mpz_cmpabs(z, y) > 0)
-    mpz_abs(y, z);
-}
+/* Of a sample, or of all that are coupled. open: may the pass be ended, to be begun with more bits? Is it? */
+typedef struct {
+  point *p;
+  near *v;
+  size_t sample;
+  bool *open;
+} pass;
 
-/* A factor that may not be rational. */
-static void
-factor_interval(const step *st, const factor *t, interval *q)
-{
-  if (st->kind == LINEAR)
-    weigh(st, t, false, &q->lo);
-  interval_set(q, st->kind == LINEAR ? &q->lo : &st->root[t->at].lo, st->kind == LINEAR ? &q->lo : &st->root[t->at].hi);
-}
-
-/* Of a PIECEWISE step norm is a whole number not less than any slope. */
-static void
-steepest(step *st)
-{
-  INTEGER(z);
-  for (size_t i = 0; i < 3 + st->n_factors; i++) {
-    const factor *t = i < 3 ? NULL : &st->factors[i - 3];
-    const rational *q = t == NULL ? &st->piece[i][1] : t->w != NULL ? &t->w->value[t->at] : &zero;
-    mpz_cdiv_q(&z, mpq_numref(q), mpq_denref(q));
-    larger(&st->norm, &z);
-    mpz_fdiv_q(&z, mpq_numref(q), mpq_denref(q));
-    larger(&st->norm, &z);
-  }
-}
-
-static void
-prepare_step(step *st)
-{
-  INTERVAL(q);
-  INTEGER(z);
-  unsigned long bits = session_bits + GUARD;
-  st->norm = integer_zero();
-  st->slack = integer_zero();
-  if (st->kind == PIECEWISE)
-    steepest(st);
-  if (st->kind == WINDOW)
-    mpz_set_ui(&st->norm, 1);
-  if (st->kind != LINEAR && st->kind != OVER_ROOT)
-    return;
-  for (size_t i = 0; i < st->n_factors; i++) {
-    factor_interval(st, &st->factors[i], &q);
-    unsigned long n = digits(&q.lo) < bits ? digits(&q.lo) : bits;
-    st->shift = n > st->shift ? n : st->shift;
-  }
-  st->m = allocate(st->n_factors, sizeof *st->m);
-  for (size_t i = 0; i < st->n_factors; i++) {
-    factor_interval(st, &st->factors[i], &q);
-    st->m[i] = integer_zero();
-    fixed(&st->m[i], &q.lo, st->shift, false);
-    fixed(&z, &q.hi, st->shift, true);
-    mpz_sub(&z, &z, &st->m[i]);
-    larger(&st->slack, &z);
-    larger(&st->norm, &st->m[i]);
-  }
-  mpz_mul_ui(&st->norm, &st->norm, st->width);
-}
-
-void
-near_prepare(network *net)
-{
-  for (size_t s = 0; s < net->n_steps && !net->steps[s].prepared; s++) {
-    prepare_step(&net->steps[s]);
-    net->steps[s].prepared = true;
-  }
-}
-
-/* Of NONE, which is 1, the entry behind the steps. */
-static const integer *
-center(const point *p, const near *v, source x, size_t e)
-{
-  return x.step == NONE ? v[p->net->n_steps].c : &v[x.step].c[entry_of(p, x, e) / p->net->apart];
-}
-
-/* Is something known near all that step s reads? How far off that is at most, and how large. */
+/* Is the pass ended by an entry that stays open, and is off by r? */
 static bool
-reads(const point *p, const near *v, const step *st, integer *r, integer *most)
+put_off(const pass *a, const integer *r)
 {
-  for (size_t i = 0; i < st->n_sources; i++) {
-    source x = st->sources[i];
-    if (x.step == PADDING)
-      continue;
-    const near *from = &v[x.step == NONE ? p->net->n_steps : x.step];
+  if (a->open != NULL && mpz_sizeinbase(r, 2) > NEAR_BITS - FINE)
+    *a->open = true;
+  return a->open != NULL && *a->open;
+}
+
+/* Is something known near all that step s reads? How far off that is at most. */
+static bool
+reads(const pass *a, const step *st, integer *r)
+{
+  for (size_t i = 0; i < st->in_words.n_from; i++) {
+    const near *from = near_read(a->p, a->v, (source){st->in_words.from[i], 0});
     if (!from->known)
       return false;
     larger(r, &from->r);
-    for (size_t b = 0; mpz_sgn(&st->slack) != 0 && b < p->net->batch / p->net->apart; b++)
-      larger(most, center(p, v, x, b));
   }
   return true;
 }
@@ -125,258 +51,298 @@ reads(const point *p, const near *v, const step *st, integer *r, integer *most)
 static bool
 put_near(integer *c, const rational *q)
 {
-  fixed(c, q, session_bits + GUARD, false);
-  return digits(q) > session_bits + GUARD;
-}
-
-/* Sums of a LINEAR step; of OVER_ROOT products. Are some rounded? */
-static bool
-near_sums(const point *p, near *v, size_t s, size_t sample)
-{
-  const step *st = &p->net->steps[s];
-  bool cut = false;
-  INTEGER(sum);
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    size_t f = e / p->net->batch;
-    const source *x = &st->sources[st->source_row[f] * st->width];
-    const integer *m = &st->m[st->factor_row[f] * st->width];
-    mpz_set_ui(&sum, 0);
-    for (size_t i = 0; i < st->width; i++) {
-      if (x[i].step == PADDING)
-        continue;
-      const integer *c = center(p, v, x[i], e);
-      if (mpz_sgn(c) != 0)
-        mpz_addmul(&sum, &m[i], c);
-    }
-    cut = cut || !mpz_divisible_2exp_p(&sum, st->shift);
-    mpz_fdiv_q_2exp(&v[s].c[e / p->net->apart], &sum, st->shift);
-  }
-  return cut;
-}
-
-/* |a| q + p |c| + p q, where a and c are known up to p and q; and 1 for what is cut off: the largest of all entries. */
-static void
-near_products(const point *p, near *v, size_t s, size_t sample)
-{
-  const step *st = &p->net->steps[s];
-  INTEGER(sum);
-  INTEGER(off);
-  INTEGER(t);
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    mpz_set_ui(&sum, 0);
-    mpz_set_ui(&off, 0);
-    for (size_t i = 0; i < st->width; i += 2) {
-      const source a = term_at(p, st, e, i).x, c = term_at(p, st, e, i + 1).x;
-      const integer *x = center(p, v, a, e), *y = center(p, v, c, e), *p_x = &v[a.step].r, *p_y = &v[c.step].r;
-      mpz_addmul(&sum, x, y);
-      mpz_abs(&t, x);
-      mpz_add(&t, &t, p_x);
-      mpz_addmul(&off, &t, p_y);
-      mpz_abs(&t, y);
-      mpz_addmul(&off, &t, p_x);
-    }
-    mpz_fdiv_q_2exp(&v[s].c[e / p->net->apart], &sum, session_bits + GUARD);
-    bool cut = !mpz_divisible_2exp_p(&sum, session_bits + GUARD);
-    mpz_cdiv_q_2exp(&off, &off, session_bits + GUARD);
-    mpz_add_ui(&off, &off, cut);
-    larger(&v[s].r, &off);
-  }
+  fixed(c, q, NEAR_BITS, false);
+  return digits(q) > NEAR_BITS;
 }
 
 /* ---- Pieces and windows: of places those that are NONE */
 
 /* An entry of x of an open decision: what is near it may be the value itself. */
 static void
-note_near(const point *p, const near *v, source x, size_t e)
+note_near(const pass *a, source x, size_t e)
 {
-  if (x.step < PADDING && v[x.step].known && mpz_sgn(&v[x.step].r) == 0)
-    note_value(p, x, e, center(p, v, x, e), session_bits + GUARD);
+  if (x.step < PADDING && a->v[x.step].known && mpz_sgn(&a->v[x.step].r) == 0)
+    note_value(a->p, x, e, center(a->p, a->v, x, e), NEAR_BITS);
 }
 
-/* The piece on which x must lie, being within r of c; or NONE. */
+/* The piece on which x must lie, being within r of c; or NONE. A kink is from its units on, and below the next unit. */
 static size_t
-near_piece(const step *st, const integer *c, const integer *r)
+near_piece(const step *st, const integer *at, const integer *c, const integer *r)
 {
-  INTEGER(at);
-  INTEGER(lo);
-  INTEGER(hi);
-  mpz_sub(&lo, c, r);
-  mpz_add(&hi, c, r);
+  INTEGER(end);
   for (size_t j = 0; j < st->n_kinks; j++) {
-    fixed(&at, &st->at[j], session_bits + GUARD, false);
-    if (mpz_cmp(&hi, &at) < 0)
+    mpz_add(&end, c, r);
+    if (mpz_cmp(&end, &at[j]) < 0)
       return j;
-    mpz_add_ui(&at, &at, 1);
-    if (mpz_cmp(&lo, &at) <= 0)
+    mpz_sub(&end, c, r);
+    if (mpz_cmp(&end, &at[j]) <= 0)
       return NONE;
   }
   return st->n_kinks;
 }
 
+/* What the piece has at c; is it rounded? */
 static bool
-near_pieces(point *p, near *v, size_t s, size_t sample, const integer *r)
+put_piece(integer *y, const rational *piece, const rational *slope, const integer *c)
 {
-  const step *st = &p->net->steps[s];
-  bool cut = false;
+  RATIONAL(x);
   RATIONAL(t);
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    const term to = term_at(p, st, e, 0);
-    size_t *place = &p->place[s][e], i = 0;
-    if (*place == NONE && v[s].known)
-      *place = near_piece(st, center(p, v, to.x, e), r);
-    if (*place == NONE) {
-      note_near(p, v, to.x, e);
-      *place = locate(p, s, e);
-    }
-    if (!v[s].known)
-      continue;
-    unfixed(&t, center(p, v, to.x, e), session_bits + GUARD);
-    while (i < st->n_kinks && mpq_cmp(&t, &st->at[i]) > 0)
-      i++;
-    mpq_mul(&t, &t, i == 0 && to.by.w != NULL ? &to.by.w->value[to.by.at] : &st->piece[i][1]);
-    mpq_add(&t, &t, &st->piece[i][0]);
-    cut = put_near(&v[s].c[e / p->net->apart], &t) || cut;
+  bool plain = mpq_sgn(&piece[0]) == 0 && mpq_sgn(&piece[2]) == 0;
+  if (plain && (mpq_sgn(slope) == 0 || mpq_equal(slope, &plus_one))) {
+    mpz_mul_ui(y, c, mpq_sgn(slope) != 0);
+    return false;
   }
-  return cut;
+  unfixed(&x, c, NEAR_BITS);
+  mpq_mul(&t, &x, &piece[2]);
+  mpq_add(&t, &t, slope);
+  mpq_mul(&t, &t, &x);
+  mpq_add(&t, &t, &piece[0]);
+  return put_near(y, &t);
 }
 
-/* Entries below the largest c by more than 2 r are not the largest. */
+/* Sets norm to a whole number not less than any slope of a PIECEWISE step between two x of at most so many units. */
 static void
-near_windows(point *p, near *v, size_t s, size_t sample, const integer *r)
+steepest(integer *norm, const step *st, const integer *most)
 {
-  const step *st = &p->net->steps[s];
-  bool *among = allocate(st->width, sizeof *among);
-  INTEGER(least);
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    size_t n = 0, place = 0;
-    const integer *top = NULL;
-    for (size_t i = 0; i < st->width && v[s].known; i++) {
-      source x = term_at(p, st, e, i).x;
-      if (x.step != PADDING && (top == NULL || mpz_cmp(center(p, v, x, e), top) > 0))
-        top = center(p, v, x, e);
-    }
-    if (v[s].known) {
-      mpz_set(&v[s].c[e / p->net->apart], top);
-      mpz_sub(&least, top, r);
-      mpz_sub(&least, &least, r);
-    }
-    for (size_t i = 0; i < st->width && p->place[s][e] == NONE; i++) {
-      source x = term_at(p, st, e, i).x;
-      among[i] = x.step != PADDING && (!v[s].known || mpz_cmp(center(p, v, x, e), &least) >= 0);
-      if (among[i]) {
-        note_near(p, v, x, e);
-        n++;
-        place = i;
-      }
-    }
-    if (p->place[s][e] == NONE)
-      p->place[s][e] = n > 1 ? window_place(p, s, e, among) : place;
+  INTEGER(z);
+  mpz_set(norm, &st->norm);
+  for (size_t j = 0; j < 3; j++) {
+    mpz_mul(&z, mpq_numref(&st->piece[j][2]), most);
+    mpz_abs(&z, &z);
+    mpz_cdiv_q(&z, &z, mpq_denref(&st->piece[j][2]));
+    mpz_mul_2exp(&z, &z, 1);
+    mpz_cdiv_q_2exp(&z, &z, NEAR_BITS);
+    mpz_add(norm, norm, &z);
   }
+}
+
+static void
+near_pieces(const pass *a, size_t s, const integer *r)
+{
+  point *p = a->p;
+  near *v = &a->v[s];
+  const step *st = &p->net->steps[s];
+  bool cut = false;
+  INTEGER(most);
+  INTEGER(norm);
+  integer at[2] = {integer_zero(), integer_zero()};
+  for (size_t j = 0; j < st->n_kinks; j++)
+    fixed(&at[j], &st->at[j], NEAR_BITS, false);
+  for (size_t e = a->sample; e < entries(p, s); e += p->net->apart) {
+    const term to = term_at(p, st, e, 0);
+    const integer *c = v->known ? center(p, a->v, to.x, e) : NULL;
+    size_t *place = &p->place[s][e], i = 0;
+    if (*place == NONE && v->known)
+      *place = near_piece(st, at, c, r);
+    if (*place == NONE) {
+      if (v->known && put_off(a, r))
+        break;
+      note_near(a, to.x, e);
+      *place = locate(p, s, e);
+    }
+    if (!v->known)
+      continue;
+    larger(&most, c);
+    while (i < st->n_kinks && mpz_cmp(c, &at[i]) > 0)
+      i++;
+    bool weighs = i == 0 && to.by.w != NULL;
+    cut = put_piece(&v->c[e / p->net->apart], st->piece[i], weighs ? &to.by.w->value[to.by.at] : &st->piece[i][1], c)
+          || cut;
+  }
+  mpz_add(&most, &most, r);
+  steepest(&norm, st, &most);
+  mpz_mul(&v->r, &norm, r);
+  mpz_add_ui(&v->r, &v->r, cut);
+  mpz_clears(&at[0], &at[1], NULL);
+}
+
+/* Marks of a window the entries that may be the largest: those that are not below the largest c by more than 2 r. How many? */
+static size_t
+mark(const pass *a, size_t s, size_t e, const integer *r, bool *among)
+{
+  const step *st = &a->p->net->steps[s];
+  const bool known = a->v[s].known;
+  const integer *top = NULL;
+  size_t n = 0;
+  INTEGER(least);
+  for (size_t i = 0; i < st->width && known; i++) {
+    source x = term_at(a->p, st, e, i).x;
+    if (x.step != PADDING && (top == NULL || mpz_cmp(center(a->p, a->v, x, e), top) > 0))
+      top = center(a->p, a->v, x, e);
+  }
+  if (known) {
+    mpz_set(&a->v[s].c[e / a->p->net->apart], top);
+    mpz_submul_ui(&least, r, 2);
+    mpz_add(&least, &least, top);
+  }
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(a->p, st, e, i).x;
+    among[i] = x.step != PADDING && (!known || mpz_cmp(center(a->p, a->v, x, e), &least) >= 0);
+    n += among[i];
+  }
+  return n;
+}
+
+/* Is what may be the largest one function? */
+static bool
+is_one(const pass *a, size_t s, size_t e, const bool *among)
+{
+  const step *st = &a->p->net->steps[s];
+  source top = {NONE, 0};
+  for (size_t i = 0; i < st->width; i++) {
+    source x = term_at(a->p, st, e, i).x;
+    if (!among[i])
+      continue;
+    if (top.step == NONE)
+      top = x;
+    if (!one_identity(a->p, top.step, entry_of(a->p, top, e), x.step, entry_of(a->p, x, e)))
+      return false;
+  }
+  return true;
+}
+
+static void
+near_windows(const pass *a, size_t s, const integer *r)
+{
+  point *p = a->p;
+  const step *st = &p->net->steps[s];
+  bool *among = allocate(st->width, sizeof *among), ended = false;
+  for (size_t e = a->sample; e < entries(p, s) && !ended; e += p->net->apart) {
+    size_t n = mark(a, s, e, r, among), i = 0;
+    if (p->place[s][e] != NONE)
+      continue;
+    while (!among[i])
+      i++;
+    if (n > 1 && a->v[s].known && !is_one(a, s, e, among))
+      ended = put_off(a, r);
+    for (size_t j = i; j < st->width && !ended; j++)
+      if (among[j])
+        note_near(a, term_at(p, st, e, j).x, e);
+    if (!ended)
+      p->place[s][e] = n > 1 ? window_place(p, s, e, among) : i;
+  }
+  mpz_set(&a->v[s].r, r);
   free(among);
 }
 
-/* ---- Steps */
+/* ---- Functions */
 
-static void
-normalize_near(const point *p, near *v, size_t s, size_t sample, const integer *off)
+/* What the argument of entry e is near to; is it in the function's domain, and does that hold all of it? */
+static bool
+near_argument(const pass *a, const step *st, size_t e, const integer *r, interval *x)
 {
-  const step *st = &p->net->steps[s];
-  size_t m = line_length(p, st);
-  unsigned long bits = session_bits + GUARD;
-  interval *y = intervals(m);
-  INTERVAL(r);
+  const integer *c = center(a->p, a->v, term_at(a->p, st, e, 0).x, e);
   INTEGER(z);
-  mpz_set_ui(&v[s].r, 1);
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart) {
-    if (e != line_entry(p, st, e, 0))
-      continue;
-    for (size_t i = 0; i < m; i++) {
-      size_t at = line_entry(p, st, e, i);
-      const integer *x = center(p, v, read_by(p, st, at), at);
-      mpz_sub(&z, x, off);
-      unfixed(&y[i].lo, &z, bits);
-      mpz_add(&z, x, off);
-      unfixed(&y[i].hi, &z, bits);
-    }
-    centre(y, m);
-    inverse_root(&r, y, m, &st->at[0], GUARD);
-    for (size_t i = 0; i < m; i++) {
-      integer *c = &v[s].c[line_entry(p, st, e, i) / p->net->apart];
-      interval_mul(&y[i], &y[i], &r);
-      fixed(c, &y[i].lo, bits, false);
-      fixed(&z, &y[i].hi, bits, true);
-      mpz_sub(&z, &z, c);
-      if (mpz_cmp(&z, &v[s].r) > 0)
-        mpz_swap(&z, &v[s].r);
-    }
-  }
-  intervals_free(y, m);
+  mpz_sub(&z, c, r);
+  unfixed(&x->lo, &z, NEAR_BITS);
+  mpz_add(&z, c, r);
+  unfixed(&x->hi, &z, NEAR_BITS);
+  return !function_has_domain(st->of) || mpq_sgn(&x->lo) > 0 || (st->of == F_RECIPROCAL && mpq_sgn(&x->hi) < 0);
 }
 
 /* Nothing is said of a network near a point where a function is not smooth, or is none: not of entries that a 0 multiplies,
  * either. */
 static void
-expect_inside(const point *p, size_t s, size_t sample)
+expect_inside(const pass *a, size_t s, bool known, const integer *r)
 {
-  const step *st = &p->net->steps[s];
-  for (size_t e = sample; e < entries(p, s); e += p->net->apart)
-    expect(function_inside(st->of, argument(p, st, e)),
+  const step *st = &a->p->net->steps[s];
+  INTERVAL(x);
+  for (size_t e = a->sample; e < entries(a->p, s); e += a->p->net->apart) {
+    if (known && near_argument(a, st, e, r, &x))
+      continue;
+    if (known && put_off(a, r))
+      return;
+    expect(function_inside(st->of, argument(a->p, st, e)),
            "node %zu '%s' (%s): an argument is 0, or below, where it is not smooth", st->place, st->node->name,
            st->node->op);
+  }
+}
+
+/* Ends of the function's values at the ends of its arguments, to as many bits as near values have. Are they known? */
+static bool
+near_functions(const pass *a, size_t s, const integer *r)
+{
+  const step *st = &a->p->net->steps[s];
+  bool known = st->of != F_LOG && st->of != F_SOFTPLUS; /* whose logarithms are slow */
+  INTERVAL(x);
+  INTEGER(z);
+  for (size_t e = a->sample; e < entries(a->p, s) && known; e += a->p->net->apart) {
+    integer *c = &a->v[s].c[e / a->p->net->apart];
+    known = near_argument(a, st, e, r, &x) && magnitude(&x.lo) <= MOST_ARGUMENT && magnitude(&x.hi) <= MOST_ARGUMENT;
+    if (!known)
+      break;
+    session_set_bits(session_bits + GUARD);
+    function_value(&x, st->of, &x);
+    session_set_bits(session_bits - GUARD);
+    fixed(c, &x.lo, NEAR_BITS, false);
+    fixed(&z, &x.hi, NEAR_BITS, true);
+    mpz_sub(&z, &z, c);
+    larger(&a->v[s].r, &z);
+  }
+  return known;
+}
+
+/* ---- Steps */
+
+static void
+near_inputs(const pass *a, size_t s)
+{
+  const point *p = a->p;
+  bool cut = false;
+  for (size_t e = a->sample; e < entries(p, s); e += p->net->apart)
+    cut = put_near(&a->v[s].c[e / p->net->apart], input_at(p, &p->net->steps[s], e)) || cut;
+  mpz_set_ui(&a->v[s].r, cut);
 }
 
 static void
-near_step(point *p, near *v, size_t s, size_t sample)
+near_step(const pass *a, size_t s)
 {
-  const step *st = &p->net->steps[s];
-  bool cut = false, straight = st->kind != SOFTMAX && st->kind != FUNCTION;
+  const step *st = &a->p->net->steps[s];
+  near *v = &a->v[s];
   INTEGER(r);
-  INTEGER(most);
+  bool known = reads(a, st, &r);
+  v->known = known;
   if (st->kind == FUNCTION && function_has_domain(st->of))
-    expect_inside(p, s, sample);
-  for (size_t i = 0; i < 3; i++)
-    straight = straight && mpq_sgn(&st->piece[i][2]) == 0;
-  v[s].known = straight && reads(p, v, st, &r, &most);
-  for (size_t e = sample; e < entries(p, s) && st->kind == INPUT; e += p->net->apart) {
-    size_t f = e / p->net->batch, b = e % p->net->batch;
-    cut = put_near(&v[s].c[e / p->net->apart], &p->x->value[b * st->n + f]) || cut;
-  }
+    expect_inside(a, s, known, &r);
+  if (a->open != NULL && *a->open)
+    return;
   if (st->kind == PIECEWISE)
-    cut = near_pieces(p, v, s, sample, &r);
+    near_pieces(a, s, &r);
   if (st->kind == WINDOW)
-    near_windows(p, v, s, sample, &r);
-  if (v[s].known && (st->kind == LINEAR || st->kind == OVER_ROOT))
-    cut = near_sums(p, v, s, sample);
-  if (v[s].known && st->kind == PRODUCT)
-    near_products(p, v, s, sample);
-  if (v[s].known && st->kind == NORMALIZE)
-    normalize_near(p, v, s, sample, &r);
-  mpz_add(&most, &most, &r);
-  mpz_mul(&most, &most, &st->slack);
-  mpz_mul_ui(&most, &most, st->width);
-  mpz_addmul(&most, &st->norm, &r);
-  mpz_cdiv_q_2exp(&most, &most, st->shift);
-  mpz_add_ui(&most, &most, 2 * cut);
-  larger(&v[s].r, &most);
+    near_windows(a, s, &r);
+  if (st->kind == INPUT)
+    near_inputs(a, s);
+  if (known && (st->kind == LINEAR || st->kind == OVER_ROOT))
+    near_sums(a->p, a->v, s, a->sample);
+  if (known && st->kind == PRODUCT)
+    near_products(a->p, a->v, s, a->sample);
+  if (known && (st->kind == NORMALIZE || st->kind == SOFTMAX))
+    v->known = near_lines(a->p, a->v, s, a->sample);
+  if (known && st->kind == FUNCTION)
+    v->known = near_functions(a, s, &r);
 }
 
 near *
-near_values(point *p, size_t sample)
+near_values(point *p, size_t sample, bool *open)
 {
   size_t n = p->net->n_steps;
-  near *v = allocate(n + 1, sizeof *v);
+  const pass a = {p, allocate(n + 1, sizeof *a.v), sample, open};
   for (size_t s = 0; s <= n; s++) {
-    v[s].n = s < n ? entries(p, s) / p->net->apart : 1;
-    v[s].c = allocate(v[s].n, sizeof *v[s].c);
-    v[s].r = integer_zero();
-    for (size_t i = 0; i < v[s].n; i++)
-      v[s].c[i] = integer_zero();
+    near *v = &a.v[s];
+    v->n = s == n ? 1 : p->net->steps[s].asked ? entries(p, s) / p->net->apart : 0;
+    v->c = allocate(v->n, sizeof *v->c);
+    v->r = integer_zero();
+    for (size_t i = 0; i < v->n; i++)
+      v->c[i] = integer_zero();
   }
-  mpz_setbit(v[n].c, session_bits + GUARD);
-  v[n].known = true;
-  for (size_t s = 0; s < n; s++)
-    near_step(p, v, s, sample);
-  return v;
+  mpz_setbit(a.v[n].c, NEAR_BITS);
+  a.v[n].known = true;
+  if (open != NULL)
+    *open = false;
+  for (size_t s = 0; s < n && (open == NULL || !*open); s++)
+    if (p->net->steps[s].asked)
+      near_step(&a, s);
+  return a.v;
 }
 
 void
@@ -396,6 +362,7 @@ near_free(const point *p, near *v)
 typedef struct {
   point *p;
   bool *open; /* of each sample, or of all when they are coupled */
+  bool last;  /* is no other pass begun? */
 } evaluation;
 
 static void
@@ -413,8 +380,11 @@ by_near_values(void *of, size_t sample)
   evaluation *v = of;
   if (!v->open[sample])
     return;
-  near_free(v->p, near_values(v->p, sample));
-  identities_forget(v->p, sample);
+  if (v->last)
+    v->open[sample] = false;
+  near_free(v->p, near_values(v->p, sample, v->last ? NULL : &v->open[sample]));
+  if (!v->open[sample])
+    identities_forget(v->p, sample);
 }
 
 /* No operator makes a window of padding alone, or a product of anything but entries. */
@@ -457,17 +427,47 @@ point_begin(point *p)
   }
 }
 
+/* Marks what a kink, a window or a domain depends on. */
+static void
+mark_asked(const point *p)
+{
+  for (size_t s = p->net->n_steps; s-- > 0;) {
+    step *st = &p->net->steps[s];
+    st->asked = st->asked || p->place[s] != NULL || (st->kind == FUNCTION && function_has_domain(st->of));
+    for (size_t i = 0; i < st->in_words.n_from && st->asked; i++)
+      if (st->in_words.from[i] != NONE)
+        p->net->steps[st->in_words.from[i]].asked = true;
+  }
+}
+
+static void
+more_bits(network *net)
+{
+  near_forget(net);
+  session_set_bits(session_bits + NEAR_BITS / 2);
+  for (size_t s = 0; s < net->n_steps; s++)
+    if (net->steps[s].kind == OVER_ROOT)
+      root_prepare(&net->steps[s]);
+}
+
 void
 point_evaluate(point *p)
 {
-  size_t apart = p->net->apart, still = 0;
-  evaluation v = {p, allocate(apart, sizeof(bool))};
+  size_t apart = p->net->apart;
+  evaluation v = {p, allocate(apart, sizeof(bool)), false};
   point_begin(p);
+  mark_asked(p);
   for_each_sample(apart, by_words, &v);
-  for (size_t b = 0; b < apart; b++)
-    still += v.open[b];
-  if (still > 0) {
-    near_prepare(p->net);
+  for (bool begun = false;; begun = true) {
+    size_t open = 0;
+    for (size_t b = 0; b < apart; b++)
+      open += v.open[b];
+    if (open == 0)
+      break;
+    if (begun)
+      more_bits(p->net);
+    v.last = session_bits >= MOST_BEGUN;
+    near_prepare_beside_words(p->net);
     for_each_sample(apart, by_near_values, &v);
   }
   free(v.open);

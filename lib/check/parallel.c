@@ -8,12 +8,14 @@ typedef struct {
   size_t n, next;
   void (*work)(void *what, size_t b);
   void *what;
+  unsigned long bits;
 } samples;
 
 static void *
 take_samples(void *of)
 {
   samples *all = of;
+  session_set_bits(all->bits);
   for (size_t b; (b = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->n;)
     all->work(all->what, b);
   return NULL;
@@ -22,7 +24,7 @@ take_samples(void *of)
 void
 for_each_sample(size_t n, void (*work)(void *what, size_t b), void *what)
 {
-  samples all = {n, 0, work, what};
+  samples all = {n, 0, work, what, session_bits};
   pthread_t thread[MAX_THREADS];
   size_t others = 0;
   pthread_attr_t how;

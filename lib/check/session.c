@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 size_t session_line;
-unsigned long session_bits = 64;
+_Thread_local unsigned long session_bits = 64;
 size_t session_threads = 1;
 
 void

@@ -32,9 +32,9 @@ _Noreturn void leave(outcome result, const char *format, ...) __attribute__((for
 /* What of another's text may go to a terminal: printable ASCII; '?' for the rest, be it a control character or one that turns
  * the direction of writing. */
 char printable(char c);
-extern size_t session_line;        /* of the proof, for messages */
-extern unsigned long session_bits; /* of intervals */
-extern size_t session_threads;     /* at most MAX_THREADS */
+extern size_t session_line;                      /* of the proof, for messages */
+extern _Thread_local unsigned long session_bits; /* of intervals; other threads begin with the first one's */
+extern size_t session_threads;                   /* at most MAX_THREADS */
 void session_set_line(size_t line);
 void session_set_bits(unsigned long bits);
 void session_set_threads(size_t n); /* as many, or the next number that there can be */

@@ -59,6 +59,7 @@ typedef struct {
   source *sources;
   bool divide, log, copy, varies, couples; /* copy: of entries and zeros; varies: with the parameters in wrt */
   bool turned;                             /* each feature is an entry, or minus one */
+  bool asked;                              /* does a kink, a window or a domain depend on it? */
   /* alike: all rows of factors have their parameters in wrt at the same places; uniform: all rows are one; telling: of each
    * place, have different rows surely different factors there? */
   bool alike, uniform, *telling;
@@ -67,7 +68,7 @@ typedef struct {
   size_t n_kinks, number[2]; /* number: of the kink in docs/operators.md */
   rational at[2], piece[3][3];
   interval *root;          /* of OVER_ROOT: what multiplies x, for each entry of the weight's tensor */
-  integer *m, norm, slack; /* of near values, in near.c */
+  integer *m, norm, slack; /* of near values, in near_step.c */
   unsigned long shift;
   bool prepared;
   step_words in_words;

@@ -14,8 +14,7 @@
 
 #include <stdlib.h>
 
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 uwide;
+__extension__ typedef unsigned __int128 uint128;
 
 static const int64_t most_word = INT64_C(1) << WORD_BITS;
 #define FINER 10 /* digits that factors of products have less: so there may be 2^20 of them */
@@ -30,7 +29,7 @@ typedef struct {
   unsigned digits; /* of what the step reads, when it is shifted down to the fewest that it has */
   uint64_t most;   /* the largest |c| of that */
   uint64_t r;      /* how far off it is */
-  wide *sum;       /* of each entry / apart of the step, in units of 2^-(digits + shift), rounded down */
+  int128 *sum;     /* of each entry / apart of the step, in units of 2^-(digits + shift), rounded down */
   bool cut, rough; /* is one? is a constant of a PIECEWISE step? */
 } pass;
 
@@ -89,13 +88,6 @@ note_most(pass *a, int64_t c)
   a->most = (uint64_t)llabs(c) > a->most ? (uint64_t)llabs(c) : a->most;
 }
 
-/* What a row of sources reads that is not 0: n values, and where they are in the row. */
-typedef struct {
-  size_t n;
-  uint32_t *at;
-  int64_t *c;
-} patch;
-
 static void
 fill_patch(pass *a, const step *st, size_t row, size_t e, patch *to)
 {
@@ -108,15 +100,6 @@ fill_patch(pass *a, const step *st, size_t row, size_t e, patch *to)
     to->n += c != 0;
     note_most(a, c);
   }
-}
-
-static wide
-dot(const int64_t *m, const patch *of)
-{
-  wide sum = 0;
-  for (size_t i = 0; i < of->n; i++)
-    sum += (wide)m[of->at[i]] * of->c[i];
-  return sum;
 }
 
 /* Of one sample b; `rows` has room for a patch of every row of sources. */
@@ -161,9 +144,9 @@ word_products(pass *a, size_t s)
   if (a->most > small || a->r > small || st->width > 1 << 20)
     return false;
   for (size_t e = a->sample; e < entries(p, s); e += p->net->apart) {
-    wide *sum = &a->sum[e / p->net->apart];
+    int128 *sum = &a->sum[e / p->net->apart];
     for (size_t i = 0; i < st->width; i += 2)
-      *sum += (wide)word_at(a, term_at(p, st, e, i).x, e) * word_at(a, term_at(p, st, e, i + 1).x, e);
+      *sum += (int128)word_at(a, term_at(p, st, e, i).x, e) * word_at(a, term_at(p, st, e, i + 1).x, e);
   }
   return true;
 }
@@ -193,10 +176,10 @@ word_inputs(pass *a, size_t s)
 
 /* Kinks and constants in the unit of what is read, rounded down; what is beyond all words is 2^100 or -2^100. */
 typedef struct {
-  wide at[2], add[3];
+  int128 at[2], add[3];
 } units;
 
-static wide
+static int128
 in_units(const pass *a, const rational *q, bool *rough)
 {
   INTEGER(z);
@@ -204,7 +187,7 @@ in_units(const pass *a, const rational *q, bool *rough)
   fixed(&z, q, a->digits, false);
   fixed(&above, q, a->digits, true);
   *rough = *rough || mpz_cmp(&z, &above) != 0;
-  return mpz_fits_slong_p(&z) ? mpz_get_si(&z) : (wide)mpz_sgn(&z) * ((wide)1 << 100);
+  return mpz_fits_slong_p(&z) ? mpz_get_si(&z) : (int128)mpz_sgn(&z) * ((int128)1 << 100);
 }
 
 static units
@@ -221,7 +204,7 @@ units_of(pass *a, const step *st)
 
 /* The piece on which x must lie, being within r of c; or NONE. A kink is from its units on, and below the next unit. */
 static size_t
-word_piece(const step *st, const units *u, wide c, wide r)
+word_piece(const step *st, const units *u, int128 c, int128 r)
 {
   for (size_t j = 0; j < st->n_kinks; j++) {
     if (c + r < u->at[j])
@@ -271,7 +254,7 @@ word_pieces(pass *a, size_t s)
   for (size_t e = a->sample; e < entries(p, s); e += p->net->apart) {
     const term t = term_at(p, st, e, 0);
     int64_t c = word_at(a, t.x, e);
-    size_t piece = word_piece(st, &u, c, (wide)a->r), j = 0;
+    size_t piece = word_piece(st, &u, c, (int128)a->r), j = 0;
     note_most(a, c);
     p->place[s][e] = piece != NONE ? piece : open_piece(a, s, e);
     while (j < st->n_kinks && c > u.at[j])
@@ -279,8 +262,8 @@ word_pieces(pass *a, size_t s)
     known = known && u.add[j] <= most_word && u.add[j] >= -most_word;
     if (known)
       a->sum[e / p->net->apart] =
-          (wide)(j == 0 && t.by.w != NULL ? in->m[st->factor_row[e / p->net->batch]] : in->slope[j]) * c
-          + u.add[j] * ((wide)1 << in->shift);
+          (int128)(j == 0 && t.by.w != NULL ? in->m[st->factor_row[e / p->net->batch]] : in->slope[j]) * c
+          + u.add[j] * ((int128)1 << in->shift);
   }
   return known;
 }
@@ -348,19 +331,19 @@ word_windows(pass *a, size_t s)
 /* ---- A step's bound, and all steps */
 
 /* How far the sums are off from the true ones. */
-static uwide
+static uint128
 sums_off(const pass *a, const step *st)
 {
   const step_words *in = &st->in_words;
   if (st->kind == LINEAR || st->kind == OVER_ROOT || st->kind == PIECEWISE)
-    return (uwide)in->norm * a->r + (uwide)in->lost * (a->most + a->r) + ((uwide)a->rough << in->shift);
+    return (uint128)in->norm * a->r + (uint128)in->lost * (a->most + a->r) + ((uint128)a->rough << in->shift);
   if (st->kind == PRODUCT)
-    return (uwide)(2 * a->most + a->r) * a->r * (st->width / 2);
+    return (uint128)(2 * a->most + a->r) * a->r * (st->width / 2);
   return st->kind == WINDOW ? a->r : 0;
 }
 
 static unsigned
-bits_of(uwide x)
+bits_of(uint128 x)
 {
   unsigned n = 0;
   while (x >> n != 0)
@@ -374,21 +357,21 @@ put_words(const pass *a, size_t s, unsigned digits)
 {
   words *v = &a->v[s];
   size_t n = entries(a->p, s) / a->p->net->apart;
-  uwide top = 0, off = sums_off(a, &a->p->net->steps[s]), lost = 0;
+  uint128 top = 0, off = sums_off(a, &a->p->net->steps[s]), lost = 0;
   for (size_t i = 0; i < n; i++)
-    top |= (uwide)(a->sum[i] < 0 ? -a->sum[i] : a->sum[i]);
+    top |= (uint128)(a->sum[i] < 0 ? -a->sum[i] : a->sum[i]);
   unsigned bits = bits_of(top), shift = bits > WORD_BITS ? bits - WORD_BITS : 0;
   shift = digits > WORD_BITS && digits - WORD_BITS > shift ? digits - WORD_BITS : shift;
   if (shift > digits)
     return false;
   for (size_t i = 0; i < n; i++) {
     v->c[i] = (int64_t)(a->sum[i] >> shift);
-    lost |= (uwide)a->sum[i] & (((uwide)1 << shift) - 1);
+    lost |= (uint128)a->sum[i] & (((uint128)1 << shift) - 1);
   }
   v->digits = digits - shift;
   off = (off >> shift) + (off >> shift << shift != off) + (lost != 0) + a->cut;
   v->r = (uint64_t)off;
-  return off < (uwide)most_word;
+  return off < (uint128)most_word;
 }
 
 static bool

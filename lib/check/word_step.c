@@ -5,6 +5,15 @@
 #include <limits.h>
 #include <stdlib.h>
 
+int128
+dot(const int64_t *m, const patch *of)
+{
+  int128 sum = 0;
+  for (size_t i = 0; i < of->n; i++)
+    sum += (int128)m[of->at[i]] * of->c[i];
+  return sum;
+}
+
 bool
 word_of(int64_t *z, const rational *q, unsigned shift, bool up)
 {

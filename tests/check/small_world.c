@@ -1,6 +1,7 @@
 /* Worlds. Numbers are small, powers of two, thirds, all ones; kinks lie at arguments, or a unit beside them. */
 #include "small_world.h"
 #include "line.h"
+#include "near.h"
 
 #include <mpfr.h>
 #include <stdlib.h>
@@ -184,8 +185,13 @@ draw_pieces(world *w, step *st)
       draw_number(w, &st->piece[j][1], one_in(w, 4) ? draw_size(w) : 0);
   if (!weighs && one_in(w, 2))
     draw_number(w, &st->piece[0][0], draw_size(w));
-  for (size_t j = 0; j < st->n_kinks; j++) { /* a + b at = c + d at */
-    mpq_sub(beside, &st->piece[j][1], &st->piece[j + 1][1]);
+  if (!weighs && one_in(w, 4))
+    draw_number(w, &st->piece[draw(w, (unsigned)st->n_kinks + 1)][2], one_in(w, 4) ? draw_size(w) : 0);
+  for (size_t j = 0; j < st->n_kinks; j++) { /* a + b at + c at^2 on both sides */
+    mpq_sub(beside, &st->piece[j][2], &st->piece[j + 1][2]);
+    mpq_mul(beside, beside, &st->at[j]);
+    mpq_add(beside, beside, &st->piece[j][1]);
+    mpq_sub(beside, beside, &st->piece[j + 1][1]);
     mpq_mul(beside, beside, &st->at[j]);
     mpq_add(&st->piece[j + 1][0], &st->piece[j][0], beside);
   }
@@ -213,19 +219,44 @@ draw_root(world *w, step *st)
   }
 }
 
-/* 1 / x, which near values say nothing of; copies, where some x may be 0. */
-static void
-draw_reciprocal(world *w, step *st)
+/* Is x where the function is smooth, and not so large that it has no value to speak of? */
+static bool
+is_fit(const world *w, function f, source x, const rational *y)
 {
+  if (f == F_RECIPROCAL)
+    return !w->rounded[x.step] && mpq_sgn(y) != 0;
+  if (f == F_ROOT)
+    return mpq_cmp_ui(y, 1, 1000000000) > 0;
+  return mpq_cmp_si(y, -300, 1) > 0 && mpq_cmp_si(y, 300, 1) < 0;
+}
+
+/* Copies, where some x does not fit. */
+static void
+draw_function(world *w, step *st)
+{
+  static const function all[] = {F_RECIPROCAL, F_RECIPROCAL, F_ROOT, F_EXP, F_ERF, F_NORMAL, F_ELU};
   st->width = 1;
   draw_rows(w, st);
   draw_sources(w, st, NONE, false);
-  st->of = F_RECIPROCAL;
+  st->of = all[draw(w, 7)];
   for (size_t i = 0; i < st->n_sources; i++)
     for (size_t b = 0; b < w->net.batch; b++)
-      if (w->rounded[st->sources[i].step] || mpq_sgn(read_at(w, st->sources[i], b)) == 0)
+      if (!is_fit(w, st->of, st->sources[i], read_at(w, st->sources[i], b)))
         st->kind = LINEAR;
   st->copy = st->kind == LINEAR;
+}
+
+static void
+draw_line(world *w, step *st)
+{
+  static const int sizes[] = {0, 0, -3, -40, -90, -200, 8};
+  st->n = 4;
+  st->width = st->stride = 1;
+  st->length = 1u << draw(w, 3);
+  draw_rows(w, st);
+  draw_sources(w, st, NONE, false);
+  mpq_set_ui(&st->at[0], 1, 1 + 2 * draw(w, 2));
+  shift(&st->at[0], sizes[draw(w, 7)]);
 }
 
 static step *
@@ -244,9 +275,9 @@ static void
 draw_step(world *w)
 {
   static const kind kinds[] = {LINEAR, LINEAR, LINEAR, LINEAR, PIECEWISE, PIECEWISE, WINDOW, WINDOW, WINDOW, PRODUCT,
-                               OVER_ROOT, NORMALIZE, FUNCTION};
+                               OVER_ROOT, NORMALIZE, NORMALIZE, FUNCTION, SOFTMAX};
   const bool first = w->net.n_steps == 0;
-  const kind k = first ? INPUT : kinds[draw(w, 13)];
+  const kind k = first ? INPUT : kinds[draw(w, 15)];
   step *st = put_step(w, k, first ? 4 : 1 + draw(w, 5));
   if (st->kind == LINEAR)
     draw_linear(w, st);
@@ -259,16 +290,10 @@ draw_step(world *w)
   }
   if (st->kind == OVER_ROOT)
     draw_root(w, st);
-  if (st->kind == NORMALIZE) {
-    st->n = 4;
-    st->width = st->stride = 1;
-    st->length = 1u << draw(w, 3);
-    draw_rows(w, st);
-    draw_sources(w, st, NONE, false);
-    mpq_set_ui(&st->at[0], 1, 3);
-  }
+  if (st->kind == NORMALIZE || st->kind == SOFTMAX)
+    draw_line(w, st);
   if (st->kind == FUNCTION)
-    draw_reciprocal(w, st);
+    draw_function(w, st);
   w->net.n_steps++;
 }
 
@@ -293,8 +318,11 @@ piece_of(const world *w, rational *y, const step *st, term t, size_t b)
   size_t j = 0;
   while (j < st->n_kinks && mpq_cmp(x, &st->at[j]) > 0)
     j++;
-  mpq_mul(y, x, j == 0 && t.by.w != NULL ? &t.by.w->value[t.by.at] : &st->piece[j][1]);
-  mpq_add(y, y, &st->piece[j][0]);
+  RATIONAL(q);
+  mpq_mul(&q, x, &st->piece[j][2]);
+  mpq_add(&q, &q, j == 0 && t.by.w != NULL ? &t.by.w->value[t.by.at] : &st->piece[j][1]);
+  mpq_mul(&q, &q, x);
+  mpq_add(y, &q, &st->piece[j][0]);
 }
 
 /* y = c / sqrt(q), to so many bits. */
@@ -334,6 +362,66 @@ normalized(const world *w, rational *y, const step *st, size_t f, size_t b)
   over_root(y, &t, &square);
 }
 
+/* exp(y - x), added to sum. */
+static void
+add_exp(mpfr_t sum, const rational *y, const rational *x)
+{
+  mpfr_t t;
+  RATIONAL(q);
+  mpq_sub(&q, y, x);
+  mpfr_init2(t, BITS);
+  mpfr_set_q(t, &q, MPFR_RNDN);
+  mpfr_exp(t, t, MPFR_RNDN);
+  mpfr_add(sum, sum, t, MPFR_RNDN);
+  mpfr_clear(t);
+}
+
+/* 1 / the sum of exp(x_i - x), which is infinite where it is too large. */
+static void
+share(const world *w, rational *y, const step *st, size_t f, size_t b)
+{
+  size_t first = f / st->length * st->length;
+  mpfr_t sum;
+  mpfr_init2(sum, BITS);
+  mpfr_set_ui(sum, 0, MPFR_RNDN);
+  for (size_t i = first; i < first + st->length; i++)
+    add_exp(sum, read_at(w, st->sources[st->source_row[i]], b), read_at(w, st->sources[st->source_row[f]], b));
+  mpfr_ui_div(sum, 1, sum, MPFR_RNDN);
+  if (mpfr_cmp_ui_2exp(sum, 1, -3000) > 0)
+    mpfr_get_q(y, sum);
+  mpfr_clear(sum);
+}
+
+static void
+function_of(rational *y, function f, const rational *x)
+{
+  mpfr_t t, u;
+  if (f == F_RECIPROCAL) {
+    mpq_inv(y, x);
+    return;
+  }
+  mpfr_inits2(BITS, t, u, (mpfr_ptr)NULL);
+  mpfr_set_q(t, x, MPFR_RNDN);
+  if (f == F_ROOT)
+    mpfr_sqrt(t, t, MPFR_RNDN);
+  if (f == F_EXP)
+    mpfr_exp(t, t, MPFR_RNDN);
+  if (f == F_ELU && mpq_sgn(x) < 0)
+    mpfr_expm1(t, t, MPFR_RNDN);
+  if (f == F_NORMAL) {
+    mpfr_sqrt_ui(u, 2, MPFR_RNDN);
+    mpfr_div(t, t, u, MPFR_RNDN);
+  }
+  if (f == F_NORMAL || f == F_ERF)
+    mpfr_erf(t, t, MPFR_RNDN);
+  if (f == F_NORMAL) {
+    mpfr_add_ui(t, t, 1, MPFR_RNDN);
+    mpfr_div_2ui(t, t, 1, MPFR_RNDN);
+  }
+  mpfr_get_q(y, t);
+  mpfr_clears(t, u, (mpfr_ptr)NULL);
+}
+
 static void
 world_entry(world *w, rational *y, size_t s, size_t f, size_t b)
 {
@@ -357,7 +445,7 @@ world_entry(world *w, rational *y, size_t s, size_t f, size_t b)
   if (st->kind == PIECEWISE)
     piece_of(w, y, st, term_at(&w->p, st, e, 0), b);
   if (st->kind == FUNCTION)
-    mpq_inv(y, read_at(w, term_at(&w->p, st, e, 0).x, b));
+    function_of(y, st->of, read_at(w, term_at(&w->p, st, e, 0).x, b));
   if (st->kind == OVER_ROOT) {
     const term t = term_at(&w->p, st, e, 0);
     mpq_add(&q, &t.by.w->value[t.by.at], &st->at[0]);
@@ -365,13 +453,16 @@ world_entry(world *w, rational *y, size_t s, size_t f, size_t b)
   }
   if (st->kind == NORMALIZE)
     normalized(w, y, st, f, b);
+  if (st->kind == SOFTMAX)
+    share(w, y, st, f, b);
 }
 
 static void
 step_values(world *w, size_t s)
 {
   const step *st = &w->net.steps[s];
-  w->rounded[s] = st->kind == OVER_ROOT || st->kind == NORMALIZE;
+  w->rounded[s] = st->kind == OVER_ROOT || st->kind == NORMALIZE || st->kind == SOFTMAX
+                  || (st->kind == FUNCTION && st->of != F_RECIPROCAL);
   for (size_t i = 0; i < st->n_sources; i++)
     w->rounded[s] = w->rounded[s] || (st->sources[i].step < PADDING && w->rounded[st->sources[i].step]);
   for (size_t f = 0; f < st->n; f++)
@@ -397,6 +488,38 @@ world_below(const world *w, size_t s, const rational *a, const rational *b)
   mpq_set_ui(&least, 1, 1);
   mpq_div_2exp(&least, &least, NEAR);
   return mpq_cmp(&off, &least) < 0;
+}
+
+static bool
+holds(const world *w, const near *v, size_t s, size_t e)
+{
+  RATIONAL(c);
+  RATIONAL(off);
+  RATIONAL(r);
+  unfixed(&c, &v[s].c[e / w->net.apart], NEAR_BITS);
+  unfixed(&r, &v[s].r, NEAR_BITS);
+  mpq_sub(&off, &c, &w->y[s][e]);
+  mpq_abs(&off, &off);
+  return world_below(w, s, &off, &r);
+}
+
+bool
+world_near(world *w, unsigned long bits)
+{
+  bool all = true;
+  near_forget(&w->net);
+  session_set_bits(bits);
+  near_prepare_beside_words(&w->net);
+  for (size_t s = 0; s < w->net.n_steps; s++)
+    w->net.steps[s].asked = true;
+  for (size_t b = 0; b < w->net.apart; b++) {
+    near *v = near_values(&w->p, b, NULL);
+    for (size_t s = 0; s < w->net.n_steps; s++)
+      for (size_t e = b; e < entries(&w->p, s) && v[s].known; e += w->net.apart)
+        all = all && holds(w, v, s, e);
+    near_free(&w->p, v);
+  }
+  return all;
 }
 
 void
@@ -472,7 +595,7 @@ world_draw(world *w, uint64_t seed)
     draw_tensor(w, &w->w[i], one_in(w, 2) ? 0 : draw_size(w));
   for (size_t i = 0; i < MOST_WEIGHTS; i++) /* under roots */
     mpq_abs(&w->w[2].value[i], &w->w[2].value[i]);
-  for (size_t s = 0, n = 3 + draw(w, MOST_STEPS - 2); s < n; s++) {
+  for (size_t s = 0, n = 3 + draw(w, MOST_DRAWN - 2); s < n; s++) {
     draw_step(w);
     step_values(w, s);
   }

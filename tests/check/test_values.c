@@ -480,6 +480,7 @@ static const struct {
             {"op-trained-exact", true, true}, {"op-pad-rows", true, true},
             {"op-products", true, true}, {"op-gates", true, true}, {"op-batches", true, true}, {"op-parts", true, true},
             {"op-extremes", true, true}, {"op-extremes-listed", true, true}, {"op-repeated", true, true}, {"op-whole", true, true},
+            {"op-gemm-rows", true, true},
             /* no gradient from here on */
             {"op-between", false, true}, {"op-between-line", false, true}, {"op-divided", false, true}, {"op-norm-root", false, false}, {"op-smooth", false, false}, {"op-functions", false, false},
             {"op-quotients", false, false}, {"op-elus", false, false}, {"op-softmax-old", false, false}, {"op-layer", false, false}, {"op-instance", false, false},
@@ -605,7 +606,7 @@ check_near(const interval *y, const integer *c, const integer *r)
 static const char *const near_nets[] = {"op-gemm", "op-matmul-left", "op-arithmetic", "op-shapes", "op-pieces",
   "op-clip-old", "op-conv", "op-conv-line", "op-pools", "op-means", "op-pads", "op-norm", "op-hardswish", "op-norm-root",
   "op-smooth", "op-softmax-old", "op-products", "op-functions", "op-quotients", "op-divided", "op-elus", "op-gates", "op-batches", "op-parts", "op-extremes", "op-extremes-listed", "op-repeated", "op-whole", "op-between", "op-between-line", "conv", "flat", "blank", "tied", "tied-relu", "norm-flat", "norm-pool", "near",
-  "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-layer-exact", "op-trained-exact", "op-layer",
+  "near-zero", "near-window", "near-tie", "near-order", "op-global", "op-gemm-rows", "op-layer-exact", "op-trained-exact", "op-layer",
   "op-instance", "op-group", "op-trained", "op-trained-rows", "layer", "layer-beside", "trained", "global", "global-flat-i", "global-most-g",
   "global-alike-i", "global-line"};
 
@@ -648,8 +649,10 @@ START_TEST(near_values_decide_as_exact_ones)
       ck_assert(st->kind != WINDOW || place < TOUCHED || ties == tied);
     }
   near_prepare(&l.net);
+  for (size_t s = 0; s < l.net.n_steps; s++)
+    l.net.steps[s].asked = true;
   for (size_t b = 0; b < l.net.apart; b++) {
-    near *v = near_values(&l.p, b);
+    near *v = near_values(&l.p, b, NULL);
     for (size_t s = 0; s < l.net.n_steps; s++)
       for (size_t i = 0; i < v[s].n && v[s].known; i++, known++) {
         check_near(value_at(p, s, i * l.net.apart + b), &v[s].c[i], &v[s].r);

@@ -1,0 +1,367 @@
+/* Near values in long integers, by hand: bounds that are nearly met, what is not known, and when bits are added. */
+#include "elementary.h"
+#include "near.h"
+#include "parallel.h"
+#include "small_world.h"
+#include "../suite.h"
+
+#include <mpfr.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+/* ---- Bounds that are nearly met: of an input all but 2^-50 of a unit of 192 digits is cut off, and it is multiplied by 2^by */
+
+static const rational *
+two_to(long by, bool minus)
+{
+  rational *q = rationals(1);
+  mpq_set_si(q, minus ? -1 : 1, 1);
+  if (by < 0)
+    mpq_div_2exp(q, q, (unsigned long)-by);
+  else
+    mpq_mul_2exp(q, q, (unsigned long)by);
+  return q;
+}
+
+/* x = whole units, and nearly one more. */
+static void
+nearly_next(rational *x, long whole)
+{
+  INTEGER(z);
+  mpz_set_si(&z, whole);
+  mpz_mul_2exp(&z, &z, 50);
+  mpz_add_ui(&z, &z, (1UL << 50) - 1);
+  unfixed(x, &z, 50 + 192);
+}
+
+/* n such inputs, and a step that multiplies them, by minus that where minus says so. */
+static void
+begin_cut(world *w, size_t n, const long *whole, long by, const bool *minus)
+{
+  rational *x = rationals(n);
+  for (size_t i = 0; i < n; i++)
+    nearly_next(&x[i], whole[i]);
+  world_begin(w, n, x);
+  step *st = world_add(w, LINEAR, n, 1);
+  for (size_t i = 0; i < n; i++) {
+    st->sources[i].from = i;
+    st->factors[i].coef = two_to(by, minus[i]);
+  }
+}
+
+static step *
+add_entries(world *w, kind k, size_t n)
+{
+  step *st = world_add(w, k, n, 1);
+  for (size_t i = 0; i < n; i++)
+    st->sources[i].from = i;
+  return st;
+}
+
+static step *
+add_normalization(world *w, size_t n, const rational *epsilon)
+{
+  step *st = add_entries(w, NORMALIZE, n);
+  st->length = n;
+  st->stride = 1;
+  mpq_set(&st->at[0], epsilon);
+  return st;
+}
+
+static void
+check_cut(world *w)
+{
+  world_values(w);
+  point_evaluate(&w->p);
+  ck_assert(world_near(w, 64));
+}
+
+/* The difference of two, one more than it seems, one less. */
+START_TEST(sums_move_nearly_as_much_as_is_said)
+{
+  world w;
+  begin_cut(&w, 2, (const long[]){0, 0}, 180, (const bool[]){false, true});
+  step *st = world_add(&w, LINEAR, 1, 2);
+  st->sources[1].from = 1;
+  st->factors[1].coef = &minus_one;
+  check_cut(&w);
+}
+END_TEST
+
+/* Rows too wide to be held at once: of each feature its own. */
+START_TEST(rows_are_summed_in_turn)
+{
+  enum { N = 5, WIDTH = 20000 };
+  rational *x = rationals(N);
+  world w;
+  for (size_t i = 0; i < N; i++) {
+    mpq_set_si(&x[i], (long)i - 2, 1);
+    mpq_mul_2exp(&x[i], &x[i], 70);
+    mpq_add(&x[i], &x[i], two_to(-150, i % 2 == 0));
+  }
+  world_begin(&w, N, x);
+  step *st = world_add(&w, LINEAR, N, WIDTH);
+  for (size_t i = 0; i < st->n_sources; i++)
+    st->sources[i].from = i % WIDTH < 3 ? 4 : i / WIDTH;
+  check_cut(&w);
+}
+END_TEST
+
+/* x^2 at what seems 0, and is 1. */
+START_TEST(parabolas_move_nearly_as_much_as_is_said)
+{
+  world w;
+  begin_cut(&w, 1, (const long[]){0}, 192, (const bool[]){false});
+  step *st = add_entries(&w, PIECEWISE, 1);
+  st->n_kinks = 1;
+  mpq_set_si(&st->at[0], -9, 1);
+  mpq_set_ui(&st->piece[1][2], 1, 1);
+  mpq_set_ui(&st->piece[0][0], 81, 1);
+  check_cut(&w);
+}
+END_TEST
+
+/* Two sums of four inputs, of which 7/8 of a unit is cut off: both are 7/2, and seem 0 and 7, within 4. The first of them is taken. */
+START_TEST(what_seems_nearly_two_bounds_apart_may_be_tied)
+{
+  static const long eighths[] = {7, 7, 7, 7, -9, -9, -9, -1};
+  rational *x = rationals(8);
+  world w;
+  for (size_t i = 0; i < 8; i++) {
+    mpq_set_si(&x[i], eighths[i], 8);
+    mpq_div_2exp(&x[i], &x[i], 192);
+  }
+  world_begin(&w, 8, x);
+  step *st = world_add(&w, LINEAR, 2, 4);
+  for (size_t i = 0; i < 8; i++) {
+    st->sources[i].from = i;
+    st->factors[i].coef = two_to(192, i >= 4);
+  }
+  world_add(&w, WINDOW, 1, 2)->sources[1].from = 1;
+  check_cut(&w);
+  ck_assert(mpq_equal(&w.y[1][0], &w.y[1][1]));
+  w.p.place[2][0] = NONE;
+  near_free(&w.p, near_values(&w.p, 0, NULL));
+  ck_assert_uint_eq(w.p.place[2][0], 0);
+}
+END_TEST
+
+/* 1 / x, where x is not seen to be above 0, but is; and the root. */
+START_TEST(domains_are_asked_of_what_is_not_seen)
+{
+  world w;
+  rational *x = rationals(1);
+  mpq_set(x, two_to(-300, false));
+  world_begin(&w, 1, x);
+  step *st = add_entries(&w, FUNCTION, 1);
+  st->of = _i == 0 ? F_RECIPROCAL : F_ROOT;
+  add_entries(&w, PIECEWISE, 1)->n_kinks = 1;
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(world_near(&w, 64));
+  near *v = near_values(&w.p, 0, NULL);
+  ck_assert(v[0].known && !v[1].known);
+  near_free(&w.p, v);
+}
+END_TEST
+
+/* A line of which long integers see only noise: entry 0 is 1 above all others, which are 0, and each is known up to 1. What they see has
+ * entry 0 in the middle, and a root that is many times as large. */
+START_TEST(a_root_is_known_less_what_its_line_may_move)
+{
+  enum { N = 16 };
+  long whole[N];
+  bool minus[N];
+  world w;
+  for (int i = 0; i < N; i++) {
+    whole[i] = i == 0 ? 0 : -1;
+    minus[i] = i % 2 == 1;
+  }
+  begin_cut(&w, N, whole, 192, minus);
+  add_normalization(&w, N, two_to(_i == 0 ? -200 : -900, false)); /* which is 0 in units */
+  check_cut(&w);
+  near *v = near_values(&w.p, 0, NULL);
+  ck_assert(v[2].known == (_i == 0));
+  near_free(&w.p, v);
+}
+END_TEST
+
+/* On the sides that move entry 0 most: alone against all others where epsilon is large, else by the derivative of the root, too. */
+START_TEST(lines_move_nearly_as_much_as_is_said)
+{
+  enum { N = 16 };
+  long whole[N];
+  bool minus[N];
+  world w;
+  for (int i = 0; i < N; i++) {
+    long value = i == 0 ? 250 : i % 2 == 0 ? 62 : -96; /* times 100: what comes out, nearly */
+    minus[i] = i > 0 && (_i == 1 || value > 0);       /* so that entry 0 is more than it seems, this is less */
+    whole[i] = (minus[i] ? -value : value) * ((1L << 42) / 100);
+  }
+  begin_cut(&w, N, whole, 150, minus);
+  add_normalization(&w, N, two_to(_i == 1 ? 40 : -40, false));
+  check_cut(&w);
+}
+END_TEST
+
+/* Likewise two shares, which are one half each, nearly. Of their logarithms nothing is said. */
+START_TEST(shares_move_nearly_as_much_as_is_said)
+{
+  world w;
+  begin_cut(&w, 2, (const long[]){0, 0}, 180, (const bool[]){false, true});
+  step *st = add_entries(&w, SOFTMAX, 2);
+  st->length = 2;
+  st->stride = 1;
+  st->log = _i == 1;
+  check_cut(&w);
+  near *v = near_values(&w.p, 0, NULL);
+  ck_assert(v[2].known == (_i == 0));
+  near_free(&w.p, v);
+}
+END_TEST
+
+/* Of what is constant nothing is rounded, however small epsilon; without an epsilon nothing is known, nor where it is too small to be
+ * seen beside what is rounded. */
+START_TEST(a_constant_line_is_zero)
+{
+  rational *x = rationals(3);
+  bool open;
+  world w;
+  for (size_t i = 0; i < 3; i++)
+    mpq_set_ui(&x[i], 5, _i == 2 ? 3 : 1);
+  world_begin(&w, 3, x);
+  step *st = add_normalization(&w, 3, _i == 0 ? &zero : two_to(-900, false));
+  point_evaluate(&w.p);
+  near_prepare_beside_words(&w.net);
+  st->asked = w.net.steps[0].asked = true;
+  session_set_bits(_i == 1 ? 900 : 64);
+  near *v = near_values(&w.p, 0, &open);
+  ck_assert(v[1].known == (_i == 1) && !open);
+  for (size_t i = 0; i < 3; i++)
+    ck_assert_int_eq(mpz_sgn(&v[1].c[i]), 0);
+  ck_assert(_i != 1 || mpz_sgn(&v[1].r) == 0);
+  near_free(&w.p, v);
+  session_set_bits(64);
+}
+END_TEST
+
+/* Five sums of (2^40 + 1) a - 2^40 b, a and b being 1/3: bounds grow to 2^205 units. So with 192 bits the kink behind them stays open; with
+ * more it does not, and nothing is evaluated exactly. What lies on a kink and is fine is evaluated at once. */
+START_TEST(bits_are_added_until_pieces_are_decided)
+{
+  rational *x = rationals(2), factors[2] = {rational_zero(), rational_zero()};
+  world w;
+  mpq_set_ui(&x[0], 1, 3);
+  mpq_set_ui(&x[1], 1, 3);
+  mpq_set_si(&factors[1], -1, 1);
+  mpq_mul_2exp(&factors[1], &factors[1], 40);
+  mpq_sub(&factors[0], &plus_one, &factors[1]);
+  world_begin(&w, 2, x);
+  for (int i = 0; i < 5; i++) {
+    step *st = world_add(&w, LINEAR, 2, 2);
+    for (size_t t = 0; t < 4; t++) {
+      st->factors[t].coef = &factors[t % 2];
+      st->sources[t].from = t % 2;
+    }
+  }
+  step *st = world_add(&w, PIECEWISE, 2, 1);
+  st->sources[0].step = st->sources[1].step = _i == 1 ? 0 : 5;
+  st->sources[1].from = 1;
+  st->n_kinks = 1;
+  mpq_set_ui(&st->piece[1][1], 1, 1);
+  if (_i == 1)
+    mpq_set_ui(&st->at[0], 1, 3);
+  world_values(&w);
+  point_evaluate(&w.p);
+  ck_assert(_i == 1 ? session_bits == 64 : session_bits > 64 && session_bits <= 256);
+  for (size_t s = 1; s < 6; s++)
+    ck_assert(w.p.y[s][0] == NULL && w.p.y[s][1] == NULL);
+  ck_assert_uint_eq(w.p.n_touched, _i == 1 ? 2 : 0);
+  session_set_bits(64);
+}
+END_TEST
+
+/* Ends of exp(-t 2^-p) hold it, to few digits and to many. */
+START_TEST(exponentials_lie_between_their_ends)
+{
+  const unsigned long p = 9 + 13 * (unsigned long)_i;
+  integer t = integer_zero(), end = integer_zero();
+  mpfr_t y, z;
+  mpfr_inits2(2000, y, z, (mpfr_ptr)NULL);
+  for (unsigned long i = 0; i < 400; i++) {
+    mpz_set_ui(&t, i * i * i);
+    mpz_mul_2exp(&t, &t, i % 3 == 0 ? 0 : p);
+    mpz_fdiv_q_2exp(&t, &t, i % 3 == 1 ? 24 : 0);
+    mpfr_set_z(y, &t, MPFR_RNDN);
+    mpfr_div_2ui(y, y, p, MPFR_RNDN);
+    mpfr_neg(y, y, MPFR_RNDN);
+    mpfr_exp(y, y, MPFR_RNDN);
+    mpfr_mul_2ui(y, y, p, MPFR_RNDN);
+    exp_fixed(&end, &t, p, false);
+    ck_assert(mpfr_cmp_z(y, &end) >= 0);
+    exp_fixed(&end, &t, p, true);
+    ck_assert(mpfr_cmp_z(y, &end) <= 0);
+  }
+  mpfr_clears(y, z, (mpfr_ptr)NULL);
+  mpz_clears(&t, &end, NULL);
+}
+END_TEST
+
+/* Of less than the last digit nothing is left but that it is less than 1. */
+START_TEST(the_exponential_of_next_to_nothing_is_below_one)
+{
+  RATIONAL(t);
+  RATIONAL(end);
+  mpq_set_ui(&t, 9, 10);
+  mpq_div_2exp(&t, &t, session_bits + 64);
+  exp_end(&end, &t, false);
+  ck_assert_int_lt(mpq_cmp(&end, &plus_one), 0);
+  exp_end(&end, &t, true);
+  ck_assert_int_ge(mpq_cmp(&end, &plus_one), 0);
+}
+END_TEST
+
+static void
+meet(void *barrier, size_t sample)
+{
+  pthread_barrier_wait(barrier);
+  ck_assert_uint_eq(session_bits, 160);
+  session_set_bits(64 + sample);
+  pthread_barrier_wait(barrier);
+  ck_assert_uint_eq(session_bits, 64 + sample);
+  session_set_bits(160);
+}
+
+/* Each has its own number of bits, which is the first one's to begin with. */
+START_TEST(threads_begin_with_the_bits_of_the_first)
+{
+  pthread_barrier_t two_threads;
+  ck_assert_int_eq(pthread_barrier_init(&two_threads, NULL, 2), 0);
+  session_set_threads(2);
+  session_set_bits(160);
+  for_each_sample(2, meet, &two_threads);
+  session_set_threads(1);
+  session_set_bits(64);
+  pthread_barrier_destroy(&two_threads);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *t = tests_of("check near values");
+  tcase_add_test(t, sums_move_nearly_as_much_as_is_said);
+  tcase_add_test(t, rows_are_summed_in_turn);
+  tcase_add_test(t, parabolas_move_nearly_as_much_as_is_said);
+  tcase_add_test(t, what_seems_nearly_two_bounds_apart_may_be_tied);
+  tcase_add_loop_test(t, domains_are_asked_of_what_is_not_seen, 0, 2);
+  tcase_add_loop_test(t, a_root_is_known_less_what_its_line_may_move, 0, 2);
+  tcase_add_loop_test(t, lines_move_nearly_as_much_as_is_said, 0, 2);
+  tcase_add_loop_test(t, shares_move_nearly_as_much_as_is_said, 0, 2);
+  tcase_add_loop_test(t, a_constant_line_is_zero, 0, 3);
+  tcase_add_loop_test(t, bits_are_added_until_pieces_are_decided, 0, 2);
+  tcase_add_loop_test(t, exponentials_lie_between_their_ends, 0, 20);
+  tcase_add_test(t, threads_begin_with_the_bits_of_the_first);
+  tcase_add_test(t, the_exponential_of_next_to_nothing_is_below_one);
+  return run_tests();
+}
