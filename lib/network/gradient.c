@@ -189,17 +189,19 @@ find_needed(bool *needed, const clarke_graph *g)
       needed[g->steps[i].in[k].value] = true;
 }
 
-bool
-clarke_gradient_serves(const clarke_replay *r, const clarke_profile *profile)
+clarke_status
+clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profile *profile, clarke_error *err)
 {
-  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed), serves = needed != NULL && !clarke_graph_couples(r->g);
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
 
-  if (serves)
-    find_needed(needed, r->g);
-  for (size_t i = 0; i < r->g->n_steps && serves; i++)
-    serves = !needed[r->g->steps[i].out] || (is_followed(r, i, profile) && places_known(r, i));
+  *serves = !clarke_graph_couples(r->g);
+  if (needed == NULL)
+    return clarke_no_memory(err);
+  find_needed(needed, r->g);
+  for (size_t i = 0; i < r->g->n_steps && *serves; i++)
+    *serves = !needed[r->g->steps[i].out] || (is_followed(r, i, profile) && places_known(r, i));
   free(needed);
-  return serves;
+  return CLARKE_OK;
 }
 
 /* --- the pass -------------------------------------------------------------------------------- */
@@ -374,21 +376,21 @@ is_near(const clarke_gradient *gradient, const clarke_graph *g, int bits)
   return most <= DBL_MAX;
 }
 
-/* At least by how much an error of the inputs may grow on its way to the output. */
-static double
-amplification(const clarke_graph *g, const clarke_growths *growths)
+/* At least by how much an error of the inputs may grow on its way to the output: how often it doubles. */
+static clarke_status
+doublings(double *log, const clarke_graph *g, const clarke_growths *growths, clarke_error *err)
 {
-  double *most = calloc(g->n_values + 1, sizeof *most), all = 1;
+  double *most = calloc(g->n_values + 1, sizeof *most);
 
   if (most == NULL)
-    return 1;
+    return clarke_no_memory(err);
   most[g->input] = 1;
   for (size_t i = 0; i < g->n_steps; i++)
     for (size_t k = 0; growths->growth[i] != NULL && k < g->steps[i].n_in; k++)
       most[g->steps[i].out] += growths->growth[i][k].norm * most[g->steps[i].in[k].value];
-  all = most[g->output] > 1 ? most[g->output] : 1;
+  *log = most[g->output] > 1 ? log2(most[g->output]) : 0;
   free(most);
-  return all;
+  return CLARKE_OK;
 }
 
 static clarke_status
@@ -445,10 +447,14 @@ static clarke_status
 descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
                    const clarke_profile *profile, const clarke_loss *loss, const clarke_growths *growths, clarke_error *err)
 {
-  const double grown = log2(amplification(r->g, growths));
-  size_t slices = slices_for(NEAR_BITS + SPARE_BITS + 2 * grown), back = slices_for(NEAR_BITS + SPARE_BITS + grown), last;
-  clarke_status status;
+  double grown = 0;
+  size_t slices, back, last;
+  clarke_status status = doublings(&grown, r->g, growths, err);
 
+  if (status != CLARKE_OK)
+    return status;
+  slices = slices_for(NEAR_BITS + SPARE_BITS + 2 * grown);
+  back = slices_for(NEAR_BITS + SPARE_BITS + grown);
   do {
     const size_t n = gradient->n;
 

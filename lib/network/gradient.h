@@ -20,7 +20,7 @@ void clarke_gradient_clear(clarke_gradient *gradient);
 
 /* Does the pass below follow all steps on the way to the output? Lines as pieces, no coupled samples, and windows that are
  * touched give all to the first of the largest. */
-bool clarke_gradient_serves(const clarke_replay *r, const clarke_profile *profile);
+clarke_status clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profile *profile, clarke_error *err);
 
 /* The gradient, initialized, of a replay that has no open entry and that is served. *found is false when its bound is too
  * wide to be of use, or a number too large: nothing is known then. outputs, initialized, becomes a pass that holds the network's

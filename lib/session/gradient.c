@@ -159,7 +159,7 @@ clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *e
   return status == CLARKE_OK ? value_text(s, pass, err) : status;
 }
 
-/* --- exactly, or in doubles ------------------------------------------------------------------- */
+/* --- exactly, or with a bound ----------------------------------------------------------------- */
 
 /* The nearest doubles. */
 static clarke_status
@@ -204,9 +204,9 @@ exact_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, 
   return status;
 }
 
-/* Is an exact pass too long for what is asked? */
-static bool
-asks_for_doubles(const clarke_audit_session *s)
+/* Is an exact pass too long for what is asked, and is there another way? */
+static clarke_status
+choose_way(bool *bounded, const clarke_audit_session *s, clarke_error *err)
 {
   double products = 0;
 
@@ -216,11 +216,12 @@ asks_for_doubles(const clarke_audit_session *s)
     if (s->graph.steps[i].kind == CLARKE_DENSE)
       products += (double)d->blocks * (double)d->repeat * (double)d->outer * (double)d->inner * (double)s->replay.samples;
   }
-  return !s->exact && products > EXACT_PRODUCTS && s->replay.open == 0 && clarke_gradient_serves(&s->replay, &s->profile);
+  *bounded = !s->exact && products > EXACT_PRODUCTS && s->replay.open == 0;
+  return *bounded ? clarke_gradient_serves(bounded, &s->replay, &s->profile, err) : CLARKE_OK;
 }
 
 static clarke_status
-gradient_in_doubles(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+bounded_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
 {
   clarke_forward outputs;
   clarke_status status;
@@ -243,14 +244,17 @@ clarke_status
 clarke_audit_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
 {
   clarke_status status = clarke_gradient_init(gradient, s->graph.n_parameters, err);
+  bool bounded = false;
 
   *known = s->bounded = false;
   s->within = 0;
-  if (status == CLARKE_OK && asks_for_doubles(s)) {
-    status = gradient_in_doubles(known, gradient, s, err);
+  if (status == CLARKE_OK)
+    status = choose_way(&bounded, s, err);
+  if (status == CLARKE_OK && bounded) {
+    status = bounded_gradient(known, gradient, s, err);
     if (status != CLARKE_OK || *known)
       return status;
-    clarke_gradient_clear(gradient); /* a bound is infinite */
+    clarke_gradient_clear(gradient); /* the bound is too wide */
     status = clarke_gradient_init(gradient, s->graph.n_parameters, err);
   }
   return status == CLARKE_OK ? exact_gradient(known, gradient, s, err) : status;
