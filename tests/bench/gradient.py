@@ -54,9 +54,11 @@ def main():
     for name in options.only:
         make, shape = NETS[name]
         torch.manual_seed(0)
-        model = make().eval()
+        model = make().train()
         random = torch.Generator().manual_seed(1)
         x, y = torch.randn(shape, generator=random), torch.randint(0, 10, shape[:1], generator=random)
+        model(x)  # statistics of their own, where there are some
+        model.eval()
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), model, x, y)
             for i, build in enumerate(options.build):
