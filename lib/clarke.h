@@ -115,7 +115,8 @@ clarke_status clarke_answer_json(char **json, const clarke_answer *answer, clark
 clarke_status clarke_answer_prove(const clarke_answer *answer, const char *path, clarke_error *err);
 
 /* AD's output in the entries of one parameter, or of one input of a program (of several outputs, one after another), in
- * doubles: rounded, and of what is known in an enclosure the middle. An error where AD's slope at some argument could not
+ * doubles: rounded, and of what is known in an enclosure the middle. Of a large network asked without `exact` an entry is within
+ * a bound of it, `gradient_within` in JSON (docs/gradient.md). An error where AD's slope at some argument could not
  * be told. */
 clarke_status clarke_answer_gradient(double **gradient, size_t *n, clarke_answer *answer, const char *name,
                                      clarke_error *err);

@@ -62,7 +62,7 @@ describe_all(json_t *header, const clarke_tensors *ts, clarke_error *err)
 
 /* *text = the header as JSON. */
 static clarke_status
-make_header(char **text, const clarke_tensors *ts, clarke_error *err)
+make_header(char **text, const clarke_tensors *ts, json_t *metadata, clarke_error *err)
 {
   json_t *header = json_object();
   clarke_status status;
@@ -71,6 +71,8 @@ make_header(char **text, const clarke_tensors *ts, clarke_error *err)
   if (header == NULL)
     return clarke_fail(err, CLARKE_ENOMEM, "no memory for the header");
   status = describe_all(header, ts, err);
+  if (status == CLARKE_OK && metadata != NULL && json_object_set(header, "__metadata__", metadata) != 0)
+    status = clarke_fail(err, CLARKE_ENOMEM, "no memory for the header");
   if (status == CLARKE_OK) {
     *text = json_dumps(header, JSON_COMPACT);
     if (*text == NULL)
@@ -109,11 +111,11 @@ put_all(FILE *f, const char *header, const clarke_tensors *ts)
 }
 
 clarke_status
-clarke_safetensors_write(const char *path, const clarke_tensors *ts, clarke_error *err)
+clarke_safetensors_write(const char *path, const clarke_tensors *ts, json_t *metadata, clarke_error *err)
 {
   char *header;
   clarke_output o;
-  clarke_status status = make_header(&header, ts, err);
+  clarke_status status = make_header(&header, ts, metadata, err);
 
   if (status == CLARKE_OK)
     status = clarke_output_open(&o, path, err);

@@ -4,8 +4,9 @@
 
 #include "format/tensors.h"
 
-/* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. */
-clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts,
-                                       clarke_error *err);
+#include <jansson.h>
+
+/* Writes float64 tensors as safetensors: to a temporary file beside path, then renamed. metadata: an object of texts, or NULL. */
+clarke_status clarke_safetensors_write(const char *path, const clarke_tensors *ts, json_t *metadata, clarke_error *err);
 
 #endif

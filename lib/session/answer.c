@@ -110,18 +110,15 @@ not_known(clarke_error *err)
 static clarke_status
 put_parameter(double *to, clarke_answer *a, size_t p, size_t n, clarke_error *err)
 {
-  clarke_audit_session *s = &a->audit;
-  clarke_matrix *gradient = clarke_matrices_new(s->graph.n_parameters);
+  clarke_gradient gradient;
   bool known = false;
-  clarke_status status = gradient != NULL ? clarke_audit_gradient(&known, gradient, s, err)
-                                          : clarke_no_memory(err);
+  clarke_status status = clarke_audit_gradient(&known, &gradient, &a->audit, err);
 
   if (status == CLARKE_OK && !known)
     status = not_known(err);
   for (size_t e = 0; status == CLARKE_OK && e < n; e++)
-    to[e] = gradient[p].rows > 0 ? clarke_matrix_get_double(&gradient[p], e, 0) : 0;
-  if (gradient != NULL)
-    clarke_matrices_free(gradient, s->graph.n_parameters);
+    to[e] = gradient.entry[p] != NULL ? gradient.entry[p][e] : 0;
+  clarke_gradient_clear(&gradient);
   return status;
 }
 

@@ -280,6 +280,7 @@ clarke_audit_session_ask(clarke_audit_session *s, const clarke_audit_request *r,
   clarke_status status = r->params != NULL ? clarke_checkpoint_read(s, r, &wrong) : CLARKE_OK;
 
   s->list_touched = r->touched;
+  s->exact = r->exact;
   if (status == CLARKE_OK)
     status = replay(s, r, &wrong);
   clarke_work_begin("verdict", 0);

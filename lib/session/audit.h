@@ -63,6 +63,9 @@ typedef struct {
   clarke_loss loss;
   clarke_question question;
   clarke_audit audit;
+  bool exact;       /* it was asked without floating point */
+  bool bounded;     /* the gradient was asked for, and not computed exactly: */
+  double within;    /* no entry is farther from AD's exact one */
   bool valued;      /* the loss's value was asked for */
   char *loss_value; /* exact, or a decimal with a bound */
   bool loss_exact;

@@ -191,6 +191,8 @@ clarke_audit_json(const clarke_audit_session *s)
   }
   if (j != NULL && a->verdict == CLARKE_UNDECIDED && s->stopped == NULL)
     clarke_json_set(&j, "obstacle", obstacle_json(s));
+  if (j != NULL && s->bounded)
+    clarke_json_set(&j, "gradient_within", json_real(s->within));
   if (j != NULL && s->valued)
     clarke_json_set(&j, "loss",
                         json_pack("{s:s, s:b}", "value", s->loss_value, "exact", s->loss_exact));

@@ -1,16 +1,22 @@
 /* AD's gradient of the whole minibatch's loss under the profile, and the loss itself. */
 #include "session/gradient.h"
 
+#include "exact/upward.h"
 #include "network/reverse.h"
 #include "network/sink.h"
 #include "format/safetensors_write.h"
+#include "session/json.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PRECISION_FIRST 128
 #define PRECISION_LAST 1024
+/* Of a network of no more products of an entry and a weight, all samples counted, the exact gradient is a matter of a few
+ * hundredths of a second. */
+#define EXACT_PRODUCTS 0x1p20
 /* An output is told well enough where its radius is so small a part of the largest. */
 #define TOLD 0x1p-40
 
@@ -37,18 +43,34 @@ whole_gradient(clarke_matrix *gradient, const clarke_forward *f, const clarke_au
   return status;
 }
 
-/* The gradient's midpoints, rounded to float64, with the parameters' names and shapes. */
+/* Each tensor's bound, in its file. */
 static clarke_status
-write_gradient(const char *path, const clarke_matrix *gradient, const clarke_graph *g,
-               clarke_error *err)
+note_bounds(json_t **notes, const clarke_gradient *gradient, const clarke_graph *g, clarke_error *err)
+{
+  char text[64];
+
+  *notes = json_object();
+  for (size_t p = 0; p < g->n_parameters; p++) {
+    if (!g->parameters[p].wrt)
+      continue;
+    snprintf(text, sizeof text, "%.3g", gradient->within[p] * 1.01);
+    clarke_json_set(notes, g->parameters[p].name, clarke_json_text(text));
+  }
+  return *notes != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* The gradient, with the parameters' names and shapes. */
+static clarke_status
+write_gradient(const char *path, const clarke_gradient *gradient, const clarke_graph *g, bool bounded, clarke_error *err)
 {
   clarke_tensors ts;
-  clarke_status status = CLARKE_OK;
+  json_t *notes = NULL;
+  clarke_status status = bounded ? note_bounds(&notes, gradient, g, err) : CLARKE_OK;
 
   clarke_tensors_init(&ts);
   ts.tensor = calloc(g->n_parameters + 1, sizeof *ts.tensor);
   if (ts.tensor == NULL)
-    return clarke_no_memory(err);
+    status = clarke_no_memory(err);
   for (size_t p = 0; p < g->n_parameters && status == CLARKE_OK; p++) {
     clarke_tensor *t = &ts.tensor[ts.n];
 
@@ -58,12 +80,13 @@ write_gradient(const char *path, const clarke_matrix *gradient, const clarke_gra
     ts.n++;
     status = clarke_tensor_shape(t, g->parameters[p].name, CLARKE_F64, g->parameters[p].rank,
                                  g->parameters[p].dims, err);
-    for (size_t e = 0; status == CLARKE_OK && e < t->count && gradient[p].rows > 0; e++)
-      t->real[e] = clarke_matrix_get_double(&gradient[p], e, 0);
+    if (status == CLARKE_OK && gradient->entry[p] != NULL)
+      memcpy(t->real, gradient->entry[p], t->count * sizeof *t->real);
   }
   if (status == CLARKE_OK)
-    status = clarke_safetensors_write(path, &ts, err);
+    status = clarke_safetensors_write(path, &ts, notes, err);
   clarke_tensors_clear(&ts);
+  json_decref(notes);
   return status;
 }
 
@@ -136,33 +159,115 @@ clarke_audit_pass(clarke_forward *pass, clarke_audit_session *s, clarke_error *e
   return status == CLARKE_OK ? value_text(s, pass, err) : status;
 }
 
-clarke_status
-clarke_audit_gradient(bool *known, clarke_matrix *gradient, clarke_audit_session *s, clarke_error *err)
-{
-  clarke_forward pass;
-  clarke_status status;
+/* --- exactly, or with a bound ----------------------------------------------------------------- */
 
-  *known = false;
+/* The nearest doubles. */
+static clarke_status
+round_matrices(clarke_gradient *gradient, const clarke_matrix *exact, const clarke_graph *g, clarke_error *err)
+{
+  for (size_t p = 0; p < g->n_parameters; p++) {
+    double *to;
+
+    if (exact[p].rows == 0)
+      continue;
+    to = gradient->entry[p] = malloc((g->parameters[p].count + 1) * sizeof *to);
+    if (to == NULL)
+      return clarke_no_memory(err);
+    for (size_t e = 0; e < g->parameters[p].count; e++) {
+      to[e] = clarke_matrix_get_double(&exact[p], e, 0);
+      gradient->within[p] = fmax(gradient->within[p], clarke_up_add(clarke_matrix_radius(&exact[p], e, 0),
+                                                                    clarke_up_add(0x1p-53 * fabs(to[e]), CLARKE_TINY)));
+    }
+  }
+  return CLARKE_OK;
+}
+
+static clarke_status
+exact_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+{
+  clarke_matrix *exact = clarke_matrices_new(s->graph.n_parameters);
+  clarke_forward pass;
+  clarke_status status = exact != NULL ? CLARKE_OK : clarke_no_memory(err);
+
   clarke_forward_init(&pass);
-  status = clarke_audit_pass(&pass, s, err);
+  if (status == CLARKE_OK)
+    status = clarke_audit_pass(&pass, s, err);
   if (status == CLARKE_OK && s->replay.open == 0 && pass.open == 0) {
-    status = whole_gradient(gradient, &pass, s, err);
+    status = whole_gradient(exact, &pass, s, err);
+    if (status == CLARKE_OK)
+      status = round_matrices(gradient, exact, &s->graph, err);
     *known = status == CLARKE_OK;
   }
   clarke_forward_clear(&pass);
+  if (exact != NULL)
+    clarke_matrices_free(exact, s->graph.n_parameters);
   return status;
+}
+
+/* Is an exact pass too long for what is asked, and is there another way? */
+static clarke_status
+choose_way(bool *bounded, const clarke_audit_session *s, clarke_error *err)
+{
+  double products = 0;
+
+  for (size_t i = 0; i < s->graph.n_steps; i++) {
+    const clarke_dense *d = &s->graph.steps[i].dense;
+
+    if (s->graph.steps[i].kind == CLARKE_DENSE)
+      products += (double)d->blocks * (double)d->repeat * (double)d->outer * (double)d->inner * (double)s->replay.samples;
+  }
+  *bounded = !s->exact && products > EXACT_PRODUCTS && s->replay.open == 0;
+  return *bounded ? clarke_gradient_serves(bounded, &s->replay, &s->profile, err) : CLARKE_OK;
+}
+
+static clarke_status
+bounded_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+{
+  clarke_forward outputs;
+  clarke_status status;
+
+  clarke_forward_init(&outputs);
+  status = clarke_gradient_run(gradient, known, &outputs, &s->replay, &s->profile, &s->question.loss, err);
+  if (status == CLARKE_OK && *known) {
+    free(s->loss_value);
+    s->loss_value = NULL;
+    status = value_text(s, &outputs, err);
+  }
+  s->bounded = status == CLARKE_OK && *known;
+  for (size_t p = 0; s->bounded && p < gradient->n; p++)
+    s->within = fmax(s->within, gradient->within[p]);
+  clarke_forward_clear(&outputs);
+  return status;
+}
+
+clarke_status
+clarke_audit_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s, clarke_error *err)
+{
+  clarke_status status = clarke_gradient_init(gradient, s->graph.n_parameters, err);
+  bool bounded = false;
+
+  *known = s->bounded = false;
+  s->within = 0;
+  if (status == CLARKE_OK)
+    status = choose_way(&bounded, s, err);
+  if (status == CLARKE_OK && bounded) {
+    status = bounded_gradient(known, gradient, s, err);
+    if (status != CLARKE_OK || *known)
+      return status;
+    clarke_gradient_clear(gradient); /* the bound is too wide */
+    status = clarke_gradient_init(gradient, s->graph.n_parameters, err);
+  }
+  return status == CLARKE_OK ? exact_gradient(known, gradient, s, err) : status;
 }
 
 clarke_status
 clarke_audit_save_gradient(bool *written, clarke_audit_session *s, const char *path, clarke_error *err)
 {
-  clarke_matrix *gradient = clarke_matrices_new(s->graph.n_parameters);
-  clarke_status status = gradient != NULL ? clarke_audit_gradient(written, gradient, s, err)
-                                          : clarke_no_memory(err);
+  clarke_gradient gradient;
+  clarke_status status = clarke_audit_gradient(written, &gradient, s, err);
 
   if (status == CLARKE_OK && *written)
-    status = write_gradient(path, gradient, &s->graph, err);
-  if (gradient != NULL)
-    clarke_matrices_free(gradient, s->graph.n_parameters);
+    status = write_gradient(path, &gradient, &s->graph, s->bounded, err);
+  clarke_gradient_clear(&gradient);
   return status;
 }

@@ -34,6 +34,7 @@ COMMANDS = [
                         "--gradient {OUT}/g.safetensors"),
     ("audit --json", "clarke", "audit {AUDIT}/lenet-q6.onnx --batch {AUDIT}/images-pair.npz --loss ce --threads 1 "
                                "--json --proof {OUT}/p"),
+    ("audit, a bound", "clarke", "audit {AUDIT}/lenet.onnx --batch {AUDIT}/digits.npz --threads 1 --gradient {OUT}/g.safetensors"),
     ("audit --exact", "clarke", "audit {AUDIT}/digits-relu6-q.onnx --batch {AUDIT}/digits.npz --loss ce --threads 1 "
                                 "--exact --ranks --proof {OUT}/p"),
     ("audit --threads", "clarke", "audit {AUDIT}/lemma7.onnx --batch {AUDIT}/lemma7.npz --loss sum --threads 3 "

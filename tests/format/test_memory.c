@@ -158,7 +158,7 @@ START_TEST(writer_out_of_memory)
   ck_assert_int_eq(unlink(path), 0);
   clarke_tensors_init(&ts);
   countdown = 0;
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL), CLARKE_ENOMEM);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, NULL), CLARKE_ENOMEM);
   ck_assert_int_ne(access(path, F_OK), 0);
   countdown = SIZE_MAX;
 }

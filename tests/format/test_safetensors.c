@@ -249,7 +249,7 @@ START_TEST(round_trips)
 
     random_tensors(&ts, &state);
     clarke_tensors_init(&back);
-    ck_assert_msg(clarke_safetensors_write(path, &ts, &err) == CLARKE_OK, "%s", err.text);
+    ck_assert_msg(clarke_safetensors_write(path, &ts, NULL, &err) == CLARKE_OK, "%s", err.text);
     ck_assert_int_eq(clarke_file_read(&f, path, NULL), CLARKE_OK);
     ck_assert_int_eq(f.data[0] % 8, 0);
     ck_assert_msg(clarke_safetensors_parse(&back, f.data, f.size, path, &err) == CLARKE_OK, "%s",
@@ -285,11 +285,11 @@ START_TEST(failed_writes)
 
   ck_assert_ptr_nonnull(mkdtemp(directory));
   clarke_tensors_init(&ts);
-  ck_assert_int_eq(clarke_safetensors_write("/no such/dir/x", &ts, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_safetensors_write("/no such/dir/x", &ts, NULL, &err), CLARKE_EINPUT);
   assert_says(err.text, "/no such/dir/x: cannot be created: No such file");
   snprintf(path, sizeof path, "%s/sub", directory);
   ck_assert_int_eq(mkdir(path, 0700), 0);
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, &err), CLARKE_EINPUT);
   assert_says(err.text, "/sub: cannot be created: Is a directory");
   ck_assert_int_eq(entries_in(directory), 1);
   ck_assert_int_eq(rmdir(path), 0);
@@ -297,13 +297,13 @@ START_TEST(failed_writes)
   ts.tensor = calloc(2, sizeof *ts.tensor);
   ck_assert_int_eq(clarke_tensor_shape(&ts.tensor[0], "w", CLARKE_F64, 1, &one, NULL), 0);
   ck_assert_int_eq(clarke_tensor_shape(&ts.tensor[1], "w", CLARKE_F64, 1, &one, NULL), 0);
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, &err), CLARKE_EINPUT);
   assert_says(err.text, "two tensors are named \"w\"");
   ts.tensor[0].real[0] = NAN;
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, &err), CLARKE_EINPUT);
   assert_says(err.text, "tensor \"w\": entry 0 is not finite");
   ck_assert_int_eq(clarke_tensor_shape(&ts.tensor[0], "v", CLARKE_F32, 1, &one, NULL), 0);
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, &err), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, &err), CLARKE_EINPUT);
   assert_says(err.text, "tensor \"v\" is float32; expected float64");
   ck_assert_int_eq(entries_in(directory), 0);
   clarke_tensors_clear(&ts);

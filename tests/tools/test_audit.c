@@ -2,7 +2,11 @@
  * nothing written on errors, and every shipped case with its proof. */
 #include "../format/files.h"
 #include "report.h"
+#include "format/file.h"
+#include "format/safetensors.h"
 #include "format/safetensors_write.h"
+
+#include <math.h>
 
 /* --- the folder's own files ------------------------------------------------------------------ */
 
@@ -97,12 +101,12 @@ save_checkpoints(void)
   b = npz_bytes(both, 2);
   save_bytes(folder, "same.npz", &b);
   snprintf(path, sizeof path, "%s/same.safetensors", folder);
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL), CLARKE_OK);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, NULL), CLARKE_OK);
   t[0].real[1] = t[0].real[3] = t[1].real[1] = 0;
   b = pt_bytes(t, 2);
   save_bytes(folder, "zero.pt", &b);
   snprintf(path, sizeof path, "%s/zero.safetensors", folder);
-  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL), CLARKE_OK);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, NULL), CLARKE_OK);
   b = pt_bytes(t, 1);
   save_bytes(folder, "half.pt", &b);
   clarke_tensor_clear(&t[0]);
@@ -237,6 +241,59 @@ START_TEST(loss_defaults_and_values)
   ck_assert(exists("g.st"));
   ck_assert_int_eq(run(CLARKE " audit net.onnx --batch batch.npz --gradient g.st --json"), 0);
   file_says("out", "\"loss_kind\": \"ce\"|\"exact\": false");
+}
+END_TEST
+
+static bool
+holds(const clarke_file *f, const char *text)
+{
+  for (size_t i = 0; i + strlen(text) <= f->size; i++)
+    if (memcmp(f->data + i, text, strlen(text)) == 0)
+      return true;
+  return false;
+}
+
+/* The gradient that a command writes: its tensors. */
+static clarke_tensors
+written_gradient(const char *options)
+{
+  clarke_tensors ts;
+  clarke_file f;
+  char path[512];
+
+  ck_assert_int_eq(run(CLARKE " audit %s/lenet.onnx --batch %s/digits.npz --json --gradient g.st %s", CASES, CASES, options), 0);
+  snprintf(path, sizeof path, "%s/g.st", folder);
+  clarke_tensors_init(&ts);
+  ck_assert_int_eq(clarke_file_read(&f, path, NULL), CLARKE_OK);
+  ck_assert(holds(&f, "__metadata__") == (*options == '\0')); /* its bounds */
+  ck_assert_int_eq(clarke_safetensors_parse(&ts, f.data, f.size, "g.st", NULL), CLARKE_OK);
+  clarke_file_clear(&f);
+  return ts;
+}
+
+/* Of a network this large it has a bound, which holds beside the gradient that --exact rounds. */
+START_TEST(large_gradients_have_a_bound)
+{
+  clarke_tensors near = written_gradient(""), exact;
+  json_t *j = report();
+  const double within = json_real_value(json_object_get(j, "gradient_within"));
+  size_t other = 0;
+
+  ck_assert(within > 0 && within < 0x1p-48);
+  json_decref(j);
+  exact = written_gradient("--exact");
+  j = report();
+  ck_assert(json_object_get(j, "gradient_within") == NULL);
+  json_decref(j);
+  ck_assert_uint_eq(near.n, exact.n);
+  for (size_t i = 0; i < near.n; i++)
+    for (size_t e = 0; e < near.tensor[i].count; e++) {
+      ck_assert(fabs(near.tensor[i].real[e] - exact.tensor[i].real[e]) <= 2 * within);
+      other += exact.tensor[i].real[e] != 0;
+    }
+  ck_assert_uint_gt(other, 100);
+  clarke_tensors_clear(&near);
+  clarke_tensors_clear(&exact);
 }
 END_TEST
 
@@ -794,6 +851,7 @@ main(int argc, char **argv)
   TCase *tcase = tests_of("tools-audit");
   const TTest *const tests[] = {
     exit_statuses, reports_have_the_keys_and_are_the_same_each_time, loss_defaults_and_values,
+    large_gradients_have_a_bound,
     an_undecided_pattern_has_a_verdict_and_no_gradient, an_undecided_verdict_names_what_would_settle_it, the_regular_zone,
     what_is_near_and_what_is_touched, a_line_for_each_layer_where_nothing_is_touched,
     errors_write_nothing, what_is_not_touched_needs_no_proxy, a_proof_leaves_no_proxy_unsaid,

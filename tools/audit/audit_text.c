@@ -112,6 +112,8 @@ clarke_audit_print_text(const clarke_audit_session *s, clarke_error *err)
   print_theorems(&s->audit);
   if (s->valued)
     printf("\nloss %s%s\n", s->loss_exact ? "" : "about ", s->loss_value);
+  if (s->bounded)
+    printf("gradient: each entry within %.2g of AD's exact one (--exact: rounded from it)\n", s->within * 1.1);
   print_verdict(&s->audit);
   for (size_t i = 0; i < s->n_notes; i++)
     printf("Note: %s.\n", s->notes[i]);

@@ -1,0 +1,492 @@
+/* AD's gradient in pairs of doubles: which steps are followed, and the pass from the inputs to the parameters. */
+#include "network/gradient.h"
+
+#include "base/stop.h"
+#include "network/gradient/gradient.h"
+#include "network/reverse.h"
+
+#include <float.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bits of what the loss is enclosed with. */
+#define PRECISION 128
+/* A gradient is near enough with errors of 2^-bits of its largest entry; with the most slices fewer bits do. */
+#define NEAR_BITS 30
+#define LEAST_BITS 20
+/* Bits that norms overestimate, as a rule: the number of slices is guessed by it. */
+#define SPARE_BITS 31
+
+clarke_status
+clarke_gradient_init(clarke_gradient *gradient, size_t n, clarke_error *err)
+{
+  *gradient = (clarke_gradient){.n = n};
+  gradient->entry = calloc(n + 1, sizeof *gradient->entry);
+  gradient->within = calloc(n + 1, sizeof *gradient->within);
+  return gradient->entry != NULL && gradient->within != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+void
+clarke_gradient_clear(clarke_gradient *gradient)
+{
+  for (size_t p = 0; gradient->entry != NULL && p < gradient->n; p++)
+    free(gradient->entry[p]);
+  free(gradient->entry);
+  free(gradient->within);
+  *gradient = (clarke_gradient){0};
+}
+
+/* --- numbers with norms ---------------------------------------------------------------------- */
+
+clarke_status
+clarke_normed_make(clarke_normed *v, size_t features, size_t n, clarke_error *err)
+{
+  v->at = calloc(features * n + 1, sizeof *v->at);
+  v->low = calloc(features * n + 1, sizeof *v->low);
+  v->size = calloc(n + 1, sizeof *v->size);
+  v->error = calloc(n + 1, sizeof *v->error);
+  return v->at != NULL && v->low != NULL && v->size != NULL && v->error != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+void
+clarke_normed_drop(clarke_normed *v)
+{
+  free(v->at);
+  free(v->low);
+  free(v->size);
+  free(v->error);
+  *v = (clarke_normed){0};
+}
+
+/* The larger, or a NaN if there is one. */
+static double
+larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+void
+clarke_normed_measure(clarke_normed *v, size_t features, size_t n)
+{
+  double most = 0;
+
+  memset(v->size, 0, n * sizeof *v->size);
+  for (size_t f = 0; f < features; f++)
+    for (size_t j = 0; j < n; j++)
+      v->size[j] += v->at[f * n + j] * v->at[f * n + j];
+  for (size_t j = 0; j < n; j++)
+    v->size[j] = clarke_bound_up(sqrt(clarke_bound_up(v->size[j])));
+  for (size_t e = 0; e < features * n; e++)
+    most = larger(most, fabs(v->at[e]));
+  v->largest = most;
+}
+
+clarke_status
+clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err)
+{
+  const size_t n = g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+  size_t *taken = calloc(g->values[value].count + 1, sizeof *taken);
+
+  if (taken == NULL)
+    return clarke_no_memory(err);
+  *most = 0;
+  for (size_t k = 0; k < s->n_in; k++)
+    for (size_t i = 0; i < n && s->in[k].value == value; i++) {
+      const size_t e = clarke_operand_entry(&s->in[k], i);
+
+      if (e != CLARKE_NONE && ++taken[e] > *most)
+        *most = taken[e];
+    }
+  free(taken);
+  return CLARKE_OK;
+}
+
+/* --- what is followed ------------------------------------------------------------------------ */
+
+static bool
+are_lines(const clarke_graph *g, const clarke_step *s)
+{
+  for (size_t i = 0; i <= s->pieces.n_kinks; i++)
+    if (mpq_sgn(s->pieces.coef[i][2]) != 0)
+      return false;
+  return s->pieces.slope == CLARKE_NONE || !clarke_value_is_wrt(g, s->pieces.slope);
+}
+
+/* A divisor in wrt, and a statistic below 0, have no rule. */
+static bool
+scales(const clarke_graph *g, const clarke_step *s)
+{
+  const size_t c = s->in[1].value;
+
+  for (size_t e = 0; s->root && e < g->values[c].count; e++)
+    if (!(g->values[c].real[e] >= 0))
+      return false;
+  return !((s->divide || s->root) && clarke_value_is_wrt(g, c)) && !g->values[s->in[0].value].constant;
+}
+
+/* Does AD give all of a touched window's gradient to the first of the largest? */
+static bool
+takes_first(const clarke_replay *r, size_t step, const clarke_profile *profile)
+{
+  const clarke_tie_rule *rule = clarke_profile_tie(profile, r->g->steps[step].op);
+  bool touched = false;
+
+  for (size_t k = 0; k < r->n_touches; k++)
+    touched = touched || r->touch[k].step == step;
+  return !touched || (rule != NULL && rule->known && rule->tie == CLARKE_TIE_FIRST && mpq_sgn(rule->beta) == 0);
+}
+
+static bool
+is_followed(const clarke_replay *r, size_t i, const clarke_profile *profile)
+{
+  const clarke_graph *g = r->g;
+  const clarke_step *s = &g->steps[i];
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    return s->in[0].coef == 1 && !g->values[s->in[0].value].constant;
+  case CLARKE_SUM:
+    return true;
+  case CLARKE_SCALE:
+    return scales(g, s);
+  case CLARKE_DENSE: /* strides are the BLAS's integers */
+    return s->dense.repeat * r->samples <= INT_MAX && s->dense.inner <= INT_MAX && s->dense.outer <= INT_MAX;
+  case CLARKE_PIECEWISE:
+    return are_lines(g, s);
+  case CLARKE_MAX:
+    return takes_first(r, i, profile);
+  default:
+    return false;
+  }
+}
+
+/* Every place of a step is known: inside a piece, or of a touch. */
+static bool
+places_known(const clarke_replay *r, size_t i)
+{
+  const size_t entries = r->g->values[r->g->steps[i].out].count * r->samples;
+  size_t at = 0, touches = 0;
+
+  if (!clarke_step_has_kinks(&r->g->steps[i]))
+    return true;
+  for (size_t e = 0; e < entries; e++)
+    at += r->piece[i][e] < 0;
+  for (size_t k = 0; k < r->n_touches; k++)
+    touches += r->touch[k].step == i;
+  return at == touches;
+}
+
+/* What the output is made of. */
+static void
+find_needed(bool *needed, const clarke_graph *g)
+{
+  memset(needed, 0, g->n_values * sizeof *needed);
+  needed[g->output] = true;
+  for (size_t i = g->n_steps; i-- > 0;)
+    for (size_t k = 0; k < g->steps[i].n_in && needed[g->steps[i].out]; k++)
+      needed[g->steps[i].in[k].value] = true;
+}
+
+clarke_status
+clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profile *profile, clarke_error *err)
+{
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+
+  *serves = !clarke_graph_couples(r->g);
+  if (needed == NULL)
+    return clarke_no_memory(err);
+  find_needed(needed, r->g);
+  for (size_t i = 0; i < r->g->n_steps && *serves; i++)
+    *serves = !needed[r->g->steps[i].out] || (is_followed(r, i, profile) && places_known(r, i));
+  free(needed);
+  return CLARKE_OK;
+}
+
+/* --- the pass -------------------------------------------------------------------------------- */
+
+static void
+descent_clear(clarke_descent *p)
+{
+  for (size_t v = 0; v < p->g->n_values; v++) {
+    if (p->value != NULL)
+      clarke_normed_drop(&p->value[v]);
+    if (p->grad != NULL)
+      clarke_normed_drop(&p->grad[v]);
+  }
+  free(p->needed);
+  free(p->carries);
+  free(p->last);
+  free(p->kept);
+  free(p->deferred);
+  for (size_t v = 0; p->low != NULL && v < p->g->n_parameters; v++)
+    free(p->low[v]);
+  free(p->low);
+  free(p->value);
+  free(p->grad);
+}
+
+/* Which values are read on the way back: factors of what is in wrt. */
+static void
+find_kept(clarke_descent *p)
+{
+  for (size_t i = 0; i < p->g->n_steps; i++) {
+    const clarke_step *s = &p->g->steps[i];
+    const size_t x = s->in[0].value;
+
+    if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
+      p->kept[x] = true;
+    if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(p->g, s->dense.weight))
+      p->kept[p->deferred[x] != NULL ? p->deferred[x]->in[0].value : x] = true;
+  }
+}
+
+static clarke_status
+descent_init(clarke_descent *p, clarke_error *err)
+{
+  const size_t n = p->g->n_values + 1;
+
+  p->needed = malloc(n * sizeof *p->needed);
+  p->carries = malloc(n * sizeof *p->carries);
+  p->last = malloc(n * sizeof *p->last);
+  p->kept = calloc(n, sizeof *p->kept);
+  p->deferred = calloc(n, sizeof *p->deferred);
+  p->value = calloc(n, sizeof *p->value);
+  p->grad = calloc(n, sizeof *p->grad);
+  p->low = calloc(p->g->n_parameters + 1, sizeof *p->low);
+  if (p->needed == NULL || p->carries == NULL || p->last == NULL || p->kept == NULL || p->deferred == NULL ||
+      p->value == NULL || p->grad == NULL || p->low == NULL)
+    return clarke_no_memory(err);
+  find_needed(p->needed, p->g);
+  clarke_reverse_carriers(p->carries, p->g, CLARKE_NONE);
+  clarke_graph_last_uses(p->last, p->g, p->needed);
+  clarke_graph_defer_gathers(p->deferred, p->last, p->g);
+  p->deferred[p->g->output] = NULL;
+  find_kept(p);
+  return CLARKE_OK;
+}
+
+/* The outputs as matrices with their errors, which the loss is asked of. */
+static clarke_status
+enclose_outputs(clarke_forward *outputs, const clarke_descent *p)
+{
+  const clarke_normed *out = &p->value[p->g->output];
+  const size_t rows = p->g->values[p->g->output].count;
+  clarke_matrix *m, low;
+  clarke_status status = CLARKE_OK;
+
+  outputs->g = p->g;
+  outputs->n = p->n;
+  outputs->precision = PRECISION;
+  outputs->value = clarke_matrices_new(p->g->n_values);
+  if (outputs->value == NULL)
+    return clarke_no_memory(p->err);
+  m = &outputs->value[p->g->output];
+  clarke_matrix_init(&low);
+  status = clarke_matrix_set_doubles(m, rows, p->n, out->at, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_set_doubles(&low, rows, p->n, out->low, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_add(m, m, &low, p->err);
+  if (status == CLARKE_OK)
+    status = clarke_matrix_need_radius(m, p->err);
+  for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++)
+    m->radius[e] = out->error[e % p->n];
+  clarke_matrix_clear(&low);
+  return status;
+}
+
+/* The loss's gradient in the outputs, from its enclosure. */
+static clarke_status
+seed(clarke_descent *p, const clarke_forward *outputs)
+{
+  const size_t out = p->g->output, rows = p->g->values[out].count;
+  clarke_normed *to = &p->grad[out];
+  clarke_matrix m;
+  clarke_status status = clarke_normed_make(to, rows, p->n, p->err);
+  mpq_t q;
+
+  mpq_init(q);
+  clarke_matrix_init(&m);
+  if (status == CLARKE_OK)
+    status = clarke_loss_seed(&m, p->loss, outputs, NULL, p->err);
+  for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++) {
+    double off;
+
+    clarke_matrix_get(q, &m, e / p->n, e % p->n);
+    clarke_normed_put(to, e, clarke_pair_of(q));
+    off = clarke_bound_up(clarke_matrix_radius(&m, e / p->n, e % p->n) + CLARKE_PAIR_UNIT * fabs(to->at[e]));
+    to->error[e % p->n] += off * off;
+  }
+  for (size_t j = 0; j < p->n && status == CLARKE_OK; j++)
+    to->error[j] = clarke_bound_up(sqrt(clarke_bound_up(to->error[j])));
+  clarke_matrix_clear(&m);
+  mpq_clear(q);
+  return status;
+}
+
+static bool
+all_finite(const double *v, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(v[i]))
+      return false;
+  return true;
+}
+
+/* --- how many slices ------------------------------------------------------------------------- */
+
+/* Rounds the parameters' pairs to doubles. */
+static void
+round_entries(const clarke_descent *p)
+{
+  clarke_gradient *to = p->gradient;
+
+  for (size_t i = 0; i < to->n; i++) {
+    double most = 0;
+
+    for (size_t e = 0; p->low[i] != NULL && e < p->g->parameters[i].count; e++)
+      most = larger(most, fabs(p->low[i][e])); /* a pair's high part is the nearest double of both */
+    to->within[i] = clarke_bound_up(to->within[i] + most);
+  }
+}
+
+static double
+largest_entry(const clarke_gradient *gradient, const clarke_graph *g, size_t i)
+{
+  double most = 0;
+
+  for (size_t e = 0; gradient->entry[i] != NULL && e < g->parameters[i].count; e++)
+    most = larger(most, fabs(gradient->entry[i][e]));
+  return most;
+}
+
+/* Is each parameter's bound at most 2^-bits of its largest entry (or of 2^-20 of the largest of all)? */
+static bool
+is_near(const clarke_gradient *gradient, const clarke_graph *g, int bits)
+{
+  double most = 0;
+
+  for (size_t i = 0; i < gradient->n; i++)
+    most = larger(most, largest_entry(gradient, g, i));
+  for (size_t i = 0; i < gradient->n; i++)
+    if (!(gradient->within[i] <= ldexp(fmax(largest_entry(gradient, g, i), 0x1p-20 * most), -bits) + 0x1p-800))
+      return false;
+  return most <= DBL_MAX;
+}
+
+/* At least by how much an error of the inputs may grow on its way to the output: how often it doubles. */
+static clarke_status
+doublings(double *log, const clarke_graph *g, const clarke_growths *growths, clarke_error *err)
+{
+  double *most = calloc(g->n_values + 1, sizeof *most);
+
+  if (most == NULL)
+    return clarke_no_memory(err);
+  most[g->input] = 1;
+  for (size_t i = 0; i < g->n_steps; i++)
+    for (size_t k = 0; growths->growth[i] != NULL && k < g->steps[i].n_in; k++)
+      most[g->steps[i].out] += growths->growth[i][k].norm * most[g->steps[i].in[k].value];
+  *log = most[g->output] > 1 ? log2(most[g->output]) : 0;
+  free(most);
+  return CLARKE_OK;
+}
+
+static clarke_status
+run(clarke_descent *p, bool *found, clarke_forward *outputs)
+{
+  const size_t out = p->g->output;
+  clarke_status status = clarke_descent_forward(p);
+
+  if (status != CLARKE_OK || p->lost || !all_finite(p->value[out].at, p->g->values[out].count * p->n) ||
+      !all_finite(p->value[out].error, p->n))
+    return status;
+  status = enclose_outputs(outputs, p);
+  if (status == CLARKE_OK)
+    status = seed(p, outputs);
+  if (status == CLARKE_OK)
+    status = clarke_descent_back(p);
+  if (status == CLARKE_OK)
+    round_entries(p);
+  *found = status == CLARKE_OK && !p->lost;
+  return status;
+}
+
+/* A pass with so many slices into a gradient that is empty. */
+static clarke_status
+descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r, const clarke_profile *profile,
+        const clarke_loss *loss, const clarke_growths *growths, size_t slices, size_t back_slices, clarke_error *err)
+{
+  clarke_descent p = {.r = r, .g = r->g, .profile = profile, .loss = loss, .n = r->samples, .slices = slices,
+                      .back_slices = back_slices, .growths = growths, .gradient = gradient, .err = err};
+  clarke_status status;
+
+  *found = false;
+  clarke_forward_clear(outputs);
+  clarke_work_begin("gradient", 2 * r->g->n_steps);
+  status = descent_init(&p, err);
+  if (status == CLARKE_OK)
+    status = run(&p, found, outputs);
+  descent_clear(&p);
+  return status;
+}
+
+static size_t
+slices_for(double bits)
+{
+  const double slices = ceil(bits / CLARKE_GRADIENT_SLICE);
+
+  return slices >= CLARKE_GRADIENT_MOST ? CLARKE_GRADIENT_MOST : slices > CLARKE_GRADIENT_FEWEST ? (size_t)slices
+                                                                                               : CLARKE_GRADIENT_FEWEST;
+}
+
+/* Errors of values grow to the output and back again, those of gradients back. That gives a first number of slices; what it leaves
+ * too wide is computed with more. */
+static clarke_status
+descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
+                   const clarke_profile *profile, const clarke_loss *loss, const clarke_growths *growths, clarke_error *err)
+{
+  double grown = 0;
+  size_t slices, back, last;
+  clarke_status status = doublings(&grown, r->g, growths, err);
+
+  if (status != CLARKE_OK)
+    return status;
+  slices = slices_for(NEAR_BITS + SPARE_BITS + 2 * grown);
+  back = slices_for(NEAR_BITS + SPARE_BITS + grown);
+  do {
+    const size_t n = gradient->n;
+
+    last = slices + back;
+    clarke_gradient_clear(gradient);
+    status = clarke_gradient_init(gradient, n, err);
+    if (status == CLARKE_OK)
+      status = descend(gradient, found, outputs, r, profile, loss, growths, slices, back, err);
+    *found = *found && is_near(gradient, r->g, last < 2 * CLARKE_GRADIENT_MOST ? NEAR_BITS : LEAST_BITS);
+    slices += slices < CLARKE_GRADIENT_MOST;
+    back += back < CLARKE_GRADIENT_MOST;
+  } while (status == CLARKE_OK && !*found && last < 2 * CLARKE_GRADIENT_MOST);
+  return status;
+}
+
+clarke_status
+clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
+                    const clarke_profile *profile, const clarke_loss *loss, clarke_error *err)
+{
+  clarke_growths growths = {0};
+  bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
+  clarke_status status = needed != NULL ? CLARKE_OK : clarke_no_memory(err);
+
+  *found = false;
+  if (status == CLARKE_OK) {
+    find_needed(needed, r->g);
+    status = clarke_growths_add(&growths, r->g, needed, err);
+  }
+  if (status == CLARKE_OK)
+    status = descend_until_near(gradient, found, outputs, r, profile, loss, &growths, err);
+  if (growths.g != NULL)
+    clarke_growths_clear(&growths);
+  free(needed);
+  return status;
+}

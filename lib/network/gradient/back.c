@@ -1,0 +1,337 @@
+/* Reverse mode in pairs of doubles: from the output's gradient to all parameters (docs/gradient.md). */
+#include "network/gradient/gradient.h"
+
+#include "base/stop.h"
+#include "network/slopes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+clarke_status
+clarke_note_begin(clarke_descent *p, size_t value)
+{
+  return p->grad[value].at != NULL ? CLARKE_OK : clarke_normed_make(&p->grad[value], p->g->values[value].count, p->n, p->err);
+}
+
+void
+clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
+                 double lost, size_t repeats)
+{
+  const double gamma = clarke_bound_gamma((double)repeats + 1);
+  clarke_normed *to = &p->grad[value];
+
+  for (size_t j = 0; j < p->n; j++) {
+    const double term = clarke_bound_up(mass * from->size[j] + lost);
+
+    to->error[j] = clarke_bound_up(to->error[j] + grow * from->error[j] + round * from->size[j] + lost +
+                                   gamma * (to->size[j] + term));
+    to->size[j] = clarke_bound_up(to->size[j] + term);
+  }
+}
+
+/* Room for a parameter's sum. */
+static clarke_status
+begin_parameter(clarke_descent *p, size_t parameter)
+{
+  const size_t count = p->g->parameters[parameter].count;
+
+  if (p->gradient->entry[parameter] == NULL)
+    p->gradient->entry[parameter] = calloc(count + 1, sizeof **p->gradient->entry);
+  if (p->low[parameter] == NULL)
+    p->low[parameter] = calloc(count + 1, sizeof **p->low);
+  return p->gradient->entry[parameter] != NULL && p->low[parameter] != NULL ? CLARKE_OK : clarke_no_memory(p->err);
+}
+
+clarke_status
+clarke_note_constant(clarke_descent *p, size_t value, const clarke_pair *entries, double within)
+{
+  const clarke_value *v = &p->g->values[value];
+  const size_t count = p->g->parameters[v->parameter].count;
+  size_t *met = calloc(count + 1, sizeof *met), repeats = 0;
+  double *high, *low, most = 0;
+  clarke_status status = met != NULL ? begin_parameter(p, v->parameter) : clarke_no_memory(p->err);
+
+  high = p->gradient->entry[v->parameter];
+  low = p->low[v->parameter];
+  for (size_t e = 0; e < v->count && status == CLARKE_OK; e++) {
+    const size_t at = v->origin != NULL ? v->origin[e] : e;
+    const clarke_pair sum = clarke_pair_add((clarke_pair){high[at], low[at]}, entries[e]);
+
+    high[at] = sum.high;
+    low[at] = sum.low;
+    most = fmax(most, fmax(fabs(entries[e].high), fabs(sum.high)));
+    repeats = ++met[at] > repeats ? met[at] : repeats;
+  }
+  free(met);
+  /* each of `repeats` additions is off by a part of a number of at most `most` */
+  p->gradient->within[v->parameter] = clarke_bound_up(p->gradient->within[v->parameter] +
+                                                      (double)repeats * (within + CLARKE_PAIR_UNIT * most));
+  return status;
+}
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+static bool
+is_first_of_value(const clarke_step *s, size_t k)
+{
+  for (size_t l = 0; l < k; l++)
+    if (s->in[l].value == s->in[k].value)
+      return false;
+  return true;
+}
+
+/* A constant's: the sum over samples, and over what meets the entry. */
+static clarke_status
+sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
+{
+  const clarke_operand *o = &s->in[k];
+  const size_t count = p->g->values[o->value].count, rows = p->g->values[s->out].count;
+  clarke_pair *sum = calloc(count + 1, sizeof *sum);
+  double off = 0, gamma;
+  size_t most = 0;
+  clarke_status status = sum != NULL ? clarke_most_taken(&most, p->g, s, o->value, p->err) : clarke_no_memory(p->err);
+
+  for (size_t f = 0; f < rows && status == CLARKE_OK; f++) {
+    const size_t e = clarke_operand_entry(o, f);
+    clarke_pair row = {0, 0};
+
+    for (size_t j = 0; j < p->n && e != CLARKE_NONE; j++)
+      row = clarke_pair_add(row, clarke_normed_get(g, f * p->n + j));
+    if (e != CLARKE_NONE)
+      sum[e] = clarke_pair_add(sum[e], clarke_pair_multiply((clarke_pair){o->coef, 0}, row));
+  }
+  gamma = clarke_bound_gamma((double)p->n + (double)most + 2);
+  for (size_t j = 0; j < p->n; j++) /* by Cauchy and Schwarz, over the features that meet an entry */
+    off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * (g->error[j] + gamma * g->size[j]));
+  if (status == CLARKE_OK)
+    status = clarke_note_constant(p, o->value, sum, clarke_bound_up(off));
+  free(sum);
+  return status;
+}
+
+/* An operand's rows of gradients, times its coefficient, back to where it took them. */
+static void
+sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_normed *g)
+{
+  const clarke_operand *o = &s->in[k];
+  clarke_normed *x = &p->grad[o->value];
+
+  for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+    const size_t e = clarke_operand_entry(o, f);
+
+    for (size_t j = 0; j < p->n && e != CLARKE_NONE; j++)
+      clarke_normed_add(x, e * p->n + j, o->coef == 1 ? clarke_normed_get(g, f * p->n + j)
+                                                      : clarke_pair_multiply((clarke_pair){o->coef, 0},
+                                                                             clarke_normed_get(g, f * p->n + j)));
+  }
+}
+
+static clarke_status
+sum_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  const clarke_growth *growth = p->growths->growth[s - p->g->steps];
+  clarke_status status = CLARKE_OK;
+
+  for (size_t k = 0; k < s->n_in && status == CLARKE_OK; k++) {
+    const size_t value = s->in[k].value;
+    size_t repeats = 0;
+
+    if (clarke_value_is_wrt(p->g, value))
+      status = sum_constant(p, s, k, g);
+    if (!p->carries[value])
+      continue;
+    if (status == CLARKE_OK && is_first_of_value(s, k)) { /* the growth is that of all its operands together */
+      status = clarke_note_begin(p, value);
+      if (status == CLARKE_OK)
+        status = clarke_most_taken(&repeats, p->g, s, value, p->err);
+      if (status == CLARKE_OK)
+        clarke_note_term(p, value, g, growth[k].norm, growth[k].norm, CLARKE_PAIR_UNIT * growth[k].norm, 0, repeats);
+    }
+    if (status == CLARKE_OK)
+      sum_operand(p, s, k, g);
+  }
+  return status;
+}
+
+/* --- others ---------------------------------------------------------------------------------- */
+
+/* y = x c: the sum over samples and features of g x. */
+static clarke_status
+scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  const clarke_operand *c = &s->in[1];
+  const clarke_normed *x = &p->value[s->in[0].value];
+  const size_t rows = p->g->values[s->out].count;
+  clarke_pair *sum = calloc(p->g->values[c->value].count + 1, sizeof *sum);
+  double off = 0, copies, gamma;
+  size_t most = 0;
+  clarke_status status = sum != NULL ? clarke_most_taken(&most, p->g, s, s->in[0].value, p->err) : clarke_no_memory(p->err);
+
+  copies = clarke_bound_up(sqrt((double)most));
+  for (size_t f = 0; f < rows && status == CLARKE_OK; f++) {
+    const size_t from = clarke_operand_entry(&s->in[0], f) * p->n, to = clarke_operand_entry(c, f);
+
+    for (size_t j = 0; j < p->n; j++)
+      sum[to] = clarke_pair_add(sum[to], clarke_pair_multiply(clarke_normed_get(g, f * p->n + j), clarke_normed_get(x, from + j)));
+  }
+  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2);
+  for (size_t j = 0; j < p->n; j++)
+    off += clarke_bound_up(copies * (g->error[j] * x->size[j] + (g->size[j] + g->error[j]) * x->error[j] +
+                                     gamma * g->size[j] * x->size[j]));
+  if (status == CLARKE_OK)
+    status = clarke_note_constant(p, c->value, sum, clarke_bound_up(off));
+  free(sum);
+  return status;
+}
+
+/* Room for the operand's gradient, and the bounds of what a step adds to it. */
+static clarke_status
+note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round)
+{
+  const size_t value = s->in[0].value;
+  size_t repeats = 0;
+  clarke_status status = clarke_note_begin(p, value);
+
+  if (status == CLARKE_OK)
+    status = clarke_most_taken(&repeats, p->g, s, value, p->err);
+  if (status == CLARKE_OK)
+    clarke_note_term(p, value, g, grow, clarke_bound_up(grow), round, 0, repeats);
+  return status;
+}
+
+static clarke_status
+scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  const double grow = p->growths->growth[s - p->g->steps][0].norm;
+  clarke_normed *x = &p->grad[s->in[0].value];
+  clarke_pair *factor;
+  clarke_status status = CLARKE_OK;
+
+  if (clarke_value_is_wrt(p->g, s->in[1].value))
+    status = scale_constant(p, s, g);
+  if (status != CLARKE_OK || !p->carries[s->in[0].value])
+    return status;
+  factor = clarke_scale_factors(p->g, s);
+  status = factor != NULL ? note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow) : clarke_no_memory(p->err);
+  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
+    for (size_t j = 0, e = clarke_operand_entry(&s->in[0], f); j < p->n; j++)
+      clarke_normed_add(x, e * p->n + j, clarke_pair_multiply(factor[f], clarke_normed_get(g, f * p->n + j)));
+  free(factor);
+  return status;
+}
+
+/* The profile's number at each touched kink of a step; *steepest grows to theirs. proxy: n_touches places. */
+static clarke_status
+find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size_t step)
+{
+  clarke_status status = CLARKE_OK;
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
+    if (p->r->touch[k].step != step)
+      continue;
+    status = clarke_touch_proxy(q, p->g, &p->r->touch[k], p->profile, p->err);
+    proxy[k] = clarke_pair_of(q);
+    *steepest = fmax(*steepest, clarke_bound_up(fabs(proxy[k].high)));
+  }
+  mpq_clear(q);
+  return status;
+}
+
+static clarke_status
+piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t step = (size_t)(s - p->g->steps);
+  const int8_t *piece = p->r->piece[step];
+  clarke_normed *x = &p->grad[s->in[0].value];
+  clarke_pair *proxy;
+  clarke_status status;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
+  status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
+  if (status == CLARKE_OK)
+    status = note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
+  for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++) {
+    clarke_pair slope[CLARKE_MAX_KINKS + 1];
+
+    for (size_t i = 0; i <= s->pieces.n_kinks; i++)
+      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+    for (size_t e = f * p->n; e < (f + 1) * p->n; e++)
+      if (piece[e] >= 0)
+        clarke_normed_add(x, e, clarke_pair_multiply(slope[piece[e]], clarke_normed_get(g, e)));
+  }
+  for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
+    const size_t e = p->r->touch[k].feature * p->n + p->r->touch[k].sample;
+
+    if (p->r->touch[k].step == step)
+      clarke_normed_add(x, e, clarke_pair_multiply(proxy[k], clarke_normed_get(g, e)));
+  }
+  free(proxy);
+  return status;
+}
+
+static clarke_status
+max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
+{
+  const size_t step = (size_t)(s - p->g->steps);
+  clarke_normed *x = &p->grad[s->in[0].value];
+  size_t *from;
+  clarke_status status;
+
+  if (!p->carries[s->in[0].value])
+    return CLARKE_OK;
+  from = clarke_winners(p->r, step);
+  status = from != NULL ? note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
+  for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++)
+    clarke_normed_add(x, from[e] * p->n + e % p->n, clarke_normed_get(g, e));
+  free(from);
+  return status;
+}
+
+static clarke_status
+step_back(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_normed *g = &p->grad[s->out];
+
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    return sum_back(p, s, g);
+  case CLARKE_SCALE:
+    return scale_back(p, s, g);
+  case CLARKE_DENSE:
+    return clarke_dense_back(p, s);
+  case CLARKE_PIECEWISE:
+    return piecewise_back(p, s, g);
+  case CLARKE_MAX:
+    return max_back(p, s, g);
+  default:
+    return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
+  }
+}
+
+clarke_status
+clarke_descent_back(clarke_descent *p)
+{
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = p->g->n_steps; i-- > 0 && status == CLARKE_OK;) {
+    const clarke_step *s = &p->g->steps[i];
+
+    clarke_work_done();
+    if (p->grad[s->out].at == NULL)
+      continue;
+    status = clarke_work_check(p->err);
+    clarke_normed_measure(&p->grad[s->out], p->g->values[s->out].count, p->n);
+    if (status == CLARKE_OK)
+      status = step_back(p, s);
+    clarke_normed_drop(&p->grad[s->out]);
+    clarke_normed_drop(&p->value[s->out]);
+  }
+  return status;
+}

@@ -1,0 +1,320 @@
+/* The values of a minibatch as pairs of doubles, each step at the places that the replay found (docs/gradient.md). */
+#include "network/gradient/gradient.h"
+
+#include "base/stop.h"
+#include "network/piecewise.h"
+
+#include <math.h>
+#include <mpfr.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* y's errors grow by those of x. */
+static void
+take_errors(const clarke_descent *p, clarke_normed *y, const clarke_normed *x, double grow, double round)
+{
+  for (size_t j = 0; j < p->n; j++)
+    y->error[j] = clarke_bound_up(y->error[j] + grow * x->error[j] + round * x->size[j]);
+}
+
+/* Adds coef times n numbers. */
+static void
+add_row(clarke_normed *y, size_t to, double coef, const clarke_normed *x, size_t from, size_t n)
+{
+  const clarke_pair c = {coef, 0};
+
+  for (size_t j = 0; j < n && coef == 1; j++)
+    clarke_normed_add(y, to + j, clarke_normed_get(x, from + j));
+  for (size_t j = 0; j < n && coef != 1; j++)
+    clarke_normed_add(y, to + j, clarke_pair_multiply(c, clarke_normed_get(x, from + j)));
+}
+
+/* Adds a number n times. */
+static void
+add_constant(clarke_normed *y, size_t to, clarke_pair c, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    clarke_normed_add(y, to + j, c);
+}
+
+/* The norm, for one sample, of what the constants of a sum add, signs apart. */
+static double
+size_of_constants(const clarke_graph *g, const clarke_step *s)
+{
+  double square = 0;
+
+  for (size_t f = 0; f < g->values[s->out].count; f++) {
+    double sum = 0;
+
+    for (size_t k = 0; k < s->n_in; k++) {
+      const size_t e = clarke_operand_entry(&s->in[k], f);
+
+      if (g->values[s->in[k].value].constant && e != CLARKE_NONE)
+        sum += fabs(s->in[k].coef * g->values[s->in[k].value].real[e]);
+    }
+    square += sum * sum;
+  }
+  return clarke_bound_up(sqrt(square));
+}
+
+static clarke_status
+sum_forward(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_growth *growth = p->growths->growth[s - p->g->steps];
+  const double gamma = clarke_bound_gamma(2 * (double)s->n_in), constants = size_of_constants(p->g, s);
+  clarke_normed *y = &p->value[s->out];
+
+  for (size_t k = 0; k < s->n_in; k++) {
+    const clarke_value *v = &p->g->values[s->in[k].value];
+
+    for (size_t f = 0; f < p->g->values[s->out].count; f++) {
+      const size_t e = clarke_operand_entry(&s->in[k], f);
+
+      if (e != CLARKE_NONE && v->constant)
+        add_constant(y, f * p->n, clarke_two_product(s->in[k].coef, v->real[e]), p->n);
+      else if (e != CLARKE_NONE)
+        add_row(y, f * p->n, s->in[k].coef, &p->value[s->in[k].value], e * p->n, p->n);
+    }
+    if (!v->constant)
+      take_errors(p, y, &p->value[s->in[k].value], growth[k].norm, gamma * growth[k].norm);
+  }
+  for (size_t j = 0; j < p->n; j++)
+    y->error[j] = clarke_bound_up(y->error[j] + gamma * constants);
+  return CLARKE_OK;
+}
+
+clarke_pair
+clarke_pair_of(const mpq_t q)
+{
+  clarke_pair x = {mpq_get_d(q), 0};
+  mpq_t rest;
+
+  if (!isfinite(x.high))
+    return x;
+  mpq_init(rest);
+  mpq_set_d(rest, x.high);
+  mpq_sub(rest, q, rest);
+  x = clarke_two_sum(x.high, mpq_get_d(rest));
+  mpq_clear(rest);
+  return x;
+}
+
+/* 1/sqrt(q), q > 0. */
+static clarke_pair
+root_of(const mpq_t q)
+{
+  clarke_pair x;
+  mpfr_t y, rest;
+
+  mpfr_init2(y, 256);
+  mpfr_init2(rest, 256);
+  mpfr_set_q(y, q, MPFR_RNDN);
+  mpfr_rec_sqrt(y, y, MPFR_RNDN);
+  x.high = mpfr_get_d(y, MPFR_RNDN);
+  mpfr_sub_d(rest, y, x.high, MPFR_RNDN);
+  x.low = mpfr_get_d(rest, MPFR_RNDN);
+  mpfr_clear(y);
+  mpfr_clear(rest);
+  return x;
+}
+
+/* Of an entry of the constant. */
+static clarke_pair
+factor_of(const clarke_step *s, double c)
+{
+  clarke_pair x = {c, 0};
+  mpq_t q;
+
+  if (!s->root && !s->divide)
+    return x;
+  mpq_init(q);
+  mpq_set_d(q, c);
+  if (s->root)
+    mpq_add(q, q, s->epsilon);
+  else
+    mpq_inv(q, q);
+  x = s->root ? root_of(q) : clarke_pair_of(q);
+  mpq_clear(q);
+  return x;
+}
+
+clarke_pair *
+clarke_scale_factors(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *c = &g->values[s->in[1].value];
+  const size_t rows = g->values[s->out].count;
+  clarke_pair *own = malloc((c->count + 1) * sizeof *own), *factor = malloc((rows + 1) * sizeof *factor);
+
+  for (size_t e = 0; own != NULL && e < c->count; e++)
+    own[e] = factor_of(s, c->real[e]);
+  for (size_t f = 0; own != NULL && factor != NULL && f < rows; f++)
+    factor[f] = own[clarke_operand_entry(&s->in[1], f)];
+  if (own == NULL) {
+    free(factor);
+    factor = NULL;
+  }
+  free(own);
+  return factor;
+}
+
+static clarke_status
+scale_forward(clarke_descent *p, const clarke_step *s)
+{
+  const double grow = p->growths->growth[s - p->g->steps][0].norm;
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+  clarke_pair *factor = clarke_scale_factors(p->g, s);
+
+  if (factor == NULL)
+    return clarke_no_memory(p->err);
+  for (size_t f = 0; f < p->g->values[s->out].count; f++)
+    for (size_t j = 0, e = clarke_operand_entry(&s->in[0], f) * p->n; j < p->n; j++)
+      clarke_normed_put(y, f * p->n + j, clarke_pair_multiply(factor[f], clarke_normed_get(x, e + j)));
+  free(factor);
+  take_errors(p, y, x, grow, 8 * CLARKE_PAIR_UNIT * grow);
+  return CLARKE_OK;
+}
+
+clarke_lines
+clarke_lines_of(const clarke_graph *g, const clarke_step *s)
+{
+  clarke_lines l = {.steepest = clarke_piecewise_lipschitz(g, s)};
+
+  for (size_t i = 0; i <= s->pieces.n_kinks; i++) {
+    l.constant[i] = clarke_pair_of(s->pieces.coef[i][0]);
+    l.slope[i] = clarke_pair_of(s->pieces.coef[i][1]);
+    l.largest = fmax(l.largest, clarke_bound_up(fabs(l.constant[i].high)));
+  }
+  return l;
+}
+
+clarke_pair
+clarke_line_slope(const clarke_lines *l, const clarke_graph *g, const clarke_step *s, size_t p, size_t f)
+{
+  const clarke_pieces *pieces = &s->pieces;
+
+  if (p > 0 || pieces->slope == CLARKE_NONE)
+    return l->slope[p];
+  return (clarke_pair){g->values[pieces->slope].real[pieces->slope_map != NULL ? pieces->slope_map[f] : f], 0};
+}
+
+/* At a kink either line has the value: the left one is taken. */
+static clarke_status
+piecewise_forward(clarke_descent *p, const clarke_step *s)
+{
+  const clarke_lines l = clarke_lines_of(p->g, s);
+  const size_t rows = p->g->values[s->out].count;
+  const int8_t *piece = p->r->piece[s - p->g->steps];
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  for (size_t f = 0; f < rows; f++) {
+    clarke_pair slope[CLARKE_MAX_KINKS + 1];
+
+    for (size_t i = 0; i <= s->pieces.n_kinks; i++)
+      slope[i] = clarke_line_slope(&l, p->g, s, i, f);
+    for (size_t e = f * p->n; e < (f + 1) * p->n; e++) {
+      const size_t at = piece[e] >= 0 ? (size_t)piece[e] : CLARKE_KINK_OF(piece[e]);
+
+      clarke_normed_put(y, e, clarke_pair_add(l.constant[at], clarke_pair_multiply(slope[at], clarke_normed_get(x, e))));
+    }
+  }
+  take_errors(p, y, x, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
+  for (size_t j = 0; j < p->n; j++)
+    y->error[j] = clarke_bound_up(y->error[j] + 8 * CLARKE_PAIR_UNIT * sqrt((double)rows) * l.largest);
+  return CLARKE_OK;
+}
+
+size_t *
+clarke_winners(const clarke_replay *r, size_t step)
+{
+  const clarke_step *s = &r->g->steps[step];
+  const size_t entries = r->g->values[s->out].count * r->samples;
+  size_t *from = malloc((entries + 1) * sizeof *from);
+
+  for (size_t e = 0; from != NULL && e < entries; e++)
+    from[e] = r->piece[step][e] >= 0 ? s->in[0].map[e / r->samples * s->width + (size_t)r->piece[step][e]] : CLARKE_NONE;
+  for (size_t k = 0; from != NULL && k < r->n_touches; k++)
+    if (r->touch[k].step == step)
+      from[r->touch[k].feature * r->samples + r->touch[k].sample] = r->touch[k].option[0];
+  return from;
+}
+
+static clarke_status
+max_forward(clarke_descent *p, const clarke_step *s)
+{
+  size_t *from = clarke_winners(p->r, (size_t)(s - p->g->steps));
+  const clarke_normed *x = &p->value[s->in[0].value];
+  clarke_normed *y = &p->value[s->out];
+
+  if (from == NULL)
+    return clarke_no_memory(p->err);
+  for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++)
+    clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + e % p->n));
+  free(from);
+  take_errors(p, y, x, p->growths->growth[s - p->g->steps][0].norm, 0);
+  return CLARKE_OK;
+}
+
+static clarke_status
+step_forward(clarke_descent *p, const clarke_step *s)
+{
+  clarke_status status = clarke_normed_make(&p->value[s->out], p->g->values[s->out].count, p->n, p->err);
+
+  if (status != CLARKE_OK)
+    return status;
+  switch (s->kind) {
+  case CLARKE_GATHER:
+  case CLARKE_SUM:
+    return sum_forward(p, s);
+  case CLARKE_SCALE:
+    return scale_forward(p, s);
+  case CLARKE_DENSE:
+    return clarke_dense_forward(p, s);
+  case CLARKE_PIECEWISE:
+    return piecewise_forward(p, s);
+  case CLARKE_MAX:
+    return max_forward(p, s);
+  default:
+    return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
+  }
+}
+
+static clarke_status
+load_input(clarke_descent *p)
+{
+  const clarke_tensor *x = p->r->x;
+  const size_t rows = p->g->values[p->g->input].count;
+  clarke_normed *v = &p->value[p->g->input];
+  clarke_status status = clarke_normed_make(v, rows, p->n, p->err);
+
+  for (size_t i = 0; i < rows && status == CLARKE_OK; i++)
+    for (size_t j = 0; j < p->n; j++)
+      v->at[i * p->n + j] = x->real != NULL ? x->real[j * rows + i] : (double)x->integer[j * rows + i];
+  if (status == CLARKE_OK)
+    clarke_normed_measure(v, rows, p->n);
+  return status;
+}
+
+clarke_status
+clarke_descent_forward(clarke_descent *p)
+{
+  clarke_status status = load_input(p);
+
+  for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_step *s = &p->g->steps[i];
+
+    clarke_work_done();
+    if (!p->needed[s->out] || p->deferred[s->out] != NULL)
+      continue;
+    status = clarke_work_check(p->err);
+    if (status == CLARKE_OK)
+      status = step_forward(p, s);
+    if (status == CLARKE_OK)
+      clarke_normed_measure(&p->value[s->out], p->g->values[s->out].count, p->n);
+    for (size_t v = 0; v < p->g->n_values; v++)
+      if (p->last[v] == i && !p->kept[v] && v != p->g->output)
+        clarke_normed_drop(&p->value[v]);
+  }
+  return status;
+}

@@ -1,0 +1,329 @@
+/* The gradient in pairs of doubles: every entry within its bound of the exact one, in drawn networks; what is not followed; weights
+ * with few numbers in a slice; ends of doubles. */
+#include "machine.h"
+#include "convolutional.h"
+#include "compared.h"
+
+#include "network/gradient.h"
+
+typedef struct {
+  size_t asked, served, found, touched, compared;
+  double nearest; /* the largest error, as a part of its bound */
+  double widest;  /* the largest bound, as a part of the largest entry */
+} tally;
+
+/* |entry - exact| <= within, in rationals; the exact one is known within a radius. */
+static void
+compare_entry(tally *t, double entry, double within, const clarke_matrix *exact, size_t e, const clarke_model *m)
+{
+  mpq_t off, other;
+
+  mpq_inits(off, other, NULL);
+  mpq_set_d(off, entry);
+  if (exact->rows > 0)
+    clarke_matrix_get(other, exact, e, 0);
+  mpq_sub(off, off, other);
+  mpq_abs(off, off);
+  t->nearest = mpq_sgn(off) != 0 && exact->radius == NULL ? fmax(t->nearest, mpq_get_d(off) / within) : t->nearest;
+  mpq_set_d(other, exact->rows > 0 ? clarke_matrix_radius(exact, e, 0) : 0);
+  mpq_sub(off, off, other);
+  mpq_set_d(other, within);
+  t->compared++;
+  if (mpq_cmp(off, other) > 0) {
+    print_model(m);
+    ck_abort_msg("entry %zu: %g is off by %g, said to be by %g", e, entry, mpq_get_d(off), within);
+  }
+  mpq_clears(off, other, NULL);
+}
+
+static void
+compare_gradient(tally *t, const clarke_gradient *gradient, const machine *k, const clarke_model *m)
+{
+  double most = 0;
+
+  for (size_t p = 0; p < k->g.n_parameters; p++)
+    for (size_t e = 0; e < k->g.parameters[p].count && gradient->entry[p] != NULL; e++)
+      most = fmax(most, fabs(gradient->entry[p][e]));
+  for (size_t p = 0; p < k->g.n_parameters; p++) {
+    t->widest = most > 0 ? fmax(t->widest, gradient->within[p] / most) : t->widest;
+    for (size_t e = 0; e < k->g.parameters[p].count; e++)
+      compare_entry(t, gradient->entry[p] != NULL ? gradient->entry[p][e] : 0, gradient->within[p], &k->gradient[p], e, m);
+  }
+}
+
+/* The exact gradient into k. */
+static void
+run_exactly(machine *k, const clarke_loss *loss)
+{
+  clarke_matrices_free(k->grad, k->g.n_values);
+  clarke_matrices_free(k->gradient, k->g.n_parameters);
+  k->grad = clarke_matrices_new(k->g.n_values);
+  k->gradient = clarke_matrices_new(k->g.n_parameters);
+  OK(clarke_loss_seed(&k->grad[k->g.output], loss, &k->pass, NULL, &error));
+  OK(clarke_reverse_run(k->grad, &k->pass, &k->slopes, CLARKE_NONE, clarke_gradient_sink, k->gradient, &error));
+}
+
+/* The loss's enclosure holds the exact pass's. */
+static void
+compare_loss(const clarke_forward *outputs, const machine *k, const clarke_loss *loss)
+{
+  arb_t near, exact;
+
+  arb_init(near);
+  arb_init(exact);
+  OK(clarke_loss_value(near, loss, outputs, &error));
+  OK(clarke_loss_value(exact, loss, &k->pass, &error));
+  ck_assert(arb_overlaps(near, exact));
+  arb_clear(near);
+  arb_clear(exact);
+}
+
+static void
+check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m)
+{
+  clarke_gradient gradient;
+  clarke_forward outputs;
+  bool found;
+
+  clarke_forward_init(&outputs);
+  OK(clarke_gradient_init(&gradient, k->g.n_parameters, &error));
+  OK(clarke_gradient_run(&gradient, &found, &outputs, &k->replay, &k->profile, loss, &error));
+  t->found += found;
+  if (found) {
+    run_exactly(k, loss);
+    compare_gradient(t, &gradient, k, m);
+    compare_loss(&outputs, k, loss);
+  }
+  clarke_forward_clear(&outputs);
+  clarke_gradient_clear(&gradient);
+}
+
+/* Targets of the outputs' shape, or labels where there is one axis of classes. */
+static void
+check_targets(tally *t, machine *k, const clarke_model *m, uint64_t *state)
+{
+  const clarke_value *out = &k->g.values[k->g.output];
+  const bool labels = out->rank == 1 && draw_below(state, 2);
+  long shape[CLARKE_MAX_RANK + 2] = {(long)k->replay.samples};
+  clarke_loss loss = {labels ? CLARKE_LOSS_CE : CLARKE_LOSS_MSE, NULL, k->replay.samples};
+  clarke_tensor y;
+
+  for (size_t a = 0; a < out->rank; a++)
+    shape[a + 1] = (long)out->dims[a];
+  shape[labels ? 1 : out->rank + 1] = SHAPE_END;
+  y = tensor_of("y", labels ? CLARKE_I64 : CLARKE_F64, shape);
+  for (size_t e = 0; e < y.count; e++)
+    if (labels)
+      y.integer[e] = (int64_t)draw_below(state, out->count);
+    else
+      y.real[e] = (double)draw_between(state, -8, 8) / 4;
+  loss.y = &y;
+  check_loss(t, k, &loss, m);
+  clarke_tensor_clear(&y);
+}
+
+static bool
+is_served(const machine *k)
+{
+  bool serves;
+
+  OK(clarke_gradient_serves(&serves, &k->replay, &k->profile, &error));
+  return serves;
+}
+
+static void
+check_network(tally *t, growing *grown, const clarke_tensor *x, const char *profile)
+{
+  clarke_loss sum = {CLARKE_LOSS_SUM, NULL, x->dims[0]};
+  machine k;
+
+  machine_begin(&k, &grown->m, x, profile, true);
+  t->asked++;
+  if (k.replay.open == 0 && k.pass.open == 0 && is_served(&k)) {
+    t->served++;
+    t->touched += k.replay.n_touches > 0;
+    check_loss(t, &k, &sum, &grown->m);
+    check_targets(t, &k, &grown->m, grown->state);
+  }
+  machine_end(&k);
+}
+
+static tally
+check_networks(void (*grow)(growing *g, uint64_t *state, double (*number)(uint64_t *state)), double (*number)(uint64_t *state),
+               uint64_t seed, size_t n)
+{
+  uint64_t state = seed;
+  tally t = {0};
+
+  for (size_t i = 0; i < draw_count(n); i++) {
+    growing grown;
+    clarke_tensor x;
+
+    grow(&grown, &state, number);
+    x = grow_batch(&grown, 1 + draw_below(&state, 5));
+    check_network(&t, &grown, &x, profile_with("first"));
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("gradients: %zu of %zu networks served, %zu with touches; %zu gradients, %zu entries, errors up to %g of their bounds, "
+         "bounds up to %g of entries\n", t.served, t.asked, t.touched, t.found, t.compared, t.nearest, t.widest);
+  return t;
+}
+
+/* --- numbers and networks ---------------------------------------------------------------------- */
+
+/* Many bits or few, sometimes far smaller. */
+static double
+weight_like(uint64_t *state)
+{
+  switch (draw_below(state, 4)) {
+  case 0:
+    return small_number(state);
+  case 1:
+    return (double)(float)full_double(state);
+  case 2:
+    return ldexp(full_double(state), (int)draw_between(state, -45, 3));
+  default:
+    return 2 * full_double(state);
+  }
+}
+
+static double
+extreme(uint64_t *state)
+{
+  static const int exponent[] = {-1060, -540, -20, 0, 0, 20, 505, 515};
+
+  return ldexp(full_double(state), exponent[draw_below(state, sizeof exponent / sizeof *exponent)]);
+}
+
+/* One in a hundred far below the others: slices of few numbers. */
+static double
+few_small(uint64_t *state)
+{
+  const double v = (double)(float)full_double(state);
+
+  return draw_below(state, 100) == 0 ? ldexp(v, -(int)draw_between(state, 20, 70)) : v;
+}
+
+/* Layers of more than 64 weights, of one product or the other way round, in groups, too. */
+static void
+grow_wide(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[2] = {8 + draw_below(state, 8), 20 + draw_below(state, 20)};
+
+  grow_begin(g, state, number, draw_below(state, 2) + 1, dims);
+  for (size_t n = 1 + draw_below(state, 3); n > 0; n--) {
+    if (g->rank == 2)
+      grow_conv(g, 16, true);
+    else
+      grow_dense(g, 16 + draw_below(state, 16));
+    grow_kink(g);
+  }
+  model_output(&g->m, g->at);
+}
+
+START_TEST(entries_are_within_their_bounds)
+{
+  const tally t = check_networks(grow_convolutional, weight_like, 3, 1500);
+
+  ck_assert_uint_gt(t.served, t.asked / 2);
+  ck_assert_uint_gt(t.found, 3 * t.served / 2);
+  ck_assert(t.nearest > 0.1);
+}
+END_TEST
+
+START_TEST(touched_kinks_take_the_profiles_numbers)
+{
+  const tally t = check_networks(grow_convolutional, small_number, 5, 1500);
+
+  ck_assert_uint_gt(t.touched, t.asked / 10);
+  ck_assert_uint_gt(t.found, 17 * t.served / 10); /* of a gradient that cancels to 0 no bound is near */
+}
+END_TEST
+
+START_TEST(slices_with_few_numbers)
+{
+  const tally t = check_networks(grow_wide, few_small, 7, 200);
+
+  ck_assert_uint_eq(t.served, t.asked);
+  ck_assert_uint_eq(t.found, 2 * t.served);
+  ck_assert(t.widest < 0x1p-40);
+}
+END_TEST
+
+START_TEST(ends_of_doubles)
+{
+  const tally t = check_networks(grow_convolutional, extreme, 9, 1000);
+
+  ck_assert_uint_gt(t.served, 0);
+}
+END_TEST
+
+/* A mean over ties, parabolas, and slopes in wrt are another's. */
+START_TEST(what_is_not_followed)
+{
+  static const char *const op[] = {"Sigmoid", "HardSwish", "Softmax", "Relu"};
+
+  for (size_t i = 0; i < 4; i++) {
+    uint64_t state = 1;
+    size_t dims[1] = {3};
+    growing g;
+    clarke_tensor x;
+    machine k;
+
+    grow_begin(&g, &state, weight_like, 1, dims);
+    grow_dense(&g, 3);
+    grow_node(&g, op[i], NULL, false);
+    model_output(&g.m, g.at);
+    x = grow_batch(&g, 2);
+    machine_begin(&k, &g.m, &x, profile_with("first"), true);
+    ck_assert_msg(is_served(&k) == (i == 3), "%s", op[i]);
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&g.m);
+  }
+}
+END_TEST
+
+START_TEST(ties_that_are_shared)
+{
+  uint64_t state = 5;
+  tally t = {0};
+  size_t touched = 0;
+
+  for (size_t i = 0; i < draw_count(400); i++) {
+    growing g;
+    clarke_tensor x;
+    machine k;
+    bool window = false;
+
+    grow_convolutional(&g, &state, small_number);
+    x = grow_batch(&g, 3);
+    machine_begin(&k, &g.m, &x, profile_with("mean"), true);
+    for (size_t j = 0; j < k.replay.n_touches; j++)
+      window = window || k.replay.touch[j].n_options > 0;
+    ck_assert(!window || !is_served(&k));
+    touched += window;
+    machine_end(&k);
+    check_network(&t, &g, &x, profile_with("mean"));
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&g.m);
+  }
+  ck_assert_uint_gt(touched, 5);
+  ck_assert_uint_gt(t.found, 0);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tcase = tests_of("network-gradient");
+
+  tcase_add_test(tcase, entries_are_within_their_bounds);
+  tcase_add_test(tcase, touched_kinks_take_the_profiles_numbers);
+  tcase_add_test(tcase, slices_with_few_numbers);
+  tcase_add_test(tcase, ends_of_doubles);
+  tcase_add_test(tcase, what_is_not_followed);
+  tcase_add_test(tcase, ties_that_are_shared);
+  return run_tests();
+}
