@@ -67,6 +67,37 @@ START_TEST(norms_are_bounds_and_near)
 }
 END_TEST
 
+/* Large ones, whose norms are verified by a factor: random, of low rank, with one row far above the others, and nearly
+ * orthogonal, where all eigenvalues are the largest. */
+START_TEST(norms_by_factors_are_bounds)
+{
+  uint64_t state = 5;
+
+  for (size_t i = 0; i < 40; i++) {
+    const size_t rows = 33 + draw_below(&state, 31), cols = 33 + draw_below(&state, 31), rank = 1 + draw_below(&state, 3);
+    double *w = malloc(rows * cols * sizeof *w), u[64][4], v[64][4], from_below, norm;
+
+    for (size_t e = 0; e < 256; e++) {
+      u[e / 4][e % 4] = full_double(&state);
+      v[e / 4][e % 4] = full_double(&state);
+    }
+    for (size_t e = 0; e < rows * cols; e++) {
+      const size_t r = e / cols, c = e % cols;
+
+      w[e] = i % 4 == 0 ? full_double(&state) : i % 4 == 1 ? 0 : i % 4 == 2 ? ldexp(full_double(&state), r == 0 ? 0 : -20)
+                                                                          : (r == c) + ldexp(full_double(&state), -26);
+      for (size_t k = 0; k < rank && i % 4 == 1; k++)
+        w[e] += u[r][k] * v[c][k];
+    }
+    from_below = norm_from_below(w, rows, cols, &state);
+    OK(clarke_operator_norm(&norm, w, rows, cols, &error));
+    ck_assert_msg(norm >= from_below * (1 - 1e-13), "%zu: %g below %g", i, norm, from_below);
+    ck_assert_msg(norm <= from_below * 1.12, "%zu: %g far above %g", i, norm, from_below);
+    free(w);
+  }
+}
+END_TEST
+
 /* Matrices of one number: their Frobenius norm is their norm, and floats that sum equal terms all round down. */
 START_TEST(norms_of_what_floats_round_down)
 {
@@ -258,12 +289,17 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
   }
   if (clarke_slices_serve(g, piece, k->pass.n)) {
     const long coarser = (long)draw_below(state, 4);
+    long grid;
 
     OK(clarke_slice_plan_make(&plan, &growths, g, x, piece, k->pass.n, &error));
     plan.width = draw_below(state, 2) ? plan.width : 8 + (long)draw_below(state, 6);
-    for (size_t v = 0; v < g->n_values; v++)
-      plan.low[v] = clarke_slice_grid(plan.low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan.width) +
+    grid = (long)draw_below(state, (size_t)plan.width);
+    for (size_t v = 0; v < g->n_values; v++) {
+      plan.low[v] = clarke_slice_grid(plan.low[v] / 2 * (draw_below(state, 2) ? 1 : 2), plan.width) + grid +
                     plan.width * (coarser > 0 ? (long)draw_below(state, (size_t)coarser) : 0);
+      if (draw_below(state, 2)) /* tails as long as may be, or none */
+        plan.allowed[v] = draw_below(state, 2) ? INFINITY : 0;
+    }
     plan.seen = compare_value;
     plan.context = c;
     OK(clarke_slices_run(piece, ties, NULL, &plan, x, &error));
@@ -456,6 +492,7 @@ main(void)
   TCase *tcase = tests_of("network-slices");
 
   tcase_add_test(tcase, norms_are_bounds_and_near);
+  tcase_add_test(tcase, norms_by_factors_are_bounds);
   tcase_add_test(tcase, norms_of_what_floats_round_down);
   tcase_add_test(tcase, norms_of_the_ends_of_doubles);
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
