@@ -11,7 +11,7 @@
 /* Of the error that a kink allows: what the rounding of one step may make. */
 #define SHARE 8
 /* The distance from kinks that is wanted, as a part of the values' size: one of so many times as many entries. */
-#define APART 4096
+#define APART 2048
 /* Of the largest entries of a value, times its root mean square, as a rule. */
 #define LARGEST 5
 /* What a plane of an entry costs outside of products, in multiplications. */
