@@ -11,7 +11,7 @@
 #define SLICED_ENTRIES ((size_t)1 << 25)
 #define MOST_SHALLOW 5
 /* Layers of products that a filter without norms loses: its bounds grow five times a layer or more. */
-#define LOST 10
+#define LOST 8
 
 static size_t
 group_size(const clarke_replay *r, size_t n)
