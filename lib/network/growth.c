@@ -165,6 +165,7 @@ repeated_in_columns(double *root, const clarke_growths *p, const clarke_step *s,
 static void
 measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, const double *w, size_t blocks)
 {
+  const double more = 1 + (double)(2 * d->inner + 16) * 0x1p-53; /* what sums of so many round */
   double block = 0;
 
   *norm = *sum = *size = 0;
@@ -178,8 +179,9 @@ measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, con
       absolute += fabs(w[first + i * stride]);
     }
     /* what underflows in a square is less than 2^-1074 */
+    square *= more;
     *norm = larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
-    *sum = larger(*sum, up(absolute));
+    *sum = larger(*sum, up(absolute * more));
     block = (r % d->outer > 0 ? block : 0) + up(square) + (double)d->inner * CLARKE_TINY;
     *size = larger(*size, up(sqrt(up(block))));
   }
@@ -291,7 +293,7 @@ clarke_growths_cost(double *norms, double *products, const clarke_graph *g, cons
     less = (double)(d->outer < d->inner ? d->outer : d->inner);
     more = (double)(d->outer < d->inner ? d->inner : d->outer);
     *products += (double)(d->blocks * d->repeat * n) * less * more;
-    if (d->outer > 1) /* half of a product of floats, and of four squares */
-      *norms += (double)(d->grouped ? d->blocks : 1) * (less * less * more / 4 + less * less * less);
+    if (d->outer > 1) /* half of a product of floats, a factor of that and a square of the factor */
+      *norms += (double)(d->grouped ? d->blocks : 1) * (less * less * more / 4 + less * less * less / 2);
   }
 }

@@ -55,6 +55,9 @@ size_t clarke_open_group_give(const clarke_open_group *group, clarke_replay *r);
 
 /* Is the graph deep enough for norms, and slices, to be worth while? */
 bool clarke_replay_is_deep(const clarke_graph *g);
+/* Is the graph so deep that the filter would leave much open, of which slices would do all again? Only of coupled samples,
+ * which it has no norms of. */
+bool clarke_replay_is_lost(const clarke_replay *r);
 /* Between filter and enclosures: open places in slices, where they serve. *open: what is left. growths: what is known of
  * the steps; more becomes known. */
 clarke_status clarke_replay_slice(clarke_replay *r, clarke_growths *growths, size_t *open, clarke_error *err);

@@ -10,6 +10,8 @@
 #define SLICED_SAMPLES ((size_t)64)
 #define SLICED_ENTRIES ((size_t)1 << 25)
 #define MOST_SHALLOW 5
+/* Layers of products that a filter without norms loses: its bounds grow five times a layer or more. */
+#define LOST 8
 
 static size_t
 group_size(const clarke_replay *r, size_t n)
@@ -47,6 +49,16 @@ clarke_replay_is_deep(const clarke_graph *g)
     normalized = normalized || g->steps[i].kind == CLARKE_NORMALIZE;
   }
   return normalized || layers > MOST_SHALLOW;
+}
+
+bool
+clarke_replay_is_lost(const clarke_replay *r)
+{
+  size_t layers = 0;
+
+  for (size_t i = 0; i < r->g->n_steps; i++)
+    layers += r->g->steps[i].kind == CLARKE_DENSE;
+  return layers >= LOST && clarke_graph_couples(r->g) && clarke_slices_serve(r->g, r->piece, r->samples);
 }
 
 clarke_status

@@ -266,9 +266,32 @@ measure_window(const clarke_slicing *f, const sliced_window *w, size_t best)
     }
 }
 
+/* The place whose entry exceeds all others by more than errors, even by doubles; CLARKE_NONE: none that is known. rough: the
+ * value as doubles, within a factor 1 + 2^-48. */
+static size_t
+largest_roughly(const clarke_slicing *f, const sliced_window *w, const double *rough)
+{
+  const double bound = clarke_slice_up(2 * w->x->most[lane_of(f, w->column)]);
+  double most = -INFINITY;
+  size_t best = CLARKE_NONE;
+
+  for (size_t p = 0; p < w->width; p++)
+    if (w->rows[p] != CLARKE_NONE && rough[w->rows[p] * f->n + w->column] > most) {
+      best = p;
+      most = rough[w->rows[p] * f->n + w->column];
+    }
+  for (size_t p = 0; p < w->width && best != CLARKE_NONE; p++) {
+    const double v = p == best || w->rows[p] == CLARKE_NONE ? -INFINITY : rough[w->rows[p] * f->n + w->column];
+
+    if (v > -INFINITY && !((most - v - 0x1p-44 * (fabs(most) + fabs(v))) * (1 - SLACK) > bound))
+      return CLARKE_NONE;
+  }
+  return best;
+}
+
 /* The place whose entry is the window's value: the known one or, of an open one, that of the largest digits. */
 static size_t
-decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w)
+decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w, const double *rough)
 {
   int8_t *piece = &f->piece[f->step][w->feature * f->n + w->column];
   bool several;
@@ -276,6 +299,12 @@ decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w)
 
   if (*piece >= 0)
     return (size_t)*piece;
+  best = *piece == CLARKE_OPEN ? largest_roughly(f, w, rough) : CLARKE_NONE;
+  if (best != CLARKE_NONE) {
+    *piece = (int8_t)best;
+    measure_window(f, w, best);
+    return best;
+  }
   best = largest_place(f, w);
   if (*piece != CLARKE_OPEN)
     return best;
@@ -295,16 +324,20 @@ clarke_slices_max(clarke_slicing *f, const clarke_step *s)
   clarke_sliced *y = &f->value[s->out];
   const size_t rows = f->g->values[s->out].count;
   size_t *from = malloc((rows * f->n + 1) * sizeof *from);
-  clarke_status status = from != NULL ? clarke_sliced_alloc(f, y, rows, x->planes, x->low) : clarke_no_memory(f->err);
+  double *rough = malloc((x->rows * f->n + 1) * sizeof *rough);
+  clarke_status status = from != NULL && rough != NULL ? clarke_sliced_alloc(f, y, rows, x->planes, x->low)
+                                                       : clarke_no_memory(f->err);
 
   if (status == CLARKE_OK && f->ids == NULL)
     f->ids = clarke_identities_new(f->g, f->n, f->piece, NULL, f->x);
   if (status == CLARKE_OK && f->ids == NULL)
     status = clarke_no_memory(f->err);
+  if (status == CLARKE_OK)
+    clarke_sliced_doubles(f, x, 0, x->rows * f->n, rough);
   for (size_t e = 0; e < rows * f->n && status == CLARKE_OK; e++) {
     const sliced_window w = {.x = x, .rows = s->in[0].map + e / f->n * s->width, .width = s->width,
                              .feature = e / f->n, .column = e % f->n};
-    const size_t place = decide_window(f, s, &w);
+    const size_t place = decide_window(f, s, &w, rough);
 
     from[e] = w.rows[place] * f->n + w.column;
   }
@@ -314,5 +347,6 @@ clarke_slices_max(clarke_slicing *f, const clarke_step *s)
   if (status == CLARKE_OK)
     clarke_sliced_bound(f, y, x, g->norm, g->most, 0);
   free(from);
+  free(rough);
   return status == CLARKE_OK && clarke_identities_failed(f->ids) ? clarke_no_memory(f->err) : status;
 }

@@ -1,4 +1,5 @@
-/* Normalizations over all samples in slices: y = k x + t, with k = 1 / deviation and t = -mean k of each group. */
+/* Normalizations over all samples in slices: y = k x + t, with k = 1 / deviation and t = -mean k of each group. Where a
+ * multiple and a shift by group follow, as in most networks, k and t take these in, and the steps are done, too. */
 #include "network/slices/slices.h"
 
 #include <cblas.h>
@@ -10,12 +11,82 @@
 /* Entries whose digits are summed in doubles at a time: 2^12 products of at most 2^40. */
 #define SUMMED ((size_t)1 << 12)
 
-/* A group: k and t, and a number that its deviation is not below. */
+/* A group: k and t; a number that its deviation is not below; what multiplies and shifts it. */
 typedef struct {
   clarke_digits k, t;
-  double least;
-  long top; /* |k|, |t| < 2^top */
+  double least, scale, shift;
 } sliced_group;
+
+/* The one step that reads the value, once; NULL: there is none. */
+static const clarke_step *
+only_reader(const clarke_slicing *f, size_t value)
+{
+  const clarke_step *reader = NULL;
+
+  for (size_t i = 0; i < f->g->n_steps; i++)
+    for (size_t k = 0; k < f->g->steps[i].n_in; k++) {
+      const clarke_step *s = &f->g->steps[i];
+
+      if (s->in[k].value != value || !f->plan->needed[s->out])
+        continue;
+      if (reader != NULL)
+        return NULL;
+      reader = s;
+    }
+  return reader;
+}
+
+/* Is the constant operand the same number for all entries of each group? Then these are number[0..groups). */
+static bool
+by_group(const clarke_slicing *f, const clarke_step *s, const clarke_operand *o, double *number)
+{
+  const clarke_grouping *c = &s->grouping;
+  const clarke_value *v = &f->g->values[o->value];
+
+  for (size_t i = 0; v->constant && i < c->blocks * c->groups * c->length; i++) {
+    const size_t from = clarke_operand_entry(o, i), g = i / c->length % c->groups;
+    const bool first = i < c->groups * c->length && i % c->length == 0;
+
+    if (from == CLARKE_NONE || (!first && number[g] != v->real[from]))
+      return false;
+    number[g] = v->real[from];
+  }
+  return v->constant;
+}
+
+/* The value that a multiple and a shift by group make of the step's, which then need not be done; number: room for one of each
+ * group. */
+static size_t
+follow(clarke_slicing *f, const clarke_step *s, sliced_group *group, double *number)
+{
+  const clarke_step *next = only_reader(f, s->out);
+  size_t out = s->out;
+
+  for (size_t g = 0; g < s->grouping.groups; g++) {
+    group[g].scale = 1;
+    group[g].shift = 0;
+  }
+  if (next != NULL && next->kind == CLARKE_SCALE && !next->root && !next->divide && next->in[0].map == NULL &&
+      by_group(f, s, &next->in[1], number)) {
+    for (size_t g = 0; g < s->grouping.groups; g++)
+      group[g].scale = number[g];
+    out = next->out;
+    f->made[out] = true;
+    next = only_reader(f, out);
+  }
+  if (next != NULL && next->kind == CLARKE_SUM && next->n_in == 2) {
+    const size_t k = next->in[0].value == out ? 0 : 1;
+
+    if (next->in[k].map == NULL && next->in[k].coef == 1 && next->in[1 - k].coef == 1 &&
+        by_group(f, s, &next->in[1 - k], number)) {
+      for (size_t g = 0; g < s->grouping.groups; g++)
+        group[g].shift = number[g];
+      out = next->out;
+      f->made[out] = true;
+    }
+  }
+  return out;
+}
 
 /* Sums over a group, by places: of digits, and of products of two. */
 typedef struct {
@@ -76,9 +147,10 @@ join_places(mpz_t to, const int64_t *v, size_t n, long width)
   }
 }
 
-/* deviation = sqrt((m square - sum^2) / m^2 2^(2 low) + epsilon), k its inverse, t = -sum / m 2^low k. */
+/* deviation = sqrt((m square - sum^2) / m^2 2^(2 low) + epsilon), k its inverse, t = -sum / m 2^low k: times the scale, and
+ * shifted. */
 static void
-solve_group(mpfr_t k, mpfr_t t, double *least, const clarke_step *s, const clarke_sliced *x, const group_sums *sums,
+solve_group(mpfr_t k, mpfr_t t, sliced_group *group, const clarke_step *s, const clarke_sliced *x, const group_sums *sums,
             long width, size_t m)
 {
   mpz_t sum, square;
@@ -94,12 +166,15 @@ solve_group(mpfr_t k, mpfr_t t, double *least, const clarke_step *s, const clark
   mpfr_mul_2si(k, k, 2 * x->low, MPFR_RNDN);
   mpfr_add_q(k, k, s->epsilon, MPFR_RNDN);
   mpfr_sqrt(k, k, MPFR_RNDN);
-  *least = mpfr_get_d(k, MPFR_RNDD) * (1 - 0x1p-50);
+  group->least = mpfr_get_d(k, MPFR_RNDD) * (1 - 0x1p-50);
   mpfr_ui_div(k, 1, k, MPFR_RNDN);
   mpfr_mul_z(t, k, sum, MPFR_RNDN);
   mpfr_div_ui(t, t, m, MPFR_RNDN);
   mpfr_mul_2si(t, t, x->low, MPFR_RNDN);
   mpfr_neg(t, t, MPFR_RNDN);
+  mpfr_mul_d(k, k, group->scale, MPFR_RNDN);
+  mpfr_mul_d(t, t, group->scale, MPFR_RNDN);
+  mpfr_add_d(t, t, group->shift, MPFR_RNDN);
   mpz_clears(sum, square, NULL);
 }
 
@@ -125,7 +200,7 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
   *top = low;
   for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++) {
     sum_group(f, s, x, &sums, g);
-    solve_group(k, t, &group[g].least, s, x, &sums, width, m);
+    solve_group(k, t, &group[g], s, x, &sums, width, m);
     if (!clarke_digits_of_mpfr(&group[g].k, k, low - end, width) ||
         !clarke_digits_of_mpfr(&group[g].t, t, low - width, width)) {
       f->lost = true;
@@ -141,7 +216,7 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
 }
 
 /* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
- * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon). */
+ * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. */
 static double
 growth_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group)
 {
@@ -152,7 +227,7 @@ growth_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sli
   for (size_t g = 0; g < s->grouping.groups; g++) {
     const double least = fmax((group[g].least - moved) * (1 - 0x1p-40), floor);
 
-    most = fmax(most, clarke_slice_up(1 / least));
+    most = fmax(most, clarke_slice_up(fabs(group[g].scale) / least));
   }
   return most;
 }
@@ -183,10 +258,12 @@ clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
 {
   const clarke_sliced *x = &f->value[s->in[0].value];
   const size_t m = clarke_step_group_size(s, f->n);
-  const long low = f->plan->low[s->out];
-  clarke_sliced *y = &f->value[s->out];
+  double *number = calloc(s->grouping.groups + 1, sizeof *number);
   sliced_group *group = malloc((s->grouping.groups + 1) * sizeof *group);
-  clarke_status status = group != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  clarke_status status = group != NULL && number != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  const size_t out = status == CLARKE_OK ? follow(f, s, group, number) : s->out;
+  const long low = f->plan->low[out];
+  clarke_sliced *y = &f->value[out];
   long top;
 
   if (status == CLARKE_OK && (m > 1 << 22 || !(mpq_get_d(s->epsilon) >= 0x1p-200))) {
@@ -206,5 +283,6 @@ clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
     clarke_sliced_trim(f, y);
   }
   free(group);
+  free(number);
   return status;
 }

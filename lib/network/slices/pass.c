@@ -87,7 +87,7 @@ run_steps(clarke_slicing *f)
       continue;
     f->step = i;
     status = clarke_work_check(f->err);
-    if (status == CLARKE_OK)
+    if (status == CLARKE_OK && !f->made[s->out])
       status = run_step(f, s);
     if (status == CLARKE_OK && f->plan->seen != NULL && f->value[s->out].digit != NULL)
       f->plan->seen(f->plan->context, f, s->out);
@@ -113,8 +113,9 @@ clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const c
   f.value = calloc(g->n_values + 1, sizeof *f.value);
   f.deferred = calloc(g->n_values + 1, sizeof *f.deferred);
   f.last = malloc((g->n_values + 1) * sizeof *f.last);
+  f.made = calloc(g->n_values + 1, sizeof *f.made);
   f.sum = malloc((CLARKE_PLANES + 2) * CLARKE_SLICE_BLOCK * sizeof *f.sum);
-  if (f.value == NULL || f.deferred == NULL || f.last == NULL || f.sum == NULL)
+  if (f.value == NULL || f.deferred == NULL || f.last == NULL || f.made == NULL || f.sum == NULL)
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     clarke_graph_last_uses(f.last, g, p->needed);
@@ -130,6 +131,7 @@ clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const c
   free(f.value);
   free(f.deferred);
   free(f.last);
+  free(f.made);
   free(f.sum);
   return status;
 }

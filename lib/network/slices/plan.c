@@ -11,7 +11,11 @@
 /* Of the error that a kink allows: what the rounding of one step may make. */
 #define SHARE 8
 /* The distance from kinks that is wanted, as a part of the values' size: one of so many times as many entries. */
-#define APART 32
+#define APART 2048
+/* Of the largest entries of a value, times its root mean square, as a rule. */
+#define LARGEST 5
+/* What a plane of an entry costs outside of products, in multiplications. */
+#define PLANE_WORK 32
 
 /* Pieces of slope 0 or 1 whose kinks and constants are doubles. */
 static bool
@@ -95,12 +99,8 @@ choose_width(const clarke_graph *g, const bool *needed)
   return width;
 }
 
-/* Units of the lowest place by which a step's own rounding may be off. */
-static double
-own_units(const clarke_step *s)
-{
-  return s->kind == CLARKE_DENSE ? (double)s->dense.inner : 4;
-}
+/* Units of the lowest place by which a step's own rounding may be off, as a rule. */
+#define OWN_UNITS 4
 
 /* wanted[v]: the norm of an error of v that what follows bears: of its readers', by their growth. */
 static void
@@ -128,20 +128,65 @@ find_wanted(double *wanted, const clarke_slice_plan *p, const clarke_sizes *z, s
   }
 }
 
+/* Exponents: of the lowest place that a value asks for, and of one above its entries as a rule. */
+typedef struct {
+  long low, top;
+} extent;
+
+/* How many planes the arguments of products have, each as often as it is multiplied, where the grid goes through 2^offset. */
+static double
+count_planes(const clarke_slice_plan *p, const extent *e, long offset)
+{
+  const clarke_graph *g = p->g;
+  double planes = 0;
+
+  for (size_t i = 0; i < g->n_steps; i++) {
+    const clarke_step *s = &g->steps[i];
+    const extent *x = &e[s->in[0].value];
+    const double entries = (double)g->values[s->out].count;
+    const double work = s->kind == CLARKE_DENSE ? entries * (double)s->dense.inner : PLANE_WORK * entries;
+    const long low = clarke_slice_grid(x->low - offset, p->width) + offset;
+
+    if (p->needed[s->out] && x->top > low)
+      planes += work * (double)((x->top - low) / p->width + 1);
+  }
+  return planes;
+}
+
+/* All activations are on one grid, for their sums and products to be: the one with fewest planes. */
 static void
-choose_places(clarke_slice_plan *p, const double *wanted, size_t samples)
+choose_places(clarke_slice_plan *p, const extent *e)
+{
+  double least = INFINITY;
+  long best = 0;
+
+  for (long offset = 0; offset < p->width; offset++) {
+    const double planes = count_planes(p, e, offset);
+
+    best = planes < least ? offset : best;
+    least = planes < least ? planes : least;
+  }
+  for (size_t v = 0; v < p->g->n_values; v++)
+    p->low[v] = clarke_slice_grid(e[v].low - best, p->width) + best;
+}
+
+static void
+choose_extents(clarke_slice_plan *p, extent *e, const double *wanted, const clarke_sizes *z, size_t samples)
 {
   const clarke_graph *g = p->g;
 
   for (size_t v = 0; v < g->n_values; v++) {
-    const size_t i = g->values[v].producer;
     const double entries = (double)g->values[v].count * (double)(clarke_graph_couples(g) ? samples : 1);
-    const double units = i != CLARKE_NONE ? own_units(&g->steps[i]) : 1, unit = wanted[v] / (SHARE * units * sqrt(entries));
-    int exponent = 0;
+    double unit;
+    int exponent = 0, top = 0;
 
+    p->allowed[v] = wanted[v] / (SHARE * sqrt(entries));
+    unit = p->allowed[v] / OWN_UNITS;
     if (unit > 0 && unit <= 0x1p300)
       frexp(unit, &exponent);
-    p->low[v] = clarke_slice_grid(exponent - 1, p->width);
+    if (z->rms[v] > 0 && z->rms[v] <= 0x1p300)
+      frexp(z->rms[v] * LARGEST, &top);
+    e[v] = (extent){exponent - 1, top + 1};
   }
 }
 
@@ -151,7 +196,8 @@ allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
   *p = (clarke_slice_plan){.g = g};
   p->needed = calloc(g->n_values + 1, sizeof *p->needed);
   p->low = calloc(g->n_values + 1, sizeof *p->low);
-  return p->needed != NULL && p->low != NULL ? CLARKE_OK : clarke_no_memory(err);
+  p->allowed = calloc(g->n_values + 1, sizeof *p->allowed);
+  return p->needed != NULL && p->low != NULL && p->allowed != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 clarke_status
@@ -160,10 +206,11 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
 {
   const size_t samples = x->dims[0], probed = samples < PROBED ? samples : PROBED;
   double *wanted = malloc((g->n_values + 1) * sizeof *wanted);
+  extent *extents = malloc((g->n_values + 1) * sizeof *extents);
   clarke_sizes sizes = {0};
   clarke_status status = allocate(p, g, err);
 
-  if (status == CLARKE_OK && wanted == NULL)
+  if (status == CLARKE_OK && (wanted == NULL || extents == NULL))
     status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     find_needed(p->needed, g, piece, n);
@@ -175,10 +222,12 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
     status = clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK) {
     find_wanted(wanted, p, &sizes, samples);
-    choose_places(p, wanted, samples);
+    choose_extents(p, extents, wanted, &sizes, samples);
+    choose_places(p, extents);
   }
   clarke_sizes_clear(&sizes);
   free(wanted);
+  free(extents);
   return status;
 }
 
@@ -187,5 +236,6 @@ clarke_slice_plan_clear(clarke_slice_plan *p)
 {
   free(p->needed);
   free(p->low);
+  free(p->allowed);
   *p = (clarke_slice_plan){0};
 }

@@ -36,6 +36,7 @@ struct clarke_slicing {
   clarke_sliced *value;         /* n_values */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   size_t *last, step;           /* n_values: the last step that reads it; the step at work */
+  bool *made;                   /* n_values: a step before the one that makes it has done that, or passed it over */
   double *sum;                  /* CLARKE_PLANES + 2 rows of a block: sums that are to become digits, from the guard's up */
   int8_t **piece;
   size_t **ties;
