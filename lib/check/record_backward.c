@@ -191,7 +191,7 @@ back_composed(gather *g, size_t place)
   const graph_value *w = network_value(net, g->r->m->nodes[place].out[0]);
   const tensor *t = handed_on(g->r, w);
   size_t from, to, constants = g->v->constant != NULL ? g->v->constant->count : 0;
-  bool covers = node_covers(g->r, place, &from, &to) && t != NULL && record_makes(g->r, w);
+  bool covers = node_covers(g->r, place, &from, &to) && t != NULL && record_makes(g->r, w) && w->step + 1 == to;
   for (size_t s = from; covers && s < to; s++)
     covers = weighs_plainly(g, &net->steps[s]);
   g->unknown = g->unknown || !covers;

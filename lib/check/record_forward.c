@@ -118,7 +118,7 @@ judge_node(record *r, size_t place, const graph_value *v, const tensor *t)
 {
   answer all = BOUNDED;
   size_t from, to;
-  if (!node_covers(r, place, &from, &to))
+  if (!node_covers(r, place, &from, &to) || v->step + 1 != to)
     return NOT_COVERED;
   for (size_t b = 0; b < r->p->net->batch && all == BOUNDED; b += node_samples(r, from, to)) {
     node_pass p;

@@ -83,11 +83,25 @@ node_recall(number *y, const node_pass *p, const integer *z)
   mpq_add(&y->wide, &y->wide, &y->off);
 }
 
+/* Tables by step are made once: a node fills a few places of them, and empties these. */
+static struct {
+  number **y;
+  handed **back;
+  size_t *filled, n;
+} tables;
+
+void
+node_note(size_t s)
+{
+  tables.filled[tables.n++] = s;
+}
+
 static void
 recall_step(node_pass *p, size_t s)
 {
   const step *st = &p->r->p->net->steps[s];
   p->y[s] = number_new(st->n * p->n);
+  node_note(s);
   for (size_t e = 0; e < st->n * p->n; e++)
     node_recall(&p->y[s][e], p, record_read(p->r, (source){s, e / p->n}, p->first + e % p->n));
 }
@@ -383,6 +397,7 @@ compute_step(node_pass *p, size_t s)
   if (st->kind == OVER_ROOT && st->root == NULL)
     root_prepare(st);
   p->y[s] = number_new(st->n * p->n);
+  node_note(s);
   if (st->kind == SOFTMAX || st->kind == NORMALIZE)
     line_compute(p, s);
   for (size_t e = 0; e < st->n * p->n && st->length == 0 && !p->open; e++)
@@ -393,9 +408,14 @@ void
 node_begin(node_pass *p, const record *r, size_t from, size_t to, size_t first, size_t type)
 {
   size_t n = r->p->net->n_steps;
+  if (tables.y == NULL) {
+    tables.y = allocate(n, sizeof *tables.y);
+    tables.back = allocate(n, sizeof *tables.back);
+    tables.filled = allocate(2 * n, sizeof *tables.filled);
+  }
   *p = (node_pass){.r = r, .from = from, .to = to, .first = first, .n = node_samples(r, from, to), .type = type};
-  p->y = allocate(n, sizeof *p->y);
-  p->back = allocate(n, sizeof *p->back);
+  p->y = tables.y;
+  p->back = tables.back;
   for (size_t s = from; s < to && !p->open; s++)
     compute_step(p, s);
 }
@@ -403,11 +423,11 @@ node_begin(node_pass *p, const record *r, size_t from, size_t to, size_t first, 
 void
 node_end(node_pass *p)
 {
-  const network *net = p->r->p->net;
-  for (size_t s = 0; s < net->n_steps; s++) {
-    number_free(p->y[s], net->steps[s].n * p->n);
-    handed_free(p->back[s], net->steps[s].n * p->n);
+  for (; tables.n > 0; tables.n--) {
+    size_t s = tables.filled[tables.n - 1], n = p->r->p->net->steps[s].n * p->n;
+    number_free(p->y[s], n);
+    handed_free(p->back[s], n);
+    p->y[s] = NULL;
+    p->back[s] = NULL;
   }
-  free(p->y);
-  free(p->back);
 }

@@ -25,7 +25,8 @@ typedef struct {
 bool node_covers(const record *r, size_t place, size_t *from, size_t *to);
 size_t node_samples(const record *r, size_t from, size_t to); /* how many are computed together */
 
-/* Computes the node's numbers in arithmetic of that type. */
+void node_note(size_t s); /* y or back of step s was filled */
+/* One node at a time, until node_end. Computes the node's numbers in arithmetic of that type. */
 void node_begin(node_pass *p, const record *r, size_t from, size_t to, size_t first, size_t type);
 void node_end(node_pass *p);
 /* A recorded number: off by itself where it is subnormal. */

@@ -10,8 +10,10 @@ node_target(node_pass *p, source x, size_t j)
 {
   if (x.step >= PADDING || (x.step < p->from && x.step != p->step))
     return NULL;
-  if (p->back[x.step] == NULL)
+  if (p->back[x.step] == NULL) {
     p->back[x.step] = handed_new(p->r->p->net->steps[x.step].n * p->n);
+    node_note(x.step);
+  }
   return &p->back[x.step][x.from * p->n + j];
 }
 
