@@ -94,6 +94,9 @@ choose_unit(record *r)
   mpq_canonicalize(&share);
   mpq_mul(&share, &share, &r->scale);
   note_coefficient(&r->unit, &share);
+  mpq_set_ui(&share, 1, net->batch); /* of cross entropy */
+  mpq_mul(&share, &share, &r->scale);
+  note_coefficient(&r->unit, &share);
   note_coefficient(&r->unit, &r->scale);
   for_each_tensor(r, scale_tensor);
 }
@@ -322,6 +325,15 @@ record_piece(const record *r, const step *st, const integer *x)
       return AT_KINK + k;
   }
   return st->n_kinks;
+}
+
+const ad_slope *
+record_proxy(const record *r, const step *st, size_t k)
+{
+  size_t i = 0, kinks;
+  while (strcmp(network_operator(i, &kinks), step_operator(st)) != 0)
+    i++;
+  return &r->proxies[i][st->number[k]];
 }
 
 const integer *

@@ -56,6 +56,9 @@ const integer *record_read(const record *r, source x, size_t b); /* for sample b
 #define AT_KINK 16
 size_t record_piece(const record *r, const step *st, const integer *x);
 
+/* AD's at kink k of a step. */
+const ad_slope *record_proxy(const record *r, const step *st, size_t k);
+
 /* The first of the largest recorded entries of window f of sample b: the number of its term. What it pools was recorded. */
 size_t record_winner(const record *r, const step *st, size_t f, size_t b);
 

@@ -1,8 +1,7 @@
 /* Recorded gradients (record.h): of a value, the sum of what all that read it hand back. */
-#include "record.h"
+#include "record_node.h"
 #include "allocate.h"
 #include "builder.h"
-#include "network.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +12,10 @@ typedef struct {
   size_t type;           /* of the recorded one */
   size_t *place;         /* entry of v by feature, or by entry of the constant; NONE */
   sum *sums;             /* [entry * samples + b] */
+  handed *composed;      /* likewise: what composed nodes hand back; NULL: none does */
   size_t readers;        /* nodes */
   bool unknown;          /* something that reads it is not covered */
+  bool unbounded;        /* of something that reads it there is no bound */
   const tensor *winners; /* of the step at work, a WINDOW; or NULL */
   const graph_value *pooled;
 } gather;
@@ -86,13 +87,11 @@ back_product(const gather *g, const step *st, size_t f, size_t b, const integer 
 static const rational *
 slope_of(const record *r, const step *st, const integer *x)
 {
-  size_t i = 0, kinks, piece = record_piece(r, st, x);
+  size_t piece = record_piece(r, st, x);
   if (piece < AT_KINK)
     return &st->piece[piece][1];
   size_t k = piece - AT_KINK;
-  while (strcmp(network_operator(i, &kinks), step_operator(st)) != 0)
-    i++;
-  const ad_slope *given = &r->proxies[i][st->number[k]];
+  const ad_slope *given = record_proxy(r, st, k);
   return given->left ? &st->piece[k][1] : given->right ? &st->piece[k + 1][1] : &given->value;
 }
 
@@ -141,6 +140,83 @@ back_step(gather *g, const step *st)
                                : back_window)(g, st, f, b, record_entry(w, t, f, b));
 }
 
+/* ---- What composed nodes hand back */
+
+/* The gradients of the node's output w, recorded as t, for the samples of a pass. */
+static number *
+recorded_gradients(node_pass *p, const graph_value *w, const tensor *t)
+{
+  number *h = number_new(w->count * p->n);
+  for (size_t e = 0; e < w->count * p->n; e++)
+    node_recall(&h[e], p, record_entry(w, t, e / p->n, p->first + e % p->n));
+  return h;
+}
+
+/* What the pass gathered is added to what the value has. */
+static void
+add_composed(const gather *g, const node_pass *p)
+{
+  size_t n = g->v->constant != NULL ? g->v->constant->count : g->r->p->net->steps[g->v->step].n;
+  const handed *from = g->v->constant != NULL ? p->of_weight : p->back[g->v->step];
+  size_t samples = record_samples(g->r, g->v), own = g->v->constant != NULL ? 1 : p->n;
+  for (size_t e = 0; e < n * own && from != NULL; e++) {
+    if (from[e].terms == 0)
+      continue;
+    require(g->place[e / own] != NONE, "a node reads an entry that its input does not hold");
+    handed *to = &g->composed[g->place[e / own] * samples + (samples > 1 ? p->first + e % own : 0)];
+    interval_add(&to->x, &from[e].x, g->v->negated ? &minus_one : &plus_one);
+    interval_round(&to->x);
+    add_times(&to->off, &from[e].off, &plus_one);
+    add_times(&to->mass, &from[e].mass, &plus_one);
+    to->terms += from[e].terms;
+  }
+}
+
+/* A constant's gradient has a rule where it multiplies, or is added, as it is. */
+static bool
+weighs_plainly(const gather *g, const step *st)
+{
+  bool plain = true;
+  for (size_t i = 0; i < st->n_factors && g->v->constant != NULL && plain; i++)
+    plain = st->factors[i].w != g->v->constant
+            || (!st->divide && st->kind != OVER_ROOT
+                && mpz_cmpabs(mpq_numref(st->factors[i].coef), mpq_denref(st->factors[i].coef)) == 0);
+  return plain;
+}
+
+static void
+back_composed(gather *g, size_t place)
+{
+  const network *net = g->r->p->net;
+  const graph_value *w = network_value(net, g->r->m->nodes[place].out[0]);
+  const tensor *t = handed_on(g->r, w);
+  size_t from, to, constants = g->v->constant != NULL ? g->v->constant->count : 0;
+  bool covers = node_covers(g->r, place, &from, &to) && t != NULL && record_makes(g->r, w) && w->step + 1 == to;
+  for (size_t s = from; covers && s < to; s++)
+    covers = weighs_plainly(g, &net->steps[s]);
+  g->unknown = g->unknown || !covers;
+  if (!covers)
+    return;
+  if (g->composed == NULL)
+    g->composed = handed_new(g->v->count * record_samples(g->r, g->v));
+  for (size_t b = 0; b < net->batch && !g->unbounded; b += node_samples(g->r, from, to)) {
+    node_pass p;
+    node_begin(&p, g->r, from, to, b, g->type);
+    p.step = g->v->constant != NULL ? NONE : g->v->step;
+    p.weight = g->v->constant;
+    p.of_weight = handed_new(constants);
+    number *h = recorded_gradients(&p, w, t);
+    if (!p.open)
+      node_back(&p, h);
+    g->unbounded = p.open;
+    if (!p.open)
+      add_composed(g, &p);
+    number_free(h, w->count * p.n);
+    handed_free(p.of_weight, constants);
+    node_end(&p);
+  }
+}
+
 /* ---- What values that only move entries hand back */
 
 static void
@@ -183,10 +259,12 @@ back_node(gather *g, size_t place)
   if (w != NULL && n->n_out == 1 && w->constant == g->v->constant
       && (w->constant != NULL || (w->step == g->v->step && !record_makes(g->r, w))))
     back_copy(g, w);
-  else if (w == NULL || st == NULL || !reads_alone(g, n) || (g->v->constant != NULL && st->kind != LINEAR))
+  else if (w == NULL || !reads_alone(g, n))
     g->unknown = true;
-  else
+  else if (st != NULL && (g->v->constant == NULL || st->kind == LINEAR))
     back_step(g, st);
+  else
+    back_composed(g, place);
 }
 
 static bool
@@ -196,6 +274,24 @@ reads(const node *n, const char *name)
     if (strcmp(n->in[i], name) == 0)
       return true;
   return false;
+}
+
+static void
+back_cross_entropy(gather *g)
+{
+  const graph_value *v = g->v;
+  size_t batch = g->r->p->net->batch;
+  handed **to = allocate(v->count, sizeof *to);
+  if (g->composed == NULL)
+    g->composed = handed_new(v->count * batch);
+  for (size_t b = 0; b < batch; b++) {
+    node_pass p = {.r = g->r, .n = 1, .first = b, .type = g->type, .step = NONE};
+    for (size_t i = 0; i < v->count; i++)
+      to[i] = &g->composed[i * batch + b];
+    loss_back(&p, v, b, to);
+    g->unbounded = g->unbounded || p.open;
+  }
+  free(to);
 }
 
 /* The loss's own: the scale, or scale 2 / N (output - y). */
@@ -213,10 +309,11 @@ back_loss(gather *g)
   mpq_neg(&minus, &share);
   coefficient_set(&c, &g->r->unit, &share);
   coefficient_set(&d, &g->r->unit, &minus);
-  g->unknown = g->unknown || p->loss == LOSS_CE;
-  if (p->loss == LOSS_MSE)
-    g->unknown = g->unknown || !record_known(g->r, v->step) || !p->target->real;
-  for (size_t i = 0; i < v->count && !g->unknown; i++)
+  if (p->loss != LOSS_SUM)
+    g->unknown = g->unknown || !record_known(g->r, v->step) || p->target->real != (p->loss == LOSS_MSE);
+  if (p->loss == LOSS_CE && !g->unknown)
+    back_cross_entropy(g);
+  for (size_t i = 0; i < v->count && !g->unknown && p->loss != LOSS_CE; i++)
     for (size_t b = 0; b < p->net->batch; b++) {
       source x = {v->step, v->map[i]};
       if (p->loss == LOSS_SUM) {
@@ -247,16 +344,43 @@ find_places(gather *g)
   return true;
 }
 
+/* Of plain sums and of what composed nodes hand back: entry i, with so many roundings. */
+static answer
+judge_composed(const gather *g, size_t i, size_t roundings, const integer *recorded)
+{
+  const unit *u = &g->r->unit;
+  const sum *s = &g->sums[i];
+  const handed *h = &g->composed[i];
+  INTERVAL(x);
+  RATIONAL(q);
+  RATIONAL(bound);
+  RATIONAL(mass);
+  sum_part(&q, u, &s->exact);
+  interval_add(&x, &h->x, &plus_one);
+  interval_add(&x, &exactly_one, &q);
+  sum_part(&bound, u, &s->lost);
+  mpq_add(&bound, &bound, &h->off);
+  sum_part(&mass, u, &s->mass);
+  mpq_add(&mass, &mass, &h->mass);
+  return add_rounding(&bound, g->type, roundings, &mass) ? node_judge(g->r, &x, &bound, recorded) : REFUTED;
+}
+
 static answer
 judge_all(const gather *g, const tensor *t)
 {
-  answer all = EXACT;
+  answer all = g->composed != NULL ? BOUNDED : EXACT;
   size_t samples = record_samples(g->r, g->v), n = g->v->count * samples, most = 0;
-  for (size_t i = 0; i < n; i++)
-    most = g->sums[i].terms > most ? g->sums[i].terms : most;
-  for (size_t i = 0; i < n && all < REFUTED; i++)
-    all = answer_of(all, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1),
-                                   record_entry(g->v, t, i / samples, i % samples)));
+  for (size_t i = 0; i < n; i++) {
+    size_t terms = g->sums[i].terms + (g->composed != NULL ? g->composed[i].terms : 0);
+    most = terms > most ? terms : most;
+  }
+  for (size_t i = 0; i < n && all < REFUTED; i++) {
+    const integer *recorded = record_entry(g->v, t, i / samples, i % samples);
+    if (g->composed != NULL)
+      all = judge_composed(g, i, most + SPARE_COMPOSED * (g->readers + 1), recorded);
+    else
+      all = answer_of(all, sum_judge(&g->sums[i], &g->r->unit, t->type, most + SPARE * (g->readers + 1), recorded));
+  }
   return all;
 }
 
@@ -279,7 +403,8 @@ judge_gradient(record *r, const graph_value *v, const tensor *t)
   }
   if (strcmp(v->name, r->p->net->own.of) == 0)
     back_loss(&g);
-  answer found = g.unknown ? NOT_COVERED : judge_all(&g, t);
+  answer found = g.unknown ? NOT_COVERED : g.unbounded ? REFUTED : judge_all(&g, t);
+  handed_free(g.composed, v->count * record_samples(r, v));
   sums_free(g.sums, v->count * record_samples(r, v));
   free(g.place);
   return found;
@@ -289,6 +414,8 @@ answer
 record_gradient(record *r, const char *name, const tensor *t)
 {
   const graph_value *v = network_value(r->p->net, name);
+  if (v == NULL && loss_is_log(r, name))
+    return loss_log_gradient(r, t);
   if (v == NULL || !record_plain(r, v) || (v->constant != NULL && !v->constant->real))
     return NOT_COVERED;
   record_fits(r, v, t);

@@ -1,5 +1,5 @@
 /* Recorded outputs, and winners of windows (record.h). */
-#include "record.h"
+#include "record_node.h"
 #include "builder.h"
 
 #include <string.h>
@@ -112,17 +112,42 @@ judge_copy(record *r, const graph_value *v, const tensor *t)
   return all;
 }
 
+/* Of a composed node. */
+static answer
+judge_node(record *r, size_t place, const graph_value *v, const tensor *t)
+{
+  answer all = BOUNDED;
+  size_t from, to;
+  if (!node_covers(r, place, &from, &to) || v->step + 1 != to)
+    return NOT_COVERED;
+  for (size_t b = 0; b < r->p->net->batch && all == BOUNDED; b += node_samples(r, from, to)) {
+    node_pass p;
+    node_begin(&p, r, from, to, b, t->type);
+    all = p.open ? REFUTED : BOUNDED;
+    for (size_t e = 0; e < v->count * p.n && all == BOUNDED; e++) {
+      const number *y = &p.y[v->step][e];
+      all = node_judge(r, &y->x, &y->off, record_entry(v, t, e / p.n, b + e % p.n));
+    }
+    node_end(&p);
+  }
+  return all;
+}
+
 answer
 record_output(record *r, const char *name, const tensor *t)
 {
   const graph_value *v = network_value(r->p->net, name);
+  if (v == NULL && loss_is_log(r, name))
+    return loss_log_output(r, t);
   if (v == NULL || !record_plain(r, v))
     return NOT_COVERED;
   record_fits(r, v, t);
   if (v->constant != NULL || !record_makes(r, v))
     return judge_copy(r, v, t);
   const step *st = record_step(r, record_place(r, name));
-  return st != NULL && record_reads(r, st) ? judge_step(r, st, v, t) : NOT_COVERED;
+  if (st == NULL)
+    return judge_node(r, record_place(r, name), v, t);
+  return record_reads(r, st) ? judge_step(r, st, v, t) : NOT_COVERED;
 }
 
 /* ---- Winners */

@@ -171,12 +171,15 @@ check_record(const char *folder)
   read_wrt(&net);
   read_slopes();
   record_begin(&r, trace, gradients);
+  unsigned long bits = session_bits;
+  session_set_bits(3 * bits); /* so that they tell numbers near the smallest apart, mostly */
   fputs("Recorded tensors, beside the exact operators of what was recorded of their inputs:\n", account);
   read_part("output", record_output, false);
   read_part("indices", record_indices, true);
   read_part("gradient", record_gradient, false);
   read_parameters();
   check_read();
+  session_set_bits(bits);
   read_pattern();
   last_line();
   printf("VERIFIED\n%sVerdict: %zu of these tensors are bit-exact, %zu within the bound; of %zu nothing is said.\n"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 /* Of a type with e bits of exponent: the smallest normal number is 2^-least, and everything is below 2^most. */
-static unsigned long
-most_of(size_t type)
+unsigned long
+type_most(size_t type)
 {
   return 1ul << (dtypes[type].exponent - 1);
 }
@@ -14,12 +14,12 @@ most_of(size_t type)
 static unsigned long
 least_of(size_t type)
 {
-  return most_of(type) - 2;
+  return type_most(type) - 2;
 }
 
 /* 2^-this: underflow takes at most so much. Numbers of five bits of exponent keep their subnormals. */
-static unsigned long
-tiny_of(size_t type)
+unsigned long
+type_tiny(size_t type)
 {
   return least_of(type) + (dtypes[type].exponent == 5 ? dtypes[type].fraction : 0);
 }
@@ -58,11 +58,10 @@ coefficient_set(coefficient *c, const unit *u, const rational *q)
   mpz_mul(&c->times, &c->times, mpq_numref(q));
 }
 
-/* Below the smallest normal number that is not kept, and not 0. */
-static bool
+bool
 is_subnormal(const unit *u, size_t type, const integer *a)
 {
-  return u->bits > tiny_of(type) && mpz_sgn(a) != 0 && mpz_sizeinbase(a, 2) <= u->bits - tiny_of(type);
+  return u->bits > type_tiny(type) && mpz_sgn(a) != 0 && mpz_sizeinbase(a, 2) <= u->bits - type_tiny(type);
 }
 
 void
@@ -101,6 +100,15 @@ sum_add_number(sum *s, const unit *u, const rational *q)
   mpz_add(&s->mass, &s->mass, &t);
 }
 
+void
+sum_part(rational *q, const unit *u, const integer *of)
+{
+  RATIONAL(common);
+  unfixed(q, of, 2 * u->bits);
+  mpq_set_z(&common, &u->common);
+  mpq_div(q, q, &common);
+}
+
 /* Is 2 |apart| at most the gap 2^place (as a number) between neighbours; where it is all of it, the recorded one must be even. */
 static bool
 is_nearest(const integer *apart, const unit *u, long place, bool even)
@@ -135,7 +143,7 @@ static bool
 may_overflow(const sum *s, const unit *u, size_t type)
 {
   INTEGER(most);
-  mpz_mul_2exp(&most, &u->common, 2 * u->bits + most_of(type) - 2);
+  mpz_mul_2exp(&most, &u->common, 2 * u->bits + type_most(type) - 2);
   return mpz_cmp(&s->mass, &most) > 0;
 }
 
@@ -144,7 +152,7 @@ static bool
 is_within(const integer *apart, const sum *s, const unit *u, size_t type, size_t n)
 {
   unsigned long k = dtypes[type].fraction + 1;
-  long by = (long)tiny_of(type) - 2 * (long)u->bits;
+  long by = (long)type_tiny(type) - 2 * (long)u->bits;
   INTEGER(left);
   INTEGER(right);
   INTEGER(tiny);

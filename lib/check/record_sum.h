@@ -28,11 +28,20 @@ typedef struct {
   bool plain;
 } coefficient;
 
+/* Of a type: all its numbers are below 2^most; underflow takes at most 2^-tiny. */
+unsigned long type_most(size_t type);
+unsigned long type_tiny(size_t type);
+/* Is it below the smallest normal number, where subnormals may be lost, and not 0? */
+bool is_subnormal(const unit *u, size_t type, const integer *a);
+
 sum *sums(size_t n);
 void sums_free(sum *s, size_t n);
 void coefficient_set(coefficient *c, const unit *u, const rational *q); /* nothing to do where it is q's already */
 /* One term more, c a b; b NULL: c a. type: what is computed in. */
 void sum_add(sum *s, const unit *u, size_t type, const coefficient *c, const integer *a, const integer *b);
+
+void sum_part(rational *q, const unit *u,
+              const integer *of); /* a number of a sum: its exact one, mass, or what is lost */
 
 /* One more that is a stored number. */
 void sum_add_number(sum *s, const unit *u, const rational *q);

@@ -63,14 +63,17 @@ clarke_roundoff_clear(clarke_roundoff *r)
       free(r->wide[v]);
     if (r->mass != NULL)
       free(r->mass[v]);
+    if (r->passed != NULL)
+      free(r->passed[v]);
   }
   free(r->size);
   free(r->error);
   free(r->steepest);
   free(r->wide);
   free(r->mass);
+  free(r->passed);
   r->steepest = NULL;
-  r->mass = NULL;
+  r->mass = r->passed = NULL;
   r->wide = NULL;
   r->size = r->error = NULL;
 }

@@ -35,6 +35,7 @@ typedef struct {
   double **error; /* n_values: at least |computed - exact|; where it was recorded, what that differs by */
   double **wide;  /* n_values: of NORMALIZE steps, at least (|x| + mean |x|) / root, which some formulas add up; else NULL */
   double **mass;  /* n_values: of DENSE steps, at least the sum of their products' absolute values; else NULL */
+  double **passed; /* n_values: likewise, the errors of their factors, before any sum is rounded; else NULL */
   size_t open;    /* entries where rounding may have turned the branch */
   size_t checked; /* recorded entries that lie within the bound */
   /* the first recorded entry that does not: a value, or CLARKE_NONE */

@@ -43,8 +43,8 @@ dense_errors(const pass *p, clarke_error *err)
   const size_t x = p->s->in[0].value, inner = d->inner;
   const clarke_dense_sizes sizes = {clarke_roundoff_weights(p->r, d->weight, false), clarke_roundoff_weights(p->r, d->weight, true),
                                     clarke_roundoff_tops(p->r, x)};
-  double *mass = calloc(p->count * p->n + 1, sizeof *mass);
-  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && mass != NULL;
+  double *mass = calloc(p->count * p->n + 1, sizeof *mass), *passed = malloc((p->count * p->n + 1) * sizeof *passed);
+  const bool well = sizes.weight != NULL && sizes.cast != NULL && sizes.top != NULL && mass != NULL && passed != NULL;
 
   if (well) {
     clarke_roundoff_dense(p->error, p->s, sizes.weight, p->r->error[x], p->n);
@@ -54,12 +54,14 @@ dense_errors(const pass *p, clarke_error *err)
   }
   for (size_t e = 0; well && e < p->count * p->n; e++) {
     mass[e] = clarke_roundoff_sum(mass[e], 2 * inner);
-    p->error[e] = clarke_roundoff_sum(p->error[e], 2 * inner) + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
+    passed[e] = clarke_roundoff_sum(p->error[e], 2 * inner);
+    p->error[e] = passed[e] + clarke_roundoff_by(&p->r->by, (double)inner + SPARE, mass[e]);
   }
   free(sizes.weight);
   free(sizes.cast);
   free(sizes.top);
   p->r->mass[p->s->out] = mass;
+  p->r->passed[p->s->out] = passed;
   return well ? CLARKE_OK : clarke_no_memory(err);
 }
 
@@ -92,8 +94,9 @@ sum_operand(const pass *p, const clarke_operand *o, size_t e, double *error, dou
     size = p->r->size[o->value][f * p->n + e % p->n];
     off = p->r->error[o->value][f * p->n + e % p->n];
     product = product_of(p, o->value);
-    if (product != NULL) {
-      size = p->r->mass[o->value] != NULL ? p->r->mass[o->value][f * p->n + e % p->n] : INFINITY;
+    if (product != NULL && p->r->passed[o->value] != NULL) { /* one sum of all: it is rounded once a term, not as a product and again */
+      size = p->r->mass[o->value][f * p->n + e % p->n];
+      off = isfinite(off) ? p->r->passed[o->value][f * p->n + e % p->n] : INFINITY; /* else it may have overflowed */
       *terms += (double)product->dense.inner;
     }
   }
@@ -386,7 +389,8 @@ clarke_roundoff_begin(clarke_roundoff *r, clarke_error *err)
   r->steepest = calloc(g->n_steps + 1, sizeof *r->steepest);
   r->wide = calloc(g->n_values + 1, sizeof *r->wide);
   r->mass = calloc(g->n_values + 1, sizeof *r->mass);
-  if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL || r->mass == NULL)
+  r->passed = calloc(g->n_values + 1, sizeof *r->passed);
+  if (r->size == NULL || r->error == NULL || r->steepest == NULL || r->wide == NULL || r->mass == NULL || r->passed == NULL)
     return clarke_no_memory(err);
   r->size[g->input] = clarke_roundoff_sizes(x);
   r->error[g->input] = calloc(x->rows * x->cols + 1, sizeof **r->error);

@@ -3088,6 +3088,8 @@ def records():
     records_of_moves(files)
     records_without_rules(files)
     records_of_pools(files)
+    records_of_composed_nodes(files)
+    records_of_cross_entropy(files)
     records_in_types(files)
     records_of_long_sums(files)
 
@@ -3224,13 +3226,15 @@ def records_without_rules(files):
         record(f"record-even-{k}", status, reason, text, proxies=("LeakyRelu 0 right",), **(own | dict(model="record-even.onnx")))
     save("record-slope.onnx", [product, helper.make_node("PRelu", ["a", "s"], ["r"], "r"), total], ["N", 2], [], dict(w=[[1], [1]], s=[1]))
     tensors_file("record-slope.parameters", {"w": floats([[1], [1]]), "s": floats([1])})
-    for k, (text, status, reason) in enumerate([(lines, 0, "VERIFIED"), (ruled, 1, "output r: no rule covers it")]):
+    for k, (text, status, reason) in enumerate([(lines, 0, "VERIFIED"), (ruled, 1, "output r: not every entry is the exact number"),
+                                                (ruled.replace("r bit-exact", "r within"), 0, "VERIFIED")]):
         record(f"record-slope-{k}", status, reason, text, proxies=("PRelu 0 right",),
                **(own | dict(model="record-slope.onnx", parameters="record-slope.parameters")))
     save("record-alpha.onnx", [helper.make_node("Gemm", ["x", "w"], ["a"], "a", alpha=2.0), helper.make_node("Relu", ["a"], ["r"], "r"), total],
          ["N", 2], [], dict(w=[[1], [1]]))
     tensors_file("record-alpha.trace", {"output/a": floats([[6], [-2]])})
-    record("record-alpha", 1, "output a: no rule covers it", lines, **(own | dict(model="record-alpha.onnx", trace="record-alpha.trace")))
+    record("record-alpha", 1, "output a: not every entry is the exact number", lines,
+           **(own | dict(model="record-alpha.onnx", trace="record-alpha.trace")))
     save("record-number.onnx", [helper.make_node("Constant", [], ["k"], "k", value=numpy_helper.from_array(np.float32([1]), "k")),
                                 helper.make_node("Neg", ["k"], ["n"], "n"), product, helper.make_node("Mul", ["a", "n"], ["r"], "r"), total],
          ["N", 2], [], dict(w=[[1], [1]]))
@@ -3269,6 +3273,172 @@ def records_of_pools(files):
         record(f"record-pool-{k}", status, reason, lines % (first, second), proxies=(), **(files | dict(
             model="record-pool.onnx", data="record-pool.npz", trace=f"record-pool-{k}.trace", gradients="record-pool.gradients",
             parameters="record-pool.parameters")))
+
+
+def composed(name, node, weights, x, w, r, back, inside=(), forged=(), proxies=(), turned=("output/r", "gradient/a")):
+    """r = node(x w), summed up. r, back: of the product its output and gradient in float64, as functions of the weights. A proof
+    says `within` of both; forged: (what, its numbers) must fail. inside: other initializers of the node that are in wrt; turned: what is
+    changed a little."""
+    total = helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)
+    save(f"{name}.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), node, total], ["N", 2], [], dict(w=w, **weights))
+    batch(f"{name}.npz", x)
+    tensors_file(f"{name}.parameters", {k: floats(np.asarray(v).tolist()) for k, v in (dict(w=w) | weights).items()})
+    a = np.asarray(x, np.float64) @ np.asarray(w, np.float64)
+    made = {"output/a": a, "output/r": r(a), "gradient/r": np.ones_like(r(a)), "gradient/a": back(a)[0]}
+    gradients = {"w": np.asarray(x, np.float64).T @ np.float32(back(a)[0]).astype(np.float64)} | dict(zip(inside, back(a)[1:]))
+    files = dict(model=f"{name}.onnx", data=f"{name}.npz", parameters=f"{name}.parameters", trace=f"{name}.trace", gradients=f"{name}.gradients")
+    tensors_file(f"{name}.gradients", {k: floats(np.float32(v).tolist()) for k, v in gradients.items()})
+    tensors_file(f"{name}.trace", {k: floats(np.float32(v).tolist()) for k, v in made.items()})
+    kinks = [] if node.op_type not in ("PRelu", "HardSwish", "HardSigmoid") else ["pattern r not-covered"]
+    lines = "\n".join(["output a within", "output r within", "output out not-covered", "gradient a within", "gradient r within",
+                       "gradient out not-covered", *(f"parameter {k} within" for k in ("w", *inside)), *kinks])
+    named = dict(wrt=" ".join(("w", *inside)), proxies=proxies)
+    record(name, 0, "VERIFIED", lines, **files, **named)
+    record(f"{name}-exact", 1, "output r: not every entry is the exact number", lines.replace("output r within", "output r bit-exact"), **files, **named)
+    changed = [(f"{name}-{k}", *f) for k, f in enumerate(forged)]
+    for part in turned:  # its largest entry by a part in 2^12
+        off = np.float32(made[part]).copy()
+        off.reshape(-1)[np.argmax(np.abs(off))] *= np.float32(1 + 2.0 ** -12)
+        changed.append((f"{name}-{part.split('/', maxsplit=1)[0]}", part, off))
+    for own, part, values in changed:
+        gone = part in gradients
+        file = f"{own}.gradients" if gone else f"{own}.trace"
+        kept = gradients if gone else made
+        tensors_file(file, {k: floats(np.float32(values if k == part else v).tolist()) for k, v in kept.items()})
+        what = f"parameter {part}" if gone else part.replace("/", " ")
+        record(own, 1, f"{what}: an entry is farther", lines, **(files | {"gradients" if gone else "trace": file}), **named)
+
+
+def records_of_composed_nodes(files):
+    """Of a composed node a line says `within`: not of numbers off by more, of another epsilon, axis, statistic or slope at a kink."""
+    x, w = [[1, 2], [3, -4], [-1, 0.5]], [[0.5, -0.25, 1], [0.75, 0.5, -1.5]]
+    ones = np.ones(3)
+
+    def softmax(a, axis=-1):
+        e = np.exp(a - a.max(axis, keepdims=True))
+        return e / e.sum(axis, keepdims=True)
+
+    def normal(a, epsilon=1e-5, axis=-1):
+        return (a - a.mean(axis, keepdims=True)) / np.sqrt(a.var(axis, keepdims=True) + epsilon)
+
+    def normal_back(a, g, epsilon, axis=-1):
+        y = normal(a, epsilon, axis)
+        return (g - g.mean(axis, keepdims=True) - y * (y * g).mean(axis, keepdims=True)) / np.sqrt(a.var(axis, keepdims=True) + epsilon)
+
+    a = np.asarray(x, np.float64) @ np.asarray(w, np.float64)
+    sigmoid = 1 / (1 + np.exp(-a))
+    composed("record-exp", helper.make_node("Exp", ["a"], ["r"], "r"), {}, x, w, np.exp, lambda a: [np.exp(a)], forged=[("gradient/a", np.ones_like(a))])
+    composed("record-tanh", helper.make_node("Tanh", ["a"], ["r"], "r"), {}, x, w, np.tanh, lambda a: [1 - np.tanh(a) ** 2],
+             forged=[("output/r", 2 * sigmoid - 1), ("gradient/a", sigmoid * (1 - sigmoid))])
+    composed("record-logs", helper.make_node("LogSoftmax", ["a"], ["r"], "r", axis=1), {}, x, w, lambda a: np.log(softmax(a)),
+             lambda a: [1 - 3 * softmax(a)], forged=[("output/r", np.log(softmax(a, 0))), ("gradient/a", 1 - 3 * softmax(a, 0)), ("output/r", softmax(a))])
+    scale, bias = [1.5, -0.5, 0.25], [0.5, 1, -2]
+    composed("record-layer", helper.make_node("LayerNormalization", ["a", "s", "b"], ["r"], "r", epsilon=1e-3), dict(s=scale, b=bias), x, w,
+             lambda a: normal(a, 1e-3) * scale + bias, lambda a: [normal_back(a, np.tile(scale, (3, 1)), 1e-3), normal(a, 1e-3).sum(0), 3 * ones],
+             inside=("s", "b"), forged=[
+                 ("output/r", normal(a, 1e-5) * scale + bias), ("output/r", normal(a, 1e-3, 0) * scale + bias), ("output/r", normal(a, 1e-3) * scale),
+                 ("gradient/a", normal_back(a, np.tile(scale, (3, 1)), 1e-5)), ("gradient/a", normal_back(a, np.tile(scale, (3, 1)), 1e-3, 0)),
+                 ("s", normal(a, 1e-5).sum(0)), ("s", normal(a, 1e-3).sum(0) + 2.0 ** -12), ("b", 3 * ones + 2.0 ** -12)])
+    mean, variance = np.asarray([0.5, 0.25, -1]), np.asarray([2, 0.5, 1.25])
+    held = dict(s=scale, b=bias, m=mean.tolist(), v=variance.tolist())
+
+    def still(a, m=mean, v=variance, epsilon=1e-5):
+        return (a - m) / np.sqrt(v + epsilon)
+
+    composed("record-batch", helper.make_node("BatchNormalization", ["a", "s", "b", "m", "v"], ["r"], "r", epsilon=1e-5), held, x, w,
+             lambda a: still(a) * scale + bias, lambda a: [np.tile(scale / np.sqrt(variance + 1e-5), (3, 1)), still(a).sum(0), 3 * ones],
+             inside=("s", "b"), forged=[
+                 ("output/r", still(a, m=mean + 2.0 ** -10) * scale + bias), ("output/r", still(a, v=variance * (1 + 2.0 ** -9)) * scale + bias),
+                 ("output/r", normal(a, 1e-5, 0) * scale + bias), ("gradient/a", np.tile(scale / np.sqrt(variance + 1e-3), (3, 1)))])
+    composed("record-batches", helper.make_node("BatchNormalization", ["a", "s", "b", "m", "v"], ["r", "", ""], "r", epsilon=1e-5, training_mode=1),
+             held, x, w, lambda a: normal(a, 1e-5, 0) * scale + bias,
+             lambda a: [normal_back(a, np.tile(scale, (3, 1)), 1e-5, 0), normal(a, 1e-5, 0).sum(0), 3 * ones],
+             inside=("s", "b"), turned=("output/r",), forged=[
+                 ("output/r", still(a) * scale + bias), ("output/r", normal(a, 1e-5) * scale + bias),
+                 ("gradient/a", np.tile(scale / np.sqrt(a.var(0) + 1e-5), (3, 1)))])
+    composed("record-slopes", helper.make_node("PRelu", ["a", "s"], ["r"], "r"), dict(s=[0.3]), x, w, lambda a: np.where(a < 0, np.float32(0.3) * a, a),
+             lambda a: [np.where(a < 0, np.float32(0.3), 1), [a[a < 0].sum()]], inside=("s",), proxies=("PRelu 0 right",),
+             forged=[("gradient/a", np.where(a < 0, 0.3, -1)), ("s", [a[a > 0].sum()]), ("s", [a[a < 0].sum() * (1 + 2.0 ** -12)])])
+    composed("record-over", helper.make_node("Reciprocal", ["a"], ["r"], "r"), {}, x, w,
+             lambda a: 1 / a, lambda a: [-1 / a ** 2], forged=[("output/r", -1 / a), ("gradient/a", 1 / a ** 2)])
+    records_at_their_bound(files)
+    # a view that was recorded as others: nobody knows what the node read
+    save("record-exps.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["i"], "i"),
+                              helper.make_node("Exp", ["i"], ["r"], "r"), helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)],
+         ["N", 2], [], dict(w=[[1], [1]]))
+    lines = """output a bit-exact
+    output i not-covered
+    output r within
+    output out not-covered
+    gradient a not-covered
+    gradient i not-covered
+    gradient r within
+    gradient out not-covered
+    parameter w not-covered"""
+    made = {"output/a": floats([[3], [-1]]), "output/r": floats(np.float32(np.exp([[3], [-1]])).tolist()), "gradient/r": floats([[1], [1]])}
+    for k, (view, status, reason) in enumerate([([[3], [-1]], 0, "VERIFIED"), ([[3], [-2]], 1, "output r: no rule covers it")]):
+        tensors_file(f"record-exps-{k}.trace", made | {"output/i": floats(view)})
+        record(f"record-exps-{k}", status, reason, lines, proxies=(), **(files | dict(model="record-exps.onnx", trace=f"record-exps-{k}.trace")))
+
+
+def records_at_their_bound(files):
+    """1 / 3 and its bound in fractions: the last float32 that is within it, and the next."""
+    save("record-third.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Reciprocal", ["a"], ["r"], "r"),
+                               helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)], ["N", 2], [], dict(w=[[1], [1]]))
+    lines = (ONLY % "bit-exact").replace("output r not-covered", "output r within").replace("\n    pattern r not-covered", "")
+    third, tiny = Fraction(1, 3), Fraction(1, 2 ** 126)
+    bound = Fraction(16, 2 ** 24 - 16) * third + 64 * tiny
+    last = int((third + bound) * 2 ** 25)  # between 1/4 and 1/2 neighbours are 2^-25 apart
+    first = -int(-(third - bound) * 2 ** 25 // 1)
+    batch("record-third.npz", [[1, 2], [1, 2]])
+    own = files | dict(model="record-third.onnx", data="record-third.npz")
+    for k, (at, status, reason) in enumerate([(last, 0, "VERIFIED"), (last + 1, 1, "output r: an entry is farther"), (first, 0, "VERIFIED"),
+                                              (first - 1, 1, "output r: an entry is farther")]):
+        tensors_file(f"record-third-{k}.trace", {"output/a": floats([[3], [3]]), "output/r": floats([[at * 2.0 ** -25], [1 / 3]])})
+        record(f"record-third-{k}", status, reason, lines, proxies=(), **(own | dict(trace=f"record-third-{k}.trace")))
+
+
+def records_of_cross_entropy(files):
+    """The loss's own gradient, and the logarithm of a softmax that the model's loss begins with: of other labels, of another scale."""
+    x, w, labels = [[1, 2], [3, -4]], [[0.5, -0.25, 1], [0.75, 0.5, -1.5]], [2, 0]
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("LogSoftmax", ["a"], ["l"], "l", axis=1),
+             helper.make_node("NegativeLogLikelihoodLoss", ["l", "y"], ["out"], "out")]
+    w32 = {k: numpy_helper.from_array(np.asarray(v, np.float32), k) for k, v in dict(w=w).items()}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 2]),
+                                           helper.make_tensor_value_info("y", TensorProto.INT64, ["N"])],
+                              [helper.make_tensor_value_info("out", TensorProto.FLOAT, [])], list(w32.values()))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path("record-ce.onnx"))
+    with open(path("record-ce.npz"), "wb") as f:
+        np.savez(f, x=np.float32(x), y=np.int64(labels))
+    tensors_file("record-ce.parameters", {"w": floats(w)})
+    a = np.asarray(x, np.float64) @ np.asarray(w, np.float64)
+    log = a - np.log(np.exp(a).sum(1, keepdims=True))
+    one = np.zeros_like(a)
+    one[[0, 1], labels] = 1
+    back = (np.exp(log) - one) / 2
+    made = {"output/a": a, "output/l": log, "gradient/l": -one / 2, "gradient/a": back}
+    lines = """output a within
+    output l within
+    output out not-covered
+    gradient a within
+    gradient l bit-exact
+    gradient out not-covered
+    parameter w within"""
+    turned = one[::-1]
+    for k, (part, values, reason) in enumerate([
+            (None, None, "VERIFIED"), ("output/l", log * (1 + 2.0 ** -12), "output l: an entry is farther"),
+            ("output/l", np.exp(log), "output l: an entry is farther"), ("gradient/l", -turned / 2, "gradient l: an entry is farther"),
+            ("gradient/l", -one, "gradient l: an entry is farther"), ("gradient/a", (np.exp(log) - turned) / 2, "gradient a: an entry is farther"),
+            ("gradient/a", back * 2, "gradient a: an entry is farther"), ("gradient/a", back * (1 + 2.0 ** -12), "gradient a: an entry is farther"),
+            ("output/l", log[:1], "does not have the shape")]):
+        name = f"record-ce-{k}"
+        given = {p: floats(np.float32(values if p == part else v).tolist()) for p, v in made.items()}
+        tensors_file(f"{name}.trace", given)
+        tensors_file(f"{name}.gradients", {"w": floats(np.float32(np.asarray(x).T @ np.float32(back).astype(np.float64)).tolist())})
+        written(name, 1 if k else 0, reason, "\n".join(
+            ["claim record", *(f"{n} {f} {sha(f)}" for n, f in [("model", "record-ce.onnx"), ("params", "record-ce.parameters"), ("batch", "record-ce.npz"),
+                                                                ("trace", f"{name}.trace"), ("gradients", f"{name}.gradients")]),
+             "loss ce", "scale 1", "wrt w", "profile pytorch-2.13", *(line.strip() for line in lines.split("\n"))]))
 
 
 ONLY = """output a %s

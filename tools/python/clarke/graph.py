@@ -198,7 +198,7 @@ def ancestors(value, cut=()):
         node = None if any(value is v for v in cut) else value.node
         if node is not None and id(node) not in found:
             found[id(node)] = node
-            rest += values_in((node.args, node.kwargs))
+            rest += node.reads
     return found
 
 
@@ -230,7 +230,7 @@ def find_target(graph, loss, given):
 def find_input(graph, loss, nodes, given):
     """x: what the model was called with. Of several, in a graph without a batch axis, the first that holds floats."""
     last = None if graph.whole else loss.node
-    read = {id(v) for n in nodes if n is not last for v in values_in((n.args, n.kwargs))}
+    read = {id(v) for n in nodes if n is not last for v in n.reads}
     read.update(id(v) for v in values_in(loss.node.args[:1]))  # the target may be the input, too
     used = [v for v in given if id(v) in read]
     if not used or (len(used) > 1 and not graph.whole):
@@ -243,7 +243,7 @@ def find_input(graph, loss, nodes, given):
 
 def hidden_in(value):
     """Why the value depends on what is trained, though autograd knows nothing of it, or nothing."""
-    behind = (v.hidden for n in ancestors(value).values() for v in values_in((n.args, n.kwargs)))
+    behind = (v.hidden for n in ancestors(value).values() for v in n.reads)
     return value.hidden or next(filter(None, behind), "")
 
 
@@ -264,14 +264,14 @@ def require_unread(trace, loss):
 def depends(value, given):
     """Is the value computed from the input or something that requires a gradient?"""
     nodes = ancestors(value).values()
-    return bool(hidden_in(value)) or any(v.requires_grad or any(v is g for g in given) for n in nodes for v in values_in((n.args, n.kwargs)))
+    return bool(hidden_in(value)) or any(v.requires_grad or any(v is g for g in given) for n in nodes for v in n.reads)
 
 
 def varying(nodes, x):
     """The values that depend on x, being floats, or on something that requires a gradient, by identity."""
     out = {id(x)} if x.tensor.is_floating_point() else set()
     for n in nodes:
-        inputs = list(values_in((n.args, n.kwargs)))
+        inputs = n.reads
         if n.name not in MAKERS and any(id(v) in out or v.requires_grad for v in inputs):
             out.update(id(v) for v in n.results if isinstance(v, Value))
     return out
@@ -348,7 +348,7 @@ def bound_of(node):
 
 def require_open(graph, node):
     """Nothing that it reads depends on what is trained without autograd's knowledge."""
-    for value in values_in((node.args, node.kwargs)):
+    for value in node.reads:
         if id(value) not in graph.moving and (why := hidden_in(value)):
             graph.refuse(f"{why}: AD differentiates another function than the one that is computed")
 
@@ -363,7 +363,7 @@ def write_node(graph, node):
     result = next((v for v in node.results if isinstance(v, Value) and id(v) in graph.moving), None)
     if result is None:
         return  # a constant: written where it is read, if it is
-    if not node.grad_enabled and any(v.requires_grad for v in values_in((node.args, node.kwargs))) and not changes_nothing(node):
+    if not node.grad_enabled and any(v.requires_grad for v in node.reads) and not changes_nothing(node):
         graph.refuse("without gradients here (no_grad, or a Function of its own): AD differentiates another function")
     write = OPERATORS.get(node.name.rstrip("_")) if node.op.namespace == "aten" else None
     if write is not None and (node.op._overloadname == "dtype" or not result.tensor.is_floating_point()):
@@ -407,7 +407,7 @@ def write_as(whole, trace, parameters, buffers, given, arguments):
         find_target(graph, loss, given)
     find_input(graph, loss, nodes, given)
     graph.moving = varying(nodes, graph.x)
-    graph.read = {id(v) for n in nodes for v in values_in((n.args, n.kwargs))} | {id(loss)}
+    graph.read = {id(v) for n in nodes for v in n.reads} | {id(loss)}
     for node in nodes:
         if node is not loss.node:
             write_node(graph, node)

@@ -230,6 +230,7 @@ class record:
             model = graphs.model_bytes(graph, torch.__version__)
             run["graph"] = write_whole(os.path.join(self.path, "graph.onnx"), [model])
         write_whole(os.path.join(self.path, "run.json"), [text_of(run)])
+        self.trace.forget()
 
     def wait(self):
         """Until what was recorded in the background is written; a step that is refused is refused here."""
@@ -263,9 +264,9 @@ class record:
         return begun
 
     def require_inputs(self, given):
-        own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in values_in((n.args, n.kwargs))]
+        own = [v for n in graphs.ancestors(self.trace.loss, given).values() for v in n.reads]
         for value in given:
-            behind = [v for n in graphs.ancestors(value).values() for v in values_in((n.args, n.kwargs))]
+            behind = [v for n in graphs.ancestors(value).values() for v in n.reads]
             if any(value is v for v in own) and any(v.of is p for v in behind for p in self.parameters.values()):
                 raise Refused(f"{value.node.where()}: what the model is called with was computed from its own parameters")
 

@@ -46,15 +46,20 @@ class Node:
     grad_outputs: tuple = ()  # by results; None where autograd had none
     grad_inputs: tuple = ()
 
-    @property
+    @functools.cached_property
     def name(self):
         return self.op._schema.name.split("::")[-1]
+
+    @functools.cached_property
+    def reads(self):
+        """The values in its arguments, in order: these are never others."""
+        return tuple(values_in((self.args, self.kwargs)))
 
     @property
     def grad_output(self):
         return self.grad_outputs[0] if self.grad_outputs else None
 
-    @property
+    @functools.cached_property
     def aten(self):
         return str(self.op)
 
@@ -228,18 +233,19 @@ class Trace:
             number -= 1  # autograd has kept a copy of what is changed, and its node was made first
         node = Node(op, held[0], held[1], results, self.modules[-1] if self.modules else "", source_line(),
                     torch.is_grad_enabled(), number)
-        marked = node.grad_enabled and op._schema.name != "aten::detach" and any(v.requires_grad for v in values_in(held))
+        trained = any(v.requires_grad for v in node.reads)
+        marked = node.grad_enabled and op._schema.name != "aten::detach" and trained
         node.results = [self.remember(t, node, marked and t.is_floating_point()) if isinstance(t, torch.Tensor) else t
                         for t in results]
         for t in changed:
             if all(t is not r for r in results):
                 leaf = self.remember(t, None)  # a buffer with new numbers: a leaf again, for whoever reads it
-                if any(v.requires_grad or v.hidden for v in values_in(held)):
+                if any(v.requires_grad or v.hidden for v in node.reads):
                     leaf.hidden = f"what {op} wrote depends on what is trained"
         if op in READS:
-            self.read.append((len(self.nodes), next(values_in(held)), source_line()))
+            self.read.append((len(self.nodes), node.reads[0], node.source))
         self.nodes.append(node)
-        if node.grad_enabled and any(v.requires_grad for v in values_in(held)):
+        if node.grad_enabled and trained:
             self.sequence.setdefault(node.sequence, node)  # the first: others of that number made no node of their own
         return out
 
@@ -290,6 +296,20 @@ class Trace:
                                   f"own, {function.__name__}")
         elif "CppNode" in node.name():
             self.functions.append(f"{node.name()}: the derivative is that of a Function of its own")
+
+    def forget(self):
+        """Lets go of all tensors. Autograd's nodes hold hooks, which hold nodes of ours, which hold tensors, which hold autograd's:
+        else their memory comes back when Python looks for rings, and each step takes fresh pages."""
+        for value in self.by_identity.values():
+            value.tensor = value.of = value.node = None
+        for node in self.nodes:
+            node.__dict__.clear()
+        self.loss = self.seed = self.sums = None
+        self.walked = set()
+        for held in (self.nodes, self.kept, self.read):
+            held.clear()
+        for held in (self.by_identity, self.by_place, self.stored, self.sequence):
+            held.clear()
 
     def keep_sums(self, is_sum, held):
         """From now on held(op, args, result, forward node) of each is kept."""
