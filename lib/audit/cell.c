@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FEW 200 /* touches */
+
 void
 clarke_cell_init(clarke_cell *c)
 {
@@ -106,9 +108,10 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
 
 /* --- at rest --------------------------------------------------------------------------------- */
 
-/* What something in its own layer moves is not at rest, as a rule: such rows are short. */
+/* What something in its own layer moves is not at rest, as a rule: such rows are short. But an activation may be compared with
+ * what is made of it, as in max(relu(y), y): of few touches whole rows are asked, too. */
 static clarke_status
-condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, size_t condition,
+condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, size_t condition, bool few,
                 clarke_error *err)
 {
   clarke_row row;
@@ -117,7 +120,7 @@ condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, siz
 
   clarke_row_init(&row);
   status = clarke_touch_row(&row, &exact, columns, k, side, condition, true, err);
-  if (status == CLARKE_OK && row.n == 0)
+  if (status == CLARKE_OK && (row.n == 0 || few))
     status = clarke_touch_rests(rests, columns, k, side, condition, err);
   clarke_row_clear(&row);
   return status;
@@ -126,6 +129,7 @@ condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, siz
 clarke_status
 clarke_cell_rest(bool *any, clarke_cell *c, const clarke_question *q, clarke_error *err)
 {
+  const bool few = q->replay->n_touches <= FEW;
   clarke_columns columns;
   clarke_status status;
 
@@ -141,7 +145,7 @@ clarke_cell_rest(bool *any, clarke_cell *c, const clarke_question *q, clarke_err
         bool *rests = &c->rests[t->first_condition + i];
 
         if (clarke_cell_asks(c, q, k, i))
-          status = condition_rests(rests, &columns, k, some_side(t, c->side[k]), i, err);
+          status = condition_rests(rests, &columns, k, some_side(t, c->side[k]), i, few, err);
         *any = *any || *rests;
       }
     }

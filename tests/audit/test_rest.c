@@ -25,7 +25,7 @@ typedef struct {
 static void
 ask(asked *a, bool *any, const char *wrt, const int8_t *side)
 {
-  static const char profile[] = "Relu 0 left\ntie MaxPool first\n";
+  static const char profile[] = "Relu 0 left\ntie MaxPool first\ntie Maximum first\n";
   clarke_loss loss = {CLARKE_LOSS_SUM, NULL, a->x.dims[0]};
   size_t n;
   char **names = words_of(wrt, &n);
@@ -463,6 +463,32 @@ START_TEST(drawn_roots)
 }
 END_TEST
 
+/* max(relu(w x), u w x) with u = 1 at w = 1: one function of w, though w is in the window's own layer, too; two of w and u. */
+START_TEST(an_activation_and_what_is_made_of_it_rest)
+{
+  const bool both = _i == 1;
+  asked a = {0};
+  bool any;
+
+  model_begin(&a.m, 18);
+  model_input(&a.m, "x", SHAPE(-1, 1,));
+  model_output(&a.m, "y");
+  model_floats(&a.m, "w", SHAPE(1, 1,))[0] = 1;
+  model_floats(&a.m, "u", SHAPE(1,))[0] = 1;
+  model_node(&a.m, "MatMul", "x,w", "wx");
+  model_node(&a.m, "Relu", "wx", "r");
+  model_node(&a.m, "Mul", "wx,u", "v");
+  model_node(&a.m, "Max", "r,v", "y");
+  a.x = tensor_of("x", CLARKE_F64, SHAPE(1, 1,));
+  a.x.real[0] = 1;
+  ask(&a, &any, both ? "w,u" : "w", (const int8_t[]){CLARKE_OPTION(0)});
+  ck_assert_uint_eq(a.replay.n_touches, 1);
+  ck_assert_int_eq(any, !both);
+  ck_assert_int_eq(clarke_cell_moves(&a.cell, &a.q, 0), both);
+  asked_clear(&a);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -473,6 +499,7 @@ main(void)
   tcase_add_loop_test(tests, options_of_equal_gradients_rest, 0, 3);
   tcase_add_test(tests, a_window_whose_conditions_all_rest_does_not_move);
   tcase_add_test(tests, what_rests_has_no_tangent);
+  tcase_add_loop_test(tests, an_activation_and_what_is_made_of_it_rest, 0, 2);
   tcase_add_loop_test(tests, known_roots, 0, (int)(sizeof known / sizeof known[0]));
   tcase_add_test(tests, drawn_roots);
   failed = run_tests();

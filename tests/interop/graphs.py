@@ -371,6 +371,13 @@ def extremes(rng):
     g.then("Neg").then("Min", first, "x", g.parameter(1, values=np.zeros(1, np.float32)), before=()).then("Flatten")
     yield "extremes-several", g.dense(12, 3)
 
+    g = Graph(rng, [3, 5])
+    g.then("MatMul", g.parameter(5, 5, values=rng.integers(-1, 2, (5, 5)).astype(np.float32)))
+    g.then("TopK", g.constant([3], np.int64)).then("Relu").then("TopK", g.constant([2], np.int64), axis=1, largest=0)
+    first = g.last
+    g.then("TopK", g.constant([1], np.int64), axis=-1).then("Sub", first).then("Flatten")
+    yield "sorted", g.dense(6, 3)
+
 
 def repeated(rng):
     """Entries several times."""

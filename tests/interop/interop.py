@@ -78,7 +78,7 @@ def check_interpreter(report, name, path, batch):
 
 
 # As the interpreter has them: torch.amax, torch.maximum.
-TIES = "".join(f"tie {name} mean\n" for name in ("ReduceMax", "ReduceMin", "Maximum", "Minimum"))
+TIES = "".join(f"tie {name} mean\n" for name in ("ReduceMax", "ReduceMin", "Maximum", "Minimum")) + "tie TopK first\n"
 
 
 class Audit:
@@ -171,7 +171,7 @@ def check_graphs(report, clarke, folder):
         batch = load_batch(batch_path)
         check_interpreter(report, name, path, batch)
         if clarke is not None:
-            audit = Audit(clarke, folder, path, batch_path, loss, profile=TIES if "extreme" in name else None)
+            audit = Audit(clarke, folder, path, batch_path, loss, profile=TIES if "extreme" in name or "sorted" in name else None)
             check_audit(report, name, audit, Model(path), batch, loss)
 
 

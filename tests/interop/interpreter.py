@@ -299,6 +299,12 @@ def extreme(function):
     return lambda args, attr, opset, batched: function(torch.stack(torch.broadcast_tensors(*args)), 0)
 
 
+def sorted_entries(args, attr, opset, batched):
+    """Of equal entries the first comes first."""
+    axis = attr.get("axis", -1)
+    return torch.sort(args[0], dim=axis, descending=bool(attr.get("largest", 1)), stable=True).values.narrow(axis, 0, int(args[1][0]))
+
+
 def reduce_squares(of):
     """Over axes, an attribute or an input."""
     def reduced(args, attr, opset, batched):
@@ -334,7 +340,7 @@ OPERATORS = {
     "ReduceSumSquare": reduce_squares(lambda x, axes, keep: x.square().sum(axes, keepdim=keep)),
     "ReduceMax": reduce_squares(lambda x, axes, keep: torch.amax(x, axes or list(range(x.dim())), keep)),
     "ReduceMin": reduce_squares(lambda x, axes, keep: torch.amin(x, axes or list(range(x.dim())), keep)),
-    "Max": extreme(torch.amax), "Min": extreme(torch.amin),
+    "Max": extreme(torch.amax), "Min": extreme(torch.amin), "TopK": sorted_entries,
     "ReduceSum": reduce_squares(lambda x, axes, keep: x.sum(axes, keepdim=keep)),
     "Softplus": pointwise(lambda x: F.softplus(x, threshold=1000)), "Pow": binary(torch.pow),
     "Gelu": lambda args, attr, opset, batched: F.gelu(args[0], approximate=attr.get("approximate", b"none").decode()),

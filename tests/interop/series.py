@@ -170,6 +170,23 @@ def run(net, x, along):
             return v
         return v.exponential().slope(Fraction(alpha), -Fraction(alpha))
 
+    def minus(entries):
+        return [e.times(Fraction(-1)) for e in entries]
+
+    def in_order(entries, n):
+        """The n largest, one after another; of equal ones the first comes first, which is AD's."""
+        rest, found = list(entries), []
+        for _ in range(n):
+            best = largest(rest)
+            rest = [e for e in rest if e is not best]
+            found.append(best)
+        return found
+
+    def line_of(v, n, f):
+        """f of each line along the last axis, of n entries then."""
+        rows = [f(list(r)) for r in v.reshape(-1, v.shape[-1])]
+        return array(v.shape[:-1] + (n,), lambda i: rows[int(np.ravel_multi_index(i[:-1], v.shape[:-1])) if v.ndim > 1 else 0][i[-1]])
+
     def largest(entries):
         best = entries[0]  # the first, which is AD's
         for e in entries[1:]:
@@ -231,6 +248,16 @@ def run(net, x, along):
             elif op == "MaxPool":
                 shape = (v.shape[0], v.shape[1] // 2)
                 y = array(shape, lambda i: largest([v[i[0], 2 * i[1] + d] for d in range(2)]))
+            elif op in ("Max", "Min"):
+                some = [v] + [values[n][b] for n in inputs[1:]]
+                y = array(v.shape, lambda i: largest([u[i] for u in some]) if op == "Max" else
+                          minus([largest(minus([u[i] for u in some]))])[0])
+            elif op in ("ReduceMax", "ReduceMin"):
+                y = line_of(v, 1, lambda r: [largest(r)] if op == "ReduceMax" else minus([largest(minus(r))]))
+            elif op == "TopK":
+                y = line_of(v, a["k"], lambda r: in_order(r, a["k"]) if a["largest"] else minus(in_order(minus(r), a["k"])))
+            elif op == "Tile":
+                y = line_of(v, 2 * v.shape[-1], lambda r: r + r)
             elif op == "GlobalMaxPool":
                 y = array((v.shape[0], 1), lambda i: largest(list(v[i[0]])))
             elif op == "AveragePool":

@@ -9,7 +9,7 @@ whose first coefficient that is not 0 has its sign, for all small t > 0. A serie
 with 60 digits, and such a limit only counts where it is AD's to 40 digits.
 
 --same: doubled samples, or nodes that change nothing, must not change a verdict (but in training, where they change the
-function).
+function; and but where a limit is reached).
 
 A network is contradicted when `not-in-clarke` is said and AD's gradient is one of the limits or between some of them. A
 contradiction, or more than PERCENT undecided, is exit status 1.
@@ -65,6 +65,12 @@ def model_of(net, x):
             nodes.append(helper.make_node("Add", inputs, out))
         elif op in ("MaxPool", "AveragePool"):
             nodes.append(helper.make_node(op, inputs, out, kernel_shape=[2], strides=[2]))
+        elif op in ("ReduceMax", "ReduceMin"):
+            nodes.append(helper.make_node(op, inputs, out, axes=[len(net.shapes[k])]))
+        elif op in ("TopK", "Tile"):
+            count = [a["k"]] if op == "TopK" else [1] * len(net.shapes[k]) + [2]
+            nodes.append(helper.make_node("Constant", [], [f"count{k}"], value=numpy_helper.from_array(np.array(count, np.int64))))
+            nodes.append(helper.make_node(op, inputs + [f"count{k}"], out, **(dict(largest=a["largest"]) if op == "TopK" else {})))
         elif op == "Clip":
             for end in ("low", "high"):
                 initializers[f"{end}{k}"] = np.float32(a[end])
@@ -88,14 +94,16 @@ def model_of(net, x):
 
 
 CLASSES = ["dense", "leaky", "abs", "clip", "conv", "pool", "residual", "batchnorm", "training", "layernorm", "instancenorm",
-           "product", "quotient", "root", "elu", "softmax"]
+           "product", "quotient", "root", "elu", "softmax", "extremes"]
+# What PyTorch does at ties of these no file says: with the first of the largest the profile is one.
+TIES = "".join(f"tie {op} first\n" for op in ("Maximum", "Minimum", "ReduceMax", "ReduceMin", "TopK"))
 
 
 def draw_network(kind, d):
     net = Network(d)
     net.shapes = []
     act = {"leaky": "LeakyRelu", "abs": "Abs", "clip": "Clip", "elu": "Elu"}.get(kind, "Relu")
-    space = kind in ("conv", "pool", "instancenorm") or (kind in ("batchnorm", "training") and d.random() < 0.5)
+    space = kind in ("conv", "pool", "instancenorm") or (kind in ("batchnorm", "training", "extremes") and d.random() < 0.5)
     shape = (d.randint(1, 2), d.choice([3, 4, 5])) if space else (d.randint(1, 3),)
 
     def add(op, shape, *inputs, **a):
@@ -124,6 +132,20 @@ def draw_network(kind, d):
         if kind == "root":
             u = add("Sqrt", shape, u)
         return add("Div" if kind in ("quotient", "root") and d.random() < 0.8 else "Mul", shape, v, u)
+
+    def extreme(v, shape):
+        """The largest or smallest of several; entries in order; entries twice."""
+        op = d.choice(["Max", "Min", "ReduceMax", "ReduceMin", "TopK", "TopK", "Tile"])
+        if op in ("Max", "Min"):
+            others = [f"v{k}" for k, s in enumerate(net.shapes) if s == shape]
+            return add(op, shape, v, *d.choices(others, k=d.randint(1, 2))), shape
+        if op == "TopK":
+            k = d.randint(1, shape[-1])
+            return add(op, shape[:-1] + (k,), v, k=k, largest=d.choice([0, 1])), shape[:-1] + (k,)
+        if op == "Tile" and shape[-1] > 2:
+            return v, shape
+        shape = shape[:-1] + (1 if op != "Tile" else 2 * shape[-1],)
+        return add(op, shape, v), shape
 
     samples = d.randint(1, 3) if kind != "training" else d.randint(2, 3)
     x = [np.array([d.choice([-2, -1, 0, 0, 1, 1, 2]) for _ in range(int(np.prod(shape)))], object).reshape(shape)
@@ -165,6 +187,8 @@ def draw_network(kind, d):
             v = mixed(v, shape)
             if d.random() < 0.3:
                 v = activation(v, shape)
+        if kind == "extremes" and d.random() < 0.8:
+            v, shape = extreme(v, shape)
         if kind == "residual" and shape == was and before != "x":
             v = add("Add", shape, v, before)
             if d.random() < 0.5:
@@ -218,7 +242,9 @@ def audit_one(options, kind, d, folder):
         arrays["y"] = np.stack([t.astype(np.float32) for t in targets])
     np.savez(os.path.join(folder, "batch.npz"), **arrays)
     command = [options.clarke, "audit", "net.onnx", "--batch", "batch.npz", "--loss", "mse" if targets is not None else "sum",
-               "--wrt", ",".join(sorted(net.trains)), "--json", "--proof", "proof"]
+               "--wrt", ",".join(sorted(net.trains)), "--profile", "./ties", "--json", "--proof", "proof"]
+    with open(os.path.join(folder, "ties"), "w") as ties:
+        ties.write(TIES)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     if done.returncode not in (0, 1, 3):
         sys.exit(f"{kind}: clarke ends with {done.returncode}: {done.stderr} ({folder})")
@@ -232,8 +258,9 @@ def audit_one(options, kind, d, folder):
 
 def verdict_of(options, net, targets, folder, model, batch):
     done = subprocess.run([options.clarke, "audit", model, "--batch", batch, "--loss", "mse" if targets is not None else "sum",
-                           "--wrt", ",".join(sorted(net.trains)), "--json"], cwd=folder, capture_output=True, text=True)
-    return json.loads(done.stdout)["verdict"]
+                           "--wrt", ",".join(sorted(net.trains)), "--profile", "./ties", "--json"], cwd=folder, capture_output=True, text=True)
+    report = json.loads(done.stdout)
+    return None if "reached its limit" in report["why"] else report["verdict"]
 
 
 def ask_again(options, verdict, net, x, targets, d, folder):
@@ -241,6 +268,9 @@ def ask_again(options, verdict, net, x, targets, d, folder):
     model = model_of(net, x)
     nodes = []
     for k, node in enumerate(list(model.graph.node)):
+        if not node.input:
+            nodes.append(node)
+            continue
         if d.random() < 0.5:
             nodes.append(helper.make_node("Identity", [node.input[0]], [f"same{k}"]))
         else:
@@ -255,7 +285,7 @@ def ask_again(options, verdict, net, x, targets, d, folder):
     np.savez(os.path.join(folder, "twice.npz"), **{k: np.concatenate([batch[k], batch[k]]) for k in batch.files})
     found = [verdict_of(options, net, targets, folder, "net.onnx", "twice.npz"),
              verdict_of(options, net, targets, folder, "again.onnx", "batch.npz")]
-    return all(v == verdict for v in found)
+    return all(v in (verdict, None) for v in found)
 
 
 def compare(report, net, x, targets, d):

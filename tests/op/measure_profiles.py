@@ -44,10 +44,12 @@ def pytorch():
         "Selu": [F.selu],
         "Max": [torch.amax, torch.max], "Min": [torch.amin, torch.min], "MaxPool": [pool],
         "ReduceMax": [torch.amax, lambda t: torch.max(t, 0)[0], lambda t: F.adaptive_max_pool1d(t[None], 1)],
-        "ReduceMin": [torch.amin, lambda t: torch.min(t, 0)[0]],
+        "ReduceMin": [torch.amin, lambda t: torch.min(t, 0)[0]], "GlobalMaxPool": [lambda t: F.adaptive_max_pool1d(t[None], 1)],
         "Maximum": [two(torch.maximum), two(lambda a, b: torch.clamp(a, min=b))],
         "Minimum": [two(torch.minimum), two(lambda a, b: torch.clamp(a, max=b))],
         "Sort": order, "Kth": order, "Median": [lambda t: torch.median(t, 0)[0]],
+        "Sorted": lambda rank: [lambda t, d=d: torch.sort(t, stable=True, descending=d)[0][rank] for d in (False, True)],
+        "TopK": [lambda t: torch.sort(t, stable=True, descending=True)[0][0], lambda t: torch.topk(t, 8)[0][0]],
         "Norm": [torch.norm, torch.linalg.norm, torch.linalg.vector_norm],
     }
 
@@ -72,6 +74,7 @@ def jax():
         "HardSwish": [nn.hard_swish], "Abs": [jnp.abs], "Elu": [lambda t: nn.elu(t, SLOPE)],
         "Selu": [nn.selu],
         "Max": [jnp.max], "Min": [jnp.min], "ReduceMax": [jnp.max], "ReduceMin": [jnp.min], "MaxPool": [pool], "Sort": order, "Kth": order,
+        "TopK": [lambda t: framework.lax.top_k(t, 8)[0][0], lambda t: jnp.sort(t, descending=True)[0]],
         "Median": [jnp.median], "Norm": [jnp.linalg.norm],
     }
 
@@ -158,9 +161,18 @@ def two(f):
     return lambda t: f(t[:1], t[-1:])
 
 
+def sorted_failures(gradient, functions, values, rank):
+    """Upwards and downwards: of equal entries the first comes first."""
+    for f, sign in zip(functions, (1, -1)):
+        at = sorted(range(len(values)), key=lambda i: (sign * values[i], i))[rank]
+        got = gradient(f, values)
+        if got != [float(i == at) for i in range(len(values))]:
+            yield f"Sorted of {values} at rank {rank}: {got}, expected that of entry {at}"
+
+
 def tie_failures(gradient, functions, operator, rule):
     if rule == "unknown":  # because the functions differ
-        got = [gradient(f, [1.0, 1.0]) for f in functions]
+        got = [gradient(f, [1.0] * (8 if operator == "TopK" else 2)) for f in functions]
         if all(g == got[0] for g in got):
             yield f"{operator} is unknown at ties, yet all its functions give {got[0]}"
         return
@@ -168,9 +180,12 @@ def tie_failures(gradient, functions, operator, rule):
     for n in [1, 3, 5, 9, 17, 33]:  # odd: JAX's median of an even number is another function
         for _ in range(4):
             values = [float(draw.randrange(n // 4 + 1)) for _ in range(n)]
-            rank = {"Max": n - 1, "MaxPool": n - 1, "ReduceMax": n - 1, "Min": 0, "ReduceMin": 0}.get(operator, (n - 1) // 2)
-            if operator in ("Sort", "Kth"):
+            rank = {"Max": n - 1, "MaxPool": n - 1, "GlobalMaxPool": n - 1, "ReduceMax": n - 1, "Min": 0, "ReduceMin": 0}.get(operator, (n - 1) // 2)
+            if operator in ("Sort", "Kth", "Sorted"):
                 rank = draw.randrange(n)
+            if operator == "Sorted":
+                yield from sorted_failures(gradient, functions(rank), values, rank)
+                continue
             for f in [functions(rank)] if callable(functions) else functions:
                 got, expected = gradient(f, values), tie_weights(rule, values, rank)
                 if any(abs(a - b) > 1e-6 for a, b in zip(got, expected)):
