@@ -134,13 +134,112 @@ lower_filled(builder *b)
     mpq_set(&out[i], with->value);
 }
 
-/* To 64-bit integers. */
+/* Constants of float32 that are no parameters: of Constant nodes, or computed. */
+bool
+of_floats(const builder *b)
+{
+  bool all = b->node->n_in > 0;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    const value *v = &b->in[i];
+    all = all && v->name != NULL && v->constant != NULL && v->constant->real && v->constant->type == FLOAT
+          && !v->constant->initializer && !v->negated;
+  }
+  return all;
+}
+
+/* q becomes the float32 nearest to it, of two the even one: 0, or a normal number. */
+static void
+round_float(const builder *b, rational *q)
+{
+  INTEGER(rest);
+  INTEGER(n);
+  long sign = mpq_sgn(q), size = 0;
+  if (sign == 0)
+    return;
+  mpq_abs(q, q);
+  size = (long)mpz_sizeinbase(mpq_numref(q), 2) - (long)mpz_sizeinbase(mpq_denref(q), 2) - 24;
+  for (;; size++) { /* q / 2^size is below 2^25; until it is below 2^24 */
+    mpz_set(&n, mpq_numref(q));
+    mpz_set(&rest, mpq_denref(q));
+    mpz_mul_2exp(size < 0 ? &n : &rest, size < 0 ? &n : &rest, (mp_bitcnt_t)(size < 0 ? -size : size));
+    mpz_mul_2exp(&rest, &rest, 24);
+    if (mpz_cmp(&n, &rest) < 0)
+      break;
+  }
+  mpz_fdiv_q_2exp(&rest, &rest, 24); /* n / rest = q / 2^size, from 2^23 on */
+  mpz_mul_2exp(&n, &n, 1);
+  INTEGER(twice);
+  mpz_fdiv_qr(&twice, &n, &n, &rest); /* twice that, and what is left */
+  bool half = mpz_odd_p(&twice), more = mpz_sgn(&n) != 0;
+  mpz_fdiv_q_2exp(&twice, &twice, 1);
+  if (half && (more || mpz_odd_p(&twice)))
+    mpz_add_ui(&twice, &twice, 1);
+  need(mpz_sizeinbase(&twice, 2) >= 24 && size >= -149 && size + (long)mpz_sizeinbase(&twice, 2) <= 128,
+       "no number of float32, or one below its normal numbers");
+  mpq_set_z(q, &twice);
+  if (size < 0)
+    mpq_div_2exp(q, q, (mp_bitcnt_t)-size);
+  else
+    mpq_mul_2exp(q, q, (mp_bitcnt_t)size);
+  if (sign < 0)
+    mpq_neg(q, q);
+}
+
+/* The root of q, or a number that is rounded to the same float32: between the root's neighbours of 64 digits. */
+static void
+near_root(const builder *b, rational *q)
+{
+  INTEGER(root);
+  INTEGER(rest);
+  need(mpq_sgn(q) >= 0, "the root of a negative number");
+  mp_bitcnt_t by = 64 + mpz_sizeinbase(mpq_denref(q), 2);
+  mpz_mul_2exp(&root, mpq_numref(q), 2 * by);
+  mpz_fdiv_qr(&root, &rest, &root, mpq_denref(q));
+  bool exact = mpz_sgn(&rest) == 0;
+  mpz_sqrtrem(&root, &rest, &root);
+  exact = exact && mpz_sgn(&rest) == 0;
+  mpz_mul_2exp(&root, &root, 1);
+  if (!exact)
+    mpz_add_ui(&root, &root, 1);
+  mpq_set_z(q, &root);
+  mpq_div_2exp(q, q, by + 1);
+}
+
+/* Sqrt, Div, Cast to float32: each rounded to float32. */
+void
+lower_floats(builder *b)
+{
+  value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims);
+  rational *out = put_whole(b, FLOAT, rank, dims);
+  tensor *t = b->out.constant;
+  t->real = true;
+  b->net->read[ROUNDED] = true;
+  for (size_t f = 0; f < b->out.count; f++) {
+    mpq_set(&out[f], &p.constant->value[p.map[f]]);
+    if (b->op[0] == 'S')
+      near_root(b, &out[f]);
+    if (b->op[0] == 'D') {
+      const rational *by = &q.constant->value[q.map[f]];
+      need(mpq_sgn(by) != 0, "division by zero");
+      mpq_div(&out[f], &out[f], by);
+    }
+    round_float(b, &out[f]);
+  }
+}
+
+/* To 64-bit integers, or float32. */
 void
 lower_cast(builder *b)
 {
   const value *x = &b->in[0];
+  if (whole_attribute(b, "to", 0) == FLOAT && (of_floats(b) || is_whole(x, INT64) || is_whole(x, BOOL))) {
+    lower_floats(b);
+    return;
+  }
   need((is_whole(x, INT64) || is_whole(x, BOOL)) && whole_attribute(b, "to", 0) == INT64,
-       "not of constant integers or truth values, to 64-bit integers");
+       "not of constant integers or truth values, to 64-bit integers or float32");
   rational *out = put_whole(b, INT64, x->rank, x->dims);
   for (size_t i = 0; i < x->count; i++)
     mpq_set(&out[i], &x->constant->value[x->map[i]]);

@@ -1,4 +1,4 @@
-/* Constants of 64-bit integers that are computed when the network is built: shapes. */
+/* Constants that are computed when the network is built: of 64-bit integers, shapes; of float32, scales. */
 #ifndef CLARKE_KERNEL_INTEGERS_H
 #define CLARKE_KERNEL_INTEGERS_H
 
@@ -10,5 +10,8 @@ void lower_listed(builder *b);      /* Concat of lists of them */
 void lower_shape(builder *b);
 void lower_filled(builder *b); /* ConstantOfShape */
 void lower_cast(builder *b);
+
+bool of_floats(const builder *b); /* are all inputs constants of float32 that are no parameters? */
+void lower_floats(builder *b);    /* Sqrt, Div of them; Cast to float32 */
 
 #endif

@@ -101,6 +101,10 @@ lower_arithmetic(builder *b)
     lower_whole(b);
     return;
   }
+  if (b->op[0] == 'D' && of_floats(b)) {
+    lower_floats(b);
+    return;
+  }
   bool sum = b->op[0] == 'A' || b->op[0] == 'S', divide = b->op[0] == 'D' && b->in[1].constant != NULL;
   if (b->op[0] == 'D' && !divide) {
     put_function(b, F_RECIPROCAL, &b->in[1]);

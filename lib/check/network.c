@@ -333,8 +333,9 @@ const char *const readings[N_READINGS] = {
     [SIXTH] = "HardSigmoid's alpha, stored as the float32 nearest to 1/6, is 1/6",
     [DEFAULTS] = "an attribute that is not in the file is the float32 nearest to ONNX's default",
     [UNBOUNDED] = "a Clip without a bound has none, not its type's largest number",
-    [MINIBATCH] =
-        "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's"};
+    [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
+    [ROUNDED] =
+        "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it"};
 
 /* An input beside the network's: a constant of a single run, which the batch has by its name. */
 static void

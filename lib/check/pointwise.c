@@ -1,5 +1,6 @@
 /* Activation functions: with kinks, and of exponentials. */
 #include "pointwise.h"
+#include "integers.h"
 
 #include <float.h>
 #include <string.h>
@@ -172,6 +173,10 @@ lower_function(builder *b)
   } all[] = {{"Erf", F_ERF},           {"Exp", F_EXP},  {"Log", F_LOG}, {"Reciprocal", F_RECIPROCAL},
              {"Softplus", F_SOFTPLUS}, {"Sqrt", F_ROOT}};
   size_t i = 0;
+  if (strcmp(b->op, "Sqrt") == 0 && of_floats(b)) {
+    lower_floats(b);
+    return;
+  }
   while (strcmp(all[i].name, b->op) != 0)
     i++;
   put_function(b, all[i].of, &b->in[0]);

@@ -2,6 +2,7 @@
  * network is built. A shape's entry for the batch axis is the number of samples of a run. */
 #include "op/integers.h"
 #include "op/axes.h"
+#include "op/floats.h"
 #include "op/lower.h"
 
 #include <stdlib.h>
@@ -94,9 +95,8 @@ compute(const char *op, const int64_t *v, int64_t *to)
   return true;
 }
 
-/* The shape that all inputs broadcast to; false where they do not. */
-static bool
-broadcast_shape(const clarke_lowering *low, size_t *rank, size_t *dims)
+bool
+clarke_lower_constants_shape(const clarke_lowering *low, size_t *rank, size_t *dims)
 {
   *rank = 0;
   for (size_t i = 0; i < low->n_in; i++)
@@ -115,9 +115,8 @@ broadcast_shape(const clarke_lowering *low, size_t *rank, size_t *dims)
   return true;
 }
 
-/* Entry f of the broadcast shape is this entry of v. */
-static size_t
-entry_of(const clarke_value *v, size_t rank, const size_t *dims, size_t f)
+size_t
+clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *dims, size_t f)
 {
   size_t entry = 0, stride = 1;
 
@@ -140,7 +139,7 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   for (size_t i = 0; i < low->n_in; i++)
     if (!is_whole(low, i, i == 0 && op[0] == 'W' ? CLARKE_BOOL : CLARKE_I64))
       return refuse_input(low, i, err);
-  if (!broadcast_shape(low, &rank, dims))
+  if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
   out = new_integers(low, op[0] == 'E' ? CLARKE_BOOL : CLARKE_I64, rank, dims, err);
   if (out == NULL)
@@ -151,7 +150,7 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
     int64_t v[3] = {0};
 
     for (size_t i = 0; i < low->n_in; i++)
-      v[i] = clarke_lower_value(low, i)->integer[entry_of(clarke_lower_value(low, i), rank, dims, f)];
+      v[i] = clarke_lower_value(low, i)->integer[clarke_lower_constants_entry(clarke_lower_value(low, i), rank, dims, f)];
     if (!compute(op, v, &out[f]))
       return clarke_lower_fail(low, err, "entry %zu, of %lld and %lld: the result is no 64-bit integer, or a negative number is "
                                          "divided", f, (long long)v[0], (long long)v[1]);
@@ -237,6 +236,7 @@ lower_filled(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
+#define ONNX_FLOAT 1
 #define ONNX_INT64 7
 
 static clarke_status
@@ -246,8 +246,10 @@ lower_cast(clarke_lowering *low, clarke_error *err)
   size_t rank, dims[CLARKE_MAX_RANK];
   int64_t *out;
 
+  if (clarke_lower_int(low, "to", 0) == ONNX_FLOAT)
+    return clarke_lower_floats_computed(low, err);
   if ((!is_whole(low, 0, CLARKE_I64) && !is_whole(low, 0, CLARKE_BOOL)) || clarke_lower_int(low, "to", 0) != ONNX_INT64)
-    return clarke_lower_fail(low, err, "only constants of 64-bit integers, or truth values, become 64-bit integers: shapes. Export "
+    return clarke_lower_fail(low, err, "only constants of 64-bit integers, or truth values, become 64-bit integers or float32. Export "
                                        "with torch.onnx.export(dynamo=True), which folds other constants; or record the training step "
                                        "(clarke.record)");
   rank = x->rank;

@@ -1,6 +1,7 @@
 /* Functions with a domain: Reciprocal, Sqrt, Log. Div by an activation is a product with a reciprocal (scale.c), ReduceL2 a root
  * (mean.c). */
 #include "op/quotient.h"
+#include "op/floats.h"
 #include "op/lower.h"
 #include "op/sigmoid.h"
 
@@ -19,9 +20,12 @@ static clarke_status
 lower_with_domain(clarke_lowering *low, clarke_error *err)
 {
   const char name = low->node->op_type[0];
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status;
   size_t y;
 
+  if (name == 'S' && clarke_lower_of_floats(low))
+    return clarke_lower_floats_computed(low, err);
+  status = clarke_lower_activation(low, 0, err);
   if (status != CLARKE_OK)
     return status;
   y = clarke_lower_inside(low, name == 'R' ? CLARKE_RECIPROCAL : name == 'S' ? CLARKE_SQRT : CLARKE_LOG, low->in[0], err);

@@ -1505,11 +1505,19 @@ def operators():
                         node("TopK", ["b"], ["c", "more"], axis=1, k=1), node("Mul", ["c", "v"], ["out"])],
                        [3, 4], 2, dict(w=dyadic(3, 1), v=dyadic(4)), 9),
     }
+    scaled = lambda: {  # noqa: E731
+        # The scale of an attention, rounded to float32 at each node: of heads of so many entries, of which the reference evaluator says the same.
+        "scaled": ([constant("s", ints(*range(1, 41), 2**24 + 1, 2**25 + 3, 2**31 - 1, 2**53 + 1, 2**62 + 12345)), node("Cast", ["s"], ["f"], to=1),
+                    node("Sqrt", ["f"], ["r"]), number("one", [1]), node("Div", ["one", "r"], ["d"]), node("Cast", ["d"], ["c"], to=1),
+                    node("Sqrt", ["c"], ["e"]), number("three", -3), node("Div", ["three", "f"], ["t"]), node("Sub", ["x", "x"], ["y"]),
+                    node("Add", ["y", "e"], ["a"]), node("Sub", ["y", "t"], ["b"]), node("Concat", ["a", "b"], ["u"], axis=1), node("Mul", ["u", "w"], ["out"])],
+                   [2, 1], 2, dict(w=np.float32([0.5])), 17),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(again), later(several)):
+                                                                  later(again), later(several), later(scaled)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -3616,7 +3624,14 @@ def expanded():
             ("computed-minus", [helper.make_node("Div", ["m", "k"], ["n"])], 2, "a negative number is divided, or by none above 0"),
             ("computed-large", [helper.make_node("Mul", ["s", "h"], ["u"]), helper.make_node("Mul", ["u", "s"], ["n"])], 2, "no 64-bit integer"),
             ("computed-compared", [helper.make_node("Equal", ["x", "w"], ["n"])], 2, "no constant of 64-bit integers, or of truth values"),
-            ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "not of constant integers or truth values"),
+            ("computed-float", [helper.make_node("Cast", ["s"], ["n"], to=1)], 2, "a constant list of integers is missing"),
+            ("computed-parameter", [helper.make_node("Cast", ["w"], ["n"], to=1)], 2, "not of constant integers or truth values"),
+            ("computed-half", [helper.make_node("Cast", ["s"], ["n"], to=10)], 2, "not of constant integers or truth values"),
+            ("computed-root", [helper.make_node("Cast", ["m"], ["f"], to=1), helper.make_node("Sqrt", ["f"], ["n"])], 2, "the root of a negative number"),
+            ("computed-zero", [helper.make_node("Cast", ["z"], ["f"], to=1), helper.make_node("Div", ["f", "f"], ["n"])], 2, "division by zero"),
+            ("computed-tiny", [helper.make_node("Constant", [], ["f"], value=numpy_helper.from_array(np.float32(2.0 ** -100))),
+                               helper.make_node("Cast", ["h"], ["g"], to=1), helper.make_node("Div", ["f", "g"], ["n"])], 2,
+             "no number of float32, or one below its normal numbers"),
             ("computed-empty", [helper.make_node("Shape", ["x"], ["n"], start=2)], 2, "no axes"),
             ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "its value is no 64-bit integer")):
         save(f"expanded-{name}.onnx", of + more + spread + [helper.make_node("Concat", ["t", "x"], ["y"], "row", axis=1),
