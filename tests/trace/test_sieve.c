@@ -161,13 +161,19 @@ float_at(int64_t place)
   return place >= 0 ? x : -x;
 }
 
-/* The last float on the way up, or down, that is not refuted; and around it. Returns how often doubles decided. */
-static size_t
-walk_to_edge(question *q, const scene *c, record *r, float from, int sign)
+/* The last float on the way up, or down, that is not refuted: by steps that grow, for most edges are near, then by halves. */
+static int64_t
+edge_from(question *q, const scene *c, record *r, int64_t in, int sign)
 {
-  int64_t in = place_of(from), out = sign * place_of(FLT_MAX / 4);
-  size_t decided = 0;
+  const int64_t end = sign * place_of(FLT_MAX / 4);
+  int64_t out = in + sign * 256;
 
+  for (int64_t step = 256; llabs(end - in) > step && !ask(q, c, r, float_at(out), false); step *= 256) {
+    in = out;
+    out += sign * step * 256;
+  }
+  if (llabs(end - in) < llabs(out - in))
+    out = end;
   while (llabs(out - in) > 1) {
     const int64_t middle = in + (out - in) / 2;
 
@@ -176,6 +182,16 @@ walk_to_edge(question *q, const scene *c, record *r, float from, int sign)
     else
       in = middle;
   }
+  return in;
+}
+
+/* Around the edge. Returns how often doubles decided. */
+static size_t
+walk_to_edge(question *q, const scene *c, record *r, float from, int sign)
+{
+  const int64_t in = edge_from(q, c, r, place_of(from), sign);
+  size_t decided = 0;
+
   for (int64_t k = -2; k <= 2; k++) {
     ask(q, c, r, float_at(in + sign * k), true);
     decided += q->by_doubles;
