@@ -1,5 +1,6 @@
 /* clarke-check on the proofs of index.txt: each must end with its status and say why; no changed byte
  * of a right proof may pass, and no changed byte of anything may crash it. */
+#include "../draw.h"
 #include "apart.h"
 #include "heard.h"
 #include "proof.h"
@@ -13,21 +14,21 @@
 
 #define SAID 16384 /* more than is said */
 
-/* Of the changes one in so many: the sanitizers take a tenth of a second for a child. */
-#ifdef SANITIZED
-enum { ONE_IN = 8 };
-#else
-enum { ONE_IN = 1 };
-#endif
-
 static char folder[] = "/tmp/clarke-kernel-XXXXXX";
-static unsigned long state = 7;
+static uint64_t state = 7;
 
-static unsigned
-draw(unsigned n)
+/* Below n. */
+static size_t
+any(size_t n)
 {
-  state = state * 6364136223846793005u + 1442695040888963407u;
-  return (unsigned)(state >> 33) % n;
+  return draw_below(&state, n);
+}
+
+/* Of the changes one in so many: under the sanitizers a child takes ten times as long. */
+static size_t
+one_in(void)
+{
+  return draw_one_in() > 1 ? 2 * draw_one_in() : 1;
 }
 
 /* Runs the program itself; its output's beginning in said. */
@@ -245,16 +246,16 @@ START_TEST(changed_proofs_fail)
     bytes b = read_file(path);
     bool all = strstr(path, "lemma2.") != NULL || strstr(path, "abs.") != NULL || strstr(path, "lemma7.") != NULL
                || strstr(path, "/layer-outside.") != NULL || strstr(path, "/trained.") != NULL || strstr(path, "/global-mean.") != NULL;
-    for (size_t at = all ? 0 : draw(60); at < b.size; at += all ? ONE_IN : 1 + draw(100 * ONE_IN)) {
+    for (size_t at = all ? 0 : any(60); at < b.size; at += all ? one_in() : 1 + any(100 * one_in())) {
       unsigned char old = b.data[at];
-      b.data[at] ^= (unsigned char)(1 + draw(255));
+      b.data[at] ^= (unsigned char)(1 + any(255));
       write_file(changed, b);
       ck_assert_msg(check_apart(changed, DATA, 1, said, sizeof said) == 1, "%s, byte %zu: %s", path, at, said);
       ck_assert(strstr(said, "VERIFIED") == NULL);
       b.data[at] = old;
     }
-    for (int cut = 0; cut < 1 + 9 / ONE_IN; cut++) {
-      write_file(changed, (bytes){b.data, draw((unsigned)b.size)});
+    for (size_t cut = 0; cut < 1 + 9 / one_in(); cut++) {
+      write_file(changed, (bytes){b.data, any(b.size)});
       ck_assert_int_eq(check_apart(changed, DATA, 1, said, sizeof said), 1);
     }
     free(b.data);
@@ -289,12 +290,12 @@ START_TEST(sealed_nonsense_does_no_harm)
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     snprintf(path, sizeof path, DATA "/%s.proof", names[i]);
     bytes b = read_file(path);
-    for (int round = 0; round < 150 / ONE_IN; round++) {
-      size_t at = draw((unsigned)b.size - 69);
+    for (size_t round = 0; round < 150 / one_in(); round++) {
+      size_t at = any(b.size - 69);
       unsigned char old = b.data[at];
-      b.data[at] = (unsigned char)draw(256);
-      if (draw(2) == 0)
-        b.data[at] = (unsigned char)"0123456789-/ \n"[draw(14)];
+      b.data[at] = (unsigned char)any(256);
+      if (any(2) == 0)
+        b.data[at] = (unsigned char)"0123456789-/ \n"[any(14)];
       write_file(changed, seal(b));
       int status = check_apart(changed, DATA, 1, said, sizeof said);
       ck_assert_msg(status <= 2, "%s, byte %zu: %s", path, at, said);
@@ -327,10 +328,10 @@ START_TEST(broken_inputs_do_no_harm)
     snprintf(path, sizeof path, DATA "/%s.proof", name[0]);
     bytes proof = read_file(path);
     sha256(data, old);
-    for (int round = 0; round < 200 / ONE_IN; round++) {
-      size_t at = draw((unsigned)data.size), size = draw(4) == 0 ? at : data.size;
+    for (size_t round = 0; round < 200 / one_in(); round++) {
+      size_t at = any(data.size), size = any(4) == 0 ? at : data.size;
       unsigned char before = data.data[at];
-      data.data[at] = (unsigned char)(draw(3) == 0 ? 255 : draw(256));
+      data.data[at] = (unsigned char)(any(3) == 0 ? 255 : any(256));
       sha256((bytes){data.data, size}, new);
       snprintf(changed, sizeof changed, "%s/%s", folder, input);
       write_file(changed, (bytes){data.data, size});

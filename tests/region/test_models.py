@@ -16,6 +16,9 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE = Path(sys.argv[1]) / "clarke"
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "cases/regions"
@@ -199,7 +202,7 @@ def threads(folder):
 def in_parameters(folder):
     """Around parameters: the gradients are the Bouligand set that derive finds, on drawn programs and on networks."""
     rng, several = random.Random(5), 0
-    for _ in range(40):
+    for _ in range(draw_count(40)):
         n, m = rng.randint(1, 3), rng.randint(1, 3)
         draw = lambda: [rng.randint(-1, 1) for _ in range(n)]
         hidden = ["let h%d = relu(%s + %d * b)" % (j, " + ".join("%s * x[%d]" % (w, i) for i, w in enumerate(["w[%d]" % i for i in range(n)])), rng.randint(-1, 1))
@@ -215,7 +218,7 @@ def in_parameters(folder):
             mine = {tuple(r["gradient"][0]) for r in json.loads(said.stdout)["regions"]}
             expect("as derive", mine == set(map(tuple, json.loads(derived)["bouligand"])), said, derived, (folder / "f.prog").read_text())
             several += len(mine) > 1
-    expect("several", several > 20, several)
+    expect("several", several > draw_count(20), several)
     header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 4), }"
     for x in (1, 1, 0, 0), (0, 0, 0, 0), (-1, 2, 2, 3):
         (folder / "x.npy").write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", 118) + header.ljust(117) + b"\n" + struct.pack("<4d", *x))

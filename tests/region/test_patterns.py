@@ -17,6 +17,9 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
 CASES = Path(__file__).resolve().parents[2] / "cases/arrangements"
 failures = []
@@ -62,7 +65,7 @@ def drawn(rng):
 
 def answers(rng, folder):
     """Each point that is printed has its signs; lists, JSON and count agree."""
-    for _ in range(25):
+    for _ in range(draw_count(25)):
         rows, offsets = drawn(rng)
         (folder / "V").write_text(written(rows))
         options = ["--arrangement", folder / "V"]
@@ -153,7 +156,9 @@ def forged(rng, text):
         lines[at], lines[other] = lines[other], lines[at]
     elif kind == 3 and len(words) > 1:
         word = rng.randrange(1, len(words))
-        words[word] = rng.choice([str(int(words[word]) + rng.choice([-1, 1])), "0", words[word].lstrip("-"), "-" + words[word], "1/2", ""])
+        step = rng.choice([-1, 1])
+        beside = str(int(words[word]) + step) if re.fullmatch("-?[0-9]+", words[word]) else "1"  # a hash is no number
+        words[word] = rng.choice([beside, "0", words[word].lstrip("-"), "-" + words[word], "1/2", ""])
         lines[at] = " ".join(words)
     elif kind == 4 and "tree" in lines[:-1]:  # a subtree is cut, and the number made to fit
         start = lines.index("tree")
@@ -282,7 +287,7 @@ def beyond_infinity(folder):
 
 def falsehoods(rng, folder):
     tried = 0
-    for k in range(14):
+    for k in range(draw_count(14)):
         rows, offsets = drawn(rng)
         (folder / "V").write_text(written(rows))
         options = ["--arrangement", folder / "V", "--proof", folder / "proof"]
@@ -296,12 +301,12 @@ def falsehoods(rng, folder):
             said = run(CHECK, folder / "forged")
             tried += 1
             expect("a false proof fails", n != count and said.returncode == 1, count, said, false)
-    expect("many were tried", tried > 200, tried)
+    expect("many were tried", tried > draw_count(200), tried)
 
 
 def proofs(rng, folder):
     verified = 0
-    for k in range(12):
+    for k in range(draw_count(12)):
         rows, offsets = drawn(rng)
         (folder / "V").write_text(written(rows))
         options = ["--arrangement", folder / "V", "--proof", folder / "proof"]
@@ -340,7 +345,7 @@ def stored(folder):
 
 def of_another_matrix(rng, folder):
     """A proof's tree under a statement of another matrix: verified when that has as many regions only."""
-    for _ in range(30):
+    for _ in range(draw_count(30)):
         rows, _ = drawn(rng)
         other = [list(row) for row in rows]
         i, j = rng.randrange(len(rows)), rng.randrange(len(rows[0]))

@@ -17,6 +17,9 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE = Path(sys.argv[1]) / "clarke"
 ROOT = Path(__file__).resolve().parents[2]
 failures = []
@@ -142,7 +145,7 @@ def pieces(layers, points, low, high):
 
 def compare(rng, folder):
     more = joined = 0
-    for _ in range(100):
+    for _ in range(draw_count(100)):
         layers = draw(rng)
         (folder / "f.prog").write_text(text(layers))
         (folder / "box").write_text("-2 2\n-2 2\n")
@@ -160,7 +163,7 @@ def compare(rng, folder):
         around = json.loads(patterns(folder / "f.prog", "--at", "0,0", "--pieces", "--json").stdout)
         near = json.loads(patterns(folder / "f.prog", "--box", folder / "near", "--pieces", "--json").stdout)
         expect("around the point", around["pieces"] == near["pieces"], around, near, text(layers))
-    expect("of several pieces one function, and pieces of several patterns", more > 1 and joined > 20, more, joined)
+    expect("of several pieces one function, and pieces of several patterns", more >= draw_count(2) and joined > draw_count(20), more, joined)
 
 
 TENT = "relu(x[2] + 1) - 2 * relu(x[2]) + relu(x[2] - 1)"  # 0, up, down, 0: four pieces, three functions
@@ -181,7 +184,7 @@ def three_variables(rng, folder):
     (folder / "square").write_text("-2 2\n-2 2\n")
     (folder / "cube").write_text("-2 2\n" * 3)
     several = 0
-    for _ in range(25):
+    for _ in range(draw_count(25)):
         plane = text(draw(rng))
         space = plane.replace("x[2]", "x[3]").replace("output ", "output %s + " % TENT)
         (folder / "plane.prog").write_text(plane)
@@ -194,7 +197,7 @@ def three_variables(rng, folder):
         around = json.loads(patterns(folder / "plane.prog", "--at", "0,0", "--pieces", "--json").stdout)
         turned = json.loads(patterns(folder / "sheared.prog", "--at", "0,0,0", "--pieces", "--json").stdout)
         expect("twice as many", int(turned["pieces"]) == 2 * int(around["pieces"]), turned["pieces"], around["pieces"], space)
-    expect("pieces of several patterns", several > 10, several)
+    expect("pieces of several patterns", several > draw_count(10), several)
 
 
 def known(folder):

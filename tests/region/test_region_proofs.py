@@ -13,8 +13,11 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE, CHECK = (Path(sys.argv[1]) / name for name in ("clarke", "clarke-check"))
-FORGED = int(sys.argv[2]) if len(sys.argv) > 2 else 25
+FORGED = int(sys.argv[2]) if len(sys.argv) > 2 else draw_count(25)
 ROOT = Path(__file__).resolve().parents[2]
 failures = []
 

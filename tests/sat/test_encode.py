@@ -20,9 +20,12 @@ import reference
 
 ROOT = Path(__file__).resolve().parents[2]
 CASES = ROOT / "cases" / "encode"
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE, CHECKER = (Path(sys.argv[1]).resolve() / name for name in ("clarke", "clarke-check"))
 FORMULAS = int(sys.argv[2]) if len(sys.argv) > 2 else 30
-BYTES = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+BYTES = int(sys.argv[3]) if len(sys.argv) > 3 else draw_count(60)
 failures = []
 
 

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import clausal
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from draw import draw_count  # noqa: E402
+
 CLARKE, CHECKER = (Path(sys.argv[1]).resolve() / name for name in ("clarke", "clarke-check"))
 FORMULAS = int(sys.argv[2]) if len(sys.argv) > 2 else 16
-FORGED = int(sys.argv[3]) if len(sys.argv) > 3 else 6
+FORGED = int(sys.argv[3]) if len(sys.argv) > 3 else draw_count(6)
 failures = []
 
 

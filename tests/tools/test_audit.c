@@ -1,5 +1,6 @@
 /* clarke audit as its users meet it: exit statuses, the report's keys, the same bytes every time,
  * nothing written on errors, and every shipped case with its proof. */
+#include "../draw.h"
 #include "../format/files.h"
 #include "report.h"
 #include "format/safetensors_write.h"
@@ -687,6 +688,19 @@ check_threads(const json_t *one, const char *arguments, int status)
   json_decref(two);
 }
 
+/* Fresh memory holds other bytes, and more samples are passed exactly: the same report, the same proof. */
+static void
+check_exact(const json_t *fast, const char *arguments, int status, const char *model)
+{
+  json_t *exact;
+
+  ck_assert_int_eq(run("MALLOC_PERTURB_=165 %s --exact --proof q.proof", arguments), status);
+  exact = report();
+  ck_assert_msg(json_equal(fast, exact), "%s: --exact says otherwise", model);
+  ck_assert_msg(status == 3 || run("cmp p.proof q.proof") == 0, "%s: --exact proves otherwise", model);
+  json_decref(exact);
+}
+
 static void
 check_case(const json_t *c)
 {
@@ -699,7 +713,7 @@ check_case(const json_t *c)
   const char *name;
   char arguments[512];
   int status = strcmp(verdict, "not-in-clarke") == 0 ? 1 : strcmp(verdict, "undecided") == 0 ? 3 : 0;
-  json_t *fast, *exact;
+  json_t *fast;
 
   snprintf(arguments, sizeof arguments,
            "%s audit " CASES "/%s --batch " CASES "/%s --loss %s --json%s%s", CLARKE, model, batch,
@@ -714,12 +728,8 @@ check_case(const json_t *c)
                    json_integer_value(json_object_get(c, "touched")));
   check_layers(c, fast);
   check_zone(c, fast);
-  /* Fresh memory holds other bytes, and more samples are passed exactly: the same report, the same proof. */
-  ck_assert_int_eq(run("MALLOC_PERTURB_=165 %s --exact --proof q.proof", arguments), status);
-  exact = report();
-  ck_assert_msg(json_equal(fast, exact), "%s: --exact says otherwise", model);
-  ck_assert_msg(status == 3 || run("cmp p.proof q.proof") == 0, "%s: --exact proves otherwise", model);
-  json_decref(exact);
+  if (status != 3 || draw_one_in() == 1) /* the undecided take longest: once, under the sanitizers */
+    check_exact(fast, arguments, status, model);
   if (normalizes)
     check_threads(fast, arguments, status);
   json_decref(fast);
