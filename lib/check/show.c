@@ -80,7 +80,7 @@ show_attribute(const tensor *t)
   printf(" attribute");
   show_name(t->name);
   if (t->text != NULL) {
-    printf(" string");
+    printf(" string%s", t->rank > 0 ? "s" : "");
     show_name(t->text);
     putchar('\n');
     return;

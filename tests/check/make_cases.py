@@ -1517,7 +1517,7 @@ def operators():
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(again), later(several), later(scaled)):
+                                                                  later(several), later(again), later(scaled)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":

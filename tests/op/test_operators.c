@@ -259,7 +259,7 @@ START_TEST(ways_out)
     {"QuantizeLinear", "It jumps, and where it does not its derivative is 0"},
     {"Greater", "A comparison of activations may jump. Write it with Relu"},
     {"RandomNormal", "It draws numbers, which the file does not have"},
-    {"LSTM", "Record the training step instead (clarke.record)"},
+    {"DFT", "Record the training step instead (clarke.record)"},
     {"Sh", "Record the training step instead"},
   };
 
