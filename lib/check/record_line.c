@@ -145,10 +145,11 @@ line_log_softmax(node_pass *p, number *y, const number *x, size_t n)
 /* ---- Normalizations */
 
 /* Of a line: r, what multiplies x - mean; at least that; means of sizes and errors of x; what the computed one is off by, in parts
- * of it; what the mean is. */
+ * of it; what the mean is; how many entries. */
 typedef struct {
   interval r;
   rational inverse, size, square, off, share, middle;
+  size_t members;
 } root;
 
 static void
@@ -165,7 +166,7 @@ root_make(root *t, interval *c, node_pass *p, const step *st, size_t first)
   size_t m = line_members(p, st);
   RATIONAL(q);
   *t = (root){interval_nought(), rational_zero(), rational_zero(), rational_zero(),
-              rational_zero(),   rational_zero(), rational_zero()};
+              rational_zero(),   rational_zero(), rational_zero(), m};
   for (size_t i = 0; i < m; i++) {
     const number *a = line_argument(p, st, first + i * line_step(p, st));
     interval_add(&c[i], &a->x, &plus_one);
@@ -406,8 +407,8 @@ pair_back(node_pass *p, size_t s, const number *h, size_t first, sums_back *t)
 
 /* r (m g - S g - y S(y g)), S being a sum over the line. What is rounded is of the size of what some formulas add up. */
 static void
-normalize_entry(node_pass *p, size_t m, const number *y, const number *g, const sums_back *t, const root *by,
-                const interval *x, handed *to)
+normalize_entry(node_pass *p, const number *y, const number *g, const sums_back *t, const root *by, const interval *x,
+                handed *to)
 {
   RATIONAL(top);
   RATIONAL(mass);
@@ -422,7 +423,7 @@ normalize_entry(node_pass *p, size_t m, const number *y, const number *g, const 
   mpq_add(&off, &g->off, &t->off);
   add_times(&off, &top, &t->apart);
   add_times(&off, &y->off, &t->product);
-  node_round(p, &off, 2 * m + SPARE_COMPOSED, &added);
+  node_round(p, &off, 2 * by->members + SPARE_COMPOSED, &added);
   add_times(&off, &off, &by->share);
   add_times(&off, &mass, &by->share);
   mpq_mul(&off, &off, &by->inverse);
@@ -460,7 +461,7 @@ normalize_back(node_pass *p, size_t s, const number *h, size_t first, sums_back 
     interval_mul(&g[i], &g[i], &by.r);
     interval_round(&g[i]);
     if (to != NULL)
-      normalize_entry(p, m, &p->y[s][e], &h[e], t, &by, &g[i], to);
+      normalize_entry(p, &p->y[s][e], &h[e], t, &by, &g[i], to);
   }
   root_clear(&by);
   intervals_free(c, m);

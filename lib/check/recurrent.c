@@ -14,11 +14,12 @@ typedef void cell(builder *b, const recurrence *r, size_t time, value *states);
 
 /* ---- Steps, of entries (row, unit) */
 
-/* Terms t on: row o of the direction's matrix in input i times n entries of x, and entry o of its half of the bias. */
+/* Terms t on: row o of the direction's matrix times n entries of x, and entry o of its half of the bias. The node's x has the matrix in
+ * input 1, a state that in input 2. */
 static size_t
-put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t i, size_t o, const value *x, size_t from)
+put_row(const builder *b, const recurrence *r, step *s, size_t t, size_t o, const value *x, size_t from)
 {
-  size_t n = i == 1 ? r->inputs : r->hidden, all = r->gates * r->hidden;
+  size_t i = x == &b->in[0] ? 1 : 2, n = i == 1 ? r->inputs : r->hidden, all = r->gates * r->hidden;
   for (size_t j = 0; j < n; j++, t++) {
     operand(b, s, t, x, from + j);
     operand(b, s, t, &b->in[i], (r->direction * all + o) * n + j);
@@ -38,9 +39,9 @@ put_sum(builder *b, const recurrence *r, size_t first, size_t n, size_t time, co
   for (size_t f = 0; f < s->n; f++) {
     size_t row = f / units, o = first * r->hidden + f % units, t = f * width;
     if (time != NONE)
-      t = put_row(b, r, s, t, 1, o, &b->in[0], (time * r->rows + row) * r->inputs);
+      t = put_row(b, r, s, t, o, &b->in[0], (time * r->rows + row) * r->inputs);
     if (h != NULL)
-      t = put_row(b, r, s, t, 2, o, h, row * r->hidden);
+      t = put_row(b, r, s, t, o, h, row * r->hidden);
     if (more != NULL)
       operand(b, s, t, more, f);
   }

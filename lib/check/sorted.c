@@ -27,13 +27,13 @@ at_place(const sorter *o, size_t l, size_t p, size_t m)
   return (l / o->behind * m + p) * o->behind + l % o->behind;
 }
 
-/* Term t of a step is what place p of v holds, or minus that, so that it is the entry, or minus it. */
+/* Term t of a step is entry `at` of v, or minus that. */
 static void
-read_place(const builder *b, const sorter *o, step *s, size_t t, const value *v, size_t l, size_t p, bool minus)
+read_place(const builder *b, step *s, size_t t, const value *v, size_t at, bool turn)
 {
-  factor_source(b, s, t, v, at_place(o, l, p, v->count / o->lines));
+  factor_source(b, s, t, v, at);
   s->turned = true;
-  if (o->minus[p] != minus)
+  if (turn)
     s->factors[t].coef = &minus_one;
 }
 
@@ -43,7 +43,7 @@ static void
 put_round(builder *b, sorter *o, size_t round, size_t m)
 {
   value x = b->out;
-  size_t pairs = 2 * o->lines * m, count = o->lines * m;
+  size_t pairs = 2 * o->lines * m, count = o->lines * m, places = x.count / o->lines;
   bool minus[MAX_WINDOW];
   step *s = add_step(b, LINEAR, 1, 1, &pairs);
   for (size_t p = 0; p < m; p++) {
@@ -51,8 +51,8 @@ put_round(builder *b, sorter *o, size_t round, size_t m)
     minus[p] = (other < p) != o->least;
     for (size_t l = 0; l < o->lines; l++) {
       size_t f = at_place(o, l, p, m);
-      read_place(b, o, s, 2 * f, &x, l, p, minus[p]);
-      read_place(b, o, s, 2 * f + 1, &x, l, other, minus[p]);
+      read_place(b, s, 2 * f, &x, at_place(o, l, p, places), o->minus[p] != minus[p]);
+      read_place(b, s, 2 * f + 1, &x, at_place(o, l, other, places), o->minus[other] != minus[p]);
     }
   }
   value both = b->out;
@@ -127,7 +127,7 @@ lower_sorted(builder *b)
   step *s = add_step(b, LINEAR, 1, in->rank, dims);
   for (size_t l = 0; l < o.lines; l++)
     for (size_t p = 0; p < o.k; p++)
-      read_place(b, &o, s, at_place(&o, l, p, o.k), &x, l, p, false);
+      read_place(b, s, at_place(&o, l, p, o.k), &x, at_place(&o, l, p, x.count / o.lines), o.minus[p]);
   b->out.at = in->at;
   b->out.inner = in->inner;
 }
