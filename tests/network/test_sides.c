@@ -73,7 +73,7 @@ START_TEST(scales_and_slopes_as_columns)
     }
     drawn_end(&n);
   }
-  ck_assert(scales > draw_count(100) && slopes > draw_count(40));
+  ck_assert(scales > draw_count(60) && slopes > draw_count(24));
 }
 END_TEST
 
