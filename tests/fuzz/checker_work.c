@@ -64,5 +64,6 @@ checker_check(const void *of)
 {
   const checker_proof *proof = of;
 
+  session_set_bits(64); /* a thread's own: the run before may have left another number */
   clarke_check_proof(proof->proof, proof->folder);
 }

@@ -36,9 +36,9 @@ class Graph:
         return name
 
     def then(self, op, *others, before=(), **attributes):
-        """Applies op to (before, the last value, others)."""
+        """Applies op to (before, the last value, others). Of TopK nothing reads the places."""
         out = f"v{len(self.nodes)}"
-        self.nodes.append(helper.make_node(op, [*before, self.last, *others], [out], **attributes))
+        self.nodes.append(helper.make_node(op, [*before, self.last, *others], [out] + [f"{out}_places"] * (op == "TopK"), **attributes))
         self.last = out
         return self
 
