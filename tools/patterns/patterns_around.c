@@ -4,6 +4,7 @@
 #include "patterns_around.h"
 #include "base/stop.h"
 #include "base/text.h"
+#include "patterns_text.h"
 #include "region/forms.h"
 #include "session/around.h"
 #include "watch.h"
@@ -17,43 +18,16 @@ typedef struct {
   size_t told, gradients;
 } answer;
 
-static void
-put_rational(const mpq_t q, bool quoted)
-{
-  char *text = mpq_get_str(NULL, 10, q);
-
-  printf(quoted ? "\"%s\"" : "%s", text);
-  free(text);
-}
-
-static void
-put_row(mpq_t *q, size_t n, bool json)
-{
-  for (size_t k = 0; k < n; k++) {
-    fputs(k == 0 ? "" : json ? ", " : " ", stdout);
-    put_rational(q[k], json);
-  }
-}
-
 /* As of regions: each kink's piece as a digit, a maximum's winner as a letter; a point where no side is chosen. */
 static void
 put_pattern(const answer *a)
 {
   for (size_t i = 0; i < a->found.p->n; i++) {
     const clarke_do kind = a->found.p->instruction[i].kind;
-    size_t choice;
 
     if (!a->found.needed[i] || (kind != CLARKE_DO_PIECEWISE && kind != CLARKE_DO_ORDER))
       continue;
-    choice = clarke_around_choice(&a->found, i);
-    if (choice == CLARKE_NONE)
-      putchar('.');
-    else if (kind == CLARKE_DO_PIECEWISE)
-      putchar('0' + (int)choice);
-    else if (choice < 26)
-      putchar('a' + (int)choice);
-    else
-      printf("(%zu)", choice);
+    clarke_patterns_put_choice(kind, clarke_around_choice(&a->found, i));
   }
 }
 
@@ -84,13 +58,13 @@ put_arc(const answer *a, const clarke_pattern *p)
   if (p->n_directions == 0)
     put_any_direction(a);
   else if (p->first_order)
-    put_row(p->direction[0], n, false);
+    clarke_patterns_put_row(p->direction[0], n, false);
   for (size_t k = 0; !p->first_order && k < p->n_directions; k++) {
     if (is_zero(p->direction[k], n))
       continue;
     fputs(told++ > 0 ? " + " : "", stdout);
     printf(k == 0 ? "t (" : "t^%zu (", k + 1);
-    put_row(p->direction[k], n, false);
+    clarke_patterns_put_row(p->direction[k], n, false);
     putchar(')');
   }
 }
@@ -104,10 +78,10 @@ put_arc_json(const answer *a, const clarke_pattern *p)
   if (p->n_directions == 0)
     put_any_direction(a);
   else if (one)
-    put_row(p->direction[0], a->found.tree.width, true);
+    clarke_patterns_put_row(p->direction[0], a->found.tree.width, true);
   for (size_t k = 0; !one && k < p->n_directions; k++) {
     fputs(k > 0 ? ", [" : "[", stdout);
-    put_row(p->direction[k], a->found.tree.width, true);
+    clarke_patterns_put_row(p->direction[k], a->found.tree.width, true);
     putchar(']');
   }
   putchar(']');
@@ -123,7 +97,7 @@ put_gradients(const answer *a, const clarke_pattern *p)
     fputs(!json ? "  gradient " : o == 0 ? ", \"gradient\": [[" : ", [", stdout);
     for (size_t k = 0; k < n; k++) {
       fputs(k == 0 ? "" : json ? ", " : " ", stdout);
-      put_rational(p->gradient[o * n + k].q, json);
+      clarke_patterns_put_rational(p->gradient[o * n + k].q, json);
     }
     fputs(json ? "]" : "", stdout);
   }

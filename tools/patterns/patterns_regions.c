@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "patterns_arrangement.h"
 #include "patterns_picture.h"
+#include "patterns_text.h"
 #include "proof/write_regions.h"
 #include "region/affine_pieces.h"
 #include "region/functions.h"
@@ -188,15 +189,6 @@ set_box(fmpz_mat_t box, answer *a)
 /* --- the list -------------------------------------------------------------------------------- */
 
 static void
-put_entry(const mpq_t q, bool quoted)
-{
-  char *text = mpq_get_str(NULL, 10, q);
-
-  printf(quoted ? "\"%s\"" : "%s", text);
-  free(text);
-}
-
-static void
 put_rational(const fmpz_t num, const fmpz_t den, bool quoted)
 {
   mpq_t q;
@@ -205,7 +197,7 @@ put_rational(const fmpz_t num, const fmpz_t den, bool quoted)
   fmpz_get_mpz(mpq_numref(q), num);
   fmpz_get_mpz(mpq_denref(q), den);
   mpq_canonicalize(q);
-  put_entry(q, quoted);
+  clarke_patterns_put_rational(q, quoted);
   mpq_clear(q);
 }
 
@@ -221,14 +213,7 @@ put_pattern(const answer *a, const clarke_region *region)
 
     if (!a->forms.needed[i] || (kind != CLARKE_DO_PIECEWISE && kind != CLARKE_DO_ORDER))
       continue;
-    if (choice == CLARKE_NO_SIDE)
-      putchar('.');
-    else if (kind == CLARKE_DO_PIECEWISE)
-      putchar('0' + choice);
-    else if (choice < 26)
-      putchar('a' + choice);
-    else
-      printf("(%d)", choice);
+    clarke_patterns_put_choice(kind, choice == CLARKE_NO_SIDE ? CLARKE_NONE : choice);
   }
 }
 
@@ -253,7 +238,7 @@ put_point(const answer *a, const clarke_region *region, const char *between)
       clarke_witness_get(x, region->point, k++);
       put_rational(x, last, a->command->json);
     } else
-      put_entry(a->bounds[2 * i], a->command->json);
+      clarke_patterns_put_rational(a->bounds[2 * i], a->command->json);
   }
   fmpz_clear(x);
   fmpz_clear(last);

@@ -3,6 +3,7 @@
 
 #include "patterns_regions.h"
 #include "base/stop.h"
+#include "patterns_text.h"
 #include "session/segment.h"
 #include "watch.h"
 
@@ -10,22 +11,10 @@
 #include <string.h>
 
 static void
-put_rational(const mpq_t q, bool quoted)
-{
-  char *text = mpq_get_str(NULL, 10, q);
-
-  printf(quoted ? "\"%s\"" : "%s", text);
-  free(text);
-}
-
-static void
 put_vector(mpq_t *q, size_t n, bool json)
 {
   fputs(json ? "[" : "", stdout);
-  for (size_t o = 0; o < n; o++) {
-    fputs(o == 0 ? "" : json ? ", " : " ", stdout);
-    put_rational(q[o], json);
-  }
+  clarke_patterns_put_row(q, n, json);
   fputs(json ? "]" : "", stdout);
 }
 
@@ -41,9 +30,9 @@ print_text(const clarke_segment *s, bool count)
 {
   for (size_t k = 0; k < s->n && !count; k++) {
     fputs("from ", stdout);
-    put_rational(s->piece[k].from, false);
+    clarke_patterns_put_rational(s->piece[k].from, false);
     fputs(" to ", stdout);
-    put_rational(s->piece[k].to, false);
+    clarke_patterns_put_rational(s->piece[k].to, false);
     fputs(s->integral != NULL ? "  <B - A, AD> = " : "  slope ", stdout);
     put_vector(s->piece[k].slope, s->n_outputs, false);
     putchar('\n');
@@ -71,9 +60,9 @@ print_json(const clarke_segment *s, bool count)
   fputs(count ? "{" : "{\"pieces\": [", stdout);
   for (size_t k = 0; k < s->n && !count; k++) {
     fputs(k > 0 ? ",\n  {\"from\": " : "\n  {\"from\": ", stdout);
-    put_rational(s->piece[k].from, true);
+    clarke_patterns_put_rational(s->piece[k].from, true);
     fputs(", \"to\": ", stdout);
-    put_rational(s->piece[k].to, true);
+    clarke_patterns_put_rational(s->piece[k].to, true);
     fputs(", \"slope\": ", stdout);
     put_vector(s->piece[k].slope, s->n_outputs, true);
     putchar('}');

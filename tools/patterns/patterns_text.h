@@ -1,0 +1,15 @@
+/* How patterns and exact numbers are printed. */
+#ifndef CLARKE_TOOLS_PATTERNS_TEXT_H
+#define CLARKE_TOOLS_PATTERNS_TEXT_H
+
+#include "program/code.h"
+
+/* A fraction, in JSON (quoted) as a string. */
+void clarke_patterns_put_rational(const mpq_t q, bool quoted);
+/* n of them, with a space or, in JSON, a comma between. */
+void clarke_patterns_put_row(mpq_t *q, size_t n, bool json);
+
+/* A pattern's character: of a kink its piece, of a maximum or minimum the letter of its winner, `.` for no side (CLARKE_NONE). */
+void clarke_patterns_put_choice(clarke_do kind, size_t choice);
+
+#endif
