@@ -44,6 +44,22 @@ full_double(uint64_t *state)
   return ldexp((double)(int64_t)(draw(state) >> 10) - 0x1p53, -53);
 }
 
+/* As weights are: many bits or few, sometimes far smaller. */
+static inline double
+weight_like(uint64_t *state)
+{
+  switch (draw_below(state, 4)) {
+  case 0:
+    return small_number(state);
+  case 1:
+    return (double)(float)full_double(state);
+  case 2:
+    return ldexp(full_double(state), (int)draw_between(state, -45, 3));
+  default:
+    return 2 * full_double(state);
+  }
+}
+
 /* The ends of the doubles, or one of an exponent within these. */
 static inline double
 double_within(uint64_t *state, long low, long high)

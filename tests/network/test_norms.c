@@ -150,22 +150,6 @@ compare_networks(void (*grow)(growing *g, uint64_t *state, double (*number)(uint
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Many bits or few, sometimes far smaller. */
-static double
-weight_like(uint64_t *state)
-{
-  switch (draw_below(state, 4)) {
-  case 0:
-    return small_number(state);
-  case 1:
-    return (double)(float)full_double(state);
-  case 2:
-    return ldexp(full_double(state), (int)draw_between(state, -45, 3));
-  default:
-    return 2 * full_double(state);
-  }
-}
-
 /* Nearly all alike: what rounding takes adds up. */
 static double
 aligned(uint64_t *state)

@@ -252,22 +252,6 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
   c->rounded += all > 0;
 }
 
-/* A number of the size of weights, with many bits or few, sometimes far smaller. */
-static double
-weight_like(uint64_t *state)
-{
-  switch (draw_below(state, 4)) {
-  case 0:
-    return small_number(state);
-  case 1:
-    return (double)(float)full_double(state);
-  case 2:
-    return ldexp(full_double(state), (int)draw_between(state, -45, 3));
-  default:
-    return 2 * full_double(state);
-  }
-}
-
 /* All places open; the plan's made coarser by some digits here and there. */
 static void
 run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tensor *x, uint64_t *state)
