@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cones, and entries of gradients that are kept; beyond either the tree is asked, which tells more of what it cannot finish. */
+/* Cones (or the limit of regions, when that is lower), and entries of gradients that are kept. Beyond either the tree is asked, which
+ * tells more of what it cannot finish. */
 #define CONES ((size_t)1 << 16)
 #define CONES_ENTRIES ((size_t)1 << 21)
 
@@ -116,7 +117,7 @@ take_region(void *context, bool *go_on, const clarke_region *region, clarke_erro
     status = clarke_regions_proof_leaf(&g->s->cones, region, function, err);
   if (status == CLARKE_OK && function == g->t->n)
     status = keep_gradient(g->t, region, err);
-  *go_on = ++g->told < CONES && g->t->n * g->t->dim < CONES_ENTRIES;
+  *go_on = ++g->told < CONES && g->told < clarke_limit_of(CLARKE_LIMIT_REGIONS) && g->t->n * g->t->dim < CONES_ENTRIES;
   clarke_work_done();
   return status;
 }
