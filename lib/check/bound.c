@@ -56,7 +56,7 @@ affine(const cell *c, const touch *t)
   bool all = true;
   for (size_t o = 0; o < t->n; o++)
     all = all && c->degree[t->from][t->at[o]] < 2;
-  return all || (t->n <= 2 && affine_but_for_a_factor(p, c, t->from, t->at[0], t->at[t->n - 1]));
+  return all || (t->n <= 2 && affine_but_for_a_factor(p, c, t, 0, t->n - 1));
 }
 
 /* Are row k's numbers `by` times those of j, by > 0 being found from the first row of each? */

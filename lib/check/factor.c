@@ -82,14 +82,19 @@ take_constants(combination *f, size_t s)
 
 /* ---- Sums of products */
 
-/* Adds by * t, of entry e, to those with the same factors. */
+/* Adds by * t, of entry e, to those with the same factors; or, where t is a number, to that. */
 static bool
-add_product(products *list, const combination *f, const step *st, const term *t, size_t e, const rational *by)
+add_product(products *list, combination *f, const step *st, const term *t, size_t e, const rational *by)
 {
   bool weighs = f->c != NULL && t->by.w != NULL && t->by.w->wrt;
   product new = {.w = weighs ? t->by.w : NULL, .at = weighs ? t->by.at : 0, .x = t->x};
   size_t i = 0;
   RATIONAL(q);
+  weigh(st, &t->by, weighs && !st->divide, &q);
+  if (t->x.step == NONE && !weighs) {
+    add_to(&f->number, by, &q);
+    return true;
+  }
   new.entry = t->x.step != NONE ? entry_of(f->p, t->x, e) : 0;
   if (t->x.step != NONE && (f->c == NULL || f->c->degree[t->x.step][new.entry] == 0)
       && interval_zero(value_at(f->p, t->x.step, new.entry)))
@@ -105,7 +110,6 @@ add_product(products *list, const combination *f, const step *st, const term *t,
     new.coef = rational_zero();
     list->all[list->n++] = new;
   }
-  weigh(st, &t->by, weighs && !st->divide, &q);
   add_to(&list->all[i].coef, by, &q);
   return true;
 }
@@ -311,7 +315,7 @@ forget(combination *f, size_t s)
     mpq_set(&f->of[s][e], &zero);
 }
 
-/* From entry a of step s, less b where that is another: did the way end? Then *number is what was added up on it. */
+/* From entry a of step s, less b where that is another, plus *number: did the way end? Then *number is what was added up. */
 static bool
 way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *number)
 {
@@ -336,10 +340,12 @@ way_ends(const point *p, const cell *c, size_t s, size_t a, size_t b, rational *
 }
 
 bool
-affine_but_for_a_factor(const point *p, const cell *c, size_t s, size_t a, size_t b)
+affine_but_for_a_factor(const point *p, const cell *c, const touch *t, size_t a, size_t b)
 {
   RATIONAL(number);
-  return way_ends(p, c, s, a, b, &number);
+  if (!is_window(t))
+    mpq_neg(&number, &p->net->steps[t->step].at[t->kink]);
+  return way_ends(p, c, t->from, t->at[a], t->at[b], &number);
 }
 
 bool

@@ -166,8 +166,7 @@ check_dead(bool settled)
     next_rational(&value);
     require(t->slope + b >= next, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
-    require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2)
-                || affine_but_for_a_factor(&p, &c, t->from, t->at[a], t->at[b]),
+    require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2) || affine_but_for_a_factor(&p, &c, t, a, b),
             "%s: its argument is not affine, nor is it but for a factor", kink(k));
     if (c.side[k] < 0)
       mpq_neg(&value, &value);

@@ -295,7 +295,7 @@ forget(clarke_combination *c, size_t v)
 }
 
 static clarke_status
-reduce(bool *ends, clarke_combination *c, size_t value, size_t a, size_t b, size_t column, clarke_error *err)
+reduce(bool *ends, clarke_combination *c, size_t value, size_t a, size_t b, const mpq_t q, size_t column, clarke_error *err)
 {
   const clarke_graph *g = c->g;
   const size_t at_column = c->n > 1 ? column : 0;
@@ -305,6 +305,8 @@ reduce(bool *ends, clarke_combination *c, size_t value, size_t a, size_t b, size
   mpq_set_ui(clarke_combination_at(c, value, a * c->n + at_column), 1, 1);
   if (b != CLARKE_NONE)
     mpq_set_si(clarke_combination_at(c, value, b * c->n + at_column), -1, 1);
+  else
+    mpq_neg(c->number, q);
   for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && found == CLARKE_WAY_ON && !c->failed;) {
     const size_t v = g->steps[i].out;
 
@@ -322,11 +324,12 @@ reduce(bool *ends, clarke_combination *c, size_t value, size_t a, size_t b, size
 }
 
 clarke_status
-clarke_reduce(bool *ends, const clarke_reduction *r, size_t value, size_t a, size_t b, size_t column,
+clarke_reduce(bool *ends, const clarke_reduction *r, size_t value, size_t a, size_t b, const mpq_t q, size_t column,
               clarke_error *err)
 {
   clarke_combination c;
-  clarke_status status = combination_init(&c, r, column) ? reduce(ends, &c, value, a, b, column, err) : clarke_no_memory(err);
+  clarke_status status =
+    combination_init(&c, r, column) ? reduce(ends, &c, value, a, b, q, column, err) : clarke_no_memory(err);
 
   combination_clear(&c);
   return status;
@@ -341,12 +344,8 @@ clarke_cancels(const clarke_forward *f, size_t value, size_t a, size_t b, const 
 
   if (f->g->activations > FEW_ACTIVATIONS)
     return false;
-  if (combination_init(&c, &r, column)) {
-    if (b == CLARKE_NONE)
-      mpq_neg(c.number, q);
-    if (reduce(&ends, &c, value, a, b, column, NULL) != CLARKE_OK)
-      ends = false;
-  }
+  if (combination_init(&c, &r, column) && reduce(&ends, &c, value, a, b, q, column, NULL) != CLARKE_OK)
+    ends = false;
   ends = ends && mpq_sgn(c.number) == 0;
   combination_clear(&c);
   return ends;

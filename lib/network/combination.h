@@ -17,10 +17,10 @@ typedef struct {
   const clarke_touch *touch;
 } clarke_reduction;
 
-/* Entry a of the value in that column, less entry b unless it is CLARKE_NONE. Does the way end there? Not known of large
- * graphs. */
-clarke_status clarke_reduce(bool *ends, const clarke_reduction *r, size_t value, size_t a, size_t b, size_t column,
-                            clarke_error *err);
+/* Entry a of the value in that column, less entry b, or less the kink q where b is CLARKE_NONE. Does the way end there? Not
+ * known of large graphs. */
+clarke_status clarke_reduce(bool *ends, const clarke_reduction *r, size_t value, size_t a, size_t b, const mpq_t q,
+                            size_t column, clarke_error *err);
 
 /* Is the number, entry a less entry b or less q where b is CLARKE_NONE, certainly 0? In graphs of few activations; false, too,
  * where memory is short. */

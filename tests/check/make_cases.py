@@ -2525,6 +2525,26 @@ def factors():
          ["N", 1], None, dict(w=[[0]], u=[[1]], b=[0.25], s=[-1]))
     case("factor-piece", 1, "not affine, nor is it but for a factor", evidence="evidence separator\nv w 0 1\ntree\nbranch 0\ndead 1\n"
          "u 0 1\nleaf", model="factor-piece.onnx", wrt="w u", **{**base, "touched": 1})
+    # A bias that does not vary is a number: of the options 1 and 1 + u w x of a window, the first of which is cut off at 1.
+    batch("factor-bias.npz", [[[1, 2]]])
+    cut = [helper.make_node("Conv", ["x", "w"], ["y"], "conv"), helper.make_node("Conv", ["y", "u", "b"], ["z"], "again"),
+           helper.make_node("Clip", ["z", "low", "high"], ["c"], "clip"), helper.make_node("MaxPool", ["c"], ["out"], "pool", kernel_shape=[2])]
+    save("factor-bias.onnx", cut, ["N", 1, 2], None, dict(w=[[[1]]], u=[[[0]]], b=[1], low=0, high=1))
+    sides = "evidence separator\nv u 0 1\ntree\nbranch 0\nbranch 1\nbranch 2\nleaf\ndead 2\nu 1 1\nu 2 a 2\ndead 2\nu 0 2\nu 1 1\nbranch 1\n{}\nleaf"
+    bias = dict(verdict="not-in-clarke", data="factor-bias.npz", model="factor-bias.onnx", wrt="u w", touched=3,
+                proxies=["Clip 0 0", "Clip 1 5"], tie="first")
+    by_window = "branch 2\ndead 2\nu 0 2\nu 2 b 1\ndead 2\nu 0 1\nu 1 {}"
+    case("factor-bias", 0, "VERIFIED", evidence=sides.format(by_window.format("1/2")), **bias)
+    case("factor-bias-other", 1, "combination of the derivatives is not zero", evidence=sides.format(by_window.format("1")), **bias)
+    case("factor-bias-varies", 1, "not affine, nor is it but for a factor", evidence=sides.format(by_window.format("1/2")), **{**bias, "wrt": "b u w"})
+    # The argument of a kink at 1 is u w - 1, of which u is no factor: min(u w, 1) + relu(w + u - 2) has (2, 2) near u = w = 1,
+    # on the curve (1 + t, 1 - t + t^2 / 2).
+    nodes = [dense("x", "w", "y"), dense("y", "u", "z"), helper.make_node("Clip", ["z", "low", "high"], ["c"], "clip"), dense("x", "u", "t"),
+             helper.make_node("Add", ["y", "t"], ["s"], "sum"), helper.make_node("Add", ["s", "b"], ["i"], "shift"), rho("i", "r"), helper.make_node("Add", ["c", "r"], ["out"], "out")]
+    save("factor-kink.onnx", nodes, ["N", 1], None, dict(w=[[1]], u=[[1]], b=[-2], low=-9, high=1))
+    case("factor-kink", 1, "not affine, nor is it but for a factor", model="factor-kink.onnx", wrt="w u",
+         evidence="evidence separator\nv w 0 1\nv u 0 1\ntree\nbranch 0\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1\nbranch 1\n"
+         "dead 2\nu 0 1\nu 1 1\nleaf", **{**base, "proxies": ["Clip 0 0", "Clip 1 1", "Relu 0 1"]})
     # One parameter in two products is a factor of both. Of the options g n and g m at g = 0 the larger n is the larger one
     # where g > 0. So of these two windows one takes its first entry, the other its last; AD takes both first ones.
     batch("factor-window.npz", [[[1, 2, 5, 4]]])
