@@ -17,6 +17,12 @@ typedef struct {
   rational left, right; /* of a kink: the slopes on its sides */
 } touch;
 
+static inline bool
+is_window(const touch *t)
+{
+  return t->n > 1;
+}
+
 #define TOUCHED ((size_t)1 << 32)
 
 /* The network at the stored weights. */

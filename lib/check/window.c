@@ -217,12 +217,6 @@ read_ties(const point *p, rational *ad)
   return windows;
 }
 
-bool
-is_window(const touch *t)
-{
-  return t->n > 1;
-}
-
 int
 tie_side(const point *p, const touch *t)
 {
