@@ -164,6 +164,71 @@ START_TEST(bounds_of_a_box)
 }
 END_TEST
 
+/* By the exact bounds alone: a row that is 0 at most at corners keeps its sign inside. Doubles, where they say something, agree. */
+START_TEST(exact_bounds)
+{
+  uint64_t state = 3;
+  size_t at_corner = 0;
+  double unit[5];
+
+  for (int round = 0; round < 1000; round++) {
+    const size_t dim = 1 + draw_below(&state, 4);
+    const long low = draw_between(&state, -3, 0), high = draw_between(&state, 1, 3), den = draw_between(&state, 1, 3);
+    fmpz *row = _fmpz_vec_init(5);
+    clarke_rays r;
+    fmpz_mat_t cone;
+    long least, most;
+    int sign;
+
+    box(cone, dim, low, high, den);
+    OK(clarke_rays_of_bounds(&r, cone, &error));
+    for (size_t k = 0; k <= dim; k++)
+      fmpz_set_si(row + k, draw_between(&state, -4, 4));
+    if (_fmpz_vec_is_zero(row, (slong)dim))
+      fmpz_one(row);
+    least = most = den * fmpz_get_si(row + dim); /* den times the row's range */
+    for (size_t k = 0; k < dim; k++) {
+      const long a = fmpz_get_si(row + k);
+
+      least += a > 0 ? a * low : a * high;
+      most += a > 0 ? a * high : a * low;
+    }
+    sign = clarke_box_sign(&r, row);
+    ck_assert_int_eq(sign, least >= 0 ? 1 : most <= 0 ? -1 : 0);
+    ck_assert(clarke_bounds_sign(&r, row, unit) == 0 || clarke_bounds_sign(&r, row, unit) == sign);
+    at_corner += least == 0 || most == 0;
+    clarke_rays_clear(&r);
+    clarke_rays_clear(&r);
+    fmpz_mat_clear(cone);
+    _fmpz_vec_clear(row, 5);
+  }
+  ck_assert_uint_gt(at_corner, 50);
+}
+END_TEST
+
+/* Bounds past doubles are kept exactly alone. */
+START_TEST(bounds_past_doubles)
+{
+  fmpz *row = _fmpz_vec_init(2);
+  clarke_rays r;
+  fmpz_mat_t cone;
+
+  box(cone, 1, -1, 1, 1);
+  fmpz_mul_2exp(fmpz_mat_entry(cone, 1, 1), fmpz_mat_entry(cone, 1, 1), 200);
+  OK(clarke_rays_of_bounds(&r, cone, &error));
+  ck_assert(r.bounds == NULL && r.box != NULL);
+  fmpz_set_si(row, -1);
+  fmpz_one(row + 1);
+  fmpz_mul_2exp(row + 1, row + 1, 200);
+  ck_assert_int_eq(clarke_box_sign(&r, row), 1); /* 2^200 - z > 0 */
+  fmpz_sub_ui(row + 1, row + 1, 1);
+  ck_assert_int_eq(clarke_box_sign(&r, row), 0);
+  clarke_rays_clear(&r);
+  fmpz_mat_clear(cone);
+  _fmpz_vec_clear(row, 2);
+}
+END_TEST
+
 /* A cone that is no box: nothing is known, and nothing is said. */
 START_TEST(no_box)
 {
@@ -174,6 +239,9 @@ START_TEST(no_box)
   fmpz_one(fmpz_mat_entry(cone, 0, 1));
   OK(clarke_rays_of_box(&r, cone, &error));
   ck_assert(r.n == 0 && r.bounds == NULL);
+  clarke_rays_clear(&r);
+  OK(clarke_rays_of_bounds(&r, cone, &error));
+  ck_assert(r.bounds == NULL && r.box == NULL);
   clarke_rays_clear(&r);
   fmpz_mat_clear(cone);
 }
@@ -187,6 +255,8 @@ main(void)
 
   tcase_add_test(tests, cuts_of_a_box);
   tcase_add_test(tests, bounds_of_a_box);
+  tcase_add_test(tests, exact_bounds);
+  tcase_add_test(tests, bounds_past_doubles);
   tcase_add_test(tests, no_box);
   failed = run_tests();
   flint_cleanup_master();
