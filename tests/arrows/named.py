@@ -1,5 +1,5 @@
-"""Which public functions does no test name? Public is what a header of lib declares and a file of lib defines, but for the checker,
-which is reached as a whole (tests/check). A test names a function where its code does; words in comments do not count.
+"""Which public functions does no test name? Public is a clarke_ function that a header of lib declares and a file of lib
+defines, but for the checker, which is reached as a whole (tests/check). A test names a function where its code does; words in comments do not count.
 
     python3 tests/arrows/named.py [--list] [--shrink]
 
@@ -36,7 +36,7 @@ def public_functions(root):
     files = {path: code_of(path) for path in sorted(lib.rglob("*.[ch]")) if "check" not in path.relative_to(lib).parts}
     for path, text in files.items():
         inline = r"^static inline[^;{}]*?\b" if path.suffix == ".h" else r"^"
-        for name in re.findall(inline + r"(\w+)\([^;{}]*?\)\n\{", text, re.M):
+        for name in re.findall(inline + r"(clarke_\w+)\([^;{}]*?\)\n\{", text, re.M):
             defined[name] = path
     for path, text in files.items():
         without_macros = re.sub(r"^#(.*\\\n)*.*", "", text, flags=re.M)

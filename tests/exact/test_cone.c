@@ -9,6 +9,7 @@
 
 #include <flint/fmpz.h>
 #include <glpk.h>
+#include <pthread.h>
 
 #define OK(call) ck_assert_int_eq((call), CLARKE_OK)
 
@@ -404,6 +405,46 @@ START_TEST(degenerate_systems)
 }
 END_TEST
 
+/* A thread that ends its solver's memory may begin another, and other threads' stays. */
+static void *
+solve_and_end(void *seed)
+{
+  uint64_t state = *(uint64_t *)seed;
+
+  for (int round = 0; round < 10; round++) {
+    fmpz_mat_t a;
+    clarke_cone cone;
+
+    fmpz_mat_init(a, 6, 4);
+    sample_system(a, &state, 5);
+    make_feasible(a, &state);
+    clarke_cone_init(&cone);
+    OK(clarke_cone_solve(&cone, a, CLARKE_CONE_WORK, NULL));
+    ck_assert(cone.answer == CLARKE_CONE_FEASIBLE && clarke_cone_verify(&cone, a));
+    clarke_cone_clear(&cone);
+    fmpz_mat_clear(a);
+    if (round % 3 == 2)
+      clarke_cone_end_thread();
+  }
+  clarke_cone_end_thread();
+  flint_cleanup();
+  return NULL;
+}
+
+START_TEST(threads_end)
+{
+  pthread_t thread[3];
+  uint64_t seed[3] = {1, 2, 3}, own = 4;
+
+  for (size_t k = 0; k < 3; k++)
+    ck_assert_int_eq(pthread_create(&thread[k], NULL, solve_and_end, &seed[k]), 0);
+  solve_and_end(&own);
+  for (size_t k = 0; k < 3; k++)
+    pthread_join(thread[k], NULL);
+  solve_and_end(&own);
+}
+END_TEST
+
 START_TEST(forged)
 {
   clarke_cone cone;
@@ -455,6 +496,7 @@ main(void)
   tcase_add_test(tests, blocks);
   tcase_add_test(tests, degenerate_systems);
   tcase_add_test(tests, forged);
+  tcase_add_test(tests, threads_end);
   failed = run_tests();
   flint_cleanup_master();
   return failed;

@@ -3,6 +3,7 @@
 #include "brute.h"
 
 #include "exact/face.h"
+#include "exact/face_side.h"
 
 enum { DIM = 2, MOST = 5, BOX = 4, CODES = 243 };
 
@@ -163,6 +164,65 @@ leave(const clarke_face *f, const arrangement *a)
   free_rationals(to, DIM);
 }
 
+/* Entries that are free may be any: those of the pivots make all equalities true. */
+static void
+complete(const clarke_face *f)
+{
+  mpq_t *point = new_rationals(DIM), value;
+
+  mpq_init(value);
+  for (size_t j = 0; j < DIM; j++)
+    mpq_set_si(point[j], draw(-9, 9), 1);
+  for (size_t j = 0; j < DIM; j++) {
+    bool pivot = false;
+
+    mpq_set(value, point[j]);
+    for (size_t i = 0; i < f->n_equal; i++)
+      pivot = pivot || f->pivot[i] == j;
+    clarke_face_complete(point, f);
+    ck_assert(pivot || mpq_equal(value, point[j]));
+  }
+  for (size_t i = 0; i < f->n_equal; i++) {
+    clarke_form_value(value, &f->equal[i * (DIM + 1)], point, DIM);
+    ck_assert_int_eq(mpq_sgn(value), 0);
+  }
+  mpq_clear(value);
+  free_rationals(point, DIM);
+}
+
+/* Has the face a point on that side of one line more? By the definition: the arrangement with it has such a face. */
+static void
+side_of(const clarke_face *f, const arrangement *a)
+{
+  mpq_t *form = new_rationals(3), *reduced = new_rationals(3), *to = new_rationals(DIM);
+  arrangement more = *a;
+  bool there[CODES];
+
+  more.n++;
+  memmove(more.form + more.n, more.form + a->n, BOX * sizeof *more.form);
+  for (size_t j = 0; j < 3; j++)
+    more.form[a->n][j] = draw(-2, 2);
+  faces_of(there, &more);
+  set_form(form, &more, a->n);
+  clarke_face_reduce(reduced, f, form);
+  for (int side = -1; side <= 1 && !clarke_form_constant(reduced, DIM); side += 2) {
+    clarke_cone_answer answer = CLARKE_CONE_UNKNOWN;
+    size_t code = 0;
+
+    for (size_t k = 0; k < a->n; k++)
+      code = 3 * code + (size_t)(f->sign[k] + 1);
+    OK(clarke_face_side(&answer, to, f, reduced, side, &error));
+    ck_assert_int_eq(answer, there[3 * code + (size_t)(side + 1)] ? CLARKE_CONE_FEASIBLE : CLARKE_CONE_EMPTY);
+    if (answer == CLARKE_CONE_FEASIBLE) {
+      assert_inside(f, a, to);
+      ck_assert_int_eq(sign_at(form, to), side);
+    }
+  }
+  free_rationals(form, 3);
+  free_rationals(reduced, 3);
+  free_rationals(to, DIM);
+}
+
 /* Asks for all forms in order; the face's number among the sign vectors. */
 static size_t
 visit(clarke_face *f, clarke_faces *s, const arrangement *a)
@@ -201,6 +261,9 @@ compare(const arrangement *a, mpq_t *point)
     seen[code] = true;
     assert_inside(&f, a, f.point);
     leave(&f, a);
+    complete(&f);
+    if (a->n < MOST)
+      side_of(&f, a);
     clarke_face_clear(&f);
   }
   ck_assert_uint_eq(s.entries, 0);

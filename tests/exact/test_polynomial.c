@@ -1,7 +1,7 @@
-/* Polynomials of the displacement: degrees, and what is past a limit. */
+/* Polynomials of the displacement: degrees, what is past a limit, and what cannot all be positive. */
 #include "exact/polynomial.h"
+#include "../draw.h"
 #include "../suite.h"
-
 
 static clarke_polynomial x, y, z;
 static fmpq_mpoly_ctx_t ring;
@@ -92,6 +92,120 @@ START_TEST(limits)
 }
 END_TEST
 
+/* --- refutations ----------------------------------------------------------------------------- */
+
+enum { MOST = 3 };
+
+/* c_0 + c_1 x + c_2 y + c_3 x^2 + c_4 x y + c_5 y^2 */
+static const ulong power[6][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 2, 0 }, { 1, 1 }, { 0, 2 } };
+
+static long
+value_at(const long *c, long a, long b)
+{
+  return c[0] + c[1] * a + c[2] * b + c[3] * a * a + c[4] * a * b + c[5] * b * b;
+}
+
+/* Are all but squares gone from sum u_k q_k, and has no square a coefficient above 0? */
+static bool
+proves(mpq_t *u, long (*c)[6], size_t n)
+{
+  bool right = true, some = false;
+  mpq_t sum, term;
+
+  mpq_inits(sum, term, NULL);
+  for (size_t t = 0; t < 6; t++) {
+    mpq_set_ui(sum, 0, 1);
+    for (size_t k = 0; k < n; k++) {
+      mpq_set_si(term, c[k][t], 1);
+      mpq_mul(term, term, u[k]);
+      mpq_add(sum, sum, term);
+      right = right && mpq_sgn(u[k]) >= 0;
+      some = some || mpq_sgn(u[k]) > 0;
+    }
+    right = right && (t == 0 || t == 3 || t == 5 ? mpq_sgn(sum) <= 0 : mpq_sgn(sum) == 0);
+  }
+  mpq_clears(sum, term, NULL);
+  return right && some;
+}
+
+/* Is there a proof with small multipliers? */
+static bool
+by_trying(long (*c)[6], size_t n)
+{
+  mpq_t *u = clarke_rationals(MOST);
+  bool found = false;
+
+  for (long k = 1; k < 216 && !found; k++) {
+    long rest = k;
+
+    for (size_t i = 0; i < MOST; i++, rest /= 6)
+      mpq_set_si(u[i], i < n ? rest % 6 : 0, 1);
+    found = proves(u, c, n);
+  }
+  clarke_rationals_free(u, MOST);
+  return found;
+}
+
+static bool
+refute(mpq_t *u, long (*c)[6], size_t n)
+{
+  clarke_polynomial q[MOST], *list[MOST];
+  bool refuted = true;
+  fmpq_t coef;
+
+  fmpq_init(coef);
+  fmpq_mpoly_ctx_init(ring, 2, ORD_LEX);
+  for (size_t k = 0; k < n; k++) {
+    clarke_polynomial_init(&q[k], ring);
+    for (size_t t = 0; t < 6; t++) {
+      fmpq_set_si(coef, c[k][t], 1);
+      fmpq_mpoly_set_coeff_fmpq_ui(q[k].p, coef, power[t], ring);
+    }
+    list[k] = &q[k];
+  }
+  ck_assert_int_eq(clarke_polynomials_refute(&refuted, u, list, n, 2, ring, NULL), CLARKE_OK);
+  for (size_t k = 0; k < n; k++)
+    clarke_polynomial_clear(&q[k], ring);
+  fmpq_mpoly_ctx_clear(ring);
+  fmpq_clear(coef);
+  return refuted;
+}
+
+/* What is refuted is positive nowhere, by multipliers that prove it; what small multipliers prove is refuted. */
+START_TEST(refutations)
+{
+  uint64_t state = 1;
+  size_t refuted = 0, kept = 0;
+
+  for (int round = 0; round < 600; round++) {
+    const size_t n = 1 + draw_below(&state, MOST);
+    mpq_t *u = clarke_rationals(MOST);
+    long c[MOST][6];
+
+    for (size_t k = 0; k < n; k++)
+      for (size_t t = 0; t < 6; t++)
+        c[k][t] = draw_below(&state, 2) == 0 ? 0 : draw_between(&state, -2, t == 0 ? 0 : 2);
+    if (refute(u, c, n)) {
+      refuted++;
+      ck_assert(proves(u, c, n));
+      for (long a = -5; a <= 5; a++)
+        for (long b = -5; b <= 5; b++) {
+          bool all = true;
+
+          for (size_t k = 0; k < n; k++)
+            all = all && value_at(c[k], a, b) > 0;
+          ck_assert(!all);
+        }
+    } else {
+      kept++;
+      ck_assert(!by_trying(c, n));
+    }
+    clarke_rationals_free(u, MOST);
+  }
+  ck_assert(refuted > 50 && kept > 50);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -100,6 +214,7 @@ main(void)
 
   tcase_add_test(tests, degrees);
   tcase_add_test(tests, limits);
+  tcase_add_test(tests, refutations);
   failed = run_tests();
   flint_cleanup_master();
   return failed;
