@@ -5,15 +5,15 @@
 
 #include "network/gradient/gradient.h"
 
-/* A matrix in slices: slice s at digit + s * plane, rows of `stride` numbers. |what is left out| <= 2^(top - slices * bits) of
- * each entry, and each entry is at most 2^top. */
+/* A matrix in slices: slice s at digit + s * plane, rows of `stride` numbers. Of each entry, which is at most 2^top, is left out
+ * 2^(top - slices * bits) at most, within a factor 1 + 2^-30. */
 typedef struct {
   double *digit;
   size_t plane, stride, slices;
   int top;
   bool used[CLARKE_GRADIENT_MOST];   /* slices that are not all zero */
   size_t *few[CLARKE_GRADIENT_MOST]; /* of a weight's slice with few numbers, their places, in order; NULL: it has more */
-  size_t n_few[CLARKE_GRADIENT_MOST];
+  size_t n_few[CLARKE_GRADIENT_MOST]; /* (a B that is stored the other way round is not multiplied by these) */
 } clarke_sliced;
 
 /* C += A B, rows x cols by way of `inner`; a factor that is stored the other way round says so. */
