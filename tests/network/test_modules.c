@@ -1,11 +1,12 @@
 /* The room's modules, each by itself. */
 #include "../suites.h"
 
+MODULE(filter_steps);
 MODULE(pairs);
 MODULE(slice_digits);
 
 int
 main(void)
 {
-  RUN(pairs_suite, slice_digits_suite);
+  RUN(filter_steps_suite, pairs_suite, slice_digits_suite);
 }
