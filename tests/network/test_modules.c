@@ -4,9 +4,10 @@
 MODULE(filter_steps);
 MODULE(pairs);
 MODULE(slice_digits);
+MODULE(slice_steps);
 
 int
 main(void)
 {
-  RUN(filter_steps_suite, pairs_suite, slice_digits_suite);
+  RUN(filter_steps_suite, pairs_suite, slice_digits_suite, slice_steps_suite);
 }

@@ -1,0 +1,339 @@
+/* One step in slices at a time: operands in drawn digits, off by drawn errors, and the step in rationals on what they truly are. The
+ * digits that come out, and the errors said of them, hold that; no place is decided that the true entries contradict. */
+#include "../ok.h"
+#include "../op/steps.h"
+#include "../suites.h"
+#include "networks.h"
+
+#include "network/build.h"
+#include "exact/number.h"
+#include "network/slices/weight.h"
+
+#include <math.h>
+
+typedef struct {
+  clarke_slicing f;
+  clarke_slice_plan plan;
+  clarke_growths growths;
+  int8_t **piece;
+  size_t **ties;
+  mpq_t **truth; /* by value: entries, feature-major */
+} scene;
+
+static double
+draw_number(uint64_t *state)
+{
+  return (double)draw_between(state, -12, 12) / 4;
+}
+
+/* False: no slices serve. */
+static bool
+begin(scene *c, const clarke_graph *g, const clarke_tensor *x)
+{
+  memset(c, 0, sizeof *c);
+  c->f = (clarke_slicing){.g = g, .plan = &c->plan, .n = g->samples, .lanes = g->samples, .x = x, .err = &error};
+  c->f.value = calloc(g->n_values + 1, sizeof *c->f.value);
+  c->f.deferred = calloc(g->n_values + 1, sizeof *c->f.deferred);
+  c->f.last = malloc((g->n_values + 1) * sizeof *c->f.last);
+  c->f.made = calloc(g->n_values + 1, sizeof *c->f.made);
+  c->f.sum = malloc((CLARKE_PLANES + 2) * CLARKE_SLICE_BLOCK * sizeof *c->f.sum);
+  c->f.piece = c->piece = calloc(g->n_steps + 1, sizeof *c->piece);
+  c->f.ties = c->ties = calloc(g->n_steps + 1, sizeof *c->ties);
+  c->truth = calloc(g->n_values + 1, sizeof *c->truth);
+  for (size_t v = 0; v < g->n_values; v++)
+    c->f.last[v] = CLARKE_NONE;
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (clarke_step_has_kinks(&g->steps[i])) {
+      const size_t count = g->values[g->steps[i].out].count * g->samples;
+
+      c->piece[i] = malloc(count + 1);
+      c->ties[i] = calloc(g->samples + 1, sizeof **c->ties);
+      memset(c->piece[i], CLARKE_OPEN, count);
+    }
+  if (clarke_graph_couples(g) || !clarke_slices_serve(g, c->piece, g->samples))
+    return false;
+  OK(clarke_slice_plan_make(&c->plan, &c->growths, g, x, c->piece, g->samples, &error));
+  return true;
+}
+
+static void
+end(scene *c)
+{
+  const clarke_graph *g = c->f.g;
+
+  for (size_t v = 0; v < g->n_values; v++) {
+    clarke_sliced_drop(&c->f.value[v]);
+    for (size_t e = 0; c->truth[v] != NULL && e < g->values[v].count * c->f.n; e++)
+      mpq_clear(c->truth[v][e]);
+    free(c->truth[v]);
+  }
+  for (size_t i = 0; i < g->n_steps; i++) {
+    free(c->piece[i]);
+    free(c->ties[i]);
+  }
+  if (c->plan.g != NULL)
+    clarke_slice_plan_clear(&c->plan);
+  clarke_growths_clear(&c->growths);
+  clarke_identities_free(c->f.ids);
+  free(c->f.value);
+  free(c->f.deferred);
+  free(c->f.last);
+  free(c->f.made);
+  free(c->f.sum);
+  free(c->piece);
+  free(c->ties);
+  free(c->truth);
+}
+
+static void
+of_entry(mpq_t q, const scene *c, const clarke_sliced *v, size_t e)
+{
+  mpq_t term;
+
+  mpq_init(term);
+  mpq_set_ui(q, 0, 1);
+  for (size_t k = 0; k < v->planes; k++) {
+    const long power = v->low + c->plan.width * (long)k;
+
+    mpq_set_d(term, (double)v->digit[k * v->rows * c->f.n + e]);
+    if (power >= 0)
+      mpq_mul_2exp(term, term, (mp_bitcnt_t)power);
+    else
+      mpq_div_2exp(term, term, (mp_bitcnt_t)-power);
+    mpq_add(q, q, term);
+  }
+  mpq_clear(term);
+}
+
+/* Numbers of some size in digits, and what they truly are: within errors that are a few of the lowest places, or none. */
+static void
+draw_operand(scene *c, size_t value, uint64_t *state)
+{
+  clarke_sliced *v = &c->f.value[value];
+  const size_t rows = c->f.g->values[value].count, n = c->f.n, count = rows * n;
+  const long width = c->plan.width, low = c->plan.low[value];
+  const size_t planes = low < 4 ? (size_t)((4 - low) / width) + 1 : 1;
+  mpq_t off;
+
+  mpq_init(off);
+  clarke_sliced_drop(v);
+  OK(clarke_sliced_alloc(&c->f, v, rows, planes, low));
+  if (c->truth[value] == NULL) {
+    c->truth[value] = malloc((count + 1) * sizeof **c->truth);
+    for (size_t e = 0; e < count; e++)
+      mpq_init(c->truth[value][e]);
+  }
+  for (size_t e = 0; e < count; e++) {
+    clarke_digits d;
+
+    ck_assert(clarke_digits_of_double(&d, draw_number(state) + (draw(state) & 1 ? ldexp((double)draw_between(state, -9, 9), -30) : 0), low, width));
+    ck_assert_uint_le(d.planes, planes);
+    for (size_t k = 0; k < planes; k++)
+      v->digit[k * count + e] = k < d.planes ? (float)d.digit[k] : 0;
+  }
+  for (size_t j = 0; j < n; j++) {
+    v->most[j] = draw_below(state, 3) == 0 ? 0 : ldexp((double)draw_between(state, 1, 9), (int)low);
+    v->norm[j] = v->most[j] * sqrt((double)rows) * (1 + 0x1p-40);
+  }
+  for (size_t e = 0; e < count; e++) {
+    of_entry(c->truth[value][e], c, v, e);
+    mpq_set_d(off, v->most[e % n] * (double)draw_between(state, -8, 8) / 8);
+    mpq_add(c->truth[value][e], c->truth[value][e], off);
+  }
+  mpq_clear(off);
+}
+
+static clarke_status
+go(scene *c, const clarke_step *s)
+{
+  switch (s->kind) {
+  case CLARKE_GATHER:
+    return clarke_slices_gather(&c->f, s);
+  case CLARKE_SUM:
+    return clarke_slices_sum(&c->f, s);
+  case CLARKE_SCALE:
+    return clarke_slices_scale(&c->f, s);
+  case CLARKE_DENSE:
+    return clarke_slices_dense(&c->f, s);
+  case CLARKE_PIECEWISE:
+    return clarke_slices_piecewise(&c->f, s);
+  default:
+    return clarke_slices_max(&c->f, s);
+  }
+}
+
+static void
+check_sample(const scene *c, const clarke_step *s, steps_run *r, size_t j)
+{
+  const clarke_sliced *y = &c->f.value[s->out];
+  double squares = 0;
+  mpq_t off;
+
+  mpq_init(off);
+  for (size_t k = 0; k < s->n_in; k++)
+    for (size_t e = 0; !c->f.g->values[s->in[k].value].constant && e < c->f.g->values[s->in[k].value].count; e++)
+      mpq_set(r->value[s->in[k].value][e], c->truth[s->in[k].value][e * c->f.n + j]);
+  for (size_t i = 0; i < y->rows; i++) {
+    double distance;
+
+    mpq_set_ui(r->value[s->out][i], 0, 1);
+    steps_one(r, s, i);
+    of_entry(off, c, y, i * c->f.n + j);
+    mpq_sub(off, off, r->value[s->out][i]);
+    distance = fabs(mpq_get_d(off)); /* towards 0 */
+    ck_assert_msg(distance <= y->most[j], "kind %d, entry %zu: %g off, %g said", (int)s->kind, i, distance, y->most[j]);
+    squares += distance * distance;
+  }
+  ck_assert_double_le(sqrt(squares) * (1 - 0x1p-40), y->norm[j]);
+  ck_assert_double_lt(y->most[j], 1);
+  mpq_clear(off);
+}
+
+/* How many places were decided, rightly. */
+static size_t
+check_places(const scene *c, const clarke_step *s)
+{
+  const size_t n = c->f.n, rows = c->f.g->values[s->out].count;
+  mpq_t *x = c->truth[s->in[0].value];
+  const int8_t *piece = c->piece[s - c->f.g->steps];
+  size_t decided = 0;
+
+  for (size_t e = 0; e < rows * n; e++) {
+    if (piece[e] == CLARKE_OPEN)
+      continue;
+    decided++;
+    ck_assert_int_ge(piece[e], 0); /* a kink is never found to be touched */
+    for (size_t k = 0; s->kind == CLARKE_PIECEWISE && k < s->pieces.n_kinks; k++)
+      ck_assert((int)k < piece[e] ? mpq_cmp(x[e], s->pieces.kink[k]) > 0 : mpq_cmp(x[e], s->pieces.kink[k]) < 0);
+    for (size_t k = 0; s->kind == CLARKE_MAX && k < s->width; k++) {
+      const size_t here = s->in[0].map[e / n * s->width + k], best = s->in[0].map[e / n * s->width + (size_t)piece[e]];
+
+      ck_assert(here == CLARKE_NONE || mpq_cmp(x[here * n + e % n], x[best * n + e % n]) <= 0);
+    }
+  }
+  return decided;
+}
+
+/* What is followed, and what the plain evaluator follows, too. */
+static bool
+is_followed(const scene *c, const clarke_step *s)
+{
+  if (!c->plan.needed[s->out] || s->kind == CLARKE_NORMALIZE || s->root || s->divide
+      || (s->kind == CLARKE_PIECEWISE && s->pieces.slope != CLARKE_NONE))
+    return false;
+  for (size_t k = 0; k < s->n_in; k++)
+    if (!c->f.g->values[s->in[k].value].constant && !c->plan.needed[s->in[k].value])
+      return false;
+  return s->kind != CLARKE_MAX;
+}
+
+START_TEST(steps_hold_what_is)
+{
+  uint64_t state = 6;
+  size_t seen[CLARKE_NORMALIZE + 1] = {0}, decided = 0;
+
+  for (int round = 0; round < 300; round++) {
+    growing grown;
+    clarke_tensor x = grow_network(&grown, &state, draw_number, 5, false);
+    clarke_graph g;
+    scene c;
+
+    clarke_graph_init(&g);
+    OK(clarke_graph_build(&g, &grown.m, &x, &error));
+    if (begin(&c, &g, &x))
+      for (size_t i = 0; i < g.n_steps; i++) {
+        const clarke_step *s = &g.steps[i];
+        steps_run r;
+
+        if (!is_followed(&c, s))
+          continue;
+        for (size_t k = 0; k < s->n_in; k++)
+          if (!g.values[s->in[k].value].constant)
+            draw_operand(&c, s->in[k].value, &state);
+        c.f.step = i;
+        clarke_sliced_drop(&c.f.value[s->out]);
+        OK(go(&c, s));
+        ck_assert(!c.f.lost);
+        steps_begin(&r, &g);
+        for (size_t j = 0; j < c.f.n && c.f.value[s->out].digit != NULL; j++)
+          check_sample(&c, s, &r, j);
+        steps_end(&r);
+        decided += clarke_step_has_kinks(s) ? check_places(&c, s) : 0;
+        seen[s->kind]++;
+      }
+    end(&c);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  ck_assert_msg(seen[CLARKE_GATHER] > 10 && seen[CLARKE_SUM] > 10 && seen[CLARKE_SCALE] > 5 && seen[CLARKE_DENSE] > 10
+                  && seen[CLARKE_PIECEWISE] > 10, "%zu gathers, %zu sums, %zu scales, %zu products, %zu pieces", seen[CLARKE_GATHER],
+                seen[CLARKE_SUM], seen[CLARKE_SCALE], seen[CLARKE_DENSE], seen[CLARKE_PIECEWISE]);
+  ck_assert_uint_gt(decided, 100);
+}
+END_TEST
+
+/* --- weights --------------------------------------------------------------------------------- */
+
+/* A weight's digits, in its planes and its list, make up its numbers exactly, as far as its lowest place goes. */
+START_TEST(weights)
+{
+  uint64_t state = 7;
+
+  for (int round = 0; round < 150; round++) {
+    clarke_value values[1] = {{.constant = true}};
+    clarke_graph g = {.n_values = 1, .values = values};
+    clarke_slice_plan plan = {.width = 12};
+    clarke_slicing f = {.g = &g, .plan = &plan, .n = 1, .lanes = 1, .err = &error};
+    const size_t outer = 1 + draw_below(&state, 5), inner = 1 + draw_below(&state, 5), blocks = 1 + draw_below(&state, 2);
+    clarke_dense d = {.weight = 0, .blocks = blocks, .grouped = true, .outer = outer, .inner = inner, .repeat = 1};
+    clarke_cut_weight w = {0};
+    double real[50];
+    mpq_t *sum = clarke_rationals(50), term;
+
+    mpq_init(term);
+    values[0].count = blocks * outer * inner;
+    values[0].real = real;
+    for (size_t e = 0; e < values[0].count; e++)
+      real[e] = (double)(float)(draw_below(&state, 4) == 0 ? 0 : ldexp((double)draw_between(&state, -(1 << 23), 1 << 23), (int)draw_between(&state, -40, -20)));
+    OK(clarke_cut_weight_measure(&f, &d, &w));
+    OK(clarke_cut_weight_make(&f, &d, &w));
+    ck_assert(!f.lost && w.dense <= w.planes && w.begin[blocks] == w.n_listed);
+    for (size_t b = 0; b < blocks; b++) {
+      for (size_t o = 0; o < outer; o++)
+        for (size_t k = 0; k < w.dense * inner; k++) {
+          const double digit = w.digit[(b * outer + o) * w.dense * inner + k];
+
+          ck_assert(digit == rint(digit) && fabs(digit) <= 1 << 11);
+        }
+      for (size_t l = w.begin[b]; l < w.begin[b + 1]; l++) {
+        ck_assert(w.list[l].row < outer && w.list[l].column < inner && w.list[l].plane < w.planes - w.dense);
+        mpq_set_d(term, ldexp(w.list[l].digit, (int)(w.low + 12 * (long)w.list[l].plane)));
+        mpq_add(sum[(b * outer + w.list[l].row) * inner + w.list[l].column], sum[(b * outer + w.list[l].row) * inner + w.list[l].column], term);
+      }
+      for (size_t o = 0; o < outer; o++)
+        for (size_t p = 0; p < w.dense; p++)
+          for (size_t i = 0; i < inner; i++) {
+            mpq_set_d(term, ldexp(w.digit[((b * outer + o) * w.dense + p) * inner + i], (int)(w.low + 12 * (long)(w.planes - w.dense + p))));
+            mpq_add(sum[(b * outer + o) * inner + i], sum[(b * outer + o) * inner + i], term);
+          }
+    }
+    for (size_t e = 0; e < values[0].count; e++) {
+      mpq_set_d(term, real[e]);
+      ck_assert(mpq_equal(term, sum[e]));
+    }
+    clarke_cut_weight_clear(&w);
+    clarke_rationals_free(sum, 50);
+    mpq_clear(term);
+  }
+}
+END_TEST
+
+MODULE(slice_steps)
+{
+  TCase *tests = tests_of("steps in slices");
+
+  tcase_add_test(tests, steps_hold_what_is);
+  tcase_add_test(tests, weights);
+  return all_tests;
+}
