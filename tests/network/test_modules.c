@@ -1,6 +1,7 @@
 /* The room's modules, each by itself. */
 #include "../suites.h"
 
+MODULE(batches);
 MODULE(filter_steps);
 MODULE(pairs);
 MODULE(slice_digits);
@@ -9,5 +10,5 @@ MODULE(slice_steps);
 int
 main(void)
 {
-  RUN(filter_steps_suite, pairs_suite, slice_digits_suite, slice_steps_suite);
+  RUN(batches_suite, filter_steps_suite, pairs_suite, slice_digits_suite, slice_steps_suite);
 }
