@@ -229,6 +229,39 @@ START_TEST(bounds_past_doubles)
 }
 END_TEST
 
+/* Signs that doubles cannot tell: at N/D the rows are 0, or off by 1 and 2 of some 2^180. */
+START_TEST(signs_by_integers)
+{
+  static const struct {
+    long a, b; /* added to 2^90 and -2^90 */
+    int sign;
+  } row[] = {{1, 0, 1}, {0, 1, 1}, {2, -1, 0}, {3, -2, 0}, {-1, 1, -1}, {-2, 1, -1}};
+  fmpz *r = _fmpz_vec_init(2);
+  clarke_rays rays;
+  fmpz_mat_t cone;
+
+  fmpz_mat_init(cone, 2, 2); /* N/D < z < 1, N = 2^90, D = 2^90 + 1 */
+  fmpz_one(fmpz_mat_entry(cone, 0, 0));
+  fmpz_mul_2exp(fmpz_mat_entry(cone, 0, 0), fmpz_mat_entry(cone, 0, 0), 90);
+  fmpz_neg(fmpz_mat_entry(cone, 0, 1), fmpz_mat_entry(cone, 0, 0));
+  fmpz_add_ui(fmpz_mat_entry(cone, 0, 0), fmpz_mat_entry(cone, 0, 0), 1);
+  fmpz_set_si(fmpz_mat_entry(cone, 1, 0), -1);
+  fmpz_one(fmpz_mat_entry(cone, 1, 1));
+  OK(clarke_rays_of_box(&rays, cone, &error));
+  for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+    fmpz_one(r);
+    fmpz_mul_2exp(r, r, 90);
+    fmpz_neg(r + 1, r);
+    fmpz_add_si(r, r, row[k].a);
+    fmpz_add_si(r + 1, r + 1, row[k].b);
+    ck_assert_msg(clarke_rays_sign(&rays, r) == row[k].sign, "row %zu", k);
+  }
+  clarke_rays_clear(&rays);
+  fmpz_mat_clear(cone);
+  _fmpz_vec_clear(r, 2);
+}
+END_TEST
+
 /* A cone that is no box: nothing is known, and nothing is said. */
 START_TEST(no_box)
 {
@@ -257,6 +290,7 @@ main(void)
   tcase_add_test(tests, bounds_of_a_box);
   tcase_add_test(tests, exact_bounds);
   tcase_add_test(tests, bounds_past_doubles);
+  tcase_add_test(tests, signs_by_integers);
   tcase_add_test(tests, no_box);
   failed = run_tests();
   flint_cleanup_master();

@@ -1,6 +1,7 @@
 /* Lists of names: what is split and joined again is the list; what is not a list says which option it was for. */
 #include "../ok.h"
 
+#include "session/audit.h"
 #include "session/names.h"
 
 #include <stdlib.h>
@@ -56,6 +57,34 @@ START_TEST(no_list_adds_nothing)
 }
 END_TEST
 
+/* Digits alone, from 1 to the most that there may be. */
+START_TEST(counts)
+{
+  static const char *const bad[] = {"", "0", "-1", "+1", " 1", "1 ", "1x", "0x2", "99999999999999999999999", "1.0"};
+  size_t n = 77;
+
+  for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+    ck_assert(!clarke_threads_parse(&n, bad[k]) && !clarke_count_parse(&n, bad[k]) && n == 77);
+  ck_assert(clarke_threads_parse(&n, "1") && n == 1);
+  ck_assert(!clarke_threads_parse(&n, "1000000"));
+  ck_assert(clarke_count_parse(&n, "1000000") && n == 1000000);
+  ck_assert(clarke_count_parse(&n, "281474976710656") && n == (size_t)1 << 48);
+  ck_assert(!clarke_count_parse(&n, "281474976710657"));
+}
+END_TEST
+
+START_TEST(named_files)
+{
+  const clarke_file file = {NULL, 0, "abc"};
+  clarke_named_file named = {0};
+
+  OK(clarke_named_file_set(&named, "some/folder/net.onnx", &file, &error));
+  ck_assert_str_eq(named.name, "net.onnx");
+  ck_assert_str_eq(named.sha256, "abc");
+  free(named.name);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -63,5 +92,7 @@ main(void)
 
   tcase_add_test(tests, every_little_list);
   tcase_add_test(tests, no_list_adds_nothing);
+  tcase_add_test(tests, counts);
+  tcase_add_test(tests, named_files);
   return run_tests();
 }

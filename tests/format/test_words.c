@@ -1,0 +1,273 @@
+/* What readers take texts and bytes apart with: words of SAT's formats, clauses as they are kept, numbers of tables, fields of
+ * messages, files beside others, tensors that are decoded late. */
+#include "describe.h"
+#include "files.h"
+#include "format/clausal_inside.h"
+#include "format/dimacs_words.h"
+#include "format/file.h"
+#include "format/safetensors.h"
+#include "format/table.h"
+#include "format/wire.h"
+#include "../ok.h"
+
+#include <math.h>
+#include <unistd.h>
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+static clarke_words
+words_in(const char *text)
+{
+  return (clarke_words){"f.cnf", (const unsigned char *)text, (const unsigned char *)text + strlen(text), 1, true};
+}
+
+START_TEST(words_and_lines)
+{
+  static const struct {
+    const char *word;
+    size_t line;
+  } expected[] = {{"p", 2}, {"cnf", 2}, {"-3", 3}, {"c", 3}, {"0", 3}, {"a?b", 6}};
+  clarke_words p = words_in("c a comment 1 2\np \tcnf\n -3 c 0\r\n\nc 9\na\x01" "b");
+  char word[CLARKE_WORD];
+
+  for (size_t k = 0; k < 6; k++) {
+    ck_assert(clarke_words_more(&p, true));
+    ck_assert_uint_eq(p.line, expected[k].line);
+    clarke_words_take(&p, word);
+    ck_assert_str_eq(word, expected[k].word);
+    ck_assert(!p.fresh);
+  }
+  ck_assert(!clarke_words_more(&p, true));
+  p = words_in("  1 \n 2");
+  ck_assert(clarke_words_more(&p, false));
+  clarke_words_take(&p, word);
+  ck_assert(!clarke_words_more(&p, false) && p.line == 1); /* the line ends */
+  ck_assert(clarke_words_more(&p, true) && p.line == 2 && p.fresh);
+  p = words_in("123456789012345678901234567890123456789012345678901234567890 x");
+  ck_assert(clarke_words_more(&p, true));
+  clarke_words_take(&p, word);
+  ck_assert_uint_eq(strlen(word), CLARKE_WORD - 1); /* the rest of it is passed over */
+  ck_assert(clarke_words_more(&p, true) && *p.at == 'x');
+}
+END_TEST
+
+START_TEST(numbers_of_words)
+{
+  static const char *const good[] = {"0", "7", "-7", "100", "-100", "007"};
+  static const char *const bad[] = {"", "-", "-0", "+1", "1x", "x", "101", "-101", "1.0", " 1", "0x1", "--1", "0000000000001"};
+  static const long value[] = {0, 7, -7, 100, -100, 7};
+  long number;
+
+  for (size_t k = 0; k < 6; k++) {
+    ck_assert_msg(clarke_words_number(good[k], -100, 100, &number), "%s", good[k]);
+    ck_assert_int_eq(number, value[k]);
+  }
+  for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+    ck_assert_msg(!clarke_words_number(bad[k], -100, 100, &number), "%s", bad[k]);
+  ck_assert(clarke_words_number("288230376151711744", 1, (long)CLARKE_CLAUSAL_NUMBERS, &number) && number == (long)CLARKE_CLAUSAL_NUMBERS);
+  ck_assert(!clarke_words_number("288230376151711745", 1, (long)CLARKE_CLAUSAL_NUMBERS, &number));
+  ck_assert(!clarke_words_number("9223372036854775808", 1, (long)CLARKE_CLAUSAL_NUMBERS, &number));
+}
+END_TEST
+
+/* --- clauses --------------------------------------------------------------------------------- */
+
+/* Many steps, whose parts lie end to end. */
+START_TEST(kept_clauses)
+{
+  clarke_clausal p;
+
+  clarke_clausal_init(&p);
+  for (size_t k = 0; k < 300; k++) {
+    OK(clarke_clausal_begin(&p, k % 3 == 0, k + 1, (int64_t)(10 * k), &error));
+    for (size_t i = 0; i < k % 5; i++)
+      OK(clarke_clausal_literal(&p, (int32_t)(k + i + 1), &error));
+    for (size_t i = 0; i < k % 4; i++)
+      OK(clarke_clausal_hint(&p, (int64_t)(i + 1), &error));
+  }
+  ck_assert_uint_eq(p.n, 300);
+  for (size_t k = 0, literals = 0, hints = 0; k < 300; literals += k % 5, hints += k % 4, k++) {
+    ck_assert(p.step[k].deletion == (k % 3 == 0) && p.step[k].place == k + 1 && p.step[k].number == (int64_t)(10 * k));
+    ck_assert(p.step[k].first_literal == literals && p.step[k].first_hint == hints);
+    for (size_t i = 0; i < k % 5; i++)
+      ck_assert_int_eq(p.literal[literals + i], (int32_t)(k + i + 1));
+    for (size_t i = 0; i < k % 4; i++)
+      ck_assert_int_eq(p.hint[hints + i], (int64_t)(i + 1));
+  }
+  p.binary = false;
+  ck_assert_int_eq(clarke_clausal_fail(&error, &p, "f.drat", 4, "it is %s", "odd"), CLARKE_EINPUT);
+  ck_assert_str_eq(error.text, "f.drat:5: it is odd");
+  p.binary = true;
+  clarke_clausal_fail(&error, &p, "f.drat", 4, "odd");
+  ck_assert_str_eq(error.text, "f.drat: byte 5: odd");
+  clarke_clausal_clear(&p);
+  clarke_clausal_clear(&p);
+}
+END_TEST
+
+/* Binary DRAT against the same steps as text. */
+START_TEST(binary_clauses)
+{
+  static const unsigned char data[] = {'a', 2, 5, 0, 'd', 0x80, 1, 0, 'a', 0xff, 0xff, 0xff, 0x7f, 0, 'a', 0};
+  static const unsigned char bad[][7] = {{'x', 0}, {'a', 1, 0}, {'a', 0x80, 0x80, 0x80, 0x80, 0x80, 0}, {'a', 2, 4}};
+  clarke_clausal p;
+
+  clarke_clausal_init(&p);
+  OK(clarke_clausal_binary(&p, data, sizeof data, "f.drat", &error));
+  ck_assert_uint_eq(p.n, 4);
+  ck_assert(p.literal[0] == 1 && p.literal[1] == -2 && p.literal[2] == 64 && p.literal[3] == -(int32_t)(0xfffffffu / 2));
+  ck_assert(!p.step[0].deletion && p.step[1].deletion && p.step[1].place == 4 && p.step[3].first_literal == 4);
+  clarke_clausal_clear(&p);
+  for (size_t k = 0; k < 4; k++) {
+    clarke_clausal_init(&p);
+    ck_assert_int_eq(clarke_clausal_binary(&p, bad[k], k == 3 ? 3 : k == 2 ? 7 : 3 - (k == 0), "f.drat", &error), CLARKE_EINPUT);
+    ck_assert_msg(strstr(error.text, k == 0 ? "byte 0: 120 begins no step" : "no literal or 0, in the step of byte 0") != NULL, "%s", error.text);
+    clarke_clausal_clear(&p);
+  }
+}
+END_TEST
+
+START_TEST(clauses_as_text)
+{
+  static const char text[] = "c a comment\n1 -2 0\nd 3 0\n0\n", late[] = "1 2\n";
+  clarke_clausal p;
+
+  clarke_clausal_init(&p);
+  p.format = CLARKE_CLAUSAL_DRAT;
+  OK(clarke_clausal_text(&p, (const unsigned char *)text, sizeof text - 1, "f.drat", &error));
+  ck_assert(p.n == 3 && p.step[0].place == 2 && p.step[1].deletion && p.step[2].first_literal == 3 && p.n_literals == 3);
+  clarke_clausal_clear(&p);
+  clarke_clausal_init(&p);
+  ck_assert_int_eq(clarke_clausal_text(&p, (const unsigned char *)late, sizeof late - 1, "f.drat", &error), CLARKE_EINPUT);
+  clarke_clausal_clear(&p);
+}
+END_TEST
+
+/* --- tables and messages --------------------------------------------------------------------- */
+
+START_TEST(numbers_of_tables)
+{
+  static const struct {
+    const char *word;
+    long numerator;
+    unsigned long denominator; /* 0: it is none */
+  } word[] = {{"3", 3, 1}, {"-0.25", -1, 4}, {"1e-3", 1, 1000}, {"1/3", 1, 3}, {"2.5E1", 25, 1}, {"1e3", 1000, 1}, {"", 0, 0},
+              {"1/0", 0, 0}, {"1e999999999", 0, 0}, {"1e99999999999999999999", 0, 0}, {"0x10", 0, 0}, {"nan", 0, 0}, {"inf", 0, 0},
+              {"1 2", 0, 0}, {"--1", 0, 0}, {"pi", 0, 0}};
+  mpq_t value;
+
+  mpq_init(value);
+  for (size_t k = 0; k < sizeof word / sizeof word[0]; k++) {
+    const bool is = clarke_table_number(value, word[k].word);
+
+    ck_assert_msg(is == (word[k].denominator > 0), "'%s'", word[k].word);
+    ck_assert_msg(!is || mpq_cmp_si(value, word[k].numerator, word[k].denominator) == 0, "'%s'", word[k].word);
+  }
+  mpq_clear(value);
+}
+END_TEST
+
+/* The payload of a field, wherever it stands; nothing of one that is not there, or behind what is broken. */
+START_TEST(found_fields)
+{
+  static const clarke_wire_rule rules[] = {{1, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "name", NULL},
+                                           {2, CLARKE_WIRE_VARINT, CLARKE_WIRE_ONE, "number", NULL},
+                                           {3, CLARKE_WIRE_BYTES, CLARKE_WIRE_ONE, "text", NULL}};
+  static const clarke_wire_message message = {"M", 3, rules};
+  bytes b = {NULL, 0};
+  clarke_wire_span all, found;
+
+  put_int(&b, 2, 300);
+  put_string(&b, 3, "here");
+  put_string(&b, 1, "x");
+  all = (clarke_wire_span){b.data, b.data, b.size};
+  found = clarke_wire_find(all, &message, 3);
+  ck_assert(found.size == 4 && memcmp(found.data, "here", 4) == 0);
+  found = clarke_wire_find(all, &message, 1);
+  ck_assert(found.size == 1 && *found.data == 'x');
+  ck_assert_uint_eq(clarke_wire_find(all, &message, 4).size, 0);
+  all.size -= 2; /* the last field is cut off */
+  ck_assert_uint_eq(clarke_wire_find(all, &message, 1).size, 0);
+  ck_assert_uint_eq(clarke_wire_find(all, &message, 3).size, 4);
+  bytes_clear(&b);
+}
+END_TEST
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+START_TEST(files_beside_others)
+{
+  char folder[] = "/tmp/clarke-words-XXXXXX", path[64], link[64];
+  bytes b = {NULL, 0};
+  clarke_file f;
+
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  put_text(&b, "abc");
+  save_bytes(folder, "data", &b);
+  snprintf(path, sizeof path, "%s/model.onnx", folder); /* which need not be there */
+  OK(clarke_file_read_beside(&f, path, "data", &error));
+  ck_assert(f.size == 3 && memcmp(f.data, "abc", 3) == 0);
+  ck_assert_str_eq(f.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  clarke_file_clear(&f);
+  ck_assert_int_ne(clarke_file_read_beside(&f, path, "none", &error), CLARKE_OK);
+  clarke_file_clear(&f);
+  snprintf(link, sizeof link, "%s/link", folder);
+  ck_assert_int_eq(symlink("/etc/passwd", link), 0);
+  ck_assert_int_ne(clarke_file_read_beside(&f, path, "link", &error), CLARKE_OK);
+  clarke_file_clear(&f);
+  unlink(link);
+  snprintf(link, sizeof link, "%s/data", folder);
+  unlink(link);
+  rmdir(folder);
+}
+END_TEST
+
+/* Read as they are stored, then decoded: the tensors that the other reader makes. */
+START_TEST(tensors_decoded_late)
+{
+  static const char header[] = "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"
+                               "\"b\":{\"dtype\":\"F16\",\"shape\":[1,1],\"data_offsets\":[8,10]}}";
+  static const float a[] = {1.5F, -0.25F};
+  bytes b = {NULL, 0};
+  clarke_tensors packed, plain;
+
+  put_word(&b, sizeof header - 1, 8);
+  put_text(&b, header);
+  put(&b, a, sizeof a);
+  put_word(&b, 0x3800, 2); /* 0.5 */
+  clarke_tensors_init(&packed);
+  clarke_tensors_init(&plain);
+  OK(clarke_safetensors_parse_packed(&packed, b.data, b.size, "t.safetensors", &error));
+  OK(clarke_safetensors_parse(&plain, b.data, b.size, "t.safetensors", &error));
+  ck_assert(packed.n == 2 && packed.tensor[0].real == NULL);
+  OK(clarke_tensors_unpack(&packed, &error));
+  OK(clarke_tensors_unpack(&packed, &error)); /* there is nothing left to do */
+  for (size_t k = 0; k < 2; k++) {
+    const clarke_tensor *x = &packed.tensor[k], *y = &plain.tensor[k];
+
+    ck_assert(strcmp(x->name, y->name) == 0 && x->dtype == y->dtype && x->rank == y->rank && x->count == y->count);
+    ck_assert_mem_eq(x->real, y->real, x->count * sizeof *x->real);
+  }
+  ck_assert(packed.tensor[1].real[0] == 0.5);
+  clarke_tensors_clear(&packed);
+  clarke_tensors_clear(&plain);
+  bytes_clear(&b);
+}
+END_TEST
+
+int
+main(void)
+{
+  TCase *tests = tests_of("words");
+
+  tcase_add_test(tests, words_and_lines);
+  tcase_add_test(tests, numbers_of_words);
+  tcase_add_test(tests, kept_clauses);
+  tcase_add_test(tests, binary_clauses);
+  tcase_add_test(tests, clauses_as_text);
+  tcase_add_test(tests, numbers_of_tables);
+  tcase_add_test(tests, found_fields);
+  tcase_add_test(tests, files_beside_others);
+  tcase_add_test(tests, tensors_decoded_late);
+  return run_tests();
+}
