@@ -210,12 +210,6 @@ form_needed(size_t at)
 }
 
 bool
-form_splits(size_t at)
-{
-  return instruction_at(at)->kind == A_POINTWISE || instruction_at(at)->kind == AN_ORDER;
-}
-
-bool
 form_is_kink(size_t at, size_t k)
 {
   const pieces *p = instruction_at(at)->pieces;

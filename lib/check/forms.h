@@ -12,7 +12,6 @@
 void forms_begin(const program *p, size_t n);
 
 bool form_needed(size_t at);            /* does an output depend on the instruction? */
-bool form_splits(size_t at);            /* is it pointwise, or a maximum? */
 bool form_is_kink(size_t at, size_t k); /* of a pointwise one: do the pieces differ there? */
 
 /* Sets the form of an instruction whose arguments' are set. choice: its piece, or the argument that is the largest; of others

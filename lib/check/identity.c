@@ -15,7 +15,8 @@ one_identity(const point *p, size_t s, size_t e, size_t s2, size_t e2)
   return same_as(p, s, e) == same_as(p, s2, e2);
 }
 
-bool
+/* Is it constant and 0: a place of a sum that is left out? */
+static bool
 left_out(const point *p, source x, size_t sample)
 {
   return x.step == PADDING || (x.step != NONE && same_as(p, x.step, entry_of(p, x, sample)) == ZERO);

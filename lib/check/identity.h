@@ -11,6 +11,5 @@ size_t same_as(const point *p, size_t s, size_t e);
 bool one_identity(const point *p, size_t s, size_t e, size_t s2, size_t e2);
 void identities_forget(const point *p, size_t sample); /* they are found again when they are asked for */
 void rows_prepare(step *st);                           /* fills alike, uniform and telling */
-bool left_out(const point *p, source x, size_t e);     /* is it constant and 0: a place of a sum that is left out? */
 
 #endif

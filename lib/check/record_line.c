@@ -7,19 +7,22 @@
 
 /* ---- Lines */
 
-size_t
+/* How many entries it has. */
+static size_t
 line_members(const node_pass *p, const step *st)
 {
   return st->couples ? st->length * p->n : st->length;
 }
 
-size_t
+/* How far they are apart. */
+static size_t
 line_step(const node_pass *p, const step *st)
 {
   return st->couples ? 1 : st->stride * p->n;
 }
 
-size_t
+/* The first of the line that has entry e. */
+static size_t
 line_first(const node_pass *p, const step *st, size_t e)
 {
   size_t apart = line_step(p, st), all = apart * line_members(p, st);

@@ -347,8 +347,9 @@ node_is_pair(const step *st)
   return st->kind == SOFTMAX && is_among(st, ops, sizeof ops / sizeof *ops);
 }
 
-bool
-node_is_tanh(const step *st)
+/* What makes a tanh of it? */
+static bool
+is_tanh(const step *st)
 {
   static const char *const ops[] = {"Mish", "Tanh"};
   return st->kind == LINEAR && st->width == 2 && is_among(st, ops, sizeof ops / sizeof *ops);
@@ -374,7 +375,7 @@ static void
 compute_entry(node_pass *p, const step *st, size_t e, number *y)
 {
   size_t f = e / p->n, j = e % p->n;
-  if (node_is_tanh(st))
+  if (is_tanh(st))
     compute_tanh(p, st, f, j, y);
   else if (st->kind == LINEAR)
     compute_linear(p, st, f, j, y);

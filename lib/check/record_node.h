@@ -43,15 +43,11 @@ size_t node_piece(const step *st, const rational *x);
 void node_coefficients(const rational *c[3], const step *st, const factor *w, size_t piece);
 /* At least what its slopes are made of, where |x| has that size: the largest sum of a piece's |c1| + 2 |c2| |x|. */
 void node_steepest(rational *q, const step *st, const factor *w, const rational *size);
-/* Is it the pair of shares, exp(x) and 1, that a sigmoid or a tanh is made of? What makes a tanh of it? */
+/* Is it the pair of shares, exp(x) and 1, that a sigmoid or a tanh is made of? */
 bool node_is_pair(const step *st);
-bool node_is_tanh(const step *st);
 
 /* ---- record_line.c: lines of SOFTMAX and NORMALIZE steps */
 
-size_t line_first(const node_pass *p, const step *st, size_t e);           /* of the line that has entry e */
-size_t line_step(const node_pass *p, const step *st);                      /* how far its entries are apart */
-size_t line_members(const node_pass *p, const step *st);                   /* how many there are */
 void line_compute(node_pass *p, size_t s);                                 /* y of the step */
 void line_log_softmax(node_pass *p, number *y, const number *x, size_t n); /* y: of n numbers x */
 void line_back(node_pass *p, size_t s, const number *h);                   /* hands gradients h of its output on */
