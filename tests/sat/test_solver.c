@@ -3,6 +3,7 @@
 #include "format/clausal.h"
 #include "sat/follow_inside.h"
 #include "sat/solver.h"
+#include "steps.h"
 
 enum { MOST = 9 };
 
@@ -42,15 +43,17 @@ follows(const clarke_three *t, const int32_t *literal, size_t n)
   return true;
 }
 
+/* Each follows from the formula, and by its hints. */
 static void
 check_steps(const clarke_three *t, const clarke_refutation *r)
 {
+  const steps s = {t, r};
+
   for (size_t k = 0; k < r->n; k++) {
     const size_t first = r->first_literal[k], n = r->first_literal[k + 1] - first;
 
     ck_assert(follows(t, n > 0 ? r->literal + first : NULL, n));
-    for (size_t h = r->first_hint[k]; h < r->first_hint[k + 1]; h++)
-      ck_assert(r->hint[h] >= 1 && r->hint[h] <= r->n_given + k);
+    ck_assert(step_holds(&s, k));
   }
 }
 
@@ -278,13 +281,13 @@ END_TEST
 /* A clause that is dropped gives nothing more; the others do. */
 START_TEST(dropped_clauses)
 {
-  clarke_refutation steps;
+  clarke_refutation r;
   clarke_solver s;
   uint32_t first, second;
 
-  clarke_refutation_init(&steps);
-  steps.n_given = 2;
-  ck_assert(clarke_solver_init(&s, 3, &steps));
+  clarke_refutation_init(&r);
+  r.n_given = 2;
+  ck_assert(clarke_solver_init(&s, 3, &r));
   first = clarke_solver_add(&s, (const uint32_t[]){1, 2}, 2, 1, 0);   /* not x1, or x2 */
   second = clarke_solver_add(&s, (const uint32_t[]){1, 4, 3}, 3, 2, 0); /* not x1, or x3, or not x2 */
   ck_assert(first == 0 && second == 2 + LITERALS && s.used == 5 + 2 * LITERALS && s.n_learned == 0);
@@ -300,7 +303,7 @@ START_TEST(dropped_clauses)
   clarke_solver_back(&s, 1);
   ck_assert(s.n_trail == 1 && s.value[0] == 1 && s.value[2] == 0);
   clarke_solver_clear(&s);
-  clarke_refutation_clear(&steps);
+  clarke_refutation_clear(&r);
 }
 END_TEST
 
