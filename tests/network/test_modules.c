@@ -2,6 +2,7 @@
 #include "../suites.h"
 
 MODULE(batches);
+MODULE(descent);
 MODULE(filter_steps);
 MODULE(pairs);
 MODULE(slice_digits);
@@ -10,5 +11,5 @@ MODULE(slice_steps);
 int
 main(void)
 {
-  RUN(batches_suite, filter_steps_suite, pairs_suite, slice_digits_suite, slice_steps_suite);
+  RUN(batches_suite, descent_suite, filter_steps_suite, pairs_suite, slice_digits_suite, slice_steps_suite);
 }

@@ -1,0 +1,309 @@
+/* Parts of a gradient in pairs: factors, lines, winners of windows, how often entries are taken, and what terms add to bounds; and when
+ * a graph is deep. Beside the definitions of steps. */
+#include "../ok.h"
+#include "../suites.h"
+#include "networks.h"
+
+#include "network/build.h"
+#include "network/gradient/gradient.h"
+#include "network/replay/replay.h"
+
+#include <math.h>
+
+static double
+draw_number(uint64_t *state)
+{
+  return (double)draw_between(state, -12, 12) / 4;
+}
+
+typedef struct {
+  growing grown;
+  clarke_graph g;
+  clarke_tensor x;
+} scene;
+
+static void
+begin(scene *c, uint64_t *state, bool quotients)
+{
+  c->x = grow_any(&c->grown, state, draw_number, 6, false, quotients, true);
+  clarke_graph_init(&c->g);
+  OK(clarke_graph_build(&c->g, &c->grown.m, &c->x, &error));
+}
+
+static void
+end(scene *c)
+{
+  clarke_graph_clear(&c->g);
+  clarke_tensor_clear(&c->x);
+  clarke_model_clear(&c->grown.m);
+}
+
+/* |x - exact| <= the pairs' unit of it. */
+static void
+check_pair(clarke_pair x, mpq_t exact)
+{
+  mpq_t off, low;
+
+  mpq_inits(off, low, NULL);
+  mpq_set_d(off, x.high);
+  mpq_set_d(low, x.low);
+  mpq_add(off, off, low);
+  mpq_sub(off, off, exact);
+  mpq_abs(off, off);
+  mpq_abs(low, exact);
+  mpq_div_2exp(low, low, 101);
+  ck_assert(mpq_cmp(off, low) <= 0);
+  mpq_clears(off, low, NULL);
+}
+
+START_TEST(factors_and_lines)
+{
+  uint64_t state = 1;
+  size_t factors = 0, lines = 0;
+  mpq_t exact;
+
+  mpq_init(exact);
+  for (int round = 0; round < 200; round++) {
+    scene c;
+
+    begin(&c, &state, round % 2 == 0);
+    for (size_t i = 0; i < c.g.n_steps; i++) {
+      const clarke_step *s = &c.g.steps[i];
+
+      if (s->kind == CLARKE_SCALE && !s->root) {
+        clarke_pair *factor = clarke_scale_factors(&c.g, s);
+
+        for (size_t f = 0; f < c.g.values[s->out].count; f++) {
+          mpq_set_d(exact, c.g.values[s->in[1].value].real[clarke_operand_entry(&s->in[1], f)]);
+          if (s->divide)
+            mpq_inv(exact, exact);
+          check_pair(factor[f], exact);
+        }
+        free(factor);
+        factors++;
+      }
+      if (s->kind == CLARKE_PIECEWISE) {
+        const clarke_lines l = clarke_lines_of(&c.g, s);
+
+        for (size_t p = 0; p <= s->pieces.n_kinks; p++)
+          for (size_t f = 0; f < c.g.values[s->out].count; f++) {
+            const size_t own = s->pieces.slope;
+
+            mpq_set(exact, s->pieces.coef[p][0]);
+            check_pair(l.constant[p], exact);
+            if (p == 0 && own != CLARKE_NONE)
+              mpq_set_d(exact, c.g.values[own].real[s->pieces.slope_map != NULL ? s->pieces.slope_map[f] : f]);
+            else
+              mpq_set(exact, s->pieces.coef[p][1]);
+            check_pair(clarke_line_slope(&l, &c.g, s, p, f), exact);
+            ck_assert_double_ge(l.steepest, fabs(mpq_get_d(exact)));
+            ck_assert_double_ge(l.largest, fabs(mpq_get_d(s->pieces.coef[p][0])));
+          }
+        lines++;
+      }
+    }
+    end(&c);
+  }
+  mpq_clear(exact);
+  ck_assert(factors > 20 && lines > 50);
+}
+END_TEST
+
+/* How often a step takes the entry that it takes most, by its operands one after another. */
+START_TEST(entries_taken)
+{
+  uint64_t state = 2;
+  size_t often = 0;
+
+  for (int round = 0; round < 200; round++) {
+    scene c;
+
+    begin(&c, &state, false);
+    for (size_t i = 0; i < c.g.n_steps; i++) {
+      const clarke_step *s = &c.g.steps[i];
+      const size_t reads = c.g.values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+
+      if (s->kind != CLARKE_GATHER && s->kind != CLARKE_SUM && s->kind != CLARKE_MAX)
+        continue;
+      for (size_t k = 0; k < s->n_in; k++) {
+        size_t most = 77, expected = 0;
+
+        for (size_t e = 0; e < c.g.values[s->in[k].value].count; e++) {
+          size_t n = 0;
+
+          for (size_t l = 0; l < s->n_in; l++)
+            for (size_t f = 0; f < reads && s->in[l].value == s->in[k].value; f++)
+              n += (s->in[l].map != NULL ? s->in[l].map[f] : f) == e;
+          expected = n > expected ? n : expected;
+        }
+        OK(clarke_most_taken(&most, &c.g, s, s->in[k].value, &error));
+        ck_assert_uint_eq(most, expected);
+        often += most > 1;
+      }
+    }
+    end(&c);
+  }
+  ck_assert_uint_gt(often, 10);
+}
+END_TEST
+
+/* Of a window the first of its largest entries: networks of one pool over inputs, ties among them. */
+START_TEST(winners)
+{
+  uint64_t state = 3;
+
+  for (int round = 0; round < 150; round++) {
+    clarke_model m;
+    clarke_graph g;
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(2, 1, 3, 4, ));
+    clarke_replay r;
+    size_t *from, step = 0;
+    const clarke_step *s;
+
+    model_begin(&m, 16);
+    model_input(&m, "x", SHAPE(-1, 1, 3, 4, ));
+    model_node(&m, "MaxPool", "x", "y");
+    attr_ints(&m.nodes[0], "kernel_shape", SHAPE(2, 2, ));
+    attr_ints(&m.nodes[0], "pads", SHAPE(1, 0, 0, 1, ));
+    model_output(&m, "y");
+    for (size_t e = 0; e < x.count; e++)
+      x.real[e] = (double)draw_between(&state, -1, 1);
+    clarke_graph_init(&g);
+    clarke_replay_init(&r);
+    OK(clarke_graph_build(&g, &m, &x, &error));
+    OK(clarke_graph_wrt(&g, NULL, 0, &error));
+    OK(clarke_replay_run(&r, NULL, &g, &x, true, 1, &error));
+    while (g.steps[step].kind != CLARKE_MAX)
+      step++;
+    s = &g.steps[step];
+    from = clarke_winners(&r, step);
+    for (size_t f = 0; f < g.values[s->out].count; f++)
+      for (size_t j = 0; j < 2; j++) {
+        size_t best = CLARKE_NONE;
+
+        for (size_t k = 0; k < s->width; k++) {
+          const size_t e = s->in[0].map[f * s->width + k];
+
+          if (e != CLARKE_NONE && (best == CLARKE_NONE || x.real[j * 12 + e] > x.real[j * 12 + best]))
+            best = e;
+        }
+        ck_assert_uint_eq(from[f * 2 + j], best);
+      }
+    free(from);
+    clarke_replay_clear(&r);
+    clarke_graph_clear(&g);
+    clarke_model_clear(&m);
+    clarke_tensor_clear(&x);
+  }
+}
+END_TEST
+
+/* A term's bounds join those that are there: the gradient's own size and error are below them. */
+START_TEST(noted_terms)
+{
+  uint64_t state = 4;
+
+  for (int round = 0; round < 300; round++) {
+    clarke_value values[1] = {{.count = 3}};
+    clarke_graph g = {.n_values = 1, .values = values};
+    clarke_normed grad[1] = {{0}}, from;
+    clarke_descent p = {.g = &g, .n = 2, .grad = grad, .err = &error};
+    const double grow = (double)draw_between(&state, 0, 8) / 2, mass = grow + 1, part = ldexp(1, -20), lost = ldexp(1, -30);
+    double size[2], off[2];
+
+    OK(clarke_note_begin(&p, 0));
+    ck_assert(grad[0].at != NULL && grad[0].at[5] == 0 && grad[0].size[1] == 0 && grad[0].error[1] == 0);
+    OK(clarke_normed_make(&from, 1, 2, &error));
+    for (size_t j = 0; j < 2; j++) {
+      size[j] = grad[0].size[j] = (double)draw_below(&state, 5);
+      off[j] = grad[0].error[j] = ldexp((double)draw_below(&state, 5), -20);
+      from.size[j] = (double)draw_below(&state, 5);
+      from.error[j] = ldexp((double)draw_below(&state, 5), -20);
+    }
+    clarke_note_term(&p, 0, &from, grow, mass, part, lost, 3);
+    for (size_t j = 0; j < 2; j++) {
+      const double e = off[j] + grow * from.error[j] + part * from.size[j] + lost, n = size[j] + mass * from.size[j] + lost;
+
+      ck_assert(grad[0].error[j] >= e * (1 - 0x1p-50) && grad[0].error[j] <= e * (1 + 0x1p-15));
+      ck_assert(grad[0].size[j] >= n * (1 - 0x1p-50) && grad[0].size[j] <= n * (1 + 0x1p-15));
+    }
+    OK(clarke_note_begin(&p, 0)); /* what is there stays */
+    ck_assert(grad[0].error[0] > 0);
+    clarke_normed_drop(&from);
+    clarke_normed_drop(&grad[0]);
+  }
+}
+END_TEST
+
+/* A constant's entries join those of its parameter, by their origin; the bound grows by as many errors as one entry has. */
+START_TEST(noted_constants)
+{
+  size_t origin[3] = {1, 0, 1};
+  clarke_value values[1] = {{.constant = true, .count = 3, .parameter = 0, .origin = origin}};
+  clarke_parameter parameters[1] = {{.count = 2}};
+  clarke_graph g = {.n_values = 1, .values = values, .n_parameters = 1, .parameters = parameters};
+  clarke_gradient gradient;
+  double *low[1] = {NULL};
+  clarke_descent p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
+  const clarke_pair entries[] = {{1, 0x1p-60}, {2, 0}, {4, 0}};
+
+  OK(clarke_gradient_init(&gradient, 1, &error));
+  OK(clarke_note_constant(&p, 0, entries, 0x1p-40));
+  ck_assert(gradient.entry[0][0] == 2 && gradient.entry[0][1] == 5 && low[0][1] == 0x1p-60 && low[0][0] == 0);
+  ck_assert(gradient.within[0] >= 0x1p-39 && gradient.within[0] < 0x1p-39 * (1 + 0x1p-10));
+  OK(clarke_note_constant(&p, 0, entries, 0));
+  ck_assert(gradient.entry[0][0] == 4 && gradient.entry[0][1] == 10 && low[0][1] == 0x1p-59);
+  ck_assert(gradient.within[0] >= 0x1p-39 && gradient.within[0] < 0x1p-39 * (1 + 0x1p-10));
+  free(low[0]);
+  clarke_gradient_clear(&gradient);
+}
+END_TEST
+
+/* --- depth ----------------------------------------------------------------------------------- */
+
+START_TEST(deep_graphs)
+{
+  clarke_step steps[80];
+  clarke_value values[1] = {{.count = 1}};
+  clarke_graph g = {.values = values, .n_values = 1, .steps = steps};
+  bool needed[1] = {true};
+  double norms, products;
+  size_t least = 0;
+
+  memset(steps, 0, sizeof steps);
+  for (size_t i = 0; i < 80; i++)
+    steps[i] = (clarke_step){.kind = CLARKE_DENSE, .dense = {.blocks = 2, .outer = 3, .inner = 4, .repeat = 5}};
+  for (g.n_steps = 0; g.n_steps <= 80 && !clarke_replay_is_deep(&g); g.n_steps++) {
+  }
+  least = g.n_steps;
+  ck_assert(least > 1 && least < 80);
+  steps[0].kind = CLARKE_SUM;
+  ck_assert(!clarke_replay_is_deep(&g)); /* one product less */
+  steps[0].kind = CLARKE_NORMALIZE;
+  ck_assert(clarke_replay_is_deep(&g));
+  steps[0].kind = CLARKE_DENSE;
+  g.n_steps = 2;
+  clarke_growths_cost(&norms, &products, &g, needed, 7);
+  ck_assert(products == 2 * 2 * 5 * 7 * 12.0 && norms == 2 * (9 * 4 / 4.0 + 27 / 2.0));
+  steps[0].dense.grouped = true;
+  steps[1].kind = CLARKE_SUM;
+  clarke_growths_cost(&norms, &products, &g, needed, 1);
+  ck_assert(products == 2 * 5 * 12.0 && norms == 2 * (9 * 4 / 4.0 + 27 / 2.0));
+  needed[0] = false;
+  clarke_growths_cost(&norms, &products, &g, needed, 1);
+  ck_assert(products == 0 && norms == 0);
+}
+END_TEST
+
+MODULE(descent)
+{
+  TCase *tests = tests_of("parts of a gradient");
+
+  tcase_add_test(tests, factors_and_lines);
+  tcase_add_test(tests, entries_taken);
+  tcase_add_test(tests, winners);
+  tcase_add_test(tests, noted_terms);
+  tcase_add_test(tests, noted_constants);
+  tcase_add_test(tests, deep_graphs);
+  return all_tests;
+}
