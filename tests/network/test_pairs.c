@@ -243,7 +243,7 @@ static void
 check_product(uint64_t *state)
 {
   static cut_matrix a, b;
-  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), inner = 1 + draw_below(state, MOST);
+  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
   const size_t slices = CLARKE_GRADIENT_FEWEST + draw_below(state, CLARKE_GRADIENT_MOST - CLARKE_GRADIENT_FEWEST + 1);
   clarke_sliced_product q = {.a_transposed = draw(state) & 1, .b_transposed = draw(state) & 1, .rows = rows, .cols = cols,
                              .inner = inner, .a = &a.m, .b = &b.m, .stride = cols + 1};
@@ -330,6 +330,50 @@ START_TEST(exact_products)
 }
 END_TEST
 
+/* Sums longer than what a double holds exactly go to the pairs in time, by lists of few numbers and without. */
+START_TEST(long_sums)
+{
+  enum { LONG = 3 * CLARKE_GRADIENT_SUM + 5 };
+
+  for (int few = 0; few < 2; few++) {
+    double *a_high = malloc(LONG * sizeof *a_high), *b_high = malloc(LONG * sizeof *b_high), *zero = calloc(LONG, sizeof *zero);
+    clarke_sliced a = {.stride = LONG}, b = {.stride = 1};
+    double part, high = 0, low = 0;
+    clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = LONG, .a = &a, .b = &b, .high = &high, .low = &low, .stride = 1};
+    mpq_t sum, term, got;
+
+    mpq_inits(sum, term, got, NULL);
+    for (size_t k = 0; k < LONG; k++) { /* the largest digits, all of one sign: each product is 2^40 less a little */
+      a_high[k] = few == 0 || k % 97 == 0 ? (1 << 20) - 1 - (double)(k % 7) : 0;
+      b_high[k] = (1 << 20) - 1 - (double)(k % 5) + 0x1p-30;
+      mpq_set_d(term, a_high[k]);
+      mpq_set_d(got, b_high[k]);
+      mpq_mul(term, term, got);
+      mpq_add(sum, sum, term);
+    }
+    ck_assert(clarke_sliced_top(&a.top, 1 << 20) && clarke_sliced_top(&b.top, 1 << 20));
+    clarke_sliced_room(&a, LONG, 4);
+    clarke_sliced_room(&b, LONG, 4);
+    clarke_sliced_cut(&a, 0, a_high, zero, LONG);
+    clarke_sliced_cut(&b, 0, b_high, zero, LONG);
+    OK(clarke_sliced_list_few(&a, &error));
+    clarke_sliced_multiply(&q, &part);
+    set_pair(got, (clarke_pair){high, low});
+    mpq_sub(got, got, sum);
+    ck_assert_double_le(fabs(mpq_get_d(got)), clarke_sliced_left_out(&a, &b, LONG)
+                                                + clarke_bound_gamma(clarke_sliced_additions(4, LONG)) * 2 * mpq_get_d(sum));
+    mpq_clears(sum, term, got, NULL);
+    free(a_high);
+    free(b_high);
+    free(zero);
+    free(a.digit);
+    free(b.digit);
+    for (size_t s = 0; s < CLARKE_GRADIENT_MOST; s++)
+      free(a.few[s]);
+  }
+}
+END_TEST
+
 START_TEST(tops)
 {
   int top;
@@ -355,6 +399,7 @@ MODULE(pairs)
   tcase_add_test(tests, bounds);
   tcase_add_test(tests, sliced_products);
   tcase_add_test(tests, exact_products);
+  tcase_add_test(tests, long_sums);
   tcase_add_test(tests, tops);
   return all_tests;
 }

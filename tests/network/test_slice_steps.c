@@ -279,23 +279,26 @@ END_TEST
 START_TEST(weights)
 {
   uint64_t state = 7;
+  size_t listed = 0;
 
   for (int round = 0; round < 150; round++) {
     clarke_value values[1] = {{.constant = true}};
     clarke_graph g = {.n_values = 1, .values = values};
     clarke_slice_plan plan = {.width = 12};
     clarke_slicing f = {.g = &g, .plan = &plan, .n = 1, .lanes = 1, .err = &error};
-    const size_t outer = 1 + draw_below(&state, 5), inner = 1 + draw_below(&state, 5), blocks = 1 + draw_below(&state, 2);
+    const size_t outer = 1 + draw_below(&state, 12), inner = 1 + draw_below(&state, 12), blocks = 1 + draw_below(&state, 2);
     clarke_dense d = {.weight = 0, .blocks = blocks, .grouped = true, .outer = outer, .inner = inner, .repeat = 1};
     clarke_cut_weight w = {0};
-    double real[50];
-    mpq_t *sum = clarke_rationals(50), term;
+    double real[288];
+    mpq_t *sum = clarke_rationals(288), term;
 
     mpq_init(term);
     values[0].count = blocks * outer * inner;
     values[0].real = real;
     for (size_t e = 0; e < values[0].count; e++)
-      real[e] = (double)(float)(draw_below(&state, 4) == 0 ? 0 : ldexp((double)draw_between(&state, -(1 << 23), 1 << 23), (int)draw_between(&state, -40, -20)));
+      real[e] = round % 2 == 0 || draw_below(&state, 60) == 0 /* else numbers of few bits, whose lower planes are lists */
+                  ? ldexp((double)draw_between(&state, -(1 << 23), 1 << 23), (int)draw_between(&state, -40, -20))
+                  : ldexp((double)draw_between(&state, -9, 9), -4);
     OK(clarke_cut_weight_measure(&f, &d, &w));
     OK(clarke_cut_weight_make(&f, &d, &w));
     ck_assert(!f.lost && w.dense <= w.planes && w.begin[blocks] == w.n_listed);
@@ -306,6 +309,7 @@ START_TEST(weights)
 
           ck_assert(digit == rint(digit) && fabs(digit) <= 1 << 11);
         }
+      listed += w.begin[b + 1] - w.begin[b];
       for (size_t l = w.begin[b]; l < w.begin[b + 1]; l++) {
         ck_assert(w.list[l].row < outer && w.list[l].column < inner && w.list[l].plane < w.planes - w.dense);
         mpq_set_d(term, ldexp(w.list[l].digit, (int)(w.low + 12 * (long)w.list[l].plane)));
@@ -323,9 +327,10 @@ START_TEST(weights)
       ck_assert(mpq_equal(term, sum[e]));
     }
     clarke_cut_weight_clear(&w);
-    clarke_rationals_free(sum, 50);
+    clarke_rationals_free(sum, 288);
     mpq_clear(term);
   }
+  ck_assert_uint_gt(listed, 50);
 }
 END_TEST
 
