@@ -81,7 +81,7 @@ clarke_roundoff_clear(clarke_roundoff *r)
 double
 clarke_roundoff_size_of(mpq_srcptr q)
 {
-  return fabs(mpq_get_d(q)) * (1 + 0x1p-50);
+  return fabs(mpq_get_d(q)) * (1 + 0x1p-50) + (mpq_sgn(q) != 0 ? 0x1p-1074 : 0); /* below all doubles, too */
 }
 
 double *
