@@ -6,6 +6,7 @@
 #include "trace/certificate.h"
 #include "trace/mma_number.h"
 #include "trace/rounding_dense.h"
+#include "trace/sieve.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -238,6 +239,230 @@ START_TEST(numbers_are_rounded_as_said)
 }
 END_TEST
 
+/* --- bounds of roundings --------------------------------------------------------------------- */
+
+static double
+draw_size(uint64_t *state)
+{
+  return draw_below(state, 5) == 0 ? 0 : ldexp((double)(draw(state) >> 11), (int)draw_between(state, -190, 20));
+}
+
+/* At least |q|, and no more than the next double. */
+START_TEST(sizes_of_rationals)
+{
+  uint64_t state = 11;
+  mpq_t q, size;
+
+  mpq_inits(q, size, NULL);
+  for (int round = 0; round < 3000; round++) {
+    double up;
+
+    mpq_set_si(q, draw_between(&state, -1000000, 1000000), 1 + draw_below(&state, 1000000));
+    mpq_canonicalize(q);
+    mpq_mul_2exp(q, q, draw_below(&state, 300));
+    mpq_div_2exp(q, q, draw_below(&state, 300));
+    up = clarke_roundoff_size_of(q);
+    mpq_abs(q, q);
+    mpq_set_d(size, up);
+    ck_assert(mpq_cmp(size, q) >= 0);
+    ck_assert(up <= mpq_get_d(q) * (1 + 0x1p-50));
+  }
+  mpq_set_si(q, 1, 3);
+  mpq_div_2exp(q, q, 1080); /* below all doubles */
+  ck_assert(clarke_roundoff_size_of(q) > 0);
+  mpq_set_ui(q, 0, 1);
+  ck_assert(clarke_roundoff_size_of(q) == 0);
+  mpq_clears(q, size, NULL);
+}
+END_TEST
+
+/* At least midpoint and radius of every entry. */
+START_TEST(sizes_of_matrices)
+{
+  uint64_t state = 12;
+
+  for (int round = 0; round < 200; round++) {
+    const double entries[6] = {draw_size(&state), -draw_size(&state), 0, draw_size(&state), -1, draw_size(&state)};
+    clarke_matrix m;
+    double *size;
+
+    clarke_matrix_init(&m);
+    OK(clarke_matrix_set_doubles(&m, 2, 3, entries, &error));
+    if (round % 2 == 0) {
+      OK(clarke_matrix_need_radius(&m, &error));
+      for (size_t e = 0; e < 6; e++)
+        m.radius[e] = draw_size(&state) * 0x1p-20;
+    }
+    size = clarke_roundoff_sizes(&m);
+    for (size_t e = 0; e < 6; e++) {
+      const long double least = fabsl((long double)entries[e]) + (m.radius != NULL ? (long double)m.radius[e] : 0);
+
+      ck_assert((long double)size[e] >= least && (long double)size[e] <= least * (1 + 0x1p-40L) + 0x1p-1000L);
+    }
+    free(size);
+    clarke_matrix_clear(&m);
+  }
+}
+END_TEST
+
+/* What a cast takes of a constant: half a unit in its last place, and all of what is subnormal. */
+START_TEST(cast_constants)
+{
+  uint64_t state = 13;
+  clarke_roundoff r;
+  clarke_rounding by = {0};
+
+  ck_assert(clarke_rounding_add_type(&by, "float32"));
+  memset(&r, 0, sizeof r);
+  r.by = by;
+  r.by.casts = true;
+  for (int round = 0; round < 5000; round++) {
+    const double v = (draw(&state) & 1 ? -1 : 1) * draw_size(&state), cast = (double)(float)v;
+    const double flushed = fabs(cast) < 0x1p-126 ? 0 : cast, bound = clarke_roundoff_constant(&r, v);
+
+    if (isinf(cast))
+      continue;
+    ck_assert(bound >= fabs(v - cast) && bound >= fabs(v - flushed));
+    ck_assert(bound <= fabs(v) * 0x1p-23 + 0x1p-124);
+  }
+  r.by.casts = false;
+  ck_assert(clarke_roundoff_constant(&r, 0.1) == 0 && clarke_roundoff_constant(&r, -0x1p-130) == 0x1p-130);
+}
+END_TEST
+
+/* Weights' sizes, or what casting them takes; activations' largest sizes. */
+START_TEST(sizes_of_factors)
+{
+  double real[] = {0.1, -2, 0, 0x1p-140}, size[] = {1, 2, 3, 4}, off[] = {0.5, 0, 0.25, 1};
+  double *sizes[2] = {NULL, size}, *errors[2] = {NULL, off}, *w, *top;
+  clarke_value values[2] = {{.constant = true, .count = 4, .real = real}, {.count = 2}};
+  clarke_graph g = {.n_values = 2, .values = values};
+  clarke_forward f = {.g = &g, .n = 2};
+  clarke_roundoff r;
+
+  memset(&r, 0, sizeof r);
+  r.f = &f;
+  r.size = sizes;
+  r.error = errors;
+  ck_assert(clarke_rounding_add_type(&r.by, "float32"));
+  r.by.casts = true;
+  w = clarke_roundoff_weights(&r, 0, false);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(w[e] == fabs(real[e]));
+  free(w);
+  w = clarke_roundoff_weights(&r, 0, true);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(w[e] == clarke_roundoff_constant(&r, real[e]) && w[e] >= fabs(real[e] - (double)(float)real[e]));
+  free(w);
+  top = clarke_roundoff_tops(&r, 1);
+  for (size_t e = 0; e < 4; e++)
+    ck_assert(top[e] >= size[e] + off[e] && top[e] <= (size[e] + off[e]) * (1 + 0x1p-50));
+  free(top);
+}
+END_TEST
+
+/* Sums in doubles of so many terms, in the worst order that is tried, stay below the slack. */
+START_TEST(slack_of_sums)
+{
+  uint64_t state = 14;
+
+  ck_assert(clarke_sieve_up(1) > 1 && clarke_sieve_up(0) == 0);
+  for (int round = 0; round < 300; round++) {
+    const size_t n = 1 + draw_below(&state, 300);
+    double sum = 0, top = 0;
+    mpq_t exact, term;
+
+    mpq_inits(exact, term, NULL);
+    for (size_t k = 0; k < n; k++) {
+      const double a = (double)(float)ldexp((double)draw_between(&state, -16777215, 16777215), (int)draw_between(&state, -30, 5));
+      const double b = (double)(float)ldexp((double)draw_between(&state, -16777215, 16777215), (int)draw_between(&state, -30, 5));
+
+      sum += a * b;
+      top += fabs(a * b);
+      mpq_set_d(term, a * b);
+      mpq_add(exact, exact, term);
+    }
+    mpq_set_d(term, sum);
+    mpq_sub(exact, exact, term);
+    ck_assert_double_le(fabs(mpq_get_d(exact)), clarke_sieve_slack((double)n, clarke_sieve_up(top)));
+    mpq_clears(exact, term, NULL);
+  }
+}
+END_TEST
+
+/* Pieces that are each a number or x itself, by a relu6 and what is none: a slope, a square, numbers that are no doubles. */
+START_TEST(selecting_pieces)
+{
+  clarke_pieces p;
+  double kink[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
+  bool itself[CLARKE_MAX_KINKS + 1];
+
+  memset(&p, 0, sizeof p);
+  p.n_kinks = 2;
+  p.slope = CLARKE_NONE;
+  for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
+    mpq_init(p.kink[k]);
+  for (size_t k = 0; k <= CLARKE_MAX_KINKS; k++)
+    for (size_t d = 0; d < 3; d++)
+      mpq_init(p.coef[k][d]);
+  mpq_set_si(p.kink[1], 6, 1);
+  mpq_set_si(p.coef[1][1], 1, 1);
+  mpq_set_si(p.coef[2][0], 6, 1);
+  ck_assert(clarke_sieve_selects(kink, number, itself, &p));
+  ck_assert(kink[0] == 0 && kink[1] == 6 && !itself[0] && itself[1] && !itself[2] && number[0] == 0 && number[2] == 6);
+  p.slope = 3;
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  p.slope = CLARKE_NONE;
+  mpq_set_si(p.kink[1], 1, 3);
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  mpq_set_si(p.kink[1], 6, 1);
+  mpq_set_si(p.coef[2][0], 1, 3);
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  mpq_set_si(p.coef[2][0], 6, 1);
+  mpq_set_si(p.coef[1][0], 1, 1); /* x + 1 */
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  mpq_set_si(p.coef[1][0], 0, 1);
+  mpq_set_si(p.coef[1][1], 2, 1);
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  mpq_set_si(p.coef[1][1], 1, 1);
+  mpq_set_si(p.coef[0][2], 1, 1);
+  ck_assert(!clarke_sieve_selects(kink, number, itself, &p));
+  for (size_t k = 0; k < CLARKE_MAX_KINKS; k++)
+    mpq_clear(p.kink[k]);
+  for (size_t k = 0; k <= CLARKE_MAX_KINKS; k++)
+    for (size_t d = 0; d < 3; d++)
+      mpq_clear(p.coef[k][d]);
+}
+END_TEST
+
+/* Of a window the first of its largest entries, padding apart. */
+START_TEST(winners_of_windows)
+{
+  uint64_t state = 15;
+
+  for (int round = 0; round < 500; round++) {
+    size_t map[6];
+    clarke_operand in = {.value = 0, .map = map};
+    const clarke_step step = {.kind = CLARKE_MAX, .n_in = 1, .in = &in, .width = 3};
+    double x[8];
+
+    for (size_t e = 0; e < 8; e++)
+      x[e] = (double)draw_between(&state, -1, 1);
+    for (size_t k = 0; k < 6; k++)
+      map[k] = draw_below(&state, 4) == 0 ? CLARKE_NONE : draw_below(&state, 4);
+    for (size_t f = 0; f < 2; f++)
+      for (size_t j = 0; j < 2; j++) {
+        size_t best = CLARKE_NONE;
+
+        for (size_t i = 3; i-- > 0;)
+          if (map[f * 3 + i] != CLARKE_NONE && (best == CLARKE_NONE || x[map[f * 3 + i] * 2 + j] >= x[best * 2 + j]))
+            best = map[f * 3 + i];
+        ck_assert_uint_eq(clarke_sieve_winner(&step, x, 2, f, j), best);
+      }
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -247,5 +472,12 @@ main(void)
   tcase_add_test(tests, an_enclosure_may_leave_it_open);
   tcase_add_test(tests, dense_sums_both_ways);
   tcase_add_test(tests, numbers_are_rounded_as_said);
+  tcase_add_test(tests, sizes_of_rationals);
+  tcase_add_test(tests, sizes_of_matrices);
+  tcase_add_test(tests, cast_constants);
+  tcase_add_test(tests, sizes_of_factors);
+  tcase_add_test(tests, slack_of_sums);
+  tcase_add_test(tests, selecting_pieces);
+  tcase_add_test(tests, winners_of_windows);
   return run_tests();
 }
