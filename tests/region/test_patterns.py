@@ -343,6 +343,44 @@ def stored(folder):
         expect("it is verified", run(CHECK, kept, "--data", CASES).returncode == 0, name)
 
 
+def rules():
+    """Each by a proof that breaks it alone."""
+    text = (CASES.parents[1] / "proofs-data/arrangements/braid.proof").read_text()
+    circuit, forced = "circuit 0 1 2 -1 4 -1\n", "forced 4 0\n"
+    for why, old, new in [
+            ("integers that are not 0 are expected", circuit, "circuit 0 1 1 0 2 -1 4 -1\n"),
+            ("integers that are not 0 are expected", circuit, "circuit 0 1/2 2 -1/2 4 -1/2\n"),
+            ("columns in increasing order are expected", circuit, "circuit 2 -1 0 1 4 -1\n"),
+            ("columns in increasing order are expected", circuit, "circuit 0 1 0 -1 2 -1\n"),
+            ("the combination of the columns is not 0", circuit, "circuit 0 1 2 -1 4 1\n"),
+            ("column 6 is no hyperplane", circuit, "circuit 0 1 2 -1 6 -1\n"),
+            ("do not stand as in circuit 0", forced, "forced 3 0\n"),
+            ("there is no circuit 1 yet", forced, "forced 4 1\n"),
+            # A branch that no point is in, and a circuit that says so, but nothing of column 3.
+            ("circuit 0 has no column 3, or no other", forced, "split 4\nforced 3 0\n")]:
+        with tempfile.TemporaryDirectory() as made:
+            (Path(made) / "forged").write_text(sealed(text.replace(old, new, 1)))
+            said = run(CHECK, Path(made) / "forged", "--data", CASES)
+        expect("a broken rule", said.returncode == 1 and why in said.stdout, why, said)
+
+
+def exponents(folder):
+    """Numbers as numpy.savetxt writes them are read alike by both programs."""
+    (folder / "V").write_text("1.000000000000000000e+00 -2.5E-1 1e2\n0.0e0 +1 -1e-2\n")
+    (folder / "T").write_text("1e0 .5 -2.e-1\n")
+    patterns("--arrangement", folder / "V", "--offsets", folder / "T", "--proof", folder / "proof")
+    said = run(CHECK, folder / "proof")
+    expect("exponents", said.returncode == 0, said)
+    text = (folder / "proof").read_text()
+    for bad in ("1e", "1e+", "1e1.5", "e1", "1e99999999", "1e1/2"):
+        (folder / "V").write_text("1 0 %s\n0 1 1\n" % bad)
+        hashed = hashlib.sha256((folder / "V").read_bytes()).hexdigest()
+        (folder / "forged").write_text(sealed(re.sub(r"^arrangement V \S+", "arrangement V " + hashed, text, flags=re.M)))
+        said = run(CHECK, folder / "forged")
+        expect("no number", said.returncode != 0 and "VERIFIED" not in said.stdout, bad, said)
+        expect("nor for the other", run(CLARKE, "patterns", "--arrangement", folder / "V").returncode != 0, bad)
+
+
 def of_another_matrix(rng, folder):
     """A proof's tree under a statement of another matrix: verified when that has as many regions only."""
     for _ in range(draw_count(30)):
@@ -373,6 +411,8 @@ def main():
         falsehoods(rng, folder)
         beyond_infinity(folder)
         of_another_matrix(rng, folder)
+        rules()
+        exponents(folder)
         stored(folder)
     print("%d failures" % len(failures))
     return 1 if failures else 0

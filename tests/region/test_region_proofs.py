@@ -287,6 +287,11 @@ def refusals(folder):
     """What is not piecewise linear has no proof, whatever it says."""
     (folder / "box.txt").write_text("-2 2\n")
     sha = lambda name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
+    (folder / "f.prog").write_text("input x\noutput max(x, -x)\n")
+    text = along(folder / "f.prog", ["-1", "1"], folder)  # a maximum alone, whose winner changes
+    (folder / "f").write_text(changed(text, ("pieces 2", "pieces 1"), ("piece 1/2 -2\n", "")))
+    said = run(CHECK, folder / "f", "--data", folder)
+    expect("another winner", said.returncode == 1 and "the pattern changes within the piece, at instruction" in said.stdout, said)
     for body in REFUSED:
         (folder / "f.prog").write_text("input x\noutput " + body + "\n")
         (folder / "f").write_text(sealed("clarke-proof 1\nclaim regions\nsemantics real\nprogram f.prog %s\nbox box.txt %s\nregions 1\ntree\n"
