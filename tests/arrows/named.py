@@ -1,5 +1,6 @@
 """Which public functions does no test name? Public is a clarke_ function that a header of lib declares and a file of lib
-defines, but for the checker, which is reached as a whole (tests/check). A test names a function where its code does; words in comments do not count.
+defines, but for the checker, which is reached as a whole (tests/check). A test names a function where its code does; words in
+comments do not count.
 
     python3 tests/arrows/named.py [--list] [--shrink]
 

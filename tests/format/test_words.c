@@ -121,7 +121,8 @@ START_TEST(binary_clauses)
   for (size_t k = 0; k < 4; k++) {
     clarke_clausal_init(&p);
     ck_assert_int_eq(clarke_clausal_binary(&p, bad[k], k == 3 ? 3 : k == 2 ? 7 : 3 - (k == 0), "f.drat", &error), CLARKE_EINPUT);
-    ck_assert_msg(strstr(error.text, k == 0 ? "byte 0: 120 begins no step" : "no literal or 0, in the step of byte 0") != NULL, "%s", error.text);
+    ck_assert_msg(strstr(error.text, k == 0 ? "byte 0: 120 begins no step" : "no literal or 0, in the step of byte 0") != NULL,
+                  "%s", error.text);
     clarke_clausal_clear(&p);
   }
 }

@@ -209,7 +209,8 @@ START_TEST(margins_of_columns)
     clarke_matrix_init(&values);
     for (size_t e = 0; e < 6; e++) {
       entry[e] = (double)draw_between(&state, -48, 40) / 4;
-      place[e] = entry[e] == -9 ? -1 : entry[e] == 6 ? -2 : draw_below(&state, 4) == 0 ? CLARKE_OPEN : entry[e] < -9 ? 0 : entry[e] < 6 ? 1 : 2;
+      place[e] = entry[e] == -9 ? -1 : entry[e] == 6 ? -2 : draw_below(&state, 4) == 0 ? CLARKE_OPEN
+                 : entry[e] < -9 ? 0 : entry[e] < 6 ? 1 : 2;
     }
     OK(clarke_matrix_set_doubles(&values, 3, 2, entry, &error));
     for (size_t f = 0; f < 3; f++) { /* column 1 */

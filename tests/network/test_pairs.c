@@ -243,7 +243,8 @@ static void
 check_product(uint64_t *state)
 {
   static cut_matrix a, b;
-  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
+  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12);
+  const size_t inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
   const size_t slices = CLARKE_GRADIENT_FEWEST + draw_below(state, CLARKE_GRADIENT_MOST - CLARKE_GRADIENT_FEWEST + 1);
   clarke_sliced_product q = {.a_transposed = draw(state) & 1, .b_transposed = draw(state) & 1, .rows = rows, .cols = cols,
                              .inner = inner, .a = &a.m, .b = &b.m, .stride = cols + 1};

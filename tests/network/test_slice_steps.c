@@ -125,8 +125,11 @@ draw_operand(scene *c, size_t value, uint64_t *state)
   }
   for (size_t e = 0; e < count; e++) {
     clarke_digits d;
+    double number;
 
-    ck_assert(clarke_digits_of_double(&d, draw_number(state) + (draw(state) & 1 ? ldexp((double)draw_between(state, -9, 9), -30) : 0), low, width));
+    number = draw_number(state);
+    number += draw(state) & 1 ? ldexp((double)draw_between(state, -9, 9), -30) : 0;
+    ck_assert(clarke_digits_of_double(&d, number, low, width));
     ck_assert_uint_le(d.planes, planes);
     for (size_t k = 0; k < planes; k++)
       v->digit[k * count + e] = k < d.planes ? (float)d.digit[k] : 0;
@@ -303,6 +306,8 @@ START_TEST(weights)
     OK(clarke_cut_weight_make(&f, &d, &w));
     ck_assert(!f.lost && w.dense <= w.planes && w.begin[blocks] == w.n_listed);
     for (size_t b = 0; b < blocks; b++) {
+      mpq_t *block = sum + b * outer * inner;
+
       for (size_t o = 0; o < outer; o++)
         for (size_t k = 0; k < w.dense * inner; k++) {
           const double digit = w.digit[(b * outer + o) * w.dense * inner + k];
@@ -313,13 +318,15 @@ START_TEST(weights)
       for (size_t l = w.begin[b]; l < w.begin[b + 1]; l++) {
         ck_assert(w.list[l].row < outer && w.list[l].column < inner && w.list[l].plane < w.planes - w.dense);
         mpq_set_d(term, ldexp(w.list[l].digit, (int)(w.low + 12 * (long)w.list[l].plane)));
-        mpq_add(sum[(b * outer + w.list[l].row) * inner + w.list[l].column], sum[(b * outer + w.list[l].row) * inner + w.list[l].column], term);
+        mpq_add(block[w.list[l].row * inner + w.list[l].column], block[w.list[l].row * inner + w.list[l].column], term);
       }
       for (size_t o = 0; o < outer; o++)
         for (size_t p = 0; p < w.dense; p++)
           for (size_t i = 0; i < inner; i++) {
-            mpq_set_d(term, ldexp(w.digit[((b * outer + o) * w.dense + p) * inner + i], (int)(w.low + 12 * (long)(w.planes - w.dense + p))));
-            mpq_add(sum[(b * outer + o) * inner + i], sum[(b * outer + o) * inner + i], term);
+            const long place = w.low + 12 * (long)(w.planes - w.dense + p);
+
+            mpq_set_d(term, ldexp(w.digit[((b * outer + o) * w.dense + p) * inner + i], (int)place));
+            mpq_add(block[o * inner + i], block[o * inner + i], term);
           }
     }
     for (size_t e = 0; e < values[0].count; e++) {

@@ -185,7 +185,8 @@ START_TEST(rounded_once)
   clarke_ieee_begin(&u, CLARKE_IEEE_F64);
   mpfr_init2(exact, 400);
   for (int round = 0; round < 3000; round++) {
-    const double x = draw_float(&state), c[3] = {ldexp((double)draw_between(&state, -9, 9), -3), (double)draw_between(&state, -2, 2) / 6, (double)(draw(&state) & 1) / 6};
+    const double x = draw_float(&state), c[3] = {ldexp((double)draw_between(&state, -9, 9), -3),
+                                                 (double)draw_between(&state, -2, 2) / 6, (double)(draw(&state) & 1) / 6};
     double y = clarke_ieee_polynomial(&u, c, x);
     mpq_t sum, term;
 

@@ -263,7 +263,8 @@ START_TEST(sweeps)
   clarke_region_level l = {.s = &s, .rays = &rays, .question = question};
 
   open_forms(&f, &p, "input x\nlet a = relu(x + 1)\nlet b = relu(0 * x - 2)\nlet c = max(x, 1, x - 1)\noutput relu(a - 3) + b + c\n", 1);
-  s = (clarke_region_search){.result = &result, .forms = &f, .width = 2, .visit = count_region, .context = &told, .rays = &rays, .threads = 1};
+  s = (clarke_region_search){.result = &result, .forms = &f, .width = 2, .visit = count_region, .context = &told, .rays = &rays,
+                             .threads = 1};
   OK(clarke_region_search_init(&s, &error));
   OK(clarke_region_sweep(&s, &l, &fork, &error));
   ck_assert_uint_eq(l.n, 1); /* a's; b's side is a matter of course, and the kink behind a waits */
