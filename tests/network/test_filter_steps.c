@@ -245,7 +245,7 @@ is_followed(const clarke_graph *g, const clarke_step *s)
 START_TEST(steps_hold_what_may_be)
 {
   uint64_t state = 1;
-  size_t seen[CLARKE_NORMALIZE + 1] = {0}, decided = 0;
+  size_t seen[CLARKE_PRODUCT + 1] = {0}, decided = 0;
 
   for (int round = 0; round < 240; round++) {
     growing grown;
@@ -266,7 +266,7 @@ START_TEST(steps_hold_what_may_be)
     clarke_tensor_clear(&x);
     clarke_model_clear(&grown.m);
   }
-  for (int kind = CLARKE_GATHER; kind <= CLARKE_NORMALIZE; kind++)
+  for (int kind = CLARKE_GATHER; kind <= CLARKE_PRODUCT; kind++)
     ck_assert_msg(seen[kind] > 10 || kind == CLARKE_ANALYTIC || kind == CLARKE_SOFTMAX || kind == CLARKE_NORMALIZE,
                   "kind %d: %zu steps", kind, seen[kind]);
   ck_assert_uint_gt(decided, 100);

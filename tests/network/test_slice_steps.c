@@ -233,7 +233,7 @@ is_followed(const scene *c, const clarke_step *s)
 START_TEST(steps_hold_what_is)
 {
   uint64_t state = 6;
-  size_t seen[CLARKE_NORMALIZE + 1] = {0}, decided = 0;
+  size_t seen[CLARKE_PRODUCT + 1] = {0}, decided = 0;
 
   for (int round = 0; round < 300; round++) {
     growing grown;

@@ -153,11 +153,13 @@ START_TEST(batches_apart_and_alike)
   low.in[1] = 2;
   OK(clarke_axes_agree(&low, 2, 3, &batch, &error)); /* (3) goes along the last axis */
   ck_assert_uint_eq(batch.axis, 1);
+  free(g.values[2].real);
   set_value(2, true, 2, (const size_t[]){2, 3});
   ck_assert_int_eq(clarke_axes_agree(&low, 2, 3, &batch, &error), CLARKE_EINPUT);
   says(error.text, "a constant of 2 entries along the batch axis");
   set_value(2, true, 2, (const size_t[]){1, 3});
   OK(clarke_axes_agree(&low, 2, 3, &batch, &error));
+  free(g.values[1].integer);
   set_value(1, false, 2, (const size_t[]){4, 3});
   g.values[1].batch = (clarke_batch_axis){false, 0, 1};
   low.in[1] = 1;
