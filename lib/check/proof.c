@@ -143,14 +143,14 @@ check_hull(bool bouligand)
 }
 
 /* `dead N`: a positive combination of N derivatives, of arguments turned to their sides or of a
- * side's option less another, is 0. */
+ * side's option less another, is 0. What is affine follows from the sides given, those of the path or, of bounds, none. */
 static void
-check_dead(bool settled)
+check_dead(const cell *given)
 {
   size_t n = next_number(), next = 0;
   RATIONAL(value);
   require(n >= 1, "a combination of no kinks proves nothing");
-  if (!settled)
+  if (given == &c)
     cell_settle(&c, &p, true);
   rationals_begin(sum, net.n_wrt);
   for (size_t i = 0; i < net.n_wrt; i++)
@@ -160,17 +160,17 @@ check_dead(bool settled)
     size_t k = next_number();
     require(k < p.n_touched, "there is no touched kink %zu", k);
     const touch *t = &p.touched[k];
-    const uint8_t *degree = c.degree[t->from];
+    const uint8_t *degree = given->degree[t->from];
     require(c.side[k] != 0, "%s has not been branched on", kink(k));
     size_t a = is_window(t) ? (size_t)c.side[k] - 1 : 0, b = next_option(&p, &c, k);
     next_rational(&value);
     require(t->slope + b >= next, "touched kinks in increasing order are expected");
     require(mpq_sgn(&value) > 0, "positive values are expected");
-    require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2) || affine_but_for_a_factor(&p, &c, t, a, b),
+    require((degree[t->at[a]] < 2 && degree[t->at[b]] < 2) || affine_but_for_a_factor(&p, given, t, a, b),
             "%s: its argument is not affine, nor is it but for a factor", kink(k));
     if (c.side[k] < 0)
       mpq_neg(&value, &value);
-    kink_row(&p, &c, k, a, b);
+    kink_row(&p, given, k, a, b);
     add_gradient(&value);
     next = t->slope + b + 1;
     require(!zeros(net.gradient, net.n_wrt), "%s: its argument has derivative zero", kink(k));
@@ -232,7 +232,7 @@ check_separator(bool bound)
       continue;
     }
     if (line_is("dead"))
-      check_dead(bound);
+      check_dead(bound ? bound_open() : &c);
     else {
       next_line("leaf");
       leaves++;

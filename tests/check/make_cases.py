@@ -2545,6 +2545,13 @@ def factors():
     case("factor-kink", 1, "not affine, nor is it but for a factor", model="factor-kink.onnx", wrt="w u",
          evidence="evidence separator\nv w 0 1\nv u 0 1\ntree\nbranch 0\nbranch 1\nleaf\ndead 2\nu 0 1\nu 1 1\nbranch 1\n"
          "dead 2\nu 0 1\nu 1 1\nleaf", **{**base, "proxies": ["Clip 0 0", "Clip 1 1", "Relu 0 1"]})
+    # |w| + relu(u |w|), near w = 0 and u = 1: what is affine but for a factor on one side of |w| is not so whatever its side. With
+    # the other side's row AD's own cell would be dead.
+    save("factor-sides.onnx", [dense("x", "w", "y"), helper.make_node("Abs", ["y"], ["a"], "abs"), dense("a", "u", "z"), rho("z", "r"),
+                               helper.make_node("Add", ["a", "r"], ["out"], "out")], ["N", 1], None, dict(w=[[0]], u=[[1]]))
+    case("factor-sides", 1, "not affine, nor is it but for a factor", model="factor-sides.onnx", wrt="w u",
+         evidence="evidence bound\nv w 0 1\ntree\nbranch 0\nbranch 1\ndead 2\nu 0 1\nu 1 1\nleaf\nbranch 1\nleaf\n"
+         "dead 2\nu 0 1\nu 1 1", **{**base, "proxies": ["Abs 0 1", "Relu 0 1"]})
     # One parameter in two products is a factor of both. Of the options g n and g m at g = 0 the larger n is the larger one
     # where g > 0. So of these two windows one takes its first entry, the other its last; AD takes both first ones.
     batch("factor-window.npz", [[[1, 2, 5, 4]]])
