@@ -283,6 +283,13 @@ is_plain_sum(const step *st)
   return fits;
 }
 
+/* At ties of other windows frameworks have several rules, of which a record does not say which it was. */
+static bool
+is_pool(const step *st)
+{
+  return strcmp(st->node->op, "MaxPool") == 0 || strcmp(st->node->op, "GlobalMaxPool") == 0;
+}
+
 const step *
 record_step(const record *r, size_t place)
 {
@@ -295,9 +302,10 @@ record_step(const record *r, size_t place)
       return NULL;
     found = &net->steps[s];
   }
-  if (found == NULL || found->kind == WINDOW || found->kind == PRODUCT)
+  if (found == NULL || found->kind == PRODUCT)
     return found;
-  bool covered = (found->kind == LINEAR && is_plain_sum(found)) || (found->kind == PIECEWISE && is_selection(found));
+  bool covered = (found->kind == WINDOW && is_pool(found)) || (found->kind == LINEAR && is_plain_sum(found))
+                 || (found->kind == PIECEWISE && is_selection(found));
   return covered ? found : NULL;
 }
 

@@ -3278,6 +3278,24 @@ def records_without_rules(files):
     for answer, status, reason in [("not-covered", 0, "VERIFIED"), ("bit-exact", 1, "output n: no rule covers it")]:
         record(f"record-number-{status}", status, reason, text % answer, proxies=(),
                **(own | dict(model="record-number.onnx", trace="record-number.trace")))
+    # Of equal entries amax gives each its part, max(dim) one all: of a ReduceMax there is no rule.
+    save("record-largest.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("ReduceMax", ["a"], ["r"], "r", axes=[1], keepdims=1),
+                                 total], ["N", 2], [], dict(w=[[1, 1], [1, 1]]))
+    tensors_file("record-largest.trace", {"output/a": floats([[3, 3], [-1, -1]]), "output/r": floats([[3], [-1]]),
+                                          "gradient/a": floats([[1, 0], [1, 0]]), "gradient/r": floats([[1], [1]])})
+    tensors_file("record-largest.gradients", {"w": floats([[4, 0], [-2, 0]])})
+    tensors_file("record-largest.parameters", {"w": floats([[1, 1], [1, 1]])})
+    lines = """output a bit-exact
+    output r {0}
+    output out not-covered
+    gradient a {1}
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w bit-exact"""
+    for k, (output, gradient, reason) in enumerate([("not-covered", "not-covered", "VERIFIED"), ("bit-exact", "not-covered", "output r: no rule covers it"),
+                                                    ("not-covered", "bit-exact", "gradient a: no rule covers it")]):
+        record(f"record-largest-{k}", int(k > 0), reason, lines.format(output, gradient), proxies=(), **(own | dict(
+            model="record-largest.onnx", trace="record-largest.trace", gradients="record-largest.gradients", parameters="record-largest.parameters")))
 
 
 def records_of_pools(files):
