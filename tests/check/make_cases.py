@@ -2862,6 +2862,8 @@ def inputs():
     written("input-regions", 0, "VERIFIED", regions)
     written("input-regions-two", 1, "is that of no region", regions.replace("gradients 1\n", "gradients 2\n    gradient 0 0\n"))
     written("input-regions-count", 1, "the tree has 2 leaves", regions.replace("regions 2", "regions 3"))
+    written("input-regions-twice", 1, "in increasing order, are expected", regions.replace("circuit 0 1 1 1", "circuit 0 1 1 2 1 -1"))
+    written("input-regions-open", 1, "do not stand as in circuit 0", regions.replace("split 0\n    circuit 0 1 1 1", "circuit 0 1 1 1"))
     most = """claim regions
     semantics real
     model %s
@@ -3119,6 +3121,13 @@ def records():
     tensors_file("record-off.trace", whole | {"gradient/a": floats([[1], [2.0 ** -130]])})  # the slope 0 leaves nothing to round
     record("record-off", 1, "gradient a: an entry is farther", right.replace("gradient a bit-exact", "gradient a within"),
            **(files | dict(trace="record-off.trace")))
+    record("record-parameter", 1, "the line of 'w' is expected", right.replace("parameter w", "parameter v"), **files)
+    tensors_file("record-part.trace", whole | {"output/a": floats([[3], [0]])})  # where it is -1, exactly
+    parts = right.replace("output a bit-exact", "output a not-covered").replace("pattern r 0", "pattern r 1\npart %s")
+    for k, (part, status, reason) in enumerate([
+            ("0 1 recorded-at-kink", 0, "VERIFIED"), ("0 1 exactly-at-kink", 1, "is the next that parts"), ("0 1 other-side", 1, "is the next that parts"),
+            ("0 0 recorded-at-kink", 1, "is the next that parts"), ("1 1 recorded-at-kink", 1, "is the next that parts")]):
+        record(f"record-part-{k}", status, reason, parts % part, **(files | dict(trace="record-part.trace")))
     records_of_copies(files)
     records_of_moves(files)
     records_without_rules(files)
