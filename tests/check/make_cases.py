@@ -3121,6 +3121,9 @@ def records():
     tensors_file("record-off.trace", whole | {"gradient/a": floats([[1], [2.0 ** -130]])})  # the slope 0 leaves nothing to round
     record("record-off", 1, "gradient a: an entry is farther", right.replace("gradient a bit-exact", "gradient a within"),
            **(files | dict(trace="record-off.trace")))
+    record("record-pattern", 1, "the line of 'r' is expected", right.replace("pattern r", "pattern a"), **files)
+    tensors_file("record-rank.trace", whole | {"output/a": floats([[[3]], [[-1]]])})
+    record("record-rank", 1, "does not have the shape", right, **(files | dict(trace="record-rank.trace")))
     record("record-parameter", 1, "the line of 'w' is expected", right.replace("parameter w", "parameter v"), **files)
     tensors_file("record-part.trace", whole | {"output/a": floats([[3], [0]])})  # where it is -1, exactly
     parts = right.replace("output a bit-exact", "output a not-covered").replace("pattern r 0", "pattern r 1\npart %s")
@@ -3225,6 +3228,27 @@ def records_of_moves(files):
         tensors_file(f"record-views-{k}.trace", made | {"output/i": floats(view), "output/j": floats([[3], [-1]])})
         record(f"record-views-{k}", k, "output r: no rule covers it" if k else "VERIFIED", two % ("not-covered", "bit-exact", "not-covered"),
                **(own | dict(model="record-views.onnx", trace=f"record-views-{k}.trace")))
+    # of two views of one node what the first hands back is not all
+    save("record-split.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Split", ["a"], ["i", "j"], "i", axis=1),
+                               helper.make_node("Add", ["i", "j"], ["r"], "r"), helper.make_node("ReduceSum", ["r"], ["out"], "out", keepdims=0)],
+         ["N", 2], [], dict(w=[[1, 2], [1, 3]]), opset=13)
+    tensors_file("record-split.parameters", {"w": floats([[1, 2], [1, 3]])})
+    tensors_file("record-split.gradients", {"w": floats([[0, 0], [0, 0]])})
+    tensors_file("record-split.trace", {"output/a": floats([[3, 8], [-1, -6]]), "gradient/a": floats([[1, 0], [1, 0]]), "gradient/i": floats([[1], [1]])})
+    lines = """output a bit-exact
+    output i not-covered
+    output j not-covered
+    output r not-covered
+    output out not-covered
+    gradient a %s
+    gradient i not-covered
+    gradient j not-covered
+    gradient r not-covered
+    gradient out not-covered
+    parameter w not-covered"""
+    for k, (gradient, reason) in enumerate([("not-covered", "VERIFIED"), ("bit-exact", "gradient a: no rule covers it")]):
+        record(f"record-split-{k}", k, reason, lines % gradient, proxies=(), **(files | dict(
+            model="record-split.onnx", trace="record-split.trace", parameters="record-split.parameters", gradients="record-split.gradients")))
     # where samples are not first, the view itself is not judged, but what it moves is
     save("record-across.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Transpose", ["a"], ["i"], "i", perm=[1, 0]),
                                 helper.make_node("Relu", ["i"], ["r"], "r"), helper.make_node("Abs", ["a"], ["s"], "s"),
