@@ -3045,6 +3045,13 @@ def held_inputs(model):
     written("held-branch", 0, "VERIFIED", branch)
     written("held-branch-root", 2, "is not piecewise linear", branch.replace("held 4", "held 3"))
     written("held-branch-log", 2, "is not piecewise linear", branch.replace("held 4", "held 0"))
+    with open(path("held-pieces.prog"), "w") as f:  # a number on each piece, and at kinks
+        f.write("input x, w\noutput relu(w) * (hardsigmoid(x) + abs(x))\n")
+    pieces = branch.replace("held-branch.prog " + sha("held-branch.prog"), "held-pieces.prog " + sha("held-pieces.prog")).replace("at 2", "at 0")
+    for k, (x, slope) in enumerate([("-9", "9"), ("-3", "3"), ("-1", "4/3"), ("0", "1/2"), ("3", "4"), ("9", "10")]):
+        at = pieces.replace("held 4", f"held {x}").replace("gradient 2", f"gradient {slope}")
+        written(f"held-pieces-{k}", 0, "VERIFIED", at)
+        written(f"held-pieces-{k}-not", 1, "is not in the list", at.replace(f"gradient {slope}", f"gradient {slope}1"))
 
 
 def tensors_file(name, tensors):
