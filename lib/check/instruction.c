@@ -29,8 +29,8 @@ static kinked kink_table[] = {{.name = "Abs", .n_kinks = 1},
                               {.name = "ReduceMin"},
                               {.name = "Relu", .n_kinks = 1},
                               {.name = "Sort"},
-                              {.name = "Sorted"},
-                              {.name = "TopK"},
+                              {.name = "Sorted", .first_alone = true},
+                              {.name = "TopK", .first_alone = true},
                               {.name = NULL}};
 
 /* Of the pointwise: the numbers a and b that a call gives or may leave out, then its kinks, then three

@@ -53,7 +53,7 @@ typedef struct {
 typedef struct {
   const char *name;
   size_t n_kinks;
-  bool used;
+  bool used, first_alone; /* first_alone: of a sort by comparisons, whose derivative no other rule for ties makes */
   proxy proxy[2];
 } kinked;
 /* Operators with kinks, sorted by name, those of order (no kinks) too; NULL past the end. */

@@ -120,6 +120,8 @@ read_proxies(bool ties)
               o->name);
       fprintf(account, ties ? "  %s, ties:" : "  %s, kink %zu:", o->name, k);
       next_proxy(&p, ties);
+      require(!o->first_alone || p.kind == UNKNOWN || (p.kind == FIRST && mpq_sgn(&p.value) == 0),
+              "ties of %s have no other rule than 'first': it is made of many comparisons", o->name);
       kink_take(i, k, &p);
     }
 }

@@ -316,14 +316,10 @@ clarke_status
 clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile, const clarke_op *op,
                  clarke_error *err)
 {
-  const bool first = rule != NULL && rule->tie == CLARKE_TIE_FIRST && mpq_sgn(rule->beta) == 0;
-
-  if (rule != NULL && rule->known && (op->first_alone ? first : rule->tie != CLARKE_TIE_STABLE))
-    return CLARKE_OK;
   if (op->first_alone)
-    return clarke_fail(err, CLARKE_EINPUT, "profile %s does not say of %s that the first of equal entries comes first, and no other rule "
-                       "is known%s%s%s. Say so with --profile FILE, a file with the line 'tie %s first'", profile->name, op->name,
-                       op->hint != NULL ? " (" : "", op->hint != NULL ? op->hint : "", op->hint != NULL ? ")" : "", op->name);
+    return clarke_tie_sorts(rule, profile, op, err);
+  if (rule != NULL && rule->known && rule->tie != CLARKE_TIE_STABLE)
+    return CLARKE_OK;
   if (op->hint == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s: first, last, mean or hybrid", profile->name,
                        op->name);

@@ -352,3 +352,13 @@ clarke_profile_tie(const clarke_profile *p, const clarke_op *op)
       return p->rule[i].known ? &p->rule[i] : NULL;
   return NULL;
 }
+
+clarke_status
+clarke_tie_sorts(const clarke_tie_rule *rule, const clarke_profile *p, const clarke_op *op, clarke_error *err)
+{
+  if (!op->first_alone || (rule != NULL && rule->known && rule->tie == CLARKE_TIE_FIRST && mpq_sgn(rule->beta) == 0))
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "profile %s does not say of %s that the first of equal entries comes first, and no other rule "
+                     "is known%s%s%s. Say so with --profile FILE, a file with the line 'tie %s first'", p->name, op->name,
+                     op->hint != NULL ? " (" : "", op->hint != NULL ? op->hint : "", op->hint != NULL ? ")" : "", op->name);
+}

@@ -465,6 +465,8 @@ clarke_code_tie(clarke_tie *tie, mpq_t beta, const clarke_instruction *i,
     return CLARKE_OK;
   }
   rule = clarke_profile_tie(profile, i->op);
+  if (i->op->first_alone && clarke_tie_sorts(rule, profile, i->op, err) != CLARKE_OK)
+    return CLARKE_EINPUT;
   if (rule == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "profile %s does not say what %s returns on a tie",
                        profile->name, i->op->name);

@@ -2919,6 +2919,27 @@ def inputs():
     with open(path("input-listed.onnx"), "wb") as f:
         f.write(listed.SerializeToString())
     written("input-listed", 0, "VERIFIED", segment.replace(model("input-line.onnx"), model("input-listed.onnx")))
+    # Of a sort made of many comparisons the rule is `first`: `mean` would give (3/8, 3/8, 1/4) for the second of three equal entries.
+    save("input-sorted.onnx", [helper.make_node("TopK", ["x", "k"], ["v", "i"], "top", axis=1), dense("v", "s", "out")], [1, 3], None,
+         dict(s=[[0], [1]]), integers=dict(k=[2]))
+    second = """verdict in-bouligand
+    semantics real
+    network %s
+    at x 0 0 0
+    wrt *
+    profile mine
+    tie TopK first
+    touched 5
+    evidence ad
+    arc 1
+    step 2 1 0""" % model("input-sorted.onnx")
+    written("input-sorted", 0, "VERIFIED", second)
+    cells = "evidence hull 3" + "".join(f"\ncell {w}\narc 1\nstep {d}" for w, d in [("3/8", "1 2 0"), ("3/8", "2 1 0"), ("1/4", "2 0 1")])
+    for rule in ["mean", "last", "stable", "hybrid 1/2"]:
+        written("input-sorted-" + rule[:4], 1, "no other rule than 'first'", second.replace("TopK first", "TopK " + rule))
+    written("input-sorted-hull", 1, "no other rule than 'first'", second[:second.index("evidence")].replace("first", "mean").replace("in-bouligand", "in-clarke") + cells)
+    untouched = second.replace("at x 0 0 0", "at x 1 2 4").replace("touched 5", "touched 0").replace("first", "unknown").replace("arc 1\n    step 2 1 0", "arc 0")
+    written("input-sorted-apart", 0, "VERIFIED", untouched)
     clip = """verdict in-bouligand
     semantics real
     network %s
