@@ -37,6 +37,7 @@ static void
 save_programs(void)
 {
   save("lemma2.prog", "input w\noutput relu(w) - relu(-w)\n");
+  save("mean.txt", "tie TopK mean\n");
   save("relu2.prog", "input t\nlet a = relu(-t)   # a kink\noutput a + t\n");
   save("zero.prog", "# relu2 less relu\ninput t\noutput relu(-t) + t - relu(t)\n");
   save("two.prog", "input x[2]\noutput max(x[0], x[1]), x[0] * x[1]\n");
@@ -572,6 +573,7 @@ START_TEST(messages)
     {CASES "/lemma2.onnx", "the point is one: a file"},
     {CASES "/lemma2.onnx --at two-samples.npz", "2 samples"},
     {CASES "/lemma2.onnx --at " CASES "/lemma2.npz --wrt nothing", "no parameter 'nothing'"},
+    {CASES "/../../tests/check/data/input-sorted.onnx --at 0,0,0 --profile mean.txt", "tie TopK first"},
   };
   size_t before = files_in_folder() + 2; /* out and err */
 
