@@ -249,6 +249,16 @@ reads_alone(const gather *g, const node *n)
   return alone;
 }
 
+/* May the node's first output alone be read? What comes back through another one would be missing. */
+static bool
+makes_one(const gather *g, const node *n)
+{
+  bool one = true;
+  for (size_t i = 1; i < n->n_out; i++)
+    one = one && network_value(g->r->p->net, n->out[i]) == NULL;
+  return one;
+}
+
 /* What node `place`, which reads v, hands back. */
 static void
 back_node(gather *g, size_t place)
@@ -256,10 +266,11 @@ back_node(gather *g, size_t place)
   const node *n = &g->r->m->nodes[place];
   const graph_value *w = network_value(g->r->p->net, n->out[0]);
   const step *st = record_step(g->r, place);
-  if (w != NULL && n->n_out == 1 && w->constant == g->v->constant
-      && (w->constant != NULL || (w->step == g->v->step && !record_makes(g->r, w))))
+  if (w == NULL || !makes_one(g, n))
+    g->unknown = true;
+  else if (w->constant == g->v->constant && (w->constant != NULL || (w->step == g->v->step && !record_makes(g->r, w))))
     back_copy(g, w);
-  else if (w == NULL || !reads_alone(g, n))
+  else if (!reads_alone(g, n))
     g->unknown = true;
   else if (st != NULL && (g->v->constant == NULL || st->kind == LINEAR))
     back_step(g, st);

@@ -3339,6 +3339,29 @@ def records_without_rules(files):
     for answer, status, reason in [("not-covered", 0, "VERIFIED"), ("bit-exact", 1, "output n: no rule covers it")]:
         record(f"record-number-{status}", status, reason, text % answer, proxies=(),
                **(own | dict(model="record-number.onnx", trace="record-number.trace")))
+    # What comes back to an RNN's weights comes through both outputs: here all of it through the last state.
+    save("record-states.onnx", [helper.make_node("RNN", ["x", "w", "u"], ["y", "h"], "y", hidden_size=1, activations=["Relu"]),
+                                helper.make_node("Relu", ["h"], ["r"], "r"), total], [1, 1, 1], [], dict(w=[[[1]]], u=[[[1]]]))
+    batch("record-states.npz", [[[[2]]]])
+    tensors_file("record-states.parameters", {"w": floats([[[1]]]), "u": floats([[[1]]])})
+    tensors_file("record-states.trace", {"output/y": floats([[[[2]]]]), "output/h": floats([[[2]]]), "output/r": floats([[[2]]]),
+                                         "gradient/y": floats([[[[0]]]]), "gradient/h": floats([[[1]]]), "gradient/r": floats([[[1]]])})
+    lines = """output y within
+    output h not-covered
+    output r not-covered
+    output out not-covered
+    gradient y not-covered
+    gradient h not-covered
+    gradient r bit-exact
+    gradient out not-covered
+    parameter w {0}
+    parameter u not-covered
+    pattern r not-covered"""
+    for k, (weight, given, reason) in enumerate([("not-covered", 2, "VERIFIED"), ("within", 0, "parameter w: no rule covers it"),
+                                                 ("within", 2, "parameter w: no rule covers it")]):
+        tensors_file(f"record-states-{k}.gradients", {"w": floats([[[given]]]), "u": floats([[[0]]])})
+        record(f"record-states-{k}", int(k > 0), reason, lines.format(weight), wrt="w u", model="record-states.onnx", data="record-states.npz",
+               trace="record-states.trace", gradients=f"record-states-{k}.gradients", parameters="record-states.parameters")
     # Of equal entries amax gives each its part, max(dim) one all: of a ReduceMax there is no rule.
     save("record-largest.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("ReduceMax", ["a"], ["r"], "r", axes=[1], keepdims=1),
                                  total], ["N", 2], [], dict(w=[[1, 1], [1, 1]]))
