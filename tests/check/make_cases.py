@@ -3165,6 +3165,7 @@ def records():
     records_of_pools(files)
     records_of_composed_nodes(files)
     records_of_cross_entropy(files)
+    records_of_means()
     records_in_types(files)
     records_of_long_sums(files)
 
@@ -3576,6 +3577,32 @@ def records_of_cross_entropy(files):
             ["claim record", *(f"{n} {f} {sha(f)}" for n, f in [("model", "record-ce.onnx"), ("params", "record-ce.parameters"), ("batch", "record-ce.npz"),
                                                                 ("trace", f"{name}.trace"), ("gradients", f"{name}.gradients")]),
              "loss ce", "scale 1", "wrt w", "profile pytorch-2.13", *(line.strip() for line in lines.split("\n"))]))
+
+
+def records_of_means():
+    """The gradient of a mean of squares, in an output that only moves what was recorded: of the same numbers, of others, of none."""
+    save("record-mse.onnx", [helper.make_node("MatMul", ["x", "w"], ["a"], "a"), helper.make_node("Identity", ["a"], ["out"], "out")], ["N", 2], ["N", 1],
+         dict(w=[[1], [1]]))
+    batch("record-mse.npz", [[1, 2], [3, -4]], np.float32([[1], [1]]))
+    made = {"output/a": [[3], [-1]], "output/out": [[3], [-1]], "gradient/out": [[2], [-2]], "gradient/a": [[2], [-2]]}
+    lines = """output a {0}
+    output out {1}
+    gradient a {2}
+    gradient out {3}
+    parameter w {2}"""
+    exact, none = "bit-exact", "not-covered"
+    for k, (changed, said, reason) in enumerate([
+            ({}, (exact, exact, exact, exact), "VERIFIED"), ({"gradient/out": [[1], [-1]]}, (exact, exact, none, exact), "gradient out: an entry is farther"),
+            ({"output/out": [[3], [0]]}, (exact, none, none, exact), "gradient out: no rule covers it"),
+            ({"output/a": None}, (none, none, none, exact), "gradient out: no rule covers it")]):
+        given = {p: floats(v) for p, v in (made | changed).items() if v is not None}
+        tensors_file(f"record-mse-{k}.trace", given)
+        files = [("model", "record-mse.onnx"), ("params", "record.parameters"), ("batch", "record-mse.npz"), ("trace", f"record-mse-{k}.trace"),
+                 ("gradients", "record-mse.gradients")]
+        tensors_file("record-mse.gradients", {"w": floats([[-4], [12]])})
+        written(f"record-mse-{k}", int(k > 0), reason, "\n".join(
+            ["claim record", *(f"{n} {f} {sha(f)}" for n, f in files), "loss mse", "scale 1", "wrt w", "profile pytorch-2.13",
+             *(line.strip() for line in lines.format(*said).split("\n"))]))
 
 
 ONLY = """output a %s
