@@ -337,6 +337,8 @@ def models_touched_up(folder):
             ("a bias", node(10, lambda n: n.insert(2, [1, b"M6"])), "not the Gemm"),
             ("an attribute of relu", node(1, lambda n: n.append([5, pack([[1, b"a"], [3, 1], [20, 2]])])), "other attributes"),
             ("another function", node(1, set_field(4, b"Sigmoid")), "not the Relu"),
+            ("a relu of another domain", node(1, lambda n: n.append([7, b"clarke"])), "not the Relu"),
+            ("a product of another domain", node(4, lambda n: n.append([7, b"clarke"])), "not the Gemm"),
             ("no relu between", node(2, set_field(1, b"y1")), "not the Gemm"),
             ("another matrix", node(2, set_field(1, b"M1", 1)), "other attributes or another matrix"),
             ("matrices in another order", graph(swapped), "another matrix"),
