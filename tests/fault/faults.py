@@ -6,8 +6,8 @@ without the fault. Never by a signal, never in half a file or a temporary one.
 Three kinds of fault:
 
 * allocations: the n-th fails, alone or with all after it (inject.c);
-* calls: the n-th write, rename, fsync, close, open, read or new thread returns an error (strace); only runs in which one
-  did are counted;
+* calls: the n-th write, rename, fsync, close, open, read or new thread after the program's libraries are loaded returns an
+  error (strace); only runs in which one did are counted;
 * disks: no file grows past so many bytes, so that a write is cut short there and the next one fails.
 
     faults.py --build DIR --inject LIB [--allocations N] [--calls N] [--disks N] [--least A C]
@@ -81,6 +81,7 @@ MAKING = {"write": ["ENOSPC", "EIO", "EINTR"], "rename": ["EACCES", "ENOSPC", "E
           "close": ["EIO", "ENOSPC"]}
 OTHERS = {"openat": ["EMFILE", "EACCES"], "read": ["EIO"], "newfstatat": ["EIO"], "clone,clone3": ["EAGAIN"],
           "wait4": ["ECHILD"]}
+KIND = {call: kind for kind in [*MAKING, *OTHERS] for call in kind.split(",")}
 
 
 class Run:
@@ -150,32 +151,47 @@ def allocations(name, command, out, right, inject, most, rng):
     return 2 * len(chosen), bad
 
 
-def most_by_one(log):
-    """Of the calls in the log of strace, those of the process or thread that made most."""
+# Stops at the calls that are traced alone; the program runs at its own speed between them.
+TRACED = ["strace", "-f", "--seccomp-bpf", "-qq", "-e", "signal=none"]
+
+
+def counted(log):
+    """For each kind of call: how many the loader makes before main, and how many in all the process or thread does that makes most."""
+    loading, by, last, opened = Counter(), Counter(), Counter(), False
     with open(log) as f:
-        by = Counter(line.split(" ", 1)[0] for line in f if "(" in line and " resumed>" not in line)
-    return max(by.values(), default=0)
+        for line in f:
+            process, call = line.split(maxsplit=1)
+            call = re.match(r"(\w+)\(", call)
+            if call is None:  # the second half of one
+                continue
+            kind = KIND[call[1]]
+            by[kind, process] += 1
+            last[kind] = max(last[kind], by[kind, process])
+            if call[1] == "close" and opened:  # the library is mapped
+                loading = Counter({kind: n for (kind, _), n in by.items()})
+            opened = call[1] == "openat" and ".so" in line or call[1] in ("read", "newfstatat") and opened
+    return loading, last
 
 
 def calls(name, command, out, right, most, rng, errors):
-    """Fails the k-th call of each kind, in the program and its children; the k-th of each."""
+    """Fails the k-th call of each kind, in the program and its children; the k-th of each. Not the loader's, before main."""
     log = out + ".calls"
     done, bad = Counter(), []
+    fresh(out)
+    Run(command, out, [*TRACED, "-o", log, "-e", "trace=" + ",".join(errors)])
+    loading, last = counted(log)
     for call in errors:
-        fresh(out)
-        Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "signal=none", "-e", "trace=" + call])
-        n = most_by_one(log)
-        for k in spread(n, most, rng):
+        for k in spread(last[call] - loading[call], most, rng):
+            k += loading[call]
             for error in errors[call]:
                 fresh(out)
-                run = Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e",
+                run = Run(command, out, [*TRACED, "-o", log, "-e", "trace=" + call, "-e",
                                          "inject=%s:error=%s:when=%d" % (call, error, k)])
                 with open(log) as f:
                     done[call] += "(INJECTED)" in f.read()
                 why = wrong(run, right)
-                # The loader, before main, ends with status 127 when a library cannot be opened or read.
-                if why is not None and not (run.status == 127 and re.search(b"shared librar|cannot stat", run.said)):
-                    bad.append("%s: %s of %s %d of %d: %s" % (name, error, call, k, n, why))
+                if why is not None:
+                    bad.append("%s: %s of %s %d of %d: %s" % (name, error, call, k, last[call], why))
     return done, bad
 
 

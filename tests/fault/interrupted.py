@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from faults import MAKING, Run, commands, faultless, fresh, most_by_one, spread
+from faults import MAKING, TRACED, Run, commands, counted, faultless, fresh, spread
 
 OLD = b"what was there before\n"
 
@@ -30,11 +30,13 @@ def prepare(out, right):
 def kills(name, command, out, right, most, rng):
     log = out + ".calls"
     done, bad = 0, []
+    prepare(out, right)
+    Run(command, out, [*TRACED, "-o", log, "-e", "trace=openat," + ",".join(MAKING)])
+    loading, last = counted(log)
     for call in MAKING:
-        prepare(out, right)
-        Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "signal=none", "-e", "trace=" + call])
-        n = most_by_one(log)
-        for k in spread(n, most, rng):
+        n = last[call]
+        for k in spread(n - loading[call], most, rng):
+            k += loading[call]
             prepare(out, right)
             run = Run(command, out, ["strace", "-f", "-qq", "-o", log, "-e", "trace=" + call, "-e",
                                      "inject=%s:signal=KILL:when=%d" % (call, k)])
