@@ -64,7 +64,7 @@ static inline long
 exponent_by_definition(const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, size_t j)
 {
   const size_t width = s->kind == CLARKE_MAX ? s->width : 1;
-  long exponent = 5000;
+  long exponent = -5000; /* of 0 */
   mpq_t most, q;
 
   mpq_inits(most, q, NULL);
@@ -83,10 +83,16 @@ exponent_by_definition(const clarke_graph *g, const clarke_step *s, const clarke
     if (mpq_cmp(q, most) > 0)
       mpq_set(most, q);
   }
-  mpq_set_ui(q, 1, 1);
-  mpq_mul_2exp(q, q, 5000);
-  for (; mpq_cmp(q, most) > 0 && exponent > -5000; exponent--)
-    mpq_div_2exp(q, q, 1);
+  if (mpq_sgn(most) > 0) {
+    exponent = (long)mpz_sizeinbase(mpq_numref(most), 2) - (long)mpz_sizeinbase(mpq_denref(most), 2) + 1; /* 2^that is more */
+    mpq_set_ui(q, 1, 1);
+    if (exponent > 0)
+      mpq_mul_2exp(q, q, (mp_bitcnt_t)exponent);
+    else
+      mpq_div_2exp(q, q, (mp_bitcnt_t)-exponent);
+    for (; mpq_cmp(q, most) > 0; exponent--)
+      mpq_div_2exp(q, q, 1);
+  }
   mpq_clears(most, q, NULL);
   return exponent;
 }
