@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __GLIBC__
@@ -83,6 +84,17 @@ clarke_read_threads(const char *text, const struct argp_state *state)
 
   if (!clarke_threads_parse(&n, text))
     argp_error(state, "--threads: '%s' is no number from 1 to %d", text, CLARKE_MOST_THREADS);
+  return n;
+}
+
+size_t
+clarke_read_step(const char *text, const struct argp_state *state)
+{
+  char *end;
+  const unsigned long n = strtoul(text, &end, 10);
+
+  if (*text < '0' || *text > '9' || *end != '\0')
+    argp_error(state, "--step: '%s' is no number", text);
   return n;
 }
 

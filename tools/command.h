@@ -29,6 +29,9 @@ bool clarke_take_shared(int key, const char *arg, const struct argp_state *state
 size_t clarke_read_threads(const char *text, const struct argp_state *state);
 size_t clarke_processors(void);
 
+/* The value of --step, or the command ends. */
+size_t clarke_read_step(const char *text, const struct argp_state *state);
+
 /* The option --limit NAME=N of every command. */
 #define CLARKE_OPTION_LIMIT 'L'
 #define CLARKE_OPTION_OF_LIMIT                                                                                    \

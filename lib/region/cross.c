@@ -1,6 +1,7 @@
 /* Steps and programs to the other side of a hyperplane (cross.h). */
 #include "region/cross.h"
 #include "exact/cone.h"
+#include "exact/mdm.h"
 
 #include <flint/fmpz.h>
 #include <flint/fmpz_vec.h>
@@ -48,16 +49,6 @@ clarke_crossing_clear(clarke_crossing *c)
   memset(c, 0, sizeof *c);
 }
 
-static double
-dot(const double *a, const double *b, size_t n)
-{
-  double sum = 0;
-
-  for (size_t j = 0; j < n; j++)
-    sum += a[j] * b[j];
-  return sum;
-}
-
 /* --- rounding -------------------------------------------------------------------------------- */
 
 /* Has the point the trail's signs, and that one? Exactly. */
@@ -76,10 +67,10 @@ stands(const clarke_rows *rows, const clarke_witness *w, const clarke_trail *t, 
 static double
 margin(const clarke_rows *rows, const double *y, const clarke_trail *t, size_t row, int sign)
 {
-  double least = row != SIZE_MAX ? sign * dot(clarke_rows_unit(rows, row), y, rows->dim) : INFINITY;
+  double least = row != SIZE_MAX ? sign * clarke_dot(clarke_rows_unit(rows, row), y, rows->dim) : INFINITY;
 
   for (size_t k = 0; k < t->n; k++) {
-    const double m = t->sign[t->row[k]] * dot(clarke_rows_unit(rows, t->row[k]), y, rows->dim);
+    const double m = t->sign[t->row[k]] * clarke_dot(clarke_rows_unit(rows, t->row[k]), y, rows->dim);
 
     least = m < least ? m : least;
   }
@@ -117,7 +108,7 @@ first_hit(size_t *blocker, const clarke_rows *rows, const clarke_trail *t, const
 
   for (size_t k = 0; k < t->n; k++) {
     const size_t i = t->row[k];
-    const double rate = -t->sign[i] * dot(clarke_rows_unit(rows, i), direction, rows->dim);
+    const double rate = -t->sign[i] * clarke_dot(clarke_rows_unit(rows, i), direction, rows->dim);
 
     if (rate > 1e-12 && t->sign[i] * product[i] < most * rate) {
       most = t->sign[i] * product[i] / rate;
@@ -136,17 +127,17 @@ slide(clarke_crossing *c, size_t spans, size_t blocker)
 
   memcpy(unit, clarke_rows_unit(c->rows, blocker), dim * sizeof *unit);
   for (size_t s = 0; s < spans; s++) {
-    const double part = dot(unit, c->span + s * dim, dim);
+    const double part = clarke_dot(unit, c->span + s * dim, dim);
 
     for (size_t j = 0; j < dim; j++)
       unit[j] -= part * c->span[s * dim + j];
   }
-  norm = sqrt(dot(unit, unit, dim));
+  norm = sqrt(clarke_dot(unit, unit, dim));
   if (norm < 1e-6)
     return false;
   for (size_t j = 0; j < dim; j++)
     unit[j] /= norm;
-  norm = dot(unit, c->direction, dim);
+  norm = clarke_dot(unit, c->direction, dim);
   for (size_t j = 0; j < dim; j++)
     c->direction[j] -= norm * unit[j];
   return true;
@@ -157,12 +148,12 @@ clarke_cross_step(clarke_crossing *c, clarke_witness *to, const clarke_trail *t,
                   size_t row, int sign)
 {
   const size_t dim = c->rows->dim;
-  const double *unit = clarke_rows_unit(c->rows, row), size = sqrt(dot(w->x, w->x, dim));
+  const double *unit = clarke_rows_unit(c->rows, row), size = sqrt(clarke_dot(w->x, w->x, dim));
 
   for (size_t j = 0; j < dim; j++)
     c->direction[j] = sign * unit[j];
   for (size_t slides = 0; slides < CLARKE_SLIDES; slides++) {
-    const double rate = sign * dot(unit, c->direction, dim), need = -sign * product[row] / rate;
+    const double rate = sign * clarke_dot(unit, c->direction, dim), need = -sign * product[row] / rate;
     size_t blocker = 0;
     double most, part;
 

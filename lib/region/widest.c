@@ -1,5 +1,6 @@
 /* Wolfe's algorithm in floats (widest.h). */
 #include "region/widest.h"
+#include "exact/mdm.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,16 +40,6 @@ clarke_widest_clear(clarke_widest *w)
   memset(w, 0, sizeof *w);
 }
 
-static double
-dot(const double *a, const double *b, size_t n)
-{
-  double sum = 0;
-
-  for (size_t j = 0; j < n; j++)
-    sum += a[j] * b[j];
-  return sum;
-}
-
 static void
 set_x(clarke_widest *w, const double *const *point)
 {
@@ -66,7 +57,7 @@ add_to_corral(clarke_widest *w, const double *const *point, size_t i)
   w->corral[k] = i;
   w->weight[k] = k == 0 ? 1 : 0;
   for (size_t l = 0; l <= k; l++)
-    w->gram[k * w->room + l] = w->gram[l * w->room + k] = dot(point[i], point[w->corral[l]], w->dim);
+    w->gram[k * w->room + l] = w->gram[l * w->room + k] = clarke_dot(point[i], point[w->corral[l]], w->dim);
 }
 
 static void
@@ -94,14 +85,14 @@ affine_weights(clarke_widest *w)
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j <= i; j++) {
       double *f = w->factor;
-      const double a = w->gram[i * w->room + j] + 1 - dot(f + i * w->room, f + j * w->room, j);
+      const double a = w->gram[i * w->room + j] + 1 - clarke_dot(f + i * w->room, f + j * w->room, j);
 
       if (i == j && a < LEAST)
         return false;
       f[i * w->room + j] = i == j ? sqrt(a) : a / f[j * w->room + j];
     }
   for (size_t i = 0; i < n; i++)
-    w->right[i] = (1 - dot(w->factor + i * w->room, w->right, i)) / w->factor[i * w->room + i];
+    w->right[i] = (1 - clarke_dot(w->factor + i * w->room, w->right, i)) / w->factor[i * w->room + i];
   for (size_t i = n; i-- > 0;) {
     for (size_t k = i + 1; k < n; k++)
       w->right[i] -= w->factor[k * w->room + i] * w->right[k];
@@ -154,12 +145,12 @@ clarke_widest_find(clarke_widest *w, const double *const *point, size_t n)
   w->apart = false;
   add_to_corral(w, point, n - 1);
   set_x(w, point);
-  for (double norm, before = INFINITY; (norm = dot(w->x, w->x, w->dim)) < before; before = norm) {
+  for (double norm, before = INFINITY; (norm = clarke_dot(w->x, w->x, w->dim)) < before; before = norm) {
     double least = INFINITY;
     size_t worst = 0;
 
     for (size_t i = 0; i < n; i++) {
-      const double product = dot(w->x, point[i], w->dim);
+      const double product = clarke_dot(w->x, point[i], w->dim);
 
       if (product < least) {
         least = product;

@@ -60,17 +60,6 @@ typedef struct {
   bool params;
 } command_line;
 
-static size_t
-read_step(const char *text, struct argp_state *state)
-{
-  char *end;
-  const unsigned long n = strtoul(text, &end, 10);
-
-  if (*text < '0' || *text > '9' || *end != '\0')
-    argp_error(state, "--step: '%s' is no number", text);
-  return n;
-}
-
 static bool
 is_folder(const char *path)
 {
@@ -146,7 +135,7 @@ parse(int key, char *arg, struct argp_state *state)
     c->ask.exact = true;
     return 0;
   case OPTION_STEP:
-    c->step = read_step(arg, state);
+    c->step = clarke_read_step(arg, state);
     return 0;
   case ARGP_KEY_ARG:
     if (c->ask.model_path == NULL)

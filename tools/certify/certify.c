@@ -7,7 +7,6 @@
 
 #include <argp.h>
 #include <flint/flint.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -45,17 +44,6 @@ static char doc[] =
   "Exit status: 0 all is certified, 1 something is refuted (the first is shown), 2 the question could not be asked, "
   "3 of something nothing can be said, or no rule is known.";
 
-static size_t
-read_step(const char *text, struct argp_state *state)
-{
-  char *end;
-  const unsigned long n = strtoul(text, &end, 10);
-
-  if (*text < '0' || *text > '9' || *end != '\0')
-    argp_error(state, "--step: '%s' is no number", text);
-  return n;
-}
-
 static void
 check_arguments(const request *r, struct argp_state *state)
 {
@@ -79,7 +67,7 @@ parse(int key, char *arg, struct argp_state *state)
     r->mma = arg;
     return 0;
   case OPTION_STEP:
-    r->run.ask.step = read_step(arg, state);
+    r->run.ask.step = clarke_read_step(arg, state);
     return 0;
   case OPTION_AGAINST:
     r->run.against = arg;

@@ -15,19 +15,6 @@
 
 #define LONGEST 64
 
-static bool
-halves(const dense_network *d)
-{
-  return d->type == NUMBERS_FLOAT16 || d->type == NUMBERS_BFLOAT16;
-}
-
-/* What activations lie in files as. */
-static numbers
-kept(const dense_network *d)
-{
-  return halves(d) ? d->type : NUMBERS_FLOAT32;
-}
-
 static const char *
 named(char name[LONGEST], const char *format, size_t i)
 {
@@ -56,17 +43,17 @@ list_trace(tensor_list *l, const dense_network *d, const float *picked)
 {
   char name[LONGEST];
 
-  if (halves(d))
-    tensor_add(l, "output/cast", d->x_cast, kept(d), d->n, d->features);
+  if (dense_network_halves(d))
+    tensor_add(l, "output/cast", d->x_cast, dense_network_kept(d), d->n, d->features);
   for (size_t i = 0; i < d->n_layers; i++) {
     const dense_layer *p = &d->layer[i];
 
-    tensor_add(l, named(name, "output/fc%zu", i), p->output, kept(d), d->n, p->out);
-    tensor_add(l, named(name, "gradient/fc%zu", i), p->output_gradient, kept(d), d->n, p->out);
+    tensor_add(l, named(name, "output/fc%zu", i), p->output, dense_network_kept(d), d->n, p->out);
+    tensor_add(l, named(name, "gradient/fc%zu", i), p->output_gradient, dense_network_kept(d), d->n, p->out);
     if (p->active == NULL)
       continue;
-    tensor_add(l, named(name, "output/relu%zu", i), p->active, kept(d), d->n, p->out);
-    tensor_add(l, named(name, "gradient/relu%zu", i), p->active_gradient, kept(d), d->n, p->out);
+    tensor_add(l, named(name, "output/relu%zu", i), p->active, dense_network_kept(d), d->n, p->out);
+    tensor_add(l, named(name, "gradient/relu%zu", i), p->active_gradient, dense_network_kept(d), d->n, p->out);
   }
   tensor_add(l, "output/log_softmax", d->log_softmax, NUMBERS_FLOAT32, d->n, d->classes);
   tensor_add(l, "gradient/log_softmax", picked, NUMBERS_FLOAT32, d->n, d->classes);
@@ -111,7 +98,7 @@ make_nodes(clarke_model_node *node, node_room *r, const dense_network *d)
   char before[LONGEST] = "x", weight[LONGEST], bias[LONGEST], made[LONGEST];
   size_t n = 0;
 
-  if (halves(d)) {
+  if (dense_network_halves(d)) {
     set_node(&node[n], &r[n], "Identity", "cast", 1, (const char *[]){before});
     snprintf(before, LONGEST, "cast");
     n++;
@@ -354,7 +341,7 @@ describe(const dense_network *d)
   char name[LONGEST];
 
   json_array_append_new(types, json_string("float32"));
-  if (halves(d))
+  if (dense_network_halves(d))
     json_array_append_new(types, json_string(numbers_names[d->type]));
   for (size_t i = 0; i < d->n_layers; i++) {
     json_array_append_new(parameters, json_string(named(name, "fc%zu.weight", i)));

@@ -14,17 +14,16 @@ drawn(uint64_t *state)
   return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
 }
 
-static bool
-halves(const dense_network *d)
+bool
+dense_network_halves(const dense_network *d)
 {
   return d->type == NUMBERS_FLOAT16 || d->type == NUMBERS_BFLOAT16;
 }
 
-/* What activations are rounded to. */
-static numbers
-kept(const dense_network *d)
+numbers
+dense_network_kept(const dense_network *d)
 {
-  return halves(d) ? d->type : NUMBERS_FLOAT32;
+  return dense_network_halves(d) ? d->type : NUMBERS_FLOAT32;
 }
 
 static bool
@@ -35,8 +34,8 @@ layer_init(dense_layer *l, const dense_network *d, bool last, uint64_t *state)
 
   l->weight = device_new(weights);
   l->bias = device_new(l->out);
-  l->weight_cast = halves(d) ? device_new(weights) : l->weight;
-  l->bias_cast = halves(d) ? device_new(l->out) : l->bias;
+  l->weight_cast = dense_network_halves(d) ? device_new(weights) : l->weight;
+  l->bias_cast = dense_network_halves(d) ? device_new(l->out) : l->bias;
   l->weight_gradient = device_new(weights);
   l->bias_gradient = device_new(l->out);
   l->output = device_new(entries);
@@ -85,7 +84,7 @@ dense_network_init(dense_network *d, size_t n, const size_t *widths, size_t n_la
     done = layer_init(&d->layer[i], d, i + 1 == n_layers, &seed);
   }
   d->x = device_new(n * d->features);
-  d->x_cast = halves(d) ? device_new(n * d->features) : d->x;
+  d->x_cast = dense_network_halves(d) ? device_new(n * d->features) : d->x;
   d->labels = device_new(n);
   d->log_softmax = device_new(n * d->classes);
   d->pieces = device_new(PIECES * most_entries(d));
@@ -136,9 +135,9 @@ forward(dense_network *d, size_t i)
   dense_layer *l = &d->layer[i];
   const product_task product = {.a = input_of(d, i), .ai = l->in, .ak = 1, .b = l->weight_cast, .bk = 1, .bj = l->in,
                                 .bias = l->bias_cast, .c = l->output, .rows = d->n, .cols = l->out, .inner = l->in,
-                                .result = kept(d), .pieces = d->pieces};
+                                .result = dense_network_kept(d), .pieces = d->pieces};
 
-  if (halves(d)) {
+  if (dense_network_halves(d)) {
     device_cast(l->weight_cast, l->weight, l->in * l->out, d->type);
     device_cast(l->bias_cast, l->bias, l->out, d->type);
   }
@@ -162,7 +161,7 @@ backward(dense_network *d, size_t i)
     dense_layer *before = &d->layer[i - 1];
     const product_task input = {.a = l->output_gradient, .ai = l->out, .ak = 1, .b = l->weight_cast, .bk = l->in, .bj = 1,
                                 .c = before->active_gradient, .rows = d->n, .cols = l->in, .inner = l->out,
-                                .result = kept(d), .pieces = d->pieces};
+                                .result = dense_network_kept(d), .pieces = d->pieces};
 
     device_product(d->order, d->type, input);
     device_gate(before->output_gradient, before->active_gradient, before->output, d->n * l->in);
@@ -173,9 +172,9 @@ bool
 dense_network_step(dense_network *d)
 {
   dense_layer *last = &d->layer[d->n_layers - 1];
-  const loss_task loss = {last->output, d->labels, d->log_softmax, last->output_gradient, d->n, d->classes, d->scale, kept(d)};
+  const loss_task loss = {last->output, d->labels, d->log_softmax, last->output_gradient, d->n, d->classes, d->scale, dense_network_kept(d)};
 
-  if (halves(d))
+  if (dense_network_halves(d))
     device_cast(d->x_cast, d->x, d->n * d->features, d->type);
   for (size_t i = 0; i < d->n_layers; i++)
     forward(d, i);

@@ -34,6 +34,10 @@ typedef struct {
 bool dense_network_init(dense_network *d, size_t n, const size_t *widths, size_t n_layers, uint64_t seed);
 void dense_network_clear(dense_network *d);
 
+/* Is what products take cast? What activations are rounded to, and lie in files as. */
+bool dense_network_halves(const dense_network *d);
+numbers dense_network_kept(const dense_network *d);
+
 /* Forward and backward. False: the device failed. */
 bool dense_network_step(dense_network *d);
 bool dense_network_descend(dense_network *d);
