@@ -182,7 +182,7 @@ def main():
         program = next(p for p in there.rglob("clarke") if p.is_file())
         env = {**os.environ, "PKG_CONFIG_PATH": str(config.parent), "PKG_CONFIG_SYSROOT_DIR": str(there),
                "LD_LIBRARY_PATH": str(library.parent), "PATH": f"{program.parent}:{os.environ['PATH']}",
-               "ASAN_OPTIONS": "detect_leaks=1"}
+               "ASAN_OPTIONS": "detect_leaks=1:exitcode=99"}
         exported = {line.split()[-1].split("@")[0] for line in run("nm", "-D", "--defined-only", library).splitlines()}
         exported = {name for name in exported if not name.startswith(("__", "_init", "_fini"))}
         assert exported == declared(headers[0].read_text()), exported ^ declared(headers[0].read_text())

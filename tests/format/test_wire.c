@@ -70,6 +70,29 @@ START_TEST(refused)
 }
 END_TEST
 
+/* One byte more than is there is too many, and so is any number of more. */
+START_TEST(numbers_cut_short)
+{
+  static const struct { clarke_wire_type type; size_t width; } fixed[] = { { CLARKE_WIRE_64, 8 }, { CLARKE_WIRE_32, 4 } };
+
+  for (size_t k = 0; k < 2; k++)
+    for (size_t size = 1; size <= fixed[k].width; size++) {
+      const bytes b = { (unsigned char *)"\1\0\0\0\0\0\0\0", size };
+      bytes copy = tight(&b);
+      clarke_wire_span run = { copy.data, copy.data, copy.size };
+      uint64_t value;
+      const clarke_status status = clarke_wire_number(&run, fixed[k].type, &value, &error);
+
+      ck_assert_int_eq(status, size < fixed[k].width ? CLARKE_EINPUT : CLARKE_OK);
+      if (status == CLARKE_OK)
+        ck_assert(value == 1 && run.size == 0);
+      else
+        assert_says(error.text, "a fixed-width number runs past the end");
+      bytes_clear(&copy);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -77,5 +100,6 @@ main(void)
 
   tcase_add_test(tests, packed);
   tcase_add_test(tests, refused);
+  tcase_add_test(tests, numbers_cut_short);
   return run_tests();
 }

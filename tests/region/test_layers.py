@@ -25,8 +25,7 @@ def expect(what, holds, *more):
 
 
 def patterns(*words):
-    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120,
-                          env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+    return subprocess.run([CLARKE, "patterns", *map(str, words)], text=True, capture_output=True, timeout=120)
 
 
 # --- drawn networks --------------------------------------------------------------------------------

@@ -6,7 +6,6 @@
 import hashlib
 import itertools
 import json
-import os
 import random
 import re
 import signal
@@ -32,8 +31,7 @@ def expect(what, holds, *more):
 
 
 def run(program, *words, **more):
-    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120,
-                          env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"), **more)
+    return subprocess.run([program, *map(str, words)], text=True, capture_output=True, timeout=120, **more)
 
 
 def patterns(*words):
