@@ -58,8 +58,9 @@ clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
 /* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
 bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
 
-/* The first largest entry of a MAX step's window (f, j): a row of x. */
-size_t clarke_sieve_winner(const clarke_step *step, const double *x, size_t n, size_t f, size_t j);
+/* The first largest entries of a MAX step's windows (f, j), j < n: what they are, and which rows of x; of
+ * padding alone -INFINITY and CLARKE_NONE. */
+void clarke_sieve_winners(double *top, size_t *winner, const clarke_step *step, const double *x, size_t n, size_t f);
 
 /* --- sieve_judge.c --- */
 
@@ -68,6 +69,8 @@ typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WE
 /* Judges rows x cols numbers by the records: of a sum with so many roundings. `kind`: whose products v->dense has. */
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
                                  const double *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
+
+bool clarke_sieve_is_equal(const double *a, const double *b, size_t n);
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room. NULL: out of memory, or, and open, if it is none. */
 double *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);

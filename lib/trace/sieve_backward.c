@@ -7,14 +7,60 @@
 
 /* --- winners --- */
 
+/* Rows of indices that are looked at together: those of a sample lie side by side. */
+#define ROWS 16
+
+/* Room for the winners of ROWS windows in all samples, and what they are. */
+typedef struct {
+  size_t *winner;
+  double *top;
+} winners;
+
+static bool
+begin_winners(winners *w, size_t n)
+{
+  *w = (winners){.winner = malloc(ROWS * n * sizeof *w->winner), .top = malloc(n * sizeof *w->top)};
+  return w->winner != NULL && w->top != NULL;
+}
+
+static void
+end_winners(const winners *w)
+{
+  free(w->winner);
+  free(w->top);
+}
+
+/* How many recorded indices name the first of their windows' largest entries? */
+static size_t
+count_winners(const winners *w, const clarke_sieve *s, const clarke_step *step, const clarke_tensor *t)
+{
+  const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
+  const size_t plane = x->count / y->dims[0], each = y->count / y->dims[0];
+  size_t right = 0;
+
+  for (size_t f = 0; f < y->count; f += ROWS) {
+    const size_t rows = y->count - f < ROWS ? y->count - f : ROWS;
+
+    for (size_t r = 0; r < rows; r++)
+      clarke_sieve_winners(w->top, w->winner + r * s->n, step, s->value[step->in[0].value].near, s->n, f + r);
+    for (size_t j = 0; j < s->n; j++)
+      for (size_t r = 0; r < rows; r++) {
+        const int64_t index = t->integer[j * y->count + f + r];
+
+        right += index >= 0 && (size_t)index < plane && w->winner[r * s->n + j] == (f + r) / each * plane + (size_t)index;
+      }
+  }
+  return right;
+}
+
 /* Does each recorded index name the first of its window's largest entries? */
 static clarke_status
 certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
   const clarke_tensor *t = clarke_certify_find(s->c, "indices", y->name != NULL ? y->name : "");
-  const double *real = s->value[step->in[0].value].near;
   clarke_certificate *made;
+  winners w;
 
   s->open = s->open || t == NULL || t->integer == NULL || t->count != y->count * s->n || y->rank < 2 || x->rank < 2;
   if (s->open)
@@ -22,15 +68,15 @@ certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   made = clarke_certify_add(s->c, CLARKE_INDICES, y->name, step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
-  for (size_t k = 0; k < t->count; k++) {
-    const size_t plane = x->count / y->dims[0], f = k % y->count, winner = clarke_sieve_winner(step, real, s->n, f, k / y->count);
-
-    made->exact += t->integer[k] >= 0 && winner == f / (y->count / y->dims[0]) * plane + (size_t)t->integer[k]
-                   && (size_t)t->integer[k] < plane;
+  if (begin_winners(&w, s->n)) {
+    made->exact = count_winners(&w, s, step, t);
+    made->entries = t->count;
+    s->open = s->open || made->exact != made->entries;
+  } else {
+    clarke_no_memory(err);
   }
-  made->entries = t->count;
-  s->open = s->open || made->exact != made->entries;
-  return CLARKE_OK;
+  end_winners(&w);
+  return made->entries == t->count ? CLARKE_OK : CLARKE_ENOMEM;
 }
 
 /* --- what a step gives --- */
@@ -182,6 +228,18 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
   return status;
 }
 
+/* g times the slopes at x. */
+static void
+select_row_back(double *restrict part, const clarke_pieces *p, const double *kink, const double *proxy, const bool *itself,
+                const double *restrict x, const double *restrict g, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    part[j] = itself[0] ? g[j] : 0;
+  for (size_t k = 0; k < p->n_kinks; k++)
+    for (size_t j = 0; j < n; j++)
+      part[j] = x[j] > kink[k] ? itself[k + 1] ? g[j] : 0 : x[j] == kink[k] ? proxy[k] * g[j] : part[j];
+}
+
 static clarke_status
 piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
 {
@@ -199,13 +257,8 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
   if (status != CLARKE_OK || s->open)
     return status;
   part = clarke_sieve_take(s, s->g->values[value].count * s->n);
-  for (size_t e = 0; part != NULL && e < s->g->values[value].count * s->n; e++) {
-    size_t at = 0;
-
-    while (at < step->pieces.n_kinks && x[e] > kink[at])
-      at++;
-    part[e] = at < step->pieces.n_kinks && x[e] == kink[at] ? proxy[at] * g[e] : itself[at] ? g[e] : 0;
-  }
+  for (size_t f = 0; part != NULL && f < s->g->values[value].count; f++)
+    select_row_back(part + f * s->n, &step->pieces, kink, proxy, itself, x + f * s->n, g + f * s->n, s->n);
   return give(s, value, part, 7, err);
 }
 
@@ -216,17 +269,23 @@ maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const clarke_operand *o = &step->in[0];
   const size_t count = s->g->values[step->out].count;
   const double *g = s->grad[step->out].near, *x = s->value[o->value].near;
-  double *part;
+  double *part = NULL;
+  winners w;
 
   if (!s->carries[o->value])
     return CLARKE_OK;
   s->open = s->open || o->map == NULL || readers(s, o, count * step->width) != 1;
   if (s->open)
     return CLARKE_OK;
-  part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
-  for (size_t f = 0; part != NULL && f < count; f++)
+  if (begin_winners(&w, s->n))
+    part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
+  for (size_t f = 0; part != NULL && f < count; f++) {
+    clarke_sieve_winners(w.top, w.winner, step, x, s->n, f);
     for (size_t j = 0; j < s->n; j++)
-      part[clarke_sieve_winner(step, x, s->n, f, j) * s->n + j] = g[f * s->n + j];
+      if (w.winner[j] != CLARKE_NONE)
+        part[w.winner[j] * s->n + j] = g[f * s->n + j];
+  }
+  end_winners(&w);
   return give(s, o->value, part, 1, err);
 }
 

@@ -17,34 +17,6 @@ known(clarke_sieve *s, size_t value)
   return v;
 }
 
-/* Room for a step's output, which is to be exact: no slack. */
-static double *
-begin_exact(clarke_sieve *s, const clarke_step *step)
-{
-  clarke_sieved *y = &s->value[step->out];
-
-  y->near = clarke_sieve_zeros(s, s->g->values[step->out].count * s->n);
-  y->owned = true;
-  return y->near;
-}
-
-static clarke_status
-gather(clarke_sieve *s, const clarke_step *step, clarke_error *err)
-{
-  const clarke_operand *o = &step->in[0];
-  const clarke_sieved *x = known(s, o->value);
-  double *y;
-
-  s->open = s->open || o->coef != 1;
-  if (s->open || (s->g->values[step->out].name == NULL && o->map != NULL)) /* a product lays it out itself */
-    return CLARKE_OK;
-  y = begin_exact(s, step);
-  for (size_t f = 0; y != NULL && f < s->g->values[step->out].count; f++)
-    if (clarke_operand_entry(o, f) != CLARKE_NONE)
-      memcpy(y + f * s->n, x->near + clarke_operand_entry(o, f) * s->n, s->n * sizeof *y);
-  return y != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
 /* --- sums --- */
 
 /* The one operand that is no constant, when the sum is of it and a constant; else NULL. */
@@ -145,7 +117,7 @@ sum(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   return x != NULL ? shift(s, step, x, constant, err) : add_known(s, step, err);
 }
 
-/* --- comparisons --- */
+/* --- what is exact --- */
 
 static bool
 is_double(mpq_srcptr q)
@@ -177,57 +149,117 @@ clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pi
   return selects;
 }
 
-static clarke_status
-piecewise(clarke_sieve *s, const clarke_step *step, clarke_error *err)
-{
-  const clarke_pieces *q = &step->pieces;
-  const clarke_sieved *x = known(s, step->in[0].value);
-  double *y, kink[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
-  bool itself[CLARKE_MAX_KINKS + 1];
-
-  s->open = s->open || !clarke_sieve_selects(kink, number, itself, q);
-  if (s->open)
-    return CLARKE_OK;
-  y = begin_exact(s, step);
-  for (size_t e = 0; y != NULL && e < s->g->values[step->out].count * s->n; e++) {
-    size_t at = 0;
-
-    while (at < q->n_kinks && x->near[e] > kink[at])
-      at++;
-    y[e] = itself[at] ? x->near[e] : number[at];
-  }
-  return y != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
-size_t
-clarke_sieve_winner(const clarke_step *step, const double *x, size_t n, size_t f, size_t j)
+void
+clarke_sieve_winners(double *restrict top, size_t *restrict winner, const clarke_step *step, const double *restrict x, size_t n,
+                     size_t f)
 {
   const size_t *map = step->in[0].map;
-  size_t best = CLARKE_NONE;
 
+  for (size_t j = 0; j < n; j++) {
+    top[j] = -INFINITY;
+    winner[j] = CLARKE_NONE;
+  }
   for (size_t i = 0; i < step->width; i++) {
     const size_t from = map != NULL ? map[f * step->width + i] : f * step->width + i;
 
-    if (from != CLARKE_NONE && (best == CLARKE_NONE || x[from * n + j] > x[best * n + j]))
-      best = from;
+    if (from == CLARKE_NONE)
+      continue;
+    for (size_t j = 0; j < n; j++) {
+      const double next = x[from * n + j];
+      const bool wins = next > top[j];
+
+      top[j] = wins ? next : top[j];
+      winner[j] = wins ? from : winner[j];
+    }
   }
-  return best;
+}
+
+/* A step that copies or compares. Its pieces, where it has any; room for a row. */
+typedef struct {
+  const clarke_step *step;
+  const double *x;
+  size_t n;
+  double kink[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
+  bool itself[CLARKE_MAX_KINKS + 1];
+  double *row;
+  size_t *winner;
+} exact_step;
+
+static void
+select_row(double *restrict y, const exact_step *e, const double *restrict x)
+{
+  const size_t kinks = e->step->pieces.n_kinks;
+
+  for (size_t j = 0; j < e->n; j++)
+    y[j] = e->itself[0] ? x[j] : e->number[0];
+  for (size_t k = 0; k < kinks; k++)
+    for (size_t j = 0; j < e->n; j++)
+      y[j] = x[j] > e->kink[k] ? e->itself[k + 1] ? x[j] : e->number[k + 1] : y[j];
+}
+
+/* Row f of the output. */
+static void
+make_row(double *y, const exact_step *e, size_t f)
+{
+  const size_t from = e->step->kind == CLARKE_GATHER ? clarke_operand_entry(&e->step->in[0], f) : f;
+
+  if (e->step->kind == CLARKE_MAX)
+    clarke_sieve_winners(y, e->winner, e->step, e->x, e->n, f);
+  else if (e->step->kind == CLARKE_PIECEWISE)
+    select_row(y, e, e->x + f * e->n);
+  else if (from != CLARKE_NONE)
+    memcpy(y, e->x + from * e->n, e->n * sizeof *y);
+  else
+    memset(y, 0, e->n * sizeof *y);
+}
+
+/* The step's output: where it has a name, the record of it, which must be that; else numbers of its own. */
+static clarke_status
+make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
+{
+  const clarke_value *v = &s->g->values[e->step->out];
+  clarke_sieved *y = &s->value[e->step->out];
+  clarke_certificate *made;
+
+  *y = (clarke_sieved){.owned = true, .parts = 1};
+  if (v->name == NULL) {
+    y->near = clarke_sieve_take(s, v->count * s->n);
+    for (size_t f = 0; y->near != NULL && f < v->count; f++)
+      make_row(y->near + f * s->n, e, f);
+    return y->near != NULL ? CLARKE_OK : clarke_no_memory(err);
+  }
+  y->near = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
+  if (y->near == NULL)
+    return s->open ? CLARKE_OK : CLARKE_ENOMEM;
+  for (size_t f = 0; f < v->count && !s->open; f++) {
+    make_row(e->row, e, f);
+    s->open = !clarke_sieve_is_equal(e->row, y->near + f * s->n, s->n);
+  }
+  made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, e->step->op->name, err);
+  if (made == NULL)
+    return CLARKE_ENOMEM;
+  made->entries = made->exact = v->count * s->n;
+  made->at_most = true;
+  return CLARKE_OK;
 }
 
 static clarke_status
-maximum(clarke_sieve *s, const clarke_step *step, clarke_error *err)
+copy_or_compare(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
-  const clarke_sieved *x = known(s, step->in[0].value);
-  double *y;
+  const clarke_operand *o = &step->in[0];
+  exact_step e = {.step = step, .x = known(s, o->value)->near, .n = s->n};
+  clarke_status status;
 
-  s->open = s->open || step->in[0].coef != 1;
-  if (s->open)
-    return CLARKE_OK;
-  y = begin_exact(s, step);
-  for (size_t f = 0; y != NULL && f < s->g->values[step->out].count; f++)
-    for (size_t j = 0; j < s->n; j++)
-      y[f * s->n + j] = x->near[clarke_sieve_winner(step, x->near, s->n, f, j) * s->n + j];
-  return y != NULL ? CLARKE_OK : clarke_no_memory(err);
+  s->open = s->open || o->coef != 1
+            || (step->kind == CLARKE_PIECEWISE && !clarke_sieve_selects(e.kink, e.number, e.itself, &step->pieces));
+  if (s->open || (step->kind == CLARKE_GATHER && s->g->values[step->out].name == NULL && o->map != NULL))
+    return CLARKE_OK; /* a product lays it out itself */
+  e.row = malloc(s->n * sizeof *e.row);
+  e.winner = malloc(s->n * sizeof *e.winner);
+  status = e.row != NULL && e.winner != NULL ? make_exact(s, &e, err) : clarke_no_memory(err);
+  free(e.row);
+  free(e.winner);
+  return status;
 }
 
 static clarke_status
@@ -235,22 +267,20 @@ run_step(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   switch (step->kind) {
   case CLARKE_GATHER:
-    return gather(s, step, err);
+  case CLARKE_PIECEWISE:
+  case CLARKE_MAX:
+    return copy_or_compare(s, step, err);
   case CLARKE_SUM:
     return sum(s, step, err);
   case CLARKE_DENSE:
     return clarke_sieve_dense(s, step, err);
-  case CLARKE_PIECEWISE:
-    return piecewise(s, step, err);
-  case CLARKE_MAX:
-    return maximum(s, step, err);
   default:
     s->open = true;
     return CLARKE_OK;
   }
 }
 
-/* A named output is judged, and the record takes its place. */
+/* A named output is judged, and the record takes its place; so it is already where it was made exactly. */
 static clarke_status
 judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
@@ -261,20 +291,16 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   clarke_certificate *made;
   clarke_status status;
 
-  if (v->name == NULL)
+  if (v->name == NULL || y->slack == NULL)
     return CLARKE_OK;
   t = clarke_certify_find(s->c, "output", v->name);
   recorded = clarke_sieve_turned(s, t, v->count, s->n, err);
-  s->open = s->open || y->near == NULL;
-  if (s->open)
-    return CLARKE_OK;
   if (recorded == NULL)
-    return CLARKE_ENOMEM;
+    return s->open ? CLARKE_OK : CLARKE_ENOMEM;
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
-  status = clarke_sieve_judge(s, made, y, v->count, s->n, recorded, y->slack != NULL ? y->terms + SPARE : 0,
-                              CLARKE_TERMS_OF_OUTPUT, err);
+  status = clarke_sieve_judge(s, made, y, v->count, s->n, recorded, y->terms + SPARE, CLARKE_TERMS_OF_OUTPUT, err);
   clarke_sieved_clear(s, y);
   y->near = recorded;
   y->owned = true;

@@ -59,7 +59,7 @@ typedef struct {
   size_t cols;
   double by; /* the bound in parts of the absolute values' sum, rounded down */
   clarke_sieve_terms p;
-  size_t wrong; /* entries that are no rounded sum */
+  size_t wrong; /* entries that are no rounded sum; when there are any they are no longer counted, and exact ones neither */
 } judging;
 
 /* Between which doubles is the exact number? */
@@ -77,14 +77,16 @@ judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
   const double near = v->near[row * j->cols + col], recorded = j->recorded[row * j->cols + col];
-  double off = fabs(recorded - near) * (1 + 0x1p-50) + slack_at(v, row, col, near), bound, sum, mass, terms;
+  double off = fabs(recorded - near) * (1 + 0x1p-50) + slack_at(v, row, col, near), bound;
 
   if (v->dense != NULL) {
-    if (!clarke_sieve_add_up(&sum, &mass, &terms, &j->p, row, col))
+    if (!clarke_sieve_add_up(&j->p, off / (DOUBTFUL * j->by) * (1 + 0x1p-17), row, col))
       return clarke_no_memory(err);
-    off = fabs(recorded - sum) * (1 + 0x1p-50);
-    off += mass > 0 ? clarke_sieve_slack(terms, mass) : 0;
-    bound = j->by * mass * (1 - 0x1p-18);
+    bound = j->by * j->p.mass * (1 - 0x1p-18); /* some products' absolute values are no more than all */
+    if (!j->p.stopped) {
+      off = fabs(recorded - j->p.sum) * (1 + 0x1p-50);
+      off += j->p.mass > 0 ? clarke_sieve_slack((double)j->p.n, j->p.mass) : 0;
+    }
   } else if (v->floor != NULL) {
     bound = j->by * v->floor[row];
   } else {
@@ -97,68 +99,117 @@ judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
   return CLARKE_OK;
 }
 
-/* Numbers that are exact beside their records. */
-static size_t
-count_equal(const double *near, const double *recorded, size_t n)
+bool
+clarke_sieve_is_equal(const double *a, const double *b, size_t n)
 {
-  size_t equal = 0;
+  size_t different = 0;
 
   for (size_t e = 0; e < n; e++)
-    equal += near[e] == recorded[e];
-  return equal;
+    different |= a[e] != b[e];
+  return different == 0;
 }
 
-/* The errors of some entries of a row in parts of their bounds, as they are guessed from the sums: no branch, no call, so that
- * compilers make vectors of it. */
-static void
-guess(double *restrict ratio, judging *j, size_t row, const double *restrict near, const double *restrict recorded,
-      const double *restrict scale, size_t n)
+/* Some entries of a row. */
+typedef struct {
+  size_t n;
+  const double *near, *recorded, *scale;
+  double shift, wide, floor, more; /* of the row */
+} entries;
+
+/* How far the record may be from the exact number, and less than what the absolute values add up to. */
+static inline double
+off_at(const entries *t, size_t e)
 {
-  const clarke_sieved *v = j->p.v;
-  const double by = j->by;
-  const double shift = v->shift != NULL ? v->shift[row] : 0, wide = v->slack != NULL ? v->slack[row] : 0;
-  const double floor = fabs(shift) - wide, more = wide > 0 ? 0x1p-51 : 0;
-  size_t exact = 0, wrong = 0;
+  return fabs(t->recorded[e] - t->near[e]) * (1 + 0x1p-50) + (t->wide * t->scale[e] + fabs(t->near[e]) * t->more);
+}
 
-  for (size_t e = 0; e < n; e++) {
-    const double own = wide * scale[e] + fabs(near[e]) * more;
-    const double off = fabs(recorded[e] - near[e]) * (1 + 0x1p-50) + own;
-    const double mass = fabs(near[e] - shift) * (1 - 0x1p-50) + floor, part = off / (by * mass);
-    const double low = (float)(near[e] - own), high = (float)(near[e] + own);
+static inline double
+mass_at(const entries *t, size_t e)
+{
+  return fabs(t->near[e] - t->shift) * (1 - 0x1p-50) + t->floor;
+}
 
-    exact += (low == recorded[e]) & (high == recorded[e]);
-    wrong += (recorded[e] < low) | (recorded[e] > high);
+/* Is each within that part of its bound, as it is guessed from the sum? No branch, no call, so that compilers make vectors of it. */
+static bool
+all_within(const entries *t, double part)
+{
+  size_t beyond = 0;
+
+  for (size_t e = 0; e < t->n; e++)
+    beyond |= !(off_at(t, e) <= part * mass_at(t, e));
+  return beyond == 0;
+}
+
+/* The errors in parts of the bounds. */
+static void
+guess(double *restrict ratio, const entries *t, double by)
+{
+  for (size_t e = 0; e < t->n; e++) {
+    const double off = off_at(t, e), mass = mass_at(t, e), part = off / (by * mass);
+
     ratio[e] = off == 0 ? 0 : mass > 0 ? part : INFINITY;
   }
-  j->made->exact += exact;
-  j->wrong += wrong;
+}
+
+/* How many are exact, and how many are no rounded sum? */
+static void
+count(size_t *exact, size_t *wrong, const entries *t)
+{
+  size_t same = 0, other = 0;
+
+  for (size_t e = 0; e < t->n; e++) {
+    const double own = t->wide * t->scale[e] + fabs(t->near[e]) * t->more;
+    const double low = (float)(t->near[e] - own), high = (float)(t->near[e] + own);
+
+    same += (low == t->recorded[e]) & (high == t->recorded[e]);
+    other += (t->recorded[e] < low) | (t->recorded[e] > high);
+  }
+  *exact += same;
+  *wrong += other;
+}
+
+/* Those that lie beyond a part of their bounds which others reached already. */
+static clarke_status
+judge_entries(judging *j, const entries *t, size_t row, size_t from, clarke_error *err)
+{
+  double ratio[CHUNK];
+  clarke_status status = CLARKE_OK;
+
+  guess(ratio, t, j->by);
+  for (size_t e = 0; e < t->n && status == CLARKE_OK; e++)
+    if (!(ratio[e] <= DOUBTFUL))
+      status = judge_doubtful(j, row, from + e, err);
+    else if (ratio[e] > j->made->worst)
+      j->made->worst = ratio[e];
+  return status;
 }
 
 static clarke_status
-judge_row(judging *j, size_t row, clarke_error *err)
+judge_row(judging *j, size_t row, const double *ones, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
   const double *near = v->near + row * j->cols, *recorded = j->recorded + row * j->cols;
-  double ratio[CHUNK], ones[CHUNK];
+  const double shift = v->shift != NULL ? v->shift[row] : 0, wide = v->slack != NULL ? v->slack[row] : 0;
   clarke_status status = CLARKE_OK;
 
-  if (v->slack == NULL && count_equal(near, recorded, j->cols) == j->cols) {
+  if (v->slack == NULL && clarke_sieve_is_equal(near, recorded, j->cols)) {
     j->made->exact += j->cols;
     return CLARKE_OK;
   }
-  for (size_t e = 0; e < CHUNK; e++)
-    ones[e] = 1;
   for (size_t from = 0; from < j->cols && status == CLARKE_OK; from += CHUNK) {
-    const size_t n = j->cols - from < CHUNK ? j->cols - from : CHUNK;
-    double worst = j->made->worst;
+    const entries t = {.n = j->cols - from < CHUNK ? j->cols - from : CHUNK,
+                       .near = near + from,
+                       .recorded = recorded + from,
+                       .scale = v->scale != NULL ? v->scale + from : ones,
+                       .shift = shift,
+                       .wide = wide,
+                       .floor = fabs(shift) - wide,
+                       .more = wide > 0 ? 0x1p-51 : 0};
 
-    guess(ratio, j, row, near + from, recorded + from, v->scale != NULL ? v->scale + from : ones, n);
-    for (size_t e = 0; e < n; e++)
-      worst = ratio[e] > worst && ratio[e] <= DOUBTFUL ? ratio[e] : worst;
-    j->made->worst = worst;
-    for (size_t e = 0; e < n && status == CLARKE_OK; e++)
-      if (!(ratio[e] <= DOUBTFUL))
-        status = judge_doubtful(j, row, from + e, err);
+    if (j->wrong == 0)
+      count(&j->made->exact, &j->wrong, &t);
+    if (!all_within(&t, fmin(j->made->worst, DOUBTFUL) * j->by))
+      status = judge_entries(j, &t, row, from, err);
   }
   return status;
 }
@@ -193,14 +244,17 @@ clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieve
 {
   const double nu = roundings * s->c->by.unit;
   judging j = {.s = s, .made = made, .recorded = recorded, .cols = cols, .p = {.s = s, .v = v, .kind = kind}};
+  double ones[CHUNK];
   clarke_status status = CLARKE_OK;
 
+  for (size_t e = 0; e < CHUNK; e++)
+    ones[e] = 1;
   j.by = nu / (1 - nu) * (1 - 0x1p-40);
   s->open = s->open || nu >= 0.5;
   for (size_t row = 0; v->top != NULL && row < rows; row++)
     s->open = s->open || !(v->top[row] <= s->c->by.largest); /* a sum may have overflown on its way */
   for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open; row++)
-    status = judge_row(&j, row, err);
+    status = judge_row(&j, row, ones, err);
   for (size_t row = 0; row < rows && status == CLARKE_OK && !s->open && j.wrong == 0 && made->exact < rows * cols; row++)
     status = settle_row(&j, row, err);
   made->entries = rows * cols;

@@ -15,8 +15,9 @@ clarke_sieve_terms_clear(clarke_sieve_terms *p)
   free(p->of_operand);
 }
 
+/* False: it was one too many. */
 static bool
-add_product(clarke_sieve_terms *p, double a, double b)
+list_product(clarke_sieve_terms *p, double a, double b)
 {
   if (p->n == p->capacity) {
     const size_t wanted = 2 * p->capacity + 1024;
@@ -24,13 +25,27 @@ add_product(clarke_sieve_terms *p, double a, double b)
 
     p->a = x != NULL ? x : p->a;
     p->b = y != NULL ? y : p->b;
-    if (x == NULL || y == NULL)
+    p->failed = x == NULL || y == NULL;
+    if (p->failed)
       return false;
     p->capacity = wanted;
   }
   p->a[p->n] = a;
   p->b[p->n++] = b;
   return true;
+}
+
+/* False: no more are wanted. */
+static inline bool
+add_product(clarke_sieve_terms *p, double a, double b)
+{
+  if (p->listed)
+    return list_product(p, a, b);
+  p->sum += a * b;
+  p->mass += fabs(a * b);
+  p->n++;
+  p->stopped = !(p->mass <= p->enough);
+  return !p->stopped;
 }
 
 static double
@@ -103,7 +118,8 @@ of_input(clarke_sieve_terms *p, size_t from, size_t j)
 
   if (map == NULL)
     return add_column(p, from, j);
-  if (!list_readers(p, map))
+  p->failed = !list_readers(p, map);
+  if (p->failed)
     return false;
   for (size_t k = p->start[from]; k < p->start[from + 1] && well; k++)
     well = add_column(p, p->reader[k], j);
@@ -153,31 +169,31 @@ of_weight(clarke_sieve_terms *p, size_t e)
   return well;
 }
 
-/* All products of the entry, its constant among them. */
-static bool
-list_products(clarke_sieve_terms *p, size_t row, size_t col)
+static void
+begin_products(clarke_sieve_terms *p)
 {
   p->n = 0;
-  if (p->v->shift != NULL && !add_product(p, p->v->shift[row], 1))
-    return false;
-  switch (p->kind) {
-  case CLARKE_TERMS_OF_OUTPUT:
-    return of_output(p, row, col);
-  case CLARKE_TERMS_OF_INPUT:
-    return of_input(p, row, col);
-  case CLARKE_TERMS_OF_WEIGHT:
-    return of_weight(p, row);
-  }
-  return false;
+  p->sum = p->mass = 0;
+  p->stopped = p->failed = false;
 }
 
-/* Their sum, and what their absolute values add up to. */
+/* The products of the entry, its constant among them. */
 static void
-add_listed(double *sum, double *mass, const clarke_sieve_terms *p)
+visit_products(clarke_sieve_terms *p, size_t row, size_t col)
 {
-  for (size_t k = 0; k < p->n; k++) {
-    *sum += p->a[k] * p->b[k];
-    *mass += fabs(p->a[k] * p->b[k]);
+  begin_products(p);
+  if (p->v->shift != NULL && !add_product(p, p->v->shift[row], 1))
+    return;
+  switch (p->kind) {
+  case CLARKE_TERMS_OF_OUTPUT:
+    of_output(p, row, col);
+    return;
+  case CLARKE_TERMS_OF_INPUT:
+    of_input(p, row, col);
+    return;
+  case CLARKE_TERMS_OF_WEIGHT:
+    of_weight(p, row);
+    return;
   }
 }
 
@@ -209,9 +225,9 @@ make_bits(clarke_sieve_terms *p)
   return p->of_gradient != NULL && p->of_operand != NULL;
 }
 
-/* The products of two rows that are not 0: most of them are, behind kinks and pools. */
-static void
-add_rows(double *sum, double *mass, double *terms, const clarke_sieve_terms *p, size_t g, size_t x)
+/* The products of two rows that are not 0: most of them are, behind kinks and pools. False: no more are wanted. */
+static bool
+add_rows(clarke_sieve_terms *p, size_t g, size_t x)
 {
   const size_t n = p->s->n, words = (n + 63) / 64;
   const double *a = p->s->grad[p->v->dense->out].near + g * n;
@@ -221,36 +237,42 @@ add_rows(double *sum, double *mass, double *terms, const clarke_sieve_terms *p, 
     for (uint64_t both = p->of_gradient[g * words + w] & p->of_operand[x * words + w]; both != 0; both &= both - 1) {
       const size_t j = 64 * w + (size_t)__builtin_ctzll(both);
 
-      *sum += a[j] * b[j];
-      *mass += fabs(a[j] * b[j]);
-      *terms += 1;
+      if (!add_product(p, a[j], b[j]))
+        return false;
+    }
+  return true;
+}
+
+/* The products of a weight's entry that are not 0. */
+static void
+add_weight(clarke_sieve_terms *p, size_t e)
+{
+  const clarke_dense *d = &p->v->dense->dense;
+  const size_t *map = clarke_sieve_map(p->s, p->v->dense);
+  const place at = place_of(d, e);
+  bool more = true;
+
+  for (size_t b = at.begin; b < at.end; b++)
+    for (size_t r = 0; r < d->repeat && more; r++) {
+      const size_t f = (b * d->inner + at.i) * d->repeat + r, x = map != NULL ? map[f] : f;
+
+      more = x == CLARKE_NONE || add_rows(p, (b * d->outer + at.o) * d->repeat + r, x);
     }
 }
 
 bool
-clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms *p, size_t row, size_t col)
+clarke_sieve_add_up(clarke_sieve_terms *p, double enough, size_t row, size_t col)
 {
-  const clarke_dense *d = &p->v->dense->dense;
-  const size_t *map = clarke_sieve_map(p->s, p->v->dense);
-  const place at = place_of(d, row);
-
-  *sum = *mass = *terms = 0;
+  p->listed = false;
+  p->enough = enough;
   if (p->kind != CLARKE_TERMS_OF_WEIGHT) {
-    if (!list_products(p, row, col))
-      return false;
-    add_listed(sum, mass, p);
-    *terms = (double)p->n;
-    return true;
+    visit_products(p, row, col);
+    return !p->failed;
   }
   if (!make_bits(p))
     return false;
-  for (size_t b = at.begin; b < at.end; b++)
-    for (size_t r = 0; r < d->repeat; r++) {
-      const size_t f = (b * d->inner + at.i) * d->repeat + r, x = map != NULL ? map[f] : f;
-
-      if (x != CLARKE_NONE)
-        add_rows(sum, mass, terms, p, (b * d->outer + at.o) * d->repeat + r, x);
-    }
+  begin_products(p);
+  add_weight(p, row);
   return true;
 }
 
@@ -263,7 +285,9 @@ clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t 
   mpq_t sum[1], a, b;
   clarke_status status;
 
-  if (!list_products(p, row, col))
+  p->listed = true;
+  visit_products(p, row, col);
+  if (p->failed)
     return clarke_no_memory(err);
   clarke_matrix_init(&m);
   mpq_inits(sum[0], a, b, NULL);

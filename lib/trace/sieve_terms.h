@@ -9,16 +9,20 @@ typedef struct {
   clarke_sieve *s;
   const clarke_sieved *v;
   clarke_terms_kind kind;
-  size_t n, capacity; /* products in the list: a[k] b[k] */
+  bool listed;        /* are they put into a list, or added up? */
+  size_t n, capacity; /* products in the list: a[k] b[k]; or how many were added up */
   double *a, *b;
+  double sum, mass, enough; /* of the products, of their absolute values; no more are added up once mass is larger */
+  bool stopped, failed;     /* no more were wanted; out of memory */
   size_t *start, *reader;             /* of an input: where it is read */
   uint64_t *of_gradient, *of_operand; /* of a weight: which numbers are not 0 */
 } clarke_sieve_terms;
 
 void clarke_sieve_terms_clear(clarke_sieve_terms *p);
 
-/* The sum in doubles of an entry's products, what their absolute values add up to, how many there are. False: out of memory. */
-bool clarke_sieve_add_up(double *sum, double *mass, double *terms, clarke_sieve_terms *p, size_t row, size_t col);
+/* The sum in doubles of an entry's products, what their absolute values add up to, how many there are: p->sum, p->mass, p->n. Or
+ * of the first of them alone, when their absolute values are more than enough. False: out of memory. */
+bool clarke_sieve_add_up(clarke_sieve_terms *p, double enough, size_t row, size_t col);
 
 /* Is the record the exact sum of an entry's products, rounded once? In rationals. */
 clarke_status clarke_sieve_is_rounded_sum(bool *is, clarke_sieve_terms *p, size_t row, size_t col, double recorded,

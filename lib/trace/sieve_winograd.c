@@ -15,7 +15,12 @@
 #define WIDTH 512
 /* Planes below which transforms cost more than they save. */
 #define FEWEST 16
-/* Roundings of all transforms, and some to spare: of G w Gt 3 + 9, of each of the others twice 7 at most. */
+/* Transformed numbers of kernels that are kept at hand; rows of them at least. */
+#define AT_HAND 1000000
+#define LEAST_ROWS 32
+/* Kernels that are transformed together. */
+#define BLOCK 64
+/* Roundings of all transforms, and some to spare: of G w Gt twice 4, of each of the others twice 7 at most. */
 #define TRANSFORMS 64
 
 #define A CLARKE_WINOGRAD_MOST
@@ -183,18 +188,12 @@ from_panel(double *y, const tiling *t, double *panel, size_t planes, size_t h, s
     }
 }
 
-/* What entry `tap` of a kernel counts at a point. */
-static double
-share(const algorithm *k, size_t point, size_t tap)
-{
-  return k->g[point / k->a][tap / 3] * k->g[point % k->a][tap % 3];
-}
-
 /* --- products --- */
 
 typedef struct {
   tiling t;
-  double *in, *out, *matrix; /* panels of what is read and written; a matrix of planes of both */
+  double *in, *out, *matrix; /* panels of what is read and written; for each point a matrix of rows x what is read */
+  size_t rows;               /* of what is written, whose kernels are at hand at a time */
 } work;
 
 static bool
@@ -207,7 +206,8 @@ begin(work *k, clarke_sieve *s, size_t oh, size_t ow, size_t in, size_t out)
   *k = (work){.t = {.k = by, .n = s->n, .across = across, .tiles = tiles, .columns = most * s->n}};
   k->in = clarke_sieve_take(s, points * in * k->t.columns);
   k->out = clarke_sieve_take(s, points * out * k->t.columns);
-  k->matrix = clarke_sieve_take(s, in * out);
+  k->rows = AT_HAND / (points * in) + LEAST_ROWS;
+  k->matrix = clarke_sieve_take(s, points * in * (k->rows < out ? k->rows : out));
   k->t.room = clarke_sieve_take(s, points * s->n);
   return k->in != NULL && k->out != NULL && k->matrix != NULL && k->t.room != NULL;
 }
@@ -230,20 +230,37 @@ next(tiling *t, size_t from, size_t most)
   return from < t->tiles;
 }
 
-/* The transformed kernels at a point: out x in; back: of planes turned about, and of kernels. */
+/* to = the sum of c[k] in[k], m < n numbers each. */
 static void
-kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t point, bool back)
+mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size_t step, size_t m, size_t n)
 {
-  double c[9];
+  for (size_t e = 0; e < n; e++)
+    to[e] = c[0] * in[0][e];
+  for (size_t k = 1; k < m; k++)
+    for (size_t e = 0; e < n && c[k * line] != 0; e++)
+      to[e] += c[k * line] * in[k * step][e];
+}
 
-  for (size_t tap = 0; tap < 9; tap++)
-    c[tap] = share(k->t.k, point, back ? 8 - tap : tap);
-  for (size_t o = 0; o < outer; o++)
-    for (size_t p = 0; p < planes; p++) {
-      const double *v = w + (o * planes + p) * 9;
+/* The transformed kernels of rows first .. first + rows of what is written: a^2 matrices of rows x what is read. w: outer x planes
+ * kernels; back: of planes, which are written from what is outside, and of kernels that are turned about. */
+static void
+kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t first, size_t rows, bool back)
+{
+  const size_t a = k->t.k->a, in = back ? outer : planes;
+  double tap[9][BLOCK], half[A * 3][BLOCK];
 
-      matrix[back ? p * outer + o : o * planes + p] = c[0] * v[0] + c[1] * v[1] + c[2] * v[2] + c[3] * v[3] + c[4] * v[4]
-                                                      + c[5] * v[5] + c[6] * v[6] + c[7] * v[7] + c[8] * v[8];
+  for (size_t row = 0; row < rows; row++)
+    for (size_t from = 0; from < in; from += BLOCK) {
+      const size_t n = in - from < BLOCK ? in - from : BLOCK;
+
+      for (size_t e = 0; e < n; e++)
+        for (size_t t = 0; t < 9; t++)
+          tap[back ? 8 - t : t][e] = w[(back ? (from + e) * planes + first + row : (first + row) * planes + from + e) * 9 + t];
+      for (size_t i = 0; i < a; i++)
+        for (size_t c = 0; c < 3; c++)
+          mix(half[i * 3 + c], k->t.k->g[i], 1, tap + c, 3, 3, n);
+      for (size_t point = 0; point < a * a; point++)
+        mix(matrix + (point * rows + row) * in + from, k->t.k->g[point % a], 1, half + point / a * 3, 1, 3, n);
     }
 }
 
@@ -259,11 +276,13 @@ convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double
 
   for (size_t from = 0; well && next(&k.t, from, most); from += most) {
     to_panel(k.in, &k.t, x, in, h, width, k.t.k->bt, k.t.k->a, back ? 2 - c->top : c->top, back ? 2 - c->left : c->left);
-    for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++) {
-      kernels(k.matrix, &k, w, outer, c->planes, point, back);
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)out, (int)k.t.columns, (int)in, 1, k.matrix, (int)in,
-                  in_panel(&k.t, k.in, in, point, 0, from), (int)k.t.columns, 0, in_panel(&k.t, k.out, out, point, 0, from),
-                  (int)k.t.columns);
+    for (size_t first = 0, rows; first < out; first += rows) {
+      rows = out - first < k.rows ? out - first : k.rows;
+      kernels(k.matrix, &k, w, outer, c->planes, first, rows, back);
+      for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)k.t.columns, (int)in, 1,
+                    k.matrix + point * rows * in, (int)in, in_panel(&k.t, k.in, in, point, 0, from), (int)k.t.columns, 0,
+                    in_panel(&k.t, k.out, out, point, first, from), (int)k.t.columns);
     }
     from_panel(y, &k.t, k.out, out, oh, ow);
   }
@@ -283,17 +302,27 @@ clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer
   return convolve(s, c, outer, w, g, x, true);
 }
 
-/* w += Gt matrix G at a point, outer x planes. */
+/* w += Gt matrices G, of so many kernels. */
 static void
-add_share(double *w, const work *k, size_t kernels, size_t point)
+add_kernels(double *w, const work *k, size_t count)
 {
-  double c[9];
+  const size_t a = k->t.k->a;
+  const double *g = k->t.k->g[0];
+  double point[A * A][BLOCK], half[3 * A][BLOCK], tap[BLOCK];
 
-  for (size_t tap = 0; tap < 9; tap++)
-    c[tap] = share(k->t.k, point, tap);
-  for (size_t e = 0; e < kernels; e++)
-    for (size_t tap = 0; tap < 9; tap++)
-      w[e * 9 + tap] += c[tap] * k->matrix[e];
+  for (size_t from = 0; from < count; from += BLOCK) {
+    const size_t n = count - from < BLOCK ? count - from : BLOCK;
+
+    for (size_t p = 0; p < a * a; p++)
+      memcpy(point[p], k->matrix + p * count + from, n * sizeof *point[p]);
+    for (size_t j = 0; j < 3 * a; j++)
+      mix(half[j], g + j / a, 3, point + j % a, a, a, n);
+    for (size_t t = 0; t < 9; t++) {
+      mix(tap, g + t % 3, 3, half + t / 3 * a, 1, a, n);
+      for (size_t e = 0; e < n; e++)
+        w[(from + e) * 9 + t] += tap[e];
+    }
+  }
 }
 
 bool
@@ -311,11 +340,14 @@ clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t out
   for (size_t from = 0; well && next(&k.t, from, most); from += most) {
     to_panel(k.in, &k.t, x, c->planes, c->h, c->w, k.t.k->bt, k.t.k->a, c->top, c->left);
     to_panel(k.out, &k.t, g, outer, c->oh, c->ow, turned, k.t.k->m, 0, 0);
-    for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++) {
-      cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)outer, (int)c->planes, (int)k.t.columns, 1,
-                  in_panel(&k.t, k.out, outer, point, 0, from), (int)k.t.columns,
-                  in_panel(&k.t, k.in, c->planes, point, 0, from), (int)k.t.columns, 0, k.matrix, (int)c->planes);
-      add_share(w, &k, outer * c->planes, point);
+    for (size_t first = 0, rows; first < outer; first += rows) {
+      rows = outer - first < k.rows ? outer - first : k.rows;
+      for (size_t point = 0; point < k.t.k->a * k.t.k->a; point++)
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)c->planes, (int)k.t.columns, 1,
+                    in_panel(&k.t, k.out, outer, point, first, from), (int)k.t.columns,
+                    in_panel(&k.t, k.in, c->planes, point, 0, from), (int)k.t.columns, 0, k.matrix + point * rows * c->planes,
+                    (int)c->planes);
+      add_kernels(w + first * c->planes * 9, &k, rows * c->planes);
     }
   }
   end(&k, s);

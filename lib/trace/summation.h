@@ -4,7 +4,8 @@
  *
  * What is a sum of products, and which is its k-th:
  *   output     of a product with a constant: entry (b, o, r) is the sum over k of W[o,k] x[b,k,r]. With a bias, that is leaf K.
- *   gradient   in the input of such a product: the sum over o of W[o,k] g[b,o,r].
+ *   gradient   in the input of such a product: the sum over o of W[o,k] g[b,o,r]. In that of a convolution, over o and then the
+ *              kernel's taps, those that no window meets it with being zeros.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
  *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
  * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
@@ -35,6 +36,8 @@ typedef struct {
   size_t features;        /* of that */
   const double *weight, *bias;
   double *own;            /* freed by clear */
+  size_t taps;            /* of a gradient in a convolution's input: of its kernel; else 1 */
+  size_t *start, *reader; /* and which entries of the patches are its entry f: reader[start[f]] .. reader[start[f + 1]]; freed by clear */
 } clarke_sum_operands;
 
 /* NULL in *why: found. Otherwise why there are none that are known. */

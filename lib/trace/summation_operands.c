@@ -8,6 +8,8 @@ void
 clarke_sum_operands_clear(clarke_sum_operands *o)
 {
   free(o->own);
+  free(o->start);
+  free(o->reader);
   memset(o, 0, sizeof *o);
 }
 
@@ -146,22 +148,77 @@ find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_erro
   return CLARKE_OK;
 }
 
-static void
-find_of_input(clarke_sum_operands *o, const char **why, size_t value)
+/* How many taps a convolution's kernel has; 0: it is none. */
+static size_t
+taps_of(const clarke_graph *g, const clarke_step *s)
+{
+  const clarke_value *w = &g->values[s->dense.weight];
+  size_t taps = w->rank > 2 && !s->dense.transposed ? 1 : 0;
+
+  for (size_t a = 2; a < w->rank; a++)
+    taps *= w->dims[a];
+  return taps > 0 && s->dense.inner % taps == 0 ? taps : 0;
+}
+
+/* Does an entry meet each tap in one window at most, and only those of one group? */
+static bool
+are_taps(const clarke_sum_operands *o, const size_t *reader, size_t n)
+{
+  const clarke_dense *d = &o->product->dense;
+
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < i; j++)
+      if (reader[i] / d->repeat % d->inner == reader[j] / d->repeat % d->inner
+          || reader[i] / d->repeat / o->taps != reader[j] / d->repeat / o->taps)
+        return false;
+  return true;
+}
+
+/* Where the patches have each entry of the input. */
+static clarke_status
+list_readers(clarke_sum_operands *o, const char **why, const size_t *map, size_t count, clarke_error *err)
+{
+  const clarke_dense *d = &o->product->dense;
+  const size_t laid = d->blocks * d->inner * d->repeat;
+
+  o->start = calloc(count + 2, sizeof *o->start);
+  o->reader = malloc((laid + 1) * sizeof *o->reader);
+  if (o->start == NULL || o->reader == NULL)
+    return clarke_no_memory(err);
+  for (size_t f = 0; f < laid; f++)
+    if (map[f] != CLARKE_NONE)
+      o->start[map[f] + 2]++;
+  for (size_t f = 2; f < count + 2; f++)
+    o->start[f] += o->start[f - 1];
+  for (size_t f = 0; f < laid; f++)
+    if (map[f] != CLARKE_NONE)
+      o->reader[o->start[map[f] + 1]++] = f;
+  for (size_t f = 0; f < count; f++)
+    if (!are_taps(o, o->reader + o->start[f], o->start[f + 1] - o->start[f]))
+      *why = "it is not the input of a convolution alone";
+  return CLARKE_OK;
+}
+
+static clarke_status
+find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = only_reader(g, value);
+  const clarke_step *first = only_reader(g, value), *s = first;
+  const bool patches = first != NULL && first->kind == CLARKE_GATHER && g->values[first->out].name == NULL && first->in[0].map != NULL;
 
   o->kind = CLARKE_SUM_OF_INPUT;
-  if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != value) {
+  s = patches ? only_reader(g, first->out) : first;
+  o->taps = !patches ? 1 : s != NULL && is_product(g, s) && first->in[0].coef == 1 ? taps_of(g, s) : 0;
+  if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != (patches ? first->out : value) || o->taps == 0) {
     *why = "not one product with a constant reads it, and nothing else";
-    return;
+    return CLARKE_OK;
   }
   o->product = s;
   o->weight = g->values[s->dense.weight].real;
-  o->leaves = s->dense.outer;
+  o->leaves = s->dense.outer * o->taps;
   find_gradient(o, s->out);
   *why = o->gradient == NULL ? "the gradient behind it was not recorded" : NULL;
+  return patches && *why == NULL ? list_readers(o, why, first->in[0].map, g->values[value].count, err) : CLARKE_OK;
 }
 
 static clarke_status
@@ -223,7 +280,7 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
   else if (c->g->values[v].constant)
     status = find_of_constant(o, why, v, err);
   else
-    find_of_input(o, why, v);
+    status = find_of_input(o, why, v, err);
   return status;
 }
 
@@ -262,16 +319,30 @@ take_product(double *p, double *q, const clarke_sum_operands *o, size_t f, size_
   q[d->inner] = 1;
 }
 
+/* Of entry f of the operand, as it is laid out. */
 static void
-take_of_input(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
+take_of_laid(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
 {
   const clarke_dense *d = &o->product->dense;
   const size_t block = f / (d->inner * d->repeat), in = f / d->repeat % d->inner, r = f % d->repeat;
 
   for (size_t k = 0; k < d->outer; k++) {
-    p[k] = o->gradient[sample * o->features + (block * d->outer + k) * d->repeat + r];
-    q[k] = weight_at(o, block, k, in);
+    p[k * o->taps + in % o->taps] = o->gradient[sample * o->features + (block * d->outer + k) * d->repeat + r];
+    q[k * o->taps + in % o->taps] = weight_at(o, block, k, in);
   }
+}
+
+static void
+take_of_input(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
+{
+  if (o->reader == NULL) {
+    take_of_laid(p, q, o, f, sample);
+    return;
+  }
+  memset(p, 0, o->leaves * sizeof *p);
+  memset(q, 0, o->leaves * sizeof *q);
+  for (size_t k = o->start[f]; k < o->start[f + 1]; k++)
+    take_of_laid(p, q, o, o->reader[k], sample);
 }
 
 static void
@@ -317,7 +388,8 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
     break;
   }
   case CLARKE_SUM_OF_INPUT: {
-    const size_t rows = g->values[o->product->in[0].value].count;
+    const clarke_step *patches = o->reader != NULL ? maker(g, o->product->in[0].value) : NULL;
+    const size_t rows = g->values[patches != NULL ? patches->in[0].value : o->product->in[0].value].count;
 
     take_of_input(p, q, o, k % rows, k / rows);
     break;

@@ -6,6 +6,7 @@
 Steps run with different orders of summation (threads, memory layouts, oneDNN or not), types and scales. Each gradient must be
 explained, and each change beyond its bound found: the smallest that is, is printed.
 """
+import dataclasses
 import hashlib
 import itertools
 import json
@@ -27,7 +28,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "..", "tools", "train"))
 CLARKE, CHECK = (os.path.abspath(p) for p in sys.argv[1:3])
 os.environ["CLARKE"] = CLARKE
 import clarke  # noqa: E402
-from clarke import kernels  # noqa: E402
+from clarke import kernels, trees  # noqa: E402
 from clarke.files import safetensors  # noqa: E402
 import runs  # noqa: E402
 from safetensors.torch import load_file  # noqa: E402
@@ -522,6 +523,7 @@ def orders(folder):
                     why.setdefault(asked.why.split(": ")[-1], []).append((rows, columns, inner, transposed))
     print(f"orders: {sum(found)} of {len(found)} products have trees that give drawn sums bit for bit; of the others {why or 'all have, in too many parts'}")
     expect(sum(found) > 0.9 * len(found), "most products")
+    convolved(folder)
     for kind in (torch.float32, torch.float64):
         model = nn.Sequential(nn.Linear(50, 40), nn.ReLU(), nn.Linear(40, 30), nn.Tanh(), nn.Linear(30, 10)).to(kind)
         run = os.path.join(folder, f"orders-{kind}")
@@ -536,6 +538,35 @@ def orders(folder):
             expect(False, f"trees with {options}")
         except ValueError:
             pass
+
+
+def convolved(folder):
+    """Convolutions, and their three gradients."""
+    shapes = [  # samples, planes, side, outputs, kernel, border, stride, groups
+        (3, 1, 7, 6, 5, 2, 1, 1), (3, 6, 8, 16, 5, 0, 1, 1), (3, 16, 6, 16, 3, 1, 1, 1), (3, 16, 6, 16, 3, 1, 1, 2),
+        (3, 8, 6, 8, 3, 1, 1, 8), (3, 16, 5, 8, 1, 0, 1, 1), (3, 4, 9, 8, 3, 1, 2, 1)]
+    found, why, aten = [], {}, torch.ops.aten
+    for kind, shape in [(torch.float32, s) for s in shapes] + [(torch.float64, s) for s in shapes[1:4]]:
+        n, planes, side, outs, kernel, border, stride, groups = shape
+        x, w = torch.zeros(n, planes, side, side, dtype=kind), torch.zeros(outs, planes // groups, kernel, kernel, dtype=kind)
+        rest = [[stride] * 2, [border] * 2, [1, 1], False, [0, 0], groups]
+        y = aten.convolution.default(x, w, w[:, 0, 0, 0], *rest)
+        forward = trees.held(aten.convolution.default, [x, w, w[:, 0, 0, 0].contiguous(), *rest], y, None)
+        back = trees.held(aten.convolution_backward.default, [y, x, w, [outs], *rest, [True] * 3], y, None)
+        for by in [forward, *(dataclasses.replace(back, part=part) for part in range(3))]:
+            asked = kernels.find(trees.kernel(by, {}))
+            found.append(not asked.why)
+            if asked.why:
+                why.setdefault(asked.why.split(": ")[-1], []).append((by.op.__name__, by.part, str(kind), shape))
+    print(f"orders: {sum(found)} of {len(found)} convolutions and gradients of such have trees; of the others {why}")
+    expect(sum(found) > 0.7 * len(found), "most convolutions")
+    model = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 8, 3), nn.ReLU(), nn.Flatten(),
+                          nn.Linear(200, 10))
+    run = os.path.join(folder, "convolved")
+    with clarke.record(run, model, trees=True):
+        F.cross_entropy(model(torch.randn(4, 1, 14, 14)), torch.arange(4)).backward()
+    left = {(n["part"], n["name"]) for n in certify(run, "--nodes")["nodes"] if not n["answer"].startswith("bit-exact")}
+    expect(left <= {("output", "_log_softmax"), ("gradient", "_log_softmax"), ("gradient", "6/addmm")}, f"convolved: {left}")
 
 
 def main():

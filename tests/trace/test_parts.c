@@ -450,15 +450,21 @@ START_TEST(winners_of_windows)
       x[e] = (double)draw_between(&state, -1, 1);
     for (size_t k = 0; k < 6; k++)
       map[k] = draw_below(&state, 4) == 0 ? CLARKE_NONE : draw_below(&state, 4);
-    for (size_t f = 0; f < 2; f++)
+    for (size_t f = 0; f < 2; f++) {
+      size_t winner[2];
+      double top[2];
+
+      clarke_sieve_winners(top, winner, &step, x, 2, f);
       for (size_t j = 0; j < 2; j++) {
         size_t best = CLARKE_NONE;
 
         for (size_t i = 3; i-- > 0;)
           if (map[f * 3 + i] != CLARKE_NONE && (best == CLARKE_NONE || x[map[f * 3 + i] * 2 + j] >= x[best * 2 + j]))
             best = map[f * 3 + i];
-        ck_assert_uint_eq(clarke_sieve_winner(&step, x, 2, f, j), best);
+        ck_assert_uint_eq(winner[j], best);
+        ck_assert_double_eq(top[j], best != CLARKE_NONE ? x[best * 2 + j] : -INFINITY);
       }
+    }
   }
 }
 END_TEST

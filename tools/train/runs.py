@@ -152,6 +152,7 @@ def main(folder):
     model, loss, _ = steps["small"]
     with torch.backends.mkldnn.flags(enabled=False), torch.backends.nnpack.flags(enabled=False):
         record(os.path.join(folder, "small-plain"), model, loss)
+    record(os.path.join(folder, "small-trees"), small(), lambda m: F.cross_entropy(m(x), y), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

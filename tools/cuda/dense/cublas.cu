@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-extern "C" void cublas_product(numbers factors, const product_task *task);
-
 static void
 must(int status, const char *what)
 {

@@ -197,10 +197,6 @@ KERNEL(loss_each, loss_task)
 
 #define BLOCKS(n) (((n) + THREADS_OF_ALL - 1) / THREADS_OF_ALL)
 
-#ifdef HAVE_CUBLAS
-void cublas_product(numbers factors, const product_task *task);
-#endif
-
 void
 device_product(sum_order order, numbers factors, product_task task)
 {

@@ -34,6 +34,8 @@ typedef struct {
 } product_task;
 
 void device_product(sum_order order, numbers factors, product_task task);
+/* Of CUBLAS; where this was compiled with it. */
+void cublas_product(numbers factors, const product_task *task);
 
 /* to[e] = from[e], rounded. */
 void device_cast(float *to, const float *from, size_t n, numbers to_numbers);

@@ -19,7 +19,8 @@ TYPES = {torch.float32: (np.float32, 2.0**60, 2.0**-14, 2**24, 2.0**-13),
 MOST_WORK = 2**27  # products in one run of a sum whose tree is asked for
 MOST_TREES = 4  # of one tensor
 MOST_PARTS = 16  # rectangles of entries (lib/format/summation.h)
-DRAWS, DRAWN = 3, 2**24  # a tree must give so many drawn sums at least, and more while they have fewer products than that
+DRAWS = 3  # a tree must give so many drawn sums at least,
+DRAWN, FOLLOWED = 2**24, 2**14  # and up to 32 while they have no more products, and an entry no more leaves, in all
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,14 @@ class Sum:
     def drawn(self, seed):
         """(the result on drawn numbers as float64, p, q): what arithmetic.follow takes."""
         raise NotImplementedError
+
+    def whole(self):
+        """Entries that are sums of all their leaves, and of no zeros in their places."""
+        return np.ones(self.shape, bool)
+
+    def beside(self, row, rows):
+        """Which of the rows answer side by side with that one."""
+        return rows
 
     def cancelling(self, shape, axis, draw):
         """Numbers that, every other time, come in pairs along an axis, each near the other's negative: another order, another sum."""
@@ -108,6 +117,7 @@ class Sum:
             return found
         return summation.fused(tree, range(self.products if u is not None else 0), left_behind)
 
+    most_leaves = MOST_WORK
     products = 0  # how many of the leaves are products of two numbers
 
 
@@ -200,7 +210,8 @@ def tree_at(kernel, row, column, rows):
 def explained(kernel, tree, fused):
     """Of which entries does the tree give every drawn result, bit for bit?"""
     steps, all_ = summation.actions(tree, fused), np.ones(kernel.shape, bool)
-    for seed in range(1, max(DRAWS, min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves))) + 1):
+    draws = min(32, DRAWN // (math.prod(kernel.shape) * kernel.leaves), FOLLOWED // kernel.leaves)
+    for seed in range(1, max(DRAWS, draws) + 1):
         c, p, q = kernel.drawn(seed)
         with np.errstate(all="ignore"):
             all_ &= rounded(np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape), kernel.dtype) == c
@@ -210,11 +221,15 @@ def explained(kernel, tree, fused):
 def find(kernel):
     """Trees until every entry has one. Rows are taken to be alike at first; if they are not, one row is asked by itself."""
     which, texts, why = np.full(kernel.shape, -1), [], ""
-    if kernel.dtype not in TYPES or kernel.leaves < 1 or math.prod(kernel.shape) * kernel.leaves > MOST_WORK:
+    if kernel.dtype not in TYPES or not 1 <= kernel.leaves <= kernel.most_leaves or math.prod(kernel.shape) * kernel.leaves > MOST_WORK:
         return Found([], which, "it is too large, or of a type that is not asked for")
+    whole = kernel.whole()
     while (which < 0).any() and len(texts) < MOST_TREES:
-        row, column = (int(x) for x in np.argwhere(which < 0)[0])
-        alike = [row] + [int(r) for r in np.flatnonzero(which[:, column] < 0) if r != row]
+        left = np.argwhere((which < 0) & whole)
+        if not len(left):
+            return Found(texts, which, "what lies at the border has another tree")
+        row, column = (int(x) for x in left[0])
+        alike = [row] + kernel.beside(row, [int(r) for r in np.flatnonzero(which[:, column] < 0) if r != row])
         for rows in (alike, [row]):
             try:
                 tree, fused = tree_at(kernel, row, column, rows)

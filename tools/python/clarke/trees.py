@@ -1,4 +1,5 @@
-"""The trees of a recorded step's sums: of each product with a parameter, forward and backward, and of each bias's gradient.
+"""The trees of a recorded step's sums: of products and convolutions with a parameter, forward and backward, and of biases'
+gradients.
 
 They are asked of PyTorch after the step, with tensors of the same shapes, strides and types. What comes out is a file of the run
 folder (docs/run-format.md). `clarke certify` believes no tree: it follows each with the recorded numbers.
@@ -8,12 +9,13 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from . import kernels
+from . import convolutions, kernels
 from .kernels import Layout
 from .trace import Value
 
 ATEN = torch.ops.aten
-UNASKED = {"bmm", "baddbmm", "mv", "addmv", "dot", "convolution", "mean", "sum", "cumsum", "linalg_vector_norm"}  # sums, too
+UNASKED = {"bmm", "baddbmm", "mv", "addmv", "dot", "mean", "sum", "cumsum", "linalg_vector_norm"}  # sums, too
+CONVOLUTION, CONVOLUTION_BACK = ATEN.convolution.default, ATEN.convolution_backward.default
 PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
 
 
@@ -25,20 +27,26 @@ class Held:
     args: list  # layouts in place of tensors
     result: torch.Tensor
     node: object = None  # the forward operator that it is the derivative of
+    part: int = 0  # which of the operator's results
 
 
 def is_sum(op):
-    return op in PRODUCTS or op is ATEN.sum.dim_IntList
+    return op in (*PRODUCTS, CONVOLUTION_BACK) or op is ATEN.sum.dim_IntList
 
 
 def held(op, args, result, node):
     return Held(op, [Layout.of(a) if isinstance(a, torch.Tensor) else a for a in args], result, node)
 
 
-def kernel(op, args, kwargs):
+def kernel(by, kwargs):
     """Who is asked about it; None: nobody is."""
+    op, args = by.op, by.args
     if op in PRODUCTS and not kwargs:
         return kernels.Product(op, args)
+    if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4 and not args[6]:  # in the plane, and not transposed
+        return convolutions.Convolution(op, args, tuple(by.result.shape))
+    if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not args[7]:
+        return (convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
     if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
         return kernels.Columns(op, *args)
     return None
@@ -49,9 +57,9 @@ def place(t):
 
 
 def forward(graph):
-    """(part, name, tensor, op, args, its result) of each product."""
+    """(part, name, tensor, op, args, its result) of each product and convolution."""
     for name, (node, _) in graph.recorded.items():
-        if node.op in PRODUCTS and name in {graph.names.get(id(v)) for v in node.results}:
+        if node.op in (*PRODUCTS, CONVOLUTION) and name in {graph.names.get(id(v)) for v in node.results}:
             result = node.results[0].tensor
             yield ("output", name, result, Held(node.op, [Layout.of(v.tensor) if isinstance(v, Value) else v for v in node.args], result),
                    node.kwargs)
@@ -59,7 +67,11 @@ def forward(graph):
 
 def backward(trace, graph, parameters):
     """The same of the gradients that sums in the backward pass became."""
-    made = {place(h.result): h for h in trace.sums}
+    made = {}
+    for one in trace.sums:
+        for part, t in enumerate(one.result if isinstance(one.result, tuple) else [one.result]):
+            if t is not None:
+                made[place(t)] = replace(one, result=t, part=part)
     names = {id(t): name for name, t in parameters.items()}
     seen = set()
     for node, _ in graph.recorded.values():
@@ -103,10 +115,12 @@ def find(trace, graph, parameters):
     unknown = [{"part": "output", "name": name, "why": f"nobody is asked about {node.aten}"}
                for name, (node, _) in graph.recorded.items() if node.name in UNASKED and name == graph.names.get(id(node.results[0]))]
     for part, name, t, by, kwargs in [*forward(graph), *backward(trace, graph, parameters)]:
-        asked = kernel(by.op, by.args, kwargs)
+        asked = kernel(by, kwargs)
+        if asked is None:
+            unknown.append({"part": part, "name": name, "why": f"nobody is asked about {by.op}"})
         if asked is None or t.numel() == 0:
             continue
-        key = (by.op, str(by.args))
+        key = (by.op, str(by.args), by.part)
         if key not in known:
             known[key] = kernels.find(asked)
         made = describe(part, name, t, by, asked, known[key])
