@@ -14,7 +14,7 @@ way mode;
 bool
 walk_read(bytes file, bool of_network)
 {
-  bool parameters = of_network && unroll_network(&prog, file, true);
+  bool parameters = of_network && unroll_network(&prog, file);
   if (!of_network)
     program_read(&prog, file);
   states = allocate(prog.n, sizeof *states);

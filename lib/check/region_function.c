@@ -82,10 +82,10 @@ drop_held(program *p)
 /* ---- The function */
 
 static bool
-read_function(program *p, const char *folder, bool may_vary)
+read_function(program *p, const char *folder)
 {
   if (line_is("model"))
-    return unroll_network(p, next_file(folder, "Model, whose output is F"), may_vary);
+    return unroll_network(p, next_file(folder, "Model, whose output is F"));
   next_line("program");
   bytes text = next_file(folder, "Program, whose output is F");
   state_program(text);
@@ -94,16 +94,9 @@ read_function(program *p, const char *folder, bool may_vary)
 }
 
 size_t
-region_function_read(program *p, const char *folder)
+region_function_read(program *p, const char *folder, what_varies *varies)
 {
-  read_function(p, folder, false);
-  return count_entries_of(p);
-}
-
-size_t
-region_function_read_wrt(program *p, const char *folder, what_varies *varies)
-{
-  bool parameters = read_function(p, folder, true);
+  bool parameters = read_function(p, folder);
   *varies = parameters ? VARIES_PARAMETERS : line_is("wrt") ? VARIES_NAMED : VARIES_INPUT;
   if (*varies == VARIES_INPUT)
     return count_entries_of(p);

@@ -206,7 +206,7 @@ void
 check_regions(const char *folder)
 {
   known_line("semantics", "real");
-  n_entries = region_function_read_wrt(&prog, folder, &varies);
+  n_entries = region_function_read(&prog, folder, &varies);
   bool local = line_is("at");
   if (local)
     read_point();

@@ -295,7 +295,8 @@ def region_proofs():
             ("segment", step, box, "from -2\nto 2\npieces 3\nintegral 1\npiece 1/2 0\npiece 3/4 4\npiece 1 0\n"),
             ("segment-maximum", peak, 2 * box, "from -2 -2\nto 2 2\npieces 1\nintegral 4\npiece 1 4\n"),
             ("segment-along", "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0]), x[1] / 3\n", 2 * box,
-             "from -2 -2\nto 2 2\npieces 2\nintegral 2 4/3\npiece 1/2 0 4/3\npiece 1 4 4/3\n")]:
+             "from -2 -2\nto 2 2\npieces 2\nintegral 2 4/3\npiece 1/2 0 4/3\npiece 1 4 4/3\n"),
+            ("segment-held", held, box, "wrt w\nheld 1 2\nfrom -1\nto 3\npieces 2\nintegral 6\npiece 1/4 0\npiece 1 8\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + segment + evidence + nought).encode()
 
 

@@ -103,12 +103,10 @@ static clarke_status
 read_narrow_box(answer *a, clarke_error *err)
 {
   const clarke_code *p = &a->function.program;
+  const size_t n = clarke_code_wrt_count(p);
   mpq_t *narrow = NULL;
-  size_t n = 0;
   clarke_status status;
 
-  for (size_t k = 0; k < p->n_inputs; k++)
-    n += p->input[k].wrt ? p->input[k].n : 0;
   status = clarke_region_box(&narrow, a->command->box, n, a->command->slice, err);
   a->bounds = clarke_rationals(2 * a->function.n);
   if (status == CLARKE_OK && a->bounds == NULL)
