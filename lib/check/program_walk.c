@@ -22,6 +22,13 @@ walk_read(bytes file, bool of_network)
 }
 
 void
+walk_program(const program *p)
+{
+  prog = *p;
+  states = allocate(prog.n, sizeof *states);
+}
+
+void
 walk_vary(size_t at)
 {
   prog.instructions[at].entry = n_wrt++;

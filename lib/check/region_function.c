@@ -115,3 +115,23 @@ region_function_entry(program *p, size_t e)
     e -= in->n;
   return &p->instructions[in->first + e];
 }
+
+size_t
+region_function_read_point(program *p, what_varies varies)
+{
+  size_t n = count_entries_of(p);
+  bool stored = varies == VARIES_PARAMETERS;
+  fprintf(account, "Point w:%s", stored ? " the stored values of these parameters" : "");
+  if (stored)
+    require(strcmp(next_word(), "stored") == 0, "'at stored' is expected");
+  for (size_t e = 0; e < n; e++) {
+    instruction *i = region_function_entry(p, e);
+    i->entry = e;
+    if (stored)
+      continue;
+    next_rational(i->c);
+    gmp_fprintf(account, " %Qd", i->c);
+  }
+  fputs("\n", account);
+  return n;
+}

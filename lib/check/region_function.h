@@ -14,4 +14,7 @@ size_t region_function_read(program *p, const char *folder, what_varies *varies)
 /* Entry e of all inputs, in their order. */
 instruction *region_function_entry(program *p, size_t e);
 
+/* After `at`: a value for each entry, or, of parameters, `stored`. Entry k is then the k-th that varies. Returns how many. */
+size_t region_function_read_point(program *p, what_varies varies);
+
 #endif

@@ -80,6 +80,9 @@ typedef struct {
 /* A whole tree when it is complete, each pattern once; refutations by decisions above them; directions of what is realized. */
 bool clarke_patterns_is_valid(const clarke_patterns *t);
 
+/* Distinct gradients of the patterns realized, in increasing order: *n of them, by reference; to be freed. They are rational. */
+clarke_status clarke_patterns_gradients(const clarke_number ***gradient, size_t *n, const clarke_patterns *t, clarke_error *err);
+
 /* Is some pattern's gradient enclosed? */
 bool clarke_patterns_enclose(const clarke_patterns *t);
 

@@ -163,6 +163,15 @@ clarke_region_function_hold(clarke_region_function *f, mpq_t **point, clarke_err
 }
 
 clarke_status
+clarke_region_function_may_prove(const clarke_region_function *f, const char *path, clarke_error *err)
+{
+  if (f->wrt == NULL || f->provable)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network has other "
+                     "steps", clarke_base_name(path));
+}
+
+clarke_status
 clarke_region_function_spread(mpq_t **whole, const clarke_region_function *f, mpq_t *point, mpq_t *given, clarke_error *err)
 {
   const clarke_code *p = &f->program;

@@ -216,7 +216,6 @@ def refusals(folder):
     (folder / "box.txt").write_text("-1 1\n-1 1\n")
     for name, words, why in [
             ("f", ["--at=1,0,0", "--wrt", "w,u", "--box", folder / "box.txt"], "around a point, --at without --box, several layers may"),
-            ("f", ["--at=1,0,0", "--wrt", "w,u", "--proof", folder / "p"], "--proof is for one layer at a time"),
             ("f", ["--at=1,0,0", "--wrt", "w,u", "--pieces"], "--pieces is for one layer at a time"),
             ("s", ["--at=1,0,0", "--wrt", "w,u"], "a function that is not piecewise linear"),
             ("f", ["--at=1,0,0"], "a product of two numbers that vary")]:
@@ -224,10 +223,11 @@ def refusals(folder):
         expect("not asked", said.returncode == 2 and why in said.stderr and not said.stdout and not (folder / "p").exists(), words, said)
 
 
-with tempfile.TemporaryDirectory() as made:
-    drawn(random.Random(11), Path(made))
-    both_ways(random.Random(12), Path(made))
-    answers(Path(made))
-    stopped(Path(made))
-    refusals(Path(made))
-sys.exit(1 if failures else 0)
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as made:
+        drawn(random.Random(11), Path(made))
+        both_ways(random.Random(12), Path(made))
+        answers(Path(made))
+        stopped(Path(made))
+        refusals(Path(made))
+    sys.exit(1 if failures else 0)

@@ -155,9 +155,8 @@ read_question(answer *a, clarke_error *err)
   }
   if (a->polynomial)
     return status;
-  if (status == CLARKE_OK && c->proof != NULL && c->wrt != NULL && !a->function.provable)
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network "
-                         "has other steps", clarke_base_name(c->model));
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_region_function_may_prove(&a->function, c->model, err);
   clarke_functions_init(&a->functions, &a->forms);
   if (status == CLARKE_OK && c->pieces)
     status = clarke_affine_pieces_init(&a->pieces, &a->forms, a->dim + (a->bounds != NULL), err);

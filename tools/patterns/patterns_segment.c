@@ -144,6 +144,8 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
   status = clarke_profile_load(&profile, c->profile, err);
   if (status == CLARKE_OK)
     status = clarke_region_function_open(&f, c->model, err);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_region_function_may_prove(&f, c->model, err);
   if (status == CLARKE_OK)
     status = read_ends(&from, &to, c, &f, err);
   clarke_work_begin("pieces found", 0);
