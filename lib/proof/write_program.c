@@ -214,10 +214,10 @@ write(const char *path, bool network, const char *name, const char *sha256, cons
 }
 
 clarke_status
-clarke_proof_write_program(const char *path, const char *name, const char *sha256,
-                           const clarke_derivation *d, clarke_error *err)
+clarke_proof_write_program(const char *path, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
+                           clarke_error *err)
 {
-  return write(path, false, name, sha256, d, NULL, err);
+  return write(path, false, name, sha256, d, tree, err);
 }
 
 static bool
