@@ -28,16 +28,56 @@ read_arc(const rational **steps)
   return n_steps;
 }
 
-/* Decisions, all positive off a null set, whose positive combination is nowhere so: it is zero, or a sum
- * of squares of monomials, none times a positive number. */
+/* A combination of decisions: of affine ones the gradients, of others polynomials. */
+typedef struct {
+  interval *linear;
+  polynomial q;
+} combination;
+
+/* += value times the decision as it is; or, without the factor that is 1 at the point, what is linear but for one. */
+static void
+combine(combination *y, const rational *value, const decision *d, bool without_factors)
+{
+  RATIONAL(t);
+  bool linear = d->degree < 2 || (without_factors && has_linear_factor(&d->q, d->gradient));
+  for (size_t e = 0; e < n_wrt && linear; e++)
+    interval_add(&y->linear[e], &d->gradient[e], value);
+  for (size_t m = 0; m < d->q.n && !linear; m++) {
+    mpq_mul(&t, value, &d->q.c[m]);
+    add_term(&y->q, &t, d->q.e + m * n_wrt);
+  }
+}
+
+/* Is it nowhere positive: zero, or a sum of squares of monomials, none times a positive number? Ends it. */
+static bool
+is_nowhere_positive(combination *y)
+{
+  for (size_t e = 0; e < n_wrt && y->q.n > 0; e++) { /* q is known: 32 entries at most */
+    unsigned char power[32] = {0};
+    require(interval_exact(&y->linear[e]), "the combination of the decisions is not rational");
+    power[e] = 1;
+    if (mpq_sgn(&y->linear[e].lo) != 0)
+      add_term(&y->q, &y->linear[e].lo, power);
+    interval_set(&y->linear[e], &zero, &zero);
+  }
+  bool good = all_zero(y->linear, n_wrt);
+  for (size_t m = 0; m < y->q.n; m++) {
+    good = good && mpq_sgn(&y->q.c[m]) < 0;
+    for (size_t e = 0; e < n_wrt; e++)
+      good = good && y->q.e[m * n_wrt + e] % 2 == 0;
+  }
+  intervals_free(y->linear, n_wrt);
+  polynomial_clear(&y->q);
+  return good;
+}
+
+/* Decisions, all positive off a null set, whose positive combination is nowhere so. */
 static void
 check_dead(void)
 {
   size_t n = next_number(), from = 0;
-  interval *sum = intervals(n_wrt);
-  polynomial q = {0};
+  combination whole = {.linear = intervals(n_wrt)}, without_factors = {.linear = intervals(n_wrt)};
   RATIONAL(value);
-  RATIONAL(t);
   require(n >= 1, "a combination of no decisions proves nothing");
   for (size_t i = 0; i < n; i++) {
     next_line("u");
@@ -48,31 +88,13 @@ check_dead(void)
     require(mpq_sgn(&value) > 0, "positive values are expected");
     require(is_not_zero(d), "decision %zu may be zero", k);
     require(d->degree < 2 || d->q.known, "decision %zu is not known to be a polynomial", k);
-    for (size_t e = 0; e < n_wrt && d->degree < 2; e++)
-      interval_add(&sum[e], &d->gradient[e], &value);
-    for (size_t m = 0; m < d->q.n && d->degree == 2; m++) {
-      mpq_mul(&t, &value, &d->q.c[m]);
-      add_term(&q, &t, d->q.e + m * n_wrt);
-    }
+    combine(&whole, &value, d, false);
+    combine(&without_factors, &value, d, true);
     from = k + 1;
   }
-  for (size_t e = 0; e < n_wrt && q.n > 0; e++) { /* q is known: 32 entries at most */
-    unsigned char power[32] = {0};
-    require(interval_exact(&sum[e]), "the combination of the decisions is not rational");
-    power[e] = 1;
-    if (mpq_sgn(&sum[e].lo) != 0)
-      add_term(&q, &sum[e].lo, power);
-    interval_set(&sum[e], &zero, &zero);
-  }
-  bool good = all_zero(sum, n_wrt);
-  for (size_t m = 0; m < q.n; m++) {
-    good = good && mpq_sgn(&q.c[m]) < 0;
-    for (size_t e = 0; e < n_wrt; e++)
-      good = good && q.e[m * n_wrt + e] % 2 == 0;
-  }
+  bool good = is_nowhere_positive(&whole);
+  good = is_nowhere_positive(&without_factors) || good;
   require(good, "the combination of the decisions is not zero, nor less by squares");
-  intervals_free(sum, n_wrt);
-  polynomial_clear(&q);
 }
 
 /* A way down the tree: at each fork the choice, and among how many. */

@@ -49,6 +49,7 @@ void add_limited(interval *y, const interval *x, const rational *c); /* y += c x
 void polynomial_clear(polynomial *y);
 void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
 void add_polynomial(polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
+bool has_linear_factor(const polynomial *y, const interval *gradient);   /* is it <gradient, h> times a polynomial? */
 void refine(size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
 
 #endif

@@ -23,7 +23,8 @@
  *
  * A branch dies when a positive combination of decisions above it, each a polynomial of the
  * displacement h (affine ones among them), has only monomials that are squares, with coefficients
- * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. */
+ * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. A decision that is <gradient, h> times a
+ * polynomial, which is then 1 at the point, has the sign of <gradient, h> near it: so w (1 + u) may count as w. */
 #ifndef CLARKE_PROGRAM_PATTERNS_H
 #define CLARKE_PROGRAM_PATTERNS_H
 

@@ -111,6 +111,7 @@ def gradient(network, x, w):
     def total(layer, j):
         terms = [(named["w%s_%d_%d" % (layer, j, i)], y) for i, y in enumerate(before)]
         bias = [named["b%s_%d" % (layer, j)]] if network.bias else []
+        bias += [named[network.names[0]]] if network.skip and layer != 0 else []
         return (sum(a[0] * y[0] for a, y in terms) + sum(b[0] for b in bias),
                 [sum(a[0] * y[1][k] + a[1][k] * y[0] for a, y in terms) + sum(b[1][k] for b in bias) for k in range(len(w))])
 
@@ -169,6 +170,25 @@ def networks(rng, folder):
             forge(rng, *answer, folder)
 
 
+def factors(rng, folder):
+    """What is linear but for a factor that is 1 at the point; where the factor is another, or the form, nothing is refuted."""
+    for body in ["relu(u * relu(w) + w)", "relu(w + u) + relu(w * w - 3 * w * u - w - 4 * u * u - u)", "relu(w * (1 + u) * (1 - w)) - relu(-w - w * u * u)",
+                 "relu(u * relu(w - u) + w - u + w * u - u * u) + relu(u)"]:
+        (folder / "f.prog").write_text("input w, u\noutput %s\n" % body)
+        text, truth = proved(folder / "f.prog", ["--at", "0,0", "--wrt", "w,u"], folder)
+        expect("dead", "dead 2" in text, text)
+        for _ in range(3):
+            forge(rng, text, truth, folder)
+    for other in ["relu(u * relu(w) + w + u)", "relu(u * relu(w) + w + u * u)", "relu(u * relu(w) - w)", "relu(u * relu(w) + w * w * w + u)"]:
+        (folder / "f.prog").write_text("input w, u\noutput relu(u * relu(w) + w)\n")
+        text, _ = proved(folder / "f.prog", ["--at", "0,0", "--wrt", "w,u"], folder)
+        (folder / "g.prog").write_text("input w, u\noutput %s\n" % other)
+        (folder / "f").write_text(sealed(re.sub("program .*", "program g.prog %s" % digest(folder / "g.prog"), text)))
+        said = run(CHECK, folder / "f", "--data", folder)
+        why = "the arc does not follow" if other.endswith("- w)") else "not zero, nor less by squares"
+        expect("another one", said.returncode == 1 and why in said.stdout, other, said)
+
+
 PROGRAM = "input x, w, u, b\noutput relu(u * relu(w * x) + b) - max(w, u, x - 1)\n"
 
 
@@ -223,4 +243,4 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-main([lambda f: drawn(random.Random(13), f), lambda f: networks(random.Random(14), f), rules, flat])
+main([lambda f: drawn(random.Random(13), f), lambda f: networks(random.Random(14), f), rules, flat, lambda f: factors(random.Random(15), f)])
