@@ -86,15 +86,17 @@ keep_open(void)
   any_open = true;
 }
 
-/* The arc's own choices are the leaf's. */
+/* The arc's own choices are the leaf's. Where decisions increase along it, they are. */
 static void
 check_leaf(const size_t *choices, size_t depth)
 {
   const rational *arc;
   meet_leaf();
   size_t n_steps = read_arc(&arc);
-  if ((n_steps == 0 && n_decisions == 0) || (n_steps == 1 && is_open_along(arc)))
+  if ((n_steps == 0 && n_decisions == 0) || (n_steps == 1 && is_open_along(arc))) {
     keep_open();
+    return;
+  }
   follow_arc(arc, n_steps, n_steps > 0 ? MAX_ORDER + 1 : 1);
   require(n_used == depth && (depth == 0 || memcmp(arc_choices, choices, depth * sizeof *choices) == 0),
           "the arc does not follow the leaf");

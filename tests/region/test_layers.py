@@ -225,6 +225,7 @@ def refusals(folder):
     (folder / "box.txt").write_text("-1 1\n-1 1\n")
     for name, words, why in [
             ("f", ["--at=1,0,0", "--wrt", "w,u", "--box", folder / "box.txt"], "around a point, --at without --box, several layers may"),
+            ("f", ["--at=1,0,0", "--wrt", "w,u", "--line", "0,0", "1,1"], "Along a segment only what is not multiplied may vary together"),
             ("f", ["--at=1,0,0", "--wrt", "w,u", "--pieces"], "--pieces is for one layer at a time"),
             ("s", ["--at=1,0,0", "--wrt", "w,u"], "a function that is not piecewise linear"),
             ("f", ["--at=1,0,0"], "a product of two numbers that vary")]:
