@@ -129,12 +129,16 @@ prove(const clarke_segment *s, const clarke_region_function *f, const clarke_reg
   return CLARKE_OK;
 }
 
-/* Not piecewise linear: says what would be. */
+/* The error of what is not piecewise linear says what would be. */
 static clarke_status
-fail_products(clarke_error *err)
+find(clarke_segment *s, clarke_region_function *f, const clarke_regions_command *c, mpq_t *from, mpq_t *to, const clarke_profile *profile,
+     clarke_error *err)
 {
+  const clarke_status status = clarke_segment_find(s, f, from, to, profile, go_on, err);
   const clarke_error why = *err;
 
+  if (status != CLARKE_EINPUT || c->wrt == NULL || s->n > 0)
+    return status;
   return clarke_fail(err, CLARKE_EINPUT, "%s. Along a segment only what is not multiplied may vary together, as a weight or a bias of one "
                      "layer (--wrt NAME)", why.text);
 }
@@ -160,9 +164,7 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
     status = read_ends(&from, &to, c, &f, err);
   clarke_work_begin("pieces found", 0);
   if (status == CLARKE_OK)
-    status = clarke_segment_find(&s, &f, from, to, &profile, go_on, err);
-  if (status == CLARKE_EINPUT && c->wrt != NULL && s.n == 0)
-    status = fail_products(err);
+    status = find(&s, &f, c, from, to, &profile, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK && c->json)
     print_json(&s, c->count);
