@@ -61,19 +61,27 @@ is_continuous(const pieces *p)
   return good && (p->n_kinks < 2 || mpq_cmp(&p->at[0], &p->at[1]) < 0);
 }
 
-static bool
-is_piecewise_linear(const instruction *i)
+bool
+is_piecewise_polynomial(const program *p, size_t at)
 {
+  const instruction *i = &p->instructions[at];
   switch (i->kind) {
   case AN_INPUT:
   case A_CONSTANT:
-  case A_SUM: return true;
-  case A_PRODUCT: return varying_factor(i) != NONE;
-  case A_QUOTIENT: return is_constant(i->in[1]) && mpq_sgn(instruction_at(i->in[1])->c) != 0;
+  case A_SUM:
+  case A_PRODUCT: return true;
+  case A_QUOTIENT: return p->instructions[i->in[1]].kind == A_CONSTANT && mpq_sgn(p->instructions[i->in[1]].c) != 0;
   case A_POINTWISE: return is_continuous(i->pieces);
   case AN_ORDER: return i->rank == 1 || i->rank == i->n;
   default: return false;
   }
+}
+
+static bool
+is_piecewise_linear(size_t at)
+{
+  const instruction *i = instruction_at(at);
+  return is_piecewise_polynomial(prog, at) && (i->kind != A_PRODUCT || varying_factor(i) != NONE);
 }
 
 /* ---- Denominators and multiples */
@@ -193,7 +201,7 @@ forms_begin(const program *p, size_t n)
     gates[at].denominator = integer_zero();
     if (!gates[at].needed)
       continue;
-    refuse_if(!is_piecewise_linear(instruction_at(at)), "instruction %zu of the program is not piecewise linear", at);
+    refuse_if(!is_piecewise_linear(at), "instruction %zu of the program is not piecewise linear", at);
     if (instruction_at(at)->kind == AN_ORDER)
       within(LIMIT_TIES, instruction_at(at)->n, "a maximum of more entries");
     needed++;

@@ -7,6 +7,9 @@
 
 #include "program.h"
 
+/* Is the instruction a sum, a product, a quotient by a number, pieces of degree 1 that meet, a maximum or minimum? */
+bool is_piecewise_polynomial(const program *p, size_t at);
+
 /* From now on of that program, in n variables. What is not piecewise linear and continuous is refused: see
  * docs/proof-format.md, "Regions". */
 void forms_begin(const program *p, size_t n);

@@ -5,23 +5,19 @@
 #include "hold.h"
 #include "lines.h"
 #include "program_follow.h"
-#include "program_fork.h"
+#include "program_tree.h"
 #include "region_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ORDER 8 /* of t in the series along an arc */
-
 static const interval *ad, *values; /* AD's output, row by row; the outputs' values */
 static bool enclosed;               /* at some leaf: a norm of zeros, or what was left open */
 
-static void
-next_rationals(rational *q, size_t n)
-{
-  for (size_t k = 0; k < n; k++)
-    next_rational(&q[k]);
-}
+/* Of a separator: the vector, its product with AD's output, and the largest with the gradient of a leaf or cone so far. */
+static const interval *separator, *ours;
+static interval *most;
+static bool first;
 
 const interval *
 output_gradient(size_t k)
@@ -42,19 +38,10 @@ check_limit(void)
 static void
 check_arc(void)
 {
-  next_line("arc");
-  size_t n_steps = next_number();
-  require(n_steps <= MAX_ORDER, "an arc has %d steps at most", MAX_ORDER);
-  rational *arc = rationals(n_steps * n_wrt);
-  for (size_t r = 0; r < n_steps; r++) {
-    next_line("step");
-    next_rationals(arc + r * n_wrt, n_wrt);
-  }
+  const rational *arc;
+  size_t n_steps = read_arc(&arc);
   follow_arc(arc, n_steps, n_steps > 0 ? MAX_ORDER + 1 : 1);
   check_limit();
-  for (size_t k = 0; k < n_steps * n_wrt; k++)
-    mpq_clear(&arc[k]);
-  free(arc);
 }
 
 static void
@@ -85,53 +72,6 @@ check_hull(size_t cells, bool whole)
             "entry %zu of AD's output is not that of the gradients", k);
   }
   intervals_free(sum, n);
-}
-
-/* Decisions, all positive off a null set, whose positive combination is nowhere so: it is zero, or a sum
- * of squares of monomials, none times a positive number. */
-static void
-check_dead(void)
-{
-  size_t n = next_number(), from = 0;
-  interval *sum = intervals(n_wrt);
-  polynomial q = {0};
-  RATIONAL(value);
-  RATIONAL(t);
-  require(n >= 1, "a combination of no decisions proves nothing");
-  for (size_t i = 0; i < n; i++) {
-    next_line("u");
-    size_t k = next_number();
-    next_rational(&value);
-    require(k >= from && k < n_decisions, "decisions above, in increasing order, are expected");
-    const decision *d = &decisions[k];
-    require(mpq_sgn(&value) > 0, "positive values are expected");
-    require(is_not_zero(d), "decision %zu may be zero", k);
-    require(d->degree < 2 || d->q.known, "decision %zu is not known to be a polynomial", k);
-    for (size_t e = 0; e < n_wrt && d->degree < 2; e++)
-      interval_add(&sum[e], &d->gradient[e], &value);
-    for (size_t m = 0; m < d->q.n && d->degree == 2; m++) {
-      mpq_mul(&t, &value, &d->q.c[m]);
-      add_term(&q, &t, d->q.e + m * n_wrt);
-    }
-    from = k + 1;
-  }
-  for (size_t e = 0; e < n_wrt && q.n > 0; e++) { /* q is known: 32 entries at most */
-    unsigned char power[32] = {0};
-    require(interval_exact(&sum[e]), "the combination of the decisions is not rational");
-    power[e] = 1;
-    if (mpq_sgn(&sum[e].lo) != 0)
-      add_term(&q, &sum[e].lo, power);
-    interval_set(&sum[e], &zero, &zero);
-  }
-  bool good = all_zero(sum, n_wrt);
-  for (size_t m = 0; m < q.n; m++) {
-    good = good && mpq_sgn(&q.c[m]) < 0;
-    for (size_t e = 0; e < n_wrt; e++)
-      good = good && q.e[m * n_wrt + e] % 2 == 0;
-  }
-  require(good, "the combination of the decisions is not zero, nor less by squares");
-  intervals_free(sum, n_wrt);
-  polynomial_clear(&q);
 }
 
 static void
@@ -185,98 +125,57 @@ check_equal(void)
     require(interval_compare(output_gradient(k), &ad[k]) == 0, "entry %zu of AD's output is not this leaf's", k);
 }
 
-/* A leaf's <v, gradient> is certainly below AD's; the largest is kept. */
+/* <v, gradient> is certainly below AD's; the largest is kept. */
 static void
-check_below(const interval *v, const interval *ours, interval *most, bool first)
+check_below(const interval *theirs)
 {
-  INTERVAL(theirs);
-  dot(&theirs, v, false);
-  int order = interval_compare(ours, &theirs);
+  int order = interval_compare(ours, theirs);
   if (order == 2)
     leave(UNDECIDED, "whether AD's output is separated from this leaf is not decided by %d bits", MAX_BITS);
   require(order == 1, "AD's output is not separated from this leaf");
-  if (first || mpq_cmp(&theirs.hi, &most->hi) > 0)
-    interval_set(most, &theirs.lo, &theirs.hi);
+  if (first || mpq_cmp(&theirs->hi, &most->hi) > 0)
+    interval_set(most, &theirs->lo, &theirs->hi);
+  first = false;
 }
 
-/* Every pattern near the point is a leaf or dead. With v (NULL: none) all leaves are below AD's output;
- * else they are equal to it. Returns their number. */
-static size_t
-check_tree(const interval *v, const interval *ours, interval *most)
+/* Of a tree's leaf: without a separator its gradient is AD's output, else it is below. */
+static void
+check_leaf(const size_t *choices, size_t depth)
 {
-  size_t depth = 0, leaves = 0, *choices = NULL, *among = NULL;
-  next_line("tree");
-  do {
-    bool open = line_is("open");
-    if (open || line_is("branch")) {
-      choices = grow(choices, depth, sizeof *choices);
-      among = grow(among, depth, sizeof *among);
-      choices[depth] = 0;
-      among[depth] = open ? 1 : next_number();
-      require(open || among[depth] >= 2, "a branch has two choices or more");
-      depth++;
-      continue;
-    }
-    bool dead = line_is("dead");
-    if (!dead)
-      next_line("leaf");
-    forks_choose(choices, among, depth, dead);
-    follow_choices();
-    require(n_used == depth, "there is no fork for each branch above");
-    if (dead)
-      check_dead();
-    else {
-      check_limit();
-      leaves++;
-      enclosed = enclosed || follow_open();
-    }
-    if (!dead && v == NULL)
-      check_equal();
-    if (!dead && v != NULL)
-      check_below(v, ours, most, leaves == 1);
-    for (; depth > 0 && choices[depth - 1] + 1 == among[depth - 1];)
-      depth--;
-    if (depth > 0)
-      choices[depth - 1]++;
-  } while (depth > 0);
-  require(leaves > 0, "a tree without a leaf");
-  return leaves;
+  INTERVAL(theirs);
+  (void)choices;
+  (void)depth;
+  check_limit();
+  enclosed = enclosed || follow_open();
+  if (separator == NULL) {
+    check_equal();
+    return;
+  }
+  dot(&theirs, separator, false);
+  check_below(&theirs);
 }
 
-/* Of a leaf of the cones: the numbers above, for check_cone. */
-static const interval *cone_v, *cone_ours;
-static interval *cone_most;
-static bool cone_first;
-
-/* The cone's gradient is certainly below AD's; the largest is kept. */
+/* The cone's gradient is below AD's output. */
 static void
 check_cone(void)
 {
-  RATIONAL(theirs);
+  INTERVAL(theirs);
   RATIONAL(t);
   for (size_t k = 0; k < prog.n_outputs * n_wrt; k++) {
     size_t at = prog.outputs[k / n_wrt];
     mpz_set(mpq_numref(&t), &form_of(at)[k % n_wrt]);
     mpz_set(mpq_denref(&t), form_denominator(at));
     mpq_canonicalize(&t);
-    mpq_mul(&t, &t, &cone_v[k].lo);
-    mpq_add(&theirs, &theirs, &t);
+    interval_add(&theirs, &separator[k], &t);
   }
-  require(mpq_cmp(&cone_ours->lo, &theirs) > 0, "AD's output is not separated from this leaf");
-  if (cone_first || mpq_cmp(&theirs, &cone_most->hi) > 0)
-    interval_set(cone_most, &theirs, &theirs);
-  cone_first = false;
+  check_below(&theirs);
 }
 
 /* `cones`: the tree of a program that is piecewise linear in what varies, around the point (section 5). Returns the number of
  * leaves. */
 static size_t
-check_cones(const interval *v, const interval *ours, interval *most)
+check_cones(void)
 {
-  cone_v = v;
-  cone_ours = ours;
-  cone_most = most;
-  cone_first = true;
   hold_constants(&prog);
   forms_begin(&prog, n_wrt);
   region_tree_begin(&prog, n_wrt, true);
@@ -289,22 +188,26 @@ check_separator(void)
 {
   size_t n = prog.n_outputs * n_wrt;
   interval *v = intervals(n);
-  INTERVAL(ours);
-  INTERVAL(most);
+  INTERVAL(of_ad);
+  INTERVAL(of_leaf);
   next_line("v");
   for (size_t k = 0; k < n; k++) {
     next_rational(&v[k].lo);
     mpq_set(&v[k].hi, &v[k].lo);
   }
-  dot(&ours, v, true);
-  size_t leaves = line_is("cones") ? check_cones(v, &ours, &most) : check_tree(v, &ours, &most);
+  dot(&of_ad, v, true);
+  separator = v;
+  ours = &of_ad;
+  most = &of_leaf;
+  first = true;
+  size_t leaves = line_is("cones") ? check_cones() : check_tree(true, check_leaf);
   require(leaves > 0, "a tree without a leaf");
   fputs("It is separated by v = ", account);
   put_rows(v);
   fputs(": <v, AD> = ", account);
-  put_number(&ours);
+  put_number(&of_ad);
   fputs(", but <v, gradient> is at most ", account);
-  put_most(&most);
+  put_most(&of_leaf);
   fprintf(account,
           enclosed ? "\nat every limit of gradients; they are in %zu enclosures.\n"
                    : "\nat every limit of gradients; there are %zu or fewer.\n",
@@ -326,7 +229,7 @@ check_program_evidence(const char *verdict, const interval *output, const interv
     require(n >= 1 && (n == 1 || !bouligand), "a hull has one cell or more; one for this verdict");
     check_hull(n, false);
   } else if (strcmp(word, "unanimous") == 0 && bouligand) {
-    check_tree(NULL, NULL, NULL);
+    check_tree(true, check_leaf);
   } else {
     require(strcmp(word, "separator") == 0 && outside, "'%s' does not prove %s", word, verdict);
     check_separator();

@@ -2,7 +2,7 @@
 #include "program_fork.h"
 #include "allocate.h"
 
-size_t n_used, n_decisions;
+size_t n_used, n_decisions, *arc_choices;
 decision *decisions;
 bool stopped;
 static const size_t *choices, *among;
@@ -92,6 +92,21 @@ decide(size_t above, size_t below)
   decisions[n_decisions++] = d;
 }
 
+/* By choices: what is chosen, and its decisions. */
+static size_t
+choose(size_t at, size_t n, const size_t *y, bool up)
+{
+  require(n_used < n_choices, "%s: the leaf is before a fork of %zu choices", place(at), n);
+  require(among[n_used] == n || among[n_used] == 1, "%s: this fork has %zu choices", place(at), n);
+  size_t c = among[n_used] == 1 ? NONE : choices[n_used];
+  n_used++;
+  for (size_t j = 0; j < n && c != NONE; j++)
+    if (j != c)
+      decide(up ? y[j] : y[c], up ? y[c] : y[j]);
+  stopped = dead && n_used == n_choices;
+  return c;
+}
+
 /* A fork at an instruction: which of n numbers is the largest near the point (up: the least)? */
 size_t
 fork_at(size_t at, size_t n, const size_t *y, bool up)
@@ -99,23 +114,16 @@ fork_at(size_t at, size_t n, const size_t *y, bool up)
   size_t c = 0;
   if (stopped)
     return 0;
-  if (mode == BY_CHOICES) {
-    require(n_used < n_choices, "%s: the leaf is before a fork of %zu choices", place(at), n);
-    require(among[n_used] == n || among[n_used] == 1, "%s: this fork has %zu choices", place(at), n);
-    c = among[n_used] == 1 ? NONE : choices[n_used];
-    n_used++;
-    for (size_t j = 0; j < n && c != NONE; j++)
-      if (j != c)
-        decide(up ? y[j] : y[c], up ? y[c] : y[j]);
-    stopped = dead && n_used == n_choices;
-    return c;
-  }
+  if (mode == BY_CHOICES)
+    return choose(at, n, y, up);
   for (bool first = false; !first && c < n; c += !first) {
     first = true;
     for (size_t j = 0; j < n && first; j++)
       first = j == c || leading(y[c], y[j]) == (up ? -1 : 1);
   }
   require(c < n, "%s: the arc does not tell what is larger", place(at));
+  arc_choices = grow(arc_choices, n_used, sizeof *arc_choices);
+  arc_choices[n_used++] = c;
   return c;
 }
 

@@ -11,8 +11,9 @@ typedef struct {
   polynomial q;
 } decision;
 
-extern size_t n_used;      /* forks by choices so far */
-extern size_t n_decisions; /* what the choices so far decided */
+extern size_t n_used;       /* forks by choices so far, or along an arc */
+extern size_t *arc_choices; /* along an arc: the choice at each of them */
+extern size_t n_decisions;  /* what the choices so far decided */
 extern decision *decisions;
 extern bool stopped; /* by choices, in a dead branch: at its end */
 

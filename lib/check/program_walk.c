@@ -14,11 +14,18 @@ way mode;
 bool
 walk_read(bytes file, bool of_network)
 {
-  bool parameters = of_network && unroll_network(&prog, file, true);
+  bool parameters = of_network && unroll_network(&prog, file);
   if (!of_network)
     program_read(&prog, file);
   states = allocate(prog.n, sizeof *states);
   return parameters;
+}
+
+void
+walk_program(const program *p)
+{
+  prog = *p;
+  states = allocate(prog.n, sizeof *states);
 }
 
 void
@@ -165,6 +172,56 @@ add_product(polynomial *y, const rational *q, size_t a, size_t b)
   polynomial_degree(y);
   for (size_t k = 0; k < 3; k++)
     polynomial_clear(&f[k]);
+}
+
+/* A term with the highest power of entry k, which is above 0; y->n: there is none. */
+static size_t
+leading_term(const polynomial *y, size_t k)
+{
+  size_t most = y->n;
+  for (size_t m = 0; m < y->n; m++)
+    if (y->e[m * n_wrt + k] > (most == y->n ? 0 : y->e[most * n_wrt + k]))
+      most = m;
+  return most;
+}
+
+/* Long division in an entry of which the gradient is not 0: each step takes a term away, and adds such of a lower power. Of more than
+ * that many terms it is given up. */
+#define MAX_REST 1200
+
+bool
+has_linear_factor(const polynomial *y, const interval *gradient)
+{
+  polynomial rest = {.known = true};
+  size_t k = 0;
+  RATIONAL(t);
+  for (size_t e = 0; e < n_wrt; e++)
+    if (!interval_exact(&gradient[e]))
+      return false;
+  while (k < n_wrt && interval_zero(&gradient[k]))
+    k++;
+  if (k == n_wrt || !y->known)
+    return false;
+  for (size_t m = 0; m < y->n; m++)
+    add_term(&rest, &y->c[m], y->e + m * n_wrt);
+  for (size_t m; rest.n <= MAX_REST && (m = leading_term(&rest, k)) < rest.n;) {
+    unsigned char power[32] = {0};
+    RATIONAL(c);
+    memcpy(power, rest.e + m * n_wrt, n_wrt);
+    power[k]--;
+    mpq_div(&c, &rest.c[m], &gradient[k].lo);
+    mpq_neg(&c, &c);
+    for (size_t e = 0; e < n_wrt; e++) {
+      power[e]++;
+      mpq_mul(&t, &c, &gradient[e].lo);
+      if (mpq_sgn(&t) != 0)
+        add_term(&rest, &t, power);
+      power[e]--;
+    }
+  }
+  bool divides = rest.n == 0;
+  polynomial_clear(&rest);
+  return divides;
 }
 
 /* What an instruction of degree 2 is as a polynomial, which may tell a lower degree. */

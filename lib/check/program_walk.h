@@ -36,6 +36,7 @@ extern way mode;
 extern size_t n_terms; /* of series */
 
 bool walk_read(bytes file, bool of_network); /* the program, or the network as one. Do its parameters vary? */
+void walk_program(const program *p);         /* a program that was read, whose instructions are kept */
 void walk_vary(size_t at);                   /* an input's entry is the next in wrt */
 void walk_clear(way how, size_t terms);      /* nothing is followed yet */
 const char *place(size_t at);                /* of an instruction, for messages; valid until the next call */
@@ -48,6 +49,7 @@ void add_limited(interval *y, const interval *x, const rational *c); /* y += c x
 void polynomial_clear(polynomial *y);
 void add_term(polynomial *y, const rational *c, const unsigned char *e); /* y += c times that monomial */
 void add_polynomial(polynomial *y, const rational *q, size_t at);        /* y += q times an instruction */
+bool has_linear_factor(const polynomial *y, const interval *gradient);   /* is it <gradient, h> times a polynomial? */
 void refine(size_t at); /* what an instruction of degree 2 is as a polynomial, which may tell a lower degree */
 
 #endif

@@ -1,4 +1,5 @@
 /* The proof, line by line, and what each line claims (docs/proof-format.md). */
+#include "pattern_proof.h"
 #include "proof.h"
 #include "allocate.h"
 #include "arrangement.h"
@@ -300,6 +301,7 @@ check_claim(const char *folder)
     const char *what;
     void (*check)(const char *folder);
   } claims[] = {{"arrangement", check_arrangement},
+                {"patterns", check_patterns},
                 {"record", check_record},
                 {"regions", check_regions},
                 {"segment", check_segment}};
@@ -307,7 +309,8 @@ check_claim(const char *folder)
   size_t i = 0, n = sizeof claims / sizeof *claims;
   while (i < n && strcmp(what, claims[i].what) != 0)
     i++;
-  require(i < n, "'claim arrangement', 'claim record', 'claim regions' or 'claim segment' is expected");
+  require(i < n,
+          "'claim arrangement', 'claim patterns', 'claim record', 'claim regions' or 'claim segment' is expected");
   claims[i].check(folder);
 }
 

@@ -82,10 +82,10 @@ drop_held(program *p)
 /* ---- The function */
 
 static bool
-read_function(program *p, const char *folder, bool may_vary)
+read_function(program *p, const char *folder)
 {
   if (line_is("model"))
-    return unroll_network(p, next_file(folder, "Model, whose output is F"), may_vary);
+    return unroll_network(p, next_file(folder, "Model, whose output is F"));
   next_line("program");
   bytes text = next_file(folder, "Program, whose output is F");
   state_program(text);
@@ -94,16 +94,9 @@ read_function(program *p, const char *folder, bool may_vary)
 }
 
 size_t
-region_function_read(program *p, const char *folder)
+region_function_read(program *p, const char *folder, what_varies *varies)
 {
-  read_function(p, folder, false);
-  return count_entries_of(p);
-}
-
-size_t
-region_function_read_wrt(program *p, const char *folder, what_varies *varies)
-{
-  bool parameters = read_function(p, folder, true);
+  bool parameters = read_function(p, folder);
   *varies = parameters ? VARIES_PARAMETERS : line_is("wrt") ? VARIES_NAMED : VARIES_INPUT;
   if (*varies == VARIES_INPUT)
     return count_entries_of(p);
@@ -121,4 +114,24 @@ region_function_entry(program *p, size_t e)
   for (; e >= in->n; in++)
     e -= in->n;
   return &p->instructions[in->first + e];
+}
+
+size_t
+region_function_read_point(program *p, what_varies varies)
+{
+  size_t n = count_entries_of(p);
+  bool stored = varies == VARIES_PARAMETERS;
+  fprintf(account, "Point w:%s", stored ? " the stored values of these parameters" : "");
+  if (stored)
+    require(strcmp(next_word(), "stored") == 0, "'at stored' is expected");
+  for (size_t e = 0; e < n; e++) {
+    instruction *i = region_function_entry(p, e);
+    i->entry = e;
+    if (stored)
+      continue;
+    next_rational(i->c);
+    gmp_fprintf(account, " %Qd", i->c);
+  }
+  fputs("\n", account);
+  return n;
 }

@@ -2,6 +2,7 @@
 #include "region_proof.h"
 #include "allocate.h"
 #include "forms.h"
+#include "gradient_list.h"
 #include "lines.h"
 #include "region_function.h"
 #include "region_tree.h"
@@ -14,11 +15,6 @@ static program prog;
 static what_varies varies;
 static size_t n_entries, n_variables; /* of all inputs that are not held; those that vary */
 static rational *bounds;              /* of a box: lower and upper, of each entry */
-
-/* Around a point: the gradients of all outputs, end to end, that are said to be all; are they those of a region? */
-static size_t n_gradients, gradient_size;
-static rational *gradients, *here;
-static bool *met;
 
 static const char *const names_of_varying[] = {
     [VARIES_INPUT] = "its input", [VARIES_NAMED] = "the inputs that vary", [VARIES_PARAMETERS] = "these parameters"};
@@ -65,25 +61,6 @@ read_box(const char *folder)
   require(n_variables > 0, "the box is a point");
 }
 
-/* `at V ...`; of a network's parameters, `at stored`. */
-static void
-read_point(void)
-{
-  bool stored = varies == VARIES_PARAMETERS;
-  fprintf(account, "Point w:%s", stored ? " the stored values of these parameters" : "");
-  if (stored)
-    require(strcmp(next_word(), "stored") == 0, "'at stored' is expected");
-  for (size_t e = 0; e < n_entries; e++) {
-    instruction *i = region_function_entry(&prog, e);
-    i->entry = n_variables++;
-    if (stored)
-      continue;
-    next_rational(i->c);
-    gmp_fprintf(account, " %Qd", i->c);
-  }
-  fputs("\n", account);
-}
-
 /* x_k - lower > 0 and upper - x_k > 0, for each variable. */
 static void
 give_bounds(void)
@@ -108,59 +85,18 @@ give_bounds(void)
 
 /* ---- Gradients */
 
-static int
-compare_gradients(const rational *a, const rational *b)
-{
-  for (size_t k = 0; k < gradient_size; k++) {
-    int order = mpq_cmp(&a[k], &b[k]);
-    if (order != 0)
-      return order;
-  }
-  return 0;
-}
+static rational *here; /* around a point: the gradients of all outputs, end to end, on the region at hand */
 
-/* `gradients N`, and N lines in increasing order. */
-static void
-read_gradients(void)
-{
-  next_line("gradients");
-  n_gradients = next_number();
-  gradient_size = prog.n_outputs * n_variables;
-  here = rationals(gradient_size);
-  for (size_t g = 0; g < n_gradients; g++) {
-    next_line("gradient");
-    for (size_t k = 0; k < gradient_size; k++) {
-      gradients = grow(gradients, g * gradient_size + k, sizeof *gradients);
-      gradients[g * gradient_size + k] = rational_zero();
-      next_rational(&gradients[g * gradient_size + k]);
-    }
-    require(g == 0 || compare_gradients(&gradients[(g - 1) * gradient_size], &gradients[g * gradient_size]) < 0,
-            "gradients in increasing order are expected");
-  }
-  met = allocate(n_gradients, sizeof *met);
-}
-
-/* The region's gradient is one of the list. */
 static void
 meet_gradient(void)
 {
-  size_t from = 0, to = n_gradients;
-  for (size_t k = 0; k < gradient_size; k++) {
+  for (size_t k = 0; k < prog.n_outputs * n_variables; k++) {
     size_t at = prog.outputs[k / n_variables];
     mpz_set(mpq_numref(&here[k]), &form_of(at)[k % n_variables]);
     mpz_set(mpq_denref(&here[k]), form_denominator(at));
     mpq_canonicalize(&here[k]);
   }
-  while (from < to) {
-    size_t middle = from + (to - from) / 2;
-    if (compare_gradients(&gradients[middle * gradient_size], here) < 0)
-      from = middle + 1;
-    else
-      to = middle;
-  }
-  require(from < n_gradients && compare_gradients(&gradients[from * gradient_size], here) == 0,
-          "the region's gradient is not in the list");
-  met[from] = true;
+  gradient_list_meet(here);
 }
 
 static void
@@ -183,41 +119,35 @@ state_box(size_t regions)
 }
 
 static void
-state_point(size_t regions)
+state_point(size_t regions, size_t gradients)
 {
   fprintf(
       account,
       "Around w exactly %zu activation pattern%s: so many choices of a side for each kink, and of the entry\n"
       "that each maximum or minimum takes, that F depends on, are followed on open sets as near to w as one likes.\n"
       "The Bouligand subdifferential of F at w, with respect to %s, has exactly %zu element%s%s:\n",
-      regions, regions == 1 ? " occurs" : "s occur", names_of_varying[varies], n_gradients, n_gradients == 1 ? "" : "s",
+      regions, regions == 1 ? " occurs" : "s occur", names_of_varying[varies], gradients, gradients == 1 ? "" : "s",
       prog.n_outputs == 1 ? "" : " (Jacobians, row by row)");
-  for (size_t g = 0; g < n_gradients; g++)
-    for (size_t k = 0; k < gradient_size; k++)
-      gmp_fprintf(account, "%s%Qd%s",
-                  k == 0                 ? "  "
-                  : k % n_variables == 0 ? "; "
-                                         : " ",
-                  &gradients[g * gradient_size + k], k + 1 == gradient_size ? "\n" : "");
-  fprintf(account, "F is %sdifferentiable at w.\n", n_gradients == 1 ? "" : "not ");
+  gradient_list_state();
+  fprintf(account, "F is %sdifferentiable at w.\n", gradients == 1 ? "" : "not ");
 }
 
 void
 check_regions(const char *folder)
 {
   known_line("semantics", "real");
-  n_entries = region_function_read_wrt(&prog, folder, &varies);
+  n_entries = region_function_read(&prog, folder, &varies);
   bool local = line_is("at");
   if (local)
-    read_point();
+    n_variables = region_function_read_point(&prog, varies);
   else {
     next_line("box");
     read_box(folder);
   }
   next_line("regions");
   size_t regions = next_number();
-  if (local)
-    read_gradients();
+  size_t gradients = local ? gradient_list_read(prog.n_outputs, n_variables) : 0;
+  here = rationals(local ? prog.n_outputs * n_variables : 0);
   next_line("tree");
   forms_begin(&prog, n_variables);
   region_tree_begin(&prog, n_variables, local);
@@ -225,9 +155,11 @@ check_regions(const char *folder)
     give_bounds();
   size_t leaves = region_tree_check(local ? meet_gradient : pass_over);
   require(leaves == regions, "the tree has %zu leaves", leaves);
-  for (size_t g = 0; g < n_gradients; g++)
-    require(met[g], "gradient %zu is that of no region", g);
+  gradient_list_end();
   last_line();
-  (local ? state_point : state_box)(regions);
+  if (local)
+    state_point(regions, gradients);
+  else
+    state_box(regions);
   printf("VERIFIED\n%sSemantics: real arithmetic, every number taken exactly.\n", account_text());
 }

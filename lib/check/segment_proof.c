@@ -234,7 +234,8 @@ begin(const char *folder)
   to = rational_zero();
   row[0] = integer_zero();
   row[1] = integer_zero();
-  n_entries = region_function_read(&prog, folder);
+  what_varies varies;
+  n_entries = region_function_read(&prog, folder, &varies);
   fputs("Segment: x(t) = A + t (B - A), for t from 0 to 1\n", account);
   read_ends();
   forms_begin(&prog, 1);

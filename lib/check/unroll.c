@@ -286,21 +286,21 @@ unroll_steps(program *p, const network *net, bool varies)
   free(u.at);
 }
 
-/* The line `wrt`, if it is next and may be. */
+/* The line `wrt`, if it is next. */
 static bool
-names_parameters(network *net, bool may_vary)
+names_parameters(network *net)
 {
   static point of;
   of.net = net;
   names_begin(&of);
-  bool named = may_vary && line_is("wrt");
+  bool named = line_is("wrt");
   if (named)
     read_wrt_names(net);
   return named;
 }
 
 bool
-unroll_network(program *p, bytes file, bool may_vary)
+unroll_network(program *p, bytes file)
 {
   static model m;
   static network net;
@@ -310,7 +310,7 @@ unroll_network(program *p, bytes file, bool may_vary)
   network_build(&net, &m, &given);
   expect(net.batch == 1 && net.own.kind == LOSS_NONE, "the model's input is not one sample, or it ends in a loss");
   state_network(&net, &m, &given);
-  bool varies = names_parameters(&net, may_vary);
+  bool varies = names_parameters(&net);
   unroll_steps(p, &net, varies);
   return varies;
 }

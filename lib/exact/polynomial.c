@@ -105,6 +105,59 @@ clarke_polynomial_degree(const clarke_polynomial *y, const fmpq_mpoly_ctx_t ctx)
   return degree <= 0 ? 0 : degree == 1 ? 1 : 2;
 }
 
+/* Is it 0 at some point where the linear form is, other than 0? That costs little, and division much. */
+static bool
+vanishes(const clarke_polynomial *y, const clarke_number *gradient, size_t width, const fmpq_mpoly_ctx_t ctx)
+{
+  fmpq *x[CLARKE_POLYNOMIAL_VARIABLES];
+  fmpq_t at[CLARKE_POLYNOMIAL_VARIABLES], value, slope, sum;
+  size_t k = 0;
+  bool zero;
+
+  while (k + 1 < width && mpq_sgn(gradient[k].q) == 0)
+    k++;
+  fmpq_init(value);
+  fmpq_init(slope);
+  fmpq_init(sum);
+  for (size_t e = 0; e < width; e++) {
+    fmpq_init(at[e]);
+    x[e] = at[e];
+    fmpq_set_si(at[e], e == k ? 0 : 2 * (slong)e + 3, 1);
+    fmpq_set_mpq(slope, gradient[e].q);
+    fmpq_addmul(sum, slope, at[e]);
+  }
+  fmpq_set_mpq(slope, gradient[k].q);
+  fmpq_div(at[k], sum, slope);
+  fmpq_neg(at[k], at[k]);
+  zero = fmpq_mpoly_evaluate_all_fmpq(value, y->p, x, ctx) != 0 && fmpq_is_zero(value);
+  for (size_t e = 0; e < width; e++)
+    fmpq_clear(at[e]);
+  fmpq_clear(sum);
+  fmpq_clear(slope);
+  fmpq_clear(value);
+  return zero;
+}
+
+bool
+clarke_polynomial_has_linear_factor(const clarke_polynomial *y, const clarke_number *gradient, size_t width, const fmpq_mpoly_ctx_t ctx)
+{
+  clarke_number zero;
+  clarke_polynomial linear;
+  fmpq_mpoly_t quotient;
+  bool divides = false;
+
+  clarke_number_init(&zero);
+  clarke_polynomial_init(&linear, ctx);
+  fmpq_mpoly_init(quotient, ctx);
+  clarke_polynomial_affine(&linear, &zero, gradient, width, ctx);
+  if (y->kept && linear.kept && !fmpq_mpoly_is_zero(linear.p, ctx) && vanishes(y, gradient, width, ctx))
+    divides = fmpq_mpoly_divides(quotient, y->p, linear.p, ctx) != 0;
+  fmpq_mpoly_clear(quotient, ctx);
+  clarke_polynomial_clear(&linear, ctx);
+  clarke_number_clear(&zero);
+  return divides;
+}
+
 /* --- refutation: columns are the monomials that occur ------------------------------------------ */
 
 typedef struct {

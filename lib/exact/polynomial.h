@@ -40,6 +40,11 @@ void clarke_polynomial_add_rational(clarke_polynomial *y, const mpq_t q,
 /* 0 constant, 1 affine, 2 of a higher degree or not kept. */
 uint8_t clarke_polynomial_degree(const clarke_polynomial *y, const fmpq_mpoly_ctx_t ctx);
 
+/* Is y the linear form <gradient, h>, its gradient at h = 0, times a polynomial? Then that is 1 at h = 0. Not when the gradient is 0
+ * or not rational. */
+bool clarke_polynomial_has_linear_factor(const clarke_polynomial *y, const clarke_number *gradient, size_t width,
+                                         const fmpq_mpoly_ctx_t ctx);
+
 /* The strict system over the coefficients of polynomials q_1 .. q_n: *refuted, with u (n
  * initialized rationals, nonnegative, not all zero) such that every monomial of sum u_k q_k is a square
  * with a coefficient <= 0. So not all q_k are positive anywhere. */

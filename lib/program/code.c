@@ -86,6 +86,16 @@ clarke_code_wrt_count(const clarke_code *p)
   return n;
 }
 
+bool
+clarke_code_varies(const clarke_code *p, size_t entry)
+{
+  size_t k = 0;
+
+  for (; entry >= p->input[k].n; k++)
+    entry -= p->input[k].n;
+  return p->input[k].wrt;
+}
+
 static size_t
 entry(const clarke_code *p, size_t instruction, bool wrt)
 {

@@ -99,6 +99,7 @@ void clarke_instruction_clear(clarke_instruction *i); /* private to lib/program 
 /* Entries of all inputs (in order), of those in wrt. */
 size_t clarke_code_entries(const clarke_code *p);
 size_t clarke_code_wrt_count(const clarke_code *p);
+bool clarke_code_varies(const clarke_code *p, size_t entry); /* is the entry's input in wrt? */
 /* The number of an INPUT instruction among all entries; among those in wrt, or CLARKE_NONE. */
 size_t clarke_code_entry(const clarke_code *p, size_t instruction);
 size_t clarke_code_wrt_entry(const clarke_code *p, size_t instruction);

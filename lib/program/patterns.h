@@ -23,7 +23,8 @@
  *
  * A branch dies when a positive combination of decisions above it, each a polynomial of the
  * displacement h (affine ones among them), has only monomials that are squares, with coefficients
- * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. */
+ * <= 0: then no point near follows it. Between affine decisions that is a Gordan vector. A decision that is <gradient, h> times a
+ * polynomial, which is then 1 at the point, has the sign of <gradient, h> near it: so w (1 + u) may count as w. */
 #ifndef CLARKE_PROGRAM_PATTERNS_H
 #define CLARKE_PROGRAM_PATTERNS_H
 
@@ -79,6 +80,9 @@ typedef struct {
 
 /* A whole tree when it is complete, each pattern once; refutations by decisions above them; directions of what is realized. */
 bool clarke_patterns_is_valid(const clarke_patterns *t);
+
+/* Distinct gradients of the patterns realized, in increasing order: *n of them, by reference; to be freed. They are rational. */
+clarke_status clarke_patterns_gradients(const clarke_number ***gradient, size_t *n, const clarke_patterns *t, clarke_error *err);
 
 /* Is some pattern's gradient enclosed? */
 bool clarke_patterns_enclose(const clarke_patterns *t);

@@ -39,6 +39,12 @@ decision_polynomial(const clarke_walk *w, size_t choice, size_t k)
   return q;
 }
 
+static bool
+is_linear(const clarke_search *s, const clarke_decision *row)
+{
+  return row->affine || (row->q != NULL && clarke_polynomial_has_linear_factor(row->q, row->gradient, s->width, s->walk.ring));
+}
+
 clarke_status
 clarke_search_decide(clarke_search *s, size_t choice, clarke_error *err)
 {
@@ -57,6 +63,7 @@ clarke_search_decide(clarke_search *s, size_t choice, clarke_error *err)
       s->row[s->n_rows].affine &= g[j].exact;
     if (!s->row[s->n_rows].affine)
       s->row[s->n_rows].q = decision_polynomial(&s->walk, choice, k);
+    s->row[s->n_rows].linear = is_linear(s, &s->row[s->n_rows]);
     s->n_rows++;
   }
   return CLARKE_OK;
@@ -78,10 +85,10 @@ along(const clarke_search *s, const clarke_decision *row, mpq_t *d)
 }
 
 bool
-clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool affine_only)
+clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool linear_only)
 {
   for (size_t i = from; i < s->n_rows; i++)
-    if ((!affine_only || s->row[i].affine) && along(s, &s->row[i], d) != 1)
+    if ((!linear_only || s->row[i].linear) && along(s, &s->row[i], d) != 1)
       return false;
   return true;
 }

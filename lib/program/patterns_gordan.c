@@ -1,4 +1,4 @@
-/* Refutations of a branch: a Gordan vector of affine decisions, or an identity between polynomials. */
+/* Refutations of a branch: a Gordan vector of linear decisions, or an identity between polynomials. */
 #include "program/patterns_inside.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ read_feasible(clarke_search_cone *r, const clarke_cone *cone, size_t width, clar
 }
 
 clarke_status
-clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool affine_only, clarke_error *err)
+clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool linear_only, clarke_error *err)
 {
   size_t n = 0, *name = malloc((s->n_rows + 1) * sizeof *name);
   mpz_t *denominator = malloc((s->n_rows + 1) * sizeof *denominator);
@@ -84,7 +84,7 @@ clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool affine_only, c
     return clarke_no_memory(err);
   }
   for (size_t i = 0; i < s->n_rows; i++)
-    if (!affine_only || s->row[i].affine)
+    if (!linear_only || s->row[i].linear)
       name[n++] = i;
   s->work += n * (ROW_WORK + s->width * (n < s->width ? n : s->width));
   fmpz_mat_init(a, (slong)n, (slong)s->width);
@@ -173,15 +173,15 @@ clarke_status
 clarke_search_judge(clarke_search_branch *b, clarke_search *s, size_t choice, clarke_error *err)
 {
   size_t before = s->n_rows;
-  bool affine = false;
+  bool linear = false;
   clarke_search_cone r;
   clarke_status status = clarke_search_decide(s, choice, err);
 
   for (size_t i = before; i < s->n_rows; i++)
-    affine |= s->row[i].affine;
+    linear |= s->row[i].linear;
   b->depth = s->n_rows;
   if (status == CLARKE_OK && (s->witness == NULL || !clarke_search_positive(s, s->witness, before, true))) {
-    if (affine || s->witness == NULL) {
+    if (linear || s->witness == NULL) {
       status = clarke_search_solve(&r, s, true, err);
       b->refuted = r.answer == CLARKE_CONE_EMPTY;
       b->n_u = r.n_u;

@@ -10,6 +10,7 @@
 typedef struct {
   clarke_number *gradient;
   bool affine;          /* of degree 1 and rational */
+  bool linear;          /* so, or but for a factor that is 1 at the point: its sign is that of the gradient's linear form */
   clarke_polynomial *q; /* when not affine, but a polynomial */
 } clarke_decision;
 
@@ -22,7 +23,7 @@ typedef struct {
   size_t n_u;
   size_t *decision;
   mpq_t *u;
-  mpq_t *witness; /* a direction along which all affine decisions are positive; NULL: not known */
+  mpq_t *witness; /* a direction along which all linear decisions are positive; NULL: not known */
 } clarke_search_branch;
 
 typedef struct {
@@ -66,8 +67,8 @@ clarke_status clarke_search_decide(clarke_search *s, size_t choice, clarke_error
 /* Drops the decisions from that number on. */
 void clarke_search_drop(clarke_search *s, size_t from);
 
-/* Is the derivative along d of every decision from that number on certainly positive? affine_only: others are not asked. */
-bool clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool affine_only);
+/* Is the derivative along d of every decision from that number on certainly positive? linear_only: others are not asked. */
+bool clarke_search_positive(const clarke_search *s, mpq_t *d, size_t from, bool linear_only);
 
 /* --- patterns_gordan.c --- */
 
@@ -80,9 +81,9 @@ typedef struct {
   mpq_t *u;
 } clarke_search_cone;
 
-/* The strict system of the path's decisions' gradients, or of the affine ones: of balls the midpoints, so that a direction
- * must be tried, and EMPTY refutes only affine ones. r is set whatever it returns, and the work is counted. */
-clarke_status clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool affine_only,
+/* The strict system of the path's decisions' gradients, or of the linear ones: of balls the midpoints, so that a direction
+ * must be tried, and EMPTY refutes only linear ones. r is set whatever it returns, and the work is counted. */
+clarke_status clarke_search_solve(clarke_search_cone *r, clarke_search *s, bool linear_only,
                                   clarke_error *err);
 
 /* Can the path go on with this choice, at the fork the walk is at? b, zero but for its choices, gets its depth, and its

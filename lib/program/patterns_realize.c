@@ -62,6 +62,49 @@ clarke_patterns_all_realized(const clarke_patterns *t)
   return true;
 }
 
+typedef struct {
+  const clarke_number *q;
+  size_t n;
+} vector;
+
+static int
+compare_vectors(const void *a, const void *b)
+{
+  const vector *x = a, *y = b;
+
+  for (size_t k = 0; k < x->n; k++) {
+    const int order = mpq_cmp(x->q[k].q, y->q[k].q);
+
+    if (order != 0)
+      return order;
+  }
+  return 0;
+}
+
+clarke_status
+clarke_patterns_gradients(const clarke_number ***gradient, size_t *n, const clarke_patterns *t, clarke_error *err)
+{
+  vector *sorted = malloc((t->n + 1) * sizeof *sorted);
+  size_t held = 0;
+
+  *n = 0;
+  *gradient = malloc((t->n + 1) * sizeof **gradient);
+  if (sorted == NULL || *gradient == NULL) {
+    free(sorted);
+    free(*gradient);
+    return clarke_no_memory(err);
+  }
+  for (size_t i = 0; i < t->n; i++)
+    if (t->pattern[i].realized)
+      sorted[held++] = (vector){t->pattern[i].gradient, t->dim};
+  qsort(sorted, held, sizeof *sorted, compare_vectors);
+  for (size_t i = 0; i < held; i++)
+    if (i == 0 || compare_vectors(&sorted[i - 1], &sorted[i]) != 0)
+      (*gradient)[(*n)++] = sorted[i].q;
+  free(sorted);
+  return CLARKE_OK;
+}
+
 static clarke_pattern *
 find_pattern(const clarke_patterns *t, const size_t *path, size_t n)
 {

@@ -34,21 +34,23 @@ clarke_status clarke_proof_write(const char *path, const clarke_proof_statement 
                                  const clarke_audit *a, const clarke_question *q,
                                  clarke_error *err);
 
-/* The same of a decided question about a program; name: the base name of its file. What is past a proof's reach
- * (program/lipschitz.h) is an error: the verdict holds, but could not be checked. */
-clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256,
-                                         const clarke_derivation *d, clarke_error *err);
-
 /* Can the checker make the program, unrolled and nothing held yet, of a network's steps? These are sums, piecewise functions and
  * maxima; with `products`, products of two entries, too. */
 bool clarke_proof_of_steps(const clarke_code *p, bool products);
 
-/* The same of a network that was unrolled at one sample, with respect to its input or to parameters. It has sums, piecewise functions
- * and maxima alone, with respect to parameters products, too; else that is an error. tree writes the tree of cones, of patterns that are cones (else it is not called). */
+/* Writes the tree of cones, of patterns that are cones; else it is not called. */
 typedef struct {
   const void *context;
   void (*put)(FILE *out, const void *context);
 } clarke_proof_tree;
+
+/* The same of a decided question about a program; name: the base name of its file. What is past a proof's reach
+ * (program/lipschitz.h) is an error: the verdict holds, but could not be checked. tree: or NULL, when patterns are none of cones. */
+clarke_status clarke_proof_write_program(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
+                                         const clarke_proof_tree *tree, clarke_error *err);
+
+/* The same of a network that was unrolled at one sample, with respect to its input or to parameters. It has sums, piecewise functions
+ * and maxima alone, with respect to parameters products, too; else that is an error. */
 clarke_status clarke_proof_write_network(const char *path, const char *name, const char *sha256, const clarke_derivation *d,
                                          const clarke_proof_tree *tree, clarke_error *err);
 

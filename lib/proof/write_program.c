@@ -4,6 +4,7 @@
 #include "base/verify.h"
 #include "proof/text.h"
 #include "proof/write.h"
+#include "proof/write_tree.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,15 +108,6 @@ put_statement(FILE *out, bool network, const char *name, const char *sha256, con
 /* --- the evidence --- */
 
 static void
-put_arc(FILE *out, const clarke_pattern *p, size_t width)
-{
-  fprintf(out, "arc %zu\n", p->n_directions);
-  for (size_t r = 0; r < p->n_directions; r++) {
-    clarke_proof_put_row(out, "step", p->direction[r], width);
-  }
-}
-
-static void
 put_hull(FILE *out, const clarke_derivation *d)
 {
   size_t n = 0;
@@ -126,24 +118,8 @@ put_hull(FILE *out, const clarke_derivation *d)
   for (size_t i = 0; i < d->patterns.n; i++)
     if (mpq_sgn(d->weight[i]) != 0) {
       clarke_proof_put_row(out, "cell", d->weight + i, 1);
-      put_arc(out, &d->patterns.pattern[i], d->patterns.width);
+      clarke_proof_put_arc(out, &d->patterns.pattern[i], d->patterns.width);
     }
-}
-
-static void
-put_fork(FILE *out, const clarke_fork *f)
-{
-  if (f->kind == CLARKE_PARTING)
-    fprintf(out, "branch %zu\n", f->n_choices);
-  else if (f->kind == CLARKE_PATTERN)
-    fputs("leaf\n", out);
-  else {
-    fprintf(out, "dead %zu\n", f->n_u);
-    for (size_t k = 0; k < f->n_u; k++) {
-      fprintf(out, "u %zu", f->decision[k]);
-      clarke_proof_put_row(out, "", f->u + k, 1);
-    }
-  }
 }
 
 static void
@@ -160,7 +136,7 @@ put_tree(FILE *out, const clarke_patterns *t)
 {
   fputs("tree\n", out);
   for (size_t k = 0; k < t->n_forks; k++)
-    put_fork(out, &t->fork[k]);
+    clarke_proof_put_fork(out, &t->fork[k]);
 }
 
 static void
@@ -181,7 +157,7 @@ put_evidence(FILE *out, const clarke_derivation *d, const clarke_proof_tree *tre
   switch (d->evidence) {
   case CLARKE_EVIDENCE_AD:
     fputs("evidence ad\n", out);
-    put_arc(out, &d->patterns.pattern[d->ad_pattern], d->patterns.width);
+    clarke_proof_put_arc(out, &d->patterns.pattern[d->ad_pattern], d->patterns.width);
     return CLARKE_OK;
   case CLARKE_EVIDENCE_HULL:
     put_hull(out, d);
@@ -238,10 +214,10 @@ write(const char *path, bool network, const char *name, const char *sha256, cons
 }
 
 clarke_status
-clarke_proof_write_program(const char *path, const char *name, const char *sha256,
-                           const clarke_derivation *d, clarke_error *err)
+clarke_proof_write_program(const char *path, const char *name, const char *sha256, const clarke_derivation *d, const clarke_proof_tree *tree,
+                           clarke_error *err)
 {
-  return write(path, false, name, sha256, d, NULL, err);
+  return write(path, false, name, sha256, d, tree, err);
 }
 
 static bool

@@ -3,6 +3,7 @@
 
 #include "proof/write_regions.h"
 #include "proof/text.h"
+#include "proof/write_held.h"
 
 #include <flint/fmpz.h>
 #include <flint/fmpz_vec.h>
@@ -252,54 +253,19 @@ clarke_regions_proof_leaf(clarke_regions_proof *p, const clarke_region *region, 
 
 /* --- the proof ------------------------------------------------------------------------------- */
 
-/* What may vary: an entry of an input that is not held. */
-static bool
-is_free(const clarke_regions_statement *s, size_t entry)
-{
-  size_t k = 0;
-
-  for (; s->held != NULL && entry >= s->held->input[k].n; k++)
-    entry -= s->held->input[k].n;
-  return s->held == NULL || s->held->input[k].wrt;
-}
-
-/* `WORD V ...`, of the entries that are held, or of the others. */
-static void
-put_entries(FILE *out, const char *word, const clarke_regions_statement *s, bool held)
-{
-  fputs(word, out);
-  for (size_t i = 0; i < s->n; i++)
-    if (is_free(s, i) != held)
-      gmp_fprintf(out, " %Qd", s->point[i]);
-  fputc('\n', out);
-}
-
-static void
-put_held(FILE *out, const clarke_regions_statement *s)
-{
-  fputs("wrt", out);
-  for (size_t k = 0; k < s->held->n_inputs; k++)
-    if (s->held->input[k].wrt) {
-      fputc(' ', out);
-      clarke_proof_put_name(out, s->held->input[k].name);
-    }
-  fputc('\n', out);
-  put_entries(out, "held", s, true);
-}
-
 static void
 put_place(FILE *out, const clarke_regions_statement *s)
 {
   if (s->local && s->network && s->held != NULL)
     fputs("at stored\n", out);
   else if (s->local)
-    put_entries(out, "at", s, false);
+    clarke_proof_put_entries(out, "at", s->held, s->point, s->n, true);
   else if (s->bounds == NULL)
     clarke_proof_put_file(out, "box", s->box.name, s->box.sha256);
   else {
     fputs("box -\n", out);
     for (size_t i = 0; i < s->n; i++)
-      if (is_free(s, i))
+      if (clarke_proof_varies(s->held, i))
         clarke_proof_put_row(out, "bound", s->bounds + 2 * i, 2);
   }
 }
@@ -368,7 +334,7 @@ clarke_regions_proof_save(clarke_regions_proof *p, const char *path, const clark
   fputs("clarke-proof 1\nclaim regions\nsemantics real\n", all.to);
   clarke_proof_put_file(all.to, s->network ? "model" : "program", s->function.name, s->function.sha256);
   if (s->held != NULL)
-    put_held(all.to, s);
+    clarke_proof_put_held(all.to, s->held, s->point, s->n);
   put_place(all.to, s);
   fprintf(all.to, "regions %zu\n", p->leaves);
   if (p->local)

@@ -3,6 +3,7 @@
 
 #include "proof/write_segment.h"
 #include "proof/text.h"
+#include "proof/write_held.h"
 
 clarke_status
 clarke_segment_proof_begin(clarke_text *t, const clarke_segment_statement *s, clarke_error *err)
@@ -13,8 +14,10 @@ clarke_segment_proof_begin(clarke_text *t, const clarke_segment_statement *s, cl
     return status;
   fputs("clarke-proof 1\nclaim segment\nsemantics real\n", t->to);
   clarke_proof_put_file(t->to, s->network ? "model" : "program", s->function.name, s->function.sha256);
-  clarke_proof_put_row(t->to, "from", s->from, s->n);
-  clarke_proof_put_row(t->to, "to", s->to, s->n);
+  if (s->held != NULL)
+    clarke_proof_put_held(t->to, s->held, s->from, s->n);
+  clarke_proof_put_entries(t->to, "from", s->held, s->from, s->n, true);
+  clarke_proof_put_entries(t->to, "to", s->held, s->to, s->n, true);
   fprintf(t->to, "pieces %zu\n", s->pieces);
   clarke_proof_put_row(t->to, "integral", s->integral, s->n_outputs);
   return CLARKE_OK;

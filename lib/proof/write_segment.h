@@ -10,7 +10,8 @@ typedef struct {
   clarke_proof_input function;
   bool network;
   size_t n, n_outputs, pieces;
-  mpq_t *from, *to;  /* the ends, n each */
+  mpq_t *from, *to;  /* the ends, n each: of the entries of all inputs */
+  const clarke_code *held; /* inputs outside wrt are held, both ends being one there: the program that says which; or NULL */
   mpq_t *integral;   /* n_outputs: f(to) - f(from) */
 } clarke_segment_statement;
 

@@ -1,6 +1,8 @@
 /* Patterns where what varies multiplies (around.h). */
 #include "session/around.h"
 
+#include "base/text.h"
+#include "proof/write_patterns.h"
 #include "region/forms.h"
 
 #include <stdlib.h>
@@ -95,42 +97,10 @@ clarke_around_choice(const clarke_around *a, size_t instruction)
   return k;
 }
 
-/* --- gradients ------------------------------------------------------------------------------- */
-
-typedef struct {
-  const clarke_number *q;
-  size_t n;
-} vector;
-
-static int
-compare(const void *a, const void *b)
-{
-  const vector *x = a, *y = b;
-
-  for (size_t k = 0; k < x->n; k++) {
-    const int order = mpq_cmp(x->q[k].q, y->q[k].q);
-
-    if (order != 0)
-      return order;
-  }
-  return 0;
-}
-
 clarke_status
-clarke_around_gradients(size_t *n, const clarke_around *a, clarke_error *err)
+clarke_around_prove(const clarke_around *a, const clarke_region_function *f, const char *model, mpq_t *point, const char *path, clarke_error *err)
 {
-  vector *sorted = malloc((a->realized + 1) * sizeof *sorted);
-  size_t held = 0;
+  const clarke_patterns_statement statement = {.function = {clarke_base_name(model), f->sha256}, .network = f->network, .held = a->p, .point = point};
 
-  *n = 0;
-  if (sorted == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < a->tree.n; i++)
-    if (a->tree.pattern[i].realized)
-      sorted[held++] = (vector){a->tree.pattern[i].gradient, a->tree.dim};
-  qsort(sorted, held, sizeof *sorted, compare);
-  for (size_t i = 0; i < held; i++)
-    *n += i == 0 || compare(&sorted[i - 1], &sorted[i]) != 0;
-  free(sorted);
-  return CLARKE_OK;
+  return clarke_patterns_prove(&a->tree, &statement, path, err);
 }

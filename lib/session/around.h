@@ -7,6 +7,7 @@
 #define CLARKE_SESSION_AROUND_H
 
 #include "program/patterns.h"
+#include "session/regions.h"
 
 typedef struct {
   const clarke_code *p;
@@ -33,7 +34,8 @@ clarke_status clarke_around_show(clarke_around *a, const clarke_pattern *pattern
  * constant at a kink. */
 size_t clarke_around_choice(const clarke_around *a, size_t instruction);
 
-/* Distinct gradients of the patterns realized. */
-clarke_status clarke_around_gradients(size_t *n, const clarke_around *a, clarke_error *err);
+/* Of one that is whole, without an undecided pattern: writes a proof, as clarke_proof_write does. model: the function's file. */
+clarke_status clarke_around_prove(const clarke_around *a, const clarke_region_function *f, const char *model, mpq_t *point, const char *path,
+                                  clarke_error *err);
 
 #endif

@@ -32,7 +32,7 @@ typedef struct {
   clarke_prog prog;   /* a program's text, read */
   clarke_graph graph; /* a network */
   clarke_code program;
-  clarke_code held; /* of a network with respect to parameters: the same, with the rest held at the point */
+  clarke_code held; /* with respect to some inputs, or a network's parameters: the same, with the rest held at the point */
   bool is_held;     /* it is made */
   clarke_profile profile;
   bool all_parameters; /* of a network: --wrt params */
@@ -42,7 +42,7 @@ typedef struct {
   mpq_t *at;   /* all entries of all inputs */
   bool *given; /* by input */
   bool format[CLARKE_FORMATS];
-  clarke_forms forms;         /* of a network that was asked about by its cones, and their tree */
+  clarke_forms forms;         /* of what was asked about by its cones, and their tree */
   clarke_regions_proof cones;
 } clarke_derive_session;
 
@@ -56,9 +56,12 @@ clarke_status clarke_derive_session_read(clarke_derive_session *s, const clarke_
  * stays 0. */
 clarke_status clarke_derive_point(clarke_derive_session *s, const char *const *at, size_t n_at, size_t without, clarke_error *err);
 
-/* derive_cones.c: asks about the point, once. Of a network that is piecewise linear in wrt the patterns are those of its cones; of all
- * else those of the tree. d keeps references to what s holds. */
+/* derive_cones.c: asks about the point, once. Of what is piecewise linear in wrt the patterns are those of its cones, but of a program
+ * of few kinks; of all else those of the tree. d keeps references to what s holds. */
 clarke_status clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err);
+
+/* `held`, a copy with wrt marked, is held at the point, for its cones; where it cannot be, the tree is asked. */
+clarke_status clarke_derive_hold(clarke_derive_session *s, mpq_t *at, clarke_error *err);
 
 /* Writes the proof of what was asked and decided. */
 clarke_status clarke_derive_prove(const clarke_derive_session *s, const clarke_derivation *d, const char *path, clarke_error *err);

@@ -1,9 +1,10 @@
-/* The patterns of a network around a point from the cones on which it is linear there (region/regions.h): many more kinks
- * than the tree of patterns can do with, where the network is piecewise linear in wrt: in its input, or in what one layer has. */
+/* The patterns of a network or program around a point from the cones on which it is linear there (region/regions.h): many more kinks
+ * than the tree of patterns can do with, where it is piecewise linear in wrt: a network in its input, or in what one layer has. */
 #include "session/derive.h"
 
 #include "base/limit.h"
 #include "base/stop.h"
+#include "program/hold.h"
 #include "region/functions.h"
 
 #include <stdlib.h>
@@ -13,6 +14,9 @@
  * tells more of what it cannot finish. */
 #define CONES ((size_t)1 << 16)
 #define CONES_ENTRIES ((size_t)1 << 21)
+
+/* A program of no more kinks is asked by the tree, whose proofs a person can read. */
+#define FEW_KINKS 12
 
 typedef struct {
   clarke_derive_session *s;
@@ -146,10 +150,10 @@ begin(bool *linear, clarke_derive_session *s, clarke_error *err)
 
   if (status == CLARKE_OK)
     status = clarke_forms_init(&s->forms, p, clarke_code_wrt_count(p), set_entry, s, &why);
-  *linear = status == CLARKE_OK;
-  if (status == CLARKE_OK)
+  *linear = status == CLARKE_OK && (s->network || s->forms.kinks > FEW_KINKS);
+  if (*linear)
     return clarke_regions_proof_init(&s->cones, &s->forms, true, err);
-  return status == CLARKE_EINPUT ? CLARKE_OK : clarke_fail(err, status, "%s", why.text);
+  return status == CLARKE_OK || status == CLARKE_EINPUT ? CLARKE_OK : clarke_fail(err, status, "%s", why.text);
 }
 
 static clarke_status
@@ -171,12 +175,36 @@ find(void *context, bool *found, clarke_patterns *t, clarke_error *err)
 }
 
 clarke_status
+clarke_derive_hold(clarke_derive_session *s, mpq_t *at, clarke_error *err)
+{
+  clarke_error why = {CLARKE_OK, ""};
+  const clarke_status status = clarke_code_hold(&s->held, at, &why);
+
+  s->is_held = status == CLARKE_OK;
+  return status == CLARKE_ENOMEM || status == CLARKE_EINTERNAL ? clarke_fail(err, status, "%s", why.text) : CLARKE_OK;
+}
+
+/* As networks are held where they are read (derive_network.c). */
+static clarke_status
+hold_program(clarke_derive_session *s, clarke_error *err)
+{
+  clarke_status status = clarke_prog_lower(&s->held, &s->prog, err);
+
+  if (status == CLARKE_OK)
+    status = clarke_code_wrt(&s->held, s->wrt, s->n_wrt, err);
+  return status == CLARKE_OK ? clarke_derive_hold(s, s->at, err) : status;
+}
+
+clarke_status
 clarke_derive_ask(clarke_derivation *d, clarke_derive_session *s, clarke_error *err)
 {
   const clarke_pattern_source source = {s, find};
-  const bool cones = s->network && (s->is_held || s->program.n_inputs == 1)
-                     && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
+  const bool all = clarke_code_wrt_count(&s->program) == clarke_code_entries(&s->program);
+  clarke_status status = s->network || all ? CLARKE_OK : hold_program(s, err);
+  const bool cones = (s->is_held || all) && s->n_at <= clarke_limit_of(CLARKE_LIMIT_DERIVATIVES);
 
+  if (status != CLARKE_OK)
+    return status;
   return clarke_derive_by(d, &s->program, s->at, &s->profile, cones ? &source : NULL, err);
 }
 
@@ -186,6 +214,6 @@ clarke_derive_prove(const clarke_derive_session *s, const clarke_derivation *d, 
   const clarke_proof_tree tree = {&s->cones, clarke_regions_proof_tree};
 
   if (!s->network)
-    return clarke_proof_write_program(path, s->program.file, s->sha256, d, err);
+    return clarke_proof_write_program(path, s->program.file, s->sha256, d, &tree, err);
   return clarke_proof_write_network(path, s->program.file, s->sha256, d, &tree, err);
 }

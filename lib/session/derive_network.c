@@ -7,7 +7,6 @@
 #include "format/onnx.h"
 #include "network/build.h"
 #include "network/unroll.h"
-#include "program/hold.h"
 #include "session/regions.h"
 #include "session/sample.h"
 
@@ -111,24 +110,16 @@ unroll(clarke_code *p, mpq_t **at, size_t *n_at, const clarke_derive_session *s,
   return status == CLARKE_OK && s->n_wrt > 0 && !s->all_parameters ? clarke_code_wrt(p, s->wrt, s->n_wrt, err) : status;
 }
 
-/* The program with its input held, in which a network of ReLUs may be piecewise linear: for its cones. Without one the tree is
- * asked. */
+/* The program with its input held, in which a network of ReLUs may be piecewise linear. */
 static clarke_status
 hold(clarke_derive_session *s, const sample *x, const char *input, clarke_error *err)
 {
-  clarke_error why = {CLARKE_OK, ""};
   mpq_t *at = NULL;
   size_t n = 0;
   clarke_status status = unroll(&s->held, &at, &n, s, x, input, err);
 
-  if (status == CLARKE_OK) {
-    status = clarke_code_hold(&s->held, at, &why);
-    s->is_held = status == CLARKE_OK;
-    if (status == CLARKE_ENOMEM || status == CLARKE_EINTERNAL)
-      clarke_fail(err, status, "%s", why.text);
-    else
-      status = CLARKE_OK;
-  }
+  if (status == CLARKE_OK)
+    status = clarke_derive_hold(s, at, err);
   clarke_rationals_free(at, n);
   return status;
 }

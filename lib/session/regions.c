@@ -153,13 +153,36 @@ clarke_region_function_hold(clarke_region_function *f, mpq_t **point, clarke_err
   if (f->wrt == NULL)
     return CLARKE_OK;
   whole = clarke_rationals(f->n);
-  if (whole == NULL)
-    return clarke_no_memory(err);
-  for (size_t i = 0; i < f->n; i++)
+  for (size_t i = 0; whole != NULL && i < f->n; i++)
     mpq_set(whole[i], i < f->n_given ? (*point)[i] : f->stored[i - f->n_given]);
   clarke_rationals_free(*point, f->n_given);
   *point = whole;
+  if (whole == NULL)
+    return clarke_no_memory(err);
   return clarke_code_hold(&f->program, whole, err);
+}
+
+clarke_status
+clarke_region_function_may_prove(const clarke_region_function *f, const char *path, clarke_error *err)
+{
+  if (f->wrt == NULL || f->provable)
+    return CLARKE_OK;
+  return clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network has other "
+                     "steps", clarke_base_name(path));
+}
+
+clarke_status
+clarke_region_function_spread(mpq_t **whole, const clarke_region_function *f, mpq_t *point, mpq_t *given, clarke_error *err)
+{
+  const clarke_code *p = &f->program;
+
+  *whole = clarke_rationals(f->n);
+  if (*whole == NULL)
+    return clarke_no_memory(err);
+  for (size_t k = 0, i = 0; k < p->n_inputs; k++)
+    for (size_t j = 0; j < p->input[k].n; j++, i++)
+      mpq_set((*whole)[i], p->input[k].wrt ? *given++ : point[i]);
+  return CLARKE_OK;
 }
 
 /* --- points ---------------------------------------------------------------------------------- */
@@ -247,24 +270,37 @@ is_list(const char *text)
          && !clarke_ends_with(text, ".npy") && !clarke_ends_with(text, ".npz");
 }
 
-clarke_status
-clarke_region_point(mpq_t **point, const char *text, size_t n, const char *what, clarke_error *err)
+static clarke_status
+read_point(mpq_t *point, const char *text, size_t n, const char *what, clarke_error *err)
 {
   const char *name = clarke_base_name(text);
   clarke_file file = {0};
   clarke_status status;
 
+  if (is_list(text))
+    return read_list(point, text, n, what, err);
+  status = clarke_file_read(&file, text, err);
+  if (status == CLARKE_OK && (clarke_ends_with(name, ".npy") || clarke_ends_with(name, ".npz")))
+    status = read_arrays(point, &file, n, what, name, err);
+  else if (status == CLARKE_OK)
+    status = read_table(point, &file, n, 1, name, err);
+  clarke_file_clear(&file);
+  return status;
+}
+
+clarke_status
+clarke_region_point(mpq_t **point, const char *text, size_t n, const char *what, clarke_error *err)
+{
+  clarke_status status;
+
   *point = clarke_rationals(n);
   if (*point == NULL)
     return clarke_no_memory(err);
-  if (is_list(text))
-    return read_list(*point, text, n, what, err);
-  status = clarke_file_read(&file, text, err);
-  if (status == CLARKE_OK && (clarke_ends_with(name, ".npy") || clarke_ends_with(name, ".npz")))
-    status = read_arrays(*point, &file, n, what, name, err);
-  else if (status == CLARKE_OK)
-    status = read_table(*point, &file, n, 1, name, err);
-  clarke_file_clear(&file);
+  status = read_point(*point, text, n, what, err);
+  if (status != CLARKE_OK) {
+    clarke_rationals_free(*point, n);
+    *point = NULL;
+  }
   return status;
 }
 

@@ -32,6 +32,13 @@ clarke_status clarke_region_function_hold(clarke_region_function *f, mpq_t **poi
  * `x` or the only one) or a table of n numbers. `what`: what messages call it. */
 clarke_status clarke_region_point(mpq_t **point, const char *text, size_t n, const char *what, clarke_error *err);
 
+/* An error, when some of its entries are held and no proof can be about it. */
+clarke_status clarke_region_function_may_prove(const clarke_region_function *f, const char *path, clarke_error *err);
+
+/* The n entries of all inputs (malloc, n initialized rationals): those in wrt are the given ones, in their order, the others those of
+ * the point. */
+clarke_status clarke_region_function_spread(mpq_t **whole, const clarke_region_function *f, mpq_t *point, mpq_t *given, clarke_error *err);
+
 /* A box: 2 n rationals, lower and upper bound of each entry in turn (malloc). A table of n rows of two, or a VNNLIB query
  * (.vnnlib). An empty one is an error, and so is a flat one; of a slice, one with no entry whose bounds differ. */
 clarke_status clarke_region_box(mpq_t **bounds, const char *path, size_t n, bool slice, clarke_error *err);

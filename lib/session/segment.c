@@ -175,7 +175,7 @@ static clarke_status
 ad_slope(mpq_t *slope, const clarke_region_function *f, mpq_t *x, mpq_t *a, mpq_t *b, const clarke_profile *profile,
          clarke_error *err)
 {
-  const size_t outputs = f->program.n_outputs, n = f->n;
+  const size_t outputs = f->program.n_outputs, n = clarke_code_wrt_count(&f->program);
   clarke_number *gradient = clarke_numbers(outputs * n);
   clarke_execution e;
   mpq_t term;
@@ -190,9 +190,11 @@ ad_slope(mpq_t *slope, const clarke_region_function *f, mpq_t *x, mpq_t *a, mpq_
     status = clarke_execution_ad(gradient, &e, profile, err);
   for (size_t o = 0; status == CLARKE_OK && o < outputs; o++) {
     mpq_set_ui(slope[o], 0, 1);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0, k = 0; i < f->n; i++) {
+      if (!clarke_code_varies(&f->program, i))
+        continue;
       mpq_sub(term, b[i], a[i]);
-      mpq_mul(term, term, gradient[o * n + i].q);
+      mpq_mul(term, term, gradient[o * n + k++].q);
       mpq_add(slope[o], slope[o], term);
     }
   }
@@ -282,7 +284,7 @@ clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_
 
   memset(s, 0, sizeof *s);
   s->n_outputs = f->program.n_outputs;
-  status = clarke_code_wrt(&f->program, NULL, 0, err);
+  status = f->wrt == NULL ? clarke_code_wrt(&f->program, NULL, 0, err) : CLARKE_OK;
   if (status == CLARKE_OK)
     status = find_pieces(s, f, a, b, go_on, err);
   if (status == CLARKE_OK && s->regions.complete)
@@ -301,7 +303,8 @@ clarke_segment_prove(const clarke_segment *s, const clarke_region_function *f, c
 {
   const clarke_segment_statement statement = {.function = {clarke_base_name(model), f->sha256}, .network = f->network,
                                               .n = f->n, .n_outputs = s->n_outputs, .pieces = s->n,
-                                              .from = a, .to = b, .integral = s->integral};
+                                              .from = a, .to = b, .integral = s->integral,
+                                              .held = f->wrt != NULL ? &f->program : NULL};
   clarke_text text;
   const clarke_status status = clarke_segment_proof_begin(&text, &statement, err);
 

@@ -23,7 +23,7 @@ typedef struct {
   clarke_regions regions;
 } clarke_segment;
 
-/* a, b: an entry each for the function's inputs. go_on may be NULL; false ends the search, and then no integral is told. Nor
+/* a, b: the entries of all the function's inputs. With wrt set these are held (clarke_region_function_hold), and differ in what varies alone. go_on may be NULL; false ends the search, and then no integral is told. Nor
  * is it when the work is told to stop (base/stop.h), which is no error: the pieces found stand. */
 clarke_status clarke_segment_find(clarke_segment *s, clarke_region_function *f, mpq_t *a, mpq_t *b, const clarke_profile *profile,
                                   bool (*go_on)(size_t pieces), clarke_error *err);

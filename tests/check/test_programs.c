@@ -813,7 +813,7 @@ try_program(tally *t, const writer *w, const clarke_profile *profile)
     t->evidence[d.evidence]++;
     sha256_of(hex, w->text, w->n);
     save("random.prog", w->text, w->n);
-    status = clarke_proof_write_program(path, "random.prog", hex, &d, &err);
+    status = clarke_proof_write_program(path, "random.prog", hex, &d, NULL, &err);
     ck_assert_msg((status == CLARKE_OK) == (d.verdict != CLARKE_UNDECIDED), "%s: %s", w->text, err.text);
     t->undecided += status != CLARKE_OK;
     if (status == CLARKE_OK) {

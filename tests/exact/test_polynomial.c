@@ -206,6 +206,35 @@ START_TEST(refutations)
 }
 END_TEST
 
+/* (a + 2) 3 b is 6 b times 1 + a / 2; with b^2 more it still is 6 b times something, and with a^2 more it is not. */
+START_TEST(linear_factors)
+{
+  clarke_number *gradient = clarke_numbers(2);
+  clarke_polynomial square;
+
+  begin();
+  clarke_polynomial_init(&square, ring);
+  clarke_polynomial_mul(&z, &x, &y, ring);
+  ck_assert(!clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  clarke_number_set_si(&gradient[1], 6);
+  ck_assert(clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  clarke_polynomial_mul(&square, &y, &y, ring);
+  add_multiple(&z, 1, &square);
+  ck_assert(clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  clarke_number_set_si(&gradient[0], 1);
+  ck_assert(!clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  clarke_number_set_si(&gradient[0], 0);
+  clarke_polynomial_mul(&square, &x, &x, ring);
+  add_multiple(&z, 1, &square);
+  ck_assert(!clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  z.kept = false;
+  ck_assert(!clarke_polynomial_has_linear_factor(&z, gradient, 2, ring));
+  clarke_polynomial_clear(&square, ring);
+  clarke_numbers_free(gradient, 2);
+  end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -215,6 +244,7 @@ main(void)
   tcase_add_test(tests, degrees);
   tcase_add_test(tests, limits);
   tcase_add_test(tests, refutations);
+  tcase_add_test(tests, linear_factors);
   failed = run_tests();
   flint_cleanup_master();
   return failed;

@@ -290,12 +290,20 @@ def region_proofs():
             ("held-all", "input a, w, b\noutput relu(w * a) + b * a / 2\n", 2 * box, "wrt w b\nheld 3\nbox B 0\n",
              "regions 2\ntree\nsplit 4\nleaf -1 0 1\nleaf 1 0 1\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + head + place + evidence + nought).encode()
+    patterns = head.replace("regions", "patterns")
+    for name, text, at, evidence in [
+            ("patterns", "input a, w, u\noutput relu(u * relu(w * a))\n", "wrt w u\nheld 1\nat 0 0\n",
+             "patterns 3\ngradients 1\ngradient 0 0\ntree\nbranch 2\nleaf\narc 1\nstep -1 0\nbranch 2\nleaf\narc 1\nstep 1 -1\nleaf\narc 2\nstep 1 0\nstep 0 1/2\n"),
+            ("patterns-dead", "input w, u\noutput relu(-w * w) - max(w, u * u, w + 1 / 2 - 1 / 2)\n", "wrt *\nheld\nat 0 0\n",
+             "patterns 2\ngradients 2\ngradient -1 0\ngradient 0 0\ntree\nbranch 2\nbranch 2\nleaf\narc 1\nstep 1 0\nleaf\narc 1\nstep -1 0\ndead 1\nu 0 1\n")]:
+        yield name, (text + "===\n" + box + "===\n" + patterns + at + evidence + nought).encode()
     segment = head.replace("regions", "segment")
     for name, text, bounds, evidence in [
             ("segment", step, box, "from -2\nto 2\npieces 3\nintegral 1\npiece 1/2 0\npiece 3/4 4\npiece 1 0\n"),
             ("segment-maximum", peak, 2 * box, "from -2 -2\nto 2 2\npieces 1\nintegral 4\npiece 1 4\n"),
             ("segment-along", "input x[2]\noutput relu(x[0] - x[1]) + max(0, x[0]), x[1] / 3\n", 2 * box,
-             "from -2 -2\nto 2 2\npieces 2\nintegral 2 4/3\npiece 1/2 0 4/3\npiece 1 4 4/3\n")]:
+             "from -2 -2\nto 2 2\npieces 2\nintegral 2 4/3\npiece 1/2 0 4/3\npiece 1 4 4/3\n"),
+            ("segment-held", held, box, "wrt w\nheld 1 2\nfrom -1\nto 3\npieces 2\nintegral 6\npiece 1/4 0\npiece 1 8\n")]:
         yield name, (text + "===\n" + bounds + "===\n" + segment + evidence + nought).encode()
 
 
@@ -429,7 +437,7 @@ def dictionaries():
     yield "check-arrangement", ["clarke-proof 1", "claim arrangement", "semantics real", "arrangement V ", "offsets V ", "regions ", "parallel ",
                                 "half ", "tree\n", "circuit ", "forced ", "split ", "leaf ", "===\n"]
     yield "check-regions", LANGUAGE + ["clarke-proof 1", "claim regions", "semantics real", "program P ", "box B ", "box -\n", "bound ", "at ", "wrt ", "held ",
-                                       "regions ", "gradients ", "gradient ", "claim segment", "from ", "to ", "pieces ", "integral ", "piece ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
+                                       "regions ", "claim patterns", "patterns ", "branch 2\n", "dead 1\n", "u 0 1\n", "arc ", "step ", "gradients ", "gradient ", "claim segment", "from ", "to ", "pieces ", "integral ", "piece ", "tree\n", "circuit ", "forced ", "split ", "wins ", "loses ",
                                        "leaf ", "===\n"]
     yield "check-record", JSON + ["claim record", "trace T ", "gradients ", "scale ", "output ", "indices ", "gradient ", "parameter ", "pattern ",
                                   "part ", " bit-exact\n", " within\n", " not-covered\n", "recorded-at-kink", "exactly-at-kink", "other-side",

@@ -8,7 +8,7 @@ import random
 import re
 from fractions import Fraction
 
-from test_region_proofs import CHECK, CLARKE, FORGED, ROOT, changed, expect, forge, main, proved, run, sealed, told
+from test_region_proofs import CHECK, CLARKE, FORGED, ROOT, along, changed, expect, forge, main, mislead, proved, run, sealed, told
 
 FUNCTIONS = {"relu": lambda x: max(x, 0), "abs": abs, "max": max, "hardtanh": lambda x: min(max(x, -1), 1), "min": min,
              "hardswish": lambda x: x * min(max(x + 3, 0), 6) / 6, "norm2": lambda x, y: 2 * abs(x) if x == y == 0 else Fraction(5)}
@@ -106,6 +106,56 @@ def held(rng, folder):
     expect("several", several > 6, several)
 
 
+def drawn_ends(rng, names):
+    ends = [{k: Fraction(rng.choice([-2, -1, 0, 1, 3]), rng.choice([1, 1, 3])) for k in names} for _ in range(2)]
+    if rng.random() < 0.3:  # along kinks: all but one entry are 0
+        ends = [dict.fromkeys(names, Fraction(0)) | {names[0]: end} for end in (Fraction(-1), Fraction(1, rng.randint(1, 2)))]
+    return ends if ends[0] != ends[1] else drawn_ends(rng, names)
+
+
+def segments(rng, folder):
+    """Along a segment of what varies: pieces are affine by Python's statements, with the slopes told; forged proofs fail."""
+    pieces = 0
+    (folder / "far.profile").write_text("like pytorch-2.13\nRelu 0 7/3\nAbs 0 -2\nClip 0 5\nClip 1 -3\n")
+    for _ in range(20):
+        lines, last = program_of_held(rng)
+        (folder / "f.prog").write_text("input a, b, w, u, v\n" + "".join("let %s\n" % line for line in lines) + "output %s\n" % last)
+        at = {k: Fraction(rng.choice([1, -1, 0] if k in "ab" else [0, 1, -1])) for k in "abwuv"}
+        names = rng.choice([["w", "u", "v"], ["w"], ["u", "v"]])
+        ends = drawn_ends(rng, names)
+        told_of = lambda of, keys: " " + ",".join(str(of[k]) for k in keys)
+        words = [told_of(ends[0], names), told_of(ends[1], names), "--at", told_of(at, "abwuv"), "--wrt", ",".join(names)]
+        if rng.random() < 0.5:
+            words += ["--profile", folder / "far.profile"]
+        text = along(folder / "f.prog", words, folder)
+        f = lambda t: value(lines, last, at | {k: ends[0][k] + t * (ends[1][k] - ends[0][k]) for k in names})
+        begin = Fraction(0)
+        for line in text.splitlines():
+            if line.startswith("piece "):
+                end_of, slope = map(Fraction, line.split()[1:])
+                expect("affine", all(f(begin + (end_of - begin) * Fraction(k, 7)) == f(begin) + slope * (end_of - begin) * Fraction(k, 7) for k in range(8)),
+                       lines, last, text)
+                begin, pieces = end_of, pieces + 1
+        expect("the integral", "\nintegral %s\n" % (f(Fraction(1)) - f(Fraction(0))) in text, text)
+        mislead(rng, text, folder)
+    expect("pieces", pieces > 25, pieces)
+    (folder / "folds.onnx").write_bytes((ROOT / "cases/regions/folds.onnx").read_bytes())
+    words = ["stored", "2,1", "--at=-1,1,0", "--wrt", "shift"]
+    text = along(folder / "folds.onnx", words, folder)
+    expect("from what is stored", "\nwrt shift\nheld -1 1 0\nfrom 0 -1/2\nto 2 1\npieces 3\n" in text, text)
+    expect("as numbers", along(folder / "folds.onnx", ["0,-1/2"] + words[1:], folder) == text)
+    mislead(rng, text, folder)
+    for why, proof in [
+            ("A and B are one point", changed(text, ("from 0 -1/2", "from 2 1"))), ("'from' is expected", changed(text, ("wrt shift\n", ""))),
+            ("ends too early", changed(text, ("held -1 1 0", "held -1 1"))), ("", changed(text, ("held -1 1 0", "held -1 0 0"))),
+            ("'held' is expected", changed(text, ("held -1 1 0\n", ""))), ("is not a rational", changed(text, ("from 0 -1/2", "from stored"))),
+            ("more than was expected", changed(text, ("to 2 1", "to 2 1 0"))), ("", changed(text, ("wrt shift", "wrt bias"))),
+            ("ends too early", changed(text, ("wrt shift", "wrt *"))), ("no parameter", changed(text, ("wrt shift", "wrt x")))]:
+        (folder / "f").write_text(proof)
+        said = run(CHECK, folder / "f", "--data", folder)
+        expect("refused: " + why, said.returncode == 1 and why in said.stdout, said, proof)
+
+
 def parameters(rng, folder):
     """Networks: each parameter's, and a proof about another one fails, or is true of that."""
     proofs = 0
@@ -169,4 +219,4 @@ def rules_of_held(folder):
     expect("exp(1) is none", said.returncode == 2 and "is not piecewise linear" in said.stderr, said)
 
 
-main([lambda f: held(random.Random(6), f), lambda f: parameters(random.Random(7), f), rules_of_held])
+main([lambda f: held(random.Random(6), f), lambda f: segments(random.Random(8), f), lambda f: parameters(random.Random(7), f), rules_of_held])

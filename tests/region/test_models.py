@@ -232,6 +232,10 @@ def in_parameters(folder):
     digits = ROOT / "cases/audit/digits-relu-q.onnx"
     for model, words, why in [
             (digits, ["--at", ",".join("0" * 64), "--wrt", "params", "--pieces"], "--pieces is for one layer at a time"),
+            (CASES / "folds.onnx", ["--at=-1,1,x", "--wrt", "params"], "there is no such file; expected numbers with commas between, or a file\n"),
+            (CASES / "folds.onnx", ["--at=-1,1,x", "--wrt", "shift", "--line", "0,1", "1,1"], "expected numbers with commas between, or a file\n"),
+            (CASES / "folds.onnx", ["--at=-1,1,0", "--wrt", "shift", "--line", "stored", "1"], "--line: the list has 1 number; expected 2"),
+            (CASES / "folds.onnx", ["--at=-1,1,0", "--wrt", "shift", "--line", "stored", "stored"], "both ends are one point"),
             (digits, ["--at", ",".join("0" * 64), "--wrt", "none"], "has no parameter 'none'"), (BUMP, ["--at", "0,0", "--wrt", "y"], "no input 'y'"),
             (BUMP, ["--box", SQUARE, "--wrt", "x"], "--wrt goes with --at"), (BUMP, ["--line", "0,0", "1,1", "--wrt", "x"], "--wrt goes with --at"),
             (CASES / "neuron.prog", ["--at", "1,1,1,1,-2", "--wrt", "w,b", "--box", SQUARE], "expected 3 by 2"),

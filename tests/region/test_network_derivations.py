@@ -1,4 +1,4 @@
-"""Proofs that clarke derive --proof writes of networks: they verify; forged statements and evidence do not.
+"""Proofs that clarke derive --proof writes of networks, and of programs of many kinks: they verify; forged statements and evidence do not.
 
     test_network_derivations.py TOOLS
 """
@@ -117,6 +117,28 @@ def forged(folder):
             expect("a line less or more", answer.returncode in (1, 2), lines[i], answer)
 
 
+def programs(folder):
+    """Of more than twelve kinks, and piecewise linear in wrt: by cones, as a network's."""
+    kinks = " + ".join("%d * relu(x[%d] - y * x[%d])" % (i + 1, i, (i + 1) % 4) for i in range(4))
+    (folder / "f.prog").write_text("input x[4], y\noutput %s%s\n" % (kinks, "".join(" - abs(x[%d] + %d)" % (i % 4, i // 4) for i in range(9))))
+    for at, wrt, how in [("0,0,0,0", "x", "cones"), ("0,0,0,-1", "x", "cones"), ("0,0,0,0", "x,y", "tree"), ("2,2,2,-1", "x", "cones")]:
+        said = run(CLARKE, "derive", folder / "f.prog", "--at=x=" + at, "--at", "y=1", "--wrt", wrt, "--profile", folder / "odd.profile", "--json", "--proof", folder / "p")
+        text = (folder / "p").read_text()
+        expect("the evidence", "evidence separator\n" in text and "\n%s\n" % how in text and said.returncode == 1, at, wrt, text)
+        answer = run(CHECK, folder / "p", "--data", folder)
+        expect("verified", answer.returncode == 0 and answer.stdout.startswith("VERIFIED\n"), answer)
+        lines = text.splitlines()[:-1]
+        for old, new in [("verdict not-in-clarke", "verdict in-clarke"), ("evidence separator", "evidence unanimous"), (how, "tree" if how == "cones" else "cones"),
+                         (lines[-1], "leaf 1 1 1 1"), (lines[-1], "")]:
+            answer = checked_beside(sealed("\n".join(new if line == old else line for line in lines) + "\nend \n"), folder)
+            expect("refused: " + new, answer.returncode in (1, 2), old, answer)
+
+
+def checked_beside(text, folder):
+    (folder / "f").write_text(text)
+    return run(CHECK, folder / "f", "--data", folder)
+
+
 def refused(folder):
     """Steps that have no proof; models of more than a network."""
     sigmoid = ROOT / "cases/tutorial/digits.onnx"
@@ -133,6 +155,6 @@ def refused(folder):
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "odd.profile").write_text("like pytorch-2.13\nRelu 0 -7\nClip 0 1/2\nClip 1 9\n")
-    for part in (points, parameters, forged, refused):
+    for part in (points, parameters, forged, programs, refused):
         part(folder)
 sys.exit(1 if failures else 0)

@@ -322,7 +322,7 @@ def along(model, ends, folder):
 
 def misled(rng, lines):
     """The lines of a segment's proof with one thing changed; often a piece more or less, and the number made to fit."""
-    kind, at = rng.randrange(5), rng.randrange(3, len(lines))
+    kind, at = rng.randrange(5), rng.randrange(4, len(lines))
     first = next(i for i, line in enumerate(lines) if line.startswith("piece "))
     piece = rng.randrange(first, len(lines))
     if kind == 0:
@@ -347,7 +347,7 @@ def misled(rng, lines):
 
 
 def mislead(rng, text, folder):
-    about = lambda lines: [line for line in lines if line.split(" ")[0] in ("program", "model", "from", "to")]
+    about = lambda lines: [line for line in lines if line.split(" ")[0] in ("program", "model", "wrt", "held", "from", "to")]
     true = text.splitlines()[:-1]
     for _ in range(FORGED):
         lines = misled(rng, list(true))

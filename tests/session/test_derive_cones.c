@@ -1,8 +1,9 @@
-/* Clarke sets of drawn networks with respect to their input, or one of their parameters: what the cones say is what the tree of
- * patterns says. */
+/* Clarke sets of drawn networks with respect to their input, or one of their parameters, and of programs: what the cones say is what
+ * the tree of patterns says. */
 #include "../ok.h"
 
 #include "../network/networks.h"
+#include "../region/drawn_program.h"
 #include "network/build.h"
 #include "network/unroll.h"
 #include "program/hold.h"
@@ -127,11 +128,69 @@ START_TEST(cones)
 }
 END_TEST
 
+/* Of a program enough kinks, most of them far away; with respect to all inputs, or the first, y, is held and multiplies the others. */
+static void
+put_program(source *text, uint64_t *state, size_t inputs, bool held)
+{
+  put(text, "input y\n");
+  put_network(text, state, inputs, NULL);
+  text->n--;
+  put(text, held ? " + y * relu(y * x0 - abs(y) * x%zu)" : " + relu(y - x%zu)", inputs - 1);
+  for (int k = 0; k < 13; k++)
+    put(text, " + relu(x0 - %d)", 9 + k);
+  put(text, "\n");
+}
+
+static void
+open_program(clarke_derive_session *s, source *text, uint64_t *state, size_t inputs, bool held)
+{
+  static char names[3][3] = {"x0", "x1", "x2"};
+
+  clarke_derive_session_init(s);
+  OK(clarke_profile_load(&s->profile, NULL, &error));
+  OK(clarke_prog_read(&s->prog, text->text, text->n, "drawn.prog", &error));
+  OK(clarke_prog_lower(&s->program, &s->prog, &error));
+  s->n_at = clarke_code_entries(&s->program);
+  s->at = clarke_rationals(s->n_at);
+  for (size_t i = 0; i < s->n_at; i++)
+    mpq_set_si(s->at[i], draw_between(state, -1, 1), 1);
+  if (held) { /* as of --wrt x0,... */
+    s->n_wrt = inputs;
+    s->wrt = calloc(inputs, sizeof *s->wrt);
+    for (size_t i = 0; i < inputs; i++)
+      s->wrt[i] = strdup(names[i]);
+  }
+  OK(clarke_code_wrt(&s->program, s->wrt, s->n_wrt, &error));
+}
+
+/* _i: 0 all, 1 with y held. */
+START_TEST(programs)
+{
+  uint64_t state = 88172645463325252u;
+  counts c = {0};
+
+  for (int k = 0; k < 150; k++) {
+    const size_t inputs = 1 + draw_below(&state, 3);
+    source text = {.n = 0};
+    clarke_derive_session s;
+
+    put_program(&text, &state, inputs, _i == 1);
+    open_program(&s, &text, &state, inputs, _i == 1);
+    compare(&c, &s);
+    ck_assert(_i == 0 || s.is_held);
+    clarke_derive_session_clear(&s);
+  }
+  ck_assert_uint_gt(c.compared, 120);
+  ck_assert_uint_gt(c.several, 40);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("derive_cones");
 
   tcase_add_loop_test(tests, cones, 0, 2);
+  tcase_add_loop_test(tests, programs, 0, 2);
   return run_tests();
 }

@@ -22,7 +22,7 @@ enum { OPTION_THREADS = 256 };
 static const struct argp_option options[] = {
   {"at", 't', "POINT", 0, "around a point: v,v,... or a file (.npy, .npz, a table)", 0},
   {"box", 'b', "FILE", 0, "inside a box: a table with the lower and upper bound of each input entry, or a query (.vnnlib)", 0},
-  {"wrt", 'w', "NAME,...", 0, "with --at: what varies around the point, or in --box: inputs of a program; of a network parameters, or params", 0},
+  {"wrt", 'w', "NAME,...", 0, "with --at: what varies around the point, in --box or on --line: inputs of a program; of a network parameters, or params", 0},
   {"pieces", 'i', NULL, 0, "of --at and --box: count the maximal affine pieces, too", 0},
   {"threads", OPTION_THREADS, "N", 0,
    "of --at and --box: at most N threads (default: as many as processors); the answer is the same", 0},
@@ -69,12 +69,12 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "a MODEL is needed (.onnx or .prog), or --arrangement V.txt");
   if (r->arrangement.offsets != NULL)
     argp_error(state, "--offsets goes with --arrangement");
-  if ((c->at != NULL && !draws && (c->wrt == NULL || c->box == NULL)) + (c->box != NULL) + (c->from != NULL) != 1)
+  if ((c->at != NULL && !draws && (c->wrt == NULL || (c->box == NULL && c->from == NULL))) + (c->box != NULL) + (c->from != NULL) != 1)
     argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
-  if (c->wrt != NULL && (c->at == NULL || c->from != NULL))
-    argp_error(state, "--wrt goes with --at, or with --at and --box");
+  if (c->wrt != NULL && c->at == NULL)
+    argp_error(state, "--wrt goes with --at, alone or with --box or --line");
   if (c->pieces && c->from != NULL)
     argp_error(state, "--pieces goes with --at and --box");
   if (c->profile != NULL && c->from == NULL)

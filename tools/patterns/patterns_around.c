@@ -203,10 +203,21 @@ clarke_around_may_ask(const clarke_regions_command *c, const clarke_region_funct
   if (c->box != NULL)
     return clarke_fail(err, CLARKE_EINPUT, "%s. In a box only what is not multiplied may vary together, as a weight or a bias of one layer "
                        "(--wrt NAME); around a point, --at without --box, several layers may", linear.text);
-  if (c->proof != NULL || c->pieces)
-    return clarke_fail(err, CLARKE_EINPUT, "%s: what --wrt names is multiplied, as parameters of several layers are; %s is for one layer at a "
-                       "time (--wrt NAME)", clarke_base_name(c->model), c->proof != NULL ? "--proof" : "--pieces");
-  return CLARKE_OK;
+  if (c->pieces)
+    return clarke_fail(err, CLARKE_EINPUT, "%s: what --wrt names is multiplied, as parameters of several layers are; --pieces is for one layer "
+                       "at a time (--wrt NAME)", clarke_base_name(c->model));
+  return c->proof != NULL ? clarke_region_function_may_prove(f, c->model, err) : CLARKE_OK;
+}
+
+static clarke_status
+count_gradients(answer *a, clarke_error *err)
+{
+  const clarke_number **gradient;
+  clarke_status status = clarke_patterns_gradients(&gradient, &a->gradients, &a->found.tree, err);
+
+  if (status == CLARKE_OK)
+    free(gradient);
+  return status;
 }
 
 clarke_status
@@ -220,7 +231,7 @@ clarke_around_answer(bool *complete, const clarke_regions_command *c, const clar
   status = clarke_around_find(&a.found, &f->program, point, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK)
-    status = clarke_around_gradients(&a.gradients, &a.found, err);
+    status = count_gradients(&a, err);
   if (status == CLARKE_OK && c->json && !c->count)
     fputs("{\"regions\": [", stdout);
   if (status == CLARKE_OK)
@@ -228,6 +239,10 @@ clarke_around_answer(bool *complete, const clarke_regions_command *c, const clar
   if (status == CLARKE_OK)
     (c->json ? print_summary_json : print_summary)(&a);
   *complete = is_whole(&a) && a.found.undecided == 0;
+  if (status == CLARKE_OK && c->proof != NULL && *complete)
+    status = clarke_around_prove(&a.found, f, c->model, point, c->proof, err);
+  else if (status == CLARKE_OK && c->proof != NULL)
+    fputs("clarke patterns: no proof is written of a list that is not complete\n", stderr);
   clarke_around_clear(&a.found);
   return status;
 }

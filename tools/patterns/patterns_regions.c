@@ -103,12 +103,10 @@ static clarke_status
 read_narrow_box(answer *a, clarke_error *err)
 {
   const clarke_code *p = &a->function.program;
+  const size_t n = clarke_code_wrt_count(p);
   mpq_t *narrow = NULL;
-  size_t n = 0;
   clarke_status status;
 
-  for (size_t k = 0; k < p->n_inputs; k++)
-    n += p->input[k].wrt ? p->input[k].n : 0;
   status = clarke_region_box(&narrow, a->command->box, n, a->command->slice, err);
   a->bounds = clarke_rationals(2 * a->function.n);
   if (status == CLARKE_OK && a->bounds == NULL)
@@ -157,9 +155,8 @@ read_question(answer *a, clarke_error *err)
   }
   if (a->polynomial)
     return status;
-  if (status == CLARKE_OK && c->proof != NULL && c->wrt != NULL && !a->function.provable)
-    status = clarke_fail(err, CLARKE_EINPUT, "%s: a proof with --wrt is of sums, products, piecewise functions and maxima; this network "
-                         "has other steps", clarke_base_name(c->model));
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_region_function_may_prove(&a->function, c->model, err);
   clarke_functions_init(&a->functions, &a->forms);
   if (status == CLARKE_OK && c->pieces)
     status = clarke_affine_pieces_init(&a->pieces, &a->forms, a->dim + (a->bounds != NULL), err);

@@ -78,19 +78,44 @@ print_json(const clarke_segment *s, bool count)
   clarke_patterns_end_json(s->regions.stopped);
 }
 
+/* One end: of what varies, and else of the point. Of a network's parameters it may be `stored`. */
+static clarke_status
+read_end(mpq_t **end, const char *text, const clarke_region_function *f, mpq_t *point, clarke_error *err)
+{
+  const size_t n = f->wrt != NULL ? clarke_code_wrt_count(&f->program) : f->n;
+  mpq_t *given = NULL;
+  clarke_status status;
+
+  if (f->network && f->wrt != NULL && strcmp(text, "stored") == 0)
+    return clarke_region_function_spread(end, f, point, point + f->n_given, err);
+  if (f->wrt == NULL)
+    return clarke_region_point(end, text, n, "--line", err);
+  status = clarke_region_point(&given, text, n, "--line", err);
+  if (status == CLARKE_OK)
+    status = clarke_region_function_spread(end, f, point, given, err);
+  clarke_rationals_free(given, given != NULL ? n : 0);
+  return status;
+}
+
 /* Both ends, which must differ. */
 static clarke_status
-read_ends(mpq_t **from, mpq_t **to, const clarke_regions_command *c, size_t n, clarke_error *err)
+read_ends(mpq_t **from, mpq_t **to, const clarke_regions_command *c, clarke_region_function *f, clarke_error *err)
 {
   bool same = true;
-  clarke_status status = clarke_region_point(from, c->from, n, "--line", err);
+  mpq_t *point = NULL;
+  clarke_status status = c->at != NULL ? clarke_region_point(&point, c->at, f->n_given, "--at", err) : CLARKE_OK;
 
   if (status == CLARKE_OK)
-    status = clarke_region_point(to, c->to, n, "--line", err);
-  for (size_t i = 0; i < n && status == CLARKE_OK; i++)
+    status = clarke_region_function_hold(f, &point, err);
+  if (status == CLARKE_OK)
+    status = read_end(from, c->from, f, point, err);
+  if (status == CLARKE_OK)
+    status = read_end(to, c->to, f, point, err);
+  for (size_t i = 0; i < f->n && status == CLARKE_OK; i++)
     same = same && mpq_equal((*from)[i], (*to)[i]);
   if (status == CLARKE_OK && same)
     status = clarke_fail(err, CLARKE_EINPUT, "--line: both ends are one point");
+  clarke_rationals_free(point, point != NULL ? f->n : 0);
   return status;
 }
 
@@ -104,6 +129,20 @@ prove(const clarke_segment *s, const clarke_region_function *f, const clarke_reg
   return CLARKE_OK;
 }
 
+/* The error of what is not piecewise linear says what would be. */
+static clarke_status
+find(clarke_segment *s, clarke_region_function *f, const clarke_regions_command *c, mpq_t *from, mpq_t *to, const clarke_profile *profile,
+     clarke_error *err)
+{
+  const clarke_status status = clarke_segment_find(s, f, from, to, profile, go_on, err);
+  const clarke_error why = *err;
+
+  if (status != CLARKE_EINPUT || c->wrt == NULL || s->n > 0)
+    return status;
+  return clarke_fail(err, CLARKE_EINPUT, "%s. Along a segment only what is not multiplied may vary together, as a weight or a bias of one "
+                     "layer (--wrt NAME)", why.text);
+}
+
 clarke_status
 clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command *c, clarke_error *err)
 {
@@ -114,15 +153,18 @@ clarke_segment_answer(bool *complete, bool *holds, const clarke_regions_command 
   clarke_status status;
 
   clarke_region_function_init(&f);
+  f.wrt = c->wrt;
   clarke_profile_init(&profile);
   status = clarke_profile_load(&profile, c->profile, err);
   if (status == CLARKE_OK)
     status = clarke_region_function_open(&f, c->model, err);
+  if (status == CLARKE_OK && c->proof != NULL)
+    status = clarke_region_function_may_prove(&f, c->model, err);
   if (status == CLARKE_OK)
-    status = read_ends(&from, &to, c, f.n, err);
+    status = read_ends(&from, &to, c, &f, err);
   clarke_work_begin("pieces found", 0);
   if (status == CLARKE_OK)
-    status = clarke_segment_find(&s, &f, from, to, &profile, go_on, err);
+    status = find(&s, &f, c, from, to, &profile, err);
   clarke_watch_hide(true);
   if (status == CLARKE_OK && c->json)
     print_json(&s, c->count);

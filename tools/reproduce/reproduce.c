@@ -196,7 +196,7 @@ write_proof(char **name, const library *l, const clarke_run *r, const char *fold
   path = *name != NULL ? joined(folder, "/", *name) : NULL;
   if (path == NULL)
     return clarke_no_memory(err);
-  status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, err);
+  status = clarke_proof_write_program(path, r->c->name, r->c->file.sha256, &r->d, NULL, err);
   free(path);
   return status;
 }
