@@ -1,6 +1,7 @@
 /* How each step passes on errors: factors of their norms, the same for all samples. */
 #include "network/growth.h"
 
+#include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
 #include "exact/upward.h"
@@ -72,7 +73,7 @@ grow_value(clarke_growth *growth, const clarke_graph *g, const clarke_step *s, s
       continue;
     status = repeated(&root, g, &s->in[k], n, err);
     count_uses(uses, &s->in[k], n);
-    growth[k] = (clarke_growth){0, fabs(s->in[k].coef)};
+    growth[k] = (clarke_growth){.norm = 0, .most = fabs(s->in[k].coef), .alone = up(fabs(s->in[k].coef) * root)};
     square += s->in[k].coef * s->in[k].coef;
     sum += fabs(s->in[k].coef) * root;
   }
@@ -131,7 +132,7 @@ grow_scale(clarke_growths *p, size_t i, clarke_error *err)
     k = s->divide || s->root ? up(1 / k) : k;
     most = k > most ? k : most;
   }
-  p->growth[i][0] = (clarke_growth){up(most * root), up(most)};
+  p->growth[i][0] = (clarke_growth){.norm = up(most * root), .most = up(most)};
   return status;
 }
 
@@ -161,23 +162,45 @@ repeated_in_columns(double *root, const clarke_growths *p, const clarke_step *s,
   return seen != NULL && uses != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* Sums that are begun side by side: additions wait for no other. */
+#define SIDE_BY_SIDE ((size_t)8)
+
+/* The sums of n squares and of absolute values, `stride` apart. */
+static void
+add_row(double *square, double *absolute, const double *w, size_t stride, size_t n)
+{
+  double squares[SIDE_BY_SIDE] = {0}, sizes[SIDE_BY_SIDE] = {0};
+  size_t i = 0;
+
+  *square = *absolute = 0;
+  for (; i + SIDE_BY_SIDE <= n && stride == 1; i += SIDE_BY_SIDE)
+    for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+      squares[l] += w[i + l] * w[i + l];
+      sizes[l] += fabs(w[i + l]);
+    }
+  for (; i < n; i++) {
+    *square += w[i * stride] * w[i * stride];
+    *absolute += fabs(w[i * stride]);
+  }
+  for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+    *square += squares[l];
+    *absolute += sizes[l];
+  }
+}
+
 /* The largest norm of a row, sum of a row's absolute entries, and norm of a block's entries. */
 static void
 measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, const double *w, size_t blocks)
 {
-  const double more = 1 + (double)(2 * d->inner + 16) * 0x1p-53; /* what sums of so many round */
+  const double more = 1 + (double)(2 * d->inner + 32) * 0x1p-53; /* what sums of so many round */
   double block = 0;
 
   *norm = *sum = *size = 0;
   for (size_t r = 0; r < blocks * d->outer; r++) {
     const size_t first = d->transposed ? r / d->outer * d->outer * d->inner + r % d->outer : r * d->inner;
-    const size_t stride = d->transposed ? d->outer : 1;
-    double square = 0, absolute = 0;
+    double square, absolute;
 
-    for (size_t i = 0; i < d->inner; i++) {
-      square += w[first + i * stride] * w[first + i * stride];
-      absolute += fabs(w[first + i * stride]);
-    }
+    add_row(&square, &absolute, w + first, d->transposed ? d->outer : 1, d->inner);
     /* what underflows in a square is less than 2^-1074 */
     square *= more;
     *norm = larger(*norm, up(sqrt(up(square) + (double)d->inner * CLARKE_TINY)));
@@ -187,35 +210,101 @@ measure_rows(double *norm, double *sum, double *size, const clarke_dense *d, con
   }
 }
 
-static clarke_status
-grow_dense(clarke_growths *p, size_t i, clarke_error *err)
+/* W, row after row, each as often as it counts in the output's gauge: the most of what its entries do. */
+static double *
+gauged_weight(const clarke_graph *g, const clarke_dense *d, const clarke_gauge *gauge)
 {
-  const clarke_step *s = &p->g->steps[i];
-  const clarke_dense *d = &s->dense;
-  const double *w = p->g->values[d->weight].real;
-  const size_t blocks = d->grouped ? d->blocks : 1, producer = p->g->values[s->in[0].value].producer;
-  double sum, most = 0;
+  const double *w = g->values[d->weight].real;
+  const size_t blocks = d->grouped ? d->blocks : 1, rows = blocks * d->outer;
+  double *to = malloc((rows * d->inner + 1) * sizeof *to);
+
+  for (size_t r = 0; to != NULL && r < rows; r++) {
+    double by = 0;
+
+    for (size_t b = d->grouped ? r / d->outer : 0; b < (d->grouped ? r / d->outer + 1 : d->blocks); b++)
+      for (size_t e = 0; e < d->repeat; e++)
+        by = larger(by, gauge->row[(b * d->outer + r % d->outer) * d->repeat + e]);
+    for (size_t i = 0; i < d->inner; i++)
+      to[r * d->inner + i] = by * w[d->transposed ? i * d->outer + r : r * d->inner + i];
+  }
+  return to;
+}
+
+/* At least the largest norm of a block of w, rows of which are at most `row` long. */
+static clarke_status
+largest_block(double *most, const clarke_dense *d, const double *w, double row, clarke_error *err)
+{
   clarke_status status = CLARKE_OK;
 
-  measure_rows(&p->row[i], &sum, &p->size[i], d, w, blocks);
-  for (size_t b = 0; b < blocks && status == CLARKE_OK; b++) {
-    double norm = p->row[i];
+  *most = 0;
+  for (size_t b = 0; b < (d->grouped ? d->blocks : 1) && status == CLARKE_OK; b++) {
+    double norm = row;
 
     if (d->outer > 1)
       status = clarke_operator_norm(&norm, w + b * d->outer * d->inner, d->transposed ? d->inner : d->outer,
                                     d->transposed ? d->outer : d->inner, err);
-    most = larger(most, norm);
+    *most = larger(*most, norm);
   }
-  p->growth[i][0] = (clarke_growth){most, sum};
+  return status;
+}
+
+/* What a step before costs more by the digits that a bit of growth takes: a tenth of a product by W's two planes, and as much
+ * again around it; in products of floats, which take half of one. */
+#define BIT_WORK 0.25
+
+/* *joined: at most what it was, where the step is a convolution and `before` products are worth its norm. */
+static clarke_status
+join_convolution(double *joined, const clarke_graph *g, const clarke_step *s, const double *w, double before, clarke_error *err)
+{
+  clarke_convolution c;
+  bool found;
+  double norm = INFINITY;
+  clarke_status status = clarke_convolution_recognize(&c, &found, g, s, err);
+
+  if (status == CLARKE_OK && found && !s->dense.transposed && clarke_convolution_cost(&c, s) <= BIT_WORK * before)
+    status = clarke_convolution_norm(&norm, &c, s, w, err);
+  *joined = norm < *joined ? norm : *joined;
+  clarke_convolution_clear(&c);
+  return status;
+}
+
+/* before: products of the steps before, or 0: norms of convolutions are not looked for. */
+static clarke_status
+grow_dense(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const size_t producer = p->g->values[s->in[0].value].producer;
+  const clarke_step *gather = producer != CLARKE_NONE ? &p->g->steps[producer] : NULL;
+  const bool gauged = gauge != NULL && gauge->row != NULL, gathers = gather != NULL && gather->kind == CLARKE_GATHER;
+  clarke_dense d = s->dense;
+  double *own = gauged ? gauged_weight(p->g, &d, gauge) : NULL, sum, most = 0, row, ignored[2];
+  const double *w = gauged ? own : p->g->values[d.weight].real;
+  clarke_status status = gauged && own == NULL ? clarke_no_memory(err) : CLARKE_OK;
+
+  measure_rows(&p->row[i], &sum, &p->size[i], &d, p->g->values[d.weight].real, d.grouped ? d.blocks : 1);
+  row = p->row[i];
+  d.transposed = d.transposed && !gauged;
+  if (gauged && status == CLARKE_OK)
+    measure_rows(&row, &ignored[0], &ignored[1], &d, w, d.grouped ? d.blocks : 1);
+  if (status == CLARKE_OK)
+    status = largest_block(&most, &d, w, row, err);
+  most = gauged ? up(most) : most; /* its entries were rounded */
+  p->growth[i][0] = (clarke_growth){.norm = gauged ? up(most / gauge->least) : most, .most = sum};
+  p->joined[i] = gathers && p->growth[producer] != NULL ? up(most * p->growth[producer][0].norm) : gathers ? INFINITY : most;
   p->column[i] = 1;
-  if (status == CLARKE_OK && producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_GATHER)
-    status = repeated_in_columns(&p->column[i], p, s, &p->g->steps[producer], err);
+  if (status == CLARKE_OK && gathers)
+    status = repeated_in_columns(&p->column[i], p, s, gather, err);
+  if (status == CLARKE_OK && before > 0 && gathers)
+    status = join_convolution(&p->joined[i], p->g, s, w, before, err);
+  if (gauged)
+    p->joined[i] = up(p->joined[i]);
+  free(own);
   return status;
 }
 
 /* The growth of step i. */
 static clarke_status
-grow_step(clarke_growths *p, size_t i, clarke_error *err)
+grow_step(clarke_growths *p, size_t i, const clarke_gauge *gauge, double before, clarke_error *err)
 {
   const clarke_step *s = &p->g->steps[i];
   const size_t taken = p->g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
@@ -230,14 +319,14 @@ grow_step(clarke_growths *p, size_t i, clarke_error *err)
   case CLARKE_SCALE:
     return grow_scale(p, i, err);
   case CLARKE_DENSE:
-    return grow_dense(p, i, err);
+    return grow_dense(p, i, gauge != NULL ? &gauge[s->out] : NULL, before, err);
   case CLARKE_GATHER:
   case CLARKE_MAX:
     status = repeated(&p->growth[i][0].norm, p->g, &s->in[0], taken, err);
     p->growth[i][0].most = 1;
     return status;
   default:
-    p->growth[i][0] = (clarke_growth){1, 1};
+    p->growth[i][0] = (clarke_growth){.norm = 1, .most = 1};
     return CLARKE_OK;
   }
 }
@@ -250,21 +339,35 @@ allocate(clarke_growths *p, const clarke_graph *g, clarke_error *err)
   p->row = calloc(g->n_steps + 1, sizeof *p->row);
   p->column = calloc(g->n_steps + 1, sizeof *p->column);
   p->size = calloc(g->n_steps + 1, sizeof *p->size);
+  p->joined = calloc(g->n_steps + 1, sizeof *p->joined);
   p->apart = calloc(g->n_steps + 1, sizeof *p->apart);
-  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->apart != NULL
+  return p->growth != NULL && p->row != NULL && p->column != NULL && p->size != NULL && p->joined != NULL && p->apart != NULL
            ? CLARKE_OK
            : clarke_no_memory(err);
 }
 
 clarke_status
-clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err)
+clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *needed, const clarke_gauge *gauge, size_t samples,
+                          clarke_error *err)
 {
+  double before = 0;
   clarke_status status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
 
-  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++)
+  for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
+    const clarke_dense *d = &g->steps[i].dense;
+
     if (needed[g->steps[i].out] && p->growth[i] == NULL)
-      status = grow_step(p, i, err);
+      status = grow_step(p, i, gauge, before, err);
+    if (needed[g->steps[i].out] && g->steps[i].kind == CLARKE_DENSE)
+      before += (double)(d->blocks * d->repeat * samples) * (double)(d->outer * d->inner);
+  }
   return status;
+}
+
+clarke_status
+clarke_growths_add(clarke_growths *p, const clarke_graph *g, const bool *needed, clarke_error *err)
+{
+  return clarke_growths_add_gauged(p, g, needed, NULL, 0, err);
 }
 
 void
@@ -276,6 +379,7 @@ clarke_growths_clear(clarke_growths *p)
   free(p->row);
   free(p->column);
   free(p->size);
+  free(p->joined);
   free(p->apart);
   *p = (clarke_growths){0};
 }

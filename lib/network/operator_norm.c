@@ -212,6 +212,33 @@ largest_entry(const double *w, size_t n)
   return most;
 }
 
+/* A row of W times `by`, as floats that are `along` apart; the sum of the squares of what that rounds. */
+static double
+set_row(float *a, size_t along, const double *w, double by, size_t n)
+{
+  double part[SIDE_BY_SIDE] = {0}, sum = 0;
+  size_t j = 0;
+
+  for (; j + SIDE_BY_SIDE <= n && along == 1; j += SIDE_BY_SIDE)
+    for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+      const double scaled = w[j + l] * by;
+      const float near = (float)scaled;
+
+      a[j + l] = near;
+      part[l] += (scaled - (double)near) * (scaled - (double)near);
+    }
+  for (; j < n; j++) {
+    const double scaled = w[j] * by;
+    const float near = (float)scaled;
+
+    a[j * along] = near;
+    sum += (scaled - (double)near) * (scaled - (double)near);
+  }
+  for (size_t l = 0; l < SIDE_BY_SIDE; l++)
+    sum += part[l];
+  return sum;
+}
+
 /* W, or its transpose, as floats: fewer rows than columns. *off: at least the norm of what that rounds. */
 static int
 set_floats(float *a, double *off, const double *w, size_t rows, size_t cols)
@@ -224,14 +251,7 @@ set_floats(float *a, double *off, const double *w, size_t rows, size_t cols)
   frexp(most, &exponent);
   by = most >= 0x1p-900 ? ldexp(1, -exponent) : most > 0 ? NAN : 0; /* so small a one has no bound */
   for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++) {
-      const double scaled = w[i * cols + j] * by;
-      const float near = (float)scaled;
-
-      a[i * down + j * along] = near;
-      if (scaled != (double)near)
-        square += (scaled - (double)near) * (scaled - (double)near);
-    }
+    square += set_row(a + i * down, along, w + i * cols, by, cols);
   *off = sqrt(square) * (1 + 0x1p-20);
   return exponent;
 }

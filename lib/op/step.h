@@ -80,6 +80,23 @@ clarke_operand_entry(const clarke_operand *o, size_t f)
   return o->map != NULL ? o->map[f] : f;
 }
 
+/* So many entries of the step from f on, before `end`, take entries one after another, or none. */
+static inline size_t
+clarke_operand_run(const clarke_operand *o, size_t f, size_t end)
+{
+  size_t next = f + 1;
+
+  if (o->map == NULL)
+    return end - f;
+  if (o->map[f] == CLARKE_NONE)
+    while (next < end && o->map[next] == CLARKE_NONE)
+      next++;
+  else
+    while (next < end && o->map[next] == o->map[f] + (next - f))
+      next++;
+  return next - f;
+}
+
 /* The feature axis of x is (blocks, inner, repeat), that of y (blocks, outer, repeat), and
  * y[b,:,r] = W x[b,:,r] with W = the weight (outer x inner), or its transpose when it is stored
  * inner x outer. When grouped (a convolution with groups) there are `blocks` such weights one after

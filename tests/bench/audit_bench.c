@@ -22,6 +22,9 @@
 
 #include <cblas.h>
 #undef I
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -436,6 +439,10 @@ main(int argc, char **argv)
   clarke_error err = {0};
   clarke_status status = CLARKE_EINPUT;
 
+#ifdef __GLIBC__ /* as the commands do */
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
   if (argc != 5 && argc != 6) {
     fprintf(stderr, "Usage: audit_bench PART MODEL.onnx BATCH.npz SECONDS [PROOF]\n");
     return 2;

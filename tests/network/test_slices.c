@@ -5,6 +5,7 @@
 #include "compared.h"
 
 #include "network/operator_norm.h"
+#include "network/slices/gauge.h"
 #include "network/slices/pass.h"
 #include "network/slices/slices.h"
 
@@ -146,6 +147,7 @@ typedef struct {
   bool plain;             /* products are all of doubles, as finely as these allow */
   bool **near;            /* n_steps: of entries of steps with kinks, may their errors reach one? */
   size_t values, rounded; /* compared; with some entry off */
+  size_t gauged;          /* with a gauge */
   double nearest;         /* the largest error, as a part of its bound */
 } comparison;
 
@@ -224,7 +226,8 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
 {
   comparison *c = context;
   const clarke_sliced *v = &f->value[value];
-  double square[16] = {0}, all = 0;
+  const clarke_gauge *gauge = clarke_gauge_of(f, value);
+  double square[16] = {0}, all = 0, gauged = 0;
 
   mark_near(c, f, value);
   if (c->pass->value[value].rows == 0)
@@ -241,8 +244,14 @@ compare_value(void *context, const clarke_slicing *f, size_t value)
       }
       c->nearest = off > 0 && off / v->most[lane] > c->nearest ? off / v->most[lane] : c->nearest;
       square[lane] += off * off;
+      gauged += gauge != NULL ? gauge->row[i] * off * (gauge->row[i] * off) : 0;
       all += off;
     }
+  if (sqrt(gauged) * (1 - 1e-12) > v->gauged) {
+    print_model(c->m);
+    ck_abort_msg("step %zu: a norm of %g in its gauge, said to be %g", f->step, sqrt(gauged), v->gauged);
+  }
+  c->gauged += gauge != NULL;
   for (size_t lane = 0; lane < f->lanes; lane++)
     if (sqrt(square[lane]) * (1 - 1e-12) > v->norm[lane]) {
       print_model(c->m);
@@ -378,6 +387,48 @@ START_TEST(bounds_hold_behind_normalizations)
 }
 END_TEST
 
+/* From channel to channel, and entry to entry, by factors of up to 2^12. */
+static double
+spread(uint64_t *state)
+{
+  return ldexp(full_double(state), -(int)draw_below(state, 13));
+}
+
+/* Convolutions, often of single channels, and concatenations with what was there before, each normalized. */
+static void
+grow_gauged(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {1 + draw_below(state, 2), 3, 3};
+  char beside[16];
+
+  grow_begin(g, state, number, 3, dims);
+  for (size_t n = 2 + draw_below(state, 2); n > 0; n--) {
+    grow_conv(g, 3, false);
+    strcpy(beside, g->at);
+    if (draw_below(state, 2))
+      grow_node(g, "Relu", NULL, false);
+    if (draw_below(state, 2)) {
+      attr_int(grow_node(g, "Concat", beside, draw_below(state, 2)), "axis", 1);
+      g->dims[0] *= 2;
+    }
+    grow_trained(g);
+    if (draw_below(state, 2))
+      grow_node(g, "Relu", NULL, false);
+  }
+  grow_node(g, "Relu", NULL, false);
+  model_output(&g->m, g->at);
+}
+
+START_TEST(bounds_hold_in_gauges)
+{
+  const comparison c = compare_networks(grow_gauged, spread, 51, 300, false);
+
+  ck_assert_uint_gt(c.gauged, 300);
+  compare_networks(grow_gauged, aligned, 53, 100, false);
+  compare_networks(grow_gauged, spread, 55, 100, true);
+}
+END_TEST
+
 START_TEST(bounds_hold_where_roundings_add_up)
 {
   ck_assert(compare_networks(grow_convolutional, aligned, 9, 1500, false).nearest > 0.2);
@@ -447,6 +498,86 @@ START_TEST(bounds_hold_where_errors_move_deviations)
 }
 END_TEST
 
+/* A product of a column that holds an entry twice: 0.4 is 0 in digits, and the sum of two of it is off by 0.8. */
+START_TEST(bounds_hold_where_columns_repeat_entries)
+{
+  static const double batch[] = {0.4};
+  uint64_t state = 33;
+  size_t dims[1] = {1};
+  growing g;
+  int64_t *repeats;
+  double *weight;
+
+  grow_begin(&g, &state, aligned, 1, dims);
+  repeats = model_integers(&g.m, "twice", SHAPE(2,));
+  repeats[0] = 1;
+  repeats[1] = 2;
+  weight = model_floats(&g.m, "both", SHAPE(2, 1,));
+  weight[0] = weight[1] = 1;
+  grow_node(&g, "Tile", "twice", false);
+  grow_node(&g, "MatMul", "both", false);
+  grow_node(&g, "Relu", NULL, false);
+  model_output(&g.m, g.at);
+  compare_from_integers(&g, batch, 1);
+}
+END_TEST
+
+/* What a normalization reads counts by its deviations; what is added to make it, as much. */
+START_TEST(gauges_are_of_deviations)
+{
+  uint64_t state = 35;
+  growing grown;
+  clarke_tensor x;
+  clarke_graph g;
+  clarke_growths growths = {0};
+  clarke_sizes sizes;
+  bool *needed;
+  clarke_gauge *gauge;
+
+  grow_gauged(&grown, &state, full_double);
+  x = grow_batch(&grown, 3);
+  clarke_graph_init(&g);
+  OK(clarke_graph_build(&g, &grown.m, &x, &error));
+  needed = malloc((g.n_values + 1) * sizeof *needed);
+  gauge = calloc(g.n_values + 1, sizeof *gauge);
+  clarke_graph_needed(&g, false, needed);
+  OK(clarke_sizes_measure(&sizes, &g, &x, 3, needed, &error));
+  OK(clarke_gauges_choose(gauge, &g, needed, &sizes, &error));
+  OK(clarke_growths_add_gauged(&growths, &g, needed, gauge, 3, &error));
+  for (size_t i = 0; i < g.n_steps; i++) {
+    const clarke_step *s = &g.steps[i];
+    const clarke_gauge *of = &gauge[s->in[0].value];
+
+    for (size_t r = 0; needed[s->out] && s->kind == CLARKE_NORMALIZE && r < g.values[s->out].count; r++)
+      ck_assert(of->row[r] >= 1 / sizes.deviation[i][clarke_step_group(s, r)]);
+    if (needed[s->out] && s->kind == CLARKE_SUM && gauge[s->out].row != NULL && s->in[0].coef == 1 && !g.values[s->in[0].value].constant)
+      ck_assert(clarke_gauge_growth(gauge, &g, s, 0) <= 1 + 0x1p-40);
+  }
+  for (size_t v = 0; v < g.n_values; v++)
+    if (gauge[v].row != NULL) {
+      clarke_slice_plan plan = {.gauge = gauge};
+      float digit = 0;
+      double norm = 1, most = 1;
+      clarke_sliced *value = calloc(g.n_values + 1, sizeof *value);
+      clarke_slicing f = {.g = &g, .plan = &plan, .value = value};
+
+      value[v] = (clarke_sliced){.digit = &digit, .norm = &norm, .most = &most, .gauged = INFINITY};
+      clarke_sliced_settle(&f, v);
+      ck_assert(norm == 1 && value[v].gauged >= gauge[v].most && value[v].gauged < gauge[v].most * 1.001);
+      free(value);
+    }
+  for (size_t v = 0; v < g.n_values; v++)
+    free(gauge[v].row);
+  free(gauge);
+  free(needed);
+  clarke_growths_clear(&growths);
+  clarke_sizes_clear(&sizes, &g);
+  clarke_graph_clear(&g);
+  clarke_tensor_clear(&x);
+  clarke_model_clear(&grown.m);
+}
+END_TEST
+
 /* --- deep ------------------------------------------------------------------------------------- */
 
 /* So many dense layers with a ReLU each: doubles lose them all, and what is decided is what is exact. */
@@ -496,9 +627,12 @@ main(void)
   tcase_add_test(tcase, norms_of_the_ends_of_doubles);
   tcase_add_test(tcase, bounds_hold_in_convolutional_networks);
   tcase_add_test(tcase, bounds_hold_behind_normalizations);
+  tcase_add_test(tcase, bounds_hold_in_gauges);
   tcase_add_test(tcase, bounds_hold_where_roundings_add_up);
   tcase_add_test(tcase, bounds_hold_of_products_in_doubles);
   tcase_add_test(tcase, bounds_hold_where_errors_move_deviations);
+  tcase_add_test(tcase, bounds_hold_where_columns_repeat_entries);
+  tcase_add_test(tcase, gauges_are_of_deviations);
   tcase_add_test(tcase, deep_networks_are_decided);
   return run_tests();
 }

@@ -3,6 +3,7 @@
 
 #include "exact/upward.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ clarke_sliced_drop(clarke_sliced *v)
 clarke_status
 clarke_sliced_alloc(clarke_slicing *f, clarke_sliced *v, size_t rows, size_t planes, long low)
 {
-  *v = (clarke_sliced){.rows = rows, .planes = planes, .low = low};
+  *v = (clarke_sliced){.rows = rows, .planes = planes, .low = low, .gauged = INFINITY};
   if (planes > CLARKE_PLANES || labs(low) > FAR || labs(low + f->plan->width * (long)planes) > FAR) {
     f->lost = true;
     return CLARKE_EINPUT;
@@ -40,6 +41,7 @@ clarke_sliced_inherit(clarke_slicing *f, clarke_sliced *y, size_t value)
 
   if (f->last[value] == f->step) {
     *y = *x;
+    y->gauged = INFINITY;
     *x = (clarke_sliced){0};
     return CLARKE_OK;
   }
@@ -83,6 +85,25 @@ clarke_sliced_bound(const clarke_slicing *f, clarke_sliced *y, const clarke_slic
                       clarke_slice_up(clarke_slice_up(most * x->most[j]) + own));
     y->norm[j] = fmin(size, clarke_slice_up(y->most[j] * sqrt(entries)));
   }
+}
+
+const clarke_gauge *
+clarke_gauge_of(const clarke_slicing *f, size_t value)
+{
+  return f->plan->gauge != NULL && f->plan->gauge[value].row != NULL ? &f->plan->gauge[value] : NULL;
+}
+
+void
+clarke_sliced_settle(const clarke_slicing *f, size_t value)
+{
+  const clarke_gauge *gauge = clarke_gauge_of(f, value);
+  clarke_sliced *v = &f->value[value];
+
+  if (gauge == NULL || v->digit == NULL)
+    return;
+  v->norm[0] = fmin(v->norm[0], clarke_slice_up(v->gauged / gauge->least));
+  v->most[0] = fmin(v->most[0], v->norm[0]);
+  v->gauged = fmin(v->gauged, clarke_slice_up(v->norm[0] * gauge->most));
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -189,16 +210,21 @@ clarke_block_add(clarke_slicing *f, const clarke_sliced *y, const clarke_digits 
 {
   const long place = place_of(f, y, c->low + x->low);
 
-  for (size_t a = 0; a < c->planes; a++)
-    for (size_t b = 0; b < x->planes; b++) {
+  for (size_t b = 0; b < x->planes; b++) {
+    const float *in = x->digit + b * x->rows * f->n + at;
+    double digit[CLARKE_SLICE_BLOCK];
+
+    for (size_t e = 0; e < len; e++)
+      digit[e] = (double)in[e];
+    for (size_t a = 0; a < c->planes; a++) {
       const long k = place + (long)(a + b);
-      const float *in = x->digit + b * x->rows * f->n + at;
       const double by = c->digit[a];
       double *sum = f->sum + (k < -1 ? 0 : (size_t)(k + 1) * CLARKE_SLICE_BLOCK);
 
       for (size_t e = 0; k >= -1 && by != 0 && e < len; e++)
-        sum[e] += by * (double)in[e];
+        sum[e] += by * digit[e];
     }
+  }
 }
 
 void

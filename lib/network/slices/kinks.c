@@ -67,6 +67,23 @@ distance_of(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces
   return (fabs(rough) - slack) * (1 - SLACK) > off ? rough : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
 }
 
+/* The same where doubles tell: the entry is farther from every kink than errors and their own rounding. */
+static inline bool
+is_plain(const sliced_pieces *p, double v, double bound, size_t *piece)
+{
+  bool plain = true;
+
+  *piece = 0;
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit), distance = v - p->near[k];
+    const double slack = p->at_zero[k] ? 0 : 0x1p-44 * (fabs(v) + fabs(p->near[k]));
+
+    plain = plain && (fabs(distance) - slack) * (1 - SLACK) > off;
+    *piece = distance > 0 ? k + 1 : *piece;
+  }
+  return plain;
+}
+
 /* The piece that the entry lies in, going by its digits; *known: and its true value, too. v: it as a double. */
 static size_t
 find_piece(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t e, double v, bool *known)
@@ -85,16 +102,20 @@ find_piece(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces 
   return piece;
 }
 
+/* An entry of the column whose distances exceed both ends of the nearest is passed by. */
 static void
-measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t e, double v)
+measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, size_t e, size_t column, double v)
 {
-  const double bound = x->most[lane_of(f, e)];
+  const double bound = x->most[f->lanes == 1 ? 0 : column];
 
   for (size_t k = 0; k < p->n_kinks && f->margin != NULL; k++) {
-    const double distance = p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k]);
-    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + ldexp(1, (int)x->low));
+    const clarke_margin *nearest = &f->margin[f->step][column];
+    const double off = p->at_zero[k] ? bound : clarke_slice_up(bound + p->unit);
+    const double rough = fabs(v - p->near[k]) - 0x1p-44 * (fabs(v) + fabs(p->near[k]));
 
-    measure(f, e % f->n, fabs(distance), off, e / f->n);
+    if ((rough - off) * (1 - 4 * SLACK) > fmax(nearest->least, nearest->most))
+      continue;
+    measure(f, column, fabs(p->at_zero[k] ? v : clarke_sliced_difference(f, x, e, CLARKE_NONE, &p->kink[k])), off, e / f->n);
   }
 }
 
@@ -110,16 +131,19 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
   if (memchr(taken, CLARKE_OPEN, len) == NULL)
     return;
   clarke_sliced_doubles(f, x, at, len, v);
-  for (size_t e = 0; e < len; e++) {
-    bool known;
+  for (size_t e = 0, column = at % f->n; e < len; e++, column = column + 1 < f->n ? column + 1 : 0) {
+    bool known = true;
+    size_t found;
 
     if (taken[e] != CLARKE_OPEN)
       continue;
-    taken[e] = (int8_t)find_piece(f, x, p, at + e, v[e], &known);
+    if (!is_plain(p, v[e], x->most[f->lanes == 1 ? 0 : column], &found))
+      found = find_piece(f, x, p, at + e, v[e], &known);
+    taken[e] = (int8_t)found;
     if (!known)
       continue;
     piece[at + e] = taken[e];
-    measure_entry(f, x, p, at + e, v[e]);
+    measure_entry(f, x, p, at + e, column, v[e]);
   }
 }
 
@@ -128,15 +152,18 @@ static void
 apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const int8_t *taken, size_t at, size_t len)
 {
   float keep[CLARKE_SLICE_BLOCK];
+  bool constants = false;
 
   for (size_t e = 0; e < len; e++)
     keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
+  for (size_t i = 0; i <= p->n_kinks; i++)
+    constants = constants || (p->constant[i].planes > 0 && memchr(taken, (int)i, len) != NULL);
   for (size_t k = 0; k < y->planes; k++) {
     float *digit = y->digit + k * y->rows * f->n + at;
 
     for (size_t e = 0; e < len; e++)
       digit[e] = keep[e] * digit[e];
-    for (size_t e = 0; e < len && p->constants; e++) {
+    for (size_t e = 0; e < len && constants; e++) {
       const clarke_digits *c = &p->constant[taken[e] >= 0 ? (size_t)taken[e] : 0];
 
       if (keep[e] == 0)

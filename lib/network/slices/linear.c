@@ -1,4 +1,5 @@
 /* Linear steps in slices: entries that are moved, sums, multiples. */
+#include "network/slices/gauge.h"
 #include "network/slices/slices.h"
 
 #include <limits.h>
@@ -8,6 +9,16 @@
 
 /* Products of digits, of at most 2^40, in one sum. */
 #define MOST_PRODUCTS 4000
+
+/* The norm of operand k of a SUM or GATHER in its own gauge, times what its entries count for more in that of the output. */
+static double
+gauged_operand(const clarke_slicing *f, const clarke_step *s, size_t k)
+{
+  const size_t value = s->in[k].value;
+  const double norm = clarke_gauge_of(f, value) != NULL ? f->value[value].gauged : f->value[value].norm[0];
+
+  return clarke_slice_up(clarke_gauge_growth(f->plan->gauge, f->g, s, k) * norm);
+}
 
 clarke_status
 clarke_slices_gather(clarke_slicing *f, const clarke_step *s)
@@ -30,8 +41,11 @@ clarke_slices_gather(clarke_slicing *f, const clarke_step *s)
       else
         memcpy(to, x->digit + (k * x->rows + from) * f->n, f->n * sizeof *to);
     }
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK) {
     clarke_sliced_bound(f, y, x, g->norm, g->most, 0);
+    if (clarke_gauge_of(f, s->out) != NULL)
+      y->gauged = clarke_slice_up(gauged_operand(f, s, 0) * g->norm);
+  }
   return status;
 }
 
@@ -81,6 +95,44 @@ next_part(const clarke_slicing *f, const clarke_step *s, part p, size_t rows)
   return p;
 }
 
+/* Is every row one of an activation as it is, or 0 (Concat)? Then planes are moved, from *low up, *planes of them: what is left
+ * out below is half of the lowest place, and a little. */
+static bool
+is_moved(const clarke_slicing *f, const clarke_step *s, long *low, size_t *planes)
+{
+  long least = LONG_MAX, top = LONG_MIN;
+
+  for (size_t k = 0; k < s->n_in; k++) {
+    const clarke_sliced *x = &f->value[s->in[k].value];
+    const long end = x->low + f->plan->width * (long)x->planes;
+
+    if (f->g->values[s->in[k].value].constant || s->in[k].coef != 1 || !f->plan->growths->apart[s - f->g->steps])
+      return false;
+    least = x->low < least ? x->low : least;
+    top = end > top ? end : top;
+  }
+  *low = least < f->plan->low[s->out] ? f->plan->low[s->out] : least;
+  *planes = top > *low ? (size_t)((top - *low) / f->plan->width) : 1;
+  return true;
+}
+
+/* The rows that operand k has, plane by plane: y's other entries are 0 before. */
+static void
+move_rows(const clarke_slicing *f, const clarke_step *s, size_t k, clarke_sliced *y)
+{
+  const clarke_sliced *x = &f->value[s->in[k].value];
+  const long shift = (x->low - y->low) / f->plan->width;
+
+  for (size_t i = 0, run; i < y->rows; i += run) {
+    const size_t from = clarke_operand_entry(&s->in[k], i);
+
+    run = clarke_operand_run(&s->in[k], i, y->rows);
+    for (size_t plane = shift < 0 ? (size_t)-shift : 0; plane < x->planes && from != CLARKE_NONE; plane++)
+      memcpy(y->digit + ((size_t)((long)plane + shift) * y->rows + i) * f->n, x->digit + (plane * x->rows + from) * f->n,
+             run * f->n * sizeof *y->digit);
+  }
+}
+
 /* Coefficients in digits, the lowest place of the sum as planned or, where it is exact before, that, and its planes. */
 static bool
 prepare_sum(const clarke_slicing *f, const clarke_step *s, clarke_digits *coef, long *low, size_t *planes)
@@ -125,6 +177,26 @@ prepare_sum(const clarke_slicing *f, const clarke_step *s, clarke_digits *coef, 
   return true;
 }
 
+/* The same in the output's gauge: by operand, each with its coefficient as often as it takes an entry. */
+static void
+bound_gauged_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, double own)
+{
+  const clarke_growths *growths = f->plan->growths;
+  double norm = 0, square = 0;
+
+  for (size_t k = 0; k < s->n_in; k++) {
+    double here;
+
+    if (f->g->values[s->in[k].value].constant)
+      continue;
+    here = clarke_slice_up(growths->growth[s - f->g->steps][k].alone * gauged_operand(f, s, k));
+    norm += here;
+    square += here * here;
+  }
+  norm = growths->apart[s - f->g->steps] ? fmin(norm, sqrt(square)) : norm;
+  y->gauged = clarke_slice_up(clarke_slice_up(norm) + own * clarke_gauge_of(f, s->out)->size * sqrt((double)f->n));
+}
+
 /* err(y): those of the operands, and what prepare_sum's places leave out: digits of every coefficient below the guard,
  * and half a place of every constant's. */
 static void
@@ -157,6 +229,8 @@ bound_sum(const clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const
     y->norm[j] = clarke_slice_up(clarke_slice_up(norm) + own * sqrt(entries));
     y->most[j] = fmin(clarke_slice_up(clarke_slice_up(most) + own), y->norm[j]);
   }
+  if (clarke_gauge_of(f, s->out) != NULL)
+    bound_gauged_sum(f, s, y, own);
 }
 
 static bool
@@ -170,23 +244,13 @@ add_constant(clarke_slicing *f, const clarke_sliced *y, const clarke_digits *coe
   return fits;
 }
 
-clarke_status
-clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
+/* Block by block. */
+static void
+add_operands(clarke_slicing *f, const clarke_step *s, const clarke_digits *coef, clarke_sliced *y)
 {
-  clarke_sliced *y = &f->value[s->out];
-  clarke_digits *coef = malloc(s->n_in * sizeof *coef);
-  const size_t rows = f->g->values[s->out].count;
-  size_t planes;
-  long low;
-  clarke_status status = coef != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+  const size_t rows = y->rows;
 
-  if (status == CLARKE_OK && !prepare_sum(f, s, coef, &low, &planes)) {
-    f->lost = true;
-    status = CLARKE_EINPUT;
-  }
-  if (status == CLARKE_OK)
-    status = clarke_sliced_alloc(f, y, rows, planes, low);
-  for (part p = next_part(f, s, (part){0}, rows); status == CLARKE_OK && p.len > 0; p = next_part(f, s, p, rows)) {
+  for (part p = next_part(f, s, (part){0}, rows); p.len > 0; p = next_part(f, s, p, rows)) {
     clarke_block_begin(f, y->planes, p.len);
     for (size_t k = 0; k < s->n_in; k++) {
       const clarke_value *v = &f->g->values[s->in[k].value];
@@ -201,6 +265,32 @@ clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
     }
     clarke_block_end(f, y, p.row * f->n + p.column, p.len);
   }
+}
+
+clarke_status
+clarke_slices_sum(clarke_slicing *f, const clarke_step *s)
+{
+  clarke_sliced *y = &f->value[s->out];
+  clarke_digits *coef = malloc(s->n_in * sizeof *coef);
+  bool moved = false;
+  size_t planes;
+  long low;
+  clarke_status status = coef != NULL ? CLARKE_OK : clarke_no_memory(f->err);
+
+  if (status == CLARKE_OK && !prepare_sum(f, s, coef, &low, &planes)) {
+    f->lost = true;
+    status = CLARKE_EINPUT;
+  }
+  if (status == CLARKE_OK) {
+    moved = is_moved(f, s, &low, &planes);
+    status = clarke_sliced_alloc(f, y, f->g->values[s->out].count, planes, low);
+  }
+  if (status == CLARKE_OK && moved)
+    memset(y->digit, 0, planes * y->rows * f->n * sizeof *y->digit);
+  for (size_t k = 0; k < s->n_in && status == CLARKE_OK && moved; k++)
+    move_rows(f, s, k, y);
+  if (status == CLARKE_OK && !moved)
+    add_operands(f, s, coef, y);
   if (status == CLARKE_OK) {
     bound_sum(f, s, y, coef);
     clarke_sliced_trim(f, y);

@@ -10,6 +10,8 @@
 
 /* Entries whose digits are summed in doubles at a time: 2^12 products of at most 2^40. */
 #define SUMMED ((size_t)1 << 12)
+/* Sums that are begun side by side: additions wait for no other. */
+#define SIDE_BY_SIDE ((size_t)8)
 
 /* A group: k and t; a number that its deviation is not below; what multiplies and shifts it. */
 typedef struct {
@@ -103,12 +105,20 @@ add_run(const clarke_slicing *f, const clarke_sliced *x, group_sums *sums, size_
 
   for (size_t k = 0; k < planes; k++) {
     const float *digit = x->digit + k * x->rows * f->n + at;
-    double *to = sums->block + k * len, sum = 0;
+    double *to = sums->block + k * len, part[SIDE_BY_SIDE] = {0}, sum = 0;
+    size_t e = 0;
 
-    for (size_t e = 0; e < len; e++)
+    for (; e + SIDE_BY_SIDE <= len; e += SIDE_BY_SIDE)
+      for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+        to[e + l] = (double)digit[e + l];
+        part[l] += to[e + l];
+      }
+    for (; e < len; e++) {
       to[e] = (double)digit[e];
-    for (size_t e = 0; e < len; e++)
       sum += to[e];
+    }
+    for (size_t l = 0; l < SIDE_BY_SIDE; l++)
+      sum += part[l];
     sums->sum[k] += (int64_t)sum;
   }
   cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)planes, (int)planes, (int)len, 1, sums->block, (int)len,
@@ -184,7 +194,7 @@ top_of(const mpfr_t v)
   return mpfr_zero_p(v) ? 0 : (long)mpfr_get_exp(v);
 }
 
-/* Every group; *top: the exponent above all of y's parts. */
+/* Every group; *top: the exponent above k x and t of all. */
 static clarke_status
 measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, sliced_group *group, long low, long *top)
 {
@@ -216,20 +226,37 @@ measure_groups(clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, 
 }
 
 /* The derivative of a group's normalization is a projection, and something less along the argument, over the deviation,
- * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. */
+ * which is 1 / sqrt(m) Lipschitz and at least sqrt(epsilon); times the scale. In a gauge, the group's errors are at most their
+ * norm there over the least that its entries count. The norm of y's errors, without those of its own. */
 static double
-growth_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group)
+norm_of_groups(const clarke_slicing *f, const clarke_step *s, const clarke_sliced *x, const sliced_group *group)
 {
+  const clarke_grouping *o = &s->grouping;
+  const clarke_gauge *gauge = clarke_gauge_of(f, s->in[0].value);
   const double m = (double)clarke_step_group_size(s, f->n), floor = sqrt(mpq_get_d(s->epsilon)) * (1 - 0x1p-50);
-  const double moved = clarke_slice_up(x->norm[0] / sqrt(m));
-  double most = 0;
+  double plain = 0, gauged = 0;
 
-  for (size_t g = 0; g < s->grouping.groups; g++) {
-    const double least = fmax((group[g].least - moved) * (1 - 0x1p-40), floor);
+  for (size_t g = 0; g < o->groups; g++) {
+    double counts = gauge != NULL ? INFINITY : 1, norm = x->norm[0], least, growth;
 
-    most = fmax(most, clarke_slice_up(fabs(group[g].scale) / least));
+    for (size_t e = 0; e < o->blocks * o->length && gauge != NULL; e++)
+      counts = fmin(counts, gauge->row[(e / o->length * o->groups + g) * o->length + e % o->length]);
+    if (gauge != NULL)
+      norm = fmin(norm, clarke_slice_up(x->gauged / counts));
+    least = fmax((group[g].least - clarke_slice_up(norm / sqrt(m))) * (1 - 0x1p-40), floor);
+    growth = clarke_slice_up(fabs(group[g].scale) / least);
+    plain = fmax(plain, growth);
+    gauged = fmax(gauged, clarke_slice_up(growth / counts));
   }
-  return most;
+  plain = clarke_slice_up(plain * x->norm[0]);
+  return gauge != NULL ? fmin(plain, clarke_slice_up(gauged * x->gauged)) : plain;
+}
+
+/* Planes of digits, from 2^low up, that hold every integer of 2^low whose size is at most 2^top: they reach half their top. */
+static size_t
+planes_below(long top, long low, long width)
+{
+  return top + 1 <= low ? 1 : (size_t)((top + 1 - low + width - 1) / width);
 }
 
 static void
@@ -253,6 +280,16 @@ apply_group(clarke_slicing *f, const clarke_step *s, clarke_sliced *y, const cla
   }
 }
 
+/* y's errors: all of them of that norm, and `units` of its lowest place an entry. */
+static void
+bound_normalized(const clarke_slicing *f, clarke_sliced *y, double norm, double units)
+{
+  const double own = units * ldexp(1, (int)y->low);
+
+  y->norm[0] = clarke_slice_up(norm + clarke_slice_up(own * sqrt((double)y->rows * (double)f->n)));
+  y->most[0] = clarke_slice_up(norm + own);
+}
+
 clarke_status
 clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
 {
@@ -273,13 +310,11 @@ clarke_slices_normalize(clarke_slicing *f, const clarke_step *s)
   if (status == CLARKE_OK)
     status = measure_groups(f, s, x, group, low, &top);
   if (status == CLARKE_OK)
-    status = clarke_sliced_alloc(f, y, x->rows, (size_t)((top - low) / f->plan->width) + 4, low);
+    status = clarke_sliced_alloc(f, y, x->rows, planes_below(top + 1, low, f->plan->width), low);
   for (size_t g = 0; g < s->grouping.groups && status == CLARKE_OK; g++)
     apply_group(f, s, y, x, group, g);
   if (status == CLARKE_OK) {
-    const double growth = growth_of_groups(f, s, x, group);
-
-    clarke_sliced_bound(f, y, x, growth, INFINITY, 4 + CLARKE_PLANES / 4);
+    bound_normalized(f, y, norm_of_groups(f, s, x, group), 4 + CLARKE_PLANES / 4);
     clarke_sliced_trim(f, y);
   }
   free(group);

@@ -89,6 +89,8 @@ run_steps(clarke_slicing *f)
     status = clarke_work_check(f->err);
     if (status == CLARKE_OK && !f->made[s->out])
       status = run_step(f, s);
+    if (status == CLARKE_OK)
+      clarke_sliced_settle(f, s->out);
     if (status == CLARKE_OK && f->plan->seen != NULL && f->value[s->out].digit != NULL)
       f->plan->seen(f->plan->context, f, s->out);
     for (size_t k = 0; k < s->n_in; k++)
@@ -121,6 +123,8 @@ clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const c
     clarke_graph_last_uses(f.last, g, p->needed);
     clarke_graph_defer_gathers(f.deferred, f.last, g);
     status = load_input(&f, x);
+    if (status == CLARKE_OK)
+      clarke_sliced_settle(&f, g->input);
     status = status == CLARKE_EINPUT && f.lost ? CLARKE_OK : status;
   }
   if (status == CLARKE_OK)

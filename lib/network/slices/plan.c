@@ -1,13 +1,15 @@
 /* Places chosen before a pass in slices: by norms, back from the steps with kinks. */
-#include "network/slices/slices.h"
+#include "network/slices/gauge.h"
 #include "network/slices/sizes.h"
+#include "network/slices/slices.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Samples by which values' sizes are estimated. */
+/* Samples by which values' sizes are estimated; where something couples them, for deviations to be near. */
 #define PROBED 4
+#define PROBED_TOGETHER 16
 /* Of the error that a kink allows: what the rounding of one step may make. */
 #define SHARE 8
 /* The distance from kinks that is wanted, as a part of the values' size: one of so many times as many entries. */
@@ -102,28 +104,77 @@ choose_width(const clarke_graph *g, const bool *needed)
 /* Units of the lowest place by which a step's own rounding may be off, as a rule. */
 #define OWN_UNITS 4
 
-/* wanted[v]: the norm of an error of v that what follows bears: of its readers', by their growth. */
+/* What errors of a value what follows bears, of its readers', by their growth: their norm, and that in its gauge. */
+typedef struct {
+  double norm, gauged;
+} bearable;
+
+/* What a product's argument may be off by; where that is gathered, what it is gathered from. */
 static void
-find_wanted(double *wanted, const clarke_slice_plan *p, const clarke_sizes *z, size_t samples)
+want_of_product(bearable *wanted, const clarke_slice_plan *p, size_t i)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const size_t producer = p->g->values[s->in[0].value].producer;
+  const bool gathers = producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_GATHER;
+  const size_t from = gathers ? p->g->steps[producer].in[0].value : s->in[0].value;
+  const double plain = p->growths->growth[i][0].norm * (gathers ? p->growths->growth[producer][0].norm : 1);
+  const bool gauged = p->gauge[s->out].row != NULL;
+  const double joined = p->growths->joined[i], growth = gauged ? plain : fmin(plain, joined);
+
+  if (growth > 0)
+    wanted[from].norm = fmin(wanted[from].norm, wanted[s->out].norm / growth);
+  if (gauged && joined > 0)
+    wanted[from].norm = fmin(wanted[from].norm, wanted[s->out].gauged / joined);
+}
+
+static void
+want_of_operand(bearable *wanted, const clarke_slice_plan *p, size_t i, size_t k)
+{
+  const clarke_step *s = &p->g->steps[i];
+  const size_t v = s->in[k].value;
+  const clarke_growth *growth = &p->growths->growth[i][k];
+  const bool gauged = p->gauge[v].row != NULL;
+
+  if (s->kind == CLARKE_NORMALIZE) { /* which gauges make 1 */
+    if (gauged)
+      wanted[v].gauged = fmin(wanted[v].gauged, wanted[s->out].norm);
+    return;
+  }
+  if (growth->norm > 0)
+    wanted[v].norm = fmin(wanted[v].norm, wanted[s->out].norm / growth->norm);
+  if ((s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER) && gauged && p->gauge[s->out].row != NULL) {
+    const double by = clarke_gauge_growth(p->gauge, p->g, s, k) * (s->kind == CLARKE_SUM ? growth->alone : growth->norm);
+
+    wanted[v].gauged = by > 0 ? fmin(wanted[v].gauged, wanted[s->out].gauged / by) : wanted[v].gauged;
+  }
+}
+
+static void
+find_wanted(bearable *wanted, const clarke_slice_plan *p, const clarke_sizes *z, size_t samples)
 {
   const clarke_graph *g = p->g;
 
   for (size_t v = 0; v < g->n_values; v++)
-    wanted[v] = INFINITY;
+    wanted[v] = (bearable){INFINITY, INFINITY};
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
     const double entries = (double)g->values[s->out].count * (double)samples;
+    const bool moves = s->kind == CLARKE_DENSE || s->kind == CLARKE_SUM || s->kind == CLARKE_GATHER;
 
-    for (size_t k = 0; k < s->n_in && p->needed[s->out]; k++) {
+    if (!p->needed[s->out])
+      continue;
+    if (p->gauge[s->out].row != NULL && !moves)
+      wanted[s->out].norm = fmin(wanted[s->out].norm, wanted[s->out].gauged / p->gauge[s->out].most);
+    if (s->kind == CLARKE_DENSE)
+      want_of_product(wanted, p, i);
+    for (size_t k = 0; k < s->n_in && s->kind != CLARKE_DENSE; k++) {
       const size_t v = s->in[k].value;
-      const double growth = s->kind == CLARKE_NORMALIZE ? 1 / z->deviation[i] : p->growths->growth[i][k].norm;
 
       if (g->values[v].constant)
         continue;
-      if (growth > 0)
-        wanted[v] = fmin(wanted[v], wanted[s->out] / growth);
+      want_of_operand(wanted, p, i, k);
       if (clarke_step_has_kinks(s) && z->rms[v] > 0)
-        wanted[v] = fmin(wanted[v], z->rms[v] / (entries * APART));
+        wanted[v].norm = fmin(wanted[v].norm, z->rms[v] / (entries * APART));
     }
   }
 }
@@ -171,7 +222,7 @@ choose_places(clarke_slice_plan *p, const extent *e)
 }
 
 static void
-choose_extents(clarke_slice_plan *p, extent *e, const double *wanted, const clarke_sizes *z, size_t samples)
+choose_extents(clarke_slice_plan *p, extent *e, const bearable *wanted, const clarke_sizes *z, size_t samples)
 {
   const clarke_graph *g = p->g;
 
@@ -180,7 +231,9 @@ choose_extents(clarke_slice_plan *p, extent *e, const double *wanted, const clar
     double unit;
     int exponent = 0, top = 0;
 
-    p->allowed[v] = wanted[v] / (SHARE * sqrt(entries));
+    p->allowed[v] = wanted[v].norm / (SHARE * sqrt(entries));
+    if (p->gauge[v].row != NULL)
+      p->allowed[v] = fmin(p->allowed[v], wanted[v].gauged / (SHARE * p->gauge[v].size * sqrt((double)samples)));
     unit = p->allowed[v] / OWN_UNITS;
     if (unit > 0 && unit <= 0x1p300)
       frexp(unit, &exponent);
@@ -188,6 +241,9 @@ choose_extents(clarke_slice_plan *p, extent *e, const double *wanted, const clar
       frexp(z->rms[v] * LARGEST, &top);
     e[v] = (extent){exponent - 1, top + 1};
   }
+  for (size_t i = 0; i < g->n_steps; i++) /* what products gather is as fine as that from which */
+    if (g->steps[i].kind == CLARKE_GATHER && !(p->allowed[g->steps[i].out] < INFINITY))
+      e[g->steps[i].out] = e[g->steps[i].in[0].value];
 }
 
 static clarke_status
@@ -197,15 +253,16 @@ allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
   p->needed = calloc(g->n_values + 1, sizeof *p->needed);
   p->low = calloc(g->n_values + 1, sizeof *p->low);
   p->allowed = calloc(g->n_values + 1, sizeof *p->allowed);
-  return p->needed != NULL && p->low != NULL && p->allowed != NULL ? CLARKE_OK : clarke_no_memory(err);
+  p->gauge = calloc(g->n_values + 1, sizeof *p->gauge);
+  return p->needed != NULL && p->low != NULL && p->allowed != NULL && p->gauge != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
 clarke_status
 clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
                        int8_t *const *piece, size_t n, clarke_error *err)
 {
-  const size_t samples = x->dims[0], probed = samples < PROBED ? samples : PROBED;
-  double *wanted = malloc((g->n_values + 1) * sizeof *wanted);
+  const size_t samples = x->dims[0], most = clarke_graph_couples(g) ? PROBED_TOGETHER : PROBED;
+  bearable *wanted = malloc((g->n_values + 1) * sizeof *wanted);
   extent *extents = malloc((g->n_values + 1) * sizeof *extents);
   clarke_sizes sizes = {0};
   clarke_status status = allocate(p, g, err);
@@ -215,17 +272,20 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
   if (status == CLARKE_OK) {
     find_needed(p->needed, g, piece, n);
     p->width = choose_width(g, p->needed);
-    status = clarke_sizes_measure(&sizes, g, x, probed, p->needed, err);
+    status = clarke_sizes_measure(&sizes, g, x, samples < most ? samples : most, p->needed, err);
   }
   p->growths = growths;
+  if (status == CLARKE_OK && clarke_graph_couples(g))
+    status = clarke_gauges_choose(p->gauge, g, p->needed, &sizes, err);
   if (status == CLARKE_OK)
-    status = clarke_growths_add(growths, g, p->needed, err);
+    status = clarke_graph_couples(g) ? clarke_growths_add_gauged(growths, g, p->needed, p->gauge, samples, err)
+                                     : clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK) {
     find_wanted(wanted, p, &sizes, samples);
     choose_extents(p, extents, wanted, &sizes, samples);
     choose_places(p, extents);
   }
-  clarke_sizes_clear(&sizes);
+  clarke_sizes_clear(&sizes, g);
   free(wanted);
   free(extents);
   return status;
@@ -237,5 +297,8 @@ clarke_slice_plan_clear(clarke_slice_plan *p)
   free(p->needed);
   free(p->low);
   free(p->allowed);
+  for (size_t v = 0; p->gauge != NULL && v < p->g->n_values; v++)
+    free(p->gauge[v].row);
+  free(p->gauge);
   *p = (clarke_slice_plan){0};
 }

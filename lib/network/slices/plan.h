@@ -16,6 +16,7 @@ typedef struct {
   bool *needed;           /* n_values */
   long *low;              /* n_values: the lowest place: they differ by multiples of width */
   double *allowed;        /* n_values: what the step that makes it may make an entry off by */
+  clarke_gauge *gauge;    /* n_values: where samples are coupled */
   const clarke_growths *growths; /* of the needed steps; they are the caller's, and outlive the plan */
   void (*seen)(void *context, const clarke_slicing *pass, size_t value); /* NULL, or told each value when it is made */
   void *context;

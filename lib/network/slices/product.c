@@ -40,11 +40,22 @@ product_clear(sliced_product *p)
 
 /* --- columns ----------------------------------------------------------------------------------- */
 
-static void
-gather_row(const clarke_slicing *f, const float *digit, size_t from, double *to)
+/* Places r and on of a row of columns, of at most so many, that the map takes from rows one after another, or from none: *from
+ * is the first of these. */
+static size_t
+next_rows(const sliced_product *p, size_t row, size_t r, size_t places, size_t *from)
 {
-  for (size_t j = 0; j < f->n; j++)
-    to[j] = from == CLARKE_NONE ? 0 : (double)digit[from * f->n + j];
+  const clarke_operand map = {.map = (size_t *)p->map};
+
+  *from = clarke_operand_entry(&map, row + r);
+  return clarke_operand_run(&map, row + r, row + places);
+}
+
+static void
+gather_entries(const float *digit, size_t n, double *to)
+{
+  for (size_t e = 0; e < n; e++)
+    to[e] = (double)digit[e];
 }
 
 /* The columns of `places` places of block b, from `first` on, plane by plane. */
@@ -61,28 +72,34 @@ gather_columns(const clarke_slicing *f, const sliced_product *p, size_t b, size_
     for (size_t i = 0; i < d->inner; i++) {
       const size_t row = (b * d->inner + i) * d->repeat + first;
 
-      for (size_t r = 0; r < places && p->map != NULL; r++)
-        gather_row(f, digit, p->map[row + r], to + i * width + r * f->n);
-      for (size_t e = 0; e < width && p->map == NULL; e++)
-        to[i * width + e] = (double)digit[row * f->n + e];
+      for (size_t r = 0, run, from; r < places; r += run) {
+        run = next_rows(p, row, r, places, &from);
+        if (from == CLARKE_NONE)
+          memset(to + i * width + r * f->n, 0, run * f->n * sizeof *to);
+        else
+          gather_entries(digit + from * f->n, run * f->n, to + i * width + r * f->n);
+      }
     }
   }
 }
 
-/* The tail of a row, in units of its lowest place. */
+/* The tails of so many rows, in units of their lowest place. */
 static void
-join_row(const clarke_slicing *f, const sliced_product *p, size_t from, double *to)
+join_rows(const clarke_slicing *f, const sliced_product *p, size_t from, size_t rows, double *to)
 {
-  const size_t plane = p->x->rows * f->n;
+  const size_t plane = p->x->rows * f->n, n = rows * f->n;
 
-  for (size_t j = 0; j < f->n; j++)
-    to[j] = from == CLARKE_NONE ? 0 : (double)p->x->digit[from * f->n + j];
-  for (size_t k = 1; k < p->tail && from != CLARKE_NONE; k++) {
+  if (from == CLARKE_NONE) {
+    memset(to, 0, n * sizeof *to);
+    return;
+  }
+  gather_entries(p->x->digit + from * f->n, n, to);
+  for (size_t k = 1; k < p->tail; k++) {
     const double unit = ldexp(1, (int)f->plan->width * (int)k);
     const float *digit = p->x->digit + k * plane + from * f->n;
 
-    for (size_t j = 0; j < f->n; j++)
-      to[j] += unit * (double)digit[j];
+    for (size_t e = 0; e < n; e++)
+      to[e] += unit * (double)digit[e];
   }
 }
 
@@ -103,10 +120,9 @@ multiply_tail(const clarke_slicing *f, const sliced_product *p, long low, size_t
   double *to = p->panel + (p->x->planes - p->tail) * d->inner * width;
 
   for (size_t i = 0; i < d->inner; i++)
-    for (size_t r = 0; r < places; r++) {
-      const size_t row = (b * d->inner + i) * d->repeat + first + r;
-
-      join_row(f, p, p->map != NULL ? p->map[row] : row, to + i * width + r * f->n);
+    for (size_t r = 0, run, from; r < places; r += run) {
+      run = next_rows(p, (b * d->inner + i) * d->repeat + first, r, places, &from);
+      join_rows(f, p, from, run, to + i * width + r * f->n);
     }
   for (size_t k = 0; k < d->inner; k += SUMMED) {
     const size_t len = d->inner - k < SUMMED ? d->inner - k : SUMMED;
@@ -288,16 +304,27 @@ bound_product(const clarke_slicing *f, const clarke_step *s, const sliced_produc
   const double own = clarke_slice_up(exact + clarke_slice_up(p->off * ldexp(1, (int)y->low)));
   const double entries = (double)y->rows * (double)(f->n / f->lanes), root = sqrt((double)p->d->inner);
 
+  const clarke_gauge *gauge = clarke_gauge_of(f, s->out);
+  const size_t producer = f->g->values[s->in[0].value].producer;
+  /* what joined is of: behind a GATHER that is done, x is what that made */
+  const bool whole = p->map != NULL || producer == CLARKE_NONE || f->g->steps[producer].kind != CLARKE_GATHER;
+  const double plain = clarke_slice_up(g->norm * gathered);
+  const double growth = whole && gauge == NULL ? fmin(plain, f->plan->growths->joined[i]) : plain;
+
   for (size_t j = 0; j < f->lanes; j++) {
     const double column = fmin(clarke_slice_up(f->plan->growths->column[i] * x->norm[j]), clarke_slice_up(root * x->most[j]));
     const double most = fmin(clarke_slice_up(f->plan->growths->row[i] * column), clarke_slice_up(g->most * x->most[j]));
 
     y->most[j] = clarke_slice_up(most + own);
-    y->norm[j] = clarke_slice_up(clarke_slice_up(g->norm * gathered * x->norm[j]) + clarke_slice_up(exact * sqrt(entries)));
+    y->norm[j] = clarke_slice_up(clarke_slice_up(growth * x->norm[j]) + clarke_slice_up(exact * sqrt(entries)));
     y->norm[j] = clarke_slice_up(y->norm[j] + clarke_slice_up(p->off_norm * ldexp(1, (int)y->low)));
     y->most[j] = fmin(y->most[j], y->norm[j]);
     y->norm[j] = fmin(y->norm[j], clarke_slice_up(y->most[j] * sqrt(entries)));
   }
+  if (whole && gauge != NULL)
+    y->gauged = clarke_slice_up(clarke_slice_up(f->plan->growths->joined[i] * x->norm[0]) +
+                                clarke_slice_up(clarke_slice_up(exact * sqrt((double)f->n)) * gauge->size) +
+                                clarke_slice_up(p->off_norm * ldexp(1, (int)y->low) * gauge->most));
 }
 
 /* Room for columns and sums. */

@@ -1,4 +1,4 @@
-/* Values in plain doubles, for their sizes alone. */
+/* Values in plain floats, for their sizes alone. */
 #include "network/slices/sizes.h"
 
 #include <cblas.h>
@@ -10,42 +10,68 @@
 typedef struct {
   const clarke_graph *g;
   size_t n;
-  double **y; /* n_values */
-} doubles;
+  float **y; /* n_values */
+} floats;
 
 static void
-gather(const doubles *f, const clarke_step *s, double *y)
+gather(const floats *f, const clarke_step *s, float *y)
 {
-  const double *x = f->y[s->in[0].value];
+  const float *x = f->y[s->in[0].value];
+  const size_t rows = f->g->values[s->out].count;
 
-  for (size_t i = 0; i < f->g->values[s->out].count; i++) {
+  for (size_t i = 0, run; i < rows; i += run) {
     const size_t from = clarke_operand_entry(&s->in[0], i);
 
-    for (size_t j = 0; j < f->n; j++)
-      y[i * f->n + j] = from == CLARKE_NONE ? 0 : x[from * f->n + j];
+    run = clarke_operand_run(&s->in[0], i, rows);
+    if (from == CLARKE_NONE)
+      memset(y + i * f->n, 0, run * f->n * sizeof *y);
+    else
+      memcpy(y + i * f->n, x + from * f->n, run * f->n * sizeof *y);
   }
 }
 
+/* y += coef times the constant's entry, of a row. */
 static void
-add(const doubles *f, const clarke_step *s, double *y)
+add_number(float *y, float by, size_t n)
 {
-  memset(y, 0, f->g->values[s->out].count * f->n * sizeof *y);
+  for (size_t j = 0; j < n; j++)
+    y[j] += by;
+}
+
+static void
+add_entries(float *y, float coef, const float *x, size_t n)
+{
+  for (size_t e = 0; e < n; e++)
+    y[e] += coef * x[e];
+}
+
+static void
+add(const floats *f, const clarke_step *s, float *y)
+{
+  const size_t rows = f->g->values[s->out].count;
+
+  memset(y, 0, rows * f->n * sizeof *y);
   for (size_t k = 0; k < s->n_in; k++) {
     const clarke_value *v = &f->g->values[s->in[k].value];
+    const float coef = (float)s->in[k].coef;
 
-    for (size_t i = 0; i < f->g->values[s->out].count; i++) {
+    for (size_t i = 0, run; i < rows; i += run) {
       const size_t from = clarke_operand_entry(&s->in[k], i);
 
-      for (size_t j = 0; from != CLARKE_NONE && j < f->n; j++)
-        y[i * f->n + j] += s->in[k].coef * (v->constant ? v->real[from] : f->y[s->in[k].value][from * f->n + j]);
+      run = v->constant ? 1 : clarke_operand_run(&s->in[k], i, rows);
+      if (v->constant && from != CLARKE_NONE)
+        add_number(y + i * f->n, coef * (float)v->real[from], f->n);
+      else if (from != CLARKE_NONE)
+        add_entries(y + i * f->n, coef, f->y[s->in[k].value] + from * f->n, run * f->n);
     }
   }
 }
 
 static void
-scale(const doubles *f, const clarke_step *s, double *y)
+scale(const floats *f, const clarke_step *s, float *y)
 {
-  const double *x = f->y[s->in[0].value], epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
+  const float *x = f->y[s->in[0].value];
+  const double epsilon = s->root ? mpq_get_d(s->epsilon) : 0;
 
   for (size_t i = 0; i < f->g->values[s->out].count; i++) {
     const size_t from = clarke_operand_entry(&s->in[0], i);
@@ -54,36 +80,44 @@ scale(const doubles *f, const clarke_step *s, double *y)
     c = s->root ? sqrt(c + epsilon) : c;
     c = s->root || s->divide ? 1 / c : c;
     for (size_t j = 0; j < f->n; j++)
-      y[i * f->n + j] = c * x[from * f->n + j];
+      y[i * f->n + j] = (float)c * x[from * f->n + j];
   }
 }
 
-static void
-multiply(const doubles *f, const clarke_step *s, double *y)
+static clarke_status
+multiply(const floats *f, const clarke_step *s, float *y, clarke_error *err)
 {
   const clarke_dense *d = &s->dense;
-  const double *w = f->g->values[d->weight].real, *x = f->y[s->in[0].value];
+  const clarke_value *v = &f->g->values[d->weight];
+  const float *x = f->y[s->in[0].value];
   const size_t width = d->repeat * f->n;
+  float *w = malloc((v->count + 1) * sizeof *w);
 
+  if (w == NULL)
+    return clarke_no_memory(err);
+  for (size_t e = 0; e < v->count; e++)
+    w[e] = (float)v->real[e];
   for (size_t b = 0; b < d->blocks; b++)
-    cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)d->outer, (int)width,
+    cblas_sgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)d->outer, (int)width,
                 (int)d->inner, 1, w + (d->grouped ? b * d->outer * d->inner : 0),
                 (int)(d->transposed ? d->outer : d->inner), x + b * d->inner * width, (int)width, 0,
                 y + b * d->outer * width, (int)width);
+  free(w);
+  return CLARKE_OK;
 }
 
 /* Pieces without a square. */
 static void
-apply_pieces(const doubles *f, const clarke_step *s, double *y)
+apply_pieces(const floats *f, const clarke_step *s, float *y)
 {
-  const double *x = f->y[s->in[0].value];
-  double kink[CLARKE_MAX_KINKS], coef[CLARKE_MAX_KINKS + 1][2];
+  const float *x = f->y[s->in[0].value];
+  float kink[CLARKE_MAX_KINKS], coef[CLARKE_MAX_KINKS + 1][2];
 
   for (size_t k = 0; k < s->pieces.n_kinks; k++)
-    kink[k] = mpq_get_d(s->pieces.kink[k]);
+    kink[k] = (float)mpq_get_d(s->pieces.kink[k]);
   for (size_t k = 0; k <= s->pieces.n_kinks; k++)
     for (size_t d = 0; d < 2; d++)
-      coef[k][d] = mpq_get_d(s->pieces.coef[k][d]);
+      coef[k][d] = (float)mpq_get_d(s->pieces.coef[k][d]);
   for (size_t e = 0; e < f->g->values[s->out].count * f->n; e++) {
     size_t piece = 0;
 
@@ -94,55 +128,77 @@ apply_pieces(const doubles *f, const clarke_step *s, double *y)
 }
 
 static void
-largest(const doubles *f, const clarke_step *s, double *y)
+largest(const floats *f, const clarke_step *s, float *y)
 {
-  const double *x = f->y[s->in[0].value];
+  const float *x = f->y[s->in[0].value];
 
   for (size_t i = 0; i < f->g->values[s->out].count; i++)
     for (size_t j = 0; j < f->n; j++) {
-      double most = -INFINITY;
+      float most = -INFINITY;
 
       for (size_t p = 0; p < s->width; p++)
         if (s->in[0].map[i * s->width + p] != CLARKE_NONE)
-          most = fmax(most, x[s->in[0].map[i * s->width + p] * f->n + j]);
+          most = fmaxf(most, x[s->in[0].map[i * s->width + p] * f->n + j]);
       y[i * f->n + j] = most;
     }
 }
 
-/* Over all samples; the least deviation. */
-static double
-normalize(const doubles *f, const clarke_step *s, double *y)
+/* Sums that are begun side by side: additions wait for no other. */
+#define SIDE_BY_SIDE ((size_t)8)
+
+/* sum[0], sum[1] grow by the sums of x - from and of its squares. */
+static void
+add_moments(double sum[2], const float *x, double from, size_t n)
 {
-  const clarke_grouping *o = &s->grouping;
-  const double *x = f->y[s->in[0].value], epsilon = mpq_get_d(s->epsilon);
-  const double m = (double)(o->blocks * o->length * f->n);
-  double least = INFINITY;
+  double part[SIDE_BY_SIDE] = {0}, square[SIDE_BY_SIDE] = {0};
+  size_t e = 0;
 
-  for (size_t g = 0; g < o->groups; g++) {
-    double sum = 0, square = 0, mean, deviation;
+  for (; e + SIDE_BY_SIDE <= n; e += SIDE_BY_SIDE)
+    for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+      const double v = (double)x[e + l] - from;
 
-    for (size_t pass = 0; pass < 3; pass++) {
-      mean = sum / m;
-      deviation = sqrt(square / m + epsilon);
-      for (size_t b = 0; b < o->blocks; b++) {
-        const size_t first = (b * o->groups + g) * o->length * f->n;
-
-        for (size_t e = first; e < first + o->length * f->n; e++)
-          if (pass == 0)
-            sum += x[e];
-          else if (pass == 1)
-            square += (x[e] - mean) * (x[e] - mean);
-          else
-            y[e] = (x[e] - mean) / deviation;
-      }
+      part[l] += v;
+      square[l] += v * v;
     }
-    least = fmin(least, deviation);
+  for (; e < n; e++) {
+    part[0] += (double)x[e] - from;
+    square[0] += ((double)x[e] - from) * ((double)x[e] - from);
   }
-  return least;
+  for (size_t l = 0; l < SIDE_BY_SIDE; l++) {
+    sum[0] += part[l];
+    sum[1] += square[l];
+  }
 }
 
+/* Over all samples. */
 static void
-run_step(const doubles *f, const clarke_step *s, double *y, double *deviation)
+normalize(const floats *f, const clarke_step *s, float *y, double *deviations)
+{
+  const clarke_grouping *o = &s->grouping;
+  const float *x = f->y[s->in[0].value];
+  const size_t len = o->length * f->n;
+  const double epsilon = mpq_get_d(s->epsilon), m = (double)(o->blocks * len);
+
+  for (size_t g = 0; g < o->groups; g++) {
+    const double from = (double)x[g * len];
+    double sum[2] = {0}, mean;
+
+    for (size_t b = 0; b < o->blocks; b++)
+      add_moments(sum, x + (b * o->groups + g) * len, from, len);
+    mean = sum[0] / m;
+    deviations[g] = sqrt(fmax(0, sum[1] / m - mean * mean) + epsilon);
+    for (size_t b = 0; b < o->blocks; b++) {
+      const size_t first = (b * o->groups + g) * len;
+      const float by = (float)(1 / deviations[g]), off = (float)(from + mean);
+
+      for (size_t e = first; e < first + len; e++)
+        y[e] = (x[e] - off) * by;
+    }
+  }
+}
+
+static clarke_status
+run_step(const floats *f, const clarke_step *s, float *y, double *deviation, clarke_error *err)
 {
   switch (s->kind) {
   case CLARKE_GATHER:
@@ -155,8 +211,7 @@ run_step(const doubles *f, const clarke_step *s, double *y, double *deviation)
     scale(f, s, y);
     break;
   case CLARKE_DENSE:
-    multiply(f, s, y);
-    break;
+    return multiply(f, s, y, err);
   case CLARKE_PIECEWISE:
     apply_pieces(f, s, y);
     break;
@@ -164,26 +219,26 @@ run_step(const doubles *f, const clarke_step *s, double *y, double *deviation)
     largest(f, s, y);
     break;
   case CLARKE_NORMALIZE:
-    *deviation = normalize(f, s, y);
+    normalize(f, s, y, deviation);
     break;
   default:
     break;
   }
+  return CLARKE_OK;
 }
 
 static double
-root_mean_square(const double *y, size_t n)
+root_mean_square(const float *y, size_t n)
 {
-  double sum = 0;
+  double sum[2] = {0};
 
-  for (size_t e = 0; e < n; e++)
-    sum += y[e] * y[e];
-  return sqrt(sum / (double)(n > 0 ? n : 1));
+  add_moments(sum, y, 0, n);
+  return sqrt(sum[1] / (double)(n > 0 ? n : 1));
 }
 
 /* A value no later step reads is let go. */
 static void
-drop_read(const doubles *f, size_t i, const bool *needed)
+drop_read(const floats *f, size_t i, const bool *needed)
 {
   const clarke_graph *g = f->g;
 
@@ -202,17 +257,17 @@ drop_read(const doubles *f, size_t i, const bool *needed)
 }
 
 static clarke_status
-load(const doubles *f, const clarke_tensor *x, clarke_error *err)
+load(const floats *f, const clarke_tensor *x, clarke_error *err)
 {
   const size_t rows = f->g->values[f->g->input].count;
-  double *y = malloc((rows * f->n + 1) * sizeof *y);
+  float *y = malloc((rows * f->n + 1) * sizeof *y);
 
   f->y[f->g->input] = y;
   if (y == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < f->n; j++)
-      y[i * f->n + j] = x->real != NULL ? x->real[j * rows + i] : (double)x->integer[j * rows + i];
+      y[i * f->n + j] = x->real != NULL ? (float)x->real[j * rows + i] : (float)x->integer[j * rows + i];
   return CLARKE_OK;
 }
 
@@ -220,7 +275,7 @@ clarke_status
 clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor *x, size_t n, const bool *needed,
                      clarke_error *err)
 {
-  doubles f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y)};
+  floats f = {.g = g, .n = n, .y = calloc(g->n_values + 1, sizeof *f.y)};
   clarke_status status;
 
   *z = (clarke_sizes){.rms = calloc(g->n_values + 1, sizeof *z->rms),
@@ -233,11 +288,13 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
     if (!needed[s->out])
       continue;
     f.y[s->out] = malloc((entries + 1) * sizeof **f.y);
-    if (f.y[s->out] == NULL) {
+    if (s->kind == CLARKE_NORMALIZE)
+      z->deviation[i] = malloc((s->grouping.groups + 1) * sizeof **z->deviation);
+    if (f.y[s->out] == NULL || (s->kind == CLARKE_NORMALIZE && z->deviation[i] == NULL)) {
       status = clarke_no_memory(err);
       break;
     }
-    run_step(&f, s, f.y[s->out], &z->deviation[i]);
+    status = run_step(&f, s, f.y[s->out], z->deviation[i], err);
     z->rms[s->out] = root_mean_square(f.y[s->out], entries);
     drop_read(&f, i, needed);
   }
@@ -248,8 +305,10 @@ clarke_sizes_measure(clarke_sizes *z, const clarke_graph *g, const clarke_tensor
 }
 
 void
-clarke_sizes_clear(clarke_sizes *z)
+clarke_sizes_clear(clarke_sizes *z, const clarke_graph *g)
 {
+  for (size_t i = 0; z->deviation != NULL && i < g->n_steps; i++)
+    free(z->deviation[i]);
   free(z->rms);
   free(z->deviation);
   *z = (clarke_sizes){0};

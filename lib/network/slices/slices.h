@@ -20,6 +20,7 @@ typedef struct {
   long low;
   float *digit;        /* planes x rows x n */
   double *norm, *most; /* lanes */
+  double gauged;       /* bounds that norm in the value's gauge, if it has one */
 } clarke_sliced;
 
 /* A number in digits: exact, or off by no more than 2^low. */
@@ -101,6 +102,11 @@ void clarke_block_add(clarke_slicing *f, const clarke_sliced *y, const clarke_di
 void clarke_block_add_number(clarke_slicing *f, const clarke_sliced *y, const clarke_digits *c, const clarke_digits *v,
                              size_t len);
 void clarke_block_end(clarke_slicing *f, clarke_sliced *y, size_t at, size_t len);
+
+/* v's gauge; NULL: none. */
+const clarke_gauge *clarke_gauge_of(const clarke_slicing *f, size_t value);
+/* What its norm, its norm in its gauge and its largest error say of one another, where it has one. */
+void clarke_sliced_settle(const clarke_slicing *f, size_t value);
 
 /* A step of each kind: f->value[s->out] is made of the operands. */
 clarke_status clarke_slices_gather(clarke_slicing *f, const clarke_step *s);

@@ -1,0 +1,286 @@
+/* A convolution's norm, at most that of the largest of its symbols: W(a, b) = sum over taps t of W_t exp(i (a y_t + b x_t)). On
+ * the endless grid Fourier's transform makes it a multiplication by these; beyond an image there are zeros, and windows that
+ * are left out, or strides, only make the norm less. Of all angles some are tried: a real trigonometric polynomial of degree d
+ * with its maximum M at a is at least M cos(d (b - a)) where |b - a| <= pi / d (M. Riesz's lemma). So the largest |u* W(a, b) v|
+ * is at most 1 / cos(pi d / ANGLES) of that at the nearest angle, for each axis. */
+#include "network/convolution_norm.h"
+
+#include "network/operator_norm.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Angles of an axis that are tried: multiples of an eighth of a turn, whose cosines are 0, 1 and sqrt(1/2). */
+#define ANGLES ((size_t)8)
+/* Degrees at which they say something: 1 / cos(2 pi / 8) is sqrt(2). */
+#define MOST_DEGREE ((size_t)2)
+
+/* --- windows ----------------------------------------------------------------------------------- */
+
+/* The shape of images, and of what windows make. */
+typedef struct {
+  long in[2], out[2];
+} image;
+
+static bool
+find_image(image *m, const clarke_graph *g, const clarke_step *gather, const clarke_step *s)
+{
+  const clarke_value *x = &g->values[gather->in[0].value], *y = &g->values[s->out];
+
+  if (x->rank < 2 || x->rank > 3 || y->rank != x->rank)
+    return false;
+  for (size_t a = 0; a < 2; a++) {
+    const bool is_there = a == 1 || x->rank == 3;
+
+    m->in[a] = is_there ? (long)x->dims[x->rank - 2 + a] : 1;
+    m->out[a] = is_there ? (long)y->dims[y->rank - 2 + a] : 1;
+  }
+  return m->in[0] > 0 && m->in[1] > 0 && (size_t)(m->out[0] * m->out[1]) == s->dense.repeat;
+}
+
+/* What the first channel of the first block says: of a tap that no window has in the image, nothing. */
+static bool
+read_windows(clarke_convolution *c, const image *m, const size_t *map, size_t repeat)
+{
+  bool known[2] = {false, false};
+
+  c->stride[0] = c->stride[1] = 1;
+  for (size_t t = 0; t < c->taps; t++) {
+    long first[2][2] = {{-1, 0}, {-1, 0}}; /* by axis: window and pixel */
+
+    for (size_t p = 0; p < repeat; p++) {
+      const size_t from = map[t * repeat + p];
+      const long at[2] = {(long)p / m->out[1], (long)p % m->out[1]};
+
+      if (from == CLARKE_NONE)
+        continue;
+      for (size_t a = 0; a < 2; a++) {
+        const long pixel = a == 0 ? (long)from / m->in[1] : (long)from % m->in[1];
+
+        if (first[a][0] < 0) {
+          first[a][0] = at[a];
+          first[a][1] = pixel;
+        } else if (!known[a] && at[a] != first[a][0]) {
+          c->stride[a] = (pixel - first[a][1]) / (at[a] - first[a][0]);
+          known[a] = true;
+          if (c->stride[a] < 1) /* windows that are one would each add to the norm */
+            return false;
+        }
+      }
+    }
+    if (first[0][0] < 0)
+      return false;
+    for (size_t a = 0; a < 2; a++)
+      c->offset[a][t] = first[a][1] - c->stride[a] * first[a][0];
+  }
+  return true;
+}
+
+/* Is every entry of the map where these windows have it? */
+static bool
+windows_hold(const clarke_convolution *c, const image *m, const size_t *map, const clarke_dense *d)
+{
+  for (size_t row = 0; row < d->blocks * d->inner; row++)
+    for (size_t p = 0; p < d->repeat; p++) {
+      const size_t t = row % c->taps, from = map[row * d->repeat + p];
+      const long y = (long)p / m->out[1] * c->stride[0] + c->offset[0][t], x = (long)p % m->out[1] * c->stride[1] + c->offset[1][t];
+      const bool inside = y >= 0 && y < m->in[0] && x >= 0 && x < m->in[1];
+
+      if (from != (inside ? (size_t)((long)(row / c->taps) * m->in[0] * m->in[1] + y * m->in[1] + x) : CLARKE_NONE))
+        return false;
+    }
+  return true;
+}
+
+static void
+find_degrees(clarke_convolution *c)
+{
+  for (size_t a = 0; a < 2; a++) {
+    long most = c->offset[a][0];
+
+    c->least[a] = c->offset[a][0];
+    for (size_t t = 1; t < c->taps; t++) {
+      c->least[a] = c->offset[a][t] < c->least[a] ? c->offset[a][t] : c->least[a];
+      most = c->offset[a][t] > most ? c->offset[a][t] : most;
+    }
+    c->degree[a] = ((size_t)(most - c->least[a]) + 1) / 2;
+  }
+}
+
+clarke_status
+clarke_convolution_recognize(clarke_convolution *c, bool *found, const clarke_graph *g, const clarke_step *s, clarke_error *err)
+{
+  const clarke_dense *d = &s->dense;
+  const size_t producer = g->values[s->in[0].value].producer;
+  const clarke_step *gather = producer != CLARKE_NONE ? &g->steps[producer] : NULL;
+  image m;
+
+  *c = (clarke_convolution){0};
+  *found = false;
+  if (gather == NULL || gather->kind != CLARKE_GATHER || gather->in[0].map == NULL || !find_image(&m, g, gather, s))
+    return CLARKE_OK;
+  c->channels = g->values[gather->in[0].value].count / (size_t)(m.in[0] * m.in[1]) / d->blocks;
+  if (c->channels == 0 || d->inner % c->channels != 0)
+    return CLARKE_OK;
+  c->taps = d->inner / c->channels;
+  c->offset[0] = malloc((c->taps + 1) * sizeof **c->offset);
+  c->offset[1] = malloc((c->taps + 1) * sizeof **c->offset);
+  if (c->offset[0] == NULL || c->offset[1] == NULL)
+    return clarke_no_memory(err);
+  *found = read_windows(c, &m, gather->in[0].map, d->repeat) && windows_hold(c, &m, gather->in[0].map, d);
+  if (*found)
+    find_degrees(c);
+  return CLARKE_OK;
+}
+
+void
+clarke_convolution_clear(clarke_convolution *c)
+{
+  free(c->offset[0]);
+  free(c->offset[1]);
+  *c = (clarke_convolution){0};
+}
+
+/* --- symbols ----------------------------------------------------------------------------------- */
+
+static size_t
+angles_of(const clarke_convolution *c, size_t axis)
+{
+  return c->degree[axis] == 0 ? 1 : ANGLES;
+}
+
+double
+clarke_convolution_cost(const clarke_convolution *c, const clarke_step *s)
+{
+  const double outer = (double)s->dense.outer, channels = (double)c->channels, least = fmin(outer, channels);
+  const double blocks = s->dense.grouped ? (double)s->dense.blocks : 1;
+  const double symbols = blocks * (double)(angles_of(c, 0) * angles_of(c, 1)) / 2;
+
+  if (c->degree[0] > MOST_DEGREE || c->degree[1] > MOST_DEGREE || c->taps == 1)
+    return INFINITY;
+  return symbols * (outer * channels * ((double)c->taps + (least > 1 ? 8 * least : 0)) + (least > 1 ? 12 * least * least * least : 0));
+}
+
+/* cos(2 pi k / ANGLES), but for one rounding. */
+static double
+cosine(size_t k)
+{
+  const double half = sqrt(0.5);
+  const double all[ANGLES] = {1, half, 0, -half, -1, -half, 0, half};
+
+  return all[k % ANGLES];
+}
+
+/* 1 / cos(pi degree / ANGLES), or more. */
+static double
+between_angles(size_t degree)
+{
+  const double all[MOST_DEGREE + 1] = {1, 1.0824, 1.41422};
+
+  return all[degree];
+}
+
+/* The symbol of a block at two of the angles as a real matrix of twice as many rows and columns, [A, -B; B, A]; where B is 0 as A
+ * alone. */
+static void
+make_symbol(double *symbol, const clarke_convolution *c, const double *w, size_t outer, const size_t angle[2], bool real)
+{
+  const size_t cols = (real ? 1 : 2) * c->channels;
+
+  for (size_t o = 0; o < outer; o++)
+    for (size_t i = 0; i < c->channels; i++) {
+      double a = 0, b = 0;
+
+      for (size_t t = 0; t < c->taps; t++) {
+        const size_t k = angle[0] * (size_t)(c->offset[0][t] - c->least[0]) + angle[1] * (size_t)(c->offset[1][t] - c->least[1]);
+        const double v = w[(o * c->channels + i) * c->taps + t];
+
+        a += v * cosine(k);
+        b += v * cosine(k + ANGLES * 3 / 4);
+      }
+      symbol[o * cols + i] = a;
+      if (real)
+        continue;
+      symbol[o * cols + c->channels + i] = -b;
+      symbol[(outer + o) * cols + i] = b;
+      symbol[(outer + o) * cols + c->channels + i] = a;
+    }
+}
+
+/* At least the norm of n numbers. */
+static double
+euclidean(const double *v, size_t n)
+{
+  double most = 0, square = 0;
+
+  for (size_t e = 0; e < n; e++)
+    most = fmax(most, fabs(v[e]));
+  for (size_t e = 0; e < n && most > 0; e++)
+    square += v[e] / most * (v[e] / most);
+  return most * sqrt(square) * (1 + (double)(n + 8) * 0x1p-52);
+}
+
+/* At least the norm of the matrix of one row or column of complex numbers, or of any. */
+static clarke_status
+symbol_norm(double *norm, const double *symbol, size_t outer, size_t channels, bool real, clarke_error *err)
+{
+  const size_t rows = (real ? 1 : 2) * outer, cols = (real ? 1 : 2) * channels;
+
+  if (outer > 1 && channels > 1)
+    return clarke_operator_norm(norm, symbol, rows, cols, err);
+  *norm = euclidean(symbol, rows * cols) * (real ? 1 : sqrt(0.5) * (1 + 0x1p-50)); /* each number is there twice */
+  return CLARKE_OK;
+}
+
+/* At least the norm of a block's largest symbol. Angles are taken once of two that are opposite: there symbols are conjugate. */
+static clarke_status
+block_norm(double *norm, const clarke_convolution *c, const double *w, size_t outer, double *room, clarke_error *err)
+{
+  const size_t n0 = angles_of(c, 0), n1 = angles_of(c, 1);
+  const double taps = (double)c->taps, size = euclidean(w, outer * c->channels * c->taps);
+  /* each entry of a symbol is a sum of `taps` products with cosines, which are rounded: off by no more than (taps + 3) u of
+   * the sum of sizes, at most sqrt(taps) times their norm; twice, for A and B, and twice in the matrix */
+  const double off = 4 * (taps + 3) * sqrt(taps) * 0x1p-53 * size;
+  clarke_status status = CLARKE_OK;
+
+  *norm = size == 0 || size >= 0x1p-900 ? 0 : NAN; /* what underflows is below off */
+  for (size_t k = 0; k < n0 * n1 && status == CLARKE_OK; k++) {
+    const size_t angle[2] = {k / n1, k % n1}, opposite = (n0 - angle[0]) % n0 * n1 + (n1 - angle[1]) % n1;
+    const bool real = opposite == k;
+    double here = 0;
+
+    if (opposite < k)
+      continue;
+    make_symbol(room, c, w, outer, angle, real);
+    status = symbol_norm(&here, room, outer, c->channels, real, err);
+    *norm = here <= *norm ? *norm : here; /* a NaN is kept */
+  }
+  *norm = (*norm + off) * between_angles(c->degree[0]) * between_angles(c->degree[1]) * (1 + 0x1p-40);
+  return status;
+}
+
+clarke_status
+clarke_convolution_norm(double *norm, const clarke_convolution *c, const clarke_step *s, const double *w, clarke_error *err)
+{
+  const clarke_dense *d = &s->dense;
+  double *room;
+  clarke_status status = CLARKE_OK;
+
+  *norm = INFINITY;
+  if (c->degree[0] > MOST_DEGREE || c->degree[1] > MOST_DEGREE)
+    return CLARKE_OK;
+  room = malloc((4 * d->outer * c->channels + 1) * sizeof *room);
+  if (room == NULL)
+    return clarke_no_memory(err);
+  *norm = 0;
+  for (size_t b = 0; b < (d->grouped ? d->blocks : 1) && status == CLARKE_OK; b++) {
+    double here = 0;
+
+    status = block_norm(&here, c, w + b * d->outer * d->inner, d->outer, room, err);
+    *norm = here <= *norm ? *norm : here;
+  }
+  free(room);
+  if (!(*norm >= 0)) /* a NaN */
+    *norm = INFINITY;
+  return status;
+}
