@@ -79,15 +79,16 @@ compare_loss(const clarke_forward *outputs, const machine *k, const clarke_loss 
 }
 
 static void
-check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m)
+check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m, uint64_t *state)
 {
+  const int bits = draw_below(state, 3) > 0 ? (int)draw_between(state, 10, 110) : CLARKE_GRADIENT_BITS;
   clarke_gradient gradient;
   clarke_forward outputs;
   bool found;
 
   clarke_forward_init(&outputs);
   OK(clarke_gradient_init(&gradient, k->g.n_parameters, &error));
-  OK(clarke_gradient_run(&gradient, &found, &outputs, &k->replay, &k->profile, loss, &error));
+  OK(clarke_gradient_run(&gradient, &found, &outputs, &k->replay, &k->profile, loss, bits, &error));
   t->found += found;
   if (found) {
     run_exactly(k, loss);
@@ -118,7 +119,7 @@ check_targets(tally *t, machine *k, const clarke_model *m, uint64_t *state)
     else
       y.real[e] = (double)draw_between(state, -8, 8) / 4;
   loss.y = &y;
-  check_loss(t, k, &loss, m);
+  check_loss(t, k, &loss, m, state);
   clarke_tensor_clear(&y);
 }
 
@@ -142,7 +143,7 @@ check_network(tally *t, growing *grown, const clarke_tensor *x, const char *prof
   if (k.replay.open == 0 && k.pass.open == 0 && is_served(&k)) {
     t->served++;
     t->touched += k.replay.n_touches > 0;
-    check_loss(t, &k, &sum, &grown->m);
+    check_loss(t, &k, &sum, &grown->m, grown->state);
     check_targets(t, &k, &grown->m, grown->state);
   }
   machine_end(&k);
@@ -230,8 +231,8 @@ START_TEST(slices_with_few_numbers)
   const tally t = check_networks(grow_wide, few_small, 7, 200);
 
   ck_assert_uint_eq(t.served, t.asked);
-  ck_assert_uint_eq(t.found, 2 * t.served);
-  ck_assert(t.widest < 0x1p-40);
+  ck_assert_uint_gt(t.found, 19 * t.served / 10); /* of one that dies out no bound is near */
+  ck_assert(t.widest < 0x1p-10);
 }
 END_TEST
 
