@@ -340,7 +340,7 @@ enclose_outputs(clarke_forward *outputs, const clarke_descent *p)
   if (status == CLARKE_OK)
     status = clarke_matrix_need_radius(m, p->err);
   for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++)
-    m->radius[e] = out->error[clarke_lane_of(p, e % p->n)];
+    m->radius[e] = p->seen != NULL ? 0 : out->error[clarke_lane_of(p, e % p->n)]; /* a look needs no bound */
   clarke_matrix_clear(&low);
   return status;
 }
@@ -424,14 +424,16 @@ static clarke_status
 run(clarke_descent *p, bool *found, clarke_forward *outputs)
 {
   const size_t out = p->g->output;
-  clarke_status status = clarke_descent_forward(p);
+  clarke_status status = p->plan->in_digits ? clarke_descent_forward_in_digits(p) : clarke_descent_forward(p);
 
   if (status != CLARKE_OK || p->lost || !all_finite(p->value[out].at, p->g->values[out].count * p->n) ||
-      !all_finite(p->value[out].error, p->lanes))
+      (p->seen == NULL && !all_finite(p->value[out].error, p->lanes)))
     return status;
   status = enclose_outputs(outputs, p);
   if (status == CLARKE_OK)
     status = seed(p, outputs);
+  if (status == CLARKE_EVAGUE) /* errors are too large for the loss to have a gradient that is known */
+    return CLARKE_OK;
   if (status == CLARKE_OK)
     status = clarke_descent_back(p);
   if (status == CLARKE_OK)
@@ -493,8 +495,15 @@ look(clarke_descent *few, bool *found)
   return status;
 }
 
-/* A pass as near as it takes; where the plan was not near enough one more, and then the finest. few: a pass that has been looked
- * at. */
+/* Near enough, or as near as pairs get. */
+static bool
+is_useful(const clarke_gradient *gradient, const descents *all, bool enough)
+{
+  return is_near(gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS);
+}
+
+/* A pass as near as it takes; where the plan was not near enough one more, and then the finest in pairs. few: a pass that has been
+ * looked at. */
 static clarke_status
 descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all,
                    const clarke_descent *few, clarke_descent_plan *plan)
@@ -508,14 +517,14 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
     return status;
   for (size_t i = 0; i < sizeof bits / sizeof *bits && status == CLARKE_OK && !*found && enough; i++) {
     status = clarke_descent_plan_choose(plan, &enough, few, bits[i], all->err);
-    if (status == CLARKE_OK && enough)
+    if (status == CLARKE_OK)
       status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_near(gradient, all->r->g, all->bits);
+    *found = *found && is_useful(gradient, all, enough);
   }
-  if (status == CLARKE_OK && !*found) {
+  if (status == CLARKE_OK && !*found && !plan->in_digits) {
     clarke_descent_plan_finest(plan, all->r->g);
     status = descend(gradient, found, outputs, all, plan);
-    *found = *found && is_near(gradient, all->r->g, all->bits < LEAST_BITS ? all->bits : LEAST_BITS);
+    *found = *found && is_useful(gradient, all, false);
   }
   return status;
 }

@@ -1,7 +1,7 @@
 /* The gradient in pairs of doubles: every entry within its bound of the exact one, in drawn networks; what is not followed; weights
  * with few numbers in a slice; ends of doubles. */
 #include "machine.h"
-#include "convolutional.h"
+#include "normalized.h"
 #include "compared.h"
 
 #include "network/gradient.h"
@@ -270,6 +270,44 @@ START_TEST(what_is_not_followed)
 }
 END_TEST
 
+START_TEST(normalizations)
+{
+  const tally t = check_networks(grow_normalized, weight_like, 11, 600);
+
+  ck_assert_uint_gt(t.served, t.asked / 4);
+  ck_assert_uint_gt(t.found, t.served);
+}
+END_TEST
+
+/* Deep enough for pairs of doubles not to be enough: convolutions, normalized over the minibatch, and residual sums. */
+static void
+grow_deep(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {2, 3, 1 + draw_below(state, 3)};
+
+  grow_begin(g, state, number, 2 + draw_below(state, 2), dims);
+  for (size_t n = 2 + draw_below(state, 6); n > 0; n--) {
+    if (draw_below(state, 3) == 0)
+      grow_residual(g);
+    else
+      grow_conv(g, 4, false);
+    if (draw_below(state, 3) > 0)
+      grow_trained(g);
+    grow_node(g, "Relu", NULL, false);
+    if (draw_below(state, 4) == 0)
+      grow_maxpool(g, false);
+  }
+  model_output(&g->m, g->at);
+}
+
+START_TEST(values_in_digits)
+{
+  const tally t = check_networks(grow_deep, weight_like, 13, 300);
+
+  ck_assert_uint_gt(t.found, t.served);
+}
+END_TEST
+
 START_TEST(ties_that_are_shared)
 {
   uint64_t state = 5;
@@ -309,6 +347,8 @@ main(void)
   tcase_add_test(tcase, slices_with_few_numbers);
   tcase_add_test(tcase, ends_of_doubles);
   tcase_add_test(tcase, what_is_not_followed);
+  tcase_add_test(tcase, normalizations);
+  tcase_add_test(tcase, values_in_digits);
   tcase_add_test(tcase, ties_that_are_shared);
   return run_tests();
 }

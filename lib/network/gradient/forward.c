@@ -279,8 +279,8 @@ step_forward(clarke_descent *p, const clarke_step *s)
   }
 }
 
-static clarke_status
-load_input(clarke_descent *p)
+clarke_status
+clarke_descent_load_input(clarke_descent *p)
 {
   const clarke_tensor *x = p->r->x;
   const size_t rows = p->g->values[p->g->input].count;
@@ -302,7 +302,7 @@ load_input(clarke_descent *p)
 clarke_status
 clarke_descent_forward(clarke_descent *p)
 {
-  clarke_status status = load_input(p);
+  clarke_status status = clarke_descent_load_input(p);
 
   for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &p->g->steps[i];

@@ -32,6 +32,8 @@ typedef struct {
 typedef struct {
   size_t *slices, *back_slices; /* n_steps: of DENSE, that products cut from what W is multiplied by */
   bool *fine, *fine_back;       /* n_values: kept in pairs, not in doubles */
+  bool in_digits;               /* values come from a pass in slices, */
+  double *borne;                /* n_values: the norms of whose errors are to be at most these */
 } clarke_descent_plan;
 
 /* What a pass over a few samples has met: the largest norms of a lane. */
@@ -165,6 +167,9 @@ clarke_status clarke_normalized_back(clarke_descent *p, const clarke_step *s);
 
 /* The values of all steps that the output is made of. */
 clarke_status clarke_descent_forward(clarke_descent *p);
+/* The same in as many digits as the plan says. */
+clarke_status clarke_descent_forward_in_digits(clarke_descent *p);
+clarke_status clarke_descent_load_input(clarke_descent *p);
 /* From the output's gradient, which is there, to all parameters. */
 clarke_status clarke_descent_back(clarke_descent *p);
 

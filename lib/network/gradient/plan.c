@@ -3,6 +3,7 @@
 #include "network/gradient/plan.h"
 
 #include "network/gradient/sliced.h"
+#include "network/slices/plan.h"
 
 #include <stdlib.h>
 
@@ -19,7 +20,9 @@ clarke_descent_plan_init(clarke_descent_plan *plan, const clarke_graph *g, clark
   plan->back_slices = calloc(g->n_steps + 1, sizeof *plan->back_slices);
   plan->fine = calloc(g->n_values + 1, sizeof *plan->fine);
   plan->fine_back = calloc(g->n_values + 1, sizeof *plan->fine_back);
-  return plan->slices != NULL && plan->back_slices != NULL && plan->fine != NULL && plan->fine_back != NULL
+  plan->borne = calloc(g->n_values + 1, sizeof *plan->borne);
+  return plan->slices != NULL && plan->back_slices != NULL && plan->fine != NULL && plan->fine_back != NULL &&
+             plan->borne != NULL
            ? CLARKE_OK
            : clarke_no_memory(err);
 }
@@ -31,6 +34,7 @@ clarke_descent_plan_clear(clarke_descent_plan *plan)
   free(plan->back_slices);
   free(plan->fine);
   free(plan->fine_back);
+  free(plan->borne);
 }
 
 clarke_status
@@ -181,12 +185,14 @@ is_fine(double size, double borne)
 static void
 plan_dense(planning *q, bool *enough, size_t i)
 {
+  bool in_pairs = true;
   const clarke_descent *p = q->few;
   const clarke_step *s = &p->g->steps[i], *gather = p->deferred[s->in[0].value];
   const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
   const double root = gather != NULL ? p->growths->growth[gather - p->g->steps][0].norm : 1;
 
-  q->plan->slices[i] = slices_for(enough, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x], q->value[s->out]);
+  q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x], q->value[s->out]);
+  q->plan->in_digits = q->plan->in_digits || !in_pairs;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],
                                          q->grad[s->in[0].value]);
@@ -208,13 +214,17 @@ choose(planning *q, bool *enough, int bits)
       status = note_constants(q, i, most, bits);
   spread(q);
   *enough = true;
+  q->plan->in_digits = false;
   for (size_t i = 0; i < p->g->n_steps; i++)
     if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
       plan_dense(q, enough, i);
+  if (q->plan->in_digits && !clarke_slices_follow(p->g, p->needed))
+    *enough = q->plan->in_digits = false;
   for (size_t v = 0; v < p->g->n_values; v++) {
     const size_t producer = p->g->values[v].producer;
     const bool dense = producer != CLARKE_NONE && p->g->steps[producer].kind == CLARKE_DENSE;
 
+    q->plan->borne[v] = q->value[v];
     q->plan->fine[v] = dense ? q->plan->slices[producer] > 0 : is_fine(q->seen->value[v], q->value[v]);
     q->plan->fine_back[v] = is_fine(q->seen->grad[v], q->grad[v]);
   }
@@ -224,6 +234,7 @@ choose(planning *q, bool *enough, int bits)
 void
 clarke_descent_plan_finest(clarke_descent_plan *plan, const clarke_graph *g)
 {
+  plan->in_digits = false;
   for (size_t i = 0; i < g->n_steps; i++)
     plan->slices[i] = plan->back_slices[i] = CLARKE_GRADIENT_MOST;
   for (size_t v = 0; v < g->n_values; v++)
