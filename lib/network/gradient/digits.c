@@ -49,6 +49,13 @@ normalize(clarke_descent *p, const clarke_step *s)
   return status;
 }
 
+/* Is it a NORMALIZE step that reads the value? */
+static bool
+normalizes(const clarke_descent *p, const clarke_step *s, size_t value)
+{
+  return s->kind == CLARKE_NORMALIZE && p->needed[s->out] && s->in[0].value == value;
+}
+
 static void
 see(void *context, const clarke_slicing *f, size_t value)
 {
@@ -57,11 +64,11 @@ see(void *context, const clarke_slicing *f, size_t value)
   bool kept = (p->kept[value] || value == p->g->output) && p->value[value].at == NULL, read = false;
 
   for (size_t i = 0; i < p->g->n_steps; i++)
-    read = read || (p->g->steps[i].kind == CLARKE_NORMALIZE && p->needed[p->g->steps[i].out] && p->g->steps[i].in[0].value == value);
+    read = read || normalizes(p, &p->g->steps[i], value);
   if (to->status == CLARKE_OK && (kept || read))
     to->status = take(p, f, value);
   for (size_t i = 0; i < p->g->n_steps && read && to->status == CLARKE_OK; i++)
-    if (p->g->steps[i].kind == CLARKE_NORMALIZE && p->needed[p->g->steps[i].out] && p->g->steps[i].in[0].value == value)
+    if (normalizes(p, &p->g->steps[i], value))
       to->status = normalize(p, &p->g->steps[i]);
   if (read && !kept)
     clarke_normed_drop(&p->value[value]);

@@ -49,8 +49,9 @@ static clarke_status
 sum_forward(clarke_descent *p, const clarke_step *s)
 {
   const clarke_growth *growth = p->growths->growth[s - p->g->steps];
-  const double gamma = clarke_bound_gamma(2 * (double)s->n_in, clarke_unit_of(&p->value[s->out])), constants = size_of_constants(p->g, s) * clarke_lane_root(p);
   clarke_normed *y = &p->value[s->out];
+  const double gamma = clarke_bound_gamma(2 * (double)s->n_in, clarke_unit_of(y));
+  const double constants = size_of_constants(p->g, s) * clarke_lane_root(p);
 
   for (size_t k = 0; k < s->n_in; k++) {
     const clarke_value *v = &p->g->values[s->in[k].value];

@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
   double *value, *grad;             /* n_values */
   double *value_most, *grad_most;   /* n_values: their largest entries */
-  double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, by how much an error of x, or of g, moves the weight's gradient */
+  double *by_value, *by_grad;       /* n_steps: of DENSE and SCALE, how an error of x, or g, moves the weight's gradient */
   double *steepest;                 /* n_steps: of NORMALIZE */
 } clarke_descent_sizes;
 
@@ -122,7 +122,8 @@ clarke_normed_add(clarke_normed *v, size_t e, clarke_pair x)
     v->at[e] += x.high;
 }
 
-/* Adds factor times n numbers, from y's `to` and x's `from` on. Of doubles that takes two operations, and their factor's low part. */
+/* Adds factor times n numbers, from y's `to` and x's `from` on. With doubles alone that is two operations, and takes the factor's
+ * low part. */
 void clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n);
 
 /* A rational, off by the pairs' unit. */
@@ -134,6 +135,8 @@ void clarke_normed_drop(clarke_normed *v);
 /* v->size and v->largest from its numbers. */
 void clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes);
 
+/* The largest absolute value of n numbers; infinity or a NaN, where there is one. */
+double clarke_largest_double(const double *v, size_t n);
 /* The largest size of a lane. */
 double clarke_normed_size(const clarke_descent *p, const clarke_normed *v);
 /* The largest entry of a parameter's gradient. */

@@ -191,7 +191,8 @@ plan_dense(planning *q, bool *enough, size_t i)
   const size_t x = gather != NULL ? gather->in[0].value : s->in[0].value;
   const double root = gather != NULL ? p->growths->growth[gather - p->g->steps][0].norm : 1;
 
-  q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x], q->value[s->out]);
+  q->plan->slices[i] = slices_for(&in_pairs, q, i, s->dense.inner, root * q->seen->value[x], q->seen->value_most[x],
+                                  q->value[s->out]);
   q->plan->in_digits = q->plan->in_digits || !in_pairs;
   if (p->carries[x])
     q->plan->back_slices[i] = slices_for(enough, q, i, s->dense.outer, q->seen->grad[s->out], q->seen->grad_most[s->out],

@@ -110,7 +110,8 @@ cut_weight(clarke_sliced_weight *w, clarke_error *err)
   const size_t count = w->cut.plane;
   double *high = malloc((count + 1) * sizeof *high), *low = calloc(count + 1, sizeof *low);
 
-  if (high == NULL || low == NULL || clarke_sliced_room(&w->cut, count, CLARKE_GRADIENT_WEIGHT_MOST, CLARKE_GRADIENT_WEIGHT_SLICE) == NULL) {
+  if (high == NULL || low == NULL ||
+      clarke_sliced_room(&w->cut, count, CLARKE_GRADIENT_WEIGHT_MOST, CLARKE_GRADIENT_WEIGHT_SLICE) == NULL) {
     free(high);
     free(low);
     return clarke_no_memory(err);
