@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Numbers that are written at a time. */
+#define BLOCK ((size_t)512)
+
 static clarke_status
 check_tensor(const clarke_tensor *t, clarke_error *err)
 {
@@ -83,13 +86,33 @@ make_header(char **text, const clarke_tensors *ts, json_t *metadata, clarke_erro
 }
 
 static void
+set_word(unsigned char *bytes, uint64_t word)
+{
+  for (size_t k = 0; k < 8; k++)
+    bytes[k] = (unsigned char)(word >> (8 * k));
+}
+
+static void
 put_word(FILE *f, uint64_t word)
 {
   unsigned char bytes[8];
 
-  for (size_t k = 0; k < 8; k++)
-    bytes[k] = (unsigned char)(word >> (8 * k));
-  fwrite(bytes, 1, 8, f);
+  set_word(bytes, word);
+  fwrite(bytes, 1, sizeof bytes, f);
+}
+
+static void
+put_numbers(FILE *f, const double *v, size_t n)
+{
+  unsigned char bytes[8 * BLOCK];
+
+  for (size_t k = 0; k < n; k++) {
+    uint64_t word;
+
+    memcpy(&word, &v[k], sizeof word);
+    set_word(bytes + 8 * k, word);
+  }
+  fwrite(bytes, 8, n, f);
 }
 
 /* The length, the header padded with spaces to a multiple of 8, the data. */
@@ -102,12 +125,8 @@ put_all(FILE *f, const char *header, const clarke_tensors *ts)
   fwrite(header, 1, length, f);
   fwrite("       ", 1, padding, f);
   for (size_t i = 0; i < ts->n; i++)
-    for (size_t k = 0; k < ts->tensor[i].count && ferror(f) == 0; k++) {
-      uint64_t word;
-
-      memcpy(&word, &ts->tensor[i].real[k], sizeof word);
-      put_word(f, word);
-    }
+    for (size_t k = 0; k < ts->tensor[i].count && ferror(f) == 0; k += BLOCK)
+      put_numbers(f, ts->tensor[i].real + k, ts->tensor[i].count - k < BLOCK ? ts->tensor[i].count - k : BLOCK);
 }
 
 clarke_status

@@ -2,7 +2,7 @@
 #include "network/gradient.h"
 
 #include "base/stop.h"
-#include "network/gradient/gradient.h"
+#include "network/gradient/plan.h"
 #include "network/reverse.h"
 
 #include <float.h>
@@ -13,11 +13,13 @@
 
 /* Bits of what the loss is enclosed with. */
 #define PRECISION 128
-/* A gradient is near enough with errors of 2^-bits of its largest entry; with the most slices fewer bits do. */
-#define NEAR_BITS 30
+/* Of the finest pass fewer bits do. */
 #define LEAST_BITS 20
-/* Bits that norms overestimate, as a rule: the number of slices is guessed by it. */
-#define SPARE_BITS 31
+/* A pass is planned for some bits more, and a second for more still. */
+#define SPARE_BITS 4
+#define MORE_BITS 12
+/* Samples that a plan is made by. */
+#define LOOKED_AT ((size_t)4)
 
 clarke_status
 clarke_gradient_init(clarke_gradient *gradient, size_t n, clarke_error *err)
@@ -36,71 +38,6 @@ clarke_gradient_clear(clarke_gradient *gradient)
   free(gradient->entry);
   free(gradient->within);
   *gradient = (clarke_gradient){0};
-}
-
-/* --- numbers with norms ---------------------------------------------------------------------- */
-
-clarke_status
-clarke_normed_make(clarke_normed *v, size_t features, size_t n, clarke_error *err)
-{
-  v->at = calloc(features * n + 1, sizeof *v->at);
-  v->low = calloc(features * n + 1, sizeof *v->low);
-  v->size = calloc(n + 1, sizeof *v->size);
-  v->error = calloc(n + 1, sizeof *v->error);
-  return v->at != NULL && v->low != NULL && v->size != NULL && v->error != NULL ? CLARKE_OK : clarke_no_memory(err);
-}
-
-void
-clarke_normed_drop(clarke_normed *v)
-{
-  free(v->at);
-  free(v->low);
-  free(v->size);
-  free(v->error);
-  *v = (clarke_normed){0};
-}
-
-/* The larger, or a NaN if there is one. */
-static double
-larger(double a, double b)
-{
-  return a >= b ? a : b >= a ? b : NAN;
-}
-
-void
-clarke_normed_measure(clarke_normed *v, size_t features, size_t n)
-{
-  double most = 0;
-
-  memset(v->size, 0, n * sizeof *v->size);
-  for (size_t f = 0; f < features; f++)
-    for (size_t j = 0; j < n; j++)
-      v->size[j] += v->at[f * n + j] * v->at[f * n + j];
-  for (size_t j = 0; j < n; j++)
-    v->size[j] = clarke_bound_up(sqrt(clarke_bound_up(v->size[j])));
-  for (size_t e = 0; e < features * n; e++)
-    most = larger(most, fabs(v->at[e]));
-  v->largest = most;
-}
-
-clarke_status
-clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err)
-{
-  const size_t n = g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
-  size_t *taken = calloc(g->values[value].count + 1, sizeof *taken);
-
-  if (taken == NULL)
-    return clarke_no_memory(err);
-  *most = 0;
-  for (size_t k = 0; k < s->n_in; k++)
-    for (size_t i = 0; i < n && s->in[k].value == value; i++) {
-      const size_t e = clarke_operand_entry(&s->in[k], i);
-
-      if (e != CLARKE_NONE && ++taken[e] > *most)
-        *most = taken[e];
-    }
-  free(taken);
-  return CLARKE_OK;
 }
 
 /* --- what is followed ------------------------------------------------------------------------ */
@@ -157,6 +94,8 @@ is_followed(const clarke_replay *r, size_t i, const clarke_profile *profile)
     return are_lines(g, s);
   case CLARKE_MAX:
     return takes_first(r, i, profile);
+  case CLARKE_NORMALIZE:
+    return true;
   default:
     return false;
   }
@@ -194,7 +133,7 @@ clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profil
 {
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
 
-  *serves = !clarke_graph_couples(r->g);
+  *serves = true;
   if (needed == NULL)
     return clarke_no_memory(err);
   find_needed(needed, r->g);
@@ -225,9 +164,12 @@ descent_clear(clarke_descent *p)
   free(p->low);
   free(p->value);
   free(p->grad);
+  for (size_t i = 0; p->normalized != NULL && i < p->g->n_steps; i++)
+    free(p->normalized[i].factor);
+  free(p->normalized);
 }
 
-/* Which values are read on the way back: factors of what is in wrt. */
+/* Which values are read on the way back: factors of what is in wrt, and normalized ones. */
 static void
 find_kept(clarke_descent *p)
 {
@@ -235,6 +177,8 @@ find_kept(clarke_descent *p)
     const clarke_step *s = &p->g->steps[i];
     const size_t x = s->in[0].value;
 
+    if (s->kind == CLARKE_NORMALIZE)
+      p->kept[s->out] = true;
     if (s->kind == CLARKE_SCALE && clarke_value_is_wrt(p->g, s->in[1].value))
       p->kept[x] = true;
     if (s->kind == CLARKE_DENSE && clarke_value_is_wrt(p->g, s->dense.weight))
@@ -255,8 +199,9 @@ descent_init(clarke_descent *p, clarke_error *err)
   p->value = calloc(n, sizeof *p->value);
   p->grad = calloc(n, sizeof *p->grad);
   p->low = calloc(p->g->n_parameters + 1, sizeof *p->low);
+  p->normalized = calloc(p->g->n_steps + 1, sizeof *p->normalized);
   if (p->needed == NULL || p->carries == NULL || p->last == NULL || p->kept == NULL || p->deferred == NULL ||
-      p->value == NULL || p->grad == NULL || p->low == NULL)
+      p->value == NULL || p->grad == NULL || p->low == NULL || p->normalized == NULL)
     return clarke_no_memory(err);
   find_needed(p->needed, p->g);
   clarke_reverse_carriers(p->carries, p->g, CLARKE_NONE);
@@ -285,14 +230,14 @@ enclose_outputs(clarke_forward *outputs, const clarke_descent *p)
   m = &outputs->value[p->g->output];
   clarke_matrix_init(&low);
   status = clarke_matrix_set_doubles(m, rows, p->n, out->at, p->err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && out->low != NULL)
     status = clarke_matrix_set_doubles(&low, rows, p->n, out->low, p->err);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && out->low != NULL)
     status = clarke_matrix_add(m, m, &low, p->err);
   if (status == CLARKE_OK)
     status = clarke_matrix_need_radius(m, p->err);
   for (size_t e = 0; e < rows * p->n && status == CLARKE_OK; e++)
-    m->radius[e] = out->error[e % p->n];
+    m->radius[e] = p->seen != NULL ? 0 : out->error[clarke_lane_of(p, e % p->n)]; /* a look needs no bound */
   clarke_matrix_clear(&low);
   return status;
 }
@@ -304,7 +249,7 @@ seed(clarke_descent *p, const clarke_forward *outputs)
   const size_t out = p->g->output, rows = p->g->values[out].count;
   clarke_normed *to = &p->grad[out];
   clarke_matrix m;
-  clarke_status status = clarke_normed_make(to, rows, p->n, p->err);
+  clarke_status status = clarke_normed_make(to, rows, p->n, p->plan->fine_back[out], p->err);
   mpq_t q;
 
   mpq_init(q);
@@ -316,10 +261,10 @@ seed(clarke_descent *p, const clarke_forward *outputs)
 
     clarke_matrix_get(q, &m, e / p->n, e % p->n);
     clarke_normed_put(to, e, clarke_pair_of(q));
-    off = clarke_bound_up(clarke_matrix_radius(&m, e / p->n, e % p->n) + CLARKE_PAIR_UNIT * fabs(to->at[e]));
-    to->error[e % p->n] += off * off;
+    off = clarke_bound_up(clarke_matrix_radius(&m, e / p->n, e % p->n) + clarke_unit_of(to) * fabs(to->at[e]));
+    to->error[clarke_lane_of(p, e % p->n)] += off * off;
   }
-  for (size_t j = 0; j < p->n && status == CLARKE_OK; j++)
+  for (size_t j = 0; j < p->lanes && status == CLARKE_OK; j++)
     to->error[j] = clarke_bound_up(sqrt(clarke_bound_up(to->error[j])));
   clarke_matrix_clear(&m);
   mpq_clear(q);
@@ -346,20 +291,10 @@ round_entries(const clarke_descent *p)
   for (size_t i = 0; i < to->n; i++) {
     double most = 0;
 
-    for (size_t e = 0; p->low[i] != NULL && e < p->g->parameters[i].count; e++)
-      most = larger(most, fabs(p->low[i][e])); /* a pair's high part is the nearest double of both */
+    if (p->low[i] != NULL) /* a pair's high part is the nearest double of both */
+      most = clarke_largest_double(p->low[i], p->g->parameters[i].count);
     to->within[i] = clarke_bound_up(to->within[i] + most);
   }
-}
-
-static double
-largest_entry(const clarke_gradient *gradient, const clarke_graph *g, size_t i)
-{
-  double most = 0;
-
-  for (size_t e = 0; gradient->entry[i] != NULL && e < g->parameters[i].count; e++)
-    most = larger(most, fabs(gradient->entry[i][e]));
-  return most;
 }
 
 /* Is each parameter's bound at most 2^-bits of its largest entry (or of 2^-20 of the largest of all)? */
@@ -368,43 +303,33 @@ is_near(const clarke_gradient *gradient, const clarke_graph *g, int bits)
 {
   double most = 0;
 
-  for (size_t i = 0; i < gradient->n; i++)
-    most = larger(most, largest_entry(gradient, g, i));
-  for (size_t i = 0; i < gradient->n; i++)
-    if (!(gradient->within[i] <= ldexp(fmax(largest_entry(gradient, g, i), 0x1p-20 * most), -bits) + 0x1p-800))
+  for (size_t i = 0; i < gradient->n; i++) {
+    const double largest = clarke_gradient_largest(gradient, g, i);
+
+    if (!(largest <= DBL_MAX))
       return false;
-  return most <= DBL_MAX;
-}
-
-/* At least by how much an error of the inputs may grow on its way to the output: how often it doubles. */
-static clarke_status
-doublings(double *log, const clarke_graph *g, const clarke_growths *growths, clarke_error *err)
-{
-  double *most = calloc(g->n_values + 1, sizeof *most);
-
-  if (most == NULL)
-    return clarke_no_memory(err);
-  most[g->input] = 1;
-  for (size_t i = 0; i < g->n_steps; i++)
-    for (size_t k = 0; growths->growth[i] != NULL && k < g->steps[i].n_in; k++)
-      most[g->steps[i].out] += growths->growth[i][k].norm * most[g->steps[i].in[k].value];
-  *log = most[g->output] > 1 ? log2(most[g->output]) : 0;
-  free(most);
-  return CLARKE_OK;
+    most = fmax(most, largest);
+  }
+  for (size_t i = 0; i < gradient->n; i++)
+    if (!(gradient->within[i] <= ldexp(fmax(clarke_gradient_largest(gradient, g, i), 0x1p-20 * most), -bits) + 0x1p-800))
+      return false;
+  return true;
 }
 
 static clarke_status
 run(clarke_descent *p, bool *found, clarke_forward *outputs)
 {
   const size_t out = p->g->output;
-  clarke_status status = clarke_descent_forward(p);
+  clarke_status status = p->plan->in_digits ? clarke_descent_forward_in_digits(p) : clarke_descent_forward(p);
 
   if (status != CLARKE_OK || p->lost || !all_finite(p->value[out].at, p->g->values[out].count * p->n) ||
-      !all_finite(p->value[out].error, p->n))
+      (p->seen == NULL && !all_finite(p->value[out].error, p->lanes)))
     return status;
   status = enclose_outputs(outputs, p);
   if (status == CLARKE_OK)
     status = seed(p, outputs);
+  if (status == CLARKE_EVAGUE) /* errors are too large for the loss to have a gradient that is known */
+    return CLARKE_OK;
   if (status == CLARKE_OK)
     status = clarke_descent_back(p);
   if (status == CLARKE_OK)
@@ -413,66 +338,126 @@ run(clarke_descent *p, bool *found, clarke_forward *outputs)
   return status;
 }
 
-/* A pass with so many slices into a gradient that is empty. */
-static clarke_status
-descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r, const clarke_profile *profile,
-        const clarke_loss *loss, const clarke_growths *growths, size_t slices, size_t back_slices, clarke_error *err)
+/* What passes over one minibatch share. */
+typedef struct {
+  const clarke_replay *r;
+  const clarke_profile *profile;
+  const clarke_loss *loss;
+  const clarke_growths *growths;
+  int bits;
+  clarke_error *err;
+} descents;
+
+static clarke_descent
+descent_of(const descents *all, size_t n, const clarke_descent_plan *plan, clarke_descent_sizes *seen, clarke_gradient *gradient)
 {
-  clarke_descent p = {.r = r, .g = r->g, .profile = profile, .loss = loss, .n = r->samples, .slices = slices,
-                      .back_slices = back_slices, .growths = growths, .gradient = gradient, .err = err};
+  return (clarke_descent){.r = all->r, .g = all->r->g, .profile = all->profile, .loss = all->loss, .n = n,
+                          .lanes = clarke_graph_couples(all->r->g) ? 1 : n, .plan = plan, .seen = seen,
+                          .growths = all->growths, .gradient = gradient, .err = all->err};
+}
+
+/* A pass over all samples into a gradient that is empty. */
+static clarke_status
+descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all, const clarke_descent_plan *plan)
+{
+  clarke_descent p = descent_of(all, all->r->samples, plan, NULL, gradient);
+  const size_t n = gradient->n;
   clarke_status status;
 
   *found = false;
+  clarke_gradient_clear(gradient);
   clarke_forward_clear(outputs);
-  clarke_work_begin("gradient", 2 * r->g->n_steps);
-  status = descent_init(&p, err);
+  clarke_work_begin("gradient", 2 * p.g->n_steps);
+  status = clarke_gradient_init(gradient, n, all->err);
+  if (status == CLARKE_OK)
+    status = descent_init(&p, all->err);
   if (status == CLARKE_OK)
     status = run(&p, found, outputs);
   descent_clear(&p);
   return status;
 }
 
-static size_t
-slices_for(double bits)
+/* A pass over a few samples, in doubles. */
+static clarke_status
+look(clarke_descent *few, bool *found)
 {
-  const double slices = ceil(bits / CLARKE_GRADIENT_SLICE);
+  clarke_forward outputs;
+  clarke_status status = descent_init(few, few->err);
 
-  return slices >= CLARKE_GRADIENT_MOST ? CLARKE_GRADIENT_MOST : slices > CLARKE_GRADIENT_FEWEST ? (size_t)slices
-                                                                                               : CLARKE_GRADIENT_FEWEST;
+  clarke_forward_init(&outputs);
+  if (status == CLARKE_OK)
+    status = run(few, found, &outputs);
+  clarke_forward_clear(&outputs);
+  return status;
 }
 
-/* Errors of values grow to the output and back again, those of gradients back. That gives a first number of slices; what it leaves
- * too wide is computed with more. */
-static clarke_status
-descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
-                   const clarke_profile *profile, const clarke_loss *loss, const clarke_growths *growths, clarke_error *err)
+/* Near enough, or as near as pairs get. */
+static bool
+is_useful(const clarke_gradient *gradient, const descents *all, bool enough)
 {
-  double grown = 0;
-  size_t slices, back, last;
-  clarke_status status = doublings(&grown, r->g, growths, err);
+  return is_near(gradient, all->r->g, enough || all->bits < LEAST_BITS ? all->bits : LEAST_BITS);
+}
 
-  if (status != CLARKE_OK)
+/* A pass as near as it takes; where the plan was not near enough one more, and then the finest in pairs. few: a pass that has been
+ * looked at. */
+static clarke_status
+descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all,
+                   const clarke_descent *few, clarke_descent_plan *plan)
+{
+  const int bits[] = {all->bits + SPARE_BITS, all->bits + SPARE_BITS + MORE_BITS};
+  bool enough = true;
+  clarke_status status = clarke_descent_plan_choose(plan, &enough, few, LEAST_BITS, all->err);
+
+  *found = false;
+  if (status != CLARKE_OK || !enough)
     return status;
-  slices = slices_for(NEAR_BITS + SPARE_BITS + 2 * grown);
-  back = slices_for(NEAR_BITS + SPARE_BITS + grown);
-  do {
-    const size_t n = gradient->n;
-
-    last = slices + back;
-    clarke_gradient_clear(gradient);
-    status = clarke_gradient_init(gradient, n, err);
+  for (size_t i = 0; i < sizeof bits / sizeof *bits && status == CLARKE_OK && !*found && enough; i++) {
+    status = clarke_descent_plan_choose(plan, &enough, few, bits[i], all->err);
     if (status == CLARKE_OK)
-      status = descend(gradient, found, outputs, r, profile, loss, growths, slices, back, err);
-    *found = *found && is_near(gradient, r->g, last < 2 * CLARKE_GRADIENT_MOST ? NEAR_BITS : LEAST_BITS);
-    slices += slices < CLARKE_GRADIENT_MOST;
-    back += back < CLARKE_GRADIENT_MOST;
-  } while (status == CLARKE_OK && !*found && last < 2 * CLARKE_GRADIENT_MOST);
+      status = descend(gradient, found, outputs, all, plan);
+    *found = *found && is_useful(gradient, all, enough);
+  }
+  if (status == CLARKE_OK && !*found && !plan->in_digits) {
+    clarke_descent_plan_finest(plan, all->r->g);
+    status = descend(gradient, found, outputs, all, plan);
+    *found = *found && is_useful(gradient, all, false);
+  }
+  return status;
+}
+
+static clarke_status
+plan_and_descend(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const descents *all)
+{
+  const clarke_graph *g = all->r->g;
+  const size_t n = all->r->samples < LOOKED_AT ? all->r->samples : LOOKED_AT;
+  clarke_descent_sizes seen = {0};
+  clarke_descent_plan plain = {0}, plan = {0};
+  clarke_gradient looked = {0};
+  clarke_descent few = descent_of(all, n, &plain, &seen, &looked);
+  clarke_status status = clarke_gradient_init(&looked, g->n_parameters, all->err);
+
+  few.g = g;
+  if (status == CLARKE_OK)
+    status = clarke_descent_sizes_init(&seen, g, all->err);
+  if (status == CLARKE_OK)
+    status = clarke_descent_plan_init(&plain, g, all->err);
+  if (status == CLARKE_OK)
+    status = clarke_descent_plan_init(&plan, g, all->err);
+  if (status == CLARKE_OK)
+    status = look(&few, found);
+  if (status == CLARKE_OK && *found)
+    status = descend_until_near(gradient, found, outputs, all, &few, &plan);
+  descent_clear(&few);
+  clarke_gradient_clear(&looked);
+  clarke_descent_sizes_clear(&seen);
+  clarke_descent_plan_clear(&plain);
+  clarke_descent_plan_clear(&plan);
   return status;
 }
 
 clarke_status
 clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
-                    const clarke_profile *profile, const clarke_loss *loss, clarke_error *err)
+                    const clarke_profile *profile, const clarke_loss *loss, int bits, clarke_error *err)
 {
   clarke_growths growths = {0};
   bool *needed = malloc((r->g->n_values + 1) * sizeof *needed);
@@ -484,7 +469,7 @@ clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outp
     status = clarke_growths_add(&growths, r->g, needed, err);
   }
   if (status == CLARKE_OK)
-    status = descend_until_near(gradient, found, outputs, r, profile, loss, &growths, err);
+    status = plan_and_descend(gradient, found, outputs, &(descents){r, profile, loss, &growths, bits, err});
   if (growths.g != NULL)
     clarke_growths_clear(&growths);
   free(needed);

@@ -18,14 +18,17 @@ typedef struct {
 clarke_status clarke_gradient_init(clarke_gradient *gradient, size_t n, clarke_error *err);
 void clarke_gradient_clear(clarke_gradient *gradient);
 
-/* Does the pass below follow all steps on the way to the output? Lines as pieces, no coupled samples, and windows that are
- * touched give all to the first of the largest. */
+/* Does the pass below follow all steps on the way to the output? Lines as pieces, and windows that are touched give all to the
+ * first of the largest. */
 clarke_status clarke_gradient_serves(bool *serves, const clarke_replay *r, const clarke_profile *profile, clarke_error *err);
 
-/* The gradient, initialized, of a replay that has no open entry and that is served. *found is false when its bound is too
- * wide to be of use, or a number too large: nothing is known then. outputs, initialized, becomes a pass that holds the network's
+/* Bounds are to be below 2^-bits of each tensor's largest entry; far below what float32 rounds. */
+#define CLARKE_GRADIENT_BITS 28
+
+/* The gradient, initialized, of a replay that has no open entry and that is served, near enough for these bits or as near as it
+ * gets. *found is false when its bound is too wide to be of use, or a number too large: nothing is known then. outputs, initialized, becomes a pass that holds the network's
  * outputs alone, enclosed. */
 clarke_status clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outputs, const clarke_replay *r,
-                                  const clarke_profile *profile, const clarke_loss *loss, clarke_error *err);
+                                  const clarke_profile *profile, const clarke_loss *loss, int bits, clarke_error *err);
 
 #endif

@@ -227,7 +227,8 @@ bounded_gradient(bool *known, clarke_gradient *gradient, clarke_audit_session *s
   clarke_status status;
 
   clarke_forward_init(&outputs);
-  status = clarke_gradient_run(gradient, known, &outputs, &s->replay, &s->profile, &s->question.loss, err);
+  status = clarke_gradient_run(gradient, known, &outputs, &s->replay, &s->profile, &s->question.loss,
+                               CLARKE_GRADIENT_BITS, err);
   if (status == CLARKE_OK && *known) {
     free(s->loss_value);
     s->loss_value = NULL;

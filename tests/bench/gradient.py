@@ -2,7 +2,7 @@
 
 Usage: OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHON tests/bench/gradient.py BUILD_DIR [OTHER_BUILD_DIR] [--only NET...]
 
-PYTHON has tools/train/requirements.txt. With another build of this program, of an earlier commit say, both are timed in turns.
+PYTHON has tools/train/requirements.txt and torchvision. With another build of this program, of an earlier commit say, both are timed in turns.
 Networks are as they are initialised, pictures are normal noise. A row has the least of some runs.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import torch
 
-from deep import write
+from deep import torchvision, without_dropout, write
 from timing import used
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/train"))
@@ -25,6 +25,9 @@ NETS = {
     "VGG11, channels halved": (lambda: published.vgg11(0.5, False), (32, 3, 32, 32)),
     "ResNet18, channels halved": (lambda: published.resnet18(0.5, False), (32, 3, 32, 32)),
     "ResNet18-BN in inference, channels halved": (lambda: published.resnet18(0.5, True), (32, 3, 32, 32)),
+    "VGG11-BN in training, channels halved": (lambda: published.vgg11(0.5, True), (32, 3, 32, 32)),
+    "ResNet18-BN in training, channels halved": (lambda: published.resnet18(0.5, True), (32, 3, 32, 32)),
+    "MobileNetV2 in training": (lambda: without_dropout(torchvision().mobilenet_v2()), (8, 3, 64, 64)),
 }
 
 
@@ -58,7 +61,7 @@ def main():
         random = torch.Generator().manual_seed(1)
         x, y = torch.randn(shape, generator=random), torch.randint(0, 10, shape[:1], generator=random)
         model(x)  # statistics of their own, where there are some
-        model.eval()
+        model.train("in training" in name)
         with tempfile.TemporaryDirectory() as folder:
             write(Path(folder), model, x, y)
             for i, build in enumerate(options.build):

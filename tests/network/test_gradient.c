@@ -1,10 +1,11 @@
 /* The gradient in pairs of doubles: every entry within its bound of the exact one, in drawn networks; what is not followed; weights
  * with few numbers in a slice; ends of doubles. */
 #include "machine.h"
-#include "convolutional.h"
+#include "normalized.h"
 #include "compared.h"
 
 #include "network/gradient.h"
+#include "network/gradient/gradient.h"
 
 typedef struct {
   size_t asked, served, found, touched, compared;
@@ -79,15 +80,16 @@ compare_loss(const clarke_forward *outputs, const machine *k, const clarke_loss 
 }
 
 static void
-check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m)
+check_loss(tally *t, machine *k, const clarke_loss *loss, const clarke_model *m, uint64_t *state)
 {
+  const int bits = draw_below(state, 3) > 0 ? (int)draw_between(state, 10, 110) : CLARKE_GRADIENT_BITS;
   clarke_gradient gradient;
   clarke_forward outputs;
   bool found;
 
   clarke_forward_init(&outputs);
   OK(clarke_gradient_init(&gradient, k->g.n_parameters, &error));
-  OK(clarke_gradient_run(&gradient, &found, &outputs, &k->replay, &k->profile, loss, &error));
+  OK(clarke_gradient_run(&gradient, &found, &outputs, &k->replay, &k->profile, loss, bits, &error));
   t->found += found;
   if (found) {
     run_exactly(k, loss);
@@ -118,7 +120,7 @@ check_targets(tally *t, machine *k, const clarke_model *m, uint64_t *state)
     else
       y.real[e] = (double)draw_between(state, -8, 8) / 4;
   loss.y = &y;
-  check_loss(t, k, &loss, m);
+  check_loss(t, k, &loss, m, state);
   clarke_tensor_clear(&y);
 }
 
@@ -142,7 +144,7 @@ check_network(tally *t, growing *grown, const clarke_tensor *x, const char *prof
   if (k.replay.open == 0 && k.pass.open == 0 && is_served(&k)) {
     t->served++;
     t->touched += k.replay.n_touches > 0;
-    check_loss(t, &k, &sum, &grown->m);
+    check_loss(t, &k, &sum, &grown->m, grown->state);
     check_targets(t, &k, &grown->m, grown->state);
   }
   machine_end(&k);
@@ -230,8 +232,8 @@ START_TEST(slices_with_few_numbers)
   const tally t = check_networks(grow_wide, few_small, 7, 200);
 
   ck_assert_uint_eq(t.served, t.asked);
-  ck_assert_uint_eq(t.found, 2 * t.served);
-  ck_assert(t.widest < 0x1p-40);
+  ck_assert_uint_gt(t.found, 19 * t.served / 10); /* of one that dies out no bound is near */
+  ck_assert(t.widest < 0x1p-10);
 }
 END_TEST
 
@@ -266,6 +268,158 @@ START_TEST(what_is_not_followed)
     clarke_tensor_clear(&x);
     clarke_model_clear(&g.m);
   }
+}
+END_TEST
+
+START_TEST(normalizations)
+{
+  const tally t = check_networks(grow_normalized, weight_like, 11, 600);
+
+  ck_assert_uint_gt(t.served, t.asked / 4);
+  ck_assert_uint_gt(t.found, t.served);
+}
+END_TEST
+
+/* y = (x - mean) / d of the group that entry e is in, and, g given, (g - mean g - y mean (g y)) / d; in long doubles. */
+static long double
+normalized_naively(const clarke_step *s, const long double *x, const long double *g, size_t rows, size_t n, size_t e)
+{
+  long double sum = 0, square = 0, sum_g = 0, product = 0, m = 0, d;
+
+  for (size_t pass = 0; pass < 3; pass++)
+    for (size_t i = 0; i < rows * n; i++) {
+      if (clarke_step_group(s, i / n) != clarke_step_group(s, e / n) || (!s->grouping.couples && i % n != e % n))
+        continue;
+      m += pass == 0;
+      sum += pass == 0 ? x[i] : 0;
+      square += pass == 1 ? (x[i] - sum / m) * (x[i] - sum / m) : 0;
+      sum_g += pass == 2 && g != NULL ? g[i] : 0;
+      product += pass == 2 && g != NULL ? g[i] * (x[i] - sum / m) : 0;
+    }
+  d = sqrtl(square / m + (long double)mpq_get_d(s->epsilon));
+  return g == NULL ? (x[e] - sum / m) / d : (g[e] - sum_g / m - (x[e] - sum / m) * product / (m * d * d)) / d;
+}
+
+/* *most grows to the largest distance, as a part of its lane's bound. */
+static void
+compare_naively(double *most, const clarke_descent *p, const clarke_step *s, const clarke_normed *v, const long double *x,
+                const long double *g)
+{
+  const size_t rows = p->g->values[s->out].count;
+  long double square[8] = {0};
+
+  for (size_t e = 0; e < rows * p->n; e++) {
+    const long double off = normalized_naively(s, x, g, rows, p->n, e) - v->at[e] - v->low[e];
+
+    square[clarke_lane_of(p, e % p->n)] += off * off;
+  }
+  for (size_t j = 0; j < p->lanes; j++) {
+    ck_assert_msg(sqrtl(square[j]) <= v->error[j], "%Lg, said to be %g", sqrtl(square[j]), v->error[j]);
+    *most = fmax(*most, (double)sqrtl(square[j]) / v->error[j]);
+  }
+}
+
+/* The step and its derivative at an x that is off by as much as is said. */
+static void
+check_off(double *forward, double *back, machine *k, const clarke_step *s, uint64_t *state)
+{
+  const size_t n = k->replay.samples, values = k->g.n_values, in = s->in[0].value, rows = k->g.values[s->out].count;
+  bool *fine = malloc(values * sizeof *fine);
+  const clarke_descent_plan plan = {.fine = fine, .fine_back = fine};
+  clarke_descent p = {.r = &k->replay, .g = &k->g, .n = n, .lanes = clarke_graph_couples(&k->g) ? 1 : n, .plan = &plan,
+                      .carries = fine, .err = &error, .value = calloc(values, sizeof *p.value),
+                      .grad = calloc(values, sizeof *p.grad), .normalized = calloc(k->g.n_steps, sizeof *p.normalized)};
+  long double *x = malloc(rows * n * sizeof *x), *g = malloc(rows * n * sizeof *g);
+  const double scale = ldexp(1, -(int)draw_below(state, 20));
+
+  memset(fine, true, values * sizeof *fine);
+  OK(clarke_normed_make(&p.value[in], rows, n, true, &error));
+  OK(clarke_normed_make(&p.value[s->out], rows, n, true, &error));
+  OK(clarke_normed_make(&p.grad[s->out], rows, n, true, &error));
+  for (size_t e = 0; e < rows * n; e++) {
+    const double off = scale * full_double(state);
+
+    x[e] = p.value[in].at[e] = full_double(state);
+    x[e] += off;
+    p.value[in].error[clarke_lane_of(&p, e % n)] += off * off;
+    g[e] = p.grad[s->out].at[e] = full_double(state);
+  }
+  for (size_t j = 0; j < p.lanes; j++)
+    p.value[in].error[j] = sqrt(p.value[in].error[j]) * (1 + 0x1p-40);
+  clarke_normed_measure(&p.value[in], rows, n, p.lanes);
+  clarke_normed_measure(&p.grad[s->out], rows, n, p.lanes);
+  OK(clarke_normalized_forward(&p, s));
+  compare_naively(forward, &p, s, &p.value[s->out], x, NULL);
+  OK(clarke_normalized_back(&p, s));
+  compare_naively(back, &p, s, &p.grad[in], x, g);
+  for (size_t v = 0; v < values; v++) {
+    clarke_normed_drop(&p.value[v]);
+    clarke_normed_drop(&p.grad[v]);
+  }
+  free(p.normalized[s - k->g.steps].factor);
+  free(p.normalized);
+  free(p.value);
+  free(p.grad);
+  free(fine);
+  free(x);
+  free(g);
+}
+
+START_TEST(normalizations_of_what_is_off)
+{
+  uint64_t state = 17;
+  double forward = 0, back = 0;
+
+  for (size_t i = 0; i < 400; i++) {
+    size_t dims[2] = {1 + draw_below(&state, 3), 1 + draw_below(&state, 3)};
+    growing grown;
+    clarke_tensor x;
+    machine k;
+
+    grow_begin(&grown, &state, weight_like, 2, dims);
+    grown.m.opset = 21;
+    grow_normalization(&grown);
+    model_output(&grown.m, grown.at);
+    x = grow_batch(&grown, 1 + draw_below(&state, 5));
+    machine_begin(&k, &grown.m, &x, profile_with("first"), true);
+    for (size_t j = 0; j < k.g.n_steps; j++)
+      if (k.g.steps[j].kind == CLARKE_NORMALIZE)
+        check_off(&forward, &back, &k, &k.g.steps[j], &state);
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&grown.m);
+  }
+  printf("normalizations: errors up to %g of their bounds, of gradients up to %g\n", forward, back);
+  ck_assert(forward > 0.9 && back > 0.2);
+}
+END_TEST
+
+/* Deep enough for pairs of doubles not to be enough: convolutions, normalized over the minibatch, and residual sums. */
+static void
+grow_deep(growing *g, uint64_t *state, double (*number)(uint64_t *state))
+{
+  size_t dims[3] = {2, 3, 1 + draw_below(state, 3)};
+
+  grow_begin(g, state, number, 2 + draw_below(state, 2), dims);
+  for (size_t n = 2 + draw_below(state, 6); n > 0; n--) {
+    if (draw_below(state, 3) == 0)
+      grow_residual(g);
+    else
+      grow_conv(g, 4, false);
+    if (draw_below(state, 3) > 0)
+      grow_trained(g);
+    grow_node(g, "Relu", NULL, false);
+    if (draw_below(state, 4) == 0)
+      grow_maxpool(g, false);
+  }
+  model_output(&g->m, g->at);
+}
+
+START_TEST(values_in_digits)
+{
+  const tally t = check_networks(grow_deep, weight_like, 13, 300);
+
+  ck_assert_uint_gt(t.found, t.served);
 }
 END_TEST
 
@@ -308,6 +462,9 @@ main(void)
   tcase_add_test(tcase, slices_with_few_numbers);
   tcase_add_test(tcase, ends_of_doubles);
   tcase_add_test(tcase, what_is_not_followed);
+  tcase_add_test(tcase, normalizations);
+  tcase_add_test(tcase, normalizations_of_what_is_off);
+  tcase_add_test(tcase, values_in_digits);
   tcase_add_test(tcase, ties_that_are_shared);
   return run_tests();
 }

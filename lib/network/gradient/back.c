@@ -11,17 +11,18 @@
 clarke_status
 clarke_note_begin(clarke_descent *p, size_t value)
 {
-  return p->grad[value].at != NULL ? CLARKE_OK : clarke_normed_make(&p->grad[value], p->g->values[value].count, p->n, p->err);
+  return p->grad[value].at != NULL ? CLARKE_OK : clarke_normed_make(&p->grad[value], p->g->values[value].count, p->n,
+                                                                           p->plan->fine_back[value], p->err);
 }
 
 void
 clarke_note_term(clarke_descent *p, size_t value, const clarke_normed *from, double grow, double mass, double round,
                  double lost, size_t repeats)
 {
-  const double gamma = clarke_bound_gamma((double)repeats + 1);
   clarke_normed *to = &p->grad[value];
+  const double gamma = clarke_bound_gamma((double)repeats + 1, clarke_unit_of(to));
 
-  for (size_t j = 0; j < p->n; j++) {
+  for (size_t j = 0; j < p->lanes; j++) {
     const double term = clarke_bound_up(mass * from->size[j] + lost);
 
     to->error[j] = clarke_bound_up(to->error[j] + grow * from->error[j] + round * from->size[j] + lost +
@@ -41,6 +42,35 @@ begin_parameter(clarke_descent *p, size_t parameter)
   if (p->low[parameter] == NULL)
     p->low[parameter] = calloc(count + 1, sizeof **p->low);
   return p->gradient->entry[parameter] != NULL && p->low[parameter] != NULL ? CLARKE_OK : clarke_no_memory(p->err);
+}
+
+/* A parameter's only share, so far, entry for entry: it is taken, and freed with the gradient. */
+static bool
+adopt(clarke_descent *p, const clarke_value *v, double *entries, double within)
+{
+  if (v->origin != NULL || p->gradient->entry[v->parameter] != NULL)
+    return false;
+  p->gradient->entry[v->parameter] = entries;
+  p->gradient->within[v->parameter] = within;
+  return true;
+}
+
+clarke_status
+clarke_note_doubles(clarke_descent *p, size_t value, double *entries, double within)
+{
+  const clarke_value *v = &p->g->values[value];
+  clarke_pair *pairs;
+  clarke_status status;
+
+  if (adopt(p, v, entries, within))
+    return CLARKE_OK;
+  pairs = malloc((v->count + 1) * sizeof *pairs);
+  for (size_t e = 0; e < v->count && pairs != NULL; e++)
+    pairs[e] = (clarke_pair){entries[e], 0};
+  status = pairs != NULL ? clarke_note_constant(p, value, pairs, within) : clarke_no_memory(p->err);
+  free(pairs);
+  free(entries);
+  return status;
 }
 
 clarke_status
@@ -101,9 +131,9 @@ sum_constant(clarke_descent *p, const clarke_step *s, size_t k, const clarke_nor
     if (e != CLARKE_NONE)
       sum[e] = clarke_pair_add(sum[e], clarke_pair_multiply((clarke_pair){o->coef, 0}, row));
   }
-  gamma = clarke_bound_gamma((double)p->n + (double)most + 2);
-  for (size_t j = 0; j < p->n; j++) /* by Cauchy and Schwarz, over the features that meet an entry */
-    off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * (g->error[j] + gamma * g->size[j]));
+  gamma = clarke_bound_gamma((double)p->n + (double)most + 2, CLARKE_PAIR_UNIT);
+  for (size_t j = 0; j < p->lanes; j++) /* by Cauchy and Schwarz, over all that meets an entry */
+    off += clarke_bound_up(fabs(o->coef) * sqrt((double)most) * clarke_lane_root(p) * (g->error[j] + gamma * g->size[j]));
   if (status == CLARKE_OK)
     status = clarke_note_constant(p, o->value, sum, clarke_bound_up(off));
   free(sum);
@@ -120,10 +150,8 @@ sum_operand(clarke_descent *p, const clarke_step *s, size_t k, const clarke_norm
   for (size_t f = 0; f < p->g->values[s->out].count; f++) {
     const size_t e = clarke_operand_entry(o, f);
 
-    for (size_t j = 0; j < p->n && e != CLARKE_NONE; j++)
-      clarke_normed_add(x, e * p->n + j, o->coef == 1 ? clarke_normed_get(g, f * p->n + j)
-                                                      : clarke_pair_multiply((clarke_pair){o->coef, 0},
-                                                                             clarke_normed_get(g, f * p->n + j)));
+    if (e != CLARKE_NONE)
+      clarke_normed_add_row(x, e * p->n, (clarke_pair){o->coef, 0}, g, f * p->n, p->n);
   }
 }
 
@@ -175,19 +203,22 @@ scale_constant(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     for (size_t j = 0; j < p->n; j++)
       sum[to] = clarke_pair_add(sum[to], clarke_pair_multiply(clarke_normed_get(g, f * p->n + j), clarke_normed_get(x, from + j)));
   }
-  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2);
-  for (size_t j = 0; j < p->n; j++)
+  gamma = clarke_bound_gamma((double)p->n * (double)rows + 2, CLARKE_PAIR_UNIT);
+  for (size_t j = 0; j < p->lanes; j++)
     off += clarke_bound_up(copies * (g->error[j] * x->size[j] + (g->size[j] + g->error[j]) * x->error[j] +
                                      gamma * g->size[j] * x->size[j]));
+  for (size_t j = 0; j < p->lanes && p->seen != NULL; j++) {
+    p->seen->by_grad[s - p->g->steps] += copies * x->size[j];
+    p->seen->by_value[s - p->g->steps] += copies * g->size[j];
+  }
   if (status == CLARKE_OK)
     status = clarke_note_constant(p, c->value, sum, clarke_bound_up(off));
   free(sum);
   return status;
 }
 
-/* Room for the operand's gradient, and the bounds of what a step adds to it. */
-static clarke_status
-note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round)
+clarke_status
+clarke_note_operand(clarke_descent *p, const clarke_step *s, const clarke_normed *g, double grow, double round)
 {
   const size_t value = s->in[0].value;
   size_t repeats = 0;
@@ -213,10 +244,9 @@ scale_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   if (status != CLARKE_OK || !p->carries[s->in[0].value])
     return status;
   factor = clarke_scale_factors(p->g, s);
-  status = factor != NULL ? note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow) : clarke_no_memory(p->err);
+  status = factor != NULL ? clarke_note_operand(p, s, g, grow, 8 * CLARKE_PAIR_UNIT * grow) : clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++)
-    for (size_t j = 0, e = clarke_operand_entry(&s->in[0], f); j < p->n; j++)
-      clarke_normed_add(x, e * p->n + j, clarke_pair_multiply(factor[f], clarke_normed_get(g, f * p->n + j)));
+    clarke_normed_add_row(x, clarke_operand_entry(&s->in[0], f) * p->n, factor[f], g, f * p->n, p->n);
   free(factor);
   return status;
 }
@@ -230,7 +260,7 @@ find_proxies(clarke_pair *proxy, double *steepest, const clarke_descent *p, size
 
   mpq_init(q);
   for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
-    if (p->r->touch[k].step != step)
+    if (p->r->touch[k].step != step || p->r->touch[k].sample >= p->n)
       continue;
     status = clarke_touch_proxy(q, p->g, &p->r->touch[k], p->profile, p->err);
     proxy[k] = clarke_pair_of(q);
@@ -249,26 +279,33 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
   clarke_normed *x = &p->grad[s->in[0].value];
   clarke_pair *proxy;
   clarke_status status;
+  bool plain;
 
   if (!p->carries[s->in[0].value])
     return CLARKE_OK;
   proxy = malloc((p->r->n_touches + 1) * sizeof *proxy);
   status = proxy != NULL ? find_proxies(proxy, &l.steepest, p, step) : clarke_no_memory(p->err);
   if (status == CLARKE_OK)
-    status = note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
+    status = clarke_note_operand(p, s, g, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
+  plain = status == CLARKE_OK && x->low == NULL && g->low == NULL;
   for (size_t f = 0; f < p->g->values[s->out].count && status == CLARKE_OK; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
       slope[i] = clarke_line_slope(&l, p->g, s, i, f);
-    for (size_t e = f * p->n; e < (f + 1) * p->n; e++)
-      if (piece[e] >= 0)
-        clarke_normed_add(x, e, clarke_pair_multiply(slope[piece[e]], clarke_normed_get(g, e)));
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
+      const int8_t at = piece[f * p->r->samples + j];
+
+      if (at >= 0 && plain)
+        x->at[e] += slope[at].high * g->at[e];
+      else if (at >= 0)
+        clarke_normed_add(x, e, clarke_pair_multiply(slope[at], clarke_normed_get(g, e)));
+    }
   }
   for (size_t k = 0; k < p->r->n_touches && status == CLARKE_OK; k++) {
     const size_t e = p->r->touch[k].feature * p->n + p->r->touch[k].sample;
 
-    if (p->r->touch[k].step == step)
+    if (p->r->touch[k].step == step && p->r->touch[k].sample < p->n)
       clarke_normed_add(x, e, clarke_pair_multiply(proxy[k], clarke_normed_get(g, e)));
   }
   free(proxy);
@@ -285,8 +322,8 @@ max_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 
   if (!p->carries[s->in[0].value])
     return CLARKE_OK;
-  from = clarke_winners(p->r, step);
-  status = from != NULL ? note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
+  from = clarke_winners(p, step);
+  status = from != NULL ? clarke_note_operand(p, s, g, p->growths->growth[step][0].norm, 0) : clarke_no_memory(p->err);
   for (size_t e = 0; e < p->g->values[s->out].count * p->n && status == CLARKE_OK; e++)
     clarke_normed_add(x, from[e] * p->n + e % p->n, clarke_normed_get(g, e));
   free(from);
@@ -310,6 +347,8 @@ step_back(clarke_descent *p, const clarke_step *s)
     return piecewise_back(p, s, g);
   case CLARKE_MAX:
     return max_back(p, s, g);
+  case CLARKE_NORMALIZE:
+    return clarke_normalized_back(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }
@@ -327,7 +366,11 @@ clarke_descent_back(clarke_descent *p)
     if (p->grad[s->out].at == NULL)
       continue;
     status = clarke_work_check(p->err);
-    clarke_normed_measure(&p->grad[s->out], p->g->values[s->out].count, p->n);
+    clarke_normed_measure(&p->grad[s->out], p->g->values[s->out].count, p->n, p->lanes);
+    if (p->seen != NULL) {
+      p->seen->grad[s->out] = clarke_normed_size(p, &p->grad[s->out]);
+      p->seen->grad_most[s->out] = p->grad[s->out].largest;
+    }
     if (status == CLARKE_OK)
       status = step_back(p, s);
     clarke_normed_drop(&p->grad[s->out]);

@@ -13,20 +13,8 @@
 static void
 take_errors(const clarke_descent *p, clarke_normed *y, const clarke_normed *x, double grow, double round)
 {
-  for (size_t j = 0; j < p->n; j++)
+  for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + grow * x->error[j] + round * x->size[j]);
-}
-
-/* Adds coef times n numbers. */
-static void
-add_row(clarke_normed *y, size_t to, double coef, const clarke_normed *x, size_t from, size_t n)
-{
-  const clarke_pair c = {coef, 0};
-
-  for (size_t j = 0; j < n && coef == 1; j++)
-    clarke_normed_add(y, to + j, clarke_normed_get(x, from + j));
-  for (size_t j = 0; j < n && coef != 1; j++)
-    clarke_normed_add(y, to + j, clarke_pair_multiply(c, clarke_normed_get(x, from + j)));
 }
 
 /* Adds a number n times. */
@@ -61,8 +49,9 @@ static clarke_status
 sum_forward(clarke_descent *p, const clarke_step *s)
 {
   const clarke_growth *growth = p->growths->growth[s - p->g->steps];
-  const double gamma = clarke_bound_gamma(2 * (double)s->n_in), constants = size_of_constants(p->g, s);
   clarke_normed *y = &p->value[s->out];
+  const double gamma = clarke_bound_gamma(2 * (double)s->n_in, clarke_unit_of(y));
+  const double constants = size_of_constants(p->g, s) * clarke_lane_root(p);
 
   for (size_t k = 0; k < s->n_in; k++) {
     const clarke_value *v = &p->g->values[s->in[k].value];
@@ -73,12 +62,12 @@ sum_forward(clarke_descent *p, const clarke_step *s)
       if (e != CLARKE_NONE && v->constant)
         add_constant(y, f * p->n, clarke_two_product(s->in[k].coef, v->real[e]), p->n);
       else if (e != CLARKE_NONE)
-        add_row(y, f * p->n, s->in[k].coef, &p->value[s->in[k].value], e * p->n, p->n);
+        clarke_normed_add_row(y, f * p->n, (clarke_pair){s->in[k].coef, 0}, &p->value[s->in[k].value], e * p->n, p->n);
     }
     if (!v->constant)
       take_errors(p, y, &p->value[s->in[k].value], growth[k].norm, gamma * growth[k].norm);
   }
-  for (size_t j = 0; j < p->n; j++)
+  for (size_t j = 0; j < p->lanes; j++)
     y->error[j] = clarke_bound_up(y->error[j] + gamma * constants);
   return CLARKE_OK;
 }
@@ -99,9 +88,8 @@ clarke_pair_of(const mpq_t q)
   return x;
 }
 
-/* 1/sqrt(q), q > 0. */
-static clarke_pair
-root_of(const mpq_t q)
+clarke_pair
+clarke_pair_of_root(const mpq_t q)
 {
   clarke_pair x;
   mpfr_t y, rest;
@@ -133,7 +121,7 @@ factor_of(const clarke_step *s, double c)
     mpq_add(q, q, s->epsilon);
   else
     mpq_inv(q, q);
-  x = s->root ? root_of(q) : clarke_pair_of(q);
+  x = s->root ? clarke_pair_of_root(q) : clarke_pair_of(q);
   mpq_clear(q);
   return x;
 }
@@ -168,10 +156,9 @@ scale_forward(clarke_descent *p, const clarke_step *s)
   if (factor == NULL)
     return clarke_no_memory(p->err);
   for (size_t f = 0; f < p->g->values[s->out].count; f++)
-    for (size_t j = 0, e = clarke_operand_entry(&s->in[0], f) * p->n; j < p->n; j++)
-      clarke_normed_put(y, f * p->n + j, clarke_pair_multiply(factor[f], clarke_normed_get(x, e + j)));
+    clarke_normed_add_row(y, f * p->n, factor[f], x, clarke_operand_entry(&s->in[0], f) * p->n, p->n);
   free(factor);
-  take_errors(p, y, x, grow, 8 * CLARKE_PAIR_UNIT * grow);
+  take_errors(p, y, x, grow, 8 * clarke_unit_of(y) * grow);
   return CLARKE_OK;
 }
 
@@ -207,43 +194,53 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
   const int8_t *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
+  const bool plain = x->low == NULL && y->low == NULL;
 
   for (size_t f = 0; f < rows; f++) {
     clarke_pair slope[CLARKE_MAX_KINKS + 1];
 
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
       slope[i] = clarke_line_slope(&l, p->g, s, i, f);
-    for (size_t e = f * p->n; e < (f + 1) * p->n; e++) {
-      const size_t at = piece[e] >= 0 ? (size_t)piece[e] : CLARKE_KINK_OF(piece[e]);
+    for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
+      const int8_t code = piece[f * p->r->samples + j];
+      const size_t at = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code);
 
-      clarke_normed_put(y, e, clarke_pair_add(l.constant[at], clarke_pair_multiply(slope[at], clarke_normed_get(x, e))));
+      if (plain)
+        y->at[e] = l.constant[at].high + slope[at].high * x->at[e];
+      else
+        clarke_normed_put(y, e, clarke_pair_add(l.constant[at], clarke_pair_multiply(slope[at], clarke_normed_get(x, e))));
     }
   }
-  take_errors(p, y, x, l.steepest, 8 * CLARKE_PAIR_UNIT * l.steepest);
-  for (size_t j = 0; j < p->n; j++)
-    y->error[j] = clarke_bound_up(y->error[j] + 8 * CLARKE_PAIR_UNIT * sqrt((double)rows) * l.largest);
+  take_errors(p, y, x, l.steepest, 8 * clarke_unit_of(y) * l.steepest);
+  for (size_t j = 0; j < p->lanes; j++)
+    y->error[j] = clarke_bound_up(y->error[j] + 8 * clarke_unit_of(y) * sqrt((double)rows) * clarke_lane_root(p) * l.largest);
   return CLARKE_OK;
 }
 
 size_t *
-clarke_winners(const clarke_replay *r, size_t step)
+clarke_winners(const clarke_descent *p, size_t step)
 {
+  const clarke_replay *r = p->r;
   const clarke_step *s = &r->g->steps[step];
-  const size_t entries = r->g->values[s->out].count * r->samples;
-  size_t *from = malloc((entries + 1) * sizeof *from);
+  const size_t rows = r->g->values[s->out].count;
+  size_t *from = malloc((rows * p->n + 1) * sizeof *from);
 
-  for (size_t e = 0; from != NULL && e < entries; e++)
-    from[e] = r->piece[step][e] >= 0 ? s->in[0].map[e / r->samples * s->width + (size_t)r->piece[step][e]] : CLARKE_NONE;
+  for (size_t f = 0; from != NULL && f < rows; f++)
+    for (size_t j = 0; j < p->n; j++) {
+      const int8_t place = r->piece[step][f * r->samples + j];
+
+      from[f * p->n + j] = place >= 0 ? s->in[0].map[f * s->width + (size_t)place] : CLARKE_NONE;
+    }
   for (size_t k = 0; from != NULL && k < r->n_touches; k++)
-    if (r->touch[k].step == step)
-      from[r->touch[k].feature * r->samples + r->touch[k].sample] = r->touch[k].option[0];
+    if (r->touch[k].step == step && r->touch[k].sample < p->n)
+      from[r->touch[k].feature * p->n + r->touch[k].sample] = r->touch[k].option[0];
   return from;
 }
 
 static clarke_status
 max_forward(clarke_descent *p, const clarke_step *s)
 {
-  size_t *from = clarke_winners(p->r, (size_t)(s - p->g->steps));
+  size_t *from = clarke_winners(p, (size_t)(s - p->g->steps));
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
 
@@ -259,7 +256,8 @@ max_forward(clarke_descent *p, const clarke_step *s)
 static clarke_status
 step_forward(clarke_descent *p, const clarke_step *s)
 {
-  clarke_status status = clarke_normed_make(&p->value[s->out], p->g->values[s->out].count, p->n, p->err);
+  clarke_status status = clarke_normed_make(&p->value[s->out], p->g->values[s->out].count, p->n,
+                                            p->plan->fine[s->out], p->err);
 
   if (status != CLARKE_OK)
     return status;
@@ -275,31 +273,37 @@ step_forward(clarke_descent *p, const clarke_step *s)
     return piecewise_forward(p, s);
   case CLARKE_MAX:
     return max_forward(p, s);
+  case CLARKE_NORMALIZE:
+    return clarke_normalized_forward(p, s);
   default:
     return clarke_fail(p->err, CLARKE_EINTERNAL, "a gradient past a step that it does not follow");
   }
 }
 
-static clarke_status
-load_input(clarke_descent *p)
+clarke_status
+clarke_descent_load_input(clarke_descent *p)
 {
   const clarke_tensor *x = p->r->x;
   const size_t rows = p->g->values[p->g->input].count;
   clarke_normed *v = &p->value[p->g->input];
-  clarke_status status = clarke_normed_make(v, rows, p->n, p->err);
+  clarke_status status = clarke_normed_make(v, rows, p->n, false, p->err);
 
   for (size_t i = 0; i < rows && status == CLARKE_OK; i++)
     for (size_t j = 0; j < p->n; j++)
       v->at[i * p->n + j] = x->real != NULL ? x->real[j * rows + i] : (double)x->integer[j * rows + i];
   if (status == CLARKE_OK)
-    clarke_normed_measure(v, rows, p->n);
+    clarke_normed_measure(v, rows, p->n, p->lanes);
+  if (p->seen != NULL && status == CLARKE_OK) {
+    p->seen->value[p->g->input] = clarke_normed_size(p, v);
+    p->seen->value_most[p->g->input] = v->largest;
+  }
   return status;
 }
 
 clarke_status
 clarke_descent_forward(clarke_descent *p)
 {
-  clarke_status status = load_input(p);
+  clarke_status status = clarke_descent_load_input(p);
 
   for (size_t i = 0; i < p->g->n_steps && status == CLARKE_OK; i++) {
     const clarke_step *s = &p->g->steps[i];
@@ -311,7 +315,11 @@ clarke_descent_forward(clarke_descent *p)
     if (status == CLARKE_OK)
       status = step_forward(p, s);
     if (status == CLARKE_OK)
-      clarke_normed_measure(&p->value[s->out], p->g->values[s->out].count, p->n);
+      clarke_normed_measure(&p->value[s->out], p->g->values[s->out].count, p->n, p->lanes);
+    if (p->seen != NULL && status == CLARKE_OK) {
+      p->seen->value[s->out] = clarke_normed_size(p, &p->value[s->out]);
+      p->seen->value_most[s->out] = p->value[s->out].largest;
+    }
     for (size_t v = 0; v < p->g->n_values; v++)
       if (p->last[v] == i && !p->kept[v] && v != p->g->output)
         clarke_normed_drop(&p->value[v]);

@@ -1,17 +1,16 @@
-/* Matrices of pairs in slices, and their products. */
+/* Pairs in slices and a tail, and their products with a weight. */
 #include "network/gradient/sliced.h"
 
 #include <cblas.h>
 #undef I
 #include <float.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Exponents of what is cut, for products of slices not to underflow. */
 #define MOST_EXPONENT 300
 /* A slice with fewer numbers than one of so many is multiplied number by number. */
-#define SPARSE 64
+#define SPARSE 40
 
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small. */
 bool
@@ -47,37 +46,19 @@ cut(double *slice, double *high, double *low, size_t n, double unit)
   return any != 0;
 }
 
-/* Cuts n pairs, which are lost, at m->digit + at. */
+static double
+unit_of(const clarke_sliced *m, size_t s)
+{
+  return ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
+}
+
 void
 clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n)
 {
-  for (size_t s = 0; s < m->slices; s++) {
-    const double unit = ldexp(1, m->top + 1 - (int)(s + 1) * CLARKE_GRADIENT_SLICE);
-
-    m->used[s] = cut(m->digit + s * m->plane + at, high, low, n, unit) || m->used[s];
-  }
-}
-
-/* Lists the numbers of slices that have few. */
-clarke_status
-clarke_sliced_list_few(clarke_sliced *m, clarke_error *err)
-{
-  for (size_t s = 0; s < m->slices; s++) {
-    const double *digit = m->digit + s * m->plane;
-    size_t n = 0;
-
-    for (size_t e = 0; e < m->plane; e++)
-      n += digit[e] != 0;
-    if (n == 0 || n > m->plane / SPARSE)
-      continue;
-    m->few[s] = malloc(n * sizeof **m->few);
-    if (m->few[s] == NULL)
-      return clarke_no_memory(err);
-    for (size_t e = 0; e < m->plane; e++)
-      if (digit[e] != 0)
-        m->few[s][m->n_few[s]++] = e;
-  }
-  return CLARKE_OK;
+  for (size_t s = 0; s < m->slices; s++)
+    m->used[s] = cut(m->digit + s * m->plane + at, high, low, n, unit_of(m, s)) || m->used[s];
+  for (size_t i = 0; i < n; i++)
+    m->digit[m->slices * m->plane + at + i] = high[i] + low[i];
 }
 
 void
@@ -87,12 +68,89 @@ clarke_sliced_forget(clarke_sliced *m)
 }
 
 double *
-clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices)
+clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits)
 {
+  m->bits = bits;
   m->plane = count;
   m->slices = slices;
-  m->digit = malloc((count * slices + 1) * sizeof *m->digit);
+  m->digit = malloc((count * (slices + 1) + 1) * sizeof *m->digit);
   return m->digit;
+}
+
+/* --- weights --------------------------------------------------------------------------------- */
+
+/* Lists the numbers of slices that have few. */
+static clarke_status
+list_few(clarke_sliced_weight *w, clarke_error *err)
+{
+  const clarke_sliced *m = &w->cut;
+
+  for (size_t s = 0; s < m->slices; s++) {
+    const double *digit = m->digit + s * m->plane;
+    size_t n = 0;
+
+    for (size_t e = 0; e < m->plane && m->used[s]; e++)
+      n += digit[e] != 0;
+    if (n == 0 || n > m->plane / SPARSE)
+      continue;
+    w->few[s] = malloc(n * sizeof **w->few);
+    if (w->few[s] == NULL)
+      return clarke_no_memory(err);
+    for (size_t e = 0; e < m->plane; e++)
+      if (digit[e] != 0)
+        w->few[s][w->n_few[s]++] = e;
+  }
+  return CLARKE_OK;
+}
+
+/* Slices of all of it; what is left is looked at, and dropped. */
+static clarke_status
+cut_weight(clarke_sliced_weight *w, clarke_error *err)
+{
+  const size_t count = w->cut.plane;
+  double *high = malloc((count + 1) * sizeof *high), *low = calloc(count + 1, sizeof *low);
+
+  if (high == NULL || low == NULL ||
+      clarke_sliced_room(&w->cut, count, CLARKE_GRADIENT_WEIGHT_MOST, CLARKE_GRADIENT_WEIGHT_SLICE) == NULL) {
+    free(high);
+    free(low);
+    return clarke_no_memory(err);
+  }
+  memcpy(high, w->all, count * sizeof *high);
+  clarke_sliced_cut(&w->cut, 0, high, low, count);
+  w->whole = true;
+  for (size_t e = 0; e < count; e++)
+    w->whole = w->whole && high[e] == 0 && low[e] == 0;
+  free(high);
+  free(low);
+  return list_few(w, err);
+}
+
+clarke_status
+clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, size_t stride, bool slices,
+                          clarke_error *err)
+{
+  double largest = 0;
+
+  *w = (clarke_sliced_weight){.all = all, .cut = {.plane = count, .stride = stride}};
+  for (size_t e = 0; e < count; e++)
+    largest = fabs(all[e]) > largest ? fabs(all[e]) : largest;
+  *fits = clarke_sliced_top(&w->cut.top, largest);
+  return *fits && slices ? cut_weight(w, err) : CLARKE_OK;
+}
+
+void
+clarke_sliced_weight_clear(clarke_sliced_weight *w)
+{
+  for (size_t i = 0; i < CLARKE_GRADIENT_WEIGHT_MOST; i++)
+    free(w->few[i]);
+  free(w->cut.digit);
+}
+
+double
+clarke_sliced_weight_rest(const clarke_sliced_weight *w)
+{
+  return w->whole ? 0 : ldexp(1, w->cut.top - CLARKE_GRADIENT_WEIGHT_MOST * CLARKE_GRADIENT_WEIGHT_SLICE);
 }
 
 /* --- products -------------------------------------------------------------------------------- */
@@ -113,25 +171,37 @@ flush(const clarke_sliced_product *q, const double *part)
   }
 }
 
-/* Adds the products of a slice s of few numbers, of a weight whose block begins at `first`, to the sum. */
+/* Adds the products of a slice s of few numbers to the sum. */
 static void
 add_few(const clarke_sliced_product *q, size_t s, size_t t, double *part)
 {
-  const clarke_sliced *a = q->a, *b = q->b;
+  const clarke_sliced *a = &q->a->cut, *b = q->b;
   const size_t block = q->rows * q->inner;
 
-  for (size_t i = 0; i < a->n_few[s]; i++) {
-    const size_t e = a->few[s][i] - q->first; /* those before it become large */
+  for (size_t i = 0; i < q->a->n_few[s]; i++) {
+    const size_t e = q->a->few[s][i] - q->first; /* those before it become large */
     double *to;
     const double *from;
 
     if (e >= block)
       continue;
-    to = part + (q->a_transposed ? e % a->stride : e / a->stride) * q->cols;
-    from = b->digit + t * b->plane + (q->a_transposed ? e / a->stride : e % a->stride) * b->stride;
+    to = part + (q->transposed ? e % a->stride : e / a->stride) * q->cols;
+    from = b->digit + t * b->plane + (q->transposed ? e / a->stride : e % a->stride) * b->stride;
     for (size_t j = 0; j < q->cols; j++)
-      to[j] += a->digit[s * a->plane + e] * from[j];
+      to[j] += a->digit[s * a->plane + q->first + e] * from[j];
   }
+}
+
+/* C = A B, or added to C, of n inner products from the k-th on. a, b: where the factors begin. */
+static void
+multiply_part(const clarke_sliced_product *q, const double *a, const double *b, size_t k, size_t n, bool add, double *c,
+              size_t c_stride)
+{
+  const size_t stride = q->a->cut.stride;
+
+  cblas_dgemm(CblasRowMajor, q->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)q->rows, (int)q->cols, (int)n, 1,
+              a + q->first + k * (q->transposed ? stride : 1), (int)stride, b + k * q->b->stride, (int)q->b->stride,
+              add ? 1 : 0, c, (int)c_stride);
 }
 
 /* Adds the products of slices s and t to the sum, which holds `held` products so far; returns how many it holds then. A sum
@@ -156,50 +226,88 @@ add_slices(const clarke_sliced_product *q, size_t s, size_t t, size_t held, doub
       flush(q, part);
       held = 0;
     }
-    cblas_dgemm(CblasRowMajor, q->a_transposed ? CblasTrans : CblasNoTrans, q->b_transposed ? CblasTrans : CblasNoTrans,
-                (int)q->rows, (int)q->cols, (int)n, 1,
-                q->a->digit + s * q->a->plane + k * (q->a_transposed ? q->a->stride : 1), (int)q->a->stride,
-                q->b->digit + t * q->b->plane + k * (q->b_transposed ? 1 : q->b->stride), (int)q->b->stride, held > 0 ? 1 : 0,
-                part, (int)q->cols);
+    multiply_part(q, q->a->cut.digit + s * q->a->cut.plane, q->b->digit + t * q->b->plane, k, n, held > 0, part, q->cols);
     held += n;
   }
   return held;
 }
 
-/* Slices s and t with s + t below the number of slices, the smallest products first. */
+/* C = A tail, in parts. */
+static void
+multiply_tail(const clarke_sliced_product *q, double *part)
+{
+  const double *tail = q->b->digit + q->b->slices * q->b->plane;
+
+  for (size_t k = 0; k < q->inner; k += CLARKE_GRADIENT_PART) {
+    const size_t n = q->inner - k < CLARKE_GRADIENT_PART ? q->inner - k : CLARKE_GRADIENT_PART;
+
+    multiply_part(q, q->a->all, tail, k, n, false, k > 0 ? part : q->high, k > 0 ? q->cols : q->stride);
+    for (size_t i = 0; k > 0 && i < q->rows; i++)
+      for (size_t j = 0; j < q->cols; j++)
+        q->high[i * q->stride + j] += part[i * q->cols + j];
+  }
+}
+
+/* The tail's product, then those of slices, the smallest first: all slices of A, and of B. Those of one sum are multiples of one
+ * unit. */
 void
 clarke_sliced_multiply(const clarke_sliced_product *q, double *part)
 {
-  for (size_t sum = q->b->slices; sum-- > 0;) {
+  const size_t of_weight = CLARKE_GRADIENT_WEIGHT_SLICE / CLARKE_GRADIENT_SLICE; /* a slice of A, in slices of B */
+
+  multiply_tail(q, part);
+  for (size_t i = 0; i < q->rows && q->b->slices > 0; i++)
+    memset(q->low + i * q->stride, 0, q->cols * sizeof *q->low);
+  for (size_t sum = q->b->slices > 0 ? q->b->slices + of_weight * (CLARKE_GRADIENT_WEIGHT_MOST - 1) : 0; sum-- > 0;) {
     size_t held = 0;
 
-    for (size_t s = 0; s <= sum; s++)
-      if (s < q->a->slices && q->a->used[s] && q->b->used[sum - s])
-        held = add_slices(q, s, sum - s, held, part);
+    for (size_t s = 0; s < q->a->cut.slices && s * of_weight <= sum; s++) {
+      const size_t t = sum - s * of_weight;
+
+      if (t < q->b->slices && q->a->cut.used[s] && q->b->used[t])
+        held = add_slices(q, s, t, held, part);
+    }
     if (held > 0)
       flush(q, part);
   }
 }
 
-/* How many times multiply adds to an entry. */
+void
+clarke_rounded_multiply(const clarke_rounded_product *q, double *part)
+{
+  for (size_t k = 0; k < q->inner; k += CLARKE_GRADIENT_PART) {
+    const size_t n = q->inner - k < CLARKE_GRADIENT_PART ? q->inner - k : CLARKE_GRADIENT_PART;
+
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)q->rows, (int)q->cols, (int)n, 1, q->a + k, (int)q->a_stride,
+                q->b + k, (int)q->b_stride, 0, q->fresh && k == 0 ? q->to : part, (int)q->cols);
+    for (size_t e = 0; e < q->rows * q->cols && !(q->fresh && k == 0); e++)
+      q->to[e] += part[e];
+  }
+}
+
+/* --- bounds ---------------------------------------------------------------------------------- */
+
+/* Each product goes through at most a part's roundings, and one for each part (Higham, Lemma 3.1). */
+double
+clarke_rounded_gamma(double inner)
+{
+  return (fmin(inner, (double)CLARKE_GRADIENT_PART) + inner / (double)CLARKE_GRADIENT_PART + 8) * 0x1p-53 * (1 + 0x1p-20);
+}
+
 double
 clarke_sliced_additions(size_t slices, size_t inner)
 {
-  return (double)slices * ((double)slices * ((double)inner / (double)CLARKE_GRADIENT_SUM + 1) + 1);
+  return (double)slices * CLARKE_GRADIENT_WEIGHT_MOST * ((double)inner / (double)CLARKE_GRADIENT_SUM + 2);
 }
 
-/* What is left out of an entry's product: of so many terms, each at most 2^a by 2^b, those of slices that are not multiplied.
- * a slice of A by the rest of B: 2^(a + b - slices * bits) for each of the slices, and once more for the rest of A. */
 double
-clarke_sliced_left_out(const clarke_sliced *a, const clarke_sliced *b, double terms)
+clarke_sliced_tail(int top, size_t slices, double count)
 {
-  return clarke_bound_up(terms * (double)(b->slices + 1) *
-                         ldexp(1, a->top + b->top - (int)b->slices * CLARKE_GRADIENT_SLICE));
+  return clarke_bound_up(sqrt(count) * ldexp(1, top - (int)slices * CLARKE_GRADIENT_SLICE));
 }
 
-/* At least the norm of so many numbers' slices, added up without signs, less that of the numbers. */
 double
 clarke_sliced_norm(const clarke_sliced *m, double count)
 {
-  return sqrt(count) * ldexp(1, m->top - CLARKE_GRADIENT_SLICE + 2);
+  return sqrt(count) * ldexp(1, m->top - m->bits + 2);
 }

@@ -1,48 +1,84 @@
-/* Matrices of pairs of doubles cut into slices of few bits, whose products are exact sums of doubles in any order
- * (docs/gradient.md; docs/exact.md has the argument). */
+/* Products of a weight and pairs of doubles, as near as is asked for (docs/gradient.md). The pairs' highest bits are cut into slices,
+ * whose products with slices of the weight are exact sums of doubles in any order (docs/exact.md has the argument). What is left of
+ * each is one double, the tail, and is multiplied by the weight itself, in doubles that round. */
 #ifndef CLARKE_NETWORK_GRADIENT_SLICED_H
 #define CLARKE_NETWORK_GRADIENT_SLICED_H
 
 #include "network/gradient/gradient.h"
 
-/* A matrix in slices: slice s at digit + s * plane, rows of `stride` numbers. Of each entry, which is at most 2^top, is left out
- * 2^(top - slices * bits) at most, within a factor 1 + 2^-30. */
+/* Bits of a slice, and of one of a weight: three of the first. So many products of two make exact sums of doubles. */
+#define CLARKE_GRADIENT_SLICE 11
+#define CLARKE_GRADIENT_WEIGHT_SLICE (3 * CLARKE_GRADIENT_SLICE)
+#define CLARKE_GRADIENT_SUM ((size_t)1 << (53 - (CLARKE_GRADIENT_SLICE - 1) - (CLARKE_GRADIENT_WEIGHT_SLICE - 1)))
+/* Slices at most. */
+#define CLARKE_GRADIENT_MOST 5
+#define CLARKE_GRADIENT_WEIGHT_MOST 3
+/* Products of a rounded sum at most: longer ones are made in parts, added one by one. */
+#define CLARKE_GRADIENT_PART ((size_t)192)
+
+/* Pairs in slices: slice s at digit + s * plane, and behind the last the tail. Each pair is at most 2^top; what slices leave is at
+ * most 2^(top - slices * bits). */
 typedef struct {
   double *digit;
   size_t plane, stride, slices;
-  int top;
-  bool used[CLARKE_GRADIENT_MOST];   /* slices that are not all zero */
-  size_t *few[CLARKE_GRADIENT_MOST]; /* of a weight's slice with few numbers, their places, in order; NULL: it has more */
-  size_t n_few[CLARKE_GRADIENT_MOST]; /* (a B that is stored the other way round is not multiplied by these) */
+  int top, bits;
+  bool used[CLARKE_GRADIENT_MOST]; /* slices that are not all zero */
 } clarke_sliced;
 
-/* C += A B, rows x cols by way of `inner`; a factor that is stored the other way round says so. */
+/* A weight, as it is stored, and its slices: as many as it takes, or none where they are not asked for. */
 typedef struct {
-  bool a_transposed, b_transposed;
+  const double *all;
+  clarke_sliced cut;
+  bool whole; /* nothing is left of it */
+  size_t *few[CLARKE_GRADIENT_WEIGHT_MOST]; /* of a slice with few numbers, their places, in order; NULL: it has more */
+  size_t n_few[CLARKE_GRADIENT_WEIGHT_MOST];
+} clarke_sliced_weight;
+
+/* C = A B, rows x cols by way of `inner`; A may be stored the other way round. */
+typedef struct {
+  bool transposed;
   size_t rows, cols, inner;
-  const clarke_sliced *a, *b;
-  size_t first; /* where A begins in what its lists of few numbers are of */
+  const clarke_sliced_weight *a;
+  const clarke_sliced *b;
+  size_t first; /* where A begins in the weight */
   double *high, *low;
   size_t stride;
 } clarke_sliced_product;
 
+/* C += A B^T in doubles that round, in parts; fresh: C = A B^T. */
+typedef struct {
+  bool fresh;
+  size_t rows, cols, inner;
+  const double *a, *b;
+  size_t a_stride, b_stride;
+  double *to;
+} clarke_rounded_product;
+
 /* The exponent of a bound of absolute values, far below all others of zeros; false where it is too large or too small to cut. */
 bool clarke_sliced_top(int *top, double largest);
-/* Room for slices of so many numbers; NULL: there is none. What was there is not freed. */
-double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices);
+/* Room for so many pairs in slices; NULL: there is none. What was there is not freed. */
+double *clarke_sliced_room(clarke_sliced *m, size_t count, size_t slices, int bits);
 /* Cuts n pairs of at most 2^m->top, which are lost, at m->digit + at. m->used grows by the slices that have a number. */
 void clarke_sliced_cut(clarke_sliced *m, size_t at, double *high, double *low, size_t n);
 void clarke_sliced_forget(clarke_sliced *m); /* no slice has a number yet */
-/* Lists the numbers of slices that have few. */
-clarke_status clarke_sliced_list_few(clarke_sliced *m, clarke_error *err);
+/* A weight of so many numbers, rows of `stride`; in slices where these are asked for. *fits is false where it cannot be cut. */
+clarke_status clarke_sliced_weight_make(clarke_sliced_weight *w, bool *fits, const double *all, size_t count, size_t stride,
+                                        bool slices, clarke_error *err);
+void clarke_sliced_weight_clear(clarke_sliced_weight *w);
 
-/* C += A B: slices s and t with s + t below B's number of slices. part: room for rows * cols doubles. */
+/* part: room for rows * cols doubles. */
 void clarke_sliced_multiply(const clarke_sliced_product *q, double *part);
-/* How many times that adds to an entry, at most. */
+void clarke_rounded_multiply(const clarke_rounded_product *q, double *part);
+
+/* What a product of rounded parts takes at most, relatively. */
+double clarke_rounded_gamma(double inner);
+/* How many times multiply adds to a pair, at most. */
 double clarke_sliced_additions(size_t slices, size_t inner);
-/* What it leaves out of an entry that is a sum of so many terms, at most. */
-double clarke_sliced_left_out(const clarke_sliced *a, const clarke_sliced *b, double terms);
-/* At least by how much the norm of the sum of absolute slices of so many numbers exceeds that of the numbers. */
+/* At least the norm of the tails of so many numbers. */
+double clarke_sliced_tail(int top, size_t slices, double count);
+/* At least by how much the norm of the sum of absolute slices and tails of so many numbers exceeds that of the numbers. */
 double clarke_sliced_norm(const clarke_sliced *m, double count);
+/* What is left of an entry of a weight, at most. */
+double clarke_sliced_weight_rest(const clarke_sliced_weight *w);
 
 #endif

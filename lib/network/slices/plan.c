@@ -74,14 +74,22 @@ find_needed(bool *needed, const clarke_graph *g, int8_t *const *piece, size_t n)
 }
 
 bool
+clarke_slices_follow(const clarke_graph *g, const bool *needed)
+{
+  for (size_t i = 0; i < g->n_steps; i++)
+    if (needed[g->steps[i].out] && !step_serves(&g->steps[i]))
+      return false;
+  return true;
+}
+
+bool
 clarke_slices_serve(const clarke_graph *g, int8_t *const *piece, size_t n)
 {
   bool *needed = calloc(g->n_values + 1, sizeof *needed), serve = needed != NULL;
 
   if (serve)
     find_needed(needed, g, piece, n);
-  for (size_t i = 0; serve && i < g->n_steps; i++)
-    serve = !needed[g->steps[i].out] || step_serves(&g->steps[i]);
+  serve = serve && clarke_slices_follow(g, needed);
   free(needed);
   return serve;
 }
@@ -282,6 +290,36 @@ clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clar
                                      : clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK) {
     find_wanted(wanted, p, &sizes, samples);
+    choose_extents(p, extents, wanted, &sizes, samples);
+    choose_places(p, extents);
+  }
+  clarke_sizes_clear(&sizes, g);
+  free(wanted);
+  free(extents);
+  return status;
+}
+
+clarke_status
+clarke_slice_plan_for(clarke_slice_plan *p, const clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
+                      const bool *needed, const double *borne, clarke_error *err)
+{
+  const size_t samples = x->dims[0], most = clarke_graph_couples(g) ? PROBED_TOGETHER : PROBED;
+  bearable *wanted = malloc((g->n_values + 1) * sizeof *wanted);
+  extent *extents = malloc((g->n_values + 1) * sizeof *extents);
+  clarke_sizes sizes = {0};
+  clarke_status status = allocate(p, g, err);
+
+  if (status == CLARKE_OK && (wanted == NULL || extents == NULL))
+    status = clarke_no_memory(err);
+  if (status == CLARKE_OK) {
+    memcpy(p->needed, needed, g->n_values * sizeof *needed);
+    p->width = choose_width(g, p->needed);
+    p->growths = growths;
+    status = clarke_sizes_measure(&sizes, g, x, samples < most ? samples : most, p->needed, err);
+  }
+  if (status == CLARKE_OK) {
+    for (size_t v = 0; v < g->n_values; v++)
+      wanted[v] = (bearable){.norm = borne[v], .gauged = INFINITY};
     choose_extents(p, extents, wanted, &sizes, samples);
     choose_places(p, extents);
   }

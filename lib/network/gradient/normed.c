@@ -1,0 +1,112 @@
+/* Numbers with norms, of which a gradient is made (docs/gradient.md). */
+#include "network/gradient/gradient.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+clarke_status
+clarke_normed_make(clarke_normed *v, size_t features, size_t n, bool fine, clarke_error *err)
+{
+  v->at = calloc(features * n + 1, sizeof *v->at);
+  v->low = fine ? calloc(features * n + 1, sizeof *v->low) : NULL;
+  v->size = calloc(n + 1, sizeof *v->size);
+  v->error = calloc(n + 1, sizeof *v->error);
+  return v->at != NULL && (v->low != NULL || !fine) && v->size != NULL && v->error != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
+void
+clarke_normed_drop(clarke_normed *v)
+{
+  free(v->at);
+  free(v->low);
+  free(v->size);
+  free(v->error);
+  *v = (clarke_normed){0};
+}
+
+void
+clarke_normed_add_row(clarke_normed *y, size_t to, clarke_pair factor, const clarke_normed *x, size_t from, size_t n)
+{
+  if (x->low == NULL && y->low == NULL)
+    for (size_t j = 0; j < n; j++)
+      y->at[to + j] += factor.high * x->at[from + j];
+  else if (factor.high == 1 && factor.low == 0)
+    for (size_t j = 0; j < n; j++)
+      clarke_normed_add(y, to + j, clarke_normed_get(x, from + j));
+  else
+    for (size_t j = 0; j < n; j++)
+      clarke_normed_add(y, to + j, clarke_pair_multiply(factor, clarke_normed_get(x, from + j)));
+}
+
+/* The larger, or a NaN if there is one. */
+static double
+larger(double a, double b)
+{
+  return a >= b ? a : b >= a ? b : NAN;
+}
+
+/* As a number's bits order it: infinity above all, and a NaN above that. */
+double
+clarke_largest_double(const double *v, size_t n)
+{
+  uint64_t most = 0, bits;
+  double largest;
+
+  for (size_t e = 0; e < n; e++) {
+    memcpy(&bits, &v[e], sizeof bits);
+    bits &= UINT64_MAX >> 1;
+    most = bits > most ? bits : most;
+  }
+  memcpy(&largest, &most, sizeof largest);
+  return largest;
+}
+
+void
+clarke_normed_measure(clarke_normed *v, size_t features, size_t n, size_t lanes)
+{
+  memset(v->size, 0, n * sizeof *v->size);
+  for (size_t f = 0; f < features; f++)
+    for (size_t j = 0; j < n; j++)
+      v->size[j] += v->at[f * n + j] * v->at[f * n + j];
+  for (size_t j = lanes; j < n; j++)
+    v->size[0] += v->size[j];
+  for (size_t j = 0; j < lanes; j++)
+    v->size[j] = clarke_bound_up(sqrt(clarke_bound_up(v->size[j])));
+  v->largest = clarke_largest_double(v->at, features * n);
+}
+
+double
+clarke_normed_size(const clarke_descent *p, const clarke_normed *v)
+{
+  double most = 0;
+
+  for (size_t j = 0; j < p->lanes; j++)
+    most = larger(most, v->size[j]);
+  return most;
+}
+
+clarke_status
+clarke_most_taken(size_t *most, const clarke_graph *g, const clarke_step *s, size_t value, clarke_error *err)
+{
+  const size_t n = g->values[s->out].count * (s->kind == CLARKE_MAX ? s->width : 1);
+  size_t *taken = calloc(g->values[value].count + 1, sizeof *taken);
+
+  if (taken == NULL)
+    return clarke_no_memory(err);
+  *most = 0;
+  for (size_t k = 0; k < s->n_in; k++)
+    for (size_t i = 0; i < n && s->in[k].value == value; i++) {
+      const size_t e = clarke_operand_entry(&s->in[k], i);
+
+      if (e != CLARKE_NONE && ++taken[e] > *most)
+        *most = taken[e];
+    }
+  free(taken);
+  return CLARKE_OK;
+}
+
+double
+clarke_gradient_largest(const clarke_gradient *gradient, const clarke_graph *g, size_t i)
+{
+  return gradient->entry[i] != NULL ? clarke_largest_double(gradient->entry[i], g->parameters[i].count) : 0;
+}
