@@ -1,28 +1,82 @@
-/* Arithmetic of whole numbers: an exporter's nodes that compute a shape. */
+/* Arithmetic of constants: an exporter's nodes that compute a shape, places, a mask or a scale. */
 #include "integers.h"
 #include "allocate.h"
 
 #include <string.h>
 
-static bool
-is_whole(const value *v, size_t type)
+/* The integers or truth values that v has: of a constant, or of the input of a single run. NULL: it has none. */
+static const tensor *
+numbers_of(const builder *b, const value *v)
 {
-  return v->name != NULL && v->constant != NULL && v->constant->type == type && !v->constant->real;
+  bool input = v->constant == NULL && v->step == 0 && !b->net->batched && b->net->batch == 1;
+  const tensor *t = v->constant != NULL ? v->constant : input ? b->x : NULL;
+  return v->name != NULL && t != NULL && !t->real ? t : NULL;
+}
+
+static bool
+is_whole(const builder *b, const value *v, size_t type)
+{
+  const tensor *t = numbers_of(b, v);
+  return t != NULL && t->type == type;
+}
+
+/* Are the inputs from the first on of that type? */
+static bool
+are_whole(const builder *b, size_t first, size_t type)
+{
+  bool all = b->node->n_in > first;
+  for (size_t i = first; i < b->node->n_in; i++)
+    all = all && is_whole(b, &b->in[i], type);
+  return all;
 }
 
 bool
 of_integers(const builder *b)
 {
-  bool all = b->node->n_in > 0;
-  for (size_t i = 0; i < b->node->n_in; i++)
-    all = all && is_whole(&b->in[i], INT64);
-  return all;
+  return are_whole(b, 0, INT64) || are_whole(b, 0, INT32);
 }
 
 static void
-need_whole(const builder *b, size_t i, size_t type)
+need_integers(const builder *b, size_t i)
 {
-  need(is_whole(&b->in[i], type), "an input is no constant of 64-bit integers, or of truth values");
+  need(is_whole(b, &b->in[i], INT64) || is_whole(b, &b->in[i], INT32), "an input is no constant of integers");
+}
+
+static void
+need_fit(const builder *b, const integer *n, size_t type)
+{
+  need(type == INT32 ? mpz_cmp_si(n, INT32_MIN) >= 0 && mpz_cmp_si(n, INT32_MAX) <= 0 : mpz_fits_slong_p(n),
+       "the result is no integer of the type");
+}
+
+/* Constants of float32 that are no parameters: of Constant nodes, or computed. */
+static bool
+is_float(const value *v)
+{
+  const tensor *t = v->constant;
+  return v->name != NULL && t != NULL && t->real && t->type == FLOAT && !t->initializer && !v->negated;
+}
+
+/* A whole number that float32 holds, as it does all below it. */
+static bool
+is_small(const rational *q)
+{
+  return mpz_cmp_ui(mpq_denref(q), 1) == 0 && mpz_cmpabs_ui(mpq_numref(q), 1 << 24) <= 0;
+}
+
+static bool
+are_floats(const builder *b, size_t first)
+{
+  bool all = b->node->n_in > first;
+  for (size_t i = first; i < b->node->n_in; i++)
+    all = all && is_float(&b->in[i]);
+  return all;
+}
+
+bool
+of_floats(const builder *b)
+{
+  return are_floats(b, 0);
 }
 
 /* The node's output, a constant of zeros. */
@@ -42,44 +96,111 @@ put_whole(builder *b, size_t type, size_t rank, const size_t *dims)
 static void
 compute(const builder *b, integer *to, const integer *x, const integer *y)
 {
-  bool divided = b->op[0] == 'D' || b->op[1] == 'o';
+  const char *op = b->op;
+  bool divided = strcmp(op, "Div") == 0 || strcmp(op, "Mod") == 0, equal = strstr(op, "Equal") != NULL;
+  int order = mpz_cmp(x, y);
   need(!divided || (mpz_sgn(x) >= 0 && mpz_sgn(y) > 0), "a negative number is divided, or by none above 0");
-  if (b->op[0] == 'A')
+  if (strcmp(op, "And") == 0 || strcmp(op, "Or") == 0)
+    mpz_set_ui(to, (mpz_sgn(x) != 0) + (mpz_sgn(y) != 0) > (op[0] == 'A'));
+  else if (op[0] == 'N')
+    mpz_set_ui(to, mpz_sgn(x) == 0);
+  else if (op[0] == 'E')
+    mpz_set_ui(to, order == 0);
+  else if (op[0] == 'L')
+    mpz_set_ui(to, order < 0 || (equal && order == 0));
+  else if (op[0] == 'G')
+    mpz_set_ui(to, order > 0 || (equal && order == 0));
+  else if (op[0] == 'A')
     mpz_add(to, x, y);
-  else if (b->op[0] == 'S')
+  else if (op[0] == 'S')
     mpz_sub(to, x, y);
-  else if (b->op[0] == 'E')
-    mpz_set_ui(to, mpz_cmp(x, y) == 0);
-  else if (b->op[0] == 'D')
+  else if (op[0] == 'D')
     mpz_tdiv_q(to, x, y);
   else if (divided)
     mpz_tdiv_r(to, x, y);
   else
     mpz_mul(to, x, y);
-  need(mpz_fits_slong_p(to), "the result is no 64-bit integer");
 }
 
+/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div of integers. */
 void
 lower_whole(builder *b)
 {
-  bool chosen = b->op[0] == 'W';
-  value *x = &b->in[chosen], *y = x + 1, *if_so = chosen ? &b->in[0] : x, all;
+  const char *op = b->op;
+  bool logic = strcmp(op, "And") == 0 || op[0] == 'O' || op[0] == 'N', truths = logic || strchr("EGL", op[0]) != NULL;
+  value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
-  need_whole(b, chosen, INT64);
-  need_whole(b, chosen + 1, INT64);
-  need_whole(b, 0, chosen ? BOOL : INT64);
-  all = (value){.constant = x->constant, .rank = rank};
-  memcpy(all.dims, dims, rank * sizeof *dims);
-  rank = broadcast(b, &all, if_so, dims);
-  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, if_so, rank, dims);
-  rational *out = put_whole(b, b->op[0] == 'E' ? BOOL : INT64, rank, dims);
+  need(logic ? are_whole(b, 0, BOOL) : of_integers(b) || (op[0] == 'E' && are_whole(b, 0, BOOL)),
+       "an input is no constant of integers, or of truth values");
+  const tensor *left = numbers_of(b, x), *right = numbers_of(b, y);
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims);
+  rational *out = put_whole(b, truths ? BOOL : left->type, rank, dims);
   for (size_t f = 0; f < b->out.count; f++) {
-    const rational *left = &p.constant->value[p.map[f]], *right = &q.constant->value[q.map[f]];
-    if (chosen)
-      mpq_set(&out[f], mpq_sgn(&r.constant->value[r.map[f]]) != 0 ? left : right);
-    else
-      compute(b, mpq_numref(&out[f]), mpq_numref(left), mpq_numref(right));
+    compute(b, mpq_numref(&out[f]), mpq_numref(&left->value[p.map[f]]), mpq_numref(&right->value[q.map[f]]));
+    need_fit(b, mpq_numref(&out[f]), b->out.constant->type);
   }
+}
+
+/* Sums along an axis, of all entries up to each. */
+void
+lower_running(builder *b)
+{
+  const value *x = &b->in[0], *by = &b->in[1];
+  need(by->constant != NULL && by->count == 1 && whole_attribute(b, "exclusive", 0) == 0
+           && whole_attribute(b, "reverse", 0) == 0,
+       "not one axis, or exclusive or reverse");
+  size_t axis = axis_of(b, whole_entry(b, by->constant, by->map[0]), x->rank);
+  size_t apart = product(x->dims + axis + 1, x->rank - axis - 1);
+  bool floats = x->constant != NULL && is_float(x);
+  if (!floats)
+    need_integers(b, 0);
+  const tensor *t = floats ? x->constant : numbers_of(b, x);
+  rational *out = put_whole(b, t->type, x->rank, x->dims);
+  b->out.constant->real = floats;
+  for (size_t f = 0; f < b->out.count; f++) {
+    mpq_set(&out[f], &t->value[x->map[f]]);
+    if (f / apart % x->dims[axis] > 0)
+      mpq_add(&out[f], &out[f], &out[f - apart]);
+    need(!floats || is_small(&out[f]), "a sum of floats that is no whole number up to 2^24");
+    need_fit(b, mpq_numref(&out[f]), floats ? INT64 : t->type);
+  }
+}
+
+/* Of a mask and two constants, or of what activations there are: entries and nothing else. */
+void
+lower_where(builder *b)
+{
+  value *x = &b->in[1], *y = &b->in[2], all;
+  const tensor *mask = numbers_of(b, &b->in[0]), *t;
+  bool whole = are_whole(b, 1, INT64) || are_whole(b, 1, INT32) || are_whole(b, 1, BOOL);
+  size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
+  need(mask != NULL && mask->type == BOOL, "its mask is no constant of truth values");
+  if (!whole && are_floats(b, 1)) {
+    lower_floats(b);
+    return;
+  }
+  all = x->constant == NULL ? *x : *y;
+  all.at += rank - all.rank;
+  all.rank = rank;
+  memcpy(all.dims, dims, rank * sizeof *dims);
+  rank = broadcast(b, &all, &b->in[0], dims);
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, &b->in[0], rank, dims);
+  if (whole) {
+    t = numbers_of(b, x);
+    const tensor *other = numbers_of(b, y);
+    rational *out = put_whole(b, t->type, rank, dims);
+    for (size_t f = 0; f < b->out.count; f++) {
+      bool first = mpq_sgn(&mask->value[r.map[f]]) != 0;
+      mpq_set(&out[f], first ? &t->value[p.map[f]] : &other->value[q.map[f]]);
+    }
+    return;
+  }
+  need(x->constant == NULL || y->constant == NULL, "only constants");
+  step *s = add_step(b, LINEAR, 1, rank, dims);
+  put_batch(b, &p, &q, rank);
+  s->copy = true;
+  for (size_t f = 0; f < s->n; f++)
+    operand(b, s, f, mpq_sgn(&mask->value[r.map[f]]) != 0 ? &p : &q, f);
 }
 
 void
@@ -92,10 +213,14 @@ lower_listed(builder *b)
     need(b->in[i].rank == 1, "not lists");
     n += b->in[i].count;
   }
-  rational *out = put_whole(b, INT64, 1, &n);
-  for (size_t i = 0; i < b->node->n_in; i++)
+  bool whole = of_integers(b);
+  rational *out = put_whole(b, whole ? numbers_of(b, &b->in[0])->type : FLOAT, 1, &n);
+  b->out.constant->real = !whole;
+  for (size_t i = 0; i < b->node->n_in; i++) {
+    const tensor *t = whole ? numbers_of(b, &b->in[i]) : b->in[i].constant;
     for (size_t j = 0; j < b->in[i].count; j++)
-      mpq_set(&out[at++], &b->in[i].constant->value[b->in[i].map[j]]);
+      mpq_set(&out[at++], &t->value[b->in[i].map[j]]);
+  }
 }
 
 void
@@ -122,7 +247,7 @@ lower_filled(builder *b)
   const tensor *with = find_attribute(b, "value");
   long list[MAX_RANK];
   size_t dims[MAX_RANK];
-  need_whole(b, 0, INT64);
+  need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
   need(with != NULL && with->type == INT64 && with->count == 1, "its value is no 64-bit integer");
   for (size_t i = 0; i < rank; i++) {
@@ -132,19 +257,6 @@ lower_filled(builder *b)
   rational *out = put_whole(b, INT64, rank, dims);
   for (size_t i = 0; i < b->out.count; i++)
     mpq_set(&out[i], with->value);
-}
-
-/* Constants of float32 that are no parameters: of Constant nodes, or computed. */
-bool
-of_floats(const builder *b)
-{
-  bool all = b->node->n_in > 0;
-  for (size_t i = 0; i < b->node->n_in; i++) {
-    const value *v = &b->in[i];
-    all = all && v->name != NULL && v->constant != NULL && v->constant->real && v->constant->type == FLOAT
-          && !v->constant->initializer && !v->negated;
-  }
-  return all;
 }
 
 /* q becomes the float32 nearest to it, of two the even one: 0, or a normal number. */
@@ -205,42 +317,93 @@ near_root(const builder *b, rational *q)
   mpq_div_2exp(q, q, by + 1);
 }
 
-/* Sqrt, Div, Cast to float32: each rounded to float32. */
+/* x becomes x op y. */
+static void
+compute_float(const builder *b, rational *x, const rational *y)
+{
+  switch (b->op[0]) {
+  case 'A': mpq_add(x, x, y); break;
+  case 'M': mpq_mul(x, x, y); break;
+  case 'D':
+    need(mpq_sgn(y) != 0, "division by zero");
+    mpq_div(x, x, y);
+    break;
+  case 'P':
+    need(mpq_cmp_si(y, 1, 2) == 0 || (mpq_cmp_si(y, -1, 2) == 0 && mpq_sgn(x) > 0),
+         "a power of a constant, not 1/2 or -1/2");
+    if (mpq_sgn(y) < 0)
+      mpq_inv(x, x);
+    near_root(b, x);
+    break;
+  case 'S':
+    if (b->op[1] == 'u')
+      mpq_sub(x, x, y);
+    else
+      near_root(b, x);
+    break;
+  default: /* Cast, Where */ break;
+  }
+}
+
+/* Add, Sub, Mul, Div, Sqrt, Cast to float32, Where: each rounded to float32. */
 void
 lower_floats(builder *b)
 {
-  value *x = &b->in[0], *y = &b->in[b->node->n_in - 1];
+  bool chosen = b->op[0] == 'W';
+  value *x = &b->in[chosen], *y = &b->in[b->node->n_in - 1], all = *x;
   size_t dims[MAX_RANK], rank = broadcast(b, x, y, dims);
-  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims);
+  if (chosen) {
+    all.rank = rank;
+    memcpy(all.dims, dims, rank * sizeof *dims);
+    rank = broadcast(b, &all, &b->in[0], dims);
+  }
+  value p = spread(b, x, rank, dims), q = spread(b, y, rank, dims), r = spread(b, &b->in[0], rank, dims);
+  const tensor *left = x->constant != NULL ? x->constant : numbers_of(b, x), *mask = numbers_of(b, &b->in[0]);
   rational *out = put_whole(b, FLOAT, rank, dims);
-  tensor *t = b->out.constant;
-  t->real = true;
+  b->out.constant->real = true;
   b->net->read[ROUNDED] = true;
   for (size_t f = 0; f < b->out.count; f++) {
-    mpq_set(&out[f], &p.constant->value[p.map[f]]);
-    if (b->op[0] == 'S')
-      near_root(b, &out[f]);
-    if (b->op[0] == 'D') {
-      const rational *by = &q.constant->value[q.map[f]];
-      need(mpq_sgn(by) != 0, "division by zero");
-      mpq_div(&out[f], &out[f], by);
-    }
+    bool second = chosen && mpq_sgn(&mask->value[r.map[f]]) == 0;
+    mpq_set(&out[f], second ? &y->constant->value[q.map[f]] : &left->value[p.map[f]]);
+    compute_float(b, &out[f], chosen || y->constant == NULL ? NULL : &y->constant->value[q.map[f]]);
     round_float(b, &out[f]);
   }
 }
 
-/* To 64-bit integers, or float32. */
+static bool
+is_float_type(long type)
+{
+  return type == FLOAT || type == 10 || type == DOUBLE || type == 16;
+}
+
+/* Activations and parameters are what they are in any type of floats. Constants become integers, truth values, or float32. */
 void
 lower_cast(builder *b)
 {
   const value *x = &b->in[0];
-  if (whole_attribute(b, "to", 0) == FLOAT && (of_floats(b) || is_whole(x, INT64) || is_whole(x, BOOL))) {
+  const tensor *t = numbers_of(b, x);
+  long to = whole_attribute(b, "to", 0);
+  if (t == NULL && is_float_type(to) && (x->constant == NULL || x->constant->initializer)) {
+    put(b, x->constant, x->step, x->map, x->rank, x->dims);
+    b->out.at = x->at;
+    b->out.inner = x->inner;
+    return;
+  }
+  bool known = t != NULL && (t->type == INT64 || t->type == INT32 || t->type == BOOL);
+  if (to == FLOAT && (of_floats(b) || known)) {
     lower_floats(b);
     return;
   }
-  need((is_whole(x, INT64) || is_whole(x, BOOL)) && whole_attribute(b, "to", 0) == INT64,
-       "not of constant integers or truth values, to 64-bit integers or float32");
-  rational *out = put_whole(b, INT64, x->rank, x->dims);
-  for (size_t i = 0; i < x->count; i++)
-    mpq_set(&out[i], &x->constant->value[x->map[i]]);
+  need((known || of_floats(b)) && (to == INT64 || to == INT32 || to == BOOL),
+       "not of constants that become such a type");
+  t = known ? t : x->constant;
+  rational *out = put_whole(b, (size_t)to, x->rank, x->dims);
+  for (size_t i = 0; i < x->count; i++) {
+    const rational *q = &t->value[x->map[i]];
+    need(known || is_small(q), "a float that is no whole number up to 2^24");
+    mpq_set(&out[i], q);
+    if (to == BOOL)
+      mpq_set_ui(&out[i], mpq_sgn(q) != 0, 1);
+    need_fit(b, mpq_numref(&out[i]), (size_t)to);
+  }
 }

@@ -101,7 +101,7 @@ lower_arithmetic(builder *b)
     lower_whole(b);
     return;
   }
-  if (b->op[0] == 'D' && of_floats(b)) {
+  if (of_floats(b)) {
     lower_floats(b);
     return;
   }

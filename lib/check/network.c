@@ -27,6 +27,7 @@ static const struct {
     /* sorted */
     {"Abs", lower_relu, 7, 1, 1, 1, 1, ""},
     {"Add", lower_arithmetic, 7, 2, 2, 1, 0, ""},
+    {"And", lower_whole, 7, 2, 2, 1, 0, ""},
     {"AveragePool", lower_pool, 7, 1, 1, 1, 0, "auto_pad:s count_include_pad:i kernel_shape:I pads:I strides:I"},
     {"AveragePool", lower_pool, 10, 1, 1, 1, 0,
      "auto_pad:s ceil_mode:i count_include_pad:i kernel_shape:I pads:I strides:I"},
@@ -49,9 +50,10 @@ static const struct {
     {"Conv", lower_convolution, 7, 2, 3, 1, 0, "auto_pad:s dilations:I group:i kernel_shape:I pads:I strides:I"},
     {"ConvTranspose", lower_convolution, 7, 2, 3, 1, 0,
      "auto_pad:s dilations:I group:i kernel_shape:I output_padding:I output_shape:I pads:I strides:I"},
+    {"CumSum", lower_running, 11, 2, 2, 1, 0, "exclusive:i reverse:i"},
     {"Div", lower_arithmetic, 7, 2, 2, 1, 0, ""},
-    {"Dropout", lower_identity, 7, 1, 1, 1, 0, "ratio:f"},
-    {"Dropout", lower_identity, 12, 1, 3, 1, 0, "seed:i"},
+    {"Dropout", lower_identity, 7, 1, 1, 2, 0, "ratio:f"},
+    {"Dropout", lower_identity, 12, 1, 3, 2, 0, "seed:i"},
     {"Elu", lower_elu, 7, 1, 1, 1, 1, "alpha:f"},
     {"Equal", lower_whole, 7, 2, 2, 1, 0, ""},
     {"Erf", lower_function, 9, 1, 1, 1, 0, ""},
@@ -64,11 +66,16 @@ static const struct {
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i layout:i "
      "linear_before_reset:i"},
     {"Gather", lower_gather, 7, 2, 2, 1, 0, "axis:i"},
+    {"GatherElements", lower_gather_elements, 11, 2, 2, 1, 0, "axis:i"},
+    {"GatherND", lower_gather_rows, 11, 2, 2, 1, 0, ""},
+    {"GatherND", lower_gather_rows, 12, 2, 2, 1, 0, "batch_dims:i"},
     {"Gelu", lower_gate, 20, 1, 1, 1, 0, "approximate:s"},
     {"Gemm", lower_product, 7, 3, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
     {"Gemm", lower_product, 11, 2, 3, 1, 0, "alpha:f beta:f transA:i transB:i"},
     {"GlobalAveragePool", lower_mean, 7, 1, 1, 1, 0, ""},
     {"GlobalMaxPool", lower_global_maximum, 7, 1, 1, 1, 0, ""},
+    {"Greater", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"GreaterOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
     {"GroupNormalization", lower_groups, 18, 3, 3, 1, 0, "epsilon:f num_groups:i"},
     {"GroupNormalization", lower_groups, 21, 3, 3, 1, 0, "epsilon:f num_groups:i stash_type:i"},
     {"HardSigmoid", lower_hard, 7, 1, 1, 1, 2, "alpha:f beta:f"},
@@ -82,6 +89,8 @@ static const struct {
      "activation_alpha:F activation_beta:F activations:S clip:f direction:s hidden_size:i input_forget:i layout:i"},
     {"LayerNormalization", lower_layer, 17, 2, 3, 3, 0, "axis:i epsilon:f stash_type:i"},
     {"LeakyRelu", lower_relu, 7, 1, 1, 1, 1, "alpha:f"},
+    {"Less", lower_whole, 7, 2, 2, 1, 0, ""},
+    {"LessOrEqual", lower_whole, 12, 2, 2, 1, 0, ""},
     {"Lift", lower_lift, 7, 1, 1, 1, 0, ""},
     {"Log", lower_function, 7, 1, 1, 1, 0, ""},
     {"LogSoftmax", lower_softmax, 7, 1, 1, 1, 0, "axis:i"},
@@ -96,6 +105,8 @@ static const struct {
     {"Mod", lower_whole, 10, 2, 2, 1, 0, "fmod:i"},
     {"Mul", lower_arithmetic, 7, 2, 2, 1, 0, ""},
     {"Neg", lower_negation, 7, 1, 1, 1, 0, ""},
+    {"Not", lower_whole, 7, 1, 1, 1, 0, ""},
+    {"Or", lower_whole, 7, 2, 2, 1, 0, ""},
     {"PRelu", lower_relu, 7, 2, 2, 1, 1, ""},
     {"Pad", lower_pad, 7, 1, 1, 1, 0, "mode:s pads:I value:f"},
     {"Pad", lower_pad, 11, 2, 3, 1, 0, "mode:s"},
@@ -153,7 +164,7 @@ static const struct {
     {"Transpose", lower_transpose, 7, 1, 1, 1, 0, "perm:I"},
     {"Unsqueeze", lower_squeeze, 7, 1, 1, 1, 0, "axes:I"},
     {"Unsqueeze", lower_squeeze, 13, 2, 2, 1, 0, ""},
-    {"Where", lower_whole, 9, 3, 3, 1, 0, ""},
+    {"Where", lower_where, 9, 3, 3, 1, 0, ""},
 };
 #define N_FORMS (sizeof operators / sizeof *operators)
 
@@ -257,8 +268,9 @@ check_batch(const builder *b, lowering lower)
 {
   bool any = keeps_batch(b, lower)
              || AMONG(lower, lower_arithmetic, lower_product, lower_flatten, lower_reshape, lower_squeeze,
-                      lower_transpose, lower_slice, lower_split, lower_gather, lower_larger, lower_repeat, lower_shape,
-                      lower_concat, lower_lstm, lower_gru, lower_rnn, lower_sorted);
+                      lower_transpose, lower_slice, lower_split, lower_gather, lower_gather_elements, lower_gather_rows,
+                      lower_larger, lower_repeat, lower_shape, lower_concat, lower_where, lower_cast, lower_lstm,
+                      lower_gru, lower_rnn, lower_sorted);
   for (size_t i = 0; i < b->node->n_in; i++)
     need(any || b->in[i].name == NULL || !is_batch(b, &b->in[i]) || (b->in[i].at == 0 && b->in[i].inner == 0),
          "an input has the batch on another axis than the first, or merged with others");
@@ -334,6 +346,7 @@ const char *const readings[N_READINGS] = {
     [DEFAULTS] = "an attribute that is not in the file is the float32 nearest to ONNX's default",
     [UNBOUNDED] = "a Clip without a bound has none, not its type's largest number",
     [MINIBATCH] = "BatchNormalization in training mode takes mean and variance of all samples of a run, not the file's",
+    [APART] = "an initializer that is a weight and a mean or variance is two: the mean or variance does not move",
     [ROUNDED] =
         "a float32 that nodes compute of constants alone is rounded to float32 at each node, as IEEE 754 has it"};
 
@@ -414,8 +427,12 @@ network_build(network *net, const model *m, const arrays *given)
   net->n_outputs = v->count;
   net->rank = v->rank;
   memcpy(net->dims, v->dims, sizeof net->dims);
-  for (size_t i = 0; i < m->n_tensors; i++)
-    expect(m->tensors[i]->weight + m->tensors[i]->number + m->tensors[i]->statistic < 2,
-           "'%s' is used in two ways: as a weight, a number (a bound of Clip, the value of Pad), or a mean or variance",
-           m->tensors[i]->name);
+  for (size_t i = 0; i < m->n_tensors; i++) {
+    const tensor *t = m->tensors[i];
+    expect(
+        !t->number || (!t->weight && !t->statistic),
+        "'%s' is used in two ways: as a number (a bound of Clip, the value of Pad) and as a weight, mean or variance",
+        t->name);
+    net->read[APART] = net->read[APART] || (t->weight && t->statistic);
+  }
 }

@@ -1,6 +1,8 @@
 /* Operators that normalize, made into steps. */
 #include "normalization.h"
 
+#include "allocate.h"
+
 /* Input i, which has a number for each of n runs of `apart` features, in turn, spread over all features. */
 static value
 periodic(const builder *b, size_t i, size_t n, size_t apart)
@@ -36,6 +38,20 @@ by_statistic(builder *b, value x, value w, bool mean)
   }
   for (size_t f = 0; f < s->n; f++)
     operand(b, s, f * s->width, &x, f)[mean] = (factor){mean ? &minus_one : &plus_one, w.constant, w.map[f]};
+}
+
+/* A mean or variance: its entries in a tensor of their own, which does not move with a weight that is the same initializer. */
+static value
+at_rest(value w)
+{
+  tensor *t = w.constant;
+  t->statistic = true;
+  if (t->still == NULL) {
+    t->still = allocate(1, sizeof *t->still);
+    *t->still = *t;
+  }
+  w.constant = t->still;
+  return w;
 }
 
 /* Lines of `length` features, one after another. */
@@ -80,8 +96,7 @@ lower_batch(builder *b)
   for (size_t i = 1; i < n_out; i++)
     need(training || *b->node->out[i] == '\0', "training mode is off, and without it there is one output");
   size_t channels = x->dims[1], apart = product(x->dims + 2, x->rank - 2);
-  value mean = periodic(b, 3, channels, apart), variance = periodic(b, 4, channels, apart);
-  mean.constant->statistic = variance.constant->statistic = true;
+  value mean = at_rest(periodic(b, 3, channels, apart)), variance = at_rest(periodic(b, 4, channels, apart));
   need(!training || !b->net->batched || b->net->together == b->net->batch,
        "statistics of the minibatch, where the input declares a batch of one");
   b->net->read[MINIBATCH] = b->net->read[MINIBATCH] || training;

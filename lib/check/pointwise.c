@@ -263,6 +263,10 @@ void
 lower_power(builder *b)
 {
   const value *x = &b->in[0], *e = &b->in[1];
+  if (of_floats(b)) {
+    lower_floats(b);
+    return;
+  }
   need(e->constant != NULL && e->count == 1 && e->rank <= 1, "the exponent is not one constant number");
   const rational *q = &e->constant->value[e->map[0]];
   RATIONAL(size);

@@ -43,9 +43,13 @@ read_network(point *p, model *m, const char *folder)
   p->target = given.y;
   network_build(p->net, m, &given);
   names_begin(p);
-  for (size_t i = 0; i < m->n_tensors && params; i++)
-    require(replaced[i] == (m->tensors[i]->weight || m->tensors[i]->statistic),
-            "'%s' is a parameter and not replaced, or the reverse", m->tensors[i]->name);
+  for (size_t i = 0; i < m->n_tensors && params; i++) {
+    const tensor *t = m->tensors[i];
+    require(replaced[i] == (t->weight || t->statistic), "'%s' is a parameter and not replaced, or the reverse",
+            t->name);
+    require(!t->weight || !t->statistic, "'%s' is a weight and a mean or variance, which one tensor cannot replace",
+            t->name);
+  }
   state_network(p->net, m, &given);
 }
 

@@ -60,8 +60,8 @@ for_each_tensor(record *r, void (*work)(unit *u, tensor *t))
   if (r->p->target != NULL)
     work(&r->unit, (tensor *)r->p->target);
   for (size_t v = 0; v < r->p->net->n_values; v++)
-    if (r->p->net->values[v].constant != NULL)
-      work(&r->unit, r->p->net->values[v].constant);
+    for (tensor *t = r->p->net->values[v].constant; t != NULL; t = t->still)
+      work(&r->unit, t);
 }
 
 static void

@@ -21,7 +21,13 @@ lower_identity(builder *b)
 {
   long training[MAX_RANK] = {0};
   size_t n = b->in[2].name != NULL ? whole_list(b, 2, "", training) : 1;
-  need(n == 1 && training[0] == 0, "Dropout in training mode");
+  value *ratio = &b->in[1];
+  if (n != 1 || training[0] != 0) {
+    need(ratio->name != NULL && ratio->constant != NULL && ratio->constant->real && ratio->count == 1
+             && mpq_sgn(&ratio->constant->value[ratio->map[0]]) == 0,
+         "Dropout in training mode");
+    ratio->constant->number = true;
+  }
   for (size_t i = 1; i < 3; i++)
     need(b->in[i].name == NULL || (b->in[i].constant != NULL && b->in[i].rank == 0),
          "a ratio or mode that is no constant scalar");
@@ -150,7 +156,7 @@ lower_constant(builder *b)
 void
 lower_concat(builder *b)
 {
-  if (of_integers(b)) {
+  if (of_integers(b) || of_floats(b)) {
     lower_listed(b);
     return;
   }

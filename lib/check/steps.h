@@ -84,7 +84,7 @@ typedef struct {
 } graph_value;
 
 /* Where what is computed is more, or less, than ONNX and the stored numbers say. */
-typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, ROUNDED, N_READINGS } reading;
+typedef enum { SIXTH, DEFAULTS, UNBOUNDED, MINIBATCH, APART, ROUNDED, N_READINGS } reading;
 
 typedef struct {
   bool read[N_READINGS];

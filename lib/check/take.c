@@ -1,27 +1,67 @@
-/* Entries of a constant or an activation along an axis: those of a range, or of a list. */
+/* Entries of a constant or an activation along axes: those of a range, or of a list. */
 #include "take.h"
 #include "allocate.h"
 #include "linear.h"
 
 #include <string.h>
 
-/* Input 0's entries `at` along the axis; in its place there are n axes of `dims`. */
+/* Input 0's entries `at` along the axis, or along `span` axes from it as one; in its place there are n axes of `dims`. */
 static void
-put_taken(builder *b, size_t axis, size_t n, const size_t *dims, const size_t *at)
+put_chosen(builder *b, size_t axis, size_t span, size_t n, const size_t *dims, const size_t *at)
 {
   const value *x = &b->in[0];
-  size_t out[2 * MAX_RANK], rank = x->rank + n - 1, many = product(dims, n), length = x->dims[axis];
-  size_t behind = product(x->dims + axis + 1, x->rank - axis - 1);
-  need(!on_batch(b, x, axis), "the batch axis would be mixed");
-  need(rank <= MAX_RANK && many > 0, "more axes than supported, or no entries");
+  size_t out[2 * MAX_RANK], rank = x->rank + n - span, many = product(dims, n), length = product(x->dims + axis, span);
+  size_t end = axis + span, behind = product(x->dims + end, x->rank - end);
+  need(rank <= MAX_RANK && (many > 0 || (x->constant != NULL && !x->constant->real)),
+       "more axes than supported, or no entries");
   memcpy(out, x->dims, axis * sizeof *out);
   memcpy(out + axis, dims, n * sizeof *out);
-  memcpy(out + axis + n, x->dims + axis + 1, (x->rank - axis - 1) * sizeof *out);
+  memcpy(out + axis + n, x->dims + end, (x->rank - end) * sizeof *out);
   put(b, x->constant, x->step, NULL, rank, out);
   for (size_t f = 0; f < b->out.count; f++)
     b->out.map[f] = x->map[(f / behind / many * length + at[f / behind % many]) * behind + f % behind];
-  b->out.at = x->at > axis ? x->at + n - 1 : x->at;
+  b->out.at = x->at >= end ? x->at + n - span : x->at;
   b->out.inner = x->inner;
+}
+
+/* The same of axes that hold no samples. */
+static void
+put_taken(builder *b, size_t axis, size_t span, size_t n, const size_t *dims, const size_t *at)
+{
+  for (size_t i = axis; i < axis + span; i++)
+    need(!on_batch(b, &b->in[0], i), "the batch axis would be mixed");
+  put_chosen(b, axis, span, n, dims, at);
+}
+
+/* Entry i of the list that is input 1, from the end of an axis of so many entries when it is negative. */
+static size_t
+place_along(const builder *b, size_t i, size_t length)
+{
+  const value *list = &b->in[1];
+  long j = whole_entry(b, list->constant, list->map[i]);
+  j += j < 0 ? (long)length : 0;
+  need(j >= 0 && (size_t)j < length, "an index is out of range");
+  return (size_t)j;
+}
+
+/* The axis is merged with the batch: each sample's own entries, the same of each, when the places' first axis is the samples. */
+static void
+put_of_samples(builder *b, size_t axis)
+{
+  const value *x = &b->in[0], *list = &b->in[1];
+  size_t rows = b->net->together, inner = x->inner, length = rows * x->dims[axis], dims[MAX_RANK];
+  need(list->rank > 0 && list->dims[0] == rows && list->count > 0, "the batch axis would be mixed");
+  size_t each = list->count / rows, *at = allocate(each, sizeof *at);
+  for (size_t i = 0; i < list->count; i++) {
+    size_t place = place_along(b, i, length), own = place / inner / rows * inner + place % inner;
+    need(place / inner % rows == i / each && (i < each || at[i % each] == own), "the batch axis would be mixed");
+    at[i % each] = own;
+  }
+  memcpy(dims, list->dims, list->rank * sizeof *dims);
+  dims[0] = 1;
+  put_chosen(b, axis, 1, list->rank, dims, at);
+  b->out.at = axis;
+  b->out.inner = 0;
 }
 
 static void
@@ -30,45 +70,47 @@ put_range(builder *b, size_t axis, size_t start, size_t n, size_t by)
   size_t *at = allocate(n, sizeof *at);
   for (size_t i = 0; i < n; i++)
     at[i] = start + i * by;
-  put_taken(b, axis, 1, &n, at);
+  put_taken(b, axis, 1, 1, &n, at);
 }
 
-/* An end of a slice, from the end of the axis when it is negative, within the axis. */
-static size_t
-within_axis(long at, size_t length)
+/* An end of a slice, from the end of the axis when it is negative, between two others. */
+static long
+within_axis(long at, long length, long least, long most)
 {
-  at += at < 0 ? (long)length : 0;
-  return at < 0 ? 0 : (size_t)at > length ? length : (size_t)at;
+  at = at >= 0 ? at : at < -length ? least : at + length;
+  return at < least ? least : at > most ? most : at;
 }
 
-/* Of one axis; others must be whole. */
+/* Of one axis; others must be whole. A step below 0 goes backwards, from the last entry at most. */
 void
 lower_slice(builder *b)
 {
   const value *x = &b->in[0];
   long from[MAX_RANK], to[MAX_RANK], axes[MAX_RANK], by[MAX_RANK];
-  size_t n = whole_list(b, 1, "starts", from), cut = NONE, start = 0, end = 0, stride = 1;
+  size_t n = whole_list(b, 1, "starts", from), cut = NONE, start = 0, many = 0, apart = 1;
   bool named = b->in[3].name != NULL || find_attribute(b, "axes") != NULL, stepped = b->in[4].name != NULL;
   need(whole_list(b, 2, "ends", to) == n && n <= x->rank && (!named || whole_list(b, 3, "axes", axes) == n)
            && (!stepped || whole_list(b, 4, "", by) == n),
        "starts, ends, axes and steps are not of one length");
   for (size_t i = 0; i < n; i++) {
-    size_t axis = named ? axis_of(b, axes[i], x->rank) : i, length = x->dims[axis];
-    need(!stepped || by[i] > 0, "a step is not positive");
-    bool all = from[i] == 0 && (!stepped || by[i] == 1);
-    if (on_batch(b, x, axis) && all && to[i] >= (long)b->net->together)
+    size_t axis = named ? axis_of(b, axes[i], x->rank) : i;
+    long length = (long)x->dims[axis], each = stepped ? by[i] : 1, back = each < 0;
+    need(each != 0, "a step of 0");
+    if (on_batch(b, x, axis) && from[i] == 0 && each == 1 && to[i] >= (long)b->net->together)
       continue;
-    if (!on_batch(b, x, axis) && within_axis(from[i], length) == 0 && (!stepped || by[i] == 1)
-        && within_axis(to[i], length) == length)
+    long first = within_axis(from[i], length, 0, length - back), end = within_axis(to[i], length, -back, length - back);
+    each = each > length ? length + 1 : each < -length ? -length - 1 : each;
+    long count = back ? (first - end - each - 1) / -each : (end - first + each - 1) / each;
+    if (!on_batch(b, x, axis) && each == 1 && count == length)
       continue;
     need(cut == NONE, "two axes are cut");
     cut = axis;
-    start = within_axis(from[i], length);
-    end = within_axis(to[i], length);
-    stride = !stepped ? 1 : (size_t)by[i] > length ? length + 1 : (size_t)by[i];
+    start = (size_t)first;
+    many = count > 0 ? (size_t)count : 0;
+    apart = (size_t)each;
   }
   if (cut != NONE)
-    put_range(b, cut, start, start < end ? (end - start + stride - 1) / stride : 0, stride);
+    put_range(b, cut, start, many, apart);
   else {
     put(b, x->constant, x->step, x->map, x->rank, x->dims);
     b->out.at = x->at;
@@ -122,12 +164,46 @@ lower_gather(builder *b)
   size_t axis = axis_of(b, whole_attribute(b, "axis", 0), x->rank), length = x->dims[axis];
   need(!x->negated, "entries of a negated constant are taken");
   need(list->constant != NULL && !list->constant->real, "the indices are no constant integers");
-  size_t *at = allocate(list->count, sizeof *at);
-  for (size_t i = 0; i < list->count; i++) {
-    long j = whole_entry(b, list->constant, list->map[i]);
-    j += j < 0 ? (long)length : 0;
-    need(j >= 0 && (size_t)j < length, "an index is out of range");
-    at[i] = (size_t)j;
+  if (on_batch(b, x, axis) && x->inner > 0) {
+    put_of_samples(b, axis);
+    return;
   }
-  put_taken(b, axis, list->rank, list->dims, at);
+  size_t *at = allocate(list->count, sizeof *at);
+  for (size_t i = 0; i < list->count; i++)
+    at[i] = place_along(b, i, length);
+  put_taken(b, axis, 1, list->rank, list->dims, at);
+}
+
+/* The output has the places' shape, and of each place that entry along the axis: of what has no samples apart. */
+void
+lower_gather_elements(builder *b)
+{
+  const value *x = &b->in[0], *list = &b->in[1];
+  size_t axis = axis_of(b, whole_attribute(b, "axis", 0), x->rank),
+         behind = product(x->dims + axis + 1, x->rank - axis - 1);
+  size_t stride[MAX_RANK], next = 1;
+  need(list->constant != NULL && !list->constant->real && list->rank == x->rank && list->count > 0 && !is_batch(b, x),
+       "the places are no constant integers of as many axes, or there are samples");
+  for (size_t i = x->rank; i-- > 0; next *= x->dims[i]) {
+    need(i == axis || list->dims[i] <= x->dims[i], "the places have an axis that is too long");
+    stride[i] = i == axis ? 0 : next;
+  }
+  size_t *map = index_map(b, x->rank, list->dims, stride, NULL);
+  for (size_t i = 0; i < list->count; i++)
+    map[i] = x->map[map[i] + place_along(b, i, x->dims[axis]) * behind];
+  put(b, x->constant, x->step, map, x->rank, list->dims);
+}
+
+/* Each row of the last axis of the places has one along each of x's first axes. */
+void
+lower_gather_rows(builder *b)
+{
+  const value *x = &b->in[0], *list = &b->in[1];
+  need(list->constant != NULL && !list->constant->real && list->rank > 0, "the places are no constant integers");
+  size_t n = list->rank - 1, span = list->dims[n], many = product(list->dims, n);
+  need(span > 0 && span <= x->rank && whole_attribute(b, "batch_dims", 0) == 0, "too many axes, or batch_dims");
+  size_t *at = allocate(many, sizeof *at);
+  for (size_t i = 0; i < many * span; i++)
+    at[i / span] = at[i / span] * x->dims[i % span] + place_along(b, i, x->dims[i % span]);
+  put_taken(b, 0, span, n, list->dims, at);
 }

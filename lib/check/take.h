@@ -1,4 +1,5 @@
-/* Operators that take some entries along an axis: Slice, Split, Gather by constant indices. */
+/* Operators that take some entries along axes: Slice, Split, Gather, GatherND and GatherElements by constant
+ * indices. */
 #ifndef CLARKE_KERNEL_TAKE_H
 #define CLARKE_KERNEL_TAKE_H
 
@@ -7,5 +8,7 @@
 void lower_slice(builder *b);
 void lower_split(builder *b);
 void lower_gather(builder *b);
+void lower_gather_elements(builder *b);
+void lower_gather_rows(builder *b); /* GatherND */
 
 #endif

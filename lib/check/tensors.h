@@ -7,14 +7,15 @@
 
 #define MAX_RANK 8
 
-typedef struct {
+typedef struct tensor {
   char *name;
   size_t type, rank, dims[MAX_RANK], count;
   bool real, initializer; /* of a floating-point type (else integers); of the model */
-  /* What it is read as, one of three: a parameter, which steps hold and directions move; a number that was read
-   * when the network was built, and so must not move (a bound of Clip, the value of Pad); a statistic of a
-   * BatchNormalization. wrt: a parameter in wrt. */
+  /* What it is read as: a parameter, which steps hold and directions move; a number that was read when the network was
+   * built, and so must not move (a bound of Clip, the value of Pad); a statistic of a BatchNormalization, which steps hold
+   * as `still`, the same entries at rest. A number is nothing else. wrt: a parameter in wrt. */
   bool weight, number, statistic, wrt;
+  struct tensor *still;
   rational *value;    /* row-major; NULL: the entries are packed */
   bytes packed;       /* the entries as they are stored */
   char *text;         /* of an attribute that is a string */
@@ -26,7 +27,7 @@ typedef struct {
 } tensor;
 
 /* Types of numbers, by their number in ONNX. */
-enum { FLOAT = 1, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
+enum { FLOAT = 1, INT32 = 6, INT64 = 7, BOOL = 9, DOUBLE = 11, UINT64 = 13, N_DTYPES = 17 };
 typedef struct {
   const char *name[2];              /* in .npy; in safetensors */
   size_t width, exponent, fraction; /* in bytes, 0: not supported; bits, of a floating-point type */

@@ -1,7 +1,8 @@
-/* Tensors in several files of safetensors, and the index that says where: {"metadata": {...}, "weight_map": {TENSOR: FILE}}. */
+/* Tensors in several files, of safetensors or (.bin) of torch.save, and the index that says where: {"metadata": {...}, "weight_map": {TENSOR: FILE}}. */
 #include "format/shards.h"
 
 #include "format/file.h"
+#include "format/pt.h"
 #include "format/safetensors.h"
 #include "base/text.h"
 
@@ -128,7 +129,9 @@ read_file(clarke_tensor *to, const clarke_shard *shard, size_t n, const char *pa
   clarke_status status = clarke_file_read_beside(&file, path, shard->file, err);
 
   clarke_tensors_init(&ts);
-  if (status == CLARKE_OK)
+  if (status == CLARKE_OK && clarke_ends_with(shard->file, ".bin"))
+    status = clarke_pt_parse(&ts, NULL, file.data, file.size, shard->file, err);
+  else if (status == CLARKE_OK)
     status = clarke_safetensors_parse(&ts, file.data, file.size, shard->file, err);
   clarke_file_clear(&file);
   if (status == CLARKE_OK) {

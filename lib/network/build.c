@@ -188,9 +188,8 @@ way_out(const char *op)
     {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",
      "It jumps, and where it does not its derivative is 0: what AD passes through it is no derivative. Export without "
      "quantization: what is rounded may be weights that are stored so"},
-    {" Greater GreaterOrEqual Less LessOrEqual And Or Not ",
-     "A comparison of activations may jump. Write it with Relu, Clip, Max or Min, whose values do not; or record the training step "
-     "(clarke.record)"},
+    {" Cos Sin Trilu ",
+     "Of constants alone torch.onnx.export(dynamo=True) folds it; or record the training step (clarke.record)"},
     {" RandomNormal RandomUniform RandomNormalLike RandomUniformLike Bernoulli Multinomial ",
      "It draws numbers, which the file does not have. Export in evaluation mode, or record the training step (clarke.record), with "
      "what was drawn"},
@@ -207,7 +206,7 @@ way_out(const char *op)
 static clarke_status
 unsupported(const clarke_builder *b, const clarke_model_node *node, size_t place, clarke_error *err)
 {
-  char list[1024] = "Constant";
+  char list[2048] = "Constant";
   const clarke_op *op;
 
   for (size_t i = 0; (op = clarke_operator_at(i)) != NULL; i++) {
@@ -463,8 +462,11 @@ order_parameters(clarke_builder *b, clarke_error *err)
         now[p] = placed;
         sorted[placed++] = g->parameters[p];
       }
+  for (size_t p = 0; p < n; p++) /* what is a statistic alone is that one's, by whatever value */
+    for (size_t q = 0; q < n && now[p] == CLARKE_NONE; q++)
+      now[p] = g->parameters[q].uses > 0 && strcmp(g->parameters[p].name, g->parameters[q].name) == 0 ? now[q] : CLARKE_NONE;
   for (size_t p = 0; p < n; p++)
-    if (now[p] == CLARKE_NONE)
+    if (g->parameters[p].uses == 0)
       free(g->parameters[p].name);
   for (size_t v = 0; v < g->n_values; v++)
     if (g->values[v].parameter != CLARKE_NONE)

@@ -57,6 +57,7 @@ keep_integers(clarke_value *v, const clarke_tensor *x, clarke_error *err)
   if (v->integer == NULL)
     return clarke_no_memory(err);
   memcpy(v->integer, x->integer, x->count * sizeof *v->integer);
+  v->dtype = x->dtype;
   return CLARKE_OK;
 }
 

@@ -291,6 +291,20 @@ clarke_forward_begin(clarke_forward *f, const clarke_constants *constants, const
   return status == CLARKE_OK ? clarke_matrix_copy(&f->value[g->input], input, err) : status;
 }
 
+/* Longer rational numbers become enclosures: a square doubles their length, and behind a dozen squares of
+ * activations there would be no room. */
+#define LONGEST (CLARKE_MAX_LIMBS / 4)
+
+static clarke_status
+round_value(clarke_matrix *y, long precision, clarke_error *err)
+{
+  clarke_status status = y->limbs > LONGEST ? clarke_matrix_need_radius(y, err) : CLARKE_OK;
+
+  if (status == CLARKE_OK)
+    status = clarke_matrix_round(y, (size_t)precision + 64, err);
+  return status == CLARKE_OK ? clarke_matrix_trim(y, err) : status;
+}
+
 clarke_status
 clarke_forward_next(clarke_forward *f, size_t i, clarke_error *err)
 {
@@ -302,9 +316,7 @@ clarke_forward_next(clarke_forward *f, size_t i, clarke_error *err)
   if (status == CLARKE_OK)
     status = run_step(f, i, f->precision, err);
   if (status == CLARKE_OK)
-    status = clarke_matrix_round(&f->value[s->out], (size_t)f->precision + 64, err);
-  if (status == CLARKE_OK)
-    status = clarke_matrix_trim(&f->value[s->out], err);
+    status = round_value(&f->value[s->out], f->precision, err);
   return status == CLARKE_OK ? status : clarke_fail_in(err, status, "%s: node '%s'", f->g->file, s->name);
 }
 

@@ -144,7 +144,7 @@ add_shapes(name_list *list, const clarke_parameter *p, const clarke_tensor *t)
 static clarke_status
 check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const char *file, clarke_error *err)
 {
-  name_list missing = {0}, strange = {0}, other = {0};
+  name_list missing = {0}, strange = {0}, other = {0}, twice = {0};
   char message[900] = "";
 
   for (size_t i = 0; i < g->n_parameters; i++) {
@@ -154,6 +154,8 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
       add_name(&missing, g->parameters[i].name, "");
     else if (t->real == NULL || !same_shape(&g->parameters[i], t))
       add_shapes(&other, &g->parameters[i], t);
+    if (i > 0 && strcmp(g->parameters[i].name, g->parameters[i - 1].name) == 0) /* they are in order */
+      add_name(&twice, g->parameters[i].name, "");
   }
   for (size_t i = 0; i < n; i++) {
     bool found = tensors[i].real == NULL;
@@ -166,6 +168,8 @@ check_fit(const clarke_graph *g, const clarke_tensor *tensors, size_t n, const c
   add_list(message, sizeof message, "missing", &missing);
   add_list(message, sizeof message, "no parameters of it", &strange);
   add_list(message, sizeof message, "of another shape", &other);
+  add_list(message, sizeof message, "a weight and a statistic of BatchNormalization, which one tensor cannot replace (export the "
+           "checkpoint itself)", &twice);
   return *message == '\0' ? CLARKE_OK : clarke_fail(err, CLARKE_EINPUT, "%s does not fit %s: %s", file, g->file, message);
 }
 
@@ -204,16 +208,26 @@ clarke_graph_replace(clarke_graph *g, const clarke_tensor *tensors, size_t n, co
   return check_divisors(g, file, err);
 }
 
+/* The parameter of that name: of two the weight, not the statistic. */
+static size_t
+parameter_named(const clarke_graph *g, const char *name)
+{
+  size_t found = g->n_parameters;
+
+  for (size_t i = 0; i < g->n_parameters; i++)
+    if (strcmp(g->parameters[i].name, name) == 0 && (found == g->n_parameters || !g->parameters[i].statistic))
+      found = i;
+  return found;
+}
+
 clarke_status
 clarke_graph_wrt(clarke_graph *g, char *const *names, size_t n, clarke_error *err)
 {
   for (size_t i = 0; i < g->n_parameters; i++)
     g->parameters[i].wrt = n == 0 && !g->parameters[i].statistic;
   for (size_t k = 0; k < n; k++) {
-    size_t i = 0;
+    const size_t i = parameter_named(g, names[k]);
 
-    while (i < g->n_parameters && strcmp(g->parameters[i].name, names[k]) != 0)
-      i++;
     if (i == g->n_parameters)
       return clarke_fail(err, CLARKE_EINPUT, "%s has no parameter '%s'", g->file, names[k]);
     if (g->parameters[i].statistic)

@@ -1,5 +1,6 @@
 /* Concat along an axis of a sample: the sum of its operands, each 0 outside its own part. */
 #include "op/axes.h"
+#include "op/floats.h"
 #include "op/integers.h"
 #include "op/lower.h"
 
@@ -78,7 +79,8 @@ read_operands(concatenation *c, clarke_lowering *low, clarke_error *err)
                                clarke_lower_value(low, first)->constant))
     first++;
   if (first == low->n_in)
-    return clarke_lower_fail(low, err, "only constants; expected an activation among the inputs");
+    return clarke_lower_fail(low, err, "only constants; expected an activation among the inputs. Export with do_constant_folding=True or "
+                                       "dynamo=True, which join them; or record the training step (clarke.record)");
   if (axis == NULL)
     return clarke_lower_fail(low, err, "axis is missing");
   c->batch = clarke_lower_value(low, first)->batch;
@@ -131,6 +133,8 @@ lower_concat(clarke_lowering *low, clarke_error *err)
 
   if (clarke_lower_of_integers(low))
     return clarke_lower_integers_joined(low, err);
+  if (clarke_lower_of_floats(low))
+    return clarke_lower_floats_joined(low, err);
   status = read_operands(&c, low, err);
   if (status != CLARKE_OK)
     return status;

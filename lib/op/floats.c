@@ -2,7 +2,9 @@
 #include "op/integers.h"
 #include "op/lower.h"
 
+#include <float.h>
 #include <math.h>
+#include <string.h>
 
 #define MOST_FLOATS ((size_t)65536)
 
@@ -12,14 +14,26 @@ is_number(const clarke_value *v)
   return v->constant && v->real != NULL && v->dtype == CLARKE_F32 && !v->initializer && v->parameter == CLARKE_NONE && !v->negated;
 }
 
+static bool
+are_numbers(const clarke_lowering *low, size_t first)
+{
+  bool all = low->n_in > first;
+
+  for (size_t i = first; i < low->n_in; i++)
+    all = all && clarke_lower_has(low, i) && is_number(clarke_lower_value(low, i));
+  return all;
+}
+
 bool
 clarke_lower_of_floats(const clarke_lowering *low)
 {
-  bool all = low->n_in > 0;
+  return are_numbers(low, 0);
+}
 
-  for (size_t i = 0; i < low->n_in; i++)
-    all = all && clarke_lower_has(low, i) && is_number(clarke_lower_value(low, i));
-  return all;
+bool
+clarke_lower_chooses_floats(const clarke_lowering *low)
+{
+  return clarke_lower_of_truths(low, 0) && are_numbers(low, 1);
 }
 
 /* Cast takes integers, too, which are exact in no double beyond 2^53: they are converted at once. */
@@ -28,55 +42,135 @@ is_castable(const clarke_lowering *low)
 {
   const clarke_value *v = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
 
-  return v != NULL && v->constant && v->integer != NULL && (v->dtype == CLARKE_I64 || v->dtype == CLARKE_BOOL);
+  return v != NULL && v->integer != NULL && (v->dtype == CLARKE_I64 || v->dtype == CLARKE_I32 || v->dtype == CLARKE_BOOL);
 }
 
-/* Of one or two entries. A double holds the exact operands of Div and Sqrt and more than twice their digits, so that to round
- * first to it changes nothing (Figueroa, 1995). */
-static bool
-compute(const char *op, const clarke_value *v, const size_t *e, double *to)
+/* x to the power 1/2 or -1/2; NaN where two roundings of doubles leave open which float32 is nearest. */
+static double
+root_power(double x, double exponent)
 {
-  float y;
+  const double y = exponent < 0 ? 1 / sqrt(x) : sqrt(x), apart = 4 * DBL_EPSILON;
 
-  if (v[0].integer != NULL)
-    y = (float)v[0].integer[e[0]];
-  else if (op[0] == 'S')
-    y = (float)sqrt(v[0].real[e[0]]);
-  else if (op[0] == 'D')
-    y = (float)(v[0].real[e[0]] / v[1].real[e[1]]);
-  else
-    y = (float)v[0].real[e[0]];
-  *to = (double)y;
-  return isnormal(y) || (v[0].integer != NULL ? v[0].integer[e[0]] == 0 : v[0].real[e[0]] == 0 && y == 0);
+  return fabs(exponent) == 0.5 && (float)(y - y * apart) == (float)(y + y * apart) ? y : NAN;
+}
+
+/* Of one to three entries. A double holds the exact operands of a node and more than twice their digits, so that to round
+ * first to it changes nothing (Figueroa, 1995). */
+static double
+compute(const char *op, const clarke_value *const *v, const size_t *e)
+{
+  switch (op[0]) {
+  case 'A':
+    return v[0]->real[e[0]] + v[1]->real[e[1]];
+  case 'C':
+    return v[0]->integer != NULL ? (double)(float)v[0]->integer[e[0]] : v[0]->real[e[0]];
+  case 'D':
+    return v[0]->real[e[0]] / v[1]->real[e[1]];
+  case 'M':
+    return v[0]->real[e[0]] * v[1]->real[e[1]];
+  case 'P':
+    return root_power(v[0]->real[e[0]], v[1]->real[e[1]]);
+  case 'S':
+    return op[1] == 'q' ? sqrt(v[0]->real[e[0]]) : v[0]->real[e[0]] - v[1]->real[e[1]];
+  default: /* Where */
+    return v[0]->integer[e[0]] != 0 ? v[1]->real[e[1]] : v[2]->real[e[2]];
+  }
+}
+
+/* A constant of zeros for the caller to fill, the node's output; NULL. */
+static clarke_value *
+new_floats(clarke_lowering *low, size_t rank, const size_t *dims, clarke_error *err)
+{
+  size_t value;
+  clarke_value *v;
+
+  if (clarke_lower_made(low, rank, dims, &value, err) != CLARKE_OK)
+    return NULL;
+  v = &low->graph->values[value];
+  if (v->count == 0 || v->count > MOST_FLOATS || !clarke_lower_affordable(low->graph, v->count)) {
+    clarke_lower_fail(low, err, "1 to %zu floats are computed", MOST_FLOATS);
+    return NULL;
+  }
+  low->graph->activations += v->count;
+  v->dtype = CLARKE_F32;
+  return clarke_lower_done(low, value, err) == CLARKE_OK ? &low->graph->values[value] : NULL;
 }
 
 clarke_status
 clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
 {
   const char *op = low->node->op_type;
-  size_t rank, dims[CLARKE_MAX_RANK], value, count;
-  clarke_status status;
+  const clarke_value *v[3] = {NULL}, *out;
+  size_t rank, dims[CLARKE_MAX_RANK], e[3] = {0};
 
-  if (!clarke_lower_of_floats(low) && !(op[0] == 'C' && is_castable(low)))
-    return clarke_lower_fail(low, err, "only constants of 64-bit integers, truth values or float32 that are no parameters become "
+  if (!clarke_lower_of_floats(low) && !(op[0] == 'C' && is_castable(low)) && !(op[0] == 'W' && clarke_lower_chooses_floats(low)))
+    return clarke_lower_fail(low, err, "only constants of integers, truth values or float32 that are no parameters become "
                                        "float32. Export with torch.onnx.export(dynamo=True), which folds other constants; or record "
                                        "the training step (clarke.record)");
   if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
-  status = clarke_lower_made(low, rank, dims, &value, err);
-  if (status != CLARKE_OK)
-    return status;
-  count = low->graph->values[value].count;
-  if (count == 0 || count > MOST_FLOATS || !clarke_lower_affordable(low->graph, count))
-    return clarke_lower_fail(low, err, "1 to %zu floats are computed", MOST_FLOATS);
-  low->graph->activations += count;
-  low->graph->values[value].dtype = CLARKE_F32;
-  for (size_t f = 0; f < count; f++) {
-    const clarke_value v[2] = {*clarke_lower_value(low, 0), *clarke_lower_value(low, low->n_in - 1)};
-    const size_t e[2] = {clarke_lower_constants_entry(&v[0], rank, dims, f), clarke_lower_constants_entry(&v[1], rank, dims, f)};
+  out = new_floats(low, rank, dims, err);
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  for (size_t i = 0; i < low->n_in; i++)
+    v[i] = clarke_lower_value(low, i);
+  for (size_t f = 0; f < out->count; f++) {
+    double exact;
+    float y;
 
-    if (!compute(op, v, e, &low->graph->values[value].real[f]))
+    for (size_t i = 0; i < low->n_in; i++)
+      e[i] = clarke_lower_constants_entry(v[i], rank, dims, f);
+    exact = compute(op, v, e);
+    y = (float)exact;
+    out->real[f] = (double)y;
+    if (!isnormal(y) && (y != 0 || exact != 0))
       return clarke_lower_fail(low, err, "entry %zu is no number, or too large or too small for a normal one of float32", f);
   }
-  return clarke_lower_done(low, value, err);
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err)
+{
+  const int64_t axis = clarke_lower_int(low, "axis", 1);
+  size_t n = 0, at = 0;
+  clarke_value *out;
+
+  for (size_t i = 0; i < low->n_in; i++) {
+    if (clarke_lower_value(low, i)->rank != 1 || (axis != 0 && axis != -1))
+      return clarke_lower_fail(low, err, "constants are joined that are no lists, or not along their axis");
+    n += clarke_lower_value(low, i)->count;
+  }
+  out = new_floats(low, 1, &n, err);
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  for (size_t i = 0; i < low->n_in; i++)
+    for (size_t k = 0; k < clarke_lower_value(low, i)->count; k++)
+      out->real[at++] = clarke_lower_value(low, i)->real[k];
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_lower_floats_running(clarke_lowering *low, size_t axis, clarke_error *err)
+{
+  const size_t rank = clarke_lower_value(low, 0)->rank;
+  size_t dims[CLARKE_MAX_RANK], stride = 1;
+  const clarke_value *x;
+  clarke_value *out;
+
+  memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
+  for (size_t a = axis + 1; a < rank; a++)
+    stride *= dims[a];
+  if (!is_number(clarke_lower_value(low, 0)))
+    return clarke_lower_fail(low, err, "only constants of integers, or of float32 that are no parameters, are summed so");
+  out = new_floats(low, rank, dims, err);
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  x = clarke_lower_value(low, 0);
+  for (size_t f = 0; f < out->count; f++) {
+    out->real[f] = x->real[f] + (f / stride % dims[axis] > 0 ? out->real[f - stride] : 0);
+    if (out->real[f] != rint(out->real[f]) || fabs(out->real[f]) > 1 << 24)
+      return clarke_lower_fail(low, err, "entry %zu: the sum is no whole number up to 2^24, and would depend on the order", f);
+  }
+  return CLARKE_OK;
 }

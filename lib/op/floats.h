@@ -7,8 +7,15 @@
 /* Are all inputs constants of float32 that no parameter is: of Constant nodes, or computed? */
 bool clarke_lower_of_floats(const clarke_lowering *low);
 
-/* Sqrt and Div of them; Cast, also of integers and truth values. Each is rounded to float32 as IEEE 754 has it, and must be 0
- * or a normal number. */
+/* Add, Sub, Mul, Div, Sqrt and Pow (by 1/2 and -1/2) of them; Cast, also of integers and truth values; Where. Each is rounded to float32 as IEEE 754 has
+ * it, and must be 0 or a normal number. Concat of lists. */
 clarke_status clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err);
+clarke_status clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err);
+
+/* CumSum of input 0 along the axis: all its sums are whole numbers up to 2^24, so that none is rounded. */
+clarke_status clarke_lower_floats_running(clarke_lowering *low, size_t axis, clarke_error *err);
+
+/* Is the node a Where of truth values and two such constants? */
+bool clarke_lower_chooses_floats(const clarke_lowering *low);
 
 #endif

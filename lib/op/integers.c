@@ -3,36 +3,59 @@
 #include "op/integers.h"
 #include "op/axes.h"
 #include "op/floats.h"
+#include "op/identity.h"
 #include "op/lower.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define MOST_INTEGERS ((size_t)65536)
 
+/* Is input i integers or truth values that are known: a constant's, or those of the input of a single run? */
 static bool
-is_whole(const clarke_lowering *low, size_t i, clarke_dtype dtype)
+is_whole(const clarke_lowering *low, size_t i)
 {
-  return clarke_lower_has(low, i) && clarke_lower_value(low, i)->constant && clarke_lower_value(low, i)->integer != NULL &&
-         clarke_lower_value(low, i)->dtype == dtype;
+  const clarke_value *v = clarke_lower_has(low, i) ? clarke_lower_value(low, i) : NULL;
+
+  return v != NULL && v->integer != NULL && (v->dtype == CLARKE_I64 || v->dtype == CLARKE_I32 || v->dtype == CLARKE_BOOL);
+}
+
+/* Are inputs from `first` on such, and of one type? */
+static bool
+are_alike(const clarke_lowering *low, size_t first)
+{
+  bool all = low->n_in > first;
+
+  for (size_t i = first; i < low->n_in && all; i++)
+    all = is_whole(low, i) && clarke_lower_value(low, i)->dtype == clarke_lower_value(low, first)->dtype;
+  return all;
 }
 
 bool
 clarke_lower_of_integers(const clarke_lowering *low)
 {
-  bool all = low->n_in > 0;
+  return are_alike(low, 0) && clarke_lower_value(low, 0)->dtype != CLARKE_BOOL;
+}
 
-  for (size_t i = 0; i < low->n_in; i++)
-    all = all && is_whole(low, i, CLARKE_I64);
-  return all;
+bool
+clarke_lower_of_truths(const clarke_lowering *low, size_t i)
+{
+  return is_whole(low, i) && clarke_lower_value(low, i)->dtype == CLARKE_BOOL;
+}
+
+bool
+clarke_lower_chooses_integers(const clarke_lowering *low)
+{
+  return clarke_lower_of_truths(low, 0) && are_alike(low, 1);
 }
 
 static clarke_status
-refuse_input(const clarke_lowering *low, size_t i, clarke_error *err)
+refuse_inputs(const clarke_lowering *low, const char *kind, clarke_error *err)
 {
-  return clarke_lower_fail(low, err, "input %zu is no constant of %s: only shapes are computed so. A comparison of activations may "
-                                     "jump: write it with Relu, Clip, Max or Min; or record the training step (clarke.record)", i,
-                           i == 0 && low->node->op_type[0] == 'W' ? "truth values" : "64-bit integers");
+  return clarke_lower_fail(low, err, "the inputs are no constants of %s, all of one type: only shapes, places and masks are computed "
+                                     "so. A comparison of activations may jump: write it with Relu, Clip, Max or Min; or record the "
+                                     "training step (clarke.record)", kind);
 }
 
 /* The node's output, of zeros for the caller to fill. */
@@ -72,27 +95,92 @@ failed(const clarke_error *err)
   return err != NULL ? err->code : CLARKE_EINPUT;
 }
 
-/* False where the result is no 64-bit integer; negative numbers are not divided, which frameworks round differently. */
+/* The operators of integers and truth values: what an entry becomes; false where that is no 64-bit integer. Negative numbers
+ * are not divided: frameworks round them differently. */
+typedef bool rule(const int64_t *v, int64_t *to);
+
+#define RULE(name, expression) \
+  static bool \
+  name(const int64_t *v, int64_t *to) \
+  { \
+    *to = (expression); \
+    return true; \
+  }
+RULE(equal, v[0] == v[1])
+RULE(less, v[0] < v[1])
+RULE(less_or_equal, v[0] <= v[1])
+RULE(greater, v[0] > v[1])
+RULE(greater_or_equal, v[0] >= v[1])
+RULE(both, v[0] != 0 && v[1] != 0)
+RULE(either, v[0] != 0 || v[1] != 0)
+RULE(not, v[0] == 0)
+RULE(chosen, v[0] != 0 ? v[1] : v[2])
+#undef RULE
+
 static bool
-compute(const char *op, const int64_t *v, int64_t *to)
+sum(const int64_t *v, int64_t *to)
+{
+  return !__builtin_add_overflow(v[0], v[1], to);
+}
+
+static bool
+difference(const int64_t *v, int64_t *to)
+{
+  return !__builtin_sub_overflow(v[0], v[1], to);
+}
+
+static bool
+product(const int64_t *v, int64_t *to)
+{
+  return !__builtin_mul_overflow(v[0], v[1], to);
+}
+
+static bool
+quotient(const int64_t *v, int64_t *to)
 {
   const bool divisible = v[0] >= 0 && v[1] > 0;
 
-  if (strcmp(op, "Where") == 0)
-    *to = v[0] != 0 ? v[1] : v[2];
-  else if (strcmp(op, "Equal") == 0)
-    *to = v[0] == v[1];
-  else if (strcmp(op, "Add") == 0)
-    return !__builtin_add_overflow(v[0], v[1], to);
-  else if (strcmp(op, "Sub") == 0)
-    return !__builtin_sub_overflow(v[0], v[1], to);
-  else if (strcmp(op, "Mul") == 0)
-    return !__builtin_mul_overflow(v[0], v[1], to);
-  else if (divisible)
-    *to = strcmp(op, "Div") == 0 ? v[0] / v[1] : v[0] % v[1];
-  else
-    return false;
-  return true;
+  *to = divisible ? v[0] / v[1] : 0;
+  return divisible;
+}
+
+static bool
+rest(const int64_t *v, int64_t *to)
+{
+  const bool divisible = v[0] >= 0 && v[1] > 0;
+
+  *to = divisible ? v[0] % v[1] : 0;
+  return divisible;
+}
+
+/* takes: of integers (I), truth values (T), either (A), or as Where (W); gives: what it takes, or truth values. */
+static const struct {
+  const char *op;
+  rule *rule;
+  char takes;
+  bool truths;
+} rules[] = {
+  {"Add", sum, 'I', false}, {"Sub", difference, 'I', false}, {"Mul", product, 'I', false}, {"Div", quotient, 'I', false},
+  {"Mod", rest, 'I', false}, {"Equal", equal, 'A', true}, {"Less", less, 'I', true}, {"LessOrEqual", less_or_equal, 'I', true},
+  {"Greater", greater, 'I', true}, {"GreaterOrEqual", greater_or_equal, 'I', true}, {"And", both, 'T', true},
+  {"Or", either, 'T', true}, {"Not", not, 'T', true}, {"Where", chosen, 'W', false},
+};
+
+/* Which of them the node's operator is; the caller is one. */
+static size_t
+find_rule(const clarke_lowering *low)
+{
+  size_t i = 0;
+
+  while (strcmp(rules[i].op, low->node->op_type) != 0)
+    i++;
+  return i;
+}
+
+static bool
+fits(int64_t value, clarke_dtype dtype)
+{
+  return dtype == CLARKE_I64 || (value >= INT32_MIN && value <= INT32_MAX);
 }
 
 bool
@@ -132,16 +220,19 @@ clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *d
 clarke_status
 clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
 {
-  const char *op = low->node->op_type;
+  const size_t r = find_rule(low), last = low->n_in - 1;
+  const char takes = rules[r].takes;
+  const bool alike = takes == 'W' ? clarke_lower_chooses_integers(low) : are_alike(low, 0);
   size_t rank, dims[CLARKE_MAX_RANK], count = 1;
+  clarke_dtype dtype;
   int64_t *out;
 
-  for (size_t i = 0; i < low->n_in; i++)
-    if (!is_whole(low, i, i == 0 && op[0] == 'W' ? CLARKE_BOOL : CLARKE_I64))
-      return refuse_input(low, i, err);
+  if (!alike || (takes == 'I' && !clarke_lower_of_integers(low)) || (takes == 'T' && !clarke_lower_of_truths(low, 0)))
+    return refuse_inputs(low, takes == 'T' ? "truth values" : takes == 'I' ? "integers" : "integers or truth values", err);
   if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
-  out = new_integers(low, op[0] == 'E' ? CLARKE_BOOL : CLARKE_I64, rank, dims, err);
+  dtype = rules[r].truths ? CLARKE_BOOL : clarke_lower_value(low, last)->dtype;
+  out = new_integers(low, dtype, rank, dims, err);
   if (out == NULL)
     return failed(err);
   for (size_t a = 0; a < rank; a++)
@@ -151,8 +242,8 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
 
     for (size_t i = 0; i < low->n_in; i++)
       v[i] = clarke_lower_value(low, i)->integer[clarke_lower_constants_entry(clarke_lower_value(low, i), rank, dims, f)];
-    if (!compute(op, v, &out[f]))
-      return clarke_lower_fail(low, err, "entry %zu, of %lld and %lld: the result is no 64-bit integer, or a negative number is "
+    if (!rules[r].rule(v, &out[f]) || !fits(out[f], dtype))
+      return clarke_lower_fail(low, err, "entry %zu, of %lld and %lld: the result is no integer of the type, or a negative number is "
                                          "divided", f, (long long)v[0], (long long)v[1]);
   }
   return CLARKE_OK;
@@ -171,7 +262,7 @@ clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err)
   }
   if (clarke_lower_int(low, "axis", 1) != 0 && clarke_lower_int(low, "axis", 1) != -1)
     return clarke_lower_fail(low, err, "axis is missing, or out of range for lists");
-  out = new_integers(low, CLARKE_I64, 1, &count, err);
+  out = new_integers(low, clarke_lower_value(low, 0)->dtype, 1, &count, err);
   if (out == NULL)
     return failed(err);
   for (size_t i = 0; i < low->n_in; at += clarke_lower_value(low, i++)->count)
@@ -216,8 +307,8 @@ lower_filled(clarke_lowering *low, clarke_error *err)
   size_t dims[CLARKE_MAX_RANK], rank, count = 1;
   int64_t *out;
 
-  if (!is_whole(low, 0, CLARKE_I64))
-    return refuse_input(low, 0, err);
+  if (!clarke_lower_of_integers(low))
+    return refuse_inputs(low, "integers", err);
   rank = clarke_lower_value(low, 0)->count;
   if (fill == NULL || fill->t.dtype != CLARKE_I64 || fill->t.integer == NULL || fill->t.count != 1 || rank > CLARKE_MAX_RANK)
     return clarke_lower_fail(low, err, "value is no 64-bit integer, or the shape has over %d axes", CLARKE_MAX_RANK);
@@ -236,38 +327,116 @@ lower_filled(clarke_lowering *low, clarke_error *err)
   return CLARKE_OK;
 }
 
-#define ONNX_FLOAT 1
-#define ONNX_INT64 7
+#define MOST_TYPES 17
 
+/* The types of numbers, as files count them; the others are texts, or complex. */
+static const clarke_dtype types[MOST_TYPES] = {[1] = CLARKE_F32, [6] = CLARKE_I32, [7] = CLARKE_I64, [9] = CLARKE_BOOL,
+                                               [10] = CLARKE_F16, [11] = CLARKE_F64, [16] = CLARKE_BF16};
+
+/* Integers and truth values, also of whole floats, as another type that holds them. */
+static clarke_status
+cast_integers(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
+{
+  const size_t rank = clarke_lower_value(low, 0)->rank, count = clarke_lower_value(low, 0)->count;
+  size_t dims[CLARKE_MAX_RANK];
+  const clarke_value *x;
+  int64_t *out;
+
+  memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
+  out = new_integers(low, dtype, rank, dims, err);
+  if (out == NULL)
+    return failed(err);
+  x = clarke_lower_value(low, 0);
+  for (size_t i = 0; i < count; i++) {
+    if (x->real != NULL && (x->real[i] != rint(x->real[i]) || fabs(x->real[i]) > 1 << 24))
+      return clarke_lower_fail(low, err, "entry %zu is %.17g, and no whole number up to 2^24: it would be cut off", i, x->real[i]);
+    out[i] = x->real != NULL ? (int64_t)x->real[i] : x->integer[i];
+    out[i] = dtype == CLARKE_BOOL ? out[i] != 0 : out[i];
+    if (!fits(out[i], dtype))
+      return clarke_lower_fail(low, err, "entry %zu, %lld, does not fit the type", i, (long long)out[i]);
+  }
+  return CLARKE_OK;
+}
+
+static bool
+is_float(clarke_dtype dtype)
+{
+  return dtype == CLARKE_F32 || dtype == CLARKE_F16 || dtype == CLARKE_F64 || dtype == CLARKE_BF16;
+}
+
+/* An activation and a parameter stay what they are in any type of floats: only a device rounds there. */
 static clarke_status
 lower_cast(clarke_lowering *low, clarke_error *err)
 {
   const clarke_value *x = clarke_lower_has(low, 0) ? clarke_lower_value(low, 0) : NULL;
-  size_t rank, dims[CLARKE_MAX_RANK];
-  int64_t *out;
+  const int64_t to = clarke_lower_int(low, "to", 0);
+  const bool known = to == 1 || to == 6 || to == 7 || to == 9 || to == 10 || to == 11 || to == 16;
+  const bool kept = x != NULL && x->integer == NULL && (!x->constant || x->initializer || x->parameter != CLARKE_NONE);
+  const clarke_dtype dtype = known ? types[to] : CLARKE_F32;
 
-  if (clarke_lower_int(low, "to", 0) == ONNX_FLOAT)
+  if (x != NULL && known && is_float(dtype) && kept)
+    return clarke_lower_copy(low, err);
+  if (x != NULL && known && dtype == CLARKE_F32)
     return clarke_lower_floats_computed(low, err);
-  if ((!is_whole(low, 0, CLARKE_I64) && !is_whole(low, 0, CLARKE_BOOL)) || clarke_lower_int(low, "to", 0) != ONNX_INT64)
-    return clarke_lower_fail(low, err, "only constants of 64-bit integers, or truth values, become 64-bit integers or float32. Export "
+  if (x == NULL || !known || is_float(dtype) || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
+    return clarke_lower_fail(low, err, "activations and parameters become floats of any type; constants of integers, of truth values, and "
+                                       "float32 that are no parameters become 64-bit and 32-bit integers, truth values and float32. Export "
                                        "with torch.onnx.export(dynamo=True), which folds other constants; or record the training step "
                                        "(clarke.record)");
-  rank = x->rank;
-  memcpy(dims, x->dims, rank * sizeof *dims);
-  out = new_integers(low, CLARKE_I64, rank, dims, err);
+  return cast_integers(low, dtype, err);
+}
+
+/* Sums of all entries up to each, along an axis. */
+static clarke_status
+lower_running_sum(clarke_lowering *low, clarke_error *err)
+{
+  const int64_t *axis;
+  size_t n, at = 0, rank, dims[CLARKE_MAX_RANK], stride = 1;
+  int64_t *out;
+  clarke_status status = clarke_lower_integers(low, 1, &axis, &n, err);
+
+  if (status == CLARKE_OK && (n != 1 || clarke_lower_int(low, "exclusive", 0) != 0 || clarke_lower_int(low, "reverse", 0) != 0))
+    status = clarke_lower_fail(low, err, "exclusive and reverse are not supported, and there is one axis");
+  if (status == CLARKE_OK && !clarke_lower_has(low, 0))
+    status = clarke_lower_fail(low, err, "input 0 is missing");
+  if (status == CLARKE_OK)
+    status = clarke_axes_resolve(low, axis[0], clarke_lower_value(low, 0)->rank, &at, err);
+  if (status != CLARKE_OK)
+    return status;
+  if (!is_whole(low, 0) || clarke_lower_value(low, 0)->dtype == CLARKE_BOOL)
+    return clarke_lower_floats_running(low, at, err);
+  rank = clarke_lower_value(low, 0)->rank;
+  memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
+  for (size_t a = at + 1; a < rank; a++)
+    stride *= dims[a];
+  out = new_integers(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
   if (out == NULL)
     return failed(err);
-  memcpy(out, clarke_lower_value(low, 0)->integer, clarke_lower_value(low, 0)->count * sizeof *out);
+  for (size_t f = 0; f < clarke_lower_value(low, 0)->count; f++) {
+    const int64_t before = f / stride % dims[at] > 0 ? out[f - stride] : 0;
+
+    if (__builtin_add_overflow(before, clarke_lower_value(low, 0)->integer[f], &out[f]) || !fits(out[f], clarke_lower_value(low, 0)->dtype))
+      return clarke_lower_fail(low, err, "entry %zu: the sum is no integer of the type", f);
+  }
   return CLARKE_OK;
 }
+
+#define COMPUTED .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY
 
 const clarke_op clarke_ops_integers[] = {
   {.name = "Shape", .forms = {{7, 1, 1, 1, NULL}, {15, 1, 1, 1, "end:i start:i"}}, .lower = lower_shape, .batch = CLARKE_BATCH_ANY},
   {.name = "ConstantOfShape", .forms = {{9, 1, 1, 1, "value:t"}}, .lower = lower_filled, .batch = CLARKE_BATCH_ANY},
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
    .lower = lower_cast, .batch = CLARKE_BATCH_ANY},
-  {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY},
-  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY},
-  {.name = "Where", .forms = {{9, 3, 3, 1, NULL}}, .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY},
+  {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},
+  {.name = "Equal", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "Less", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "LessOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "Greater", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "GreaterOrEqual", .forms = {{12, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "And", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "Or", .forms = {{7, 2, 2, 1, NULL}}, COMPUTED},
+  {.name = "Not", .forms = {{7, 1, 1, 1, NULL}}, COMPUTED},
+  {.name = "Mod", .forms = {{10, 2, 2, 1, "fmod:i"}}, COMPUTED},
   {.name = NULL},
 };

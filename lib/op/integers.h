@@ -1,13 +1,18 @@
-/* What is computed of constants of 64-bit integers when a network is built: shapes, as exporters write them. */
+/* What is computed of constants of integers and truth values when a network is built: shapes, places and masks, as exporters
+ * write them. The integers that a single run's input holds are such constants. */
 #ifndef CLARKE_OP_INTEGERS_H
 #define CLARKE_OP_INTEGERS_H
 
 #include "op/operator.h"
 
-/* Are all inputs such constants, one or more? */
+/* Are all inputs constants of 64-bit integers, one or more, or all of 32-bit ones? */
 bool clarke_lower_of_integers(const clarke_lowering *low);
 
-/* Add, Sub, Mul, Div, Mod, Equal, Where of them, with NumPy's broadcasting; Concat of lists. */
+/* Is input i truth values? Is the node a Where whose other two inputs are integers, or truth values, of one type? */
+bool clarke_lower_of_truths(const clarke_lowering *low, size_t i);
+bool clarke_lower_chooses_integers(const clarke_lowering *low);
+
+/* Arithmetic, comparisons, logic and Where of them, with NumPy's broadcasting; Concat of lists. */
 clarke_status clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err);
 

@@ -41,7 +41,8 @@ clarke_status
 clarke_lower_activation(const clarke_lowering *low, size_t i, clarke_error *err)
 {
   if (!clarke_lower_has(low, i) || clarke_lower_value(low, i)->constant)
-    return clarke_lower_fail(low, err, "input %zu must be an activation, not a constant", i);
+    return clarke_lower_fail(low, err, "input %zu must be an activation, not a constant. torch.onnx.export(dynamo=True) folds constants; what "
+                                       "is computed of parameters alone is in a recorded step (clarke.record)", i);
   return CLARKE_OK;
 }
 
@@ -73,83 +74,98 @@ clarke_lower_integers(const clarke_lowering *low, size_t i, const int64_t **list
   return CLARKE_OK;
 }
 
+/* A new parameter of an initializer's entries, which are `like` those of its value; *at: its place. */
+static clarke_status
+add_parameter(clarke_lowering *low, const char *name, const clarke_parameter *like, bool statistic, size_t *at, clarke_error *err)
+{
+  clarke_graph *g = low->graph;
+  clarke_parameter *grown = realloc(g->parameters, (g->n_parameters + 1) * sizeof *grown);
+
+  if (grown == NULL)
+    return clarke_lower_no_memory(low, err);
+  g->parameters = grown;
+  *at = g->n_parameters++;
+  grown[*at] = *like;
+  grown[*at].uses = 0;
+  grown[*at].statistic = statistic;
+  grown[*at].name = strdup(name);
+  return grown[*at].name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
+}
+
+/* The parameter of that name, a weight or a statistic; CLARKE_NONE. */
+static size_t
+find_parameter(const clarke_graph *g, const char *name, bool statistic)
+{
+  size_t i = 0;
+
+  while (i < g->n_parameters && (g->parameters[i].statistic != statistic || strcmp(g->parameters[i].name, name) != 0))
+    i++;
+  return i < g->n_parameters ? i : CLARKE_NONE;
+}
+
 /* The parameter of that initializer, made on first use. */
 static clarke_status
 register_parameter(clarke_lowering *low, size_t value, clarke_error *err)
 {
-  clarke_graph *g = low->graph;
-  clarke_value *v = &g->values[value];
-  clarke_parameter *grown, *p;
-
-  for (size_t i = 0; i < g->n_parameters; i++)
-    if (strcmp(g->parameters[i].name, v->name) == 0) {
-      v->parameter = i;
-      return CLARKE_OK;
-    }
-  grown = realloc(g->parameters, (g->n_parameters + 1) * sizeof *grown);
-  if (grown == NULL)
-    return clarke_lower_no_memory(low, err);
-  g->parameters = grown;
-  p = &grown[g->n_parameters];
-  memset(p, 0, sizeof *p);
-  p->name = strdup(v->name);
-  p->real = v->real;
-  v->parameter = g->n_parameters++;
-  if (p->name == NULL)
-    return clarke_lower_no_memory(low, err);
-  p->rank = v->rank;
-  memcpy(p->dims, v->dims, sizeof p->dims);
-  p->count = v->count;
-  return CLARKE_OK;
-}
-
-/* A step more reads the constant: as a parameter, if it is an initializer; one that is already a weight is no
- * statistic, nor the other way round. */
-static clarke_status
-use_value(clarke_lowering *low, size_t value, bool statistic, clarke_error *err)
-{
-  clarke_status status = CLARKE_OK;
   clarke_value *v = &low->graph->values[value];
-  clarke_parameter *p;
+  clarke_parameter like = {.rank = v->rank, .count = v->count, .real = v->real};
 
-  if (v->initializer && v->parameter == CLARKE_NONE)
-    status = register_parameter(low, value, err);
-  if (status != CLARKE_OK || v->parameter == CLARKE_NONE)
-    return status;
-  p = &low->graph->parameters[v->parameter];
-  if (p->uses > 0 && p->statistic != statistic)
-    return clarke_lower_fail(low, err, "'%s' is both a weight and a statistic of BatchNormalization. The exporter made equal "
-                                       "initializers one: torch.onnx.export(dynamo=True, optimize=False) leaves them apart; or record the "
-                                       "training step (clarke.record)", p->name);
-  p->statistic = statistic;
-  p->uses++;
-  return CLARKE_OK;
+  v->parameter = find_parameter(low->graph, v->name, false);
+  if (v->parameter != CLARKE_NONE)
+    return CLARKE_OK;
+  memcpy(like.dims, v->dims, sizeof like.dims);
+  return add_parameter(low, v->name, &like, false, &v->parameter, err);
 }
 
-static clarke_status
-use(clarke_lowering *low, size_t i, bool statistic, clarke_error *err)
-{
-  clarke_status status = clarke_lower_constant(low, i, err);
-
-  return status == CLARKE_OK ? use_value(low, low->in[i], statistic, err) : status;
-}
-
+/* A step more reads the constant: as a parameter, if it is an initializer. */
 clarke_status
 clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err)
 {
-  return use_value(low, value, false, err);
+  clarke_status status = CLARKE_OK;
+  clarke_value *v = &low->graph->values[value];
+
+  if (v->initializer && v->parameter == CLARKE_NONE)
+    status = register_parameter(low, value, err);
+  if (status == CLARKE_OK && v->parameter != CLARKE_NONE)
+    low->graph->parameters[v->parameter].uses++;
+  return status;
 }
 
 clarke_status
 clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err)
 {
-  return use(low, i, false, err);
+  const clarke_status status = clarke_lower_constant(low, i, err);
+
+  return status == CLARKE_OK ? clarke_lower_read(low, low->in[i], err) : status;
 }
 
+/* The initializer may be a weight elsewhere: the statistic is a value and a parameter of its own. */
 clarke_status
 clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err)
 {
-  return use(low, i, true, err);
+  clarke_graph *g = low->graph;
+  clarke_status status = clarke_lower_constant(low, i, err);
+  size_t dims[CLARKE_MAX_RANK], weight, own;
+
+  if (status != CLARKE_OK || (!clarke_lower_value(low, i)->initializer && clarke_lower_value(low, i)->parameter == CLARKE_NONE))
+    return status;
+  memcpy(dims, clarke_lower_value(low, i)->dims, sizeof dims);
+  status = clarke_lower_rearranged_constant(low, i, clarke_lower_value(low, i)->rank, dims, NULL, &low->in[i], err);
+  if (status != CLARKE_OK)
+    return status;
+  weight = clarke_lower_value(low, i)->parameter;
+  own = find_parameter(g, g->parameters[weight].name, true);
+  if (own == CLARKE_NONE) {
+    const clarke_parameter like = g->parameters[weight];
+
+    status = add_parameter(low, like.name, &like, true, &own, err);
+  }
+  if (status != CLARKE_OK)
+    return status;
+  g->parameters[own].uses++;
+  g->values[low->in[i]].parameter = own;
+  g->values[low->in[i]].name = strdup(g->parameters[own].name);
+  return g->values[low->in[i]].name != NULL ? CLARKE_OK : clarke_lower_no_memory(low, err);
 }
 
 int64_t
@@ -456,6 +472,21 @@ clarke_lower_rearranged_constant(clarke_lowering *low, size_t i, size_t rank, co
   return CLARKE_OK;
 }
 
+/* The integers of a single run's input, moved, stay known. */
+static clarke_status
+keep_integers(const clarke_lowering *low, const clarke_step *s)
+{
+  const clarke_value *x = clarke_lower_value(low, 0);
+  clarke_value *y = &low->graph->values[s->out];
+
+  y->dtype = x->dtype;
+  y->integer = calloc(y->count + 1, sizeof *y->integer);
+  for (size_t f = 0; y->integer != NULL && f < y->count; f++)
+    if (clarke_operand_entry(&s->in[0], f) < x->count)
+      y->integer[f] = x->integer[clarke_operand_entry(&s->in[0], f)];
+  return y->integer != NULL ? CLARKE_OK : CLARKE_ENOMEM;
+}
+
 clarke_status
 clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, size_t *map,
                         clarke_error *err)
@@ -476,6 +507,8 @@ clarke_lower_rearranged(clarke_lowering *low, size_t rank, const size_t *dims, s
     return err != NULL ? err->code : CLARKE_EINPUT;
   }
   s->in[0].map = map;
+  if (clarke_lower_value(low, 0)->integer != NULL && keep_integers(low, s) != CLARKE_OK)
+    return clarke_lower_no_memory(low, err);
   if (map == NULL && low->graph->values[s->out].count != clarke_lower_value(low, 0)->count)
     return clarke_lower_fail(low, err, "%zu entries a sample cannot take a shape of %zu",
                              clarke_lower_value(low, 0)->count, low->graph->values[s->out].count);

@@ -22,7 +22,7 @@ clarke_status clarke_lower_integers(const clarke_lowering *low, size_t i, const 
 /* Registers input i, a constant, as a weight: a parameter if it is an initializer. */
 clarke_status clarke_lower_weight(clarke_lowering *low, size_t i, clarke_error *err);
 
-/* The same, as a statistic of BatchNormalization. */
+/* The same, as a statistic of BatchNormalization: input i becomes a value of its own. An initializer may be both. */
 clarke_status clarke_lower_statistic(clarke_lowering *low, size_t i, clarke_error *err);
 /* A step more reads a value that is a constant, as a weight. */
 clarke_status clarke_lower_read(clarke_lowering *low, size_t value, clarke_error *err);

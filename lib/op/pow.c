@@ -1,4 +1,5 @@
 /* Pow: products for whole exponents from 1 to 8, a root for 1/2, and the reciprocals of these. */
+#include "op/floats.h"
 #include "op/identity.h"
 #include "op/lower.h"
 #include "op/product.h"
@@ -42,10 +43,13 @@ whole_power(clarke_lowering *low, int n, clarke_error *err)
 static clarke_status
 lower_pow(clarke_lowering *low, clarke_error *err)
 {
-  clarke_status status = clarke_lower_activation(low, 0, err);
+  clarke_status status;
   double exponent = 0;
   size_t power;
 
+  if (clarke_lower_of_floats(low))
+    return clarke_lower_floats_computed(low, err);
+  status = clarke_lower_activation(low, 0, err);
   if (status == CLARKE_OK)
     status = read_exponent(low, &exponent, err);
   if (status != CLARKE_OK)

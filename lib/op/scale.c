@@ -45,7 +45,7 @@ lower_scale(clarke_lowering *low, clarke_error *err)
 
   if (clarke_lower_of_integers(low))
     return clarke_lower_integers_computed(low, err);
-  if (strcmp(low->node->op_type, "Div") == 0 && clarke_lower_of_floats(low))
+  if (clarke_lower_of_floats(low))
     return clarke_lower_floats_computed(low, err);
   status = invert_divisor(low, &divide, err);
   if (status != CLARKE_OK)

@@ -1,6 +1,7 @@
 /* Add, Sub: a + b, a - b, with NumPy's broadcasting. Neg: -a, also of a constant. */
 #include "op/axes.h"
 #include "op/broadcast.h"
+#include "op/floats.h"
 #include "op/integers.h"
 #include "op/lower.h"
 
@@ -19,6 +20,8 @@ lower_sum(clarke_lowering *low, clarke_error *err)
 
   if (clarke_lower_of_integers(low))
     return clarke_lower_integers_computed(low, err);
+  if (clarke_lower_of_floats(low))
+    return clarke_lower_floats_computed(low, err);
   for (size_t i = 0; i < 2 && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);

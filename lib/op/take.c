@@ -1,4 +1,4 @@
-/* Slice, Split, Gather by constant indices: some entries along an axis of a sample, or of a constant. */
+/* Slice, Split, Gather, GatherND and GatherElements by constant indices: some entries along axes of a sample, or of a constant. */
 #include "op/take.h"
 #include "op/axes.h"
 #include "op/identity.h"
@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which entries of input 0 along an axis, and the axes that stand in its place: rank of them. */
+/* Which entries of input 0 along an axis, or along `span` axes from it as one, and the axes that stand in its place: rank of
+ * them. */
 typedef struct {
-  size_t axis, n, *entry;
+  bool samples; /* the first of them is the batch, which the axis was merged with */
+  size_t axis, span, n, *entry;
   size_t rank, dims[CLARKE_MAX_RANK];
 } choice;
 
@@ -35,40 +37,45 @@ static clarke_status
 take(clarke_lowering *low, const choice *c, clarke_error *err)
 {
   clarke_batch_axis batch = {.inner = 1};
-  size_t in[CLARKE_MAX_WHOLE], out[2 * CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, in), before = 1, behind = 1;
+  size_t in[CLARKE_MAX_WHOLE], out[2 * CLARKE_MAX_WHOLE], rank = clarke_axes_whole(low, 0, in), length = 1, before = 1, behind = 1;
+  const size_t end = c->axis + c->span;
   const bool batched = clarke_axes_lead(low, 0) == 1;
   size_t *map;
-  clarke_status status = clarke_axes_apart(low, 0, c->axis, err);
+  clarke_status status = CLARKE_OK;
 
+  for (size_t a = c->axis; a < end && status == CLARKE_OK && !c->samples; a++)
+    status = clarke_axes_apart(low, 0, a, err);
   if (status != CLARKE_OK)
     return status;
-  if (rank + c->rank - 1 > CLARKE_MAX_WHOLE)
+  if (rank + c->rank - c->span > CLARKE_MAX_WHOLE)
     return clarke_lower_fail(low, err, "more than %d axes", CLARKE_MAX_RANK);
   for (size_t a = 0; a < rank; a++)
-    *(a < c->axis ? &before : &behind) *= a == c->axis ? 1 : in[a];
-  map = choice_map(c, low, before, in[c->axis], behind, err);
+    *(a < c->axis ? &before : a < end ? &length : &behind) *= in[a];
+  map = choice_map(c, low, before, length, behind, err);
   if (map == NULL)
     return err != NULL ? err->code : CLARKE_ENOMEM;
   memcpy(out, in, c->axis * sizeof *out);
   memcpy(out + c->axis, c->dims, c->rank * sizeof *out);
-  memcpy(out + c->axis + c->rank, in + c->axis + 1, (rank - c->axis - 1) * sizeof *out);
-  rank = rank + c->rank - 1;
+  memcpy(out + c->axis + c->rank, in + end, (rank - end) * sizeof *out);
+  rank = rank + c->rank - c->span;
   if (batched) {
     batch = clarke_lower_value(low, 0)->batch;
-    batch.axis = batch.axis > c->axis ? batch.axis + c->rank - 1 : batch.axis;
+    batch.axis = batch.axis >= end ? batch.axis + c->rank - c->span : batch.axis;
+    batch.merged = batch.merged && !c->samples;
     rank = clarke_axes_of_sample(&batch, rank, out);
   }
   return clarke_lower_moved(low, rank, out, map, &batch, err);
 }
 
-/* The entries from start on, `step` apart, n of them, which become an axis. */
+/* The entries from start on, `step` apart, n of them, which become an axis: none, only of a constant of integers, as where a
+ * shape is cut in two. */
 static clarke_status
 take_range(clarke_lowering *low, size_t axis, size_t start, size_t step, size_t n, clarke_error *err)
 {
-  choice c = {.axis = axis, .n = n, .rank = 1, .dims = {n}};
+  choice c = {.axis = axis, .span = 1, .n = n, .rank = 1, .dims = {n}};
   clarke_status status;
 
-  if (n == 0)
+  if (n == 0 && clarke_lower_value(low, 0)->integer == NULL)
     return clarke_lower_fail(low, err, "the output would have no entries");
   c.entry = malloc((n + 1) * sizeof *c.entry);
   if (c.entry == NULL)
@@ -80,13 +87,28 @@ take_range(clarke_lowering *low, size_t axis, size_t start, size_t step, size_t 
   return status;
 }
 
-/* An end of a slice: from the end when it is negative, and no farther than the axis. */
-static size_t
-bounded(int64_t at, size_t length)
+/* An end of a slice: from the end when it is negative, and within least and most. */
+static int64_t
+bounded(int64_t at, int64_t length, int64_t least, int64_t most)
 {
-  if (at < 0)
-    at = at < -(int64_t)length ? 0 : at + (int64_t)length;
-  return at > (int64_t)length ? length : (size_t)at;
+  at = at < 0 && at >= -length ? at + length : at < 0 ? least : at;
+  return at > most ? most : at < least ? least : at;
+}
+
+/* Entries of an axis: n of them, `step` apart from the first on; backwards the step wraps around 0. */
+typedef struct {
+  size_t start, step, n;
+} cut;
+
+static cut
+cut_axis(int64_t start, int64_t end, int64_t step, size_t length)
+{
+  const int64_t n = (int64_t)length, back = step < 0;
+  const int64_t by = step > n ? n + 1 : step < -n ? -n - 1 : step;
+  const int64_t from = bounded(start, n, 0, n - back), to = bounded(end, n, -back, n - back);
+  const int64_t apart = back ? from - to : to - from, each = back ? -by : by;
+
+  return (cut){(size_t)from, (size_t)by, apart > 0 ? (size_t)((apart + each - 1) / each) : 0};
 }
 
 typedef struct {
@@ -100,8 +122,9 @@ static clarke_status
 lower_slice(clarke_lowering *low, clarke_error *err)
 {
   static const char *const name[] = {"starts", "ends", "axes", "steps"};
-  size_t dims[CLARKE_MAX_WHOLE], rank, axis, chosen = CLARKE_NONE, from = 0, to = 0, by = 1;
+  size_t dims[CLARKE_MAX_WHOLE], rank, axis, chosen = CLARKE_NONE;
   integers in[4];
+  cut one = {0, 1, 0};
   clarke_status status = CLARKE_OK;
 
   if (!clarke_lower_has(low, 0))
@@ -116,29 +139,26 @@ lower_slice(clarke_lowering *low, clarke_error *err)
       return clarke_lower_fail(low, err, "starts, ends, axes and steps must be lists of one length");
   for (size_t i = 0; i < in[0].n && status == CLARKE_OK; i++) {
     const int64_t step = in[3].given ? in[3].list[i] : 1;
-    size_t start, end;
+    cut c;
 
     status = clarke_axes_resolve(low, in[2].given ? in[2].list[i] : (int64_t)i, rank, &axis, err);
+    if (status == CLARKE_OK && step == 0)
+      status = clarke_lower_fail(low, err, "a step of 0");
     if (status != CLARKE_OK)
       return status;
-    if (step < 1)
-      return clarke_lower_fail(low, err, "a step of %lld; expected 1 or more", (long long)step);
     if (axis == clarke_axes_batch(low, 0) && in[0].list[i] == 0 && step == 1 && in[1].list[i] >= (int64_t)low->graph->together)
       continue; /* all samples */
-    start = bounded(in[0].list[i], dims[axis]);
-    end = bounded(in[1].list[i], dims[axis]);
-    if (start == 0 && end == dims[axis] && step == 1 && axis != clarke_axes_batch(low, 0))
+    c = cut_axis(in[0].list[i], in[1].list[i], step, dims[axis]);
+    if (c.start == 0 && c.n == dims[axis] && step == 1 && axis != clarke_axes_batch(low, 0))
       continue;
     if (chosen != CLARKE_NONE)
       return clarke_lower_fail(low, err, "axes %zu and %zu are both cut; cut one after the other", chosen, axis);
     chosen = axis;
-    from = start;
-    to = end;
-    by = (size_t)step < dims[axis] ? (size_t)step : dims[axis] + 1;
+    one = c;
   }
   if (chosen == CLARKE_NONE)
     return clarke_lower_copy(low, err);
-  return take_range(low, chosen, from, by, from < to ? (to - from + by - 1) / by : 0, err);
+  return take_range(low, chosen, one.start, one.step, one.n, err);
 }
 
 /* The length of part k, of n. */
@@ -193,12 +213,72 @@ lower_split(clarke_lowering *low, clarke_error *err)
   return status;
 }
 
+/* Index `at` along an axis of so many entries, from its end when it is negative: *entry, of all axes before it as one, goes on. */
+static clarke_status
+go_on(const clarke_lowering *low, int64_t at, size_t length, size_t *entry, clarke_error *err)
+{
+  const int64_t place = at < 0 ? at + (int64_t)length : at;
+
+  if (place < 0 || place >= (int64_t)length)
+    return clarke_lower_fail(low, err, "index %lld is out of range for an axis of %zu entries", (long long)at, length);
+  *entry = *entry * length + (size_t)place;
+  return CLARKE_OK;
+}
+
+/* The choice's n entries, each by `span` numbers of the list. */
+static clarke_status
+take_listed(clarke_lowering *low, choice *c, const int64_t *list, const size_t *dims, clarke_error *err)
+{
+  clarke_status status = CLARKE_OK;
+
+  if (c->n == 0)
+    return clarke_lower_fail(low, err, "the output would have no entries");
+  c->entry = calloc(c->n, sizeof *c->entry);
+  if (c->entry == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t i = 0; i < c->n * c->span && status == CLARKE_OK; i++)
+    status = go_on(low, list[i], dims[c->axis + i % c->span], &c->entry[i / c->span], err);
+  if (status == CLARKE_OK)
+    status = take(low, c, err);
+  free(c->entry);
+  return status;
+}
+
+/* Along an axis that the batch is merged with, of `length` entries a sample: each sample's own, the same of each, where the
+ * first axis of the places is the samples. So PyTorch's exporter writes some copies of a mean over space. */
+static clarke_status
+take_of_samples(clarke_lowering *low, choice *c, const int64_t *list, size_t length, clarke_error *err)
+{
+  const size_t rows = low->graph->together, inner = clarke_lower_value(low, 0)->batch.inner, all = c->n;
+  bool apart = c->rank > 0 && c->dims[0] == rows && all > 0;
+  clarke_status status;
+
+  c->n = all / rows;
+  c->entry = calloc(all + 1, sizeof *c->entry);
+  if (c->entry == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t i = 0; i < all && apart; i++) {
+    const int64_t at = list[i] < 0 ? list[i] + (int64_t)(rows * length) : list[i];
+    const size_t own = (size_t)at / (rows * inner) * inner + (size_t)at % inner;
+
+    apart = at >= 0 && (size_t)at < rows * length && (size_t)at / inner % rows == i / c->n && (i < c->n || own == c->entry[i % c->n]);
+    c->entry[i % c->n] = own;
+  }
+  c->samples = true;
+  c->dims[0] = 1;
+  status = apart ? take(low, c, err)
+                 : clarke_lower_fail(low, err, "axis %zu is merged with the batch, and the places mix samples, or are not the same for "
+                                               "each", c->axis);
+  free(c->entry);
+  return status;
+}
+
 clarke_status
 clarke_lower_take(clarke_lowering *low, clarke_error *err)
 {
   size_t dims[CLARKE_MAX_WHOLE], rank;
   const int64_t *list;
-  choice c = {.n = 0};
+  choice c = {.span = 1};
   clarke_status status;
 
   if (!clarke_lower_has(low, 0))
@@ -210,28 +290,95 @@ clarke_lower_take(clarke_lowering *low, clarke_error *err)
   c.rank = clarke_lower_value(low, 1)->rank;
   memcpy(c.dims, clarke_lower_value(low, 1)->dims, c.rank * sizeof *c.dims);
   status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", 0), rank, &c.axis, err);
+  if (status == CLARKE_OK && clarke_axes_batch(low, 0) == c.axis && clarke_lower_value(low, 0)->batch.merged)
+    return take_of_samples(low, &c, list, dims[c.axis], err);
   if (status == CLARKE_OK)
     status = clarke_axes_apart(low, 0, c.axis, err);
-  if (status == CLARKE_OK && c.n == 0)
-    status = clarke_lower_fail(low, err, "the output would have no entries");
+  return status == CLARKE_OK ? take_listed(low, &c, list, dims, err) : status;
+}
+
+/* The last axis of the indices has a place along each of the first axes of x. */
+static clarke_status
+lower_take_places(clarke_lowering *low, clarke_error *err)
+{
+  size_t dims[CLARKE_MAX_WHOLE], rank;
+  const clarke_value *places;
+  const int64_t *list;
+  choice c = {.axis = 0};
+  clarke_status status;
+
+  if (!clarke_lower_has(low, 0))
+    return clarke_lower_fail(low, err, "input 0 is missing");
+  if (clarke_lower_int(low, "batch_dims", 0) != 0)
+    return clarke_lower_fail(low, err, "batch_dims other than 0 are not supported: write it with Gather, or record the training step "
+                                       "(clarke.record)");
+  status = clarke_lower_integers(low, 1, &list, &c.n, err);
   if (status != CLARKE_OK)
     return status;
-  c.entry = malloc((c.n + 1) * sizeof *c.entry);
-  if (c.entry == NULL)
-    return clarke_lower_no_memory(low, err);
-  for (size_t i = 0; i < c.n && status == CLARKE_OK; i++) {
-    const int64_t at = list[i] < 0 ? list[i] + (int64_t)dims[c.axis] : list[i];
+  rank = clarke_axes_whole(low, 0, dims);
+  places = clarke_lower_value(low, 1);
+  c.span = places->rank > 0 ? places->dims[places->rank - 1] : 0;
+  if (c.span == 0 || c.span > rank)
+    return clarke_lower_fail(low, err, "places along %zu of %zu axes", c.span, rank);
+  c.n /= c.span;
+  c.rank = places->rank - 1;
+  memcpy(c.dims, places->dims, c.rank * sizeof *c.dims);
+  return take_listed(low, &c, list, dims, err);
+}
 
-    if (at < 0 || at >= (int64_t)dims[c.axis])
-      status = clarke_lower_fail(low, err, "index %lld is out of range for an axis of %zu entries", (long long)list[i],
-                                 dims[c.axis]);
-    else
-      c.entry[i] = (size_t)at;
+/* The result has the shape of the indices: entry (i, j, k) of it is entry (index, j, k) of x along axis 0, and so on. */
+static size_t *
+element_map(const clarke_lowering *low, const size_t *dims, size_t axis, clarke_error *err)
+{
+  const clarke_value *at = clarke_lower_value(low, 1);
+  size_t *map = malloc((at->count + 1) * sizeof *map);
+
+  if (map == NULL)
+    clarke_lower_no_memory(low, err);
+  for (size_t f = 0; map != NULL && f < at->count; f++) {
+    size_t rest = f, stride = 1, entry = 0, own = 0;
+
+    for (size_t a = at->rank; a-- > 0; rest /= at->dims[a], stride *= dims[a]) {
+      own = 0;
+      if (a == axis && go_on(low, at->integer[f], dims[a], &own, err) != CLARKE_OK) {
+        free(map);
+        return NULL;
+      }
+      entry += (a == axis ? own : rest % at->dims[a]) * stride;
+    }
+    map[f] = entry;
   }
-  if (status == CLARKE_OK)
-    status = take(low, &c, err);
-  free(c.entry);
-  return status;
+  return map;
+}
+
+static clarke_status
+lower_take_elements(clarke_lowering *low, clarke_error *err)
+{
+  const clarke_batch_axis none = {.inner = 1};
+  size_t dims[CLARKE_MAX_WHOLE], rank, axis = 0, n, *map;
+  const int64_t *list;
+  const clarke_value *at;
+  clarke_status status = clarke_lower_has(low, 0) ? clarke_lower_integers(low, 1, &list, &n, err)
+                                                  : clarke_lower_fail(low, err, "input 0 is missing");
+
+  if (status == CLARKE_OK && clarke_axes_lead(low, 0) == 1)
+    status = clarke_lower_fail(low, err, "each sample would have places of its own: hand the whole batch over as one sample, or record "
+                                         "the training step (clarke.record)");
+  if (status != CLARKE_OK)
+    return status;
+  rank = clarke_axes_whole(low, 0, dims);
+  at = clarke_lower_value(low, 1);
+  status = clarke_axes_resolve(low, clarke_lower_int(low, "axis", 0), rank, &axis, err);
+  for (size_t a = 0; a < rank && status == CLARKE_OK; a++)
+    if (at->rank != rank || n == 0 || (a != axis && at->dims[a] > dims[a]))
+      status = clarke_lower_fail(low, err, "the indices have other axes than what is taken");
+  if (status == CLARKE_OK && !clarke_lower_affordable(low->graph, n))
+    status = clarke_lower_too_large(low, err);
+  if (status != CLARKE_OK)
+    return status;
+  map = element_map(low, dims, axis, err);
+  memcpy(dims, at->dims, rank * sizeof *dims);
+  return map != NULL ? clarke_lower_moved(low, rank, dims, map, &none, err) : err != NULL ? err->code : CLARKE_EINPUT;
 }
 
 #define MOST_OUTPUTS 1024
@@ -244,5 +391,8 @@ const clarke_op clarke_ops_take[] = {
    .forms = {{7, 1, 1, MOST_OUTPUTS, "axis:i split:I"}, {13, 1, 2, MOST_OUTPUTS, "axis:i"},
              {18, 1, 2, MOST_OUTPUTS, "axis:i num_outputs:i"}},
    .lower = lower_split, .batch = CLARKE_BATCH_ANY},
+  {.name = "GatherElements", .forms = {{11, 2, 2, 1, "axis:i"}}, .lower = lower_take_elements, .batch = CLARKE_BATCH_ANY},
+  {.name = "GatherND", .forms = {{11, 2, 2, 1, NULL}, {12, 2, 2, 1, "batch_dims:i"}}, .lower = lower_take_places,
+   .batch = CLARKE_BATCH_ANY},
   {.name = NULL},
 };

@@ -42,9 +42,9 @@ network("chain of Sigmoid, 4000", lambda: model(chain("Sigmoid", 4000), ["N", 1]
 network("chain of Sigmoid, 300", lambda: model(chain("Sigmoid", 300), ["N", 1]), quick=False)
 network("chain of Softmax, 1000, wide", lambda: model(chain("Softmax", 1000), ["N", 100]),
         data=lambda: batch(npy([4, 100])), quick=False)
-# The checker computes with numbers of any length, the library with 1024 words at most.
+# Numbers double at each: the library encloses those that grow too long.
 network("chain of HardSwish, 1000", lambda: model(chain("HardSwish", 1000), ["N", 1]),
-        runs=[refused("audit", says="1024", alone=True), run("show"), run("check")])
+        runs=[run("audit"), run("show"), run("check")])
 network("chain of HardSwish, 40", lambda: model(chain("HardSwish", 40), ["N", 1]),
         proxies=("proxy HardSwish 0 0", "proxy HardSwish 1 0"), quick=False)
 network("chain of Mul by a float, 4000", lambda: model(

@@ -398,6 +398,27 @@ def token(rng):
     yield "token", g.dense(8, 3)
 
 
+def placed(rng):
+    """Entries by places and by masks that the file computes; a bias that is a mean, too."""
+    g = Graph(rng, [3, 4])
+    g.then("Mul", g.parameter(3, 1)).then("Transpose", perm=[1, 2, 0])
+    g.then("GatherND", g.constant([[[2, 1], [0, -1]], [[-3, 0], [1, 1]]], np.int64)).then("Relu").then("Transpose", perm=[2, 0, 1])
+    g.then("Slice", g.constant([-1], np.int64), g.constant([-9], np.int64), g.constant([2], np.int64), g.constant([-1], np.int64)).then("Flatten")
+    yield "placed", g.dense(4, 3)
+
+    g = Graph(rng, [3, 4])
+    g.then("Mul", g.parameter(3, 1)).then("Relu")
+    places, two = g.constant([[0], [1], [2]], np.int64), g.constant([2], np.int64)
+    g.nodes.append(helper.make_node("Less", [places, two], ["mask"]))
+    g.then("Where", "x", before=["mask"]).then("Where", g.parameter(4), before=[g.constant([True, False, True, True], bool)])
+    yield "masked", g.then("Flatten").dense(12, 3)
+
+    g = Graph(rng, [3, 2])
+    g.then("BatchNormalization", "s", "b", "b", "s").then("Relu").then("Flatten")
+    g.initializers += [numpy_helper.from_array(np.float32([1, 0.75, 2]), "s"), numpy_helper.from_array(np.float32([0, 1, -0.5]), "b")]
+    yield "mean-is-bias", g.dense(6, 3)
+
+
 def larger(rng):
     """What makes images larger."""
     g = Graph(rng, [2, 3, 3])
@@ -423,7 +444,8 @@ def larger(rng):
 
 def graphs(folder):
     rng = np.random.default_rng(20)
-    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes, repeated, token):
+    for make in (pointwise, arithmetic, shapes, unbatched, convolutional, normalized, bilinear, larger, inside, extremes, repeated, token,
+                 placed):
         for name, g in make(rng):
             path = folder / f"{name}.onnx"
             save_model(g.model(), path)

@@ -41,8 +41,9 @@ class Model:
         initializers.update({k: float64(v) for k, v in (params or {}).items()})
         # The bounds of Clip are constants wherever they are stored.
         bounds = {i for n in graph.node if n.op_type == "Clip" for i in n.input[1:]}
-        # So are the statistics of BatchNormalization.
-        bounds |= {i for n in graph.node if n.op_type == "BatchNormalization" for i in n.input[3:]}
+        # So are the statistics of BatchNormalization, but for one that is a weight, too: it is a constant there alone.
+        weights = {i for n in graph.node for i in (n.input[:3] if n.op_type == "BatchNormalization" else n.input)}
+        bounds |= {i for n in graph.node if n.op_type == "BatchNormalization" for i in n.input[3:]} - weights
         self.parameters = {k: v.requires_grad_(True) for k, v in initializers.items()
                            if v.is_floating_point() and k not in bounds}
         self.constants = {k: v for k, v in initializers.items() if k not in self.parameters}
@@ -247,6 +248,7 @@ def batch_normalization(args, attr, opset, batched):
         return F.batch_norm(x, None, None, *constants[:2], training=True,
                             eps=attr.get("epsilon", DEFAULT_EPSILON))
     scale, shift, mean, var = (c.reshape(-1, *[1] * (x.dim() - 2)) for c in constants)
+    mean, var = mean.detach(), var.detach()
     return (x - mean) / torch.sqrt(var + attr.get("epsilon", DEFAULT_EPSILON)) * scale + shift
 
 
@@ -320,6 +322,18 @@ def resize(args, attr, opset, batched):
                          align_corners=attr.get("coordinate_transformation_mode") == b"align_corners")
 
 
+def sliced(args, attr, opset, batched):
+    """Of one axis."""
+    x, (start, end, axis, step) = args[0], (int(v[0]) for v in args[1:])
+    return x.index_select(axis, torch.tensor(range(x.shape[axis])[start:end:step]))
+
+
+def gather(args, attr, opset, batched):
+    x, at = args
+    axis = attr.get("axis", 0)
+    return x.index_select(axis, at.flatten()).reshape(*x.shape[:axis], *at.shape, *x.shape[axis + 1:])
+
+
 OPERATORS = {
     "Identity": pointwise(lambda x: x), "Dropout": pointwise(lambda x: x),
     "Flatten": flatten, "Reshape": reshape, "Transpose": transpose,
@@ -351,7 +365,8 @@ OPERATORS = {
     "LayerNormalization": layer_normalization, "InstanceNormalization": instance_normalization,
     "GroupNormalization": group_normalization, "GlobalMaxPool": global_max_pool,
     "Shape": lambda args, attr, opset, batched: torch.tensor(args[0].shape),
-    "Gather": lambda args, attr, opset, batched: args[0].index_select(attr.get("axis", 0), args[1]),
+    "Gather": gather, "GatherND": lambda args, attr, opset, batched: args[0][tuple(args[1].movedim(-1, 0))], "Slice": sliced,
+    "Less": binary(torch.lt), "Where": lambda args, attr, opset, batched: torch.where(args[0] != 0, args[1], args[2]),
     "Resize": resize, "Expand": expand, "Tile": tile, "Concat": lambda args, attr, opset, batched: torch.cat(args, attr["axis"]),
     "Softmax": softmax(torch.softmax), "LogSoftmax": softmax(torch.log_softmax),
 }

@@ -282,11 +282,19 @@ class Row:
         return self.cell("recorded", [folder], os.path.join(folder, "proof"))
 
     def exported(self, dynamo):
+        """As the exporter writes it; where a refusal asks for a symbolic batch, once more with one."""
         way = "default exporter" if dynamo else "older exporter"
-        path, batch = (os.path.join(self.folder, f) for f in ("model.onnx", "batch.npz"))
         mode = torch.onnx.TrainingMode.TRAINING if self.model.training else torch.onnx.TrainingMode.EVAL
         options = {"dynamo": True, "verbose": False, "external_data": False} if dynamo else {"dynamo": False, "opset_version": 17, "training": mode,
                                                                                            "do_constant_folding": not self.model.training}
+        said = self.asked(way, options)
+        if dynamo and "dynamic_shapes" in (self.why or [""])[-1].partition(way)[2]:
+            self.why.pop()
+            said = self.asked(way, {**options, "dynamic_shapes": ({0: torch.export.Dim("batch")},)}) + ", batch symbolic"
+        return said
+
+    def asked(self, way, options):
+        path, batch = (os.path.join(self.folder, f) for f in ("model.onnx", "batch.npz"))
         try:
             with contextlib.redirect_stdout(io.StringIO()):
                 torch.onnx.export(self.model, (self.x,), path, **options)

@@ -191,8 +191,12 @@ START_TEST(models)
   node("Relu", "x,x");
   refused(SHAPE(1, 2,), "node 0 '/y' (Relu)|2 inputs|expected 1 to 1");
   begin(16, SHAPE(1, 2,));
-  model_node(&m, "Dropout", "x", "y,mask");
+  model_node(&m, "Relu", "x", "y,mask");
   refused(SHAPE(1, 2,), "only the first output is supported");
+  begin(16, SHAPE(1, 2,));
+  model_node(&m, "Dropout", "x", "y,mask"); /* which nothing reads */
+  model_node(&m, "Relu", "mask", "z");
+  refused(SHAPE(1, 2,), "input 'mask' is not defined before this node");
 }
 END_TEST
 
@@ -234,7 +238,7 @@ START_TEST(pointwise)
   attr_float(node("Relu", "x"), "beta", 2);
   refused(SHAPE(1, 2,), "attribute 'beta'");
   begin(16, SHAPE(1, 2,));
-  floats("r", SHAPE(), 0);
+  floats("r", SHAPE(), 1);
   floats("t", SHAPE(), 0);
   node("Dropout", "x,r,t");
   refused(SHAPE(1, 2,), "training mode");

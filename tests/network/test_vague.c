@@ -259,6 +259,41 @@ START_TEST(gradients_stay_short)
 }
 END_TEST
 
+/* (1 + 2^-40) squared 17 times has five million bits, and is an enclosure before. What is behind is decided by it: its sign
+ * beside 1, and exactly that it is 0 times itself. */
+START_TEST(long_numbers_become_enclosures)
+{
+  scene s = {.x = tensor_of("x", CLARKE_F64, SHAPE(1, 1,))};
+  char before[32] = "x", value[32], both[80];
+
+  s.x.real[0] = 1 + 0x1p-40;
+  model_begin(&s.m, 16);
+  model_input(&s.m, "x", SHAPE(-1, 1,));
+  for (int i = 0; i < 17; i++) {
+    snprintf(value, sizeof value, "h%d", i);
+    snprintf(both, sizeof both, "%s,%s", before, before);
+    model_node(&s.m, "Mul", both, value);
+    strcpy(before, value);
+  }
+  model_floats(&s.m, "w", SHAPE(1, 3,))[0] = 1;
+  s.m.tensors[s.m.n_tensors - 1].real[1] = -1;
+  memcpy(model_floats(&s.m, "b", SHAPE(3,)), (const double[]){-1, 1, 0}, 3 * sizeof(double));
+  snprintf(both, sizeof both, "%s,w", value);
+  model_node(&s.m, "MatMul", both, "p");
+  model_node(&s.m, "Add", "p,b", "q");
+  model_node(&s.m, "Relu", "q", "y");
+  model_output(&s.m, "y");
+  build(&s);
+  OK(clarke_replay_run(&s.replay, NULL, &s.g, &s.x, true, 1, &error));
+  ck_assert_uint_eq(s.replay.open, 0);
+  ck_assert_int_eq(s.replay.piece[s.g.n_steps - 1][0], 1);
+  ck_assert_int_eq(s.replay.piece[s.g.n_steps - 1][1], 0);
+  ck_assert_uint_eq(s.replay.n_touches, 1);
+  ck_assert_uint_eq(s.replay.touch[0].feature, 2);
+  end(&s);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -270,6 +305,7 @@ main(void)
   tcase_add_test(tcase, probabilities_have_bounds);
   tcase_add_test(tcase, masks_have_bounds);
   tcase_add_test(tcase, gradients_stay_short);
+  tcase_add_test(tcase, long_numbers_become_enclosures);
   failed = run_tests();
   flint_cleanup();
   return failed;

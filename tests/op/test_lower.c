@@ -2,6 +2,8 @@
 #include "node.h"
 
 #include "op/broadcast.h"
+#include "op/floats.h"
+#include "op/integers.h"
 #include "op/lower.h"
 #include "op/pieces.h"
 
@@ -51,7 +53,7 @@ START_TEST(attributes_have_defaults)
 }
 END_TEST
 
-/* An initializer becomes a parameter when it is used as a weight; a statistic is no weight. */
+/* An initializer becomes a parameter when it is used as a weight; one that is a statistic, too, becomes two. */
 START_TEST(initializers_become_parameters)
 {
   ck_assert_int_eq(clarke_lower_weight(&low, 2, &error), CLARKE_OK);
@@ -63,8 +65,54 @@ START_TEST(initializers_become_parameters)
   ck_assert(g.n_parameters == 1 && g.values[2].parameter == 0);
   ck_assert_str_eq(g.parameters[0].name, "scale");
   ck_assert(g.parameters[0].uses == 2 && g.parameters[0].count == 3 && g.parameters[0].real == g.values[2].real);
-  ck_assert_int_eq(clarke_lower_statistic(&low, 2, &error), CLARKE_EINPUT);
-  says(error.text, "'scale' is both a weight and a statistic");
+  ck_assert_int_eq(clarke_lower_statistic(&low, 2, &error), CLARKE_OK); /* beside the weight, another of its name */
+  ck_assert(g.n_parameters == 2 && !g.parameters[0].statistic && g.parameters[1].statistic && g.parameters[1].uses == 1);
+  ck_assert_str_eq(g.parameters[1].name, "scale");
+  ck_assert(g.parameters[0].uses == 2 && clarke_lower_value(&low, 2)->parameter == 1 && g.parameters[1].real == g.parameters[0].real);
+}
+END_TEST
+
+/* A mask, and what it chooses among: numbers that are computed with, all of one type. */
+START_TEST(masks_choose)
+{
+  static size_t floats[] = {1, 2, 2}, integers[] = {1, 1, 1}, mixed[] = {1, 1, 2};
+
+  g.values[1].dtype = CLARKE_BOOL;
+  g.values[2].dtype = CLARKE_F32;
+  low.n_in = 3;
+  low.in = floats;
+  ck_assert(clarke_lower_of_truths(&low, 0) && clarke_lower_chooses_floats(&low) && !clarke_lower_chooses_integers(&low));
+  low.in = integers;
+  ck_assert(!clarke_lower_chooses_floats(&low) && clarke_lower_chooses_integers(&low));
+  low.in = mixed;
+  ck_assert(!clarke_lower_chooses_floats(&low) && !clarke_lower_chooses_integers(&low));
+  g.values[1].dtype = CLARKE_I64;
+  low.in = integers;
+  ck_assert(!clarke_lower_of_truths(&low, 0) && !clarke_lower_chooses_integers(&low));
+}
+END_TEST
+
+/* Lists of floats one after another; sums along an axis, which must be whole. */
+START_TEST(floats_are_listed)
+{
+  static size_t twice[] = {2, 2}, one[] = {2, 1};
+  static const double list[] = {1, 2, -3}, sums[] = {1, 3, 0};
+  const clarke_value *out;
+
+  g.values[2].dtype = CLARKE_F32;
+  memcpy(g.values[2].real, list, sizeof list);
+  low.n_in = 2;
+  low.in = twice;
+  attr_int(&m.nodes[0], "axis", 0);
+  ck_assert_int_eq(clarke_lower_floats_joined(&low, &error), CLARKE_OK);
+  out = &g.values[g.n_values - 1];
+  ck_assert(out->count == 6 && memcmp(out->real, list, sizeof list) == 0 && memcmp(out->real + 3, list, sizeof list) == 0);
+  low.in = one;
+  ck_assert_int_eq(clarke_lower_floats_running(&low, 0, &error), CLARKE_OK);
+  ck_assert_mem_eq(g.values[g.n_values - 1].real, sums, sizeof sums);
+  g.values[2].real[1] = 0.5;
+  ck_assert_int_eq(clarke_lower_floats_running(&low, 0, &error), CLARKE_EINPUT);
+  says(error.text, "entry 1: the sum is no whole number");
 }
 END_TEST
 
@@ -169,6 +217,8 @@ main(void)
   tcase_add_test(tests, inputs_are_what_is_asked_for);
   tcase_add_test(tests, attributes_have_defaults);
   tcase_add_test(tests, initializers_become_parameters);
+  tcase_add_test(tests, masks_choose);
+  tcase_add_test(tests, floats_are_listed);
   tcase_add_test(tests, steps_take_maps);
   tcase_add_test(tests, kinks_that_bend_nothing_are_dropped);
   tcase_add_test(tests, rearranged_entries_keep_their_origin);

@@ -746,13 +746,45 @@ START_TEST(bad_normalizations)
   refused(SHAPE(4, 4, 2,), "scale has 1 axes and 3 entries; expected one axis of 4 channels");
   normalized(15, SHAPE(-1,), squares);
   refused(SHAPE(4,), "an input of 1 axes; expected a batch and channels");
-  normalized(15, SHAPE(-1, 3,), squares);
-  model_node(&m, "Add", "y,mean", "z");
-  refused(SHAPE(4, 3,), "'mean' is both a weight and a statistic");
-  begin(15, SHAPE(-1, 3,));
-  drawn("c", SHAPE(3,));
-  model_node(&m, "BatchNormalization", "x,c,c,c,c", "y");
-  refused(SHAPE(4, 3,), "'c' is both a weight and a statistic");
+}
+END_TEST
+
+/* An initializer that is a weight, too, is two parameters of one name: the weight may be in wrt, the statistic stays. No
+ * tensor of a checkpoint is both. */
+START_TEST(statistics_that_are_weights)
+{
+  char *names[] = {"c"};
+
+  for (int moved = 0; moved < 2; moved++) { /* by its own name, or by a copy's */
+    clarke_tensor values[2];
+
+    begin(15, SHAPE(-1, 3,));
+    memcpy(model_floats(&m, "c", SHAPE(3,)), squares, sizeof squares);
+    drawn("s", SHAPE(3,));
+    model_node(&m, "Identity", "c", "d");
+    attr_float(model_node(&m, "BatchNormalization", moved ? "x,s,c,d,d" : "x,s,c,c,c", "y"), "epsilon", 0.25);
+    check(SHAPE(4, 3,));
+    ck_assert_uint_eq(g.n_parameters, 3);
+    ck_assert_str_eq(g.parameters[0].name, "c");
+    ck_assert_str_eq(g.parameters[1].name, "c");
+    ck_assert(g.parameters[0].statistic != g.parameters[1].statistic && !g.parameters[2].statistic);
+    ck_assert_int_eq(clarke_graph_wrt(&g, names, 1, &error), CLARKE_OK);
+    ck_assert_uint_eq(clarke_graph_wrt_count(&g), 3);
+    for (size_t i = 0; i < g.n_steps; i++)
+      for (size_t k = 0; k < g.steps[i].n_in; k++) {
+        const clarke_value *v = &g.values[g.steps[i].in[k].value];
+
+        if (v->constant && v->count == 3 && (g.steps[i].root || (g.steps[i].kind == CLARKE_SUM && g.steps[i].in[k].coef < 0)))
+          ck_assert(g.parameters[v->parameter].statistic);
+      }
+    values[0] = tensor_of("c", CLARKE_F64, SHAPE(3,));
+    values[1] = tensor_of("s", CLARKE_F64, SHAPE(3,));
+    ck_assert_int_eq(clarke_graph_replace(&g, values, 2, "new.pt", &error), CLARKE_EINPUT);
+    says(error.text, "a weight and a statistic of BatchNormalization, which one tensor cannot replace|'c'");
+    clarke_tensor_clear(&values[0]);
+    clarke_tensor_clear(&values[1]);
+    end();
+  }
 }
 END_TEST
 
@@ -1288,6 +1320,81 @@ START_TEST(bad_repetitions)
 }
 END_TEST
 
+/* Places along several axes, or of single entries; backwards; of samples merged with an axis: what is read is what NumPy reads. */
+START_TEST(places)
+{
+  static const size_t rows[] = {5, 4, 0, 1}; /* of (3, 2), by (2, 1), (2, 0), (0, 0), (0, -1) */
+  static const long list[] = {2, 1, 2, 0, 0, 0, 0, -1};
+  int64_t *along;
+
+  begin(15, SHAPE(-1, 3, 2,));
+  attr_ints(model_node(&m, "Transpose", "x", "t"), "perm", SHAPE(1, 2, 0,));
+  along = model_integers(&m, "p", SHAPE(2, 2, 2,));
+  for (size_t i = 0; i < 8; i++)
+    along[i] = list[i];
+  model_node(&m, "GatherND", "t,p", "z"); /* (2, 2, samples) */
+  attr_ints(model_node(&m, "Transpose", "z", "y"), "perm", SHAPE(2, 0, 1,));
+  ck_assert_msg(build(SHAPE(5, 3, 2,)) == CLARKE_OK, "%s", error.text);
+  lowers_to("ggg");
+  for (size_t i = 0; i < 4; i++)
+    ck_assert_uint_eq(clarke_operand_entry(&g.steps[1].in[0], i), rows[i]);
+  end();
+  begin(15, SHAPE(-1, 4,)); /* 3, 1 */
+  integers("from", SHAPE(-1,));
+  integers("to", SHAPE(-9,));
+  integers("axis", SHAPE(1,));
+  integers("by", SHAPE(-2,));
+  model_node(&m, "Slice", "x,from,to,axis,by", "y");
+  ck_assert_msg(build(SHAPE(2, 4,)) == CLARKE_OK, "%s", error.text);
+  ck_assert(g.values[g.output].count == 2 && g.steps[0].in[0].map[0] == 3 && g.steps[0].in[0].map[1] == 1);
+  end();
+}
+END_TEST
+
+/* (samples 2, 3) as one axis, and its entries 2, 0 of each sample: places 2, 0 and 5, 3. Those of another sample are refused. */
+START_TEST(places_of_samples)
+{
+  static const int64_t own[2][4] = {{2, 0, 5, 3}, {2, 0, 5, 2}};
+
+  for (size_t k = 0; k < 2; k++) {
+    begin(15, SHAPE(2, 3,));
+    integers("one", SHAPE(-1,));
+    model_node(&m, "Reshape", "x,one", "t");
+    memcpy(model_integers(&m, "p", SHAPE(2, 2,)), own[k], sizeof own[k]);
+    model_node(&m, "Gather", "t,p", "y");
+    if (k == 1) {
+      refused(SHAPE(2, 3,), "axis 0 is merged with the batch, and the places mix samples");
+      continue;
+    }
+    ck_assert_msg(build(SHAPE(2, 3,)) == CLARKE_OK, "%s", error.text);
+    ck_assert(g.values[g.output].count == 2 && g.steps[1].in[0].map[0] == 2 && g.steps[1].in[0].map[1] == 0);
+    end();
+  }
+}
+END_TEST
+
+/* By a mask an entry is the one's or the other's; a constant among them is a parameter. */
+START_TEST(masks)
+{
+  static const int64_t mask[] = {1, 0, 1};
+  clarke_step *s;
+
+  begin(16, SHAPE(-1, 3,));
+  drawn("w", SHAPE(1,));
+  memcpy(model_integers(&m, "l", SHAPE(3,)), mask, sizeof mask);
+  integers("one", SHAPE(1,));
+  model_node(&m, "Equal", "l,one", "q");
+  model_node(&m, "Where", "q,x,w", "y");
+  ck_assert_msg(build(SHAPE(4, 3,)) == CLARKE_OK, "%s", error.text);
+  lowers_to("+");
+  s = &g.steps[0];
+  ck_assert(s->in[0].map[0] == 0 && s->in[0].map[1] == CLARKE_NONE && s->in[0].map[2] == 2);
+  ck_assert(s->in[1].map[0] == CLARKE_NONE && s->in[1].map[1] == 0 && s->in[1].map[2] == CLARKE_NONE);
+  ck_assert_uint_eq(g.n_parameters, 1);
+  end();
+}
+END_TEST
+
 /* A shape's entry of the batch axis is the samples of a run: all, or one where each is a run of its own. */
 START_TEST(computed_shapes)
 {
@@ -1318,13 +1425,22 @@ START_TEST(bad_computed_shapes)
   static const struct {
     const char *op, *in, *says;
   } bad[] = {
-    {"Mod", "s,z", "(Mod): entry 0, of 5 and 0: the result is no 64-bit integer, or a negative number is divided"},
-    {"Div", "l,s", "(Div): entry 0, of -1 and 5: the result is no 64-bit integer, or a negative number is divided"},
-    {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no 64-bit integer"},
+    {"Mod", "s,z", "(Mod): entry 0, of 5 and 0: the result is no integer of the type, or a negative number is divided"},
+    {"Div", "l,s", "(Div): entry 0, of -1 and 5: the result is no integer of the type, or a negative number is divided"},
+    {"Mul", "s,h", "(Mul): entry 0, of 5 and 4611686018427387904: the result is no integer of the type"},
+    {"And", "s,s", "(And): the inputs are no constants of truth values"},
+    {"Less", "s,x", "(Less): the inputs are no constants of integers, all of one type"},
+    {"Where", "s,x,x", "(Where): input 0 is no constant of truth values. A comparison of activations may jump"},
+    {"CumSum", "x,z", "(CumSum): only constants of integers, or of float32 that are no parameters, are summed so"},
+    {"GatherElements", "x,s", "(GatherElements): each sample would have places of its own"},
+    {"GatherND", "x,z", "(GatherND): axis 0 is the batch"},
+    {"GatherND", "x,s", "(GatherND): index 5 is out of range for an axis of 1 entries"},
+    {"GatherND", "z,s", "(GatherND): places along 3 of 1 axes"},
     {"Add", "s,k", "the shapes do not broadcast"},
-    {"Equal", "x,s", "(Equal): input 0 is no constant of 64-bit integers: only shapes are computed so. A comparison of activations"},
+    {"Equal", "x,s", "(Equal): the inputs are no constants of integers or truth values, all of one type: only shapes, places and masks are "
+                     "computed so. A comparison of activations"},
     {"Where", "s,s,s", "(Where): input 0 is no constant of truth values"},
-    {"Cast", "s", "(Cast): only constants of 64-bit integers, or truth values, become 64-bit integers"},
+    {"Cast", "s", "(Cast): activations and parameters become floats of any type; constants of integers"},
     {"ConstantOfShape", "s", "(ConstantOfShape): value is no 64-bit integer"},
     {"Add", "w,s", "input 1 must hold floats"},
     {"Concat", "s,x", "input 0"},
@@ -1349,18 +1465,21 @@ END_TEST
 
 START_TEST(dropout)
 {
-  for (int64_t mode = 0; mode < 2; mode++) {
-    begin(13, SHAPE(-1, 2,));
-    model_floats(&m, "r", SHAPE());
-    model_integers(&m, "t", SHAPE())[0] = mode;
-    model_node(&m, "Dropout", "x,r,t", "y");
-    if (mode == 1) {
-      refused(SHAPE(3, 2,), "(Dropout): training mode is not supported");
-      continue;
+  for (int64_t mode = 0; mode < 2; mode++)
+    for (int ratio = 0; ratio < 2; ratio++) {
+      begin(13, SHAPE(-1, 2,));
+      *model_floats(&m, "r", SHAPE()) = ratio / 2.0;
+      model_integers(&m, "t", SHAPE())[0] = mode;
+      model_node(&m, "Dropout", "x,r,t", "y,mask");
+      if (mode == 1 && ratio > 0) {
+        refused(SHAPE(3, 2,), "(Dropout): training mode is not supported");
+        continue;
+      }
+      ck_assert_msg(build(SHAPE(3, 2,)) == CLARKE_OK, "%s", error.text);
+      lowers_to("g");
+      ck_assert_int_eq(g.values[g.steps[0].in[0].value].bound || mode == 0, mode == 0); /* x is no number; r is, where it counts */
+      end();
     }
-    check(SHAPE(3, 2,));
-    end();
-  }
 }
 END_TEST
 
@@ -1382,6 +1501,7 @@ main(void)
   tcase_add_test(tcase, networks);
   tcase_add_test(tcase, batch_normalization);
   tcase_add_test(tcase, bad_normalizations);
+  tcase_add_test(tcase, statistics_that_are_weights);
   tcase_add_test(tcase, layer_normalizations);
   tcase_add_test(tcase, instance_and_group_normalizations);
   tcase_add_test(tcase, batch_normalization_in_training);
@@ -1395,6 +1515,9 @@ main(void)
   tcase_add_test(tcase, repetitions);
   tcase_add_test(tcase, class_tokens);
   tcase_add_test(tcase, bad_repetitions);
+  tcase_add_test(tcase, places);
+  tcase_add_test(tcase, places_of_samples);
+  tcase_add_test(tcase, masks);
   tcase_add_test(tcase, computed_shapes);
   tcase_add_test(tcase, bad_computed_shapes);
   tcase_add_test(tcase, dropout);

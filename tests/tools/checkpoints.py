@@ -167,6 +167,18 @@ class Checkpoints(unittest.TestCase):
         path.write_text(json.dumps(index))
         return path
 
+    def test_shards_of_torch(self):
+        """pytorch_model.bin.index.json, as transformers wrote it before safetensors."""
+        names = list(self.tensors)
+        index = {"metadata": {}, "weight_map": {n: f"{k % 2}.bin" for k, n in enumerate(names)}}
+        for k in range(2):
+            Archive({n: self.tensors[n] for n in names[k::2]}).write(self.path / f"{k}.bin")
+        path = self.path / "pytorch_model.bin.index.json"
+        path.write_text(json.dumps(index))
+        self.same(path)
+        write(self.path / "0.bin", {n: self.tensors[n] for n in names[::2]})
+        self.refused(path, "pytorch_model.bin.index.json: 0.bin")
+
     def test_shards(self):
         names = list(self.tensors)
         one, two = {n: self.tensors[n] for n in names[::2]}, {n: self.tensors[n] for n in names[1::2]}
