@@ -4,6 +4,7 @@
 #include "network/convolution_norm.h"
 #include "network/operator_norm.h"
 
+#include "base/verify.h"
 #include "exact/upward.h"
 
 #include <stdlib.h>
@@ -351,8 +352,10 @@ clarke_growths_add_gauged(clarke_growths *p, const clarke_graph *g, const bool *
                           clarke_error *err)
 {
   double before = 0;
-  clarke_status status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
+  clarke_status status;
 
+  CLARKE_ASSERT(p->g == NULL || gauge == NULL); /* a growth that is known is that of no gauge */
+  status = p->g == NULL ? allocate(p, g, err) : CLARKE_OK;
   for (size_t i = 0; i < g->n_steps && status == CLARKE_OK; i++) {
     const clarke_dense *d = &g->steps[i].dense;
 

@@ -5,7 +5,7 @@
 #include "networks.h"
 
 #include "network/build.h"
-#include "network/gradient/gradient.h"
+#include "network/gradient/plan.h"
 #include "network/replay/replay.h"
 
 #include <math.h>
@@ -157,6 +157,8 @@ START_TEST(winners)
     clarke_graph g;
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(2, 1, 3, 4, ));
     clarke_replay r;
+    const size_t n = 1 + draw_below(&state, 2); /* of two samples */
+    const clarke_descent p = {.r = &r, .g = &g, .n = n, .lanes = n};
     size_t *from, step = 0;
     const clarke_step *s;
 
@@ -176,9 +178,9 @@ START_TEST(winners)
     while (g.steps[step].kind != CLARKE_MAX)
       step++;
     s = &g.steps[step];
-    from = clarke_winners(&r, step);
+    from = clarke_winners(&p, step);
     for (size_t f = 0; f < g.values[s->out].count; f++)
-      for (size_t j = 0; j < 2; j++) {
+      for (size_t j = 0; j < n; j++) {
         size_t best = CLARKE_NONE;
 
         for (size_t k = 0; k < s->width; k++) {
@@ -187,7 +189,7 @@ START_TEST(winners)
           if (e != CLARKE_NONE && (best == CLARKE_NONE || x.real[j * 12 + e] > x.real[j * 12 + best]))
             best = e;
         }
-        ck_assert_uint_eq(from[f * 2 + j], best);
+        ck_assert_uint_eq(from[f * n + j], best);
       }
     free(from);
     clarke_replay_clear(&r);
@@ -198,39 +200,91 @@ START_TEST(winners)
 }
 END_TEST
 
+/* Two samples, in one lane or two; the bounds of a gradient of three entries, in pairs or doubles, and of what joins it. */
+typedef struct {
+  clarke_value values[2];
+  clarke_graph g;
+  bool fine[2];
+  clarke_descent_plan plan;
+  clarke_normed grad[2], from;
+  clarke_descent p;
+  double size[2], off[2]; /* as they were */
+} noting;
+
+static void
+begin_noting(noting *c, uint64_t *state)
+{
+  *c = (noting){.values = {{.count = 3}, {.count = 4}}, .g = {.n_values = 2, .values = c->values},
+                .fine = {draw_below(state, 2), false}, .plan = {.fine_back = c->fine}};
+  c->p = (clarke_descent){.g = &c->g, .n = 2, .lanes = 1 + draw_below(state, 2), .plan = &c->plan, .grad = c->grad, .err = &error};
+  OK(clarke_note_begin(&c->p, 0));
+  ck_assert(c->grad[0].at != NULL && c->grad[0].at[5] == 0 && c->grad[0].size[1] == 0 && c->grad[0].error[1] == 0);
+  ck_assert((c->grad[0].low != NULL) == c->fine[0]);
+  OK(clarke_normed_make(&c->from, 4, 2, draw_below(state, 2), &error));
+  for (size_t j = 0; j < c->p.lanes; j++) {
+    c->size[j] = c->grad[0].size[j] = (double)draw_below(state, 5);
+    c->off[j] = c->grad[0].error[j] = ldexp((double)draw_below(state, 5), -20);
+    c->from.size[j] = (double)draw_below(state, 5);
+    c->from.error[j] = ldexp((double)draw_below(state, 5), -20);
+  }
+}
+
+/* The bounds are the ones that were and the term's, and what so many additions take. */
+static void
+check_noted(const noting *c, double grow, double mass, double part, double lost, size_t repeats)
+{
+  for (size_t j = 0; j < c->p.lanes; j++) {
+    const double n = c->size[j] + mass * c->from.size[j] + lost;
+    const double e = c->off[j] + grow * c->from.error[j] + part * c->from.size[j] + lost +
+                     clarke_bound_gamma((double)repeats + 1, clarke_unit_of(&c->grad[0])) * n;
+
+    ck_assert(c->grad[0].error[j] >= e * (1 - 0x1p-50) && c->grad[0].error[j] <= e * (1 + 0x1p-15) + 0x1p-800);
+    ck_assert(c->grad[0].size[j] >= n * (1 - 0x1p-50) && c->grad[0].size[j] <= n * (1 + 0x1p-15) + 0x1p-800);
+  }
+}
+
+static void
+end_noting(noting *c)
+{
+  clarke_normed_drop(&c->from);
+  clarke_normed_drop(&c->grad[0]);
+}
+
 /* A term's bounds join those that are there: the gradient's own size and error are below them. */
 START_TEST(noted_terms)
 {
   uint64_t state = 4;
 
   for (int round = 0; round < 300; round++) {
-    clarke_value values[1] = {{.count = 3}};
-    clarke_graph g = {.n_values = 1, .values = values};
-    clarke_normed grad[1] = {{0}}, from;
-    clarke_descent p = {.g = &g, .n = 2, .grad = grad, .err = &error};
     const double grow = (double)draw_between(&state, 0, 8) / 2, mass = grow + 1, part = ldexp(1, -20), lost = ldexp(1, -30);
-    double size[2], off[2];
+    noting c;
 
-    OK(clarke_note_begin(&p, 0));
-    ck_assert(grad[0].at != NULL && grad[0].at[5] == 0 && grad[0].size[1] == 0 && grad[0].error[1] == 0);
-    OK(clarke_normed_make(&from, 1, 2, &error));
-    for (size_t j = 0; j < 2; j++) {
-      size[j] = grad[0].size[j] = (double)draw_below(&state, 5);
-      off[j] = grad[0].error[j] = ldexp((double)draw_below(&state, 5), -20);
-      from.size[j] = (double)draw_below(&state, 5);
-      from.error[j] = ldexp((double)draw_below(&state, 5), -20);
-    }
-    clarke_note_term(&p, 0, &from, grow, mass, part, lost, 3);
-    for (size_t j = 0; j < 2; j++) {
-      const double e = off[j] + grow * from.error[j] + part * from.size[j] + lost, n = size[j] + mass * from.size[j] + lost;
+    begin_noting(&c, &state);
+    clarke_note_term(&c.p, 0, &c.from, grow, mass, part, lost, 3);
+    check_noted(&c, grow, mass, part, lost, 3);
+    OK(clarke_note_begin(&c.p, 0)); /* what is there stays */
+    ck_assert(c.grad[0].error[0] > 0);
+    end_noting(&c);
+  }
+}
+END_TEST
 
-      ck_assert(grad[0].error[j] >= e * (1 - 0x1p-50) && grad[0].error[j] <= e * (1 + 0x1p-15));
-      ck_assert(grad[0].size[j] >= n * (1 - 0x1p-50) && grad[0].size[j] <= n * (1 + 0x1p-15));
-    }
-    OK(clarke_note_begin(&p, 0)); /* what is there stays */
-    ck_assert(grad[0].error[0] > 0);
-    clarke_normed_drop(&from);
-    clarke_normed_drop(&grad[0]);
+/* Of a step with one operand: an entry is added to as often as it is taken. */
+START_TEST(noted_operands)
+{
+  uint64_t state = 5;
+
+  for (int round = 0; round < 100; round++) {
+    size_t map[4] = {1, draw_below(&state, 2), 2, 1};
+    clarke_operand in = {.value = 0, .map = map, .coef = 1};
+    const clarke_step s = {.kind = CLARKE_GATHER, .in = &in, .n_in = 1, .out = 1};
+    const double grow = (double)draw_between(&state, 0, 8) / 2;
+    noting c;
+
+    begin_noting(&c, &state);
+    OK(clarke_note_operand(&c.p, &s, &c.from, grow, 0x1p-20));
+    check_noted(&c, grow, grow, 0x1p-20, 0, map[1] == 1 ? 3 : 2);
+    end_noting(&c);
   }
 }
 END_TEST
@@ -256,6 +310,72 @@ START_TEST(noted_constants)
   ck_assert(gradient.within[0] >= 0x1p-39 && gradient.within[0] < 0x1p-39 * (1 + 0x1p-10));
   free(low[0]);
   clarke_gradient_clear(&gradient);
+}
+END_TEST
+
+/* Doubles become the gradient's where they are its only share, entry for entry, and join it otherwise. */
+START_TEST(noted_doubles)
+{
+  size_t origin[2] = {1, 1};
+  clarke_value values[2] = {{.constant = true, .count = 2, .parameter = 0},
+                            {.constant = true, .count = 2, .parameter = 0, .origin = origin}};
+  clarke_parameter parameters[1] = {{.count = 2}};
+  clarke_graph g = {.n_values = 2, .values = values, .n_parameters = 1, .parameters = parameters};
+
+  for (size_t first = 0; first < 2; first++) {
+    clarke_gradient gradient;
+    double *low[1] = {NULL}, *entries = malloc(2 * sizeof *entries), *more = malloc(2 * sizeof *more);
+    clarke_descent p = {.g = &g, .n = 1, .gradient = &gradient, .low = low, .err = &error};
+
+    entries[0] = 1;
+    entries[1] = 2;
+    more[0] = 0x1p60;
+    more[1] = 3;
+    OK(clarke_gradient_init(&gradient, 1, &error));
+    OK(clarke_note_doubles(&p, first, entries, 0x1p-40));
+    ck_assert(first == 1 || (gradient.entry[0] == entries && gradient.within[0] == 0x1p-40 && low[0] == NULL));
+    ck_assert(first == 0 || (gradient.entry[0][0] == 0 && gradient.entry[0][1] == 3 && gradient.within[0] >= 0x1p-39));
+    OK(clarke_note_doubles(&p, 0, more, 0x1p-30));
+    ck_assert(gradient.entry[0][0] == 0x1p60 && low[0][0] == (first == 0 ? 1 : 0));
+    ck_assert(gradient.entry[0][1] == (first == 0 ? 5 : 6) && low[0][1] == 0);
+    ck_assert(gradient.within[0] >= 0x1p-40 + 0x1p-30 && gradient.within[0] < 0x1p-30 * 1.01);
+    free(low[0]);
+    clarke_gradient_clear(&gradient);
+  }
+}
+END_TEST
+
+/* The first samples, of numbers or integers, features one after another. */
+START_TEST(inputs)
+{
+  for (size_t n = 1; n <= 3; n++)
+    for (int real = 0; real < 2; real++) {
+      clarke_tensor x = tensor_of("x", real ? CLARKE_F64 : CLARKE_I64, SHAPE(3, 2, ));
+      clarke_value values[1] = {{.count = 2}};
+      clarke_graph g = {.n_values = 1, .values = values, .input = 0};
+      const clarke_replay r = {.g = &g, .samples = 3, .x = &x};
+      clarke_normed value[1] = {{0}};
+      clarke_descent_sizes seen = {0};
+      clarke_descent p = {.r = &r, .g = &g, .n = n, .lanes = n, .seen = &seen, .value = value, .err = &error};
+
+      OK(clarke_descent_sizes_init(&seen, &g, &error));
+      for (size_t e = 0; e < 6; e++)
+        if (real)
+          x.real[e] = 1 - (double)e;
+        else
+          x.integer[e] = 1 - (int64_t)e;
+      OK(clarke_descent_load_input(&p));
+      for (size_t i = 0; i < 2; i++)
+        for (size_t j = 0; j < n; j++)
+          ck_assert(value[0].at[i * n + j] == 1 - (double)(j * 2 + i));
+      for (size_t j = 0; j < n; j++)
+        ck_assert(value[0].size[j] >= hypot(value[0].at[j], value[0].at[n + j]) && value[0].error[j] == 0);
+      ck_assert(value[0].low == NULL && seen.value[0] == clarke_normed_size(&p, &value[0]));
+      ck_assert(seen.value_most[0] == value[0].largest && value[0].largest == fmax(1, 2 * (double)n - 2));
+      clarke_normed_drop(&value[0]);
+      clarke_descent_sizes_clear(&seen);
+      clarke_tensor_clear(&x);
+    }
 }
 END_TEST
 
@@ -303,7 +423,10 @@ MODULE(descent)
   tcase_add_test(tests, entries_taken);
   tcase_add_test(tests, winners);
   tcase_add_test(tests, noted_terms);
+  tcase_add_test(tests, noted_operands);
   tcase_add_test(tests, noted_constants);
+  tcase_add_test(tests, noted_doubles);
+  tcase_add_test(tests, inputs);
   tcase_add_test(tests, deep_graphs);
   return all_tests;
 }

@@ -1,4 +1,5 @@
-/* Pairs of doubles beside rationals, and matrices of them in slices beside exact products, within the bounds that are told. */
+/* Pairs of doubles beside rationals, and weights' products with them in slices beside exact ones, within the bounds that are
+ * told. */
 #include "network/gradient/gradient.h"
 #include "network/gradient/sliced.h"
 #include "../draw.h"
@@ -108,65 +109,202 @@ START_TEST(rationals)
 }
 END_TEST
 
-/* Sizes are at least norms, to the last bit; a number that is none shows. */
+/* x is 1 / sqrt(q) but for a unit: (1 - unit)^2 <= x^2 q <= (1 + unit)^2. */
+START_TEST(roots)
+{
+  uint64_t state = 6;
+  mpq_t q, x, end;
+
+  mpq_inits(q, x, end, NULL);
+  for (int round = 0; round < 2000; round++) {
+    clarke_pair root;
+
+    mpq_set_si(q, draw_between(&state, 1, 1000000007), 1 + draw_below(&state, 1000000009));
+    mpq_canonicalize(q);
+    mpq_mul_2exp(q, q, draw_below(&state, 200));
+    mpq_div_2exp(q, q, draw_below(&state, 200));
+    root = clarke_pair_of_root(q);
+    set_pair(x, root);
+    ck_assert(mpq_sgn(x) > 0);
+    mpq_mul(x, x, x);
+    mpq_mul(x, x, q);
+    for (int sign = -1; sign <= 1; sign += 2) {
+      mpq_set_d(end, CLARKE_PAIR_UNIT * sign);
+      mpq_set_si(q, 1, 1);
+      mpq_add(end, end, q);
+      mpq_mul(end, end, end);
+      ck_assert(mpq_cmp(x, end) * sign <= 0);
+    }
+    ck_assert_double_le(fabs(root.low), root.high * 0x1p-52);
+  }
+  mpq_clears(q, x, end, NULL);
+}
+END_TEST
+
+/* The sum of squares in a lane: of sample j, or of all. */
+static void
+square_of_lane(mpq_t sum, const clarke_normed *v, size_t features, size_t n, size_t lanes, size_t lane)
+{
+  mpq_t term;
+
+  mpq_init(term);
+  mpq_set_ui(sum, 0, 1);
+  for (size_t e = 0; e < features * n; e++)
+    if (lanes == 1 || e % n == lane) {
+      set_pair(term, clarke_normed_get(v, e));
+      mpq_mul(term, term, term);
+      mpq_add(sum, sum, term);
+    }
+  mpq_clear(term);
+}
+
+/* Numbers that are put and added to, in pairs or doubles; *largest: of them. */
+static void
+draw_normed(clarke_normed *v, double *largest, size_t count, uint64_t *state)
+{
+  mpq_t sum, term;
+
+  mpq_inits(sum, term, NULL);
+  for (size_t e = 0; e < count; e++) {
+    clarke_pair x = draw_pair(state, 20), y = draw_pair(state, 20);
+
+    clarke_normed_put(v, e, x);
+    clarke_normed_add(v, e, y);
+    if (v->low == NULL)
+      x.low = y.low = 0;
+    set_pair(sum, x);
+    set_pair(term, y);
+    mpq_add(sum, sum, term);
+    check_near(clarke_normed_get(v, e), sum, v->low != NULL ? 0x1p-102 : 0x1p-53);
+    ck_assert(v->low != NULL || clarke_normed_get(v, e).low == 0);
+    *largest = fmax(*largest, fabs(v->at[e]));
+  }
+  mpq_clears(sum, term, NULL);
+}
+
+/* Sizes are at least norms, to the last bit, of samples or of all; a number that is none shows. */
 START_TEST(norms)
 {
   uint64_t state = 3;
 
-  for (int round = 0; round < 200; round++) {
-    const size_t features = 1 + draw_below(&state, 5), n = 1 + draw_below(&state, 4);
+  for (int round = 0; round < 400; round++) {
+    const size_t features = 1 + draw_below(&state, 5), n = 1 + draw_below(&state, 4), lanes = draw_below(&state, 2) ? n : 1;
+    const bool fine = round % 2 == 0;
+    const clarke_descent p = {.n = n, .lanes = lanes};
     clarke_normed v;
-    mpq_t sum, term, size;
-    double largest = 0;
+    mpq_t sum, size;
+    double largest = 0, most = 0;
 
-    mpq_inits(sum, term, size, NULL);
-    OK(clarke_normed_make(&v, features, n, &error));
-    for (size_t e = 0; e < features * n; e++) {
-      const clarke_pair x = draw_pair(&state, 20), y = draw_pair(&state, 20);
-
-      clarke_normed_put(&v, e, x);
-      clarke_normed_add(&v, e, y);
-      set_pair(sum, x);
-      set_pair(term, y);
-      mpq_add(sum, sum, term);
-      check_near(clarke_normed_get(&v, e), sum, 0x1p-102);
-      largest = fmax(largest, fabs(v.at[e]));
-    }
-    clarke_normed_measure(&v, features, n);
+    mpq_inits(sum, size, NULL);
+    OK(clarke_normed_make(&v, features, n, fine, &error));
+    ck_assert((v.low != NULL) == fine);
+    ck_assert(clarke_unit_of(&v) == (fine ? CLARKE_PAIR_UNIT : CLARKE_DOUBLE_UNIT));
+    draw_normed(&v, &largest, features * n, &state);
+    clarke_normed_measure(&v, features, n, lanes);
     ck_assert_double_ge(v.largest, largest);
-    for (size_t j = 0; j < n; j++) {
-      mpq_set_ui(sum, 0, 1);
-      for (size_t f = 0; f < features; f++) {
-        set_pair(term, clarke_normed_get(&v, f * n + j));
-        mpq_mul(term, term, term);
-        mpq_add(sum, sum, term);
-      }
+    for (size_t j = 0; j < lanes; j++) {
+      square_of_lane(sum, &v, features, n, lanes, j);
       mpq_set_d(size, v.size[j]);
       mpq_mul(size, size, size);
       ck_assert(mpq_cmp(sum, size) <= 0);
       ck_assert(mpq_get_d(size) <= mpq_get_d(sum) * (1 + 0x1p-10) + 0x1p-800);
+      most = fmax(most, v.size[j]);
     }
+    ck_assert(clarke_normed_size(&p, &v) == most);
     v.at[0] = NAN;
-    clarke_normed_measure(&v, features, n);
-    ck_assert(isnan(v.largest) && isnan(v.size[0]));
+    clarke_normed_measure(&v, features, n, lanes);
+    ck_assert(isnan(v.largest) && isnan(v.size[0]) && isnan(clarke_normed_size(&p, &v)));
     clarke_normed_drop(&v);
     clarke_normed_drop(&v);
-    mpq_clears(sum, term, size, NULL);
+    mpq_clears(sum, size, NULL);
   }
+}
+END_TEST
+
+/* A row, times a factor, joins another: pairs or doubles either of them, each entry off by its operations. */
+START_TEST(rows_added)
+{
+  uint64_t state = 7;
+  mpq_t exact, term, allowed;
+
+  mpq_inits(exact, term, allowed, NULL);
+  for (int round = 0; round < 2000; round++) {
+    const bool fine = draw_below(&state, 2), of_fine = draw_below(&state, 2);
+    const clarke_pair factor = draw_below(&state, 3) == 0 ? (clarke_pair){1, 0} : draw_pair(&state, 20);
+    clarke_normed y, x;
+    clarke_pair before[6];
+    double ignored = 0;
+
+    OK(clarke_normed_make(&y, 6, 1, fine, &error));
+    OK(clarke_normed_make(&x, 4, 1, of_fine, &error));
+    draw_normed(&y, &ignored, 6, &state);
+    draw_normed(&x, &ignored, 4, &state);
+    for (size_t e = 0; e < 6; e++)
+      before[e] = clarke_normed_get(&y, e);
+    clarke_normed_add_row(&y, 2, factor, &x, 1, 3);
+    for (size_t e = 0; e < 6; e++) {
+      set_pair(exact, before[e]);
+      mpq_abs(allowed, exact);
+      if (e >= 2 && e < 5) {
+        set_pair(term, factor);
+        set_pair(allowed, clarke_normed_get(&x, e - 1));
+        mpq_mul(term, term, allowed);
+        mpq_abs(allowed, exact);
+        mpq_add(exact, exact, term);
+        mpq_abs(term, term);
+        mpq_add(allowed, allowed, term);
+        if (!fine) { /* the sum is rounded, the product, and what it is made of */
+          mpq_add(allowed, allowed, term);
+          mpq_add(allowed, allowed, term);
+        }
+        mpq_set_d(term, fine ? CLARKE_PAIR_UNIT : 0x1p-53 * (1 + 0x1p-40));
+        mpq_mul(allowed, allowed, term);
+      } else
+        mpq_set_ui(allowed, 0, 1);
+      set_pair(term, clarke_normed_get(&y, e));
+      mpq_sub(term, term, exact);
+      mpq_abs(term, term);
+      ck_assert(mpq_cmp(term, allowed) <= 0);
+    }
+    clarke_normed_drop(&y);
+    clarke_normed_drop(&x);
+  }
+  mpq_clears(exact, term, allowed, NULL);
+}
+END_TEST
+
+START_TEST(largest_numbers)
+{
+  double v[] = {-3, 2, -0.0, 1}, *entry[] = {v, NULL}, within[2] = {0};
+  const clarke_gradient gradient = {.n = 2, .entry = entry, .within = within};
+  clarke_parameter parameters[] = {{.count = 3}, {.count = 5}};
+  const clarke_graph g = {.n_parameters = 2, .parameters = parameters};
+
+  ck_assert(clarke_largest_double(v, 0) == 0 && clarke_largest_double(v + 2, 1) == 0 && clarke_largest_double(v, 4) == 3);
+  ck_assert(clarke_gradient_largest(&gradient, &g, 0) == 3 && clarke_gradient_largest(&gradient, &g, 1) == 0);
+  v[2] = -INFINITY;
+  ck_assert(clarke_largest_double(v, 2) == 3 && clarke_largest_double(v, 4) == INFINITY);
+  v[0] = -NAN;
+  ck_assert(isnan(clarke_largest_double(v, 4)) && isnan(clarke_gradient_largest(&gradient, &g, 0)));
 }
 END_TEST
 
 /* A bound is never below what it bounds; n operations in a row take less than gamma(n). */
 START_TEST(bounds)
 {
+  static const double unit[] = {CLARKE_PAIR_UNIT, CLARKE_DOUBLE_UNIT};
   uint64_t state = 4;
 
   ck_assert(clarke_bound_up(0) > 0);
   for (int round = 0; round < 1000; round++) {
     const double v = fabs(draw_double(&state, 400)), n = (double)(1 + draw_below(&state, 1000));
+    const clarke_descent p = {.n = (size_t)n * 7, .lanes = 7}, own = {.n = (size_t)n, .lanes = (size_t)n};
 
     ck_assert(clarke_bound_up(v) > v * (1 + 0x1p-21) && clarke_bound_up(v) <= v * (1 + 0x1p-19) + 0x1p-899);
-    ck_assert(clarke_bound_gamma(n) > n * CLARKE_PAIR_UNIT && clarke_bound_gamma(n) < (n + 5) * CLARKE_PAIR_UNIT);
+    for (size_t u = 0; u < 2; u++)
+      ck_assert(clarke_bound_gamma(n, unit[u]) > n * unit[u] && clarke_bound_gamma(n, unit[u]) < (n + 5) * unit[u]);
+    ck_assert(clarke_lane_root(&p) * clarke_lane_root(&p) >= n && clarke_lane_root(&p) < sqrt(n) * (1 + 0x1p-19));
+    ck_assert(clarke_lane_root(&own) >= 1 && clarke_lane_root(&own) < 1 + 0x1p-19);
   }
 }
 END_TEST
@@ -181,196 +319,357 @@ typedef struct {
   size_t count;
 } cut_matrix;
 
+typedef struct {
+  clarke_sliced_weight w;
+  double number[MOST * MOST];
+} cut_weight;
+
 static void
-draw_cut(cut_matrix *c, size_t stored_rows, size_t stride, size_t slices, bool sparse, uint64_t *state)
+draw_cut(cut_matrix *c, size_t stored_rows, size_t stride, size_t slices, uint64_t *state)
 {
   double high[MOST * MOST], low[MOST * MOST], largest = 0;
 
   memset(c, 0, sizeof *c);
   c->count = stored_rows * stride;
   for (size_t e = 0; e < c->count; e++) {
-    c->pair[e] = sparse && draw_below(state, 8) > 0 ? (clarke_pair){0, 0} : draw_pair(state, (int)draw_below(state, 12));
-    if (sparse && draw_below(state, 30) > 0) /* a few bits, so that lower slices have few numbers */
-      c->pair[e] = (clarke_pair){(double)(int)c->pair[e].high, 0};
+    c->pair[e] = draw_pair(state, (int)draw_below(state, 12));
     high[e] = c->pair[e].high;
     low[e] = c->pair[e].low;
     largest = fmax(largest, fabs(high[e]));
   }
   ck_assert(clarke_sliced_top(&c->m.top, largest));
   ck_assert(largest == 0 || largest <= ldexp(1, c->m.top));
-  ck_assert_ptr_nonnull(clarke_sliced_room(&c->m, c->count, slices));
+  ck_assert_ptr_nonnull(clarke_sliced_room(&c->m, c->count, slices, CLARKE_GRADIENT_SLICE));
   c->m.stride = stride;
   for (size_t at = 0; at < c->count; at += stride)
     clarke_sliced_cut(&c->m, at, high + at, low + at, stride);
 }
 
-/* The digits are multiples of their units and make up the numbers but for what is said to be left out. */
+/* What is left of a number, by its slices: multiples of their units; *absolute: these together, signs apart. */
+static void
+left_of(mpq_t left, mpq_t absolute, const clarke_sliced *m, size_t e)
+{
+  mpq_t term;
+
+  mpq_init(term);
+  mpq_set_ui(absolute, 0, 1);
+  for (size_t s = 0; s < m->slices; s++) {
+    const double digit = m->digit[s * m->plane + e], unit = ldexp(1, m->top + 1 - (int)(s + 1) * m->bits);
+
+    ck_assert(digit == 0 || m->used[s]);
+    ck_assert(fmod(digit, unit) == 0 && fabs(digit / unit) <= ldexp(1, m->bits - 1));
+    mpq_set_d(term, digit);
+    mpq_sub(left, left, term);
+    mpq_abs(term, term);
+    mpq_add(absolute, absolute, term);
+  }
+  mpq_clear(term);
+}
+
+/* sum += q^2. */
+static void
+add_square(mpq_t sum, mpq_t q)
+{
+  mpq_t square;
+
+  mpq_init(square);
+  mpq_mul(square, q, q);
+  mpq_add(sum, sum, square);
+  mpq_clear(square);
+}
+
+/* The digits are multiples of their units and make up the numbers but for the tail, whose norm is below the bound, and which is one
+ * double; they and tails, signs apart, are larger than the numbers by no more than is said. */
 static void
 check_cut(const cut_matrix *c)
 {
-  mpq_t sum, term, exact;
+  mpq_t left, absolute, tail, tails, numbers, all;
 
-  mpq_inits(sum, term, exact, NULL);
+  mpq_inits(left, absolute, tail, tails, numbers, all, NULL);
   for (size_t e = 0; e < c->count; e++) {
-    mpq_set_ui(sum, 0, 1);
-    for (size_t s = 0; s < c->m.slices; s++) {
-      const double digit = c->m.digit[s * c->m.plane + e], unit = ldexp(1, c->m.top + 1 - (int)(s + 1) * CLARKE_GRADIENT_SLICE);
-
-      ck_assert(digit == 0 || c->m.used[s]);
-      ck_assert(fmod(digit, unit) == 0 && fabs(digit / unit) <= ldexp(1, CLARKE_GRADIENT_SLICE - 1));
-      mpq_set_d(term, digit);
-      mpq_add(sum, sum, term);
-    }
-    set_pair(exact, c->pair[e]);
-    mpq_sub(sum, sum, exact);
-    mpq_set_d(term, ldexp(1 + 0x1p-30, c->m.top - (int)c->m.slices * CLARKE_GRADIENT_SLICE));
-    mpq_abs(sum, sum);
-    ck_assert(mpq_cmp(sum, term) <= 0);
+    set_pair(left, c->pair[e]);
+    add_square(numbers, left);
+    left_of(left, absolute, &c->m, e);
+    check_near((clarke_pair){c->m.digit[c->m.slices * c->m.plane + e], 0}, left, 0x1p-53);
+    mpq_set_d(tail, c->m.digit[c->m.slices * c->m.plane + e]);
+    mpq_abs(left, left);
+    ck_assert_double_le(mpq_get_d(left), ldexp(1 + 0x1p-30, c->m.top - (int)c->m.slices * CLARKE_GRADIENT_SLICE));
+    add_square(tails, tail);
+    mpq_abs(tail, tail);
+    mpq_add(absolute, absolute, tail);
+    add_square(all, absolute);
   }
-  mpq_clears(sum, term, exact, NULL);
+  ck_assert_double_le(sqrt(mpq_get_d(tails)), clarke_sliced_tail(c->m.top, c->m.slices, (double)c->count));
+  ck_assert(c->m.slices == 0 || sqrt(mpq_get_d(all)) <= sqrt(mpq_get_d(numbers)) + clarke_sliced_norm(&c->m, (double)c->count));
+  mpq_clears(left, absolute, tail, tails, numbers, all, NULL);
 }
 
+/* Of any size; sparse: with few numbers in lower slices. */
 static void
-drop_cut(cut_matrix *c)
+draw_weight(cut_weight *c, size_t count, size_t stride, bool sparse, bool slices, uint64_t *state)
 {
-  free(c->m.digit);
-  for (size_t s = 0; s < CLARKE_GRADIENT_MOST; s++)
-    free(c->m.few[s]);
+  const int most = draw_below(state, 3) == 0 ? 70 : 10;
+  bool fits = false;
+
+  for (size_t e = 0; e < count; e++) {
+    c->number[e] = sparse && draw_below(state, 8) > 0 ? 0 : draw_double(state, most);
+    if (sparse && draw_below(state, 30) > 0) /* a few bits */
+      c->number[e] = (double)draw_between(state, -1000, 1000);
+  }
+  OK(clarke_sliced_weight_make(&c->w, &fits, c->number, count, stride, slices, &error));
+  ck_assert(fits && c->w.all == c->number && (c->w.cut.digit != NULL) == slices);
 }
 
-/* C += A B in slices: off by what is left out and by the additions' part of what is added, at most. */
-static void
-check_product(uint64_t *state)
+/* Slices make up the weight, but for what is said to be left; lists have all numbers of theirs. Returns how many lists there are. */
+static size_t
+check_weight(const cut_weight *c, size_t count, bool *left_out)
 {
-  static cut_matrix a, b;
-  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12);
-  const size_t inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
-  const size_t slices = CLARKE_GRADIENT_FEWEST + draw_below(state, CLARKE_GRADIENT_MOST - CLARKE_GRADIENT_FEWEST + 1);
-  clarke_sliced_product q = {.a_transposed = draw(state) & 1, .b_transposed = draw(state) & 1, .rows = rows, .cols = cols,
-                             .inner = inner, .a = &a.m, .b = &b.m, .stride = cols + 1};
-  double high[13 * 12] = {0}, low[13 * 12] = {0}, part[12 * 12], allowed;
-  mpq_t exact, term, mass, off;
+  const double rest = clarke_sliced_weight_rest(&c->w);
+  bool whole = true;
+  size_t lists = 0;
+  mpq_t left, absolute;
 
-  draw_cut(&a, q.a_transposed ? inner : rows, q.a_transposed ? rows : inner, slices, draw(state) & 1, state);
-  draw_cut(&b, q.b_transposed ? cols : inner, q.b_transposed ? inner : cols, slices, false, state);
-  check_cut(&a);
-  check_cut(&b);
-  if (!q.b_transposed)
-    OK(clarke_sliced_list_few(&a.m, &error));
-  q.high = high;
-  q.low = low;
-  high[0] = 3; /* what is there stays */
-  clarke_sliced_multiply(&q, part);
-  mpq_inits(exact, term, mass, off, NULL);
-  for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++) {
-      mpq_set_ui(exact, i == 0 && j == 0 ? 3 : 0, 1);
-      mpq_set(mass, exact);
-      for (size_t k = 0; k < inner; k++) {
-        set_pair(term, a.pair[q.a_transposed ? k * rows + i : i * inner + k]);
-        set_pair(off, b.pair[q.b_transposed ? j * inner + k : k * cols + j]);
-        mpq_mul(term, term, off);
-        mpq_add(exact, exact, term);
-        mpq_abs(term, term);
-        mpq_add(mass, mass, term);
+  mpq_inits(left, absolute, NULL);
+  ck_assert(c->w.whole == (rest == 0) && c->w.cut.slices == CLARKE_GRADIENT_WEIGHT_MOST);
+  for (size_t e = 0; e < count; e++) {
+    mpq_set_d(left, c->number[e]);
+    left_of(left, absolute, &c->w.cut, e);
+    ck_assert_double_le(fabs(mpq_get_d(left)), rest);
+    whole = whole && mpq_sgn(left) == 0;
+  }
+  ck_assert(c->w.whole == whole);
+  *left_out = *left_out || !whole;
+  for (size_t s = 0; s < c->w.cut.slices; s++) {
+    size_t n = 0;
+
+    for (size_t e = 0; e < count && c->w.few[s] != NULL; e++)
+      if (c->w.cut.digit[s * c->w.cut.plane + e] != 0) {
+        ck_assert(n < c->w.n_few[s] && c->w.few[s][n] == e);
+        n++;
       }
-      set_pair(off, (clarke_pair){high[i * q.stride + j], low[i * q.stride + j]});
-      mpq_sub(off, off, exact);
-      allowed = clarke_sliced_left_out(&a.m, &b.m, (double)inner) +
-                clarke_bound_gamma(clarke_sliced_additions(slices, inner)) *
-                    (mpq_get_d(mass) + (clarke_sliced_norm(&a.m, (double)inner) * ldexp(1, b.m.top) +
-                                        clarke_sliced_norm(&b.m, (double)inner) * ldexp(1, a.m.top)) * 2 * sqrt((double)inner));
-      ck_assert_double_le(fabs(mpq_get_d(off)), allowed);
-    }
-  mpq_clears(exact, term, mass, off, NULL);
-  drop_cut(&a);
-  drop_cut(&b);
+    ck_assert(c->w.few[s] == NULL || n == c->w.n_few[s]);
+    lists += c->w.few[s] != NULL;
+  }
+  mpq_clears(left, absolute, NULL);
+  return lists;
+}
+
+/* What an entry of a product may be off by: a row of A has norm a, a column of B norm b. */
+static double
+allowed_of(const clarke_sliced_weight *w, const clarke_sliced *x, size_t inner, double a, double b)
+{
+  const double rounded = clarke_rounded_gamma((double)inner) + 0x1p-51, n = (double)inner;
+  double pairs;
+
+  if (x->slices == 0)
+    return rounded * a * b;
+  pairs = clarke_bound_gamma(clarke_sliced_additions(x->slices, inner), CLARKE_PAIR_UNIT) * (a + clarke_sliced_norm(&w->cut, n)) +
+          clarke_sliced_weight_rest(w) * sqrt(n);
+  return rounded * a * clarke_sliced_tail(x->top, x->slices, n) + pairs * (b + clarke_sliced_norm(x, n));
+}
+
+/* Entry (i, j) is as near as is allowed. */
+static void
+check_entry(const clarke_sliced_product *q, const double *a, const clarke_pair *b, size_t i, size_t j)
+{
+  const size_t at = i * q->stride + j;
+  mpq_t exact, x, y, rows, columns;
+
+  mpq_inits(exact, x, y, rows, columns, NULL);
+  for (size_t k = 0; k < q->inner; k++) {
+    mpq_set_d(x, a[q->first + (q->transposed ? k * q->rows + i : i * q->inner + k)]);
+    set_pair(y, b[k * q->cols + j]);
+    add_square(rows, x);
+    add_square(columns, y);
+    mpq_mul(x, x, y);
+    mpq_add(exact, exact, x);
+  }
+  set_pair(x, (clarke_pair){q->high[at], q->low != NULL ? q->low[at] : 0});
+  mpq_sub(x, x, exact);
+  ck_assert_double_le(fabs(mpq_get_d(x)), allowed_of(q->a, q->b, q->inner, sqrt(mpq_get_d(rows)), sqrt(mpq_get_d(columns))));
+  mpq_clears(exact, x, y, rows, columns, NULL);
+}
+
+/* C = A B of a weight's last block, in slices or, where there are none, doubles. */
+static void
+check_product(size_t *lists, bool *left_out, uint64_t *state)
+{
+  static cut_weight a;
+  static cut_matrix b;
+  const size_t rows = 1 + draw_below(state, 12), cols = 1 + draw_below(state, 12), blocks = 1 + draw_below(state, 2);
+  const size_t inner = draw_below(state, 3) == 0 ? 1 : 1 + draw_below(state, MOST);
+  const size_t slices = draw_below(state, CLARKE_GRADIENT_MOST + 1);
+  const bool transposed = draw_below(state, 2);
+  double high[13 * 12], low[13 * 12], part[12 * 12];
+  const clarke_sliced_product q = {.transposed = transposed, .rows = rows, .cols = cols, .inner = inner, .a = &a.w, .b = &b.m,
+                                   .first = (blocks - 1) * rows * inner, .high = high, .low = slices > 0 ? low : NULL,
+                                   .stride = cols + 1};
+
+  draw_weight(&a, blocks * rows * inner, transposed ? rows : inner, draw_below(state, 2), slices > 0, state);
+  draw_cut(&b, inner, cols, slices, state);
+  check_cut(&b);
+  if (slices > 0)
+    *lists += check_weight(&a, blocks * rows * inner, left_out);
+  for (size_t e = 0; e < 13 * 12; e++) {
+    high[e] = 3; /* what is there goes */
+    low[e] = 0x1p-60;
+  }
+  clarke_sliced_multiply(&q, part);
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < cols; j++)
+      check_entry(&q, a.number, b.pair, i, j);
+    ck_assert(high[i * q.stride + cols] == 3 && low[i * q.stride + cols] == 0x1p-60);
+  }
+  clarke_sliced_weight_clear(&a.w);
+  free(b.m.digit);
 }
 
 START_TEST(sliced_products)
 {
   uint64_t state = 5;
+  size_t lists = 0;
+  bool left_out = false;
 
-  for (int round = 0; round < 60; round++)
-    check_product(&state);
+  for (int round = 0; round < 300; round++)
+    check_product(&lists, &left_out, &state);
+  ck_assert(lists > 10 && left_out);
 }
 END_TEST
 
 /* What fits in a few slices is multiplied without error, by lists of few numbers, too. */
 START_TEST(exact_products)
 {
-  double a_high[128] = {0}, a_low[128] = {0}, b_high[128], b_low[128] = {0}, part, high = 0, low = 0, sum = 0;
-  clarke_sliced a = {0}, b = {0};
-  clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = 128, .a = &a, .b = &b, .high = &high, .low = &low, .stride = 1};
+  double a[128] = {0}, b_high[128], b_low[128] = {0}, part, high = 7, low = 7, sum = 0;
+  clarke_sliced_weight w;
+  clarke_sliced b = {0};
+  clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = 128, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
+  bool fits;
 
   for (size_t k = 0; k < 128; k++) {
-    a_high[k] = k == 0 ? 1 << 20 : k == 77 ? 1 + 0x1p-15 : 0;
+    a[k] = k % 16 == 0 ? 1 << 20 : k == 77 ? 1 + 0x1p-15 : 0;
     b_high[k] = (double)k - 60;
-    sum += a_high[k] * b_high[k];
+    sum += a[k] * b_high[k];
   }
-  ck_assert(clarke_sliced_top(&a.top, 1 << 20) && clarke_sliced_top(&b.top, 67));
-  clarke_sliced_room(&a, 128, 3);
-  clarke_sliced_room(&b, 128, 3);
-  a.stride = 128;
+  OK(clarke_sliced_weight_make(&w, &fits, a, 128, 128, true, &error));
+  ck_assert(fits && w.whole && clarke_sliced_weight_rest(&w) == 0);
+  ck_assert(clarke_sliced_top(&b.top, 67));
+  ck_assert_ptr_nonnull(clarke_sliced_room(&b, 128, 3, CLARKE_GRADIENT_SLICE));
   b.stride = 1;
-  clarke_sliced_cut(&a, 0, a_high, a_low, 128);
   clarke_sliced_cut(&b, 0, b_high, b_low, 128);
-  ck_assert(a.used[0] && a.used[1] && !a.used[2] && b.used[0] && !b.used[1]);
-  OK(clarke_sliced_list_few(&a, &error));
-  ck_assert(a.n_few[1] == 1 && a.few[1][0] == 77 && a.few[2] == NULL);
+  ck_assert(w.cut.used[0] && w.cut.used[1] && !w.cut.used[2] && b.used[0] && !b.used[1]);
+  ck_assert(w.few[0] == NULL && w.n_few[1] == 1 && w.few[1][0] == 77 && w.few[2] == NULL);
   clarke_sliced_multiply(&q, &part);
   ck_assert(high == sum && low == 0);
-  clarke_sliced_forget(&a);
-  ck_assert(!a.used[0] && !a.used[1]);
-  clarke_sliced_multiply(&q, &part); /* nothing of A is there */
+  clarke_sliced_multiply(&q, &part); /* what is there goes */
   ck_assert(high == sum && low == 0);
-  free(a.digit);
+  clarke_sliced_forget(&b);
+  ck_assert(!b.used[0] && !b.used[1]);
+  clarke_sliced_multiply(&q, &part); /* nothing of B is there */
+  ck_assert(high == 0 && low == 0);
   free(b.digit);
-  for (size_t s = 0; s < CLARKE_GRADIENT_MOST; s++)
-    free(a.few[s]);
+  clarke_sliced_weight_clear(&w);
+}
+END_TEST
+
+/* What cannot be cut is no weight, in slices or not. */
+START_TEST(weights_that_do_not_fit)
+{
+  static const double largest[] = {0x1p301, 0x1p-302, INFINITY};
+
+  for (size_t i = 0; i < 6; i++) {
+    const double a[2] = {0, -largest[i / 2]};
+    clarke_sliced_weight w;
+    bool fits = true;
+
+    OK(clarke_sliced_weight_make(&w, &fits, a, 2, 1, i % 2, &error));
+    ck_assert(!fits && w.cut.digit == NULL);
+    clarke_sliced_weight_clear(&w);
+  }
 }
 END_TEST
 
 /* Sums longer than what a double holds exactly go to the pairs in time, by lists of few numbers and without. */
 START_TEST(long_sums)
 {
-  enum { LONG = 3 * CLARKE_GRADIENT_SUM + 5 };
-
   for (int few = 0; few < 2; few++) {
-    double *a_high = malloc(LONG * sizeof *a_high), *b_high = malloc(LONG * sizeof *b_high), *zero = calloc(LONG, sizeof *zero);
-    clarke_sliced a = {.stride = LONG}, b = {.stride = 1};
+    const size_t inner = few ? CLARKE_GRADIENT_SUM - 5 : 3 * CLARKE_GRADIENT_SUM + 5;
+    double *a = malloc(inner * sizeof *a), *b_high = malloc(inner * sizeof *b_high), *b_low = calloc(inner, sizeof *b_low);
+    clarke_sliced_weight w;
+    clarke_sliced b = {.stride = 1};
     double part, high = 0, low = 0;
-    clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = LONG, .a = &a, .b = &b, .high = &high, .low = &low, .stride = 1};
+    clarke_sliced_product q = {.rows = 1, .cols = 1, .inner = inner, .a = &w, .b = &b, .high = &high, .low = &low, .stride = 1};
     mpq_t sum, term, got;
+    bool fits;
 
     mpq_inits(sum, term, got, NULL);
-    for (size_t k = 0; k < LONG; k++) { /* the largest digits, all of one sign: each product is 2^40 less a little */
-      a_high[k] = few == 0 || k % 97 == 0 ? (1 << 20) - 1 - (double)(k % 7) : 0;
-      b_high[k] = (1 << 20) - 1 - (double)(k % 5) + 0x1p-30;
-      mpq_set_d(term, a_high[k]);
+    for (size_t k = 0; k < inner; k++) { /* the largest digits, all of one sign: each product is 2^42 less a little */
+      a[k] = few == 0 || k % 97 == 0 ? 0x1p32 - 1 - (double)(k % 7) + 0x1p-10 : 0;
+      b_high[k] = 0x1p10 - 1 - (double)(k % 5) + 0x1p-30;
+      mpq_set_d(term, a[k]);
       mpq_set_d(got, b_high[k]);
       mpq_mul(term, term, got);
       mpq_add(sum, sum, term);
     }
-    ck_assert(clarke_sliced_top(&a.top, 1 << 20) && clarke_sliced_top(&b.top, 1 << 20));
-    clarke_sliced_room(&a, LONG, 4);
-    clarke_sliced_room(&b, LONG, 4);
-    clarke_sliced_cut(&a, 0, a_high, zero, LONG);
-    clarke_sliced_cut(&b, 0, b_high, zero, LONG);
-    OK(clarke_sliced_list_few(&a, &error));
+    OK(clarke_sliced_weight_make(&w, &fits, a, inner, inner, true, &error));
+    ck_assert(fits && w.whole && w.cut.used[1] && (w.few[0] != NULL) == few && (w.few[1] != NULL) == few);
+    ck_assert(clarke_sliced_top(&b.top, 0x1p10 - 0x1p-20));
+    ck_assert_ptr_nonnull(clarke_sliced_room(&b, inner, 4, CLARKE_GRADIENT_SLICE));
+    clarke_sliced_cut(&b, 0, b_high, b_low, inner);
+    ck_assert(b.used[0] && b.used[3]); /* and no tail: what is off is off by pairs' additions alone */
     clarke_sliced_multiply(&q, &part);
     set_pair(got, (clarke_pair){high, low});
     mpq_sub(got, got, sum);
-    ck_assert_double_le(fabs(mpq_get_d(got)), clarke_sliced_left_out(&a, &b, LONG)
-                                                + clarke_bound_gamma(clarke_sliced_additions(4, LONG)) * 2 * mpq_get_d(sum));
+    ck_assert_double_le(fabs(mpq_get_d(got)),
+                        clarke_bound_gamma(clarke_sliced_additions(4, inner), CLARKE_PAIR_UNIT) * 2 * mpq_get_d(sum));
     mpq_clears(sum, term, got, NULL);
-    free(a_high);
+    free(a);
     free(b_high);
-    free(zero);
-    free(a.digit);
+    free(b_low);
     free(b.digit);
-    for (size_t s = 0; s < CLARKE_GRADIENT_MOST; s++)
-      free(a.few[s]);
+    clarke_sliced_weight_clear(&w);
+  }
+}
+END_TEST
+
+/* Sums in parts, each entry off by a part of what is added, signs apart. */
+START_TEST(rounded_products)
+{
+  enum { LONG = 3 * CLARKE_GRADIENT_PART + 7 };
+  static double a[4 * (LONG + 2)], b[4 * (LONG + 1)];
+  uint64_t state = 8;
+
+  for (int round = 0; round < 60; round++) {
+    const bool fresh = draw_below(&state, 2);
+    double to[16], before[16], part[16];
+    const clarke_rounded_product q = {.fresh = fresh, .rows = 1 + draw_below(&state, 4), .cols = 1 + draw_below(&state, 4),
+                                      .inner = 1 + draw_below(&state, LONG), .a = a, .b = b, .a_stride = LONG + 2,
+                                      .b_stride = LONG + 1, .to = to};
+    mpq_t exact, mass, x, y;
+
+    mpq_inits(exact, mass, x, y, NULL);
+    for (size_t e = 0; e < sizeof a / sizeof *a; e++)
+      a[e] = draw_double(&state, 3);
+    for (size_t e = 0; e < sizeof b / sizeof *b; e++)
+      b[e] = round % 3 == 0 ? fabs(draw_double(&state, 3)) : draw_double(&state, 3);
+    for (size_t e = 0; e < 16; e++)
+      to[e] = before[e] = fresh ? NAN : draw_double(&state, 5);
+    clarke_rounded_multiply(&q, part);
+    for (size_t e = 0; e < q.rows * q.cols; e++) {
+      mpq_set_d(exact, fresh ? 0 : before[e]);
+      mpq_abs(mass, exact);
+      for (size_t k = 0; k < q.inner; k++) {
+        mpq_set_d(x, a[e / q.cols * q.a_stride + k]);
+        mpq_set_d(y, b[e % q.cols * q.b_stride + k]);
+        mpq_mul(x, x, y);
+        mpq_add(exact, exact, x);
+        mpq_abs(x, x);
+        mpq_add(mass, mass, x);
+      }
+      mpq_set_d(x, to[e]);
+      mpq_sub(x, x, exact);
+      ck_assert_double_le(fabs(mpq_get_d(x)), clarke_rounded_gamma((double)q.inner) * mpq_get_d(mass));
+    }
+    mpq_clears(exact, mass, x, y, NULL);
   }
 }
 END_TEST
@@ -396,11 +695,16 @@ MODULE(pairs)
 
   tcase_add_test(tests, operations);
   tcase_add_test(tests, rationals);
+  tcase_add_test(tests, roots);
   tcase_add_test(tests, norms);
+  tcase_add_test(tests, rows_added);
+  tcase_add_test(tests, largest_numbers);
   tcase_add_test(tests, bounds);
   tcase_add_test(tests, sliced_products);
   tcase_add_test(tests, exact_products);
+  tcase_add_test(tests, weights_that_do_not_fit);
   tcase_add_test(tests, long_sums);
+  tcase_add_test(tests, rounded_products);
   tcase_add_test(tests, tops);
   return all_tests;
 }

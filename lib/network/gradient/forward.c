@@ -240,6 +240,7 @@ clarke_winners(const clarke_descent *p, size_t step)
 static clarke_status
 max_forward(clarke_descent *p, const clarke_step *s)
 {
+  const double grow = p->growths->growth[s - p->g->steps][0].norm;
   size_t *from = clarke_winners(p, (size_t)(s - p->g->steps));
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
@@ -249,7 +250,8 @@ max_forward(clarke_descent *p, const clarke_step *s)
   for (size_t e = 0; e < p->g->values[s->out].count * p->n; e++)
     clarke_normed_put(y, e, clarke_normed_get(x, from[e] * p->n + e % p->n));
   free(from);
-  take_errors(p, y, x, p->growths->growth[s - p->g->steps][0].norm, 0);
+  /* doubles drop the low parts of pairs */
+  take_errors(p, y, x, grow, y->low == NULL && x->low != NULL ? CLARKE_DOUBLE_UNIT * grow : 0);
   return CLARKE_OK;
 }
 
