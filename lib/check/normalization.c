@@ -47,8 +47,9 @@ at_rest(value w)
   tensor *t = w.constant;
   t->statistic = true;
   if (t->still == NULL) {
-    t->still = allocate(1, sizeof *t->still);
-    *t->still = *t;
+    tensor *still = allocate(1, sizeof *still);
+    *still = *t;
+    t->still = still;
   }
   w.constant = t->still;
   return w;
