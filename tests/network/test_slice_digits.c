@@ -219,6 +219,17 @@ START_TEST(overflows)
   clarke_block_end(&f, &value[1], 0, N);
   ck_assert(f.lost);
   f.lost = false;
+  c.low = 2 * WIDTH; /* above all places that are looked at */
+  clarke_block_begin(&f, 1, N);
+  clarke_block_add(&f, &value[1], &c, &value[0], 0, N);
+  clarke_block_end(&f, &value[1], 0, N);
+  ck_assert(f.lost);
+  f.lost = false;
+  clarke_block_begin(&f, 1, N);
+  clarke_block_add_number(&f, &value[1], &c, &c, N);
+  clarke_block_end(&f, &value[1], 0, N);
+  ck_assert(f.lost);
+  f.lost = false;
   ck_assert_int_ne(clarke_sliced_alloc(&f, &value[2], 1, CLARKE_PLANES + 1, 0), CLARKE_OK);
   ck_assert(f.lost);
   f.lost = false;

@@ -203,7 +203,14 @@ clarke_block_begin(clarke_slicing *f, size_t planes, size_t len)
     memset(f->sum + k * CLARKE_SLICE_BLOCK, 0, len * sizeof *f->sum);
 }
 
-/* What lies below the guard is left out. */
+/* The sums of place k; NULL: it lies below the guard and is left out, or above y's planes, and the pass is lost. */
+static double *
+sums_at(clarke_slicing *f, const clarke_sliced *y, long k)
+{
+  f->lost = f->lost || k > (long)y->planes;
+  return k < -1 || k > (long)y->planes ? NULL : f->sum + (size_t)(k + 1) * CLARKE_SLICE_BLOCK;
+}
+
 void
 clarke_block_add(clarke_slicing *f, const clarke_sliced *y, const clarke_digits *c, const clarke_sliced *x, size_t at,
                  size_t len)
@@ -217,11 +224,10 @@ clarke_block_add(clarke_slicing *f, const clarke_sliced *y, const clarke_digits 
     for (size_t e = 0; e < len; e++)
       digit[e] = (double)in[e];
     for (size_t a = 0; a < c->planes; a++) {
-      const long k = place + (long)(a + b);
       const double by = c->digit[a];
-      double *sum = f->sum + (k < -1 ? 0 : (size_t)(k + 1) * CLARKE_SLICE_BLOCK);
+      double *sum = by != 0 ? sums_at(f, y, place + (long)(a + b)) : NULL;
 
-      for (size_t e = 0; k >= -1 && by != 0 && e < len; e++)
+      for (size_t e = 0; sum != NULL && e < len; e++)
         sum[e] += by * digit[e];
     }
   }
@@ -235,11 +241,10 @@ clarke_block_add_number(clarke_slicing *f, const clarke_sliced *y, const clarke_
 
   for (size_t a = 0; a < c->planes; a++)
     for (size_t b = 0; b < v->planes; b++) {
-      const long k = place + (long)(a + b);
       const double add = c->digit[a] * v->digit[b];
-      double *sum = f->sum + (k < -1 ? 0 : (size_t)(k + 1) * CLARKE_SLICE_BLOCK);
+      double *sum = add != 0 ? sums_at(f, y, place + (long)(a + b)) : NULL;
 
-      for (size_t e = 0; k >= -1 && e < len; e++)
+      for (size_t e = 0; sum != NULL && e < len; e++)
         sum[e] += add;
     }
 }
