@@ -132,8 +132,9 @@ def refusals(folder):
     for words, why in [
             (["--at", "1"], "has 1 number; expected 2"), (["--at", "1,x"], "'x' is no number"), (["--at", "none"], "cannot be opened"), (["--at", "1,,2"], "is no number"),
             (["--line", "0,0"], "--line takes two points"), (["--line", "0,0", "0,0"], "one point"), ([], "one of --at"),
-            (["--at", "0,0", "--box", SQUARE], "one of --at"),
-            (["--at", "0,0", "--svg", "s"], "one of --at"), (["--at", "0,0", "--slice"], "--svg and --slice go with --box"),
+            (["--at", "0,0", "--box", SQUARE], "--at goes beside --box"),
+            (["--box", SQUARE, "--line", "0,0", "1,1"], "two questions"),
+            (["--at", "0,0", "--svg", "s"], "--svg and --slice go with --box"), (["--at", "0,0", "--slice"], "--svg and --slice go with --box"),
             (["--box", SQUARE, "--profile", "jax-0.10"], "--profile goes with --line"), (["--box", SQUARE, "more"], "one MODEL"),
             (["--at", "0,0", "--arrangement", "V"], "--arrangement goes with"), (["--line", "0,0", "--json", "1,1"], "--line takes two points")]:
         said = patterns(BUMP, *words)

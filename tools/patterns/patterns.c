@@ -69,10 +69,14 @@ check_request(request *r, const struct argp_state *state)
     argp_error(state, "a MODEL is needed (.onnx or .prog), or --arrangement V.txt");
   if (r->arrangement.offsets != NULL)
     argp_error(state, "--offsets goes with --arrangement");
-  if ((c->at != NULL && !draws && (c->wrt == NULL || (c->box == NULL && c->from == NULL))) + (c->box != NULL) + (c->from != NULL) != 1)
-    argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
   if ((draws || c->slice) && c->box == NULL)
     argp_error(state, "--svg and --slice go with --box");
+  if (c->at == NULL && c->box == NULL && c->from == NULL)
+    argp_error(state, "one of --at POINT, --box FILE and --line A B is needed");
+  if (c->box != NULL && c->from != NULL)
+    argp_error(state, "--box and --line are two questions: one is asked at a time");
+  if (c->at != NULL && c->wrt == NULL && ((c->box != NULL && !draws) || c->from != NULL))
+    argp_error(state, "--at goes beside --box with --svg or --wrt, and beside --line with --wrt");
   if (c->wrt != NULL && c->at == NULL)
     argp_error(state, "--wrt goes with --at, alone or with --box or --line");
   if (c->pieces && c->from != NULL)
