@@ -19,7 +19,7 @@ static size_t *as; /* of each touched kink: the one whose side it takes; itself,
 static size_t *at; /* where its gains are, one a side or option */
 static interval *gain;
 static bool *needed; /* of each sample: does some t differ from a? */
-static cell open;    /* settled with no sides */
+static cell unsided; /* settled with no sides */
 
 static size_t
 sides(const touch *t)
@@ -142,18 +142,18 @@ bound_begin(const point *of, cell *c, const rational *ad)
     for (size_t o = 0; o < sides(&p->touched[k]); o++)
       interval_mul(&gain[at[k] + o], &gain[at[k] + o], &adjoint[k]);
   cell_settle(c, p, false);
-  open = (cell){allocate(n, sizeof *open.side), c->flat, c->slope, c->degree};
+  unsided = (cell){allocate(n, sizeof *unsided.side), c->flat, c->slope, c->degree};
   for (size_t j, least = 0; line_is("parallel"); least = j + 1) {
     j = next_number();
     require(j >= least && j < n && as[j] == j, "touched kinks in increasing order are expected");
-    read_parallel(&open, j);
+    read_parallel(&unsided, j);
   }
 }
 
 const cell *
 bound_open(void)
 {
-  return &open;
+  return &unsided;
 }
 
 bool
