@@ -265,37 +265,59 @@ allocate(clarke_slice_plan *p, const clarke_graph *g, clarke_error *err)
   return p->needed != NULL && p->low != NULL && p->allowed != NULL && p->gauge != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
+/* What a plan's places are chosen from. */
+typedef struct {
+  bearable *wanted;
+  extent *extents;
+  clarke_sizes sizes;
+} basis;
+
+/* Of the needed values, which the plan knows. */
+static clarke_status
+measure(basis *b, clarke_slice_plan *p, const clarke_tensor *x, clarke_error *err)
+{
+  const size_t samples = x->dims[0], most = clarke_graph_couples(p->g) ? PROBED_TOGETHER : PROBED;
+
+  b->wanted = malloc((p->g->n_values + 1) * sizeof *b->wanted);
+  b->extents = malloc((p->g->n_values + 1) * sizeof *b->extents);
+  if (b->wanted == NULL || b->extents == NULL)
+    return clarke_no_memory(err);
+  p->width = choose_width(p->g, p->needed);
+  return clarke_sizes_measure(&b->sizes, p->g, x, samples < most ? samples : most, p->needed, err);
+}
+
+static void
+basis_clear(basis *b, const clarke_graph *g)
+{
+  clarke_sizes_clear(&b->sizes, g);
+  free(b->wanted);
+  free(b->extents);
+}
+
 clarke_status
 clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
                        int8_t *const *piece, size_t n, clarke_error *err)
 {
-  const size_t samples = x->dims[0], most = clarke_graph_couples(g) ? PROBED_TOGETHER : PROBED;
-  bearable *wanted = malloc((g->n_values + 1) * sizeof *wanted);
-  extent *extents = malloc((g->n_values + 1) * sizeof *extents);
-  clarke_sizes sizes = {0};
+  const size_t samples = x->dims[0];
+  basis b = {0};
   clarke_status status = allocate(p, g, err);
 
-  if (status == CLARKE_OK && (wanted == NULL || extents == NULL))
-    status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     find_needed(p->needed, g, piece, n);
-    p->width = choose_width(g, p->needed);
-    status = clarke_sizes_measure(&sizes, g, x, samples < most ? samples : most, p->needed, err);
+    status = measure(&b, p, x, err);
   }
   p->growths = growths;
   if (status == CLARKE_OK && clarke_graph_couples(g))
-    status = clarke_gauges_choose(p->gauge, g, p->needed, &sizes, err);
+    status = clarke_gauges_choose(p->gauge, g, p->needed, &b.sizes, err);
   if (status == CLARKE_OK)
     status = clarke_graph_couples(g) ? clarke_growths_add_gauged(growths, g, p->needed, p->gauge, samples, err)
                                      : clarke_growths_add(growths, g, p->needed, err);
   if (status == CLARKE_OK) {
-    find_wanted(wanted, p, &sizes, samples);
-    choose_extents(p, extents, wanted, &sizes, samples);
-    choose_places(p, extents);
+    find_wanted(b.wanted, p, &b.sizes, samples);
+    choose_extents(p, b.extents, b.wanted, &b.sizes, samples);
+    choose_places(p, b.extents);
   }
-  clarke_sizes_clear(&sizes, g);
-  free(wanted);
-  free(extents);
+  basis_clear(&b, g);
   return status;
 }
 
@@ -303,29 +325,21 @@ clarke_status
 clarke_slice_plan_for(clarke_slice_plan *p, const clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
                       const bool *needed, const double *borne, clarke_error *err)
 {
-  const size_t samples = x->dims[0], most = clarke_graph_couples(g) ? PROBED_TOGETHER : PROBED;
-  bearable *wanted = malloc((g->n_values + 1) * sizeof *wanted);
-  extent *extents = malloc((g->n_values + 1) * sizeof *extents);
-  clarke_sizes sizes = {0};
+  basis b = {0};
   clarke_status status = allocate(p, g, err);
 
-  if (status == CLARKE_OK && (wanted == NULL || extents == NULL))
-    status = clarke_no_memory(err);
   if (status == CLARKE_OK) {
     memcpy(p->needed, needed, g->n_values * sizeof *needed);
-    p->width = choose_width(g, p->needed);
-    p->growths = growths;
-    status = clarke_sizes_measure(&sizes, g, x, samples < most ? samples : most, p->needed, err);
+    status = measure(&b, p, x, err);
   }
+  p->growths = growths;
   if (status == CLARKE_OK) {
     for (size_t v = 0; v < g->n_values; v++)
-      wanted[v] = (bearable){.norm = borne[v], .gauged = INFINITY};
-    choose_extents(p, extents, wanted, &sizes, samples);
-    choose_places(p, extents);
+      b.wanted[v] = (bearable){.norm = borne[v], .gauged = INFINITY};
+    choose_extents(p, b.extents, b.wanted, &b.sizes, x->dims[0]);
+    choose_places(p, b.extents);
   }
-  clarke_sizes_clear(&sizes, g);
-  free(wanted);
-  free(extents);
+  basis_clear(&b, g);
   return status;
 }
 
