@@ -2,6 +2,7 @@
 #include "extremum.h"
 
 #include "allocate.h"
+#include "integers.h"
 
 #include <string.h>
 
@@ -87,6 +88,10 @@ void
 lower_larger(builder *b)
 {
   size_t n = b->node->n_in;
+  if (n == 2 && of_integers(b)) {
+    lower_whole(b);
+    return;
+  }
   need(n <= MAX_WINDOW, "more than 126 inputs");
   value all = broadcast_all(b, n), v[MAX_WINDOW];
   need(all.constant == NULL, "its input must be an activation");

@@ -102,6 +102,8 @@ compute(const builder *b, integer *to, const integer *x, const integer *y)
   need(!divided || (mpz_sgn(x) >= 0 && mpz_sgn(y) > 0), "a negative number is divided, or by none above 0");
   if (strcmp(op, "And") == 0 || strcmp(op, "Or") == 0)
     mpz_set_ui(to, (mpz_sgn(x) != 0) + (mpz_sgn(y) != 0) > (op[0] == 'A'));
+  else if (strcmp(op, "Max") == 0 || strcmp(op, "Min") == 0)
+    mpz_set(to, (order > 0) == (op[1] == 'a') ? x : y);
   else if (op[0] == 'N')
     mpz_set_ui(to, mpz_sgn(x) == 0);
   else if (op[0] == 'E')
@@ -122,7 +124,7 @@ compute(const builder *b, integer *to, const integer *x, const integer *y)
     mpz_mul(to, x, y);
 }
 
-/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div of integers. */
+/* And, Equal, Greater, GreaterOrEqual, Less, LessOrEqual, Mod, Not, Or; Add, Sub, Mul, Div, Max and Min of integers. */
 void
 lower_whole(builder *b)
 {
@@ -242,6 +244,61 @@ lower_shape(builder *b)
 }
 
 void
+lower_size(builder *b)
+{
+  size_t whole[MAX_RANK], none = 0;
+  whole_run(b, &b->in[0], whole);
+  rational *out = put_whole(b, INT64, 0, &none);
+  mpq_set_ui(out, 1, 1);
+  for (size_t i = 0; i < b->in[0].rank; i++)
+    mpz_mul_ui(mpq_numref(out), mpq_numref(out), whole[i]);
+  need_fit(b, mpq_numref(out), INT64);
+}
+
+/* From the first integer on, `by` apart, below the second; above it where `by` is below 0. */
+void
+lower_range(builder *b)
+{
+  INTEGER(n);
+  need(of_integers(b), "an input is no constant of integers, or they are of two types");
+  const integer *end[3];
+  for (size_t i = 0; i < 3; i++) {
+    need(b->in[i].count == 1, "an end that is not one integer");
+    end[i] = mpq_numref(&numbers_of(b, &b->in[i])->value[b->in[i].map[0]]);
+  }
+  need(mpz_sgn(end[2]) != 0, "a step of 0");
+  mpz_sub(&n, end[1], end[0]);
+  mpz_cdiv_q(&n, &n, end[2]);
+  need(mpz_sgn(&n) > 0 && mpz_cmp_ui(&n, 65536) <= 0, "no integers, or more than are computed");
+  size_t count = mpz_get_ui(&n);
+  rational *out = put_whole(b, numbers_of(b, &b->in[0])->type, 1, &count);
+  for (size_t i = 0; i < count; i++) {
+    mpz_set(mpq_numref(&out[i]), end[0]);
+    mpz_addmul_ui(mpq_numref(&out[i]), end[2], i);
+  }
+}
+
+/* ReduceProd: of a list's integers. */
+void
+lower_whole_product(builder *b)
+{
+  const value *x = &b->in[0];
+  bool named = b->in[1].name != NULL || find_attribute(b, "axes") != NULL;
+  long axes[MAX_RANK];
+  size_t n = named ? whole_list(b, 1, "axes", axes) : 0, one = 1;
+  need_integers(b, 0);
+  const tensor *t = numbers_of(b, x);
+  need(x->rank == 1 && n <= 1 && (n == 0 || axis_of(b, axes[0], 1) == 0), "not of a list, along its axis");
+  need(n > 0 || whole_attribute(b, "noop_with_empty_axes", 0) == 0, "noop_with_empty_axes");
+  rational *out = put_whole(b, t->type, whole_attribute(b, "keepdims", 1) != 0, &one);
+  mpq_set_ui(out, 1, 1);
+  for (size_t i = 0; i < x->count; i++) {
+    mpq_mul(out, out, &t->value[x->map[i]]);
+    need_fit(b, mpq_numref(out), t->type);
+  }
+}
+
+void
 lower_filled(builder *b)
 {
   const tensor *with = find_attribute(b, "value");
@@ -249,13 +306,15 @@ lower_filled(builder *b)
   size_t dims[MAX_RANK];
   need_integers(b, 0);
   size_t rank = whole_list(b, 0, "", list);
-  need(with != NULL && with->type == INT64 && with->count == 1, "its value is no 64-bit integer");
+  bool floats = with == NULL || (with->real && with->type == FLOAT);
+  need(with == NULL || (with->count == 1 && (floats || with->type == INT64)), "its value is no 64-bit integer, and no float32");
   for (size_t i = 0; i < rank; i++) {
     need(list[i] > 0 && list[i] <= INT32_MAX, "not a shape");
     dims[i] = (size_t)list[i];
   }
-  rational *out = put_whole(b, INT64, rank, dims);
-  for (size_t i = 0; i < b->out.count; i++)
+  rational *out = put_whole(b, floats ? FLOAT : INT64, rank, dims);
+  b->out.constant->real = floats;
+  for (size_t i = 0; i < b->out.count && with != NULL; i++)
     mpq_set(&out[i], with->value);
 }
 

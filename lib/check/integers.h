@@ -11,6 +11,9 @@ void lower_running(builder *b);     /* CumSum */
 void lower_where(builder *b);       /* of all: constants and activations */
 void lower_listed(builder *b);      /* Concat of lists of them */
 void lower_shape(builder *b);
+void lower_size(builder *b);
+void lower_range(builder *b);
+void lower_whole_product(builder *b); /* ReduceProd */
 void lower_filled(builder *b); /* ConstantOfShape */
 void lower_cast(builder *b);
 

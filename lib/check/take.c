@@ -81,36 +81,71 @@ within_axis(long at, long length, long least, long most)
   return at < least ? least : at > most ? most : at;
 }
 
-/* Of one axis; others must be whole. A step below 0 goes backwards, from the last entry at most. */
+/* What a slice takes of an axis: n entries, `by` apart from the first on. */
+typedef struct {
+  long first, by;
+  size_t n;
+} range;
+
+/* A step below 0 goes backwards, from the last entry at most. */
+static range
+range_of(long from, long to, long by, long length)
+{
+  long back = by < 0, first = within_axis(from, length, 0, length - back), end = within_axis(to, length, -back, length - back);
+  by = by > length ? length + 1 : by < -length ? -length - 1 : by;
+  long count = back ? (first - end - by - 1) / -by : (end - first + by - 1) / by;
+  return (range){first, by, count > 0 ? (size_t)count : 0};
+}
+
+/* The axes from the first on, `span` of them, as one: their ranges' entries. */
+static void
+put_ranges(builder *b, size_t axis, size_t span, const range *taken)
+{
+  const value *x = &b->in[0];
+  size_t dims[MAX_RANK];
+  for (size_t i = 0; i < span; i++)
+    dims[i] = taken[axis + i].n;
+  size_t n = product(dims, span), *at = allocate(n, sizeof *at);
+  for (size_t e = 0; e < n; e++)
+    for (size_t i = 0, apart = n; i < span; i++) {
+      const range *r = &taken[axis + i];
+      apart /= r->n;
+      at[e] = at[e] * x->dims[axis + i] + (size_t)(r->first + (long)(e / apart % r->n) * r->by);
+    }
+  put_taken(b, axis, span, span, dims, at);
+}
+
+/* Ranges of axes, each axis named once; others are whole. */
 void
 lower_slice(builder *b)
 {
   const value *x = &b->in[0];
   long from[MAX_RANK], to[MAX_RANK], axes[MAX_RANK], by[MAX_RANK];
-  size_t n = whole_list(b, 1, "starts", from), cut = NONE, start = 0, many = 0, apart = 1;
+  range taken[MAX_RANK];
+  bool seen[MAX_RANK] = {false};
+  size_t n = whole_list(b, 1, "starts", from), least = NONE, most = 0;
   bool named = b->in[3].name != NULL || find_attribute(b, "axes") != NULL, stepped = b->in[4].name != NULL;
   need(whole_list(b, 2, "ends", to) == n && n <= x->rank && (!named || whole_list(b, 3, "axes", axes) == n)
            && (!stepped || whole_list(b, 4, "", by) == n),
        "starts, ends, axes and steps are not of one length");
+  for (size_t i = 0; i < x->rank; i++)
+    taken[i] = (range){0, 1, x->dims[i]};
   for (size_t i = 0; i < n; i++) {
     size_t axis = named ? axis_of(b, axes[i], x->rank) : i;
-    long length = (long)x->dims[axis], each = stepped ? by[i] : 1, back = each < 0;
-    need(each != 0, "a step of 0");
+    long each = stepped ? by[i] : 1;
+    need(each != 0 && !seen[axis], "a step of 0, or an axis twice");
+    seen[axis] = true;
     if (on_batch(b, x, axis) && from[i] == 0 && each == 1 && to[i] >= (long)b->net->together)
       continue;
-    long first = within_axis(from[i], length, 0, length - back), end = within_axis(to[i], length, -back, length - back);
-    each = each > length ? length + 1 : each < -length ? -length - 1 : each;
-    long count = back ? (first - end - each - 1) / -each : (end - first + each - 1) / each;
-    if (!on_batch(b, x, axis) && each == 1 && count == length)
+    range r = range_of(from[i], to[i], each, (long)x->dims[axis]);
+    if (!on_batch(b, x, axis) && each == 1 && r.n == x->dims[axis])
       continue;
-    need(cut == NONE, "two axes are cut");
-    cut = axis;
-    start = (size_t)first;
-    many = count > 0 ? (size_t)count : 0;
-    apart = (size_t)each;
+    taken[axis] = r;
+    least = least > axis ? axis : least;
+    most = most < axis ? axis : most;
   }
-  if (cut != NONE)
-    put_range(b, cut, start, many, apart);
+  if (least != NONE)
+    put_ranges(b, least, most - least + 1, taken);
   else {
     put(b, x->constant, x->step, x->map, x->rank, x->dims);
     b->out.at = x->at;

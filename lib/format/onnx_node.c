@@ -96,6 +96,9 @@ settle_type(clarke_attr *a, attr_survey *s, clarke_error *err)
     return clarke_fail(err, CLARKE_EINPUT, "is of type %llu but holds %s",
                        (unsigned long long)s->type, s->set->name);
   a->type = attr_types[s->type].type;
+  if (attr_types[s->type].field == A_G || attr_types[s->type].field == A_GRAPHS)
+    return clarke_fail(err, CLARKE_EINPUT, "holds a graph of its own, a loop or a branch, which is not supported. torch.onnx.export(dynamo=True) "
+                                           "leaves none where no input decides it; or record the training step (clarke.record)");
   if (a->type == CLARKE_ATTR_TENSOR && s->set == NULL)
     return clarke_fail(err, CLARKE_EINPUT, "is a tensor but holds none");
   if ((a->type == CLARKE_ATTR_STRING && s->set == NULL) || a->type == CLARKE_ATTR_STRINGS)

@@ -182,7 +182,7 @@ way_out(const char *op)
   static const struct {
     const char *ops, *way;
   } ways[] = {
-    {" Range Size ReduceProd NonZero ",
+    {" NonZero ",
      "It computes a shape: export with torch.onnx.export(dynamo=True) and a batch of fixed size, which folds shapes; or record the "
      "training step (clarke.record)"},
     {" QuantizeLinear DequantizeLinear QLinearConv QLinearMatMul DynamicQuantizeLinear Round Floor Ceil Sign ",

@@ -70,8 +70,9 @@ clarke_touch_proxy(mpq_t value, const clarke_graph *g, const clarke_touch *t,
     clarke_profile_find(profile, step->op, step->pieces.first_kink + t->kink);
 
   if (proxy == NULL)
-    return clarke_fail(err, CLARKE_EINPUT, "profile %s says nothing of %s kink %zu",
-                       profile->name, step->op->name, t->kink);
+    return clarke_fail(err, CLARKE_EINPUT, "profile %s says nothing of %s kink %zu. Say so with --profile FILE, a file with the line "
+                       "'%s %zu VALUE', VALUE a number, left or right", profile->name, step->op->name,
+                       step->pieces.first_kink + t->kink, step->op->name, step->pieces.first_kink + t->kink);
   if (proxy->kind == CLARKE_PROXY_VALUE)
     mpq_set(value, proxy->value);
   else

@@ -130,6 +130,18 @@ clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err)
 }
 
 clarke_status
+clarke_lower_floats_filled(clarke_lowering *low, size_t rank, const size_t *dims, double value, clarke_error *err)
+{
+  clarke_value *out = new_floats(low, rank, dims, err);
+
+  if (out == NULL)
+    return err != NULL ? err->code : CLARKE_EINPUT;
+  for (size_t f = 0; f < out->count; f++)
+    out->real[f] = value;
+  return CLARKE_OK;
+}
+
+clarke_status
 clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err)
 {
   const int64_t axis = clarke_lower_int(low, "axis", 1);

@@ -12,6 +12,9 @@ bool clarke_lower_of_floats(const clarke_lowering *low);
 clarke_status clarke_lower_floats_computed(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_floats_joined(clarke_lowering *low, clarke_error *err);
 
+/* The node's output, that number everywhere. */
+clarke_status clarke_lower_floats_filled(clarke_lowering *low, size_t rank, const size_t *dims, double value, clarke_error *err);
+
 /* CumSum of input 0 along the axis: all its sums are whole numbers up to 2^24, so that none is rounded. */
 clarke_status clarke_lower_floats_running(clarke_lowering *low, size_t axis, clarke_error *err);
 

@@ -1,5 +1,5 @@
-/* Shape, ConstantOfShape, Cast, Equal, Mod, Where; and what Add, Sub, Mul, Div, Concat are of integers: constants, computed when the
- * network is built. A shape's entry for the batch axis is the number of samples of a run. */
+/* Cast, CumSum, comparisons, logic, Mod; and what Add, Sub, Mul, Div, Max, Min, Concat, Where are of integers: constants, computed when
+ * the network is built. */
 #include "op/integers.h"
 #include "op/axes.h"
 #include "op/floats.h"
@@ -58,9 +58,8 @@ refuse_inputs(const clarke_lowering *low, const char *kind, clarke_error *err)
                                      "training step (clarke.record)", kind);
 }
 
-/* The node's output, of zeros for the caller to fill. */
-static int64_t *
-new_integers(clarke_lowering *low, clarke_dtype dtype, size_t rank, const size_t *dims, clarke_error *err)
+int64_t *
+clarke_lower_integers_made(clarke_lowering *low, clarke_dtype dtype, size_t rank, const size_t *dims, clarke_error *err)
 {
   size_t value, count = 1;
   clarke_value *v;
@@ -114,6 +113,8 @@ RULE(greater_or_equal, v[0] >= v[1])
 RULE(both, v[0] != 0 && v[1] != 0)
 RULE(either, v[0] != 0 || v[1] != 0)
 RULE(not, v[0] == 0)
+RULE(larger, v[0] > v[1] ? v[0] : v[1])
+RULE(smaller, v[0] < v[1] ? v[0] : v[1])
 RULE(chosen, v[0] != 0 ? v[1] : v[2])
 #undef RULE
 
@@ -161,7 +162,7 @@ static const struct {
   bool truths;
 } rules[] = {
   {"Add", sum, 'I', false}, {"Sub", difference, 'I', false}, {"Mul", product, 'I', false}, {"Div", quotient, 'I', false},
-  {"Mod", rest, 'I', false}, {"Equal", equal, 'A', true}, {"Less", less, 'I', true}, {"LessOrEqual", less_or_equal, 'I', true},
+  {"Mod", rest, 'I', false}, {"Max", larger, 'I', false}, {"Min", smaller, 'I', false}, {"Equal", equal, 'A', true}, {"Less", less, 'I', true}, {"LessOrEqual", less_or_equal, 'I', true},
   {"Greater", greater, 'I', true}, {"GreaterOrEqual", greater_or_equal, 'I', true}, {"And", both, 'T', true},
   {"Or", either, 'T', true}, {"Not", not, 'T', true}, {"Where", chosen, 'W', false},
 };
@@ -232,7 +233,7 @@ clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err)
   if (!clarke_lower_constants_shape(low, &rank, dims))
     return clarke_lower_fail(low, err, "the shapes do not broadcast");
   dtype = rules[r].truths ? CLARKE_BOOL : clarke_lower_value(low, last)->dtype;
-  out = new_integers(low, dtype, rank, dims, err);
+  out = clarke_lower_integers_made(low, dtype, rank, dims, err);
   if (out == NULL)
     return failed(err);
   for (size_t a = 0; a < rank; a++)
@@ -262,68 +263,12 @@ clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err)
   }
   if (clarke_lower_int(low, "axis", 1) != 0 && clarke_lower_int(low, "axis", 1) != -1)
     return clarke_lower_fail(low, err, "axis is missing, or out of range for lists");
-  out = new_integers(low, clarke_lower_value(low, 0)->dtype, 1, &count, err);
+  out = clarke_lower_integers_made(low, clarke_lower_value(low, 0)->dtype, 1, &count, err);
   if (out == NULL)
     return failed(err);
   for (size_t i = 0; i < low->n_in; at += clarke_lower_value(low, i++)->count)
     if (clarke_lower_value(low, i)->count > 0)
       memcpy(out + at, clarke_lower_value(low, i)->integer, clarke_lower_value(low, i)->count * sizeof *out);
-  return CLARKE_OK;
-}
-
-/* An end of the list, from its end when it is negative, within it. */
-static size_t
-within(int64_t at, size_t rank)
-{
-  if (at < 0)
-    at = at < -(int64_t)rank ? 0 : at + (int64_t)rank;
-  return at > (int64_t)rank ? rank : (size_t)at;
-}
-
-static clarke_status
-lower_shape(clarke_lowering *low, clarke_error *err)
-{
-  size_t dims[CLARKE_MAX_WHOLE], rank, start, end, n;
-  int64_t *out;
-
-  if (!clarke_lower_has(low, 0))
-    return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = clarke_axes_of_run(low, 0, dims);
-  start = within(clarke_lower_int(low, "start", 0), rank);
-  end = within(clarke_lower_int(low, "end", INT64_MAX), rank);
-  n = end > start ? end - start : 0;
-  out = new_integers(low, CLARKE_I64, 1, &n, err);
-  if (out == NULL)
-    return failed(err);
-  for (size_t i = 0; i < n; i++)
-    out[i] = (int64_t)dims[start + i];
-  return CLARKE_OK;
-}
-
-static clarke_status
-lower_filled(clarke_lowering *low, clarke_error *err)
-{
-  const clarke_attr *fill = clarke_model_attr(low->node, "value");
-  size_t dims[CLARKE_MAX_RANK], rank, count = 1;
-  int64_t *out;
-
-  if (!clarke_lower_of_integers(low))
-    return refuse_inputs(low, "integers", err);
-  rank = clarke_lower_value(low, 0)->count;
-  if (fill == NULL || fill->t.dtype != CLARKE_I64 || fill->t.integer == NULL || fill->t.count != 1 || rank > CLARKE_MAX_RANK)
-    return clarke_lower_fail(low, err, "value is no 64-bit integer, or the shape has over %d axes", CLARKE_MAX_RANK);
-  for (size_t a = 0; a < rank; a++) {
-    if (clarke_lower_value(low, 0)->integer[a] < 0 || clarke_lower_value(low, 0)->integer[a] > INT32_MAX)
-      return clarke_lower_fail(low, err, "entry %zu of the shape is %lld", a, (long long)clarke_lower_value(low, 0)->integer[a]);
-    dims[a] = (size_t)clarke_lower_value(low, 0)->integer[a];
-  }
-  out = new_integers(low, CLARKE_I64, rank, dims, err);
-  if (out == NULL)
-    return failed(err);
-  for (size_t a = 0; a < rank; a++)
-    count *= dims[a];
-  for (size_t e = 0; e < count; e++)
-    out[e] = fill->t.integer[0];
   return CLARKE_OK;
 }
 
@@ -343,7 +288,7 @@ cast_integers(clarke_lowering *low, clarke_dtype dtype, clarke_error *err)
   int64_t *out;
 
   memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
-  out = new_integers(low, dtype, rank, dims, err);
+  out = clarke_lower_integers_made(low, dtype, rank, dims, err);
   if (out == NULL)
     return failed(err);
   x = clarke_lower_value(low, 0);
@@ -378,6 +323,9 @@ lower_cast(clarke_lowering *low, clarke_error *err)
     return clarke_lower_copy(low, err);
   if (x != NULL && known && dtype == CLARKE_F32)
     return clarke_lower_floats_computed(low, err);
+  if (x != NULL && !x->constant && low->in[0] == low->graph->input && x->integer == NULL && known && !is_float(dtype))
+    return clarke_lower_fail(low, err, "the input's integers are read as places only in a model without a batch axis: export with a batch "
+                                       "of fixed size; or record the training step (clarke.record)");
   if (x == NULL || !known || is_float(dtype) || !(is_whole(low, 0) || clarke_lower_of_floats(low)))
     return clarke_lower_fail(low, err, "activations and parameters become floats of any type; constants of integers, of truth values, and "
                                        "float32 that are no parameters become 64-bit and 32-bit integers, truth values and float32. Export "
@@ -409,7 +357,7 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
   memcpy(dims, clarke_lower_value(low, 0)->dims, rank * sizeof *dims);
   for (size_t a = at + 1; a < rank; a++)
     stride *= dims[a];
-  out = new_integers(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
+  out = clarke_lower_integers_made(low, clarke_lower_value(low, 0)->dtype, rank, dims, err);
   if (out == NULL)
     return failed(err);
   for (size_t f = 0; f < clarke_lower_value(low, 0)->count; f++) {
@@ -424,8 +372,6 @@ lower_running_sum(clarke_lowering *low, clarke_error *err)
 #define COMPUTED .lower = clarke_lower_integers_computed, .batch = CLARKE_BATCH_ANY
 
 const clarke_op clarke_ops_integers[] = {
-  {.name = "Shape", .forms = {{7, 1, 1, 1, NULL}, {15, 1, 1, 1, "end:i start:i"}}, .lower = lower_shape, .batch = CLARKE_BATCH_ANY},
-  {.name = "ConstantOfShape", .forms = {{9, 1, 1, 1, "value:t"}}, .lower = lower_filled, .batch = CLARKE_BATCH_ANY},
   {.name = "Cast", .forms = {{7, 1, 1, 1, "to:i"}, {19, 1, 1, 1, "saturate:i to:i"}, {24, 1, 1, 1, "round_mode:s saturate:i to:i"}},
    .lower = lower_cast, .batch = CLARKE_BATCH_ANY},
   {.name = "CumSum", .forms = {{11, 2, 2, 1, "exclusive:i reverse:i"}}, .lower = lower_running_sum, .batch = CLARKE_BATCH_ANY},

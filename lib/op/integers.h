@@ -16,6 +16,9 @@ bool clarke_lower_chooses_integers(const clarke_lowering *low);
 clarke_status clarke_lower_integers_computed(clarke_lowering *low, clarke_error *err);
 clarke_status clarke_lower_integers_joined(clarke_lowering *low, clarke_error *err);
 
+/* The node's output, a constant of that type and shape: zeros for the caller to fill. NULL: there are too many, or none. */
+int64_t *clarke_lower_integers_made(clarke_lowering *low, clarke_dtype dtype, size_t rank, const size_t *dims, clarke_error *err);
+
 /* The shape that all inputs, constants, broadcast to; false where they do not. Entry f of it is this entry of v. */
 bool clarke_lower_constants_shape(const clarke_lowering *low, size_t *rank, size_t *dims);
 size_t clarke_lower_constants_entry(const clarke_value *v, size_t rank, const size_t *dims, size_t f);

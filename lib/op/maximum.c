@@ -5,6 +5,7 @@
 #include "op/axes.h"
 #include "op/broadcast.h"
 #include "op/identity.h"
+#include "op/integers.h"
 #include "op/lower.h"
 #include "op/reduction.h"
 
@@ -134,6 +135,8 @@ lower_operands(clarke_lowering *low, clarke_error *err)
   clarke_batch_axis batch;
   clarke_status status;
 
+  if (low->n_in == 2 && clarke_lower_of_integers(low))
+    return clarke_lower_integers_computed(low, err);
   if (low->n_in == 1) {
     status = clarke_lower_activation(low, 0, err);
     return status == CLARKE_OK ? clarke_lower_copy(low, err) : status;

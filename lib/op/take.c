@@ -12,7 +12,7 @@
 typedef struct {
   bool samples; /* the first of them is the batch, which the axis was merged with */
   size_t axis, span, n, *entry;
-  size_t rank, dims[CLARKE_MAX_RANK];
+  size_t rank, dims[CLARKE_MAX_WHOLE];
 } choice;
 
 static size_t *
@@ -117,48 +117,98 @@ typedef struct {
   bool given;
 } integers;
 
-/* Slices of one axis at a time would need values of their own: one axis is taken. Others must be whole. */
+/* starts, ends, axes and steps, and what they cut: one range of each axis of input 0, from the first that is cut to the last. */
+typedef struct {
+  integers in[4];
+  size_t rank, dims[CLARKE_MAX_WHOLE], first, last;
+  cut cut[CLARKE_MAX_WHOLE];
+} slice;
+
+static clarke_status
+read_slice(slice *s, const clarke_lowering *low, clarke_error *err)
+{
+  static const char *const name[] = {"starts", "ends", "axes", "steps"};
+  clarke_status status = CLARKE_OK;
+
+  for (size_t i = 0; i < 4 && status == CLARKE_OK; i++)
+    status = clarke_axes_list(low, name[i], i + 1, &s->in[i].list, &s->in[i].n, &s->in[i].given, err);
+  for (size_t i = 1; i < 4 && status == CLARKE_OK; i++)
+    if (!s->in[0].given || (s->in[i].given ? s->in[i].n != s->in[0].n : i == 1) || s->in[0].n > s->rank)
+      status = clarke_lower_fail(low, err, "starts, ends, axes and steps must be lists of one length");
+  return status;
+}
+
+/* What entry i of the lists cuts; nothing, where it takes all samples or a whole axis. */
+static clarke_status
+read_cut(slice *s, const clarke_lowering *low, size_t i, clarke_error *err)
+{
+  const int64_t start = s->in[0].list[i], end = s->in[1].list[i], step = s->in[3].given ? s->in[3].list[i] : 1;
+  const size_t batch = clarke_axes_batch(low, 0);
+  size_t axis;
+  cut c;
+  clarke_status status = clarke_axes_resolve(low, s->in[2].given ? s->in[2].list[i] : (int64_t)i, s->rank, &axis, err);
+
+  if (status == CLARKE_OK && step == 0)
+    status = clarke_lower_fail(low, err, "a step of 0");
+  for (size_t j = 0; status == CLARKE_OK && s->in[2].given && j < i; j++)
+    if (s->in[2].list[j] == (int64_t)axis || s->in[2].list[j] + (int64_t)s->rank == (int64_t)axis)
+      status = clarke_lower_fail(low, err, "axis %zu is given twice", axis);
+  if (status != CLARKE_OK || (axis == batch && start == 0 && step == 1 && end >= (int64_t)low->graph->together))
+    return status;
+  c = cut_axis(start, end, step, s->dims[axis]);
+  if (c.start == 0 && c.n == s->dims[axis] && step == 1 && axis != batch)
+    return CLARKE_OK;
+  s->cut[axis] = c;
+  s->first = s->first > axis ? axis : s->first;
+  s->last = s->last == CLARKE_NONE || s->last < axis ? axis : s->last;
+  return CLARKE_OK;
+}
+
+/* The axes that are cut, and those between, as one. */
+static clarke_status
+take_slice(clarke_lowering *low, const slice *s, clarke_error *err)
+{
+  choice c = {.axis = s->first, .span = s->last - s->first + 1, .n = 1, .rank = s->last - s->first + 1};
+  clarke_status status;
+
+  for (size_t i = 0; i < c.span; i++) {
+    c.dims[i] = s->cut[s->first + i].n;
+    c.n *= c.dims[i];
+  }
+  if (c.n == 0 && clarke_lower_value(low, 0)->integer == NULL)
+    return clarke_lower_fail(low, err, "the output would have no entries");
+  c.entry = malloc((c.n + 1) * sizeof *c.entry);
+  if (c.entry == NULL)
+    return clarke_lower_no_memory(low, err);
+  for (size_t e = 0; e < c.n; e++) {
+    size_t rest = e, stride = 1;
+
+    c.entry[e] = 0;
+    for (size_t i = c.span; i-- > 0; rest /= c.dims[i], stride *= s->dims[s->first + i])
+      c.entry[e] += (s->cut[s->first + i].start + rest % c.dims[i] * s->cut[s->first + i].step) * stride;
+  }
+  status = take(low, &c, err);
+  free(c.entry);
+  return status;
+}
+
 static clarke_status
 lower_slice(clarke_lowering *low, clarke_error *err)
 {
-  static const char *const name[] = {"starts", "ends", "axes", "steps"};
-  size_t dims[CLARKE_MAX_WHOLE], rank, axis, chosen = CLARKE_NONE;
-  integers in[4];
-  cut one = {0, 1, 0};
-  clarke_status status = CLARKE_OK;
+  slice s = {.first = CLARKE_NONE, .last = CLARKE_NONE};
+  clarke_status status;
 
   if (!clarke_lower_has(low, 0))
     return clarke_lower_fail(low, err, "input 0 is missing");
-  rank = clarke_axes_whole(low, 0, dims);
-  for (size_t i = 0; i < 4 && status == CLARKE_OK; i++)
-    status = clarke_axes_list(low, name[i], i + 1, &in[i].list, &in[i].n, &in[i].given, err);
+  s.rank = clarke_axes_whole(low, 0, s.dims);
+  for (size_t a = 0; a < s.rank; a++)
+    s.cut[a] = (cut){0, 1, s.dims[a]};
+  status = read_slice(&s, low, err);
+  for (size_t i = 0; status == CLARKE_OK && i < s.in[0].n; i++)
+    status = read_cut(&s, low, i, err);
   if (status != CLARKE_OK)
     return status;
-  for (size_t i = 1; i < 4; i++)
-    if (!in[0].given || (in[i].given ? in[i].n != in[0].n : i == 1) || in[0].n > rank)
-      return clarke_lower_fail(low, err, "starts, ends, axes and steps must be lists of one length");
-  for (size_t i = 0; i < in[0].n && status == CLARKE_OK; i++) {
-    const int64_t step = in[3].given ? in[3].list[i] : 1;
-    cut c;
-
-    status = clarke_axes_resolve(low, in[2].given ? in[2].list[i] : (int64_t)i, rank, &axis, err);
-    if (status == CLARKE_OK && step == 0)
-      status = clarke_lower_fail(low, err, "a step of 0");
-    if (status != CLARKE_OK)
-      return status;
-    if (axis == clarke_axes_batch(low, 0) && in[0].list[i] == 0 && step == 1 && in[1].list[i] >= (int64_t)low->graph->together)
-      continue; /* all samples */
-    c = cut_axis(in[0].list[i], in[1].list[i], step, dims[axis]);
-    if (c.start == 0 && c.n == dims[axis] && step == 1 && axis != clarke_axes_batch(low, 0))
-      continue;
-    if (chosen != CLARKE_NONE)
-      return clarke_lower_fail(low, err, "axes %zu and %zu are both cut; cut one after the other", chosen, axis);
-    chosen = axis;
-    one = c;
-  }
-  if (chosen == CLARKE_NONE)
-    return clarke_lower_copy(low, err);
-  return take_range(low, chosen, one.start, one.step, one.n, err);
+  return s.last == CLARKE_NONE ? clarke_lower_copy(low, err) : take_slice(low, &s, err);
 }
 
 /* The length of part k, of n. */

@@ -360,13 +360,15 @@ can_state(const clarke_step *s, const clarke_profile *profile, clarke_error *err
   for (size_t k = 0; s->kind == CLARKE_PIECEWISE && k < op->n_kinks; k++)
     if (clarke_profile_find(profile, op, k) == NULL)
       return clarke_fail(err, CLARKE_EINPUT, "profile %s says nothing of %s kink %zu, and a proof "
-                         "states all proxies of the network's operators", profile->name, op->name, k);
+                         "states all proxies of the network's operators. Say so with --profile FILE, a file with the line '%s %zu "
+                         "VALUE', VALUE a number, left or right", profile->name, op->name, k, op->name, k);
   if (s->kind == CLARKE_MAX && (op->hint != NULL || op->first_alone))
     return clarke_tie_check(clarke_profile_tie(profile, op), profile, op, err);
   if (s->kind == CLARKE_MAX &&
       clarke_tie_check(clarke_profile_tie(profile, op), profile, op, NULL) != CLARKE_OK)
     return clarke_fail(err, CLARKE_EINPUT, "profile %s has no rule for ties of %s, and a proof "
-                       "states it: first, last, mean or hybrid", profile->name, op->name);
+                       "states it: first, last, mean or hybrid. Say so with --profile FILE, a file with the line 'tie %s RULE'",
+                       profile->name, op->name, op->name);
   return CLARKE_OK;
 }
 

@@ -432,6 +432,9 @@ def one_layer_abs():
     case("abs-direction", 1, "wrong side", evidence=mix.replace("at 0 -1", "at 0 1"), **base)
     case("abs-order", 1, "in order", evidence=mix.replace("mix +", "mix -"), **base)
     case("abs-still", 1, "no direction moves", evidence=mix.replace("b at 0 -1", "b at 0 -1\n    move b add 1"), **base)
+    case("mix-none", 1, "a mix is of 1 to 30 nodes", evidence=mix.replace("mix 1\n", "mix 0\n").replace("1/2", "1/3"), **base)
+    case("mix-many", 1, "a mix is of 1 to 30 nodes", evidence=mix.replace("mix 1\n", "mix 31\n").replace("1/2", "1/3"), **base)
+    case("mix-signs", 1, "one sign for each mixed node is expected", evidence=mix.replace("mix -", "mix -+"), **base)
     case("abs-bouligand", 1, "does not prove", evidence=mix, **{**base, "verdict": "in-bouligand"})
     hull = """evidence hull 2
     cell 1/2 -
@@ -1555,11 +1558,24 @@ def operators():
                      node("Mul", ["y", "n"], ["z"]), node("Mul", ["z", "w"], ["out"])],
                     [3], 2, dict(w=dyadic(6)), 15),
     }
+    ranged = lambda: {  # noqa: E731
+        # Places as a range has them, backwards; two axes cut at once, backwards; numbers by a product of a shape's entries.
+        "ranged": ([constant("three", numpy_helper.from_array(np.int64(9))), node("Size", ["w"], ["n"]), node("Sub", ["n", "three"], ["from"]),
+                    constant("by", numpy_helper.from_array(np.int64(-1))), node("Range", ["from", "by", "by"], ["p"]), node("Gather", ["x", "p"], ["a"], axis=2),
+                    constant("l", ints(-9, -1)), constant("m", ints(-1, -3)), node("Max", ["l", "m"], ["starts"]), node("Min", ["l", "m"], ["o"]),
+                    constant("more", ints(0, 6)), node("Sub", ["o", "more"], ["ends"]), constant("axes", ints(2, -2)), constant("axes01", ints(1, 0)), constant("steps", ints(-2, -1)),
+                    node("Slice", ["a", "starts", "ends", "axes", "steps"], ["b"]), constant("twos", ints(1, 2)), node("ReduceProd", ["twos"], ["c"]),
+                    node("ConstantOfShape", ["c"], ["half"], value=numpy_helper.from_array(np.float32([0.5]))), node("Mul", ["b", "half"], ["d"]),
+                    node("ReduceProd", ["twos"], ["e"], keepdims=0, axes=[-1]), node("Range", ["e", "from", "e"], ["f"]), node("Cast", ["f"], ["g"], to=1),
+                    node("ConstantOfShape", ["c"], ["zeros"]), node("Add", ["zeros", "g"], ["h"]), node("Add", ["d", "h"], ["i"]), node("Slice", ["w", "starts", "ends", "axes01", "steps"], ["k"]),
+                    node("Mul", ["i", "k"], ["out"])],
+                   [3, 4], 2, dict(w=dyadic(3, 4)), 15),
+    }
     # More are drawn when the first are done, which so stay what they were.
     for name, (nodes, shape, samples, parameters, opset) in chain(cases.items(), later(more), later(last), later(after), later(newest),
                                                                   later(gated), later(moved), later(single), later(larger), later(inside),
                                                                   later(resized), later(bent), later(extreme), later(between), later(repeated), later(whole),
-                                                                  later(several), later(again), later(scaled), later(placed)):
+                                                                  later(several), later(again), later(scaled), later(placed), later(ranged)):
         if name == "parts":
             nodes.insert(0, constant("two", ints(2)))
         if name == "shapes":
@@ -1721,6 +1737,9 @@ def bounds_of_losses(base, tree):
         other["data"] = f"bound-{loss}-other.npz"
         case(f"bound-{loss}-other", 1, "not separated", evidence=tree, **other)
         case(f"bound-{loss}-turned", 0, "VERIFIED", evidence=tree.replace("1 -1", "1 1", 1), **other)
+    for name, label in [("last", 2), ("before", -1)]:
+        batch(f"bound-ce-{name}.npz", [[np.ravel(PATCHES)]], np.array([label], np.int64))
+        case(f"bound-ce-{name}", 1, "label 0 is no class", evidence=tree, **{**other, "data": f"bound-ce-{name}.npz"})
 
 
 def bounds_behind(base, tree, dead):
@@ -2366,8 +2385,8 @@ def refusals():
         yield one("an index is out of range", "Gather", ["x", "i"], [ints(-5)], axis=2)
         yield one("the indices are no constant integers", "Gather", ["x", "x"], axis=2)
         yield one("more axes than supported, or no entries", "Gather", ["x", "i"], [ints()], axis=2)
-        for lists in [((0,), (1,), (0,)), ((0, 0), (1, 1), (1, 2)), ((0,), (1, 1), (1,))]:
-            yield one(mixed if lists[2] == (0,) else "two axes are cut" if len(lists[0]) == 2 else
+        for lists in [((0,), (1,), (0,)), ((0, 0), (1, 1), (1, -2)), ((0,), (1, 1), (1,))]:
+            yield one(mixed if lists[2] == (0,) else "a step of 0, or an axis twice" if len(lists[0]) == 2 else
                       "starts, ends, axes and steps are not of one length", "Slice", ["x", "f", "u", "a"],
                       [node("Constant", [], [k], value=numpy_helper.from_array(np.array(v, np.int64)))
                        for k, v in zip("fua", lists)])
@@ -2406,6 +2425,19 @@ def refusals():
         for mode in ("nearest", "linear"):  # also where no axis changes
             yield one("unknown coordinates", "Resize", ["x", "", "", "i"], [ints(2, 2, 4)], mode=mode,
                       coordinate_transformation_mode="linear")
+        yield one(mixed, "Slice", ["x", "i", "u", "j"], [ints(0, 0), axes_of("u", 1, 1), axes_of("j", 0, 1)])
+        yield one("more axes than supported, or no entries", "Slice", ["x", "i", "i", "j"], [ints(1, 1), axes_of("j", 1, 2)])
+        # places and shapes that are counted
+        ends = [axes_of("nil", 0), axes_of("three", 3), axes_of("by", 1), axes_of("two", 1, 2), axes_of("far", 65537)]
+        yield one("an input is no constant of integers", "Range", ["x", "three", "by"], ends)
+        yield one("a step of 0", "Range", ["nil", "three", "nil"], ends)
+        yield one("an end that is not one integer", "Range", ["nil", "two", "by"], ends)
+        yield one("no integers, or more than are computed", "Range", ["three", "nil", "by"], ends)
+        yield one("no integers, or more than are computed", "Range", ["nil", "far", "by"], ends)
+        yield one("an input is no constant of integers", "ReduceProd", ["x"])
+        yield one("noop_with_empty_axes", "ReduceProd", ["i"], [ints(2)], opset=18, noop_with_empty_axes=1)
+        yield one("the result is no integer of the type", "ReduceProd", ["i"], [ints(1 << 62, 2)])
+        yield one("its value is no 64-bit integer", "ConstantOfShape", ["i"], [ints(2)], value=numpy_helper.from_array(np.float64([1])))
 
     for i, (reason, nodes, opset) in enumerate(models()):
         name = f"refused-{i}"
@@ -3831,7 +3863,7 @@ def expanded():
                                helper.make_node("Cast", ["h"], ["g"], to=1), helper.make_node("Div", ["f", "g"], ["n"])], 2,
              "no number of float32, or one below its normal numbers"),
             ("computed-empty", [helper.make_node("Shape", ["x"], ["n"], start=2)], 2, "no axes"),
-            ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "its value is no 64-bit integer")):
+            ("computed-filled", [helper.make_node("ConstantOfShape", ["k"], ["n"])], 2, "a constant list of integers is missing")):
         save(f"expanded-{name}.onnx", of + more + spread + [helper.make_node("Concat", ["t", "x"], ["y"], "row", axis=1),
                                                            helper.make_node("Abs", ["y"], ["out"], "rho")], ["N", 1], None, dict(w=[0]))
         case(f"expanded-{name}", status, reason, evidence=f"evidence hull 2\ncell 1/2 ++\n{up}\ncell 1/2 --\n{down}",
@@ -3925,6 +3957,55 @@ def recurrent():
     case("recurrent-both-ways", 2, "used in two ways", evidence=NOTHING, **{**base, "model": "recurrent-both-ways.onnx"})
 
 
+def needs():
+    """What an operator needs and does not have, one thing each: in the node, its constants, or the operator set."""
+    node = helper.make_node
+    batch("needs-3.npz", [[[1, -1, 0, 2], [0, 1, 3, -2]]])
+    for name, reason, nodes, weights, integers, opset in (
+            ("product-of-constants", "an operand must be an activation", [node("Mul", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
+            ("conv-constant", "its input must be an activation of 3 or 4 axes", [node("Conv", ["a", "k"], ["y0"]), node("Add", ["x", "y0"], ["out"])], dict(a=[[[1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0, 1.0]]], k=[[[1.0, 1.0], [1.0, 1.0]], [[1.0, 1.0], [1.0, 1.0]]]), dict(), 17),
+            ("conv-output-shape", "padding that is left to be computed", [node("ConvTranspose", ["x", "k"], ["out"], output_shape=[6])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
+            ("conv-output-padding", "output_padding is not less than stride or dilation", [node("ConvTranspose", ["x", "k"], ["out"], output_padding=[1])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
+            ("conv-no-entries", "the padding leaves no entries", [node("ConvTranspose", ["x", "k"], ["out"], pads=[3, 2])], dict(k=[[[1.0, 1.0]], [[1.0, 1.0]]]), dict(), 17),
+            ("extreme-no-axes", "noop_with_empty_axes", [node("ReduceMax", ["x", "a"], ["out"], noop_with_empty_axes=1)], dict(), dict(a=[]), 18),
+            ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
+            ("extreme-many", "more than 126 inputs", [node("Max", ["x"] * 127, ["out"])], dict(), dict(), 17),
+            ("extreme-long", "the largest of more than 126 entries", [node("Concat", ["x"] * 32, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[2])], dict(), dict(), 17),
+            ("extreme-constant", "its input must be an activation", [node("Max", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
+            ("filled-without", "a constant list of integers is missing", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
+            ("filled-minus", "not a shape", [node("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(np.int64([8]))), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1]), 17),
+            ("listed-rows", "not lists", [node("Concat", ["s", "t"], ["c"], axis=0), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[[-1]], t=[[8]]), 17),
+            ("negated-integers", "its input must be of floats", [node("Neg", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1, -8]), 17),
+            ("tile-few", "not a number of repeats for each axis", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 2]), 17),
+            ("tile-zero", "not a number of entries", [node("Tile", ["x", "r"], ["out"])], dict(), dict(r=[1, 0, 2]), 17),
+            ("expand-less", "the shapes do not fit", [node("Expand", ["x", "r"], ["out"])], dict(), dict(r=[1, 2, 2]), 17),
+            ("concat-constants", "only constants", [node("Concat", ["a", "b"], ["c"], axis=0), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0], b=[1.0, 1.0]), dict(), 17),
+            ("pad-axis-twice", "an axis twice, or too large a number", [node("Pad", ["x", "p", "", "a"], ["out"])], dict(), dict(p=[1, 0, 0, 1], a=[2, -1]), 18),
+            ("pad-far", "an axis twice, or too large a number", [node("Pad", ["x", "p"], ["out"])], dict(), dict(p=[0, 0, 1099511627776, 0, 0, 0]), 17),
+            ("resize-constant", "its input must be an activation, with scales or sizes", [node("Resize", ["a", "", "s"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[[[1.0, 1.0], [1.0, 1.0]]], s=[1.0, 1.0, 2.0]), dict(), 17),
+            ("resize-few", "scales or sizes are not constant, or not one for each axis", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 2.0]), dict(), 17),
+            ("resize-size", "a size is not above 0, or too large", [node("Resize", ["x", "", "", "s"], ["out"])], dict(), dict(s=[1, 2, 0]), 17),
+            ("resize-nothing", "a scale leaves no entries, or too many", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[1.0, 1.0, 0.125]), dict(), 17),
+            ("resize-batch", "samples would be mixed", [node("Resize", ["x", "", "s"], ["out"])], dict(s=[2.0, 1.0, 1.0]), dict(), 17),
+            ("resize-rounding", "unknown nearest_mode", [node("Resize", ["x", "", "s"], ["out"], nearest_mode="up")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
+            ("resize-mode", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], mode="cubic")], dict(s=[1.0, 1.0, 2.0]), dict(), 17),
+            ("resize-antialias", "a mode that is not supported", [node("Resize", ["x", "", "s"], ["out"], antialias=1, mode="linear")], dict(s=[1.0, 1.0, 2.0]), dict(), 18),
+            ("slice-ends", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c"], ["out"])], dict(), dict(a=[0], b=[1, 1], c=[2]), 17),
+            ("slice-steps", "starts, ends, axes and steps are not of one length", [node("Slice", ["x", "a", "b", "c", "d"], ["out"])], dict(), dict(a=[0], b=[1], c=[2], d=[1, 1]), 17),
+            ("split-floats", "the parts are no constant list of integers", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(p=[2.0, 2.0]), dict(), 17),
+            ("split-unequal", "the parts are not equal", [node("Split", ["x"], ["out", "z", "u"], axis=2)], dict(), dict(), 13),
+            ("split-minus", "the parts do not fit the axis", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(), dict(p=[5, -1]), 17),
+            ("split-short", "the parts do not fit the axis", [node("Split", ["x", "p"], ["out", "z"], axis=2)], dict(), dict(p=[2, 1]), 17),
+            ("gather-floats", "the indices are no constant integers", [node("Gather", ["x", "p"], ["out"], axis=2)], dict(p=[0.0, 1.0]), dict(), 17),
+            ("sorted-two", "k is no list of one number", [node("TopK", ["x", "k"], ["out", "i"])], dict(), dict(k=[1, 2]), 17),
+            ("norm-outputs", "training mode is off, and without it there is one output", [node("BatchNormalization", ["x", "a", "a", "a", "a"], ["out", "m", "v"], training_mode=0)], dict(a=[1.0, 1.0]), dict(), 17),
+            ("power-two", "the exponent is not one constant number", [node("Pow", ["x", "e"], ["out"])], dict(e=[1.0, 2.0, 3.0, 4.0]), dict(), 17),
+    ):
+        save(f"needs-{name}.onnx", nodes, ["N", 2, 4], None, weights, opset, integers)
+        case(f"needs-{name}", 2, reason, verdict="in-bouligand", model=f"needs-{name}.onnx", data="needs-3.npz", touched=0, proxies=[],
+             evidence=NOTHING)
+
+
 def main():
     os.makedirs(DATA, exist_ok=True)
     for name in ["lemma2", "lemma3", "abs", "global-only", "leaky-cascade"]:
@@ -3935,7 +4016,7 @@ def main():
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
                  long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
-                 recurrent]:
+                 recurrent, needs]:
         make()
     operators()
     with open(path("operators.txt"), "w") as f:

@@ -421,7 +421,7 @@ static const struct {
   { spoil_empty_raw, "tensor \"w\": entries both in raw_data and in float_data" },
   { spoil_attr_reference, "refers to an attribute of a function" },
   { spoil_attr_untyped, "attribute \"axis\": has no value of a known type (type 0)" },
-  { spoil_attr_graph, "AttributeProto.g is not supported" },
+  { spoil_attr_graph, "attribute \"axis\": holds a graph of its own, a loop or a branch, which is not supported" },
   { spoil_attr_strings, "attribute \"axis\": holds a string that is empty or has a space; expected words" },
   { spoil_attr_empty_string, "holds a string that is empty or has a space" },
   { spoil_attr_two_kinds, "holds both strings and s" },

@@ -92,6 +92,35 @@ START_TEST(masks_choose)
 }
 END_TEST
 
+/* A constant of one number everywhere, or of zeros that the caller fills; of no entries, or too many, there is none. */
+START_TEST(constants_are_made)
+{
+  static const size_t shape[] = {2, 3}, none[] = {2, 0}, many[] = {1 << 10, 1 << 10};
+  const clarke_value *v;
+  int64_t *out;
+
+  begin();
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, shape, -0.75, &error), CLARKE_OK);
+  v = &g.values[g.n_values - 1];
+  ck_assert(v->constant && v->rank == 2 && v->dims[0] == 2 && v->dims[1] == 3 && v->dtype == CLARKE_F32 && v->parameter == CLARKE_NONE);
+  for (size_t i = 0; i < 6; i++)
+    ck_assert(v->real[i] == -0.75);
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, none, 0, &error), CLARKE_EINPUT);
+  ck_assert_int_eq(clarke_lower_floats_filled(&low, 2, many, 0, &error), CLARKE_EINPUT);
+  end();
+  begin();
+  out = clarke_lower_integers_made(&low, CLARKE_I32, 2, shape, &error);
+  v = &g.values[g.n_values - 1];
+  ck_assert(out != NULL && v->integer == out && v->real == NULL && v->constant && v->count == 6 && v->dtype == CLARKE_I32);
+  for (size_t i = 0; i < 6; i++)
+    ck_assert_int_eq(out[i], 0);
+  ck_assert_ptr_null(clarke_lower_integers_made(&low, CLARKE_I64, 2, none, &error));
+  says(error.text, "1 to 65536 integers");
+  ck_assert_ptr_null(clarke_lower_integers_made(&low, CLARKE_I64, 2, many, &error));
+  end();
+}
+END_TEST
+
 /* Lists of floats one after another; sums along an axis, which must be whole. */
 START_TEST(floats_are_listed)
 {
@@ -218,6 +247,7 @@ main(void)
   tcase_add_test(tests, attributes_have_defaults);
   tcase_add_test(tests, initializers_become_parameters);
   tcase_add_test(tests, masks_choose);
+  tcase_add_test(tests, constants_are_made);
   tcase_add_test(tests, floats_are_listed);
   tcase_add_test(tests, steps_take_maps);
   tcase_add_test(tests, kinks_that_bend_nothing_are_dropped);

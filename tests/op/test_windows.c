@@ -1420,6 +1420,78 @@ START_TEST(computed_shapes)
 }
 END_TEST
 
+/* What the node gives when its inputs are these constants, of integers; "a" to "c" are theirs. */
+static void
+computes(const char *op, const char *in, const int64_t *a, size_t n, long b, long c, const int64_t *want, size_t count)
+{
+  begin(17, SHAPE(-1, 3, 2,));
+  memcpy(model_integers(&m, "a", SHAPE((long)n,)), a, n * sizeof *a);
+  memcpy(model_integers(&m, "b", SHAPE(1,)), (const int64_t[]){b}, sizeof *a);
+  memcpy(model_integers(&m, "c", SHAPE(1,)), (const int64_t[]){c}, sizeof *a);
+  model_node(&m, op, in, "found");
+  model_node(&m, "Relu", "x", "y");
+  ck_assert_msg(build(SHAPE(5, 3, 2,)) == CLARKE_OK, "%s: %s", op, error.text);
+  for (size_t v = 0; v < g.n_values; v++)
+    if (strcmp(g.values[v].name, "found") == 0) {
+      ck_assert_uint_eq(g.values[v].count, count);
+      ck_assert_mem_eq(g.values[v].integer, want, count * sizeof *want);
+      end();
+      return;
+    }
+  ck_abort_msg("%s made nothing", op);
+}
+
+START_TEST(computed_places)
+{
+  static const int64_t four[] = {4, -2, 3, 5};
+
+  computes("Size", "x", four, 4, 0, 0, (const int64_t[]){30}, 1);
+  computes("Size", "a", four, 4, 0, 0, (const int64_t[]){4}, 1);
+  computes("ReduceProd", "a", four, 4, 0, 0, (const int64_t[]){-120}, 1);
+  computes("Max", "a,b", four, 4, 3, 0, (const int64_t[]){4, 3, 3, 5}, 4);
+  computes("Min", "a,b", four, 4, 3, 0, (const int64_t[]){3, -2, 3, 3}, 4);
+  for (long from = -4; from < 5; from++) /* beside a loop */
+    for (long to = -4; to < 5; to++)
+      for (long by = -5; by < 6; by++) {
+        const int64_t start = from;
+        int64_t want[9];
+        size_t n = 0;
+
+        for (long i = from; by > 0 ? i < to : by < 0 && i > to; i += by)
+          want[n++] = i;
+        if (n > 0)
+          computes("Range", "a,b,c", &start, 1, to, by, want, n);
+      }
+}
+END_TEST
+
+/* Two axes of (2, 3, 4) and what is between: entries as three loops have them, backwards too. */
+START_TEST(slices_of_axes)
+{
+  static const struct {
+    int64_t from[2], to[2], by[2];
+    size_t n, at[6];
+  } slices[] = {
+    {{0, 1}, {1, 4}, {1, 2}, 6, {1, 3, 5, 7, 9, 11}},                        /* [0:1, :, 1:4:2] */
+    {{-1, -1}, {INT64_MIN, -9}, {-2, -3}, 6, {15, 12, 19, 16, 23, 20}},      /* [-1::-2, :, -1::-3] */
+  };
+
+  for (size_t k = 0; k < 2; k++) {
+    begin(15, SHAPE(-1, 2, 3, 4,));
+    memcpy(model_integers(&m, "from", SHAPE(2,)), slices[k].from, sizeof slices[k].from);
+    memcpy(model_integers(&m, "to", SHAPE(2,)), slices[k].to, sizeof slices[k].to);
+    memcpy(model_integers(&m, "axes", SHAPE(2,)), (const int64_t[]){1, -1}, 2 * sizeof(int64_t));
+    memcpy(model_integers(&m, "by", SHAPE(2,)), slices[k].by, sizeof slices[k].by);
+    model_node(&m, "Slice", "x,from,to,axes,by", "y");
+    ck_assert_msg(build(SHAPE(2, 2, 3, 4,)) == CLARKE_OK, "%s", error.text);
+    ck_assert_uint_eq(g.values[g.output].count, slices[k].n);
+    for (size_t i = 0; i < slices[k].n; i++)
+      ck_assert_uint_eq(clarke_operand_entry(&g.steps[0].in[0], i), slices[k].at[i]);
+    end();
+  }
+}
+END_TEST
+
 START_TEST(bad_computed_shapes)
 {
   static const struct {
@@ -1441,7 +1513,14 @@ START_TEST(bad_computed_shapes)
                      "computed so. A comparison of activations"},
     {"Where", "s,s,s", "(Where): input 0 is no constant of truth values"},
     {"Cast", "s", "(Cast): activations and parameters become floats of any type; constants of integers"},
-    {"ConstantOfShape", "s", "(ConstantOfShape): value is no 64-bit integer"},
+    {"ConstantOfShape", "x", "(ConstantOfShape): the inputs are no constants of integers"},
+    {"Range", "z,one,z", "(Range): from 0 to 1 by 0: expected a step that is not 0"},
+    {"Range", "z,s,z", "(Range): input 1 has 3 entries; expected one"},
+    {"Range", "one,z,one", "(Range): 1 to 65536 integers"},
+    {"ReduceProd", "x", "(ReduceProd): input 0 is no list of integers, a constant"},
+    {"ReduceProd", "hh", "(ReduceProd): entry 1: the product is no integer of the type"},
+    {"ReduceProd", "w", "(ReduceProd): input 0 is no list of integers"},
+    {"Max", "s,x", "(Max): input 0 must hold floats"},
     {"Add", "w,s", "input 1 must hold floats"},
     {"Concat", "s,x", "input 0"},
   };
@@ -1453,6 +1532,8 @@ START_TEST(bad_computed_shapes)
     integers("l", SHAPE(-1,));
     integers("k", SHAPE(1, 2,));
     integers("h", SHAPE(1L << 62,));
+    integers("hh", SHAPE(1L << 62, 2,));
+    integers("one", SHAPE(1,));
     model_node(&m, "Shape", "x", "s");
     if (strcmp(bad[i].op, "Concat") == 0)
       attr_int(model_node(&m, bad[i].op, bad[i].in, "y"), "axis", 1);
@@ -1519,6 +1600,8 @@ main(void)
   tcase_add_test(tcase, places_of_samples);
   tcase_add_test(tcase, masks);
   tcase_add_test(tcase, computed_shapes);
+  tcase_add_test(tcase, computed_places);
+  tcase_add_test(tcase, slices_of_axes);
   tcase_add_test(tcase, bad_computed_shapes);
   tcase_add_test(tcase, dropout);
   return run_tests();
