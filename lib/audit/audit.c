@@ -208,7 +208,7 @@ find_mixed(clarke_audit *a, const clarke_question *q)
 
 /* The sides of the mixed cell number m: the first mixed layer is the highest bit, 0 being -. */
 static void
-mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_t m)
+mixed_sides(clarke_branch *side, const clarke_audit *a, const clarke_question *q, size_t m)
 {
   for (size_t k = 0; k < q->replay->n_touches; k++) {
     side[k] = q->touch[k].ad_side;
@@ -222,14 +222,14 @@ mixed_sides(int8_t *side, const clarke_audit *a, const clarke_question *q, size_
 static clarke_status
 try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  int8_t *side;
+  clarke_branch *side;
   bool realized = true;
   size_t n;
   clarke_status status = mixed_init(a, err);
 
   if (status != CLARKE_OK || !find_mixed(a, q))
     return status;
-  side = malloc(q->replay->n_touches + 1);
+  side = malloc((q->replay->n_touches + 1) * sizeof *side);
   if (side == NULL)
     return clarke_no_memory(err);
   n = (size_t)1 << a->n_mixed;
@@ -250,7 +250,7 @@ try_mixed(clarke_audit *a, const clarke_question *q, clarke_error *err)
 
 /* The cells among the leaves that directions realize. */
 static clarke_status
-realize_leaves(clarke_cell *cell, bool *realized, int8_t **side, size_t n, clarke_audit *a,
+realize_leaves(clarke_cell *cell, bool *realized, clarke_branch **side, size_t n, clarke_audit *a,
                const clarke_question *q, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -296,7 +296,7 @@ keep_hull(clarke_audit *a, clarke_cell *cell, size_t n, clarke_membership *m, cl
 
 /* Is AD in the hull of the realized leaves? The first n of side and cell are realized. */
 static clarke_status
-try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, clarke_error *err)
+try_hull(clarke_audit *a, clarke_branch **side, size_t n, const clarke_question *q, clarke_error *err)
 {
   clarke_cell *cell = malloc((n + 1) * sizeof *cell);
   bool *realized = calloc(n + 1, sizeof *realized);
@@ -337,7 +337,7 @@ try_hull(clarke_audit *a, int8_t **side, size_t n, const clarke_question *q, cla
 static clarke_status
 try_enumeration(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
-  int8_t **side;
+  clarke_branch **side;
   size_t n;
   clarke_status status = clarke_enumerate(&a->tree, q, err);
 
@@ -368,7 +368,7 @@ static clarke_status
 try_rays(clarke_audit *a, const clarke_question *q, clarke_error *err)
 {
   clarke_cell cell[CLARKE_RAYS];
-  int8_t *side[CLARKE_RAYS];
+  clarke_branch *side[CLARKE_RAYS];
   clarke_membership m;
   uint64_t state = 1;
   size_t n = 0;

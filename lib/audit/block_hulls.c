@@ -114,13 +114,13 @@ clarke_block_hulls_finish(bool *found, clarke_block_hulls *s, clarke_audit *a, c
 {
   const clarke_question *q = s->q;
   clarke_cell *cell = &a->others;
-  int8_t *side;
+  clarke_branch *side;
   clarke_status status;
 
   *found = false;
   if (!s->whole || a->n_simplices == 0)
     return CLARKE_OK;
-  side = malloc(q->replay->n_touches + 1);
+  side = malloc((q->replay->n_touches + 1) * sizeof *side);
   if (side == NULL)
     return clarke_no_memory(err);
   for (size_t k = 0; k < q->replay->n_touches; k++)

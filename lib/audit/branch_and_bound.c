@@ -45,10 +45,10 @@ clarke_search_clear(clarke_search *s)
 /* --- the tree ------------------------------------------------------------------------------- */
 
 /* The sides chosen, by touch. */
-static int8_t *
+static clarke_branch *
 sides(const visit *v)
 {
-  int8_t *side = calloc(v->q->replay->n_touches + 1, sizeof *side);
+  clarke_branch *side = calloc(v->q->replay->n_touches + 1, sizeof *side);
 
   for (size_t i = 0; side != NULL && i < v->c->n; i++)
     for (size_t m = 0; v->chosen[i] != CLARKE_UNCHOSEN && m < v->c->class[i].n; m++) {
@@ -64,7 +64,7 @@ sides(const visit *v)
 static clarke_status
 try_leaf(bool *done, visit *v, double bound)
 {
-  int8_t *side;
+  clarke_branch *side;
   clarke_node *node;
 
   *done = false;

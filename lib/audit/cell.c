@@ -29,12 +29,12 @@ clarke_cell_clear(clarke_cell *c)
 }
 
 clarke_status
-clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_cell_set(clarke_cell *c, const clarke_question *q, const clarke_branch *side, clarke_error *err)
 {
   size_t n = q->replay->n_touches;
 
   clarke_cell_clear(c);
-  c->side = malloc(n + 1);
+  c->side = malloc((n + 1) * sizeof *c->side);
   c->flat = calloc(n + 1, sizeof *c->flat);
   c->rests = calloc(q->replay->n_conditions + 1, sizeof *c->rests);
   if (c->side == NULL || c->flat == NULL || c->rests == NULL)
@@ -60,8 +60,8 @@ clarke_cell_direction(clarke_cell *c, clarke_error *err)
 }
 
 /* The side, or one to begin with. */
-static int8_t
-some_side(const clarke_touch *t, int8_t side)
+static clarke_branch
+some_side(const clarke_touch *t, clarke_branch side)
 {
   return side != CLARKE_PROXY ? side : clarke_side_numbered(t, 0);
 }
@@ -71,7 +71,7 @@ slopes_of(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
                    clarke_error *err)
 {
   const clarke_replay *r = q->replay;
-  int8_t *choice = malloc(r->n_touches + 1);
+  clarke_branch *choice = malloc((r->n_touches + 1) * sizeof *choice);
   clarke_status status;
 
   if (choice == NULL)
@@ -88,7 +88,7 @@ slopes_of(clarke_slopes *s, const clarke_cell *c, const clarke_question *q,
  * that of the side's option less another; 2 or -2 when an enclosure leaves it open. */
 static int
 tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_touch *t,
-             int8_t side, size_t other)
+             clarke_branch side, size_t other)
 {
   const clarke_matrix *m = &tangent[g->steps[t->step].in[0].value];
   mpq_t zero;
@@ -111,7 +111,7 @@ tangent_sign(const clarke_matrix *tangent, const clarke_graph *g, const clarke_t
 /* What something in its own layer moves is not at rest, as a rule: such rows are short. But an activation may be compared with
  * what is made of it, as in max(relu(y), y): of few touches whole rows are asked, too. */
 static clarke_status
-condition_rests(bool *rests, clarke_columns *columns, size_t k, int8_t side, size_t condition, bool few,
+condition_rests(bool *rests, clarke_columns *columns, size_t k, clarke_branch side, size_t condition, bool few,
                 clarke_error *err)
 {
   clarke_row row;

@@ -13,7 +13,7 @@
 
 typedef struct {
   /* by touch: CLARKE_LEFT or CLARKE_RIGHT, CLARKE_OPTION(o); flat ones may say CLARKE_PROXY */
-  int8_t *side;
+  clarke_branch *side;
   bool *flat;
   bool *rests; /* by condition: its gradient under the cell is zero, so that no side is asked for */
   size_t n;
@@ -24,7 +24,7 @@ void clarke_cell_init(clarke_cell *c);
 void clarke_cell_clear(clarke_cell *c);
 
 /* Copies the sides (NULL: AD's) and finds which touches are flat under them. */
-clarke_status clarke_cell_set(clarke_cell *c, const clarke_question *q, const int8_t *side,
+clarke_status clarke_cell_set(clarke_cell *c, const clarke_question *q, const clarke_branch *side,
                               clarke_error *err);
 
 /* Finds the conditions that rest: those of moving touches whose gradient over all wrt entries is zero under the cell,

@@ -76,7 +76,7 @@ static clarke_status
 is_affine(bool *affine, const clarke_marking *m, size_t k, clarke_error *err)
 {
   const clarke_touch *t = &m->q->replay->touch[k];
-  const int8_t side = t->n_options > 0 ? CLARKE_OPTION(0) : CLARKE_RIGHT;
+  const clarke_branch side = t->n_options > 0 ? CLARKE_OPTION(0) : CLARKE_RIGHT;
 
   *affine = t->n_options <= CLARKE_TREE_OPTIONS && is_plain(m, k);
   return *affine || t->n_options > 2 ? CLARKE_OK

@@ -16,7 +16,7 @@ clarke_marking_clear(clarke_marking *m)
 }
 
 static bool
-marking_init(clarke_marking *m, const clarke_question *q, const int8_t *side)
+marking_init(clarke_marking *m, const clarke_question *q, const clarke_branch *side)
 {
   const clarke_graph *g = q->g;
 
@@ -138,7 +138,7 @@ piece_degree(const clarke_marking *m, const clarke_step *s, size_t p, size_t f, 
   return mpq_sgn(s->pieces.coef[p][1]) != 0 ? degree : 0;
 }
 
-static int8_t
+static clarke_branch
 side_of(const clarke_marking *m, size_t k)
 {
   return m->side != NULL ? m->side[k] : CLARKE_PROXY;
@@ -150,7 +150,7 @@ piecewise_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
   const clarke_step *s = &m->q->g->steps[step];
   size_t e = f * m->f->n + j, k = m->index[step][e];
   uint8_t degree = m->mark[s->in[0].value][e];
-  int8_t code = m->f->piece[step][e];
+  clarke_branch code = m->f->piece[step][e];
 
   if (code >= 0)
     return piece_degree(m, s, (size_t)code, f, j, degree);
@@ -169,7 +169,7 @@ max_degree(const clarke_marking *m, size_t step, size_t f, size_t j)
 {
   const clarke_step *s = &m->q->g->steps[step];
   const uint8_t *x = m->mark[s->in[0].value];
-  int8_t code = m->f->piece[step][f * m->f->n + j];
+  clarke_branch code = m->f->piece[step][f * m->f->n + j];
   size_t k = m->index[step][f * m->f->n + j];
   const clarke_touch *t = k > 0 ? &m->q->replay->touch[k - 1] : NULL;
 
@@ -285,7 +285,7 @@ mark_step(clarke_marking *m, size_t step)
 }
 
 clarke_status
-clarke_marking_run(clarke_marking *m, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_marking_run(clarke_marking *m, const clarke_question *q, const clarke_branch *side, clarke_error *err)
 {
   const clarke_graph *g = q->g;
 
@@ -309,7 +309,7 @@ clarke_marking_degree(const clarke_marking *m, size_t k, size_t condition)
 }
 
 clarke_status
-clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_degrees(uint8_t *degree, const clarke_question *q, const clarke_branch *side, clarke_error *err)
 {
   clarke_marking m;
   clarke_status status;
@@ -327,7 +327,7 @@ clarke_degrees(uint8_t *degree, const clarke_question *q, const int8_t *side, cl
 }
 
 clarke_status
-clarke_flat(bool *flat, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_flat(bool *flat, const clarke_question *q, const clarke_branch *side, clarke_error *err)
 {
   uint8_t *degree = malloc(q->replay->n_conditions + 1);
   clarke_status status = degree != NULL ? clarke_degrees(degree, q, side, err)

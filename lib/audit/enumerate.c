@@ -48,10 +48,10 @@ clarke_tree_add(clarke_tree *t, clarke_node_kind kind)
   return &t->node[t->n++];
 }
 
-int8_t **
+clarke_branch **
 clarke_tree_leaves(const clarke_tree *t, size_t *n)
 {
-  int8_t **side = malloc((t->n + 1) * sizeof *side);
+  clarke_branch **side = malloc((t->n + 1) * sizeof *side);
 
   *n = 0;
   for (size_t i = 0; side != NULL && i < t->n; i++)
@@ -64,7 +64,7 @@ clarke_tree_leaves(const clarke_tree *t, size_t *n)
 typedef struct {
   clarke_tree *tree;
   const clarke_question *q;
-  int8_t *side;     /* CLARKE_PROXY: not reached */
+  clarke_branch *side;     /* CLARKE_PROXY: not reached */
   clarke_path path;
   clarke_error *err;
 } visit;
@@ -76,10 +76,10 @@ add_leaf(visit *v)
   size_t n = v->q->replay->n_touches;
 
   if (leaf != NULL)
-    leaf->side = malloc(n + 1);
+    leaf->side = malloc((n + 1) * sizeof *leaf->side);
   if (leaf == NULL || leaf->side == NULL)
     return clarke_no_memory(v->err);
-  memcpy(leaf->side, v->side, n);
+  memcpy(leaf->side, v->side, n * sizeof *leaf->side);
   return CLARKE_OK;
 }
 
@@ -97,7 +97,7 @@ refute(bool *dead, visit *v)
 /* Does a condition of a side have a row? Not if it is constant, nor if it is neither affine nor so but for a factor:
  * then *open, too. */
 static clarke_status
-has_row(bool *row, bool *open, const clarke_marking *m, size_t k, int8_t side, size_t condition, clarke_error *err)
+has_row(bool *row, bool *open, const clarke_marking *m, size_t k, clarke_branch side, size_t condition, clarke_error *err)
 {
   const bool window = m->q->replay->touch[k].n_options > 0;
   const uint8_t own = window ? clarke_marking_degree(m, k, CLARKE_OPTION_OF(side)) : 0;
@@ -113,7 +113,7 @@ has_row(bool *row, bool *open, const clarke_marking *m, size_t k, int8_t side, s
 /* What this side of touch k asks, as rows added to the path: those that are not zero. *open: one is not affine, or not
  * zero. */
 static clarke_status
-add_constraints(bool *open, visit *v, size_t k, int8_t side)
+add_constraints(bool *open, visit *v, size_t k, clarke_branch side)
 {
   clarke_marking m;
   clarke_columns columns = {0};
@@ -146,7 +146,7 @@ static clarke_status descend(visit *v, size_t k);
 
 /* One side of touch k, and what is below it. */
 static clarke_status
-take_side(visit *v, size_t k, int8_t side)
+take_side(visit *v, size_t k, clarke_branch side)
 {
   size_t before = v->path.n;
   bool open, dead = false;
@@ -180,7 +180,7 @@ branch(visit *v, size_t k)
 static clarke_status
 descend(visit *v, size_t k)
 {
-  int8_t first;
+  clarke_branch first;
   size_t before = v->path.n;
   bool open = false;
   clarke_status status;
@@ -225,7 +225,7 @@ clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err)
   t->complete = within_reach(q);
   if (!t->complete)
     return CLARKE_OK;
-  v.side = calloc(q->replay->n_touches + 1, 1);
+  v.side = calloc(q->replay->n_touches + 1, sizeof *v.side);
   status = v.side != NULL ? clarke_path_init(&v.path, q->replay->n_conditions, err)
                           : clarke_no_memory(err);
   if (status == CLARKE_OK)

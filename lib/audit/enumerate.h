@@ -21,7 +21,7 @@ typedef struct {
   size_t touch;  /* BRANCH */
   size_t n;      /* DEAD: in the order of touch, then condition */
   clarke_multiplier *multiplier;
-  int8_t *side;  /* LEAF: by touch; CLARKE_PROXY: open (branch_and_bound.h) */
+  clarke_branch *side;  /* LEAF: by touch; CLARKE_PROXY: open (branch_and_bound.h) */
 } clarke_node;
 
 typedef struct {
@@ -38,7 +38,7 @@ void clarke_tree_clear(clarke_tree *t);
 /* One more node, all zeros but the kind; NULL when out of memory. */
 clarke_node *clarke_tree_add(clarke_tree *t, clarke_node_kind kind);
 /* The sides of all leaves, borrowed: *n of them; NULL when out of memory. */
-int8_t **clarke_tree_leaves(const clarke_tree *t, size_t *n);
+clarke_branch **clarke_tree_leaves(const clarke_tree *t, size_t *n);
 clarke_status clarke_enumerate(clarke_tree *t, const clarke_question *q, clarke_error *err);
 
 /* One tree in preorder: no touch branched on twice on a path; of a dead node the multipliers above 0, in order, of touches

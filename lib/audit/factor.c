@@ -3,7 +3,7 @@
 #include "network/combination.h"
 
 clarke_status
-clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, int8_t side, size_t condition,
+clarke_affine_but_for_a_factor(bool *is, const clarke_marking *m, size_t k, clarke_branch side, size_t condition,
                                clarke_error *err)
 {
   const clarke_touch *t = &m->q->replay->touch[k];

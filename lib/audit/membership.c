@@ -26,7 +26,7 @@ clarke_membership_clear(clarke_membership *m, size_t n)
 }
 
 clarke_status
-clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const int8_t *side,
+clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q, const clarke_branch *side,
                         clarke_error *err)
 {
   const clarke_graph *g = q->g;
@@ -232,7 +232,7 @@ may_be_rational(bool *may, const clarke_graph *g, clarke_error *err)
 }
 
 clarke_status
-clarke_membership_find(clarke_membership *m, const clarke_question *q, int8_t *const *side,
+clarke_membership_find(clarke_membership *m, const clarke_question *q, clarke_branch *const *side,
                        size_t n, clarke_error *err)
 {
   const clarke_graph *g = q->g;

@@ -9,7 +9,7 @@
  * contribute the same to AD and to every cell), with these sides (CLARKE_PROXY: the profile's
  * proxy; NULL: of all): gradient[p], count x 1, no rows for zero. */
 clarke_status clarke_partial_gradient(clarke_matrix *gradient, const clarke_question *q,
-                                      const int8_t *side, clarke_error *err);
+                                      const clarke_branch *side, clarke_error *err);
 
 /* Where AD's output lies relative to the gradients under n lists of sides. */
 typedef struct {
@@ -23,6 +23,6 @@ void clarke_membership_clear(clarke_membership *m, size_t n);
 /* As its place says; n: gradients, when INSIDE. */
 bool clarke_membership_is_valid(const clarke_membership *m, size_t n);
 clarke_status clarke_membership_find(clarke_membership *m, const clarke_question *q,
-                                     int8_t *const *side, size_t n, clarke_error *err);
+                                     clarke_branch *const *side, size_t n, clarke_error *err);
 
 #endif

@@ -26,10 +26,10 @@ between(size_t all, size_t each)
 clarke_status
 clarke_pool_init(clarke_pool *p, const clarke_classes *c, clarke_error *err)
 {
-  const size_t most = between(BYTES, c->n_columns * sizeof *p->direction + c->n + 1);
+  const size_t most = between(BYTES, c->n_columns * sizeof *p->direction + (c->n + 1) * sizeof *p->option);
 
   *p = (clarke_pool){.c = c, .most = most, .direction = malloc(most * (c->n_columns + 1) * sizeof *p->direction),
-                     .option = malloc(most * (c->n + 1))};
+                     .option = malloc(most * (c->n + 1) * sizeof *p->option)};
   return p->direction != NULL && p->option != NULL ? CLARKE_OK : clarke_no_memory(err);
 }
 
@@ -44,18 +44,18 @@ clarke_pool_clear(clarke_pool *p)
 /* --- directions ------------------------------------------------------------------------------ */
 
 /* The option of a class that the direction leads to. */
-static uint8_t
+static uint16_t
 option_along(const clarke_class *class, const double *d, size_t columns)
 {
   double most = 0;
-  uint8_t option = 0;
+  uint16_t option = 0;
 
   for (size_t o = 1; o < class->options; o++) {
     const double x = clarke_dot(class->slope + o * columns, d, columns);
 
     if (x > most) {
       most = x;
-      option = (uint8_t)o;
+      option = (uint16_t)o;
     }
   }
   return option;
@@ -65,7 +65,7 @@ void
 clarke_pool_add(clarke_pool *p, const double *direction, const size_t *chosen)
 {
   const size_t columns = p->c->n_columns;
-  uint8_t *option = p->option + p->n * p->c->n;
+  uint16_t *option = p->option + p->n * p->c->n;
 
   if (p->n == p->most)
     return;
@@ -87,7 +87,7 @@ clarke_pool_take(clarke_pool *p, const clarke_pool *from, size_t class, size_t o
     if (from->option[i * classes + class] != option)
       continue;
     memcpy(p->direction + p->n * columns, from->direction + i * columns, columns * sizeof *p->direction);
-    memcpy(p->option + p->n * classes, from->option + i * classes, classes);
+    memcpy(p->option + p->n * classes, from->option + i * classes, classes * sizeof *p->option);
     p->n++;
   }
 }

@@ -13,7 +13,7 @@ typedef struct {
   const clarke_classes *c;
   size_t n, most;
   double *direction; /* n x columns */
-  uint8_t *option;   /* n x classes */
+  uint16_t *option;  /* n x classes */
 } clarke_pool;
 
 clarke_status clarke_pool_init(clarke_pool *p, const clarke_classes *c, clarke_error *err);

@@ -89,7 +89,7 @@ clarke_question_clear(clarke_question *q)
 }
 
 clarke_status
-clarke_question_slopes(clarke_slopes *s, const clarke_question *q, const int8_t *side, clarke_error *err)
+clarke_question_slopes(clarke_slopes *s, const clarke_question *q, const clarke_branch *side, clarke_error *err)
 {
   const clarke_replay *r = q->replay;
 

@@ -9,7 +9,7 @@
 
 /* A touch as AD and the loss have it; goes with replay->touch[k]. */
 typedef struct {
-  int8_t ad_side; /* the side whose slope the proxy is (CLARKE_LEFT, CLARKE_RIGHT), or CLARKE_PROXY when it is neither; at a
+  clarke_branch ad_side; /* the side whose slope the proxy is (CLARKE_LEFT, CLARKE_RIGHT), or CLARKE_PROXY when it is neither; at a
                    * window the option, or CLARKE_PROXY for a mean */
   mpq_t lambda;   /* of a kink: the weight of the left slope in the proxy */
   /* Enclosed for separations (separation.h): the loss's derivative by the touch's output, whatever the sides. Zero before
@@ -35,6 +35,6 @@ void clarke_question_clear(clarke_question *q);
 bool clarke_question_is_valid(const clarke_question *q);
 
 /* Slopes by the sides, by touch; NULL: AD's. */
-clarke_status clarke_question_slopes(clarke_slopes *s, const clarke_question *q, const int8_t *side, clarke_error *err);
+clarke_status clarke_question_slopes(clarke_slopes *s, const clarke_question *q, const clarke_branch *side, clarke_error *err);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct {
   const clarke_question *q;
   clarke_direction direction[STEPS];
   clarke_matrix *moved[STEPS], *tangent[STEPS]; /* by parameter; by value */
-  int8_t *side;
+  clarke_branch *side;
   clarke_error *err;
 } ray;
 
@@ -53,7 +53,7 @@ begin(ray *r, uint64_t *state, const clarke_question *q, clarke_error *err)
   const clarke_replay *replay = q->replay;
   clarke_status status = CLARKE_OK;
 
-  *r = (ray){.q = q, .err = err, .side = malloc(replay->n_touches + 1)};
+  *r = (ray){.q = q, .err = err, .side = malloc((replay->n_touches + 1) * sizeof(clarke_branch))};
   for (size_t i = 0; i < STEPS; i++)
     clarke_direction_init(&r->direction[i]);
   if (r->side == NULL)
@@ -92,7 +92,7 @@ compare(const ray *r, const clarke_touch *t, size_t a, size_t b)
 }
 
 /* The side to which the directions move touch k; the one it has where they do not move it. */
-static int8_t
+static clarke_branch
 side_taken(const ray *r, size_t k)
 {
   const clarke_touch *t = &r->q->replay->touch[k];
@@ -137,7 +137,7 @@ correct(bool *settled, ray *r)
 
   for (size_t k = 0; k < r->q->replay->n_touches; k++) {
     const size_t step = r->q->replay->touch[k].step;
-    const int8_t side = first == CLARKE_NONE || first == step ? side_taken(r, k) : r->side[k];
+    const clarke_branch side = first == CLARKE_NONE || first == step ? side_taken(r, k) : r->side[k];
 
     if (side != r->side[k])
       first = step;

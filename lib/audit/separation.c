@@ -169,7 +169,7 @@ clarke_separation_open(arb_t most, const clarke_separation *m, size_t k)
 }
 
 bool
-clarke_separation_holds(const clarke_separation *m, const int8_t *side)
+clarke_separation_holds(const clarke_separation *m, const clarke_branch *side)
 {
   const clarke_replay *r = m->q->replay;
   arb_t sum, most;

@@ -37,6 +37,6 @@ void clarke_separation_open(arb_t most, const clarke_separation *m, size_t k);
 
 /* Is <v, AD's output> > <v, g> for the gradients g of all cells with these sides (by touch; CLARKE_PROXY:
  * open)? */
-bool clarke_separation_holds(const clarke_separation *m, const int8_t *side);
+bool clarke_separation_holds(const clarke_separation *m, const clarke_branch *side);
 
 #endif

@@ -38,7 +38,7 @@ static bool
 in_play(const clarke_sample *s, const size_t *cell, size_t n, size_t class, size_t touch, size_t o,
         const clarke_question *q)
 {
-  const int8_t ad = q->touch[touch].ad_side;
+  const clarke_branch ad = q->touch[touch].ad_side;
   bool any = ad == CLARKE_PROXY || ad == clarke_side_numbered(&q->replay->touch[touch], o);
 
   for (size_t i = 0; i < n && !any; i++)
@@ -214,7 +214,7 @@ put_change(arb_mat_t a, slong at, clarke_matrix *const ad, const clarke_sample *
 {
   const clarke_classes *c = &s->classes;
   clarke_matrix *gradient = clarke_matrices_new(q->g->n_parameters);
-  int8_t *side = calloc(q->replay->n_touches + 1, 1);
+  clarke_branch *side = calloc(q->replay->n_touches + 1, sizeof *side);
   arb_t x;
   clarke_status status = gradient != NULL && side != NULL
                            ? CLARKE_OK

@@ -19,7 +19,7 @@ clarke_whole_rows_reachable(const clarke_question *q)
 }
 
 clarke_status
-clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
+clarke_columns_init(clarke_columns *c, const clarke_question *q, const clarke_branch *side,
                     clarke_error *err)
 {
   memset(c, 0, sizeof *c);
@@ -96,7 +96,7 @@ pass_is_exact(const clarke_forward *f, size_t step)
 
 /* What the row is the gradient of. */
 static clarke_sparse_seed
-seed_of(const clarke_graph *g, const clarke_touch *t, int8_t side, size_t condition, bool segment)
+seed_of(const clarke_graph *g, const clarke_touch *t, clarke_branch side, size_t condition, bool segment)
 {
   clarke_sparse_seed seed = {g->steps[t->step].in[0].value, 1, segment ? t->step : CLARKE_NONE,
                              {t->feature, 0}, {1, -1}};
@@ -274,7 +274,7 @@ column_row(clarke_row *row, bool *exact, const clarke_sparse_seed *seed, clarke_
 }
 
 clarke_status
-clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8_t side,
+clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, clarke_branch side,
                  size_t condition, bool segment, clarke_error *err)
 {
   const clarke_touch *t = &c->q->replay->touch[k];
@@ -297,7 +297,7 @@ clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k, int8
 }
 
 clarke_status
-clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t condition,
+clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, clarke_branch side, size_t condition,
                    clarke_error *err)
 {
   const clarke_touch *t = &c->q->replay->touch[k];

@@ -24,7 +24,7 @@ typedef struct {
 bool clarke_whole_rows_reachable(const clarke_question *q);
 
 /* side: as of clarke_question_slopes. */
-clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const int8_t *side,
+clarke_status clarke_columns_init(clarke_columns *c, const clarke_question *q, const clarke_branch *side,
                                   clarke_error *err);
 void clarke_columns_clear(clarke_columns *c);
 
@@ -34,10 +34,10 @@ void clarke_columns_clear(clarke_columns *c);
  * only (segment). *exact: false when enclosures came in (then entries are midpoints). An exact row that is not rational counts
  * up to a positive factor, unless c is asked for whole rows (docs/proof-format.md, "Gradients and rows"). */
 clarke_status clarke_touch_row(clarke_row *row, bool *exact, clarke_columns *c, size_t k,
-                               int8_t side, size_t condition, bool segment, clarke_error *err);
+                               clarke_branch side, size_t condition, bool segment, clarke_error *err);
 
 /* Is the row in all wrt parameters zero, exactly? */
-clarke_status clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, int8_t side, size_t condition,
+clarke_status clarke_touch_rests(bool *rests, clarke_columns *c, size_t k, clarke_branch side, size_t condition,
                                  clarke_error *err);
 
 #endif

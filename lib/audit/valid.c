@@ -35,7 +35,7 @@ clarke_direction_is_valid(const clarke_direction *d, const clarke_graph *g)
 }
 
 static bool
-side_is_valid(int8_t side, const clarke_touch *t)
+side_is_valid(clarke_branch side, const clarke_touch *t)
 {
   return t->n_options == 0 ? side >= CLARKE_LEFT && side <= CLARKE_RIGHT
                            : side >= 0 && (size_t)side <= t->n_options;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define MAX_WINDOW 126 /* entries */
+#define MAX_WINDOW 4096 /* entries */
 
 /* Windows over the last one or two axes of an input (n, channels, rows, columns), [0] and [1]; when
  * there is one, there is one row. */
@@ -204,7 +204,7 @@ lower_pool(builder *b)
   bool max = b->op[0] == 'M', all = whole_attribute(b, "count_include_pad", 0) != 0;
   size_t dims[MAX_RANK], places = product(g.out, 2);
   need(whole_attribute(b, "storage_order", 0) == 0, "a storage_order other than 0");
-  need(!max || product(g.width, 2) <= MAX_WINDOW, "a window of more than 126 entries");
+  need(!max || product(g.width, 2) <= MAX_WINDOW, "a window of more than 4096 entries");
   step *s = add_step(b, max ? WINDOW : LINEAR, product(g.width, 2), shape(b, &g, g.channels, dims), dims);
   rational *share = rationals(max ? 0 : places);
   for (size_t i = 0; i < places; i++) {
@@ -229,7 +229,7 @@ lower_global_maximum(builder *b)
   need(x->constant == NULL && x->rank > 2, "its input must be an activation of three axes or more");
   for (size_t i = 0; i < x->rank; i++)
     dims[i] = i < 2 ? x->dims[i] : 1;
-  need(product(x->dims + 2, x->rank - 2) <= MAX_WINDOW, "a window of more than 126 entries");
+  need(product(x->dims + 2, x->rank - 2) <= MAX_WINDOW, "a window of more than 4096 entries");
   step *s = add_step(b, WINDOW, product(x->dims + 2, x->rank - 2), x->rank, dims);
   for (size_t i = 0; i < s->n * s->width; i++)
     s->sources[i] = (source){x->step, x->map[i]};

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#define MAX_WINDOW 126 /* entries */
+#define MAX_WINDOW 4096 /* entries */
+#define MAX_INPUTS 126
 
 static bool
 is_least(const builder *b)
@@ -55,7 +56,7 @@ lower_extremum(builder *b)
     if (!over[i] || keep != 0)
       dims[n++] = kept[i];
   need(!is_batch(b, x) || !over[0], "the batch axis would be mixed");
-  need(product(gone, x->rank) <= MAX_WINDOW, "the largest of more than 126 entries");
+  need(product(gone, x->rank) <= MAX_WINDOW, "the largest of more than 4096 entries");
   size_t *from = index_map(b, x->rank, kept, stride, NULL), *at = index_map(b, x->rank, gone, stride, NULL);
   put(b, NULL, x->step, x->map, x->rank, x->dims);
   turn(b);
@@ -92,8 +93,8 @@ lower_larger(builder *b)
     lower_whole(b);
     return;
   }
-  need(n <= MAX_WINDOW, "more than 126 inputs");
-  value all = broadcast_all(b, n), v[MAX_WINDOW];
+  need(n <= MAX_INPUTS, "more than 126 inputs");
+  value all = broadcast_all(b, n), v[MAX_INPUTS];
   need(all.constant == NULL, "its input must be an activation");
   if (n == 1) {
     put(b, NULL, all.step, all.map, all.rank, all.dims);

@@ -128,10 +128,13 @@ check_hull(bool bouligand)
     next_rational(&weight);
     const char *sides = next_word();
     require(mpq_sgn(&weight) >= 0, "a weight is negative");
-    require(p.n_touched == 0 ? strcmp(sides, ".") == 0 : strlen(sides) == p.n_touched,
-            "one side for each touched kink is expected");
-    for (size_t k = 0; k < p.n_touched; k++)
-      c.side[k] = side_named(&p, k, sides[k]);
+    static const char each[] = "one side for each touched kink is expected";
+    require(p.n_touched > 0 || strcmp(sides, ".") == 0, each);
+    for (size_t k = 0; k < p.n_touched; k++) {
+      require(*sides != '\0', each);
+      c.side[k] = side_named(&p, k, &sides);
+    }
+    require(p.n_touched == 0 || *sides == '\0', each);
     check_cell();
     loss_gradient(&p, c.slope, &c, true);
     add_gradient(&weight);

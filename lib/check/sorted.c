@@ -4,12 +4,12 @@
 
 #include "allocate.h"
 
-#define MAX_WINDOW 126 /* entries */
+#define MAX_SORTED 126 /* entries */
 
 /* Lines of n entries, `behind` apart; so many lines in all. Between rounds a place holds an entry, or minus it. */
 typedef struct {
   size_t n, k, lines, behind;
-  bool least, minus[MAX_WINDOW];
+  bool least, minus[MAX_SORTED];
 } sorter;
 
 /* The place that is compared with p in a round: p itself when there is none. */
@@ -44,7 +44,7 @@ put_round(builder *b, sorter *o, size_t round, size_t m)
 {
   value x = b->out;
   size_t pairs = 2 * o->lines * m, count = o->lines * m, places = x.count / o->lines;
-  bool minus[MAX_WINDOW];
+  bool minus[MAX_SORTED];
   step *s = add_step(b, LINEAR, 1, 1, &pairs);
   for (size_t p = 0; p < m; p++) {
     size_t other = neighbour(o, round, p);
@@ -109,7 +109,7 @@ lower_sorted(builder *b)
   need(in->constant == NULL, "its input must be an activation");
   size_t axis = axis_of(b, whole_attribute(b, "axis", -1), in->rank), n = in->dims[axis], dims[MAX_RANK];
   need(!on_batch(b, in, axis), "the batch axis would be mixed");
-  need(n > 0 && n <= MAX_WINDOW, "not 1 to 126 entries");
+  need(n > 0 && n <= MAX_SORTED, "not 1 to 126 entries");
   need(whole_attribute(b, "sorted", 1) != 0, "sorted is 0");
   sorter o = {.n = n,
               .k = read_k(b, n),

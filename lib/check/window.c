@@ -57,6 +57,7 @@ static struct {
 } rules[] = {/* sorted */
              {.op = "GlobalMaxPool"}, {.op = "MaxPool"},   {.op = "Maximum"}, {.op = "Minimum"},
              {.op = "ReduceMax"},     {.op = "ReduceMin"}, {.op = "Sorted"},  {.op = "TopK"}};
+#define LETTERS 26
 #define N_RULES (sizeof rules / sizeof *rules)
 
 /* Of a step that has windows. */
@@ -169,7 +170,7 @@ read_rule(size_t i)
   const char *op = rules[i].op;
   next_line("tie");
   require(strcmp(next_word(), op) == 0, "the tie rule of %s is expected", op);
-  const char *word = next_word();
+  const char *name = next_word(), *word = name;
   bool hybrid = strcmp(word, "hybrid") == 0, mean = strcmp(word, "mean") == 0, last = strcmp(word, "last") == 0;
   rational *shared = &rules[i].shared;
   rules[i].last = last;
@@ -228,7 +229,7 @@ bool
 next_side(const point *p, cell *c, size_t k)
 {
   int last = (int)p->touched[k].n, *side = &c->side[k];
-  require(last <= 26, "%s has more than 26 options", kink(k));
+  require(last <= LETTERS, "%s has more than 26 options", kink(k));
   if (is_window(&p->touched[k]))
     *side = *side < last ? *side + 1 : 0;
   else
@@ -236,12 +237,25 @@ next_side(const point *p, cell *c, size_t k)
   return *side != 0;
 }
 
-int
-side_named(const point *p, size_t k, char c)
+/* {27}, {28}, ...: options that are no letter. Goes on to the last character. */
+static size_t
+option_numbered(const char **text)
 {
-  bool window = is_window(&p->touched[k]), letter = c >= 'a' && c <= 'z' && (size_t)(c - 'a') < p->touched[k].n;
-  require(window ? letter : c == '-' || c == '+', "%s has no side '%c'", kink(k), c);
-  return window ? c - 'a' + 1 : c == '+' ? 1 : -1;
+  size_t n = 0;
+  for (++*text; **text >= (n > 0 ? '0' : '1') && **text <= '9' && n < 100000; ++*text)
+    n = 10 * n + (size_t)(**text - '0');
+  return **text == '}' && n > LETTERS ? n : 0;
+}
+
+int
+side_named(const point *p, size_t k, const char **text)
+{
+  char c = **text;
+  bool window = is_window(&p->touched[k]);
+  size_t option = c >= 'a' && c <= 'z' ? (size_t)(c - 'a') + 1 : c == '{' ? option_numbered(text) : 0;
+  require(window ? option > 0 && option <= p->touched[k].n : c == '-' || c == '+', "%s has no side '%c'", kink(k), c);
+  ++*text;
+  return window ? (int)option : c == '+' ? 1 : -1;
 }
 
 size_t
@@ -249,9 +263,9 @@ next_option(const point *p, const cell *c, size_t k)
 {
   if (!is_window(&p->touched[k]))
     return 0;
-  const char *word = next_word();
-  int side = side_named(p, k, *word);
-  require(word[1] == '\0' && side != c->side[k], "'%s' is not another option than the one taken", word);
+  const char *name = next_word(), *word = name;
+  int side = side_named(p, k, &word);
+  require(*word == '\0' && side != c->side[k], "'%s' is not another option than the one taken", name);
   return (size_t)side - 1;
 }
 

@@ -16,7 +16,8 @@ size_t window_place(point *p, size_t s, size_t e, const bool *among);
 size_t read_ties(const point *p, rational *ad);
 int tie_side(const point *p, const touch *t);      /* of the option AD takes; 0: it takes several */
 bool next_side(const point *p, cell *c, size_t k); /* of a branch on touched kink k: the first, ... or none */
-int side_named(const point *p, size_t k, char c);  /* a sign, or a window's letter */
+/* A sign, or a window's letter or number, at the text's beginning, which goes on behind it. */
+int side_named(const point *p, size_t k, const char **text);
 /* In a line of `dead`: a letter, of another option than the side of window k; of a kink, nothing. */
 size_t next_option(const point *p, const cell *c, size_t k);
 /* Under a direction with tangents d, touched kinks that are not flat and have a side must move to it, the

@@ -157,7 +157,7 @@ touch_at(const clarke_combination *c, size_t step, size_t e)
 }
 
 /* The side of the touch at the entry; CLARKE_PROXY: none is chosen. */
-static int8_t
+static clarke_branch
 side_at(const clarke_combination *c, size_t step, size_t e)
 {
   const size_t k = touch_at(c, step, e);
@@ -170,7 +170,7 @@ static bool
 through_piece(clarke_combination *c, size_t step, size_t e)
 {
   const clarke_step *s = &c->g->steps[step];
-  const int8_t code = c->r->f->piece[step][clarke_combination_place(c, e)], side = side_at(c, step, e);
+  const clarke_branch code = c->r->f->piece[step][clarke_combination_place(c, e)], side = side_at(c, step, e);
   const size_t p = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code) + (side == CLARKE_RIGHT);
 
   if (code == CLARKE_OPEN || (code < 0 && side == CLARKE_PROXY && c->r->mark != NULL) ||
@@ -187,7 +187,7 @@ option_of(const clarke_combination *c, size_t step, size_t e)
 {
   const clarke_step *s = &c->g->steps[step];
   const size_t k = touch_at(c, step, e);
-  const int8_t code = c->r->f->piece[step][clarke_combination_place(c, e)], side = side_at(c, step, e);
+  const clarke_branch code = c->r->f->piece[step][clarke_combination_place(c, e)], side = side_at(c, step, e);
   size_t tied[CLARKE_MAX_WIDTH];
 
   if (code >= 0)

@@ -13,7 +13,7 @@ typedef struct {
   const clarke_forward *f;
   uint8_t *const *mark;
   size_t *const *index;
-  const int8_t *side;
+  const clarke_branch *side;
   const clarke_touch *touch;
 } clarke_reduction;
 

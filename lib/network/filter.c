@@ -46,12 +46,12 @@ allocate_places(clarke_filter *f, size_t i)
   const clarke_step *s = &f->g->steps[i];
   size_t entries = f->g->values[s->out].count * f->n;
 
-  f->piece[i] = malloc(entries + 1);
+  f->piece[i] = malloc((entries + 1) * sizeof **f->piece);
   if (s->kind == CLARKE_MAX)
     f->ties[i] = calloc(f->n + 1, sizeof **f->ties);
   if (f->piece[i] == NULL || (s->kind == CLARKE_MAX && f->ties[i] == NULL))
     return clarke_no_memory(f->err);
-  memset(f->piece[i], CLARKE_OPEN, entries);
+  clarke_branches_leave(f->piece[i], entries);
   return CLARKE_OK;
 }
 
@@ -93,7 +93,7 @@ filter_step(clarke_filter *f, size_t i, size_t *open, size_t *transcendental)
 }
 
 clarke_status
-clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
+clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, size_t *open,
                   size_t *transcendental, const clarke_graph *g, const clarke_tensor *x,
                   const clarke_filter_way *way, clarke_error *err)
 {
@@ -113,7 +113,7 @@ clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t 
   f.bound = malloc((5 * f.n + 1) * sizeof *f.bound);
   f.mark = malloc((4 * f.n + 1) * sizeof *f.mark);
   f.near = f.bound + 2 * f.n;
-  f.other = (int8_t *)(f.bound + 4 * f.n);
+  f.other = (clarke_branch *)(f.bound + 4 * f.n);
   if (needed == NULL || f.value == NULL || last == NULL || f.bound == NULL || f.deferred == NULL ||
       f.mark == NULL) {
     free(needed);

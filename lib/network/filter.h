@@ -26,7 +26,7 @@ typedef struct {
  * so decided. *open counts the entries left open, *transcendental those of steps that depend on transcendental functions,
  * which are left open too. margin: NULL, or what clarke_margin_rows made for these samples: bounds of what is decided are
  * taken in. */
-clarke_status clarke_filter_run(int8_t **piece, size_t **ties, clarke_margin **margin, size_t *open,
+clarke_status clarke_filter_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, size_t *open,
                                 size_t *transcendental, const clarke_graph *g, const clarke_tensor *x,
                                 const clarke_filter_way *way, clarke_error *err);
 

@@ -16,6 +16,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+bool
+clarke_branches_open(const clarke_branch *piece, size_t n)
+{
+  bool open = false;
+
+  for (size_t i = 0; i < n; i++)
+    open |= piece[i] == CLARKE_OPEN;
+  return open;
+}
+
+void
+clarke_branches_leave(clarke_branch *piece, size_t n)
+{
+  for (size_t i = 0; i < n; i++)
+    piece[i] = CLARKE_OPEN;
+}
+
 void
 clarke_forward_init(clarke_forward *f)
 {
@@ -143,7 +160,7 @@ run_max(clarke_forward *f, size_t i, clarke_error *err)
                                       : clarke_no_memory(err);
 
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
-    int8_t code = f->piece[i][e];
+    clarke_branch code = f->piece[i][e];
 
     if (code < 0)
       clarke_window_tied(tied, f, i, e / f->n, e % f->n);
@@ -182,12 +199,12 @@ refine_signs(clarke_forward *f, size_t i, clarke_error *err)
   const clarke_step *s = &f->g->steps[i];
   const clarke_matrix *x = &f->value[s->in[0].value];
   size_t entries = x->rows * x->cols, open;
-  int8_t *piece = f->piece[i], *found;
+  clarke_branch *piece = f->piece[i], *found;
   clarke_status status;
 
-  if (memchr(piece, CLARKE_OPEN, entries) == NULL)
+  if (!clarke_branches_open(piece, entries))
     return CLARKE_OK;
-  found = malloc(entries + 1);
+  found = malloc((entries + 1) * sizeof *found);
   if (found == NULL)
     return clarke_no_memory(err);
   status = clarke_sign_decide(found, &open, f->constants, s, x, err);
@@ -231,7 +248,7 @@ run_piecewise(clarke_forward *f, size_t i, clarke_error *err)
   if (f->refining)
     status = refine_signs(f, i, err);
   else {
-    f->piece[i] = malloc(x->rows * x->cols + 1);
+    f->piece[i] = malloc((x->rows * x->cols + 1) * sizeof **f->piece);
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     status = clarke_sign_decide(f->piece[i], &f->open, f->constants, s, x, err);
@@ -336,14 +353,14 @@ clarke_forward_run(clarke_forward *f, const clarke_constants *constants,
 
 /* Which values open places depend on; last[v]: the last step that reads it for one. */
 static void
-find_open_needs(bool *needed, size_t *last, const clarke_graph *g, int8_t *const *piece, size_t n)
+find_open_needs(bool *needed, size_t *last, const clarke_graph *g, clarke_branch *const *piece, size_t n)
 {
   memset(needed, 0, g->n_values * sizeof *needed);
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
 
     if (!needed[s->out] &&
-        (piece[i] == NULL || memchr(piece[i], CLARKE_OPEN, g->values[s->out].count * n) == NULL))
+        (piece[i] == NULL || !clarke_branches_open(piece[i], g->values[s->out].count * n)))
       continue;
     for (size_t k = 0; k < s->n_in; k++) {
       if (!needed[s->in[k].value])
@@ -385,7 +402,7 @@ refine_steps(clarke_forward *f, const bool *needed, const size_t *last, size_t b
 }
 
 clarke_status
-clarke_forward_refine(int8_t **piece, size_t **ties, clarke_margin **margin,
+clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin,
                       const clarke_constants *constants, const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                       clarke_error *err)
 {
@@ -442,7 +459,7 @@ clarke_forward_column(clarke_forward *f, const clarke_forward *all, size_t colum
 
     if (all->piece[i] == NULL)
       continue;
-    f->piece[i] = malloc(count + 1);
+    f->piece[i] = malloc((count + 1) * sizeof **f->piece);
     if (f->piece[i] == NULL)
       return clarke_no_memory(err);
     for (size_t e = 0; e < count; e++)

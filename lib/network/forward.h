@@ -15,9 +15,14 @@
  * exactly at kink k (whose two slopes differ); of a MAX step the place in the window of the
  * largest entry (of the first of them when all are identical), CLARKE_AT(0) when there are several
  * that are not; CLARKE_OPEN when the enclosure does not tell. */
-#define CLARKE_AT(k) ((int8_t)(-1 - (int)(k)))
+#define CLARKE_AT(k) ((clarke_branch)(-1 - (int)(k)))
 #define CLARKE_KINK_OF(code) ((size_t)(-1 - (int)(code)))
-#define CLARKE_OPEN ((int8_t)-128)
+#define CLARKE_OPEN INT16_MIN
+
+/* Is one of n places open? */
+bool clarke_branches_open(const clarke_branch *piece, size_t n);
+/* Makes them so. */
+void clarke_branches_leave(clarke_branch *piece, size_t n);
 
 typedef struct {
   const clarke_graph *g;
@@ -25,7 +30,7 @@ typedef struct {
   size_t n;            /* columns */
   long precision;
   clarke_matrix *value; /* n_values; 0 x 0 when not needed */
-  int8_t **piece;      /* n_steps; NULL but for steps with kinks */
+  clarke_branch **piece;      /* n_steps; NULL but for steps with kinks */
   size_t **ties;       /* n_steps: of MAX, by column, windows with several largest entries, identical or not */
   clarke_identities *identities; /* made when windows are tied */
   size_t open;         /* entries left open */
@@ -62,7 +67,7 @@ clarke_status clarke_forward_next(clarke_forward *f, size_t step, clarke_error *
  * no kink is ever found to be touched. ties grow by the windows that were decided by identity. Values are
  * dropped behind their last use, and nothing is computed on which no open place depends. margin: NULL, or takes in the
  * distances of places so decided. */
-clarke_status clarke_forward_refine(int8_t **piece, size_t **ties, clarke_margin **margin, const clarke_constants *constants,
+clarke_status clarke_forward_refine(clarke_branch **piece, size_t **ties, clarke_margin **margin, const clarke_constants *constants,
                                     const clarke_matrix *input, const clarke_tensor *x, size_t bits,
                                     clarke_error *err);
 

@@ -11,7 +11,7 @@
 #define MAX_DEPTH 4000
 
 clarke_identities *
-clarke_identities_new(const clarke_graph *g, size_t n, int8_t *const *piece,
+clarke_identities_new(const clarke_graph *g, size_t n, clarke_branch *const *piece,
                       const clarke_matrix *value, const clarke_tensor *x)
 {
   clarke_identities *ids = calloc(1, sizeof *ids);
@@ -90,7 +90,7 @@ copies(const clarke_identities *ids, const clarke_step *s, size_t *operand, size
        size_t column, bool *turned)
 {
   size_t there = 0;
-  int8_t code;
+  clarke_branch code;
 
   *operand = 0;
   switch (s->kind) {

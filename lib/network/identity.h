@@ -18,7 +18,7 @@ typedef struct clarke_identities clarke_identities;
  * not NULL, are the activations' matrices, in which constants are told by their numbers. Otherwise
  * only zeros and the inputs x are, and some identical entries may get different numbers. All is
  * borrowed. NULL when out of memory. */
-clarke_identities *clarke_identities_new(const clarke_graph *g, size_t n, int8_t *const *piece,
+clarke_identities *clarke_identities_new(const clarke_graph *g, size_t n, clarke_branch *const *piece,
                                          const clarke_matrix *value, const clarke_tensor *x);
 void clarke_identities_free(clarke_identities *ids);
 

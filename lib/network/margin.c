@@ -78,7 +78,7 @@ clarke_margin_has_kink(const clarke_graph *g, const clarke_step *s, size_t featu
 
 /* Calls for each entry of the window that is certainly smaller than its largest. */
 static size_t
-next_smaller(const clarke_step *s, const clarke_matrix *x, int8_t place, size_t i, size_t j, size_t from)
+next_smaller(const clarke_step *s, const clarke_matrix *x, clarke_branch place, size_t i, size_t j, size_t from)
 {
   const size_t *entry = s->in[0].map + i * s->width;
 
@@ -99,7 +99,7 @@ take_difference(double *least, double *most, double a, double b, double radius)
 
 void
 clarke_margin_of(double *least, double *most, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
-                 int8_t place, size_t i, size_t j)
+                 clarke_branch place, size_t i, size_t j)
 {
   *least = *most = INFINITY;
   if (s->kind == CLARKE_PIECEWISE) {
@@ -136,7 +136,7 @@ take_exactly(mpq_t distance, bool first, const mpq_t value, const mpq_t other, d
 }
 
 static void
-window_exactly(mpq_t distance, bool *exact, const clarke_step *s, const clarke_matrix *x, int8_t place, size_t i, size_t j)
+window_exactly(mpq_t distance, bool *exact, const clarke_step *s, const clarke_matrix *x, clarke_branch place, size_t i, size_t j)
 {
   const size_t *entry = s->in[0].map + i * s->width, best = entry[place];
   bool first = true;
@@ -157,7 +157,7 @@ window_exactly(mpq_t distance, bool *exact, const clarke_step *s, const clarke_m
 
 void
 clarke_margin_exactly(mpq_t distance, bool *exact, size_t *kink, const clarke_step *s, const clarke_matrix *x,
-                      int8_t place, size_t i, size_t j)
+                      clarke_branch place, size_t i, size_t j)
 {
   mpq_t value;
 
@@ -195,7 +195,7 @@ clarke_margin_sizes(clarke_margin *m, const clarke_graph *g, const clarke_step *
 
 void
 clarke_margin_column(clarke_margin *m, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
-                     const int8_t *place, size_t j)
+                     const clarke_branch *place, size_t j)
 {
   clarke_margin_sizes(m, g, s, x, j);
   for (size_t i = 0; i < g->values[s->out].count; i++) {

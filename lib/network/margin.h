@@ -55,10 +55,10 @@ void clarke_margin_join(clarke_margin *m, const clarke_margin *other);
 /* The distance of feature i, column j of a step whose argument is x, which is at no kink; place: where it lies, as in
  * clarke_forward. [*least, *most] holds it. INFINITY, of a window without smaller entries. */
 void clarke_margin_of(double *least, double *most, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
-                      int8_t place, size_t i, size_t j);
+                      clarke_branch place, size_t i, size_t j);
 /* The same exactly, or, of an enclosure, a number that it is at least: *exact tells. *kink: the nearest one. */
 void clarke_margin_exactly(mpq_t distance, bool *exact, size_t *kink, const clarke_step *s, const clarke_matrix *x,
-                           int8_t place, size_t i, size_t j);
+                           clarke_branch place, size_t i, size_t j);
 
 /* An upper bound of |entry|, the nearest double's for a number that is exact, but for a part of 2^-50; and of all that the
  * step compares in column j, into m->size. */
@@ -83,6 +83,6 @@ bool clarke_margin_has_kink(const clarke_graph *g, const clarke_step *s, size_t 
 
 /* Takes in the distances and sizes of column j, of the places that are decided. */
 void clarke_margin_column(clarke_margin *m, const clarke_graph *g, const clarke_step *s, const clarke_matrix *x,
-                          const int8_t *place, size_t j);
+                          const clarke_branch *place, size_t j);
 
 #endif

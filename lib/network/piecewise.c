@@ -92,7 +92,7 @@ clarke_piecewise_steepest(const clarke_step *step, double everywhere, double siz
 
 /* The piece whose formula gives an entry's value: at a kink either side does. */
 static size_t
-formula(const clarke_step *step, const clarke_matrix *x, const int8_t *piece, size_t e)
+formula(const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece, size_t e)
 {
   size_t p = 0;
 
@@ -162,7 +162,7 @@ integer_pieces_clear(integer_pieces *ip)
 }
 
 bool
-clarke_piece_is_number(const clarke_pieces *p, int8_t piece)
+clarke_piece_is_number(const clarke_pieces *p, clarke_branch piece)
 {
   return piece >= 0 && (p->slope == CLARKE_NONE || piece > 0) &&
          mpq_sgn(p->coef[piece][1]) == 0 && mpq_sgn(p->coef[piece][2]) == 0;
@@ -180,7 +180,7 @@ size_of(const clarke_matrix *x, size_t e)
 /* On a piece that is a number nothing is left of an argument's radius. */
 static clarke_status
 widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
-             const int8_t *piece, double lipschitz, clarke_error *err)
+             const clarke_branch *piece, double lipschitz, clarke_error *err)
 {
   size_t n = x->rows * x->cols;
 
@@ -201,7 +201,7 @@ widen_radius(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
 
 /* Entries of x in that piece (others zero), for PRelu. */
 static clarke_status
-masked(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x, const int8_t *piece,
+masked(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece,
        size_t wanted, clarke_error *err)
 {
   clarke_status status = clarke_matrix_copy(y, x, err);
@@ -217,7 +217,7 @@ masked(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x, const 
 
 static clarke_status
 prelu_apply(clarke_matrix *y, const clarke_constants *constants, const clarke_step *step,
-            const clarke_matrix *x, const int8_t *piece, clarke_error *err)
+            const clarke_matrix *x, const clarke_branch *piece, clarke_error *err)
 {
   clarke_matrix left, slope;
   clarke_status status;
@@ -252,7 +252,7 @@ plain(const clarke_pieces *p, size_t piece)
 /* Relu and the like: the words of x kept or zeroed. */
 static clarke_status
 apply_plain(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
-            const int8_t *piece, clarke_error *err)
+            const clarke_branch *piece, clarke_error *err)
 {
   clarke_status status = clarke_matrix_copy(y, x, err);
 
@@ -266,7 +266,7 @@ apply_plain(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
 
 static clarke_status
 apply_general(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
-              const int8_t *piece, clarke_error *err)
+              const clarke_branch *piece, clarke_error *err)
 {
   clarke_status status = clarke_matrix_resize(y, x->rows, x->cols, x->limbs + 1, err);
   integer_pieces ip;
@@ -296,7 +296,7 @@ apply_general(clarke_matrix *y, const clarke_step *step, const clarke_matrix *x,
 
 clarke_status
 clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *constants,
-                       const clarke_step *step, const clarke_matrix *x, const int8_t *piece,
+                       const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece,
                        clarke_error *err)
 {
   bool all_plain = true;
@@ -341,7 +341,7 @@ slopes_are_constant(const clarke_pieces *p)
 
 /* Zeroes what is not strictly inside a piece. */
 static void
-clear_touched(clarke_matrix *s, const int8_t *piece)
+clear_touched(clarke_matrix *s, const clarke_branch *piece)
 {
   for (size_t e = 0; e < s->rows * s->cols; e++)
     if (piece[e] < 0) {
@@ -353,7 +353,7 @@ clear_touched(clarke_matrix *s, const int8_t *piece)
 
 static clarke_status
 prelu_slopes(clarke_matrix *s, const clarke_constants *constants, const clarke_step *step,
-             const int8_t *piece, size_t n, clarke_error *err)
+             const clarke_branch *piece, size_t n, clarke_error *err)
 {
   size_t count = constants->g->values[step->out].count;
   double *slope = malloc((count * n + 1) * sizeof *slope);
@@ -370,7 +370,7 @@ prelu_slopes(clarke_matrix *s, const clarke_constants *constants, const clarke_s
 
 clarke_status
 clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
-                        const clarke_step *step, const clarke_matrix *x, const int8_t *piece,
+                        const clarke_step *step, const clarke_matrix *x, const clarke_branch *piece,
                         clarke_error *err)
 {
   clarke_step derivative = *step;

@@ -6,7 +6,7 @@
 
 clarke_status clarke_piecewise_apply(clarke_matrix *y, const clarke_constants *constants,
                                      const clarke_step *step, const clarke_matrix *x,
-                                     const int8_t *piece, clarke_error *err);
+                                     const clarke_branch *piece, clarke_error *err);
 
 /* The slope of piece p at the step's kink k; f is the feature (for PRelu). */
 void clarke_piecewise_side(mpq_t slope, const clarke_graph *g, const clarke_step *step, size_t f,
@@ -23,10 +23,10 @@ bool clarke_pieces_joined(const clarke_pieces *p, size_t k);
  * kink or open are zero, for the caller to fill. */
 clarke_status clarke_piecewise_slopes(clarke_matrix *s, const clarke_constants *constants,
                                       const clarke_step *step, const clarke_matrix *x,
-                                      const int8_t *piece, clarke_error *err);
+                                      const clarke_branch *piece, clarke_error *err);
 
 /* Strictly inside a piece (piece < 0: no) that is a number whatever the argument? PRelu's left one has a slope. */
-bool clarke_piece_is_number(const clarke_pieces *p, int8_t piece);
+bool clarke_piece_is_number(const clarke_pieces *p, clarke_branch piece);
 
 /* An upper bound of |slope| everywhere, PRelu's slopes included; infinite where an outer piece is a parabola. */
 double clarke_piecewise_lipschitz(const clarke_graph *g, const clarke_step *step);

@@ -53,12 +53,12 @@ leave_all_open(clarke_replay *r, size_t *open, clarke_error *err)
 
     if (!clarke_step_has_kinks(&r->g->steps[i]))
       continue;
-    r->piece[i] = malloc(entries + 1);
+    r->piece[i] = malloc((entries + 1) * sizeof **r->piece);
     if (r->g->steps[i].kind == CLARKE_MAX)
       r->ties[i] = calloc(r->samples + 1, sizeof **r->ties);
     if (r->piece[i] == NULL || (r->g->steps[i].kind == CLARKE_MAX && r->ties[i] == NULL))
       return clarke_no_memory(err);
-    memset(r->piece[i], CLARKE_OPEN, entries);
+    clarke_branches_leave(r->piece[i], entries);
     *open += entries;
   }
   return CLARKE_OK;

@@ -26,7 +26,7 @@ typedef struct {
   size_t samples;
   const clarke_tensor *x;     /* the batch: outlives the replay */
   clarke_constants constants; /* made when an exact pass is */
-  int8_t **piece;       /* n_steps, as in clarke_forward, over all samples */
+  clarke_branch **piece;       /* n_steps, as in clarke_forward, over all samples */
   size_t **ties;        /* n_steps: of MAX, by sample, windows with several largest entries */
   /* The exact pass over the samples that filter and enclosures left open; when it would be too large, over those of
    * them that touch kinks. Where a step couples the samples, over all of them if any is open. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* The code of an entry whose signs relative to the kinks are sign[0..k-1], each at `stride`. */
-static int8_t
+static clarke_branch
 place(const signed char *sign, size_t stride, size_t n_kinks)
 {
   size_t piece = 0;
@@ -19,21 +19,21 @@ place(const signed char *sign, size_t stride, size_t n_kinks)
       return CLARKE_AT(k);
     piece += s > 0;
   }
-  return (int8_t)piece;
+  return (clarke_branch)piece;
 }
 
 /* Where a parabola joins its tangent there is no kink: the place is the parabola's, on which no argument is taken to be affine. */
-static int8_t
-joined(const clarke_pieces *p, int8_t code)
+static clarke_branch
+joined(const clarke_pieces *p, clarke_branch code)
 {
   const size_t k = CLARKE_KINK_OF(code);
 
-  return !clarke_pieces_joined(p, k) ? code : mpq_sgn(p->coef[k][2]) != 0 ? (int8_t)k : (int8_t)(k + 1);
+  return !clarke_pieces_joined(p, k) ? code : mpq_sgn(p->coef[k][2]) != 0 ? (clarke_branch)k : (clarke_branch)(k + 1);
 }
 
 /* A PRelu entry of slope 1 has no kink: zero counts as the left piece, which a slope in wrt multiplies. */
 static void
-forget_smooth(int8_t *piece, const clarke_constants *c, const clarke_step *step, size_t n)
+forget_smooth(clarke_branch *piece, const clarke_constants *c, const clarke_step *step, size_t n)
 {
   const clarke_value *slope = &c->g->values[step->pieces.slope];
   size_t count = c->g->values[step->out].count;
@@ -48,7 +48,7 @@ forget_smooth(int8_t *piece, const clarke_constants *c, const clarke_step *step,
 }
 
 clarke_status
-clarke_sign_decide(int8_t *piece, size_t *open, const clarke_constants *constants,
+clarke_sign_decide(clarke_branch *piece, size_t *open, const clarke_constants *constants,
                    const clarke_step *step, const clarke_matrix *x, clarke_error *err)
 {
   size_t n_kinks = step->pieces.n_kinks, entries = x->rows * x->cols;

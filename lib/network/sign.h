@@ -6,7 +6,7 @@
 
 /* Writes piece[feature * n + column] for every entry of x, the argument of the PIECEWISE step, and
  * counts those left open. */
-clarke_status clarke_sign_decide(int8_t *piece, size_t *open, const clarke_constants *constants,
+clarke_status clarke_sign_decide(clarke_branch *piece, size_t *open, const clarke_constants *constants,
                                  const clarke_step *step, const clarke_matrix *x,
                                  clarke_error *err);
 

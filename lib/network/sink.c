@@ -125,7 +125,7 @@ static clarke_status
 prelu_constant(clarke_matrix *c, const clarke_forward *f, const clarke_step *s,
                const clarke_matrix *g, clarke_error *err)
 {
-  const int8_t *piece = f->piece[s - f->g->steps];
+  const clarke_branch *piece = f->piece[s - f->g->steps];
   clarke_matrix term;
   clarke_status status;
 

@@ -190,7 +190,7 @@ set_entry(clarke_matrix *m, size_t i, size_t j, const mpq_t q, clarke_error *err
 
 /* The slope of the side that the choice says, or AD's proxy. */
 static clarke_status
-set_touched(clarke_slopes *slopes, const clarke_graph *g, const clarke_touch *t, int8_t choice,
+set_touched(clarke_slopes *slopes, const clarke_graph *g, const clarke_touch *t, clarke_branch choice,
             const clarke_profile *profile, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -289,7 +289,7 @@ set_shares(clarke_route *route, const clarke_forward *f, const clarke_touch *t, 
 
 /* The entry that the choice says, or AD takes. */
 static clarke_status
-route_touched(clarke_slopes *slopes, const clarke_forward *f, const clarke_touch *t, int8_t choice,
+route_touched(clarke_slopes *slopes, const clarke_forward *f, const clarke_touch *t, clarke_branch choice,
               const clarke_profile *profile, clarke_error *err)
 {
   const clarke_step *s = &f->g->steps[t->step];
@@ -331,7 +331,7 @@ clarke_tie_check(const clarke_tie_rule *rule, const clarke_profile *profile, con
 
 clarke_status
 clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_touch *touch,
-                     size_t n, const int8_t *choice, const clarke_profile *profile,
+                     size_t n, const clarke_branch *choice, const clarke_profile *profile,
                      clarke_error *err)
 {
   const clarke_graph *g = f->g;
@@ -349,7 +349,7 @@ clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f, const clarke_tou
       status = route_winners(&s->route[i], f, i, err);
   }
   for (size_t k = 0; k < n && status == CLARKE_OK; k++) {
-    const int8_t side = choice != NULL ? choice[k] : CLARKE_PROXY;
+    const clarke_branch side = choice != NULL ? choice[k] : CLARKE_PROXY;
 
     status = g->steps[touch[k].step].kind == CLARKE_MAX ? route_touched(s, f, &touch[k], side, profile, err)
                                                         : set_touched(s, g, &touch[k], side, profile, err);

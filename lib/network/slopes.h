@@ -6,22 +6,22 @@
 #include "op/profile.h"
 #include "network/replay.h"
 
-#define CLARKE_LEFT ((int8_t)-1)
-#define CLARKE_RIGHT ((int8_t)1)
-#define CLARKE_PROXY ((int8_t)0)
+#define CLARKE_LEFT ((clarke_branch)-1)
+#define CLARKE_RIGHT ((clarke_branch)1)
+#define CLARKE_PROXY ((clarke_branch)0)
 /* Of a touched window: the number of the option that is the largest. */
-#define CLARKE_OPTION(o) ((int8_t)((o) + 1))
+#define CLARKE_OPTION(o) ((clarke_branch)((o) + 1))
 #define CLARKE_OPTION_OF(side) ((size_t)((side) - 1))
 
 /* The sides that a touch may take are numbered: left 0 and right 1, a window's as its options. */
-static inline int8_t
+static inline clarke_branch
 clarke_side_numbered(const clarke_touch *t, size_t o)
 {
   return t->n_options > 0 ? CLARKE_OPTION(o) : o == 1 ? CLARKE_RIGHT : CLARKE_LEFT;
 }
 
 static inline size_t
-clarke_side_number(const clarke_touch *t, int8_t side)
+clarke_side_number(const clarke_touch *t, clarke_branch side)
 {
   return t->n_options > 0 ? CLARKE_OPTION_OF(side) : side == CLARKE_RIGHT;
 }
@@ -54,7 +54,7 @@ void clarke_touch_side(mpq_t slope, const clarke_graph *g, const clarke_touch *t
  * are columns of f; of a window CLARKE_OPTION(o) or CLARKE_PROXY. NULL: CLARKE_PROXY for all. Slopes of enclosed
  * arguments are enclosures. */
 clarke_status clarke_slopes_choose(clarke_slopes *s, const clarke_forward *f,
-                                   const clarke_touch *touch, size_t n, const int8_t *choice,
+                                   const clarke_touch *touch, size_t n, const clarke_branch *choice,
                                    const clarke_profile *profile, clarke_error *err);
 /* The touches' slopes become enclosures that hold those of both sides; a window's output that of each option, with a
  * weight between 0 and 1. f and touch as for clarke_slopes_choose. */

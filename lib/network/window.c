@@ -89,16 +89,16 @@ all_identical(const window *w, const size_t *tied, size_t n)
 }
 
 /* What a strict comparison settles; else CLARKE_OPEN: identities are wanted. */
-static int8_t
+static clarke_branch
 alone(const window *w)
 {
   size_t tied[CLARKE_MAX_WIDTH];
   bool open;
 
-  return tied_places(tied, &open, w) == 1 && !open ? (int8_t)tied[0] : CLARKE_OPEN;
+  return tied_places(tied, &open, w) == 1 && !open ? (clarke_branch)tied[0] : CLARKE_OPEN;
 }
 
-static int8_t
+static clarke_branch
 settle(const window *w, size_t *ties, size_t *n_open)
 {
   size_t tied[CLARKE_MAX_WIDTH], n;
@@ -110,7 +110,7 @@ settle(const window *w, size_t *ties, size_t *n_open)
     return CLARKE_OPEN;
   }
   *ties += n > 1;
-  return all_identical(w, tied, n) ? (int8_t)tied[0] : CLARKE_AT(0);
+  return all_identical(w, tied, n) ? (clarke_branch)tied[0] : CLARKE_AT(0);
 }
 
 /* Open windows: decided where one entry is the largest, or the largest are all identical. */
@@ -123,7 +123,7 @@ refine_windows(clarke_forward *f, size_t step, clarke_error *err)
     if (f->piece[step][e] == CLARKE_OPEN) {
       window w = window_at(f, step, e / f->n, e % f->n);
       size_t ties = 0;
-      int8_t code = settle(&w, &ties, &open);
+      clarke_branch code = settle(&w, &ties, &open);
 
       if (code < 0)
         continue;
@@ -143,7 +143,7 @@ clarke_window_decide(clarke_forward *f, size_t step, clarke_error *err)
 
   if (f->refining)
     return refine_windows(f, step, err);
-  f->piece[step] = malloc(entries + 1);
+  f->piece[step] = malloc((entries + 1) * sizeof **f->piece);
   f->ties[step] = calloc(f->n + 1, sizeof **f->ties);
   if (f->piece[step] == NULL || f->ties[step] == NULL)
     return clarke_no_memory(err);

@@ -112,9 +112,9 @@ check_operands(clarke_lowering *low, clarke_error *err)
   clarke_status status = CLARKE_OK;
   size_t constants = 0;
 
-  if (low->n_in > CLARKE_MAX_WIDTH)
+  if (low->n_in > CLARKE_MAX_SORTED)
     return clarke_lower_fail(low, err, "%zu inputs; at most %d are supported. Of more, take it of parts, and of these", low->n_in,
-                             CLARKE_MAX_WIDTH);
+                             CLARKE_MAX_SORTED);
   for (size_t i = 0; i < low->n_in && status == CLARKE_OK; i++) {
     if (!clarke_lower_has(low, i))
       return clarke_lower_fail(low, err, "input %zu is missing", i);
@@ -130,7 +130,7 @@ check_operands(clarke_lowering *low, clarke_error *err)
 static clarke_status
 lower_operands(clarke_lowering *low, clarke_error *err)
 {
-  size_t dims[CLARKE_MAX_WHOLE], rank, count = 1, *from[CLARKE_MAX_WIDTH], value, *map;
+  size_t dims[CLARKE_MAX_WHOLE], rank, count = 1, *from[CLARKE_MAX_SORTED], value, *map;
   const bool least = is_minimum(low);
   clarke_batch_axis batch;
   clarke_status status;

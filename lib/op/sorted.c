@@ -49,8 +49,8 @@ read_sorting(sorting *s, const clarke_lowering *low, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   s->length = s->dims[s->axis];
-  if (s->length == 0 || s->length > CLARKE_MAX_WIDTH)
-    return clarke_lower_fail(low, err, "%zu entries along the axis; from 1 to %d are supported", s->length, CLARKE_MAX_WIDTH);
+  if (s->length == 0 || s->length > CLARKE_MAX_SORTED)
+    return clarke_lower_fail(low, err, "%zu entries along the axis; from 1 to %d are supported", s->length, CLARKE_MAX_SORTED);
   if (clarke_lower_int(low, "sorted", 1) == 0)
     return clarke_lower_fail(low, err, "sorted is 0: the order of the values is not said; expected 1");
   s->upper = clarke_lower_int(low, "largest", 1) != 0 ? 1 : -1;

@@ -169,13 +169,23 @@ put_directions(writer *w, const clarke_cell *cell)
     put_direction(w, &cell->direction[i]);
 }
 
-/* A side that does not matter may be none: then it is the first. */
-static char
-side_character(const clarke_touch *t, int8_t side)
+static void
+put_option(writer *w, size_t option)
 {
-  if (t->n_options > 0)
-    return (char)('a' + (side == CLARKE_PROXY ? 0 : CLARKE_OPTION_OF(side)));
-  return side == CLARKE_RIGHT ? '+' : '-';
+  if (option < 26)
+    fputc((char)('a' + option), w->out);
+  else
+    fprintf(w->out, "{%zu}", option + 1);
+}
+
+/* A side that does not matter may be none: then it is the first. */
+static void
+put_side(writer *w, const clarke_touch *t, clarke_branch side)
+{
+  if (t->n_options == 0)
+    fputc(side == CLARKE_RIGHT ? '+' : '-', w->out);
+  else
+    put_option(w, side == CLARKE_PROXY ? 0 : CLARKE_OPTION_OF(side));
 }
 
 static void
@@ -211,7 +221,7 @@ put_hull(writer *w)
     put_rational(w, w->a->weight[i]);
     fputc(' ', w->out);
     for (size_t k = 0; k < w->q->replay->n_touches; k++)
-      fputc(side_character(&w->q->replay->touch[k], cell->side[k]), w->out);
+      put_side(w, &w->q->replay->touch[k], cell->side[k]);
     if (w->q->replay->n_touches == 0)
       fputc('.', w->out);
     fputc('\n', w->out);
@@ -255,8 +265,10 @@ put_node(writer *w, const clarke_node *node)
     const clarke_multiplier *one = &node->multiplier[m];
 
     fprintf(w->out, "u %zu ", one->touch);
-    if (w->q->replay->touch[one->touch].n_options > 0)
-      fprintf(w->out, "%c ", 'a' + (int)one->condition);
+    if (w->q->replay->touch[one->touch].n_options > 0) {
+      put_option(w, one->condition);
+      fputc(' ', w->out);
+    }
     put_rational(w, one->u);
     fputc('\n', w->out);
   }

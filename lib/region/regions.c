@@ -199,11 +199,11 @@ static clarke_status
 fork_on(clarke_region_search *s, size_t i, const fmpz_mat_t cone, clarke_error *err)
 {
   const clarke_instruction *at = &s->forms->p->instruction[i];
-  bool may[CLARKE_MAX_WIDTH + 1];
+  bool may[CLARKE_MAX_SORTED + 1];
   clarke_status status = CLARKE_OK;
 
-  if (at->n_in > CLARKE_MAX_WIDTH)
-    return clarke_code_fail(s->forms->p, i, err, "a maximum of %zu entries; at most %d are supported", at->n_in, CLARKE_MAX_WIDTH);
+  if (at->n_in > CLARKE_MAX_SORTED)
+    return clarke_code_fail(s->forms->p, i, err, "a maximum of %zu entries; at most %d are supported", at->n_in, CLARKE_MAX_SORTED);
   s->threads = 1;
   for (size_t a = 0; a < at->n_in; a++)
     may[a] = clarke_region_may_win(s, i, a);

@@ -32,13 +32,13 @@ elsewhere(const clarke_branches *p)
 
 /* The sides that the record took at the touched kinks. *known: each is one of the touch's. *same: they are AD's own. */
 static void
-find_sides(int8_t *side, bool *known, bool *same, const clarke_certified *c)
+find_sides(clarke_branch *side, bool *known, bool *same, const clarke_certified *c)
 {
   const clarke_audit_session *s = &c->audit;
 
   *known = *same = true;
   for (size_t k = 0; k < s->replay.n_touches && *known; k++) {
-    const int8_t own = s->question.touch[k].ad_side;
+    const clarke_branch own = s->question.touch[k].ad_side;
 
     side[k] = clarke_branches_side(known, &c->nodes, &s->replay, k);
     if (side[k] == CLARKE_PROXY)
@@ -49,7 +49,7 @@ find_sides(int8_t *side, bool *known, bool *same, const clarke_certified *c)
 
 /* The record took other sides of touched kinks than AD's numbers are slopes of: is that cell realized? */
 static clarke_status
-realize(clarke_certified *c, const int8_t *side, clarke_error *err)
+realize(clarke_certified *c, const clarke_branch *side, clarke_error *err)
 {
   clarke_audit_session *s = &c->audit;
   bool realized = false;
@@ -80,7 +80,7 @@ judge_along(clarke_certified *c, clarke_error *err)
   const size_t away = elsewhere(&c->pattern);
   bool known, same;
   clarke_status status = CLARKE_OK;
-  int8_t *side;
+  clarke_branch *side;
 
   if (c->pattern.open > 0 || c->pattern.unrecorded > 0 || s->replay.open > 0) {
     say(&c->along, CLARKE_UNDECIDED, "of %zu kinks or windows it is not known where they lie, or where they were recorded",

@@ -70,7 +70,7 @@ takes_slope(bool *takes, const work *w, size_t step, size_t e, size_t kink, size
 }
 
 static clarke_status
-compare_kink(work *w, size_t step, size_t e, int8_t exact, int8_t recorded)
+compare_kink(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch recorded)
 {
   const bool touched = exact < 0, at = recorded < 0;
   bool alike = false;
@@ -135,7 +135,7 @@ touch_at(const clarke_replay *r, size_t step, size_t feature, size_t sample)
 }
 
 static clarke_status
-compare_window(work *w, size_t step, size_t e, int8_t exact, int8_t recorded)
+compare_window(work *w, size_t step, size_t e, clarke_branch exact, clarke_branch recorded)
 {
   const clarke_step *s = &w->c->g->steps[step];
   const size_t n = w->c->pass.n, winner = recorded_winner(w->c, step, e);
@@ -174,7 +174,7 @@ compare_step(work *w, size_t step)
     return CLARKE_OK;
   }
   for (size_t e = 0; e < entries && status == CLARKE_OK; e++) {
-    const int8_t exact = w->r->piece[step][e], recorded = w->c->pass.piece[step][e];
+    const clarke_branch exact = w->r->piece[step][e], recorded = w->c->pass.piece[step][e];
 
     if (exact == CLARKE_OPEN || recorded == CLARKE_OPEN)
       w->p->open++;
@@ -215,7 +215,7 @@ identical(const clarke_replay *r, const clarke_touch *t, size_t a, size_t b)
 }
 
 /* Entries of one identity are one option; the record's winner may be any of them. */
-static int8_t
+static clarke_branch
 option_of(bool *known, const clarke_touch *t, const clarke_replay *r, size_t winner)
 {
   for (size_t o = 0; o < t->n_options; o++)
@@ -225,20 +225,20 @@ option_of(bool *known, const clarke_touch *t, const clarke_replay *r, size_t win
   return CLARKE_PROXY;
 }
 
-int8_t
+clarke_branch
 clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k)
 {
   const clarke_touch *t = &r->touch[k];
   const size_t e = t->feature * c->pass.n + t->sample;
-  const int8_t recorded = c->pass.piece[t->step][e];
+  const clarke_branch recorded = c->pass.piece[t->step][e];
 
   *known = true;
   if (t->n_options > 0)
     return option_of(known, t, r, recorded_winner(c, t->step, e));
   if (recorded == CLARKE_AT(t->kink))
     return CLARKE_PROXY;
-  *known = recorded == (int8_t)t->kink || recorded == (int8_t)(t->kink + 1);
-  return recorded == (int8_t)t->kink ? CLARKE_LEFT : CLARKE_RIGHT;
+  *known = recorded == (clarke_branch)t->kink || recorded == (clarke_branch)(t->kink + 1);
+  return recorded == (clarke_branch)t->kink ? CLARKE_LEFT : CLARKE_RIGHT;
 }
 
 /* --- two records --- */

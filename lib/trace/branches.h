@@ -34,7 +34,7 @@ clarke_status clarke_branches_compare(clarke_branches *p, const clarke_certify *
 
 /* The side of touch k (of the replay) that the record took: CLARKE_LEFT, CLARKE_RIGHT, CLARKE_OPTION(o); CLARKE_PROXY where the
  * record touches it, too. *known is false where it took none of them. */
-int8_t clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k);
+clarke_branch clarke_branches_side(bool *known, const clarke_certify *c, const clarke_replay *r, size_t k);
 
 /* Of two records of one step: the first kink or window, in the graph's order, at which they part; false: they follow one pattern. */
 typedef struct {

@@ -14,7 +14,7 @@ collect_touches(clarke_touch **touch, size_t *n, const clarke_forward *f, clarke
     const size_t entries = f->piece[i] != NULL ? f->g->values[f->g->steps[i].out].count * f->n : 0;
 
     for (size_t e = 0; e < entries; e++) {
-      const int8_t code = f->piece[i][e];
+      const clarke_branch code = f->piece[i][e];
 
       if (code >= 0 || code == CLARKE_OPEN)
         continue;

@@ -147,7 +147,7 @@ options_of(const clarke_touch *t)
   return t->n_options > 0 ? t->n_options : 2;
 }
 
-static inline int8_t
+static inline clarke_branch
 side_of(const clarke_touch *t, size_t option)
 {
   return t->n_options > 0 ? CLARKE_OPTION(option) : option == 1 ? CLARKE_RIGHT : CLARKE_LEFT;
@@ -168,7 +168,7 @@ patterns_of(const clarke_replay *r, size_t most)
 
 /* The sides of pattern number i. */
 static inline void
-pattern_sides(int8_t *side, const clarke_replay *r, size_t i)
+pattern_sides(clarke_branch *side, const clarke_replay *r, size_t i)
 {
   for (size_t k = 0; k < r->n_touches; k++) {
     size_t n = options_of(&r->touch[k]);

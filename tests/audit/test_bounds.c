@@ -42,7 +42,7 @@ dot(arb_t sum, const clarke_matrix *gradient, const clarke_row *v, const clarke_
 typedef struct {
   size_t n;
   clarke_matrix **gradient;
-  int8_t *side; /* n x touches */
+  clarke_branch *side; /* n x touches */
 } patterns;
 
 static void
@@ -88,7 +88,7 @@ typedef struct {
 } tally;
 
 static void
-describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb_srcptr difference)
+describe_gap(const clarke_separation *m, const clarke_branch *side, arb_srcptr sum, arb_srcptr difference)
 {
   const clarke_question *q = m->q;
 
@@ -115,7 +115,7 @@ describe_gap(const clarke_separation *m, const int8_t *side, arb_srcptr sum, arb
 
 /* The gains sum up to what the pattern adds; where no touch is behind another, nothing is lost. */
 static void
-check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference, bool tight, tally *t)
+check_sum(const clarke_separation *m, const clarke_branch *side, arb_srcptr difference, bool tight, tally *t)
 {
   const clarke_replay *r = m->q->replay;
   arb_t sum, gap;
@@ -144,7 +144,7 @@ check_sum(const clarke_separation *m, const int8_t *side, arb_srcptr difference,
 }
 
 static bool
-extends(const int8_t *whole, const int8_t *part, size_t n)
+extends(const clarke_branch *whole, const clarke_branch *part, size_t n)
 {
   for (size_t k = 0; k < n; k++)
     if (part[k] != CLARKE_PROXY && part[k] != whole[k])
@@ -154,16 +154,19 @@ extends(const int8_t *whole, const int8_t *part, size_t n)
 
 /* Where the separation holds, it does for every pattern. */
 static void
-check_partial(const clarke_separation *m, const int8_t *side, const patterns *all, arb_srcptr difference,
+check_partial(const clarke_separation *m, const clarke_branch *side, const patterns *all, arb_srcptr difference,
               tally *t)
 {
   size_t n = m->q->replay->n_touches;
+  bool open = false;
 
   t->tried++;
   if (!clarke_separation_holds(m, side))
     return;
   t->held++;
-  t->open += memchr(side, CLARKE_PROXY, n) != NULL;
+  for (size_t k = 0; k < n && !open; k++)
+    open = side[k] == CLARKE_PROXY;
+  t->open += open;
   for (size_t i = 0; i < all->n; i++)
     if (extends(all->side + i * n, side, n)) {
       ck_assert_msg(arb_is_negative(difference + i), "pattern %zu of a family is not separated", i);
@@ -172,7 +175,7 @@ check_partial(const clarke_separation *m, const int8_t *side, const patterns *al
 }
 
 static void
-draw_partial(int8_t *side, const clarke_replay *r, size_t chance, uint64_t *state)
+draw_partial(clarke_branch *side, const clarke_replay *r, size_t chance, uint64_t *state)
 {
   for (size_t k = 0; k < r->n_touches; k++)
     side[k] = draw_below(state, 4) < chance ? CLARKE_PROXY
@@ -193,7 +196,7 @@ static void
 check_vector(const drawn *net, const patterns *all, uint64_t *state, tally *t)
 {
   size_t n = net->replay.n_touches;
-  int8_t *side = calloc(n + 1, sizeof *side);
+  clarke_branch *side = calloc(n + 1, sizeof *side);
   clarke_separation m;
   clarke_row v;
   arb_ptr difference;
@@ -277,7 +280,7 @@ compare_options(const clarke_touch *t, size_t a, size_t b, const clarke_matrix *
 
 /* Tangents along v of all values, with these sides. */
 static clarke_matrix *
-tangents_along(const drawn *net, const int8_t *side, const double *move)
+tangents_along(const drawn *net, const clarke_branch *side, const double *move)
 {
   clarke_matrix *d = clarke_matrices_new(net->g.n_parameters), *tangent = clarke_matrices_new(net->g.n_values);
   clarke_slopes slopes;
@@ -357,7 +360,7 @@ START_TEST(classes_take_their_sides_together)
   for (size_t i = 0; i < n; i++) {
     drawn net;
     clarke_classes c;
-    int8_t *side;
+    clarke_branch *side;
 
     draw_touched(&net, &state, MOST_TOUCHED);
     side = calloc(net.replay.n_touches + 1, sizeof *side);
@@ -391,7 +394,7 @@ END_TEST
 /* --- trees ----------------------------------------------------------------------------------------- */
 
 /* The touch's side along the tangents; CLARKE_PROXY when several options lead. */
-static int8_t
+static clarke_branch
 leading_side(const clarke_touch *t, const clarke_matrix *tangent, const clarke_graph *g)
 {
   size_t best = 0, ties = 0, n = options_of(t);
@@ -406,12 +409,12 @@ leading_side(const clarke_touch *t, const clarke_matrix *tangent, const clarke_g
 /* The sides to which a direction moves all touches, step by step: a cell that occurs. False when one of them is
  * left where it is. */
 static bool
-find_cell(int8_t *side, const drawn *net, const double *move)
+find_cell(clarke_branch *side, const drawn *net, const double *move)
 {
   const clarke_replay *r = &net->replay;
   bool found = true;
 
-  memset(side, 0, r->n_touches);
+  memset(side, 0, r->n_touches * sizeof *side);
   for (size_t k = 0; k < r->n_touches && found;) {
     clarke_matrix *tangent = tangents_along(net, side, move);
 
@@ -438,13 +441,13 @@ after(const clarke_tree *tree, size_t node, const clarke_replay *r)
 
 /* Down the tree by the sides: a leaf, whose sides are among them. */
 static void
-check_path(const clarke_tree *tree, const int8_t *side, const clarke_replay *r)
+check_path(const clarke_tree *tree, const clarke_branch *side, const clarke_replay *r)
 {
   size_t at = 0;
 
   while (tree->node[at].kind == CLARKE_BRANCH) {
     const clarke_touch *t = &r->touch[tree->node[at].touch];
-    int8_t taken = side[tree->node[at++].touch];
+    clarke_branch taken = side[tree->node[at++].touch];
 
     for (size_t o = 0; side_of(t, o) != taken; o++)
       at = after(tree, at, r);
@@ -616,7 +619,7 @@ check_again(const clarke_tree *tree, const search *s, clarke_search *around, con
 static void
 check_cells(const clarke_tree *tree, const clarke_row *v, const drawn *net, uint64_t *state, coverings *t)
 {
-  int8_t *side = calloc(net->replay.n_touches + 1, sizeof *side);
+  clarke_branch *side = calloc(net->replay.n_touches + 1, sizeof *side);
   arb_t ad, x;
 
   arb_init(ad);

@@ -44,7 +44,7 @@ along(const clarke_row *row, const double *move)
 
 /* The tangent of what the side asks to grow. */
 static double
-tangent_of(const machine *k, const clarke_touch *t, int8_t side, size_t condition)
+tangent_of(const machine *k, const clarke_touch *t, clarke_branch side, size_t condition)
 {
   const clarke_matrix *m = &k->tangent[k->g.steps[t->step].in[0].value];
 
@@ -61,7 +61,7 @@ typedef struct {
 } tally;
 
 static void
-check_touch(machine *k, clarke_columns *c, size_t number, int8_t side, bool flat, const double *move,
+check_touch(machine *k, clarke_columns *c, size_t number, clarke_branch side, bool flat, const double *move,
             tally *count)
 {
   const clarke_touch *t = &k->replay.touch[number];
@@ -93,7 +93,7 @@ check_touches(machine *k, uint64_t *state, tally *count)
   clarke_loss loss = {CLARKE_LOSS_SUM, NULL, k->replay.samples};
   clarke_question q;
   clarke_columns c;
-  int8_t *side = calloc(n + 1, 1);
+  clarke_branch *side = calloc(n + 1, sizeof *side);
   bool *flat = calloc(n + 1, sizeof *flat);
   double *move = draw_moves(k, state);
 
@@ -159,7 +159,7 @@ START_TEST(the_mean_is_of_all_samples)
   clarke_loss loss = {CLARKE_LOSS_SUM, NULL, 3};
   clarke_row row;
   clarke_model_node *norm;
-  int8_t side = CLARKE_RIGHT;
+  clarke_branch side = CLARKE_RIGHT;
   bool exact;
   machine k;
 

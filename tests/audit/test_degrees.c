@@ -244,7 +244,7 @@ START_TEST(degrees_are_those_of_the_rules)
 {
   asked a;
   uint8_t degree;
-  int8_t side = CLARKE_LEFT;
+  clarke_branch side = CLARKE_LEFT;
   bool flat;
 
   begin(&a, expressions[_i].wrt);
@@ -266,7 +266,7 @@ END_TEST
 START_TEST(what_is_behind_a_kink_follows_its_side)
 {
   static const struct {
-    int8_t side;
+    clarke_branch side;
     int degree;
   } sides[] = {{CLARKE_LEFT, 0}, {CLARKE_RIGHT, 1}, {CLARKE_PROXY, 2}};
   asked a;
@@ -279,7 +279,7 @@ START_TEST(what_is_behind_a_kink_follows_its_side)
   ck_assert_uint_eq(a.replay.n_touches, 2);
   for (size_t i = 0; i < 3; i++) {
     uint8_t degree[2];
-    int8_t side[2] = {sides[i].side, CLARKE_LEFT};
+    clarke_branch side[2] = {sides[i].side, CLARKE_LEFT};
 
     OK(clarke_degrees(degree, &a.question, side, &error));
     ck_assert_int_eq(degree[0], 1);
@@ -296,7 +296,7 @@ START_TEST(what_is_behind_a_window_follows_its_option)
     for (int turned = 0; turned < 2; turned++) {
       asked a;
       uint8_t degree[3];
-      int8_t side[2] = {0, CLARKE_LEFT};
+      clarke_branch side[2] = {0, CLARKE_LEFT};
       int first = turned ? second : 1, last = turned ? 1 : second;
 
       begin(&a, second == 2 ? "w,v,u" : "w,v");
@@ -313,7 +313,7 @@ START_TEST(what_is_behind_a_window_follows_its_option)
       ck_assert_uint_eq(a.replay.n_touches, 2);
       ck_assert_uint_eq(a.replay.touch[0].n_options, 2);
       for (int option = 0; option < 3; option++) {
-        side[0] = (int8_t)(option == 2 ? CLARKE_PROXY : CLARKE_OPTION(option));
+        side[0] = (clarke_branch)(option == 2 ? CLARKE_PROXY : CLARKE_OPTION(option));
         OK(clarke_degrees(degree, &a.question, side, &error));
         ck_assert_int_eq(degree[0], first);
         ck_assert_int_eq(degree[1], last);

@@ -96,7 +96,7 @@ asked_clear(asked *a)
 
 /* Does (first, second), moved in W, bring the touch to that side? */
 static bool
-leads_to(asked *a, int8_t side, long first, long second)
+leads_to(asked *a, clarke_branch side, long first, long second)
 {
   clarke_cell c;
   clarke_direction *d;
@@ -138,9 +138,9 @@ START_TEST(an_undecided_tangent_leads_nowhere)
 END_TEST
 
 static clarke_hull_place
-place_beside(asked *a, int8_t relu, int8_t clip)
+place_beside(asked *a, clarke_branch relu, clarke_branch clip)
 {
-  int8_t side[] = {relu, clip}, *const list[] = {side};
+  clarke_branch side[] = {relu, clip}, *const list[] = {side};
   clarke_membership m;
   clarke_hull_place place;
 

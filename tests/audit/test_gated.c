@@ -71,13 +71,14 @@ START_TEST(rows_are_of_one_sample)
   const size_t samples = 4, width = 3;
   uint64_t state = 7;
   clarke_columns c;
-  int8_t *side;
+  clarke_branch *side;
   asked a;
 
   begin(&a, samples, width, &state);
   ask(&a, "y");
-  side = malloc(a.replay.n_touches + 1);
-  memset(side, CLARKE_RIGHT, a.replay.n_touches);
+  side = malloc((a.replay.n_touches + 1) * sizeof *side);
+  for (size_t k = 0; k < a.replay.n_touches; k++)
+    side[k] = CLARKE_RIGHT;
   OK(clarke_columns_init(&c, &a.question, side, &error));
   c.whole = true;
   ck_assert_uint_gt(a.replay.n_touches, 0);
@@ -116,7 +117,7 @@ START_TEST(far_rows_are_not_made)
   double *x = malloc(3 * width * sizeof *x);
   clarke_columns c;
   clarke_row row;
-  int8_t *side;
+  clarke_branch *side;
   bool exact;
   asked a;
 
@@ -139,8 +140,9 @@ START_TEST(far_rows_are_not_made)
   ask(&a, "y");
   ck_assert_uint_eq(a.replay.n_touches, width);
   ck_assert(!clarke_whole_rows_reachable(&a.question));
-  side = malloc(width);
-  memset(side, CLARKE_RIGHT, width);
+  side = malloc(width * sizeof *side);
+  for (size_t k = 0; k < width; k++)
+    side[k] = CLARKE_RIGHT;
   OK(clarke_columns_init(&c, &a.question, side, &error));
   c.frugal = true;
   clarke_row_init(&row);

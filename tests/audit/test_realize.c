@@ -113,7 +113,7 @@ START_TEST(each_pattern_that_occurs_has_a_direction)
 
   ask_contradiction(&a);
   for (int right = 0; right < 2; right++) {
-    const int8_t side[2] = { right ? CLARKE_RIGHT : CLARKE_LEFT, right ? CLARKE_LEFT : CLARKE_RIGHT };
+    const clarke_branch side[2] = { right ? CLARKE_RIGHT : CLARKE_LEFT, right ? CLARKE_LEFT : CLARKE_RIGHT };
     clarke_cell cell;
     clarke_matrix *d = clarke_matrices_new(a.graph.n_parameters);
     bool realized = false;
@@ -150,7 +150,7 @@ END_TEST
 START_TEST(the_list_of_patterns)
 {
   clarke_tree t;
-  int8_t **leaf;
+  clarke_branch **leaf;
   size_t n;
   asked a;
 
@@ -174,8 +174,8 @@ END_TEST
  * that does not occur, and an open side may add nothing. */
 START_TEST(what_sides_add_along_a_vector)
 {
-  static const int8_t both_left[2] = { CLARKE_LEFT, CLARKE_LEFT }, rises[2] = { CLARKE_RIGHT, CLARKE_LEFT };
-  static const int8_t falls[2] = { CLARKE_PROXY, CLARKE_RIGHT }, open[2] = { CLARKE_PROXY, CLARKE_PROXY };
+  static const clarke_branch both_left[2] = { CLARKE_LEFT, CLARKE_LEFT }, rises[2] = { CLARKE_RIGHT, CLARKE_LEFT };
+  static const clarke_branch falls[2] = { CLARKE_PROXY, CLARKE_RIGHT }, open[2] = { CLARKE_PROXY, CLARKE_PROXY };
   clarke_separation m;
   clarke_row v;
   mpq_t minus;
@@ -237,7 +237,7 @@ END_TEST
 /* v relu(w): constant where relu is on its left, a product of two parameters on its right. */
 START_TEST(degrees_by_the_sides_before)
 {
-  static const int8_t sides[3][2] = {{ CLARKE_LEFT, 0 }, { CLARKE_RIGHT, 0 }, { CLARKE_PROXY, 0 }};
+  static const clarke_branch sides[3][2] = {{ CLARKE_LEFT, 0 }, { CLARKE_RIGHT, 0 }, { CLARKE_PROXY, 0 }};
   static const uint8_t want[3] = { 0, 2, 2 };
   asked a;
 

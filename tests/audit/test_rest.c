@@ -23,7 +23,7 @@ typedef struct {
 
 /* The model, under the cell of these sides (NULL: all left), with the conditions that rest. */
 static void
-ask(asked *a, bool *any, const char *wrt, const int8_t *side)
+ask(asked *a, bool *any, const char *wrt, const clarke_branch *side)
 {
   static const char profile[] = "Relu 0 left\ntie MaxPool first\ntie Maximum first\n";
   clarke_loss loss = {CLARKE_LOSS_SUM, NULL, a->x.dims[0]};
@@ -127,7 +127,7 @@ window(asked *a)
 
 START_TEST(options_of_equal_gradients_rest)
 {
-  const int8_t side = CLARKE_OPTION(_i);
+  const clarke_branch side = CLARKE_OPTION(_i);
   asked a;
   bool any;
 
@@ -201,7 +201,7 @@ typedef struct {
 } tally;
 
 static void
-compare_cell(const drawn *n, const int8_t *side, tally *count)
+compare_cell(const drawn *n, const clarke_branch *side, tally *count)
 {
   bool *moved = calloc(n->replay.n_conditions + 1, sizeof *moved), any, found = false;
   clarke_columns columns;
@@ -251,12 +251,12 @@ START_TEST(what_rests_has_no_tangent)
 
   for (size_t i = 0; i < 250; i++) {
     drawn n;
-    int8_t *side;
+    clarke_branch *side;
     size_t patterns;
 
     draw_touched(&n, &state, 1 << 20);
     patterns = patterns_of(&n.replay, 1 << 20);
-    side = malloc(n.replay.n_touches);
+    side = malloc(n.replay.n_touches * sizeof *side);
     for (size_t k = 0; k < 3; k++) {
       pattern_sides(side, &n.replay, draw_below(&state, patterns));
       compare_cell(&n, side, &count);
@@ -481,7 +481,7 @@ START_TEST(an_activation_and_what_is_made_of_it_rest)
   model_node(&a.m, "Max", "r,v", "y");
   a.x = tensor_of("x", CLARKE_F64, SHAPE(1, 1,));
   a.x.real[0] = 1;
-  ask(&a, &any, both ? "w,u" : "w", (const int8_t[]){CLARKE_OPTION(0)});
+  ask(&a, &any, both ? "w,u" : "w", (const clarke_branch[]){CLARKE_OPTION(0)});
   ck_assert_uint_eq(a.replay.n_touches, 1);
   ck_assert_int_eq(any, !both);
   ck_assert_int_eq(clarke_cell_moves(&a.cell, &a.q, 0), both);

@@ -85,7 +85,7 @@ receive(void *context, size_t parameter, size_t entry, const mpq_t value, clarke
 
 /* The definition: reverse mode over whole columns, seeded at the argument, or at two options. */
 static void
-by_matrices(clarke_row *row, clarke_columns *c, const clarke_touch *t, int8_t side, size_t condition,
+by_matrices(clarke_row *row, clarke_columns *c, const clarke_touch *t, clarke_branch side, size_t condition,
             bool segment)
 {
   const clarke_graph *g = c->q->g;
@@ -112,7 +112,7 @@ by_matrices(clarke_row *row, clarke_columns *c, const clarke_touch *t, int8_t si
 }
 
 static void
-compare(clarke_columns *c, size_t k, int8_t side, size_t condition, bool segment)
+compare(clarke_columns *c, size_t k, clarke_branch side, size_t condition, bool segment)
 {
   const clarke_touch *t = &c->q->replay->touch[k];
   clarke_row sparse, whole;
@@ -209,14 +209,14 @@ START_TEST(rows)
 {
   shipped s = {0};
   clarke_columns c;
-  int8_t *side;
+  clarke_branch *side;
   size_t n, stride;
 
   open_case(&s, cases[_i].model, cases[_i].batch);
   n = s.replay.n_touches;
   stride = n / MOST_TOUCHES + 1;
   ck_assert_uint_gt(n, 0);
-  side = malloc(n);
+  side = malloc(n * sizeof *side);
   for (size_t k = 0; k < n; k++)
     side[k] = s.question.touch[k].ad_side != CLARKE_PROXY  ? s.question.touch[k].ad_side
               : s.replay.touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;

@@ -27,7 +27,7 @@ is_whole(const clarke_sample *s, const clarke_question *q)
 }
 
 static void
-sides_of(int8_t *side, const clarke_sample *s, const size_t *option, const clarke_replay *r)
+sides_of(clarke_branch *side, const clarke_sample *s, const size_t *option, const clarke_replay *r)
 {
   for (size_t i = 0; i < s->classes.n; i++) {
     const clarke_class *class = &s->classes.class[i];
@@ -40,7 +40,7 @@ sides_of(int8_t *side, const clarke_sample *s, const size_t *option, const clark
 
 /* AD's gradient less that of the sides, by all parameters' entries. */
 static double *
-difference(const drawn *n, const int8_t *side)
+difference(const drawn *n, const clarke_branch *side)
 {
   const clarke_graph *g = &n->g;
   double *all = calloc(clarke_column_base(g, g->n_parameters) + 1, sizeof *all);
@@ -63,7 +63,7 @@ compare_change(const clarke_sample *s, size_t i, const drawn *n)
 {
   const size_t columns = s->classes.n_columns;
   const double *change = s->change + i * columns;
-  int8_t *side = malloc(n->replay.n_touches + 1);
+  clarke_branch *side = malloc((n->replay.n_touches + 1) * sizeof *side);
   double *expected;
   bool any = false;
 

@@ -91,7 +91,7 @@ sum(evaluator *e, const clarke_step *s)
 }
 
 /* The piece of x, or CLARKE_AT its kink. */
-static int8_t
+static clarke_branch
 place(const clarke_pieces *p, const mpq_t x)
 {
   for (size_t k = 0; k < p->n_kinks; k++) {
@@ -100,20 +100,20 @@ place(const clarke_pieces *p, const mpq_t x)
     if (side == 0)
       return CLARKE_AT(k);
     if (side < 0)
-      return (int8_t)k;
+      return (clarke_branch)k;
   }
-  return (int8_t)p->n_kinks;
+  return (clarke_branch)p->n_kinks;
 }
 
 /* Degree 1 suffices: supported() has seen to it. */
 static void
-piecewise(evaluator *e, const clarke_step *s, int8_t *piece)
+piecewise(evaluator *e, const clarke_step *s, clarke_branch *piece)
 {
   const rationals *x = &e->value[s->in[0].value];
 
   for (size_t i = 0; i < x->n; i++) {
     mpq_t *y = &e->value[s->out].entry[i];
-    int8_t code = place(&s->pieces, x->entry[i]);
+    clarke_branch code = place(&s->pieces, x->entry[i]);
     size_t p = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code);
 
     mpq_mul(*y, s->pieces.coef[p][1], x->entry[i]);
@@ -158,7 +158,7 @@ prepare(evaluator *e)
 }
 
 static void
-one_sample(evaluator *e, const clarke_replay *r, size_t sample, int8_t *piece, size_t *differing,
+one_sample(evaluator *e, const clarke_replay *r, size_t sample, clarke_branch *piece, size_t *differing,
            size_t *compared)
 {
   for (size_t i = 0; i < e->g->n_steps; i++) {
@@ -184,7 +184,7 @@ bench_naive(size_t *differing, size_t *compared, const clarke_replay *replay, si
   const clarke_graph *g = replay->g;
   size_t features = g->values[g->input].count, widest = features;
   evaluator e = {g, calloc(g->n_values + 1, sizeof *e.value), err};
-  int8_t *piece;
+  clarke_branch *piece;
   clarke_status status = CLARKE_OK;
 
   *differing = *compared = 0;

@@ -1111,6 +1111,26 @@ def trained():
         case("trained-" + name, status, reason[name], evidence=ad, **{**base, "model": f"trained-{name}.onnx"})
 
 
+def wide():
+    """The largest of 200 entries x + b, of which 30 are equal: options behind z have numbers. AD takes the mean."""
+    save("wide.onnx", [helper.make_node("Add", ["x", "b"], ["y"], "sum"), helper.make_node("GlobalMaxPool", ["y"], ["out"], "pool")], ["N", 1, 200],
+         None, dict(b=[0] * 200))
+    batch("wide.npz", [[[2 if e % 7 == 0 else -1 for e in range(200)]]])
+    options = [e for e in range(200) if e % 7 == 0]
+    letter = [chr(97 + o) if o < 26 else "{%d}" % (o + 1) for o in range(len(options))]
+    cells = [f"cell 1/{len(options)} {c}\ndirections 1\ndirection\nmove b at {e} 1" for c, e in zip(letter, options)]
+    hull = "\n".join([f"evidence hull {len(options)}"] + cells)
+    base = dict(verdict="in-clarke", model="wide.onnx", data="wide.npz", touched=1, proxies=[], tie="tie GlobalMaxPool mean")
+    case("wide", 0, "VERIFIED", evidence=hull, **base)
+    last, most = letter[-1], len(options)
+    for name, side, reason in [("letter", "{26}", "has no side"), ("more", "{%d}" % (most + 1), "has no side"), ("zero", "{0%d}" % most, "has no side"),
+                               ("open", last[:-1], "has no side"), ("two", last + "}", "one side for each touched kink"),
+                               ("long", "{%d}" % (2 ** 64 + most), "has no side"), ("other", letter[-2], "moves to the wrong side"),
+                               ("space", "{", "has no side"), ("twice", last + last, "one side for each touched kink")]:
+        case(f"wide-{name}", 1, reason, evidence=hull.replace(f" {last}\n", f" {side}\n"), **base)
+    case("wide-first", 0, "VERIFIED", evidence=AD.replace("move w at 0 -1", "move b at 0 1"), **{**base, "verdict": "in-bouligand", "tie": "tie GlobalMaxPool first"})
+
+
 def global_maxima():
     """GlobalMaxPool behind a convolution by 0: w x + b, tied, with the options of the image's numbers; and behind
     normalizations, which keep what is one function."""
@@ -2307,7 +2327,7 @@ def refusals():
         yield one("a window is larger than the input", "Conv", ["x", "k"], dilations=[2])
         yield one("kernel_shape is not the weight's", "Conv", ["x", "k"], kernel_shape=[2])
         yield one("a storage_order other than 0", "MaxPool", kernel_shape=[2], storage_order=1)
-        yield one("a window of more than 126 entries", "MaxPool", kernel_shape=[127], pads=[126, 126])
+        yield one("a window of more than 4096 entries", "MaxPool", kernel_shape=[4097], pads=[4096, 4096])
         yield one("a window of padding alone", "MaxPool", kernel_shape=[2], pads=[2, 0])
         yield one("a window of padding alone", "AveragePool", kernel_shape=[2], pads=[0, 2])
         yield one("the bias does not fit", "Conv", ["x", "k", "s"])
@@ -3970,7 +3990,7 @@ def needs():
             ("extreme-no-axes", "noop_with_empty_axes", [node("ReduceMax", ["x", "a"], ["out"], noop_with_empty_axes=1)], dict(), dict(a=[]), 18),
             ("extreme-axis-twice", "an axis twice", [node("ReduceMax", ["x"], ["out"], axes=[1, 1])], dict(), dict(), 17),
             ("extreme-many", "more than 126 inputs", [node("Max", ["x"] * 127, ["out"])], dict(), dict(), 17),
-            ("extreme-long", "the largest of more than 126 entries", [node("Concat", ["x"] * 32, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[2])], dict(), dict(), 17),
+            ("extreme-long", "the largest of more than 4096 entries", [node("Concat", ["x"] * 1024, ["c"], axis=2), node("ReduceMax", ["c"], ["out"], axes=[1, 2])], dict(), dict(), 17),
             ("extreme-constant", "its input must be an activation", [node("Max", ["a", "b"], ["c"]), node("Add", ["x", "c"], ["out"])], dict(a=[1.0, 2.0, 3.0, 4.0], b=[1.0, 1.0, 2.0, 2.0]), dict(), 17),
             ("filled-without", "a constant list of integers is missing", [node("ConstantOfShape", ["s"], ["c"]), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[2]), 17),
             ("filled-minus", "not a shape", [node("ConstantOfShape", ["s"], ["c"], value=numpy_helper.from_array(np.int64([8]))), node("Reshape", ["x", "c"], ["out"])], dict(), dict(s=[-1]), 17),
@@ -4014,7 +4034,7 @@ def main():
     for make in [lemma2, lemma3, one_layer_abs, two_layers, cascade, sigmoid, prelu, no_bend, constant_behind, convolutions, tied, opposed,
                  normalized, near_kinks, resting, factors, false_factors, products_of_parameters,
                  quotients_by_parameters, slopes_of_quotients, windows_of_products, identities, statements, roles, runs, lists,
-                 long_lists, orders, bounds, simplices, layers, exact_layers, trained, global_maxima, refusals, words, fan,
+                 long_lists, orders, bounds, simplices, layers, exact_layers, trained, wide, global_maxima, refusals, words, fan,
                  negated, own_losses, clamped, inputs, single_runs, records, extremes, sorts, expanded,
                  recurrent, needs]:
         make()

@@ -110,7 +110,7 @@ compare_with_exact(const clarke_model *m, const clarke_tensor *x, size_t *filter
     if (fast.piece[i] == NULL)
       continue;
     *total += n;
-    if (memcmp(fast.piece[i], exact.piece[i], n) != 0 ||
+    if (memcmp(fast.piece[i], exact.piece[i], n * sizeof **exact.piece) != 0 ||
         (g.steps[i].kind == CLARKE_MAX &&
          memcmp(fast.ties[i], exact.ties[i], fast.samples * sizeof **fast.ties) != 0)) {
       print_model(m);

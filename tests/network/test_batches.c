@@ -40,11 +40,11 @@ begin(scene *c, uint64_t *state, size_t one_open_in)
     if (clarke_step_has_kinks(&c->g.steps[i])) {
       const size_t count = c->g.values[c->g.steps[i].out].count * c->g.samples;
 
-      c->r.piece[i] = malloc(count + 1);
+      c->r.piece[i] = malloc((count + 1) * sizeof **c->r.piece);
       if (c->g.steps[i].kind == CLARKE_MAX)
         c->r.ties[i] = calloc(c->g.samples + 1, sizeof **c->r.ties);
       for (size_t e = 0; e < count; e++)
-        c->r.piece[i][e] = draw_below(state, one_open_in) == 0 ? CLARKE_OPEN : (int8_t)draw_between(state, -2, 2);
+        c->r.piece[i][e] = draw_below(state, one_open_in) == 0 ? CLARKE_OPEN : (clarke_branch)draw_between(state, -2, 2);
     }
 }
 
@@ -70,7 +70,7 @@ count(const scene *c, size_t sample, bool kinks)
 
   for (size_t i = 0; i < c->g.n_steps; i++)
     for (size_t f = 0; c->r.piece[i] != NULL && f < c->g.values[c->g.steps[i].out].count; f++) {
-      const int8_t code = c->r.piece[i][f * c->g.samples + sample];
+      const clarke_branch code = c->r.piece[i][f * c->g.samples + sample];
 
       n += code == CLARKE_OPEN || (kinks && code < 0);
     }
@@ -193,7 +193,7 @@ START_TEST(margins_of_columns)
     clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(2, 3, ));
     clarke_margin taken = {.least = INFINITY, .most = INFINITY}, sizes = taken;
     clarke_matrix values;
-    int8_t place[6];
+    clarke_branch place[6];
     double entry[6], least = INFINITY, all = 9;
     const clarke_step *s;
 

@@ -100,7 +100,7 @@ START_TEST(a_pass_step_by_step)
         ck_assert(same_column(&f.value[v], j, &n.k.pass.value[v], j));
     for (size_t s = 0; s < n.k.g.n_steps; s++)
       ck_assert(n.k.pass.piece[s] == NULL
-                || memcmp(f.piece[s], n.k.pass.piece[s], n.k.g.values[n.k.g.steps[s].out].count * f.n) == 0);
+                || memcmp(f.piece[s], n.k.pass.piece[s], n.k.g.values[n.k.g.steps[s].out].count * f.n * sizeof **f.piece) == 0);
     clarke_forward_clear(&f);
     drawn_end(&n);
   }

@@ -38,7 +38,7 @@ begin(scene *c, const clarke_graph *g, const clarke_tensor *x, bool fine, bool n
   c->f.bound = malloc((5 * c->f.n + 1) * sizeof *c->f.bound);
   c->f.mark = malloc((4 * c->f.n + 1) * sizeof *c->f.mark);
   c->f.near = c->f.bound + 2 * c->f.n;
-  c->f.other = (int8_t *)(c->f.bound + 4 * c->f.n);
+  c->f.other = (clarke_branch *)(c->f.bound + 4 * c->f.n);
   c->truth = calloc(g->n_values + 1, sizeof *c->truth);
   for (size_t v = 0; v < g->n_values; v++) {
     c->f.last[v] = CLARKE_NONE;
@@ -107,7 +107,7 @@ draw_operand(scene *c, size_t v, uint64_t *state)
 }
 
 static clarke_status
-go(scene *c, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open)
+go(scene *c, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open)
 {
   switch (s->kind) {
   case CLARKE_GATHER:
@@ -175,7 +175,7 @@ check_rows(const scene *c, size_t v)
 
 /* How many places are decided, rightly. */
 static size_t
-check_places(const scene *c, const clarke_step *s, const int8_t *piece, size_t open)
+check_places(const scene *c, const clarke_step *s, const clarke_branch *piece, size_t open)
 {
   const size_t n = c->f.n, rows = c->f.g->values[s->out].count;
   const double *x = c->truth[s->in[0].value];
@@ -183,7 +183,7 @@ check_places(const scene *c, const clarke_step *s, const int8_t *piece, size_t o
 
   for (size_t i = 0; i < rows; i++)
     for (size_t j = 0; j < n; j++) {
-      const int8_t code = piece[i * n + j];
+      const clarke_branch code = piece[i * n + j];
 
       if (code == CLARKE_OPEN)
         continue;
@@ -207,11 +207,11 @@ static size_t
 check_step(scene *c, const clarke_step *s, clarke_tensor *x, uint64_t *state)
 {
   const size_t count = c->f.g->values[s->out].count * c->f.n;
-  int8_t *piece = malloc(count + 1);
+  clarke_branch *piece = malloc((count + 1) * sizeof *piece);
   size_t *ties = calloc(c->f.n + 1, sizeof *ties), open = 0, decided = 0;
   steps_run r;
 
-  memset(piece, CLARKE_OPEN, count);
+  clarke_branches_leave(piece, count);
   for (size_t k = 0; k < s->n_in; k++)
     if (!c->f.g->values[s->in[k].value].constant)
       draw_operand(c, s->in[k].value, state);
@@ -355,8 +355,8 @@ END_TEST
 /* Bounds by hand: none is lost, of infinity and of what is no number neither. */
 START_TEST(numbers)
 {
-  static const double code[] = {0, 2, -128, -1, -128, 1};
-  int8_t piece[6];
+  static const double code[] = {0, 2, CLARKE_OPEN, -1, CLARKE_OPEN, 1};
+  clarke_branch piece[6];
   double size[] = {0, 1, 3, INFINITY};
   uint64_t state = 3;
 

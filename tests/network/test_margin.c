@@ -32,7 +32,7 @@ draw_argument(clarke_matrix *x, bool enclosed, uint64_t *state)
 }
 
 static void
-check_distance(const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, int8_t place, size_t i)
+check_distance(const clarke_graph *g, const clarke_step *s, const clarke_matrix *x, clarke_branch place, size_t i)
 {
   double least, most;
   size_t kink;
@@ -111,7 +111,7 @@ START_TEST(of_windows)
         if (map[i * WIDTH + p] != CLARKE_NONE
             && clarke_matrix_get_double(&x, map[i * WIDTH + p], 0) > clarke_matrix_get_double(&x, map[i * WIDTH + best], 0))
           best = p;
-      check_distance(&g, &s, &x, (int8_t)best, i);
+      check_distance(&g, &s, &x, (clarke_branch)best, i);
       ck_assert_uint_eq(clarke_margin_row(&s, i * WIDTH), map[i * WIDTH]);
     }
   }

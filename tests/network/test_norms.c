@@ -91,7 +91,7 @@ static void
 run_filter(comparison *c, const machine *k, const clarke_tensor *x)
 {
   const clarke_graph *g = &k->g;
-  int8_t **piece = calloc(g->n_steps + 1, sizeof *piece);
+  clarke_branch **piece = calloc(g->n_steps + 1, sizeof *piece);
   size_t **ties = calloc(g->n_steps + 1, sizeof *ties), open, transcendental;
   bool *needed = malloc((g->n_values + 1) * sizeof *needed);
   clarke_growths growths = {0};

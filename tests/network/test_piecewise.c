@@ -72,7 +72,7 @@ typedef struct {
   clarke_constants constants;
   const clarke_step *step;
   clarke_matrix x;
-  int8_t piece[FEATURES * COLUMNS];
+  clarke_branch piece[FEATURES * COLUMNS];
   size_t open;
 } one_step;
 
@@ -141,15 +141,15 @@ is_kink(int op, size_t f)
 }
 
 /* Where an exact argument lies. */
-static int8_t
+static clarke_branch
 place_of(int op, size_t f, double x)
 {
-  int8_t piece = 0;
+  clarke_branch piece = 0;
 
   for (size_t k = 0; k < operators[op].n_kinks; k++) {
     if (x == operators[op].kink[k] && is_kink(op, f))
       return CLARKE_AT(k);
-    piece = (int8_t)(piece + (x > operators[op].kink[k] || (op == HUBER && k == 0 && x == -1)));
+    piece = (clarke_branch)(piece + (x > operators[op].kink[k] || (op == HUBER && k == 0 && x == -1)));
   }
   return piece;
 }

@@ -115,7 +115,7 @@ loose_slope_holds(const clarke_slopes *loose, const clarke_touch *t, const mpq_t
 
 /* A kink's slopes by its polynomials; a slope that was chosen is that side's; loosened ones hold both sides. */
 static void
-check_kink(const machine *k, size_t number, const clarke_slopes *chosen, const clarke_slopes *loose, int8_t side)
+check_kink(const machine *k, size_t number, const clarke_slopes *chosen, const clarke_slopes *loose, clarke_branch side)
 {
   const clarke_touch *t = &k->replay.touch[number];
   const clarke_step *s = &k->g.steps[t->step];
@@ -138,7 +138,7 @@ check_kink(const machine *k, size_t number, const clarke_slopes *chosen, const c
 
 /* The window's largest entries by comparing all; its options among them, the first of each identity. */
 static void
-check_window(const machine *k, size_t number, const clarke_slopes *chosen, int8_t side)
+check_window(const machine *k, size_t number, const clarke_slopes *chosen, clarke_branch side)
 {
   const clarke_touch *t = &k->replay.touch[number];
   const clarke_step *s = &k->g.steps[t->step];
@@ -175,10 +175,10 @@ START_TEST(sides_of_touches)
   for (size_t i = 0; i < draw_count(900); i++) {
     drawn n;
     clarke_slopes chosen, loose;
-    int8_t *side;
+    clarke_branch *side;
 
     drawn_begin(&n, i, &state);
-    side = malloc(n.k.replay.n_touches + 1);
+    side = malloc((n.k.replay.n_touches + 1) * sizeof *side);
     for (size_t t = 0; t < n.k.replay.n_touches; t++) {
       const clarke_touch *touch = &n.k.replay.touch[t];
       const size_t o = draw_below(&state, clarke_touch_sides(touch));

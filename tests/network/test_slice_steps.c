@@ -15,7 +15,7 @@ typedef struct {
   clarke_slicing f;
   clarke_slice_plan plan;
   clarke_growths growths;
-  int8_t **piece;
+  clarke_branch **piece;
   size_t **ties;
   mpq_t **truth; /* by value: entries, feature-major */
 } scene;
@@ -46,9 +46,9 @@ begin(scene *c, const clarke_graph *g, const clarke_tensor *x)
     if (clarke_step_has_kinks(&g->steps[i])) {
       const size_t count = g->values[g->steps[i].out].count * g->samples;
 
-      c->piece[i] = malloc(count + 1);
+      c->piece[i] = malloc((count + 1) * sizeof **c->piece);
       c->ties[i] = calloc(g->samples + 1, sizeof **c->ties);
-      memset(c->piece[i], CLARKE_OPEN, count);
+      clarke_branches_leave(c->piece[i], count);
     }
   if (clarke_graph_couples(g) || !clarke_slices_serve(g, c->piece, g->samples))
     return false;
@@ -198,7 +198,7 @@ check_places(const scene *c, const clarke_step *s)
 {
   const size_t n = c->f.n, rows = c->f.g->values[s->out].count;
   mpq_t *x = c->truth[s->in[0].value];
-  const int8_t *piece = c->piece[s - c->f.g->steps];
+  const clarke_branch *piece = c->piece[s - c->f.g->steps];
   size_t decided = 0;
 
   for (size_t e = 0; e < rows * n; e++) {

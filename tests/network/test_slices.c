@@ -266,7 +266,7 @@ static void
 run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tensor *x, uint64_t *state)
 {
   const clarke_graph *g = &k->g;
-  int8_t **piece = calloc(g->n_steps + 1, sizeof *piece);
+  clarke_branch **piece = calloc(g->n_steps + 1, sizeof *piece);
   size_t **ties = calloc(g->n_steps + 1, sizeof *ties);
   clarke_growths growths = {0};
   clarke_slice_plan plan;
@@ -277,9 +277,9 @@ run_slices(comparison *c, size_t decided[2], const machine *k, const clarke_tens
 
     if (!clarke_step_has_kinks(&g->steps[i]))
       continue;
-    piece[i] = malloc(n + 1);
+    piece[i] = malloc((n + 1) * sizeof **piece);
     ties[i] = calloc(k->pass.n + 1, sizeof **ties);
-    memset(piece[i], CLARKE_OPEN, n);
+    clarke_branches_leave(piece[i], n);
   }
   if (clarke_slices_serve(g, piece, k->pass.n)) {
     const long coarser = (long)draw_below(state, 4);
@@ -453,7 +453,7 @@ compare_from_integers(growing *g, const double *batch, size_t samples)
   clarke_tensor x = grow_batch(g, samples);
   machine k;
   comparison c = {.m = &g->m};
-  int8_t *piece[64] = {0}, open[64];
+  clarke_branch *piece[64] = {0}, open[64];
   size_t *ties[64] = {0};
   clarke_growths growths = {0};
   clarke_slice_plan plan;
@@ -461,7 +461,7 @@ compare_from_integers(growing *g, const double *batch, size_t samples)
   memcpy(x.real, batch, samples * sizeof *batch);
   machine_begin(&k, &g->m, &x, profile_with("first"), true);
   ck_assert_uint_lt(k.g.n_steps, 64);
-  memset(open, CLARKE_OPEN, sizeof open);
+  clarke_branches_leave(open, 64);
   piece[k.g.n_steps - 1] = open;
   c.pass = &k.pass;
   c.near = calloc(k.g.n_steps + 1, sizeof *c.near);

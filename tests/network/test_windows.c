@@ -519,12 +519,55 @@ START_TEST(what_must_be_identified)
 }
 END_TEST
 
+/* Windows of up to 4,096 entries, two of them equal: places of over a byte. Of the second sample one is the largest. */
+START_TEST(wide_windows)
+{
+  static const char *const rule[] = {"tie MaxPool first", "tie MaxPool last"};
+  uint64_t state = 77;
+
+  for (size_t round = 0; round < 24; round++) {
+    const size_t width = round % 4 == 0 ? 4096 : 128 + draw_below(&state, 1000), one = draw_below(&state, width);
+    const size_t two = draw_below(&state, width), last = one > two ? one : two, step = 1;
+    size_t filtered = 0, total = 0;
+    double *w;
+    clarke_model m;
+    clarke_tensor x;
+    machine k;
+
+    model_begin(&m, 17);
+    model_input(&m, "x", SHAPE(-1, 1, (long)width,));
+    w = model_floats(&m, "w", SHAPE((long)width,));
+    for (size_t e = 0; e < width; e++)
+      w[e] = 1;
+    model_node(&m, "Mul", "x,w", "z");
+    attr_ints(model_node(&m, "MaxPool", "z", "y"), "kernel_shape", SHAPE((long)width,));
+    model_output(&m, "y");
+    x = tensor_of("x", CLARKE_F64, SHAPE(2, 1, (long)width,));
+    for (size_t e = 0; e < 2 * width; e++)
+      x.real[e] = (double)draw_below(&state, 50);
+    x.real[one] = x.real[two] = 77;
+    x.real[width + one] = 78;
+    compare_with_exact(&m, &x, &filtered, &total);
+    machine_begin(&k, &m, &x, rule[round % 2], round % 3 == 0);
+    ck_assert_uint_eq(k.replay.n_touches, one != two);
+    ck_assert_int_eq(k.pass.piece[step][1], (int)one);
+    ck_assert_int_eq(k.pass.piece[step][0], one == two ? (int)one : (int)CLARKE_AT(0));
+    ck_assert_uint_eq(k.slopes.route[step].from[0][1], one);
+    ck_assert_uint_eq(k.slopes.route[step].from[0][0], round % 2 == 1 ? last : one + two - last);
+    machine_end(&k);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tcase = tests_of("network-windows");
 
   tcase_add_test(tcase, values_tangents_and_gradients);
+  tcase_add_test(tcase, wide_windows);
   tcase_add_test(tcase, filter_on_convolutional_networks);
   tcase_add_test(tcase, filter_on_near_ties);
   tcase_add_test(tcase, filter_at_its_bound);

@@ -255,7 +255,7 @@ END_TEST
 START_TEST(ways_out)
 {
   static const char *const way[][2] = {
-    {"Range", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
+    {"NonZero", "It computes a shape: export with torch.onnx.export(dynamo=True)"},
     {"QuantizeLinear", "It jumps, and where it does not its derivative is 0"},
     {"Cos", "Of constants alone torch.onnx.export(dynamo=True) folds it"},
     {"RandomNormal", "It draws numbers, which the file does not have"},

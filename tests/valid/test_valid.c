@@ -678,7 +678,7 @@ set_cell(void *context)
 START_TEST(functions_begin_with_checks)
 {
   const int expected = VERIFIES ? SIGABRT : 0;
-  int8_t side[3] = {CLARKE_LEFT, CLARKE_LEFT, 1};
+  clarke_branch side[3] = {CLARKE_LEFT, CLARKE_LEFT, 1};
   clarke_row r;
 
   fill_row(&r);

@@ -8,7 +8,7 @@
 /* The side wanted at each kink: 0 none, CLARKE_LEFT, CLARKE_RIGHT; false when touches of one kink
  * want both. */
 static bool
-wanted_sides(int8_t *want, const clarke_layer *layer, const clarke_cell *cell,
+wanted_sides(clarke_branch *want, const clarke_layer *layer, const clarke_cell *cell,
              const clarke_question *q)
 {
   for (size_t k = 0; k < q->replay->n_touches; k++) {
@@ -41,7 +41,7 @@ move_bias(clarke_direction *d, const clarke_layer *layer, const mpq_t amount, cl
 
 /* +-(W, b) and the middle of the kinks taken off. */
 static clarke_status
-move_apart(bool *found, clarke_direction *d, const clarke_layer *layer, int8_t upper_side,
+move_apart(bool *found, clarke_direction *d, const clarke_layer *layer, clarke_branch upper_side,
            const clarke_step *step, clarke_error *err)
 {
   clarke_status status = CLARKE_OK;
@@ -70,7 +70,7 @@ clarke_two_kinks(bool *found, clarke_direction *d, const clarke_layer *layer,
                  const clarke_cell *cell, const clarke_question *q, clarke_error *err)
 {
   const clarke_step *step = &q->g->steps[layer->step];
-  int8_t want[CLARKE_MAX_KINKS] = {0};
+  clarke_branch want[CLARKE_MAX_KINKS] = {0};
   clarke_status status = CLARKE_OK;
   mpq_t amount;
 

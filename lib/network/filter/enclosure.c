@@ -118,13 +118,13 @@ clarke_round_sizes(double *size, size_t n, double operations)
 }
 
 size_t
-clarke_store_places(int8_t *piece, const double *code, size_t n)
+clarke_store_places(clarke_branch *piece, const double *code, size_t n)
 {
   size_t open = 0;
 
   for (size_t j = 0; j < n; j++)
-    piece[j] = (int8_t)code[j];
-  for (size_t j = 0; memchr(piece, CLARKE_OPEN, n) != NULL && j < n; j++)
+    piece[j] = (clarke_branch)code[j];
+  for (size_t j = 0; j < n; j++)
     open += piece[j] == CLARKE_OPEN;
   return open;
 }

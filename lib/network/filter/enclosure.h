@@ -30,11 +30,11 @@ struct clarke_filter {
   clarke_enclosure *value; /* n_values */
   const clarke_step **deferred; /* n_values: a GATHER that is left to the one product that reads it */
   double *bound, *near; /* room for two rows each */
-  int8_t *other;    /* a row of marks */
+  clarke_branch *other;    /* a row of marks */
   uint64_t *mark;   /* four */
   size_t *last;     /* n_values: the last step that reads it; layers are dropped behind it */
   size_t step;      /* the one at work */
-  int8_t **piece;
+  clarke_branch **piece;
   size_t **ties;
   clarke_margin **margin; /* NULL: not asked for */
   clarke_identities *ids; /* made when windows are open */
@@ -90,6 +90,6 @@ void clarke_enclosure_add_rounding(clarke_filter *f, clarke_enclosure *y, const 
 
 /* Codes as places; how many are open. They are made as doubles beside doubles, for loops without branches:
  * signs are anyone's guess. */
-size_t clarke_store_places(int8_t *piece, const double *code, size_t n);
+size_t clarke_store_places(clarke_branch *piece, const double *code, size_t n);
 
 #endif

@@ -15,7 +15,7 @@ clarke_status clarke_filter_product(clarke_filter *f, const clarke_step *s);
 clarke_status clarke_filter_normalize(clarke_filter *f, const clarke_step *s);
 /* With kinks: piece (entries, feature-major) is filled, *open grows by the entries left open; ties[j] by the windows of
  * sample j that are decided because their largest entries are identical. */
-clarke_status clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *open);
-clarke_status clarke_filter_max(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open);
+clarke_status clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *open);
+clarke_status clarke_filter_max(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open);
 
 #endif

@@ -15,7 +15,7 @@ take(clarke_margin *m, double d, double off, size_t i)
 }
 
 void
-clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x, const int8_t *piece, size_t i)
+clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x, const clarke_branch *piece, size_t i)
 {
   clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
   const bool kinked = m != NULL && clarke_margin_has_kink(f->g, s, i);
@@ -36,7 +36,7 @@ clarke_measure_arguments(clarke_filter *f, const clarke_step *s, const double *x
 
 /* The windows' largest entries less an entry of theirs each. */
 static void
-measure_entry(clarke_filter *f, clarke_margin *m, const double *y, const double *in, const int8_t *piece, size_t i)
+measure_entry(clarke_filter *f, clarke_margin *m, const double *y, const double *in, const clarke_branch *piece, size_t i)
 {
   for (size_t j = 0; j < f->n; j++) {
     const double d = y[j] - in[j], off = slack(f->bound[j], y[j], in[j]);
@@ -48,7 +48,7 @@ measure_entry(clarke_filter *f, clarke_margin *m, const double *y, const double 
 }
 
 void
-clarke_measure_windows(clarke_filter *f, const clarke_step *s, const double *y, const int8_t *piece, size_t i)
+clarke_measure_windows(clarke_filter *f, const clarke_step *s, const double *y, const clarke_branch *piece, size_t i)
 {
   clarke_margin *m = f->margin != NULL ? f->margin[f->step] : NULL;
   const clarke_enclosure *x = &f->value[s->in[0].value];

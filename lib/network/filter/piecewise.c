@@ -34,7 +34,7 @@ float_pieces_set(float_pieces *p, const clarke_pieces *exact)
 }
 
 /* A place is decided only on a strict inequality between finite numbers: NaN stays open. */
-static int8_t
+static clarke_branch
 decide(const float_pieces *p, double x, double bound)
 {
   size_t piece = 0;
@@ -50,12 +50,12 @@ decide(const float_pieces *p, double x, double bound)
     else
       break;
   }
-  return (int8_t)piece;
+  return (clarke_branch)piece;
 }
 
 /* One row of a step with its kink at 0. */
 static size_t
-decide_row_at_zero(int8_t *piece, const double *x, const double *away, double *code, size_t n)
+decide_row_at_zero(clarke_branch *piece, const double *x, const double *away, double *code, size_t n)
 {
   for (size_t j = 0; j < n; j++) {
     double left = x[j] < -away[j] ? 0 : CLARKE_OPEN;
@@ -146,7 +146,7 @@ relu_values(clarke_filter *f, const clarke_enclosure *x, clarke_enclosure *y)
 
 /* A relu in place, in a fine pass: where the argument is certainly negative the value is exactly 0. */
 static size_t
-relu_block(double *y, float *each, int8_t *piece, size_t n)
+relu_block(double *y, float *each, clarke_branch *piece, size_t n)
 {
   double away[RELU_BLOCK], code[RELU_BLOCK];
   size_t open;
@@ -164,7 +164,7 @@ relu_block(double *y, float *each, int8_t *piece, size_t n)
 }
 
 static size_t
-relu_fine(clarke_filter *f, clarke_enclosure *y, int8_t *piece)
+relu_fine(clarke_filter *f, clarke_enclosure *y, clarke_branch *piece)
 {
   size_t open = 0, entries = y->rows * f->n;
 
@@ -186,7 +186,7 @@ measure_relu(clarke_filter *f, const clarke_step *s, const clarke_enclosure *x)
 
 static size_t
 decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const clarke_enclosure *x,
-           int8_t *piece)
+           clarke_branch *piece)
 {
   size_t open = 0;
   bool at_zero = p->only_zero && s->pieces.slope == CLARKE_NONE;
@@ -199,7 +199,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
       continue;
     }
     for (size_t j = 0; j < f->n; j++) {
-      int8_t c = decide(p, x->y[i * f->n + j], f->bound[j]);
+      clarke_branch c = decide(p, x->y[i * f->n + j], f->bound[j]);
 
       piece[i * f->n + j] = c;
       open += c == CLARKE_OPEN;
@@ -210,7 +210,7 @@ decide_all(clarke_filter *f, const clarke_step *s, const float_pieces *p, const 
 }
 
 clarke_status
-clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *open)
+clarke_filter_piecewise(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *open)
 {
   const clarke_enclosure *x = &f->value[s->in[0].value];
   clarke_enclosure *y = &f->value[s->out];

@@ -30,7 +30,7 @@ window_bounds(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, 
  * reaches its lower end. */
 static size_t
 decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, size_t width, double *y,
-               int8_t *piece)
+               clarke_branch *piece)
 {
   double *near = f->near, *place = near + f->n; /* entries that may be the largest; the largest's place */
   double *away = f->bound;
@@ -70,7 +70,7 @@ decide_windows(clarke_filter *f, const clarke_enclosure *x, const size_t *entry,
 }
 
 /* Where the argument is an activation that is 0 left of its first kink: its places. */
-static const int8_t *
+static const clarke_branch *
 places_of_zeros(const clarke_filter *f, const clarke_step *s)
 {
   size_t step = f->g->values[s->in[0].value].producer;
@@ -85,15 +85,15 @@ places_of_zeros(const clarke_filter *f, const clarke_step *s)
 /* Open windows of one row that hold nothing but such zeros, which are identical: the first is taken. How
  * many there are. */
 static size_t
-settle_zeros(clarke_filter *f, const int8_t *zero, const size_t *entry, size_t width, int8_t *piece,
+settle_zeros(clarke_filter *f, const clarke_branch *zero, const size_t *entry, size_t width, clarke_branch *piece,
              size_t *ties)
 {
   size_t first = width, settled = 0;
-  int8_t *other = f->other;
+  clarke_branch *other = f->other;
 
-  memset(other, 0, f->n);
+  memset(other, 0, f->n * sizeof *other);
   for (size_t p = width; p-- > 0;) {
-    const int8_t *in = entry[p] == CLARKE_NONE ? NULL : zero + entry[p] * f->n;
+    const clarke_branch *in = entry[p] == CLARKE_NONE ? NULL : zero + entry[p] * f->n;
 
     for (size_t j = 0; in != NULL && j < f->n; j++)
       other[j] |= in[j];
@@ -102,7 +102,7 @@ settle_zeros(clarke_filter *f, const int8_t *zero, const size_t *entry, size_t w
   for (size_t j = 0; j < f->n; j++)
     other[j] = other[j] == 0 && piece[j] == CLARKE_OPEN;
   for (size_t j = 0; j < f->n; j++)
-    piece[j] = other[j] ? (int8_t)first : piece[j];
+    piece[j] = other[j] ? (clarke_branch)first : piece[j];
   for (size_t j = 0; j < f->n; j++) {
     ties[j] += (size_t)other[j];
     settled += (size_t)other[j];
@@ -114,7 +114,7 @@ settle_zeros(clarke_filter *f, const int8_t *zero, const size_t *entry, size_t w
  * the first of them, and tied. */
 static bool
 identical_entries(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y, size_t i, size_t j,
-                  int8_t *piece)
+                  clarke_branch *piece)
 {
   size_t x = s->in[0].value;
   const size_t *entry = s->in[0].map + i * s->width;
@@ -133,7 +133,7 @@ identical_entries(clarke_filter *f, const clarke_step *s, const clarke_enclosure
     id = clarke_identity_of(f->ids, x, entry[p], j);
     if (first == 0) {
       first = id;
-      *piece = (int8_t)p;
+      *piece = (clarke_branch)p;
     }
     if (id != first || id == 0) {
       *piece = CLARKE_OPEN;
@@ -167,7 +167,7 @@ any_marked(const uint64_t *mark, size_t n)
 /* Windows of one row that are in other[], whose entries that may be the largest are the same, as far as rows tell: the first of
  * these is taken. How many there are. */
 static size_t
-settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_t *entry, int8_t *piece,
+settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_t *entry, clarke_branch *piece,
             size_t *ties)
 {
   const clarke_enclosure *x = &f->value[s->in[0].value];
@@ -196,7 +196,7 @@ settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_
     }
     for (size_t j = 0; j < f->n; j++)
       if (same[j] != 0) {
-        piece[j] = (int8_t)p;
+        piece[j] = (clarke_branch)p;
         ties[j]++;
         settled++;
       }
@@ -213,7 +213,7 @@ settle_rows(clarke_filter *f, const clarke_step *s, const double *y, const size_
  * the windows. How many. */
 static size_t
 find_alike(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, size_t width, const double *y,
-           const int8_t *piece, bool zeros)
+           const clarke_branch *piece, bool zeros)
 {
   size_t alike = 0;
 
@@ -235,7 +235,7 @@ find_alike(clarke_filter *f, const clarke_enclosure *x, const size_t *entry, siz
 
 /* One row of windows. */
 static clarke_status
-settle_windows(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y, size_t i, int8_t *piece,
+settle_windows(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y, size_t i, clarke_branch *piece,
                size_t *ties, size_t *open)
 {
   const clarke_enclosure *x = &f->value[s->in[0].value];
@@ -258,10 +258,10 @@ settle_windows(clarke_filter *f, const clarke_step *s, const clarke_enclosure *y
 }
 
 clarke_status
-clarke_filter_max(clarke_filter *f, const clarke_step *s, int8_t *piece, size_t *ties, size_t *open)
+clarke_filter_max(clarke_filter *f, const clarke_step *s, clarke_branch *piece, size_t *ties, size_t *open)
 {
   const clarke_enclosure *x = &f->value[s->in[0].value];
-  const int8_t *zero = places_of_zeros(f, s);
+  const clarke_branch *zero = places_of_zeros(f, s);
   clarke_enclosure *y = &f->value[s->out];
   clarke_status status = clarke_enclosure_alloc(f, y, f->g->values[s->out].count);
 

@@ -275,7 +275,7 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
 {
   clarke_lines l = clarke_lines_of(p->g, s);
   const size_t step = (size_t)(s - p->g->steps);
-  const int8_t *piece = p->r->piece[step];
+  const clarke_branch *piece = p->r->piece[step];
   clarke_normed *x = &p->grad[s->in[0].value];
   clarke_pair *proxy;
   clarke_status status;
@@ -294,7 +294,7 @@ piecewise_back(clarke_descent *p, const clarke_step *s, const clarke_normed *g)
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
       slope[i] = clarke_line_slope(&l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
-      const int8_t at = piece[f * p->r->samples + j];
+      const clarke_branch at = piece[f * p->r->samples + j];
 
       if (at >= 0 && plain)
         x->at[e] += slope[at].high * g->at[e];

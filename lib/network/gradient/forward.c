@@ -191,7 +191,7 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
 {
   const clarke_lines l = clarke_lines_of(p->g, s);
   const size_t rows = p->g->values[s->out].count;
-  const int8_t *piece = p->r->piece[s - p->g->steps];
+  const clarke_branch *piece = p->r->piece[s - p->g->steps];
   const clarke_normed *x = &p->value[s->in[0].value];
   clarke_normed *y = &p->value[s->out];
   const bool plain = x->low == NULL && y->low == NULL;
@@ -202,7 +202,7 @@ piecewise_forward(clarke_descent *p, const clarke_step *s)
     for (size_t i = 0; i <= s->pieces.n_kinks; i++)
       slope[i] = clarke_line_slope(&l, p->g, s, i, f);
     for (size_t j = 0, e = f * p->n; j < p->n; j++, e++) {
-      const int8_t code = piece[f * p->r->samples + j];
+      const clarke_branch code = piece[f * p->r->samples + j];
       const size_t at = code >= 0 ? (size_t)code : CLARKE_KINK_OF(code);
 
       if (plain)
@@ -227,7 +227,7 @@ clarke_winners(const clarke_descent *p, size_t step)
 
   for (size_t f = 0; from != NULL && f < rows; f++)
     for (size_t j = 0; j < p->n; j++) {
-      const int8_t place = r->piece[step][f * r->samples + j];
+      const clarke_branch place = r->piece[step][f * r->samples + j];
 
       from[f * p->n + j] = place >= 0 ? s->in[0].map[f * s->width + (size_t)place] : CLARKE_NONE;
     }

@@ -10,7 +10,7 @@
 struct clarke_identities {
   const clarke_graph *g;
   size_t n;
-  int8_t *const *piece;
+  clarke_branch *const *piece;
   const clarke_matrix *value;
   const clarke_tensor *x;
   clarke_identity **known;     /* by value, features x columns: 0 where it is not known yet */

@@ -130,7 +130,7 @@ of_sum(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 
 /* Strictly inside a piece that is a number near w? PRelu's left one is when its slope is 0 for good. */
 static bool
-on_constant_piece(const clarke_graph *g, const clarke_pieces *p, int8_t code, size_t slope)
+on_constant_piece(const clarke_graph *g, const clarke_pieces *p, clarke_branch code, size_t slope)
 {
   if (code == 0 && p->slope != CLARKE_NONE)
     return !clarke_value_is_wrt(g, p->slope) && g->values[p->slope].real[slope] == 0;
@@ -142,7 +142,7 @@ of_piecewise(clarke_identities *ids, const clarke_step *s, size_t f, size_t j)
 {
   const clarke_pieces *p = &s->pieces;
   size_t slope = p->slope == CLARKE_NONE ? 0 : p->slope_map != NULL ? p->slope_map[f] : f;
-  int8_t code = ids->piece[s - ids->g->steps][f * ids->n + j];
+  clarke_branch code = ids->piece[s - ids->g->steps][f * ids->n + j];
   bool number = on_constant_piece(ids->g, p, code, slope), moves, constant;
   clarke_identity x;
   clarke_key k = {.ids = ids};

@@ -23,7 +23,7 @@ typedef struct {
   size_t first;
   bool fine;   /* by a fine pass */
   bool measured;
-  int8_t **piece;
+  clarke_branch **piece;
   size_t **ties, open;
   clarke_margin **margin; /* where it is measured */
   size_t lost; /* of the open: those that the filter followed */
@@ -148,7 +148,7 @@ chunk_collect(clarke_replay *r, const chunk *c)
     size_t count = c->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
     for (size_t f = 0; f < count; f++)
-      memcpy(r->piece[i] + f * r->samples + c->first, c->piece[i] + f * n, n);
+      memcpy(r->piece[i] + f * r->samples + c->first, c->piece[i] + f * n, n * sizeof **r->piece);
     if (c->ties[i] != NULL)
       memcpy(r->ties[i] + c->first, c->ties[i], n * sizeof **c->ties);
     if (c->margin != NULL && c->margin[i] != NULL)

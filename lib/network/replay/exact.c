@@ -101,7 +101,7 @@ collect_touches(clarke_replay *r, clarke_error *err)
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
     for (size_t e = 0; e < count * n && status == CLARKE_OK; e++) {
-      int8_t code = r->near.piece[i][e];
+      clarke_branch code = r->near.piece[i][e];
 
       if (code < 0 && code != CLARKE_OPEN)
         status = add_touch(r, &capacity,

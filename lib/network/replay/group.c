@@ -5,14 +5,14 @@
 
 /* Places of those samples: taken out of the whole batch's, or put back there. */
 static void
-move_places(const clarke_replay *r, int8_t **piece, const size_t *sample, size_t n, bool back)
+move_places(const clarke_replay *r, clarke_branch **piece, const size_t *sample, size_t n, bool back)
 {
   for (size_t i = 0; i < r->g->n_steps; i++) {
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
     for (size_t f = 0; f < count; f++)
       for (size_t j = 0; j < n; j++) {
-        int8_t *all = &r->piece[i][f * r->samples + sample[j]], *here = &piece[i][f * n + j];
+        clarke_branch *all = &r->piece[i][f * r->samples + sample[j]], *here = &piece[i][f * n + j];
 
         *(back ? all : here) = *(back ? here : all);
       }
@@ -21,7 +21,7 @@ move_places(const clarke_replay *r, int8_t **piece, const size_t *sample, size_t
 
 /* Those samples' places and no ties yet, as a pass over them wants them. */
 static clarke_status
-take_places(int8_t **piece, size_t **ties, const clarke_replay *r, const size_t *sample, size_t n,
+take_places(clarke_branch **piece, size_t **ties, const clarke_replay *r, const size_t *sample, size_t n,
             clarke_error *err)
 {
   for (size_t i = 0; i < r->g->n_steps; i++) {
@@ -29,7 +29,7 @@ take_places(int8_t **piece, size_t **ties, const clarke_replay *r, const size_t 
 
     if (r->piece[i] == NULL)
       continue;
-    piece[i] = malloc(count * n + 1);
+    piece[i] = malloc((count * n + 1) * sizeof **piece);
     ties[i] = calloc(n + 1, sizeof **ties);
     if (piece[i] == NULL || ties[i] == NULL)
       return clarke_no_memory(err);

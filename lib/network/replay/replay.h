@@ -20,7 +20,7 @@ void clarke_samples_mark(const clarke_replay *r, bool *mark, bool touched);
  * some function has a domain); *n: how many. */
 clarke_status clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_error *err);
 /* The open ones among places over n samples. */
-size_t clarke_places_open(const clarke_graph *g, int8_t *const *piece, size_t n);
+size_t clarke_places_open(const clarke_graph *g, clarke_branch *const *piece, size_t n);
 
 /* Those samples' margins, by what refining them took in; NULL: none. */
 void clarke_replay_join_margins(clarke_replay *r, clarke_margin **margin, const size_t *sample, size_t n);
@@ -40,7 +40,7 @@ clarke_status clarke_replay_filter(clarke_replay *r, const clarke_growths *growt
 typedef struct {
   const size_t *sample;
   size_t n, open; /* samples; their open places when they were taken */
-  int8_t **piece; /* n_steps, as the replay's, by these samples; ties begin at 0 */
+  clarke_branch **piece; /* n_steps, as the replay's, by these samples; ties begin at 0 */
   size_t **ties;
   clarke_margin **margin; /* NULL: not asked for */
   clarke_tensor x;

@@ -55,9 +55,9 @@ clarke_samples_mark(const clarke_replay *r, bool *mark, bool touched)
     size_t count = r->piece[i] != NULL ? r->g->values[r->g->steps[i].out].count : 0;
 
     for (size_t f = 0; f < count; f++) {
-      const int8_t *code = r->piece[i] + f * r->samples;
+      const clarke_branch *code = r->piece[i] + f * r->samples;
 
-      if (!touched && memchr(code, CLARKE_OPEN, r->samples) == NULL)
+      if (!touched && !clarke_branches_open(code, r->samples))
         continue;
       for (size_t j = 0; j < r->samples; j++)
         mark[j] |= code[j] == CLARKE_OPEN || (touched && code[j] < 0);
@@ -88,7 +88,7 @@ clarke_samples_open(size_t **sample, size_t *n, const clarke_replay *r, clarke_e
 }
 
 size_t
-clarke_places_open(const clarke_graph *g, int8_t *const *piece, size_t n)
+clarke_places_open(const clarke_graph *g, clarke_branch *const *piece, size_t n)
 {
   size_t open = 0;
 

@@ -121,14 +121,14 @@ measure_entry(const clarke_slicing *f, const clarke_sliced *x, const sliced_piec
 
 /* Open places of a block, as far as bounds tell; taken: the piece of each entry, the nearest where it stays open. */
 static void
-decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, int8_t *piece, int8_t *taken,
+decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_pieces *p, clarke_branch *piece, clarke_branch *taken,
              size_t at, size_t len)
 {
   double v[CLARKE_SLICE_BLOCK];
 
   for (size_t e = 0; e < len; e++) /* at a kink the piece left of it will do */
-    taken[e] = piece[at + e] < 0 && piece[at + e] != CLARKE_OPEN ? (int8_t)CLARKE_KINK_OF(piece[at + e]) : piece[at + e];
-  if (memchr(taken, CLARKE_OPEN, len) == NULL)
+    taken[e] = piece[at + e] < 0 && piece[at + e] != CLARKE_OPEN ? (clarke_branch)CLARKE_KINK_OF(piece[at + e]) : piece[at + e];
+  if (!clarke_branches_open(taken, len))
     return;
   clarke_sliced_doubles(f, x, at, len, v);
   for (size_t e = 0, column = at % f->n; e < len; e++, column = column + 1 < f->n ? column + 1 : 0) {
@@ -139,7 +139,7 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
       continue;
     if (!is_plain(p, v[e], x->most[f->lanes == 1 ? 0 : column], &found))
       found = find_piece(f, x, p, at + e, v[e], &known);
-    taken[e] = (int8_t)found;
+    taken[e] = (clarke_branch)found;
     if (!known)
       continue;
     piece[at + e] = taken[e];
@@ -149,15 +149,15 @@ decide_block(const clarke_slicing *f, const clarke_sliced *x, const sliced_piece
 
 /* The pieces' values in place of their arguments. */
 static void
-apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const int8_t *taken, size_t at, size_t len)
+apply_block(const clarke_slicing *f, clarke_sliced *y, const sliced_pieces *p, const clarke_branch *taken, size_t at, size_t len)
 {
   float keep[CLARKE_SLICE_BLOCK];
   bool constants = false;
 
-  for (size_t e = 0; e < len; e++)
+  for (size_t e = 0; e < len; e++) {
     keep[e] = taken[e] >= 0 && p->slope[(size_t)taken[e]] ? 1 : 0;
-  for (size_t i = 0; i <= p->n_kinks; i++)
-    constants = constants || (p->constant[i].planes > 0 && memchr(taken, (int)i, len) != NULL);
+    constants = constants || (taken[e] >= 0 && p->constant[(size_t)taken[e]].planes > 0);
+  }
   for (size_t k = 0; k < y->planes; k++) {
     float *digit = y->digit + k * y->rows * f->n + at;
 
@@ -197,7 +197,7 @@ clarke_status
 clarke_slices_piecewise(clarke_slicing *f, const clarke_step *s)
 {
   clarke_sliced *y = &f->value[s->out];
-  int8_t taken[CLARKE_SLICE_BLOCK];
+  clarke_branch taken[CLARKE_SLICE_BLOCK];
   sliced_pieces p;
   clarke_status status;
 
@@ -250,11 +250,11 @@ largest_place(const clarke_slicing *f, const sliced_window *w)
 
 /* The first of the entries that may be the largest, where those are identical; else CLARKE_OPEN. *several: are they
  * more than one? */
-static int8_t
+static clarke_branch
 settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t best, bool *several)
 {
   const double bound = clarke_slice_up(2 * w->x->most[lane_of(f, w->column)]);
-  int8_t place = CLARKE_OPEN;
+  clarke_branch place = CLARKE_OPEN;
   clarke_identity first = 0;
   size_t near = 0;
 
@@ -263,7 +263,7 @@ settle(clarke_slicing *f, const clarke_step *s, const sliced_window *w, size_t b
       continue;
     near++;
     if (place == CLARKE_OPEN)
-      place = (int8_t)p;
+      place = (clarke_branch)p;
   }
   *several = near > 1;
   for (size_t p = 0; p < w->width && near > 1; p++) {
@@ -320,7 +320,7 @@ largest_roughly(const clarke_slicing *f, const sliced_window *w, const double *r
 static size_t
 decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w, const double *rough)
 {
-  int8_t *piece = &f->piece[f->step][w->feature * f->n + w->column];
+  clarke_branch *piece = &f->piece[f->step][w->feature * f->n + w->column];
   bool several;
   size_t best;
 
@@ -328,7 +328,7 @@ decide_window(clarke_slicing *f, const clarke_step *s, const sliced_window *w, c
     return (size_t)*piece;
   best = *piece == CLARKE_OPEN ? largest_roughly(f, w, rough) : CLARKE_NONE;
   if (best != CLARKE_NONE) {
-    *piece = (int8_t)best;
+    *piece = (clarke_branch)best;
     measure_window(f, w, best);
     return best;
   }

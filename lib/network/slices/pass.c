@@ -103,7 +103,7 @@ run_steps(clarke_slicing *f)
 }
 
 clarke_status
-clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const clarke_slice_plan *p,
+clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, const clarke_slice_plan *p,
                   const clarke_tensor *x, clarke_error *err)
 {
   const clarke_graph *g = p->g;

@@ -8,7 +8,7 @@
 /* x: some samples, its first axis; all where steps couple them. piece, ties and margin (NULL: not asked for), over these
  * samples, are as clarke_forward_refine has them: open places become what bounds decide strictly, or identity does of
  * windows. No kink is ever found to be touched. What the pass cannot follow stays open. */
-clarke_status clarke_slices_run(int8_t **piece, size_t **ties, clarke_margin **margin, const clarke_slice_plan *p,
+clarke_status clarke_slices_run(clarke_branch **piece, size_t **ties, clarke_margin **margin, const clarke_slice_plan *p,
                                 const clarke_tensor *x, clarke_error *err);
 
 #endif

@@ -60,12 +60,12 @@ step_serves(const clarke_step *s)
 }
 
 static void
-find_needed(bool *needed, const clarke_graph *g, int8_t *const *piece, size_t n)
+find_needed(bool *needed, const clarke_graph *g, clarke_branch *const *piece, size_t n)
 {
   memset(needed, 0, g->n_values * sizeof *needed);
   for (size_t i = g->n_steps; i-- > 0;) {
     const clarke_step *s = &g->steps[i];
-    const bool open = piece[i] != NULL && memchr(piece[i], CLARKE_OPEN, g->values[s->out].count * n) != NULL;
+    const bool open = piece[i] != NULL && clarke_branches_open(piece[i], g->values[s->out].count * n);
 
     for (size_t k = 0; k < s->n_in && (open || needed[s->out]); k++)
       needed[s->in[k].value] = needed[s->in[k].value] || !g->values[s->in[k].value].constant;
@@ -83,7 +83,7 @@ clarke_slices_follow(const clarke_graph *g, const bool *needed)
 }
 
 bool
-clarke_slices_serve(const clarke_graph *g, int8_t *const *piece, size_t n)
+clarke_slices_serve(const clarke_graph *g, clarke_branch *const *piece, size_t n)
 {
   bool *needed = calloc(g->n_values + 1, sizeof *needed), serve = needed != NULL;
 
@@ -296,7 +296,7 @@ basis_clear(basis *b, const clarke_graph *g)
 
 clarke_status
 clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g, const clarke_tensor *x,
-                       int8_t *const *piece, size_t n, clarke_error *err)
+                       clarke_branch *const *piece, size_t n, clarke_error *err)
 {
   const size_t samples = x->dims[0];
   basis b = {0};

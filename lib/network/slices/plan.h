@@ -25,12 +25,12 @@ typedef struct {
 /* Does the pass follow all steps whose outputs are needed? */
 bool clarke_slices_follow(const clarke_graph *g, const bool *needed);
 /* Does it follow all that kinks need? */
-bool clarke_slices_serve(const clarke_graph *g, int8_t *const *piece, size_t n);
+bool clarke_slices_serve(const clarke_graph *g, clarke_branch *const *piece, size_t n);
 
 /* For samples whose values' sizes are like those of the first of x; piece: the places, n columns of them; what no open
  * one depends on is not needed. growths: of what is needed they are made known. */
 clarke_status clarke_slice_plan_make(clarke_slice_plan *p, clarke_growths *growths, const clarke_graph *g,
-                                     const clarke_tensor *x, int8_t *const *piece, size_t n, clarke_error *err);
+                                     const clarke_tensor *x, clarke_branch *const *piece, size_t n, clarke_error *err);
 /* A plan without gauges, for values of steps that the pass follows, whose errors are to have norms, by sample or of all where
  * they are coupled, of at most those borne. growths are known of what is needed, and of no gauge. */
 clarke_status clarke_slice_plan_for(clarke_slice_plan *p, const clarke_growths *growths, const clarke_graph *g,

@@ -39,7 +39,7 @@ struct clarke_slicing {
   size_t *last, step;           /* n_values: the last step that reads it; the step at work */
   bool *made;                   /* n_values: a step before the one that makes it has done that, or passed it over */
   double *sum;                  /* CLARKE_PLANES + 2 rows of a block: sums that are to become digits, from the guard's up */
-  int8_t **piece;
+  clarke_branch **piece;
   size_t **ties;
   clarke_margin **margin; /* NULL: not asked for */
   clarke_identities *ids;

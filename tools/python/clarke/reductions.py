@@ -5,7 +5,7 @@ from .kinks import sorting
 from .operators import argument, operator, result
 from .trace import Value
 
-MOST_ENTRIES = 126  # of a window (docs/operators.md)
+MOST_ENTRIES, MOST_SORTED = 4096, 126  # of a window, and in order (docs/operators.md)
 
 
 def axes_of(node, i=1):
@@ -74,8 +74,8 @@ def write_sorted(g, node):
     """Where entries are equal, the first comes first: kinks.py looks."""
     x = node.args[0].tensor
     axis, count, down = sorting(node) if x.dim() > 0 else (0, 0, True)
-    if not 0 < count <= x.shape[axis] <= MOST_ENTRIES or (axis == 0 and not g.whole):
-        g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_ENTRIES} are")
+    if not 0 < count <= x.shape[axis] <= MOST_SORTED or (axis == 0 and not g.whole):
+        g.refuse(f"{x.shape[axis] if x.dim() > 0 else 0} entries to be sorted: at most {MOST_SORTED} are")
     if node.name == "topk" and not argument(node, 4, "sorted", True):
         g.refuse("without an order; say sorted=True")
     return {0: g.add("Sorted", [g.of(node.args[0]), g.integers([count])], domain="clarke", axis=axis, largest=int(down))}
