@@ -375,6 +375,7 @@ START_TEST(numbers)
   for (size_t k = 0; k < 6; k++)
     ck_assert_int_eq(piece[k], (int)code[k]);
   ck_assert_uint_eq(clarke_store_places(piece, code, 2), 0);
+  ck_assert(clarke_branches_open(piece, 6) && !clarke_branches_open(piece, 2) && !clarke_branches_open(piece, 0));
 }
 END_TEST
 
