@@ -372,7 +372,7 @@ START_TEST(entries_are_taken_with_their_copies)
   size_t copy_of[4], taken, n;
   scene s;
 
-  open_scene(&s, "input x, y\noutput x + y - y", 2, 2, NULL);
+  open_scene(&s, "input x, y\noutput x + y - y, 2*x - y", 2, 2, NULL);
   ck_assert_int_eq(on(&s), CLARKE_WALK_END);
   for (size_t rank = 1; rank <= 4; rank++)
     for (size_t choice = 0; choice < 2; choice++) {
@@ -388,6 +388,16 @@ START_TEST(entries_are_taken_with_their_copies)
       ck_assert(clarke_walk_take(&s.w, s.x.p.output[0], left, &n, rank, copy_of, &taken));
       ck_assert_uint_eq(taken, choice == 0 ? rank == 4 : rank == 1); /* x three times and then y, or y and then x */
     }
+  { /* after both copies of x, the next of the two that are left */
+    size_t left[4] = {0, 0, 1, s.x.p.output[1]};
+
+    s.w.n_local = s.w.asked = 0;
+    clarke_walk_choose(&s.w, 0);
+    clarke_walk_choose(&s.w, 1);
+    n = 4;
+    ck_assert(clarke_walk_take(&s.w, 0, left, &n, 3, copy_of, &taken));
+    ck_assert(taken == s.x.p.output[1] && n == 2 && s.w.asked == 2);
+  }
   s.w.n_local = s.w.asked = 0;
   s.w.open = true;
   {
@@ -583,7 +593,7 @@ END_TEST
 /* |(3 x, 4 x)| is 5 |x|: along no arc all of -5 to 5 is enclosed. Along (3, 4), |(x, y)| is 5 t. */
 START_TEST(norms_of_zeros_are_enclosed_or_follow_the_arc)
 {
-  static const long d[2][2] = {{3, 4}, {0, 0}}, diagonal[2][2] = {{1, 1}, {0, 0}}, second[2][2] = {{0, 0}, {-4, 3}};
+  static const long d[2][2] = {{3, 4}, {0, 0}}, diagonal[2][2] = {{1, 1}, {0, 0}}, second[2][2] = {{0, 0}, {-4, 3}}, bent[2][2] = {{3, 4}, {1, 2}};
   clarke_walk_state state = CLARKE_WALK_END;
   scene s;
   size_t at;
@@ -617,6 +627,43 @@ START_TEST(norms_of_zeros_are_enclosed_or_follow_the_arc)
     }
     close_scene(&s);
   }
+  open_scene(&s, "input x, y\noutput norm2(x, y)", 0, 0, bent);
+  ck_assert_int_eq(on(&s), CLARKE_WALK_END);
+  {
+    mpq_t *const y = s.w.series[last_of(&s.x, CLARKE_DO_NORM)], sum, t;
+    static const unsigned long square[CLARKE_SERIES] = {0, 0, 25, 22, 5}; /* (3 t + t^2)^2 + (4 t + 2 t^2)^2 */
+
+    mpq_inits(sum, t, NULL);
+    for (size_t k = 2; k < CLARKE_SERIES; k++) {
+      mpq_set_ui(sum, 0, 1);
+      for (size_t i = 1; i < k; i++) {
+        mpq_mul(t, y[i - 1], y[k - i - 1]);
+        mpq_add(sum, sum, t);
+      }
+      ck_assert(mpq_cmp_ui(sum, square[k], 1) == 0);
+    }
+    mpq_clears(sum, t, NULL);
+  }
+  close_scene(&s);
+}
+END_TEST
+
+/* elu at 0 has one slope on both sides, and is no one polynomial. */
+START_TEST(a_kink_whose_slopes_agree_is_curved)
+{
+  static const long d[2][2] = {{1, 0}, {0, 0}};
+
+  for (int along = 0; along < 2; along++) {
+    scene s;
+    size_t at;
+
+    open_scene(&s, "input x, y\noutput elu(x)", 0, 1, along ? d : NULL);
+    ck_assert_int_eq(on(&s), CLARKE_WALK_END);
+    at = last_of(&s.x, CLARKE_DO_ELU);
+    gradient_is(&s.w, at, 1, 0);
+    ck_assert(s.w.degree[at] == 2 && s.w.polynomial[at] == NULL && s.w.lost[at] == along);
+    close_scene(&s);
+  }
 }
 END_TEST
 
@@ -639,5 +686,6 @@ MODULE(walk_inside)
   tcase_add_test(tests, an_entry_is_chosen_in_a_tie);
   tcase_add_test(tests, an_arm_is_chosen_where_comparands_are_equal);
   tcase_add_test(tests, norms_of_zeros_are_enclosed_or_follow_the_arc);
+  tcase_add_test(tests, a_kink_whose_slopes_agree_is_curved);
   return all_tests;
 }
