@@ -264,6 +264,18 @@ START_TEST(a_pattern_is_realized_by_a_direction)
   OK(clarke_search_realize(&p, &c.s, &error));
   ck_assert(p.realized && p.first_order && p.n_directions == 1 && clarke_search_positive(&c.s, p.direction[0], 0, false));
   clarke_pattern_clear(&p, &c.t);
+  { /* a derivative between -1 and 3, whose middle alone is positive */
+    clarke_number *g = &c.s.row[0].gradient[0], three;
+
+    clarke_number_init(&three);
+    clarke_number_set_si(&three, 3);
+    clarke_number_set_si(g, -1);
+    clarke_number_join(g, g, &three, 64);
+    clarke_number_clear(&three);
+    p = (clarke_pattern){.n_choices = 0};
+    OK(clarke_search_realize(&p, &c.s, &error));
+    ck_assert(!p.realized && p.n_directions == 0);
+  }
   close_scene(&c);
   open_scene(&c, "input x, y\noutput relu(x*x - y*y*y)", 0, 0); /* to first order it is zero whatever the direction */
   take(&c, 1);
