@@ -2,9 +2,11 @@
 #include "../suites.h"
 
 MODULE(audits);
+MODULE(derivations);
+MODULE(places);
 
 int
 main(void)
 {
-  RUN(audits_suite);
+  RUN(audits_suite, derivations_suite, places_suite);
 }
