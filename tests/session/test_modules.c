@@ -4,9 +4,10 @@
 MODULE(audits);
 MODULE(derivations);
 MODULE(places);
+MODULE(records);
 
 int
 main(void)
 {
-  RUN(audits_suite, derivations_suite, places_suite);
+  RUN(audits_suite, derivations_suite, places_suite, records_suite);
 }
