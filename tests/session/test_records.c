@@ -4,6 +4,8 @@
 
 #include "../suites.h"
 
+#include "format/onnx.h"
+#include "proof/write_record.h"
 #include "session/certify_against.h"
 
 #include <math.h>
@@ -121,6 +123,45 @@ START_TEST(proofs_that_lie)
   OK(clarke_certified_prove(&c, proof, &error));
   ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 1);
   remove(proof);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* The same written by hand: with the pattern and without, and of files that have other hashes. */
+START_TEST(proofs_by_hand)
+{
+  char proof[128], other[65];
+  const clarke_run_step *step;
+  clarke_proof_record r;
+  clarke_certified c;
+  clarke_model m;
+
+  own_path(proof, "record.proof");
+  run_record(&c, "parted", false, false);
+  step = c.record.step;
+  clarke_model_init(&m);
+  OK(clarke_onnx_parse_at(&m, c.record.graph.data, c.record.graph.size, c.record.graph_path, &error));
+  r = (clarke_proof_record){.model = {c.record.run.graph.name, c.record.run.graph.sha256},
+                            .params = {step->parameters.name, step->parameters.sha256},
+                            .batch = {step->batch.name, step->batch.sha256},
+                            .trace = {step->trace.name, step->trace.sha256},
+                            .gradients = {step->gradients.name, step->gradients.sha256},
+                            .certify = &c.nodes, .pattern = &c.pattern, .nodes = &m};
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);
+  c.pattern.parted[0].feature++; /* another kink */
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 1);
+  r.pattern = NULL;
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);
+  snprintf(other, sizeof other, "%s", step->trace.sha256);
+  other[0] = other[0] == '0' ? '1' : '0';
+  r.trace.sha256 = other;
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_ne(checked(proof, CASES "/runs/parted"), 0);
+  remove(proof);
+  clarke_model_clear(&m);
   clarke_certified_clear(&c);
 }
 END_TEST
@@ -290,6 +331,7 @@ MODULE(records)
   tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
   tcase_add_test(tests, records_without_proofs);
   tcase_add_test(tests, proofs_that_lie);
+  tcase_add_test(tests, proofs_by_hand);
   tcase_add_test(tests, sieved);
   tcase_add_loop_test(tests, both_semantics, 0, 5);
   tcase_add_test(tests, one_record_twice);
