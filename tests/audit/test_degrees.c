@@ -3,6 +3,7 @@
 #include "asked.h"
 
 #include "audit/degree.h"
+#include "audit/factor.h"
 
 typedef void (*build)(asked *a);
 
@@ -324,12 +325,83 @@ START_TEST(what_is_behind_a_window_follows_its_option)
 }
 END_TEST
 
+/* --- but for a factor --- */
+
+/* (x w) one: one is 1, and stays near it. */
+static void
+times_one(asked *a)
+{
+  node(a, "MatMul", "x,w", "p");
+  node(a, "MatMul", "p,one", "y");
+}
+
+/* (x one) v, v being 0. */
+static void
+one_times(asked *a)
+{
+  node(a, "MatMul", "x,one", "p");
+  node(a, "MatMul", "p,v", "y");
+}
+
+/* (x w) one less f, which is 0. */
+static void
+times_one_less_zero(asked *a)
+{
+  scalar(a, "f", 0);
+  node(a, "MatMul", "x,w", "p");
+  node(a, "MatMul", "p,one", "q");
+  node(a, "Sub", "q,f", "y");
+}
+
+/* (x w) one + x w: one + 1 is no parameter's entry. */
+static void
+times_one_and_once_more(asked *a)
+{
+  node(a, "MatMul", "x,w", "p");
+  node(a, "MatMul", "p,one", "q");
+  node(a, "Add", "p,q", "y");
+}
+
+static const struct {
+  build make;
+  const char *wrt;
+  bool is;
+} factors[] = {
+  {product, "w", true}, {times_one, "w,one", true}, {one_times, "one,v", true}, {product_of_weights, "w,v", false},
+  {over_weight, "w,one", true}, {constant_over_weight, "w,one", false}, {smooth, "w", false}, {sum_with_product, "w,v,u", false},
+  {square, "w", false}, {times_one_less_zero, "w,one", true}, {times_one_and_once_more, "w,one", false}, {left_of_moving_slope, "w,v", false},
+};
+
+START_TEST(arguments_may_be_affine_but_for_a_factor)
+{
+  const int8_t side = CLARKE_RIGHT;
+  clarke_marking m;
+  asked a;
+  bool is;
+
+  begin(&a, factors[_i].wrt);
+  factors[_i].make(&a);
+  node(&a, "MatMul", "x,w", "unread");
+  node(&a, "Relu", "y", "z");
+  node(&a, "Add", "z,unread", "out");
+  if (strstr(factors[_i].wrt, "w") == NULL)
+    scalar(&a, "w", 0);
+  ask(&a, "out");
+  OK(clarke_marking_run(&m, &a.question, &side, &error));
+  OK(clarke_affine_but_for_a_factor(&is, &m, 0, side, 0, &error));
+  ck_assert_int_eq(is, factors[_i].is);
+  clarke_marking_clear(&m);
+  asked_end(&a);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tcase = tests_of("audit-degrees");
 
   tcase_add_loop_test(tcase, degrees_are_those_of_the_rules, 0, sizeof expressions / sizeof *expressions);
+  tcase_add_loop_test(tcase, arguments_may_be_affine_but_for_a_factor, 0, sizeof factors / sizeof *factors);
   tcase_add_test(tcase, what_is_behind_a_kink_follows_its_side);
   tcase_add_test(tcase, what_is_behind_a_window_follows_its_option);
   return run_tests();

@@ -1,5 +1,5 @@
 /* Rows of touches' conditions, made over the few entries they meet, beside the pass in matrices. */
-#include "../ok.h"
+#include "asked.h"
 
 #include "audit/system.h"
 #include "audit/touch_row.h"
@@ -135,6 +135,43 @@ compare(clarke_columns *c, size_t k, clarke_branch side, size_t condition, bool 
   clarke_row_clear(&whole);
 }
 
+/* The sparse pass alone: where it goes to the end, its terms are those of the matrices. */
+static bool
+compare_sparse(clarke_sparse *w, clarke_columns *c, size_t k, int8_t side, size_t condition, bool segment)
+{
+  const clarke_graph *g = c->q->g;
+  const clarke_touch *t = &c->q->replay->touch[k];
+  const size_t last = t->n_options > 0;
+  clarke_sparse_seed seed = {g->steps[t->step].in[0].value, 1 + last, segment ? t->step : CLARKE_NONE, {t->feature, 0}, {side, -1}};
+  clarke_row sparse, whole;
+  receiver r = {&sparse, g};
+  const clarke_emitter emitter = {receive, &r};
+  bool known;
+
+  clarke_row_init(&sparse);
+  clarke_row_init(&whole);
+  if (t->n_options > 0) {
+    seed.sign[0] = 1;
+    seed.entry[0] = t->option[CLARKE_OPTION_OF(side)];
+    seed.entry[1] = t->option[condition];
+  }
+  OK(clarke_sparse_run(&known, w, &seed, &c->forward, &c->slope, &emitter, &error));
+  if (known) {
+    clarke_row_finish(&sparse);
+    by_matrices(&whole, c, t, side, condition, segment);
+    ck_assert_uint_eq(sparse.n, whole.n);
+    for (size_t i = 0; i < sparse.n; i++) {
+      const double x = mpq_get_d(sparse.value[i]), y = mpq_get_d(whole.value[i]);
+
+      ck_assert_uint_eq(sparse.column[i], whole.column[i]);
+      ck_assert(w->enclosed || w->vague ? fabs(x - y) <= 1e-9 * fabs(y) : mpq_equal(sparse.value[i], whole.value[i]) != 0);
+    }
+  }
+  clarke_row_clear(&sparse);
+  clarke_row_clear(&whole);
+  return known;
+}
+
 static const struct {
   const char *model, *batch;
 } cases[] = {
@@ -146,7 +183,7 @@ static const struct {
 static uint64_t state = 11;
 
 static size_t
-draw_below(size_t n)
+below(size_t n)
 {
   state = state * 6364136223846793005u + 1442695040888963407u;
   return (size_t)(state >> 33) % n;
@@ -186,8 +223,8 @@ START_TEST(blocks_are_known_by_their_first_rows)
 
     for (size_t i = 0; i < ROWS; i++) {
       clarke_row_init(&row[i]);
-      for (size_t n = draw_below(3); n > 0; n--)
-        has[i][draw_below(COLUMNS)] = true;
+      for (size_t n = below(3); n > 0; n--)
+        has[i][below(COLUMNS)] = true;
       for (size_t c = 0; c < COLUMNS; c++)
         if (has[i][c])
           OK(clarke_row_add(&row[i], c, one, &error));
@@ -209,8 +246,9 @@ START_TEST(rows)
 {
   shipped s = {0};
   clarke_columns c;
+  clarke_sparse w;
   clarke_branch *side;
-  size_t n, stride;
+  size_t n, stride, known = 0;
 
   open_case(&s, cases[_i].model, cases[_i].batch);
   n = s.replay.n_touches;
@@ -221,15 +259,52 @@ START_TEST(rows)
     side[k] = s.question.touch[k].ad_side != CLARKE_PROXY  ? s.question.touch[k].ad_side
               : s.replay.touch[k].n_options > 0 ? CLARKE_OPTION(0) : CLARKE_LEFT;
   OK(clarke_columns_init(&c, &s.question, side, &error));
+  clarke_sparse_init(&w);
   for (size_t k = 0; k < n; k += stride)
     for (size_t i = 0; i < clarke_touch_conditions(&s.replay.touch[k]); i++)
       if (s.replay.touch[k].n_options == 0 || CLARKE_OPTION(i) != side[k]) {
         compare(&c, k, side[k], i, true);
         compare(&c, k, side[k], i, false);
+        known += compare_sparse(&w, &c, k, side[k], i, true);
+        known += compare_sparse(&w, &c, k, side[k], i, false);
       }
+  ck_assert_uint_gt(known, 0);
+  clarke_sparse_clear(&w);
   clarke_columns_clear(&c);
   free(side);
   close_case(&s);
+}
+END_TEST
+
+/* -3 (x w - b) + mean: factors that are not 1 on the way to weights and to a bias. */
+START_TEST(factors_on_the_way_count)
+{
+  clarke_columns c;
+  clarke_sparse w;
+  int8_t side[2] = {CLARKE_RIGHT, CLARKE_LEFT};
+  asked a;
+
+  asked_begin(&a, 2, 2, NUMBERS(1, 2, -1, 3));
+  a.profile = "Relu 0 0\n";
+  weight(&a, "w", SHAPE(2, 1,), NUMBERS(2, -1));
+  weight(&a, "b", SHAPE(1,), NUMBERS(0));
+  weight(&a, "v", SHAPE(1, 1,), NUMBERS(-3));
+  weight(&a, "d", SHAPE(1,), NUMBERS(0));
+  node(&a, "MatMul", "x,w", "p");
+  node(&a, "Sub", "b,p", "q");
+  node(&a, "MatMul", "q,v", "r");
+  node(&a, "Sub", "r,d", "s");
+  node(&a, "Relu", "s", "out");
+  ask(&a, "out");
+  ck_assert_uint_eq(a.replay.n_touches, 1);
+  OK(clarke_columns_init(&c, &a.question, side, &error));
+  clarke_sparse_init(&w);
+  compare(&c, 0, CLARKE_RIGHT, 0, false);
+  ck_assert(compare_sparse(&w, &c, 0, CLARKE_RIGHT, 0, false));
+  ck_assert(compare_sparse(&w, &c, 0, CLARKE_LEFT, 0, false) && !w.vague && !w.enclosed);
+  clarke_sparse_clear(&w);
+  clarke_columns_clear(&c);
+  asked_end(&a);
 }
 END_TEST
 
@@ -278,6 +353,7 @@ main(void)
 
   tcase_add_test(tests, a_block_past_the_limit_is_unknown);
   tcase_add_test(tests, blocks_are_known_by_their_first_rows);
+  tcase_add_test(tests, factors_on_the_way_count);
   tcase_add_loop_test(tests, rows, 0, (int)(sizeof cases / sizeof cases[0]));
   return run_tests();
 }

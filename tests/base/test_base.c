@@ -3,11 +3,15 @@
 #include "base/output.h"
 #include "base/printable.h"
 #include "base/text.h"
+#include "base/verify.h"
 #include "../suite.h"
 
+#include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static clarke_error error;
@@ -238,6 +242,55 @@ START_TEST(texts_in_memory)
 }
 END_TEST
 
+static char *
+printed(const char *format, ...)
+{
+  va_list args;
+  char *text;
+
+  va_start(args, format);
+  text = clarke_text_vprint(format, args);
+  va_end(args);
+  return text;
+}
+
+START_TEST(texts_by_arguments)
+{
+  char *text = printed("%s %d %.2f", "a", -3, 0.25);
+
+  ck_assert_str_eq(text, "a -3 0.25");
+  free(text);
+  text = printed("%2000d", 7); /* 1023 bytes are kept */
+  ck_assert_uint_eq(strlen(text), 1023);
+  free(text);
+}
+END_TEST
+
+/* It says what and where, and aborts. */
+START_TEST(a_broken_promise)
+{
+  char said[256] = "";
+  int ends[2], status;
+  ssize_t n = 0, got;
+  pid_t child;
+
+  ck_assert_int_eq(pipe(ends), 0);
+  child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    signal(SIGABRT, SIG_DFL);
+    clarke_assertion_failed("n > 0", "lib/x.c", 17);
+  }
+  close(ends[1]);
+  while ((got = read(ends[0], said + n, sizeof said - 1 - (size_t)n)) > 0)
+    n += got;
+  close(ends[0]);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+  ck_assert_str_eq(said, "clarke: lib/x.c:17: an invariant is broken: n > 0\nThis is an error of clarke's own.\n");
+}
+END_TEST
+
 int
 main(void)
 {
@@ -256,5 +309,7 @@ main(void)
   tcase_add_test(tests, nothing_is_created_nowhere);
   tcase_add_test(tests, an_abandoned_output_leaves_nothing);
   tcase_add_test(tests, texts_in_memory);
+  tcase_add_test(tests, texts_by_arguments);
+  tcase_add_test(tests, a_broken_promise);
   return run_tests();
 }

@@ -2,7 +2,7 @@
 #include "bytes.h"
 #include "pickles.h"
 
-#include "format/pickle.h"
+#include "format/pickle_value.h"
 
 static clarke_pickle p;
 static clarke_error err;
@@ -127,6 +127,59 @@ START_TEST(refusals_say_where)
 }
 END_TEST
 
+START_TEST(values_that_every_pickle_has)
+{
+  ck_assert_int_eq(clarke_pickle_constants(&p, &err), CLARKE_OK);
+  ck_assert_uint_eq(p.n_values, PICKLED_N_CONSTANTS);
+  ck_assert_int_eq(p.value[PICKLED_NONE].kind, CLARKE_PICKLE_NONE);
+  ck_assert(p.value[PICKLED_FALSE].kind == CLARKE_PICKLE_BOOL && p.value[PICKLED_FALSE].integer == 0);
+  ck_assert(p.value[PICKLED_TRUE].kind == CLARKE_PICKLE_BOOL && p.value[PICKLED_TRUE].integer == 1);
+  ck_assert(p.value[PICKLED_EMPTY_TUPLE].kind == CLARKE_PICKLE_TUPLE && p.value[PICKLED_EMPTY_TUPLE].count == 0);
+  ck_assert_uint_eq(p.n_items, 1); /* number 0 is no item */
+}
+END_TEST
+
+/* Items of two containers, in turn: each keeps its own, in order. */
+START_TEST(items_are_appended)
+{
+  uint32_t container[2], value;
+
+  ck_assert_int_eq(clarke_pickle_constants(&p, &err), CLARKE_OK);
+  for (size_t c = 0; c < 2; c++)
+    ck_assert_int_eq(clarke_pickle_add(&container[c], &p, CLARKE_PICKLE_LIST, &err), CLARKE_OK);
+  for (uint32_t k = 0; k < 400; k++) {
+    ck_assert_int_eq(clarke_pickle_add(&value, &p, CLARKE_PICKLE_INTEGER, &err), CLARKE_OK);
+    p.value[value].integer = k;
+    ck_assert_int_eq(clarke_pickle_append(&p, container[k % 2], value, &err), CLARKE_OK);
+  }
+  for (size_t c = 0; c < 2; c++) {
+    uint32_t at = p.value[container[c]].first;
+
+    ck_assert_uint_eq(p.value[container[c]].count, 200);
+    for (size_t k = 0; k < 200; k++, at = p.item[at].next)
+      ck_assert(p.value[p.item[at].value].integer == (int64_t)(2 * k + c) && (k < 199) == (p.item[at].next != 0));
+  }
+}
+END_TEST
+
+START_TEST(room_for_one_more)
+{
+  size_t capacity = 0;
+  int *array = NULL;
+
+  for (size_t n = 0; n < 1000; n++) {
+    const size_t before = capacity;
+
+    ck_assert_int_eq(clarke_pickle_room(&array, &capacity, n, sizeof *array, &err), CLARKE_OK);
+    ck_assert(capacity > n && (n < before ? capacity == before : capacity >= before + before / 2));
+    array[n] = (int)n; /* asan looks on */
+  }
+  for (size_t n = 0; n < 1000; n++)
+    ck_assert_int_eq(array[n], (int)n);
+  free(array);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -139,5 +192,8 @@ main(void)
   tcase_add_test(tests, names_are_known_or_refused);
   tcase_add_test(tests, only_names_are_called_with_tuples);
   tcase_add_test(tests, refusals_say_where);
+  tcase_add_test(tests, values_that_every_pickle_has);
+  tcase_add_test(tests, items_are_appended);
+  tcase_add_test(tests, room_for_one_more);
   return run_tests();
 }

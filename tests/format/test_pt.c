@@ -4,6 +4,11 @@
 #include "pickles.h"
 #include "zips.h"
 #include "format/pt.h"
+#include "format/pt_inside.h"
+#include "format/shards.h"
+#include "format/safetensors_write.h"
+
+#include <unistd.h>
 
 /* --- pickles ---------------------------------------------------------------------------------- */
 
@@ -484,6 +489,203 @@ START_TEST(no_archives)
 }
 END_TEST
 
+/* --- the reader's parts ----------------------------------------------------------------------- */
+
+START_TEST(names_for_messages)
+{
+  static const struct {
+    const char *name;
+    size_t size;
+    const char *shown;
+  } known[] = {{"weight", 6, "weight"}, {"we", 1, "w"}, {"", 0, ""}, {"a\xff", 2, "(not text)"}};
+  char long_name[301];
+  clarke_pt_entry e = {0};
+
+  for (size_t k = 0; k < sizeof known / sizeof known[0]; k++) {
+    e.name = known[k].name;
+    e.name_size = known[k].size;
+    ck_assert_str_eq(clarke_pt_show(&e).text, known[k].shown);
+  }
+  for (size_t cut = 0; cut < 2; cut++) { /* characters of two bytes: a cut inside one drops it */
+    memset(long_name, 'x', sizeof long_name);
+    for (size_t k = cut; k + 2 <= 300; k += 2)
+      memcpy(long_name + k, "\xc3\xa9", 2);
+    e.name = long_name;
+    e.name_size = 300 - cut;
+    ck_assert_uint_eq(strlen(clarke_pt_show(&e).text), 200 - cut);
+  }
+}
+END_TEST
+
+/* The archive above as what the reader has of it, and two views of its storages. */
+typedef struct {
+  bytes packed;
+  clarke_pt c;
+  clarke_pt_member members[3];
+  clarke_pickle_value storage[2];
+  clarke_pt_entry entries[2];
+} inside;
+
+static char folder_name[] = "m/", first_name[] = "data/0", second_name[] = "data/1", version_name[] = "version";
+
+static void
+begin_inside(inside *i)
+{
+  static const char empty[] = START "}.";
+  clarke_error err;
+
+  memset(i, 0, sizeof *i);
+  i->packed = archive_around(empty, sizeof empty - 1);
+  ck_assert_int_eq(clarke_archive_open(&i->c.archive, i->packed.data, i->packed.size, "c.pt", &err), CLARKE_OK);
+  i->members[0] = (clarke_pt_member){first_name, 3, 24};
+  i->members[1] = (clarke_pt_member){second_name, 4, 24};
+  i->members[2] = (clarke_pt_member){version_name, 1, 2};
+  i->storage[0] = (clarke_pickle_value){.what = CLARKE_F32, .integer = 6};
+  i->storage[1] = (clarke_pickle_value){.what = CLARKE_I64, .integer = 3};
+  /* the second tensor's storage is the first: entries 4, 2, 0 backwards is none; 1, 3, 5 is */
+  i->entries[0] = (clarke_pt_entry){.name = "b", .name_size = 1, .key = "1", .key_size = 1, .storage = &i->storage[1],
+                                    .view = {.rank = 1, .dims = {2}, .strides = {1}, .offset = 1}};
+  i->entries[1] = (clarke_pt_entry){.name = "a", .name_size = 1, .key = "0", .key_size = 1, .storage = &i->storage[0],
+                                    .view = {.rank = 1, .dims = {3}, .strides = {2}, .offset = 1}};
+  i->c.folder = folder_name;
+  i->c.members = i->members;
+  i->c.n_members = 3;
+  i->c.entries = i->entries;
+  i->c.n = 2;
+}
+
+static void
+end_inside(inside *i)
+{
+  clarke_archive_close(&i->c.archive);
+  bytes_clear(&i->packed);
+}
+
+START_TEST(members_by_name)
+{
+  char missing[] = "data/2";
+  unsigned char word[2];
+  inside i;
+
+  begin_inside(&i);
+  ck_assert_ptr_eq(clarke_pt_find(&i.c, first_name), &i.members[0]);
+  ck_assert_ptr_eq(clarke_pt_find(&i.c, version_name), &i.members[2]);
+  ck_assert_ptr_null(clarke_pt_find(&i.c, missing));
+  ck_assert_int_eq(clarke_pt_bytes(word, &i.c, &i.members[2], NULL), CLARKE_OK);
+  ck_assert_mem_eq(word, "3\n", 2);
+  end_inside(&i);
+}
+END_TEST
+
+START_TEST(entries_are_checked_and_decoded)
+{
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_tensors ts;
+  inside i;
+
+  begin_inside(&i);
+  clarke_tensors_init(&ts);
+  ck_assert_msg(clarke_pt_check_entries(&i.c, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert(i.entries[0].name[0] == 'a' && i.entries[0].member == &i.members[0] && i.entries[1].member == &i.members[1]);
+  ck_assert(i.entries[0].extent.count == 3 && i.entries[1].extent.bytes == 16);
+  ck_assert_int_eq(clarke_pt_decode_entries(&ts, &i.c, &err), CLARKE_OK);
+  ck_assert(ts.n == 2 && ts.tensor[0].real[0] == 1 && ts.tensor[0].real[1] == 3 && ts.tensor[0].real[2] == 5);
+  ck_assert(ts.tensor[1].integer[0] == 2 && ts.tensor[1].integer[1] == 3);
+  clarke_tensors_clear(&ts);
+  i.entries[0].view.offset = 2; /* 2, 4, 6: one too far */
+  ck_assert_int_eq(clarke_pt_check_entries(&i.c, &err), CLARKE_EINPUT);
+  assert_says(err.text, "tensor \"a\"|reaches past the 6 entries");
+  i.entries[0].view.offset = 1;
+  i.storage[0].integer = 7;
+  ck_assert_int_eq(clarke_pt_check_entries(&i.c, &err), CLARKE_EINPUT);
+  assert_says(err.text, "tensor \"a\"|has 24 bytes; expected 7 entries of float32");
+  i.storage[0].integer = 6;
+  i.entries[1].key = "9";
+  ck_assert_int_eq(clarke_pt_check_entries(&i.c, &err), CLARKE_EINPUT);
+  assert_says(err.text, "its storage \"m/data/9\" is missing");
+  i.entries[1].key = "0"; /* floats to one, integers to the other */
+  ck_assert_int_eq(clarke_pt_check_entries(&i.c, &err), CLARKE_EINPUT);
+  assert_says(err.text, "tensors \"a\" and \"b\" share a storage that is float32 to one and int64 to the other");
+  end_inside(&i);
+}
+END_TEST
+
+/* By storage, then by name. */
+START_TEST(the_order_of_entries)
+{
+  const clarke_pt_entry in_order[] = {{.key = "0", .key_size = 1, .name = "b", .name_size = 1},
+                                      {.key = "0", .key_size = 1, .name = "c", .name_size = 1},
+                                      {.key = "1", .key_size = 1, .name = "a", .name_size = 1},
+                                      {.key = "10", .key_size = 2, .name = "a", .name_size = 1}};
+
+  for (int k = 0; k < 4; k++)
+    for (int l = 0; l < 4; l++) {
+      const int order = clarke_pt_by_storage(&in_order[k], &in_order[l]);
+
+      ck_assert_int_eq((order > 0) - (order < 0), (k > l) - (k < l));
+    }
+}
+END_TEST
+
+/* --- several files ---------------------------------------------------------------------------- */
+
+static void
+write_shard(const char *folder, const char *name, const char *const *tensor, size_t n)
+{
+  clarke_tensors ts;
+  char path[128];
+  const size_t dims[] = {2};
+
+  clarke_tensors_init(&ts);
+  ck_assert_int_eq(clarke_tensors_alloc(&ts, n, NULL), CLARKE_OK);
+  for (size_t k = 0; k < n; k++) {
+    ck_assert_int_eq(clarke_tensor_shape(&ts.tensor[k], tensor[k], CLARKE_F64, 1, dims, NULL), CLARKE_OK);
+    ts.tensor[k].real[1] = tensor[k][0];
+  }
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  ck_assert_int_eq(clarke_safetensors_write(path, &ts, NULL, NULL), CLARKE_OK);
+  clarke_tensors_clear(&ts);
+}
+
+START_TEST(shards)
+{
+  static const char index[] = "{\"weight_map\": {\"c\": \"2.safetensors\", \"a\": \"1.safetensors\", \"b\": \"1.safetensors\"}}";
+  static const char *const first[] = {"a", "b", "d"}, *const second[] = {"c"};
+  char folder[] = "/tmp/clarke-shards-XXXXXX", path[64];
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_shards s;
+  clarke_tensors ts;
+
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  snprintf(path, sizeof path, "%s/model.safetensors.index.json", folder);
+  clarke_shards_init(&s);
+  clarke_tensors_init(&ts);
+  ck_assert_int_eq(clarke_shards_parse(&s, index, sizeof index - 1, "index", &err), CLARKE_OK);
+  write_shard(folder, "1.safetensors", first, 2);
+  ck_assert_int_eq(clarke_shards_read(&ts, &s, path, &err), CLARKE_EINPUT);
+  assert_says(err.text, "model.safetensors.index.json|2.safetensors");
+  ck_assert_uint_eq(ts.n, 0);
+  write_shard(folder, "2.safetensors", second, 1);
+  ck_assert_msg(clarke_shards_read(&ts, &s, path, &err) == CLARKE_OK, "%s", err.text);
+  ck_assert_uint_eq(ts.n, 3);
+  for (size_t k = 0; k < 3; k++)
+    ck_assert(ts.tensor[k].name[0] == 'a' + (char)k && ts.tensor[k].real[1] == 'a' + (double)k);
+  write_shard(folder, "1.safetensors", first, 3);
+  ck_assert_int_eq(clarke_shards_read(&ts, &s, path, &err), CLARKE_EINPUT);
+  assert_says(err.text, "tensor \"d\", of which the index says nothing");
+  write_shard(folder, "1.safetensors", first, 1);
+  ck_assert_int_eq(clarke_shards_read(&ts, &s, path, &err), CLARKE_EINPUT);
+  assert_says(err.text, "no tensor \"b\", which the index says it holds");
+  clarke_shards_clear(&s);
+  clarke_tensors_clear(&ts);
+  for (size_t k = 1; k <= 2; k++) {
+    snprintf(path, sizeof path, "%s/%zu.safetensors", folder, k);
+    unlink(path);
+  }
+  rmdir(folder);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -498,5 +700,10 @@ main(void)
   tcase_add_test(tests, bit_flips);
   tcase_add_test(tests, members);
   tcase_add_test(tests, no_archives);
+  tcase_add_test(tests, names_for_messages);
+  tcase_add_test(tests, members_by_name);
+  tcase_add_test(tests, entries_are_checked_and_decoded);
+  tcase_add_test(tests, the_order_of_entries);
+  tcase_add_test(tests, shards);
   return run_tests();
 }

@@ -4,6 +4,7 @@
 
 #include "network/build.h"
 #include "network/combination.h"
+#include "network/combination/combination.h"
 #include "network/product.h"
 #include "network/replay.h"
 
@@ -139,6 +140,131 @@ START_TEST(a_number_less_itself_is_zero)
 }
 END_TEST
 
+/* Does the way end, whatever the number it ends with? */
+START_TEST(ways_end_at_exact_entries)
+{
+  passed p;
+  size_t value;
+  bool ends;
+  mpq_t q;
+
+  pass_begin(&p, (const double[]){1, 0x1p-30, 1, 0, 1, 2});
+  mpq_init(q);
+  value = p.g.steps[p.g.n_steps - 1].in[0].value;
+  OK(clarke_reduce(&ends, &(clarke_reduction){.f = &p.replay.near}, value, 0, 1, NULL, 0, &error));
+  ck_assert(ends); /* 2^-30 over the root, which is left out */
+  mpq_set_ui(q, 1, 1);
+  OK(clarke_reduce(&ends, &(clarke_reduction){.f = &p.replay.near}, value, 0, CLARKE_NONE, q, 0, &error));
+  ck_assert(ends); /* less T, that is */
+  mpq_set_ui(q, 2, 1);
+  OK(clarke_reduce(&ends, &(clarke_reduction){.f = &p.replay.near}, value, 0, CLARKE_NONE, q, 0, &error));
+  ck_assert(!ends); /* a number beside the root */
+  mpq_clear(q);
+  pass_end(&p);
+}
+END_TEST
+
+/* --- the combination itself --- */
+
+static void
+combine(clarke_combination *c, const clarke_reduction *r, size_t column)
+{
+  memset(c, 0, sizeof *c);
+  mpq_inits(c->number, c->scratch, NULL);
+  c->r = r;
+  c->g = r->f->g;
+  c->n = 1;
+  c->column = column;
+  c->of = calloc(c->g->n_values + 1, sizeof *c->of);
+  c->size = calloc(c->g->n_values + 1, sizeof *c->size);
+}
+
+static void
+forget(clarke_combination *c)
+{
+  for (size_t v = 0; v < c->g->n_values; v++) {
+    for (size_t e = 0; e < c->size[v]; e++)
+      mpq_clear(c->of[v][e]);
+    free(c->of[v]);
+  }
+  free(c->of);
+  free(c->size);
+  mpq_clears(c->number, c->scratch, NULL);
+}
+
+/* The number that it is, entry by entry, the step's own left out. */
+static void
+worth(mpq_t sum, clarke_combination *c, size_t without)
+{
+  mpq_t x;
+
+  mpq_init(x);
+  mpq_set(sum, c->number);
+  for (size_t v = 0; v < c->g->n_values; v++)
+    for (size_t e = 0; e < c->size[v] && v != without; e++) {
+      double radius = -1;
+
+      clarke_combination_value(x, &radius, c, v, e);
+      ck_assert(radius == 0);
+      clarke_combination_add(c, sum, c->of[v][e], x);
+    }
+  mpq_clear(x);
+}
+
+/* Of linear steps the combination of what they are made of is worth what their entries are. */
+START_TEST(products_replace_entries)
+{
+  size_t steps = 0;
+  mpq_t before, after;
+  passed p;
+
+  mpq_inits(before, after, NULL);
+  pass_begin(&p, (const double[]){1, 2, -3, 0.5, 4, 0});
+  for (size_t i = 0; i < p.g.n_steps; i++) {
+    const clarke_step *s = &p.g.steps[i];
+    const clarke_reduction r = {.f = &p.replay.near};
+    clarke_progress found;
+    clarke_combination c;
+
+    if (!is_linear(s) || p.replay.near.value[s->out].radius != NULL)
+      continue;
+    combine(&c, &r, 0);
+    for (size_t e = 0; e < p.g.values[s->out].count; e++)
+      mpq_set_si(clarke_combination_at(&c, s->out, e), (long)e - 2, 3);
+    for (size_t e = 0; e < p.g.values[s->out].count; e++)
+      mpq_canonicalize(clarke_combination_at(&c, s->out, e));
+    ck_assert(clarke_combination_only_at(&c, s->out) && !c.failed && c.all == p.g.values[s->out].count);
+    worth(before, &c, CLARKE_NONE);
+    OK(clarke_combination_products(&found, &c, s, &error));
+    ck_assert_int_eq(found, CLARKE_WAY_ON);
+    ck_assert(!clarke_combination_only_at(&c, s->out)); /* what it is made of is there, too */
+    worth(after, &c, s->out);
+    ck_assert(mpq_equal(before, after));
+    steps++;
+    forget(&c);
+  }
+  ck_assert_uint_gt(steps, 0);
+  pass_end(&p);
+  mpq_clears(before, after, NULL);
+}
+END_TEST
+
+/* Entries lie feature by feature, over the columns of a pass; of samples that are not coupled in one column alone. */
+START_TEST(entries_have_columns_and_places)
+{
+  clarke_forward f = {.n = 4};
+  const clarke_reduction r = {.f = &f};
+  clarke_combination c = {.r = &r, .n = 1, .column = 3};
+
+  for (size_t e = 0; e < 12; e++) {
+    c.n = 1;
+    ck_assert(clarke_combination_column(&c, e) == 3 && clarke_combination_place(&c, e) == e * 4 + 3);
+    c.n = 4;
+    ck_assert(clarke_combination_column(&c, e) == e % 4 && clarke_combination_place(&c, e) == e);
+  }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -147,5 +273,8 @@ main(void)
   tcase_add_test(tests, products_add_up_to_entries);
   tcase_add_test(tests, equal_numerators_cancel);
   tcase_add_test(tests, a_number_less_itself_is_zero);
+  tcase_add_test(tests, ways_end_at_exact_entries);
+  tcase_add_test(tests, products_replace_entries);
+  tcase_add_test(tests, entries_have_columns_and_places);
   return run_tests();
 }

@@ -6,11 +6,15 @@ MODULE(descent);
 MODULE(filter_steps);
 MODULE(pairs);
 MODULE(passes);
+MODULE(replay_parts);
 MODULE(slice_digits);
 MODULE(slice_steps);
+MODULE(unroll_parts);
+MODULE(values);
 
 int
 main(void)
 {
-  RUN(batches_suite, descent_suite, filter_steps_suite, pairs_suite, passes_suite, slice_digits_suite, slice_steps_suite);
+  RUN(batches_suite, descent_suite, filter_steps_suite, pairs_suite, passes_suite, replay_parts_suite, slice_digits_suite, slice_steps_suite,
+      unroll_parts_suite, values_suite);
 }

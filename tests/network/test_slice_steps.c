@@ -28,10 +28,10 @@ draw_number(uint64_t *state)
 
 /* False: no slices serve. */
 static bool
-begin(scene *c, const clarke_graph *g, const clarke_tensor *x)
+begin(scene *c, const clarke_graph *g, const clarke_tensor *x, bool coupled)
 {
   memset(c, 0, sizeof *c);
-  c->f = (clarke_slicing){.g = g, .plan = &c->plan, .n = g->samples, .lanes = g->samples, .x = x, .err = &error};
+  c->f = (clarke_slicing){.g = g, .plan = &c->plan, .n = g->samples, .lanes = coupled ? 1 : g->samples, .x = x, .err = &error};
   c->f.value = calloc(g->n_values + 1, sizeof *c->f.value);
   c->f.deferred = calloc(g->n_values + 1, sizeof *c->f.deferred);
   c->f.last = malloc((g->n_values + 1) * sizeof *c->f.last);
@@ -50,7 +50,7 @@ begin(scene *c, const clarke_graph *g, const clarke_tensor *x)
       c->ties[i] = calloc(g->samples + 1, sizeof **c->ties);
       clarke_branches_leave(c->piece[i], count);
     }
-  if (clarke_graph_couples(g) || !clarke_slices_serve(g, c->piece, g->samples))
+  if (clarke_graph_couples(g) != coupled || !clarke_slices_serve(g, c->piece, g->samples))
     return false;
   OK(clarke_slice_plan_make(&c->plan, &c->growths, g, x, c->piece, g->samples, &error));
   return true;
@@ -134,13 +134,13 @@ draw_operand(scene *c, size_t value, uint64_t *state)
     for (size_t k = 0; k < planes; k++)
       v->digit[k * count + e] = k < d.planes ? (float)d.digit[k] : 0;
   }
-  for (size_t j = 0; j < n; j++) {
+  for (size_t j = 0; j < c->f.lanes; j++) {
     v->most[j] = draw_below(state, 3) == 0 ? 0 : ldexp((double)draw_between(state, 1, 9), (int)low);
-    v->norm[j] = v->most[j] * sqrt((double)rows) * (1 + 0x1p-40);
+    v->norm[j] = v->most[j] * sqrt((double)(rows * n / c->f.lanes)) * (1 + 0x1p-40);
   }
   for (size_t e = 0; e < count; e++) {
     of_entry(c->truth[value][e], c, v, e);
-    mpq_set_d(off, v->most[e % n] * (double)draw_between(state, -8, 8) / 8);
+    mpq_set_d(off, v->most[c->f.lanes == 1 ? 0 : e % n] * (double)draw_between(state, -8, 8) / 8);
     mpq_add(c->truth[value][e], c->truth[value][e], off);
   }
   mpq_clear(off);
@@ -243,7 +243,7 @@ START_TEST(steps_hold_what_is)
 
     clarke_graph_init(&g);
     OK(clarke_graph_build(&g, &grown.m, &x, &error));
-    if (begin(&c, &g, &x))
+    if (begin(&c, &g, &x, false))
       for (size_t i = 0; i < g.n_steps; i++) {
         const clarke_step *s = &g.steps[i];
         steps_run r;
@@ -273,6 +273,83 @@ START_TEST(steps_hold_what_is)
                   && seen[CLARKE_PIECEWISE] > 10, "%zu gathers, %zu sums, %zu scales, %zu products, %zu pieces", seen[CLARKE_GATHER],
                 seen[CLARKE_SUM], seen[CLARKE_SCALE], seen[CLARKE_DENSE], seen[CLARKE_PIECEWISE]);
   ck_assert_uint_gt(decided, 100);
+}
+END_TEST
+
+/* A normalization of a minibatch: (x - mean) / root of what x truly is, over all samples, within the norms said. */
+START_TEST(normalized)
+{
+  enum { ROWS = 4, COLUMNS = 5 };
+  uint64_t state = 8;
+  size_t followed = 0;
+
+  for (int round = 0; round < 40; round++) {
+    clarke_tensor x = tensor_of("x", CLARKE_F64, SHAPE(COLUMNS, ROWS, ));
+    clarke_model m;
+    clarke_graph g;
+    scene c;
+
+    model_begin(&m, 17);
+    model_input(&m, "x", SHAPE(-1, ROWS, ));
+    for (size_t k = 0; k < 4; k++) {
+      double *to = model_floats(&m, (const char *[]){"scale", "bias", "mean", "var"}[k], SHAPE(ROWS, ));
+
+      for (size_t i = 0; i < ROWS && k == 0; i++)
+        to[i] = 1;
+    }
+    attr_int(model_node(&m, "BatchNormalization", "x,scale,bias,mean,var", "n"), "training_mode", 1);
+    model_node(&m, "Relu", "n", "y");
+    model_output(&m, "y");
+    for (size_t e = 0; e < x.count; e++)
+      x.real[e] = draw_number(&state);
+    clarke_graph_init(&g);
+    OK(clarke_graph_build(&g, &m, &x, &error));
+    if (begin(&c, &g, &x, true))
+      for (size_t k = 0; k < g.n_steps; k++) {
+        const clarke_step *s = &g.steps[k];
+        const clarke_sliced *y;
+        long double squares = 0;
+        size_t out = s->out;
+        mpq_t entry;
+
+        if (s->kind != CLARKE_NORMALIZE || !c.plan.needed[s->out])
+          continue;
+        draw_operand(&c, s->in[0].value, &state);
+        c.f.step = k;
+        c.f.value[s->in[0].value].gauged = INFINITY; /* its norm alone is known */
+        OK(clarke_slices_normalize(&c.f, s));
+        for (size_t v = 0; v < g.n_values; v++) /* scale 1 and bias 0 are made at once */
+          out = c.f.made[v] ? v : out;
+        y = &c.f.value[out];
+        ck_assert(!c.f.lost && y->rows == ROWS);
+        followed++;
+        mpq_init(entry);
+        for (size_t i = 0; i < ROWS; i++) {
+          mpq_t *truth = c.truth[s->in[0].value] + i * COLUMNS;
+          long double mean = 0, square = mpq_get_d(s->epsilon);
+
+          for (size_t j = 0; j < COLUMNS; j++)
+            mean += (long double)mpq_get_d(truth[j]) / COLUMNS;
+          for (size_t j = 0; j < COLUMNS; j++)
+            square += powl(mpq_get_d(truth[j]) - mean, 2) / COLUMNS;
+          for (size_t j = 0; j < COLUMNS; j++) {
+            long double off;
+
+            of_entry(entry, &c, y, i * COLUMNS + j);
+            off = fabsl(mpq_get_d(entry) - (mpq_get_d(truth[j]) - mean) / sqrtl(square));
+            ck_assert_msg(off <= y->most[0] + 1e-14L, "entry (%zu, %zu): %Lg off, %g said", i, j, off, y->most[0]);
+            squares += off * off;
+          }
+        }
+        mpq_clear(entry);
+        ck_assert(sqrtl(squares) <= y->norm[0] + 2e-14L && y->most[0] < 0.1);
+      }
+    end(&c);
+    clarke_graph_clear(&g);
+    clarke_tensor_clear(&x);
+    clarke_model_clear(&m);
+  }
+  ck_assert_uint_gt(followed, 20);
 }
 END_TEST
 
@@ -346,6 +423,7 @@ MODULE(slice_steps)
   TCase *tests = tests_of("steps in slices");
 
   tcase_add_test(tests, steps_hold_what_is);
+  tcase_add_test(tests, normalized);
   tcase_add_test(tests, weights);
   return all_tests;
 }

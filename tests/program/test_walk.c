@@ -1,50 +1,12 @@
 /* Executions, walks and Lipschitz continuity of small programs given as text, beside what is known of them by hand. */
-#include "../ok.h"
+#include "executed.h"
 
 #include "program/lipschitz.h"
-#include "program/prog.h"
 #include "program/walk.h"
 
 #include <flint/fmpq.h>
-#include <string.h>
-
-/* A program of at most three scalar inputs, all in wrt, executed at integers. */
-typedef struct {
-  clarke_code p;
-  clarke_execution e;
-  mpq_t at[3];
-} executed;
-
-static void
-begin(executed *x, const char *text, long a, long b)
-{
-  clarke_code_init(&x->p);
-  clarke_execution_init(&x->e);
-  OK(clarke_prog_parse(&x->p, text, strlen(text), "t.prog", &error));
-  OK(clarke_code_wrt(&x->p, NULL, 0, &error));
-  for (size_t i = 0; i < 3; i++)
-    mpq_init(x->at[i]);
-  mpq_set_si(x->at[0], a, 1);
-  mpq_set_si(x->at[1], b, 1);
-  OK(clarke_execute_at(&x->e, &x->p, x->at, CLARKE_PRECISION_FIRST, &error));
-}
-
-static void
-end(executed *x)
-{
-  for (size_t i = 0; i < 3; i++)
-    mpq_clear(x->at[i]);
-  clarke_execution_clear(&x->e);
-  clarke_code_clear(&x->p);
-}
 
 /* --- walks --- */
-
-static bool
-is(const clarke_number *x, long n)
-{
-  return x->exact && mpq_cmp_si(x->q, n, 1) == 0;
-}
 
 /* The choice's k-th decision has this gradient in two inputs, and is affine. */
 static void

@@ -4,6 +4,7 @@
 #include "../suites.h"
 #include "program/prog.h"
 #include "region/functions.h"
+#include "region/crew.h"
 #include "region/sweep.h"
 
 #include <flint/fmpz_vec.h>
@@ -288,6 +289,136 @@ START_TEST(sweeps)
 }
 END_TEST
 
+/* What was told, in its order: each region's choices, and the signs of its point. */
+typedef struct {
+  size_t n, most; /* no more are wanted; 0: all */
+  unsigned char choice[64][32];
+  int sign[64][4];
+} told_list;
+
+static clarke_status
+list_region(void *context, bool *go_on, const clarke_region *region, clarke_error *err)
+{
+  told_list *list = context;
+  fmpz_t x;
+
+  (void)err;
+  ck_assert_uint_lt(list->n, 64);
+  ck_assert_uint_le(region->forms->p->n, 32);
+  for (size_t i = 0; i < region->forms->p->n; i++)
+    list->choice[list->n][i] = region->forms->needed[i] ? region->choice[i] : CLARKE_NO_SIDE;
+  fmpz_init(x);
+  for (size_t k = 0; k < 4; k++) {
+    clarke_witness_get(x, region->point, k);
+    list->sign[list->n][k] = fmpz_sgn(x);
+  }
+  fmpz_clear(x);
+  list->n++;
+  *go_on = list->n != list->most;
+  return CLARKE_OK;
+}
+
+/* The first arrangement inside a box, made by hand; followed by one thread as a visitor of sign vectors, or by a crew. */
+static void
+follow(told_list *list, clarke_regions *result, clarke_forms *f, const fmpz_mat_t box, size_t threads)
+{
+  clarke_rays rays = {0};
+  clarke_region_search s = {.result = result, .forms = f, .width = 4, .visit = list_region, .context = list, .rays = &rays, .threads = 1};
+  clarke_region_question question[8];
+  clarke_region_level l = {.s = &s, .rays = &rays, .question = question, .winner = CLARKE_NONE, .threads = threads};
+  const clarke_sign_visitor visitor = {.context = &l, .leaf = clarke_region_search_follow};
+  clarke_sign_tree tree = {0};
+  clarke_rows rows = {0};
+  fmpz_mat_t all;
+  size_t fork;
+
+  memset(result, 0, sizeof *result);
+  OK(clarke_region_search_init(&s, &error));
+  OK(clarke_region_sweep(&s, &l, &fork, &error));
+  l.above = l.fixed = (size_t)fmpz_mat_nrows(box);
+  fmpz_mat_init(all, (slong)(l.fixed + l.n), 4);
+  for (slong i = 0; i < fmpz_mat_nrows(box); i++)
+    _fmpz_vec_set(fmpz_mat_entry(all, i, 0), fmpz_mat_entry(box, i, 0), 4);
+  for (size_t q = 0; q < l.n; q++)
+    clarke_forms_kink(fmpz_mat_entry(all, (slong)(l.fixed + q), 0), f, question[q].instruction, question[q].kink);
+  OK(clarke_rows_init(&rows, all, &error));
+  l.rows = &rows;
+  if (threads > 1)
+    OK(clarke_crew_enumerate(&tree, &l, NULL, &error));
+  else
+    OK(clarke_sign_vectors(&tree, &rows, l.fixed, NULL, &visitor, &error));
+  ck_assert_int_eq(s.ended, list->most > 0);
+  clarke_rows_clear(&rows);
+  clarke_region_search_clear(&s);
+  fmpz_mat_clear(all);
+}
+
+/* Four planes in general position inside a box part it into 15; behind each there is another kink. A crew tells the same, in the same
+ * order, as one thread and as the search itself. */
+START_TEST(crews)
+{
+  static const char text[] = "input x\ninput y\ninput z\nlet a = relu(x)\nlet b = relu(y)\nlet c = relu(z)\n"
+                             "let d = relu(x + y + z - 1/2)\noutput a + b + c + relu(d - 1)\n";
+  static told_list want, list;
+  clarke_regions whole, result;
+  clarke_forms f;
+  clarke_code p;
+  fmpz_mat_t box;
+
+  open_forms(&f, &p, text, 3);
+  fmpz_mat_init(box, 7, 4); /* |each| < 10, and the last entry is positive */
+  for (slong i = 0; i < 6; i++) {
+    fmpz_set_si(fmpz_mat_entry(box, i, i / 2), i % 2 == 0 ? 1 : -1);
+    fmpz_set_si(fmpz_mat_entry(box, i, 3), 10);
+  }
+  fmpz_one(fmpz_mat_entry(box, 6, 3));
+  memset(&want, 0, sizeof want);
+  OK(clarke_regions_find(&whole, &f, box, 1, list_region, &want, &error));
+  ck_assert(whole.complete && want.n == whole.regions && want.n > 15);
+  for (size_t threads = 1; threads <= 4; threads++) {
+    memset(&list, 0, sizeof list);
+    follow(&list, &result, &f, box, threads);
+    ck_assert(result.regions == want.n && list.n == want.n);
+    ck_assert(memcmp(list.choice, want.choice, sizeof list.choice) == 0 && memcmp(list.sign, want.sign, sizeof list.sign) == 0);
+    memset(&list, 0, sizeof list);
+    list.most = 7;
+    follow(&list, &result, &f, box, threads); /* no more are wanted */
+    ck_assert(list.n == 7 && result.regions == 7);
+    ck_assert(memcmp(list.sign, want.sign, 7 * sizeof *list.sign) == 0);
+  }
+  fmpz_mat_clear(box);
+  clarke_forms_clear(&f);
+  clarke_code_clear(&p);
+}
+END_TEST
+
+/* One region told: counted, and the visitor's word is the search's end. */
+START_TEST(one_region)
+{
+  static told_list list;
+  clarke_regions result = {0};
+  clarke_region_search s = {.result = &result, .visit = list_region, .context = &list};
+  const unsigned char choice[8] = {0};
+  clarke_witness w;
+  clarke_forms f;
+  clarke_code p;
+  clarke_region region;
+
+  open_forms(&f, &p, "input x\noutput relu(x)\n", 1);
+  memset(&list, 0, sizeof list);
+  list.most = 2;
+  OK(clarke_witness_init(&w, 4, &error));
+  region = (clarke_region){.forms = &f, .point = &w, .choice = choice};
+  OK(clarke_region_search_tell(&s, &region, &error));
+  ck_assert(result.regions == 1 && list.n == 1 && !s.ended);
+  OK(clarke_region_search_tell(&s, &region, &error));
+  ck_assert(result.regions == 2 && list.n == 2 && s.ended);
+  clarke_witness_clear(&w);
+  clarke_forms_clear(&f);
+  clarke_code_clear(&p);
+}
+END_TEST
+
 MODULE(affine_pieces)
 {
   TCase *tests = tests_of("affine pieces");
@@ -296,5 +427,7 @@ MODULE(affine_pieces)
   tcase_add_test(tests, hyperplanes_of_kinks);
   tcase_add_test(tests, listeners);
   tcase_add_test(tests, sweeps);
+  tcase_add_test(tests, crews);
+  tcase_add_test(tests, one_region);
   return all_tests;
 }

@@ -262,11 +262,116 @@ START_TEST(products)
 }
 END_TEST
 
+/* --- where operands lie, and exact sums --- */
+
+/* The definition once more: which number the operand's row is, or CLARKE_NONE for the border's zeros. */
+static size_t
+place_of(const scene *c, size_t f)
+{
+  const shape *as = c->as;
+  const size_t taps = as->side * as->side, area = c->oh * c->ow, plane = f / (taps * area), tap = f / area % taps, at = f % area;
+  const size_t row = at / c->ow * as->stride + tap / as->side - as->pad, col = at % c->ow * as->stride + tap % as->side - as->pad;
+
+  return row < as->h && col < as->w ? (plane * as->h + row) * as->w + col : CLARKE_NONE;
+}
+
+START_TEST(operands)
+{
+  const shape *as = &shapes[_i];
+  const size_t *map;
+  scene c;
+
+  state = 700 + (uint64_t)_i;
+  build(&c, as);
+  begin(&c);
+  map = clarke_sieve_map(&c.s, c.dense);
+  ck_assert_uint_eq(clarke_sieve_source(&c.s, c.dense), c.graph.input);
+  for (size_t f = 0; f < as->planes * as->side * as->side * c.oh * c.ow; f++) {
+    const size_t from = place_of(&c, f);
+
+    ck_assert(map != NULL ? map[f] == from : from == f); /* kernels of one read what is there */
+    ck_assert_ptr_eq(clarke_sieve_operand(&c.s, c.dense, f), from != CLARKE_NONE ? c.x + from * as->n : NULL);
+  }
+  c.s.value[c.graph.input].slack = calloc(as->planes * as->h * as->w, sizeof(double)); /* no longer known exactly */
+  ck_assert_uint_eq(clarke_sieve_source(&c.s, c.dense), CLARKE_NONE);
+  end(&c);
+}
+END_TEST
+
+/* The float nearest to a sum, among the neighbours of what doubles make of it. */
+static double
+nearest(const mpq_t sum)
+{
+  const float first = (float)mpq_get_d(sum), candidate[] = {nextafterf(first, -INFINITY), first, nextafterf(first, INFINITY)};
+  size_t best = 0;
+  mpq_t apart, least;
+
+  mpq_inits(apart, least, NULL);
+  for (size_t k = 0; k < 3; k++) {
+    mpq_set_d(apart, candidate[k]);
+    mpq_sub(apart, apart, sum);
+    mpq_abs(apart, apart);
+    if (k == 0 || mpq_cmp(apart, least) < 0) {
+      mpq_set(least, apart);
+      best = k;
+    }
+  }
+  mpq_clears(apart, least, NULL);
+  return candidate[best];
+}
+
+START_TEST(rounded_sums)
+{
+  const shape *as = &shapes[_i];
+  clarke_error err = {CLARKE_OK, ""};
+  clarke_sieve_terms terms;
+  mpq_t sum, term, factor;
+  bool is;
+  scene c;
+
+  state = 800 + (uint64_t)_i;
+  build(&c, as);
+  begin(&c);
+  ck_assert_int_eq(clarke_sieve_dense(&c.s, c.dense, &err), CLARKE_OK);
+  terms = (clarke_sieve_terms){.s = &c.s, .v = &c.s.value[c.dense->out], .kind = CLARKE_TERMS_OF_OUTPUT};
+  mpq_inits(sum, term, factor, NULL);
+  for (size_t k = 0; k < 6; k++) {
+    const size_t row = draw_below(&state, as->outer * c.oh * c.ow), col = draw_below(&state, as->n), o = row / (c.oh * c.ow);
+    double recorded;
+
+    mpq_set_ui(sum, 0, 1);
+    for (size_t i = 0; i < c.each * as->side * as->side; i++) {
+      const size_t plane = o / c.outs * c.each + i / (as->side * as->side);
+      const size_t from = place_of(&c, (plane * as->side * as->side + i % (as->side * as->side)) * c.oh * c.ow + row % (c.oh * c.ow));
+
+      mpq_set_d(term, c.w[o * c.each * as->side * as->side + i]);
+      mpq_set_d(factor, from != CLARKE_NONE ? c.x[from * as->n + col] : 0);
+      mpq_mul(term, term, factor);
+      mpq_add(sum, sum, term);
+    }
+    recorded = nearest(sum);
+    ck_assert_int_eq(clarke_sieve_is_rounded_sum(&is, &terms, row, col, recorded, &err), CLARKE_OK);
+    ck_assert(is);
+    for (int up = 0; up < 2; up++) {
+      const float other = nextafterf((float)recorded, up ? INFINITY : -INFINITY);
+
+      ck_assert_int_eq(clarke_sieve_is_rounded_sum(&is, &terms, row, col, other, &err), CLARKE_OK);
+      ck_assert(!is);
+    }
+  }
+  mpq_clears(sum, term, factor, NULL);
+  clarke_sieve_terms_clear(&terms);
+  end(&c);
+}
+END_TEST
+
 int
 main(void)
 {
   TCase *tests = tests_of("sieve products");
 
   tcase_add_loop_test(tests, products, 0, (int)(sizeof shapes / sizeof *shapes));
+  tcase_add_loop_test(tests, operands, 0, (int)(sizeof shapes / sizeof *shapes));
+  tcase_add_loop_test(tests, rounded_sums, 0, (int)(sizeof shapes / sizeof *shapes));
   return run_tests();
 }

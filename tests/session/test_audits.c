@@ -1,0 +1,618 @@
+/* Audits of networks whose answers papers tell, from files to JSON and proofs; checkpoints, notes, gradients. */
+#include "shared.h"
+
+#include "../suites.h"
+
+#include "format/safetensors.h"
+#include "format/safetensors_write.h"
+#include "session/answer.h"
+#include "session/checkpoint.h"
+#include "session/gradient.h"
+#include "session/notes.h"
+#include "session/record.h"
+
+#include <math.h>
+
+typedef struct {
+  clarke_file model, batch, params;
+  char model_path[256], batch_path[256], params_path[128];
+  clarke_audit_request ask;
+  clarke_audit_session s;
+} asked;
+
+/* The request of a case; nothing is read yet. */
+static void
+open_case(asked *a, const char *name)
+{
+  memset(a, 0, sizeof *a);
+  snprintf(a->model_path, sizeof a->model_path, CASES "/audit/%s.onnx", name);
+  snprintf(a->batch_path, sizeof a->batch_path, CASES "/audit/%s.npz", name);
+  OK(clarke_file_read(&a->model, a->model_path, &error));
+  OK(clarke_file_read(&a->batch, a->batch_path, &error));
+  a->ask = (clarke_audit_request){.model_path = a->model_path, .model = &a->model, .batch_path = a->batch_path, .batch = &a->batch,
+                                  .threads = 1, .touched = true};
+  clarke_audit_session_init(&a->s);
+}
+
+static void
+answer_case(asked *a, const char *name)
+{
+  open_case(a, name);
+  OK(clarke_audit_session_read(&a->s, &a->ask, &error));
+  OK(clarke_audit_session_ask(&a->s, &a->ask, &error));
+}
+
+static void
+close_case(asked *a)
+{
+  clarke_audit_session_clear(&a->s);
+  clarke_file_clear(&a->model);
+  clarke_file_clear(&a->batch);
+  clarke_file_clear(&a->params);
+}
+
+/* What the papers say of these networks. */
+typedef struct {
+  const char *name, *verdict, *ad;
+  clarke_verdict is;
+  size_t touches;
+  const char *touch[2][3]; /* argument, slopes */
+  bool known;              /* is the gradient? Then it is 0 */
+} known_case;
+
+static const known_case known[] = {
+  {"lemma2", "not-in-clarke", "0", CLARKE_NOT_IN_CLARKE, 2, {{"0", "0", "1"}, {"0", "0", "1"}}, true},
+  {"lemma3", "not-in-clarke", "0", CLARKE_NOT_IN_CLARKE, 2, {{"3", "1/6", "0"}, {"-3", "0", "1/6"}}, true},
+  {"abs", "in-clarke", "0", CLARKE_IN_CLARKE, 1, {{"0", "-1", "1"}}, true},
+  {"global-only", "in-bouligand", "1/4", CLARKE_IN_BOULIGAND, 2, {{"0", "1/4", "1"}, {"0", "1/4", "1"}}, false},
+};
+
+START_TEST(of_papers)
+{
+  const known_case *k = &known[_i];
+  char proof[128];
+  asked a;
+  json_t *j;
+
+  answer_case(&a, k->name);
+  ck_assert_int_eq(a.s.audit.verdict, k->is);
+  ck_assert_uint_eq(a.s.replay.n_touches, k->touches);
+  ck_assert_ptr_null(a.s.stopped);
+  /* Every argument of these is asked for, and the touched ones are not decided. */
+  ck_assert_uint_eq(clarke_audit_asked(&a.s), clarke_audit_decided(&a.s) + k->touches);
+  j = clarke_audit_json(&a.s);
+  ck_assert_str_eq(text_in(j, "verdict"), k->verdict);
+  ck_assert_int_eq(count_in(j, "touched"), (long)k->touches);
+  ck_assert_uint_eq(json_array_size(json_object_get(j, "touched_kinks")), k->touches);
+  ck_assert(json_is_null(json_object_get(j, "zone")) && json_object_get(j, "stopped") == NULL);
+  json_decref(j);
+  OK(clarke_audit_session_provable(&a.s, &error));
+  OK(clarke_audit_session_prove(&a.s, own_path(proof, "audit.proof"), &error));
+  ck_assert_int_eq(checked(proof, CASES "/audit"), 0);
+  remove(proof);
+  close_case(&a);
+}
+END_TEST
+
+START_TEST(touches_in_words)
+{
+  const known_case *k = &known[_i];
+  asked a;
+
+  answer_case(&a, k->name);
+  for (size_t t = 0; t < k->touches; t++) {
+    clarke_touch_text text;
+
+    OK(clarke_touch_describe(&text, &a.s, t, &error));
+    ck_assert_ptr_eq(text.step, &a.s.graph.steps[a.s.replay.touch[t].step]);
+    ck_assert_uint_eq(text.neuron, a.s.replay.touch[t].feature);
+    ck_assert_uint_eq(text.sample, a.s.replay.touch[t].sample);
+    ck_assert_str_eq(text.argument, k->touch[t][0]);
+    ck_assert_uint_eq(text.n_sides, 2);
+    ck_assert_ptr_null(text.option);
+    ck_assert_str_eq(text.slope[0], k->touch[t][1]);
+    ck_assert_str_eq(text.slope[1], k->touch[t][2]);
+    ck_assert_str_eq(text.ad, k->ad);
+    clarke_touch_text_clear(&text);
+    ck_assert(text.slope == NULL && text.argument == NULL && text.ad == NULL);
+  }
+  close_case(&a);
+}
+END_TEST
+
+/* AD's gradient as numbers, and as a file. */
+START_TEST(gradients_of_papers)
+{
+  const known_case *k = &known[_i];
+  clarke_gradient gradient;
+  clarke_tensors saved;
+  clarke_file file = {0};
+  char path[128];
+  bool exact = false, written = false;
+  asked a;
+
+  answer_case(&a, k->name);
+  OK(clarke_audit_gradient(&exact, &gradient, &a.s, &error));
+  ck_assert(exact && a.s.valued && a.s.loss_exact && !a.s.bounded);
+  if (k->known)
+    ck_assert(gradient.entry[0] == NULL || gradient.entry[0][0] == 0);
+  OK(clarke_audit_save_gradient(&written, &a.s, own_path(path, "gradient.safetensors"), &error));
+  ck_assert(written);
+  OK(clarke_file_read(&file, path, &error));
+  clarke_tensors_init(&saved);
+  OK(clarke_safetensors_parse(&saved, file.data, file.size, "g", &error));
+  ck_assert_uint_eq(saved.n, a.s.graph.n_parameters);
+  for (size_t p = 0; p < saved.n; p++) {
+    const clarke_tensor *t = clarke_tensors_find(&saved, a.s.graph.parameters[p].name);
+
+    ck_assert(t != NULL && t->dtype == CLARKE_F64 && t->count == a.s.graph.parameters[p].count);
+    for (size_t e = 0; e < t->count; e++)
+      ck_assert(t->real[e] == (gradient.entry[p] != NULL ? gradient.entry[p][e] : 0));
+  }
+  clarke_tensors_clear(&saved);
+  clarke_file_clear(&file);
+  clarke_gradient_clear(&gradient);
+  remove(path);
+  close_case(&a);
+}
+END_TEST
+
+/* A proof's conditions, one after the other. */
+START_TEST(without_a_proof)
+{
+  char path[128];
+  asked a;
+
+  answer_case(&a, "abs");
+  own_path(path, "no.proof");
+  a.s.batch_stored = false;
+  FAILS(clarke_audit_session_provable(&a.s, &error), "uncompressed .npz");
+  FAILS(clarke_audit_session_prove(&a.s, path, &error), "uncompressed .npz");
+  a.s.batch_stored = a.s.external = true;
+  FAILS(clarke_audit_session_provable(&a.s, &error), "the model in one file");
+  a.s.external = false;
+  a.s.audit.verdict = CLARKE_UNDECIDED;
+  FAILS(clarke_audit_session_prove(&a.s, path, &error), "undecided: there is no proof");
+  a.s.audit.verdict = CLARKE_IN_CLARKE;
+  a.s.params.name = strdup("later.pt");
+  FAILS(clarke_audit_session_prove(&a.s, path, &error), "later.pt: a proof needs the checkpoint");
+  ck_assert_int_ne(access(path, F_OK), 0);
+  close_case(&a);
+}
+END_TEST
+
+START_TEST(what_cannot_be_asked)
+{
+  asked a;
+
+  open_case(&a, "abs");
+  a.ask.wrt = "nobody";
+  FAILS(clarke_audit_session_read(&a.s, &a.ask, &error), "nobody");
+  clarke_audit_session_clear(&a.s);
+  a.ask.wrt = NULL;
+  a.ask.loss = "ce"; /* labels are missing */
+  FAILS(clarke_audit_session_read(&a.s, &a.ask, &error), "y");
+  clarke_audit_session_clear(&a.s);
+  a.ask.loss = NULL;
+  a.ask.profile = "no such profile";
+  ck_assert_int_ne(clarke_audit_session_read(&a.s, &a.ask, &error), CLARKE_OK);
+  clarke_audit_session_clear(&a.s);
+  ck_assert(a.s.x == NULL && a.s.wrt == NULL && a.s.graph.n_steps == 0);
+  close_case(&a);
+}
+END_TEST
+
+/* --- checkpoints --- */
+
+/* A file with one number under a name. */
+static void
+write_checkpoint(asked *a, const char *name, double value)
+{
+  clarke_tensors ts;
+
+  clarke_tensors_init(&ts);
+  ts.tensor = calloc(1, sizeof *ts.tensor);
+  ts.n = 1;
+  clarke_tensor_init(ts.tensor);
+  OK(clarke_tensor_shape(ts.tensor, name, CLARKE_F64, a->s.graph.parameters[0].rank, a->s.graph.parameters[0].dims, &error));
+  ts.tensor->real[0] = value;
+  OK(clarke_safetensors_write(own_path(a->params_path, "later.safetensors"), &ts, NULL, &error));
+  clarke_tensors_clear(&ts);
+  clarke_file_clear(&a->params);
+  OK(clarke_file_read(&a->params, a->params_path, &error));
+  a->ask.params = &a->params;
+  a->ask.params_path = a->params_path;
+}
+
+/* Where w is not 0 the network of Lemma 2 is differentiable, with slope 1. A wrapper's prefix is taken off, and then no checker can
+ * read it. */
+START_TEST(a_later_checkpoint)
+{
+  static const struct {
+    const char *name;
+    bool stored;
+  } written[] = {{"w", true}, {"module.w", false}, {"_orig_mod.module.w", false}};
+
+  for (size_t k = 0; k < 3; k++) {
+    clarke_gradient gradient;
+    bool exact;
+    asked a;
+
+    open_case(&a, "lemma2");
+    OK(clarke_audit_session_read(&a.s, &a.ask, &error));
+    ck_assert_uint_eq(a.s.graph.n_parameters, 1);
+    ck_assert(a.s.graph.parameters[0].real[0] == 0);
+    OK(clarke_checkpoint_provable(&a.s, &error)); /* there is none */
+    write_checkpoint(&a, written[k].name, -5);
+    OK(clarke_checkpoint_read(&a.s, &a.ask, &error));
+    ck_assert(a.s.graph.parameters[0].real[0] == -5);
+    ck_assert_int_eq(a.s.params_stored, written[k].stored);
+    if (written[k].stored)
+      OK(clarke_checkpoint_provable(&a.s, &error));
+    else
+      FAILS(clarke_checkpoint_provable(&a.s, &error), "takes no prefix off");
+    a.ask.params = NULL;
+    OK(clarke_audit_session_ask(&a.s, &a.ask, &error));
+    ck_assert_int_eq(a.s.audit.verdict, CLARKE_IN_BOULIGAND);
+    ck_assert_uint_eq(clarke_audit_decided(&a.s), clarke_audit_asked(&a.s));
+    OK(clarke_audit_gradient(&exact, &gradient, &a.s, &error));
+    ck_assert(exact && gradient.entry[0][0] == 1);
+    ck_assert_str_eq(a.s.loss_value, "-5");
+    clarke_gradient_clear(&gradient);
+    remove(a.params_path);
+    close_case(&a);
+  }
+}
+END_TEST
+
+START_TEST(checkpoints_that_do_not_fit)
+{
+  asked a;
+
+  open_case(&a, "lemma2");
+  OK(clarke_audit_session_read(&a.s, &a.ask, &error));
+  write_checkpoint(&a, "other", 1);
+  FAILS(clarke_checkpoint_read(&a.s, &a.ask, &error), "w");
+  clarke_audit_session_clear(&a.s);
+  OK(clarke_audit_session_read(&a.s, &a.ask, &error));
+  a.ask.params_key = "ema";
+  FAILS(clarke_checkpoint_read(&a.s, &a.ask, &error), "nothing under 'ema'");
+  remove(a.params_path);
+  close_case(&a);
+}
+END_TEST
+
+START_TEST(names_of_checkpoints)
+{
+  char given[128], with[160], *path;
+  const char *key;
+
+  own_path(given, "model.pt");
+  put_file(given, "");
+  OK(clarke_checkpoint_name(&path, &key, given, &error));
+  ck_assert_str_eq(path, given);
+  ck_assert_ptr_null(key);
+  free(path);
+  snprintf(with, sizeof with, "%s:ema", given);
+  OK(clarke_checkpoint_name(&path, &key, with, &error));
+  ck_assert_str_eq(path, given);
+  ck_assert_str_eq(key, "ema");
+  free(path);
+  put_file(with, ""); /* a file of that name */
+  OK(clarke_checkpoint_name(&path, &key, with, &error));
+  ck_assert_str_eq(path, with);
+  ck_assert_ptr_null(key);
+  free(path);
+  remove(with);
+  remove(given);
+  OK(clarke_checkpoint_name(&path, &key, with, &error)); /* neither is there */
+  ck_assert_str_eq(path, with);
+  ck_assert_ptr_null(key);
+  free(path);
+}
+END_TEST
+
+/* --- notes --- */
+
+static void
+rename_parameter(asked *a, const char *name)
+{
+  free(a->s.graph.parameters[0].name);
+  a->s.graph.parameters[0].name = strdup(name);
+}
+
+START_TEST(notes)
+{
+  asked a;
+  size_t n;
+
+  answer_case(&a, "abs");
+  n = a.s.n_notes;
+  a.s.graph.parameters[0].uses = 1;
+  OK(clarke_audit_notes(&a.s, &error));
+  ck_assert_uint_eq(a.s.n_notes, n); /* nothing to say, again */
+  a.s.graph.parameters[0].uses = 3;
+  rename_parameter(&a, "onnx::MatMul_12");
+  OK(clarke_audit_notes(&a.s, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 2);
+  ck_assert_ptr_nonnull(strstr(a.s.notes[n], "'onnx::MatMul_12' has a name that an exporter gave"));
+  ck_assert_ptr_nonnull(strstr(a.s.notes[n + 1], "is read 3 times"));
+  a.s.graph.parameters[0].uses = 1;
+  rename_parameter(&a, "val_7");
+  OK(clarke_audit_notes(&a.s, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 3);
+  rename_parameter(&a, "val_x");
+  a.s.loss.kind = CLARKE_LOSS_MSE;
+  OK(clarke_audit_notes(&a.s, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 4);
+  ck_assert_ptr_nonnull(strstr(a.s.notes[n + 3], "so it is mse"));
+  a.s.loss_by_y = false;
+  a.s.graph.parameters[0].wrt = false;
+  rename_parameter(&a, "9");
+  OK(clarke_audit_notes(&a.s, &error));
+  ck_assert_uint_eq(a.s.n_notes, n + 4);
+  close_case(&a);
+}
+END_TEST
+
+/* --- a step that was trained --- */
+
+typedef struct {
+  clarke_record r;
+  clarke_audit_request ask;
+  clarke_audit_session s;
+} trained;
+
+static void
+open_step(trained *t, const char *folder, size_t nearest)
+{
+  t->ask = (clarke_audit_request){.threads = 1, .nearest = nearest};
+  clarke_record_init(&t->r);
+  clarke_audit_session_init(&t->s);
+  OK(clarke_record_open(&t->r, folder, CLARKE_NONE, &error));
+  OK(clarke_record_request(&t->ask, &t->r, &error));
+  OK(clarke_audit_session_read(&t->s, &t->ask, &error));
+  OK(clarke_audit_session_ask(&t->s, &t->ask, &error));
+}
+
+static void
+close_step(trained *t)
+{
+  clarke_audit_session_clear(&t->s);
+  clarke_record_clear(&t->r);
+}
+
+/* The cross entropy of a pass's outputs, in doubles. */
+static double
+cross_entropy(const clarke_forward *f, const clarke_graph *g, const clarke_tensor *y)
+{
+  const clarke_matrix *out = &f->value[g->output];
+  double sum = 0;
+
+  for (size_t j = 0; j < out->cols; j++) {
+    double total = 0;
+
+    for (size_t i = 0; i < out->rows; i++)
+      total += exp(clarke_matrix_get_double(out, i, j));
+    sum += log(total) - clarke_matrix_get_double(out, (size_t)y->integer[j], j);
+  }
+  return sum / (double)out->cols;
+}
+
+/* The least distance of a relu's arguments from 0, by all of them. */
+static void
+least_argument(mpq_t least, const clarke_matrix *x)
+{
+  mpq_t q;
+
+  mpq_init(q);
+  for (size_t e = 0; e < x->rows * x->cols; e++) {
+    clarke_matrix_get(q, x, e / x->cols, e % x->cols);
+    mpq_abs(q, q);
+    if (e == 0 || mpq_cmp(q, least) < 0)
+      mpq_set(least, q);
+  }
+  mpq_clear(q);
+}
+
+START_TEST(nearest_of_all)
+{
+  clarke_forward pass;
+  trained t;
+  mpq_t least;
+  size_t compared = 0;
+
+  open_step(&t, CASES "/runs/small", 1);
+  clarke_forward_init(&pass);
+  OK(clarke_audit_pass(&pass, &t.s, &error));
+  ck_assert(t.s.valued && !t.s.loss_exact);
+  ck_assert_double_eq_tol(atof(t.s.loss_value), cross_entropy(&pass, &t.s.graph, t.s.y), 1e-12);
+  ck_assert(t.s.near_known && t.s.nearest.n > 0);
+  mpq_init(least);
+  for (size_t i = 0; i < t.s.nearest.n; i++) {
+    const clarke_near *near = &t.s.nearest.near[i];
+    clarke_near_text text;
+    int power;
+    double d;
+
+    OK(clarke_near_describe(&text, &t.s, i, &error));
+    ck_assert_ptr_eq(text.step, &t.s.graph.steps[near->step]);
+    ck_assert_int_eq(text.window, text.step->kind == CLARKE_MAX);
+    ck_assert_int_eq(text.kink == NULL, text.window);
+    if (!text.window && near->exact) {
+      least_argument(least, &pass.value[text.step->in[0].value]);
+      ck_assert(mpq_equal(least, near->distance));
+      mpq_set_str(least, text.distance, 10);
+      ck_assert(mpq_equal(least, near->distance));
+      ck_assert_str_eq(text.kink, "0");
+      compared++;
+    }
+    d = mpq_get_d(near->distance);
+    ck_assert(atof(text.at_least) <= d * (1 + 1e-15) && atof(text.at_least) >= d * 0.99);
+    mpq_set_str(least, text.ulp, 10);
+    ck_assert(frexp(mpq_get_d(least), &power) == 0.5 && power - 1 == near->ulp);
+    d /= mpq_get_d(least);
+    ck_assert(atof(text.ulps) <= d * (1 + 1e-15) && atof(text.ulps) >= d * 0.99);
+    clarke_near_text_clear(&text);
+    ck_assert(text.kink == NULL && text.distance == NULL && text.ulp == NULL);
+  }
+  ck_assert_uint_gt(compared, 0);
+  mpq_clear(least);
+  clarke_forward_clear(&pass);
+  close_step(&t);
+}
+END_TEST
+
+/* PyTorch's own gradient is AD's but for float32's rounding. */
+START_TEST(the_gradient_of_a_step)
+{
+  clarke_gradient gradient;
+  bool exact;
+  trained t;
+
+  open_step(&t, CASES "/runs/small", 0);
+  OK(clarke_audit_gradient(&exact, &gradient, &t.s, &error));
+  ck_assert(exact);
+  for (size_t p = 0; p < t.s.graph.n_parameters; p++) {
+    const clarke_parameter *q = &t.s.graph.parameters[p];
+    const clarke_tensor *recorded = clarke_tensors_find(&t.r.gradients, q->name);
+
+    if (!q->wrt)
+      continue;
+    ck_assert(recorded != NULL && recorded->count == q->count && gradient.entry[p] != NULL);
+    for (size_t e = 0; e < q->count; e++)
+      ck_assert_double_eq_tol(gradient.entry[p][e] * mpq_get_d(t.r.step->scale), recorded->real[e], 1e-5);
+  }
+  clarke_gradient_clear(&gradient);
+  close_step(&t);
+}
+END_TEST
+
+/* --- records --- */
+
+START_TEST(records_that_are_explained)
+{
+  static const char *const folder[] = {CASES "/runs/small", CASES "/runs/lemma2", CASES "/runs/small-light"};
+  trained t;
+  json_t *j;
+
+  open_step(&t, folder[_i], 0);
+  ck_assert_int_eq(t.r.explained, CLARKE_UNKNOWN);
+  OK(clarke_record_compare(&t.r, &t.s, &error));
+  ck_assert_int_eq(t.r.explained, CLARKE_YES);
+  ck_assert(t.r.worst >= 0 && t.r.worst <= 1);
+  ck_assert(t.r.open == 0 || t.r.step->trace.name == NULL); /* without a trace branches may have turned */
+  ck_assert_uint_eq(t.r.entries, clarke_graph_wrt_count(&t.s.graph));
+  ck_assert_int_eq(t.r.checked > 0, t.r.step->trace.name != NULL);
+  j = clarke_record_json(&t.r);
+  ck_assert(json_is_true(json_object_get(j, "explained")));
+  ck_assert_int_eq(count_in(j, "entries"), (long)t.r.entries);
+  ck_assert_int_eq(count_in(j, "step"), 0);
+  ck_assert(json_real_value(json_object_get(j, "worst")) == t.r.worst);
+  json_decref(j);
+  close_step(&t);
+}
+END_TEST
+
+/* One entry moved: of the gradient, then of an activation. */
+START_TEST(records_that_are_not)
+{
+  trained t;
+  json_t *j;
+
+  open_step(&t, CASES "/runs/small", 0);
+  t.r.gradients.tensor[0].real[0] += 1;
+  OK(clarke_record_compare(&t.r, &t.s, &error));
+  ck_assert_int_eq(t.r.explained, CLARKE_NO);
+  ck_assert_ptr_nonnull(strstr(t.r.why, t.r.gradients.tensor[0].name));
+  j = clarke_record_json(&t.r);
+  ck_assert(json_is_false(json_object_get(j, "explained")));
+  ck_assert_str_eq(text_in(j, "why"), t.r.why);
+  json_decref(j);
+  t.r.gradients.tensor[0].real[0] -= 1;
+  for (size_t i = 0; i < t.r.trace.n; i++)
+    if (strcmp(t.r.trace.tensor[i].name, "output/0/convolution") == 0)
+      t.r.trace.tensor[i].real[3] += 1;
+  OK(clarke_record_compare(&t.r, &t.s, &error));
+  ck_assert_int_eq(t.r.explained, CLARKE_NO);
+  ck_assert_ptr_nonnull(strstr(t.r.why, "the recorded output of 0/convolution is not the operator's"));
+  close_step(&t);
+}
+END_TEST
+
+START_TEST(what_a_record_asks)
+{
+  clarke_audit_request ask = {.profile = "numpy"};
+  clarke_rounding by;
+  clarke_record r;
+
+  clarke_record_init(&r);
+  FAILS(clarke_record_open(&r, CASES "/runs/nowhere", CLARKE_NONE, &error), "run.json");
+  clarke_record_clear(&r);
+  FAILS(clarke_record_open(&r, CASES "/runs/small", 7, &error), "it has no step 7");
+  clarke_record_clear(&r);
+  OK(clarke_record_open(&r, CASES "/runs/small/", 0, &error));
+  FAILS(clarke_record_request(&ask, &r, &error), "was recorded under profile pytorch-2.13, not numpy");
+  free(r.wrt);
+  ask = (clarke_audit_request){0};
+  OK(clarke_record_request(&ask, &r, &error));
+  ck_assert_str_eq(ask.wrt, "0.bias,0.weight,3.bias,3.weight,6.bias,6.weight,8.bias,8.weight");
+  ck_assert_str_eq(ask.loss, "ce");
+  ck_assert_str_eq(ask.model_path, CASES "/runs/small/graph.onnx");
+  ck_assert(ask.recorded && ask.params == &r.params && ask.batch == &r.batch && ask.model == &r.graph);
+  OK(clarke_record_rounding(&by, &r, &error));
+  {
+    clarke_rounding float32 = {0};
+
+    ck_assert(clarke_rounding_add_type(&float32, "float32"));
+    ck_assert_mem_eq(&by, &float32, sizeof by);
+    r.run.reduced = true;
+    OK(clarke_record_rounding(&by, &r, &error));
+    ck_assert_int_ne(memcmp(&by, &float32, sizeof by), 0);
+    ck_assert(clarke_rounding_add_type(&float32, "tf32"));
+    ck_assert_mem_eq(&by, &float32, sizeof by);
+  }
+  free(r.run.dtype[0]);
+  r.run.dtype[0] = strdup("decimal9");
+  FAILS(clarke_record_rounding(&by, &r, &error), "'decimal9' are not known");
+  clarke_record_clear(&r);
+  ck_assert(r.folder == NULL && r.wrt == NULL && r.step == NULL);
+}
+END_TEST
+
+/* An answer before anything was asked: nothing is in it, and it goes as it came. */
+START_TEST(an_answer_without_content)
+{
+  for (int network = 0; network < 2; network++) {
+    clarke_answer *a = clarke_answer_new(network);
+
+    ck_assert_int_eq(a->of_network, network);
+    ck_assert_int_eq(clarke_answer_verdict(a), CLARKE_UNDECIDED);
+    ck_assert_str_eq(clarke_answer_reason(a), "");
+    ck_assert(a->audit.x == NULL && !a->audit.replayed && a->derive.at == NULL);
+    clarke_answer_free(a);
+  }
+}
+END_TEST
+
+MODULE(audits)
+{
+  TCase *tests = tests_of("audits");
+
+  tcase_add_loop_test(tests, of_papers, 0, 4);
+  tcase_add_loop_test(tests, touches_in_words, 0, 4);
+  tcase_add_loop_test(tests, gradients_of_papers, 0, 4);
+  tcase_add_test(tests, without_a_proof);
+  tcase_add_test(tests, what_cannot_be_asked);
+  tcase_add_test(tests, a_later_checkpoint);
+  tcase_add_test(tests, checkpoints_that_do_not_fit);
+  tcase_add_test(tests, names_of_checkpoints);
+  tcase_add_test(tests, notes);
+  tcase_add_test(tests, nearest_of_all);
+  tcase_add_test(tests, the_gradient_of_a_step);
+  tcase_add_loop_test(tests, records_that_are_explained, 0, 3);
+  tcase_add_test(tests, records_that_are_not);
+  tcase_add_test(tests, what_a_record_asks);
+  tcase_add_test(tests, an_answer_without_content);
+  return all_tests;
+}

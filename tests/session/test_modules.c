@@ -1,0 +1,13 @@
+/* What the tools stand on, module by module. */
+#include "../suites.h"
+
+MODULE(audits);
+MODULE(derivations);
+MODULE(places);
+MODULE(records);
+
+int
+main(void)
+{
+  RUN(audits_suite, derivations_suite, places_suite, records_suite);
+}

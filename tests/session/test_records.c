@@ -1,0 +1,341 @@
+/* Records of training steps certified: the answers, the JSON and the proofs of each; two records beside one another, number by
+ * number; what the record followed beside the real function. */
+#include "shared.h"
+
+#include "../suites.h"
+
+#include "format/onnx.h"
+#include "proof/write_record.h"
+#include "session/certify_against.h"
+
+#include <math.h>
+
+static const struct {
+  const char *name;
+  clarke_certainty answer;
+  size_t nodes, asked, parted;
+  const char *real, *along;
+  bool proof;
+} known[] = {
+  {"lemma2", CLARKE_BIT_EXACT, 13, 2, 0, "not-in-clarke", "not-in-clarke", true},
+  {"parted", CLARKE_WITHIN_BOUND, 8, 9, 5, "in-bouligand", "undecided", true},
+  {"own-side", CLARKE_WITHIN_BOUND, 5, 1, 1, "in-bouligand", "in-bouligand", true},
+  {"bounds", CLARKE_BIT_EXACT, 11, 2, 0, "in-clarke", "in-clarke", true},
+  {"small-light", CLARKE_CANNOT_SAY, 0, 0, 0, "in-bouligand", "undecided", false},
+  {"small", CLARKE_WITHIN_BOUND, 33, 716, 0, "in-bouligand", "in-bouligand", true},
+};
+
+static void
+run_record(clarke_certified *c, const char *name, bool nodes_only, bool sieved)
+{
+  char folder[256];
+  const clarke_certify_request ask = {folder, CLARKE_NONE, nodes_only, sieved};
+
+  snprintf(folder, sizeof folder, CASES "/runs/%s", name);
+  clarke_certified_init(c);
+  OK(clarke_certified_run(c, &ask, &error));
+}
+
+START_TEST(of_known_records)
+{
+  char proof[128], folder[256];
+  clarke_certified c;
+  json_t *j, *pattern, *semantics;
+
+  run_record(&c, known[_i].name, false, false);
+  ck_assert_int_eq(clarke_certified_answer(&c), known[_i].answer);
+  ck_assert_uint_eq(c.nodes.n, known[_i].nodes);
+  ck_assert_str_eq(clarke_verdict_name(c.real.verdict), known[_i].real);
+  ck_assert_str_eq(clarke_verdict_name(c.along.verdict), known[_i].along);
+  j = clarke_certified_json(&c);
+  pattern = json_object_get(j, "pattern");
+  semantics = json_object_get(j, "semantics");
+  ck_assert_str_eq(text_in(j, "answer"), clarke_certainty_name(known[_i].answer));
+  ck_assert_uint_eq(json_array_size(json_object_get(j, "nodes")), known[_i].nodes);
+  for (size_t k = 0; k < c.nodes.n; k++) {
+    const json_t *node = json_array_get(json_object_get(j, "nodes"), k);
+
+    ck_assert_str_eq(text_in(node, "name"), c.nodes.certificate[k].name);
+    ck_assert_str_eq(text_in(node, "answer"), clarke_certainty_name(c.nodes.certificate[k].certainty));
+    ck_assert_int_eq(count_in(node, "entries"), (long)c.nodes.certificate[k].entries);
+    ck_assert_int_eq(count_in(node, "exact"), (long)c.nodes.certificate[k].exact);
+    ck_assert(c.nodes.certificate[k].certainty != CLARKE_BIT_EXACT || c.nodes.certificate[k].exact == c.nodes.certificate[k].entries);
+  }
+  ck_assert_str_eq(text_in(json_object_get(semantics, "real"), "verdict"), known[_i].real);
+  ck_assert_str_eq(text_in(json_object_get(semantics, "recorded"), "verdict"), known[_i].along);
+  ck_assert_int_eq(json_is_null(pattern), known[_i].nodes == 0);
+  ck_assert_int_eq(count_in(pattern, "asked"), (long)known[_i].asked);
+  ck_assert_int_eq(count_in(pattern, "parted"), (long)known[_i].parted);
+  ck_assert_uint_eq(json_array_size(json_object_get(pattern, "list")), known[_i].parted);
+  json_decref(j);
+  snprintf(folder, sizeof folder, CASES "/runs/%s", known[_i].name);
+  own_path(proof, "record.proof");
+  if (known[_i].proof) {
+    OK(clarke_certified_prove(&c, proof, &error));
+    ck_assert_int_eq(checked(proof, folder), 0);
+    ck_assert_int_ne(checked(proof, CASES "/audit"), 0); /* its files are not there */
+    remove(proof);
+  } else
+    FAILS(clarke_certified_prove(&c, proof, &error), "a light record has no proof");
+  clarke_certified_clear(&c);
+  ck_assert(c.record.folder == NULL && c.nodes.certificate == NULL && c.nodes.n == 0);
+}
+END_TEST
+
+/* No proof of what is refuted, or of several types; the checker's own word on a record that is not what the proof was made of. */
+START_TEST(records_without_proofs)
+{
+  char proof[128];
+  clarke_certified c;
+
+  own_path(proof, "record.proof");
+  run_record(&c, "own-side", true, false);
+  c.record.run.reduced = true;
+  FAILS(clarke_certified_prove(&c, proof, &error), "in several types");
+  c.record.run.reduced = false;
+  c.audit.batch_stored = false;
+  FAILS(clarke_certified_prove(&c, proof, &error), "uncompressed .npz");
+  c.audit.batch_stored = true;
+  c.nodes.certificate[0].certainty = CLARKE_IS_REFUTED;
+  ck_assert_int_eq(clarke_certified_answer(&c), CLARKE_IS_REFUTED);
+  FAILS(clarke_certified_prove(&c, proof, &error), "something is refuted");
+  ck_assert_int_ne(access(proof, F_OK), 0);
+  c.traced = false;
+  ck_assert_int_eq(clarke_certified_answer(&c), CLARKE_CANNOT_SAY);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* A certificate that claims more than the record gives is refuted by the checker. */
+START_TEST(proofs_that_lie)
+{
+  char proof[128];
+  clarke_certified c;
+
+  own_path(proof, "record.proof");
+  run_record(&c, "parted", true, false);
+  for (size_t k = 0; k < c.nodes.n; k++)
+    if (c.nodes.certificate[k].certainty == CLARKE_WITHIN_BOUND) {
+      c.nodes.certificate[k].certainty = CLARKE_BIT_EXACT;
+      c.nodes.certificate[k].exact = c.nodes.certificate[k].entries;
+    }
+  ck_assert_int_eq(clarke_certified_answer(&c), CLARKE_BIT_EXACT);
+  OK(clarke_certified_prove(&c, proof, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 1);
+  remove(proof);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* The same written by hand: with the pattern and without, and of files that have other hashes. */
+START_TEST(proofs_by_hand)
+{
+  char proof[128], other[65];
+  const clarke_run_step *step;
+  clarke_proof_record r;
+  clarke_certified c;
+  clarke_model m;
+
+  own_path(proof, "record.proof");
+  run_record(&c, "parted", false, false);
+  step = c.record.step;
+  clarke_model_init(&m);
+  OK(clarke_onnx_parse_at(&m, c.record.graph.data, c.record.graph.size, c.record.graph_path, &error));
+  r = (clarke_proof_record){.model = {c.record.run.graph.name, c.record.run.graph.sha256},
+                            .params = {step->parameters.name, step->parameters.sha256},
+                            .batch = {step->batch.name, step->batch.sha256},
+                            .trace = {step->trace.name, step->trace.sha256},
+                            .gradients = {step->gradients.name, step->gradients.sha256},
+                            .certify = &c.nodes, .pattern = &c.pattern, .nodes = &m};
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);
+  c.pattern.parted[0].feature++; /* another kink */
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 1);
+  r.pattern = NULL;
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_eq(checked(proof, CASES "/runs/parted"), 0);
+  snprintf(other, sizeof other, "%s", step->trace.sha256);
+  other[0] = other[0] == '0' ? '1' : '0';
+  r.trace.sha256 = other;
+  OK(clarke_proof_write_record(proof, &r, &error));
+  ck_assert_int_ne(checked(proof, CASES "/runs/parted"), 0);
+  remove(proof);
+  clarke_model_clear(&m);
+  clarke_certified_clear(&c);
+}
+END_TEST
+
+/* Doubles decide as exact numbers do, and no less is bit-exact. */
+START_TEST(sieved)
+{
+  clarke_certified exact, fast;
+
+  run_record(&exact, "small", true, false);
+  run_record(&fast, "small", true, true);
+  ck_assert_int_eq(clarke_certified_answer(&fast), clarke_certified_answer(&exact));
+  ck_assert(!fast.replayed && !fast.compared && exact.real.why[0] == '\0');
+  ck_assert_uint_eq(fast.nodes.n, exact.nodes.n);
+  for (size_t k = 0; k < exact.nodes.n; k++) {
+    const clarke_certificate *a = &exact.nodes.certificate[k], *b = NULL;
+
+    for (size_t i = 0; i < fast.nodes.n && b == NULL; i++)
+      if (fast.nodes.certificate[i].part == a->part && strcmp(fast.nodes.certificate[i].name, a->name) == 0)
+        b = &fast.nodes.certificate[i];
+    ck_assert(b != NULL && b->certainty == a->certainty && b->entries == a->entries && b->exact <= a->exact);
+    ck_assert(b->worst >= a->worst * (1 - 1e-9));
+  }
+  clarke_certified_clear(&exact);
+  clarke_certified_clear(&fast);
+}
+END_TEST
+
+/* The replay asked for afterwards says what it says at once. */
+START_TEST(both_semantics)
+{
+  clarke_audit_request ask = {.threads = 1};
+  clarke_certified whole, later;
+
+  run_record(&whole, known[_i].name, false, false);
+  run_record(&later, known[_i].name, true, false);
+  ask.wrt = later.record.wrt;
+  OK(clarke_record_request(&ask, &later.record, &error));
+  OK(clarke_certified_semantics(&later, &ask, &error));
+  ck_assert(later.compared == whole.compared && later.real.verdict == whole.real.verdict && later.along.verdict == whole.along.verdict);
+  ck_assert_str_eq(later.real.why, whole.real.why);
+  ck_assert_str_eq(later.along.why, whole.along.why);
+  ck_assert_uint_eq(later.pattern.n, whole.pattern.n);
+  ck_assert_uint_eq(later.pattern.asked, whole.pattern.asked);
+  clarke_certified_clear(&whole);
+  clarke_certified_clear(&later);
+}
+END_TEST
+
+/* --- two records --- */
+
+static void
+difference_is(const clarke_certified *a, const clarke_certified *b, clarke_difference_kind kind, const char *name, size_t differing)
+{
+  clarke_difference d;
+  json_t *j;
+
+  OK(clarke_certified_against(&d, a, b, &error));
+  ck_assert_int_eq(d.kind, kind);
+  ck_assert_uint_eq(d.differing, differing);
+  ck_assert_uint_eq(d.entries, clarke_graph_wrt_count(&a->audit.graph));
+  ck_assert_int_eq(d.forked, kind == CLARKE_BY_BRANCHES);
+  j = clarke_difference_json(&d, a, b);
+  ck_assert_str_eq(text_in(j, "difference"), name);
+  ck_assert_str_eq(text_in(j, "answer"), clarke_certainty_name(clarke_certified_answer(b)));
+  ck_assert_int_eq(count_in(j, "entries"), (long)d.entries);
+  ck_assert_int_eq(count_in(j, "differing"), (long)differing);
+  ck_assert_int_eq(json_is_null(json_object_get(j, "first")), !d.forked);
+  ck_assert_int_eq(json_is_null(json_object_get(j, "values")), differing == 0);
+  if (differing > 0) {
+    const json_t *values = json_object_get(j, "values");
+
+    ck_assert_str_eq(text_in(j, "parameter"), d.parameter);
+    ck_assert_str_eq(text_in(j, "index"), d.index);
+    ck_assert(strtod(json_string_value(json_array_get(values, 0)), NULL) == d.value[0]);
+    ck_assert(strtod(json_string_value(json_array_get(values, 1)), NULL) == d.value[1]);
+  }
+  json_decref(j);
+}
+
+START_TEST(one_record_twice)
+{
+  clarke_certified a, b;
+  clarke_difference d;
+  double *entry;
+
+  run_record(&a, "small", true, false);
+  run_record(&b, "small", true, false);
+  difference_is(&a, &b, CLARKE_NO_DIFFERENCE, "none", 0);
+  /* Two entries of the gradient, the farther one in another tensor */
+  b.record.gradients.tensor[0].real[0] += 0x1p-20;
+  entry = &b.record.gradients.tensor[1].real[5];
+  *entry += 1;
+  OK(clarke_certified_against(&d, &a, &b, &error));
+  ck_assert_str_eq(d.parameter, b.record.gradients.tensor[1].name);
+  ck_assert(d.value[1] == *entry && d.value[0] == a.record.gradients.tensor[1].real[5]);
+  difference_is(&a, &b, CLARKE_BY_ROUNDING, "rounding", 2);
+  b.nodes.certificate[3].certainty = CLARKE_NOT_CERTIFIED;
+  difference_is(&a, &b, CLARKE_NOT_EXPLAINED, "not explained", 2);
+  difference_is(&b, &a, CLARKE_NOT_EXPLAINED, "not explained", 2);
+  b.nodes.certificate[3].certainty = CLARKE_BIT_EXACT;
+  b.traced = false;
+  difference_is(&a, &b, CLARKE_NOT_EXPLAINED, "not explained", 2);
+  b.traced = true;
+  b.record.trace.tensor[0].real[0] += 1;
+  b.record.gradients.tensor[0].real[0] = a.record.gradients.tensor[0].real[0];
+  *entry = a.record.gradients.tensor[1].real[5];
+  difference_is(&a, &b, CLARKE_BY_ROUNDING, "rounding", 0);
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
+/* At one kink the second record took another branch. */
+START_TEST(two_branches)
+{
+  clarke_certified a, b;
+  clarke_difference d;
+  size_t step = 0, e = 3;
+  size_t x;
+
+  run_record(&a, "small", true, false);
+  run_record(&b, "small", true, false);
+  while (a.audit.graph.steps[step].kind != CLARKE_PIECEWISE)
+    step++;
+  x = a.audit.graph.steps[step].in[0].value;
+  b.nodes.pass.piece[step][e] = (int8_t)!a.nodes.pass.piece[step][e];
+  b.nodes.recorded[x][e] = 77;
+  difference_is(&a, &b, CLARKE_BY_BRANCHES, "branches", 0);
+  OK(clarke_certified_against(&d, &a, &b, &error));
+  ck_assert(d.kind == CLARKE_BY_BRANCHES && d.forked && d.differing == 0 && d.parameter == NULL);
+  ck_assert(d.at.step == step && d.at.feature == e / a.nodes.pass.n && d.at.sample == e % a.nodes.pass.n);
+  ck_assert(d.argument[0] == a.nodes.recorded[x][e] && d.argument[1] == 77);
+  free(b.nodes.recorded[x]);
+  b.nodes.recorded[x] = NULL; /* its branches are not known then */
+  OK(clarke_certified_against(&d, &a, &b, &error));
+  ck_assert(d.kind == CLARKE_NOT_EXPLAINED && !d.forked);
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
+START_TEST(two_steps)
+{
+  clarke_certified a, b;
+  clarke_difference d;
+
+  run_record(&a, "small", true, false);
+  run_record(&b, "lemma2", true, false);
+  FAILS(clarke_certified_against(&d, &a, &b, &error), "are no records of one step: graph or loss is not the same");
+  clarke_certified_clear(&b);
+  run_record(&b, "small", true, false);
+  b.audit.batch.tensor[0].real[0] += 1;
+  FAILS(clarke_certified_against(&d, &a, &b, &error), "batch is not the same");
+  b.audit.batch.tensor[0].real[0] -= 1;
+  b.audit.graph.parameters[1].real[0] += 1;
+  FAILS(clarke_certified_against(&d, &a, &b, &error), "parameters are not the same");
+  clarke_certified_clear(&a);
+  clarke_certified_clear(&b);
+}
+END_TEST
+
+MODULE(records)
+{
+  TCase *tests = tests_of("records");
+
+  tcase_add_loop_test(tests, of_known_records, 0, sizeof known / sizeof known[0]);
+  tcase_add_test(tests, records_without_proofs);
+  tcase_add_test(tests, proofs_that_lie);
+  tcase_add_test(tests, proofs_by_hand);
+  tcase_add_test(tests, sieved);
+  tcase_add_loop_test(tests, both_semantics, 0, 5);
+  tcase_add_test(tests, one_record_twice);
+  tcase_add_test(tests, two_branches);
+  tcase_add_test(tests, two_steps);
+  return all_tests;
+}
