@@ -115,6 +115,8 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
   if (status == CLARKE_OK && c->replayed)
+    status = clarke_tensors_unpack(&c->record.gradients, err);
+  if (status == CLARKE_OK && c->replayed)
     status = clarke_certified_semantics(c, &ask, err);
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);
 }

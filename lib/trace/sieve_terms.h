@@ -20,6 +20,8 @@ typedef struct {
 
 void clarke_sieve_terms_clear(clarke_sieve_terms *p);
 
+/* An entry of a weight's gradient is looked up as row `entry`, column 0. */
+
 /* The sum in doubles of an entry's products, what their absolute values add up to, how many there are: p->sum, p->mass, p->n. Or
  * of the first of them alone, when their absolute values are more than enough. False: out of memory. */
 bool clarke_sieve_add_up(clarke_sieve_terms *p, double enough, size_t row, size_t col);

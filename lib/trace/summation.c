@@ -239,6 +239,9 @@ clarke_summation_explain(clarke_certify *c, const clarke_summations *s, const ch
   clarke_status status = s->n > 0 ? clarke_tensors_unpack(c->trace, err) : CLARKE_OK;
 
   if (s->n > 0 && status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->gradients, err);
+
+  if (s->n > 0 && status == CLARKE_OK)
     status = clarke_certify_collect(c, err);
   for (size_t i = 0; i < s->n && status == CLARKE_OK; i++) {
     replayed r = {.c = c, .sum = &s->sum[i], .to = certificate_of(c, &s->sum[i])};
