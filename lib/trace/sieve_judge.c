@@ -12,6 +12,56 @@
 /* Entries of a row that are guessed at together. */
 #define CHUNK 256
 
+#if defined __GNUC__ && __BYTE_ORDER == __LITTLE_ENDIAN && (defined __clang__ || __GNUC__ >= 12)
+typedef float four __attribute__((vector_size(16)));
+
+/* Four numbers of four samples; both rows of TILE samples and of n. */
+static inline void
+turn_four(float *to, size_t n, const float *from)
+{
+  four a, b, c, d, r[4];
+
+  memcpy(&a, from, sizeof a);
+  memcpy(&b, from + TILE, sizeof b);
+  memcpy(&c, from + 2 * TILE, sizeof c);
+  memcpy(&d, from + 3 * TILE, sizeof d);
+  {
+    const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const four ba = __builtin_shufflevector(a, b, 2, 6, 3, 7), dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+
+    r[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(ba, dc, 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(ba, dc, 2, 3, 6, 7);
+  }
+  for (size_t i = 0; i < 4; i++)
+    memcpy(to + i * n, &r[i], sizeof r[i]);
+}
+
+/* A whole square of packed numbers, whose bytes are those of floats. */
+static bool
+turn_whole(float *restrict to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+{
+  float own[TILE][TILE];
+
+  if (t->packed == NULL || rows != TILE || cols != TILE)
+    return false;
+  for (size_t k = 0; k < TILE; k++)
+    memcpy(own[k], t->packed + 4 * ((j + k) * all + f), sizeof own[k]);
+  for (size_t i = 0; i < TILE; i += 4)
+    for (size_t k = 0; k < TILE; k += 4)
+      turn_four(to + (f + i) * n + j + k, n, &own[k][i]);
+  return true;
+}
+#else
+static bool
+turn_whole(float *to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+{
+  (void)to, (void)t, (void)all, (void)n, (void)f, (void)j, (void)rows, (void)cols;
+  return false;
+}
+#endif
+
 /* Numbers f .. f + rows of samples j .. j + cols: each sample's are read at once, for samples lie far apart, and often so that the
  * cache holds few of them. */
 static void
@@ -19,6 +69,8 @@ turn_square(float *restrict to, const clarke_tensor *t, size_t all, size_t n, si
 {
   float own[TILE][TILE];
 
+  if (turn_whole(to, t, all, n, f, j, rows, cols))
+    return;
   for (size_t k = 0; k < cols; k++)
     for (size_t i = 0; i < rows; i++)
       own[k][i] = t->packed != NULL ? clarke_f32_at(t->packed, (j + k) * all + f + i) : (float)t->real[(j + k) * all + f + i];

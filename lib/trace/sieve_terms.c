@@ -218,10 +218,12 @@ make_bits(clarke_sieve_terms *p)
   const clarke_dense *d = &p->v->dense->dense;
   const size_t x = clarke_sieve_source(s, p->v->dense);
 
+  p->gradient = s->grad[p->v->dense->out].exact;
+  p->operand = s->value[x].exact;
   if (p->of_gradient == NULL)
-    p->of_gradient = bits_of(s->grad[p->v->dense->out].exact, d->blocks * d->outer * d->repeat, s->n);
+    p->of_gradient = bits_of(p->gradient, d->blocks * d->outer * d->repeat, s->n);
   if (p->of_operand == NULL)
-    p->of_operand = bits_of(s->value[x].exact, s->g->values[x].count, s->n);
+    p->of_operand = bits_of(p->operand, s->g->values[x].count, s->n);
   return p->of_gradient != NULL && p->of_operand != NULL;
 }
 
@@ -230,8 +232,7 @@ static bool
 add_rows(clarke_sieve_terms *p, size_t g, size_t x)
 {
   const size_t n = p->s->n, words = (n + 63) / 64;
-  const float *a = p->s->grad[p->v->dense->out].exact + g * n;
-  const float *b = p->s->value[clarke_sieve_source(p->s, p->v->dense)].exact + x * n;
+  const float *a = p->gradient + g * n, *b = p->operand + x * n;
 
   for (size_t w = 0; w < words; w++)
     for (uint64_t both = p->of_gradient[g * words + w] & p->of_operand[x * words + w]; both != 0; both &= both - 1) {

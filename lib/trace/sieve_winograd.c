@@ -11,12 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns of a panel. */
-#define WIDTH 512
+/* Columns of a panel: more would leave the cache, and take new pages. */
+#define WIDTH 255
 /* Planes below which transforms cost more than they save. */
 #define FEWEST 16
 /* Transformed numbers of kernels that are kept at hand; rows of them at least. */
-#define AT_HAND 1000000
+#define AT_HAND 2400000
 #define LEAST_ROWS 32
 /* Kernels that are transformed together. */
 #define BLOCK 64
@@ -260,7 +260,7 @@ next(tiling *t, size_t from, size_t most)
 }
 
 /* to = the sum of c[k] in[k], m < n numbers each. */
-static void
+static inline void
 mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size_t step, size_t m, size_t n)
 {
   for (size_t e = 0; e < n; e++)
@@ -272,7 +272,7 @@ mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size
 
 /* The transformed kernels of rows first .. first + rows of what is written: a^2 matrices of rows x what is read. w: outer x planes
  * kernels; back: of planes, which are written from what is outside, and of kernels that are turned about. */
-static void
+CLARKE_VECTORS static void
 kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t first, size_t rows, bool back)
 {
   const size_t a = k->t.k->a, in = back ? outer : planes;
@@ -333,7 +333,7 @@ clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer
 }
 
 /* w += Gt matrices G, of so many kernels. */
-static void
+CLARKE_VECTORS static void
 add_kernels(double *w, const work *k, size_t count)
 {
   const size_t a = k->t.k->a;
