@@ -247,6 +247,36 @@ expect_room_for_winograd(const scene *c, const clarke_sieved *v, const double *f
   }
 }
 
+/* Nor do they of what doubles lose of a weight's gradient: is its slack that of so many roundings, and of Winograd's algorithm that
+ * of its largest sums of columns, by Cauchy and Schwarz? The operand's row is x, the gradient's g. */
+static void
+expect_room_for_weight(const scene *c, const clarke_sieved *w)
+{
+  const shape *as = c->as;
+  const size_t taps = as->side * as->side, places = c->oh * c->ow, tiles = ((c->oh + 1) / 2) * ((c->ow + 1) / 2);
+
+  for (size_t o = 0; o < as->outer; o++)
+    for (size_t e = 0; e < c->each * taps; e++) {
+      const size_t k = o * c->each * taps + e, plane = o / c->outs * c->each + e / taps, tap = e % taps;
+      double g = 0, x = 0, whole = 0, least;
+
+      for (size_t r = 0; r < places; r++) {
+        const size_t row = r / c->ow * as->stride + tap / as->side - as->pad, col = r % c->ow * as->stride + tap % as->side - as->pad;
+
+        for (size_t j = 0; j < as->n; j++) {
+          g += pow(c->g[(o * places + r) * as->n + j], 2);
+          x += row < as->h && col < as->w ? pow(c->x[((plane * as->h + row) * as->w + col) * as->n + j], 2) : 0;
+        }
+      }
+      for (size_t f = plane * as->h * as->w * as->n; f < (plane + 1) * as->h * as->w * as->n; f++)
+        whole += c->x[f] * c->x[f];
+      least = (double)(places * as->n) * 0x1p-53 * sqrt(g * x);
+      if (as->fast)
+        least += (double)(tiles * (as->n + 36) + 64) * 0x1p-53 * 2 * pow(15 * 10 * 5 / 3.0, 2) * sqrt(g * whole);
+      ck_assert(w->slack[k / w->line] * (w->scale != NULL ? w->scale[k % w->line] : 1) >= least * (1 - 0x1p-30));
+    }
+}
+
 START_TEST(products)
 {
   const shape *as = &shapes[_i];
@@ -277,6 +307,7 @@ START_TEST(products)
   }
   ck_assert(compare(&c, &c.s.value[c.dense->out], &y, as->outer * c.oh * c.ow, as->n, CLARKE_TERMS_OF_OUTPUT) > 0);
   ck_assert(compare(&c, &c.s.grad[c.graph.input], &x, as->planes * as->h * as->w, as->n, CLARKE_TERMS_OF_INPUT) > 0);
+  expect_room_for_weight(&c, &c.s.grad[c.dense->dense.weight]);
   line = c.s.grad[c.dense->dense.weight].line;
   ck_assert_uint_eq(line, as->groups > 1 ? 1 : c.each * as->side * as->side);
   ck_assert(compare(&c, &c.s.grad[c.dense->dense.weight], &w, as->outer * c.each * as->side * as->side / line, line,
