@@ -10,6 +10,9 @@ clarke_sum_operands_clear(clarke_sum_operands *o)
   free(o->own);
   free(o->start);
   free(o->reader);
+  free(o->laid[0]);
+  free(o->laid[1]);
+  free(o->place);
   memset(o, 0, sizeof *o);
 }
 
@@ -129,6 +132,8 @@ find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_erro
   const clarke_graph *g = o->c->g;
   const clarke_step *s = maker(g, value);
 
+  if (s != NULL && s->kind == CLARKE_PRODUCT)
+    return clarke_sum_contraction_find(o, why, s, value, err);
   o->kind = CLARKE_SUM_OF_PRODUCT;
   if (s != NULL && adds_bias(g, s)) {
     o->sum = s;
@@ -208,6 +213,10 @@ find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_err
 
   o->kind = CLARKE_SUM_OF_INPUT;
   s = patches ? only_reader(g, first->out) : first;
+  if (s != NULL && s->kind == CLARKE_PRODUCT && value != g->output) {
+    find_gradient(o, s->out);
+    return clarke_sum_contraction_find(o, why, s, value, err);
+  }
   o->taps = !patches ? 1 : s != NULL && is_product(g, s) && first->in[0].coef == 1 ? taps_of(g, s) : 0;
   if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != (patches ? first->out : value) || o->taps == 0) {
     *why = "not one product with a constant reads it, and nothing else";
@@ -394,6 +403,9 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
     take_of_input(p, q, o, k % rows, k / rows);
     break;
   }
+  case CLARKE_SUM_OF_CONTRACTION:
+    clarke_sum_contraction_take(p, q, o, k % o->count, k / o->count);
+    break;
   case CLARKE_SUM_OF_WEIGHT:
     take_of_weight(p, q, o, k);
     break;

@@ -161,6 +161,38 @@ class Product(Sum):
                 lambda k: b[None, k, :] if k < self.inner else None)
 
 
+class Batches(Sum):
+    """bmm(a, b): leaf k of row (n, r) is a[n, r, k] b[n, k, c]."""
+
+    def __init__(self, op, layouts):
+        self.a, self.b = layouts
+        self.op = op
+        (batches, rows, inner), columns = self.a.shape, self.b.shape[2]
+        super().__init__(inner, (batches * rows, columns), self.a.dtype)
+        self.products = inner
+
+    def run(self, a, b):
+        self.runs += 1
+        return self.op(self.a.filled(a), self.b.filled(b)).double().cpu().numpy().reshape(self.shape)
+
+    def ask(self, values, column, rows, factor=1.0):
+        a = np.zeros((self.shape[0], self.leaves))
+        a[rows] = values
+        return self.run(a, np.full(self.b.shape, factor))[rows, column]
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        a, pairs = self.cancelling(self.a.shape, 2, draw)
+        b = torch.randn(self.b.shape, generator=draw, dtype=torch.float64)
+        b[:, pairs[1]] = b[:, pairs[0]]
+        type_ = TYPES[self.dtype][0]
+        a, b = (t.to(self.dtype).double().numpy() for t in (a, b))
+        c = self.run(a, b)
+        a, b = a.astype(type_), b.astype(type_)
+        return (c, lambda k: a[:, :, k, None].reshape(-1, 1),
+                lambda k: np.repeat(b[:, k, None, :], a.shape[1], axis=1).reshape(self.shape))
+
+
 class Columns(Sum):
     """sum(x, [0]): leaf k is x[k, c]. Columns answer for themselves: they are the rows of questions."""
 
