@@ -113,6 +113,18 @@ class Attention(nn.Module):
         return F.relu(torch.bmm(torch.softmax(scores, 2), self.v(x)))
 
 
+class Means(nn.Module):
+    """Sums and means over axes that lie side by side or apart; what is added is smaller, and its gradient a sum."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.shift, self.last = nn.Conv2d(1, 3, 3), nn.Parameter(torch.randn(3, 1, 1)), nn.Linear(3, 2)
+
+    def forward(self, x):
+        h = F.relu(self.conv(x) + self.shift)
+        return self.last(h.mean((2, 3))) + h.sum((1, 3)).mean(1, keepdim=True)
+
+
 def pooled():
     """Hardswish near -1.5, where its slope x / 3 + 1 / 2 cancels, and windows behind it."""
     model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Hardswish(), nn.MaxPool2d(2))
@@ -168,6 +180,8 @@ def main(folder):
     torch.manual_seed(1)
     tokens = torch.randn(2, 5, 4)
     record(os.path.join(folder, "attention"), Attention(), lambda m: m(tokens).square().sum(), trees=True)
+    pixels, target = torch.randn(2, 1, 7, 7), torch.randn(2, 2)
+    record(os.path.join(folder, "means"), Means(), lambda m: F.mse_loss(m(pixels), target), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

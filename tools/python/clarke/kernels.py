@@ -119,6 +119,7 @@ class Sum:
 
     most_leaves = MOST_WORK
     products = 0  # how many of the leaves are products of two numbers
+    divisor = 1  # what the sum is divided by, in its own type
 
 
 class Product(Sum):
@@ -216,6 +217,40 @@ class Columns(Sum):
         return c, lambda k: x[k][:, None], lambda k: None
 
 
+class Reduction(Sum):
+    """sum or mean over some axes of x: an entry's leaves are its own numbers in their order. Entries are the rows of questions."""
+
+    most_leaves = 4096  # an entry alone answers one question in a run
+
+    def __init__(self, op, layout, axes, rest, mean):
+        self.op, self.layout, self.rest = op, layout, rest
+        rank = len(layout.shape)
+        reduced = sorted(a % rank for a in axes) if axes else list(range(rank))
+        self.order = [a for a in range(rank) if a not in reduced] + reduced
+        leaves = math.prod(layout.shape[a] for a in reduced)
+        self.divisor = leaves if mean else 1
+        super().__init__(leaves, (math.prod(layout.shape) // leaves if leaves else 0, 1), layout.dtype)
+
+    def run(self, x):
+        """x: entries x leaves."""
+        self.runs += 1
+        x = x.reshape([self.layout.shape[a] for a in self.order]).transpose(np.argsort(self.order))
+        return self.op(self.layout.filled(x), *self.rest).double().cpu().numpy().reshape(-1)
+
+    def ask(self, values, column, rows, factor=1.0):
+        x = np.zeros((self.shape[0], self.leaves))
+        x[rows] = values
+        found = self.run(x)[rows] * self.divisor
+        one = TYPES[self.dtype][2]
+        return found if self.divisor == 1 else np.round(found / one) * one  # of a mean, which was rounded, the count
+
+    def drawn(self, seed):
+        x = self.cancelling((self.shape[0], self.leaves), 1, torch.Generator().manual_seed(seed))[0].to(self.dtype).double().numpy()
+        c = self.run(x)[:, None]
+        x = x.astype(TYPES[self.dtype][0])
+        return c, lambda k: x[:, k, None], lambda k: None
+
+
 # ---- The trees of all entries
 
 
@@ -246,7 +281,8 @@ def explained(kernel, tree, fused):
     for seed in range(1, max(DRAWS, draws) + 1):
         c, p, q = kernel.drawn(seed)
         with np.errstate(all="ignore"):
-            all_ &= rounded(np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape), kernel.dtype) == c
+            sums = np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape)
+            all_ &= rounded(sums if kernel.divisor == 1 else sums / sums.dtype.type(kernel.divisor), kernel.dtype) == c
     return all_
 
 
