@@ -77,9 +77,21 @@ entries(size_t rank, const size_t *dims)
   return count;
 }
 
+/* Zeros. */
+static clarke_status
+allocate(clarke_tensor *t, clarke_error *err)
+{
+  if (dtypes[t->dtype].real)
+    t->real = calloc(t->count + 1, sizeof *t->real);
+  else
+    t->integer = calloc(t->count + 1, sizeof *t->integer);
+  return t->real != NULL || t->integer != NULL
+           ? CLARKE_OK
+           : clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", printable(t));
+}
+
 clarke_status
-clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype, size_t rank,
-                    const size_t *dims, clarke_error *err)
+clarke_tensor_describe(clarke_tensor *t, const char *name, clarke_dtype dtype, size_t rank, const size_t *dims, clarke_error *err)
 {
   const char *shown = name != NULL ? name : "(unnamed)";
   clarke_tensor fresh;
@@ -98,15 +110,27 @@ clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype, size
                        CLARKE_MAX_ENTRIES);
   for (size_t k = 0; k < rank; k++)
     fresh.dims[k] = dims[k];
-  if (name != NULL)
-    fresh.name = strdup(name);
-  if (dtypes[dtype].real)
-    fresh.real = calloc(fresh.count + 1, sizeof *fresh.real);
-  else
-    fresh.integer = calloc(fresh.count + 1, sizeof *fresh.integer);
-  if ((name != NULL && fresh.name == NULL) || (fresh.real == NULL && fresh.integer == NULL)) {
+  if (name != NULL && (fresh.name = strdup(name)) == NULL)
+    return clarke_no_memory(err);
+  clarke_tensor_clear(t);
+  *t = fresh;
+  return CLARKE_OK;
+}
+
+clarke_status
+clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype, size_t rank,
+                    const size_t *dims, clarke_error *err)
+{
+  clarke_tensor fresh;
+  clarke_status status;
+
+  clarke_tensor_init(&fresh);
+  status = clarke_tensor_describe(&fresh, name, dtype, rank, dims, err);
+  if (status == CLARKE_OK)
+    status = allocate(&fresh, err);
+  if (status != CLARKE_OK) {
     clarke_tensor_clear(&fresh);
-    return clarke_fail(err, CLARKE_ENOMEM, "tensor %s: no memory for its entries", shown);
+    return status;
   }
   clarke_tensor_clear(t);
   *t = fresh;
@@ -271,13 +295,14 @@ clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian, clark
 static bool
 finite_f32(const unsigned char *p, size_t n)
 {
-  uint32_t largest = 0;
+  int32_t largest = 0; /* signed ones are compared side by side by any processor */
 
   for (size_t i = 0; i < n; i++) {
-    uint32_t word;
+    uint32_t bits;
+    int32_t word;
 
-    memcpy(&word, p + 4 * i, sizeof word);
-    word = le32toh(word) & 0x7fffffff;
+    memcpy(&bits, p + 4 * i, sizeof bits);
+    word = (int32_t)(le32toh(bits) & 0x7fffffff);
     largest = word > largest ? word : largest;
   }
   return largest < 0x7f800000;
@@ -286,8 +311,11 @@ finite_f32(const unsigned char *p, size_t n)
 clarke_status
 clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err)
 {
-  if (t->dtype != CLARKE_F32 || !finite_f32(bytes, t->count)) /* decoding says which is not */
-    return clarke_tensor_decode(t, bytes, false, err);
+  if (t->dtype != CLARKE_F32 || !finite_f32(bytes, t->count)) { /* decoding says which is not */
+    const clarke_status status = t->real == NULL && t->integer == NULL ? allocate(t, err) : CLARKE_OK;
+
+    return status == CLARKE_OK ? clarke_tensor_decode(t, bytes, false, err) : status;
+  }
   free(t->real);
   t->real = NULL;
   t->packed = bytes;

@@ -47,13 +47,17 @@ void clarke_tensor_clear(clarke_tensor *t);
  * CLARKE_MAX_RANK and a product of dims that overflows or is over CLARKE_MAX_ENTRIES. */
 clarke_status clarke_tensor_shape(clarke_tensor *t, const char *name, clarke_dtype dtype,
                                   size_t rank, const size_t *dims, clarke_error *err);
+/* The same without the entries, for clarke_tensor_pack. */
+clarke_status clarke_tensor_describe(clarke_tensor *t, const char *name, clarke_dtype dtype,
+                                     size_t rank, const size_t *dims, clarke_error *err);
 
 /* Fills a shaped tensor from count * clarke_dtype_size(dtype) bytes (any alignment), little-endian
  * unless big_endian. */
 clarke_status clarke_tensor_decode(clarke_tensor *t, const void *bytes, bool big_endian,
                                    clarke_error *err);
 
-/* The same without decoding it: float32, little-endian bytes that outlive the tensor. Other types are decoded. */
+/* The same without decoding it: float32, little-endian bytes that outlive the tensor. Other types are decoded. The tensor has been
+ * shaped or described. */
 clarke_status clarke_tensor_pack(clarke_tensor *t, const void *bytes, clarke_error *err);
 /* Decodes what is packed; does nothing else. */
 clarke_status clarke_tensor_unpack(clarke_tensor *t, clarke_error *err);

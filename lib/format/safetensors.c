@@ -212,7 +212,8 @@ decode(clarke_tensors *ts, const layout *l, bool packed, clarke_error *err)
     const entry *e = &l->entries[k];
     clarke_tensor *t = &ts->tensor[k];
 
-    status = clarke_tensor_shape(t, e->name, e->dtype, e->rank, e->dims, err);
+    status = packed ? clarke_tensor_describe(t, e->name, e->dtype, e->rank, e->dims, err)
+                    : clarke_tensor_shape(t, e->name, e->dtype, e->rank, e->dims, err);
     if (status == CLARKE_OK)
       status = packed ? clarke_tensor_pack(t, l->data + e->begin, err) : clarke_tensor_decode(t, l->data + e->begin, false, err);
   }

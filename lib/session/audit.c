@@ -43,6 +43,7 @@ clarke_audit_session_clear(clarke_audit_session *s)
   clarke_graph_clear(&s->graph);
   clarke_tensors_clear(&s->batch);
   free(s->loss_value);
+  free(s->log_softmax);
   free(s->model.name);
   free(s->batch_file.name);
   free(s->params.name);
@@ -110,6 +111,24 @@ read_batch(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   return CLARKE_OK;
 }
 
+/* Is it the mean over the batch, and nothing else? */
+static bool
+is_plain(const clarke_model_node *node)
+{
+  return strcmp(node->op_type, "NegativeLogLikelihoodLoss") == 0 && node->n_in == 2
+         && node->n_attr == (clarke_model_attr(node, "reduction") != NULL);
+}
+
+/* The loss is taken off the graph: which node of the file is the log-softmax that it begins with? */
+static clarke_status
+find_log_softmax(clarke_audit_session *s, const clarke_model *m, clarke_error *err)
+{
+  if (m->n_nodes < 2 || !is_plain(&m->nodes[m->n_nodes - 1]) || strcmp(m->nodes[m->n_nodes - 2].op_type, "LogSoftmax") != 0)
+    return CLARKE_OK;
+  s->log_softmax = strdup(m->nodes[m->n_nodes - 2].out[0]);
+  return s->log_softmax != NULL ? CLARKE_OK : clarke_no_memory(err);
+}
+
 static clarke_status
 read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error *err)
 {
@@ -121,6 +140,8 @@ read_model(clarke_audit_session *s, const clarke_audit_request *r, clarke_error 
   clarke_model_init(&model);
   status = clarke_onnx_parse_at(&model, r->model->data, r->model->size, r->model_path, err);
   s->external = model.external;
+  if (status == CLARKE_OK)
+    status = find_log_softmax(s, &model, err);
   if (status == CLARKE_OK)
     status = clarke_tail_take(&s->loss.kind, &s->own_loss, &model, s->y, err);
   if (status == CLARKE_OK && clarke_ends_with(r->batch_path, ".npz"))

@@ -49,6 +49,7 @@ typedef struct {
   bool batch_stored;          /* can clarke-check read the batch, */
   bool external;              /* has the model data in other files, */
   bool own_loss;              /* a loss of its own (loss.kind), */
+  char *log_softmax;          /* which begins with that node (NULL: it does not, or is no mean over the batch alone), */
   bool loss_by_y;             /* was no loss asked for, */
   bool params_stored;         /* and can clarke-check read the checkpoint? */
   char **wrt;

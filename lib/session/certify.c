@@ -2,7 +2,6 @@
 
 #include "session/checkpoint.h"
 #include "trace/summation.h"
-#include "format/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,37 +25,7 @@ clarke_certified_clear(clarke_certified *c)
     clarke_constants_clear(&c->constants);
   clarke_audit_session_clear(&c->audit);
   clarke_record_clear(&c->record);
-  free(c->log_softmax);
   clarke_certified_init(c);
-}
-
-/* Is it the mean over the batch, and nothing else? */
-static bool
-is_plain(const clarke_model_node *node)
-{
-  return strcmp(node->op_type, "NegativeLogLikelihoodLoss") == 0 && node->n_in == 2
-         && node->n_attr == (clarke_model_attr(node, "reduction") != NULL);
-}
-
-/* The loss was taken off the graph; which node of the file is the log-softmax that it begins with? */
-static clarke_status
-find_log_softmax(clarke_certified *c, clarke_error *err)
-{
-  clarke_model m;
-  clarke_status status;
-
-  if (c->audit.loss.kind != CLARKE_LOSS_CE)
-    return CLARKE_OK;
-  clarke_model_init(&m);
-  status = clarke_onnx_parse_at(&m, c->record.graph.data, c->record.graph.size, c->record.graph_path, err);
-  if (status == CLARKE_OK && m.n_nodes >= 2 && is_plain(&m.nodes[m.n_nodes - 1])
-      && strcmp(m.nodes[m.n_nodes - 2].op_type, "LogSoftmax") == 0) {
-    c->log_softmax = strdup(m.nodes[m.n_nodes - 2].out[0]);
-    if (c->log_softmax == NULL)
-      status = clarke_no_memory(err);
-  }
-  clarke_model_clear(&m);
-  return status;
 }
 
 /* Files become a graph with the step's parameters, a batch, a loss. */
@@ -71,9 +40,10 @@ read_step(clarke_certified *c, clarke_audit_request *ask, const clarke_certify_r
     status = clarke_audit_session_read(&c->audit, ask, err);
   if (status == CLARKE_OK)
     status = clarke_checkpoint_read(&c->audit, ask, err);
+  clarke_file_clear(&c->record.params); /* nothing else is asked of it: others take its pages */
   if (status == CLARKE_OK)
     status = clarke_constants_init(&c->constants, &c->audit.graph, err);
-  return status == CLARKE_OK ? find_log_softmax(c, err) : status;
+  return status;
 }
 
 static clarke_status
@@ -95,7 +65,7 @@ certify_nodes(clarke_certified *c, clarke_error *err)
   n->gradients = &c->record.gradients;
   n->trace_file = c->record.step->trace.name;
   n->gradients_file = c->record.step->gradients.name;
-  n->log_softmax = c->log_softmax;
+  n->log_softmax = c->audit.loss.kind == CLARKE_LOSS_CE ? c->audit.log_softmax : NULL;
   n->sieved = c->sieved;
   status = clarke_certify_run(n, err);
   return status == CLARKE_OK ? clarke_summation_explain(n, &c->record.trees, c->record.step->trees.name, err) : status;
@@ -114,6 +84,8 @@ clarke_certified_run(clarke_certified *c, const clarke_certify_request *q, clark
     status = clarke_record_rounding(&c->nodes.by, &c->record, err);
   if (status == CLARKE_OK)
     status = certify_nodes(c, err);
+  if (status == CLARKE_OK && c->replayed)
+    status = clarke_tensors_unpack(&c->record.gradients, err);
   if (status == CLARKE_OK && c->replayed)
     status = clarke_certified_semantics(c, &ask, err);
   return status == CLARKE_OK || status == CLARKE_ESTOPPED ? status : clarke_fail_in(err, status, "%s", q->folder);

@@ -22,7 +22,6 @@ typedef struct {
   clarke_record record;
   clarke_audit_session audit; /* of the record's graph, batch and parameters */
   clarke_constants constants;
-  char *log_softmax;          /* the node of that name in the loss, or NULL */
   bool traced;                /* was more recorded than the gradient? */
   clarke_certify nodes;
   bool sieved;                /* may doubles decide? */

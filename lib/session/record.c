@@ -27,6 +27,7 @@ clarke_record_clear(clarke_record *r)
   clarke_run_description_clear(&r->run);
   clarke_tensors_clear(&r->gradients);
   clarke_tensors_clear(&r->trace);
+  clarke_file_clear(&r->gradients_bytes);
   clarke_file_clear(&r->trace_bytes);
   clarke_summations_clear(&r->trees);
   clarke_file_clear(&r->graph);
@@ -83,14 +84,15 @@ read_tensors(clarke_tensors *ts, const clarke_record *r, const clarke_run_file *
   return status;
 }
 
+/* The same, packed in the file's bytes, which are kept. */
 static clarke_status
-read_trace(clarke_record *r, clarke_error *err)
+read_packed(clarke_tensors *ts, clarke_file *bytes, const clarke_record *r, const clarke_run_file *named, clarke_error *err)
 {
   char *path = NULL;
-  clarke_status status = read_named(&r->trace_bytes, &path, r, &r->step->trace, err);
+  clarke_status status = read_named(bytes, &path, r, named, err);
 
   if (status == CLARKE_OK)
-    status = clarke_safetensors_parse_packed(&r->trace, r->trace_bytes.data, r->trace_bytes.size, r->step->trace.name, err);
+    status = clarke_safetensors_parse_packed(ts, bytes->data, bytes->size, named->name, err);
   free(path);
   return status;
 }
@@ -142,9 +144,11 @@ clarke_record_open(clarke_record *r, const char *folder, size_t step, clarke_err
   if (status == CLARKE_OK)
     status = read_named(&r->params, &r->params_path, r, &r->step->parameters, err);
   if (status == CLARKE_OK)
-    status = read_tensors(&r->gradients, r, &r->step->gradients, err);
+    status = r->packed ? read_packed(&r->gradients, &r->gradients_bytes, r, &r->step->gradients, err)
+                       : read_tensors(&r->gradients, r, &r->step->gradients, err);
   if (status == CLARKE_OK && r->step->trace.name != NULL)
-    status = r->packed ? read_trace(r, err) : read_tensors(&r->trace, r, &r->step->trace, err);
+    status = r->packed ? read_packed(&r->trace, &r->trace_bytes, r, &r->step->trace, err)
+                       : read_tensors(&r->trace, r, &r->step->trace, err);
   if (status == CLARKE_OK && r->step->trees.name != NULL)
     status = read_trees(r, err);
   return status;

@@ -15,9 +15,9 @@ typedef struct {
   char *graph_path, *batch_path, *params_path; /* what the request speaks of, */
   clarke_file graph, batch, params;
   char *wrt;
-  bool packed;             /* of the trace: float32 tensors are not decoded until they are asked for (set before opening) */
+  bool packed;             /* float32 tensors of these two are not decoded until they are asked for (set before opening) */
   clarke_tensors gradients, trace;
-  clarke_file trace_bytes; /* what is packed */
+  clarke_file gradients_bytes, trace_bytes; /* what is packed */
   clarke_summations trees; /* none, where the step has no such file */
   /* what was found */
   clarke_truth explained; /* CLARKE_UNKNOWN: the bound or AD's gradient is not known */

@@ -289,6 +289,8 @@ clarke_certify_run(clarke_certify *c, clarke_error *err)
     return status;
   status = clarke_tensors_unpack(c->trace, err);
   if (status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->gradients, err);
+  if (status == CLARKE_OK)
     status = clarke_certify_forward(c, err);
   if (status == CLARKE_OK)
     status = clarke_certify_windows(c, err);

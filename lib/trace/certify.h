@@ -22,7 +22,7 @@ typedef struct {
   mpq_srcptr scale;       /* what the loss was multiplied by */
   clarke_rounding by;
   clarke_tensors *trace; /* float32 ones may be packed, when doubles may decide */
-  const clarke_tensors *gradients;
+  clarke_tensors *gradients; /* likewise */
   const char *trace_file, *gradients_file; /* in messages */
   bool sieved;             /* may doubles decide (sieve.h)? Then certificates are all that is found */
   const char *log_softmax; /* the node between the network's output and the loss; NULL: there is none */

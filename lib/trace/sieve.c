@@ -7,7 +7,7 @@
 #include <string.h>
 
 static clarke_sieve_room *
-new_room(clarke_sieve *s, size_t count)
+new_room(clarke_sieve *s, size_t size)
 {
   clarke_sieve_room *to;
 
@@ -21,22 +21,22 @@ new_room(clarke_sieve *s, size_t count)
     s->room_capacity = wanted;
   }
   to = &s->room[s->rooms];
-  to->at = malloc((count + 1) * sizeof *to->at);
-  to->count = count;
+  to->at = malloc(size + 1);
+  to->size = size;
   s->rooms += to->at != NULL;
   return to->at != NULL ? to : NULL;
 }
 
-double *
-clarke_sieve_take(clarke_sieve *s, size_t count)
+void *
+clarke_sieve_take(clarke_sieve *s, size_t size)
 {
   clarke_sieve_room *best = NULL;
 
   for (size_t k = 0; k < s->rooms; k++)
-    if (!s->room[k].taken && s->room[k].count >= count && (best == NULL || s->room[k].count < best->count))
+    if (!s->room[k].taken && s->room[k].size >= size && (best == NULL || s->room[k].size < best->size))
       best = &s->room[k];
   if (best == NULL)
-    best = new_room(s, count);
+    best = new_room(s, size);
   if (best == NULL)
     return NULL;
   best->taken = true;
@@ -44,17 +44,19 @@ clarke_sieve_take(clarke_sieve *s, size_t count)
 }
 
 double *
-clarke_sieve_zeros(clarke_sieve *s, size_t count)
+clarke_sieve_take_doubles(clarke_sieve *s, size_t count)
 {
-  double *at = clarke_sieve_take(s, count);
+  return clarke_sieve_take(s, count * sizeof(double));
+}
 
-  if (at != NULL)
-    memset(at, 0, count * sizeof *at);
-  return at;
+float *
+clarke_sieve_take_floats(clarke_sieve *s, size_t count)
+{
+  return clarke_sieve_take(s, count * sizeof(float));
 }
 
 void
-clarke_sieve_leave(clarke_sieve *s, double *at)
+clarke_sieve_leave(clarke_sieve *s, const void *at)
 {
   for (size_t k = 0; k < s->rooms; k++)
     if (s->room[k].at == at)
@@ -64,7 +66,9 @@ clarke_sieve_leave(clarke_sieve *s, double *at)
 void
 clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
 {
-  if (v->owned)
+  if (v->owned && v->exact != NULL)
+    clarke_sieve_leave(s, v->exact);
+  if (v->owned && v->near != NULL)
     clarke_sieve_leave(s, v->near);
   free(v->slack);
   free(v->scale);
@@ -74,30 +78,44 @@ clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v)
   memset(v, 0, sizeof *v);
 }
 
-bool
-clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
+/* Numbers that are known, as sums of their own. */
+static bool
+widen(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols)
 {
-  if (v->near == NULL) {
-    v->near = clarke_sieve_zeros(s, rows * cols);
-    v->owned = true;
-  } else if (!v->owned) { /* another's numbers, to which something is added */
-    double *own = clarke_sieve_take(s, rows * cols);
+  double *own = clarke_sieve_take_doubles(s, rows * cols);
 
-    if (own == NULL)
-      return false;
-    memcpy(own, v->near, rows * cols * sizeof *own);
-    v->near = own;
-    v->owned = true;
+  if (own == NULL)
+    return false;
+  for (size_t e = 0; e < rows * cols; e++) {
+    own[e] = v->exact[e];
+    v->top[e / cols] = fmax(v->top[e / cols], fabs(own[e]));
   }
+  if (v->owned)
+    clarke_sieve_leave(s, v->exact);
+  v->exact = NULL;
+  v->near = own;
+  v->owned = true;
+  return true;
+}
+
+bool
+clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols, bool set)
+{
   free(v->scale); /* one part's */
   v->scale = NULL;
-  if (v->slack == NULL) {
-    v->slack = calloc(rows + 1, sizeof *v->slack);
-    v->top = calloc(rows + 1, sizeof *v->top);
-    for (size_t e = 0; v->near != NULL && v->parts > 0 && v->top != NULL && e < rows * cols; e++)
-      v->top[e / cols] = fmax(v->top[e / cols], fabs(v->near[e]));
-  }
-  return v->near != NULL && v->slack != NULL && v->top != NULL;
+  if (v->near != NULL)
+    return true;
+  v->slack = calloc(rows + 1, sizeof *v->slack);
+  v->top = calloc(rows + 1, sizeof *v->top);
+  if (v->slack == NULL || v->top == NULL)
+    return false;
+  if (v->exact != NULL)
+    return widen(s, v, rows, cols);
+  v->near = clarke_sieve_take_doubles(s, rows * cols);
+  v->owned = true;
+  if (v->near != NULL && !set)
+    memset(v->near, 0, rows * cols * sizeof *v->near);
+  return v->near != NULL;
 }
 
 static clarke_status
@@ -109,7 +127,8 @@ begin(clarke_sieve *s, clarke_certify *c, clarke_error *err)
   s->value = calloc(values, sizeof *s->value);
   s->grad = calloc(values, sizeof *s->grad);
   s->carries = calloc(values, sizeof *s->carries);
-  if (s->value == NULL || s->grad == NULL || s->carries == NULL)
+  s->winner = calloc(c->g->n_steps + 1, sizeof *s->winner);
+  if (s->value == NULL || s->grad == NULL || s->carries == NULL || s->winner == NULL)
     return clarke_no_memory(err);
   clarke_reverse_carriers(s->carries, c->g, CLARKE_NONE);
   return CLARKE_OK;
@@ -127,6 +146,7 @@ end(clarke_sieve *s)
   free(s->value);
   free(s->grad);
   free(s->carries);
+  free(s->winner); /* which are in rooms */
   for (size_t k = 0; k < s->rooms; k++)
     free(s->room[k].at);
   free(s->room);

@@ -13,15 +13,26 @@
 
 #include "trace/certify.h"
 
-/* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1. */
+/* A function that is compiled twice, the second time for processors with AVX2, which compute with four doubles at once. It has no
+ * fused operations, so that both give the same bits. */
+#if defined __x86_64__ && defined __GLIBC__ && defined __GNUC__ && !defined __clang__ && !defined __SANITIZE_ADDRESS__
+#define CLARKE_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define CLARKE_VECTORS
+#endif
+
+/* Numbers of an activation or its gradient, features x samples in row-major order; of a constant's gradient count x 1, or, with a
+ * line, count / line x line. At most one of exact and near is set. */
 typedef struct {
-  double *near;
-  bool owned;               /* a room of the sieve's; else another's */
-  double *slack;            /* by row: at least |near - exact|; NULL: near is exact */
+  float *exact;             /* what is known: as it was recorded, or copied from there */
+  double *near;             /* what was computed, in doubles */
+  bool owned;               /* are they in a room of the sieve's? Else they are another's */
+  double *slack;            /* by row: at least |near - what it should be|; with near */
   double *scale;            /* by column: what slack is to be multiplied by there, at most 1; NULL: 1 */
   double *top;              /* by row: at least what the absolute values of its terms add up to; with slack */
-  double *shift;            /* by row: a constant among the terms; NULL: none */
+  double *shift;            /* by row: a constant among the terms, which is not in near yet; NULL: none */
   double *floor;            /* by row, of one column: at most what the absolute values add up to; NULL: |near| - slack */
+  size_t line;              /* of a constant's gradient: numbers in a row; 0: 1 */
   double terms;             /* roundings that made the record, but for the spare ones */
   size_t parts;             /* steps that gave to it */
   const clarke_step *dense; /* the one step, a DENSE, whose products it is the sum of; NULL: none, or others too */
@@ -29,8 +40,8 @@ typedef struct {
 
 /* Room for numbers, which goes from one tensor to the next: a new page costs more than what is computed in it. */
 typedef struct {
-  double *at;
-  size_t count;
+  void *at;
+  size_t size; /* in bytes */
   bool taken;
 } clarke_sieve_room;
 
@@ -39,10 +50,11 @@ typedef struct {
   const clarke_graph *g;
   size_t n;             /* columns */
   clarke_sieved *value, *grad; /* by value */
+  uint32_t **winner;    /* by step, of MAX: which rows win, of each window and sample (clarke_sieve_winners); else NULL */
   bool *carries;        /* by value: does a gradient go there? */
   bool open;            /* something was left open */
-  double *panel;        /* room for operands laid out: of panel_count numbers */
-  size_t panel_count;
+  double *panel, *other; /* room for operands laid out, and for gradients beside them: of so many numbers */
+  size_t panel_count, other_count;
   clarke_sieve_room *room;
   size_t rooms, room_capacity;
 } clarke_sieve;
@@ -58,27 +70,30 @@ clarke_status clarke_sieve_backward(clarke_sieve *s, clarke_error *err);
 /* Of pieces that are each a number or x itself: kinks, which piece is x, the numbers of the others. False: some piece is neither. */
 bool clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pieces *p);
 
-/* The first largest entries of a MAX step's windows (f, j), j < n: what they are, and which rows of x; of
- * padding alone -INFINITY and CLARKE_NONE. */
-void clarke_sieve_winners(double *top, size_t *winner, const clarke_step *step, const double *x, size_t n, size_t f);
+#define CLARKE_NO_WINNER UINT32_MAX
+
+/* The first largest entries of a MAX step's windows (f, j), j < n: what they are, and which rows of x, of which there are fewer than
+ * 2^32 - 1; of padding alone -INFINITY and CLARKE_NO_WINNER. */
+void clarke_sieve_winners(float *top, uint32_t *winner, const clarke_step *step, const float *x, size_t n, size_t f);
 
 /* --- sieve_judge.c --- */
 
 typedef enum { CLARKE_TERMS_OF_OUTPUT, CLARKE_TERMS_OF_INPUT, CLARKE_TERMS_OF_WEIGHT } clarke_terms_kind;
 
-/* Judges rows x cols numbers by the records: of a sum with so many roundings. `kind`: whose products v->dense has. */
+/* Judges rows x cols numbers by the records: of a sum with so many roundings. `kind`: whose products v->dense has. The rows and
+ * columns of a constant's gradient are as its line has them. */
 clarke_status clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
-                                 const double *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
+                                 const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err);
 
-bool clarke_sieve_is_equal(const double *a, const double *b, size_t n);
+bool clarke_sieve_is_equal(const float *a, const float *b, size_t n);
 
 /* A float32 tensor, cols x rows (samples first), as rows x cols: a room. NULL: out of memory, or, and open, if it is none. */
-double *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
+float *clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err);
 
 /* --- sieve_product.c --- */
 
 /* Row f of a DENSE step's operand: n numbers; NULL: zeros. */
-const double *clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f);
+const float *clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f);
 /* Is that operand known exactly, behind one rearrangement or none? Its value; CLARKE_NONE: it is not. */
 size_t clarke_sieve_source(const clarke_sieve *s, const clarke_step *dense);
 /* The rearrangement; NULL: none. */
@@ -100,11 +115,11 @@ typedef struct {
 /* Is the DENSE step such a one, of enough planes, entry by entry? */
 bool clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_step *dense);
 
-/* y += W x; x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
-bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y);
-bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x);
-bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
-                              double *w);
+/* y = W x; x = W^T g, or x += W^T g; w += g x^T: as clarke_sieve_dense and its way back have them. False when out of memory. */
+bool clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *x, double *y);
+bool clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *g, double *x,
+                            bool add);
+bool clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w);
 
 /* At least what an output is off by that is a sum over so many planes: top is at least the largest number times the sum over the
  * planes of the kernels' largest weights. Of the weight's gradient: top is at least both planes' norms multiplied. */
@@ -113,14 +128,16 @@ double clarke_sieve_conv_weight_slack(const clarke_sieve_conv *c, size_t n, doub
 
 /* --- sieve.c --- */
 
-/* Room for so many numbers, which are not set; NULL: out of memory. It is given back by clarke_sieve_leave, or with the sieve. */
-double *clarke_sieve_take(clarke_sieve *s, size_t count);
-/* The same, of zeros. */
-double *clarke_sieve_zeros(clarke_sieve *s, size_t count);
-void clarke_sieve_leave(clarke_sieve *s, double *at);
+/* Room for so many bytes, doubles or floats, which are not set; NULL: out of memory. It is given back by clarke_sieve_leave, or with
+ * the sieve. */
+void *clarke_sieve_take(clarke_sieve *s, size_t size);
+double *clarke_sieve_take_doubles(clarke_sieve *s, size_t count);
+float *clarke_sieve_take_floats(clarke_sieve *s, size_t count);
+void clarke_sieve_leave(clarke_sieve *s, const void *at);
 
-/* Zeros with slack, for sums to be added to; what is there already is kept, with slack 0 where it had none. */
-bool clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols);
+/* Sums with slack, to be added to: zeros, or, where they are to be set, any numbers. What is there already is kept, with slack 0
+ * where it was exact. */
+bool clarke_sieved_begin(clarke_sieve *s, clarke_sieved *v, size_t rows, size_t cols, bool set);
 void clarke_sieved_clear(clarke_sieve *s, clarke_sieved *v);
 
 /* A bound made in doubles, of at most 2^31 terms, rounded up; what so many roundings take of sums of that size. Numbers are 0

@@ -10,30 +10,11 @@
 /* Rows of indices that are looked at together: those of a sample lie side by side. */
 #define ROWS 16
 
-/* Room for the winners of ROWS windows in all samples, and what they are. */
-typedef struct {
-  size_t *winner;
-  double *top;
-} winners;
-
-static bool
-begin_winners(winners *w, size_t n)
-{
-  *w = (winners){.winner = malloc(ROWS * n * sizeof *w->winner), .top = malloc(n * sizeof *w->top)};
-  return w->winner != NULL && w->top != NULL;
-}
-
-static void
-end_winners(const winners *w)
-{
-  free(w->winner);
-  free(w->top);
-}
-
 /* How many recorded indices name the first of their windows' largest entries? */
 static size_t
-count_winners(const winners *w, const clarke_sieve *s, const clarke_step *step, const clarke_tensor *t)
+count_winners(const clarke_sieve *s, const clarke_step *step, const clarke_tensor *t)
 {
+  const uint32_t *winner = s->winner[step - s->g->steps];
   const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
   const size_t plane = x->count / y->dims[0], each = y->count / y->dims[0];
   size_t right = 0;
@@ -41,13 +22,11 @@ count_winners(const winners *w, const clarke_sieve *s, const clarke_step *step, 
   for (size_t f = 0; f < y->count; f += ROWS) {
     const size_t rows = y->count - f < ROWS ? y->count - f : ROWS;
 
-    for (size_t r = 0; r < rows; r++)
-      clarke_sieve_winners(w->top, w->winner + r * s->n, step, s->value[step->in[0].value].near, s->n, f + r);
     for (size_t j = 0; j < s->n; j++)
       for (size_t r = 0; r < rows; r++) {
         const int64_t index = t->integer[j * y->count + f + r];
 
-        right += index >= 0 && (size_t)index < plane && w->winner[r * s->n + j] == (f + r) / each * plane + (size_t)index;
+        right += index >= 0 && (size_t)index < plane && winner[(f + r) * s->n + j] == (f + r) / each * plane + (size_t)index;
       }
   }
   return right;
@@ -60,7 +39,6 @@ certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const clarke_value *y = &s->g->values[step->out], *x = &s->g->values[step->in[0].value];
   const clarke_tensor *t = clarke_certify_find(s->c, "indices", y->name != NULL ? y->name : "");
   clarke_certificate *made;
-  winners w;
 
   s->open = s->open || t == NULL || t->integer == NULL || t->count != y->count * s->n || y->rank < 2 || x->rank < 2;
   if (s->open)
@@ -68,15 +46,10 @@ certify_winners(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   made = clarke_certify_add(s->c, CLARKE_INDICES, y->name, step->op->name, err);
   if (made == NULL)
     return CLARKE_ENOMEM;
-  if (begin_winners(&w, s->n)) {
-    made->exact = count_winners(&w, s, step, t);
-    made->entries = t->count;
-    s->open = s->open || made->exact != made->entries;
-  } else {
-    clarke_no_memory(err);
-  }
-  end_winners(&w);
-  return made->entries == t->count ? CLARKE_OK : CLARKE_ENOMEM;
+  made->exact = count_winners(s, step, t);
+  made->entries = t->count;
+  s->open = made->exact != made->entries;
+  return CLARKE_OK;
 }
 
 /* --- what a step gives --- */
@@ -95,9 +68,22 @@ readers(const clarke_sieve *s, const clarke_operand *o, size_t count)
   return most;
 }
 
+/* to += part; the largest |part|. */
+CLARKE_VECTORS static double
+add_row(double *restrict to, const float *restrict part, size_t n)
+{
+  double most = 0;
+
+  for (size_t j = 0; j < n; j++) {
+    to[j] += (double)part[j];
+    most = fmax(most, fabs((double)part[j]));
+  }
+  return most;
+}
+
 /* Exact numbers, taken over, are a part of the value's gradient. */
 static clarke_status
-give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *err)
+give(clarke_sieve *s, size_t value, float *part, double terms, clarke_error *err)
 {
   clarke_sieved *to = &s->grad[value];
   const size_t rows = s->g->values[value].count;
@@ -107,26 +93,30 @@ give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *er
   to->terms += terms;
   to->dense = NULL;
   if (to->parts++ == 0) {
-    to->near = part;
+    to->exact = part;
     to->owned = true;
     return CLARKE_OK;
   }
-  if (!clarke_sieved_begin(s, to, rows, s->n)) {
+  if (!clarke_sieved_begin(s, to, rows, s->n, false)) {
     clarke_sieve_leave(s, part);
     return clarke_no_memory(err);
   }
   for (size_t f = 0; f < rows; f++) {
-    double most = 0;
-
-    for (size_t j = 0; j < s->n; j++) {
-      to->near[f * s->n + j] += part[f * s->n + j];
-      most = fmax(most, fabs(part[f * s->n + j]));
-    }
-    to->top[f] = clarke_sieve_up(to->top[f] + most);
+    to->top[f] = clarke_sieve_up(to->top[f] + add_row(to->near + f * s->n, part + f * s->n, s->n));
     to->slack[f] += clarke_sieve_slack((double)to->parts, to->top[f]);
   }
   clarke_sieve_leave(s, part);
   return CLARKE_OK;
+}
+
+static float *
+zeros(clarke_sieve *s, size_t count)
+{
+  float *at = clarke_sieve_take_floats(s, count);
+
+  if (at != NULL)
+    memset(at, 0, count * sizeof *at);
+  return at;
 }
 
 /* Each entry goes where it came from; of one that several read, nothing is known exactly, and it is left open. last: the
@@ -134,9 +124,9 @@ give(clarke_sieve *s, size_t value, double *part, double terms, clarke_error *er
 static clarke_status
 gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, bool last, clarke_error *err)
 {
-  const size_t count = s->g->values[step->out].count;
-  const double *g = s->grad[step->out].near;
-  double *part;
+  const size_t count = s->g->values[step->out].count, rows = s->g->values[o->value].count;
+  const float *g = s->grad[step->out].exact, coef = (float)o->coef;
+  float *part;
 
   if (!s->carries[o->value])
     return CLARKE_OK;
@@ -144,18 +134,40 @@ gather_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, b
   if (s->open)
     return CLARKE_OK;
   if (last && o->map == NULL && o->coef == 1) { /* nobody else reads it */
-    part = s->grad[step->out].near;
+    part = s->grad[step->out].exact;
     s->grad[step->out].owned = false;
     return give(s, o->value, part, 1, err);
   }
-  part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
+  part = zeros(s, rows * s->n);
   for (size_t f = 0; part != NULL && f < count; f++) {
     const size_t from = clarke_operand_entry(o, f);
 
     for (size_t j = 0; from != CLARKE_NONE && j < s->n; j++)
-      part[from * s->n + j] = o->coef * g[f * s->n + j];
+      part[from * s->n + j] = coef * g[f * s->n + j];
   }
   return give(s, o->value, part, 1, err);
+}
+
+/* Of n numbers the sum, and that of their absolute values. Eight sums of every eighth go side by side. */
+CLARKE_VECTORS static void
+add_up(double *sum, double *mass, const float *x, size_t n)
+{
+  double s[8] = {0}, m[8] = {0};
+  size_t j = 0;
+
+  for (; j + 8 <= n; j += 8)
+    for (size_t k = 0; k < 8; k++) {
+      s[k] += (double)x[j + k];
+      m[k] += fabs((double)x[j + k]);
+    }
+  for (size_t k = 0; j < n; j++, k++) {
+    s[k] += (double)x[j];
+    m[k] += fabs((double)x[j]);
+  }
+  for (size_t k = 0; k < 8; k++) {
+    *sum += s[k];
+    *mass += m[k];
+  }
 }
 
 /* A constant that was added has the sum of what it was added to. */
@@ -164,25 +176,24 @@ bias_back(clarke_sieve *s, const clarke_step *step, const clarke_operand *o, cla
 {
   clarke_sieved *to = &s->grad[o->value];
   const size_t count = s->g->values[step->out].count, size = s->g->values[o->value].count, each = readers(s, o, count);
-  const double *g = s->grad[step->out].near;
+  const float *g = s->grad[step->out].exact;
 
   s->open = s->open || fabs(o->coef) != 1 || to->parts > 0;
   if (s->open)
     return CLARKE_OK;
   to->floor = calloc(size + 1, sizeof *to->floor);
-  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(s, to, size, 1))
+  if (each == 0 || to->floor == NULL || !clarke_sieved_begin(s, to, size, 1, false))
     return clarke_no_memory(err);
   to->terms = (double)each * (double)s->n;
   to->parts = 1;
   for (size_t f = 0; f < count; f++) {
     const size_t from = clarke_operand_entry(o, f);
 
-    for (size_t j = 0; from != CLARKE_NONE && j < s->n; j++) {
-      to->near[from] += o->coef * g[f * s->n + j];
-      to->floor[from] += fabs(g[f * s->n + j]);
-    }
+    if (from != CLARKE_NONE)
+      add_up(&to->near[from], &to->floor[from], g + f * s->n, s->n);
   }
   for (size_t e = 0; e < size; e++) {
+    to->near[e] *= o->coef;
     to->top[e] = clarke_sieve_up(to->floor[e]);
     to->slack[e] = clarke_sieve_slack(to->terms, to->top[e]);
     to->floor[e] *= 1 - 0x1p-18;
@@ -228,16 +239,29 @@ read_proxies(double *proxy, clarke_sieve *s, size_t i, clarke_error *err)
   return status;
 }
 
-/* g times the slopes at x. */
-static void
-select_row_back(double *restrict part, const clarke_pieces *p, const double *kink, const double *proxy, const bool *itself,
-                const double *restrict x, const double *restrict g, size_t n)
+/* g times the slopes at x. False: some product is no float32. */
+CLARKE_VECTORS static bool
+select_row_back(float *restrict part, const clarke_pieces *p, const double *kinks, const double *proxies, const bool *itself,
+                const float *restrict x, const float *restrict g, size_t n)
 {
+  size_t lost = 0;
+
   for (size_t j = 0; j < n; j++)
     part[j] = itself[0] ? g[j] : 0;
-  for (size_t k = 0; k < p->n_kinks; k++)
-    for (size_t j = 0; j < n; j++)
-      part[j] = x[j] > kink[k] ? itself[k + 1] ? g[j] : 0 : x[j] == kink[k] ? proxy[k] * g[j] : part[j];
+  for (size_t k = 0; k < p->n_kinks; k++) {
+    const double kink = kinks[k], proxy = proxies[k];
+    const float slope = itself[k + 1] ? 1 : 0, at = (float)proxy;
+
+    for (size_t j = 0; j < n; j++) {
+      const float right = slope * g[j], between = at * g[j];
+
+      part[j] = (double)x[j] == kink ? between : part[j];
+      part[j] = (double)x[j] > kink ? right : part[j];
+    }
+    for (size_t j = 0; j < n && proxy != 0 && proxy != 1; j++)
+      lost += (double)x[j] == kink && (double)part[j] != proxy * (double)g[j];
+  }
+  return lost == 0;
 }
 
 static clarke_status
@@ -245,8 +269,9 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
 {
   const clarke_step *step = &s->g->steps[i];
   const size_t value = step->in[0].value;
-  const double *g = s->grad[step->out].near, *x = s->value[value].near;
-  double *part, kink[CLARKE_MAX_KINKS], proxy[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
+  const float *g = s->grad[step->out].exact, *x = s->value[value].exact;
+  float *part;
+  double kink[CLARKE_MAX_KINKS], proxy[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
   bool itself[CLARKE_MAX_KINKS + 1];
   clarke_status status;
 
@@ -256,36 +281,42 @@ piecewise_back(clarke_sieve *s, size_t i, clarke_error *err)
   status = read_proxies(proxy, s, i, err);
   if (status != CLARKE_OK || s->open)
     return status;
-  part = clarke_sieve_take(s, s->g->values[value].count * s->n);
+  part = clarke_sieve_take_floats(s, s->g->values[value].count * s->n);
   for (size_t f = 0; part != NULL && f < s->g->values[value].count; f++)
-    select_row_back(part + f * s->n, &step->pieces, kink, proxy, itself, x + f * s->n, g + f * s->n, s->n);
+    s->open = !select_row_back(part + f * s->n, &step->pieces, kink, proxy, itself, x + f * s->n, g + f * s->n, s->n) || s->open;
   return give(s, value, part, 7, err);
 }
 
-/* To the winners; where windows overlap, sums, of as many terms as windows have an entry. */
+/* What the windows in row f give to row `from`, which is in them. */
+CLARKE_VECTORS static void
+give_winner(float *restrict part, uint32_t from, const uint32_t *restrict winner, const float *restrict g, size_t n)
+{
+  for (size_t j = 0; j < n; j++)
+    part[j] = winner[j] == from ? g[j] : 0;
+}
+
+/* To the winners; windows that overlap are left open. */
 static clarke_status
 maximum_back(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_operand *o = &step->in[0];
-  const size_t count = s->g->values[step->out].count;
-  const double *g = s->grad[step->out].near, *x = s->value[o->value].near;
-  double *part = NULL;
-  winners w;
+  const size_t count = s->g->values[step->out].count, width = step->width, n = s->n;
+  const uint32_t *winner = s->winner[step - s->g->steps];
+  const float *g = s->grad[step->out].exact;
+  float *part;
+  size_t read = 0;
 
   if (!s->carries[o->value])
     return CLARKE_OK;
-  s->open = s->open || o->map == NULL || readers(s, o, count * step->width) != 1;
+  s->open = s->open || o->map == NULL || readers(s, o, count * width) != 1;
   if (s->open)
     return CLARKE_OK;
-  if (begin_winners(&w, s->n))
-    part = clarke_sieve_zeros(s, s->g->values[o->value].count * s->n);
-  for (size_t f = 0; part != NULL && f < count; f++) {
-    clarke_sieve_winners(w.top, w.winner, step, x, s->n, f);
-    for (size_t j = 0; j < s->n; j++)
-      if (w.winner[j] != CLARKE_NONE)
-        part[w.winner[j] * s->n + j] = g[f * s->n + j];
-  }
-  end_winners(&w);
+  for (size_t e = 0; e < count * width; e++)
+    read += o->map[e] != CLARKE_NONE;
+  part = read == s->g->values[o->value].count ? clarke_sieve_take_floats(s, read * n) : zeros(s, s->g->values[o->value].count * n);
+  for (size_t e = 0; part != NULL && e < count * width; e++)
+    if (o->map[e] != CLARKE_NONE)
+      give_winner(part + o->map[e] * n, (uint32_t)o->map[e], winner + e / width * n, g + e / width * n, n);
   return give(s, o->value, part, 1, err);
 }
 
@@ -313,25 +344,33 @@ step_back(clarke_sieve *s, size_t i, clarke_error *err)
 
 /* --- records --- */
 
+/* Of a constant's gradient: numbers in a row. */
+static size_t
+line_of(const clarke_sieved *g)
+{
+  return g->line > 0 ? g->line : 1;
+}
+
 /* A gradient is judged by the record of its name, which takes its place. */
 static clarke_status
-judge(clarke_sieve *s, size_t value, const char *op, size_t cols, clarke_terms_kind kind, clarke_error *err)
+judge(clarke_sieve *s, size_t value, const char *op, clarke_terms_kind kind, clarke_error *err)
 {
   const clarke_value *v = &s->g->values[value];
   const clarke_tensor *t = clarke_certify_find(s->c, "gradient", v->name);
   clarke_sieved *g = &s->grad[value];
-  double *recorded = NULL;
+  const size_t own = line_of(g), rows = v->constant ? v->count / own : v->count, cols = v->constant ? own : s->n;
+  float *recorded;
   clarke_certificate *made;
   clarke_status status;
 
-  recorded = clarke_sieve_turned(s, t, v->count, cols, err);
+  recorded = clarke_sieve_turned(s, t, v->count, v->constant ? 1 : cols, err);
   if (recorded == NULL)
     return s->open ? CLARKE_OK : clarke_no_memory(err);
   made = clarke_certify_add(s->c, CLARKE_GRADIENT, v->name, op, err);
-  status = made != NULL ? clarke_sieve_judge(s, made, g, v->count, cols, recorded, g->terms + CLARKE_ROUNDBACK_SPARE, kind, err)
+  status = made != NULL ? clarke_sieve_judge(s, made, g, rows, cols, recorded, g->terms + CLARKE_ROUNDBACK_SPARE, kind, err)
                         : CLARKE_ENOMEM;
   clarke_sieved_clear(s, g);
-  *g = (clarke_sieved){.near = recorded, .owned = true, .parts = 1, .terms = 1};
+  *g = (clarke_sieved){.exact = recorded, .owned = true, .parts = 1, .terms = 1};
   return status;
 }
 
@@ -341,8 +380,8 @@ seed(clarke_sieve *s, clarke_error *err)
 {
   clarke_certify *c = s->c;
   const size_t out = s->g->output, entries = s->g->values[out].count * s->n;
-  const double *recorded = s->value[out].near;
-  double *off = NULL;
+  const float *recorded = s->value[out].exact;
+  double *off = NULL, *numbers;
   clarke_status status;
 
   s->open = s->open || recorded == NULL || s->g->values[out].name == NULL;
@@ -356,13 +395,18 @@ seed(clarke_sieve *s, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   c->rounded.error[out] = calloc(entries + 1, sizeof *c->rounded.error[out]);
-  status = clarke_matrix_set_doubles(&c->pass.value[out], s->g->values[out].count, s->n, recorded, err);
+  numbers = malloc((entries + 1) * sizeof *numbers);
+  for (size_t e = 0; numbers != NULL && e < entries; e++)
+    numbers[e] = recorded[e];
+  status = numbers != NULL ? clarke_matrix_set_doubles(&c->pass.value[out], s->g->values[out].count, s->n, numbers, err)
+                           : clarke_no_memory(err);
+  free(numbers);
   if (status == CLARKE_OK)
     c->rounded.size[out] = clarke_roundoff_sizes(&c->pass.value[out]);
   if (status == CLARKE_OK && (c->rounded.error[out] == NULL || c->rounded.size[out] == NULL))
     status = clarke_no_memory(err);
   for (size_t e = 0; status == CLARKE_OK && e < entries; e++)
-    c->rounded.error[out][e] = fabs(recorded[e]) < c->by.tiny ? fabs(recorded[e]) : 0;
+    c->rounded.error[out][e] = fabs((double)recorded[e]) < c->by.tiny ? fabs((double)recorded[e]) : 0;
   if (status == CLARKE_OK && c->log_softmax != NULL)
     status = clarke_certify_log_softmax(c, err);
   if (status == CLARKE_OK)
@@ -373,9 +417,9 @@ seed(clarke_sieve *s, clarke_error *err)
   if (status != CLARKE_OK)
     return status;
   s->grad[out] = (clarke_sieved){.owned = true, .parts = 1, .terms = 1};
-  s->grad[out].near = clarke_sieve_turned(s, clarke_certify_find(c, "gradient", s->g->values[out].name),
+  s->grad[out].exact = clarke_sieve_turned(s, clarke_certify_find(c, "gradient", s->g->values[out].name),
                                           s->g->values[out].count, s->n, err);
-  return s->grad[out].near != NULL || s->open ? CLARKE_OK : CLARKE_ENOMEM;
+  return s->grad[out].exact != NULL || s->open ? CLARKE_OK : CLARKE_ENOMEM;
 }
 
 static clarke_status
@@ -385,11 +429,11 @@ visit(clarke_sieve *s, size_t i, clarke_error *err)
   const clarke_sieved *g = &s->grad[step->out];
   clarke_status status = CLARKE_OK;
 
-  if (g->near == NULL)
+  if (g->near == NULL && g->exact == NULL)
     return CLARKE_OK;
   if (step->out != s->g->output && s->g->values[step->out].name != NULL)
-    status = judge(s, step->out, step->op->name, s->n, CLARKE_TERMS_OF_INPUT, err);
-  s->open = s->open || g->slack != NULL;
+    status = judge(s, step->out, step->op->name, CLARKE_TERMS_OF_INPUT, err);
+  s->open = s->open || g->exact == NULL;
   if (status == CLARKE_OK && !s->open)
     status = step_back(s, i, err);
   if (step->kind != CLARKE_DENSE) /* whose products a parameter's entries are looked up among */
@@ -406,7 +450,7 @@ judge_constant(clarke_sieve *s, size_t v, clarke_error *err)
   if (value->name == NULL || strcmp(value->name, s->g->parameters[value->parameter].name) == 0)
     return CLARKE_OK;
   s->open = s->open || value->negated;
-  return s->open ? CLARKE_OK : judge(s, v, NULL, 1, CLARKE_TERMS_OF_WEIGHT, err);
+  return s->open ? CLARKE_OK : judge(s, v, NULL, CLARKE_TERMS_OF_WEIGHT, err);
 }
 
 /* The one constant that stands for a parameter; CLARKE_NONE: there is none, or several. */
@@ -416,7 +460,7 @@ constant_of(const clarke_sieve *s, size_t q)
   size_t only = CLARKE_NONE, n = 0;
 
   for (size_t v = 0; v < s->g->n_values; v++)
-    if (s->g->values[v].constant && s->g->values[v].parameter == q && s->grad[v].near != NULL) {
+    if (s->g->values[v].constant && s->g->values[v].parameter == q && (s->grad[v].near != NULL || s->grad[v].exact != NULL)) {
       only = v;
       n++;
     }
@@ -424,13 +468,16 @@ constant_of(const clarke_sieve *s, size_t q)
 }
 
 /* The parameter's record in the constant's entries. */
-static double *
-in_entries(const clarke_value *v, const clarke_tensor *t)
+static float *
+in_entries(clarke_sieve *s, const clarke_value *v, const clarke_tensor *t)
 {
-  double *to = malloc((v->count + 1) * sizeof *to);
+  float *to = clarke_sieve_take_floats(s, v->count);
 
-  for (size_t e = 0; to != NULL && e < v->count; e++)
-    to[e] = t->real[v->origin != NULL ? v->origin[e] : e];
+  for (size_t e = 0; to != NULL && e < v->count; e++) {
+    const size_t from = v->origin != NULL ? v->origin[e] : e;
+
+    to[e] = t->packed != NULL ? clarke_f32_at(t->packed, from) : (float)t->real[from];
+  }
   return to;
 }
 
@@ -456,19 +503,21 @@ judge_parameter(clarke_sieve *s, size_t q, clarke_error *err)
   const size_t v = constant_of(s, q);
   clarke_certificate *made;
   clarke_status status;
-  double *recorded;
+  float *recorded;
+  size_t line;
 
-  s->open = s->open || t == NULL || t->real == NULL || t->dtype != CLARKE_F32 || t->rank != p->rank
+  s->open = s->open || t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->rank != p->rank
             || memcmp(t->dims, p->dims, p->rank * sizeof *p->dims) != 0 || v == CLARKE_NONE
             || !is_rearranged(&s->g->values[v], p->count);
   if (s->open)
     return CLARKE_OK;
-  recorded = in_entries(&s->g->values[v], t);
+  recorded = in_entries(s, &s->g->values[v], t);
   made = recorded != NULL ? clarke_certify_add(s->c, CLARKE_PARAMETER, p->name, NULL, err) : NULL;
-  status = made != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count, 1, recorded,
+  line = line_of(&s->grad[v]);
+  status = made != NULL ? clarke_sieve_judge(s, made, &s->grad[v], p->count / line, line, recorded,
                                              s->grad[v].terms + CLARKE_ROUNDBACK_SPARE_NORMALIZED, CLARKE_TERMS_OF_WEIGHT, err)
                         : clarke_no_memory(err);
-  free(recorded);
+  clarke_sieve_leave(s, recorded);
   return status;
 }
 
@@ -486,7 +535,7 @@ clarke_sieve_backward(clarke_sieve *s, clarke_error *err)
   for (size_t i = g->n_steps; i-- > 0 && status == CLARKE_OK && !s->open;)
     status = visit(s, i, err);
   for (size_t v = 0; v < g->n_values && status == CLARKE_OK && !s->open; v++)
-    if (clarke_value_is_wrt(g, v) && s->grad[v].near != NULL)
+    if (clarke_value_is_wrt(g, v) && (s->grad[v].near != NULL || s->grad[v].exact != NULL))
       status = judge_constant(s, v, err);
   for (size_t q = 0; q < g->n_parameters && status == CLARKE_OK && !s->open; q++)
     if (g->parameters[q].wrt)

@@ -13,7 +13,7 @@ known(clarke_sieve *s, size_t value)
 {
   const clarke_sieved *v = &s->value[value];
 
-  s->open = s->open || v->near == NULL || v->slack != NULL;
+  s->open = s->open || v->exact == NULL;
   return v;
 }
 
@@ -36,16 +36,16 @@ shifted(const clarke_sieve *s, const clarke_step *step, const clarke_operand **c
 static bool
 take(clarke_sieve *s, clarke_sieved *y, clarke_sieved *x, size_t rows, size_t cols)
 {
-  if (x->slack != NULL && x->owned) {
+  if (x->near != NULL) {
     *y = *x;
     memset(x, 0, sizeof *x);
   } else {
-    y->near = x->near;
+    y->exact = x->exact;
     y->parts = 1;
     y->terms = 1;
   }
   y->shift = calloc(rows + 1, sizeof *y->shift);
-  return y->shift != NULL && clarke_sieved_begin(s, y, rows, cols);
+  return y->shift != NULL && clarke_sieved_begin(s, y, rows, cols, true);
 }
 
 static clarke_status
@@ -54,8 +54,8 @@ shift(clarke_sieve *s, const clarke_step *step, const clarke_operand *x, const c
   const size_t rows = s->g->values[step->out].count;
   clarke_sieved *y = &s->value[step->out];
 
-  s->open = s->open || s->value[x->value].near == NULL || s->value[x->value].shift != NULL
-            || (s->value[x->value].slack != NULL && s->g->values[x->value].name != NULL);
+  s->open = s->open || (s->value[x->value].near == NULL && s->value[x->value].exact == NULL) || s->value[x->value].shift != NULL
+            || (s->value[x->value].near != NULL && s->g->values[x->value].name != NULL);
   if (s->open)
     return CLARKE_OK;
   if (!take(s, y, &s->value[x->value], rows, s->n))
@@ -64,14 +64,25 @@ shift(clarke_sieve *s, const clarke_step *step, const clarke_operand *x, const c
     const size_t from = clarke_operand_entry(c, f);
 
     y->shift[f] = from != CLARKE_NONE ? c->coef * s->g->values[c->value].real[from] : 0;
-    for (size_t j = 0; j < s->n; j++)
-      y->near[f * s->n + j] += y->shift[f];
     y->top[f] = clarke_sieve_up(y->top[f] + fabs(y->shift[f]));
     y->slack[f] += clarke_sieve_slack(1, y->top[f]);
   }
   s->open = s->open || fabs(c->coef) != 1;
   y->terms += 1;
   return CLARKE_OK;
+}
+
+/* to += coef * x; the largest |x|. */
+static double
+add_row(double *restrict to, double coef, const float *restrict x, size_t n)
+{
+  float most = 0;
+
+  for (size_t j = 0; j < n; j++) {
+    to[j] += coef * (double)x[j];
+    most = fabsf(x[j]) > most ? fabsf(x[j]) : most;
+  }
+  return most;
 }
 
 /* Recorded activations added up. */
@@ -88,19 +99,11 @@ add_known(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   }
   if (s->open)
     return CLARKE_OK;
-  if (!clarke_sieved_begin(s, y, rows, s->n))
+  if (!clarke_sieved_begin(s, y, rows, s->n, false))
     return clarke_no_memory(err);
   for (size_t f = 0; f < rows; f++) {
-    for (size_t k = 0; k < step->n_in; k++) {
-      const double *x = s->value[step->in[k].value].near + f * s->n, coef = step->in[k].coef;
-      double most = 0;
-
-      for (size_t j = 0; j < s->n; j++) {
-        y->near[f * s->n + j] += coef * x[j];
-        most = fmax(most, fabs(x[j]));
-      }
-      y->top[f] += most;
-    }
+    for (size_t k = 0; k < step->n_in; k++)
+      y->top[f] += add_row(y->near + f * s->n, step->in[k].coef, s->value[step->in[k].value].exact + f * s->n, s->n);
     y->top[f] = clarke_sieve_up(y->top[f]);
     y->slack[f] = clarke_sieve_slack((double)step->n_in, y->top[f]);
   }
@@ -149,15 +152,15 @@ clarke_sieve_selects(double *kink, double *number, bool *itself, const clarke_pi
   return selects;
 }
 
-void
-clarke_sieve_winners(double *restrict top, size_t *restrict winner, const clarke_step *step, const double *restrict x, size_t n,
+CLARKE_VECTORS void
+clarke_sieve_winners(float *restrict top, uint32_t *restrict winner, const clarke_step *step, const float *restrict x, size_t n,
                      size_t f)
 {
   const size_t *map = step->in[0].map;
 
   for (size_t j = 0; j < n; j++) {
     top[j] = -INFINITY;
-    winner[j] = CLARKE_NONE;
+    winner[j] = CLARKE_NO_WINNER;
   }
   for (size_t i = 0; i < step->width; i++) {
     const size_t from = map != NULL ? map[f * step->width + i] : f * step->width + i;
@@ -165,46 +168,65 @@ clarke_sieve_winners(double *restrict top, size_t *restrict winner, const clarke
     if (from == CLARKE_NONE)
       continue;
     for (size_t j = 0; j < n; j++) {
-      const double next = x[from * n + j];
+      const float next = x[from * n + j];
       const bool wins = next > top[j];
 
       top[j] = wins ? next : top[j];
-      winner[j] = wins ? from : winner[j];
+      winner[j] = wins ? (uint32_t)from : winner[j];
     }
   }
 }
 
-/* A step that copies or compares. Its pieces, where it has any; room for a row. */
+/* A step that copies or compares. Its pieces, where it has any; room for a row; winners, of MAX. */
 typedef struct {
   const clarke_step *step;
-  const double *x;
+  const float *x;
   size_t n;
   double kink[CLARKE_MAX_KINKS], number[CLARKE_MAX_KINKS + 1];
   bool itself[CLARKE_MAX_KINKS + 1];
-  double *row;
-  size_t *winner;
+  float *row;
+  uint32_t *winner;
 } exact_step;
 
-static void
-select_row(double *restrict y, const exact_step *e, const double *restrict x)
+CLARKE_VECTORS static void
+select_row(float *restrict y, const exact_step *e, const float *restrict x)
 {
-  const size_t kinks = e->step->pieces.n_kinks;
+  const size_t kinks = e->step->pieces.n_kinks, n = e->n;
 
-  for (size_t j = 0; j < e->n; j++)
-    y[j] = e->itself[0] ? x[j] : e->number[0];
-  for (size_t k = 0; k < kinks; k++)
-    for (size_t j = 0; j < e->n; j++)
-      y[j] = x[j] > e->kink[k] ? e->itself[k + 1] ? x[j] : e->number[k + 1] : y[j];
+  for (size_t j = 0; j < n; j++)
+    y[j] = e->itself[0] ? x[j] : (float)e->number[0];
+  for (size_t k = 0; k < kinks; k++) {
+    const double kink = e->kink[k];
+    const float number = (float)e->number[k + 1];
+    const bool itself = e->itself[k + 1];
+
+    for (size_t j = 0; j < n; j++) {
+      const float next = itself ? x[j] : number;
+
+      y[j] = (double)x[j] > kink ? next : y[j];
+    }
+  }
+}
+
+/* Are the numbers of the pieces float32s? Else a record is none of them. */
+static bool
+are_floats(const exact_step *e)
+{
+  bool all = true;
+
+  for (size_t k = 0; e->step->kind == CLARKE_PIECEWISE && k <= e->step->pieces.n_kinks; k++)
+    all = all && (e->itself[k] || (double)(float)e->number[k] == e->number[k]);
+  return all;
 }
 
 /* Row f of the output. */
 static void
-make_row(double *y, const exact_step *e, size_t f)
+make_row(float *y, const exact_step *e, size_t f)
 {
   const size_t from = e->step->kind == CLARKE_GATHER ? clarke_operand_entry(&e->step->in[0], f) : f;
 
   if (e->step->kind == CLARKE_MAX)
-    clarke_sieve_winners(y, e->winner, e->step, e->x, e->n, f);
+    clarke_sieve_winners(y, e->winner + f * e->n, e->step, e->x, e->n, f);
   else if (e->step->kind == CLARKE_PIECEWISE)
     select_row(y, e, e->x + f * e->n);
   else if (from != CLARKE_NONE)
@@ -223,17 +245,17 @@ make_exact(clarke_sieve *s, const exact_step *e, clarke_error *err)
 
   *y = (clarke_sieved){.owned = true, .parts = 1};
   if (v->name == NULL) {
-    y->near = clarke_sieve_take(s, v->count * s->n);
-    for (size_t f = 0; y->near != NULL && f < v->count; f++)
-      make_row(y->near + f * s->n, e, f);
-    return y->near != NULL ? CLARKE_OK : clarke_no_memory(err);
+    y->exact = clarke_sieve_take_floats(s, v->count * s->n);
+    for (size_t f = 0; y->exact != NULL && f < v->count; f++)
+      make_row(y->exact + f * s->n, e, f);
+    return y->exact != NULL ? CLARKE_OK : clarke_no_memory(err);
   }
-  y->near = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
-  if (y->near == NULL)
+  y->exact = clarke_sieve_turned(s, clarke_certify_find(s->c, "output", v->name), v->count, s->n, err);
+  if (y->exact == NULL)
     return s->open ? CLARKE_OK : CLARKE_ENOMEM;
   for (size_t f = 0; f < v->count && !s->open; f++) {
     make_row(e->row, e, f);
-    s->open = !clarke_sieve_is_equal(e->row, y->near + f * s->n, s->n);
+    s->open = !clarke_sieve_is_equal(e->row, y->exact + f * s->n, s->n);
   }
   made = clarke_certify_add(s->c, CLARKE_OUTPUT, v->name, e->step->op->name, err);
   if (made == NULL)
@@ -247,18 +269,20 @@ static clarke_status
 copy_or_compare(clarke_sieve *s, const clarke_step *step, clarke_error *err)
 {
   const clarke_operand *o = &step->in[0];
-  exact_step e = {.step = step, .x = known(s, o->value)->near, .n = s->n};
+  exact_step e = {.step = step, .x = known(s, o->value)->exact, .n = s->n};
+  const bool chooses = step->kind == CLARKE_MAX;
   clarke_status status;
 
-  s->open = s->open || o->coef != 1
-            || (step->kind == CLARKE_PIECEWISE && !clarke_sieve_selects(e.kink, e.number, e.itself, &step->pieces));
+  s->open = s->open || o->coef != 1 || (chooses && s->g->values[o->value].count >= CLARKE_NO_WINNER)
+            || (step->kind == CLARKE_PIECEWISE && !clarke_sieve_selects(e.kink, e.number, e.itself, &step->pieces))
+            || !are_floats(&e);
   if (s->open || (step->kind == CLARKE_GATHER && s->g->values[step->out].name == NULL && o->map != NULL))
     return CLARKE_OK; /* a product lays it out itself */
+  if (chooses)
+    e.winner = s->winner[step - s->g->steps] = clarke_sieve_take(s, s->g->values[step->out].count * s->n * sizeof *e.winner);
   e.row = malloc(s->n * sizeof *e.row);
-  e.winner = malloc(s->n * sizeof *e.winner);
-  status = e.row != NULL && e.winner != NULL ? make_exact(s, &e, err) : clarke_no_memory(err);
+  status = e.row != NULL && (e.winner != NULL || !chooses) ? make_exact(s, &e, err) : clarke_no_memory(err);
   free(e.row);
-  free(e.winner);
   return status;
 }
 
@@ -287,11 +311,11 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
   const clarke_value *v = &s->g->values[step->out];
   clarke_sieved *y = &s->value[step->out];
   const clarke_tensor *t;
-  double *recorded;
+  float *recorded;
   clarke_certificate *made;
   clarke_status status;
 
-  if (v->name == NULL || y->slack == NULL)
+  if (v->name == NULL || y->near == NULL)
     return CLARKE_OK;
   t = clarke_certify_find(s->c, "output", v->name);
   recorded = clarke_sieve_turned(s, t, v->count, s->n, err);
@@ -302,20 +326,20 @@ judge(clarke_sieve *s, const clarke_step *step, clarke_error *err)
     return CLARKE_ENOMEM;
   status = clarke_sieve_judge(s, made, y, v->count, s->n, recorded, y->terms + SPARE, CLARKE_TERMS_OF_OUTPUT, err);
   clarke_sieved_clear(s, y);
-  y->near = recorded;
+  y->exact = recorded;
   y->owned = true;
   y->parts = 1;
   return status;
 }
 
-/* Of a matrix of doubles. */
-static double *
+/* Of a matrix of float32s. */
+static float *
 numbers_of(clarke_sieve *s, const clarke_matrix *m)
 {
-  double *number = clarke_sieve_take(s, m->rows * m->cols);
+  float *number = clarke_sieve_take_floats(s, m->rows * m->cols);
 
   for (size_t e = 0; number != NULL && e < m->rows * m->cols; e++)
-    number[e] = clarke_matrix_get_double(m, e / m->cols, e % m->cols);
+    number[e] = (float)clarke_matrix_get_double(m, e / m->cols, e % m->cols);
   return number;
 }
 
@@ -325,10 +349,10 @@ clarke_sieve_forward(clarke_sieve *s, clarke_error *err)
   clarke_sieved *x = &s->value[s->g->input];
   clarke_status status = CLARKE_OK;
 
-  x->near = numbers_of(s, &s->c->pass.value[s->g->input]);
+  x->exact = numbers_of(s, &s->c->pass.value[s->g->input]);
   x->owned = true;
   x->parts = 1;
-  if (x->near == NULL)
+  if (x->exact == NULL)
     return clarke_no_memory(err);
   for (size_t i = 0; i < s->g->n_steps && status == CLARKE_OK && !s->open; i++) {
     status = run_step(s, &s->g->steps[i], err);

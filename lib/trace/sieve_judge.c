@@ -7,46 +7,95 @@
 
 /* Beyond this part of its bound, as it is guessed from the sum, an entry's own products are added up. */
 #define DOUBTFUL 0.5
-#define TILE 32
+/* Sides of the squares that are turned together: a line of the cache of 64 bytes holds a row of one. */
+#define TILE 16
 /* Entries of a row that are guessed at together. */
 #define CHUNK 256
 
-static void
-turn_packed(double *to, const unsigned char *from, size_t rows, size_t cols, size_t f, size_t j)
+#if defined __GNUC__ && __BYTE_ORDER == __LITTLE_ENDIAN && (defined __clang__ || __GNUC__ >= 12)
+typedef float four __attribute__((vector_size(16)));
+
+/* Four numbers of four samples; both rows of TILE samples and of n. */
+static inline void
+turn_four(float *to, size_t n, const float *from)
 {
-  for (size_t f1 = f; f1 < rows && f1 < f + TILE; f1++)
-    for (size_t j1 = j; j1 < cols && j1 < j + TILE; j1++)
-      to[f1 * cols + j1] = clarke_f32_at(from, j1 * rows + f1);
+  four a, b, c, d, r[4];
+
+  memcpy(&a, from, sizeof a);
+  memcpy(&b, from + TILE, sizeof b);
+  memcpy(&c, from + 2 * TILE, sizeof c);
+  memcpy(&d, from + 3 * TILE, sizeof d);
+  {
+    const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const four ba = __builtin_shufflevector(a, b, 2, 6, 3, 7), dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+
+    r[0] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    r[1] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    r[2] = __builtin_shufflevector(ba, dc, 0, 1, 4, 5);
+    r[3] = __builtin_shufflevector(ba, dc, 2, 3, 6, 7);
+  }
+  for (size_t i = 0; i < 4; i++)
+    memcpy(to + i * n, &r[i], sizeof r[i]);
 }
 
-static void
-turn(double *to, const double *from, size_t rows, size_t cols, size_t f, size_t j)
+/* A whole square of packed numbers, whose bytes are those of floats. */
+static bool
+turn_whole(float *restrict to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
 {
-  for (size_t f1 = f; f1 < rows && f1 < f + TILE; f1++)
-    for (size_t j1 = j; j1 < cols && j1 < j + TILE; j1++)
-      to[f1 * cols + j1] = from[j1 * rows + f1];
+  float own[TILE][TILE];
+
+  if (t->packed == NULL || rows != TILE || cols != TILE)
+    return false;
+  for (size_t k = 0; k < TILE; k++)
+    memcpy(own[k], t->packed + 4 * ((j + k) * all + f), sizeof own[k]);
+  for (size_t i = 0; i < TILE; i += 4)
+    for (size_t k = 0; k < TILE; k += 4)
+      turn_four(to + (f + i) * n + j + k, n, &own[k][i]);
+  return true;
+}
+#else
+static bool
+turn_whole(float *to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+{
+  (void)to, (void)t, (void)all, (void)n, (void)f, (void)j, (void)rows, (void)cols;
+  return false;
+}
+#endif
+
+/* Numbers f .. f + rows of samples j .. j + cols: each sample's are read at once, for samples lie far apart, and often so that the
+ * cache holds few of them. */
+static void
+turn_square(float *restrict to, const clarke_tensor *t, size_t all, size_t n, size_t f, size_t j, size_t rows, size_t cols)
+{
+  float own[TILE][TILE];
+
+  if (turn_whole(to, t, all, n, f, j, rows, cols))
+    return;
+  for (size_t k = 0; k < cols; k++)
+    for (size_t i = 0; i < rows; i++)
+      own[k][i] = t->packed != NULL ? clarke_f32_at(t->packed, (j + k) * all + f + i) : (float)t->real[(j + k) * all + f + i];
+  for (size_t i = 0; i < rows; i++)
+    for (size_t k = 0; k < cols; k++)
+      to[(f + i) * n + j + k] = own[k][i];
 }
 
-double *
+float *
 clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t cols, clarke_error *err)
 {
-  double *to;
+  float *to;
 
   if (t == NULL || (t->real == NULL && t->packed == NULL) || t->dtype != CLARKE_F32 || t->count != rows * cols) {
     s->open = true;
     return NULL;
   }
-  to = clarke_sieve_take(s, rows * cols);
+  to = clarke_sieve_take_floats(s, rows * cols);
   if (to == NULL) {
     clarke_no_memory(err);
     return NULL;
   }
   for (size_t f = 0; f < rows; f += TILE)
     for (size_t j = 0; j < cols; j += TILE)
-      if (t->packed != NULL)
-        turn_packed(to, t->packed, rows, cols, f, j);
-      else
-        turn(to, t->real, rows, cols, f, j);
+      turn_square(to, t, rows, cols, f, j, rows - f < TILE ? rows - f : TILE, cols - j < TILE ? cols - j : TILE);
   return to;
 }
 
@@ -55,12 +104,27 @@ clarke_sieve_turned(clarke_sieve *s, const clarke_tensor *t, size_t rows, size_t
 typedef struct {
   clarke_sieve *s;
   clarke_certificate *made;
-  const double *recorded;
+  const float *recorded;
   size_t cols;
   double by; /* the bound in parts of the absolute values' sum, rounded down */
   clarke_sieve_terms p;
   size_t wrong; /* entries that are no rounded sum; when there are any they are no longer counted, and exact ones neither */
 } judging;
+
+/* The sum that doubles gave, without the constant among its terms; what is known, where that is so. */
+static double
+near_at(const judging *j, size_t row, size_t col)
+{
+  const clarke_sieved *v = j->p.v;
+
+  return v->near != NULL ? v->near[row * j->cols + col] : (double)v->exact[row * j->cols + col];
+}
+
+static double
+shift_at(const clarke_sieved *v, size_t row)
+{
+  return v->shift != NULL ? v->shift[row] : 0;
+}
 
 /* Between which doubles is the exact number? */
 static double
@@ -71,16 +135,29 @@ slack_at(const clarke_sieved *v, size_t row, size_t col, double near)
   return slack > 0 ? slack + fabs(near) * 0x1p-51 : 0;
 }
 
+/* Where the entry's products are looked up. */
+static size_t
+row_of_terms(const judging *j, size_t row, size_t col)
+{
+  return j->p.kind == CLARKE_TERMS_OF_WEIGHT ? row * j->cols + col : row;
+}
+
+static size_t
+col_of_terms(const judging *j, size_t col)
+{
+  return j->p.kind == CLARKE_TERMS_OF_WEIGHT ? 0 : col;
+}
+
 /* The sum that doubles gave says too little of an entry. */
 static clarke_status
 judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
-  const double near = v->near[row * j->cols + col], recorded = j->recorded[row * j->cols + col];
+  const double sum = near_at(j, row, col), near = sum + shift_at(v, row), recorded = j->recorded[row * j->cols + col];
   double off = fabs(recorded - near) * (1 + 0x1p-50) + slack_at(v, row, col, near), bound;
 
   if (v->dense != NULL) {
-    if (!clarke_sieve_add_up(&j->p, off / (DOUBTFUL * j->by) * (1 + 0x1p-17), row, col))
+    if (!clarke_sieve_add_up(&j->p, off / (DOUBTFUL * j->by) * (1 + 0x1p-17), row_of_terms(j, row, col), col_of_terms(j, col)))
       return clarke_no_memory(err);
     bound = j->by * j->p.mass * (1 - 0x1p-18); /* some products' absolute values are no more than all */
     if (!j->p.stopped) {
@@ -90,7 +167,7 @@ judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
   } else if (v->floor != NULL) {
     bound = j->by * v->floor[row];
   } else {
-    bound = j->by * (fabs(near) - (v->slack != NULL ? v->slack[row] : 0));
+    bound = j->by * (fabs(sum) + fabs(shift_at(v, row)) - (v->slack != NULL ? v->slack[row] : 0));
   }
   if (off > 0 && !(off <= bound))
     j->s->open = true;
@@ -100,7 +177,7 @@ judge_doubtful(judging *j, size_t row, size_t col, clarke_error *err)
 }
 
 bool
-clarke_sieve_is_equal(const double *a, const double *b, size_t n)
+clarke_sieve_is_equal(const float *a, const float *b, size_t n)
 {
   size_t different = 0;
 
@@ -112,25 +189,33 @@ clarke_sieve_is_equal(const double *a, const double *b, size_t n)
 /* Some entries of a row. */
 typedef struct {
   size_t n;
-  const double *near, *recorded, *scale;
+  const double *sum;
+  const float *recorded;
+  const double *scale;
   double shift, wide, floor, more; /* of the row */
 } entries;
+
+static inline double
+sum_at(const entries *t, size_t e)
+{
+  return t->sum[e] + t->shift;
+}
 
 /* How far the record may be from the exact number, and less than what the absolute values add up to. */
 static inline double
 off_at(const entries *t, size_t e)
 {
-  return fabs(t->recorded[e] - t->near[e]) * (1 + 0x1p-50) + (t->wide * t->scale[e] + fabs(t->near[e]) * t->more);
+  return fabs((double)t->recorded[e] - sum_at(t, e)) * (1 + 0x1p-50) + (t->wide * t->scale[e] + fabs(sum_at(t, e)) * t->more);
 }
 
 static inline double
 mass_at(const entries *t, size_t e)
 {
-  return fabs(t->near[e] - t->shift) * (1 - 0x1p-50) + t->floor;
+  return fabs(t->sum[e]) * (1 - 0x1p-50) + t->floor;
 }
 
 /* Is each within that part of its bound, as it is guessed from the sum? No branch, no call, so that compilers make vectors of it. */
-static bool
+CLARKE_VECTORS static bool
 all_within(const entries *t, double part)
 {
   size_t beyond = 0;
@@ -152,14 +237,14 @@ guess(double *restrict ratio, const entries *t, double by)
 }
 
 /* How many are exact, and how many are no rounded sum? */
-static void
+CLARKE_VECTORS static void
 count(size_t *exact, size_t *wrong, const entries *t)
 {
   size_t same = 0, other = 0;
 
   for (size_t e = 0; e < t->n; e++) {
-    const double own = t->wide * t->scale[e] + fabs(t->near[e]) * t->more;
-    const double low = (float)(t->near[e] - own), high = (float)(t->near[e] + own);
+    const double near = sum_at(t, e), own = t->wide * t->scale[e] + fabs(near) * t->more;
+    const float low = (float)(near - own), high = (float)(near + own);
 
     same += (low == t->recorded[e]) & (high == t->recorded[e]);
     other += (t->recorded[e] < low) | (t->recorded[e] > high);
@@ -188,17 +273,18 @@ static clarke_status
 judge_row(judging *j, size_t row, const double *ones, clarke_error *err)
 {
   const clarke_sieved *v = j->p.v;
-  const double *near = v->near + row * j->cols, *recorded = j->recorded + row * j->cols;
-  const double shift = v->shift != NULL ? v->shift[row] : 0, wide = v->slack != NULL ? v->slack[row] : 0;
+  const float *recorded = j->recorded + row * j->cols;
+  const double shift = shift_at(v, row), wide = v->slack != NULL ? v->slack[row] : 0;
+  double sums[CHUNK];
   clarke_status status = CLARKE_OK;
 
-  if (v->slack == NULL && clarke_sieve_is_equal(near, recorded, j->cols)) {
+  if (v->exact != NULL && clarke_sieve_is_equal(v->exact + row * j->cols, recorded, j->cols)) {
     j->made->exact += j->cols;
     return CLARKE_OK;
   }
   for (size_t from = 0; from < j->cols && status == CLARKE_OK; from += CHUNK) {
     const entries t = {.n = j->cols - from < CHUNK ? j->cols - from : CHUNK,
-                       .near = near + from,
+                       .sum = v->near != NULL ? v->near + row * j->cols + from : sums,
                        .recorded = recorded + from,
                        .scale = v->scale != NULL ? v->scale + from : ones,
                        .shift = shift,
@@ -206,6 +292,8 @@ judge_row(judging *j, size_t row, const double *ones, clarke_error *err)
                        .floor = fabs(shift) - wide,
                        .more = wide > 0 ? 0x1p-51 : 0};
 
+    for (size_t e = 0; v->near == NULL && e < t.n; e++)
+      sums[e] = v->exact[row * j->cols + from + e];
     if (j->wrong == 0)
       count(&j->made->exact, &j->wrong, &t);
     if (!all_within(&t, fmin(j->made->worst, DOUBTFUL) * j->by))
@@ -222,7 +310,8 @@ settle_row(judging *j, size_t row, clarke_error *err)
   clarke_status status = CLARKE_OK;
 
   for (size_t col = 0; col < j->cols && status == CLARKE_OK && j->wrong == 0; col++) {
-    const double near = v->near[row * j->cols + col], wide = slack_at(v, row, col, near), recorded = j->recorded[row * j->cols + col];
+    const double near = near_at(j, row, col) + shift_at(v, row), wide = slack_at(v, row, col, near);
+    const double recorded = j->recorded[row * j->cols + col];
     bool is = false;
 
     if ((float)(near - wide) == recorded && (float)(near + wide) == recorded)
@@ -231,7 +320,7 @@ settle_row(judging *j, size_t row, clarke_error *err)
       j->s->open = true;
       return CLARKE_OK;
     }
-    status = clarke_sieve_is_rounded_sum(&is, &j->p, row, col, recorded, err);
+    status = clarke_sieve_is_rounded_sum(&is, &j->p, row_of_terms(j, row, col), col_of_terms(j, col), recorded, err);
     j->made->exact += is;
     j->wrong += !is;
   }
@@ -240,7 +329,7 @@ settle_row(judging *j, size_t row, clarke_error *err)
 
 clarke_status
 clarke_sieve_judge(clarke_sieve *s, clarke_certificate *made, const clarke_sieved *v, size_t rows, size_t cols,
-                   const double *recorded, double roundings, clarke_terms_kind kind, clarke_error *err)
+                   const float *recorded, double roundings, clarke_terms_kind kind, clarke_error *err)
 {
   const double nu = roundings * s->c->by.unit;
   judging j = {.s = s, .made = made, .recorded = recorded, .cols = cols, .p = {.s = s, .v = v, .kind = kind}};

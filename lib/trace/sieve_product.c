@@ -18,7 +18,7 @@ layout_of(const clarke_sieve *s, const clarke_step *dense)
 {
   const size_t x = dense->in[0].value, producer = s->g->values[x].producer;
 
-  return s->value[x].near == NULL && producer != CLARKE_NONE && s->g->steps[producer].kind == CLARKE_GATHER
+  return s->value[x].exact == NULL && producer != CLARKE_NONE && s->g->steps[producer].kind == CLARKE_GATHER
            ? &s->g->steps[producer]
            : NULL;
 }
@@ -37,16 +37,16 @@ clarke_sieve_source(const clarke_sieve *s, const clarke_step *dense)
   const clarke_step *layout = layout_of(s, dense);
   const size_t x = layout != NULL ? layout->in[0].value : dense->in[0].value;
 
-  return s->value[x].near != NULL && s->value[x].slack == NULL ? x : CLARKE_NONE;
+  return s->value[x].exact != NULL ? x : CLARKE_NONE;
 }
 
-const double *
+const float *
 clarke_sieve_operand(const clarke_sieve *s, const clarke_step *dense, size_t f)
 {
   const size_t *map = clarke_sieve_map(s, dense);
   const size_t from = map != NULL ? map[f] : f;
 
-  return from != CLARKE_NONE ? s->value[clarke_sieve_source(s, dense)].near + from * s->n : NULL;
+  return from != CLARKE_NONE ? s->value[clarke_sieve_source(s, dense)].exact + from * s->n : NULL;
 }
 
 /* --- one step at work --- */
@@ -77,44 +77,61 @@ weight_of(const product *p, size_t block)
   return p->w + (p->d->grouped ? block * p->d->outer * p->d->inner : 0);
 }
 
-/* Room for a panel of `inner` rows, and how many positions are in one. */
+static bool
+make_panel(clarke_sieve *s, double **panel, size_t *count, size_t wanted)
+{
+  if (wanted <= *count && *panel != NULL)
+    return true;
+  clarke_sieve_leave(s, *panel);
+  *panel = clarke_sieve_take_doubles(s, wanted);
+  *count = wanted;
+  return *panel != NULL;
+}
+
+/* Room for panels of `inner` and of `outer` rows, and how many positions are in one. */
 static bool
 make_room(const product *p, size_t *positions)
 {
   const size_t most = WIDTH / p->n + 1;
-  size_t wanted;
 
   *positions = most < p->d->repeat ? most : p->d->repeat;
-  wanted = p->d->inner * *positions * p->n;
-  if (wanted <= p->s->panel_count && p->s->panel != NULL)
-    return true;
-  clarke_sieve_leave(p->s, p->s->panel);
-  p->s->panel = clarke_sieve_take(p->s, wanted);
-  p->s->panel_count = wanted;
-  return p->s->panel != NULL;
+  return make_panel(p->s, &p->s->panel, &p->s->panel_count, p->d->inner * *positions * p->n)
+         && make_panel(p->s, &p->s->other, &p->s->other_count, p->d->outer * *positions * p->n);
 }
 
-/* Positions from .. from + n of a block's operand: in place, or laid out. *line: how far apart its rows are. */
-static const double *
-panel_of(const product *p, size_t block, size_t from, size_t positions, int *line)
+/* x: NULL for zeros. */
+CLARKE_VECTORS static void
+lay(double *restrict to, const float *restrict x, size_t n)
 {
+  for (size_t j = 0; j < n; j++)
+    to[j] = x != NULL ? x[j] : 0;
+}
+
+/* Positions from .. from + positions of a block's operand: rows of positions times n numbers. */
+static const double *
+panel_of(const product *p, size_t block, size_t from, size_t positions)
+{
+  const size_t *map = clarke_sieve_map(p->s, p->dense), line = positions * p->n;
+  const float *x = p->s->value[clarke_sieve_source(p->s, p->dense)].exact;
   double *to = p->s->panel;
 
-  if (clarke_sieve_map(p->s, p->dense) == NULL) {
-    *line = (int)p->columns;
-    return clarke_sieve_operand(p->s, p->dense, block * p->d->inner * p->d->repeat) + from * p->n;
-  }
-  *line = (int)(positions * p->n);
-  for (size_t i = 0; i < p->d->inner; i++)
-    for (size_t r = from; r < from + positions; r++, to += p->n) {
-      const double *row = clarke_sieve_operand(p->s, p->dense, (block * p->d->inner + i) * p->d->repeat + r);
+  for (size_t i = 0; i < p->d->inner; i++, to += line) {
+    const size_t row = (block * p->d->inner + i) * p->d->repeat + from;
 
-      if (row != NULL)
-        memcpy(to, row, p->n * sizeof *to);
-      else
-        memset(to, 0, p->n * sizeof *to);
-    }
+    for (size_t r = 0; map != NULL && r < positions; r++)
+      lay(to + r * p->n, map[row + r] != CLARKE_NONE ? x + map[row + r] * p->n : NULL, p->n);
+    if (map == NULL)
+      lay(to, x + row * p->n, line);
+  }
   return p->s->panel;
+}
+
+/* The same of a gradient of the step's output. */
+static void
+gradient_panel(const product *p, const float *g, size_t block, size_t from, size_t positions)
+{
+  for (size_t o = 0; o < p->d->outer; o++)
+    lay(p->s->other + o * positions * p->n, g + ((block * p->d->outer + o) * p->d->repeat + from) * p->n, positions * p->n);
 }
 
 static double
@@ -127,14 +144,37 @@ largest(const double *x, size_t n)
   return most;
 }
 
-static double
-squares(const double *x, size_t n)
+/* The same of numbers that are finite: without their signs they are in the order of their bits. */
+CLARKE_VECTORS static double
+largest_float(const float *x, size_t n)
 {
-  double sum = 0;
+  uint32_t most = 0;
+  float is;
 
-  for (size_t e = 0; e < n; e++)
-    sum += x[e] * x[e];
-  return sum;
+  for (size_t e = 0; e < n; e++) {
+    uint32_t bits;
+
+    memcpy(&bits, &x[e], sizeof bits);
+    bits &= 0x7fffffff;
+    most = bits > most ? bits : most;
+  }
+  memcpy(&is, &most, sizeof is);
+  return is;
+}
+
+/* Eight sums of every eighth square go side by side. */
+CLARKE_VECTORS static double
+squares(const float *x, size_t n)
+{
+  double sum[8] = {0};
+  size_t e = 0;
+
+  for (; e + 8 <= n; e += 8)
+    for (size_t k = 0; k < 8; k++)
+      sum[k] += (double)x[e + k] * (double)x[e + k];
+  for (size_t k = 0; e < n; e++, k++)
+    sum[k] += (double)x[e] * (double)x[e];
+  return sum[0] + sum[1] + sum[2] + sum[3] + sum[4] + sum[5] + sum[6] + sum[7];
 }
 
 /* The absolute sums of W's rows, or of its columns: of all blocks' weights, the largest of each. */
@@ -173,18 +213,17 @@ multiply(const product *p, double *y, size_t positions)
   for (size_t b = 0; b < d->blocks; b++)
     for (size_t r = 0; r < d->repeat; r += positions) {
       const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
-      int line;
-      const double *x = panel_of(p, b, r, width, &line);
+      const double *x = panel_of(p, b, r, width);
 
       cblas_dgemm(CblasRowMajor, d->transposed ? CblasTrans : CblasNoTrans, CblasNoTrans, (int)d->outer, (int)(width * p->n),
-                  (int)d->inner, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner), x, line, 0,
+                  (int)d->inner, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner), x, (int)(width * p->n), 0,
                   y + b * d->outer * p->columns + r * p->n, (int)p->columns);
     }
 }
 
 /* What Winograd's algorithm loses is added to the slack. */
 static bool
-multiply_conv(const product *p, const clarke_sieve_conv *c, clarke_sieved *y, const double *x, double most)
+multiply_conv(const product *p, const clarke_sieve_conv *c, clarke_sieved *y, const float *x, double most)
 {
   double *sum = kernel_sums(p, c->planes, false);
   const bool well = sum != NULL && clarke_sieve_conv_run(p->s, c, p->d->outer, p->w, x, y->near);
@@ -212,13 +251,13 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
     return CLARKE_OK;
   }
   sum = weight_sums(&p, false);
-  if (sum == NULL || !make_room(&p, &positions) || !clarke_sieved_begin(s, y, rows, p.n)) {
+  if (sum == NULL || !make_room(&p, &positions) || !clarke_sieved_begin(s, y, rows, p.n, true)) {
     free(sum);
     return clarke_no_memory(err);
   }
-  most = largest(s->value[x].near, s->g->values[x].count * p.n);
+  most = largest_float(s->value[x].exact, s->g->values[x].count * p.n);
   if (clarke_sieve_is_conv(&conv, s, dense))
-    well = multiply_conv(&p, &conv, y, s->value[x].near, most);
+    well = multiply_conv(&p, &conv, y, s->value[x].exact, most);
   else
     multiply(&p, y->near, positions);
   for (size_t f = 0; f < rows; f++) {
@@ -240,15 +279,15 @@ clarke_sieve_dense(clarke_sieve *s, const clarke_step *dense, clarke_error *err)
 
 typedef struct {
   product p;
-  const double *g; /* of the output */
-  double most;     /* its largest */
+  const float *g; /* of the output */
+  double most;    /* its largest */
   clarke_sieved *x, *w; /* NULL: not asked for */
   const size_t *map;
   bool is_conv; /* by Winograd's algorithm: */
   clarke_sieve_conv conv;
 } backward;
 
-/* x += W^T g in a panel, and from there to where its rows come from. */
+/* x += W^T g in a panel, and from there to where its rows come from; g's panel is there already. */
 static void
 back_to_operand(const backward *k, size_t b, size_t r, size_t width)
 {
@@ -258,9 +297,8 @@ back_to_operand(const backward *k, size_t b, size_t r, size_t width)
   double *to = laid ? p->s->panel : k->x->near + b * d->inner * p->columns + r * p->n;
 
   cblas_dgemm(CblasRowMajor, d->transposed ? CblasNoTrans : CblasTrans, CblasNoTrans, (int)d->inner, (int)(width * p->n),
-              (int)d->outer, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner),
-              k->g + b * d->outer * p->columns + r * p->n, (int)p->columns, laid ? 0 : 1, to,
-              (int)(laid ? width * p->n : p->columns));
+              (int)d->outer, 1, weight_of(p, b), (int)(d->transposed ? d->outer : d->inner), p->s->other, (int)(width * p->n),
+              laid ? 0 : 1, to, (int)(laid ? width * p->n : p->columns));
   for (size_t i = 0; laid && i < d->inner; i++)
     for (size_t q = 0; q < width; q++, to += p->n) {
       const size_t from = k->map[(b * d->inner + i) * d->repeat + r + q];
@@ -276,17 +314,16 @@ back_to_weight(const backward *k, size_t b, size_t r, size_t width)
 {
   const product *p = &k->p;
   const clarke_dense *d = p->d;
-  const double *g = k->g + b * d->outer * p->columns + r * p->n;
+  const double *g = p->s->other, *x = panel_of(p, b, r, width);
   double *w = k->w->near + (d->grouped ? b * d->outer * d->inner : 0);
-  int line;
-  const double *x = panel_of(p, b, r, width, &line);
+  const int line = (int)(width * p->n);
 
   if (d->transposed)
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->inner, (int)d->outer, (int)(width * p->n), 1, x, line, g,
-                (int)p->columns, 1, w, (int)d->outer);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->inner, (int)d->outer, line, 1, x, line, g, line, 1, w,
+                (int)d->outer);
   else
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->outer, (int)d->inner, (int)(width * p->n), 1, g,
-                (int)p->columns, x, line, 1, w, (int)d->inner);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)d->outer, (int)d->inner, line, 1, g, line, x, line, 1, w,
+                (int)d->inner);
 }
 
 /* Slack and top of what went to the operand's source; how many products went to one entry at most. */
@@ -339,7 +376,7 @@ norms_of_operand(const backward *k)
   double *norm = calloc(d->blocks * d->inner + 1, sizeof *norm), *own = malloc((count + 1) * sizeof *own);
 
   for (size_t f = 0; own != NULL && f < count; f++)
-    own[f] = squares(k->p.s->value[x].near + f * k->p.n, k->p.n);
+    own[f] = squares(k->p.s->value[x].exact + f * k->p.n, k->p.n);
   for (size_t f = 0; norm != NULL && own != NULL && f < d->blocks * d->inner * d->repeat; f++)
     if (k->map == NULL || k->map[f] != CLARKE_NONE)
       norm[f / d->repeat] += own[k->map != NULL ? k->map[f] : f];
@@ -349,28 +386,57 @@ norms_of_operand(const backward *k)
   return norm;
 }
 
-/* What Winograd's algorithm loses of the weight's gradient; g: the norms of its rows. */
+/* What is lost of an entry of the weight's gradient, in parts of the norm of its gradient's row: of each of the operand's rows.
+ * x: those rows' norms, which become it. What Winograd's algorithm loses has the norm of a whole plane. */
 static void
-bound_conv_weight(const backward *k, const double *g)
+losses_of_operand(double *x, const backward *k, double roundings)
 {
   const clarke_sieve_conv *c = &k->conv;
-  const size_t x = clarke_sieve_source(k->p.s, k->p.dense), plane = c->h * c->w * k->p.n;
+  const float *from = k->p.s->value[clarke_sieve_source(k->p.s, k->p.dense)].exact;
+  const size_t plane = k->is_conv ? c->h * c->w * k->p.n : 0;
+  double norm = 0;
 
-  for (size_t p = 0; p < c->planes; p++) {
-    const double norm = clarke_sieve_up(sqrt(squares(k->p.s->value[x].near + p * plane, plane)));
-
-    for (size_t o = 0; o < k->p.d->outer; o++) {
-      const double slack = clarke_sieve_conv_weight_slack(c, k->p.n, clarke_sieve_up(g[o] * norm));
-
-      for (size_t tap = 0; tap < 9; tap++)
-        k->w->slack[(o * c->planes + p) * 9 + tap] += slack;
-    }
+  for (size_t i = 0; i < k->p.d->inner; i++) {
+    if (k->is_conv && i % 9 == 0)
+      norm = clarke_sieve_up(sqrt(squares(from + i / 9 * plane, plane)));
+    x[i] = clarke_sieve_slack(roundings, x[i]) + (k->is_conv ? clarke_sieve_conv_weight_slack(c, k->p.n, norm) : 0);
   }
 }
 
-/* The same of the weight, by the inequality of Cauchy and Schwarz. */
+/* The same of the weight, by the inequality of Cauchy and Schwarz: of one block, whose bounds are products of a number of the row
+ * and one of the column. */
 static clarke_status
 bound_weight(const backward *k, clarke_error *err)
+{
+  const clarke_dense *d = k->p.d;
+  const size_t lines = d->transposed ? d->inner : d->outer, line = d->transposed ? d->outer : d->inner;
+  const double terms = (double)k->p.columns;
+  double *g = norms_of_gradient(k), *x = norms_of_operand(k), *down = d->transposed ? x : g, *across = d->transposed ? g : x, most;
+  bool well = g != NULL && x != NULL;
+
+  most = well ? largest(across, line) : 0;
+  for (size_t f = 0; well && f < lines; f++)
+    k->w->top[f] += clarke_sieve_up(down[f] * most);
+  if (well)
+    losses_of_operand(x, k, terms + (double)(1 + k->w->parts));
+  most = well ? largest(across, line) : 0;
+  for (size_t f = 0; well && f < lines; f++)
+    k->w->slack[f] += clarke_sieve_up(down[f] * most) + clarke_sieve_slack((double)k->w->parts, k->w->top[f]);
+  k->w->terms += terms;
+  if (well && k->w->parts == 1) {
+    k->w->scale = calloc(line + 1, sizeof *k->w->scale);
+    for (size_t e = 0; k->w->scale != NULL && e < line; e++)
+      k->w->scale[e] = most > 0 ? fmin(1, clarke_sieve_up(across[e] / most)) : 1;
+    well = k->w->scale != NULL;
+  }
+  free(g);
+  free(x);
+  return well ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* The same of several blocks, entry by entry. */
+static clarke_status
+bound_weights(const backward *k, clarke_error *err)
 {
   const clarke_dense *d = k->p.d;
   const size_t count = k->p.s->g->values[d->weight].count;
@@ -386,11 +452,23 @@ bound_weight(const backward *k, clarke_error *err)
   for (size_t e = 0; well && e < count; e++)
     k->w->slack[e] += clarke_sieve_slack(terms + (double)(d->blocks + k->w->parts), k->w->top[e]);
   k->w->terms += terms;
-  if (well && k->is_conv)
-    bound_conv_weight(k, g);
   free(g);
   free(x);
   return well ? CLARKE_OK : clarke_no_memory(err);
+}
+
+/* Room for the weight's gradient. Its bounds lie in lines where they can; not twice in another way. */
+static bool
+begin_weight(clarke_sieve *s, clarke_sieved *w, const clarke_step *dense)
+{
+  const clarke_dense *d = &dense->dense;
+  const size_t count = s->g->values[d->weight].count, line = d->blocks > 1 ? 1 : d->transposed ? d->outer : d->inner;
+
+  s->open = s->open || (w->parts > 0 && w->line != line);
+  if (s->open)
+    return true;
+  w->line = line;
+  return clarke_sieved_begin(s, w, count / line, line, false);
 }
 
 static void
@@ -400,19 +478,29 @@ give(clarke_sieved *to, const clarke_step *dense)
   to->parts++;
 }
 
+/* The largest absolute values of columns. */
+CLARKE_VECTORS static void
+largest_in_columns(float *restrict most, const float *restrict g, size_t rows, size_t n)
+{
+  for (size_t f = 0; f < rows; f++)
+    for (size_t j = 0; j < n; j++)
+      most[j] = fabsf(g[f * n + j]) > most[j] ? fabsf(g[f * n + j]) : most[j];
+}
+
 /* A sample's products are of its own numbers: where its gradients are small, so is what is lost. */
 static bool
 scale_columns(clarke_sieved *x, const backward *k)
 {
-  const size_t rows = k->p.d->blocks * k->p.d->outer * k->p.d->repeat, n = k->p.n;
+  const size_t n = k->p.n;
+  float *most = calloc(n + 1, sizeof *most);
 
   x->scale = calloc(n + 1, sizeof *x->scale);
-  for (size_t f = 0; x->scale != NULL && f < rows; f++)
-    for (size_t j = 0; j < n; j++)
-      x->scale[j] = fabs(k->g[f * n + j]) > x->scale[j] ? fabs(k->g[f * n + j]) : x->scale[j];
-  for (size_t j = 0; x->scale != NULL && j < n; j++)
-    x->scale[j] = k->most > 0 ? fmin(1, clarke_sieve_up(x->scale[j] / k->most)) : 1;
-  return x->scale != NULL;
+  if (most != NULL)
+    largest_in_columns(most, k->g, k->p.d->blocks * k->p.d->outer * k->p.d->repeat, n);
+  for (size_t j = 0; most != NULL && x->scale != NULL && j < n; j++)
+    x->scale[j] = k->most > 0 ? fmin(1, clarke_sieve_up(most[j] / k->most)) : 1;
+  free(most);
+  return most != NULL && x->scale != NULL;
 }
 
 static void
@@ -424,6 +512,7 @@ multiply_back(const backward *k, size_t positions)
     for (size_t r = 0; r < d->repeat; r += positions) {
       const size_t width = d->repeat - r < positions ? d->repeat - r : positions;
 
+      gradient_panel(&k->p, k->g, b, r, width);
       if (k->x != NULL)
         back_to_operand(k, b, r, width);
       if (k->w != NULL)
@@ -435,9 +524,9 @@ static bool
 multiply_conv_back(const backward *k)
 {
   clarke_sieve *s = k->p.s;
-  const double *x = s->value[clarke_sieve_source(s, k->p.dense)].near;
+  const float *x = s->value[clarke_sieve_source(s, k->p.dense)].exact;
 
-  return (k->x == NULL || clarke_sieve_conv_back(s, &k->conv, k->p.d->outer, k->p.w, k->g, k->x->near))
+  return (k->x == NULL || clarke_sieve_conv_back(s, &k->conv, k->p.d->outer, k->p.w, k->g, k->x->near, k->x->parts > 0))
          && (k->w == NULL || clarke_sieve_conv_weight(s, &k->conv, k->p.d->outer, x, k->g, k->w->near));
 }
 
@@ -447,17 +536,19 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   const clarke_dense *d = &dense->dense;
   const size_t source = clarke_sieve_source(s, dense);
   const bool trained = clarke_value_is_wrt(s->g, d->weight);
-  backward k = {.p = product_of(s, dense), .g = s->grad[dense->out].near, .map = clarke_sieve_map(s, dense)};
+  backward k = {.p = product_of(s, dense), .g = s->grad[dense->out].exact, .map = clarke_sieve_map(s, dense)};
   clarke_status status = CLARKE_OK;
   size_t positions;
 
   k.is_conv = clarke_sieve_is_conv(&k.conv, s, dense);
-  k.most = largest(k.g, d->blocks * d->outer * k.p.columns);
+  k.most = largest_float(k.g, d->blocks * d->outer * k.p.columns);
   k.x = s->carries[source] ? &s->grad[source] : NULL;
   k.w = trained ? &s->grad[d->weight] : NULL;
-  if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n))
-      || (k.w != NULL && !clarke_sieved_begin(s, k.w, s->g->values[d->weight].count, 1)))
+  if (!make_room(&k.p, &positions) || (k.x != NULL && !clarke_sieved_begin(s, k.x, s->g->values[source].count, k.p.n, k.is_conv))
+      || (k.w != NULL && !begin_weight(s, k.w, dense)))
     return clarke_no_memory(err);
+  if (s->open)
+    return CLARKE_OK;
   if (!k.is_conv)
     multiply_back(&k, positions);
   else if (!multiply_conv_back(&k))
@@ -468,7 +559,7 @@ clarke_sieve_dense_back(clarke_sieve *s, const clarke_step *dense, clarke_error 
   }
   if (k.w != NULL && status == CLARKE_OK) {
     give(k.w, dense);
-    status = bound_weight(&k, err);
+    status = d->blocks > 1 ? bound_weights(&k, err) : bound_weight(&k, err);
   }
   return status;
 }

@@ -65,7 +65,7 @@ of_output(clarke_sieve_terms *p, size_t f, size_t j)
   bool well = true;
 
   for (size_t i = 0; i < d->inner && well; i++) {
-    const double *x = clarke_sieve_operand(p->s, p->v->dense, (b * d->inner + i) * d->repeat + r);
+    const float *x = clarke_sieve_operand(p->s, p->v->dense, (b * d->inner + i) * d->repeat + r);
 
     if (x != NULL)
       well = add_product(p, weight_at(p, b, o, i), x[j]);
@@ -102,7 +102,7 @@ add_column(clarke_sieve_terms *p, size_t f, size_t j)
 {
   const clarke_dense *d = &p->v->dense->dense;
   const size_t r = f % d->repeat, i = f / d->repeat % d->inner, b = f / d->repeat / d->inner;
-  const double *g = p->s->grad[p->v->dense->out].near;
+  const float *g = p->s->grad[p->v->dense->out].exact;
   bool well = true;
 
   for (size_t o = 0; o < d->outer && well; o++)
@@ -144,11 +144,11 @@ place_of(const clarke_dense *d, size_t e)
 
 /* n numbers each: row r of what such an entry is the sum of products of. x: NULL for zeros. */
 static void
-rows_of(const double **g, const double **x, const clarke_sieve_terms *p, const place *at, size_t block, size_t r)
+rows_of(const float **g, const float **x, const clarke_sieve_terms *p, const place *at, size_t block, size_t r)
 {
   const clarke_dense *d = &p->v->dense->dense;
 
-  *g = p->s->grad[p->v->dense->out].near + ((block * d->outer + at->o) * d->repeat + r) * p->s->n;
+  *g = p->s->grad[p->v->dense->out].exact + ((block * d->outer + at->o) * d->repeat + r) * p->s->n;
   *x = clarke_sieve_operand(p->s, p->v->dense, (block * d->inner + at->i) * d->repeat + r);
 }
 
@@ -157,7 +157,7 @@ of_weight(clarke_sieve_terms *p, size_t e)
 {
   const clarke_dense *d = &p->v->dense->dense;
   const place at = place_of(d, e);
-  const double *g, *x;
+  const float *g, *x;
   bool well = true;
 
   for (size_t b = at.begin; b < at.end; b++)
@@ -199,7 +199,7 @@ visit_products(clarke_sieve_terms *p, size_t row, size_t col)
 
 /* Of rows of n numbers, a bit for each that is not 0. */
 static uint64_t *
-bits_of(const double *x, size_t rows, size_t n)
+bits_of(const float *x, size_t rows, size_t n)
 {
   const size_t words = (n + 63) / 64;
   uint64_t *bits = calloc(rows * words + 1, sizeof *bits);
@@ -218,10 +218,12 @@ make_bits(clarke_sieve_terms *p)
   const clarke_dense *d = &p->v->dense->dense;
   const size_t x = clarke_sieve_source(s, p->v->dense);
 
+  p->gradient = s->grad[p->v->dense->out].exact;
+  p->operand = s->value[x].exact;
   if (p->of_gradient == NULL)
-    p->of_gradient = bits_of(s->grad[p->v->dense->out].near, d->blocks * d->outer * d->repeat, s->n);
+    p->of_gradient = bits_of(p->gradient, d->blocks * d->outer * d->repeat, s->n);
   if (p->of_operand == NULL)
-    p->of_operand = bits_of(s->value[x].near, s->g->values[x].count, s->n);
+    p->of_operand = bits_of(p->operand, s->g->values[x].count, s->n);
   return p->of_gradient != NULL && p->of_operand != NULL;
 }
 
@@ -230,8 +232,7 @@ static bool
 add_rows(clarke_sieve_terms *p, size_t g, size_t x)
 {
   const size_t n = p->s->n, words = (n + 63) / 64;
-  const double *a = p->s->grad[p->v->dense->out].near + g * n;
-  const double *b = p->s->value[clarke_sieve_source(p->s, p->v->dense)].near + x * n;
+  const float *a = p->gradient + g * n, *b = p->operand + x * n;
 
   for (size_t w = 0; w < words; w++)
     for (uint64_t both = p->of_gradient[g * words + w] & p->of_operand[x * words + w]; both != 0; both &= both - 1) {

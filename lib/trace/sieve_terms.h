@@ -15,10 +15,13 @@ typedef struct {
   double sum, mass, enough; /* of the products, of their absolute values; no more are added up once mass is larger */
   bool stopped, failed;     /* no more were wanted; out of memory */
   size_t *start, *reader;             /* of an input: where it is read */
-  uint64_t *of_gradient, *of_operand; /* of a weight: which numbers are not 0 */
+  uint64_t *of_gradient, *of_operand; /* of a weight: which numbers are not 0, and */
+  const float *gradient, *operand;    /* those numbers */
 } clarke_sieve_terms;
 
 void clarke_sieve_terms_clear(clarke_sieve_terms *p);
+
+/* An entry of a weight's gradient is looked up as row `entry`, column 0. */
 
 /* The sum in doubles of an entry's products, what their absolute values add up to, how many there are: p->sum, p->mass, p->n. Or
  * of the first of them alone, when their absolute values are more than enough. False: out of memory. */

@@ -11,12 +11,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Columns of a panel. */
-#define WIDTH 512
+/* Columns of a panel: more would leave the cache, and take new pages. */
+#define WIDTH 255
 /* Planes below which transforms cost more than they save. */
 #define FEWEST 16
 /* Transformed numbers of kernels that are kept at hand; rows of them at least. */
-#define AT_HAND 1000000
+#define AT_HAND 2400000
 #define LEAST_ROWS 32
 /* Kernels that are transformed together. */
 #define BLOCK 64
@@ -92,19 +92,30 @@ clarke_sieve_is_conv(clarke_sieve_conv *c, const clarke_sieve *s, const clarke_s
 /* --- transforms --- */
 
 /* to = the sum of l[k] in[k * step], or += it; n numbers each. NULL: zeros. */
-static void
+CLARKE_VECTORS static void
 combine(double *restrict to, const double *l, size_t q, const double *const *in, size_t step, size_t n, bool add)
 {
-  for (size_t k = 0; k < q; k++) {
-    const double c = l[k], *x = in[k * step];
+  const double *x[A + 3];
+  double c[A + 3];
+  size_t terms = 0;
 
-    if (c == 0 || x == NULL)
-      continue;
+  for (size_t k = 0; k < q; k++)
+    if (l[k] != 0 && in[k * step] != NULL) {
+      c[terms] = l[k];
+      x[terms++] = in[k * step];
+    }
+  for (size_t more = 1; terms > 0 && more < 4; more++) { /* four at a time */
+    c[terms + more - 1] = 0;
+    x[terms + more - 1] = x[0];
+  }
+  for (size_t k = 0; k < terms; k += 4, add = true) {
+    const double *a0 = x[k], *a1 = x[k + 1], *a2 = x[k + 2], *a3 = x[k + 3];
+    const double c0 = c[k], c1 = c[k + 1], c2 = c[k + 2], c3 = c[k + 3];
+
     for (size_t j = 0; j < n && add; j++)
-      to[j] += c * x[j];
+      to[j] += (c0 * a0[j] + c1 * a1[j]) + (c2 * a2[j] + c3 * a3[j]);
     for (size_t j = 0; j < n && !add; j++)
-      to[j] = c * x[j];
-    add = true;
+      to[j] = (c0 * a0[j] + c1 * a1[j]) + (c2 * a2[j] + c3 * a3[j]);
   }
   if (!add)
     memset(to, 0, n * sizeof *to);
@@ -127,22 +138,32 @@ transform(double *const *out, const double (*l)[A], size_t p, size_t q, const do
         combine(out[i * p + j], l[j], q, half + i * q, 1, n, add);
 }
 
+/* x: NULL for zeros, which it stays. */
+CLARKE_VECTORS static const double *
+widen(double *restrict to, const float *restrict x, size_t n)
+{
+  for (size_t j = 0; x != NULL && j < n; j++)
+    to[j] = x[j];
+  return x != NULL ? to : NULL;
+}
+
 /* Planes of h x w entries, n numbers each, in tiles; a panel has the transforms of some of them: a^2 x planes x columns. */
 typedef struct {
   const algorithm *k;
   size_t n;
   size_t across, tiles; /* tiles in a row; in all */
   size_t from, columns; /* of the panel: its first tile; tiles times n */
-  double *room;         /* for a^2 vectors */
+  double *room, *wide;  /* for a^2 vectors each */
 } tiling;
 
-/* The tile's entry (i, j), of side `side`, its first row and column being m times the tile's place less the border. */
-static double *
-entry_of(const tiling *t, double *plane, size_t h, size_t w, size_t tile, size_t i, size_t j, size_t top, size_t left)
+/* Where the tile's entry (i, j) is in its plane; CLARKE_NONE: beyond it. The tile's first row and column are m times its place less
+ * the border. */
+static size_t
+entry_of(const tiling *t, size_t h, size_t w, size_t tile, size_t i, size_t j, size_t top, size_t left)
 {
   const size_t y = tile / t->across * t->k->m + i - top, x = tile % t->across * t->k->m + j - left;
 
-  return y < h && x < w ? plane + (y * w + x) * t->n : NULL;
+  return y < h && x < w ? (y * w + x) * t->n : CLARKE_NONE;
 }
 
 static double *
@@ -153,7 +174,7 @@ in_panel(const tiling *t, double *panel, size_t planes, size_t point, size_t pla
 
 /* The panel of x by Bt, with a border, or of a gradient by A: a matrix of a rows. */
 static void
-to_panel(double *panel, const tiling *t, const double *x, size_t planes, size_t h, size_t w, const double (*l)[A], size_t side,
+to_panel(double *panel, const tiling *t, const float *x, size_t planes, size_t h, size_t w, const double (*l)[A], size_t side,
          size_t top, size_t left)
 {
   const size_t a = t->k->a;
@@ -162,17 +183,20 @@ to_panel(double *panel, const tiling *t, const double *x, size_t planes, size_t 
 
   for (size_t p = 0; p < planes; p++)
     for (size_t tile = t->from; tile < t->from + t->columns / t->n; tile++) {
-      for (size_t e = 0; e < side * side; e++)
-        in[e] = entry_of(t, (double *)x + p * h * w * t->n, h, w, tile, e / side, e % side, top, left);
+      for (size_t e = 0; e < side * side; e++) {
+        const size_t at = entry_of(t, h, w, tile, e / side, e % side, top, left);
+
+        in[e] = widen(t->wide + e * t->n, at != CLARKE_NONE ? x + p * h * w * t->n + at : NULL, t->n);
+      }
       for (size_t e = 0; e < a * a; e++)
         out[e] = in_panel(t, panel, planes, e, p, tile);
       transform(out, l, a, side, in, t->room, t->n, false);
     }
 }
 
-/* y += At panel A. */
+/* y = At panel A, or += it. */
 static void
-from_panel(double *y, const tiling *t, double *panel, size_t planes, size_t h, size_t w)
+from_panel(double *y, const tiling *t, double *panel, size_t planes, size_t h, size_t w, bool add)
 {
   const size_t a = t->k->a, m = t->k->m;
   const double *in[A * A];
@@ -182,9 +206,12 @@ from_panel(double *y, const tiling *t, double *panel, size_t planes, size_t h, s
     for (size_t tile = t->from; tile < t->from + t->columns / t->n; tile++) {
       for (size_t e = 0; e < a * a; e++)
         in[e] = in_panel(t, panel, planes, e, p, tile);
-      for (size_t e = 0; e < m * m; e++)
-        out[e] = entry_of(t, y + p * h * w * t->n, h, w, tile, e / m, e % m, 0, 0);
-      transform(out, t->k->at, m, a, in, t->room, t->n, true);
+      for (size_t e = 0; e < m * m; e++) {
+        const size_t at = entry_of(t, h, w, tile, e / m, e % m, 0, 0);
+
+        out[e] = at != CLARKE_NONE ? y + p * h * w * t->n + at : NULL;
+      }
+      transform(out, t->k->at, m, a, in, t->room, t->n, add);
     }
 }
 
@@ -204,12 +231,13 @@ begin(work *k, clarke_sieve *s, size_t oh, size_t ow, size_t in, size_t out)
   const size_t most = WIDTH / s->n + 1 < tiles ? WIDTH / s->n + 1 : tiles, points = by->a * by->a;
 
   *k = (work){.t = {.k = by, .n = s->n, .across = across, .tiles = tiles, .columns = most * s->n}};
-  k->in = clarke_sieve_take(s, points * in * k->t.columns);
-  k->out = clarke_sieve_take(s, points * out * k->t.columns);
+  k->in = clarke_sieve_take_doubles(s, points * in * k->t.columns);
+  k->out = clarke_sieve_take_doubles(s, points * out * k->t.columns);
   k->rows = AT_HAND / (points * in) + LEAST_ROWS;
-  k->matrix = clarke_sieve_take(s, points * in * (k->rows < out ? k->rows : out));
-  k->t.room = clarke_sieve_take(s, points * s->n);
-  return k->in != NULL && k->out != NULL && k->matrix != NULL && k->t.room != NULL;
+  k->matrix = clarke_sieve_take_doubles(s, points * in * (k->rows < out ? k->rows : out));
+  k->t.room = clarke_sieve_take_doubles(s, points * s->n);
+  k->t.wide = clarke_sieve_take_doubles(s, points * s->n);
+  return k->in != NULL && k->out != NULL && k->matrix != NULL && k->t.room != NULL && k->t.wide != NULL;
 }
 
 static void
@@ -219,6 +247,7 @@ end(const work *k, clarke_sieve *s)
   clarke_sieve_leave(s, k->out);
   clarke_sieve_leave(s, k->matrix);
   clarke_sieve_leave(s, k->t.room);
+  clarke_sieve_leave(s, k->t.wide);
 }
 
 /* Tiles from .. on, as many as go into a panel; false: there are none. */
@@ -231,7 +260,7 @@ next(tiling *t, size_t from, size_t most)
 }
 
 /* to = the sum of c[k] in[k], m < n numbers each. */
-static void
+static inline void
 mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size_t step, size_t m, size_t n)
 {
   for (size_t e = 0; e < n; e++)
@@ -243,7 +272,7 @@ mix(double *restrict to, const double *c, size_t line, double (*in)[BLOCK], size
 
 /* The transformed kernels of rows first .. first + rows of what is written: a^2 matrices of rows x what is read. w: outer x planes
  * kernels; back: of planes, which are written from what is outside, and of kernels that are turned about. */
-static void
+CLARKE_VECTORS static void
 kernels(double *matrix, const work *k, const double *w, size_t outer, size_t planes, size_t first, size_t rows, bool back)
 {
   const size_t a = k->t.k->a, in = back ? outer : planes;
@@ -264,9 +293,9 @@ kernels(double *matrix, const work *k, const double *w, size_t outer, size_t pla
     }
 }
 
-/* y += the convolution of x, in planes of h x w, with the kernels; of oh x ow outputs. back: with the transposed. */
+/* y = the convolution of x, in planes of h x w, with the kernels, or += it; of oh x ow outputs. back: with the transposed. */
 static bool
-convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y, bool back)
+convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *x, double *y, bool back, bool add)
 {
   const size_t in = back ? outer : c->planes, out = back ? c->planes : outer;
   const size_t h = back ? c->oh : c->h, width = back ? c->ow : c->w, oh = back ? c->h : c->oh, ow = back ? c->w : c->ow;
@@ -284,26 +313,27 @@ convolve(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double
                     k.matrix + point * rows * in, (int)in, in_panel(&k.t, k.in, in, point, 0, from), (int)k.t.columns, 0,
                     in_panel(&k.t, k.out, out, point, first, from), (int)k.t.columns);
     }
-    from_panel(y, &k.t, k.out, out, oh, ow);
+    from_panel(y, &k.t, k.out, out, oh, ow, add);
   }
   end(&k, s);
   return well;
 }
 
 bool
-clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *x, double *y)
+clarke_sieve_conv_run(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *x, double *y)
 {
-  return convolve(s, c, outer, w, x, y, false);
+  return convolve(s, c, outer, w, x, y, false, false);
 }
 
 bool
-clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const double *g, double *x)
+clarke_sieve_conv_back(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *w, const float *g, double *x,
+                       bool add)
 {
-  return convolve(s, c, outer, w, g, x, true);
+  return convolve(s, c, outer, w, g, x, true, add);
 }
 
 /* w += Gt matrices G, of so many kernels. */
-static void
+CLARKE_VECTORS static void
 add_kernels(double *w, const work *k, size_t count)
 {
   const size_t a = k->t.k->a;
@@ -326,8 +356,7 @@ add_kernels(double *w, const work *k, size_t count)
 }
 
 bool
-clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const double *x, const double *g,
-                         double *w)
+clarke_sieve_conv_weight(clarke_sieve *s, const clarke_sieve_conv *c, size_t outer, const float *x, const float *g, double *w)
 {
   double a[A][A] = {{0}};
   const double (*turned)[A] = (const double (*)[A])a;

@@ -100,6 +100,15 @@ cast(replayed *r)
   }
 }
 
+/* A mean's division is rounded, too. */
+static double
+divided(const replayed *r, double sum)
+{
+  if (r->from.divisor == 1)
+    return sum;
+  return r->sum->type == CLARKE_F32 ? (double)((float)sum / (float)r->from.divisor) : sum / r->from.divisor;
+}
+
 /* False: the tree does not give an entry of its part, and *why says which. */
 static bool
 follow(replayed *r, const clarke_summation_tree *tree, const clarke_summation_part *part, char *why, size_t size)
@@ -118,7 +127,8 @@ follow(replayed *r, const clarke_summation_tree *tree, const clarke_summation_pa
         snprintf(why, size, "its factors are no numbers of type %s", clarke_dtype_name(r->sum->type));
         return false;
       }
-      made = clarke_round_double(clarke_summation_replay(tree, r->sum->type, r->p, r->q), r->t->dtype);
+      made = divided(r, clarke_summation_replay(tree, r->sum->type, r->p, r->q));
+      made = clarke_round_double(made, r->t->dtype);
       if (made == r->t->real[k])
         continue;
       clarke_put_index(index, sizeof index, r->t->dims, r->t->rank, k);
@@ -193,6 +203,8 @@ unfit(const replayed *r)
     return "the graph's sum has another number of products";
   if (r->sum->type == CLARKE_F32 && r->t->dtype == CLARKE_F64)
     return "sums in float32 are no float64 results";
+  if (r->from.divisor != 1 && r->sum->type != r->t->dtype)
+    return "a mean is of its sum's type";
   return NULL;
 }
 
@@ -237,6 +249,9 @@ clarke_status
 clarke_summation_explain(clarke_certify *c, const clarke_summations *s, const char *file, clarke_error *err)
 {
   clarke_status status = s->n > 0 ? clarke_tensors_unpack(c->trace, err) : CLARKE_OK;
+
+  if (s->n > 0 && status == CLARKE_OK)
+    status = clarke_tensors_unpack(c->gradients, err);
 
   if (s->n > 0 && status == CLARKE_OK)
     status = clarke_certify_collect(c, err);

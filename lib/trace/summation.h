@@ -6,6 +6,10 @@
  *   output     of a product with a constant: entry (b, o, r) is the sum over k of W[o,k] x[b,k,r]. With a bias, that is leaf K.
  *   gradient   in the input of such a product: the sum over o of W[o,k] g[b,o,r]. In that of a convolution, over o and then the
  *              kernel's taps, those that no window meets it with being zeros.
+ *   output     of a sum or a mean over some axes: the sum of its entries; of a mean divided by their number.
+ *   output     of a product of two activations: entry (b, i, j) is the sum over k of a[b,i,k] c[b,k,j].
+ *   gradient   in a and in c: the sum over j of g[b,i,j] c[b,k,j], and that over i of a[b,i,k] g[b,i,j].
+ *   gradient   in what a sum reads several times, for it is smaller: the sum of those in the sum's entries.
  *   gradient   in the constant: the sum of g[b,o,r] x[b,k,r] over samples, then b, then r.
  *   parameter  a bias, or a constant that is the parameter itself: the same of its gradient; of a bias the sum of g alone.
  * Of a tensor of half precision the factors are cast to its type, and the sum is rounded to it at the end. */
@@ -26,10 +30,12 @@ clarke_status clarke_summation_explain(clarke_certify *c, const clarke_summation
 
 /* Where a tensor's sums have their products from. */
 typedef struct {
-  enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_BIAS } kind;
+  enum { CLARKE_SUM_OF_PRODUCT, CLARKE_SUM_OF_INPUT, CLARKE_SUM_OF_WEIGHT, CLARKE_SUM_OF_BIAS, CLARKE_SUM_OF_CONTRACTION,
+         CLARKE_SUM_OF_COPIES } kind;
   const clarke_certify *c;
-  const clarke_step *product, *sum; /* the DENSE step; the SUM step that adds a bias, or NULL. Of a bias's gradient the latter alone */
+  const clarke_step *product, *sum; /* the DENSE step, or PRODUCT; the SUM step that adds a bias, or NULL. Of a bias's gradient the latter alone */
   size_t leaves;
+  double divisor;         /* of a mean: what the sum is divided by, in its own type; else 1 */
   const double *x;        /* numbers of the product's input: through the map, row-major (feature, sample), */
   const size_t *map;      /* CLARKE_NONE: 0; NULL: as they are */
   const double *gradient; /* of its output: (sample, feature) */
@@ -38,6 +44,11 @@ typedef struct {
   double *own;            /* freed by clear */
   size_t taps;            /* of a gradient in a convolution's input: of its kernel; else 1 */
   size_t *start, *reader; /* and which entries of the patches are its entry f: reader[start[f]] .. reader[start[f + 1]]; freed by clear */
+  /* of a PRODUCT: */
+  size_t side, count;       /* which operand's gradient it is, 2: the output's entries; how many features the tensor has (so of
+                             * copies, too: reader[f * leaves] and on are entry f's), */
+  const double *numbers[2]; /* the recorded numbers of the operands' values, features x samples; */
+  size_t *laid[2], *place;  /* entry l as it is laid out is entry laid[side][l] of them, or 0; and back. Freed by clear */
 } clarke_sum_operands;
 
 /* NULL in *why: found. Otherwise why there are none that are known. */
@@ -47,5 +58,13 @@ void clarke_sum_operands_clear(clarke_sum_operands *o);
 
 /* The factors of entry k's products: p and q have room for all leaves. */
 void clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, size_t k);
+
+/* --- summation_contraction.c --- */
+
+/* Of the PRODUCT step's output `value`, or of the gradient in the value of one of its operands; o->c is set, and, of the latter,
+ * o->gradient, where it was recorded. */
+clarke_status clarke_sum_contraction_find(clarke_sum_operands *o, const char **why, const clarke_step *s, size_t value, clarke_error *err);
+/* The factors of feature f's products. */
+void clarke_sum_contraction_take(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample);
 
 #endif

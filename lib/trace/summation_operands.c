@@ -10,16 +10,20 @@ clarke_sum_operands_clear(clarke_sum_operands *o)
   free(o->own);
   free(o->start);
   free(o->reader);
+  free(o->laid[0]);
+  free(o->laid[1]);
+  free(o->place);
   memset(o, 0, sizeof *o);
 }
 
 /* --- looking up --- */
 
+/* Constants that no file has, such as the ones of a sum, may have their node's name. */
 static size_t
 value_named(const clarke_graph *g, const char *name)
 {
   for (size_t v = 0; v < g->n_values; v++)
-    if (g->values[v].name != NULL && strcmp(g->values[v].name, name) == 0)
+    if (g->values[v].name != NULL && (!g->values[v].constant || g->values[v].parameter != CLARKE_NONE) && strcmp(g->values[v].name, name) == 0)
       return v;
   return CLARKE_NONE;
 }
@@ -121,14 +125,30 @@ find_gradient(clarke_sum_operands *o, size_t value)
     o->gradient = t->real;
 }
 
-/* --- four kinds --- */
+/* --- their kinds --- */
+
+/* The sums that a mean divides by how many they are of; the step itself, if it is another. */
+static const clarke_step *
+divided(clarke_sum_operands *o, const clarke_step *s)
+{
+  const clarke_graph *g = o->c->g;
+  const clarke_value *by = s != NULL && s->kind == CLARKE_SCALE ? &g->values[s->in[1].value] : NULL;
+
+  if (by == NULL || !s->divide || s->root || s->in[0].map != NULL || s->in[0].coef != 1 || s->in[1].coef != 1 || by->count != 1
+      || by->parameter != CLARKE_NONE || by->real == NULL || g->values[s->in[0].value].name != NULL)
+    return s;
+  o->divisor = by->real[0];
+  return maker(g, s->in[0].value);
+}
 
 static clarke_status
 find_product(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
 {
   const clarke_graph *g = o->c->g;
-  const clarke_step *s = maker(g, value);
+  const clarke_step *s = divided(o, maker(g, value));
 
+  if (s != NULL && s->kind == CLARKE_PRODUCT)
+    return clarke_sum_contraction_find(o, why, s, value, err);
   o->kind = CLARKE_SUM_OF_PRODUCT;
   if (s != NULL && adds_bias(g, s)) {
     o->sum = s;
@@ -199,6 +219,33 @@ list_readers(clarke_sum_operands *o, const char **why, const size_t *map, size_t
   return CLARKE_OK;
 }
 
+/* Of the gradient in an activation whose entries a sum reads several times each: the sum of those in its own. */
+static clarke_status
+find_of_copies(clarke_sum_operands *o, const char **why, size_t value, const clarke_step *s, clarke_error *err)
+{
+  const size_t side = s->in[0].value == value ? 0 : 1, count = o->c->g->values[value].count, all = o->c->g->values[s->out].count;
+  const size_t *map = s->in[side].map;
+
+  o->kind = CLARKE_SUM_OF_COPIES;
+  o->count = count;
+  *why = "not one product or sum reads it, and nothing else";
+  if (s->n_in != 2 || s->in[0].value == s->in[1].value || s->in[side].coef != 1 || map == NULL || count == 0 || all % count != 0)
+    return CLARKE_OK;
+  o->leaves = all / count;
+  o->reader = malloc((all + 1) * sizeof *o->reader);
+  o->start = calloc(count + 1, sizeof *o->start);
+  if (o->reader == NULL || o->start == NULL)
+    return clarke_no_memory(err);
+  for (size_t f = 0; f < all; f++) {
+    if (map[f] == CLARKE_NONE || o->start[map[f]] == o->leaves)
+      return CLARKE_OK; /* not each as often */
+    o->reader[map[f] * o->leaves + o->start[map[f]]++] = f;
+  }
+  find_gradient(o, s->out);
+  *why = o->gradient == NULL ? "the gradient behind it was not recorded" : NULL;
+  return CLARKE_OK;
+}
+
 static clarke_status
 find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_error *err)
 {
@@ -208,6 +255,12 @@ find_of_input(clarke_sum_operands *o, const char **why, size_t value, clarke_err
 
   o->kind = CLARKE_SUM_OF_INPUT;
   s = patches ? only_reader(g, first->out) : first;
+  if (s != NULL && s->kind == CLARKE_PRODUCT && value != g->output) {
+    find_gradient(o, s->out);
+    return clarke_sum_contraction_find(o, why, s, value, err);
+  }
+  if (s != NULL && s->kind == CLARKE_SUM && s == first && value != g->output)
+    return find_of_copies(o, why, value, s, err);
   o->taps = !patches ? 1 : s != NULL && is_product(g, s) && first->in[0].coef == 1 ? taps_of(g, s) : 0;
   if (value == g->output || s == NULL || !is_product(g, s) || s->in[0].value != (patches ? first->out : value) || o->taps == 0) {
     *why = "not one product with a constant reads it, and nothing else";
@@ -272,6 +325,7 @@ clarke_sum_operands_find(clarke_sum_operands *o, const char **why, clarke_certif
 
   memset(o, 0, sizeof *o);
   o->c = c;
+  o->divisor = 1;
   *why = "it is no sum of products of the graph";
   if (v == CLARKE_NONE || part == CLARKE_INDICES)
     return CLARKE_OK;
@@ -363,6 +417,15 @@ take_of_weight(double *p, double *q, const clarke_sum_operands *o, size_t k)
 }
 
 static void
+take_of_copies(double *p, double *q, const clarke_sum_operands *o, size_t f, size_t sample)
+{
+  for (size_t k = 0; k < o->leaves; k++) {
+    p[k] = o->gradient[sample * o->features + o->reader[f * o->leaves + k]];
+    q[k] = 1;
+  }
+}
+
+static void
 take_of_bias(double *p, double *q, const clarke_sum_operands *o, size_t k)
 {
   size_t leaf = 0;
@@ -394,6 +457,12 @@ clarke_sum_operands_take(double *p, double *q, const clarke_sum_operands *o, siz
     take_of_input(p, q, o, k % rows, k / rows);
     break;
   }
+  case CLARKE_SUM_OF_CONTRACTION:
+    clarke_sum_contraction_take(p, q, o, k % o->count, k / o->count);
+    break;
+  case CLARKE_SUM_OF_COPIES:
+    take_of_copies(p, q, o, k % o->count, k / o->count);
+    break;
   case CLARKE_SUM_OF_WEIGHT:
     take_of_weight(p, q, o, k);
     break;

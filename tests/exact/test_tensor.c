@@ -150,7 +150,8 @@ START_TEST(packed_bytes)
     bytes[i] = (unsigned char)(37 * i + 11) & 0x7e; /* finite, whatever the byte order */
   clarke_tensor_init(&packed);
   clarke_tensor_init(&decoded);
-  ck_assert_int_eq(clarke_tensor_shape(&packed, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_describe(&packed, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
+  ck_assert(packed.real == NULL && packed.integer == NULL && packed.count == 6);
   ck_assert_int_eq(clarke_tensor_shape(&decoded, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
   ck_assert_int_eq(clarke_tensor_pack(&packed, bytes + 1, &err), CLARKE_OK);
   ck_assert_int_eq(clarke_tensor_decode(&decoded, bytes + 1, false, &err), CLARKE_OK);
@@ -162,9 +163,12 @@ START_TEST(packed_bytes)
     ck_assert_ptr_null(packed.packed);
     ck_assert_mem_eq(packed.real, decoded.real, 6 * sizeof *packed.real);
   }
-  ck_assert_int_eq(clarke_tensor_shape(&packed, "h", CLARKE_F16, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_describe(&packed, "h", CLARKE_F16, 2, dims, &err), CLARKE_OK);
   ck_assert_int_eq(clarke_tensor_pack(&packed, bytes, &err), CLARKE_OK);
   ck_assert(packed.packed == NULL && packed.real[5] == clarke_f16_value((uint16_t)(bytes[10] | bytes[11] << 8)));
+  ck_assert_int_eq(clarke_tensor_describe(&packed, "b", CLARKE_U8, 2, dims, &err), CLARKE_OK);
+  ck_assert_int_eq(clarke_tensor_pack(&packed, bytes, &err), CLARKE_OK);
+  ck_assert(packed.packed == NULL && packed.real == NULL && packed.integer[5] == bytes[5]);
   memset(bytes, 0xff, sizeof bytes);
   ck_assert_int_eq(clarke_tensor_shape(&packed, "w", CLARKE_F32, 2, dims, &err), CLARKE_OK);
   ck_assert_int_eq(clarke_tensor_pack(&packed, bytes, &err), CLARKE_EINPUT);

@@ -20,7 +20,7 @@ import records  # noqa: E402
 from expect import expect, finish, said  # noqa: E402
 
 CLARKE, RUNS = sys.argv[1:3]
-TRACED = ["bounds", "fresh", "lemma2", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "two-zeros"]
+TRACED = ["attention", "bounds", "fresh", "lemma2", "means", "own-side", "own-side-float64", "parted", "pooled", "small", "small-plain", "small-trees", "tied", "trees", "two-zeros"]
 draw = random.Random(13)
 
 
@@ -190,6 +190,13 @@ def trees(folder):
                    ("gradient", "2/max_pool2d_with_indices"), ("gradient", "5/view"), ("gradient", "7/relu"), ("gradient", "6/t"),
                    ("gradient", "8/t"), ("parameter", "0.weight"), ("parameter", "0.bias"), ("parameter", "3.weight"),
                    ("parameter", "3.bias")])
+    least_changes(folder, "attention",  # products of two activations, and what goes back to both
+                  [*(("output", f"{name}/addmm") for name in "qkv"), ("output", "bmm"), ("output", "bmm_2"), ("gradient", "_softmax"),
+                   ("gradient", "transpose"), ("gradient", "q/view_2"), ("gradient", "v/view_2"),
+                   *(("gradient", f"{name}/t") for name in "qkv"), *(("parameter", f"{name}.bias") for name in "qkv")])
+    least_changes(folder, "means",  # sums and means, and gradients that are sums over what was added
+                  [("output", "conv/convolution"), ("output", "mean"), ("output", "last/addmm"), ("output", "sum"), ("gradient", "mean"),
+                   ("gradient", "last/t"), ("parameter", "conv.weight"), ("parameter", "conv.bias"), ("parameter", "shift")])
     changed = records.Changed(folder, RUNS, "trees")
     # far from the sums, a tree saves nothing
     changed.put_value("gradients", "2.bias", 3, 7.0)

@@ -66,7 +66,7 @@ scene_certify(clarke_certify *c, const scene *s, const clarke_tensors *trace, co
   c->scale = s->scale;
   c->by = s->by;
   c->trace = (clarke_tensors *)trace;
-  c->gradients = gradients;
+  c->gradients = (clarke_tensors *)gradients;
   c->trace_file = c->gradients_file = "drawn";
   c->sieved = sieved;
   ck_assert_msg(clarke_certify_run(c, &err) == CLARKE_OK, "%s", err.text);

@@ -101,6 +101,30 @@ def dense():
     return nn.Sequential(nn.Linear(20, 16), nn.ReLU(), nn.Linear(16, 10))
 
 
+class Attention(nn.Module):
+    """Of five tokens, by products of activations (bmm) and a softmax."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(4, 6) for _ in range(3))
+
+    def forward(self, x):
+        scores = torch.bmm(self.q(x), self.k(x).transpose(1, 2))
+        return F.relu(torch.bmm(torch.softmax(scores, 2), self.v(x)))
+
+
+class Means(nn.Module):
+    """Sums and means over axes that lie side by side or apart; what is added is smaller, and its gradient a sum."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.shift, self.last = nn.Conv2d(1, 3, 3), nn.Parameter(torch.randn(3, 1, 1)), nn.Linear(3, 2)
+
+    def forward(self, x):
+        h = F.relu(self.conv(x) + self.shift)
+        return self.last(h.mean((2, 3))) + h.sum((1, 3)).mean(1, keepdim=True)
+
+
 def pooled():
     """Hardswish near -1.5, where its slope x / 3 + 1 / 2 cancels, and windows behind it."""
     model = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Hardswish(), nn.MaxPool2d(2))
@@ -153,6 +177,11 @@ def main(folder):
     with torch.backends.mkldnn.flags(enabled=False), torch.backends.nnpack.flags(enabled=False):
         record(os.path.join(folder, "small-plain"), model, loss)
     record(os.path.join(folder, "small-trees"), small(), lambda m: F.cross_entropy(m(x), y), trees=True)
+    torch.manual_seed(1)
+    tokens = torch.randn(2, 5, 4)
+    record(os.path.join(folder, "attention"), Attention(), lambda m: m(tokens).square().sum(), trees=True)
+    pixels, target = torch.randn(2, 1, 7, 7), torch.randn(2, 2)
+    record(os.path.join(folder, "means"), Means(), lambda m: F.mse_loss(m(pixels), target), trees=True)
     record(os.path.join(folder, "own-side-float64"), steps["own-side"][0].double(), summed(nearly()[:, :, :, 4:5].double()))
 
 

@@ -27,6 +27,24 @@ ONNX_TYPE = {torch.float16: TensorProto.FLOAT16, torch.bfloat16: TensorProto.BFL
              torch.int8: TensorProto.INT8}
 
 
+MADE = {}  # nodes that were made: the next step has the same
+
+
+def node_proto(op, inputs, name, outputs, domain, attributes, texts):
+    """It is shared by graphs, and not to be changed."""
+    key = op, tuple(inputs), name, outputs, domain, repr(attributes), texts
+    made = MADE.get(key)
+    if made is None:
+        made = helper.make_node(op, inputs, [name] + [f"{name}:{i}" for i in range(1, outputs)], name, domain=domain, **attributes)
+        for what, text in zip(("aten", "module", "source", "backward"), texts):
+            entry = made.metadata_props.add()
+            entry.key, entry.value = what, text
+        if len(MADE) == 10000:
+            MADE.clear()
+        MADE[key] = made
+    return made
+
+
 def tensor_proto(name, t):
     if t.dtype not in ONNX_TYPE:
         raise Refused(f"{name}: a tensor of type {t.dtype}")
@@ -86,13 +104,8 @@ class Graph:
         name = self.fresh(f"{node.module}/{node.name}" if node.module else node.name)
         if op in ("Gather", "Lift") or self.active.intersection(inputs):
             self.active.add(name)
-        made = helper.make_node(op, inputs, [name] + [f"{name}:{i}" for i in range(1, outputs)], name, domain=domain,
-                                **{k: v for k, v in attributes.items() if v is not None})
-        for key, text in (("aten", node.aten), ("module", node.module), ("source", node.source),
-                          ("backward", " ".join(node.backward))):
-            entry = made.metadata_props.add()
-            entry.key, entry.value = key, text
-        self.nodes.append(made)
+        texts = node.aten, node.module, node.source, " ".join(node.backward)
+        self.nodes.append(node_proto(op, inputs, name, outputs, domain, {k: v for k, v in attributes.items() if v is not None}, texts))
         self.recorded[name] = (node, result)
         return name
 

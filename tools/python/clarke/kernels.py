@@ -119,6 +119,7 @@ class Sum:
 
     most_leaves = MOST_WORK
     products = 0  # how many of the leaves are products of two numbers
+    divisor = 1  # what the sum is divided by, in its own type
 
 
 class Product(Sum):
@@ -161,6 +162,38 @@ class Product(Sum):
                 lambda k: b[None, k, :] if k < self.inner else None)
 
 
+class Batches(Sum):
+    """bmm(a, b): leaf k of row (n, r) is a[n, r, k] b[n, k, c]."""
+
+    def __init__(self, op, layouts):
+        self.a, self.b = layouts
+        self.op = op
+        (batches, rows, inner), columns = self.a.shape, self.b.shape[2]
+        super().__init__(inner, (batches * rows, columns), self.a.dtype)
+        self.products = inner
+
+    def run(self, a, b):
+        self.runs += 1
+        return self.op(self.a.filled(a), self.b.filled(b)).double().cpu().numpy().reshape(self.shape)
+
+    def ask(self, values, column, rows, factor=1.0):
+        a = np.zeros((self.shape[0], self.leaves))
+        a[rows] = values
+        return self.run(a, np.full(self.b.shape, factor))[rows, column]
+
+    def drawn(self, seed):
+        draw = torch.Generator().manual_seed(seed)
+        a, pairs = self.cancelling(self.a.shape, 2, draw)
+        b = torch.randn(self.b.shape, generator=draw, dtype=torch.float64)
+        b[:, pairs[1]] = b[:, pairs[0]]
+        type_ = TYPES[self.dtype][0]
+        a, b = (t.to(self.dtype).double().numpy() for t in (a, b))
+        c = self.run(a, b)
+        a, b = a.astype(type_), b.astype(type_)
+        return (c, lambda k: a[:, :, k, None].reshape(-1, 1),
+                lambda k: np.repeat(b[:, k, None, :], a.shape[1], axis=1).reshape(self.shape))
+
+
 class Columns(Sum):
     """sum(x, [0]): leaf k is x[k, c]. Columns answer for themselves: they are the rows of questions."""
 
@@ -182,6 +215,40 @@ class Columns(Sum):
         c = self.run(x)[:, None]
         x = x.astype(TYPES[self.dtype][0])
         return c, lambda k: x[k][:, None], lambda k: None
+
+
+class Reduction(Sum):
+    """sum or mean over some axes of x: an entry's leaves are its own numbers in their order. Entries are the rows of questions."""
+
+    most_leaves = 4096  # an entry alone answers one question in a run
+
+    def __init__(self, op, layout, axes, rest, mean):
+        self.op, self.layout, self.rest = op, layout, rest
+        rank = len(layout.shape)
+        reduced = sorted(a % rank for a in axes) if axes else list(range(rank))
+        self.order = [a for a in range(rank) if a not in reduced] + reduced
+        leaves = math.prod(layout.shape[a] for a in reduced)
+        self.divisor = leaves if mean else 1
+        super().__init__(leaves, (math.prod(layout.shape) // leaves if leaves else 0, 1), layout.dtype)
+
+    def run(self, x):
+        """x: entries x leaves."""
+        self.runs += 1
+        x = x.reshape([self.layout.shape[a] for a in self.order]).transpose(np.argsort(self.order))
+        return self.op(self.layout.filled(x), *self.rest).double().cpu().numpy().reshape(-1)
+
+    def ask(self, values, column, rows, factor=1.0):
+        x = np.zeros((self.shape[0], self.leaves))
+        x[rows] = values
+        found = self.run(x)[rows] * self.divisor
+        one = TYPES[self.dtype][2]
+        return found if self.divisor == 1 else np.round(found / one) * one  # of a mean, which was rounded, the count
+
+    def drawn(self, seed):
+        x = self.cancelling((self.shape[0], self.leaves), 1, torch.Generator().manual_seed(seed))[0].to(self.dtype).double().numpy()
+        c = self.run(x)[:, None]
+        x = x.astype(TYPES[self.dtype][0])
+        return c, lambda k: x[:, k, None], lambda k: None
 
 
 # ---- The trees of all entries
@@ -214,7 +281,8 @@ def explained(kernel, tree, fused):
     for seed in range(1, max(DRAWS, draws) + 1):
         c, p, q = kernel.drawn(seed)
         with np.errstate(all="ignore"):
-            all_ &= rounded(np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape), kernel.dtype) == c
+            sums = np.broadcast_to(arithmetic.follow(steps, p, q), kernel.shape)
+            all_ &= rounded(sums if kernel.divisor == 1 else sums / sums.dtype.type(kernel.divisor), kernel.dtype) == c
     return all_
 
 

@@ -499,9 +499,12 @@ def write_cross_entropy(g, node):
     last = soft.node
     if last is None or last.name != "_log_softmax" or last.args[1] % soft.tensor.dim() != 1 or soft.tensor.dim() != 2:
         g.refuse("not after a log_softmax over the classes of (batch, classes)")
-    made = next(n for n in g.nodes if n.name == g.of(soft))
+    at = next(i for i, n in enumerate(g.nodes) if n.name == g.of(soft))
+    made = type(g.nodes[at])()
+    made.CopyFrom(g.nodes[at])  # which others may have, too
     del made.attribute[:]
     made.attribute.add(name="axis", i=1, type=2)
+    g.nodes[at] = made
     g.add("NegativeLogLikelihoodLoss", [g.of(soft), "y"], reduction="mean")
     return "ce"
 

@@ -59,16 +59,21 @@ class Node:
     def grad_output(self):
         return self.grad_outputs[0] if self.grad_outputs else None
 
-    @functools.cached_property
+    @property
     def aten(self):
-        return str(self.op)
+        return name_of(self.op)
 
     def where(self):
         return f"{self.module or 'the model'}, {self.source}: {self.aten}"
 
 
+PLAIN = {bool, int, float, str}  # in which no tensor is
+
+
 def values_in(tree):
     """The values in arguments, in order."""
+    if tree is None or type(tree) in PLAIN:
+        return
     if isinstance(tree, Value):
         yield tree
     elif isinstance(tree, (list, tuple)):
@@ -81,10 +86,12 @@ def values_in(tree):
 
 def replace(tree, leaf, new):
     """The arguments with new(x) for each x of type leaf."""
+    if tree is None or type(tree) in PLAIN:
+        return tree
     if isinstance(tree, leaf):
         return new(tree)
     if isinstance(tree, (list, tuple)):
-        return type(tree)(replace(item, leaf, new) for item in tree)
+        return type(tree)([replace(item, leaf, new) for item in tree])
     if isinstance(tree, dict):
         return {key: replace(item, leaf, new) for key, item in tree.items()}
     return tree
@@ -98,6 +105,11 @@ def shown(filename):
         return None
     inside = os.path.relpath(path)
     return os.path.basename(path) if inside.startswith("..") else inside
+
+
+@functools.lru_cache(maxsize=None)
+def name_of(op):
+    return str(op)
 
 
 @functools.lru_cache(maxsize=None)
@@ -167,14 +179,19 @@ class Trace:
         self.sums, self.is_sum, self.held = None, None, None  # a list: of sums in the backward pass
         self.sequence = {}  # forward nodes by autograd's numbers
         self.kept = []  # tensors that must live: identities and addresses are looked up
-        self.by_identity, self.by_place = {}, {}
-        self.stored = {}  # the values in each storage
+        self.by_identity = {}
+        self.stored = {}  # the values in each storage that are not stale,
+        self.places = {}  # and all
 
     # ---- Values
 
-    @staticmethod
-    def place(t):
-        return t.untyped_storage().data_ptr(), t.storage_offset(), tuple(t.shape), tuple(t.stride()), t.dtype
+    def at_place(self, t, storage):
+        """The last value of those entries that autograd sees alike; None: there is none."""
+        marked, offset, shape, steps, dtype = t.requires_grad, t.storage_offset(), t.shape, t.stride(), t.dtype
+        for value, was, first, size, strides, kind in reversed(self.places.get(storage, ())):
+            if was == marked and first == offset and size == shape and strides == steps and kind == dtype:
+                return value
+        return None
 
     def remember(self, t, node, requires_grad=None):
         """requires_grad: of a result, which autograd has not marked yet."""
@@ -185,8 +202,12 @@ class Trace:
             self.trained.add(storage)
         self.kept.append(t)
         self.by_identity[id(t)] = value
-        self.by_place[self.place(t), marked] = value
-        self.stored.setdefault(storage, []).append(value)
+        here = value, marked, t.storage_offset(), t.shape, t.stride(), t.dtype
+        if storage in self.places:
+            self.places[storage].append(here)
+            self.stored[storage].append(value)
+        else:
+            self.places[storage], self.stored[storage] = [here], [value]
         return value
 
     def value(self, t):
@@ -198,7 +219,7 @@ class Trace:
                 self.refuse("whether a tensor requires a gradient was changed after it was read")
             found.requires_grad = t.requires_grad
         elif not (t.requires_grad and t.is_leaf):  # autograd makes another tensor of a view that was made
-            found = self.by_place.get((self.place(t), t.requires_grad))
+            found = self.at_place(t, t.untyped_storage().data_ptr())
         if found is None:
             found = self.remember(t, None)
             if not t.requires_grad and t.untyped_storage().data_ptr() in self.trained:
@@ -222,7 +243,7 @@ class Trace:
     # ---- Operators
 
     def forward(self, op, args, kwargs):
-        held = replace((args, kwargs), torch.Tensor, self.value)
+        held = replace(args, torch.Tensor, self.value), replace(kwargs, torch.Tensor, self.value) if kwargs else {}
         changed = written(op, args, kwargs)
         for t in changed:
             self.change(t)
@@ -264,7 +285,7 @@ class Trace:
     def backward(self, autograd_node, op):
         node = self.sequence.get(autograd_node._sequence_nr())
         if node is not None:
-            node.backward.append(str(op))
+            node.backward.append(name_of(op))
 
     def watch(self, loss, gradient):
         """loss.backward(gradient) is about to run: gradients are kept as autograd hands them on."""
@@ -308,7 +329,7 @@ class Trace:
         self.walked = set()
         for held in (self.nodes, self.kept, self.read):
             held.clear()
-        for held in (self.by_identity, self.by_place, self.stored, self.sequence):
+        for held in (self.by_identity, self.places, self.stored, self.sequence):
             held.clear()
 
     def keep_sums(self, is_sum, held):

@@ -14,9 +14,12 @@ from .kernels import Layout
 from .trace import Value
 
 ATEN = torch.ops.aten
-UNASKED = {"bmm", "baddbmm", "mv", "addmv", "dot", "mean", "sum", "cumsum", "linalg_vector_norm"}  # sums, too
+UNASKED = {"baddbmm", "mv", "addmv", "dot", "cumsum", "linalg_vector_norm"}  # sums, too
 CONVOLUTION, CONVOLUTION_BACK = ATEN.convolution.default, ATEN.convolution_backward.default
 PRODUCTS = (ATEN.mm.default, ATEN.addmm.default)
+BATCHES = ATEN.bmm.default
+REDUCTIONS = (ATEN.sum.default, ATEN.sum.dim_IntList, ATEN.mean.default, ATEN.mean.dim)
+FORWARD = (*PRODUCTS, BATCHES, CONVOLUTION, *REDUCTIONS)
 
 
 @dataclass
@@ -31,7 +34,7 @@ class Held:
 
 
 def is_sum(op):
-    return op in (*PRODUCTS, CONVOLUTION_BACK) or op is ATEN.sum.dim_IntList
+    return op in (*PRODUCTS, BATCHES, CONVOLUTION_BACK) or op is ATEN.sum.dim_IntList
 
 
 def held(op, args, result, node):
@@ -43,12 +46,18 @@ def kernel(by, kwargs):
     op, args = by.op, by.args
     if op in PRODUCTS and not kwargs:
         return kernels.Product(op, args)
+    if op is BATCHES and not kwargs:
+        return kernels.Batches(op, args)
     if op is CONVOLUTION and not kwargs and len(args[1].shape) == 4 and not args[6]:  # in the plane, and not transposed
         return convolutions.Convolution(op, args, tuple(by.result.shape))
     if op is CONVOLUTION_BACK and not kwargs and len(args[2].shape) == 4 and not args[7]:
         return (convolutions.Input, convolutions.Weight, convolutions.Bias)[by.part](op, args)
     if op is ATEN.sum.dim_IntList and not kwargs and len(args[0].shape) == 2 and list(args[1]) == [0]:
         return kernels.Columns(op, *args)
+    if op in REDUCTIONS and not kwargs and args[0].dtype.is_floating_point:
+        mean = op in REDUCTIONS[2:]
+        if not mean or args[0].dtype in (torch.float32, torch.float64):
+            return kernels.Reduction(op, args[0], args[1] if len(args) > 1 else None, args[1:], mean)
     return None
 
 
@@ -59,7 +68,7 @@ def place(t):
 def forward(graph):
     """(part, name, tensor, op, args, its result) of each product and convolution."""
     for name, (node, _) in graph.recorded.items():
-        if node.op in (*PRODUCTS, CONVOLUTION) and name in {graph.names.get(id(v)) for v in node.results}:
+        if node.op in FORWARD and name in {graph.names.get(id(v)) for v in node.results}:
             result = node.results[0].tensor
             yield ("output", name, result, Held(node.op, [Layout.of(v.tensor) if isinstance(v, Value) else v for v in node.args], result),
                    node.kwargs)
