@@ -417,7 +417,7 @@ descend_until_near(clarke_gradient *gradient, bool *found, clarke_forward *outpu
       status = descend(gradient, found, outputs, all, plan);
     *found = *found && is_useful(gradient, all, enough);
   }
-  if (status == CLARKE_OK && !*found && !plan->in_digits) {
+  if (status == CLARKE_OK && !*found) {
     clarke_descent_plan_finest(plan, all->r->g);
     status = descend(gradient, found, outputs, all, plan);
     *found = *found && is_useful(gradient, all, false);
@@ -466,7 +466,7 @@ clarke_gradient_run(clarke_gradient *gradient, bool *found, clarke_forward *outp
   *found = false;
   if (status == CLARKE_OK) {
     find_needed(needed, r->g);
-    status = clarke_growths_add(&growths, r->g, needed, err);
+    status = clarke_growths_add_gauged(&growths, r->g, needed, NULL, r->samples, err);
   }
   if (status == CLARKE_OK)
     status = plan_and_descend(gradient, found, outputs, &(descents){r, profile, loss, &growths, bits, err});

@@ -171,7 +171,7 @@ clarke_normalized_forward(clarke_descent *p, const clarke_step *s)
         return CLARKE_OK;
       of.factor = to->factor[g * q.columns + c] = root_factor(&d, divided(of.squares, q.m), s->epsilon);
       each_row(&q, g, c, divide, &of);
-      b = bounds_of(&q, &of, d, x->error[lane]);
+      b = bounds_of(&q, &of, d, p->seen != NULL ? 0 : x->error[lane]); /* a look needs no bound */
       to->steepest = fmax(to->steepest, b.steepest);
       relative = fmax(relative, b.turned);
       y->error[lane] += b.rounded * b.rounded;

@@ -115,8 +115,12 @@ note_constants(planning *q, size_t i, double most, int bits)
   for (size_t k = 0; k < s->n_in && s->kind == CLARKE_SUM && status == CLARKE_OK; k++) {
     const double borne = borne_by(q, s->in[k].value, most, bits);
     size_t taken = 1;
+    bool cancels = false;
 
     if (borne == INFINITY)
+      continue;
+    status = clarke_operand_cancels(&cancels, p->g, s, k, p->err);
+    if (status != CLARKE_OK || cancels)
       continue;
     status = clarke_most_taken(&taken, p->g, s, s->in[k].value, p->err);
     lower(&q->grad[s->out], borne / (fabs(s->in[k].coef) * sqrt((double)taken) * (double)p->lanes * clarke_lane_root(p)));
@@ -127,7 +131,13 @@ note_constants(planning *q, size_t i, double most, int bits)
 static double
 growth_of(const planning *q, size_t i, size_t k)
 {
-  return q->few->g->steps[i].kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
+  const clarke_step *s = &q->few->g->steps[i];
+
+  if (q->few->deferred[s->out] != NULL) /* what reads it has the growth of both */
+    return 1;
+  if (s->kind == CLARKE_DENSE)
+    return clarke_dense_growth(q->few, s);
+  return s->kind == CLARKE_NORMALIZE ? q->seen->steepest[i] : q->few->growths->growth[i][k].norm;
 }
 
 /* Gradients bear what those behind them do, on the way back; values what those before them do. The loss's gradient turns by less
@@ -181,6 +191,16 @@ is_fine(double size, double borne)
   return size * CLARKE_DOUBLE_UNIT > borne / SHARE;
 }
 
+/* Do pairs round a step's output by less than it bears? A mean is a sum of a group. */
+static bool
+is_within_pairs(const planning *q, size_t i)
+{
+  const clarke_step *s = &q->few->g->steps[i];
+  const double m = s->kind == CLARKE_NORMALIZE ? (double)clarke_step_group_size(s, q->few->r->samples) : 1;
+
+  return q->seen->value[s->out] * clarke_bound_gamma(2 * m + 8, CLARKE_PAIR_UNIT) <= q->value[s->out] / SHARE;
+}
+
 /* Of a DENSE step, whose operand may be gathered. */
 static void
 plan_dense(planning *q, bool *enough, size_t i)
@@ -219,7 +239,10 @@ choose(planning *q, bool *enough, int bits)
   for (size_t i = 0; i < p->g->n_steps; i++)
     if (p->needed[p->g->steps[i].out] && p->g->steps[i].kind == CLARKE_DENSE)
       plan_dense(q, enough, i);
-  if (q->plan->in_digits && !clarke_slices_follow(p->g, p->needed))
+  if (clarke_slices_follow(p->g, p->needed))
+    for (size_t i = 0; i < p->g->n_steps; i++)
+      q->plan->in_digits = q->plan->in_digits || (p->needed[p->g->steps[i].out] && !is_within_pairs(q, i));
+  else if (q->plan->in_digits)
     *enough = q->plan->in_digits = false;
   for (size_t v = 0; v < p->g->n_values; v++) {
     const size_t producer = p->g->values[v].producer;
